@@ -1,0 +1,91 @@
+/* leat/chan.h: channels.
+ *
+ * A channel carries items of one fixed size, copied, from senders to receivers; tasks and threads
+ * mix freely on both ends. With capacity 0 a send and a receive meet: the item goes straight from one
+ * to the other. With a capacity, that many items wait inside. Order is first in, first out, for the
+ * items and for those who wait. Waiting allocates nothing.
+ *
+ * Closing. After leat_close, senders get -EPIPE, those already waiting too, and keep their item;
+ * receivers get what is buffered and then -EPIPE. Either side may close, any number of times.
+ *
+ * Owning. A channel made in a scope is freed when the scope closes. One made with a NULL scope is
+ * counted: it starts with one reference, and the last leat_chan_unref frees it. Freeing a channel on
+ * which somebody still waits ends the program with a message. Items still buffered then are handed to
+ * the drop function.
+ *
+ * Cancelling. The waiting forms return -ECANCELED in a cancelled scope without sending or receiving
+ * anything (leat/scope.h). The try forms never wait and work there too. */
+#ifndef LEAT_CHAN_H
+#define LEAT_CHAN_H
+
+#include <leat/base.h>
+#include <leat/scope.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct leat_chan leat_chan;
+
+/* Called once for every item that nobody will receive, with the address of its bytes, which are gone
+ * when it returns. Runs in whichever party throws the item away, with no lock held. */
+typedef void leat_drop_fn(void *item);
+
+/* What a channel is. Zero means its default. */
+typedef struct leat_chan_spec {
+    size_t item_size;   /* bytes, 0 to 1 MiB */
+    size_t capacity;    /* items that wait inside; all of it is allocated at once */
+    leat_drop_fn *drop; /* for items thrown away; NULL: nothing to do */
+    const char *name;   /* for dumps; not copied; NULL is allowed */
+} leat_chan_spec;
+
+/* Makes a channel. `scope` owns it, or nobody (NULL): see above. `spec` is copied.
+ * Returns NULL when memory has run out, or the spec is NULL or cannot be had. */
+LEAT_API leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec);
+
+/* The common case: an item size (or a type) and a capacity. */
+LEAT_API leat_chan *leat_chan_make(leat_scope *scope, size_t item_size, size_t capacity);
+#define leat_chan_of(scope, type, capacity) leat_chan_make(scope, sizeof(type), capacity)
+
+/* One more, or one fewer, holder of a channel made with a NULL scope.
+ * leat_chan_unref frees the channel when it was the last. -EINVAL for NULL or a channel that a scope
+ * owns, else 0. */
+LEAT_API int leat_chan_ref(leat_chan *ch);
+LEAT_API int leat_chan_unref(leat_chan *ch);
+
+/* Sends the item at `item` (item_size bytes, copied; may be NULL when the size is 0). Waits until a
+ * receiver or the buffer has it, or until the deadline.
+ * Returns 0; -EPIPE when closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the try form;
+ * -EINVAL. In every case but 0 the item is still the caller's. */
+LEAT_API int leat_send(leat_chan *ch, const void *item);
+LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
+LEAT_API int leat_try_send(leat_chan *ch, const void *item);
+
+/* Receives an item into `item` (item_size bytes), or, with NULL, throws it away (through drop).
+ * Returns 0; -EPIPE when closed and empty; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the
+ * try form; -EINVAL. In every case but 0 `item` is untouched. */
+LEAT_API int leat_recv(leat_chan *ch, void *item);
+LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
+LEAT_API int leat_try_recv(leat_chan *ch, void *item);
+
+/* Closes the channel. Returns 0, also when it was closed before; -EINVAL for NULL. */
+LEAT_API int leat_close(leat_chan *ch);
+
+/* Counted senders: leat_chan_senders adds `n` (1 or more) to the number of senders there will be,
+ * and each calls leat_chan_done once when it will send no more; the last one closes the channel. So
+ * many may send, and nobody has to know who is last.
+ * leat_chan_senders returns 0, -EINVAL for NULL, 0 or an overflow, -EPIPE when already closed.
+ * leat_chan_done returns 0, -EINVAL for NULL or when nobody was counted. */
+LEAT_API int leat_chan_senders(leat_chan *ch, unsigned n);
+LEAT_API int leat_chan_done(leat_chan *ch);
+
+/* For people who look; each is true at some moment during the call. NULL: 0 (and closed: 1). */
+LEAT_API size_t leat_chan_len(const leat_chan *ch);
+LEAT_API size_t leat_chan_cap(const leat_chan *ch);
+LEAT_API int leat_chan_closed(const leat_chan *ch);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,15 @@
+/* leat/leat.h: all of leat.
+ *
+ * Tasks, channels, select and scopes for C, on every core. Start at leat/runtime.h. */
+#ifndef LEAT_LEAT_H
+#define LEAT_LEAT_H
+
+#include <leat/base.h>
+#include <leat/chan.h>
+#include <leat/runtime.h>
+#include <leat/scope.h>
+#include <leat/select.h>
+#include <leat/task.h>
+#include <leat/time.h>
+
+#endif

@@ -1,0 +1,52 @@
+/* leat/runtime.h: starting and stopping the workers.
+ *
+ * A program has one runtime: some worker threads that run its tasks. leat_main wraps a whole
+ * program in it; leat_start and leat_stop embed it into a program that has a main loop of its own,
+ * whose threads then open scopes, start tasks in them, and use channels, as tasks do.
+ *
+ * Workers block every signal except those a fault raises, so signals reach the program's own
+ * threads. While the runtime runs, SIGSEGV has a handler that tells a stack overflow from other
+ * faults; for any other fault the handler that stood there before is called. */
+#ifndef LEAT_RUNTIME_H
+#define LEAT_RUNTIME_H
+
+#include <leat/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Zero in any field means its default, so `leat_options o = {0};` is all defaults. */
+typedef struct leat_options {
+    unsigned workers;  /* worker threads, at most 256; default: the environment's LEAT_WORKERS, else
+                          the number of cores this process may run on */
+    size_t stack_size; /* bytes of stack for a task that does not say otherwise; 16 KiB to 1 GiB,
+                          rounded up to whole pages; default 64 KiB */
+} leat_options;
+
+/* Runs a program: starts the runtime, runs fn(arg) as the first task of a first scope, waits until
+ * every task of that scope has ended, and stops the runtime. `options` may be NULL.
+ * Called from a thread, never from a task.
+ * Returns what the scope ended with: 0, or the first non-zero value a task returned; -EINVAL for a
+ * NULL fn or wrong options (also a LEAT_WORKERS that is no number from 1 to 256), -EBUSY when the
+ * runtime is already running, -EDEADLK from a task, -ENOMEM. */
+LEAT_API int leat_main(leat_fn *fn, void *arg);
+LEAT_API int leat_main_with(leat_fn *fn, void *arg, const leat_options *options);
+
+/* Starts the workers. `options` may be NULL.
+ * Returns 0, or -EINVAL, -EBUSY, -EDEADLK, -ENOMEM as above. */
+LEAT_API int leat_start(const leat_options *options);
+
+/* Stops the workers and gives back all memory of the runtime.
+ * Returns 0; -EBUSY while a scope is open (close it first: that is what joins its tasks);
+ * -EDEADLK when called from a task or a thread of the runtime; -EINVAL when it is not running. */
+LEAT_API int leat_stop(void);
+
+/* How many workers the runtime has; 0 when it is not running. */
+LEAT_API unsigned leat_workers(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
