@@ -61,7 +61,8 @@ LEAT_API int leat_send(leat_chan *ch, const void *item);
 LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
 LEAT_API int leat_try_send(leat_chan *ch, const void *item);
 
-/* Receives an item into `item` (item_size bytes), or, with NULL, throws it away (through drop).
+/* Receives an item into `item` (item_size bytes), or, with NULL, throws it away. (A channel with a drop
+ * function wants somebody to have each item: there NULL is -EINVAL, unless items have no bytes.)
  * Returns 0; -EPIPE when closed and empty; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the
  * try form; -EINVAL. In every case but 0 `item` is untouched. */
 LEAT_API int leat_recv(leat_chan *ch, void *item);

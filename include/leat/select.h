@@ -27,7 +27,7 @@ typedef struct leat_case {
     void *item;            /* where the item goes, or where it is; as for leat_recv and leat_send */
     int op;                /* LEAT_CASE_RECV or LEAT_CASE_SEND */
     int status;            /* of the case that happened: 0, or -EPIPE; 0 in the others */
-    void *leat_private[9]; /* leat's, while the call lasts */
+    void *leat_private[7]; /* leat's, while the call lasts */
 } leat_case;
 
 #define LEAT_RECV(chan, to) { (chan), (to), LEAT_CASE_RECV, 0, { NULL } }

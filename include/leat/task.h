@@ -24,19 +24,19 @@ extern "C" {
 /* The name of a task made here: its function and the place in the source. */
 #define LEAT_HERE(what) #what " (" __FILE__ ":" LEAT_STR(__LINE__) ")"
 
-/* Starts a task in `scope` that runs fn(arg). `arg` must stay valid until the task ends; it may live
+/* leat_go(scope, fn, arg) starts a task in `scope` that runs fn(arg). `arg` must stay valid until the task ends; it may live
  * on the stack of whoever closes the scope. In a cancelled scope the task still runs, and its first
  * wait ends with -ECANCELED: so what it was given is never lost.
  * A value other than 0 that fn returns cancels the scope, see leat_scope_close.
  * Called by the party that opened the scope, or by a task or thread that belongs to it or to a scope
  * inside it.
  * Returns 0, -EINVAL for a NULL scope or fn, or -ENOMEM; then fn will not be called. */
-#define leat_go(scope, fn, arg) leat_go_named(scope, fn, arg, LEAT_HERE(fn), 0)
+#define leat_go(scope, fn, ...) leat_go_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
 
 /* The same with a stack of `stack_size` bytes, 16 KiB to 1 GiB, rounded up to whole pages; 0 is the
  * default. Returns also -EINVAL for a size out of range. */
-#define leat_go_sized(scope, fn, arg, stack_size) \
-    leat_go_named(scope, fn, arg, LEAT_HERE(fn), stack_size)
+#define leat_go_sized(scope, stack_size, fn, ...) \
+    leat_go_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), stack_size)
 
 /* The function behind both. `name` appears in messages and dumps; it is not copied and must stay
  * valid until the task ends; NULL is allowed. */
@@ -50,14 +50,16 @@ LEAT_API int leat_yield(void);
 /* Runs fn(arg), which may block, on a thread of a growing pool, while the calling task waits and its
  * worker goes on. The wait cannot be cancelled: fn works on the caller's memory, so it is waited
  * for. From a thread: simply calls fn(arg).
- * Returns what fn returned; -EINVAL for a NULL fn; -ENOMEM when no thread could be had, and then fn
- * was not called. */
+ * Returns what fn returned. When fn was not called: -EINVAL for a NULL fn, -ENOMEM when no thread
+ * could be had, -ECANCELED in a cancelled scope. */
 LEAT_API int leat_blocking(leat_fn *fn, void *arg);
 
 /* Starts a task of the scope on an OS thread of its own from that pool: it may block as it likes,
  * and uses channels, select and scopes as every task does. The same rules and results as leat_go;
  * -ENOMEM also when no thread could be had. */
-LEAT_API int leat_go_blocking(leat_scope *scope, leat_fn *fn, void *arg);
+#define leat_go_blocking(scope, fn, ...) \
+    leat_go_blocking_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn))
+LEAT_API int leat_go_blocking_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name);
 
 /* The name of the calling task; NULL in a thread that is none. */
 LEAT_API const char *leat_task_name(void);

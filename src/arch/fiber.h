@@ -1,0 +1,127 @@
+/* fiber.h: tells ASan, TSan and valgrind that a stack is about to be, or has been, changed. Without
+ * them everything here is empty.
+ *
+ * ASan must be told before a switch, and again first thing on arrival (not at the next switch: its
+ * idea of where the stack ends would be wrong in between). TSan is told right before, by code it did
+ * not instrument. */
+#ifndef LT_ARCH_FIBER_H
+#define LT_ARCH_FIBER_H
+
+#include <stddef.h>
+
+#if defined(__SANITIZE_ADDRESS__)
+#define LT_ASAN 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define LT_ASAN 1
+#endif
+#endif
+#if defined(__SANITIZE_THREAD__)
+#define LT_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define LT_TSAN 1
+#endif
+#endif
+
+#ifdef LT_ASAN
+#include <sanitizer/asan_interface.h>
+#include <sanitizer/common_interface_defs.h>
+#endif
+#ifdef LT_TSAN
+#include <sanitizer/tsan_interface.h>
+#endif
+#if defined(__has_include)
+#if __has_include(<valgrind/valgrind.h>)
+#include <valgrind/valgrind.h>
+#define LT_VALGRIND 1
+#endif
+#endif
+
+/* What the tools know of one stack, a thread's own or a task's. */
+struct lt_fiber {
+    char *low;
+    size_t size;
+#ifdef LT_ASAN
+    void *fake_stack;
+#endif
+#ifdef LT_TSAN
+    void *tsan;
+#endif
+#ifdef LT_VALGRIND
+    unsigned valgrind;
+#endif
+};
+
+/* A stack of ours, from `low`, `size` bytes; and its end. */
+static inline void lt_fiber_create(struct lt_fiber *fiber, char *low, size_t size)
+{
+    fiber->low = low;
+    fiber->size = size;
+#ifdef LT_TSAN
+    fiber->tsan = __tsan_create_fiber(0);
+#endif
+#ifdef LT_VALGRIND
+    fiber->valgrind = VALGRIND_STACK_REGISTER(low, low + size);
+#endif
+}
+
+static inline void lt_fiber_destroy(struct lt_fiber *fiber)
+{
+#ifdef LT_TSAN
+    __tsan_destroy_fiber(fiber->tsan);
+#endif
+#ifdef LT_VALGRIND
+    VALGRIND_STACK_DEREGISTER(fiber->valgrind);
+#endif
+    (void)fiber;
+}
+
+/* The stack the calling thread runs on. */
+static inline void lt_fiber_adopt(struct lt_fiber *fiber)
+{
+#ifdef LT_TSAN
+    fiber->tsan = __tsan_get_current_fiber();
+#endif
+    (void)fiber;
+}
+
+/* A stack that was left for good is about to be used anew. */
+static inline void lt_fiber_renew(struct lt_fiber *fiber)
+{
+#ifdef LT_ASAN
+    /* The frames that were never returned from have left their red zones. */
+    __asan_unpoison_memory_region(fiber->low, fiber->size);
+#endif
+    (void)fiber;
+}
+
+/* The last thing before leaving `from` for `to`. `for_good`: from's frames will not be returned to. */
+static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fiber *to, int for_good)
+{
+#ifdef LT_ASAN
+    __sanitizer_start_switch_fiber(for_good ? NULL : &from->fake_stack, to->low, to->size);
+#endif
+#ifdef LT_TSAN
+    __tsan_switch_to_fiber(to->tsan, 0);
+#endif
+    (void)from, (void)to, (void)for_good;
+}
+
+/* The first thing after arriving on `self`, for the first time or again; `from` is the stack that was
+ * left for it, when that was a thread's own, whose bounds nobody knew before. */
+static inline void lt_fiber_arrive(struct lt_fiber *self, int first, struct lt_fiber *from)
+{
+#ifdef LT_ASAN
+    const void *low;
+    size_t size;
+    __sanitizer_finish_switch_fiber(first ? NULL : self->fake_stack, &low, &size);
+    if (from && !from->low) {
+        from->low = (char *)(size_t)low;
+        from->size = size;
+    }
+#endif
+    (void)self, (void)first, (void)from;
+}
+
+#endif

@@ -1,0 +1,218 @@
+#define _GNU_SOURCE
+#include "arch/stack.h"
+
+#include "base/alloc.h"
+#include "base/config.h"
+#include "base/lock.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#ifndef MADV_GUARD_INSTALL
+#define MADV_GUARD_INSTALL 102
+#endif
+
+enum { HEADER = (sizeof(struct lt_stack) + LT_CACHE_LINE - 1) / LT_CACHE_LINE * LT_CACHE_LINE };
+
+/* One mapping with LT_STACK_CHUNK slots; the first `carved` have become stacks, the others have not
+ * been touched. */
+struct chunk {
+    struct chunk *next;
+    char *base;
+    size_t carved;
+};
+
+static struct {
+    struct lt_lock lock;
+    size_t page, slot;       /* bytes; a slot is guard, stack and header */
+    struct lt_stack *free;   /* stacks that have been used */
+    struct chunk *fresh;     /* chunks with slots left to carve */
+    struct chunk *full;      /* the others */
+    size_t available;        /* free stacks and uncarved slots */
+    size_t promised;         /* credits handed out; never more than available */
+    _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter, ordering nothing */
+} pool;
+
+void lt_stack_pool_open(size_t stack_size)
+{
+    memset(&pool, 0, sizeof pool);
+    pool.page = lt_page_size();
+    pool.slot = pool.page + stack_size;
+}
+
+/* Without a guard a stack still works: past the limit that is better than refusing the task. */
+static void install_guard(char *page)
+{
+    int saved = errno;
+    if (madvise(page, pool.page, MADV_GUARD_INSTALL) != 0) {
+        size_t before = atomic_fetch_add_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
+        if (before >= LT_GUARD_LIMIT || mprotect(page, pool.page, PROT_NONE) != 0)
+            atomic_fetch_sub_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
+    }
+    errno = saved;
+}
+
+/* Maps `size` bytes for stacks: without huge pages, one of which would back 2 MiB of stacks as soon as
+ * one of them is touched. */
+static char *map_stacks(size_t size)
+{
+    char *base = lt_map(size);
+    int saved = errno;
+    if (base)
+        madvise(base, size, MADV_NOHUGEPAGE);
+    errno = saved;
+    return base;
+}
+
+static struct lt_stack *lay_out(char *base, size_t size)
+{
+    struct lt_stack *stack = (struct lt_stack *)(void *)(base + size - HEADER);
+    stack->next = NULL;
+    stack->base = base;
+    stack->size = size;
+    char *low = base + pool.page;
+    lt_fiber_create(&stack->fiber, low, (size_t)((char *)lt_stack_top(stack) - low));
+    return stack;
+}
+
+static struct chunk *map_chunk(void)
+{
+    struct chunk *chunk = lt_alloc(sizeof *chunk);
+    if (!chunk)
+        return NULL;
+    chunk->base = map_stacks(pool.slot * LT_STACK_CHUNK);
+    if (!chunk->base) {
+        lt_free(chunk);
+        return NULL;
+    }
+    for (size_t i = 0; i < LT_STACK_CHUNK; i++)
+        install_guard(chunk->base + i * pool.slot);
+    return chunk;
+}
+
+bool lt_stack_credits_get(size_t n)
+{
+    lt_lock(&pool.lock);
+    while (pool.available - pool.promised < n) {
+        lt_unlock(&pool.lock);
+        struct chunk *chunk = map_chunk();
+        if (!chunk)
+            return false;
+        lt_lock(&pool.lock);
+        chunk->next = pool.fresh;
+        pool.fresh = chunk;
+        pool.available += LT_STACK_CHUNK;
+    }
+    pool.promised += n;
+    lt_unlock(&pool.lock);
+    return true;
+}
+
+void lt_stack_credits_return(size_t n)
+{
+    lt_lock(&pool.lock);
+    pool.promised -= n;
+    lt_unlock(&pool.lock);
+}
+
+struct lt_stack *lt_stack_redeem(void)
+{
+    char *slot = NULL;
+    lt_lock(&pool.lock);
+    struct lt_stack *stack = pool.free;
+    if (stack) {
+        pool.free = stack->next;
+    } else {
+        struct chunk *chunk = pool.fresh;
+        slot = chunk->base + chunk->carved * pool.slot;
+        if (++chunk->carved == LT_STACK_CHUNK) {
+            pool.fresh = chunk->next;
+            chunk->next = pool.full;
+            pool.full = chunk;
+        }
+    }
+    pool.available--;
+    pool.promised--;
+    lt_unlock(&pool.lock);
+    return stack ? stack : lay_out(slot, pool.slot);
+}
+
+/* Gives the kernel back what lies below the topmost page, if that page's lowest line tells that the
+ * stack has grown past it. (A frame may step over the line unwritten: then the memory stays ours a
+ * little longer, and nothing else.) */
+__attribute__((no_sanitize("address", "thread"))) static void trim(struct lt_stack *stack)
+{
+    char *low = stack->base + pool.page, *top_page = stack->base + stack->size - pool.page;
+    volatile uint64_t *line = (volatile uint64_t *)(void *)top_page;
+    bool grown = false;
+    for (size_t i = 0; i < LT_CACHE_LINE / sizeof *line; i++) {
+        grown |= line[i] != 0;
+        line[i] = 0;
+    }
+    if (!grown || top_page <= low)
+        return;
+    int saved = errno;
+    madvise(low, (size_t)(top_page - low), MADV_DONTNEED);
+    errno = saved;
+}
+
+void lt_stack_return(struct lt_stack *stack)
+{
+    trim(stack);
+    lt_lock(&pool.lock);
+    stack->next = pool.free;
+    pool.free = stack;
+    pool.available++;
+    lt_unlock(&pool.lock);
+}
+
+struct lt_stack *lt_stack_map(size_t stack_size)
+{
+    size_t size = pool.page + stack_size;
+    char *base = map_stacks(size);
+    if (!base)
+        return NULL;
+    install_guard(base);
+    return lay_out(base, size);
+}
+
+void lt_stack_unmap(struct lt_stack *stack)
+{
+    char *base = stack->base;
+    size_t size = stack->size;
+    lt_fiber_destroy(&stack->fiber);
+    lt_unmap(base, size);
+}
+
+bool lt_stack_pooled(const struct lt_stack *stack)
+{
+    return stack->size == pool.slot;
+}
+
+bool lt_stack_guards(const struct lt_stack *stack, const void *address)
+{
+    const char *at = address;
+    return at >= stack->base && at < stack->base + pool.page;
+}
+
+static void unmap_chunks(struct chunk *chunk)
+{
+    while (chunk) {
+        struct chunk *next = chunk->next;
+        lt_unmap(chunk->base, pool.slot * LT_STACK_CHUNK);
+        lt_free(chunk);
+        chunk = next;
+    }
+}
+
+void lt_stack_pool_close(void)
+{
+    for (struct lt_stack *stack = pool.free; stack; stack = stack->next)
+        lt_fiber_destroy(&stack->fiber);
+    unmap_chunks(pool.fresh);
+    unmap_chunks(pool.full);
+    memset(&pool, 0, sizeof pool);
+}

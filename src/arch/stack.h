@@ -1,0 +1,63 @@
+/* stack.h: the stacks that tasks run on.
+ *
+ * Stacks of the default size come from a pool that all workers share; they are mapped a chunk at a
+ * time and touched only when used. Other sizes are mapped one by one. Below every stack lies a guard
+ * page: MADV_GUARD_INSTALL where the kernel has it (Linux 6.13), which costs no mapping of its own, else
+ * PROT_NONE for the first LT_GUARD_LIMIT stacks.
+ *
+ * Credits. A task that has not started needs no stack yet, but must be sure of one: creating it is the
+ * only moment at which memory may run out. So its creator holds a credit, the right to one stack of the
+ * pool. Invariant: the pool never promises more credits than it has free stacks.
+ *
+ * The pool has one lock, taken by workers a batch at a time. A stack that comes back and looks as if
+ * more than its topmost page had been used is given back to the kernel but for that page. */
+#ifndef LT_ARCH_STACK_H
+#define LT_ARCH_STACK_H
+
+#include "arch/fiber.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Lies at the upper end of the memory it describes. */
+struct lt_stack {
+    struct lt_stack *next; /* in a pool */
+    char *base;            /* of the mapping or slot: the guard page */
+    size_t size;           /* of all of it: guard, stack, this */
+    struct lt_fiber fiber;
+};
+
+/* Sets the default stack size (whole pages, guard not counted). Before any stack is made. */
+void lt_stack_pool_open(size_t stack_size);
+
+/* Unmaps all pooled stacks; every one has come back. */
+void lt_stack_pool_close(void);
+
+/* Gets `n` credits; false when memory has run out. Gives `n` back. */
+bool lt_stack_credits_get(size_t n);
+void lt_stack_credits_return(size_t n);
+
+/* Turns one credit into a stack. Cannot fail. */
+struct lt_stack *lt_stack_redeem(void);
+
+/* Gives a stack back to the pool. */
+void lt_stack_return(struct lt_stack *stack);
+
+/* A stack of a size of its own (whole pages, not the default size), NULL when memory has run out; and
+ * its end. */
+struct lt_stack *lt_stack_map(size_t stack_size);
+void lt_stack_unmap(struct lt_stack *stack);
+
+/* Whether the stack is one of the pool's. */
+bool lt_stack_pooled(const struct lt_stack *stack);
+
+/* The highest address of the stack, where its first frame begins; 16-byte aligned. */
+static inline void *lt_stack_top(struct lt_stack *stack)
+{
+    return stack;
+}
+
+/* Whether `address` lies in the stack's guard page. */
+bool lt_stack_guards(const struct lt_stack *stack, const void *address);
+
+#endif

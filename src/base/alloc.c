@@ -1,0 +1,52 @@
+#define _GNU_SOURCE
+#include "base/alloc.h"
+
+#include "base/fault.h"
+#include "base/util.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+void *lt_alloc(size_t size)
+{
+    if (size > SIZE_MAX - LT_CACHE_LINE || lt_fault())
+        return NULL;
+    int saved = errno;
+    size_t rounded = (size + LT_CACHE_LINE - 1) / LT_CACHE_LINE * LT_CACHE_LINE;
+    void *memory = aligned_alloc(LT_CACHE_LINE, rounded);
+    if (memory)
+        memset(memory, 0, rounded);
+    errno = saved;
+    return memory;
+}
+
+void lt_free(void *memory)
+{
+    free(memory);
+}
+
+void *lt_map(size_t size)
+{
+    if (lt_fault())
+        return NULL;
+    int saved = errno;
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    errno = saved;
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+void lt_unmap(void *pages, size_t size)
+{
+    if (munmap(pages, size) != 0)
+        lt_die("leat: cannot unmap %zu bytes: %s", size, strerror(errno));
+}
+
+size_t lt_page_size(void)
+{
+    return (size_t)sysconf(_SC_PAGESIZE);
+}

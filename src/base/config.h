@@ -1,0 +1,47 @@
+/* config.h: every constant of the runtime that is a choice.
+ *
+ * The harsh build (LEAT_HARSH) shrinks them so that the rare paths, full queues, empty pools, forced
+ * yields, become the common ones, and can fail any single allocation (base/fault.h). */
+#ifndef LT_BASE_CONFIG_H
+#define LT_BASE_CONFIG_H
+
+enum {
+    LT_MAX_WORKERS = 256,
+    LT_STACK_MIN = 16 * 1024,
+    LT_STACK_DEFAULT = 64 * 1024,
+    LT_STACK_MAX = 1 << 30,
+    LT_FAULT_STACK = 64 * 1024, /* AVX-512 and AMX state alone fills more than SIGSTKSZ */
+    /* Where guards are PROT_NONE pages each splits a mapping, and the kernel allows a process 65,530
+     * of those: this many stacks get such a guard, further ones have none. */
+    LT_GUARD_LIMIT = 16384,
+#ifdef LEAT_HARSH
+    LT_RING_SIZE = 2,
+    LT_STACK_MAGAZINE = 1,
+    LT_STACK_CHUNK = 2,
+    LT_CREDIT_BATCH = 1,
+    LT_TASK_SLAB = 2,
+    LT_TASK_MAGAZINE = 2,
+    LT_DIRECT_SWITCHES = 2,
+    LT_OP_BUDGET = 3,
+    LT_TICK_SHIFT = 13,
+    LT_CHAIN_SCAN = 1,
+    LT_IDLE_SPINS = 0,
+#else
+    LT_RING_SIZE = 2048,      /* unstarted tasks a worker holds before they overflow; power of two */
+    LT_STACK_MAGAZINE = 64,   /* warm stacks a worker keeps to itself */
+    LT_STACK_CHUNK = 64,      /* stacks mapped at a time */
+    LT_CREDIT_BATCH = 64,     /* rights to a stack that a worker fetches at a time */
+    LT_TASK_SLAB = 64,        /* task descriptors allocated at a time */
+    LT_TASK_MAGAZINE = 256,   /* free descriptors a worker keeps to itself */
+    LT_DIRECT_SWITCHES = 16,  /* switches from task to task before the worker looks at its timers */
+    LT_OP_BUDGET = 256,       /* channel operations that found a partner, before a forced yield */
+    LT_TICK_SHIFT = 10,       /* the timer wheel's tick: 2^10 ns, about a microsecond */
+    LT_CHAIN_SCAN = 64,       /* timers looked at for the exact next deadline before a sleep */
+    LT_IDLE_SPINS = 128,      /* pauses, some 40 ns each, before a worker that ran dry sleeps */
+#endif
+    LT_WATCH_FIRST_US = 50,   /* how long a task has waited before another worker may start it, */
+    LT_WATCH_LAST_US = 1000,  /* and the longest it waits when stealing has not paid lately */
+    LT_POOL_IDLE_S = 10,      /* a pool thread without work ends after this long */
+};
+
+#endif

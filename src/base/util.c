@@ -1,0 +1,22 @@
+#include "base/util.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+void lt_die(const char *format, ...)
+{
+    char line[512];
+    va_list args;
+    va_start(args, format);
+    int n = vsnprintf(line, sizeof line - 1, format, args);
+    va_end(args);
+    if (n > 0) {
+        size_t length = (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
+        line[length++] = '\n';
+        ssize_t ignored = write(STDERR_FILENO, line, length);
+        (void)ignored;
+    }
+    abort();
+}

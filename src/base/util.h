@@ -1,0 +1,18 @@
+/* util.h: the few words C lacks. */
+#ifndef LT_BASE_UTIL_H
+#define LT_BASE_UTIL_H
+
+#include <stddef.h>
+
+#define LT_LIKELY(x) __builtin_expect(!!(x), 1)
+#define LT_UNLIKELY(x) __builtin_expect(!!(x), 0)
+#define LT_COLD __attribute__((cold, noinline))
+#define LT_CACHE_LINE 64
+
+/* The structure of type T whose member M is at P. */
+#define LT_CONTAINER(P, T, M) ((T *)(void *)((char *)(P) - offsetof(T, M)))
+
+/* Ends the program with one line on standard error: for what would otherwise corrupt memory. */
+_Noreturn void lt_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+#endif

@@ -1,0 +1,80 @@
+#define _GNU_SOURCE
+#include "sched/guard.h"
+
+#include "base/alloc.h"
+#include "base/util.h"
+#include "sched/here.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct sigaction former;
+
+/* Writes pieces of text and one number: all that a signal handler may do. */
+static void say(const char *text)
+{
+    ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
+    (void)ignored;
+}
+
+static void say_number(size_t n)
+{
+    char digits[24], *at = digits + sizeof digits - 1;
+    *at = '\0';
+    do
+        *--at = (char)('0' + n % 10);
+    while (n /= 10);
+    say(at);
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+    struct lt_worker *worker = lt_here.worker;
+    struct lt_task *task = worker ? worker->running : NULL;
+    if (task && lt_stack_guards(task->stack, info->si_addr)) {
+        say("leat: stack overflow in task ");
+        say(task->name ? task->name : "without a name");
+        say(": its stack has ");
+        say_number(task->stack->fiber.size / 1024);
+        say(" KiB; start it with leat_go_sized for more, or raise leat_options.stack_size\n");
+        sigaction(SIGSEGV, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        raise(SIGSEGV); /* blocked in here: delivered on return */
+        return;
+    }
+    if (former.sa_flags & SA_SIGINFO) {
+        former.sa_sigaction(signal, info, context);
+    } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
+        former.sa_handler(signal);
+    } else {
+        /* On return the fault happens again, and takes its usual course. */
+        sigaction(SIGSEGV, &former, NULL);
+    }
+}
+
+void lt_guard_install(void)
+{
+    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &former);
+}
+
+void lt_guard_uninstall(void)
+{
+    struct sigaction current;
+    /* Somebody who came after us stays. */
+    if (sigaction(SIGSEGV, NULL, &current) == 0 && current.sa_sigaction == on_fault)
+        sigaction(SIGSEGV, &former, NULL);
+}
+
+void lt_guard_worker_begin(struct lt_worker *worker)
+{
+    stack_t stack = {.ss_sp = worker->fault_stack, .ss_size = LT_FAULT_STACK};
+    sigaltstack(&stack, NULL);
+}
+
+void lt_guard_worker_end(struct lt_worker *worker)
+{
+    (void)worker;
+    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+}

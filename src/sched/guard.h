@@ -1,0 +1,17 @@
+/* guard.h: a stack overflow ends the program with one line that names the task, its stack's size and
+ * how to raise it. The handler for SIGSEGV runs on a stack of its own, one a worker; a fault that is no
+ * overflow goes to the handler that stood there before. */
+#ifndef LT_SCHED_GUARD_H
+#define LT_SCHED_GUARD_H
+
+#include "sched/worker.h"
+
+/* Installs the handler, and puts the former one back. */
+void lt_guard_install(void);
+void lt_guard_uninstall(void);
+
+/* On the worker's thread: gives the handler its stack, and takes it away. */
+void lt_guard_worker_begin(struct lt_worker *worker);
+void lt_guard_worker_end(struct lt_worker *worker);
+
+#endif

@@ -1,0 +1,149 @@
+#include "sched/host.h"
+
+#include "arch/switch.h"
+#include "base/util.h"
+#include "sched/here.h"
+#include "sched/slab.h"
+
+/* The functions that switch are not TSan's business: it is told of the switch while they run. */
+#define SWITCHES __attribute__((no_sanitize("thread"), noinline))
+
+static void now_running(struct lt_worker *worker, struct lt_task *task)
+{
+    worker->running = task;
+    lt_here.self = task ? &task->party : &lt_here.thread.party;
+}
+
+struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
+{
+    struct lt_party *party = worker->ready_head;
+    if (party) {
+        worker->ready_head = party->next;
+        if (!party->next)
+            worker->ready_end = &worker->ready_head;
+    }
+    return party;
+}
+
+/* The started task to go on with straight away; NULL when the scheduler should have a look first. */
+static struct lt_task *next_directly(struct lt_worker *worker)
+{
+    struct lt_party *party = worker->ready_head;
+    /* Relaxed: the inbox is only asked whether it is worth a visit. */
+    if (!party || party->kind != LT_TASK || lt_ring_length(&worker->ring) != 0 ||
+        atomic_load_explicit(&worker->inbox, memory_order_relaxed) || --worker->direct_left == 0)
+        return NULL;
+    lt_worker_next_ready(worker);
+    return LT_CONTAINER(party, struct lt_task, party);
+}
+
+SWITCHES void lt_host_leave(struct lt_task *task)
+{
+    struct lt_worker *worker = task->home;
+    struct lt_task *next = next_directly(worker);
+    if (next == task)
+        return;
+    now_running(worker, next);
+    struct lt_fiber *fiber = &task->stack->fiber;
+    lt_fiber_leave(fiber, next ? &next->stack->fiber : &worker->fiber, 0);
+    lt_switch(&task->sp, next ? next->sp : worker->sp);
+    lt_fiber_arrive(fiber, 0, NULL);
+}
+
+/* Keeps a pooled stack that is about to be left for good. Should the magazine be full, another one
+ * goes to the pool: this one is still being stood on. */
+static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
+{
+    if (worker->magazine_count == LT_STACK_MAGAZINE)
+        lt_stack_return(worker->magazine[--worker->magazine_count]);
+    worker->magazine[worker->magazine_count++] = stack;
+}
+
+SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *stack)
+{
+    struct lt_task *next = NULL;
+    if (lt_stack_pooled(stack)) {
+        keep_stack(worker, stack);
+        next = worker->pending ? NULL : next_directly(worker);
+    } else {
+        worker->ended = stack;
+    }
+    now_running(worker, next);
+    void *nowhere;
+    lt_fiber_leave(&stack->fiber, next ? &next->stack->fiber : &worker->fiber, 1);
+    lt_switch(&nowhere, next ? next->sp : worker->sp);
+    __builtin_unreachable();
+}
+
+/* The next unstarted task, if it is its turn and this stack can host it. */
+static struct lt_task *next_here(struct lt_worker *worker, struct lt_stack *stack)
+{
+    if ((worker->started_last && worker->ready_head) || !lt_stack_pooled(stack) ||
+        worker->direct_left <= 1)
+        return NULL;
+    worker->direct_left--;
+    struct lt_task *task = lt_ring_pop(&worker->ring);
+    if (task && task->stack) {
+        worker->pending = task;
+        return NULL;
+    }
+    return task;
+}
+
+static void settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
+{
+    task->home = worker;
+    task->stack = stack;
+    worker->started_last = true;
+    now_running(worker, task);
+}
+
+static void host(void *first)
+{
+    struct lt_worker *worker = lt_here.worker;
+    struct lt_task *task = first;
+    struct lt_stack *stack = task->stack;
+    lt_fiber_arrive(&stack->fiber, 1, &worker->fiber);
+    do {
+        int result = task->fn(task->arg);
+        task->ended(task, result);
+        lt_slab_put(worker, task);
+        task = next_here(worker, stack);
+        if (task)
+            settle(worker, task, stack);
+    } while (task);
+    leave_for_good(worker, stack);
+}
+
+SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
+{
+    struct lt_stack *stack = task->stack;
+    if (!stack && worker->magazine_count) {
+        stack = worker->magazine[--worker->magazine_count];
+    } else if (!stack) {
+        worker->credits--;
+        stack = lt_stack_redeem();
+    }
+    settle(worker, task, stack);
+    lt_fiber_renew(&stack->fiber);
+    lt_fiber_leave(&worker->fiber, &stack->fiber, 0);
+    lt_switch_start(&worker->sp, lt_stack_top(stack), host, task);
+    lt_fiber_arrive(&worker->fiber, 0, NULL);
+}
+
+SWITCHES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
+{
+    worker->started_last = false;
+    now_running(worker, task);
+    lt_fiber_leave(&worker->fiber, &task->stack->fiber, 0);
+    lt_switch(&worker->sp, task->sp);
+    lt_fiber_arrive(&worker->fiber, 0, NULL);
+}
+
+void lt_host_close(struct lt_worker *worker)
+{
+    while (worker->magazine_count)
+        lt_stack_return(worker->magazine[--worker->magazine_count]);
+    lt_stack_credits_return(worker->credits);
+    worker->credits = 0;
+}

@@ -1,0 +1,23 @@
+/* host.h: stacks that host tasks, and the ways between them: from a parking task straight to the next
+ * that is ready, or to the scheduler, which starts new ones and looks after everything else. */
+#ifndef LT_SCHED_HOST_H
+#define LT_SCHED_HOST_H
+
+#include "sched/worker.h"
+
+/* Scheduler: runs an unstarted task, until some task comes back to the scheduler. */
+void lt_host_start(struct lt_worker *worker, struct lt_task *task);
+
+/* Scheduler: the same with one that was left. */
+void lt_host_resume(struct lt_worker *worker, struct lt_task *task);
+
+/* Task: leaves, and returns when the task is resumed. */
+void lt_host_leave(struct lt_task *task);
+
+/* The next ready party, or NULL. */
+struct lt_party *lt_worker_next_ready(struct lt_worker *worker);
+
+/* Gives all stacks of the worker's magazine, and its credits, back to the pool. */
+void lt_host_close(struct lt_worker *worker);
+
+#endif

@@ -1,0 +1,200 @@
+#include "sched/idle.h"
+
+#include "base/clock.h"
+#include "base/lock.h"
+#include "sched/runtime.h"
+#include "sched/spill.h"
+
+#include <leat/base.h>
+
+enum { STEAL_MOST = 32 < LT_RING_SIZE ? 32 : LT_RING_SIZE };
+
+/* ---- roles, under the lock ---- */
+
+static void set_watcher(struct lt_runtime *rt, struct lt_worker *worker)
+{
+    rt->watcher = worker;
+    /* Relaxed: who must not read a stale value has been through the lock. */
+    atomic_store_explicit(&rt->watched, worker != NULL, memory_order_relaxed);
+}
+
+static void count_sleepers(struct lt_runtime *rt, int change)
+{
+    unsigned now = atomic_load_explicit(&rt->sleeper_count, memory_order_relaxed);
+    atomic_store_explicit(&rt->sleeper_count, now + (unsigned)change, memory_order_relaxed);
+}
+
+static void add_sleeper(struct lt_runtime *rt, struct lt_worker *worker)
+{
+    worker->next_idle = rt->sleepers;
+    rt->sleepers = worker;
+    count_sleepers(rt, 1);
+}
+
+static void remove_sleeper(struct lt_runtime *rt, struct lt_worker *worker)
+{
+    for (struct lt_worker **at = &rt->sleepers; *at; at = &(*at)->next_idle) {
+        if (*at == worker) {
+            *at = worker->next_idle;
+            count_sleepers(rt, -1);
+            return;
+        }
+    }
+}
+
+/* A sleeper takes the watch, or nobody does; returns who must be woken for it, or NULL. */
+static struct lt_worker *hand_on_watch(struct lt_runtime *rt)
+{
+    struct lt_worker *sleeper = rt->sleepers;
+    if (sleeper)
+        remove_sleeper(rt, sleeper);
+    set_watcher(rt, sleeper);
+    return sleeper;
+}
+
+static void become_idle(struct lt_runtime *rt, struct lt_worker *worker)
+{
+    lt_lock(&rt->idle_lock);
+    rt->active--;
+    if (!rt->watcher && rt->active > 0)
+        set_watcher(rt, worker);
+    else
+        add_sleeper(rt, worker);
+    lt_unlock(&rt->idle_lock);
+}
+
+static void become_active(struct lt_runtime *rt, struct lt_worker *worker)
+{
+    struct lt_worker *next = NULL;
+    lt_lock(&rt->idle_lock);
+    rt->active++;
+    if (rt->watcher == worker)
+        next = hand_on_watch(rt);
+    else
+        remove_sleeper(rt, worker);
+    lt_unlock(&rt->idle_lock);
+    if (next)
+        lt_worker_wake(next);
+}
+
+/* Whether the worker is the watcher; one that finds nobody active stops watching. */
+static bool still_watching(struct lt_runtime *rt, struct lt_worker *worker)
+{
+    lt_lock(&rt->idle_lock);
+    bool watching = rt->watcher == worker;
+    if (watching && rt->active == 0) {
+        set_watcher(rt, NULL);
+        add_sleeper(rt, worker);
+        watching = false;
+    }
+    lt_unlock(&rt->idle_lock);
+    return watching;
+}
+
+void lt_idle_notice(void)
+{
+    struct lt_runtime *rt = &lt_runtime;
+    if (LT_LIKELY(atomic_load_explicit(&rt->watched, memory_order_relaxed) ||
+                  !atomic_load_explicit(&rt->sleeper_count, memory_order_relaxed)))
+        return;
+    struct lt_worker *next = NULL;
+    lt_lock(&rt->idle_lock);
+    if (!rt->watcher)
+        next = hand_on_watch(rt);
+    lt_unlock(&rt->idle_lock);
+    if (next)
+        lt_worker_wake(next);
+}
+
+/* ---- stealing ---- */
+
+static void look(struct lt_runtime *rt, struct lt_worker *worker)
+{
+    for (unsigned i = 0; i < rt->worker_count; i++)
+        /* Acquire: the tasks before this tail are seen whole, should they be stolen later. */
+        worker->seen_tails[i] =
+            atomic_load_explicit(&rt->workers[i]->ring.tail, memory_order_acquire);
+}
+
+/* Takes half of what has waited since the last look from the first worker that has any. */
+static bool steal(struct lt_runtime *rt, struct lt_worker *worker)
+{
+    if (lt_spill_take(worker))
+        return true;
+    if (worker->magazine_count + worker->credits < STEAL_MOST) {
+        if (!lt_stack_credits_get(STEAL_MOST))
+            return false;
+        worker->credits += STEAL_MOST;
+    }
+    for (unsigned i = 1; i < rt->worker_count; i++) {
+        unsigned victim = (worker->index + i) % rt->worker_count;
+        struct lt_ring *ring = &rt->workers[victim]->ring;
+        uint32_t before = worker->seen_tails[victim];
+        int32_t waiting =
+            (int32_t)(before - atomic_load_explicit(&ring->head, memory_order_relaxed));
+        if (waiting <= 0)
+            continue;
+        uint32_t half = ((uint32_t)waiting + 1) / 2;
+        struct lt_task *taken[STEAL_MOST];
+        uint32_t n = lt_ring_steal(ring, before, half < STEAL_MOST ? half : STEAL_MOST, taken);
+        for (uint32_t k = 0; k < n; k++)
+            lt_ring_push(&worker->ring, taken[k]); /* has room: it was empty */
+        if (n)
+            return true;
+    }
+    return false;
+}
+
+/* ---- being idle ---- */
+
+static bool has_news(struct lt_worker *worker)
+{
+    return atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
+           atomic_load_explicit(&lt_runtime.stopping, memory_order_relaxed);
+}
+
+/* A partner on another core often answers within a microsecond or two; a sleep and a wake-up cost
+ * some fifty. */
+static bool news_soon(struct lt_worker *worker)
+{
+    for (unsigned i = 0; i < LT_IDLE_SPINS; i++) {
+        if (has_news(worker))
+            return true;
+        lt_pause();
+    }
+    return has_news(worker);
+}
+
+void lt_idle(struct lt_worker *worker)
+{
+    struct lt_runtime *rt = &lt_runtime;
+    if (news_soon(worker))
+        return;
+    if (worker->credits > LT_CREDIT_BATCH) {
+        lt_stack_credits_return(worker->credits - LT_CREDIT_BATCH);
+        worker->credits = LT_CREDIT_BATCH;
+    }
+    int64_t due = lt_wheel_next(&worker->wheel);
+    int64_t nap = LT_WATCH_FIRST_US * LEAT_US;
+    bool watched_before = false;
+    become_idle(rt, worker);
+    for (;;) {
+        bool watching = still_watching(rt, worker);
+        if (watching && watched_before && steal(rt, worker))
+            break;
+        if (watching) {
+            if (watched_before && nap < LT_WATCH_LAST_US * LEAT_US)
+                nap *= 2;
+            look(rt, worker);
+        }
+        watched_before = watching;
+        int64_t until = due, now = lt_clock_now();
+        if (watching && now + nap < until)
+            until = now + nap;
+        if (now < due)
+            lt_worker_sleep(worker, until);
+        if (has_news(worker) || (due != LEAT_NEVER && lt_clock_now() >= due))
+            break;
+    }
+    become_active(rt, worker);
+}

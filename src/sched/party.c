@@ -1,0 +1,77 @@
+#include "sched/party.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/rng.h"
+#include "base/util.h"
+#include "sched/here.h"
+
+_Thread_local struct lt_here lt_here __attribute__((tls_model("initial-exec")));
+
+LT_COLD void lt_here_introduce(void)
+{
+    lt_here.thread.party.kind = LT_THREAD;
+    lt_here.thread.party.enlisted = true; /* belongs to no scope; those it opens know it */
+    lt_here.self = &lt_here.thread.party;
+    lt_here.chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)&lt_here;
+}
+
+struct lt_party *lt_self(void)
+{
+    if (LT_UNLIKELY(!lt_here.self))
+        lt_here_introduce();
+    return lt_here.self;
+}
+
+struct lt_thread *lt_this_thread(void)
+{
+    lt_self();
+    return &lt_here.thread;
+}
+
+uint64_t *lt_chance(void)
+{
+    lt_self();
+    return &lt_here.chance;
+}
+
+static void wake_thread(struct lt_thread *thread, uint32_t why)
+{
+    /* Release: the woken thread sees what was done for it. Once the word is set it may be gone, so
+     * the futex call takes only the address. */
+    _Atomic uint32_t *word = &thread->word;
+    atomic_fetch_or_explicit(word, why, memory_order_release);
+    lt_futex_wake(word);
+}
+
+void lt_ready(struct lt_party *party)
+{
+    if (party->kind == LT_THREAD) {
+        wake_thread(LT_CONTAINER(party, struct lt_thread, party), LT_WOKEN);
+        return;
+    }
+    struct lt_worker *here = lt_here.worker, *home = here;
+    if (party->kind == LT_TASK)
+        home = LT_CONTAINER(party, struct lt_task, party)->home;
+    if (home != here) {
+        lt_worker_post(home, party);
+        return;
+    }
+    party->next = NULL;
+    *here->ready_end = party;
+    here->ready_end = &party->next;
+}
+
+void lt_ready_all(struct lt_party *chain)
+{
+    while (chain) {
+        struct lt_party *next = chain->next;
+        lt_ready(chain);
+        chain = next;
+    }
+}
+
+void lt_thread_nudge(struct lt_thread *thread)
+{
+    wake_thread(thread, LT_NUDGED);
+}

@@ -1,0 +1,123 @@
+#define _GNU_SOURCE
+#include "sched/pool.h"
+
+#include "base/clock.h"
+#include "base/config.h"
+#include "sched/runtime.h"
+
+#include <leat/base.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <time.h>
+
+static struct {
+    pthread_mutex_t mutex;
+    struct lt_work *head, **end;
+    unsigned queued, idle, threads;
+    bool closing;
+    bool has_ended; /* a thread has ended and waits to be joined */
+    pthread_t ended;
+    pthread_cond_t work, all_ended;
+    bool ready;
+} pool = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+
+static _Thread_local bool mine __attribute__((tls_model("initial-exec")));
+
+bool lt_pool_is_mine(void)
+{
+    return mine;
+}
+
+/* On first use: condition variables that go by the monotonic clock have no static initialiser. */
+static void prepare(void)
+{
+    if (pool.ready)
+        return;
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&pool.work, &attributes);
+    pthread_cond_init(&pool.all_ended, &attributes);
+    pthread_condattr_destroy(&attributes);
+    pool.ready = true;
+}
+
+/* Waits for work; NULL when there has been none for LT_POOL_IDLE_S seconds, or the pool closes. */
+static struct lt_work *next_work(void)
+{
+    int64_t until = lt_clock_now() + LT_POOL_IDLE_S * LEAT_S;
+    struct timespec at = {(time_t)(until / LEAT_S), (long)(until % LEAT_S)};
+    pool.idle++;
+    int error = 0;
+    while (!pool.head && !pool.closing && error != ETIMEDOUT)
+        error = pthread_cond_timedwait(&pool.work, &pool.mutex, &at);
+    pool.idle--;
+    struct lt_work *work = pool.head;
+    if (work) {
+        pool.head = work->next;
+        pool.queued--;
+    }
+    return work;
+}
+
+static void *pool_thread(void *unused)
+{
+    (void)unused;
+    mine = true;
+    pthread_mutex_lock(&pool.mutex);
+    for (struct lt_work *work; (work = next_work());) {
+        pthread_mutex_unlock(&pool.mutex);
+        work->run(work);
+        pthread_mutex_lock(&pool.mutex);
+    }
+    /* Each thread that ends joins the one that ended before it; lt_pool_close joins the last. */
+    bool join = pool.has_ended;
+    pthread_t before = pool.ended;
+    pool.has_ended = true;
+    pool.ended = pthread_self();
+    if (--pool.threads == 0)
+        pthread_cond_signal(&pool.all_ended);
+    pthread_mutex_unlock(&pool.mutex);
+    if (join)
+        pthread_join(before, NULL);
+    return NULL;
+}
+
+int lt_pool_submit(struct lt_work *work)
+{
+    int error = 0;
+    pthread_mutex_lock(&pool.mutex);
+    prepare();
+    if (pool.idle <= pool.queued) {
+        pthread_t thread;
+        error = lt_thread_start(&thread, pool_thread, NULL);
+        pool.threads += !error;
+    }
+    if (!error) {
+        work->next = NULL;
+        if (!pool.head)
+            pool.end = &pool.head;
+        *pool.end = work;
+        pool.end = &work->next;
+        pool.queued++;
+        pthread_cond_signal(&pool.work);
+    }
+    pthread_mutex_unlock(&pool.mutex);
+    return error;
+}
+
+void lt_pool_close(void)
+{
+    pthread_mutex_lock(&pool.mutex);
+    prepare();
+    pool.closing = true;
+    pthread_cond_broadcast(&pool.work);
+    while (pool.threads)
+        pthread_cond_wait(&pool.all_ended, &pool.mutex);
+    bool join = pool.has_ended;
+    pool.has_ended = pool.closing = false;
+    pthread_mutex_unlock(&pool.mutex);
+    if (join)
+        pthread_join(pool.ended, NULL);
+}

@@ -1,0 +1,24 @@
+/* pool.h: OS threads for work that blocks: as many as there is such work, kept a while for the next.
+ *
+ * Every piece of work accepted has a thread at once, so pieces may wait for one another. */
+#ifndef LT_SCHED_POOL_H
+#define LT_SCHED_POOL_H
+
+#include <stdbool.h>
+
+/* A piece of work; the caller's, until `run` is called with it. */
+struct lt_work {
+    struct lt_work *next;
+    void (*run)(struct lt_work *work);
+};
+
+/* Hands the work to a thread; 0, or -ENOMEM when none could be had. */
+int lt_pool_submit(struct lt_work *work);
+
+/* Whether the calling thread is one of the pool's. */
+bool lt_pool_is_mine(void);
+
+/* Ends and joins all threads; no work is left. */
+void lt_pool_close(void);
+
+#endif

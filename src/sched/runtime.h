@@ -1,0 +1,36 @@
+/* runtime.h: what all workers share. One runtime a process; it is there from leat_start to leat_stop. */
+#ifndef LT_SCHED_RUNTIME_H
+#define LT_SCHED_RUNTIME_H
+
+#include "base/lock.h"
+#include "sched/worker.h"
+
+struct lt_runtime {
+    struct lt_worker **workers;
+    unsigned worker_count;
+    size_t stack_size;             /* default, whole pages */
+    _Atomic bool stopping;
+    _Atomic unsigned next_worker;  /* where the next task from outside goes; a counter */
+    _Atomic size_t scopes;         /* open ones: leat_stop waits for nobody, it refuses */
+
+    /* Idle workers: sched/idle.h. */
+    struct lt_lock idle_lock;
+    unsigned active;
+    struct lt_worker *watcher, *sleepers;
+    /* Written under the lock, read without. */
+    _Atomic bool watched;           /* there is a watcher */
+    _Atomic unsigned sleeper_count;
+};
+
+extern struct lt_runtime lt_runtime;
+
+/* Whether the runtime is there. */
+bool lt_running(void);
+
+/* Starts a thread that leaves signals to the program's own; 0 or -ENOMEM. */
+int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument);
+
+/* Rounds a stack size up to whole pages; -EINVAL when it is out of range. */
+int lt_stack_size_round(size_t *size);
+
+#endif

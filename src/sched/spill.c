@@ -1,0 +1,49 @@
+#include "sched/spill.h"
+
+#include "base/lock.h"
+
+static struct {
+    struct lt_lock lock;
+    struct lt_party *head, **end;
+    _Atomic size_t count; /* written under the lock; read without it, as a hint, so relaxed */
+} spill;
+
+void lt_spill_push(struct lt_worker *worker, struct lt_task *task)
+{
+    if (!task->stack)
+        worker->credits--;
+    task->party.next = NULL;
+    lt_lock(&spill.lock);
+    if (!spill.head)
+        spill.end = &spill.head;
+    *spill.end = &task->party;
+    spill.end = &task->party.next;
+    atomic_fetch_add_explicit(&spill.count, 1, memory_order_relaxed);
+    lt_unlock(&spill.lock);
+}
+
+bool lt_spill_take(struct lt_worker *worker)
+{
+    if (!lt_spill_any())
+        return false;
+    unsigned taken = 0;
+    lt_lock(&spill.lock);
+    while (spill.head && taken < LT_RING_SIZE / 2) {
+        struct lt_party *party = spill.head, *next = party->next;
+        struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+        bool own_stack = task->stack != NULL;
+        if (!lt_ring_push(&worker->ring, task)) /* from here on a thief may have it */
+            break;
+        worker->credits += !own_stack;
+        spill.head = next;
+        atomic_fetch_sub_explicit(&spill.count, 1, memory_order_relaxed);
+        taken++;
+    }
+    lt_unlock(&spill.lock);
+    return taken > 0;
+}
+
+bool lt_spill_any(void)
+{
+    return atomic_load_explicit(&spill.count, memory_order_relaxed) != 0;
+}

@@ -1,0 +1,98 @@
+#include "sched/task.h"
+
+#include "base/util.h"
+#include "sched/here.h"
+#include "sched/host.h"
+#include "sched/runtime.h"
+#include "sched/slab.h"
+
+#include <leat/task.h>
+
+#include <errno.h>
+#include <sched.h>
+
+/* Makes sure that one more unstarted task can be given a stack. */
+static bool reserve_stack(struct lt_worker *worker)
+{
+    if (!worker)
+        return lt_stack_credits_get(1);
+    if (LT_LIKELY(worker->magazine_count + worker->credits > lt_ring_length(&worker->ring)))
+        return true;
+    if (!lt_stack_credits_get(LT_CREDIT_BATCH))
+        return false;
+    worker->credits += LT_CREDIT_BATCH;
+    return true;
+}
+
+struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t stack_size)
+{
+    struct lt_worker *worker = lt_here.worker;
+    struct lt_task *task = lt_slab_get(worker);
+    if (!task)
+        return NULL;
+    bool own_size = stack_size && stack_size != lt_runtime.stack_size;
+    if (own_size ? !(task->stack = lt_stack_map(stack_size)) : !reserve_stack(worker)) {
+        lt_slab_put(worker, task);
+        return NULL;
+    }
+    task->party.kind = LT_TASK;
+    task->fn = fn;
+    task->arg = arg;
+    task->name = name;
+    return task;
+}
+
+void lt_task_launch(struct lt_task *task)
+{
+    struct lt_worker *worker = lt_here.worker;
+    if (worker) {
+        lt_worker_enqueue(worker, task);
+        return;
+    }
+    unsigned nth = atomic_fetch_add_explicit(&lt_runtime.next_worker, 1, memory_order_relaxed);
+    lt_worker_post(lt_runtime.workers[nth % lt_runtime.worker_count], &task->party);
+}
+
+void lt_task_park(struct lt_task *task)
+{
+    int saved = errno;
+    lt_host_leave(task);
+    errno = saved;
+}
+
+void lt_task_yield(struct lt_task *task)
+{
+    lt_ready(&task->party);
+    lt_task_park(task);
+}
+
+void lt_task_spend(struct lt_party *self)
+{
+    struct lt_worker *worker = lt_here.worker;
+    if (LT_LIKELY(!worker || --worker->budget != 0))
+        return;
+    worker->budget = LT_OP_BUDGET;
+    if (self->kind == LT_TASK)
+        lt_task_yield(LT_CONTAINER(self, struct lt_task, party));
+}
+
+struct lt_task *lt_task_self(void)
+{
+    return lt_here.worker ? lt_here.worker->running : NULL;
+}
+
+int leat_yield(void)
+{
+    struct lt_task *task = lt_task_self();
+    if (task)
+        lt_task_yield(task);
+    else
+        sched_yield();
+    return 0;
+}
+
+const char *leat_task_name(void)
+{
+    struct lt_task *task = lt_task_self();
+    return task ? task->name : lt_this_thread()->name;
+}

@@ -1,0 +1,49 @@
+/* task.h: tasks, as the scheduler sees them.
+ *
+ * A task that has not started is a descriptor in a queue and may start on any worker. Starting gives
+ * it a stack and a home, for life. A stack hosts tasks one after another: where a task ends and the
+ * next to run has not started, it starts right there, without a switch.
+ *
+ * Descriptors come from slabs that live as long as the runtime; each worker keeps some free ones. */
+#ifndef LT_SCHED_TASK_H
+#define LT_SCHED_TASK_H
+
+#include "arch/stack.h"
+#include "sched/party.h"
+
+#include <leat/base.h>
+
+struct lt_task {
+    struct lt_party party;
+    struct lt_worker *home; /* from the start on */
+    void *sp;               /* where it was left, while it is not running; NULL before the start */
+    struct lt_stack *stack; /* from the start on; before, only if it has a size of its own */
+    leat_fn *fn;
+    void *arg;
+    const char *name;
+    void (*ended)(struct lt_task *task, int result); /* told on the task's stack, as its last act */
+    struct lt_node member;  /* in its scope's list, when enlisted */
+};
+
+_Static_assert(sizeof(struct lt_task) <= 128, "two cache lines");
+
+/* A new task, not yet queued. stack_size 0 is the default. NULL when memory has run out. */
+struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t stack_size);
+
+/* Queues a new task to be started. */
+void lt_task_launch(struct lt_task *task);
+
+/* Parks the running task until lt_ready. Its waker may already have come. */
+void lt_task_park(struct lt_task *task);
+
+/* Lets others run first. */
+void lt_task_yield(struct lt_task *task);
+
+/* Counts an operation that did not have to wait; every so often it yields, so that a task whose
+ * partners always keep up does not keep its worker for itself. */
+void lt_task_spend(struct lt_party *self);
+
+/* The running task; NULL when the caller is no task. */
+struct lt_task *lt_task_self(void);
+
+#endif

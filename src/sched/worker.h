@@ -1,0 +1,77 @@
+/* worker.h: a worker: one OS thread that runs tasks.
+ *
+ * What it runs, in this order of trust:
+ *  - `ready`: started tasks and jobs, a plain list that only this thread touches;
+ *  - `ring`: tasks that have not started, open to thieves (sched/ring.h);
+ *  - `inbox`: what other threads made ready for it, a stack pushed by compare-and-swap and emptied
+ *    by exchange, whole, and turned round, so that order is kept.
+ *
+ * Invariants:
+ *  - magazine_count + credits >= tasks in the ring without a stack: each can be started.
+ *  - A party is in at most one of these queues.
+ *  - The pusher that finds the inbox empty wakes the worker if it sleeps. The worker says it sleeps,
+ *    then looks at the inbox again: either it sees the push or the pusher sees the sleep. */
+#ifndef LT_SCHED_WORKER_H
+#define LT_SCHED_WORKER_H
+
+#include "base/wheel.h"
+#include "sched/ring.h"
+#include "sched/task.h"
+
+#include <pthread.h>
+
+struct lt_worker {
+    /* The owner's alone. */
+    struct lt_party *ready_head, **ready_end;
+    struct lt_task *running;
+    void *sp;                /* the scheduler's own stack, while a task runs */
+    struct lt_fiber fiber;   /* that stack, for the tools */
+    unsigned direct_left;    /* switches from task to task before the scheduler gets a look */
+    unsigned budget;         /* operations before a forced yield */
+    bool started_last;       /* the last thing run was a task's start: next, a ready one */
+    struct lt_task *pending; /* taken from the ring, to be started next */
+    struct lt_stack *ended;  /* a stack to be unmapped once it has been left */
+    struct lt_stack *magazine[LT_STACK_MAGAZINE];
+    unsigned magazine_count;
+    size_t credits;
+    struct lt_task *free_tasks; /* linked by party.next */
+    unsigned free_count;
+    uint32_t *seen_tails;    /* as watcher: each worker's tail at the last look */
+    unsigned index;
+    void *fault_stack;       /* LT_FAULT_STACK bytes for sched/guard.h */
+    pthread_t thread;
+    struct lt_wheel wheel;
+
+    struct lt_ring ring;
+
+    /* Written by others. */
+    _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
+    _Atomic uint32_t asleep;     /* 1: sleeps on this word, or is about to */
+    struct lt_worker *next_idle; /* among the sleepers: see sched/idle.h */
+};
+
+/* The worker this thread is; NULL for other threads. */
+struct lt_worker *lt_worker_self(void);
+
+/* The worker's thread: runs until the runtime stops. */
+void *lt_worker_main(void *worker);
+
+/* Puts a party into a worker's inbox, from any thread. */
+void lt_worker_post(struct lt_worker *worker, struct lt_party *party);
+
+/* Wakes the worker if it sleeps. */
+void lt_worker_wake(struct lt_worker *worker);
+
+/* Worker: sleeps until woken, or until the deadline; not at all when the inbox has something. */
+void lt_worker_sleep(struct lt_worker *worker, int64_t deadline);
+
+/* Hands a job to a worker and waits until it has run; from a thread that is no worker. */
+void lt_worker_call(struct lt_worker *worker, void (*fn)(void *arg), void *arg);
+
+/* Moves what lies in the inbox to the ready queue and the ring. False when it was empty. */
+bool lt_worker_drain(struct lt_worker *worker);
+
+/* Adds an unstarted task to this worker's own ring, or spills it. */
+void lt_worker_enqueue(struct lt_worker *worker, struct lt_task *task);
+
+#endif

@@ -1,0 +1,64 @@
+/* go.c: tasks that belong to scopes; and the program as the first of them. */
+#include "base/util.h"
+#include "sched/here.h"
+#include "sched/pool.h"
+#include "sched/runtime.h"
+#include "scope/scope.h"
+
+#include <leat/runtime.h>
+#include <leat/task.h>
+
+void lt_scope_check_closed(const struct lt_party *party, const char *name)
+{
+    if (LT_UNLIKELY(party->scope->opener == party))
+        lt_die("leat: task %s returned with a scope still open: leat_scope_close is missing",
+               name ? name : "without a name");
+}
+
+static void task_ended(struct lt_task *task, int result)
+{
+    leat_scope *scope = task->party.scope;
+    lt_scope_check_closed(&task->party, task->name);
+    if (task->party.enlisted) {
+        lt_lock(&scope->lock);
+        lt_list_remove(&task->member);
+        lt_unlock(&scope->lock);
+    }
+    lt_scope_leave(scope, result);
+}
+
+int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, size_t stack_size)
+{
+    if (!scope || !fn || (stack_size && lt_stack_size_round(&stack_size) != 0))
+        return -EINVAL;
+    struct lt_task *task = lt_task_new(fn, arg, name, stack_size);
+    if (!task)
+        return -ENOMEM;
+    task->party.scope = scope;
+    task->ended = task_ended;
+    lt_scope_enter(scope);
+    lt_task_launch(task);
+    return 0;
+}
+
+int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
+{
+    if (!fn)
+        return -EINVAL;
+    int error = leat_start(options);
+    if (error)
+        return error;
+    int result = -ENOMEM;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    if (scope) {
+        error = leat_go_named(scope, fn, arg, "main", 0);
+        result = leat_scope_close(scope);
+    }
+    int stopped = leat_stop();
+    return error ? error : result ? result : stopped;
+}
+
+int leat_main(leat_fn *fn, void *arg)
+{
+    return leat_main_with(fn, arg, NULL);
+}

@@ -1,0 +1,250 @@
+#include "scope/scope.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "sched/here.h"
+#include "sched/runtime.h"
+#include "scope/cancel.h"
+#include "scope/wait.h"
+
+/* The fields of `live`. */
+#define OPENER UINT64_C(1)
+#define TASK UINT64_C(1)
+#define PIN (UINT64_C(1) << 40)
+#define JOINING (UINT64_C(1) << 63)
+
+/* ---- counting ---- */
+
+static void take(leat_scope *scope, uint64_t units)
+{
+    struct lt_party *opener = scope->opener;
+    uint64_t old = atomic_load_explicit(&scope->live, memory_order_relaxed), now;
+    do {
+        now = old - units;
+        if (now == (JOINING | OPENER))
+            now = OPENER;
+    } while (!atomic_compare_exchange_weak_explicit(
+        /* Release: the opener sees what was done before. Acquire: the last one has seen it all, and
+         * hands it on with the wake-up. */
+        &scope->live, &old, now, memory_order_acq_rel, memory_order_relaxed));
+    /* From here on the scope may be gone, unless it is us who must wake its opener. */
+    if (old - units == (JOINING | OPENER))
+        lt_ready(opener);
+}
+
+void lt_scope_enter(leat_scope *scope)
+{
+    /* Relaxed: the caller keeps the scope open by a unit it already has. */
+    atomic_fetch_add_explicit(&scope->live, TASK, memory_order_relaxed);
+}
+
+void lt_scope_pin(leat_scope *scope)
+{
+    atomic_fetch_add_explicit(&scope->live, PIN, memory_order_relaxed);
+}
+
+void lt_scope_unpin(leat_scope *scope)
+{
+    take(scope, PIN);
+}
+
+void lt_scope_leave(leat_scope *scope, int result)
+{
+    if (result) {
+        bool because = result == -ECANCELED && lt_scope_is_cancelled(scope);
+        lt_scope_cancel(scope, result);
+        lt_lock(&scope->lock);
+        if (!because && !scope->result)
+            scope->result = result;
+        lt_unlock(&scope->lock);
+    }
+    take(scope, TASK);
+}
+
+/* Waits until only the opener is left. */
+static void join(leat_scope *scope)
+{
+    struct lt_wait wait;
+    lt_wait_begin(&wait, scope->opener, NULL);
+    uint64_t old = atomic_load_explicit(&scope->live, memory_order_acquire);
+    do {
+        if (old == OPENER)
+            return;
+    } while (!atomic_compare_exchange_weak_explicit(&scope->live, &old, old | JOINING,
+                                                    memory_order_acq_rel, memory_order_acquire));
+    lt_wait_park(&wait, LEAT_NEVER);
+}
+
+size_t leat_scope_tasks(const leat_scope *scope)
+{
+    if (!scope)
+        return 0;
+    return (size_t)((atomic_load_explicit(&scope->live, memory_order_relaxed) & (PIN - 1)) - OPENER);
+}
+
+/* ---- finding ---- */
+
+/* Under the lock. */
+static void join_crew(leat_scope *scope, const struct lt_worker *worker)
+{
+    scope->crew[worker->index / 64] |= UINT64_C(1) << (worker->index % 64);
+}
+
+bool lt_scope_enlist(struct lt_party *party)
+{
+    struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+    leat_scope *scope = party->scope;
+    while (scope->opener == party) /* opened by the task itself; it belongs further out */
+        scope = scope->around;
+    lt_lock(&scope->lock);
+    lt_list_append(&scope->tasks, &task->member);
+    join_crew(scope, task->home);
+    lt_unlock(&scope->lock);
+    party->enlisted = true;
+    return true;
+}
+
+void lt_scope_own(leat_scope *scope, struct lt_owned *owned)
+{
+    lt_lock(&scope->lock);
+    lt_list_append(&scope->owned, &owned->node);
+    lt_unlock(&scope->lock);
+}
+
+/* ---- deadlines ---- */
+
+static void deadline_passed(struct lt_timer *timer)
+{
+    lt_scope_cancel(LT_CONTAINER(timer, leat_scope, timer), -ETIMEDOUT);
+}
+
+static void add_timer(void *scope)
+{
+    leat_scope *s = scope;
+    lt_wheel_add(&s->timer_home->wheel, &s->timer);
+}
+
+static void remove_timer(void *scope)
+{
+    leat_scope *s = scope;
+    lt_wheel_remove(&s->timer_home->wheel, &s->timer);
+}
+
+/* A wheel is its worker's alone. */
+static void at_timer_home(leat_scope *scope, void (*fn)(void *scope))
+{
+    if (scope->timer_home == lt_worker_self())
+        fn(scope);
+    else
+        lt_worker_call(scope->timer_home, fn, scope);
+}
+
+static void set_deadline(leat_scope *scope, int64_t deadline)
+{
+    if (deadline == LEAT_NEVER)
+        return;
+    if (deadline <= lt_clock_now()) {
+        lt_scope_cancel(scope, -ETIMEDOUT);
+        return;
+    }
+    scope->timer.deadline = deadline;
+    scope->timer.fire = deadline_passed;
+    scope->timer_home = lt_worker_self() ? lt_worker_self() : lt_runtime.workers[0];
+    at_timer_home(scope, add_timer);
+}
+
+/* ---- opening and closing ---- */
+
+static void become_child(leat_scope *scope, leat_scope *parent)
+{
+    scope->parent = parent;
+    lt_lock(&parent->lock);
+    lt_list_append(&parent->children, &scope->sibling);
+    bool cancelled = lt_scope_is_cancelled(parent);
+    lt_unlock(&parent->lock);
+    if (cancelled)
+        lt_scope_cancel(scope, -ECANCELED);
+}
+
+leat_scope *leat_scope_open(int64_t deadline)
+{
+    if (deadline < 0 || !lt_running())
+        return NULL;
+    struct lt_party *self = lt_self();
+    leat_scope *scope = lt_alloc(sizeof *scope);
+    if (!scope)
+        return NULL;
+    lt_list_init(&scope->tasks);
+    lt_list_init(&scope->threads);
+    lt_list_init(&scope->owned);
+    lt_list_init(&scope->children);
+    atomic_store_explicit(&scope->live, OPENER, memory_order_relaxed);
+    scope->opener = self;
+    scope->opener_shields = self->shields;
+    scope->around = self->scope;
+    if (self->kind == LT_TASK)
+        join_crew(scope, lt_worker_self());
+    self->scope = scope;
+    self->shields = 0;
+    atomic_fetch_add_explicit(&lt_runtime.scopes, 1, memory_order_relaxed);
+    if (scope->around && !scope->opener_shields)
+        become_child(scope, scope->around);
+    set_deadline(scope, deadline);
+    return scope;
+}
+
+/* No canceller of the scope around will find it any more. One that has is pinned, and waited for. */
+static void leave_parent(leat_scope *scope)
+{
+    if (!scope->parent)
+        return;
+    lt_lock(&scope->parent->lock);
+    lt_list_remove(&scope->sibling);
+    lt_unlock(&scope->parent->lock);
+}
+
+int leat_scope_close(leat_scope *scope)
+{
+    struct lt_party *self = lt_self();
+    if (!scope || self->scope != scope || scope->opener != self)
+        return -EINVAL;
+    join(scope);
+    if (scope->timer_home)
+        at_timer_home(scope, remove_timer);
+    leave_parent(scope);
+    join(scope);
+    self->scope = scope->around;
+    self->shields = scope->opener_shields;
+    while (!lt_list_empty(&scope->owned)) {
+        struct lt_owned *owned = LT_CONTAINER(scope->owned.next, struct lt_owned, node);
+        lt_list_remove(&owned->node);
+        owned->free(owned);
+    }
+    int result = scope->result;
+    lt_free(scope);
+    /* Release: leat_stop, which reads it, comes after all that happened in the scope. */
+    atomic_fetch_sub_explicit(&lt_runtime.scopes, 1, memory_order_release);
+    return result;
+}
+
+int leat_cancelled(const leat_scope *scope)
+{
+    if (!scope)
+        scope = lt_self()->scope;
+    return scope && lt_scope_is_cancelled(scope);
+}
+
+int leat_shield(void)
+{
+    lt_self()->shields++;
+    return 0;
+}
+
+int leat_unshield(void)
+{
+    struct lt_party *self = lt_self();
+    if (!self->shields)
+        return -EINVAL;
+    self->shields--;
+    return 0;
+}

@@ -1,0 +1,73 @@
+#include "scope/wait.h"
+
+#include "base/clock.h"
+#include "base/futex.h"
+
+bool lt_wait_end(struct lt_wait *wait, int result)
+{
+    if (wait->over || !wait->withdraw || !wait->withdraw(wait))
+        return false;
+    wait->over = true;
+    wait->result = result;
+    return true;
+}
+
+static void deadline_passed(struct lt_timer *timer)
+{
+    struct lt_wait *wait = LT_CONTAINER(timer, struct lt_wait, timer);
+    if (lt_wait_end(wait, -ETIMEDOUT))
+        lt_ready(wait->party);
+}
+
+static int park_task(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
+{
+    struct lt_wheel *wheel = &task->home->wheel;
+    if (deadline != LEAT_NEVER) {
+        wait->timer.deadline = deadline;
+        wait->timer.fire = deadline_passed;
+        lt_wheel_add(wheel, &wait->timer);
+    }
+    task->party.wait = wait;
+    lt_task_park(task);
+    task->party.wait = NULL;
+    if (deadline != LEAT_NEVER)
+        lt_wheel_remove(wheel, &wait->timer);
+    return wait->result;
+}
+
+/* Why a thread's wait should end now; 0: it should not. */
+static int due(const struct lt_party *self, int64_t deadline)
+{
+    int error = lt_wait_allowed(self);
+    if (!error && deadline != LEAT_NEVER && lt_clock_now() >= deadline)
+        error = -ETIMEDOUT;
+    return error;
+}
+
+static int park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
+{
+    for (;;) {
+        /* Acquire pairs with the release of whoever set it. Clearing a nudge comes before looking at
+         * what it may have been about. */
+        uint32_t word =
+            atomic_fetch_and_explicit(&thread->word, ~(uint32_t)LT_NUDGED, memory_order_acquire);
+        if (word & LT_WOKEN)
+            return 0;
+        int error = wait->over || !wait->withdraw ? 0 : due(&thread->party, deadline);
+        if (error) {
+            if (lt_wait_end(wait, error))
+                return error;
+            /* A partner was faster: its wake-up is on the way, and nothing else matters now. */
+            wait->over = true;
+        }
+        lt_futex_wait(&thread->word, 0, wait->over ? LEAT_NEVER : deadline);
+    }
+}
+
+int lt_wait_park(struct lt_wait *wait, int64_t deadline)
+{
+    struct lt_party *self = wait->party;
+    if (self->kind == LT_TASK)
+        return park_task(wait, LT_CONTAINER(self, struct lt_task, party), deadline);
+    return park_thread(wait, LT_CONTAINER(self, struct lt_thread, party), deadline);
+}

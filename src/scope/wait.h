@@ -1,0 +1,76 @@
+/* wait.h: waiting, and the three ways a wait ends: a partner, the deadline, the scope.
+ *
+ * Who waits puts an lt_wait on its stack, leaves pointers to it wherever partners will look (a
+ * channel's queue), and parks. Exactly one of the three must end the wait:
+ *
+ *  - A partner claims the waiter: by taking it off the queue under the channel's lock, and for a
+ *    select by winning its claim as well. It then calls lt_ready, and touches nothing after.
+ *  - The deadline and the scope act only at the waiter's home: for a task on its home worker, where it
+ *    cannot run at the same time; for a thread in the thread itself. There `withdraw` takes the waiter
+ *    out of everything, under the same locks. If it succeeds, no partner will ever come, and the home
+ *    ends the wait; if not, a partner has claimed it and its lt_ready is on the way.
+ *
+ * So a wake-up is claimed by whoever unlinks the waiter, and no word is fought over by all three. */
+#ifndef LT_SCOPE_WAIT_H
+#define LT_SCOPE_WAIT_H
+
+#include "base/util.h"
+#include "base/wheel.h"
+#include "sched/here.h"
+#include "sched/party.h"
+#include "scope/scope.h"
+
+struct lt_wait {
+    struct lt_party *party;
+    /* Takes the waiter out of every place a partner could find it; false when one has claimed it.
+     * NULL: nothing but a partner ends this wait. */
+    bool (*withdraw)(struct lt_wait *wait);
+    struct lt_timer timer;
+    int result; /* 0 when a partner ended it, -ETIMEDOUT, -ECANCELED */
+    bool over;  /* withdrawn; known at home only */
+};
+
+/* Before an operation that may wait. 0, or -ECANCELED. */
+static inline int lt_wait_allowed(const struct lt_party *self)
+{
+    /* Relaxed is enough: a cancel that is missed here finds the party parked later. For a task it is
+     * looked for by a job on its own worker; a thread looks again after it has cleared its word. */
+    if (LT_UNLIKELY(self->scope && lt_scope_is_cancelled(self->scope)) && !self->shields)
+        return -ECANCELED;
+    return 0;
+}
+
+/* Makes sure that the scope can find the party when it waits; to be called before waiters are put into
+ * queues, with no lock held. Returns true when it has just been made so: then lt_wait_allowed must be
+ * asked again. */
+static inline bool lt_wait_enlist(struct lt_party *self)
+{
+    if (LT_LIKELY(self->enlisted))
+        return false;
+    return lt_scope_enlist(self);
+}
+
+/* Begins a wait: to be called before the waiters go into their queues. */
+static inline void lt_wait_begin(struct lt_wait *wait, struct lt_party *self,
+                                 bool (*withdraw)(struct lt_wait *wait))
+{
+    wait->party = self;
+    wait->withdraw = withdraw;
+    wait->timer.node.next = NULL;
+    wait->result = 0;
+    wait->over = false;
+    if (self->kind == LT_THREAD)
+        /* Acquire: when this wipes out a nudge, what it was about is seen by lt_wait_allowed. */
+        atomic_exchange_explicit(&LT_CONTAINER(self, struct lt_thread, party)->word, 0,
+                                 memory_order_acquire);
+}
+
+/* Parks until the wait ends, and returns its result. The waiters are in their queues; `deadline` is not
+ * LEAT_NOW. */
+int lt_wait_park(struct lt_wait *wait, int64_t deadline);
+
+/* Ends a task's wait from its home worker; false when it is over, or about to be. The caller then
+ * makes the task ready. */
+bool lt_wait_end(struct lt_wait *wait, int result);
+
+#endif
