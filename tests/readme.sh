@@ -1,0 +1,11 @@
+# The README's program, as it stands there, compiles without a warning and prints 1, 2, 3.
+set -euo pipefail
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+awk '/^```c$/ { inside = 1; next } /^```/ { inside = 0 } inside' \
+    "$LEAT_SOURCE_DIR/README.md" > "$work/program.c"
+flags=(-std=gnu17 -Wall -Wextra -Werror -I "$LEAT_SOURCE_DIR/include")
+[ -z "${LEAT_SANITIZE-}" ] || flags+=("-fsanitize=$LEAT_SANITIZE")
+"${CC:-cc}" "${flags[@]}" "$work/program.c" "$LEAT_BUILD_DIR/libleat.a" -pthread -o "$work/program"
+[ "$("$work/program")" = $'1\n2\n3' ]
