@@ -31,12 +31,27 @@ typedef struct leat_chan leat_chan;
  * when it returns. Runs in whichever party throws the item away, with no lock held. */
 typedef void leat_drop_fn(void *item);
 
+/* What a channel does with an item for which it has no room. */
+typedef enum leat_buffer {
+    LEAT_FIXED,    /* the sender waits */
+    LEAT_DROPPING, /* the new item falls; sending never waits */
+    LEAT_SLIDING,  /* the oldest item falls; sending never waits */
+    LEAT_PROMISE   /* room for one, which stays: every receiver gets a copy, also after close; later items
+                      fall; sending never waits. `capacity` is not looked at */
+} leat_buffer;
+
+typedef struct leat_transform leat_transform; /* leat/transform.h */
+
 /* What a channel is. Zero means its default. */
 typedef struct leat_chan_spec {
-    size_t item_size;   /* bytes, 0 to 1 MiB */
-    size_t capacity;    /* items that wait inside; all of it is allocated at once */
+    size_t item_size;   /* bytes, 0 to 1 MiB; with drop and a buffer from which items fall, to 1 KiB */
+    size_t capacity;    /* items that wait inside; all of it is allocated at once; dropping, sliding
+                           and transforming channels have at least 1 */
     leat_drop_fn *drop; /* for items thrown away; NULL: nothing to do */
     const char *name;   /* for dumps; not copied; NULL is allowed */
+    leat_buffer buffer;
+    leat_transform *transform; /* what each item sent goes through at the door; NULL: nothing. Becomes the
+                                  channel's, which frees it, also when the channel cannot be made */
 } leat_chan_spec;
 
 /* Makes a channel. `scope` owns it, or nobody (NULL): see above. `spec` is copied.
@@ -69,6 +84,12 @@ LEAT_API int leat_recv(leat_chan *ch, void *item);
 LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
 LEAT_API int leat_try_recv(leat_chan *ch, void *item);
 
+/* Moves as many of the n items (n times item_size bytes, one after the other) as can go at once, and at
+ * least one: if none can, waits for the first. n is 1 or more.
+ * Returns how many went, from the front, or an error as above: then none did. */
+LEAT_API int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline);
+LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t deadline);
+
 /* Closes the channel. Returns 0, also when it was closed before; -EINVAL for NULL. */
 LEAT_API int leat_close(leat_chan *ch);
 
@@ -84,6 +105,7 @@ LEAT_API int leat_chan_done(leat_chan *ch);
 LEAT_API size_t leat_chan_len(const leat_chan *ch);
 LEAT_API size_t leat_chan_cap(const leat_chan *ch);
 LEAT_API int leat_chan_closed(const leat_chan *ch);
+LEAT_API const char *leat_chan_name(const leat_chan *ch); /* NULL when it has none */
 
 #ifdef __cplusplus
 }

@@ -5,11 +5,14 @@
 #define LEAT_LEAT_H
 
 #include <leat/base.h>
+#include <leat/block.h>
+#include <leat/callback.h>
 #include <leat/chan.h>
 #include <leat/runtime.h>
 #include <leat/scope.h>
 #include <leat/select.h>
 #include <leat/task.h>
 #include <leat/time.h>
+#include <leat/transform.h>
 
 #endif

@@ -56,8 +56,8 @@ LEAT_API size_t leat_scope_tasks(const leat_scope *scope);
 
 /* From leat_shield until the matching leat_unshield, the calling task or thread waits as if its
  * innermost scope were not cancelled; a scope opened under a shield is not cancelled by the ones
- * around it. Shields nest. Keep them short: nothing but the partner or a deadline ends such a wait.
- * leat_unshield without a shield returns -EINVAL; otherwise both return 0. */
+ * around it. Shields nest, 65,535 deep. Keep them short: nothing but the partner or a deadline ends such
+ * a wait. One shield too many, and leat_unshield without one, return -EINVAL; otherwise both return 0. */
 LEAT_API int leat_shield(void);
 LEAT_API int leat_unshield(void);
 

@@ -24,6 +24,15 @@
 #endif
 #endif
 
+/* Keeps TSan's notes of entering and leaving out of a function. (clang leaves them in under no_sanitize.) */
+#if !defined(LT_TSAN)
+#define LT_NO_TSAN
+#elif defined(__clang__)
+#define LT_NO_TSAN __attribute__((disable_sanitizer_instrumentation))
+#else
+#define LT_NO_TSAN __attribute__((no_sanitize("thread")))
+#endif
+
 #ifdef LT_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
@@ -97,7 +106,7 @@ static inline void lt_fiber_renew(struct lt_fiber *fiber)
 }
 
 /* The last thing before leaving `from` for `to`. `for_good`: from's frames will not be returned to. */
-static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fiber *to, int for_good)
+LT_NO_TSAN static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fiber *to, int for_good)
 {
 #ifdef LT_ASAN
     __sanitizer_start_switch_fiber(for_good ? NULL : &from->fake_stack, to->low, to->size);

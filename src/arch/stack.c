@@ -43,16 +43,20 @@ void lt_stack_pool_open(size_t stack_size)
     pool.slot = pool.page + stack_size;
 }
 
-/* Without a guard a stack still works: past the limit that is better than refusing the task. */
-static void install_guard(char *page)
+/* Without a guard a stack still works: past the limit that is better than refusing the task. True when
+ * the guard has become a mapping of its own. */
+static bool install_guard(char *page)
 {
     int saved = errno;
+    bool mapped = false;
     if (madvise(page, pool.page, MADV_GUARD_INSTALL) != 0) {
         size_t before = atomic_fetch_add_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
-        if (before >= LT_GUARD_LIMIT || mprotect(page, pool.page, PROT_NONE) != 0)
+        mapped = before < LT_GUARD_LIMIT && mprotect(page, pool.page, PROT_NONE) == 0;
+        if (!mapped)
             atomic_fetch_sub_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
     }
     errno = saved;
+    return mapped;
 }
 
 /* Maps `size` bytes for stacks: without huge pages, one of which would back 2 MiB of stacks as soon as
@@ -71,6 +75,7 @@ static struct lt_stack *lay_out(char *base, size_t size)
 {
     struct lt_stack *stack = (struct lt_stack *)(void *)(base + size - HEADER);
     stack->next = NULL;
+    stack->guard_mapped = false;
     stack->base = base;
     stack->size = size;
     char *low = base + pool.page;
@@ -175,14 +180,18 @@ struct lt_stack *lt_stack_map(size_t stack_size)
     char *base = map_stacks(size);
     if (!base)
         return NULL;
-    install_guard(base);
-    return lay_out(base, size);
+    bool mapped = install_guard(base);
+    struct lt_stack *stack = lay_out(base, size);
+    stack->guard_mapped = mapped;
+    return stack;
 }
 
 void lt_stack_unmap(struct lt_stack *stack)
 {
     char *base = stack->base;
     size_t size = stack->size;
+    if (stack->guard_mapped)
+        atomic_fetch_sub_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
     lt_fiber_destroy(&stack->fiber);
     lt_unmap(base, size);
 }

@@ -24,6 +24,7 @@ struct lt_stack {
     struct lt_stack *next; /* in a pool */
     char *base;            /* of the mapping or slot: the guard page */
     size_t size;           /* of all of it: guard, stack, this */
+    bool guard_mapped;     /* its guard is a mapping of its own, of which there is a limit */
     struct lt_fiber fiber;
 };
 

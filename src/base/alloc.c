@@ -42,8 +42,12 @@ void *lt_map(size_t size)
 
 void lt_unmap(void *pages, size_t size)
 {
+    int saved = errno;
+    /* Splitting a mapping may exceed the number of them that the kernel allows: then keep the addresses,
+     * and give back the memory. */
     if (munmap(pages, size) != 0)
-        lt_die("leat: cannot unmap %zu bytes: %s", size, strerror(errno));
+        madvise(pages, size, MADV_DONTNEED);
+    errno = saved;
 }
 
 size_t lt_page_size(void)

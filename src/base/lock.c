@@ -1,5 +1,6 @@
 #include "base/lock.h"
 
+#include <errno.h>
 #include <time.h>
 
 LT_COLD void lt_lock_contended(struct lt_lock *lock)
@@ -16,7 +17,9 @@ LT_COLD void lt_lock_contended(struct lt_lock *lock)
         }
         if (round == 0)
             continue;
+        int saved = errno;
         nanosleep(&nap, NULL);
+        errno = saved;
         if (nap.tv_nsec < LONGEST_NAP_NS)
             nap.tv_nsec *= 2;
     }

@@ -1,4 +1,5 @@
 #include "chan/chan.h"
+#include "chan/special.h"
 
 #include "base/alloc.h"
 
@@ -6,24 +7,15 @@ enum { ITEM_MAX = 1 << 20 };
 
 /* ---- the life of a channel ---- */
 
-static void *slot(leat_chan *ch, size_t index)
-{
-    return ch->items + index % ch->capacity * ch->item_size;
-}
-
-static size_t count(const leat_chan *ch)
-{
-    return atomic_load_explicit(&ch->count, memory_order_relaxed);
-}
-
 static void destroy(leat_chan *ch)
 {
     if (!lt_list_empty(&ch->receivers) || !lt_list_empty(&ch->senders))
         lt_die("leat: channel %s is freed while somebody waits on it",
                ch->name ? ch->name : "without a name");
     if (ch->drop)
-        for (size_t i = 0; i < count(ch); i++)
-            ch->drop(slot(ch, ch->first + i));
+        for (size_t i = 0; i < lt_chan_count(ch); i++)
+            ch->drop(lt_chan_slot(ch, i));
+    leat_transform_free(ch->transform);
     lt_free(ch);
 }
 
@@ -32,18 +24,34 @@ static void destroy_owned(struct lt_owned *owned)
     destroy(LT_CONTAINER(owned, leat_chan, owned));
 }
 
-leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
+static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
 {
     size_t bytes;
-    if (!spec || spec->item_size > ITEM_MAX ||
-        __builtin_mul_overflow(spec->item_size, spec->capacity, &bytes) ||
+    if (__builtin_mul_overflow(spec->item_size, slots, &bytes) ||
         __builtin_add_overflow(bytes, sizeof(leat_chan), &bytes))
         return NULL;
-    leat_chan *ch = lt_alloc(bytes);
-    if (!ch)
+    return lt_alloc(bytes);
+}
+
+leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
+{
+    if (!spec)
         return NULL;
+    size_t capacity = spec->buffer == LEAT_PROMISE ? 1 : spec->capacity, slots = capacity;
+    leat_chan *ch = NULL;
+    if (spec->item_size <= ITEM_MAX && lt_special_check(spec) &&
+        !__builtin_add_overflow(capacity, lt_special_extra_slots(spec), &slots))
+        ch = allocate(spec, slots);
+    if (!ch) {
+        leat_transform_free(spec->transform);
+        return NULL;
+    }
     ch->item_size = (uint32_t)spec->item_size;
-    ch->capacity = spec->capacity;
+    ch->special = spec->buffer != LEAT_FIXED || spec->transform;
+    ch->buffer = (uint8_t)spec->buffer;
+    ch->capacity = capacity;
+    ch->slots = slots;
+    ch->transform = spec->transform;
     ch->drop = spec->drop;
     ch->name = spec->name;
     ch->scope = scope;
@@ -110,23 +118,14 @@ bool lt_chan_dequeue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
     return true;
 }
 
-/* Claims the first waiter that can be claimed; NULL when there is none. */
-static struct lt_waiter *claim_first(leat_chan *ch, enum lt_side side)
+struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side side)
 {
     struct lt_node *queue = queue_of(ch, side);
     while (!lt_list_empty(queue)) {
         struct lt_waiter *waiter = LT_CONTAINER(queue->next, struct lt_waiter, node);
         lt_chan_dequeue(ch, side, waiter);
-        if (!waiter->claim)
+        if (!waiter->shared || lt_claim(lt_waiter_party(waiter)))
             return waiter;
-        /* Acquire and release: the winner's writes are for the party alone, which reads them after
-         * lt_ready; the order between the claims of several channels is what matters here. */
-        bool taken = false;
-        if (atomic_compare_exchange_strong_explicit(&waiter->claim->taken, &taken, true,
-                                                    memory_order_acq_rel, memory_order_relaxed)) {
-            waiter->claim->winner = waiter;
-            return waiter;
-        }
     }
     return NULL;
 }
@@ -135,32 +134,40 @@ static struct lt_waiter *claim_first(leat_chan *ch, enum lt_side side)
 
 static void push(leat_chan *ch, const void *item)
 {
-    size_t n = count(ch);
-    lt_item_copy(slot(ch, ch->first + n), item, ch->item_size);
-    atomic_store_explicit(&ch->count, n + 1, memory_order_relaxed);
+    size_t n = lt_chan_count(ch);
+    lt_item_copy(lt_chan_slot(ch, n), item, ch->item_size);
+    lt_chan_set_count(ch, n + 1);
 }
 
 static void pop(leat_chan *ch, void *item)
 {
     if (item)
-        lt_item_copy(item, slot(ch, ch->first), ch->item_size);
-    ch->first = ch->first + 1 == ch->capacity ? 0 : ch->first + 1;
-    atomic_store_explicit(&ch->count, count(ch) - 1, memory_order_relaxed);
+        lt_item_copy(item, lt_chan_slot(ch, 0), ch->item_size);
+    ch->first = ch->first + 1 == ch->slots ? 0 : ch->first + 1;
+    lt_chan_set_count(ch, lt_chan_count(ch) - 1);
+}
+
+/* The claimed waiter's party, as a chain of one. */
+static struct lt_party *chain_of(struct lt_waiter *waiter)
+{
+    struct lt_party *party = lt_waiter_party(waiter);
+    party->next = NULL;
+    return party;
 }
 
 static int send_now(leat_chan *ch, const void *item, struct lt_party **woken)
 {
-    if (atomic_load_explicit(&ch->closed, memory_order_relaxed))
+    if (lt_chan_is_closed(ch))
         return -EPIPE;
-    struct lt_waiter *receiver = claim_first(ch, LT_RECEIVE);
+    struct lt_waiter *receiver = lt_chan_claim_first(ch, LT_RECEIVE);
     if (receiver) {
         if (receiver->item)
             lt_item_copy(receiver->item, item, ch->item_size);
         receiver->status = 0;
-        *woken = receiver->party;
+        *woken = chain_of(receiver);
         return 0;
     }
-    if (count(ch) == ch->capacity)
+    if (lt_chan_count(ch) == ch->capacity)
         return -EAGAIN;
     push(ch, item);
     return 0;
@@ -168,12 +175,12 @@ static int send_now(leat_chan *ch, const void *item, struct lt_party **woken)
 
 static int receive_now(leat_chan *ch, void *item, struct lt_party **woken)
 {
-    bool buffered = count(ch) > 0;
+    bool buffered = lt_chan_count(ch) > 0;
     if (buffered)
         pop(ch, item);
-    else if (atomic_load_explicit(&ch->closed, memory_order_relaxed))
+    else if (lt_chan_is_closed(ch))
         return -EPIPE;
-    struct lt_waiter *sender = claim_first(ch, LT_SEND);
+    struct lt_waiter *sender = lt_chan_claim_first(ch, LT_SEND);
     if (!sender)
         return buffered ? 0 : -EAGAIN;
     if (buffered) /* the place just left is the next sender's */
@@ -181,33 +188,94 @@ static int receive_now(leat_chan *ch, void *item, struct lt_party **woken)
     else if (item)
         lt_item_copy(item, sender->item, ch->item_size);
     sender->status = 0;
-    *woken = sender->party;
+    *woken = chain_of(sender);
     return 0;
 }
 
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
 {
     *woken = NULL;
+    if (LT_UNLIKELY(ch->special))
+        return lt_special_now(ch, side, item, woken);
     return side == LT_RECEIVE ? receive_now(ch, item, woken) : send_now(ch, item, woken);
+}
+
+/* Several at once, where nobody waits and so only the buffer is concerned: at most two copies. */
+static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
+{
+    size_t count = lt_chan_count(ch), size = ch->item_size;
+    size_t from = side == LT_SEND ? count : 0, most = side == LT_SEND ? ch->capacity - count : count;
+    if (n > most)
+        n = most;
+    for (size_t moved = 0; moved < n;) {
+        unsigned char *slot = lt_chan_slot(ch, from + moved), *item = items;
+        size_t run = (size_t)(ch->items + ch->slots * size - slot) / (size ? size : 1);
+        if (run > n - moved || !size)
+            run = n - moved;
+        if (side == LT_SEND)
+            memcpy(slot, item + moved * size, run * size);
+        else if (items)
+            memcpy(item + moved * size, slot, run * size);
+        moved += run;
+    }
+    if (side == LT_RECEIVE && n) {
+        ch->first += n;
+        ch->first -= ch->first < ch->slots ? 0 : ch->slots;
+    }
+    lt_chan_set_count(ch, side == LT_SEND ? count + n : count - n);
+    return n;
+}
+
+size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
+                        struct lt_party **woken, int *status)
+{
+    size_t moved = 0, size = side == LT_SEND ? lt_chan_in_size(ch) : ch->item_size;
+    *woken = NULL;
+    *status = -EAGAIN;
+    while (moved < n) {
+        void *item = items ? (unsigned char *)items + moved * size : NULL;
+        if (!ch->special && !lt_chan_is_closed(ch) && lt_list_empty(&ch->receivers) &&
+            lt_list_empty(&ch->senders) && lt_chan_count(ch) != (side == LT_SEND ? ch->capacity : 0)) {
+            moved += move_many(ch, side, item, n - moved);
+            continue;
+        }
+        struct lt_party *chain;
+        *status = lt_chan_now(ch, side, item, &chain);
+        while (chain) {
+            struct lt_party *next = chain->next;
+            chain->next = *woken;
+            *woken = chain;
+            chain = next;
+        }
+        if (*status)
+            break;
+        moved++;
+    }
+    return moved;
 }
 
 /* ---- closing ---- */
 
 static struct lt_party *refuse_all(leat_chan *ch, enum lt_side side, struct lt_party *chain)
 {
-    for (struct lt_waiter *waiter; (waiter = claim_first(ch, side));) {
+    for (struct lt_waiter *waiter; (waiter = lt_chan_claim_first(ch, side));) {
+        struct lt_party *party = lt_waiter_party(waiter);
         waiter->status = -EPIPE;
-        waiter->party->next = chain;
-        chain = waiter->party;
+        party->next = chain;
+        chain = party;
     }
     return chain;
 }
 
-/* Under the lock; returns who must be made ready. */
-static struct lt_party *close_now(leat_chan *ch)
+struct lt_party *lt_chan_close_now(leat_chan *ch)
 {
     atomic_store_explicit(&ch->closed, true, memory_order_relaxed);
     return refuse_all(ch, LT_SEND, refuse_all(ch, LT_RECEIVE, NULL));
+}
+
+static struct lt_party *close_any(leat_chan *ch)
+{
+    return ch->special ? lt_special_close(ch) : lt_chan_close_now(ch);
 }
 
 int leat_close(leat_chan *ch)
@@ -215,7 +283,7 @@ int leat_close(leat_chan *ch)
     if (!ch)
         return -EINVAL;
     lt_lock(&ch->lock);
-    struct lt_party *woken = close_now(ch);
+    struct lt_party *woken = close_any(ch);
     lt_unlock(&ch->lock);
     lt_ready_all(woken);
     return 0;
@@ -227,7 +295,7 @@ int leat_chan_senders(leat_chan *ch, unsigned n)
         return -EINVAL;
     int error = 0;
     lt_lock(&ch->lock);
-    if (atomic_load_explicit(&ch->closed, memory_order_relaxed))
+    if (lt_chan_is_closed(ch) || ch->closing)
         error = -EPIPE;
     else if (n > UINT32_MAX - ch->counted_senders)
         error = -EINVAL;
@@ -245,7 +313,7 @@ int leat_chan_done(leat_chan *ch)
     lt_lock(&ch->lock);
     bool counted = ch->counted_senders > 0;
     if (counted && --ch->counted_senders == 0)
-        woken = close_now(ch);
+        woken = close_any(ch);
     lt_unlock(&ch->lock);
     lt_ready_all(woken);
     return counted ? 0 : -EINVAL;
@@ -255,7 +323,7 @@ int leat_chan_done(leat_chan *ch)
 
 size_t leat_chan_len(const leat_chan *ch)
 {
-    return ch ? count(ch) : 0;
+    return ch ? lt_chan_count(ch) : 0;
 }
 
 size_t leat_chan_cap(const leat_chan *ch)
@@ -265,5 +333,10 @@ size_t leat_chan_cap(const leat_chan *ch)
 
 int leat_chan_closed(const leat_chan *ch)
 {
-    return !ch || atomic_load_explicit(&ch->closed, memory_order_relaxed);
+    return !ch || lt_chan_is_closed(ch);
+}
+
+const char *leat_chan_name(const leat_chan *ch)
+{
+    return ch ? ch->name : NULL;
 }

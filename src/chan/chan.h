@@ -7,9 +7,9 @@
  *    the channel is closed.
  *  - An item is in exactly one place: with its sender, in the buffer, or with its receiver.
  *
- * Claiming. To take a waiter off its queue, under the lock, is to claim it; a waiter of a select has in
- * addition a claim that all its cases share, and only who wins that may go on. The claimer copies the
- * item, straight to or from the waiter's memory, sets its status, unlocks, and only then makes its party
+ * Claiming. To take a waiter off its queue, under the lock, is to claim it. A party that waits in several
+ * places, in a select, has in addition a claim that all its waiters share, and only who wins that may go
+ * on. The claimer copies the item, straight to or from the waiter's memory, sets its status, unlocks, and only then makes its party
  * ready. After unlocking it knows nothing but the party: the waiter may be gone.
  *
  * Locking. Everything is guarded by the channel's lock, except what is marked as read without it. A
@@ -21,27 +21,46 @@
 #include "scope/wait.h"
 
 #include <leat/chan.h>
+#include <leat/transform.h>
 
 #include <string.h>
 
-/* Shared by the cases of one select. */
-struct lt_claim {
-    _Atomic bool taken;
-    struct lt_waiter *winner; /* written by who took it; NULL: the party's own home did */
-};
+enum { LT_UNDECIDED = 1 }; /* a waiter's status until somebody has claimed it */
 
 struct lt_waiter {
     struct lt_node node; /* in its queue; in no list once somebody has taken it off */
-    struct lt_party *party;
-    void *item;             /* to copy from, or to, or NULL */
-    struct lt_claim *claim; /* of a select; NULL when being queued is all */
-    int status;             /* 0 or -EPIPE, set by the claimer */
+    void *item;          /* to copy from, or to, or NULL */
+    int status;          /* LT_UNDECIDED, or what the claimer set: 0 or -EPIPE */
+    bool shared;         /* one of several places, or of a party without a home: see lt_claim */
+    bool embedded;       /* in its party, an lt_machine; else it is an lt_far_waiter */
+    bool part;           /* a block's: it is a part of another, and not counted by its scope */
 };
+
+struct lt_far_waiter {
+    struct lt_waiter waiter;
+    struct lt_party *party;
+};
+
+/* A block or a callback, as channels see it: it brings one waiter along. */
+struct lt_machine {
+    struct lt_roamer roamer;
+    struct lt_waiter waiter;
+};
+
+static inline struct lt_party *lt_waiter_party(struct lt_waiter *waiter)
+{
+    return waiter->embedded ? &LT_CONTAINER(waiter, struct lt_machine, waiter)->roamer.party
+                            : LT_CONTAINER(waiter, struct lt_far_waiter, waiter)->party;
+}
 
 struct leat_chan {
     struct lt_lock lock;
     uint32_t item_size;
-    size_t capacity, first; /* `first`: index of the oldest item */
+    bool special;           /* a lossy buffer, a promise or a transform: see chan/special.h */
+    bool busy, closing;     /* special ones: the door is taken; close when it is free */
+    uint8_t buffer;         /* enum leat_buffer */
+    size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
+    size_t first;           /* the slot of the oldest item */
     /* Written under the lock, read without it as hints, so relaxed. */
     _Atomic size_t count;
     _Atomic bool closed;
@@ -50,6 +69,7 @@ struct leat_chan {
     uint32_t counted_senders; /* leat_chan_senders and leat_chan_done */
     _Atomic uint32_t references;
     leat_scope *scope;
+    leat_transform *transform;
     leat_drop_fn *drop;
     const char *name;
     struct lt_owned owned;
@@ -71,20 +91,57 @@ static inline void lt_item_copy(void *to, const void *from, size_t size)
 /* One side of a channel: which operation, and so which queue. */
 enum lt_side { LT_RECEIVE, LT_SEND };
 
-/* With the lock held: does the operation if it can be done at once, and puts who must be made ready, or
- * NULL, in *woken. Returns 0, -EPIPE, or -EAGAIN: nothing done. */
+/* With the lock held: does the operation if it can be done at once, and puts the chain of those who must
+ * be made ready in *woken. Returns 0, -EPIPE, or -EAGAIN: nothing done. (A special channel gives the lock
+ * up in between.) */
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
+
+/* What it is made of, for special channels. With the lock held. */
+struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side side);
+struct lt_party *lt_chan_close_now(leat_chan *ch);
+
+static inline size_t lt_chan_count(const leat_chan *ch)
+{
+    return atomic_load_explicit(&ch->count, memory_order_relaxed);
+}
+
+static inline void lt_chan_set_count(leat_chan *ch, size_t n)
+{
+    atomic_store_explicit(&ch->count, n, memory_order_relaxed);
+}
+
+/* The n-th slot from the front. */
+static inline void *lt_chan_slot(leat_chan *ch, size_t n)
+{
+    size_t index = ch->first + n;
+    return ch->items + (index < ch->slots ? index : index - ch->slots) * ch->item_size;
+}
+
+static inline bool lt_chan_is_closed(const leat_chan *ch)
+{
+    return atomic_load_explicit(&ch->closed, memory_order_relaxed);
+}
+
+/* Bytes of what senders send. */
+static inline size_t lt_chan_in_size(const leat_chan *ch)
+{
+    return ch->transform ? ch->transform->in_size : ch->item_size;
+}
 
 /* Without the lock: whether lt_chan_now may have something to do. A hint. */
 static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
-    if (atomic_load_explicit(&ch->closed, memory_order_relaxed))
+    if (ch->special || lt_chan_is_closed(ch))
         return true;
-    size_t count = atomic_load_explicit(&ch->count, memory_order_relaxed);
+    size_t count = lt_chan_count(ch);
     if (side == LT_RECEIVE)
         return count || atomic_load_explicit(&ch->senders_waiting, memory_order_relaxed);
     return count < ch->capacity || atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed);
 }
+
+/* As many of the n items as can go now; the rest as for lt_chan_now, with what stopped it in *status. */
+size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
+                        struct lt_party **woken, int *status);
 
 /* With the lock held: adds a waiter to its queue; takes it off, false when it is off already. */
 void lt_chan_enqueue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter);
@@ -95,9 +152,9 @@ static inline int lt_chan_check(const leat_chan *ch, enum lt_side side, const vo
 {
     if (LT_UNLIKELY(!ch))
         return -EINVAL;
-    if (LT_UNLIKELY(!item && ch->item_size && (side == LT_SEND || ch->drop)))
-        return -EINVAL;
-    return 0;
+    if (LT_LIKELY(item))
+        return 0;
+    return (side == LT_SEND ? lt_chan_in_size(ch) : ch->drop ? ch->item_size : 0) ? -EINVAL : 0;
 }
 
 #endif

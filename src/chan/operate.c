@@ -4,7 +4,7 @@
 
 struct operation {
     struct lt_wait wait;
-    struct lt_waiter waiter;
+    struct lt_far_waiter far;
     leat_chan *ch;
     enum lt_side side;
 };
@@ -13,7 +13,7 @@ static bool withdraw(struct lt_wait *wait)
 {
     struct operation *op = LT_CONTAINER(wait, struct operation, wait);
     lt_lock(&op->ch->lock);
-    bool was_queued = lt_chan_dequeue(op->ch, op->side, &op->waiter);
+    bool was_queued = lt_chan_dequeue(op->ch, op->side, &op->far.waiter);
     lt_unlock(&op->ch->lock);
     return was_queued;
 }
@@ -25,21 +25,21 @@ static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_
     struct operation op;
     op.ch = ch;
     op.side = side;
-    op.waiter.party = self;
-    op.waiter.item = item;
-    op.waiter.claim = NULL;
+    op.far.party = self;
+    op.far.waiter.item = item;
+    op.far.waiter.shared = op.far.waiter.embedded = false;
     lt_wait_begin(&op.wait, self, withdraw);
-    lt_chan_enqueue(ch, side, &op.waiter);
+    lt_chan_enqueue(ch, side, &op.far.waiter);
     lt_unlock(&ch->lock);
     int error = lt_wait_park(&op.wait, deadline);
-    return error ? error : op.waiter.status;
+    return error ? error : op.far.waiter.status;
 }
 
 /* An operation that did not have to wait: wakes its partner, after the lock. */
 static inline void finish(struct lt_party *self, struct lt_party *woken)
 {
     if (woken)
-        lt_ready(woken);
+        lt_ready_all(woken);
     lt_task_spend(self);
 }
 
@@ -62,10 +62,8 @@ static int operate(leat_chan *ch, enum lt_side side, void *item, int64_t deadlin
     if (LT_UNLIKELY(error || deadline < 0))
         return -EINVAL;
     struct lt_party *self = lt_self(), *woken;
-    for (;;) {
-        error = lt_wait_allowed(self);
-        if (LT_UNLIKELY(error))
-            return error;
+    error = lt_wait_allowed(self);
+    while (LT_LIKELY(!error)) {
         lt_lock(&ch->lock);
         error = lt_chan_now(ch, side, item, &woken);
         if (error != -EAGAIN) {
@@ -80,8 +78,44 @@ static int operate(leat_chan *ch, enum lt_side side, void *item, int64_t deadlin
             finish(self, NULL);
             return -EAGAIN;
         }
-        lt_wait_enlist(self);
+        error = lt_wait_prepare(self);
     }
+    return error;
+}
+
+static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_t n,
+                            int64_t deadline)
+{
+    if (!n || lt_chan_check(ch, side, items) != 0 || deadline < 0)
+        return -EINVAL;
+    struct lt_party *self = lt_self(), *woken;
+    for (size_t waited = 0;; waited = 1) {
+        int status = waited ? 0 : lt_wait_allowed(self);
+        if (status)
+            return status;
+        size_t size = side == LT_SEND ? lt_chan_in_size(ch) : ch->item_size;
+        void *rest = items ? (unsigned char *)items + waited * size : NULL;
+        lt_lock(&ch->lock);
+        size_t moved = lt_chan_many_now(ch, side, rest, n - waited, &woken, &status);
+        lt_unlock(&ch->lock);
+        finish(self, woken);
+        if (moved + waited)
+            return (int64_t)(moved + waited);
+        /* Nothing goes at once: wait for one, and see what can go along. */
+        status = status == -EAGAIN ? operate(ch, side, items, deadline) : status;
+        if (status)
+            return status;
+    }
+}
+
+int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline)
+{
+    return operate_many(ch, LT_SEND, (void *)(uintptr_t)items, n, deadline);
+}
+
+int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t deadline)
+{
+    return operate_many(ch, LT_RECEIVE, items, n, deadline);
 }
 
 int leat_send(leat_chan *ch, const void *item)

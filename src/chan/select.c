@@ -6,29 +6,21 @@
  * share one claim. Whoever wins it, a partner under its channel's lock or the party's own home, ends
  * the wait; the party then takes the other waiters out, and nobody touches them once it has held each
  * channel's lock. */
-#include "chan/chan.h"
+#include "chan/select.h"
 
 #include "base/rng.h"
-
-#include <leat/select.h>
+#include "chan/special.h"
 
 #include <limits.h>
 
 /* What a case's private words hold. */
 struct slot {
-    struct lt_waiter waiter;
+    struct lt_far_waiter far;
     uint32_t turn; /* in the k-th case: the index of the case whose lock is the k-th to be taken */
+    uint32_t n;    /* in the first case: how many there are */
 };
 
 _Static_assert(sizeof(struct slot) <= sizeof((leat_case *)0)->leat_private, "fits the public struct");
-
-struct selection {
-    struct lt_wait wait;
-    struct lt_claim claim;
-    leat_case *cases;
-    uint32_t n;
-    bool ordered;
-};
 
 static struct slot *slot_of(leat_case *c)
 {
@@ -43,17 +35,17 @@ static enum lt_side side_of(const leat_case *c)
 /* ---- all locks ---- */
 
 /* Cases on one channel are neighbours in the order; the first of them stands for the lock. */
-static leat_chan *lock_of_turn(struct selection *s, uint32_t turn)
+static leat_chan *lock_of_turn(struct lt_selection *s, uint32_t turn)
 {
     return s->cases[slot_of(&s->cases[turn])->turn].ch;
 }
 
-static bool before(struct selection *s, uint32_t a, uint32_t b)
+static bool before(struct lt_selection *s, uint32_t a, uint32_t b)
 {
     return (uintptr_t)s->cases[a].ch < (uintptr_t)s->cases[b].ch;
 }
 
-static void sift(struct selection *s, uint32_t root, uint32_t end)
+static void sift(struct lt_selection *s, uint32_t root, uint32_t end)
 {
     for (uint32_t child; (child = 2 * root + 1) < end; root = child) {
         uint32_t *parent = &slot_of(&s->cases[root])->turn;
@@ -72,7 +64,7 @@ static void sift(struct selection *s, uint32_t root, uint32_t end)
 }
 
 /* Heapsort: in place, and n log n whatever comes. */
-static void order_locks(struct selection *s)
+static void order_locks(struct lt_selection *s)
 {
     for (uint32_t i = 0; i < s->n; i++)
         slot_of(&s->cases[i])->turn = i;
@@ -87,7 +79,7 @@ static void order_locks(struct selection *s)
     }
 }
 
-static void lock_all(struct selection *s)
+static void lock_all(struct lt_selection *s)
 {
     leat_chan *held = NULL;
     for (uint32_t i = 0; i < s->n; i++) {
@@ -97,25 +89,29 @@ static void lock_all(struct selection *s)
     }
 }
 
-static void unlock_all(struct selection *s)
+/* With the last lock the cases may be gone: a block's can be claimed, resumed and done with by then. */
+static void unlock_all(struct lt_selection *s)
 {
-    leat_chan *released = NULL;
+    leat_chan *next = s->n ? lock_of_turn(s, 0) : NULL;
     for (uint32_t i = 0; i < s->n; i++) {
-        leat_chan *ch = lock_of_turn(s, i);
-        if (ch != released)
-            lt_unlock(&(released = ch)->lock);
+        leat_chan *ch = next;
+        next = i + 1 < s->n ? lock_of_turn(s, i + 1) : NULL;
+        if (ch && ch != next)
+            lt_unlock(&ch->lock);
     }
 }
 
 /* ---- choosing ---- */
 
-/* The index of a case that looks ready, or n: the first, or each as likely as the others. */
-static uint32_t choose(struct selection *s)
+/* The index of a case that looks ready, or n: the first, or each as likely as the others. With the locks
+ * held, special channels are asked; without, they are worth a try. */
+static uint32_t choose(struct lt_selection *s, bool locked)
 {
     uint32_t chosen = s->n, ready = 0;
     for (uint32_t i = 0; i < s->n; i++) {
         leat_case *c = &s->cases[i];
-        if (!c->ch || !lt_chan_looks_ready(c->ch, side_of(c)))
+        if (!c->ch || !(locked && c->ch->special ? lt_special_ready(c->ch, side_of(c))
+                                                 : lt_chan_looks_ready(c->ch, side_of(c))))
             continue;
         ready++;
         if (ready == 1 || (!s->ordered && lt_rng_below(lt_chance(), ready) == 0))
@@ -127,7 +123,7 @@ static uint32_t choose(struct selection *s)
 }
 
 /* Under the lock of the case's channel. */
-static bool do_case(struct selection *s, uint32_t i, struct lt_party **woken)
+static bool do_case(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 {
     leat_case *c = &s->cases[i];
     int status = lt_chan_now(c->ch, side_of(c), c->item, woken);
@@ -137,138 +133,163 @@ static bool do_case(struct selection *s, uint32_t i, struct lt_party **woken)
     return true;
 }
 
-/* A try without all the locks: enough, mostly, when something is ready. */
-static uint32_t try_likely(struct selection *s, struct lt_party **woken)
+/* Takes the one lock. */
+static bool do_case_alone(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 {
-    uint32_t i = choose(s);
-    if (i == s->n)
-        return i;
     leat_chan *ch = s->cases[i].ch;
     lt_lock(&ch->lock);
     bool done = do_case(s, i, woken);
     lt_unlock(&ch->lock);
-    return done ? i : s->n;
+    return done;
+}
+
+uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken)
+{
+    uint32_t i = choose(s, false);
+    return i < s->n && do_case_alone(s, i, woken) ? i : s->n;
 }
 
 /* Under all locks. A queue may hold nothing but remains of claimed selects and so only look as if
- * somebody waited; trying clears them away, and the case is looked at again. */
-static uint32_t try_certain(struct selection *s, struct lt_party **woken)
+ * somebody waited; trying clears them away, and the case is looked at again. A case on a special channel
+ * is only chosen: it may run a user's function, and so cannot be done here. */
+static uint32_t try_certain(struct lt_selection *s, struct lt_party **woken)
 {
     uint32_t i;
-    while ((i = choose(s)) < s->n && !do_case(s, i, woken))
-        ;
+    do
+        i = choose(s, true);
+    while (i < s->n && !s->cases[i].ch->special && !do_case(s, i, woken));
     return i;
 }
 
 /* ---- waiting ---- */
 
-static bool win(struct lt_claim *claim)
+static void enqueue_all(struct lt_selection *s, struct lt_party *self)
 {
-    bool taken = false;
-    return atomic_compare_exchange_strong_explicit(&claim->taken, &taken, true,
-                                                   memory_order_acq_rel, memory_order_relaxed);
-}
-
-static bool withdraw(struct lt_wait *wait)
-{
-    return win(&LT_CONTAINER(wait, struct selection, wait)->claim);
-}
-
-static void enqueue_all(struct selection *s, struct lt_party *self)
-{
-    s->claim.winner = NULL;
-    atomic_store_explicit(&s->claim.taken, false, memory_order_relaxed);
-    lt_wait_begin(&s->wait, self, withdraw);
+    leat_scope *scope = self->scope;
+    lt_claim_open(self);
+    s->ended = lt_claim_recheck(self, scope);
     for (uint32_t i = 0; i < s->n; i++) {
         leat_case *c = &s->cases[i];
-        struct lt_waiter *waiter = &slot_of(c)->waiter;
+        struct lt_waiter *waiter = &slot_of(c)->far.waiter;
+        slot_of(c)->far.party = self;
         waiter->node.next = NULL;
-        waiter->party = self;
         waiter->item = c->item;
-        waiter->claim = &s->claim;
-        if (c->ch)
+        waiter->status = LT_UNDECIDED;
+        waiter->shared = true;
+        waiter->embedded = false;
+        if (c->ch && !s->ended)
             lt_chan_enqueue(c->ch, side_of(c), waiter);
     }
 }
 
-static void dequeue_all(struct selection *s)
+void lt_select_remember(const struct lt_selection *s)
 {
+    slot_of(&s->cases[0])->n = s->n;
+}
+
+struct lt_selection lt_select_recall(leat_case *cases)
+{
+    return (struct lt_selection){.cases = cases, .n = slot_of(cases)->n};
+}
+
+uint32_t lt_select_take_out(struct lt_selection *s)
+{
+    uint32_t winner = s->n;
     for (uint32_t i = 0; i < s->n; i++) {
         leat_case *c = &s->cases[i];
         if (!c->ch)
             continue;
+        struct lt_waiter *waiter = &slot_of(c)->far.waiter;
         lt_lock(&c->ch->lock);
-        lt_chan_dequeue(c->ch, side_of(c), &slot_of(c)->waiter);
+        lt_chan_dequeue(c->ch, side_of(c), waiter);
         lt_unlock(&c->ch->lock);
+        if (waiter->status == LT_UNDECIDED)
+            continue;
+        c->status = waiter->status;
+        winner = i;
     }
+    return winner;
 }
 
-static int wait_for_any(struct selection *s, int64_t deadline)
+int lt_select_check(struct lt_selection *s, size_t n, int64_t deadline)
 {
-    int error = lt_wait_park(&s->wait, deadline);
-    dequeue_all(s);
-    if (error)
-        return error;
-    struct slot *winner = LT_CONTAINER(s->claim.winner, struct slot, waiter);
-    leat_case *c = (leat_case *)(void *)((char *)winner - offsetof(leat_case, leat_private));
-    c->status = winner->waiter.status;
-    return (int)(c - s->cases);
-}
-
-/* ---- the call ---- */
-
-static int check(leat_case *cases, size_t n, int64_t deadline, bool *any)
-{
-    if ((!cases && n) || n > INT_MAX || deadline < 0)
+    if ((!s->cases && n) || n > INT_MAX || deadline < 0)
         return -EINVAL;
+    s->n = (uint32_t)n;
+    s->any = s->ended = false;
     for (size_t i = 0; i < n; i++) {
-        leat_case *c = &cases[i];
+        leat_case *c = &s->cases[i];
         c->status = 0;
         if (c->op != LEAT_CASE_RECV && c->op != LEAT_CASE_SEND)
             return -EINVAL;
         if (c->ch && lt_chan_check(c->ch, side_of(c), c->item) != 0)
             return -EINVAL;
-        *any |= c->ch != NULL;
+        s->any |= c->ch != NULL;
     }
     return 0;
 }
 
+uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct lt_party **woken)
+{
+    uint32_t n = s->n;
+    order_locks(s);
+    for (;;) {
+        lock_all(s);
+        uint32_t i = try_certain(s, woken);
+        bool special = i < n && s->cases[i].ch->special;
+        if (i == n && waits)
+            enqueue_all(s, waits);
+        unlock_all(s);
+        if (!special || do_case_alone(s, i, woken))
+            return i;
+    }
+}
+
+/* ---- the call, for tasks and threads ---- */
+
+static bool withdraw(struct lt_wait *wait)
+{
+    return lt_claim(wait->party);
+}
+
 static int finish(struct lt_party *self, struct lt_party *woken, int result)
 {
-    if (woken)
-        lt_ready(woken);
+    lt_ready_all(woken);
     lt_task_spend(self);
     return result;
 }
 
 static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered)
 {
-    bool any = false;
-    int error = check(cases, n, deadline, &any);
+    struct lt_selection s = {.cases = cases, .ordered = ordered};
+    int error = lt_select_check(&s, n, deadline);
     if (error)
         return error;
     struct lt_party *self = lt_self(), *woken = NULL;
-    if (!any && deadline == LEAT_NEVER && !self->scope)
+    if (!s.any && deadline == LEAT_NEVER && !self->scope)
         return -EDEADLK;
-    struct selection s = {.cases = cases, .n = (uint32_t)n, .ordered = ordered};
-    do {
-        error = lt_wait_allowed(self);
+    error = lt_wait_allowed(self);
+    if (error)
+        return error;
+    uint32_t i = lt_select_try(&s, &woken);
+    if (i < s.n)
+        return finish(self, woken, (int)i);
+    struct lt_wait wait;
+    bool waits = deadline != LEAT_NOW;
+    if (waits) {
+        error = lt_wait_prepare(self);
         if (error)
             return error;
-        uint32_t i = try_likely(&s, &woken);
-        if (i < s.n)
-            return finish(self, woken, (int)i);
-    } while (deadline != LEAT_NOW && lt_wait_enlist(self));
-    order_locks(&s);
-    lock_all(&s);
-    uint32_t i = try_certain(&s, &woken);
-    bool wait = i == s.n && deadline != LEAT_NOW;
-    if (wait)
-        enqueue_all(&s, self);
-    unlock_all(&s);
-    if (wait)
-        return wait_for_any(&s, deadline);
-    return finish(self, woken, i < s.n ? (int)i : -EAGAIN);
+        lt_wait_begin(&wait, self, withdraw);
+    }
+    i = lt_select_enter(&s, waits ? self : NULL, &woken);
+    if (i < s.n)
+        return finish(self, woken, (int)i);
+    if (!waits)
+        return finish(self, NULL, -EAGAIN);
+    error = lt_wait_park(&wait, deadline);
+    i = lt_select_take_out(&s);
+    return error ? error : (int)i;
 }
 
 int leat_select(leat_case *cases, size_t n, int64_t deadline)

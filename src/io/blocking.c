@@ -23,6 +23,9 @@ static void run_call(struct lt_work *work)
 {
     struct call *call = LT_CONTAINER(work, struct call, work);
     call->result = call->fn(call->arg);
+    if (lt_self()->scope)
+        lt_die("leat: a function run by leat_blocking returned with a scope still open: "
+               "leat_scope_close is missing");
     lt_ready(call->wait.party);
 }
 
@@ -31,16 +34,14 @@ int leat_blocking(leat_fn *fn, void *arg)
     if (!fn)
         return -EINVAL;
     struct lt_party *self = lt_self();
-    do {
-        int error = lt_wait_allowed(self);
-        if (error)
-            return error;
-    } while (lt_wait_enlist(self));
+    int error = lt_wait_prepare(self);
+    if (error)
+        return error;
     if (self->kind != LT_TASK)
         return fn(arg);
     struct call call = {.work.run = run_call, .fn = fn, .arg = arg};
     lt_wait_begin(&call.wait, self, NULL);
-    int error = lt_pool_submit(&call.work);
+    error = lt_pool_submit(&call.work);
     if (error)
         return error;
     lt_wait_park(&call.wait, LEAT_NEVER);

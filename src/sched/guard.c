@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 static struct sigaction former;
+static _Thread_local stack_t before; /* a sanitizer may have given the thread one */
 
 /* Writes pieces of text and one number: all that a signal handler may do. */
 static void say(const char *text)
@@ -47,8 +48,10 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
         former.sa_handler(signal);
     } else {
-        /* On return the fault happens again, and takes its usual course. */
+        /* On return the fault happens again, and takes its usual course; one that was sent is sent again. */
         sigaction(SIGSEGV, &former, NULL);
+        if (info->si_code <= 0)
+            raise(SIGSEGV);
     }
 }
 
@@ -70,11 +73,11 @@ void lt_guard_uninstall(void)
 void lt_guard_worker_begin(struct lt_worker *worker)
 {
     stack_t stack = {.ss_sp = worker->fault_stack, .ss_size = LT_FAULT_STACK};
-    sigaltstack(&stack, NULL);
+    sigaltstack(&stack, &before);
 }
 
 void lt_guard_worker_end(struct lt_worker *worker)
 {
     (void)worker;
-    sigaltstack(&(stack_t){.ss_flags = SS_DISABLE}, NULL);
+    sigaltstack(&before, NULL);
 }

@@ -5,8 +5,9 @@
 #include "sched/here.h"
 #include "sched/slab.h"
 
-/* The functions that switch are not TSan's business: it is told of the switch while they run. */
-#define SWITCHES __attribute__((no_sanitize("thread"), noinline))
+/* A function that switches enters on one stack and leaves on another, and one that never returns only
+ * enters: TSan, which counts both, must not see either. */
+#define SWITCHES LT_NO_TSAN __attribute__((noinline))
 
 static void now_running(struct lt_worker *worker, struct lt_task *task)
 {
@@ -31,7 +32,8 @@ static struct lt_task *next_directly(struct lt_worker *worker)
     struct lt_party *party = worker->ready_head;
     /* Relaxed: the inbox is only asked whether it is worth a visit. */
     if (!party || party->kind != LT_TASK || lt_ring_length(&worker->ring) != 0 ||
-        atomic_load_explicit(&worker->inbox, memory_order_relaxed) || --worker->direct_left == 0)
+        atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
+        atomic_load_explicit(&worker->nudges, memory_order_relaxed) || --worker->direct_left == 0)
         return NULL;
     lt_worker_next_ready(worker);
     return LT_CONTAINER(party, struct lt_task, party);
@@ -78,16 +80,18 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
 /* The next unstarted task, if it is its turn and this stack can host it. */
 static struct lt_task *next_here(struct lt_worker *worker, struct lt_stack *stack)
 {
-    if ((worker->started_last && worker->ready_head) || !lt_stack_pooled(stack) ||
-        worker->direct_left <= 1)
+    if (worker->pending || (worker->started_last && worker->ready_head) ||
+        !lt_stack_pooled(stack) || worker->direct_left <= 1)
         return NULL;
     worker->direct_left--;
-    struct lt_task *task = lt_ring_pop(&worker->ring);
-    if (task && task->stack) {
-        worker->pending = task;
+    struct lt_party *party = lt_ring_pop(&worker->ring);
+    if (!party)
         return NULL;
-    }
-    return task;
+    struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+    if (party->kind == LT_TASK && !task->stack)
+        return task;
+    worker->pending = party;
+    return NULL;
 }
 
 static void settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
@@ -98,7 +102,7 @@ static void settle(struct lt_worker *worker, struct lt_task *task, struct lt_sta
     now_running(worker, task);
 }
 
-static void host(void *first)
+SWITCHES static void host(void *first)
 {
     struct lt_worker *worker = lt_here.worker;
     struct lt_task *task = first;
@@ -106,7 +110,7 @@ static void host(void *first)
     lt_fiber_arrive(&stack->fiber, 1, &worker->fiber);
     do {
         int result = task->fn(task->arg);
-        task->ended(task, result);
+        lt_task_ended(task, result);
         lt_slab_put(worker, task);
         task = next_here(worker, stack);
         if (task)

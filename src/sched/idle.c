@@ -1,6 +1,7 @@
 #include "sched/idle.h"
 
 #include "base/clock.h"
+#include "base/futex.h"
 #include "base/lock.h"
 #include "sched/runtime.h"
 #include "sched/spill.h"
@@ -106,26 +107,40 @@ void lt_idle_notice(void)
         lt_worker_wake(next);
 }
 
+void lt_idle_call(void)
+{
+    struct lt_runtime *rt = &lt_runtime;
+    lt_lock(&rt->idle_lock);
+    /* A sleeper it is left to take itself off the list, when it has woken. */
+    struct lt_worker *next = rt->sleepers ? rt->sleepers : rt->watcher;
+    lt_unlock(&rt->idle_lock);
+    if (next)
+        lt_worker_wake(next);
+}
+
 /* ---- stealing ---- */
 
-static void look(struct lt_runtime *rt, struct lt_worker *worker)
+static void look(struct lt_runtime *rt, struct lt_worker *worker, int64_t now)
 {
+    worker->looked = now;
     for (unsigned i = 0; i < rt->worker_count; i++)
-        /* Acquire: the tasks before this tail are seen whole, should they be stolen later. */
+        /* Acquire: the parties before this tail are seen whole, should they be stolen later. */
         worker->seen_tails[i] =
             atomic_load_explicit(&rt->workers[i]->ring.tail, memory_order_acquire);
+}
+
+/* How many tasks there would be stacks for. */
+static uint32_t room(struct lt_worker *worker)
+{
+    if (worker->magazine_count + worker->credits < STEAL_MOST && lt_stack_credits_get(STEAL_MOST))
+        worker->credits += STEAL_MOST;
+    size_t stacks = worker->magazine_count + worker->credits;
+    return stacks < STEAL_MOST ? (uint32_t)stacks : STEAL_MOST;
 }
 
 /* Takes half of what has waited since the last look from the first worker that has any. */
 static bool steal(struct lt_runtime *rt, struct lt_worker *worker)
 {
-    if (lt_spill_take(worker))
-        return true;
-    if (worker->magazine_count + worker->credits < STEAL_MOST) {
-        if (!lt_stack_credits_get(STEAL_MOST))
-            return false;
-        worker->credits += STEAL_MOST;
-    }
     for (unsigned i = 1; i < rt->worker_count; i++) {
         unsigned victim = (worker->index + i) % rt->worker_count;
         struct lt_ring *ring = &rt->workers[victim]->ring;
@@ -134,9 +149,9 @@ static bool steal(struct lt_runtime *rt, struct lt_worker *worker)
             (int32_t)(before - atomic_load_explicit(&ring->head, memory_order_relaxed));
         if (waiting <= 0)
             continue;
-        uint32_t half = ((uint32_t)waiting + 1) / 2;
-        struct lt_task *taken[STEAL_MOST];
-        uint32_t n = lt_ring_steal(ring, before, half < STEAL_MOST ? half : STEAL_MOST, taken);
+        uint32_t half = ((uint32_t)waiting + 1) / 2, most = room(worker);
+        struct lt_party *taken[STEAL_MOST];
+        uint32_t n = lt_ring_steal(ring, before, half < most ? half : most, taken);
         for (uint32_t k = 0; k < n; k++)
             lt_ring_push(&worker->ring, taken[k]); /* has room: it was empty */
         if (n)
@@ -147,22 +162,38 @@ static bool steal(struct lt_runtime *rt, struct lt_worker *worker)
 
 /* ---- being idle ---- */
 
-static bool has_news(struct lt_worker *worker)
-{
-    return atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
-           atomic_load_explicit(&lt_runtime.stopping, memory_order_relaxed);
-}
-
 /* A partner on another core often answers within a microsecond or two; a sleep and a wake-up cost
  * some fifty. */
 static bool news_soon(struct lt_worker *worker)
 {
     for (unsigned i = 0; i < LT_IDLE_SPINS; i++) {
-        if (has_news(worker))
+        if (lt_worker_has_news(worker))
             return true;
         lt_pause();
     }
-    return has_news(worker);
+    return lt_worker_has_news(worker);
+}
+
+static void return_credits(struct lt_worker *worker)
+{
+    if (worker->credits > LT_CREDIT_BATCH) {
+        lt_stack_credits_return(worker->credits - LT_CREDIT_BATCH);
+        worker->credits = LT_CREDIT_BATCH;
+    }
+}
+
+/* The watcher's duty, when its nap is over (the first, for an earlier look, is half as long): true when it has stolen something. The last look counts also
+ * if it was made in an earlier watch, so one that is often interrupted steals all the same. */
+static bool watch(struct lt_runtime *rt, struct lt_worker *worker, int64_t *nap, int64_t now)
+{
+    if (now < worker->looked + *nap)
+        return false;
+    if (steal(rt, worker))
+        return true;
+    if (*nap < LT_WATCH_LAST_US * LEAT_US)
+        *nap *= 2;
+    look(rt, worker, now);
+    return false;
 }
 
 void lt_idle(struct lt_worker *worker)
@@ -170,31 +201,20 @@ void lt_idle(struct lt_worker *worker)
     struct lt_runtime *rt = &lt_runtime;
     if (news_soon(worker))
         return;
-    if (worker->credits > LT_CREDIT_BATCH) {
-        lt_stack_credits_return(worker->credits - LT_CREDIT_BATCH);
-        worker->credits = LT_CREDIT_BATCH;
-    }
-    int64_t due = lt_wheel_next(&worker->wheel);
-    int64_t nap = LT_WATCH_FIRST_US * LEAT_US;
-    bool watched_before = false;
+    return_credits(worker);
+    int64_t due = lt_wheel_next(&worker->wheel), nap = LT_WATCH_FIRST_US * LEAT_US / 2;
     become_idle(rt, worker);
     for (;;) {
+        /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
+         * it must be woken. */
+        atomic_store_explicit(&worker->asleep, 1, memory_order_seq_cst);
         bool watching = still_watching(rt, worker);
-        if (watching && watched_before && steal(rt, worker))
+        int64_t now = lt_clock_now();
+        if (lt_worker_has_news(worker) || now >= due || (watching && watch(rt, worker, &nap, now)))
             break;
-        if (watching) {
-            if (watched_before && nap < LT_WATCH_LAST_US * LEAT_US)
-                nap *= 2;
-            look(rt, worker);
-        }
-        watched_before = watching;
-        int64_t until = due, now = lt_clock_now();
-        if (watching && now + nap < until)
-            until = now + nap;
-        if (now < due)
-            lt_worker_sleep(worker, until);
-        if (has_news(worker) || (due != LEAT_NEVER && lt_clock_now() >= due))
-            break;
+        int64_t until = watching && worker->looked + nap < due ? worker->looked + nap : due;
+        lt_futex_wait(&worker->asleep, 1, until);
     }
+    atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
     become_active(rt, worker);
 }

@@ -21,7 +21,10 @@
  * timer, a stolen task in the ring, or the end of the runtime. */
 void lt_idle(struct lt_worker *worker);
 
-/* Called after a task has been queued to start. */
+/* Called after something has been queued to start in this worker's ring. */
 void lt_idle_notice(void);
+
+/* Called after something has been spilt by a thread that is no worker: wakes one who will take it. */
+void lt_idle_call(void);
 
 #endif

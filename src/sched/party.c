@@ -5,6 +5,7 @@
 #include "base/rng.h"
 #include "base/util.h"
 #include "sched/here.h"
+#include "sched/runtime.h"
 
 _Thread_local struct lt_here lt_here __attribute__((tls_model("initial-exec")));
 
@@ -44,15 +45,30 @@ static void wake_thread(struct lt_thread *thread, uint32_t why)
     lt_futex_wake(word);
 }
 
+void (*lt_party_run[LT_KINDS])(struct lt_party *party);
+bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
+
+/* Where a party goes on: a task at home; a roamer at its timer, or here; NULL: on any worker. */
+static struct lt_worker *home_of(struct lt_party *party)
+{
+    if (party->kind == LT_TASK)
+        return LT_CONTAINER(party, struct lt_task, party)->home;
+    if (party->timer_home)
+        return lt_runtime.workers[party->timer_home - 1];
+    return lt_here.worker;
+}
+
 void lt_ready(struct lt_party *party)
 {
     if (party->kind == LT_THREAD) {
         wake_thread(LT_CONTAINER(party, struct lt_thread, party), LT_WOKEN);
         return;
     }
-    struct lt_worker *here = lt_here.worker, *home = here;
-    if (party->kind == LT_TASK)
-        home = LT_CONTAINER(party, struct lt_task, party)->home;
+    struct lt_worker *here = lt_here.worker, *home = home_of(party);
+    if (!home) {
+        lt_launch(party);
+        return;
+    }
     if (home != here) {
         lt_worker_post(home, party);
         return;

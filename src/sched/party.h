@@ -1,8 +1,10 @@
 /* party.h: who can wait and be resumed.
  *
  * Whatever a channel, a timer or a scope wakes is a party: a task, which runs on its home worker and
- * nowhere else; a thread, which sleeps on a futex of its own; or a job, a function that a worker runs
- * between tasks. The code that wakes never asks which.
+ * nowhere else; a thread, which sleeps on a futex of its own; a block or a callback, which keep nothing
+ * on a stack and run on the worker that woke them (unless they have a timer running: then on the worker
+ * that has the timer); or a job, a function that a worker runs between tasks. The code that wakes never
+ * asks which.
  *
  * A party is ready at most once at a time: who calls lt_ready has claimed the wake-up, by the rules of
  * scope/wait.h, and touches neither the party nor its wait afterwards. */
@@ -20,15 +22,29 @@
 struct lt_worker;
 struct lt_wait;
 
-enum lt_party_kind { LT_TASK, LT_THREAD, LT_JOB };
+enum lt_party_kind { LT_TASK, LT_THREAD, LT_JOB, LT_BLOCK, LT_CALLBACK, LT_KINDS };
 
 struct lt_party {
     struct lt_party *next; /* in a run queue, an inbox or a chain of the woken */
     uint8_t kind;
-    bool enlisted;     /* the scope it belongs to can find it: see scope/scope.h */
-    uint32_t shields;  /* leat_shield calls that hold for the innermost scope */
-    leat_scope *scope; /* the innermost scope: the one whose cancelling ends its waits */
-    struct lt_wait *wait;  /* a task's: what it is parked in, or NULL; read on its home worker */
+    bool enlisted;          /* the scope it belongs to can find it: see scope/scope.h */
+    _Atomic bool unclaimed; /* waits under a claim, and nobody has claimed it: see lt_claim */
+    uint8_t operation;      /* a block's or callback's: what it waits in: see block/machine.h */
+    uint16_t shields;       /* leat_shield calls that hold for the innermost scope */
+    uint16_t timer_home;    /* a block's: 1 + the index of the worker whose wheel holds its timer; or 0 */
+    leat_scope *scope;      /* the innermost scope: the one whose cancelling ends its waits */
+    union {
+        struct lt_wait *wait; /* a task's: what it is parked in, or NULL; read on its home worker */
+        _Atomic(struct lt_party *) awaiter; /* a block's: see block/block.c */
+    };
+};
+
+_Static_assert(sizeof(struct lt_party) == 32, "a block has no room for more");
+
+/* A party without a home: a block or a callback. */
+struct lt_roamer {
+    struct lt_party party;
+    struct lt_node member; /* in its scope's list, once it has parked */
 };
 
 /* A function that a worker runs on its own stack, between tasks. It does not wait. */
@@ -59,6 +75,23 @@ struct lt_thread *lt_this_thread(void);
 
 /* This thread's source of chance. */
 uint64_t *lt_chance(void);
+
+/* What a worker does with a ready party of a kind that a higher floor brings along. Set before the first
+ * of the kind is made ready. */
+extern void (*lt_party_run[LT_KINDS])(struct lt_party *party);
+
+/* How such a party's wait is ended for `reason`: true when it was waiting; it must then be made ready. */
+extern bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
+
+/* For a party that waits in more than one place, or has no home: true for the one caller who may end its wait. */
+static inline bool lt_claim(struct lt_party *party)
+{
+    bool unclaimed = true;
+    /* Acquire: what the party wrote before it could be claimed is seen. Sequentially consistent for
+     * lt_claim_recheck in scope/wait.h; on the processors at hand it costs no more. */
+    return atomic_compare_exchange_strong_explicit(&party->unclaimed, &unclaimed, false,
+                                                   memory_order_seq_cst, memory_order_seq_cst);
+}
 
 /* Makes a party that waits go on; from any thread. */
 void lt_ready(struct lt_party *party);

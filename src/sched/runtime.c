@@ -23,12 +23,38 @@
 struct lt_runtime lt_runtime;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
-static _Atomic bool running; /* written under the mutex, read without */
+
+/* RUNNING, plus one for each hold: so that to stop and to open a scope exclude each other. */
+static _Atomic uint64_t life;
+#define RUNNING (UINT64_C(1) << 63)
 
 bool lt_running(void)
 {
     /* Acquire: who sees it running sees the workers. */
-    return atomic_load_explicit(&running, memory_order_acquire);
+    return atomic_load_explicit(&life, memory_order_acquire) & RUNNING;
+}
+
+bool lt_runtime_hold(void)
+{
+    uint64_t old = atomic_load_explicit(&life, memory_order_relaxed);
+    do
+        if (!(old & RUNNING))
+            return false;
+    while (!atomic_compare_exchange_weak_explicit(&life, &old, old + 1, memory_order_acquire,
+                                                  memory_order_relaxed));
+    return true;
+}
+
+void lt_runtime_release(void)
+{
+    /* Release: leat_stop, which reads it, comes after all that happened under the hold. */
+    atomic_fetch_sub_explicit(&life, 1, memory_order_release);
+}
+
+struct lt_worker *lt_any_worker(void)
+{
+    unsigned nth = atomic_fetch_add_explicit(&lt_runtime.next_worker, 1, memory_order_relaxed);
+    return lt_runtime.workers[nth % lt_runtime.worker_count];
 }
 
 /* ---- options ---- */
@@ -48,9 +74,10 @@ static int resolve(const leat_options *given, leat_options *options)
     const char *text = getenv("LEAT_WORKERS");
     if (!options->workers && text && *text) {
         char *end;
-        errno = 0;
-        long n = strtol(text, &end, 10);
-        if (*end || errno || n < 1 || n > LT_MAX_WORKERS)
+        int saved = errno;
+        long n = strtol(text, &end, 10); /* out of range: too large or too small for us, too */
+        errno = saved;
+        if (*end || n < 1 || n > LT_MAX_WORKERS)
             return -EINVAL;
         options->workers = (unsigned)n;
     }
@@ -74,18 +101,31 @@ int lt_stack_size_round(size_t *size)
 
 /* ---- workers ---- */
 
-static void worker_free(struct lt_worker *worker)
+/* Workers outlive the runtime, to be used by the next: a thread of the program's own that has just posted
+ * something may still have to look whether the worker sleeps. */
+static struct lt_worker *kept;
+
+static struct lt_worker *worker_get(void)
 {
-    if (worker) {
-        lt_free(worker->seen_tails);
-        lt_free(worker->fault_stack);
-    }
-    lt_free(worker);
+    struct lt_worker *worker = kept;
+    if (!worker)
+        return lt_alloc(sizeof *worker);
+    kept = worker->next_idle;
+    memset(worker, 0, offsetof(struct lt_worker, inbox)); /* the rest is zero, and others may look at it */
+    return worker;
+}
+
+static void worker_put(struct lt_worker *worker)
+{
+    lt_free(worker->seen_tails);
+    lt_free(worker->fault_stack);
+    worker->next_idle = kept;
+    kept = worker;
 }
 
 static struct lt_worker *worker_new(unsigned index, unsigned count)
 {
-    struct lt_worker *worker = lt_alloc(sizeof *worker);
+    struct lt_worker *worker = worker_get();
     if (!worker)
         return NULL;
     worker->index = index;
@@ -94,7 +134,7 @@ static struct lt_worker *worker_new(unsigned index, unsigned count)
     worker->seen_tails = lt_alloc(count * sizeof *worker->seen_tails);
     worker->fault_stack = lt_alloc(LT_FAULT_STACK);
     if (!worker->seen_tails || !worker->fault_stack) {
-        worker_free(worker);
+        worker_put(worker);
         return NULL;
     }
     lt_wheel_init(&worker->wheel, lt_clock_now());
@@ -123,7 +163,8 @@ int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument)
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(thread, NULL, fn, argument);
+    int saved = errno, error = pthread_create(thread, NULL, fn, argument);
+    errno = saved;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error ? -ENOMEM : 0; /* EAGAIN: no resources for another thread */
 }
@@ -142,7 +183,7 @@ static void tear_down(struct lt_runtime *rt)
 {
     for (unsigned i = 0; rt->workers && i < rt->worker_count && rt->workers[i]; i++) {
         lt_host_close(rt->workers[i]);
-        worker_free(rt->workers[i]);
+        worker_put(rt->workers[i]);
     }
     lt_free(rt->workers);
     lt_slab_close();
@@ -169,7 +210,7 @@ static int start(struct lt_runtime *rt, const leat_options *options)
         return error;
     }
     lt_guard_install();
-    atomic_store_explicit(&running, true, memory_order_release);
+    atomic_store_explicit(&life, RUNNING, memory_order_release);
     return 0;
 }
 
@@ -187,6 +228,15 @@ int leat_start(const leat_options *given)
     return error;
 }
 
+/* False while somebody holds the runtime. */
+static bool stop_life(void)
+{
+    uint64_t nobody = RUNNING;
+    /* Acquire pairs with the release in lt_runtime_release. */
+    return atomic_compare_exchange_strong_explicit(&life, &nobody, 0, memory_order_acquire,
+                                                   memory_order_relaxed);
+}
+
 int leat_stop(void)
 {
     if (lt_here.worker || lt_pool_is_mine())
@@ -195,10 +245,9 @@ int leat_stop(void)
     pthread_mutex_lock(&start_stop);
     if (!lt_running()) {
         error = -EINVAL;
-    } else if (atomic_load_explicit(&lt_runtime.scopes, memory_order_acquire)) {
+    } else if (!stop_life()) {
         error = -EBUSY;
     } else {
-        atomic_store_explicit(&running, false, memory_order_release);
         lt_guard_uninstall();
         stop_workers(&lt_runtime, lt_runtime.worker_count);
         lt_pool_close();

@@ -11,8 +11,6 @@ struct lt_runtime {
     size_t stack_size;             /* default, whole pages */
     _Atomic bool stopping;
     _Atomic unsigned next_worker;  /* where the next task from outside goes; a counter */
-    _Atomic size_t scopes;         /* open ones: leat_stop waits for nobody, it refuses */
-
     /* Idle workers: sched/idle.h. */
     struct lt_lock idle_lock;
     unsigned active;
@@ -26,6 +24,13 @@ extern struct lt_runtime lt_runtime;
 
 /* Whether the runtime is there. */
 bool lt_running(void);
+
+/* Keeps the runtime from being stopped; false when it is not running. And lets go. */
+bool lt_runtime_hold(void);
+void lt_runtime_release(void);
+
+/* Some worker, each in its turn: for what comes from threads that are none. */
+struct lt_worker *lt_any_worker(void);
 
 /* Starts a thread that leaves signals to the program's own; 0 or -ENOMEM. */
 int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument);

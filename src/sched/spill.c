@@ -8,16 +8,22 @@ static struct {
     _Atomic size_t count; /* written under the lock; read without it, as a hint, so relaxed */
 } spill;
 
-void lt_spill_push(struct lt_worker *worker, struct lt_task *task)
+/* Whether the party's start will use up a credit. */
+static bool needs_credit(struct lt_party *party)
 {
-    if (!task->stack)
-        worker->credits--;
-    task->party.next = NULL;
+    return party->kind == LT_TASK && !LT_CONTAINER(party, struct lt_task, party)->stack;
+}
+
+void lt_spill_push(struct lt_worker *worker, struct lt_party *party)
+{
+    if (worker)
+        worker->credits -= needs_credit(party);
+    party->next = NULL;
     lt_lock(&spill.lock);
     if (!spill.head)
         spill.end = &spill.head;
-    *spill.end = &task->party;
-    spill.end = &task->party.next;
+    *spill.end = party;
+    spill.end = &party->next;
     atomic_fetch_add_explicit(&spill.count, 1, memory_order_relaxed);
     lt_unlock(&spill.lock);
 }
@@ -30,11 +36,10 @@ bool lt_spill_take(struct lt_worker *worker)
     lt_lock(&spill.lock);
     while (spill.head && taken < LT_RING_SIZE / 2) {
         struct lt_party *party = spill.head, *next = party->next;
-        struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-        bool own_stack = task->stack != NULL;
-        if (!lt_ring_push(&worker->ring, task)) /* from here on a thief may have it */
+        bool brings_credit = needs_credit(party);
+        if (!lt_ring_push(&worker->ring, party)) /* from here on a thief may have it */
             break;
-        worker->credits += !own_stack;
+        worker->credits += brings_credit;
         spill.head = next;
         atomic_fetch_sub_explicit(&spill.count, 1, memory_order_relaxed);
         taken++;

@@ -11,6 +11,9 @@
 #include <errno.h>
 #include <sched.h>
 
+void (*lt_task_ended)(struct lt_task *task, int result);
+void (*lt_task_look)(struct lt_task *task);
+
 /* Makes sure that one more unstarted task can be given a stack. */
 static bool reserve_stack(struct lt_worker *worker)
 {
@@ -42,16 +45,6 @@ struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t sta
     return task;
 }
 
-void lt_task_launch(struct lt_task *task)
-{
-    struct lt_worker *worker = lt_here.worker;
-    if (worker) {
-        lt_worker_enqueue(worker, task);
-        return;
-    }
-    unsigned nth = atomic_fetch_add_explicit(&lt_runtime.next_worker, 1, memory_order_relaxed);
-    lt_worker_post(lt_runtime.workers[nth % lt_runtime.worker_count], &task->party);
-}
 
 void lt_task_park(struct lt_task *task)
 {
@@ -66,13 +59,18 @@ void lt_task_yield(struct lt_task *task)
     lt_task_park(task);
 }
 
-void lt_task_spend(struct lt_party *self)
+bool lt_budget_spent(void)
 {
     struct lt_worker *worker = lt_here.worker;
     if (LT_LIKELY(!worker || --worker->budget != 0))
-        return;
+        return false;
     worker->budget = LT_OP_BUDGET;
-    if (self->kind == LT_TASK)
+    return true;
+}
+
+void lt_task_spend(struct lt_party *self)
+{
+    if (LT_UNLIKELY(lt_budget_spent()) && self->kind == LT_TASK)
         lt_task_yield(LT_CONTAINER(self, struct lt_task, party));
 }
 

@@ -21,17 +21,23 @@ struct lt_task {
     leat_fn *fn;
     void *arg;
     const char *name;
-    void (*ended)(struct lt_task *task, int result); /* told on the task's stack, as its last act */
     struct lt_node member;  /* in its scope's list, when enlisted */
+    struct lt_task *nudge_next;
+    _Atomic bool nudged;    /* is in its home's list of nudges, or on the way there */
 };
+
+/* What a higher floor does with a task that has ended (on the task's stack, as its last act, before the
+ * descriptor is used again), and with one that was nudged (on its home worker). Set once. */
+extern void (*lt_task_ended)(struct lt_task *task, int result);
+extern void (*lt_task_look)(struct lt_task *task);
 
 _Static_assert(sizeof(struct lt_task) <= 128, "two cache lines");
 
 /* A new task, not yet queued. stack_size 0 is the default. NULL when memory has run out. */
 struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t stack_size);
 
-/* Queues a new task to be started. */
-void lt_task_launch(struct lt_task *task);
+/* Queues a new task, or block, to be started; from any thread. */
+void lt_launch(struct lt_party *party);
 
 /* Parks the running task until lt_ready. Its waker may already have come. */
 void lt_task_park(struct lt_task *task);
@@ -39,8 +45,11 @@ void lt_task_park(struct lt_task *task);
 /* Lets others run first. */
 void lt_task_yield(struct lt_task *task);
 
-/* Counts an operation that did not have to wait; every so often it yields, so that a task whose
- * partners always keep up does not keep its worker for itself. */
+/* Counts an operation that did not have to wait; every so often it is true, and the party that runs
+ * should yield, so that one whose partners always keep up does not keep its worker for itself. */
+bool lt_budget_spent(void);
+
+/* The same, and a task yields. */
 void lt_task_spend(struct lt_party *self);
 
 /* The running task; NULL when the caller is no task. */

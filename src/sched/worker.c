@@ -28,24 +28,53 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
     while (!atomic_compare_exchange_weak_explicit(&worker->inbox, &top, party,
                                                   memory_order_seq_cst, memory_order_relaxed));
     /* Only the first into an empty inbox has to wake: it was there for those after it to see. */
-    if (!top && atomic_load_explicit(&worker->asleep, memory_order_seq_cst))
+    if (!top)
+        lt_worker_wake_sleeping(worker);
+}
+
+void lt_worker_wake_sleeping(struct lt_worker *worker)
+{
+    if (atomic_load_explicit(&worker->asleep, memory_order_seq_cst))
         lt_worker_wake(worker);
 }
 
 void lt_worker_wake(struct lt_worker *worker)
 {
-    /* The exchange lets one of several wakers make the call. It carries no data: relaxed. */
-    if (atomic_exchange_explicit(&worker->asleep, 0, memory_order_relaxed))
+    /* The exchange lets one of several wakers make the call. Sequentially consistent, against what the
+     * worker looks at after it has said that it sleeps. */
+    if (atomic_exchange_explicit(&worker->asleep, 0, memory_order_seq_cst))
         lt_futex_wake(&worker->asleep);
 }
 
-void lt_worker_sleep(struct lt_worker *worker, int64_t deadline)
+bool lt_worker_has_news(struct lt_worker *worker)
 {
-    atomic_store_explicit(&worker->asleep, 1, memory_order_seq_cst); /* see lt_worker_post */
-    if (!atomic_load_explicit(&worker->inbox, memory_order_seq_cst) &&
-        !atomic_load_explicit(&lt_runtime.stopping, memory_order_seq_cst))
-        lt_futex_wait(&worker->asleep, 1, deadline);
-    atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
+    return atomic_load_explicit(&worker->inbox, memory_order_seq_cst) ||
+           atomic_load_explicit(&worker->nudges, memory_order_seq_cst) || lt_spill_any() ||
+           atomic_load_explicit(&lt_runtime.stopping, memory_order_seq_cst);
+}
+
+void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task)
+{
+    struct lt_task *top = atomic_load_explicit(&worker->nudges, memory_order_relaxed);
+    do
+        task->nudge_next = top;
+    while (!atomic_compare_exchange_weak_explicit(&worker->nudges, &top, task,
+                                                  memory_order_seq_cst, memory_order_relaxed));
+}
+
+void lt_worker_look_at_nudges(struct lt_worker *worker)
+{
+    if (LT_LIKELY(!atomic_load_explicit(&worker->nudges, memory_order_relaxed)))
+        return;
+    /* Acquire: the marks that the nudges are about are seen. */
+    struct lt_task *task = atomic_exchange_explicit(&worker->nudges, NULL, memory_order_acquire);
+    while (task) {
+        struct lt_task *next = task->nudge_next;
+        /* Cleared before looking: who marks a scope after this nudges again. */
+        atomic_store_explicit(&task->nudged, false, memory_order_release);
+        lt_task_look(task);
+        task = next;
+    }
 }
 
 bool lt_worker_drain(struct lt_worker *worker)
@@ -64,22 +93,21 @@ bool lt_worker_drain(struct lt_worker *worker)
     while (queue) {
         struct lt_party *party = queue;
         queue = party->next;
-        struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-        if (party->kind != LT_TASK || task->home) {
-            lt_ready(party);
-            continue;
-        }
-        if (!task->stack)
-            worker->credits++; /* the one its creator got for it */
-        lt_worker_enqueue(worker, task);
+        lt_ready(party);
     }
     return true;
 }
 
-void lt_worker_enqueue(struct lt_worker *worker, struct lt_task *task)
+void lt_launch(struct lt_party *party)
 {
-    if (LT_UNLIKELY(!lt_ring_push(&worker->ring, task)))
-        lt_spill_push(worker, task);
+    struct lt_worker *worker = lt_here.worker;
+    if (LT_UNLIKELY(!worker)) {
+        lt_spill_push(NULL, party);
+        lt_idle_call();
+        return;
+    }
+    if (LT_UNLIKELY(!lt_ring_push(&worker->ring, party)))
+        lt_spill_push(worker, party);
     lt_idle_notice();
 }
 
@@ -91,24 +119,33 @@ static void tidy(struct lt_worker *worker)
     }
 }
 
-/* Something unstarted: taken before, from the own ring, or spilt. */
-static struct lt_task *next_new(struct lt_worker *worker)
+/* Something unstarted: taken before, from the own ring, or spilt; now and then the spilt come first, so
+ * that a ring that is never empty does not keep them waiting. */
+static struct lt_party *next_new(struct lt_worker *worker)
 {
-    struct lt_task *task = worker->pending;
+    struct lt_party *party = worker->pending;
     worker->pending = NULL;
-    if (!task)
-        task = lt_ring_pop(&worker->ring);
-    if (!task && lt_spill_take(worker))
-        task = lt_ring_pop(&worker->ring);
-    return task;
+    if (!party && ++worker->starts % LT_SPILL_TURN == 0 && lt_spill_take(worker))
+        lt_idle_notice();
+    if (!party)
+        party = lt_ring_pop(&worker->ring);
+    if (!party && lt_spill_take(worker)) {
+        lt_idle_notice();
+        party = lt_ring_pop(&worker->ring);
+    }
+    return party;
 }
 
 static bool run_new(struct lt_worker *worker)
 {
-    struct lt_task *task = next_new(worker);
-    if (!task)
+    struct lt_party *party = next_new(worker);
+    if (!party)
         return false;
-    lt_host_start(worker, task);
+    worker->started_last = true;
+    if (party->kind == LT_TASK)
+        lt_host_start(worker, LT_CONTAINER(party, struct lt_task, party));
+    else
+        lt_party_run[party->kind](party);
     return true;
 }
 
@@ -117,20 +154,33 @@ static bool run_ready(struct lt_worker *worker)
     struct lt_party *party = lt_worker_next_ready(worker);
     if (!party)
         return false;
+    worker->started_last = false;
     if (party->kind == LT_TASK) {
         lt_host_resume(worker, LT_CONTAINER(party, struct lt_task, party));
-    } else {
+    } else if (party->kind == LT_JOB) {
         struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
-        worker->started_last = false;
         job->run(job);
+    } else {
+        lt_party_run[party->kind](party);
     }
     return true;
+}
+
+/* When the runtime stops no scope is open, so no task is left; but what closed scopes have left to be
+ * cleared away may still be in the inbox. */
+static void run_last_jobs(struct lt_worker *worker)
+{
+    while (lt_worker_drain(worker) || worker->ready_head)
+        while (run_ready(worker)) {
+        }
 }
 
 void *lt_worker_main(void *argument)
 {
     struct lt_worker *worker = argument;
     lt_self();
+    lt_here.thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
+    lt_here.thread.party.enlisted = false;
     lt_here.worker = worker;
     lt_fiber_adopt(&worker->fiber);
     lt_guard_worker_begin(worker);
@@ -139,47 +189,19 @@ void *lt_worker_main(void *argument)
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
         worker->direct_left = LT_DIRECT_SWITCHES;
         lt_worker_drain(worker);
+        lt_worker_look_at_nudges(worker);
         if (worker->wheel.count)
             lt_wheel_advance(&worker->wheel, lt_clock_now());
         /* New and ready ones take turns, so that neither crowd starves the other. */
-        if (worker->started_last ? run_ready(worker) || run_new(worker)
-                                 : run_new(worker) || run_ready(worker))
+        bool ready_first = worker->started_last && !worker->pending;
+        if (ready_first ? run_ready(worker) || run_new(worker)
+                        : run_new(worker) || run_ready(worker))
             tidy(worker);
         else
             lt_idle(worker);
     }
+    run_last_jobs(worker);
     lt_guard_worker_end(worker);
     lt_here.worker = NULL;
     return NULL;
-}
-
-/* ---- calls from other threads ---- */
-
-struct call {
-    struct lt_job job;
-    struct lt_party *caller;
-    void (*fn)(void *arg);
-    void *arg;
-};
-
-static void run_call(struct lt_job *job)
-{
-    struct call *call = LT_CONTAINER(job, struct call, job);
-    call->fn(call->arg);
-    lt_ready(call->caller);
-}
-
-void lt_worker_call(struct lt_worker *worker, void (*fn)(void *arg), void *arg)
-{
-    struct lt_thread *thread = lt_this_thread();
-    struct call call = {
-        .job = {.party.kind = LT_JOB, .run = run_call},
-        .caller = &thread->party,
-        .fn = fn,
-        .arg = arg,
-    };
-    atomic_store_explicit(&thread->word, 0, memory_order_relaxed);
-    lt_worker_post(worker, &call.job.party);
-    for (uint32_t word; !((word = atomic_load_explicit(&thread->word, memory_order_acquire)) & LT_WOKEN);)
-        lt_futex_wait(&thread->word, word, LEAT_NEVER);
 }

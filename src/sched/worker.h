@@ -9,6 +9,7 @@
  * Invariants:
  *  - magazine_count + credits >= tasks in the ring without a stack: each can be started.
  *  - A party is in at most one of these queues.
+ *  - nudges are a second such stack, of tasks that stay where they are and are only looked at.
  *  - The pusher that finds the inbox empty wakes the worker if it sleeps. The worker says it sleeps,
  *    then looks at the inbox again: either it sees the push or the pusher sees the sleep. */
 #ifndef LT_SCHED_WORKER_H
@@ -29,14 +30,16 @@ struct lt_worker {
     unsigned direct_left;    /* switches from task to task before the scheduler gets a look */
     unsigned budget;         /* operations before a forced yield */
     bool started_last;       /* the last thing run was a task's start: next, a ready one */
-    struct lt_task *pending; /* taken from the ring, to be started next */
+    struct lt_party *pending; /* taken from the ring, to be started next */
     struct lt_stack *ended;  /* a stack to be unmapped once it has been left */
     struct lt_stack *magazine[LT_STACK_MAGAZINE];
     unsigned magazine_count;
     size_t credits;
     struct lt_task *free_tasks; /* linked by party.next */
     unsigned free_count;
-    uint32_t *seen_tails;    /* as watcher: each worker's tail at the last look */
+    uint32_t *seen_tails;    /* as watcher: each worker's tail at the last look, */
+    int64_t looked;          /* and when that was */
+    unsigned starts;
     unsigned index;
     void *fault_stack;       /* LT_FAULT_STACK bytes for sched/guard.h */
     pthread_t thread;
@@ -46,8 +49,9 @@ struct lt_worker {
 
     /* Written by others. */
     _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
+    _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
     _Atomic uint32_t asleep;     /* 1: sleeps on this word, or is about to */
-    struct lt_worker *next_idle; /* among the sleepers: see sched/idle.h */
+    struct lt_worker *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
 };
 
 /* The worker this thread is; NULL for other threads. */
@@ -62,16 +66,19 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party);
 /* Wakes the worker if it sleeps. */
 void lt_worker_wake(struct lt_worker *worker);
 
-/* Worker: sleeps until woken, or until the deadline; not at all when the inbox has something. */
-void lt_worker_sleep(struct lt_worker *worker, int64_t deadline);
+/* The same, looking first: cheap when it does not. */
+void lt_worker_wake_sleeping(struct lt_worker *worker);
 
-/* Hands a job to a worker and waits until it has run; from a thread that is no worker. */
-void lt_worker_call(struct lt_worker *worker, void (*fn)(void *arg), void *arg);
+/* Whether there is something that a worker which is about to sleep should see to. */
+bool lt_worker_has_news(struct lt_worker *worker);
+
+/* Puts a task at home there on the worker's list of nudges, from any thread; the caller, who has set
+ * task->nudged, wakes the worker. And the worker's look at that list. */
+void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task);
+void lt_worker_look_at_nudges(struct lt_worker *worker);
 
 /* Moves what lies in the inbox to the ready queue and the ring. False when it was empty. */
 bool lt_worker_drain(struct lt_worker *worker);
 
-/* Adds an unstarted task to this worker's own ring, or spills it. */
-void lt_worker_enqueue(struct lt_worker *worker, struct lt_task *task);
 
 #endif

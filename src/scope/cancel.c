@@ -1,6 +1,5 @@
 #include "scope/cancel.h"
 
-#include "base/futex.h"
 #include "sched/runtime.h"
 #include "scope/wait.h"
 
@@ -8,79 +7,68 @@ bool lt_scope_mark(leat_scope *scope, int reason)
 {
     if (lt_scope_is_cancelled(scope))
         return false;
-    if (!scope->result)
-        scope->result = reason;
-    atomic_store_explicit(&scope->cancelled, true, memory_order_relaxed);
+    scope->result = reason;
+    atomic_store_explicit(&scope->cancelled, true, memory_order_seq_cst); /* see lt_claim_recheck */
     return true;
 }
 
-/* ---- tasks: a job that goes round the crew ---- */
+/* ---- tasks: nudged to their home workers ---- */
 
-/* Ends the wait of a party at home here, if it is in a wait that this scope may end. */
-static void end_wait(leat_scope *scope, struct lt_party *party, struct lt_party **woken)
+/* Workers that have got something in their lists, to be woken when no lock is held. */
+struct crew {
+    uint64_t words[LT_MAX_WORKERS / 64];
+};
+
+static void nudge_task(struct lt_task *task, struct crew *crew)
 {
-    if (party->scope != scope || party->shields || !party->wait ||
-        !lt_wait_end(party->wait, -ECANCELED))
+    /* Acquire and release, here and at home, on one word: when it was set already, home has yet to take
+     * it away, and will then see the mark that this nudge is about. */
+    if (atomic_exchange_explicit(&task->nudged, true, memory_order_acq_rel))
         return;
-    party->next = *woken;
-    *woken = party;
+    unsigned index = task->home->index;
+    crew->words[index / 64] |= UINT64_C(1) << (index % 64);
+    lt_worker_nudge(task->home, task);
 }
 
-static bool at_home_here(const struct lt_party *party, const struct lt_worker *here)
+static void nudge_tasks(leat_scope *scope)
 {
-    return party->kind == LT_TASK &&
-           LT_CONTAINER(party, const struct lt_task, party)->home == here;
-}
-
-/* The first worker of the crew from `first` on; NULL when there is none. */
-static struct lt_worker *next_of_crew(leat_scope *scope, unsigned first)
-{
-    struct lt_worker *next = NULL;
+    struct crew crew = {0};
     lt_lock(&scope->lock);
-    for (unsigned i = first; i < lt_runtime.worker_count && !next; i++)
-        if (scope->crew[i / 64] >> (i % 64) & 1)
-            next = lt_runtime.workers[i];
+    for (struct lt_node *node = scope->tasks.next; node != &scope->tasks; node = node->next)
+        nudge_task(LT_CONTAINER(node, struct lt_task, member), &crew);
+    if (scope->opener->kind == LT_TASK)
+        nudge_task(LT_CONTAINER(scope->opener, struct lt_task, party), &crew);
     lt_unlock(&scope->lock);
-    return next;
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
+        if (crew.words[i / 64] >> (i % 64) & 1)
+            lt_worker_wake_sleeping(lt_runtime.workers[i]);
 }
 
-/* Sends the job on, or ends its round and lets go of the scope. */
-static void post_sweep(leat_scope *scope, unsigned first)
+void lt_scope_look(struct lt_task *task)
 {
-    struct lt_worker *next = next_of_crew(scope, first);
-    if (next)
-        lt_worker_post(next, &scope->sweep.party);
-    else
-        lt_scope_unpin(scope);
+    struct lt_party *party = &task->party;
+    if (party->wait && lt_wait_allowed(party) != 0 && lt_wait_end(party->wait, -ECANCELED))
+        lt_ready(party);
 }
 
-static void sweep(struct lt_job *job)
+/* ---- roamers: claimed ---- */
+
+static void end_roamers(leat_scope *scope)
 {
-    leat_scope *scope = LT_CONTAINER(job, leat_scope, sweep);
-    struct lt_worker *here = lt_worker_self();
     struct lt_party *woken = NULL;
     lt_lock(&scope->lock);
-    for (struct lt_node *node = scope->tasks.next; node != &scope->tasks; node = node->next) {
-        struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
-        if (task->home == here)
-            end_wait(scope, &task->party, &woken);
+    for (struct lt_node *node = scope->roamers.next; node != &scope->roamers; node = node->next) {
+        struct lt_party *party = &LT_CONTAINER(node, struct lt_roamer, member)->party;
+        if (!lt_party_end[party->kind](party, -ECANCELED))
+            continue;
+        party->next = woken;
+        woken = party;
     }
-    if (at_home_here(scope->opener, here))
-        end_wait(scope, scope->opener, &woken);
     lt_unlock(&scope->lock);
     lt_ready_all(woken);
-    /* A worker that joined the crew since the mark has no task that could have missed it. */
-    post_sweep(scope, here->index + 1);
 }
 
-/* ---- threads ---- */
-
-static void nudge(struct lt_thread *thread)
-{
-    lt_thread_nudge(thread);
-    /* Release: the thread, which waits for this before it leaves the scope, is not touched after. */
-    atomic_store_explicit(&thread->pinned, false, memory_order_release);
-}
+/* ---- threads: nudged by their word ---- */
 
 static void nudge_threads(leat_scope *scope)
 {
@@ -96,7 +84,9 @@ static void nudge_threads(leat_scope *scope)
         lt_list_append(&nudged, &thread->member);
         atomic_store_explicit(&thread->pinned, true, memory_order_relaxed);
         lt_unlock(&scope->lock);
-        nudge(thread);
+        lt_thread_nudge(thread);
+        /* Release: the thread, which waits for this before it leaves, is not touched after. */
+        atomic_store_explicit(&thread->pinned, false, memory_order_release);
         lt_lock(&scope->lock);
     }
     lt_list_splice(&scope->threads, &nudged);
@@ -140,10 +130,10 @@ void lt_scope_cancel(leat_scope *scope, int reason)
         leat_scope *current = marked;
         marked = current->next_marked;
         mark_children(current, &marked);
+        nudge_tasks(current);
         nudge_threads(current);
-        current->sweep.party.kind = LT_JOB;
-        current->sweep.run = sweep;
-        post_sweep(current, 0); /* which takes over the pin */
+        end_roamers(current);
+        lt_scope_unpin(current);
     }
 }
 

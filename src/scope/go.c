@@ -15,7 +15,7 @@ void lt_scope_check_closed(const struct lt_party *party, const char *name)
                name ? name : "without a name");
 }
 
-static void task_ended(struct lt_task *task, int result)
+static void ended(struct lt_task *task, int result)
 {
     leat_scope *scope = task->party.scope;
     lt_scope_check_closed(&task->party, task->name);
@@ -24,7 +24,17 @@ static void task_ended(struct lt_task *task, int result)
         lt_list_remove(&task->member);
         lt_unlock(&scope->lock);
     }
+    /* Who nudges it holds the scope, or a pin on the one it has closed: so none is on the way any more,
+     * and one that has come is taken from the list before the descriptor is used again. */
+    if (LT_UNLIKELY(atomic_load_explicit(&task->nudged, memory_order_acquire)))
+        lt_worker_look_at_nudges(task->home);
     lt_scope_leave(scope, result);
+}
+
+__attribute__((constructor)) static void introduce(void)
+{
+    lt_task_ended = ended;
+    lt_task_look = lt_scope_look;
 }
 
 int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, size_t stack_size)
@@ -35,9 +45,8 @@ int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, s
     if (!task)
         return -ENOMEM;
     task->party.scope = scope;
-    task->ended = task_ended;
     lt_scope_enter(scope);
-    lt_task_launch(task);
+    lt_launch(&task->party);
     return 0;
 }
 

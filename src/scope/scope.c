@@ -1,11 +1,12 @@
 #include "scope/scope.h"
 
 #include "base/alloc.h"
-#include "base/clock.h"
 #include "sched/here.h"
 #include "sched/runtime.h"
 #include "scope/cancel.h"
+#include "scope/deadline.h"
 #include "scope/wait.h"
+
 
 /* The fields of `live`. */
 #define OPENER UINT64_C(1)
@@ -50,14 +51,8 @@ void lt_scope_unpin(leat_scope *scope)
 
 void lt_scope_leave(leat_scope *scope, int result)
 {
-    if (result) {
-        bool because = result == -ECANCELED && lt_scope_is_cancelled(scope);
+    if (result)
         lt_scope_cancel(scope, result);
-        lt_lock(&scope->lock);
-        if (!because && !scope->result)
-            scope->result = result;
-        lt_unlock(&scope->lock);
-    }
     take(scope, TASK);
 }
 
@@ -84,24 +79,37 @@ size_t leat_scope_tasks(const leat_scope *scope)
 
 /* ---- finding ---- */
 
-/* Under the lock. */
-static void join_crew(leat_scope *scope, const struct lt_worker *worker)
+int lt_scope_enlist(struct lt_party *party)
 {
-    scope->crew[worker->index / 64] |= UINT64_C(1) << (worker->index % 64);
-}
-
-bool lt_scope_enlist(struct lt_party *party)
-{
+    if (party->kind != LT_TASK)
+        return -EDEADLK;
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
     leat_scope *scope = party->scope;
     while (scope->opener == party) /* opened by the task itself; it belongs further out */
         scope = scope->around;
     lt_lock(&scope->lock);
     lt_list_append(&scope->tasks, &task->member);
-    join_crew(scope, task->home);
     lt_unlock(&scope->lock);
     party->enlisted = true;
-    return true;
+    return 0;
+}
+
+void lt_scope_enlist_roamer(struct lt_roamer *roamer)
+{
+    leat_scope *scope = roamer->party.scope;
+    lt_lock(&scope->lock);
+    lt_list_append(&scope->roamers, &roamer->member);
+    lt_unlock(&scope->lock);
+}
+
+void lt_scope_delist_roamer(struct lt_roamer *roamer)
+{
+    leat_scope *scope = roamer->party.scope;
+    if (!lt_listed(&roamer->member))
+        return;
+    lt_lock(&scope->lock);
+    lt_list_remove(&roamer->member);
+    lt_unlock(&scope->lock);
 }
 
 void lt_scope_own(leat_scope *scope, struct lt_owned *owned)
@@ -109,48 +117,6 @@ void lt_scope_own(leat_scope *scope, struct lt_owned *owned)
     lt_lock(&scope->lock);
     lt_list_append(&scope->owned, &owned->node);
     lt_unlock(&scope->lock);
-}
-
-/* ---- deadlines ---- */
-
-static void deadline_passed(struct lt_timer *timer)
-{
-    lt_scope_cancel(LT_CONTAINER(timer, leat_scope, timer), -ETIMEDOUT);
-}
-
-static void add_timer(void *scope)
-{
-    leat_scope *s = scope;
-    lt_wheel_add(&s->timer_home->wheel, &s->timer);
-}
-
-static void remove_timer(void *scope)
-{
-    leat_scope *s = scope;
-    lt_wheel_remove(&s->timer_home->wheel, &s->timer);
-}
-
-/* A wheel is its worker's alone. */
-static void at_timer_home(leat_scope *scope, void (*fn)(void *scope))
-{
-    if (scope->timer_home == lt_worker_self())
-        fn(scope);
-    else
-        lt_worker_call(scope->timer_home, fn, scope);
-}
-
-static void set_deadline(leat_scope *scope, int64_t deadline)
-{
-    if (deadline == LEAT_NEVER)
-        return;
-    if (deadline <= lt_clock_now()) {
-        lt_scope_cancel(scope, -ETIMEDOUT);
-        return;
-    }
-    scope->timer.deadline = deadline;
-    scope->timer.fire = deadline_passed;
-    scope->timer_home = lt_worker_self() ? lt_worker_self() : lt_runtime.workers[0];
-    at_timer_home(scope, add_timer);
 }
 
 /* ---- opening and closing ---- */
@@ -166,30 +132,39 @@ static void become_child(leat_scope *scope, leat_scope *parent)
         lt_scope_cancel(scope, -ECANCELED);
 }
 
-leat_scope *leat_scope_open(int64_t deadline)
+static leat_scope *make(struct lt_party *opener)
 {
-    if (deadline < 0 || !lt_running())
-        return NULL;
-    struct lt_party *self = lt_self();
     leat_scope *scope = lt_alloc(sizeof *scope);
     if (!scope)
         return NULL;
     lt_list_init(&scope->tasks);
     lt_list_init(&scope->threads);
+    lt_list_init(&scope->roamers);
     lt_list_init(&scope->owned);
     lt_list_init(&scope->children);
     atomic_store_explicit(&scope->live, OPENER, memory_order_relaxed);
-    scope->opener = self;
-    scope->opener_shields = self->shields;
-    scope->around = self->scope;
-    if (self->kind == LT_TASK)
-        join_crew(scope, lt_worker_self());
+    scope->opener = opener;
+    scope->opener_shields = opener->shields;
+    scope->around = opener->scope;
+    return scope;
+}
+
+leat_scope *leat_scope_open(int64_t deadline)
+{
+    struct lt_party *self = lt_self();
+    if (deadline < 0 || (self->kind != LT_TASK && self->kind != LT_THREAD) ||
+        !lt_runtime_hold())
+        return NULL;
+    leat_scope *scope = make(self);
+    if (!scope || !lt_deadline_set(scope, deadline)) {
+        lt_free(scope);
+        lt_runtime_release();
+        return NULL;
+    }
     self->scope = scope;
     self->shields = 0;
-    atomic_fetch_add_explicit(&lt_runtime.scopes, 1, memory_order_relaxed);
     if (scope->around && !scope->opener_shields)
         become_child(scope, scope->around);
-    set_deadline(scope, deadline);
     return scope;
 }
 
@@ -209,8 +184,7 @@ int leat_scope_close(leat_scope *scope)
     if (!scope || self->scope != scope || scope->opener != self)
         return -EINVAL;
     join(scope);
-    if (scope->timer_home)
-        at_timer_home(scope, remove_timer);
+    lt_deadline_clear(scope);
     leave_parent(scope);
     join(scope);
     self->scope = scope->around;
@@ -222,8 +196,7 @@ int leat_scope_close(leat_scope *scope)
     }
     int result = scope->result;
     lt_free(scope);
-    /* Release: leat_stop, which reads it, comes after all that happened in the scope. */
-    atomic_fetch_sub_explicit(&lt_runtime.scopes, 1, memory_order_release);
+    lt_runtime_release();
     return result;
 }
 
@@ -236,7 +209,10 @@ int leat_cancelled(const leat_scope *scope)
 
 int leat_shield(void)
 {
-    lt_self()->shields++;
+    struct lt_party *self = lt_self();
+    if (self->shields == UINT16_MAX || (self->kind != LT_TASK && self->kind != LT_THREAD))
+        return -EINVAL;
+    self->shields++;
     return 0;
 }
 

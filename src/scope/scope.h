@@ -6,13 +6,14 @@
  * compare-and-swap, and so owns the wake-up.
  *
  * Finding. A task is put on its scope's list when it is about to park for the first time, and stays until
- * it ends: a task that never parks never takes the scope's lock. `crew` says on which workers there may
- * be parked tasks; threads are on a list of their own.
+ * it ends: a task that never parks never takes the scope's lock. Threads have a list of their own, and so
+ * have roamers, blocks and callbacks.
  *
- * Cancelling. A scope is marked, with its lock held, together with all scopes inside; then a job goes
- * round the workers of its crew and ends, on each, the waits of the tasks at home there whose innermost
- * scope it is; threads are nudged and look for themselves. A task that misses the mark has not parked
- * yet, so the job finds it; one that parks later sees the mark.
+ * Cancelling. A scope is marked, with its lock held, and so are all scopes inside. Then everybody on the
+ * lists is told to look: a task by way of its home worker, which looks when the task is not running; a
+ * thread by its word; a roamer, which has no home, is claimed by the canceller. Nobody is missed: a task
+ * that was listed before the mark is told, and one listed later sees the mark before it parks; a roamer
+ * looks again after it can be claimed.
  *
  * Locking. A scope's lock guards its lists, `result` and the marking. Order: a scope before the scopes
  * inside it, a scope before a channel. The opener alone opens and closes. */
@@ -23,30 +24,30 @@
 #include "base/lock.h"
 #include "base/wheel.h"
 #include "sched/party.h"
+#include "sched/task.h"
 
 #include <leat/base.h>
 #include <leat/scope.h>
 
 #include <errno.h>
 
-enum { LT_CREW_WORDS = 256 / 64 };
+struct lt_deadline;
 
 struct leat_scope {
     struct lt_lock lock;
     _Atomic bool cancelled; /* written under the lock, once; read without */
     int result;             /* what leat_scope_close returns */
     _Atomic uint64_t live;
-    uint64_t crew[LT_CREW_WORDS];
-    struct lt_node tasks, threads, owned;
+    struct lt_node tasks, threads, roamers, owned;
     struct lt_party *opener;
-    uint32_t opener_shields;  /* of the opener, in the scope around */
+    uint16_t opener_shields;  /* of the opener, in the scope around */
     leat_scope *around;       /* the opener's innermost scope before this one */
     leat_scope *parent;       /* the same, or NULL when cancelling does not come from there */
     struct lt_node children, sibling;
     leat_scope *next_marked;  /* while being cancelled */
-    struct lt_job sweep;
-    struct lt_timer timer;    /* the deadline, in the wheel of `timer_home` */
-    struct lt_worker *timer_home;
+    int64_t deadline;
+    struct lt_timer timer;       /* see scope/deadline.h */
+    struct lt_deadline *remote;
 };
 
 /* Something that a scope frees at its end. */
@@ -60,8 +61,12 @@ static inline bool lt_scope_is_cancelled(const leat_scope *scope)
     return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
 }
 
-/* Puts a party on its scope's list, when it belongs to one; false when there was nothing to do. */
-bool lt_scope_enlist(struct lt_party *party);
+/* Puts a task on its scope's list. 0, or -EDEADLK for a party that may not wait. */
+int lt_scope_enlist(struct lt_party *party);
+
+/* Puts a party without a home on its scope's list; takes it off, if it is on. */
+void lt_scope_enlist_roamer(struct lt_roamer *roamer);
+void lt_scope_delist_roamer(struct lt_roamer *roamer);
 
 /* Gives something to the scope; takes it back. */
 void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
@@ -69,6 +74,9 @@ void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
 /* One task more; and one fewer, with what it returned. */
 void lt_scope_enter(leat_scope *scope);
 void lt_scope_leave(leat_scope *scope, int result);
+
+/* On its home worker: ends the wait of a task whose scope has been cancelled. */
+void lt_scope_look(struct lt_task *task);
 
 /* Ends the program if a party whose task has returned has left a scope open. */
 void lt_scope_check_closed(const struct lt_party *party, const char *name);

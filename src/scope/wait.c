@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
+#include "scope/deadline.h"
 
 bool lt_wait_end(struct lt_wait *wait, int result)
 {
@@ -53,6 +54,7 @@ static int park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t d
             atomic_fetch_and_explicit(&thread->word, ~(uint32_t)LT_NUDGED, memory_order_acquire);
         if (word & LT_WOKEN)
             return 0;
+        int64_t next = lt_deadline_attend(&thread->party);
         int error = wait->over || !wait->withdraw ? 0 : due(&thread->party, deadline);
         if (error) {
             if (lt_wait_end(wait, error))
@@ -60,7 +62,9 @@ static int park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t d
             /* A partner was faster: its wake-up is on the way, and nothing else matters now. */
             wait->over = true;
         }
-        lt_futex_wait(&thread->word, 0, wait->over ? LEAT_NEVER : deadline);
+        if (!wait->over && deadline < next)
+            next = deadline;
+        lt_futex_wait(&thread->word, 0, next);
     }
 }
 

@@ -33,21 +33,38 @@ struct lt_wait {
 /* Before an operation that may wait. 0, or -ECANCELED. */
 static inline int lt_wait_allowed(const struct lt_party *self)
 {
-    /* Relaxed is enough: a cancel that is missed here finds the party parked later. For a task it is
-     * looked for by a job on its own worker; a thread looks again after it has cleared its word. */
+    /* Relaxed is enough: a cancel that is missed here is told of later, see scope.h. */
     if (LT_UNLIKELY(self->scope && lt_scope_is_cancelled(self->scope)) && !self->shields)
         return -ECANCELED;
     return 0;
 }
 
-/* Makes sure that the scope can find the party when it waits; to be called before waiters are put into
- * queues, with no lock held. Returns true when it has just been made so: then lt_wait_allowed must be
- * asked again. */
-static inline bool lt_wait_enlist(struct lt_party *self)
+/* Makes sure that the scope can find the party when it waits, and says whether it may; to be called
+ * before waiters are put into queues, with no lock held. 0, -ECANCELED, or -EDEADLK: blocks and callbacks
+ * do not wait this way. */
+static inline int lt_wait_prepare(struct lt_party *self)
 {
-    if (LT_LIKELY(self->enlisted))
-        return false;
-    return lt_scope_enlist(self);
+    int error = self->enlisted ? 0 : lt_scope_enlist(self);
+    return error ? error : lt_wait_allowed(self);
+}
+
+/* From here on somebody may claim the party. Sequentially consistent for a roamer, see below; else a
+ * release, so that the claimer sees the rest. */
+static inline void lt_claim_open(struct lt_party *party)
+{
+    if (party->kind == LT_TASK || party->kind == LT_THREAD)
+        atomic_store_explicit(&party->unclaimed, true, memory_order_release);
+    else
+        atomic_exchange_explicit(&party->unclaimed, true, memory_order_seq_cst);
+}
+
+/* A task is told of a cancel at home, when it has parked; a thread looks for itself. A roamer looks once
+ * more after it can be claimed: either it sees the mark, or the canceller sees that it can be claimed.
+ * True: it has ended itself. The caller sees to it that it cannot be settled elsewhere meanwhile. */
+static inline bool lt_claim_recheck(struct lt_party *party, const leat_scope *scope)
+{
+    return (party->kind == LT_BLOCK || party->kind == LT_CALLBACK) && scope &&
+           atomic_load_explicit(&scope->cancelled, memory_order_seq_cst) && lt_claim(party);
 }
 
 /* Begins a wait: to be called before the waiters go into their queues. */

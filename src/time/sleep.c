@@ -32,16 +32,14 @@ int leat_sleep_until(int64_t deadline)
     struct lt_party *self = lt_self();
     if (deadline == LEAT_NEVER && !self->scope)
         return -EDEADLK;
-    do {
-        int error = lt_wait_allowed(self);
-        if (error)
-            return error;
-    } while (lt_wait_enlist(self));
+    int error = lt_wait_prepare(self);
+    if (error)
+        return error;
     if (deadline <= lt_clock_now())
         return 0;
     struct lt_wait wait;
     lt_wait_begin(&wait, self, withdraw);
-    int error = lt_wait_park(&wait, deadline);
+    error = lt_wait_park(&wait, deadline);
     return error == -ETIMEDOUT ? 0 : error;
 }
 

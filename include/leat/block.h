@@ -1,0 +1,175 @@
+/* leat/block.h: blocks: functions that wait without a stack of their own.
+ *
+ * A block is a struct of the caller's with a leat_block in it, and a step function written straight
+ * down, in which each LEAT_AWAIT_… either goes on at once or returns, and is resumed at that very line:
+ *
+ *     struct search { leat_block block; leat_alarm alarm; leat_chan *out; struct hit hit; };
+ *
+ *     static int search(leat_block *b) {
+ *         struct search *me = (struct search *)b;
+ *         LEAT_BEGIN(b);
+ *         LEAT_AWAIT_SLEEP(b, 100 * LEAT_MS, &me->alarm);
+ *         LEAT_AWAIT_SEND(b, me->out, &me->hit);
+ *         LEAT_END(b);
+ *     }
+ *     …
+ *     leat_go_block(scope, &me->block, search);
+ *
+ * It is a party like a task: the same channels, the same rules. It costs 96 bytes, the struct's own
+ * fields, and nothing else; starting and waiting allocate nothing, so a million are no trouble. It runs
+ * on whichever worker woke it, one at a time.
+ *
+ * In a step function, between LEAT_BEGIN and LEAT_END:
+ *  - Loops, branches and switches may hold awaits, at any depth.
+ *  - A local variable does not survive an await, since the function returns there: keep what must last
+ *    in the struct. Locals declared before LEAT_BEGIN are set anew at each resumption (`me` above).
+ *    gcc's -Wmaybe-uninitialized and clang's -Wsometimes-uninitialized see many of the mistakes. A
+ *    variable-length array must not be in scope at an await.
+ *  - Functions that wait (leat_recv, leat_sleep, leat_select with a deadline, …) return -EDEADLK; the try
+ *    forms work. It cannot open scopes or shield itself.
+ *  - The arguments of an await are evaluated once, before it waits.
+ *  - Afterwards b->status tells what came of it.
+ *
+ * A block belongs to a scope and is cancelled and joined with it. Its struct is the caller's and must
+ * stay where it is until the block has ended: until its scope is closed, or it has been awaited. */
+#ifndef LEAT_BLOCK_H
+#define LEAT_BLOCK_H
+
+#include <leat/base.h>
+#include <leat/chan.h>
+#include <leat/scope.h>
+#include <leat/select.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct leat_block leat_block;
+
+/* A step function. What it returns after LEAT_RETURN is the block's verdict, as a task's. */
+typedef int leat_step(leat_block *block);
+
+struct leat_block {
+    void *leat_private[9];
+    int status; /* what the last await came to, as the function of that name would have returned */
+    unsigned leat_flags;
+    leat_step *step;
+    int leat_resume;
+    unsigned line; /* of the step function's source, where it waits or has waited last */
+};
+
+/* A block's timer: one for each block that sleeps or has deadlines, beside it in its struct. Leat's while
+ * an await that was given it lasts; need not be initialised. */
+typedef struct leat_alarm {
+    void *leat_private[8];
+} leat_alarm;
+
+/* Starts a block in `scope`; on any worker, soon. Fills in all of *block. The rules of leat_go hold.
+ * Returns 0; -EINVAL for a NULL argument. It cannot run out of memory. */
+LEAT_API int leat_go_block(leat_scope *scope, leat_block *block, leat_step *step);
+
+/* Waits, in a task or thread, until the block has ended. Like closing a scope, this is not ended by
+ * cancelling: the block is. One party at the most waits for a block.
+ * Returns the block's verdict; -EINVAL for NULL; -EDEADLK in a block or callback. */
+LEAT_API int leat_block_join(leat_block *block);
+
+#define LEAT_BEGIN(b)                                                                              \
+    do {                                                                                           \
+        if ((b)->leat_resume)                                                                      \
+            LEAT_GOTO_(LEAT_LABEL_(leat_begin) + (b)->leat_resume);                                 \
+    leat_begin:;                                                                                   \
+    } while (0)
+
+/* The end of the step function: returns 0. */
+#define LEAT_END(b)                                                                                \
+    do {                                                                                           \
+        (void)(b);                                                                                 \
+        return 0;                                                                                  \
+    } while (0)
+
+/* Ends the block with the verdict `value`: 0, or a negative errno value, which cancels the scope. */
+#define LEAT_RETURN(b, value)                                                                      \
+    do {                                                                                           \
+        (void)(b);                                                                                 \
+        return (value);                                                                            \
+    } while (0)
+
+/* Sends `item` on `chan`, waiting if it has to, closes the channel, and ends the block: core.async's
+ * value of a go block. */
+#define LEAT_RETURN_ON(b, chan, item)                                                              \
+    do {                                                                                           \
+        LEAT_AWAIT_SEND(b, chan, item);                                                            \
+        leat_close(chan);                                                                          \
+        return 0;                                                                                  \
+    } while (0)
+
+/* As leat_send and leat_recv; then b->status is their result. */
+#define LEAT_AWAIT_SEND(b, chan, item) LEAT_AWAIT_(b, leat_block_send(b, chan, item, LEAT_NEVER, NULL))
+#define LEAT_AWAIT_RECV(b, chan, item) LEAT_AWAIT_(b, leat_block_recv(b, chan, item, LEAT_NEVER, NULL))
+
+/* The same with a deadline. `alarm` may be NULL with LEAT_NEVER and LEAT_NOW. */
+#define LEAT_AWAIT_SEND_UNTIL(b, chan, item, deadline, alarm)                                      \
+    LEAT_AWAIT_(b, leat_block_send(b, chan, item, deadline, alarm))
+#define LEAT_AWAIT_RECV_UNTIL(b, chan, item, deadline, alarm)                                      \
+    LEAT_AWAIT_(b, leat_block_recv(b, chan, item, deadline, alarm))
+
+/* As leat_select and leat_select_ordered, with 1 to INT_MAX cases, which stay where they are meanwhile:
+ * in the block's struct. b->status is the index of the case that happened, or an error. */
+#define LEAT_AWAIT_SELECT(b, cases, n, deadline, alarm)                                            \
+    LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 0))
+#define LEAT_AWAIT_SELECT_ORDERED(b, cases, n, deadline, alarm)                                    \
+    LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 1))
+
+/* Sleeps for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL. */
+#define LEAT_AWAIT_SLEEP(b, ns, alarm) LEAT_AWAIT_(b, leat_block_sleep(b, leat_after(ns), alarm))
+#define LEAT_AWAIT_SLEEP_UNTIL(b, deadline, alarm) LEAT_AWAIT_(b, leat_block_sleep(b, deadline, alarm))
+
+/* Lets others run first. */
+#define LEAT_AWAIT_YIELD(b) LEAT_AWAIT_(b, leat_block_yield(b))
+
+/* Waits until another block has ended; b->status is its verdict. Not ended by cancelling, like
+ * leat_block_join. */
+#define LEAT_AWAIT_BLOCK(b, other) LEAT_AWAIT_(b, leat_block_await(b, other))
+
+/* Runs another block as a part of this one, from the beginning to the end: a sub-machine. It starts at
+ * once, needs nothing but its struct, which may lie in this one's, and its verdict is b->status and
+ * cancels nothing. */
+#define LEAT_AWAIT_CALL(b, other, step) LEAT_AWAIT_(b, leat_block_call(b, other, step))
+
+/* ---- what the macros are made of ---- */
+
+enum { LEAT_DONE_ = 0, LEAT_PARKED_ = INT32_MIN };
+
+LEAT_API int leat_block_send(leat_block *b, leat_chan *ch, const void *item, int64_t deadline,
+                             leat_alarm *alarm);
+LEAT_API int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline,
+                             leat_alarm *alarm);
+LEAT_API int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadline,
+                               leat_alarm *alarm, int ordered);
+LEAT_API int leat_block_sleep(leat_block *b, int64_t deadline, leat_alarm *alarm);
+LEAT_API int leat_block_yield(leat_block *b);
+LEAT_API int leat_block_await(leat_block *b, leat_block *other);
+LEAT_API int leat_block_call(leat_block *b, leat_block *other, leat_step *step);
+
+/* Where to go on is kept as a distance between labels. The function is left between setting it and the
+ * label, or falls through: nothing in between may touch *b, which may run elsewhere by then. */
+#define LEAT_LABEL_(label) (__extension__(char *) &&label)
+#define LEAT_GOTO_(address) __extension__({ goto *(void *)(address); })
+#define LEAT_PASTE2_(a, b) a##b
+#define LEAT_PASTE_(a, b) LEAT_PASTE2_(a, b)
+#define LEAT_AWAIT_(b, operation)                                                                  \
+    LEAT_AWAIT_LABEL_(b, operation, LEAT_PASTE_(leat_resume_, __COUNTER__))
+#define LEAT_AWAIT_LABEL_(b, operation, label)                                                     \
+    do {                                                                                           \
+        (b)->leat_resume = (int)(LEAT_LABEL_(label) - LEAT_LABEL_(leat_begin));                    \
+        (b)->line = __LINE__;                                                                      \
+        if ((operation) == LEAT_PARKED_)                                                           \
+            return LEAT_PARKED_;                                                                   \
+    label:;                                                                                        \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

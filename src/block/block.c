@@ -1,0 +1,185 @@
+/* block.c: blocks: their start, their steps, their end, and who waits for it.
+ *
+ * `awaiter` of a block's party is NULL, who waits for its end, or `ended`. The block exchanges it for
+ * `ended` as its last act: after that it may be gone. */
+#include "block/machine.h"
+
+#include "sched/here.h"
+
+_Static_assert(sizeof(leat_block) == 96, "what a parked block costs");
+_Static_assert(offsetof(leat_block, status) ==
+                   offsetof(struct lt_machine, waiter) + offsetof(struct lt_waiter, status),
+               "the public struct begins with a machine");
+
+static struct lt_party ended;
+
+static struct lt_machine *machine_of(leat_block *block)
+{
+    return (struct lt_machine *)(void *)block;
+}
+
+static struct lt_party *party_of(leat_block *block)
+{
+    return &machine_of(block)->roamer.party;
+}
+
+/* ---- its life ---- */
+
+static void end(leat_block *block, int verdict)
+{
+    struct lt_machine *machine = machine_of(block);
+    leat_scope *scope = machine->roamer.party.scope;
+    bool part = machine->waiter.part;
+    lt_scope_delist_roamer(&machine->roamer);
+    block->status = verdict;
+    /* Release: who waits sees the verdict. Acquire: and we see who it is. */
+    struct lt_party *awaiter = atomic_exchange_explicit(&machine->roamer.party.awaiter, &ended,
+                                                        memory_order_acq_rel);
+    if (awaiter)
+        lt_ready(awaiter);
+    if (!part)
+        lt_scope_leave(scope, verdict);
+}
+
+/* Runs a step, as that block. LEAT_PARKED_: it may be gone. */
+static int step(leat_block *block)
+{
+    struct lt_party *before = lt_here.self;
+    lt_here.self = party_of(block);
+    int verdict = block->step(block);
+    lt_here.self = before;
+    return verdict;
+}
+
+static void run(struct lt_party *party)
+{
+    leat_block *block = (leat_block *)(void *)party;
+    lt_machine_settle(machine_of(block));
+    int verdict = step(block);
+    if (verdict != LEAT_PARKED_)
+        end(block, verdict);
+}
+
+__attribute__((constructor)) static void introduce(void)
+{
+    lt_party_run[LT_BLOCK] = run;
+    lt_party_end[LT_BLOCK] = lt_machine_end;
+}
+
+static void init(leat_block *block, leat_scope *scope, leat_step *first)
+{
+    lt_machine_init(machine_of(block), LT_BLOCK, scope);
+    block->step = first;
+    block->leat_resume = 0;
+    block->line = 0;
+}
+
+int leat_go_block(leat_scope *scope, leat_block *block, leat_step *first)
+{
+    if (!scope || !block || !first)
+        return -EINVAL;
+    init(block, scope, first);
+    lt_scope_enter(scope);
+    lt_launch(party_of(block));
+    return 0;
+}
+
+/* ---- waiting for one ---- */
+
+/* False when it has ended already. After true, `who` is made ready at its end. */
+static bool await_end(leat_block *block, struct lt_party *who)
+{
+    struct lt_party *nobody = NULL;
+    /* Release: the ender sees the awaiter's party. Acquire: the verdict is seen. */
+    return atomic_compare_exchange_strong_explicit(&party_of(block)->awaiter, &nobody, who,
+                                                   memory_order_acq_rel, memory_order_acquire);
+}
+
+int leat_block_join(leat_block *block)
+{
+    if (!block)
+        return -EINVAL;
+    struct lt_party *self = lt_self();
+    if (self->kind != LT_TASK && self->kind != LT_THREAD)
+        return -EDEADLK;
+    struct lt_wait wait;
+    lt_wait_begin(&wait, self, NULL);
+    if (await_end(block, self))
+        lt_wait_park(&wait, LEAT_NEVER);
+    return block->status;
+}
+
+/* ---- what the macros call ---- */
+
+/* The answer to the macro. A block that has used up its budget yields in between. */
+static int answer(leat_block *b, enum lt_attempt attempt)
+{
+    if (attempt == LT_WAITING)
+        return LEAT_PARKED_;
+    if (LT_LIKELY(!lt_budget_spent()))
+        return LEAT_DONE_;
+    lt_ready(party_of(b));
+    return LEAT_PARKED_;
+}
+
+int leat_block_send(leat_block *b, leat_chan *ch, const void *item, int64_t deadline,
+                    leat_alarm *alarm)
+{
+    return answer(b, lt_machine_operate(machine_of(b), ch, LT_SEND, (void *)(uintptr_t)item,
+                                        deadline, alarm));
+}
+
+int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline, leat_alarm *alarm)
+{
+    return answer(b, lt_machine_operate(machine_of(b), ch, LT_RECEIVE, item, deadline, alarm));
+}
+
+int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadline,
+                      leat_alarm *alarm, int ordered)
+{
+    struct lt_selection s = {.cases = cases, .ordered = ordered};
+    return answer(b, lt_machine_select(machine_of(b), &s, n, deadline, alarm));
+}
+
+int leat_block_sleep(leat_block *b, int64_t deadline, leat_alarm *alarm)
+{
+    return answer(b, lt_machine_sleep(machine_of(b), deadline, alarm));
+}
+
+int leat_block_yield(leat_block *b)
+{
+    b->status = 0;
+    lt_ready(party_of(b));
+    return LEAT_PARKED_;
+}
+
+int leat_block_await(leat_block *b, leat_block *other)
+{
+    if (!other || other == b) {
+        b->status = -EINVAL;
+        return LEAT_DONE_;
+    }
+    struct lt_machine *machine = machine_of(b);
+    machine->roamer.party.operation = LT_OP_AWAIT;
+    machine->waiter.item = other;
+    if (await_end(other, party_of(b)))
+        return LEAT_PARKED_;
+    lt_machine_settle(machine);
+    return LEAT_DONE_;
+}
+
+int leat_block_call(leat_block *b, leat_block *other, leat_step *first)
+{
+    if (!other || other == b || !first) {
+        b->status = -EINVAL;
+        return LEAT_DONE_;
+    }
+    init(other, party_of(b)->scope, first);
+    machine_of(other)->waiter.part = true;
+    int verdict = step(other);
+    if (verdict == LEAT_PARKED_)
+        return leat_block_await(b, other);
+    end(other, verdict);
+    b->status = verdict;
+    return LEAT_DONE_;
+}

@@ -1,0 +1,159 @@
+/* callback.c: operations that call a function when they are done. */
+#include "block/machine.h"
+
+#include "sched/here.h"
+#include "sched/runtime.h"
+
+#include <leat/callback.h>
+
+#include <unistd.h>
+
+/* How deep functions that complete at once may start one another. */
+enum { DEEPEST = 16 };
+
+_Static_assert(offsetof(leat_op, leat_status) == offsetof(leat_block, status),
+               "the public struct begins with a machine");
+
+static struct lt_machine *machine_of(leat_op *op)
+{
+    return (struct lt_machine *)(void *)op;
+}
+
+/* ---- completing ---- */
+
+/* Calls the function; the operation may be gone after that, but the scope, which waits for this, is not. */
+static void call(leat_op *op)
+{
+    struct lt_machine *machine = machine_of(op);
+    leat_scope *scope = machine->roamer.party.scope;
+    if (scope)
+        lt_scope_delist_roamer(&machine->roamer);
+    op->leat_fn(op, op->leat_status);
+    if (scope)
+        lt_scope_leave(scope, 0);
+}
+
+static void run(struct lt_party *party)
+{
+    leat_op *op = (leat_op *)(void *)party;
+    lt_machine_settle(machine_of(op));
+    call(op);
+}
+
+__attribute__((constructor)) static void introduce(void)
+{
+    lt_party_run[LT_CALLBACK] = run;
+    lt_party_end[LT_CALLBACK] = lt_machine_end;
+}
+
+static int complete(leat_op *op, enum lt_attempt attempt)
+{
+    if (attempt == LT_WAITING)
+        return 0;
+    if (op->flags & LEAT_ON_WORKER || lt_here.depth >= DEEPEST) {
+        lt_ready(&machine_of(op)->roamer.party);
+        return 0;
+    }
+    lt_here.depth++;
+    call(op);
+    lt_here.depth--;
+    return 0;
+}
+
+/* ---- starting ---- */
+
+static int begin(leat_op *op, leat_op_fn *fn)
+{
+    if (!op || !fn || !lt_running())
+        return -EINVAL;
+    lt_machine_init(machine_of(op), LT_CALLBACK, op->scope);
+    op->leat_fn = fn;
+    if (op->scope)
+        lt_scope_enter(op->scope);
+    return 0;
+}
+
+static int operate(leat_op *op, leat_chan *ch, enum lt_side side, void *item, leat_op_fn *fn)
+{
+    lt_self();
+    int error = lt_chan_check(ch, side, item);
+    if (!error)
+        error = begin(op, fn);
+    if (error)
+        return error;
+    return complete(op, lt_machine_operate(machine_of(op), ch, side, item, LEAT_NEVER, NULL));
+}
+
+int leat_send_then(leat_op *op, leat_chan *ch, const void *item, leat_op_fn *fn)
+{
+    return operate(op, ch, LT_SEND, (void *)(uintptr_t)item, fn);
+}
+
+int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn)
+{
+    return operate(op, ch, LT_RECEIVE, item, fn);
+}
+
+int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
+{
+    lt_self();
+    struct lt_selection s = {.cases = cases};
+    int error = n ? lt_select_check(&s, n, LEAT_NEVER) : -EINVAL;
+    if (!error)
+        error = begin(op, fn);
+    if (error)
+        return error;
+    return complete(op, lt_machine_select(machine_of(op), &s, n, LEAT_NEVER, NULL));
+}
+
+int leat_withdraw(leat_op *op)
+{
+    if (!op)
+        return -EINVAL;
+    struct lt_machine *machine = machine_of(op);
+    leat_scope *scope = machine->roamer.party.scope;
+    if (!lt_machine_end(&machine->roamer.party, -ECANCELED))
+        return -EALREADY;
+    lt_machine_settle(machine);
+    if (scope) {
+        lt_scope_delist_roamer(&machine->roamer);
+        lt_scope_leave(scope, 0);
+    }
+    return 0;
+}
+
+/* ---- signals ---- */
+
+static void write_signal(leat_op *op, int status)
+{
+    int fd = op->leat_fd;
+    /* Release: who sees the status sees the item. After it the operation may be used again. */
+    __atomic_store_n(&op->leat_result, status, __ATOMIC_RELEASE);
+    uint64_t one = 1;
+    ssize_t ignored = write(fd, &one, sizeof one); /* full: then it is readable already */
+    (void)ignored;
+}
+
+static int operate_signal(leat_op *op, leat_chan *ch, enum lt_side side, void *item, int fd)
+{
+    if (!op || fd < 0)
+        return -EINVAL;
+    op->leat_fd = fd;
+    op->leat_result = -EAGAIN;
+    return operate(op, ch, side, item, write_signal);
+}
+
+int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd)
+{
+    return operate_signal(op, ch, LT_SEND, (void *)(uintptr_t)item, fd);
+}
+
+int leat_recv_signal(leat_op *op, leat_chan *ch, void *item, int fd)
+{
+    return operate_signal(op, ch, LT_RECEIVE, item, fd);
+}
+
+int leat_op_status(const leat_op *op)
+{
+    return op ? __atomic_load_n(&op->leat_result, __ATOMIC_ACQUIRE) : -EINVAL;
+}

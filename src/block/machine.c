@@ -1,0 +1,217 @@
+#include "block/machine.h"
+
+#include "base/clock.h"
+#include "sched/worker.h"
+
+#include <string.h>
+
+_Static_assert(sizeof(struct lt_machine) == 80, "a block has no room for more");
+_Static_assert(sizeof(struct lt_alarm) <= sizeof(leat_alarm), "fits the public struct");
+
+void lt_machine_init(struct lt_machine *machine, enum lt_party_kind kind, leat_scope *scope)
+{
+    memset(machine, 0, sizeof *machine);
+    machine->roamer.party.kind = (uint8_t)kind;
+    machine->roamer.party.scope = scope;
+    machine->waiter.shared = machine->waiter.embedded = true;
+}
+
+/* ---- alarms ---- */
+
+static void alarm_rang(struct lt_timer *timer)
+{
+    struct lt_alarm *alarm = LT_CONTAINER(timer, struct lt_alarm, timer);
+    struct lt_party *party = &alarm->machine->roamer.party;
+    if (lt_machine_end(party, -ETIMEDOUT))
+        lt_ready(party);
+}
+
+static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *given)
+{
+    if (deadline == LEAT_NEVER)
+        return;
+    struct lt_party *party = &machine->roamer.party;
+    struct lt_alarm *alarm = (struct lt_alarm *)(void *)given;
+    struct lt_worker *worker = lt_worker_self();
+    alarm->timer.node.next = NULL;
+    alarm->timer.deadline = deadline;
+    alarm->timer.fire = alarm_rang;
+    alarm->machine = machine;
+    alarm->scope = party->scope;
+    party->scope = (leat_scope *)(void *)alarm;
+    party->timer_home = (uint16_t)(worker->index + 1);
+    lt_wheel_add(&worker->wheel, &alarm->timer);
+}
+
+static void clear_alarm(struct lt_party *party)
+{
+    if (!party->timer_home)
+        return;
+    struct lt_alarm *alarm = (struct lt_alarm *)(void *)party->scope;
+    party->scope = alarm->scope;
+    party->timer_home = 0;
+    lt_wheel_remove(&lt_worker_self()->wheel, &alarm->timer);
+}
+
+/* ---- waiting ---- */
+
+static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_party *woken)
+{
+    lt_ready_all(woken);
+    machine->roamer.party.operation = LT_OP_NONE;
+    machine->waiter.status = status;
+    return LT_DONE;
+}
+
+/* May it wait? 0 or an error. It is on its scope's list after this. */
+static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alarm *alarm)
+{
+    struct lt_roamer *roamer = &machine->roamer;
+    if (deadline != LEAT_NEVER && !alarm)
+        return -EINVAL;
+    if (roamer->party.scope && !lt_listed(&roamer->member))
+        lt_scope_enlist_roamer(roamer);
+    return lt_wait_allowed(&roamer->party);
+}
+
+enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                                   void *item, int64_t deadline, leat_alarm *alarm)
+{
+    struct lt_party *party = &machine->roamer.party, *woken = NULL;
+    struct lt_waiter *waiter = &machine->waiter;
+    if (lt_chan_check(ch, side, item) != 0 || deadline < 0)
+        return done(machine, -EINVAL, NULL);
+    bool prepared = false;
+    for (int error = lt_wait_allowed(party);; error = prepare(machine, deadline, alarm)) {
+        if (error)
+            return done(machine, error, NULL);
+        lt_lock(&ch->lock);
+        int status = lt_chan_now(ch, side, item, &woken);
+        if (status != -EAGAIN || deadline == LEAT_NOW) {
+            lt_unlock(&ch->lock);
+            return done(machine, status, woken);
+        }
+        if (prepared)
+            break;
+        lt_unlock(&ch->lock);
+        prepared = true;
+    }
+    leat_scope *scope = party->scope;
+    waiter->item = item;
+    waiter->status = LT_UNDECIDED;
+    party->next = (struct lt_party *)(void *)ch;
+    party->operation = side == LT_RECEIVE ? LT_OP_RECEIVE : LT_OP_SEND;
+    set_alarm(machine, deadline, alarm);
+    lt_claim_open(party);
+    /* Whoever claims it before the lock is given back cannot settle it before that. */
+    bool ended = lt_claim_recheck(party, scope);
+    if (!ended)
+        lt_chan_enqueue(ch, side, waiter);
+    lt_unlock(&ch->lock);
+    if (!ended)
+        return LT_WAITING;
+    clear_alarm(party);
+    return done(machine, -ECANCELED, NULL);
+}
+
+enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selection *s, size_t n,
+                                  int64_t deadline, leat_alarm *alarm)
+{
+    struct lt_party *party = &machine->roamer.party, *woken = NULL;
+    struct lt_waiter *waiter = &machine->waiter;
+    int error = n ? lt_select_check(s, n, deadline) : -EINVAL;
+    if (!error)
+        error = lt_wait_allowed(party);
+    if (error)
+        return done(machine, error, NULL);
+    uint32_t i = lt_select_try(s, &woken);
+    if (i < s->n)
+        return done(machine, (int)i, woken);
+    if (deadline == LEAT_NOW) {
+        i = lt_select_enter(s, NULL, &woken);
+        return done(machine, i < s->n ? (int)i : -EAGAIN, woken);
+    }
+    error = prepare(machine, deadline, alarm);
+    if (error)
+        return done(machine, error, NULL);
+    waiter->item = s->cases;
+    waiter->status = LT_UNDECIDED;
+    party->operation = LT_OP_SELECT;
+    lt_select_remember(s);
+    set_alarm(machine, deadline, alarm);
+    i = lt_select_enter(s, party, &woken);
+    if (i == s->n && !s->ended)
+        return LT_WAITING;
+    clear_alarm(party);
+    return done(machine, s->ended ? -ECANCELED : (int)i, woken);
+}
+
+enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm)
+{
+    struct lt_party *party = &machine->roamer.party;
+    int error = deadline < 0 || !alarm ? -EINVAL : prepare(machine, deadline, alarm);
+    if (error || deadline <= lt_clock_now())
+        return done(machine, error, NULL);
+    leat_scope *scope = party->scope;
+    party->operation = LT_OP_SLEEP;
+    machine->waiter.status = LT_UNDECIDED;
+    set_alarm(machine, deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline, alarm);
+    /* The alarm keeps it to this worker, so it cannot go on before this returns. */
+    lt_claim_open(party);
+    if (!lt_claim_recheck(party, scope))
+        return LT_WAITING;
+    clear_alarm(party);
+    return done(machine, -ECANCELED, NULL);
+}
+
+/* ---- the end of a wait ---- */
+
+bool lt_machine_end(struct lt_party *party, int reason)
+{
+    if (!lt_claim(party))
+        return false;
+    struct lt_machine *machine = LT_CONTAINER(party, struct lt_machine, roamer.party);
+    if (party->operation == LT_OP_RECEIVE || party->operation == LT_OP_SEND)
+        machine->waiter.item = party->next;
+    machine->waiter.status = reason;
+    return true;
+}
+
+static bool ended_by_partner(int status)
+{
+    return status == 0 || status == -EPIPE;
+}
+
+void lt_machine_settle(struct lt_machine *machine)
+{
+    struct lt_party *party = &machine->roamer.party;
+    struct lt_waiter *waiter = &machine->waiter;
+    clear_alarm(party);
+    enum lt_operation operation = party->operation;
+    party->operation = LT_OP_NONE;
+    switch (operation) {
+    case LT_OP_RECEIVE:
+    case LT_OP_SEND: {
+        if (ended_by_partner(waiter->status))
+            break;
+        leat_chan *ch = waiter->item;
+        lt_lock(&ch->lock);
+        lt_chan_dequeue(ch, operation == LT_OP_SEND ? LT_SEND : LT_RECEIVE, waiter);
+        lt_unlock(&ch->lock);
+        break;
+    }
+    case LT_OP_SELECT: {
+        struct lt_selection s = lt_select_recall(waiter->item);
+        uint32_t i = lt_select_take_out(&s);
+        if (i < s.n)
+            waiter->status = (int)i;
+        break;
+    }
+    case LT_OP_SLEEP:
+        if (waiter->status == -ETIMEDOUT)
+            waiter->status = 0;
+        break;
+    case LT_OP_AWAIT: waiter->status = ((leat_block *)waiter->item)->status; break;
+    case LT_OP_NONE: break;
+    }
+}

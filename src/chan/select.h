@@ -1,0 +1,36 @@
+/* select.h: the steps of a select, from which each kind of party puts its own together. */
+#ifndef LT_CHAN_SELECT_H
+#define LT_CHAN_SELECT_H
+
+#include "chan/chan.h"
+
+#include <leat/select.h>
+
+struct lt_selection {
+    leat_case *cases;
+    uint32_t n;
+    bool ordered;
+    bool any;   /* some case has a channel */
+    bool ended; /* the party found its scope cancelled when it had queued, and is out again */
+};
+
+/* Checks the cases and fills in the rest; 0 or -EINVAL. */
+int lt_select_check(struct lt_selection *s, size_t n, int64_t deadline);
+
+/* A try without all the locks: enough, mostly, when something is ready. The index of the case that was
+ * done, or n; *woken as for lt_chan_now. */
+uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken);
+
+/* With all locks: does a case that can be done and returns its index; if none can, returns n, and with
+ * `waits` has put a waiter for each into its queue. From then on somebody may claim that party, and the selection
+ * alone may be looked at. */
+uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct lt_party **woken);
+
+/* Leaves the number of cases in the first of them, for a party that will have only their address. */
+void lt_select_remember(const struct lt_selection *s);
+struct lt_selection lt_select_recall(leat_case *cases);
+
+/* After the wait: takes all waiters out; returns the index of the case that was claimed, or n. */
+uint32_t lt_select_take_out(struct lt_selection *s);
+
+#endif

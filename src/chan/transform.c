@@ -1,0 +1,472 @@
+/* transform.c: the ready-made transforms, and how two become one. */
+#include "base/alloc.h"
+#include "base/util.h"
+#include "chan/special.h"
+
+#include <errno.h>
+#include <string.h>
+
+int leat_emit_item(leat_emit *emit, const void *item)
+{
+    return emit ? emit->put(emit, item) : -EINVAL;
+}
+
+void leat_transform_free(leat_transform *t)
+{
+    if (t && t->free)
+        t->free(t);
+}
+
+/* ---- what they are made of ---- */
+
+enum { ITEM_MAX = 1 << 20 };
+
+static void free_memory(leat_transform *t)
+{
+    lt_free(t);
+}
+
+/* A transform at the head of `bytes` bytes; NULL when the sizes are wrong or memory has run out. */
+static void *make(size_t bytes, size_t in_size, size_t out_size, size_t most,
+                  int (*step)(leat_transform *, const void *, leat_emit *))
+{
+    if (in_size > ITEM_MAX || out_size > ITEM_MAX || !step)
+        return NULL;
+    leat_transform *t = lt_alloc(bytes);
+    if (t)
+        *t = (leat_transform){.in_size = in_size, .out_size = out_size, .most = most, .step = step,
+                              .free = free_memory};
+    return t;
+}
+
+/* ---- one function for each item ---- */
+
+/* Which of them `fn` is, the step knows. */
+struct with_fn {
+    leat_transform t;
+    union {
+        leat_map_fn *map;
+        leat_test_fn *test;
+        leat_mapcat_fn *mapcat;
+    } fn;
+    void *arg;
+    _Alignas(16) unsigned char out[]; /* for map */
+};
+
+static int map_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct with_fn *w = (struct with_fn *)t;
+    int error = w->fn.map(w->arg, item, w->out);
+    return error ? error : leat_emit_item(emit, w->out);
+}
+
+leat_transform *leat_map(size_t in_size, size_t out_size, leat_map_fn *fn, void *arg)
+{
+    if (!fn || out_size > ITEM_MAX)
+        return NULL;
+    struct with_fn *w = make(sizeof *w + out_size, in_size, out_size, 1, map_step);
+    if (w) {
+        w->fn.map = fn;
+        w->arg = arg;
+    }
+    return (leat_transform *)w;
+}
+
+static int filter_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct with_fn *w = (struct with_fn *)t;
+    int passes = w->fn.test(w->arg, item);
+    return passes > 0 ? leat_emit_item(emit, item) : passes;
+}
+
+static int remove_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct with_fn *w = (struct with_fn *)t;
+    int passes = w->fn.test(w->arg, item);
+    return passes == 0 ? leat_emit_item(emit, item) : passes < 0 ? passes : 0;
+}
+
+static int take_while_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct with_fn *w = (struct with_fn *)t;
+    int passes = w->fn.test(w->arg, item);
+    return passes > 0 ? leat_emit_item(emit, item) : passes == 0 ? LEAT_ENOUGH : passes;
+}
+
+static leat_transform *with_test(size_t size, leat_test_fn *fn, void *arg,
+                                 int (*step)(leat_transform *, const void *, leat_emit *))
+{
+    struct with_fn *w = fn ? make(sizeof *w, size, size, 1, step) : NULL;
+    if (w) {
+        w->fn.test = fn;
+        w->arg = arg;
+    }
+    return (leat_transform *)w;
+}
+
+leat_transform *leat_filter(size_t size, leat_test_fn *fn, void *arg)
+{
+    return with_test(size, fn, arg, filter_step);
+}
+
+leat_transform *leat_remove(size_t size, leat_test_fn *fn, void *arg)
+{
+    return with_test(size, fn, arg, remove_step);
+}
+
+leat_transform *leat_take_while(size_t size, leat_test_fn *fn, void *arg)
+{
+    return with_test(size, fn, arg, take_while_step);
+}
+
+static int mapcat_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct with_fn *w = (struct with_fn *)t;
+    return w->fn.mapcat(w->arg, item, emit);
+}
+
+leat_transform *leat_mapcat(size_t in_size, size_t out_size, size_t most, leat_mapcat_fn *fn,
+                            void *arg)
+{
+    struct with_fn *w = fn ? make(sizeof *w, in_size, out_size, most, mapcat_step) : NULL;
+    if (w) {
+        w->fn.mapcat = fn;
+        w->arg = arg;
+    }
+    return (leat_transform *)w;
+}
+
+/* ---- take ---- */
+
+struct take {
+    leat_transform t;
+    uint64_t left;
+};
+
+static int take_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct take *take = (struct take *)t;
+    if (take->left == 0)
+        return LEAT_ENOUGH;
+    int error = leat_emit_item(emit, item);
+    if (error)
+        return error;
+    return --take->left == 0 ? LEAT_ENOUGH : 0;
+}
+
+leat_transform *leat_take(size_t size, uint64_t n)
+{
+    struct take *take = make(sizeof *take, size, size, 1, take_step);
+    if (take)
+        take->left = n;
+    return (leat_transform *)take;
+}
+
+/* ---- runs ---- */
+
+struct partition {
+    leat_transform t;
+    size_t n;
+    leat_same_fn *same; /* NULL: only the number counts */
+    void *arg;
+    _Alignas(16) leat_run run; /* and behind it the items so far */
+};
+
+static unsigned char *run_item(struct partition *p, size_t i)
+{
+    return (unsigned char *)(&p->run + 1) + i * p->t.in_size;
+}
+
+static int emit_run(struct partition *p, leat_emit *emit)
+{
+    int error = leat_emit_item(emit, &p->run);
+    p->run.count = 0;
+    return error;
+}
+
+static int partition_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct partition *p = (struct partition *)t;
+    int error = 0;
+    if (p->same && p->run.count) {
+        int same = p->same(p->arg, run_item(p, p->run.count - 1), item);
+        if (same < 0)
+            return same;
+        if (!same)
+            error = emit_run(p, emit);
+    }
+    memcpy(run_item(p, p->run.count++), item, p->t.in_size);
+    if (p->run.count == p->n) {
+        int full = emit_run(p, emit);
+        error = error ? error : full;
+    }
+    return error;
+}
+
+static int partition_finish(leat_transform *t, leat_emit *emit)
+{
+    struct partition *p = (struct partition *)t;
+    return p->run.count ? emit_run(p, emit) : 0;
+}
+
+static leat_transform *partition(size_t size, size_t n, leat_same_fn *same, void *arg)
+{
+    if (!n || n > ITEM_MAX || !size || size > ITEM_MAX)
+        return NULL;
+    struct partition *p = make(sizeof *p + size * n, size, sizeof(leat_run) + size * n,
+                               same ? 2 : 1, partition_step);
+    if (p) {
+        p->t.finish = partition_finish;
+        p->n = n;
+        p->same = same;
+        p->arg = arg;
+    }
+    return (leat_transform *)p;
+}
+
+leat_transform *leat_partition(size_t size, size_t n)
+{
+    return partition(size, n, NULL, NULL);
+}
+
+leat_transform *leat_partition_by(size_t size, size_t n, leat_same_fn *same, void *arg)
+{
+    return same ? partition(size, n, same, arg) : NULL;
+}
+
+/* ---- repetitions ---- */
+
+struct dedupe {
+    leat_transform t;
+    bool any;
+    unsigned char last[];
+};
+
+static int dedupe_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct dedupe *d = (struct dedupe *)t;
+    if (d->any && memcmp(d->last, item, t->in_size) == 0)
+        return 0;
+    d->any = true;
+    memcpy(d->last, item, t->in_size);
+    return leat_emit_item(emit, item);
+}
+
+leat_transform *leat_dedupe(size_t size)
+{
+    if (!size || size > ITEM_MAX)
+        return NULL;
+    return make(sizeof(struct dedupe) + size, size, size, 1, dedupe_step);
+}
+
+/* A hash table with open addressing, at most half full. Each entry is a byte that says it is used, and
+ * the item. */
+struct distinct {
+    leat_transform t;
+    size_t used, room; /* room: a power of two, or 0 */
+    unsigned char *entries;
+};
+
+static unsigned char *entry(const struct distinct *d, unsigned char *entries, size_t i)
+{
+    return entries + i * (d->t.in_size + 1);
+}
+
+/* FNV-1a, 64 bits (Fowler, Noll and Vo). */
+static uint64_t hash(const unsigned char *bytes, size_t size)
+{
+    uint64_t h = UINT64_C(14695981039346656037);
+    for (size_t i = 0; i < size; i++)
+        h = (h ^ bytes[i]) * UINT64_C(1099511628211);
+    return h ^ (h >> 32);
+}
+
+/* The item's entry, or the free one that it would get. */
+static unsigned char *find(const struct distinct *d, unsigned char *entries, size_t room,
+                           const void *item)
+{
+    size_t i = (size_t)hash(item, d->t.in_size) & (room - 1);
+    unsigned char *e;
+    while (*(e = entry(d, entries, i)) && memcmp(e + 1, item, d->t.in_size) != 0)
+        i = (i + 1) & (room - 1);
+    return e;
+}
+
+static int grow(struct distinct *d)
+{
+    size_t room = d->room ? 2 * d->room : 64, bytes;
+    if (__builtin_mul_overflow(room, d->t.in_size + 1, &bytes))
+        return -ENOMEM;
+    unsigned char *entries = lt_alloc(bytes);
+    if (!entries)
+        return -ENOMEM;
+    for (size_t i = 0; i < d->room; i++) {
+        unsigned char *old = entry(d, d->entries, i);
+        if (*old)
+            memcpy(find(d, entries, room, old + 1), old, d->t.in_size + 1);
+    }
+    lt_free(d->entries);
+    d->entries = entries;
+    d->room = room;
+    return 0;
+}
+
+static int distinct_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct distinct *d = (struct distinct *)t;
+    if (2 * d->used >= d->room) {
+        int error = grow(d);
+        if (error)
+            return error;
+    }
+    unsigned char *e = find(d, d->entries, d->room, item);
+    if (*e)
+        return 0;
+    *e = 1;
+    memcpy(e + 1, item, t->in_size);
+    d->used++;
+    return leat_emit_item(emit, item);
+}
+
+static void distinct_free(leat_transform *t)
+{
+    lt_free(((struct distinct *)t)->entries);
+    lt_free(t);
+}
+
+leat_transform *leat_distinct(size_t size)
+{
+    struct distinct *d = size ? make(sizeof *d, size, size, 1, distinct_step) : NULL;
+    if (d)
+        d->t.free = distinct_free;
+    return (leat_transform *)d;
+}
+
+/* ---- composing ---- */
+
+struct composed {
+    leat_transform t;
+    leat_transform *first, *second;
+};
+
+/* What `first` emits goes through `second`. */
+struct relay {
+    leat_emit emit;
+    leat_transform *second;
+    leat_emit *out;
+    int result; /* LEAT_ENOUGH or an error, once `second` has said so */
+};
+
+static int relay_item(leat_emit *emit, const void *item)
+{
+    struct relay *relay = LT_CONTAINER(emit, struct relay, emit);
+    if (relay->result)
+        return relay->result < 0 ? relay->result : 0;
+    int result = relay->second->step(relay->second, item, relay->out);
+    if (result < 0 && relay->second->failed)
+        result = relay->second->failed(relay->second, result, item, relay->out);
+    relay->result = result;
+    return result < 0 ? result : 0;
+}
+
+static struct relay relay_to(struct composed *c, leat_emit *out)
+{
+    return (struct relay){.emit.put = relay_item, .second = c->second, .out = out};
+}
+
+static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct composed *c = (struct composed *)t;
+    struct relay relay = relay_to(c, emit);
+    int result = c->first->step(c->first, item, &relay.emit);
+    if (result < 0 && relay.result >= 0 && c->first->failed)
+        result = c->first->failed(c->first, result, item, &relay.emit);
+    return relay.result ? relay.result : result;
+}
+
+static int composed_finish(leat_transform *t, leat_emit *emit)
+{
+    struct composed *c = (struct composed *)t;
+    struct relay relay = relay_to(c, emit);
+    if (c->first->finish)
+        c->first->finish(c->first, &relay.emit);
+    return c->second->finish ? c->second->finish(c->second, emit) : 0;
+}
+
+static void composed_free(leat_transform *t)
+{
+    struct composed *c = (struct composed *)t;
+    leat_transform_free(c->first);
+    leat_transform_free(c->second);
+    lt_free(t);
+}
+
+leat_transform *leat_compose(leat_transform *first, leat_transform *second)
+{
+    size_t most;
+    struct composed *c = NULL;
+    if (first && second && first->out_size == second->in_size &&
+        !__builtin_mul_overflow(first->most, second->most, &most) &&
+        !__builtin_add_overflow(most, second->most, &most)) /* the finish: of both */
+        c = make(sizeof *c, first->in_size, second->out_size, most, composed_step);
+    if (!c) {
+        leat_transform_free(first);
+        leat_transform_free(second);
+        return NULL;
+    }
+    c->t.finish = composed_finish;
+    c->t.free = composed_free;
+    c->first = first;
+    c->second = second;
+    return &c->t;
+}
+
+/* ---- failures ---- */
+
+struct guarded {
+    leat_transform t;
+    leat_transform *inner;
+    leat_failed_fn *fn;
+    void *arg;
+};
+
+static int guarded_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    leat_transform *inner = ((struct guarded *)t)->inner;
+    return inner->step(inner, item, emit);
+}
+
+static int guarded_finish(leat_transform *t, leat_emit *emit)
+{
+    leat_transform *inner = ((struct guarded *)t)->inner;
+    return inner->finish ? inner->finish(inner, emit) : 0;
+}
+
+static int guarded_failed(leat_transform *t, int error, const void *item, leat_emit *emit)
+{
+    struct guarded *g = (struct guarded *)t;
+    return g->fn(g->arg, error, item, emit);
+}
+
+static void guarded_free(leat_transform *t)
+{
+    leat_transform_free(((struct guarded *)t)->inner);
+    lt_free(t);
+}
+
+leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg)
+{
+    struct guarded *g = t && fn ? make(sizeof *g, t->in_size, t->out_size, t->most + 1, guarded_step)
+                                : NULL;
+    if (!g) {
+        leat_transform_free(t);
+        return NULL;
+    }
+    g->t.finish = guarded_finish;
+    g->t.failed = guarded_failed;
+    g->t.free = guarded_free;
+    g->inner = t;
+    g->fn = fn;
+    g->arg = arg;
+    return &g->t;
+}
