@@ -3,7 +3,7 @@
 
 #include "base/clock.h"
 #include "base/config.h"
-#include "sched/runtime.h"
+#include "sched/thread.h"
 
 #include <leat/base.h>
 

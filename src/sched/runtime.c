@@ -3,20 +3,19 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "base/fault.h"
 #include "base/util.h"
 #include "sched/guard.h"
 #include "sched/here.h"
 #include "sched/host.h"
 #include "sched/pool.h"
 #include "sched/slab.h"
+#include "sched/thread.h"
 
 #include <leat/runtime.h>
 #include <leat/task.h>
 
 #include <errno.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -150,23 +149,6 @@ static int make_workers(struct lt_runtime *rt)
         if (!(rt->workers[i] = worker_new(i, rt->worker_count)))
             return -ENOMEM;
     return 0;
-}
-
-int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument)
-{
-    if (lt_fault())
-        return -ENOMEM;
-    /* The new thread inherits the mask: signals stay with the program's own threads. */
-    sigset_t all, before;
-    sigfillset(&all);
-    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
-    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
-        sigdelset(&all, faults[i]);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    int saved = errno, error = pthread_create(thread, NULL, fn, argument);
-    errno = saved;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return error ? -ENOMEM : 0; /* EAGAIN: no resources for another thread */
 }
 
 static void stop_workers(struct lt_runtime *rt, unsigned started)

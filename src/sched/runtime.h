@@ -32,9 +32,6 @@ void lt_runtime_release(void);
 /* Some worker, each in its turn: for what comes from threads that are none. */
 struct lt_worker *lt_any_worker(void);
 
-/* Starts a thread that leaves signals to the program's own; 0 or -ENOMEM. */
-int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument);
-
 /* Rounds a stack size up to whole pages; -EINVAL when it is out of range. */
 int lt_stack_size_round(size_t *size);
 

@@ -1,0 +1,10 @@
+/* thread.h: starting threads of the runtime's own: workers, and those of the pool. */
+#ifndef LT_SCHED_THREAD_H
+#define LT_SCHED_THREAD_H
+
+#include <pthread.h>
+
+/* Starts a thread that leaves signals to the program's own; 0 or -ENOMEM. */
+int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument);
+
+#endif
