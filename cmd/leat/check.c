@@ -1,0 +1,142 @@
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <string.h>
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+static int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    if (c >= 'A' && c <= 'F')
+        return c - 'A' + 10;
+    return -1;
+}
+
+static bool read_hex(const char *from, unsigned char *digest, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        int high = hex_value(from[2 * i]);
+        int low = high < 0 ? -1 : hex_value(from[2 * i + 1]);
+        if (low < 0)
+            return false;
+        digest[i] = (unsigned char)(high << 4 | low);
+    }
+    return true;
+}
+
+/* In place. A name with a NUL, or with a \ before anything unknown, is no escaped name. */
+static bool unescape(char *name, size_t *len)
+{
+    char *to = name;
+    for (size_t i = 0; i < *len; i++) {
+        char c = name[i];
+        if (c == '\0')
+            return false;
+        if (c == '\\') {
+            if (++i == *len)
+                return false;
+            c = name[i];
+            if (c == 'n')
+                c = '\n';
+            else if (c == 'r')
+                c = '\r';
+            else if (c != '\\')
+                return false;
+        }
+        *to++ = c;
+    }
+    *len = (size_t)(to - name);
+    return true;
+}
+
+/* The name, unescaped if need be, as a string; a NUL in it cuts it off, as it would in the system. */
+static bool take_name(struct checked *found, char *name, size_t len, bool escaped)
+{
+    if (escaped && !unescape(name, &len))
+        return false;
+    name[len] = '\0';
+    found->name = name;
+    found->name_len = strlen(name);
+    return true;
+}
+
+/* What follows "MD5 (". */
+static bool read_tagged(const struct grammar *g, char *at, char *end, bool escaped,
+                        struct checked *found)
+{
+    char *close = memrchr(at, ')', (size_t)(end - at));
+    if (!close)
+        return false;
+    const char *hex = close + 1;
+    while (is_blank(*hex))
+        hex++;
+    if (*hex++ != '=')
+        return false;
+    while (is_blank(*hex))
+        hex++;
+    size_t size = g->algorithm->size;
+    if (!read_hex(hex, found->digest, size) || hex[2 * size])
+        return false;
+    return take_name(found, at, (size_t)(close - at), escaped);
+}
+
+/* "digest  name" and its kin. */
+static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, struct checked *found)
+{
+    size_t size = g->algorithm->size;
+    /* The digest, a blank, and a name. */
+    if ((size_t)(end - at) < 2 * size + 2)
+        return false;
+    if (!is_blank(at[2 * size]) || !read_hex(at, found->digest, size))
+        return false;
+    at += 2 * size + 1;
+    bool one_blank = end - at == 1 || (*at != ' ' && *at != '*');
+    if (one_blank && g->blanks == BLANKS_TWO)
+        return false;
+    if (one_blank)
+        g->blanks = BLANKS_ONE;
+    if (g->blanks != BLANKS_ONE) {
+        g->blanks = BLANKS_TWO;
+        at++;
+    }
+    return take_name(found, at, (size_t)(end - at), escaped);
+}
+
+enum line_kind check_read(struct grammar *g, char *line, size_t len, struct checked *found)
+{
+    if (len > 0 && line[0] == '#')
+        return LINE_IGNORED;
+    if (len > 0 && line[len - 1] == '\n')
+        len--;
+    if (len > 0 && line[len - 1] == '\r')
+        len--;
+    if (len == 0)
+        return LINE_IGNORED;
+    line[len] = '\0';
+
+    char *at = line, *end = line + len;
+    while (is_blank(*at))
+        at++;
+    bool escaped = *at == '\\';
+    if (escaped)
+        at++;
+    const char *tag = g->algorithm->tag;
+    size_t tag_len = strlen(tag);
+    bool good;
+    if (strncmp(at, tag, tag_len) == 0) {
+        at += tag_len;
+        if (*at == ' ')
+            at++;
+        good = *at == '(' && read_tagged(g, at + 1, end, escaped, found);
+    } else {
+        good = read_plain(g, at, end, escaped, found);
+    }
+    return good ? LINE_GOOD : LINE_BAD;
+}

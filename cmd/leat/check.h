@@ -1,0 +1,34 @@
+/* check.h: the lines of a check list, as coreutils 9.1 reads them.
+ *
+ *     digest  name      or  digest *name
+ *     digest name           one blank: as some BSD programs print; the two do not mix in one run
+ *     MD5 (name) = digest   also as openssl prints it: MD5(name)= digest
+ *
+ * A \ before it all says that in the name \\ stands for \, \n for a line feed, \r for a carriage
+ * return. Blanks before it are ignored, as are empty lines and those that begin with #. */
+#ifndef LEAT_CMD_CHECK_H
+#define LEAT_CMD_CHECK_H
+
+#include "digest.h"
+
+#include <stdbool.h>
+
+/* A zeroed struct, but for the algorithm, is ready for the first line of a run. */
+struct grammar {
+    const struct algorithm *algorithm;
+    enum { BLANKS_UNKNOWN, BLANKS_TWO, BLANKS_ONE } blanks;
+};
+
+enum line_kind { LINE_IGNORED, LINE_GOOD, LINE_BAD };
+
+/* A good line's file and digest. The name stands within the line. */
+struct checked {
+    char *name;
+    size_t name_len;
+    unsigned char digest[DIGEST_MAX];
+};
+
+/* Reads one line, with or without its end; changes it. `line` must have room for one more byte. */
+enum line_kind check_read(struct grammar *g, char *line, size_t len, struct checked *found);
+
+#endif

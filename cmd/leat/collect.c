@@ -1,0 +1,100 @@
+/* collect.c: the collector: puts results back into their order, has them printed, and gives the slots
+ * back.
+ *
+ * It prints as soon as order allows, and flushes when nothing more is ready: in large pieces while
+ * results come fast, promptly when they come slowly. */
+#include "flow.h"
+#include "halt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+struct collector {
+    struct flow *flow;
+    struct slot **ring; /* by place in the output, modulo its size; NULL: not finished */
+    uint64_t next;      /* the place that is to be printed next */
+    struct chain spent;
+};
+
+static int give_back(struct collector *c)
+{
+    if (!c->spent.first)
+        return 0;
+    int err = leat_send(c->flow->spare, &c->spent);
+    c->spent = (struct chain){ 0 };
+    return err;
+}
+
+/* 1 when there is no more to print: the output broke, or --fail-fast was met. */
+static int print_ready(struct collector *c)
+{
+    struct emitter *e = c->flow->emitter;
+    for (;;) {
+        struct slot **place = &c->ring[c->next % FLOW_WINDOW], *s = *place;
+        if (!s)
+            return 0;
+        *place = NULL;
+        c->next++;
+        bool more = emit(e, s);
+        flow_wipe(c->flow, s);
+        chain_add(&c->spent, s);
+        if (!more || e->out.error)
+            return 1;
+    }
+}
+
+static int next_finished(struct collector *c, struct chain *finished)
+{
+    struct flow *f = c->flow;
+    int err = leat_try_recv(f->done, finished);
+    if (err != -EAGAIN)
+        return err;
+    err = emit_flush(f->emitter);
+    if (!err)
+        err = give_back(c);
+    while (!err) {
+        emit_progress(f->emitter, atomic_load_explicit(&f->digested, memory_order_relaxed));
+        err = leat_recv_until(f->done, finished, progress_due(&f->emitter->progress));
+        if (err != -ETIMEDOUT)
+            return err;
+        err = 0;
+    }
+    return err;
+}
+
+static int collect(struct collector *c)
+{
+    for (;;) {
+        struct chain finished;
+        int err = next_finished(c, &finished);
+        if (err)
+            return err;
+        if (leat_cancelled(NULL))
+            return -ECANCELED;
+        for (struct slot *s; (s = chain_take(&finished));)
+            c->ring[s->seq % FLOW_WINDOW] = s;
+        if (print_ready(c))
+            return -EPIPE;
+        emit_progress(c->flow->emitter,
+                      atomic_load_explicit(&c->flow->digested, memory_order_relaxed));
+        if (c->spent.count >= FLOW_WINDOW / 4) {
+            err = give_back(c);
+            if (err)
+                return err;
+        }
+    }
+}
+
+int collect_task(void *flow)
+{
+    struct collector c = { .flow = flow };
+    c.ring = calloc(FLOW_WINDOW, sizeof *c.ring);
+    if (!c.ring)
+        return -ENOMEM;
+    int err = collect(&c);
+    /* -EPIPE: all is printed, or no more is to be. The output's own errors are kept in it. */
+    if (err == -EPIPE)
+        emit_flush(c.flow->emitter);
+    free(c.ring);
+    return err == -EPIPE || c.flow->emitter->out.error ? 0 : err;
+}

@@ -1,0 +1,192 @@
+#include "digest.h"
+
+#include <errno.h>
+#include <openssl/evp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xxhash.h>
+
+/* One library's way of hashing. `state` is what its `open` made. */
+struct hashing {
+    void *(*open)(void);
+    void (*close)(void *state);
+    int (*begin)(void *state);
+    int (*add)(void *state, const void *bytes, size_t len);
+    int (*end)(void *state, unsigned char *digest);
+};
+
+struct hasher {
+    const struct hashing *hashing;
+    void *state;
+};
+
+/* Fetching costs more than hashing a small file, so it is done once, for all threads. */
+static EVP_MD *fetched;
+
+static void *crypto_open(void)
+{
+    return EVP_MD_CTX_new();
+}
+
+static void crypto_close(void *state)
+{
+    EVP_MD_CTX_free(state);
+}
+
+static int crypto_begin(void *state)
+{
+    return EVP_DigestInit_ex2(state, fetched, NULL) ? 0 : -EIO;
+}
+
+static int crypto_add(void *state, const void *bytes, size_t len)
+{
+    return EVP_DigestUpdate(state, bytes, len) ? 0 : -EIO;
+}
+
+static int crypto_end(void *state, unsigned char *digest)
+{
+    return EVP_DigestFinal_ex(state, digest, NULL) ? 0 : -EIO;
+}
+
+static void *xxh64_open(void)
+{
+    return XXH64_createState();
+}
+
+static void xxh64_close(void *state)
+{
+    XXH64_freeState(state);
+}
+
+static int xxh64_begin(void *state)
+{
+    return XXH64_reset(state, 0) == XXH_OK ? 0 : -EIO;
+}
+
+static int xxh64_add(void *state, const void *bytes, size_t len)
+{
+    return XXH64_update(state, bytes, len) == XXH_OK ? 0 : -EIO;
+}
+
+static int xxh64_end(void *state, unsigned char *digest)
+{
+    XXH64_canonical_t canonical;
+    XXH64_canonicalFromHash(&canonical, XXH64_digest(state));
+    memcpy(digest, canonical.digest, sizeof canonical.digest);
+    return 0;
+}
+
+static void *xxh128_open(void)
+{
+    return XXH3_createState();
+}
+
+static void xxh128_close(void *state)
+{
+    XXH3_freeState(state);
+}
+
+static int xxh128_begin(void *state)
+{
+    return XXH3_128bits_reset(state) == XXH_OK ? 0 : -EIO;
+}
+
+static int xxh128_add(void *state, const void *bytes, size_t len)
+{
+    return XXH3_128bits_update(state, bytes, len) == XXH_OK ? 0 : -EIO;
+}
+
+static int xxh128_end(void *state, unsigned char *digest)
+{
+    XXH128_canonical_t canonical;
+    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
+    memcpy(digest, canonical.digest, sizeof canonical.digest);
+    return 0;
+}
+
+static const struct hashing crypto = { crypto_open, crypto_close, crypto_begin, crypto_add,
+                                       crypto_end };
+static const struct hashing xxh64 = { xxh64_open, xxh64_close, xxh64_begin, xxh64_add, xxh64_end };
+static const struct hashing xxh128 = { xxh128_open, xxh128_close, xxh128_begin, xxh128_add,
+                                       xxh128_end };
+
+static const struct algorithm algorithms[] = {
+    { "md5", "MD5", 16, &crypto, "MD5" },
+    { "sha1", "SHA1", 20, &crypto, "SHA1" },
+    { "sha224", "SHA224", 28, &crypto, "SHA2-224" },
+    { "sha256", "SHA256", 32, &crypto, "SHA2-256" },
+    { "sha384", "SHA384", 48, &crypto, "SHA2-384" },
+    { "sha512", "SHA512", 64, &crypto, "SHA2-512" },
+    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256" },
+    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256" },
+    { "blake2b", "BLAKE2b", 64, &crypto, "BLAKE2B-512" },
+    { "xxh64", "XXH64", 8, &xxh64, NULL },
+    { "xxh128", "XXH128", 16, &xxh128, NULL },
+};
+enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
+
+const struct algorithm *algorithm_at(size_t i)
+{
+    return i < ALGORITHMS ? &algorithms[i] : NULL;
+}
+
+const struct algorithm *algorithm_find(const char *name)
+{
+    for (size_t i = 0; i < ALGORITHMS; i++)
+        if (strcmp(algorithms[i].name, name) == 0)
+            return &algorithms[i];
+    return NULL;
+}
+
+int algorithm_load(const struct algorithm *a)
+{
+    if (!a->library_name)
+        return 0;
+    fetched = EVP_MD_fetch(NULL, a->library_name, NULL);
+    if (!fetched || (size_t)EVP_MD_get_size(fetched) != a->size)
+        return -ENOTSUP;
+    return 0;
+}
+
+void algorithm_unload(void)
+{
+    EVP_MD_free(fetched);
+    fetched = NULL;
+}
+
+struct hasher *hasher_open(const struct algorithm *a)
+{
+    struct hasher *h = malloc(sizeof *h);
+    if (!h)
+        return NULL;
+    h->hashing = a->hashing;
+    h->state = a->hashing->open();
+    if (!h->state) {
+        free(h);
+        return NULL;
+    }
+    return h;
+}
+
+void hasher_close(struct hasher *h)
+{
+    if (!h)
+        return;
+    h->hashing->close(h->state);
+    free(h);
+}
+
+int hasher_begin(struct hasher *h)
+{
+    return h->hashing->begin(h->state);
+}
+
+int hasher_add(struct hasher *h, const void *bytes, size_t len)
+{
+    return h->hashing->add(h->state, bytes, len);
+}
+
+int hasher_end(struct hasher *h, unsigned char *digest)
+{
+    return h->hashing->end(h->state, digest);
+}

@@ -1,0 +1,43 @@
+/* digest.h: the digests `leat sum` knows, and computing one over bytes as they come.
+ *
+ * A `struct algorithm` is a row of a constant table. A `struct hasher` belongs to one thread and is
+ * used for one message after the other: begin, add any number of times, end. Nothing is allocated
+ * once it is open. */
+#ifndef LEAT_CMD_DIGEST_H
+#define LEAT_CMD_DIGEST_H
+
+#include <stddef.h>
+
+enum { DIGEST_MAX = 64 }; /* bytes of the longest digest */
+
+struct algorithm {
+    const char *name; /* as --algorithm has it */
+    const char *tag;  /* as --tag writes it and check lists have it */
+    size_t size;      /* bytes of the digest */
+    const struct hashing *hashing;
+    const char *library_name; /* what libcrypto calls it */
+};
+
+/* By name; NULL when there is none. */
+const struct algorithm *algorithm_find(const char *name);
+
+/* The i-th algorithm, for listing them; NULL after the last. */
+const struct algorithm *algorithm_at(size_t i);
+
+/* Gets the algorithm from its library, once, before any hasher is opened.
+ * 0; -ENOTSUP when the library on this system does not offer it. */
+int algorithm_load(const struct algorithm *a);
+void algorithm_unload(void);
+
+struct hasher;
+
+/* NULL when memory has run out. */
+struct hasher *hasher_open(const struct algorithm *a);
+void hasher_close(struct hasher *h);
+
+/* Each 0, or -EIO when the library fails. `digest` takes the algorithm's `size` bytes. */
+int hasher_begin(struct hasher *h);
+int hasher_add(struct hasher *h, const void *bytes, size_t len);
+int hasher_end(struct hasher *h, unsigned char *digest);
+
+#endif

@@ -1,0 +1,108 @@
+#define _GNU_SOURCE
+#include "dir.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static atomic_size_t open_count, alive_count;
+
+/* The path of "d" and of "d/" continues in the same way. */
+static bool needs_slash(const struct dir *d)
+{
+    return d->name_len == 0 || d->name[d->name_len - 1] != '/';
+}
+
+struct dir *dir_new(struct dir *parent, const char *name, size_t len, bool follow)
+{
+    struct dir *d = malloc(sizeof *d + len + 1);
+    if (!d)
+        return NULL;
+    *d = (struct dir){ .parent = parent, .fd = -1, .follow = follow, .name_len = len };
+    atomic_init(&d->refs, 1);
+    memcpy(d->name, name, len);
+    d->name[len] = '\0';
+    d->path_len = (parent ? parent->path_len : 0) + len + (needs_slash(d) ? 1 : 0);
+    if (parent)
+        dir_ref(parent);
+    atomic_fetch_add_explicit(&alive_count, 1, memory_order_relaxed);
+    return d;
+}
+
+void dir_ref(struct dir *d)
+{
+    atomic_fetch_add_explicit(&d->refs, 1, memory_order_relaxed);
+}
+
+void dir_unref(struct dir *d)
+{
+    /* A loop: the chain of parents can be longer than the C stack. */
+    while (d && atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) == 1) {
+        struct dir *parent = d->parent;
+        free(d);
+        atomic_fetch_sub_explicit(&alive_count, 1, memory_order_relaxed);
+        d = parent;
+    }
+}
+
+bool dir_hold_open(struct dir *d)
+{
+    unsigned holds = atomic_load_explicit(&d->holds, memory_order_acquire);
+    while (holds > 0)
+        if (atomic_compare_exchange_weak_explicit(&d->holds, &holds, holds + 1,
+                                                  memory_order_acquire, memory_order_acquire))
+            return true;
+    return false;
+}
+
+int dir_hold(struct dir *d)
+{
+    if (dir_hold_open(d))
+        return 0;
+    int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    int fd = openat(d->parent ? d->parent->fd : AT_FDCWD, d->name,
+                    d->follow ? flags : flags | O_NOFOLLOW);
+    if (fd < 0)
+        return -errno;
+    d->fd = fd;
+    atomic_fetch_add_explicit(&open_count, 1, memory_order_relaxed);
+    atomic_store_explicit(&d->holds, 1, memory_order_release);
+    return 0;
+}
+
+void dir_drop(struct dir *d)
+{
+    /* Read before the hold is gone: after it the walk may have opened the folder again. */
+    int fd = d->fd;
+    if (atomic_fetch_sub_explicit(&d->holds, 1, memory_order_acq_rel) == 1) {
+        close(fd);
+        atomic_fetch_sub_explicit(&open_count, 1, memory_order_relaxed);
+    }
+}
+
+void dir_path(const struct dir *d, struct text *to)
+{
+    text_clear(to);
+    if (!text_reserve(to, d->path_len))
+        return;
+    to->len = d->path_len;
+    char *end = to->bytes + to->len;
+    for (; d; d = d->parent) {
+        if (needs_slash(d))
+            *--end = '/';
+        end -= d->name_len;
+        memcpy(end, d->name, d->name_len);
+    }
+}
+
+size_t dirs_open(void)
+{
+    return atomic_load_explicit(&open_count, memory_order_relaxed);
+}
+
+size_t dirs_alive(void)
+{
+    return atomic_load_explicit(&alive_count, memory_order_relaxed);
+}

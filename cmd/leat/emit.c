@@ -1,0 +1,272 @@
+#include "emit.h"
+
+#include "quote.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void emit_open(struct emitter *e, const struct options *o)
+{
+    *e = (struct emitter){ .options = o };
+    out_open(&e->out, STDOUT_FILENO, o->zero ? '\0' : '\n');
+    out_open(&e->err, STDERR_FILENO, '\n');
+    progress_open(&e->progress, STDERR_FILENO, o->progress);
+    e->one_terminal = isatty(STDOUT_FILENO);
+}
+
+void emit_close(struct emitter *e)
+{
+    progress_erase(&e->progress);
+    out_free(&e->out);
+    out_free(&e->err);
+    text_free(&e->path);
+    dir_unref(e->path_dir);
+}
+
+int emit_flush(struct emitter *e)
+{
+    if (e->one_terminal && e->out.text.len > 0)
+        progress_erase(&e->progress);
+    return out_flush(&e->out);
+}
+
+void emit_progress(struct emitter *e, uint64_t digested)
+{
+    progress_draw(&e->progress, e->files, digested);
+}
+
+/* The whole path; NULL when memory has run out. Neighbours mostly share their folder. */
+static const char *path_of(struct emitter *e, const struct slot *s)
+{
+    if (s->dir != e->path_dir || e->path.broken) {
+        dir_unref(e->path_dir);
+        e->path_dir = s->dir;
+        if (s->dir) {
+            dir_ref(s->dir);
+            dir_path(s->dir, &e->path);
+        } else {
+            text_clear(&e->path);
+        }
+        e->prefix_len = e->path.len;
+    }
+    e->path.len = e->prefix_len;
+    text_add(&e->path, s->name, s->name_len);
+    const char *path = text_string(&e->path);
+    if (!path)
+        e->out.error = -ENOMEM;
+    return path;
+}
+
+static struct text *begin_message(struct emitter *e)
+{
+    emit_flush(e);
+    progress_erase(&e->progress);
+    text_str(&e->err.text, e->options->persona->program);
+    text_str(&e->err.text, ": ");
+    return &e->err.text;
+}
+
+static void end_message(struct emitter *e)
+{
+    text_char(&e->err.text, '\n');
+    out_flush(&e->err);
+}
+
+static void add_error(struct text *to, int error)
+{
+    if (error) {
+        text_str(to, ": ");
+        text_str(to, strerror(-error));
+    }
+}
+
+void emit_complaint(struct emitter *e, const char *what, int error)
+{
+    struct text *t = begin_message(e);
+    text_str(t, what);
+    add_error(t, error);
+    end_message(e);
+    e->failed = true;
+}
+
+/* "program: name: what is wrong with it" */
+static void complain_about(struct emitter *e, const char *name, const char *remark, int error)
+{
+    struct text *t = begin_message(e);
+    quote_name(t, name);
+    if (remark) {
+        text_str(t, ": ");
+        text_str(t, remark);
+    }
+    add_error(t, error);
+    end_message(e);
+}
+
+static void add_escaped(struct text *to, const char *name)
+{
+    for (;;) {
+        size_t plain = strcspn(name, "\\\n\r");
+        text_add(to, name, plain);
+        name += plain;
+        if (!*name)
+            return;
+        text_char(to, '\\');
+        text_char(to, *name == '\n' ? 'n' : *name == '\r' ? 'r' : '\\');
+        name++;
+    }
+}
+
+static void add_name(struct text *to, const char *name, bool escape)
+{
+    if (escape)
+        add_escaped(to, name);
+    else
+        text_str(to, name);
+}
+
+static void emit_digest(struct emitter *e, const struct slot *s, const char *path)
+{
+    const struct options *o = e->options;
+    struct text *t = &e->out.text;
+    bool escape = !o->zero && strpbrk(path, "\\\n\r");
+    if (escape)
+        text_char(t, '\\');
+    if (o->tag) {
+        text_str(t, o->algorithm->tag);
+        text_str(t, " (");
+        add_name(t, path, escape);
+        text_str(t, ") = ");
+        text_hex(t, s->digest, o->algorithm->size);
+    } else {
+        text_hex(t, s->digest, o->algorithm->size);
+        text_str(t, o->binary ? " *" : "  ");
+        add_name(t, path, escape);
+    }
+    text_char(t, e->out.line_end);
+}
+
+static void emit_verdict(struct emitter *e, const char *path, const char *verdict)
+{
+    struct text *t = &e->out.text;
+    bool escape = strchr(path, '\n');
+    if (escape)
+        text_char(t, '\\');
+    add_name(t, path, escape);
+    text_str(t, verdict);
+    text_char(t, '\n');
+}
+
+static void emit_checked(struct emitter *e, const struct slot *s, const char *path)
+{
+    const struct options *o = e->options;
+    if (s->error) {
+        e->unreadable++;
+        e->failed = true;
+        if (!o->status)
+            emit_verdict(e, path, ": FAILED open or read");
+    } else if (memcmp(s->digest, s->expected, o->algorithm->size) != 0) {
+        e->mismatched++;
+        e->failed = true;
+        if (!o->status)
+            emit_verdict(e, path, ": FAILED");
+    } else {
+        e->matched++;
+        if (!o->status && !o->quiet)
+            emit_verdict(e, path, ": OK");
+    }
+}
+
+static void emit_file(struct emitter *e, const struct slot *s, const char *path)
+{
+    const struct options *o = e->options;
+    e->files++;
+    if (s->error) {
+        if (o->check && o->ignore_missing && s->error == -ENOENT)
+            return;
+        complain_about(e, path, NULL, s->error);
+        e->failed = true;
+    }
+    if (o->check)
+        emit_checked(e, s, path);
+    else if (!s->error)
+        emit_digest(e, s, path);
+}
+
+/* "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for none. */
+static void warn_of(struct emitter *e, uint64_t count, const char *one, const char *many)
+{
+    if (count == 0)
+        return;
+    struct text *t = begin_message(e);
+    text_str(t, "WARNING: ");
+    text_number(t, count);
+    text_str(t, count == 1 ? one : many);
+    end_message(e);
+}
+
+static void emit_list_end(struct emitter *e, const struct slot *s, const char *list)
+{
+    const struct options *o = e->options;
+    if (s->good_lines == 0) {
+        complain_about(e, list, "no properly formatted checksum lines found", 0);
+    } else if (!o->status) {
+        warn_of(e, s->bad_lines, " line is improperly formatted",
+                " lines are improperly formatted");
+        warn_of(e, e->unreadable, " listed file could not be read",
+                " listed files could not be read");
+        warn_of(e, e->mismatched, " computed checksum did NOT match",
+                " computed checksums did NOT match");
+        if (o->ignore_missing && e->matched == 0)
+            complain_about(e, list, "no file was verified", 0);
+    }
+    /* A list with nothing in it that was found right verifies nothing. */
+    if (e->matched == 0 || (o->strict && s->bad_lines > 0))
+        e->failed = true;
+    e->mismatched = e->unreadable = e->matched = 0;
+}
+
+static void emit_bad_line(struct emitter *e, const struct slot *s, const char *list)
+{
+    struct text *t = begin_message(e);
+    quote_name(t, list);
+    text_str(t, ": ");
+    text_number(t, s->line);
+    text_str(t, ": improperly formatted ");
+    text_str(t, e->options->algorithm->tag);
+    text_str(t, " checksum line");
+    end_message(e);
+}
+
+bool emit(struct emitter *e, struct slot *s)
+{
+    const char *path = path_of(e, s);
+    if (!path)
+        return false;
+    switch (s->kind) {
+    case SLOT_FILE:
+        emit_file(e, s, path);
+        break;
+    case SLOT_FAILURE:
+        complain_about(e, path, NULL, s->error);
+        e->failed = true;
+        break;
+    case SLOT_SKIPPED:
+        complain_about(e, path, s->remark, 0);
+        break;
+    case SLOT_BAD_LINE:
+        emit_bad_line(e, s, path);
+        break;
+    case SLOT_LIST_BROKEN:
+        complain_about(e, path, s->remark, s->error);
+        e->failed = true;
+        e->mismatched = e->unreadable = e->matched = 0;
+        break;
+    case SLOT_LIST_END:
+        emit_list_end(e, s, path);
+        break;
+    }
+    if (e->out.text.len >= OUT_FULL)
+        emit_flush(e);
+    return !(e->failed && e->options->fail_fast);
+}

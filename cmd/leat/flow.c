@@ -1,0 +1,212 @@
+#include "flow.h"
+
+#include "halt.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A task that fails says so before it lets go of its channels, since what it worked on would look
+ * finished then; and it wakes those that wait outside leat. Being cancelled is no failure. */
+static void leave(struct flow *f, int err)
+{
+    if (err == 0 || err == -ECANCELED)
+        return;
+    int none = 0;
+    atomic_compare_exchange_strong(&f->failure, &none, err);
+    halt_now();
+}
+
+static int watch_task(void *arg)
+{
+    struct flow *f = arg;
+    halt_wait(-1, 0);
+    leat_scope_cancel(f->scope);
+    return 0;
+}
+
+static int produce_task(void *arg)
+{
+    struct flow *f = arg;
+    leave(f, f->produce(f, f->producer));
+    leat_close(f->todo);
+    leat_chan_done(f->done);
+    return 0;
+}
+
+static int digester_task(void *arg)
+{
+    struct flow *f = arg;
+    leave(f, digest_task(f));
+    leat_chan_done(f->done);
+    return 0;
+}
+
+static int collector_task(void *arg)
+{
+    struct flow *f = arg;
+    leave(f, collect_task(f));
+    halt_now();
+    return 0;
+}
+
+static int start(struct flow *f)
+{
+    f->spare = leat_chan_of(f->scope, struct chain, FLOW_WINDOW);
+    f->todo = leat_chan_of(f->scope, struct slot *, FLOW_WINDOW);
+    f->done = leat_chan_of(f->scope, struct chain, FLOW_WINDOW);
+    if (!f->spare || !f->todo || !f->done)
+        return -ENOMEM;
+    /* The producer sends too; it counts the digesters as it starts them. */
+    int err = leat_chan_senders(f->done, 1);
+    if (!err)
+        err = leat_go_blocking(f->scope, watch_task, f);
+    if (!err)
+        err = leat_go_blocking(f->scope, collector_task, f);
+    if (!err)
+        err = leat_go_blocking(f->scope, produce_task, f);
+    return err;
+}
+
+static int run(void *arg)
+{
+    struct flow *f = arg;
+    f->scope = leat_scope_open(LEAT_NEVER);
+    if (!f->scope)
+        return -ENOMEM;
+    int err = start(f);
+    leave(f, err);
+    int ended = leat_scope_close(f->scope);
+    return err ? err : ended;
+}
+
+int flow_run(struct flow *f)
+{
+    f->slots = calloc(FLOW_WINDOW, sizeof *f->slots);
+    if (!f->slots)
+        return -ENOMEM;
+    /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
+    int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
+    for (size_t i = 0; i < f->slots_used; i++) {
+        flow_wipe(f, &f->slots[i]);
+        free(f->slots[i].name);
+    }
+    free(f->slots);
+    return err ? err : atomic_load(&f->failure);
+}
+
+/* Waits for one more chain of spare slots. */
+static int gather(struct flow *f)
+{
+    struct chain more;
+    int err = leat_recv(f->spare, &more);
+    if (!err)
+        chain_join(&f->at_hand, more);
+    return err;
+}
+
+int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg)
+{
+    while (f->at_hand.count < f->slots_used && !(enough && enough(arg))) {
+        int err = gather(f);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* One that has come back, for it is warm, before one that has never been out. */
+static struct slot *spare_slot(struct flow *f, int *err)
+{
+    struct chain more;
+    if (!f->at_hand.first && leat_try_recv(f->spare, &more) == 0)
+        chain_join(&f->at_hand, more);
+    if (!f->at_hand.first && f->slots_used < FLOW_WINDOW)
+        return &f->slots[f->slots_used++];
+    while (!*err && !f->at_hand.first)
+        *err = gather(f);
+    return *err ? NULL : chain_take(&f->at_hand);
+}
+
+static bool long_names_are_few(const void *arg)
+{
+    const struct flow *f = arg;
+    return atomic_load_explicit(&f->long_names, memory_order_relaxed) < FLOW_LONG_TOTAL;
+}
+
+static int set_name(struct flow *f, struct slot *s, const char *name, size_t len)
+{
+    if (len >= s->name_cap) {
+        size_t cap = len + 1 < 64 ? 64 : len + 1;
+        char *bytes = realloc(s->name, cap);
+        if (!bytes)
+            return -ENOMEM;
+        s->name = bytes;
+        s->name_cap = cap;
+        if (cap > FLOW_LONG_NAME)
+            atomic_fetch_add_explicit(&f->long_names, cap, memory_order_relaxed);
+    }
+    memcpy(s->name, name, len);
+    s->name[len] = '\0';
+    s->name_len = len;
+    return 0;
+}
+
+struct slot *flow_take(struct flow *f, const char *name, size_t len, int *err)
+{
+    *err = len >= FLOW_LONG_NAME ? flow_settle(f, long_names_are_few, f) : 0;
+    struct slot *s = *err ? NULL : spare_slot(f, err);
+    if (!s)
+        return NULL;
+    *s = (struct slot){ .name = s->name, .name_cap = s->name_cap };
+    *err = set_name(f, s, name, len);
+    return *err ? NULL : s;
+}
+
+void flow_wipe(struct flow *f, struct slot *s)
+{
+    if (s->holds_dir)
+        dir_drop(s->dir);
+    dir_unref(s->dir);
+    s->holds_dir = false;
+    s->dir = NULL;
+    if (s->name_cap > FLOW_LONG_NAME) {
+        atomic_fetch_sub_explicit(&f->long_names, s->name_cap, memory_order_relaxed);
+        free(s->name);
+        s->name = NULL;
+        s->name_cap = 0;
+    }
+}
+
+/* A digester for every file until there are as many as allowed: one file needs no more than one. */
+static int start_digester(struct flow *f)
+{
+    int err = leat_chan_senders(f->done, 1);
+    if (err)
+        return err;
+    err = leat_go_blocking(f->scope, digester_task, f);
+    if (!err) {
+        f->digesters++;
+        return 0;
+    }
+    leat_chan_done(f->done);
+    if (f->digesters == 0)
+        return err;
+    /* The system has no more threads to give: these will do. */
+    f->jobs = f->digesters;
+    return 0;
+}
+
+int flow_submit(struct flow *f, struct slot *s)
+{
+    s->seq = f->next_seq++;
+    if (s->kind != SLOT_FILE) {
+        struct chain alone = { 0 };
+        chain_add(&alone, s);
+        return leat_send(f->done, &alone);
+    }
+    int err = leat_send(f->todo, &s);
+    if (!err && f->digesters < f->jobs)
+        err = start_digester(f);
+    return err;
+}

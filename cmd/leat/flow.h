@@ -1,0 +1,84 @@
+/* flow.h: one producer, a bounded number of digesters, and a collector that keeps the order.
+ *
+ *            spare slots (chains)
+ *        +---------------------------------------------------+
+ *        v                                                   |
+ *     producer --- jobs (slots) ---> digesters --- done ---> collector ---> output
+ *        |                                       (chains)    ^
+ *        +---------------------------------------------------+
+ *            things to say in their place
+ *
+ * The slots are a fixed number, so memory is bounded, and every channel has room for all of them, so
+ * sending never waits: only the producer waits for spare slots, digesters for jobs, and the collector
+ * for results, and it gives back what it has before it waits. So they cannot wait in a circle.
+ *
+ * The producer numbers the slots. At most FLOW_WINDOW are under way, so the collector sorts them with
+ * a ring of that size. */
+#ifndef LEAT_CMD_FLOW_H
+#define LEAT_CMD_FLOW_H
+
+#include "emit.h"
+#include "slot.h"
+
+#include <leat/leat.h>
+#include <stdatomic.h>
+
+enum {
+    FLOW_WINDOW = 8192,
+    FLOW_LONG_NAME = 4096,     /* bytes; the memory of longer ones is not kept, */
+    FLOW_LONG_TOTAL = 8 << 20, /* and they are held to this together */
+};
+
+struct flow;
+
+/* Takes slots, fills and submits them until there are no more. 0, -ECANCELED or -ENOMEM. */
+typedef int flow_produce_fn(struct flow *f, void *arg);
+
+struct flow {
+    /* set by whoever runs it */
+    const struct algorithm *algorithm;
+    unsigned jobs; /* digesters at most */
+    bool follow;   /* links met in a walk */
+    flow_produce_fn *produce;
+    void *producer;
+    struct emitter *emitter;
+
+    leat_scope *scope;
+    atomic_int failure; /* the first of a task, or 0 */
+    leat_chan *spare, *todo, *done;
+    struct slot *slots; /* FLOW_WINDOW; */
+
+    /* the producer's */
+    size_t slots_used; /* so many have been out; the others' memory is untouched */
+    struct chain at_hand;
+    uint64_t next_seq;
+    unsigned digesters;
+
+    atomic_size_t long_names;      /* bytes of long names under way */
+    atomic_uint_fast64_t digested; /* bytes */
+};
+
+/* Runs it all to its end. 0, also when halted (halt.h); or what it failed of. */
+int flow_run(struct flow *f);
+
+/* For the producer. A slot to fill, with this name; everything else in it is zero.
+ * NULL with *err set when cancelled or out of memory. */
+struct slot *flow_take(struct flow *f, const char *name, size_t len, int *err);
+
+/* Sends the slot on its way: a SLOT_FILE to the digesters, others straight to the collector.
+ * 0, -ECANCELED or -ENOMEM. */
+int flow_submit(struct flow *f, struct slot *s);
+
+/* Waits until `enough` says so, or nothing is under way any more: how the producer bounds whatever
+ * the slots under way keep alive. NULL: until nothing is under way. Not while the producer has a slot
+ * in hand. 0 or -ECANCELED. */
+int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg);
+
+/* For the collector: ends what the slot refers to, and its memory if it is large. */
+void flow_wipe(struct flow *f, struct slot *s);
+
+/* The tasks that flow_run starts; the argument is the flow. */
+int digest_task(void *flow);
+int collect_task(void *flow);
+
+#endif

@@ -1,0 +1,175 @@
+#define _GNU_SOURCE
+#include "listing.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 32 * 1024 };
+
+void lister_free(struct lister *l)
+{
+    free(l->block);
+    free(l->bytes);
+    free(l->starts);
+    *l = (struct lister){ 0 };
+}
+
+static enum entry_kind kind_of_mode(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return ENTRY_FILE;
+    case S_IFDIR:
+        return ENTRY_FOLDER;
+    case S_IFIFO:
+        return ENTRY_FIFO;
+    case S_IFSOCK:
+        return ENTRY_SOCKET;
+    default:
+        return ENTRY_DEVICE;
+    }
+}
+
+/* What the entry is; 0 for a link that is not followed. */
+static enum entry_kind classify(int fd, const char *name, unsigned char type, bool follow_links)
+{
+    struct stat about;
+    if (type == DT_UNKNOWN) {
+        if (fstatat(fd, name, &about, AT_SYMLINK_NOFOLLOW) < 0)
+            return ENTRY_UNKNOWN;
+        type = (unsigned char)IFTODT(about.st_mode);
+    }
+    if (type != DT_LNK)
+        return kind_of_mode((mode_t)DTTOIF(type));
+    if (!follow_links)
+        return 0;
+    if (fstatat(fd, name, &about, 0) < 0)
+        return ENTRY_UNKNOWN;
+    return kind_of_mode(about.st_mode);
+}
+
+static int add(struct lister *l, enum entry_kind kind, const char *name)
+{
+    size_t len = strlen(name), more = len + 3;
+    if (l->cap - l->len < more) {
+        size_t cap = 2 * l->cap + BLOCK + more;
+        char *bytes = realloc(l->bytes, cap);
+        if (!bytes)
+            return -ENOMEM;
+        l->bytes = bytes;
+        l->cap = cap;
+    }
+    if (l->count == l->starts_cap) {
+        size_t cap = 2 * l->starts_cap + 512;
+        size_t *starts = realloc(l->starts, cap * sizeof *starts);
+        if (!starts)
+            return -ENOMEM;
+        l->starts = starts;
+        l->starts_cap = cap;
+    }
+    l->starts[l->count++] = l->len;
+    l->bytes[l->len++] = (char)kind;
+    memcpy(l->bytes + l->len, name, len);
+    l->len += len;
+    if (kind == ENTRY_FOLDER)
+        l->bytes[l->len++] = '/';
+    l->bytes[l->len++] = '\0';
+    return 0;
+}
+
+static bool is_dots(const char *name)
+{
+    return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
+}
+
+#ifdef __linux__
+static int read_names(struct lister *l, int fd, bool follow_links)
+{
+    if (!l->block && !(l->block = malloc(BLOCK)))
+        return -ENOMEM;
+    for (;;) {
+        ssize_t len = getdents64(fd, l->block, BLOCK);
+        if (len <= 0)
+            return len < 0 ? -errno : 0;
+        for (ssize_t at = 0; at < len;) {
+            const struct dirent64 *found = (const void *)(l->block + at);
+            at += found->d_reclen;
+            if (is_dots(found->d_name))
+                continue;
+            enum entry_kind kind = classify(fd, found->d_name, found->d_type, follow_links);
+            int err = kind ? add(l, kind, found->d_name) : 0;
+            if (err)
+                return err;
+        }
+    }
+}
+#else
+static int read_names(struct lister *l, int fd, bool follow_links)
+{
+    int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *stream = own < 0 ? NULL : fdopendir(own);
+    if (!stream) {
+        int err = -errno;
+        if (own >= 0)
+            close(own);
+        return err;
+    }
+    int err = 0;
+    for (const struct dirent *found; !err;) {
+        errno = 0;
+        found = readdir(stream);
+        if (!found) {
+            err = -errno;
+            break;
+        }
+        if (is_dots(found->d_name))
+            continue;
+        enum entry_kind kind = classify(fd, found->d_name, found->d_type, follow_links);
+        err = kind ? add(l, kind, found->d_name) : 0;
+    }
+    closedir(stream);
+    return err;
+}
+#endif
+
+static int by_bytes(const void *a, const void *b, void *bytes)
+{
+    const char *names = bytes;
+    /* After the kind. */
+    return strcmp(names + *(const size_t *)a + 1, names + *(const size_t *)b + 1);
+}
+
+int list_folder(struct lister *l, int fd, bool follow_links, char **names)
+{
+    l->len = l->count = 0;
+    *names = NULL;
+    int err = read_names(l, fd, follow_links);
+    if (l->count == 0)
+        return err;
+    char *sorted = malloc(l->len + 1);
+    if (!sorted)
+        return -ENOMEM;
+    qsort_r(l->starts, l->count, sizeof *l->starts, by_bytes, l->bytes);
+    char *to = sorted;
+    for (size_t i = 0; i < l->count; i++) {
+        const char *from = l->bytes + l->starts[i];
+        to = stpcpy(to, from) + 1;
+    }
+    *to = 0; /* no kind: the end */
+    *names = sorted;
+    return err;
+}
+
+struct entry listing_next(const char **at)
+{
+    struct entry entry = { .kind = (enum entry_kind) * *at, .name = *at + 1 };
+    if (entry.kind)
+        *at += strlen(*at) + 1;
+    return entry;
+}

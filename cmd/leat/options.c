@@ -1,0 +1,231 @@
+#define _GNU_SOURCE
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <leat/base.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOBS_MAX = 1024 };
+
+enum {
+    OPT_TAG = 256,
+    OPT_IGNORE_MISSING,
+    OPT_QUIET,
+    OPT_STATUS,
+    OPT_STRICT,
+    OPT_FAIL_FAST,
+    OPT_NO_PROGRESS,
+    OPT_HELP,
+    OPT_VERSION,
+};
+
+static const struct option long_options[] = {
+    { "algorithm", required_argument, NULL, 'a' },
+    { "binary", no_argument, NULL, 'b' },
+    { "check", no_argument, NULL, 'c' },
+    { "jobs", required_argument, NULL, 'j' },
+    { "dereference", no_argument, NULL, 'L' },
+    { "text", no_argument, NULL, 't' },
+    { "warn", no_argument, NULL, 'w' },
+    { "zero", no_argument, NULL, 'z' },
+    { "tag", no_argument, NULL, OPT_TAG },
+    { "ignore-missing", no_argument, NULL, OPT_IGNORE_MISSING },
+    { "quiet", no_argument, NULL, OPT_QUIET },
+    { "status", no_argument, NULL, OPT_STATUS },
+    { "strict", no_argument, NULL, OPT_STRICT },
+    { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
+    { "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
+    { "help", no_argument, NULL, OPT_HELP },
+    { "version", no_argument, NULL, OPT_VERSION },
+    { NULL, 0, NULL, 0 },
+};
+
+static const char help[] =
+    "Usage: leat sum [OPTION]... [PATH]...\n"
+    "Print or check digests of files, on all cores, in order.\n"
+    "A PATH is a file, a folder (all regular files in and below it), or -, the\n"
+    "standard input, which is also read when there is no PATH.\n"
+    "\n"
+    "  -a, --algorithm=NAME  the digest, md5 unless given: md5, sha1, sha224, sha256,\n"
+    "                        sha384, sha512, sha512-256, sha3-256, blake2b, xxh64, xxh128\n"
+    "  -c, --check           read digests from the PATHs and check the files they name\n"
+    "  -j, --jobs=N          digest N files at a time; by default, one for each core\n"
+    "  -L, --dereference     follow symbolic links met in folders\n"
+    "      --fail-fast       stop at the first error\n"
+    "      --no-progress     show no progress on a terminal\n"
+    "\n"
+    "How lines look, as with md5sum:\n"
+    "  -b, --binary          a * before the name\n"
+    "  -t, --text            a space before the name (this is how it is unless told)\n"
+    "      --tag             MD5 (name) = digest\n"
+    "  -z, --zero            lines end in NUL, and names are not escaped\n"
+    "\n"
+    "When checking, as with md5sum:\n"
+    "      --ignore-missing  say nothing of files that do not exist\n"
+    "      --quiet           print no OK for files that are right\n"
+    "      --status          print nothing; the exit status says it all\n"
+    "      --strict          exit with failure when a line is improperly formatted\n"
+    "  -w, --warn            tell of each improperly formatted line\n"
+    "\n"
+    "      --help            print this and exit\n"
+    "      --version         print the version and exit\n"
+    "\n"
+    "Paths come in the order given, and those within a folder in the order of their bytes.\n"
+    "The exit status is 0 when all went well, 1 when not, and that of a signal that ended it.\n";
+
+static int try_help(const struct persona *p)
+{
+    fprintf(stderr, "Try '%s --help' for more information.\n", p->program);
+    return EXIT_FAILURE;
+}
+
+__attribute__((format(printf, 2, 3))) static int usage(const struct persona *p, const char *format,
+                                                       ...)
+{
+    va_list args;
+    va_start(args, format);
+    fprintf(stderr, "%s: ", p->program);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return try_help(p);
+}
+
+static int read_algorithm(struct options *o, const char *name)
+{
+    o->algorithm = algorithm_find(name);
+    if (o->algorithm)
+        return 0;
+    fprintf(stderr, "%s: invalid argument '%s' for '--algorithm'\nValid arguments are:\n",
+            o->persona->program, name);
+    for (size_t i = 0; algorithm_at(i); i++)
+        fprintf(stderr, "  - '%s'\n", algorithm_at(i)->name);
+    return try_help(o->persona);
+}
+
+static int read_jobs(struct options *o, const char *number)
+{
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(number, &end, 10);
+    if (*number < '0' || *number > '9' || *end || n == 0)
+        return usage(o->persona, "invalid --jobs argument '%s'", number);
+    o->jobs = errno || n > JOBS_MAX ? JOBS_MAX : (unsigned)n;
+    return 0;
+}
+
+static unsigned cores(void)
+{
+    cpu_set_t usable;
+    if (sched_getaffinity(0, sizeof usable, &usable) < 0)
+        return 1;
+    int n = CPU_COUNT(&usable);
+    return n < 1 ? 1 : (unsigned)n;
+}
+
+/* What cannot stand together. 0, or the exit status. */
+static int reconcile(const struct options *o, bool text, bool form_given)
+{
+    const struct persona *p = o->persona;
+    if (o->tag && text)
+        return usage(p, "--tag does not support --text mode");
+    if (o->check) {
+        if (o->zero)
+            return usage(p, "the --zero option is not supported when verifying checksums");
+        if (o->tag)
+            return usage(p, "the --tag option is meaningless when verifying checksums");
+        if (form_given)
+            return usage(
+                p, "the --binary and --text options are meaningless when verifying checksums");
+        return 0;
+    }
+    const char *lost = o->ignore_missing ? "ignore-missing"
+                       : o->status       ? "status"
+                       : o->warn         ? "warn"
+                       : o->quiet        ? "quiet"
+                       : o->strict       ? "strict"
+                                         : NULL;
+    if (lost)
+        return usage(p, "the --%s option is meaningful only when verifying checksums", lost);
+    return 0;
+}
+
+int options_read(struct options *o, const struct persona *persona, int argc, char **argv)
+{
+    *o = (struct options){ .persona = persona, .progress = true };
+    o->algorithm = algorithm_find(persona->algorithm);
+    bool text = false, form_given = false;
+    int option, wrong = 0;
+    optind = 0; /* the command has read options of its own before */
+    while (!wrong && (option = getopt_long(argc, argv, "a:bcj:Ltwz", long_options, NULL)) != -1) {
+        switch (option) {
+        case 'a':
+            wrong = read_algorithm(o, optarg);
+            break;
+        case 'b':
+        case 't':
+            form_given = true;
+            text = option == 't';
+            o->binary = !text;
+            break;
+        case OPT_TAG:
+            o->tag = o->binary = form_given = true;
+            text = false;
+            break;
+        case 'c':
+            o->check = true;
+            break;
+        case 'j':
+            wrong = read_jobs(o, optarg);
+            break;
+        case 'L':
+            o->follow = true;
+            break;
+        case 'z':
+            o->zero = true;
+            break;
+        /* The last of these three counts. */
+        case 'w':
+        case OPT_QUIET:
+        case OPT_STATUS:
+            o->warn = option == 'w';
+            o->quiet = option == OPT_QUIET;
+            o->status = option == OPT_STATUS;
+            break;
+        case OPT_IGNORE_MISSING:
+            o->ignore_missing = true;
+            break;
+        case OPT_STRICT:
+            o->strict = true;
+            break;
+        case OPT_FAIL_FAST:
+            o->fail_fast = true;
+            break;
+        case OPT_NO_PROGRESS:
+            o->progress = false;
+            break;
+        case OPT_HELP:
+            fputs(help, stdout);
+            return EXIT_SUCCESS;
+        case OPT_VERSION:
+            printf("leat %s\n", leat_version());
+            return EXIT_SUCCESS;
+        default:
+            return try_help(persona);
+        }
+    }
+    if (!wrong)
+        wrong = reconcile(o, text, form_given);
+    if (wrong)
+        return wrong;
+    if (!o->jobs)
+        o->jobs = cores();
+    o->paths = argv + optind;
+    o->path_count = argc - optind;
+    return -1;
+}

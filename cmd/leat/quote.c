@@ -1,0 +1,137 @@
+#include "quote.h"
+
+#include <string.h>
+#include <wchar.h>
+#include <wctype.h>
+
+/* What has to be known of the whole name before its first byte can be written. */
+struct survey {
+    bool plain;           /* no quotes are needed */
+    bool unprintable;     /* some of it has to be escaped */
+    bool apostrophe;      /* it holds a ' */
+    bool fits_in_doubles; /* it means the same between double quotes */
+};
+
+/* How many bytes the character at `s` has, at least 1; whether it can be printed. A byte that is no
+ * character of the locale counts as one that cannot. */
+static size_t character(const char *s, const char *end, mbstate_t *state, bool *printable)
+{
+    wchar_t wide;
+    size_t len = mbrtowc(&wide, s, (size_t)(end - s), state);
+    if (len == (size_t)-1 || len == (size_t)-2) {
+        memset(state, 0, sizeof *state);
+        *printable = false;
+        /* A character that is cut off by the end of the name goes with it, as a whole. */
+        return len == (size_t)-2 ? (size_t)(end - s) : 1;
+    }
+    *printable = iswprint((wint_t)wide) != 0;
+    return len;
+}
+
+static struct survey look_over(const char *name, const char *end)
+{
+    struct survey found = { .plain = *name != '\0', .fits_in_doubles = true };
+    mbstate_t state = { 0 };
+    bool alone = *name && !name[1];
+    bool printable;
+    size_t len;
+    for (const char *s = name; s < end; s += len) {
+        len = character(s, end, &state, &printable);
+        if (!printable) {
+            found.unprintable = true;
+            found.plain = false;
+            continue;
+        }
+        if (len > 1)
+            continue;
+        switch (*s) {
+        case '\'':
+            found.apostrophe = true;
+            found.plain = false;
+            break;
+        case ' ':
+        case ':':
+            found.plain = false;
+            break;
+        case '#':
+        case '~':
+            if (s == name)
+                found.plain = false;
+            else
+                found.fits_in_doubles = false;
+            break;
+        case '{':
+        case '}':
+            if (alone)
+                found.plain = false;
+            else
+                found.fits_in_doubles = false;
+            break;
+        default:
+            if (strchr("!\"$&()*;<=>?[\\^`|", *s)) {
+                found.plain = false;
+                found.fits_in_doubles = false;
+            }
+        }
+    }
+    return found;
+}
+
+static void add_escaped(struct text *to, unsigned char byte)
+{
+    static const char letters[] = "abtnvfr";
+    text_char(to, '\\');
+    if (byte >= '\a' && byte <= '\r') {
+        text_char(to, letters[byte - '\a']);
+        return;
+    }
+    text_char(to, (char)('0' + (byte >> 6)));
+    text_char(to, (char)('0' + (byte >> 3 & 7)));
+    text_char(to, (char)('0' + (byte & 7)));
+}
+
+/* 'plain bytes', and what is unprintable between them as $'\n'. */
+static void add_in_single_quotes(struct text *to, const char *name, const char *end)
+{
+    mbstate_t state = { 0 };
+    bool escaping = false, printable;
+    size_t len;
+    text_char(to, '\'');
+    for (const char *s = name; s < end; s += len) {
+        len = character(s, end, &state, &printable);
+        if (!printable) {
+            if (!escaping)
+                text_str(to, "'$'");
+            escaping = true;
+            for (size_t i = 0; i < len; i++)
+                add_escaped(to, (unsigned char)s[i]);
+            continue;
+        }
+        if (*s == '\'') {
+            /* Inside $'…' the quotes just close; the next plain byte opens them again. */
+            text_str(to, "'\\''");
+            escaping = false;
+            continue;
+        }
+        if (escaping)
+            text_str(to, "''");
+        escaping = false;
+        text_add(to, s, len);
+    }
+    text_char(to, '\'');
+}
+
+void quote_name(struct text *to, const char *name)
+{
+    const char *end = name + strlen(name);
+    struct survey found = look_over(name, end);
+    if (found.plain) {
+        text_str(to, name);
+    } else if (found.apostrophe && found.fits_in_doubles && !found.unprintable) {
+        text_char(to, '"');
+        text_str(to, name);
+        text_char(to, '"');
+    } else {
+        add_in_single_quotes(to, name, end);
+    }
+}

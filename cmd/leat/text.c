@@ -1,0 +1,90 @@
+#include "text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool text_reserve(struct text *t, size_t more)
+{
+    if (t->broken)
+        return false;
+    if (more <= t->cap - t->len)
+        return true;
+    size_t cap = t->cap ? t->cap : 256;
+    while (cap - t->len < more) {
+        if (cap > SIZE_MAX / 2) {
+            t->broken = true;
+            return false;
+        }
+        cap *= 2;
+    }
+    char *bytes = realloc(t->bytes, cap);
+    if (!bytes) {
+        t->broken = true;
+        return false;
+    }
+    t->bytes = bytes;
+    t->cap = cap;
+    return true;
+}
+
+void text_add(struct text *t, const void *bytes, size_t len)
+{
+    if (len == 0 || !text_reserve(t, len))
+        return;
+    memcpy(t->bytes + t->len, bytes, len);
+    t->len += len;
+}
+
+void text_str(struct text *t, const char *string)
+{
+    text_add(t, string, strlen(string));
+}
+
+void text_char(struct text *t, char c)
+{
+    text_add(t, &c, 1);
+}
+
+void text_number(struct text *t, uintmax_t number)
+{
+    char digits[3 * sizeof number];
+    size_t at = sizeof digits;
+    do {
+        digits[--at] = (char)('0' + number % 10);
+        number /= 10;
+    } while (number);
+    text_add(t, digits + at, sizeof digits - at);
+}
+
+void text_hex(struct text *t, const unsigned char *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (!text_reserve(t, 2 * len))
+        return;
+    char *to = t->bytes + t->len;
+    for (size_t i = 0; i < len; i++) {
+        *to++ = digits[bytes[i] >> 4];
+        *to++ = digits[bytes[i] & 15];
+    }
+    t->len += 2 * len;
+}
+
+const char *text_string(struct text *t)
+{
+    if (!text_reserve(t, 1))
+        return NULL;
+    t->bytes[t->len] = '\0';
+    return t->bytes;
+}
+
+void text_clear(struct text *t)
+{
+    t->len = 0;
+    t->broken = false;
+}
+
+void text_free(struct text *t)
+{
+    free(t->bytes);
+    *t = (struct text){ 0 };
+}

@@ -1,0 +1,249 @@
+#include "walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NODES_AWAY = 64 * 1024 }; /* folders that only files under way still need, at most */
+
+void walk_open(struct walk *w, struct flow *f, size_t descriptors)
+{
+    *w = (struct walk){ .flow = f, .descriptors = descriptors };
+}
+
+static void leave_folder(struct walk *w)
+{
+    struct frame *top = &w->frames[--w->depth];
+    if (w->depth >= w->held)
+        dir_drop(top->dir);
+    if (w->held > w->depth)
+        w->held = w->depth;
+    dir_unref(top->dir);
+    free(top->names);
+}
+
+void walk_close(struct walk *w)
+{
+    while (w->depth > 0)
+        leave_folder(w);
+    free(w->frames);
+    lister_free(&w->lister);
+}
+
+/* Submits something about a name in a folder; NULL: about a path. */
+static int tell(struct walk *w, struct dir *dir, const char *name, size_t len, enum slot_kind kind,
+                int error, const char *remark)
+{
+    int err;
+    struct slot *s = flow_take(w->flow, name, len, &err);
+    if (!s)
+        return err;
+    s->kind = kind;
+    s->error = error;
+    s->remark = remark;
+    s->dir = dir;
+    if (dir)
+        dir_ref(dir);
+    return flow_submit(w->flow, s);
+}
+
+static int tell_error(struct walk *w, const struct dir *d, int error)
+{
+    return tell(w, d->parent, d->name, d->name_len, SLOT_FAILURE, error, NULL);
+}
+
+static int submit_file(struct walk *w, struct dir *dir, const char *name)
+{
+    int err;
+    struct slot *s = flow_take(w->flow, name, strlen(name), &err);
+    if (!s)
+        return err;
+    s->origin = ORIGIN_WALK;
+    s->dir = dir;
+    dir_ref(dir);
+    s->holds_dir = dir_hold_open(dir);
+    return flow_submit(w->flow, s);
+}
+
+static bool few_descriptors(const void *arg)
+{
+    const struct walk *w = arg;
+    return dirs_open() < w->descriptors;
+}
+
+static bool few_nodes(const void *arg)
+{
+    const struct walk *w = arg;
+    return dirs_alive() < w->depth + NODES_AWAY;
+}
+
+/* Lets go of descriptors of outer folders, so that at most `keep` are held. */
+static void hold_at_most(struct walk *w, size_t keep)
+{
+    while (w->depth - w->held > keep)
+        dir_drop(w->frames[w->held++].dir);
+}
+
+/* Opens a folder whose parent is held, when there are few open. Should the descriptors be used up all
+ * the same, it waits until all that is under way has given back its own, and tries again. */
+static int open_patiently(struct walk *w, struct dir *d)
+{
+    int err = flow_settle(w->flow, few_descriptors, w);
+    if (err)
+        return err;
+    err = dir_hold(d);
+    if (err != -EMFILE && err != -ENFILE)
+        return err;
+    err = flow_settle(w->flow, NULL, NULL);
+    return err ? err : dir_hold(d);
+}
+
+/* Makes sure that the present folder is held, after coming back to it from below: from the nearest
+ * folder above that is still open, down the path again. */
+static int come_back(struct walk *w)
+{
+    size_t top = w->depth - 1, at = top;
+    if (top >= w->held)
+        return 0;
+    while (at > 0 && !dir_hold_open(w->frames[at].dir))
+        at--;
+    int err = at == 0 ? open_patiently(w, w->frames[0].dir) : 0;
+    size_t first = at; /* [first, at] are held */
+    while (!err && at < top) {
+        err = open_patiently(w, w->frames[at + 1].dir);
+        if (err)
+            break;
+        at++;
+        if (at - first >= w->descriptors / 2)
+            dir_drop(w->frames[first++].dir);
+    }
+    if (!err) {
+        w->held = first;
+        return 0;
+    }
+    for (; first <= at; first++)
+        dir_drop(w->frames[first].dir);
+    return err;
+}
+
+/* Whether one of the folders above is this same one. */
+static bool is_loop(const struct walk *w, const struct dir *d)
+{
+    for (size_t i = w->depth; i-- > 0;)
+        if (w->frames[i].dir->inode == d->inode && w->frames[i].dir->device == d->device)
+            return true;
+    return false;
+}
+
+static int push(struct walk *w, struct dir *d, char *names)
+{
+    if (w->depth == w->cap) {
+        size_t cap = 2 * w->cap + 64;
+        struct frame *frames = realloc(w->frames, cap * sizeof *frames);
+        if (!frames)
+            return -ENOMEM;
+        w->frames = frames;
+        w->cap = cap;
+    }
+    w->frames[w->depth++] = (struct frame){ .dir = d, .names = names, .at = names };
+    hold_at_most(w, w->descriptors / 2);
+    return 0;
+}
+
+/* The folder is held. On return it is the present one, or let go. */
+static int enter_held(struct walk *w, struct dir *d)
+{
+    int err = 0;
+    if (w->flow->follow) {
+        struct stat about;
+        if (fstat(d->fd, &about) == 0) {
+            d->device = about.st_dev;
+            d->inode = about.st_ino;
+        }
+        if (is_loop(w, d)) {
+            err = tell(w, d->parent, d->name, d->name_len, SLOT_SKIPPED, 0,
+                       "leads back to a folder above it, skipped");
+            dir_drop(d);
+            dir_unref(d);
+            return err;
+        }
+    }
+    char *names;
+    int listed = list_folder(&w->lister, d->fd, w->flow->follow, &names);
+    if (listed == -ENOMEM)
+        err = listed;
+    else if (listed)
+        err = tell_error(w, d, listed);
+    if (!err && names)
+        err = push(w, d, names);
+    if (err || !names) {
+        free(names);
+        dir_drop(d);
+        dir_unref(d);
+    }
+    return err;
+}
+
+static int enter(struct walk *w, struct dir *parent, const char *name, size_t len, bool follow)
+{
+    int err = flow_settle(w->flow, few_nodes, w);
+    if (err)
+        return err;
+    struct dir *d = dir_new(parent, name, len, follow);
+    if (!d)
+        return -ENOMEM;
+    err = open_patiently(w, d);
+    if (!err)
+        return enter_held(w, d);
+    if (err != -ECANCELED)
+        err = tell_error(w, d, err);
+    dir_unref(d);
+    return err;
+}
+
+static int handle(struct walk *w, struct dir *dir, struct entry entry)
+{
+    const char *remark = NULL;
+    switch (entry.kind) {
+    case ENTRY_FILE:
+    case ENTRY_UNKNOWN:
+        return submit_file(w, dir, entry.name);
+    case ENTRY_FOLDER:
+        return enter(w, dir, entry.name, strlen(entry.name) - 1, w->flow->follow);
+    case ENTRY_FIFO:
+        remark = "is a FIFO, skipped";
+        break;
+    case ENTRY_SOCKET:
+        remark = "is a socket, skipped";
+        break;
+    case ENTRY_DEVICE:
+        remark = "is a device, skipped";
+        break;
+    }
+    return tell(w, dir, entry.name, strlen(entry.name), SLOT_SKIPPED, 0, remark);
+}
+
+int walk_folder(struct walk *w, const char *path)
+{
+    /* The user names the folder itself, also through a link. */
+    int err = enter(w, NULL, path, strlen(path), true);
+    while (!err && w->depth > 0) {
+        struct frame *top = &w->frames[w->depth - 1];
+        struct entry entry = listing_next(&top->at);
+        if (!entry.kind) {
+            leave_folder(w);
+            continue;
+        }
+        int back = come_back(w);
+        if (back == -ECANCELED)
+            return back;
+        if (back) {
+            err = tell_error(w, top->dir, back);
+            leave_folder(w);
+            continue;
+        }
+        err = handle(w, top->dir, entry);
+    }
+    return err;
+}

@@ -1,0 +1,66 @@
+# sum_common.bash: what the tests of `leat sum` share; sourced, not run.
+#
+# The oracle is coreutils 9.1: same output, same messages but for the program's name, same status.
+
+set -u
+export LC_ALL=C
+leat=${LEAT_BIN:?LEAT_BIN is the command leat}
+work=$(mktemp -d)
+trap 'chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT
+cd "$work" || exit 1
+failures=0
+out=$work/.out
+mkdir "$out" tree
+cd tree || exit 1
+
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+
+fail() {
+    echo "FAILED: $*"
+    failures=$((failures + 1))
+}
+
+finish() {
+    [ "$failures" -eq 0 ] || echo "$failures failed"
+    exit $((failures > 0))
+}
+
+need_oracle() {
+    case $(md5sum --version 2>/dev/null | head -n 1) in
+    *' 9.1') ;;
+    *) skip 'md5sum is not that of coreutils 9.1' ;;
+    esac
+}
+
+# is WHAT WANTED GOT
+is() {
+    [ "$2" = "$3" ] || fail "$1: wanted '$2', got '$3'"
+}
+
+# same WHAT WANTED-FILE GOT-FILE
+same() {
+    cmp -s "$2" "$3" && return
+    fail "$1"
+    diff <(cat -A "$2") <(cat -A "$3") | head -n 20
+}
+
+# Puts what both programs say on the same arguments side by side: each stream, both as one, the
+# status. $oracle is the program, $algorithm what leat calls its digest, $input the standard input.
+oracle=md5sum algorithm=md5 input=/dev/null
+compare() {
+    local wanted got
+    "$oracle" "$@" <"$input" >"$out/wanted" 2>"$out/wanted.err"
+    wanted=$?
+    "$leat" sum -a "$algorithm" "$@" <"$input" >"$out/got" 2>"$out/got.err"
+    got=$?
+    "$oracle" "$@" <"$input" >"$out/wanted.all" 2>&1
+    "$leat" sum -a "$algorithm" "$@" <"$input" >"$out/got.all" 2>&1
+    sed -i "s/leat sum: /$oracle: /; s/^Try 'leat sum /Try '$oracle /" "$out"/got.err "$out"/got.all
+    is "$oracle $*: status" "$wanted" "$got"
+    same "$oracle $*: output" "$out/wanted" "$out/got"
+    same "$oracle $*: messages" "$out/wanted.err" "$out/got.err"
+    same "$oracle $*: both together" "$out/wanted.all" "$out/got.all"
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Memory is bounded, whatever the tree and the list.
+. "$(dirname "$0")/sum_common.bash"
+[ -z "${LEAT_SANITIZE:-}" ] || skip 'sanitizers have memory of their own'
+[ -r /proc/self/status ] || skip 'no /proc'
+
+# peak WHAT MIB LAST ARGUMENT...: runs it, and looks when the last line is there and a FIFO keeps it.
+mkfifo end lines
+peak() {
+    local what=$1 limit=$2 last=$3 kib
+    shift 3
+    "$leat" sum -j 2 "$@" >lines 2>&1 &
+    exec 3<lines
+    perl -e '$last = shift; while (<STDIN>) { exit if /\Q$last\E$/ }' "$last" <&3
+    kib=$(sed -n 's/^VmHWM:[^0-9]*\([0-9]*\) kB/\1/p' "/proc/$!/status")
+    : >end
+    cat <&3 >/dev/null
+    exec 3<&-
+    wait $!
+    echo "$what: $((kib / 1024)) MiB"
+    [ "$kib" -lt $((limit * 1024)) ] || fail "$what: $kib KiB, more than $limit MiB"
+}
+
+# 20,000 files in 2,000 folders, and 10,000 in one.
+perl -e '
+    mkdir "tree";
+    for my $d (1000 .. 2999) {
+        mkdir "tree/$d";
+        for my $f (0 .. 9) { open(my $o, ">", "tree/$d/file$f") or die; print $o "$d $f" x $f; }
+    }
+    mkdir "tree/flat";
+    for (10000 .. 19999) { open(my $o, ">", "tree/flat/$_") or die; }'
+peak '30,000 files' 24 tree/flat/19999 tree end
+
+# A list with names longer than any file can have.
+perl -e '
+    my $name = "n" x 100000;
+    printf("%032d  $name\n", 0) for 1 .. 600;
+    printf("%032d  $_\n", 0) for "last", "end"' >list
+peak 'a list of long names' 48 'last: FAILED open or read' -c list
+
+finish

@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Options: what cannot stand together, what is unknown, help and version.
+. "$(dirname "$0")/sum_common.bash"
+need_oracle
+
+echo content >plain
+md5sum plain >../list
+
+options=(-b -t --tag -z -c --ignore-missing --quiet --status --strict -w)
+for first in "${options[@]}"; do
+    compare "$first" plain
+    for second in "${options[@]}"; do
+        compare "$first" "$second" plain
+        compare "$first" plain "$second" ../list
+        compare -c "$first" "$second" ../list
+    done
+done
+compare --binary --text --zero plain
+compare --check --warn ../list
+compare --unknown
+compare -Q plain
+compare --st plain
+compare --tag=yes plain
+compare --bin plain
+compare -bz -- plain -b
+POSIXLY_CORRECT=1 compare plain -b
+
+# status MESSAGE ARGUMENT...: a refusal with this first line, and where to look
+refused() {
+    local message=$1
+    shift
+    "$leat" sum "$@" >"$out/got" 2>"$out/got.err" </dev/null
+    is "$*: status" 1 $?
+    is "$*: message" "leat sum: $message" "$(head -n 1 "$out/got.err")"
+    is "$*: hint" "Try 'leat sum --help' for more information." "$(tail -n 1 "$out/got.err")"
+    [ -s "$out/got" ] && fail "$*: output"
+}
+refused "invalid argument 'md6' for '--algorithm'" -a md6 plain
+refused "invalid argument '' for '--algorithm'" --algorithm= plain
+refused "option requires an argument -- 'a'" -a
+for jobs in 0 -1 '' x 1x ' 1' +1; do
+    refused "invalid --jobs argument '$jobs'" -j "$jobs" plain
+done
+"$leat" sum -j 99999999999999999999 plain >"$out/got"
+is 'very many jobs: status' 0 $?
+
+for arguments in '--help' 'sum --help' '--version' 'sum --version'; do
+    # shellcheck disable=SC2086
+    "$leat" $arguments >"$out/got" 2>"$out/got.err"
+    is "$arguments: status" 0 $?
+    [ -s "$out/got" ] || fail "$arguments: no output"
+    [ -s "$out/got.err" ] && fail "$arguments: messages"
+    # shellcheck disable=SC2086
+    "$leat" $arguments >/dev/full 2>"$out/got.err"
+    is "$arguments to a full device: status" 1 $?
+done
+for arguments in '' 'nothing' '--nothing'; do
+    # shellcheck disable=SC2086
+    "$leat" $arguments >"$out/got" 2>"$out/got.err"
+    is "leat $arguments: status" 1 $?
+    is "leat $arguments: hint" "Try 'leat --help' for more information." \
+        "$(tail -n 1 "$out/got.err")"
+done
+
+finish

@@ -1,0 +1,43 @@
+#!/usr/bin/env bash
+# Progress: on a terminal, and nowhere else.
+. "$(dirname "$0")/sum_common.bash"
+script --version >/dev/null 2>&1 || skip 'script, which makes a terminal, is missing'
+
+mkfifo slow
+echo 1 >file
+# terminal COMMAND: runs it on a terminal, while a FIFO is slow to end; what the terminal got
+terminal() {
+    (exec 3>slow && sleep 1.2) &
+    script -qec "$1" /dev/null </dev/null >"$out/terminal"
+    wait
+}
+is_shown() {
+    grep -q '[0-9] files, .*B, .*B/s' "$out/terminal"
+}
+
+terminal "$leat sum file slow >'$out/got'"
+is_shown || fail 'no progress'
+md5sum file >"$out/wanted"
+printf 'd41d8cd98f00b204e9800998ecf8427e  slow\n' >>"$out/wanted"
+same 'the output has digests only' "$out/wanted" "$out/got"
+# Wiped off at the end: a return, spaces over all of it, a return.
+tail -c 30 "$out/terminal" | grep -q $'\r  *\r$' || fail 'the progress was left standing'
+times=$(tr '\r' '\n' <"$out/terminal" | grep -c files)
+[ "$times" -le 12 ] || fail "the progress was drawn $times times in a second"
+
+terminal "$leat sum file slow"
+tr '\r' '\n' <"$out/terminal" | grep -Ev 'files,|^ *$' >"$out/got"
+same 'output and progress on one terminal' "$out/wanted" "$out/got"
+
+terminal "$leat sum file slow nosuch >/dev/null"
+tr '\r' '\n' <"$out/terminal" | grep -Ev 'files,|^ *$' >"$out/got"
+echo 'leat sum: nosuch: No such file or directory' >"$out/wanted"
+same 'messages and progress on one terminal' "$out/wanted" "$out/got"
+
+terminal "$leat sum --no-progress file slow >/dev/null"
+is_shown && fail 'progress in spite of --no-progress'
+terminal "$leat sum file slow >/dev/null 2>'$out/got.err'"
+is_shown && fail 'progress on a terminal that is not standard error'
+same 'no progress in a file' /dev/null "$out/got.err"
+
+finish

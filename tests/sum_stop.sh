@@ -1,0 +1,147 @@
+#!/usr/bin/env bash
+# Ending early: signals, an output that breaks, --fail-fast. No half line, no hang, the right status.
+. "$(dirname "$0")/sum_common.bash"
+
+mkdir many
+for i in {1000..2999}; do
+    head -c $((RANDOM * 2)) /dev/zero >"many/$i"
+    echo "$i" >>"many/$i"
+done
+"$leat" sum many >"$out/all"
+is 'whole: status' 0 $?
+
+# stopped SIGNAL SECONDS ARGUMENT...: its status, when it gets that signal after that long
+stopped() {
+    local signal=$1 seconds=$2
+    shift 2
+    timeout -k 20 --preserve-status -s "$signal" "$seconds" "$leat" sum "$@"
+}
+
+# Blocked where only the signal can end it.
+mkfifo fifo
+exec 3<>fifo
+for case in 'INT 130' 'TERM 143' 'HUP 129'; do
+    signal=${case% *} status=${case#* }
+    for arguments in 'fifo' '-' '-c fifo' '-c' '-j 3 many/1000 fifo - many' '/dev/zero' '--tag'; do
+        # shellcheck disable=SC2086
+        stopped "$signal" 0.1 $arguments <&3 >"$out/got" 2>"$out/got.err"
+        is "$signal, $arguments: status" "$status" $?
+        same "$signal, $arguments: no message" /dev/null "$out/got.err"
+    done
+done
+exec 3<&-
+# A FIFO without any writer.
+stopped INT 0.1 fifo
+is 'no writer: status' 130 $?
+
+# Anywhere in the middle: whole lines, the first of all lines.
+for seconds in 0.005 0.01 0.02 0.03 0.05 0.08; do
+    stopped INT "$seconds" many >"$out/got" 2>"$out/got.err"
+    case $? in
+    0 | 130) ;;
+    *) fail "interrupted after $seconds: status" ;;
+    esac
+    head -n "$(wc -l <"$out/got")" "$out/all" >"$out/wanted"
+    same "interrupted after $seconds: lines" "$out/wanted" "$out/got"
+    same "interrupted after $seconds: messages" /dev/null "$out/got.err"
+done
+
+# Blocked on an output that nobody reads.
+mkfifo full
+exec 4<>full
+long=$PWD/$(printf 'x%.0s' {1..200})
+mkdir "$long"
+cp many/1* "$long"
+stopped INT 0.5 "$long" >full 2>"$out/got.err"
+is 'output stuck: status' 130 $?
+stopped INT 0.1 -c <(cat "$out/all" "$out/all" "$out/all") >full
+is 'output stuck in a check: status' 130 $?
+exec 4<&-
+
+# Ignored at the start, ignored for good.
+(
+    trap '' INT
+    "$leat" sum many >"$out/got" &
+    kill -INT $!
+    wait $!
+)
+is 'ignored: status' 0 $?
+same 'ignored: lines' "$out/all" "$out/got"
+
+# Where the first signal cannot end it, the second does: another process keeps a lease on the file.
+mkdir leased
+echo 1 >leased/file
+perl -e '
+    open(my $file, "+<", "leased/file") or die;
+    $SIG{IO} = "IGNORE";
+    fcntl($file, 1024, 1) or exit 1; # F_SETLEASE, F_WRLCK
+    open(my $ready, ">", "ready");
+    sleep 20' 2>/dev/null &
+holder=$!
+until [ -e ready ] || ! kill -0 "$holder" 2>/dev/null; do
+    sleep 0.05
+done
+if [ -e ready ]; then
+    "$leat" sum leased >"$out/got" 2>&1 &
+    sleep 0.5
+    kill -TERM $!
+    sleep 0.3
+    kill -0 $! || fail 'the lease kept nobody waiting'
+    kill -TERM $!
+    wait $!
+    is 'a second signal: status' 143 $?
+    kill "$holder"
+fi
+wait "$holder" 2>/dev/null
+
+# An output that takes nothing more.
+"$leat" sum many >/dev/full 2>"$out/got.err"
+is 'full: status' 1 $?
+is 'full: message' 'leat sum: write error: No space left on device' "$(cat "$out/got.err")"
+"$leat" sum -c "$out/all" >/dev/full 2>"$out/got.err"
+is 'full in a check: status' 1 $?
+"$leat" sum many >&- 2>"$out/got.err"
+is 'closed: status' 1 $?
+is 'closed: message' 'leat sum: write error: Bad file descriptor' "$(cat "$out/got.err")"
+{
+    "$leat" sum many many many 2>"$out/got.err"
+    echo $? >"$out/status"
+} | head -n 1 >"$out/got"
+is 'no reader: status' 1 "$(cat "$out/status")"
+is 'no reader: message' 'leat sum: write error: Broken pipe' "$(cat "$out/got.err")"
+is 'no reader: the first line' "$(head -n 1 "$out/all")" "$(cat "$out/got")"
+"$leat" sum nosuch 2>&-
+is 'no messages: status' 1 $?
+"$leat" sum - <&- 2>"$out/got.err"
+is 'no input: status' 1 $?
+is 'no input: message' 'leat sum: -: Bad file descriptor' "$(cat "$out/got.err")"
+
+# --fail-fast: all that stands before the error, the error, and no more.
+head -n 700 "$out/all" >"$out/wanted"
+echo 'leat sum: nosuch: No such file or directory' >>"$out/wanted"
+paths=(many/*)
+for jobs in 1 2 9; do
+    "$leat" sum --fail-fast -j "$jobs" "${paths[@]:0:700}" nosuch "${paths[@]:700}" gone \
+        >"$out/got" 2>&1
+    is "--fail-fast -j $jobs: status" 1 $?
+    same "--fail-fast -j $jobs" "$out/wanted" "$out/got"
+done
+{
+    head -n 40 "$out/all"
+    echo "$(printf '%032d' 0)  many/1000"
+    cat "$out/all"
+} >list
+for i in {1000..1039}; do
+    echo "many/$i: OK"
+done >"$out/wanted"
+echo 'many/1000: FAILED' >>"$out/wanted"
+"$leat" sum --fail-fast -c list >"$out/got" 2>&1
+is '--fail-fast -c: status' 1 $?
+same '--fail-fast -c' "$out/wanted" "$out/got"
+
+# Not at the first error, without it.
+"$leat" sum "${paths[@]:0:700}" nosuch "${paths[@]:700}" >"$out/got" 2>"$out/got.err"
+is 'going on: status' 1 $?
+same 'going on' "$out/all" "$out/got"
+
+finish
