@@ -90,13 +90,14 @@ same 'a FIFO' "$out/wanted" "$out/got"
 mkfifo lines
 exec 3<>fifo
 "$leat" sum plain size1000000 fifo >lines &
+waiting=$!
 exec 4<lines
 for name in plain size1000000; do
     read -r -t 10 -u 4 line || fail "the line of $name was held back"
     is 'a line at once' "$(md5sum "$name")" "$line"
 done
-kill %%
-wait %%
+kill "$waiting"
+wait "$waiting"
 is 'ended while it waits: status' 143 $?
 exec 3<&- 4<&-
 
