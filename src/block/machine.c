@@ -134,6 +134,7 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
     error = prepare(machine, deadline, alarm);
     if (error)
         return done(machine, error, NULL);
+    s->scope = party->scope;
     waiter->item = s->cases;
     waiter->status = LT_UNDECIDED;
     party->operation = LT_OP_SELECT;

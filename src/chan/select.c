@@ -165,9 +165,8 @@ static uint32_t try_certain(struct lt_selection *s, struct lt_party **woken)
 
 static void enqueue_all(struct lt_selection *s, struct lt_party *self)
 {
-    leat_scope *scope = self->scope;
     lt_claim_open(self);
-    s->ended = lt_claim_recheck(self, scope);
+    s->ended = lt_claim_recheck(self, s->scope);
     for (uint32_t i = 0; i < s->n; i++) {
         leat_case *c = &s->cases[i];
         struct lt_waiter *waiter = &slot_of(c)->far.waiter;
