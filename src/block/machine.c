@@ -174,13 +174,9 @@ bool lt_machine_end(struct lt_party *party, int reason)
     struct lt_machine *machine = LT_CONTAINER(party, struct lt_machine, roamer.party);
     if (party->operation == LT_OP_RECEIVE || party->operation == LT_OP_SEND)
         machine->waiter.item = party->next;
+    machine->waiter.withdrawn = true;
     machine->waiter.status = reason;
     return true;
-}
-
-static bool ended_by_partner(int status)
-{
-    return status == 0 || status == -EPIPE;
 }
 
 void lt_machine_settle(struct lt_machine *machine)
@@ -193,7 +189,7 @@ void lt_machine_settle(struct lt_machine *machine)
     switch (operation) {
     case LT_OP_RECEIVE:
     case LT_OP_SEND: {
-        if (ended_by_partner(waiter->status))
+        if (!waiter->withdrawn)
             break;
         leat_chan *ch = waiter->item;
         lt_lock(&ch->lock);
@@ -215,4 +211,5 @@ void lt_machine_settle(struct lt_machine *machine)
     case LT_OP_AWAIT: waiter->status = ((leat_block *)waiter->item)->status; break;
     case LT_OP_NONE: break;
     }
+    waiter->withdrawn = false;
 }

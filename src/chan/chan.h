@@ -30,10 +30,11 @@ enum { LT_UNDECIDED = 1 }; /* a waiter's status until somebody has claimed it */
 struct lt_waiter {
     struct lt_node node; /* in its queue; in no list once somebody has taken it off */
     void *item;          /* to copy from, or to, or NULL */
-    int status;          /* LT_UNDECIDED, or what the claimer set: 0 or -EPIPE */
+    int status;          /* LT_UNDECIDED, or what the claimer set: 0, -EPIPE, or what a transform said */
     bool shared;         /* one of several places, or of a party without a home: see lt_claim */
     bool embedded;       /* in its party, an lt_machine; else it is an lt_far_waiter */
     bool part;           /* a block's: it is a part of another, and not counted by its scope */
+    bool withdrawn;      /* a block's or callback's: its wait was ended by no partner */
 };
 
 struct lt_far_waiter {
