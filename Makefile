@@ -1,0 +1,52 @@
+# Short names for what cmake, ctest and scripts/ do; all the knowledge is there.
+
+DIR ?= .
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := help
+.PHONY: help run test asan tsan harsh clang aarch64 style format install clean
+
+help: ## list what one can do here
+	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+# Everything but the digests goes to standard error, so that these can be sent elsewhere.
+run: ## digest the files under DIR (this folder when unset)
+	@{ scripts/bootstrap run && scripts/build release leat-command; } >&2
+	@build/release/cmd/leat/leat sum "$(DIR)"
+
+test: ## build and run all tests
+	@scripts/bootstrap test
+	@scripts/build dev
+	@scripts/test dev
+
+asan: ## the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+tsan: ## the tests under ThreadSanitizer
+harsh: ## the tests with every constant shrunk and failing allocations
+clang: ## the tests built by clang, with -O2
+asan tsan harsh clang:
+	@scripts/bootstrap ci
+	@scripts/build $@
+	@scripts/test $@
+
+aarch64: ## the library's tests for AArch64, under qemu-user
+	@scripts/bootstrap ci
+	@scripts/aarch64-sysroot
+	@scripts/build $@
+	@scripts/test $@
+
+style: ## check the format, run clang-tidy
+	@scripts/bootstrap ci
+	@scripts/build dev
+	@scripts/style check
+
+format: ## format the sources
+	@scripts/bootstrap ci
+	@scripts/style format
+
+install: ## install to PREFIX (/usr/local when unset); DESTDIR is heeded
+	@scripts/bootstrap run
+	@scripts/build release all -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
+	@cmake --install build/release
+
+clean: ## remove what was built
+	rm -rf build

@@ -1,0 +1,29 @@
+# How everything here is compiled. Directory scope: a project that includes leat is not touched.
+
+set(CMAKE_C_STANDARD 17)
+set(CMAKE_C_STANDARD_REQUIRED ON)
+set(CMAKE_C_EXTENSIONS ON)
+set(CMAKE_C_VISIBILITY_PRESET hidden)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+set(warnings -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wimplicit-fallthrough)
+if(LEAT_WERROR)
+    list(APPEND warnings -Werror)
+endif()
+if(CMAKE_C_COMPILER_ID MATCHES Clang)
+    # GCC looks after signs too, but lets an int be an enum.
+    list(APPEND warnings -Wno-sign-conversion)
+    # valgrind 3.19 cannot read clang's DWARF 5.
+    add_compile_options(-fdebug-default-version=4)
+endif()
+add_compile_options("$<$<COMPILE_LANGUAGE:C>:${warnings}>")
+
+if(LEAT_HARSH)
+    add_compile_definitions(LEAT_HARSH=1)
+endif()
+
+if(LEAT_SANITIZE)
+    add_compile_options(-fsanitize=${LEAT_SANITIZE} -fno-sanitize-recover=all
+                        -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=${LEAT_SANITIZE})
+endif()

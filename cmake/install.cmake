@@ -1,0 +1,33 @@
+# What an installed leat is: headers, library, a package for CMake and one for pkg-config.
+
+include(CMakePackageConfigHelpers)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/leat)
+
+install(TARGETS leat EXPORT leatTargets)
+install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/leat)
+install(EXPORT leatTargets NAMESPACE leat:: DESTINATION ${package_dir})
+
+configure_package_config_file(cmake/leatConfig.cmake.in leatConfig.cmake
+    INSTALL_DESTINATION ${package_dir} NO_SET_AND_CHECK_MACRO)
+# Until 1.0 a minor version may break a program.
+write_basic_package_version_file(leatConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/leatConfig.cmake
+              ${CMAKE_CURRENT_BINARY_DIR}/leatConfigVersion.cmake
+        DESTINATION ${package_dir})
+
+# The prefix in leat.pc is relative to the file, so that `cmake --install --prefix` holds.
+set(pc_dir ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+    set(pc_prefix ${CMAKE_INSTALL_PREFIX})
+else()
+    file(RELATIVE_PATH up /${pc_dir} /)
+    string(REGEX REPLACE "/$" "" up ${up})
+    set(pc_prefix "\${pcfiledir}/${up}")
+endif()
+set(pc_libdir "\${prefix}")
+cmake_path(APPEND pc_libdir ${CMAKE_INSTALL_LIBDIR})
+set(pc_includedir "\${prefix}")
+cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(cmake/leat.pc.in leat.pc @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/leat.pc DESTINATION ${pc_dir})
