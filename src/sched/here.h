@@ -3,6 +3,7 @@
 #ifndef LT_SCHED_HERE_H
 #define LT_SCHED_HERE_H
 
+#include "base/util.h"
 #include "sched/party.h"
 #include "sched/worker.h"
 
@@ -19,5 +20,36 @@ extern _Thread_local struct lt_here lt_here __attribute__((tls_model("initial-ex
 
 /* Fills lt_here in for a thread that was not seen before. */
 void lt_here_introduce(void);
+
+/* The party that is running here. */
+static inline struct lt_party *lt_self(void)
+{
+    if (LT_UNLIKELY(!lt_here.self))
+        lt_here_introduce();
+    return lt_here.self;
+}
+
+/* Makes a party that waits go on; from any thread. (In the header for the one case that is on the way of
+ * every hand-over: a task at home here.) */
+static inline void lt_ready(struct lt_party *party)
+{
+    struct lt_worker *here = lt_here.worker;
+    if (LT_LIKELY(party->kind == LT_TASK && here &&
+                  LT_CONTAINER(party, struct lt_task, party)->home == here)) {
+        lt_worker_append(here, party);
+        return;
+    }
+    lt_ready_elsewhere(party);
+}
+
+/* The same for a chain linked by `next`; NULL is an empty chain. */
+static inline void lt_ready_all(struct lt_party *chain)
+{
+    while (chain) {
+        struct lt_party *next = chain->next;
+        lt_ready(chain);
+        chain = next;
+    }
+}
 
 #endif

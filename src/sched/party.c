@@ -17,13 +17,6 @@ LT_COLD void lt_here_introduce(void)
     lt_here.chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)&lt_here;
 }
 
-struct lt_party *lt_self(void)
-{
-    if (LT_UNLIKELY(!lt_here.self))
-        lt_here_introduce();
-    return lt_here.self;
-}
-
 struct lt_thread *lt_this_thread(void)
 {
     lt_self();
@@ -58,33 +51,19 @@ static struct lt_worker *home_of(struct lt_party *party)
     return lt_here.worker;
 }
 
-void lt_ready(struct lt_party *party)
+void lt_ready_elsewhere(struct lt_party *party)
 {
     if (party->kind == LT_THREAD) {
         wake_thread(LT_CONTAINER(party, struct lt_thread, party), LT_WOKEN);
         return;
     }
-    struct lt_worker *here = lt_here.worker, *home = home_of(party);
-    if (!home) {
+    struct lt_worker *home = home_of(party);
+    if (!home)
         lt_launch(party);
-        return;
-    }
-    if (home != here) {
+    else if (home == lt_here.worker)
+        lt_worker_append(home, party);
+    else
         lt_worker_post(home, party);
-        return;
-    }
-    party->next = NULL;
-    *here->ready_end = party;
-    here->ready_end = &party->next;
-}
-
-void lt_ready_all(struct lt_party *chain)
-{
-    while (chain) {
-        struct lt_party *next = chain->next;
-        lt_ready(chain);
-        chain = next;
-    }
 }
 
 void lt_thread_nudge(struct lt_thread *thread)

@@ -67,9 +67,6 @@ enum {
     LT_NUDGED = 2 /* its scope may have been cancelled: look */
 };
 
-/* The party that is running here. */
-struct lt_party *lt_self(void);
-
 /* The calling thread's own party, also while it runs tasks. */
 struct lt_thread *lt_this_thread(void);
 
@@ -93,11 +90,8 @@ static inline bool lt_claim(struct lt_party *party)
                                                    memory_order_seq_cst, memory_order_seq_cst);
 }
 
-/* Makes a party that waits go on; from any thread. */
-void lt_ready(struct lt_party *party);
-
-/* The same for a chain linked by `next`; NULL is an empty chain. */
-void lt_ready_all(struct lt_party *chain);
+/* lt_ready, see sched/here.h, for all but tasks at home on the calling worker. */
+void lt_ready_elsewhere(struct lt_party *party);
 
 /* Makes a sleeping thread look at its scope. */
 void lt_thread_nudge(struct lt_thread *thread);

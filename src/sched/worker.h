@@ -54,6 +54,14 @@ struct lt_worker {
     struct lt_worker *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
 };
 
+/* The worker: adds a party to its own ready queue. */
+static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *party)
+{
+    party->next = NULL;
+    *worker->ready_end = party;
+    worker->ready_end = &party->next;
+}
+
 /* The worker this thread is; NULL for other threads. */
 struct lt_worker *lt_worker_self(void);
 
