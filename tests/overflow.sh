@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# A stack overflow ends the program by SIGSEGV, with one line that names the task, the size of its stack
+# and how to raise it. Any other fault takes its usual course, or goes to the handler there was before.
+set -euo pipefail
+
+# A sanitizer has a handler, and frames, of its own.
+[ -z "${LEAT_SANITIZE-}" ] || exit 77
+program=$LEAT_PROGRAMS/overflow
+ulimit -c 0
+failed=0
+
+# try WAY STATUS LINES PATTERN…: what it exits with, how many lines it says, and what stands in them.
+try() {
+    local way=$1 expected=$2 lines=$3 text status=0 pattern
+    shift 3
+    text=$({ "$program" "$way" 2>&1; } 2>/dev/null) || status=$?
+    [ "$status" = "$expected" ] || { echo "$way: status $status, not $expected"; failed=1; }
+    [ "$(printf '%s' "$text" | grep -c '')" = "$lines" ] || { echo "$way: says: $text"; failed=1; }
+    for pattern; do
+        grep -q -- "$pattern" <<<"$text" || { echo "$way: no '$pattern' in: $text"; failed=1; }
+    done
+}
+
+segv=$((128 + 11))
+raise='leat_go_sized\|stack_size'
+try default $segv 1 '^leat: .*overflow' 'overflowing_task (.*overflow\.c:[0-9]*)' '\<6[0-4] KiB' "$raise"
+try sized $segv 1 '^leat: .*overflow' 'overflowing_task (' '\<25[0-6] KiB' "$raise"
+try after-wait $segv 1 '^leat: .*overflow' 'overflowing_task (' "$raise"
+try first $segv 1 '^leat: .*overflow' "$raise"
+try handler-overflow $segv 1 '^leat: .*overflow'
+try null $segv 0
+try null-in-thread $segv 0
+try handler 42 1 '^the former handler$'
+try handler-with-info 42 1 '^the former handler$'
+exit $failed

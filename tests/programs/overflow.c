@@ -1,0 +1,123 @@
+/* overflow.c: ends by a fault, in the way that its argument says; overflow.sh looks at how. */
+#include <leat/leat.h>
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static volatile int sink;
+static int *volatile nowhere;
+
+/* A frame that is used before and after the call, so no compiler makes a loop of it. */
+static __attribute__((noinline)) int dig_too_deep(int depth)
+{
+    volatile char frame[256];
+    for (size_t i = 0; i < sizeof frame; i++)
+        frame[i] = (char)depth;
+    sink = depth < 1 << 30 ? dig_too_deep(depth + 1) : 0;
+    return sink + frame[depth % 256];
+}
+
+static int overflowing_task(void *arg)
+{
+    (void)arg;
+    sink = dig_too_deep(0);
+    return 0;
+}
+
+static int faulting_task(void *arg)
+{
+    (void)arg;
+    *nowhere = 1;
+    return 0;
+}
+
+static int overflow_here(void *arg)
+{
+    return overflowing_task(arg);
+}
+
+static int overflow_default(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_go(s, overflowing_task, arg);
+    return leat_scope_close(s);
+}
+
+static int overflow_sized(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_go_sized(s, 256 * 1024, overflowing_task, arg);
+    return leat_scope_close(s);
+}
+
+static int overflow_after_wait(void *arg)
+{
+    leat_yield();
+    leat_sleep(LEAT_MS);
+    return overflow_default(arg);
+}
+
+static int fault_in_task(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_go(s, faulting_task, arg);
+    return leat_scope_close(s);
+}
+
+static int fault_in_thread(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_go_blocking(s, faulting_task, arg);
+    return leat_scope_close(s);
+}
+
+static void former_handler(int number)
+{
+    static const char text[] = "the former handler\n";
+    ssize_t ignored = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)ignored;
+    _exit(number == SIGSEGV ? 42 : 1);
+}
+
+static void former_handler_with_info(int number, siginfo_t *info, void *context)
+{
+    (void)context;
+    if (info->si_addr != NULL)
+        _exit(1);
+    former_handler(number);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct {
+        const char *name;
+        leat_fn *run;
+    } ways[] = {
+        { "first", overflow_here },
+        { "default", overflow_default },
+        { "sized", overflow_sized },
+        { "after-wait", overflow_after_wait },
+        { "null", fault_in_task },
+        { "null-in-thread", fault_in_thread },
+        { "handler", fault_in_task },
+        { "handler-with-info", fault_in_task },
+        { "handler-overflow", overflow_default },
+    };
+    for (size_t i = 0; argc == 2 && i < sizeof ways / sizeof *ways; i++) {
+        if (strcmp(argv[1], ways[i].name) != 0)
+            continue;
+        if (strcmp(argv[1], "handler-with-info") == 0)
+            sigaction(SIGSEGV,
+                      &(struct sigaction){ .sa_sigaction = former_handler_with_info,
+                                           .sa_flags = SA_SIGINFO },
+                      NULL);
+        else if (strncmp(argv[1], "handler", 7) == 0)
+            sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = former_handler }, NULL);
+        return leat_main(ways[i].run, NULL);
+    }
+    fprintf(stderr, "usage: overflow WAY\n");
+    return 2;
+}

@@ -1,0 +1,221 @@
+/* support.h: what the tests share.
+ *
+ * The bodies of most tests run as the first task of leat_main_with. cmocka's assertions leave by
+ * longjmp, which only the test's own thread may do, so what is checked is checked with CHECK and
+ * CHECK_IS: they work in any task and thread, and end the program with one line. */
+#ifndef LEAT_TESTS_SUPPORT_H
+#define LEAT_TESTS_SUPPORT_H
+
+#include "base/rng.h"
+#include "chan/chan.h"
+
+#include <leat/leat.h>
+
+#include <errno.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+/* Less of everything where everything is slow. */
+#if defined(LT_TSAN) || defined(__SANITIZE_THREAD__)
+enum { UNDER_TSAN = 1, SCALE = 10 };
+#elif defined(LT_ASAN) || defined(__SANITIZE_ADDRESS__) || !defined(__x86_64__)
+enum { UNDER_TSAN = 0, SCALE = 4 };
+#else
+enum { UNDER_TSAN = 0, SCALE = 1 };
+#endif
+
+#define CHECK(condition) \
+    ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, "%s", #condition))
+#define CHECK_IS(expected, actual) \
+    check_is(__FILE__, __LINE__, #actual, (long long)(expected), (long long)(actual))
+
+/* Printed with a failure, where a test has something to say: its seed. */
+__attribute__((unused)) static char check_note[128];
+
+_Noreturn __attribute__((format(printf, 3, 4))) static inline void
+check_failed(const char *file, int line, const char *format, ...)
+{
+    va_list arguments;
+    va_start(arguments, format);
+    fflush(stdout);
+    flockfile(stderr);
+    fprintf(stderr, "%s:%d: failed: ", file, line);
+    vfprintf(stderr, format, arguments);
+    fprintf(stderr, "%s%s\n", *check_note ? "; " : "", check_note);
+    funlockfile(stderr);
+    va_end(arguments);
+    abort();
+}
+
+static inline void check_is(const char *file, int line, const char *what, long long expected,
+                            long long actual)
+{
+    if (expected != actual)
+        check_failed(file, line, "%s is %lld, not %lld", what, actual, expected);
+}
+
+/* A seed from the environment's LEAT_SEED, or a new one; noted for failures. */
+static inline uint64_t seed_of_test(void)
+{
+    const char *given = getenv("LEAT_SEED");
+    uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)leat_now() % 1000000007;
+    snprintf(check_note, sizeof check_note, "LEAT_SEED=%llu", (unsigned long long)seed);
+    return seed;
+}
+
+/* A number below `bound`. */
+static inline unsigned below(uint64_t *chance, unsigned bound)
+{
+    return lt_rng_below(chance, bound);
+}
+
+/* Waits, letting others run, until the condition holds; fails after a minute. */
+#define WAIT_UNTIL(condition) \
+    do { \
+        int64_t since_ = leat_now(), turns_ = 0; \
+        while (!(condition)) \
+            wait_a_little(since_, turns_++, __FILE__, __LINE__, #condition); \
+    } while (0)
+
+static inline void wait_a_little(int64_t since, int64_t turns, const char *file, int line,
+                                 const char *condition)
+{
+    leat_yield();
+    if (turns % 64 != 63)
+        return;
+    /* Whoever it depends on may need this very core. */
+    nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+    if (leat_now() - since > 60 * LEAT_S)
+        check_failed(file, line, "waited a minute for %s", condition);
+}
+
+/* How many wait to receive from, or to send to, a channel: the handshake with parties that cannot tell
+ * that they wait, because they do. */
+static inline unsigned receivers_of(leat_chan *ch)
+{
+    return atomic_load(&ch->receivers_waiting);
+}
+
+static inline unsigned senders_of(leat_chan *ch)
+{
+    return atomic_load(&ch->senders_waiting);
+}
+
+/* ON_WORKERS(body) defines tests that run the body as the first task on 1, 2 and 4 workers;
+ * TESTS_ON_WORKERS(body) names them for cmocka. */
+#define ON_WORKERS(body) \
+    static void body##_on_1(void **state) \
+    { \
+        (void)state; \
+        run_on(1, body); \
+    } \
+    static void body##_on_2(void **state) \
+    { \
+        (void)state; \
+        run_on(2, body); \
+    } \
+    static void body##_on_4(void **state) \
+    { \
+        (void)state; \
+        run_on(4, body); \
+    } \
+    static int body(void *)
+#define TESTS_ON_WORKERS(body) \
+    cmocka_unit_test(body##_on_1), cmocka_unit_test(body##_on_2), cmocka_unit_test(body##_on_4)
+
+static inline void run_on(unsigned workers, leat_fn *body)
+{
+    CHECK_IS(0, leat_main_with(body, NULL, &(leat_options){ .workers = workers }));
+    CHECK_IS(0, leat_workers());
+}
+
+/* A thread that leat did not start. */
+struct foreign {
+    leat_fn *fn;
+    void *arg;
+    int result;
+    _Atomic bool ended;
+    pthread_t thread;
+};
+
+static inline void *foreign_run(void *arg)
+{
+    struct foreign *foreign = arg;
+    foreign->result = foreign->fn(foreign->arg);
+    atomic_store(&foreign->ended, true);
+    return NULL;
+}
+
+static inline void foreign_start(struct foreign *foreign, leat_fn *fn, void *arg)
+{
+    foreign->fn = fn;
+    foreign->arg = arg;
+    atomic_store(&foreign->ended, false);
+    CHECK_IS(0, pthread_create(&foreign->thread, NULL, foreign_run, foreign));
+}
+
+/* Waits for its end without keeping the worker from what the thread may be waiting for. */
+static inline int foreign_join(struct foreign *foreign)
+{
+    WAIT_UNTIL(atomic_load(&foreign->ended));
+    CHECK_IS(0, pthread_join(foreign->thread, NULL));
+    return foreign->result;
+}
+
+/* The kinds of party there are, and some of them that work together. */
+enum kind { TASK, BLOCKING, FOREIGN, KINDS };
+
+/* One kind after the other. */
+static inline enum kind kind_of(int number)
+{
+    return (enum kind)(number % KINDS);
+}
+
+struct crew {
+    leat_scope *scope;
+    int foreigners;
+    struct foreign foreign[32];
+};
+
+static inline void crew_open(struct crew *crew)
+{
+    crew->foreigners = 0;
+    crew->scope = leat_scope_open(LEAT_NEVER);
+    CHECK(crew->scope);
+}
+
+static inline void crew_go(struct crew *crew, enum kind kind, leat_fn *fn, void *arg)
+{
+    switch (kind) {
+    case TASK:
+        CHECK_IS(0, leat_go(crew->scope, fn, arg));
+        break;
+    case BLOCKING:
+        CHECK_IS(0, leat_go_blocking(crew->scope, fn, arg));
+        break;
+    default:
+        CHECK(crew->foreigners < 32);
+        foreign_start(&crew->foreign[crew->foreigners++], fn, arg);
+    }
+}
+
+/* All have ended, and returned 0. */
+static inline void crew_close(struct crew *crew)
+{
+    for (int i = 0; i < crew->foreigners; i++)
+        CHECK_IS(0, foreign_join(&crew->foreign[i]));
+    CHECK_IS(0, leat_scope_close(crew->scope));
+}
+
+#endif

@@ -1,0 +1,192 @@
+/* test_base.c: lists, locks, chance, and the pool of stacks. */
+#define _GNU_SOURCE /* mincore */
+#include "arch/stack.h"
+#include "base/alloc.h"
+#include "base/config.h"
+#include "base/list.h"
+#include "base/lock.h"
+#include "support.h"
+
+#include <sys/mman.h>
+
+static void lists(void **state)
+{
+    (void)state;
+    struct lt_node a, b, nodes[6];
+    lt_list_init(&a);
+    lt_list_init(&b);
+    CHECK(lt_list_empty(&a));
+    lt_list_splice(&a, &b);
+    CHECK(lt_list_empty(&a) && lt_list_empty(&b));
+    for (int i = 0; i < 6; i++) {
+        nodes[i].next = NULL;
+        CHECK(!lt_listed(&nodes[i]));
+        lt_list_append(i < 3 ? &a : &b, &nodes[i]);
+        CHECK(lt_listed(&nodes[i]));
+    }
+    lt_list_splice(&a, &b);
+    CHECK(lt_list_empty(&b));
+    struct lt_node *at = a.next;
+    for (int i = 0; i < 6; i++, at = at->next) {
+        CHECK(at == &nodes[i]);
+        CHECK(at->next->prev == at && at->prev->next == at);
+    }
+    CHECK(at == &a);
+    lt_list_remove(&nodes[0]);
+    lt_list_remove(&nodes[5]);
+    lt_list_remove(&nodes[2]);
+    CHECK(!lt_listed(&nodes[2]));
+    CHECK(a.next == &nodes[1] && nodes[1].next == &nodes[3] && nodes[4].next == &a);
+    lt_list_splice(&b, &a); /* into an empty one */
+    CHECK(b.next == &nodes[1] && b.prev == &nodes[4] && lt_list_empty(&a));
+}
+
+static struct lt_lock lock;
+static int guarded, inside;
+
+static int lock_often(void *arg)
+{
+    for (int i = 0; i < *(int *)arg; i++) {
+        lt_lock(&lock);
+        CHECK_IS(1, ++inside);
+        guarded++;
+        inside--;
+        lt_unlock(&lock);
+    }
+    return 0;
+}
+
+static void locks(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    struct foreign threads[THREADS];
+    int times = 200000 / SCALE;
+    for (int i = 0; i < THREADS; i++)
+        foreign_start(&threads[i], lock_often, &times);
+    for (int i = 0; i < THREADS; i++)
+        CHECK_IS(0, foreign_join(&threads[i]));
+    CHECK_IS(THREADS * times, guarded);
+}
+
+static void chance_is_even(void **state)
+{
+    (void)state;
+    static const uint32_t bounds[] = { 1, 2, 3, 7, 100 };
+    uint64_t chance = seed_of_test();
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
+        int counts[100] = { 0 };
+        for (int j = 0; j < 100000; j++) {
+            uint32_t n = lt_rng_below(&chance, bounds[i]);
+            CHECK(n < bounds[i]);
+            counts[n]++;
+        }
+        for (uint32_t n = 0; n < bounds[i]; n++) /* beyond 15 deviations where there are many */
+            CHECK(counts[n] > 50000 / (int)bounds[i] && counts[n] < 200000 / (int)bounds[i] + 1);
+    }
+    /* SplitMix64 as published: the first numbers from the seed 1234567. */
+    uint64_t known = 1234567;
+    CHECK(lt_rng_next(&known) == UINT64_C(6457827717110365317));
+    CHECK(lt_rng_next(&known) == UINT64_C(3203168211198807973));
+}
+
+static void allocates(void **state)
+{
+    (void)state;
+    CHECK(!lt_alloc(SIZE_MAX));
+    CHECK(!lt_alloc(SIZE_MAX - 63));
+    for (size_t size = 1; size < 5000; size += 77) {
+        unsigned char *memory = lt_alloc(size);
+        CHECK(memory && (uintptr_t)memory % LT_CACHE_LINE == 0);
+        for (size_t i = 0; i < size; i++)
+            CHECK_IS(0, memory[i]);
+        memset(memory, 1, size);
+        lt_free(memory);
+    }
+}
+
+/* The bytes a stack's owner may use: from above the guard to the top. */
+static char *low_of(struct lt_stack *stack)
+{
+    return stack->base + lt_page_size();
+}
+
+static size_t resident_pages(struct lt_stack *stack)
+{
+    unsigned char in_core[64];
+    size_t page = lt_page_size(), pages = stack->size / page - 1, resident = 0;
+    CHECK(pages <= sizeof in_core);
+    CHECK_IS(0, mincore(low_of(stack), pages * page, in_core));
+    for (size_t i = 0; i < pages; i++)
+        resident += in_core[i] & 1;
+    return resident;
+}
+
+static void fill(struct lt_stack *stack)
+{
+    char *low = low_of(stack), *top = lt_stack_top(stack);
+    memset(low, 0x5A, (size_t)(top - low));
+}
+
+static void pools_stacks(void **state)
+{
+    (void)state;
+    enum { STACKS = 150 };
+    size_t page = lt_page_size(), size = 16 * page;
+    struct lt_stack *stacks[STACKS];
+    lt_stack_pool_open(size);
+    for (int round = 0; round < 3; round++) {
+        CHECK(lt_stack_credits_get(STACKS));
+        CHECK(lt_stack_credits_get(3));
+        for (int i = 0; i < STACKS; i++) {
+            stacks[i] = lt_stack_redeem();
+            CHECK(stacks[i] && lt_stack_pooled(stacks[i]));
+            CHECK((uintptr_t)lt_stack_top(stacks[i]) % 16 == 0);
+            CHECK((char *)lt_stack_top(stacks[i]) - low_of(stacks[i]) >= (ptrdiff_t)(size - 1024));
+            CHECK(lt_stack_guards(stacks[i], stacks[i]->base));
+            CHECK(lt_stack_guards(stacks[i], stacks[i]->base + page - 1));
+            CHECK(!lt_stack_guards(stacks[i], stacks[i]->base + page));
+            CHECK(!lt_stack_guards(stacks[i], stacks[i]->base - 1));
+            for (int j = 0; j < i; j++)
+                CHECK(stacks[j]->base + stacks[j]->size <= stacks[i]->base ||
+                      stacks[i]->base + stacks[i]->size <= stacks[j]->base);
+            lt_fiber_renew(&stacks[i]->fiber);
+            fill(stacks[i]);
+            CHECK(resident_pages(stacks[i]) >= 15);
+        }
+        for (int i = 0; i < STACKS; i++) {
+            struct lt_stack *stack = stacks[i];
+            lt_stack_return(stack);
+            /* What was used below the topmost page has gone back to the kernel. */
+            CHECK(resident_pages(stack) <= 1);
+        }
+        lt_stack_credits_return(3);
+    }
+    lt_stack_pool_close();
+}
+
+static void maps_other_sizes(void **state)
+{
+    (void)state;
+    size_t page = lt_page_size();
+    lt_stack_pool_open(16 * page);
+    static const size_t pages[] = { 4, 5, 33, 1024 };
+    for (size_t i = 0; i < sizeof pages / sizeof *pages; i++) {
+        struct lt_stack *stack = lt_stack_map(pages[i] * page);
+        CHECK(stack && !lt_stack_pooled(stack));
+        CHECK(lt_stack_guards(stack, stack->base));
+        fill(stack);
+        lt_stack_unmap(stack);
+    }
+    lt_stack_pool_close();
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lists),          cmocka_unit_test(locks),
+        cmocka_unit_test(chance_is_even), cmocka_unit_test(allocates),
+        cmocka_unit_test(pools_stacks),   cmocka_unit_test(maps_other_sizes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

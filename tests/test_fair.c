@@ -1,0 +1,328 @@
+/* test_fair.c: nobody who could run waits for ever: yielding, talking and computing tasks, and those that
+ * have not started. */
+#include "support.h"
+
+static _Atomic bool enough;
+
+/* True until the test says enough; fails rather than hang. */
+static bool go_on(int64_t since)
+{
+    if (atomic_load(&enough))
+        return false;
+    if (leat_now() - since > 60 * LEAT_S)
+        check_failed(__FILE__, __LINE__, "a task has been kept waiting for a minute");
+    return true;
+}
+
+static int say_enough(void *arg)
+{
+    (void)arg;
+    atomic_store(&enough, true);
+    return 0;
+}
+
+static int yields_return_zero(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, leat_yield());
+    leat_scope *s = leat_scope_open(LEAT_NOW);
+    CHECK_IS(0, leat_yield());
+    CHECK_IS(-ETIMEDOUT, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(yields_return_zero);
+
+/* On one worker, each yield lets every other task run once. */
+enum { RUNNERS = 5, TURNS = 30 };
+static int turns[RUNNERS * TURNS], turn_count, ready_count;
+
+static int take_turns(void *arg)
+{
+    ready_count++;
+    while (ready_count < RUNNERS)
+        leat_yield();
+    for (int i = 0; i < TURNS; i++) {
+        turns[turn_count++] = *(int *)arg;
+        leat_yield();
+    }
+    return 0;
+}
+
+static int yields_in_turn(void *arg)
+{
+    (void)arg;
+    int numbers[RUNNERS];
+    turn_count = ready_count = 0;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < RUNNERS; i++) {
+        numbers[i] = i;
+        CHECK_IS(0, leat_go(s, take_turns, &numbers[i]));
+    }
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(RUNNERS * TURNS, turn_count);
+    /* Once all take turns, who runs does not run again before the others have. */
+    for (int i = RUNNERS; i < turn_count; i++)
+        for (int j = i - RUNNERS + 1; j < i; j++)
+            CHECK(turns[i] != turns[j]);
+    return 0;
+}
+
+static void yields_to_all(void **state)
+{
+    (void)state;
+    run_on(1, yields_in_turn);
+}
+
+static int yield_on(void *arg)
+{
+    (void)arg;
+    for (int64_t since = leat_now(); go_on(since);)
+        leat_yield();
+    return 0;
+}
+
+/* Tasks that yield to each other let a task start that came after them. */
+static int yielding_tasks_let_others_start(void *arg)
+{
+    (void)arg;
+    for (int pairs = 1; pairs <= 3; pairs++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&enough, false);
+        for (int i = 0; i < 2 * pairs; i++)
+            CHECK_IS(0, leat_go(s, yield_on, NULL));
+        for (int i = 0; i < 20; i++)
+            leat_yield();
+        CHECK_IS(0, leat_go(s, say_enough, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(yielding_tasks_let_others_start);
+
+/* And a family in which each starts the next lets a started one run on. */
+struct family {
+    leat_scope *scope;
+    int64_t since;
+};
+
+static int start_the_next(void *arg)
+{
+    struct family *family = arg;
+    if (go_on(family->since))
+        CHECK_IS(0, leat_go(family->scope, start_the_next, family));
+    return 0;
+}
+
+static int starting_tasks_let_others_go_on(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct family family = { s, leat_now() };
+    atomic_store(&enough, false);
+    for (int i = 0; i < 4; i++)
+        CHECK_IS(0, leat_go(s, start_the_next, &family));
+    for (int i = 0; i < 200; i++)
+        leat_yield();
+    atomic_store(&enough, true);
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(starting_tasks_let_others_go_on);
+
+/* Operations that never have to wait do not keep the worker for ever. */
+enum talk { BUFFER, SELECT, PAIR, TALKS };
+
+static int talk_to_itself(void *arg)
+{
+    int x = 0;
+    for (int64_t since = leat_now(); go_on(since);) {
+        CHECK_IS(0, leat_send(arg, &x));
+        CHECK_IS(0, leat_recv(arg, &x));
+    }
+    return 0;
+}
+
+static int select_with_itself(void *arg)
+{
+    int x = 0;
+    leat_case cases[] = { LEAT_SEND(arg, &x), LEAT_RECV(arg, &x) };
+    for (int64_t since = leat_now(); go_on(since);)
+        CHECK(leat_select(cases, 2, LEAT_NEVER) >= 0);
+    return 0;
+}
+
+static int send_on(void *arg)
+{
+    int x = 0;
+    for (int64_t since = leat_now(); go_on(since);)
+        if (leat_send(arg, &x))
+            break;
+    leat_close(arg);
+    return 0;
+}
+
+static int receive_on(void *arg)
+{
+    for (int64_t since = leat_now(); go_on(since);)
+        if (leat_recv(arg, NULL))
+            break;
+    leat_close(arg);
+    return 0;
+}
+
+static int talking_tasks_let_others_run(void *arg)
+{
+    (void)arg;
+    for (enum talk talk = BUFFER; talk < TALKS; talk++) {
+        for (int started = 0; started <= 1; started++) {
+            leat_scope *s = leat_scope_open(LEAT_NEVER);
+            atomic_store(&enough, false);
+            for (int i = 0; i < 4; i++) {
+                leat_chan *ch = leat_chan_of(s, int, talk == PAIR ? 0 : 1);
+                if (talk == PAIR) {
+                    CHECK_IS(0, leat_go(s, send_on, ch));
+                    CHECK_IS(0, leat_go(s, receive_on, ch));
+                } else {
+                    CHECK_IS(0,
+                             leat_go(s, talk == BUFFER ? talk_to_itself : select_with_itself, ch));
+                }
+            }
+            for (int i = 0; i < 10; i++)
+                leat_yield();
+            if (started) /* this task is the one that wants to run */
+                atomic_store(&enough, true);
+            else
+                CHECK_IS(0, leat_go(s, say_enough, NULL));
+            CHECK_IS(0, leat_scope_close(s));
+        }
+    }
+    return 0;
+}
+ON_WORKERS(talking_tasks_let_others_run);
+
+/* With two workers, a task that computes does not keep those waiting that it has started. */
+static int compute_on(void *arg)
+{
+    (void)arg;
+    for (int64_t since = leat_now(); go_on(since);)
+        ;
+    return 0;
+}
+
+static int start_and_compute(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(s, say_enough, NULL));
+    compute_on(NULL);
+    return leat_scope_close(s);
+}
+
+static int is_stolen_from_a_computing_task(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 200 / SCALE; i++) {
+        atomic_store(&enough, false);
+        if (i % 2) {
+            start_and_compute(NULL);
+            continue;
+        }
+        /* The worker that is free has just been busy, or asleep for a while. */
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        if (i % 4)
+            leat_sleep(LEAT_MS);
+        CHECK_IS(0, leat_go(s, start_and_compute, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+
+static void steals(void **state)
+{
+    (void)state;
+    run_on(2, is_stolen_from_a_computing_task);
+    run_on(4, is_stolen_from_a_computing_task);
+}
+
+/* Each of as many computing tasks as there are workers runs at the same time. */
+enum { ALL = 3 };
+static _Atomic int arrived;
+
+static int compute_together(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&arrived, 1);
+    for (int64_t since = leat_now(); atomic_load(&arrived) < ALL;)
+        CHECK(leat_now() - since < 60 * LEAT_S);
+    return 0;
+}
+
+static int gather(void *arg)
+{
+    (void)arg;
+    for (int round = 0; round < 20; round++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&arrived, 0);
+        for (int i = 0; i < ALL; i++)
+            CHECK_IS(0, leat_go(s, compute_together, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+
+static void uses_all_workers(void **state)
+{
+    (void)state;
+    run_on(ALL, gather);
+    /* And when they come from a thread outside. */
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = ALL }));
+    gather(NULL);
+    CHECK_IS(0, leat_stop());
+}
+
+/* What a thread outside starts runs even while every worker but one computes, or talks. */
+static int start_from_outside(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 20; i++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        for (int j = 0; j < 10; j++)
+            CHECK_IS(0, leat_go(s, yields_return_zero, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    atomic_store(&enough, true);
+    return 0;
+}
+
+static int busy_workers_hear_from_outside(void *arg)
+{
+    (void)arg;
+    for (int computing = 0; computing <= 1; computing++) {
+        if (computing && leat_workers() == 1)
+            break;
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&enough, false);
+        struct foreign foreign;
+        CHECK_IS(0, leat_go(s, computing ? compute_on : yield_on, NULL));
+        foreign_start(&foreign, start_from_outside, NULL);
+        CHECK_IS(0, foreign_join(&foreign));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(busy_workers_hear_from_outside);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(yields_return_zero),
+        cmocka_unit_test(yields_to_all),
+        TESTS_ON_WORKERS(yielding_tasks_let_others_start),
+        TESTS_ON_WORKERS(starting_tasks_let_others_go_on),
+        TESTS_ON_WORKERS(talking_tasks_let_others_run),
+        cmocka_unit_test(steals),
+        cmocka_unit_test(uses_all_workers),
+        TESTS_ON_WORKERS(busy_workers_hear_from_outside),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,294 @@
+/* test_harsh.c: every single request for memory or a thread fails once, in turn. Each failure comes back
+ * as -ENOMEM or NULL from a function that may say so, nothing is lost, and everything works after it.
+ * Only the harsh build can do this. */
+#include "base/fault.h"
+#include "support.h"
+
+#ifdef LEAT_HARSH
+#include <malloc.h>
+#include <unistd.h>
+
+static _Atomic int failures; /* that were reported */
+
+/* 0 or -ENOMEM: the latter is counted. True when it worked. */
+static bool worked(int result)
+{
+    CHECK(result == 0 || result == -ENOMEM);
+    if (result)
+        atomic_fetch_add(&failures, 1);
+    return result == 0;
+}
+
+static bool made(const void *thing)
+{
+    if (!thing)
+        atomic_fetch_add(&failures, 1);
+    return thing != NULL;
+}
+
+struct part {
+    leat_chan *in, *out;
+    _Atomic int *runs;
+};
+
+static int relay(void *arg)
+{
+    struct part *part = arg;
+    atomic_fetch_add(part->runs, 1);
+    int x = 0;
+    while (leat_recv(part->in, &x) == 0) {
+        int err = leat_send(part->out, &x);
+        CHECK(err == 0 || err == -EPIPE);
+    }
+    CHECK_IS(0, leat_chan_done(part->out));
+    return 0;
+}
+
+static int relay_by_select(void *arg)
+{
+    struct part *part = arg;
+    atomic_fetch_add(part->runs, 1);
+    int x = 0;
+    leat_case in[] = { LEAT_RECV(part->in, &x), LEAT_RECV(NULL, NULL) };
+    while (leat_select(in, 2, LEAT_NEVER) == 0 && in[0].status == 0) {
+        leat_case out[] = { LEAT_SEND(part->out, &x) };
+        CHECK_IS(0, leat_select_ordered(out, 1, leat_after(600 * LEAT_S)));
+        leat_yield();
+    }
+    CHECK_IS(0, leat_chan_done(part->out));
+    return 0;
+}
+
+static int sleep_long(void *arg)
+{
+    CHECK_IS(0, leat_sleep(LEAT_US));
+    atomic_fetch_add((_Atomic int *)arg, 1);
+    return leat_sleep_until(LEAT_NEVER);
+}
+
+static int return_five(void *arg)
+{
+    (void)arg;
+    return 5;
+}
+
+static void drop_int(void *item)
+{
+    (void)item;
+}
+
+/* A pipeline of tasks of all kinds, as far as it can be had; each that was started runs, no other. */
+static void use_tasks_and_channels(void)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    if (!made(s))
+        return;
+    enum { STAGES = 5 };
+    leat_chan *chans[STAGES + 1];
+    struct part parts[STAGES];
+    _Atomic int runs = 0;
+    int started = 0;
+    for (int i = 0; i <= STAGES; i++) {
+        chans[i] = leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(int),
+                                                        .capacity = (size_t)i % 3 * 40,
+                                                        .drop = drop_int });
+        if (!made(chans[i])) {
+            CHECK_IS(0, leat_scope_close(s));
+            return;
+        }
+    }
+    for (int i = 0; i < STAGES; i++) {
+        parts[i] = (struct part){ chans[i], chans[i + 1], &runs };
+        CHECK_IS(0, leat_chan_senders(chans[i + 1], 1));
+        bool works = i == 2   ? worked(leat_go_blocking(s, relay, &parts[i]))
+                     : i == 3 ? worked(leat_go_sized(s, 128 * 1024, relay_by_select, &parts[i]))
+                              : worked(leat_go(s, i % 2 ? relay : relay_by_select, &parts[i]));
+        started += works;
+        if (!works)
+            CHECK_IS(0, leat_chan_done(chans[i + 1]));
+    }
+    for (int i = 0; i < 20; i++) {
+        int x = i, err = leat_send_until(chans[0], &x, leat_after(started == STAGES ? LEAT_S : 1));
+        CHECK(err == 0 || err == -ETIMEDOUT);
+        CHECK(err == 0 || started < STAGES);
+        if (started == STAGES) {
+            CHECK_IS(0, leat_recv(chans[STAGES], &x));
+            CHECK_IS(i, x);
+        }
+    }
+    CHECK_IS(0, leat_close(chans[0]));
+    for (int i = 0; i <= STAGES; i++) /* what stands after a gap */
+        CHECK_IS(0, leat_close(chans[i]));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(started, runs);
+}
+
+static void use_scopes(void)
+{
+    _Atomic int runs = 0;
+    int started = 0;
+    leat_scope *s = leat_scope_open(leat_after(600 * LEAT_S));
+    if (!made(s))
+        return;
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < 6; i++)
+        started += worked(leat_go(inner ? inner : s, sleep_long, &runs));
+    started += worked(leat_go_blocking(s, sleep_long, &runs));
+    CHECK_IS(0, leat_shield());
+    leat_scope *shielded = leat_scope_open(leat_after(LEAT_MS));
+    if (made(shielded)) {
+        CHECK_IS(-ECANCELED, leat_sleep(600 * LEAT_S));
+        CHECK_IS(-ETIMEDOUT, leat_scope_close(shielded));
+    }
+    CHECK_IS(0, leat_unshield());
+    WAIT_UNTIL(runs == started);
+    CHECK_IS(0, leat_scope_cancel(s));
+    if (made(inner))
+        CHECK_IS(-ECANCELED, leat_scope_close(inner));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(started, runs);
+}
+
+static void use_counted_channels(void)
+{
+    leat_chan *ch = leat_chan_make(NULL, 0, 2);
+    if (!made(ch))
+        return;
+    CHECK_IS(0, leat_chan_ref(ch));
+    CHECK_IS(0, leat_try_send(ch, NULL));
+    CHECK_IS(0, leat_try_send(ch, NULL));
+    CHECK_IS(-EAGAIN, leat_try_send(ch, NULL));
+    CHECK_IS(0, leat_try_recv(ch, NULL));
+    CHECK_IS(1, leat_chan_len(ch));
+    CHECK_IS(0, leat_chan_unref(ch));
+    CHECK_IS(0, leat_chan_unref(ch));
+}
+
+static int use_everything(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 2; i++)
+        use_tasks_and_channels();
+    use_scopes();
+    use_counted_channels();
+    int result = leat_blocking(return_five, NULL);
+    CHECK(result == 5 || result == -ENOMEM);
+    failures += result == -ENOMEM;
+    return 0;
+}
+
+static int use_from_outside(void *arg)
+{
+    return use_everything(arg);
+}
+
+/* Nobody is told of a failure that was none. One may go untold: a worker that wanted to steal, and now
+ * does not. */
+static int told;
+
+static bool note_reports(bool struck)
+{
+    CHECK(struck || failures == 0);
+    told += failures > 0;
+    return struck;
+}
+
+/* Runs the scenario with the n-th request failing; true when there were so many. */
+static bool try_main(long n)
+{
+    atomic_store(&failures, 0);
+    lt_fault_arm(n);
+    worked(leat_main_with(use_everything, NULL, &(leat_options){ .workers = 2 }));
+    bool struck = lt_fault_struck();
+    lt_fault_arm(0);
+    CHECK_IS(0, leat_workers());
+    return note_reports(struck);
+}
+
+static bool try_embedded(long n)
+{
+    struct foreign foreign[2];
+    atomic_store(&failures, 0);
+    lt_fault_arm(n);
+    if (worked(leat_start(&(leat_options){ .workers = 3, .stack_size = 100 * 1024 }))) {
+        for (int i = 0; i < 2; i++)
+            foreign_start(&foreign[i], use_from_outside, NULL);
+        for (int i = 0; i < 2; i++)
+            CHECK_IS(0, foreign_join(&foreign[i]));
+        CHECK_IS(0, leat_stop());
+    }
+    bool struck = lt_fault_struck();
+    lt_fault_arm(0);
+    CHECK_IS(0, leat_workers());
+    return note_reports(struck);
+}
+
+static size_t mapped_bytes(void)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file);
+    CHECK_IS(1, fscanf(file, "%zu", &pages));
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static void sweep(bool (*attempt)(long))
+{
+    long n = 1;
+    told = 0;
+    while (attempt(n)) {
+        snprintf(check_note, sizeof check_note, "after failing request %ld", n);
+        CHECK(!attempt(0)); /* all is well again */
+        n++;
+    }
+    fprintf(stderr, "  %ld requests, %d failures told\n", n - 1, told);
+    CHECK(n > 20 && told > n / 2);
+}
+
+/* LeakSanitizer knows what was allocated; that nothing stays mapped is seen here. */
+static void loses_nothing(bool (*attempt)(long))
+{
+    mallopt(M_ARENA_MAX, 1);
+    sweep(attempt); /* the C library fills its caches */
+    size_t before = mapped_bytes();
+    for (int i = 0; i < 4; i++)
+        sweep(attempt);
+    size_t after = mapped_bytes();
+    if (SCALE == 1 && after > before + 1024 * 1024)
+        check_failed(__FILE__, __LINE__, "%zu bytes more are mapped", after - before);
+}
+
+static void survives_each_failure(void **state)
+{
+    (void)state;
+    loses_nothing(try_main);
+}
+
+static void survives_each_failure_embedded(void **state)
+{
+    (void)state;
+    loses_nothing(try_embedded);
+}
+#else
+static void survives_each_failure(void **state)
+{
+    (void)state;
+    skip();
+}
+
+static void survives_each_failure_embedded(void **state)
+{
+    (void)state;
+    skip();
+}
+#endif
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(survives_each_failure),
+        cmocka_unit_test(survives_each_failure_embedded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

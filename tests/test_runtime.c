@@ -1,0 +1,336 @@
+/* test_runtime.c: starting, stopping, and living inside a program that has threads of its own. */
+#define _GNU_SOURCE /* sched_getaffinity */
+#include "support.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <unistd.h>
+
+static int return_value(void *arg)
+{
+    return *(int *)arg;
+}
+
+static void tells_its_version(void **state)
+{
+    (void)state;
+    char expected[32];
+    snprintf(expected, sizeof expected, "%d.%d.%d", LEAT_VERSION_MAJOR, LEAT_VERSION_MINOR,
+             LEAT_VERSION_PATCH);
+    CHECK(strcmp(leat_version(), expected) == 0);
+}
+
+static void returns_what_the_first_task_returns(void **state)
+{
+    (void)state;
+    static int values[] = { 0, 1, 99, -1, -EPIPE, -ECANCELED, INT32_MIN };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        CHECK_IS(values[i], leat_main(return_value, &values[i]));
+        CHECK_IS(values[i], leat_main_with(return_value, &values[i], NULL));
+        CHECK_IS(values[i], leat_main_with(return_value, &values[i], &(leat_options){ 0 }));
+    }
+}
+
+static void answers_wrong_arguments(void **state)
+{
+    (void)state;
+    int value = 0;
+    leat_options many = { .workers = 257 }, small = { .stack_size = 16 * 1024 - 1 };
+    leat_options large = { .stack_size = ((size_t)1 << 30) + 1 };
+    CHECK_IS(-EINVAL, leat_main(NULL, &value));
+    CHECK_IS(-EINVAL, leat_main_with(NULL, &value, &(leat_options){ .workers = 1 }));
+    CHECK_IS(-EINVAL, leat_main_with(return_value, &value, &many));
+    CHECK_IS(-EINVAL, leat_main_with(return_value, &value, &small));
+    CHECK_IS(-EINVAL, leat_main_with(return_value, &value, &large));
+    CHECK_IS(-EINVAL, leat_start(&many));
+    CHECK_IS(-EINVAL, leat_start(&small));
+    CHECK_IS(-EINVAL, leat_start(&large));
+    CHECK_IS(-EINVAL, leat_start(&(leat_options){ .workers = UINT32_MAX }));
+    CHECK_IS(-EINVAL, leat_start(&(leat_options){ .stack_size = SIZE_MAX }));
+    CHECK_IS(-EINVAL, leat_stop());
+    CHECK_IS(0, leat_workers());
+}
+
+static void starts_once(void **state)
+{
+    (void)state;
+    int value = 0;
+    CHECK_IS(-EINVAL, leat_stop());
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 3 }));
+    CHECK_IS(3, leat_workers());
+    CHECK_IS(-EBUSY, leat_start(NULL));
+    CHECK_IS(-EBUSY, leat_start(&(leat_options){ .workers = 1 }));
+    CHECK_IS(-EBUSY, leat_main(return_value, &value));
+    CHECK_IS(3, leat_workers());
+    CHECK_IS(0, leat_stop());
+    CHECK_IS(0, leat_workers());
+    CHECK_IS(-EINVAL, leat_stop());
+}
+
+static int try_from_inside(void *arg)
+{
+    int value = 0;
+    CHECK_IS(*(unsigned *)arg, leat_workers());
+    CHECK_IS(-EDEADLK, leat_main(return_value, &value));
+    CHECK_IS(-EDEADLK, leat_main_with(return_value, &value, NULL));
+    CHECK_IS(-EDEADLK, leat_start(NULL));
+    CHECK_IS(-EDEADLK, leat_stop());
+    return 0;
+}
+
+static int try_from_pool_and_task(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(s, try_from_inside, arg));
+    CHECK_IS(0, leat_go_blocking(s, try_from_inside, arg));
+    CHECK_IS(0, leat_scope_close(s));
+    return leat_blocking(try_from_inside, arg);
+}
+
+static void refuses_from_inside(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= 3; workers++)
+        CHECK_IS(0, leat_main_with(try_from_pool_and_task, &workers,
+                                   &(leat_options){ .workers = workers }));
+}
+
+static void is_busy_while_a_scope_is_open(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(NULL));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK(s);
+    CHECK_IS(-EBUSY, leat_stop());
+    CHECK_IS(0, leat_go(s, return_value, &(int){ 0 }));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_stop());
+}
+
+static unsigned cores(void)
+{
+    cpu_set_t set;
+    CHECK_IS(0, sched_getaffinity(0, sizeof set, &set));
+    return (unsigned)CPU_COUNT(&set);
+}
+
+static void heeds_the_environment(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "0",          "-1",
+                                       "257",        "x",
+                                       "2x",         " ",
+                                       "1 2",        "99999999999999999999",
+                                       "4294967297", "18446744073709551617",
+                                       "1.5",        "0x2" };
+    const char *given = getenv("LEAT_WORKERS");
+    char *saved = given ? strdup(given) : NULL;
+    int value = 0;
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        setenv("LEAT_WORKERS", bad[i], 1);
+        if (leat_start(NULL) != -EINVAL)
+            check_failed(__FILE__, __LINE__, "LEAT_WORKERS='%s' was accepted", bad[i]);
+        CHECK_IS(-EINVAL, leat_main(return_value, &value));
+        CHECK_IS(0, leat_workers());
+    }
+    static const char *const good[] = { "1", "2", "7", "256" };
+    for (size_t i = 0; i < (UNDER_TSAN ? 3 : 4); i++) {
+        setenv("LEAT_WORKERS", good[i], 1);
+        CHECK_IS(0, leat_start(NULL));
+        CHECK_IS(atoi(good[i]), leat_workers());
+        CHECK_IS(0, leat_stop());
+        CHECK_IS(0, leat_main(return_value, &value));
+    }
+    /* An option stands above it. */
+    setenv("LEAT_WORKERS", "5", 1);
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    CHECK_IS(2, leat_workers());
+    CHECK_IS(0, leat_stop());
+    unsetenv("LEAT_WORKERS");
+    CHECK_IS(0, leat_start(NULL));
+    CHECK_IS(cores() > 256 ? 256 : cores(), leat_workers());
+    CHECK_IS(0, leat_stop());
+    if (saved)
+        setenv("LEAT_WORKERS", saved, 1);
+    free(saved);
+}
+
+static int count_up(void *arg)
+{
+    atomic_fetch_add((_Atomic int *)arg, 1);
+    return 0;
+}
+
+static int spread_out(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < 20; i++)
+        CHECK_IS(0, i % 10 ? leat_go(s, count_up, arg) : leat_go_blocking(s, count_up, arg));
+    return leat_scope_close(s);
+}
+
+static void restarts(void **state)
+{
+    (void)state;
+    _Atomic int count = 0;
+    const int times = 200 / SCALE;
+    for (int i = 0; i < times; i++) {
+        leat_options options = { .workers = 1 + (unsigned)i % 4,
+                                 .stack_size = i % 3 ? 0 : 16384 + (size_t)i * 1000 };
+        if (i % 2) {
+            CHECK_IS(0, leat_main_with(spread_out, &count, &options));
+        } else {
+            CHECK_IS(0, leat_start(&options));
+            if (i % 4)
+                CHECK_IS(0, spread_out(&count));
+            else
+                atomic_fetch_add(&count, 20);
+            CHECK_IS(0, leat_stop());
+        }
+    }
+    CHECK_IS(20 * times, count);
+}
+
+/* Threads of the program call in, each with scopes of its own, all at once. */
+struct caller {
+    leat_chan *shared;
+    int rounds, sum;
+};
+
+static int send_numbers(void *arg)
+{
+    struct caller *caller = arg;
+    for (int i = 1; i <= 10; i++)
+        CHECK_IS(0, leat_send(caller->shared, &i));
+    return 0;
+}
+
+static int call_in(void *arg)
+{
+    struct caller *caller = arg;
+    CHECK(!leat_task_name());
+    for (int round = 0; round < caller->rounds; round++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        CHECK(s);
+        CHECK_IS(-EBUSY, leat_stop());
+        CHECK_IS(0, round % 8 ? leat_go(s, send_numbers, caller)
+                              : leat_go_blocking(s, send_numbers, caller));
+        /* Whoever sent them: as many come as go. */
+        for (int i = 0, x; i < 10; i++) {
+            CHECK_IS(0, leat_recv(caller->shared, &x));
+            caller->sum += x;
+        }
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+
+static void is_embedded(void **state)
+{
+    (void)state;
+    enum { CALLERS = 6 };
+    CHECK_IS(0, leat_start(NULL));
+    leat_chan *shared = leat_chan_of(NULL, int, 2);
+    struct foreign foreign[CALLERS];
+    struct caller callers[CALLERS];
+    for (int i = 0; i < CALLERS; i++) {
+        callers[i] = (struct caller){ shared, 200 / SCALE, 0 };
+        foreign_start(&foreign[i], call_in, &callers[i]);
+    }
+    int sum = 0;
+    for (int i = 0; i < CALLERS; i++) {
+        CHECK_IS(0, foreign_join(&foreign[i]));
+        sum += callers[i].sum;
+    }
+    CHECK_IS(CALLERS * (200 / SCALE) * 55, sum);
+    CHECK_IS(0, leat_chan_unref(shared));
+    CHECK_IS(0, leat_stop());
+}
+
+/* Many want to start it: one does. */
+static _Atomic int started;
+
+static int start_it(void *arg)
+{
+    (void)arg;
+    int err = leat_start(&(leat_options){ .workers = 2 });
+    CHECK(err == 0 || err == -EBUSY);
+    if (err == 0)
+        atomic_fetch_add(&started, 1);
+    return 0;
+}
+
+static int stop_it(void *arg)
+{
+    (void)arg;
+    int err = leat_stop();
+    CHECK(err == 0 || err == -EINVAL || err == -EBUSY);
+    if (err == 0)
+        atomic_fetch_sub(&started, 1);
+    return 0;
+}
+
+static void starts_and_stops_from_many_threads(void **state)
+{
+    (void)state;
+    for (int round = 0; round < 100 / SCALE; round++) {
+        struct foreign foreign[4];
+        for (int i = 0; i < 4; i++)
+            foreign_start(&foreign[i], start_it, NULL);
+        for (int i = 0; i < 4; i++)
+            CHECK_IS(0, foreign_join(&foreign[i]));
+        CHECK_IS(1, started);
+        CHECK_IS(2, leat_workers());
+        for (int i = 0; i < 4; i++)
+            foreign_start(&foreign[i], stop_it, NULL);
+        for (int i = 0; i < 4; i++)
+            CHECK_IS(0, foreign_join(&foreign[i]));
+        if (started) /* the one that came first was told that another was busy with it */
+            CHECK_IS(0, stop_it(NULL));
+        CHECK_IS(0, started);
+    }
+}
+
+/* Signals go to the program's own threads. */
+static int look_at_signals(void *arg)
+{
+    (void)arg;
+    sigset_t blocked;
+    CHECK_IS(0, pthread_sigmask(SIG_BLOCK, NULL, &blocked));
+    CHECK(sigismember(&blocked, SIGTERM) && sigismember(&blocked, SIGINT));
+    CHECK(sigismember(&blocked, SIGCHLD) && sigismember(&blocked, SIGUSR1));
+    CHECK(!sigismember(&blocked, SIGSEGV) && !sigismember(&blocked, SIGBUS));
+    CHECK(!sigismember(&blocked, SIGFPE) && !sigismember(&blocked, SIGILL));
+    return 0;
+}
+
+static void leaves_signals_alone(void **state)
+{
+    (void)state;
+    struct sigaction before, after;
+    sigaction(SIGSEGV, NULL, &before);
+    run_on(2, look_at_signals);
+    sigaction(SIGSEGV, NULL, &after);
+    CHECK(before.sa_handler == after.sa_handler);
+    sigset_t blocked;
+    CHECK_IS(0, pthread_sigmask(SIG_BLOCK, NULL, &blocked));
+    CHECK(!sigismember(&blocked, SIGTERM));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(tells_its_version),
+        cmocka_unit_test(returns_what_the_first_task_returns),
+        cmocka_unit_test(answers_wrong_arguments),
+        cmocka_unit_test(starts_once),
+        cmocka_unit_test(refuses_from_inside),
+        cmocka_unit_test(is_busy_while_a_scope_is_open),
+        cmocka_unit_test(heeds_the_environment),
+        cmocka_unit_test(restarts),
+        cmocka_unit_test(is_embedded),
+        cmocka_unit_test(starts_and_stops_from_many_threads),
+        cmocka_unit_test(leaves_signals_alone),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

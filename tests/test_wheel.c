@@ -1,0 +1,278 @@
+/* test_wheel.c: the timer wheel against a plain list that is searched from end to end. */
+#include "base/config.h"
+#include "base/wheel.h"
+#include "support.h"
+
+enum { TIMERS = 200 };
+static const int64_t tick = INT64_C(1) << LT_TICK_SHIFT;
+
+struct model_timer {
+    struct lt_timer timer;
+    uint64_t due; /* the tick it is due at; for what has passed, that at which it was added */
+    bool active;
+};
+
+static struct lt_wheel wheel;
+static struct model_timer model[TIMERS];
+static int64_t now;
+static uint64_t active_count, last_tick, chance;
+
+static struct model_timer *model_of(struct lt_timer *timer)
+{
+    return LT_CONTAINER(timer, struct model_timer, timer);
+}
+
+/* The tick at which a deadline has passed. */
+static uint64_t tick_of(int64_t deadline)
+{
+    return ((uint64_t)deadline + (uint64_t)tick - 1) / (uint64_t)tick;
+}
+
+static void fired(struct lt_timer *timer)
+{
+    struct model_timer *m = model_of(timer);
+    CHECK(m->active);
+    m->active = false;
+    active_count--;
+    CHECK(!lt_listed(&timer->node));
+    CHECK(!lt_wheel_remove(&wheel, timer));
+    CHECK(timer->deadline <= now); /* never early */
+    CHECK(m->due >= last_tick);    /* in order, tick by tick */
+    last_tick = m->due;
+}
+
+static void add(struct model_timer *m, int64_t deadline)
+{
+    m->timer.deadline = deadline;
+    m->timer.fire = fired;
+    m->due = tick_of(deadline);
+    if (m->due < (uint64_t)(now / tick))
+        m->due = (uint64_t)(now / tick);
+    m->active = true;
+    active_count++;
+    lt_wheel_add(&wheel, &m->timer);
+}
+
+static void take_out(struct model_timer *m)
+{
+    CHECK_IS(m->active, lt_wheel_remove(&wheel, &m->timer));
+    active_count -= m->active;
+    m->active = false;
+}
+
+static int64_t earliest_of_model(void)
+{
+    int64_t earliest = LEAT_NEVER;
+    for (int i = 0; i < TIMERS; i++)
+        if (model[i].active && model[i].timer.deadline < earliest)
+            earliest = model[i].timer.deadline;
+    return earliest;
+}
+
+static void advance_to(int64_t time)
+{
+    now = time;
+    last_tick = 0;
+    lt_wheel_advance(&wheel, now);
+    /* At most a tick later than the wheel was told. */
+    int64_t earliest = earliest_of_model();
+    CHECK(earliest == LEAT_NEVER || earliest > now - tick);
+    CHECK_IS(active_count, wheel.count);
+}
+
+static void check_next(void)
+{
+    int64_t earliest = earliest_of_model(), next = lt_wheel_next(&wheel);
+    CHECK((next == LEAT_NEVER) == (earliest == LEAT_NEVER));
+    if (earliest < LEAT_NEVER - 2 * tick)
+        CHECK(next <= now || next <= earliest + tick); /* never late */
+}
+
+static void start(int64_t time)
+{
+    memset(model, 0, sizeof model);
+    active_count = 0;
+    now = time;
+    lt_wheel_init(&wheel, now);
+    CHECK(lt_wheel_next(&wheel) == LEAT_NEVER);
+    for (int i = 0; i < TIMERS; i++)
+        CHECK(!lt_wheel_remove(&wheel, &model[i].timer));
+}
+
+/* Distances of every order of magnitude; also what has passed. */
+static int64_t some_deadline(void)
+{
+    uint64_t bits = lt_rng_next(&chance) >> (1 + below(&chance, 62));
+    int64_t distance = (int64_t)bits;
+    switch (below(&chance, 8)) {
+    case 0:
+        return now - (int64_t)(bits % (uint64_t)now);
+    case 1:
+        return now / tick * tick + (int64_t)below(&chance, 200) * tick; /* on the tick */
+    case 2:
+        return now + (int64_t)below(&chance, 64 * 64) * tick;
+    case 3:
+        return LEAT_NEVER - 1 - (int64_t)below(&chance, 3);
+    default:
+        return distance > LEAT_NEVER - 1 - now ? LEAT_NEVER - 1 : now + distance;
+    }
+}
+
+static void agrees_with_the_model(void **state)
+{
+    (void)state;
+    chance = seed_of_test();
+    for (int round = 0; round < 60; round++) {
+        start(1 + (int64_t)(lt_rng_next(&chance) >> (2 + below(&chance, 60))));
+        for (int step = 0; step < 3000 / SCALE; step++) {
+            struct model_timer *m = &model[below(&chance, TIMERS)];
+            switch (below(&chance, 8)) {
+            case 0:
+            case 1:
+            case 2:
+                if (!m->active)
+                    add(m, some_deadline());
+                break;
+            case 3:
+                take_out(m);
+                break;
+            case 4: { /* to where the wheel wants it */
+                int64_t next = lt_wheel_next(&wheel);
+                if (next != LEAT_NEVER && next < LEAT_NEVER / 2)
+                    advance_to(next > now ? next : now);
+                break;
+            }
+            case 5: { /* right before, at, and after some deadline */
+                int64_t to = m->timer.deadline - 1;
+                if (m->active && to > now && to < LEAT_NEVER / 2)
+                    advance_to(to + below(&chance, 3));
+                break;
+            }
+            case 6:
+                advance_to(now + below(&chance, 20) * tick / 4);
+                break;
+            default:
+                advance_to(now); /* the time need not move */
+            }
+            check_next();
+        }
+    }
+}
+
+/* Who obeys next() is on time for each, and needs few calls to be so. */
+static void leads_to_each_deadline(void **state)
+{
+    (void)state;
+    chance = seed_of_test();
+    for (int round = 0; round < 100; round++) {
+        start(1 + (int64_t)below(&chance, 1u << 30));
+        for (int i = 0; i < TIMERS; i++)
+            add(&model[i], now + (int64_t)(lt_rng_next(&chance) >> (20 + below(&chance, 40))));
+        int calls = 0;
+        while (active_count) {
+            int64_t next = lt_wheel_next(&wheel), earliest = earliest_of_model();
+            CHECK(next <= earliest + tick);
+            CHECK(next > now || calls == 0 || earliest <= now);
+            advance_to(next > now ? next : now + tick);
+            CHECK(++calls < TIMERS * (LT_WHEEL_LEVELS + 2));
+        }
+        CHECK(lt_wheel_next(&wheel) == LEAT_NEVER);
+    }
+}
+
+/* Equal deadlines fire in the order they were added. */
+static int order[TIMERS], fired_count;
+
+static void note_order(struct lt_timer *timer)
+{
+    order[fired_count++] = (int)(model_of(timer) - model);
+}
+
+static void keeps_order_within_a_tick(void **state)
+{
+    (void)state;
+    for (int shift = 0; shift < 45; shift++) {
+        start(tick * 1000);
+        fired_count = 0;
+        int64_t deadline = now + (tick << shift) / 2 + 1;
+        for (int i = 0; i < TIMERS; i++) {
+            model[i].timer.deadline = deadline;
+            model[i].timer.fire = note_order;
+            lt_wheel_add(&wheel, &model[i].timer);
+        }
+        lt_wheel_advance(&wheel, deadline - tick);
+        CHECK_IS(0, fired_count);
+        lt_wheel_advance(&wheel, deadline + tick);
+        CHECK_IS(TIMERS, fired_count);
+        for (int i = 0; i < TIMERS; i++)
+            CHECK_IS(i, order[i]);
+    }
+}
+
+/* A timer that fires takes others out, due at the same moment or not, and adds new ones. */
+static void meddle(struct lt_timer *timer)
+{
+    int self = (int)(model_of(timer) - model);
+    fired_count++;
+    CHECK(timer->deadline <= now);
+    model[self].active = false;
+    active_count--;
+    take_out(&model[(self + 1) % TIMERS]);
+    take_out(&model[(self + 7) % TIMERS]);
+    if (fired_count % 3 == 0) {
+        add(&model[self], now + 1 + (int64_t)below(&chance, 100) * tick);
+        model[self].timer.fire = meddle;
+    }
+}
+
+static void may_be_changed_while_firing(void **state)
+{
+    (void)state;
+    chance = seed_of_test();
+    for (int round = 0; round < 200; round++) {
+        start(1 + (int64_t)below(&chance, 1u << 20) * tick);
+        fired_count = 0;
+        int64_t reach = (int64_t)(1 + below(&chance, 5000)) * tick;
+        for (int i = 0; i < TIMERS; i++) {
+            add(&model[i], now + below(&chance, (uint32_t)(reach / tick)) * tick);
+            model[i].timer.fire = meddle;
+        }
+        for (int i = 0; i < 1000 && active_count; i++) {
+            now += reach / 8 + tick;
+            lt_wheel_advance(&wheel, now);
+            CHECK_IS(active_count, wheel.count);
+            check_next();
+        }
+        for (int i = 0; i < TIMERS; i++)
+            take_out(&model[i]);
+        CHECK_IS(0, wheel.count);
+        CHECK(lt_wheel_next(&wheel) == LEAT_NEVER);
+    }
+}
+
+/* Taking a timer out of a shared slot leaves the others in it. */
+static void shares_slots(void **state)
+{
+    (void)state;
+    start(tick);
+    for (int i = 0; i < TIMERS; i++)
+        add(&model[i], now + 100 * tick + i % 3);
+    for (int i = 0; i < TIMERS - 1; i++) {
+        take_out(&model[i]);
+        CHECK(lt_wheel_next(&wheel) <= now + 102 * tick);
+    }
+    advance_to(now + 102 * tick);
+    CHECK_IS(0, active_count);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(agrees_with_the_model),
+        cmocka_unit_test(leads_to_each_deadline),
+        cmocka_unit_test(keeps_order_within_a_tick),
+        cmocka_unit_test(may_be_changed_while_firing),
+        cmocka_unit_test(shares_slots),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
