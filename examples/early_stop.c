@@ -20,8 +20,8 @@ static int early_stop(void *arg)
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *numbers = leat_chan_of(s, int, 0), *squared = leat_chan_of(s, int, 0);
-    leat_go(s, count_from_two, &(struct link){.out = numbers});
-    leat_go(s, square, &(struct link){numbers, squared});
+    leat_go(s, count_from_two, &(struct link){ .out = numbers });
+    leat_go(s, square, &(struct link){ numbers, squared });
 
     int first;
     if (leat_recv(squared, &first) == 0)

@@ -36,8 +36,8 @@ static int merge(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *numbers = leat_chan_of(s, int, 0), *squares = leat_chan_of(s, int, 0);
     leat_chan_senders(squares, SQUARERS);
-    leat_go(s, generate, &(struct link){.out = numbers});
-    struct link link = {numbers, squares};
+    leat_go(s, generate, &(struct link){ .out = numbers });
+    struct link link = { numbers, squares };
     for (int i = 0; i < SQUARERS; i++)
         leat_go(s, square, &link);
     for (int n; leat_recv(squares, &n) == 0;)

@@ -9,8 +9,8 @@ static int squares(void *arg)
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *numbers = leat_chan_of(s, int, 0), *squared = leat_chan_of(s, int, 0);
-    leat_go(s, generate, &(struct link){.out = numbers});
-    leat_go(s, square, &(struct link){numbers, squared});
+    leat_go(s, generate, &(struct link){ .out = numbers });
+    leat_go(s, square, &(struct link){ numbers, squared });
     for (int n; leat_recv(squared, &n) == 0;)
         printf("%d\n", n); /* 4, then 9 */
     return leat_scope_close(s);
@@ -22,9 +22,9 @@ static int squares_of_squares(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *numbers = leat_chan_of(s, int, 0), *once = leat_chan_of(s, int, 0),
               *twice = leat_chan_of(s, int, 0);
-    leat_go(s, generate, &(struct link){.out = numbers});
-    leat_go(s, square, &(struct link){numbers, once});
-    leat_go(s, square, &(struct link){once, twice});
+    leat_go(s, generate, &(struct link){ .out = numbers });
+    leat_go(s, square, &(struct link){ numbers, once });
+    leat_go(s, square, &(struct link){ once, twice });
     for (int n; leat_recv(twice, &n) == 0;)
         printf("%d\n", n); /* 16, then 81 */
     return leat_scope_close(s);

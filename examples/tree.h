@@ -114,8 +114,8 @@ struct tree {
 
 static int tree_main(int argc, char **argv, leat_fn *digest)
 {
-    struct tree tree = {.root = argc > 1 ? argv[1] : "."};
-    int error = leat_main_with(digest, &tree, &(leat_options){.stack_size = 256 * 1024});
+    struct tree tree = { .root = argc > 1 ? argv[1] : "." };
+    int error = leat_main_with(digest, &tree, &(leat_options){ .stack_size = 256 * 1024 });
     if (error)
         fprintf(stderr, "%s: %s\n", tree.root, strerror(-error));
     sums_finish(&tree.sums, error);

@@ -18,7 +18,7 @@ static int digest_one(void *arg)
 {
     struct job job = *(struct job *)arg;
     free(arg);
-    struct sum sum = {.path = job.path};
+    struct sum sum = { .path = job.path };
     int error = digest_file(&sum);
     if (!error)
         error = leat_send(job.results, &sum);
@@ -34,7 +34,7 @@ static int start_one(char *path, void *arg)
     struct job *job = malloc(sizeof *job);
     int error = job ? leat_cancelled(NULL) ? -ECANCELED : 0 : -ENOMEM;
     if (!error) {
-        *job = (struct job){path, crowd->results};
+        *job = (struct job){ path, crowd->results };
         leat_chan_senders(crowd->results, 1);
         error = leat_go(crowd->scope, digest_one, job);
         if (error)
@@ -65,9 +65,9 @@ static int parallel(void *arg)
 {
     struct tree *tree = arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_chan *results = leat_chan_open(
-        s, &(leat_chan_spec){.item_size = sizeof(struct sum), .drop = drop_sum});
-    struct crowd crowd = {s, results, tree->root};
+    leat_chan *results =
+        leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(struct sum), .drop = drop_sum });
+    struct crowd crowd = { s, results, tree->root };
     leat_chan_senders(results, 1);
     int error = leat_go_sized(s, 256 * 1024, walk_tree, &crowd);
     for (struct sum sum; !error && leat_recv(results, &sum) == 0;)

@@ -4,7 +4,7 @@
 
 static int visit(char *path, void *arg)
 {
-    struct sum sum = {.path = path};
+    struct sum sum = { .path = path };
     int error = digest_file(&sum);
     if (error) {
         free(path);

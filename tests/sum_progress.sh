@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Progress: on a terminal, and nowhere else.
 . "$(dirname "$0")/sum_common.bash"
-script --version >/dev/null 2>&1 || skip 'script, which makes a terminal, is missing'
+script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be had, or script, which makes one, is missing'
 
 mkfifo slow
 echo 1 >file

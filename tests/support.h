@@ -198,12 +198,8 @@ static inline void crew_open(struct crew *crew)
 static inline void crew_go(struct crew *crew, enum kind kind, leat_fn *fn, void *arg)
 {
     switch (kind) {
-    case TASK:
-        CHECK_IS(0, leat_go(crew->scope, fn, arg));
-        break;
-    case BLOCKING:
-        CHECK_IS(0, leat_go_blocking(crew->scope, fn, arg));
-        break;
+    case TASK: CHECK_IS(0, leat_go(crew->scope, fn, arg)); break;
+    case BLOCKING: CHECK_IS(0, leat_go_blocking(crew->scope, fn, arg)); break;
     default:
         CHECK(crew->foreigners < 32);
         foreign_start(&crew->foreign[crew->foreigners++], fn, arg);

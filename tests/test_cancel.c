@@ -29,32 +29,15 @@ static int wait_for_cancel(void *arg)
     leat_case cases[] = { LEAT_RECV(w->empty, &x), LEAT_SEND(w->full, &y), LEAT_RECV(NULL, &x) };
     atomic_fetch_add(w->about_to, 1);
     switch (w->wait) {
-    case SEND:
-        CHECK_IS(-ECANCELED, leat_send(w->full, &x));
-        break;
-    case SEND_UNTIL:
-        CHECK_IS(-ECANCELED, leat_send_until(w->full, &x, far));
-        break;
-    case RECV:
-        CHECK_IS(-ECANCELED, leat_recv(w->empty, &x));
-        break;
-    case RECV_UNTIL:
-        CHECK_IS(-ECANCELED, leat_recv_until(w->empty, &x, far));
-        break;
-    case SELECT:
-        CHECK_IS(-ECANCELED, leat_select(cases, 3, LEAT_NEVER));
-        break;
-    case SELECT_UNTIL:
-        CHECK_IS(-ECANCELED, leat_select_ordered(cases, 3, far));
-        break;
-    case SELECT_NOTHING:
-        CHECK_IS(-ECANCELED, leat_select(cases + 2, 1, LEAT_NEVER));
-        break;
-    case SLEEP:
-        CHECK_IS(-ECANCELED, leat_sleep(600 * LEAT_S));
-        break;
-    default:
-        CHECK_IS(-ECANCELED, leat_sleep_until(LEAT_NEVER));
+    case SEND: CHECK_IS(-ECANCELED, leat_send(w->full, &x)); break;
+    case SEND_UNTIL: CHECK_IS(-ECANCELED, leat_send_until(w->full, &x, far)); break;
+    case RECV: CHECK_IS(-ECANCELED, leat_recv(w->empty, &x)); break;
+    case RECV_UNTIL: CHECK_IS(-ECANCELED, leat_recv_until(w->empty, &x, far)); break;
+    case SELECT: CHECK_IS(-ECANCELED, leat_select(cases, 3, LEAT_NEVER)); break;
+    case SELECT_UNTIL: CHECK_IS(-ECANCELED, leat_select_ordered(cases, 3, far)); break;
+    case SELECT_NOTHING: CHECK_IS(-ECANCELED, leat_select(cases + 2, 1, LEAT_NEVER)); break;
+    case SLEEP: CHECK_IS(-ECANCELED, leat_sleep(600 * LEAT_S)); break;
+    default: CHECK_IS(-ECANCELED, leat_sleep_until(LEAT_NEVER));
     }
     CHECK_IS(1, x);
     CHECK_IS(0, cases[0].status | cases[1].status | cases[2].status);

@@ -118,23 +118,12 @@ static void wait_somehow(struct hub *hub, int how)
     int x = how;
     leat_case cases[] = { LEAT_RECV(hub->back, &x), LEAT_RECV(NULL, NULL) };
     switch (how % 6) {
-    case 0:
-        leat_yield();
-        break;
-    case 1:
-        CHECK_IS(0, leat_sleep(LEAT_US));
-        break;
-    case 2:
-        CHECK_IS(0, leat_send(hub->there, &x));
-        break;
-    case 3:
-        CHECK_IS(0, leat_select(cases, 2, LEAT_NEVER));
-        break;
-    case 4:
-        CHECK_IS(0, leat_recv(hub->back, &x));
-        break;
-    default:
-        CHECK_IS(-ETIMEDOUT, leat_send_until(hub->full, &x, leat_after(5 * LEAT_US)));
+    case 0: leat_yield(); break;
+    case 1: CHECK_IS(0, leat_sleep(LEAT_US)); break;
+    case 2: CHECK_IS(0, leat_send(hub->there, &x)); break;
+    case 3: CHECK_IS(0, leat_select(cases, 2, LEAT_NEVER)); break;
+    case 4: CHECK_IS(0, leat_recv(hub->back, &x)); break;
+    default: CHECK_IS(-ETIMEDOUT, leat_send_until(hub->full, &x, leat_after(5 * LEAT_US)));
     }
 }
 

@@ -166,14 +166,9 @@ static int busy_workers_have_time(void *arg)
         leat_chan *there[2] = { a, b }, *back[2] = { b, a };
         for (int i = 0; i < 8; i++) {
             switch (busy) {
-            case 0:
-                CHECK_IS(0, leat_go(s, yield_on, NULL));
-                break;
-            case 1:
-                CHECK_IS(0, leat_go(s, pass_on, i % 2 ? there : back));
-                break;
-            default:
-                CHECK_IS(0, leat_go(s, buffer_on, leat_chan_of(s, int, 1)));
+            case 0: CHECK_IS(0, leat_go(s, yield_on, NULL)); break;
+            case 1: CHECK_IS(0, leat_go(s, pass_on, i % 2 ? there : back)); break;
+            default: CHECK_IS(0, leat_go(s, buffer_on, leat_chan_of(s, int, 1)));
             }
         }
         if (busy == 1)

@@ -105,16 +105,11 @@ static int64_t some_deadline(void)
     uint64_t bits = lt_rng_next(&chance) >> (1 + below(&chance, 62));
     int64_t distance = (int64_t)bits;
     switch (below(&chance, 8)) {
-    case 0:
-        return now - (int64_t)(bits % (uint64_t)now);
-    case 1:
-        return now / tick * tick + (int64_t)below(&chance, 200) * tick; /* on the tick */
-    case 2:
-        return now + (int64_t)below(&chance, 64 * 64) * tick;
-    case 3:
-        return LEAT_NEVER - 1 - (int64_t)below(&chance, 3);
-    default:
-        return distance > LEAT_NEVER - 1 - now ? LEAT_NEVER - 1 : now + distance;
+    case 0: return now - (int64_t)(bits % (uint64_t)now);
+    case 1: return now / tick * tick + (int64_t)below(&chance, 200) * tick; /* on the tick */
+    case 2: return now + (int64_t)below(&chance, 64 * 64) * tick;
+    case 3: return LEAT_NEVER - 1 - (int64_t)below(&chance, 3);
+    default: return distance > LEAT_NEVER - 1 - now ? LEAT_NEVER - 1 : now + distance;
     }
 }
 
@@ -133,9 +128,7 @@ static void agrees_with_the_model(void **state)
                 if (!m->active)
                     add(m, some_deadline());
                 break;
-            case 3:
-                take_out(m);
-                break;
+            case 3: take_out(m); break;
             case 4: { /* to where the wheel wants it */
                 int64_t next = lt_wheel_next(&wheel);
                 if (next != LEAT_NEVER && next < LEAT_NEVER / 2)
@@ -148,11 +141,8 @@ static void agrees_with_the_model(void **state)
                     advance_to(to + below(&chance, 3));
                 break;
             }
-            case 6:
-                advance_to(now + below(&chance, 20) * tick / 4);
-                break;
-            default:
-                advance_to(now); /* the time need not move */
+            case 6: advance_to(now + below(&chance, 20) * tick / 4); break;
+            default: advance_to(now); /* the time need not move */
             }
             check_next();
         }

@@ -244,27 +244,19 @@ bool emit(struct emitter *e, struct slot *s)
     if (!path)
         return false;
     switch (s->kind) {
-    case SLOT_FILE:
-        emit_file(e, s, path);
-        break;
+    case SLOT_FILE: emit_file(e, s, path); break;
     case SLOT_FAILURE:
         complain_about(e, path, NULL, s->error);
         e->failed = true;
         break;
-    case SLOT_SKIPPED:
-        complain_about(e, path, s->remark, 0);
-        break;
-    case SLOT_BAD_LINE:
-        emit_bad_line(e, s, path);
-        break;
+    case SLOT_SKIPPED: complain_about(e, path, s->remark, 0); break;
+    case SLOT_BAD_LINE: emit_bad_line(e, s, path); break;
     case SLOT_LIST_BROKEN:
         complain_about(e, path, s->remark, s->error);
         e->failed = true;
         e->mismatched = e->unreadable = e->matched = 0;
         break;
-    case SLOT_LIST_END:
-        emit_list_end(e, s, path);
-        break;
+    case SLOT_LIST_END: emit_list_end(e, s, path); break;
     }
     if (e->out.text.len >= OUT_FULL)
         emit_flush(e);

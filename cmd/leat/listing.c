@@ -23,16 +23,11 @@ void lister_free(struct lister *l)
 static enum entry_kind kind_of_mode(mode_t mode)
 {
     switch (mode & S_IFMT) {
-    case S_IFREG:
-        return ENTRY_FILE;
-    case S_IFDIR:
-        return ENTRY_FOLDER;
-    case S_IFIFO:
-        return ENTRY_FIFO;
-    case S_IFSOCK:
-        return ENTRY_SOCKET;
-    default:
-        return ENTRY_DEVICE;
+    case S_IFREG: return ENTRY_FILE;
+    case S_IFDIR: return ENTRY_FOLDER;
+    case S_IFIFO: return ENTRY_FIFO;
+    case S_IFSOCK: return ENTRY_SOCKET;
+    default: return ENTRY_DEVICE;
     }
 }
 

@@ -164,9 +164,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     optind = 0; /* the command has read options of its own before */
     while (!wrong && (option = getopt_long(argc, argv, "a:bcj:Ltwz", long_options, NULL)) != -1) {
         switch (option) {
-        case 'a':
-            wrong = read_algorithm(o, optarg);
-            break;
+        case 'a': wrong = read_algorithm(o, optarg); break;
         case 'b':
         case 't':
             form_given = true;
@@ -177,18 +175,10 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             o->tag = o->binary = form_given = true;
             text = false;
             break;
-        case 'c':
-            o->check = true;
-            break;
-        case 'j':
-            wrong = read_jobs(o, optarg);
-            break;
-        case 'L':
-            o->follow = true;
-            break;
-        case 'z':
-            o->zero = true;
-            break;
+        case 'c': o->check = true; break;
+        case 'j': wrong = read_jobs(o, optarg); break;
+        case 'L': o->follow = true; break;
+        case 'z': o->zero = true; break;
         /* The last of these three counts. */
         case 'w':
         case OPT_QUIET:
@@ -197,26 +187,13 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             o->quiet = option == OPT_QUIET;
             o->status = option == OPT_STATUS;
             break;
-        case OPT_IGNORE_MISSING:
-            o->ignore_missing = true;
-            break;
-        case OPT_STRICT:
-            o->strict = true;
-            break;
-        case OPT_FAIL_FAST:
-            o->fail_fast = true;
-            break;
-        case OPT_NO_PROGRESS:
-            o->progress = false;
-            break;
-        case OPT_HELP:
-            fputs(help, stdout);
-            return EXIT_SUCCESS;
-        case OPT_VERSION:
-            printf("leat %s\n", leat_version());
-            return EXIT_SUCCESS;
-        default:
-            return try_help(persona);
+        case OPT_IGNORE_MISSING: o->ignore_missing = true; break;
+        case OPT_STRICT: o->strict = true; break;
+        case OPT_FAIL_FAST: o->fail_fast = true; break;
+        case OPT_NO_PROGRESS: o->progress = false; break;
+        case OPT_HELP: fputs(help, stdout); return EXIT_SUCCESS;
+        case OPT_VERSION: printf("leat %s\n", leat_version()); return EXIT_SUCCESS;
+        default: return try_help(persona);
         }
     }
     if (!wrong)

@@ -50,9 +50,7 @@ static struct survey look_over(const char *name, const char *end)
             found.plain = false;
             break;
         case ' ':
-        case ':':
-            found.plain = false;
-            break;
+        case ':': found.plain = false; break;
         case '#':
         case '~':
             if (s == name)

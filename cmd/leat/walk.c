@@ -207,19 +207,11 @@ static int handle(struct walk *w, struct dir *dir, struct entry entry)
     const char *remark = NULL;
     switch (entry.kind) {
     case ENTRY_FILE:
-    case ENTRY_UNKNOWN:
-        return submit_file(w, dir, entry.name);
-    case ENTRY_FOLDER:
-        return enter(w, dir, entry.name, strlen(entry.name) - 1, w->flow->follow);
-    case ENTRY_FIFO:
-        remark = "is a FIFO, skipped";
-        break;
-    case ENTRY_SOCKET:
-        remark = "is a socket, skipped";
-        break;
-    case ENTRY_DEVICE:
-        remark = "is a device, skipped";
-        break;
+    case ENTRY_UNKNOWN: return submit_file(w, dir, entry.name);
+    case ENTRY_FOLDER: return enter(w, dir, entry.name, strlen(entry.name) - 1, w->flow->follow);
+    case ENTRY_FIFO: remark = "is a FIFO, skipped"; break;
+    case ENTRY_SOCKET: remark = "is a socket, skipped"; break;
+    case ENTRY_DEVICE: remark = "is a device, skipped"; break;
     }
     return tell(w, dir, entry.name, strlen(entry.name), SLOT_SKIPPED, 0, remark);
 }

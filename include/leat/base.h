@@ -37,11 +37,11 @@ extern "C" {
 
 #define LEAT_API __attribute__((visibility("default")))
 
-#define LEAT_NEVER INT64_MAX          /* no deadline */
-#define LEAT_NOW   INT64_C(0)         /* do not wait at all */
-#define LEAT_US    INT64_C(1000)      /* nanoseconds in a microsecond */
-#define LEAT_MS    INT64_C(1000000)   /* … in a millisecond */
-#define LEAT_S     INT64_C(1000000000)
+#define LEAT_NEVER INT64_MAX     /* no deadline */
+#define LEAT_NOW INT64_C(0)      /* do not wait at all */
+#define LEAT_US INT64_C(1000)    /* nanoseconds in a microsecond */
+#define LEAT_MS INT64_C(1000000) /* … in a millisecond */
+#define LEAT_S INT64_C(1000000000)
 
 /* A function that a task runs. What it returns is its verdict: 0, or a negative errno value that
  * cancels the scope the task belongs to. */

@@ -23,10 +23,11 @@
  *  - Loops, branches and switches may hold awaits, at any depth.
  *  - A local variable does not survive an await, since the function returns there: keep what must last
  *    in the struct. Locals declared before LEAT_BEGIN are set anew at each resumption (`me` above).
- *    gcc's -Wmaybe-uninitialized and clang's -Wsometimes-uninitialized see many of the mistakes. A
- *    variable-length array must not be in scope at an await.
- *  - Functions that wait (leat_recv, leat_sleep, leat_select with a deadline, …) return -EDEADLK; the try
- *    forms work. It cannot open scopes or shield itself.
+ *    gcc's -Wmaybe-uninitialized (from -O1) and clang's -Wconditional-uninitialized see many of the
+ *    mistakes. A variable-length array must not be in scope at an await.
+ *  - An await right before a case label wants `__attribute__((fallthrough));` where it is meant.
+ *  - Functions that wait (leat_recv, leat_sleep, leat_select with a deadline, …) return -EDEADLK where they
+ *    would have to wait; the try forms work. It cannot open scopes or shield itself.
  *  - The arguments of an await are evaluated once, before it waits.
  *  - Afterwards b->status tells what came of it.
  *
@@ -73,56 +74,60 @@ LEAT_API int leat_go_block(leat_scope *scope, leat_block *block, leat_step *step
  * Returns the block's verdict; -EINVAL for NULL; -EDEADLK in a block or callback. */
 LEAT_API int leat_block_join(leat_block *block);
 
-#define LEAT_BEGIN(b)                                                                              \
-    do {                                                                                           \
-        if ((b)->leat_resume)                                                                      \
-            LEAT_GOTO_(LEAT_LABEL_(leat_begin) + (b)->leat_resume);                                 \
-    leat_begin:;                                                                                   \
+#define LEAT_BEGIN(b) \
+    do { \
+        if ((b)->leat_resume) \
+            LEAT_GOTO_(LEAT_LABEL_(leat_begin) + (b)->leat_resume); \
+    leat_begin:; \
     } while (0)
 
 /* The end of the step function: returns 0. */
-#define LEAT_END(b)                                                                                \
-    do {                                                                                           \
-        (void)(b);                                                                                 \
-        return 0;                                                                                  \
+#define LEAT_END(b) \
+    do { \
+        (void)(b); \
+        return 0; \
     } while (0)
 
 /* Ends the block with the verdict `value`: 0, or a negative errno value, which cancels the scope. */
-#define LEAT_RETURN(b, value)                                                                      \
-    do {                                                                                           \
-        (void)(b);                                                                                 \
-        return (value);                                                                            \
+#define LEAT_RETURN(b, value) \
+    do { \
+        (void)(b); \
+        return (value); \
     } while (0)
 
 /* Sends `item` on `chan`, waiting if it has to, closes the channel, and ends the block: core.async's
  * value of a go block. */
-#define LEAT_RETURN_ON(b, chan, item)                                                              \
-    do {                                                                                           \
-        LEAT_AWAIT_SEND(b, chan, item);                                                            \
-        leat_close(chan);                                                                          \
-        return 0;                                                                                  \
+#define LEAT_RETURN_ON(b, chan, item) \
+    do { \
+        LEAT_AWAIT_SEND(b, chan, item); \
+        leat_close(chan); \
+        return 0; \
     } while (0)
 
 /* As leat_send and leat_recv; then b->status is their result. */
-#define LEAT_AWAIT_SEND(b, chan, item) LEAT_AWAIT_(b, leat_block_send(b, chan, item, LEAT_NEVER, NULL))
-#define LEAT_AWAIT_RECV(b, chan, item) LEAT_AWAIT_(b, leat_block_recv(b, chan, item, LEAT_NEVER, NULL))
+#define LEAT_AWAIT_SEND(b, chan, item) \
+    LEAT_AWAIT_(b, leat_block_send(b, chan, item, LEAT_NEVER, NULL))
+#define LEAT_AWAIT_RECV(b, chan, item) \
+    LEAT_AWAIT_(b, leat_block_recv(b, chan, item, LEAT_NEVER, NULL))
 
-/* The same with a deadline. `alarm` may be NULL with LEAT_NEVER and LEAT_NOW. */
-#define LEAT_AWAIT_SEND_UNTIL(b, chan, item, deadline, alarm)                                      \
+/* The same with a deadline. `alarm` may be NULL with LEAT_NEVER and LEAT_NOW; where one is wanted for a wait
+ * and missing, b->status is -EINVAL. */
+#define LEAT_AWAIT_SEND_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_send(b, chan, item, deadline, alarm))
-#define LEAT_AWAIT_RECV_UNTIL(b, chan, item, deadline, alarm)                                      \
+#define LEAT_AWAIT_RECV_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, deadline, alarm))
 
 /* As leat_select and leat_select_ordered, with 1 to INT_MAX cases, which stay where they are meanwhile:
  * in the block's struct. b->status is the index of the case that happened, or an error. */
-#define LEAT_AWAIT_SELECT(b, cases, n, deadline, alarm)                                            \
+#define LEAT_AWAIT_SELECT(b, cases, n, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 0))
-#define LEAT_AWAIT_SELECT_ORDERED(b, cases, n, deadline, alarm)                                    \
+#define LEAT_AWAIT_SELECT_ORDERED(b, cases, n, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 1))
 
 /* Sleeps for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL. */
 #define LEAT_AWAIT_SLEEP(b, ns, alarm) LEAT_AWAIT_(b, leat_block_sleep(b, leat_after(ns), alarm))
-#define LEAT_AWAIT_SLEEP_UNTIL(b, deadline, alarm) LEAT_AWAIT_(b, leat_block_sleep(b, deadline, alarm))
+#define LEAT_AWAIT_SLEEP_UNTIL(b, deadline, alarm) \
+    LEAT_AWAIT_(b, leat_block_sleep(b, deadline, alarm))
 
 /* Lets others run first. */
 #define LEAT_AWAIT_YIELD(b) LEAT_AWAIT_(b, leat_block_yield(b))
@@ -153,19 +158,21 @@ LEAT_API int leat_block_call(leat_block *b, leat_block *other, leat_step *step);
 
 /* Where to go on is kept as a distance between labels. The function is left between setting it and the
  * label, or falls through: nothing in between may touch *b, which may run elsewhere by then. */
+/* clang-format off */
 #define LEAT_LABEL_(label) (__extension__(char *) &&label)
 #define LEAT_GOTO_(address) __extension__({ goto *(void *)(address); })
+/* clang-format on */
 #define LEAT_PASTE2_(a, b) a##b
 #define LEAT_PASTE_(a, b) LEAT_PASTE2_(a, b)
-#define LEAT_AWAIT_(b, operation)                                                                  \
+#define LEAT_AWAIT_(b, operation) \
     LEAT_AWAIT_LABEL_(b, operation, LEAT_PASTE_(leat_resume_, __COUNTER__))
-#define LEAT_AWAIT_LABEL_(b, operation, label)                                                     \
-    do {                                                                                           \
-        (b)->leat_resume = (int)(LEAT_LABEL_(label) - LEAT_LABEL_(leat_begin));                    \
-        (b)->line = __LINE__;                                                                      \
-        if ((operation) == LEAT_PARKED_)                                                           \
-            return LEAT_PARKED_;                                                                   \
-    label:;                                                                                        \
+#define LEAT_AWAIT_LABEL_(b, operation, label) \
+    do { \
+        (b)->leat_resume = (int)(LEAT_LABEL_(label) - LEAT_LABEL_(leat_begin)); \
+        (b)->line = __LINE__; \
+        if ((operation) == LEAT_PARKED_) \
+            return LEAT_PARKED_; \
+    label:; \
     } while (0)
 
 #ifdef __cplusplus

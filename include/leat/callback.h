@@ -42,14 +42,17 @@ struct leat_op {
     int leat_status;
     unsigned leat_more;
     leat_op_fn *leat_fn;
-    leat_scope *scope; /* ends the operation with -ECANCELED when cancelled, and waits for it when closed;
-                          NULL: none */
-    unsigned flags;    /* LEAT_ON_WORKER */
+    /* Ends the operation with -ECANCELED when cancelled, and waits for it when closed. NULL: none; then
+     * leat_stop is -EBUSY while the operation is under way. */
+    leat_scope *scope;
+    unsigned flags; /* LEAT_ON_WORKER */
     int leat_fd;
     int leat_result;
 };
 
+/* clang-format off */
 #define LEAT_OP(in_scope, with_flags) { { NULL }, 0, 0, NULL, (in_scope), (with_flags), -1, 0 }
+/* clang-format on */
 
 /* Sends or receives, and then calls fn(op, status).
  * Returns 0: fn has been or will be called, once; or -EINVAL: it will not. */
@@ -63,11 +66,12 @@ LEAT_API int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_f
 /* Takes an operation back. Returns 0 when that was in time: nothing was sent or received, and fn will not
  * be called. Else -EALREADY: it is done, and fn has been, is being or will be called. (So the struct must
  * be known to exist still: with an operation that may be done at any moment, from within its own scope or
- * under a lock that fn takes too.) -EINVAL for NULL. */
+ * under a lock that fn takes too.) The call that started it must have returned. -EINVAL for NULL. */
 LEAT_API int leat_withdraw(leat_op *op);
 
 /* The same for an event loop of somebody else's: instead of a call, the number 1 is written to the eventfd
- * `fd`, which the loop watches. One eventfd may serve many operations: leat_op_status tells which are
+ * `fd`, which the loop watches. The fd stays open until it has been signalled for each operation, or the
+ * operations' scope is closed: the status is there before the signal. One eventfd may serve many operations: leat_op_status tells which are
  * done. */
 LEAT_API int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd);
 LEAT_API int leat_recv_signal(leat_op *op, leat_chan *ch, void *item, int fd);

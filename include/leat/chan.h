@@ -13,8 +13,9 @@
  * which somebody still waits ends the program with a message. Items still buffered then are handed to
  * the drop function.
  *
- * Cancelling. The waiting forms return -ECANCELED in a cancelled scope without sending or receiving
- * anything (leat/scope.h). The try forms never wait and work there too. */
+ * Cancelling. The waiting forms, with any deadline, return -ECANCELED in a cancelled scope without sending
+ * or receiving anything (leat/scope.h). The try forms never wait and work there too. Who waits on a channel
+ * holds it: it must not be freed before the call has returned. */
 #ifndef LEAT_CHAN_H
 #define LEAT_CHAN_H
 
@@ -31,27 +32,30 @@ typedef struct leat_chan leat_chan;
  * when it returns. Runs in whichever party throws the item away, with no lock held. */
 typedef void leat_drop_fn(void *item);
 
-/* What a channel does with an item for which it has no room. */
+/* What a channel does with an item for which it has no room. (Sending never waits for room, that is: with a
+ * transform it may wait until another's item is through, and the try form says -EAGAIN.) */
 typedef enum leat_buffer {
     LEAT_FIXED,    /* the sender waits */
     LEAT_DROPPING, /* the new item falls; sending never waits */
     LEAT_SLIDING,  /* the oldest item falls; sending never waits */
-    LEAT_PROMISE   /* room for one, which stays: every receiver gets a copy, also after close; later items
-                      fall; sending never waits. `capacity` is not looked at */
+    LEAT_PROMISE   /* the first item stays, and every receiver gets a copy, also after close; later
+                      items fall; sending never waits; `capacity` is not looked at */
 } leat_buffer;
 
 typedef struct leat_transform leat_transform; /* leat/transform.h */
 
 /* What a channel is. Zero means its default. */
 typedef struct leat_chan_spec {
-    size_t item_size;   /* bytes, 0 to 1 MiB; with drop and a buffer from which items fall, to 1 KiB */
-    size_t capacity;    /* items that wait inside; all of it is allocated at once; dropping, sliding
-                           and transforming channels have at least 1 */
+    size_t
+        item_size;   /* bytes, 0 to 1 MiB; with drop and a buffer from which items fall, to 1 KiB */
+    size_t capacity; /* items that wait inside, allocated at once; at least 1 where items fall or
+                           are transformed */
     leat_drop_fn *drop; /* for items thrown away; NULL: nothing to do */
     const char *name;   /* for dumps; not copied; NULL is allowed */
     leat_buffer buffer;
-    leat_transform *transform; /* what each item sent goes through at the door; NULL: nothing. Becomes the
-                                  channel's, which frees it, also when the channel cannot be made */
+    /* What each item sent goes through at the door; NULL: nothing. Becomes the channel's, which frees it,
+     * also when the channel cannot be made. */
+    leat_transform *transform;
 } leat_chan_spec;
 
 /* Makes a channel. `scope` owns it, or nobody (NULL): see above. `spec` is copied.
@@ -71,7 +75,7 @@ LEAT_API int leat_chan_unref(leat_chan *ch);
 /* Sends the item at `item` (item_size bytes, copied; may be NULL when the size is 0). Waits until a
  * receiver or the buffer has it, or until the deadline.
  * Returns 0; -EPIPE when closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the try form;
- * -EINVAL. In every case but 0 the item is still the caller's. */
+ * -EINVAL; or what the channel's transform said. In every case but 0 the item is still the caller's. */
 LEAT_API int leat_send(leat_chan *ch, const void *item);
 LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
 LEAT_API int leat_try_send(leat_chan *ch, const void *item);
@@ -85,7 +89,8 @@ LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
 LEAT_API int leat_try_recv(leat_chan *ch, void *item);
 
 /* Moves as many of the n items (n times item_size bytes, one after the other) as can go at once, and at
- * least one: if none can, waits for the first. n is 1 or more.
+ * least one: if none can, waits for the first. n is 1 or more. Into a transform, and from a promise, one
+ * goes at a time.
  * Returns how many went, from the front, or an error as above: then none did. */
 LEAT_API int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline);
 LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t deadline);

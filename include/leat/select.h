@@ -23,15 +23,17 @@ extern "C" {
 enum { LEAT_CASE_RECV = 1, LEAT_CASE_SEND = 2 };
 
 typedef struct leat_case {
-    leat_chan *ch;         /* NULL: this case never happens */
-    void *item;            /* where the item goes, or where it is; as for leat_recv and leat_send */
-    int op;                /* LEAT_CASE_RECV or LEAT_CASE_SEND */
-    int status;            /* of the case that happened: 0, or -EPIPE; 0 in the others */
+    leat_chan *ch; /* NULL: this case never happens */
+    void *item;    /* where the item goes, or where it is; as for leat_recv and leat_send */
+    int op;        /* LEAT_CASE_RECV or LEAT_CASE_SEND */
+    int status; /* of the case that happened: 0, -EPIPE, or what a transform said; 0 in the others */
     void *leat_private[7]; /* leat's, while the call lasts */
 } leat_case;
 
+/* clang-format off */
 #define LEAT_RECV(chan, to) { (chan), (to), LEAT_CASE_RECV, 0, { NULL } }
 #define LEAT_SEND(chan, from) { (chan), (void *)(from), LEAT_CASE_SEND, 0, { NULL } }
+/* clang-format on */
 
 /* Waits until one of the n cases happens, or until the deadline; with LEAT_NOW it does not wait (a
  * select with a default). Two cases may name the same channel.

@@ -18,9 +18,9 @@ LEAT_API int64_t leat_now(void);
  * what is not positive is a deadline that has just passed. */
 LEAT_API int64_t leat_after(int64_t ns);
 
-/* Waits for `ns` nanoseconds, never less; the worker runs other tasks meanwhile. 0 or less returns
- * at once.
- * Returns 0, or -ECANCELED when the scope was cancelled before the time was up. */
+/* Waits for `ns` nanoseconds, never less; the worker runs other tasks meanwhile. 0 or less does
+ * not wait.
+ * Returns 0, or -ECANCELED when the scope was cancelled before the time was up, or before the call. */
 LEAT_API int leat_sleep(int64_t ns);
 
 /* Waits until `deadline`. LEAT_NEVER waits until the scope is cancelled; outside any scope, where

@@ -61,8 +61,8 @@ typedef int leat_failed_fn(void *arg, int error, const void *item, leat_emit *em
 LEAT_API leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg);
 
 /* What the functions below are given: `arg` is the caller's own. */
-typedef int leat_map_fn(void *arg, const void *in, void *out);        /* 0 or an error */
-typedef int leat_test_fn(void *arg, const void *in);                  /* 1 yes, 0 no, or an error */
+typedef int leat_map_fn(void *arg, const void *in, void *out); /* 0 or an error */
+typedef int leat_test_fn(void *arg, const void *in);           /* 1 yes, 0 no, or an error */
 typedef int leat_mapcat_fn(void *arg, const void *in, leat_emit *emit); /* as a step */
 
 /* Each item through a function. */

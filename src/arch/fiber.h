@@ -106,7 +106,8 @@ static inline void lt_fiber_renew(struct lt_fiber *fiber)
 }
 
 /* The last thing before leaving `from` for `to`. `for_good`: from's frames will not be returned to. */
-LT_NO_TSAN static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fiber *to, int for_good)
+LT_NO_TSAN static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fiber *to,
+                                             int for_good)
 {
 #ifdef LT_ASAN
     __sanitizer_start_switch_fiber(for_good ? NULL : &from->fake_stack, to->low, to->size);

@@ -27,12 +27,12 @@ struct chunk {
 
 static struct {
     struct lt_lock lock;
-    size_t page, slot;       /* bytes; a slot is guard, stack and header */
-    struct lt_stack *free;   /* stacks that have been used */
-    struct chunk *fresh;     /* chunks with slots left to carve */
-    struct chunk *full;      /* the others */
-    size_t available;        /* free stacks and uncarved slots */
-    size_t promised;         /* credits handed out; never more than available */
+    size_t page, slot;             /* bytes; a slot is guard, stack and header */
+    struct lt_stack *free;         /* stacks that have been used */
+    struct chunk *fresh;           /* chunks with slots left to carve */
+    struct chunk *full;            /* the others */
+    size_t available;              /* free stacks and uncarved slots */
+    size_t promised;               /* credits handed out; never more than available */
     _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter, ordering nothing */
 } pool;
 

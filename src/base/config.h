@@ -28,22 +28,22 @@ enum {
     LT_IDLE_SPINS = 0,
     LT_SPILL_TURN = 2,
 #else
-    LT_RING_SIZE = 2048,      /* unstarted tasks a worker holds before they overflow; power of two */
-    LT_STACK_MAGAZINE = 64,   /* warm stacks a worker keeps to itself */
-    LT_STACK_CHUNK = 64,      /* stacks mapped at a time */
-    LT_CREDIT_BATCH = 64,     /* rights to a stack that a worker fetches at a time */
-    LT_TASK_SLAB = 64,        /* task descriptors allocated at a time */
-    LT_TASK_MAGAZINE = 256,   /* free descriptors a worker keeps to itself */
-    LT_DIRECT_SWITCHES = 16,  /* switches from task to task before the worker looks at its timers */
-    LT_OP_BUDGET = 256,       /* channel operations that found a partner, before a forced yield */
-    LT_TICK_SHIFT = 10,       /* the timer wheel's tick: 2^10 ns, about a microsecond */
-    LT_CHAIN_SCAN = 64,       /* timers looked at for the exact next deadline before a sleep */
-    LT_SPILL_TURN = 61,       /* starts between two that look at the spilt tasks first */
-    LT_IDLE_SPINS = 128,      /* pauses, some 40 ns each, before a worker that ran dry sleeps */
+    LT_RING_SIZE = 2048,     /* unstarted tasks a worker holds before they overflow; power of two */
+    LT_STACK_MAGAZINE = 64,  /* warm stacks a worker keeps to itself */
+    LT_STACK_CHUNK = 64,     /* stacks mapped at a time */
+    LT_CREDIT_BATCH = 64,    /* rights to a stack that a worker fetches at a time */
+    LT_TASK_SLAB = 64,       /* task descriptors allocated at a time */
+    LT_TASK_MAGAZINE = 256,  /* free descriptors a worker keeps to itself */
+    LT_DIRECT_SWITCHES = 16, /* switches from task to task before the worker looks at its timers */
+    LT_OP_BUDGET = 256,      /* channel operations that found a partner, before a forced yield */
+    LT_TICK_SHIFT = 10,      /* the timer wheel's tick: 2^10 ns, about a microsecond */
+    LT_CHAIN_SCAN = 64,      /* timers looked at for the exact next deadline before a sleep */
+    LT_SPILL_TURN = 61,      /* starts between two that look at the spilt tasks first */
+    LT_IDLE_SPINS = 128,     /* pauses, some 40 ns each, before a worker that ran dry sleeps */
 #endif
-    LT_WATCH_FIRST_US = 50,   /* how long a task has waited before another worker may start it, */
-    LT_WATCH_LAST_US = 1000,  /* and the longest it waits when stealing has not paid lately */
-    LT_POOL_IDLE_S = 10,      /* a pool thread without work ends after this long */
+    LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
+    LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
+    LT_POOL_IDLE_S = 10,     /* a pool thread without work ends after this long */
 };
 
 #endif

@@ -6,7 +6,7 @@
 LT_COLD void lt_lock_contended(struct lt_lock *lock)
 {
     enum { SPINS = 32, LONGEST_NAP_NS = 1000000 };
-    struct timespec nap = {.tv_nsec = 20000};
+    struct timespec nap = { .tv_nsec = 20000 };
     for (unsigned round = 0;; round++) {
         for (unsigned i = 0; i < SPINS; i++) {
             /* Looking before exchanging keeps the line shared while it is taken. */

@@ -10,7 +10,7 @@
 #define LT_CACHE_LINE 64
 
 /* The structure of type T whose member M is at P. */
-#define LT_CONTAINER(P, T, M) ((T *)(void *)((char *)(P) - offsetof(T, M)))
+#define LT_CONTAINER(P, T, M) ((T *)(void *)((char *)(P)-offsetof(T, M)))
 
 /* Ends the program with one line on standard error: for what would otherwise corrupt memory. */
 _Noreturn void lt_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

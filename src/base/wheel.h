@@ -26,7 +26,7 @@ struct lt_timer {
 };
 
 struct lt_wheel {
-    uint64_t tick;   /* every timer at or before it has fired, or is in its very slot */
+    uint64_t tick; /* every timer at or before it has fired, or is in its very slot */
     uint64_t count;
     uint64_t occupied[LT_WHEEL_LEVELS];
     struct lt_node slots[LT_WHEEL_LEVELS * LT_WHEEL_SLOTS];

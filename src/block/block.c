@@ -33,8 +33,8 @@ static void end(leat_block *block, int verdict)
     lt_scope_delist_roamer(&machine->roamer);
     block->status = verdict;
     /* Release: who waits sees the verdict. Acquire: and we see who it is. */
-    struct lt_party *awaiter = atomic_exchange_explicit(&machine->roamer.party.awaiter, &ended,
-                                                        memory_order_acq_rel);
+    struct lt_party *awaiter =
+        atomic_exchange_explicit(&machine->roamer.party.awaiter, &ended, memory_order_acq_rel);
     if (awaiter)
         lt_ready(awaiter);
     if (!part)
@@ -137,7 +137,7 @@ int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline, 
 int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadline,
                       leat_alarm *alarm, int ordered)
 {
-    struct lt_selection s = {.cases = cases, .ordered = ordered};
+    struct lt_selection s = { .cases = cases, .ordered = ordered };
     return answer(b, lt_machine_select(machine_of(b), &s, n, deadline, alarm));
 }
 

@@ -21,6 +21,23 @@ static struct lt_machine *machine_of(leat_op *op)
 
 /* ---- completing ---- */
 
+/* The scope waits for its operations; for those that have none, leat_stop does. */
+static bool enter(leat_scope *scope)
+{
+    if (!scope)
+        return lt_runtime_hold();
+    lt_scope_enter(scope);
+    return true;
+}
+
+static void leave(leat_scope *scope)
+{
+    if (scope)
+        lt_scope_leave(scope, 0);
+    else
+        lt_runtime_release();
+}
+
 /* Calls the function; the operation may be gone after that, but the scope, which waits for this, is not. */
 static void call(leat_op *op)
 {
@@ -29,8 +46,7 @@ static void call(leat_op *op)
     if (scope)
         lt_scope_delist_roamer(&machine->roamer);
     op->leat_fn(op, op->leat_status);
-    if (scope)
-        lt_scope_leave(scope, 0);
+    leave(scope);
 }
 
 static void run(struct lt_party *party)
@@ -50,13 +66,15 @@ static int complete(leat_op *op, enum lt_attempt attempt)
 {
     if (attempt == LT_WAITING)
         return 0;
-    if (op->flags & LEAT_ON_WORKER || lt_here.depth >= DEEPEST) {
+    struct lt_party *self = lt_self();
+    if (op->flags & LEAT_ON_WORKER || self->operation >= DEEPEST) {
         lt_ready(&machine_of(op)->roamer.party);
         return 0;
     }
-    lt_here.depth++;
+    /* Of the party, not the thread: a task may wait in there. (A block cannot, so its word is free.) */
+    self->operation++;
     call(op);
-    lt_here.depth--;
+    self->operation--;
     return 0;
 }
 
@@ -64,12 +82,10 @@ static int complete(leat_op *op, enum lt_attempt attempt)
 
 static int begin(leat_op *op, leat_op_fn *fn)
 {
-    if (!op || !fn || !lt_running())
+    if (!op || !fn || !lt_running() || !enter(op->scope))
         return -EINVAL;
     lt_machine_init(machine_of(op), LT_CALLBACK, op->scope);
     op->leat_fn = fn;
-    if (op->scope)
-        lt_scope_enter(op->scope);
     return 0;
 }
 
@@ -97,7 +113,7 @@ int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn)
 int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
 {
     lt_self();
-    struct lt_selection s = {.cases = cases};
+    struct lt_selection s = { .cases = cases };
     int error = n ? lt_select_check(&s, n, LEAT_NEVER) : -EINVAL;
     if (!error)
         error = begin(op, fn);
@@ -115,10 +131,9 @@ int leat_withdraw(leat_op *op)
     if (!lt_machine_end(&machine->roamer.party, -ECANCELED))
         return -EALREADY;
     lt_machine_settle(machine);
-    if (scope) {
+    if (scope)
         lt_scope_delist_roamer(&machine->roamer);
-        lt_scope_leave(scope, 0);
-    }
+    leave(scope);
     return 0;
 }
 

@@ -39,7 +39,7 @@ static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *
     alarm->machine = machine;
     alarm->scope = party->scope;
     party->scope = (leat_scope *)(void *)alarm;
-    party->timer_home = (uint16_t)(worker->index + 1);
+    party->timer_home = (worker->index + 1) & 0x7fff;
     lt_wheel_add(&worker->wheel, &alarm->timer);
 }
 
@@ -69,7 +69,7 @@ static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alar
     struct lt_roamer *roamer = &machine->roamer;
     if (deadline != LEAT_NEVER && !alarm)
         return -EINVAL;
-    if (roamer->party.scope && !lt_listed(&roamer->member))
+    if (roamer->party.scope && !roamer->party.listed)
         lt_scope_enlist_roamer(roamer);
     return lt_wait_allowed(&roamer->party);
 }
@@ -87,9 +87,9 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
             return done(machine, error, NULL);
         lt_lock(&ch->lock);
         int status = lt_chan_now(ch, side, item, &woken);
-        if (status != -EAGAIN || deadline == LEAT_NOW) {
+        if (status != LT_NOT_NOW || deadline == LEAT_NOW) {
             lt_unlock(&ch->lock);
-            return done(machine, status, woken);
+            return done(machine, status == LT_NOT_NOW ? -EAGAIN : status, woken);
         }
         if (prepared)
             break;
@@ -112,6 +112,30 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
         return LT_WAITING;
     clear_alarm(party);
     return done(machine, -ECANCELED, NULL);
+}
+
+/* No channel's lock keeps it from being claimed here, so opening it to claims is the last thing done to
+ * it. Nor is a second look needed: cancellers mark and claim under the scope's lock. */
+static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t deadline,
+                                        leat_alarm *alarm)
+{
+    struct lt_party *party = &machine->roamer.party;
+    leat_scope *scope = party->scope;
+    if (!scope) {
+        if (deadline == LEAT_NEVER)
+            return done(machine, -EDEADLK, NULL);
+        set_alarm(machine, deadline, alarm);
+        lt_claim_open(party);
+        return LT_WAITING;
+    }
+    lt_lock(&scope->lock);
+    bool cancelled = lt_scope_is_cancelled(scope);
+    if (!cancelled) {
+        set_alarm(machine, deadline, alarm);
+        lt_claim_open(party);
+    }
+    lt_unlock(&scope->lock);
+    return cancelled ? done(machine, -ECANCELED, NULL) : LT_WAITING;
 }
 
 enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selection *s, size_t n,
@@ -139,6 +163,8 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
     waiter->status = LT_UNDECIDED;
     party->operation = LT_OP_SELECT;
     lt_select_remember(s);
+    if (!s->any)
+        return wait_for_nothing(machine, deadline, alarm);
     set_alarm(machine, deadline, alarm);
     i = lt_select_enter(s, party, &woken);
     if (i == s->n && !s->ended)

@@ -67,7 +67,7 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
 
 leat_chan *leat_chan_make(leat_scope *scope, size_t item_size, size_t capacity)
 {
-    return leat_chan_open(scope, &(leat_chan_spec){.item_size = item_size, .capacity = capacity});
+    return leat_chan_open(scope, &(leat_chan_spec){ .item_size = item_size, .capacity = capacity });
 }
 
 int leat_chan_ref(leat_chan *ch)
@@ -168,7 +168,7 @@ static int send_now(leat_chan *ch, const void *item, struct lt_party **woken)
         return 0;
     }
     if (lt_chan_count(ch) == ch->capacity)
-        return -EAGAIN;
+        return LT_NOT_NOW;
     push(ch, item);
     return 0;
 }
@@ -182,7 +182,7 @@ static int receive_now(leat_chan *ch, void *item, struct lt_party **woken)
         return -EPIPE;
     struct lt_waiter *sender = lt_chan_claim_first(ch, LT_SEND);
     if (!sender)
-        return buffered ? 0 : -EAGAIN;
+        return buffered ? 0 : LT_NOT_NOW;
     if (buffered) /* the place just left is the next sender's */
         push(ch, sender->item);
     else if (item)
@@ -204,7 +204,8 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
 static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
 {
     size_t count = lt_chan_count(ch), size = ch->item_size;
-    size_t from = side == LT_SEND ? count : 0, most = side == LT_SEND ? ch->capacity - count : count;
+    size_t from = side == LT_SEND ? count : 0,
+           most = side == LT_SEND ? ch->capacity - count : count;
     if (n > most)
         n = most;
     for (size_t moved = 0; moved < n;) {
@@ -212,7 +213,7 @@ static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
         size_t run = (size_t)(ch->items + ch->slots * size - slot) / (size ? size : 1);
         if (run > n - moved || !size)
             run = n - moved;
-        if (side == LT_SEND)
+        if (items && side == LT_SEND)
             memcpy(slot, item + moved * size, run * size);
         else if (items)
             memcpy(item + moved * size, slot, run * size);
@@ -231,11 +232,12 @@ size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
 {
     size_t moved = 0, size = side == LT_SEND ? lt_chan_in_size(ch) : ch->item_size;
     *woken = NULL;
-    *status = -EAGAIN;
+    *status = LT_NOT_NOW;
     while (moved < n) {
         void *item = items ? (unsigned char *)items + moved * size : NULL;
         if (!ch->special && !lt_chan_is_closed(ch) && lt_list_empty(&ch->receivers) &&
-            lt_list_empty(&ch->senders) && lt_chan_count(ch) != (side == LT_SEND ? ch->capacity : 0)) {
+            lt_list_empty(&ch->senders) &&
+            lt_chan_count(ch) != (side == LT_SEND ? ch->capacity : 0)) {
             moved += move_many(ch, side, item, n - moved);
             continue;
         }
@@ -333,7 +335,7 @@ size_t leat_chan_cap(const leat_chan *ch)
 
 int leat_chan_closed(const leat_chan *ch)
 {
-    return !ch || lt_chan_is_closed(ch);
+    return !ch || lt_chan_is_closed(ch) || atomic_load_explicit(&ch->closing, memory_order_relaxed);
 }
 
 const char *leat_chan_name(const leat_chan *ch)

@@ -25,16 +25,20 @@
 
 #include <string.h>
 
-enum { LT_UNDECIDED = 1 }; /* a waiter's status until somebody has claimed it */
+enum {
+    LT_UNDECIDED = 1, /* a waiter's status until somebody has claimed it */
+    LT_NOT_NOW =
+        1 /* an operation that would have to wait; not -EAGAIN, which a transform may say */
+};
 
 struct lt_waiter {
     struct lt_node node; /* in its queue; in no list once somebody has taken it off */
     void *item;          /* to copy from, or to, or NULL */
-    int status;          /* LT_UNDECIDED, or what the claimer set: 0, -EPIPE, or what a transform said */
-    bool shared;         /* one of several places, or of a party without a home: see lt_claim */
-    bool embedded;       /* in its party, an lt_machine; else it is an lt_far_waiter */
-    bool part;           /* a block's: it is a part of another, and not counted by its scope */
-    bool withdrawn;      /* a block's or callback's: its wait was ended by no partner */
+    int status;     /* LT_UNDECIDED, or what the claimer set: 0, -EPIPE, or what a transform said */
+    bool shared;    /* one of several places, or of a party without a home: see lt_claim */
+    bool embedded;  /* in its party, an lt_machine; else it is an lt_far_waiter */
+    bool part;      /* a block's: it is a part of another, and not counted by its scope */
+    bool withdrawn; /* a block's or callback's: its wait was ended by no partner */
 };
 
 struct lt_far_waiter {
@@ -57,9 +61,10 @@ static inline struct lt_party *lt_waiter_party(struct lt_waiter *waiter)
 struct leat_chan {
     struct lt_lock lock;
     uint32_t item_size;
-    bool special;           /* a lossy buffer, a promise or a transform: see chan/special.h */
-    bool busy, closing;     /* special ones: the door is taken; close when it is free */
-    uint8_t buffer;         /* enum leat_buffer */
+    bool special;         /* a lossy buffer, a promise or a transform: see chan/special.h */
+    bool busy;            /* special ones: the door is taken */
+    _Atomic bool closing; /* … and close when it is free; written under the lock, read without */
+    uint8_t buffer;       /* enum leat_buffer */
     size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
     size_t first;           /* the slot of the oldest item */
     /* Written under the lock, read without it as hints, so relaxed. */
@@ -93,8 +98,8 @@ static inline void lt_item_copy(void *to, const void *from, size_t size)
 enum lt_side { LT_RECEIVE, LT_SEND };
 
 /* With the lock held: does the operation if it can be done at once, and puts the chain of those who must
- * be made ready in *woken. Returns 0, -EPIPE, or -EAGAIN: nothing done. (A special channel gives the lock
- * up in between.) */
+ * be made ready in *woken. Returns 0, -EPIPE, what a transform said, or LT_NOT_NOW: nothing done. (A
+ * special channel gives the lock up in between.) */
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
 /* What it is made of, for special channels. With the lock held. */
@@ -137,7 +142,8 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
     size_t count = lt_chan_count(ch);
     if (side == LT_RECEIVE)
         return count || atomic_load_explicit(&ch->senders_waiting, memory_order_relaxed);
-    return count < ch->capacity || atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed);
+    return count < ch->capacity ||
+           atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed);
 }
 
 /* As many of the n items as can go now; the rest as for lt_chan_now, with what stopped it in *status. */

@@ -53,7 +53,7 @@ static int try_once(leat_chan *ch, enum lt_side side, void *item)
     error = lt_chan_now(ch, side, item, &woken);
     lt_unlock(&ch->lock);
     finish(self, woken);
-    return error;
+    return error == LT_NOT_NOW ? -EAGAIN : error;
 }
 
 static int operate(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
@@ -66,7 +66,7 @@ static int operate(leat_chan *ch, enum lt_side side, void *item, int64_t deadlin
     while (LT_LIKELY(!error)) {
         lt_lock(&ch->lock);
         error = lt_chan_now(ch, side, item, &woken);
-        if (error != -EAGAIN) {
+        if (error != LT_NOT_NOW) {
             lt_unlock(&ch->lock);
             finish(self, woken);
             return error;
@@ -88,6 +88,9 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
 {
     if (!n || lt_chan_check(ch, side, items) != 0 || deadline < 0)
         return -EINVAL;
+    /* A transform's verdict is on one item, and a promise has but one: one at a time. */
+    if (side == LT_SEND ? ch->transform != NULL : ch->buffer == LEAT_PROMISE)
+        n = 1;
     struct lt_party *self = lt_self(), *woken;
     for (size_t waited = 0;; waited = 1) {
         int status = waited ? 0 : lt_wait_allowed(self);
@@ -102,7 +105,7 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
         if (moved + waited)
             return (int64_t)(moved + waited);
         /* Nothing goes at once: wait for one, and see what can go along. */
-        status = status == -EAGAIN ? operate(ch, side, items, deadline) : status;
+        status = status == LT_NOT_NOW ? operate(ch, side, items, deadline) : status;
         if (status)
             return status;
     }

@@ -20,7 +20,8 @@ struct slot {
     uint32_t n;    /* in the first case: how many there are */
 };
 
-_Static_assert(sizeof(struct slot) <= sizeof((leat_case *)0)->leat_private, "fits the public struct");
+_Static_assert(sizeof(struct slot) <= sizeof((leat_case *)0)->leat_private,
+               "fits the public struct");
 
 static struct slot *slot_of(leat_case *c)
 {
@@ -127,7 +128,7 @@ static bool do_case(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 {
     leat_case *c = &s->cases[i];
     int status = lt_chan_now(c->ch, side_of(c), c->item, woken);
-    if (status == -EAGAIN)
+    if (status == LT_NOT_NOW)
         return false;
     c->status = status;
     return true;
@@ -188,7 +189,7 @@ void lt_select_remember(const struct lt_selection *s)
 
 struct lt_selection lt_select_recall(leat_case *cases)
 {
-    return (struct lt_selection){.cases = cases, .n = slot_of(cases)->n};
+    return (struct lt_selection){ .cases = cases, .n = slot_of(cases)->n };
 }
 
 uint32_t lt_select_take_out(struct lt_selection *s)
@@ -260,7 +261,7 @@ static int finish(struct lt_party *self, struct lt_party *woken, int result)
 
 static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered)
 {
-    struct lt_selection s = {.cases = cases, .ordered = ordered};
+    struct lt_selection s = { .cases = cases, .ordered = ordered };
     int error = lt_select_check(&s, n, deadline);
     if (error)
         return error;

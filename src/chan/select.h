@@ -11,7 +11,7 @@ struct lt_selection {
     uint32_t n;
     bool ordered;
     const leat_scope *scope; /* a roamer's: its party's word for it is the alarm's by now */
-    bool any;   /* some case has a channel */
+    bool any;                /* some case has a channel */
     bool ended; /* the party found its scope cancelled when it had queued, and is out again */
 };
 

@@ -123,8 +123,9 @@ static int emit_to_door(leat_emit *emit, const void *item)
 static void open_door(leat_chan *ch, struct door *door)
 {
     size_t tail = ch->first + lt_chan_count(ch);
-    *door = (struct door){.emit.put = emit_to_door, .ch = ch,
-                          .tail = tail < ch->slots ? tail : tail - ch->slots};
+    *door = (struct door){ .emit.put = emit_to_door,
+                           .ch = ch,
+                           .tail = tail < ch->slots ? tail : tail - ch->slots };
     lt_unlock(&ch->lock);
 }
 
@@ -208,7 +209,7 @@ static int send_now(leat_chan *ch, const void *item, struct lt_party **chain)
     if (shutting(ch))
         return -EPIPE;
     if (!lt_special_ready(ch, LT_SEND))
-        return -EAGAIN;
+        return LT_NOT_NOW;
     if (!ch->transform)
         return bring_in(ch, item, chain);
     ch->busy = true;
@@ -220,7 +221,7 @@ static int send_now(leat_chan *ch, const void *item, struct lt_party **chain)
 static int receive_now(leat_chan *ch, void *item, struct lt_party **chain)
 {
     if (lt_chan_count(ch) == 0)
-        return lt_chan_is_closed(ch) ? -EPIPE : -EAGAIN;
+        return lt_chan_is_closed(ch) ? -EPIPE : LT_NOT_NOW;
     if (item)
         lt_item_copy(item, lt_chan_slot(ch, 0), ch->item_size);
     if (ch->buffer == LEAT_PROMISE)

@@ -20,7 +20,7 @@ struct leat_emit {
     int (*put)(leat_emit *emit, const void *item);
 };
 
-/* As lt_chan_now, but the lock is given up and taken again in between. -EAGAIN
+/* As lt_chan_now, but the lock is given up and taken again in between. LT_NOT_NOW
  * holds at the moment of the return. */
 int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 

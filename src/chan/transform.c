@@ -34,8 +34,11 @@ static void *make(size_t bytes, size_t in_size, size_t out_size, size_t most,
         return NULL;
     leat_transform *t = lt_alloc(bytes);
     if (t)
-        *t = (leat_transform){.in_size = in_size, .out_size = out_size, .most = most, .step = step,
-                              .free = free_memory};
+        *t = (leat_transform){ .in_size = in_size,
+                               .out_size = out_size,
+                               .most = most,
+                               .step = step,
+                               .free = free_memory };
     return t;
 }
 
@@ -50,6 +53,7 @@ struct with_fn {
         leat_mapcat_fn *mapcat;
     } fn;
     void *arg;
+    bool ended;                       /* for take_while */
     _Alignas(16) unsigned char out[]; /* for map */
 };
 
@@ -89,7 +93,10 @@ static int remove_step(leat_transform *t, const void *item, leat_emit *emit)
 static int take_while_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct with_fn *w = (struct with_fn *)t;
+    if (w->ended)
+        return LEAT_ENOUGH; /* what a stage before it still held */
     int passes = w->fn.test(w->arg, item);
+    w->ended = passes == 0;
     return passes > 0 ? leat_emit_item(emit, item) : passes == 0 ? LEAT_ENOUGH : passes;
 }
 
@@ -213,8 +220,8 @@ static leat_transform *partition(size_t size, size_t n, leat_same_fn *same, void
 {
     if (!n || n > ITEM_MAX || !size || size > ITEM_MAX)
         return NULL;
-    struct partition *p = make(sizeof *p + size * n, size, sizeof(leat_run) + size * n,
-                               same ? 2 : 1, partition_step);
+    struct partition *p =
+        make(sizeof *p + size * n, size, sizeof(leat_run) + size * n, same ? 2 : 1, partition_step);
     if (p) {
         p->t.finish = partition_finish;
         p->n = n;
@@ -347,31 +354,61 @@ leat_transform *leat_distinct(size_t size)
 struct composed {
     leat_transform t;
     leat_transform *first, *second;
+    bool enough; /* `second` has said so: what `first` still holds is not wanted */
 };
+
+/* Passes on as many as a step may emit. */
+struct limit {
+    leat_emit emit;
+    leat_emit *out;
+    size_t left;
+};
+
+static int put_within(leat_emit *emit, const void *item)
+{
+    struct limit *limit = LT_CONTAINER(emit, struct limit, emit);
+    if (!limit->left)
+        return -ENOSPC;
+    limit->left--;
+    return limit->out->put(limit->out, item);
+}
+
+static struct limit limit_for(const leat_transform *t, leat_emit *out)
+{
+    return (struct limit){ .emit.put = put_within, .out = out, .left = t->most };
+}
 
 /* What `first` emits goes through `second`. */
 struct relay {
     leat_emit emit;
     leat_transform *second;
     leat_emit *out;
-    int result; /* LEAT_ENOUGH or an error, once `second` has said so */
+    size_t left; /* for `first` to emit */
+    int result;  /* LEAT_ENOUGH or an error, once `second` has said so */
 };
 
 static int relay_item(leat_emit *emit, const void *item)
 {
     struct relay *relay = LT_CONTAINER(emit, struct relay, emit);
+    if (!relay->left)
+        return -ENOSPC;
+    relay->left--;
     if (relay->result)
         return relay->result < 0 ? relay->result : 0;
-    int result = relay->second->step(relay->second, item, relay->out);
-    if (result < 0 && relay->second->failed)
-        result = relay->second->failed(relay->second, result, item, relay->out);
+    leat_transform *second = relay->second;
+    struct limit limit = limit_for(second, relay->out);
+    int result = second->step(second, item, &limit.emit);
+    if (result < 0 && second->failed)
+        result = second->failed(second, result, item, &limit.emit);
     relay->result = result;
     return result < 0 ? result : 0;
 }
 
 static struct relay relay_to(struct composed *c, leat_emit *out)
 {
-    return (struct relay){.emit.put = relay_item, .second = c->second, .out = out};
+    return (struct relay){
+        .emit.put = relay_item, .second = c->second, .out = out, .left = c->first->most
+    };
 }
 
 static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
@@ -381,6 +418,7 @@ static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
     int result = c->first->step(c->first, item, &relay.emit);
     if (result < 0 && relay.result >= 0 && c->first->failed)
         result = c->first->failed(c->first, result, item, &relay.emit);
+    c->enough |= relay.result == LEAT_ENOUGH;
     return relay.result ? relay.result : result;
 }
 
@@ -388,9 +426,10 @@ static int composed_finish(leat_transform *t, leat_emit *emit)
 {
     struct composed *c = (struct composed *)t;
     struct relay relay = relay_to(c, emit);
-    if (c->first->finish)
+    if (c->first->finish && !c->enough)
         c->first->finish(c->first, &relay.emit);
-    return c->second->finish ? c->second->finish(c->second, emit) : 0;
+    struct limit limit = limit_for(c->second, emit);
+    return c->second->finish ? c->second->finish(c->second, &limit.emit) : 0;
 }
 
 static void composed_free(leat_transform *t)
@@ -456,8 +495,8 @@ static void guarded_free(leat_transform *t)
 
 leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg)
 {
-    struct guarded *g = t && fn ? make(sizeof *g, t->in_size, t->out_size, t->most + 1, guarded_step)
-                                : NULL;
+    struct guarded *g =
+        t && fn ? make(sizeof *g, t->in_size, t->out_size, t->most + 1, guarded_step) : NULL;
     if (!g) {
         leat_transform_free(t);
         return NULL;

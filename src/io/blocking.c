@@ -39,7 +39,7 @@ int leat_blocking(leat_fn *fn, void *arg)
         return error;
     if (self->kind != LT_TASK)
         return fn(arg);
-    struct call call = {.work.run = run_call, .fn = fn, .arg = arg};
+    struct call call = { .work.run = run_call, .fn = fn, .arg = arg };
     lt_wait_begin(&call.wait, self, NULL);
     error = lt_pool_submit(&call.work);
     if (error)
@@ -102,7 +102,8 @@ int leat_go_blocking_named(leat_scope *scope, leat_fn *fn, void *arg, const char
     if (!task)
         return -ENOMEM;
     *task = (struct threaded){
-        .work.run = run_threaded, .scope = scope, .fn = fn, .arg = arg, .name = name};
+        .work.run = run_threaded, .scope = scope, .fn = fn, .arg = arg, .name = name
+    };
     lt_scope_enter(scope);
     int error = lt_pool_submit(&task->work);
     if (error) {

@@ -39,7 +39,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         say(": its stack has ");
         say_number(task->stack->fiber.size / 1024);
         say(" KiB; start it with leat_go_sized for more, or raise leat_options.stack_size\n");
-        sigaction(SIGSEGV, &(struct sigaction){.sa_handler = SIG_DFL}, NULL);
+        sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
         raise(SIGSEGV); /* blocked in here: delivered on return */
         return;
     }
@@ -57,7 +57,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 
 void lt_guard_install(void)
 {
-    struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
     sigemptyset(&action.sa_mask);
     sigaction(SIGSEGV, &action, &former);
 }
@@ -72,7 +72,7 @@ void lt_guard_uninstall(void)
 
 void lt_guard_worker_begin(struct lt_worker *worker)
 {
-    stack_t stack = {.ss_sp = worker->fault_stack, .ss_size = LT_FAULT_STACK};
+    stack_t stack = { .ss_sp = worker->fault_stack, .ss_size = LT_FAULT_STACK };
     sigaltstack(&stack, &before);
 }
 

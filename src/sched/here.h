@@ -11,7 +11,6 @@ struct lt_here {
     struct lt_party *self;    /* who runs: a task, or this thread; NULL before the first question */
     struct lt_worker *worker; /* NULL in threads that are none */
     uint64_t chance;
-    unsigned depth; /* of callbacks that were done at once: see block/callback.c */
     struct lt_thread thread;
 };
 

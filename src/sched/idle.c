@@ -10,123 +10,142 @@
 
 enum { STEAL_MOST = 32 < LT_RING_SIZE ? 32 : LT_RING_SIZE };
 
+/* Outlives the runtime, as workers do: a thread of the program's own that has just spilt something may
+ * still have to look whether somebody sleeps. */
+static struct {
+    struct lt_lock lock;
+    unsigned active;
+    struct lt_worker *watcher, *sleepers;
+    /* Written under the lock, read without. */
+    _Atomic bool watched; /* there is a watcher */
+    _Atomic unsigned sleeper_count;
+} idle;
+
 /* ---- roles, under the lock ---- */
 
-static void set_watcher(struct lt_runtime *rt, struct lt_worker *worker)
+static void set_watcher(struct lt_worker *worker)
 {
-    rt->watcher = worker;
+    idle.watcher = worker;
     /* Relaxed: who must not read a stale value has been through the lock. */
-    atomic_store_explicit(&rt->watched, worker != NULL, memory_order_relaxed);
+    atomic_store_explicit(&idle.watched, worker != NULL, memory_order_relaxed);
 }
 
-static void count_sleepers(struct lt_runtime *rt, int change)
+static void count_sleepers(int change)
 {
-    unsigned now = atomic_load_explicit(&rt->sleeper_count, memory_order_relaxed);
-    atomic_store_explicit(&rt->sleeper_count, now + (unsigned)change, memory_order_relaxed);
+    unsigned now = atomic_load_explicit(&idle.sleeper_count, memory_order_relaxed);
+    atomic_store_explicit(&idle.sleeper_count, now + (unsigned)change, memory_order_relaxed);
 }
 
-static void add_sleeper(struct lt_runtime *rt, struct lt_worker *worker)
+static void add_sleeper(struct lt_worker *worker)
 {
-    worker->next_idle = rt->sleepers;
-    rt->sleepers = worker;
-    count_sleepers(rt, 1);
+    worker->next_idle = idle.sleepers;
+    idle.sleepers = worker;
+    count_sleepers(1);
 }
 
-static void remove_sleeper(struct lt_runtime *rt, struct lt_worker *worker)
+static void remove_sleeper(struct lt_worker *worker)
 {
-    for (struct lt_worker **at = &rt->sleepers; *at; at = &(*at)->next_idle) {
+    for (struct lt_worker **at = &idle.sleepers; *at; at = &(*at)->next_idle) {
         if (*at == worker) {
             *at = worker->next_idle;
-            count_sleepers(rt, -1);
+            count_sleepers(-1);
             return;
         }
     }
 }
 
 /* A sleeper takes the watch, or nobody does; returns who must be woken for it, or NULL. */
-static struct lt_worker *hand_on_watch(struct lt_runtime *rt)
+static struct lt_worker *hand_on_watch(void)
 {
-    struct lt_worker *sleeper = rt->sleepers;
+    struct lt_worker *sleeper = idle.sleepers;
     if (sleeper)
-        remove_sleeper(rt, sleeper);
-    set_watcher(rt, sleeper);
+        remove_sleeper(sleeper);
+    set_watcher(sleeper);
     return sleeper;
 }
 
-static void become_idle(struct lt_runtime *rt, struct lt_worker *worker)
+static void become_idle(struct lt_worker *worker)
 {
-    lt_lock(&rt->idle_lock);
-    rt->active--;
-    if (!rt->watcher && rt->active > 0)
-        set_watcher(rt, worker);
+    lt_lock(&idle.lock);
+    idle.active--;
+    if (!idle.watcher && idle.active > 0)
+        set_watcher(worker);
     else
-        add_sleeper(rt, worker);
-    lt_unlock(&rt->idle_lock);
+        add_sleeper(worker);
+    lt_unlock(&idle.lock);
 }
 
-static void become_active(struct lt_runtime *rt, struct lt_worker *worker)
+static void become_active(struct lt_worker *worker)
 {
     struct lt_worker *next = NULL;
-    lt_lock(&rt->idle_lock);
-    rt->active++;
-    if (rt->watcher == worker)
-        next = hand_on_watch(rt);
+    lt_lock(&idle.lock);
+    idle.active++;
+    if (idle.watcher == worker)
+        next = hand_on_watch();
     else
-        remove_sleeper(rt, worker);
-    lt_unlock(&rt->idle_lock);
+        remove_sleeper(worker);
+    lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
 }
 
 /* Whether the worker is the watcher; one that finds nobody active stops watching. */
-static bool still_watching(struct lt_runtime *rt, struct lt_worker *worker)
+static bool still_watching(struct lt_worker *worker)
 {
-    lt_lock(&rt->idle_lock);
-    bool watching = rt->watcher == worker;
-    if (watching && rt->active == 0) {
-        set_watcher(rt, NULL);
-        add_sleeper(rt, worker);
+    lt_lock(&idle.lock);
+    bool watching = idle.watcher == worker;
+    if (watching && idle.active == 0) {
+        set_watcher(NULL);
+        add_sleeper(worker);
         watching = false;
     }
-    lt_unlock(&rt->idle_lock);
+    lt_unlock(&idle.lock);
     return watching;
+}
+
+void lt_idle_reset(unsigned active)
+{
+    lt_lock(&idle.lock);
+    idle.active = active;
+    idle.sleepers = NULL;
+    set_watcher(NULL);
+    atomic_store_explicit(&idle.sleeper_count, 0, memory_order_relaxed);
+    lt_unlock(&idle.lock);
 }
 
 void lt_idle_notice(void)
 {
-    struct lt_runtime *rt = &lt_runtime;
-    if (LT_LIKELY(atomic_load_explicit(&rt->watched, memory_order_relaxed) ||
-                  !atomic_load_explicit(&rt->sleeper_count, memory_order_relaxed)))
+    if (LT_LIKELY(atomic_load_explicit(&idle.watched, memory_order_relaxed) ||
+                  !atomic_load_explicit(&idle.sleeper_count, memory_order_relaxed)))
         return;
     struct lt_worker *next = NULL;
-    lt_lock(&rt->idle_lock);
-    if (!rt->watcher)
-        next = hand_on_watch(rt);
-    lt_unlock(&rt->idle_lock);
+    lt_lock(&idle.lock);
+    if (!idle.watcher)
+        next = hand_on_watch();
+    lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
 }
 
 void lt_idle_call(void)
 {
-    struct lt_runtime *rt = &lt_runtime;
-    lt_lock(&rt->idle_lock);
+    lt_lock(&idle.lock);
     /* A sleeper it is left to take itself off the list, when it has woken. */
-    struct lt_worker *next = rt->sleepers ? rt->sleepers : rt->watcher;
-    lt_unlock(&rt->idle_lock);
+    struct lt_worker *next = idle.sleepers ? idle.sleepers : idle.watcher;
+    lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
 }
 
 /* ---- stealing ---- */
 
-static void look(struct lt_runtime *rt, struct lt_worker *worker, int64_t now)
+static void look(struct lt_worker *worker, int64_t now)
 {
     worker->looked = now;
-    for (unsigned i = 0; i < rt->worker_count; i++)
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
         /* Acquire: the parties before this tail are seen whole, should they be stolen later. */
         worker->seen_tails[i] =
-            atomic_load_explicit(&rt->workers[i]->ring.tail, memory_order_acquire);
+            atomic_load_explicit(&lt_runtime.workers[i]->ring.tail, memory_order_acquire);
 }
 
 /* How many tasks there would be stacks for. */
@@ -139,11 +158,11 @@ static uint32_t room(struct lt_worker *worker)
 }
 
 /* Takes half of what has waited since the last look from the first worker that has any. */
-static bool steal(struct lt_runtime *rt, struct lt_worker *worker)
+static bool steal(struct lt_worker *worker)
 {
-    for (unsigned i = 1; i < rt->worker_count; i++) {
-        unsigned victim = (worker->index + i) % rt->worker_count;
-        struct lt_ring *ring = &rt->workers[victim]->ring;
+    for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
+        unsigned victim = (worker->index + i) % lt_runtime.worker_count;
+        struct lt_ring *ring = &lt_runtime.workers[victim]->ring;
         uint32_t before = worker->seen_tails[victim];
         int32_t waiting =
             (int32_t)(before - atomic_load_explicit(&ring->head, memory_order_relaxed));
@@ -166,7 +185,7 @@ static bool steal(struct lt_runtime *rt, struct lt_worker *worker)
  * some fifty. */
 static bool news_soon(struct lt_worker *worker)
 {
-    for (unsigned i = 0; i < LT_IDLE_SPINS; i++) {
+    for (int i = 0; i < LT_IDLE_SPINS; i++) {
         if (lt_worker_has_news(worker))
             return true;
         lt_pause();
@@ -184,37 +203,39 @@ static void return_credits(struct lt_worker *worker)
 
 /* The watcher's duty, when its nap is over (the first, for an earlier look, is half as long): true when it has stolen something. The last look counts also
  * if it was made in an earlier watch, so one that is often interrupted steals all the same. */
-static bool watch(struct lt_runtime *rt, struct lt_worker *worker, int64_t *nap, int64_t now)
+static bool watch(struct lt_worker *worker, int64_t *nap, int64_t now)
 {
     if (now < worker->looked + *nap)
         return false;
-    if (steal(rt, worker))
+    if (steal(worker))
         return true;
     if (*nap < LT_WATCH_LAST_US * LEAT_US)
         *nap *= 2;
-    look(rt, worker, now);
+    look(worker, now);
     return false;
 }
 
 void lt_idle(struct lt_worker *worker)
 {
-    struct lt_runtime *rt = &lt_runtime;
     if (news_soon(worker))
         return;
     return_credits(worker);
     int64_t due = lt_wheel_next(&worker->wheel), nap = LT_WATCH_FIRST_US * LEAT_US / 2;
-    become_idle(rt, worker);
+    become_idle(worker);
     for (;;) {
         /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
          * it must be woken. */
         atomic_store_explicit(&worker->asleep, 1, memory_order_seq_cst);
-        bool watching = still_watching(rt, worker);
+        bool watching = still_watching(worker);
         int64_t now = lt_clock_now();
-        if (lt_worker_has_news(worker) || now >= due || (watching && watch(rt, worker, &nap, now)))
+        if (lt_worker_has_news(worker) || now >= due || (watching && watch(worker, &nap, now)))
             break;
         int64_t until = watching && worker->looked + nap < due ? worker->looked + nap : due;
         lt_futex_wait(&worker->asleep, 1, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
-    become_active(rt, worker);
+    become_active(worker);
+    /* Whoever was woken for what is spilt may have other things to do first. */
+    if (lt_spill_any())
+        lt_idle_notice();
 }

@@ -24,6 +24,9 @@ void lt_idle(struct lt_worker *worker);
 /* Called after something has been queued to start in this worker's ring. */
 void lt_idle_notice(void);
 
+/* At the start of the runtime, with all workers active, and at its end, with 0. */
+void lt_idle_reset(unsigned active);
+
 /* Called after something has been spilt by a thread that is no worker: wakes one who will take it. */
 void lt_idle_call(void);
 

@@ -29,10 +29,13 @@ struct lt_party {
     uint8_t kind;
     bool enlisted;          /* the scope it belongs to can find it: see scope/scope.h */
     _Atomic bool unclaimed; /* waits under a claim, and nobody has claimed it: see lt_claim */
-    uint8_t operation;      /* a block's or callback's: what it waits in: see block/machine.h */
-    uint16_t shields;       /* leat_shield calls that hold for the innermost scope */
-    uint16_t timer_home;    /* a block's: 1 + the index of the worker whose wheel holds its timer; or 0 */
-    leat_scope *scope;      /* the innermost scope: the one whose cancelling ends its waits */
+    uint8_t operation; /* a roamer's: what it waits in, see block/machine.h; others': how deep it is
+                               in callbacks, see block/callback.c */
+    uint16_t shields;  /* leat_shield calls that hold for the innermost scope */
+    uint16_t listed : 1; /* a roamer's: it is on its scope's list. Its node, others write to */
+    uint16_t
+        timer_home : 15; /* a roamer's: 1 + the index of the worker whose wheel has its timer; or 0 */
+    leat_scope *scope;   /* the innermost scope: the one whose cancelling ends its waits */
     union {
         struct lt_wait *wait; /* a task's: what it is parked in, or NULL; read on its home worker */
         _Atomic(struct lt_party *) awaiter; /* a block's: see block/block.c */

@@ -20,7 +20,7 @@ static struct {
     pthread_t ended;
     pthread_cond_t work, all_ended;
     bool ready;
-} pool = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+} pool = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
 static _Thread_local bool mine __attribute__((tls_model("initial-exec")));
 
@@ -47,7 +47,7 @@ static void prepare(void)
 static struct lt_work *next_work(void)
 {
     int64_t until = lt_clock_now() + LT_POOL_IDLE_S * LEAT_S;
-    struct timespec at = {(time_t)(until / LEAT_S), (long)(until % LEAT_S)};
+    struct timespec at = { (time_t)(until / LEAT_S), (long)(until % LEAT_S) };
     pool.idle++;
     int error = 0;
     while (!pool.head && !pool.closing && error != ETIMEDOUT)

@@ -76,8 +76,8 @@ static inline uint32_t lt_ring_steal(struct lt_ring *ring, uint32_t before, uint
             return 0;
         uint32_t n = (uint32_t)old < most ? (uint32_t)old : most;
         for (uint32_t i = 0; i < n; i++)
-            taken[i] = atomic_load_explicit(&ring->slots[(head + i) % LT_RING_SIZE],
-                                            memory_order_relaxed);
+            taken[i] =
+                atomic_load_explicit(&ring->slots[(head + i) % LT_RING_SIZE], memory_order_relaxed);
         /* Release pairs with the acquire in push: the slots have been read. (That the parties' contents
          * are seen is owed to the acquire load of tail that `before` came from.) */
         if (atomic_compare_exchange_weak_explicit(&ring->head, &head, head + n,

@@ -7,6 +7,7 @@
 #include "sched/guard.h"
 #include "sched/here.h"
 #include "sched/host.h"
+#include "sched/idle.h"
 #include "sched/pool.h"
 #include "sched/slab.h"
 #include "sched/thread.h"
@@ -69,7 +70,7 @@ static unsigned cores(void)
 
 static int resolve(const leat_options *given, leat_options *options)
 {
-    *options = given ? *given : (leat_options){0};
+    *options = given ? *given : (leat_options){ 0 };
     const char *text = getenv("LEAT_WORKERS");
     if (!options->workers && text && *text) {
         char *end;
@@ -110,7 +111,8 @@ static struct lt_worker *worker_get(void)
     if (!worker)
         return lt_alloc(sizeof *worker);
     kept = worker->next_idle;
-    memset(worker, 0, offsetof(struct lt_worker, inbox)); /* the rest is zero, and others may look at it */
+    memset(worker, 0,
+           offsetof(struct lt_worker, inbox)); /* the rest is zero, and others may look at it */
     return worker;
 }
 
@@ -167,6 +169,7 @@ static void tear_down(struct lt_runtime *rt)
         lt_host_close(rt->workers[i]);
         worker_put(rt->workers[i]);
     }
+    lt_idle_reset(0);
     lt_free(rt->workers);
     lt_slab_close();
     lt_stack_pool_close();
@@ -176,7 +179,8 @@ static void tear_down(struct lt_runtime *rt)
 static int start(struct lt_runtime *rt, const leat_options *options)
 {
     memset(rt, 0, sizeof *rt);
-    rt->worker_count = rt->active = options->workers;
+    rt->worker_count = options->workers;
+    lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
     lt_stack_pool_open(options->stack_size);
     int error = make_workers(rt);

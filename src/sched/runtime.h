@@ -8,16 +8,9 @@
 struct lt_runtime {
     struct lt_worker **workers;
     unsigned worker_count;
-    size_t stack_size;             /* default, whole pages */
+    size_t stack_size; /* default, whole pages */
     _Atomic bool stopping;
-    _Atomic unsigned next_worker;  /* where the next task from outside goes; a counter */
-    /* Idle workers: sched/idle.h. */
-    struct lt_lock idle_lock;
-    unsigned active;
-    struct lt_worker *watcher, *sleepers;
-    /* Written under the lock, read without. */
-    _Atomic bool watched;           /* there is a watcher */
-    _Atomic unsigned sleeper_count;
+    _Atomic unsigned next_worker; /* where the next task from outside goes; a counter */
 };
 
 extern struct lt_runtime lt_runtime;

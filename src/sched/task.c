@@ -45,7 +45,6 @@ struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t sta
     return task;
 }
 
-
 void lt_task_park(struct lt_task *task)
 {
     int saved = errno;

@@ -21,9 +21,9 @@ struct lt_task {
     leat_fn *fn;
     void *arg;
     const char *name;
-    struct lt_node member;  /* in its scope's list, when enlisted */
+    struct lt_node member; /* in its scope's list, when enlisted */
     struct lt_task *nudge_next;
-    _Atomic bool nudged;    /* is in its home's list of nudges, or on the way there */
+    _Atomic bool nudged; /* is in its home's list of nudges, or on the way there */
 };
 
 /* What a higher floor does with a task that has ended (on the task's stack, as its last act, before the

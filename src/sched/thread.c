@@ -13,7 +13,7 @@ int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument)
     /* The new thread inherits the mask: signals stay with the program's own threads. */
     sigset_t all, before;
     sigfillset(&all);
-    const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF};
+    const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF };
     for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
         sigdelset(&all, faults[i]);
     pthread_sigmask(SIG_SETMASK, &all, &before);

@@ -25,8 +25,8 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
         party->next = top;
     /* Sequentially consistent, with the load of `asleep` below, against the worker's store of `asleep`
      * and second look at the inbox: one of the two sees the other. */
-    while (!atomic_compare_exchange_weak_explicit(&worker->inbox, &top, party,
-                                                  memory_order_seq_cst, memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&worker->inbox, &top, party, memory_order_seq_cst,
+                                                  memory_order_relaxed));
     /* Only the first into an empty inbox has to wake: it was there for those after it to see. */
     if (!top)
         lt_worker_wake_sleeping(worker);
@@ -58,8 +58,8 @@ void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task)
     struct lt_task *top = atomic_load_explicit(&worker->nudges, memory_order_relaxed);
     do
         task->nudge_next = top;
-    while (!atomic_compare_exchange_weak_explicit(&worker->nudges, &top, task,
-                                                  memory_order_seq_cst, memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&worker->nudges, &top, task, memory_order_seq_cst,
+                                                  memory_order_relaxed));
 }
 
 void lt_worker_look_at_nudges(struct lt_worker *worker)
@@ -70,8 +70,9 @@ void lt_worker_look_at_nudges(struct lt_worker *worker)
     struct lt_task *task = atomic_exchange_explicit(&worker->nudges, NULL, memory_order_acquire);
     while (task) {
         struct lt_task *next = task->nudge_next;
-        /* Cleared before looking: who marks a scope after this nudges again. */
-        atomic_store_explicit(&task->nudged, false, memory_order_release);
+        /* Cleared before looking: who marks a scope after this nudges again. An exchange, so that the
+         * mark of one who found it set, and did not, is seen. */
+        atomic_exchange_explicit(&task->nudged, false, memory_order_acq_rel);
         lt_task_look(task);
         task = next;
     }

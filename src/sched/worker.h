@@ -25,23 +25,23 @@ struct lt_worker {
     /* The owner's alone. */
     struct lt_party *ready_head, **ready_end;
     struct lt_task *running;
-    void *sp;                /* the scheduler's own stack, while a task runs */
-    struct lt_fiber fiber;   /* that stack, for the tools */
-    unsigned direct_left;    /* switches from task to task before the scheduler gets a look */
-    unsigned budget;         /* operations before a forced yield */
-    bool started_last;       /* the last thing run was a task's start: next, a ready one */
+    void *sp;                 /* the scheduler's own stack, while a task runs */
+    struct lt_fiber fiber;    /* that stack, for the tools */
+    unsigned direct_left;     /* switches from task to task before the scheduler gets a look */
+    unsigned budget;          /* operations before a forced yield */
+    bool started_last;        /* the last thing run was a task's start: next, a ready one */
     struct lt_party *pending; /* taken from the ring, to be started next */
-    struct lt_stack *ended;  /* a stack to be unmapped once it has been left */
+    struct lt_stack *ended;   /* a stack to be unmapped once it has been left */
     struct lt_stack *magazine[LT_STACK_MAGAZINE];
     unsigned magazine_count;
     size_t credits;
     struct lt_task *free_tasks; /* linked by party.next */
     unsigned free_count;
-    uint32_t *seen_tails;    /* as watcher: each worker's tail at the last look, */
-    int64_t looked;          /* and when that was */
+    uint32_t *seen_tails; /* as watcher: each worker's tail at the last look, */
+    int64_t looked;       /* and when that was */
     unsigned starts;
     unsigned index;
-    void *fault_stack;       /* LT_FAULT_STACK bytes for sched/guard.h */
+    void *fault_stack; /* LT_FAULT_STACK bytes for sched/guard.h */
     pthread_t thread;
     struct lt_wheel wheel;
 
@@ -50,8 +50,9 @@ struct lt_worker {
     /* Written by others. */
     _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
     _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
-    _Atomic uint32_t asleep;     /* 1: sleeps on this word, or is about to */
-    struct lt_worker *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
+    _Atomic uint32_t asleep;          /* 1: sleeps on this word, or is about to */
+    struct lt_worker
+        *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
 };
 
 /* The worker: adds a party to its own ready queue. */
@@ -87,6 +88,5 @@ void lt_worker_look_at_nudges(struct lt_worker *worker);
 
 /* Moves what lies in the inbox to the ready queue and the ring. False when it was empty. */
 bool lt_worker_drain(struct lt_worker *worker);
-
 
 #endif

@@ -32,7 +32,7 @@ static void nudge_task(struct lt_task *task, struct crew *crew)
 
 static void nudge_tasks(leat_scope *scope)
 {
-    struct crew crew = {0};
+    struct crew crew = { 0 };
     lt_lock(&scope->lock);
     for (struct lt_node *node = scope->tasks.next; node != &scope->tasks; node = node->next)
         nudge_task(LT_CONTAINER(node, struct lt_task, member), &crew);
@@ -78,8 +78,7 @@ static void nudge_threads(leat_scope *scope)
     lt_list_init(&nudged);
     lt_lock(&scope->lock);
     while (!lt_list_empty(&scope->threads)) {
-        struct lt_thread *thread =
-            LT_CONTAINER(scope->threads.next, struct lt_thread, member);
+        struct lt_thread *thread = LT_CONTAINER(scope->threads.next, struct lt_thread, member);
         lt_list_remove(&thread->member);
         lt_list_append(&nudged, &thread->member);
         atomic_store_explicit(&thread->pinned, true, memory_order_relaxed);
@@ -101,8 +100,7 @@ static void nudge_threads(leat_scope *scope)
 static void mark_children(leat_scope *scope, leat_scope **marked)
 {
     lt_lock(&scope->lock);
-    for (struct lt_node *node = scope->children.next; node != &scope->children;
-         node = node->next) {
+    for (struct lt_node *node = scope->children.next; node != &scope->children; node = node->next) {
         leat_scope *child = LT_CONTAINER(node, leat_scope, sibling);
         lt_lock(&child->lock);
         bool first = lt_scope_mark(child, -ECANCELED);
@@ -118,12 +116,15 @@ static void mark_children(leat_scope *scope, leat_scope **marked)
 
 void lt_scope_cancel(leat_scope *scope, int reason)
 {
+    /* First: once it is marked its tasks end, and its opener would free it. */
+    lt_scope_pin(scope);
     lt_lock(&scope->lock);
     bool first = lt_scope_mark(scope, reason);
     lt_unlock(&scope->lock);
-    if (!first)
+    if (!first) {
+        lt_scope_unpin(scope);
         return;
-    lt_scope_pin(scope);
+    }
     scope->next_marked = NULL;
     leat_scope *marked = scope;
     while (marked) {

@@ -57,8 +57,8 @@ static bool set_remote(leat_scope *scope, int64_t deadline)
         return false;
     remote->timer.deadline = deadline;
     remote->timer.fire = passed_remote;
-    remote->add = (struct lt_job){.party.kind = LT_JOB, .run = add};
-    remote->remove = (struct lt_job){.party.kind = LT_JOB, .run = remove_and_free};
+    remote->add = (struct lt_job){ .party.kind = LT_JOB, .run = add };
+    remote->remove = (struct lt_job){ .party.kind = LT_JOB, .run = remove_and_free };
     remote->home = lt_any_worker();
     remote->scope = scope;
     scope->remote = remote;

@@ -7,7 +7,6 @@
 #include "scope/deadline.h"
 #include "scope/wait.h"
 
-
 /* The fields of `live`. */
 #define OPENER UINT64_C(1)
 #define TASK UINT64_C(1)
@@ -74,7 +73,8 @@ size_t leat_scope_tasks(const leat_scope *scope)
 {
     if (!scope)
         return 0;
-    return (size_t)((atomic_load_explicit(&scope->live, memory_order_relaxed) & (PIN - 1)) - OPENER);
+    return (size_t)((atomic_load_explicit(&scope->live, memory_order_relaxed) & (PIN - 1)) -
+                    OPENER);
 }
 
 /* ---- finding ---- */
@@ -100,13 +100,15 @@ void lt_scope_enlist_roamer(struct lt_roamer *roamer)
     lt_lock(&scope->lock);
     lt_list_append(&scope->roamers, &roamer->member);
     lt_unlock(&scope->lock);
+    roamer->party.listed = true;
 }
 
 void lt_scope_delist_roamer(struct lt_roamer *roamer)
 {
     leat_scope *scope = roamer->party.scope;
-    if (!lt_listed(&roamer->member))
+    if (!roamer->party.listed)
         return;
+    roamer->party.listed = false;
     lt_lock(&scope->lock);
     lt_list_remove(&roamer->member);
     lt_unlock(&scope->lock);
@@ -152,8 +154,7 @@ static leat_scope *make(struct lt_party *opener)
 leat_scope *leat_scope_open(int64_t deadline)
 {
     struct lt_party *self = lt_self();
-    if (deadline < 0 || (self->kind != LT_TASK && self->kind != LT_THREAD) ||
-        !lt_runtime_hold())
+    if (deadline < 0 || (self->kind != LT_TASK && self->kind != LT_THREAD) || !lt_runtime_hold())
         return NULL;
     leat_scope *scope = make(self);
     if (!scope || !lt_deadline_set(scope, deadline)) {

@@ -40,13 +40,13 @@ struct leat_scope {
     _Atomic uint64_t live;
     struct lt_node tasks, threads, roamers, owned;
     struct lt_party *opener;
-    uint16_t opener_shields;  /* of the opener, in the scope around */
-    leat_scope *around;       /* the opener's innermost scope before this one */
-    leat_scope *parent;       /* the same, or NULL when cancelling does not come from there */
+    uint16_t opener_shields; /* of the opener, in the scope around */
+    leat_scope *around;      /* the opener's innermost scope before this one */
+    leat_scope *parent;      /* the same, or NULL when cancelling does not come from there */
     struct lt_node children, sibling;
-    leat_scope *next_marked;  /* while being cancelled */
+    leat_scope *next_marked; /* while being cancelled */
     int64_t deadline;
-    struct lt_timer timer;       /* see scope/deadline.h */
+    struct lt_timer timer; /* see scope/deadline.h */
     struct lt_deadline *remote;
 };
 

@@ -1,0 +1,702 @@
+/* test_parties.c: every kind of party against every other, on every kind of buffer, by every operation,
+ * while channels close and scopes are cancelled at any moment.
+ *
+ * A round is made from a number, its seed: who sends and who receives, how, over what, and what happens
+ * meanwhile. Consecutive seeds go through all combinations; the rest is chance. A round keeps a record of
+ * each item and afterwards asks: what was sent has been received or dropped once, what was refused
+ * neither; each receiver has seen the items of each sender in order; nobody hangs.
+ *
+ * LEAT_SEED=n       repeats that one round, which is what a failure prints
+ * LEAT_ROUNDS=n     rounds for each number of workers; else as many as LEAT_STRESS_SECONDS allow (8) */
+#include "support.h"
+
+#include <sched.h>
+
+enum party_kind { A_TASK, A_BLOCK, A_CALLBACK, A_THREAD, PARTY_KINDS };
+/* Those with a door have a transform, which fails on some items. */
+enum buffer_kind {
+    NO_BUFFER,
+    FIXED_1,
+    FIXED_3,
+    DROPPING_2,
+    SLIDING_2,
+    PROMISE,
+    DOOR_FIXED_1,
+    DOOR_SLIDING_2,
+    BUFFER_KINDS
+};
+/* MANY: several at once; without waiting, where the party cannot wait for several. UNTIL: with deadlines that
+ * pass; callbacks, which have none, are withdrawn now and then. */
+enum operation { PLAIN, SELECT, TRY, UNTIL, SELECT_UNTIL, MANY, OPERATIONS };
+enum event { NOTHING, CLOSE, CANCEL, DEADLINE, EVENTS };
+
+static const char *const kind_names[] = { "task", "block", "callback", "thread" };
+static const char *const buffer_names[] = { "none",    "fixed 1", "fixed 3", "dropping",
+                                            "sliding", "promise", "door 1",  "sliding door" };
+static const char *const operation_names[] = { "plain", "select",       "try",
+                                               "until", "select until", "many" };
+static const char *const event_names[] = { "nothing", "close", "cancel", "deadline" };
+
+enum { MOST_PARTIES = 6, MOST_ITEMS = 12, MOST_AT_ONCE = 3, CHANNELS = 2, NOT_NOW = INT32_MIN };
+
+struct record {
+    unsigned sender, number;
+    bool bad; /* the transform fails on it */
+    _Atomic unsigned sent, received, dropped;
+};
+
+/* As many bytes of it as an item of the round has. */
+struct item {
+    struct record *record;
+    uintptr_t copies[2];
+};
+
+struct party {
+    struct round *round;
+    enum party_kind kind;
+    enum operation operation;
+    bool sends, foreign, fickle;
+    unsigned index, items, done; /* a sender's; done: also a receiver's count */
+    unsigned limit;              /* of a receiver: after so many it leaves; 0: never */
+    uint64_t chance;
+    bool shut[CHANNELS];
+    unsigned seen[CHANNELS][MOST_PARTIES]; /* 1 + the number seen last, of each sender */
+    unsigned char bytes[MOST_AT_ONCE * sizeof(struct item)];
+    struct record *records;
+    leat_case cases[CHANNELS];
+    leat_block block;
+    leat_alarm alarm;
+    leat_op op;
+    _Atomic bool in_flight; /* the callback's operation */
+    bool ticks;             /* it only waits for its turn */
+    pthread_mutex_t lock;   /* of those that are withdrawn */
+    leat_scope *own;        /* a foreign thread's */
+    pthread_t thread;
+};
+
+struct round {
+    uint64_t chance;
+    leat_scope *scope;
+    leat_chan *ch[CHANNELS];
+    leat_chan *tick; /* closed: receiving from it is a turn of the worker's */
+    enum buffer_kind buffer;
+    enum event event;
+    size_t item_size;
+    int64_t delay, deadline;
+    unsigned senders, receivers;
+    bool started_by_task, event_by_task, withdrawn_by_task;
+    _Atomic bool thrown;
+    _Atomic unsigned fickle; /* callbacks that may be withdrawn, and have not ended */
+    pthread_mutex_t lock;    /* of the foreign threads' scopes */
+    struct party parties[MOST_PARTIES];
+    struct record records[MOST_PARTIES][MOST_ITEMS];
+};
+
+/* ---- items ---- */
+
+static void pack(struct party *p, unsigned place, struct record *record)
+{
+    struct item item = { record, { ~(uintptr_t)record, (uintptr_t)record } };
+    memcpy(p->bytes + place * p->round->item_size, &item, p->round->item_size);
+}
+
+static struct record *unpack(const void *bytes, size_t size)
+{
+    struct item item = { NULL, { 0, 0 } };
+    memcpy(&item, bytes, size);
+    CHECK(item.record);
+    CHECK(size < 16 || item.copies[0] == ~(uintptr_t)item.record);
+    CHECK(size < 24 || item.copies[1] == (uintptr_t)item.record);
+    return item.record;
+}
+
+static void drop(void *bytes)
+{
+    struct record *record = unpack(bytes, sizeof record);
+    CHECK_IS(0, atomic_fetch_add(&record->dropped, 1));
+}
+
+static int through_the_door(void *arg, const void *in, void *out)
+{
+    const struct round *round = arg;
+    struct record *record = unpack(in, round->item_size);
+    memcpy(out, in, round->item_size);
+    return record->bad ? -EIO : 0;
+}
+
+static bool has_door(const struct round *round)
+{
+    return round->buffer >= DOOR_FIXED_1;
+}
+
+/* ---- what a party does next, and what came of it ---- */
+
+static bool uses_select(const struct party *p)
+{
+    return p->operation == SELECT || p->operation == SELECT_UNTIL;
+}
+
+static bool is_cancelled(const struct party *p)
+{
+    return p->own ? leat_cancelled(p->own) : leat_cancelled(p->round->scope);
+}
+
+static void leave(struct party *p)
+{
+    for (unsigned c = 0; p->sends && c < CHANNELS; c++)
+        CHECK_IS(0, leat_chan_done(p->round->ch[c]));
+    if (p->fickle)
+        atomic_fetch_sub(&p->round->fickle, 1);
+}
+
+/* False: it has done all it wanted. */
+static bool prepare(struct party *p)
+{
+    struct round *round = p->round;
+    if (p->sends ? p->done == p->items : p->limit && p->done >= p->limit)
+        return false;
+    if (p->sends)
+        for (unsigned i = 0; i < MOST_AT_ONCE && p->done + i < p->items; i++)
+            pack(p, i, &p->records[p->done + i]);
+    else
+        memset(p->bytes, 0, sizeof p->bytes);
+    for (unsigned c = 0; c < CHANNELS; c++)
+        p->cases[c] = (leat_case){ p->shut[c] ? NULL : round->ch[c],
+                                   p->bytes,
+                                   p->sends ? LEAT_CASE_SEND : LEAT_CASE_RECV,
+                                   0,
+                                   { NULL } };
+    return true;
+}
+
+static unsigned at_once(struct party *p)
+{
+    unsigned n = 1 + below(&p->chance, MOST_AT_ONCE);
+    return p->sends && n > p->items - p->done ? p->items - p->done : n;
+}
+
+static int64_t soon(struct party *p)
+{
+    return leat_after((int64_t)below(&p->chance, 60) * LEAT_US);
+}
+
+static void got(struct party *p, unsigned channel, unsigned place)
+{
+    struct round *round = p->round;
+    struct record *record = unpack(p->bytes + place * round->item_size, round->item_size);
+    atomic_fetch_add(&record->received, 1);
+    unsigned *seen = &p->seen[channel][record->sender];
+    CHECK(record->number + (round->buffer == PROMISE) >= *seen);
+    *seen = record->number + 1;
+}
+
+/* n items went over that channel. */
+static void went(struct party *p, unsigned channel, unsigned n)
+{
+    for (unsigned i = 0; i < n; i++) {
+        if (p->sends)
+            CHECK_IS(0, atomic_fetch_add(&p->records[p->done + i].sent, 1));
+        else
+            got(p, channel, i);
+    }
+    p->done += n;
+}
+
+/* False: it ends. `status` is of the operation on that channel. */
+static bool settle(struct party *p, unsigned channel, int status)
+{
+    struct round *round = p->round;
+    switch (status) {
+    case 0: went(p, channel, 1); return true;
+    case -EPIPE:
+        CHECK(!p->sends || round->event == CLOSE);
+        p->shut[channel] = true;
+        if (p->sends || !uses_select(p))
+            return false;
+        return !p->shut[0] || !p->shut[1];
+    case -ECANCELED: CHECK(round->event == CANCEL || round->event == DEADLINE); return false;
+    case -EAGAIN:
+        CHECK(p->operation == TRY || p->operation == MANY);
+        return !p->sends || !is_cancelled(p);
+    case -ETIMEDOUT: CHECK(p->operation == UNTIL || p->operation == SELECT_UNTIL); return true;
+    case -EIO:
+        CHECK(p->sends && has_door(round) && p->records[p->done].bad);
+        p->done++;
+        return true;
+    default: check_failed(__FILE__, __LINE__, "status is %d", status);
+    }
+}
+
+static bool outcome(struct party *p, int status)
+{
+    if (uses_select(p) && status >= 0) {
+        CHECK(status < CHANNELS && p->cases[status].ch);
+        return settle(p, (unsigned)status, p->cases[status].status);
+    }
+    if (p->operation == MANY && status > 0) {
+        CHECK(status <= MOST_AT_ONCE);
+        went(p, 0, (unsigned)status);
+        return true;
+    }
+    return settle(p, 0, status);
+}
+
+static int try_now(struct party *p)
+{
+    leat_chan *ch = p->round->ch[0];
+    return p->sends ? leat_try_send(ch, p->bytes) : leat_try_recv(ch, p->bytes);
+}
+
+static int many(struct party *p, int64_t deadline)
+{
+    leat_chan *ch = p->round->ch[0];
+    unsigned n = at_once(p);
+    return (int)(p->sends ? leat_send_many(ch, p->bytes, n, deadline)
+                          : leat_recv_many(ch, p->bytes, n, deadline));
+}
+
+/* ---- tasks and threads ---- */
+
+static int perform(struct party *p)
+{
+    leat_chan *ch = p->round->ch[0];
+    switch (p->operation) {
+    case SELECT: return leat_select(p->cases, CHANNELS, LEAT_NEVER);
+    case SELECT_UNTIL: return leat_select(p->cases, CHANNELS, soon(p));
+    case UNTIL:
+        return p->sends ? leat_send_until(ch, p->bytes, soon(p))
+                        : leat_recv_until(ch, p->bytes, soon(p));
+    case TRY: return try_now(p);
+    case MANY: return many(p, LEAT_NEVER);
+    default: return p->sends ? leat_send(ch, p->bytes) : leat_recv(ch, p->bytes);
+    }
+}
+
+static int straight(void *arg)
+{
+    struct party *p = arg;
+    while (prepare(p)) {
+        int status = perform(p);
+        if (!outcome(p, status))
+            break;
+        if (status == -EAGAIN)
+            leat_yield();
+    }
+    leave(p);
+    return 0;
+}
+
+/* A thread that leat did not start obeys a scope of its own. */
+static void *foreign(void *arg)
+{
+    struct party *p = arg;
+    struct round *round = p->round;
+    leat_scope *own = leat_scope_open(round->deadline);
+    CHECK(own);
+    pthread_mutex_lock(&round->lock);
+    p->own = own;
+    if (round->event == CANCEL && atomic_load(&round->thrown))
+        leat_scope_cancel(own);
+    pthread_mutex_unlock(&round->lock);
+    straight(p);
+    pthread_mutex_lock(&round->lock);
+    p->own = NULL;
+    pthread_mutex_unlock(&round->lock);
+    int result = leat_scope_close(own);
+    CHECK(result == 0 || (result == -ETIMEDOUT && round->event == DEADLINE));
+    return NULL;
+}
+
+/* ---- blocks ---- */
+
+static int block_step(leat_block *b)
+{
+    struct party *p = (struct party *)((char *)b - offsetof(struct party, block));
+    leat_chan *ch = p->round->ch[0];
+    LEAT_BEGIN(b);
+    while (prepare(p)) {
+        switch (p->operation) {
+        case SELECT: LEAT_AWAIT_SELECT(b, p->cases, CHANNELS, LEAT_NEVER, NULL); break;
+        case SELECT_UNTIL: LEAT_AWAIT_SELECT(b, p->cases, CHANNELS, soon(p), &p->alarm); break;
+        case UNTIL:
+            if (p->sends)
+                LEAT_AWAIT_SEND_UNTIL(b, ch, p->bytes, soon(p), &p->alarm);
+            else
+                LEAT_AWAIT_RECV_UNTIL(b, ch, p->bytes, soon(p), &p->alarm);
+            break;
+        case PLAIN:
+            if (p->sends)
+                LEAT_AWAIT_SEND(b, ch, p->bytes);
+            else
+                LEAT_AWAIT_RECV(b, ch, p->bytes);
+            break;
+        default:
+            b->status = p->operation == TRY ? try_now(p) : many(p, LEAT_NOW);
+            if (b->status == -EAGAIN) {
+                LEAT_AWAIT_YIELD(b);
+                b->status = -EAGAIN;
+            }
+        }
+        if (!outcome(p, b->status))
+            break;
+    }
+    leave(p);
+    LEAT_END(b);
+}
+
+/* ---- callbacks ---- */
+
+static void drive(struct party *p);
+
+static void called(leat_op *op, int status)
+{
+    struct party *p = (struct party *)((char *)op - offsetof(struct party, op));
+    if (p->fickle)
+        pthread_mutex_lock(&p->lock);
+    CHECK(atomic_exchange(&p->in_flight, false));
+    if (p->fickle)
+        pthread_mutex_unlock(&p->lock);
+    if (p->ticks) {
+        CHECK(status == -EPIPE || status == -ECANCELED);
+        p->ticks = false;
+        if (status == -EPIPE)
+            status = NOT_NOW;
+    }
+    if (status == NOT_NOW || outcome(p, status))
+        drive(p);
+    else
+        leave(p);
+}
+
+static void start_operation(struct party *p)
+{
+    leat_chan *ch = p->round->ch[0];
+    if (p->fickle)
+        pthread_mutex_lock(&p->lock);
+    CHECK(!atomic_exchange(&p->in_flight, true));
+    int error = p->ticks         ? leat_recv_then(&p->op, p->round->tick, NULL, called)
+                : uses_select(p) ? leat_select_then(&p->op, p->cases, CHANNELS, called)
+                : p->sends       ? leat_send_then(&p->op, ch, p->bytes, called)
+                                 : leat_recv_then(&p->op, ch, p->bytes, called);
+    CHECK_IS(0, error);
+    if (p->fickle)
+        pthread_mutex_unlock(&p->lock);
+}
+
+static void drive(struct party *p)
+{
+    bool goes_on = prepare(p);
+    if (goes_on && (p->operation == TRY || p->operation == MANY)) {
+        int status = p->operation == TRY ? try_now(p) : many(p, LEAT_NOW);
+        goes_on = outcome(p, status);
+        p->ticks = true; /* at the latest for the next item */
+    }
+    /* What may be withdrawn is called under a lock, so not from within the start. */
+    unsigned on_worker = p->fickle || p->ticks || below(&p->chance, 3) == 0;
+    p->op = (leat_op)LEAT_OP(p->round->scope, on_worker ? LEAT_ON_WORKER : 0);
+    if (goes_on)
+        start_operation(p);
+    else
+        leave(p);
+}
+
+static void withdraw(struct party *p)
+{
+    pthread_mutex_lock(&p->lock);
+    int error = atomic_load(&p->in_flight) ? leat_withdraw(&p->op) : -EALREADY;
+    CHECK(error == 0 || error == -EALREADY);
+    if (!error)
+        atomic_store(&p->in_flight, false);
+    pthread_mutex_unlock(&p->lock);
+    if (!error && outcome(p, -ETIMEDOUT))
+        drive(p);
+}
+
+static int withdraw_some(void *arg)
+{
+    struct round *round = arg;
+    while (atomic_load(&round->fickle)) {
+        for (unsigned i = 0; i < round->senders + round->receivers; i++)
+            if (round->parties[i].fickle)
+                withdraw(&round->parties[i]);
+        if (leat_sleep(20 * LEAT_US))
+            leat_yield();
+    }
+    return 0;
+}
+
+/* ---- events ---- */
+
+static void cancel_all(struct round *round)
+{
+    pthread_mutex_lock(&round->lock);
+    atomic_store(&round->thrown, true);
+    for (unsigned i = 0; i < round->senders + round->receivers; i++)
+        if (round->parties[i].own)
+            CHECK_IS(0, leat_scope_cancel(round->parties[i].own));
+    pthread_mutex_unlock(&round->lock);
+    CHECK_IS(0, leat_scope_cancel(round->scope));
+}
+
+static int throw_event(void *arg)
+{
+    struct round *round = arg;
+    if (round->delay)
+        leat_sleep(round->delay);
+    switch (round->event) {
+    case CLOSE:
+        for (unsigned c = 0; c < CHANNELS; c++)
+            CHECK_IS(0, leat_close(round->ch[c]));
+        break;
+    case CANCEL: cancel_all(round); break;
+    default:;
+    }
+    return 0;
+}
+
+/* ---- a round ---- */
+
+static void start_party(struct party *p)
+{
+    leat_scope *scope = p->round->scope;
+    switch (p->kind) {
+    case A_TASK: CHECK_IS(0, leat_go(scope, straight, p)); break;
+    case A_BLOCK: CHECK_IS(0, leat_go_block(scope, &p->block, block_step)); break;
+    case A_CALLBACK: drive(p); break;
+    default:
+        if (!p->foreign)
+            CHECK_IS(0, leat_go_blocking(scope, straight, p));
+    }
+}
+
+static int start_parties(void *arg)
+{
+    struct round *round = arg;
+    for (unsigned i = 0; i < round->senders + round->receivers; i++)
+        start_party(&round->parties[i]);
+    return 0;
+}
+
+static leat_chan *make_channel(struct round *round)
+{
+    static const struct {
+        leat_buffer buffer;
+        size_t capacity;
+    } made[BUFFER_KINDS] = {
+        { LEAT_FIXED, 0 },   { LEAT_FIXED, 1 },   { LEAT_FIXED, 3 }, { LEAT_DROPPING, 2 },
+        { LEAT_SLIDING, 2 }, { LEAT_PROMISE, 0 }, { LEAT_FIXED, 1 }, { LEAT_SLIDING, 2 },
+    };
+    leat_transform *door =
+        has_door(round) ? leat_map(round->item_size, round->item_size, through_the_door, round)
+                        : NULL;
+    leat_chan *ch =
+        leat_chan_open(round->scope, &(leat_chan_spec){ .item_size = round->item_size,
+                                                        .capacity = made[round->buffer].capacity,
+                                                        .buffer = made[round->buffer].buffer,
+                                                        .drop = drop,
+                                                        .transform = door });
+    CHECK(ch);
+    CHECK_IS(0, leat_chan_senders(ch, round->senders));
+    return ch;
+}
+
+static void make_party(struct round *round, unsigned index, enum party_kind kind,
+                       enum operation operation)
+{
+    struct party *p = &round->parties[index];
+    p->round = round;
+    p->index = index;
+    p->sends = index < round->senders;
+    p->kind = kind;
+    p->operation = operation;
+    p->chance = round->chance + index;
+    p->foreign = kind == A_THREAD && below(&p->chance, 2);
+    p->fickle = kind == A_CALLBACK && (operation == UNTIL || operation == SELECT_UNTIL);
+    p->records = round->records[index];
+    p->items = 1 + below(&p->chance, MOST_ITEMS);
+    p->limit = round->buffer == PROMISE ? 1 + below(&p->chance, 5) : 0;
+    pthread_mutex_init(&p->lock, NULL);
+    atomic_fetch_add(&round->fickle, p->fickle);
+    for (unsigned i = 0; i < MOST_ITEMS; i++) {
+        p->records[i].sender = index;
+        p->records[i].number = i;
+        p->records[i].bad = has_door(round) && below(&p->chance, 4) == 0;
+    }
+}
+
+static bool only_tries(enum party_kind kind, enum operation operation)
+{
+    return operation == TRY || (operation == MANY && (kind == A_BLOCK || kind == A_CALLBACK));
+}
+
+static void make_round(struct round *round, uint64_t seed, unsigned workers)
+{
+    /* A prime that goes through all combinations, so that neighbours differ in everything. */
+    uint64_t nth = seed * UINT64_C(1000003);
+    unsigned choice[6];
+    const unsigned choices[6] = { PARTY_KINDS, PARTY_KINDS, BUFFER_KINDS,
+                                  OPERATIONS,  OPERATIONS,  EVENTS };
+    for (unsigned i = 0; i < 6; nth /= choices[i++])
+        choice[i] = (unsigned)(nth % choices[i]);
+    memset(round, 0, sizeof *round);
+    round->chance = seed;
+    lt_rng_below(&round->chance, 2);
+    uint64_t *chance = &round->chance;
+    round->buffer = choice[2];
+    round->event = choice[5];
+    round->item_size = 8 + 8 * below(chance, 3);
+    round->delay = below(chance, 4) ? (int64_t)below(chance, 150) * LEAT_US : 0;
+    round->senders = 1 + below(chance, MOST_PARTIES / 2);
+    round->receivers = 1 + below(chance, MOST_PARTIES / 2);
+    round->started_by_task = below(chance, 2);
+    round->event_by_task = below(chance, 2);
+    round->withdrawn_by_task = below(chance, 2);
+    pthread_mutex_init(&round->lock, NULL);
+    /* Where both only try, and nothing lies in between, they may never meet. */
+    if (round->buffer == NO_BUFFER && round->event == NOTHING && only_tries(choice[0], choice[3]) &&
+        only_tries(choice[1], choice[4]))
+        choice[3] = PLAIN;
+    for (unsigned i = 0; i < round->senders + round->receivers; i++)
+        make_party(round, i, choice[i >= round->senders], choice[3 + (i >= round->senders)]);
+    snprintf(check_note, sizeof check_note, "LEAT_SEED=%llu: %s %s > %s %s, %s, %s, %u workers",
+             (unsigned long long)seed, kind_names[choice[0]], operation_names[choice[3]],
+             kind_names[choice[1]], operation_names[choice[4]], buffer_names[round->buffer],
+             event_names[round->event], workers);
+}
+
+static void check_records(struct round *round)
+{
+    unsigned kept = 0;
+    for (unsigned s = 0; s < round->senders; s++) {
+        for (unsigned i = 0; i < MOST_ITEMS; i++) {
+            struct record *record = &round->records[s][i];
+            unsigned sent = record->sent, received = record->received, dropped = record->dropped;
+            CHECK(sent <= 1 && !(sent && record->bad));
+            if (round->buffer == PROMISE) {
+                CHECK_IS(sent, dropped);
+                CHECK(sent || !received);
+                kept += received > 0;
+            } else {
+                CHECK_IS(sent, received + dropped);
+            }
+        }
+    }
+    CHECK(kept <= CHANNELS);
+}
+
+static void start_or(bool by_task, struct round *round, leat_fn *fn)
+{
+    if (by_task)
+        CHECK_IS(0, leat_go(round->scope, fn, round));
+    else
+        fn(round);
+}
+
+static void run_round(struct round *round)
+{
+    round->deadline = round->event == DEADLINE ? leat_after(1 + round->delay) : LEAT_NEVER;
+    round->scope = leat_scope_open(round->deadline);
+    CHECK(round->scope);
+    round->tick = leat_chan_of(round->scope, int, 0);
+    CHECK_IS(0, leat_close(round->tick));
+    for (unsigned c = 0; c < CHANNELS; c++)
+        round->ch[c] = make_channel(round);
+    unsigned parties = round->senders + round->receivers;
+    for (unsigned i = 0; i < parties; i++)
+        if (round->parties[i].foreign)
+            CHECK_IS(0,
+                     pthread_create(&round->parties[i].thread, NULL, foreign, &round->parties[i]));
+    start_or(round->started_by_task, round, start_parties);
+    start_or(round->event_by_task, round, throw_event);
+    if (atomic_load(&round->fickle))
+        start_or(round->withdrawn_by_task, round, withdraw_some);
+    for (unsigned i = 0; i < parties; i++)
+        if (round->parties[i].foreign)
+            CHECK_IS(0, pthread_join(round->parties[i].thread, NULL));
+    int result = leat_scope_close(round->scope);
+    CHECK(result == 0 || (result == -ETIMEDOUT && round->event == DEADLINE));
+    for (unsigned i = 0; i < parties; i++)
+        pthread_mutex_destroy(&round->parties[i].lock);
+    pthread_mutex_destroy(&round->lock);
+    check_records(round);
+}
+
+/* ---- rounds ---- */
+
+static _Atomic unsigned rounds_done;
+static _Atomic bool all_done;
+
+/* Who hangs is told of. */
+static void *watch(void *arg)
+{
+    (void)arg;
+    unsigned before = 0, still = 0;
+    while (!atomic_load(&all_done)) {
+        nanosleep(&(struct timespec){ .tv_nsec = 50000000 }, NULL);
+        unsigned now = atomic_load(&rounds_done);
+        still = now == before ? still + 1 : 0;
+        before = now;
+        if (still > 20 * 30)
+            check_failed(__FILE__, __LINE__, "a round has not ended for half a minute");
+    }
+    return NULL;
+}
+
+static int64_t from_environment(const char *name, int64_t otherwise)
+{
+    const char *text = getenv(name);
+    return text && *text ? strtoll(text, NULL, 0) : otherwise;
+}
+
+/* The rounds are driven by the program's own thread, which is no party of theirs. */
+static void rounds_on(unsigned workers)
+{
+    static struct round round;
+    uint64_t seed = seed_of_test();
+    int64_t rounds = from_environment("LEAT_ROUNDS", 0);
+    int64_t end = leat_after(from_environment("LEAT_STRESS_SECONDS", 8) * LEAT_S / 3);
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = workers }));
+    pthread_t watcher;
+    atomic_store(&all_done, false);
+    CHECK_IS(0, pthread_create(&watcher, NULL, watch, NULL));
+    int64_t done = 0;
+    while (rounds ? done < rounds : leat_now() < end) {
+        make_round(&round, seed, workers);
+        run_round(&round);
+        atomic_fetch_add(&rounds_done, 1);
+        done++;
+        seed += getenv("LEAT_SEED") == NULL;
+    }
+    atomic_store(&all_done, true);
+    pthread_join(watcher, NULL);
+    CHECK_IS(0, leat_stop());
+    print_message("%lld rounds\n", (long long)done);
+}
+
+static void rounds_on_1(void **state)
+{
+    (void)state;
+    rounds_on(1);
+}
+
+static void rounds_on_2(void **state)
+{
+    (void)state;
+    rounds_on(2);
+}
+
+static void rounds_on_4(void **state)
+{
+    (void)state;
+    rounds_on(4);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_on_1),
+        cmocka_unit_test(rounds_on_2),
+        cmocka_unit_test(rounds_on_4),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
