@@ -164,9 +164,58 @@ static void use_counted_channels(void)
     CHECK_IS(0, leat_chan_unref(ch));
 }
 
+static int is_odd(void *arg, const void *item)
+{
+    (void)arg;
+    return *(const int *)item % 2;
+}
+
+/* Each item that was sent comes out, or its sender was told. */
+static void use_transforms(void)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    if (!made(s))
+        return;
+    leat_transform *both =
+        leat_compose(leat_filter(sizeof(int), is_odd, NULL), leat_distinct(sizeof(int)));
+    leat_chan_spec spec = { .item_size = sizeof(int), .capacity = 200, .transform = both };
+    leat_chan *ch = made(both) ? leat_chan_open(s, &spec) : NULL;
+    int sent = 0, x;
+    if (both && made(ch)) {
+        for (int i = 0; i < 200; i++)
+            sent += worked(leat_send(ch, &i)) && i % 2;
+        CHECK_IS(0, leat_close(ch));
+        for (; leat_recv(ch, &x) == 0; sent--)
+            CHECK_IS(1, x % 2);
+        CHECK_IS(0, sent);
+    }
+    CHECK_IS(0, leat_scope_close(s));
+}
+
+static int step_once(leat_block *b)
+{
+    LEAT_BEGIN(b);
+    LEAT_AWAIT_YIELD(b);
+    LEAT_END(b);
+}
+
+/* Blocks ask for no memory. */
+static void use_blocks(void)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    if (!made(s))
+        return;
+    leat_block blocks[9];
+    for (int i = 0; i < 9; i++)
+        CHECK_IS(0, leat_go_block(s, &blocks[i], step_once));
+    CHECK_IS(0, leat_scope_close(s));
+}
+
 static int use_everything(void *arg)
 {
     (void)arg;
+    use_transforms();
+    use_blocks();
     for (int i = 0; i < 2; i++)
         use_tasks_and_channels();
     use_scopes();

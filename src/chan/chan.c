@@ -3,8 +3,6 @@
 
 #include "base/alloc.h"
 
-enum { ITEM_MAX = 1 << 20 };
-
 /* ---- the life of a channel ---- */
 
 static void destroy(leat_chan *ch)
@@ -39,7 +37,7 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
         return NULL;
     size_t capacity = spec->buffer == LEAT_PROMISE ? 1 : spec->capacity, slots = capacity;
     leat_chan *ch = NULL;
-    if (spec->item_size <= ITEM_MAX && lt_special_check(spec) &&
+    if (spec->item_size <= LT_ITEM_MAX && lt_special_check(spec) &&
         !__builtin_add_overflow(capacity, lt_special_extra_slots(spec), &slots))
         ch = allocate(spec, slots);
     if (!ch) {

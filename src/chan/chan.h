@@ -25,6 +25,8 @@
 
 #include <string.h>
 
+enum { LT_ITEM_MAX = 1 << 20 }; /* bytes of one item */
+
 enum {
     LT_UNDECIDED = 1, /* a waiter's status until somebody has claimed it */
     LT_NOT_NOW =

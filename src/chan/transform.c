@@ -1,7 +1,7 @@
-/* transform.c: the ready-made transforms, and how two become one. */
+/* transform.c: the ready-made transforms. */
+#include "chan/transform.h"
+
 #include "base/alloc.h"
-#include "base/util.h"
-#include "chan/special.h"
 
 #include <errno.h>
 #include <string.h>
@@ -19,18 +19,15 @@ void leat_transform_free(leat_transform *t)
 
 /* ---- what they are made of ---- */
 
-enum { ITEM_MAX = 1 << 20 };
-
 static void free_memory(leat_transform *t)
 {
     lt_free(t);
 }
 
-/* A transform at the head of `bytes` bytes; NULL when the sizes are wrong or memory has run out. */
-static void *make(size_t bytes, size_t in_size, size_t out_size, size_t most,
-                  int (*step)(leat_transform *, const void *, leat_emit *))
+void *lt_transform_make(size_t bytes, size_t in_size, size_t out_size, size_t most,
+                        int (*step)(leat_transform *, const void *, leat_emit *))
 {
-    if (in_size > ITEM_MAX || out_size > ITEM_MAX || !step)
+    if (in_size > LT_ITEM_MAX || out_size > LT_ITEM_MAX || !step)
         return NULL;
     leat_transform *t = lt_alloc(bytes);
     if (t)
@@ -66,9 +63,9 @@ static int map_step(leat_transform *t, const void *item, leat_emit *emit)
 
 leat_transform *leat_map(size_t in_size, size_t out_size, leat_map_fn *fn, void *arg)
 {
-    if (!fn || out_size > ITEM_MAX)
+    if (!fn || out_size > LT_ITEM_MAX)
         return NULL;
-    struct with_fn *w = make(sizeof *w + out_size, in_size, out_size, 1, map_step);
+    struct with_fn *w = lt_transform_make(sizeof *w + out_size, in_size, out_size, 1, map_step);
     if (w) {
         w->fn.map = fn;
         w->arg = arg;
@@ -103,7 +100,7 @@ static int take_while_step(leat_transform *t, const void *item, leat_emit *emit)
 static leat_transform *with_test(size_t size, leat_test_fn *fn, void *arg,
                                  int (*step)(leat_transform *, const void *, leat_emit *))
 {
-    struct with_fn *w = fn ? make(sizeof *w, size, size, 1, step) : NULL;
+    struct with_fn *w = fn ? lt_transform_make(sizeof *w, size, size, 1, step) : NULL;
     if (w) {
         w->fn.test = fn;
         w->arg = arg;
@@ -135,7 +132,8 @@ static int mapcat_step(leat_transform *t, const void *item, leat_emit *emit)
 leat_transform *leat_mapcat(size_t in_size, size_t out_size, size_t most, leat_mapcat_fn *fn,
                             void *arg)
 {
-    struct with_fn *w = fn ? make(sizeof *w, in_size, out_size, most, mapcat_step) : NULL;
+    struct with_fn *w =
+        fn ? lt_transform_make(sizeof *w, in_size, out_size, most, mapcat_step) : NULL;
     if (w) {
         w->fn.mapcat = fn;
         w->arg = arg;
@@ -163,7 +161,7 @@ static int take_step(leat_transform *t, const void *item, leat_emit *emit)
 
 leat_transform *leat_take(size_t size, uint64_t n)
 {
-    struct take *take = make(sizeof *take, size, size, 1, take_step);
+    struct take *take = lt_transform_make(sizeof *take, size, size, 1, take_step);
     if (take)
         take->left = n;
     return (leat_transform *)take;
@@ -218,10 +216,10 @@ static int partition_finish(leat_transform *t, leat_emit *emit)
 
 static leat_transform *partition(size_t size, size_t n, leat_same_fn *same, void *arg)
 {
-    if (!n || n > ITEM_MAX || !size || size > ITEM_MAX)
+    if (!n || n > LT_ITEM_MAX || !size || size > LT_ITEM_MAX)
         return NULL;
-    struct partition *p =
-        make(sizeof *p + size * n, size, sizeof(leat_run) + size * n, same ? 2 : 1, partition_step);
+    struct partition *p = lt_transform_make(sizeof *p + size * n, size, sizeof(leat_run) + size * n,
+                                            same ? 2 : 1, partition_step);
     if (p) {
         p->t.finish = partition_finish;
         p->n = n;
@@ -261,9 +259,9 @@ static int dedupe_step(leat_transform *t, const void *item, leat_emit *emit)
 
 leat_transform *leat_dedupe(size_t size)
 {
-    if (!size || size > ITEM_MAX)
+    if (!size || size > LT_ITEM_MAX)
         return NULL;
-    return make(sizeof(struct dedupe) + size, size, size, 1, dedupe_step);
+    return lt_transform_make(sizeof(struct dedupe) + size, size, size, 1, dedupe_step);
 }
 
 /* A hash table with open addressing, at most half full. Each entry is a byte that says it is used, and
@@ -343,169 +341,8 @@ static void distinct_free(leat_transform *t)
 
 leat_transform *leat_distinct(size_t size)
 {
-    struct distinct *d = size ? make(sizeof *d, size, size, 1, distinct_step) : NULL;
+    struct distinct *d = size ? lt_transform_make(sizeof *d, size, size, 1, distinct_step) : NULL;
     if (d)
         d->t.free = distinct_free;
     return (leat_transform *)d;
-}
-
-/* ---- composing ---- */
-
-struct composed {
-    leat_transform t;
-    leat_transform *first, *second;
-    bool enough; /* `second` has said so: what `first` still holds is not wanted */
-};
-
-/* Passes on as many as a step may emit. */
-struct limit {
-    leat_emit emit;
-    leat_emit *out;
-    size_t left;
-};
-
-static int put_within(leat_emit *emit, const void *item)
-{
-    struct limit *limit = LT_CONTAINER(emit, struct limit, emit);
-    if (!limit->left)
-        return -ENOSPC;
-    limit->left--;
-    return limit->out->put(limit->out, item);
-}
-
-static struct limit limit_for(const leat_transform *t, leat_emit *out)
-{
-    return (struct limit){ .emit.put = put_within, .out = out, .left = t->most };
-}
-
-/* What `first` emits goes through `second`. */
-struct relay {
-    leat_emit emit;
-    leat_transform *second;
-    leat_emit *out;
-    size_t left; /* for `first` to emit */
-    int result;  /* LEAT_ENOUGH or an error, once `second` has said so */
-};
-
-static int relay_item(leat_emit *emit, const void *item)
-{
-    struct relay *relay = LT_CONTAINER(emit, struct relay, emit);
-    if (!relay->left)
-        return -ENOSPC;
-    relay->left--;
-    if (relay->result)
-        return relay->result < 0 ? relay->result : 0;
-    leat_transform *second = relay->second;
-    struct limit limit = limit_for(second, relay->out);
-    int result = second->step(second, item, &limit.emit);
-    if (result < 0 && second->failed)
-        result = second->failed(second, result, item, &limit.emit);
-    relay->result = result;
-    return result < 0 ? result : 0;
-}
-
-static struct relay relay_to(struct composed *c, leat_emit *out)
-{
-    return (struct relay){
-        .emit.put = relay_item, .second = c->second, .out = out, .left = c->first->most
-    };
-}
-
-static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
-{
-    struct composed *c = (struct composed *)t;
-    struct relay relay = relay_to(c, emit);
-    int result = c->first->step(c->first, item, &relay.emit);
-    if (result < 0 && relay.result >= 0 && c->first->failed)
-        result = c->first->failed(c->first, result, item, &relay.emit);
-    c->enough |= relay.result == LEAT_ENOUGH;
-    return relay.result ? relay.result : result;
-}
-
-static int composed_finish(leat_transform *t, leat_emit *emit)
-{
-    struct composed *c = (struct composed *)t;
-    struct relay relay = relay_to(c, emit);
-    if (c->first->finish && !c->enough)
-        c->first->finish(c->first, &relay.emit);
-    struct limit limit = limit_for(c->second, emit);
-    return c->second->finish ? c->second->finish(c->second, &limit.emit) : 0;
-}
-
-static void composed_free(leat_transform *t)
-{
-    struct composed *c = (struct composed *)t;
-    leat_transform_free(c->first);
-    leat_transform_free(c->second);
-    lt_free(t);
-}
-
-leat_transform *leat_compose(leat_transform *first, leat_transform *second)
-{
-    size_t most;
-    struct composed *c = NULL;
-    if (first && second && first->out_size == second->in_size &&
-        !__builtin_mul_overflow(first->most, second->most, &most) &&
-        !__builtin_add_overflow(most, second->most, &most)) /* the finish: of both */
-        c = make(sizeof *c, first->in_size, second->out_size, most, composed_step);
-    if (!c) {
-        leat_transform_free(first);
-        leat_transform_free(second);
-        return NULL;
-    }
-    c->t.finish = composed_finish;
-    c->t.free = composed_free;
-    c->first = first;
-    c->second = second;
-    return &c->t;
-}
-
-/* ---- failures ---- */
-
-struct guarded {
-    leat_transform t;
-    leat_transform *inner;
-    leat_failed_fn *fn;
-    void *arg;
-};
-
-static int guarded_step(leat_transform *t, const void *item, leat_emit *emit)
-{
-    leat_transform *inner = ((struct guarded *)t)->inner;
-    return inner->step(inner, item, emit);
-}
-
-static int guarded_finish(leat_transform *t, leat_emit *emit)
-{
-    leat_transform *inner = ((struct guarded *)t)->inner;
-    return inner->finish ? inner->finish(inner, emit) : 0;
-}
-
-static int guarded_failed(leat_transform *t, int error, const void *item, leat_emit *emit)
-{
-    struct guarded *g = (struct guarded *)t;
-    return g->fn(g->arg, error, item, emit);
-}
-
-static void guarded_free(leat_transform *t)
-{
-    leat_transform_free(((struct guarded *)t)->inner);
-    lt_free(t);
-}
-
-leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg)
-{
-    struct guarded *g =
-        t && fn ? make(sizeof *g, t->in_size, t->out_size, t->most + 1, guarded_step) : NULL;
-    if (!g) {
-        leat_transform_free(t);
-        return NULL;
-    }
-    g->t.finish = guarded_finish;
-    g->t.failed = guarded_failed;
-    g->t.free = guarded_free;
-    g->inner = t;
-    g->fn = fn;
-    g->arg = arg;
-    return &g->t;
 }

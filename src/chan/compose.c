@@ -1,0 +1,167 @@
+/* compose.c: two transforms that become one, and one that becomes forgiving. */
+#include "chan/transform.h"
+
+#include "base/alloc.h"
+#include "base/util.h"
+
+#include <errno.h>
+
+struct composed {
+    leat_transform t;
+    leat_transform *first, *second;
+    bool enough; /* `second` has said so: what `first` still holds is not wanted */
+};
+
+/* Passes on as many as a step may emit. */
+struct limit {
+    leat_emit emit;
+    leat_emit *out;
+    size_t left;
+};
+
+static int put_within(leat_emit *emit, const void *item)
+{
+    struct limit *limit = LT_CONTAINER(emit, struct limit, emit);
+    if (!limit->left)
+        return -ENOSPC;
+    limit->left--;
+    return limit->out->put(limit->out, item);
+}
+
+static struct limit limit_for(const leat_transform *t, leat_emit *out)
+{
+    return (struct limit){ .emit.put = put_within, .out = out, .left = t->most };
+}
+
+/* What `first` emits goes through `second`. */
+struct relay {
+    leat_emit emit;
+    leat_transform *second;
+    leat_emit *out;
+    size_t left; /* for `first` to emit */
+    int result;  /* LEAT_ENOUGH or an error, once `second` has said so */
+};
+
+static int relay_item(leat_emit *emit, const void *item)
+{
+    struct relay *relay = LT_CONTAINER(emit, struct relay, emit);
+    if (!relay->left)
+        return -ENOSPC;
+    relay->left--;
+    if (relay->result)
+        return relay->result < 0 ? relay->result : 0;
+    leat_transform *second = relay->second;
+    struct limit limit = limit_for(second, relay->out);
+    int result = second->step(second, item, &limit.emit);
+    if (result < 0 && second->failed)
+        result = second->failed(second, result, item, &limit.emit);
+    relay->result = result;
+    return result < 0 ? result : 0;
+}
+
+static struct relay relay_to(struct composed *c, leat_emit *out)
+{
+    return (struct relay){
+        .emit.put = relay_item, .second = c->second, .out = out, .left = c->first->most
+    };
+}
+
+static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    struct composed *c = (struct composed *)t;
+    struct relay relay = relay_to(c, emit);
+    int result = c->first->step(c->first, item, &relay.emit);
+    if (result < 0 && relay.result >= 0 && c->first->failed)
+        result = c->first->failed(c->first, result, item, &relay.emit);
+    c->enough |= relay.result == LEAT_ENOUGH;
+    return relay.result ? relay.result : result;
+}
+
+static int composed_finish(leat_transform *t, leat_emit *emit)
+{
+    struct composed *c = (struct composed *)t;
+    struct relay relay = relay_to(c, emit);
+    if (c->first->finish && !c->enough)
+        c->first->finish(c->first, &relay.emit);
+    struct limit limit = limit_for(c->second, emit);
+    return c->second->finish ? c->second->finish(c->second, &limit.emit) : 0;
+}
+
+static void composed_free(leat_transform *t)
+{
+    struct composed *c = (struct composed *)t;
+    leat_transform_free(c->first);
+    leat_transform_free(c->second);
+    lt_free(t);
+}
+
+leat_transform *leat_compose(leat_transform *first, leat_transform *second)
+{
+    size_t most;
+    struct composed *c = NULL;
+    if (first && second && first->out_size == second->in_size &&
+        !__builtin_mul_overflow(first->most, second->most, &most) &&
+        !__builtin_add_overflow(most, second->most, &most)) /* the finish: of both */
+        c = lt_transform_make(sizeof *c, first->in_size, second->out_size, most, composed_step);
+    if (!c) {
+        leat_transform_free(first);
+        leat_transform_free(second);
+        return NULL;
+    }
+    c->t.finish = composed_finish;
+    c->t.free = composed_free;
+    c->first = first;
+    c->second = second;
+    return &c->t;
+}
+
+/* ---- failures ---- */
+
+struct guarded {
+    leat_transform t;
+    leat_transform *inner;
+    leat_failed_fn *fn;
+    void *arg;
+};
+
+static int guarded_step(leat_transform *t, const void *item, leat_emit *emit)
+{
+    leat_transform *inner = ((struct guarded *)t)->inner;
+    return inner->step(inner, item, emit);
+}
+
+static int guarded_finish(leat_transform *t, leat_emit *emit)
+{
+    leat_transform *inner = ((struct guarded *)t)->inner;
+    return inner->finish ? inner->finish(inner, emit) : 0;
+}
+
+static int guarded_failed(leat_transform *t, int error, const void *item, leat_emit *emit)
+{
+    struct guarded *g = (struct guarded *)t;
+    return g->fn(g->arg, error, item, emit);
+}
+
+static void guarded_free(leat_transform *t)
+{
+    leat_transform_free(((struct guarded *)t)->inner);
+    lt_free(t);
+}
+
+leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg)
+{
+    struct guarded *g =
+        t && fn ? lt_transform_make(sizeof *g, t->in_size, t->out_size, t->most + 1, guarded_step)
+                : NULL;
+    if (!g) {
+        leat_transform_free(t);
+        return NULL;
+    }
+    g->t.finish = guarded_finish;
+    g->t.failed = guarded_failed;
+    g->t.free = guarded_free;
+    g->inner = t;
+    g->fn = fn;
+    g->arg = arg;
+    return &g->t;
+}
