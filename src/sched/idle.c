@@ -201,8 +201,9 @@ static void return_credits(struct lt_worker *worker)
     }
 }
 
-/* The watcher's duty, when its nap is over (the first, for an earlier look, is half as long): true when it has stolen something. The last look counts also
- * if it was made in an earlier watch, so one that is often interrupted steals all the same. */
+/* The watcher's duty when its nap is over (the first, since an earlier look, is half as long): true when it
+ * has stolen something. A look counts also if it was made in an earlier watch: so one that is often
+ * interrupted steals all the same. */
 static bool watch(struct lt_worker *worker, int64_t *nap, int64_t now)
 {
     if (now < worker->looked + *nap)
