@@ -1,8 +1,8 @@
 /* chan.h: a channel from the inside: a bounded buffer, and two queues of waiters.
  *
  * Invariants, whenever the lock is free:
- *  - Of the two queues at most one has a waiter that can be claimed. (Both may hold remains of selects
- *    that have been claimed elsewhere, which their owners will take out.)
+ *  - Of the two queues at most one has a waiter that can be claimed, unless one select waits in both.
+ *    (Both may hold remains of selects that have been claimed elsewhere, which their owners take out.)
  *  - A receiver waits only while the buffer is empty, a sender only while it is full, and nobody while
  *    the channel is closed.
  *  - An item is in exactly one place: with its sender, in the buffer, or with its receiver.

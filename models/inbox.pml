@@ -1,0 +1,265 @@
+/* inbox.pml: what is put before a worker that goes to sleep: parties, nudges, the stop.
+ *
+ * Speaks for lt_worker_post, lt_worker_wake, lt_worker_wake_sleeping, lt_worker_has_news,
+ * lt_worker_drain, lt_worker_nudge and lt_worker_look_at_nudges of sched/worker.c and the loop
+ * around them, for the sleep in lt_idle of sched/idle.c, nudge_task of scope/cancel.c, and
+ * stop_workers of sched/runtime.c. Two posters push onto the inbox: one a party that it posts
+ * again as soon as it has run, so the compare-and-swap meets the same top again, one two parties
+ * in a row. Somebody else, as idle.c does, wakes the worker for another reason. With NUDGES
+ * there is one poster, and two cancellers mark scopes of a task that is at home there. The sleep
+ * has no deadline: what is missed is missed for ever, and spin reports that everybody waits.
+ *
+ * Proves:
+ *  - no wake-up is lost, by a post, a nudge or the stop, although only who found the inbox empty
+ *    wakes;
+ *  - every post arrives once, and each poster's in their order;
+ *  - the worker looks at a task after each mark, although only who finds it not nudged yet
+ *    nudges; the task is never twice in the list;
+ *  - at most one system call is made to wake for each time that the worker said it sleeps.
+ *
+ * Steps are sequentially consistent here, as the C asks for where it matters. What would come of
+ * less is shown by the variants that swap the two steps in question.
+ *
+ * Broken on purpose:
+ *  SLEEP_WITHOUT_SECOND_LOOK  the worker does not look for news once it has said that it sleeps
+ *  LOOK_FIRST                 it looks before it says so (a store of `asleep` that is not
+ *                             seq_cst)
+ *  ASK_FIRST                  the poster asks whether it sleeps before it pushes (a relaxed
+ *                             push)
+ *  PUSH_IN_TWO_STEPS          no compare-and-swap
+ *  DRAIN_IN_TWO_STEPS         no exchange
+ *  NO_VALUE_CHECK             a futex that sleeps whatever the word is
+ *  NOT_TURNED_ROUND           the inbox's order is not turned round
+ *  WAKE_EVERY_TIME            lt_worker_wake without the exchange: a store, and always the call
+ *  LOOK_THEN_CLEAR            (NUDGES) the worker looks at the task before it takes the nudge
+ *                             away (which is also what comes of a mere store: the look may
+ *                             overtake it)
+ *  NUDGE_THEN_MARK            (NUDGES) the canceller marks the scope last */
+#define PARTIES 3 /* party 1 is posted twice, 2 and 3 once */
+#ifdef NUDGES
+#define POSTS 2
+#else
+#define POSTS 4
+#endif
+
+byte inbox;            /* the party on top; 0: empty */
+byte next[PARTIES + 1];
+bool asleep, stopping;
+bool in_futex;
+
+bool nudged, in_nudges; /* the task: nudged, and in the worker's list */
+bool marked[2], seen[2];
+
+byte ran, ran_1, last_of_two;
+bool posted[PARTIES + 1];
+byte said, calls; /* how often the worker said it sleeps, and the kernel was asked to wake it */
+
+inline wake()
+{
+#ifdef WAKE_EVERY_TIME
+    asleep = false;
+    was_asleep = true;
+#else
+    atomic { was_asleep = asleep; asleep = false }
+#endif
+    if
+    :: was_asleep ->
+        atomic { in_futex = false; calls++; assert(calls <= said) }
+    :: else
+    fi;
+    was_asleep = false
+}
+
+inline post(party)
+{
+    assert(!posted[party]);
+    posted[party] = true;
+    top = inbox;
+#ifdef ASK_FIRST
+    sleeps = asleep;
+#endif
+    do
+    :: next[party] = top;
+#ifdef PUSH_IN_TWO_STEPS
+        top = inbox;
+        inbox = party;
+        break
+#else
+        if
+        :: atomic { inbox == top -> inbox = party } break
+        :: atomic { inbox != top -> top = inbox }
+        fi
+#endif
+    od;
+#ifndef ASK_FIRST
+    sleeps = (top == 0 && asleep);
+#endif
+    if
+    :: top == 0 && sleeps -> wake()
+    :: else
+    fi;
+    top = 0; sleeps = false
+}
+
+active proctype PosterOfOne()
+{
+    byte top;
+    bool sleeps, was_asleep;
+    post(1);
+    ran_1 == 1;
+    post(1)
+}
+
+#ifdef NUDGES
+
+proctype Canceller(byte i)
+{
+    bool was_nudged, was_asleep;
+#ifndef NUDGE_THEN_MARK
+    marked[i] = true;
+#endif
+    atomic { was_nudged = nudged; nudged = true }
+    if
+    :: !was_nudged ->
+        atomic { assert(!in_nudges); in_nudges = true }
+        if
+        :: asleep -> wake()
+        :: else
+        fi
+    :: else
+    fi;
+#ifdef NUDGE_THEN_MARK
+    marked[i] = true
+#endif
+}
+
+#else
+
+active proctype PosterOfTwo()
+{
+    byte top;
+    bool sleeps, was_asleep;
+    post(2);
+    post(3)
+}
+
+active proctype Other()
+{
+    bool was_asleep;
+    wake()
+}
+
+#endif
+
+active proctype Stopper()
+{
+    bool was_asleep;
+#ifdef NUDGES
+    run Canceller(0);
+    run Canceller(1);
+    ran == POSTS && seen[0] && seen[1];
+#else
+    ran == POSTS;
+#endif
+    stopping = true;
+    wake()
+}
+
+inline drain()
+{
+#ifdef DRAIN_IN_TWO_STEPS
+    stack = inbox;
+    inbox = 0;
+#else
+    atomic { stack = inbox; inbox = 0 }
+#endif
+#ifdef NOT_TURNED_ROUND
+    queue = stack;
+#else
+    do
+    :: stack != 0 -> party = next[stack]; next[stack] = queue; queue = stack; stack = party
+    :: else -> break
+    od;
+#endif
+    do
+    :: queue != 0 ->
+        party = queue;
+        queue = next[party];
+        next[party] = 0;
+        d_step { /* it runs; from here on it may be posted again */
+            assert(posted[party]);
+            posted[party] = false;
+            ran++;
+            if
+            :: party == 1 -> ran_1++
+            :: else -> assert(party > last_of_two); last_of_two = party
+            fi;
+            party = 0
+        }
+    :: else -> break
+    od
+}
+
+/* Who marks a scope after the nudge has been taken away nudges again. */
+inline look_at_nudges()
+{
+    in_nudges = false;
+#ifndef LOOK_THEN_CLEAR
+    nudged = false;
+#endif
+    seen[0] = marked[0];
+    seen[1] = marked[1];
+#ifdef LOOK_THEN_CLEAR
+    nudged = false
+#endif
+}
+
+inline look_for_news()
+{
+    news = (inbox != 0);
+    news = news || in_nudges;
+    news = news || stopping
+}
+
+inline sleep()
+{
+    bool news;
+#ifdef LOOK_FIRST
+    look_for_news();
+#endif
+    atomic { asleep = true; said++ }
+#if !defined(LOOK_FIRST) && !defined(SLEEP_WITHOUT_SECOND_LOOK)
+    look_for_news();
+#endif
+    if
+    :: !news ->
+        atomic {
+            if
+#ifdef NO_VALUE_CHECK
+            :: true -> in_futex = true
+#else
+            :: asleep -> in_futex = true
+            :: else
+#endif
+            fi
+        }
+        !in_futex
+    :: else -> news = false
+    fi;
+    asleep = false
+}
+
+active proctype Worker()
+{
+    byte stack, queue, party;
+    do
+    :: stopping -> break
+    :: else ->
+        if
+        :: inbox != 0 -> drain()
+        :: in_nudges -> look_at_nudges()
+        :: inbox == 0 && !in_nudges -> sleep()
+        fi
+    od;
+    assert(ran == POSTS && inbox == 0)
+}

@@ -1,0 +1,433 @@
+/* scope.pml: who is counted in a scope, who frees it, and who may still touch it.
+ *
+ * Speaks for take, join, lt_scope_enter, lt_scope_leave, lt_scope_pin, lt_scope_unpin,
+ * become_child, leave_parent, leat_scope_open and leat_scope_close of scope/scope.c, for
+ * lt_scope_cancel and mark_children of scope/cancel.c (as to whom they touch and count: what a
+ * cancel does to a wait is in wait.pml), and for scope/deadline.c with a scope that a thread
+ * opened. Scope 0 has two tasks. One may fail, which cancels scope 0 and what is inside. The
+ * other opens scope 1 there, with a deadline or without, starts a task in it, which may start
+ * another one; they may fail, too; and closes it. Scope 1's deadline may pass at any time, in
+ * the worker that has its timer and in its opener, which looks after it while it waits. With
+ * OUTSIDE scope 1 is cancelled by somebody who belongs to neither, and so holds it by no more
+ * than that its task will not end before.
+ *
+ * The compare-and-swap loops on `live` are one step each: who loses begins again. A lock that
+ * guards nothing but a touch is one step, too; the lock of scope 0 is held in full while its
+ * children are marked.
+ *
+ * Proves:
+ *  - the last one out wakes the opener, once for each time that it waits, and only while it
+ *    waits;
+ *  - when a scope is freed only its opener is counted, and nobody touches it afterwards, nor a
+ *    deadline that has been freed;
+ *  - everybody ends.
+ *
+ * Broken on purpose:
+ *  NO_PIN             a canceller does not pin the scopes it marks
+ *  PIN_AFTER_UNLOCK   it pins a child when it has given up the parent's lock
+ *  PIN_AFTER_MARK     (OUTSIDE) it pins the scope it cancels when it has marked it
+ *  UNPIN_EARLY        it unpins a scope before it has nudged everybody there
+ *  ONE_JOIN           closing does not join again after it has left the parent
+ *  LEAVE_LAST         closing leaves the parent after the second join
+ *  DEADLINE_LAST      the deadline is cleared after the second join
+ *  DEADLINE_UNPINNED  a deadline that passes does not pin the scope before it cancels it
+ *  DEADLINE_FREED     closing frees the deadline and does not leave that to its worker
+ *  JOINING_STAYS      who wakes the opener does not take JOINING away
+ *  TAKE_IN_TWO_STEPS  subtract, then look whether one was the last
+ *  LEAVE_THEN_FAIL    a task that failed is counted out before it has cancelled its scope
+ *  ENTER_LATE         a task is counted when it starts, not by who starts it */
+#define OPENER 1
+#define TASK 1
+#define PIN 16
+#define JOINING 128
+
+mtype = { ADD, REMOVE };
+
+byte live[2] = OPENER;
+bool cancelled[2], freed[2];
+bool locked;       /* scope 0's */
+bool child_listed; /* scope 1 in scope 0 */
+
+chan jobs = [2] of { mtype }; /* to the worker that has scope 1's timer */
+bool remote_locked, remote_scope, remote_freed;
+
+bool waits[2], readied[2]; /* the openers */
+
+#define touch(s) assert(!freed[s])
+
+inline lock() { atomic { !locked -> locked = true; touch(0) } }
+inline unlock() { atomic { touch(0); locked = false } }
+
+/* Takes the scope's lock for a look at, or a change of, what it alone guards. */
+inline visit(s)
+{
+    atomic { s == 1 || !locked; touch(s) }
+}
+
+/* ---- counting ---- */
+
+inline ready(s)
+{
+    atomic { assert(waits[s] && !readied[s]); readied[s] = true }
+}
+
+inline enter(s)
+{
+    atomic { touch(s); live[s] = live[s] + TASK }
+}
+
+inline pin(s)
+{
+    atomic { touch(s); live[s] = live[s] + PIN }
+}
+
+inline take(s, units)
+{
+#ifdef TAKE_IN_TWO_STEPS
+    atomic { touch(s); live[s] = live[s] - units }
+#endif
+    atomic {
+        touch(s);
+#ifndef TAKE_IN_TWO_STEPS
+        live[s] = live[s] - units;
+#endif
+        assert(live[s] & (PIN - 1));
+        last = (live[s] == (JOINING | OPENER));
+#ifndef JOINING_STAYS
+        if
+        :: last -> live[s] = OPENER
+        :: else
+        fi
+#endif
+    }
+    if
+    :: last -> ready(s); last = false
+    :: else
+    fi
+}
+
+inline unpin(s) { take(s, PIN) }
+
+inline begin_join(s)
+{
+    atomic {
+        touch(s);
+        if
+        :: live[s] == OPENER
+        :: else -> live[s] = live[s] | JOINING; waits[s] = true
+        fi
+    }
+}
+
+inline free(s)
+{
+    atomic { assert(live[s] == OPENER && !freed[s]); freed[s] = true }
+}
+
+/* ---- cancelling ---- */
+
+inline mark(s)
+{
+    atomic { first = !cancelled[s]; cancelled[s] = true }
+}
+
+/* The scope is marked, and so are its children. */
+inline tell_all(s)
+{
+#ifdef UNPIN_EARLY
+    unpin(s);
+#endif
+    visit(s); /* nudge_tasks */
+    visit(s); /* nudge_threads, */
+    touch(s); /* which asks for the opener when it has given up the lock, */
+    visit(s); /* and end_roamers */
+#if !defined(UNPIN_EARLY) && !defined(NO_PIN)
+    unpin(s)
+#endif
+}
+
+/* Before it is marked: after that its tasks end, and its opener frees it. */
+inline pin_and_mark(s)
+{
+#ifdef PIN_AFTER_MARK
+    atomic { visit(s); mark(s) }
+    if
+    :: first -> pin(s)
+    :: else
+    fi
+#elif defined(NO_PIN)
+    atomic { visit(s); mark(s) }
+#else
+    pin(s);
+    atomic { visit(s); mark(s) }
+    if
+    :: first
+    :: else -> unpin(s)
+    fi
+#endif
+}
+
+inline cancel_1()
+{
+    pin_and_mark(1);
+    if
+    :: first -> first = false; tell_all(1)
+    :: else
+    fi
+}
+
+inline pin_child()
+{
+    if
+#ifndef NO_PIN
+    :: first -> pin(1)
+#endif
+    :: else
+    fi
+}
+
+inline cancel_0()
+{
+    pin_and_mark(0);
+    if
+    :: first ->
+        first = false;
+        lock();
+        if
+        :: child_listed ->
+            atomic { visit(1); mark(1) }
+#ifndef PIN_AFTER_UNLOCK
+            pin_child()
+#endif
+        :: else
+        fi;
+        unlock();
+#ifdef PIN_AFTER_UNLOCK
+        pin_child();
+#endif
+        tell_all(0);
+        if
+        :: first -> first = false; tell_all(1)
+        :: else
+        fi
+    :: else
+    fi
+}
+
+/* ---- deadlines ---- */
+
+#define touch_remote() assert(!remote_freed)
+
+inline lock_remote() { atomic { !remote_locked -> remote_locked = true; touch_remote() } }
+inline unlock_remote() { atomic { touch_remote(); remote_locked = false } }
+
+/* The worker that has scope 1's timer in its wheel. */
+active proctype Worker()
+{
+    bool first, last, timer, there;
+end:
+    do
+    :: jobs?ADD -> touch_remote(); timer = true
+    :: jobs?REMOVE ->
+#ifndef DEADLINE_FREED
+        remote_freed = true;
+#endif
+        break
+    :: timer -> /* passed_remote */
+        timer = false;
+        lock_remote();
+        there = remote_scope;
+#ifndef DEADLINE_UNPINNED
+        if
+        :: there -> pin(1)
+        :: else
+        fi;
+#endif
+        unlock_remote();
+        if
+        :: there ->
+            there = false;
+            cancel_1();
+#ifndef DEADLINE_UNPINNED
+            unpin(1)
+#endif
+        :: else
+        fi
+    od
+}
+
+inline set_deadline()
+{
+    if
+#ifndef OUTSIDE
+    :: has_deadline = true; remote_scope = true; jobs!ADD
+#endif
+    :: true
+    fi
+}
+
+inline clear_deadline()
+{
+    if
+    :: has_deadline ->
+        lock_remote();
+        remote_scope = false;
+        unlock_remote();
+#ifdef DEADLINE_FREED
+        remote_freed = true;
+#endif
+        jobs!REMOVE
+    :: else
+    fi
+}
+
+/* ---- tasks ---- */
+
+inline task_of_1_leaves()
+{
+    if
+    :: true
+#ifndef OUTSIDE
+    :: true ->
+#ifdef LEAVE_THEN_FAIL
+        take(1, TASK);
+#endif
+        cancel_1();
+#ifdef LEAVE_THEN_FAIL
+        goto out
+#endif
+#endif
+    fi;
+    take(1, TASK)
+}
+
+proctype Second()
+{
+    bool first, last;
+#ifdef ENTER_LATE
+    enter(1);
+#endif
+    task_of_1_leaves();
+out:
+    skip
+}
+
+#ifdef OUTSIDE
+proctype Outsider()
+{
+    bool first, last;
+    cancel_1()
+}
+#endif
+
+proctype First()
+{
+    bool first, last;
+#ifdef ENTER_LATE
+    enter(1);
+#endif
+    if
+    :: true
+    :: true ->
+#ifndef ENTER_LATE
+        enter(1);
+#endif
+        run Second()
+    fi;
+#ifdef OUTSIDE
+    run Outsider();
+    cancelled[1];
+#endif
+    task_of_1_leaves();
+out:
+    skip
+}
+
+proctype Fails()
+{
+    bool first, last;
+    if
+    :: true
+#ifndef OUTSIDE
+    :: cancel_0()
+#endif
+    fi;
+    take(0, TASK)
+}
+
+/* The opener of scope 1 waits, and looks after the deadline as lt_deadline_attend does. */
+inline join_1()
+{
+    begin_join(1);
+    do
+    :: !waits[1] -> break
+    :: atomic { waits[1] && readied[1] -> waits[1] = false; readied[1] = false }
+    :: waits[1] && has_deadline && !cancelled[1] -> cancel_1()
+    od
+}
+
+inline join_0()
+{
+    begin_join(0);
+    if
+    :: waits[0] -> atomic { readied[0] -> waits[0] = false; readied[0] = false }
+    :: else
+    fi
+}
+
+inline leave_parent()
+{
+    lock();
+    child_listed = false;
+    unlock()
+}
+
+proctype Opens()
+{
+    bool first, last, has_deadline;
+    /* open */
+    set_deadline();
+    lock();
+    child_listed = true;
+    first = cancelled[0];
+    unlock();
+    if
+    :: first -> first = false; cancel_1()
+    :: else
+    fi;
+    /* go */
+#ifndef ENTER_LATE
+    enter(1);
+#endif
+    run First();
+    /* close */
+    join_1();
+#ifndef DEADLINE_LAST
+    clear_deadline();
+#endif
+#ifndef LEAVE_LAST
+    leave_parent();
+#endif
+#ifndef ONE_JOIN
+    join_1();
+#endif
+#ifdef DEADLINE_LAST
+    clear_deadline();
+#endif
+#ifdef LEAVE_LAST
+    leave_parent();
+#endif
+    free(1);
+    take(0, TASK)
+}
+
+active proctype Main()
+{
+    enter(0);
+    run Fails();
+    enter(0);
+    run Opens();
+    join_0();
+    join_0();
+    free(0)
+}

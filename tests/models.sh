@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# The models in models/ hold, wherever spin looks, which is everywhere; and where they are broken on
+# purpose, spin finds it. One line a run: what was run, states, seconds, verdict.
+set -euo pipefail
+
+# What is modelled does not depend on how this tree was built.
+[ -z "${LEAT_SANITIZE-}" ] || exit 77
+cc=${CC:-cc}
+command -v spin >/dev/null && command -v "$cc" >/dev/null || exit 77
+
+models=$(cd "${LEAT_SOURCE_DIR:-$(dirname "$0")/..}" && pwd)/models
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cd "$work"
+failures=0
+
+# search MODEL DEFINITIONS OPTIMIZATION: runs spin's search and leaves what it says in the file
+# `said`, and the states and the seconds in variables.
+search() {
+    local model=$1 definitions=$2 optimization=$3 way=-DSAFETY options=()
+    case $definitions in
+    *-DLIVE*) way=-DNOREDUCE options=(-a -f) ;; # cycles, under weak fairness
+    esac
+    rm -f pan* ./*.trail
+    # shellcheck disable=SC2086
+    if ! spin -P"$cc -E -x c" $definitions -a "$models/$model.pml" >said 2>&1 ||
+        ! "$cc" "$optimization" -w $way -DCOLLAPSE -DMEMLIM=2048 -o pan pan.c >>said 2>&1; then
+        echo "$model $definitions does not compile:"
+        cat said
+        exit 1
+    fi
+    local status=0
+    timeout 150 ./pan -m300000 "${options[@]}" >said 2>&1 || status=$?
+    [ $status -le 1 ] || echo "status $status" >>said
+    states=$(awk '$2 == "states," && $3 == "stored" { print $1; exit }' said)
+    seconds=$(awk '/elapsed time/ { print $4; exit }' said)
+}
+
+# line VERDICT: what was searched, and what came of it.
+line() {
+    printf '%-8s %-50s %9s states %6s s  %s\n' "$model" "$what" "${states:-?}" "${seconds:-?}" "$1"
+}
+
+failed() {
+    line "$1"
+    failures=$((failures + 1))
+}
+
+# holds MODEL [DEFINITION…]: no error anywhere.
+holds() {
+    local model=$1 what definitions
+    shift
+    definitions=${*/#/-D}
+    what=${*:-as it is}
+    search "$model" "$definitions" -O2
+    if grep -q 'errors: 0$' said && ! grep -q 'not completed\|too small\|^status' said; then
+        line holds
+    else
+        failed "FAILED: $(grep -m 1 '^pan:1:\|^error\|^pan: \(reached\|out\)\|^status' said)"
+    fi
+}
+
+# caught MODEL 'DEFINITIONS' VARIANT…: an error in each.
+caught() {
+    local model=$1 given=$2 definitions=${2:+-D${2// / -D}} variant what
+    shift 2
+    for variant; do
+        what="$variant${given:+ ($given)}"
+        search "$model" "$definitions -D$variant" -O0
+        if grep -q '^pan:1: \(assertion violated\|invalid end state\|acceptance cycle\)' said; then
+            line "caught: $(sed -n 's/^pan:1: \(assertion violated\|[a-z ]*[a-z]\).*/\1/p' said)"
+        else
+            failed "NOT CAUGHT"
+        fi
+    done
+}
+
+for cap in 0 1; do
+    holds channel SENDERS=2 RECEIVERS=1 CAP=$cap ITEMS=2
+    holds channel SENDERS=1 RECEIVERS=2 CAP=$cap ITEMS=2
+    holds channel SENDERS=2 RECEIVERS=2 CAP=$cap
+done
+caught channel '' CLAIM_WITHOUT_LOCK CLAIMED_STAYS_QUEUED READY_BEFORE_COPY UNLOCK_BEFORE_ENQUEUE \
+    WITHDRAW_UNASKED CLOSE_ONE_SIDE CLOSED_TOO_LATE
+caught channel 'CAP=1' NEXT_SENDER_FORGOTTEN
+
+holds select
+holds select SAME
+caught select '' NO_CLAIM CLAIM_IN_TWO_STEPS WITHDRAW_UNASKED UNLOCK_BEFORE_ENQUEUE \
+    ONE_LOCK_AT_A_TIME LOCKS_AS_LISTED DEQUEUE_WITHOUT_LOCK STATUS_AFTER_READY
+
+holds wait
+caught wait '' NO_RECHECK MARKED_LATE LOOK_ANYWHERE NO_OVER TIMER_LEFT NUDGE_LEFT \
+    WITHDRAW_UNASKED READY_THEN_UNLINK
+holds wait THREAD
+caught wait THREAD LOOK_THEN_CLEAR NO_EXCHANGE EXCHANGE_LATE NO_VALUE_CHECK NO_PINNED \
+    WITHDRAW_UNASKED READY_THEN_UNLINK
+
+holds roamer
+caught roamer '' NO_RECHECK RECHECK_FIRST MARKED_LATE ENQUEUE_UNLOCKED NO_CLAIM \
+    SETTLE_WITHOUT_LOCK NOTHING_UNLOCKED GOES_ON_ANYWHERE ALARM_LEFT
+
+holds inbox
+caught inbox '' SLEEP_WITHOUT_SECOND_LOOK LOOK_FIRST ASK_FIRST PUSH_IN_TWO_STEPS \
+    DRAIN_IN_TWO_STEPS NO_VALUE_CHECK NOT_TURNED_ROUND WAKE_EVERY_TIME
+holds inbox NUDGES
+caught inbox NUDGES LOOK_FIRST LOOK_THEN_CLEAR NUDGE_THEN_MARK
+
+holds scope
+caught scope '' NO_PIN PIN_AFTER_UNLOCK UNPIN_EARLY ONE_JOIN LEAVE_LAST DEADLINE_LAST \
+    DEADLINE_UNPINNED DEADLINE_FREED JOINING_STAYS TAKE_IN_TWO_STEPS LEAVE_THEN_FAIL ENTER_LATE
+holds scope OUTSIDE
+caught scope OUTSIDE PIN_AFTER_MARK
+
+holds idle WORKERS=3
+caught idle WORKERS=3 WATCH_NOT_HANDED_ON
+holds idle WORKERS=2 SPILLS=1 TASKS=0
+caught idle 'WORKERS=2 SPILLS=1 TASKS=0' CALL_THE_BUSY NEWS_BEFORE_ASLEEP
+caught idle WORKERS=2 ROLE_BEFORE_ASLEEP NO_NOTICE GIVE_UP_EARLY
+holds idle WORKERS=2 TASKS=2 LIVE
+caught idle 'WORKERS=2 LIVE' NEVER_LOOKS_AGAIN
+
+[ $failures -eq 0 ] || echo "$failures failed"
+exit $((failures > 0))
