@@ -86,7 +86,7 @@ bool lt_worker_has_news(struct lt_worker *worker);
 void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task);
 void lt_worker_look_at_nudges(struct lt_worker *worker);
 
-/* Moves what lies in the inbox to the ready queue and the ring. False when it was empty. */
+/* Moves what lies in the inbox to the ready queue. False when it was empty. */
 bool lt_worker_drain(struct lt_worker *worker);
 
 #endif
