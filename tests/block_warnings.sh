@@ -219,12 +219,12 @@ END
 look() {
     DEBUGINFOD_URLS='' timeout 120 gdb -nx -batch -ex 'set confirm off' \
         -ex 'set debuginfod enabled off' -ex 'break look_now' -ex 'run' \
-        -ex 'print waiting.block.line' -ex 'info symbol waiting.block.step' "$work/program" 2>&1
+        -ex 'print waiting.block.line' -ex 'print *waiting.block.type' "$work/program" 2>&1
 }
 output=$(look)
 grep -q 'Breakpoint 1, ' <<<"$output" || exit 77
 line=$(grep -n 'the line' "$work/program.c" | cut -d: -f1)
-if ! grep -q "^\$1 = $line\$" <<<"$output" || ! grep -q '^wait_here in section' <<<"$output"; then
+if ! grep -q "^\$1 = $line\$" <<<"$output" || ! grep -q 'name = .*"wait_here (.*)"' <<<"$output"; then
     echo "gdb does not tell line $line of wait_here: $output"
     exit 1
 fi

@@ -232,7 +232,7 @@ static int count_arguments(leat_block *b)
     COUNTED(2, LEAT_AWAIT_SLEEP(b, ONCE(LEAT_MS), ONCE(&me->alarm)));
     COUNTED(2, LEAT_AWAIT_SLEEP(b, ONCE(0), ONCE(&me->alarm)));
     COUNTED(2, LEAT_AWAIT_SLEEP_UNTIL(b, ONCE(leat_after(LEAT_MS)), ONCE(&me->alarm)));
-    COUNTED(2, LEAT_AWAIT_CALL(b, ONCE(&me->other), ONCE(return_nine)));
+    COUNTED(1, LEAT_AWAIT_CALL(b, ONCE(&me->other), return_nine));
     CHECK_IS(9, b->status);
     COUNTED(1, LEAT_AWAIT_BLOCK(b, ONCE(&me->other)));
     CHECK_IS(9, b->status);

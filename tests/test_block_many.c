@@ -274,13 +274,17 @@ static int consume_as_task(void *arg)
 
 enum { BLOCK = KINDS, PARTIES };
 
-static void go_part(struct crew *crew, int kind, leat_step *step, leat_fn *fn, struct part *part)
+static void go_part(struct crew *crew, int kind, const leat_block_type *type, leat_fn *fn,
+                    struct part *part)
 {
     if (kind == BLOCK)
-        CHECK_IS(0, leat_go_block(crew->scope, &part->block, step));
+        CHECK_IS(0, leat_go_block_typed(crew->scope, &part->block, type));
     else
         crew_go(crew, (enum kind)kind, fn, part);
 }
+
+static const leat_block_type produce_type = { produce, "produce" },
+                             consume_type = { consume, "consume" };
 
 static int meets_every_party(void *arg)
 {
@@ -298,8 +302,8 @@ static int meets_every_party(void *arg)
                 for (int i = 0; i < EACH; i++) {
                     in[i] = (struct part){ .ch = ch, .first = i * ITEMS, .by_select = i % 2 };
                     out[i] = (struct part){ .ch = ch, .by_select = i / 2 };
-                    go_part(&crew, producers, produce, produce_as_task, &in[i]);
-                    go_part(&crew, consumers, consume, consume_as_task, &out[i]);
+                    go_part(&crew, producers, &produce_type, produce_as_task, &in[i]);
+                    go_part(&crew, consumers, &consume_type, consume_as_task, &out[i]);
                 }
                 crew_close(&crew);
                 int64_t n = 0, sum = 0, all = EACH * ITEMS;

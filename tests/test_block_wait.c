@@ -54,7 +54,7 @@ static int ask_wrongly(leat_block *b)
     SAYS(-EINVAL, LEAT_AWAIT_SLEEP_UNTIL(b, -1, &me->alarm));
     SAYS(-EINVAL, LEAT_AWAIT_BLOCK(b, NULL));
     SAYS(-EINVAL, LEAT_AWAIT_CALL(b, NULL, do_nothing));
-    SAYS(-EINVAL, LEAT_AWAIT_CALL(b, &me->other, NULL));
+    SAYS(-EINVAL, LEAT_AWAIT_(b, leat_block_call(b, &me->other, NULL)));
     SAYS(0, LEAT_AWAIT_CALL(b, &me->other, do_nothing));
     CHECK_IS(-EINVAL, leat_go_block(NULL, &me->other, do_nothing));
     CHECK_IS(0, senders_of(me->ch));
@@ -69,7 +69,8 @@ static int answers_wrong_arguments(void *arg)
     struct wrong me = { .scope = s, .ch = leat_chan_of(s, int, 0) };
     CHECK_IS(-EINVAL, leat_go_block(NULL, &me.block, ask_wrongly));
     CHECK_IS(-EINVAL, leat_go_block(s, NULL, ask_wrongly));
-    CHECK_IS(-EINVAL, leat_go_block(s, &me.block, NULL));
+    CHECK_IS(-EINVAL, leat_go_block_typed(s, &me.block, &(leat_block_type){ NULL, "nothing" }));
+    CHECK_IS(-EINVAL, leat_go_block_typed(s, &me.block, NULL));
     CHECK_IS(-EINVAL, leat_block_join(NULL));
     CHECK_IS(0, leat_scope_tasks(s));
     CHECK_IS(0, leat_go_block(s, &me.block, ask_wrongly));
@@ -427,7 +428,10 @@ static int lets_others_run(void *arg)
     struct turner busy[5];
     for (int i = 0; i < 5; i++) {
         busy[i] = (struct turner){ .stop = &stop, .ch = leat_chan_of(s, int, i < 4) };
-        CHECK_IS(0, leat_go_block(s, &busy[i].block, i < 4 ? never_wait : stop_them));
+        if (i < 4)
+            CHECK_IS(0, leat_go_block(s, &busy[i].block, never_wait));
+        else
+            CHECK_IS(0, leat_go_block(s, &busy[i].block, stop_them));
     }
     CHECK_IS(0, leat_sleep(LEAT_MS)); /* this task wakes up again, and so does the fifth */
     CHECK_IS(0, leat_send(busy[4].ch, &(int){ 1 }));

@@ -37,6 +37,11 @@ extern "C" {
 
 #define LEAT_API __attribute__((visibility("default")))
 
+#define LEAT_STR2(x) #x
+#define LEAT_STR(x) LEAT_STR2(x)
+/* The name of a task or block made here: its function and the place in the source. */
+#define LEAT_HERE(what) #what " (" __FILE__ ":" LEAT_STR(__LINE__) ")"
+
 #define LEAT_NEVER INT64_MAX     /* no deadline */
 #define LEAT_NOW INT64_C(0)      /* do not wait at all */
 #define LEAT_US INT64_C(1000)    /* nanoseconds in a microsecond */

@@ -50,11 +50,17 @@ typedef struct leat_block leat_block;
 /* A step function. What it returns after LEAT_RETURN is the block's verdict, as a task's. */
 typedef int leat_step(leat_block *block);
 
+/* What a block is told to be: its step function, and a name for dumps. */
+typedef struct leat_block_type {
+    leat_step *step;
+    const char *name; /* NULL is allowed */
+} leat_block_type;
+
 struct leat_block {
     void *leat_private[9];
     int status; /* what the last await came to, as the function of that name would have returned */
     unsigned leat_flags;
-    leat_step *step;
+    const leat_block_type *type;
     int leat_resume;
     unsigned line; /* of the step function's source, where it waits or has waited last */
 };
@@ -66,8 +72,13 @@ typedef struct leat_alarm {
 } leat_alarm;
 
 /* Starts a block in `scope`; on any worker, soon. Fills in all of *block. The rules of leat_go hold.
+ * `step` is the name of a function (it becomes part of a constant).
  * Returns 0; -EINVAL for a NULL argument. It cannot run out of memory. */
-LEAT_API int leat_go_block(leat_scope *scope, leat_block *block, leat_step *step);
+#define leat_go_block(scope, block, step) leat_go_block_typed(scope, block, LEAT_BLOCK_TYPE_(step))
+
+/* The function behind it, for step functions chosen at run time. `type` is not copied. -EINVAL also for a NULL
+ * step in it. */
+LEAT_API int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_type *type);
 
 /* Waits, in a task or thread, until the block has ended. Like closing a scope, this is not ended by
  * cancelling: the block is. One party at the most waits for a block.
@@ -138,8 +149,9 @@ LEAT_API int leat_block_join(leat_block *block);
 
 /* Runs another block as a part of this one, from the beginning to the end: a sub-machine. It starts at
  * once, needs nothing but its struct, which may lie in this one's, and its verdict is b->status and
- * cancels nothing. */
-#define LEAT_AWAIT_CALL(b, other, step) LEAT_AWAIT_(b, leat_block_call(b, other, step))
+ * cancels nothing. `step` as for leat_go_block. */
+#define LEAT_AWAIT_CALL(b, other, step) \
+    LEAT_AWAIT_(b, leat_block_call(b, other, LEAT_BLOCK_TYPE_(step)))
 
 /* ---- what the macros are made of ---- */
 
@@ -154,11 +166,12 @@ LEAT_API int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_
 LEAT_API int leat_block_sleep(leat_block *b, int64_t deadline, leat_alarm *alarm);
 LEAT_API int leat_block_yield(leat_block *b);
 LEAT_API int leat_block_await(leat_block *b, leat_block *other);
-LEAT_API int leat_block_call(leat_block *b, leat_block *other, leat_step *step);
+LEAT_API int leat_block_call(leat_block *b, leat_block *other, const leat_block_type *type);
 
 /* Where to go on is kept as a distance between labels. The function is left between setting it and the
  * label, or falls through: nothing in between may touch *b, which may run elsewhere by then. */
 /* clang-format off */
+#define LEAT_BLOCK_TYPE_(step) __extension__({ static const leat_block_type leat_type_ = { (step), LEAT_HERE(step) }; &leat_type_; })
 #define LEAT_LABEL_(label) (__extension__(char *) &&label)
 #define LEAT_GOTO_(address) __extension__({ goto *(void *)(address); })
 /* clang-format on */

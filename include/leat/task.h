@@ -19,11 +19,6 @@
 extern "C" {
 #endif
 
-#define LEAT_STR2(x) #x
-#define LEAT_STR(x) LEAT_STR2(x)
-/* The name of a task made here: its function and the place in the source. */
-#define LEAT_HERE(what) #what " (" __FILE__ ":" LEAT_STR(__LINE__) ")"
-
 /* leat_go(scope, fn, arg) starts a task in `scope` that runs fn(arg). `arg` must stay valid until the task ends; it may live
  * on the stack of whoever closes the scope. In a cancelled scope the task still runs, and its first
  * wait ends with -ECANCELED: so what it was given is never lost.

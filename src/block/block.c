@@ -46,7 +46,7 @@ static int step(leat_block *block)
 {
     struct lt_party *before = lt_here.self;
     lt_here.self = party_of(block);
-    int verdict = block->step(block);
+    int verdict = block->type->step(block);
     lt_here.self = before;
     return verdict;
 }
@@ -66,19 +66,19 @@ __attribute__((constructor)) static void introduce(void)
     lt_party_end[LT_BLOCK] = lt_machine_end;
 }
 
-static void init(leat_block *block, leat_scope *scope, leat_step *first)
+static void init(leat_block *block, leat_scope *scope, const leat_block_type *type)
 {
     lt_machine_init(machine_of(block), LT_BLOCK, scope);
-    block->step = first;
+    block->type = type;
     block->leat_resume = 0;
     block->line = 0;
 }
 
-int leat_go_block(leat_scope *scope, leat_block *block, leat_step *first)
+int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_type *type)
 {
-    if (!scope || !block || !first)
+    if (!scope || !block || !type || !type->step)
         return -EINVAL;
-    init(block, scope, first);
+    init(block, scope, type);
     lt_scope_enter(scope);
     lt_launch(party_of(block));
     return 0;
@@ -168,13 +168,13 @@ int leat_block_await(leat_block *b, leat_block *other)
     return LEAT_DONE_;
 }
 
-int leat_block_call(leat_block *b, leat_block *other, leat_step *first)
+int leat_block_call(leat_block *b, leat_block *other, const leat_block_type *type)
 {
-    if (!other || other == b || !first) {
+    if (!other || other == b || !type || !type->step) {
         b->status = -EINVAL;
         return LEAT_DONE_;
     }
-    init(other, party_of(b)->scope, first);
+    init(other, party_of(b)->scope, type);
     machine_of(other)->waiter.part = true;
     int verdict = step(other);
     if (verdict == LEAT_PARKED_)
