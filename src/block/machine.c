@@ -1,6 +1,7 @@
 #include "block/machine.h"
 
 #include "base/clock.h"
+#include "chan/now.h"
 #include "sched/worker.h"
 
 #include <string.h>
@@ -85,15 +86,15 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
     for (int error = lt_wait_allowed(party);; error = prepare(machine, deadline, alarm)) {
         if (error)
             return done(machine, error, NULL);
-        lt_lock(&ch->lock);
+        lt_chan_lock(ch);
         int status = lt_chan_now(ch, side, item, &woken);
         if (status != LT_NOT_NOW || deadline == LEAT_NOW) {
-            lt_unlock(&ch->lock);
+            lt_chan_unlock(ch);
             return done(machine, status == LT_NOT_NOW ? -EAGAIN : status, woken);
         }
         if (prepared)
             break;
-        lt_unlock(&ch->lock);
+        lt_chan_unlock(ch);
         prepared = true;
     }
     leat_scope *scope = party->scope;
@@ -107,7 +108,7 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
     bool ended = lt_claim_recheck(party, scope);
     if (!ended)
         lt_chan_enqueue(ch, side, waiter);
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     if (!ended)
         return LT_WAITING;
     clear_alarm(party);
@@ -218,9 +219,9 @@ void lt_machine_settle(struct lt_machine *machine)
         if (!waiter->withdrawn)
             break;
         leat_chan *ch = waiter->item;
-        lt_lock(&ch->lock);
+        lt_chan_lock(ch);
         lt_chan_dequeue(ch, operation == LT_OP_SEND ? LT_SEND : LT_RECEIVE, waiter);
-        lt_unlock(&ch->lock);
+        lt_chan_unlock(ch);
         break;
     }
     case LT_OP_SELECT: {

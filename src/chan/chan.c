@@ -1,4 +1,4 @@
-#include "chan/chan.h"
+#include "chan/now.h"
 #include "chan/special.h"
 
 #include "base/alloc.h"
@@ -44,6 +44,7 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
         leat_transform_free(spec->transform);
         return NULL;
     }
+    lt_biased_init(&ch->lock);
     ch->item_size = (uint32_t)spec->item_size;
     ch->special = spec->buffer != LEAT_FIXED || spec->transform;
     ch->buffer = (uint8_t)spec->buffer;
@@ -89,113 +90,26 @@ int leat_chan_unref(leat_chan *ch)
 
 /* ---- waiters ---- */
 
-static struct lt_node *queue_of(leat_chan *ch, enum lt_side side)
-{
-    return side == LT_RECEIVE ? &ch->receivers : &ch->senders;
-}
-
-static void count_waiting(leat_chan *ch, enum lt_side side, int change)
-{
-    _Atomic uint32_t *waiting = side == LT_RECEIVE ? &ch->receivers_waiting : &ch->senders_waiting;
-    uint32_t now = atomic_load_explicit(waiting, memory_order_relaxed) + (uint32_t)change;
-    atomic_store_explicit(waiting, now, memory_order_relaxed);
-}
-
-void lt_chan_enqueue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
-{
-    lt_list_append(queue_of(ch, side), &waiter->node);
-    count_waiting(ch, side, 1);
-}
-
 bool lt_chan_dequeue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
 {
     if (!lt_listed(&waiter->node))
         return false;
-    lt_list_remove(&waiter->node);
-    count_waiting(ch, side, -1);
+    lt_chan_unqueue(ch, side, waiter);
     return true;
-}
-
-struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side side)
-{
-    struct lt_node *queue = queue_of(ch, side);
-    while (!lt_list_empty(queue)) {
-        struct lt_waiter *waiter = LT_CONTAINER(queue->next, struct lt_waiter, node);
-        lt_chan_dequeue(ch, side, waiter);
-        if (!waiter->shared || lt_claim(lt_waiter_party(waiter)))
-            return waiter;
-    }
-    return NULL;
 }
 
 /* ---- sending and receiving, under the lock ---- */
 
-static void push(leat_chan *ch, const void *item)
-{
-    size_t n = lt_chan_count(ch);
-    lt_item_copy(lt_chan_slot(ch, n), item, ch->item_size);
-    lt_chan_set_count(ch, n + 1);
-}
-
-static void pop(leat_chan *ch, void *item)
-{
-    if (item)
-        lt_item_copy(item, lt_chan_slot(ch, 0), ch->item_size);
-    ch->first = ch->first + 1 == ch->slots ? 0 : ch->first + 1;
-    lt_chan_set_count(ch, lt_chan_count(ch) - 1);
-}
-
-/* The claimed waiter's party, as a chain of one. */
-static struct lt_party *chain_of(struct lt_waiter *waiter)
-{
-    struct lt_party *party = lt_waiter_party(waiter);
-    party->next = NULL;
-    return party;
-}
-
-static int send_now(leat_chan *ch, const void *item, struct lt_party **woken)
-{
-    if (lt_chan_is_closed(ch))
-        return -EPIPE;
-    struct lt_waiter *receiver = lt_chan_claim_first(ch, LT_RECEIVE);
-    if (receiver) {
-        if (receiver->item)
-            lt_item_copy(receiver->item, item, ch->item_size);
-        receiver->status = 0;
-        *woken = chain_of(receiver);
-        return 0;
-    }
-    if (lt_chan_count(ch) == ch->capacity)
-        return LT_NOT_NOW;
-    push(ch, item);
-    return 0;
-}
-
-static int receive_now(leat_chan *ch, void *item, struct lt_party **woken)
-{
-    bool buffered = lt_chan_count(ch) > 0;
-    if (buffered)
-        pop(ch, item);
-    else if (lt_chan_is_closed(ch))
-        return -EPIPE;
-    struct lt_waiter *sender = lt_chan_claim_first(ch, LT_SEND);
-    if (!sender)
-        return buffered ? 0 : LT_NOT_NOW;
-    if (buffered) /* the place just left is the next sender's */
-        push(ch, sender->item);
-    else if (item)
-        lt_item_copy(item, sender->item, ch->item_size);
-    sender->status = 0;
-    *woken = chain_of(sender);
-    return 0;
-}
-
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
 {
-    *woken = NULL;
-    if (LT_UNLIKELY(ch->special))
+    if (LT_UNLIKELY(ch->special)) {
+        *woken = NULL;
         return lt_special_now(ch, side, item, woken);
-    return side == LT_RECEIVE ? receive_now(ch, item, woken) : send_now(ch, item, woken);
+    }
+    int status = lt_chan_plain_now(ch, side, item, woken);
+    if (*woken)
+        (*woken)->next = NULL;
+    return status;
 }
 
 /* Several at once, where nobody waits and so only the buffer is concerned: at most two copies. */
@@ -282,9 +196,9 @@ int leat_close(leat_chan *ch)
 {
     if (!ch)
         return -EINVAL;
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
     struct lt_party *woken = close_any(ch);
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     lt_ready_all(woken);
     return 0;
 }
@@ -294,14 +208,14 @@ int leat_chan_senders(leat_chan *ch, unsigned n)
     if (!ch || !n)
         return -EINVAL;
     int error = 0;
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
     if (lt_chan_is_closed(ch) || ch->closing)
         error = -EPIPE;
     else if (n > UINT32_MAX - ch->counted_senders)
         error = -EINVAL;
     else
         ch->counted_senders += n;
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     return error;
 }
 
@@ -310,11 +224,11 @@ int leat_chan_done(leat_chan *ch)
     if (!ch)
         return -EINVAL;
     struct lt_party *woken = NULL;
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
     bool counted = ch->counted_senders > 0;
     if (counted && --ch->counted_senders == 0)
         woken = close_any(ch);
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     lt_ready_all(woken);
     return counted ? 0 : -EINVAL;
 }

@@ -17,7 +17,7 @@
 #ifndef LT_CHAN_CHAN_H
 #define LT_CHAN_CHAN_H
 
-#include "base/lock.h"
+#include "base/biased.h"
 #include "scope/wait.h"
 
 #include <leat/chan.h>
@@ -61,19 +61,21 @@ static inline struct lt_party *lt_waiter_party(struct lt_waiter *waiter)
 }
 
 struct leat_chan {
-    struct lt_lock lock;
+    /* A cache line for what every operation looks at. */
+    struct lt_biased lock;
     uint32_t item_size;
     bool special;         /* a lossy buffer, a promise or a transform: see chan/special.h */
     bool busy;            /* special ones: the door is taken */
     _Atomic bool closing; /* … and close when it is free; written under the lock, read without */
-    uint8_t buffer;       /* enum leat_buffer */
-    size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
-    size_t first;           /* the slot of the oldest item */
     /* Written under the lock, read without it as hints, so relaxed. */
-    _Atomic size_t count;
     _Atomic bool closed;
     _Atomic uint32_t receivers_waiting, senders_waiting;
+    _Atomic size_t count;
+    size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
+    size_t first;           /* the slot of the oldest item */
+
     struct lt_node receivers, senders;
+    uint8_t buffer;           /* enum leat_buffer */
     uint32_t counted_senders; /* leat_chan_senders and leat_chan_done */
     _Atomic uint32_t references;
     leat_scope *scope;
@@ -84,16 +86,33 @@ struct leat_chan {
     _Alignas(16) unsigned char items[];
 };
 
+/* `here` is the worker that the calling thread is, or NULL. */
+static inline void lt_chan_lock_from(leat_chan *ch, struct lt_worker *here)
+{
+    lt_biased_lock(&ch->lock, here);
+}
+
+static inline void lt_chan_lock(leat_chan *ch)
+{
+    lt_chan_lock_from(ch, lt_here.worker);
+}
+
+static inline void lt_chan_unlock(leat_chan *ch)
+{
+    lt_biased_unlock(&ch->lock);
+}
+
 static inline void lt_item_copy(void *to, const void *from, size_t size)
 {
     /* Fixed sizes become single moves; memcpy's call would cost as much as the rest of a send. */
-    switch (size) {
-    case 0: break;
-    case 4: memcpy(to, from, 4); break;
-    case 8: memcpy(to, from, 8); break;
-    case 16: memcpy(to, from, 16); break;
-    default: memcpy(to, from, size);
-    }
+    if (LT_LIKELY(size == 8))
+        memcpy(to, from, 8);
+    else if (size == 4)
+        memcpy(to, from, 4);
+    else if (size == 16)
+        memcpy(to, from, 16);
+    else if (size)
+        memcpy(to, from, size);
 }
 
 /* One side of a channel: which operation, and so which queue. */
@@ -104,8 +123,7 @@ enum lt_side { LT_RECEIVE, LT_SEND };
  * special channel gives the lock up in between.) */
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
-/* What it is made of, for special channels. With the lock held. */
-struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side side);
+/* With the lock held: closes; returns who must be made ready. */
 struct lt_party *lt_chan_close_now(leat_chan *ch);
 
 static inline size_t lt_chan_count(const leat_chan *ch)
@@ -152,8 +170,7 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
                         struct lt_party **woken, int *status);
 
-/* With the lock held: adds a waiter to its queue; takes it off, false when it is off already. */
-void lt_chan_enqueue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter);
+/* With the lock held: takes a waiter off its queue; false when it is off already. */
 bool lt_chan_dequeue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter);
 
 /* 0 when the arguments of an operation are in order, else -EINVAL. */

@@ -1,6 +1,6 @@
 /* operate.c: one send or one receive: at once if it can be, else by waiting. Both are the same, seen
  * from the two sides. */
-#include "chan/chan.h"
+#include "chan/now.h"
 
 struct operation {
     struct lt_wait wait;
@@ -12,9 +12,9 @@ struct operation {
 static bool withdraw(struct lt_wait *wait)
 {
     struct operation *op = LT_CONTAINER(wait, struct operation, wait);
-    lt_lock(&op->ch->lock);
+    lt_chan_lock(op->ch);
     bool was_queued = lt_chan_dequeue(op->ch, op->side, &op->far.waiter);
-    lt_unlock(&op->ch->lock);
+    lt_chan_unlock(op->ch);
     return was_queued;
 }
 
@@ -30,17 +30,16 @@ static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_
     op.far.waiter.shared = op.far.waiter.embedded = false;
     lt_wait_begin(&op.wait, self, withdraw);
     lt_chan_enqueue(ch, side, &op.far.waiter);
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     int error = lt_wait_park(&op.wait, deadline);
     return error ? error : op.far.waiter.status;
 }
 
-/* An operation that did not have to wait: wakes its partner, after the lock. */
-static inline void finish(struct lt_party *self, struct lt_party *woken)
+/* An operation that did not have to wait: wakes its partners, after the lock. */
+static void finish(struct lt_party *self, struct lt_party *woken)
 {
-    if (woken)
-        lt_ready_all(woken);
-    lt_task_spend(self);
+    lt_ready_all(woken);
+    lt_task_spend(lt_here.worker, self);
 }
 
 static int try_once(leat_chan *ch, enum lt_side side, void *item)
@@ -49,38 +48,60 @@ static int try_once(leat_chan *ch, enum lt_side side, void *item)
     if (error)
         return error;
     struct lt_party *self = lt_self(), *woken;
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
     error = lt_chan_now(ch, side, item, &woken);
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     finish(self, woken);
     return error == LT_NOT_NOW ? -EAGAIN : error;
 }
 
-static int operate(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
+/* With the lock held, which it gives up: all that is not the common case. */
+__attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side side, void *item,
+                                                    int64_t deadline, struct lt_party *self)
 {
-    int error = lt_chan_check(ch, side, item);
-    if (LT_UNLIKELY(error || deadline < 0))
+    for (;;) {
+        struct lt_party *woken;
+        int error = lt_chan_now(ch, side, item, &woken);
+        if (error != LT_NOT_NOW || deadline == LEAT_NOW) {
+            lt_chan_unlock(ch);
+            finish(self, woken);
+            return error == LT_NOT_NOW ? -EAGAIN : error;
+        }
+        if (self->enlisted)
+            return wait_for_partner(ch, side, item, deadline, self);
+        lt_chan_unlock(ch);
+        error = lt_wait_prepare(self);
+        if (error)
+            return error;
+        lt_chan_lock(ch);
+    }
+}
+
+/* For each of its callers a copy, in which `side` is known, and mostly the deadline. */
+__attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_side side,
+                                                         void *item, int64_t deadline)
+{
+    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
         return -EINVAL;
     struct lt_party *self = lt_self(), *woken;
-    error = lt_wait_allowed(self);
-    while (LT_LIKELY(!error)) {
-        lt_lock(&ch->lock);
-        error = lt_chan_now(ch, side, item, &woken);
-        if (error != LT_NOT_NOW) {
-            lt_unlock(&ch->lock);
-            finish(self, woken);
-            return error;
-        }
+    int error = lt_wait_allowed(self);
+    if (LT_UNLIKELY(error))
+        return error;
+    struct lt_worker *here = lt_here.worker;
+    lt_chan_lock_from(ch, here);
+    if (LT_UNLIKELY(ch->special))
+        return operate_slowly(ch, side, item, deadline, self);
+    int status = lt_chan_plain_now(ch, side, item, &woken);
+    if (status == LT_NOT_NOW) {
         if (LT_LIKELY(self->enlisted && deadline != LEAT_NOW))
             return wait_for_partner(ch, side, item, deadline, self);
-        lt_unlock(&ch->lock);
-        if (deadline == LEAT_NOW) {
-            finish(self, NULL);
-            return -EAGAIN;
-        }
-        error = lt_wait_prepare(self);
+        return operate_slowly(ch, side, item, deadline, self);
     }
-    return error;
+    lt_chan_unlock(ch);
+    if (woken)
+        lt_ready_from(here, woken);
+    lt_task_spend(here, self);
+    return status;
 }
 
 static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_t n,
@@ -98,9 +119,9 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
             return status;
         size_t size = side == LT_SEND ? lt_chan_in_size(ch) : ch->item_size;
         void *rest = items ? (unsigned char *)items + waited * size : NULL;
-        lt_lock(&ch->lock);
+        lt_chan_lock(ch);
         size_t moved = lt_chan_many_now(ch, side, rest, n - waited, &woken, &status);
-        lt_unlock(&ch->lock);
+        lt_chan_unlock(ch);
         finish(self, woken);
         if (moved + waited)
             return (int64_t)(moved + waited);

@@ -9,6 +9,7 @@
 #include "chan/select.h"
 
 #include "base/rng.h"
+#include "chan/now.h"
 #include "chan/special.h"
 
 #include <limits.h>
@@ -86,7 +87,7 @@ static void lock_all(struct lt_selection *s)
     for (uint32_t i = 0; i < s->n; i++) {
         leat_chan *ch = lock_of_turn(s, i);
         if (ch != held)
-            lt_lock(&(held = ch)->lock);
+            lt_chan_lock(held = ch);
     }
 }
 
@@ -98,7 +99,7 @@ static void unlock_all(struct lt_selection *s)
         leat_chan *ch = next;
         next = i + 1 < s->n ? lock_of_turn(s, i + 1) : NULL;
         if (ch && ch != next)
-            lt_unlock(&ch->lock);
+            lt_chan_unlock(ch);
     }
 }
 
@@ -138,9 +139,9 @@ static bool do_case(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 static bool do_case_alone(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 {
     leat_chan *ch = s->cases[i].ch;
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
     bool done = do_case(s, i, woken);
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     return done;
 }
 
@@ -200,9 +201,9 @@ uint32_t lt_select_take_out(struct lt_selection *s)
         if (!c->ch)
             continue;
         struct lt_waiter *waiter = &slot_of(c)->far.waiter;
-        lt_lock(&c->ch->lock);
+        lt_chan_lock(c->ch);
         lt_chan_dequeue(c->ch, side_of(c), waiter);
-        lt_unlock(&c->ch->lock);
+        lt_chan_unlock(c->ch);
         if (waiter->status == LT_UNDECIDED)
             continue;
         c->status = waiter->status;
@@ -255,7 +256,7 @@ static bool withdraw(struct lt_wait *wait)
 static int finish(struct lt_party *self, struct lt_party *woken, int result)
 {
     lt_ready_all(woken);
-    lt_task_spend(self);
+    lt_task_spend(lt_here.worker, self);
     return result;
 }
 

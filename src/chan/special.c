@@ -1,5 +1,7 @@
 #include "chan/special.h"
 
+#include "chan/now.h"
+
 enum { FALLING_MAX = 1024 }; /* bytes of an item that may fall and is to be dropped */
 
 bool lt_special_check(const leat_chan_spec *spec)
@@ -43,9 +45,9 @@ bool lt_special_ready(const leat_chan *ch, enum lt_side side)
 /* An item's bytes have been copied out: hands them to drop, without the lock. */
 static void let_fall(leat_chan *ch, void *bytes)
 {
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     ch->drop(bytes);
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
 }
 
 static void remove_front(leat_chan *ch)
@@ -126,13 +128,13 @@ static void open_door(leat_chan *ch, struct door *door)
     *door = (struct door){ .emit.put = emit_to_door,
                            .ch = ch,
                            .tail = tail < ch->slots ? tail : tail - ch->slots };
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
 }
 
 /* Takes the lock again, and publishes. */
 static void close_door(leat_chan *ch, struct door *door, struct lt_party **chain)
 {
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
     publish(ch, door->n, chain);
 }
 

@@ -28,17 +28,20 @@ static inline struct lt_party *lt_self(void)
     return lt_here.self;
 }
 
-/* Makes a party that waits go on; from any thread. (In the header for the one case that is on the way of
- * every hand-over: a task at home here.) */
+/* Makes a party that waits go on; from any thread, which is worker `here` or, NULL, none. (In the header
+ * for the one case that is on the way of every hand-over: a task at home here.) */
+static inline void lt_ready_from(struct lt_worker *here, struct lt_party *party)
+{
+    if (LT_LIKELY(party->kind == LT_TASK && here &&
+                  LT_CONTAINER(party, struct lt_task, party)->home == here))
+        lt_worker_append(here, party);
+    else
+        lt_ready_elsewhere(party);
+}
+
 static inline void lt_ready(struct lt_party *party)
 {
-    struct lt_worker *here = lt_here.worker;
-    if (LT_LIKELY(party->kind == LT_TASK && here &&
-                  LT_CONTAINER(party, struct lt_task, party)->home == here)) {
-        lt_worker_append(here, party);
-        return;
-    }
-    lt_ready_elsewhere(party);
+    lt_ready_from(lt_here.worker, party);
 }
 
 /* The same for a chain linked by `next`; NULL is an empty chain. */
@@ -49,6 +52,14 @@ static inline void lt_ready_all(struct lt_party *chain)
         lt_ready(chain);
         chain = next;
     }
+}
+
+/* Counts an operation that did not have to wait; every so often a task then yields, so that one whose
+ * partners always keep up does not keep its worker for itself. `here` as above. */
+static inline void lt_task_spend(struct lt_worker *here, struct lt_party *self)
+{
+    if (LT_LIKELY(here) && LT_UNLIKELY(--here->budget == 0))
+        lt_budget_renew(here, self);
 }
 
 #endif

@@ -39,9 +39,10 @@ static struct lt_task *next_directly(struct lt_worker *worker)
     return LT_CONTAINER(party, struct lt_task, party);
 }
 
-SWITCHES void lt_host_leave(struct lt_task *task)
+SWITCHES void lt_task_park(struct lt_task *task)
 {
     struct lt_worker *worker = task->home;
+    int saved = *worker->errno_here;
     struct lt_task *next = next_directly(worker);
     if (next == task)
         return;
@@ -50,6 +51,7 @@ SWITCHES void lt_host_leave(struct lt_task *task)
     lt_fiber_leave(fiber, next ? &next->stack->fiber : &worker->fiber, 0);
     lt_switch(&task->sp, next ? next->sp : worker->sp);
     lt_fiber_arrive(fiber, 0, NULL);
+    *worker->errno_here = saved;
 }
 
 /* Keeps a pooled stack that is about to be left for good. Should the magazine be full, another one

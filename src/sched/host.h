@@ -11,9 +11,6 @@ void lt_host_start(struct lt_worker *worker, struct lt_task *task);
 /* Scheduler: the same with one that was left. */
 void lt_host_resume(struct lt_worker *worker, struct lt_task *task);
 
-/* Task: leaves, and returns when the task is resumed. */
-void lt_host_leave(struct lt_task *task);
-
 /* The next ready party, or NULL. */
 struct lt_party *lt_worker_next_ready(struct lt_worker *worker);
 

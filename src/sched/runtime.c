@@ -2,6 +2,7 @@
 #include "sched/runtime.h"
 
 #include "base/alloc.h"
+#include "base/biased.h"
 #include "base/clock.h"
 #include "base/util.h"
 #include "sched/guard.h"
@@ -178,6 +179,7 @@ static void tear_down(struct lt_runtime *rt)
 
 static int start(struct lt_runtime *rt, const leat_options *options)
 {
+    lt_bias_open();
     memset(rt, 0, sizeof *rt);
     rt->worker_count = options->workers;
     lt_idle_reset(rt->worker_count);

@@ -8,7 +8,6 @@
 
 #include <leat/task.h>
 
-#include <errno.h>
 #include <sched.h>
 
 void (*lt_task_ended)(struct lt_task *task, int result);
@@ -45,16 +44,9 @@ struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t sta
     return task;
 }
 
-void lt_task_park(struct lt_task *task)
-{
-    int saved = errno;
-    lt_host_leave(task);
-    errno = saved;
-}
-
 void lt_task_yield(struct lt_task *task)
 {
-    lt_ready(&task->party);
+    lt_worker_append(task->home, &task->party);
     lt_task_park(task);
 }
 
@@ -67,9 +59,10 @@ bool lt_budget_spent(void)
     return true;
 }
 
-void lt_task_spend(struct lt_party *self)
+void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
 {
-    if (LT_UNLIKELY(lt_budget_spent()) && self->kind == LT_TASK)
+    worker->budget = LT_OP_BUDGET;
+    if (self->kind == LT_TASK)
         lt_task_yield(LT_CONTAINER(self, struct lt_task, party));
 }
 

@@ -39,7 +39,7 @@ struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t sta
 /* Queues a new task, or block, to be started; from any thread. */
 void lt_launch(struct lt_party *party);
 
-/* Parks the running task until lt_ready. Its waker may already have come. */
+/* Parks the running task until lt_ready. Its waker may already have come. Keeps errno. */
 void lt_task_park(struct lt_task *task);
 
 /* Lets others run first. */
@@ -49,8 +49,8 @@ void lt_task_yield(struct lt_task *task);
  * should yield, so that one whose partners always keep up does not keep its worker for itself. */
 bool lt_budget_spent(void);
 
-/* The same, and a task yields. */
-void lt_task_spend(struct lt_party *self);
+/* When it has been spent: a task yields. For lt_task_spend in sched/here.h. */
+void lt_budget_renew(struct lt_worker *worker, struct lt_party *self);
 
 /* The running task; NULL when the caller is no task. */
 struct lt_task *lt_task_self(void);

@@ -11,6 +11,7 @@
 #include "sched/runtime.h"
 #include "sched/spill.h"
 
+#include <errno.h>
 #include <sys/prctl.h>
 
 struct lt_worker *lt_worker_self(void)
@@ -183,6 +184,7 @@ void *lt_worker_main(void *argument)
     lt_here.thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
     lt_here.thread.party.enlisted = false;
     lt_here.worker = worker;
+    worker->errno_here = &errno;
     lt_fiber_adopt(&worker->fiber);
     lt_guard_worker_begin(worker);
     prctl(PR_SET_TIMERSLACK, 1UL); /* else the kernel adds 50 us to every sleep */

@@ -27,6 +27,7 @@ struct lt_worker {
     struct lt_task *running;
     void *sp;                 /* the scheduler's own stack, while a task runs */
     struct lt_fiber fiber;    /* that stack, for the tools */
+    int *errno_here;          /* the thread's errno */
     unsigned direct_left;     /* switches from task to task before the scheduler gets a look */
     unsigned budget;          /* operations before a forced yield */
     bool started_last;        /* the last thing run was a task's start: next, a ready one */

@@ -20,20 +20,15 @@ static void deadline_passed(struct lt_timer *timer)
         lt_ready(wait->party);
 }
 
-static int park_task(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
+int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
 {
     struct lt_wheel *wheel = &task->home->wheel;
-    if (deadline != LEAT_NEVER) {
-        wait->timer.deadline = deadline;
-        wait->timer.fire = deadline_passed;
-        lt_wheel_add(wheel, &wait->timer);
-    }
-    task->party.wait = wait;
-    lt_task_park(task);
-    task->party.wait = NULL;
-    if (deadline != LEAT_NEVER)
-        lt_wheel_remove(wheel, &wait->timer);
-    return wait->result;
+    wait->timer.deadline = deadline;
+    wait->timer.fire = deadline_passed;
+    lt_wheel_add(wheel, &wait->timer);
+    int result = lt_wait_park_task(wait, task);
+    lt_wheel_remove(wheel, &wait->timer);
+    return result;
 }
 
 /* Why a thread's wait should end now; 0: it should not. */
@@ -45,7 +40,7 @@ static int due(const struct lt_party *self, int64_t deadline)
     return error;
 }
 
-static int park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
+int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
     for (;;) {
         /* Acquire pairs with the release of whoever set it. Clearing a nudge comes before looking at
@@ -66,12 +61,4 @@ static int park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t d
             next = deadline;
         lt_futex_wait(&thread->word, 0, next);
     }
-}
-
-int lt_wait_park(struct lt_wait *wait, int64_t deadline)
-{
-    struct lt_party *self = wait->party;
-    if (self->kind == LT_TASK)
-        return park_task(wait, LT_CONTAINER(self, struct lt_task, party), deadline);
-    return park_thread(wait, LT_CONTAINER(self, struct lt_thread, party), deadline);
 }

@@ -82,9 +82,27 @@ static inline void lt_wait_begin(struct lt_wait *wait, struct lt_party *self,
                                  memory_order_acquire);
 }
 
+static inline int lt_wait_park_task(struct lt_wait *wait, struct lt_task *task)
+{
+    task->party.wait = wait;
+    lt_task_park(task);
+    task->party.wait = NULL;
+    return wait->result;
+}
+int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline);
+int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline);
+
 /* Parks until the wait ends, and returns its result. The waiters are in their queues; `deadline` is not
  * LEAT_NOW. */
-int lt_wait_park(struct lt_wait *wait, int64_t deadline);
+static inline int lt_wait_park(struct lt_wait *wait, int64_t deadline)
+{
+    struct lt_party *self = wait->party;
+    if (LT_UNLIKELY(self->kind != LT_TASK))
+        return lt_wait_park_thread(wait, LT_CONTAINER(self, struct lt_thread, party), deadline);
+    struct lt_task *task = LT_CONTAINER(self, struct lt_task, party);
+    return LT_LIKELY(deadline == LEAT_NEVER) ? lt_wait_park_task(wait, task)
+                                             : lt_wait_park_until(wait, task, deadline);
+}
 
 /* Ends a task's wait from its home worker; false when it is over, or about to be. The caller then
  * makes the task ready. */

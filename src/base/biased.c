@@ -1,0 +1,78 @@
+#define _GNU_SOURCE
+#include "base/biased.h"
+
+#include "base/config.h"
+
+#include <errno.h>
+#include <linux/membarrier.h>
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* Whether the kernel has the barrier; and how often the right has been given and taken back. Counters, and
+ * a flag that is set before the threads that read it begin: relaxed. */
+static _Atomic bool possible;
+static _Atomic unsigned given, taken_back;
+
+static long barrier(int command)
+{
+    int saved = errno;
+    long result = syscall(SYS_membarrier, command, 0, 0);
+    errno = saved;
+    return result;
+}
+
+void lt_bias_open(void)
+{
+    bool registered = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+    atomic_store_explicit(&possible, registered, memory_order_relaxed);
+}
+
+void lt_biased_init(struct lt_biased *biased)
+{
+    atomic_store_explicit(&biased->owner, LT_CANDIDATE, memory_order_relaxed);
+    biased->settled = !atomic_load_explicit(&possible, memory_order_relaxed);
+}
+
+static void take_back(struct lt_biased *biased)
+{
+    atomic_store_explicit(&biased->owner, LT_CANDIDATE, memory_order_relaxed);
+    atomic_signal_fence(memory_order_seq_cst);
+    barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    /* Acquire: what the owner did with the lock is seen. It never waits while it has it. */
+    for (unsigned i = 0; atomic_load_explicit(&biased->grip, memory_order_acquire) != LT_LOOSE;
+         i++) {
+        if (i < 64)
+            lt_pause();
+        else
+            sched_yield();
+    }
+    biased->settled = true;
+    atomic_fetch_add_explicit(&taken_back, 1, memory_order_relaxed);
+}
+
+/* A program in which the right is mostly taken back again (some two microseconds each time) is better off
+ * without. */
+static bool pays(void)
+{
+    return atomic_load_explicit(&taken_back, memory_order_relaxed) <=
+           atomic_load_explicit(&given, memory_order_relaxed) / 2 + LT_BIAS_TRIALS;
+}
+
+__attribute__((noinline)) void lt_biased_consider(struct lt_biased *biased, const void *me)
+{
+    uintptr_t owner = atomic_load_explicit(&biased->owner, memory_order_relaxed);
+    uintptr_t candidate = (uintptr_t)me | LT_CANDIDATE;
+    if (!(owner & LT_CANDIDATE)) {
+        take_back(biased);
+    } else if (!me || owner != candidate) {
+        atomic_store_explicit(&biased->owner, candidate, memory_order_relaxed);
+        biased->streak = 0;
+    } else if (++biased->streak == LT_BIAS_AFTER) {
+        biased->settled = !pays();
+        if (biased->settled)
+            return;
+        atomic_store_explicit(&biased->owner, (uintptr_t)me, memory_order_relaxed);
+        atomic_fetch_add_explicit(&given, 1, memory_order_relaxed);
+    }
+}

@@ -1,0 +1,75 @@
+/* biased.h: a lock that costs no locked instruction as long as one worker alone takes it.
+ *
+ * It begins as an ordinary lock. Whoever takes it LT_BIAS_AFTER times in a row becomes its owner: from
+ * then on the owner takes it with plain stores, and the first other party takes that right back, for
+ * good, by making all processors of the process pass a barrier (membarrier). (Dice, Moir and Scherer's
+ * "Quickly Reacquirable Locks", 2003, is of this kind.)
+ *
+ * Invariants:
+ *  - `lock` held, or `grip` LT_HELD: never both, and who has either has the lock.
+ *  - `owner`, `streak` and `settled` are written with `lock` held. The owner alone writes `grip`.
+ *  - The owner writes LT_REACHING before it looks whether it is the owner still, and who takes the right
+ *    back writes `owner` before the barrier and looks at `grip` after it. So one of the two sees the
+ *    other: the barrier stands on the rare side for what would be one on both.
+ *  - It is given once and taken back once: a former owner that is late may write to `grip`, and must not
+ *    meet a new one there.
+ *
+ * `me` is the worker of the calling thread, or NULL in threads that are none: those never become owners. */
+#ifndef LT_BASE_BIASED_H
+#define LT_BASE_BIASED_H
+
+#include "base/lock.h"
+
+#include <stdbool.h>
+
+enum { LT_LOOSE, LT_REACHING, LT_HELD };
+
+struct lt_biased {
+    struct lt_lock lock;
+    _Atomic uint8_t grip;
+    bool settled; /* it has been taken back, or cannot be given */
+    uint16_t streak;
+    /* Who may use `grip`; with LT_CANDIDATE set nobody may, and it tells who took the lock last. */
+    _Atomic uintptr_t owner;
+};
+
+enum { LT_CANDIDATE = 1 };
+
+/* Before the first worker starts: makes biasing possible, where the kernel can do it. */
+void lt_bias_open(void);
+
+void lt_biased_init(struct lt_biased *biased);
+
+/* With `lock` taken, until it is settled. */
+void lt_biased_consider(struct lt_biased *biased, const void *me);
+
+static inline void lt_biased_lock(struct lt_biased *biased, const void *me)
+{
+    /* Relaxed: only `me` itself makes `me` the owner. */
+    if (LT_LIKELY(atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me)) {
+        atomic_store_explicit(&biased->grip, LT_REACHING, memory_order_relaxed);
+        /* For the compiler; for the processors, the barrier in lt_biased_consider. */
+        atomic_signal_fence(memory_order_seq_cst);
+        if (LT_LIKELY(atomic_load_explicit(&biased->owner, memory_order_relaxed) ==
+                      (uintptr_t)me)) {
+            atomic_store_explicit(&biased->grip, LT_HELD, memory_order_relaxed);
+            return;
+        }
+        atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_relaxed);
+    }
+    lt_lock(&biased->lock);
+    if (LT_UNLIKELY(!biased->settled))
+        lt_biased_consider(biased, me);
+}
+
+static inline void lt_biased_unlock(struct lt_biased *biased)
+{
+    /* Relaxed: who has the lock by `grip` wrote it, and others may read LT_REACHING at the most. */
+    if (LT_LIKELY(atomic_load_explicit(&biased->grip, memory_order_relaxed) == LT_HELD))
+        /* Release: who takes the right back sees what was written here. */
+        atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_release);
+    else
+        lt_unlock(&biased->lock);
+}
+
+#endif

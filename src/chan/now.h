@@ -1,0 +1,113 @@
+/* now.h: what can be done at once on a plain channel, with its lock held: to be inlined where every
+ * nanosecond counts. lt_chan_now is the same for all others. */
+#ifndef LT_CHAN_NOW_H
+#define LT_CHAN_NOW_H
+
+#include "chan/chan.h"
+
+static inline struct lt_node *lt_chan_queue(leat_chan *ch, enum lt_side side)
+{
+    return side == LT_RECEIVE ? &ch->receivers : &ch->senders;
+}
+
+static inline _Atomic uint32_t *lt_chan_waiting(leat_chan *ch, enum lt_side side)
+{
+    return side == LT_RECEIVE ? &ch->receivers_waiting : &ch->senders_waiting;
+}
+
+/* Adds a waiter to its queue. */
+static inline void lt_chan_enqueue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
+{
+    _Atomic uint32_t *waiting = lt_chan_waiting(ch, side);
+    lt_list_append(lt_chan_queue(ch, side), &waiter->node);
+    atomic_store_explicit(waiting, atomic_load_explicit(waiting, memory_order_relaxed) + 1,
+                          memory_order_relaxed);
+}
+
+/* Takes one that is in it out. */
+static inline void lt_chan_unqueue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
+{
+    _Atomic uint32_t *waiting = lt_chan_waiting(ch, side);
+    lt_list_remove(&waiter->node);
+    atomic_store_explicit(waiting, atomic_load_explicit(waiting, memory_order_relaxed) - 1,
+                          memory_order_relaxed);
+}
+
+/* Takes the first that can be claimed off its queue, and claims it; NULL: none. */
+static inline struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side side)
+{
+    while (atomic_load_explicit(lt_chan_waiting(ch, side), memory_order_relaxed)) {
+        struct lt_waiter *waiter =
+            LT_CONTAINER(lt_chan_queue(ch, side)->next, struct lt_waiter, node);
+        lt_chan_unqueue(ch, side, waiter);
+        if (LT_LIKELY(!waiter->shared) || lt_claim(lt_waiter_party(waiter)))
+            return waiter;
+    }
+    return NULL;
+}
+
+static inline void lt_chan_push(leat_chan *ch, const void *item)
+{
+    size_t n = lt_chan_count(ch);
+    lt_item_copy(lt_chan_slot(ch, n), item, ch->item_size);
+    lt_chan_set_count(ch, n + 1);
+}
+
+static inline void lt_chan_pop(leat_chan *ch, void *item)
+{
+    if (item)
+        lt_item_copy(item, lt_chan_slot(ch, 0), ch->item_size);
+    ch->first = ch->first + 1 == ch->slots ? 0 : ch->first + 1;
+    lt_chan_set_count(ch, lt_chan_count(ch) - 1);
+}
+
+/* Always inlined, for the sake of the one place where it matters. */
+#define LT_NOW __attribute__((always_inline)) static inline
+
+/* As lt_chan_now; *woken is the one to be made ready, or NULL. */
+LT_NOW int lt_chan_send_now(leat_chan *ch, const void *item, struct lt_party **woken)
+{
+    *woken = NULL;
+    if (LT_UNLIKELY(lt_chan_is_closed(ch)))
+        return -EPIPE;
+    struct lt_waiter *receiver = lt_chan_claim_first(ch, LT_RECEIVE);
+    if (receiver) {
+        if (receiver->item)
+            lt_item_copy(receiver->item, item, ch->item_size);
+        receiver->status = 0;
+        *woken = lt_waiter_party(receiver);
+        return 0;
+    }
+    if (lt_chan_count(ch) == ch->capacity)
+        return LT_NOT_NOW;
+    lt_chan_push(ch, item);
+    return 0;
+}
+
+LT_NOW int lt_chan_receive_now(leat_chan *ch, void *item, struct lt_party **woken)
+{
+    *woken = NULL;
+    bool buffered = lt_chan_count(ch) > 0;
+    if (buffered)
+        lt_chan_pop(ch, item);
+    else if (LT_UNLIKELY(lt_chan_is_closed(ch)))
+        return -EPIPE;
+    struct lt_waiter *sender = lt_chan_claim_first(ch, LT_SEND);
+    if (!sender)
+        return buffered ? 0 : LT_NOT_NOW;
+    if (buffered) /* the place just left is the next sender's */
+        lt_chan_push(ch, sender->item);
+    else if (item)
+        lt_item_copy(item, sender->item, ch->item_size);
+    sender->status = 0;
+    *woken = lt_waiter_party(sender);
+    return 0;
+}
+
+LT_NOW int lt_chan_plain_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
+{
+    return side == LT_RECEIVE ? lt_chan_receive_now(ch, item, woken)
+                              : lt_chan_send_now(ch, item, woken);
+}
+
+#endif
