@@ -31,6 +31,7 @@ static struct {
     struct lt_stack *free;         /* stacks that have been used */
     struct chunk *fresh;           /* chunks with slots left to carve */
     struct chunk *full;            /* the others */
+    size_t carved;                 /* slots that have become stacks, ever */
     size_t available;              /* free stacks and uncarved slots */
     size_t promised;               /* credits handed out; never more than available */
     _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter, ordering nothing */
@@ -71,9 +72,11 @@ static char *map_stacks(size_t size)
     return base;
 }
 
-static struct lt_stack *lay_out(char *base, size_t size)
+/* `colour` lines are left unused at the end: see LT_STACK_COLOURS. */
+static struct lt_stack *lay_out(char *base, size_t size, size_t colour)
 {
-    struct lt_stack *stack = (struct lt_stack *)(void *)(base + size - HEADER);
+    struct lt_stack *stack =
+        (struct lt_stack *)(void *)(base + size - HEADER - colour * LT_CACHE_LINE);
     stack->next = NULL;
     stack->guard_mapped = false;
     stack->base = base;
@@ -126,6 +129,7 @@ void lt_stack_credits_return(size_t n)
 struct lt_stack *lt_stack_redeem(void)
 {
     char *slot = NULL;
+    size_t colour = 0;
     lt_lock(&pool.lock);
     struct lt_stack *stack = pool.free;
     if (stack) {
@@ -133,6 +137,7 @@ struct lt_stack *lt_stack_redeem(void)
     } else {
         struct chunk *chunk = pool.fresh;
         slot = chunk->base + chunk->carved * pool.slot;
+        colour = pool.carved++ % LT_STACK_COLOURS;
         if (++chunk->carved == LT_STACK_CHUNK) {
             pool.fresh = chunk->next;
             chunk->next = pool.full;
@@ -142,7 +147,7 @@ struct lt_stack *lt_stack_redeem(void)
     pool.available--;
     pool.promised--;
     lt_unlock(&pool.lock);
-    return stack ? stack : lay_out(slot, pool.slot);
+    return stack ? stack : lay_out(slot, pool.slot, colour);
 }
 
 /* Gives the kernel back what lies below the topmost page, if that page's lowest line tells that the
@@ -181,7 +186,7 @@ struct lt_stack *lt_stack_map(size_t stack_size)
     if (!base)
         return NULL;
     bool mapped = install_guard(base);
-    struct lt_stack *stack = lay_out(base, size);
+    struct lt_stack *stack = lay_out(base, size, 0);
     stack->guard_mapped = mapped;
     return stack;
 }

@@ -11,6 +11,9 @@ enum {
     LT_STACK_DEFAULT = 64 * 1024,
     LT_STACK_MAX = 1 << 30,
     LT_FAULT_STACK = 64 * 1024, /* AVX-512 and AMX state alone fills more than SIGSTKSZ */
+    /* Stacks end at as many different places in their pages, a cache line apart: else the same frames of
+     * all tasks would fight for a few lines of the cache, and loads would wait for other tasks' stores. */
+    LT_STACK_COLOURS = 24,
     /* Where guards are PROT_NONE pages each splits a mapping, and the kernel allows a process 65,530
      * of those: this many stacks get such a guard, further ones have none. */
     LT_GUARD_LIMIT = 16384,

@@ -47,6 +47,7 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     lt_biased_init(&ch->lock);
     ch->item_size = (uint32_t)spec->item_size;
     ch->special = spec->buffer != LEAT_FIXED || spec->transform;
+    atomic_store_explicit(&ch->unusual, ch->special, memory_order_relaxed);
     ch->buffer = (uint8_t)spec->buffer;
     ch->capacity = capacity;
     ch->slots = slots;
@@ -100,12 +101,20 @@ bool lt_chan_dequeue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
 
 /* ---- sending and receiving, under the lock ---- */
 
+/* Nobody waits on it any more. */
+static int closed_now(leat_chan *ch, enum lt_side side, void *item)
+{
+    if (side == LT_SEND || lt_chan_count(ch) == 0)
+        return -EPIPE;
+    lt_chan_pop(ch, item);
+    return 0;
+}
+
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
 {
-    if (LT_UNLIKELY(ch->special)) {
-        *woken = NULL;
-        return lt_special_now(ch, side, item, woken);
-    }
+    *woken = NULL;
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
+        return ch->special ? lt_special_now(ch, side, item, woken) : closed_now(ch, side, item);
     int status = lt_chan_plain_now(ch, side, item, woken);
     if (*woken)
         (*woken)->next = NULL;
@@ -147,7 +156,7 @@ size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
     *status = LT_NOT_NOW;
     while (moved < n) {
         void *item = items ? (unsigned char *)items + moved * size : NULL;
-        if (!ch->special && !lt_chan_is_closed(ch) && lt_list_empty(&ch->receivers) &&
+        if (!lt_chan_is_unusual(ch) && lt_list_empty(&ch->receivers) &&
             lt_list_empty(&ch->senders) &&
             lt_chan_count(ch) != (side == LT_SEND ? ch->capacity : 0)) {
             moved += move_many(ch, side, item, n - moved);
@@ -184,6 +193,7 @@ static struct lt_party *refuse_all(leat_chan *ch, enum lt_side side, struct lt_p
 struct lt_party *lt_chan_close_now(leat_chan *ch)
 {
     atomic_store_explicit(&ch->closed, true, memory_order_relaxed);
+    atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
     return refuse_all(ch, LT_SEND, refuse_all(ch, LT_RECEIVE, NULL));
 }
 

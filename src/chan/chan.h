@@ -68,13 +68,14 @@ struct leat_chan {
     bool busy;            /* special ones: the door is taken */
     _Atomic bool closing; /* … and close when it is free; written under the lock, read without */
     /* Written under the lock, read without it as hints, so relaxed. */
-    _Atomic bool closed;
+    _Atomic bool unusual; /* special or closed: not for the short way */
     _Atomic uint32_t receivers_waiting, senders_waiting;
     _Atomic size_t count;
     size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
     size_t first;           /* the slot of the oldest item */
 
     struct lt_node receivers, senders;
+    _Atomic bool closed;      /* as `unusual` */
     uint8_t buffer;           /* enum leat_buffer */
     uint32_t counted_senders; /* leat_chan_senders and leat_chan_done */
     _Atomic uint32_t references;
@@ -154,16 +155,21 @@ static inline size_t lt_chan_in_size(const leat_chan *ch)
     return ch->transform ? ch->transform->in_size : ch->item_size;
 }
 
+static inline bool lt_chan_is_unusual(const leat_chan *ch)
+{
+    return atomic_load_explicit(&ch->unusual, memory_order_relaxed);
+}
+
 /* Without the lock: whether lt_chan_now may have something to do. A hint. */
 static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
-    if (ch->special || lt_chan_is_closed(ch))
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
         return true;
     size_t count = lt_chan_count(ch);
-    if (side == LT_RECEIVE)
-        return count || atomic_load_explicit(&ch->senders_waiting, memory_order_relaxed);
-    return count < ch->capacity ||
-           atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed);
+    return side == LT_RECEIVE
+               ? count | atomic_load_explicit(&ch->senders_waiting, memory_order_relaxed)
+               : (ch->capacity - count) |
+                     atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed);
 }
 
 /* As many of the n items as can go now; the rest as for lt_chan_now, with what stopped it in *status. */

@@ -1,5 +1,5 @@
-/* now.h: what can be done at once on a plain channel, with its lock held: to be inlined where every
- * nanosecond counts. lt_chan_now is the same for all others. */
+/* now.h: what can be done at once on a plain channel that is open, with its lock held: to be inlined where
+ * every nanosecond counts. lt_chan_now is the same for all channels. */
 #ifndef LT_CHAN_NOW_H
 #define LT_CHAN_NOW_H
 
@@ -68,8 +68,6 @@ static inline void lt_chan_pop(leat_chan *ch, void *item)
 LT_NOW int lt_chan_send_now(leat_chan *ch, const void *item, struct lt_party **woken)
 {
     *woken = NULL;
-    if (LT_UNLIKELY(lt_chan_is_closed(ch)))
-        return -EPIPE;
     struct lt_waiter *receiver = lt_chan_claim_first(ch, LT_RECEIVE);
     if (receiver) {
         if (receiver->item)
@@ -90,8 +88,6 @@ LT_NOW int lt_chan_receive_now(leat_chan *ch, void *item, struct lt_party **woke
     bool buffered = lt_chan_count(ch) > 0;
     if (buffered)
         lt_chan_pop(ch, item);
-    else if (LT_UNLIKELY(lt_chan_is_closed(ch)))
-        return -EPIPE;
     struct lt_waiter *sender = lt_chan_claim_first(ch, LT_SEND);
     if (!sender)
         return buffered ? 0 : LT_NOT_NOW;

@@ -89,7 +89,7 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
         return error;
     struct lt_worker *here = lt_here.worker;
     lt_chan_lock_from(ch, here);
-    if (LT_UNLIKELY(ch->special))
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
         return operate_slowly(ch, side, item, deadline, self);
     int status = lt_chan_plain_now(ch, side, item, &woken);
     if (status == LT_NOT_NOW) {

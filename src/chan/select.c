@@ -17,8 +17,8 @@
 /* What a case's private words hold. */
 struct slot {
     struct lt_far_waiter far;
-    uint32_t turn; /* in the k-th case: the index of the case whose lock is the k-th to be taken */
-    uint32_t n;    /* in the first case: how many there are */
+    leat_chan *turn; /* in the k-th of many cases: the channel whose lock is the k-th to be taken */
+    uint32_t n;      /* in the first case: how many there are */
 };
 
 _Static_assert(sizeof(struct slot) <= sizeof((leat_case *)0)->leat_private,
@@ -36,90 +36,116 @@ static enum lt_side side_of(const leat_case *c)
 
 /* ---- all locks ---- */
 
-/* Cases on one channel are neighbours in the order; the first of them stands for the lock. */
-static leat_chan *lock_of_turn(struct lt_selection *s, uint32_t turn)
+static leat_chan **turn(struct lt_selection *s, uint32_t k)
 {
-    return s->cases[slot_of(&s->cases[turn])->turn].ch;
+    return (leat_chan **)(void *)(s->turns + (size_t)k * s->stride);
 }
 
-static bool before(struct lt_selection *s, uint32_t a, uint32_t b)
+static void swap(leat_chan **a, leat_chan **b)
 {
-    return (uintptr_t)s->cases[a].ch < (uintptr_t)s->cases[b].ch;
+    leat_chan *swapped = *a;
+    *a = *b;
+    *b = swapped;
+}
+
+static bool before(const leat_chan *a, const leat_chan *b)
+{
+    return (uintptr_t)a < (uintptr_t)b;
 }
 
 static void sift(struct lt_selection *s, uint32_t root, uint32_t end)
 {
     for (uint32_t child; (child = 2 * root + 1) < end; root = child) {
-        uint32_t *parent = &slot_of(&s->cases[root])->turn;
-        uint32_t *larger = &slot_of(&s->cases[child])->turn;
-        if (child + 1 < end) {
-            uint32_t *right = &slot_of(&s->cases[child + 1])->turn;
-            if (before(s, *larger, *right))
-                larger = right, child++;
-        }
-        if (!before(s, *parent, *larger))
+        if (child + 1 < end && before(*turn(s, child), *turn(s, child + 1)))
+            child++;
+        if (!before(*turn(s, root), *turn(s, child)))
             return;
-        uint32_t swapped = *parent;
-        *parent = *larger;
-        *larger = swapped;
+        swap(turn(s, root), turn(s, child));
     }
 }
 
 /* Heapsort: in place, and n log n whatever comes. */
-static void order_locks(struct lt_selection *s)
+static void sort_many(struct lt_selection *s)
 {
-    for (uint32_t i = 0; i < s->n; i++)
-        slot_of(&s->cases[i])->turn = i;
     for (uint32_t i = s->n / 2; i-- > 0;)
         sift(s, i, s->n);
     for (uint32_t end = s->n; end-- > 1;) {
-        uint32_t *first = &slot_of(&s->cases[0])->turn, *last = &slot_of(&s->cases[end])->turn;
-        uint32_t swapped = *first;
-        *first = *last;
-        *last = swapped;
+        swap(turn(s, 0), turn(s, end));
         sift(s, 0, end);
     }
 }
 
-static void lock_all(struct lt_selection *s)
+static void sort_few(struct lt_selection *s)
+{
+    leat_chan **few = s->few, **end = few;
+    for (leat_case *c = s->cases, *last = c + s->n; c < last; c++, end++) {
+        leat_chan **at = end;
+        for (; at > few && before(c->ch, at[-1]); at--)
+            at[0] = at[-1];
+        at[0] = c->ch;
+    }
+}
+
+static void order_locks(struct lt_selection *s)
+{
+    if (s->n <= LT_SELECT_FEW) {
+        s->turns = (char *)s->few;
+        s->stride = sizeof s->few[0];
+        sort_few(s);
+        return;
+    }
+    s->turns = (char *)&slot_of(s->cases)->turn;
+    s->stride = sizeof(leat_case);
+    for (uint32_t i = 0; i < s->n; i++)
+        *turn(s, i) = s->cases[i].ch;
+    sort_many(s);
+}
+
+/* Cases on one channel are neighbours in the order, and those on none come first. */
+static void lock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
-    for (uint32_t i = 0; i < s->n; i++) {
-        leat_chan *ch = lock_of_turn(s, i);
+    struct lt_worker *here = lt_here.worker;
+    const char *at = s->turns, *end = at + (size_t)s->n * s->stride;
+    for (size_t stride = s->stride; at < end; at += stride) {
+        leat_chan *ch = *(leat_chan *const *)(const void *)at;
         if (ch != held)
-            lt_chan_lock(held = ch);
+            lt_chan_lock_from(held = ch, here);
     }
 }
 
 /* With the last lock the cases may be gone: a block's can be claimed, resumed and done with by then. */
-static void unlock_all(struct lt_selection *s)
+static void unlock_all(const struct lt_selection *s)
 {
-    leat_chan *next = s->n ? lock_of_turn(s, 0) : NULL;
-    for (uint32_t i = 0; i < s->n; i++) {
-        leat_chan *ch = next;
-        next = i + 1 < s->n ? lock_of_turn(s, i + 1) : NULL;
-        if (ch && ch != next)
-            lt_chan_unlock(ch);
+    leat_chan *held = NULL;
+    const char *at = s->turns, *end = at + (size_t)s->n * s->stride;
+    for (size_t stride = s->stride; at < end; at += stride) {
+        leat_chan *ch = *(leat_chan *const *)(const void *)at;
+        if (held && ch != held)
+            lt_chan_unlock(held);
+        held = ch;
     }
+    if (held)
+        lt_chan_unlock(held);
 }
 
 /* ---- choosing ---- */
 
 /* The index of a case that looks ready, or n: the first, or each as likely as the others. With the locks
  * held, special channels are asked; without, they are worth a try. */
-static uint32_t choose(struct lt_selection *s, bool locked)
+__attribute__((always_inline)) static inline uint32_t choose(struct lt_selection *s, bool locked)
 {
-    uint32_t chosen = s->n, ready = 0;
-    for (uint32_t i = 0; i < s->n; i++) {
-        leat_case *c = &s->cases[i];
-        if (!c->ch || !(locked && c->ch->special ? lt_special_ready(c->ch, side_of(c))
-                                                 : lt_chan_looks_ready(c->ch, side_of(c))))
+    uint32_t n = s->n, chosen = n, ready = 0;
+    leat_case *c = s->cases;
+    for (uint32_t i = 0; i < n; i++, c++) {
+        leat_chan *ch = c->ch;
+        if (!ch || LT_LIKELY(!lt_chan_looks_ready(ch, side_of(c))) ||
+            (locked && ch->special && !lt_special_ready(ch, side_of(c))))
             continue;
-        ready++;
-        if (ready == 1 || (!s->ordered && lt_rng_below(lt_chance(), ready) == 0))
-            chosen = i;
         if (s->ordered)
-            break;
+            return i;
+        if (++ready == 1 || lt_rng_below(lt_chance(), ready) == 0)
+            chosen = i;
     }
     return chosen;
 }
@@ -147,7 +173,7 @@ static bool do_case_alone(struct lt_selection *s, uint32_t i, struct lt_party **
 
 uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken)
 {
-    uint32_t i = choose(s, false);
+    uint32_t i = s->ready ? choose(s, false) : s->n;
     return i < s->n && do_case_alone(s, i, woken) ? i : s->n;
 }
 
@@ -212,21 +238,31 @@ uint32_t lt_select_take_out(struct lt_selection *s)
     return winner;
 }
 
+static bool is_wrong(const leat_case *c)
+{
+    if (LT_UNLIKELY(c->op != LEAT_CASE_RECV && c->op != LEAT_CASE_SEND))
+        return true;
+    return c->ch && !c->item && lt_chan_check(c->ch, side_of(c), NULL) != 0;
+}
+
 int lt_select_check(struct lt_selection *s, size_t n, int64_t deadline)
 {
     if ((!s->cases && n) || n > INT_MAX || deadline < 0)
         return -EINVAL;
     s->n = (uint32_t)n;
-    s->any = s->ended = false;
-    for (size_t i = 0; i < n; i++) {
-        leat_case *c = &s->cases[i];
+    s->ended = false;
+    bool any = false, ready = false;
+    for (leat_case *c = s->cases, *end = c + n; c < end; c++) {
         c->status = 0;
-        if (c->op != LEAT_CASE_RECV && c->op != LEAT_CASE_SEND)
+        if (is_wrong(c))
             return -EINVAL;
-        if (c->ch && lt_chan_check(c->ch, side_of(c), c->item) != 0)
-            return -EINVAL;
-        s->any |= c->ch != NULL;
+        if (!c->ch)
+            continue;
+        any = true;
+        ready |= lt_chan_looks_ready(c->ch, side_of(c));
     }
+    s->any = any;
+    s->ready = ready;
     return 0;
 }
 
@@ -262,7 +298,9 @@ static int finish(struct lt_party *self, struct lt_party *woken, int result)
 
 static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered)
 {
-    struct lt_selection s = { .cases = cases, .ordered = ordered };
+    struct lt_selection s;
+    s.cases = cases;
+    s.ordered = ordered;
     int error = lt_select_check(&s, n, deadline);
     if (error)
         return error;

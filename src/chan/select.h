@@ -6,12 +6,18 @@
 
 #include <leat/select.h>
 
+enum { LT_SELECT_FEW = 8 };
+
 struct lt_selection {
     leat_case *cases;
     uint32_t n;
+    uint32_t stride; /* bytes from one of `turns` to the next */
     bool ordered;
     const leat_scope *scope; /* a roamer's: its party's word for it is the alarm's by now */
-    bool any;                /* some case has a channel */
+    bool any;                /* some case has a channel, */
+    bool ready;              /* and some channel looked ready */
+    char *turns; /* the channels by rising address: in `few`, or in the cases, when those are more */
+    leat_chan *few[LT_SELECT_FEW];
     bool ended; /* the party found its scope cancelled when it had queued, and is out again */
 };
 
