@@ -139,10 +139,11 @@ static void pools_stacks(void **state)
         CHECK(lt_stack_credits_get(STACKS));
         CHECK(lt_stack_credits_get(3));
         for (int i = 0; i < STACKS; i++) {
-            stacks[i] = lt_stack_redeem();
+            lt_stack_redeem(&stacks[i], 1);
             CHECK(stacks[i] && lt_stack_pooled(stacks[i]));
             CHECK((uintptr_t)lt_stack_top(stacks[i]) % 16 == 0);
-            CHECK((char *)lt_stack_top(stacks[i]) - low_of(stacks[i]) >= (ptrdiff_t)(size - 1024));
+            CHECK((char *)lt_stack_top(stacks[i]) - low_of(stacks[i]) >=
+                  (ptrdiff_t)(size - 1024 - LT_STACK_COLOURS * LT_CACHE_LINE));
             CHECK(lt_stack_guards(stacks[i], stacks[i]->base));
             CHECK(lt_stack_guards(stacks[i], stacks[i]->base + page - 1));
             CHECK(!lt_stack_guards(stacks[i], stacks[i]->base + page));

@@ -136,7 +136,7 @@ LEAT_API int leat_block_join(leat_block *block);
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 1))
 
 /* Sleeps for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL. */
-#define LEAT_AWAIT_SLEEP(b, ns, alarm) LEAT_AWAIT_(b, leat_block_sleep(b, leat_after(ns), alarm))
+#define LEAT_AWAIT_SLEEP(b, ns, alarm) LEAT_AWAIT_(b, leat_block_sleep_for(b, ns, alarm))
 #define LEAT_AWAIT_SLEEP_UNTIL(b, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_sleep(b, deadline, alarm))
 
@@ -164,6 +164,7 @@ LEAT_API int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t d
 LEAT_API int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadline,
                                leat_alarm *alarm, int ordered);
 LEAT_API int leat_block_sleep(leat_block *b, int64_t deadline, leat_alarm *alarm);
+LEAT_API int leat_block_sleep_for(leat_block *b, int64_t ns, leat_alarm *alarm);
 LEAT_API int leat_block_yield(leat_block *b);
 LEAT_API int leat_block_await(leat_block *b, leat_block *other);
 LEAT_API int leat_block_call(leat_block *b, leat_block *other, const leat_block_type *type);

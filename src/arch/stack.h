@@ -38,8 +38,8 @@ void lt_stack_pool_close(void);
 bool lt_stack_credits_get(size_t n);
 void lt_stack_credits_return(size_t n);
 
-/* Turns one credit into a stack. Cannot fail. */
-struct lt_stack *lt_stack_redeem(void);
+/* Turns n credits, at most LT_STACK_AHEAD, into as many stacks. Cannot fail. */
+void lt_stack_redeem(struct lt_stack **stacks, size_t n);
 
 /* Gives a stack back to the pool. */
 void lt_stack_return(struct lt_stack *stack);

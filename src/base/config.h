@@ -21,10 +21,12 @@ enum {
     LT_RING_SIZE = 2,
     LT_STACK_MAGAZINE = 1,
     LT_STACK_CHUNK = 2,
+    LT_STACK_AHEAD = 1,
     LT_CREDIT_BATCH = 1,
     LT_TASK_SLAB = 2,
     LT_TASK_MAGAZINE = 2,
     LT_DIRECT_SWITCHES = 2,
+    LT_TIMER_TURN = 2,
     LT_OP_BUDGET = 3,
     LT_TICK_SHIFT = 13,
     LT_CHAIN_SCAN = 1,
@@ -35,11 +37,13 @@ enum {
 #else
     LT_RING_SIZE = 2048,     /* unstarted tasks a worker holds before they overflow; power of two */
     LT_STACK_MAGAZINE = 64,  /* warm stacks a worker keeps to itself */
-    LT_STACK_CHUNK = 64,     /* stacks mapped at a time */
+    LT_STACK_CHUNK = 64,     /* stacks mapped at a time, */
+    LT_STACK_AHEAD = 32,     /* and taken from the pool at a time, when many are wanted */
     LT_CREDIT_BATCH = 64,    /* rights to a stack that a worker fetches at a time */
     LT_TASK_SLAB = 64,       /* task descriptors allocated at a time */
     LT_TASK_MAGAZINE = 256,  /* free descriptors a worker keeps to itself */
-    LT_DIRECT_SWITCHES = 16, /* switches from task to task before the worker looks at its timers */
+    LT_DIRECT_SWITCHES = 16, /* switches from task to task before the worker looks at its timers, */
+    LT_TIMER_TURN = 4,       /* and starts, and runs of blocks */
     LT_OP_BUDGET = 256,      /* channel operations that found a partner, before a forced yield */
     LT_TICK_SHIFT = 10,      /* the timer wheel's tick: 2^10 ns, about a microsecond */
     LT_CHAIN_SCAN = 64,      /* timers looked at for the exact next deadline before a sleep */
@@ -50,7 +54,9 @@ enum {
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
-    LT_POOL_IDLE_S = 10,     /* a pool thread without work ends after this long */
+    LT_NAP_LEAST_US =
+        50,              /* from one waking for a timer to the next; the kernel's own usual slack */
+    LT_POOL_IDLE_S = 10, /* a pool thread without work ends after this long */
 };
 
 #endif

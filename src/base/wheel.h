@@ -1,9 +1,10 @@
 /* wheel.h: the timers of one worker: a hierarchical wheel (Varghese and Lauck, SOSP 1987).
  *
- * Nine levels of 64 slots; level n holds the timers whose tick first differs from the wheel's own in
- * the n-th group of six bits. So adding and removing are a few instructions without memory of their
- * own (a heap's array would have to grow, and waiting never allocates), every occupied slot lies ahead,
- * and the lowest occupied level has the earliest timer. A timer moves down at most once a level.
+ * Levels of slots; a level holds the timers whose tick first differs from the wheel's own in that level's
+ * group of bits. So adding and removing are a few instructions without memory of their own (a heap's array
+ * would have to grow, and waiting never allocates), every occupied slot lies ahead, and the first occupied
+ * slot of the lowest level has the earliest timer. Two wide levels reach a second ahead, so that a timer
+ * within it is moved once at the most; each move may be a cache miss. Narrow ones do for all the rest.
  *
  * Invariants: a timer fires never before its deadline, and at most one tick (about a microsecond)
  * later than the wheel is told the time; timers of one tick fire in the order they were added or moved
@@ -16,25 +17,38 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LT_WHEEL_BITS = 6, LT_WHEEL_SLOTS = 1 << LT_WHEEL_BITS, LT_WHEEL_LEVELS = 9 };
+enum {
+    LT_WHEEL_WIDE_LEVELS = 2,
+    LT_WHEEL_WIDE_BITS = 10,
+    LT_WHEEL_NARROW_BITS = 6,
+    LT_WHEEL_LEVELS = 8,
+    LT_WHEEL_WIDE_SLOTS = LT_WHEEL_WIDE_LEVELS << LT_WHEEL_WIDE_BITS,
+    LT_WHEEL_SLOTS =
+        LT_WHEEL_WIDE_SLOTS + ((LT_WHEEL_LEVELS - LT_WHEEL_WIDE_LEVELS) << LT_WHEEL_NARROW_BITS)
+};
 
 struct lt_timer {
     struct lt_node node; /* in its slot, or in no list */
     int64_t deadline;    /* ns */
-    uint16_t place;      /* level * LT_WHEEL_SLOTS + slot */
+    uint16_t place;      /* the slot */
     void (*fire)(struct lt_timer *timer);
+    void *owner; /* what firing will touch: fetched into the cache shortly before; or NULL */
 };
 
 struct lt_wheel {
     uint64_t tick; /* every timer at or before it has fired, or is in its very slot */
     uint64_t count;
-    uint64_t occupied[LT_WHEEL_LEVELS];
-    struct lt_node slots[LT_WHEEL_LEVELS * LT_WHEEL_SLOTS];
+    uint64_t words_occupied; /* a bit for each of `occupied` that is not 0 */
+    uint64_t occupied[LT_WHEEL_SLOTS / 64];
+    unsigned warmed; /* the slot with which the last of the cache's warming began */
+    struct lt_node slots[LT_WHEEL_SLOTS];
 };
+
+_Static_assert(LT_WHEEL_SLOTS / 64 <= 64, "one word tells of all");
 
 void lt_wheel_init(struct lt_wheel *wheel, int64_t now);
 
-/* Adds a timer whose deadline and fire are set. Not for LEAT_NEVER. */
+/* Adds a timer whose deadline, fire and owner are set. Not for LEAT_NEVER. */
 void lt_wheel_add(struct lt_wheel *wheel, struct lt_timer *timer);
 
 /* Takes a timer out. False when it is not in: it has fired, or was never added. */
@@ -42,6 +56,9 @@ bool lt_wheel_remove(struct lt_wheel *wheel, struct lt_timer *timer);
 
 /* Fires what is due at `now`, each timer once it is out of the wheel. */
 void lt_wheel_advance(struct lt_wheel *wheel, int64_t now);
+
+/* Whether lt_wheel_advance would do anything: cheap. */
+bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now);
 
 /* A time by which the wheel must be advanced again: the next deadline, or, where many timers share a
  * distant slot, the beginning of that slot. LEAT_NEVER when it is empty. */

@@ -4,6 +4,7 @@
  * `ended` as its last act: after that it may be gone. */
 #include "block/machine.h"
 
+#include "base/clock.h"
 #include "sched/here.h"
 
 _Static_assert(sizeof(leat_block) == 96, "what a parked block costs");
@@ -143,7 +144,13 @@ int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadlin
 
 int leat_block_sleep(leat_block *b, int64_t deadline, leat_alarm *alarm)
 {
-    return answer(b, lt_machine_sleep(machine_of(b), deadline, alarm));
+    return answer(b, lt_machine_sleep(machine_of(b), deadline, lt_clock_now(), alarm));
+}
+
+int leat_block_sleep_for(leat_block *b, int64_t ns, leat_alarm *alarm)
+{
+    int64_t now = lt_clock_now();
+    return answer(b, lt_machine_sleep(machine_of(b), lt_clock_after(now, ns), now, alarm));
 }
 
 int leat_block_yield(leat_block *b)

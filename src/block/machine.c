@@ -1,6 +1,5 @@
 #include "block/machine.h"
 
-#include "base/clock.h"
 #include "chan/now.h"
 #include "sched/worker.h"
 
@@ -21,8 +20,8 @@ void lt_machine_init(struct lt_machine *machine, enum lt_party_kind kind, leat_s
 
 static void alarm_rang(struct lt_timer *timer)
 {
-    struct lt_alarm *alarm = LT_CONTAINER(timer, struct lt_alarm, timer);
-    struct lt_party *party = &alarm->machine->roamer.party;
+    struct lt_machine *machine = timer->owner;
+    struct lt_party *party = &machine->roamer.party;
     if (lt_machine_end(party, -ETIMEDOUT))
         lt_ready(party);
 }
@@ -37,7 +36,7 @@ static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *
     alarm->timer.node.next = NULL;
     alarm->timer.deadline = deadline;
     alarm->timer.fire = alarm_rang;
-    alarm->machine = machine;
+    alarm->timer.owner = machine;
     alarm->scope = party->scope;
     party->scope = (leat_scope *)(void *)alarm;
     party->timer_home = (worker->index + 1) & 0x7fff;
@@ -174,11 +173,12 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
     return done(machine, s->ended ? -ECANCELED : (int)i, woken);
 }
 
-enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm)
+enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,
+                                 leat_alarm *alarm)
 {
     struct lt_party *party = &machine->roamer.party;
     int error = deadline < 0 || !alarm ? -EINVAL : prepare(machine, deadline, alarm);
-    if (error || deadline <= lt_clock_now())
+    if (error || deadline <= now)
         return done(machine, error, NULL);
     leat_scope *scope = party->scope;
     party->operation = LT_OP_SLEEP;

@@ -22,8 +22,7 @@ enum lt_operation { LT_OP_NONE, LT_OP_RECEIVE, LT_OP_SEND, LT_OP_SELECT, LT_OP_S
 /* A leat_alarm. Its timer is in the wheel of the worker on which the machine parked, and such a machine is
  * resumed there, so the wheel stays its worker's alone. */
 struct lt_alarm {
-    struct lt_timer timer;
-    struct lt_machine *machine;
+    struct lt_timer timer; /* its owner is the machine */
     leat_scope *scope;
 };
 
@@ -44,7 +43,8 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
                                   int64_t deadline, leat_alarm *alarm);
 
 /* Sleeps. */
-enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm);
+enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,
+                                 leat_alarm *alarm);
 
 /* After a wait, on the worker that goes on with it: takes it out of everything; waiter.status tells how
  * it ended. */

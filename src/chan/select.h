@@ -16,7 +16,8 @@ struct lt_selection {
     const leat_scope *scope; /* a roamer's: its party's word for it is the alarm's by now */
     bool any;                /* some case has a channel, */
     bool ready;              /* and some channel looked ready */
-    char *turns; /* the channels by rising address: in `few`, or in the cases, when those are more */
+    char
+        *turns; /* the channels by rising address: in `few`, or in the cases, when those are more */
     leat_chan *few[LT_SELECT_FEW];
     bool ended; /* the party found its scope cancelled when it had queued, and is out again */
 };

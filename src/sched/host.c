@@ -1,9 +1,11 @@
 #include "sched/host.h"
 
 #include "arch/switch.h"
+#include "base/clock.h"
 #include "base/util.h"
 #include "sched/here.h"
 #include "sched/slab.h"
+#include "sched/spill.h"
 
 /* A function that switches enters on one stack and leaves on another, and one that never returns only
  * enters: TSan, which counts both, must not see either. */
@@ -22,8 +24,20 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
         worker->ready_head = party->next;
         if (!party->next)
             worker->ready_end = &worker->ready_head;
+        /* The one after it is on its way from memory while this one runs. */
+        __builtin_prefetch(worker->ready_head, 1);
+        __builtin_prefetch((char *)worker->ready_head + LT_CACHE_LINE, 1);
     }
     return party;
+}
+
+/* Nothing waits that only the scheduler sees: nothing spilt, and no timer that is due. */
+__attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
+{
+    if (lt_spill_any() || (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
+        return false;
+    worker->direct_left = LT_DIRECT_SWITCHES;
+    return true;
 }
 
 /* The started task to go on with straight away; NULL when the scheduler should have a look first. */
@@ -33,7 +47,8 @@ static struct lt_task *next_directly(struct lt_worker *worker)
     /* Relaxed: the inbox is only asked whether it is worth a visit. */
     if (!party || party->kind != LT_TASK || lt_ring_length(&worker->ring) != 0 ||
         atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
-        atomic_load_explicit(&worker->nudges, memory_order_relaxed) || --worker->direct_left == 0)
+        atomic_load_explicit(&worker->nudges, memory_order_relaxed) ||
+        (--worker->direct_left == 0 && !may_go_on(worker)))
         return NULL;
     lt_worker_next_ready(worker);
     return LT_CONTAINER(party, struct lt_task, party);
@@ -61,6 +76,7 @@ static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
     if (worker->magazine_count == LT_STACK_MAGAZINE)
         lt_stack_return(worker->magazine[--worker->magazine_count]);
     worker->magazine[worker->magazine_count++] = stack;
+    worker->fetch_next = 1;
 }
 
 SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *stack)
@@ -121,14 +137,26 @@ SWITCHES static void host(void *first)
     leave_for_good(worker, stack);
 }
 
+/* More each time, for as long as none comes back. */
+static void fetch_stacks(struct lt_worker *worker)
+{
+    size_t n = worker->fetch_next;
+    if (n > worker->credits)
+        n = worker->credits;
+    lt_stack_redeem(worker->magazine, n);
+    worker->magazine_count = (unsigned)n;
+    worker->credits -= n;
+    worker->fetch_next =
+        2 * worker->fetch_next < LT_STACK_AHEAD ? 2 * worker->fetch_next : LT_STACK_AHEAD;
+}
+
 SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
 {
     struct lt_stack *stack = task->stack;
-    if (!stack && worker->magazine_count) {
+    if (!stack) {
+        if (!worker->magazine_count)
+            fetch_stacks(worker);
         stack = worker->magazine[--worker->magazine_count];
-    } else if (!stack) {
-        worker->credits--;
-        stack = lt_stack_redeem();
     }
     settle(worker, task, stack);
     lt_fiber_renew(&stack->fiber);

@@ -182,14 +182,18 @@ static bool steal(struct lt_worker *worker)
 /* ---- being idle ---- */
 
 /* A partner on another core often answers within a microsecond or two; a sleep and a wake-up cost
- * some fifty. */
+ * some fifty. A worker for which that has not paid lately hardly looks. */
 static bool news_soon(struct lt_worker *worker)
 {
-    for (int i = 0; i < LT_IDLE_SPINS; i++) {
-        if (lt_worker_has_news(worker))
+    for (unsigned i = 0; i < worker->spins; i++) {
+        if (lt_worker_has_news(worker)) {
+            worker->spins = LT_IDLE_SPINS;
             return true;
+        }
         lt_pause();
     }
+    if (worker->spins > LT_IDLE_SPINS / 16)
+        worker->spins /= 2;
     return lt_worker_has_news(worker);
 }
 
@@ -216,12 +220,19 @@ static bool watch(struct lt_worker *worker, int64_t *nap, int64_t now)
     return false;
 }
 
+/* When to wake up for the next timer. Where they come thick and fast, not for each. */
+static int64_t next_timer(const struct lt_worker *worker)
+{
+    int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + LT_NAP_LEAST_US * LEAT_US;
+    return due < least ? least : due;
+}
+
 void lt_idle(struct lt_worker *worker)
 {
     if (news_soon(worker))
         return;
     return_credits(worker);
-    int64_t due = lt_wheel_next(&worker->wheel), nap = LT_WATCH_FIRST_US * LEAT_US / 2;
+    int64_t due = next_timer(worker), nap = LT_WATCH_FIRST_US * LEAT_US / 2;
     become_idle(worker);
     for (;;) {
         /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
@@ -229,6 +240,8 @@ void lt_idle(struct lt_worker *worker)
         atomic_store_explicit(&worker->asleep, 1, memory_order_seq_cst);
         bool watching = still_watching(worker);
         int64_t now = lt_clock_now();
+        if (now >= due)
+            worker->rung = now;
         if (lt_worker_has_news(worker) || now >= due || (watching && watch(worker, &nap, now)))
             break;
         int64_t until = watching && worker->looked + nap < due ? worker->looked + nap : due;

@@ -55,6 +55,11 @@ static inline struct lt_party *lt_ring_pop(struct lt_ring *ring)
     while (head != tail) {
         struct lt_party *party =
             atomic_load_explicit(&ring->slots[head % LT_RING_SIZE], memory_order_relaxed);
+        /* The next, should there be one, is on its way from memory meanwhile. */
+        char *next = (char *)atomic_load_explicit(&ring->slots[(head + 1) % LT_RING_SIZE],
+                                                  memory_order_relaxed);
+        __builtin_prefetch(next, 1);
+        __builtin_prefetch(next + LT_CACHE_LINE, 1);
         /* Relaxed: what lies in the slots is the owner's own writing. */
         if (atomic_compare_exchange_weak_explicit(&ring->head, &head, head + 1,
                                                   memory_order_relaxed, memory_order_relaxed))

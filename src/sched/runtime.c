@@ -133,6 +133,8 @@ static struct lt_worker *worker_new(unsigned index, unsigned count)
     worker->index = index;
     worker->ready_end = &worker->ready_head;
     worker->budget = LT_OP_BUDGET;
+    worker->spins = LT_IDLE_SPINS;
+    worker->fetch_next = 1;
     worker->seen_tails = lt_alloc(count * sizeof *worker->seen_tails);
     worker->fault_stack = lt_alloc(LT_FAULT_STACK);
     if (!worker->seen_tails || !worker->fault_stack) {

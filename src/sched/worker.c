@@ -177,6 +177,18 @@ static void run_last_jobs(struct lt_worker *worker)
         }
 }
 
+/* True when a timer has been fired, or moved. */
+static bool look_at_timers(struct lt_worker *worker)
+{
+    worker->rounds = 0;
+    if (!worker->wheel.count)
+        return false;
+    int64_t now = lt_clock_now();
+    bool due = lt_wheel_is_due(&worker->wheel, now);
+    lt_wheel_advance(&worker->wheel, now);
+    return due;
+}
+
 void *lt_worker_main(void *argument)
 {
     struct lt_worker *worker = argument;
@@ -193,14 +205,14 @@ void *lt_worker_main(void *argument)
         worker->direct_left = LT_DIRECT_SWITCHES;
         lt_worker_drain(worker);
         lt_worker_look_at_nudges(worker);
-        if (worker->wheel.count)
-            lt_wheel_advance(&worker->wheel, lt_clock_now());
+        if (worker->wheel.count && ++worker->rounds >= LT_TIMER_TURN)
+            look_at_timers(worker);
         /* New and ready ones take turns, so that neither crowd starves the other. */
         bool ready_first = worker->started_last && !worker->pending;
         if (ready_first ? run_ready(worker) || run_new(worker)
                         : run_new(worker) || run_ready(worker))
             tidy(worker);
-        else
+        else if (!look_at_timers(worker))
             lt_idle(worker);
     }
     run_last_jobs(worker);

@@ -82,6 +82,7 @@ bool lt_deadline_set(leat_scope *scope, int64_t deadline)
         return set_remote(scope, deadline);
     scope->timer.deadline = deadline;
     scope->timer.fire = passed;
+    scope->timer.owner = NULL;
     lt_wheel_add(&worker->wheel, &scope->timer);
     return true;
 }

@@ -25,6 +25,7 @@ int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadl
     struct lt_wheel *wheel = &task->home->wheel;
     wait->timer.deadline = deadline;
     wait->timer.fire = deadline_passed;
+    wait->timer.owner = task;
     lt_wheel_add(wheel, &wait->timer);
     int result = lt_wait_park_task(wait, task);
     lt_wheel_remove(wheel, &wait->timer);

@@ -12,10 +12,7 @@ int64_t leat_now(void)
 
 int64_t leat_after(int64_t ns)
 {
-    int64_t now = lt_clock_now(), deadline;
-    if (ns <= 0)
-        return now;
-    return __builtin_add_overflow(now, ns, &deadline) ? LEAT_NEVER : deadline;
+    return lt_clock_after(lt_clock_now(), ns);
 }
 
 /* No partner looks for a sleeper, so it can always be withdrawn. */
@@ -25,17 +22,15 @@ static bool withdraw(struct lt_wait *wait)
     return true;
 }
 
-int leat_sleep_until(int64_t deadline)
+static int sleep_from(int64_t deadline, int64_t now)
 {
-    if (deadline < 0)
-        return -EINVAL;
     struct lt_party *self = lt_self();
     if (deadline == LEAT_NEVER && !self->scope)
         return -EDEADLK;
     int error = lt_wait_prepare(self);
     if (error)
         return error;
-    if (deadline <= lt_clock_now())
+    if (deadline <= now)
         return 0;
     struct lt_wait wait;
     lt_wait_begin(&wait, self, withdraw);
@@ -43,7 +38,13 @@ int leat_sleep_until(int64_t deadline)
     return error == -ETIMEDOUT ? 0 : error;
 }
 
+int leat_sleep_until(int64_t deadline)
+{
+    return deadline < 0 ? -EINVAL : sleep_from(deadline, lt_clock_now());
+}
+
 int leat_sleep(int64_t ns)
 {
-    return leat_sleep_until(leat_after(ns));
+    int64_t now = lt_clock_now();
+    return sleep_from(lt_clock_after(now, ns), now);
 }
