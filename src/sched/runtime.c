@@ -142,6 +142,7 @@ static struct lt_worker *worker_new(unsigned index, unsigned count)
         return NULL;
     }
     lt_wheel_init(&worker->wheel, lt_clock_now());
+    lt_bells_init(&worker->bells, lt_clock_now());
     return worker;
 }
 

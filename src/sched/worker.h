@@ -16,6 +16,7 @@
 #define LT_SCHED_WORKER_H
 
 #include "base/wheel.h"
+#include "sched/bell.h"
 #include "sched/ring.h"
 #include "sched/task.h"
 
@@ -49,6 +50,7 @@ struct lt_worker {
     void *fault_stack; /* LT_FAULT_STACK bytes for sched/guard.h */
     pthread_t thread;
     struct lt_wheel wheel;
+    struct lt_bells bells; /* written by others, too: see sched/bell.h */
 
     struct lt_ring ring;
 

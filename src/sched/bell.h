@@ -1,0 +1,70 @@
+/* bell.h: timers that any thread may set, and any other may stop.
+ *
+ * A worker's own wheel is nobody else's, which makes sleeping cheap and stopping from elsewhere impossible:
+ * the timer would stay linked in there until its worker has time. So timers that are handed out to users
+ * are bells, and hang in a second wheel of each worker, under a lock. It is taken by that worker almost
+ * always, so it is not contended; and who holds it takes a bell out on the spot, which may be gone the
+ * moment lt_bell_stop has said true.
+ *
+ * One timer in the worker's own wheel, the clapper, stands for the earliest bell. When its time comes, or
+ * when another thread has hung an earlier one, a job rings what is due: from the run queue, in turn
+ * with everything else that the worker runs, so neither can starve the other.
+ *
+ * Invariants, under the lock:
+ *  - A bell is set while `home` says so: it is in that worker's wheel, or due and about to be rung. Taking
+ *    it from there is the claim, so a bell is rung or stopped, never both. `home` is NULL before the ring.
+ *  - Every bell in the wheel has its deadline at or after `next`, and the worker looks at the wheel by
+ *    then: the clapper is set, or the job is queued.
+ *
+ * A wake-up for nothing. Stopping the last bell takes the clapper out, too, if the worker itself does it.
+ * Else the worker wakes by `next`, once, and then looks for the next one: cheaper than looking at every
+ * stop. */
+#ifndef LT_SCHED_BELL_H
+#define LT_SCHED_BELL_H
+
+#include "base/lock.h"
+#include "base/wheel.h"
+#include "sched/party.h"
+
+struct lt_bells;
+
+struct lt_bell {
+    struct lt_timer timer;
+    _Atomic(struct lt_bells *) home;    /* NULL: not set */
+    bool due;                           /* out of the wheel, and about to be rung */
+    void (*ring)(struct lt_bell *bell); /* on a worker, with no lock held; may set the bell again */
+};
+
+struct lt_bells {
+    struct lt_lock lock;
+    bool called; /* the job is queued */
+    int64_t next;
+    struct lt_wheel wheel;
+    struct lt_node due;
+    /* The worker's alone. */
+    struct lt_timer clapper;
+    struct lt_job job;
+};
+
+void lt_bells_init(struct lt_bells *bells, int64_t now);
+
+/* Sets a bell that is not set and whose `ring` is; LEAT_NEVER is as good as never. On a worker it hangs with
+ * that one, else with some. The runtime runs. When this returns other than NULL, lt_bells_tell is to
+ * be called with it as soon as no lock is held; the bell may have rung by then. */
+struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline);
+
+/* Has the worker look. Until then the runtime must not be stopped. NULL: nothing. */
+void lt_bells_tell(struct lt_bells *bells);
+
+/* Takes a bell back, from any thread. True: it was set, will not ring, and may be gone. False: it is not
+ * set, or `ring` has been, is being or will be called. Not at the same time as the lt_bell_set of another
+ * thread, unless that is called by `ring`. */
+bool lt_bell_stop(struct lt_bell *bell);
+
+/* Whether it is set: to be relied on only by who keeps others from changing it. */
+static inline bool lt_bell_is_set(struct lt_bell *bell)
+{
+    return atomic_load_explicit(&bell->home, memory_order_relaxed) != NULL;
+}
+
+#endif
