@@ -3,8 +3,8 @@
  * Whatever a channel, a timer or a scope wakes is a party: a task, which runs on its home worker and
  * nowhere else; a thread, which sleeps on a futex of its own; a block or a callback, which keep nothing
  * on a stack and run on the worker that woke them (unless they have a timer running: then on the worker
- * that has the timer); or a job, a function that a worker runs between tasks. The code that wakes never
- * asks which.
+ * that has the timer); a timer of the user's, whose function a worker is to call; or a job, a function
+ * that a worker runs between tasks. The code that wakes never asks which.
  *
  * A party is ready at most once at a time: who calls lt_ready has claimed the wake-up, by the rules of
  * scope/wait.h, and touches neither the party nor its wait afterwards. */
@@ -22,7 +22,7 @@
 struct lt_worker;
 struct lt_wait;
 
-enum lt_party_kind { LT_TASK, LT_THREAD, LT_JOB, LT_BLOCK, LT_CALLBACK, LT_KINDS };
+enum lt_party_kind { LT_TASK, LT_THREAD, LT_JOB, LT_BLOCK, LT_CALLBACK, LT_TIMER, LT_KINDS };
 
 struct lt_party {
     struct lt_party *next; /* in a run queue, an inbox or a chain of the woken */
