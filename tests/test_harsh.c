@@ -211,9 +211,46 @@ static void use_blocks(void)
     CHECK_IS(0, leat_scope_close(s));
 }
 
+static void count_call(leat_timer *timer, int status)
+{
+    (void)timer;
+    CHECK_IS(-ECANCELED, status);
+}
+
+/* Timers ask for no memory; a timeout that can be had is the same for all, with those that cannot. */
+static void use_time(void)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    if (!made(s))
+        return;
+    leat_timer timers[3];
+    leat_chan *timeouts[6];
+    for (int i = 0; i < 3; i++) {
+        timers[i] = (leat_timer)LEAT_TIMER(s);
+        CHECK_IS(0, leat_after_func(&timers[i], 600 * LEAT_S, count_call));
+    }
+    for (int i = 0; i < 6; i++) {
+        timeouts[i] = leat_timeout(i % 2 ? 1 : LEAT_NEVER);
+        made(timeouts[i]);
+    }
+    leat_chan *tick = leat_tick(s, LEAT_US);
+    int64_t at;
+    if (made(tick))
+        CHECK_IS(0, leat_recv(tick, &at));
+    for (int i = 0; i < 6; i++) {
+        if (timeouts[i] && i % 2)
+            CHECK_IS(-EPIPE, leat_recv(timeouts[i], NULL));
+        CHECK_IS(timeouts[i] ? 0 : -EINVAL, leat_chan_unref(timeouts[i]));
+    }
+    CHECK_IS(0, leat_timer_stop(&timers[1]));
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+}
+
 static int use_everything(void *arg)
 {
     (void)arg;
+    use_time();
     use_transforms();
     use_blocks();
     for (int i = 0; i < 2; i++)

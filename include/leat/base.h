@@ -12,6 +12,7 @@
  *   -ETIMEDOUT  the deadline has passed
  *   -ECANCELED  the scope was cancelled
  *   -EBUSY      it is still in use
+ *   -EPERM      only leat itself may do this: a timeout is everybody's
  *   -EDEADLK    waiting here could never end
  *
  * Time. Deadlines are absolute nanoseconds on the monotonic clock, int64_t, always the last

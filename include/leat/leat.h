@@ -13,6 +13,7 @@
 #include <leat/select.h>
 #include <leat/task.h>
 #include <leat/time.h>
+#include <leat/timeout.h>
 #include <leat/timer.h>
 #include <leat/transform.h>
 

@@ -14,6 +14,8 @@ static void destroy(leat_chan *ch)
         for (size_t i = 0; i < lt_chan_count(ch); i++)
             ch->drop(lt_chan_slot(ch, i));
     leat_transform_free(ch->transform);
+    if (ch->keeper)
+        ch->keeper->free(ch);
     lt_free(ch);
 }
 
@@ -84,7 +86,8 @@ int leat_chan_unref(leat_chan *ch)
     if (!ch || ch->scope)
         return -EINVAL;
     /* Release what this holder did; acquire, for the last, what all the others did. */
-    if (atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
+    if (ch->keeper ? ch->keeper->unref(ch)
+                   : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
         destroy(ch);
     return 0;
 }
@@ -206,6 +209,8 @@ int leat_close(leat_chan *ch)
 {
     if (!ch)
         return -EINVAL;
+    if (ch->keeper)
+        return ch->keeper->close(ch);
     lt_chan_lock(ch);
     struct lt_party *woken = close_any(ch);
     lt_chan_unlock(ch);
@@ -217,6 +222,8 @@ int leat_chan_senders(leat_chan *ch, unsigned n)
 {
     if (!ch || !n)
         return -EINVAL;
+    if (ch->keeper)
+        return -EPERM;
     int error = 0;
     lt_chan_lock(ch);
     if (lt_chan_is_closed(ch) || ch->closing)
@@ -233,6 +240,8 @@ int leat_chan_done(leat_chan *ch)
 {
     if (!ch)
         return -EINVAL;
+    if (ch->keeper)
+        return -EPERM;
     struct lt_party *woken = NULL;
     lt_chan_lock(ch);
     bool counted = ch->counted_senders > 0;

@@ -60,6 +60,15 @@ static inline struct lt_party *lt_waiter_party(struct lt_waiter *waiter)
                             : LT_CONTAINER(waiter, struct lt_far_waiter, waiter)->party;
 }
 
+/* What stands behind a channel that leat itself sends to or closes (leat/timeout.h): to everybody else,
+ * sending to it and counting its senders are -EPERM. Such a channel is special. */
+struct lt_keeper {
+    int (*close)(leat_chan *ch); /* leat_close */
+    bool (*unref)(
+        leat_chan *ch); /* a holder lets go: true when it was the last. NULL: a scope owns it */
+    void (*free)(leat_chan *ch); /* the channel is about to be freed; the keeper is freed by this */
+};
+
 struct leat_chan {
     /* A cache line for what every operation looks at. */
     struct lt_biased lock;
@@ -82,6 +91,8 @@ struct leat_chan {
     leat_scope *scope;
     leat_transform *transform;
     leat_drop_fn *drop;
+    const struct lt_keeper
+        *keeper; /* NULL for nearly all; set before anybody else knows the channel */
     const char *name;
     struct lt_owned owned;
     _Alignas(16) unsigned char items[];
@@ -163,7 +174,8 @@ static inline bool lt_chan_is_unusual(const leat_chan *ch)
 /* Without the lock: whether lt_chan_now may have something to do. A hint. */
 static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
-    if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch)) &&
+        (side == LT_SEND || !ch->keeper || lt_chan_is_closed(ch)))
         return true;
     size_t count = lt_chan_count(ch);
     return side == LT_RECEIVE

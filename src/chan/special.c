@@ -238,7 +238,14 @@ static int receive_now(leat_chan *ch, void *item, struct lt_party **chain)
 
 int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
 {
-    return side == LT_RECEIVE ? receive_now(ch, item, woken) : send_now(ch, item, woken);
+    if (side == LT_RECEIVE)
+        return receive_now(ch, item, woken);
+    return ch->keeper ? -EPERM : send_now(ch, item, woken);
+}
+
+int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **woken)
+{
+    return send_now(ch, item, woken);
 }
 
 struct lt_party *lt_special_close(leat_chan *ch)

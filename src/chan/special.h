@@ -24,6 +24,9 @@ struct leat_emit {
  * holds at the moment of the return. */
 int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
+/* A send by the channel's keeper, which nobody else may: see lt_keeper. */
+int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **woken);
+
 /* Closes; the lock is given up in between. Returns who must be made ready. */
 struct lt_party *lt_special_close(leat_chan *ch);
 

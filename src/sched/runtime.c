@@ -22,6 +22,7 @@
 #include <string.h>
 
 struct lt_runtime lt_runtime;
+void (*lt_runtime_ended)(void);
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
@@ -242,6 +243,8 @@ int leat_stop(void)
         lt_guard_uninstall();
         stop_workers(&lt_runtime, lt_runtime.worker_count);
         lt_pool_close();
+        if (lt_runtime_ended)
+            lt_runtime_ended();
         tear_down(&lt_runtime);
     }
     pthread_mutex_unlock(&start_stop);

@@ -15,6 +15,9 @@ struct lt_runtime {
 
 extern struct lt_runtime lt_runtime;
 
+/* What a higher floor does when the workers have ended and before they are taken apart. Set once. */
+extern void (*lt_runtime_ended)(void);
+
 /* Whether the runtime is there. */
 bool lt_running(void);
 

@@ -1,0 +1,122 @@
+/* tick.c: channels that tick.
+ *
+ * A tick has two holders: its channel, and its bell while that is set or about to ring. The scope frees the
+ * channel without waiting for a ring; so the ringer sees under the tick's lock whether there still is one,
+ * and who lets go last frees the tick. After a stop under that lock nothing is sent: no late tick.
+ *
+ * Locking. The tick before its channel, and before the bells. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "chan/special.h"
+#include "sched/bell.h"
+
+#include <leat/time.h>
+#include <leat/timeout.h>
+
+struct tick {
+    struct lt_keeper keeper;
+    struct lt_bell bell;
+    struct lt_lock lock;
+    leat_chan *ch;
+    int64_t period, due;
+    bool stopped;
+    uint8_t holders;
+};
+
+/* With the lock held, which it gives up. */
+static void let_go(struct tick *t)
+{
+    bool last = --t->holders == 0;
+    lt_unlock(&t->lock);
+    if (last)
+        lt_free(t);
+}
+
+/* The first time after now that is due. */
+static int64_t next_due(const struct tick *t, int64_t now)
+{
+    int64_t passed = now > t->due ? (now - t->due) / t->period : 0, ahead, next;
+    if (__builtin_mul_overflow(passed + 1, t->period, &ahead) ||
+        __builtin_add_overflow(t->due, ahead, &next))
+        return LEAT_NEVER;
+    return next;
+}
+
+static void rang(struct lt_bell *bell)
+{
+    struct tick *t = LT_CONTAINER(bell, struct tick, bell);
+    struct lt_party *woken = NULL;
+    lt_lock(&t->lock);
+    if (t->stopped) {
+        let_go(t);
+        return;
+    }
+    lt_lock(&t->ch->lock);
+    lt_special_keeper_send(t->ch, &t->due, &woken);
+    lt_unlock(&t->ch->lock);
+    t->due = next_due(t, lt_clock_now());
+    lt_bell_set(&t->bell, t->due); /* on a worker: there is nobody to tell */
+    lt_unlock(&t->lock);
+    lt_ready_all(woken);
+}
+
+/* ---- what stands behind the channel ---- */
+
+static struct tick *behind(leat_chan *ch)
+{
+    return LT_CONTAINER(ch->keeper, struct tick, keeper);
+}
+
+/* With the lock held. */
+static void stop(struct tick *t)
+{
+    if (!t->stopped && lt_bell_stop(&t->bell))
+        t->holders--;
+    t->stopped = true;
+}
+
+static int close_tick(leat_chan *ch)
+{
+    struct tick *t = behind(ch);
+    lt_lock(&t->lock);
+    stop(t);
+    lt_lock(&ch->lock);
+    lt_chan_set_count(ch, 0);
+    struct lt_party *woken = lt_chan_close_now(ch);
+    lt_unlock(&ch->lock);
+    lt_unlock(&t->lock);
+    lt_ready_all(woken);
+    return 0;
+}
+
+static void free_behind(leat_chan *ch)
+{
+    struct tick *t = behind(ch);
+    lt_lock(&t->lock);
+    stop(t);
+    let_go(t);
+}
+
+leat_chan *leat_tick(leat_scope *scope, int64_t ns)
+{
+    if (!scope || ns <= 0)
+        return NULL;
+    struct tick *t = lt_alloc(sizeof *t);
+    leat_chan_spec spec = {
+        .item_size = sizeof t->due, .capacity = 1, .buffer = LEAT_DROPPING, .name = "tick"
+    };
+    leat_chan *ch = t ? leat_chan_open(scope, &spec) : NULL;
+    if (!ch) {
+        lt_free(t);
+        return NULL;
+    }
+    t->keeper = (struct lt_keeper){ .close = close_tick, .free = free_behind };
+    t->bell.ring = rang;
+    t->ch = ch;
+    t->period = ns;
+    t->due = leat_after(ns);
+    t->holders = 2;
+    ch->keeper = &t->keeper;
+    lt_bells_tell(lt_bell_set(&t->bell, t->due));
+    return ch;
+}
