@@ -22,11 +22,16 @@ static void note(leat_timer *timer, int status)
     atomic_fetch_add(&call->calls, 1);
 }
 
-static void set(struct call *call, leat_scope *scope, int64_t ns)
+static void set_at(struct call *call, leat_scope *scope, int64_t deadline)
 {
     *call = (struct call){ .timer = LEAT_TIMER(scope), .status = 1, .next = call->next };
-    call->deadline = leat_after(ns);
-    CHECK_IS(0, leat_at_func(&call->timer, call->deadline, note));
+    call->deadline = deadline;
+    CHECK_IS(0, leat_at_func(&call->timer, deadline, note));
+}
+
+static void set(struct call *call, leat_scope *scope, int64_t ns)
+{
+    set_at(call, scope, leat_after(ns));
 }
 
 static void says_what_is_wrong(void **state)
@@ -103,7 +108,7 @@ static int calls_in_order(void *arg)
         int64_t first = leat_after(patience);
         for (int i = 0; i < MANY; i++) {
             calls[i].next = &next;
-            set(&calls[i], s, first + i * 7 % MANY * 20 * LEAT_US - leat_now());
+            set_at(&calls[i], s, first + i * 7 % MANY * 20 * LEAT_US);
         }
         bool in_time = leat_now() < first;
         CHECK_IS(0, leat_scope_close(s));
