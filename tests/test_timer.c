@@ -127,6 +127,33 @@ static void calls_by_deadline(void **state)
     run_on(1, calls_in_order);
 }
 
+/* More than a worker calls in one turn, due at one moment, and each sets another in its stead. */
+static void call_next(leat_timer *timer, int status)
+{
+    struct call *call = (struct call *)(void *)timer;
+    note(timer, status);
+    if (call->calls == 1)
+        CHECK_IS(0, leat_at_func(timer, call->deadline, call_next));
+}
+
+static int calls_crowds(void *arg)
+{
+    (void)arg;
+    static struct call calls[2000];
+    enum { CROWD = sizeof calls / sizeof *calls };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    int64_t deadline = leat_after(5 * LEAT_MS);
+    for (int i = 0; i < CROWD; i++) {
+        calls[i] = (struct call){ .timer = LEAT_TIMER(s), .deadline = deadline };
+        CHECK_IS(0, leat_at_func(&calls[i].timer, deadline, call_next));
+    }
+    CHECK_IS(0, leat_scope_close(s));
+    for (int i = 0; i < CROWD; i++)
+        CHECK_IS(2, calls[i].calls);
+    return 0;
+}
+ON_WORKERS(calls_crowds);
+
 /* What is stopped in time is out of the wheel at once, and its memory may be used for something else. */
 static int stops(void *arg)
 {
@@ -315,13 +342,10 @@ ON_WORKERS(has_its_turn);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_is_wrong),
-        TESTS_ON_WORKERS(is_never_early),
-        cmocka_unit_test(calls_by_deadline),
-        cmocka_unit_test(stops_at_once),
-        cmocka_unit_test(stops_at_the_last_moment),
-        TESTS_ON_WORKERS(can_be_set_again),
-        TESTS_ON_WORKERS(is_cancelled),
+        cmocka_unit_test(says_what_is_wrong), TESTS_ON_WORKERS(is_never_early),
+        cmocka_unit_test(calls_by_deadline),  TESTS_ON_WORKERS(calls_crowds),
+        cmocka_unit_test(stops_at_once),      cmocka_unit_test(stops_at_the_last_moment),
+        TESTS_ON_WORKERS(can_be_set_again),   TESTS_ON_WORKERS(is_cancelled),
         TESTS_ON_WORKERS(has_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
