@@ -148,7 +148,7 @@ static void never(leat_timer *timer, int status)
 {
     (void)timer;
     CHECK_IS(0, status);
-    CHECK(!"stopped in time");
+    check_failed(__FILE__, __LINE__, "called, though stopped in time");
 }
 
 /* All that a worker starts and stops itself leaves nothing behind that would wake it. */
@@ -207,7 +207,7 @@ static void wakes_nobody_for_nothing(void **state)
         if (fit && before == after)
             return;
     }
-    CHECK(!"a worker without anything to do sleeps");
+    check_failed(__FILE__, __LINE__, "a worker wakes though it has nothing to do");
 }
 
 int main(void)
