@@ -38,7 +38,7 @@ typedef struct leat_timer leat_timer;
 typedef void leat_timer_fn(leat_timer *timer, int status);
 
 struct leat_timer {
-    void *leat_private[15];
+    void *leat_private[16];
     leat_timer_fn *leat_fn;
     /* NULL: none; then leat_stop is -EBUSY while the timer is set. */
     leat_scope *scope;

@@ -37,9 +37,9 @@ static bool call(struct lt_bells *bells)
 static void clapper_strikes(struct lt_timer *timer)
 {
     struct lt_bells *bells = LT_CONTAINER(timer, struct lt_bells, clapper);
-    lt_lock(&bells->lock);
+    lt_biased_lock(&bells->lock, lt_here.worker);
     bool first = call(bells);
-    lt_unlock(&bells->lock);
+    lt_biased_unlock(&bells->lock);
     if (first)
         lt_ready(&bells->job.party);
 }
@@ -71,17 +71,17 @@ static void ring_due(struct lt_job *job)
 {
     struct lt_bells *bells = LT_CONTAINER(job, struct lt_bells, job);
     struct lt_bell *bell;
-    lt_lock(&bells->lock);
+    lt_biased_lock(&bells->lock, lt_here.worker);
     bells->called = false;
     lt_wheel_advance(&bells->wheel, lt_clock_now());
     for (int rings = 0; rings < RINGS_A_TURN && (bell = take_due(bells)); rings++) {
-        lt_unlock(&bells->lock);
+        lt_biased_unlock(&bells->lock);
         bell->ring(bell);
-        lt_lock(&bells->lock);
+        lt_biased_lock(&bells->lock, lt_here.worker);
     }
     bool again = !lt_list_empty(&bells->due) && call(bells);
     int64_t next = bells->next = lt_wheel_next(&bells->wheel);
-    lt_unlock(&bells->lock);
+    lt_biased_unlock(&bells->lock);
     set_clapper(bells, next);
     if (again)
         lt_ready(&job->party);
@@ -89,6 +89,7 @@ static void ring_due(struct lt_job *job)
 
 void lt_bells_init(struct lt_bells *bells, int64_t now)
 {
+    lt_biased_init(&bells->lock);
     bells->next = LEAT_NEVER;
     lt_wheel_init(&bells->wheel, now);
     lt_list_init(&bells->due);
@@ -105,7 +106,7 @@ struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline)
     bell->timer.deadline = deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline;
     bell->timer.fire = is_due;
     bell->due = false;
-    lt_lock(&bells->lock);
+    lt_biased_lock(&bells->lock, lt_here.worker);
     lt_wheel_add(&bells->wheel, &bell->timer);
     atomic_store_explicit(&bell->home, bells, memory_order_relaxed); /* as in is_due */
     bool earlier = deadline < bells->next, tell = false;
@@ -113,7 +114,7 @@ struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline)
         bells->next = deadline;
         tell = !here && call(bells);
     }
-    lt_unlock(&bells->lock);
+    lt_biased_unlock(&bells->lock);
     if (earlier && here)
         set_clapper(bells, deadline);
     return tell ? bells : NULL;
@@ -131,7 +132,7 @@ bool lt_bell_stop(struct lt_bell *bell)
     /* It may be rung and set again, elsewhere, before the lock is had. With the lock of the one that it
      * says it hangs with, it is certain. */
     while ((bells = atomic_load_explicit(&bell->home, memory_order_relaxed))) {
-        lt_lock(&bells->lock);
+        lt_biased_lock(&bells->lock, lt_here.worker);
         bool here = atomic_load_explicit(&bell->home, memory_order_relaxed) == bells;
         if (here && bell->due)
             lt_list_remove(&bell->timer.node);
@@ -142,7 +143,7 @@ bool lt_bell_stop(struct lt_bell *bell)
         bool idle = here && !bells->wheel.count && worker_of(bells) == lt_here.worker;
         if (idle)
             bells->next = LEAT_NEVER;
-        lt_unlock(&bells->lock);
+        lt_biased_unlock(&bells->lock);
         if (idle)
             set_clapper(bells, LEAT_NEVER);
         if (here)

@@ -3,7 +3,7 @@
  * A worker's own wheel is nobody else's, which makes sleeping cheap and stopping from elsewhere impossible:
  * the timer would stay linked in there until its worker has time. So timers that are handed out to users
  * are bells, and hang in a second wheel of each worker, under a lock. It is taken by that worker almost
- * always, so it is not contended; and who holds it takes a bell out on the spot, which may be gone the
+ * always, and is biased to it; and who holds it takes a bell out on the spot, which may be gone the
  * moment lt_bell_stop has said true.
  *
  * One timer in the worker's own wheel, the clapper, stands for the earliest bell. When its time comes, or
@@ -22,7 +22,7 @@
 #ifndef LT_SCHED_BELL_H
 #define LT_SCHED_BELL_H
 
-#include "base/lock.h"
+#include "base/biased.h"
 #include "base/wheel.h"
 #include "sched/party.h"
 
@@ -36,7 +36,7 @@ struct lt_bell {
 };
 
 struct lt_bells {
-    struct lt_lock lock;
+    struct lt_biased lock;
     bool called; /* the job is queued */
     int64_t next;
     struct lt_wheel wheel;

@@ -51,9 +51,9 @@ static void rang(struct lt_bell *bell)
         let_go(t);
         return;
     }
-    lt_lock(&t->ch->lock);
+    lt_chan_lock(t->ch);
     lt_special_keeper_send(t->ch, &t->due, &woken);
-    lt_unlock(&t->ch->lock);
+    lt_chan_unlock(t->ch);
     t->due = next_due(t, lt_clock_now());
     lt_bell_set(&t->bell, t->due); /* on a worker: there is nobody to tell */
     lt_unlock(&t->lock);
@@ -80,10 +80,10 @@ static int close_tick(leat_chan *ch)
     struct tick *t = behind(ch);
     lt_lock(&t->lock);
     stop(t);
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
     lt_chan_set_count(ch, 0);
     struct lt_party *woken = lt_chan_close_now(ch);
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     lt_unlock(&t->lock);
     lt_ready_all(woken);
     return 0;

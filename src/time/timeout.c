@@ -80,9 +80,9 @@ static leat_chan *share(int64_t deadline)
 /* It is out of the table, and the caller holds a reference, which this gives back. */
 static void close_passed(leat_chan *ch)
 {
-    lt_lock(&ch->lock);
+    lt_chan_lock(ch);
     struct lt_party *woken = lt_chan_close_now(ch);
-    lt_unlock(&ch->lock);
+    lt_chan_unlock(ch);
     lt_ready_all(woken);
     leat_chan_unref(ch);
 }
@@ -175,6 +175,7 @@ static struct timeout *make(int64_t deadline)
     t->ch = ch;
     t->deadline = deadline;
     ch->special = true;
+    atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
     ch->keeper = &t->keeper;
     return t;
 }
