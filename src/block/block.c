@@ -5,6 +5,7 @@
 #include "block/machine.h"
 
 #include "base/clock.h"
+#include "chan/now.h"
 #include "sched/here.h"
 
 _Static_assert(sizeof(leat_block) == 96, "what a parked block costs");
@@ -123,16 +124,41 @@ static int answer(leat_block *b, enum lt_attempt attempt)
     return LEAT_PARKED_;
 }
 
+/* lt_machine_operate, with the common case compiled in. */
+__attribute__((always_inline)) static inline int operate(leat_block *b, leat_chan *ch,
+                                                         enum lt_side side, void *item,
+                                                         int64_t deadline, leat_alarm *alarm)
+{
+    struct lt_machine *machine = machine_of(b);
+    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0 ||
+                    lt_wait_allowed(&machine->roamer.party) != 0))
+        return answer(b, lt_machine_operate(machine, ch, side, item, deadline, alarm));
+    struct lt_worker *here = lt_here.worker;
+    struct lt_party *woken;
+    lt_chan_lock_from(ch, here);
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
+        lt_chan_unlock(ch);
+        return answer(b, lt_machine_operate(machine, ch, side, item, deadline, alarm));
+    }
+    int status = lt_chan_plain_now(ch, side, item, &woken);
+    if (status == LT_NOT_NOW)
+        return answer(b, lt_machine_wait(machine, ch, side, item, deadline, alarm));
+    lt_chan_unlock(ch);
+    if (woken)
+        lt_ready_from(here, woken);
+    b->status = status;
+    return answer(b, LT_DONE);
+}
+
 int leat_block_send(leat_block *b, leat_chan *ch, const void *item, int64_t deadline,
                     leat_alarm *alarm)
 {
-    return answer(b, lt_machine_operate(machine_of(b), ch, LT_SEND, (void *)(uintptr_t)item,
-                                        deadline, alarm));
+    return operate(b, ch, LT_SEND, (void *)(uintptr_t)item, deadline, alarm);
 }
 
 int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline, leat_alarm *alarm)
 {
-    return answer(b, lt_machine_operate(machine_of(b), ch, LT_RECEIVE, item, deadline, alarm));
+    return operate(b, ch, LT_RECEIVE, item, deadline, alarm);
 }
 
 int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadline,

@@ -13,6 +13,7 @@ LT_COLD void lt_here_introduce(void)
 {
     lt_here.thread.party.kind = LT_THREAD;
     lt_here.thread.party.enlisted = true; /* belongs to no scope; those it opens know it */
+    lt_here.thread.spins = LT_IDLE_SPINS;
     lt_here.self = &lt_here.thread.party;
     lt_here.chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)&lt_here;
 }
@@ -34,8 +35,8 @@ static void wake_thread(struct lt_thread *thread, uint32_t why)
     /* Release: the woken thread sees what was done for it. Once the word is set it may be gone, so
      * the futex call takes only the address. */
     _Atomic uint32_t *word = &thread->word;
-    atomic_fetch_or_explicit(word, why, memory_order_release);
-    lt_futex_wake(word);
+    if (atomic_fetch_or_explicit(word, why, memory_order_release) & LT_ASLEEP)
+        lt_futex_wake(word);
 }
 
 void (*lt_party_run[LT_KINDS])(struct lt_party *party);

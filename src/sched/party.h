@@ -59,15 +59,17 @@ struct lt_job {
 /* A thread that takes part: every thread of the process has one. */
 struct lt_thread {
     struct lt_party party;
-    _Atomic uint32_t word; /* LT_WOKEN, LT_NUDGED: what it sleeps on */
+    _Atomic uint32_t word; /* LT_WOKEN, LT_NUDGED, LT_ASLEEP: what it sleeps on */
     _Atomic bool pinned;   /* a canceller holds a pointer to it, outside the scope's lock */
     struct lt_node member; /* in the scope it belongs to */
     const char *name;      /* as a task; NULL when it is none */
+    unsigned spins;        /* looks at the word before it sleeps */
 };
 
 enum {
-    LT_WOKEN = 1, /* its wait is over: somebody claimed it */
-    LT_NUDGED = 2 /* its scope may have been cancelled: look */
+    LT_WOKEN = 1,  /* its wait is over: somebody claimed it */
+    LT_NUDGED = 2, /* its scope may have been cancelled: look */
+    LT_ASLEEP = 4  /* it sleeps, or is about to: who writes to the word must wake it */
 };
 
 /* The calling thread's own party, also while it runs tasks. */

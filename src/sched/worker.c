@@ -151,6 +151,19 @@ static bool run_new(struct lt_worker *worker)
     return true;
 }
 
+/* The next ready one that is no task, and so needs no stack to be changed for; NULL when the scheduler should
+ * have a look first. */
+static struct lt_party *next_light(struct lt_worker *worker)
+{
+    struct lt_party *party = worker->ready_head;
+    /* Relaxed: only asked whether it is worth a visit. */
+    if (!party || party->kind == LT_TASK || lt_ring_length(&worker->ring) != 0 ||
+        atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
+        atomic_load_explicit(&worker->nudges, memory_order_relaxed) || --worker->direct_left == 0)
+        return NULL;
+    return lt_worker_next_ready(worker);
+}
+
 static bool run_ready(struct lt_worker *worker)
 {
     struct lt_party *party = lt_worker_next_ready(worker);
@@ -159,12 +172,16 @@ static bool run_ready(struct lt_worker *worker)
     worker->started_last = false;
     if (party->kind == LT_TASK) {
         lt_host_resume(worker, LT_CONTAINER(party, struct lt_task, party));
-    } else if (party->kind == LT_JOB) {
-        struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
-        job->run(job);
-    } else {
-        lt_party_run[party->kind](party);
+        return true;
     }
+    do {
+        if (party->kind == LT_JOB) {
+            struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
+            job->run(job);
+        } else {
+            lt_party_run[party->kind](party);
+        }
+    } while ((party = next_light(worker)));
     return true;
 }
 
@@ -175,18 +192,6 @@ static void run_last_jobs(struct lt_worker *worker)
     while (lt_worker_drain(worker) || worker->ready_head)
         while (run_ready(worker)) {
         }
-}
-
-/* True when a timer has been fired, or moved. */
-static bool look_at_timers(struct lt_worker *worker)
-{
-    worker->rounds = 0;
-    if (!worker->wheel.count)
-        return false;
-    int64_t now = lt_clock_now();
-    bool due = lt_wheel_is_due(&worker->wheel, now);
-    lt_wheel_advance(&worker->wheel, now);
-    return due;
 }
 
 void *lt_worker_main(void *argument)
@@ -205,14 +210,14 @@ void *lt_worker_main(void *argument)
         worker->direct_left = LT_DIRECT_SWITCHES;
         lt_worker_drain(worker);
         lt_worker_look_at_nudges(worker);
-        if (worker->wheel.count && ++worker->rounds >= LT_TIMER_TURN)
-            look_at_timers(worker);
+        if (worker->wheel.count)
+            lt_wheel_advance(&worker->wheel, lt_clock_now());
         /* New and ready ones take turns, so that neither crowd starves the other. */
         bool ready_first = worker->started_last && !worker->pending;
         if (ready_first ? run_ready(worker) || run_new(worker)
                         : run_new(worker) || run_ready(worker))
             tidy(worker);
-        else if (!look_at_timers(worker))
+        else
             lt_idle(worker);
     }
     run_last_jobs(worker);

@@ -29,7 +29,7 @@ struct lt_worker {
     void *sp;                 /* the scheduler's own stack, while a task runs */
     struct lt_fiber fiber;    /* that stack, for the tools */
     int *errno_here;          /* the thread's errno */
-    unsigned direct_left;     /* switches from task to task before the timers get a look */
+    unsigned direct_left;     /* switches, and runs of blocks, before the timers get a look */
     unsigned budget;          /* operations before a forced yield */
     bool started_last;        /* the last thing run was a task's start: next, a ready one */
     struct lt_party *pending; /* taken from the ring, to be started next */
@@ -43,9 +43,8 @@ struct lt_worker {
     uint32_t *seen_tails; /* as watcher: each worker's tail at the last look, */
     int64_t looked;       /* and when that was */
     unsigned starts;
-    unsigned rounds; /* of the scheduler since it looked at its timers */
-    int64_t rung;    /* when it last woke up for a timer */
-    unsigned spins;  /* looks for news before it sleeps */
+    int64_t rung;   /* when it last woke up for a timer */
+    unsigned spins; /* looks for news before it sleeps */
     unsigned index;
     void *fault_stack; /* LT_FAULT_STACK bytes for sched/guard.h */
     pthread_t thread;
