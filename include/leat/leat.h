@@ -16,5 +16,6 @@
 #include <leat/timeout.h>
 #include <leat/timer.h>
 #include <leat/transform.h>
+#include <leat/watch.h>
 
 #endif

@@ -22,6 +22,8 @@ typedef struct leat_options {
                           the number of cores this process may run on */
     size_t stack_size; /* bytes of stack for a task that does not say otherwise; 16 KiB to 1 GiB,
                           rounded up to whole pages; default 64 KiB */
+    unsigned watch;    /* what is looked after: LEAT_WATCH_…, see leat/watch.h; default: what the
+                          environment's variables LEAT_WATCH… say, or nothing */
 } leat_options;
 
 /* Runs a program: starts the runtime, runs fn(arg) as the first task of a first scope, waits until

@@ -33,6 +33,7 @@ enum {
     LT_SPILL_TURN = 2,
     LT_BIAS_AFTER = 2,
     LT_BIAS_TRIALS = 1000000,
+    LT_NUMBER_BATCH = 2,
 #else
     LT_RING_SIZE = 2048,    /* unstarted tasks a worker holds before they overflow; power of two */
     LT_STACK_MAGAZINE = 64, /* warm stacks a worker keeps to itself */
@@ -43,13 +44,14 @@ enum {
     LT_TASK_MAGAZINE = 256, /* free descriptors a worker keeps to itself */
     LT_DIRECT_SWITCHES =
         16, /* from task to task, or runs of blocks, before the worker looks at its timers */
-    LT_OP_BUDGET = 256,  /* channel operations that found a partner, before a forced yield */
-    LT_TICK_SHIFT = 10,  /* the timer wheel's tick: 2^10 ns, about a microsecond */
-    LT_CHAIN_SCAN = 64,  /* timers looked at for the exact next deadline before a sleep */
-    LT_SPILL_TURN = 61,  /* starts between two that look at the spilt tasks first */
-    LT_BIAS_AFTER = 64,  /* times in a row that somebody takes a lock before it is biased */
-    LT_BIAS_TRIALS = 64, /* locks, all told, whose bias is taken back before that counts */
-    LT_IDLE_SPINS = 128, /* pauses, some 40 ns each, before a worker that ran dry sleeps */
+    LT_OP_BUDGET = 256,   /* channel operations that found a partner, before a forced yield */
+    LT_TICK_SHIFT = 10,   /* the timer wheel's tick: 2^10 ns, about a microsecond */
+    LT_CHAIN_SCAN = 64,   /* timers looked at for the exact next deadline before a sleep */
+    LT_SPILL_TURN = 61,   /* starts between two that look at the spilt tasks first */
+    LT_BIAS_AFTER = 64,   /* times in a row that somebody takes a lock before it is biased */
+    LT_BIAS_TRIALS = 64,  /* locks, all told, whose bias is taken back before that counts */
+    LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes and channels a thread takes at a time */
+    LT_IDLE_SPINS = 128,  /* pauses, some 40 ns each, before a worker that ran dry sleeps */
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */

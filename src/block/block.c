@@ -97,6 +97,27 @@ static bool await_end(leat_block *block, struct lt_party *who)
                                                    memory_order_acq_rel, memory_order_acquire);
 }
 
+struct awaiting {
+    struct lt_wait wait;
+    const leat_block *block;
+};
+
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    listener->hear(listener, LT_FOR_BLOCK, LT_CONTAINER(wait, struct awaiting, wait)->block);
+}
+
+static const struct lt_wait_kind awaits = { .describe = describe };
+
+const struct lt_party *lt_block_awaiter(const leat_block *block)
+{
+    /* Acquire: what the awaiter wrote before it began to wait is seen. */
+    const struct lt_party *awaiter = atomic_load_explicit(
+        &((const struct lt_machine *)(const void *)block)->roamer.party.awaiter,
+        memory_order_acquire);
+    return awaiter == &ended ? NULL : awaiter;
+}
+
 int leat_block_join(leat_block *block)
 {
     if (!block)
@@ -104,10 +125,13 @@ int leat_block_join(leat_block *block)
     struct lt_party *self = lt_self();
     if (self->kind != LT_TASK && self->kind != LT_THREAD)
         return -EDEADLK;
-    struct lt_wait wait;
-    lt_wait_begin(&wait, self, NULL);
+    if (!self->enlisted)
+        lt_scope_enlist(self); /* for people who look: nothing but the block's end ends this wait */
+    struct awaiting awaiting;
+    awaiting.block = block;
+    lt_wait_begin(&awaiting.wait, self, &awaits);
     if (await_end(block, self))
-        lt_wait_park(&wait, LEAT_NEVER);
+        lt_wait_park(&awaiting.wait, LEAT_NEVER);
     return block->status;
 }
 

@@ -26,6 +26,11 @@ static void alarm_rang(struct lt_timer *timer)
         lt_ready(party);
 }
 
+const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)
+{
+    return timer->fire == alarm_rang ? timer->owner : NULL;
+}
+
 static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *given)
 {
     if (deadline == LEAT_NEVER)

@@ -3,6 +3,8 @@
 
 #include "base/alloc.h"
 
+struct lt_orphans lt_orphans = { .channels = { &lt_orphans.channels, &lt_orphans.channels } };
+
 /* ---- the life of a channel ---- */
 
 static void destroy(leat_chan *ch)
@@ -22,6 +24,26 @@ static void destroy(leat_chan *ch)
 static void destroy_owned(struct lt_owned *owned)
 {
     destroy(LT_CONTAINER(owned, leat_chan, owned));
+}
+
+leat_chan *lt_chan_owned(struct lt_owned *owned)
+{
+    return owned->free == destroy_owned ? LT_CONTAINER(owned, leat_chan, owned) : NULL;
+}
+
+static void become_orphan(leat_chan *ch)
+{
+    lt_lock(&lt_orphans.lock);
+    lt_list_append(&lt_orphans.channels, &ch->owned.node);
+    lt_unlock(&lt_orphans.lock);
+}
+
+static void destroy_orphan(leat_chan *ch)
+{
+    lt_lock(&lt_orphans.lock);
+    lt_list_remove(&ch->owned.node);
+    lt_unlock(&lt_orphans.lock);
+    destroy(ch);
 }
 
 static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
@@ -57,12 +79,15 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     ch->drop = spec->drop;
     ch->name = spec->name;
     ch->scope = scope;
+    ch->number = lt_number();
     lt_list_init(&ch->receivers);
     lt_list_init(&ch->senders);
     atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
     if (scope) {
         ch->owned.free = destroy_owned;
         lt_scope_own(scope, &ch->owned);
+    } else {
+        become_orphan(ch);
     }
     return ch;
 }
@@ -88,7 +113,7 @@ int leat_chan_unref(leat_chan *ch)
     /* Release what this holder did; acquire, for the last, what all the others did. */
     if (ch->keeper ? ch->keeper->unref(ch)
                    : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
-        destroy(ch);
+        destroy_orphan(ch);
     return 0;
 }
 

@@ -94,7 +94,8 @@ struct leat_chan {
     const struct lt_keeper
         *keeper; /* NULL for nearly all; set before anybody else knows the channel */
     const char *name;
-    struct lt_owned owned;
+    uint32_t number;       /* by which people know it */
+    struct lt_owned owned; /* by the scope; without one, the node is among lt_orphans */
     _Alignas(16) unsigned char items[];
 };
 
@@ -113,6 +114,16 @@ static inline void lt_chan_unlock(leat_chan *ch)
 {
     lt_biased_unlock(&ch->lock);
 }
+/* The channels that no scope owns. Their lock comes before any channel's. */
+struct lt_orphans {
+    struct lt_lock lock;
+    struct lt_node channels;
+};
+
+extern struct lt_orphans lt_orphans;
+
+/* What a scope owns, if it is a channel; else NULL. */
+leat_chan *lt_chan_owned(struct lt_owned *owned);
 
 static inline void lt_item_copy(void *to, const void *from, size_t size)
 {

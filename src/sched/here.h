@@ -1,4 +1,4 @@
-/* here.h: what the running thread knows of itself: four words of thread-local storage. Tasks never
+/* here.h: what the running thread knows of itself: a few words of thread-local storage. Tasks never
  * change their thread once started, so the compiler may keep these addresses over a wait. */
 #ifndef LT_SCHED_HERE_H
 #define LT_SCHED_HERE_H
@@ -11,6 +11,7 @@ struct lt_here {
     struct lt_party *self;    /* who runs: a task, or this thread; NULL before the first question */
     struct lt_worker *worker; /* NULL in threads that are none */
     uint64_t chance;
+    uint32_t number; /* the last one given out here: see lt_number */
     struct lt_thread thread;
 };
 
@@ -26,6 +27,18 @@ static inline struct lt_party *lt_self(void)
     if (LT_UNLIKELY(!lt_here.self))
         lt_here_introduce();
     return lt_here.self;
+}
+
+/* A number for something new, by which people tell it from others: never 0, and growing for what one
+ * thread makes. Threads take them a batch at a time. (After four thousand million they come again.) */
+uint32_t lt_number_batch(void);
+
+static inline uint32_t lt_number(void)
+{
+    uint32_t last = lt_here.number;
+    if (LT_UNLIKELY(last % LT_NUMBER_BATCH == 0))
+        last = lt_number_batch();
+    return lt_here.number = last + 1;
 }
 
 /* Makes a party that waits go on; from any thread, which is worker `here` or, NULL, none. (In the header

@@ -13,7 +13,7 @@
 
 static void now_running(struct lt_worker *worker, struct lt_task *task)
 {
-    worker->running = task;
+    atomic_store_explicit(&worker->running, task, memory_order_relaxed);
     lt_here.self = task ? &task->party : &lt_here.thread.party;
 }
 

@@ -18,6 +18,12 @@ LT_COLD void lt_here_introduce(void)
     lt_here.chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)&lt_here;
 }
 
+uint32_t lt_number_batch(void)
+{
+    static _Atomic uint32_t given;
+    return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
+}
+
 struct lt_thread *lt_this_thread(void)
 {
     lt_self();

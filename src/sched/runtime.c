@@ -23,6 +23,7 @@
 
 struct lt_runtime lt_runtime;
 void (*lt_runtime_ended)(void);
+_Atomic unsigned lt_note_flags;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
@@ -51,6 +52,23 @@ void lt_runtime_release(void)
 {
     /* Release: leat_stop, which reads it, comes after all that happened under the hold. */
     atomic_fetch_sub_explicit(&life, 1, memory_order_release);
+}
+
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+
+int lt_runtime_look(void)
+{
+    if (pthread_mutex_trylock(&looking) != 0)
+        return -EBUSY;
+    if (lt_running())
+        return 0;
+    pthread_mutex_unlock(&looking);
+    return -EINVAL;
+}
+
+void lt_runtime_look_away(void)
+{
+    pthread_mutex_unlock(&looking);
 }
 
 struct lt_worker *lt_any_worker(void)
@@ -189,7 +207,9 @@ static int start(struct lt_runtime *rt, const leat_options *options)
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
     lt_stack_pool_open(options->stack_size);
-    int error = make_workers(rt);
+    int error = lt_watch_begin(options);
+    if (!error)
+        error = make_workers(rt);
     unsigned started = 0;
     while (!error && started < rt->worker_count) {
         struct lt_worker *worker = rt->workers[started];
@@ -224,9 +244,12 @@ int leat_start(const leat_options *given)
 static bool stop_life(void)
 {
     uint64_t nobody = RUNNING;
+    pthread_mutex_lock(&looking);
     /* Acquire pairs with the release in lt_runtime_release. */
-    return atomic_compare_exchange_strong_explicit(&life, &nobody, 0, memory_order_acquire,
-                                                   memory_order_relaxed);
+    bool stopped = atomic_compare_exchange_strong_explicit(&life, &nobody, 0, memory_order_acquire,
+                                                           memory_order_relaxed);
+    pthread_mutex_unlock(&looking);
+    return stopped;
 }
 
 int leat_stop(void)

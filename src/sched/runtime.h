@@ -5,6 +5,8 @@
 #include "base/lock.h"
 #include "sched/worker.h"
 
+#include <leat/runtime.h>
+
 struct lt_runtime {
     struct lt_worker **workers;
     unsigned worker_count;
@@ -18,12 +20,33 @@ extern struct lt_runtime lt_runtime;
 /* What a higher floor does when the workers have ended and before they are taken apart. Set once. */
 extern void (*lt_runtime_ended)(void);
 
+/* What somebody wants to have noted on the way, see leat/watch.h: as a rule nothing, so that it costs
+ * one branch. Set while no task is there. */
+enum { LT_NOTE_WAITS = 1 /* when a wait begins */ };
+
+extern _Atomic unsigned lt_note_flags;
+
+static inline unsigned lt_noting(void)
+{
+    /* Relaxed: it orders nothing, and workers are started after it was set. */
+    return atomic_load_explicit(&lt_note_flags, memory_order_relaxed);
+}
+
+/* What the room for people who look, src/watch, does when the runtime begins: it reads its options and
+ * the environment, -EINVAL for what it does not know. (A call upwards, so that it is linked always.) */
+int lt_watch_begin(const leat_options *options);
+
 /* Whether the runtime is there. */
 bool lt_running(void);
 
 /* Keeps the runtime from being stopped; false when it is not running. And lets go. */
 bool lt_runtime_hold(void);
 void lt_runtime_release(void);
+
+/* Who looks at the workers from outside does it between these two: leat_stop waits for it. One at a time.
+ * 0; -EBUSY while somebody else looks; -EINVAL when the runtime is not running. */
+int lt_runtime_look(void);
+void lt_runtime_look_away(void);
 
 /* Some worker, each in its turn: for what comes from threads that are none. */
 struct lt_worker *lt_any_worker(void);

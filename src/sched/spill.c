@@ -48,6 +48,14 @@ bool lt_spill_take(struct lt_worker *worker)
     return taken > 0;
 }
 
+void lt_spill_each(void (*fn)(void *arg, struct lt_party *party), void *arg)
+{
+    lt_lock(&spill.lock);
+    for (struct lt_party *party = spill.head; party; party = party->next)
+        fn(arg, party);
+    lt_unlock(&spill.lock);
+}
+
 bool lt_spill_any(void)
 {
     return atomic_load_explicit(&spill.count, memory_order_relaxed) != 0;

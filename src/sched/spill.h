@@ -12,6 +12,9 @@ void lt_spill_push(struct lt_worker *worker, struct lt_party *party);
 /* Moves some to the calling worker's ring; false when there was none. */
 bool lt_spill_take(struct lt_worker *worker);
 
+/* Calls fn for each, in order, under the lock: for people who look. */
+void lt_spill_each(void (*fn)(void *arg, struct lt_party *party), void *arg);
+
 /* Whether there is any; a hint. */
 bool lt_spill_any(void);
 

@@ -41,6 +41,7 @@ struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t sta
     task->fn = fn;
     task->arg = arg;
     task->name = name;
+    task->number = lt_number();
     return task;
 }
 
@@ -68,7 +69,7 @@ void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
 
 struct lt_task *lt_task_self(void)
 {
-    return lt_here.worker ? lt_here.worker->running : NULL;
+    return lt_here.worker ? lt_worker_running(lt_here.worker) : NULL;
 }
 
 int leat_yield(void)

@@ -24,6 +24,7 @@ struct lt_task {
     struct lt_node member; /* in its scope's list, when enlisted */
     struct lt_task *nudge_next;
     _Atomic bool nudged; /* is in its home's list of nudges, or on the way there */
+    uint32_t number;     /* by which people know it */
 };
 
 /* What a higher floor does with a task that has ended (on the task's stack, as its last act, before the

@@ -25,10 +25,10 @@
 struct lt_worker {
     /* The owner's alone. */
     struct lt_party *ready_head, **ready_end;
-    struct lt_task *running;
-    void *sp;                 /* the scheduler's own stack, while a task runs */
-    struct lt_fiber fiber;    /* that stack, for the tools */
-    int *errno_here;          /* the thread's errno */
+    _Atomic(struct lt_task *) running; /* read elsewhere only to be named, so relaxed */
+    void *sp;                          /* the scheduler's own stack, while a task runs */
+    struct lt_fiber fiber;             /* that stack, for the tools */
+    int *errno_here;                   /* the thread's errno */
     unsigned direct_left;     /* switches, and runs of blocks, before the timers get a look */
     unsigned budget;          /* operations before a forced yield */
     bool started_last;        /* the last thing run was a task's start: next, a ready one */
@@ -60,6 +60,12 @@ struct lt_worker {
     struct lt_worker
         *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
 };
+
+/* The task it runs; NULL while the scheduler or a party without a stack does. */
+static inline struct lt_task *lt_worker_running(const struct lt_worker *worker)
+{
+    return atomic_load_explicit(&worker->running, memory_order_relaxed);
+}
 
 /* The worker: adds a party to its own ready queue. */
 static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *party)

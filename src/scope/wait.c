@@ -7,7 +7,7 @@
 
 bool lt_wait_end(struct lt_wait *wait, int result)
 {
-    if (wait->over || !wait->withdraw || !wait->withdraw(wait))
+    if (wait->over || !wait->kind->withdraw || !wait->kind->withdraw(wait))
         return false;
     wait->over = true;
     wait->result = result;
@@ -19,6 +19,11 @@ static void deadline_passed(struct lt_timer *timer)
     struct lt_wait *wait = LT_CONTAINER(timer, struct lt_wait, timer);
     if (lt_wait_end(wait, -ETIMEDOUT))
         lt_ready(wait->party);
+}
+
+LT_COLD void lt_wait_note(struct lt_wait *wait)
+{
+    wait->since = lt_clock_now();
 }
 
 int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
@@ -76,7 +81,7 @@ int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t 
         if (word & LT_WOKEN)
             return 0;
         int64_t next = lt_deadline_attend(&thread->party);
-        int error = wait->over || !wait->withdraw ? 0 : due(&thread->party, deadline);
+        int error = wait->over || !wait->kind->withdraw ? 0 : due(&thread->party, deadline);
         if (error) {
             if (lt_wait_end(wait, error))
                 return error;
