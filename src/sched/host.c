@@ -37,6 +37,7 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
     if (lt_spill_any() || (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
+    lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES);
     return true;
 }
 
@@ -101,13 +102,14 @@ static struct lt_task *next_here(struct lt_worker *worker, struct lt_stack *stac
     if (worker->pending || (worker->started_last && worker->ready_head) ||
         !lt_stack_pooled(stack) || worker->direct_left <= 1)
         return NULL;
-    worker->direct_left--;
     struct lt_party *party = lt_ring_pop(&worker->ring);
     if (!party)
         return NULL;
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-    if (party->kind == LT_TASK && !task->stack)
+    if (party->kind == LT_TASK && !task->stack) {
+        worker->direct_left--;
         return task;
+    }
     worker->pending = party;
     return NULL;
 }
@@ -117,6 +119,7 @@ static void settle(struct lt_worker *worker, struct lt_task *task, struct lt_sta
     task->home = worker;
     task->stack = stack;
     worker->started_last = true;
+    lt_tally_add(&worker->tally.started, 1);
     now_running(worker, task);
 }
 

@@ -84,6 +84,14 @@ static void *pool_thread(void *unused)
     return NULL;
 }
 
+void lt_pool_count(unsigned *threads, unsigned *idle)
+{
+    pthread_mutex_lock(&pool.mutex);
+    *threads = pool.threads;
+    *idle = pool.idle > pool.queued ? pool.idle - pool.queued : 0;
+    pthread_mutex_unlock(&pool.mutex);
+}
+
 int lt_pool_submit(struct lt_work *work)
 {
     int error = 0;

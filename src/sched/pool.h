@@ -15,6 +15,9 @@ struct lt_work {
 /* Hands the work to a thread; 0, or -ENOMEM when none could be had. */
 int lt_pool_submit(struct lt_work *work);
 
+/* How many threads there are, and how many of them have nothing to do. */
+void lt_pool_count(unsigned *threads, unsigned *idle);
+
 /* Whether the calling thread is one of the pool's. */
 bool lt_pool_is_mine(void);
 

@@ -92,11 +92,14 @@ bool lt_worker_drain(struct lt_worker *worker)
         queue = stack;
         stack = next;
     }
+    uint64_t received = 0;
     while (queue) {
         struct lt_party *party = queue;
         queue = party->next;
         lt_ready(party);
+        received++;
     }
+    lt_tally_add(&worker->tally.received, received);
     return true;
 }
 
@@ -119,6 +122,14 @@ static void tidy(struct lt_worker *worker)
         lt_stack_unmap(worker->ended);
         worker->ended = NULL;
     }
+}
+
+/* After the worker has run something: counts it, and what followed it directly. (The last of the direct
+ * switches is refused.) */
+static void count(struct lt_worker *worker)
+{
+    unsigned left = worker->direct_left;
+    lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES - left + (left != 0));
 }
 
 /* Something unstarted: taken before, from the own ring, or spilt; now and then the spilt come first, so
@@ -210,15 +221,19 @@ void *lt_worker_main(void *argument)
         worker->direct_left = LT_DIRECT_SWITCHES;
         lt_worker_drain(worker);
         lt_worker_look_at_nudges(worker);
-        if (worker->wheel.count)
+        if (worker->wheel.count) {
             lt_wheel_advance(&worker->wheel, lt_clock_now());
+            lt_tally_set(&worker->tally.timers, worker->wheel.count);
+        }
         /* New and ready ones take turns, so that neither crowd starves the other. */
         bool ready_first = worker->started_last && !worker->pending;
         if (ready_first ? run_ready(worker) || run_new(worker)
-                        : run_new(worker) || run_ready(worker))
+                        : run_new(worker) || run_ready(worker)) {
+            count(worker);
             tidy(worker);
-        else
+        } else {
             lt_idle(worker);
+        }
     }
     run_last_jobs(worker);
     lt_guard_worker_end(worker);

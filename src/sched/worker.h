@@ -22,6 +22,28 @@
 
 #include <pthread.h>
 
+/* What a worker counts of its own doings, for people who look: only it writes, others may read. Nothing is
+ * counted on the way from task to task; that is made good when the scheduler gets its look. */
+struct lt_tally {
+    _Atomic uint64_t switches; /* times a task, a block or a callback was given the processor */
+    _Atomic uint64_t started;  /* of these, tasks for the first time */
+    _Atomic uint64_t received; /* parties made ready by other threads */
+    _Atomic uint64_t stolen;   /* parties taken from other workers */
+    _Atomic uint64_t sleeps;   /* times it was about to sleep, for want of work */
+    _Atomic uint64_t timers, magazine; /* as of the last look */
+};
+
+static inline void lt_tally_set(_Atomic uint64_t *count, uint64_t n)
+{
+    /* Relaxed: a number that orders nothing. */
+    atomic_store_explicit(count, n, memory_order_relaxed);
+}
+
+static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
+{
+    lt_tally_set(count, atomic_load_explicit(count, memory_order_relaxed) + n);
+}
+
 struct lt_worker {
     /* The owner's alone. */
     struct lt_party *ready_head, **ready_end;
@@ -48,6 +70,7 @@ struct lt_worker {
     unsigned index;
     void *fault_stack; /* LT_FAULT_STACK bytes for sched/guard.h */
     pthread_t thread;
+    struct lt_tally tally; /* read by others */
     struct lt_wheel wheel;
     struct lt_bells bells; /* written by others, too: see sched/bell.h */
 

@@ -357,8 +357,7 @@ size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth
 
 /* ---- the look ---- */
 
-/* Waits for its turn. A task lets others run meanwhile, so that its worker can answer. */
-static int begin(void)
+int lt_look_turn(void)
 {
     int error;
     while ((error = lt_runtime_look()) == -EBUSY) {
@@ -386,7 +385,7 @@ static int look_around_pinned(struct lt_look *look)
 
 int lt_look_begin(struct lt_look *look)
 {
-    int saved = errno, error = begin();
+    int saved = errno, error = lt_look_turn();
     if (error)
         return error;
     *look = (struct lt_look){ .now = lt_clock_now(), .worker_count = lt_runtime.worker_count };

@@ -66,6 +66,10 @@ struct lt_look {
 int lt_look_begin(struct lt_look *look);
 void lt_look_end(struct lt_look *look);
 
+/* Waits until the workers may be looked at from outside: lt_runtime_look, without its -EBUSY. A task lets
+ * others run meanwhile, so that its worker can answer who looks now. */
+int lt_look_turn(void);
+
 /* The note on a party or channel, or NULL; `number` as in the notes. And the index of a scope, or
  * LT_NOWHERE. */
 const struct lt_note *lt_look_find(const struct lt_look *look, const void *self, uint32_t number);
