@@ -257,7 +257,7 @@ static int known(void *unused)
     CHECK_IS(0, leat_go_named(s, joins_block, &receiver.block, NULL, 0));
     WAIT_UNTIL(receivers_of(quotes) == 5 && senders_of(log) == 2 && atomic_load(&waiting) == 3);
     CHECK_IS(0, leat_go(s, returns, NULL));
-    check_text("leat: 10 tasks, 0 threads, 4 blocks, 2 callbacks, 3 channels, 3 scopes\n"
+    check_text("leat: 10 tasks, 0 threads, 4 blocks, 2 callbacks, 0 timers, 3 channels, 3 scopes\n"
                "worker 0: runs task 1 main, 1 to start, 5 timers\n"
                "scope 2, opened by a thread, which waits for its end\n"
                "  task 1 main: runs; stack\n"
@@ -302,7 +302,7 @@ static int known(void *unused)
     CHECK_IS(0, leat_scope_close(s));
     WAIT_UNTIL(atomic_load(&calls_back) == 2);
     CHECK_IS(0, leat_chan_unref(orphan));
-    check_text("leat: 1 task, 0 threads, 0 blocks, 0 callbacks, 0 channels, 1 scope\n"
+    check_text("leat: 1 task, 0 threads, 0 blocks, 0 callbacks, 0 timers, 0 channels, 1 scope\n"
                "worker 0: runs task 1 main\n"
                "scope 2, opened by a thread, which waits for its end\n"
                "  task 1 main: runs; stack\n",
@@ -361,7 +361,7 @@ static void test_nothing(void **state)
 {
     (void)state;
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
-    check_text("leat: 0 tasks, 0 threads, 0 blocks, 0 callbacks, 0 channels, 0 scopes\n"
+    check_text("leat: 0 tasks, 0 threads, 0 blocks, 0 callbacks, 0 timers, 0 channels, 0 scopes\n"
                "worker 0: runs nothing\n"
                "worker 1: runs nothing\n",
                plain(dump_with(leat_dump)));

@@ -23,7 +23,11 @@ typedef struct leat_options {
     size_t stack_size; /* bytes of stack for a task that does not say otherwise; 16 KiB to 1 GiB,
                           rounded up to whole pages; default 64 KiB */
     unsigned watch;    /* what is looked after: LEAT_WATCH_…, see leat/watch.h; default: what the
-                          environment's variables LEAT_WATCH… say, or nothing */
+                          environment says, or nothing */
+    int64_t
+        watchdog; /* nanoseconds, from LEAT_MS on, after which a task, block or callback that keeps
+                          its worker is named on standard error; default: the environment's
+                          LEAT_WATCHDOG, in milliseconds, or never */
 } leat_options;
 
 /* Runs a program: starts the runtime, runs fn(arg) as the first task of a first scope, waits until

@@ -14,9 +14,16 @@ extern "C" {
 
 /* What leat_options.watch may ask for. */
 enum {
-    LEAT_WATCH_WAITS =
-        1 /* dumps tell since when tasks have waited: a reading of the clock each wait.
-                            The environment's LEAT_WATCH=waits asks for it as well. */
+    /* Dumps tell since when tasks have waited: a reading of the clock each wait. The environment's
+     * LEAT_WATCH=waits asks for it as well. */
+    LEAT_WATCH_WAITS = 1,
+    /* A deadlock is reported, once, on standard error, with a dump; and then the program is aborted. The
+     * environment asks with LEAT_DEADLOCK=report and LEAT_DEADLOCK=abort.
+     * It is one when all tasks wait, no deadline is set, no call blocks, and every thread of the process
+     * waits in leat without a deadline: then nothing is left that could end a wait. While there is a single
+     * thread of which leat knows nothing, there is no report, since it may call in. Told by /proc. */
+    LEAT_WATCH_DEADLOCK = 2,
+    LEAT_WATCH_DEADLOCK_ABORT = 4
 };
 
 /* Writes down everything there is: the workers and what they run; the tree of scopes with their openers;
@@ -39,6 +46,13 @@ LEAT_API int leat_dump(FILE *to);
 /* The same as a graph in the language of Graphviz (dot -Tsvg): scopes are frames, parties and channels are
  * nodes, and an edge leads from each who waits to what it waits for; dashed, where one of several. */
 LEAT_API int leat_dump_graph(FILE *to);
+
+/* From now on until the runtime stops, the signal makes a dump on standard error; LEAT_DUMP=SIGQUIT (or
+ * SIGUSR1, SIGUSR2, SIGHUP) in the environment does the same from the beginning. The signal's former handler
+ * is out of use meanwhile. The handler only wakes a thread, which there is from then on, and which works
+ * also when all workers are stuck.
+ * Returns 0; -EINVAL for a signal that cannot be handled, or when no runtime runs; -ENOMEM. */
+LEAT_API int leat_dump_on_signal(int signal);
 
 /* What has been counted since the runtime began, and what there is. Counting costs nothing on the way from
  * one task to another: a worker makes it good when its scheduler has its next look, so a number may be

@@ -207,15 +207,15 @@ static int start(struct lt_runtime *rt, const leat_options *options)
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
     lt_stack_pool_open(options->stack_size);
-    int error = lt_watch_begin(options);
-    if (!error)
-        error = make_workers(rt);
+    int error = make_workers(rt);
     unsigned started = 0;
     while (!error && started < rt->worker_count) {
         struct lt_worker *worker = rt->workers[started];
         error = lt_thread_start(&worker->thread, lt_worker_main, worker);
         started += !error;
     }
+    if (!error)
+        error = lt_watch_begin(options);
     if (error) {
         stop_workers(rt, started);
         tear_down(rt);
@@ -263,6 +263,7 @@ int leat_stop(void)
     } else if (!stop_life()) {
         error = -EBUSY;
     } else {
+        lt_watch_end();
         lt_guard_uninstall();
         stop_workers(&lt_runtime, lt_runtime.worker_count);
         lt_pool_close();

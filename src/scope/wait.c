@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/config.h"
-#include "base/futex.h"
 #include "scope/deadline.h"
 
 bool lt_wait_end(struct lt_wait *wait, int result)
@@ -62,15 +61,6 @@ static void spin(struct lt_thread *thread)
         thread->spins /= 2;
 }
 
-static void sleep_on(_Atomic uint32_t *word, int64_t deadline)
-{
-    uint32_t nothing = 0;
-    /* Relaxed: it is looked at again, in any case. */
-    if (atomic_compare_exchange_strong_explicit(word, &nothing, LT_ASLEEP, memory_order_relaxed,
-                                                memory_order_relaxed))
-        lt_futex_wait(word, LT_ASLEEP, deadline);
-}
-
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
     for (spin(thread);;) {
@@ -90,6 +80,6 @@ int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t 
         }
         if (!wait->over && deadline < next)
             next = deadline;
-        sleep_on(&thread->word, next);
+        lt_thread_sleep(thread, next);
     }
 }

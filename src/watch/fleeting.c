@@ -8,6 +8,8 @@
 #include <leat/block.h>
 #include <leat/callback.h>
 
+#include <stdio.h>
+
 enum { LONGEST_NAME = 256 };
 
 /* What could be read of a party. */
@@ -138,6 +140,26 @@ int lt_look_at_queues(struct lt_look *look)
 
 /* ---- busy workers ---- */
 
+/* A look at the task a worker runs, which may be another when it is done. */
+static bool glimpse_running(struct glimpse *to, const struct lt_worker *worker,
+                            const struct lt_task *task)
+{
+    uint32_t number;
+    return task && glimpse(to, &task->party) && lt_worker_running(worker) == task &&
+           lt_peek(&number, &task->number, sizeof number) && number == to->number;
+}
+
+bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
+                        uint32_t *number, char *name, size_t size)
+{
+    struct glimpse seen;
+    if (!glimpse_running(&seen, worker, task))
+        return false;
+    *number = seen.number;
+    snprintf(name, size, "%s", seen.name);
+    return true;
+}
+
 struct busy {
     const struct lt_look *look;
     unsigned worker;
@@ -151,9 +173,7 @@ static void take_busy(struct lt_pad *pad, void *arg)
     struct lt_task *task = lt_worker_running(worker);
     struct glimpse seen;
     busy->told->running = NULL;
-    uint32_t number;
-    if (!task || !glimpse(&seen, &task->party) || lt_worker_running(worker) != task ||
-        !lt_peek(&number, &task->number, sizeof number) || number != seen.number)
+    if (!glimpse_running(&seen, worker, task))
         return;
     struct lt_note *note = note_glimpse(pad, &seen, &task->party, LT_IS_RUNNING);
     if (!note)

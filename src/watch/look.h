@@ -94,4 +94,9 @@ void lt_ask_free(struct lt_ask *ask);
 int lt_look_at_queues(struct lt_look *look);
 int lt_look_at_busy(struct lt_look *look, unsigned worker);
 
+/* The number and the name of the task that a worker runs; false when it does not run that task any more,
+ * or cannot be read. */
+bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
+                        uint32_t *number, char *name, size_t size);
+
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <unistd.h>
 
 static bool make_room(struct lt_text *text, size_t more)
 {
@@ -43,4 +44,19 @@ int lt_text_end(struct lt_text *text, FILE *to)
     lt_free(text->bytes);
     errno = saved;
     return text->failed ? -ENOMEM : whole ? 0 : -EIO;
+}
+
+void lt_say(const char *format, ...)
+{
+    char line[512];
+    va_list arguments;
+    va_start(arguments, format);
+    int n = vsnprintf(line, sizeof line - 1, format, arguments);
+    va_end(arguments);
+    if (n <= 0)
+        return;
+    size_t length = (size_t)n < sizeof line - 1 ? (size_t)n : sizeof line - 2;
+    line[length] = '\n';
+    ssize_t ignored = write(STDERR_FILENO, line, length + 1);
+    (void)ignored;
 }

@@ -19,4 +19,7 @@ void lt_text_add(struct lt_text *text, const char *format, ...)
 /* Writes it all and frees it. 0, -ENOMEM when some is missing, or -EIO. */
 int lt_text_end(struct lt_text *text, FILE *to);
 
+/* Writes a line to standard error, in one piece. Of a very long one the end is left off. */
+void lt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 #endif
