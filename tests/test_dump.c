@@ -93,6 +93,15 @@ static void check_text(const char *expected, const char *text)
         check_failed(__FILE__, __LINE__, "the dump is\n%s\nand not\n%s", text, expected);
 }
 
+/* Whether the thread that started it all has come as far as leat_scope_close. */
+static bool opener_waits(void)
+{
+    char *text = dump_with(leat_dump);
+    bool waits = strstr(text, "opened by a thread, which waits for its end") != NULL;
+    free(text);
+    return waits;
+}
+
 /* Braces match, and every edge leads from a node to a node. */
 static void check_graph(char *text)
 {
@@ -256,6 +265,7 @@ static int known(void *unused)
     CHECK_IS(0, leat_recv_then(&loose, orphan, &one, got));
     CHECK_IS(0, leat_go_named(s, joins_block, &receiver.block, NULL, 0));
     WAIT_UNTIL(receivers_of(quotes) == 5 && senders_of(log) == 2 && atomic_load(&waiting) == 3);
+    WAIT_UNTIL(opener_waits());
     CHECK_IS(0, leat_go(s, returns, NULL));
     check_text("leat: 10 tasks, 0 threads, 4 blocks, 2 callbacks, 0 timers, 3 channels, 3 scopes\n"
                "worker 0: runs task 1 main, 1 to start, 5 timers\n"
@@ -397,7 +407,7 @@ static void test_stuck_worker(void **state)
     int64_t before = leat_now();
     char *text = plain(dump_with(leat_dump));
     CHECK(leat_now() - before < 30 * LEAT_S);
-    check_text("leat: 4 tasks, 0 threads, 0 blocks, 0 callbacks, 1 channel, 1 scope\n"
+    check_text("leat: 4 tasks, 0 threads, 0 blocks, 0 callbacks, 0 timers, 1 channel, 1 scope\n"
                "worker 0 did not answer within 100 ms: it has been running task 1 spins\n"
                "scope 2, opened by a thread\n"
                "  task 3 receives: waits to receive from channel 4 never; stack\n"

@@ -38,6 +38,7 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
     lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES);
+    lt_tally_set(&worker->tally.timers, worker->wheel.count);
     return true;
 }
 
