@@ -8,6 +8,12 @@
 
 #include <stdio.h>
 
+/* A trace. With leat_options.trace, or LEAT_TRACE=file in the environment, what happens is noted in memory
+ * (32 bytes each event, 128 MiB a worker at the most) and written to the file when the runtime stops, for
+ * ui.perfetto.dev or chrome://tracing: when each worker ran which task, block or callback; scopes; and an
+ * arrow for each item, from its sender to its receiver, where both ran on workers. Each runtime of a
+ * process writes the file anew. */
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -2,6 +2,7 @@
 #include "chan/special.h"
 
 #include "base/alloc.h"
+#include "sched/note.h"
 
 struct lt_orphans lt_orphans = { .channels = { &lt_orphans.channels, &lt_orphans.channels } };
 
@@ -71,7 +72,9 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     lt_biased_init(&ch->lock);
     ch->item_size = (uint32_t)spec->item_size;
     ch->special = spec->buffer != LEAT_FIXED || spec->transform;
-    atomic_store_explicit(&ch->unusual, ch->special, memory_order_relaxed);
+    /* While there is a trace, no operation goes the short way past it. */
+    atomic_store_explicit(&ch->unusual, ch->special || (lt_noting() & LT_NOTE_TRACE),
+                          memory_order_relaxed);
     ch->buffer = (uint8_t)spec->buffer;
     ch->capacity = capacity;
     ch->slots = slots;
@@ -89,6 +92,8 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     } else {
         become_orphan(ch);
     }
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE) && !ch->special)
+        lt_note_new_channel(ch->number, ch->name);
     return ch;
 }
 
@@ -138,11 +143,24 @@ static int closed_now(leat_chan *ch, enum lt_side side, void *item)
     return 0;
 }
 
+static int unusual_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
+{
+    if (ch->special)
+        return lt_special_now(ch, side, item, woken);
+    int status = lt_chan_is_closed(ch) ? closed_now(ch, side, item)
+                                       : lt_chan_plain_now(ch, side, item, woken);
+    if (*woken)
+        (*woken)->next = NULL;
+    if (status == 0 && (lt_noting() & LT_NOTE_TRACE))
+        lt_note_items(ch->number, side == LT_SEND, 1, *woken);
+    return status;
+}
+
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
 {
     *woken = NULL;
     if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
-        return ch->special ? lt_special_now(ch, side, item, woken) : closed_now(ch, side, item);
+        return unusual_now(ch, side, item, woken);
     int status = lt_chan_plain_now(ch, side, item, woken);
     if (*woken)
         (*woken)->next = NULL;

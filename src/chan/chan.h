@@ -77,7 +77,7 @@ struct leat_chan {
     bool busy;            /* special ones: the door is taken */
     _Atomic bool closing; /* … and close when it is free; written under the lock, read without */
     /* Written under the lock, read without it as hints, so relaxed. */
-    _Atomic bool unusual; /* special or closed: not for the short way */
+    _Atomic bool unusual; /* special, closed or traced: not for the short way */
     _Atomic uint32_t receivers_waiting, senders_waiting;
     _Atomic size_t count;
     size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
@@ -186,7 +186,7 @@ static inline bool lt_chan_is_unusual(const leat_chan *ch)
 static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
     if (LT_UNLIKELY(lt_chan_is_unusual(ch)) &&
-        (side == LT_SEND || !ch->keeper || lt_chan_is_closed(ch)))
+        (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper))))
         return true;
     size_t count = lt_chan_count(ch);
     return side == LT_RECEIVE

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "sched/here.h"
+#include "sched/note.h"
 #include "sched/slab.h"
 #include "sched/spill.h"
 
@@ -11,7 +12,7 @@
  * enters: TSan, which counts both, must not see either. */
 #define SWITCHES LT_NO_TSAN __attribute__((noinline))
 
-static void now_running(struct lt_worker *worker, struct lt_task *task)
+static inline void now_running(struct lt_worker *worker, struct lt_task *task)
 {
     atomic_store_explicit(&worker->running, task, memory_order_relaxed);
     lt_here.self = task ? &task->party : &lt_here.thread.party;
@@ -56,6 +57,24 @@ static struct lt_task *next_directly(struct lt_worker *worker)
     return LT_CONTAINER(party, struct lt_task, party);
 }
 
+LT_NO_TSAN static inline __attribute__((always_inline)) void
+leave(struct lt_worker *worker, struct lt_task *task, struct lt_task *next)
+{
+    now_running(worker, next);
+    struct lt_fiber *fiber = &task->stack->fiber;
+    lt_fiber_leave(fiber, next ? &next->stack->fiber : &worker->fiber, 0);
+    lt_switch(&task->sp, next ? next->sp : worker->sp);
+    lt_fiber_arrive(fiber, 0, NULL);
+}
+
+/* A function of its own, so that the other way has no registers to save. */
+SWITCHES LT_COLD static void leave_noted(struct lt_worker *worker, struct lt_task *task,
+                                         struct lt_task *next)
+{
+    lt_note_switch(worker, task, next);
+    leave(worker, task, next);
+}
+
 SWITCHES void lt_task_park(struct lt_task *task)
 {
     struct lt_worker *worker = task->home;
@@ -63,11 +82,10 @@ SWITCHES void lt_task_park(struct lt_task *task)
     struct lt_task *next = next_directly(worker);
     if (next == task)
         return;
-    now_running(worker, next);
-    struct lt_fiber *fiber = &task->stack->fiber;
-    lt_fiber_leave(fiber, next ? &next->stack->fiber : &worker->fiber, 0);
-    lt_switch(&task->sp, next ? next->sp : worker->sp);
-    lt_fiber_arrive(fiber, 0, NULL);
+    if (LT_UNLIKELY(lt_noting()))
+        leave_noted(worker, task, next);
+    else
+        leave(worker, task, next);
     *worker->errno_here = saved;
 }
 
@@ -90,6 +108,8 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
     } else {
         worker->ended = stack;
     }
+    if (LT_UNLIKELY(lt_noting()))
+        lt_note_switch(worker, NULL, next);
     now_running(worker, next);
     void *nowhere;
     lt_fiber_leave(&stack->fiber, next ? &next->stack->fiber : &worker->fiber, 1);
@@ -115,12 +135,15 @@ static struct lt_task *next_here(struct lt_worker *worker, struct lt_stack *stac
     return NULL;
 }
 
-static void settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
+static inline __attribute__((always_inline)) void
+settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
 {
     task->home = worker;
     task->stack = stack;
     worker->started_last = true;
     lt_tally_add(&worker->tally.started, 1);
+    if (LT_UNLIKELY(lt_noting()))
+        lt_note_switch(worker, NULL, task);
     now_running(worker, task);
 }
 
@@ -172,6 +195,8 @@ SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
 SWITCHES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 {
     worker->started_last = false;
+    if (LT_UNLIKELY(lt_noting()))
+        lt_note_switch(worker, NULL, task);
     now_running(worker, task);
     lt_fiber_leave(&worker->fiber, &task->stack->fiber, 0);
     lt_switch(&worker->sp, task->sp);

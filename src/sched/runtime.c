@@ -263,12 +263,12 @@ int leat_stop(void)
     } else if (!stop_life()) {
         error = -EBUSY;
     } else {
-        lt_watch_end();
         lt_guard_uninstall();
         stop_workers(&lt_runtime, lt_runtime.worker_count);
         lt_pool_close();
         if (lt_runtime_ended)
             lt_runtime_ended();
+        lt_watch_end();
         tear_down(&lt_runtime);
     }
     pthread_mutex_unlock(&start_stop);

@@ -3,6 +3,7 @@
 #define LT_SCHED_RUNTIME_H
 
 #include "base/lock.h"
+#include "sched/note.h"
 #include "sched/worker.h"
 
 #include <leat/runtime.h>
@@ -20,25 +21,10 @@ extern struct lt_runtime lt_runtime;
 /* What a higher floor does when the workers have ended and before they are taken apart. Set once. */
 extern void (*lt_runtime_ended)(void);
 
-/* What somebody wants to have noted on the way, see leat/watch.h: as a rule nothing, so that it costs
- * one branch. Set while no task is there. */
-enum {
-    LT_NOTE_WAITS = 1,  /* when a wait begins */
-    LT_NOTE_THREADS = 2 /* how many threads wait without a deadline: lt_threads_asleep */
-};
-
-extern _Atomic unsigned lt_note_flags;
-
-static inline unsigned lt_noting(void)
-{
-    /* Relaxed: it orders nothing, and workers are started after it was set. */
-    return atomic_load_explicit(&lt_note_flags, memory_order_relaxed);
-}
-
 /* What the room for people who look, src/watch, does when the runtime has been started, before anybody
  * knows: it reads its options and the environment, and may start a thread. -EINVAL for what it does not
- * understand, -ENOMEM. And when nothing runs any more, before the workers are stopped. (Calls upwards, so
- * that it is always linked.) */
+ * understand, -ENOMEM. And when the workers have been stopped. (Calls upwards, so that it
+ * is always linked.) */
 int lt_watch_begin(const leat_options *options);
 void lt_watch_end(void);
 

@@ -25,6 +25,8 @@ struct lt_task {
     struct lt_task *nudge_next;
     _Atomic bool nudged; /* is in its home's list of nudges, or on the way there */
     uint32_t number;     /* by which people know it */
+    /* Here ends what is cleared for a new one. */
+    int64_t left; /* when it last left its worker, if that is noted: LT_NOTE_WAITS */
 };
 
 /* What a higher floor does with a task that has ended (on the task's stack, as its last act, before the

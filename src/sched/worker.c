@@ -149,6 +149,16 @@ static struct lt_party *next_new(struct lt_worker *worker)
     return party;
 }
 
+static void run_step(struct lt_worker *worker, struct lt_party *party)
+{
+    unsigned noting = lt_noting() & LT_NOTE_TRACE;
+    if (LT_UNLIKELY(noting))
+        lt_note_step(worker, party);
+    lt_party_run[party->kind](party);
+    if (LT_UNLIKELY(noting))
+        lt_note_step(worker, NULL);
+}
+
 static bool run_new(struct lt_worker *worker)
 {
     struct lt_party *party = next_new(worker);
@@ -158,7 +168,7 @@ static bool run_new(struct lt_worker *worker)
     if (party->kind == LT_TASK)
         lt_host_start(worker, LT_CONTAINER(party, struct lt_task, party));
     else
-        lt_party_run[party->kind](party);
+        run_step(worker, party);
     return true;
 }
 
@@ -190,7 +200,7 @@ static bool run_ready(struct lt_worker *worker)
             struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
             job->run(job);
         } else {
-            lt_party_run[party->kind](party);
+            run_step(worker, party);
         }
     } while ((party = next_light(worker)));
     return true;

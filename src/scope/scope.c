@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "sched/here.h"
+#include "sched/note.h"
 #include "sched/runtime.h"
 #include "scope/cancel.h"
 #include "scope/deadline.h"
@@ -206,6 +207,8 @@ leat_scope *leat_scope_open(int64_t deadline)
         become_child(scope, scope->around);
     else
         become_root(scope);
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
+        lt_note_scope(scope->number, true);
     return scope;
 }
 
@@ -236,6 +239,8 @@ int leat_scope_close(leat_scope *scope)
         owned->free(owned);
     }
     int result = scope->result;
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
+        lt_note_scope(scope->number, false);
     lt_free(scope);
     lt_runtime_release();
     return result;

@@ -20,11 +20,6 @@ static void deadline_passed(struct lt_timer *timer)
         lt_ready(wait->party);
 }
 
-LT_COLD void lt_wait_note(struct lt_wait *wait)
-{
-    wait->since = lt_clock_now();
-}
-
 int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
 {
     struct lt_wheel *wheel = &task->home->wheel;

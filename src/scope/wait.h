@@ -44,9 +44,8 @@ struct lt_wait {
     struct lt_party *party;
     const struct lt_wait_kind *kind;
     struct lt_timer timer;
-    int64_t since; /* when it began, if somebody wants to know: LT_NOTE_WAITS */
-    int result;    /* 0 when a partner ended it, -ETIMEDOUT, -ECANCELED */
-    bool over;     /* withdrawn; known at home only */
+    int result; /* 0 when a partner ended it, -ETIMEDOUT, -ECANCELED */
+    bool over;  /* withdrawn; known at home only */
 };
 
 /* Before an operation that may wait. 0, or -ECANCELED. */
@@ -101,13 +100,8 @@ static inline void lt_wait_begin(struct lt_wait *wait, struct lt_party *self,
                                  memory_order_acquire);
 }
 
-/* Notes when it began. */
-void lt_wait_note(struct lt_wait *wait);
-
 static inline int lt_wait_park_task(struct lt_wait *wait, struct lt_task *task)
 {
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
-        lt_wait_note(wait);
     task->party.wait = wait;
     lt_task_park(task);
     task->party.wait = NULL;

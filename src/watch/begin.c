@@ -1,5 +1,6 @@
 /* begin.c: what is to be looked after, by the options and the environment. */
 #include "sched/runtime.h"
+#include "watch/trace.h"
 #include "watch/watcher.h"
 
 #include <leat/watch.h>
@@ -68,10 +69,15 @@ int lt_watch_begin(const leat_options *options)
     };
     unsigned flags =
         (watch & LEAT_WATCH_WAITS ? LT_NOTE_WAITS : 0) | (plan.deadlock ? LT_NOTE_THREADS : 0);
+    const char *trace = options->trace ? options->trace : getenv("LEAT_TRACE");
+    int error = trace && *trace ? lt_trace_begin(trace) : 0;
+    if (!error && trace && *trace)
+        flags |= LT_NOTE_TRACE;
     atomic_store_explicit(&lt_note_flags, flags, memory_order_relaxed);
-    int error = lt_watcher_start(&plan);
+    if (!error)
+        error = lt_watcher_start(&plan);
     if (error)
-        atomic_store_explicit(&lt_note_flags, 0, memory_order_relaxed);
+        lt_watch_end();
     return error;
 }
 
@@ -79,4 +85,5 @@ void lt_watch_end(void)
 {
     lt_watcher_stop();
     atomic_store_explicit(&lt_note_flags, 0, memory_order_relaxed);
+    lt_trace_end();
 }

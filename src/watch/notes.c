@@ -191,7 +191,7 @@ void lt_note_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum l
     if (lt_listed(&wait->timer.node))
         note->until = wait->timer.deadline;
     if (lt_noting() & LT_NOTE_WAITS)
-        note->since = wait->since;
+        note->since = task->left;
     struct listening listening = { .listener.hear = hear, .pad = pad, .note = note };
     if (wait->kind->describe)
         wait->kind->describe(wait, &listening.listener);
