@@ -4,6 +4,7 @@
 #define LT_SCHED_HERE_H
 
 #include "base/util.h"
+#include "base/world.h"
 #include "sched/party.h"
 #include "sched/worker.h"
 
@@ -67,11 +68,23 @@ static inline void lt_ready_all(struct lt_party *chain)
     }
 }
 
+/* After an operation that others may take notice of, with no lock held: in a seeded world they may now go
+ * first. */
+static inline void lt_point(void)
+{
+    if (LT_UNLIKELY(lt_world != NULL))
+        lt_world->point();
+}
+
 /* Counts an operation that did not have to wait; every so often a task then yields, so that one whose
  * partners always keep up does not keep its worker for itself. `here` as above. */
 static inline void lt_task_spend(struct lt_worker *here, struct lt_party *self)
 {
-    if (LT_LIKELY(here) && LT_UNLIKELY(--here->budget == 0))
+    if (LT_UNLIKELY(!here)) {
+        lt_point();
+        return;
+    }
+    if (LT_UNLIKELY(--here->budget == 0))
         lt_budget_renew(here, self);
 }
 

@@ -4,7 +4,14 @@
 #ifndef LT_SCHED_SPILL_H
 #define LT_SCHED_SPILL_H
 
+#include "base/util.h"
 #include "sched/worker.h"
+
+/* Whether the party's start will use up a credit. */
+static inline bool lt_needs_credit(struct lt_party *party)
+{
+    return party->kind == LT_TASK && !LT_CONTAINER(party, struct lt_task, party)->stack;
+}
 
 /* Adds one; `worker` is the calling one, whose credit goes along, or NULL. */
 void lt_spill_push(struct lt_worker *worker, struct lt_party *party);

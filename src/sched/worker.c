@@ -116,7 +116,7 @@ void lt_launch(struct lt_party *party)
     lt_idle_notice();
 }
 
-static void tidy(struct lt_worker *worker)
+void lt_worker_tidy(struct lt_worker *worker)
 {
     if (LT_UNLIKELY(worker->ended != NULL)) {
         lt_stack_unmap(worker->ended);
@@ -215,9 +215,8 @@ static void run_last_jobs(struct lt_worker *worker)
         }
 }
 
-void *lt_worker_main(void *argument)
+void lt_worker_begin(struct lt_worker *worker)
 {
-    struct lt_worker *worker = argument;
     lt_self();
     lt_here.thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
     lt_here.thread.party.enlisted = false;
@@ -225,6 +224,20 @@ void *lt_worker_main(void *argument)
     worker->errno_here = &errno;
     lt_fiber_adopt(&worker->fiber);
     lt_guard_worker_begin(worker);
+}
+
+void lt_worker_end(struct lt_worker *worker)
+{
+    lt_guard_worker_end(worker);
+    lt_here.thread.party.kind = LT_THREAD;
+    lt_here.thread.party.enlisted = true;
+    lt_here.worker = NULL;
+}
+
+void *lt_worker_main(void *argument)
+{
+    struct lt_worker *worker = argument;
+    lt_worker_begin(worker);
     prctl(PR_SET_TIMERSLACK, 1UL); /* else the kernel adds 50 us to every sleep */
     /* Acquire: what happened before the stop is seen. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
@@ -240,13 +253,12 @@ void *lt_worker_main(void *argument)
         if (ready_first ? run_ready(worker) || run_new(worker)
                         : run_new(worker) || run_ready(worker)) {
             count(worker);
-            tidy(worker);
+            lt_worker_tidy(worker);
         } else {
             lt_idle(worker);
         }
     }
     run_last_jobs(worker);
-    lt_guard_worker_end(worker);
-    lt_here.worker = NULL;
+    lt_worker_end(worker);
     return NULL;
 }

@@ -104,6 +104,13 @@ struct lt_worker *lt_worker_self(void);
 /* The worker's thread: runs until the runtime stops. */
 void *lt_worker_main(void *worker);
 
+/* The calling thread becomes the worker; and is itself again. */
+void lt_worker_begin(struct lt_worker *worker);
+void lt_worker_end(struct lt_worker *worker);
+
+/* The scheduler, after it has run something: unmaps a stack that was left for good. */
+void lt_worker_tidy(struct lt_worker *worker);
+
 /* Puts a party into a worker's inbox, from any thread. */
 void lt_worker_post(struct lt_worker *worker, struct lt_party *party);
 
