@@ -11,6 +11,7 @@
 #include <leat/runtime.h>
 #include <leat/scope.h>
 #include <leat/select.h>
+#include <leat/sim.h>
 #include <leat/task.h>
 #include <leat/time.h>
 #include <leat/timeout.h>

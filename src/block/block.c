@@ -83,6 +83,7 @@ int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_t
     init(block, scope, type);
     lt_scope_enter(scope);
     lt_launch(party_of(block));
+    lt_point();
     return 0;
 }
 

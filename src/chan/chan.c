@@ -258,6 +258,7 @@ int leat_close(leat_chan *ch)
     struct lt_party *woken = close_any(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
+    lt_point();
     return 0;
 }
 
@@ -292,6 +293,7 @@ int leat_chan_done(leat_chan *ch)
         woken = close_any(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
+    lt_point();
     return counted ? 0 : -EINVAL;
 }
 

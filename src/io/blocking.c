@@ -119,5 +119,6 @@ int leat_go_blocking_named(leat_scope *scope, leat_fn *fn, void *arg, const char
         lt_free(task);
         lt_scope_leave(scope, 0);
     }
+    lt_point();
     return error;
 }
