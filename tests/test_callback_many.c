@@ -403,6 +403,8 @@ static int take_part_from_a_loop(void *arg)
 static int signals_a_loop(void *arg)
 {
     (void)arg;
+    if (IN_SIM) /* where nobody may block in the system */
+        return 0;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *chans[3] = { leat_chan_of(s, int, 0), leat_chan_of(s, int, 1),
                             leat_chan_of(s, int, 0) };

@@ -13,8 +13,9 @@
  * What a program does between two operations happens at once; leat_sim_point marks a place in between.
  *
  * Time. leat_now begins at LEAT_SIM_EPOCH, and stands still while anybody can run: computing takes no
- * time. When nobody can, it moves to the next deadline, exactly. (A thousand leat_yields in a row, and
- * nothing else, let it move as well: who polls waits.)
+ * time. When nobody can, it moves to the next deadline, exactly. (Who talk without end do not keep it
+ * from moving: ten thousand turns at one moment count as a millisecond, and a thousand that are nothing but
+ * yields as a wait for the next deadline.)
  *
  * Threads. leat_blocking and leat_go_blocking run their functions as simulated threads, which wait as
  * threads do and are chosen like everybody else. Threads of the system's are outside: no function that
@@ -45,7 +46,8 @@ typedef enum leat_sim_mode {
     LEAT_SIM_UNIFORM, /* each choice is as likely as the others */
     /* Who runs has the highest priority among those who can. Priorities are drawn; at `depth` - 1 moments,
      * drawn too, who runs falls behind all others. Finds what takes few interruptions, wherever
-     * they must be, and unlike the uniform choice lets somebody wait for long. */
+     * they must be, and unlike the uniform choice lets somebody wait for long: up to ten thousand turns,
+     * after which the choice is uniform. */
     LEAT_SIM_PCT
 } leat_sim_mode;
 
@@ -62,8 +64,8 @@ typedef struct leat_sim_options {
     uint64_t seed;
     leat_sim_mode mode;
     unsigned depth; /* PCT's, 1 to 64; default 3 */
-    /* PCT's: of how many turns the interruptions are drawn; default: each of another number, 2 to 65,536,
-     * small ones as likely as large ones. */
+    /* PCT's: of how many turns the moments are drawn; default: each of another number, 2 to 8,192, small ones
+     * as likely as large ones. */
     uint64_t turns;
     int64_t slip;      /* ns: the clock moves by up to this with each turn, at random; default 0 */
     size_t stack_size; /* as in leat_options */

@@ -241,7 +241,7 @@ void lt_idle(struct lt_worker *worker)
         lt_tally_add(&worker->tally.sleeps, 1);
         /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
          * it must be woken. */
-        atomic_store_explicit(&worker->asleep, 1, memory_order_seq_cst);
+        atomic_store_explicit(&worker->asleep, LT_SLEEPS, memory_order_seq_cst);
         bool watching = still_watching(worker);
         int64_t now = lt_clock_now();
         if (now >= due)
@@ -249,7 +249,7 @@ void lt_idle(struct lt_worker *worker)
         if (lt_worker_has_news(worker) || now >= due || (watching && watch(worker, &nap, now)))
             break;
         int64_t until = watching && worker->looked + nap < due ? worker->looked + nap : due;
-        lt_futex_wait(&worker->asleep, 1, until);
+        lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
     become_active(worker);

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/util.h"
+#include "base/world.h"
 #include "sched/guard.h"
 #include "sched/here.h"
 #include "sched/host.h"
@@ -43,7 +44,10 @@ void lt_worker_wake(struct lt_worker *worker)
 {
     /* The exchange lets one of several wakers make the call. Sequentially consistent, against what the
      * worker looks at after it has said that it sleeps. */
-    if (atomic_exchange_explicit(&worker->asleep, 0, memory_order_seq_cst))
+    uint32_t found = atomic_exchange_explicit(&worker->asleep, 0, memory_order_seq_cst);
+    if (found == LT_SECLUDED && !lt_world)
+        lt_die("leat: a thread from outside has called into a seeded world");
+    if (found == LT_SLEEPS)
         lt_futex_wake(&worker->asleep);
 }
 

@@ -44,6 +44,9 @@ static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
     lt_tally_set(count, atomic_load_explicit(count, memory_order_relaxed) + n);
 }
 
+/* How a worker that must be woken is found. LT_SECLUDED: in a seeded world; only who lives there may. */
+enum { LT_SLEEPS = 1, LT_SECLUDED = 2 };
+
 struct lt_worker {
     /* The owner's alone. */
     struct lt_party *ready_head, **ready_end;
@@ -79,7 +82,7 @@ struct lt_worker {
     /* Written by others. */
     _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
     _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
-    _Atomic uint32_t asleep;          /* 1: sleeps on this word, or is about to */
+    _Atomic uint32_t asleep;          /* LT_SLEEPS: sleeps on this word, or is about to */
     struct lt_worker
         *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
 };

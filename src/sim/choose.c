@@ -5,7 +5,9 @@
  * is found with a chance of at least 1 / (n k^(d - 1)) a run. Here a step is a turn. k is not known before
  * the run, so unless it is told, each moment is drawn from a range that is itself drawn. Blocks and
  * callbacks have no room for a priority and get another one each time. Who yields goes behind everybody
- * for one turn: else whoever has the highest priority and polls would starve what it waits for. */
+ * for one turn: else whoever has the highest priority and polls would starve what it waits for. And since
+ * two who talk to each other for ever would starve the rest, after some turns the choice is uniform, as in
+ * the fair variant of Coyote's (github.com/microsoft/coyote). */
 #include "sim/sim.h"
 
 #include "base/alloc.h"
@@ -20,7 +22,7 @@
  * yields below 0. */
 #define HIGH (INT64_C(1) << 62)
 
-enum { LARGEST_RANGE_LOG = 16 };
+enum { LARGEST_RANGE_LOG = 13, UNFAIR_TURNS = 10000 };
 
 static void digest(struct lt_sim *sim, uint64_t value)
 {
@@ -96,7 +98,6 @@ static void add_task(struct lt_sim *sim, struct lt_task *task)
     bool again = sim->ran == &task->party;
     if (again && turn->end == LT_TURN_WAITS)
         turn->end = LT_TURN_YIELDS;
-    sim->moved |= !again;
     new->priority =
         again && turn->end == LT_TURN_YIELDS ? --sim->lowest : priority_of_place(sim, task->place);
 }
@@ -111,7 +112,6 @@ static void add(struct lt_sim *sim, struct lt_party *party)
         sim->jobs_end = &party->next;
         break;
     default:
-        sim->moved = true;
         sim->candidates[sim->count++] =
             (struct lt_candidate){ .party = party,
                                    .priority = HIGH | (int64_t)(lt_rng_next(&sim->chance) >> 2) };
@@ -131,6 +131,8 @@ void lt_sim_gather(struct lt_sim *sim)
 {
     struct lt_worker *worker = sim->worker;
     struct lt_party *party;
+    /* Before looking, as in lt_idle: who comes from outside is told. */
+    atomic_store_explicit(&worker->asleep, LT_SECLUDED, memory_order_seq_cst);
     lt_worker_drain(worker);
     while (has_room(sim) && (party = lt_worker_next_ready(worker)))
         add(sim, party);
@@ -171,8 +173,8 @@ static size_t by_priority(struct lt_sim *sim)
 
 struct lt_candidate lt_sim_choose(struct lt_sim *sim)
 {
-    size_t i = sim->options.mode == LEAT_SIM_PCT ? by_priority(sim)
-                                                 : lt_sim_below(sim, (uint32_t)sim->count);
+    bool pct = sim->options.mode == LEAT_SIM_PCT && sim->turn <= UNFAIR_TURNS;
+    size_t i = pct ? by_priority(sim) : lt_sim_below(sim, (uint32_t)sim->count);
     struct lt_candidate chosen = sim->candidates[i];
     sim->candidates[i] = sim->candidates[--sim->count];
     digest(sim, (uint64_t)chosen.place << 8 | chosen.party->kind);

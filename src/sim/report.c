@@ -148,16 +148,18 @@ void lt_sim_report(struct lt_sim *sim)
 static const int watched[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
 enum { WATCHED = sizeof watched / sizeof *watched };
 static struct sigaction former[WATCHED];
+static struct lt_sim *_Atomic world; /* also for threads from outside */
 
 /* What it calls is not made for handlers, but these signals come from the thread itself, and standard error
  * has no buffer; better than to say nothing. */
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    if (lt_world && !lt_sim_here()->named) {
-        lt_sim_here()->named = true;
-        print_seed(lt_sim_here(), stderr);
+    /* Acquire: what was set up before is seen. An exchange, since once is enough. */
+    struct lt_sim *sim = atomic_exchange_explicit(&world, NULL, memory_order_acquire);
+    if (sim) {
+        print_seed(sim, stderr);
         fputc('\n', stderr);
-        print_schedule(lt_sim_here(), stderr);
+        print_schedule(sim, stderr);
     }
     unsigned i = 0;
     while (watched[i] != signal)
@@ -174,8 +176,9 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     }
 }
 
-void lt_sim_watch_faults(void)
+void lt_sim_watch_faults(struct lt_sim *sim)
 {
+    atomic_store_explicit(&world, sim, memory_order_release);
     struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
     sigemptyset(&action.sa_mask);
     for (unsigned i = 0; i < WATCHED; i++)
@@ -190,4 +193,5 @@ void lt_sim_unwatch_faults(void)
         if (sigaction(watched[i], NULL, &current) == 0 && current.sa_sigaction == on_fault)
             sigaction(watched[i], &former[i], NULL);
     }
+    atomic_store_explicit(&world, NULL, memory_order_relaxed);
 }

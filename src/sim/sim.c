@@ -76,7 +76,7 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
     lt_world = &sim->doors;
     error = lt_runtime_open_alone(options.stack_size);
     if (!error) {
-        lt_sim_watch_faults();
+        lt_sim_watch_faults(sim);
         error = live(sim);
         tell(sim, error);
         lt_sim_unwatch_faults();
@@ -115,14 +115,19 @@ int leat_sim_each_with(const leat_sim_options *given, uint64_t from, uint64_t to
     }
     if (from >= to)
         return -EINVAL;
+    leat_sim_outcome outcome = { 0 };
     if (!options.schedule)
         options.schedule = SCHEDULE;
+    if (!options.outcome)
+        options.outcome = &outcome;
+    options.outcome->turns = 0;
     for (uint64_t seed = from; seed < to; seed++) {
         options.seed = seed;
         int result = leat_sim_with(&options, fn, arg);
         if (!result)
             continue;
-        fprintf(out, "leat: LEAT_SEED=%" PRIu64 " runs it again\n", seed);
+        if (options.outcome->turns)
+            fprintf(out, "leat: LEAT_SEED=%" PRIu64 " runs it again\n", seed);
         return result;
     }
     return 0;

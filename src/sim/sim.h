@@ -68,8 +68,8 @@ struct lt_sim {
     struct lt_turn turns[LT_SIM_REMEMBERED];
     uint64_t turn; /* number of the current one, from 1 on; its place is turn % LT_SIM_REMEMBERED */
     uint64_t digest;
-    uint64_t patience; /* used up by turns in which nobody began or ceased to be able to run */
-    bool moved;        /* somebody has, in this turn */
+    unsigned at_once; /* turns since the clock has moved */
+    unsigned yields;  /* the last so many of them ended in one */
 
     /* The program. */
     struct lt_node threads; /* struct lt_sim_thread */
@@ -78,7 +78,7 @@ struct lt_sim {
     void *arg;
     leat_scope *scope; /* the first one, while it is open */
     int result;
-    bool ended, deadlock, named;
+    bool ended, deadlock;
 };
 
 /* The caller's world; only in one. */
@@ -147,7 +147,7 @@ void lt_sim_report(struct lt_sim *sim);
 void lt_sim_print_failure(struct lt_sim *sim, int result);
 
 /* Until the latter, an abort or a fault in the world names its seed. */
-void lt_sim_watch_faults(void);
+void lt_sim_watch_faults(struct lt_sim *sim);
 void lt_sim_unwatch_faults(void);
 
 #endif

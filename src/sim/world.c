@@ -10,9 +10,9 @@
 
 #include <errno.h>
 
-/* A turn in which nobody began or ceased to be able to run uses up some patience, and more of it if it
- * ended in a yield: when it is all gone, somebody polls for something that comes with time. */
-enum { PATIENCE = 100000, A_YIELD = PATIENCE / 1000 };
+/* Who talk without end while somebody sleeps: so many turns at one moment count as so much time. Who only
+ * yield poll for what may come with time. */
+enum { TURNS_AT_ONCE = 10000, THEIR_TIME = 1000000, YIELDS_AT_ONCE = 1000 };
 
 struct lt_sim *lt_sim_here(void)
 {
@@ -59,6 +59,20 @@ static void run(struct lt_sim *sim, struct lt_party *party)
     lt_worker_tidy(worker);
 }
 
+/* On to the next deadline, or to `most` if that comes before; false when there is no deadline. */
+static bool pass_time(struct lt_sim *sim, int64_t most)
+{
+    sim->at_once = sim->yields = 0;
+    int64_t next = lt_wheel_next(&sim->worker->wheel);
+    if (next >= LEAT_NEVER - 1) /* a block's that sleeps for ever */
+        return false;
+    if (next > most)
+        next = most;
+    if (next > sim->doors.now)
+        sim->doors.now = next;
+    return true;
+}
+
 static void turn(struct lt_sim *sim)
 {
     sim->turn++;
@@ -66,17 +80,16 @@ static void turn(struct lt_sim *sim)
         sim->doors.now +=
             (int64_t)(lt_sim_below(sim, UINT32_MAX) % (uint64_t)(sim->options.slip + 1));
     struct lt_candidate who = lt_sim_choose(sim);
-    sim->moved = false;
     sim->ran = who.party;
     lt_sim_note(sim, &who);
     run(sim, who.party);
     lt_sim_gather(sim);
     sim->ran = NULL;
-    enum lt_turn_end end = lt_sim_turn(sim)->end;
-    if (sim->moved || end == LT_TURN_WAITS || end == LT_TURN_ENDS)
-        sim->patience = PATIENCE;
-    else
-        sim->patience -= end == LT_TURN_YIELDS ? A_YIELD : 1;
+    sim->yields = lt_sim_turn(sim)->end == LT_TURN_YIELDS ? sim->yields + 1 : 0;
+    if (sim->yields == YIELDS_AT_ONCE)
+        pass_time(sim, LEAT_NEVER);
+    else if (++sim->at_once == TURNS_AT_ONCE)
+        pass_time(sim, sim->doors.now + THEIR_TIME);
 }
 
 /* Jobs, nudges and timers that are due: what a worker sees to between tasks. It may come late, so it is
@@ -104,17 +117,6 @@ static bool see_to(struct lt_sim *sim)
     return true;
 }
 
-/* On to the next deadline; false when there is none. */
-static bool pass_time(struct lt_sim *sim)
-{
-    int64_t next = lt_wheel_next(&sim->worker->wheel);
-    if (next >= LEAT_NEVER - 1) /* a block's that sleeps for ever */
-        return false;
-    if (next > sim->doors.now)
-        sim->doors.now = next;
-    return true;
-}
-
 static void stuck(struct lt_sim *sim)
 {
     lt_sim_report(sim);
@@ -138,15 +140,11 @@ static void live(struct lt_sim *sim)
             continue;
         if (sim->count) {
             turn(sim);
-            if (sim->patience > PATIENCE || !sim->patience) {
-                sim->patience = PATIENCE;
-                pass_time(sim);
-            }
             continue;
         }
         if (sim->ended && !lt_runtime_is_held())
             return;
-        if (!pass_time(sim))
+        if (!pass_time(sim, LEAT_NEVER))
             stuck(sim);
     }
 }
@@ -189,9 +187,9 @@ void lt_sim_live(struct lt_sim *sim)
     sim->result = lt_sim_start(&sim->root);
     if (sim->result)
         return;
-    sim->patience = PATIENCE;
     ended_before = lt_task_ended;
     lt_task_ended = ended;
     live(sim);
+    atomic_store_explicit(&sim->worker->asleep, 0, memory_order_relaxed);
     lt_task_ended = ended_before;
 }
