@@ -31,6 +31,7 @@ enum {
     LT_CHAIN_SCAN = 1,
     LT_IDLE_SPINS = 0,
     LT_SPILL_TURN = 2,
+    LT_SIM_ROOM = 1,
     LT_BIAS_AFTER = 2,
     LT_BIAS_TRIALS = 1000000,
     LT_NUMBER_BATCH = 2,
@@ -50,6 +51,7 @@ enum {
     LT_SPILL_TURN = 61,   /* starts between two that look at the spilt tasks first */
     LT_BIAS_AFTER = 64,   /* times in a row that somebody takes a lock before it is biased */
     LT_BIAS_TRIALS = 64,  /* locks, all told, whose bias is taken back before that counts */
+    LT_SIM_ROOM = 64,     /* parties among which a seeded world can choose without more memory */
     LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes and channels a thread takes at a time */
     LT_IDLE_SPINS = 128,  /* pauses, some 40 ns each, before a worker that ran dry sleeps */
 #endif

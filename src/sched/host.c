@@ -3,6 +3,7 @@
 #include "arch/switch.h"
 #include "base/clock.h"
 #include "base/util.h"
+#include "base/world.h"
 #include "sched/here.h"
 #include "sched/note.h"
 #include "sched/slab.h"
@@ -32,10 +33,12 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
     return party;
 }
 
-/* Nothing waits that only the scheduler sees: nothing spilt, and no timer that is due. */
+/* Nothing waits that only the scheduler sees: nothing spilt, and no timer that is due. (A seeded world's sees
+ * every switch.) */
 __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 {
-    if (lt_spill_any() || (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
+    if (lt_world || lt_spill_any() ||
+        (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
     lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES);

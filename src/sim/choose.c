@@ -50,7 +50,7 @@ static void draw_changes(struct lt_sim *sim)
 void lt_sim_choose_open(struct lt_sim *sim)
 {
     sim->candidates = sim->embedded;
-    sim->room = LT_SIM_EMBEDDED;
+    sim->room = LT_SIM_ROOM;
     sim->jobs_end = &sim->jobs;
     if (sim->options.mode == LEAT_SIM_PCT)
         draw_changes(sim);

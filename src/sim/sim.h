@@ -13,13 +13,14 @@
 #ifndef LT_SIM_SIM_H
 #define LT_SIM_SIM_H
 
+#include "base/config.h"
 #include "base/world.h"
 #include "sched/pool.h"
 #include "sched/worker.h"
 
 #include <leat/sim.h>
 
-enum { LT_SIM_EMBEDDED = 64, LT_SIM_DEEPEST = 64, LT_SIM_REMEMBERED = 128, LT_SIM_NAME = 64 };
+enum { LT_SIM_DEEPEST = 64, LT_SIM_REMEMBERED = 128, LT_SIM_NAME = 64 };
 
 /* Somebody who can run. */
 struct lt_candidate {
@@ -49,7 +50,7 @@ struct lt_sim {
     uint64_t chance; /* for the world's own choices: the program's chance is another stream */
 
     /* Who can run, in no order; and jobs, which keep theirs. */
-    struct lt_candidate *candidates, embedded[LT_SIM_EMBEDDED];
+    struct lt_candidate *candidates, embedded[LT_SIM_ROOM];
     size_t count, room;
     struct lt_party *jobs, **jobs_end;
     uint32_t places;

@@ -98,7 +98,7 @@ static bool see_to(struct lt_sim *sim)
 {
     struct lt_worker *worker = sim->worker;
     bool nudges = atomic_load_explicit(&worker->nudges, memory_order_relaxed);
-    bool due = lt_wheel_looks_due(&worker->wheel, sim->doors.now);
+    bool due = lt_wheel_is_due(&worker->wheel, sim->doors.now);
     unsigned n = (sim->jobs ? 1u : 0u) + (nudges ? 1u : 0u) + (due ? 1u : 0u);
     if (!n || lt_sim_below(sim, (uint32_t)sim->count + n) >= n)
         return false;
