@@ -1,18 +1,20 @@
 /* leat/watch.h: for people who look: what is there, and what everybody waits for.
  *
- * All of it may be asked for while the program runs, and costs nothing until it is. */
+ * Dumps and counts may be asked for at any time; a deadlock, a watchdog, a trace and since when everybody
+ * waits, when the runtime starts: by leat_options or the environment (docs/watch.md has a table). What
+ * nobody has asked for costs a branch where it would be noted, and no thread.
+ *
+ * A trace. With leat_options.trace, or LEAT_TRACE=file in the environment, what happens is noted in memory
+ * (32 bytes each event, 128 MiB a worker at the most) and written to the file when the runtime stops, for
+ * ui.perfetto.dev or chrome://tracing: when each worker ran which task, block or callback; scopes; and an
+ * arrow for each item, from its sender to its receiver, where both ran on workers. Each runtime of a
+ * process writes the file anew. */
 #ifndef LEAT_WATCH_H
 #define LEAT_WATCH_H
 
 #include <leat/base.h>
 
 #include <stdio.h>
-
-/* A trace. With leat_options.trace, or LEAT_TRACE=file in the environment, what happens is noted in memory
- * (32 bytes each event, 128 MiB a worker at the most) and written to the file when the runtime stops, for
- * ui.perfetto.dev or chrome://tracing: when each worker ran which task, block or callback; scopes; and an
- * arrow for each item, from its sender to its receiver, where both ran on workers. Each runtime of a
- * process writes the file anew. */
 
 #ifdef __cplusplus
 extern "C" {
@@ -42,8 +44,8 @@ enum {
  * stack, has touched. Numbers tell things of one name apart, in the order in which one thread made them.
  *
  * Any task or thread may call it at any time, also one that found the others to be stuck; a task then waits
- * where it stands, without letting others run, for as long as the other workers take to answer: 100 ms at
- * the most. Of the tasks of a worker that has not answered by then, which is likely to be in an endless
+ * where it stands, without letting others run (unless somebody else is just looking), for as long as the
+ * other workers take to answer: 100 ms at the most. Of the tasks of a worker that has not answered by then, which is likely to be in an endless
  * loop, less is known, and that is said. Nothing is stopped: each line is true at some moment during the
  * call. Not from a signal handler: see leat_dump_on_signal.
  * Returns 0; -EINVAL for NULL, or when no runtime runs; -ENOMEM; -EIO when it could not be written. */
