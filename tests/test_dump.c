@@ -427,7 +427,9 @@ static int since(void *unused)
 {
     (void)unused;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
+    atomic_store(&waiting, 0);
     CHECK_IS(0, leat_go(s, sleeps, NULL));
+    WAIT_UNTIL(atomic_load(&waiting) == 1);
     leat_sleep(20 * LEAT_MS);
     char *text = dump_with(leat_dump), *at = strstr(text, ", since ");
     CHECK(at && strtod(at + 8, NULL) >= 0.019);
