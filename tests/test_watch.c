@@ -108,7 +108,7 @@ static void test_watchdog(void **state)
     (void)state;
     CHECK_IS(0, strlen(said(held_by_no_one)));
     const char *text = said(held);
-    CHECK(strncmp(text, "leat: task ", 11) == 0 && strstr(text, " main has held worker 0 for "));
+    CHECK(strncmp(text, "leat: task ", 11) == 0 && strstr(text, " held worker 0 for "));
 }
 
 /* In the harsh build: each request for memory, a thread or a descriptor fails once. */

@@ -1,18 +1,19 @@
 #define _GNU_SOURCE
 #include "sim/sim.h"
 
-#include "scope/scope.h"
-
 #include <leat/block.h>
+#include <leat/watch.h>
 
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
 
-static const char *const kind_names[LT_KINDS] = {
-    [LT_TASK] = "task", [LT_THREAD] = "thread", [LT_BLOCK] = "block", [LT_CALLBACK] = "callback"
-};
+static const char *const kind_names[LT_KINDS] = { [LT_TASK] = "task",
+                                                  [LT_THREAD] = "thread",
+                                                  [LT_BLOCK] = "block",
+                                                  [LT_CALLBACK] = "callback",
+                                                  [LT_TIMER] = "timer" };
 
 static const char *kind_name(unsigned kind)
 {
@@ -92,54 +93,12 @@ void lt_sim_print_failure(struct lt_sim *sim, int result)
 
 /* ---- everybody waits ---- */
 
-static void print_task(FILE *out, const struct lt_task *task)
-{
-    fprintf(out, "  task %" PRIu32 " %s\n", task->place, task->name ? task->name : "");
-}
-
-static void print_thread(FILE *out, const struct lt_thread *thread)
-{
-    const struct lt_sim_thread *t = LT_CONTAINER(thread, const struct lt_sim_thread, thread);
-    fprintf(out, "  thread %" PRIu32 " %s\n", t->carrier->place, thread->name ? thread->name : "");
-}
-
-static void print_roamer(FILE *out, struct lt_party *party)
-{
-    if (party->kind != LT_BLOCK) {
-        fprintf(out, "  %s\n", kind_name(party->kind));
-        return;
-    }
-    const leat_block *block = (const leat_block *)(const void *)party;
-    fprintf(out, "  block %s, in line %u\n", block->type->name ? block->type->name : "",
-            block->line);
-}
-
-/* All who are on the lists of a scope and of those inside; and their openers, who are on those of none of
- * these. Nobody runs, so no lock is wanted. */
-static void print_scope(FILE *out, leat_scope *scope)
-{
-    struct lt_node *node;
-    for (node = scope->tasks.next; node != &scope->tasks; node = node->next)
-        print_task(out, LT_CONTAINER(node, struct lt_task, member));
-    for (node = scope->threads.next; node != &scope->threads; node = node->next)
-        print_thread(out, LT_CONTAINER(node, struct lt_thread, member));
-    for (node = scope->roamers.next; node != &scope->roamers; node = node->next)
-        print_roamer(out, &LT_CONTAINER(node, struct lt_roamer, member)->party);
-    for (node = scope->children.next; node != &scope->children; node = node->next) {
-        leat_scope *child = LT_CONTAINER(node, leat_scope, sibling);
-        if (child->opener->kind == LT_TASK && !child->opener->enlisted)
-            print_task(out, LT_CONTAINER(child->opener, struct lt_task, party));
-        print_scope(out, child);
-    }
-}
-
 void lt_sim_report(struct lt_sim *sim)
 {
     FILE *out = sim->options.report;
     print_seed(sim, out);
     fputs(": everyone waits:\n", out);
-    if (sim->scope)
-        print_scope(out, sim->scope);
+    leat_dump(out);
     fflush(out);
 }
 
