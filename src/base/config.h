@@ -5,6 +5,13 @@
 #ifndef LT_BASE_CONFIG_H
 #define LT_BASE_CONFIG_H
 
+/* Whether freed memory is kept for the next that wants the like. */
+#if defined(LEAT_HARSH) || defined(__SANITIZE_ADDRESS__)
+#define LT_KEEP_SPARES 0
+#else
+#define LT_KEEP_SPARES 1
+#endif
+
 enum {
     LT_MAX_WORKERS = 256,
     LT_STACK_MIN = 16 * 1024,

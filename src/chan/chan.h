@@ -195,6 +195,20 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
                      atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed);
 }
 
+/* Without the lock: whether there was a moment, since the call began, at which lt_chan_now would have said
+ * LT_NOT_NOW. Who waits to send waits for a full buffer, and who waits to receive for an empty one: so either the
+ * buffer alone tells, or, where there is none, those who wait. That the channel was open then is certain when it
+ * is still open after that: hence the order of the loads. */
+static inline bool lt_chan_is_unready(leat_chan *ch, enum lt_side side)
+{
+    size_t count = atomic_load_explicit(&ch->count, memory_order_acquire);
+    bool unready = side == LT_RECEIVE
+                       ? !(count | atomic_load_explicit(&ch->senders_waiting, memory_order_acquire))
+                       : count == ch->capacity &&
+                             !atomic_load_explicit(&ch->receivers_waiting, memory_order_acquire);
+    return unready && !lt_chan_is_unusual(ch);
+}
+
 /* As many of the n items as can go now; the rest as for lt_chan_now, with what stopped it in *status. */
 size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
                         struct lt_party **woken, int *status);

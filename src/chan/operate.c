@@ -50,15 +50,20 @@ static void finish(struct lt_party *self, struct lt_party *woken)
     lt_task_spend(lt_here.worker, self);
 }
 
-static int try_once(leat_chan *ch, enum lt_side side, void *item)
+__attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt_side side,
+                                                          void *item)
 {
     int error = lt_chan_check(ch, side, item);
     if (error)
         return error;
-    struct lt_party *self = lt_self(), *woken;
-    lt_chan_lock(ch);
-    error = lt_chan_now(ch, side, item, &woken);
-    lt_chan_unlock(ch);
+    struct lt_party *self = lt_self(), *woken = NULL;
+    if (lt_chan_is_unready(ch, side)) {
+        error = -EAGAIN;
+    } else {
+        lt_chan_lock(ch);
+        error = lt_chan_now(ch, side, item, &woken);
+        lt_chan_unlock(ch);
+    }
     finish(self, woken);
     return error == LT_NOT_NOW ? -EAGAIN : error;
 }

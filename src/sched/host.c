@@ -19,6 +19,21 @@ static inline void now_running(struct lt_worker *worker, struct lt_task *task)
     lt_here.self = task ? &task->party : &lt_here.thread.party;
 }
 
+/* The one that goes on after the next is on its way from memory meanwhile, and with a task where it left its
+ * stack: it has come into the cache as the successor of the one before. */
+static inline void fetch(struct lt_party *party)
+{
+    if (LT_LIKELY(!party))
+        return;
+    __builtin_prefetch(party->next, 1);
+    __builtin_prefetch((char *)party->next + LT_CACHE_LINE, 1);
+    if (party->kind != LT_TASK)
+        return;
+    char *sp = LT_CONTAINER(party, struct lt_task, party)->sp;
+    for (int line = 0; line < 5; line++)
+        __builtin_prefetch(sp + line * LT_CACHE_LINE, 1);
+}
+
 struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
@@ -26,9 +41,7 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
         worker->ready_head = party->next;
         if (!party->next)
             worker->ready_end = &worker->ready_head;
-        /* The one after it is on its way from memory while this one runs. */
-        __builtin_prefetch(worker->ready_head, 1);
-        __builtin_prefetch((char *)worker->ready_head + LT_CACHE_LINE, 1);
+        fetch(worker->ready_head);
     }
     return party;
 }

@@ -192,6 +192,7 @@ static void tear_down(struct lt_runtime *rt)
 {
     for (unsigned i = 0; rt->workers && i < rt->worker_count && rt->workers[i]; i++) {
         lt_host_close(rt->workers[i]);
+        lt_free(rt->workers[i]->spare_scope);
         worker_put(rt->workers[i]);
     }
     lt_idle_reset(0);

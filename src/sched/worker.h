@@ -63,6 +63,7 @@ struct lt_worker {
     unsigned magazine_count;
     unsigned fetch_next; /* how many stacks to fetch when there is none */
     size_t credits;
+    leat_scope *spare_scope;    /* memory for the next to be opened, or NULL */
     struct lt_task *free_tasks; /* linked by party.next */
     unsigned free_count;
     uint32_t *seen_tails; /* as watcher: each worker's tail at the last look, */
