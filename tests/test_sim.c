@@ -377,12 +377,9 @@ int main(int argc, char **argv)
     if (argc > 1)
         return print_digests();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repeats_itself),
-        cmocka_unit_test(repeats_itself_in_another_process),
-        cmocka_unit_test(tries_every_order),
-        cmocka_unit_test(simulates_threads),
-        cmocka_unit_test(refuses),
-        cmocka_unit_test(returns_what_the_scope_does),
+        cmocka_unit_test(repeats_itself),    cmocka_unit_test(repeats_itself_in_another_process),
+        cmocka_unit_test(tries_every_order), cmocka_unit_test(simulates_threads),
+        cmocka_unit_test(refuses),           cmocka_unit_test(returns_what_the_scope_does),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
