@@ -5,15 +5,16 @@
 #define LT_BASE_WORLD_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct lt_work;
 
 struct lt_world {
     int64_t now; /* virtual nanoseconds */
-    /* As lt_futex_wait and lt_futex_wake. */
-    void (*sleep)(_Atomic uint32_t *word, uint32_t expected, int64_t deadline);
-    void (*wake)(_Atomic uint32_t *word);
+    /* As lt_futex_wait and lt_futex_wake; false: this is no matter of the world's. */
+    bool (*sleep)(_Atomic uint32_t *word, uint32_t expected, int64_t deadline);
+    bool (*wake)(_Atomic uint32_t *word);
     /* As lt_pool_submit. */
     int (*start)(struct lt_work *work);
     /* The running party has done an operation, holds no lock, and may be interrupted here. */

@@ -20,6 +20,8 @@ LT_COLD void lt_here_introduce(void)
 
 uint32_t lt_number_batch(void)
 {
+    if (lt_world) /* where numbers are the world's, and run on */
+        return lt_here.number;
     static _Atomic uint32_t given;
     return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
 }

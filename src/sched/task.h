@@ -25,7 +25,6 @@ struct lt_task {
     struct lt_task *nudge_next;
     _Atomic bool nudged; /* is in its home's list of nudges, or on the way there */
     uint32_t number;     /* by which people know it */
-    uint32_t place;      /* in a seeded world: the how manyth that came to its notice */
     /* Here ends what is cleared for a new one. */
     int64_t left; /* when it last left its worker, if that is noted: LT_NOTE_WAITS */
 };

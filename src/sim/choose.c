@@ -79,27 +79,25 @@ static bool has_room(struct lt_sim *sim)
     return true;
 }
 
-static int64_t priority_of_place(struct lt_sim *sim, uint32_t place)
+static int64_t priority_of(struct lt_sim *sim, uint32_t number)
 {
     for (unsigned i = sim->lowered_count; i-- > 0;)
-        if (sim->lowered[i].place == place)
+        if (sim->lowered[i].number == number)
             return sim->lowered[i].priority;
-    uint64_t state = sim->options.seed ^ (uint64_t)place << 32;
+    uint64_t state = sim->options.seed ^ (uint64_t)number << 32;
     return HIGH | (int64_t)(lt_rng_next(&state) >> 2);
 }
 
 static void add_task(struct lt_sim *sim, struct lt_task *task)
 {
-    if (!task->place)
-        task->place = ++sim->places;
     struct lt_candidate *new = &sim->candidates[sim->count++];
-    *new = (struct lt_candidate){ .party = &task->party, .place = task->place };
+    *new = (struct lt_candidate){ .party = &task->party, .number = task->number };
     struct lt_turn *turn = lt_sim_turn(sim);
     bool again = sim->ran == &task->party;
     if (again && turn->end == LT_TURN_WAITS)
         turn->end = LT_TURN_YIELDS;
     new->priority =
-        again && turn->end == LT_TURN_YIELDS ? --sim->lowest : priority_of_place(sim, task->place);
+        again && turn->end == LT_TURN_YIELDS ? --sim->lowest : priority_of(sim, task->number);
 }
 
 static void add(struct lt_sim *sim, struct lt_party *party)
@@ -161,8 +159,8 @@ static size_t by_priority(struct lt_sim *sim)
             continue;
         struct lt_candidate *who = &sim->candidates[chosen];
         who->priority = i + 1;
-        if (who->place) {
-            sim->lowered[sim->lowered_count].place = who->place;
+        if (who->number) {
+            sim->lowered[sim->lowered_count].number = who->number;
             sim->lowered[sim->lowered_count++].priority = who->priority;
         }
         chosen = highest(sim);
@@ -177,7 +175,7 @@ struct lt_candidate lt_sim_choose(struct lt_sim *sim)
     size_t i = pct ? by_priority(sim) : lt_sim_below(sim, (uint32_t)sim->count);
     struct lt_candidate chosen = sim->candidates[i];
     sim->candidates[i] = sim->candidates[--sim->count];
-    digest(sim, (uint64_t)chosen.place << 8 | chosen.party->kind);
+    digest(sim, (uint64_t)chosen.number << 8 | chosen.party->kind);
     digest(sim, (uint64_t)sim->doors.now);
     if (lt_needs_credit(chosen.party))
         sim->worker->credits++;

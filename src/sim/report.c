@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "sim/sim.h"
 
+#include "chan/chan.h"
+
 #include <leat/block.h>
 #include <leat/watch.h>
 
@@ -9,11 +11,9 @@
 #include <signal.h>
 #include <string.h>
 
-static const char *const kind_names[LT_KINDS] = { [LT_TASK] = "task",
-                                                  [LT_THREAD] = "thread",
-                                                  [LT_BLOCK] = "block",
-                                                  [LT_CALLBACK] = "callback",
-                                                  [LT_TIMER] = "timer" };
+static const char *const kind_names[LT_KINDS] = {
+    [LT_TASK] = "task", [LT_THREAD] = "thread", [LT_BLOCK] = "block", [LT_CALLBACK] = "callback"
+};
 
 static const char *kind_name(unsigned kind)
 {
@@ -26,7 +26,7 @@ void lt_sim_note(struct lt_sim *sim, const struct lt_candidate *who)
 {
     struct lt_turn *turn = lt_sim_turn(sim);
     *turn = (struct lt_turn){
-        .number = sim->turn, .now = sim->doors.now, .place = who->place, .kind = who->party->kind
+        .number = sim->turn, .now = sim->doors.now, .task = who->number, .kind = who->party->kind
     };
     const char *name = NULL;
     if (who->party->kind == LT_TASK) {
@@ -44,19 +44,59 @@ void lt_sim_note(struct lt_sim *sim, const struct lt_candidate *who)
         strncpy(turn->name, name, LT_SIM_NAME - 1);
 }
 
+struct ear {
+    struct lt_listener listener;
+    struct lt_turn *turn;
+};
+
+static void hear(struct lt_listener *listener, enum lt_aim aim, const void *object)
+{
+    struct lt_turn *turn = LT_CONTAINER(listener, struct ear, listener)->turn;
+    if (turn->aims++)
+        return;
+    turn->aim = (uint8_t)aim;
+    if (aim == LT_TO_SEND || aim == LT_TO_RECEIVE)
+        turn->object = ((const leat_chan *)object)->number;
+    else if (aim == LT_FOR_SCOPE)
+        turn->object = ((const leat_scope *)object)->number;
+}
+
+void lt_sim_note_wait(struct lt_sim *sim, const struct lt_task *task)
+{
+    struct ear ear = { { hear }, lt_sim_turn(sim) };
+    const struct lt_wait *wait = task->party.wait;
+    if (wait->kind->describe)
+        wait->kind->describe(wait, &ear.listener);
+}
+
+static void print_wait(FILE *out, const struct lt_turn *turn)
+{
+    static const char *const aims[] = { [LT_TO_RECEIVE] = " to receive from channel %u",
+                                        [LT_TO_SEND] = " to send to channel %u",
+                                        [LT_FOR_SCOPE] = " for the tasks of scope %u",
+                                        [LT_FOR_BLOCK] = " for a block",
+                                        [LT_FOR_CALL] = " for a call that blocks" };
+    if (turn->aims)
+        fprintf(out, aims[turn->aim], turn->object);
+    if (turn->aims > 1)
+        fprintf(out, ", or in %" PRIu32 " other cases", turn->aims - 1);
+}
+
 static void print_turn(FILE *out, const struct lt_turn *turn)
 {
     static const char *const ends[] = { "waits", "is interrupted", "yields", "ends" };
     fprintf(out, "%8" PRIu64 "  %" PRId64 ".%09" PRId64 " s  %s", turn->number, turn->now / LEAT_S,
             turn->now % LEAT_S, turn->thread ? "thread" : kind_name(turn->kind));
-    if (turn->place)
-        fprintf(out, " %" PRIu32, turn->place);
+    if (turn->task)
+        fprintf(out, " %" PRIu32, turn->task);
     if (*turn->name)
         fprintf(out, " %s", turn->name);
     if (turn->line)
         fprintf(out, ", from line %" PRIu32 " on", turn->line);
     if (turn->kind == LT_TASK)
         fprintf(out, " %s, %s", turn->starts ? "starts" : "goes on", ends[turn->end]);
+    if (turn->end == LT_TURN_WAITS)
+        print_wait(out, turn);
     fputc('\n', out);
 }
 
@@ -97,8 +137,9 @@ void lt_sim_report(struct lt_sim *sim)
 {
     FILE *out = sim->options.report;
     print_seed(sim, out);
-    fputs(": everyone waits:\n", out);
-    leat_dump(out);
+    fputs(": everyone waits\n", out);
+    if (leat_dump(out) != 0)
+        fputs("leat: no memory to tell for what\n", out);
     fflush(out);
 }
 

@@ -34,6 +34,8 @@ static int resolve(leat_sim_options *o)
 static int live(struct lt_sim *sim)
 {
     uint64_t seeds = sim->options.seed, chance = *lt_chance();
+    uint32_t number = lt_here.number;
+    lt_here.number = 0;
     sim->chance = lt_rng_next(&seeds);
     lt_here.chance = lt_rng_next(&seeds);
     sim->worker = lt_runtime.workers[0];
@@ -43,6 +45,7 @@ static int live(struct lt_sim *sim)
     lt_sim_choose_close(sim);
     lt_worker_end(sim->worker);
     lt_here.chance = chance;
+    lt_here.number = number;
     return sim->result;
 }
 

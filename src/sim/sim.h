@@ -26,7 +26,7 @@ enum { LT_SIM_DEEPEST = 64, LT_SIM_REMEMBERED = 128, LT_SIM_NAME = 64 };
 struct lt_candidate {
     struct lt_party *party;
     int64_t priority; /* for PCT: the highest runs */
-    uint32_t place;   /* a task's: lt_task.place; 0 in others */
+    uint32_t number;  /* a task's: lt_task.number; 0 in others */
 };
 
 /* How a turn ended, as far as the world can see. */
@@ -36,10 +36,13 @@ enum lt_turn_end { LT_TURN_WAITS, LT_TURN_INTERRUPTED, LT_TURN_YIELDS, LT_TURN_E
 struct lt_turn {
     uint64_t number;
     int64_t now;
-    uint32_t place, line; /* line: where a block goes on */
-    uint8_t kind;         /* enum lt_party_kind */
-    uint8_t end;          /* enum lt_turn_end */
+    uint32_t task, line; /* its number; where a block goes on */
+    uint8_t kind;        /* enum lt_party_kind */
+    uint8_t end;         /* enum lt_turn_end */
     bool starts, thread;
+    /* A task's that waits: for how many things at once, and the first of them. */
+    uint8_t aim; /* enum lt_aim */
+    uint32_t aims, object;
     char name[LT_SIM_NAME]; /* a copy: it may be gone when this is read */
 };
 
@@ -53,12 +56,11 @@ struct lt_sim {
     struct lt_candidate *candidates, embedded[LT_SIM_ROOM];
     size_t count, room;
     struct lt_party *jobs, **jobs_end;
-    uint32_t places;
 
     /* PCT. */
     uint64_t changes[LT_SIM_DEEPEST]; /* at which turns who runs falls behind */
     struct {
-        uint32_t place;
+        uint32_t number;
         int64_t priority;
     } lowered[LT_SIM_DEEPEST];
     unsigned lowered_count;
@@ -117,7 +119,7 @@ struct lt_sim_thread {
     struct lt_task *carrier;
     struct lt_work *work;
     struct lt_timer timer;
-    bool asleep;
+    _Atomic uint32_t *sleeps_on; /* NULL: it is awake */
 };
 
 /* The thread that a task carries; NULL when it is a task of the program's. */
@@ -125,8 +127,8 @@ struct lt_sim_thread *lt_sim_carried(const struct lt_task *task);
 
 /* Doors. */
 int lt_sim_start(struct lt_work *work);
-void lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline);
-void lt_sim_wake(_Atomic uint32_t *word);
+bool lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline);
+bool lt_sim_wake(_Atomic uint32_t *word);
 
 /* The running thread lets others go first. */
 void lt_sim_thread_yield(struct lt_sim_thread *thread);
@@ -135,6 +137,9 @@ void lt_sim_thread_yield(struct lt_sim_thread *thread);
 
 /* Remembers that a party's turn begins. */
 void lt_sim_note(struct lt_sim *sim, const struct lt_candidate *who);
+
+/* And that a task's has ended in a wait. */
+void lt_sim_note_wait(struct lt_sim *sim, const struct lt_task *task);
 
 static inline struct lt_turn *lt_sim_turn(struct lt_sim *sim)
 {

@@ -61,25 +61,28 @@ int lt_sim_start(struct lt_work *work)
 
 static void wake_up(struct lt_sim_thread *thread)
 {
-    if (!thread->asleep)
-        return;
-    thread->asleep = false;
+    thread->sleeps_on = NULL;
     lt_worker_append(thread->carrier->home, &thread->carrier->party);
 }
 
 static void time_is_up(struct lt_timer *timer)
 {
-    wake_up(LT_CONTAINER(timer, struct lt_sim_thread, timer));
+    struct lt_sim_thread *thread = LT_CONTAINER(timer, struct lt_sim_thread, timer);
+    if (thread->sleeps_on)
+        wake_up(thread);
 }
 
-void lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
+bool lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
 {
-    struct lt_sim_thread *thread = LT_CONTAINER(lt_here.self, struct lt_sim_thread, thread.party);
+    struct lt_party *self = lt_self();
+    if (self->kind != LT_THREAD)
+        return false;
     if (atomic_load_explicit(word, memory_order_relaxed) != expected || deadline <= lt_world->now)
-        return;
+        return true;
+    struct lt_sim_thread *thread = LT_CONTAINER(self, struct lt_sim_thread, thread.party);
     become_carrier(thread);
     struct lt_wheel *wheel = &lt_here.worker->wheel;
-    thread->asleep = true;
+    thread->sleeps_on = word;
     thread->timer.deadline = deadline;
     thread->timer.fire = time_is_up;
     if (deadline != LEAT_NEVER)
@@ -88,19 +91,21 @@ void lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
     if (deadline != LEAT_NEVER)
         lt_wheel_remove(wheel, &thread->timer);
     become(thread);
+    return true;
 }
 
-void lt_sim_wake(_Atomic uint32_t *word)
+bool lt_sim_wake(_Atomic uint32_t *word)
 {
     struct lt_sim *sim = lt_sim_here();
     for (struct lt_node *node = sim->threads.next; node != &sim->threads; node = node->next) {
         struct lt_sim_thread *thread = LT_CONTAINER(node, struct lt_sim_thread, node);
-        if (&thread->thread.word != word)
+        if (thread->sleeps_on == word)
+            wake_up(thread);
+        else if (&thread->thread.word != word)
             continue;
-        wake_up(thread);
-        return;
+        return true;
     }
-    lt_die("leat: a thread that is none of the seeded world's waits in it");
+    return false;
 }
 
 void lt_sim_thread_yield(struct lt_sim_thread *thread)

@@ -57,6 +57,8 @@ static void run(struct lt_sim *sim, struct lt_party *party)
     else
         lt_host_start(worker, task);
     lt_worker_tidy(worker);
+    if (lt_sim_turn(sim)->end == LT_TURN_WAITS && task->party.wait)
+        lt_sim_note_wait(sim, task);
 }
 
 /* On to the next deadline, or to `most` if that comes before; false when there is no deadline. */
