@@ -111,17 +111,17 @@ static const struct hashing xxh128 = { xxh128_open, xxh128_close, xxh128_begin, 
                                        xxh128_end };
 
 static const struct algorithm algorithms[] = {
-    { "md5", "MD5", 16, &crypto, "MD5" },
-    { "sha1", "SHA1", 20, &crypto, "SHA1" },
-    { "sha224", "SHA224", 28, &crypto, "SHA2-224" },
-    { "sha256", "SHA256", 32, &crypto, "SHA2-256" },
-    { "sha384", "SHA384", 48, &crypto, "SHA2-384" },
-    { "sha512", "SHA512", 64, &crypto, "SHA2-512" },
-    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256" },
-    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256" },
-    { "blake2b", "BLAKE2b", 64, &crypto, "BLAKE2B-512" },
-    { "xxh64", "XXH64", 8, &xxh64, NULL },
-    { "xxh128", "XXH128", 16, &xxh128, NULL },
+    { "md5", "MD5", 16, &crypto, "MD5", true },
+    { "sha1", "SHA1", 20, &crypto, "SHA1", false },
+    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false },
+    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false },
+    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false },
+    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false },
+    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false },
+    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false },
+    { "blake2b", "BLAKE2b", 64, &crypto, "BLAKE2B-512", false },
+    { "xxh64", "XXH64", 8, &xxh64, NULL, false },
+    { "xxh128", "XXH128", 16, &xxh128, NULL, false },
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 

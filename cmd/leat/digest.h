@@ -6,6 +6,7 @@
 #ifndef LEAT_CMD_DIGEST_H
 #define LEAT_CMD_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { DIGEST_MAX = 64 }; /* bytes of the longest digest */
@@ -16,6 +17,7 @@ struct algorithm {
     size_t size;      /* bytes of the digest */
     const struct hashing *hashing;
     const char *library_name; /* what libcrypto calls it */
+    bool has_lanes;           /* it can be had of many files at once: md5/md5.h */
 };
 
 /* By name; NULL when there is none. */

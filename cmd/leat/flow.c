@@ -192,8 +192,8 @@ static int start_digester(struct flow *f)
     leat_chan_done(f->done);
     if (f->digesters == 0)
         return err;
-    /* The system has no more threads to give: these will do. */
-    f->jobs = f->digesters;
+    /* These will do. */
+    f->threads_spent = true;
     return 0;
 }
 
@@ -206,7 +206,7 @@ int flow_submit(struct flow *f, struct slot *s)
         return leat_send(f->done, &alone);
     }
     int err = leat_send(f->todo, &s);
-    if (!err && f->digesters < f->jobs)
+    if (!err && f->digesters < f->jobs && !f->threads_spent)
         err = start_digester(f);
     return err;
 }
