@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include "help.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <leat/base.h>
@@ -24,59 +26,30 @@ enum {
     OPT_VERSION,
 };
 
-static const struct option long_options[] = {
+/* In the order in which coreutils' programs list those that a shortened name could be. */
+#define CLASSIC_OPTIONS \
+    { "check", no_argument, NULL, 'c' }, \
+        { "ignore-missing", no_argument, NULL, OPT_IGNORE_MISSING }, \
+        { "quiet", no_argument, NULL, OPT_QUIET }, { "status", no_argument, NULL, OPT_STATUS }, \
+        { "warn", no_argument, NULL, 'w' }, { "strict", no_argument, NULL, OPT_STRICT }, \
+        { "tag", no_argument, NULL, OPT_TAG }, { "zero", no_argument, NULL, 'z' }, \
+        { "binary", no_argument, NULL, 'b' }, { "text", no_argument, NULL, 't' }, \
+        { "help", no_argument, NULL, OPT_HELP }, \
+    { \
+        "version", no_argument, NULL, OPT_VERSION \
+    }
+
+static const struct option classic_options[] = { CLASSIC_OPTIONS, { NULL, 0, NULL, 0 } };
+
+static const struct option own_options[] = {
+    CLASSIC_OPTIONS,
     { "algorithm", required_argument, NULL, 'a' },
-    { "binary", no_argument, NULL, 'b' },
-    { "check", no_argument, NULL, 'c' },
     { "jobs", required_argument, NULL, 'j' },
     { "dereference", no_argument, NULL, 'L' },
-    { "text", no_argument, NULL, 't' },
-    { "warn", no_argument, NULL, 'w' },
-    { "zero", no_argument, NULL, 'z' },
-    { "tag", no_argument, NULL, OPT_TAG },
-    { "ignore-missing", no_argument, NULL, OPT_IGNORE_MISSING },
-    { "quiet", no_argument, NULL, OPT_QUIET },
-    { "status", no_argument, NULL, OPT_STATUS },
-    { "strict", no_argument, NULL, OPT_STRICT },
     { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
     { "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
-    { "help", no_argument, NULL, OPT_HELP },
-    { "version", no_argument, NULL, OPT_VERSION },
     { NULL, 0, NULL, 0 },
 };
-
-static const char help[] =
-    "Usage: leat sum [OPTION]... [PATH]...\n"
-    "Print or check digests of files, on all cores, in order.\n"
-    "A PATH is a file, a folder (all regular files in and below it), or -, the\n"
-    "standard input, which is also read when there is no PATH.\n"
-    "\n"
-    "  -a, --algorithm=NAME  the digest, md5 unless given: md5, sha1, sha224, sha256,\n"
-    "                        sha384, sha512, sha512-256, sha3-256, blake2b, xxh64, xxh128\n"
-    "  -c, --check           read digests from the PATHs and check the files they name\n"
-    "  -j, --jobs=N          digest N files at a time; by default, one for each core\n"
-    "  -L, --dereference     follow symbolic links met in folders\n"
-    "      --fail-fast       stop at the first error\n"
-    "      --no-progress     show no progress on a terminal\n"
-    "\n"
-    "How lines look, as with md5sum:\n"
-    "  -b, --binary          a * before the name\n"
-    "  -t, --text            a space before the name (this is how it is unless told)\n"
-    "      --tag             MD5 (name) = digest\n"
-    "  -z, --zero            lines end in NUL, and names are not escaped\n"
-    "\n"
-    "When checking, as with md5sum:\n"
-    "      --ignore-missing  say nothing of files that do not exist\n"
-    "      --quiet           print no OK for files that are right\n"
-    "      --status          print nothing; the exit status says it all\n"
-    "      --strict          exit with failure when a line is improperly formatted\n"
-    "  -w, --warn            tell of each improperly formatted line\n"
-    "\n"
-    "      --help            print this and exit\n"
-    "      --version         print the version and exit\n"
-    "\n"
-    "Paths come in the order given, and those within a folder in the order of their bytes.\n"
-    "The exit status is 0 when all went well, 1 when not, and that of a signal that ended it.\n";
 
 static int try_help(const struct persona *p)
 {
@@ -157,12 +130,15 @@ static int reconcile(const struct options *o, bool text, bool form_given)
 
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv)
 {
-    *o = (struct options){ .persona = persona, .progress = true };
+    bool classic = persona->classic;
+    const char *letters = classic ? "bctwz" : "a:bcj:Ltwz";
+    const struct option *names = classic ? classic_options : own_options;
+    *o = (struct options){ .persona = persona, .progress = !classic };
     o->algorithm = algorithm_find(persona->algorithm);
     bool text = false, form_given = false;
     int option, wrong = 0;
     optind = 0; /* the command has read options of its own before */
-    while (!wrong && (option = getopt_long(argc, argv, "a:bcj:Ltwz", long_options, NULL)) != -1) {
+    while (!wrong && (option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
         switch (option) {
         case 'a': wrong = read_algorithm(o, optarg); break;
         case 'b':
@@ -191,8 +167,13 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case OPT_STRICT: o->strict = true; break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
         case OPT_NO_PROGRESS: o->progress = false; break;
-        case OPT_HELP: fputs(help, stdout); return EXIT_SUCCESS;
-        case OPT_VERSION: printf("leat %s\n", leat_version()); return EXIT_SUCCESS;
+        case OPT_HELP: help_print(persona, o->algorithm); return EXIT_SUCCESS;
+        case OPT_VERSION:
+            if (classic)
+                printf("%s (leat) %s\n", persona->name, leat_version());
+            else
+                printf("leat %s\n", leat_version());
+            return EXIT_SUCCESS;
         default: return try_help(persona);
         }
     }

@@ -6,12 +6,13 @@
 
 #include <stdbool.h>
 
-/* What a command is called and may do. `leat sum` is one; a program that is to behave as md5sum does
- * would be another: its own name in messages, its digest fixed, folders refused. */
+/* What a command is called and may do: `leat sum`, or one of coreutils' programs, which leat behaves as
+ * when it is called by that name. */
 struct persona {
+    const char *name;
     const char *program;   /* as messages begin */
     const char *algorithm; /* the default */
-    bool walks;            /* folders are walked; else they are errors */
+    bool classic;          /* coreutils': folders are errors, and there are its options only */
 };
 
 struct options {

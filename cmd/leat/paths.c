@@ -42,7 +42,7 @@ int produce_paths(struct flow *f, void *source)
     struct walk walk;
     walk_open(&walk, f, src->descriptors);
     for (int i = 0; i < count && !err; i++) {
-        if (o->persona->walks && strcmp(paths[i], "-") != 0 && is_folder(paths[i])) {
+        if (!o->persona->classic && strcmp(paths[i], "-") != 0 && is_folder(paths[i])) {
             err = walk_folder(&walk, paths[i]);
             continue;
         }

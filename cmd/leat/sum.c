@@ -6,6 +6,7 @@
 #include "sources.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -79,7 +80,15 @@ static void say_what_failed(struct emitter *e, int err)
         emit_complaint(e, "cannot go on", err);
 }
 
-static int run(struct options *o, const struct md5_way *way)
+/* main.c has put something else in its place. */
+static bool stdin_was_closed(void)
+{
+    int flags = fcntl(STDIN_FILENO, F_GETFL);
+    return flags < 0 || flags & O_PATH;
+}
+
+/* The exit status. *fatal is the signal that it is to end of, or 0; a broken pipe's if `pipes_end_it`. */
+static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
     struct emitter emitter;
@@ -100,8 +109,15 @@ static int run(struct options *o, const struct md5_way *way)
         err = flow_run(&flow);
         halt_close();
     }
-    if (!halt_signal())
+    *fatal = halt_signal();
+    if (!*fatal && pipes_end_it && emitter.out.error == -EPIPE)
+        *fatal = SIGPIPE;
+    if (!*fatal) {
         say_what_failed(&emitter, err);
+        /* Closing it fails as well. */
+        if (source.stdin_used && stdin_was_closed())
+            emit_complaint(&emitter, "standard input", -EBADF);
+    }
     emit_close(&emitter);
     return emitter.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -120,8 +136,8 @@ int sum_main(const struct persona *persona, int argc, char **argv)
     int status = options_read(&o, persona, argc, argv);
     if (status >= 0)
         return sum_finish_stdio(persona->program, status);
-    /* A closed pipe is to be told as the failed write that it is. */
-    signal(SIGPIPE, SIG_IGN);
+    /* A closed pipe is to be told as the failed write that it is; but coreutils' programs end of it. */
+    bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN && persona->classic;
     if (algorithm_load(o.algorithm) < 0) {
         fprintf(stderr, "%s: %s is not offered by this system's libcrypto\n", persona->program,
                 o.algorithm->tag);
@@ -134,7 +150,8 @@ int sum_main(const struct persona *persona, int argc, char **argv)
         algorithm_unload();
         return EXIT_FAILURE;
     }
-    status = run(&o, way);
+    int fatal;
+    status = run(&o, way, pipes_end_it, &fatal);
     algorithm_unload();
-    return halt_signal() ? die_of(halt_signal()) : status;
+    return fatal ? die_of(fatal) : status;
 }
