@@ -50,8 +50,8 @@ static void share_descriptors(struct flow *f, size_t *folders)
     left = left > OTHER_DESCRIPTORS ? left - OTHER_DESCRIPTORS : 0;
     if (f->jobs > left / 2)
         f->jobs = left / 2 > 0 ? (unsigned)(left / 2) : 1;
-    if (f->lanes > left / 2 / f->jobs)
-        f->lanes = left / 2 > f->jobs ? (unsigned)(left / 2 / f->jobs) : 1;
+    while (f->lanes > 1 && (size_t)f->jobs * f->lanes > left / 2)
+        f->lanes--;
     size_t files = (size_t)f->jobs * f->lanes;
     left -= left > files ? files : left;
     *folders = left / 2 < FOLDERS_MIN   ? FOLDERS_MIN
