@@ -68,7 +68,7 @@ int digester_digest(struct digester *d, struct reading *r)
 static int digest_slot(struct digester *d, struct slot *s)
 {
     struct reading r;
-    int err = reading_open(&r, d->flow, s);
+    int err = reading_open(&r, d->flow, s, &d->turn);
     if (!err)
         return digester_digest(d, &r);
     reading_close(&r);
@@ -99,9 +99,15 @@ static int work(struct digester *d)
     }
 }
 
+static int before_wait(void *digester)
+{
+    return digester_hand_over(digester);
+}
+
 int digest_task(void *flow)
 {
     struct digester d = { .flow = flow, .handed_over = leat_now() };
+    d.turn = (struct turn){ .before_wait = before_wait, .arg = &d };
     d.hasher = hasher_open(d.flow->algorithm);
     d.chunk = malloc(CHUNK);
     int err = -ENOMEM;

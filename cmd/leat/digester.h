@@ -14,6 +14,7 @@ struct digester {
     unsigned char *chunk;
     struct chain finished;
     int64_t handed_over; /* when */
+    struct turn turn;
 };
 
 /* Hands over what is finished; or only when it is many, or has waited. 0 or -ECANCELED. */

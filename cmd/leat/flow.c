@@ -1,5 +1,6 @@
 #include "flow.h"
 
+#include "device.h"
 #include "halt.h"
 
 #include <errno.h>
@@ -74,6 +75,7 @@ static int run(void *arg)
     f->scope = leat_scope_open(LEAT_NEVER);
     if (!f->scope)
         return -ENOMEM;
+    devices_open(f->scope, f->readers);
     int err = start(f);
     leave(f, err);
     int ended = leat_scope_close(f->scope);
@@ -87,6 +89,7 @@ int flow_run(struct flow *f)
         return -ENOMEM;
     /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
     int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
+    devices_close();
     for (size_t i = 0; i < f->slots_used; i++) {
         flow_wipe(f, &f->slots[i]);
         free(f->slots[i].name);

@@ -41,6 +41,7 @@ struct flow {
     const struct md5_way *way; /* in lanes, where the algorithm is MD5; else NULL */
     unsigned jobs;             /* digesters at most, */
     unsigned lanes;            /* and the files each has open */
+    unsigned readers;          /* of a device: device.h */
     bool follow;               /* links met in a walk */
     flow_produce_fn *produce;
     void *producer;

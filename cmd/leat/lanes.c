@@ -66,7 +66,7 @@ static int start(struct lanes *ls, struct slot *s)
     struct digester *d = ls->digester;
     struct lane *l = &ls->lane[ls->active];
     *l = (struct lane){ .bytes = l->bytes };
-    int err = reading_open(&l->reading, d->flow, s);
+    int err = reading_open(&l->reading, d->flow, s, &d->turn);
     if (!err && l->reading.patient) {
         ls->alone = l->reading;
         return 0;
@@ -97,12 +97,15 @@ static void finish(struct lanes *ls, unsigned lane, int error)
 }
 
 /* As many files as there are lanes while many are waiting. When few are, each digester takes few at a
- * time, so that no one has them all and the others nothing to do. */
+ * time, so that no one has them all and the others nothing to do. And none while a disk is to be read
+ * from one end of a file to the other. */
 static int claim(struct lanes *ls)
 {
     struct flow *f = ls->digester->flow;
     size_t share = 1 + leat_chan_len(f->todo) / (2 * (size_t)f->jobs);
     for (; share > 0 && ls->active < ls->most && !ls->alone.slot; share--) {
+        if (ls->digester->turn.files > 0)
+            return 0;
         struct slot *s;
         int err = leat_try_recv(f->todo, &s);
         if (err == -EAGAIN && ls->active == 0) {
@@ -119,7 +122,8 @@ static int claim(struct lanes *ls)
     return 0;
 }
 
-static void run(struct lanes *ls)
+/* 0 or -ECANCELED. */
+static int run(struct lanes *ls)
 {
     const struct md5_kernel *k = md5_kernel_for(ls->way, ls->active);
     unsigned n = k->lanes < ls->active ? k->lanes : ls->active;
@@ -139,9 +143,12 @@ static void run(struct lanes *ls)
         if (l->at < l->end)
             continue;
         int err = l->ended ? 0 : fill(l, ls->digester->flow);
+        if (err == -ECANCELED)
+            return err;
         if (err || l->at == l->end)
             finish(ls, i, err);
     }
+    return 0;
 }
 
 static int work(struct lanes *ls)
@@ -156,7 +163,7 @@ static int work(struct lanes *ls)
             return -ECANCELED;
         err = 0;
         if (ls->active > 0) {
-            run(ls);
+            err = run(ls);
         } else if (ls->alone.slot) {
             err = digester_digest(ls->digester, &ls->alone);
             ls->alone.slot = NULL;

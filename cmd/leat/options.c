@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS_MAX = 1024 };
+enum { COUNT_MAX = 1024 }; /* of what is done at the same time */
 
 enum {
     OPT_TAG = 256,
@@ -21,6 +21,7 @@ enum {
     OPT_STATUS,
     OPT_STRICT,
     OPT_FAIL_FAST,
+    OPT_READERS,
     OPT_NO_PROGRESS,
     OPT_HELP,
     OPT_VERSION,
@@ -45,6 +46,7 @@ static const struct option own_options[] = {
     CLASSIC_OPTIONS,
     { "algorithm", required_argument, NULL, 'a' },
     { "jobs", required_argument, NULL, 'j' },
+    { "readers", required_argument, NULL, OPT_READERS },
     { "dereference", no_argument, NULL, 'L' },
     { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
     { "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
@@ -81,14 +83,14 @@ static int read_algorithm(struct options *o, const char *name)
     return try_help(o->persona);
 }
 
-static int read_jobs(struct options *o, const char *number)
+static int read_count(const struct persona *p, const char *option, const char *number, unsigned *to)
 {
     char *end;
     errno = 0;
     unsigned long n = strtoul(number, &end, 10);
     if (*number < '0' || *number > '9' || *end || n == 0)
-        return usage(o->persona, "invalid --jobs argument '%s'", number);
-    o->jobs = errno || n > JOBS_MAX ? JOBS_MAX : (unsigned)n;
+        return usage(p, "invalid --%s argument '%s'", option, number);
+    *to = errno || n > COUNT_MAX ? COUNT_MAX : (unsigned)n;
     return 0;
 }
 
@@ -152,7 +154,8 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             text = false;
             break;
         case 'c': o->check = true; break;
-        case 'j': wrong = read_jobs(o, optarg); break;
+        case 'j': wrong = read_count(persona, "jobs", optarg, &o->jobs); break;
+        case OPT_READERS: wrong = read_count(persona, "readers", optarg, &o->readers); break;
         case 'L': o->follow = true; break;
         case 'z': o->zero = true; break;
         /* The last of these three counts. */

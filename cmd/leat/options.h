@@ -18,7 +18,8 @@ struct persona {
 struct options {
     const struct persona *persona;
     const struct algorithm *algorithm;
-    unsigned jobs; /* files digested at the same time, at most */
+    unsigned jobs;    /* digesters, at most */
+    unsigned readers; /* of a device at the same time; 0 when not told */
     bool check, tag, binary, zero;
     bool ignore_missing, quiet, status, strict, warn; /* of a check */
     bool fail_fast, follow, progress;

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 enum { DESCRIPTOR_TRIES = 1000 }; /* a millisecond apart, for others to close some */
@@ -48,40 +49,63 @@ static int open_patiently(const struct flow *f, struct slot *s)
     return fd;
 }
 
-/* 1 for a regular file, 0 for something else, or the error. */
-static int is_regular(int fd, bool *is_block)
+int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct turn *turn)
 {
-    struct stat about;
-    if (fstat(fd, &about) < 0)
-        return -errno;
-    *is_block = S_ISBLK(about.st_mode);
-    return S_ISREG(about.st_mode);
-}
-
-int reading_open(struct reading *r, const struct flow *f, struct slot *s)
-{
-    *r = (struct reading){ .slot = s, .fd = open_patiently(f, s) };
+    *r = (struct reading){ .slot = s, .fd = open_patiently(f, s), .turn = turn };
     if (r->fd < 0)
         return r->fd;
-    if (s->origin == ORIGIN_WALK)
+    if (s->origin == ORIGIN_WALK) {
+        r->device = s->dir->disk;
         return 0;
-    bool is_block = false;
-    int regular = is_regular(r->fd, &is_block);
-    r->patient = regular == 0 && !is_block;
-    return regular < 0 ? regular : 0;
+    }
+    struct stat about;
+    if (fstat(r->fd, &about) < 0)
+        return -errno;
+    if (S_ISREG(about.st_mode))
+        r->device = device_of(about.st_dev);
+    else
+        r->patient = !S_ISBLK(about.st_mode);
+    return 0;
 }
 
 /* What the walk saw as a regular file has begun in a way that not only such files do: `n` is what the
  * first read returned. The same, or what has come of it. */
 static ssize_t look_again(const struct reading *r, ssize_t n)
 {
-    bool is_block;
-    int regular = is_regular(r->fd, &is_block);
-    if (regular == 0) {
-        r->slot->kind = SLOT_SKIPPED;
-        r->slot->remark = "is no longer a regular file, skipped";
+    struct stat about;
+    if (fstat(r->fd, &about) < 0)
+        return -errno;
+    if (S_ISREG(about.st_mode))
+        return n;
+    r->slot->kind = SLOT_SKIPPED;
+    r->slot->remark = "is no longer a regular file, skipped";
+    return 0;
+}
+
+/* What is in the system's cache; else -EAGAIN, as it also is where a file system cannot tell. */
+static ssize_t read_cached(int fd, void *to, size_t len)
+{
+    struct iovec all = { to, len };
+    ssize_t n = preadv2(fd, &all, 1, -1, RWF_NOWAIT);
+    if (n >= 0)
+        return n;
+    return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL ? -EAGAIN : -errno;
+}
+
+static ssize_t read_in_turn(struct reading *r, void *to, size_t len)
+{
+    if (r->device && !r->has_turn) {
+        ssize_t n = read_cached(r->fd, to, len);
+        if (n != -EAGAIN)
+            return n;
+        int err = turn_take(r->turn, r->device);
+        if (err)
+            return err;
+        r->has_turn = true;
+        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     }
-    return regular > 0 ? n : regular;
+    ssize_t n = read(r->fd, to, len);
+    return n < 0 ? -errno : n;
 }
 
 ssize_t reading_next(struct reading *r, void *to, size_t len)
@@ -91,10 +115,8 @@ ssize_t reading_next(struct reading *r, void *to, size_t len)
         int err = r->patient ? halt_wait(r->fd, POLLIN) : 0;
         if (err)
             return err;
-        n = read(r->fd, to, len);
-    } while (n < 0 && (errno == EINTR || (errno == EAGAIN && r->patient)));
-    if (n < 0)
-        n = -errno;
+        n = read_in_turn(r, to, len);
+    } while (n == -EINTR || (n == -EAGAIN && r->patient));
     bool odd = n == -EAGAIN || (n == 0 && !r->begun);
     bool long_one = n == (ssize_t)len && !r->begun;
     r->begun = true;
@@ -110,4 +132,7 @@ void reading_close(struct reading *r)
     if (r->fd > STDIN_FILENO)
         close(r->fd);
     r->fd = -1;
+    if (r->has_turn)
+        turn_end(r->turn);
+    r->has_turn = false;
 }
