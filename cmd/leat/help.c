@@ -12,6 +12,7 @@ static const char own_help[] =
     "                        sha384, sha512, sha512-256, sha3-256, blake2b, xxh64, xxh128\n"
     "  -c, --check           read digests from the PATHs and check the files they name\n"
     "  -j, --jobs=N          digest on N cores; by default, on all\n"
+    "      --files0-from=F   digest what F names, each name ending in NUL; - is standard input\n"
     "      --readers=N       read N files of a disk at a time; by default, one of a disk that\n"
     "                        turns, of others any number\n"
     "  -L, --dereference     follow symbolic links met in folders\n"

@@ -69,7 +69,7 @@ static int take_lines(struct list *l, struct grammar *g, int fd)
     char *line;
     size_t len;
     int err = 0, got;
-    lines_open(&lines, fd);
+    lines_open(&lines, fd, '\n');
     while ((got = lines_next(&lines, &line, &len)) == 1 && !err)
         err = take_line(l, g, line, len);
     lines_close(&lines);

@@ -21,6 +21,7 @@ enum {
     OPT_STATUS,
     OPT_STRICT,
     OPT_FAIL_FAST,
+    OPT_FILES0_FROM,
     OPT_READERS,
     OPT_NO_PROGRESS,
     OPT_HELP,
@@ -46,6 +47,7 @@ static const struct option own_options[] = {
     CLASSIC_OPTIONS,
     { "algorithm", required_argument, NULL, 'a' },
     { "jobs", required_argument, NULL, 'j' },
+    { "files0-from", required_argument, NULL, OPT_FILES0_FROM },
     { "readers", required_argument, NULL, OPT_READERS },
     { "dereference", no_argument, NULL, 'L' },
     { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
@@ -104,12 +106,16 @@ static unsigned cores(void)
 }
 
 /* What cannot stand together. 0, or the exit status. */
-static int reconcile(const struct options *o, bool text, bool form_given)
+static int reconcile(const struct options *o, bool text, bool form_given, int path_count)
 {
     const struct persona *p = o->persona;
     if (o->tag && text)
         return usage(p, "--tag does not support --text mode");
+    if (o->files0_from && path_count > 0)
+        return usage(p, "paths cannot be combined with --files0-from");
     if (o->check) {
+        if (o->files0_from)
+            return usage(p, "the --files0-from option is not supported when verifying checksums");
         if (o->zero)
             return usage(p, "the --zero option is not supported when verifying checksums");
         if (o->tag)
@@ -155,6 +161,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             break;
         case 'c': o->check = true; break;
         case 'j': wrong = read_count(persona, "jobs", optarg, &o->jobs); break;
+        case OPT_FILES0_FROM: o->files0_from = optarg; break;
         case OPT_READERS: wrong = read_count(persona, "readers", optarg, &o->readers); break;
         case 'L': o->follow = true; break;
         case 'z': o->zero = true; break;
@@ -181,7 +188,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         }
     }
     if (!wrong)
-        wrong = reconcile(o, text, form_given);
+        wrong = reconcile(o, text, form_given, argc - optind);
     if (wrong)
         return wrong;
     if (!o->jobs)

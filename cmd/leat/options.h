@@ -23,7 +23,8 @@ struct options {
     bool check, tag, binary, zero;
     bool ignore_missing, quiet, status, strict, warn; /* of a check */
     bool fail_fast, follow, progress;
-    char **paths; /* what is left of the arguments */
+    const char *files0_from; /* a file of names, in place of paths */
+    char **paths;            /* what is left of the arguments */
     int path_count;
 };
 
