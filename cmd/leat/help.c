@@ -18,6 +18,7 @@ static const char own_help[] =
     "  -L, --dereference     follow symbolic links met in folders\n"
     "      --fail-fast       stop at the first error\n"
     "      --no-progress     show no progress on a terminal\n"
+    "      --json            lines of JSON\n"
     "\n"
     "How lines look, as with md5sum:\n"
     "  -b, --binary          a * before the name\n"

@@ -22,6 +22,7 @@ enum {
     OPT_STRICT,
     OPT_FAIL_FAST,
     OPT_FILES0_FROM,
+    OPT_JSON,
     OPT_READERS,
     OPT_NO_PROGRESS,
     OPT_HELP,
@@ -48,6 +49,7 @@ static const struct option own_options[] = {
     { "algorithm", required_argument, NULL, 'a' },
     { "jobs", required_argument, NULL, 'j' },
     { "files0-from", required_argument, NULL, OPT_FILES0_FROM },
+    { "json", no_argument, NULL, OPT_JSON },
     { "readers", required_argument, NULL, OPT_READERS },
     { "dereference", no_argument, NULL, 'L' },
     { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
@@ -113,6 +115,8 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
         return usage(p, "--tag does not support --text mode");
     if (o->files0_from && path_count > 0)
         return usage(p, "paths cannot be combined with --files0-from");
+    if (o->json && (o->zero || form_given))
+        return usage(p, "--json cannot be combined with --binary, --text, --tag or --zero");
     if (o->check) {
         if (o->files0_from)
             return usage(p, "the --files0-from option is not supported when verifying checksums");
@@ -162,6 +166,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case 'c': o->check = true; break;
         case 'j': wrong = read_count(persona, "jobs", optarg, &o->jobs); break;
         case OPT_FILES0_FROM: o->files0_from = optarg; break;
+        case OPT_JSON: o->json = true; break;
         case OPT_READERS: wrong = read_count(persona, "readers", optarg, &o->readers); break;
         case 'L': o->follow = true; break;
         case 'z': o->zero = true; break;

@@ -20,7 +20,7 @@ struct options {
     const struct algorithm *algorithm;
     unsigned jobs;    /* digesters, at most */
     unsigned readers; /* of a device at the same time; 0 when not told */
-    bool check, tag, binary, zero;
+    bool check, tag, binary, zero, json;
     bool ignore_missing, quiet, status, strict, warn; /* of a check */
     bool fail_fast, follow, progress;
     const char *files0_from; /* a file of names, in place of paths */
