@@ -56,6 +56,29 @@ for program in "${programs[@]}"; do
     printf 'x%.0s' {1..5000} >xs
 done
 
+# b2sum has digests of other lengths.
+for length in 0 8 16 128 160 256 504 512; do
+    both b2sum -l $length abc xs
+    both b2sum --length=$length --tag abc xs - nosuch
+    b2sum -l $length abc >list
+    b2sum -l $length --tag xs >>list
+    both b2sum -c list
+    both b2sum -l 128 -c list
+    sed 's/^....../000000/; s/...$/000/' list >wrong
+    both b2sum -c wrong
+    cat list >>all
+done
+both b2sum -c all
+sed 's/ (/(/; s/ = /= /' all >openssl
+both b2sum -c openssl
+for length in 1 7 520 4096 x 8x '' -8 99999999999999999999; do
+    both b2sum -l "$length" abc
+done
+printf 'BLAKE2%s\n' '' b - '(' ' (' 'b-8 (abc) = 00' 'b-0 (abc) = ' 'b-7 (abc) = 00' 'b-520 (abc) = 00' \
+    'b- (abc) = 00' 'b-x (abc) = 00' 'b-0x10 (abc) = 0000' 'b-16(abc)= 0000' >odd
+printf '%s  abc\n' 0 00 000 0000 "$(printf '%0130d' 0)" >>odd
+both b2sum -c -w odd
+
 # Its options, and no others.
 for option in -a -j -L --algorithm=sha1 --jobs=2 --dereference --fail-fast --no-progress -x --bogus \
     --s --st --t --ta --bin --no --che=1 --zero --strict '-c -z' '-c --tag' '-c -b' '--tag -t' '-t --tag'; do

@@ -35,7 +35,7 @@ void digester_finish(struct digester *d, struct slot *s, int error)
 
 static int digest(struct digester *d, struct reading *r)
 {
-    int err = hasher_begin(d->hasher);
+    int err = hasher_begin(d->hasher, r->slot->size);
     for (bool first = true; !err; first = false) {
         /* What is finished goes out before what may take long. */
         if (r->patient)

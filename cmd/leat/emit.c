@@ -135,12 +135,16 @@ static void emit_digest(struct emitter *e, const struct slot *s, const char *pat
         text_char(t, '\\');
     if (o->tag) {
         text_str(t, o->algorithm->tag);
+        if (s->size < o->algorithm->size) {
+            text_char(t, '-');
+            text_number(t, 8 * s->size);
+        }
         text_str(t, " (");
         add_name(t, path, escape);
         text_str(t, ") = ");
-        text_hex(t, s->digest, o->algorithm->size);
+        text_hex(t, s->digest, s->size);
     } else {
-        text_hex(t, s->digest, o->algorithm->size);
+        text_hex(t, s->digest, s->size);
         text_str(t, o->binary ? " *" : "  ");
         add_name(t, path, escape);
     }
@@ -156,7 +160,7 @@ static void emit_json(struct emitter *e, const struct slot *s, const char *path)
     text_str(t, ",\"");
     text_str(t, o->algorithm->name);
     text_str(t, "\":\"");
-    text_hex(t, s->digest, o->algorithm->size);
+    text_hex(t, s->digest, s->size);
     text_str(t, "\"}\n");
 }
 
@@ -194,7 +198,7 @@ static void emit_checked(struct emitter *e, const struct slot *s, const char *pa
         e->failed = true;
         if (!o->status)
             emit_verdict(e, path, "FAILED open or read");
-    } else if (memcmp(s->digest, s->expected, o->algorithm->size) != 0) {
+    } else if (memcmp(s->digest, s->expected, s->size) != 0) {
         e->mismatched++;
         e->failed = true;
         if (!o->status)

@@ -38,6 +38,7 @@ typedef int flow_produce_fn(struct flow *f, void *arg);
 struct flow {
     /* set by whoever runs it */
     const struct algorithm *algorithm;
+    size_t size;               /* of the digests of a walk */
     const struct md5_way *way; /* in lanes, where the algorithm is MD5; else NULL */
     unsigned jobs;             /* digesters at most, */
     unsigned lanes;            /* and the files each has open */

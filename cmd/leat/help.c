@@ -10,6 +10,7 @@ static const char own_help[] =
     "\n"
     "  -a, --algorithm=NAME  the digest, md5 unless given: md5, sha1, sha224, sha256,\n"
     "                        sha384, sha512, sha512-256, sha3-256, blake2b, xxh64, xxh128\n"
+    "  -l, --length=BITS     of the digest, for blake2b: 8 to 512, in steps of 8\n"
     "  -c, --check           read digests from the PATHs and check the files they name\n"
     "  -j, --jobs=N          digest on N cores; by default, on all\n"
     "      --files0-from=F   digest what F names, each name ending in NUL; - is standard input\n"
@@ -69,5 +70,7 @@ void help_print(const struct persona *p, const struct algorithm *a)
     }
     printf("Usage: %s [OPTION]... [FILE]...\nPrint or check %s digests (%zu bits).\n", p->program,
            a->tag, 8 * a->size);
+    if (a->any_size)
+        puts("  -l, --length=BITS     fewer bits, in steps of 8");
     fputs(classic_help, stdout);
 }

@@ -59,6 +59,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     struct slot *s = source_file(l->src, l->flow, found.name, found.name_len, &err);
     if (!s)
         return err;
+    s->size = found.size;
     memcpy(s->expected, found.digest, sizeof s->expected);
     return flow_submit(l->flow, s);
 }

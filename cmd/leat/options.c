@@ -44,8 +44,15 @@ enum {
 
 static const struct option classic_options[] = { CLASSIC_OPTIONS, { NULL, 0, NULL, 0 } };
 
+static const struct option b2sum_options[] = {
+    { "length", required_argument, NULL, 'l' },
+    CLASSIC_OPTIONS,
+    { NULL, 0, NULL, 0 },
+};
+
 static const struct option own_options[] = {
     CLASSIC_OPTIONS,
+    { "length", required_argument, NULL, 'l' },
     { "algorithm", required_argument, NULL, 'a' },
     { "jobs", required_argument, NULL, 'j' },
     { "files0-from", required_argument, NULL, OPT_FILES0_FROM },
@@ -98,6 +105,50 @@ static int read_count(const struct persona *p, const char *option, const char *n
     return 0;
 }
 
+static int bad_length(const struct options *o, const char *number)
+{
+    fprintf(stderr, "%s: invalid length: '%s'\n", o->persona->program, number);
+    return EXIT_FAILURE;
+}
+
+static int read_length(struct options *o, const char *number)
+{
+    char *end;
+    errno = 0;
+    unsigned long bits = strtoul(number, &end, 10);
+    if (*number < '0' || *number > '9' || *end)
+        return bad_length(o, number);
+    if (errno) {
+        fprintf(stderr, "%s: invalid length: '%s': %s\n", o->persona->program, number,
+                strerror(EOVERFLOW));
+        return EXIT_FAILURE;
+    }
+    if (bits % 8 != 0) {
+        bad_length(o, number);
+        fprintf(stderr, "%s: length is not a multiple of 8\n", o->persona->program);
+        return EXIT_FAILURE;
+    }
+    o->size = bits / 8;
+    return 0;
+}
+
+/* `length` is what was read as the size; NULL when nothing was. No bits are all bits. */
+static int fit_length(struct options *o, const char *length)
+{
+    const struct algorithm *a = o->algorithm;
+    if (length && !a->any_size)
+        return usage(o->persona, "--length is only supported with --algorithm=blake2b");
+    if (o->size > a->size) {
+        bad_length(o, length);
+        fprintf(stderr, "%s: maximum digest length for '%s' is %zu bits\n", o->persona->program,
+                a->tag, 8 * a->size);
+        return EXIT_FAILURE;
+    }
+    if (o->size == 0)
+        o->size = a->size;
+    return 0;
+}
+
 static unsigned cores(void)
 {
     cpu_set_t usable;
@@ -143,10 +194,12 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv)
 {
     bool classic = persona->classic;
-    const char *letters = classic ? "bctwz" : "a:bcj:Ltwz";
-    const struct option *names = classic ? classic_options : own_options;
     *o = (struct options){ .persona = persona, .progress = !classic };
     o->algorithm = algorithm_find(persona->algorithm);
+    bool is_b2sum = classic && o->algorithm->any_size;
+    const char *letters = is_b2sum ? "bcl:twz" : classic ? "bctwz" : "a:bcj:Ll:twz";
+    const struct option *names = is_b2sum ? b2sum_options : classic ? classic_options : own_options;
+    const char *length = NULL;
     bool text = false, form_given = false;
     int option, wrong = 0;
     optind = 0; /* the command has read options of its own before */
@@ -168,6 +221,10 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case OPT_FILES0_FROM: o->files0_from = optarg; break;
         case OPT_JSON: o->json = true; break;
         case OPT_READERS: wrong = read_count(persona, "readers", optarg, &o->readers); break;
+        case 'l':
+            length = optarg;
+            wrong = read_length(o, length);
+            break;
         case 'L': o->follow = true; break;
         case 'z': o->zero = true; break;
         /* The last of these three counts. */
@@ -192,6 +249,8 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         default: return try_help(persona);
         }
     }
+    if (!wrong)
+        wrong = fit_length(o, length);
     if (!wrong)
         wrong = reconcile(o, text, form_given, argc - optind);
     if (wrong)

@@ -18,6 +18,7 @@ struct persona {
 struct options {
     const struct persona *persona;
     const struct algorithm *algorithm;
+    size_t size;      /* of its digests, where they are printed */
     unsigned jobs;    /* digesters, at most */
     unsigned readers; /* of a device at the same time; 0 when not told */
     bool check, tag, binary, zero, json;

@@ -24,7 +24,10 @@ struct slot *source_file(struct source *src, struct flow *f, const char *name, s
     if (*err)
         return NULL;
     struct slot *s = flow_take(f, name, len, err);
-    if (s && is_stdin)
+    if (!s)
+        return NULL;
+    s->size = src->options->size;
+    if (is_stdin)
         s->origin = ORIGIN_STDIN;
     return s;
 }

@@ -95,6 +95,7 @@ static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, 
     emit_open(&emitter, o);
     struct flow flow = {
         .algorithm = o->algorithm,
+        .size = o->size,
         .way = way,
         .jobs = o->jobs,
         .lanes = way ? way->lanes : 1,
