@@ -5,6 +5,13 @@
 #ifndef LT_BASE_CONFIG_H
 #define LT_BASE_CONFIG_H
 
+/* Whether freed memory is kept for the next that wants the like. */
+#if defined(LEAT_HARSH) || defined(__SANITIZE_ADDRESS__)
+#define LT_KEEP_SPARES 0
+#else
+#define LT_KEEP_SPARES 1
+#endif
+
 enum {
     LT_MAX_WORKERS = 256,
     LT_STACK_MIN = 16 * 1024,
@@ -26,31 +33,34 @@ enum {
     LT_TASK_SLAB = 2,
     LT_TASK_MAGAZINE = 2,
     LT_DIRECT_SWITCHES = 2,
-    LT_TIMER_TURN = 2,
     LT_OP_BUDGET = 3,
     LT_TICK_SHIFT = 13,
     LT_CHAIN_SCAN = 1,
     LT_IDLE_SPINS = 0,
     LT_SPILL_TURN = 2,
+    LT_SIM_ROOM = 1,
     LT_BIAS_AFTER = 2,
     LT_BIAS_TRIALS = 1000000,
+    LT_NUMBER_BATCH = 2,
 #else
-    LT_RING_SIZE = 2048,     /* unstarted tasks a worker holds before they overflow; power of two */
-    LT_STACK_MAGAZINE = 64,  /* warm stacks a worker keeps to itself */
-    LT_STACK_CHUNK = 64,     /* stacks mapped at a time, */
-    LT_STACK_AHEAD = 32,     /* and taken from the pool at a time, when many are wanted */
-    LT_CREDIT_BATCH = 64,    /* rights to a stack that a worker fetches at a time */
-    LT_TASK_SLAB = 64,       /* task descriptors allocated at a time */
-    LT_TASK_MAGAZINE = 256,  /* free descriptors a worker keeps to itself */
-    LT_DIRECT_SWITCHES = 16, /* switches from task to task before the worker looks at its timers, */
-    LT_TIMER_TURN = 4,       /* and starts, and runs of blocks */
-    LT_OP_BUDGET = 256,      /* channel operations that found a partner, before a forced yield */
-    LT_TICK_SHIFT = 10,      /* the timer wheel's tick: 2^10 ns, about a microsecond */
-    LT_CHAIN_SCAN = 64,      /* timers looked at for the exact next deadline before a sleep */
-    LT_SPILL_TURN = 61,      /* starts between two that look at the spilt tasks first */
-    LT_BIAS_AFTER = 64,      /* times in a row that somebody takes a lock before it is biased */
-    LT_BIAS_TRIALS = 64,     /* locks, all told, whose bias is taken back before that counts */
-    LT_IDLE_SPINS = 128,     /* pauses, some 40 ns each, before a worker that ran dry sleeps */
+    LT_RING_SIZE = 2048,    /* unstarted tasks a worker holds before they overflow; power of two */
+    LT_STACK_MAGAZINE = 64, /* warm stacks a worker keeps to itself */
+    LT_STACK_CHUNK = 64,    /* stacks mapped at a time, */
+    LT_STACK_AHEAD = 32,    /* and taken from the pool at a time, when many are wanted */
+    LT_CREDIT_BATCH = 64,   /* rights to a stack that a worker fetches at a time */
+    LT_TASK_SLAB = 64,      /* task descriptors allocated at a time */
+    LT_TASK_MAGAZINE = 256, /* free descriptors a worker keeps to itself */
+    LT_DIRECT_SWITCHES =
+        16, /* from task to task, or runs of blocks, before the worker looks at its timers */
+    LT_OP_BUDGET = 256,   /* channel operations that found a partner, before a forced yield */
+    LT_TICK_SHIFT = 10,   /* the timer wheel's tick: 2^10 ns, about a microsecond */
+    LT_CHAIN_SCAN = 64,   /* timers looked at for the exact next deadline before a sleep */
+    LT_SPILL_TURN = 61,   /* starts between two that look at the spilt tasks first */
+    LT_BIAS_AFTER = 64,   /* times in a row that somebody takes a lock before it is biased */
+    LT_BIAS_TRIALS = 64,  /* locks, all told, whose bias is taken back before that counts */
+    LT_SIM_ROOM = 64,     /* parties among which a seeded world can choose without more memory */
+    LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes and channels a thread takes at a time */
+    LT_IDLE_SPINS = 128,  /* pauses, some 40 ns each, before a worker that ran dry sleeps */
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
