@@ -4,7 +4,7 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs install clean
+.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-sum install clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -33,6 +33,11 @@ aarch64: ## the library's tests for AArch64, under qemu-user
 	@scripts/aarch64-sysroot
 	@scripts/build $@
 	@scripts/test $@
+
+bench-sum: ## digest a tree of 80,000 files with leat sum and with others; the ratios
+	@scripts/bootstrap run
+	@scripts/build release leat-command
+	@bench/sum/run
 
 style: ## check the format, run clang-tidy
 	@scripts/bootstrap ci

@@ -38,6 +38,7 @@ refused() {
 refused "invalid argument 'md6' for '--algorithm'" -a md6 plain
 refused "invalid argument '' for '--algorithm'" --algorithm= plain
 refused "option requires an argument -- 'a'" -a
+refused '--length is only supported with --algorithm=blake2b' -l 128 plain
 for jobs in 0 -1 '' x 1x ' 1' +1; do
     refused "invalid --jobs argument '$jobs'" -j "$jobs" plain
 done

@@ -114,7 +114,8 @@ is 'no reader: the first line' "$(head -n 1 "$out/all")" "$(cat "$out/got")"
 is 'no messages: status' 1 $?
 "$leat" sum - <&- 2>"$out/got.err"
 is 'no input: status' 1 $?
-is 'no input: message' 'leat sum: -: Bad file descriptor' "$(cat "$out/got.err")"
+printf 'leat sum: %s: Bad file descriptor\n' - 'standard input' >"$out/wanted"
+same 'no input: messages' "$out/wanted" "$out/got.err"
 
 # --fail-fast: all that stands before the error, the error, and no more.
 head -n 700 "$out/all" >"$out/wanted"

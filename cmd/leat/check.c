@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 static bool is_blank(char c)
@@ -68,8 +69,7 @@ static bool take_name(struct checked *found, char *name, size_t len, bool escape
 }
 
 /* What follows "MD5 (". */
-static bool read_tagged(const struct grammar *g, char *at, char *end, bool escaped,
-                        struct checked *found)
+static bool read_tagged(char *at, char *end, bool escaped, struct checked *found)
 {
     char *close = memrchr(at, ')', (size_t)(end - at));
     if (!close)
@@ -81,8 +81,7 @@ static bool read_tagged(const struct grammar *g, char *at, char *end, bool escap
         return false;
     while (is_blank(*hex))
         hex++;
-    size_t size = g->algorithm->size;
-    if (!read_hex(hex, found->digest, size) || hex[2 * size])
+    if (!read_hex(hex, found->digest, found->size) || hex[2 * found->size])
         return false;
     return take_name(found, at, (size_t)(close - at), escaped);
 }
@@ -90,7 +89,11 @@ static bool read_tagged(const struct grammar *g, char *at, char *end, bool escap
 /* "digest  name" and its kin. */
 static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, struct checked *found)
 {
-    size_t size = g->algorithm->size;
+    if (g->algorithm->any_size)
+        found->size = strspn(at, "0123456789abcdefABCDEF") / 2;
+    size_t size = found->size;
+    if (size == 0 || size > g->algorithm->size)
+        return false;
     /* The digest, a blank, and a name. */
     if ((size_t)(end - at) < 2 * size + 2)
         return false;
@@ -107,6 +110,20 @@ static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, str
         at++;
     }
     return take_name(found, at, (size_t)(end - at), escaped);
+}
+
+/* The bits in a tag that has them. */
+static bool read_bits(const struct grammar *g, char **at, struct checked *found)
+{
+    char *end;
+    if (hex_value(**at) < 0 || hex_value(**at) > 9)
+        return false;
+    unsigned long bits = strtoul(*at, &end, 0);
+    if (bits == 0 || bits % 8 != 0 || bits > 8 * g->algorithm->size)
+        return false;
+    *at = end;
+    found->size = bits / 8;
+    return true;
 }
 
 enum line_kind check_read(struct grammar *g, char *line, size_t len, struct checked *found)
@@ -129,12 +146,17 @@ enum line_kind check_read(struct grammar *g, char *line, size_t len, struct chec
         at++;
     const char *tag = g->algorithm->tag;
     size_t tag_len = strlen(tag);
-    bool good;
+    bool good = true;
+    found->size = g->algorithm->size;
     if (strncmp(at, tag, tag_len) == 0) {
         at += tag_len;
+        if (*at == '-' && g->algorithm->any_size) {
+            at++;
+            good = read_bits(g, &at, found);
+        }
         if (*at == ' ')
             at++;
-        good = *at == '(' && read_tagged(g, at + 1, end, escaped, found);
+        good = good && *at == '(' && read_tagged(at + 1, end, escaped, found);
     } else {
         good = read_plain(g, at, end, escaped, found);
     }

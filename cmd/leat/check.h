@@ -4,6 +4,9 @@
  *     digest name           one blank: as some BSD programs print; the two do not mix in one run
  *     MD5 (name) = digest   also as openssl prints it: MD5(name)= digest
  *
+ * Where a digest may have any number of bytes, up to the algorithm's own, those of the first two forms
+ * say it by their length, and those of the last by a number of bits: BLAKE2b-128 (name) = digest.
+ *
  * A \ before it all says that in the name \\ stands for \, \n for a line feed, \r for a carriage
  * return. Blanks before it are ignored, as are empty lines and those that begin with #. */
 #ifndef LEAT_CMD_CHECK_H
@@ -25,6 +28,7 @@ enum line_kind { LINE_IGNORED, LINE_GOOD, LINE_BAD };
 struct checked {
     char *name;
     size_t name_len;
+    size_t size; /* the digest's */
     unsigned char digest[DIGEST_MAX];
 };
 

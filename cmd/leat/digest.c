@@ -1,5 +1,7 @@
 #include "digest.h"
 
+#include "blake2b.h"
+
 #include <errno.h>
 #include <openssl/evp.h>
 #include <stdlib.h>
@@ -10,7 +12,7 @@
 struct hashing {
     void *(*open)(void);
     void (*close)(void *state);
-    int (*begin)(void *state);
+    int (*begin)(void *state, size_t size);
     int (*add)(void *state, const void *bytes, size_t len);
     int (*end)(void *state, unsigned char *digest);
 };
@@ -33,8 +35,9 @@ static void crypto_close(void *state)
     EVP_MD_CTX_free(state);
 }
 
-static int crypto_begin(void *state)
+static int crypto_begin(void *state, size_t size)
 {
+    (void)size;
     return EVP_DigestInit_ex2(state, fetched, NULL) ? 0 : -EIO;
 }
 
@@ -58,8 +61,9 @@ static void xxh64_close(void *state)
     XXH64_freeState(state);
 }
 
-static int xxh64_begin(void *state)
+static int xxh64_begin(void *state, size_t size)
 {
+    (void)size;
     return XXH64_reset(state, 0) == XXH_OK ? 0 : -EIO;
 }
 
@@ -86,8 +90,9 @@ static void xxh128_close(void *state)
     XXH3_freeState(state);
 }
 
-static int xxh128_begin(void *state)
+static int xxh128_begin(void *state, size_t size)
 {
+    (void)size;
     return XXH3_128bits_reset(state) == XXH_OK ? 0 : -EIO;
 }
 
@@ -104,6 +109,62 @@ static int xxh128_end(void *state, unsigned char *digest)
     return 0;
 }
 
+/* The full length is libcrypto's, which is faster; the others are ours. */
+struct either {
+    void *full;
+    bool is_full;
+    struct blake2b other;
+};
+
+static void *either_open(void)
+{
+    struct either *e = malloc(sizeof *e);
+    if (!e)
+        return NULL;
+    e->full = crypto_open();
+    if (e->full)
+        return e;
+    free(e);
+    return NULL;
+}
+
+static void either_close(void *state)
+{
+    struct either *e = state;
+    crypto_close(e->full);
+    free(e);
+}
+
+static int either_begin(void *state, size_t size)
+{
+    struct either *e = state;
+    e->is_full = size == DIGEST_MAX;
+    if (e->is_full)
+        return crypto_begin(e->full, size);
+    blake2b_begin(&e->other, size);
+    return 0;
+}
+
+static int either_add(void *state, const void *bytes, size_t len)
+{
+    struct either *e = state;
+    if (e->is_full)
+        return crypto_add(e->full, bytes, len);
+    blake2b_add(&e->other, bytes, len);
+    return 0;
+}
+
+static int either_end(void *state, unsigned char *digest)
+{
+    struct either *e = state;
+    if (e->is_full)
+        return crypto_end(e->full, digest);
+    blake2b_end(&e->other, digest);
+    return 0;
+}
+
+static const struct hashing either = { either_open, either_close, either_begin, either_add,
+                                       either_end };
 static const struct hashing crypto = { crypto_open, crypto_close, crypto_begin, crypto_add,
                                        crypto_end };
 static const struct hashing xxh64 = { xxh64_open, xxh64_close, xxh64_begin, xxh64_add, xxh64_end };
@@ -111,17 +172,17 @@ static const struct hashing xxh128 = { xxh128_open, xxh128_close, xxh128_begin, 
                                        xxh128_end };
 
 static const struct algorithm algorithms[] = {
-    { "md5", "MD5", 16, &crypto, "MD5" },
-    { "sha1", "SHA1", 20, &crypto, "SHA1" },
-    { "sha224", "SHA224", 28, &crypto, "SHA2-224" },
-    { "sha256", "SHA256", 32, &crypto, "SHA2-256" },
-    { "sha384", "SHA384", 48, &crypto, "SHA2-384" },
-    { "sha512", "SHA512", 64, &crypto, "SHA2-512" },
-    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256" },
-    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256" },
-    { "blake2b", "BLAKE2b", 64, &crypto, "BLAKE2B-512" },
-    { "xxh64", "XXH64", 8, &xxh64, NULL },
-    { "xxh128", "XXH128", 16, &xxh128, NULL },
+    { "md5", "MD5", 16, &crypto, "MD5", true, false },
+    { "sha1", "SHA1", 20, &crypto, "SHA1", false, false },
+    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, false },
+    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, false },
+    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, false },
+    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, false },
+    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, false },
+    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, false },
+    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", false, true },
+    { "xxh64", "XXH64", 8, &xxh64, NULL, false, false },
+    { "xxh128", "XXH128", 16, &xxh128, NULL, false, false },
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
@@ -176,9 +237,9 @@ void hasher_close(struct hasher *h)
     free(h);
 }
 
-int hasher_begin(struct hasher *h)
+int hasher_begin(struct hasher *h, size_t size)
 {
-    return h->hashing->begin(h->state);
+    return h->hashing->begin(h->state, size);
 }
 
 int hasher_add(struct hasher *h, const void *bytes, size_t len)

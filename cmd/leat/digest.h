@@ -6,6 +6,7 @@
 #ifndef LEAT_CMD_DIGEST_H
 #define LEAT_CMD_DIGEST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum { DIGEST_MAX = 64 }; /* bytes of the longest digest */
@@ -16,6 +17,8 @@ struct algorithm {
     size_t size;      /* bytes of the digest */
     const struct hashing *hashing;
     const char *library_name; /* what libcrypto calls it */
+    bool has_lanes;           /* it can be had of many files at once: md5/md5.h */
+    bool any_size;            /* its digests may also have fewer bytes */
 };
 
 /* By name; NULL when there is none. */
@@ -35,8 +38,9 @@ struct hasher;
 struct hasher *hasher_open(const struct algorithm *a);
 void hasher_close(struct hasher *h);
 
-/* Each 0, or -EIO when the library fails. `digest` takes the algorithm's `size` bytes. */
-int hasher_begin(struct hasher *h);
+/* Each 0, or -EIO when the library fails. `size` is the algorithm's, or less where it may be: so many
+ * bytes `digest` takes. */
+int hasher_begin(struct hasher *h, size_t size);
 int hasher_add(struct hasher *h, const void *bytes, size_t len);
 int hasher_end(struct hasher *h, unsigned char *digest);
 

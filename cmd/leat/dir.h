@@ -16,6 +16,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+struct device;
+
 struct dir {
     struct dir *parent; /* NULL for a PATH of the command line */
     atomic_uint refs;   /* who needs the node */
@@ -24,7 +26,8 @@ struct dir {
     bool follow;        /* a link may lead to it */
     dev_t device;       /* for seeing loops, when links are followed */
     ino_t inode;
-    size_t path_len; /* of the path with a '/' at its end */
+    struct device *disk; /* whose readers are bounded (device.h); else NULL */
+    size_t path_len;     /* of the path with a '/' at its end */
     size_t name_len;
     char name[]; /* in the parent, or the PATH */
 };

@@ -1,5 +1,6 @@
 #include "emit.h"
 
+#include "json.h"
 #include "quote.h"
 
 #include <errno.h>
@@ -134,25 +135,57 @@ static void emit_digest(struct emitter *e, const struct slot *s, const char *pat
         text_char(t, '\\');
     if (o->tag) {
         text_str(t, o->algorithm->tag);
+        if (s->size < o->algorithm->size) {
+            text_char(t, '-');
+            text_number(t, 8 * s->size);
+        }
         text_str(t, " (");
         add_name(t, path, escape);
         text_str(t, ") = ");
-        text_hex(t, s->digest, o->algorithm->size);
+        text_hex(t, s->digest, s->size);
     } else {
-        text_hex(t, s->digest, o->algorithm->size);
+        text_hex(t, s->digest, s->size);
         text_str(t, o->binary ? " *" : "  ");
         add_name(t, path, escape);
     }
     text_char(t, e->out.line_end);
 }
 
+static void emit_json(struct emitter *e, const struct slot *s, const char *path)
+{
+    const struct options *o = e->options;
+    struct text *t = &e->out.text;
+    text_char(t, '{');
+    json_path(t, path);
+    text_str(t, ",\"");
+    text_str(t, o->algorithm->name);
+    text_str(t, "\":\"");
+    text_hex(t, s->digest, s->size);
+    text_str(t, "\"}\n");
+}
+
+static void emit_json_verdict(struct emitter *e, const char *path, const char *verdict)
+{
+    struct text *t = &e->out.text;
+    text_char(t, '{');
+    json_path(t, path);
+    text_str(t, ",\"verdict\":\"");
+    text_str(t, verdict);
+    text_str(t, "\"}\n");
+}
+
 static void emit_verdict(struct emitter *e, const char *path, const char *verdict)
 {
+    if (e->options->json) {
+        emit_json_verdict(e, path, verdict);
+        return;
+    }
     struct text *t = &e->out.text;
     bool escape = strchr(path, '\n');
     if (escape)
         text_char(t, '\\');
     add_name(t, path, escape);
+    text_str(t, ": ");
     text_str(t, verdict);
     text_char(t, '\n');
 }
@@ -164,16 +197,16 @@ static void emit_checked(struct emitter *e, const struct slot *s, const char *pa
         e->unreadable++;
         e->failed = true;
         if (!o->status)
-            emit_verdict(e, path, ": FAILED open or read");
-    } else if (memcmp(s->digest, s->expected, o->algorithm->size) != 0) {
+            emit_verdict(e, path, "FAILED open or read");
+    } else if (memcmp(s->digest, s->expected, s->size) != 0) {
         e->mismatched++;
         e->failed = true;
         if (!o->status)
-            emit_verdict(e, path, ": FAILED");
+            emit_verdict(e, path, "FAILED");
     } else {
         e->matched++;
         if (!o->status && !o->quiet)
-            emit_verdict(e, path, ": OK");
+            emit_verdict(e, path, "OK");
     }
 }
 
@@ -189,6 +222,8 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
     }
     if (o->check)
         emit_checked(e, s, path);
+    else if (!s->error && o->json)
+        emit_json(e, s, path);
     else if (!s->error)
         emit_digest(e, s, path);
 }

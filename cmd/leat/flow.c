@@ -1,5 +1,6 @@
 #include "flow.h"
 
+#include "device.h"
 #include "halt.h"
 
 #include <errno.h>
@@ -74,6 +75,7 @@ static int run(void *arg)
     f->scope = leat_scope_open(LEAT_NEVER);
     if (!f->scope)
         return -ENOMEM;
+    devices_open(f->scope, f->readers);
     int err = start(f);
     leave(f, err);
     int ended = leat_scope_close(f->scope);
@@ -87,6 +89,7 @@ int flow_run(struct flow *f)
         return -ENOMEM;
     /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
     int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
+    devices_close();
     for (size_t i = 0; i < f->slots_used; i++) {
         flow_wipe(f, &f->slots[i]);
         free(f->slots[i].name);
@@ -192,8 +195,8 @@ static int start_digester(struct flow *f)
     leat_chan_done(f->done);
     if (f->digesters == 0)
         return err;
-    /* The system has no more threads to give: these will do. */
-    f->jobs = f->digesters;
+    /* These will do. */
+    f->threads_spent = true;
     return 0;
 }
 
@@ -206,7 +209,7 @@ int flow_submit(struct flow *f, struct slot *s)
         return leat_send(f->done, &alone);
     }
     int err = leat_send(f->todo, &s);
-    if (!err && f->digesters < f->jobs)
+    if (!err && f->digesters < f->jobs && !f->threads_spent)
         err = start_digester(f);
     return err;
 }

@@ -18,6 +18,7 @@
 #define LEAT_CMD_FLOW_H
 
 #include "emit.h"
+#include "md5/md5.h"
 #include "slot.h"
 
 #include <leat/leat.h>
@@ -37,8 +38,12 @@ typedef int flow_produce_fn(struct flow *f, void *arg);
 struct flow {
     /* set by whoever runs it */
     const struct algorithm *algorithm;
-    unsigned jobs; /* digesters at most */
-    bool follow;   /* links met in a walk */
+    size_t size;               /* of the digests of a walk */
+    const struct md5_way *way; /* in lanes, where the algorithm is MD5; else NULL */
+    unsigned jobs;             /* digesters at most, */
+    unsigned lanes;            /* and the files each has open */
+    unsigned readers;          /* of a device: device.h */
+    bool follow;               /* links met in a walk */
     flow_produce_fn *produce;
     void *producer;
     struct emitter *emitter;
@@ -53,6 +58,7 @@ struct flow {
     struct chain at_hand;
     uint64_t next_seq;
     unsigned digesters;
+    bool threads_spent; /* the system has no more to give */
 
     atomic_size_t long_names;      /* bytes of long names under way */
     atomic_uint_fast64_t digested; /* bytes */

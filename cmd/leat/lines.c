@@ -12,10 +12,10 @@
 
 enum { BLOCK = 32 * 1024 };
 
-void lines_open(struct lines *l, int fd)
+void lines_open(struct lines *l, int fd, char end)
 {
     struct stat about;
-    *l = (struct lines){ .fd = fd };
+    *l = (struct lines){ .fd = fd, .end = end };
     l->patient = fstat(fd, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISDIR(about.st_mode);
 }
 
@@ -73,7 +73,7 @@ int lines_next(struct lines *l, char **line, size_t *len)
     for (;;) {
         char *from = l->bytes + l->from;
         size_t there = l->to - l->from;
-        char *end = there > looked_at ? memchr(from + looked_at, '\n', there - looked_at) : NULL;
+        char *end = there > looked_at ? memchr(from + looked_at, l->end, there - looked_at) : NULL;
         if (end || (l->at_end && there > 0)) {
             *line = from;
             *len = end ? (size_t)(end - from) + 1 : there;

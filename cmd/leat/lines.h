@@ -9,6 +9,7 @@
 
 struct lines {
     int fd;
+    char end;     /* what a line ends with */
     bool patient; /* reading may wait: a pipe, a terminal */
     bool at_end;
     char *bytes;
@@ -16,10 +17,10 @@ struct lines {
 };
 
 /* Takes over `fd`, or standard input, which is not closed. */
-void lines_open(struct lines *l, int fd);
+void lines_open(struct lines *l, int fd, char end);
 void lines_close(struct lines *l);
 
-/* The next line with its '\n', if it has one. It may be changed, and so may the byte after it; it
+/* The next line with its end, if it has one. It may be changed, and so may the byte after it; it
  * stands until the next call. 1, or 0 at the end, -ECANCELED, -ENOMEM, or what read said. */
 int lines_next(struct lines *l, char **line, size_t *len);
 

@@ -59,6 +59,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     struct slot *s = source_file(l->src, l->flow, found.name, found.name_len, &err);
     if (!s)
         return err;
+    s->size = found.size;
     memcpy(s->expected, found.digest, sizeof s->expected);
     return flow_submit(l->flow, s);
 }
@@ -69,7 +70,7 @@ static int take_lines(struct list *l, struct grammar *g, int fd)
     char *line;
     size_t len;
     int err = 0, got;
-    lines_open(&lines, fd);
+    lines_open(&lines, fd, '\n');
     while ((got = lines_next(&lines, &line, &len)) == 1 && !err)
         err = take_line(l, g, line, len);
     lines_close(&lines);

@@ -18,16 +18,37 @@ static const char help[] = "Usage: leat COMMAND [ARGUMENT]...\n"
                            "\n"
                            "leat sum --help tells about the command.\n";
 
-static const struct persona leat_sum = { .program = "leat sum", .algorithm = "md5", .walks = true };
+static const struct persona leat_sum = { "sum", "leat sum", "md5", false };
+
+static const struct persona classics[] = {
+    { "md5sum", NULL, "md5", true },       { "sha1sum", NULL, "sha1", true },
+    { "sha224sum", NULL, "sha224", true }, { "sha256sum", NULL, "sha256", true },
+    { "sha384sum", NULL, "sha384", true }, { "sha512sum", NULL, "sha512", true },
+    { "b2sum", NULL, "blake2b", true },
+};
 
 /* Whoever opens a file must not be given one of the first three numbers, which everybody takes for
- * the standard streams. What was closed stays of no use: reading or writing it is still an error. */
+ * the standard streams. What was closed stays of no use: reading or writing it is still an error, and
+ * sum.c knows it by O_PATH. */
 static void occupy_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 &&
-            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) < 0)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_PATH) < 0)
             exit(EXIT_FAILURE);
+}
+
+/* The one of coreutils' programs that this one was called as; its messages begin as it was called. */
+static bool is_classic(char *called, struct persona *p)
+{
+    const char *slash = strrchr(called, '/');
+    for (size_t i = 0; i < sizeof classics / sizeof *classics; i++) {
+        if (strcmp(classics[i].name, slash ? slash + 1 : called) == 0) {
+            *p = classics[i];
+            p->program = called;
+            return true;
+        }
+    }
+    return false;
 }
 
 static int usage(const char *what, const char *argument)
@@ -44,6 +65,9 @@ int main(int argc, char **argv)
 {
     occupy_standard_streams();
     setlocale(LC_ALL, "");
+    struct persona classic;
+    if (argc > 0 && is_classic(argv[0], &classic))
+        return sum_main(&classic, argc, argv);
     if (argc < 2)
         return usage("missing command", NULL);
     if (strcmp(argv[1], "sum") == 0) {

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "options.h"
 
+#include "help.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <leat/base.h>
@@ -10,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS_MAX = 1024 };
+enum { COUNT_MAX = 1024 }; /* of what is done at the same time */
 
 enum {
     OPT_TAG = 256,
@@ -19,64 +21,48 @@ enum {
     OPT_STATUS,
     OPT_STRICT,
     OPT_FAIL_FAST,
+    OPT_FILES0_FROM,
+    OPT_JSON,
+    OPT_READERS,
     OPT_NO_PROGRESS,
     OPT_HELP,
     OPT_VERSION,
 };
 
-static const struct option long_options[] = {
-    { "algorithm", required_argument, NULL, 'a' },
-    { "binary", no_argument, NULL, 'b' },
-    { "check", no_argument, NULL, 'c' },
-    { "jobs", required_argument, NULL, 'j' },
-    { "dereference", no_argument, NULL, 'L' },
-    { "text", no_argument, NULL, 't' },
-    { "warn", no_argument, NULL, 'w' },
-    { "zero", no_argument, NULL, 'z' },
-    { "tag", no_argument, NULL, OPT_TAG },
-    { "ignore-missing", no_argument, NULL, OPT_IGNORE_MISSING },
-    { "quiet", no_argument, NULL, OPT_QUIET },
-    { "status", no_argument, NULL, OPT_STATUS },
-    { "strict", no_argument, NULL, OPT_STRICT },
-    { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
-    { "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
-    { "help", no_argument, NULL, OPT_HELP },
-    { "version", no_argument, NULL, OPT_VERSION },
+/* In the order in which coreutils' programs list those that a shortened name could be. */
+#define CLASSIC_OPTIONS \
+    { "check", no_argument, NULL, 'c' }, \
+        { "ignore-missing", no_argument, NULL, OPT_IGNORE_MISSING }, \
+        { "quiet", no_argument, NULL, OPT_QUIET }, { "status", no_argument, NULL, OPT_STATUS }, \
+        { "warn", no_argument, NULL, 'w' }, { "strict", no_argument, NULL, OPT_STRICT }, \
+        { "tag", no_argument, NULL, OPT_TAG }, { "zero", no_argument, NULL, 'z' }, \
+        { "binary", no_argument, NULL, 'b' }, { "text", no_argument, NULL, 't' }, \
+        { "help", no_argument, NULL, OPT_HELP }, \
+    { \
+        "version", no_argument, NULL, OPT_VERSION \
+    }
+
+static const struct option classic_options[] = { CLASSIC_OPTIONS, { NULL, 0, NULL, 0 } };
+
+static const struct option b2sum_options[] = {
+    { "length", required_argument, NULL, 'l' },
+    CLASSIC_OPTIONS,
     { NULL, 0, NULL, 0 },
 };
 
-static const char help[] =
-    "Usage: leat sum [OPTION]... [PATH]...\n"
-    "Print or check digests of files, on all cores, in order.\n"
-    "A PATH is a file, a folder (all regular files in and below it), or -, the\n"
-    "standard input, which is also read when there is no PATH.\n"
-    "\n"
-    "  -a, --algorithm=NAME  the digest, md5 unless given: md5, sha1, sha224, sha256,\n"
-    "                        sha384, sha512, sha512-256, sha3-256, blake2b, xxh64, xxh128\n"
-    "  -c, --check           read digests from the PATHs and check the files they name\n"
-    "  -j, --jobs=N          digest N files at a time; by default, one for each core\n"
-    "  -L, --dereference     follow symbolic links met in folders\n"
-    "      --fail-fast       stop at the first error\n"
-    "      --no-progress     show no progress on a terminal\n"
-    "\n"
-    "How lines look, as with md5sum:\n"
-    "  -b, --binary          a * before the name\n"
-    "  -t, --text            a space before the name (this is how it is unless told)\n"
-    "      --tag             MD5 (name) = digest\n"
-    "  -z, --zero            lines end in NUL, and names are not escaped\n"
-    "\n"
-    "When checking, as with md5sum:\n"
-    "      --ignore-missing  say nothing of files that do not exist\n"
-    "      --quiet           print no OK for files that are right\n"
-    "      --status          print nothing; the exit status says it all\n"
-    "      --strict          exit with failure when a line is improperly formatted\n"
-    "  -w, --warn            tell of each improperly formatted line\n"
-    "\n"
-    "      --help            print this and exit\n"
-    "      --version         print the version and exit\n"
-    "\n"
-    "Paths come in the order given, and those within a folder in the order of their bytes.\n"
-    "The exit status is 0 when all went well, 1 when not, and that of a signal that ended it.\n";
+static const struct option own_options[] = {
+    CLASSIC_OPTIONS,
+    { "length", required_argument, NULL, 'l' },
+    { "algorithm", required_argument, NULL, 'a' },
+    { "jobs", required_argument, NULL, 'j' },
+    { "files0-from", required_argument, NULL, OPT_FILES0_FROM },
+    { "json", no_argument, NULL, OPT_JSON },
+    { "readers", required_argument, NULL, OPT_READERS },
+    { "dereference", no_argument, NULL, 'L' },
+    { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
+    { "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
+    { NULL, 0, NULL, 0 },
+};
 
 static int try_help(const struct persona *p)
 {
@@ -108,14 +94,58 @@ static int read_algorithm(struct options *o, const char *name)
     return try_help(o->persona);
 }
 
-static int read_jobs(struct options *o, const char *number)
+static int read_count(const struct persona *p, const char *option, const char *number, unsigned *to)
 {
     char *end;
     errno = 0;
     unsigned long n = strtoul(number, &end, 10);
     if (*number < '0' || *number > '9' || *end || n == 0)
-        return usage(o->persona, "invalid --jobs argument '%s'", number);
-    o->jobs = errno || n > JOBS_MAX ? JOBS_MAX : (unsigned)n;
+        return usage(p, "invalid --%s argument '%s'", option, number);
+    *to = errno || n > COUNT_MAX ? COUNT_MAX : (unsigned)n;
+    return 0;
+}
+
+static int bad_length(const struct options *o, const char *number)
+{
+    fprintf(stderr, "%s: invalid length: '%s'\n", o->persona->program, number);
+    return EXIT_FAILURE;
+}
+
+static int read_length(struct options *o, const char *number)
+{
+    char *end;
+    errno = 0;
+    unsigned long bits = strtoul(number, &end, 10);
+    if (*number < '0' || *number > '9' || *end)
+        return bad_length(o, number);
+    if (errno) {
+        fprintf(stderr, "%s: invalid length: '%s': %s\n", o->persona->program, number,
+                strerror(EOVERFLOW));
+        return EXIT_FAILURE;
+    }
+    if (bits % 8 != 0) {
+        bad_length(o, number);
+        fprintf(stderr, "%s: length is not a multiple of 8\n", o->persona->program);
+        return EXIT_FAILURE;
+    }
+    o->size = bits / 8;
+    return 0;
+}
+
+/* `length` is what was read as the size; NULL when nothing was. No bits are all bits. */
+static int fit_length(struct options *o, const char *length)
+{
+    const struct algorithm *a = o->algorithm;
+    if (length && !a->any_size)
+        return usage(o->persona, "--length is only supported with --algorithm=blake2b");
+    if (o->size > a->size) {
+        bad_length(o, length);
+        fprintf(stderr, "%s: maximum digest length for '%s' is %zu bits\n", o->persona->program,
+                a->tag, 8 * a->size);
+        return EXIT_FAILURE;
+    }
+    if (o->size == 0)
+        o->size = a->size;
     return 0;
 }
 
@@ -129,12 +159,18 @@ static unsigned cores(void)
 }
 
 /* What cannot stand together. 0, or the exit status. */
-static int reconcile(const struct options *o, bool text, bool form_given)
+static int reconcile(const struct options *o, bool text, bool form_given, int path_count)
 {
     const struct persona *p = o->persona;
     if (o->tag && text)
         return usage(p, "--tag does not support --text mode");
+    if (o->files0_from && path_count > 0)
+        return usage(p, "paths cannot be combined with --files0-from");
+    if (o->json && (o->zero || form_given))
+        return usage(p, "--json cannot be combined with --binary, --text, --tag or --zero");
     if (o->check) {
+        if (o->files0_from)
+            return usage(p, "the --files0-from option is not supported when verifying checksums");
         if (o->zero)
             return usage(p, "the --zero option is not supported when verifying checksums");
         if (o->tag)
@@ -157,12 +193,17 @@ static int reconcile(const struct options *o, bool text, bool form_given)
 
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv)
 {
-    *o = (struct options){ .persona = persona, .progress = true };
+    bool classic = persona->classic;
+    *o = (struct options){ .persona = persona, .progress = !classic };
     o->algorithm = algorithm_find(persona->algorithm);
+    bool is_b2sum = classic && o->algorithm->any_size;
+    const char *letters = is_b2sum ? "bcl:twz" : classic ? "bctwz" : "a:bcj:Ll:twz";
+    const struct option *names = is_b2sum ? b2sum_options : classic ? classic_options : own_options;
+    const char *length = NULL;
     bool text = false, form_given = false;
     int option, wrong = 0;
     optind = 0; /* the command has read options of its own before */
-    while (!wrong && (option = getopt_long(argc, argv, "a:bcj:Ltwz", long_options, NULL)) != -1) {
+    while (!wrong && (option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
         switch (option) {
         case 'a': wrong = read_algorithm(o, optarg); break;
         case 'b':
@@ -176,7 +217,14 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             text = false;
             break;
         case 'c': o->check = true; break;
-        case 'j': wrong = read_jobs(o, optarg); break;
+        case 'j': wrong = read_count(persona, "jobs", optarg, &o->jobs); break;
+        case OPT_FILES0_FROM: o->files0_from = optarg; break;
+        case OPT_JSON: o->json = true; break;
+        case OPT_READERS: wrong = read_count(persona, "readers", optarg, &o->readers); break;
+        case 'l':
+            length = optarg;
+            wrong = read_length(o, length);
+            break;
         case 'L': o->follow = true; break;
         case 'z': o->zero = true; break;
         /* The last of these three counts. */
@@ -191,13 +239,20 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case OPT_STRICT: o->strict = true; break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
         case OPT_NO_PROGRESS: o->progress = false; break;
-        case OPT_HELP: fputs(help, stdout); return EXIT_SUCCESS;
-        case OPT_VERSION: printf("leat %s\n", leat_version()); return EXIT_SUCCESS;
+        case OPT_HELP: help_print(persona, o->algorithm); return EXIT_SUCCESS;
+        case OPT_VERSION:
+            if (classic)
+                printf("%s (leat) %s\n", persona->name, leat_version());
+            else
+                printf("leat %s\n", leat_version());
+            return EXIT_SUCCESS;
         default: return try_help(persona);
         }
     }
     if (!wrong)
-        wrong = reconcile(o, text, form_given);
+        wrong = fit_length(o, length);
+    if (!wrong)
+        wrong = reconcile(o, text, form_given, argc - optind);
     if (wrong)
         return wrong;
     if (!o->jobs)

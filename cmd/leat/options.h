@@ -6,22 +6,26 @@
 
 #include <stdbool.h>
 
-/* What a command is called and may do. `leat sum` is one; a program that is to behave as md5sum does
- * would be another: its own name in messages, its digest fixed, folders refused. */
+/* What a command is called and may do: `leat sum`, or one of coreutils' programs, which leat behaves as
+ * when it is called by that name. */
 struct persona {
+    const char *name;
     const char *program;   /* as messages begin */
     const char *algorithm; /* the default */
-    bool walks;            /* folders are walked; else they are errors */
+    bool classic;          /* coreutils': folders are errors, and there are its options only */
 };
 
 struct options {
     const struct persona *persona;
     const struct algorithm *algorithm;
-    unsigned jobs; /* files digested at the same time, at most */
-    bool check, tag, binary, zero;
+    size_t size;      /* of its digests, where they are printed */
+    unsigned jobs;    /* digesters, at most */
+    unsigned readers; /* of a device at the same time; 0 when not told */
+    bool check, tag, binary, zero, json;
     bool ignore_missing, quiet, status, strict, warn; /* of a check */
     bool fail_fast, follow, progress;
-    char **paths; /* what is left of the arguments */
+    const char *files0_from; /* a file of names, in place of paths */
+    char **paths;            /* what is left of the arguments */
     int path_count;
 };
 

@@ -1,10 +1,14 @@
-/* paths.c: the files that the command line names, and those in the folders it names. */
+/* paths.c: the files that the command line or a file of names has, and those in the folders it names. */
+#define _GNU_SOURCE
+#include "lines.h"
 #include "sources.h"
 #include "walk.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int source_wait_for_stdin(struct source *src, struct flow *f)
 {
@@ -20,7 +24,10 @@ struct slot *source_file(struct source *src, struct flow *f, const char *name, s
     if (*err)
         return NULL;
     struct slot *s = flow_take(f, name, len, err);
-    if (s && is_stdin)
+    if (!s)
+        return NULL;
+    s->size = src->options->size;
+    if (is_stdin)
         s->origin = ORIGIN_STDIN;
     return s;
 }
@@ -31,25 +38,83 @@ static bool is_folder(const char *path)
     return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
 }
 
+struct paths {
+    struct source *src;
+    struct flow *flow;
+    struct walk walk;
+};
+
+static int take_path(struct paths *p, const char *path, size_t len)
+{
+    bool classic = p->src->options->persona->classic;
+    if (!classic && strcmp(path, "-") != 0 && is_folder(path))
+        return walk_folder(&p->walk, path);
+    int err;
+    struct slot *s = source_file(p->src, p->flow, path, len, &err);
+    return s ? flow_submit(p->flow, s) : err;
+}
+
+/* Something about the file of paths, which makes it a failure. */
+static int tell(const struct paths *p, const char *name, int error, const char *remark)
+{
+    int err;
+    struct slot *s = flow_take(p->flow, name, strlen(name), &err);
+    if (!s)
+        return err;
+    s->kind = SLOT_LIST_BROKEN;
+    s->error = error;
+    s->remark = remark;
+    return flow_submit(p->flow, s);
+}
+
+static int take_names(struct paths *p, const char *list, int fd, bool is_stdin)
+{
+    struct lines lines;
+    char *name;
+    size_t len;
+    int err = 0, got;
+    lines_open(&lines, fd, '\0');
+    while (!err && (got = lines_next(&lines, &name, &len)) == 1) {
+        /* The last one may have no end; there is room for it. */
+        if (name[len - 1] == '\0')
+            len--;
+        name[len] = '\0';
+        if (len == 0)
+            err = tell(p, list, 0, "an empty file name in it");
+        else if (is_stdin && strcmp(name, "-") == 0)
+            err = tell(p, list, 0, "cannot name itself, '-', as a file");
+        else
+            err = take_path(p, name, len);
+    }
+    lines_close(&lines);
+    if (err || got == 0 || got == -ENOMEM || got == -ECANCELED)
+        return err ? err : got;
+    return tell(p, list, got, NULL);
+}
+
+static int take_file_of_names(struct paths *p, const char *path)
+{
+    if (strcmp(path, "-") == 0) {
+        p->src->stdin_used = true;
+        return take_names(p, "standard input", STDIN_FILENO, true);
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd < 0 ? tell(p, path, -errno, NULL) : take_names(p, path, fd, false);
+}
+
 int produce_paths(struct flow *f, void *source)
 {
     struct source *src = source;
     const struct options *o = src->options;
-    static char stdin_name[] = "-";
-    char *no_paths[] = { stdin_name };
-    char **paths = o->path_count > 0 ? o->paths : no_paths;
-    int count = o->path_count > 0 ? o->path_count : 1, err = 0;
-    struct walk walk;
-    walk_open(&walk, f, src->descriptors);
-    for (int i = 0; i < count && !err; i++) {
-        if (o->persona->walks && strcmp(paths[i], "-") != 0 && is_folder(paths[i])) {
-            err = walk_folder(&walk, paths[i]);
-            continue;
-        }
-        struct slot *s = source_file(src, f, paths[i], strlen(paths[i]), &err);
-        if (s)
-            err = flow_submit(f, s);
-    }
-    walk_close(&walk);
+    struct paths p = { .src = src, .flow = f };
+    walk_open(&p.walk, f, src->descriptors);
+    int err = 0;
+    if (o->files0_from)
+        err = take_file_of_names(&p, o->files0_from);
+    else if (o->path_count == 0)
+        err = take_path(&p, "-", 1);
+    for (int i = 0; i < o->path_count && !err; i++)
+        err = take_path(&p, o->paths[i], strlen(o->paths[i]));
+    walk_close(&p.walk);
     return err;
 }

@@ -39,6 +39,7 @@ struct slot {
     size_t name_len, name_cap;
     const char *remark;
     uint64_t line, good_lines, bad_lines;
+    size_t size; /* the digest's */
     unsigned char digest[DIGEST_MAX];
     unsigned char expected[DIGEST_MAX]; /* in a check */
 };

@@ -6,6 +6,7 @@
 #include "sources.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,21 +29,45 @@ int sum_finish_stdio(const char *program, int status)
     return EXIT_FAILURE;
 }
 
-/* Shares the descriptors that this process may have between files and folders; each digester has one
- * file open. */
-static void share_descriptors(struct options *o, size_t *folders)
+/* How many descriptors this process may have, after asking for as many as would be of use. */
+static size_t descriptors(size_t wanted)
 {
     struct rlimit limit;
-    size_t left = FOLDERS_MAX * 4;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < left)
-        left = (size_t)limit.rlim_cur;
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
+        return wanted;
+    if (limit.rlim_cur < wanted) {
+        struct rlimit more = { limit.rlim_max < wanted ? limit.rlim_max : wanted, limit.rlim_max };
+        if (setrlimit(RLIMIT_NOFILE, &more) == 0)
+            limit = more;
+    }
+    return limit.rlim_cur < wanted ? (size_t)limit.rlim_cur : wanted;
+}
+
+/* Shares the descriptors between files, one for each lane of each digester, and folders. */
+static void share_descriptors(struct flow *f, size_t *folders)
+{
+    size_t left = descriptors(OTHER_DESCRIPTORS + FOLDERS_MAX * 4 + (size_t)f->jobs * f->lanes);
     left = left > OTHER_DESCRIPTORS ? left - OTHER_DESCRIPTORS : 0;
-    if (o->jobs > left / 2)
-        o->jobs = left / 2 > 0 ? (unsigned)(left / 2) : 1;
-    left -= left > o->jobs ? o->jobs : left;
+    if (f->jobs > left / 2)
+        f->jobs = left / 2 > 0 ? (unsigned)(left / 2) : 1;
+    while (f->lanes > 1 && (size_t)f->jobs * f->lanes > left / 2)
+        f->lanes--;
+    size_t files = (size_t)f->jobs * f->lanes;
+    left -= left > files ? files : left;
     *folders = left / 2 < FOLDERS_MIN   ? FOLDERS_MIN
                : left / 2 > FOLDERS_MAX ? FOLDERS_MAX
                                         : left / 2;
+}
+
+/* The vectors that MD5 uses: the widest, unless LEAT_MD5 has the name of others. NULL: there are no
+ * such. */
+static const struct md5_way *choose_way(void)
+{
+    const char *name = getenv("LEAT_MD5");
+    const struct md5_way *way = md5_way_at(0);
+    for (size_t i = 1; way && name && strcmp(way->name, name) != 0; i++)
+        way = md5_way_at(i);
+    return way;
 }
 
 static void say_what_failed(struct emitter *e, int err)
@@ -55,27 +80,46 @@ static void say_what_failed(struct emitter *e, int err)
         emit_complaint(e, "cannot go on", err);
 }
 
-static int run(struct options *o)
+/* main.c has put something else in its place. */
+static bool stdin_was_closed(void)
+{
+    int flags = fcntl(STDIN_FILENO, F_GETFL);
+    return flags < 0 || flags & O_PATH;
+}
+
+/* The exit status. *fatal is the signal that it is to end of, or 0; a broken pipe's if `pipes_end_it`. */
+static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
     struct emitter emitter;
-    share_descriptors(o, &source.descriptors);
     emit_open(&emitter, o);
     struct flow flow = {
         .algorithm = o->algorithm,
+        .size = o->size,
+        .way = way,
         .jobs = o->jobs,
+        .lanes = way ? way->lanes : 1,
+        .readers = o->readers,
         .follow = o->follow,
         .produce = o->check ? produce_lists : produce_paths,
         .producer = &source,
         .emitter = &emitter,
     };
+    share_descriptors(&flow, &source.descriptors);
     int err = halt_open();
     if (!err) {
         err = flow_run(&flow);
         halt_close();
     }
-    if (!halt_signal())
+    *fatal = halt_signal();
+    if (!*fatal && pipes_end_it && emitter.out.error == -EPIPE)
+        *fatal = SIGPIPE;
+    if (!*fatal) {
         say_what_failed(&emitter, err);
+        /* Closing it fails as well. */
+        if (source.stdin_used && stdin_was_closed())
+            emit_complaint(&emitter, "standard input", -EBADF);
+    }
     emit_close(&emitter);
     return emitter.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
@@ -94,14 +138,22 @@ int sum_main(const struct persona *persona, int argc, char **argv)
     int status = options_read(&o, persona, argc, argv);
     if (status >= 0)
         return sum_finish_stdio(persona->program, status);
-    /* A closed pipe is to be told as the failed write that it is. */
-    signal(SIGPIPE, SIG_IGN);
+    /* A closed pipe is to be told as the failed write that it is; but coreutils' programs end of it. */
+    bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN && persona->classic;
     if (algorithm_load(o.algorithm) < 0) {
         fprintf(stderr, "%s: %s is not offered by this system's libcrypto\n", persona->program,
                 o.algorithm->tag);
         return EXIT_FAILURE;
     }
-    status = run(&o);
+    const struct md5_way *way = o.algorithm->has_lanes ? choose_way() : NULL;
+    if (o.algorithm->has_lanes && !way) {
+        fprintf(stderr, "%s: LEAT_MD5: this processor has no '%s'\n", persona->program,
+                getenv("LEAT_MD5"));
+        algorithm_unload();
+        return EXIT_FAILURE;
+    }
+    int fatal;
+    status = run(&o, way, pipes_end_it, &fatal);
     algorithm_unload();
-    return halt_signal() ? die_of(halt_signal()) : status;
+    return fatal ? die_of(fatal) : status;
 }

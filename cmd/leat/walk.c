@@ -1,5 +1,7 @@
 #include "walk.h"
 
+#include "device.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,6 +62,7 @@ static int submit_file(struct walk *w, struct dir *dir, const char *name)
     if (!s)
         return err;
     s->origin = ORIGIN_WALK;
+    s->size = w->flow->size;
     s->dir = dir;
     dir_ref(dir);
     s->holds_dir = dir_hold_open(dir);
@@ -155,19 +158,18 @@ static int push(struct walk *w, struct dir *d, char *names)
 static int enter_held(struct walk *w, struct dir *d)
 {
     int err = 0;
-    if (w->flow->follow) {
-        struct stat about;
-        if (fstat(d->fd, &about) == 0) {
-            d->device = about.st_dev;
-            d->inode = about.st_ino;
-        }
-        if (is_loop(w, d)) {
-            err = tell(w, d->parent, d->name, d->name_len, SLOT_SKIPPED, 0,
-                       "leads back to a folder above it, skipped");
-            dir_drop(d);
-            dir_unref(d);
-            return err;
-        }
+    struct stat about;
+    if (fstat(d->fd, &about) == 0) {
+        d->device = about.st_dev;
+        d->inode = about.st_ino;
+        d->disk = device_of(about.st_dev);
+    }
+    if (w->flow->follow && is_loop(w, d)) {
+        err = tell(w, d->parent, d->name, d->name_len, SLOT_SKIPPED, 0,
+                   "leads back to a folder above it, skipped");
+        dir_drop(d);
+        dir_unref(d);
+        return err;
     }
     char *names;
     int listed = list_folder(&w->lister, d->fd, w->flow->follow, &names);

@@ -1,0 +1,34 @@
+/* digester.h: a digester takes files from the flow, and hands their digests over.
+ *
+ * One that digests a single file at a time does so through a hasher (digester.c); where the digest can
+ * be had for many files at once, it has lanes (lanes.c). What was finished is handed over in runs, but
+ * never waits for something that may take long. */
+#ifndef LEAT_CMD_DIGESTER_H
+#define LEAT_CMD_DIGESTER_H
+
+#include "reading.h"
+
+struct digester {
+    struct flow *flow;
+    struct hasher *hasher;
+    unsigned char *chunk;
+    struct chain finished;
+    int64_t handed_over; /* when */
+    struct turn turn;
+};
+
+/* Hands over what is finished; or only when it is many, or has waited. 0 or -ECANCELED. */
+int digester_hand_over(struct digester *d);
+int digester_hand_over_when_due(struct digester *d);
+
+/* Reads and digests an open file and closes it. What goes wrong is the slot's; only being cancelled is
+ * returned, for the slot is not finished then. */
+int digester_digest(struct digester *d, struct reading *r);
+
+/* The slot is finished, with this error or 0. */
+void digester_finish(struct digester *d, struct slot *s, int error);
+
+/* All files, many at a time. 0, -ECANCELED or -ENOMEM. */
+int lanes_work(struct digester *d);
+
+#endif

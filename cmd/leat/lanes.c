@@ -1,0 +1,197 @@
+/* lanes.c: a digester with many files in hand, each in a lane of its vector registers (md5/md5.h).
+ *
+ * It goes in rounds: claim files, take all lanes as far as the one with the least bytes at hand goes,
+ * hand over what has ended, read on where bytes ran out. It never waits for a full set of lanes, nor
+ * for another digester. A small file is read to its end before it gets its lane and is closed by then,
+ * so it takes one round or a few; the lanes at work are always the first.
+ *
+ * What may keep its reader waiting, such as a pipe, gets no lane: it would keep the others waiting too.
+ * It is digested alone, when all lanes are empty. */
+#include "digester.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Bytes read at a time, in whole blocks: those of all lanes stay in the core's cache. */
+enum { CHUNK = 32 * 1024 };
+
+struct lane {
+    struct reading reading;
+    unsigned char *bytes; /* CHUNK and MD5_PAD of them, */
+    size_t at, end;       /* of which these are still to be digested */
+    uint64_t total;       /* read so far */
+    bool ended;           /* there is no more to read */
+};
+
+struct lanes {
+    struct digester *digester;
+    const struct md5_way *way;
+    unsigned most, active;
+    struct md5_states states;
+    struct lane lane[MD5_LANES];
+    struct reading
+        alone; /* what is to be digested next, in no lane; its slot is NULL when none is */
+    unsigned char *memory;
+};
+
+/* Reads until the lane, which is empty, is full or all is read: so whole blocks are left only, the
+ * padding being the last. 0 or the error. */
+static int fill(struct lane *l, struct flow *f)
+{
+    l->at = l->end = 0;
+    uint64_t before = l->total;
+    ssize_t n = 1;
+    while (l->end < CHUNK && n > 0) {
+        n = reading_next(&l->reading, l->bytes + l->end, CHUNK - l->end);
+        if (n > 0) {
+            l->end += (size_t)n;
+            l->total += (uint64_t)n;
+        }
+    }
+    atomic_fetch_add_explicit(&f->digested, l->total - before, memory_order_relaxed);
+    if (n > 0)
+        return 0;
+    reading_close(&l->reading);
+    if (n < 0)
+        return (int)n;
+    size_t whole = l->end / MD5_BLOCK * MD5_BLOCK;
+    l->end = whole + md5_pad(l->bytes + whole, l->end - whole, l->total);
+    l->ended = true;
+    return 0;
+}
+
+/* Puts the file into the first lane that is free. */
+static int start(struct lanes *ls, struct slot *s)
+{
+    struct digester *d = ls->digester;
+    struct lane *l = &ls->lane[ls->active];
+    *l = (struct lane){ .bytes = l->bytes };
+    int err = reading_open(&l->reading, d->flow, s, &d->turn);
+    if (!err && l->reading.patient) {
+        ls->alone = l->reading;
+        return 0;
+    }
+    if (!err)
+        err = fill(l, d->flow);
+    if (!err) {
+        md5_begin(&ls->states, ls->active++);
+        return 0;
+    }
+    reading_close(&l->reading);
+    if (err == -ECANCELED)
+        return err;
+    digester_finish(d, s, err);
+    return 0;
+}
+
+/* Ends the lane's file; the last lane takes its place. */
+static void finish(struct lanes *ls, unsigned lane, int error)
+{
+    struct lane *l = &ls->lane[lane], *last = &ls->lane[--ls->active], ended = *l;
+    reading_close(&ended.reading);
+    md5_end(&ls->states, lane, ended.reading.slot->digest);
+    digester_finish(ls->digester, ended.reading.slot, error);
+    md5_move(&ls->states, lane, ls->active);
+    *l = *last;
+    last->bytes = ended.bytes;
+}
+
+/* As many files as there are lanes while many are waiting. When few are, each digester takes few at a
+ * time, so that no one has them all and the others nothing to do. And none while a disk is to be read
+ * from one end of a file to the other. */
+static int claim(struct lanes *ls)
+{
+    struct flow *f = ls->digester->flow;
+    size_t share = 1 + leat_chan_len(f->todo) / (2 * (size_t)f->jobs);
+    for (; share > 0 && ls->active < ls->most && !ls->alone.slot; share--) {
+        if (ls->digester->turn.files > 0)
+            return 0;
+        struct slot *s;
+        int err = leat_try_recv(f->todo, &s);
+        if (err == -EAGAIN && ls->active == 0) {
+            err = digester_hand_over(ls->digester);
+            if (!err)
+                err = leat_recv(f->todo, &s);
+        }
+        if (err)
+            return err == -EAGAIN ? 0 : err;
+        err = start(ls, s);
+        if (err)
+            return err;
+    }
+    return 0;
+}
+
+/* 0 or -ECANCELED. */
+static int run(struct lanes *ls)
+{
+    const struct md5_kernel *k = md5_kernel_for(ls->way, ls->active);
+    unsigned n = k->lanes < ls->active ? k->lanes : ls->active;
+    const unsigned char *in[MD5_LANES];
+    size_t blocks = SIZE_MAX;
+    for (unsigned i = 0; i < n; i++) {
+        const struct lane *l = &ls->lane[i];
+        size_t here = (l->end - l->at) / MD5_BLOCK;
+        in[i] = l->bytes + l->at;
+        blocks = here < blocks ? here : blocks;
+    }
+    md5_run(k, &ls->states, in, n, blocks);
+    /* From the last one down: what takes the place of an ended one has had its turn. */
+    for (unsigned i = n; i-- > 0;) {
+        struct lane *l = &ls->lane[i];
+        l->at += blocks * MD5_BLOCK;
+        if (l->at < l->end)
+            continue;
+        int err = l->ended ? 0 : fill(l, ls->digester->flow);
+        if (err == -ECANCELED)
+            return err;
+        if (err || l->at == l->end)
+            finish(ls, i, err);
+    }
+    return 0;
+}
+
+static int work(struct lanes *ls)
+{
+    for (;;) {
+        int err = claim(ls);
+        if (err == -EPIPE && ls->active == 0 && !ls->alone.slot)
+            return digester_hand_over(ls->digester);
+        if (err && err != -EPIPE)
+            return err;
+        if (leat_cancelled(NULL))
+            return -ECANCELED;
+        err = 0;
+        if (ls->active > 0) {
+            err = run(ls);
+        } else if (ls->alone.slot) {
+            err = digester_digest(ls->digester, &ls->alone);
+            ls->alone.slot = NULL;
+        }
+        if (!err)
+            err = digester_hand_over_when_due(ls->digester);
+        if (err)
+            return err;
+    }
+}
+
+int lanes_work(struct digester *d)
+{
+    struct lanes *ls = calloc(1, sizeof *ls);
+    if (!ls)
+        return -ENOMEM;
+    ls->digester = d;
+    ls->way = d->flow->way;
+    ls->most = d->flow->lanes;
+    ls->memory = malloc(ls->most * (size_t)(CHUNK + MD5_PAD));
+    for (unsigned i = 0; i < ls->most && ls->memory; i++)
+        ls->lane[i].bytes = ls->memory + i * (size_t)(CHUNK + MD5_PAD);
+    int err = ls->memory ? work(ls) : -ENOMEM;
+    for (unsigned i = 0; i < ls->active; i++)
+        reading_close(&ls->lane[i].reading);
+    if (ls->alone.slot)
+        reading_close(&ls->alone);
+    free(ls->memory);
+    free(ls);
+    return err;
+}

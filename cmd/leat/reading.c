@@ -1,0 +1,138 @@
+#define _GNU_SOURCE
+#include "reading.h"
+
+#include "halt.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+enum { DESCRIPTOR_TRIES = 1000 }; /* a millisecond apart, for others to close some */
+
+static int open_once(const struct flow *f, const struct slot *s)
+{
+    int at = s->dir ? s->dir->fd : AT_FDCWD;
+    /* Without O_NONBLOCK a FIFO would wait here for its writer, where no halt reaches. */
+    int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
+    if (s->origin == ORIGIN_WALK && !f->follow)
+        flags |= O_NOFOLLOW;
+    int fd = openat(at, s->name, flags);
+    if (fd >= 0 || errno != EWOULDBLOCK)
+        return fd < 0 ? -errno : fd;
+    /* Another process has a lease on this file and is now asked to give it up: wait for that. */
+    struct stat about;
+    if (fstatat(at, s->name, &about, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) < 0)
+        return -errno;
+    if (!S_ISREG(about.st_mode))
+        return -EWOULDBLOCK;
+    fd = openat(at, s->name, flags & ~O_NONBLOCK);
+    return fd < 0 ? -errno : fd;
+}
+
+static int open_patiently(const struct flow *f, struct slot *s)
+{
+    if (s->origin == ORIGIN_STDIN)
+        return STDIN_FILENO;
+    int fd = open_once(f, s);
+    for (int i = 0; (fd == -EMFILE || fd == -ENFILE) && i < DESCRIPTOR_TRIES; i++) {
+        if (leat_sleep(LEAT_MS) < 0)
+            return -ECANCELED;
+        fd = open_once(f, s);
+    }
+    if (s->holds_dir) {
+        dir_drop(s->dir);
+        s->holds_dir = false;
+    }
+    return fd;
+}
+
+int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct turn *turn)
+{
+    *r = (struct reading){ .slot = s, .fd = open_patiently(f, s), .turn = turn };
+    if (r->fd < 0)
+        return r->fd;
+    if (s->origin == ORIGIN_WALK) {
+        r->device = s->dir->disk;
+        return 0;
+    }
+    struct stat about;
+    if (fstat(r->fd, &about) < 0)
+        return -errno;
+    if (S_ISREG(about.st_mode))
+        r->device = device_of(about.st_dev);
+    else
+        r->patient = !S_ISBLK(about.st_mode);
+    return 0;
+}
+
+/* What the walk saw as a regular file has begun in a way that not only such files do: `n` is what the
+ * first read returned. The same, or what has come of it. */
+static ssize_t look_again(const struct reading *r, ssize_t n)
+{
+    struct stat about;
+    if (fstat(r->fd, &about) < 0)
+        return -errno;
+    if (S_ISREG(about.st_mode))
+        return n;
+    r->slot->kind = SLOT_SKIPPED;
+    r->slot->remark = "is no longer a regular file, skipped";
+    return 0;
+}
+
+/* What is in the system's cache; else -EAGAIN, as it also is where a file system cannot tell. */
+static ssize_t read_cached(int fd, void *to, size_t len)
+{
+    struct iovec all = { to, len };
+    ssize_t n = preadv2(fd, &all, 1, -1, RWF_NOWAIT);
+    if (n >= 0)
+        return n;
+    return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL ? -EAGAIN : -errno;
+}
+
+static ssize_t read_in_turn(struct reading *r, void *to, size_t len)
+{
+    if (r->device && !r->has_turn) {
+        ssize_t n = read_cached(r->fd, to, len);
+        if (n != -EAGAIN)
+            return n;
+        int err = turn_take(r->turn, r->device);
+        if (err)
+            return err;
+        r->has_turn = true;
+        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    }
+    ssize_t n = read(r->fd, to, len);
+    return n < 0 ? -errno : n;
+}
+
+ssize_t reading_next(struct reading *r, void *to, size_t len)
+{
+    ssize_t n;
+    do {
+        int err = r->patient ? halt_wait(r->fd, POLLIN) : 0;
+        if (err)
+            return err;
+        n = read_in_turn(r, to, len);
+    } while (n == -EINTR || (n == -EAGAIN && r->patient));
+    bool odd = n == -EAGAIN || (n == 0 && !r->begun);
+    bool long_one = n == (ssize_t)len && !r->begun;
+    r->begun = true;
+    if (r->slot->origin == ORIGIN_WALK && (odd || long_one))
+        n = look_again(r, n);
+    if (long_one && n > 0)
+        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return n;
+}
+
+void reading_close(struct reading *r)
+{
+    if (r->fd > STDIN_FILENO)
+        close(r->fd);
+    r->fd = -1;
+    if (r->has_turn)
+        turn_end(r->turn);
+    r->has_turn = false;
+}

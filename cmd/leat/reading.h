@@ -1,0 +1,33 @@
+/* reading.h: a file to digest, from its first byte to its last.
+ *
+ * A small file costs four system calls: open, read, read again until there is nothing, close. Asking
+ * what a file is would be a fifth; it is asked where the user named it, and where something about it
+ * is odd for the regular file that the walk saw. */
+#ifndef LEAT_CMD_READING_H
+#define LEAT_CMD_READING_H
+
+#include "device.h"
+#include "flow.h"
+
+#include <sys/types.h>
+
+struct reading {
+    struct slot *slot;
+    int fd;
+    bool patient; /* the next bytes may be long in coming: from a terminal, a pipe, a FIFO */
+    bool begun;   /* something was read already */
+    struct device *device; /* whose readers are bounded; else NULL */
+    struct turn *turn;     /* the reader's, */
+    bool has_turn;         /* and whether this file is among those it is for */
+};
+
+/* Opens the slot's file. 0 or the error; closed in any case by reading_close, any number of times. */
+int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct turn *turn);
+
+/* The next bytes, `len` at most: how many; the error, -ECANCELED being that of waiting; 0 at the end,
+ * and also where it is a regular file no longer: then the slot says so. */
+ssize_t reading_next(struct reading *r, void *to, size_t len);
+
+void reading_close(struct reading *r);
+
+#endif

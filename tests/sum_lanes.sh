@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Many files digested at once: every length and mix has md5sum's digests, whatever the vectors.
+. "$(dirname "$0")/sum_common.bash"
+
+# Short ones of every length, around the ends of blocks and of what is read at a time, and a few long
+# ones among them; then in an order that has nothing to do with their lengths.
+mkdir mix
+perl -e '
+    srand(4);
+    my $all = join("", map { chr(int(rand(256))) } 1 .. 70000) x 20;
+    my @lengths = (0 .. 300, 1e6, 3e5);
+    for my $k (32, 64, 96, 128) { push @lengths, $k * 1024 + $_ for -65, -64, -63, -9, -8, -1 .. 1, 55, 56, 64 }
+    push @lengths, int(exp(rand(12))) for 1 .. 400;
+    my @places = sort { $a->[0] <=> $b->[0] } map { [rand, $_] } @lengths;
+    for my $i (0 .. $#places) {
+        open(my $o, ">", sprintf("mix/%04d", $i)) or die;
+        print $o substr($all, int(rand(9999)), $places[$i][1]);
+    }'
+md5sum mix/* >"$out/wanted"
+
+ways=()
+for way in avx512 avx2 vector plain; do
+    if LEAT_MD5=$way "$leat" sum mix/0000 >"$out/got" 2>"$out/got.err"; then
+        ways+=("$way")
+    else
+        is "$way: message" "leat sum: LEAT_MD5: this processor has no '$way'" "$(cat "$out/got.err")"
+    fi
+done
+[ "${#ways[@]}" -ge 2 ] || fail 'plain words and vectors are everywhere'
+
+for way in "${ways[@]}"; do
+    export LEAT_MD5=$way
+    for jobs in 1 2 5; do
+        "$leat" sum -j "$jobs" mix >"$out/got" 2>&1
+        is "$way, -j $jobs: status" 0 $?
+        same "$way, -j $jobs" "$out/wanted" "$out/got"
+    done
+    "$leat" sum -c "$out/wanted" >"$out/got"
+    is "$way, -c: status" 0 $?
+    is "$way, -c: right" "$(wc -l <"$out/wanted")" "$(grep -c ': OK$' "$out/got")"
+
+    # With fewer descriptors than lanes.
+    (ulimit -n 24 && "$leat" sum -j 2 mix >"$out/got" 2>&1)
+    same "$way, few descriptors" "$out/wanted" "$out/got"
+
+    # One to a hundred files at a time.
+    for count in {1..40} 100; do
+        head -n "$count" "$out/wanted" >"$out/first"
+        paths=$(cut -c 35- "$out/first")
+        # shellcheck disable=SC2086
+        "$leat" sum -j 1 $paths >"$out/got"
+        same "$way, $count files" "$out/first" "$out/got"
+    done
+done
+unset LEAT_MD5
+
+# What keeps its reader waiting keeps nobody else's file from being digested, nor mixes with them; what
+# cannot be read, and what is no file, has its place.
+mkfifo fifo
+files=(mix/000? fifo mix/001? nosuch mix mix/002? - mix/003?)
+{
+    md5sum mix/000?
+    echo "$(printf abc | md5sum | cut -c -32)  fifo"
+    md5sum mix/001?
+    echo 'leat sum: nosuch: No such file or directory'
+    cat "$out/wanted"
+    md5sum mix/002?
+    echo "$(printf input | md5sum | cut -c -32)  -"
+    md5sum mix/003?
+} >"$out/mixed"
+for jobs in 1 3; do
+    (sleep 0.2 && printf a && sleep 0.1 && printf bc) >fifo &
+    printf input | "$leat" sum -j "$jobs" "${files[@]}" >"$out/got" 2>&1
+    is "all kinds, -j $jobs: status" 1 $?
+    same "all kinds, -j $jobs" "$out/mixed" "$out/got"
+    wait
+done
+
+# An error in the middle of a file: this one's first page can be read, and no more.
+if [ -r /proc/self/mem ]; then
+    for jobs in 1 3; do
+        "$leat" sum -j "$jobs" mix/000? /proc/self/mem mix/001? >"$out/got" 2>"$out/got.err"
+        is "a read error, -j $jobs: status" 1 $?
+        md5sum mix/000? mix/001? | same "a read error, -j $jobs" - "$out/got"
+        is "a read error, -j $jobs: message" 'leat sum: /proc/self/mem: Input/output error' \
+            "$(cat "$out/got.err")"
+    done
+fi
+
+# Standard input from a file goes on from where it is.
+for skip in 0 100; do
+    {
+        [ "$skip" = 0 ] || dd bs="$skip" count=1 of=/dev/null 2>/dev/null
+        "$leat" sum - mix/0001
+    } <mix/0003 >"$out/got"
+    {
+        tail -c +"$((skip + 1))" mix/0003 | md5sum
+        md5sum mix/0001
+    } >"$out/first"
+    same "standard input from $skip on" "$out/first" "$out/got"
+done
+
+# A length that needs more than 32 bits, and one whose number of bits does.
+if [ -n "${LEAT_SLOW:-}" ]; then
+    mkdir huge
+    truncate -s 4295098369 huge/1
+    truncate -s 536870917 huge/2
+    "$leat" sum huge >"$out/got"
+    md5sum huge/1 huge/2 >"$out/first"
+    same 'huge files' "$out/first" "$out/got"
+fi
+
+finish

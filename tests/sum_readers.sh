@@ -1,0 +1,105 @@
+#!/usr/bin/env bash
+# A disk that turns is read one file at a time, from one end to the other, whatever is not in the cache.
+. "$(dirname "$0")/sum_common.bash"
+
+mkdir files
+for i in {10..29}; do
+    head -c $((i * 30000)) /dev/urandom >"files/$i"
+    echo "$i" >"files/$i.small"
+done
+sync
+md5sum files/* >"$out/wanted"
+
+# This disk's place in a /sys of our own: it turns, or does not; itself, or what it is a part of.
+device=$(perl -e '$d = (stat("files"))[0];
+    printf("%u:%u", ($d >> 8) & 0xfff, ($d & 0xff) | (($d >> 12) & 0xfff00))')
+turns=$work/turns still=$work/still part=$work/part
+for sys in "$turns" "$still"; do
+    mkdir -p "$sys/dev/block/$device/queue"
+done
+echo 1 >"$turns/dev/block/$device/queue/rotational"
+echo 0 >"$still/dev/block/$device/queue/rotational"
+mkdir -p "$part/disk/$device" "$part/disk/queue" "$part/dev/block"
+ln -s "../../disk/$device" "$part/dev/block/$device"
+echo 1 >"$part/disk/queue/rotational"
+
+# forget: has the system forget what it read of the files
+forget() {
+    local file
+    for file in files/*; do
+        dd if="$file" iflag=nocache count=0 status=none 2>"$out/dd" || return
+    done
+}
+
+for sys in "$turns" "$still" "$part"; do
+    export LEAT_SYSFS=$sys
+    for arguments in '-j 1' '-j 4' '-j 4 --readers=1' '-j 4 --readers=3' '-j 3 -a sha256'; do
+        wanted=$out/wanted
+        case $arguments in
+        *sha256) sha256sum files/* >"$out/wanted256" && wanted=$out/wanted256 ;;
+        esac
+        for paths in files 'files/*'; do
+            forget
+            # shellcheck disable=SC2086
+            "$leat" sum $arguments $paths >"$out/got" 2>&1
+            is "${sys##*/}, $arguments, $paths: status" 0 $?
+            same "${sys##*/}, $arguments, $paths" "$wanted" "$out/got"
+        done
+    done
+    forget
+    "$leat" sum -j 4 -c --quiet "$out/wanted" || fail "${sys##*/}: check"
+done
+for count in 0 -1 x ''; do
+    "$leat" sum --readers="$count" files >"$out/got" 2>&1
+    is "--readers=$count: status" 1 $?
+    is "--readers=$count: message" "leat sum: invalid --readers argument '$count'" \
+        "$(head -n 1 "$out/got")"
+done
+
+# A halt ends the wait for a turn.
+for seconds in 0.003 0.01 0.02; do
+    forget
+    LEAT_SYSFS=$turns timeout -k 20 --preserve-status -s INT $seconds \
+        "$leat" sum -j 8 files >"$out/got" 2>&1
+    case $? in
+    0 | 130) ;;
+    *) fail "interrupted after $seconds: status" ;;
+    esac
+done
+
+[ -z "${LEAT_SANITIZE:-}" ] || finish
+strace -o "$out/strace" true 2>/dev/null || {
+    echo 'without a look at the system calls: there is no strace'
+    finish
+}
+
+# reads ARGUMENT...: counts in $again how often it went back to a file after another one, but for what is
+# in the cache
+reads() {
+    forget
+    strace -f -y -e trace=read,preadv2 -o "$out/strace" "$leat" sum "$@" files >"$out/got"
+    same "$*, looked at" "$out/wanted" "$out/got"
+    again=$(perl -ne '
+        next unless /\bread\(\d+<[^>]*\/(files\/[^>]*)>/;
+        $again++ if defined $last && $last ne $1 && $seen{$1};
+        $seen{$1} = 1;
+        $last = $1;
+        END { print $again + 0 }' "$out/strace")
+}
+LEAT_SYSFS=$turns
+reads -j 4
+if ! grep -q 'preadv2.*EAGAIN' "$out/strace"; then
+    echo 'without a look at the order of reads: this file system forgets nothing'
+    finish
+fi
+is 'a disk that turns: files gone back to' 0 "$again"
+LEAT_SYSFS=$part
+reads -j 4
+is 'a part of a disk that turns: files gone back to' 0 "$again"
+LEAT_SYSFS=$still
+reads -j 4 --readers=1
+is 'a bound: files gone back to' 0 "$again"
+reads -j 4 --readers=4
+[ "$again" -gt 0 ] || fail 'one at a time in spite of --readers=4'
+
+finish
