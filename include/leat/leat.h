@@ -8,6 +8,8 @@
 #include <leat/block.h>
 #include <leat/callback.h>
 #include <leat/chan.h>
+#include <leat/flow.h>
+#include <leat/pipeline.h>
 #include <leat/runtime.h>
 #include <leat/scope.h>
 #include <leat/select.h>
