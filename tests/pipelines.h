@@ -202,20 +202,4 @@ static void trial_close(struct trial *t)
     }
 }
 
-/* The window there is. */
-static int bound(const struct trial *t)
-{
-    return (int)(t->window ? t->window : t->n);
-}
-
-/* Sends until told to stop; `sent` counts. */
-static int send_all(void *arg)
-{
-    struct trial *t = arg;
-    for (int i = 0; i < t->items && leat_send(t->in, &i) == 0; i++)
-        CHECK(atomic_fetch_add(&t->sent, 1) + 1 <= atomic_load(&t->asked) + bound(t));
-    CHECK_IS(0, leat_close(t->in));
-    return 0;
-}
-
 #endif
