@@ -10,9 +10,9 @@
  * the bound holds at every moment that anybody could look, and no lock is needed. `jobs` and `finished`
  * have room for all slots there can be, so nobody ever waits to send to them.
  *
- * A slot belongs to the coordinator while it is FREE, TAKEN (and not handed out) or ENDED; to whoever runs it
- * in between. Handing over is by channel. After the scope has joined its tasks, all slots are
- * what they will be, and what was not delivered is dropped.
+ * A slot belongs to the coordinator, except from when it is handed out until it has come back, which is when it
+ * was received from `finished`: in between only `next` and `back` are the coordinator's. After the
+ * scope has joined its tasks all slots are what they will be, and what was not delivered is dropped.
  *
  * In a cancelled scope a block cannot wait, so the coordinator ends before those who run: they end with the
  * scope, and their slots are looked after there. */
@@ -35,6 +35,7 @@ struct leat_result {
     leat_emit emit;
     struct stage *stage;
     struct leat_result *next; /* in the line of those to be delivered, or among the free */
+    bool back;                /* from whoever ran it */
     uint64_t index;
     size_t count, sent;
     int status;
@@ -206,7 +207,7 @@ static void line_up(struct stage *stage, leat_result *slot)
 /* The slot whose output is to be delivered next, or NULL. */
 static leat_result *next_to_give(struct stage *stage)
 {
-    for (leat_result *slot; (slot = stage->first) && slot->state == ENDED;) {
+    for (leat_result *slot; (slot = stage->first) && slot->back;) {
         if (slot->sent < slot->count && !is_stopped(stage))
             return slot;
         stage->first = slot->next;
@@ -229,6 +230,7 @@ static void taken(struct stage *stage, int status)
     }
     leat_result *slot = pop_free(stage);
     slot->state = TAKEN;
+    slot->back = false;
     slot->index = stage->taken++;
     slot->status = 0;
     slot->count = slot->sent = 0;
@@ -254,10 +256,7 @@ static void has_ended(struct stage *stage, leat_result *slot)
         return;
     }
     stage->running--;
-    if (slot->state == TAKEN) { /* the stage had stopped before it was run */
-        lt_flow_drop(stage->drop_in, slot->in);
-        slot->state = ENDED;
-    }
+    slot->back = true;
     if (stage->spec.unordered)
         line_up(stage, slot);
     if (slot->status && stage->spec.failing == LEAT_FAIL_CANCELS && !stage->verdict)
