@@ -18,6 +18,14 @@ void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned
     return flow;
 }
 
+leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity)
+{
+    leat_chan_spec spec = { .item_size = like ? like->item_size : 0,
+                            .capacity = capacity,
+                            .drop = like ? like->drop : NULL };
+    return leat_chan_open(scope, &spec);
+}
+
 void lt_flow_end(leat_chan *out, leat_ending ending)
 {
     switch (ending) {

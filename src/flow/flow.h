@@ -17,11 +17,16 @@ struct lt_flow {
     leat_block block;
     struct lt_owned owned;
     leat_scope *scope;
+    struct lt_flow *next; /* for who makes several at a time */
 };
 
 /* Zeroed memory that the scope frees with `free`, or, NULL, simply frees. NULL: there is none, or no
  * scope. */
 void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned *owned));
+
+/* A channel of the scope's for the same items as `like`: their size, and what drops them. With NULL: of no
+ * bytes. */
+leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity);
 
 /* Ends an output. */
 void lt_flow_end(leat_chan *out, leat_ending ending);
