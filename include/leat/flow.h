@@ -106,7 +106,8 @@ LEAT_API int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *ou
 typedef struct leat_mult leat_mult;
 
 /* Called for each copy of an item that is handed to a tap: to take another reference, where items hold
- * one. A copy that does not arrive is dropped. Must not wait. */
+ * one. A copy that does not arrive is dropped. Must not wait. (Without it, an item is dropped if no tap got
+ * it.) */
 typedef void leat_share_fn(void *item);
 
 /* `share` may be NULL: items are plain values. A NULL `in`: NULL. */
@@ -116,7 +117,7 @@ enum { LEAT_TAP_LOSSY = 1 }; /* what it has no room for at once, it misses; see 
 
 /* Adds a channel with items of the input's size: it gets the items that are taken from now on, and its end
  * as `ending` says when the input is closed. A channel that is a tap already is left as it is. One that is
- * found closed is removed. After the input's end: the channel is ended at once.
+ * found closed is removed. While it is a tap, one without a scope has a reference more. After the input's end: the channel is ended at once.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_tap(leat_mult *mult, leat_chan *ch, unsigned flags, leat_ending ending);
 

@@ -9,6 +9,7 @@
 #include <leat/callback.h>
 #include <leat/chan.h>
 #include <leat/flow.h>
+#include <leat/pace.h>
 #include <leat/parallel.h>
 #include <leat/pipeline.h>
 #include <leat/runtime.h>

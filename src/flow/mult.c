@@ -42,13 +42,19 @@ struct leat_mult {
 
 /* ---- taps ---- */
 
+static void free_tap(struct tap *tap)
+{
+    leat_chan_unref(tap->ch); /* says no to one that a scope owns */
+    lt_free(tap);
+}
+
 static void let_go(struct tap *tap)
 {
     lt_lock(&tap->mult->lock);
     bool last = --tap->holds == 0;
     lt_unlock(&tap->mult->lock);
     if (last)
-        lt_free(tap);
+        free_tap(tap);
 }
 
 /* With the lock held: off the list, whose hold becomes the caller's. False: it is off. */
@@ -221,6 +227,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     tap->op = (leat_op)LEAT_OP(m->flow.scope, 0);
     tap->mult = m;
     tap->ch = ch;
+    leat_chan_ref(ch);
     tap->flags = flags;
     tap->holds = 1;
     tap->ending = ending;
@@ -232,7 +239,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     if (over)
         lt_flow_end(ch, ending);
     if (!adds)
-        lt_free(tap);
+        free_tap(tap);
     return 0;
 }
 
