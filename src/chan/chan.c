@@ -196,12 +196,14 @@ static struct lt_party *refuse_all(leat_chan *ch, enum lt_side side, struct lt_p
 
 static struct lt_party *tell_watchers(leat_chan *ch, struct lt_party *chain)
 {
-    while (!lt_list_empty(&ch->watchers)) {
-        struct lt_watcher *watcher = LT_CONTAINER(ch->watchers.next, struct lt_watcher, node);
-        lt_list_remove(&watcher->node);
+    for (struct lt_node *node = ch->watchers.next, *next; node != &ch->watchers; node = next) {
+        struct lt_watcher *watcher = LT_CONTAINER(node, struct lt_watcher, node);
+        next = node->next;
+        node->next = NULL; /* it is in no list any more */
         watcher->job.party.next = chain;
         chain = &watcher->job.party;
     }
+    lt_list_init(&ch->watchers);
     return chain;
 }
 
