@@ -4,10 +4,10 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format install clean
+.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs install clean
 
 help: ## list what one can do here
-	@awk -F ':.*## ' '/^[a-z0-9 ]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 # Everything but the digests goes to standard error, so that these can be sent elsewhere.
 run: ## digest the files under DIR (this folder when unset)
@@ -42,6 +42,15 @@ style: ## check the format, run clang-tidy
 format: ## format the sources
 	@scripts/bootstrap ci
 	@scripts/style format
+
+# A peer that cannot be had is not worth failing for: bench/run names it.
+bench: ## measure leat beside its peers; BENCH holds options of bench/run
+	@scripts/bootstrap run
+	@scripts/bootstrap bench || true
+	@bench/run $(BENCH)
+
+bench-docs: ## copy the last whole run's figures and plot to docs/
+	@bench/run --docs
 
 install: ## install to PREFIX (/usr/local when unset); DESTDIR is heeded
 	@scripts/bootstrap run

@@ -33,6 +33,7 @@
  *  NO_EXCHANGE        the last wait's WOKEN is left in the word
  *  EXCHANGE_LATE      it is cleared when the waiter is in its queue already
  *  NO_VALUE_CHECK     a futex that sleeps whatever the word is
+ *  ASLEEP_LATE        it sleeps before it has said so
  *  NO_PINNED          the thread leaves its scope without waiting for the canceller
  * for both:
  *  WITHDRAW_UNASKED   the home ends the wait though the waiter is off its queue
@@ -59,7 +60,7 @@ inline lock(l) { atomic { !l -> l = true } }
 inline unlock(l) { l = false }
 
 #ifdef THREAD
-bool woken, nudged; /* the word */
+bool woken, nudged, asleep; /* the word */
 bool in_futex, pinned;
 #else
 byte inbox, ready_queue; /* how often the task is in it */
@@ -77,8 +78,12 @@ inline may_be_ready()
 inline ready()
 {
 #ifdef THREAD
-    atomic { may_be_ready(); woken = true }
-    in_futex = false /* takes but an address: the thread may be gone */
+    bool wakes;
+    atomic { may_be_ready(); woken = true; wakes = asleep }
+    if
+    :: wakes -> in_futex = false /* takes but an address: the thread may be gone */
+    :: else
+    fi
 #else
     atomic { may_be_ready(); inbox++ }
 #endif
@@ -165,7 +170,7 @@ inline end()
 
 #ifdef THREAD
 
-inline clear_word() { atomic { woken = false; nudged = false } }
+inline clear_word() { atomic { woken = false; nudged = false; asleep = false } }
 
 inline park()
 {
@@ -178,7 +183,7 @@ inline park()
         :: else
         fi;
 #endif
-        atomic { was_woken = woken; nudged = false }
+        atomic { was_woken = woken; nudged = false; asleep = false }
         if
         :: was_woken -> break
         :: else
@@ -204,16 +209,35 @@ inline park()
             fi
         :: else
         fi;
+#ifdef ASLEEP_LATE
+        atomic {
+            if
+            :: !woken && !nudged -> in_futex = true
+            :: else
+            fi
+        }
+        if
+        :: in_futex -> asleep = true
+        :: else
+        fi;
+#else
+        atomic {
+            if
+            :: !woken && !nudged -> asleep = true
+            :: else
+            fi
+        }
         atomic {
             if
 #ifdef NO_VALUE_CHECK
-            :: true -> in_futex = true
+            :: asleep -> in_futex = true
 #else
-            :: !woken && !nudged -> in_futex = true
-            :: else
+            :: asleep && !woken && !nudged -> in_futex = true
 #endif
+            :: else
             fi
         }
+#endif
         if
         :: !in_futex
         :: in_futex && has_deadline && !over -> in_futex = false
@@ -406,8 +430,11 @@ active proctype Canceller()
     unlock(scope_locked);
     if
     :: here ->
-        atomic { assert(!gone); nudged = true }
-        in_futex = false;
+        atomic { assert(!gone); nudged = true; ended = asleep }
+        if
+        :: ended -> in_futex = false
+        :: else
+        fi;
         atomic { assert(!gone); pinned = false }
     :: else
     fi

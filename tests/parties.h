@@ -64,7 +64,7 @@ struct party {
     bool ticks;             /* it only waits for its turn */
     pthread_mutex_t lock;   /* of those that are withdrawn */
     leat_scope *own;        /* a foreign thread's */
-    pthread_t thread;
+    struct foreign thread;
 };
 
 struct round {

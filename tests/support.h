@@ -2,12 +2,16 @@
  *
  * The bodies of most tests run as the first task of leat_main_with. cmocka's assertions leave by
  * longjmp, which only the test's own thread may do, so what is checked is checked with CHECK and
- * CHECK_IS: they work in any task and thread, and end the program with one line. */
+ * CHECK_IS: they work in any task and thread, and end the program with one line.
+ *
+ * A file that is compiled with TESTS_IN_SIM, a number, runs each body in the seeded world over so many seeds
+ * instead, or those of the environment's LEAT_SIM=from:to (without `to`), or LEAT_SEED. */
 #ifndef LEAT_TESTS_SUPPORT_H
 #define LEAT_TESTS_SUPPORT_H
 
 #include "base/rng.h"
 #include "chan/chan.h"
+#include "sched/pool.h"
 
 #include <leat/leat.h>
 
@@ -26,13 +30,15 @@
 
 #include <cmocka.h>
 
-/* Less of everything where everything is slow. */
-#if defined(LT_TSAN) || defined(__SANITIZE_THREAD__)
-enum { UNDER_TSAN = 1, SCALE = 10 };
+/* Less of everything where everything is slow, or done very often. */
+#if defined(TESTS_IN_SIM)
+enum { IN_SIM = 1, UNDER_TSAN = 0, SCALE = 20 };
+#elif defined(LT_TSAN) || defined(__SANITIZE_THREAD__)
+enum { IN_SIM = 0, UNDER_TSAN = 1, SCALE = 10 };
 #elif defined(LT_ASAN) || defined(__SANITIZE_ADDRESS__) || !defined(__x86_64__)
-enum { UNDER_TSAN = 0, SCALE = 4 };
+enum { IN_SIM = 0, UNDER_TSAN = 0, SCALE = 4 };
 #else
-enum { UNDER_TSAN = 0, SCALE = 1 };
+enum { IN_SIM = 0, UNDER_TSAN = 0, SCALE = 1 };
 #endif
 
 #define CHECK(condition) \
@@ -68,6 +74,8 @@ static inline void check_is(const char *file, int line, const char *what, long l
 /* A seed from the environment's LEAT_SEED, or a new one; noted for failures. */
 static inline uint64_t seed_of_test(void)
 {
+    if (leat_sim_running())
+        return lt_rng_next(lt_chance()); /* which is the world's seed's */
     const char *given = getenv("LEAT_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)leat_now() % 1000000007;
     snprintf(check_note, sizeof check_note, "LEAT_SEED=%llu", (unsigned long long)seed);
@@ -80,7 +88,16 @@ static inline unsigned below(uint64_t *chance, unsigned bound)
     return lt_rng_below(chance, bound);
 }
 
-/* Waits, letting others run, until the condition holds; fails after a minute. */
+/* A moment in which others run: those of other threads; in the seeded world all. */
+static inline void nap(void)
+{
+    if (leat_sim_running())
+        leat_yield();
+    else
+        nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+}
+
+/* Waits, letting others run, until the condition holds; fails after a minute, or many turns. */
 #define WAIT_UNTIL(condition) \
     do { \
         int64_t since_ = leat_now(), turns_ = 0; \
@@ -92,10 +109,14 @@ static inline void wait_a_little(int64_t since, int64_t turns, const char *file,
                                  const char *condition)
 {
     leat_yield();
+    if (leat_sim_running()) {
+        if (turns > 10000000)
+            check_failed(file, line, "waited ten million turns for %s", condition);
+        return;
+    }
     if (turns % 64 != 63)
         return;
-    /* Whoever it depends on may need this very core. */
-    nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+    nap(); /* whoever it depends on may need this very core */
     if (leat_now() - since > 60 * LEAT_S)
         check_failed(file, line, "waited a minute for %s", condition);
 }
@@ -134,14 +155,32 @@ static inline unsigned senders_of(leat_chan *ch)
 #define TESTS_ON_WORKERS(body) \
     cmocka_unit_test(body##_on_1), cmocka_unit_test(body##_on_2), cmocka_unit_test(body##_on_4)
 
+#ifdef TESTS_IN_SIM
+/* The seeds are shared out to what would be the numbers of workers; in the last third computing takes time. */
+static inline void run_on(unsigned workers, leat_fn *body)
+{
+    unsigned long long from = 0, to = TESTS_IN_SIM;
+    const char *range = getenv("LEAT_SIM");
+    if (range)
+        CHECK_IS(2, sscanf(range, "%llu:%llu", &from, &to));
+    unsigned third = workers / 2;
+    unsigned long long begin = from + (to - from) * third / 3,
+                       end = from + (to - from) * (third + 1) / 3;
+    const leat_sim_options options = { .slip = third == 2 ? LEAT_US : 0 };
+    if (begin < end)
+        CHECK_IS(0, leat_sim_each_with(&options, begin, end, body, NULL));
+}
+#else
 static inline void run_on(unsigned workers, leat_fn *body)
 {
     CHECK_IS(0, leat_main_with(body, NULL, &(leat_options){ .workers = workers }));
     CHECK_IS(0, leat_workers());
 }
+#endif
 
-/* A thread that leat did not start. */
+/* A thread that leat did not start; in the seeded world one that it simulates. */
 struct foreign {
+    struct lt_work work;
     leat_fn *fn;
     void *arg;
     int result;
@@ -157,19 +196,29 @@ static inline void *foreign_run(void *arg)
     return NULL;
 }
 
+static inline void foreign_simulate(struct lt_work *work)
+{
+    foreign_run(LT_CONTAINER(work, struct foreign, work));
+}
+
 static inline void foreign_start(struct foreign *foreign, leat_fn *fn, void *arg)
 {
     foreign->fn = fn;
     foreign->arg = arg;
     atomic_store(&foreign->ended, false);
-    CHECK_IS(0, pthread_create(&foreign->thread, NULL, foreign_run, foreign));
+    foreign->work.run = foreign_simulate;
+    if (leat_sim_running())
+        CHECK_IS(0, lt_pool_submit(&foreign->work));
+    else
+        CHECK_IS(0, pthread_create(&foreign->thread, NULL, foreign_run, foreign));
 }
 
 /* Waits for its end without keeping the worker from what the thread may be waiting for. */
 static inline int foreign_join(struct foreign *foreign)
 {
     WAIT_UNTIL(atomic_load(&foreign->ended));
-    CHECK_IS(0, pthread_join(foreign->thread, NULL));
+    if (!leat_sim_running())
+        CHECK_IS(0, pthread_join(foreign->thread, NULL));
     return foreign->result;
 }
 

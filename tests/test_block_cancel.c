@@ -165,9 +165,9 @@ ON_WORKERS(runs_in_a_cancelled_scope);
 /* ---- very many ---- */
 
 #ifdef LEAT_HARSH
-enum { BLOCKS = UNDER_TSAN ? 2000 : 20000 };
+enum { BLOCKS = IN_SIM ? 500 : UNDER_TSAN ? 2000 : 20000 };
 #else
-enum { BLOCKS = 100000 / SCALE };
+enum { BLOCKS = IN_SIM ? 500 : 100000 / SCALE };
 #endif
 
 struct one {

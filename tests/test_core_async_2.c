@@ -406,7 +406,7 @@ static int pass_the_gate(leat_transform *t, const void *item, leat_emit *emit)
     struct gate *gate = (struct gate *)t;
     gate->inside = true;
     while (!gate->open)
-        nanosleep(&(struct timespec){ .tv_nsec = 100000 }, NULL);
+        nap();
     return leat_emit_item(emit, item);
 }
 

@@ -107,7 +107,7 @@ static int carries_nothing(void *arg)
 ON_WORKERS(carries_nothing);
 
 /* goroutines: a chain of tasks, each of which hands one item on. */
-enum { CHAIN = UNDER_TSAN ? 1000 : 10000 };
+enum { CHAIN = IN_SIM ? 300 : UNDER_TSAN ? 1000 : 10000 };
 
 struct pair {
     leat_chan *left, *right;

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #ifdef LEAT_HARSH
-enum { TASKS = UNDER_TSAN ? 2000 : 20000 };
+enum { TASKS = IN_SIM ? 300 : UNDER_TSAN ? 2000 : 20000 };
 #else
-enum { TASKS = UNDER_TSAN ? 2000 : SCALE > 1 ? 10000 : 100000 };
+enum { TASKS = IN_SIM ? 300 : UNDER_TSAN ? 2000 : SCALE > 1 ? 10000 : 100000 };
 #endif
 
 struct crowd {

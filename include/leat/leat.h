@@ -15,11 +15,13 @@
 #include <leat/runtime.h>
 #include <leat/scope.h>
 #include <leat/select.h>
+#include <leat/sim.h>
 #include <leat/sync.h>
 #include <leat/task.h>
 #include <leat/time.h>
 #include <leat/timeout.h>
 #include <leat/timer.h>
 #include <leat/transform.h>
+#include <leat/watch.h>
 
 #endif

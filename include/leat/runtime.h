@@ -22,6 +22,15 @@ typedef struct leat_options {
                           the number of cores this process may run on */
     size_t stack_size; /* bytes of stack for a task that does not say otherwise; 16 KiB to 1 GiB,
                           rounded up to whole pages; default 64 KiB */
+    unsigned watch;    /* what is looked after: LEAT_WATCH_…, see leat/watch.h; default: what the
+                          environment says, or nothing */
+    int64_t
+        watchdog; /* nanoseconds, from LEAT_MS on, after which a task, block or callback that keeps
+                          its worker is named on standard error; default: the environment's
+                          LEAT_WATCHDOG, in milliseconds, or never */
+    const char
+        *trace; /* a file for a trace, see leat/watch.h; default: the environment's LEAT_TRACE,
+                          or none */
 } leat_options;
 
 /* Runs a program: starts the runtime, runs fn(arg) as the first task of a first scope, waits until
@@ -34,7 +43,8 @@ LEAT_API int leat_main(leat_fn *fn, void *arg);
 LEAT_API int leat_main_with(leat_fn *fn, void *arg, const leat_options *options);
 
 /* Starts the workers. `options` may be NULL.
- * Returns 0, or -EINVAL, -EBUSY, -EDEADLK, -ENOMEM as above. */
+ * Returns 0, or -EINVAL, -EBUSY, -EDEADLK, -ENOMEM as above; or why the file for a trace could not be
+ * made, as -EACCES. */
 LEAT_API int leat_start(const leat_options *options);
 
 /* Stops the workers and gives back all memory of the runtime.

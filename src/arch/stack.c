@@ -45,6 +45,7 @@ static struct {
     struct chunk *fresh;           /* chunks with slots left to carve */
     struct chunk *full;            /* the others */
     size_t carved;                 /* slots that have become stacks, ever */
+    size_t mapped;                 /* slots in all */
     size_t available;              /* free stacks and uncarved slots */
     size_t promised;               /* credits handed out; never more than available */
     _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter, ordering nothing */
@@ -139,6 +140,7 @@ bool lt_stack_credits_get(size_t n)
         lt_lock(&pool.lock);
         chunk->next = pool.fresh;
         pool.fresh = chunk;
+        pool.mapped += LT_STACK_CHUNK;
         pool.available += LT_STACK_CHUNK;
     }
     pool.promised += n;
@@ -245,6 +247,14 @@ void lt_stack_unmap(struct lt_stack *stack)
         atomic_fetch_sub_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
     lt_fiber_destroy(&stack->fiber);
     lt_unmap(base, size);
+}
+
+void lt_stack_count(size_t *all, size_t *at_hand)
+{
+    lt_lock(&pool.lock);
+    *all = pool.mapped;
+    *at_hand = pool.available;
+    lt_unlock(&pool.lock);
 }
 
 bool lt_stack_pooled(const struct lt_stack *stack)

@@ -49,6 +49,9 @@ void lt_stack_return(struct lt_stack *stack);
 struct lt_stack *lt_stack_map(size_t stack_size);
 void lt_stack_unmap(struct lt_stack *stack);
 
+/* How many stacks the pool has room for, and how many of these it has at hand. */
+void lt_stack_count(size_t *all, size_t *at_hand);
+
 /* Whether the stack is one of the pool's. */
 bool lt_stack_pooled(const struct lt_stack *stack);
 

@@ -1,6 +1,9 @@
 #define _GNU_SOURCE
 #include "base/futex.h"
 
+#include "base/util.h"
+#include "base/world.h"
+
 #include <leat/base.h>
 
 #include <errno.h>
@@ -11,6 +14,10 @@
 
 void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
 {
+    if (LT_UNLIKELY(lt_world != NULL)) {
+        lt_world->sleep(word, expected, deadline);
+        return;
+    }
     int saved = errno;
     struct timespec at, *timeout = NULL;
     if (deadline != LEAT_NEVER) {
@@ -26,6 +33,10 @@ void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
 
 void lt_futex_wake(_Atomic uint32_t *word)
 {
+    if (LT_UNLIKELY(lt_world != NULL)) {
+        lt_world->wake(word);
+        return;
+    }
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
     errno = saved;

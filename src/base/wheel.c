@@ -2,6 +2,7 @@
 
 #include "base/config.h"
 #include "base/util.h"
+#include "base/world.h"
 
 #include <leat/base.h>
 
@@ -9,7 +10,8 @@
 
 void lt_wheel_init(struct lt_wheel *wheel, int64_t now)
 {
-    wheel->tick = (uint64_t)now >> LT_TICK_SHIFT;
+    wheel->shift = lt_world ? 0 : LT_TICK_SHIFT;
+    wheel->tick = (uint64_t)now >> wheel->shift;
     wheel->count = 0;
     wheel->words_occupied = 0;
     memset(wheel->occupied, 0, sizeof wheel->occupied);
@@ -57,14 +59,14 @@ static unsigned level_of_slot(unsigned slot)
 /* ---- slots ---- */
 
 /* The first tick at which the deadline has passed. */
-static uint64_t tick_of(int64_t deadline)
+static uint64_t tick_of(const struct lt_wheel *wheel, int64_t deadline)
 {
-    return ((uint64_t)deadline + (UINT64_C(1) << LT_TICK_SHIFT) - 1) >> LT_TICK_SHIFT;
+    return ((uint64_t)deadline + (UINT64_C(1) << wheel->shift) - 1) >> wheel->shift;
 }
 
 static void place(struct lt_wheel *wheel, struct lt_timer *timer)
 {
-    uint64_t tick = tick_of(timer->deadline);
+    uint64_t tick = tick_of(wheel, timer->deadline);
     if (tick < wheel->tick)
         tick = wheel->tick;
     unsigned level = level_of_bit(63 - (unsigned)__builtin_clzll((tick ^ wheel->tick) | 1));
@@ -163,17 +165,61 @@ static void warm(struct lt_wheel *wheel, unsigned slot)
         }
 }
 
+/* Empties a slot that is not of the lowest level, whose time has come. */
+static void move_down(struct lt_wheel *wheel, unsigned slot)
+{
+    if (level_of_slot(slot) == 1)
+        warm(wheel, slot);
+    struct lt_node moved;
+    lt_list_init(&moved);
+    lt_list_splice(&moved, &wheel->slots[slot]);
+    is_empty_now(wheel, slot);
+    while (!lt_list_empty(&moved)) {
+        struct lt_timer *timer = timer_at(moved.next);
+        lt_list_remove(&timer->node);
+        place(wheel, timer);
+    }
+}
+
+bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now)
+{
+    uint64_t begin;
+    if (!wheel->count)
+        return false;
+    earliest(wheel, &begin);
+    return begin <= (uint64_t)now >> wheel->shift;
+}
+
+bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now)
+{
+    while (lt_wheel_is_due(wheel, now)) {
+        uint64_t begin;
+        unsigned slot = earliest(wheel, &begin);
+        wheel->tick = begin;
+        if (level_of_slot(slot) > 0) {
+            move_down(wheel, slot);
+            continue;
+        }
+        struct lt_timer *timer = timer_at(wheel->slots[slot].next);
+        lt_wheel_remove(wheel, timer);
+        timer->fire(timer);
+        return true;
+    }
+    return false;
+}
+
 void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
 {
-    uint64_t until = (uint64_t)now >> LT_TICK_SHIFT, begin;
+    uint64_t until = (uint64_t)now >> wheel->shift, begin;
     while (wheel->count) {
         unsigned slot = earliest(wheel, &begin);
         if (begin > until)
             break;
         wheel->tick = begin;
-        unsigned level = level_of_slot(slot);
-        if (level == 1)
-            warm(wheel, slot);
+        if (level_of_slot(slot) > 0) {
+            move_down(wheel, slot);
+            continue;
+        }
         struct lt_node taken;
         lt_list_init(&taken);
         lt_list_splice(&taken, &wheel->slots[slot]);
@@ -184,25 +230,12 @@ void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
         while (!lt_list_empty(&taken)) {
             struct lt_timer *timer = timer_at(taken.next);
             lt_list_remove(&timer->node);
-            if (level > 0) {
-                place(wheel, timer);
-            } else {
-                wheel->count--;
-                timer->fire(timer);
-            }
+            wheel->count--;
+            timer->fire(timer);
         }
     }
     if (until > wheel->tick)
         wheel->tick = until;
-}
-
-bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now)
-{
-    uint64_t begin;
-    if (!wheel->count)
-        return false;
-    earliest(wheel, &begin);
-    return begin <= (uint64_t)now >> LT_TICK_SHIFT;
 }
 
 int64_t lt_wheel_next(const struct lt_wheel *wheel)
@@ -218,10 +251,10 @@ int64_t lt_wheel_next(const struct lt_wheel *wheel)
         if (timer->deadline < next)
             next = timer->deadline;
         if (++scanned > LT_CHAIN_SCAN)
-            return (int64_t)(begin << LT_TICK_SHIFT);
+            return (int64_t)(begin << wheel->shift);
     }
     /* Rounded up to the tick at which it fires: waking within that tick would find nothing due. */
-    uint64_t due = tick_of(next);
-    return due > (uint64_t)LEAT_NEVER >> LT_TICK_SHIFT ? LEAT_NEVER - 1
-                                                       : (int64_t)(due << LT_TICK_SHIFT);
+    uint64_t due = tick_of(wheel, next);
+    return due > (uint64_t)LEAT_NEVER >> wheel->shift ? LEAT_NEVER - 1
+                                                      : (int64_t)(due << wheel->shift);
 }

@@ -7,7 +7,7 @@
  * within it is moved once at the most; each move may be a cache miss. Narrow ones do for all the rest.
  *
  * Invariants: a timer fires never before its deadline, and at most one tick (about a microsecond)
- * later than the wheel is told the time; timers of one tick fire in the order they were added or moved
+ * later than the wheel is told the time (in the seeded world a tick is a nanosecond); timers of one tick fire in the order they were added or moved
  * down. A wheel belongs to one worker and has no lock. */
 #ifndef LT_BASE_WHEEL_H
 #define LT_BASE_WHEEL_H
@@ -21,7 +21,7 @@ enum {
     LT_WHEEL_WIDE_LEVELS = 2,
     LT_WHEEL_WIDE_BITS = 10,
     LT_WHEEL_NARROW_BITS = 6,
-    LT_WHEEL_LEVELS = 8,
+    LT_WHEEL_LEVELS = 10,
     LT_WHEEL_WIDE_SLOTS = LT_WHEEL_WIDE_LEVELS << LT_WHEEL_WIDE_BITS,
     LT_WHEEL_SLOTS =
         LT_WHEEL_WIDE_SLOTS + ((LT_WHEEL_LEVELS - LT_WHEEL_WIDE_LEVELS) << LT_WHEEL_NARROW_BITS)
@@ -36,7 +36,8 @@ struct lt_timer {
 };
 
 struct lt_wheel {
-    uint64_t tick; /* every timer at or before it has fired, or is in its very slot */
+    unsigned shift; /* a tick is 2^shift ns */
+    uint64_t tick;  /* every timer at or before it has fired, or is in its very slot */
     uint64_t count;
     uint64_t words_occupied; /* a bit for each of `occupied` that is not 0 */
     uint64_t occupied[LT_WHEEL_SLOTS / 64];
@@ -57,8 +58,11 @@ bool lt_wheel_remove(struct lt_wheel *wheel, struct lt_timer *timer);
 /* Fires what is due at `now`, each timer once it is out of the wheel. */
 void lt_wheel_advance(struct lt_wheel *wheel, int64_t now);
 
-/* Whether lt_wheel_advance would do anything: cheap. */
+/* Whether lt_wheel_advance, or lt_wheel_fire, may do anything: cheap. */
 bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now);
+
+/* Fires one timer that is due, the earliest; false: none is. */
+bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now);
 
 /* A time by which the wheel must be advanced again: the next deadline, or, where many timers share a
  * distant slot, the beginning of that slot. LEAT_NEVER when it is empty. */

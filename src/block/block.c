@@ -5,6 +5,7 @@
 #include "block/machine.h"
 
 #include "base/clock.h"
+#include "chan/now.h"
 #include "sched/here.h"
 
 _Static_assert(sizeof(leat_block) == 96, "what a parked block costs");
@@ -82,6 +83,7 @@ int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_t
     init(block, scope, type);
     lt_scope_enter(scope);
     lt_launch(party_of(block));
+    lt_point();
     return 0;
 }
 
@@ -96,6 +98,27 @@ static bool await_end(leat_block *block, struct lt_party *who)
                                                    memory_order_acq_rel, memory_order_acquire);
 }
 
+struct awaiting {
+    struct lt_wait wait;
+    const leat_block *block;
+};
+
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    listener->hear(listener, LT_FOR_BLOCK, LT_CONTAINER(wait, struct awaiting, wait)->block);
+}
+
+static const struct lt_wait_kind awaits = { .describe = describe };
+
+const struct lt_party *lt_block_awaiter(const leat_block *block)
+{
+    /* Acquire: what the awaiter wrote before it began to wait is seen. */
+    const struct lt_party *awaiter = atomic_load_explicit(
+        &((const struct lt_machine *)(const void *)block)->roamer.party.awaiter,
+        memory_order_acquire);
+    return awaiter == &ended ? NULL : awaiter;
+}
+
 int leat_block_join(leat_block *block)
 {
     if (!block)
@@ -103,10 +126,13 @@ int leat_block_join(leat_block *block)
     struct lt_party *self = lt_self();
     if (self->kind != LT_TASK && self->kind != LT_THREAD)
         return -EDEADLK;
-    struct lt_wait wait;
-    lt_wait_begin(&wait, self, NULL);
+    if (!self->enlisted)
+        lt_scope_enlist(self); /* for people who look: nothing but the block's end ends this wait */
+    struct awaiting awaiting;
+    awaiting.block = block;
+    lt_wait_begin(&awaiting.wait, self, &awaits);
     if (await_end(block, self))
-        lt_wait_park(&wait, LEAT_NEVER);
+        lt_wait_park(&awaiting.wait, LEAT_NEVER);
     return block->status;
 }
 
@@ -123,16 +149,41 @@ static int answer(leat_block *b, enum lt_attempt attempt)
     return LEAT_PARKED_;
 }
 
+/* lt_machine_operate, with the common case compiled in. */
+__attribute__((always_inline)) static inline int operate(leat_block *b, leat_chan *ch,
+                                                         enum lt_side side, void *item,
+                                                         int64_t deadline, leat_alarm *alarm)
+{
+    struct lt_machine *machine = machine_of(b);
+    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0 ||
+                    lt_wait_allowed(&machine->roamer.party) != 0))
+        return answer(b, lt_machine_operate(machine, ch, side, item, deadline, alarm));
+    struct lt_worker *here = lt_here.worker;
+    struct lt_party *woken;
+    lt_chan_lock_from(ch, here);
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
+        lt_chan_unlock(ch);
+        return answer(b, lt_machine_operate(machine, ch, side, item, deadline, alarm));
+    }
+    int status = lt_chan_plain_now(ch, side, item, &woken);
+    if (status == LT_NOT_NOW)
+        return answer(b, lt_machine_wait(machine, ch, side, item, deadline, alarm));
+    lt_chan_unlock(ch);
+    if (woken)
+        lt_ready_from(here, woken);
+    b->status = status;
+    return answer(b, LT_DONE);
+}
+
 int leat_block_send(leat_block *b, leat_chan *ch, const void *item, int64_t deadline,
                     leat_alarm *alarm)
 {
-    return answer(b, lt_machine_operate(machine_of(b), ch, LT_SEND, (void *)(uintptr_t)item,
-                                        deadline, alarm));
+    return operate(b, ch, LT_SEND, (void *)(uintptr_t)item, deadline, alarm);
 }
 
 int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline, leat_alarm *alarm)
 {
-    return answer(b, lt_machine_operate(machine_of(b), ch, LT_RECEIVE, item, deadline, alarm));
+    return operate(b, ch, LT_RECEIVE, item, deadline, alarm);
 }
 
 int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadline,

@@ -26,6 +26,11 @@ static void alarm_rang(struct lt_timer *timer)
         lt_ready(party);
 }
 
+const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)
+{
+    return timer->fire == alarm_rang ? timer->owner : NULL;
+}
+
 static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *given)
 {
     if (deadline == LEAT_NEVER)
@@ -63,7 +68,13 @@ static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_pa
     return LT_DONE;
 }
 
-/* May it wait? 0 or an error. It is on its scope's list after this. */
+/* Can its scope find it, and its alarm be set? */
+static bool is_prepared(const struct lt_party *party, int64_t deadline, const leat_alarm *alarm)
+{
+    return (party->listed || !party->scope) && (alarm || deadline == LEAT_NEVER);
+}
+
+/* May it wait? 0 or an error. It is prepared after this. */
 static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alarm *alarm)
 {
     struct lt_roamer *roamer = &machine->roamer;
@@ -74,28 +85,12 @@ static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alar
     return lt_wait_allowed(&roamer->party);
 }
 
-enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
-                                   void *item, int64_t deadline, leat_alarm *alarm)
+/* With the channel's lock held, which it gives up. */
+static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                            void *item, int64_t deadline, leat_alarm *alarm)
 {
-    struct lt_party *party = &machine->roamer.party, *woken = NULL;
+    struct lt_party *party = &machine->roamer.party;
     struct lt_waiter *waiter = &machine->waiter;
-    if (lt_chan_check(ch, side, item) != 0 || deadline < 0)
-        return done(machine, -EINVAL, NULL);
-    bool prepared = false;
-    for (int error = lt_wait_allowed(party);; error = prepare(machine, deadline, alarm)) {
-        if (error)
-            return done(machine, error, NULL);
-        lt_chan_lock(ch);
-        int status = lt_chan_now(ch, side, item, &woken);
-        if (status != LT_NOT_NOW || deadline == LEAT_NOW) {
-            lt_chan_unlock(ch);
-            return done(machine, status == LT_NOT_NOW ? -EAGAIN : status, woken);
-        }
-        if (prepared)
-            break;
-        lt_chan_unlock(ch);
-        prepared = true;
-    }
     leat_scope *scope = party->scope;
     waiter->item = item;
     waiter->status = LT_UNDECIDED;
@@ -112,6 +107,41 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
         return LT_WAITING;
     clear_alarm(party);
     return done(machine, -ECANCELED, NULL);
+}
+
+enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                                void *item, int64_t deadline, leat_alarm *alarm)
+{
+    if (LT_LIKELY(deadline != LEAT_NOW && is_prepared(&machine->roamer.party, deadline, alarm)))
+        return park(machine, ch, side, item, deadline, alarm);
+    lt_chan_unlock(ch);
+    int error = deadline == LEAT_NOW ? -EAGAIN : prepare(machine, deadline, alarm);
+    if (error)
+        return done(machine, error, NULL);
+    struct lt_party *woken;
+    lt_chan_lock(ch);
+    int status = lt_chan_now(ch, side, item, &woken);
+    if (status == LT_NOT_NOW)
+        return park(machine, ch, side, item, deadline, alarm);
+    lt_chan_unlock(ch);
+    return done(machine, status, woken);
+}
+
+enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                                   void *item, int64_t deadline, leat_alarm *alarm)
+{
+    int error = lt_chan_check(ch, side, item);
+    if (!error)
+        error = deadline < 0 ? -EINVAL : lt_wait_allowed(&machine->roamer.party);
+    if (error)
+        return done(machine, error, NULL);
+    struct lt_party *woken;
+    lt_chan_lock(ch);
+    int status = lt_chan_now(ch, side, item, &woken);
+    if (status == LT_NOT_NOW)
+        return lt_machine_wait(machine, ch, side, item, deadline, alarm);
+    lt_chan_unlock(ch);
+    return done(machine, status, woken);
 }
 
 /* No channel's lock keeps it from being claimed here, so opening it to claims is the last thing done to

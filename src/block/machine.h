@@ -35,12 +35,24 @@ enum lt_attempt {
 /* Zero, but for its kind and scope. */
 void lt_machine_init(struct lt_machine *machine, enum lt_party_kind kind, leat_scope *scope);
 
-/* Does an operation on a channel, or a select of n cases, or parks in it. `alarm` is wanted when the
+/* Does an operation on a channel, or (below) a select of n cases, or parks in it. `alarm` is wanted when the
  * deadline is a time. */
 enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                    void *item, int64_t deadline, leat_alarm *alarm);
+/* The second half of it: nothing could be done at once. With the channel's lock held, which it gives up. */
+enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                                void *item, int64_t deadline, leat_alarm *alarm);
+
 enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selection *s, size_t n,
                                   int64_t deadline, leat_alarm *alarm);
+
+/* The machine whose alarm a timer in a wheel is; NULL when it is another's. For people who look, on the
+ * worker whose wheel it is. */
+const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer);
+
+/* Who waits for the block's end, or NULL; true as long as the lock of the scope is held on whose list the
+ * block is. For people who look. */
+const struct lt_party *lt_block_awaiter(const leat_block *block);
 
 /* Sleeps. */
 enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,

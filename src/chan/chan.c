@@ -2,6 +2,9 @@
 #include "chan/special.h"
 
 #include "base/alloc.h"
+#include "sched/note.h"
+
+struct lt_orphans lt_orphans = { .channels = { &lt_orphans.channels, &lt_orphans.channels } };
 
 /* ---- the life of a channel ---- */
 
@@ -22,6 +25,26 @@ static void destroy(leat_chan *ch)
 static void destroy_owned(struct lt_owned *owned)
 {
     destroy(LT_CONTAINER(owned, leat_chan, owned));
+}
+
+leat_chan *lt_chan_owned(struct lt_owned *owned)
+{
+    return owned->free == destroy_owned ? LT_CONTAINER(owned, leat_chan, owned) : NULL;
+}
+
+static void become_orphan(leat_chan *ch)
+{
+    lt_lock(&lt_orphans.lock);
+    lt_list_append(&lt_orphans.channels, &ch->owned.node);
+    lt_unlock(&lt_orphans.lock);
+}
+
+static void destroy_orphan(leat_chan *ch)
+{
+    lt_lock(&lt_orphans.lock);
+    lt_list_remove(&ch->owned.node);
+    lt_unlock(&lt_orphans.lock);
+    destroy(ch);
 }
 
 static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
@@ -49,7 +72,9 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     lt_biased_init(&ch->lock);
     ch->item_size = (uint32_t)spec->item_size;
     ch->special = spec->buffer != LEAT_FIXED || spec->transform;
-    atomic_store_explicit(&ch->unusual, ch->special, memory_order_relaxed);
+    /* While there is a trace, no operation goes the short way past it. */
+    atomic_store_explicit(&ch->unusual, ch->special || (lt_noting() & LT_NOTE_TRACE),
+                          memory_order_relaxed);
     ch->buffer = (uint8_t)spec->buffer;
     ch->capacity = capacity;
     ch->slots = slots;
@@ -57,6 +82,7 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     ch->drop = spec->drop;
     ch->name = spec->name;
     ch->scope = scope;
+    ch->number = lt_number();
     lt_list_init(&ch->receivers);
     lt_list_init(&ch->senders);
     lt_list_init(&ch->watchers);
@@ -64,7 +90,11 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     if (scope) {
         ch->owned.free = destroy_owned;
         lt_scope_own(scope, &ch->owned);
+    } else {
+        become_orphan(ch);
     }
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE) && !ch->special)
+        lt_note_new_channel(ch->number, ch->name);
     return ch;
 }
 
@@ -89,7 +119,7 @@ int leat_chan_unref(leat_chan *ch)
     /* Release what this holder did; acquire, for the last, what all the others did. */
     if (ch->keeper ? ch->keeper->unref(ch)
                    : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
-        destroy(ch);
+        destroy_orphan(ch);
     return 0;
 }
 
@@ -114,11 +144,24 @@ static int closed_now(leat_chan *ch, enum lt_side side, void *item)
     return 0;
 }
 
+static int unusual_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
+{
+    if (ch->special)
+        return lt_special_now(ch, side, item, woken);
+    int status = lt_chan_is_closed(ch) ? closed_now(ch, side, item)
+                                       : lt_chan_plain_now(ch, side, item, woken);
+    if (*woken)
+        (*woken)->next = NULL;
+    if (status == 0 && (lt_noting() & LT_NOTE_TRACE))
+        lt_note_items(ch->number, side == LT_SEND, 1, *woken);
+    return status;
+}
+
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
 {
     *woken = NULL;
     if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
-        return ch->special ? lt_special_now(ch, side, item, woken) : closed_now(ch, side, item);
+        return unusual_now(ch, side, item, woken);
     int status = lt_chan_plain_now(ch, side, item, woken);
     if (*woken)
         (*woken)->next = NULL;
@@ -250,6 +293,7 @@ int leat_close(leat_chan *ch)
     struct lt_party *woken = close_any(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
+    lt_point();
     return 0;
 }
 
@@ -284,6 +328,7 @@ int leat_chan_done(leat_chan *ch)
         woken = close_any(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
+    lt_point();
     return counted ? 0 : -EINVAL;
 }
 

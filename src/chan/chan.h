@@ -84,7 +84,7 @@ struct leat_chan {
     bool busy;            /* special ones: the door is taken */
     _Atomic bool closing; /* … and close when it is free; written under the lock, read without */
     /* Written under the lock, read without it as hints, so relaxed. */
-    _Atomic bool unusual; /* special or closed: not for the short way */
+    _Atomic bool unusual; /* special, closed or traced: not for the short way */
     _Atomic uint32_t receivers_waiting, senders_waiting;
     _Atomic size_t count;
     size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
@@ -101,7 +101,8 @@ struct leat_chan {
     const struct lt_keeper
         *keeper; /* NULL for nearly all; set before anybody else knows the channel */
     const char *name;
-    struct lt_owned owned;
+    uint32_t number;       /* by which people know it */
+    struct lt_owned owned; /* by the scope; without one, the node is among lt_orphans */
     _Alignas(16) unsigned char items[];
 };
 
@@ -120,6 +121,16 @@ static inline void lt_chan_unlock(leat_chan *ch)
 {
     lt_biased_unlock(&ch->lock);
 }
+/* The channels that no scope owns. Their lock comes before any channel's. */
+struct lt_orphans {
+    struct lt_lock lock;
+    struct lt_node channels;
+};
+
+extern struct lt_orphans lt_orphans;
+
+/* What a scope owns, if it is a channel; else NULL. */
+leat_chan *lt_chan_owned(struct lt_owned *owned);
 
 static inline void lt_item_copy(void *to, const void *from, size_t size)
 {
@@ -189,7 +200,7 @@ static inline bool lt_chan_is_unusual(const leat_chan *ch)
 static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
     if (LT_UNLIKELY(lt_chan_is_unusual(ch)) &&
-        (side == LT_SEND || !ch->keeper || lt_chan_is_closed(ch)))
+        (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper))))
         return true;
     size_t count = lt_chan_count(ch);
     return side == LT_RECEIVE

@@ -18,6 +18,14 @@ static bool withdraw(struct lt_wait *wait)
     return was_queued;
 }
 
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    const struct operation *op = LT_CONTAINER(wait, struct operation, wait);
+    listener->hear(listener, op->side == LT_RECEIVE ? LT_TO_RECEIVE : LT_TO_SEND, op->ch);
+}
+
+static const struct lt_wait_kind operates = { .withdraw = withdraw, .describe = describe };
+
 /* With the lock held, which it gives up: waits for a partner. */
 static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
                             struct lt_party *self)
@@ -28,7 +36,7 @@ static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_
     op.far.party = self;
     op.far.waiter.item = item;
     op.far.waiter.shared = op.far.waiter.embedded = false;
-    lt_wait_begin(&op.wait, self, withdraw);
+    lt_wait_begin(&op.wait, self, &operates);
     lt_chan_enqueue(ch, side, &op.far.waiter);
     lt_chan_unlock(ch);
     int error = lt_wait_park(&op.wait, deadline);

@@ -284,10 +284,26 @@ uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct 
 
 /* ---- the call, for tasks and threads ---- */
 
+struct selecting {
+    struct lt_wait wait;
+    const struct lt_selection *selection;
+};
+
 static bool withdraw(struct lt_wait *wait)
 {
     return lt_claim(wait->party);
 }
+
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    const struct lt_selection *s = LT_CONTAINER(wait, struct selecting, wait)->selection;
+    for (uint32_t i = 0; i < s->n; i++)
+        if (s->cases[i].ch)
+            listener->hear(listener, s->cases[i].op == LEAT_CASE_RECV ? LT_TO_RECEIVE : LT_TO_SEND,
+                           s->cases[i].ch);
+}
+
+static const struct lt_wait_kind selects = { .withdraw = withdraw, .describe = describe };
 
 static int finish(struct lt_party *self, struct lt_party *woken, int result)
 {
@@ -313,20 +329,21 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
     uint32_t i = lt_select_try(&s, &woken);
     if (i < s.n)
         return finish(self, woken, (int)i);
-    struct lt_wait wait;
+    struct selecting selecting;
     bool waits = deadline != LEAT_NOW;
     if (waits) {
         error = lt_wait_prepare(self);
         if (error)
             return error;
-        lt_wait_begin(&wait, self, withdraw);
+        selecting.selection = &s;
+        lt_wait_begin(&selecting.wait, self, &selects);
     }
     i = lt_select_enter(&s, waits ? self : NULL, &woken);
     if (i < s.n)
         return finish(self, woken, (int)i);
     if (!waits)
         return finish(self, NULL, -EAGAIN);
-    error = lt_wait_park(&wait, deadline);
+    error = lt_wait_park(&selecting.wait, deadline);
     i = lt_select_take_out(&s);
     return error ? error : (int)i;
 }

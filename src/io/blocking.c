@@ -29,6 +29,15 @@ static void run_call(struct lt_work *work)
     lt_ready(call->wait.party);
 }
 
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    /* A pointer to a function, as one to an object: POSIX has them alike, ISO C not. */
+    leat_fn *fn = LT_CONTAINER(wait, struct call, wait)->fn;
+    listener->hear(listener, LT_FOR_CALL, (const void *)(uintptr_t)fn);
+}
+
+static const struct lt_wait_kind calls = { .describe = describe };
+
 int leat_blocking(leat_fn *fn, void *arg)
 {
     if (!fn)
@@ -40,7 +49,7 @@ int leat_blocking(leat_fn *fn, void *arg)
     if (self->kind != LT_TASK)
         return fn(arg);
     struct call call = { .work.run = run_call, .fn = fn, .arg = arg };
-    lt_wait_begin(&call.wait, self, NULL);
+    lt_wait_begin(&call.wait, self, &calls);
     error = lt_pool_submit(&call.work);
     if (error)
         return error;
@@ -110,5 +119,6 @@ int leat_go_blocking_named(leat_scope *scope, leat_fn *fn, void *arg, const char
         lt_free(task);
         lt_scope_leave(scope, 0);
     }
+    lt_point();
     return error;
 }

@@ -32,7 +32,7 @@ static void say_number(size_t n)
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     struct lt_worker *worker = lt_here.worker;
-    struct lt_task *task = worker ? worker->running : NULL;
+    struct lt_task *task = worker ? lt_worker_running(worker) : NULL;
     if (task && lt_stack_guards(task->stack, info->si_addr)) {
         say("leat: stack overflow in task ");
         say(task->name ? task->name : "without a name");

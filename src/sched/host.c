@@ -3,7 +3,9 @@
 #include "arch/switch.h"
 #include "base/clock.h"
 #include "base/util.h"
+#include "base/world.h"
 #include "sched/here.h"
+#include "sched/note.h"
 #include "sched/slab.h"
 #include "sched/spill.h"
 
@@ -11,9 +13,9 @@
  * enters: TSan, which counts both, must not see either. */
 #define SWITCHES LT_NO_TSAN __attribute__((noinline))
 
-static void now_running(struct lt_worker *worker, struct lt_task *task)
+static inline void now_running(struct lt_worker *worker, struct lt_task *task)
 {
-    worker->running = task;
+    atomic_store_explicit(&worker->running, task, memory_order_relaxed);
     lt_here.self = task ? &task->party : &lt_here.thread.party;
 }
 
@@ -31,12 +33,16 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
     return party;
 }
 
-/* Nothing waits that only the scheduler sees: nothing spilt, and no timer that is due. */
+/* Nothing waits that only the scheduler sees: nothing spilt, and no timer that is due. (A seeded world's sees
+ * every switch.) */
 __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 {
-    if (lt_spill_any() || (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
+    if (lt_world || lt_spill_any() ||
+        (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
+    lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES);
+    lt_tally_set(&worker->tally.timers, worker->wheel.count);
     return true;
 }
 
@@ -54,6 +60,24 @@ static struct lt_task *next_directly(struct lt_worker *worker)
     return LT_CONTAINER(party, struct lt_task, party);
 }
 
+LT_NO_TSAN static inline __attribute__((always_inline)) void
+leave(struct lt_worker *worker, struct lt_task *task, struct lt_task *next)
+{
+    now_running(worker, next);
+    struct lt_fiber *fiber = &task->stack->fiber;
+    lt_fiber_leave(fiber, next ? &next->stack->fiber : &worker->fiber, 0);
+    lt_switch(&task->sp, next ? next->sp : worker->sp);
+    lt_fiber_arrive(fiber, 0, NULL);
+}
+
+/* A function of its own, so that the other way has no registers to save. */
+SWITCHES LT_COLD static void leave_noted(struct lt_worker *worker, struct lt_task *task,
+                                         struct lt_task *next)
+{
+    lt_note_switch(worker, task, next);
+    leave(worker, task, next);
+}
+
 SWITCHES void lt_task_park(struct lt_task *task)
 {
     struct lt_worker *worker = task->home;
@@ -61,11 +85,10 @@ SWITCHES void lt_task_park(struct lt_task *task)
     struct lt_task *next = next_directly(worker);
     if (next == task)
         return;
-    now_running(worker, next);
-    struct lt_fiber *fiber = &task->stack->fiber;
-    lt_fiber_leave(fiber, next ? &next->stack->fiber : &worker->fiber, 0);
-    lt_switch(&task->sp, next ? next->sp : worker->sp);
-    lt_fiber_arrive(fiber, 0, NULL);
+    if (LT_UNLIKELY(lt_noting()))
+        leave_noted(worker, task, next);
+    else
+        leave(worker, task, next);
     *worker->errno_here = saved;
 }
 
@@ -88,6 +111,8 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
     } else {
         worker->ended = stack;
     }
+    if (LT_UNLIKELY(lt_noting()))
+        lt_note_switch(worker, NULL, next);
     now_running(worker, next);
     void *nowhere;
     lt_fiber_leave(&stack->fiber, next ? &next->stack->fiber : &worker->fiber, 1);
@@ -101,22 +126,27 @@ static struct lt_task *next_here(struct lt_worker *worker, struct lt_stack *stac
     if (worker->pending || (worker->started_last && worker->ready_head) ||
         !lt_stack_pooled(stack) || worker->direct_left <= 1)
         return NULL;
-    worker->direct_left--;
     struct lt_party *party = lt_ring_pop(&worker->ring);
     if (!party)
         return NULL;
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-    if (party->kind == LT_TASK && !task->stack)
+    if (party->kind == LT_TASK && !task->stack) {
+        worker->direct_left--;
         return task;
+    }
     worker->pending = party;
     return NULL;
 }
 
-static void settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
+static inline __attribute__((always_inline)) void
+settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
 {
     task->home = worker;
     task->stack = stack;
     worker->started_last = true;
+    lt_tally_add(&worker->tally.started, 1);
+    if (LT_UNLIKELY(lt_noting()))
+        lt_note_switch(worker, NULL, task);
     now_running(worker, task);
 }
 
@@ -168,6 +198,8 @@ SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
 SWITCHES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 {
     worker->started_last = false;
+    if (LT_UNLIKELY(lt_noting()))
+        lt_note_switch(worker, NULL, task);
     now_running(worker, task);
     lt_fiber_leave(&worker->fiber, &task->stack->fiber, 0);
     lt_switch(&worker->sp, task->sp);

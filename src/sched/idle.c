@@ -173,6 +173,7 @@ static bool steal(struct lt_worker *worker)
         uint32_t n = lt_ring_steal(ring, before, half < most ? half : most, taken);
         for (uint32_t k = 0; k < n; k++)
             lt_ring_push(&worker->ring, taken[k]); /* has room: it was empty */
+        lt_tally_add(&worker->tally.stolen, n);
         if (n)
             return true;
     }
@@ -233,11 +234,14 @@ void lt_idle(struct lt_worker *worker)
         return;
     return_credits(worker);
     int64_t due = next_timer(worker), nap = LT_WATCH_FIRST_US * LEAT_US / 2;
+    lt_tally_set(&worker->tally.timers, worker->wheel.count);
+    lt_tally_set(&worker->tally.magazine, worker->magazine_count);
     become_idle(worker);
     for (;;) {
+        lt_tally_add(&worker->tally.sleeps, 1);
         /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
          * it must be woken. */
-        atomic_store_explicit(&worker->asleep, 1, memory_order_seq_cst);
+        atomic_store_explicit(&worker->asleep, LT_SLEEPS, memory_order_seq_cst);
         bool watching = still_watching(worker);
         int64_t now = lt_clock_now();
         if (now >= due)
@@ -245,7 +249,7 @@ void lt_idle(struct lt_worker *worker)
         if (lt_worker_has_news(worker) || now >= due || (watching && watch(worker, &nap, now)))
             break;
         int64_t until = watching && worker->looked + nap < due ? worker->looked + nap : due;
-        lt_futex_wait(&worker->asleep, 1, until);
+        lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
     become_active(worker);

@@ -13,14 +13,22 @@ LT_COLD void lt_here_introduce(void)
 {
     lt_here.thread.party.kind = LT_THREAD;
     lt_here.thread.party.enlisted = true; /* belongs to no scope; those it opens know it */
+    lt_here.thread.spins = LT_IDLE_SPINS;
     lt_here.self = &lt_here.thread.party;
     lt_here.chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)&lt_here;
 }
 
+uint32_t lt_number_batch(void)
+{
+    static _Atomic uint32_t given;
+    return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
+}
+
 struct lt_thread *lt_this_thread(void)
 {
-    lt_self();
-    return &lt_here.thread;
+    struct lt_party *self = lt_self();
+    /* In a seeded world several threads share this one. */
+    return self->kind == LT_THREAD ? LT_CONTAINER(self, struct lt_thread, party) : &lt_here.thread;
 }
 
 uint64_t *lt_chance(void)
@@ -34,8 +42,46 @@ static void wake_thread(struct lt_thread *thread, uint32_t why)
     /* Release: the woken thread sees what was done for it. Once the word is set it may be gone, so
      * the futex call takes only the address. */
     _Atomic uint32_t *word = &thread->word;
-    atomic_fetch_or_explicit(word, why, memory_order_release);
-    lt_futex_wake(word);
+    uint32_t before = atomic_fetch_or_explicit(word, why, memory_order_release);
+    if (before == LT_SLEEPS_COUNTED)
+        atomic_fetch_sub_explicit(&lt_threads_asleep, 1, memory_order_relaxed);
+    if (before & LT_ASLEEP)
+        lt_futex_wake(word);
+}
+
+_Atomic uint64_t lt_threads_asleep;
+
+/* Who takes the word from LT_SLEEPS_COUNTED to something else takes the thread off the count: so it is off as
+ * soon as it can go on, not only when it does. (Relaxed: who reads the count looks twice, and believes it only if
+ * nothing whatever has happened in between.) */
+static LT_COLD void sleep_counted(_Atomic uint32_t *word)
+{
+    uint32_t before = 0;
+    atomic_fetch_add_explicit(&lt_threads_asleep, (UINT64_C(1) << 32) + 1, memory_order_relaxed);
+    if (atomic_compare_exchange_strong_explicit(word, &before, LT_SLEEPS_COUNTED,
+                                                memory_order_relaxed, memory_order_relaxed)) {
+        lt_futex_wait(word, LT_SLEEPS_COUNTED, LEAT_NEVER);
+        before =
+            atomic_fetch_and_explicit(word, ~(uint32_t)LT_SLEEPS_COUNTED, memory_order_relaxed);
+    } else {
+        before = LT_SLEEPS_COUNTED;
+    }
+    if (before == LT_SLEEPS_COUNTED)
+        atomic_fetch_sub_explicit(&lt_threads_asleep, 1, memory_order_relaxed);
+}
+
+void lt_thread_sleep(struct lt_thread *thread, int64_t deadline)
+{
+    _Atomic uint32_t *word = &thread->word;
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_THREADS) && deadline == LEAT_NEVER) {
+        sleep_counted(word);
+        return;
+    }
+    uint32_t nothing = 0;
+    /* Relaxed: the word is looked at again, in any case. */
+    if (atomic_compare_exchange_strong_explicit(word, &nothing, LT_ASLEEP, memory_order_relaxed,
+                                                memory_order_relaxed))
+        lt_futex_wait(word, LT_ASLEEP, deadline);
 }
 
 static void run_job(struct lt_party *party)

@@ -59,16 +59,26 @@ struct lt_job {
 /* A thread that takes part: every thread of the process has one. */
 struct lt_thread {
     struct lt_party party;
-    _Atomic uint32_t word; /* LT_WOKEN, LT_NUDGED: what it sleeps on */
+    _Atomic uint32_t word; /* LT_WOKEN and so on: what it sleeps on */
     _Atomic bool pinned;   /* a canceller holds a pointer to it, outside the scope's lock */
     struct lt_node member; /* in the scope it belongs to */
     const char *name;      /* as a task; NULL when it is none */
+    unsigned spins;        /* looks at the word before it sleeps */
 };
 
 enum {
-    LT_WOKEN = 1, /* its wait is over: somebody claimed it */
-    LT_NUDGED = 2 /* its scope may have been cancelled: look */
+    LT_WOKEN = 1,  /* its wait is over: somebody claimed it */
+    LT_NUDGED = 2, /* its scope may have been cancelled: look */
+    LT_ASLEEP = 4, /* it sleeps, or is about to: who writes to the word must wake it, */
+    LT_SLEEPS_COUNTED = LT_ASLEEP | 8 /* and it is counted: see lt_threads_asleep */
 };
+
+/* Threads that sleep without a deadline and have not been woken, in the lower half, and in the upper how
+ * often one began to: while LT_NOTE_THREADS is set. */
+extern _Atomic uint64_t lt_threads_asleep;
+
+/* The calling thread: sleeps while its word is 0, and until the deadline. */
+void lt_thread_sleep(struct lt_thread *thread, int64_t deadline);
 
 /* The calling thread's own party, also while it runs tasks. */
 struct lt_thread *lt_this_thread(void);

@@ -3,6 +3,8 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/util.h"
+#include "base/world.h"
 #include "sched/thread.h"
 
 #include <leat/base.h>
@@ -26,7 +28,7 @@ static _Thread_local bool mine __attribute__((tls_model("initial-exec")));
 
 bool lt_pool_is_mine(void)
 {
-    return mine;
+    return mine || lt_world;
 }
 
 /* On first use: condition variables that go by the monotonic clock have no static initialiser. */
@@ -84,8 +86,18 @@ static void *pool_thread(void *unused)
     return NULL;
 }
 
+void lt_pool_count(unsigned *threads, unsigned *idle)
+{
+    pthread_mutex_lock(&pool.mutex);
+    *threads = pool.threads;
+    *idle = pool.idle > pool.queued ? pool.idle - pool.queued : 0;
+    pthread_mutex_unlock(&pool.mutex);
+}
+
 int lt_pool_submit(struct lt_work *work)
 {
+    if (LT_UNLIKELY(lt_world != NULL))
+        return lt_world->start(work);
     int error = 0;
     pthread_mutex_lock(&pool.mutex);
     prepare();

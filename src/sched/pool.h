@@ -15,7 +15,10 @@ struct lt_work {
 /* Hands the work to a thread; 0, or -ENOMEM when none could be had. */
 int lt_pool_submit(struct lt_work *work);
 
-/* Whether the calling thread is one of the pool's. */
+/* How many threads there are, and how many of them have nothing to do. */
+void lt_pool_count(unsigned *threads, unsigned *idle);
+
+/* Whether the calling thread is one of the pool's, or lives in a seeded world. */
 bool lt_pool_is_mine(void);
 
 /* Ends and joins all threads; no work is left. */

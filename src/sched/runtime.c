@@ -5,6 +5,7 @@
 #include "base/biased.h"
 #include "base/clock.h"
 #include "base/util.h"
+#include "base/world.h"
 #include "sched/guard.h"
 #include "sched/here.h"
 #include "sched/host.h"
@@ -23,24 +24,26 @@
 
 struct lt_runtime lt_runtime;
 void (*lt_runtime_ended)(void);
+_Atomic unsigned lt_note_flags;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
-/* RUNNING, plus one for each hold: so that to stop and to open a scope exclude each other. */
+/* RUNNING, plus one for each hold: so that to stop and to open a scope exclude each other. A runtime that
+ * one thread has to itself does not say RUNNING: it runs for nobody else. */
 static _Atomic uint64_t life;
 #define RUNNING (UINT64_C(1) << 63)
 
 bool lt_running(void)
 {
     /* Acquire: who sees it running sees the workers. */
-    return atomic_load_explicit(&life, memory_order_acquire) & RUNNING;
+    return atomic_load_explicit(&life, memory_order_acquire) & RUNNING || lt_world;
 }
 
 bool lt_runtime_hold(void)
 {
     uint64_t old = atomic_load_explicit(&life, memory_order_relaxed);
     do
-        if (!(old & RUNNING))
+        if (!(old & RUNNING) && !lt_world)
             return false;
     while (!atomic_compare_exchange_weak_explicit(&life, &old, old + 1, memory_order_acquire,
                                                   memory_order_relaxed));
@@ -51,6 +54,23 @@ void lt_runtime_release(void)
 {
     /* Release: leat_stop, which reads it, comes after all that happened under the hold. */
     atomic_fetch_sub_explicit(&life, 1, memory_order_release);
+}
+
+static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
+
+int lt_runtime_look(void)
+{
+    if (pthread_mutex_trylock(&looking) != 0)
+        return -EBUSY;
+    if (lt_running())
+        return 0;
+    pthread_mutex_unlock(&looking);
+    return -EINVAL;
+}
+
+void lt_runtime_look_away(void)
+{
+    pthread_mutex_unlock(&looking);
 }
 
 struct lt_worker *lt_any_worker(void)
@@ -181,7 +201,7 @@ static void tear_down(struct lt_runtime *rt)
     memset(rt, 0, sizeof *rt);
 }
 
-static int start(struct lt_runtime *rt, const leat_options *options)
+static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
 {
     lt_bias_open();
     memset(rt, 0, sizeof *rt);
@@ -191,18 +211,21 @@ static int start(struct lt_runtime *rt, const leat_options *options)
     lt_stack_pool_open(options->stack_size);
     int error = make_workers(rt);
     unsigned started = 0;
-    while (!error && started < rt->worker_count) {
+    while (!error && !alone && started < rt->worker_count) {
         struct lt_worker *worker = rt->workers[started];
         error = lt_thread_start(&worker->thread, lt_worker_main, worker);
         started += !error;
     }
+    if (!error && !alone)
+        error = lt_watch_begin(options);
     if (error) {
         stop_workers(rt, started);
         tear_down(rt);
         return error;
     }
     lt_guard_install();
-    atomic_store_explicit(&life, RUNNING, memory_order_release);
+    if (!alone)
+        atomic_store_explicit(&life, RUNNING, memory_order_release);
     return 0;
 }
 
@@ -215,7 +238,7 @@ int leat_start(const leat_options *given)
     if (error)
         return error;
     pthread_mutex_lock(&start_stop);
-    error = lt_running() ? -EBUSY : start(&lt_runtime, &options);
+    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false);
     pthread_mutex_unlock(&start_stop);
     return error;
 }
@@ -224,9 +247,23 @@ int leat_start(const leat_options *given)
 static bool stop_life(void)
 {
     uint64_t nobody = RUNNING;
+    pthread_mutex_lock(&looking);
     /* Acquire pairs with the release in lt_runtime_release. */
-    return atomic_compare_exchange_strong_explicit(&life, &nobody, 0, memory_order_acquire,
-                                                   memory_order_relaxed);
+    bool stopped = atomic_compare_exchange_strong_explicit(&life, &nobody, 0, memory_order_acquire,
+                                                           memory_order_relaxed);
+    pthread_mutex_unlock(&looking);
+    return stopped;
+}
+
+static void stop(struct lt_runtime *rt, unsigned started)
+{
+    lt_guard_uninstall();
+    stop_workers(rt, started);
+    lt_pool_close();
+    if (lt_runtime_ended)
+        lt_runtime_ended();
+    lt_watch_end();
+    tear_down(rt);
 }
 
 int leat_stop(void)
@@ -240,15 +277,36 @@ int leat_stop(void)
     } else if (!stop_life()) {
         error = -EBUSY;
     } else {
-        lt_guard_uninstall();
-        stop_workers(&lt_runtime, lt_runtime.worker_count);
-        lt_pool_close();
-        if (lt_runtime_ended)
-            lt_runtime_ended();
-        tear_down(&lt_runtime);
+        stop(&lt_runtime, lt_runtime.worker_count);
     }
     pthread_mutex_unlock(&start_stop);
     return error;
+}
+
+/* ---- for one thread alone ---- */
+
+int lt_runtime_open_alone(size_t stack_size)
+{
+    leat_options options = { .workers = 1, .stack_size = stack_size };
+    int error = resolve(&options, &options);
+    if (error)
+        return error;
+    pthread_mutex_lock(&start_stop);
+    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, true);
+    pthread_mutex_unlock(&start_stop);
+    return error;
+}
+
+bool lt_runtime_is_held(void)
+{
+    return atomic_load_explicit(&life, memory_order_relaxed) != 0;
+}
+
+void lt_runtime_close_alone(void)
+{
+    pthread_mutex_lock(&start_stop);
+    stop(&lt_runtime, 0);
+    pthread_mutex_unlock(&start_stop);
 }
 
 unsigned leat_workers(void)

@@ -60,7 +60,7 @@ struct lt_task *lt_slab_get(struct lt_worker *worker)
     }
     if (!task)
         return new_slab();
-    memset(task, 0, sizeof *task);
+    memset(task, 0, offsetof(struct lt_task, left));
     return task;
 }
 

@@ -8,16 +8,10 @@ static struct {
     _Atomic size_t count; /* written under the lock; read without it, as a hint, so relaxed */
 } spill;
 
-/* Whether the party's start will use up a credit. */
-static bool needs_credit(struct lt_party *party)
-{
-    return party->kind == LT_TASK && !LT_CONTAINER(party, struct lt_task, party)->stack;
-}
-
 void lt_spill_push(struct lt_worker *worker, struct lt_party *party)
 {
     if (worker)
-        worker->credits -= needs_credit(party);
+        worker->credits -= lt_needs_credit(party);
     party->next = NULL;
     lt_lock(&spill.lock);
     if (!spill.head)
@@ -36,7 +30,7 @@ bool lt_spill_take(struct lt_worker *worker)
     lt_lock(&spill.lock);
     while (spill.head && taken < LT_RING_SIZE / 2) {
         struct lt_party *party = spill.head, *next = party->next;
-        bool brings_credit = needs_credit(party);
+        bool brings_credit = lt_needs_credit(party);
         if (!lt_ring_push(&worker->ring, party)) /* from here on a thief may have it */
             break;
         worker->credits += brings_credit;
@@ -46,6 +40,14 @@ bool lt_spill_take(struct lt_worker *worker)
     }
     lt_unlock(&spill.lock);
     return taken > 0;
+}
+
+void lt_spill_each(void (*fn)(void *arg, struct lt_party *party), void *arg)
+{
+    lt_lock(&spill.lock);
+    for (struct lt_party *party = spill.head; party; party = party->next)
+        fn(arg, party);
+    lt_unlock(&spill.lock);
 }
 
 bool lt_spill_any(void)

@@ -4,13 +4,23 @@
 #ifndef LT_SCHED_SPILL_H
 #define LT_SCHED_SPILL_H
 
+#include "base/util.h"
 #include "sched/worker.h"
+
+/* Whether the party's start will use up a credit. */
+static inline bool lt_needs_credit(struct lt_party *party)
+{
+    return party->kind == LT_TASK && !LT_CONTAINER(party, struct lt_task, party)->stack;
+}
 
 /* Adds one; `worker` is the calling one, whose credit goes along, or NULL. */
 void lt_spill_push(struct lt_worker *worker, struct lt_party *party);
 
 /* Moves some to the calling worker's ring; false when there was none. */
 bool lt_spill_take(struct lt_worker *worker);
+
+/* Calls fn for each, in order, under the lock: for people who look. */
+void lt_spill_each(void (*fn)(void *arg, struct lt_party *party), void *arg);
 
 /* Whether there is any; a hint. */
 bool lt_spill_any(void);

@@ -41,6 +41,7 @@ struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t sta
     task->fn = fn;
     task->arg = arg;
     task->name = name;
+    task->number = lt_number();
     return task;
 }
 
@@ -55,12 +56,17 @@ bool lt_budget_spent(void)
     struct lt_worker *worker = lt_here.worker;
     if (LT_LIKELY(!worker || --worker->budget != 0))
         return false;
-    worker->budget = LT_OP_BUDGET;
+    worker->budget = lt_world ? 1 : LT_OP_BUDGET;
     return true;
 }
 
 void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
 {
+    if (LT_UNLIKELY(lt_world != NULL)) {
+        worker->budget = 1;
+        lt_world->point();
+        return;
+    }
     worker->budget = LT_OP_BUDGET;
     if (self->kind == LT_TASK)
         lt_task_yield(LT_CONTAINER(self, struct lt_task, party));
@@ -68,7 +74,7 @@ void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
 
 struct lt_task *lt_task_self(void)
 {
-    return lt_here.worker ? lt_here.worker->running : NULL;
+    return lt_here.worker ? lt_worker_running(lt_here.worker) : NULL;
 }
 
 int leat_yield(void)
@@ -76,6 +82,8 @@ int leat_yield(void)
     struct lt_task *task = lt_task_self();
     if (task)
         lt_task_yield(task);
+    else if (LT_UNLIKELY(lt_world != NULL))
+        lt_world->yield();
     else
         sched_yield();
     return 0;

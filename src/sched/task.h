@@ -24,6 +24,10 @@ struct lt_task {
     struct lt_node member; /* in its scope's list, when enlisted */
     struct lt_task *nudge_next;
     _Atomic bool nudged; /* is in its home's list of nudges, or on the way there */
+    uint32_t number;     /* by which people know it */
+    uint32_t place;      /* in a seeded world: the how manyth that came to its notice */
+    /* Here ends what is cleared for a new one. */
+    int64_t left; /* when it last left its worker, if that is noted: LT_NOTE_WAITS */
 };
 
 /* What a higher floor does with a task that has ended (on the task's stack, as its last act, before the
@@ -46,7 +50,8 @@ void lt_task_park(struct lt_task *task);
 void lt_task_yield(struct lt_task *task);
 
 /* Counts an operation that did not have to wait; every so often it is true, and the party that runs
- * should yield, so that one whose partners always keep up does not keep its worker for itself. */
+ * should yield, so that one whose partners always keep up does not keep its worker for itself. In a seeded
+ * world it is always true. */
 bool lt_budget_spent(void);
 
 /* When it has been spent: a task yields. For lt_task_spend in sched/here.h. */

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/util.h"
+#include "base/world.h"
 #include "sched/guard.h"
 #include "sched/here.h"
 #include "sched/host.h"
@@ -43,7 +44,10 @@ void lt_worker_wake(struct lt_worker *worker)
 {
     /* The exchange lets one of several wakers make the call. Sequentially consistent, against what the
      * worker looks at after it has said that it sleeps. */
-    if (atomic_exchange_explicit(&worker->asleep, 0, memory_order_seq_cst))
+    uint32_t found = atomic_exchange_explicit(&worker->asleep, 0, memory_order_seq_cst);
+    if (found == LT_SECLUDED && !lt_world)
+        lt_die("leat: a thread from outside has called into a seeded world");
+    if (found == LT_SLEEPS)
         lt_futex_wake(&worker->asleep);
 }
 
@@ -92,11 +96,14 @@ bool lt_worker_drain(struct lt_worker *worker)
         queue = stack;
         stack = next;
     }
+    uint64_t received = 0;
     while (queue) {
         struct lt_party *party = queue;
         queue = party->next;
         lt_ready(party);
+        received++;
     }
+    lt_tally_add(&worker->tally.received, received);
     return true;
 }
 
@@ -113,12 +120,20 @@ void lt_launch(struct lt_party *party)
     lt_idle_notice();
 }
 
-static void tidy(struct lt_worker *worker)
+void lt_worker_tidy(struct lt_worker *worker)
 {
     if (LT_UNLIKELY(worker->ended != NULL)) {
         lt_stack_unmap(worker->ended);
         worker->ended = NULL;
     }
+}
+
+/* After the worker has run something: counts it, and what followed it directly. (The last of the direct
+ * switches is refused.) */
+static void count(struct lt_worker *worker)
+{
+    unsigned left = worker->direct_left;
+    lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES - left + (left != 0));
 }
 
 /* Something unstarted: taken before, from the own ring, or spilt; now and then the spilt come first, so
@@ -138,6 +153,16 @@ static struct lt_party *next_new(struct lt_worker *worker)
     return party;
 }
 
+static void run_step(struct lt_worker *worker, struct lt_party *party)
+{
+    unsigned noting = lt_noting() & LT_NOTE_TRACE;
+    if (LT_UNLIKELY(noting))
+        lt_note_step(worker, party);
+    lt_party_run[party->kind](party);
+    if (LT_UNLIKELY(noting))
+        lt_note_step(worker, NULL);
+}
+
 static bool run_new(struct lt_worker *worker)
 {
     struct lt_party *party = next_new(worker);
@@ -147,8 +172,21 @@ static bool run_new(struct lt_worker *worker)
     if (party->kind == LT_TASK)
         lt_host_start(worker, LT_CONTAINER(party, struct lt_task, party));
     else
-        lt_party_run[party->kind](party);
+        run_step(worker, party);
     return true;
+}
+
+/* The next ready one that is no task, and so needs no stack to be changed for; NULL when the scheduler should
+ * have a look first. */
+static struct lt_party *next_light(struct lt_worker *worker)
+{
+    struct lt_party *party = worker->ready_head;
+    /* Relaxed: only asked whether it is worth a visit. */
+    if (!party || party->kind == LT_TASK || lt_ring_length(&worker->ring) != 0 ||
+        atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
+        atomic_load_explicit(&worker->nudges, memory_order_relaxed) || --worker->direct_left == 0)
+        return NULL;
+    return lt_worker_next_ready(worker);
 }
 
 static bool run_ready(struct lt_worker *worker)
@@ -159,12 +197,16 @@ static bool run_ready(struct lt_worker *worker)
     worker->started_last = false;
     if (party->kind == LT_TASK) {
         lt_host_resume(worker, LT_CONTAINER(party, struct lt_task, party));
-    } else if (party->kind == LT_JOB) {
-        struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
-        job->run(job);
-    } else {
-        lt_party_run[party->kind](party);
+        return true;
     }
+    do {
+        if (party->kind == LT_JOB) {
+            struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
+            job->run(job);
+        } else {
+            run_step(worker, party);
+        }
+    } while ((party = next_light(worker)));
     return true;
 }
 
@@ -177,21 +219,8 @@ static void run_last_jobs(struct lt_worker *worker)
         }
 }
 
-/* True when a timer has been fired, or moved. */
-static bool look_at_timers(struct lt_worker *worker)
+void lt_worker_begin(struct lt_worker *worker)
 {
-    worker->rounds = 0;
-    if (!worker->wheel.count)
-        return false;
-    int64_t now = lt_clock_now();
-    bool due = lt_wheel_is_due(&worker->wheel, now);
-    lt_wheel_advance(&worker->wheel, now);
-    return due;
-}
-
-void *lt_worker_main(void *argument)
-{
-    struct lt_worker *worker = argument;
     lt_self();
     lt_here.thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
     lt_here.thread.party.enlisted = false;
@@ -199,24 +228,41 @@ void *lt_worker_main(void *argument)
     worker->errno_here = &errno;
     lt_fiber_adopt(&worker->fiber);
     lt_guard_worker_begin(worker);
+}
+
+void lt_worker_end(struct lt_worker *worker)
+{
+    lt_guard_worker_end(worker);
+    lt_here.thread.party.kind = LT_THREAD;
+    lt_here.thread.party.enlisted = true;
+    lt_here.worker = NULL;
+}
+
+void *lt_worker_main(void *argument)
+{
+    struct lt_worker *worker = argument;
+    lt_worker_begin(worker);
     prctl(PR_SET_TIMERSLACK, 1UL); /* else the kernel adds 50 us to every sleep */
     /* Acquire: what happened before the stop is seen. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
         worker->direct_left = LT_DIRECT_SWITCHES;
         lt_worker_drain(worker);
         lt_worker_look_at_nudges(worker);
-        if (worker->wheel.count && ++worker->rounds >= LT_TIMER_TURN)
-            look_at_timers(worker);
+        if (worker->wheel.count) {
+            lt_wheel_advance(&worker->wheel, lt_clock_now());
+            lt_tally_set(&worker->tally.timers, worker->wheel.count);
+        }
         /* New and ready ones take turns, so that neither crowd starves the other. */
         bool ready_first = worker->started_last && !worker->pending;
         if (ready_first ? run_ready(worker) || run_new(worker)
-                        : run_new(worker) || run_ready(worker))
-            tidy(worker);
-        else if (!look_at_timers(worker))
+                        : run_new(worker) || run_ready(worker)) {
+            count(worker);
+            lt_worker_tidy(worker);
+        } else {
             lt_idle(worker);
+        }
     }
     run_last_jobs(worker);
-    lt_guard_worker_end(worker);
-    lt_here.worker = NULL;
+    lt_worker_end(worker);
     return NULL;
 }

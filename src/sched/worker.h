@@ -22,14 +22,39 @@
 
 #include <pthread.h>
 
+/* What a worker counts of its own doings, for people who look: only it writes, others may read. Nothing is
+ * counted on the way from task to task; that is made good when the scheduler gets its look. */
+struct lt_tally {
+    _Atomic uint64_t switches; /* times a task, a block or a callback was given the processor */
+    _Atomic uint64_t started;  /* of these, tasks for the first time */
+    _Atomic uint64_t received; /* parties made ready by other threads */
+    _Atomic uint64_t stolen;   /* parties taken from other workers */
+    _Atomic uint64_t sleeps;   /* times it was about to sleep, for want of work */
+    _Atomic uint64_t timers, magazine; /* as of the last look */
+};
+
+static inline void lt_tally_set(_Atomic uint64_t *count, uint64_t n)
+{
+    /* Relaxed: a number that orders nothing. */
+    atomic_store_explicit(count, n, memory_order_relaxed);
+}
+
+static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
+{
+    lt_tally_set(count, atomic_load_explicit(count, memory_order_relaxed) + n);
+}
+
+/* How a worker that must be woken is found. LT_SECLUDED: in a seeded world; only who lives there may. */
+enum { LT_SLEEPS = 1, LT_SECLUDED = 2 };
+
 struct lt_worker {
     /* The owner's alone. */
     struct lt_party *ready_head, **ready_end;
-    struct lt_task *running;
-    void *sp;                 /* the scheduler's own stack, while a task runs */
-    struct lt_fiber fiber;    /* that stack, for the tools */
-    int *errno_here;          /* the thread's errno */
-    unsigned direct_left;     /* switches from task to task before the timers get a look */
+    _Atomic(struct lt_task *) running; /* read elsewhere only to be named, so relaxed */
+    void *sp;                          /* the scheduler's own stack, while a task runs */
+    struct lt_fiber fiber;             /* that stack, for the tools */
+    int *errno_here;                   /* the thread's errno */
+    unsigned direct_left;     /* switches, and runs of blocks, before the timers get a look */
     unsigned budget;          /* operations before a forced yield */
     bool started_last;        /* the last thing run was a task's start: next, a ready one */
     struct lt_party *pending; /* taken from the ring, to be started next */
@@ -43,12 +68,12 @@ struct lt_worker {
     uint32_t *seen_tails; /* as watcher: each worker's tail at the last look, */
     int64_t looked;       /* and when that was */
     unsigned starts;
-    unsigned rounds; /* of the scheduler since it looked at its timers */
-    int64_t rung;    /* when it last woke up for a timer */
-    unsigned spins;  /* looks for news before it sleeps */
+    int64_t rung;   /* when it last woke up for a timer */
+    unsigned spins; /* looks for news before it sleeps */
     unsigned index;
     void *fault_stack; /* LT_FAULT_STACK bytes for sched/guard.h */
     pthread_t thread;
+    struct lt_tally tally; /* read by others */
     struct lt_wheel wheel;
     struct lt_bells bells; /* written by others, too: see sched/bell.h */
 
@@ -57,10 +82,16 @@ struct lt_worker {
     /* Written by others. */
     _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
     _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
-    _Atomic uint32_t asleep;          /* 1: sleeps on this word, or is about to */
+    _Atomic uint32_t asleep;          /* LT_SLEEPS: sleeps on this word, or is about to */
     struct lt_worker
         *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
 };
+
+/* The task it runs; NULL while the scheduler or a party without a stack does. */
+static inline struct lt_task *lt_worker_running(const struct lt_worker *worker)
+{
+    return atomic_load_explicit(&worker->running, memory_order_relaxed);
+}
 
 /* The worker: adds a party to its own ready queue. */
 static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *party)
@@ -75,6 +106,13 @@ struct lt_worker *lt_worker_self(void);
 
 /* The worker's thread: runs until the runtime stops. */
 void *lt_worker_main(void *worker);
+
+/* The calling thread becomes the worker; and is itself again. */
+void lt_worker_begin(struct lt_worker *worker);
+void lt_worker_end(struct lt_worker *worker);
+
+/* The scheduler, after it has run something: unmaps a stack that was left for good. */
+void lt_worker_tidy(struct lt_worker *worker);
 
 /* Puts a party into a worker's inbox, from any thread. */
 void lt_worker_post(struct lt_worker *worker, struct lt_party *party);

@@ -143,5 +143,6 @@ int leat_scope_cancel(leat_scope *scope)
     if (!scope)
         return -EINVAL;
     lt_scope_cancel(scope, 0);
+    lt_point();
     return 0;
 }

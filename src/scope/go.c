@@ -47,6 +47,7 @@ int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, s
     task->party.scope = scope;
     lt_scope_enter(scope);
     lt_launch(&task->party);
+    lt_point();
     return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/alloc.h"
 #include "sched/here.h"
+#include "sched/note.h"
 #include "sched/runtime.h"
 #include "scope/cancel.h"
 #include "scope/deadline.h"
@@ -12,6 +13,8 @@
 #define TASK UINT64_C(1)
 #define PIN (UINT64_C(1) << 40)
 #define JOINING (UINT64_C(1) << 63)
+
+struct lt_roots lt_roots = { .scopes = { &lt_roots.scopes, &lt_roots.scopes } };
 
 /* ---- counting ---- */
 
@@ -55,18 +58,35 @@ void lt_scope_leave(leat_scope *scope, int result)
     take(scope, TASK);
 }
 
+struct joining {
+    struct lt_wait wait;
+    const leat_scope *scope;
+};
+
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    listener->hear(listener, LT_FOR_SCOPE, LT_CONTAINER(wait, struct joining, wait)->scope);
+}
+
+static const struct lt_wait_kind joins = { .describe = describe };
+
 /* Waits until only the opener is left. */
 static void join(leat_scope *scope)
 {
-    struct lt_wait wait;
-    lt_wait_begin(&wait, scope->opener, NULL);
+    struct joining joining;
+    if (atomic_load_explicit(&scope->live, memory_order_acquire) == OPENER)
+        return;
+    if (!scope->opener->enlisted)
+        lt_scope_enlist(scope->opener); /* for people who look: nothing ends this wait */
+    joining.scope = scope;
+    lt_wait_begin(&joining.wait, scope->opener, &joins);
     uint64_t old = atomic_load_explicit(&scope->live, memory_order_acquire);
     do {
         if (old == OPENER)
             return;
     } while (!atomic_compare_exchange_weak_explicit(&scope->live, &old, old | JOINING,
                                                     memory_order_acq_rel, memory_order_acquire));
-    lt_wait_park(&wait, LEAT_NEVER);
+    lt_wait_park(&joining.wait, LEAT_NEVER);
 }
 
 size_t leat_scope_tasks(const leat_scope *scope)
@@ -77,16 +97,27 @@ size_t leat_scope_tasks(const leat_scope *scope)
                     OPENER);
 }
 
+bool lt_scope_joined(const leat_scope *scope)
+{
+    return atomic_load_explicit(&scope->live, memory_order_relaxed) & JOINING;
+}
+
 /* ---- finding ---- */
+
+leat_scope *lt_scope_of_task(const struct lt_task *task)
+{
+    leat_scope *scope = task->party.scope;
+    while (scope->opener == &task->party) /* opened by the task itself; it belongs further out */
+        scope = scope->around;
+    return scope;
+}
 
 int lt_scope_enlist(struct lt_party *party)
 {
     if (party->kind != LT_TASK)
         return -EDEADLK;
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-    leat_scope *scope = party->scope;
-    while (scope->opener == party) /* opened by the task itself; it belongs further out */
-        scope = scope->around;
+    leat_scope *scope = lt_scope_of_task(task);
     lt_lock(&scope->lock);
     lt_list_append(&scope->tasks, &task->member);
     lt_unlock(&scope->lock);
@@ -134,6 +165,13 @@ static void become_child(leat_scope *scope, leat_scope *parent)
         lt_scope_cancel(scope, -ECANCELED);
 }
 
+static void become_root(leat_scope *scope)
+{
+    lt_lock(&lt_roots.lock);
+    lt_list_append(&lt_roots.scopes, &scope->sibling);
+    lt_unlock(&lt_roots.lock);
+}
+
 static leat_scope *make(struct lt_party *opener)
 {
     leat_scope *scope = lt_alloc(sizeof *scope);
@@ -148,6 +186,7 @@ static leat_scope *make(struct lt_party *opener)
     scope->opener = opener;
     scope->opener_shields = opener->shields;
     scope->around = opener->scope;
+    scope->number = lt_number();
     return scope;
 }
 
@@ -166,17 +205,21 @@ leat_scope *leat_scope_open(int64_t deadline)
     self->shields = 0;
     if (scope->around && !scope->opener_shields)
         become_child(scope, scope->around);
+    else
+        become_root(scope);
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
+        lt_note_scope(scope->number, true);
     return scope;
 }
 
-/* No canceller of the scope around will find it any more. One that has is pinned, and waited for. */
+/* Neither a canceller of the scope around nor one who looks will find it any more. One who has, has
+ * pinned it, and is waited for. */
 static void leave_parent(leat_scope *scope)
 {
-    if (!scope->parent)
-        return;
-    lt_lock(&scope->parent->lock);
+    struct lt_lock *lock = scope->parent ? &scope->parent->lock : &lt_roots.lock;
+    lt_lock(lock);
     lt_list_remove(&scope->sibling);
-    lt_unlock(&scope->parent->lock);
+    lt_unlock(lock);
 }
 
 int leat_scope_close(leat_scope *scope)
@@ -196,6 +239,8 @@ int leat_scope_close(leat_scope *scope)
         owned->free(owned);
     }
     int result = scope->result;
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
+        lt_note_scope(scope->number, false);
     lt_free(scope);
     lt_runtime_release();
     return result;

@@ -43,12 +43,21 @@ struct leat_scope {
     uint16_t opener_shields; /* of the opener, in the scope around */
     leat_scope *around;      /* the opener's innermost scope before this one */
     leat_scope *parent;      /* the same, or NULL when cancelling does not come from there */
-    struct lt_node children, sibling;
-    leat_scope *next_marked; /* while being cancelled */
+    struct lt_node children, sibling; /* sibling: among the parent's children, or the roots */
+    leat_scope *next_marked;          /* while being cancelled */
+    uint32_t number;                  /* by which people know it */
     int64_t deadline;
     struct lt_timer timer; /* see scope/deadline.h */
     struct lt_deadline *remote;
 };
+
+/* The scopes that have no parent. Their lock comes before any scope's. */
+struct lt_roots {
+    struct lt_lock lock;
+    struct lt_node scopes;
+};
+
+extern struct lt_roots lt_roots;
 
 /* Something that a scope frees at its end. */
 struct lt_owned {
@@ -74,6 +83,12 @@ void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
 /* One task more; and one fewer, with what it returned. */
 void lt_scope_enter(leat_scope *scope);
 void lt_scope_leave(leat_scope *scope, int result);
+
+/* The scope a task belongs to, whatever it has opened itself; asked on its home worker. */
+leat_scope *lt_scope_of_task(const struct lt_task *task);
+
+/* Whether the opener waits in leat_scope_close, at this moment. */
+bool lt_scope_joined(const leat_scope *scope);
 
 /* On its home worker: ends the wait of a task whose scope has been cancelled. */
 void lt_scope_look(struct lt_task *task);

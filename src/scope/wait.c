@@ -1,12 +1,12 @@
 #include "scope/wait.h"
 
 #include "base/clock.h"
-#include "base/futex.h"
+#include "base/config.h"
 #include "scope/deadline.h"
 
 bool lt_wait_end(struct lt_wait *wait, int result)
 {
-    if (wait->over || !wait->withdraw || !wait->withdraw(wait))
+    if (wait->over || !wait->kind->withdraw || !wait->kind->withdraw(wait))
         return false;
     wait->over = true;
     wait->result = result;
@@ -41,17 +41,32 @@ static int due(const struct lt_party *self, int64_t deadline)
     return error;
 }
 
+/* A partner on another core often answers within a microsecond or two; a sleep and a wake-up cost some
+ * fifty. A thread for which that has not paid lately hardly looks. */
+static void spin(struct lt_thread *thread)
+{
+    for (unsigned i = 0; i < thread->spins; i++) {
+        if (atomic_load_explicit(&thread->word, memory_order_relaxed)) {
+            thread->spins = LT_IDLE_SPINS;
+            return;
+        }
+        lt_pause();
+    }
+    if (thread->spins > LT_IDLE_SPINS / 16)
+        thread->spins /= 2;
+}
+
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
-    for (;;) {
+    for (spin(thread);;) {
         /* Acquire pairs with the release of whoever set it. Clearing a nudge comes before looking at
          * what it may have been about. */
-        uint32_t word =
-            atomic_fetch_and_explicit(&thread->word, ~(uint32_t)LT_NUDGED, memory_order_acquire);
+        uint32_t word = atomic_fetch_and_explicit(&thread->word, ~(uint32_t)(LT_NUDGED | LT_ASLEEP),
+                                                  memory_order_acquire);
         if (word & LT_WOKEN)
             return 0;
         int64_t next = lt_deadline_attend(&thread->party);
-        int error = wait->over || !wait->withdraw ? 0 : due(&thread->party, deadline);
+        int error = wait->over || !wait->kind->withdraw ? 0 : due(&thread->party, deadline);
         if (error) {
             if (lt_wait_end(wait, error))
                 return error;
@@ -60,6 +75,6 @@ int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t 
         }
         if (!wait->over && deadline < next)
             next = deadline;
-        lt_futex_wait(&thread->word, 0, next);
+        lt_thread_sleep(thread, next);
     }
 }

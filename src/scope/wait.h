@@ -6,7 +6,7 @@
  *  - A partner claims the waiter: by taking it off the queue under the channel's lock, and for a
  *    select by winning its claim as well. It then calls lt_ready, and touches nothing after.
  *  - The deadline and the scope act only at the waiter's home: for a task on its home worker, where it
- *    cannot run at the same time; for a thread in the thread itself. There `withdraw` takes the waiter
+ *    cannot run at the same time; for a thread in the thread itself. There the kind's `withdraw` takes the waiter
  *    out of everything, under the same locks. If it succeeds, no partner will ever come, and the home
  *    ends the wait; if not, a partner has claimed it and its lt_ready is on the way.
  *
@@ -18,13 +18,31 @@
 #include "base/wheel.h"
 #include "sched/here.h"
 #include "sched/party.h"
+#include "sched/runtime.h"
 #include "scope/scope.h"
 
-struct lt_wait {
-    struct lt_party *party;
+struct lt_wait;
+
+/* What a wait is for. */
+enum lt_aim { LT_TO_RECEIVE, LT_TO_SEND, LT_FOR_SCOPE, LT_FOR_BLOCK, LT_FOR_CALL };
+
+/* Who wants to know what somebody waits for: told once for each aim, with the channel, scope, block or
+ * function. */
+struct lt_listener {
+    void (*hear)(struct lt_listener *listener, enum lt_aim aim, const void *object);
+};
+
+struct lt_wait_kind {
     /* Takes the waiter out of every place a partner could find it; false when one has claimed it.
      * NULL: nothing but a partner ends this wait. */
     bool (*withdraw)(struct lt_wait *wait);
+    /* Tells what it is for, at home; locks may be held. NULL: for a time. */
+    void (*describe)(const struct lt_wait *wait, struct lt_listener *listener);
+};
+
+struct lt_wait {
+    struct lt_party *party;
+    const struct lt_wait_kind *kind;
     struct lt_timer timer;
     int result; /* 0 when a partner ended it, -ETIMEDOUT, -ECANCELED */
     bool over;  /* withdrawn; known at home only */
@@ -69,10 +87,10 @@ static inline bool lt_claim_recheck(struct lt_party *party, const leat_scope *sc
 
 /* Begins a wait: to be called before the waiters go into their queues. */
 static inline void lt_wait_begin(struct lt_wait *wait, struct lt_party *self,
-                                 bool (*withdraw)(struct lt_wait *wait))
+                                 const struct lt_wait_kind *kind)
 {
     wait->party = self;
-    wait->withdraw = withdraw;
+    wait->kind = kind;
     wait->timer.node.next = NULL;
     wait->result = 0;
     wait->over = false;

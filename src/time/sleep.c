@@ -22,6 +22,8 @@ static bool withdraw(struct lt_wait *wait)
     return true;
 }
 
+static const struct lt_wait_kind sleeps = { .withdraw = withdraw };
+
 static int sleep_from(int64_t deadline, int64_t now)
 {
     struct lt_party *self = lt_self();
@@ -33,7 +35,7 @@ static int sleep_from(int64_t deadline, int64_t now)
     if (deadline <= now)
         return 0;
     struct lt_wait wait;
-    lt_wait_begin(&wait, self, withdraw);
+    lt_wait_begin(&wait, self, &sleeps);
     error = lt_wait_park(&wait, deadline);
     return error == -ETIMEDOUT ? 0 : error;
 }

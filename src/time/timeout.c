@@ -24,12 +24,16 @@ struct timeout {
     struct timeout *next, **at; /* in its chain; `at` is NULL when it is in none */
 };
 
-enum { CHAIN_BITS = 10 };
+enum { FIRST_BITS = 10, GROW_BITS = 2 };
+
+static struct timeout *first_chains[1 << FIRST_BITS];
 
 static struct {
     struct lt_lock lock;
-    struct timeout *chains[1 << CHAIN_BITS];
-} table;
+    unsigned bits;
+    struct timeout **chains;
+    size_t count;
+} table = { .bits = FIRST_BITS, .chains = first_chains };
 
 static _Atomic int64_t resolution = LEAT_TIMEOUT_RESOLUTION;
 
@@ -38,7 +42,7 @@ static _Atomic int64_t resolution = LEAT_TIMEOUT_RESOLUTION;
 static struct timeout **chain_of(int64_t deadline)
 {
     /* Fibonacci hashing: multiples of anything are spread evenly. */
-    return &table.chains[(uint64_t)deadline * UINT64_C(0x9E3779B97F4A7C15) >> (64 - CHAIN_BITS)];
+    return &table.chains[(uint64_t)deadline * UINT64_C(0x9E3779B97F4A7C15) >> (64 - table.bits)];
 }
 
 /* The newest of its time come first in their chains, and are mostly what is asked for. */
@@ -50,6 +54,7 @@ static void put_in(struct timeout *t)
     if (t->next)
         t->next->at = &t->next;
     *at = t;
+    table.count++;
 }
 
 static void take_out(struct timeout *t)
@@ -60,6 +65,28 @@ static void take_out(struct timeout *t)
     if (t->next)
         t->next->at = t->at;
     t->at = NULL;
+    table.count--;
+}
+
+static bool is_crowded(void)
+{
+    return table.count >> GROW_BITS >= (size_t)1 << table.bits;
+}
+
+static void use(struct timeout **chains, unsigned bits)
+{
+    struct timeout **old = table.chains;
+    size_t n = (size_t)1 << table.bits;
+    table.chains = chains;
+    table.bits = bits;
+    table.count = 0;
+    for (size_t i = 0; i < n; i++) {
+        for (struct timeout *t = old[i], *next; t; t = next) {
+            next = t->next;
+            put_in(t);
+        }
+        old[i] = NULL;
+    }
 }
 
 /* Adds a reference to the one for that time; NULL when there is none. */
@@ -120,9 +147,14 @@ static leat_chan *retire_first_of(struct timeout **chain)
 static void close_all(void)
 {
     leat_chan *ch;
-    for (size_t i = 0; i < sizeof table.chains / sizeof *table.chains; i++)
+    for (size_t i = 0; i < (size_t)1 << table.bits; i++)
         while ((ch = retire_first_of(&table.chains[i])))
             close_passed(ch);
+    if (table.chains != first_chains) {
+        lt_free(table.chains);
+        table.chains = first_chains;
+        table.bits = FIRST_BITS;
+    }
 }
 
 __attribute__((constructor)) static void introduce(void)
@@ -180,11 +212,32 @@ static struct timeout *make(int64_t deadline)
     return t;
 }
 
+/* Without the memory for it the chains just get longer. */
+static void grow(void)
+{
+    lt_lock(&table.lock);
+    unsigned bits = table.bits + GROW_BITS;
+    bool crowded = is_crowded();
+    lt_unlock(&table.lock);
+    struct timeout **chains = crowded ? lt_alloc(sizeof *chains << bits) : NULL;
+    if (!chains)
+        return;
+    lt_lock(&table.lock);
+    if (table.bits < bits) {
+        struct timeout **old = table.chains;
+        use(chains, bits);
+        chains = old == first_chains ? NULL : old;
+    }
+    lt_unlock(&table.lock);
+    lt_free(chains);
+}
+
 static leat_chan *add(int64_t deadline, bool shared)
 {
     struct timeout *t = make(deadline);
     if (!t)
         return NULL;
+    grow();
     lt_lock(&table.lock);
     leat_chan *ch = shared ? share(deadline) : NULL; /* somebody may have been faster */
     if (!ch) {

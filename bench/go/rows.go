@@ -1,0 +1,43 @@
+package main
+
+import "time"
+
+var rows = []struct {
+	name     string
+	multiple int
+	row      row
+	once     once
+}{
+	{"yield", 2, yield, nil},
+	{"pingpong", 1, pingpong(green, green), nil},
+	{"unbuffered_1to1", 1, stream(0, 1, green, green), nil},
+	{"unbuffered_4to4", 4, stream(0, 4, green, green), nil},
+	{"buffered_1to1", 1, stream(128, 1, green, green), nil},
+	{"buffered_4to4", 4, stream(128, 4, green, green), nil},
+	{"select_4", 4, select4(green), nil},
+	{"poll_1", 1, poll1, nil},
+	{"poll_4", 1, poll4, nil},
+	{"spawn_1", 1, spawn(1), nil},
+	{"spawn_1000", 1000, spawn(1000), nil},
+	{"parked", 1, nil, parked},
+	{"ring", 1, ring, nil},
+	{"sieve", 1, nil, sieve},
+	{"sleepers", 1, nil, sleepers},
+	{"timeout_channel", 1, nil, timeoutChannel},
+	{"timer", 1, timer, nil},
+	{"pipeline", 1, pipeline, nil},
+	{"ordered_map", 1, orderedMap, nil},
+	{"cancel", 1, nil, cancel},
+	{"thread_pingpong", 1, pingpong(thread, thread), nil},
+	{"thread_buffered_1to1", 1, stream(128, 1, thread, thread), nil},
+	{"thread_buffered_4to4", 4, stream(128, 4, thread, thread), nil},
+	{"thread_select_4", 4, select4(thread), nil},
+	{"thread_to_task", 1, stream(128, 1, thread, green), nil},
+	{"task_to_thread", 1, stream(128, 1, green, thread), nil},
+	{"thread_task_pingpong", 1, pingpong(thread, green), nil},
+}
+
+// Nanoseconds for each of n.
+func each(d time.Duration, n int) float64 {
+	return float64(d.Nanoseconds()) / float64(n)
+}

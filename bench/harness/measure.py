@@ -1,0 +1,142 @@
+"""Running the programs, and what each run says."""
+
+import os
+import re
+import resource
+import statistics
+import subprocess
+import time
+from dataclasses import dataclass, field
+
+from peers import C_PROGRAMS
+from rows import HUNGRY
+
+SAMPLE = re.compile(r"SAMPLE\t([^\t]+)\t([^\t]+)\t(\S+)")
+TIMEOUT = 120
+
+@dataclass
+class Samples:
+    values: list = field(default_factory=list)
+    busy: list = field(default_factory=list)  # how many cores the process kept busy
+
+    median = property(lambda self: statistics.median(self.values))
+    least = property(lambda self: min(self.values))
+    most = property(lambda self: max(self.values))
+    cores_used = property(lambda self: statistics.median(self.busy) if self.busy else None)
+
+
+class Results:
+    """All samples, each also in a file from the moment it is there."""
+
+    def __init__(self, path):
+        self.path = path
+        self.samples = {}  # (row, metric, peer, way, cores) -> Samples
+        self.failures = {}  # what -> why
+
+    def start(self):
+        with open(self.path, "w") as f:
+            f.write("row\tmetric\tpeer\tway\tcores\tvalue\tcpu/wall\n")
+
+    def load(self):
+        with open(self.path) as f:
+            next(f)
+            for line in f:
+                row, metric, peer, way, cores, value, busy = line.rstrip("\n").split("\t")
+                self._keep((row, metric, peer, way or None, int(cores)), float(value), float(busy))
+
+    def add(self, key, value, busy):
+        self._keep(key, value, busy)
+        with open(self.path, "a") as f:
+            f.write("\t".join(str(word or "") for word in key) + f"\t{value:g}\t{busy:.2f}\n")
+
+    def _keep(self, key, value, busy):
+        samples = self.samples.setdefault(key, Samples())
+        samples.values.append(value)
+        samples.busy.append(busy)
+
+    def of(self, row, peer, cores, way=None):
+        return self.samples.get((row.name, row.metric, peer, way, cores))
+
+
+def children_cpu():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def run_once(command, cores, environment):
+    """One process: its (metric, value) pairs, how many cores it kept busy, and what went wrong."""
+    environment = dict(os.environ, GOMAXPROCS=str(cores), LEAT_WORKERS=str(cores),
+                       BENCH_CORES=str(cores), **environment)
+    start, before = time.monotonic(), children_cpu()
+    process = subprocess.Popen(["taskset", "-c", ",".join(map(str, range(cores))), *command],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               errors="replace", env=environment)
+    try:
+        out, err = process.communicate(timeout=TIMEOUT)
+        wrong = ""
+        if process.returncode:
+            last = (err.strip().splitlines() or [""])[-1]
+            wrong = f"ended with {process.returncode}: {last}"
+    except subprocess.TimeoutExpired:
+        process.kill()
+        out, err = process.communicate()
+        wrong = f"did not end within {TIMEOUT} s"
+    busy = (children_cpu() - before) / (time.monotonic() - start)
+    found = [(m[2], float(m[3])) for m in SAMPLE.finditer(out)]
+    return found, busy, wrong
+
+
+class Contender:
+    """A peer, in one of its ways, in one row."""
+
+    def __init__(self, peer, row, way):
+        self.peer, self.way = peer, way
+        call = peer.calls.get(row, row) if not way else f"{row}_{way}"
+        self.command = [*peer.command, call]
+        self.out = False  # has failed
+
+    def title(self):
+        return f"{self.peer.name} ({self.way})" if self.way else self.peer.name
+
+
+def contenders_of(row, ways, peers, cores, with_ways):
+    for peer in peers:
+        if cores not in peer.cores:
+            continue
+        if row in peer.rows:
+            yield Contender(peer, row, None)
+        if peer.name == "leat" and with_ways:
+            for way in ways:
+                if f"{row}_{way}" in peer.rows:
+                    yield Contender(peer, row, way)
+
+
+def touch_pages(quick):
+    """So that a virtual machine's host has its pages ready before memory is measured."""
+    subprocess.run([os.path.join(C_PROGRAMS, "bench-pretouch"), "1" if quick else "8"], check=True)
+
+
+def measure_row(results, row, contenders, cores, options, say):
+    """A sample of each in turn, again and again: what the machine does meanwhile happens to all."""
+    start = time.monotonic()
+    environment = {"BENCH_MIN_MS": str(options.min_ms), "BENCH_REPEATS": "1"}
+    if options.crowd:
+        environment["BENCH_CROWD"] = str(options.crowd)
+    if options.quick:
+        environment["BENCH_WARM_MS"] = "500"
+    if row in HUNGRY:
+        touch_pages(options.quick)
+    for turn in range(options.repeats):
+        for c in contenders:
+            if c.out or (c.peer.one_process and turn > 0):
+                continue
+            more = {"BENCH_REPEATS": str(options.repeats)} if c.peer.one_process else {}
+            found, busy, wrong = run_once(c.command, cores, {**environment, **more})
+            for metric, value in found:
+                results.add((row, metric, c.peer.name, c.way, cores), value, busy)
+            if wrong:
+                c.out = True
+                results.failures[f"{c.title()}, {row}, on {cores}"] = wrong
+                say(f"{row} of {c.title()} on {cores}: {wrong}")
+    say(f"{row} on {cores}: {', '.join(c.title() for c in contenders)}: "
+        f"{time.monotonic() - start:.1f} s")

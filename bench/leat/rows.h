@@ -1,0 +1,55 @@
+/* rows.h: what the files of this program share. main.c names the rows. */
+#ifndef ROWS_H
+#define ROWS_H
+
+#include <leat/leat.h>
+
+#include "../common/bench.h"
+
+/* Who moves items. A sender has from `first` up to `last` to send; a receiver says what it got. */
+struct party {
+    leat_chan *in, *out;
+    int64_t first, last;
+    int64_t sum, count;
+};
+
+/* The i-th of `parts` senders of 0 … n-1. */
+static inline struct party party_sender(leat_chan *out, int64_t n, int i, int parts)
+{
+    int64_t each = n / parts;
+    return (struct party){ .out = out, .first = each * i, .last = each * (i + 1) };
+}
+
+/* Together they got each of 0 … n-1 once. */
+static inline void party_check(const char *what, const struct party *receivers, int parts,
+                               int64_t n)
+{
+    int64_t sum = 0, count = 0;
+    for (int i = 0; i < parts; i++) {
+        sum += receivers[i].sum;
+        count += receivers[i].count;
+    }
+    bench_check(what, count, n);
+    bench_check(what, sum, bench_sum(n));
+}
+
+enum { CAPACITY = 128, MOST_PARTIES = 4, RING = 1000 };
+
+/* Functions for tasks, and for threads; the argument is a party. */
+leat_fn party_send, party_recv, party_echo;
+/* n there and back over two unbuffered channels, of which `echo` has the other end. */
+int64_t pingpong_loop(leat_chan *there, leat_chan *back, int64_t n);
+
+bench_fn yield, yield_blocks, spawn_1, spawn_1_blocks, spawn_1000, spawn_1000_blocks;
+bench_fn pingpong, pingpong_blocks;
+bench_fn unbuffered_1to1, unbuffered_1to1_blocks, unbuffered_4to4, unbuffered_4to4_blocks;
+bench_fn buffered_1to1, buffered_1to1_blocks, buffered_1to1_many;
+bench_fn buffered_4to4, buffered_4to4_blocks, buffered_4to4_many;
+bench_fn select_4, poll_1, poll_4;
+bench_fn ring, ring_blocks, pipeline, timer;
+bench_fn thread_pingpong, thread_buffered_1to1, thread_buffered_4to4, thread_select;
+bench_fn thread_to_task, task_to_thread, thread_task_pingpong;
+bench_once_fn sieve, parked, parked_blocks, sleepers, sleepers_blocks, cancel, cancel_blocks;
+bench_once_fn timeout_channel, timeout_channel_exact;
+
+#endif

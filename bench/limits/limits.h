@@ -1,0 +1,11 @@
+/* limits.h: what the machine needs for the things everything else is made of. */
+#ifndef LIMITS_H
+#define LIMITS_H
+
+#include "../common/bench.h"
+
+bench_fn limit_switch;
+bench_fn limit_atomic_add, limit_cache_line, limit_futex_one_core, limit_futex_two_cores;
+bench_fn limit_page, limit_guard, limit_clock;
+
+#endif

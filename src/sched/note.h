@@ -1,0 +1,50 @@
+/* note.h: what is noted on the way, if somebody has asked for it.
+ *
+ * As a rule nobody has: so each place that could note something looks at one word, and goes on. What is
+ * called then is in the room for people who look, src/watch: these are calls upwards. None of them waits;
+ * those that may find a lock held do not allocate. */
+#ifndef LT_SCHED_NOTE_H
+#define LT_SCHED_NOTE_H
+
+#include "base/util.h"
+#include "sched/party.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct lt_worker;
+struct lt_task;
+
+enum {
+    LT_NOTE_WAITS = 1,   /* when tasks begin to wait */
+    LT_NOTE_THREADS = 2, /* how many threads wait without a deadline: lt_threads_asleep */
+    LT_NOTE_TRACE = 4    /* everything below */
+};
+
+/* Set while no task is there. */
+extern _Atomic unsigned lt_note_flags;
+
+static inline unsigned lt_noting(void)
+{
+    /* Relaxed: it orders nothing, and tasks come after it was set. */
+    return atomic_load_explicit(&lt_note_flags, memory_order_relaxed);
+}
+
+/* A worker goes on with `to`; `from` is the task that waits from now on. NULL: the scheduler; nobody. */
+LT_COLD void lt_note_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
+
+/* A worker begins a step of a party without a stack; with NULL, has ended it. */
+LT_COLD void lt_note_step(struct lt_worker *worker, const struct lt_party *party);
+
+/* With the channel's lock held: the running party has sent, or received, `n` items, and the partner, if
+ * there is one, has done the opposite. */
+LT_COLD void lt_note_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner);
+
+/* A channel, which passes items on in order, has been made. */
+LT_COLD void lt_note_new_channel(uint32_t channel, const char *name);
+
+/* A scope has been opened, or is about to be gone. */
+LT_COLD void lt_note_scope(uint32_t scope, bool opened);
+
+#endif

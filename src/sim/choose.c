@@ -1,0 +1,185 @@
+/* choose.c: who can run, and who of them does.
+ *
+ * PCT is Burckhardt, Kothari, Musuvathi and Nagarakatte's "A Randomized Scheduler with Probabilistic
+ * Guarantees of Finding Bugs" (ASPLOS 2010): a bug that takes d ordered events among n threads in k steps
+ * is found with a chance of at least 1 / (n k^(d - 1)) a run. Here a step is a turn. k is not known before
+ * the run, so unless it is told, each moment is drawn from a range that is itself drawn. Blocks and
+ * callbacks have no room for a priority and get another one each time. Who yields goes behind everybody
+ * for one turn: else whoever has the highest priority and polls would starve what it waits for. And since
+ * two who talk to each other for ever would starve the rest, after some turns the choice is uniform, as in
+ * the fair variant of Coyote's (github.com/microsoft/coyote). */
+#include "sim/sim.h"
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "sched/here.h"
+#include "sched/host.h"
+#include "sched/spill.h"
+
+#include <string.h>
+
+/* All that are given out at first are at or above it, those of the lowered between it and 0, those of who
+ * yields below 0. */
+#define HIGH (INT64_C(1) << 62)
+
+enum { LARGEST_RANGE_LOG = 13, UNFAIR_TURNS = 10000 };
+
+static void digest(struct lt_sim *sim, uint64_t value)
+{
+    uint64_t state = sim->digest ^ value;
+    sim->digest = lt_rng_next(&state);
+}
+
+uint32_t lt_sim_below(struct lt_sim *sim, uint32_t bound)
+{
+    uint32_t chosen = lt_rng_below(&sim->chance, bound);
+    digest(sim, (uint64_t)bound << 32 | chosen);
+    return chosen;
+}
+
+static void draw_changes(struct lt_sim *sim)
+{
+    uint64_t range = sim->options.turns;
+    for (unsigned i = 0; i + 1 < sim->options.depth; i++) {
+        if (!sim->options.turns)
+            range = UINT64_C(1) << (1 + lt_sim_below(sim, LARGEST_RANGE_LOG));
+        sim->changes[i] = 1 + lt_rng_next(&sim->chance) % range;
+    }
+}
+
+void lt_sim_choose_open(struct lt_sim *sim)
+{
+    sim->candidates = sim->embedded;
+    sim->room = LT_SIM_ROOM;
+    sim->jobs_end = &sim->jobs;
+    if (sim->options.mode == LEAT_SIM_PCT)
+        draw_changes(sim);
+}
+
+void lt_sim_choose_close(struct lt_sim *sim)
+{
+    if (sim->candidates != sim->embedded)
+        lt_free(sim->candidates);
+}
+
+/* ---- who can run ---- */
+
+/* Room for one more. Without memory for it, who else can run stays where it is, and has to wait. */
+static bool has_room(struct lt_sim *sim)
+{
+    if (sim->count < sim->room)
+        return true;
+    struct lt_candidate *larger = lt_alloc(2 * sim->room * sizeof *larger);
+    if (!larger)
+        return false;
+    memcpy(larger, sim->candidates, sim->count * sizeof *larger);
+    lt_sim_choose_close(sim);
+    sim->candidates = larger;
+    sim->room *= 2;
+    return true;
+}
+
+static int64_t priority_of_place(struct lt_sim *sim, uint32_t place)
+{
+    for (unsigned i = sim->lowered_count; i-- > 0;)
+        if (sim->lowered[i].place == place)
+            return sim->lowered[i].priority;
+    uint64_t state = sim->options.seed ^ (uint64_t)place << 32;
+    return HIGH | (int64_t)(lt_rng_next(&state) >> 2);
+}
+
+static void add_task(struct lt_sim *sim, struct lt_task *task)
+{
+    if (!task->place)
+        task->place = ++sim->places;
+    struct lt_candidate *new = &sim->candidates[sim->count++];
+    *new = (struct lt_candidate){ .party = &task->party, .place = task->place };
+    struct lt_turn *turn = lt_sim_turn(sim);
+    bool again = sim->ran == &task->party;
+    if (again && turn->end == LT_TURN_WAITS)
+        turn->end = LT_TURN_YIELDS;
+    new->priority =
+        again && turn->end == LT_TURN_YIELDS ? --sim->lowest : priority_of_place(sim, task->place);
+}
+
+static void add(struct lt_sim *sim, struct lt_party *party)
+{
+    switch (party->kind) {
+    case LT_TASK: add_task(sim, LT_CONTAINER(party, struct lt_task, party)); break;
+    case LT_JOB:
+        party->next = NULL;
+        *sim->jobs_end = party;
+        sim->jobs_end = &party->next;
+        break;
+    default:
+        sim->candidates[sim->count++] =
+            (struct lt_candidate){ .party = party,
+                                   .priority = HIGH | (int64_t)(lt_rng_next(&sim->chance) >> 2) };
+    }
+}
+
+/* An unstarted task out of the ring takes along the credit for its stack. */
+static struct lt_party *next_from_ring(struct lt_worker *worker)
+{
+    struct lt_party *party = lt_ring_pop(&worker->ring);
+    if (party && lt_needs_credit(party))
+        worker->credits--;
+    return party;
+}
+
+void lt_sim_gather(struct lt_sim *sim)
+{
+    struct lt_worker *worker = sim->worker;
+    struct lt_party *party;
+    /* Before looking, as in lt_idle: who comes from outside is told. */
+    atomic_store_explicit(&worker->asleep, LT_SECLUDED, memory_order_seq_cst);
+    lt_worker_drain(worker);
+    while (has_room(sim) && (party = lt_worker_next_ready(worker)))
+        add(sim, party);
+    do
+        while (has_room(sim) && (party = next_from_ring(worker)))
+            add(sim, party);
+    while (has_room(sim) && lt_spill_take(worker));
+}
+
+/* ---- who does ---- */
+
+static size_t highest(const struct lt_sim *sim)
+{
+    size_t found = 0;
+    for (size_t i = 1; i < sim->count; i++)
+        if (sim->candidates[i].priority > sim->candidates[found].priority)
+            found = i;
+    return found;
+}
+
+static size_t by_priority(struct lt_sim *sim)
+{
+    size_t chosen = highest(sim);
+    for (unsigned i = 0; i + 1 < sim->options.depth; i++) {
+        if (sim->changes[i] != sim->turn)
+            continue;
+        struct lt_candidate *who = &sim->candidates[chosen];
+        who->priority = i + 1;
+        if (who->place) {
+            sim->lowered[sim->lowered_count].place = who->place;
+            sim->lowered[sim->lowered_count++].priority = who->priority;
+        }
+        chosen = highest(sim);
+    }
+    digest(sim, chosen);
+    return chosen;
+}
+
+struct lt_candidate lt_sim_choose(struct lt_sim *sim)
+{
+    bool pct = sim->options.mode == LEAT_SIM_PCT && sim->turn <= UNFAIR_TURNS;
+    size_t i = pct ? by_priority(sim) : lt_sim_below(sim, (uint32_t)sim->count);
+    struct lt_candidate chosen = sim->candidates[i];
+    sim->candidates[i] = sim->candidates[--sim->count];
+    digest(sim, (uint64_t)chosen.place << 8 | chosen.party->kind);
+    digest(sim, (uint64_t)sim->doors.now);
+    if (lt_needs_credit(chosen.party))
+        sim->worker->credits++;
+    return chosen;
+}

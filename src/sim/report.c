@@ -1,0 +1,156 @@
+#define _GNU_SOURCE
+#include "sim/sim.h"
+
+#include <leat/block.h>
+#include <leat/watch.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+
+static const char *const kind_names[LT_KINDS] = { [LT_TASK] = "task",
+                                                  [LT_THREAD] = "thread",
+                                                  [LT_BLOCK] = "block",
+                                                  [LT_CALLBACK] = "callback",
+                                                  [LT_TIMER] = "timer" };
+
+static const char *kind_name(unsigned kind)
+{
+    return kind_names[kind] ? kind_names[kind] : "somebody";
+}
+
+/* ---- the schedule ---- */
+
+void lt_sim_note(struct lt_sim *sim, const struct lt_candidate *who)
+{
+    struct lt_turn *turn = lt_sim_turn(sim);
+    *turn = (struct lt_turn){
+        .number = sim->turn, .now = sim->doors.now, .place = who->place, .kind = who->party->kind
+    };
+    const char *name = NULL;
+    if (who->party->kind == LT_TASK) {
+        const struct lt_task *task = LT_CONTAINER(who->party, struct lt_task, party);
+        const struct lt_sim_thread *carried = lt_sim_carried(task);
+        turn->starts = !task->home;
+        turn->thread = carried;
+        name = carried ? carried->thread.name : task->name;
+    } else if (who->party->kind == LT_BLOCK) {
+        const leat_block *block = (const leat_block *)(const void *)who->party;
+        turn->line = block->line;
+        name = block->type->name;
+    }
+    if (name)
+        strncpy(turn->name, name, LT_SIM_NAME - 1);
+}
+
+static void print_turn(FILE *out, const struct lt_turn *turn)
+{
+    static const char *const ends[] = { "waits", "is interrupted", "yields", "ends" };
+    fprintf(out, "%8" PRIu64 "  %" PRId64 ".%09" PRId64 " s  %s", turn->number, turn->now / LEAT_S,
+            turn->now % LEAT_S, turn->thread ? "thread" : kind_name(turn->kind));
+    if (turn->place)
+        fprintf(out, " %" PRIu32, turn->place);
+    if (*turn->name)
+        fprintf(out, " %s", turn->name);
+    if (turn->line)
+        fprintf(out, ", from line %" PRIu32 " on", turn->line);
+    if (turn->kind == LT_TASK)
+        fprintf(out, " %s, %s", turn->starts ? "starts" : "goes on", ends[turn->end]);
+    fputc('\n', out);
+}
+
+static void print_schedule(struct lt_sim *sim, FILE *out)
+{
+    uint64_t n = sim->options.schedule < sim->turn ? sim->options.schedule : sim->turn;
+    if (!n)
+        return;
+    fprintf(out, "leat: the last %" PRIu64 " of %" PRIu64 " turns:\n", n, sim->turn);
+    for (uint64_t number = sim->turn - n + 1; number <= sim->turn; number++)
+        print_turn(out, &sim->turns[number % LT_SIM_REMEMBERED]);
+}
+
+static void print_seed(struct lt_sim *sim, FILE *out)
+{
+    fprintf(out, "leat: in the seeded world, seed %" PRIu64 " (", sim->options.seed);
+    if (sim->options.mode == LEAT_SIM_PCT)
+        fprintf(out, "PCT, depth %u", sim->options.depth);
+    else
+        fputs("uniform", out);
+    fprintf(out, "), turn %" PRIu64, sim->turn);
+}
+
+void lt_sim_print_failure(struct lt_sim *sim, int result)
+{
+    FILE *out = sim->options.report;
+    print_seed(sim, out);
+    fprintf(out, ": ended with %d", result);
+    if (result < 0)
+        fprintf(out, " (%s)", strerror(-result));
+    fputc('\n', out);
+    print_schedule(sim, out);
+}
+
+/* ---- everybody waits ---- */
+
+void lt_sim_report(struct lt_sim *sim)
+{
+    FILE *out = sim->options.report;
+    print_seed(sim, out);
+    fputs(": everyone waits:\n", out);
+    leat_dump(out);
+    fflush(out);
+}
+
+/* ---- aborts and faults ---- */
+
+static const int watched[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+enum { WATCHED = sizeof watched / sizeof *watched };
+static struct sigaction former[WATCHED];
+static struct lt_sim *_Atomic world; /* also for threads from outside */
+
+/* What it calls is not made for handlers, but these signals come from the thread itself, and standard error
+ * has no buffer; better than to say nothing. */
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+    /* Acquire: what was set up before is seen. An exchange, since once is enough. */
+    struct lt_sim *sim = atomic_exchange_explicit(&world, NULL, memory_order_acquire);
+    if (sim) {
+        print_seed(sim, stderr);
+        fputc('\n', stderr);
+        print_schedule(sim, stderr);
+    }
+    unsigned i = 0;
+    while (watched[i] != signal)
+        i++;
+    if (former[i].sa_flags & SA_SIGINFO) {
+        former[i].sa_sigaction(signal, info, context);
+    } else if (former[i].sa_handler != SIG_DFL && former[i].sa_handler != SIG_IGN) {
+        former[i].sa_handler(signal);
+    } else {
+        /* As in sched/guard.c. */
+        sigaction(signal, &former[i], NULL);
+        if (info->si_code <= 0)
+            raise(signal);
+    }
+}
+
+void lt_sim_watch_faults(struct lt_sim *sim)
+{
+    atomic_store_explicit(&world, sim, memory_order_release);
+    struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
+    sigemptyset(&action.sa_mask);
+    for (unsigned i = 0; i < WATCHED; i++)
+        sigaction(watched[i], &action, &former[i]);
+}
+
+void lt_sim_unwatch_faults(void)
+{
+    for (unsigned i = 0; i < WATCHED; i++) {
+        struct sigaction current;
+        /* Somebody who came after us stays. */
+        if (sigaction(watched[i], NULL, &current) == 0 && current.sa_sigaction == on_fault)
+            sigaction(watched[i], &former[i], NULL);
+    }
+    atomic_store_explicit(&world, NULL, memory_order_relaxed);
+}

@@ -1,0 +1,151 @@
+/* sim.c: what the public header promises. */
+#include "sim/sim.h"
+
+#include "base/alloc.h"
+#include "base/rng.h"
+#include "sched/here.h"
+#include "sched/runtime.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { DEPTH = 3, DEEPEST_BY_SEED = 4, SCHEDULE = 64 };
+
+/* ---- one world ---- */
+
+static int resolve(leat_sim_options *o)
+{
+    if (o->mode > LEAT_SIM_PCT || o->depth > LT_SIM_DEEPEST || o->schedule > LT_SIM_REMEMBERED ||
+        o->slip < 0 || o->slip > LEAT_S)
+        return -EINVAL;
+    if (!o->depth)
+        o->depth = DEPTH;
+    if (o->mode == LEAT_SIM_BY_SEED) {
+        o->mode = o->seed % 2 ? LEAT_SIM_PCT : LEAT_SIM_UNIFORM;
+        o->depth = 1 + (unsigned)(o->seed / 2 % DEEPEST_BY_SEED);
+    }
+    if (!o->report)
+        o->report = stderr;
+    return 0;
+}
+
+/* On the calling thread, which becomes the worker. */
+static int live(struct lt_sim *sim)
+{
+    uint64_t seeds = sim->options.seed, chance = *lt_chance();
+    sim->chance = lt_rng_next(&seeds);
+    lt_here.chance = lt_rng_next(&seeds);
+    sim->worker = lt_runtime.workers[0];
+    lt_worker_begin(sim->worker);
+    lt_sim_choose_open(sim);
+    lt_sim_live(sim);
+    lt_sim_choose_close(sim);
+    lt_worker_end(sim->worker);
+    lt_here.chance = chance;
+    return sim->result;
+}
+
+static void tell(struct lt_sim *sim, int result)
+{
+    if (sim->options.outcome)
+        *sim->options.outcome = (leat_sim_outcome){ .turns = sim->turn,
+                                                    .digest = sim->digest,
+                                                    .elapsed = sim->doors.now - LEAT_SIM_EPOCH,
+                                                    .deadlock = sim->deadlock };
+    if (result && sim->options.schedule)
+        lt_sim_print_failure(sim, result);
+}
+
+int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
+{
+    leat_sim_options options = given ? *given : (leat_sim_options){ 0 };
+    if (lt_here.worker || lt_pool_is_mine())
+        return -EDEADLK;
+    int error = fn ? resolve(&options) : -EINVAL;
+    if (error)
+        return error;
+    struct lt_sim *sim = lt_alloc(sizeof *sim);
+    if (!sim)
+        return -ENOMEM;
+    sim->options = options;
+    sim->doors.now = LEAT_SIM_EPOCH;
+    sim->fn = fn;
+    sim->arg = arg;
+    lt_list_init(&sim->threads);
+    lt_world = &sim->doors;
+    error = lt_runtime_open_alone(options.stack_size);
+    if (!error) {
+        lt_sim_watch_faults(sim);
+        error = live(sim);
+        tell(sim, error);
+        lt_sim_unwatch_faults();
+        lt_runtime_close_alone();
+    }
+    lt_world = NULL;
+    lt_free(sim);
+    return error;
+}
+
+int leat_sim(uint64_t seed, leat_fn *fn, void *arg)
+{
+    return leat_sim_with(&(leat_sim_options){ .seed = seed }, fn, arg);
+}
+
+/* ---- the hunt ---- */
+
+int leat_sim_each_with(const leat_sim_options *given, uint64_t from, uint64_t to, leat_fn *fn,
+                       void *arg)
+{
+    leat_sim_options options = given ? *given : (leat_sim_options){ 0 };
+    FILE *out = options.report ? options.report : stderr;
+    const char *text = getenv("LEAT_SEED");
+    if (text && *text) {
+        char *end;
+        int saved = errno;
+        errno = 0;
+        from = strtoull(text, &end, 0);
+        if (errno || *end || *text == '-' || from == UINT64_MAX) {
+            errno = saved;
+            return -EINVAL;
+        }
+        errno = saved;
+        to = from + 1;
+        fprintf(out, "leat: running seed %" PRIu64 " alone, since LEAT_SEED is set\n", from);
+    }
+    if (from >= to)
+        return -EINVAL;
+    leat_sim_outcome outcome = { 0 };
+    if (!options.schedule)
+        options.schedule = SCHEDULE;
+    if (!options.outcome)
+        options.outcome = &outcome;
+    options.outcome->turns = 0;
+    for (uint64_t seed = from; seed < to; seed++) {
+        options.seed = seed;
+        int result = leat_sim_with(&options, fn, arg);
+        if (!result)
+            continue;
+        if (options.outcome->turns)
+            fprintf(out, "leat: LEAT_SEED=%" PRIu64 " runs it again\n", seed);
+        return result;
+    }
+    return 0;
+}
+
+int leat_sim_each(uint64_t from, uint64_t to, leat_fn *fn, void *arg)
+{
+    return leat_sim_each_with(NULL, from, to, fn, arg);
+}
+
+/* ---- from inside ---- */
+
+void leat_sim_point(void)
+{
+    lt_point();
+}
+
+int leat_sim_running(void)
+{
+    return lt_world != NULL;
+}

@@ -1,0 +1,111 @@
+#include "sim/sim.h"
+
+#include "base/alloc.h"
+#include "base/util.h"
+#include "sched/here.h"
+
+#include <errno.h>
+
+/* What is called there may go deeper than tasks do. Only what is touched costs anything. */
+enum { THREAD_STACK = 1024 * 1024 };
+
+/* From here on this is the thread; and its carrier again. */
+static void become(struct lt_sim_thread *thread)
+{
+    lt_here.worker = NULL;
+    lt_here.self = &thread->thread.party;
+}
+
+static void become_carrier(struct lt_sim_thread *thread)
+{
+    lt_here.worker = thread->carrier->home;
+    lt_here.self = &thread->carrier->party;
+}
+
+static int carry(void *argument)
+{
+    struct lt_sim_thread *thread = argument;
+    become(thread);
+    thread->work->run(thread->work);
+    become_carrier(thread);
+    lt_list_remove(&thread->node);
+    lt_free(thread);
+    return 0;
+}
+
+struct lt_sim_thread *lt_sim_carried(const struct lt_task *task)
+{
+    return task->fn == carry ? task->arg : NULL;
+}
+
+int lt_sim_start(struct lt_work *work)
+{
+    struct lt_sim *sim = lt_sim_here();
+    struct lt_sim_thread *thread = lt_alloc(sizeof *thread);
+    if (!thread)
+        return -ENOMEM;
+    thread->carrier = lt_task_new(carry, thread, NULL, THREAD_STACK);
+    if (!thread->carrier) {
+        lt_free(thread);
+        return -ENOMEM;
+    }
+    thread->thread.party.kind = LT_THREAD;
+    thread->thread.party.enlisted = true; /* as in lt_here_introduce */
+    thread->work = work;
+    lt_list_append(&sim->threads, &thread->node);
+    lt_launch(&thread->carrier->party);
+    return 0;
+}
+
+/* ---- sleeping ---- */
+
+static void wake_up(struct lt_sim_thread *thread)
+{
+    if (!thread->asleep)
+        return;
+    thread->asleep = false;
+    lt_worker_append(thread->carrier->home, &thread->carrier->party);
+}
+
+static void time_is_up(struct lt_timer *timer)
+{
+    wake_up(LT_CONTAINER(timer, struct lt_sim_thread, timer));
+}
+
+void lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
+{
+    struct lt_sim_thread *thread = LT_CONTAINER(lt_here.self, struct lt_sim_thread, thread.party);
+    if (atomic_load_explicit(word, memory_order_relaxed) != expected || deadline <= lt_world->now)
+        return;
+    become_carrier(thread);
+    struct lt_wheel *wheel = &lt_here.worker->wheel;
+    thread->asleep = true;
+    thread->timer.deadline = deadline;
+    thread->timer.fire = time_is_up;
+    if (deadline != LEAT_NEVER)
+        lt_wheel_add(wheel, &thread->timer);
+    lt_task_park(thread->carrier);
+    if (deadline != LEAT_NEVER)
+        lt_wheel_remove(wheel, &thread->timer);
+    become(thread);
+}
+
+void lt_sim_wake(_Atomic uint32_t *word)
+{
+    struct lt_sim *sim = lt_sim_here();
+    for (struct lt_node *node = sim->threads.next; node != &sim->threads; node = node->next) {
+        struct lt_sim_thread *thread = LT_CONTAINER(node, struct lt_sim_thread, node);
+        if (&thread->thread.word != word)
+            continue;
+        wake_up(thread);
+        return;
+    }
+    lt_die("leat: a thread that is none of the seeded world's waits in it");
+}
+
+void lt_sim_thread_yield(struct lt_sim_thread *thread)
+{
+    become_carrier(thread);
+    lt_task_yield(thread->carrier);
+    become(thread);
+}

@@ -1,0 +1,218 @@
+/* ask.c: what only a worker itself can tell: of its tasks, its ready queue, its wheel. */
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/futex.h"
+#include "base/world.h"
+#include "block/machine.h"
+#include "watch/look.h"
+
+#include <errno.h>
+
+enum { ASKED, ANSWERING, ABANDONED };
+
+struct lt_ask {
+    struct lt_job job;
+    /* ASKED to ANSWERING by the worker, to ABANDONED by who asks: then it is the worker's to free. */
+    _Atomic int state;
+    struct lt_look *look;
+    struct lt_worker *worker;
+    struct lt_pad pad;
+    int error;
+    bool at_home; /* who asks is the worker itself, and does not wait */
+    struct lt_worker_note told;
+};
+
+/* ---- on the worker ---- */
+
+static void note_ready(struct lt_pad *pad, struct lt_ask *ask, struct lt_party *party,
+                       enum lt_state state)
+{
+    if (party->kind == LT_JOB)
+        return;
+    if (party->kind == LT_TASK && state != LT_IS_QUEUED) {
+        lt_note_task_at_home(pad, LT_CONTAINER(party, struct lt_task, party), state);
+        return;
+    }
+    struct lt_note *note = lt_note_party(pad, party, state);
+    if (note)
+        note->worker = (int)ask->worker->index;
+}
+
+static void take_queues(struct lt_pad *pad, void *arg)
+{
+    struct lt_ask *ask = arg;
+    struct lt_worker *worker = ask->worker;
+    struct lt_task *running = lt_worker_running(worker);
+    ask->told.ready = ask->told.queued = 0;
+    if (running)
+        note_ready(pad, ask, &running->party, LT_IS_RUNNING);
+    for (struct lt_party *party = worker->ready_head; party && !pad->full; party = party->next) {
+        note_ready(pad, ask, party, LT_IS_READY);
+        ask->told.ready += party->kind != LT_JOB;
+    }
+    if (worker->pending)
+        note_ready(pad, ask, worker->pending, LT_IS_QUEUED);
+}
+
+struct visit {
+    struct lt_worker *worker;
+    leat_scope *scope;
+};
+
+static void take_tasks(struct lt_pad *pad, void *arg)
+{
+    struct visit *visit = arg;
+    leat_scope *scope = visit->scope;
+    lt_lock(&scope->lock);
+    for (struct lt_node *node = scope->tasks.next; node != &scope->tasks && !pad->full;
+         node = node->next) {
+        struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
+        if (task->home == visit->worker && task != lt_worker_running(visit->worker))
+            lt_note_task_at_home(pad, task, LT_IS_WAITING);
+    }
+    lt_unlock(&scope->lock);
+}
+
+/* Blocks with an alarm go on nowhere but here. */
+static void take_alarms(struct lt_pad *pad, void *arg)
+{
+    struct lt_wheel *wheel = &((struct lt_worker *)arg)->wheel;
+    for (unsigned i = 0; i < sizeof wheel->slots / sizeof *wheel->slots; i++) {
+        struct lt_node *slot = &wheel->slots[i];
+        for (struct lt_node *node = slot->next; node != slot && !pad->full; node = node->next) {
+            struct lt_timer *timer = LT_CONTAINER(node, struct lt_timer, node);
+            const struct lt_machine *machine = lt_alarm_machine(timer);
+            struct lt_note *note =
+                machine ? lt_note_party(pad, &machine->roamer.party, LT_IS_WAITING) : NULL;
+            if (!note)
+                continue;
+            note->line = ((const leat_block *)(const void *)machine)->line;
+            note->until = timer->deadline;
+        }
+    }
+}
+
+static int answer(struct lt_ask *ask)
+{
+    struct lt_worker *worker = ask->worker;
+    lt_worker_drain(worker);
+    ask->told.answered = true;
+    ask->told.timers = worker->wheel.count;
+    int error = lt_pad_take(&ask->pad, take_queues, ask);
+    ask->told.queued = lt_ring_length(&worker->ring) + (worker->pending != NULL);
+    for (size_t i = 0; !error && i < ask->look->scope_count; i++)
+        error = lt_pad_take(&ask->pad, take_tasks,
+                            &(struct visit){ worker, ask->look->scopes[i].scope });
+    return error ? error : lt_pad_take(&ask->pad, take_alarms, worker);
+}
+
+static void run(struct lt_job *job)
+{
+    struct lt_ask *ask = LT_CONTAINER(job, struct lt_ask, job);
+    int asked = ASKED;
+    if (!atomic_compare_exchange_strong_explicit(&ask->state, &asked, ANSWERING,
+                                                 memory_order_acquire, memory_order_acquire)) {
+        lt_ask_free(ask);
+        return;
+    }
+    ask->error = answer(ask);
+    if (ask->at_home) {
+        atomic_fetch_add_explicit(&ask->look->answers, 1, memory_order_relaxed);
+        return;
+    }
+    /* Release: who asked sees the notes. After that ask and look may be gone. */
+    _Atomic uint32_t *answers = &ask->look->answers;
+    atomic_fetch_add_explicit(answers, 1, memory_order_release);
+    lt_futex_wake(answers);
+}
+
+/* ---- who asks ---- */
+
+struct lt_pad *lt_ask_pad(struct lt_ask *ask)
+{
+    return &ask->pad;
+}
+
+void lt_ask_free(struct lt_ask *ask)
+{
+    if (ask)
+        lt_pad_free(&ask->pad);
+    lt_free(ask);
+}
+
+static struct lt_ask *make(struct lt_look *look, struct lt_worker *worker)
+{
+    struct lt_ask *ask = lt_alloc(sizeof *ask);
+    if (!ask)
+        return NULL;
+    ask->job = (struct lt_job){ .party.kind = LT_JOB, .run = run };
+    ask->look = look;
+    ask->worker = worker;
+    lt_pad_init(&ask->pad);
+    return ask;
+}
+
+int lt_ask_all(struct lt_look *look)
+{
+    /* In a seeded world all is one thread's, also what its simulated threads ask. */
+    struct lt_worker *self = lt_world ? lt_runtime.workers[0] : lt_worker_self();
+    for (unsigned i = 0; i < look->worker_count; i++)
+        if (!(look->asks[i] = make(look, lt_runtime.workers[i])))
+            return -ENOMEM;
+    for (unsigned i = 0; i < look->worker_count; i++)
+        if (lt_runtime.workers[i] != self)
+            lt_worker_post(lt_runtime.workers[i], &look->asks[i]->job.party);
+    if (self) {
+        look->asks[self->index]->at_home = true;
+        run(&look->asks[self->index]->job);
+    }
+    return 0;
+}
+
+/* An ask that is not answered yet is left to the worker. */
+static void abandon(struct lt_look *look, unsigned i)
+{
+    int asked = ASKED;
+    /* Release: the worker, which frees it, comes after us. */
+    if (atomic_compare_exchange_strong_explicit(&look->asks[i]->state, &asked, ABANDONED,
+                                                memory_order_release, memory_order_relaxed))
+        look->asks[i] = NULL;
+}
+
+static unsigned asked(const struct lt_look *look)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < look->worker_count; i++)
+        n += look->asks[i] != NULL;
+    return n;
+}
+
+/* Whether all who were asked, and not left, have answered by the deadline. */
+static bool wait_until(struct lt_look *look, int64_t deadline)
+{
+    for (;;) {
+        uint32_t n = atomic_load_explicit(&look->answers, memory_order_acquire);
+        if (n == asked(look))
+            return true;
+        if (lt_clock_now() >= deadline)
+            return false;
+        lt_futex_wait(&look->answers, n, deadline);
+    }
+}
+
+int lt_ask_wait(struct lt_look *look)
+{
+    int error = 0;
+    if (!wait_until(look, look->now + LT_ANSWER_MS * LEAT_MS)) {
+        for (unsigned i = 0; i < look->worker_count; i++)
+            abandon(look, i);
+        wait_until(look, LEAT_NEVER); /* those who have begun to answer are soon done */
+    }
+    for (unsigned i = 0; i < look->worker_count; i++) {
+        if (!look->asks[i])
+            continue;
+        look->workers[i] = look->asks[i]->told;
+        error = error ? error : look->asks[i]->error;
+    }
+    return error;
+}

@@ -1,0 +1,89 @@
+/* begin.c: what is to be looked after, by the options and the environment. */
+#include "sched/runtime.h"
+#include "watch/trace.h"
+#include "watch/watcher.h"
+
+#include <leat/watch.h>
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { KNOWN = LEAT_WATCH_WAITS | LEAT_WATCH_DEADLOCK | LEAT_WATCH_DEADLOCK_ABORT };
+
+struct word {
+    const char *text;
+    int value;
+};
+
+/* What a variable says, by a list that ends with a NULL; 0 when it says nothing, -EINVAL when it is not
+ * understood. */
+static int read_word(const char *variable, const struct word *words)
+{
+    const char *text = getenv(variable);
+    if (!text || !*text)
+        return 0;
+    for (; words->text; words++)
+        if (strcmp(text, words->text) == 0)
+            return words->value;
+    return -EINVAL;
+}
+
+static int64_t read_ms(const char *variable)
+{
+    const char *text = getenv(variable);
+    char *end;
+    if (!text || !*text)
+        return 0;
+    int saved = errno;
+    long ms = strtol(text, &end, 10);
+    errno = saved;
+    return *end || ms < 1 || ms > 1000000000 ? -EINVAL : ms * LEAT_MS;
+}
+
+static const struct word waits[] = { { "waits", LEAT_WATCH_WAITS }, { NULL, 0 } };
+static const struct word deadlock[] = { { "report", LEAT_WATCH_DEADLOCK },
+                                        { "abort", LEAT_WATCH_DEADLOCK_ABORT },
+                                        { NULL, 0 } };
+static const struct word signals[] = { { "SIGQUIT", SIGQUIT },
+                                       { "SIGUSR1", SIGUSR1 },
+                                       { "SIGUSR2", SIGUSR2 },
+                                       { "SIGHUP", SIGHUP },
+                                       { NULL, 0 } };
+
+int lt_watch_begin(const leat_options *options)
+{
+    int also = read_word("LEAT_WATCH", waits), on_deadlock = read_word("LEAT_DEADLOCK", deadlock);
+    int number = read_word("LEAT_DUMP", signals);
+    int64_t limit = options->watchdog ? options->watchdog : read_ms("LEAT_WATCHDOG");
+    if (also < 0 || on_deadlock < 0 || number < 0 || (limit && limit < LEAT_MS) ||
+        options->watch & ~(unsigned)KNOWN)
+        return -EINVAL;
+    unsigned watch = options->watch | (unsigned)also | (unsigned)on_deadlock;
+    struct lt_plan plan = {
+        .deadlock = watch & (LEAT_WATCH_DEADLOCK | LEAT_WATCH_DEADLOCK_ABORT),
+        .abort = watch & LEAT_WATCH_DEADLOCK_ABORT,
+        .watchdog = limit,
+        .signal = number,
+    };
+    unsigned flags =
+        (watch & LEAT_WATCH_WAITS ? LT_NOTE_WAITS : 0) | (plan.deadlock ? LT_NOTE_THREADS : 0);
+    const char *trace = options->trace ? options->trace : getenv("LEAT_TRACE");
+    int error = trace && *trace ? lt_trace_begin(trace) : 0;
+    if (!error && trace && *trace)
+        flags |= LT_NOTE_TRACE;
+    atomic_store_explicit(&lt_note_flags, flags, memory_order_relaxed);
+    if (!error)
+        error = lt_watcher_start(&plan);
+    if (error)
+        lt_watch_end();
+    return error;
+}
+
+void lt_watch_end(void)
+{
+    lt_watcher_stop();
+    atomic_store_explicit(&lt_note_flags, 0, memory_order_relaxed);
+    lt_trace_end();
+}

@@ -1,0 +1,63 @@
+#include "arch/stack.h"
+#include "sched/pool.h"
+#include "watch/look.h"
+
+#include <leat/watch.h>
+
+#include <errno.h>
+
+static uint64_t read_count(const _Atomic uint64_t *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+static void add(leat_counts *counts, const struct lt_tally *tally)
+{
+    counts->switches += read_count(&tally->switches);
+    counts->started += read_count(&tally->started);
+    counts->received += read_count(&tally->received);
+    counts->stolen += read_count(&tally->stolen);
+    counts->sleeps += read_count(&tally->sleeps);
+    counts->timers += read_count(&tally->timers);
+    counts->stacks_free += read_count(&tally->magazine);
+}
+
+/* What belongs to no worker. */
+static void add_shared(leat_counts *counts)
+{
+    size_t all, at_hand;
+    unsigned threads, idle;
+    lt_stack_count(&all, &at_hand);
+    counts->stacks_free += at_hand;
+    counts->stacks = all > counts->stacks_free ? all - counts->stacks_free : 0;
+    lt_pool_count(&threads, &idle);
+    counts->threads = threads;
+    counts->threads_free = idle;
+}
+
+int leat_count(leat_counts *counts)
+{
+    int error = counts ? lt_look_turn() : -EINVAL;
+    if (error)
+        return error;
+    *counts = (leat_counts){ 0 };
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
+        add(counts, &lt_runtime.workers[i]->tally);
+    add_shared(counts);
+    lt_runtime_look_away();
+    return 0;
+}
+
+int leat_count_worker(leat_counts *counts, unsigned worker)
+{
+    int error = counts ? lt_look_turn() : -EINVAL;
+    if (error)
+        return error;
+    *counts = (leat_counts){ 0 };
+    if (worker < lt_runtime.worker_count)
+        add(counts, &lt_runtime.workers[worker]->tally);
+    else
+        error = -EINVAL;
+    lt_runtime_look_away();
+    return error;
+}

@@ -1,0 +1,67 @@
+/* deadlock.c: whether anything is left that could end a wait.
+ *
+ * What is looked at is not seen at one moment. But each worker counts its sleeps, and threads that sleep are
+ * counted with how often one began to; so when all of them were found asleep twice, with the same counts,
+ * none has been awake in between, and all were asleep together, with nothing on its way to any of them: who
+ * could have sent it? */
+#include "sched/pool.h"
+#include "sched/runtime.h"
+#include "watch/watcher.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+
+struct rest {
+    bool found;
+    uint64_t sleeps, threads;
+};
+
+static struct rest before;
+
+/* How many threads the process has; 0 when that cannot be told. */
+static uint64_t threads_of_process(void)
+{
+    int saved = errno;
+    struct stat tasks;
+    bool known = stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2;
+    errno = saved;
+    return known ? (uint64_t)tasks.st_nlink - 2 : 0;
+}
+
+static bool rests(struct lt_worker *worker, uint64_t *sleeps)
+{
+    *sleeps += atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
+    /* Acquire: who sees that it sleeps sees what it has published before. */
+    return atomic_load_explicit(&worker->asleep, memory_order_acquire) &&
+           !lt_worker_has_news(worker) &&
+           !atomic_load_explicit(&worker->tally.timers, memory_order_relaxed);
+}
+
+static struct rest look(void)
+{
+    struct rest now = { .found = true };
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
+        now.found &= rests(lt_runtime.workers[i], &now.sleeps);
+    if (!now.found)
+        return now;
+    unsigned pool, idle;
+    lt_pool_count(&pool, &idle);
+    now.threads = atomic_load_explicit(&lt_threads_asleep, memory_order_relaxed);
+    uint64_t asleep = now.threads & UINT32_MAX, watcher = 1;
+    now.found = threads_of_process() == lt_runtime.worker_count + idle + asleep + watcher;
+    return now;
+}
+
+void lt_deadlock_reset(void)
+{
+    before = (struct rest){ 0 };
+}
+
+bool lt_deadlock_check(void)
+{
+    struct rest now = look();
+    bool same =
+        now.found && before.found && now.sleeps == before.sleeps && now.threads == before.threads;
+    before = now;
+    return same && lt_running();
+}

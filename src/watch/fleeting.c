@@ -1,0 +1,198 @@
+/* fleeting.c: tasks and blocks that have not started, and what a worker runs that does not answer. Any
+ * thread may start, end and free them while they are looked at; so they are copied without touching them,
+ * and the copy is believed if they were still in their place after it. */
+#include "sched/spill.h"
+#include "watch/look.h"
+#include "watch/peek.h"
+
+#include <leat/block.h>
+#include <leat/callback.h>
+
+#include <stdio.h>
+
+enum { LONGEST_NAME = 256 };
+
+/* What could be read of a party. */
+struct glimpse {
+    struct lt_party party;
+    enum lt_state state; /* of one that is queued */
+    const leat_scope *scope;
+    const void *code;
+    uint32_t number;
+    const char *stack;
+    size_t stack_size;
+    char name[LONGEST_NAME];
+};
+
+static bool glimpse_task(struct glimpse *to, const struct lt_party *party)
+{
+    struct lt_task task;
+    struct lt_stack stack;
+    if (!lt_peek(&task, party, sizeof task))
+        return false;
+    to->number = task.number;
+    to->scope = task.party.scope;
+    if (task.stack && lt_peek(&stack, task.stack, sizeof stack)) {
+        to->stack = stack.fiber.low;
+        to->stack_size = stack.fiber.size;
+    }
+    return !task.name || lt_peek_text(to->name, sizeof to->name, task.name);
+}
+
+static bool glimpse_block(struct glimpse *to, const struct lt_party *party)
+{
+    leat_block block;
+    leat_block_type type;
+    if (!lt_peek(&block, party, sizeof block) || !lt_peek(&type, block.type, sizeof type))
+        return false;
+    to->scope = to->party.scope;
+    to->state = block.leat_resume ? LT_IS_READY : LT_IS_QUEUED;
+    return !type.name || lt_peek_text(to->name, sizeof to->name, type.name);
+}
+
+static bool glimpse_callback(struct glimpse *to, const struct lt_party *party)
+{
+    leat_op op;
+    if (!lt_peek(&op, party, sizeof op))
+        return false;
+    to->scope = to->party.scope;
+    to->state = LT_IS_READY;
+    to->code = (const void *)(uintptr_t)op.leat_fn;
+    return true;
+}
+
+/* False when it cannot be read. */
+static bool glimpse(struct glimpse *to, const struct lt_party *party)
+{
+    *to = (struct glimpse){ .state = LT_IS_QUEUED };
+    if (!lt_peek(&to->party, party, sizeof to->party))
+        return false;
+    switch (to->party.kind) {
+    case LT_TASK: return glimpse_task(to, party);
+    case LT_BLOCK: return glimpse_block(to, party);
+    case LT_CALLBACK: return glimpse_callback(to, party);
+    default: return false;
+    }
+}
+
+static struct lt_note *note_glimpse(struct lt_pad *pad, const struct glimpse *seen,
+                                    const struct lt_party *party, enum lt_state state)
+{
+    enum lt_thing thing = seen->party.kind == LT_TASK    ? LT_A_TASK
+                          : seen->party.kind == LT_BLOCK ? LT_A_BLOCK
+                                                         : LT_A_CALLBACK;
+    struct lt_note *note = lt_pad_note(pad, thing, party);
+    if (!note)
+        return NULL;
+    note->state = state;
+    note->number = seen->number;
+    note->scope = seen->scope;
+    note->code = seen->code;
+    note->name = *seen->name ? lt_pad_text(pad, seen->name) : NULL;
+    return note;
+}
+
+/* ---- queues ---- */
+
+static void take_ring(struct lt_pad *pad, void *arg)
+{
+    struct lt_ring *ring = arg;
+    struct glimpse seen;
+    /* Acquire: what lies before this tail has been written. */
+    uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+    uint32_t i = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    for (; (int32_t)(tail - i) > 0 && !pad->full; i++) {
+        struct lt_party *party =
+            atomic_load_explicit(&ring->slots[i % LT_RING_SIZE], memory_order_relaxed);
+        bool read = glimpse(&seen, party);
+        /* Whoever takes the party moves head first. (What was read was read in system calls, which this
+         * load does not overtake.) */
+        uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+        if (read && (int32_t)(head - i) <= 0)
+            note_glimpse(pad, &seen, party, seen.state);
+    }
+}
+
+static void note_spilt(void *arg, struct lt_party *party)
+{
+    struct lt_pad *pad = arg;
+    bool resumed = party->kind == LT_CALLBACK ||
+                   (party->kind == LT_BLOCK && ((leat_block *)(void *)party)->leat_resume);
+    struct lt_note *note =
+        pad->full ? NULL : lt_note_party(pad, party, resumed ? LT_IS_READY : LT_IS_QUEUED);
+    if (note)
+        note->scope = party->scope;
+}
+
+static void take_spilt(struct lt_pad *pad, void *unused)
+{
+    (void)unused;
+    lt_spill_each(note_spilt, pad);
+}
+
+int lt_look_at_queues(struct lt_look *look)
+{
+    int error = lt_pad_take(&look->pad, take_spilt, NULL);
+    for (unsigned i = 0; !error && i < look->worker_count; i++)
+        error = lt_pad_take(&look->pad, take_ring, &lt_runtime.workers[i]->ring);
+    return error;
+}
+
+/* ---- busy workers ---- */
+
+/* A look at the task a worker runs, which may be another when it is done. */
+static bool glimpse_running(struct glimpse *to, const struct lt_worker *worker,
+                            const struct lt_task *task)
+{
+    uint32_t number;
+    return task && glimpse(to, &task->party) && lt_worker_running(worker) == task &&
+           lt_peek(&number, &task->number, sizeof number) && number == to->number;
+}
+
+bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
+                        uint32_t *number, char *name, size_t size)
+{
+    struct glimpse seen;
+    if (!glimpse_running(&seen, worker, task))
+        return false;
+    *number = seen.number;
+    snprintf(name, size, "%s", seen.name);
+    return true;
+}
+
+struct busy {
+    const struct lt_look *look;
+    unsigned worker;
+    struct lt_worker_note *told;
+};
+
+static void take_busy(struct lt_pad *pad, void *arg)
+{
+    struct busy *busy = arg;
+    struct lt_worker *worker = lt_runtime.workers[busy->worker];
+    struct lt_task *task = lt_worker_running(worker);
+    struct glimpse seen;
+    busy->told->running = NULL;
+    if (!glimpse_running(&seen, worker, task))
+        return;
+    struct lt_note *note = note_glimpse(pad, &seen, &task->party, LT_IS_RUNNING);
+    if (!note)
+        return;
+    note->worker = (int)busy->worker;
+    note->stack = seen.stack;
+    note->stack_size = seen.stack_size;
+    /* What it opened itself is not where it belongs; but a scope that is not there any more is not
+     * followed. */
+    for (size_t i; (i = lt_look_scope(busy->look, note->scope)) != LT_NOWHERE &&
+                   busy->look->scopes[i].opener == &task->party;)
+        note->scope = busy->look->scopes[i].around == LT_NOWHERE
+                          ? NULL
+                          : busy->look->scopes[busy->look->scopes[i].around].scope;
+    busy->told->running = note;
+}
+
+int lt_look_at_busy(struct lt_look *look, unsigned worker)
+{
+    return lt_pad_take(&look->pad, take_busy,
+                       &(struct busy){ look, worker, &look->workers[worker] });
+}

@@ -1,0 +1,417 @@
+#include "watch/look.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "block/machine.h"
+#include "scope/cancel.h"
+
+#include <leat/task.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+/* ---- scopes ---- */
+
+/* Where scopes hang: the roots, or inside another. */
+struct branch {
+    struct lt_lock *lock;
+    struct lt_node *scopes;
+};
+
+static void note_scope(struct lt_look *look, leat_scope *scope, size_t around)
+{
+    const struct lt_party *opener = scope->opener;
+    look->scopes[look->scope_count++] = (struct lt_scope_note){
+        .scope = scope,
+        .opener = opener,
+        .number = scope->number,
+        .opener_is_thread = opener->kind == LT_THREAD,
+        .opener_number =
+            opener->kind == LT_TASK ? LT_CONTAINER(opener, struct lt_task, party)->number : 0,
+        .opener_joins = lt_scope_joined(scope),
+        .cancelled = lt_scope_is_cancelled(scope),
+        .tasks = leat_scope_tasks(scope),
+        .deadline = scope->deadline,
+        .around = around,
+    };
+}
+
+/* Notes and pins the scopes of a branch. 0, or how many there is no room for. */
+static size_t take_branch(struct lt_look *look, struct branch branch, size_t around)
+{
+    size_t before = look->scope_count, missing = 0;
+    lt_lock(branch.lock);
+    for (struct lt_node *node = branch.scopes->next; node != branch.scopes; node = node->next) {
+        leat_scope *scope = LT_CONTAINER(node, leat_scope, sibling);
+        if (look->scope_count == look->scope_room) {
+            missing++;
+            continue;
+        }
+        lt_scope_pin(scope);
+        note_scope(look, scope, around);
+    }
+    lt_unlock(branch.lock);
+    while (missing && look->scope_count > before)
+        lt_scope_unpin(look->scopes[--look->scope_count].scope);
+    return missing;
+}
+
+static bool grow(struct lt_look *look, size_t by)
+{
+    size_t room = (look->scope_room + by) * 2;
+    struct lt_scope_note *scopes = lt_alloc(room * sizeof *scopes);
+    if (!scopes)
+        return false;
+    if (look->scope_count)
+        memcpy(scopes, look->scopes, look->scope_count * sizeof *scopes);
+    lt_free(look->scopes);
+    lt_free(look->by_scope);
+    look->scopes = scopes;
+    look->scope_room = room;
+    return true;
+}
+
+static int look_at_branch(struct lt_look *look, struct branch branch, size_t around)
+{
+    for (size_t missing; (missing = take_branch(look, branch, around));)
+        if (!grow(look, missing))
+            return -ENOMEM;
+    return 0;
+}
+
+static int compare(uintptr_t a, uintptr_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static int by_scope(const void *a, const void *b)
+{
+    const struct lt_scope_note *x = *(struct lt_scope_note *const *)a;
+    const struct lt_scope_note *y = *(struct lt_scope_note *const *)b;
+    return compare((uintptr_t)x->scope, (uintptr_t)y->scope);
+}
+
+static int look_at_scopes(struct lt_look *look)
+{
+    int error =
+        look_at_branch(look, (struct branch){ &lt_roots.lock, &lt_roots.scopes }, LT_NOWHERE);
+    look->root_count = look->scope_count;
+    for (size_t i = 0; !error && i < look->scope_count; i++) {
+        leat_scope *scope = look->scopes[i].scope;
+        size_t first = look->scope_count;
+        error = look_at_branch(look, (struct branch){ &scope->lock, &scope->children }, i);
+        look->scopes[i].inside = first;
+        look->scopes[i].count = look->scope_count - first;
+    }
+    look->by_scope = lt_alloc((look->scope_count + 1) * sizeof(struct lt_scope_note *));
+    if (error || !look->by_scope)
+        return -ENOMEM;
+    for (size_t i = 0; i < look->scope_count; i++)
+        look->by_scope[i] = &look->scopes[i];
+    qsort(look->by_scope, look->scope_count, sizeof(struct lt_scope_note *), by_scope);
+    return 0;
+}
+
+static void let_go(struct lt_look *look)
+{
+    for (size_t i = look->scope_count; i-- > 0;)
+        lt_scope_unpin(look->scopes[i].scope);
+}
+
+size_t lt_look_scope(const struct lt_look *look, const void *scope)
+{
+    size_t low = 0, high = look->scope_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare((uintptr_t)look->by_scope[middle]->scope, (uintptr_t)scope);
+        if (!order)
+            return (size_t)(look->by_scope[middle] - look->scopes);
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return LT_NOWHERE;
+}
+
+/* ---- who belongs to a scope, and its channels ---- */
+
+/* Who awaits the block, and who awaits that one: none of them goes on while the block is listed. */
+static void note_awaiters(struct lt_pad *pad, const struct lt_party *awaited)
+{
+    while (awaited->kind == LT_BLOCK && !pad->full) {
+        const struct lt_party *party = lt_block_awaiter((const void *)awaited);
+        struct lt_note *note = party ? lt_note_party(pad, party, LT_IS_WAITING) : NULL;
+        if (!note)
+            return;
+        if (note->thing == LT_A_BLOCK) {
+            note->line = ((const leat_block *)(const void *)party)->line;
+            note->scope = party->scope;
+        }
+        lt_pad_aim(pad, note, LT_FOR_BLOCK, awaited, 0);
+        awaited = party;
+    }
+}
+
+static void take_scope(struct lt_pad *pad, void *arg)
+{
+    leat_scope *scope = arg;
+    struct lt_note *note;
+    lt_lock(&scope->lock);
+    for (struct lt_node *node = scope->tasks.next; node != &scope->tasks && !pad->full;
+         node = node->next) {
+        struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
+        if (!(note = lt_note_party(pad, &task->party, LT_IS_THERE)))
+            break;
+        note->scope = scope;
+        note->worker = (int)task->home->index;
+        note->stack = task->stack->fiber.low;
+        note->stack_size = task->stack->fiber.size;
+    }
+    for (struct lt_node *node = scope->threads.next; node != &scope->threads && !pad->full;
+         node = node->next) {
+        struct lt_thread *thread = LT_CONTAINER(node, struct lt_thread, member);
+        if ((note = lt_note_party(pad, &thread->party, LT_IS_THERE)))
+            note->scope = scope;
+    }
+    for (struct lt_node *node = scope->roamers.next; node != &scope->roamers && !pad->full;
+         node = node->next) {
+        struct lt_party *party = &LT_CONTAINER(node, struct lt_roamer, member)->party;
+        if ((note = lt_note_party(pad, party, LT_IS_THERE)))
+            note->scope = scope;
+        note_awaiters(pad, party);
+    }
+    for (struct lt_node *node = scope->owned.next; node != &scope->owned && !pad->full;
+         node = node->next) {
+        leat_chan *ch = lt_chan_owned(LT_CONTAINER(node, struct lt_owned, node));
+        if (ch)
+            lt_note_channel(pad, ch);
+    }
+    lt_unlock(&scope->lock);
+}
+
+static void take_orphans(struct lt_pad *pad, void *unused)
+{
+    (void)unused;
+    struct lt_node *all = &lt_orphans.channels;
+    lt_lock(&lt_orphans.lock);
+    for (struct lt_node *node = all->next; node != all && !pad->full; node = node->next)
+        lt_note_channel(pad, LT_CONTAINER(node, leat_chan, owned.node));
+    lt_unlock(&lt_orphans.lock);
+}
+
+static int look_around(struct lt_look *look)
+{
+    int error = 0;
+    for (size_t i = 0; !error && i < look->scope_count; i++)
+        error = lt_pad_take(&look->pad, take_scope, look->scopes[i].scope);
+    if (!error)
+        error = lt_pad_take(&look->pad, take_orphans, NULL);
+    return error ? error : lt_look_at_queues(look);
+}
+
+/* ---- putting the notes together ---- */
+
+static int by_self(const void *a, const void *b)
+{
+    const struct lt_note *x = *(struct lt_note *const *)a, *y = *(struct lt_note *const *)b;
+    int order = compare((uintptr_t)x->self, (uintptr_t)y->self);
+    if (!order)
+        order = compare(x->number, y->number);
+    return order ? order : compare(x->order, y->order);
+}
+
+/* As they are told: scope by scope; tasks, threads, blocks, callbacks, channels; by number where they have
+ * one, else as they were found. */
+static int by_place(const void *a, const void *b)
+{
+    const struct lt_note *x = *(struct lt_note *const *)a, *y = *(struct lt_note *const *)b;
+    int order = compare(x->place, y->place);
+    if (!order)
+        order = compare(x->thing, y->thing);
+    if (!order)
+        order = compare(x->number, y->number);
+    return order ? order : compare(x->order, y->order);
+}
+
+static void merge(struct lt_note *into, struct lt_note *from)
+{
+    if (from->state > into->state)
+        into->state = from->state;
+    if (from->told && !into->told) {
+        into->aims = from->aims;
+        into->last_aim = from->last_aim;
+    } else if (from->aims && from->told == into->told) {
+        if (into->last_aim)
+            into->last_aim->next = from->aims;
+        else
+            into->aims = from->aims;
+        into->last_aim = from->last_aim;
+    }
+    into->told |= from->told;
+    into->scope = into->scope ? into->scope : from->scope;
+    into->worker = into->worker >= 0 ? into->worker : from->worker;
+    into->line = into->line ? into->line : from->line;
+    into->until = into->until != LEAT_NEVER ? into->until : from->until;
+    into->since = into->since ? into->since : from->since;
+    if (from->stack) {
+        into->stack = from->stack;
+        into->stack_size = from->stack_size;
+    }
+}
+
+static size_t collect(struct lt_note **to, size_t n, const struct lt_pad *pad)
+{
+    for (struct lt_note *note = pad->first; note; note = note->next) {
+        note->order = (uint32_t)n;
+        to[n++] = note;
+    }
+    return n;
+}
+
+static int put_together(struct lt_look *look)
+{
+    size_t total = look->pad.count;
+    for (unsigned i = 0; i < look->worker_count; i++)
+        total += look->asks[i] ? lt_ask_pad(look->asks[i])->count : 0;
+    look->notes = lt_alloc((total + 1) * sizeof(struct lt_note *));
+    look->by_self = lt_alloc((total + 1) * sizeof(struct lt_note *));
+    if (!look->notes || !look->by_self)
+        return -ENOMEM;
+    size_t n = collect(look->by_self, 0, &look->pad);
+    for (unsigned i = 0; i < look->worker_count; i++)
+        if (look->asks[i])
+            n = collect(look->by_self, n, lt_ask_pad(look->asks[i]));
+    qsort(look->by_self, n, sizeof(struct lt_note *), by_self);
+    for (size_t i = 0; i < n; i++) {
+        struct lt_note *note = look->by_self[i],
+                       *last = look->note_count ? look->by_self[look->note_count - 1] : NULL;
+        if (last && last->self == note->self && last->number == note->number)
+            merge(last, note);
+        else
+            look->by_self[look->note_count++] = note;
+    }
+    for (size_t i = 0; i < look->note_count; i++) {
+        struct lt_note *note = look->notes[i] = look->by_self[i];
+        note->place = lt_look_scope(look, note->scope);
+        if (note->state == LT_IS_RUNNING && note->worker >= 0)
+            look->workers[note->worker].running = note;
+    }
+    qsort(look->notes, look->note_count, sizeof(struct lt_note *), by_place);
+    return 0;
+}
+
+const struct lt_note *lt_look_find(const struct lt_look *look, const void *self, uint32_t number)
+{
+    size_t low = 0, high = look->note_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        struct lt_note *note = look->by_self[middle];
+        int order = compare((uintptr_t)note->self, (uintptr_t)self);
+        if (!order)
+            order = compare(note->number, number);
+        if (!order)
+            return note;
+        if (order < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return NULL;
+}
+
+size_t lt_look_first_note(const struct lt_look *look, size_t place)
+{
+    size_t low = 0, high = look->note_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (look->notes[middle]->place < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth)
+{
+    const struct lt_scope_note *scopes = look->scopes;
+    if (scopes[at].count) {
+        ++*depth;
+        return scopes[at].inside;
+    }
+    for (;;) {
+        size_t around = scopes[at].around;
+        size_t end =
+            around == LT_NOWHERE ? look->root_count : scopes[around].inside + scopes[around].count;
+        if (at + 1 < end)
+            return at + 1;
+        if (around == LT_NOWHERE)
+            return LT_NOWHERE;
+        at = around;
+        --*depth;
+    }
+}
+
+/* ---- the look ---- */
+
+int lt_look_turn(void)
+{
+    int error;
+    while ((error = lt_runtime_look()) == -EBUSY) {
+        leat_yield();
+        nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+    }
+    return error;
+}
+
+static int look_around_pinned(struct lt_look *look)
+{
+    int error = look_at_scopes(look);
+    if (!error)
+        error = lt_ask_all(look);
+    if (error)
+        return error;
+    error = look_around(look);
+    int unanswered = lt_ask_wait(look);
+    error = error ? error : unanswered;
+    for (unsigned i = 0; !error && i < look->worker_count; i++)
+        if (!look->asks[i])
+            error = lt_look_at_busy(look, i);
+    return error;
+}
+
+int lt_look_begin(struct lt_look *look)
+{
+    int saved = errno, error = lt_look_turn();
+    if (error)
+        return error;
+    *look = (struct lt_look){ .now = lt_clock_now(), .worker_count = lt_runtime.worker_count };
+    lt_pad_init(&look->pad);
+    look->asks = lt_alloc(look->worker_count * sizeof(struct lt_ask *));
+    look->workers = lt_alloc(look->worker_count * sizeof *look->workers);
+    error = look->asks && look->workers ? look_around_pinned(look) : -ENOMEM;
+    let_go(look);
+    lt_runtime_look_away();
+    if (!error)
+        error = put_together(look);
+    if (error)
+        lt_look_end(look);
+    errno = saved;
+    return error;
+}
+
+void lt_look_end(struct lt_look *look)
+{
+    for (unsigned i = 0; look->asks && i < look->worker_count; i++)
+        lt_ask_free(look->asks[i]);
+    lt_pad_free(&look->pad);
+    lt_free(look->asks);
+    lt_free(look->workers);
+    lt_free(look->scopes);
+    lt_free(look->by_scope);
+    lt_free(look->notes);
+    lt_free(look->by_self);
+}

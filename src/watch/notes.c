@@ -1,0 +1,237 @@
+#include "watch/notes.h"
+
+#include "base/alloc.h"
+#include "block/machine.h"
+#include "sched/runtime.h"
+
+#include <leat/callback.h>
+#include <leat/timer.h>
+
+#include <errno.h>
+#include <string.h>
+
+/* ---- the pad ---- */
+
+struct lt_chunk {
+    struct lt_chunk *next;
+    size_t used, size;
+    _Alignas(16) char bytes[];
+};
+
+enum { FIRST_ROOM = 16 * 1024, ALIGNMENT = 16 };
+
+void lt_pad_init(struct lt_pad *pad)
+{
+    *pad = (struct lt_pad){ 0 };
+    pad->end = &pad->first;
+}
+
+void lt_pad_free(struct lt_pad *pad)
+{
+    while (pad->chunk) {
+        struct lt_chunk *next = pad->chunk->next;
+        lt_free(pad->chunk);
+        pad->chunk = next;
+    }
+}
+
+static bool make_room(struct lt_pad *pad, size_t bytes)
+{
+    if (pad->chunk && pad->chunk->size - pad->chunk->used >= bytes)
+        return true;
+    struct lt_chunk *chunk = lt_alloc(sizeof *chunk + bytes);
+    if (!chunk)
+        return false;
+    chunk->size = bytes;
+    chunk->next = pad->chunk;
+    pad->chunk = chunk;
+    return true;
+}
+
+int lt_pad_take(struct lt_pad *pad, void (*take)(struct lt_pad *pad, void *arg), void *arg)
+{
+    for (size_t room = FIRST_ROOM;; room *= 2) {
+        if (!make_room(pad, room))
+            return -ENOMEM;
+        struct lt_note **end = pad->end;
+        size_t used = pad->chunk->used;
+        uint32_t count = pad->count;
+        take(pad, arg);
+        if (!pad->full)
+            return 0;
+        *end = NULL;
+        pad->end = end;
+        pad->count = count;
+        pad->chunk->used = used;
+        pad->full = false;
+    }
+}
+
+static void *get(struct lt_pad *pad, size_t bytes)
+{
+    struct lt_chunk *chunk = pad->chunk;
+    size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+    if (rounded > chunk->size - chunk->used) {
+        pad->full = true;
+        return NULL;
+    }
+    void *memory = chunk->bytes + chunk->used;
+    chunk->used += rounded;
+    return memory;
+}
+
+struct lt_note *lt_pad_note(struct lt_pad *pad, enum lt_thing thing, const void *self)
+{
+    struct lt_note *note = get(pad, sizeof *note);
+    if (!note)
+        return NULL;
+    *note = (struct lt_note){
+        .thing = thing, .self = self, .order = pad->count++, .worker = -1, .until = LEAT_NEVER
+    };
+    *pad->end = note;
+    pad->end = &note->next;
+    return note;
+}
+
+void lt_pad_aim(struct lt_pad *pad, struct lt_note *note, enum lt_aim aim, const void *object,
+                uint32_t number)
+{
+    struct lt_aim_note *one = get(pad, sizeof *one);
+    if (!one)
+        return;
+    *one = (struct lt_aim_note){ .aim = aim, .object = object, .number = number };
+    if (note->last_aim)
+        note->last_aim->next = one;
+    else
+        note->aims = one;
+    note->last_aim = one;
+}
+
+const char *lt_pad_text(struct lt_pad *pad, const char *text)
+{
+    size_t size = text ? strlen(text) + 1 : 0;
+    char *copy = size ? get(pad, size) : NULL;
+    return copy ? memcpy(copy, text, size) : NULL;
+}
+
+/* ---- parties ---- */
+
+static enum lt_thing thing_of(const struct lt_party *party)
+{
+    switch (party->kind) {
+    case LT_TASK: return LT_A_TASK;
+    case LT_BLOCK: return LT_A_BLOCK;
+    case LT_CALLBACK: return LT_A_CALLBACK;
+    case LT_TIMER: return LT_A_TIMER;
+    default: return LT_A_THREAD;
+    }
+}
+
+struct lt_note *lt_note_party(struct lt_pad *pad, const struct lt_party *party, enum lt_state state)
+{
+    struct lt_note *note = lt_pad_note(pad, thing_of(party), party);
+    if (!note)
+        return NULL;
+    note->state = state;
+    switch (note->thing) {
+    case LT_A_TASK: {
+        const struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+        note->number = task->number;
+        note->name = lt_pad_text(pad, task->name);
+        break;
+    }
+    case LT_A_BLOCK:
+        note->name = lt_pad_text(pad, ((const leat_block *)(const void *)party)->type->name);
+        break;
+    case LT_A_CALLBACK:
+        note->code = (const void *)(uintptr_t)((const leat_op *)(const void *)party)->leat_fn;
+        break;
+    case LT_A_TIMER:
+        note->code = (const void *)(uintptr_t)((const leat_timer *)(const void *)party)->leat_fn;
+        break;
+    default: note->name = lt_pad_text(pad, LT_CONTAINER(party, struct lt_thread, party)->name);
+    }
+    return note;
+}
+
+struct listening {
+    struct lt_listener listener;
+    struct lt_pad *pad;
+    struct lt_note *note;
+};
+
+static void hear(struct lt_listener *listener, enum lt_aim aim, const void *object)
+{
+    struct listening *l = LT_CONTAINER(listener, struct listening, listener);
+    uint32_t number = 0;
+    if (aim == LT_TO_RECEIVE || aim == LT_TO_SEND)
+        number = ((const leat_chan *)object)->number;
+    else if (aim == LT_FOR_SCOPE)
+        number = ((const leat_scope *)object)->number;
+    lt_pad_aim(l->pad, l->note, aim, object, number);
+}
+
+void lt_note_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state)
+{
+    struct lt_note *note = lt_note_party(pad, &task->party, state);
+    if (!note)
+        return;
+    const struct lt_wait *wait = task->party.wait;
+    note->told = true;
+    note->scope = lt_scope_of_task(task);
+    note->worker = (int)task->home->index;
+    note->stack = task->stack->fiber.low;
+    note->stack_size = task->stack->fiber.size;
+    if (state != LT_IS_WAITING)
+        return;
+    if (!wait) {
+        note->state = LT_IS_READY;
+        return;
+    }
+    if (lt_listed(&wait->timer.node))
+        note->until = wait->timer.deadline;
+    if (lt_noting() & LT_NOTE_WAITS)
+        note->since = task->left;
+    struct listening listening = { .listener.hear = hear, .pad = pad, .note = note };
+    if (wait->kind->describe)
+        wait->kind->describe(wait, &listening.listener);
+}
+
+/* ---- channels ---- */
+
+static void note_waiters(struct lt_pad *pad, struct lt_note *channel, struct lt_node *queue,
+                         enum lt_aim aim)
+{
+    for (struct lt_node *node = queue->next; node != queue && !pad->full; node = node->next) {
+        struct lt_waiter *waiter = LT_CONTAINER(node, struct lt_waiter, node);
+        struct lt_party *party = lt_waiter_party(waiter);
+        /* The remains of a wait that ended elsewhere. */
+        if (waiter->shared && !atomic_load_explicit(&party->unclaimed, memory_order_relaxed))
+            continue;
+        /* Whoever stands in a queue does not go on before it has been taken out, under this lock. */
+        struct lt_note *note = lt_note_party(pad, party, LT_IS_WAITING);
+        if (!note)
+            return;
+        if (note->thing == LT_A_BLOCK)
+            note->line = ((leat_block *)(void *)party)->line;
+        lt_pad_aim(pad, note, aim, channel->self, channel->number);
+        lt_pad_aim(pad, channel, aim, party, note->number);
+    }
+}
+
+void lt_note_channel(struct lt_pad *pad, leat_chan *ch)
+{
+    lt_chan_lock(ch);
+    struct lt_note *note = lt_pad_note(pad, LT_A_CHANNEL, ch);
+    if (note) {
+        note->scope = ch->scope;
+        note->number = ch->number;
+        note->name = lt_pad_text(pad, ch->name);
+        note->length = lt_chan_count(ch);
+        note->capacity = ch->capacity;
+        note->closed = lt_chan_is_closed(ch) || ch->closing;
+        note_waiters(pad, note, &ch->receivers, LT_TO_RECEIVE);
+        note_waiters(pad, note, &ch->senders, LT_TO_SEND);
+    }
+    lt_chan_unlock(ch);
+}

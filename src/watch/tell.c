@@ -1,0 +1,244 @@
+#define _GNU_SOURCE
+#include "watch/tell.h"
+
+#include "watch/peek.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+static const char *const things[] = { "task", "thread", "block", "callback", "timer", "channel" };
+
+const char *lt_tell_thing(enum lt_thing thing)
+{
+    return things[thing];
+}
+
+void lt_tell_code(struct lt_text *text, const void *code)
+{
+    Dl_info info;
+    if (dladdr(code, &info) == 0 || !info.dli_fname) {
+        lt_text_add(text, "%p", code);
+    } else if (info.dli_sname && info.dli_saddr == code) {
+        lt_text_add(text, "%s", info.dli_sname);
+    } else {
+        const char *file = strrchr(info.dli_fname, '/');
+        lt_text_add(text, "%s+0x%zx", file ? file + 1 : info.dli_fname,
+                    (size_t)((const char *)code - (const char *)info.dli_fbase));
+    }
+}
+
+/* ---- pieces of a line ---- */
+
+static void tell_time(struct lt_text *text, int64_t ns)
+{
+    int64_t ms = (ns < 0 ? 0 : ns) / LEAT_MS;
+    lt_text_add(text, "%lld.%03lld s", (long long)(ms / 1000), (long long)(ms % 1000));
+}
+
+/* A party or channel, by what is known of it; one that was not seen, by its number. */
+static void tell_who(struct lt_text *text, enum lt_thing thing, uint32_t number,
+                     const struct lt_note *note)
+{
+    bool nameless = thing == LT_A_THREAD && !(note && note->name);
+    lt_text_add(text, "%s%s", nameless ? "a " : "", things[thing]);
+    if (number)
+        lt_text_add(text, " %u", number);
+    if (note && note->name)
+        lt_text_add(text, " %s", note->name);
+    if (note && note->code) {
+        lt_text_add(text, " ");
+        lt_tell_code(text, note->code);
+    }
+}
+
+static void tell_aim(struct lt_text *text, const struct lt_look *look,
+                     const struct lt_aim_note *aim)
+{
+    const struct lt_note *note = lt_look_find(look, aim->object, aim->number);
+    switch (aim->aim) {
+    case LT_TO_RECEIVE:
+    case LT_TO_SEND:
+        lt_text_add(text, aim->aim == LT_TO_RECEIVE ? "to receive from " : "to send to ");
+        tell_who(text, LT_A_CHANNEL, aim->number, note);
+        break;
+    case LT_FOR_SCOPE: lt_text_add(text, "for the tasks of scope %u", aim->number); break;
+    case LT_FOR_BLOCK:
+        lt_text_add(text, "for the end of ");
+        tell_who(text, LT_A_BLOCK, 0, note);
+        break;
+    case LT_FOR_CALL:
+        lt_text_add(text, "for a call of ");
+        lt_tell_code(text, aim->object);
+        break;
+    }
+}
+
+static void indent(struct lt_text *text, unsigned depth)
+{
+    lt_text_add(text, "%*s", (int)(2 * depth), "");
+}
+
+/* ---- lines ---- */
+
+static void tell_waiting(struct lt_text *text, const struct lt_look *look,
+                         const struct lt_note *note)
+{
+    lt_text_add(text, !note->aims && note->until != LEAT_NEVER ? "sleeps" : "waits");
+    if (note->line)
+        lt_text_add(text, " at line %u", note->line);
+    if (note->aims && !note->aims->next) {
+        lt_text_add(text, " ");
+        tell_aim(text, look, note->aims);
+    } else if (note->aims) {
+        lt_text_add(text, " in a select");
+    }
+    if (note->until != LEAT_NEVER) {
+        lt_text_add(text, ", ");
+        tell_time(text, note->until - look->now);
+        lt_text_add(text, " more");
+        lt_text_add(text, note->aims ? " at most" : "");
+    }
+    if (note->since) {
+        lt_text_add(text, ", since ");
+        tell_time(text, look->now - note->since);
+    }
+}
+
+static void tell_state(struct lt_text *text, const struct lt_look *look, const struct lt_note *note)
+{
+    switch (note->state) {
+    case LT_IS_THERE:
+        lt_text_add(text, note->thing == LT_A_THREAD  ? "runs, or waits elsewhere"
+                          : note->thing == LT_A_TIMER ? "is set"
+                          : note->worker < 0          ? "runs, or is about to"
+                                                      : "has started");
+        break;
+    case LT_IS_QUEUED: lt_text_add(text, "has not started"); break;
+    case LT_IS_WAITING: tell_waiting(text, look, note); break;
+    case LT_IS_READY: lt_text_add(text, "is ready to go on"); break;
+    case LT_IS_RUNNING: lt_text_add(text, "runs"); break;
+    }
+    if (note->worker >= 0 && look->worker_count > 1)
+        lt_text_add(text, ", on worker %d", note->worker);
+    if (note->stack) {
+        size_t used = lt_resident(note->stack, note->stack_size);
+        lt_text_add(text, "; stack %zu of %zu KiB", used / 1024, (note->stack_size + 1023) / 1024);
+    }
+}
+
+static void tell_party(struct lt_text *text, const struct lt_look *look, const struct lt_note *note,
+                       unsigned depth)
+{
+    indent(text, depth);
+    tell_who(text, note->thing, note->number, note);
+    lt_text_add(text, ": ");
+    tell_state(text, look, note);
+    lt_text_add(text, "\n");
+    if (note->state != LT_IS_WAITING || !note->aims || !note->aims->next)
+        return;
+    for (const struct lt_aim_note *aim = note->aims; aim; aim = aim->next) {
+        indent(text, depth + 1);
+        tell_aim(text, look, aim);
+        lt_text_add(text, "\n");
+    }
+}
+
+static void tell_channel(struct lt_text *text, const struct lt_look *look,
+                         const struct lt_note *note, unsigned depth)
+{
+    indent(text, depth);
+    tell_who(text, LT_A_CHANNEL, note->number, note);
+    lt_text_add(text, ": %zu of %zu items%s\n", note->length, note->capacity,
+                note->closed ? ", closed" : "");
+    for (const struct lt_aim_note *aim = note->aims; aim; aim = aim->next) {
+        const struct lt_note *party = lt_look_find(look, aim->object, aim->number);
+        if (!party)
+            continue;
+        indent(text, depth + 1);
+        tell_who(text, party->thing, party->number, party);
+        lt_text_add(text, " waits to %s\n", aim->aim == LT_TO_RECEIVE ? "receive" : "send");
+    }
+}
+
+static void tell_place(struct lt_text *text, const struct lt_look *look, size_t *next, size_t place,
+                       unsigned depth)
+{
+    for (; *next < look->note_count && look->notes[*next]->place == place; ++*next) {
+        const struct lt_note *note = look->notes[*next];
+        if (note->thing == LT_A_CHANNEL)
+            tell_channel(text, look, note, depth);
+        else
+            tell_party(text, look, note, depth);
+    }
+}
+
+static void tell_scope(struct lt_text *text, const struct lt_look *look,
+                       const struct lt_scope_note *scope, unsigned depth)
+{
+    const struct lt_note *opener = lt_look_find(look, scope->opener, scope->opener_number);
+    indent(text, depth);
+    lt_text_add(text, "scope %u, opened by ", scope->number);
+    tell_who(text, scope->opener_is_thread ? LT_A_THREAD : LT_A_TASK, scope->opener_number, opener);
+    if (scope->opener_joins)
+        lt_text_add(text, ", which waits for its end");
+    if (scope->cancelled)
+        lt_text_add(text, ", cancelled");
+    else if (scope->deadline != LEAT_NEVER) {
+        lt_text_add(text, ", cancelled in ");
+        tell_time(text, scope->deadline - look->now);
+    }
+    lt_text_add(text, "\n");
+}
+
+static void tell_scopes(struct lt_text *text, const struct lt_look *look)
+{
+    unsigned depth = 0;
+    for (size_t at = look->scope_count ? 0 : LT_NOWHERE; at != LT_NOWHERE;
+         at = lt_look_next_scope(look, at, &depth)) {
+        size_t next = lt_look_first_note(look, at);
+        tell_scope(text, look, &look->scopes[at], depth);
+        tell_place(text, look, &next, at, depth + 1);
+    }
+    size_t next = lt_look_first_note(look, LT_NOWHERE);
+    if (next == look->note_count)
+        return;
+    lt_text_add(text, "in no scope\n");
+    tell_place(text, look, &next, LT_NOWHERE, 1);
+}
+
+static void tell_worker(struct lt_text *text, const struct lt_look *look, unsigned i)
+{
+    const struct lt_worker_note *worker = &look->workers[i];
+    lt_text_add(text, "worker %u", i);
+    if (!worker->answered)
+        lt_text_add(text, " did not answer within %d ms:", LT_ANSWER_MS);
+    else
+        lt_text_add(text, ":");
+    if (worker->running) {
+        lt_text_add(text, worker->answered ? " runs " : " it has been running ");
+        tell_who(text, LT_A_TASK, worker->running->number, worker->running);
+    } else {
+        lt_text_add(text, worker->answered ? " runs nothing" : " it runs a block or a callback");
+    }
+    if (worker->ready)
+        lt_text_add(text, ", %u ready", worker->ready);
+    if (worker->queued)
+        lt_text_add(text, ", %u to start", worker->queued);
+    if (worker->timers)
+        lt_text_add(text, ", %llu timers", (unsigned long long)worker->timers);
+    lt_text_add(text, "\n");
+}
+
+void lt_tell(struct lt_text *text, const struct lt_look *look)
+{
+    size_t count[LT_A_CHANNEL + 1] = { 0 };
+    for (size_t i = 0; i < look->note_count; i++)
+        count[look->notes[i]->thing]++;
+    lt_text_add(text, "leat: ");
+    for (enum lt_thing thing = LT_A_TASK; thing <= LT_A_CHANNEL; thing++)
+        lt_text_add(text, "%zu %s%s, ", count[thing], things[thing], count[thing] == 1 ? "" : "s");
+    lt_text_add(text, "%zu scope%s\n", look->scope_count, look->scope_count == 1 ? "" : "s");
+    for (unsigned i = 0; i < look->worker_count; i++)
+        tell_worker(text, look, i);
+    tell_scopes(text, look);
+}

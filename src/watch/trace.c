@@ -1,0 +1,259 @@
+#include "watch/trace.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "base/lock.h"
+#include "sched/note.h"
+#include "sched/runtime.h"
+#include "watch/text.h"
+
+#include <leat/block.h>
+
+#include <errno.h>
+#include <string.h>
+
+#ifdef LEAT_HARSH
+enum { CHUNK = 64, HEADROOM = 16, MOST_CHUNKS = 4096, THREADS_CHUNK = 4096 };
+#else
+enum { CHUNK = 8192, HEADROOM = 1024, MOST_CHUNKS = 512, THREADS_CHUNK = 65536 };
+#endif
+enum { NAMES = 256, NAME_CHUNK = 16 * 1024, LONGEST_NAME = 200 };
+
+/* Copies of names. */
+struct names {
+    struct names *next;
+    size_t used;
+    char bytes[NAME_CHUNK];
+};
+
+/* The name of a type of block, copied once. */
+struct known {
+    const void *type;
+    const char *name;
+};
+
+struct tracer {
+    struct lt_event_chunk *first, *last;
+    unsigned chunks;
+    size_t room; /* of the last */
+    uint64_t lost;
+    struct names *names;
+    struct known known[NAMES];
+};
+
+static struct {
+    FILE *file;
+    unsigned workers;
+    struct tracer **of;  /* one a worker, and one that threads share; set while no worker looks */
+    struct lt_lock lock; /* guards that of the threads, and its end */
+} trace;
+
+/* ---- collecting ---- */
+
+static bool add_chunk(struct tracer *t, size_t room)
+{
+    struct lt_event_chunk *chunk =
+        t->chunks < MOST_CHUNKS ? lt_alloc(sizeof *chunk + room * sizeof(struct lt_event)) : NULL;
+    if (!chunk)
+        return false;
+    if (t->last)
+        t->last->next = chunk;
+    else
+        t->first = chunk;
+    t->last = chunk;
+    t->room = room;
+    t->chunks++;
+    return true;
+}
+
+/* A worker, without a lock: room for what may come while a lock is held. */
+static void make_room(struct tracer *t)
+{
+    if (t->room - t->last->count < HEADROOM)
+        add_chunk(t, CHUNK);
+}
+
+static void append(struct tracer *t, struct lt_event event)
+{
+    event.at = lt_clock_now();
+    if (t->last->count == t->room)
+        t->lost++;
+    else
+        t->last->events[t->last->count++] = event;
+}
+
+static struct tracer *tracer_of(const struct lt_worker *worker)
+{
+    return trace.of[worker ? worker->index : trace.workers];
+}
+
+/* From any thread. */
+static void note(struct lt_event event)
+{
+    const struct lt_worker *worker = lt_worker_self();
+    if (worker) {
+        append(tracer_of(worker), event);
+        return;
+    }
+    lt_lock(&trace.lock);
+    if (trace.of) /* it may have ended meanwhile */
+        append(tracer_of(NULL), event);
+    lt_unlock(&trace.lock);
+}
+
+/* A copy that lasts; NULL when there is no memory, or no name. */
+static const char *copy(struct tracer *t, const char *name)
+{
+    if (!name)
+        return NULL;
+    size_t length = strnlen(name, LONGEST_NAME);
+    if (!t->names || t->names->used + length + 1 > NAME_CHUNK) {
+        struct names *more = lt_alloc(sizeof *more);
+        if (!more)
+            return NULL;
+        more->next = t->names;
+        t->names = more;
+    }
+    char *to = t->names->bytes + t->names->used;
+    memcpy(to, name, length);
+    to[length] = '\0';
+    t->names->used += length + 1;
+    return to;
+}
+
+static const char *name_of_type(struct tracer *t, const leat_block_type *type)
+{
+    size_t at = (uintptr_t)type / sizeof *type % NAMES;
+    for (unsigned tries = 0; tries < NAMES; tries++, at = (at + 1) % NAMES) {
+        struct known *known = &t->known[at];
+        if (!known->type)
+            *known = (struct known){ type, copy(t, type->name) };
+        if (known->type == type)
+            return known->name;
+    }
+    return NULL;
+}
+
+static uint64_t identity(const struct lt_party *party)
+{
+    if (!party)
+        return 0;
+    return party->kind == LT_TASK ? LT_CONTAINER(party, struct lt_task, party)->number
+                                  : (uint64_t)(uintptr_t)party;
+}
+
+/* ---- what is noted on the way ---- */
+
+void lt_note_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to)
+{
+    unsigned noting = lt_noting();
+    if (noting & LT_NOTE_WAITS && from)
+        from->left = lt_clock_now();
+    if (!(noting & LT_NOTE_TRACE))
+        return;
+    struct tracer *t = tracer_of(worker);
+    make_room(t);
+    if (to && !to->sp) /* its first time */
+        append(t, (struct lt_event){
+                      .kind = LT_EV_TASK, .number = to->number, .text = copy(t, to->name) });
+    append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = to ? to->number : 0 });
+}
+
+void lt_note_step(struct lt_worker *worker, const struct lt_party *party)
+{
+    struct tracer *t = tracer_of(worker);
+    const char *name = NULL;
+    make_room(t);
+    if (party && party->kind == LT_BLOCK)
+        name = name_of_type(t, ((const leat_block *)(const void *)party)->type);
+    append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = identity(party), .text = name });
+}
+
+void lt_note_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner)
+{
+    note((struct lt_event){ .kind = sent ? LT_EV_SENT : LT_EV_RECEIVED,
+                            .number = channel,
+                            .count = n,
+                            .party = identity(partner) });
+}
+
+void lt_note_new_channel(uint32_t channel, const char *name)
+{
+    struct lt_worker *worker = lt_worker_self();
+    /* What threads' channels are called is not kept: their tracer has a lock. */
+    note((struct lt_event){ .kind = LT_EV_CHANNEL,
+                            .number = channel,
+                            .text = worker ? copy(tracer_of(worker), name) : NULL });
+}
+
+void lt_note_scope(uint32_t scope, bool opened)
+{
+    note((struct lt_event){ .kind = opened ? LT_EV_OPENED : LT_EV_CLOSED, .number = scope });
+}
+
+/* ---- beginning and end ---- */
+
+const struct lt_event_chunk *lt_trace_chunks(unsigned i)
+{
+    return trace.of[i]->first;
+}
+
+static void tracer_free(struct tracer *t)
+{
+    while (t && t->first) {
+        struct lt_event_chunk *next = t->first->next;
+        lt_free(t->first);
+        t->first = next;
+    }
+    while (t && t->names) {
+        struct names *next = t->names->next;
+        lt_free(t->names);
+        t->names = next;
+    }
+    lt_free(t);
+}
+
+static void free_all(void)
+{
+    lt_lock(&trace.lock);
+    struct tracer **of = trace.of;
+    trace.of = NULL;
+    lt_unlock(&trace.lock);
+    for (unsigned i = 0; of && i <= trace.workers; i++)
+        tracer_free(of[i]);
+    lt_free(of);
+}
+
+int lt_trace_begin(const char *file)
+{
+    int saved = errno;
+    trace.workers = lt_runtime.worker_count;
+    trace.of = lt_alloc((trace.workers + 1) * sizeof(struct tracer *));
+    bool made = trace.of != NULL;
+    for (unsigned i = 0; made && i <= trace.workers; i++) {
+        trace.of[i] = lt_alloc(sizeof(struct tracer));
+        made = trace.of[i] && add_chunk(trace.of[i], i < trace.workers ? CHUNK : THREADS_CHUNK);
+    }
+    trace.file = made ? fopen(file, "we") : NULL;
+    int error = !made ? -ENOMEM : !trace.file ? -errno : 0;
+    if (error)
+        free_all();
+    errno = saved;
+    return error;
+}
+
+void lt_trace_end(void)
+{
+    if (!trace.of)
+        return;
+    uint64_t lost = 0;
+    for (unsigned i = 0; i <= trace.workers; i++)
+        lost += trace.of[i]->lost;
+    int saved = errno, error = lt_trace_write(trace.file, trace.workers, lost > 0);
+    if (fclose(trace.file) != 0 && !error)
+        error = -EIO;
+    errno = saved;
+    if (error)
+        lt_say("leat: the trace could not be written");
+    free_all();
+}

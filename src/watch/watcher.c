@@ -1,0 +1,211 @@
+#define _GNU_SOURCE
+#include "watch/watcher.h"
+
+#include "base/clock.h"
+#include "base/fault.h"
+#include "sched/runtime.h"
+#include "sched/thread.h"
+#include "watch/text.h"
+
+#include <leat/watch.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+enum { SIGNALS = 65 };
+
+static struct {
+    pthread_mutex_t mutex; /* for all but what the handler and the thread read */
+    bool running;
+    pthread_t thread;
+    struct lt_plan plan; /* not written while the thread runs */
+    struct {
+        bool taken;
+        struct sigaction former;
+    } signals[SIGNALS];
+    /* Made once and never closed: a handler that is still running may write to it. -1: not made. */
+    _Atomic int bell;
+    _Atomic bool dump, stop; /* what the bell was rung for */
+} watcher = { .mutex = PTHREAD_MUTEX_INITIALIZER, .bell = -1 };
+
+/* ---- the bell ---- */
+
+static int bell(void)
+{
+    return atomic_load_explicit(&watcher.bell, memory_order_relaxed);
+}
+
+static bool make_bell(void)
+{
+    if (bell() >= 0)
+        return true;
+    int saved = errno, fd = lt_fault() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    errno = saved;
+    atomic_store_explicit(&watcher.bell, fd, memory_order_relaxed);
+    return fd >= 0;
+}
+
+/* Also from signal handlers. */
+static void ring(_Atomic bool *why)
+{
+    int saved = errno;
+    uint64_t one = 1;
+    /* Release: what came before is seen by who takes it. */
+    atomic_store_explicit(why, true, memory_order_release);
+    ssize_t ignored = write(bell(), &one, sizeof one);
+    (void)ignored;
+    errno = saved;
+}
+
+/* Waits until it rings, or for the interval; 0 is for ever. */
+static void wait_for_bell(int64_t interval)
+{
+    struct pollfd fd = { .fd = bell(), .events = POLLIN };
+    struct timespec most = { (time_t)(interval / LEAT_S), (long)(interval % LEAT_S) };
+    uint64_t rung;
+    if (ppoll(&fd, 1, interval ? &most : NULL, NULL) > 0) {
+        ssize_t ignored = read(fd.fd, &rung, sizeof rung);
+        (void)ignored;
+    }
+}
+
+/* ---- the thread ---- */
+
+static int64_t interval_of(const struct lt_plan *plan)
+{
+    int64_t interval = plan->deadlock ? LT_DEADLOCK_CHECK_MS * LEAT_MS : 0;
+    if (plan->watchdog && (!interval || plan->watchdog / 4 < interval))
+        interval = plan->watchdog / 4;
+    return interval;
+}
+
+static void report_deadlock(bool end)
+{
+    lt_say("leat: deadlock: everybody waits, and nothing is left that could end a wait");
+    leat_dump(stderr);
+    if (end)
+        abort();
+}
+
+static void *watch(void *argument)
+{
+    struct lt_plan plan = *(struct lt_plan *)argument;
+    int64_t next_check = 0;
+    /* Acquire, here and below: pairs with the release of who rang. */
+    while (!atomic_load_explicit(&watcher.stop, memory_order_acquire)) {
+        wait_for_bell(interval_of(&plan));
+        if (atomic_exchange_explicit(&watcher.dump, false, memory_order_acquire))
+            leat_dump(stderr);
+        if (plan.watchdog)
+            lt_watchdog_check(plan.watchdog);
+        if (!plan.deadlock || lt_clock_now() < next_check)
+            continue;
+        next_check = lt_clock_now() + LT_DEADLOCK_CHECK_MS * LEAT_MS / 2;
+        if (lt_deadlock_check()) {
+            report_deadlock(plan.abort);
+            plan.deadlock = false;
+        }
+    }
+    if (plan.watchdog)
+        lt_watchdog_check(plan.watchdog); /* for how long somebody held a worker until now */
+    return NULL;
+}
+
+static int start_thread(const struct lt_plan *plan)
+{
+    if (watcher.running)
+        return 0;
+    if (!make_bell() || lt_watchdog_reset(plan->watchdog ? lt_runtime.worker_count : 0) != 0)
+        return -ENOMEM;
+    lt_deadlock_reset();
+    watcher.plan = *plan;
+    atomic_store_explicit(&watcher.stop, false, memory_order_relaxed);
+    atomic_store_explicit(&watcher.dump, false, memory_order_relaxed);
+    int error = lt_thread_start(&watcher.thread, watch, &watcher.plan);
+    watcher.running = !error;
+    return error;
+}
+
+static void stop_thread(void)
+{
+    if (!watcher.running)
+        return;
+    ring(&watcher.stop);
+    pthread_join(watcher.thread, NULL);
+    watcher.running = false;
+    lt_watchdog_reset(0);
+}
+
+/* ---- signals ---- */
+
+static void on_signal(int signal)
+{
+    (void)signal;
+    ring(&watcher.dump);
+}
+
+static int take_signal(int number)
+{
+    if (number < 1 || number >= SIGNALS)
+        return -EINVAL;
+    if (watcher.signals[number].taken)
+        return 0;
+    int saved = errno;
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
+    sigemptyset(&action.sa_mask);
+    bool taken = sigaction(number, &action, &watcher.signals[number].former) == 0;
+    watcher.signals[number].taken = taken;
+    errno = saved;
+    return taken ? 0 : -EINVAL;
+}
+
+static void give_signals_back(void)
+{
+    struct sigaction current;
+    for (int i = 1; i < SIGNALS; i++) {
+        if (!watcher.signals[i].taken)
+            continue;
+        watcher.signals[i].taken = false;
+        /* Somebody who came after us stays. */
+        if (sigaction(i, NULL, &current) == 0 && current.sa_handler == on_signal)
+            sigaction(i, &watcher.signals[i].former, NULL);
+    }
+}
+
+int leat_dump_on_signal(int signal)
+{
+    pthread_mutex_lock(&watcher.mutex);
+    int error = lt_running() ? start_thread(&(struct lt_plan){ 0 }) : -EINVAL;
+    if (!error)
+        error = take_signal(signal);
+    pthread_mutex_unlock(&watcher.mutex);
+    return error;
+}
+
+/* ---- with the runtime ---- */
+
+int lt_watcher_start(const struct lt_plan *plan)
+{
+    if (!plan->deadlock && !plan->watchdog && !plan->signal)
+        return 0;
+    pthread_mutex_lock(&watcher.mutex);
+    int error = start_thread(plan);
+    if (!error && plan->signal && (error = take_signal(plan->signal)))
+        stop_thread();
+    pthread_mutex_unlock(&watcher.mutex);
+    return error;
+}
+
+void lt_watcher_stop(void)
+{
+    pthread_mutex_lock(&watcher.mutex);
+    give_signals_back();
+    stop_thread();
+    pthread_mutex_unlock(&watcher.mutex);
+}

@@ -1,0 +1,153 @@
+/* watched HOW: a program to be looked after. It returns 0 when it comes to its end. */
+#include <leat/leat.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static void pause_for(long ms)
+{
+    struct timespec left = { ms / 1000, ms % 1000 * 1000000 };
+    while (nanosleep(&left, &left) != 0) {
+    }
+}
+
+static int receives(void *ch)
+{
+    int item;
+    return leat_recv(ch, &item);
+}
+
+static int naps(void *unused)
+{
+    (void)unused;
+    return leat_sleep(700 * LEAT_MS);
+}
+
+static int blocks(void *unused)
+{
+    (void)unused;
+    pause_for(700);
+    return 0;
+}
+
+static int calls(void *unused)
+{
+    (void)unused;
+    return leat_blocking(blocks, NULL);
+}
+
+static _Atomic int stop;
+
+static int hogs(void *ms)
+{
+    int64_t end = leat_now() + *(int64_t *)ms * LEAT_MS;
+    while (leat_now() < end && !atomic_load(&stop)) {
+    }
+    return 0;
+}
+
+static int asks_for_dump(void *unused)
+{
+    (void)unused;
+    leat_sleep(50 * LEAT_MS);
+    kill(getpid(), SIGUSR1);
+    int64_t ms = 700;
+    return hogs(&ms);
+}
+
+static void *sends_later(void *ch)
+{
+    int item = 0;
+    pause_for(700);
+    leat_send(ch, &item);
+    return NULL;
+}
+
+static int serves(void *ch)
+{
+    int item = 0;
+    return leat_send(ch, &item);
+}
+
+/* Messages between two workers, and nothing else, for as long. */
+static int talks(void *ch)
+{
+    int item = 0;
+    int64_t end = leat_after(700 * LEAT_MS);
+    while (leat_now() < end && !leat_send(ch, &item)) {
+    }
+    return leat_close(ch);
+}
+
+static int listens(void *ch)
+{
+    int item;
+    while (!leat_recv(ch, &item)) {
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    int64_t ms = 400;
+    pthread_t thread;
+    if (leat_start(&(leat_options){ .workers = 2 }) != 0)
+        return 2;
+    leat_scope *s =
+        leat_scope_open(strcmp(how, "deadline") ? LEAT_NEVER : leat_after(700 * LEAT_MS));
+    leat_chan *ch = leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(int), .name = "ch" });
+    if (!strcmp(how, "deadlock")) {
+        leat_go(s, receives, ch);
+        leat_go(s, receives, ch);
+    } else if (!strcmp(how, "deadlock-of-threads")) {
+        leat_go_blocking(s, receives, ch);
+        leat_go_blocking(s, receives, ch);
+    } else if (!strcmp(how, "deadlock-after-work")) {
+        leat_go(s, naps, NULL);
+        leat_go(s, calls, NULL);
+        leat_go(s, receives, ch);
+    } else if (!strcmp(how, "sleep")) {
+        leat_go(s, naps, NULL);
+    } else if (!strcmp(how, "deadline")) {
+        leat_go(s, receives, ch);
+    } else if (!strcmp(how, "call")) {
+        leat_go(s, calls, NULL);
+    } else if (!strcmp(how, "blocking")) {
+        leat_go_blocking(s, blocks, NULL);
+    } else if (!strcmp(how, "thread")) {
+        leat_go(s, receives, ch);
+        pthread_create(&thread, NULL, sends_later, ch);
+    } else if (!strcmp(how, "main")) {
+        leat_go(s, receives, ch);
+        pause_for(700);
+        serves(ch);
+    } else if (!strcmp(how, "timed")) {
+        int item;
+        leat_go(s, receives, ch);
+        leat_recv_until(ch, &item, leat_after(700 * LEAT_MS));
+        leat_scope_cancel(s);
+    } else if (!strcmp(how, "talk")) {
+        leat_go_blocking(s, talks, ch);
+        leat_go(s, listens, ch);
+    } else if (!strcmp(how, "hog")) {
+        leat_go(s, hogs, &ms);
+        pause_for(600);
+    } else if (!strcmp(how, "signal")) {
+        leat_go(s, receives, ch);
+        leat_go(s, asks_for_dump, NULL);
+        pause_for(1000);
+        serves(ch);
+    }
+    int result = leat_scope_close(s);
+    if (!strcmp(how, "thread"))
+        pthread_join(thread, NULL);
+    if (leat_stop() != 0)
+        return 3;
+    return result == -125 || result == -110 ? 0 : -result;
+}

@@ -1,0 +1,176 @@
+/* test_sim_time.c: the seeded world's clock: exact, in no hurry while anybody runs, and in order. */
+#include "support.h"
+
+static int sleeps_an_hour(void *arg)
+{
+    (void)arg;
+    CHECK_IS(LEAT_SIM_EPOCH, leat_now());
+    CHECK_IS(0, leat_sleep(3600 * LEAT_S));
+    CHECK_IS(LEAT_SIM_EPOCH + 3600 * LEAT_S, leat_now());
+    CHECK_IS(0, leat_sleep(1));
+    CHECK_IS(LEAT_SIM_EPOCH + 3600 * LEAT_S + 1, leat_now());
+    return 0;
+}
+
+static void takes_no_time(void **state)
+{
+    (void)state;
+    int64_t before = leat_now();
+    leat_sim_outcome outcome;
+    for (unsigned seed = 0; seed < 20; seed++) {
+        CHECK_IS(0, leat_sim_with(&(leat_sim_options){ .seed = seed, .outcome = &outcome },
+                                  sleeps_an_hour, NULL));
+        CHECK_IS(3600 * LEAT_S + 1, outcome.elapsed);
+    }
+    CHECK(leat_now() - before < 60 * LEAT_S);
+}
+
+/* Ten jobs of a second, three at a time: four seconds, in whatever order things happen. */
+static int works_a_second(void *arg)
+{
+    leat_chan *permits = arg;
+    CHECK_IS(0, leat_send(permits, NULL));
+    CHECK_IS(0, leat_sleep(LEAT_S));
+    return leat_recv(permits, NULL);
+}
+
+static int three_at_a_time(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *permits = leat_chan_make(s, 0, 3);
+    for (int i = 0; i < 10; i++)
+        CHECK_IS(0, i % 2 ? leat_go(s, works_a_second, permits)
+                          : leat_go_blocking(s, works_a_second, permits));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(LEAT_SIM_EPOCH + 4 * LEAT_S, leat_now());
+    return 0;
+}
+
+static int64_t woken[64];
+static int woken_count;
+
+static int wakes_at(void *arg)
+{
+    int64_t deadline = LEAT_SIM_EPOCH + *(int *)arg;
+    CHECK_IS(0, leat_sleep_until(deadline));
+    CHECK_IS(deadline, leat_now());
+    woken[woken_count++] = leat_now();
+    return 0;
+}
+
+static int wakes_in_order(void *arg)
+{
+    (void)arg;
+    int delays[64];
+    woken_count = 0;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < 64; i++) {
+        delays[i] =
+            i * 37 % 64 / 2 * (i % 5 ? 1 : 1000); /* also of the same microsecond, and the same */
+        CHECK_IS(0, i % 2 ? leat_go(s, wakes_at, &delays[i])
+                          : leat_go_blocking(s, wakes_at, &delays[i]));
+    }
+    CHECK_IS(0, leat_scope_close(s));
+    for (int i = 1; i < 64; i++)
+        CHECK(woken[i - 1] <= woken[i]);
+    return 0;
+}
+
+static void keeps_time(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_sim_each(0, 100, three_at_a_time, NULL));
+    CHECK_IS(0, leat_sim_each(0, 100, wakes_in_order, NULL));
+}
+
+static int polls(void *arg)
+{
+    int64_t end = leat_after(3600 * LEAT_S);
+    leat_scope *s = leat_scope_open(end);
+    while (leat_now() < end)
+        if (arg)
+            leat_yield();
+        else
+            leat_sleep(-1), leat_try_recv(NULL, NULL), leat_yield();
+    CHECK_IS(end, leat_now());
+    int result = leat_scope_close(s); /* its timer is due, and may be late */
+    CHECK(result == 0 || result == -ETIMEDOUT);
+    return 0;
+}
+
+static int talks_on(void *arg)
+{
+    leat_chan *ch = arg;
+    for (int x = 0; leat_send(ch, &x) == 0 && leat_recv(ch, &x) == 0;)
+        ;
+    return 0;
+}
+
+/* Two who never stop talking keep neither time nor others from going on. */
+static int is_not_starved(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_of(s, int, 1);
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_go(s, talks_on, ch));
+    CHECK_IS(0, leat_sleep(5 * LEAT_MS));
+    CHECK_IS(5 * LEAT_MS, leat_now() - LEAT_SIM_EPOCH);
+    CHECK_IS(0, leat_close(ch));
+    return leat_scope_close(s);
+}
+
+static void time_passes_for_pollers(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_sim_each(0, 20, polls, NULL));
+    CHECK_IS(0, leat_sim_each(0, 20, polls, &(int){ 1 }));
+    CHECK_IS(0, leat_sim_each(0, 20, is_not_starved, NULL));
+}
+
+/* With a slip, what comes at the very moment of a deadline comes before it or after it. */
+static int sends_at_the_deadline(void *arg)
+{
+    CHECK_IS(0, leat_sleep(LEAT_MS));
+    int err = leat_send_until(arg, &(int){ 1 }, leat_after(LEAT_MS));
+    CHECK(err == 0 || err == -ETIMEDOUT);
+    return 0;
+}
+
+static int times_out_or_not(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_of(s, int, 0);
+    CHECK_IS(0, leat_go(s, sends_at_the_deadline, ch));
+    int x, err = leat_recv_until(ch, &x, leat_after(LEAT_MS));
+    CHECK(err == 0 || err == -ETIMEDOUT);
+    ((int *)arg)[err == 0]++;
+    return leat_scope_close(s);
+}
+
+static void what_is_due_at_once_comes_in_any_order(void **state)
+{
+    (void)state;
+    for (int64_t slip = 0; slip <= 1000; slip += 1000) {
+        int how[2] = { 0 };
+        leat_sim_outcome outcome;
+        for (unsigned seed = 0; seed < 100; seed++)
+            CHECK_IS(0, leat_sim_with(
+                            &(leat_sim_options){ .seed = seed, .slip = slip, .outcome = &outcome },
+                            times_out_or_not, how));
+        CHECK(how[0] > 0 && how[1] > 0);
+        CHECK((outcome.elapsed % LEAT_MS != 0) == (slip != 0));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(takes_no_time),
+        cmocka_unit_test(keeps_time),
+        cmocka_unit_test(time_passes_for_pollers),
+        cmocka_unit_test(what_is_due_at_once_comes_in_any_order),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,143 @@
+/* What is looked after on request, as far as it can be seen from inside; tests/watch.sh has the rest. */
+#include "support.h"
+
+#include "base/fault.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+/* Standard error goes to a file while fn runs; what was said. */
+static char *said(void (*fn)(void))
+{
+    static char text[1 << 16];
+    FILE *file = tmpfile();
+    int before = dup(STDERR_FILENO);
+    CHECK(file && before >= 0 && dup2(fileno(file), STDERR_FILENO) >= 0);
+    fn();
+    CHECK(dup2(before, STDERR_FILENO) >= 0);
+    close(before);
+    rewind(file);
+    text[fread(text, 1, sizeof text - 1, file)] = '\0';
+    fclose(file);
+    return text;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+}
+
+static void raise_and_wait(void)
+{
+    raise(SIGUSR2);
+    /* Nobody tells when it is done; the file grows. */
+    for (int i = 0; i < 1000 && lseek(STDERR_FILENO, 0, SEEK_CUR) == 0; i++)
+        nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000000 }, NULL);
+}
+
+static void test_signal(void **state)
+{
+    (void)state;
+    struct sigaction ours = { .sa_handler = on_signal }, now;
+    CHECK_IS(0, sigaction(SIGUSR2, &ours, NULL));
+    CHECK_IS(-EINVAL, leat_dump_on_signal(SIGUSR2)); /* not running */
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+        CHECK_IS(-EINVAL, leat_dump_on_signal(0));
+        CHECK_IS(-EINVAL, leat_dump_on_signal(1000));
+        CHECK_IS(-EINVAL, leat_dump_on_signal(SIGKILL));
+        CHECK_IS(0, leat_dump_on_signal(SIGUSR2));
+        CHECK_IS(0, leat_dump_on_signal(SIGUSR2));
+        CHECK(strncmp(said(raise_and_wait), "leat: 0 tasks, ", 15) == 0);
+        CHECK_IS(0, leat_stop());
+        CHECK_IS(0, sigaction(SIGUSR2, NULL, &now));
+        CHECK(now.sa_handler == on_signal);
+    }
+}
+
+static void test_options(void **state)
+{
+    (void)state;
+    CHECK_IS(-EINVAL, leat_start(&(leat_options){ .watch = 1024 }));
+    CHECK_IS(-EINVAL, leat_start(&(leat_options){ .watchdog = 1 }));
+    CHECK_IS(-EINVAL, leat_start(&(leat_options){ .watchdog = -1 }));
+    CHECK_IS(0, leat_workers());
+    CHECK_IS(0, leat_start(&(leat_options){ .watch = LEAT_WATCH_WAITS | LEAT_WATCH_DEADLOCK,
+                                            .watchdog = LEAT_MS }));
+    CHECK_IS(0, leat_stop());
+}
+
+static int yields(void *unused)
+{
+    (void)unused;
+    for (int64_t end = leat_after(300 * LEAT_MS); leat_now() < end;)
+        leat_yield();
+    return 0;
+}
+
+static int blocked_for_long(void *unused)
+{
+    (void)unused;
+    nanosleep(&(struct timespec){ .tv_nsec = 300 * 1000000 }, NULL);
+    return 0;
+}
+
+static int hogs(void *unused)
+{
+    (void)unused;
+    for (int64_t end = leat_after(300 * LEAT_MS); leat_now() < end;) {
+    }
+    return 0;
+}
+
+static void held_by_no_one(void)
+{
+    leat_options options = { .workers = 2, .watchdog = 20 * LEAT_S };
+    CHECK_IS(0, leat_main_with(yields, NULL, &options));
+    CHECK_IS(0, leat_main_with(blocked_for_long, NULL, &options));
+}
+
+static void held(void)
+{
+    CHECK_IS(0,
+             leat_main_with(hogs, NULL, &(leat_options){ .workers = 1, .watchdog = 20 * LEAT_MS }));
+}
+
+static void test_watchdog(void **state)
+{
+    (void)state;
+    CHECK_IS(0, strlen(said(held_by_no_one)));
+    const char *text = said(held);
+    CHECK(strncmp(text, "leat: task ", 11) == 0 && strstr(text, " held worker 0 for "));
+}
+
+/* In the harsh build: each request for memory, a thread or a descriptor fails once. */
+static void test_starved(void **state)
+{
+    (void)state;
+#ifdef LEAT_HARSH
+    leat_options options = { .workers = 1, .watchdog = LEAT_S, .watch = LEAT_WATCH_DEADLOCK };
+    for (long n = 1;; n++) {
+        lt_fault_arm(n);
+        int error = leat_start(&options);
+        bool struck = lt_fault_struck();
+        lt_fault_arm(0);
+        CHECK_IS(struck ? -ENOMEM : 0, error);
+        if (!error)
+            CHECK_IS(0, leat_stop());
+        if (!struck)
+            break;
+    }
+#endif
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_options),
+        cmocka_unit_test(test_watchdog),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
