@@ -11,10 +11,12 @@ static bool withdraw(struct lt_wait *wait)
     return waits;
 }
 
+static const struct lt_wait_kind waits_in_crowd = { .withdraw = withdraw };
+
 void lt_crowd_join(struct lt_lock *lock, struct lt_node *list, struct lt_crowd_waiter *waiter)
 {
     waiter->lock = lock;
-    lt_wait_begin(&waiter->wait, lt_self(), withdraw);
+    lt_wait_begin(&waiter->wait, lt_self(), &waits_in_crowd);
     lt_list_append(list, &waiter->node);
 }
 
