@@ -8,10 +8,15 @@
 #include <leat/block.h>
 #include <leat/callback.h>
 #include <leat/chan.h>
+#include <leat/flow.h>
+#include <leat/pace.h>
+#include <leat/parallel.h>
+#include <leat/pipeline.h>
 #include <leat/runtime.h>
 #include <leat/scope.h>
 #include <leat/select.h>
 #include <leat/sim.h>
+#include <leat/sync.h>
 #include <leat/task.h>
 #include <leat/time.h>
 #include <leat/timeout.h>

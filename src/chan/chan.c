@@ -85,6 +85,7 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     ch->number = lt_number();
     lt_list_init(&ch->receivers);
     lt_list_init(&ch->senders);
+    lt_list_init(&ch->watchers);
     atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
     if (scope) {
         ch->owned.free = destroy_owned;
@@ -236,11 +237,45 @@ static struct lt_party *refuse_all(leat_chan *ch, enum lt_side side, struct lt_p
     return chain;
 }
 
+static struct lt_party *tell_watchers(leat_chan *ch, struct lt_party *chain)
+{
+    for (struct lt_node *node = ch->watchers.next, *next; node != &ch->watchers; node = next) {
+        struct lt_watcher *watcher = LT_CONTAINER(node, struct lt_watcher, node);
+        next = node->next;
+        node->next = NULL; /* it is in no list any more */
+        watcher->job.party.next = chain;
+        chain = &watcher->job.party;
+    }
+    lt_list_init(&ch->watchers);
+    return chain;
+}
+
 struct lt_party *lt_chan_close_now(leat_chan *ch)
 {
     atomic_store_explicit(&ch->closed, true, memory_order_relaxed);
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
-    return refuse_all(ch, LT_SEND, refuse_all(ch, LT_RECEIVE, NULL));
+    return tell_watchers(ch, refuse_all(ch, LT_SEND, refuse_all(ch, LT_RECEIVE, NULL)));
+}
+
+bool lt_chan_watch(leat_chan *ch, struct lt_watcher *watcher, void (*closed)(struct lt_job *job))
+{
+    watcher->job = (struct lt_job){ .party.kind = LT_JOB, .run = closed };
+    lt_chan_lock(ch);
+    bool watches = !lt_chan_is_closed(ch);
+    if (watches)
+        lt_list_append(&ch->watchers, &watcher->node);
+    lt_chan_unlock(ch);
+    return watches;
+}
+
+bool lt_chan_unwatch(leat_chan *ch, struct lt_watcher *watcher)
+{
+    lt_chan_lock(ch);
+    bool watched = lt_listed(&watcher->node);
+    if (watched)
+        lt_list_remove(&watcher->node);
+    lt_chan_unlock(ch);
+    return watched;
 }
 
 static struct lt_party *close_any(leat_chan *ch)

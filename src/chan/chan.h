@@ -60,6 +60,13 @@ static inline struct lt_party *lt_waiter_party(struct lt_waiter *waiter)
                             : LT_CONTAINER(waiter, struct lt_far_waiter, waiter)->party;
 }
 
+/* A job that is made ready, once, when the channel closes: for those who have nothing to send or to receive at
+ * that moment. */
+struct lt_watcher {
+    struct lt_node node;
+    struct lt_job job;
+};
+
 /* What stands behind a channel that leat itself sends to or closes (leat/timeout.h): to everybody else,
  * sending to it and counting its senders are -EPERM. Such a channel is special. */
 struct lt_keeper {
@@ -83,7 +90,7 @@ struct leat_chan {
     size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
     size_t first;           /* the slot of the oldest item */
 
-    struct lt_node receivers, senders;
+    struct lt_node receivers, senders, watchers;
     _Atomic bool closed;      /* as `unusual` */
     uint8_t buffer;           /* enum leat_buffer */
     uint32_t counted_senders; /* leat_chan_senders and leat_chan_done */
@@ -148,6 +155,13 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
 
 /* With the lock held: closes; returns who must be made ready. */
 struct lt_party *lt_chan_close_now(leat_chan *ch);
+
+/* Has `closed` run on a worker when the channel closes; false when it is closed already: then it does not.
+ * The watcher, the channel and the runtime are kept until then by the caller. */
+bool lt_chan_watch(leat_chan *ch, struct lt_watcher *watcher, void (*closed)(struct lt_job *job));
+
+/* True: in time, `closed` will not run. False: it does not watch, or its job is on the way. */
+bool lt_chan_unwatch(leat_chan *ch, struct lt_watcher *watcher);
 
 static inline size_t lt_chan_count(const leat_chan *ch)
 {

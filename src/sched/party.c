@@ -86,7 +86,13 @@ void lt_thread_sleep(struct lt_thread *thread, int64_t deadline)
         lt_futex_wait(word, LT_ASLEEP, deadline);
 }
 
-void (*lt_party_run[LT_KINDS])(struct lt_party *party);
+static void run_job(struct lt_party *party)
+{
+    struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
+    job->run(job);
+}
+
+void (*lt_party_run[LT_KINDS])(struct lt_party *party) = { [LT_JOB] = run_job };
 bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
 
 /* Where a party goes on: a task at home; a roamer at its timer, or here; NULL: on any worker. */

@@ -1,0 +1,43 @@
+/* sieve: prime numbers by a chain of filters that grows: each prime that comes out at the end gets a filter of its
+ * own behind the others. After Hoare's CSP paper and the program that every language with channels has.
+ *
+ * A filter is not a task but a pipe into a channel with a transform, so each prime costs a few hundred bytes. */
+#include <leat/leat.h>
+
+#include <stdint.h>
+#include <stdio.h>
+
+enum { PRIMES = 40 };
+
+static int next_number(void *arg, void *item)
+{
+    int *number = arg;
+    *(int *)item = (*number)++;
+    return 0;
+}
+
+static int is_multiple(void *arg, const void *in)
+{
+    return *(const int *)in % (int)(intptr_t)arg == 0;
+}
+
+static int sieve(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    int number = 2, prime;
+    leat_chan *ch =
+        leat_generate(s, next_number, &number, &(leat_chan_spec){ .item_size = sizeof(int) });
+    for (int i = 0; i < PRIMES && leat_recv(ch, &prime) == 0; i++) {
+        printf("%d\n", prime);
+        ch = leat_through(s, ch, leat_remove(sizeof(int), is_multiple, (void *)(intptr_t)prime), 1,
+                          NULL);
+    }
+    leat_scope_cancel(s); /* there are more */
+    return leat_scope_close(s);
+}
+
+int main(void)
+{
+    return leat_main(sieve, NULL) < 0;
+}

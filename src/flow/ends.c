@@ -1,0 +1,178 @@
+/* ends.c: where items come from, and where they go: arrays, functions, reductions. */
+#include "flow/flow.h"
+
+#include "base/alloc.h"
+
+/* ---- from an array ---- */
+
+struct onto {
+    struct lt_flow flow;
+    leat_chan *out;
+    leat_ending ending;
+    const unsigned char *items;
+    size_t left, size;
+};
+
+static int send_items(leat_block *b)
+{
+    struct onto *o = LT_CONTAINER(b, struct onto, flow.block);
+    LEAT_BEGIN(b);
+    for (; o->left; o->left--, o->items += o->size) {
+        LEAT_AWAIT_SEND(b, o->out, o->items);
+        if (b->status)
+            break;
+    }
+    lt_flow_end(o->out, o->ending);
+    LEAT_END(b);
+}
+
+leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
+                     leat_ending ending)
+{
+    if (!ch || (!items && n && lt_chan_in_size(ch)) || ending > LEAT_ENDS_OPEN)
+        return NULL;
+    struct onto *o = lt_flow_make(scope, sizeof *o, NULL);
+    if (!o)
+        return NULL;
+    o->out = ch;
+    o->ending = ending;
+    o->items = items;
+    o->left = n;
+    o->size = items ? lt_chan_in_size(ch) : 0;
+    leat_go_block(scope, &o->flow.block, send_items);
+    return ch;
+}
+
+leat_chan *leat_to_chan(leat_scope *scope, const void *items, size_t item_size, size_t n,
+                        leat_drop_fn *drop)
+{
+    if (!scope || (!items && n && item_size))
+        return NULL;
+    leat_chan *ch = leat_chan_open(
+        scope, &(leat_chan_spec){ .item_size = item_size, .capacity = n, .drop = drop });
+    if (!ch)
+        return NULL;
+    for (size_t i = 0; i < n; i++) /* not all in one call: that does nothing in a cancelled scope */
+        leat_try_send(ch, items ? (const unsigned char *)items + i * item_size : NULL);
+    leat_close(ch);
+    return ch;
+}
+
+/* ---- from a function ---- */
+
+struct generator {
+    struct lt_flow flow;
+    leat_chan *out;
+    leat_drop_fn *drop;
+    leat_next_fn *next;
+    void *arg;
+    int result;
+    _Alignas(16) unsigned char item[];
+};
+
+static int generate(leat_block *b)
+{
+    struct generator *g = LT_CONTAINER(b, struct generator, flow.block);
+    LEAT_BEGIN(b);
+    while ((g->result = g->next(g->arg, g->item)) == 0) {
+        LEAT_AWAIT_SEND(b, g->out, g->item);
+        if (b->status)
+            lt_flow_drop(g->drop, g->item);
+        if (b->status == -EPIPE || b->status == -ECANCELED)
+            break;
+    }
+    leat_close(g->out);
+    LEAT_RETURN(b, g->result < 0 ? g->result : 0);
+}
+
+leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
+                         const leat_chan_spec *spec)
+{
+    leat_chan *out = scope && next ? leat_chan_open(scope, spec) : NULL;
+    struct generator *g = out ? lt_flow_make(scope, sizeof *g + lt_chan_in_size(out), NULL) : NULL;
+    if (!g)
+        return NULL;
+    g->out = out;
+    g->drop = out->transform ? NULL : out->drop;
+    g->next = next;
+    g->arg = arg;
+    leat_go_block(scope, &g->flow.block, generate);
+    return out;
+}
+
+/* ---- into a value ---- */
+
+int leat_reduce(leat_chan *in, leat_reduce_fn *fn, void *state)
+{
+    if (!in || !fn)
+        return -EINVAL;
+    void *item = lt_alloc(in->item_size ? in->item_size : 1);
+    if (!item)
+        return -ENOMEM;
+    int status;
+    while ((status = leat_recv(in, item)) == 0 && (status = fn(state, item)) == 0) {
+    }
+    lt_free(item);
+    return status == -EPIPE || status == LEAT_ENOUGH ? 0 : status;
+}
+
+struct reduce {
+    struct lt_flow flow;
+    leat_chan *in, *out;
+    leat_reduce_fn *fn;
+    void *state;
+    int result;
+    _Alignas(16) unsigned char item[];
+};
+
+static int reduce(leat_block *b)
+{
+    struct reduce *r = LT_CONTAINER(b, struct reduce, flow.block);
+    LEAT_BEGIN(b);
+    do {
+        LEAT_AWAIT_RECV(b, r->in, r->item);
+        r->result = b->status ? b->status : r->fn(r->state, r->item);
+    } while (r->result == 0);
+    if (r->result == -EPIPE || r->result == LEAT_ENOUGH) {
+        r->result = 0;
+        leat_try_send(r->out, r->state); /* into the room that was made for it */
+    }
+    leat_close(r->out);
+    LEAT_RETURN(b, r->result == -ECANCELED ? 0 : r->result);
+}
+
+leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn, void *state,
+                            size_t state_size)
+{
+    if (!scope || !in || !fn || (!state && state_size))
+        return NULL;
+    struct reduce *r = lt_flow_make(scope, sizeof *r + in->item_size, NULL);
+    leat_chan *out = r ? leat_chan_make(scope, state_size, 1) : NULL;
+    if (!out)
+        return NULL;
+    r->in = in;
+    r->out = out;
+    r->fn = fn;
+    r->state = state;
+    leat_go_block(scope, &r->flow.block, reduce);
+    return out;
+}
+
+/* ---- into an array ---- */
+
+int64_t leat_into(leat_chan *in, void *items, size_t n)
+{
+    if (!in || n > INT64_MAX || (!items && n && in->item_size))
+        return -EINVAL;
+    size_t got = 0;
+    while (got < n) {
+        unsigned char *at = items ? (unsigned char *)items + got * in->item_size : NULL;
+        int64_t more = leat_recv_many(in, at, n - got, LEAT_NEVER);
+        if (more == -EPIPE)
+            break;
+        if (more < 0)
+            return got ? (int64_t)got : more;
+        got += (size_t)more;
+    }
+    return (int64_t)got;
+}

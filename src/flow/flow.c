@@ -1,0 +1,36 @@
+#include "flow/flow.h"
+
+#include "base/alloc.h"
+
+static void free_flow(struct lt_owned *owned)
+{
+    lt_free(LT_CONTAINER(owned, struct lt_flow, owned));
+}
+
+void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned *owned))
+{
+    struct lt_flow *flow = scope ? lt_alloc(bytes) : NULL;
+    if (!flow)
+        return NULL;
+    flow->scope = scope;
+    flow->owned.free = free ? free : free_flow;
+    lt_scope_own(scope, &flow->owned);
+    return flow;
+}
+
+leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity)
+{
+    leat_chan_spec spec = { .item_size = like ? like->item_size : 0,
+                            .capacity = capacity,
+                            .drop = like ? like->drop : NULL };
+    return leat_chan_open(scope, &spec);
+}
+
+void lt_flow_end(leat_chan *out, leat_ending ending)
+{
+    switch (ending) {
+    case LEAT_ENDS_CLOSED: leat_close(out); break;
+    case LEAT_ENDS_DONE: leat_chan_done(out); break;
+    case LEAT_ENDS_OPEN: break;
+    }
+}

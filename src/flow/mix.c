@@ -1,0 +1,211 @@
+/* mix.c: inputs that come, go, and are switched.
+ *
+ * Each input has a block of its own, which takes from it or waits for the news that its state has changed; so no
+ * select grows with the number of inputs. The states are under the mix's lock, and so is the list of
+ * inputs; their memory is the scope's. */
+#include "flow/flow.h"
+
+#include <leat/select.h>
+
+enum { REMOVED = 8, STATES = LEAT_MIX_MUTE | LEAT_MIX_PAUSE | LEAT_MIX_SOLO };
+
+struct input {
+    struct lt_flow flow;
+    struct lt_node node;
+    leat_mix *mix;
+    leat_chan *in, *news;
+    leat_drop_fn *drop;
+    unsigned state;
+    uint64_t told; /* of so many changes */
+    leat_case cases[2];
+    _Alignas(16) unsigned char item[];
+};
+
+struct leat_mix {
+    struct lt_flow flow; /* without its block */
+    leat_chan *out;
+    unsigned others;
+    struct lt_lock lock;
+    struct lt_node inputs;
+    size_t solos; /* inputs that are solo and not paused */
+    uint64_t changes;
+};
+
+static bool is_solo(unsigned state)
+{
+    return (state & LEAT_MIX_SOLO) && !(state & (LEAT_MIX_PAUSE | REMOVED));
+}
+
+/* With the lock held. */
+static void set_state(struct input *input, unsigned state)
+{
+    input->mix->solos += (size_t)is_solo(state) - (size_t)is_solo(input->state);
+    input->state = state;
+    if (state & REMOVED)
+        lt_list_remove(&input->node);
+}
+
+/* What the input is to do now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0, play. */
+static unsigned role(struct input *input)
+{
+    leat_mix *mix = input->mix;
+    lt_lock(&mix->lock);
+    unsigned state = input->state;
+    if (mix->solos && !is_solo(state))
+        state |= mix->others;
+    lt_unlock(&mix->lock);
+    return state & REMOVED          ? REMOVED
+           : state & LEAT_MIX_PAUSE ? LEAT_MIX_PAUSE
+                                    : state & LEAT_MIX_MUTE;
+}
+
+static void drop_out(struct input *input)
+{
+    lt_lock(&input->mix->lock);
+    if (!(input->state & REMOVED))
+        set_state(input, REMOVED);
+    lt_unlock(&input->mix->lock);
+}
+
+/* Everybody looks at what it is to do: one after the other, since nobody is woken under a lock. */
+static void tell_all(leat_mix *mix)
+{
+    lt_lock(&mix->lock);
+    mix->changes++;
+    for (struct lt_node *node = mix->inputs.next; node != &mix->inputs;) {
+        struct input *input = LT_CONTAINER(node, struct input, node);
+        node = node->next;
+        if (input->told == mix->changes)
+            continue;
+        input->told = mix->changes;
+        lt_unlock(&mix->lock);
+        leat_try_send(input->news, NULL);
+        lt_lock(&mix->lock);
+        node = mix->inputs.next; /* the list may be another by now */
+    }
+    lt_unlock(&mix->lock);
+}
+
+static int play(leat_block *b)
+{
+    struct input *input = LT_CONTAINER(b, struct input, flow.block);
+    unsigned now;
+    LEAT_BEGIN(b);
+    while ((now = role(input)) != REMOVED) {
+        input->cases[1].ch = now == LEAT_MIX_PAUSE ? NULL : input->in;
+        LEAT_AWAIT_SELECT_ORDERED(b, input->cases, 2, LEAT_NEVER, NULL);
+        if (b->status == 0)
+            continue;
+        if (b->status < 0 || input->cases[1].status)
+            break;
+        /* One that was taken before it was paused, or removed, is delivered. */
+        if (role(input) == LEAT_MIX_MUTE) {
+            lt_flow_drop(input->drop, input->item);
+            continue;
+        }
+        LEAT_AWAIT_SEND(b, input->mix->out, input->item);
+        if (b->status)
+            lt_flow_drop(input->drop, input->item);
+        if (b->status == -EPIPE || b->status == -ECANCELED)
+            break;
+    }
+    drop_out(input);
+    tell_all(input->mix); /* it may have been the last that was solo */
+    LEAT_END(b);
+}
+
+leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
+{
+    if (!out || (others != LEAT_MIX_MUTE && others != LEAT_MIX_PAUSE))
+        return NULL;
+    leat_mix *mix = lt_flow_make(scope, sizeof *mix, NULL);
+    if (!mix)
+        return NULL;
+    mix->out = out;
+    mix->others = others;
+    lt_list_init(&mix->inputs);
+    return mix;
+}
+
+/* With the lock held. */
+static struct input *find(leat_mix *mix, const leat_chan *in)
+{
+    for (struct lt_node *node = mix->inputs.next; node != &mix->inputs; node = node->next)
+        if (LT_CONTAINER(node, struct input, node)->in == in)
+            return LT_CONTAINER(node, struct input, node);
+    return NULL;
+}
+
+static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
+{
+    lt_lock(&mix->lock);
+    struct input *input = find(mix, in);
+    if (input)
+        set_state(input, state);
+    lt_unlock(&mix->lock);
+    if (input) {
+        leat_try_send(input->news, NULL);
+        tell_all(mix);
+    }
+    return input;
+}
+
+int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
+{
+    if (!mix || !in || in == mix->out || in->item_size != lt_chan_in_size(mix->out) ||
+        state & ~(unsigned)STATES)
+        return -EINVAL;
+    if (change(mix, in, state))
+        return 0;
+    leat_scope *scope = mix->flow.scope;
+    struct input *input = lt_flow_make(scope, sizeof *input + in->item_size, NULL);
+    leat_chan *news =
+        input ? leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .buffer = LEAT_DROPPING })
+              : NULL;
+    if (!news)
+        return -ENOMEM;
+    input->mix = mix;
+    input->in = in;
+    input->news = news;
+    input->drop = in->drop;
+    input->cases[0] = (leat_case)LEAT_RECV(news, NULL);
+    input->cases[1] = (leat_case)LEAT_RECV(in, input->item);
+    lt_lock(&mix->lock);
+    struct input *faster = find(mix, in);
+    if (faster) {
+        set_state(faster, state);
+    } else {
+        lt_list_append(&mix->inputs, &input->node);
+        set_state(input, state);
+    }
+    lt_unlock(&mix->lock);
+    if (!faster)
+        leat_go_block(scope, &input->flow.block, play);
+    tell_all(mix);
+    return 0;
+}
+
+int leat_unmix(leat_mix *mix, leat_chan *in)
+{
+    if (!mix || !in)
+        return -EINVAL;
+    return change(mix, in, REMOVED) ? 0 : -ENOENT;
+}
+
+int leat_unmix_all(leat_mix *mix)
+{
+    if (!mix)
+        return -EINVAL;
+    for (;;) {
+        lt_lock(&mix->lock);
+        struct input *input = NULL;
+        if (!lt_list_empty(&mix->inputs))
+            input = LT_CONTAINER(mix->inputs.next, struct input, node);
+        if (input)
+            set_state(input, REMOVED);
+        lt_unlock(&mix->lock);
+        if (!input)
+            return 0;
+        leat_try_send(input->news, NULL);
+    }
+}

@@ -1,0 +1,293 @@
+/* mult.c: every item to every tap.
+ *
+ * A block takes an item and starts a send for each tap, as a callback: so they go on side by side, and two
+ * channels that one party reads in whatever order do not block each other. The last of them to be done ends the round,
+ * and the block takes the next item.
+ *
+ * Holds. A tap is held by the list, by its send while that is under way, and by whoever works on it without
+ * the lock; the last to let go frees it. Removing it takes its send back, which is possible only when the call that
+ * began it has returned: until then the beginner does it.
+ *
+ * Locking. `lock` guards the list, the taps' fields and the counts of the round; no channel's operation and no
+ * function of the user's is called under it. The item is the round's. */
+#include "flow/flow.h"
+
+#include "base/alloc.h"
+
+#include <leat/callback.h>
+
+struct tap {
+    leat_op op; /* first: the function of the operation finds the rest */
+    struct lt_node node;
+    struct tap *next; /* in the round */
+    leat_mult *mult;
+    leat_chan *ch;
+    unsigned flags, holds;
+    leat_ending ending;
+    bool busy, begun, removed;
+    int64_t missed;
+};
+
+struct leat_mult {
+    struct lt_flow flow;
+    leat_chan *in, *done;
+    leat_drop_fn *drop;
+    leat_share_fn *share;
+    struct lt_lock lock;
+    struct lt_node taps;
+    bool over, delivered;
+    size_t pending; /* sends of this round, and 1 while they are being begun */
+    _Alignas(16) unsigned char item[];
+};
+
+/* ---- taps ---- */
+
+static void free_tap(struct tap *tap)
+{
+    leat_chan_unref(tap->ch); /* says no to one that a scope owns */
+    lt_free(tap);
+}
+
+static void let_go(struct tap *tap)
+{
+    lt_lock(&tap->mult->lock);
+    bool last = --tap->holds == 0;
+    lt_unlock(&tap->mult->lock);
+    if (last)
+        free_tap(tap);
+}
+
+/* With the lock held: off the list, whose hold becomes the caller's. False: it is off. */
+static bool unlist(struct tap *tap)
+{
+    if (tap->removed)
+        return false;
+    tap->removed = true;
+    lt_list_remove(&tap->node);
+    return true;
+}
+
+/* With the lock held. */
+static struct tap *find(leat_mult *m, const leat_chan *ch)
+{
+    for (struct lt_node *node = m->taps.next; node != &m->taps; node = node->next)
+        if (LT_CONTAINER(node, struct tap, node)->ch == ch)
+            return LT_CONTAINER(node, struct tap, node);
+    return NULL;
+}
+
+/* ---- a round ---- */
+
+static void leave_round(leat_mult *m, bool delivered)
+{
+    lt_lock(&m->lock);
+    m->delivered |= delivered;
+    bool last = --m->pending == 0;
+    delivered = m->delivered;
+    lt_unlock(&m->lock);
+    if (!last)
+        return;
+    /* Each copy has a reference of its own, or there is but the one, and who got it has it. */
+    if (m->share || !delivered)
+        lt_flow_drop(m->drop, m->item);
+    leat_try_send(m->done, NULL);
+}
+
+/* A send is done with. The tap may be gone after it. */
+static void complete(struct tap *tap, int status)
+{
+    leat_mult *m = tap->mult;
+    if (status && m->share)
+        lt_flow_drop(m->drop, m->item);
+    lt_lock(&m->lock);
+    tap->busy = false;
+    tap->missed += status == -EAGAIN;
+    bool unlisted = status == -EPIPE && unlist(tap);
+    lt_unlock(&m->lock);
+    if (unlisted)
+        let_go(tap);
+    let_go(tap);
+    leave_round(m, !status);
+}
+
+static void given(leat_op *op, int status)
+{
+    complete((struct tap *)op, status);
+}
+
+/* Takes the send of a removed tap back, if it can be. The caller has a hold. */
+static void withdraw(struct tap *tap)
+{
+    if (leat_withdraw(&tap->op) == 0)
+        complete(tap, -ECANCELED);
+}
+
+static void begin(struct tap *tap)
+{
+    leat_mult *m = tap->mult;
+    if (m->share)
+        m->share(m->item);
+    if (tap->flags & LEAT_TAP_LOSSY) {
+        complete(tap, leat_try_send(tap->ch, m->item));
+        let_go(tap);
+        return;
+    }
+    leat_send_then(&tap->op, tap->ch, m->item, given);
+    lt_lock(&m->lock);
+    tap->begun = true;
+    bool takes_back = tap->removed && tap->busy;
+    lt_unlock(&m->lock);
+    if (takes_back)
+        withdraw(tap);
+    let_go(tap);
+}
+
+static void hand_out(leat_mult *m)
+{
+    struct tap *round = NULL;
+    lt_lock(&m->lock);
+    m->pending = 1;
+    m->delivered = false;
+    for (struct lt_node *node = m->taps.next; node != &m->taps; node = node->next) {
+        struct tap *tap = LT_CONTAINER(node, struct tap, node);
+        tap->busy = true;
+        tap->begun = false;
+        tap->holds += 2; /* the send's, and ours */
+        tap->next = round;
+        round = tap;
+        m->pending++;
+    }
+    lt_unlock(&m->lock);
+    while (round) {
+        struct tap *tap = round;
+        round = tap->next;
+        begin(tap);
+    }
+    leave_round(m, false);
+}
+
+/* ---- its life ---- */
+
+static void end_taps(leat_mult *m)
+{
+    lt_lock(&m->lock);
+    m->over = true;
+    while (!lt_list_empty(&m->taps)) {
+        struct tap *tap = LT_CONTAINER(m->taps.next, struct tap, node);
+        unlist(tap);
+        lt_unlock(&m->lock);
+        lt_flow_end(tap->ch, tap->ending);
+        let_go(tap);
+        lt_lock(&m->lock);
+    }
+    lt_unlock(&m->lock);
+}
+
+static int distribute(leat_block *b)
+{
+    leat_mult *m = LT_CONTAINER(b, leat_mult, flow.block);
+    LEAT_BEGIN(b);
+    for (;;) {
+        LEAT_AWAIT_RECV(b, m->in, m->item);
+        if (b->status)
+            break;
+        hand_out(m);
+        LEAT_AWAIT_RECV(b, m->done, NULL);
+        if (b->status) /* cancelled: the last of those who send looks after the item */
+            break;
+    }
+    end_taps(m);
+    LEAT_END(b);
+}
+
+leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share)
+{
+    leat_mult *m = in ? lt_flow_make(scope, sizeof *m + in->item_size, NULL) : NULL;
+    if (!m)
+        return NULL;
+    m->done = leat_chan_make(scope, 0, 1);
+    if (!m->done)
+        return NULL;
+    m->in = in;
+    m->drop = in->drop;
+    m->share = share;
+    lt_list_init(&m->taps);
+    leat_go_block(scope, &m->flow.block, distribute);
+    return m;
+}
+
+int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
+{
+    if (!m || !ch || ch == m->in || lt_chan_in_size(ch) != m->in->item_size ||
+        flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
+        return -EINVAL;
+    struct tap *tap = lt_alloc(sizeof *tap);
+    if (!tap)
+        return -ENOMEM;
+    tap->op = (leat_op)LEAT_OP(m->flow.scope, 0);
+    tap->mult = m;
+    tap->ch = ch;
+    leat_chan_ref(ch);
+    tap->flags = flags;
+    tap->holds = 1;
+    tap->ending = ending;
+    lt_lock(&m->lock);
+    bool over = m->over, adds = !over && !find(m, ch);
+    if (adds)
+        lt_list_append(&m->taps, &tap->node);
+    lt_unlock(&m->lock);
+    if (over)
+        lt_flow_end(ch, ending);
+    if (!adds)
+        free_tap(tap);
+    return 0;
+}
+
+/* With the lock held, which it gives up. */
+static void remove_tap(struct tap *tap)
+{
+    unlist(tap);
+    bool takes_back = tap->busy && tap->begun;
+    lt_unlock(&tap->mult->lock);
+    if (takes_back)
+        withdraw(tap);
+    let_go(tap);
+}
+
+int leat_untap(leat_mult *m, leat_chan *ch)
+{
+    if (!m || !ch)
+        return -EINVAL;
+    lt_lock(&m->lock);
+    struct tap *tap = find(m, ch);
+    if (tap)
+        remove_tap(tap);
+    else
+        lt_unlock(&m->lock);
+    return tap ? 0 : -ENOENT;
+}
+
+int leat_untap_all(leat_mult *m)
+{
+    if (!m)
+        return -EINVAL;
+    for (;;) {
+        lt_lock(&m->lock);
+        if (lt_list_empty(&m->taps))
+            break;
+        remove_tap(LT_CONTAINER(m->taps.next, struct tap, node));
+    }
+    lt_unlock(&m->lock);
+    return 0;
+}
+
+int64_t leat_tap_missed(leat_mult *m, leat_chan *ch)
+{
+    if (!m || !ch)
+        return -EINVAL;
+    lt_lock(&m->lock);
+    struct tap *tap = find(m, ch);
+    int64_t missed = tap ? tap->missed : -ENOENT;
+    lt_unlock(&m->lock);
+    return missed;
+}

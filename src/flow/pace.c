@@ -1,0 +1,338 @@
+/* pace.c: operators that look at the clock: one block each, with an alarm.
+ *
+ * An item that is ready is received whether or not the deadline has passed, so each asks the clock, too, where time
+ * has to end something that items would keep going. */
+#include "flow/flow.h"
+
+#include "base/clock.h"
+#include "base/rng.h"
+
+#include <leat/pace.h>
+#include <leat/time.h>
+
+struct pace {
+    struct lt_flow flow;
+    leat_alarm alarm;
+    leat_chan *in, *out;
+    leat_drop_fn *drop;
+    int64_t time, deadline;
+    unsigned burst;
+    bool has;            /* an item is held; of a window: a run has begun */
+    size_t n;            /* of a window */
+    unsigned char *held; /* the item to be sent, or the run, */
+    unsigned char *next; /* and where the next one goes */
+};
+
+static struct pace *pace_of(leat_block *b)
+{
+    return LT_CONTAINER(b, struct pace, flow.block);
+}
+
+static void drop_held(struct pace *p)
+{
+    if (p->has)
+        lt_flow_drop(p->drop, p->held);
+    p->has = false;
+}
+
+/* What has come takes the place of what was held. */
+static void hold_next(struct pace *p)
+{
+    drop_held(p);
+    unsigned char *next = p->next;
+    p->next = p->held;
+    p->held = next;
+    p->has = true;
+}
+
+/* After a send: false when nothing more can be sent. */
+static bool sent(struct pace *p, int status)
+{
+    if (status)
+        drop_held(p);
+    p->has = false;
+    return status != -EPIPE && status != -ECANCELED;
+}
+
+/* The end of all but windows: what is held is sent, if that is still possible. */
+#define SEND_THE_REST(b, p) \
+    do { \
+        if ((p)->has) { \
+            LEAT_AWAIT_SEND(b, (p)->out, (p)->held); \
+            sent(p, (b)->status); \
+        } \
+        leat_close((p)->out); \
+        LEAT_END(b); \
+    } while (0)
+
+static int debounce(leat_block *b)
+{
+    struct pace *p = pace_of(b);
+    LEAT_BEGIN(b);
+    for (;;) {
+        LEAT_AWAIT_RECV_UNTIL(b, p->in, p->next, p->has ? p->deadline : LEAT_NEVER, &p->alarm);
+        if (b->status == 0) {
+            hold_next(p);
+            p->deadline = leat_after(p->time);
+            continue;
+        }
+        if (b->status != -ETIMEDOUT)
+            break;
+        LEAT_AWAIT_SEND(b, p->out, p->held);
+        if (!sent(p, b->status))
+            break;
+    }
+    SEND_THE_REST(b, p);
+}
+
+static int throttle(leat_block *b)
+{
+    struct pace *p = pace_of(b);
+    LEAT_BEGIN(b);
+    for (;;) {
+        LEAT_AWAIT_RECV(b, p->in, p->held);
+        if (b->status)
+            break;
+        p->has = true;
+        if (lt_clock_now() < p->deadline) {
+            drop_held(p);
+            continue;
+        }
+        p->deadline = leat_after(p->time);
+        LEAT_AWAIT_SEND(b, p->out, p->held);
+        if (!sent(p, b->status))
+            break;
+    }
+    SEND_THE_REST(b, p);
+}
+
+/* The next time that is a whole number of intervals after the first. */
+static int64_t next_tick(const struct pace *p)
+{
+    int64_t now = lt_clock_now();
+    return lt_clock_after(now, p->time - (now - p->deadline) % p->time);
+}
+
+static int sample(leat_block *b)
+{
+    struct pace *p = pace_of(b);
+    LEAT_BEGIN(b);
+    p->deadline = lt_clock_now();
+    for (;;) {
+        LEAT_AWAIT_RECV_UNTIL(b, p->in, p->next, p->has ? p->deadline : LEAT_NEVER, &p->alarm);
+        if (b->status == 0) {
+            if (!p->has)
+                p->deadline = next_tick(p);
+            hold_next(p);
+            if (lt_clock_now() < p->deadline)
+                continue;
+        } else if (b->status != -ETIMEDOUT) {
+            break;
+        }
+        LEAT_AWAIT_SEND(b, p->out, p->held);
+        if (!sent(p, b->status))
+            break;
+    }
+    SEND_THE_REST(b, p);
+}
+
+/* ---- windows ---- */
+
+static size_t *count_of(const struct pace *p)
+{
+    return &((leat_run *)(void *)p->held)->count;
+}
+
+static unsigned char *item_of(const struct pace *p, size_t i)
+{
+    return p->held + sizeof(leat_run) + i * p->in->item_size;
+}
+
+static bool sent_run(struct pace *p, int status)
+{
+    for (size_t i = 0; status && i < *count_of(p); i++)
+        lt_flow_drop(p->drop, item_of(p, i));
+    *count_of(p) = 0;
+    return status != -EPIPE && status != -ECANCELED;
+}
+
+static int window(leat_block *b)
+{
+    struct pace *p = pace_of(b);
+    LEAT_BEGIN(b);
+    for (;;) {
+        LEAT_AWAIT_RECV_UNTIL(b, p->in, item_of(p, *count_of(p)),
+                              *count_of(p) ? p->deadline : LEAT_NEVER, &p->alarm);
+        if (b->status == 0) {
+            if ((*count_of(p))++ == 0)
+                p->deadline = leat_after(p->time);
+            if (*count_of(p) < p->n && lt_clock_now() < p->deadline)
+                continue;
+        } else if (b->status != -ETIMEDOUT) {
+            break;
+        }
+        LEAT_AWAIT_SEND(b, p->out, p->held);
+        if (!sent_run(p, b->status))
+            break;
+    }
+    if (*count_of(p)) {
+        LEAT_AWAIT_SEND(b, p->out, p->held);
+        sent_run(p, b->status);
+    }
+    leat_close(p->out);
+    LEAT_END(b);
+}
+
+/* ---- rates, and their opposite ---- */
+
+/* `deadline` is when the bucket is full again, had no more been taken: the generic cell rate algorithm (ITU-T
+ * I.371), which needs no counting of tokens. */
+static int64_t token_time(const struct pace *p)
+{
+    int64_t room = p->time * (p->burst - 1);
+    return p->deadline > room ? p->deadline - room : 0;
+}
+
+static void take_token(struct pace *p)
+{
+    int64_t now = lt_clock_now();
+    p->deadline = lt_clock_after(p->deadline > now ? p->deadline : now, p->time);
+}
+
+static int limit_rate(leat_block *b)
+{
+    struct pace *p = pace_of(b);
+    LEAT_BEGIN(b);
+    for (;;) {
+        LEAT_AWAIT_RECV(b, p->in, p->held);
+        if (b->status)
+            break;
+        p->has = true;
+        if (token_time(p) > lt_clock_now()) {
+            LEAT_AWAIT_SLEEP_UNTIL(b, token_time(p), &p->alarm);
+            if (b->status)
+                break;
+        }
+        take_token(p);
+        LEAT_AWAIT_SEND(b, p->out, p->held);
+        if (!sent(p, b->status))
+            break;
+    }
+    SEND_THE_REST(b, p);
+}
+
+static int lapse(leat_block *b)
+{
+    struct pace *p = pace_of(b);
+    LEAT_BEGIN(b);
+    for (;;) {
+        LEAT_AWAIT_RECV_UNTIL(b, p->in, p->held, leat_after(p->time), &p->alarm);
+        if (b->status)
+            break;
+        p->has = true;
+        LEAT_AWAIT_SEND(b, p->out, p->held);
+        if (!sent(p, b->status))
+            break;
+    }
+    SEND_THE_REST(b, p);
+}
+
+/* ---- making one ---- */
+
+/* `outs`: bytes of an output. */
+static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t outs,
+                         leat_drop_fn *drop, size_t capacity)
+{
+    if (!in || time <= 0 || outs > LT_ITEM_MAX)
+        return NULL;
+    size_t head = lt_flow_aligned(sizeof(struct pace)), held = lt_flow_aligned(outs);
+    struct pace *p = lt_flow_make(scope, head + held + in->item_size, NULL);
+    if (!p)
+        return NULL;
+    p->out = leat_chan_open(
+        scope, &(leat_chan_spec){ .item_size = outs, .capacity = capacity, .drop = drop });
+    if (!p->out)
+        return NULL;
+    p->in = in;
+    p->drop = in->drop;
+    p->time = time;
+    p->held = (unsigned char *)p + head;
+    p->next = p->held + held;
+    return p;
+}
+
+static struct pace *make_like(leat_scope *scope, leat_chan *in, int64_t time, size_t capacity)
+{
+    return in ? make(scope, in, time, in->item_size, in->drop, capacity) : NULL;
+}
+
+static leat_chan *start(leat_scope *scope, struct pace *p, const leat_block_type *type)
+{
+    if (!p)
+        return NULL;
+    leat_go_block_typed(scope, &p->flow.block, type);
+    return p->out;
+}
+
+leat_chan *leat_debounce(leat_scope *scope, leat_chan *in, int64_t quiet, size_t capacity)
+{
+    return start(scope, make_like(scope, in, quiet, capacity), LEAT_BLOCK_TYPE_(debounce));
+}
+
+leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t interval, size_t capacity)
+{
+    return start(scope, make_like(scope, in, interval, capacity), LEAT_BLOCK_TYPE_(throttle));
+}
+
+leat_chan *leat_sample(leat_scope *scope, leat_chan *in, int64_t interval, size_t capacity)
+{
+    return start(scope, make_like(scope, in, interval, capacity), LEAT_BLOCK_TYPE_(sample));
+}
+
+leat_chan *leat_lapse(leat_scope *scope, leat_chan *in, int64_t time, size_t capacity)
+{
+    return start(scope, make_like(scope, in, time, capacity), LEAT_BLOCK_TYPE_(lapse));
+}
+
+leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time, size_t capacity)
+{
+    if (!in || !n || n > LT_ITEM_MAX)
+        return NULL;
+    struct pace *p = make(scope, in, time, sizeof(leat_run) + n * in->item_size, NULL, capacity);
+    if (p)
+        p->n = n;
+    return start(scope, p, LEAT_BLOCK_TYPE_(window));
+}
+
+leat_chan *leat_rate(leat_scope *scope, leat_chan *in, int64_t interval, unsigned burst,
+                     size_t capacity)
+{
+    int64_t room;
+    if (!burst || __builtin_mul_overflow(interval, (int64_t)burst, &room))
+        return NULL;
+    struct pace *p = make_like(scope, in, interval, capacity);
+    if (p)
+        p->burst = burst;
+    return start(scope, p, LEAT_BLOCK_TYPE_(limit_rate));
+}
+
+/* ---- trying again ---- */
+
+int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how)
+{
+    leat_retrying h = how ? *how : (leat_retrying){ 0 };
+    if (!fn || h.pause < 0 || h.most < 0)
+        return -EINVAL;
+    int64_t most = h.most ? h.most : 10 * LEAT_S, pause = h.pause ? h.pause : 10 * LEAT_MS;
+    for (unsigned tries = 1;; tries++) {
+        int error = fn(arg);
+        if (!error || tries == h.tries || (error == -ECANCELED && leat_cancelled(NULL)))
+            return error;
+        pause = pause < most ? pause : most;
+        double share = h.exact ? 1 : 1 - (double)lt_rng_below(lt_chance(), 1 << 20) / (2 << 20);
+        error = leat_sleep((int64_t)((double)pause * share));
+        if (error)
+            return error;
+        pause = pause < most / 2 ? 2 * pause : most;
+    }
+}

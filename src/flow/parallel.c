@@ -1,0 +1,191 @@
+/* parallel.c: loops that several tasks take their rounds from.
+ *
+ * One counter tells which index is next; who takes a part of the range takes it from there, the caller as well as
+ * the tasks it has started. So a slow part holds nobody up, and a task that starts late, or never, does
+ * not matter. The counter says who does what and guards nothing else: what rounds did is seen by the caller
+ * because it joins the tasks. */
+#include "base/alloc.h"
+#include "chan/chan.h"
+#include "sched/runtime.h"
+#include "scope/cancel.h"
+
+#include <leat/parallel.h>
+#include <leat/runtime.h>
+#include <leat/task.h>
+
+#include <limits.h>
+
+struct loop {
+    leat_scope *scope;
+    leat_range_fn *fn;
+    void *arg;
+    _Atomic size_t next;
+    size_t end, grain;
+};
+
+/* The next part of the range; false: there is none. */
+static bool take(struct loop *loop, size_t *begin, size_t *end)
+{
+    *begin = atomic_load_explicit(&loop->next, memory_order_relaxed);
+    do {
+        if (*begin == loop->end)
+            return false;
+        *end = *begin + (loop->grain < loop->end - *begin ? loop->grain : loop->end - *begin);
+    } while (!atomic_compare_exchange_weak_explicit(&loop->next, begin, *end, memory_order_relaxed,
+                                                    memory_order_relaxed));
+    return true;
+}
+
+static int run_parts(void *arg)
+{
+    struct loop *loop = arg;
+    size_t begin, end;
+    int error = 0;
+    while (!error && !lt_scope_is_cancelled(loop->scope) && take(loop, &begin, &end))
+        error = loop->fn(loop->arg, begin, end);
+    return error;
+}
+
+/* In a scope of its own, in which all ends. Returns what that is closed with. */
+static int run_loop(struct loop *loop, unsigned tasks)
+{
+    struct lt_party *self = lt_self();
+    if (self->kind != LT_TASK && self->kind != LT_THREAD)
+        return -EDEADLK;
+    loop->scope = leat_scope_open(LEAT_NEVER);
+    if (!loop->scope)
+        return lt_running() ? -ENOMEM : -EINVAL;
+    size_t parts =
+        (loop->end - atomic_load_explicit(&loop->next, memory_order_relaxed)) / loop->grain;
+    /* No yield in between: they would start here, one by one, and not on workers that have time. */
+    for (unsigned i = 1; i < tasks && i <= parts; i++)
+        if (leat_go_named(loop->scope, run_parts, loop, "parallel", 0) != 0)
+            break;
+    int error = run_parts(loop);
+    if (error)
+        lt_scope_cancel(loop->scope, error);
+    return leat_scope_close(loop->scope);
+}
+
+int leat_parallel_for(size_t begin, size_t end, leat_range_fn *fn, void *arg,
+                      const leat_parallel *how)
+{
+    enum { PARTS_EACH = 8 };
+    if (!fn || begin > end)
+        return -EINVAL;
+    unsigned tasks = how && how->tasks ? how->tasks : leat_workers();
+    size_t grain = how ? how->grain : 0;
+    if (!grain)
+        grain = (end - begin) / PARTS_EACH / (tasks ? tasks : 1);
+    struct loop loop = { .fn = fn, .arg = arg, .next = begin, .end = end };
+    loop.grain = grain ? grain : 1;
+    return run_loop(&loop, tasks);
+}
+
+/* ---- over arrays ---- */
+
+struct mapping {
+    leat_map_fn *fn;
+    void *arg;
+    const unsigned char *in;
+    unsigned char *out;
+    size_t in_size, out_size;
+};
+
+static int map_part(void *arg, size_t begin, size_t end)
+{
+    struct mapping *m = arg;
+    int error = 0;
+    for (size_t i = begin; i < end && !error; i++)
+        error = m->fn(m->arg, m->in + i * m->in_size, m->out + i * m->out_size);
+    return error;
+}
+
+int leat_parallel_map(const void *in, size_t in_size, void *out, size_t out_size, size_t n,
+                      leat_map_fn *fn, void *arg, const leat_parallel *how)
+{
+    if (!fn || (n && ((!in && in_size) || (!out && out_size))))
+        return -EINVAL;
+    struct mapping mapping = { fn, arg, in, out, in_size, out_size };
+    return leat_parallel_for(0, n, map_part, &mapping, how);
+}
+
+/* ---- all, or the first error ---- */
+
+struct each {
+    leat_index_fn *fn;
+    void *arg;
+};
+
+static int run_index(void *arg, size_t begin, size_t end)
+{
+    (void)end;
+    struct each *each = arg;
+    return each->fn(each->arg, begin);
+}
+
+int leat_all(size_t n, leat_index_fn *fn, void *arg)
+{
+    if (!fn || n > UINT_MAX)
+        return -EINVAL;
+    struct each each = { fn, arg };
+    return leat_parallel_for(0, n, run_index, &each, &(leat_parallel){ (unsigned)n, 1 });
+}
+
+/* ---- the first ---- */
+
+struct contest {
+    struct loop loop;
+    leat_contend_fn *fn;
+    void *arg;
+    leat_drop_fn *drop;
+    size_t out_size;
+    unsigned char *outs;
+    /* Who sets one of these first has won, or failed first. Relaxed: the caller reads them after it has joined
+     * all, and nobody else does. */
+    _Atomic int winner; /* 1 + its index; 0: none */
+    _Atomic int error;
+};
+
+static bool is_first(_Atomic int *place, int value)
+{
+    int nobody = 0;
+    return atomic_compare_exchange_strong_explicit(place, &nobody, value, memory_order_relaxed,
+                                                   memory_order_relaxed);
+}
+
+static int contend(void *arg, size_t index, size_t end)
+{
+    (void)end;
+    struct contest *c = arg;
+    void *out = c->outs + index * c->out_size;
+    int error = c->fn(c->arg, index, out);
+    if (error)
+        is_first(&c->error, error);
+    else if (is_first(&c->winner, (int)index + 1))
+        lt_scope_cancel(c->loop.scope, 0);
+    else if (c->drop)
+        c->drop(out);
+    return 0;
+}
+
+int leat_first(size_t n, leat_contend_fn *fn, void *arg, void *out, size_t out_size,
+               leat_drop_fn *drop)
+{
+    size_t bytes;
+    if (!fn || !n || n > INT_MAX - 1 || (!out && out_size) ||
+        __builtin_mul_overflow(n, out_size, &bytes))
+        return -EINVAL;
+    struct contest c = { .fn = fn, .arg = arg, .drop = drop, .out_size = out_size };
+    c.loop = (struct loop){ .fn = contend, .arg = &c, .end = n, .grain = 1 };
+    c.outs = lt_alloc(bytes ? bytes : 1);
+    if (!c.outs)
+        return -ENOMEM;
+    int result = run_loop(&c.loop, (unsigned)n);
+    int winner = atomic_load_explicit(&c.winner, memory_order_relaxed);
+    int error = atomic_load_explicit(&c.error, memory_order_relaxed);
+    if (winner)
+        lt_item_copy(out, c.outs + (size_t)(winner - 1) * out_size, out_size);
+    lt_free(c.outs);
+    return winner ? winner - 1 : result ? result : error;
+}

@@ -1,0 +1,242 @@
+/* pipe.c: operators that move items from channel to channel: pipe, through, merge, split, balance. Each holds one
+ * item at a time, in its own memory. */
+#include "flow/flow.h"
+
+#include <leat/select.h>
+
+/* ---- pipes ---- */
+
+struct pipe {
+    struct lt_flow flow;
+    leat_chan *in, *out;
+    leat_drop_fn *drop;
+    leat_ending ending;
+    _Alignas(16) unsigned char item[];
+};
+
+static int move(leat_block *b)
+{
+    struct pipe *p = LT_CONTAINER(b, struct pipe, flow.block);
+    LEAT_BEGIN(b);
+    for (;;) {
+        LEAT_AWAIT_RECV(b, p->in, p->item);
+        if (b->status)
+            break;
+        LEAT_AWAIT_SEND(b, p->out, p->item);
+        if (b->status)
+            lt_flow_drop(p->drop, p->item);
+        if (b->status == -EPIPE || b->status == -ECANCELED)
+            break;
+    }
+    lt_flow_end(p->out, p->ending);
+    LEAT_END(b);
+}
+
+static struct pipe *make_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending)
+{
+    struct pipe *p = lt_flow_make(scope, sizeof *p + in->item_size, NULL);
+    if (!p)
+        return NULL;
+    p->in = in;
+    p->out = out;
+    p->drop = in->drop;
+    p->ending = ending;
+    return p;
+}
+
+leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending)
+{
+    if (!in || !out || in == out || in->item_size != lt_chan_in_size(out) ||
+        ending > LEAT_ENDS_OPEN)
+        return NULL;
+    struct pipe *p = make_pipe(scope, in, out, ending);
+    if (!p)
+        return NULL;
+    leat_go_block(scope, &p->flow.block, move);
+    return out;
+}
+
+leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,
+                        size_t capacity, leat_drop_fn *drop)
+{
+    if (!scope || !in || !transform || transform->in_size != in->item_size) {
+        leat_transform_free(transform);
+        return NULL;
+    }
+    leat_chan_spec spec = {
+        .item_size = transform->out_size, .capacity = capacity, .drop = drop, .transform = transform
+    };
+    return leat_pipe(scope, in, leat_chan_open(scope, &spec), LEAT_ENDS_CLOSED);
+}
+
+/* ---- merge ---- */
+
+leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t capacity)
+{
+    if (!scope || (!ins && n) || n > UINT32_MAX)
+        return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!ins[i] || ins[i]->item_size != ins[0]->item_size || ins[i]->drop != ins[0]->drop)
+            return NULL;
+    leat_chan *out = lt_flow_chan(scope, n ? ins[0] : NULL, capacity);
+    if (!out || !n) {
+        leat_close(out);
+        return out;
+    }
+    /* All are made before the first starts: what was not started needs not be stopped. */
+    struct pipe *first = NULL;
+    for (size_t i = 0; i < n; i++) {
+        struct pipe *p = make_pipe(scope, ins[i], out, LEAT_ENDS_DONE);
+        if (!p)
+            return NULL;
+        p->flow.next = first ? &first->flow : NULL;
+        first = p;
+    }
+    leat_chan_senders(out, (unsigned)n);
+    while (first) { /* once it runs it may end, but its memory stays */
+        struct pipe *p = first;
+        first = p->flow.next ? LT_CONTAINER(p->flow.next, struct pipe, flow) : NULL;
+        leat_go_block(scope, &p->flow.block, move);
+    }
+    return out;
+}
+
+/* ---- split ---- */
+
+struct split {
+    struct lt_flow flow;
+    leat_chan *in, *outs[2]; /* no, yes; NULL: closed */
+    leat_chan *no, *yes;
+    leat_drop_fn *drop;
+    leat_test_fn *test;
+    void *arg;
+    int side;
+    _Alignas(16) unsigned char item[];
+};
+
+static int part(leat_block *b)
+{
+    struct split *s = LT_CONTAINER(b, struct split, flow.block);
+    LEAT_BEGIN(b);
+    while (s->outs[0] || s->outs[1]) {
+        LEAT_AWAIT_RECV(b, s->in, s->item);
+        if (b->status)
+            break;
+        s->side = s->test(s->arg, s->item);
+        if (s->side < 0 || !s->outs[s->side > 0]) {
+            lt_flow_drop(s->drop, s->item);
+            continue;
+        }
+        LEAT_AWAIT_SEND(b, s->outs[s->side > 0], s->item);
+        if (b->status)
+            lt_flow_drop(s->drop, s->item);
+        if (b->status == -EPIPE)
+            s->outs[s->side > 0] = NULL;
+        else if (b->status)
+            break;
+    }
+    leat_close(s->no);
+    leat_close(s->yes);
+    LEAT_END(b);
+}
+
+int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg, leat_chan **yes,
+               leat_chan **no, size_t capacity)
+{
+    if (!scope || !in || !test || !yes || !no)
+        return -EINVAL;
+    struct split *s = lt_flow_make(scope, sizeof *s + in->item_size, NULL);
+    leat_chan *other = lt_flow_chan(scope, in, capacity), *one = lt_flow_chan(scope, in, capacity);
+    if (!s || !other || !one)
+        return -ENOMEM;
+    s->in = in;
+    *no = s->no = s->outs[0] = other;
+    *yes = s->yes = s->outs[1] = one;
+    s->drop = in->drop;
+    s->test = test;
+    s->arg = arg;
+    leat_go_block(scope, &s->flow.block, part);
+    return 0;
+}
+
+/* ---- balance ---- */
+
+struct balance {
+    struct lt_flow flow;
+    leat_chan *in;
+    leat_drop_fn *drop;
+    leat_ending ending;
+    size_t n;
+    leat_case *cases;
+    unsigned char *item;
+};
+
+/* A try with the emptiest, which may be wrong by the time it is made: then whichever has room. */
+static bool give_to_emptiest(struct balance *s)
+{
+    leat_chan *emptiest = NULL;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < s->n; i++) {
+        leat_chan *ch = s->cases[i].ch;
+        size_t len = leat_chan_len(ch);
+        /* With nobody inside, who waits is served first. */
+        if (!len && atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed)) {
+            emptiest = ch;
+            break;
+        }
+        if (len < least) {
+            least = len;
+            emptiest = ch;
+        }
+    }
+    return leat_try_send(emptiest, s->item) == 0;
+}
+
+static int balance(leat_block *b)
+{
+    struct balance *s = LT_CONTAINER(b, struct balance, flow.block);
+    LEAT_BEGIN(b);
+    for (;;) {
+        LEAT_AWAIT_RECV(b, s->in, s->item);
+        if (b->status)
+            break;
+        if (give_to_emptiest(s))
+            continue;
+        LEAT_AWAIT_SELECT(b, s->cases, s->n, LEAT_NEVER, NULL);
+        if (b->status >= 0 && s->cases[b->status].status == 0)
+            continue;
+        lt_flow_drop(s->drop, s->item);
+        if (b->status < 0 || s->cases[b->status].status == -EPIPE)
+            break;
+    }
+    for (size_t i = 0; i < s->n; i++)
+        lt_flow_end(s->cases[i].ch, s->ending);
+    LEAT_END(b);
+}
+
+int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_t n,
+                 leat_ending ending)
+{
+    size_t bytes;
+    if (!scope || !in || !outs || !n || n > INT32_MAX || ending > LEAT_ENDS_OPEN)
+        return -EINVAL;
+    for (size_t i = 0; i < n; i++)
+        if (!outs[i] || outs[i] == in || lt_chan_in_size(outs[i]) != in->item_size)
+            return -EINVAL;
+    if (__builtin_mul_overflow(n, sizeof(leat_case), &bytes))
+        return -ENOMEM;
+    struct balance *s =
+        lt_flow_make(scope, lt_flow_aligned(sizeof *s) + bytes + in->item_size, NULL);
+    if (!s)
+        return -ENOMEM;
+    s->in = in;
+    s->drop = in->drop;
+    s->ending = ending;
+    s->n = n;
+    s->cases = (leat_case *)(void *)((unsigned char *)s + lt_flow_aligned(sizeof *s));
+    s->item = (unsigned char *)(s->cases + n);
+    for (size_t i = 0; i < n; i++)
+        s->cases[i] = (leat_case)LEAT_SEND(outs[i], s->item);
+    leat_go_block(scope, &s->flow.block, balance);
+    return 0;
+}

@@ -1,0 +1,120 @@
+/* singleflight.c: calls for the same key that are one.
+ *
+ * A flight is on the list from the moment somebody asks for a key that nobody is asking for until its function has
+ * returned. Who asks meanwhile waits with it. The task that flies it takes it off the list, hands out
+ * the result and frees it: a caller that leaves early has nothing to do with that.
+ *
+ * Locking. One lock guards the list and all waiters; it is not held while the function runs. */
+#include "flow/crowd.h"
+#include "flow/flow.h"
+
+#include "base/alloc.h"
+
+#include <leat/sync.h>
+#include <leat/task.h>
+
+struct leat_singleflight {
+    struct lt_flow flow; /* without its block */
+    leat_singleflight_spec spec;
+    struct lt_lock lock;
+    struct lt_node flights;
+};
+
+struct flight {
+    struct lt_node node, callers;
+    leat_singleflight *group;
+    unsigned char *value;
+    _Alignas(16) unsigned char key[]; /* and behind it the value */
+};
+
+struct caller {
+    struct lt_crowd_waiter waiter;
+    void *value;
+    int status;
+};
+
+leat_singleflight *leat_singleflight_open(leat_scope *scope, const leat_singleflight_spec *spec)
+{
+    if (!spec || !spec->run || spec->key_size > LT_ITEM_MAX || spec->value_size > LT_ITEM_MAX)
+        return NULL;
+    leat_singleflight *group = lt_flow_make(scope, sizeof *group, NULL);
+    if (!group)
+        return NULL;
+    group->spec = *spec;
+    lt_list_init(&group->flights);
+    return group;
+}
+
+static void land(struct flight *flight, int status)
+{
+    leat_singleflight *group = flight->group;
+    struct lt_party *woken = NULL;
+    lt_lock(&group->lock);
+    lt_list_remove(&flight->node);
+    for (struct lt_crowd_waiter *waiter; (waiter = lt_crowd_take(&flight->callers, &woken));) {
+        struct caller *caller = LT_CONTAINER(waiter, struct caller, waiter);
+        if (!status)
+            lt_item_copy(caller->value, flight->value, group->spec.value_size);
+        caller->status = status;
+    }
+    lt_unlock(&group->lock);
+    lt_free(flight);
+    lt_ready_all(woken);
+}
+
+static int fly(void *arg)
+{
+    struct flight *flight = arg;
+    const leat_singleflight_spec *spec = &flight->group->spec;
+    land(flight, spec->run(spec->arg, flight->key, flight->value));
+    return 0;
+}
+
+/* With the lock held. */
+static struct flight *find(const leat_singleflight *group, const void *key)
+{
+    for (struct lt_node *node = group->flights.next; node != &group->flights; node = node->next) {
+        struct flight *flight = LT_CONTAINER(node, struct flight, node);
+        if (!group->spec.key_size || memcmp(flight->key, key, group->spec.key_size) == 0)
+            return flight;
+    }
+    return NULL;
+}
+
+static struct flight *make(leat_singleflight *group, const void *key)
+{
+    size_t key_size = lt_flow_aligned(group->spec.key_size);
+    struct flight *flight = lt_alloc(sizeof *flight + key_size + group->spec.value_size);
+    if (!flight)
+        return NULL;
+    flight->group = group;
+    flight->value = flight->key + key_size;
+    lt_item_copy(flight->key, key, group->spec.key_size);
+    lt_list_init(&flight->callers);
+    return flight;
+}
+
+int leat_singleflight_do(leat_singleflight *group, const void *key, void *value, int64_t deadline)
+{
+    if (!group || deadline < 0 || (!key && group->spec.key_size) ||
+        (!value && group->spec.value_size))
+        return -EINVAL;
+    int error = deadline == LEAT_NOW ? -EAGAIN : lt_crowd_may_wait();
+    /* Before it is known whether it is wanted, since nothing is allocated under a lock. */
+    struct flight *made = error ? NULL : make(group, key);
+    if (!made)
+        return error ? error : -ENOMEM;
+    struct caller caller = { .value = value };
+    lt_lock(&group->lock);
+    struct flight *flight = find(group, key);
+    if (!flight)
+        lt_list_append(&group->flights, &made->node);
+    lt_crowd_join(&group->lock, flight ? &flight->callers : &made->callers, &caller.waiter);
+    lt_unlock(&group->lock);
+    if (flight)
+        lt_free(made);
+    else if ((error = leat_go(group->flow.scope, fly, made)) != 0)
+        land(made, error);
+    error = lt_crowd_park(&caller.waiter, deadline);
+    return error ? error : caller.status;
+}

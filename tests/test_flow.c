@@ -1,0 +1,506 @@
+/* test_flow.c: operators that move items, against what a loop would do; and every item accounted for, whatever ends
+ * them. */
+#include "support.h"
+
+static leat_chan *numbers(leat_scope *s, int from, int to)
+{
+    int items[1000];
+    for (int i = from; i < to; i++)
+        items[i - from] = i;
+    leat_chan *ch = leat_to_chan(s, items, sizeof(int), (size_t)(to - from), NULL);
+    CHECK(ch);
+    return ch;
+}
+
+static void expect(leat_chan *ch, const int *items, int n)
+{
+    for (int i = 0; i < n; i++) {
+        int x = -1;
+        CHECK_IS(0, leat_recv(ch, &x));
+        CHECK_IS(items[i], x);
+    }
+    CHECK_IS(-EPIPE, leat_recv(ch, NULL));
+}
+
+static void expect_range(leat_chan *ch, int from, int to, int step)
+{
+    for (int i = from; i < to; i += step) {
+        int x = -1;
+        CHECK_IS(0, leat_recv(ch, &x));
+        CHECK_IS(i, x);
+    }
+    CHECK_IS(-EPIPE, leat_recv(ch, NULL));
+}
+
+static int is_odd(void *arg, const void *in)
+{
+    (void)arg;
+    return *(const int *)in % 2;
+}
+
+/* ---- pipe, through ---- */
+
+static int pipes(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *a = leat_chan_of(s, int, 0), *b = leat_chan_of(s, int, 2);
+    CHECK(leat_pipe(s, numbers(s, 0, 500), a, LEAT_ENDS_CLOSED) == a);
+    CHECK(leat_pipe(s, a, b, LEAT_ENDS_CLOSED) == b);
+    expect_range(b, 0, 500, 1);
+    leat_chan *c = leat_chan_of(s, int, 20);
+    CHECK(leat_pipe(s, numbers(s, 0, 5), c, LEAT_ENDS_OPEN) == c);
+    WAIT_UNTIL(leat_scope_tasks(s) == 0);
+    CHECK_IS(5, leat_chan_len(c));
+    CHECK(!leat_chan_closed(c));
+    CHECK_IS(0, leat_chan_senders(c, 2));
+    CHECK(leat_pipe(s, numbers(s, 5, 9), c, LEAT_ENDS_DONE) == c);
+    WAIT_UNTIL(leat_scope_tasks(s) == 0);
+    CHECK(!leat_chan_closed(c));
+    CHECK(leat_pipe(s, numbers(s, 9, 10), c, LEAT_ENDS_DONE) == c);
+    expect_range(c, 0, 10, 1);
+    CHECK(!leat_pipe(s, a, leat_chan_of(s, char, 0), LEAT_ENDS_CLOSED));
+    CHECK(!leat_pipe(s, a, a, LEAT_ENDS_CLOSED));
+    CHECK(!leat_pipe(s, NULL, a, LEAT_ENDS_CLOSED));
+    CHECK(!leat_pipe(s, a, NULL, LEAT_ENDS_CLOSED));
+    CHECK(!leat_pipe(NULL, a, b, LEAT_ENDS_CLOSED));
+    return leat_scope_close(s);
+}
+ON_WORKERS(pipes);
+
+static int goes_through_transforms(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    expect_range(leat_through(s, numbers(s, 0, 100), leat_take(sizeof(int), 7), 1, NULL), 0, 7, 1);
+    expect_range(
+        leat_through(s, numbers(s, 0, 100), leat_filter(sizeof(int), is_odd, NULL), 3, NULL), 1,
+        100, 2);
+    int repeated[] = { 1, 1, 2, 2, 2, 1, 3, 3 };
+    leat_chan *ch = leat_to_chan(s, repeated, sizeof(int), 8, NULL);
+    expect(leat_through(s, ch, leat_dedupe(sizeof(int)), 1, NULL), (int[]){ 1, 2, 1, 3 }, 4);
+    ch = leat_to_chan(s, repeated, sizeof(int), 8, NULL);
+    expect(leat_through(s, ch, leat_distinct(sizeof(int)), 1, NULL), (int[]){ 1, 2, 3 }, 3);
+    struct {
+        leat_run run;
+        int items[3];
+    } run;
+    ch = leat_through(s, numbers(s, 0, 8), leat_partition(sizeof(int), 3), 1, NULL);
+    for (int i = 0; i < 3; i++) {
+        CHECK_IS(0, leat_recv(ch, &run));
+        CHECK_IS(i < 2 ? 3 : 2, run.run.count);
+        CHECK_IS(3 * i + 1, run.items[1]);
+    }
+    CHECK_IS(-EPIPE, leat_recv(ch, NULL));
+    CHECK(!leat_through(s, NULL, leat_take(sizeof(int), 1), 1, NULL));
+    CHECK(!leat_through(s, ch, leat_take(1, 1), 1, NULL));
+    CHECK(!leat_through(s, ch, NULL, 1, NULL));
+    return leat_scope_close(s);
+}
+ON_WORKERS(goes_through_transforms);
+
+/* ---- merge, split, combine, balance ---- */
+
+static int merges(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ins[5];
+    for (int i = 0; i < 5; i++)
+        ins[i] = numbers(s, 200 * i, 200 * i + 40 * i);
+    leat_chan *out = leat_merge(s, ins, 5, 0);
+    int next[5] = { 0 }, x;
+    while (leat_recv(out, &x) == 0)
+        CHECK_IS(x % 200, next[x / 200]++);
+    for (int i = 0; i < 5; i++)
+        CHECK_IS(40 * i, next[i]);
+    CHECK_IS(-EPIPE, leat_recv(leat_merge(s, NULL, 0, 0), NULL));
+    leat_chan *unlike[] = { ins[0], leat_chan_of(s, char, 0) };
+    CHECK(!leat_merge(s, unlike, 2, 0));
+    unlike[1] = NULL;
+    CHECK(!leat_merge(s, unlike, 2, 0));
+    CHECK(!leat_merge(s, NULL, 1, 0));
+    CHECK(!leat_merge(NULL, ins, 5, 0));
+    return leat_scope_close(s);
+}
+ON_WORKERS(merges);
+
+static int splits(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *odd, *even;
+    CHECK_IS(0, leat_split(s, numbers(s, 0, 100), is_odd, NULL, &odd, &even, 50));
+    expect_range(odd, 1, 100, 2);
+    expect_range(even, 0, 100, 2);
+    CHECK_IS(0, leat_split(s, numbers(s, 0, 100), is_odd, NULL, &odd, &even, 0));
+    CHECK_IS(0, leat_close(odd));
+    expect_range(even, 0, 100, 2);
+    leat_chan *in = leat_chan_of(s, int, 0);
+    CHECK_IS(0, leat_split(s, in, is_odd, NULL, &odd, &even, 0));
+    CHECK_IS(0, leat_close(odd) + leat_close(even));
+    CHECK_IS(0, leat_send(in, &(int){ 1 }) + leat_send(in, &(int){ 2 }));
+    WAIT_UNTIL(leat_scope_tasks(s) == 0);
+    CHECK_IS(-EINVAL, leat_split(s, in, NULL, NULL, &odd, &even, 0));
+    CHECK_IS(-EINVAL, leat_split(s, NULL, is_odd, NULL, &odd, &even, 0));
+    CHECK_IS(-EINVAL, leat_split(s, in, is_odd, NULL, NULL, &even, 0));
+    CHECK_IS(-EINVAL, leat_split(NULL, in, is_odd, NULL, &odd, &even, 0));
+    return leat_scope_close(s);
+}
+ON_WORKERS(splits);
+
+static int sum(void *arg, void *const *items, void *out)
+{
+    int total = *(int *)items[0] + *(int *)items[1] + *(int *)items[2];
+    memcpy(out, &total, sizeof total);
+    return total == *(int *)arg ? -EIO : 0;
+}
+
+static int combines(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ins[] = { numbers(s, 0, 90), numbers(s, 1000, 1080), numbers(s, 500, 590) };
+    int never = -1, bad = 1500 + 3 * 2;
+    expect_range(leat_combine(s, ins, 3, sum, &never, sizeof(int), 0), 1500, 1500 + 3 * 80, 3);
+    leat_chan *again[] = { numbers(s, 0, 4), numbers(s, 1000, 1004), numbers(s, 500, 504) };
+    expect(leat_combine(s, again, 3, sum, &bad, sizeof(int), 0), (int[]){ 1500, 1503, 1509 }, 3);
+    leat_chan *pair[] = { numbers(s, 0, 40), numbers(s, 100, 150) };
+    leat_chan *zipped = leat_combine(s, pair, 2, NULL, NULL, 0, 1);
+    for (int i = 0, two[2]; i < 40; i++) {
+        CHECK_IS(0, leat_recv(zipped, two));
+        CHECK(two[0] == i && two[1] == 100 + i);
+    }
+    CHECK_IS(-EPIPE, leat_recv(zipped, NULL));
+    CHECK(!leat_combine(s, pair, 0, NULL, NULL, 0, 1));
+    pair[1] = NULL;
+    CHECK(!leat_combine(s, pair, 2, NULL, NULL, 0, 1));
+    CHECK(!leat_combine(NULL, ins, 2, NULL, NULL, 0, 1));
+    return leat_scope_close(s);
+}
+ON_WORKERS(combines);
+
+static int balances(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *outs[3];
+    for (int i = 0; i < 3; i++)
+        outs[i] = leat_chan_of(s, int, 10);
+    for (int i = 0; i < 4; i++)
+        CHECK_IS(0, leat_send(outs[1], &i));
+    CHECK_IS(0, leat_balance(s, numbers(s, 0, 26), outs, 3, LEAT_ENDS_CLOSED));
+    WAIT_UNTIL(leat_scope_tasks(s) == 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(10, leat_chan_len(outs[i]));
+    for (int i = 0; i < 3; i++)
+        outs[i] = leat_chan_of(s, int, 10);
+    CHECK_IS(0, leat_balance(s, numbers(s, 0, 9), outs, 3, LEAT_ENDS_OPEN));
+    WAIT_UNTIL(leat_scope_tasks(s) == 0);
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(3, leat_chan_len(outs[i]));
+    CHECK_IS(-EINVAL, leat_balance(s, NULL, outs, 3, LEAT_ENDS_OPEN));
+    CHECK_IS(-EINVAL, leat_balance(s, outs[0], outs, 3, LEAT_ENDS_OPEN));
+    CHECK_IS(-EINVAL, leat_balance(s, numbers(s, 0, 1), outs, 0, LEAT_ENDS_OPEN));
+    CHECK_IS(-EINVAL, leat_balance(NULL, numbers(s, 0, 1), outs, 3, LEAT_ENDS_OPEN));
+    return leat_scope_close(s);
+}
+ON_WORKERS(balances);
+
+/* ---- beginnings and ends ---- */
+
+static int add_up(void *state, const void *item)
+{
+    *(int *)state += *(const int *)item;
+    return *(int *)state > 10000 ? -EDOM : *(int *)state == 15 ? LEAT_ENOUGH : 0;
+}
+
+static int count_to(void *arg, void *item)
+{
+    int *left = arg;
+    if (*left == 0)
+        return 1;
+    if (*left < -5)
+        return -EIO;
+    memcpy(item, left, sizeof *left);
+    (*left)--;
+    return 0;
+}
+
+static int begins_and_ends(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    int total = 1000;
+    CHECK_IS(0, leat_reduce(numbers(s, 0, 100), add_up, &total));
+    CHECK_IS(1000 + 4950, total);
+    total = 0;
+    CHECK_IS(0, leat_reduce(numbers(s, 0, 100), add_up, &total));
+    CHECK_IS(15, total);
+    total = 9000;
+    CHECK_IS(-EDOM, leat_reduce(numbers(s, 0, 100), add_up, &total));
+    int state = 1000;
+    expect(leat_reduce_into(s, numbers(s, 0, 100), add_up, &state, sizeof state), (int[]){ 5950 },
+           1);
+    int items[120];
+    CHECK_IS(100, leat_into(numbers(s, 0, 100), items, 120));
+    CHECK_IS(99, items[99]);
+    leat_chan *some = numbers(s, 0, 100);
+    CHECK_IS(30, leat_into(some, items, 30));
+    CHECK_IS(30, leat_into(some, items, 30));
+    CHECK_IS(59, items[29]);
+    CHECK_IS(0, leat_into(some, items, 0));
+    leat_chan *to = leat_chan_of(s, int, 1);
+    CHECK(leat_onto(s, to, items, 20, LEAT_ENDS_CLOSED) == to);
+    expect_range(to, 30, 50, 1);
+    CHECK(!leat_onto(s, to, NULL, 20, LEAT_ENDS_CLOSED));
+    CHECK_IS(-EPIPE, leat_recv(leat_to_chan(s, NULL, 4, 0, NULL), NULL));
+    int left = 3;
+    leat_chan_spec spec = { .item_size = sizeof(int) };
+    expect(leat_generate(s, count_to, &left, &spec), (int[]){ 3, 2, 1 }, 3);
+    CHECK_IS(-EINVAL, leat_reduce(NULL, add_up, &total));
+    CHECK_IS(-EINVAL, leat_reduce(some, NULL, &total));
+    CHECK_IS(-EINVAL, leat_into(NULL, items, 3));
+    CHECK_IS(-EINVAL, leat_into(some, NULL, 3));
+    CHECK(!leat_generate(s, NULL, &left, &spec));
+    CHECK(!leat_generate(s, count_to, &left, NULL));
+    CHECK(!leat_reduce_into(s, NULL, add_up, &state, sizeof state));
+    CHECK_IS(0, leat_scope_close(s));
+    s = leat_scope_open(LEAT_NEVER);
+    left = -1;
+    leat_chan *failing = leat_generate(s, count_to, &left, &spec);
+    while (leat_recv(failing, &total) == 0)
+        CHECK(total < 0);
+    CHECK_IS(-EIO, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(begins_and_ends);
+
+/* ---- every item accounted for ---- */
+
+enum op {
+    PIPE,
+    THROUGH,
+    MERGE,
+    SPLIT,
+    COMBINE,
+    BALANCE,
+    MULT,
+    LOSSY_MULT,
+    PUB,
+    MIX,
+    GENERATE,
+    OPS
+};
+enum event { INPUT_ENDS, CLOSE_OUT, CANCEL, UNTAP, EVENTS };
+
+static const char *const op_names[] = { "pipe",    "through", "merge",   "split",
+                                        "combine", "balance", "mult",    "lossy mult",
+                                        "pub",     "mix",     "generate" };
+
+enum { MOST = 4000 };
+
+struct account {
+    enum op op;
+    enum event event;
+    uint64_t chance;
+    leat_scope *scope;
+    leat_chan *ins[2], *outs[2];
+    leat_mult *mult;
+    leat_pub *pub;
+    leat_mix *mix;
+    int ends_after;
+    _Atomic int next;
+    _Atomic int made[MOST], gone[MOST]; /* references there were, and those that were used up */
+};
+
+static struct account *account;
+
+static void use_up(int item)
+{
+    CHECK(item >= 0 && item < MOST);
+    CHECK(atomic_fetch_add(&account->gone[item], 1) + 1 <= atomic_load(&account->made[item]));
+}
+
+static void drop_item(void *item)
+{
+    use_up(*(int *)item);
+}
+
+static void share_item(void *item)
+{
+    atomic_fetch_add(&account->made[*(int *)item], 1);
+}
+
+static int sender(void *arg)
+{
+    leat_chan *ch = arg;
+    for (int i = 0; i < account->ends_after; i++) {
+        int item = atomic_fetch_add(&account->next, 1);
+        if (item >= MOST)
+            break;
+        atomic_store(&account->made[item], 1);
+        if (leat_send(ch, &item) != 0) {
+            use_up(item); /* still ours */
+            break;
+        }
+    }
+    leat_close(ch);
+    return 0;
+}
+
+static int receiver(void *arg)
+{
+    int items[2];
+    while (leat_recv(arg, items) == 0)
+        for (int i = 0; i < (account->op == COMBINE ? 2 : 1); i++)
+            use_up(items[i]);
+    return 0;
+}
+
+static int make_item(void *arg, void *item)
+{
+    (void)arg;
+    int made = atomic_fetch_add(&account->next, 1);
+    if (made >= account->ends_after)
+        return 1;
+    atomic_store(&account->made[made], 1);
+    memcpy(item, &made, sizeof made);
+    return 0;
+}
+
+static uint64_t parity(void *arg, const void *item)
+{
+    (void)arg;
+    return (uint64_t)(*(const int *)item % 3);
+}
+
+static leat_chan *counted_chan(leat_scope *s, size_t capacity)
+{
+    return leat_chan_open(
+        s, &(leat_chan_spec){ .item_size = sizeof(int), .capacity = capacity, .drop = drop_item });
+}
+
+static void set_up(struct account *a)
+{
+    leat_scope *s = a->scope;
+    size_t capacity = below(&a->chance, 3);
+    for (int i = 0; i < 2; i++) {
+        a->ins[i] = counted_chan(s, below(&a->chance, 3));
+        a->outs[i] = counted_chan(s, capacity);
+    }
+    bool two_in = false, two_out = false;
+    switch (a->op) {
+    case PIPE: leat_pipe(s, a->ins[0], a->outs[0], LEAT_ENDS_CLOSED); break;
+    case THROUGH:
+        a->outs[0] = leat_through(s, a->ins[0], leat_take(sizeof(int), 1000000), 1, drop_item);
+        break;
+    case MERGE:
+        a->outs[0] = leat_merge(s, a->ins, 2, capacity);
+        two_in = true;
+        break;
+    case SPLIT:
+        CHECK_IS(0, leat_split(s, a->ins[0], is_odd, NULL, &a->outs[0], &a->outs[1], capacity));
+        two_out = true;
+        break;
+    case COMBINE:
+        a->outs[0] = leat_combine(s, a->ins, 2, NULL, NULL, 0, 0);
+        two_in = true;
+        break;
+    case BALANCE:
+        CHECK_IS(0, leat_balance(s, a->ins[0], a->outs, 2, LEAT_ENDS_CLOSED));
+        two_out = true;
+        break;
+    case LOSSY_MULT:
+    case MULT:
+        a->mult = leat_mult_open(s, a->ins[0], share_item);
+        for (int i = 0; i < 2; i++)
+            CHECK_IS(0, leat_tap(a->mult, a->outs[i], a->op == LOSSY_MULT && i ? LEAT_TAP_LOSSY : 0,
+                                 LEAT_ENDS_CLOSED));
+        two_out = true;
+        break;
+    case PUB:
+        a->pub = leat_pub_open(
+            s, a->ins[0],
+            &(leat_pub_spec){ .topic = parity, .capacity = capacity, .share = share_item });
+        for (int i = 0; i < 2; i++)
+            CHECK_IS(0, leat_sub(a->pub, (uint64_t)i, a->outs[i], 0, LEAT_ENDS_CLOSED));
+        two_out = true;
+        break;
+    case MIX:
+        a->mix = leat_mix_open(s, a->outs[0], LEAT_MIX_MUTE);
+        for (int i = 0; i < 2; i++)
+            CHECK_IS(0, leat_admix(a->mix, a->ins[i], below(&a->chance, 8) & ~2u));
+        two_in = true;
+        break;
+    default:
+        a->outs[0] = leat_generate(
+            s, make_item, NULL, &(leat_chan_spec){ .item_size = sizeof(int), .drop = drop_item });
+    }
+    for (int i = 0; i <= two_in && a->op != GENERATE; i++)
+        CHECK_IS(0, leat_go(s, sender, a->ins[i]));
+    for (int i = 0; i <= two_out; i++)
+        CHECK_IS(0, leat_go(s, receiver, a->outs[i]));
+}
+
+static void throw_event(struct account *a)
+{
+    leat_sleep((int64_t)below(&a->chance, 200) * LEAT_US);
+    if (a->event == CLOSE_OUT)
+        CHECK_IS(0, leat_close(a->outs[0]));
+    if (a->event == UNTAP && a->mult)
+        CHECK_IS(0, leat_untap(a->mult, a->outs[below(&a->chance, 2)]) % ENOENT);
+    if (a->event == UNTAP && a->pub)
+        CHECK_IS(0, leat_unsub(a->pub, 1, a->outs[1]) % ENOENT);
+    if (a->event == UNTAP && a->mix)
+        CHECK_IS(0, leat_unmix(a->mix, a->ins[below(&a->chance, 2)]) % ENOENT);
+    if (a->event == CANCEL)
+        CHECK_IS(0, leat_scope_cancel(a->scope));
+    leat_sleep(100 * LEAT_US);
+    if (a->event != INPUT_ENDS) /* what is left waits for one another */
+        CHECK_IS(0, leat_scope_cancel(a->scope));
+    /* Some outputs nobody ends. */
+    if (a->event == INPUT_ENDS && a->op == MIX) {
+        WAIT_UNTIL(leat_scope_tasks(a->scope) == 1);
+        CHECK_IS(0, leat_close(a->outs[0]));
+    }
+    if (a->op == COMBINE)
+        CHECK_IS(0, leat_close(a->ins[0]) + leat_close(a->ins[1]));
+}
+
+static int accounts_for_every_item(void *arg)
+{
+    (void)arg;
+    uint64_t chance = seed_of_test();
+    struct account *a = malloc(sizeof *a);
+    for (int round = 0; round < 1500 / SCALE; round++) {
+        memset(a, 0, sizeof *a);
+        account = a;
+        a->op = (enum op)(round % OPS);
+        a->event = (enum event)below(&chance, EVENTS);
+        a->chance = chance + 1;
+        a->ends_after = a->event == INPUT_ENDS ? 60 : MOST / 2;
+        a->scope = leat_scope_open(LEAT_NEVER);
+        set_up(a);
+        throw_event(a);
+        CHECK_IS(0, leat_scope_close(a->scope));
+        for (int i = 0; i < MOST; i++)
+            if (a->made[i] != a->gone[i])
+                check_failed(__FILE__, __LINE__, "%s, event %d: item %d of %d: %d made, %d gone",
+                             op_names[a->op], a->event, i, a->next, a->made[i], a->gone[i]);
+    }
+    free(a);
+    return 0;
+}
+ON_WORKERS(accounts_for_every_item);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(pipes),           TESTS_ON_WORKERS(goes_through_transforms),
+        TESTS_ON_WORKERS(merges),          TESTS_ON_WORKERS(splits),
+        TESTS_ON_WORKERS(combines),        TESTS_ON_WORKERS(balances),
+        TESTS_ON_WORKERS(begins_and_ends), TESTS_ON_WORKERS(accounts_for_every_item),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

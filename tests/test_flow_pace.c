@@ -1,0 +1,246 @@
+/* test_flow_pace.c: operators that look at the clock. Times have lower bounds that are exact, and upper ones of a minute. */
+#include "support.h"
+
+#define HOUR (3600 * LEAT_S)
+
+static _Atomic int dropped;
+
+static void drop_item(void *item)
+{
+    (void)item;
+    atomic_fetch_add(&dropped, 1);
+}
+
+static leat_chan *input(leat_scope *s, int n, bool closed)
+{
+    leat_chan *in = leat_chan_open(
+        s, &(leat_chan_spec){ .item_size = sizeof(int), .capacity = 100, .drop = drop_item });
+    for (int i = 0; i < n; i++)
+        CHECK_IS(0, leat_send(in, &i));
+    if (closed)
+        CHECK_IS(0, leat_close(in));
+    dropped = 0;
+    return in;
+}
+
+static void expect(leat_chan *ch, int x)
+{
+    int got = -1;
+    CHECK_IS(0, leat_recv_until(ch, &got, leat_after(60 * LEAT_S)));
+    CHECK_IS(x, got);
+}
+
+static void expect_end(leat_chan *ch)
+{
+    int got;
+    CHECK_IS(-EPIPE, leat_recv_until(ch, &got, leat_after(60 * LEAT_S)));
+}
+
+static int debounces(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = input(s, 5, false), *out = leat_debounce(s, in, 20 * LEAT_MS, 0);
+    int64_t begin = leat_now();
+    expect(out, 4);
+    CHECK(leat_now() - begin >= 15 * LEAT_MS); /* it may have begun before */
+    CHECK_IS(4, dropped);
+    CHECK_IS(0, leat_send(in, &(int){ 7 }));
+    CHECK_IS(0, leat_close(in));
+    expect(out, 7);
+    expect_end(out);
+    out = leat_debounce(s, input(s, 9, true), HOUR, 0); /* the last is sent at once */
+    expect(out, 8);
+    expect_end(out);
+    CHECK_IS(8, dropped);
+    return leat_scope_close(s);
+}
+ON_WORKERS(debounces);
+
+static int throttles(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *out = leat_throttle(s, input(s, 50, true), HOUR, 0);
+    expect(out, 0);
+    expect_end(out);
+    CHECK_IS(49, dropped);
+    leat_chan *in = input(s, 0, false);
+    out = leat_throttle(s, in, 5 * LEAT_MS, 0);
+    for (int i = 0; i < 3; i++) {
+        CHECK_IS(0, leat_send(in, &i));
+        expect(out, i);
+        leat_sleep(6 * LEAT_MS);
+    }
+    CHECK_IS(0, leat_close(in));
+    expect_end(out);
+    return leat_scope_close(s);
+}
+ON_WORKERS(throttles);
+
+static int samples(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = input(s, 10, false), *out = leat_sample(s, in, 20 * LEAT_MS, 0);
+    expect(out, 9);
+    CHECK_IS(9, dropped);
+    CHECK_IS(0, leat_send(in, &(int){ 20 }));
+    expect(out, 20);
+    CHECK_IS(0, leat_close(in));
+    expect_end(out);
+    out = leat_sample(s, input(s, 10, true), HOUR, 0);
+    expect(out, 9);
+    expect_end(out);
+    CHECK_IS(9, dropped);
+    return leat_scope_close(s);
+}
+ON_WORKERS(samples);
+
+struct run {
+    leat_run run;
+    int items[4];
+};
+
+static void expect_run(leat_chan *ch, int from, size_t n)
+{
+    struct run run = { 0 };
+    CHECK_IS(0, leat_recv_until(ch, &run, leat_after(60 * LEAT_S)));
+    CHECK_IS(n, run.run.count);
+    for (size_t i = 0; i < n; i++)
+        CHECK_IS(from + (int)i, run.items[i]);
+}
+
+static int gathers_windows(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *out = leat_window(s, input(s, 10, true), 4, HOUR, 0);
+    expect_run(out, 0, 4);
+    expect_run(out, 4, 4);
+    expect_run(out, 8, 2);
+    CHECK_IS(-EPIPE, leat_recv(out, NULL));
+    leat_chan *in = input(s, 2, false);
+    out = leat_window(s, in, 4, 100 * LEAT_MS, 0);
+    expect_run(out, 0, 2); /* by time */
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_send(in, &i));
+    expect_run(out, 0, 2);
+    CHECK_IS(0, leat_send(in, &(int){ 6 }));
+    dropped = 0;
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(1, dropped);
+    return 0;
+}
+ON_WORKERS(gathers_windows);
+
+static int limits_the_rate(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (unsigned burst = 1; burst <= 4; burst += 3) {
+        leat_chan *out = leat_rate(s, input(s, 10, true), 3 * LEAT_MS, burst, 0);
+        int64_t begin = leat_now();
+        for (int i = 0; i < 10; i++) {
+            expect(out, i);
+            /* It may have begun a little before. */
+            CHECK(leat_now() - begin >= (i - (int)burst) * 3 * LEAT_MS);
+        }
+        expect_end(out);
+    }
+    CHECK_IS(0, dropped);
+    leat_chan *out = leat_rate(s, input(s, 10, true), HOUR, 3, 0);
+    for (int i = 0; i < 3; i++)
+        expect(out, i);
+    CHECK_IS(-ETIMEDOUT, leat_recv_until(out, &(int){ 0 }, leat_after(5 * LEAT_MS)));
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(7, dropped);
+    return 0;
+}
+ON_WORKERS(limits_the_rate);
+
+static int lapses(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = input(s, 3, false), *out = leat_lapse(s, in, 20 * LEAT_MS, 0);
+    for (int i = 0; i < 3; i++)
+        expect(out, i);
+    expect_end(out);
+    out = leat_lapse(s, input(s, 3, true), HOUR, 0);
+    for (int i = 0; i < 3; i++)
+        expect(out, i);
+    expect_end(out);
+    return leat_scope_close(s);
+}
+ON_WORKERS(lapses);
+
+static int refuses(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = input(s, 0, true);
+    CHECK(!leat_debounce(s, NULL, 1, 0) && !leat_debounce(s, in, 0, 0));
+    CHECK(!leat_throttle(s, NULL, 1, 0) && !leat_throttle(s, in, -1, 0));
+    CHECK(!leat_sample(NULL, in, 1, 0) && !leat_sample(s, in, 0, 0));
+    CHECK(!leat_window(s, NULL, 1, 1, 0) && !leat_window(s, in, 0, 1, 0));
+    CHECK(!leat_window(s, in, 1 << 19, 1, 0) && !leat_window(s, in, 1, 0, 0));
+    CHECK(!leat_rate(s, in, 0, 1, 0) && !leat_rate(s, in, 1, 0, 0));
+    CHECK(!leat_rate(s, in, INT64_MAX, 2, 0) && !leat_rate(s, NULL, 1, 1, 0));
+    CHECK(!leat_lapse(s, NULL, 1, 0) && !leat_lapse(s, in, 0, 0));
+    return leat_scope_close(s);
+}
+ON_WORKERS(refuses);
+
+/* ---- retry ---- */
+
+static int fail_some_times(void *arg)
+{
+    int *left = arg;
+    return --*left > 0 ? -EIO : 0;
+}
+
+static int cancel_soon(void *arg)
+{
+    leat_sleep(LEAT_MS);
+    return leat_scope_cancel(arg);
+}
+
+static int tries_again(void *arg)
+{
+    (void)arg;
+    leat_retrying how = { .tries = 5, .pause = LEAT_MS, .most = 3 * LEAT_MS, .exact = 1 };
+    int left = 5;
+    int64_t begin = leat_now();
+    CHECK_IS(0, leat_retry(fail_some_times, &left, &how));
+    CHECK(leat_now() - begin >= (1 + 2 + 3 + 3) * LEAT_MS);
+    left = 6;
+    CHECK_IS(-EIO, leat_retry(fail_some_times, &left, &how));
+    CHECK_IS(1, left);
+    left = 3;
+    CHECK_IS(0, leat_retry(fail_some_times, &left, NULL));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(s, cancel_soon, s));
+    left = 1000;
+    CHECK_IS(-ECANCELED,
+             leat_retry(fail_some_times, &left, &(leat_retrying){ .pause = HOUR, .most = HOUR }));
+    CHECK_IS(999, left);
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(-EINVAL, leat_retry(NULL, NULL, NULL));
+    CHECK_IS(-EINVAL, leat_retry(fail_some_times, &left, &(leat_retrying){ .pause = -1 }));
+    return 0;
+}
+ON_WORKERS(tries_again);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(debounces),       TESTS_ON_WORKERS(throttles),
+        TESTS_ON_WORKERS(samples),         TESTS_ON_WORKERS(gathers_windows),
+        TESTS_ON_WORKERS(limits_the_rate), TESTS_ON_WORKERS(lapses),
+        TESTS_ON_WORKERS(refuses),         TESTS_ON_WORKERS(tries_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

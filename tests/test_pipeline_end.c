@@ -1,0 +1,374 @@
+/* test_pipeline_end.c: how stages end: closing, cancelling, failing, at any moment; and every item accounted
+ * for. */
+#include "pipelines.h"
+
+/* ---- at any moment ---- */
+
+enum event { CLOSE_OUT, CANCEL, LEAVE, EVENTS };
+
+struct ending {
+    struct trial trial;
+    enum event event;
+    int64_t delay;
+    _Atomic int received;
+};
+
+static int throw_event(void *arg)
+{
+    struct ending *e = arg;
+    leat_sleep(e->delay);
+    switch (e->event) {
+    case CLOSE_OUT: CHECK_IS(0, leat_close(e->trial.out)); break;
+    default: CHECK_IS(0, leat_scope_cancel(e->trial.scope)); break;
+    }
+    return 0;
+}
+
+static int send_until_refused(void *arg)
+{
+    struct trial *t = arg;
+    for (int i = 0; leat_send(t->in, &i) == 0; i++)
+        atomic_fetch_add(&t->sent, 1);
+    return 0;
+}
+
+static int receive_until_refused(void *arg)
+{
+    struct ending *e = arg;
+    struct output o;
+    while (leat_recv(e->trial.out, &o) == 0)
+        atomic_fetch_add(&e->received, o.number + 1 == (int)e->trial.outputs ? 1 : 0);
+    return 0;
+}
+
+/* A drop function for outputs counts each; here each input makes `outputs` of them. */
+static void end_at_any_moment(struct ending *e)
+{
+    struct trial *t = &e->trial;
+    trial_open(t);
+    CHECK_IS(0, leat_go(t->scope, send_until_refused, t));
+    if (e->event != LEAVE) /* nobody receives then */
+        CHECK_IS(0, leat_go(t->scope, receive_until_refused, e));
+    CHECK_IS(0, leat_go(t->scope, throw_event, e));
+    if (e->event == CLOSE_OUT) {
+        /* The stage ends alone; its producer waits, and is told. */
+        WAIT_UNTIL(leat_scope_tasks(t->scope) == 1);
+        CHECK_IS(0, leat_close(t->in));
+    }
+    trial_close(t);
+    CHECK(t->sent - t->dropped_in == t->ran);
+}
+
+static int accounts_for_every_item(void *arg)
+{
+    (void)arg;
+    uint64_t chance = seed_of_test();
+    for (int round = 0; round < 400 / SCALE; round++) {
+        struct ending e = { .trial = { .way = (enum way)below(&chance, WAYS),
+                                       .n = 1 + below(&chance, 4),
+                                       .unordered = (int)below(&chance, 2),
+                                       .outputs = 1 },
+                            .event = (enum event)below(&chance, EVENTS),
+                            .delay = (int64_t)below(&chance, 300) * LEAT_US };
+        if (below(&chance, 2))
+            e.trial.window = e.trial.n + below(&chance, 5);
+        end_at_any_moment(&e);
+        /* One output each: received, or fallen, but for those that fell with their inputs. */
+        CHECK_IS(e.trial.ran, e.received + e.trial.dropped_out);
+    }
+    return 0;
+}
+ON_WORKERS(accounts_for_every_item);
+
+/* ---- a stage that waits for an input hears of its output's end ---- */
+
+static int notices_a_closed_output(void *arg)
+{
+    (void)arg;
+    for (int done = 0; done < 2; done++)
+        for (enum way way = 0; way < WAYS; way++) {
+            struct trial t = { .way = way, .n = 3, .outputs = 1 };
+            trial_open(&t);
+            WAIT_UNTIL(receivers_of(t.in) == 1);
+            if (done)
+                CHECK_IS(0, leat_chan_senders(t.out, 1) + leat_chan_done(t.out));
+            else
+                CHECK_IS(0, leat_close(t.out));
+            WAIT_UNTIL(leat_scope_tasks(t.scope) == 0);
+            CHECK_IS(0, receivers_of(t.in));
+            CHECK_IS(-EAGAIN, leat_try_send(t.in, &(int){ 1 }));
+            trial_close(&t);
+        }
+    return 0;
+}
+ON_WORKERS(notices_a_closed_output);
+
+static int close_it(void *arg)
+{
+    return leat_close(arg);
+}
+
+static int notices_when_a_thread_closes(void *arg)
+{
+    (void)arg;
+    struct trial t = { .way = ON_TASKS, .n = 3, .outputs = 1 };
+    trial_open(&t);
+    WAIT_UNTIL(receivers_of(t.in) == 1);
+    struct foreign thread;
+    foreign_start(&thread, close_it, t.out);
+    WAIT_UNTIL(leat_scope_tasks(t.scope) == 0);
+    CHECK_IS(0, foreign_join(&thread));
+    trial_close(&t);
+    return 0;
+}
+ON_WORKERS(notices_when_a_thread_closes);
+
+static int begins_with_a_closed_output(void *arg)
+{
+    (void)arg;
+    struct trial t = { .way = ON_TASKS, .n = 2 };
+    leat_scope *s = t.scope = leat_scope_open(LEAT_NEVER);
+    leat_pipeline_spec spec = spec_of(&t);
+    spec.out = leat_chan_of(s, struct output, 1);
+    leat_chan *in = leat_chan_of(s, int, 1);
+    CHECK_IS(0, leat_send(in, &(int){ 1 }));
+    CHECK_IS(0, leat_close(spec.out));
+    CHECK(leat_pipeline(s, in, &spec) == spec.out);
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(begins_with_a_closed_output);
+
+/* ---- what becomes of the output ---- */
+
+static int ends_its_output_as_told(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct trial t = { .way = ON_TASKS, .n = 2, .scope = s };
+    leat_pipeline_spec spec = spec_of(&t);
+    for (int ending = LEAT_ENDS_CLOSED; ending <= LEAT_ENDS_OPEN; ending++) {
+        spec.out = leat_chan_of(s, struct output, 8);
+        spec.ending = (leat_ending)ending;
+        int stages = ending == LEAT_ENDS_DONE ? 3 : 1;
+        CHECK_IS(0, leat_chan_senders(spec.out, 3));
+        for (int i = 0; i < stages; i++) {
+            leat_chan *in = leat_chan_of(s, int, 1);
+            CHECK_IS(0, leat_send(in, &i));
+            CHECK_IS(0, leat_close(in));
+            CHECK_IS(0, leat_chan_closed(spec.out));
+            CHECK(leat_pipeline(s, in, &spec) == spec.out);
+            struct output o;
+            CHECK_IS(0, leat_recv(spec.out, &o));
+            CHECK_IS(i, o.input);
+            WAIT_UNTIL(leat_scope_tasks(s) == 0);
+        }
+        CHECK_IS(ending != LEAT_ENDS_OPEN, leat_chan_closed(spec.out));
+    }
+    return leat_scope_close(s);
+}
+ON_WORKERS(ends_its_output_as_told);
+
+/* ---- failures ---- */
+
+enum { BAD = 3 };
+
+static int fail_on_bad(void *arg, const void *in, void *out)
+{
+    (void)arg;
+    memcpy(out, in, sizeof(int));
+    return *(const int *)in == BAD ? -EIO : 0;
+}
+
+static int fail_on_bad_many(void *arg, const void *in, leat_emit *emit)
+{
+    (void)arg;
+    CHECK_IS(0, leat_emit_item(emit, in));
+    CHECK_IS(0, leat_emit_item(emit, in));
+    CHECK_IS(-ENOSPC, leat_emit_item(emit, in));
+    return *(const int *)in == BAD ? -EIO : 0;
+}
+
+static int fail_to_start(void *arg, const void *in, leat_result *result)
+{
+    if (*(const int *)in == BAD)
+        return -EIO;
+    (void)arg;
+    CHECK_IS(0, leat_result_add(result, in));
+    CHECK_IS(-ENOSPC, leat_result_add(result, in));
+    return leat_result_end(result, 0);
+}
+
+static int end_with_failure(void *arg, const void *in, leat_result *result)
+{
+    (void)arg;
+    CHECK_IS(0, leat_result_add(result, in));
+    return leat_result_end(result, *(const int *)in == BAD ? -EIO : 0);
+}
+
+static const leat_pipeline_spec failing_specs[] = {
+    { .run = fail_on_bad, .most = 1 },           { .run = fail_on_bad, .most = 1, .blocking = 1 },
+    { .run_many = fail_on_bad_many, .most = 2 }, { .start = fail_to_start, .most = 1 },
+    { .start = end_with_failure, .most = 1 },
+};
+
+enum { FAILING = sizeof failing_specs / sizeof *failing_specs };
+
+static leat_chan *six_numbers(leat_scope *s)
+{
+    leat_chan *in = leat_chan_open(
+        s, &(leat_chan_spec){ .item_size = sizeof(int), .capacity = 6, .drop = drop_input });
+    for (int i = 0; i < 6; i++)
+        CHECK_IS(0, leat_send(in, &i));
+    CHECK_IS(0, leat_close(in));
+    return in;
+}
+
+static int drops_what_fails(void *arg)
+{
+    (void)arg;
+    for (int f = 0; f < FAILING; f++) {
+        struct trial t = { 0 };
+        trial_of_drops = &t;
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_pipeline_spec spec = failing_specs[f];
+        spec.n = 2;
+        spec.out_size = sizeof(int);
+        spec.failing = LEAT_FAIL_DROPS;
+        spec.drop = drop_output;
+        leat_chan *out = leat_pipeline(s, six_numbers(s), &spec);
+        int x;
+        for (int i = 0; i < 6; i++)
+            for (size_t k = 0; i != BAD && k < spec.most; k++) {
+                CHECK_IS(0, leat_recv(out, &x));
+                CHECK_IS(i, x);
+            }
+        CHECK_IS(-EPIPE, leat_recv(out, &x));
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(spec.run_many ? 2 : spec.start == end_with_failure, t.dropped_out);
+        CHECK_IS(0, t.dropped_in);
+    }
+    return 0;
+}
+ON_WORKERS(drops_what_fails);
+
+struct told {
+    leat_outcome outcome;
+    int x;
+};
+
+static int tell_apart(void *arg, const void *in, void *out)
+{
+    (void)arg;
+    ((struct told *)out)->x = *(const int *)in;
+    return *(const int *)in == BAD ? -EIO : 0;
+}
+
+static int tells_what_fails(void *arg)
+{
+    (void)arg;
+    for (int unordered = 0; unordered < 2; unordered++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        struct trial t = { 0 };
+        trial_of_drops = &t;
+        leat_chan *out = leat_pipeline(s, six_numbers(s),
+                                       &(leat_pipeline_spec){ .n = 3,
+                                                              .run = tell_apart,
+                                                              .unordered = unordered,
+                                                              .failing = LEAT_FAIL_TELLS,
+                                                              .out_size = sizeof(struct told) });
+        unsigned seen = 0;
+        for (int i = 0; i < 6; i++) {
+            struct told told;
+            CHECK_IS(0, leat_recv(out, &told));
+            int index = (int)told.outcome.index;
+            CHECK(unordered || index == i);
+            CHECK_IS(index == BAD ? -EIO : 0, told.outcome.status);
+            CHECK_IS(index == BAD ? 0 : index, told.x);
+            seen |= 1u << index;
+        }
+        CHECK_IS(63, seen);
+        CHECK_IS(-EPIPE, leat_recv(out, NULL));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(tells_what_fails);
+
+static int cancels_when_one_fails(void *arg)
+{
+    (void)arg;
+    for (int f = 0; f < FAILING; f++) {
+        struct trial t = { 0 };
+        trial_of_drops = &t;
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_pipeline_spec spec = failing_specs[f];
+        spec.n = 2;
+        spec.out_size = sizeof(int);
+        spec.drop = drop_output;
+        leat_chan *out = leat_pipeline(s, six_numbers(s), &spec);
+        int x, received = 0;
+        while (leat_recv(out, &x) == 0) {
+            CHECK(x < BAD);
+            received++;
+        }
+        CHECK(received <= BAD * (int)spec.most);
+        CHECK_IS(-EIO, leat_scope_close(s));
+        CHECK(t.dropped_in <= 2 + 2); /* in the channel, and in flight */
+    }
+    return 0;
+}
+ON_WORKERS(cancels_when_one_fails);
+
+/* ---- what cannot be ---- */
+
+static int refuses(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct trial t = { .way = ON_TASKS, .n = 1, .scope = s };
+    leat_chan *in = leat_chan_of(s, int, 1), *wrong = leat_chan_of(s, char, 0);
+    leat_chan *tick = leat_tick(s, LEAT_S);
+    leat_pipeline_spec good = spec_of(&t), bad[13];
+    for (int i = 0; i < 13; i++)
+        bad[i] = good;
+    bad[0].n = 0;
+    bad[1].n = 65537;
+    bad[2].n = 2, bad[2].window = 1;
+    bad[3].window = (1 << 20) + 1;
+    bad[4].run = NULL;
+    bad[5].start = start_async;
+    bad[6].run = NULL, bad[6].start = start_async, bad[6].blocking = 1;
+    bad[7].out_size = (1 << 20) + 1;
+    bad[8].out = wrong;
+    bad[9].out = in;
+    bad[10].out = tick, bad[10].out_size = sizeof(int64_t);
+    bad[11].failing = LEAT_FAIL_TELLS; /* has no room for the outcome */
+    bad[12].run = NULL, bad[12].run_many = make_many, bad[12].most = SIZE_MAX / 8;
+    for (int i = 0; i < 13; i++)
+        CHECK(!leat_pipeline(s, in, &bad[i]));
+    CHECK(!leat_pipeline(NULL, in, &good));
+    CHECK(!leat_pipeline(s, NULL, &good));
+    CHECK(!leat_pipeline(s, in, NULL));
+    CHECK_IS(-EINVAL, leat_result_add(NULL, &t));
+    CHECK_IS(-EINVAL, leat_result_end(NULL, 0));
+    CHECK_IS(0, leat_scope_tasks(s));
+    return leat_scope_close(s);
+}
+ON_WORKERS(refuses);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(accounts_for_every_item),
+        TESTS_ON_WORKERS(notices_a_closed_output),
+        TESTS_ON_WORKERS(notices_when_a_thread_closes),
+        TESTS_ON_WORKERS(begins_with_a_closed_output),
+        TESTS_ON_WORKERS(ends_its_output_as_told),
+        TESTS_ON_WORKERS(drops_what_fails),
+        TESTS_ON_WORKERS(tells_what_fails),
+        TESTS_ON_WORKERS(cancels_when_one_fails),
+        TESTS_ON_WORKERS(refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

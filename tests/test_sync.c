@@ -1,0 +1,368 @@
+/* test_sync.c: semaphores, latches, once, shared calls. */
+#include "support.h"
+
+/* ---- semaphores ---- */
+
+struct users {
+    leat_semaphore *semaphore;
+    _Atomic int64_t out, peak;
+    _Atomic int rounds;
+    uint64_t chance;
+};
+
+static int use_permits(void *arg)
+{
+    struct users *u = arg;
+    uint64_t chance = (uint64_t)atomic_fetch_add(&u->rounds, 1) + u->chance;
+    for (int i = 0; i < 300 / SCALE; i++) {
+        int64_t n = 1 + below(&chance, 10);
+        int error;
+        switch (below(&chance, 3)) {
+        case 0: error = leat_acquire(u->semaphore, n); break;
+        case 1:
+            error = leat_acquire_until(u->semaphore, n, leat_after(below(&chance, 50) * LEAT_US));
+            break;
+        default: error = leat_try_acquire(u->semaphore, n);
+        }
+        CHECK(error == 0 || error == -ETIMEDOUT || error == -EAGAIN);
+        if (error)
+            continue;
+        int64_t now = atomic_fetch_add(&u->out, n) + n, peak = atomic_load(&u->peak);
+        while (now > peak && !atomic_compare_exchange_weak(&u->peak, &peak, now)) {
+        }
+        CHECK(now <= 10);
+        leat_yield();
+        atomic_fetch_sub(&u->out, n);
+        CHECK_IS(0, leat_release(u->semaphore, n));
+    }
+    return 0;
+}
+
+static int never_lends_more_than_there_are(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    crew_open(&crew);
+    struct users u = { .semaphore = leat_semaphore_open(crew.scope, 10), .chance = seed_of_test() };
+    for (int i = 0; i < 9; i++)
+        crew_go(&crew, kind_of(i), use_permits, &u);
+    WAIT_UNTIL(leat_scope_tasks(crew.scope) == 0 && u.rounds == 9);
+    for (int i = 0; i < crew.foreigners; i++)
+        WAIT_UNTIL(atomic_load(&crew.foreign[i].ended));
+    CHECK_IS(10, leat_permits(u.semaphore));
+    CHECK_IS(0, u.out);
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(never_lends_more_than_there_are);
+
+struct turn {
+    leat_semaphore *semaphore;
+    int64_t n;
+    _Atomic int *order;
+    int got;
+    int status;
+};
+
+static int take_turn(void *arg)
+{
+    struct turn *t = arg;
+    t->status = leat_acquire(t->semaphore, t->n);
+    t->got = atomic_fetch_add(t->order, 1);
+    return 0;
+}
+
+/* Few permits do not pass many. */
+static int serves_in_order(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_semaphore *semaphore = leat_semaphore_open(s, 5);
+    _Atomic int order = 0;
+    struct turn turns[4];
+    CHECK_IS(0, leat_acquire(semaphore, 4));
+    for (int i = 0; i < 4; i++) {
+        turns[i] = (struct turn){ semaphore, i ? 1 : 5, &order, -1, 1 };
+        CHECK_IS(0, leat_go(s, take_turn, &turns[i]));
+        for (int64_t until = leat_after(LEAT_MS); leat_now() < until;)
+            leat_yield();
+    }
+    CHECK_IS(1, leat_permits(semaphore));
+    CHECK_IS(-EAGAIN, leat_try_acquire(semaphore, 1)); /* others are before us */
+    CHECK_IS(-ETIMEDOUT, leat_acquire_until(semaphore, 1, leat_after(LEAT_MS)));
+    CHECK_IS(0, order);
+    CHECK_IS(0, leat_release(semaphore, 4));
+    WAIT_UNTIL(order == 1);
+    CHECK_IS(0, turns[0].got);
+    CHECK_IS(0, leat_release(semaphore, 5));
+    WAIT_UNTIL(order == 4);
+    CHECK_IS(2, leat_permits(semaphore));
+    return leat_scope_close(s);
+}
+ON_WORKERS(serves_in_order);
+
+static int lets_cancelled_ones_go(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_semaphore *semaphore = leat_semaphore_open(s, 2);
+    CHECK_IS(0, leat_acquire(semaphore, 1));
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    _Atomic int order = 0;
+    struct turn turns[3];
+    for (int i = 0; i < 3; i++) {
+        turns[i] = (struct turn){ semaphore, 2, &order, -1, 1 };
+        CHECK_IS(0, leat_go(inner, take_turn, &turns[i]));
+    }
+    leat_sleep(LEAT_MS);
+    CHECK_IS(0, leat_scope_cancel(inner));
+    CHECK_IS(0, leat_scope_close(inner));
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(-ECANCELED, turns[i].status);
+    CHECK_IS(0, leat_try_acquire(semaphore, 1));
+    CHECK_IS(0, leat_permits(semaphore));
+    CHECK_IS(-EINVAL, leat_release(semaphore, 3));
+    CHECK_IS(0, leat_release(semaphore, 2));
+    CHECK_IS(-EINVAL, leat_release(semaphore, 1));
+    CHECK_IS(-EINVAL, leat_acquire(semaphore, 3));
+    CHECK_IS(-EINVAL, leat_acquire(semaphore, 0));
+    CHECK_IS(-EINVAL, leat_try_acquire(semaphore, -1));
+    CHECK_IS(-EINVAL, leat_acquire(NULL, 1));
+    CHECK_IS(-EINVAL, leat_release(NULL, 1));
+    CHECK_IS(0, leat_permits(NULL));
+    CHECK(!leat_semaphore_open(s, 0));
+    CHECK(!leat_semaphore_open(NULL, 1));
+    return leat_scope_close(s);
+}
+ON_WORKERS(lets_cancelled_ones_go);
+
+/* ---- latches ---- */
+
+static int count_down(void *arg)
+{
+    leat_yield();
+    return leat_chan_done(arg);
+}
+
+static int wait_for_latch(void *arg)
+{
+    return leat_latch_wait(arg, LEAT_NEVER);
+}
+
+static int opens_at_zero(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    crew_open(&crew);
+    leat_chan *latch = leat_latch(crew.scope, 7);
+    for (int i = 0; i < 5; i++)
+        crew_go(&crew, kind_of(i), wait_for_latch, latch);
+    CHECK_IS(-EAGAIN, leat_latch_wait(latch, LEAT_NOW));
+    CHECK_IS(-ETIMEDOUT, leat_latch_wait(latch, leat_after(LEAT_MS)));
+    CHECK_IS(0, leat_chan_senders(latch, 2));
+    for (int i = 0; i < 9; i++)
+        crew_go(&crew, kind_of(i), count_down, latch);
+    CHECK_IS(0, leat_latch_wait(latch, LEAT_NEVER));
+    CHECK_IS(0, leat_latch_wait(leat_latch(crew.scope, 0), LEAT_NOW));
+    CHECK_IS(-EINVAL, leat_latch_wait(NULL, LEAT_NEVER));
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(opens_at_zero);
+
+/* ---- once ---- */
+
+struct doing {
+    leat_once once;
+    _Atomic int calls, callers, told;
+    int result;
+    leat_chan *gate;
+};
+
+static int do_it(void *arg)
+{
+    struct doing *d = arg;
+    atomic_fetch_add(&d->calls, 1);
+    CHECK_IS(-EDEADLK, leat_once_do(&d->once, do_it, d));
+    CHECK_IS(-EPIPE, leat_recv(d->gate, NULL));
+    return d->result;
+}
+
+static int call_once(void *arg)
+{
+    struct doing *d = arg;
+    atomic_fetch_add(&d->callers, 1);
+    CHECK_IS(d->result, leat_once_do(&d->once, do_it, d));
+    atomic_fetch_add(&d->told, 1);
+    return 0;
+}
+
+static int does_it_once(void *arg)
+{
+    (void)arg;
+    for (int result = 0; result > -2; result--) {
+        struct crew crew;
+        crew_open(&crew);
+        struct doing d = { .result = result, .gate = leat_chan_make(crew.scope, 0, 0) };
+        for (int i = 0; i < 9; i++)
+            crew_go(&crew, kind_of(i), call_once, &d);
+        WAIT_UNTIL(d.callers == 9 && receivers_of(d.gate) == 1);
+        CHECK_IS(0, d.told);
+        CHECK_IS(0, leat_close(d.gate));
+        WAIT_UNTIL(d.told == 9);
+        CHECK_IS(result, leat_once_do(&d.once, do_it, &d));
+        CHECK_IS(1, d.calls);
+        crew_close(&crew);
+        CHECK_IS(-EINVAL, leat_once_do(NULL, do_it, NULL));
+        CHECK_IS(-EINVAL, leat_once_do(&d.once, NULL, NULL));
+    }
+    return 0;
+}
+ON_WORKERS(does_it_once);
+
+static int call_cancelled(void *arg)
+{
+    struct doing *d = arg;
+    CHECK_IS(-ECANCELED, leat_once_do(&d->once, do_it, d));
+    atomic_fetch_add(&d->told, 1);
+    return 0;
+}
+
+static int lets_cancelled_callers_go(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct doing d = { .gate = leat_chan_make(s, 0, 0) };
+    CHECK_IS(0, leat_go(s, call_once, &d));
+    WAIT_UNTIL(receivers_of(d.gate) == 1);
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < 4; i++)
+        CHECK_IS(0, i % 2 ? leat_go(inner, call_cancelled, &d)
+                          : leat_go_blocking(inner, call_cancelled, &d));
+    leat_sleep(LEAT_MS);
+    CHECK_IS(0, leat_scope_cancel(inner));
+    CHECK_IS(0, leat_scope_close(inner));
+    CHECK_IS(4, d.told);
+    CHECK_IS(0, leat_close(d.gate));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(5, d.told);
+    return 0;
+}
+ON_WORKERS(lets_cancelled_callers_go);
+
+/* ---- shared calls ---- */
+
+struct lookups {
+    leat_singleflight *flights;
+    leat_chan *gate;
+    _Atomic int calls, callers, told;
+};
+
+static int look_up(void *arg, const void *key, void *value)
+{
+    struct lookups *l = arg;
+    int x = *(const int *)key;
+    atomic_fetch_add(&l->calls, 1);
+    int status = leat_recv(l->gate, NULL);
+    if (status == -ECANCELED)
+        return status;
+    memcpy(value, &(int){ 2 * x }, sizeof x);
+    return x == 3 ? -EIO : 0;
+}
+
+static int ask(void *arg)
+{
+    struct lookups *l = arg;
+    int key = atomic_fetch_add(&l->callers, 1) % 4, value = -1;
+    int status = leat_singleflight_do(l->flights, &key, &value, LEAT_NEVER);
+    CHECK_IS(key == 3 ? -EIO : 0, status);
+    CHECK_IS(key == 3 ? -1 : 2 * key, value);
+    atomic_fetch_add(&l->told, 1);
+    return 0;
+}
+
+static leat_singleflight *open_flights(leat_scope *s, struct lookups *l)
+{
+    return leat_singleflight_open(s, &(leat_singleflight_spec){ look_up, l, 4, 4 });
+}
+
+static int shares_calls(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    crew_open(&crew);
+    struct lookups l = { .gate = leat_chan_make(crew.scope, 0, 0) };
+    l.flights = open_flights(crew.scope, &l);
+    for (int i = 0; i < 20; i++)
+        crew_go(&crew, kind_of(i), ask, &l);
+    WAIT_UNTIL(l.callers == 20 && receivers_of(l.gate) == 4);
+    leat_sleep(LEAT_MS * 5);
+    CHECK_IS(4, l.calls);
+    CHECK_IS(0, leat_close(l.gate));
+    WAIT_UNTIL(l.told == 20);
+    int key = 1, value; /* nothing is kept */
+    int before = l.calls;
+    CHECK_IS(0, leat_singleflight_do(l.flights, &key, &value, LEAT_NEVER));
+    CHECK_IS(2, value);
+    CHECK_IS(before + 1, l.calls);
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(shares_calls);
+
+static int ask_in_vain(void *arg)
+{
+    struct lookups *l = arg;
+    int key = 1, value = -1;
+    CHECK_IS(-ECANCELED, leat_singleflight_do(l->flights, &key, &value, LEAT_NEVER));
+    CHECK_IS(-1, value);
+    return 0;
+}
+
+/* The first caller, for whom the call was begun, leaves, and nobody else notices. */
+static int hurts_nobody_else(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct lookups l = { .gate = leat_chan_make(s, 0, 0) };
+    l.flights = open_flights(s, &l);
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(inner, ask_in_vain, &l));
+    WAIT_UNTIL(receivers_of(l.gate) == 1);
+    l.callers = 1;
+    CHECK_IS(0, leat_go(s, ask, &l));
+    WAIT_UNTIL(l.callers == 2);
+    int key = 1, value = -1;
+    CHECK_IS(-ETIMEDOUT, leat_singleflight_do(l.flights, &key, &value, leat_after(LEAT_MS * 5)));
+    CHECK_IS(-EAGAIN, leat_singleflight_do(l.flights, &key, &value, LEAT_NOW));
+    CHECK_IS(0, leat_scope_cancel(inner));
+    CHECK_IS(0, leat_scope_close(inner));
+    CHECK_IS(1, l.calls);
+    CHECK_IS(0, leat_close(l.gate));
+    CHECK_IS(-EINVAL, leat_singleflight_do(NULL, &key, &value, LEAT_NEVER));
+    CHECK_IS(-EINVAL, leat_singleflight_do(l.flights, NULL, &value, LEAT_NEVER));
+    CHECK_IS(-EINVAL, leat_singleflight_do(l.flights, &key, NULL, LEAT_NEVER));
+    CHECK_IS(-EINVAL, leat_singleflight_do(l.flights, &key, &value, -1));
+    CHECK(!leat_singleflight_open(s, NULL));
+    CHECK(!leat_singleflight_open(NULL, &(leat_singleflight_spec){ look_up, &l, 4, 4 }));
+    CHECK(!leat_singleflight_open(s, &(leat_singleflight_spec){ NULL, &l, 4, 4 }));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(1, l.calls);
+    return 0;
+}
+ON_WORKERS(hurts_nobody_else);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(never_lends_more_than_there_are),
+        TESTS_ON_WORKERS(serves_in_order),
+        TESTS_ON_WORKERS(lets_cancelled_ones_go),
+        TESTS_ON_WORKERS(opens_at_zero),
+        TESTS_ON_WORKERS(does_it_once),
+        TESTS_ON_WORKERS(lets_cancelled_callers_go),
+        TESTS_ON_WORKERS(shares_calls),
+        TESTS_ON_WORKERS(hurts_nobody_else),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
