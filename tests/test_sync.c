@@ -84,8 +84,7 @@ static int serves_in_order(void *arg)
     for (int i = 0; i < 4; i++) {
         turns[i] = (struct turn){ semaphore, i ? 1 : 5, &order, -1, 1 };
         CHECK_IS(0, leat_go(s, take_turn, &turns[i]));
-        for (int64_t until = leat_after(LEAT_MS); leat_now() < until;)
-            leat_yield();
+        leat_sleep(LEAT_MS); /* it waits by now */
     }
     CHECK_IS(1, leat_permits(semaphore));
     CHECK_IS(-EAGAIN, leat_try_acquire(semaphore, 1)); /* others are before us */

@@ -115,9 +115,10 @@ LEAT_API leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_
 
 enum { LEAT_TAP_LOSSY = 1 }; /* what it has no room for at once, it misses; see leat_tap_missed */
 
-/* Adds a channel with items of the input's size: it gets the items that are taken from now on, and its end
- * as `ending` says when the input is closed. A channel that is a tap already is left as it is. One that is
- * found closed is removed. While it is a tap, one without a scope has a reference more. After the input's end: the channel is ended at once.
+/* Adds a channel with items of the input's size: it gets the items that are handed out from now on, and its end
+ * as `ending` says when the input is closed. A channel that is a tap already is left as it is. One that is found
+ * closed is removed. While it is a tap, one without a scope has a reference more. After the input's end: the
+ * channel is ended at once.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_tap(leat_mult *mult, leat_chan *ch, unsigned flags, leat_ending ending);
 

@@ -1,8 +1,8 @@
 /* mult.c: every item to every tap.
  *
  * A block takes an item and starts a send for each tap, as a callback: so they go on side by side, and two
- * channels that one party reads in whatever order do not block each other. The last of them to be done ends the round,
- * and the block takes the next item.
+ * channels that one party reads in whatever order do not block each other. The last of them to be done ends the
+ * round, and the block takes the next item.
  *
  * Holds. A tap is held by the list, by its send while that is under way, and by whoever works on it without
  * the lock; the last to let go frees it. Removing it takes its send back, which is possible only when the call that
