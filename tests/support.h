@@ -178,7 +178,8 @@ static inline void run_on(unsigned workers, leat_fn *body)
 }
 #endif
 
-/* A thread that leat did not start; in the seeded world one that it simulates. */
+/* A thread that leat did not start; in the seeded world one that it simulates, and that says by closing a
+ * channel that it has ended. */
 struct foreign {
     struct lt_work work;
     leat_fn *fn;
@@ -186,6 +187,7 @@ struct foreign {
     int result;
     _Atomic bool ended;
     pthread_t thread;
+    leat_chan *gone;
 };
 
 static inline void *foreign_run(void *arg)
@@ -198,7 +200,9 @@ static inline void *foreign_run(void *arg)
 
 static inline void foreign_simulate(struct lt_work *work)
 {
-    foreign_run(LT_CONTAINER(work, struct foreign, work));
+    struct foreign *foreign = LT_CONTAINER(work, struct foreign, work);
+    foreign_run(foreign);
+    leat_close(foreign->gone);
 }
 
 static inline void foreign_start(struct foreign *foreign, leat_fn *fn, void *arg)
@@ -206,19 +210,32 @@ static inline void foreign_start(struct foreign *foreign, leat_fn *fn, void *arg
     foreign->fn = fn;
     foreign->arg = arg;
     atomic_store(&foreign->ended, false);
-    foreign->work.run = foreign_simulate;
-    if (leat_sim_running())
-        CHECK_IS(0, lt_pool_submit(&foreign->work));
-    else
+    if (!leat_sim_running()) {
         CHECK_IS(0, pthread_create(&foreign->thread, NULL, foreign_run, foreign));
+        return;
+    }
+    foreign->work.run = foreign_simulate;
+    foreign->gone = leat_chan_make(NULL, 0, 0);
+    CHECK_IS(0, lt_pool_submit(&foreign->work));
+}
+
+static inline void foreign_join_simulated(struct foreign *foreign)
+{
+    CHECK_IS(0, leat_shield());
+    CHECK_IS(-EPIPE, leat_recv(foreign->gone, NULL));
+    CHECK_IS(0, leat_unshield());
+    CHECK_IS(0, leat_chan_unref(foreign->gone));
 }
 
 /* Waits for its end without keeping the worker from what the thread may be waiting for. */
 static inline int foreign_join(struct foreign *foreign)
 {
+    if (leat_sim_running()) {
+        foreign_join_simulated(foreign);
+        return foreign->result;
+    }
     WAIT_UNTIL(atomic_load(&foreign->ended));
-    if (!leat_sim_running())
-        CHECK_IS(0, pthread_join(foreign->thread, NULL));
+    CHECK_IS(0, pthread_join(foreign->thread, NULL));
     return foreign->result;
 }
 

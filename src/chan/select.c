@@ -106,8 +106,8 @@ static void lock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
     struct lt_worker *here = lt_here.worker;
-    const char *at = s->turns, *end = at + (size_t)s->n * s->stride;
-    for (size_t stride = s->stride; at < end; at += stride) {
+    const char *at = s->turns;
+    for (uint32_t left = s->n; left > 0; left--, at += s->stride) {
         leat_chan *ch = *(leat_chan *const *)(const void *)at;
         if (ch != held)
             lt_chan_lock_from(held = ch, here);
@@ -118,8 +118,8 @@ static void lock_all(const struct lt_selection *s)
 static void unlock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
-    const char *at = s->turns, *end = at + (size_t)s->n * s->stride;
-    for (size_t stride = s->stride; at < end; at += stride) {
+    const char *at = s->turns;
+    for (uint32_t left = s->n; left > 0; left--, at += s->stride) {
         leat_chan *ch = *(leat_chan *const *)(const void *)at;
         if (held && ch != held)
             lt_chan_unlock(held);
