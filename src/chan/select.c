@@ -77,9 +77,10 @@ static void sort_many(struct lt_selection *s)
 
 static void sort_few(struct lt_selection *s)
 {
-    leat_chan **few = s->few, **end = few;
-    for (leat_case *c = s->cases, *last = c + s->n; c < last; c++, end++) {
-        leat_chan **at = end;
+    leat_chan **few = s->few;
+    const leat_case *c = s->cases;
+    for (uint32_t i = 0, n = s->n; i < n; i++, c++) {
+        leat_chan **at = few + i;
         for (; at > few && before(c->ch, at[-1]); at--)
             at[0] = at[-1];
         at[0] = c->ch;
@@ -317,6 +318,7 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
     struct lt_selection s;
     s.cases = cases;
     s.ordered = ordered;
+    s.scope = NULL;
     int error = lt_select_check(&s, n, deadline);
     if (error)
         return error;
