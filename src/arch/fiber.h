@@ -105,6 +105,15 @@ static inline void lt_fiber_renew(struct lt_fiber *fiber)
     (void)fiber;
 }
 
+/* Pages that have just been mapped: as some stack's before, they may still have its red zones. */
+static inline void lt_fiber_forget(char *pages, size_t size)
+{
+#ifdef LT_ASAN
+    __asan_unpoison_memory_region(pages, size);
+#endif
+    (void)pages, (void)size;
+}
+
 /* The last thing before leaving `from` for `to`. `for_good`: from's frames will not be returned to. */
 LT_NO_TSAN static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fiber *to,
                                              int for_good)

@@ -90,8 +90,10 @@ static char *map_stacks(size_t size)
 {
     char *base = lt_map(size);
     int saved = errno;
-    if (base)
+    if (base) {
         madvise(base, size, MADV_NOHUGEPAGE);
+        lt_fiber_forget(base, size);
+    }
     errno = saved;
     return base;
 }
