@@ -142,10 +142,12 @@ void lt_idle_call(void)
 static void look(struct lt_worker *worker, int64_t now)
 {
     worker->looked = now;
-    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        struct lt_ring *ring = &lt_runtime.workers[i]->ring;
+        worker->seen[i].head = atomic_load_explicit(&ring->head, memory_order_relaxed);
         /* Acquire: the parties before this tail are seen whole, should they be stolen later. */
-        worker->seen_tails[i] =
-            atomic_load_explicit(&lt_runtime.workers[i]->ring.tail, memory_order_acquire);
+        worker->seen[i].tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
+    }
 }
 
 /* How many tasks there would be stacks for. */
@@ -157,20 +159,40 @@ static uint32_t room(struct lt_worker *worker)
     return stacks < STEAL_MOST ? (uint32_t)stacks : STEAL_MOST;
 }
 
-/* Takes half of what has waited since the last look from the first worker that has any. */
-static bool steal(struct lt_worker *worker)
+/* Whether it pays to take what has waited since the last look. Not from a worker that is about to be done with
+ * it: short tasks that talk to each other are best left together. Nor, for a while, from one that is still
+ * making them in a burst: that it has not started any yet says nothing of how long they will take. */
+static bool pays(struct lt_worker *worker, uint32_t waiting, uint32_t started, uint32_t made)
+{
+    enum { PATIENCE = 4 };
+    if (made > waiting && worker->patience < PATIENCE) {
+        worker->patience++;
+        return false;
+    }
+    return waiting / PATIENCE >= started;
+}
+
+/* Takes half of what has waited since the last look from the first worker where that pays. *left: some was left
+ * that waits. */
+static bool steal(struct lt_worker *worker, bool *left)
 {
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         unsigned victim = (worker->index + i) % lt_runtime.worker_count;
         struct lt_ring *ring = &lt_runtime.workers[victim]->ring;
-        uint32_t before = worker->seen_tails[victim];
-        int32_t waiting =
-            (int32_t)(before - atomic_load_explicit(&ring->head, memory_order_relaxed));
+        const struct lt_seen *seen = &worker->seen[victim];
+        uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
+        int32_t waiting = (int32_t)(seen->tail - head);
         if (waiting <= 0)
             continue;
+        uint32_t made = atomic_load_explicit(&ring->tail, memory_order_relaxed) - seen->tail;
+        if (!pays(worker, (uint32_t)waiting, head - seen->head, made)) {
+            *left = true;
+            continue;
+        }
+        worker->patience = 0;
         uint32_t half = ((uint32_t)waiting + 1) / 2, most = room(worker);
         struct lt_party *taken[STEAL_MOST];
-        uint32_t n = lt_ring_steal(ring, before, half < most ? half : most, taken);
+        uint32_t n = lt_ring_steal(ring, seen->tail, half < most ? half : most, taken);
         for (uint32_t k = 0; k < n; k++)
             lt_ring_push(&worker->ring, taken[k]); /* has room: it was empty */
         lt_tally_add(&worker->tally.stolen, n);
@@ -213,10 +235,14 @@ static bool watch(struct lt_worker *worker, int64_t *nap, int64_t now)
 {
     if (now < worker->looked + *nap)
         return false;
-    if (steal(worker))
+    bool left = false;
+    if (steal(worker, &left))
         return true;
-    if (*nap < LT_WATCH_LAST_US * LEAT_US)
-        *nap *= 2;
+    if (!left) {
+        worker->patience = 0;
+        if (*nap < LT_WATCH_LAST_US * LEAT_US)
+            *nap *= 2;
+    }
     look(worker, now);
     return false;
 }

@@ -140,7 +140,7 @@ static struct lt_worker *worker_get(void)
 
 static void worker_put(struct lt_worker *worker)
 {
-    lt_free(worker->seen_tails);
+    lt_free(worker->seen);
     lt_free(worker->fault_stack);
     worker->next_idle = kept;
     kept = worker;
@@ -156,9 +156,9 @@ static struct lt_worker *worker_new(unsigned index, unsigned count)
     worker->budget = LT_OP_BUDGET;
     worker->spins = LT_IDLE_SPINS;
     worker->fetch_next = 1;
-    worker->seen_tails = lt_alloc(count * sizeof *worker->seen_tails);
+    worker->seen = lt_alloc(count * sizeof *worker->seen);
     worker->fault_stack = lt_alloc(LT_FAULT_STACK);
-    if (!worker->seen_tails || !worker->fault_stack) {
+    if (!worker->seen || !worker->fault_stack) {
         worker_put(worker);
         return NULL;
     }

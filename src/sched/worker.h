@@ -47,6 +47,11 @@ static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
 /* How a worker that must be woken is found. LT_SECLUDED: in a seeded world; only who lives there may. */
 enum { LT_SLEEPS = 1, LT_SECLUDED = 2 };
 
+/* A ring's ends at some time. */
+struct lt_seen {
+    uint32_t head, tail;
+};
+
 struct lt_worker {
     /* The owner's alone. */
     struct lt_party *ready_head, **ready_end;
@@ -66,8 +71,9 @@ struct lt_worker {
     leat_scope *spare_scope;    /* memory for the next to be opened, or NULL */
     struct lt_task *free_tasks; /* linked by party.next */
     unsigned free_count;
-    uint32_t *seen_tails; /* as watcher: each worker's tail at the last look, */
-    int64_t looked;       /* and when that was */
+    struct lt_seen *seen; /* as watcher: each worker's ring at the last look, */
+    int64_t looked;       /* and when that was; */
+    unsigned patience;    /* looks at which it left what has waited */
     unsigned starts;
     int64_t rung;   /* when it last woke up for a timer */
     unsigned spins; /* looks for news before it sleeps */
