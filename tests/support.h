@@ -41,6 +41,13 @@ enum { IN_SIM = 0, UNDER_TSAN = 0, SCALE = 4 };
 enum { IN_SIM = 0, UNDER_TSAN = 0, SCALE = 1 };
 #endif
 
+/* Under qemu-user a process cannot start itself anew, nor read its own memory through the kernel. */
+__attribute__((unused)) static inline void skip_under_emulation(void)
+{
+    if (getenv("LEAT_EMULATED"))
+        skip();
+}
+
 #define CHECK(condition) \
     ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, "%s", #condition))
 #define CHECK_IS(expected, actual) \

@@ -323,6 +323,7 @@ static int known(void *unused)
 static void test_known(void **state)
 {
     (void)state;
+    skip_under_emulation();
     run_on(1, known);
 }
 

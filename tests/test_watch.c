@@ -106,6 +106,7 @@ static void held(void)
 static void test_watchdog(void **state)
 {
     (void)state;
+    skip_under_emulation();
     CHECK_IS(0, strlen(said(held_by_no_one)));
     const char *text = said(held);
     CHECK(strncmp(text, "leat: task ", 11) == 0 && strstr(text, " held worker 0 for "));

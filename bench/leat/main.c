@@ -36,6 +36,7 @@ static const struct bench_row rows[] = {
     { "timeout_channel_exact", 1, NULL, timeout_channel_exact, IN_TASK },
     { "timer", 1, timer, NULL, IN_TASK },
     { "pipeline", 1, pipeline, NULL, IN_TASK },
+    { "ordered_map", 1, ordered_map, NULL, IN_TASK },
     { "cancel", 1, NULL, cancel, IN_TASK },
     { "cancel_blocks", 1, NULL, cancel_blocks, IN_TASK },
     { "thread_pingpong", 1, thread_pingpong, NULL, IN_THREAD },

@@ -2,6 +2,7 @@
 #include "rows.h"
 
 #include <stdatomic.h>
+#include <string.h>
 
 static int yield_often(void *arg)
 {
@@ -191,5 +192,37 @@ uint64_t pipeline(int64_t n)
     leat_scope_close(s);
     bench_check("pipeline", receiver.count, n);
     bench_check("pipeline", receiver.sum, bench_sum(n) + STAGES * n);
+    return ns;
+}
+
+static int plus_one(void *unused, const void *in, void *out)
+{
+    (void)unused;
+    int64_t item;
+    memcpy(&item, in, sizeof item);
+    item++;
+    memcpy(out, &item, sizeof item);
+    return 0;
+}
+
+uint64_t ordered_map(int64_t n)
+{
+    enum { ROOM = 64 };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_chan_of(s, int64_t, ROOM);
+    struct party sender = party_sender(in, n, 0, 1);
+    leat_chan_senders(in, 1);
+    uint64_t start = bench_now();
+    leat_go(s, party_send, &sender);
+    leat_chan *out =
+        leat_pipeline(s, in,
+                      &(leat_pipeline_spec){
+                          .n = 2, .run = plus_one, .out_size = sizeof(int64_t), .capacity = ROOM });
+    int64_t count = 0;
+    for (int64_t item; leat_recv(out, &item) == 0;)
+        bench_check("ordered_map", item, ++count);
+    uint64_t ns = bench_now() - start;
+    leat_scope_close(s);
+    bench_check("ordered_map", count, n);
     return ns;
 }
