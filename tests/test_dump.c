@@ -394,6 +394,7 @@ static int spins(void *unused)
 static void test_stuck_worker(void **state)
 {
     (void)state;
+    skip_under_emulation();
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *ch = leat_chan_open(s, &(leat_chan_spec){ .name = "never" });
