@@ -45,7 +45,7 @@ for id, ends in flows.items():
         i = bisect.bisect_right(track, (at, 1 << 62)) - 1
         assert i >= 0 and track[i][0] <= at <= track[i][1], e
     items[ends[0]["name"]] += 1
-assert items == {'straight "0"\n': 100, "buffered": 100, "selected": 100}, items
+assert items == {'straight "0"\n': 100, "buffered": 100, "selected": 100, "alone": 10000}, items
 PYTHON
 done
 

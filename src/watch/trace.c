@@ -13,9 +13,9 @@
 #include <string.h>
 
 #ifdef LEAT_HARSH
-enum { CHUNK = 64, HEADROOM = 16, MOST_CHUNKS = 4096, THREADS_CHUNK = 4096 };
+enum { CHUNK = 64, MOST_CHUNKS = 4096 };
 #else
-enum { CHUNK = 8192, HEADROOM = 1024, MOST_CHUNKS = 512, THREADS_CHUNK = 65536 };
+enum { CHUNK = 8192, MOST_CHUNKS = 512 };
 #endif
 enum { NAMES = 256, NAME_CHUNK = 16 * 1024, LONGEST_NAME = 200 };
 
@@ -35,7 +35,6 @@ struct known {
 struct tracer {
     struct lt_event_chunk *first, *last;
     unsigned chunks;
-    size_t room; /* of the last */
     uint64_t lost;
     struct names *names;
     struct known known[NAMES];
@@ -50,10 +49,10 @@ static struct {
 
 /* ---- collecting ---- */
 
-static bool add_chunk(struct tracer *t, size_t room)
+static bool add_chunk(struct tracer *t)
 {
     struct lt_event_chunk *chunk =
-        t->chunks < MOST_CHUNKS ? lt_alloc(sizeof *chunk + room * sizeof(struct lt_event)) : NULL;
+        t->chunks < MOST_CHUNKS ? lt_alloc(sizeof *chunk + CHUNK * sizeof(struct lt_event)) : NULL;
     if (!chunk)
         return false;
     if (t->last)
@@ -61,22 +60,16 @@ static bool add_chunk(struct tracer *t, size_t room)
     else
         t->first = chunk;
     t->last = chunk;
-    t->room = room;
     t->chunks++;
     return true;
 }
 
-/* A worker, without a lock: room for what may come while a lock is held. */
-static void make_room(struct tracer *t)
-{
-    if (t->room - t->last->count < HEADROOM)
-        add_chunk(t, CHUNK);
-}
-
+/* Allocates at times under a channel's lock: how much may happen between two places without a lock has no
+ * bound, and the allocator takes no lock of ours. */
 static void append(struct tracer *t, struct lt_event event)
 {
     event.at = lt_clock_now();
-    if (t->last->count == t->room)
+    if (t->last->count == CHUNK && !add_chunk(t))
         t->lost++;
     else
         t->last->events[t->last->count++] = event;
@@ -152,7 +145,6 @@ void lt_note_switch(struct lt_worker *worker, struct lt_task *from, struct lt_ta
     if (!(noting & LT_NOTE_TRACE))
         return;
     struct tracer *t = tracer_of(worker);
-    make_room(t);
     if (to && !to->sp) /* its first time */
         append(t, (struct lt_event){
                       .kind = LT_EV_TASK, .number = to->number, .text = copy(t, to->name) });
@@ -163,7 +155,6 @@ void lt_note_step(struct lt_worker *worker, const struct lt_party *party)
 {
     struct tracer *t = tracer_of(worker);
     const char *name = NULL;
-    make_room(t);
     if (party && party->kind == LT_BLOCK)
         name = name_of_type(t, ((const leat_block *)(const void *)party)->type);
     append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = identity(party), .text = name });
@@ -232,7 +223,7 @@ int lt_trace_begin(const char *file)
     bool made = trace.of != NULL;
     for (unsigned i = 0; made && i <= trace.workers; i++) {
         trace.of[i] = lt_alloc(sizeof(struct tracer));
-        made = trace.of[i] && add_chunk(trace.of[i], i < trace.workers ? CHUNK : THREADS_CHUNK);
+        made = trace.of[i] && add_chunk(trace.of[i]);
     }
     trace.file = made ? fopen(file, "we") : NULL;
     int error = !made ? -ENOMEM : !trace.file ? -errno : 0;

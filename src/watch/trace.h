@@ -1,9 +1,8 @@
 /* trace.h: what happened, for a trace viewer.
  *
  * While it goes on, each worker appends events to a list of its own, without a lock; threads that are no
- * workers share one, with a lock. Some events come while a channel's lock is held, where nothing may be
- * allocated: room is made when the worker switches, and for threads at the beginning. Events that find no
- * room are lost, and counted.
+ * workers share one, with a lock. A list grows where it is full, be it under a channel's lock. Events that find no
+ * memory are lost, and counted.
  *
  * At the end, when no worker runs any more, the events become slices, flows and scopes
  * (trace_write.c). */

@@ -1,10 +1,10 @@
-/* Something of everything, to be traced: 100 items through each of three channels, a select, blocks,
+/* Something of everything, to be traced: 100 items through each of three channels, many through one, a select, blocks,
  * scopes in scopes, a thread. */
 #include <leat/leat.h>
 
 #include <pthread.h>
 
-enum { ITEMS = 100 };
+enum { ITEMS = 100, ALONE = 10000 };
 
 static int sends(void *ch)
 {
@@ -64,10 +64,21 @@ static void *thread(void *ch)
     return NULL;
 }
 
+/* More events than any list begins with room for, and not one switch in between. */
+static void talk_to_oneself(leat_chan *ch)
+{
+    for (int i = 0, item; i < ALONE; i++) {
+        leat_send(ch, &i);
+        leat_recv(ch, &item);
+    }
+}
+
 static int run(void *unused)
 {
     (void)unused;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
+    talk_to_oneself(leat_chan_open(
+        s, &(leat_chan_spec){ .item_size = sizeof(int), .capacity = 1, .name = "alone" }));
     leat_chan *straight = leat_chan_open(
         s, &(leat_chan_spec){ .item_size = sizeof(int), .name = "straight \"0\"\n" });
     leat_chan *buffered = leat_chan_open(
