@@ -58,7 +58,9 @@ static inline void lt_biased_lock(struct lt_biased *biased, const void *me)
         atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_relaxed);
     }
     lt_lock(&biased->lock);
-    if (LT_UNLIKELY(!biased->settled))
+    /* Threads one after the other: nothing to consider. */
+    if (LT_UNLIKELY(!biased->settled) &&
+        (me || atomic_load_explicit(&biased->owner, memory_order_relaxed) != LT_CANDIDATE))
         lt_biased_consider(biased, me);
 }
 

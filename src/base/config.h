@@ -60,7 +60,7 @@ enum {
     LT_BIAS_TRIALS = 64,  /* locks, all told, whose bias is taken back before that counts */
     LT_SIM_ROOM = 64,     /* parties among which a seeded world can choose without more memory */
     LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes and channels a thread takes at a time */
-    LT_IDLE_SPINS = 128,  /* pauses, some 40 ns each, before a worker that ran dry sleeps */
+    LT_IDLE_SPINS = 512,  /* pauses, 10 to 40 ns each, before who has to wait sleeps */
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */

@@ -1,8 +1,8 @@
 /* lock.h: a small lock for critical sections of a few dozen nanoseconds.
  *
  * Taking it is one exchange, giving it back one store, because the unlocking side never has to learn
- * whether somebody waits: who finds it taken spins for about a microsecond and then sleeps for growing
- * moments, so a holder that lost its processor is not spun against. Nobody parks, wakes another party
+ * whether somebody waits: who finds it taken looks again ever less often, then gives its processor away, and then
+ * sleeps for growing moments, so a holder that lost its processor is not spun against. Nobody parks, wakes another party
  * or runs a user's function while holding one (design decision 12). */
 #ifndef LT_BASE_LOCK_H
 #define LT_BASE_LOCK_H

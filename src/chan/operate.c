@@ -2,6 +2,8 @@
  * from the two sides. */
 #include "chan/now.h"
 
+#include <sched.h>
+
 struct operation {
     struct lt_wait wait;
     struct lt_far_waiter far;
@@ -25,6 +27,27 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 }
 
 static const struct lt_wait_kind operates = { .withdraw = withdraw, .describe = describe };
+
+/* A thread, at a buffer that is full or empty: waits a moment for that to change. Each look takes the channel's
+ * line from those who change it, so they come ever less often, and then mostly find room, or items, for many. */
+static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_thread *thread)
+{
+    enum { LONGEST = 128, YIELDS = 4 };
+    unsigned left = lt_spin_looks(&thread->spin), yields = left ? YIELDS : 0;
+    bool ready = false;
+    for (unsigned pauses = 16; !ready && left >= pauses; ready = lt_chan_looks_ready(ch, side)) {
+        for (unsigned i = 0; i < pauses; i++)
+            lt_pause();
+        left -= pauses;
+        if (pauses < LONGEST)
+            pauses *= 2;
+    }
+    for (; !ready && yields > 0; yields--) {
+        sched_yield();
+        ready = lt_chan_looks_ready(ch, side);
+    }
+    lt_spin_learn(&thread->spin, ready);
+}
 
 /* With the lock held, which it gives up: waits for a partner. */
 static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
@@ -72,6 +95,7 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
 __attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side side, void *item,
                                                     int64_t deadline, struct lt_party *self)
 {
+    bool patient = self->kind == LT_THREAD && ch->capacity && !lt_world;
     for (;;) {
         struct lt_party *woken;
         int error = lt_chan_now(ch, side, item, &woken);
@@ -79,6 +103,13 @@ __attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side 
             lt_chan_unlock(ch);
             finish(self, woken);
             return error == LT_NOT_NOW ? -EAGAIN : error;
+        }
+        if (patient) {
+            patient = false;
+            lt_chan_unlock(ch);
+            changes_soon(ch, side, LT_CONTAINER(self, struct lt_thread, party));
+            lt_chan_lock(ch);
+            continue;
         }
         if (self->enlisted)
             return wait_for_partner(ch, side, item, deadline, self);
@@ -106,7 +137,7 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
         return operate_slowly(ch, side, item, deadline, self);
     int status = lt_chan_plain_now(ch, side, item, &woken);
     if (status == LT_NOT_NOW) {
-        if (LT_LIKELY(self->enlisted && deadline != LEAT_NOW))
+        if (LT_LIKELY(here && self->enlisted && deadline != LEAT_NOW))
             return wait_for_partner(ch, side, item, deadline, self);
         return operate_slowly(ch, side, item, deadline, self);
     }

@@ -204,20 +204,15 @@ static bool steal(struct lt_worker *worker, bool *left)
 
 /* ---- being idle ---- */
 
-/* A partner on another core often answers within a microsecond or two; a sleep and a wake-up cost
- * some fifty. A worker for which that has not paid lately hardly looks. */
 static bool news_soon(struct lt_worker *worker)
 {
-    for (unsigned i = 0; i < worker->spins; i++) {
-        if (lt_worker_has_news(worker)) {
-            worker->spins = LT_IDLE_SPINS;
-            return true;
-        }
+    bool news = false;
+    for (unsigned left = lt_spin_looks(&worker->spin); left > 0 && !news; left--) {
         lt_pause();
+        news = lt_worker_has_news(worker);
     }
-    if (worker->spins > LT_IDLE_SPINS / 16)
-        worker->spins /= 2;
-    return lt_worker_has_news(worker);
+    lt_spin_learn(&worker->spin, news);
+    return news || lt_worker_has_news(worker);
 }
 
 static void return_credits(struct lt_worker *worker)

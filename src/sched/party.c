@@ -13,7 +13,7 @@ LT_COLD void lt_here_introduce(void)
 {
     lt_here.thread.party.kind = LT_THREAD;
     lt_here.thread.party.enlisted = true; /* belongs to no scope; those it opens know it */
-    lt_here.thread.spins = LT_IDLE_SPINS;
+    lt_spin_init(&lt_here.thread.spin);
     lt_here.self = &lt_here.thread.party;
     lt_here.chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)&lt_here;
 }

@@ -12,6 +12,7 @@
 #define LT_SCHED_PARTY_H
 
 #include "base/list.h"
+#include "sched/spin.h"
 
 #include <leat/scope.h>
 
@@ -63,7 +64,7 @@ struct lt_thread {
     _Atomic bool pinned;   /* a canceller holds a pointer to it, outside the scope's lock */
     struct lt_node member; /* in the scope it belongs to */
     const char *name;      /* as a task; NULL when it is none */
-    unsigned spins;        /* looks at the word before it sleeps */
+    struct lt_spin spin;
 };
 
 enum {

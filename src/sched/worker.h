@@ -75,8 +75,8 @@ struct lt_worker {
     int64_t looked;       /* and when that was; */
     unsigned patience;    /* looks at which it left what has waited */
     unsigned starts;
-    int64_t rung;   /* when it last woke up for a timer */
-    unsigned spins; /* looks for news before it sleeps */
+    int64_t rung;        /* when it last woke up for a timer */
+    struct lt_spin spin; /* for news, before it sleeps */
     unsigned index;
     void *fault_stack; /* LT_FAULT_STACK bytes for sched/guard.h */
     pthread_t thread;

@@ -41,19 +41,14 @@ static int due(const struct lt_party *self, int64_t deadline)
     return error;
 }
 
-/* A partner on another core often answers within a microsecond or two; a sleep and a wake-up cost some
- * fifty. A thread for which that has not paid lately hardly looks. */
 static void spin(struct lt_thread *thread)
 {
-    for (unsigned i = 0; i < thread->spins; i++) {
-        if (atomic_load_explicit(&thread->word, memory_order_relaxed)) {
-            thread->spins = LT_IDLE_SPINS;
-            return;
-        }
+    bool told = false;
+    for (unsigned left = lt_spin_looks(&thread->spin); left > 0 && !told; left--) {
         lt_pause();
+        told = atomic_load_explicit(&thread->word, memory_order_relaxed) != 0;
     }
-    if (thread->spins > LT_IDLE_SPINS / 16)
-        thread->spins /= 2;
+    lt_spin_learn(&thread->spin, told);
 }
 
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
