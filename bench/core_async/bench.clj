@@ -162,7 +162,7 @@
 
 (defn timeout-channels ^double []
   (let [r (java.util.Random. 1) n (env "BENCH_CROWD" 1000000) keep (object-array n) start (now)]
-    (dotimes [i n] (aset keep i (timeout (+ 1000000 (.nextInt r 1000000)))))
+    (dotimes [i n] (aset keep i (timeout (* 1000 (+ 1000 (.nextInt r 1000))))))
     (/ (double (- (now) start)) n)))
 (defn timeout-channel [row] ; they pile up, as they would
   (dotimes [_ 2] (timeout-channels))

@@ -33,6 +33,7 @@ static const struct bench_row rows[] = {
     { "sleepers", 1, NULL, sleepers, IN_TASK },
     { "sleepers_blocks", 1, NULL, sleepers_blocks, IN_TASK },
     { "timeout_channel", 1, NULL, timeout_channel, IN_TASK },
+    { "timeout_channel_spread", 1, NULL, timeout_channel_spread, IN_TASK },
     { "timeout_channel_exact", 1, NULL, timeout_channel_exact, IN_TASK },
     { "timer", 1, timer, NULL, IN_TASK },
     { "pipeline", 1, pipeline, NULL, IN_TASK },

@@ -50,6 +50,6 @@ bench_fn ring, ring_blocks, pipeline, ordered_map, timer;
 bench_fn thread_pingpong, thread_buffered_1to1, thread_buffered_4to4, thread_select;
 bench_fn thread_to_task, task_to_thread, thread_task_pingpong;
 bench_once_fn sieve, parked, parked_blocks, sleepers, sleepers_blocks, cancel, cancel_blocks;
-bench_once_fn timeout_channel, timeout_channel_exact;
+bench_once_fn timeout_channel, timeout_channel_spread, timeout_channel_exact;
 
 #endif

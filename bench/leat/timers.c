@@ -1,15 +1,19 @@
 /* timers.c: time that is asked for and hardly ever comes: timeout channels, timers stopped in time. */
 #include "rows.h"
 
-static void make_timeouts(const char *row)
+#include <string.h>
+
+/* Between a thousand and two thousand seconds off, at so many different times. */
+static void make_timeouts(const char *row, int64_t times)
 {
     int64_t n = bench_crowd(1000000), made = 0;
     uint64_t state = 1;
-    leat_chan **timeouts = calloc((size_t)n, sizeof(leat_chan *));
+    leat_chan **timeouts = malloc((size_t)n * sizeof(leat_chan *));
+    memset(timeouts, 1, (size_t)n * sizeof(leat_chan *)); /* the pages are there */
     uint64_t start = bench_now();
     for (int64_t i = 0; i < n; i++) {
-        int64_t ms = 1000000 + (int64_t)(bench_random(&state) % 1000000);
-        timeouts[i] = leat_timeout(ms * LEAT_MS);
+        int64_t at = (int64_t)(bench_random(&state) % (uint64_t)times);
+        timeouts[i] = leat_timeout(1000 * LEAT_S + at * (1000 * LEAT_S / times));
     }
     uint64_t ns = bench_now() - start;
     for (int64_t i = 0; i < n; i++) {
@@ -23,13 +27,18 @@ static void make_timeouts(const char *row)
 
 void timeout_channel(const char *row)
 {
-    make_timeouts(row);
+    make_timeouts(row, 1000);
+}
+
+void timeout_channel_spread(const char *row)
+{
+    make_timeouts(row, 1000000);
 }
 
 void timeout_channel_exact(const char *row)
 {
     bench_check("leat_timeout_resolution", leat_timeout_resolution(0), 0);
-    make_timeouts(row);
+    make_timeouts(row, 1000000);
     leat_timeout_resolution(LEAT_TIMEOUT_RESOLUTION);
 }
 

@@ -17,7 +17,7 @@ static void destroy(leat_chan *ch)
         for (size_t i = 0; i < lt_chan_count(ch); i++)
             ch->drop(lt_chan_slot(ch, i));
     leat_transform_free(ch->transform);
-    if (ch->keeper)
+    if (ch->keeper && ch->keeper->free)
         ch->keeper->free(ch);
     lt_free(ch);
 }
@@ -56,6 +56,41 @@ static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
     return lt_alloc(bytes);
 }
 
+/* Memory that is all 0 becomes a channel that nobody else knows yet. */
+static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec, size_t slots)
+{
+    lt_biased_init(&ch->lock);
+    ch->item_size = (uint32_t)spec->item_size;
+    ch->special = spec->buffer != LEAT_FIXED || spec->transform;
+    /* While there is a trace, no operation goes the short way past it. */
+    atomic_store_explicit(&ch->unusual, ch->special || (lt_noting() & LT_NOTE_TRACE),
+                          memory_order_relaxed);
+    ch->buffer = (uint8_t)spec->buffer;
+    ch->slots = slots;
+    ch->transform = spec->transform;
+    ch->drop = spec->drop;
+    ch->name = spec->name;
+    ch->scope = scope;
+    ch->number = lt_number();
+    lt_list_init(&ch->receivers);
+    lt_list_init(&ch->senders);
+    lt_list_init(&ch->watchers);
+    atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
+}
+
+/* To those who look, and to its scope. */
+static void introduce(leat_chan *ch)
+{
+    if (ch->scope) {
+        ch->owned.free = destroy_owned;
+        lt_scope_own(ch->scope, &ch->owned);
+    } else {
+        become_orphan(ch);
+    }
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE) && !ch->special)
+        lt_note_new_channel(ch->number, ch->name);
+}
+
 leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
 {
     if (!spec)
@@ -69,32 +104,22 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
         leat_transform_free(spec->transform);
         return NULL;
     }
-    lt_biased_init(&ch->lock);
-    ch->item_size = (uint32_t)spec->item_size;
-    ch->special = spec->buffer != LEAT_FIXED || spec->transform;
-    /* While there is a trace, no operation goes the short way past it. */
-    atomic_store_explicit(&ch->unusual, ch->special || (lt_noting() & LT_NOTE_TRACE),
-                          memory_order_relaxed);
-    ch->buffer = (uint8_t)spec->buffer;
+    set_up(ch, scope, spec, slots);
     ch->capacity = capacity;
-    ch->slots = slots;
-    ch->transform = spec->transform;
-    ch->drop = spec->drop;
-    ch->name = spec->name;
-    ch->scope = scope;
-    ch->number = lt_number();
-    lt_list_init(&ch->receivers);
-    lt_list_init(&ch->senders);
-    lt_list_init(&ch->watchers);
-    atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
-    if (scope) {
-        ch->owned.free = destroy_owned;
-        lt_scope_own(scope, &ch->owned);
-    } else {
-        become_orphan(ch);
-    }
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE) && !ch->special)
-        lt_note_new_channel(ch->number, ch->name);
+    introduce(ch);
+    return ch;
+}
+
+leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, const char *name, size_t extra)
+{
+    leat_chan *ch = lt_alloc(sizeof *ch + extra);
+    if (!ch)
+        return NULL;
+    set_up(ch, NULL, &(leat_chan_spec){ .name = name }, 0);
+    ch->keeper = keeper;
+    ch->special = true;
+    atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
+    introduce(ch);
     return ch;
 }
 

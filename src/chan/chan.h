@@ -73,7 +73,8 @@ struct lt_keeper {
     int (*close)(leat_chan *ch); /* leat_close */
     bool (*unref)(
         leat_chan *ch); /* a holder lets go: true when it was the last. NULL: a scope owns it */
-    void (*free)(leat_chan *ch); /* the channel is about to be freed; the keeper is freed by this */
+    void (*free)(
+        leat_chan *ch); /* the channel is about to be freed; the keeper is freed by this. Or NULL */
 };
 
 struct leat_chan {
@@ -143,6 +144,20 @@ static inline void lt_item_copy(void *to, const void *from, size_t size)
         memcpy(to, from, 16);
     else if (size)
         memcpy(to, from, size);
+}
+
+/* A channel that no scope owns, of items without bytes, for a keeper; NULL when memory has run out. It has `extra`
+ * bytes beside it, all 0, for what the keeper must know of it. */
+leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, const char *name, size_t extra);
+
+static inline void *lt_chan_extra(leat_chan *ch)
+{
+    return ch->items;
+}
+
+static inline leat_chan *lt_chan_beside(void *extra)
+{
+    return LT_CONTAINER(extra, leat_chan, items);
 }
 
 /* One side of a channel: which operation, and so which queue. */

@@ -5,6 +5,10 @@
  * changes of a timeout are made under that lock: the last who lets go stops the bell; if that is about
  * to ring, the ringer frees it. So nobody finds a timeout that is being freed.
  *
+ * Where there are many, what a call costs is what it must bring into the cache. So the table itself holds the
+ * times, one after the other where two fall on the same place ("linear probing"), and a timeout stands in one piece
+ * of memory with its channel.
+ *
  * Locking. The table before the bells. A channel's own lock is taken by itself. */
 #include "base/alloc.h"
 #include "chan/chan.h"
@@ -15,91 +19,117 @@
 #include <leat/time.h>
 #include <leat/timeout.h>
 
+/* Beside its channel. */
 struct timeout {
-    struct lt_keeper keeper;
     struct lt_bell bell;
-    leat_chan *ch;
-    int64_t deadline;
-    bool rings;                 /* its bell is set, or about to ring */
-    struct timeout *next, **at; /* in its chain; `at` is NULL when it is in none */
+    int64_t key; /* the time; of one that is not shared something else, and negative */
+    bool rings;  /* its bell is set, or about to ring */
+    bool listed; /* it is in the table */
+};
+
+struct entry {
+    int64_t key;
+    leat_chan *ch; /* NULL: nobody is here */
 };
 
 enum { FIRST_BITS = 10, GROW_BITS = 2 };
 
-static struct timeout *first_chains[1 << FIRST_BITS];
+static struct entry first_entries[1 << FIRST_BITS];
 
 static struct {
     struct lt_lock lock;
     unsigned bits;
-    struct timeout **chains;
+    struct entry *entries;
     size_t count;
-} table = { .bits = FIRST_BITS, .chains = first_chains };
+} table = { .bits = FIRST_BITS, .entries = first_entries };
 
 static _Atomic int64_t resolution = LEAT_TIMEOUT_RESOLUTION;
 
-/* ---- the table, under its lock ---- */
-
-static struct timeout **chain_of(int64_t deadline)
+static struct timeout *behind(leat_chan *ch)
 {
-    /* Fibonacci hashing: multiples of anything are spread evenly. */
-    return &table.chains[(uint64_t)deadline * UINT64_C(0x9E3779B97F4A7C15) >> (64 - table.bits)];
+    return lt_chan_extra(ch);
 }
 
-/* The newest of its time come first in their chains, and are mostly what is asked for. */
-static void put_in(struct timeout *t)
+/* ---- the table, under its lock ---- */
+
+static size_t last(void)
 {
-    struct timeout **at = chain_of(t->deadline);
-    t->at = at;
-    t->next = *at;
-    if (t->next)
-        t->next->at = &t->next;
-    *at = t;
+    return ((size_t)1 << table.bits) - 1;
+}
+
+static size_t place_of(int64_t key)
+{
+    /* Fibonacci hashing: multiples of anything are spread evenly. */
+    return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - table.bits);
+}
+
+/* Where that key stands, or, when it does not, would. */
+static struct entry *find(int64_t key)
+{
+    size_t at = place_of(key);
+    while (table.entries[at].ch && table.entries[at].key != key)
+        at = (at + 1) & last();
+    return &table.entries[at];
+}
+
+static void put_in(int64_t key, leat_chan *ch)
+{
+    *find(key) = (struct entry){ key, ch };
     table.count++;
 }
 
-static void take_out(struct timeout *t)
+/* Those behind it that stand where they do only because of it move up. */
+static void take_out(leat_chan *ch)
 {
-    if (!t->at)
+    struct timeout *t = behind(ch);
+    if (!t->listed)
         return;
-    *t->at = t->next;
-    if (t->next)
-        t->next->at = t->at;
-    t->at = NULL;
+    t->listed = false;
     table.count--;
+    size_t hole = (size_t)(find(t->key) - table.entries);
+    for (size_t at = (hole + 1) & last(); table.entries[at].ch; at = (at + 1) & last()) {
+        size_t far = (at - place_of(table.entries[at].key)) & last();
+        if (far < ((at - hole) & last()))
+            continue;
+        table.entries[hole] = table.entries[at];
+        hole = at;
+    }
+    table.entries[hole] = (struct entry){ 0 };
 }
 
+/* For the next to find its place soon; without the memory to grow it may fill to the last but one. */
 static bool is_crowded(void)
 {
-    return table.count >> GROW_BITS >= (size_t)1 << table.bits;
+    return table.count > last() / 2;
 }
 
-static void use(struct timeout **chains, unsigned bits)
+static bool is_full(void)
 {
-    struct timeout **old = table.chains;
+    return table.count == last();
+}
+
+static void use(struct entry *entries, unsigned bits)
+{
+    struct entry *old = table.entries;
     size_t n = (size_t)1 << table.bits;
-    table.chains = chains;
+    table.entries = entries;
     table.bits = bits;
     table.count = 0;
     for (size_t i = 0; i < n; i++) {
-        for (struct timeout *t = old[i], *next; t; t = next) {
-            next = t->next;
-            put_in(t);
-        }
-        old[i] = NULL;
+        if (old[i].ch)
+            put_in(old[i].key, old[i].ch);
+        old[i] = (struct entry){ 0 };
     }
 }
 
 /* Adds a reference to the one for that time; NULL when there is none. */
 static leat_chan *share(int64_t deadline)
 {
-    for (struct timeout *t = *chain_of(deadline); t; t = t->next) {
-        if (t->deadline != deadline)
-            continue;
+    leat_chan *ch = find(deadline)->ch;
+    if (ch)
         /* Relaxed, here and below: the lock orders it. */
-        atomic_fetch_add_explicit(&t->ch->references, 1, memory_order_relaxed);
-        return t->ch;
-    }
-    return NULL;
+        atomic_fetch_add_explicit(&ch->references, 1, memory_order_relaxed);
+    return ch;
 }
 
 /* ---- the end ---- */
@@ -115,29 +145,29 @@ static void close_passed(leat_chan *ch)
 }
 
 /* Under the lock. */
-static leat_chan *retire(struct timeout *t)
+static leat_chan *retire(leat_chan *ch)
 {
-    t->rings = false;
-    take_out(t);
-    atomic_fetch_add_explicit(&t->ch->references, 1, memory_order_relaxed);
-    return t->ch;
+    behind(ch)->rings = false;
+    take_out(ch);
+    atomic_fetch_add_explicit(&ch->references, 1, memory_order_relaxed);
+    return ch;
 }
 
 static void rang(struct lt_bell *bell)
 {
     lt_lock(&table.lock);
-    leat_chan *ch = retire(LT_CONTAINER(bell, struct timeout, bell));
+    leat_chan *ch = retire(lt_chan_beside(LT_CONTAINER(bell, struct timeout, bell)));
     lt_unlock(&table.lock);
     close_passed(ch);
 }
 
-static leat_chan *retire_first_of(struct timeout **chain)
+static leat_chan *retire_at(size_t i)
 {
     lt_lock(&table.lock);
-    leat_chan *ch = NULL;
-    if (*chain) {
-        lt_bell_stop(&(*chain)->bell);
-        ch = retire(*chain);
+    leat_chan *ch = table.entries[i].ch;
+    if (ch) {
+        lt_bell_stop(&behind(ch)->bell);
+        retire(ch);
     }
     lt_unlock(&table.lock);
     return ch;
@@ -148,11 +178,11 @@ static void close_all(void)
 {
     leat_chan *ch;
     for (size_t i = 0; i < (size_t)1 << table.bits; i++)
-        while ((ch = retire_first_of(&table.chains[i])))
+        while ((ch = retire_at(i)))
             close_passed(ch);
-    if (table.chains != first_chains) {
-        lt_free(table.chains);
-        table.chains = first_chains;
+    if (table.entries != first_entries) {
+        lt_free(table.entries);
+        table.entries = first_entries;
         table.bits = FIRST_BITS;
     }
 }
@@ -163,11 +193,6 @@ __attribute__((constructor)) static void introduce(void)
 }
 
 /* ---- what stands behind the channel ---- */
-
-static struct timeout *behind(leat_chan *ch)
-{
-    return LT_CONTAINER(ch->keeper, struct timeout, keeper);
-}
 
 static int refuse_close(leat_chan *ch)
 {
@@ -182,77 +207,67 @@ static bool unref(leat_chan *ch)
     bool last = atomic_fetch_sub_explicit(&ch->references, 1, memory_order_relaxed) == 1 &&
                 (!t->rings || lt_bell_stop(&t->bell));
     if (last)
-        take_out(t);
+        take_out(ch);
     lt_unlock(&table.lock);
     return last;
 }
 
-static void free_behind(leat_chan *ch)
-{
-    lt_free(behind(ch));
-}
+static const struct lt_keeper keeper = { .close = refuse_close, .unref = unref };
 
 /* ---- the calls ---- */
 
-static struct timeout *make(int64_t deadline)
+/* With the lock held, which it gives up where it must allocate: false when the table is full, and there is no memory
+ * for a larger one. */
+static bool make_room(void)
 {
-    struct timeout *t = lt_alloc(sizeof *t);
-    leat_chan *ch = t ? leat_chan_open(NULL, &(leat_chan_spec){ .name = "timeout" }) : NULL;
-    if (!ch) {
-        lt_free(t);
-        return NULL;
+    if (!is_crowded())
+        return true;
+    unsigned bits = table.bits + GROW_BITS;
+    lt_unlock(&table.lock);
+    struct entry *entries = lt_alloc(sizeof *entries << bits), *old = entries;
+    lt_lock(&table.lock);
+    if (entries && table.bits < bits) {
+        old = table.entries;
+        use(entries, bits);
     }
-    t->keeper = (struct lt_keeper){ .close = refuse_close, .unref = unref, .free = free_behind };
-    t->bell.ring = rang;
-    t->ch = ch;
-    t->deadline = deadline;
-    ch->special = true;
-    atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
-    ch->keeper = &t->keeper;
-    return t;
+    lt_unlock(&table.lock);
+    if (old != first_entries)
+        lt_free(old);
+    lt_lock(&table.lock);
+    return !is_full();
 }
 
-/* Without the memory for it the chains just get longer. */
-static void grow(void)
+/* With the lock held, which it gives up: one that is new, or what somebody else has added meanwhile; NULL: no
+ * memory. */
+static leat_chan *list(leat_chan *made, int64_t deadline, bool shared)
 {
-    lt_lock(&table.lock);
-    unsigned bits = table.bits + GROW_BITS;
-    bool crowded = is_crowded();
-    lt_unlock(&table.lock);
-    struct timeout **chains = crowded ? lt_alloc(sizeof *chains << bits) : NULL;
-    if (!chains)
-        return;
-    lt_lock(&table.lock);
-    if (table.bits < bits) {
-        struct timeout **old = table.chains;
-        use(chains, bits);
-        chains = old == first_chains ? NULL : old;
+    struct timeout *t = behind(made);
+    /* No time is negative, and no two have an address. */
+    t->key = shared ? deadline : -(int64_t)(uintptr_t)made;
+    leat_chan *ch = NULL;
+    if (make_room() && !(ch = shared ? share(deadline) : NULL)) {
+        t->rings = deadline != LEAT_NEVER;
+        t->listed = true;
+        put_in(t->key, ch = made);
     }
     lt_unlock(&table.lock);
-    lt_free(chains);
+    return ch;
 }
 
 static leat_chan *add(int64_t deadline, bool shared)
 {
-    struct timeout *t = make(deadline);
-    if (!t)
+    leat_chan *made = lt_chan_open_kept(&keeper, "timeout", sizeof(struct timeout));
+    if (!made)
         return NULL;
-    grow();
+    behind(made)->bell.ring = rang;
     lt_lock(&table.lock);
-    leat_chan *ch = shared ? share(deadline) : NULL; /* somebody may have been faster */
-    if (!ch) {
-        t->rings = deadline != LEAT_NEVER;
-        put_in(t);
-    }
-    lt_unlock(&table.lock);
-    if (ch) {
-        leat_chan_unref(t->ch);
-        return ch;
-    }
-    /* Others may share it already; that it is not freed before it rings is owed to our reference. */
-    if (deadline != LEAT_NEVER)
-        lt_bells_tell(lt_bell_set(&t->bell, deadline));
-    return t->ch;
+    leat_chan *ch = list(made, deadline, shared);
+    if (ch != made)
+        leat_chan_unref(made);
+    else if (deadline != LEAT_NEVER)
+        /* Others may share it already; that it is not freed before it rings is owed to our reference. */
+        lt_bells_tell(lt_bell_set(&behind(made)->bell, deadline));
+    return ch;
 }
 
 /* Rounds up to a multiple. */
