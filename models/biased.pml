@@ -11,7 +11,9 @@
  * Proves:
  *  - never are two inside;
  *  - who gives the lock back knows by `grip` how it was taken;
- *  - everybody gets it in the end: nobody waits for a grip that stays.
+ *  - everybody gets it in the end: nobody waits for a grip that stays;
+ *  - who has looked at several things without the lock, and finds that it is the owner still, has seen them as they
+ *    were at one moment: here two that are equal except while somebody is inside.
  *
  * Broken on purpose:
  *  NO_BARRIER    who takes the right back looks at once
@@ -19,7 +21,8 @@
  *  HELD_ONLY     who takes the right back does not wait for one that is reaching
  *  TAKEN_LATE    `owner` is written after the barrier
  *  GIVEN_AGAIN   it may be given to another when it has been taken back
- *  UNSETTLED     an owner's lock is taken as an ordinary one without a look at the owner */
+ *  UNSETTLED     an owner's lock is taken as an ordinary one without a look at the owner
+ *  ASKED_FIRST   who looks without the lock asks before instead of after */
 #ifndef PARTIES
 #define PARTIES 3
 #endif
@@ -32,7 +35,7 @@
 mtype = { LOOSE, REACHING, HELD };
 
 bool locked, settled, given;
-byte owner = NOBODY, inside;
+byte owner = NOBODY, inside, one, other;
 mtype grip = LOOSE;
 
 chan stores[PARTIES] = [3] of { mtype };
@@ -62,6 +65,22 @@ inline enter()
 {
     inside++;
     assert(inside == 1);
+    one = 1 - one;
+    other = 1 - other
+}
+
+inline look()
+{
+#ifdef ASKED_FIRST
+    if
+    :: owner == me -> seen = one; assert(seen == other)
+    :: else -> skip
+    fi
+#else
+    seen = one;
+    same = (seen == other);
+    assert(same || owner != me)
+#endif
 }
 
 inline take_back()
@@ -106,9 +125,13 @@ inline consider()
 
 active [PARTIES] proctype party()
 {
-    byte me = _pid - PARTIES, n;
-    bool mine;
+    byte me = _pid - PARTIES, n, seen;
+    bool mine, same;
     for (n : 1 .. OPS) {
+        if
+        :: n == OPS -> look()
+        :: skip
+        fi;
         mine = false;
         if
         :: owner == me ->

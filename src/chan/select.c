@@ -267,6 +267,19 @@ int lt_select_check(struct lt_selection *s, size_t n, int64_t deadline)
     return 0;
 }
 
+/* Whether it is certain, without any lock, that at one moment none of the cases could happen: none looked ready, and
+ * all channels are this worker's alone. */
+static bool none_is_ready(const struct lt_selection *s)
+{
+    if (s->ready)
+        return false;
+    atomic_thread_fence(memory_order_acquire);
+    for (const leat_case *c = s->cases, *end = c + s->n; c < end; c++)
+        if (c->ch && !lt_biased_is_mine(&c->ch->lock, lt_here.worker))
+            return false;
+    return true;
+}
+
 uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct lt_party **woken)
 {
     uint32_t n = s->n;
@@ -333,6 +346,8 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
         return finish(self, woken, (int)i);
     struct selecting selecting;
     bool waits = deadline != LEAT_NOW;
+    if (!waits && none_is_ready(&s))
+        return finish(self, NULL, -EAGAIN);
     if (waits) {
         error = lt_wait_prepare(self);
         if (error)
