@@ -1,6 +1,6 @@
 /* scope.pml: who is counted in a scope, who frees it, and who may still touch it.
  *
- * Speaks for take, join, lt_scope_enter, lt_scope_leave, lt_scope_pin, lt_scope_unpin,
+ * Speaks for take, return_units, join, lt_scope_enter, lt_scope_leave, lt_scope_pin, lt_scope_unpin,
  * become_child, leave_parent, leat_scope_open and leat_scope_close of scope/scope.c, for
  * lt_scope_cancel and mark_children of scope/cancel.c (as to whom they touch and count: what a
  * cancel does to a wait is in wait.pml), and for scope/deadline.c with a scope that a thread
@@ -10,6 +10,9 @@
  * the worker that has its timer and in its opener, which looks after it while it waits. With
  * OUTSIDE scope 1 is cancelled by somebody who belongs to neither, and so holds it by no more
  * than that its task will not end before.
+ *
+ * The worker of scope 1's first task may count in advance: take a unit more than it needs, keep the one of the task
+ * that has ended, run the second task next, and then return them all.
  *
  * The compare-and-swap loops on `live` are one step each: who loses begins again. A lock that
  * guards nothing but a touch is one step, too; the lock of scope 0 is held in full while its
@@ -35,7 +38,9 @@
  *  JOINING_STAYS      who wakes the opener does not take JOINING away
  *  TAKE_IN_TWO_STEPS  subtract, then look whether one was the last
  *  LEAVE_THEN_FAIL    a task that failed is counted out before it has cancelled its scope
- *  ENTER_LATE         a task is counted when it starts, not by who starts it */
+ *  ENTER_LATE         a task is counted when it starts, not by who starts it
+ *  KEPT               the worker goes on to somebody else and does not return its units
+ *  UNCOUNTED          a task is counted by a unit that the worker has returned */
 #define OPENER 1
 #define TASK 1
 #define PIN 16
@@ -84,12 +89,12 @@ inline pin(s)
 inline take(s, units)
 {
 #ifdef TAKE_IN_TWO_STEPS
-    atomic { touch(s); live[s] = live[s] - units }
+    atomic { touch(s); live[s] = live[s] - (units) }
 #endif
     atomic {
         touch(s);
 #ifndef TAKE_IN_TWO_STEPS
-        live[s] = live[s] - units;
+        live[s] = live[s] - (units);
 #endif
         assert(live[s] & (PIN - 1));
         last = (live[s] == (JOINING | OPENER));
@@ -283,7 +288,11 @@ inline clear_deadline()
 
 /* ---- tasks ---- */
 
-inline task_of_1_leaves()
+/* The second has started; with so many units that the worker of the first has. */
+bool second_runs;
+byte passed;
+
+inline task_of_1_leaves(units)
 {
     if
     :: true
@@ -298,16 +307,21 @@ inline task_of_1_leaves()
 #endif
 #endif
     fi;
+#ifdef KEPT
     take(1, TASK)
+#else
+    take(1, units)
+#endif
 }
 
 proctype Second()
 {
     bool first, last;
+    second_runs = true;
 #ifdef ENTER_LATE
     enter(1);
 #endif
-    task_of_1_leaves();
+    task_of_1_leaves(TASK + passed);
 out:
     skip
 }
@@ -322,7 +336,8 @@ proctype Outsider()
 
 proctype First()
 {
-    bool first, last;
+    bool first, last, second;
+    byte kept;
 #ifdef ENTER_LATE
     enter(1);
 #endif
@@ -331,14 +346,29 @@ proctype First()
     :: true ->
 #ifndef ENTER_LATE
         enter(1);
+#ifndef OUTSIDE
+        if
+        :: true
+        :: enter(1); kept = TASK
+        fi;
 #endif
+#endif
+#ifdef UNCOUNTED
+        take(1, TASK);
+#endif
+        second = true;
         run Second()
     fi;
 #ifdef OUTSIDE
     run Outsider();
     cancelled[1];
 #endif
-    task_of_1_leaves();
+    if
+    :: atomic { second && !second_runs -> passed = kept + TASK } ->
+        goto out /* and so goes on with the second */
+    :: true
+    fi;
+    task_of_1_leaves(TASK + kept);
 out:
     skip
 }

@@ -13,8 +13,18 @@
  * enters: TSan, which counts both, must not see either. */
 #define SWITCHES LT_NO_TSAN __attribute__((noinline))
 
+/* Before `task`, or with NULL somebody else, is run. */
+static inline void settle_units(struct lt_worker *worker, const struct lt_task *task)
+{
+    if (LT_UNLIKELY(atomic_load_explicit(&worker->units, memory_order_relaxed)) &&
+        (!task ||
+         task->party.scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed)))
+        lt_units_return(worker);
+}
+
 static inline void now_running(struct lt_worker *worker, struct lt_task *task)
 {
+    settle_units(worker, task);
     atomic_store_explicit(&worker->running, task, memory_order_relaxed);
     lt_here.self = task ? &task->party : &lt_here.thread.party;
 }
@@ -174,6 +184,7 @@ SWITCHES static void host(void *first)
         lt_task_ended(task, result);
         lt_slab_put(worker, task);
         task = next_here(worker, stack);
+        settle_units(worker, task); /* which may make somebody ready, to go on with */
         if (task)
             settle(worker, task, stack);
     } while (task);

@@ -154,6 +154,7 @@ static struct lt_worker *worker_new(unsigned index, unsigned count)
     worker->index = index;
     worker->ready_end = &worker->ready_head;
     worker->budget = LT_OP_BUDGET;
+    worker->units_next = 1;
     lt_spin_init(&worker->spin);
     worker->fetch_next = 1;
     worker->seen = lt_alloc(count * sizeof *worker->seen);

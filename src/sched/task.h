@@ -30,9 +30,11 @@ struct lt_task {
 };
 
 /* What a higher floor does with a task that has ended (on the task's stack, as its last act, before the
- * descriptor is used again), and with one that was nudged (on its home worker). Set once. */
+ * descriptor is used again), with one that was nudged (on its home worker), and with the units of a scope that a
+ * worker has, before it runs what does not belong there. Set once. */
 extern void (*lt_task_ended)(struct lt_task *task, int result);
 extern void (*lt_task_look)(struct lt_task *task);
+extern void (*lt_units_return)(struct lt_worker *worker);
 
 _Static_assert(sizeof(struct lt_task) <= 128, "two cache lines");
 

@@ -68,7 +68,11 @@ struct lt_worker {
     unsigned magazine_count;
     unsigned fetch_next; /* how many stacks to fetch when there is none */
     size_t credits;
-    leat_scope *spare_scope;    /* memory for the next to be opened, or NULL */
+    leat_scope *spare_scope; /* memory for the next to be opened, or NULL */
+    /* What it has counted in advance: see scope/scope.h. Written by itself alone. */
+    _Atomic(leat_scope *) units_of;
+    _Atomic uint32_t units;
+    uint32_t units_next;        /* so many the next time */
     struct lt_task *free_tasks; /* linked by party.next */
     unsigned free_count;
     struct lt_seen *seen; /* as watcher: each worker's ring at the last look, */

@@ -60,6 +60,82 @@ void lt_scope_leave(leat_scope *scope, int result)
     take(scope, TASK);
 }
 
+/* ---- counting in advance ---- */
+
+enum { MOST_UNITS = 64 };
+
+/* Relaxed: others look, and want no more than to know. */
+static uint32_t units_of(const struct lt_worker *worker, const leat_scope *scope)
+{
+    return atomic_load_explicit(&worker->units_of, memory_order_relaxed) == scope
+               ? atomic_load_explicit(&worker->units, memory_order_relaxed)
+               : 0;
+}
+
+static void set_units(struct lt_worker *worker, leat_scope *scope, uint32_t n)
+{
+    atomic_store_explicit(&worker->units_of, scope, memory_order_relaxed);
+    atomic_store_explicit(&worker->units, n, memory_order_relaxed);
+}
+
+static void return_units(struct lt_worker *worker)
+{
+    leat_scope *scope = atomic_load_explicit(&worker->units_of, memory_order_relaxed);
+    uint32_t n = units_of(worker, scope);
+    set_units(worker, NULL, 0);
+    worker->units_next = 1;
+    if (n)
+        take(scope, n * TASK);
+}
+
+/* Those of the scope, when it has gone on to that. */
+static uint32_t turn_to(struct lt_worker *worker, leat_scope *scope)
+{
+    if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope)
+        return_units(worker);
+    return units_of(worker, scope);
+}
+
+void lt_scope_enter_task(leat_scope *scope)
+{
+    struct lt_worker *worker = lt_here.worker;
+    if (!worker || !lt_worker_running(worker)) {
+        lt_scope_enter(scope);
+        return;
+    }
+    uint32_t left = turn_to(worker, scope);
+    if (!left) {
+        left = worker->units_next;
+        if (worker->units_next < MOST_UNITS)
+            worker->units_next *= 2;
+        atomic_fetch_add_explicit(&scope->live, left * TASK, memory_order_relaxed);
+    }
+    set_units(worker, scope, left - 1);
+}
+
+void lt_scope_leave_task(leat_scope *scope, int result)
+{
+    struct lt_worker *worker = lt_here.worker;
+    if (result)
+        lt_scope_cancel(scope, result);
+    uint32_t left = turn_to(worker, scope);
+    set_units(worker, scope, left + 1);
+}
+
+__attribute__((constructor)) static void introduce(void)
+{
+    lt_units_return = return_units;
+}
+
+/* Of all workers, for a scope. */
+static uint64_t units_in_advance(const leat_scope *scope)
+{
+    uint64_t n = 0;
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
+        n += units_of(lt_runtime.workers[i], scope);
+    return n;
+}
+
 struct joining {
     struct lt_wait wait;
     const leat_scope *scope;
@@ -76,6 +152,8 @@ static const struct lt_wait_kind joins = { .describe = describe };
 static void join(leat_scope *scope)
 {
     struct joining joining;
+    if (lt_here.worker)
+        return_units(lt_here.worker);
     if (atomic_load_explicit(&scope->live, memory_order_acquire) == OPENER)
         return;
     if (!scope->opener->enlisted)
@@ -95,8 +173,9 @@ size_t leat_scope_tasks(const leat_scope *scope)
 {
     if (!scope)
         return 0;
-    return (size_t)((atomic_load_explicit(&scope->live, memory_order_relaxed) & (PIN - 1)) -
-                    OPENER);
+    uint64_t live = atomic_load_explicit(&scope->live, memory_order_relaxed) & (PIN - 1);
+    uint64_t none = OPENER + units_in_advance(scope);
+    return live > none ? (size_t)(live - none) : 0;
 }
 
 bool lt_scope_joined(const leat_scope *scope)

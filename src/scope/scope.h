@@ -5,6 +5,11 @@
  * leat_scope_close. Who takes it down to the opener's unit alone also takes that bit away, in one
  * compare-and-swap, and so owns the wake-up.
  *
+ * In advance. A worker whose tasks start many tasks, or that runs many to their end one after the other, does not
+ * count each: it takes units for several at a time, and keeps those of the ended for the next, as long as it goes on
+ * with somebody who belongs to the scope and so keeps it open anyway. It gives them back before it runs anybody
+ * else, and the opener before it waits in leat_scope_close.
+ *
  * Finding. A task is put on its scope's list when it is about to park for the first time, and stays until
  * it ends: a task that never parks never takes the scope's lock. Threads have a list of their own, and so
  * have roamers, blocks and callbacks.
@@ -80,9 +85,13 @@ void lt_scope_delist_roamer(struct lt_roamer *roamer);
 /* Gives something to the scope; takes it back. */
 void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
 
-/* One task more; and one fewer, with what it returned. */
+/* One more who must end; and one fewer, with what it returned. */
 void lt_scope_enter(leat_scope *scope);
 void lt_scope_leave(leat_scope *scope, int result);
+
+/* The same for tasks, the second in the task itself: counted in advance, where that goes. */
+void lt_scope_enter_task(leat_scope *scope);
+void lt_scope_leave_task(leat_scope *scope, int result);
 
 /* The scope a task belongs to, whatever it has opened itself; asked on its home worker. */
 leat_scope *lt_scope_of_task(const struct lt_task *task);
