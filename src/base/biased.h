@@ -66,7 +66,7 @@ static inline void lt_biased_lock(struct lt_biased *biased, const void *me)
 
 /* True: nobody but `me`, who calls, has had the lock since it was given to it. So what `me` has read under no lock
  * before it asked, it has read as under the lock, of any number of such locks at one moment: who takes the right
- * back writes `owner` before it changes anything. (An acquire fence stands between the reading and the asking.) */
+ * back writes `owner` before it changes anything. (The reading is by acquire loads, so that it comes first.) */
 static inline bool lt_biased_is_mine(const struct lt_biased *biased, const void *me)
 {
     return me && atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me;

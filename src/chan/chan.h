@@ -211,17 +211,18 @@ static inline bool lt_chan_is_unusual(const leat_chan *ch)
     return atomic_load_explicit(&ch->unusual, memory_order_relaxed);
 }
 
-/* Without the lock: whether lt_chan_now may have something to do. A hint. */
+/* Without the lock: whether lt_chan_now may have something to do. A hint. (Acquire: it is read before what the
+ * caller reads next, see none_is_ready in select.c.) */
 static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
     if (LT_UNLIKELY(lt_chan_is_unusual(ch)) &&
         (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper))))
         return true;
-    size_t count = lt_chan_count(ch);
+    size_t count = atomic_load_explicit(&ch->count, memory_order_acquire);
     return side == LT_RECEIVE
-               ? count | atomic_load_explicit(&ch->senders_waiting, memory_order_relaxed)
+               ? count | atomic_load_explicit(&ch->senders_waiting, memory_order_acquire)
                : (ch->capacity - count) |
-                     atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed);
+                     atomic_load_explicit(&ch->receivers_waiting, memory_order_acquire);
 }
 
 /* Without the lock: whether there was a moment, since the call began, at which lt_chan_now would have said

@@ -273,7 +273,6 @@ static bool none_is_ready(const struct lt_selection *s)
 {
     if (s->ready)
         return false;
-    atomic_thread_fence(memory_order_acquire);
     for (const leat_case *c = s->cases, *end = c + s->n; c < end; c++)
         if (c->ch && !lt_biased_is_mine(&c->ch->lock, lt_here.worker))
             return false;
