@@ -68,18 +68,13 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
     return error == LT_NOT_NOW ? -EAGAIN : error;
 }
 
-/* With the lock held, which it gives up: all that is not the common case. */
-__attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side side, void *item,
-                                                    int64_t deadline, struct lt_party *self)
+/* With the lock held, which it gives up: nothing could be done at once. */
+__attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, void *item,
+                                             int64_t deadline, struct lt_party *self)
 {
-    for (;;) {
-        struct lt_party *woken;
-        int error = lt_chan_now(ch, side, item, &woken);
-        if (error != LT_NOT_NOW || deadline == LEAT_NOW) {
-            lt_chan_unlock(ch);
-            finish(self, woken);
-            return error == LT_NOT_NOW ? -EAGAIN : error;
-        }
+    struct lt_party *woken = NULL;
+    int error = -EAGAIN;
+    if (deadline != LEAT_NOW) {
         if (self->enlisted)
             return wait_for_partner(ch, side, item, deadline, self);
         lt_chan_unlock(ch);
@@ -87,7 +82,26 @@ __attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side 
         if (error)
             return error;
         lt_chan_lock(ch);
+        error = lt_chan_now(ch, side, item, &woken);
+        if (error == LT_NOT_NOW) /* it is enlisted now */
+            return wait_for_partner(ch, side, item, deadline, self);
     }
+    lt_chan_unlock(ch);
+    finish(self, woken);
+    return error;
+}
+
+/* The same for a channel that is not the common case, before anything has been tried. */
+__attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side side, void *item,
+                                                    int64_t deadline, struct lt_party *self)
+{
+    struct lt_party *woken;
+    int error = lt_chan_now(ch, side, item, &woken);
+    if (error == LT_NOT_NOW)
+        return not_now(ch, side, item, deadline, self);
+    lt_chan_unlock(ch);
+    finish(self, woken);
+    return error;
 }
 
 /* For each of its callers a copy, in which `side` is known, and mostly the deadline. */
@@ -108,7 +122,7 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
     if (status == LT_NOT_NOW) {
         if (LT_LIKELY(self->enlisted && deadline != LEAT_NOW))
             return wait_for_partner(ch, side, item, deadline, self);
-        return operate_slowly(ch, side, item, deadline, self);
+        return not_now(ch, side, item, deadline, self);
     }
     lt_chan_unlock(ch);
     if (woken)
