@@ -1,7 +1,8 @@
 /* biased.pml: the lock that its owner takes with plain stores.
  *
  * Speaks for base/biased.h and biased.c. PARTIES of equal rights take the lock OPS times each. Whoever
- * takes it as an ordinary lock may become its owner, once in its life. Stores to `grip` go through a
+ * takes it as an ordinary lock may become its owner, the first time in its life; and who takes that right
+ * back may be a visitor, after whom the former owner may become it again. Stores to `grip` go through a
  * buffer of their party's, as on the processor, and come to memory at any later time, in order; the
  * barrier waits until all buffers are empty.
  *
@@ -18,7 +19,7 @@
  *  NO_RECHECK    the owner does not look again when it has reached
  *  HELD_ONLY     who takes the right back does not wait for one that is reaching
  *  TAKEN_LATE    `owner` is written after the barrier
- *  GIVEN_AGAIN   it may be given to another when it has been taken back
+ *  GIVEN_AGAIN   it may be given to another when a visitor has taken it back
  *  UNSETTLED     an owner's lock is taken as an ordinary one without a look at the owner */
 #ifndef PARTIES
 #define PARTIES 3
@@ -32,7 +33,7 @@
 mtype = { LOOSE, REACHING, HELD };
 
 bool locked, settled, given;
-byte owner = NOBODY, inside;
+byte owner = NOBODY, former = NOBODY, inside;
 mtype grip = LOOSE;
 
 chan stores[PARTIES] = [3] of { mtype };
@@ -66,6 +67,7 @@ inline enter()
 
 inline take_back()
 {
+    had = owner;
 #ifndef TAKEN_LATE
     owner = NOBODY;
 #endif
@@ -80,11 +82,14 @@ inline take_back()
 #else
     grip_is(LOOSE);
 #endif
+    if
+    :: settled = true
 #ifdef GIVEN_AGAIN
-    given = false;
+    :: given = false
 #else
-    settled = true;
+    :: former = had
 #endif
+    fi
 }
 
 inline consider()
@@ -99,6 +104,7 @@ inline consider()
         :: owner != NOBODY -> skip
 #endif
         :: owner == NOBODY && !given -> owner = me; given = true
+        :: owner == NOBODY && former == me -> owner = me
         :: owner == NOBODY -> skip
         fi
     fi
@@ -106,7 +112,7 @@ inline consider()
 
 active [PARTIES] proctype party()
 {
-    byte me = _pid - PARTIES, n;
+    byte me = _pid - PARTIES, n, had;
     bool mine;
     for (n : 1 .. OPS) {
         mine = false;
