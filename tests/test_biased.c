@@ -144,11 +144,44 @@ static void lets_one_in_at_a_time(void **state)
     CHECK_IS(atomic_load(&counted), counter);
 }
 
+/* A dump is a visit. */
+static int dumps(void *file)
+{
+    return leat_dump(file);
+}
+
+static int talks_and_is_dumped(void *file)
+{
+    leat_chan *ch = leat_chan_of(NULL, int, 1);
+    const _Atomic uintptr_t *owner = &ch->lock.owner;
+    bool possible = !ch->lock.settled; /* the kernel has the barrier */
+    for (int round = 0, x = 0; round < 3; round++) {
+        for (int i = 0; i <= LT_BIAS_AFTER; i++)
+            CHECK_IS(0, i % 2 ? leat_recv(ch, &x) : leat_send(ch, &x));
+        CHECK_IS(possible, !(atomic_load(owner) & LT_CANDIDATE));
+        if (LT_BIAS_AFTER % 2 == 0)
+            CHECK_IS(0, leat_recv(ch, &x));
+        CHECK_IS(0, leat_blocking(dumps, file));
+        CHECK(atomic_load(owner) & LT_CANDIDATE);
+    }
+    return leat_chan_unref(ch);
+}
+
+static void is_kept_over_dumps(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    CHECK(file);
+    CHECK_IS(0, leat_main_with(talks_and_is_dumped, file, &(leat_options){ .workers = 1 }));
+    fclose(file);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_given_to_who_comes_often),
         cmocka_unit_test(is_given_again_after_visits),
+        cmocka_unit_test(is_kept_over_dumps),
         cmocka_unit_test(lets_one_in_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

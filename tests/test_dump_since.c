@@ -305,6 +305,42 @@ static void test_asked_late(void **state)
     over_seeds(asked_late);
 }
 
+/* A thread that does not wait any more, and lets others go first. */
+static int goes_on(void *chans)
+{
+    leat_chan **ch = chans;
+    CHECK_IS(0, leat_recv(ch[0], NULL));
+    while (leat_try_recv(ch[1], NULL) == -EAGAIN)
+        leat_sim_point();
+    return 0;
+}
+
+static int gone_on(void *unused)
+{
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch[] = { named(s, "ch"), named(s, "gate") };
+    CHECK_IS(0, leat_go_blocking_named(s, goes_on, ch, "busy"));
+    CHECK_IS(0, leat_sleep(LEAT_S));
+    check_dump("    thread busy: waits to receive from channel 5 ch, since 1.000 s\n"
+               "    channel 5 ch: 0 of 0 items\n"
+               "      thread busy waits to receive\n"
+               "    channel 6 gate: 0 of 0 items\n");
+    CHECK_IS(0, leat_send(ch[0], NULL));
+    CHECK_IS(0, leat_sleep(LEAT_MS));
+    check_dump("    thread busy: runs, or waits elsewhere\n"
+               "    channel 5 ch: 0 of 0 items\n"
+               "    channel 6 gate: 0 of 0 items\n");
+    CHECK_IS(0, leat_close(ch[1]));
+    return leat_scope_close(s);
+}
+
+static void test_gone_on(void **state)
+{
+    (void)state;
+    over_seeds(gone_on);
+}
+
 /* Waits that end in every way leave nothing behind. */
 static int comes_and_goes(void *unused)
 {
@@ -493,11 +529,11 @@ static void test_starved(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_everybody),  cmocka_unit_test(test_graph),
-        cmocka_unit_test(test_asked_late), cmocka_unit_test(test_comes_and_goes),
-        cmocka_unit_test(test_on_request), cmocka_unit_test(test_a_million),
-        cmocka_unit_test(test_any_order),  cmocka_unit_test(test_many_threads),
-        cmocka_unit_test(test_starved),
+        cmocka_unit_test(test_everybody),      cmocka_unit_test(test_graph),
+        cmocka_unit_test(test_asked_late),     cmocka_unit_test(test_gone_on),
+        cmocka_unit_test(test_comes_and_goes), cmocka_unit_test(test_on_request),
+        cmocka_unit_test(test_a_million),      cmocka_unit_test(test_any_order),
+        cmocka_unit_test(test_many_threads),   cmocka_unit_test(test_starved),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

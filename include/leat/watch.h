@@ -25,9 +25,9 @@ enum {
     /* Dumps tell since when everybody has waited. The environment's LEAT_WATCH=waits asks for it as well; in
      * the seeded world it is always so, by its clock.
      * Tasks and threads read the clock each wait. Blocks and waiting callbacks, which have no room for a time,
-     * have it in a table beside them, with a lock to each sixty-fourth: some 160 instructions a wait, and up to
-     * 64 bytes for each of as many as ever waited at once, until the runtime stops. Where there is no memory
-     * for that, nothing is told. */
+     * have it in a table besides, of 64 parts with a lock each: some 160 instructions a wait, the clock included,
+     * and up to 64 bytes for each of as many as ever waited at once, until the runtime stops. Where there is no
+     * memory for that, nothing is told. */
     LEAT_WATCH_WAITS = 1,
     /* A deadlock is reported, once, on standard error, with a dump; and then the program is aborted. The
      * environment asks with LEAT_DEADLOCK=report and LEAT_DEADLOCK=abort.
