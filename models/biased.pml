@@ -1,7 +1,8 @@
 /* biased.pml: the lock that its owner takes with plain stores.
  *
  * Speaks for base/biased.h and biased.c. PARTIES of equal rights take the lock OPS times each. Whoever
- * takes it as an ordinary lock may become its owner, once in its life. Stores to `grip` go through a
+ * takes it as an ordinary lock may become its owner, the first time in its life; and who takes that right
+ * back may be a visitor, after whom the former owner may become it again. Stores to `grip` go through a
  * buffer of their party's, as on the processor, and come to memory at any later time, in order; the
  * barrier waits until all buffers are empty.
  *
@@ -20,7 +21,7 @@
  *  NO_RECHECK    the owner does not look again when it has reached
  *  HELD_ONLY     who takes the right back does not wait for one that is reaching
  *  TAKEN_LATE    `owner` is written after the barrier
- *  GIVEN_AGAIN   it may be given to another when it has been taken back
+ *  GIVEN_AGAIN   it may be given to another when a visitor has taken it back
  *  UNSETTLED     an owner's lock is taken as an ordinary one without a look at the owner
  *  ASKED_FIRST   who looks without the lock asks before instead of after */
 #ifndef PARTIES
@@ -35,7 +36,7 @@
 mtype = { LOOSE, REACHING, HELD };
 
 bool locked, settled, given;
-byte owner = NOBODY, inside, one, other;
+byte owner = NOBODY, former = NOBODY, inside, one, other;
 mtype grip = LOOSE;
 
 chan stores[PARTIES] = [3] of { mtype };
@@ -85,6 +86,7 @@ inline look()
 
 inline take_back()
 {
+    had = owner;
 #ifndef TAKEN_LATE
     owner = NOBODY;
 #endif
@@ -99,11 +101,14 @@ inline take_back()
 #else
     grip_is(LOOSE);
 #endif
+    if
+    :: settled = true
 #ifdef GIVEN_AGAIN
-    given = false;
+    :: given = false
 #else
-    settled = true;
+    :: former = had
 #endif
+    fi
 }
 
 inline consider()
@@ -118,6 +123,7 @@ inline consider()
         :: owner != NOBODY -> skip
 #endif
         :: owner == NOBODY && !given -> owner = me; given = true
+        :: owner == NOBODY && former == me -> owner = me
         :: owner == NOBODY -> skip
         fi
     fi
@@ -125,11 +131,11 @@ inline consider()
 
 active [PARTIES] proctype party()
 {
-    byte me = _pid - PARTIES, n, seen;
+    byte me = _pid - PARTIES, n, had, seen;
     bool mine, same;
     for (n : 1 .. OPS) {
         if
-        :: n == OPS -> look()
+        :: n == OPS && me == 0 -> look()
         :: skip
         fi;
         mine = false;

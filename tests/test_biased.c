@@ -9,6 +9,7 @@ enum { THREADS = 3, ROUNDS = 4000 / SCALE, ALONE = 2 * LT_BIAS_AFTER, TOGETHER =
 static struct lt_biased biased;
 static long counter; /* guarded by it; torn in two so that a second one inside would show */
 static long shadow;
+static _Atomic long counted; /* how often it should have been */
 static pthread_barrier_t barrier;
 
 static void count(const void *me)
@@ -17,6 +18,13 @@ static void count(const void *me)
     long before = counter++;
     CHECK_IS(before, shadow);
     shadow++;
+    lt_biased_unlock(&biased);
+}
+
+static void visit(const void *me)
+{
+    lt_biased_visit(&biased, me);
+    CHECK_IS(shadow, counter);
     lt_biased_unlock(&biased);
 }
 
@@ -52,23 +60,69 @@ static void is_given_to_who_comes_often(void **state)
     CHECK(!is_owner(&two)); /* once in its life */
 }
 
-/* The first takes it so often that it becomes the owner, and goes on while the others come. */
+/* Who visits takes it back for a while; then the former owner may have it again, and nobody else. */
+static void is_given_again_after_visits(void **state)
+{
+    (void)state;
+    static int one, two;
+    lt_bias_open();
+    lt_biased_init(&biased);
+    if (biased.settled)
+        skip();
+    counter = shadow = 0;
+    for (int i = 0; i <= LT_BIAS_AFTER; i++)
+        count(&one);
+    for (int round = 0; round < 3 * LT_BIAS_TRIALS && round < 1000; round++) {
+        CHECK(is_owner(&one));
+        visit(&one); /* who owns it only takes it */
+        CHECK(is_owner(&one));
+        visit(round % 2 ? &two : NULL);
+        visit(NULL);
+        for (int i = 0; i < LT_BIAS_AFTER; i++) {
+            CHECK(!is_owner(&one) && !biased.settled);
+            count(&one);
+        }
+    }
+    visit(&two);
+    count(&two);
+    CHECK(biased.settled);
+    for (int i = 0; i < 3 * LT_BIAS_AFTER; i++)
+        count(i < LT_BIAS_AFTER ? &two : &one);
+    CHECK(!is_owner(&one) && !is_owner(&two));
+    /* A visit is no step towards it, and no step away. */
+    lt_biased_init(&biased);
+    for (int i = 0; i <= LT_BIAS_AFTER; i++) {
+        CHECK(!is_owner(&one));
+        count(&one);
+        if (i < LT_BIAS_AFTER)
+            visit(&two);
+    }
+    CHECK(is_owner(&one));
+}
+
+/* The first takes it so often that it becomes the owner, and goes on while the others come; in every other round
+ * as visitors, so that it becomes the owner again meanwhile. */
 static void *compete(void *me)
 {
     bool first = *(int *)me == 0, alien = *(int *)me == THREADS - 1;
+    long counts = 0;
     for (int round = 0; round < ROUNDS; round++) {
         if (first)
             lt_biased_init(&biased);
         pthread_barrier_wait(&barrier);
-        for (int i = 0; first && i < ALONE; i++)
+        for (int i = 0; first && i < ALONE; i++, counts++)
             count(me);
         if (!first)
             for (volatile int pause = (round * 7) % 400; pause > 0; pause--) {
             }
-        for (int i = 0; i < TOGETHER; i++)
+        bool visits = round % 2;
+        for (int i = 0; !first && visits && i < TOGETHER; i++)
+            visit(alien ? NULL : me);
+        for (int i = 0; (first || !visits) && i < (visits ? 2 * ALONE : TOGETHER); i++, counts++)
             count(alien ? NULL : me);
         pthread_barrier_wait(&barrier);
     }
+    atomic_fetch_add(&counted, counts);
     return NULL;
 }
 
@@ -87,13 +141,47 @@ static void lets_one_in_at_a_time(void **state)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&barrier);
-    CHECK_IS((long)ROUNDS * (ALONE + THREADS * TOGETHER), counter);
+    CHECK_IS(atomic_load(&counted), counter);
+}
+
+/* A dump is a visit. */
+static int dumps(void *file)
+{
+    return leat_dump(file);
+}
+
+static int talks_and_is_dumped(void *file)
+{
+    leat_chan *ch = leat_chan_of(NULL, int, 1);
+    const _Atomic uintptr_t *owner = &ch->lock.owner;
+    bool possible = !ch->lock.settled; /* the kernel has the barrier */
+    for (int round = 0, x = 0; round < 3; round++) {
+        for (int i = 0; i <= LT_BIAS_AFTER; i++)
+            CHECK_IS(0, i % 2 ? leat_recv(ch, &x) : leat_send(ch, &x));
+        CHECK_IS(possible, !(atomic_load(owner) & LT_CANDIDATE));
+        if (LT_BIAS_AFTER % 2 == 0)
+            CHECK_IS(0, leat_recv(ch, &x));
+        CHECK_IS(0, leat_blocking(dumps, file));
+        CHECK(atomic_load(owner) & LT_CANDIDATE);
+    }
+    return leat_chan_unref(ch);
+}
+
+static void is_kept_over_dumps(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    CHECK(file);
+    CHECK_IS(0, leat_main_with(talks_and_is_dumped, file, &(leat_options){ .workers = 1 }));
+    fclose(file);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_given_to_who_comes_often),
+        cmocka_unit_test(is_given_again_after_visits),
+        cmocka_unit_test(is_kept_over_dumps),
         cmocka_unit_test(lets_one_in_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -298,7 +298,7 @@ static const char *const op_names[] = { "pipe",    "through", "merge",   "split"
                                         "combine", "balance", "mult",    "lossy mult",
                                         "pub",     "mix",     "generate" };
 
-enum { MOST = 4000 };
+enum { MOST = 4000, ROUNDS = IN_SIM ? OPS : 1500 / SCALE };
 
 struct account {
     enum op op;
@@ -473,7 +473,7 @@ static int accounts_for_every_item(void *arg)
     (void)arg;
     uint64_t chance = seed_of_test();
     struct account *a = malloc(sizeof *a);
-    for (int round = 0; round < 1500 / SCALE; round++) {
+    for (int round = 0; round < ROUNDS; round++) {
         memset(a, 0, sizeof *a);
         account = a;
         a->op = (enum op)(round % OPS);

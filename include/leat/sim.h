@@ -22,7 +22,7 @@
  * touches the world's channels and scopes may be called by one. Nor does the world know other ways
  * to wait: what blocks in the system (a mutex that another task holds, a read) stops all of it.
  *
- * Deadlock. When nobody can run and no timer is set, the report tells who waits, and the first scope is
+ * Deadlock. When nobody can run and no timer is set, the report tells who waits since when, and the first scope is
  * cancelled with -EDEADLK, so that the program unwinds. If it waits again after that, in what cancelling
  * does not end, the process is aborted with a message.
  *

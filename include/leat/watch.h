@@ -22,8 +22,12 @@ extern "C" {
 
 /* What leat_options.watch may ask for. */
 enum {
-    /* Dumps tell since when tasks have waited: a reading of the clock each wait. The environment's
-     * LEAT_WATCH=waits asks for it as well. */
+    /* Dumps tell since when everybody has waited. The environment's LEAT_WATCH=waits asks for it as well; in
+     * the seeded world it is always so, by its clock.
+     * Tasks and threads read the clock each wait. Blocks and waiting callbacks, which have no room for a time,
+     * have it in a table besides, of 64 parts with a lock each: some 160 instructions a wait, the clock included,
+     * and up to 64 bytes for each of as many as ever waited at once, until the runtime stops. Where there is no
+     * memory for that, nothing is told. */
     LEAT_WATCH_WAITS = 1,
     /* A deadlock is reported, once, on standard error, with a dump; and then the program is aborted. The
      * environment asks with LEAT_DEADLOCK=report and LEAT_DEADLOCK=abort.
@@ -37,7 +41,7 @@ enum {
 /* Writes down everything there is: the workers and what they run; the tree of scopes with their openers;
  * in each, its tasks, threads, blocks and waiting callbacks, by the names they were started with, with
  * what each waits for (a channel to receive from or send to, the cases of a select, a time, the end of a
- * scope or block, a call that blocks) and, where that was asked for in advance, since when; and every
+ * scope or block, a call that blocks) and, where LEAT_WATCH_WAITS asked for it, since when; and every
  * channel with its items, and who waits on it. docs/watch.md reads one.
  *
  * A task's stack is given as what of it is in memory: pages that it, or a task before it on the same

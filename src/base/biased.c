@@ -34,9 +34,9 @@ void lt_biased_init(struct lt_biased *biased)
     biased->settled = !atomic_load_explicit(&possible, memory_order_relaxed);
 }
 
-static void take_back(struct lt_biased *biased)
+static void take_back(struct lt_biased *biased, uintptr_t next)
 {
-    atomic_store_explicit(&biased->owner, LT_CANDIDATE, memory_order_relaxed);
+    atomic_store_explicit(&biased->owner, next, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
     /* Acquire: what the owner did with the lock is seen. It never waits while it has it. */
@@ -47,8 +47,20 @@ static void take_back(struct lt_biased *biased)
         else
             sched_yield();
     }
-    biased->settled = true;
-    atomic_fetch_add_explicit(&taken_back, 1, memory_order_relaxed);
+    biased->streak = 0;
+}
+
+void lt_biased_visit(struct lt_biased *biased, const void *me)
+{
+    /* Relaxed, as in lt_biased_lock, and then under the lock. */
+    if (atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me) {
+        lt_biased_lock(biased, me);
+        return;
+    }
+    lt_lock(&biased->lock);
+    uintptr_t owner = atomic_load_explicit(&biased->owner, memory_order_relaxed);
+    if (!(owner & LT_CANDIDATE))
+        take_back(biased, owner | LT_CANDIDATE | LT_FORMER);
 }
 
 /* A program in which the right is mostly taken back again (some two microseconds each time) is better off
@@ -64,7 +76,14 @@ __attribute__((noinline)) void lt_biased_consider(struct lt_biased *biased, cons
     uintptr_t owner = atomic_load_explicit(&biased->owner, memory_order_relaxed);
     uintptr_t candidate = (uintptr_t)me | LT_CANDIDATE;
     if (!(owner & LT_CANDIDATE)) {
-        take_back(biased);
+        take_back(biased, LT_CANDIDATE);
+        biased->settled = true;
+        atomic_fetch_add_explicit(&taken_back, 1, memory_order_relaxed);
+    } else if (owner & LT_FORMER) {
+        if (owner != (candidate | LT_FORMER))
+            biased->settled = true;
+        else if (++biased->streak == LT_BIAS_AFTER)
+            atomic_store_explicit(&biased->owner, (uintptr_t)me, memory_order_relaxed);
     } else if (!me || owner != candidate) {
         atomic_store_explicit(&biased->owner, candidate, memory_order_relaxed);
         biased->streak = 0;

@@ -2,8 +2,9 @@
  *
  * It begins as an ordinary lock. Whoever takes it LT_BIAS_AFTER times in a row becomes its owner: from
  * then on the owner takes it with plain stores, and the first other party takes that right back, for
- * good, by making all processors of the process pass a barrier (membarrier). (Dice, Moir and Scherer's
- * "Quickly Reacquirable Locks", 2003, is of this kind.)
+ * good, by making all processors of the process pass a barrier (membarrier). Who only visits, a dump, takes it back
+ * for a time: the owner earns it again. (Dice, Moir and Scherer's "Quickly Reacquirable Locks", 2003, is of this
+ * kind.)
  *
  * Invariants:
  *  - `lock` held, or `grip` LT_HELD: never both, and who has either has the lock.
@@ -11,7 +12,7 @@
  *  - The owner writes LT_REACHING before it looks whether it is the owner still, and who takes the right
  *    back writes `owner` before the barrier and looks at `grip` after it. So one of the two sees the
  *    other: the barrier stands on the rare side for what would be one on both.
- *  - It is given once and taken back once: a former owner that is late may write to `grip`, and must not
+ *  - Only one party in its life is given it: a former owner that is late may write to `grip`, and must not
  *    meet a new one there.
  *
  * `me` is the worker of the calling thread, or NULL in threads that are none: those never become owners. */
@@ -29,16 +30,20 @@ struct lt_biased {
     _Atomic uint8_t grip;
     bool settled; /* it has been taken back, or cannot be given */
     uint16_t streak;
-    /* Who may use `grip`; with LT_CANDIDATE set nobody may, and it tells who took the lock last. */
+    /* Who may use `grip`; with LT_CANDIDATE set nobody may, and it tells who took the lock last; with LT_FORMER
+     * as well, who alone may become the owner again. */
     _Atomic uintptr_t owner;
 };
 
-enum { LT_CANDIDATE = 1 };
+enum { LT_CANDIDATE = 1, LT_FORMER = 2 };
 
 /* Before the first worker starts: makes biasing possible, where the kernel can do it. */
 void lt_bias_open(void);
 
 void lt_biased_init(struct lt_biased *biased);
+
+/* As lt_biased_lock, for who looks once and hardly comes again. */
+void lt_biased_visit(struct lt_biased *biased, const void *me);
 
 /* With `lock` taken, until it is settled. */
 void lt_biased_consider(struct lt_biased *biased, const void *me);

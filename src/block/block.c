@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "chan/now.h"
 #include "sched/here.h"
+#include "sched/note.h"
 
 _Static_assert(sizeof(leat_block) == 96, "what a parked block costs");
 _Static_assert(offsetof(leat_block, status) ==
@@ -220,6 +221,8 @@ int leat_block_await(leat_block *b, leat_block *other)
     struct lt_machine *machine = machine_of(b);
     machine->roamer.party.operation = LT_OP_AWAIT;
     machine->waiter.item = other;
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
+        lt_note_wait(party_of(b));
     if (await_end(other, party_of(b)))
         return LEAT_PARKED_;
     lt_machine_settle(machine);

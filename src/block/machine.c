@@ -1,6 +1,7 @@
 #include "block/machine.h"
 
 #include "chan/now.h"
+#include "sched/note.h"
 #include "sched/worker.h"
 
 #include <string.h>
@@ -60,6 +61,22 @@ static void clear_alarm(struct lt_party *party)
 
 /* ---- waiting ---- */
 
+/* Before it can be claimed. */
+static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm)
+{
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
+        lt_note_wait(&machine->roamer.party);
+    set_alarm(machine, deadline, alarm);
+}
+
+/* When nobody can claim it any more, or could. */
+static void end_wait(struct lt_party *party)
+{
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
+        lt_note_wait_over(party);
+    clear_alarm(party);
+}
+
 static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_party *woken)
 {
     lt_ready_all(woken);
@@ -96,7 +113,7 @@ static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_s
     waiter->status = LT_UNDECIDED;
     party->next = (struct lt_party *)(void *)ch;
     party->operation = side == LT_RECEIVE ? LT_OP_RECEIVE : LT_OP_SEND;
-    set_alarm(machine, deadline, alarm);
+    begin_wait(machine, deadline, alarm);
     lt_claim_open(party);
     /* Whoever claims it before the lock is given back cannot settle it before that. */
     bool ended = lt_claim_recheck(party, scope);
@@ -105,7 +122,7 @@ static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_s
     lt_chan_unlock(ch);
     if (!ended)
         return LT_WAITING;
-    clear_alarm(party);
+    end_wait(party);
     return done(machine, -ECANCELED, NULL);
 }
 
@@ -154,14 +171,14 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
     if (!scope) {
         if (deadline == LEAT_NEVER)
             return done(machine, -EDEADLK, NULL);
-        set_alarm(machine, deadline, alarm);
+        begin_wait(machine, deadline, alarm);
         lt_claim_open(party);
         return LT_WAITING;
     }
     lt_lock(&scope->lock);
     bool cancelled = lt_scope_is_cancelled(scope);
     if (!cancelled) {
-        set_alarm(machine, deadline, alarm);
+        begin_wait(machine, deadline, alarm);
         lt_claim_open(party);
     }
     lt_unlock(&scope->lock);
@@ -195,11 +212,11 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
     lt_select_remember(s);
     if (!s->any)
         return wait_for_nothing(machine, deadline, alarm);
-    set_alarm(machine, deadline, alarm);
+    begin_wait(machine, deadline, alarm);
     i = lt_select_enter(s, party, &woken);
     if (i == s->n && !s->ended)
         return LT_WAITING;
-    clear_alarm(party);
+    end_wait(party);
     return done(machine, s->ended ? -ECANCELED : (int)i, woken);
 }
 
@@ -213,12 +230,12 @@ enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, i
     leat_scope *scope = party->scope;
     party->operation = LT_OP_SLEEP;
     machine->waiter.status = LT_UNDECIDED;
-    set_alarm(machine, deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline, alarm);
+    begin_wait(machine, deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline, alarm);
     /* The alarm keeps it to this worker, so it cannot go on before this returns. */
     lt_claim_open(party);
     if (!lt_claim_recheck(party, scope))
         return LT_WAITING;
-    clear_alarm(party);
+    end_wait(party);
     return done(machine, -ECANCELED, NULL);
 }
 
@@ -240,7 +257,7 @@ void lt_machine_settle(struct lt_machine *machine)
 {
     struct lt_party *party = &machine->roamer.party;
     struct lt_waiter *waiter = &machine->waiter;
-    clear_alarm(party);
+    end_wait(party);
     enum lt_operation operation = party->operation;
     party->operation = LT_OP_NONE;
     switch (operation) {

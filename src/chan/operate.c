@@ -91,34 +91,42 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
     return error == LT_NOT_NOW ? -EAGAIN : error;
 }
 
-/* With the lock held, which it gives up: all that is not the common case. */
+/* With the lock held, which it gives up: nothing could be done at once. */
+__attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, void *item,
+                                             int64_t deadline, struct lt_party *self)
+{
+    struct lt_party *woken = NULL;
+    int error = -EAGAIN;
+    if (deadline != LEAT_NOW) {
+        bool patient = self->kind == LT_THREAD && ch->capacity && !lt_world;
+        if (self->enlisted && !patient)
+            return wait_for_partner(ch, side, item, deadline, self);
+        lt_chan_unlock(ch);
+        if (patient)
+            changes_soon(ch, side, LT_CONTAINER(self, struct lt_thread, party));
+        else if ((error = lt_wait_prepare(self)) != 0)
+            return error;
+        lt_chan_lock(ch);
+        error = lt_chan_now(ch, side, item, &woken);
+        if (error == LT_NOT_NOW) /* it is enlisted now */
+            return wait_for_partner(ch, side, item, deadline, self);
+    }
+    lt_chan_unlock(ch);
+    finish(self, woken);
+    return error;
+}
+
+/* The same for a channel that is not the common case, before anything has been tried. */
 __attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side side, void *item,
                                                     int64_t deadline, struct lt_party *self)
 {
-    bool patient = self->kind == LT_THREAD && ch->capacity && !lt_world;
-    for (;;) {
-        struct lt_party *woken;
-        int error = lt_chan_now(ch, side, item, &woken);
-        if (error != LT_NOT_NOW || deadline == LEAT_NOW) {
-            lt_chan_unlock(ch);
-            finish(self, woken);
-            return error == LT_NOT_NOW ? -EAGAIN : error;
-        }
-        if (patient) {
-            patient = false;
-            lt_chan_unlock(ch);
-            changes_soon(ch, side, LT_CONTAINER(self, struct lt_thread, party));
-            lt_chan_lock(ch);
-            continue;
-        }
-        if (self->enlisted)
-            return wait_for_partner(ch, side, item, deadline, self);
-        lt_chan_unlock(ch);
-        error = lt_wait_prepare(self);
-        if (error)
-            return error;
-        lt_chan_lock(ch);
-    }
+    struct lt_party *woken;
+    int error = lt_chan_now(ch, side, item, &woken);
+    if (error == LT_NOT_NOW)
+        return not_now(ch, side, item, deadline, self);
+    lt_chan_unlock(ch);
+    finish(self, woken);
+    return error;
 }
 
 /* For each of its callers a copy, in which `side` is known, and mostly the deadline. */
@@ -139,7 +147,7 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
     if (status == LT_NOT_NOW) {
         if (LT_LIKELY(here && self->enlisted && deadline != LEAT_NOW))
             return wait_for_partner(ch, side, item, deadline, self);
-        return operate_slowly(ch, side, item, deadline, self);
+        return not_now(ch, side, item, deadline, self);
     }
     lt_chan_unlock(ch);
     if (woken)

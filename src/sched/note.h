@@ -1,8 +1,8 @@
 /* note.h: what is noted on the way, if somebody has asked for it.
  *
  * As a rule nobody has: so each place that could note something looks at one word, and goes on. What is
- * called then is in the room for people who look, src/watch: these are calls upwards. None of them waits;
- * those that may find a lock held do not allocate. */
+ * called then is in the room for people who look, src/watch: these are calls upwards. None of them waits, or
+ * takes a lock that is taken elsewhere; but what they write to may have to grow, be it under a channel's lock. */
 #ifndef LT_SCHED_NOTE_H
 #define LT_SCHED_NOTE_H
 
@@ -17,7 +17,7 @@ struct lt_worker;
 struct lt_task;
 
 enum {
-    LT_NOTE_WAITS = 1,   /* when tasks begin to wait */
+    LT_NOTE_WAITS = 1,   /* when somebody begins to wait */
     LT_NOTE_THREADS = 2, /* how many threads wait without a deadline: lt_threads_asleep */
     LT_NOTE_TRACE = 4    /* everything below */
 };
@@ -33,6 +33,10 @@ static inline unsigned lt_noting(void)
 
 /* A worker goes on with `to`; `from` is the task that waits from now on. NULL: the scheduler; nobody. */
 LT_COLD void lt_note_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
+
+/* A block or a callback is about to wait: before anybody can claim it. And waits no more: before it goes on. */
+LT_COLD void lt_note_wait(const struct lt_party *party);
+LT_COLD void lt_note_wait_over(const struct lt_party *party);
 
 /* A worker begins a step of a party without a stack; with NULL, has ended it. */
 LT_COLD void lt_note_step(struct lt_worker *worker, const struct lt_party *party);

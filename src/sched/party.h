@@ -65,6 +65,8 @@ struct lt_thread {
     struct lt_node member; /* in the scope it belongs to */
     const char *name;      /* as a task; NULL when it is none */
     struct lt_spin spin;
+    _Atomic int64_t
+        since; /* when its wait began, if that is noted: LT_NOTE_WAITS; 0: it does not wait */
 };
 
 enum {

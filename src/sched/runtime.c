@@ -220,6 +220,8 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
     }
     if (!error && !alone)
         error = lt_watch_begin(options);
+    if (!error && alone) /* where the clock is a variable */
+        atomic_store_explicit(&lt_note_flags, LT_NOTE_WAITS, memory_order_relaxed);
     if (error) {
         stop_workers(rt, started);
         tear_down(rt);

@@ -199,14 +199,9 @@ static bool run_ready(struct lt_worker *worker)
         lt_host_resume(worker, LT_CONTAINER(party, struct lt_task, party));
         return true;
     }
-    do {
-        if (party->kind == LT_JOB) {
-            struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
-            job->run(job);
-        } else {
-            run_step(worker, party);
-        }
-    } while ((party = next_light(worker)));
+    do
+        run_step(worker, party);
+    while ((party = next_light(worker)));
     return true;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "sched/note.h"
 #include "scope/deadline.h"
 
 bool lt_wait_end(struct lt_wait *wait, int result)
@@ -51,7 +52,7 @@ static void spin(struct lt_thread *thread)
     lt_spin_learn(&thread->spin, told);
 }
 
-int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
+static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
     for (spin(thread);;) {
         /* Acquire pairs with the release of whoever set it. Clearing a nudge comes before looking at
@@ -72,4 +73,14 @@ int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t 
             next = deadline;
         lt_thread_sleep(thread, next);
     }
+}
+
+int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
+{
+    /* Relaxed: who looks does so under a lock that orders it, or at a thread that waits until it is done. */
+    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
+        atomic_store_explicit(&thread->since, lt_clock_now(), memory_order_relaxed);
+    int result = sleep_through(wait, thread, deadline);
+    atomic_store_explicit(&thread->since, 0, memory_order_relaxed);
+    return result;
 }

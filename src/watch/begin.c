@@ -1,5 +1,6 @@
 /* begin.c: what is to be looked after, by the options and the environment. */
 #include "sched/runtime.h"
+#include "watch/since.h"
 #include "watch/trace.h"
 #include "watch/watcher.h"
 
@@ -85,5 +86,6 @@ void lt_watch_end(void)
 {
     lt_watcher_stop();
     atomic_store_explicit(&lt_note_flags, 0, memory_order_relaxed);
+    lt_since_end();
     lt_trace_end();
 }

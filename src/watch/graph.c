@@ -20,7 +20,7 @@ static void label(struct lt_text *text, const char *words)
                     *words == '\n' ? ' ' : *words);
 }
 
-static void draw_note(struct lt_text *text, const struct lt_note *note)
+static void draw_note(struct lt_text *text, const struct lt_look *look, const struct lt_note *note)
 {
     static const char *const looks[] = { "shape=ellipse", "shape=octagon", "shape=egg",
                                          "shape=cds",     "shape=diamond", "shape=box" };
@@ -47,6 +47,10 @@ static void draw_note(struct lt_text *text, const struct lt_note *note)
         lt_text_add(text, "\\nline %u", note->line);
     else if (note->state == LT_IS_WAITING && !note->aims)
         lt_text_add(text, "\\nsleeps");
+    if (note->state == LT_IS_WAITING && note->since) {
+        lt_text_add(text, "\\nsince ");
+        lt_tell_time(text, look->now - note->since);
+    }
     lt_text_add(text, "\"%s];\n",
                 note->state == LT_IS_RUNNING ? " style=filled fillcolor=palegreen" : "");
 }
@@ -87,7 +91,7 @@ static void draw_scopes(struct lt_text *text, const struct lt_look *look)
         open++;
         for (size_t i = lt_look_first_note(look, at);
              i < look->note_count && look->notes[i]->place == at; i++)
-            draw_note(text, look->notes[i]);
+            draw_note(text, look, look->notes[i]);
     }
     for (; open; open--)
         lt_text_add(text, "  }\n");
@@ -98,7 +102,7 @@ void lt_draw(struct lt_text *text, const struct lt_look *look)
     lt_text_add(text, "digraph leat {\n  rankdir=LR;\n");
     draw_scopes(text, look);
     for (size_t i = lt_look_first_note(look, LT_NOWHERE); i < look->note_count; i++)
-        draw_note(text, look->notes[i]);
+        draw_note(text, look, look->notes[i]);
     for (size_t i = 0; i < look->note_count; i++)
         draw_aims(text, look, look->notes[i]);
     lt_text_add(text, "}\n");

@@ -20,6 +20,16 @@ struct branch {
     struct lt_node *scopes;
 };
 
+/* Of a thread that joins a pinned scope, and so stays where it is. */
+static int64_t joins_since(const leat_scope *scope)
+{
+    if (scope->opener->kind != LT_THREAD || !lt_scope_joined(scope) ||
+        !(lt_noting() & LT_NOTE_WAITS))
+        return 0;
+    return atomic_load_explicit(&LT_CONTAINER(scope->opener, struct lt_thread, party)->since,
+                                memory_order_relaxed);
+}
+
 static void note_scope(struct lt_look *look, leat_scope *scope, size_t around)
 {
     const struct lt_party *opener = scope->opener;
@@ -31,6 +41,7 @@ static void note_scope(struct lt_look *look, leat_scope *scope, size_t around)
         .opener_number =
             opener->kind == LT_TASK ? LT_CONTAINER(opener, struct lt_task, party)->number : 0,
         .opener_joins = lt_scope_joined(scope),
+        .opener_since = joins_since(scope),
         .cancelled = lt_scope_is_cancelled(scope),
         .tasks = leat_scope_tasks(scope),
         .deadline = scope->deadline,
@@ -173,8 +184,11 @@ static void take_scope(struct lt_pad *pad, void *arg)
     for (struct lt_node *node = scope->threads.next; node != &scope->threads && !pad->full;
          node = node->next) {
         struct lt_thread *thread = LT_CONTAINER(node, struct lt_thread, member);
-        if ((note = lt_note_party(pad, &thread->party, LT_IS_THERE)))
-            note->scope = scope;
+        if (!(note = lt_note_party(pad, &thread->party, LT_IS_THERE)))
+            break;
+        note->scope = scope;
+        if (note->since)
+            note->state = LT_IS_WAITING;
     }
     for (struct lt_node *node = scope->roamers.next; node != &scope->roamers && !pad->full;
          node = node->next) {

@@ -29,10 +29,10 @@ struct lt_scope_note {
     const struct lt_party *opener;
     uint32_t number, opener_number;
     bool opener_is_thread, opener_joins, cancelled;
-    size_t tasks; /* that have not ended, with blocks and operations */
-    int64_t deadline;
-    size_t around;        /* index of the one around, or LT_NOWHERE */
-    size_t inside, count; /* those inside: the first, and how many */
+    size_t tasks;                   /* that have not ended, with blocks and operations */
+    int64_t deadline, opener_since; /* since: of a thread that joins; 0: not known */
+    size_t around;                  /* index of the one around, or LT_NOWHERE */
+    size_t inside, count;           /* those inside: the first, and how many */
 };
 
 #define LT_NOWHERE SIZE_MAX

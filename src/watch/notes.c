@@ -3,6 +3,7 @@
 #include "base/alloc.h"
 #include "block/machine.h"
 #include "sched/runtime.h"
+#include "watch/since.h"
 
 #include <leat/callback.h>
 #include <leat/timer.h>
@@ -127,12 +128,27 @@ static enum lt_thing thing_of(const struct lt_party *party)
     }
 }
 
+/* Of a thread, it is known whether it waits; of a roamer, its address may be another's that waited here. */
+static int64_t since_when(const struct lt_party *party, enum lt_state state)
+{
+    switch (party->kind) {
+    case LT_THREAD:
+        /* Relaxed, as where it is written. */
+        return atomic_load_explicit(&LT_CONTAINER(party, struct lt_thread, party)->since,
+                                    memory_order_relaxed);
+    case LT_BLOCK:
+    case LT_CALLBACK: return state == LT_IS_WAITING ? lt_since(party) : 0;
+    default: return 0;
+    }
+}
+
 struct lt_note *lt_note_party(struct lt_pad *pad, const struct lt_party *party, enum lt_state state)
 {
     struct lt_note *note = lt_pad_note(pad, thing_of(party), party);
     if (!note)
         return NULL;
     note->state = state;
+    note->since = lt_noting() & LT_NOTE_WAITS ? since_when(party, state) : 0;
     switch (note->thing) {
     case LT_A_TASK: {
         const struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
@@ -221,7 +237,7 @@ static void note_waiters(struct lt_pad *pad, struct lt_note *channel, struct lt_
 
 void lt_note_channel(struct lt_pad *pad, leat_chan *ch)
 {
-    lt_chan_lock(ch);
+    lt_biased_visit(&ch->lock, lt_here.worker);
     struct lt_note *note = lt_pad_note(pad, LT_A_CHANNEL, ch);
     if (note) {
         note->scope = ch->scope;

@@ -27,13 +27,13 @@ void lt_tell_code(struct lt_text *text, const void *code)
     }
 }
 
-/* ---- pieces of a line ---- */
-
-static void tell_time(struct lt_text *text, int64_t ns)
+void lt_tell_time(struct lt_text *text, int64_t ns)
 {
     int64_t ms = (ns < 0 ? 0 : ns) / LEAT_MS;
     lt_text_add(text, "%lld.%03lld s", (long long)(ms / 1000), (long long)(ms % 1000));
 }
+
+/* ---- pieces of a line ---- */
 
 /* A party or channel, by what is known of it; one that was not seen, by its number. */
 static void tell_who(struct lt_text *text, enum lt_thing thing, uint32_t number,
@@ -94,13 +94,13 @@ static void tell_waiting(struct lt_text *text, const struct lt_look *look,
     }
     if (note->until != LEAT_NEVER) {
         lt_text_add(text, ", ");
-        tell_time(text, note->until - look->now);
+        lt_tell_time(text, note->until - look->now);
         lt_text_add(text, " more");
         lt_text_add(text, note->aims ? " at most" : "");
     }
     if (note->since) {
         lt_text_add(text, ", since ");
-        tell_time(text, look->now - note->since);
+        lt_tell_time(text, look->now - note->since);
     }
 }
 
@@ -181,11 +181,15 @@ static void tell_scope(struct lt_text *text, const struct lt_look *look,
     tell_who(text, scope->opener_is_thread ? LT_A_THREAD : LT_A_TASK, scope->opener_number, opener);
     if (scope->opener_joins)
         lt_text_add(text, ", which waits for its end");
+    if (scope->opener_since) {
+        lt_text_add(text, ", since ");
+        lt_tell_time(text, look->now - scope->opener_since);
+    }
     if (scope->cancelled)
         lt_text_add(text, ", cancelled");
     else if (scope->deadline != LEAT_NEVER) {
         lt_text_add(text, ", cancelled in ");
-        tell_time(text, scope->deadline - look->now);
+        lt_tell_time(text, scope->deadline - look->now);
     }
     lt_text_add(text, "\n");
 }

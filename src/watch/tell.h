@@ -19,4 +19,7 @@ const char *lt_tell_thing(enum lt_thing thing);
 /* A function by its name, if the linker left one, else by its place in its file, for addr2line. */
 void lt_tell_code(struct lt_text *text, const void *code);
 
+/* Seconds, to the millisecond. */
+void lt_tell_time(struct lt_text *text, int64_t ns);
+
 #endif

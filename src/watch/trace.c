@@ -155,6 +155,8 @@ void lt_note_step(struct lt_worker *worker, const struct lt_party *party)
 {
     struct tracer *t = tracer_of(worker);
     const char *name = NULL;
+    if (party && party->kind == LT_JOB) /* the library's own */
+        party = NULL;
     if (party && party->kind == LT_BLOCK)
         name = name_of_type(t, ((const leat_block *)(const void *)party)->type);
     append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = identity(party), .text = name });
