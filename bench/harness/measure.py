@@ -87,10 +87,10 @@ def run_once(command, cores, environment):
 
 
 class Contender:
-    """A peer, in one of its ways, in one row."""
+    """A peer, in one of its ways, in one row, on so many cores."""
 
-    def __init__(self, peer, row, way):
-        self.peer, self.way = peer, way
+    def __init__(self, peer, row, way, cores):
+        self.peer, self.way, self.cores = peer, way, cores
         call = peer.calls.get(row, row) if not way else f"{row}_{way}"
         self.command = [*peer.command, call]
         self.out = False  # has failed
@@ -99,16 +99,16 @@ class Contender:
         return f"{self.peer.name} ({self.way})" if self.way else self.peer.name
 
 
-def contenders_of(row, ways, peers, cores, with_ways):
+def contenders_of(row, ways, peers, all_cores, with_ways):
+    """The same on one core and on two come one after the other, since their ratio is asked for, too."""
     for peer in peers:
-        if cores not in peer.cores:
-            continue
+        mine = [cores for cores in all_cores if cores in peer.cores]
         if row in peer.rows:
-            yield Contender(peer, row, None)
+            yield from (Contender(peer, row, None, cores) for cores in mine)
         if peer.name == "leat" and with_ways:
             for way in ways:
                 if f"{row}_{way}" in peer.rows:
-                    yield Contender(peer, row, way)
+                    yield from (Contender(peer, row, way, cores) for cores in mine)
 
 
 def touch_pages(quick):
@@ -116,7 +116,7 @@ def touch_pages(quick):
     subprocess.run([os.path.join(C_PROGRAMS, "bench-pretouch"), "1" if quick else "8"], check=True)
 
 
-def measure_row(results, row, contenders, cores, options, say):
+def measure_row(results, row, contenders, options, say):
     """A sample of each in turn, again and again: what the machine does meanwhile happens to all."""
     start = time.monotonic()
     environment = {"BENCH_MIN_MS": str(options.min_ms), "BENCH_REPEATS": "1"}
@@ -131,12 +131,12 @@ def measure_row(results, row, contenders, cores, options, say):
             if c.out or (c.peer.one_process and turn > 0):
                 continue
             more = {"BENCH_REPEATS": str(options.repeats)} if c.peer.one_process else {}
-            found, busy, wrong = run_once(c.command, cores, {**environment, **more})
+            found, busy, wrong = run_once(c.command, c.cores, {**environment, **more})
             for metric, value in found:
-                results.add((row, metric, c.peer.name, c.way, cores), value, busy)
+                results.add((row, metric, c.peer.name, c.way, c.cores), value, busy)
             if wrong:
                 c.out = True
-                results.failures[f"{c.title()}, {row}, on {cores}"] = wrong
-                say(f"{row} of {c.title()} on {cores}: {wrong}")
-    say(f"{row} on {cores}: {', '.join(c.title() for c in contenders)}: "
-        f"{time.monotonic() - start:.1f} s")
+                results.failures[f"{c.title()}, {row}, on {c.cores}"] = wrong
+                say(f"{row} of {c.title()} on {c.cores}: {wrong}")
+    titles = dict.fromkeys(c.title() for c in contenders)
+    say(f"{row}: {', '.join(titles)}: {time.monotonic() - start:.1f} s")
