@@ -27,10 +27,10 @@ const struct algorithm *algorithm_find(const char *name);
 /* The i-th algorithm, for listing them; NULL after the last. */
 const struct algorithm *algorithm_at(size_t i);
 
-/* Gets the algorithm from its library, once, before any hasher is opened.
+/* Gets the algorithm from its library, once, before any hasher for it is opened.
  * 0; -ENOTSUP when the library on this system does not offer it. */
 int algorithm_load(const struct algorithm *a);
-void algorithm_unload(void);
+void algorithms_unload(void);
 
 struct hasher;
 

@@ -6,11 +6,12 @@
 #ifndef LEAT_CMD_DIGESTER_H
 #define LEAT_CMD_DIGESTER_H
 
+#include "hashers.h"
 #include "reading.h"
 
 struct digester {
     struct flow *flow;
-    struct hasher *hasher;
+    struct hashers hashers;
     unsigned char *chunk;
     struct chain finished;
     int64_t handed_over; /* when */

@@ -126,7 +126,8 @@ static void add_name(struct text *to, const char *name, bool escape)
         text_str(to, name);
 }
 
-static void emit_digest(struct emitter *e, const struct slot *s, const char *path)
+static void emit_digest(struct emitter *e, const struct algorithm *a, const unsigned char *digest,
+                        size_t size, const char *path)
 {
     const struct options *o = e->options;
     struct text *t = &e->out.text;
@@ -134,34 +135,51 @@ static void emit_digest(struct emitter *e, const struct slot *s, const char *pat
     if (escape)
         text_char(t, '\\');
     if (o->tag) {
-        text_str(t, o->algorithm->tag);
-        if (s->size < o->algorithm->size) {
+        text_str(t, a->tag);
+        if (size < a->size) {
             text_char(t, '-');
-            text_number(t, 8 * s->size);
+            text_number(t, 8 * size);
         }
         text_str(t, " (");
         add_name(t, path, escape);
         text_str(t, ") = ");
-        text_hex(t, s->digest, s->size);
+        text_hex(t, digest, size);
     } else {
-        text_hex(t, s->digest, s->size);
+        text_hex(t, digest, size);
         text_str(t, o->binary ? " *" : "  ");
         add_name(t, path, escape);
     }
     text_char(t, e->out.line_end);
 }
 
+static void emit_digests(struct emitter *e, const struct slot *s, const char *path)
+{
+    const struct selection *all = &e->options->selection;
+    const unsigned char *digest = s->digest;
+    for (unsigned i = 0; i < all->count; i++) {
+        size_t size = digest_size(all->at[i], s->size);
+        emit_digest(e, all->at[i], digest, size, path);
+        digest += size;
+    }
+}
+
 static void emit_json(struct emitter *e, const struct slot *s, const char *path)
 {
-    const struct options *o = e->options;
+    const struct selection *all = &e->options->selection;
+    const unsigned char *digest = s->digest;
     struct text *t = &e->out.text;
     text_char(t, '{');
     json_path(t, path);
-    text_str(t, ",\"");
-    text_str(t, o->algorithm->name);
-    text_str(t, "\":\"");
-    text_hex(t, s->digest, s->size);
-    text_str(t, "\"}\n");
+    for (unsigned i = 0; i < all->count; i++) {
+        size_t size = digest_size(all->at[i], s->size);
+        text_str(t, ",\"");
+        text_str(t, all->at[i]->name);
+        text_str(t, "\":\"");
+        text_hex(t, digest, size);
+        text_char(t, '"');
+        digest += size;
+    }
+    text_str(t, "}\n");
 }
 
 static void emit_json_verdict(struct emitter *e, const char *path, const char *verdict)
@@ -225,7 +243,7 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
     else if (!s->error && o->json)
         emit_json(e, s, path);
     else if (!s->error)
-        emit_digest(e, s, path);
+        emit_digests(e, s, path);
 }
 
 /* "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for none. */
@@ -268,8 +286,12 @@ static void emit_bad_line(struct emitter *e, const struct slot *s, const char *l
     text_str(t, ": ");
     text_number(t, s->line);
     text_str(t, ": improperly formatted ");
-    text_str(t, e->options->algorithm->tag);
-    text_str(t, " checksum line");
+    const struct selection *all = &e->options->selection;
+    if (all->count == 1) {
+        text_str(t, all->at[0]->tag);
+        text_char(t, ' ');
+    }
+    text_str(t, "checksum line");
     end_message(e);
 }
 

@@ -19,6 +19,7 @@
 
 #include "emit.h"
 #include "md5/md5.h"
+#include "selection.h"
 #include "slot.h"
 
 #include <leat/leat.h>
@@ -37,9 +38,10 @@ typedef int flow_produce_fn(struct flow *f, void *arg);
 
 struct flow {
     /* set by whoever runs it */
-    const struct algorithm *algorithm;
-    size_t size;               /* of the digests of a walk */
-    const struct md5_way *way; /* in lanes, where the algorithm is MD5; else NULL */
+    const struct selection *selection;
+    size_t size;               /* of a digest that may have any number of bytes, in a walk */
+    size_t room;               /* for the digests of a file */
+    const struct md5_way *way; /* in lanes, where the first digest is MD5; else NULL */
     unsigned jobs;             /* digesters at most, */
     unsigned lanes;            /* and the files each has open */
     unsigned readers;          /* of a device: device.h */
@@ -51,7 +53,8 @@ struct flow {
     leat_scope *scope;
     atomic_int failure; /* the first of a task, or 0 */
     leat_chan *spare, *todo, *done;
-    struct slot *slots; /* FLOW_WINDOW; */
+    struct slot *slots;     /* FLOW_WINDOW; */
+    unsigned char *digests; /* as many times `room` */
 
     /* the producer's */
     size_t slots_used; /* so many have been out; the others' memory is untouched */

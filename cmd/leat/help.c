@@ -8,7 +8,7 @@ static const char own_help[] =
     "A PATH is a file, a folder (all regular files in and below it), or -, the\n"
     "standard input, which is also read when there is no PATH.\n"
     "\n"
-    "  -a, --algorithm=NAME  the digest, md5 unless given: md5, sha1, sha224, sha256,\n"
+    "  -a, --algorithm=NAME,...  the digests, md5 unless given: md5, sha1, sha224, sha256,\n"
     "                        sha384, sha512, sha512-256, sha3-256, blake2b, xxh64, xxh128\n"
     "  -l, --length=BITS     of the digest, for blake2b: 8 to 512, in steps of 8\n"
     "  -c, --check           read digests from the PATHs and check the files they name\n"

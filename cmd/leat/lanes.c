@@ -6,7 +6,7 @@
  * so it takes one round or a few; the lanes at work are always the first.
  *
  * What may keep its reader waiting, such as a pipe, gets no lane: it would keep the others waiting too.
- * It is digested alone, when all lanes are empty. */
+ * It is digested alone, when all lanes are empty; so is that of which another digest is wanted. */
 #include "digester.h"
 
 #include <errno.h>
@@ -67,7 +67,7 @@ static int start(struct lanes *ls, struct slot *s)
     struct lane *l = &ls->lane[ls->active];
     *l = (struct lane){ .bytes = l->bytes };
     int err = reading_open(&l->reading, d->flow, s, &d->turn);
-    if (!err && l->reading.patient) {
+    if (!err && (l->reading.patient || s->wanted != 1)) {
         ls->alone = l->reading;
         return 0;
     }

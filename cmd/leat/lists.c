@@ -59,6 +59,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     struct slot *s = source_file(l->src, l->flow, found.name, found.name_len, &err);
     if (!s)
         return err;
+    s->wanted = 1u << found.algorithm;
     s->size = found.size;
     memcpy(s->expected, found.digest, sizeof s->expected);
     return flow_submit(l->flow, s);
@@ -100,7 +101,7 @@ int produce_lists(struct flow *f, void *source)
 {
     struct source *src = source;
     const struct options *o = src->options;
-    struct grammar g = { .algorithm = o->algorithm };
+    struct grammar g = { .selection = &o->selection };
     int err = o->path_count > 0 ? 0 : take_list(src, f, &g, "-");
     for (int i = 0; i < o->path_count && !err; i++)
         err = take_list(src, f, &g, o->paths[i]);

@@ -82,16 +82,37 @@ __attribute__((format(printf, 2, 3))) static int usage(const struct persona *p, 
     return try_help(p);
 }
 
-static int read_algorithm(struct options *o, const char *name)
+static int bad_algorithm(const struct options *o, const char *name)
 {
-    o->algorithm = algorithm_find(name);
-    if (o->algorithm)
-        return 0;
     fprintf(stderr, "%s: invalid argument '%s' for '--algorithm'\nValid arguments are:\n",
             o->persona->program, name);
     for (size_t i = 0; algorithm_at(i); i++)
         fprintf(stderr, "  - '%s'\n", algorithm_at(i)->name);
     return try_help(o->persona);
+}
+
+/* Names with commas between them, which are gone afterwards. */
+static int read_algorithms(struct options *o, char *names)
+{
+    o->selection.count = 0;
+    for (char *rest = names; rest;) {
+        const char *name = strsep(&rest, ",");
+        const struct algorithm *a = algorithm_find(name);
+        if (!a)
+            return bad_algorithm(o, name);
+        if (selection_has(&o->selection, a))
+            return usage(o->persona, "'%s' stands twice in the argument of '--algorithm'", name);
+        selection_add(&o->selection, a);
+    }
+    return 0;
+}
+
+/* Whoever does not say which digests a list has means those that its lines name. */
+static void add_all(struct options *o)
+{
+    o->any_digest = true;
+    for (size_t i = 0; algorithm_at(i); i++)
+        selection_add(&o->selection, algorithm_at(i));
 }
 
 static int read_count(const struct persona *p, const char *option, const char *number, unsigned *to)
@@ -135,8 +156,8 @@ static int read_length(struct options *o, const char *number)
 /* `length` is what was read as the size; NULL when nothing was. No bits are all bits. */
 static int fit_length(struct options *o, const char *length)
 {
-    const struct algorithm *a = o->algorithm;
-    if (length && !a->any_size)
+    const struct algorithm *a = algorithm_find("blake2b");
+    if (length && !selection_has(&o->selection, a))
         return usage(o->persona, "--length is only supported with --algorithm=blake2b");
     if (o->size > a->size) {
         bad_length(o, length);
@@ -195,17 +216,21 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
 {
     bool classic = persona->classic;
     *o = (struct options){ .persona = persona, .progress = !classic };
-    o->algorithm = algorithm_find(persona->algorithm);
-    bool is_b2sum = classic && o->algorithm->any_size;
+    const struct algorithm *usual = algorithm_find(persona->algorithm);
+    selection_add(&o->selection, usual);
+    bool is_b2sum = classic && usual->any_size;
     const char *letters = is_b2sum ? "bcl:twz" : classic ? "bctwz" : "a:bcj:Ll:twz";
     const struct option *names = is_b2sum ? b2sum_options : classic ? classic_options : own_options;
     const char *length = NULL;
-    bool text = false, form_given = false;
+    bool text = false, form_given = false, algorithms_given = false;
     int option, wrong = 0;
     optind = 0; /* the command has read options of its own before */
     while (!wrong && (option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
         switch (option) {
-        case 'a': wrong = read_algorithm(o, optarg); break;
+        case 'a':
+            algorithms_given = true;
+            wrong = read_algorithms(o, optarg);
+            break;
         case 'b':
         case 't':
             form_given = true;
@@ -239,7 +264,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case OPT_STRICT: o->strict = true; break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
         case OPT_NO_PROGRESS: o->progress = false; break;
-        case OPT_HELP: help_print(persona, o->algorithm); return EXIT_SUCCESS;
+        case OPT_HELP: help_print(persona, usual); return EXIT_SUCCESS;
         case OPT_VERSION:
             if (classic)
                 printf("%s (leat) %s\n", persona->name, leat_version());
@@ -251,6 +276,11 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     }
     if (!wrong)
         wrong = fit_length(o, length);
+    /* Lines without a tag do not tell of which digest they are. */
+    if (o->selection.count > 1 && !o->check && !o->json)
+        o->tag = o->binary = true;
+    if (o->check && !classic && !algorithms_given)
+        add_all(o);
     if (!wrong)
         wrong = reconcile(o, text, form_given, argc - optind);
     if (wrong)

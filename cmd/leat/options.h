@@ -2,9 +2,7 @@
 #ifndef LEAT_CMD_OPTIONS_H
 #define LEAT_CMD_OPTIONS_H
 
-#include "digest.h"
-
-#include <stdbool.h>
+#include "selection.h"
 
 /* What a command is called and may do: `leat sum`, or one of coreutils' programs, which leat behaves as
  * when it is called by that name. */
@@ -17,10 +15,11 @@ struct persona {
 
 struct options {
     const struct persona *persona;
-    const struct algorithm *algorithm;
-    size_t size;      /* of its digests, where they are printed */
+    struct selection selection;
+    size_t size;      /* of a printed digest that may have any number of bytes */
     unsigned jobs;    /* digesters, at most */
     unsigned readers; /* of a device at the same time; 0 when not told */
+    bool any_digest;  /* a check's lines tell which; the selection has all */
     bool check, tag, binary, zero, json;
     bool ignore_missing, quiet, status, strict, warn; /* of a check */
     bool fail_fast, follow, progress;

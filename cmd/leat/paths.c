@@ -26,6 +26,7 @@ struct slot *source_file(struct source *src, struct flow *f, const char *name, s
     struct slot *s = flow_take(f, name, len, err);
     if (!s)
         return NULL;
+    s->wanted = selection_all(&src->options->selection);
     s->size = src->options->size;
     if (is_stdin)
         s->origin = ORIGIN_STDIN;

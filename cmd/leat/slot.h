@@ -39,9 +39,10 @@ struct slot {
     size_t name_len, name_cap;
     const char *remark;
     uint64_t line, good_lines, bad_lines;
-    size_t size; /* the digest's */
-    unsigned char digest[DIGEST_MAX];
-    unsigned char expected[DIGEST_MAX]; /* in a check */
+    unsigned wanted;                    /* a set of digests: selection.h */
+    size_t size;                        /* of one that may have any number of bytes */
+    unsigned char *digest;              /* memory for them */
+    unsigned char expected[DIGEST_MAX]; /* in a check, where one is wanted */
 };
 
 /* Slots on their way together. A zeroed struct is an empty chain. */

@@ -70,6 +70,15 @@ static const struct md5_way *choose_way(void)
     return way;
 }
 
+/* Those of one file together. */
+static size_t digests_size(const struct options *o)
+{
+    size_t all = 0;
+    for (unsigned i = 0; i < o->selection.count; i++)
+        all += digest_size(o->selection.at[i], o->size);
+    return all;
+}
+
 static void say_what_failed(struct emitter *e, int err)
 {
     if (err == -ENOMEM || e->out.error == -ENOMEM)
@@ -94,8 +103,9 @@ static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, 
     struct emitter emitter;
     emit_open(&emitter, o);
     struct flow flow = {
-        .algorithm = o->algorithm,
+        .selection = &o->selection,
         .size = o->size,
+        .room = o->check ? DIGEST_MAX : digests_size(o),
         .way = way,
         .jobs = o->jobs,
         .lanes = way ? way->lanes : 1,
@@ -124,6 +134,23 @@ static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, 
     return emitter.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
+/* What a check's lines could have, but this system has not, is left out. 0 or -ENOTSUP. */
+static int load_digests(struct options *o)
+{
+    struct selection wanted = o->selection;
+    o->selection.count = 0;
+    for (unsigned i = 0; i < wanted.count; i++) {
+        if (algorithm_load(wanted.at[i]) == 0) {
+            selection_add(&o->selection, wanted.at[i]);
+        } else if (i == 0 || !o->any_digest) {
+            fprintf(stderr, "%s: %s is not offered by this system's libcrypto\n",
+                    o->persona->program, wanted.at[i]->tag);
+            return -ENOTSUP;
+        }
+    }
+    return 0;
+}
+
 /* Ends as the signal would have ended it, so that a shell sees that, and its loops stop too. */
 static int die_of(int number)
 {
@@ -140,20 +167,21 @@ int sum_main(const struct persona *persona, int argc, char **argv)
         return sum_finish_stdio(persona->program, status);
     /* A closed pipe is to be told as the failed write that it is; but coreutils' programs end of it. */
     bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN && persona->classic;
-    if (algorithm_load(o.algorithm) < 0) {
-        fprintf(stderr, "%s: %s is not offered by this system's libcrypto\n", persona->program,
-                o.algorithm->tag);
+    if (load_digests(&o) < 0) {
+        algorithms_unload();
         return EXIT_FAILURE;
     }
-    const struct md5_way *way = o.algorithm->has_lanes ? choose_way() : NULL;
-    if (o.algorithm->has_lanes && !way) {
+    const struct algorithm *first = o.selection.at[0];
+    bool lanes = first->has_lanes && (o.check || o.selection.count == 1);
+    const struct md5_way *way = lanes ? choose_way() : NULL;
+    if (lanes && !way) {
         fprintf(stderr, "%s: LEAT_MD5: this processor has no '%s'\n", persona->program,
                 getenv("LEAT_MD5"));
-        algorithm_unload();
+        algorithms_unload();
         return EXIT_FAILURE;
     }
     int fatal;
     status = run(&o, way, pipes_end_it, &fatal);
-    algorithm_unload();
+    algorithms_unload();
     return fatal ? die_of(fatal) : status;
 }

@@ -62,6 +62,7 @@ static int submit_file(struct walk *w, struct dir *dir, const char *name)
     if (!s)
         return err;
     s->origin = ORIGIN_WALK;
+    s->wanted = selection_all(w->flow->selection);
     s->size = w->flow->size;
     s->dir = dir;
     dir_ref(dir);
