@@ -279,6 +279,20 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
     e->mismatched = e->unreadable = e->matched = 0;
 }
 
+static void emit_unlisted(struct emitter *e, const char *path)
+{
+    e->unlisted++;
+    e->failed = true;
+    if (!e->options->status)
+        emit_verdict(e, path, "NOT LISTED");
+}
+
+static void emit_trees_end(struct emitter *e)
+{
+    if (!e->options->status)
+        warn_of(e, e->unlisted, " file is not listed", " files are not listed");
+}
+
 static void emit_bad_line(struct emitter *e, const struct slot *s, const char *list)
 {
     struct text *t = begin_message(e);
@@ -314,6 +328,8 @@ bool emit(struct emitter *e, struct slot *s)
         e->mismatched = e->unreadable = e->matched = 0;
         break;
     case SLOT_LIST_END: emit_list_end(e, s, path); break;
+    case SLOT_UNLISTED: emit_unlisted(e, path); break;
+    case SLOT_TREES_END: emit_trees_end(e); break;
     }
     if (e->out.text.len >= OUT_FULL)
         emit_flush(e);

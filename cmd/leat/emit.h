@@ -20,6 +20,7 @@ struct emitter {
     struct dir *path_dir;
     size_t prefix_len;
     uint64_t mismatched, unreadable, matched; /* of the present check list */
+    uint64_t unlisted;                        /* files in trees */
     uint64_t files;                           /* digested so far */
     bool failed;                              /* the exit status will say so */
 };

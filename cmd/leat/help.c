@@ -33,6 +33,8 @@ static const char own_help[] =
     "      --status          print nothing; the exit status says it all\n"
     "      --strict          exit with failure when a line is improperly formatted\n"
     "  -w, --warn            tell of each improperly formatted line\n"
+    "      --strict-tree=DIR  also tell of files in DIR that are not listed, and exit with\n"
+    "                        failure when there are any; may be given several times\n"
     "\n"
     "      --help            print this and exit\n"
     "      --version         print the version and exit\n"

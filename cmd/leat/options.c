@@ -25,6 +25,7 @@ enum {
     OPT_JSON,
     OPT_READERS,
     OPT_NO_PROGRESS,
+    OPT_STRICT_TREE,
     OPT_HELP,
     OPT_VERSION,
 };
@@ -57,6 +58,7 @@ static const struct option own_options[] = {
     { "jobs", required_argument, NULL, 'j' },
     { "files0-from", required_argument, NULL, OPT_FILES0_FROM },
     { "json", no_argument, NULL, OPT_JSON },
+    { "strict-tree", required_argument, NULL, OPT_STRICT_TREE },
     { "readers", required_argument, NULL, OPT_READERS },
     { "dereference", no_argument, NULL, 'L' },
     { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
@@ -206,10 +208,29 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
                        : o->warn         ? "warn"
                        : o->quiet        ? "quiet"
                        : o->strict       ? "strict"
+                       : o->trees        ? "strict-tree"
                                          : NULL;
     if (lost)
         return usage(p, "the --%s option is meaningful only when verifying checksums", lost);
     return 0;
+}
+
+/* There cannot be more than there are arguments. */
+static int add_tree(struct options *o, int argc, char *path)
+{
+    if (!o->trees)
+        o->trees = calloc((size_t)argc, sizeof *o->trees);
+    if (!o->trees) {
+        fprintf(stderr, "%s: memory exhausted\n", o->persona->program);
+        return EXIT_FAILURE;
+    }
+    o->trees[o->tree_count++] = path;
+    return 0;
+}
+
+void options_free(struct options *o)
+{
+    free(o->trees);
 }
 
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv)
@@ -262,6 +283,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             break;
         case OPT_IGNORE_MISSING: o->ignore_missing = true; break;
         case OPT_STRICT: o->strict = true; break;
+        case OPT_STRICT_TREE: wrong = add_tree(o, argc, optarg); break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
         case OPT_NO_PROGRESS: o->progress = false; break;
         case OPT_HELP: help_print(persona, usual); return EXIT_SUCCESS;

@@ -26,9 +26,12 @@ struct options {
     const char *files0_from; /* a file of names, in place of paths */
     char **paths;            /* what is left of the arguments */
     int path_count;
+    char **trees; /* where a check looks for files that are not listed */
+    int tree_count;
 };
 
 /* Reads the arguments. Returns -1 to go on; else the exit status with which all is said. */
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv);
+void options_free(struct options *o);
 
 #endif

@@ -19,6 +19,8 @@ enum slot_kind {
     SLOT_BAD_LINE,    /* a line of a check list that does not parse: `line` */
     SLOT_LIST_BROKEN, /* a check list could not be read: `error`, or `remark` */
     SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines` */
+    SLOT_UNLISTED,    /* a file in a tree that no check list names */
+    SLOT_TREES_END,   /* there are no more of these */
 };
 
 enum slot_origin {

@@ -159,29 +159,34 @@ static int die_of(int number)
     return 128 + number;
 }
 
+/* The exit status, and *fatal as `run` leaves it. */
+static int load_and_run(struct options *o, bool pipes_end_it, int *fatal)
+{
+    if (load_digests(o) < 0)
+        return EXIT_FAILURE;
+    const struct algorithm *first = o->selection.at[0];
+    bool lanes = first->has_lanes && (o->check || o->selection.count == 1);
+    const struct md5_way *way = lanes ? choose_way() : NULL;
+    if (lanes && !way) {
+        fprintf(stderr, "%s: LEAT_MD5: this processor has no '%s'\n", o->persona->program,
+                getenv("LEAT_MD5"));
+        return EXIT_FAILURE;
+    }
+    return run(o, way, pipes_end_it, fatal);
+}
+
 int sum_main(const struct persona *persona, int argc, char **argv)
 {
     struct options o;
-    int status = options_read(&o, persona, argc, argv);
-    if (status >= 0)
-        return sum_finish_stdio(persona->program, status);
-    /* A closed pipe is to be told as the failed write that it is; but coreutils' programs end of it. */
-    bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN && persona->classic;
-    if (load_digests(&o) < 0) {
+    int fatal = 0, status = options_read(&o, persona, argc, argv);
+    if (status < 0) {
+        /* A closed pipe is to be told as the failed write that it is; but coreutils' programs end of it. */
+        bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN && persona->classic;
+        status = load_and_run(&o, pipes_end_it, &fatal);
         algorithms_unload();
-        return EXIT_FAILURE;
+    } else {
+        status = sum_finish_stdio(persona->program, status);
     }
-    const struct algorithm *first = o.selection.at[0];
-    bool lanes = first->has_lanes && (o.check || o.selection.count == 1);
-    const struct md5_way *way = lanes ? choose_way() : NULL;
-    if (lanes && !way) {
-        fprintf(stderr, "%s: LEAT_MD5: this processor has no '%s'\n", persona->program,
-                getenv("LEAT_MD5"));
-        algorithms_unload();
-        return EXIT_FAILURE;
-    }
-    int fatal;
-    status = run(&o, way, pipes_end_it, &fatal);
-    algorithms_unload();
+    options_free(&o);
     return fatal ? die_of(fatal) : status;
 }

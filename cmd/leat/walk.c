@@ -1,6 +1,7 @@
 #include "walk.h"
 
 #include "device.h"
+#include "named.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -68,6 +69,15 @@ static int submit_file(struct walk *w, struct dir *dir, const char *name)
     dir_ref(dir);
     s->holds_dir = dir_hold_open(dir);
     return flow_submit(w->flow, s);
+}
+
+static int take_file(struct walk *w, struct dir *dir, const char *name)
+{
+    if (!w->named)
+        return submit_file(w, dir, name);
+    if (named_has(w->named, dir->device, dir->inode, name))
+        return 0;
+    return tell(w, dir, name, strlen(name), SLOT_UNLISTED, 0, NULL);
 }
 
 static bool few_descriptors(const void *arg)
@@ -210,7 +220,7 @@ static int handle(struct walk *w, struct dir *dir, struct entry entry)
     const char *remark = NULL;
     switch (entry.kind) {
     case ENTRY_FILE:
-    case ENTRY_UNKNOWN: return submit_file(w, dir, entry.name);
+    case ENTRY_UNKNOWN: return take_file(w, dir, entry.name);
     case ENTRY_FOLDER: return enter(w, dir, entry.name, strlen(entry.name) - 1, w->flow->follow);
     case ENTRY_FIFO: remark = "is a FIFO, skipped"; break;
     case ENTRY_SOCKET: remark = "is a socket, skipped"; break;
