@@ -29,6 +29,10 @@ int digester_hand_over_when_due(struct digester *d)
 
 void digester_finish(struct digester *d, struct slot *s, int error)
 {
+    if (error == READING_KNOWN) {
+        error = 0;
+        atomic_fetch_add_explicit(&d->flow->digested, s->stamp.size, memory_order_relaxed);
+    }
     s->error = error;
     chain_add(&d->finished, s);
 }

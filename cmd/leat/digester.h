@@ -26,7 +26,7 @@ int digester_hand_over_when_due(struct digester *d);
  * returned, for the slot is not finished then. */
 int digester_digest(struct digester *d, struct reading *r);
 
-/* The slot is finished, with this error or 0. */
+/* The slot is finished, with this error, or READING_KNOWN, or 0. */
 void digester_finish(struct digester *d, struct slot *s, int error);
 
 /* All files, many at a time. 0, -ECANCELED or -ENOMEM. */

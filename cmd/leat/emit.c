@@ -1,5 +1,6 @@
 #include "emit.h"
 
+#include "cache.h"
 #include "json.h"
 #include "quote.h"
 
@@ -7,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-void emit_open(struct emitter *e, const struct options *o)
+void emit_open(struct emitter *e, const struct options *o, struct cache *cache)
 {
-    *e = (struct emitter){ .options = o };
+    *e = (struct emitter){ .options = o, .cache = cache };
     out_open(&e->out, STDOUT_FILENO, o->zero ? '\0' : '\n');
     out_open(&e->err, STDERR_FILENO, '\n');
     progress_open(&e->progress, STDERR_FILENO, o->progress);
@@ -92,7 +93,7 @@ void emit_complaint(struct emitter *e, const char *what, int error)
 }
 
 /* "program: name: what is wrong with it" */
-static void complain_about(struct emitter *e, const char *name, const char *remark, int error)
+void emit_note(struct emitter *e, const char *name, const char *remark, int error)
 {
     struct text *t = begin_message(e);
     quote_name(t, name);
@@ -235,7 +236,10 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
     if (s->error) {
         if (o->check && o->ignore_missing && s->error == -ENOENT)
             return;
-        complain_about(e, path, NULL, s->error);
+        emit_note(e, path, NULL, s->error);
+        e->failed = true;
+    } else if (e->cache && !cache_remember(e->cache, s)) {
+        emit_note(e, path, "differs from its stored digest, yet nothing shows a change of it", 0);
         e->failed = true;
     }
     if (o->check)
@@ -262,7 +266,7 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
 {
     const struct options *o = e->options;
     if (s->good_lines == 0) {
-        complain_about(e, list, "no properly formatted checksum lines found", 0);
+        emit_note(e, list, "no properly formatted checksum lines found", 0);
     } else if (!o->status) {
         warn_of(e, s->bad_lines, " line is improperly formatted",
                 " lines are improperly formatted");
@@ -271,7 +275,7 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
         warn_of(e, e->mismatched, " computed checksum did NOT match",
                 " computed checksums did NOT match");
         if (o->ignore_missing && e->matched == 0)
-            complain_about(e, list, "no file was verified", 0);
+            emit_note(e, list, "no file was verified", 0);
     }
     /* A list with nothing in it that was found right verifies nothing. */
     if (e->matched == 0 || (o->strict && s->bad_lines > 0))
@@ -317,13 +321,13 @@ bool emit(struct emitter *e, struct slot *s)
     switch (s->kind) {
     case SLOT_FILE: emit_file(e, s, path); break;
     case SLOT_FAILURE:
-        complain_about(e, path, NULL, s->error);
+        emit_note(e, path, NULL, s->error);
         e->failed = true;
         break;
-    case SLOT_SKIPPED: complain_about(e, path, s->remark, 0); break;
+    case SLOT_SKIPPED: emit_note(e, path, s->remark, 0); break;
     case SLOT_BAD_LINE: emit_bad_line(e, s, path); break;
     case SLOT_LIST_BROKEN:
-        complain_about(e, path, s->remark, s->error);
+        emit_note(e, path, s->remark, s->error);
         e->failed = true;
         e->mismatched = e->unreadable = e->matched = 0;
         break;

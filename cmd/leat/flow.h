@@ -32,6 +32,7 @@ enum {
 };
 
 struct flow;
+struct cache;
 
 /* Takes slots, fills and submits them until there are no more. 0, -ECANCELED or -ENOMEM. */
 typedef int flow_produce_fn(struct flow *f, void *arg);
@@ -46,6 +47,8 @@ struct flow {
     unsigned lanes;            /* and the files each has open */
     unsigned readers;          /* of a device: device.h */
     bool follow;               /* links met in a walk */
+    const struct cache *cache; /* NULL: there is none, */
+    bool paranoid;             /* or it is not believed */
     flow_produce_fn *produce;
     void *producer;
     struct emitter *emitter;

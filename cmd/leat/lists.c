@@ -119,13 +119,16 @@ static int take_lists(const struct list *l)
     return err;
 }
 
-/* Tells of what stands in the trees and in no list. The lists themselves may stand there. */
+/* Tells of what stands in the trees and in no list. The lists themselves may stand there, and
+ * the cache. */
 static int look_through_trees(struct source *src, struct flow *f, struct named *n)
 {
     const struct options *o = src->options;
     int err = 0;
     for (int i = 0; i < o->path_count && !err; i++)
         err = named_add(n, o->paths[i]);
+    if (!err && o->cache)
+        err = named_add(n, o->cache);
     struct walk walk;
     walk_open(&walk, f, src->descriptors);
     walk.named = n;

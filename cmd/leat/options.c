@@ -26,6 +26,8 @@ enum {
     OPT_READERS,
     OPT_NO_PROGRESS,
     OPT_STRICT_TREE,
+    OPT_CACHE,
+    OPT_PARANOID,
     OPT_HELP,
     OPT_VERSION,
 };
@@ -58,6 +60,8 @@ static const struct option own_options[] = {
     { "jobs", required_argument, NULL, 'j' },
     { "files0-from", required_argument, NULL, OPT_FILES0_FROM },
     { "json", no_argument, NULL, OPT_JSON },
+    { "cache", required_argument, NULL, OPT_CACHE },
+    { "paranoid", no_argument, NULL, OPT_PARANOID },
     { "strict-tree", required_argument, NULL, OPT_STRICT_TREE },
     { "readers", required_argument, NULL, OPT_READERS },
     { "dereference", no_argument, NULL, 'L' },
@@ -191,6 +195,8 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
         return usage(p, "paths cannot be combined with --files0-from");
     if (o->json && (o->zero || form_given))
         return usage(p, "--json cannot be combined with --binary, --text, --tag or --zero");
+    if (o->paranoid && !o->cache)
+        return usage(p, "the --paranoid option is meaningful only with --cache");
     if (o->check) {
         if (o->files0_from)
             return usage(p, "the --files0-from option is not supported when verifying checksums");
@@ -283,6 +289,8 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             break;
         case OPT_IGNORE_MISSING: o->ignore_missing = true; break;
         case OPT_STRICT: o->strict = true; break;
+        case OPT_CACHE: o->cache = optarg; break;
+        case OPT_PARANOID: o->paranoid = true; break;
         case OPT_STRICT_TREE: wrong = add_tree(o, argc, optarg); break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
         case OPT_NO_PROGRESS: o->progress = false; break;

@@ -26,6 +26,8 @@ struct options {
     const char *files0_from; /* a file of names, in place of paths */
     char **paths;            /* what is left of the arguments */
     int path_count;
+    const char *cache; /* a file; NULL: none */
+    bool paranoid;
     char **trees; /* where a check looks for files that are not listed */
     int tree_count;
 };

@@ -8,6 +8,7 @@
 
 #include "digest.h"
 #include "dir.h"
+#include "stamp.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -41,6 +42,7 @@ struct slot {
     size_t name_len, name_cap;
     const char *remark;
     uint64_t line, good_lines, bad_lines;
+    struct stamp stamp;                 /* of the file, where there is a cache */
     unsigned wanted;                    /* a set of digests: selection.h */
     size_t size;                        /* of one that may have any number of bytes */
     unsigned char *digest;              /* memory for them */

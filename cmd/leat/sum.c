@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "sum.h"
 
+#include "cache.h"
 #include "emit.h"
 #include "halt.h"
 #include "sources.h"
@@ -96,12 +97,27 @@ static bool stdin_was_closed(void)
     return flags < 0 || flags & O_PATH;
 }
 
+/* The cache only saves time: what is wrong with it is no failure. */
+static void load_cache(struct emitter *e, const struct options *o)
+{
+    const char *remark;
+    int error;
+    bool of_use = cache_load(e->cache, o->cache, &o->selection, &remark, &error);
+    if (remark || error)
+        emit_note(e, o->cache, remark, error);
+    if (!of_use)
+        e->cache = NULL;
+}
+
 /* The exit status. *fatal is the signal that it is to end of, or 0; a broken pipe's if `pipes_end_it`. */
 static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
     struct emitter emitter;
-    emit_open(&emitter, o);
+    struct cache cache = { 0 };
+    emit_open(&emitter, o, o->cache ? &cache : NULL);
+    if (o->cache)
+        load_cache(&emitter, o);
     struct flow flow = {
         .selection = &o->selection,
         .size = o->size,
@@ -111,16 +127,23 @@ static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, 
         .lanes = way ? way->lanes : 1,
         .readers = o->readers,
         .follow = o->follow,
+        .cache = emitter.cache,
+        .paranoid = o->paranoid,
         .produce = o->check ? produce_lists : produce_paths,
         .producer = &source,
         .emitter = &emitter,
     };
     share_descriptors(&flow, &source.descriptors);
-    int err = halt_open();
+    int err = halt_open(), unsaved = 0;
     if (!err) {
         err = flow_run(&flow);
+        /* Also when halted: every digest that it got is right. */
+        if (emitter.cache)
+            unsaved = cache_save(emitter.cache);
         halt_close();
     }
+    if (unsaved)
+        emit_note(&emitter, o->cache, "cannot be written", unsaved);
     *fatal = halt_signal();
     if (!*fatal && pipes_end_it && emitter.out.error == -EPIPE)
         *fatal = SIGPIPE;
@@ -131,6 +154,7 @@ static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, 
             emit_complaint(&emitter, "standard input", -EBADF);
     }
     emit_close(&emitter);
+    cache_free(&cache);
     return emitter.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
