@@ -258,7 +258,7 @@ rm -f "$cache"
 exec 3<>fifo
 "$leat" sum --cache "$cache" t/large fifo >lines &
 waiting=$!
-until [ -s lines ]; do
+until [ -s lines ] || ! kill -0 "$waiting"; do
     sleep 0.05
 done
 kill "$waiting"

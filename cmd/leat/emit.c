@@ -33,9 +33,9 @@ int emit_flush(struct emitter *e)
     return out_flush(&e->out);
 }
 
-void emit_progress(struct emitter *e, uint64_t digested)
+void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal)
 {
-    progress_draw(&e->progress, e->files, digested);
+    progress_draw(&e->progress, e->files, digested, goal);
 }
 
 /* The whole path; NULL when memory has run out. Neighbours mostly share their folder. */

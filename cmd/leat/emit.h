@@ -44,6 +44,6 @@ void emit_complaint(struct emitter *e, const char *what, int error);
 void emit_note(struct emitter *e, const char *name, const char *remark, int error);
 
 /* Shows the progress if it is time to; `digested` bytes by now. */
-void emit_progress(struct emitter *e, uint64_t digested);
+void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal);
 
 #endif

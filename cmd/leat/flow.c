@@ -30,6 +30,7 @@ static int produce_task(void *arg)
 {
     struct flow *f = arg;
     leave(f, f->produce(f, f->producer));
+    goal_end(&f->goal);
     leat_close(f->todo);
     leat_chan_done(f->done);
     return 0;

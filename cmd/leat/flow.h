@@ -18,6 +18,7 @@
 #define LEAT_CMD_FLOW_H
 
 #include "emit.h"
+#include "goal.h"
 #include "md5/md5.h"
 #include "selection.h"
 #include "slot.h"
@@ -66,6 +67,7 @@ struct flow {
     unsigned digesters;
     bool threads_spent; /* the system has no more to give */
 
+    struct goal goal;
     atomic_size_t long_names;      /* bytes of long names under way */
     atomic_uint_fast64_t digested; /* bytes */
 };

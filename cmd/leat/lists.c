@@ -8,7 +8,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* One list on its way through. */
@@ -109,6 +111,31 @@ static int take_list(struct list l, struct grammar *g, const char *path)
     return take_lines(&l, g, fd);
 }
 
+/* The lines of a list that can be read twice; false when it is none. */
+static bool count_lines(const char *path, uint64_t *lines)
+{
+    struct stat about;
+    FILE *file = strcmp(path, "-") == 0 || stat(path, &about) < 0 || !S_ISREG(about.st_mode)
+                     ? NULL
+                     : fopen(path, "re");
+    if (!file)
+        return false;
+    for (int c; (c = getc_unlocked(file)) != EOF;)
+        *lines += c == '\n';
+    fclose(file);
+    return true;
+}
+
+/* Nearly each line has a file; those that have none matter little for what is only shown. */
+static void count_files(struct flow *f, const struct options *o)
+{
+    uint64_t lines = 0;
+    for (int i = 0; i < o->path_count; i++)
+        if (!count_lines(o->paths[i], &lines))
+            return;
+    goal_set(&f->goal, lines);
+}
+
 static int take_lists(const struct list *l)
 {
     const struct options *o = l->src->options;
@@ -146,6 +173,8 @@ int produce_lists(struct flow *f, void *source)
 {
     struct source *src = source;
     struct list l = { .src = src, .flow = f };
+    if (f->goal.wanted)
+        count_files(f, src->options);
     if (src->options->tree_count == 0)
         return take_lists(&l);
     struct named named;

@@ -132,6 +132,7 @@ static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, 
         .produce = o->check ? produce_lists : produce_paths,
         .producer = &source,
         .emitter = &emitter,
+        .goal = { .wanted = emitter.progress.on },
     };
     share_descriptors(&flow, &source.descriptors);
     int err = halt_open(), unsaved = 0;

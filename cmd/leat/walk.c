@@ -4,6 +4,7 @@
 #include "named.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -68,6 +69,11 @@ static int submit_file(struct walk *w, struct dir *dir, const char *name)
     s->dir = dir;
     dir_ref(dir);
     s->holds_dir = dir_hold_open(dir);
+    if (w->flow->goal.wanted) {
+        struct stat about;
+        int flags = w->flow->follow ? 0 : AT_SYMLINK_NOFOLLOW;
+        goal_add(&w->flow->goal, fstatat(dir->fd, name, &about, flags) == 0 ? &about : NULL);
+    }
     return flow_submit(w->flow, s);
 }
 
