@@ -207,6 +207,9 @@ for line in 'md5' 'md5 1 2 3 4 5 00' 'md5 1 2 3 4 5 00 1 2' ''; do
     forge "3s/.*/$line/"
     damage "'$line' in it"
 done
+cp ../whole "$cache"
+forge '3s/ /\x00/4'
+damage 'a NUL in it'
 : >"$cache"
 run t
 right 'an empty file' 0

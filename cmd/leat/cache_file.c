@@ -63,6 +63,9 @@ static bool is_whole(const struct text *t)
     size_t heading = sizeof head - 1;
     if (t->len < heading + TAIL || memcmp(t->bytes, head, heading) != 0)
         return false;
+    /* Lines are also read as strings. */
+    if (memchr(t->bytes, '\0', t->len))
+        return false;
     const char *end = t->bytes + t->len - TAIL;
     char sum[TAIL + 1];
     snprintf(sum, sizeof sum, "%s%016" PRIx64 "\n", tail,
