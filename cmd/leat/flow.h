@@ -18,7 +18,6 @@
 #define LEAT_CMD_FLOW_H
 
 #include "emit.h"
-#include "md5/md5.h"
 #include "slot.h"
 
 #include <leat/leat.h>
@@ -38,12 +37,12 @@ typedef int flow_produce_fn(struct flow *f, void *arg);
 struct flow {
     /* set by whoever runs it */
     const struct algorithm *algorithm;
-    size_t size;               /* of the digests of a walk */
-    const struct md5_way *way; /* in lanes, where the algorithm is MD5; else NULL */
-    unsigned jobs;             /* digesters at most, */
-    unsigned lanes;            /* and the files each has open */
-    unsigned readers;          /* of a device: device.h */
-    bool follow;               /* links met in a walk */
+    size_t size;                /* of the digests of a walk */
+    const struct lane_way *way; /* in lanes, where that is faster; else NULL */
+    unsigned jobs;              /* digesters at most, */
+    unsigned lanes;             /* and the files each has open */
+    unsigned readers;           /* of a device: device.h */
+    bool follow;                /* links met in a walk */
     flow_produce_fn *produce;
     void *producer;
     struct emitter *emitter;

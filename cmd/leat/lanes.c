@@ -1,4 +1,4 @@
-/* lanes.c: a digester with many files in hand, each in a lane of its vector registers (md5/md5.h).
+/* lanes.c: a digester with many files in hand, each in a lane of its vector registers (kernels/kernels.h).
  *
  * It goes in rounds: claim files, take all lanes as far as the one with the least bytes at hand goes,
  * hand over what has ended, read on where bytes ran out. It never waits for a full set of lanes, nor
@@ -17,7 +17,7 @@ enum { CHUNK = 32 * 1024 };
 
 struct lane {
     struct reading reading;
-    unsigned char *bytes; /* CHUNK and MD5_PAD of them, */
+    unsigned char *bytes; /* CHUNK and LANE_PAD of them, */
     size_t at, end;       /* of which these are still to be digested */
     uint64_t total;       /* read so far */
     bool ended;           /* there is no more to read */
@@ -25,10 +25,12 @@ struct lane {
 
 struct lanes {
     struct digester *digester;
-    const struct md5_way *way;
-    unsigned most, active;
-    struct md5_states states;
-    struct lane lane[MD5_LANES];
+    const struct lane_digest *digest;
+    const struct lane_way *way;
+    const struct lane_kernel *single; /* for fewer than `worth` */
+    unsigned most, worth, active;
+    struct lane_states states;
+    struct lane lane[LANE_MOST];
     struct reading
         alone; /* what is to be digested next, in no lane; its slot is NULL when none is */
     unsigned char *memory;
@@ -54,8 +56,8 @@ static int fill(struct lane *l, struct flow *f)
     reading_close(&l->reading);
     if (n < 0)
         return (int)n;
-    size_t whole = l->end / MD5_BLOCK * MD5_BLOCK;
-    l->end = whole + md5_pad(l->bytes + whole, l->end - whole, l->total);
+    size_t whole = l->end / LANE_BLOCK * LANE_BLOCK;
+    l->end = whole + lane_pad(f->algorithm->lanes, l->bytes + whole, l->end - whole, l->total);
     l->ended = true;
     return 0;
 }
@@ -74,7 +76,7 @@ static int start(struct lanes *ls, struct slot *s)
     if (!err)
         err = fill(l, d->flow);
     if (!err) {
-        md5_begin(&ls->states, ls->active++);
+        lane_begin(ls->digest, &ls->states, ls->active++);
         return 0;
     }
     reading_close(&l->reading);
@@ -89,9 +91,9 @@ static void finish(struct lanes *ls, unsigned lane, int error)
 {
     struct lane *l = &ls->lane[lane], *last = &ls->lane[--ls->active], ended = *l;
     reading_close(&ended.reading);
-    md5_end(&ls->states, lane, ended.reading.slot->digest);
+    lane_end(ls->digest, &ls->states, lane, ended.reading.slot->digest);
     digester_finish(ls->digester, ended.reading.slot, error);
-    md5_move(&ls->states, lane, ls->active);
+    lane_move(&ls->states, lane, ls->active);
     *l = *last;
     last->bytes = ended.bytes;
 }
@@ -125,21 +127,22 @@ static int claim(struct lanes *ls)
 /* 0 or -ECANCELED. */
 static int run(struct lanes *ls)
 {
-    const struct md5_kernel *k = md5_kernel_for(ls->way, ls->active);
+    const struct lane_kernel *k =
+        ls->active < ls->worth ? ls->single : lane_kernel_for(ls->way, ls->active);
     unsigned n = k->lanes < ls->active ? k->lanes : ls->active;
-    const unsigned char *in[MD5_LANES];
+    const unsigned char *in[LANE_MOST];
     size_t blocks = SIZE_MAX;
     for (unsigned i = 0; i < n; i++) {
         const struct lane *l = &ls->lane[i];
-        size_t here = (l->end - l->at) / MD5_BLOCK;
+        size_t here = (l->end - l->at) / LANE_BLOCK;
         in[i] = l->bytes + l->at;
         blocks = here < blocks ? here : blocks;
     }
-    md5_run(k, &ls->states, in, n, blocks);
+    lane_run(k, &ls->states, in, n, blocks);
     /* From the last one down: what takes the place of an ended one has had its turn. */
     for (unsigned i = n; i-- > 0;) {
         struct lane *l = &ls->lane[i];
-        l->at += blocks * MD5_BLOCK;
+        l->at += blocks * LANE_BLOCK;
         if (l->at < l->end)
             continue;
         int err = l->ended ? 0 : fill(l, ls->digester->flow);
@@ -181,11 +184,14 @@ int lanes_work(struct digester *d)
     if (!ls)
         return -ENOMEM;
     ls->digester = d;
+    ls->digest = d->flow->algorithm->lanes;
+    ls->single = d->flow->algorithm->single;
     ls->way = d->flow->way;
+    ls->worth = lane_way_worth(ls->way);
     ls->most = d->flow->lanes;
-    ls->memory = malloc(ls->most * (size_t)(CHUNK + MD5_PAD));
+    ls->memory = malloc(ls->most * (size_t)(CHUNK + LANE_PAD));
     for (unsigned i = 0; i < ls->most && ls->memory; i++)
-        ls->lane[i].bytes = ls->memory + i * (size_t)(CHUNK + MD5_PAD);
+        ls->lane[i].bytes = ls->memory + i * (size_t)(CHUNK + LANE_PAD);
     int err = ls->memory ? work(ls) : -ENOMEM;
     for (unsigned i = 0; i < ls->active; i++)
         reading_close(&ls->lane[i].reading);
