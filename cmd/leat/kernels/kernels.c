@@ -34,24 +34,27 @@ KERNELS(sha256_avx512, { 16, sha256_1x16 });
 
 static const struct lane_way md5_ways[] = {
 #ifdef __x86_64__
-    { "avx512", 32, md5_avx512, { 1, 1 } }, { "avx2", 16, md5_avx2, { 1, 1 } },
+    { "avx512", 32, md5_avx512, { 1, 1 } }, /* the fastest first */
+    { "avx2", 16, md5_avx2, { 1, 1 } },
 #endif
-    { "vector", 8, md5_vector, { 1, 1 } },  { "plain", 2, md5_plain, { 1, 1 } }, { 0 },
+    { "vector", 8, md5_vector, { 1, 1 } },
+    { "plain", 2, md5_plain, { 1, 1 } }, /* everywhere */
+    { 0 },
 };
 static const struct lane_way sha1_ways[] = {
 #ifdef __x86_64__
-    { "avx512", 16, sha1_avx512, { 2, 5 } },
-    { "avx2", 8, sha1_avx2, { 3, 8 } },
+    { "avx512", 16, sha1_avx512, { 3, 5 } },
+    { "avx2", 8, sha1_avx2, { 3, 6 } },
 #endif
-    { "vector", 4, sha1_vector, { 0, 0 } },
+    { "vector", 4, sha1_vector, { 3, 0 } },
     { 0 },
 };
 static const struct lane_way sha256_ways[] = {
 #ifdef __x86_64__
-    { "avx512", 16, sha256_avx512, { 2, 8 } },
-    { "avx2", 8, sha256_avx2, { 4, 0 } },
+    { "avx512", 16, sha256_avx512, { 3, 8 } },
+    { "avx2", 8, sha256_avx2, { 3, 0 } },
 #endif
-    { "vector", 4, sha256_vector, { 0, 0 } },
+    { "vector", 4, sha256_vector, { 3, 0 } },
     { 0 },
 };
 
