@@ -3,7 +3,8 @@
  * It goes in rounds: claim files, take all lanes as far as the one with the least bytes at hand goes,
  * hand over what has ended, read on where bytes ran out. It never waits for a full set of lanes, nor
  * for another digester. A small file is read to its end before it gets its lane and is closed by then,
- * so it takes one round or a few; the lanes at work are always the first.
+ * so it takes one round or a few; the lanes at work are always the first. When they are so few that a single
+ * message at a time is faster, only the first is at work.
  *
  * What may keep its reader waiting, such as a pipe, gets no lane: it would keep the others waiting too.
  * It is digested alone, when all lanes are empty. */
@@ -38,7 +39,7 @@ struct lanes {
 
 /* Reads until the lane, which is empty, is full or all is read: so whole blocks are left only, the
  * padding being the last. 0 or the error. */
-static int fill(struct lane *l, struct flow *f)
+static int fill(struct lanes *ls, struct lane *l)
 {
     l->at = l->end = 0;
     uint64_t before = l->total;
@@ -50,14 +51,15 @@ static int fill(struct lane *l, struct flow *f)
             l->total += (uint64_t)n;
         }
     }
-    atomic_fetch_add_explicit(&f->digested, l->total - before, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ls->digester->flow->digested, l->total - before,
+                              memory_order_relaxed);
     if (n > 0)
         return 0;
     reading_close(&l->reading);
     if (n < 0)
         return (int)n;
     size_t whole = l->end / LANE_BLOCK * LANE_BLOCK;
-    l->end = whole + lane_pad(f->algorithm->lanes, l->bytes + whole, l->end - whole, l->total);
+    l->end = whole + lane_pad(ls->digest, l->bytes + whole, l->end - whole, l->total);
     l->ended = true;
     return 0;
 }
@@ -74,7 +76,7 @@ static int start(struct lanes *ls, struct slot *s)
         return 0;
     }
     if (!err)
-        err = fill(l, d->flow);
+        err = fill(ls, l);
     if (!err) {
         lane_begin(ls->digest, &ls->states, ls->active++);
         return 0;
@@ -145,7 +147,7 @@ static int run(struct lanes *ls)
         l->at += blocks * LANE_BLOCK;
         if (l->at < l->end)
             continue;
-        int err = l->ended ? 0 : fill(l, ls->digester->flow);
+        int err = l->ended ? 0 : fill(ls, l);
         if (err == -ECANCELED)
             return err;
         if (err || l->at == l->end)
@@ -183,9 +185,10 @@ int lanes_work(struct digester *d)
     struct lanes *ls = calloc(1, sizeof *ls);
     if (!ls)
         return -ENOMEM;
+    const struct algorithm *a = d->flow->algorithm;
     ls->digester = d;
-    ls->digest = d->flow->algorithm->lanes;
-    ls->single = d->flow->algorithm->single;
+    ls->digest = a->lanes;
+    ls->single = a->single;
     ls->way = d->flow->way;
     ls->worth = lane_way_worth(ls->way);
     ls->most = d->flow->lanes;
