@@ -1,6 +1,7 @@
 #include "digest.h"
 
 #include "blake2b.h"
+#include "single.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -186,17 +187,17 @@ static const struct hashing xxh128 = { xxh128_open, xxh128_close, xxh128_begin, 
                                        xxh128_end };
 
 static const struct algorithm algorithms[] = {
-    { "md5", "MD5", 16, &crypto, "MD5", true, false },
-    { "sha1", "SHA1", 20, &crypto, "SHA1", false, false },
-    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, false },
-    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, false },
-    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, false },
-    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, false },
-    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, false },
-    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, false },
-    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", false, true },
-    { "xxh64", "XXH64", 8, &xxh64, NULL, false, false },
-    { "xxh128", "XXH128", 16, &xxh128, NULL, false, false },
+    { "md5", "MD5", 16, &crypto, "MD5", false, &lane_md5, NULL },
+    { "sha1", "SHA1", 20, &crypto, "SHA1", false, &lane_sha1, &single_sha1 },
+    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, &lane_sha224, &single_sha256 },
+    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, &lane_sha256, &single_sha256 },
+    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, NULL, NULL },
+    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, NULL, NULL },
+    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, NULL, NULL },
+    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, NULL, NULL },
+    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", true, NULL, NULL },
+    { "xxh64", "XXH64", 8, &xxh64, NULL, false, NULL, NULL },
+    { "xxh128", "XXH128", 16, &xxh128, NULL, false, NULL, NULL },
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 

@@ -6,6 +6,8 @@
 #ifndef LEAT_CMD_DIGEST_H
 #define LEAT_CMD_DIGEST_H
 
+#include "kernels/kernels.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,9 +18,10 @@ struct algorithm {
     const char *tag;  /* as --tag writes it and check lists have it */
     size_t size;      /* bytes of the digest */
     const struct hashing *hashing;
-    const char *library_name; /* what libcrypto calls it */
-    bool has_lanes;           /* it can be had of many files at once: md5/md5.h */
-    bool any_size;            /* its digests may also have fewer bytes */
+    const char *library_name;         /* what libcrypto calls it */
+    bool any_size;                    /* its digests may also have fewer bytes */
+    const struct lane_digest *lanes;  /* it can be had of many files at once: kernels/kernels.h; */
+    const struct lane_kernel *single; /* and of few, one after the other */
 };
 
 /* By name; NULL when there is none. */

@@ -19,7 +19,6 @@
 
 #include "emit.h"
 #include "goal.h"
-#include "md5/md5.h"
 #include "selection.h"
 #include "slot.h"
 
@@ -41,9 +40,10 @@ typedef int flow_produce_fn(struct flow *f, void *arg);
 struct flow {
     /* set by whoever runs it */
     const struct selection *selection;
-    size_t size;               /* of a digest that may have any number of bytes, in a walk */
-    size_t room;               /* for the digests of a file */
-    const struct md5_way *way; /* in lanes, where the first digest is MD5; else NULL */
+    size_t size; /* of a digest that may have any number of bytes, in a walk */
+    size_t room; /* for the digests of a file */
+    const struct lane_way
+        *way;                  /* in lanes, for the first digest, where that is faster; else NULL */
     unsigned jobs;             /* digesters at most, */
     unsigned lanes;            /* and the files each has open */
     unsigned readers;          /* of a device: device.h */

@@ -60,15 +60,19 @@ static void share_descriptors(struct flow *f, size_t *folders)
                                         : left / 2;
 }
 
-/* The vectors that MD5 uses: the widest, unless LEAT_MD5 has the name of others. NULL: there are no
- * such. */
-static const struct md5_way *choose_way(void)
+/* The vectors that lanes are in: those that are worth it, unless LEAT_LANES has the name of others; NULL
+ * when that is "none". false when there are no such. */
+static bool choose_way(const struct lane_digest *d, const struct lane_way **way)
 {
-    const char *name = getenv("LEAT_MD5");
-    const struct md5_way *way = md5_way_at(0);
-    for (size_t i = 1; way && name && strcmp(way->name, name) != 0; i++)
-        way = md5_way_at(i);
-    return way;
+    const char *name = getenv("LEAT_LANES");
+    *way = d && !name ? lane_way_best(d) : NULL;
+    if (!d || !name || strcmp(name, "none") == 0)
+        return true;
+    size_t i = 0;
+    do
+        *way = lane_way_at(d, i++);
+    while (*way && strcmp((*way)->name, name) != 0);
+    return *way;
 }
 
 /* Those of one file together. */
@@ -110,7 +114,7 @@ static void load_cache(struct emitter *e, const struct options *o)
 }
 
 /* The exit status. *fatal is the signal that it is to end of, or 0; a broken pipe's if `pipes_end_it`. */
-static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, int *fatal)
+static int run(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
     struct emitter emitter;
@@ -189,12 +193,13 @@ static int load_and_run(struct options *o, bool pipes_end_it, int *fatal)
 {
     if (load_digests(o) < 0)
         return EXIT_FAILURE;
+    /* Several digests of each file have no lanes. */
     const struct algorithm *first = o->selection.at[0];
-    bool lanes = first->has_lanes && (o->check || o->selection.count == 1);
-    const struct md5_way *way = lanes ? choose_way() : NULL;
-    if (lanes && !way) {
-        fprintf(stderr, "%s: LEAT_MD5: this processor has no '%s'\n", o->persona->program,
-                getenv("LEAT_MD5"));
+    const struct lane_digest *lanes = o->check || o->selection.count == 1 ? first->lanes : NULL;
+    const struct lane_way *way;
+    if (!choose_way(lanes, &way)) {
+        fprintf(stderr, "%s: LEAT_LANES: this processor has no '%s' for %s\n", o->persona->program,
+                getenv("LEAT_LANES"), first->tag);
         return EXIT_FAILURE;
     }
     return run(o, way, pipes_end_it, fatal);
