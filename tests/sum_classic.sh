@@ -81,6 +81,7 @@ both b2sum -c -w odd
 
 # Its options, and no others.
 for option in -a -j -L --algorithm=sha1 --jobs=2 --dereference --fail-fast --no-progress -x --bogus \
+    --cache=f --paranoid --strict-tree=. \
     --s --st --t --ta --bin --no --che=1 --zero --strict '-c -z' '-c --tag' '-c -b' '--tag -t' '-t --tag'; do
     # shellcheck disable=SC2086
     both md5sum $option abc

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Many files digested at once: every length and mix has md5sum's digests, whatever the vectors.
+# Many files digested at once: every length and mix has coreutils' digests, whatever the vectors.
 . "$(dirname "$0")/sum_common.bash"
 
 # Short ones of every length, around the ends of blocks and of what is read at a time, and a few long
@@ -16,43 +16,49 @@ perl -e '
         open(my $o, ">", sprintf("mix/%04d", $i)) or die;
         print $o substr($all, int(rand(9999)), $places[$i][1]);
     }'
+
+# Of each digest every way that this processor knows; "none", which is libcrypto, one file after the other;
+# and at last what leat chooses. Up to so many files at a time:
+declare -A most=([md5]=40 [sha1]=20 [sha224]=2 [sha256]=20)
+for digest in "${!most[@]}"; do
+    "${digest}sum" mix/* >"$out/wanted"
+    ways=()
+    for way in avx512 avx2 vector plain none; do
+        if LEAT_LANES=$way "$leat" sum -a "$digest" mix/0000 >"$out/got" 2>"$out/got.err"; then
+            ways+=("$way")
+        else
+            is "$digest, $way: message" \
+                "leat sum: LEAT_LANES: this processor has no '$way' for ${digest^^}" "$(cat "$out/got.err")"
+        fi
+    done
+    [ "${#ways[@]}" -ge 2 ] || fail "$digest: vectors and libcrypto are everywhere"
+
+    for way in "${ways[@]}" ''; do
+        if [ -n "$way" ]; then export LEAT_LANES=$way; else unset LEAT_LANES; fi
+        sum=("$leat" sum -a "$digest") what="$digest, $way"
+        for jobs in 1 2 5; do
+            "${sum[@]}" -j "$jobs" mix >"$out/got" 2>&1
+            is "$what, -j $jobs: status" 0 $?
+            same "$what, -j $jobs" "$out/wanted" "$out/got"
+        done
+        "${sum[@]}" -c "$out/wanted" >"$out/got"
+        is "$what, -c: status" 0 $?
+        is "$what, -c: right" "$(wc -l <"$out/wanted")" "$(grep -c ': OK$' "$out/got")"
+
+        # With fewer descriptors than lanes.
+        (ulimit -n 24 && "${sum[@]}" -j 2 mix >"$out/got" 2>&1)
+        same "$what, few descriptors" "$out/wanted" "$out/got"
+
+        # Few files at a time.
+        for ((count = 1; count <= most[$digest]; count++)); do
+            head -n "$count" "$out/wanted" >"$out/first"
+            mapfile -t paths < <(sed 's/.* //' "$out/first")
+            "${sum[@]}" -j 1 "${paths[@]}" >"$out/got"
+            same "$what, $count files" "$out/first" "$out/got"
+        done
+    done
+done
 md5sum mix/* >"$out/wanted"
-
-ways=()
-for way in avx512 avx2 vector plain; do
-    if LEAT_MD5=$way "$leat" sum mix/0000 >"$out/got" 2>"$out/got.err"; then
-        ways+=("$way")
-    else
-        is "$way: message" "leat sum: LEAT_MD5: this processor has no '$way'" "$(cat "$out/got.err")"
-    fi
-done
-[ "${#ways[@]}" -ge 2 ] || fail 'plain words and vectors are everywhere'
-
-for way in "${ways[@]}"; do
-    export LEAT_MD5=$way
-    for jobs in 1 2 5; do
-        "$leat" sum -j "$jobs" mix >"$out/got" 2>&1
-        is "$way, -j $jobs: status" 0 $?
-        same "$way, -j $jobs" "$out/wanted" "$out/got"
-    done
-    "$leat" sum -c "$out/wanted" >"$out/got"
-    is "$way, -c: status" 0 $?
-    is "$way, -c: right" "$(wc -l <"$out/wanted")" "$(grep -c ': OK$' "$out/got")"
-
-    # With fewer descriptors than lanes.
-    (ulimit -n 24 && "$leat" sum -j 2 mix >"$out/got" 2>&1)
-    same "$way, few descriptors" "$out/wanted" "$out/got"
-
-    # One to a hundred files at a time.
-    for count in {1..40} 100; do
-        head -n "$count" "$out/wanted" >"$out/first"
-        paths=$(cut -c 35- "$out/first")
-        # shellcheck disable=SC2086
-        "$leat" sum -j 1 $paths >"$out/got"
-        same "$way, $count files" "$out/first" "$out/got"
-    done
-done
-unset LEAT_MD5
 
 # What keeps its reader waiting keeps nobody else's file from being digested, nor mixes with them; what
 # cannot be read, and what is no file, has its place.
@@ -105,9 +111,11 @@ if [ -n "${LEAT_SLOW:-}" ]; then
     mkdir huge
     truncate -s 4295098369 huge/1
     truncate -s 536870917 huge/2
-    "$leat" sum huge >"$out/got"
-    md5sum huge/1 huge/2 >"$out/first"
-    same 'huge files' "$out/first" "$out/got"
+    for digest in md5 sha1 sha256; do
+        "$leat" sum -a "$digest" huge >"$out/got"
+        "${digest}sum" huge/1 huge/2 >"$out/first"
+        same "huge files, $digest" "$out/first" "$out/got"
+    done
 fi
 
 finish

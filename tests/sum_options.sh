@@ -19,7 +19,7 @@ compare --binary --text --zero plain
 compare --check --warn ../list
 compare --unknown
 compare -Q plain
-compare --st plain
+compare --t plain
 compare --tag=yes plain
 compare --bin plain
 compare -bz -- plain -b

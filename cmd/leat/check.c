@@ -89,10 +89,11 @@ static bool read_tagged(char *at, char *end, bool escaped, struct checked *found
 /* "digest  name" and its kin. */
 static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, struct checked *found)
 {
-    if (g->algorithm->any_size)
+    const struct algorithm *a = g->selection->at[0];
+    if (a->any_size)
         found->size = strspn(at, "0123456789abcdefABCDEF") / 2;
     size_t size = found->size;
-    if (size == 0 || size > g->algorithm->size)
+    if (size == 0 || size > a->size)
         return false;
     /* The digest, a blank, and a name. */
     if ((size_t)(end - at) < 2 * size + 2)
@@ -113,17 +114,31 @@ static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, str
 }
 
 /* The bits in a tag that has them. */
-static bool read_bits(const struct grammar *g, char **at, struct checked *found)
+static bool read_bits(const struct algorithm *a, char **at, struct checked *found)
 {
     char *end;
     if (hex_value(**at) < 0 || hex_value(**at) > 9)
         return false;
     unsigned long bits = strtoul(*at, &end, 0);
-    if (bits == 0 || bits % 8 != 0 || bits > 8 * g->algorithm->size)
+    if (bits == 0 || bits % 8 != 0 || bits > 8 * a->size)
         return false;
     *at = end;
     found->size = bits / 8;
     return true;
+}
+
+/* The tag's length; 0 when there is none. One may be the beginning of another. */
+static size_t find_tag(const struct selection *s, const char *at, unsigned *algorithm)
+{
+    size_t longest = 0;
+    for (unsigned i = 0; i < s->count; i++) {
+        size_t len = strlen(s->at[i]->tag);
+        if (len > longest && strncmp(at, s->at[i]->tag, len) == 0) {
+            longest = len;
+            *algorithm = i;
+        }
+    }
+    return longest;
 }
 
 enum line_kind check_read(struct grammar *g, char *line, size_t len, struct checked *found)
@@ -144,15 +159,16 @@ enum line_kind check_read(struct grammar *g, char *line, size_t len, struct chec
     bool escaped = *at == '\\';
     if (escaped)
         at++;
-    const char *tag = g->algorithm->tag;
-    size_t tag_len = strlen(tag);
     bool good = true;
-    found->size = g->algorithm->size;
-    if (strncmp(at, tag, tag_len) == 0) {
-        at += tag_len;
-        if (*at == '-' && g->algorithm->any_size) {
+    found->algorithm = 0;
+    size_t tag = find_tag(g->selection, at, &found->algorithm);
+    const struct algorithm *a = g->selection->at[found->algorithm];
+    found->size = a->size;
+    if (tag > 0) {
+        at += tag;
+        if (*at == '-' && a->any_size) {
             at++;
-            good = read_bits(g, &at, found);
+            good = read_bits(a, &at, found);
         }
         if (*at == ' ')
             at++;

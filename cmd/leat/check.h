@@ -4,7 +4,8 @@
  *     digest name           one blank: as some BSD programs print; the two do not mix in one run
  *     MD5 (name) = digest   also as openssl prints it: MD5(name)= digest
  *
- * Where a digest may have any number of bytes, up to the algorithm's own, those of the first two forms
+ * A line of the last form is of the digest that it names, and one of the others of the first that is
+ * wanted. Where a digest may have any number of bytes, up to the algorithm's own, those of the first two forms
  * say it by their length, and those of the last by a number of bits: BLAKE2b-128 (name) = digest.
  *
  * A \ before it all says that in the name \\ stands for \, \n for a line feed, \r for a carriage
@@ -12,13 +13,11 @@
 #ifndef LEAT_CMD_CHECK_H
 #define LEAT_CMD_CHECK_H
 
-#include "digest.h"
+#include "selection.h"
 
-#include <stdbool.h>
-
-/* A zeroed struct, but for the algorithm, is ready for the first line of a run. */
+/* A zeroed struct, but for the selection, is ready for the first line of a run. */
 struct grammar {
-    const struct algorithm *algorithm;
+    const struct selection *selection;
     enum { BLANKS_UNKNOWN, BLANKS_TWO, BLANKS_ONE } blanks;
 };
 
@@ -28,7 +27,8 @@ enum line_kind { LINE_IGNORED, LINE_GOOD, LINE_BAD };
 struct checked {
     char *name;
     size_t name_len;
-    size_t size; /* the digest's */
+    unsigned algorithm; /* its place in the selection */
+    size_t size;        /* the digest's */
     unsigned char digest[DIGEST_MAX];
 };
 

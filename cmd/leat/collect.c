@@ -43,6 +43,12 @@ static int print_ready(struct collector *c)
     }
 }
 
+static void show_progress(struct flow *f)
+{
+    uint64_t digested = atomic_load_explicit(&f->digested, memory_order_relaxed);
+    emit_progress(f->emitter, digested, &f->goal);
+}
+
 static int next_finished(struct collector *c, struct chain *finished)
 {
     struct flow *f = c->flow;
@@ -53,7 +59,7 @@ static int next_finished(struct collector *c, struct chain *finished)
     if (!err)
         err = give_back(c);
     while (!err) {
-        emit_progress(f->emitter, atomic_load_explicit(&f->digested, memory_order_relaxed));
+        show_progress(f);
         err = leat_recv_until(f->done, finished, progress_due(&f->emitter->progress));
         if (err != -ETIMEDOUT)
             return err;
@@ -75,8 +81,7 @@ static int collect(struct collector *c)
             c->ring[s->seq % FLOW_WINDOW] = s;
         if (print_ready(c))
             return -EPIPE;
-        emit_progress(c->flow->emitter,
-                      atomic_load_explicit(&c->flow->digested, memory_order_relaxed));
+        show_progress(c->flow);
         if (c->spent.count >= FLOW_WINDOW / 4) {
             err = give_back(c);
             if (err)

@@ -1,6 +1,7 @@
 #include "digest.h"
 
 #include "blake2b.h"
+#include "single.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -10,7 +11,7 @@
 
 /* One library's way of hashing. `state` is what its `open` made. */
 struct hashing {
-    void *(*open)(void);
+    void *(*open)(const struct algorithm *a);
     void (*close)(void *state);
     int (*begin)(void *state, size_t size);
     int (*add)(void *state, const void *bytes, size_t len);
@@ -23,11 +24,23 @@ struct hasher {
 };
 
 /* Fetching costs more than hashing a small file, so it is done once, for all threads. */
-static EVP_MD *fetched;
+enum { FETCHED_MAX = 16 };
+static struct {
+    const struct algorithm *algorithm;
+    EVP_MD *digest;
+} fetched[FETCHED_MAX];
+static size_t fetched_count;
 
-static void *crypto_open(void)
+static void *crypto_open(const struct algorithm *a)
 {
-    return EVP_MD_CTX_new();
+    size_t i = 0;
+    while (fetched[i].algorithm != a)
+        i++;
+    EVP_MD_CTX *state = EVP_MD_CTX_new();
+    if (state && EVP_DigestInit_ex2(state, fetched[i].digest, NULL))
+        return state;
+    EVP_MD_CTX_free(state);
+    return NULL;
 }
 
 static void crypto_close(void *state)
@@ -38,7 +51,7 @@ static void crypto_close(void *state)
 static int crypto_begin(void *state, size_t size)
 {
     (void)size;
-    return EVP_DigestInit_ex2(state, fetched, NULL) ? 0 : -EIO;
+    return EVP_DigestInit_ex2(state, NULL, NULL) ? 0 : -EIO; /* the digest it was opened for */
 }
 
 static int crypto_add(void *state, const void *bytes, size_t len)
@@ -51,8 +64,9 @@ static int crypto_end(void *state, unsigned char *digest)
     return EVP_DigestFinal_ex(state, digest, NULL) ? 0 : -EIO;
 }
 
-static void *xxh64_open(void)
+static void *xxh64_open(const struct algorithm *a)
 {
+    (void)a;
     return XXH64_createState();
 }
 
@@ -80,8 +94,9 @@ static int xxh64_end(void *state, unsigned char *digest)
     return 0;
 }
 
-static void *xxh128_open(void)
+static void *xxh128_open(const struct algorithm *a)
 {
+    (void)a;
     return XXH3_createState();
 }
 
@@ -116,12 +131,12 @@ struct either {
     struct blake2b other;
 };
 
-static void *either_open(void)
+static void *either_open(const struct algorithm *a)
 {
     struct either *e = malloc(sizeof *e);
     if (!e)
         return NULL;
-    e->full = crypto_open();
+    e->full = crypto_open(a);
     if (e->full)
         return e;
     free(e);
@@ -172,17 +187,17 @@ static const struct hashing xxh128 = { xxh128_open, xxh128_close, xxh128_begin, 
                                        xxh128_end };
 
 static const struct algorithm algorithms[] = {
-    { "md5", "MD5", 16, &crypto, "MD5", true, false },
-    { "sha1", "SHA1", 20, &crypto, "SHA1", false, false },
-    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, false },
-    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, false },
-    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, false },
-    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, false },
-    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, false },
-    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, false },
-    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", false, true },
-    { "xxh64", "XXH64", 8, &xxh64, NULL, false, false },
-    { "xxh128", "XXH128", 16, &xxh128, NULL, false, false },
+    { "md5", "MD5", 16, &crypto, "MD5", false, &lane_md5, NULL },
+    { "sha1", "SHA1", 20, &crypto, "SHA1", false, &lane_sha1, &single_sha1 },
+    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, &lane_sha224, &single_sha256 },
+    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, &lane_sha256, &single_sha256 },
+    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, NULL, NULL },
+    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, NULL, NULL },
+    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, NULL, NULL },
+    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, NULL, NULL },
+    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", true, NULL, NULL },
+    { "xxh64", "XXH64", 8, &xxh64, NULL, false, NULL, NULL },
+    { "xxh128", "XXH128", 16, &xxh128, NULL, false, NULL, NULL },
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 
@@ -203,16 +218,20 @@ int algorithm_load(const struct algorithm *a)
 {
     if (!a->library_name)
         return 0;
-    fetched = EVP_MD_fetch(NULL, a->library_name, NULL);
-    if (!fetched || (size_t)EVP_MD_get_size(fetched) != a->size)
+    EVP_MD *digest = EVP_MD_fetch(NULL, a->library_name, NULL);
+    if (!digest || (size_t)EVP_MD_get_size(digest) != a->size || fetched_count == FETCHED_MAX) {
+        EVP_MD_free(digest);
         return -ENOTSUP;
+    }
+    fetched[fetched_count].algorithm = a;
+    fetched[fetched_count++].digest = digest;
     return 0;
 }
 
-void algorithm_unload(void)
+void algorithms_unload(void)
 {
-    EVP_MD_free(fetched);
-    fetched = NULL;
+    while (fetched_count > 0)
+        EVP_MD_free(fetched[--fetched_count].digest);
 }
 
 struct hasher *hasher_open(const struct algorithm *a)
@@ -221,7 +240,7 @@ struct hasher *hasher_open(const struct algorithm *a)
     if (!h)
         return NULL;
     h->hashing = a->hashing;
-    h->state = a->hashing->open();
+    h->state = a->hashing->open(a);
     if (!h->state) {
         free(h);
         return NULL;

@@ -6,6 +6,8 @@
 #ifndef LEAT_CMD_DIGEST_H
 #define LEAT_CMD_DIGEST_H
 
+#include "kernels/kernels.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -16,9 +18,10 @@ struct algorithm {
     const char *tag;  /* as --tag writes it and check lists have it */
     size_t size;      /* bytes of the digest */
     const struct hashing *hashing;
-    const char *library_name; /* what libcrypto calls it */
-    bool has_lanes;           /* it can be had of many files at once: md5/md5.h */
-    bool any_size;            /* its digests may also have fewer bytes */
+    const char *library_name;         /* what libcrypto calls it */
+    bool any_size;                    /* its digests may also have fewer bytes */
+    const struct lane_digest *lanes;  /* it can be had of many files at once: kernels/kernels.h; */
+    const struct lane_kernel *single; /* and of few, one after the other */
 };
 
 /* By name; NULL when there is none. */
@@ -27,10 +30,10 @@ const struct algorithm *algorithm_find(const char *name);
 /* The i-th algorithm, for listing them; NULL after the last. */
 const struct algorithm *algorithm_at(size_t i);
 
-/* Gets the algorithm from its library, once, before any hasher is opened.
+/* Gets the algorithm from its library, once, before any hasher for it is opened.
  * 0; -ENOTSUP when the library on this system does not offer it. */
 int algorithm_load(const struct algorithm *a);
-void algorithm_unload(void);
+void algorithms_unload(void);
 
 struct hasher;
 

@@ -29,13 +29,17 @@ int digester_hand_over_when_due(struct digester *d)
 
 void digester_finish(struct digester *d, struct slot *s, int error)
 {
+    if (error == READING_KNOWN) {
+        error = 0;
+        atomic_fetch_add_explicit(&d->flow->digested, s->stamp.size, memory_order_relaxed);
+    }
     s->error = error;
     chain_add(&d->finished, s);
 }
 
 static int digest(struct digester *d, struct reading *r)
 {
-    int err = hasher_begin(d->hasher, r->slot->size);
+    int err = hashers_begin(&d->hashers, r->slot->wanted, r->slot->size);
     for (bool first = true; !err; first = false) {
         /* What is finished goes out before what may take long. */
         if (r->patient)
@@ -44,8 +48,8 @@ static int digest(struct digester *d, struct reading *r)
             return err;
         ssize_t n = reading_next(r, d->chunk, CHUNK);
         if (n <= 0)
-            return n < 0 ? (int)n : hasher_end(d->hasher, r->slot->digest);
-        err = hasher_add(d->hasher, d->chunk, (size_t)n);
+            return n < 0 ? (int)n : hashers_end(&d->hashers, r->slot->digest);
+        err = hashers_add(&d->hashers, d->chunk, (size_t)n);
         atomic_fetch_add_explicit(&d->flow->digested, (uint64_t)n, memory_order_relaxed);
         if (!err && first && n == CHUNK)
             err = digester_hand_over(d);
@@ -108,12 +112,12 @@ int digest_task(void *flow)
 {
     struct digester d = { .flow = flow, .handed_over = leat_now() };
     d.turn = (struct turn){ .before_wait = before_wait, .arg = &d };
-    d.hasher = hasher_open(d.flow->algorithm);
+    d.hashers.selection = d.flow->selection;
     d.chunk = malloc(CHUNK);
     int err = -ENOMEM;
-    if (d.hasher && d.chunk)
+    if (d.chunk)
         err = d.flow->way ? lanes_work(&d) : work(&d);
-    hasher_close(d.hasher);
+    hashers_close(&d.hashers);
     free(d.chunk);
     return err;
 }

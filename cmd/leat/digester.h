@@ -6,11 +6,12 @@
 #ifndef LEAT_CMD_DIGESTER_H
 #define LEAT_CMD_DIGESTER_H
 
+#include "hashers.h"
 #include "reading.h"
 
 struct digester {
     struct flow *flow;
-    struct hasher *hasher;
+    struct hashers hashers;
     unsigned char *chunk;
     struct chain finished;
     int64_t handed_over; /* when */
@@ -25,7 +26,7 @@ int digester_hand_over_when_due(struct digester *d);
  * returned, for the slot is not finished then. */
 int digester_digest(struct digester *d, struct reading *r);
 
-/* The slot is finished, with this error or 0. */
+/* The slot is finished, with this error, or READING_KNOWN, or 0. */
 void digester_finish(struct digester *d, struct slot *s, int error);
 
 /* All files, many at a time. 0, -ECANCELED or -ENOMEM. */

@@ -1,5 +1,6 @@
 #include "emit.h"
 
+#include "cache.h"
 #include "json.h"
 #include "quote.h"
 
@@ -7,9 +8,9 @@
 #include <string.h>
 #include <unistd.h>
 
-void emit_open(struct emitter *e, const struct options *o)
+void emit_open(struct emitter *e, const struct options *o, struct cache *cache)
 {
-    *e = (struct emitter){ .options = o };
+    *e = (struct emitter){ .options = o, .cache = cache };
     out_open(&e->out, STDOUT_FILENO, o->zero ? '\0' : '\n');
     out_open(&e->err, STDERR_FILENO, '\n');
     progress_open(&e->progress, STDERR_FILENO, o->progress);
@@ -32,9 +33,9 @@ int emit_flush(struct emitter *e)
     return out_flush(&e->out);
 }
 
-void emit_progress(struct emitter *e, uint64_t digested)
+void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal)
 {
-    progress_draw(&e->progress, e->files, digested);
+    progress_draw(&e->progress, e->files, digested, goal);
 }
 
 /* The whole path; NULL when memory has run out. Neighbours mostly share their folder. */
@@ -92,7 +93,7 @@ void emit_complaint(struct emitter *e, const char *what, int error)
 }
 
 /* "program: name: what is wrong with it" */
-static void complain_about(struct emitter *e, const char *name, const char *remark, int error)
+void emit_note(struct emitter *e, const char *name, const char *remark, int error)
 {
     struct text *t = begin_message(e);
     quote_name(t, name);
@@ -126,7 +127,8 @@ static void add_name(struct text *to, const char *name, bool escape)
         text_str(to, name);
 }
 
-static void emit_digest(struct emitter *e, const struct slot *s, const char *path)
+static void emit_digest(struct emitter *e, const struct algorithm *a, const unsigned char *digest,
+                        size_t size, const char *path)
 {
     const struct options *o = e->options;
     struct text *t = &e->out.text;
@@ -134,34 +136,51 @@ static void emit_digest(struct emitter *e, const struct slot *s, const char *pat
     if (escape)
         text_char(t, '\\');
     if (o->tag) {
-        text_str(t, o->algorithm->tag);
-        if (s->size < o->algorithm->size) {
+        text_str(t, a->tag);
+        if (size < a->size) {
             text_char(t, '-');
-            text_number(t, 8 * s->size);
+            text_number(t, 8 * size);
         }
         text_str(t, " (");
         add_name(t, path, escape);
         text_str(t, ") = ");
-        text_hex(t, s->digest, s->size);
+        text_hex(t, digest, size);
     } else {
-        text_hex(t, s->digest, s->size);
+        text_hex(t, digest, size);
         text_str(t, o->binary ? " *" : "  ");
         add_name(t, path, escape);
     }
     text_char(t, e->out.line_end);
 }
 
+static void emit_digests(struct emitter *e, const struct slot *s, const char *path)
+{
+    const struct selection *all = &e->options->selection;
+    const unsigned char *digest = s->digest;
+    for (unsigned i = 0; i < all->count; i++) {
+        size_t size = digest_size(all->at[i], s->size);
+        emit_digest(e, all->at[i], digest, size, path);
+        digest += size;
+    }
+}
+
 static void emit_json(struct emitter *e, const struct slot *s, const char *path)
 {
-    const struct options *o = e->options;
+    const struct selection *all = &e->options->selection;
+    const unsigned char *digest = s->digest;
     struct text *t = &e->out.text;
     text_char(t, '{');
     json_path(t, path);
-    text_str(t, ",\"");
-    text_str(t, o->algorithm->name);
-    text_str(t, "\":\"");
-    text_hex(t, s->digest, s->size);
-    text_str(t, "\"}\n");
+    for (unsigned i = 0; i < all->count; i++) {
+        size_t size = digest_size(all->at[i], s->size);
+        text_str(t, ",\"");
+        text_str(t, all->at[i]->name);
+        text_str(t, "\":\"");
+        text_hex(t, digest, size);
+        text_char(t, '"');
+        digest += size;
+    }
+    text_str(t, "}\n");
 }
 
 static void emit_json_verdict(struct emitter *e, const char *path, const char *verdict)
@@ -217,7 +236,10 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
     if (s->error) {
         if (o->check && o->ignore_missing && s->error == -ENOENT)
             return;
-        complain_about(e, path, NULL, s->error);
+        emit_note(e, path, NULL, s->error);
+        e->failed = true;
+    } else if (e->cache && !cache_remember(e->cache, s)) {
+        emit_note(e, path, "differs from its stored digest, yet nothing shows a change of it", 0);
         e->failed = true;
     }
     if (o->check)
@@ -225,7 +247,7 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
     else if (!s->error && o->json)
         emit_json(e, s, path);
     else if (!s->error)
-        emit_digest(e, s, path);
+        emit_digests(e, s, path);
 }
 
 /* "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for none. */
@@ -244,7 +266,7 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
 {
     const struct options *o = e->options;
     if (s->good_lines == 0) {
-        complain_about(e, list, "no properly formatted checksum lines found", 0);
+        emit_note(e, list, "no properly formatted checksum lines found", 0);
     } else if (!o->status) {
         warn_of(e, s->bad_lines, " line is improperly formatted",
                 " lines are improperly formatted");
@@ -253,12 +275,26 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
         warn_of(e, e->mismatched, " computed checksum did NOT match",
                 " computed checksums did NOT match");
         if (o->ignore_missing && e->matched == 0)
-            complain_about(e, list, "no file was verified", 0);
+            emit_note(e, list, "no file was verified", 0);
     }
     /* A list with nothing in it that was found right verifies nothing. */
     if (e->matched == 0 || (o->strict && s->bad_lines > 0))
         e->failed = true;
     e->mismatched = e->unreadable = e->matched = 0;
+}
+
+static void emit_unlisted(struct emitter *e, const char *path)
+{
+    e->unlisted++;
+    e->failed = true;
+    if (!e->options->status)
+        emit_verdict(e, path, "NOT LISTED");
+}
+
+static void emit_trees_end(struct emitter *e)
+{
+    if (!e->options->status)
+        warn_of(e, e->unlisted, " file is not listed", " files are not listed");
 }
 
 static void emit_bad_line(struct emitter *e, const struct slot *s, const char *list)
@@ -268,8 +304,12 @@ static void emit_bad_line(struct emitter *e, const struct slot *s, const char *l
     text_str(t, ": ");
     text_number(t, s->line);
     text_str(t, ": improperly formatted ");
-    text_str(t, e->options->algorithm->tag);
-    text_str(t, " checksum line");
+    const struct selection *all = &e->options->selection;
+    if (all->count == 1) {
+        text_str(t, all->at[0]->tag);
+        text_char(t, ' ');
+    }
+    text_str(t, "checksum line");
     end_message(e);
 }
 
@@ -281,17 +321,19 @@ bool emit(struct emitter *e, struct slot *s)
     switch (s->kind) {
     case SLOT_FILE: emit_file(e, s, path); break;
     case SLOT_FAILURE:
-        complain_about(e, path, NULL, s->error);
+        emit_note(e, path, NULL, s->error);
         e->failed = true;
         break;
-    case SLOT_SKIPPED: complain_about(e, path, s->remark, 0); break;
+    case SLOT_SKIPPED: emit_note(e, path, s->remark, 0); break;
     case SLOT_BAD_LINE: emit_bad_line(e, s, path); break;
     case SLOT_LIST_BROKEN:
-        complain_about(e, path, s->remark, s->error);
+        emit_note(e, path, s->remark, s->error);
         e->failed = true;
         e->mismatched = e->unreadable = e->matched = 0;
         break;
     case SLOT_LIST_END: emit_list_end(e, s, path); break;
+    case SLOT_UNLISTED: emit_unlisted(e, path); break;
+    case SLOT_TREES_END: emit_trees_end(e); break;
     }
     if (e->out.text.len >= OUT_FULL)
         emit_flush(e);

@@ -10,8 +10,11 @@
 #include "progress.h"
 #include "slot.h"
 
+struct cache;
+
 struct emitter {
     const struct options *options;
+    struct cache *cache; /* NULL: there is none */
     struct out out, err;
     struct progress progress;
     bool one_terminal; /* standard output goes where the progress may stand */
@@ -20,11 +23,12 @@ struct emitter {
     struct dir *path_dir;
     size_t prefix_len;
     uint64_t mismatched, unreadable, matched; /* of the present check list */
+    uint64_t unlisted;                        /* files in trees */
     uint64_t files;                           /* digested so far */
     bool failed;                              /* the exit status will say so */
 };
 
-void emit_open(struct emitter *e, const struct options *o);
+void emit_open(struct emitter *e, const struct options *o, struct cache *cache);
 void emit_close(struct emitter *e);
 
 /* Says what the slot has to say. False when that was the last, by --fail-fast. */
@@ -36,7 +40,10 @@ int emit_flush(struct emitter *e);
 /* A message outside the order, when the flow is over: the program's name, the text, the error. */
 void emit_complaint(struct emitter *e, const char *what, int error);
 
+/* The same about a name, of which a remark tells or an error; and this is no failure. */
+void emit_note(struct emitter *e, const char *name, const char *remark, int error);
+
 /* Shows the progress if it is time to; `digested` bytes by now. */
-void emit_progress(struct emitter *e, uint64_t digested);
+void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal);
 
 #endif

@@ -30,6 +30,7 @@ static int produce_task(void *arg)
 {
     struct flow *f = arg;
     leave(f, f->produce(f, f->producer));
+    goal_end(&f->goal);
     leat_close(f->todo);
     leat_chan_done(f->done);
     return 0;
@@ -85,8 +86,12 @@ static int run(void *arg)
 int flow_run(struct flow *f)
 {
     f->slots = calloc(FLOW_WINDOW, sizeof *f->slots);
-    if (!f->slots)
+    f->digests = calloc(FLOW_WINDOW, f->room);
+    if (!f->slots || !f->digests) {
+        free(f->slots);
+        free(f->digests);
         return -ENOMEM;
+    }
     /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
     int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
     devices_close();
@@ -95,6 +100,7 @@ int flow_run(struct flow *f)
         free(f->slots[i].name);
     }
     free(f->slots);
+    free(f->digests);
     return err ? err : atomic_load(&f->failure);
 }
 
@@ -124,8 +130,11 @@ static struct slot *spare_slot(struct flow *f, int *err)
     struct chain more;
     if (!f->at_hand.first && leat_try_recv(f->spare, &more) == 0)
         chain_join(&f->at_hand, more);
-    if (!f->at_hand.first && f->slots_used < FLOW_WINDOW)
-        return &f->slots[f->slots_used++];
+    if (!f->at_hand.first && f->slots_used < FLOW_WINDOW) {
+        struct slot *s = &f->slots[f->slots_used];
+        s->digest = f->digests + f->slots_used++ * f->room;
+        return s;
+    }
     while (!*err && !f->at_hand.first)
         *err = gather(f);
     return *err ? NULL : chain_take(&f->at_hand);
@@ -161,7 +170,7 @@ struct slot *flow_take(struct flow *f, const char *name, size_t len, int *err)
     struct slot *s = *err ? NULL : spare_slot(f, err);
     if (!s)
         return NULL;
-    *s = (struct slot){ .name = s->name, .name_cap = s->name_cap };
+    *s = (struct slot){ .name = s->name, .name_cap = s->name_cap, .digest = s->digest };
     *err = set_name(f, s, name, len);
     return *err ? NULL : s;
 }

@@ -18,7 +18,8 @@
 #define LEAT_CMD_FLOW_H
 
 #include "emit.h"
-#include "md5/md5.h"
+#include "goal.h"
+#include "selection.h"
 #include "slot.h"
 
 #include <leat/leat.h>
@@ -31,19 +32,24 @@ enum {
 };
 
 struct flow;
+struct cache;
 
 /* Takes slots, fills and submits them until there are no more. 0, -ECANCELED or -ENOMEM. */
 typedef int flow_produce_fn(struct flow *f, void *arg);
 
 struct flow {
     /* set by whoever runs it */
-    const struct algorithm *algorithm;
-    size_t size;               /* of the digests of a walk */
-    const struct md5_way *way; /* in lanes, where the algorithm is MD5; else NULL */
+    const struct selection *selection;
+    size_t size; /* of a digest that may have any number of bytes, in a walk */
+    size_t room; /* for the digests of a file */
+    const struct lane_way
+        *way;                  /* in lanes, for the first digest, where that is faster; else NULL */
     unsigned jobs;             /* digesters at most, */
     unsigned lanes;            /* and the files each has open */
     unsigned readers;          /* of a device: device.h */
     bool follow;               /* links met in a walk */
+    const struct cache *cache; /* NULL: there is none, */
+    bool paranoid;             /* or it is not believed */
     flow_produce_fn *produce;
     void *producer;
     struct emitter *emitter;
@@ -51,7 +57,8 @@ struct flow {
     leat_scope *scope;
     atomic_int failure; /* the first of a task, or 0 */
     leat_chan *spare, *todo, *done;
-    struct slot *slots; /* FLOW_WINDOW; */
+    struct slot *slots;     /* FLOW_WINDOW; */
+    unsigned char *digests; /* as many times `room` */
 
     /* the producer's */
     size_t slots_used; /* so many have been out; the others' memory is untouched */
@@ -60,6 +67,7 @@ struct flow {
     unsigned digesters;
     bool threads_spent; /* the system has no more to give */
 
+    struct goal goal;
     atomic_size_t long_names;      /* bytes of long names under way */
     atomic_uint_fast64_t digested; /* bytes */
 };

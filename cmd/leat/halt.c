@@ -77,6 +77,8 @@ void halt_close(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
+    /* What is still to be said waits for its reader alone. */
+    pipe_ends[0] = pipe_ends[1] = -1;
 }
 
 int halt_signal(void)

@@ -1,12 +1,13 @@
-/* lanes.c: a digester with many files in hand, each in a lane of its vector registers (md5/md5.h).
+/* lanes.c: a digester with many files in hand, each in a lane of its vector registers (kernels/kernels.h).
  *
  * It goes in rounds: claim files, take all lanes as far as the one with the least bytes at hand goes,
  * hand over what has ended, read on where bytes ran out. It never waits for a full set of lanes, nor
  * for another digester. A small file is read to its end before it gets its lane and is closed by then,
- * so it takes one round or a few; the lanes at work are always the first.
+ * so it takes one round or a few; the lanes at work are always the first. When they are so few that a single
+ * message at a time is faster, only the first is at work.
  *
  * What may keep its reader waiting, such as a pipe, gets no lane: it would keep the others waiting too.
- * It is digested alone, when all lanes are empty. */
+ * It is digested alone, when all lanes are empty; so is that of which another digest is wanted. */
 #include "digester.h"
 
 #include <errno.h>
@@ -17,7 +18,7 @@ enum { CHUNK = 32 * 1024 };
 
 struct lane {
     struct reading reading;
-    unsigned char *bytes; /* CHUNK and MD5_PAD of them, */
+    unsigned char *bytes; /* CHUNK and LANE_PAD of them, */
     size_t at, end;       /* of which these are still to be digested */
     uint64_t total;       /* read so far */
     bool ended;           /* there is no more to read */
@@ -25,10 +26,12 @@ struct lane {
 
 struct lanes {
     struct digester *digester;
-    const struct md5_way *way;
-    unsigned most, active;
-    struct md5_states states;
-    struct lane lane[MD5_LANES];
+    const struct lane_digest *digest;
+    const struct lane_way *way;
+    const struct lane_kernel *single; /* for fewer than `worth` */
+    unsigned most, worth, active;
+    struct lane_states states;
+    struct lane lane[LANE_MOST];
     struct reading
         alone; /* what is to be digested next, in no lane; its slot is NULL when none is */
     unsigned char *memory;
@@ -36,7 +39,7 @@ struct lanes {
 
 /* Reads until the lane, which is empty, is full or all is read: so whole blocks are left only, the
  * padding being the last. 0 or the error. */
-static int fill(struct lane *l, struct flow *f)
+static int fill(struct lanes *ls, struct lane *l)
 {
     l->at = l->end = 0;
     uint64_t before = l->total;
@@ -48,14 +51,15 @@ static int fill(struct lane *l, struct flow *f)
             l->total += (uint64_t)n;
         }
     }
-    atomic_fetch_add_explicit(&f->digested, l->total - before, memory_order_relaxed);
+    atomic_fetch_add_explicit(&ls->digester->flow->digested, l->total - before,
+                              memory_order_relaxed);
     if (n > 0)
         return 0;
     reading_close(&l->reading);
     if (n < 0)
         return (int)n;
-    size_t whole = l->end / MD5_BLOCK * MD5_BLOCK;
-    l->end = whole + md5_pad(l->bytes + whole, l->end - whole, l->total);
+    size_t whole = l->end / LANE_BLOCK * LANE_BLOCK;
+    l->end = whole + lane_pad(ls->digest, l->bytes + whole, l->end - whole, l->total);
     l->ended = true;
     return 0;
 }
@@ -67,14 +71,14 @@ static int start(struct lanes *ls, struct slot *s)
     struct lane *l = &ls->lane[ls->active];
     *l = (struct lane){ .bytes = l->bytes };
     int err = reading_open(&l->reading, d->flow, s, &d->turn);
-    if (!err && l->reading.patient) {
+    if (!err && (l->reading.patient || s->wanted != 1)) {
         ls->alone = l->reading;
         return 0;
     }
     if (!err)
-        err = fill(l, d->flow);
+        err = fill(ls, l);
     if (!err) {
-        md5_begin(&ls->states, ls->active++);
+        lane_begin(ls->digest, &ls->states, ls->active++);
         return 0;
     }
     reading_close(&l->reading);
@@ -89,9 +93,9 @@ static void finish(struct lanes *ls, unsigned lane, int error)
 {
     struct lane *l = &ls->lane[lane], *last = &ls->lane[--ls->active], ended = *l;
     reading_close(&ended.reading);
-    md5_end(&ls->states, lane, ended.reading.slot->digest);
+    lane_end(ls->digest, &ls->states, lane, ended.reading.slot->digest);
     digester_finish(ls->digester, ended.reading.slot, error);
-    md5_move(&ls->states, lane, ls->active);
+    lane_move(&ls->states, lane, ls->active);
     *l = *last;
     last->bytes = ended.bytes;
 }
@@ -125,24 +129,25 @@ static int claim(struct lanes *ls)
 /* 0 or -ECANCELED. */
 static int run(struct lanes *ls)
 {
-    const struct md5_kernel *k = md5_kernel_for(ls->way, ls->active);
+    const struct lane_kernel *k =
+        ls->active < ls->worth ? ls->single : lane_kernel_for(ls->way, ls->active);
     unsigned n = k->lanes < ls->active ? k->lanes : ls->active;
-    const unsigned char *in[MD5_LANES];
+    const unsigned char *in[LANE_MOST];
     size_t blocks = SIZE_MAX;
     for (unsigned i = 0; i < n; i++) {
         const struct lane *l = &ls->lane[i];
-        size_t here = (l->end - l->at) / MD5_BLOCK;
+        size_t here = (l->end - l->at) / LANE_BLOCK;
         in[i] = l->bytes + l->at;
         blocks = here < blocks ? here : blocks;
     }
-    md5_run(k, &ls->states, in, n, blocks);
+    lane_run(k, &ls->states, in, n, blocks);
     /* From the last one down: what takes the place of an ended one has had its turn. */
     for (unsigned i = n; i-- > 0;) {
         struct lane *l = &ls->lane[i];
-        l->at += blocks * MD5_BLOCK;
+        l->at += blocks * LANE_BLOCK;
         if (l->at < l->end)
             continue;
-        int err = l->ended ? 0 : fill(l, ls->digester->flow);
+        int err = l->ended ? 0 : fill(ls, l);
         if (err == -ECANCELED)
             return err;
         if (err || l->at == l->end)
@@ -180,12 +185,16 @@ int lanes_work(struct digester *d)
     struct lanes *ls = calloc(1, sizeof *ls);
     if (!ls)
         return -ENOMEM;
+    const struct algorithm *a = d->flow->selection->at[0];
     ls->digester = d;
+    ls->digest = a->lanes;
+    ls->single = a->single;
     ls->way = d->flow->way;
+    ls->worth = lane_way_worth(ls->way);
     ls->most = d->flow->lanes;
-    ls->memory = malloc(ls->most * (size_t)(CHUNK + MD5_PAD));
+    ls->memory = malloc(ls->most * (size_t)(CHUNK + LANE_PAD));
     for (unsigned i = 0; i < ls->most && ls->memory; i++)
-        ls->lane[i].bytes = ls->memory + i * (size_t)(CHUNK + MD5_PAD);
+        ls->lane[i].bytes = ls->memory + i * (size_t)(CHUNK + LANE_PAD);
     int err = ls->memory ? work(ls) : -ENOMEM;
     for (unsigned i = 0; i < ls->active; i++)
         reading_close(&ls->lane[i].reading);

@@ -2,18 +2,23 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "lines.h"
+#include "named.h"
 #include "sources.h"
+#include "walk.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* One list on its way through. */
 struct list {
     struct source *src;
     struct flow *flow;
-    const char *name; /* as messages have it */
+    struct named *named; /* NULL when nobody asks */
+    const char *name;    /* as messages have it */
     bool is_stdin;
     uint64_t lines, good, bad;
 };
@@ -42,6 +47,12 @@ static int tell(const struct list *l, enum slot_kind kind, int error, const char
     return flow_submit(l->flow, s);
 }
 
+static int tell_broken(const struct list *l, int error, const char *remark)
+{
+    l->src->list_broken = true;
+    return tell(l, SLOT_LIST_BROKEN, error, remark);
+}
+
 static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
 {
     struct checked found;
@@ -55,10 +66,13 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
         return l->src->options->warn ? tell(l, SLOT_BAD_LINE, 0, NULL) : 0;
     }
     l->good++;
-    int err;
+    int err = l->named ? named_add(l->named, found.name) : 0;
+    if (err)
+        return err;
     struct slot *s = source_file(l->src, l->flow, found.name, found.name_len, &err);
     if (!s)
         return err;
+    s->wanted = 1u << found.algorithm;
     s->size = found.size;
     memcpy(s->expected, found.digest, sizeof s->expected);
     return flow_submit(l->flow, s);
@@ -76,33 +90,100 @@ static int take_lines(struct list *l, struct grammar *g, int fd)
     lines_close(&lines);
     if (err || got == -ENOMEM || got == -ECANCELED)
         return err ? err : got;
-    return got < 0 ? tell(l, SLOT_LIST_BROKEN, 0, "read error") : tell(l, SLOT_LIST_END, 0, NULL);
+    return got < 0 ? tell_broken(l, 0, "read error") : tell(l, SLOT_LIST_END, 0, NULL);
 }
 
-static int take_list(struct source *src, struct flow *f, struct grammar *g, const char *path)
+static int take_list(struct list l, struct grammar *g, const char *path)
 {
-    struct list l = { .src = src, .flow = f, .name = path, .is_stdin = strcmp(path, "-") == 0 };
+    l.name = path;
+    l.is_stdin = strcmp(path, "-") == 0;
     int fd = STDIN_FILENO;
     if (l.is_stdin) {
         l.name = "standard input";
-        int err = source_wait_for_stdin(src, f);
+        int err = source_wait_for_stdin(l.src, l.flow);
         if (err)
             return err;
     } else {
         fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     }
     if (fd < 0)
-        return tell(&l, SLOT_LIST_BROKEN, -errno, NULL);
+        return tell_broken(&l, -errno, NULL);
     return take_lines(&l, g, fd);
+}
+
+/* The lines of a list that can be read twice; false when it is none. */
+static bool count_lines(const char *path, uint64_t *lines)
+{
+    struct stat about;
+    FILE *file = strcmp(path, "-") == 0 || stat(path, &about) < 0 || !S_ISREG(about.st_mode)
+                     ? NULL
+                     : fopen(path, "re");
+    if (!file)
+        return false;
+    for (int c; (c = getc_unlocked(file)) != EOF;)
+        *lines += c == '\n';
+    fclose(file);
+    return true;
+}
+
+/* Nearly each line has a file; those that have none matter little for what is only shown. */
+static void count_files(struct flow *f, const struct options *o)
+{
+    uint64_t lines = 0;
+    for (int i = 0; i < o->path_count; i++)
+        if (!count_lines(o->paths[i], &lines))
+            return;
+    goal_set(&f->goal, lines);
+}
+
+static int take_lists(const struct list *l)
+{
+    const struct options *o = l->src->options;
+    struct grammar g = { .selection = &o->selection };
+    int err = o->path_count > 0 ? 0 : take_list(*l, &g, "-");
+    for (int i = 0; i < o->path_count && !err; i++)
+        err = take_list(*l, &g, o->paths[i]);
+    return err;
+}
+
+/* Tells of what stands in the trees and in no list. The lists themselves may stand there, and
+ * the cache. */
+static int look_through_trees(struct source *src, struct flow *f, struct named *n)
+{
+    const struct options *o = src->options;
+    int err = 0;
+    for (int i = 0; i < o->path_count && !err; i++)
+        err = named_add(n, o->paths[i]);
+    if (!err && o->cache)
+        err = named_add(n, o->cache);
+    struct walk walk;
+    walk_open(&walk, f, src->descriptors);
+    walk.named = n;
+    for (int i = 0; i < o->tree_count && !err; i++)
+        err = walk_folder(&walk, o->trees[i]);
+    walk_close(&walk);
+    struct slot *s = err ? NULL : flow_take(f, "", 0, &err);
+    if (!s)
+        return err;
+    s->kind = SLOT_TREES_END;
+    return flow_submit(f, s);
 }
 
 int produce_lists(struct flow *f, void *source)
 {
     struct source *src = source;
-    const struct options *o = src->options;
-    struct grammar g = { .algorithm = o->algorithm };
-    int err = o->path_count > 0 ? 0 : take_list(src, f, &g, "-");
-    for (int i = 0; i < o->path_count && !err; i++)
-        err = take_list(src, f, &g, o->paths[i]);
+    struct list l = { .src = src, .flow = f };
+    if (f->goal.wanted)
+        count_files(f, src->options);
+    if (src->options->tree_count == 0)
+        return take_lists(&l);
+    struct named named;
+    int err = named_open(&named);
+    l.named = &named;
+    if (!err)
+        err = take_lists(&l);
+    if (!err && !src->list_broken)
+        err = look_through_trees(src, f, &named);
+    named_close(&named);
     return err;
 }

@@ -25,6 +25,9 @@ enum {
     OPT_JSON,
     OPT_READERS,
     OPT_NO_PROGRESS,
+    OPT_STRICT_TREE,
+    OPT_CACHE,
+    OPT_PARANOID,
     OPT_HELP,
     OPT_VERSION,
 };
@@ -57,6 +60,9 @@ static const struct option own_options[] = {
     { "jobs", required_argument, NULL, 'j' },
     { "files0-from", required_argument, NULL, OPT_FILES0_FROM },
     { "json", no_argument, NULL, OPT_JSON },
+    { "cache", required_argument, NULL, OPT_CACHE },
+    { "paranoid", no_argument, NULL, OPT_PARANOID },
+    { "strict-tree", required_argument, NULL, OPT_STRICT_TREE },
     { "readers", required_argument, NULL, OPT_READERS },
     { "dereference", no_argument, NULL, 'L' },
     { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
@@ -82,16 +88,37 @@ __attribute__((format(printf, 2, 3))) static int usage(const struct persona *p, 
     return try_help(p);
 }
 
-static int read_algorithm(struct options *o, const char *name)
+static int bad_algorithm(const struct options *o, const char *name)
 {
-    o->algorithm = algorithm_find(name);
-    if (o->algorithm)
-        return 0;
     fprintf(stderr, "%s: invalid argument '%s' for '--algorithm'\nValid arguments are:\n",
             o->persona->program, name);
     for (size_t i = 0; algorithm_at(i); i++)
         fprintf(stderr, "  - '%s'\n", algorithm_at(i)->name);
     return try_help(o->persona);
+}
+
+/* Names with commas between them, which are gone afterwards. */
+static int read_algorithms(struct options *o, char *names)
+{
+    o->selection.count = 0;
+    for (char *rest = names; rest;) {
+        const char *name = strsep(&rest, ",");
+        const struct algorithm *a = algorithm_find(name);
+        if (!a)
+            return bad_algorithm(o, name);
+        if (selection_has(&o->selection, a))
+            return usage(o->persona, "'%s' stands twice in the argument of '--algorithm'", name);
+        selection_add(&o->selection, a);
+    }
+    return 0;
+}
+
+/* Whoever does not say which digests a list has means those that its lines name. */
+static void add_all(struct options *o)
+{
+    o->any_digest = true;
+    for (size_t i = 0; algorithm_at(i); i++)
+        selection_add(&o->selection, algorithm_at(i));
 }
 
 static int read_count(const struct persona *p, const char *option, const char *number, unsigned *to)
@@ -135,8 +162,8 @@ static int read_length(struct options *o, const char *number)
 /* `length` is what was read as the size; NULL when nothing was. No bits are all bits. */
 static int fit_length(struct options *o, const char *length)
 {
-    const struct algorithm *a = o->algorithm;
-    if (length && !a->any_size)
+    const struct algorithm *a = algorithm_find("blake2b");
+    if (length && !selection_has(&o->selection, a))
         return usage(o->persona, "--length is only supported with --algorithm=blake2b");
     if (o->size > a->size) {
         bad_length(o, length);
@@ -168,6 +195,8 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
         return usage(p, "paths cannot be combined with --files0-from");
     if (o->json && (o->zero || form_given))
         return usage(p, "--json cannot be combined with --binary, --text, --tag or --zero");
+    if (o->paranoid && !o->cache)
+        return usage(p, "the --paranoid option is meaningful only with --cache");
     if (o->check) {
         if (o->files0_from)
             return usage(p, "the --files0-from option is not supported when verifying checksums");
@@ -185,27 +214,50 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
                        : o->warn         ? "warn"
                        : o->quiet        ? "quiet"
                        : o->strict       ? "strict"
+                       : o->trees        ? "strict-tree"
                                          : NULL;
     if (lost)
         return usage(p, "the --%s option is meaningful only when verifying checksums", lost);
     return 0;
 }
 
+/* There cannot be more than there are arguments. */
+static int add_tree(struct options *o, int argc, char *path)
+{
+    if (!o->trees)
+        o->trees = calloc((size_t)argc, sizeof *o->trees);
+    if (!o->trees) {
+        fprintf(stderr, "%s: memory exhausted\n", o->persona->program);
+        return EXIT_FAILURE;
+    }
+    o->trees[o->tree_count++] = path;
+    return 0;
+}
+
+void options_free(struct options *o)
+{
+    free(o->trees);
+}
+
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv)
 {
     bool classic = persona->classic;
     *o = (struct options){ .persona = persona, .progress = !classic };
-    o->algorithm = algorithm_find(persona->algorithm);
-    bool is_b2sum = classic && o->algorithm->any_size;
+    const struct algorithm *usual = algorithm_find(persona->algorithm);
+    selection_add(&o->selection, usual);
+    bool is_b2sum = classic && usual->any_size;
     const char *letters = is_b2sum ? "bcl:twz" : classic ? "bctwz" : "a:bcj:Ll:twz";
     const struct option *names = is_b2sum ? b2sum_options : classic ? classic_options : own_options;
     const char *length = NULL;
-    bool text = false, form_given = false;
+    bool text = false, form_given = false, algorithms_given = false;
     int option, wrong = 0;
     optind = 0; /* the command has read options of its own before */
     while (!wrong && (option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
         switch (option) {
-        case 'a': wrong = read_algorithm(o, optarg); break;
+        case 'a':
+            algorithms_given = true;
+            wrong = read_algorithms(o, optarg);
+            break;
         case 'b':
         case 't':
             form_given = true;
@@ -237,9 +289,12 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             break;
         case OPT_IGNORE_MISSING: o->ignore_missing = true; break;
         case OPT_STRICT: o->strict = true; break;
+        case OPT_CACHE: o->cache = optarg; break;
+        case OPT_PARANOID: o->paranoid = true; break;
+        case OPT_STRICT_TREE: wrong = add_tree(o, argc, optarg); break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
         case OPT_NO_PROGRESS: o->progress = false; break;
-        case OPT_HELP: help_print(persona, o->algorithm); return EXIT_SUCCESS;
+        case OPT_HELP: help_print(persona, usual); return EXIT_SUCCESS;
         case OPT_VERSION:
             if (classic)
                 printf("%s (leat) %s\n", persona->name, leat_version());
@@ -251,6 +306,11 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     }
     if (!wrong)
         wrong = fit_length(o, length);
+    /* Lines without a tag do not tell of which digest they are. */
+    if (o->selection.count > 1 && !o->check && !o->json)
+        o->tag = o->binary = true;
+    if (o->check && !classic && !algorithms_given)
+        add_all(o);
     if (!wrong)
         wrong = reconcile(o, text, form_given, argc - optind);
     if (wrong)

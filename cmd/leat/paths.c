@@ -26,9 +26,15 @@ struct slot *source_file(struct source *src, struct flow *f, const char *name, s
     struct slot *s = flow_take(f, name, len, err);
     if (!s)
         return NULL;
+    s->wanted = selection_all(&src->options->selection);
     s->size = src->options->size;
     if (is_stdin)
         s->origin = ORIGIN_STDIN;
+    if (f->goal.wanted) {
+        struct stat about;
+        int there = is_stdin ? fstat(STDIN_FILENO, &about) : stat(s->name, &about);
+        goal_add(&f->goal, there == 0 ? &about : NULL);
+    }
     return s;
 }
 
@@ -102,6 +108,15 @@ static int take_file_of_names(struct paths *p, const char *path)
     return fd < 0 ? tell(p, path, -errno, NULL) : take_names(p, path, fd, false);
 }
 
+/* Without folders, all are known at once. */
+static void count_paths(struct flow *f, const struct options *o)
+{
+    for (int i = 0; i < o->path_count; i++)
+        if (is_folder(o->paths[i]))
+            return;
+    goal_set(&f->goal, (uint64_t)o->path_count);
+}
+
 int produce_paths(struct flow *f, void *source)
 {
     struct source *src = source;
@@ -109,6 +124,8 @@ int produce_paths(struct flow *f, void *source)
     struct paths p = { .src = src, .flow = f };
     walk_open(&p.walk, f, src->descriptors);
     int err = 0;
+    if (f->goal.wanted && !o->files0_from)
+        count_paths(f, o);
     if (o->files0_from)
         err = take_file_of_names(&p, o->files0_from);
     else if (o->path_count == 0)

@@ -68,7 +68,19 @@ static void show(struct progress *p, const char *text, int len)
     p->shown = len;
 }
 
-void progress_draw(struct progress *p, uint64_t files, uint64_t bytes)
+/* "1:02:03 left" and what goes before it, if all goes on as it did until now. */
+static void add_left(char *to, size_t room, double seconds)
+{
+    if (seconds >= 100 * 60 * 60)
+        return;
+    unsigned s = (unsigned)seconds + 1;
+    if (s >= 60 * 60)
+        snprintf(to, room, ", %u:%02u:%02u left", s / 3600, s / 60 % 60, s % 60);
+    else
+        snprintf(to, room, ", %u:%02u left", s / 60, s % 60);
+}
+
+void progress_draw(struct progress *p, uint64_t files, uint64_t bytes, const struct goal *goal)
 {
     int64_t now = p->on ? leat_now() : 0;
     if (!p->on || now < p->due)
@@ -76,11 +88,14 @@ void progress_draw(struct progress *p, uint64_t files, uint64_t bytes)
     p->due = now + interval;
     if (tcgetpgrp(p->fd) != getpgrp())
         return;
-    char text[COLUMNS_MAX + 1], size[32], rate[32];
-    add_size(size, sizeof size, (double)bytes);
-    add_size(rate, sizeof rate, (double)bytes / ((double)(now - p->started) / 1e9));
-    int len =
-        snprintf(text, sizeof text, "%llu files, %s, %s/s", (unsigned long long)files, size, rate);
+    char text[COLUMNS_MAX + 1], size[32], rate[32], left[32] = "";
+    double done = (double)bytes, all = goal_bytes(goal), seconds = (double)(now - p->started) / 1e9;
+    add_size(size, sizeof size, done);
+    add_size(rate, sizeof rate, done / seconds);
+    if (done > 0 && all >= done)
+        add_left(left, sizeof left, (all - done) * seconds / done);
+    int len = snprintf(text, sizeof text, "%llu files, %s, %s/s%s", (unsigned long long)files, size,
+                       rate, left);
     int room = columns(p);
     show(p, text, len < room ? len : room);
 }

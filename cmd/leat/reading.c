@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "reading.h"
 
+#include "cache.h"
 #include "halt.h"
 
 #include <errno.h>
@@ -12,12 +13,65 @@
 
 enum { DESCRIPTOR_TRIES = 1000 }; /* a millisecond apart, for others to close some */
 
+static int folder_of(const struct slot *s)
+{
+    return s->dir ? s->dir->fd : AT_FDCWD;
+}
+
+static bool follows(const struct flow *f, const struct slot *s)
+{
+    return s->origin != ORIGIN_WALK || f->follow;
+}
+
+static void let_go_of_folder(struct slot *s)
+{
+    if (s->holds_dir)
+        dir_drop(s->dir);
+    s->holds_dir = false;
+}
+
+/* Whether the cache has the file's digests. */
+static bool is_known(const struct flow *f, struct slot *s)
+{
+    struct stat about;
+    if (s->origin == ORIGIN_STDIN ||
+        fstatat(folder_of(s), s->name, &about, follows(f, s) ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    s->stamp = stamp_of(&about, NULL);
+    return s->stamp.known && cache_recall(f->cache, s);
+}
+
+/* Before the first byte is read. */
+static void take_stamp(struct reading *r)
+{
+    struct timespec now;
+    struct stat about;
+    r->slot->stamp = (struct stamp){ 0 };
+    if (r->slot->origin != ORIGIN_STDIN && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+        fstat(r->fd, &about) == 0)
+        r->slot->stamp = stamp_of(&about, &now);
+}
+
+/* After the last one: a file that has changed meanwhile is not known. */
+static void check_stamp(struct reading *r)
+{
+    struct stamp *before = &r->slot->stamp, after;
+    struct stat about;
+    if (!before->known)
+        return;
+    before->known = fstat(r->fd, &about) == 0;
+    if (!before->known)
+        return;
+    after = stamp_of(&about, NULL);
+    before->known = stamp_is_same(before, &after);
+}
+
 static int open_once(const struct flow *f, const struct slot *s)
 {
-    int at = s->dir ? s->dir->fd : AT_FDCWD;
+    int at = folder_of(s);
     /* Without O_NONBLOCK a FIFO would wait here for its writer, where no halt reaches. */
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
-    if (s->origin == ORIGIN_WALK && !f->follow)
+    if (!follows(f, s))
         flags |= O_NOFOLLOW;
     int fd = openat(at, s->name, flags);
     if (fd >= 0 || errno != EWOULDBLOCK)
@@ -42,18 +96,22 @@ static int open_patiently(const struct flow *f, struct slot *s)
             return -ECANCELED;
         fd = open_once(f, s);
     }
-    if (s->holds_dir) {
-        dir_drop(s->dir);
-        s->holds_dir = false;
-    }
+    let_go_of_folder(s);
     return fd;
 }
 
 int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct turn *turn)
 {
-    *r = (struct reading){ .slot = s, .fd = open_patiently(f, s), .turn = turn };
+    *r = (struct reading){ .slot = s, .fd = -1, .turn = turn };
+    if (f->cache && !f->paranoid && is_known(f, s)) {
+        let_go_of_folder(s);
+        return READING_KNOWN;
+    }
+    r->fd = open_patiently(f, s);
     if (r->fd < 0)
         return r->fd;
+    if (f->cache)
+        take_stamp(r);
     if (s->origin == ORIGIN_WALK) {
         r->device = s->dir->disk;
         return 0;
@@ -129,8 +187,10 @@ ssize_t reading_next(struct reading *r, void *to, size_t len)
 
 void reading_close(struct reading *r)
 {
-    if (r->fd > STDIN_FILENO)
+    if (r->fd > STDIN_FILENO) {
+        check_stamp(r);
         close(r->fd);
+    }
     r->fd = -1;
     if (r->has_turn)
         turn_end(r->turn);

@@ -2,7 +2,7 @@
  *
  * A small file costs four system calls: open, read, read again until there is nothing, close. Asking
  * what a file is would be a fifth; it is asked where the user named it, and where something about it
- * is odd for the regular file that the walk saw. */
+ * is odd for the regular file that the walk saw; and with a cache, before and after. */
 #ifndef LEAT_CMD_READING_H
 #define LEAT_CMD_READING_H
 
@@ -21,7 +21,10 @@ struct reading {
     bool has_turn;         /* and whether this file is among those it is for */
 };
 
-/* Opens the slot's file. 0 or the error; closed in any case by reading_close, any number of times. */
+enum { READING_KNOWN = 1 }; /* there is nothing to read: the cache had the slot's digests */
+
+/* Opens the slot's file. 0, READING_KNOWN or the error; closed in any case by reading_close, any number of
+ * times. */
 int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct turn *turn);
 
 /* The next bytes, `len` at most: how many; the error, -ECANCELED being that of waiting; 0 at the end,

@@ -8,6 +8,7 @@
 
 #include "digest.h"
 #include "dir.h"
+#include "stamp.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,6 +20,8 @@ enum slot_kind {
     SLOT_BAD_LINE,    /* a line of a check list that does not parse: `line` */
     SLOT_LIST_BROKEN, /* a check list could not be read: `error`, or `remark` */
     SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines` */
+    SLOT_UNLISTED,    /* a file in a tree that no check list names */
+    SLOT_TREES_END,   /* there are no more of these */
 };
 
 enum slot_origin {
@@ -39,9 +42,11 @@ struct slot {
     size_t name_len, name_cap;
     const char *remark;
     uint64_t line, good_lines, bad_lines;
-    size_t size; /* the digest's */
-    unsigned char digest[DIGEST_MAX];
-    unsigned char expected[DIGEST_MAX]; /* in a check */
+    struct stamp stamp;                 /* of the file, where there is a cache */
+    unsigned wanted;                    /* a set of digests: selection.h */
+    size_t size;                        /* of one that may have any number of bytes */
+    unsigned char *digest;              /* memory for them */
+    unsigned char expected[DIGEST_MAX]; /* in a check, where one is wanted */
 };
 
 /* Slots on their way together. A zeroed struct is an empty chain. */

@@ -11,6 +11,7 @@ struct source {
     const struct options *options;
     size_t descriptors; /* for folders open at the same time */
     bool stdin_used;
+    bool list_broken; /* one could not be read: what it names is not known */
 };
 
 /* flow_produce_fn each; the argument is a struct source. */

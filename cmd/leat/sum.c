@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "sum.h"
 
+#include "cache.h"
 #include "emit.h"
 #include "halt.h"
 #include "sources.h"
@@ -59,15 +60,28 @@ static void share_descriptors(struct flow *f, size_t *folders)
                                         : left / 2;
 }
 
-/* The vectors that MD5 uses: the widest, unless LEAT_MD5 has the name of others. NULL: there are no
- * such. */
-static const struct md5_way *choose_way(void)
+/* The vectors that lanes are in: those that are worth it, unless LEAT_LANES has the name of others; NULL
+ * when that is "none". false when there are no such. */
+static bool choose_way(const struct lane_digest *d, const struct lane_way **way)
 {
-    const char *name = getenv("LEAT_MD5");
-    const struct md5_way *way = md5_way_at(0);
-    for (size_t i = 1; way && name && strcmp(way->name, name) != 0; i++)
-        way = md5_way_at(i);
-    return way;
+    const char *name = getenv("LEAT_LANES");
+    *way = d && !name ? lane_way_best(d) : NULL;
+    if (!d || !name || strcmp(name, "none") == 0)
+        return true;
+    size_t i = 0;
+    do
+        *way = lane_way_at(d, i++);
+    while (*way && strcmp((*way)->name, name) != 0);
+    return *way;
+}
+
+/* Those of one file together. */
+static size_t digests_size(const struct options *o)
+{
+    size_t all = 0;
+    for (unsigned i = 0; i < o->selection.count; i++)
+        all += digest_size(o->selection.at[i], o->size);
+    return all;
 }
 
 static void say_what_failed(struct emitter *e, int err)
@@ -87,30 +101,54 @@ static bool stdin_was_closed(void)
     return flags < 0 || flags & O_PATH;
 }
 
+/* The cache only saves time: what is wrong with it is no failure. */
+static void load_cache(struct emitter *e, const struct options *o)
+{
+    const char *remark;
+    int error;
+    bool of_use = cache_load(e->cache, o->cache, &o->selection, &remark, &error);
+    if (remark || error)
+        emit_note(e, o->cache, remark, error);
+    if (!of_use)
+        e->cache = NULL;
+}
+
 /* The exit status. *fatal is the signal that it is to end of, or 0; a broken pipe's if `pipes_end_it`. */
-static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, int *fatal)
+static int run(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
     struct emitter emitter;
-    emit_open(&emitter, o);
+    struct cache cache = { 0 };
+    emit_open(&emitter, o, o->cache ? &cache : NULL);
+    if (o->cache)
+        load_cache(&emitter, o);
     struct flow flow = {
-        .algorithm = o->algorithm,
+        .selection = &o->selection,
         .size = o->size,
+        .room = o->check ? DIGEST_MAX : digests_size(o),
         .way = way,
         .jobs = o->jobs,
         .lanes = way ? way->lanes : 1,
         .readers = o->readers,
         .follow = o->follow,
+        .cache = emitter.cache,
+        .paranoid = o->paranoid,
         .produce = o->check ? produce_lists : produce_paths,
         .producer = &source,
         .emitter = &emitter,
+        .goal = { .wanted = emitter.progress.on },
     };
     share_descriptors(&flow, &source.descriptors);
-    int err = halt_open();
+    int err = halt_open(), unsaved = 0;
     if (!err) {
         err = flow_run(&flow);
+        /* Also when halted: every digest that it got is right. */
+        if (emitter.cache)
+            unsaved = cache_save(emitter.cache);
         halt_close();
     }
+    if (unsaved)
+        emit_note(&emitter, o->cache, "cannot be written", unsaved);
     *fatal = halt_signal();
     if (!*fatal && pipes_end_it && emitter.out.error == -EPIPE)
         *fatal = SIGPIPE;
@@ -121,7 +159,25 @@ static int run(struct options *o, const struct md5_way *way, bool pipes_end_it, 
             emit_complaint(&emitter, "standard input", -EBADF);
     }
     emit_close(&emitter);
+    cache_free(&cache);
     return emitter.failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* What a check's lines could have, but this system has not, is left out. 0 or -ENOTSUP. */
+static int load_digests(struct options *o)
+{
+    struct selection wanted = o->selection;
+    o->selection.count = 0;
+    for (unsigned i = 0; i < wanted.count; i++) {
+        if (algorithm_load(wanted.at[i]) == 0) {
+            selection_add(&o->selection, wanted.at[i]);
+        } else if (i == 0 || !o->any_digest) {
+            fprintf(stderr, "%s: %s is not offered by this system's libcrypto\n",
+                    o->persona->program, wanted.at[i]->tag);
+            return -ENOTSUP;
+        }
+    }
+    return 0;
 }
 
 /* Ends as the signal would have ended it, so that a shell sees that, and its loops stop too. */
@@ -132,28 +188,35 @@ static int die_of(int number)
     return 128 + number;
 }
 
+/* The exit status, and *fatal as `run` leaves it. */
+static int load_and_run(struct options *o, bool pipes_end_it, int *fatal)
+{
+    if (load_digests(o) < 0)
+        return EXIT_FAILURE;
+    /* Several digests of each file have no lanes. */
+    const struct algorithm *first = o->selection.at[0];
+    const struct lane_digest *lanes = o->check || o->selection.count == 1 ? first->lanes : NULL;
+    const struct lane_way *way;
+    if (!choose_way(lanes, &way)) {
+        fprintf(stderr, "%s: LEAT_LANES: this processor has no '%s' for %s\n", o->persona->program,
+                getenv("LEAT_LANES"), first->tag);
+        return EXIT_FAILURE;
+    }
+    return run(o, way, pipes_end_it, fatal);
+}
+
 int sum_main(const struct persona *persona, int argc, char **argv)
 {
     struct options o;
-    int status = options_read(&o, persona, argc, argv);
-    if (status >= 0)
-        return sum_finish_stdio(persona->program, status);
-    /* A closed pipe is to be told as the failed write that it is; but coreutils' programs end of it. */
-    bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN && persona->classic;
-    if (algorithm_load(o.algorithm) < 0) {
-        fprintf(stderr, "%s: %s is not offered by this system's libcrypto\n", persona->program,
-                o.algorithm->tag);
-        return EXIT_FAILURE;
+    int fatal = 0, status = options_read(&o, persona, argc, argv);
+    if (status < 0) {
+        /* A closed pipe is to be told as the failed write that it is; but coreutils' programs end of it. */
+        bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN && persona->classic;
+        status = load_and_run(&o, pipes_end_it, &fatal);
+        algorithms_unload();
+    } else {
+        status = sum_finish_stdio(persona->program, status);
     }
-    const struct md5_way *way = o.algorithm->has_lanes ? choose_way() : NULL;
-    if (o.algorithm->has_lanes && !way) {
-        fprintf(stderr, "%s: LEAT_MD5: this processor has no '%s'\n", persona->program,
-                getenv("LEAT_MD5"));
-        algorithm_unload();
-        return EXIT_FAILURE;
-    }
-    int fatal;
-    status = run(&o, way, pipes_end_it, &fatal);
-    algorithm_unload();
+    options_free(&o);
     return fatal ? die_of(fatal) : status;
 }

@@ -1,8 +1,10 @@
 #include "walk.h"
 
 #include "device.h"
+#include "named.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -62,11 +64,26 @@ static int submit_file(struct walk *w, struct dir *dir, const char *name)
     if (!s)
         return err;
     s->origin = ORIGIN_WALK;
+    s->wanted = selection_all(w->flow->selection);
     s->size = w->flow->size;
     s->dir = dir;
     dir_ref(dir);
     s->holds_dir = dir_hold_open(dir);
+    if (w->flow->goal.wanted) {
+        struct stat about;
+        int flags = w->flow->follow ? 0 : AT_SYMLINK_NOFOLLOW;
+        goal_add(&w->flow->goal, fstatat(dir->fd, name, &about, flags) == 0 ? &about : NULL);
+    }
     return flow_submit(w->flow, s);
+}
+
+static int take_file(struct walk *w, struct dir *dir, const char *name)
+{
+    if (!w->named)
+        return submit_file(w, dir, name);
+    if (named_has(w->named, dir->device, dir->inode, name))
+        return 0;
+    return tell(w, dir, name, strlen(name), SLOT_UNLISTED, 0, NULL);
 }
 
 static bool few_descriptors(const void *arg)
@@ -209,7 +226,7 @@ static int handle(struct walk *w, struct dir *dir, struct entry entry)
     const char *remark = NULL;
     switch (entry.kind) {
     case ENTRY_FILE:
-    case ENTRY_UNKNOWN: return submit_file(w, dir, entry.name);
+    case ENTRY_UNKNOWN: return take_file(w, dir, entry.name);
     case ENTRY_FOLDER: return enter(w, dir, entry.name, strlen(entry.name) - 1, w->flow->follow);
     case ENTRY_FIFO: remark = "is a FIFO, skipped"; break;
     case ENTRY_SOCKET: remark = "is a socket, skipped"; break;

@@ -23,6 +23,7 @@ struct walk {
     size_t depth, cap;
     size_t held; /* the frames from this one on hold their descriptors */
     struct lister lister;
+    const struct named *named; /* NULL; or no file is digested, but told of where it is not in it */
 };
 
 void walk_open(struct walk *w, struct flow *f, size_t descriptors);

@@ -1,0 +1,17 @@
+/* baseline.c: what every processor has: plain words, and vectors of 16 bytes (SSE2, NEON). */
+
+#define SETS 1
+#define WIDTH 1
+#include "width.h"
+
+#define SETS 2
+#define WIDTH 1
+#include "width.h"
+
+#define SETS 1
+#define WIDTH 4
+#include "width.h"
+
+#define SETS 2
+#define WIDTH 4
+#include "width.h"

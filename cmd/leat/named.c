@@ -1,0 +1,96 @@
+#define _GNU_SOURCE
+#include "named.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <xxhash.h>
+
+enum { CAP_FIRST = 1024 };
+
+int named_open(struct named *n)
+{
+    *n = (struct named){ 0 };
+    return getrandom(&n->key, sizeof n->key, 0) == (ssize_t)sizeof n->key ? 0 : -errno;
+}
+
+void named_close(struct named *n)
+{
+    free(n->hashes);
+    text_free(&n->folder);
+}
+
+static uint64_t hash_of(const struct named *n, dev_t device, ino_t inode, const char *name)
+{
+    uint64_t folder[] = { device, inode };
+    uint64_t seed = XXH3_64bits_withSeed(folder, sizeof folder, n->key);
+    uint64_t hash = XXH3_64bits_withSeed(name, strlen(name), seed);
+    return hash ? hash : 1;
+}
+
+/* Where it stands, or would. There is a free place. */
+static uint64_t *place_of(const struct named *n, uint64_t hash)
+{
+    size_t at = hash & (n->cap - 1);
+    while (n->hashes[at] && n->hashes[at] != hash)
+        at = (at + 1) & (n->cap - 1);
+    return &n->hashes[at];
+}
+
+static int grow(struct named *n)
+{
+    struct named more = { .cap = n->cap ? 2 * n->cap : CAP_FIRST };
+    more.hashes = calloc(more.cap, sizeof *more.hashes);
+    if (!more.hashes)
+        return -ENOMEM;
+    for (size_t i = 0; i < n->cap; i++)
+        if (n->hashes[i])
+            *place_of(&more, n->hashes[i]) = n->hashes[i];
+    free(n->hashes);
+    n->hashes = more.hashes;
+    n->cap = more.cap;
+    return 0;
+}
+
+/* Looks at the path's folder, when it is not that of the path before. */
+static int look_at_folder(struct named *n, const char *path, size_t len)
+{
+    const char *folder = len ? path : "./";
+    len = len ? len : 2;
+    if (n->folder.len == len && memcmp(n->folder.bytes, folder, len) == 0)
+        return 0;
+    text_clear(&n->folder);
+    text_add(&n->folder, folder, len);
+    const char *name = text_string(&n->folder);
+    if (!name)
+        return -ENOMEM;
+    struct stat about;
+    n->folder_is_there = stat(name, &about) == 0;
+    n->device = about.st_dev;
+    n->inode = about.st_ino;
+    return 0;
+}
+
+int named_add(struct named *n, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    int err = look_at_folder(n, path, (size_t)(name - path));
+    if (err || !n->folder_is_there)
+        return err;
+    if (n->count >= n->cap / 4 * 3)
+        err = grow(n);
+    if (err)
+        return err;
+    uint64_t hash = hash_of(n, n->device, n->inode, name), *place = place_of(n, hash);
+    if (!*place)
+        n->count++;
+    *place = hash;
+    return 0;
+}
+
+bool named_has(const struct named *n, dev_t device, ino_t inode, const char *name)
+{
+    return n->cap > 0 && *place_of(n, hash_of(n, device, inode, name));
+}

@@ -1,0 +1,166 @@
+#!/usr/bin/env bash
+# --strict-tree: files that stand in a tree and in no list.
+. "$(dirname "$0")/sum_common.bash"
+
+mkdir -p t/a t/b/c t/empty
+for file in t/1 t/a/1 t/b/2 t/b/c/3 $'t/b/line\nfeed' 't/b/with space'; do
+    echo "$file" >"$file"
+done
+ln -s ../1 t/a/link
+ln -s t/b other
+"$leat" sum t >../list
+
+# check WHAT STATUS ARGUMENT...: a check says this, after its OK lines, which are left out
+check() {
+    local what=$1 status=$2
+    shift 2
+    "$leat" sum -c --quiet "$@" >"$out/got" 2>"$out/got.err" </dev/null
+    is "$what: status" "$status" $?
+}
+# said TEXT MESSAGE...
+said() {
+    printf '%s' "$1" >"$out/wanted"
+    same "$what: output" "$out/wanted" "$out/got"
+    shift
+    for message; do
+        echo "leat sum: $message"
+    done >"$out/wanted.err"
+    same "$what: messages" "$out/wanted.err" "$out/got.err"
+}
+what=
+
+# Everything is listed, however the way to it is spelled.
+for tree in t t/ ./t "$PWD/t" t/a/.. t/a t/b/c other other/; do
+    what=$tree
+    check "$what" 0 ../list --strict-tree "$tree"
+    said ''
+done
+for tree in "--strict-tree=t/a --strict-tree=t/b" '--strict-tree t/empty'; do
+    what=$tree
+    # shellcheck disable=SC2086
+    check "$what" 0 $tree ../list
+    said ''
+done
+what='another folder'
+"$leat" sum "$PWD/t" >../absolute
+(cd t && "$leat" sum . >../../inside)
+check "$what" 0 ../absolute --strict-tree t
+said ''
+(
+    cd t/a
+    sed 's,  \./,  ../,' ../../../inside >../../../above
+    check "$what" 0 ../../../above --strict-tree ..
+    said ''
+    exit "$((failures > 0))"
+) || failures=$((failures + 1))
+
+# What is not: a file, a hard link to a listed one, one with an odd name, in the order of the walk.
+echo more >t/a/more
+ln t/1 t/hard
+echo odd >$'t/b/odd\none'
+extra='t/a/more: NOT LISTED
+\t/b/odd\none: NOT LISTED
+t/hard: NOT LISTED
+'
+what=unlisted
+check "$what" 1 ../list --strict-tree t
+said "$extra" 'WARNING: 3 files are not listed'
+what='one tree of several'
+check "$what" 1 ../list --strict-tree t/b/c --strict-tree t/a
+said 't/a/more: NOT LISTED
+' 'WARNING: 1 file is not listed'
+what='another tree'
+check "$what" 0 ../list --strict-tree t/b/c
+said ''
+what='through a link'
+check "$what" 1 ../list --strict-tree other
+said '\other/odd\none: NOT LISTED
+' 'WARNING: 1 file is not listed'
+what='a list on standard input'
+"$leat" sum -c --quiet --strict-tree t <../list >"$out/got" 2>"$out/got.err"
+is "$what: status" 1 $?
+said "$extra" 'WARNING: 3 files are not listed'
+what=--status
+check "$what" 1 --status ../list --strict-tree t
+said ''
+what=--json
+check "$what" 1 --json ../list --strict-tree t/a
+said '{"path":"t/a/more","verdict":"NOT LISTED"}
+' 'WARNING: 1 file is not listed'
+what='--fail-fast'
+check "$what" 1 --fail-fast ../list --strict-tree t
+said 't/a/more: NOT LISTED
+'
+what='without the option'
+check "$what" 0 ../list
+said ''
+what='-L: a link is a file too'
+check "$what" 1 -L ../list --strict-tree t/a
+said 't/a/link: NOT LISTED
+t/a/more: NOT LISTED
+' 'WARNING: 2 files are not listed'
+printf '%s  t/a/link\n' "$(md5sum <t/1 | cut -c -32)" >../link
+check "$what" 1 -L ../list ../link --strict-tree t/a
+said 't/a/more: NOT LISTED
+' 'WARNING: 1 file is not listed'
+
+# Several lists together; the lists themselves may stand in the tree.
+what='several lists'
+md5sum t/a/more t/hard >t/b/rest
+"$leat" sum $'t/b/odd\none' >t/odd.md5
+check "$what" 0 ../list t/b/rest t/odd.md5 --strict-tree t
+said ''
+check "$what" 1 ../list t/odd.md5 --strict-tree t
+said 't/a/more: NOT LISTED
+t/b/rest: NOT LISTED
+t/hard: NOT LISTED
+' 'WARNING: 3 files are not listed'
+rm t/b/rest t/odd.md5
+
+# Files that are named but wrong or gone are not unlisted; a line that is not understood names nothing.
+what='wrong and gone'
+sed '1s/^./x/; 2s/^..../0000/' ../list >../odd
+printf '%032d  t/gone/file\n%032d  t/a/gone\n' 0 0 >>../odd
+rm $'t/b/odd\none' t/hard
+check "$what" 1 ../odd --strict-tree t
+grep -v FAILED "$out/got" >"$out/some"
+printf '%s: NOT LISTED\n' t/1 t/a/more >"$out/wanted"
+same "$what" "$out/wanted" "$out/some"
+
+# Without all of a list there is no telling.
+what='a list that is not there'
+check "$what" 1 ../list ../nosuch --strict-tree t
+said '' '../nosuch: No such file or directory'
+what='a tree that is not there'
+check "$what" 1 ../list --strict-tree nosuch
+said '' 'nosuch: No such file or directory'
+what='a tree that is a file'
+check "$what" 1 ../list --strict-tree t/1
+said '' 't/1: Not a directory'
+
+# Special files are told of, as in any walk.
+what=special
+mkfifo t/a/fifo
+check "$what" 1 ../list --strict-tree t/a
+said 't/a/more: NOT LISTED
+' 't/a/fifo: is a FIFO, skipped' 'WARNING: 1 file is not listed'
+rm t/a/fifo
+
+# Many: every one of them, and none besides.
+mkdir many
+for i in {1..5000}; do
+    : >"many/$i"
+done
+"$leat" sum many >../many
+sed -n '1~7d; p' ../many >../most
+check many 1 ../most --strict-tree many
+sed -n '1~7{s/^.*  //; s/$/: NOT LISTED/; p}' ../many >"$out/wanted"
+same many "$out/wanted" "$out/got"
+
+what='not in a check'
+"$leat" sum --strict-tree t t >"$out/got" 2>&1
+is "$what: status" 1 $?
+is "$what" 'leat sum: the --strict-tree option is meaningful only when verifying checksums' \
+    "$(head -n 1 "$out/got")"
+
+finish

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# The time left: told when it is known how much there is, and only then.
+. "$(dirname "$0")/sum_common.bash"
+script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be had, or script, which makes one, is missing'
+
+# It takes a second or two, and nothing of the disk.
+mkdir tree
+truncate -s 1G tree/0sparse
+for i in {1..9000}; do
+    : >"tree/$i"
+done
+
+# drawn ARGUMENT...: what a terminal shows, a line for each time it is drawn
+drawn() {
+    script -qec "$leat sum -a sha3-256 $* >'$out/got' 2>/dev/tty" /dev/null </dev/null | tr '\r' '\n' |
+        grep files >"$out/drawn"
+    [ -s "$out/drawn" ] || fail "$*: no progress"
+}
+# seconds left, of each line that tells
+left() {
+    sed -n 's/.*, \([0-9]*\):\([0-9]*\) left *$/\1 \2/p' "$out/drawn" | while read -r minutes seconds; do
+        echo $((60 * minutes + 10#$seconds))
+    done
+}
+# told WHAT: how long it takes, and that this becomes less
+told() {
+    left >"$out/left"
+    [ "$(wc -l <"$out/left")" -gt 1 ] || fail "$1: the time left is not told: $(head -n 3 "$out/drawn")"
+    [ "$(head -n 1 "$out/left")" -ge "$(tail -n 1 "$out/left")" ] || fail "$1: the time left grows"
+    [ "$(head -n 1 "$out/left")" -le 60 ] || fail "$1: it takes a minute?"
+    [ "$(tail -n 1 "$out/left")" -le 2 ] || fail "$1: much is left at the end"
+}
+untold() {
+    is "$1: the time left is told" '' "$(left)"
+}
+
+drawn tree/0sparse
+told 'a file'
+drawn tree/0sparse tree/1 tree/2 nosuch
+told 'several files'
+"$leat" sum -a sha3-256 tree/0sparse >../one
+drawn -c ../one
+told 'a list'
+rm tree/8???
+drawn tree
+told 'a walk that is over soon'
+rm tree/7???
+
+# The number of files is known before all of them are on their way: here more than ever are.
+drawn tree/0sparse "$(printf ' tree/1%.0s' {1..9000})"
+is 'many files' 9001 "$(wc -l <"$out/got")"
+left >"$out/left"
+[ -s "$out/left" ] || fail 'many files: the time left is not told'
+awk '{ print } END { for (i = 0; i < 9000; i++) print $1 "  tree/1" }' ../one >../long
+drawn -c ../long
+left >"$out/left"
+[ -s "$out/left" ] || fail 'a long list: the time left is not told'
+
+# Nobody knows how much is still to come.
+for i in {1..9000}; do
+    : >"tree/$i"
+done
+drawn tree
+head -n 3 "$out/drawn" >"$out/first"
+grep -q left "$out/first" && fail 'the time left is told while the walk goes on'
+drawn -c - '<../long'
+head -n 3 "$out/drawn" >"$out/first"
+grep -q left "$out/first" && fail 'the time left is told of a list of which nobody knows the length'
+mkfifo fifo
+(exec 3>fifo && sleep 1.2) &
+drawn tree/1 fifo
+untold 'a FIFO'
+wait
+(exec 3>fifo && sleep 1.2) &
+drawn --no-progress fifo 2>/dev/null | grep -q 'no progress' || fail 'progress in spite of --no-progress'
+wait
+
+finish
