@@ -96,6 +96,7 @@ static void begin(leat_batcher *batcher, struct lt_batch *batch, struct put *put
     batch->key = put->key;
     batch->n = batch->bytes = 0;
     batch->first = lt_clock_now();
+    batch->ran = 0;
     batch->holders = 0;
     batch->state = LT_FORMING;
     batch->passed = batch->has_stand_in = false;
