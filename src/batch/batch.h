@@ -3,7 +3,8 @@
  * A batch is forming, begun, done or dead, in this order, leaving out what does not happen to it:
  *  - Forming: it is on its batcher's list, oldest first, and has at least one run of items whose holder has not
  *    left. Of a key, only the youngest is joined.
- *  - Begun: its leader, who holds the execution lock, owns its store, and nobody else looks into it.
+ *  - Begun: its leader, who holds the execution lock, owns its store, and nobody else looks into it. Holders can only
+ *    become fewer: a leader that is the only one knows that nobody is to be told.
  *  - Done: the store does not change any more.
  *  - Dead: all have left before it began. Nobody will lead it.
  *
