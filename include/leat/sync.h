@@ -36,6 +36,23 @@ LEAT_API int leat_release(leat_semaphore *semaphore, int64_t n);
 /* How many could be had; a snapshot. 0 for NULL. */
 LEAT_API int64_t leat_permits(const leat_semaphore *semaphore);
 
+/* ---- mutexes: one at a time, and known who ---- */
+
+typedef struct leat_mutex leat_mutex;
+
+/* A mutex that belongs to `scope`. For data that is never held over a wait, a thread's mutex or an atomic
+ * costs less: this one may be held while its holder waits. NULL when memory has run out or `scope` is NULL. */
+LEAT_API leat_mutex *leat_mutex_open(leat_scope *scope);
+
+/* Takes it; first come, first served. Returns 0; -EAGAIN from the try form, and with LEAT_NOW; -ETIMEDOUT;
+ * -ECANCELED; -EINVAL; -EDEADLK when the caller holds it already, or cannot wait. */
+LEAT_API int leat_mutex_lock(leat_mutex *mutex);
+LEAT_API int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline);
+LEAT_API int leat_mutex_try_lock(leat_mutex *mutex);
+
+/* Gives it back. Returns 0; -EINVAL for NULL; -EPERM when the caller does not hold it. */
+LEAT_API int leat_mutex_unlock(leat_mutex *mutex);
+
 /* ---- latches: a count that reaches zero ---- */
 
 /* A channel that closes when leat_chan_done has been called on it n times; leat_chan_senders adds to the
