@@ -294,11 +294,12 @@ leat_chan *leat_lapse(leat_scope *scope, leat_chan *in, int64_t time, size_t cap
     return start(scope, make_like(scope, in, time, capacity), LEAT_BLOCK_TYPE_(lapse));
 }
 
-leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time, size_t capacity)
+leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time, size_t capacity,
+                       leat_drop_fn *drop)
 {
     if (!in || !n || n > LT_ITEM_MAX)
         return NULL;
-    struct pace *p = make(scope, in, time, sizeof(leat_run) + n * in->item_size, NULL, capacity);
+    struct pace *p = make(scope, in, time, sizeof(leat_run) + n * in->item_size, drop, capacity);
     if (p)
         p->n = n;
     return start(scope, p, LEAT_BLOCK_TYPE_(window));
