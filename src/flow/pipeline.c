@@ -42,7 +42,7 @@ static int wait_for_room(leat_result *slot)
     slot->filled = slot->state == LT_SLOT_FULL;
     waits = waits && slot->filled && !lt_stage_is_stopped(stage);
     if (waits)
-        lt_crowd_join(&stage->lock, &slot->emitter, &waiter);
+        lt_crowd_join(&stage->lock, &slot->emitter, &waiter, LT_TO_SEND, stage->out);
     lt_unlock(&stage->lock);
     if (waits) {
         lt_crowd_park(&waiter, LEAT_NEVER);
