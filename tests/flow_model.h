@@ -34,7 +34,7 @@ struct sink {
 
 struct world {
     const char *name;
-    uint64_t chance;
+    uint64_t chance, seed; /* for who makes it up; for those who run, to begin with */
     leat_scope *s;
     enum early early;
     bool whole; /* nothing ends it early */
@@ -138,10 +138,11 @@ static int receive_items(void *arg)
 static int end_early(void *arg)
 {
     struct world *w = arg;
-    wait_for_the_moment(&w->chance);
+    uint64_t chance = w->seed;
+    wait_for_the_moment(&chance);
     switch (w->early) {
-    case IN_CLOSED: return leat_close(w->source[below(&w->chance, (unsigned)w->sources)].ch);
-    case OUT_CLOSED: return leat_close(w->sink[below(&w->chance, (unsigned)w->sinks)].ch);
+    case IN_CLOSED: return leat_close(w->source[below(&chance, (unsigned)w->sources)].ch);
+    case OUT_CLOSED: return leat_close(w->sink[below(&chance, (unsigned)w->sinks)].ch);
     case CANCELLED: return leat_scope_cancel(w->s);
     default: return 0;
     }
@@ -167,7 +168,7 @@ static void world_open(struct world *w, const char *name, uint64_t *chance, int 
     w->name = name;
     w->send = send_items;
     w->receive = receive_items;
-    w->chance = lt_rng_next(chance);
+    w->chance = w->seed = lt_rng_next(chance);
     w->early = (enum early)(below(&w->chance, 2) ? below(&w->chance, EARLIES) : REGULARLY);
     w->whole = w->early == REGULARLY;
     snprintf(check_note, sizeof check_note, "%s, seed %#llx, %d sources, %d sinks, ending %d", name,

@@ -37,7 +37,7 @@ static int remove_tap(struct tapping *t, int i)
 static int change_taps(void *arg)
 {
     struct tapping *t = arg;
-    uint64_t chance = t->w.chance;
+    uint64_t chance = t->w.seed + 1;
     for (int i = 0; i < t->w.sinks; i++) {
         wait_for_the_moment(&chance);
         int error = 0;
@@ -198,8 +198,8 @@ static void without_share(uint64_t *chance)
 struct mixing {
     struct world w;
     leat_mix *mix;
-    unsigned last[SOURCES]; /* the last state; 8: removed */
-    bool muted;             /* ever */
+    _Atomic unsigned last[SOURCES]; /* the last state; 8: removed */
+    bool muted;                     /* ever */
 };
 
 /* Nothing is taken from a paused or removed input but what was being taken. */
@@ -217,7 +217,7 @@ static void check_standstill(struct mixing *m, uint64_t *chance, int i)
 static int switch_inputs(void *arg)
 {
     struct mixing *m = arg;
-    uint64_t chance = m->w.chance;
+    uint64_t chance = m->w.seed + 1;
     for (unsigned n = below(&chance, 8); n; n--) {
         wait_for_the_moment(&chance);
         int i = (int)below(&chance, (unsigned)m->w.sources);

@@ -12,11 +12,21 @@ struct run {
     int items[RUN];
 };
 
+/* Runs lie in a buffer as closely as their size allows, which may be no alignment of theirs. */
+static struct run run_at(const void *item)
+{
+    struct run run;
+    memcpy(&run.run, item, sizeof run.run);
+    CHECK(run.run.count <= RUN);
+    memcpy(run.items, (const unsigned char *)item + sizeof run.run, run.run.count * sizeof(int));
+    return run;
+}
+
 static void drop_run(void *item)
 {
-    const struct run *run = item;
-    for (size_t i = 0; i < run->run.count; i++)
-        item_ended(run->items[i]);
+    struct run run = run_at(item);
+    for (size_t i = 0; i < run.run.count; i++)
+        item_ended(run.items[i]);
 }
 
 struct pacing {
@@ -41,11 +51,11 @@ static leat_chan *make(const struct pacing *p, leat_scope *s, leat_chan *in, siz
 
 static void note_run(struct sink *sink, const void *item)
 {
-    const struct run *run = item;
-    CHECK(run->run.count > 0 && run->run.count <= RUN);
-    for (size_t i = 0; i < run->run.count; i++) {
-        sink->got[sink->n++] = run->items[i];
-        item_ended(run->items[i]);
+    struct run run = run_at(item);
+    CHECK(run.run.count > 0);
+    for (size_t i = 0; i < run.run.count; i++) {
+        sink->got[sink->n++] = run.items[i];
+        item_ended(run.items[i]);
     }
 }
 

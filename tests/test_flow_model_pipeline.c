@@ -58,7 +58,7 @@ static struct output make_output(int input, int k)
 
 static uint64_t chance_of(const struct staging *s, int input)
 {
-    return s->w.chance + (uint64_t)input;
+    return s->w.seed + (uint64_t)input;
 }
 
 static int run_one(void *arg, const void *in, void *out)

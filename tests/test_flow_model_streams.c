@@ -98,7 +98,7 @@ static void filters(uint64_t *chance)
 
 /* ---- runs ---- */
 
-enum { RUN = 3 };
+enum { RUN = 4 };
 
 struct run {
     leat_run run;
