@@ -9,12 +9,13 @@ static void share_item(void *item)
 
 /* ---- taps ---- */
 
+enum { TOPICS = 3 };
 enum tap { PLAIN, LOSSY, DROPPING, SLIDING, REMOVED, CLOSED, LATE, TAPS };
 
 struct tapping {
     struct world w;
     leat_mult *mult;
-    leat_pub *pub; /* or instead: the topic is the item modulo 2 */
+    leat_pub *pub; /* or instead: the topic is the item modulo TOPICS */
     enum tap kind[SINKS];
     int topic[SINKS];
 };
@@ -77,7 +78,7 @@ static leat_chan *tap_chan(struct tapping *t, enum tap kind)
 static uint64_t topic_of(void *arg, const void *item)
 {
     (void)arg;
-    return (uint64_t)(*(const int *)item % 2);
+    return (uint64_t)(*(const int *)item % TOPICS);
 }
 
 static void tapping_open(struct tapping *t, bool pub, uint64_t *chance)
@@ -94,7 +95,7 @@ static void tapping_open(struct tapping *t, bool pub, uint64_t *chance)
         CHECK(t->mult = leat_mult_open(w->s, w->source[0].ch, share_item));
     for (int i = 0; i < w->sinks; i++) {
         t->kind[i] = (enum tap)below(&w->chance, TAPS);
-        t->topic[i] = (int)below(&w->chance, 2);
+        t->topic[i] = (int)below(&w->chance, TOPICS);
         w->sink[i].ch = tap_chan(t, t->kind[i]);
         if (t->kind[i] != LATE)
             CHECK_IS(0, add_tap(t, i));
@@ -107,7 +108,7 @@ static void check_tap(const struct tapping *t, int k)
 {
     const struct sink *sink = &t->w.sink[k];
     const struct source *source = &t->w.source[0];
-    int step = t->pub ? 2 : 1, first = t->pub ? t->topic[k] : 0;
+    int step = t->pub ? TOPICS : 1, first = t->pub ? t->topic[k] : 0;
     enum tap kind = t->kind[k];
     bool gaps = kind == LOSSY || kind == DROPPING || kind == SLIDING;
     for (int i = 0; i < sink->n; i++) {

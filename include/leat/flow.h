@@ -136,7 +136,7 @@ LEAT_API int64_t leat_tap_missed(leat_mult *mult, leat_chan *ch);
  *     in ──▶ topic of ─┤
  *                      └──▶ buffer ──▶ mult ──▶ subscribers to another
  *
- * Items of a topic that nobody ever subscribed to are dropped. A topic whose buffer is full holds up the others. */
+ * Items of a topic that nobody subscribes to are dropped. A topic whose buffer is full holds up the others. */
 
 typedef struct leat_pub leat_pub;
 
@@ -153,8 +153,8 @@ typedef struct leat_pub_spec {
 
 LEAT_API leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *spec);
 
-/* As leat_tap and leat_untap, for a topic. The first to subscribe to a topic makes its buffer and mult: it is a
- * party that belongs to the scope, or keeps it open otherwise. */
+/* As leat_tap and leat_untap, for a topic. The first to subscribe to a topic makes its buffer and mult, or gets those
+ * of one that nobody subscribes to any more: it is a party that belongs to the scope, or keeps it open otherwise. */
 LEAT_API int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags,
                       leat_ending ending);
 LEAT_API int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch);

@@ -28,6 +28,9 @@ void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned
  * bytes. */
 leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity);
 
+/* Whether a mult has taps, at some moment during the call. */
+bool lt_mult_is_tapped(leat_mult *mult);
+
 /* Ends an output. */
 void lt_flow_end(leat_chan *out, leat_ending ending);
 
