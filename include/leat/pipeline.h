@@ -73,7 +73,7 @@ LEAT_API int leat_result_end(leat_result *result, int status);
 /* What becomes of an input whose function returns, or ends with, something other than 0. */
 typedef enum leat_failing {
     LEAT_FAIL_CANCELS, /* it becomes the stage's verdict, as a task's: the scope is cancelled */
-    LEAT_FAIL_DROPS,   /* its outputs fall, but for those already given out, and the stage goes on */
+    LEAT_FAIL_DROPS, /* its outputs fall, but for those already given out, and the stage goes on */
     LEAT_FAIL_TELLS /* every output begins with a leat_outcome; of a failed input the last, and the only one
                           unless some were already given out, is that, and zeros */
 } leat_failing;
@@ -95,7 +95,8 @@ typedef struct leat_pipeline_spec {
     leat_start_fn *start;
     void *arg;       /* what it is called with */
     size_t out_size; /* bytes of an output */
-    size_t room;     /* for outputs of one input whose turn it is not yet: run_many and start; 0: for one */
+    size_t
+        room; /* for outputs of one input whose turn it is not yet: run_many and start; 0: for one */
 
     int blocking;  /* run and run_many: on OS threads */
     int unordered; /* outputs go out as inputs are done with; all of one input stay together */

@@ -41,6 +41,14 @@ static inline void lt_flow_drop(leat_drop_fn *drop, void *item)
         drop(item);
 }
 
+/* After a send: an item that has not arrived falls. False: nothing more can be sent. */
+static inline bool lt_flow_sent(int status, leat_drop_fn *drop, void *item)
+{
+    if (status)
+        lt_flow_drop(drop, item);
+    return status != -EPIPE && status != -ECANCELED;
+}
+
 /* How many bytes a field of `bytes` takes where another is to follow. */
 static inline size_t lt_flow_aligned(size_t bytes)
 {

@@ -108,9 +108,7 @@ static int play(leat_block *b)
             continue;
         }
         LEAT_AWAIT_SEND(b, input->mix->out, input->item);
-        if (b->status)
-            lt_flow_drop(input->drop, input->item);
-        if (b->status == -EPIPE || b->status == -ECANCELED)
+        if (!lt_flow_sent(b->status, input->drop, input->item))
             break;
     }
     leat_mix *mix = input->mix;

@@ -45,13 +45,10 @@ static void hold_next(struct pace *p)
     p->has = true;
 }
 
-/* After a send: false when nothing more can be sent. */
 static bool sent(struct pace *p, int status)
 {
-    if (status)
-        drop_held(p);
     p->has = false;
-    return status != -EPIPE && status != -ECANCELED;
+    return lt_flow_sent(status, p->drop, p->held);
 }
 
 /* The end of all but windows: what is held is sent, if that is still possible. */
@@ -150,10 +147,11 @@ static unsigned char *item_of(const struct pace *p, size_t i)
 
 static bool sent_run(struct pace *p, int status)
 {
-    for (size_t i = 0; status && i < *count_of(p); i++)
-        lt_flow_drop(p->drop, item_of(p, i));
+    bool goes_on = true;
+    for (size_t i = 0; i < *count_of(p); i++)
+        goes_on = lt_flow_sent(status, p->drop, item_of(p, i));
     *count_of(p) = 0;
-    return status != -EPIPE && status != -ECANCELED;
+    return goes_on;
 }
 
 static int window(leat_block *b)

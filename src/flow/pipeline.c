@@ -145,7 +145,7 @@ static leat_result *take(struct lt_stage *stage)
     while (!(slot = lt_stage_begin_to_take(stage)))
         if (leat_recv(stage->seats, NULL) != 0)
             return NULL;
-    int status = lt_stage_is_stopped(stage) ? -ECANCELED : leat_try_recv(stage->in, slot->in);
+    int status = leat_recv_until(stage->in, slot->in, LEAT_NOW);
     if (status == -EAGAIN) {
         leat_case cases[] = {
             [OVER] = LEAT_RECV(stage->over, NULL), [TAKE] = LEAT_RECV(stage->in, slot->in)

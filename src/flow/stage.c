@@ -219,11 +219,12 @@ void lt_stage_give(struct lt_stage *stage)
     if (!is_wanted(stage, slot))
         slot = lt_stage_next(stage);
     for (; slot; slot = lt_stage_next(stage)) {
-        /* A transform's own verdict may be -EAGAIN, too. */
+        /* A transform's own verdict may be -EAGAIN, too; and who comes by may be cancelled, though the stage is
+         * not. */
         int status = stage->out->transform
                          ? -EAGAIN
-                         : leat_try_send(stage->out, lt_slot_output(slot, slot->sent));
-        if (status == -EAGAIN) {
+                         : leat_send_until(stage->out, lt_slot_output(slot, slot->sent), LEAT_NOW);
+        if (status == -EAGAIN || status == -ECANCELED) {
             hand_to_block(stage);
             return;
         }
