@@ -108,7 +108,7 @@ static int word_count(void *arg)
     leat_chan *words = leat_pipeline(s, texts,
                                      &(leat_pipeline_spec){ .n = 2,
                                                             .run_many = split_text,
-                                                            .most = MOST_IN_FILE / 2,
+                                                            .room = MOST_IN_FILE / 2,
                                                             .unordered = 1,
                                                             .out_size = sizeof(struct word) });
     int error = leat_reduce(words, count_word, &counts);

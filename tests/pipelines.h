@@ -168,7 +168,7 @@ static leat_pipeline_spec spec_of(struct trial *t)
                                  .start = one || many ? NULL : start_async,
                                  .arg = t,
                                  .out_size = sizeof(struct output),
-                                 .most = t->outputs ? t->outputs : 1,
+                                 .room = t->outputs ? t->outputs : 1,
                                  .blocking = t->way == ON_THREADS || t->way == ON_THREADS_MANY,
                                  .unordered = t->unordered,
                                  .drop = drop_output };

@@ -162,20 +162,23 @@ static int combines(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *ins[] = { numbers(s, 0, 90), numbers(s, 1000, 1080), numbers(s, 500, 590) };
     int never = -1, bad = 1500 + 3 * 2;
-    expect_range(leat_combine(s, ins, 3, sum, &never, sizeof(int), 0), 1500, 1500 + 3 * 80, 3);
+    expect_range(
+        leat_combine(s, ins, 3, sum, &never, &(leat_chan_spec){ .item_size = sizeof(int) }), 1500,
+        1500 + 3 * 80, 3);
     leat_chan *again[] = { numbers(s, 0, 4), numbers(s, 1000, 1004), numbers(s, 500, 504) };
-    expect(leat_combine(s, again, 3, sum, &bad, sizeof(int), 0), (int[]){ 1500, 1503, 1509 }, 3);
+    expect(leat_combine(s, again, 3, sum, &bad, &(leat_chan_spec){ .item_size = sizeof(int) }),
+           (int[]){ 1500, 1503, 1509 }, 3);
     leat_chan *pair[] = { numbers(s, 0, 40), numbers(s, 100, 150) };
-    leat_chan *zipped = leat_combine(s, pair, 2, NULL, NULL, 0, 1);
+    leat_chan *zipped = leat_combine(s, pair, 2, NULL, NULL, &(leat_chan_spec){ .capacity = 1 });
     for (int i = 0, two[2]; i < 40; i++) {
         CHECK_IS(0, leat_recv(zipped, two));
         CHECK(two[0] == i && two[1] == 100 + i);
     }
     CHECK_IS(-EPIPE, leat_recv(zipped, NULL));
-    CHECK(!leat_combine(s, pair, 0, NULL, NULL, 0, 1));
+    CHECK(!leat_combine(s, pair, 0, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));
     pair[1] = NULL;
-    CHECK(!leat_combine(s, pair, 2, NULL, NULL, 0, 1));
-    CHECK(!leat_combine(NULL, ins, 2, NULL, NULL, 0, 1));
+    CHECK(!leat_combine(s, pair, 2, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));
+    CHECK(!leat_combine(NULL, ins, 2, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));
     return leat_scope_close(s);
 }
 ON_WORKERS(combines);
@@ -404,7 +407,7 @@ static void set_up(struct account *a)
         two_out = true;
         break;
     case COMBINE:
-        a->outs[0] = leat_combine(s, a->ins, 2, NULL, NULL, 0, 0);
+        a->outs[0] = leat_combine(s, a->ins, 2, NULL, NULL, &(leat_chan_spec){ 0 });
         two_in = true;
         break;
     case BALANCE:

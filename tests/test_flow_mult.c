@@ -307,6 +307,75 @@ static int mixes(void *arg)
 }
 ON_WORKERS(mixes);
 
+/* ---- what is gone is used again ---- */
+
+static int owned_by(leat_scope *s)
+{
+    int n = 0;
+    lt_lock(&s->lock);
+    for (struct lt_node *node = s->owned.next; node != &s->owned; node = node->next)
+        n++;
+    lt_unlock(&s->lock);
+    return n;
+}
+
+static uint64_t itself(void *arg, const void *item)
+{
+    (void)arg;
+    return (uint64_t) * (const int *)item;
+}
+
+static int uses_inputs_again(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *out = leat_chan_of(s, int, 0);
+    leat_mix *mix = leat_mix_open(s, out, LEAT_MIX_MUTE);
+    int first = 0;
+    for (int i = 0; i < 20; i++) {
+        leat_chan *in = leat_chan_of(NULL, int, 0);
+        CHECK_IS(0, leat_admix(mix, in, 0));
+        CHECK_IS(0, leat_send(in, &i));
+        expect(out, i);
+        if (i % 2)
+            CHECK_IS(0, leat_unmix(mix, in));
+        else
+            CHECK_IS(0, leat_close(in));
+        WAIT_UNTIL(leat_scope_tasks(s) == 0); /* its block has ended */
+        CHECK_IS(0, leat_chan_unref(in));
+        first = i ? first : owned_by(s);
+        CHECK_IS(first, owned_by(s));
+    }
+    return leat_scope_close(s);
+}
+ON_WORKERS(uses_inputs_again);
+
+static int uses_topics_again(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_chan_of(s, int, 0), *ch = leat_chan_of(s, int, 0);
+    leat_pub *pub = leat_pub_open(s, in, &(leat_pub_spec){ .topic = itself, .capacity = 1 });
+    int owned = 0;
+    for (int i = 0; i < 20; i++) {
+        CHECK_IS(0, leat_sub(pub, (uint64_t)i, ch, 0, LEAT_ENDS_OPEN));
+        CHECK_IS(0, leat_send(in, &i));
+        expect(ch, i);
+        CHECK_IS(0, leat_unsub(pub, (uint64_t)i, ch));
+        CHECK_IS(-ENOENT, leat_unsub(pub, (uint64_t)i, ch));
+        CHECK_IS(0, leat_send(in, &i)); /* dropped */
+        owned = i == 5 ? owned_by(s) : owned;
+        CHECK(i < 5 || !leat_sim_running() || owned_by(s) == owned);
+        CHECK(owned_by(s) < 60);
+        CHECK_IS(0, leat_send(in, &(int){ -1 }));
+        WAIT_UNTIL(receivers_of(in) == 1);
+        leat_sleep(LEAT_MS); /* the mult waits again: in the seeded world for sure */
+    }
+    CHECK_IS(0, leat_close(in));
+    return leat_scope_close(s);
+}
+ON_WORKERS(uses_topics_again);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -316,6 +385,8 @@ int main(void)
         TESTS_ON_WORKERS(keeps_those_that_stay),
         TESTS_ON_WORKERS(publishes_by_topic),
         TESTS_ON_WORKERS(mixes),
+        TESTS_ON_WORKERS(uses_inputs_again),
+        TESTS_ON_WORKERS(uses_topics_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

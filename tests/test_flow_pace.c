@@ -115,13 +115,13 @@ static int gathers_windows(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_chan *out = leat_window(s, input(s, 10, true), 4, HOUR, 0);
+    leat_chan *out = leat_window(s, input(s, 10, true), 4, HOUR, 0, NULL);
     expect_run(out, 0, 4);
     expect_run(out, 4, 4);
     expect_run(out, 8, 2);
     CHECK_IS(-EPIPE, leat_recv(out, NULL));
     leat_chan *in = input(s, 2, false);
-    out = leat_window(s, in, 4, 100 * LEAT_MS, 0);
+    out = leat_window(s, in, 4, 100 * LEAT_MS, 0, NULL);
     expect_run(out, 0, 2); /* by time */
     for (int i = 0; i < 2; i++)
         CHECK_IS(0, leat_send(in, &i));
@@ -185,8 +185,8 @@ static int refuses(void *arg)
     CHECK(!leat_debounce(s, NULL, 1, 0) && !leat_debounce(s, in, 0, 0));
     CHECK(!leat_throttle(s, NULL, 1, 0) && !leat_throttle(s, in, -1, 0));
     CHECK(!leat_sample(NULL, in, 1, 0) && !leat_sample(s, in, 0, 0));
-    CHECK(!leat_window(s, NULL, 1, 1, 0) && !leat_window(s, in, 0, 1, 0));
-    CHECK(!leat_window(s, in, 1 << 19, 1, 0) && !leat_window(s, in, 1, 0, 0));
+    CHECK(!leat_window(s, NULL, 1, 1, 0, NULL) && !leat_window(s, in, 0, 1, 0, NULL));
+    CHECK(!leat_window(s, in, 1 << 19, 1, 0, NULL) && !leat_window(s, in, 1, 0, 0, NULL));
     CHECK(!leat_rate(s, in, 0, 1, 0) && !leat_rate(s, in, 1, 0, 0));
     CHECK(!leat_rate(s, in, INT64_MAX, 2, 0) && !leat_rate(s, NULL, 1, 1, 0));
     CHECK(!leat_lapse(s, NULL, 1, 0) && !leat_lapse(s, in, 0, 0));

@@ -395,7 +395,7 @@ static int multiplies(void *arg)
     CHECK_IS(0, leat_close(in));
     leat_chan *out = leat_pipeline(
         s, in,
-        &(leat_pipeline_spec){ .n = 2, .run_many = multiply, .most = 4, .out_size = sizeof(int) });
+        &(leat_pipeline_spec){ .n = 2, .run_many = multiply, .room = 4, .out_size = sizeof(int) });
     static const int expected[] = { 0, 0, 1, 0, 1, 2, 0, 1, 2, 3 };
     int x;
     for (int i = 0; i < 10; i++) {

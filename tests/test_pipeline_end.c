@@ -180,12 +180,16 @@ static int fail_on_bad(void *arg, const void *in, void *out)
     return *(const int *)in == BAD ? -EIO : 0;
 }
 
+/* Another's failure may have stopped the stage meanwhile. */
 static int fail_on_bad_many(void *arg, const void *in, leat_emit *emit)
 {
     (void)arg;
-    CHECK_IS(0, leat_emit_item(emit, in));
-    CHECK_IS(0, leat_emit_item(emit, in));
-    CHECK_IS(-ENOSPC, leat_emit_item(emit, in));
+    for (int i = 0; i < 2; i++) {
+        int error = leat_emit_item(emit, in);
+        CHECK(error == 0 || error == -ECANCELED);
+        if (error)
+            return 0;
+    }
     return *(const int *)in == BAD ? -EIO : 0;
 }
 
@@ -194,22 +198,23 @@ static int fail_to_start(void *arg, const void *in, leat_result *result)
     if (*(const int *)in == BAD)
         return -EIO;
     (void)arg;
-    CHECK_IS(0, leat_result_add(result, in));
-    CHECK_IS(-ENOSPC, leat_result_add(result, in));
+    int error = leat_result_add(result, in);
+    CHECK(error == 0 || error == -ECANCELED);
     return leat_result_end(result, 0);
 }
 
 static int end_with_failure(void *arg, const void *in, leat_result *result)
 {
     (void)arg;
-    CHECK_IS(0, leat_result_add(result, in));
+    int error = leat_result_add(result, in);
+    CHECK(error == 0 || error == -ECANCELED);
     return leat_result_end(result, *(const int *)in == BAD ? -EIO : 0);
 }
 
 static const leat_pipeline_spec failing_specs[] = {
-    { .run = fail_on_bad, .most = 1 },           { .run = fail_on_bad, .most = 1, .blocking = 1 },
-    { .run_many = fail_on_bad_many, .most = 2 }, { .start = fail_to_start, .most = 1 },
-    { .start = end_with_failure, .most = 1 },
+    { .run = fail_on_bad, .room = 1 },           { .run = fail_on_bad, .room = 1, .blocking = 1 },
+    { .run_many = fail_on_bad_many, .room = 2 }, { .start = fail_to_start, .room = 1 },
+    { .start = end_with_failure, .room = 1 },
 };
 
 enum { FAILING = sizeof failing_specs / sizeof *failing_specs };
@@ -239,7 +244,7 @@ static int drops_what_fails(void *arg)
         leat_chan *out = leat_pipeline(s, six_numbers(s), &spec);
         int x;
         for (int i = 0; i < 6; i++)
-            for (size_t k = 0; i != BAD && k < spec.most; k++) {
+            for (size_t k = 0; i != BAD && k < spec.room; k++) {
                 CHECK_IS(0, leat_recv(out, &x));
                 CHECK_IS(i, x);
             }
@@ -312,7 +317,7 @@ static int cancels_when_one_fails(void *arg)
             CHECK(x < BAD);
             received++;
         }
-        CHECK(received <= BAD * (int)spec.most);
+        CHECK(received <= BAD * (int)spec.room);
         CHECK_IS(-EIO, leat_scope_close(s));
         CHECK(t.dropped_in <= 2 + 2); /* in the channel, and in flight */
     }
@@ -344,7 +349,7 @@ static int refuses(void *arg)
     bad[9].out = in;
     bad[10].out = tick, bad[10].out_size = sizeof(int64_t);
     bad[11].failing = LEAT_FAIL_TELLS; /* has no room for the outcome */
-    bad[12].run = NULL, bad[12].run_many = make_many, bad[12].most = SIZE_MAX / 8;
+    bad[12].run = NULL, bad[12].run_many = make_many, bad[12].room = SIZE_MAX / 8;
     for (int i = 0; i < 13; i++)
         CHECK(!leat_pipeline(s, in, &bad[i]));
     CHECK(!leat_pipeline(NULL, in, &good));

@@ -351,6 +351,59 @@ static int hurts_nobody_else(void *arg)
 }
 ON_WORKERS(hurts_nobody_else);
 
+/* ---- for people who look ---- */
+
+static bool is_told(const char *what)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    CHECK(file);
+    CHECK_IS(0, leat_dump(file));
+    fclose(file);
+    bool told = strstr(text, what) != NULL;
+    free(text);
+    return told;
+}
+
+struct told_once {
+    leat_once once;
+    leat_chan *gate;
+};
+
+static int wait_at_gate(void *arg)
+{
+    return leat_recv(((struct told_once *)arg)->gate, NULL) == -EPIPE ? 0 : -EIO;
+}
+
+static int do_at_gate(void *arg)
+{
+    return leat_once_do(&((struct told_once *)arg)->once, wait_at_gate, arg);
+}
+
+static int tells_what_they_wait_for(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct told_once o = { .gate = leat_chan_make(s, 0, 0) };
+    CHECK_IS(0, leat_go(s, do_at_gate, &o));
+    WAIT_UNTIL(receivers_of(o.gate) == 1);
+    CHECK(!is_told("waits for a call of"));
+    CHECK_IS(0, leat_go(s, do_at_gate, &o));
+    WAIT_UNTIL(is_told("waits for a call of"));
+    CHECK_IS(0, leat_close(o.gate));
+    CHECK_IS(0, leat_scope_close(s));
+    s = leat_scope_open(LEAT_NEVER);
+    struct lookups l = { .gate = leat_chan_make(s, 0, 0) };
+    l.flights = open_flights(s, &l);
+    CHECK(!is_told("waits for a call of"));
+    CHECK_IS(0, leat_go(s, ask, &l));
+    WAIT_UNTIL(is_told("waits for a call of"));
+    CHECK_IS(0, leat_close(l.gate));
+    return leat_scope_close(s);
+}
+ON_WORKERS(tells_what_they_wait_for);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -362,6 +415,7 @@ int main(void)
         TESTS_ON_WORKERS(lets_cancelled_callers_go),
         TESTS_ON_WORKERS(shares_calls),
         TESTS_ON_WORKERS(hurts_nobody_else),
+        TESTS_ON_WORKERS(tells_what_they_wait_for),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,11 +69,11 @@ typedef int leat_combine_fn(void *arg, void *const *items, void *out);
  *     b ──▶┤ fn ──▶ new channel
  *     c ──▶┘
  * core.async's map: takes one item of each of the n inputs, 1 or more, and sends what fn makes of them, whose
- * items they are then. With a NULL fn, all of them, one behind the other without gaps: a zip; out_size is not
- * looked at. Closed when one of the inputs is closed; items that were taken from the others in that round are
- * dropped. */
+ * items they are then. With a NULL fn, all of them, one behind the other without gaps: a zip; the spec's item_size
+ * is not looked at. Closed when one of the inputs is closed; items that were taken from the others in that round
+ * are dropped. `out` is the new channel's, whose drop function is for what comes out. */
 LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n,
-                                 leat_combine_fn *fn, void *arg, size_t out_size, size_t capacity);
+                                 leat_combine_fn *fn, void *arg, const leat_chan_spec *out);
 
 /* ---- one to several ---- */
 
@@ -136,7 +136,7 @@ LEAT_API int64_t leat_tap_missed(leat_mult *mult, leat_chan *ch);
  *     in ──▶ topic of ─┤
  *                      └──▶ buffer ──▶ mult ──▶ subscribers to another
  *
- * Items of a topic that nobody ever subscribed to are dropped. A topic whose buffer is full holds up the others. */
+ * Items of a topic that nobody subscribes to are dropped. A topic whose buffer is full holds up the others. */
 
 typedef struct leat_pub leat_pub;
 
@@ -153,8 +153,8 @@ typedef struct leat_pub_spec {
 
 LEAT_API leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *spec);
 
-/* As leat_tap and leat_untap, for a topic. The first to subscribe to a topic makes its buffer and mult: it is a
- * party that belongs to the scope, or keeps it open otherwise. */
+/* As leat_tap and leat_untap, for a topic. The first to subscribe to a topic makes its buffer and mult, or gets those
+ * of one that nobody subscribes to any more: it is a party that belongs to the scope, or keeps it open otherwise. */
 LEAT_API int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags,
                       leat_ending ending);
 LEAT_API int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch);

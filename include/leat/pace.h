@@ -33,10 +33,10 @@ LEAT_API leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t inte
 LEAT_API leat_chan *leat_sample(leat_scope *scope, leat_chan *in, int64_t interval,
                                 size_t capacity);
 
-/* Runs, as leat_partition makes them (and so without a drop function): of n items, or of those that have come
- * within `time` after the first of the run. The last is what there is when the input closes. */
+/* Runs, as leat_partition makes them: of n items, or of those that have come within `time` after the first of the
+ * run. The last is what there is when the input closes. `drop` is for runs. */
 LEAT_API leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time,
-                                size_t capacity);
+                                size_t capacity, leat_drop_fn *drop);
 
 /* A token bucket: all items, later. There is a token every `interval`, up to `burst` of them, 1 or more, are kept,
  * and each item needs one. */

@@ -3,7 +3,7 @@
  *     leat_chan *pages = leat_pipeline(s, urls, &(leat_pipeline_spec){
  *         .n = 3, .run = fetch, .out_size = sizeof(struct page) });
  *     leat_chan *words = leat_pipeline(s, pages, &(leat_pipeline_spec){
- *         .n = 2, .run_many = split, .most = 100, .out_size = sizeof(struct word) });
+ *         .n = 2, .run_many = split, .room = 100, .out_size = sizeof(struct word) });
  *     for (struct word w; leat_recv(words, &w) == 0;) …
  *
  * core.async's pipeline, pipeline-blocking and pipeline-async, with a bound that holds: an item needs a
@@ -22,10 +22,15 @@
  *
  * Which function: one of
  *  - run: makes one output of an input;
- *  - run_many: none, one or several, up to `most`, by leat_emit_item. Both run on n tasks, and may wait, or,
- *    with `blocking`, on n OS threads, and may block as they like;
+ *  - run_many: none, one or several, by leat_emit_item. Both run on n tasks, and may wait, or, with `blocking`, on
+ *    n OS threads, and may block as they like;
  *  - start: starts something, returns at once, and hands outputs and the end to a leat_result, then or later,
  *    from anywhere. It is called on a worker and must not wait.
+ *
+ * Several outputs. All of one input stay together, and the input is in flight until the last is delivered. There
+ * is `room` for some of them until it is their turn. Who puts out more by leat_emit_item waits in it until all before
+ * it are delivered, and then for the consumer, as if it sent by itself; leat_result_add, which must not wait, takes
+ * more memory.
  *
  * The end. When the input is closed and everything is delivered, the stage closes its output (see `ending`).
  * When the output is closed by somebody else, it takes no more, at once; functions that run are waited for, and
@@ -34,7 +39,7 @@
  * channel's drop function, and every output that was not delivered to the output's, by the end of the scope
  * at the latest. A stage counts as a task of its scope: closing waits for it.
  *
- * All memory is allocated at creation: slots for `window` items. */
+ * All memory is allocated at creation, slots for `window` items, but for what leat_result_add takes. */
 #ifndef LEAT_PIPELINE_H
 #define LEAT_PIPELINE_H
 
@@ -56,8 +61,8 @@ typedef struct leat_result leat_result;
 typedef int leat_start_fn(void *arg, const void *in, leat_result *result);
 
 /* Adds an output, copied. One party at a time for each result.
- * Returns 0; -ENOSPC when there are `most` already; -ECANCELED when the stage has stopped, so that nobody
- * will have it: in both cases the item is still the caller's. -EINVAL for NULL. */
+ * Returns 0; -ENOMEM when there is no room for more; -ECANCELED when the stage has stopped, so that nobody will have
+ * it: in both cases the item is still the caller's. -EINVAL for NULL. */
 LEAT_API int leat_result_add(leat_result *result, const void *item);
 
 /* Says that this input is done with, and how: 0, or an error. Exactly once for every input, also when the
@@ -68,9 +73,9 @@ LEAT_API int leat_result_end(leat_result *result, int status);
 /* What becomes of an input whose function returns, or ends with, something other than 0. */
 typedef enum leat_failing {
     LEAT_FAIL_CANCELS, /* it becomes the stage's verdict, as a task's: the scope is cancelled */
-    LEAT_FAIL_DROPS,   /* its outputs fall, and the stage goes on */
-    LEAT_FAIL_TELLS /* every output begins with a leat_outcome; a failed input's only output is that, and
-                          zeros; what it had put out falls */
+    LEAT_FAIL_DROPS, /* its outputs fall, but for those already given out, and the stage goes on */
+    LEAT_FAIL_TELLS /* every output begins with a leat_outcome; of a failed input the last, and the only one
+                          unless some were already given out, is that, and zeros */
 } leat_failing;
 
 /* Filled in by the stage at the head of each output; out_size counts it. (The function leaves it out of
@@ -90,7 +95,8 @@ typedef struct leat_pipeline_spec {
     leat_start_fn *start;
     void *arg;       /* what it is called with */
     size_t out_size; /* bytes of an output */
-    size_t most;     /* outputs of one input, for run_many and start; 0: one */
+    size_t
+        room; /* for outputs of one input whose turn it is not yet: run_many and start; 0: for one */
 
     int blocking;  /* run and run_many: on OS threads */
     int unordered; /* outputs go out as inputs are done with; all of one input stay together */

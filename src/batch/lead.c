@@ -25,7 +25,8 @@ static int linger(struct lt_batch *batch, int64_t deadline)
     lt_lock(&batcher->lock);
     bool enough = lt_batch_is_enough(batch);
     if (!enough && !error)
-        lt_crowd_join(&batcher->lock, &batch->lingerer, &waiter);
+        lt_crowd_join(&batcher->lock, &batch->lingerer, &waiter, LT_FOR_CALL,
+                      (const void *)(uintptr_t)batcher->spec.run);
     lt_unlock(&batcher->lock);
     if (enough || error)
         return enough && error == -EAGAIN ? 0 : error;

@@ -111,13 +111,24 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 static const struct lt_wait_kind awaits = { .describe = describe };
 
-const struct lt_party *lt_block_awaiter(const leat_block *block)
+/* NULL, who waits, or `ended`. Acquire: what the awaiter wrote before it began to wait is seen, and what the block
+ * did before it ended. */
+static const struct lt_party *awaiter_of(const leat_block *block)
 {
-    /* Acquire: what the awaiter wrote before it began to wait is seen. */
-    const struct lt_party *awaiter = atomic_load_explicit(
+    return atomic_load_explicit(
         &((const struct lt_machine *)(const void *)block)->roamer.party.awaiter,
         memory_order_acquire);
+}
+
+const struct lt_party *lt_block_awaiter(const leat_block *block)
+{
+    const struct lt_party *awaiter = awaiter_of(block);
     return awaiter == &ended ? NULL : awaiter;
+}
+
+bool lt_block_is_over(const leat_block *block)
+{
+    return awaiter_of(block) == &ended;
 }
 
 int leat_block_join(leat_block *block)

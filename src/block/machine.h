@@ -55,6 +55,9 @@ const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer);
  * block is. For people who look. */
 const struct lt_party *lt_block_awaiter(const leat_block *block);
 
+/* Whether a block has ended, and nobody touches it any more. */
+bool lt_block_is_over(const leat_block *block);
+
 /* Sleeps. */
 enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,
                                  leat_alarm *alarm);

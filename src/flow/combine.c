@@ -8,7 +8,7 @@ struct combine {
     leat_combine_fn *fn;
     void *arg;
     leat_chan *out;
-    leat_drop_fn *drop; /* the output's */
+    leat_drop_fn *drop; /* for a result that the output will not have */
     leat_chan **ins;
     void **items; /* where each is, in `memory` */
     unsigned char *result;
@@ -40,8 +40,9 @@ static int combine(leat_block *b)
                 lt_flow_drop(c->drop, c->result);
             else
                 drop_round(c);
-            break;
         }
+        if (b->status == -EPIPE || b->status == -ECANCELED)
+            break;
     }
 end:
     leat_close(c->out);
@@ -49,9 +50,9 @@ end:
 }
 
 leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat_combine_fn *fn,
-                        void *arg, size_t out_size, size_t capacity)
+                        void *arg, const leat_chan_spec *out_spec)
 {
-    if (!scope || !ins || !n || n > LT_ITEM_MAX)
+    if (!scope || !ins || !n || n > LT_ITEM_MAX || !out_spec)
         return NULL;
     /* For a zip the items lie where the output is sent from. */
     size_t bytes = 0;
@@ -60,20 +61,23 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
             return NULL;
         bytes += fn ? lt_flow_aligned(ins[i]->item_size) : ins[i]->item_size;
     }
+    leat_chan_spec spec = *out_spec;
     if (!fn)
-        out_size = bytes;
-    if (out_size > LT_ITEM_MAX)
+        spec.item_size = bytes;
+    leat_chan *out = leat_chan_open(scope, &spec);
+    if (!out)
         return NULL;
     size_t head = lt_flow_aligned(sizeof(struct combine) + n * (sizeof(void *) + sizeof *ins));
+    size_t out_size = lt_chan_in_size(out);
     struct combine *c = lt_flow_make(scope, head + bytes + out_size, NULL);
-    leat_chan *out = c ? leat_chan_make(scope, out_size, capacity) : NULL;
-    if (!out)
+    if (!c)
         return NULL;
     unsigned char *memory = (unsigned char *)c + head;
     c->n = n;
     c->fn = fn;
     c->arg = arg;
     c->out = out;
+    c->drop = out->transform ? NULL : out->drop;
     c->items = (void **)(c + 1);
     c->ins = (leat_chan **)(c->items + n);
     c->result = fn ? memory + bytes : memory;

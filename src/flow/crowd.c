@@ -11,11 +11,20 @@ static bool withdraw(struct lt_wait *wait)
     return waits;
 }
 
-static const struct lt_wait_kind waits_in_crowd = { .withdraw = withdraw };
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    const struct lt_crowd_waiter *waiter = LT_CONTAINER(wait, struct lt_crowd_waiter, wait);
+    listener->hear(listener, waiter->aim, waiter->object);
+}
 
-void lt_crowd_join(struct lt_lock *lock, struct lt_node *list, struct lt_crowd_waiter *waiter)
+static const struct lt_wait_kind waits_in_crowd = { .withdraw = withdraw, .describe = describe };
+
+void lt_crowd_join(struct lt_lock *lock, struct lt_node *list, struct lt_crowd_waiter *waiter,
+                   enum lt_aim aim, const void *object)
 {
     waiter->lock = lock;
+    waiter->aim = aim;
+    waiter->object = object;
     lt_wait_begin(&waiter->wait, lt_self(), &waits_in_crowd);
     lt_list_append(list, &waiter->node);
 }

@@ -13,6 +13,8 @@ struct lt_crowd_waiter {
     struct lt_wait wait;
     struct lt_node node;
     struct lt_lock *lock;
+    enum lt_aim aim; /* what it waits for, for people who look */
+    const void *object;
 };
 
 /* Before the lock is taken: whether the caller may wait. 0, -ECANCELED, -EDEADLK. */
@@ -22,7 +24,8 @@ static inline int lt_crowd_may_wait(void)
 }
 
 /* With the lock held: the caller joins the list, and is to park as soon as it has given the lock back. */
-void lt_crowd_join(struct lt_lock *lock, struct lt_node *list, struct lt_crowd_waiter *waiter);
+void lt_crowd_join(struct lt_lock *lock, struct lt_node *list, struct lt_crowd_waiter *waiter,
+                   enum lt_aim aim, const void *object);
 
 /* Waits; not with LEAT_NOW. 0 when it was let go, -ETIMEDOUT, -ECANCELED. */
 static inline int lt_crowd_park(struct lt_crowd_waiter *waiter, int64_t deadline)

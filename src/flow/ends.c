@@ -76,9 +76,7 @@ static int generate(leat_block *b)
     LEAT_BEGIN(b);
     while ((g->result = g->next(g->arg, g->item)) == 0) {
         LEAT_AWAIT_SEND(b, g->out, g->item);
-        if (b->status)
-            lt_flow_drop(g->drop, g->item);
-        if (b->status == -EPIPE || b->status == -ECANCELED)
+        if (!lt_flow_sent(b->status, g->drop, g->item))
             break;
     }
     leat_close(g->out);

@@ -28,6 +28,9 @@ void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned
  * bytes. */
 leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity);
 
+/* Whether a mult has taps, at some moment during the call. */
+bool lt_mult_is_tapped(leat_mult *mult);
+
 /* Ends an output. */
 void lt_flow_end(leat_chan *out, leat_ending ending);
 
@@ -36,6 +39,14 @@ static inline void lt_flow_drop(leat_drop_fn *drop, void *item)
 {
     if (drop)
         drop(item);
+}
+
+/* After a send: an item that has not arrived falls. False: nothing more can be sent. */
+static inline bool lt_flow_sent(int status, leat_drop_fn *drop, void *item)
+{
+    if (status)
+        lt_flow_drop(drop, item);
+    return status != -EPIPE && status != -ECANCELED;
 }
 
 /* How many bytes a field of `bytes` takes where another is to follow. */

@@ -1,8 +1,10 @@
 /* mix.c: inputs that come, go, and are switched.
  *
  * Each input has a block of its own, which takes from it or waits for the news that its state has changed; so no
- * select grows with the number of inputs. The states are under the mix's lock, and so is the list of
- * inputs; their memory is the scope's. */
+ * select grows with the number of inputs. The states are under the mix's lock, and so are the lists of
+ * inputs. One that is gone is a spare, and becomes the next that is added: all have items of one size. Whoever still
+ * knows it from before tells it news that are none. */
+#include "block/machine.h"
 #include "flow/flow.h"
 
 #include <leat/select.h>
@@ -16,6 +18,7 @@ struct input {
     leat_chan *in, *news;
     leat_drop_fn *drop;
     unsigned state;
+    bool begun;    /* its block is started, or about to be */
     uint64_t told; /* of so many changes */
     leat_case cases[2];
     _Alignas(16) unsigned char item[];
@@ -26,7 +29,7 @@ struct leat_mix {
     leat_chan *out;
     unsigned others;
     struct lt_lock lock;
-    struct lt_node inputs;
+    struct lt_node inputs, spares;
     size_t solos; /* inputs that are solo and not paused */
     uint64_t changes;
 };
@@ -64,6 +67,7 @@ static void drop_out(struct input *input)
     lt_lock(&input->mix->lock);
     if (!(input->state & REMOVED))
         set_state(input, REMOVED);
+    lt_list_append(&input->mix->spares, &input->node);
     lt_unlock(&input->mix->lock);
 }
 
@@ -104,13 +108,12 @@ static int play(leat_block *b)
             continue;
         }
         LEAT_AWAIT_SEND(b, input->mix->out, input->item);
-        if (b->status)
-            lt_flow_drop(input->drop, input->item);
-        if (b->status == -EPIPE || b->status == -ECANCELED)
+        if (!lt_flow_sent(b->status, input->drop, input->item))
             break;
     }
+    leat_mix *mix = input->mix;
     drop_out(input);
-    tell_all(input->mix); /* it may have been the last that was solo */
+    tell_all(mix); /* it may have been the last that was solo */
     LEAT_END(b);
 }
 
@@ -124,6 +127,7 @@ leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
     mix->out = out;
     mix->others = others;
     lt_list_init(&mix->inputs);
+    lt_list_init(&mix->spares);
     return mix;
 }
 
@@ -150,6 +154,42 @@ static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
     return input;
 }
 
+/* The spare that has been one for longest; NULL: none has ended yet. */
+static struct input *take_spare(leat_mix *mix)
+{
+    struct input *input = NULL;
+    lt_lock(&mix->lock);
+    if (!lt_list_empty(&mix->spares)) {
+        struct input *spare = LT_CONTAINER(mix->spares.next, struct input, node);
+        if (!spare->begun || lt_block_is_over(&spare->flow.block)) {
+            lt_list_remove(&spare->node);
+            input = spare;
+        }
+    }
+    lt_unlock(&mix->lock);
+    return input;
+}
+
+static struct input *make_input(leat_mix *mix, leat_chan *in)
+{
+    leat_scope *scope = mix->flow.scope;
+    struct input *input = take_spare(mix);
+    if (!input) {
+        input = lt_flow_make(scope, sizeof *input + in->item_size, NULL);
+        leat_chan_spec spec = { .capacity = 1, .buffer = LEAT_DROPPING };
+        if (!input || !(input->news = leat_chan_open(scope, &spec)))
+            return NULL;
+    }
+    input->mix = mix;
+    input->in = in;
+    input->drop = in->drop;
+    input->state = 0;
+    input->begun = false;
+    input->cases[0] = (leat_case)LEAT_RECV(input->news, NULL);
+    input->cases[1] = (leat_case)LEAT_RECV(in, input->item);
+    return input;
+}
+
 int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
 {
     if (!mix || !in || in == mix->out || in->item_size != lt_chan_in_size(mix->out) ||
@@ -157,30 +197,22 @@ int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
         return -EINVAL;
     if (change(mix, in, state))
         return 0;
-    leat_scope *scope = mix->flow.scope;
-    struct input *input = lt_flow_make(scope, sizeof *input + in->item_size, NULL);
-    leat_chan *news =
-        input ? leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .buffer = LEAT_DROPPING })
-              : NULL;
-    if (!news)
+    struct input *input = make_input(mix, in);
+    if (!input)
         return -ENOMEM;
-    input->mix = mix;
-    input->in = in;
-    input->news = news;
-    input->drop = in->drop;
-    input->cases[0] = (leat_case)LEAT_RECV(news, NULL);
-    input->cases[1] = (leat_case)LEAT_RECV(in, input->item);
     lt_lock(&mix->lock);
     struct input *faster = find(mix, in);
     if (faster) {
         set_state(faster, state);
+        lt_list_append(&mix->spares, &input->node);
     } else {
         lt_list_append(&mix->inputs, &input->node);
         set_state(input, state);
+        input->begun = true;
     }
     lt_unlock(&mix->lock);
     if (!faster)
-        leat_go_block(scope, &input->flow.block, play);
+        leat_go_block(mix->flow.scope, &input->flow.block, play);
     tell_all(mix);
     return 0;
 }

@@ -281,6 +281,14 @@ int leat_untap_all(leat_mult *m)
     return 0;
 }
 
+bool lt_mult_is_tapped(leat_mult *m)
+{
+    lt_lock(&m->lock);
+    bool tapped = !lt_list_empty(&m->taps);
+    lt_unlock(&m->lock);
+    return tapped;
+}
+
 int64_t leat_tap_missed(leat_mult *m, leat_chan *ch)
 {
     if (!m || !ch)

@@ -46,7 +46,8 @@ int leat_once_do(leat_once *public, leat_fn *fn, void *arg)
         lt_list_init(&once->waiters);
     }
     if (waits)
-        lt_crowd_join(&once->lock, &once->waiters, &waiter);
+        lt_crowd_join(&once->lock, &once->waiters, &waiter, LT_FOR_CALL,
+                      (const void *)(uintptr_t)fn);
     else if (!over && once->runner == self)
         error = first ? 0 : -EDEADLK;
     lt_unlock(&once->lock);

@@ -45,13 +45,10 @@ static void hold_next(struct pace *p)
     p->has = true;
 }
 
-/* After a send: false when nothing more can be sent. */
 static bool sent(struct pace *p, int status)
 {
-    if (status)
-        drop_held(p);
     p->has = false;
-    return status != -EPIPE && status != -ECANCELED;
+    return lt_flow_sent(status, p->drop, p->held);
 }
 
 /* The end of all but windows: what is held is sent, if that is still possible. */
@@ -150,10 +147,11 @@ static unsigned char *item_of(const struct pace *p, size_t i)
 
 static bool sent_run(struct pace *p, int status)
 {
-    for (size_t i = 0; status && i < *count_of(p); i++)
-        lt_flow_drop(p->drop, item_of(p, i));
+    bool goes_on = true;
+    for (size_t i = 0; i < *count_of(p); i++)
+        goes_on = lt_flow_sent(status, p->drop, item_of(p, i));
     *count_of(p) = 0;
-    return status != -EPIPE && status != -ECANCELED;
+    return goes_on;
 }
 
 static int window(leat_block *b)
@@ -294,11 +292,12 @@ leat_chan *leat_lapse(leat_scope *scope, leat_chan *in, int64_t time, size_t cap
     return start(scope, make_like(scope, in, time, capacity), LEAT_BLOCK_TYPE_(lapse));
 }
 
-leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time, size_t capacity)
+leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time, size_t capacity,
+                       leat_drop_fn *drop)
 {
     if (!in || !n || n > LT_ITEM_MAX)
         return NULL;
-    struct pace *p = make(scope, in, time, sizeof(leat_run) + n * in->item_size, NULL, capacity);
+    struct pace *p = make(scope, in, time, sizeof(leat_run) + n * in->item_size, drop, capacity);
     if (p)
         p->n = n;
     return start(scope, p, LEAT_BLOCK_TYPE_(window));

@@ -23,9 +23,7 @@ static int move(leat_block *b)
         if (b->status)
             break;
         LEAT_AWAIT_SEND(b, p->out, p->item);
-        if (b->status)
-            lt_flow_drop(p->drop, p->item);
-        if (b->status == -EPIPE || b->status == -ECANCELED)
+        if (!lt_flow_sent(b->status, p->drop, p->item))
             break;
     }
     lt_flow_end(p->out, p->ending);

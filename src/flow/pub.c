@@ -1,11 +1,16 @@
-/* pub.c: a mult for each topic that anybody ever subscribed to, behind a buffer. The lock guards the list of them,
- * to which topics are only added. */
+/* pub.c: a mult for each topic that has subscribers, behind a buffer. The lock guards the list of them, and comes
+ * before a mult's.
+ *
+ * A topic without subscribers stays as it is until somebody subscribes to one that is not there: then it becomes
+ * that, with its buffer and mult, unless an item of the old topic is on its way. None is when the publisher has
+ * nothing for it, nobody subscribes to it or leaves it at the moment, and its mult waits for an item. */
 #include "flow/flow.h"
 
 struct topic {
     struct lt_flow flow; /* without its block */
     struct topic *next;
     uint64_t topic;
+    unsigned users; /* who subscribe to it or leave it at the moment */
     leat_chan *ch;
     leat_mult *mult;
 };
@@ -17,18 +22,54 @@ struct leat_pub {
     leat_pub_spec spec;
     struct lt_lock lock;
     bool over;
-    struct topic *topics, *to;
+    struct topic *topics, *to; /* `to`: what the last item was for; written under the lock */
     _Alignas(16) unsigned char item[];
 };
 
+/* With the lock held. */
 static struct topic *find(leat_pub *pub, uint64_t topic)
 {
-    lt_lock(&pub->lock);
     struct topic *t = pub->topics;
     while (t && t->topic != topic)
         t = t->next;
+    return t;
+}
+
+static bool is_idle(const leat_pub *pub, const struct topic *t)
+{
+    return t != pub->to && !t->users && !lt_mult_is_tapped(t->mult) && !leat_chan_len(t->ch) &&
+           atomic_load_explicit(&t->ch->receivers_waiting, memory_order_acquire);
+}
+
+/* For somebody who subscribes or leaves: until leave_topic it stays what it is. */
+static struct topic *enter_topic(leat_pub *pub, uint64_t topic, bool subscribes)
+{
+    lt_lock(&pub->lock);
+    struct topic *t = find(pub, topic);
+    if (!t && subscribes)
+        for (t = pub->topics; t && !is_idle(pub, t); t = t->next) {
+        }
+    if (t) {
+        t->topic = topic;
+        t->users++;
+    }
     lt_unlock(&pub->lock);
     return t;
+}
+
+static void leave_topic(leat_pub *pub, struct topic *t)
+{
+    lt_lock(&pub->lock);
+    t->users--;
+    lt_unlock(&pub->lock);
+}
+
+static void choose_topic(leat_pub *pub)
+{
+    uint64_t topic = pub->spec.topic(pub->spec.arg, pub->item);
+    lt_lock(&pub->lock);
+    pub->to = find(pub, topic);
+    lt_unlock(&pub->lock);
 }
 
 static void end_topics(leat_pub *pub)
@@ -49,7 +90,7 @@ static int publish(leat_block *b)
         LEAT_AWAIT_RECV(b, pub->in, pub->item);
         if (b->status)
             break;
-        pub->to = find(pub, pub->spec.topic(pub->spec.arg, pub->item));
+        choose_topic(pub);
         if (!pub->to) {
             lt_flow_drop(pub->drop, pub->item);
             continue;
@@ -79,7 +120,7 @@ leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *s
     return pub;
 }
 
-/* A topic with its buffer and its mult, which nobody knows yet. */
+/* A topic with its buffer and its mult, which nobody knows yet, entered. */
 static struct topic *make_topic(leat_pub *pub, uint64_t topic)
 {
     leat_scope *scope = pub->flow.scope;
@@ -87,6 +128,7 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
     if (!t)
         return NULL;
     t->topic = topic;
+    t->users = 1;
     t->ch = leat_chan_open(scope, &(leat_chan_spec){ .item_size = pub->in->item_size,
                                                      .capacity = pub->spec.capacity,
                                                      .buffer = pub->spec.buffer,
@@ -100,10 +142,10 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
 static struct topic *add_topic(leat_pub *pub, struct topic *made)
 {
     lt_lock(&pub->lock);
-    struct topic *t = pub->topics;
-    while (t && t->topic != made->topic)
-        t = t->next;
-    if (!t) {
+    struct topic *t = find(pub, made->topic);
+    if (t) {
+        t->users++;
+    } else {
         made->next = pub->topics;
         pub->topics = made;
     }
@@ -119,20 +161,26 @@ int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags, leat_
     if (!pub || !ch || ch == pub->in || lt_chan_in_size(ch) != pub->in->item_size ||
         flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
-    struct topic *t = find(pub, topic);
+    struct topic *t = enter_topic(pub, topic, true);
     if (!t) {
         t = make_topic(pub, topic);
         if (!t)
             return -ENOMEM;
         t = add_topic(pub, t);
     }
-    return leat_tap(t->mult, ch, flags, ending);
+    int error = leat_tap(t->mult, ch, flags, ending);
+    leave_topic(pub, t);
+    return error;
 }
 
 int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch)
 {
     if (!pub || !ch)
         return -EINVAL;
-    struct topic *t = find(pub, topic);
-    return t ? leat_untap(t->mult, ch) : -ENOENT;
+    struct topic *t = enter_topic(pub, topic, false);
+    if (!t)
+        return -ENOENT;
+    int error = leat_untap(t->mult, ch);
+    leave_topic(pub, t);
+    return error;
 }

@@ -109,7 +109,8 @@ int leat_singleflight_do(leat_singleflight *group, const void *key, void *value,
     struct flight *flight = find(group, key);
     if (!flight)
         lt_list_append(&group->flights, &made->node);
-    lt_crowd_join(&group->lock, flight ? &flight->callers : &made->callers, &caller.waiter);
+    lt_crowd_join(&group->lock, flight ? &flight->callers : &made->callers, &caller.waiter,
+                  LT_FOR_CALL, (const void *)(uintptr_t)group->spec.run);
     lt_unlock(&group->lock);
     if (flight)
         lt_free(made);

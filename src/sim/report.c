@@ -75,7 +75,7 @@ static void print_wait(FILE *out, const struct lt_turn *turn)
                                         [LT_TO_SEND] = " to send to channel %u",
                                         [LT_FOR_SCOPE] = " for the tasks of scope %u",
                                         [LT_FOR_BLOCK] = " for a block",
-                                        [LT_FOR_CALL] = " for a call that blocks" };
+                                        [LT_FOR_CALL] = " for a call" };
     if (turn->aims)
         fprintf(out, aims[turn->aim], turn->object);
     if (turn->aims > 1)

@@ -1,0 +1,263 @@
+#include "flow/stage.h"
+
+#include "base/alloc.h"
+
+void lt_slot_drop(leat_result *slot)
+{
+    while (slot->sent < slot->count)
+        lt_flow_drop(slot->stage->drop_out, lt_slot_output(slot, slot->sent++));
+    slot->sent = slot->count = 0;
+}
+
+/* ---- with the lock held ---- */
+
+static bool may_take(const struct lt_stage *stage)
+{
+    return !stage->taking && !stage->closed && stage->free && stage->running < stage->spec.n;
+}
+
+static bool is_done(const struct lt_stage *stage)
+{
+    return stage->closed && !stage->held;
+}
+
+static void line_up(struct lt_stage *stage, leat_result *slot)
+{
+    slot->next = NULL;
+    slot->lined = true;
+    if (stage->first)
+        stage->last->next = slot;
+    else
+        stage->first = slot;
+    stage->last = slot;
+}
+
+static void put_back(struct lt_stage *stage, leat_result *slot)
+{
+    slot->state = LT_SLOT_FREE;
+    slot->next = stage->free;
+    stage->free = slot;
+    stage->held--;
+}
+
+static bool becomes_giver(struct lt_stage *stage)
+{
+    bool gives = !stage->giving && stage->first && stage->first->state >= LT_SLOT_FULL;
+    stage->giving |= gives;
+    return gives;
+}
+
+/* Gives the lock back, and calls who has something to do now. */
+static void leave(struct lt_stage *stage, struct lt_party *woken)
+{
+    bool taker = stage->idle && may_take(stage), done = is_done(stage);
+    stage->idle -= taker;
+    lt_unlock(&stage->lock);
+    lt_ready_all(woken);
+    if (taker)
+        leat_try_send(stage->seats, NULL);
+    if (done)
+        leat_try_send(stage->calls, NULL);
+}
+
+void lt_stage_open(struct lt_stage *stage)
+{
+    lt_lock(&stage->lock);
+    stage->taking = false;
+    leave(stage, NULL);
+}
+
+/* ---- taking ---- */
+
+/* What the slot was given in its last life beyond its own room. */
+static void shrink(leat_result *slot)
+{
+    lt_free(slot->grown);
+    slot->grown = NULL;
+    slot->room = slot->stage->spec.room;
+    slot->outs = slot->in + lt_flow_aligned(slot->stage->in->item_size);
+}
+
+leat_result *lt_stage_begin_to_take(struct lt_stage *stage)
+{
+    lt_lock(&stage->lock);
+    leat_result *slot = may_take(stage) ? stage->free : NULL;
+    if (slot) {
+        stage->taking = true;
+        stage->free = slot->next;
+        stage->held++;
+    } else {
+        stage->idle++;
+    }
+    lt_unlock(&stage->lock);
+    if (slot && slot->grown)
+        shrink(slot);
+    return slot;
+}
+
+/* Closing wakes all who wait for a seat, and the taker. */
+static void close_seats(struct lt_stage *stage)
+{
+    leat_close(stage->seats);
+    leat_close(stage->over);
+}
+
+bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
+{
+    /* The output's end, and the scope's, will be heard of in a moment. */
+    bool stops = lt_stage_is_stopped(stage) || leat_chan_closed(stage->out);
+    if (!status && stops)
+        lt_flow_drop(stage->drop_in, slot->in);
+    lt_lock(&stage->lock);
+    stage->taking = false;
+    if (!status && !stops) {
+        slot->state = LT_SLOT_RUNS;
+        slot->index = stage->taken++;
+        slot->count = slot->sent = 0;
+        slot->lined = slot->filled = false;
+        stage->running++;
+        if (!stage->spec.unordered)
+            line_up(stage, slot);
+        leave(stage, NULL);
+        return true;
+    }
+    put_back(stage, slot);
+    stage->closed = true;
+    leave(stage, NULL);
+    if (status == -EPIPE)
+        close_seats(stage);
+    else
+        lt_stage_stop(stage);
+    return false;
+}
+
+/* ---- what a function has done ---- */
+
+bool lt_stage_is_full(struct lt_stage *stage, leat_result *slot)
+{
+    lt_lock(&stage->lock);
+    slot->state = LT_SLOT_FULL;
+    if (!slot->lined)
+        line_up(stage, slot);
+    bool gives = becomes_giver(stage);
+    lt_unlock(&stage->lock);
+    return gives;
+}
+
+bool lt_stage_has_ended(struct lt_stage *stage, leat_result *slot)
+{
+    lt_lock(&stage->lock);
+    slot->state = LT_SLOT_ENDED;
+    stage->running--;
+    if (!slot->lined)
+        line_up(stage, slot);
+    bool gives = becomes_giver(stage);
+    leave(stage, NULL);
+    return gives;
+}
+
+/* ---- giving ---- */
+
+/* Has an output to be sent. */
+static bool is_wanted(struct lt_stage *stage, const leat_result *slot)
+{
+    return slot->sent < slot->count && !lt_stage_is_stopped(stage);
+}
+
+leat_result *lt_stage_next(struct lt_stage *stage)
+{
+    struct lt_party *woken = NULL;
+    leat_result *slot;
+    lt_lock(&stage->lock);
+    while ((slot = stage->first) && slot->state >= LT_SLOT_FULL) {
+        if (is_wanted(stage, slot)) {
+            leave(stage, woken);
+            return slot;
+        }
+        if (slot->sent < slot->count) {
+            leave(stage, woken);
+            woken = NULL;
+            lt_slot_drop(slot);
+            lt_lock(&stage->lock);
+        } else if (slot->state == LT_SLOT_FULL) {
+            slot->state = LT_SLOT_RUNS;
+            slot->sent = slot->count = 0;
+            lt_crowd_take(&slot->emitter, &woken);
+        } else {
+            stage->first = slot->next;
+            put_back(stage, slot);
+        }
+    }
+    stage->giving = stage->handed = false;
+    leave(stage, woken);
+    return NULL;
+}
+
+void lt_stage_gave(struct lt_stage *stage, leat_result *slot, int status)
+{
+    if (status == -EPIPE) {
+        lt_stage_stop(stage);
+        return;
+    }
+    if (status) /* a transform would not have it */
+        lt_flow_drop(stage->drop_out, lt_slot_output(slot, slot->sent));
+    slot->sent++;
+}
+
+static void hand_to_block(struct lt_stage *stage)
+{
+    lt_lock(&stage->lock);
+    stage->handed = true;
+    lt_unlock(&stage->lock);
+    leat_try_send(stage->calls, NULL);
+}
+
+void lt_stage_give(struct lt_stage *stage)
+{
+    /* What is first stays it as long as the giver likes, so this needs no lock. */
+    leat_result *slot = stage->first;
+    if (!is_wanted(stage, slot))
+        slot = lt_stage_next(stage);
+    for (; slot; slot = lt_stage_next(stage)) {
+        /* A transform's own verdict may be -EAGAIN, too; and who comes by may be cancelled, though the stage is
+         * not. */
+        int status = stage->out->transform
+                         ? -EAGAIN
+                         : leat_send_until(stage->out, lt_slot_output(slot, slot->sent), LEAT_NOW);
+        if (status == -EAGAIN || status == -ECANCELED) {
+            hand_to_block(stage);
+            return;
+        }
+        lt_stage_gave(stage, slot, status);
+    }
+}
+
+bool lt_stage_is_handed(struct lt_stage *stage)
+{
+    lt_lock(&stage->lock);
+    bool handed = stage->handed;
+    lt_unlock(&stage->lock);
+    return handed;
+}
+
+/* ---- its end ---- */
+
+void lt_stage_stop(struct lt_stage *stage)
+{
+    struct lt_party *woken = NULL;
+    lt_lock(&stage->lock);
+    stage->closed = true;
+    atomic_store_explicit(&stage->stopped, true, memory_order_relaxed);
+    for (leat_result *slot = stage->first; slot; slot = slot->next)
+        lt_crowd_take(&slot->emitter, &woken);
+    leave(stage, woken);
+    close_seats(stage);
+}
+
+bool lt_stage_is_done(struct lt_stage *stage)
+{
+    lt_lock(&stage->lock);
+    bool done = is_done(stage);
+    lt_unlock(&stage->lock);
+    return done;
+}

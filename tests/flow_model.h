@@ -1,0 +1,279 @@
+/* flow_model.h: programs around an operator, made up by chance: sources that send, sinks that receive, something that
+ * may end it all early, and a ledger of all items; for comparison with what a plain loop would have made of the same
+ * items.
+ *
+ * Each item is a number. Sources make it, and from then on it must be ended exactly once: received, dropped, or kept
+ * because nobody took it. The ledger is global, since drop functions are told nothing but the item; so one program
+ * runs at a time. */
+#ifndef LEAT_TESTS_FLOW_MODEL_H
+#define LEAT_TESTS_FLOW_MODEL_H
+
+#include "support.h"
+
+enum { SOURCES = 4, SINKS = 4, LENGTH = 12, IDS = 160, GOT = 4 * IDS };
+
+enum early { REGULARLY, IN_CLOSED, OUT_CLOSED, ENOUGH, CANCELLED, DEADLINE, EARLIES };
+
+struct source {
+    struct world *world;
+    leat_chan *ch;
+    int items[LENGTH], length;
+    _Atomic int sent; /* so many were taken */
+    uint64_t chance;
+};
+
+struct sink {
+    struct world *world;
+    leat_chan *ch;
+    size_t size;                                       /* of an item */
+    void (*note)(struct sink *sink, const void *item); /* writes it down, and ends what is in it */
+    int enough;                                        /* closes the channel after so many */
+    int got[GOT], n;
+    uint64_t chance;
+};
+
+struct world {
+    const char *name;
+    uint64_t chance, seed; /* for who makes it up; for those who run, to begin with */
+    leat_scope *s;
+    enum early early;
+    bool whole; /* nothing ends it early */
+    int sources, sinks;
+    struct source source[SOURCES];
+    struct sink sink[SINKS];
+    leat_fn *send, *receive; /* what sources and sinks do */
+    int verdict;             /* what else the scope may end with */
+    leat_chan *left;         /* closes when all sinks have left */
+};
+
+static _Atomic int made[IDS], ended[IDS];
+
+static void item_made(int id)
+{
+    CHECK(id >= 0 && id < IDS);
+    atomic_fetch_add(&made[id], 1);
+}
+
+static void item_ended(int id)
+{
+    CHECK(id >= 0 && id < IDS);
+    int n = atomic_fetch_add(&ended[id], 1) + 1;
+    if (n > atomic_load(&made[id]))
+        check_failed(__FILE__, __LINE__, "item %d has been ended %d times", id, n);
+}
+
+static void drop_item(void *item)
+{
+    item_ended(*(const int *)item);
+}
+
+__attribute__((unused)) static void check_ledger(void)
+{
+    for (int id = 0; id < IDS; id++)
+        if (atomic_load(&made[id]) != atomic_load(&ended[id]))
+            check_failed(__FILE__, __LINE__, "item %d: made %d, ended %d", id, made[id], ended[id]);
+}
+
+/* ---- what the parties do ---- */
+
+/* In the seeded world time costs nothing. */
+static void dawdle(uint64_t *chance)
+{
+    unsigned how = below(chance, 8);
+    if (how == 0 && leat_sim_running())
+        leat_sleep((int64_t)below(chance, 20) * LEAT_US);
+    else if (how < 3)
+        leat_yield();
+}
+
+static void wait_for_the_moment(uint64_t *chance)
+{
+    unsigned moment = below(chance, 40);
+    if (leat_sim_running())
+        leat_sleep((int64_t)moment * LEAT_US);
+    else
+        for (unsigned i = 0; i < moment; i++)
+            leat_yield();
+}
+
+static int send_items(void *arg)
+{
+    struct source *source = arg;
+    for (int i = 0; i < source->length; i++) {
+        dawdle(&source->chance);
+        item_made(source->items[i]);
+        if (leat_send(source->ch, &source->items[i]) != 0) {
+            item_ended(source->items[i]);
+            break;
+        }
+        atomic_fetch_add(&source->sent, 1);
+    }
+    return leat_close(source->ch);
+}
+
+static void note_item(struct sink *sink, const void *item)
+{
+    const int *id = item;
+    for (size_t i = 0; i < sink->size / sizeof *id; i++) {
+        CHECK(sink->n < GOT);
+        sink->got[sink->n++] = id[i];
+        item_ended(id[i]);
+    }
+}
+
+static int receive_items(void *arg)
+{
+    struct sink *sink = arg;
+    unsigned char item[256];
+    CHECK(sink->size <= sizeof item);
+    for (int i = 0; i < sink->enough && leat_recv(sink->ch, item) == 0; i++) {
+        sink->note(sink, item);
+        dawdle(&sink->chance);
+    }
+    if (sink->world->early == ENOUGH)
+        leat_close(sink->ch);
+    return leat_chan_done(sink->world->left);
+}
+
+static int end_early(void *arg)
+{
+    struct world *w = arg;
+    uint64_t chance = w->seed;
+    wait_for_the_moment(&chance);
+    switch (w->early) {
+    case IN_CLOSED: return leat_close(w->source[below(&chance, (unsigned)w->sources)].ch);
+    case OUT_CLOSED: return leat_close(w->sink[below(&chance, (unsigned)w->sinks)].ch);
+    case CANCELLED: return leat_scope_cancel(w->s);
+    default: return 0;
+    }
+}
+
+/* ---- a program ---- */
+
+static leat_chan *item_chan(struct world *w)
+{
+    leat_chan *ch = leat_chan_open(w->s, &(leat_chan_spec){ .item_size = sizeof(int),
+                                                            .capacity = below(&w->chance, 4),
+                                                            .drop = drop_item });
+    CHECK(ch);
+    return ch;
+}
+
+/* The scope, and the sources with their channels; the caller makes the operator and gives the sinks theirs. */
+static void world_open(struct world *w, const char *name, uint64_t *chance, int sources, int sinks)
+{
+    memset(w, 0, sizeof *w);
+    memset(made, 0, sizeof made);
+    memset(ended, 0, sizeof ended);
+    w->name = name;
+    w->send = send_items;
+    w->receive = receive_items;
+    w->chance = w->seed = lt_rng_next(chance);
+    w->early = (enum early)(below(&w->chance, 2) ? below(&w->chance, EARLIES) : REGULARLY);
+    w->whole = w->early == REGULARLY;
+    snprintf(check_note, sizeof check_note, "%s, seed %#llx, %d sources, %d sinks, ending %d", name,
+             (unsigned long long)w->chance, sources, sinks, w->early);
+    w->s = leat_scope_open(
+        w->early == DEADLINE ? leat_after((int64_t)below(&w->chance, 60) * LEAT_US) : LEAT_NEVER);
+    w->sources = sources;
+    w->sinks = sinks;
+    for (int i = 0; i < sources; i++) {
+        struct source *source = &w->source[i];
+        source->world = w;
+        source->ch = item_chan(w);
+        source->length = (int)below(&w->chance, LENGTH + 1);
+        source->chance = lt_rng_next(&w->chance);
+        for (int k = 0; k < source->length; k++)
+            source->items[k] = i * LENGTH + k;
+    }
+    for (int i = 0; i < sinks; i++)
+        w->sink[i] =
+            (struct sink){ .world = w,
+                           .size = sizeof(int),
+                           .note = note_item,
+                           .enough = w->early == ENOUGH ? (int)below(&w->chance, 8) : INT32_MAX,
+                           .chance = lt_rng_next(&w->chance) };
+}
+
+/* Any party may be at the ends. */
+static void world_go(struct world *w, leat_fn *fn, void *arg)
+{
+    CHECK_IS(0, below(&w->chance, 8) ? leat_go(w->s, fn, arg) : leat_go_blocking(w->s, fn, arg));
+}
+
+/* Runs it until the sinks have left, and closes the inputs, in case nobody takes from them any more. */
+static void world_run(struct world *w)
+{
+    w->left = leat_latch(NULL, (unsigned)w->sinks);
+    for (int i = 0; i < w->sinks; i++)
+        world_go(w, w->receive, &w->sink[i]);
+    for (int i = 0; i < w->sources; i++)
+        world_go(w, w->send, &w->source[i]);
+    world_go(w, end_early, w);
+    leat_shield();
+    CHECK_IS(0, leat_latch_wait(w->left, LEAT_NEVER));
+    leat_unshield();
+    for (int i = 0; i < w->sources; i++)
+        CHECK_IS(0, leat_close(w->source[i].ch));
+}
+
+/* Everything has ended, and every item with it. */
+static void world_close(struct world *w)
+{
+    int result = leat_scope_close(w->s);
+    CHECK(result == 0 || (w->early == DEADLINE && result == -ETIMEDOUT) || result == w->verdict);
+    CHECK_IS(0, leat_chan_unref(w->left));
+    check_ledger();
+}
+
+/* ---- comparing ---- */
+
+/* What the sink got is what the loop made; after an early end, the beginning of it. */
+__attribute__((unused)) static void check_same(const struct sink *sink, const int *expected, int n)
+{
+    for (int i = 0; i < sink->n; i++) {
+        if (i >= n || sink->got[i] != expected[i])
+            check_failed(__FILE__, __LINE__, "output %d is %d, and not %d", i, sink->got[i],
+                         i < n ? expected[i] : -1);
+    }
+    if (sink->world->whole)
+        CHECK_IS(n, sink->n);
+}
+
+/* Of each source the sinks together got all that it sent; each of them in order. After an early end, some of it. */
+__attribute__((unused)) static void check_per_source(const struct world *w, int first, int sinks)
+{
+    int count[SOURCES] = { 0 };
+    for (int k = first; k < first + sinks; k++) {
+        int last[SOURCES];
+        for (int i = 0; i < SOURCES; i++)
+            last[i] = -1;
+        for (int i = 0; i < w->sink[k].n; i++) {
+            int id = w->sink[k].got[i], source = id / LENGTH;
+            CHECK(id > last[source]);
+            last[source] = id;
+            count[source]++;
+        }
+    }
+    for (int i = 0; i < w->sources; i++) {
+        CHECK(count[i] <= w->source[i].sent);
+        if (w->whole)
+            CHECK_IS(w->source[i].length, count[i]);
+    }
+}
+
+/* A body: in the seeded world one program for each seed and operator; else as many as fit into a second. */
+typedef void operator_fn(uint64_t *chance);
+
+__attribute__((unused)) static int run_operators(operator_fn *const *operators, int n)
+{
+    uint64_t chance = seed_of_test();
+    int64_t end = leat_now() + LEAT_S;
+    int rounds = leat_sim_running() ? 3 : 5000 / SCALE;
+    for (int round = 0; round < rounds && (round == 0 || leat_now() < end); round++)
+        for (int i = 0; i < n; i++)
+            operators[i](&chance);
+    return 0;
+}
+
+#endif
