@@ -1,0 +1,197 @@
+/* batch_function.h: the function that serves batches in test_batch_model.c and test_batch_threads.c, and checks all it is
+ * given. */
+#ifndef LEAT_TESTS_BATCH_FUNCTION_H
+#define LEAT_TESTS_BATCH_FUNCTION_H
+
+#include "batches.h"
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+/* Began neither before the linger was over nor, on a clock that stands still while anybody can go on, after
+ * it could have. */
+static void check_moment(const struct batcher *b, const leat_batch_view *view, size_t bytes,
+                         int64_t first, int64_t awaited, int64_t now)
+{
+    const leat_batcher_spec *spec = &b->spec;
+    bool bounded = spec->most || spec->most_bytes;
+    bool enough = (spec->least && view->n >= spec->least) ||
+                  (spec->least_bytes && bytes >= spec->least_bytes);
+    if (b->round->patient && spec->linger && !bounded && !enough && !atomic_load(&b->closing))
+        CHECK(now >= first + spec->linger);
+    CHECK(awaited < LEAT_NEVER); /* somebody waits for it, or did */
+    if (b->round->exact && b->round->patient)
+        CHECK(now <= later(later(awaited, first + spec->linger), b->group->left_at));
+}
+
+static void check_run(struct batcher *b, struct run *run, uint64_t begun)
+{
+    CHECK(!atomic_exchange(&run->seen, true));
+    CHECK(!atomic_load(&run->refused));
+    CHECK(!run->closed_before);
+    if (b->spec.most || b->spec.most_bytes)
+        return;
+    /* What runs, and its own; or, where nothing lies between a batch's beginning and its function, the very
+     * next. */
+    CHECK(IN_SIM ? begun <= run->ended_before + 2 : true);
+    if (IN_SIM && !b->spec.blocking)
+        CHECK_IS(run->begun_before + 1, begun);
+}
+
+/* Returns how many bytes its items stand for. */
+static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t begun, int64_t now)
+{
+    CHECK(view->n >= 1);
+    CHECK(!b->spec.most || view->n <= b->spec.most);
+    CHECK_IS(0, (uintptr_t)view->items % 16);
+    CHECK_IS(0, (uintptr_t)view->results % 16);
+    CHECK_IS(0, (uintptr_t)view->status % 16);
+    unsigned last[MOST_CALLERS] = { 0 }, runs = 0, place;
+    size_t bytes = 0;
+    int64_t first = LEAT_NEVER, awaited = LEAT_NEVER;
+    const unsigned char *item = view->items, *result = view->results;
+    for (size_t i = 0; i < view->n; i++, item += b->spec.item_size) {
+        struct run *run = unpack(b, item, &place);
+        CHECK(b->spec.key ? run->key == view->key : view->key == 0);
+        CHECK_IS(LEAT_NOT_DONE, view->status[i]);
+        bytes += b->spec.bytes ? run->weight : b->spec.item_size;
+        struct run *next_to = NULL;
+        unsigned next_place = 0;
+        if (i)
+            next_to = unpack(b, item - b->spec.item_size, &next_place);
+        if (next_to && next_place + 1 < next_to->n) {
+            CHECK(run == next_to); /* a run stays together, in its order */
+            CHECK_IS(next_place + 1, place);
+            continue;
+        }
+        CHECK_IS(0, place);
+        check_run(b, run, begun);
+        unsigned caller = run->id / MOST_RUNS, number = run->id % MOST_RUNS + 1;
+        CHECK(number > last[caller]); /* in the order in which they were put */
+        last[caller] = number;
+        runs++;
+        first = first < run->called_at ? first : run->called_at;
+        int64_t since = atomic_load_explicit(&run->awaited_since, memory_order_relaxed);
+        awaited = awaited < since ? awaited : since;
+    }
+    CHECK_IS(0, unpack(b, item - b->spec.item_size, &place)->n - 1 - place);
+    CHECK(!b->spec.most_bytes || bytes <= b->spec.most_bytes || runs == 1);
+    for (size_t i = 0; i < view->n * b->spec.result_size; i++)
+        CHECK_IS(0, result[i]);
+    if (runs > 1)
+        happened(SHARED);
+    check_moment(b, view, bytes, first, awaited, now);
+    b->waited_at_most += now - first;
+}
+
+/* Everything that could have to wait for the function, or for the lock that the caller holds. */
+static void call_from_within(struct batcher *b, uint64_t *chance)
+{
+    struct round *round = b->round;
+    struct batcher *asked = some_batcher(round, chance);
+    if (asked->group != b->group)
+        asked = b;
+    unsigned char item[LARGEST_ITEM];
+    leat_ticket ticket;
+    int status;
+    pack(&round->probes[asked - round->batchers], item);
+    switch (below(chance, 4)) {
+    case 0: status = leat_batch(asked->batcher, item, NULL); break;
+    case 1: status = leat_batch_until(asked->batcher, item, NULL, leat_after(LEAT_S)); break;
+    case 2: status = leat_batch_many(asked->batcher, item, 1, NULL, NULL, LEAT_NEVER); break;
+    default: status = leat_batch_put(asked->batcher, item, 1, &ticket);
+    }
+    refused(asked, leat_cancelled(NULL), -EDEADLK, status);
+    ask(asked);
+}
+
+/* The first batcher's function may call the second, when that has another lock, and never calls back. */
+static void call_another(struct batcher *b)
+{
+    struct caller *c = &b->round->callers[MOST_CALLERS];
+    struct batcher *other = &b->round->batchers[1];
+    if (b == other || b->round->batchers_used < BATCHERS || other->group == b->group)
+        return;
+    struct run *run = new_run(c, other, 1);
+    if (!run)
+        return;
+    unsigned char item[LARGEST_ITEM], result[LARGEST_RESULT];
+    memset(result, UNTOUCHED, sizeof result);
+    pack(run, item);
+    run->single = true;
+    int64_t deadline =
+        b->round->patient || below(&c->chance, 2) ? LEAT_NEVER : leat_after(20 * LEAT_US);
+    note_call(run, true);
+    int status = leat_batch_until(other->batcher, item, result, deadline);
+    told(c, run, status, NULL, result, deadline);
+}
+
+/* What it says of one item. */
+static void speak(const struct batcher *b, leat_batch_view *view, size_t i, uint64_t *chance)
+{
+    unsigned place;
+    struct run *run = unpack(b, (const unsigned char *)view->items + i * b->spec.item_size, &place);
+    unsigned id = run->id * LONGEST + place;
+    switch (below(chance, 6)) {
+    case 0: break;
+    case 1: view->status[i] = -(2000 + (int)id); break;
+    default: view->status[i] = 0;
+    }
+    run->said[place] = view->status[i];
+    for (size_t j = 0; j < b->spec.result_size; j++)
+        ((unsigned char *)view->results)[i * b->spec.result_size + j] = result_byte(id, j);
+}
+
+static void pause_within(uint64_t *chance)
+{
+    int error = 0;
+    switch (below(chance, 6)) {
+    case 0: error = leat_sleep((int64_t)below(chance, 80) * LEAT_US); break;
+    case 1: leat_yield(); break;
+    case 2: leat_sim_point(); break;
+    default:;
+    }
+    CHECK(error == 0 || error == -ECANCELED);
+}
+
+static int serve(void *arg, leat_batch_view *view)
+{
+    struct batcher *b = arg;
+    struct group *group = b->group;
+    int64_t now = leat_now();
+    CHECK(!group->inside);
+    group->inside = true;
+    uint64_t chance = lt_rng_next(&group->chance);
+    CHECK(view->key < KEYS);
+    check_view(b, view, atomic_fetch_add(&b->begun[view->key], 1) + 1, now);
+    b->executions++;
+    b->items += view->n;
+    b->sizes[view->n < LEAT_BATCH_SIZES - 1 ? view->n : LEAT_BATCH_SIZES - 1]++;
+    pause_within(&chance);
+    for (size_t i = 0; i < view->n; i++)
+        speak(b, view, i, &chance);
+    switch (below(&chance, 8)) {
+    case 0: call_from_within(b, &chance); break;
+    case 1: call_another(b); break;
+    default:;
+    }
+    pause_within(&chance);
+    int whole = below(&chance, 6) ? 0 : -(1000 + (int)(b->executions % 1000));
+    unsigned place;
+    for (size_t i = 0; i < view->n; i++) {
+        struct run *run =
+            unpack(b, (const unsigned char *)view->items + i * b->spec.item_size, &place);
+        run->whole = whole;
+        run->over = true;
+    }
+    CHECK(group->inside);
+    group->inside = false;
+    atomic_fetch_add(&b->ended[view->key], 1);
+    group->left_at = leat_now();
+    b->ran_at_least += group->left_at - now;
+    return whole;
+}
+
+#endif
