@@ -185,6 +185,14 @@ static inline bool lt_chan_is_closed(const leat_chan *ch)
     return atomic_load_explicit(&ch->closed, memory_order_relaxed);
 }
 
+/* Makes a plain channel whose items nobody drops as it was when it was new, and is still if it `is_as_new`. Nobody
+ * but people who look knows it at that time. */
+static inline bool lt_chan_is_as_new(const leat_chan *ch)
+{
+    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0;
+}
+void lt_chan_renew(leat_chan *ch);
+
 /* Bytes of what senders send. */
 static inline size_t lt_chan_in_size(const leat_chan *ch)
 {
