@@ -21,7 +21,7 @@ static void check_moment(const struct batcher *b, const leat_batch_view *view, s
                   (spec->least_bytes && bytes >= spec->least_bytes);
     if (b->round->patient && spec->linger && !bounded && !enough && !atomic_load(&b->closing))
         CHECK(now >= first + spec->linger);
-    CHECK(awaited < LEAT_NEVER); /* somebody waits for it, or did */
+    CHECK(!b->round->patient || awaited < LEAT_NEVER); /* somebody waits for it */
     if (b->round->exact && b->round->patient)
         CHECK(now <= later(later(awaited, first + spec->linger), b->group->left_at));
 }
@@ -48,7 +48,7 @@ static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t 
     CHECK_IS(0, (uintptr_t)view->items % 16);
     CHECK_IS(0, (uintptr_t)view->results % 16);
     CHECK_IS(0, (uintptr_t)view->status % 16);
-    unsigned last[MOST_CALLERS] = { 0 }, runs = 0, place;
+    unsigned last[MOST_CALLERS + 1] = { 0 }, runs = 0, place;
     size_t bytes = 0;
     int64_t first = LEAT_NEVER, awaited = LEAT_NEVER;
     const unsigned char *item = view->items, *result = view->results;

@@ -11,7 +11,7 @@ static void close_one(struct round *round)
 {
     for (unsigned i = 0; i < round->batchers_used; i++) {
         struct batcher *b = &round->batchers[i];
-        if (i && below(&round->chance, 2))
+        if (i && !round->closes_both)
             continue;
         atomic_store(&b->closing, true);
         CHECK_IS(0, leat_batcher_close(b->batcher));
@@ -110,6 +110,7 @@ static void make_round(struct round *round, uint64_t seed)
     round->layout = below(chance, LAYOUTS);
     round->delay = below(chance, 4) ? (int64_t)below(chance, 300) * LEAT_US : 0;
     round->event_by_task = below(chance, 2);
+    round->closes_both = below(chance, 2);
     round->batchers_used = 1 + below(chance, BATCHERS);
     round->callers_used = 1 + below(chance, MOST_CALLERS);
     pthread_mutex_init(&round->lock, NULL);
@@ -246,9 +247,11 @@ static void run_round(struct round *round, bool exact)
     for (unsigned i = 0; i < round->callers_used; i++)
         start_caller(&round->callers[i]);
     if (atomic_load(&round->fickle))
-        CHECK_IS(0, leat_go(round->scope, withdraw_some, round));
+        CHECK_IS(0, leat_go(round->callers_scope, withdraw_some, round));
+    leat_scope *struck =
+        round->event == CANCEL_CALLERS ? round->callers_scope : round->batchers_scope;
     if (round->event_by_task)
-        CHECK_IS(0, leat_go(round->scope, throw_event, round));
+        CHECK_IS(0, leat_go(struck, throw_event, round));
     else
         throw_event(round);
     close_scopes(round);

@@ -105,7 +105,7 @@ struct round {
     leat_scope *scope, *callers_scope, *batchers_scope; /* the first is around both */
     leat_chan *left;                                    /* a latch: callers that have not */
     unsigned batchers_used, callers_used;
-    bool event_by_task;
+    bool event_by_task, closes_both;
     _Atomic unsigned fickle;
     pthread_mutex_t lock; /* of the strangers' scopes */
     _Atomic bool thrown;
