@@ -110,6 +110,12 @@ static void put_one(struct caller *c)
     }
 }
 
+static void check_spent(leat_ticket *ticket)
+{
+    CHECK_IS(-EINVAL, leat_batch_get(ticket, NULL, NULL, LEAT_NEVER));
+    CHECK_IS(-EINVAL, leat_batch_forget(ticket));
+}
+
 /* True: the ticket is spent. */
 static bool get(struct caller *c, struct run *run, leat_ticket *ticket, int64_t deadline)
 {
@@ -121,6 +127,8 @@ static bool get(struct caller *c, struct run *run, leat_ticket *ticket, int64_t 
     atomic_store_explicit(&run->awaited_since, leat_now(), memory_order_relaxed);
     int status = leat_batch_get(ticket, results, told_each, deadline);
     told(c, run, status, told_each, results, deadline);
+    if (status != -EAGAIN)
+        check_spent(ticket);
     return status != -EAGAIN;
 }
 
@@ -128,6 +136,7 @@ static void forget(struct run *run, leat_ticket *ticket)
 {
     CHECK_IS(0, leat_batch_forget(ticket));
     leave_run(run);
+    check_spent(ticket);
 }
 
 static void get_one(struct caller *c, int64_t deadline)

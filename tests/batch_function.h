@@ -5,25 +5,44 @@
 
 #include "batches.h"
 
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
+/* What a batch has come to, and when. */
+struct tally {
+    unsigned runs;
+    size_t n, bytes;
+    int64_t first, awaited; /* put, and waited for, by the earliest */
+    int64_t enough;         /* nobody lingers from then on; LEAT_NEVER: nobody knows */
+};
 
-/* Began neither before the linger was over nor, on a clock that stands still while anybody can go on, after
- * it could have. */
-static void check_moment(const struct batcher *b, const leat_batch_view *view, size_t bytes,
-                         int64_t first, int64_t awaited, int64_t now)
+static void tally_run(const struct batcher *b, struct tally *tally, const struct run *run)
 {
     const leat_batcher_spec *spec = &b->spec;
-    bool bounded = spec->most || spec->most_bytes;
-    bool enough = (spec->least && view->n >= spec->least) ||
-                  (spec->least_bytes && bytes >= spec->least_bytes);
-    if (b->round->patient && spec->linger && !bounded && !enough && !atomic_load(&b->closing))
-        CHECK(now >= first + spec->linger);
-    CHECK(!b->round->patient || awaited < LEAT_NEVER); /* somebody waits for it */
-    if (b->round->exact && b->round->patient)
-        CHECK(now <= later(later(awaited, first + spec->linger), b->group->left_at));
+    int64_t since = atomic_load_explicit(&run->awaited_since, memory_order_relaxed);
+    tally->runs++;
+    tally->n += run->n;
+    tally->bytes += run->n * (spec->bytes ? run->weight : spec->item_size);
+    tally->first = tally->first < run->called_at ? tally->first : run->called_at;
+    tally->awaited = tally->awaited < since ? tally->awaited : since;
+    if (tally->enough == LEAT_NEVER && ((spec->least && tally->n >= spec->least) ||
+                                        (spec->least_bytes && tally->bytes >= spec->least_bytes) ||
+                                        (spec->most && tally->n >= spec->most) ||
+                                        (spec->most_bytes && tally->bytes >= spec->most_bytes)))
+        tally->enough = run->called_at;
+}
+
+/* Began neither before the linger was over (what did not fit, and is not seen here, may have ended it) nor, on a
+ * clock that stands still while anybody can go on, after it could have. */
+static void check_moment(const struct batcher *b, const struct tally *tally, int64_t now)
+{
+    const leat_batcher_spec *spec = &b->spec;
+    if (!b->round->patient)
+        return;
+    CHECK(tally->awaited < LEAT_NEVER);
+    int64_t lingered = tally->first + spec->linger;
+    if (tally->enough == LEAT_NEVER && !spec->most && !spec->most_bytes)
+        CHECK(now >= lingered);
+    int64_t ready = tally->enough < lingered ? tally->enough : lingered;
+    if (b->round->exact)
+        CHECK(now <= later(later(tally->awaited, ready), b->group->left_at));
 }
 
 static void check_run(struct batcher *b, struct run *run, uint64_t begun)
@@ -40,7 +59,6 @@ static void check_run(struct batcher *b, struct run *run, uint64_t begun)
         CHECK_IS(run->begun_before + 1, begun);
 }
 
-/* Returns how many bytes its items stand for. */
 static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t begun, int64_t now)
 {
     CHECK(view->n >= 1);
@@ -48,15 +66,13 @@ static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t 
     CHECK_IS(0, (uintptr_t)view->items % 16);
     CHECK_IS(0, (uintptr_t)view->results % 16);
     CHECK_IS(0, (uintptr_t)view->status % 16);
-    unsigned last[MOST_CALLERS + 1] = { 0 }, runs = 0, place;
-    size_t bytes = 0;
-    int64_t first = LEAT_NEVER, awaited = LEAT_NEVER;
+    unsigned last[MOST_CALLERS + 1] = { 0 }, place;
+    struct tally tally = { .first = LEAT_NEVER, .awaited = LEAT_NEVER, .enough = LEAT_NEVER };
     const unsigned char *item = view->items, *result = view->results;
     for (size_t i = 0; i < view->n; i++, item += b->spec.item_size) {
         struct run *run = unpack(b, item, &place);
         CHECK(b->spec.key ? run->key == view->key : view->key == 0);
         CHECK_IS(LEAT_NOT_DONE, view->status[i]);
-        bytes += b->spec.bytes ? run->weight : b->spec.item_size;
         struct run *next_to = NULL;
         unsigned next_place = 0;
         if (i)
@@ -71,19 +87,16 @@ static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t 
         unsigned caller = run->id / MOST_RUNS, number = run->id % MOST_RUNS + 1;
         CHECK(number > last[caller]); /* in the order in which they were put */
         last[caller] = number;
-        runs++;
-        first = first < run->called_at ? first : run->called_at;
-        int64_t since = atomic_load_explicit(&run->awaited_since, memory_order_relaxed);
-        awaited = awaited < since ? awaited : since;
+        tally_run(b, &tally, run);
     }
     CHECK_IS(0, unpack(b, item - b->spec.item_size, &place)->n - 1 - place);
-    CHECK(!b->spec.most_bytes || bytes <= b->spec.most_bytes || runs == 1);
+    CHECK(!b->spec.most_bytes || tally.bytes <= b->spec.most_bytes || tally.runs == 1);
     for (size_t i = 0; i < view->n * b->spec.result_size; i++)
         CHECK_IS(0, result[i]);
-    if (runs > 1)
+    if (tally.runs > 1)
         happened(SHARED);
-    check_moment(b, view, bytes, first, awaited, now);
-    b->waited_at_most += now - first;
+    check_moment(b, &tally, now);
+    b->waited_at_most += now - tally.first;
 }
 
 /* Everything that could have to wait for the function, or for the lock that the caller holds. */

@@ -180,6 +180,10 @@ static void check_counts(struct batcher *b)
     CHECK(counts.ran >= b->ran_at_least);
     CHECK(counts.waited >= 0);
     CHECK(!round->patient || counts.waited <= b->waited_at_most);
+    if (round->patient && round->exact) {
+        CHECK_IS(b->waited_at_most, counts.waited);
+        CHECK_IS(b->ran_at_least, counts.ran);
+    }
 }
 
 /* Who leads for a block or callback may be at it still, when that has left. */

@@ -236,6 +236,11 @@ static void note_call(struct run *run, bool waits)
 
 /* ---- what a caller is told ---- */
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static bool is_cancelled(const struct caller *c)
 {
     return c->kind < A_BLOCK ? leat_cancelled(NULL) : leat_cancelled(c->round->callers_scope);
@@ -318,6 +323,7 @@ static void told(struct caller *c, struct run *run, int status, const int *statu
         break;
     case -ETIMEDOUT:
         CHECK(deadline != LEAT_NOW && leat_now() >= deadline);
+        CHECK(!c->round->exact || leat_now() <= later(deadline, run->awaited_since));
         leave_run(run);
         break;
     case -ECANCELED:

@@ -3,7 +3,11 @@
  * says what the function may see and what a caller may be told. Each seed is another round, see batch_round.h.
  *
  * LEAT_SIM=from:to hunts through other seeds, LEAT_SEED=n repeats one. */
-#define TESTS_IN_SIM 6000
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(__x86_64__)
+#define TESTS_IN_SIM 2000
+#else
+#define TESTS_IN_SIM 20000
+#endif
 
 #include "batch_round.h"
 
