@@ -47,6 +47,7 @@ static void call_for_one(struct caller *c, bool until)
     int64_t deadline = until ? some_deadline(c) : LEAT_NEVER;
     leat_batcher *b = run->batcher->batcher;
     run->single = true;
+    run->doomed = is_cancelled(c);
     note_call(run, true);
     int status = until ? leat_batch_until(b, item, wanted ? result : NULL, deadline)
                        : leat_batch(b, item, wanted ? result : NULL);
@@ -67,6 +68,7 @@ static void call_for_many(struct caller *c)
     pack(run, items);
     int *told_each = below(&c->chance, 4) ? statuses : NULL;
     int64_t deadline = some_deadline(c);
+    run->doomed = is_cancelled(c);
     note_call(run, true);
     int status =
         leat_batch_many(run->batcher->batcher, items, run->n, results, told_each, deadline);
@@ -79,6 +81,7 @@ static bool put(struct caller *c, struct run *run, leat_ticket *ticket)
 {
     unsigned char items[LONGEST * LARGEST_ITEM];
     pack(run, items);
+    run->doomed = is_cancelled(c);
     note_call(run, false);
     int error = leat_batch_put(run->batcher->batcher, items, run->n, ticket);
     memset(items, 0, sizeof items);
@@ -89,7 +92,7 @@ static bool put(struct caller *c, struct run *run, leat_ticket *ticket)
         CHECK_IS(-EPIPE, error);
         told(c, run, error, NULL, NULL, LEAT_NEVER);
     } else {
-        CHECK(!run->closed_before);
+        CHECK(!run->closed_before && !run->doomed);
         run->surely_put = true;
         run->fate = PUT;
     }
@@ -125,6 +128,7 @@ static bool get(struct caller *c, struct run *run, leat_ticket *ticket, int64_t 
     memset(statuses, UNTOUCHED, sizeof statuses);
     int *told_each = below(&c->chance, 4) ? statuses : NULL;
     atomic_store_explicit(&run->awaited_since, leat_now(), memory_order_relaxed);
+    run->doomed = is_cancelled(c);
     int status = leat_batch_get(ticket, results, told_each, deadline);
     told(c, run, status, told_each, results, deadline);
     if (status != -EAGAIN)
@@ -345,6 +349,7 @@ static int block_step(leat_block *b)
         default:
             c->run = new_run(c, some_batcher(c->round, &c->chance), 1);
             prepare(c);
+            c->run->doomed = is_cancelled(c);
             note_call(c->run, true);
             LEAT_AWAIT_BATCH(b, &c->ticket, c->run->batcher->batcher, c->item, c->result);
             told(c, c->run, b->status, NULL, c->result, LEAT_NEVER);

@@ -39,6 +39,7 @@ struct run {
     uint64_t key;
     bool single;        /* put by a call for one item */
     bool closed_before; /* the batcher, when it was put */
+    bool doomed;        /* its caller's scope was cancelled before the call */
     bool surely_put, maybe_put;
     uint64_t begun_before, ended_before; /* executions of the key, when it was put */
     int64_t called_at;
@@ -331,7 +332,7 @@ static void told(struct caller *c, struct run *run, int status, const int *statu
         leave_run(run);
         break;
     default:
-        CHECK(!run->closed_before);
+        CHECK(!run->closed_before && !run->doomed);
         check_served(run, status, statuses, results);
         return;
     }
