@@ -34,12 +34,12 @@ static void tally_run(const struct batcher *b, struct tally *tally, const struct
 static void check_moment(const struct batcher *b, const struct tally *tally, int64_t now)
 {
     const leat_batcher_spec *spec = &b->spec;
-    if (!b->round->patient)
-        return;
-    CHECK(tally->awaited < LEAT_NEVER);
     int64_t lingered = tally->first + spec->linger;
-    if (tally->enough == LEAT_NEVER && !spec->most && !spec->most_bytes)
-        CHECK(now >= lingered);
+    if (b->round->patient) {
+        CHECK(tally->awaited < LEAT_NEVER);
+        if (tally->enough == LEAT_NEVER && !spec->most && !spec->most_bytes)
+            CHECK(now >= lingered);
+    }
     int64_t ready = tally->enough < lingered ? tally->enough : lingered;
     if (b->round->exact)
         CHECK(now <= later(later(tally->awaited, ready), b->group->left_at));

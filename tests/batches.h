@@ -318,6 +318,7 @@ static void told(struct caller *c, struct run *run, int status, const int *statu
     case -EAGAIN:
         CHECK(deadline == LEAT_NOW);
         happened(NOT_NOW);
+        atomic_store_explicit(&run->awaited_since, LEAT_NEVER, memory_order_relaxed);
         run->maybe_put = true; /* and taken back */
         if (!run->surely_put)
             refuse(run);
