@@ -108,7 +108,8 @@ static uint64_t produce(leat_fn *fn, uint64_t items)
 {
     struct crew crew;
     crew_open(&crew);
-    struct worker worker = { .chance = seed_of_test() };
+    uint64_t chance = seed_of_test();
+    struct worker worker = { .chance = lt_rng_next(&chance) };
     worker.batcher = leat_batcher_open(crew.scope, &(leat_batcher_spec){ .item_size = sizeof(int),
                                                                          .result_size = sizeof(int),
                                                                          .run = add_1_to_all,
@@ -116,7 +117,7 @@ static uint64_t produce(leat_fn *fn, uint64_t items)
     CHECK(worker.batcher);
     struct producer producers[PRODUCERS];
     for (int i = 0; i < PRODUCERS; i++) {
-        producers[i] = (struct producer){ &worker, i, lt_rng_next(&worker.chance) };
+        producers[i] = (struct producer){ &worker, i, lt_rng_next(&chance) };
         crew_go(&crew, kind_of(i), fn, &producers[i]);
     }
     for (int i = 0; i < crew.foreigners; i++)
