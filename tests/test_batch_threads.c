@@ -76,9 +76,71 @@ static void rounds_on_4(void **state)
     rounds_on(4);
 }
 
+/* ---- a thread that has served ---- */
+
+struct served {
+    leat_batcher *batcher;
+    _Atomic bool called, awaited, served, asked;
+};
+
+static int serve_and_tell(void *arg, leat_batch_view *view)
+{
+    struct served *s = arg;
+    atomic_store(&s->called, true);
+    while (!atomic_load(&s->awaited))
+        nap();
+    atomic_store(&s->served, true);
+    return leat_batch_all_done(view);
+}
+
+static int call_it(void *arg)
+{
+    return leat_batch(((struct served *)arg)->batcher, NULL, NULL);
+}
+
+static int ask_it(void *arg)
+{
+    struct served *s = arg;
+    leat_ticket ticket;
+    CHECK_IS(0, leat_batch_put(s->batcher, NULL, 1, &ticket));
+    CHECK_IS(0, leat_batch_forget(&ticket));
+    atomic_store(&s->asked, true);
+    return 0;
+}
+
+/* The thread that ran the function has other work before the leader, whose worker is kept busy, goes on: it is not
+ * taken for the one that holds the lock. */
+static int ask_before_the_leader_goes_on(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct served s = { .served = false };
+    s.batcher = leat_batcher_open(
+        scope, &(leat_batcher_spec){ .run = serve_and_tell, .arg = &s, .blocking = 1 });
+    CHECK_IS(0, leat_go(scope, call_it, &s));
+    WAIT_UNTIL(atomic_load(&s.called));
+    atomic_store(&s.awaited, true); /* from here on no other task of this worker runs */
+    while (!atomic_load(&s.served))
+        nap();
+    for (int i = 0; i < 20; i++)
+        nap();
+    CHECK_IS(0, leat_go_blocking(scope, ask_it, &s));
+    while (!atomic_load(&s.asked))
+        nap();
+    return leat_scope_close(scope);
+}
+
+static void who_has_served_is_free(void **state)
+{
+    (void)state;
+    CHECK_IS(0,
+             leat_main_with(ask_before_the_leader_goes_on, NULL, &(leat_options){ .workers = 1 }));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(who_has_served_is_free),
         cmocka_unit_test(rounds_on_1),
         cmocka_unit_test(rounds_on_2),
         cmocka_unit_test(rounds_on_4),
