@@ -49,6 +49,7 @@ static void call_for_one(struct caller *c, bool until)
     run->single = true;
     run->doomed = is_cancelled(c);
     note_call(run, true);
+    note_deadline(run, deadline);
     int status = until ? leat_batch_until(b, item, wanted ? result : NULL, deadline)
                        : leat_batch(b, item, wanted ? result : NULL);
     memset(item, 0, sizeof item);
@@ -70,6 +71,7 @@ static void call_for_many(struct caller *c)
     int64_t deadline = some_deadline(c);
     run->doomed = is_cancelled(c);
     note_call(run, true);
+    note_deadline(run, deadline);
     int status =
         leat_batch_many(run->batcher->batcher, items, run->n, results, told_each, deadline);
     memset(items, 0, sizeof items);
@@ -129,6 +131,7 @@ static bool get(struct caller *c, struct run *run, leat_ticket *ticket, int64_t 
     int *told_each = below(&c->chance, 4) ? statuses : NULL;
     atomic_store_explicit(&run->awaited_since, leat_now(), memory_order_relaxed);
     run->doomed = is_cancelled(c);
+    note_deadline(run, deadline);
     int status = leat_batch_get(ticket, results, told_each, deadline);
     told(c, run, status, told_each, results, deadline);
     if (status != -EAGAIN)

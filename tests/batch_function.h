@@ -7,17 +7,20 @@
 
 /* What a batch has come to, and when. */
 struct tally {
-    unsigned runs;
+    unsigned runs, last; /* last: in the order of the calls */
     size_t n, bytes;
     int64_t first, awaited; /* put, and waited for, by the earliest */
     int64_t enough;         /* nobody lingers from then on; LEAT_NEVER: nobody knows */
 };
 
-static void tally_run(const struct batcher *b, struct tally *tally, const struct run *run)
+static void tally_run(const struct batcher *b, struct tally *tally, const struct run *run,
+                      int64_t now)
 {
+    CHECK(!b->round->exact || now <= run->until);
     const leat_batcher_spec *spec = &b->spec;
     int64_t since = atomic_load_explicit(&run->awaited_since, memory_order_relaxed);
     tally->runs++;
+    tally->last = tally->last > run->order ? tally->last : run->order;
     tally->n += run->n;
     tally->bytes += run->n * (spec->bytes ? run->weight : spec->item_size);
     tally->first = tally->first < run->called_at ? tally->first : run->called_at;
@@ -29,9 +32,24 @@ static void tally_run(const struct batcher *b, struct tally *tally, const struct
         tally->enough = run->called_at;
 }
 
+/* When what was put later did not fit any more, and went in another batch. */
+static int64_t outgrown(const struct batcher *b, const struct tally *tally, uint64_t key)
+{
+    int64_t since = LEAT_NEVER;
+    for (unsigned i = 0; i <= MOST_CALLERS; i++) {
+        for (unsigned j = 0; j < b->round->callers[i].made; j++) {
+            const struct run *run = &b->round->callers[i].runs[j];
+            if (run->batcher == b && run->key == key && run->order > tally->last && !run->refused &&
+                run->called_at < since)
+                since = run->called_at;
+        }
+    }
+    return since;
+}
+
 /* Began neither before the linger was over (what did not fit, and is not seen here, may have ended it) nor, on a
  * clock that stands still while anybody can go on, after it could have. */
-static void check_moment(const struct batcher *b, const struct tally *tally, int64_t now)
+static void check_moment(const struct batcher *b, struct tally *tally, uint64_t key, int64_t now)
 {
     const leat_batcher_spec *spec = &b->spec;
     int64_t lingered = tally->first + spec->linger;
@@ -39,6 +57,10 @@ static void check_moment(const struct batcher *b, const struct tally *tally, int
         CHECK(tally->awaited < LEAT_NEVER);
         if (tally->enough == LEAT_NEVER && !spec->most && !spec->most_bytes)
             CHECK(now >= lingered);
+    }
+    if (b->round->patient && b->round->exact && !b->spec.blocking && spec->linger) {
+        int64_t since = outgrown(b, tally, key);
+        tally->enough = tally->enough < since ? tally->enough : since;
     }
     int64_t ready = tally->enough < lingered ? tally->enough : lingered;
     if (b->round->exact)
@@ -87,7 +109,7 @@ static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t 
         unsigned caller = run->id / MOST_RUNS, number = run->id % MOST_RUNS + 1;
         CHECK(number > last[caller]); /* in the order in which they were put */
         last[caller] = number;
-        tally_run(b, &tally, run);
+        tally_run(b, &tally, run, now);
     }
     CHECK_IS(0, unpack(b, item - b->spec.item_size, &place)->n - 1 - place);
     CHECK(!b->spec.most_bytes || tally.bytes <= b->spec.most_bytes || tally.runs == 1);
@@ -95,7 +117,7 @@ static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t 
         CHECK_IS(0, result[i]);
     if (tally.runs > 1)
         happened(SHARED);
-    check_moment(b, &tally, now);
+    check_moment(b, &tally, view->key, now);
     b->waited_at_most += now - tally.first;
 }
 

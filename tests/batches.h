@@ -43,6 +43,9 @@ struct run {
     bool surely_put, maybe_put;
     uint64_t begun_before, ended_before; /* executions of the key, when it was put */
     int64_t called_at;
+    unsigned order; /* of the calls; 0: not called yet */
+    int64_t
+        until; /* its caller has left by then, or its batch has begun; looked at where the clock is exact */
     _Atomic int64_t awaited_since;
     _Atomic bool seen, refused;
     enum fate fate;
@@ -107,7 +110,7 @@ struct round {
     leat_chan *left;                                    /* a latch: callers that have not */
     unsigned batchers_used, callers_used;
     bool event_by_task, closes_both;
-    _Atomic unsigned fickle;
+    _Atomic unsigned fickle, calls;
     pthread_mutex_t lock; /* of the strangers' scopes */
     _Atomic bool thrown;
     struct group groups[BATCHERS];
@@ -204,6 +207,11 @@ static size_t bytes_of(void *arg, const void *item)
 
 /* ---- putting ---- */
 
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
 static struct batcher *some_batcher(struct round *round, uint64_t *chance)
 {
     return &round->batchers[below(chance, round->batchers_used)];
@@ -223,11 +231,19 @@ static struct run *new_run(struct caller *c, struct batcher *b, unsigned n)
     return run;
 }
 
+static void note_deadline(struct run *run, int64_t deadline)
+{
+    if (run->batcher->round->exact)
+        run->until = later(deadline, leat_now());
+}
+
 /* Right before the call. */
 static void note_call(struct run *run, bool waits)
 {
     struct batcher *b = run->batcher;
     run->called_at = leat_now();
+    run->order = atomic_fetch_add(&b->round->calls, 1) + 1;
+    note_deadline(run, LEAT_NEVER);
     atomic_store_explicit(&run->awaited_since, waits ? run->called_at : LEAT_NEVER,
                           memory_order_relaxed);
     run->begun_before = atomic_load(&b->begun[run->key]);
@@ -236,11 +252,6 @@ static void note_call(struct run *run, bool waits)
 }
 
 /* ---- what a caller is told ---- */
-
-static int64_t later(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
 
 static bool is_cancelled(const struct caller *c)
 {
@@ -319,6 +330,7 @@ static void told(struct caller *c, struct run *run, int status, const int *statu
         CHECK(deadline == LEAT_NOW);
         happened(NOT_NOW);
         atomic_store_explicit(&run->awaited_since, LEAT_NEVER, memory_order_relaxed);
+        note_deadline(run, LEAT_NEVER);
         run->maybe_put = true; /* and taken back */
         if (!run->surely_put)
             refuse(run);
