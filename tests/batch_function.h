@@ -1,5 +1,5 @@
-/* batch_function.h: the function that serves batches in test_batch_model.c and test_batch_threads.c, and checks all it is
- * given. */
+/* batch_function.h: the function that serves batches in test_batch_model.c and test_batch_threads.c, and checks all
+ * it is given. */
 #ifndef LEAT_TESTS_BATCH_FUNCTION_H
 #define LEAT_TESTS_BATCH_FUNCTION_H
 

@@ -1,5 +1,5 @@
-/* test_batch_text.c: the classic programs of cooperative batching: producers that want a number one larger, and a worker
- * for all of them that nobody has started. */
+/* test_batch_text.c: the classic programs of cooperative batching: producers that want a number one larger, and a
+ * worker for all of them that nobody has started. */
 #include "support.h"
 
 #include <leat/batch.h>
