@@ -14,8 +14,8 @@
  * Who leads. A batch's items are put first and waited for then; the first who waits leads. It takes the
  * execution lock, in its turn, and the whole batch as it is by then, and runs the function. A leader that
  * is cancelled, or whose deadline passes, before it has begun leaves alone, and the next who waits leads.
- * The batch of a block or callback, which cannot lead, is led by a task in the batcher's scope if no task or
- * thread waits for it.
+ * Blocks and callbacks cannot lead: with the first of them in a batch, a task of the batcher's scope begins to wait for
+ * it like any other, and leads in its turn.
  *
  * Whose memory. Items are copied when they are put, results when they are got: the function works on
  * arrays of the batcher's, and a caller that has left is out of its reach. An item whose caller has left
@@ -25,11 +25,11 @@
  * of a success that did not happen. What the function returns, if it is an error, is told to each item of that
  * batch, and of no other.
  *
- * Fair. Batches run in the order in which they were begun. What is put while the function runs is in the next
- * batch of its key: unless `most` or `most_bytes` holds it back, nobody waits for more than two executions of
- * a key: the one that runs, and its own.
+ * Fair. Batches run in the order in which their leaders come to the execution lock. What is put while the function
+ * runs is in the next batch of its key: unless `most` or `most_bytes` holds it back, or its leader lingers, nobody waits
+ * for more than two executions for its key, the one that runs and its own, and one for each other key.
  *
- * A call from within the function, or while the caller holds the execution lock, could never end: -EDEADLK.
+ * To put or to get from within the function, or while the caller holds the execution lock, could never end: -EDEADLK.
  */
 #ifndef LEAT_BATCH_H
 #define LEAT_BATCH_H
@@ -60,7 +60,8 @@ typedef struct leat_batch_view {
     uint64_t key;      /* what they have in common; 0 without a key function */
 } leat_batch_view;
 
-/* Serves a batch. Runs in the leader, or in a thread for blocking calls, and may wait. One at a time runs, for all
+/* Serves a batch. Runs in the leader, or in a thread for blocking calls, and may wait, under a shield (leat/scope.h):
+ * it is there for all, so that the leader is cancelled ends none of its waits. One at a time runs, for all
  * batchers that share an execution lock. Returns 0: the statuses count; or a negative errno value, which
  * every item of the batch is told instead. */
 typedef int leat_batch_fn(void *arg, leat_batch_view *batch);
@@ -77,7 +78,7 @@ static inline int leat_batch_all_done(leat_batch_view *batch)
 typedef struct leat_batcher_spec {
     size_t item_size, result_size; /* bytes, 0 to 1 MiB each */
     leat_batch_fn *run;
-    void *arg; /* for all the functions here */
+    void *arg;        /* for all the functions here */
     const char *name; /* for dumps; not copied; NULL is allowed */
     /* Items with different keys never share a batch. NULL: all may. Called by whoever puts, with no lock held. */
     uint64_t (*key)(void *arg, const void *item);
@@ -87,19 +88,21 @@ typedef struct leat_batcher_spec {
      * `least_bytes` bytes; when neither is given, the whole time. A batch that is full does not wait. */
     int64_t linger;
     size_t least, least_bytes;
-    /* No batch has more: what does not fit goes in the next. 0: no bound. An item that alone stands for more than
+    /* No batch has more: what does not fit goes in the next. 0: no bound. A run that alone stands for more than
      * `most_bytes` has a batch to itself. */
     size_t most, most_bytes;
-    leat_mutex *lock; /* the execution lock, to share what the function uses with others; NULL: one of its own */
-    int blocking;     /* not 0: the function runs through leat_blocking */
+    /* The execution lock, to share what the function uses with others; freed no sooner than the batcher. NULL:
+     * one of its own. */
+    leat_mutex *lock;
+    int blocking; /* not 0: the function runs through leat_blocking */
 } leat_batcher_spec;
 
 /* Makes a batcher that belongs to `scope`. `spec` is copied. NULL when memory has run out, or an argument is
  * wrong. It is freed when its scope has closed; nobody may wait in it by then but the scope's own. */
 LEAT_API leat_batcher *leat_batcher_open(leat_scope *scope, const leat_batcher_spec *spec);
 
-/* No more items: whoever puts is told -EPIPE. What was put before is served as ever, or waits for whoever gets
- * it. Returns 0, also when it was closed before; -EINVAL for NULL. */
+/* No more items: whoever puts is told -EPIPE, and nobody lingers any more. What was put before is served as ever, or
+ * waits for whoever gets it. Returns 0, also when it was closed before; -EINVAL for NULL. */
 LEAT_API int leat_batcher_close(leat_batcher *batcher);
 
 /* ---- tasks and threads ---- */
@@ -129,19 +132,31 @@ typedef struct leat_ticket {
 
 /* Puts n items, and never waits; so any party may. The run waits in its batch until somebody gets from it.
  * Returns 0; -EPIPE, -ECANCELED, -EDEADLK, -ENOMEM, -EINVAL as above, and then there is no ticket. */
-LEAT_API int leat_batch_put(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket);
+LEAT_API int leat_batch_put(leat_batcher *batcher, const void *items, size_t n,
+                            leat_ticket *ticket);
 
-/* Waits for what comes of a run, and may lead. The rules of leat_batch_many. Spends the ticket, whatever it returns,
- * but for -EAGAIN, -EDEADLK and -EINVAL. */
+/* Waits for what comes of a run, and may lead. The rules of leat_batch_many; who cannot wait gets what is there, else
+ * -EDEADLK, or -EAGAIN with LEAT_NOW. Spends the ticket, whatever it returns, but for -EAGAIN, -EDEADLK and
+ * -EINVAL, which a spent ticket is. */
 LEAT_API int leat_batch_get(leat_ticket *ticket, void *results, int *status, int64_t deadline);
 
-/* Spends a ticket without waiting. Returns 0, or -EINVAL for NULL. */
+/* Spends a ticket without waiting: the caller leaves. Returns 0, or -EINVAL for NULL or a ticket that is spent. */
 LEAT_API int leat_batch_forget(leat_ticket *ticket);
 
 /* ---- blocks ---- */
 
-/* As leat_batch; then b->status is its result. `ticket` stands in the block's struct; so do item and result. */
-#define LEAT_AWAIT_BATCH(b, ticket, batcher, item, result) /* … */
+/* As leat_batch; then b->status is its result. `ticket` and `result` stand in the block's struct. The item is copied.
+ * (`ticket` is evaluated once more after the wait.) */
+#define LEAT_AWAIT_BATCH(b, ticket, batcher, item, result) \
+    do { \
+        LEAT_AWAIT_(b, leat_block_batch(b, batcher, item, result, ticket)); \
+        leat_block_batch_end(b, ticket); \
+    } while (0)
+
+/* What the macro is made of. */
+LEAT_API int leat_block_batch(leat_block *b, leat_batcher *batcher, const void *item, void *result,
+                              leat_ticket *ticket);
+LEAT_API void leat_block_batch_end(leat_block *b, leat_ticket *ticket);
 
 /* ---- callbacks ---- */
 
@@ -150,16 +165,18 @@ typedef struct leat_batch_op leat_batch_op;
 /* `status` is what leat_batch would have returned. */
 typedef void leat_batch_op_fn(leat_batch_op *op, int status);
 
-/* The caller's, until its function is called; `op` is set by LEAT_BATCH_OP, and the rules of leat/callback.h hold. */
+/* The caller's, until its function is called; `op` is set by LEAT_BATCH_OP, and the rules of leat/callback.h hold.
+ * leat_withdraw(&batch_op.op) takes it back: the caller leaves. */
 struct leat_batch_op {
     leat_op op;
-    leat_ticket leat_ticket;
+    leat_ticket leat_claim;
     void *leat_result;
     leat_batch_op_fn *leat_fn;
 };
 
-#define LEAT_BATCH_OP(in_scope, with_flags) \
-    { LEAT_OP(in_scope, with_flags), { { NULL } }, NULL, NULL }
+/* clang-format off */
+#define LEAT_BATCH_OP(in_scope, with_flags) { LEAT_OP(in_scope, with_flags), { { NULL } }, NULL, NULL }
+/* clang-format on */
 
 /* Puts an item, which is copied, and calls fn(op, status) when its result stands at `result`.
  * Returns 0: fn has been or will be called, once; or an error as leat_batch_put: it will not. */
@@ -171,10 +188,10 @@ LEAT_API int leat_batch_then(leat_batch_op *op, leat_batcher *batcher, const voi
 enum { LEAT_BATCH_SIZES = 66 };
 
 typedef struct leat_batcher_counts {
-    uint64_t batches, items;          /* that were begun */
-    uint64_t left;                    /* items whose callers left before their batch began */
-    int64_t waited;                   /* nanoseconds from a batch's first item to its beginning, in all */
-    int64_t ran;                      /* nanoseconds in the function, in all */
+    uint64_t batches, items; /* that were begun */
+    uint64_t left;           /* items whose callers left before their batch began */
+    int64_t waited;          /* nanoseconds from a batch's first item to its beginning, in all */
+    int64_t ran;             /* nanoseconds in the function, in all */
     uint64_t sizes[LEAT_BATCH_SIZES]; /* batches of so many items; the last: of 65 and more */
 } leat_batcher_counts;
 

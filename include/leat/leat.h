@@ -5,6 +5,7 @@
 #define LEAT_LEAT_H
 
 #include <leat/base.h>
+#include <leat/batch.h>
 #include <leat/block.h>
 #include <leat/callback.h>
 #include <leat/chan.h>

@@ -14,6 +14,8 @@ enum { DEEPEST = 16 };
 _Static_assert(offsetof(leat_op, leat_status) == offsetof(leat_block, status),
                "the public struct begins with a machine");
 
+void (*lt_op_taken_back)(leat_op *op);
+
 static struct lt_machine *machine_of(leat_op *op)
 {
     return (struct lt_machine *)(void *)op;
@@ -133,6 +135,8 @@ int leat_withdraw(leat_op *op)
     lt_machine_settle(machine);
     if (scope)
         lt_scope_delist_roamer(&machine->roamer);
+    if (lt_op_taken_back)
+        lt_op_taken_back(op);
     leave(scope);
     return 0;
 }

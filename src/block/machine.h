@@ -16,6 +16,7 @@
 #include "chan/select.h"
 
 #include <leat/block.h>
+#include <leat/callback.h>
 
 enum lt_operation { LT_OP_NONE, LT_OP_RECEIVE, LT_OP_SEND, LT_OP_SELECT, LT_OP_SLEEP, LT_OP_AWAIT };
 
@@ -65,5 +66,9 @@ void lt_machine_settle(struct lt_machine *machine);
 /* Claims a machine that waits and ends its wait for `reason`; false when it does not wait, or somebody
  * was faster. It must then be made ready, or settled. */
 bool lt_machine_end(struct lt_party *party, int reason);
+
+/* Told of each operation that leat_withdraw has taken back, while it is still its caller's: a higher floor may have
+ * begun it, and have to clear up. NULL: there is none. */
+extern void (*lt_op_taken_back)(leat_op *op);
 
 #endif

@@ -56,6 +56,13 @@ static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
     return lt_alloc(bytes);
 }
 
+/* While there is a trace, no operation goes the short way past it. */
+static void set_usual(leat_chan *ch)
+{
+    atomic_store_explicit(&ch->unusual, ch->special || (lt_noting() & LT_NOTE_TRACE),
+                          memory_order_relaxed);
+}
+
 leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
 {
     if (!spec)
@@ -72,9 +79,7 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     lt_biased_init(&ch->lock);
     ch->item_size = (uint32_t)spec->item_size;
     ch->special = spec->buffer != LEAT_FIXED || spec->transform;
-    /* While there is a trace, no operation goes the short way past it. */
-    atomic_store_explicit(&ch->unusual, ch->special || (lt_noting() & LT_NOTE_TRACE),
-                          memory_order_relaxed);
+    set_usual(ch);
     ch->buffer = (uint8_t)spec->buffer;
     ch->capacity = capacity;
     ch->slots = slots;
@@ -255,6 +260,17 @@ struct lt_party *lt_chan_close_now(leat_chan *ch)
     atomic_store_explicit(&ch->closed, true, memory_order_relaxed);
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
     return tell_watchers(ch, refuse_all(ch, LT_SEND, refuse_all(ch, LT_RECEIVE, NULL)));
+}
+
+void lt_chan_renew(leat_chan *ch)
+{
+    if (!lt_chan_is_closed(ch) && lt_chan_count(ch) == 0)
+        return;
+    lt_chan_lock(ch);
+    lt_chan_set_count(ch, 0);
+    atomic_store_explicit(&ch->closed, false, memory_order_relaxed);
+    set_usual(ch);
+    lt_chan_unlock(ch);
 }
 
 bool lt_chan_watch(leat_chan *ch, struct lt_watcher *watcher, void (*closed)(struct lt_job *job))

@@ -156,6 +156,10 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
 /* With the lock held: closes; returns who must be made ready. */
 struct lt_party *lt_chan_close_now(leat_chan *ch);
 
+/* Makes a plain channel whose items nobody drops as it was when it was new. Nobody but people who look knows it at
+ * that time. */
+void lt_chan_renew(leat_chan *ch);
+
 /* Has `closed` run on a worker when the channel closes; false when it is closed already: then it does not.
  * The watcher, the channel and the runtime are kept until then by the caller. */
 bool lt_chan_watch(leat_chan *ch, struct lt_watcher *watcher, void (*closed)(struct lt_job *job));

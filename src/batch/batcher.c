@@ -1,0 +1,184 @@
+/* batcher.c: batchers, and the tasks and threads that put items and get their results. */
+#include "batch/batch.h"
+
+#include "base/alloc.h"
+#include "chan/chan.h"
+#include "flow/mutex.h"
+#include "scope/wait.h"
+
+/* ---- the life of a batcher ---- */
+
+static void free_batcher(struct lt_owned *owned)
+{
+    leat_batcher *batcher = LT_CONTAINER(owned, leat_batcher, owned);
+    lt_batch_destroy_all(batcher);
+    lt_free(batcher);
+}
+
+leat_batcher *leat_batcher_open(leat_scope *scope, const leat_batcher_spec *spec)
+{
+    if (!scope || !spec || !spec->run || spec->linger < 0 || spec->item_size > LT_ITEM_MAX ||
+        spec->result_size > LT_ITEM_MAX)
+        return NULL;
+    leat_mutex *lock = spec->lock ? spec->lock : leat_mutex_open(scope);
+    leat_batcher *batcher = lock ? lt_alloc(sizeof *batcher) : NULL;
+    if (!batcher)
+        return NULL;
+    batcher->scope = scope;
+    batcher->spec = *spec;
+    batcher->spec.lock = lock;
+    if (!spec->name)
+        batcher->spec.name = "batcher";
+    lt_list_init(&batcher->forming);
+    lt_list_init(&batcher->held);
+    lt_list_init(&batcher->spares);
+    batcher->owned.free = free_batcher;
+    lt_scope_own(scope, &batcher->owned);
+    return batcher;
+}
+
+int leat_batcher_close(leat_batcher *batcher)
+{
+    if (!batcher)
+        return -EINVAL;
+    struct lt_party *woken = NULL;
+    lt_lock(&batcher->lock);
+    batcher->closed = true;
+    for (struct lt_node *node = batcher->forming.next; node != &batcher->forming; node = node->next)
+        lt_batch_wake(LT_CONTAINER(node, struct lt_batch, node), &woken);
+    lt_unlock(&batcher->lock);
+    lt_ready_all(woken);
+    lt_point();
+    return 0;
+}
+
+int leat_batcher_count(leat_batcher *batcher, leat_batcher_counts *counts)
+{
+    if (!batcher || !counts)
+        return -EINVAL;
+    lt_lock(&batcher->lock);
+    *counts = batcher->counts;
+    lt_unlock(&batcher->lock);
+    return 0;
+}
+
+/* ---- putting ---- */
+
+int lt_batch_check(const leat_batcher *batcher, const void *items, size_t n)
+{
+    if (!batcher || !n || (!items && batcher->spec.item_size) ||
+        (batcher->spec.most && n > batcher->spec.most))
+        return -EINVAL;
+    if (lt_mutex_held(batcher->spec.lock))
+        return -EDEADLK;
+    return lt_wait_allowed(lt_self());
+}
+
+int leat_batch_put(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket)
+{
+    if (!ticket)
+        return -EINVAL;
+    lt_ticket(ticket)->batch = NULL;
+    bool leads = false;
+    int error = lt_batch_check(batcher, items, n);
+    return error ? error : lt_batch_join(batcher, items, n, ticket, &leads);
+}
+
+/* ---- getting ---- */
+
+int lt_batch_collect(leat_ticket *ticket, void *results, int *status)
+{
+    struct lt_claim_check *check = lt_ticket(ticket);
+    struct lt_batch *batch = check->batch;
+    const struct lt_store *store = batch->store;
+    const struct lt_run *run = &store->runs[check->run];
+    size_t size = batch->batcher->spec.result_size;
+    int first = 0;
+    for (size_t i = 0; i < run->n; i++) {
+        int told = batch->error ? batch->error : store->status[run->from + i];
+        if (status)
+            status[i] = told;
+        if (!first)
+            first = told;
+        if (results && size && !told)
+            lt_item_copy((unsigned char *)results + i * size,
+                         store->results + (run->from + i) * size, size);
+    }
+    check->batch = NULL;
+    lt_batch_drop(batch);
+    return first;
+}
+
+/* Waits in a batch until it has run. If it must not wait any longer it leaves; but for -EAGAIN only if it is not
+ * to `stay`. */
+static int wait_in(leat_ticket *ticket, bool leads, bool stay, void *results, int *status,
+                   int64_t deadline)
+{
+    struct lt_batch *batch = lt_ticket(ticket)->batch;
+    enum lt_leader leader = leads ? LT_BEGINNER : LT_LEADER;
+    int error = leads ? 0 : leat_recv_until(batch->turn, NULL, deadline);
+    leads = !error;
+    if (leads)
+        error = lt_batch_lead(batch, leader, deadline);
+    if (!error || error == -EPIPE)
+        return lt_batch_collect(ticket, results, status);
+    if (error != -EAGAIN || !stay)
+        lt_batch_leave(ticket, leads);
+    else if (leads)
+        lt_batch_pass_on(batch);
+    return error;
+}
+
+int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *results, int *status,
+                    int64_t deadline)
+{
+    leat_ticket ticket;
+    bool leads = true;
+    int error = deadline < 0 ? -EINVAL : lt_batch_check(batcher, items, n);
+    if (!error)
+        error = lt_wait_prepare(lt_self());
+    if (!error)
+        error = lt_batch_join(batcher, items, n, &ticket, &leads);
+    return error ? error : wait_in(&ticket, leads, false, results, status, deadline);
+}
+
+int leat_batch_until(leat_batcher *batcher, const void *item, void *result, int64_t deadline)
+{
+    return leat_batch_many(batcher, item, 1, result, NULL, deadline);
+}
+
+int leat_batch(leat_batcher *batcher, const void *item, void *result)
+{
+    return leat_batch_many(batcher, item, 1, result, NULL, LEAT_NEVER);
+}
+
+static bool is_done(struct lt_batch *batch)
+{
+    lt_lock(&batch->batcher->lock);
+    bool done = batch->state == LT_BATCH_DONE;
+    lt_unlock(&batch->batcher->lock);
+    return done;
+}
+
+int leat_batch_get(leat_ticket *ticket, void *results, int *status, int64_t deadline)
+{
+    struct lt_batch *batch = ticket ? lt_ticket(ticket)->batch : NULL;
+    if (!batch || deadline < 0)
+        return -EINVAL;
+    if (lt_mutex_held(batch->batcher->spec.lock))
+        return -EDEADLK;
+    if (lt_wait_prepare(lt_self()) != -EDEADLK)
+        return wait_in(ticket, false, true, results, status, deadline);
+    /* Who cannot wait cannot lead. */
+    if (is_done(batch))
+        return lt_batch_collect(ticket, results, status);
+    return deadline == LEAT_NOW ? -EAGAIN : -EDEADLK;
+}
+
+int leat_batch_forget(leat_ticket *ticket)
+{
+    if (!ticket || !lt_ticket(ticket)->batch)
+        return -EINVAL;
+    lt_batch_leave(ticket, false);
+    return 0;
+}

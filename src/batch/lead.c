@@ -1,0 +1,164 @@
+/* lead.c: what a leader does: he lingers, takes the execution lock, begins the batch, and runs it. */
+#include "batch/batch.h"
+
+#include "base/clock.h"
+#include "chan/chan.h"
+#include "flow/crowd.h"
+#include "flow/mutex.h"
+
+#include <leat/chan.h>
+#include <leat/task.h>
+
+/* ---- before it has begun ---- */
+
+/* 0: that was long enough, or the others have left. Or -EAGAIN, -ETIMEDOUT, -ECANCELED. */
+static int linger(struct lt_batch *batch, int64_t deadline)
+{
+    leat_batcher *batcher = batch->batcher;
+    int64_t end = lt_clock_after(batch->first, batcher->spec.linger), now = lt_clock_now();
+    if (end <= now)
+        return 0;
+    int error = deadline == LEAT_NOW ? -EAGAIN : lt_crowd_may_wait();
+    struct lt_crowd_waiter waiter;
+    lt_lock(&batcher->lock);
+    bool enough = lt_batch_is_enough(batch);
+    if (!enough && !error)
+        lt_crowd_join(&batcher->lock, &batch->lingerer, &waiter);
+    lt_unlock(&batcher->lock);
+    if (enough || error)
+        return enough && error == -EAGAIN ? 0 : error;
+    error = lt_crowd_park(&waiter, end < deadline ? end : deadline);
+    return error == -ETIMEDOUT && end <= deadline ? 0 : error;
+}
+
+/* As `linger`; or -EPIPE: the batch is dead. */
+static int take_lock(struct lt_batch *batch, enum lt_leader leader, int64_t deadline, bool *waited)
+{
+    leat_mutex *lock = batch->batcher->spec.lock;
+    int error = leat_mutex_try_lock(lock);
+    *waited = error == -EAGAIN;
+    if (!*waited)
+        return error;
+    return leader == LT_STAND_IN ? lt_mutex_lock_or_stop(lock, batch->turn)
+                                 : leat_mutex_lock_until(lock, deadline);
+}
+
+/* False: it is dead. */
+static bool begin(struct lt_batch *batch, int64_t now)
+{
+    leat_batcher *batcher = batch->batcher;
+    leat_batcher_counts *counts = &batcher->counts;
+    lt_lock(&batcher->lock);
+    bool forming = batch->state == LT_FORMING;
+    if (forming) {
+        lt_list_remove(&batch->node);
+        lt_list_append(&batcher->held, &batch->node);
+        batch->state = LT_BEGUN;
+        counts->batches++;
+        counts->items += batch->n;
+        counts->sizes[batch->n < LEAT_BATCH_SIZES ? batch->n : LEAT_BATCH_SIZES - 1]++;
+        counts->waited += now - batch->first;
+        batch->first = now;
+    }
+    lt_unlock(&batcher->lock);
+    return forming;
+}
+
+/* ---- and after that ---- */
+
+/* Closes the gaps that those left who have left. */
+static void compact(struct lt_batch *batch)
+{
+    struct lt_store *store = batch->store;
+    size_t size = batch->batcher->spec.item_size, to = 0;
+    for (size_t i = 0; i < store->runs_used; i++) {
+        struct lt_run *run = &store->runs[i];
+        if (run->left)
+            continue;
+        if (size && run->from != to)
+            memmove(store->items + to * size, store->items + run->from * size, run->n * size);
+        run->from = to;
+        to += run->n;
+    }
+    store->used = to;
+}
+
+struct call {
+    const leat_batcher_spec *spec;
+    leat_batch_view view;
+};
+
+static int call(void *arg)
+{
+    struct call *call = arg;
+    return call->spec->run(call->spec->arg, &call->view);
+}
+
+static int call_elsewhere(void *arg)
+{
+    struct call *call = arg;
+    lt_mutex_adopt(call->spec->lock);
+    return call->spec->run(call->spec->arg, &call->view);
+}
+
+static int run(struct lt_batch *batch)
+{
+    const leat_batcher_spec *spec = &batch->batcher->spec;
+    struct lt_store *store = batch->store;
+    if (store->used != batch->n)
+        compact(batch);
+    if (spec->result_size)
+        memset(store->results, 0, batch->n * spec->result_size);
+    for (size_t i = 0; i < batch->n; i++)
+        store->status[i] = LEAT_NOT_DONE;
+    struct call c = { .spec = spec,
+                      .view = { .n = batch->n,
+                                .items = store->items,
+                                .results = store->results,
+                                .status = store->status,
+                                .key = batch->key } };
+    /* It is for all of them: that the leader is cancelled ends none of its waits. */
+    bool shielded = leat_shield() == 0;
+    int error = spec->blocking ? leat_blocking(call_elsewhere, &c) : call(&c);
+    if (spec->blocking)
+        lt_mutex_adopt(spec->lock);
+    if (shielded)
+        leat_unshield();
+    return error < 0 ? error : 0;
+}
+
+static void finish(struct lt_batch *batch, int error)
+{
+    leat_batcher *batcher = batch->batcher;
+    int64_t now = lt_clock_now();
+    lt_lock(&batcher->lock);
+    batch->error = error;
+    batch->state = LT_BATCH_DONE;
+    batcher->counts.ran += now - batch->first;
+    bool others = batch->holders > 1;
+    leat_chan *done = batch->done;
+    lt_unlock(&batcher->lock);
+    if (!others)
+        return;
+    leat_close(batch->turn);
+    if (done)
+        leat_close(done);
+}
+
+int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline)
+{
+    const leat_batcher_spec *spec = &batch->batcher->spec;
+    bool waited;
+    int error = spec->linger ? linger(batch, deadline) : 0;
+    if (!error)
+        error = take_lock(batch, leader, deadline, &waited);
+    if (error)
+        return error == -EPIPE ? 0 : error;
+    /* What began just now needs no second look at the clock. */
+    int64_t now = leader == LT_BEGINNER && !waited && !spec->linger ? batch->first : lt_clock_now();
+    /* Those who waited go on before the next leader: what they put is in its batch then. */
+    if (begin(batch, now))
+        finish(batch, run(batch));
+    leat_mutex_unlock(spec->lock);
+    return 0;
+}

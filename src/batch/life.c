@@ -1,0 +1,106 @@
+/* life.c: the memory of batches, and when it goes. */
+#include "batch/batch.h"
+
+#include "base/alloc.h"
+#include "base/config.h"
+#include "chan/chan.h"
+
+/* The next piece of one allocation, aligned as malloc aligns; false: it is all too much. */
+static bool lay(size_t *end, size_t n, size_t size, size_t *at)
+{
+    size_t bytes;
+    *at = *end;
+    return !__builtin_mul_overflow(n, size, &bytes) && !__builtin_add_overflow(*end, bytes, end) &&
+           !__builtin_add_overflow(*end, (size_t)15, end) && (*end &= ~(size_t)15, true);
+}
+
+struct lt_store *lt_store_make(const leat_batcher *batcher, size_t room)
+{
+    size_t end = 0, head, items, results, status, runs;
+    if (!lay(&end, 1, sizeof(struct lt_store), &head) ||
+        !lay(&end, room, batcher->spec.item_size, &items) ||
+        !lay(&end, room, batcher->spec.result_size, &results) ||
+        !lay(&end, room, sizeof(int), &status) || !lay(&end, room, sizeof(struct lt_run), &runs))
+        return NULL;
+    unsigned char *memory = lt_alloc(end);
+    if (!memory)
+        return NULL;
+    struct lt_store *store = (struct lt_store *)(void *)memory;
+    store->room = room;
+    store->items = memory + items;
+    store->results = memory + results;
+    store->status = (int *)(void *)(memory + status);
+    store->runs = (struct lt_run *)(void *)(memory + runs);
+    return store;
+}
+
+struct lt_batch *lt_batch_make(leat_batcher *batcher)
+{
+    struct lt_batch *batch = lt_alloc(sizeof *batch);
+    if (!batch)
+        return NULL;
+    batch->turn =
+        leat_chan_open(NULL, &(leat_chan_spec){ .capacity = 1, .name = batcher->spec.name });
+    if (!batch->turn) {
+        lt_free(batch);
+        return NULL;
+    }
+    batch->batcher = batcher;
+    lt_list_init(&batch->lingerer);
+    return batch;
+}
+
+void lt_batch_destroy(struct lt_batch *batch)
+{
+    leat_chan_unref(batch->turn);
+    if (batch->done)
+        leat_chan_unref(batch->done);
+    lt_free(batch->store);
+    lt_free(batch);
+}
+
+static void destroy_list(struct lt_node *list)
+{
+    while (!lt_list_empty(list)) {
+        struct lt_batch *batch = LT_CONTAINER(list->next, struct lt_batch, node);
+        lt_list_remove(&batch->node);
+        lt_batch_destroy(batch);
+    }
+}
+
+void lt_batch_destroy_all(leat_batcher *batcher)
+{
+    destroy_list(&batcher->forming);
+    destroy_list(&batcher->held);
+    destroy_list(&batcher->spares);
+}
+
+/* A batch that nobody holds, and that is on no list. */
+static void retire(struct lt_batch *batch)
+{
+    leat_batcher *batcher = batch->batcher;
+    lt_chan_renew(batch->turn);
+    if (batch->done)
+        lt_chan_renew(batch->done);
+    lt_lock(&batcher->lock);
+    bool kept = LT_KEEP_SPARES && batcher->spares_kept < LT_BATCH_SPARES;
+    if (kept) {
+        batcher->spares_kept++;
+        lt_list_append(&batcher->spares, &batch->node);
+    }
+    lt_unlock(&batcher->lock);
+    if (!kept)
+        lt_batch_destroy(batch);
+}
+
+void lt_batch_drop(struct lt_batch *batch)
+{
+    leat_batcher *batcher = batch->batcher;
+    lt_lock(&batcher->lock);
+    bool last = --batch->holders == 0;
+    if (last)
+        lt_list_remove(&batch->node);
+    lt_unlock(&batcher->lock);
+    if (last)
+        retire(batch);
+}

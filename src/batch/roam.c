@@ -1,0 +1,139 @@
+/* roam.c: blocks and callbacks, which wait for `done`, and the task that leads for them, their stand-in. */
+#include "batch/batch.h"
+
+#include "block/machine.h"
+#include "scope/wait.h"
+
+#include <leat/chan.h>
+#include <leat/task.h>
+
+/* Waits for the right to lead, as everybody does. It is there for others: so not the end of its own scope sends it
+ * home, but that they have left. */
+static int stand_in(void *arg)
+{
+    struct lt_batch *batch = arg;
+    leat_shield();
+    if (leat_recv(batch->turn, NULL) == 0)
+        lt_batch_lead(batch, LT_STAND_IN, LEAT_NEVER);
+    leat_unshield();
+    lt_batch_drop(batch);
+    return 0;
+}
+
+/* With the lock held: takes `made` for the channel if there is none yet, and says whether the batch wants a
+ * task. It is held for that. */
+static bool enter(struct lt_batch *batch, leat_chan **made, bool *over)
+{
+    if (!batch->done) {
+        batch->done = *made;
+        *made = NULL;
+    }
+    *over = batch->state == LT_BATCH_DONE;
+    bool wants_stand_in = batch->state == LT_FORMING && !batch->has_stand_in;
+    batch->holders += wants_stand_in;
+    return wants_stand_in;
+}
+
+/* Where the holder of a ticket waits who cannot lead. Two at a time may start a task each: then one of those finds
+ * that there is nothing to do. 0 or -ENOMEM. */
+static int prepare(struct lt_batch *batch)
+{
+    leat_batcher *batcher = batch->batcher;
+    lt_lock(&batcher->lock);
+    bool has = batch->done;
+    lt_unlock(&batcher->lock);
+    leat_chan *made =
+        has ? NULL : leat_chan_open(NULL, &(leat_chan_spec){ .name = batcher->spec.name });
+    if (!has && !made)
+        return -ENOMEM;
+    bool over;
+    lt_lock(&batcher->lock);
+    bool wants_stand_in = enter(batch, &made, &over);
+    lt_unlock(&batcher->lock);
+    if (made)
+        leat_chan_unref(made);
+    if (over)
+        leat_close(batch->done);
+    if (!wants_stand_in)
+        return 0;
+    int error = leat_go_named(batcher->scope, stand_in, batch, batcher->spec.name, 0);
+    lt_lock(&batcher->lock);
+    batch->has_stand_in |= !error;
+    batch->holders -= error != 0;
+    lt_unlock(&batcher->lock);
+    return error;
+}
+
+/* 0 with a ticket whose holder waits for `done`, or an error without one. */
+static int put(leat_batcher *batcher, const void *item, leat_ticket *ticket)
+{
+    int error = leat_batch_put(batcher, item, 1, ticket);
+    if (error)
+        return error;
+    error = prepare(lt_ticket(ticket)->batch);
+    if (error)
+        lt_batch_leave(ticket, false);
+    return error;
+}
+
+/* After the wait: spends the ticket. */
+static int get(leat_ticket *ticket, void *result, int status)
+{
+    if (status == -EPIPE)
+        return lt_batch_collect(ticket, result, NULL);
+    lt_batch_leave(ticket, false);
+    return status;
+}
+
+/* ---- blocks ---- */
+
+int leat_block_batch(leat_block *b, leat_batcher *batcher, const void *item, void *result,
+                     leat_ticket *ticket)
+{
+    b->status = put(batcher, item, ticket);
+    if (b->status)
+        return LEAT_DONE_;
+    lt_ticket(ticket)->result = result;
+    return leat_block_recv(b, lt_ticket(ticket)->batch->done, NULL, LEAT_NEVER, NULL);
+}
+
+void leat_block_batch_end(leat_block *b, leat_ticket *ticket)
+{
+    if (ticket && lt_ticket(ticket)->batch)
+        b->status = get(ticket, lt_ticket(ticket)->result, b->status);
+}
+
+/* ---- callbacks ---- */
+
+static void got(leat_op *public, int status)
+{
+    leat_batch_op *op = LT_CONTAINER(public, leat_batch_op, op);
+    op->leat_fn(op, get(&op->leat_claim, op->leat_result, status));
+}
+
+static void taken_back(leat_op *public)
+{
+    if (public->leat_fn == got)
+        lt_batch_leave(&LT_CONTAINER(public, leat_batch_op, op)->leat_claim, false);
+}
+
+__attribute__((constructor)) static void introduce(void)
+{
+    lt_op_taken_back = taken_back;
+}
+
+int leat_batch_then(leat_batch_op *op, leat_batcher *batcher, const void *item, void *result,
+                    leat_batch_op_fn *fn)
+{
+    if (!op || !fn)
+        return -EINVAL;
+    int error = put(batcher, item, &op->leat_claim);
+    if (error)
+        return error;
+    op->leat_result = result;
+    op->leat_fn = fn;
+    error = leat_recv_then(&op->op, lt_ticket(&op->leat_claim)->batch->done, NULL, got);
+    if (error)
+        lt_batch_leave(&op->leat_claim, false);
+    return error;
+}

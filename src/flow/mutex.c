@@ -1,0 +1,82 @@
+/* mutex.c: one at a time. */
+#include "flow/mutex.h"
+
+#include "sched/here.h"
+
+#include <leat/select.h>
+
+leat_mutex *leat_mutex_open(leat_scope *scope)
+{
+    leat_mutex *mutex = lt_flow_make(scope, sizeof *mutex, NULL);
+    if (!mutex)
+        return NULL;
+    mutex->turn = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "mutex" });
+    if (!mutex->turn)
+        return NULL;
+    leat_try_send(mutex->turn, NULL);
+    return mutex;
+}
+
+static void set_owner(leat_mutex *mutex, struct lt_party *owner)
+{
+    atomic_store_explicit(&mutex->owner, owner, memory_order_relaxed);
+}
+
+bool lt_mutex_held(const leat_mutex *mutex)
+{
+    return atomic_load_explicit(&mutex->owner, memory_order_relaxed) == lt_self();
+}
+
+void lt_mutex_adopt(leat_mutex *mutex)
+{
+    set_owner(mutex, lt_self());
+}
+
+int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline)
+{
+    if (!mutex || deadline < 0)
+        return -EINVAL;
+    if (lt_mutex_held(mutex))
+        return -EDEADLK;
+    int error = leat_recv_until(mutex->turn, NULL, deadline);
+    if (!error)
+        lt_mutex_adopt(mutex);
+    return error;
+}
+
+int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop)
+{
+    leat_case cases[] = { LEAT_RECV(mutex->turn, NULL), LEAT_RECV(stop, NULL) };
+    int chosen = leat_select(cases, 2, LEAT_NEVER);
+    if (chosen == 0)
+        lt_mutex_adopt(mutex);
+    return chosen == 1 ? -EPIPE : chosen;
+}
+
+int leat_mutex_lock(leat_mutex *mutex)
+{
+    return leat_mutex_lock_until(mutex, LEAT_NEVER);
+}
+
+int leat_mutex_try_lock(leat_mutex *mutex)
+{
+    if (!mutex)
+        return -EINVAL;
+    if (lt_mutex_held(mutex))
+        return -EDEADLK;
+    int error = leat_try_recv(mutex->turn, NULL);
+    if (!error)
+        lt_mutex_adopt(mutex);
+    return error;
+}
+
+int leat_mutex_unlock(leat_mutex *mutex)
+{
+    if (!mutex)
+        return -EINVAL;
+    if (!lt_mutex_held(mutex))
+        return -EPERM;
+    set_owner(mutex, NULL);
+    leat_try_send(mutex->turn, NULL);
+    return 0;
+}
