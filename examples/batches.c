@@ -1,6 +1,9 @@
-/* batches: how large batches become when nobody waits for company. Twenty callers have 20,000 numbers each, and a function adds one
- * to all that are there. Like a query, it takes a while for each call and a little for each number; and so do
- * the callers in between. A batch is those who came while the one before it ran. */
+/* batches [N]: how large batches become when nobody waits for company. Twenty callers have N numbers each,
+ * 20,000 unless told otherwise, and a function adds one to all that are there. Like a query it takes a while
+ * for each call and a little for each number; and the callers take a while between two of theirs. A batch is
+ * those who came while the one before it ran.
+ *
+ * Fails when a number was not answered, or not counted. */
 #include <leat/leat.h>
 
 #include <stdio.h>
@@ -91,5 +94,5 @@ static int run(void *arg)
 int main(int argc, char **argv)
 {
     int n = argc > 1 ? atoi(argv[1]) : ITEMS;
-    return leat_main(run, &n) != 0;
+    return n < 1 || n > ITEMS || leat_main(run, &n) != 0;
 }

@@ -85,8 +85,9 @@ static int append(void *arg)
 
 /* ---- each ---- */
 
-/* The best one can do without a batcher: records are written in order, and the syncs, which cover all that was written before,
- * go on side by side. (It is not a log yet: of all who sync, the kernel tells only one of a failure.) */
+/* The best one can do without a batcher: records are written in order, and the syncs, which cover all that
+ * was written before, go on side by side. (It is not a log yet: of all who sync an open file, the kernel
+ * tells only one of a failure.) */
 static int sync_each(void *arg)
 {
     struct job *job = arg;

@@ -1,5 +1,5 @@
-/* test_wal.c: the write-ahead log of examples/wal: what was acknowledged is there after any crash, and what was not is told
- * why. */
+/* test_wal.c: the write-ahead log of examples/wal: what was acknowledged is there after any crash, and what
+ * was not is told why. */
 #include "wal_disk.h"
 
 #include <unistd.h>
@@ -65,8 +65,8 @@ static void append_one(uint32_t id)
     atomic_store(&acked[id], true);
 }
 
-/* What is in the log was not refused, and what is not was not acknowledged; there is nothing else in the file, and all
- * of it is durable. */
+/* What is in the log was not refused, and what is not was not acknowledged; there is nothing else in the
+ * file, and all of it is durable. */
 static struct reading check_log(void)
 {
     off_t end;
@@ -195,8 +195,8 @@ static int tells_whom_it_concerns(void *arg)
 }
 ON_WORKERS(tells_whom_it_concerns);
 
-/* Three records that share a batch, and every size of the disk. Afterwards comes a record that is just as long as
- * what stands before the whole records in the others' payloads: they must not come to light. */
+/* Three records that share a batch, and every size of the disk. Afterwards comes a record that is just as
+ * long as what stands before the whole records in the others' payloads: they must not come to light. */
 static int divides_a_batch(void *arg)
 {
     (void)arg;
@@ -237,8 +237,8 @@ static int divides_a_batch(void *arg)
 }
 ON_WORKERS(divides_a_batch);
 
-/* A broken log refuses with one error, and touches the disk no more. Opened again, with or without a crash, it has what
- * was acknowledged, and acknowledges no record behind a hole. */
+/* A broken log refuses with one error, and touches the disk no more. Opened again, with or without a crash,
+ * it has what was acknowledged, and acknowledges no record behind a hole. */
 static void check_broken(leat_scope *scope)
 {
     int calls = disk.calls;

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The example wal on real files: what it counts, what is left of a log that was cut, of one whose writer was killed, and of one
-# that may not grow.
+# The example wal on real files: what it counts, and what is left of a log that was cut, of one whose writer was
+# killed, and of one that may not grow.
 set -u
 wal=${LEAT_BUILD_DIR:?}/examples/example-wal
 [ -x "$wal" ] || exit 77
@@ -47,7 +47,7 @@ is 'flipped' "$(whole 50)" "$("$wal" check flipped 2>err | head -n 1)"
 # Killed at any moment: all it says is that there may be a last record that is not whole.
 for seconds in 0.05 0.1 0.2; do
     rm -f killed
-    timeout -s KILL "$seconds" "$wal" append killed 1000000 16 >out 2>&1
+    { timeout -s KILL "$seconds" "$wal" append killed 1000000 16 >out; } 2>err
     is 'killed: status' 137 $?
     [ -e killed ] || continue
     "$wal" check killed >out 2>err

@@ -1,5 +1,5 @@
-/* wal_disk.h: for the tests of the write-ahead log: records that can be told apart, and a disk that knows what of its one
- * file would be there after a crash, that tears, and that fails as it is told to.
+/* wal_disk.h: for the tests of the write-ahead log: records that can be told apart, and a disk that knows
+ * what of its one file would be there after a crash, that tears, and that fails as it is told to.
  *
  * Behind what is durable a crash leaves of each sector what was written, zeros, or anything at all, and the
  * file's end anywhere. Only one party at a time does something with the disk. */
@@ -21,7 +21,8 @@ static void put_id(unsigned char *payload, size_t n, uint32_t id)
     memcpy(payload, &id, sizeof id);
 }
 
-/* Of differing lengths; and inside each, where a cell begins, stand whole records, which nobody has appended. */
+/* Of differing lengths; and inside each, where a cell begins, stand whole records, which nobody has
+ * appended. */
 static size_t make_payload(unsigned char payload[PAYLOAD], uint32_t id)
 {
     const size_t size = 16 + id * 37 % (PAYLOAD - 16);
@@ -63,8 +64,7 @@ static int read_record(void *arg, const void *payload, size_t n)
 
 /* ---- the disk ---- */
 
-/* A file as its programs see it, and as it is after a crash. Behind what is durable a crash leaves of each sector what was
- * written, zeros, or anything at all, and the file's end anywhere. Only one party at a time does something with it. */
+/* Its file as a program sees it, and what of that is durable. */
 static struct disk {
     unsigned char bytes[ROOM], durable[ROOM];
     size_t size, highest; /* highest: since the last sync */

@@ -15,7 +15,8 @@ const struct wal_calls wal_system = { pread, pwrite, ftruncate, fdatasync };
 
 /* ---- records ---- */
 
-/* Little-endian. The checksum is of all that follows it. A run of zeros is no record: its checksum would not be 0. */
+/* Little-endian. The checksum is of all that follows it. A run of zeros is no record: its checksum would not
+ * be 0. */
 struct head {
     uint64_t checksum, length;
 };
@@ -83,7 +84,8 @@ struct window {
 
 static const size_t window_room = WAL_CELL + WAL_MOST;
 
-/* How many more bytes it shows now: 0 at the end of the file, and when a record that long would have been whole. */
+/* How many more bytes it shows now: 0 at the end of the file, and when a record that long would have been
+ * whole. */
 static ssize_t read_on(struct window *window, int fd, const struct wal_calls *calls)
 {
     memmove(window->bytes, window->bytes + window->from, window->to - window->from);
@@ -152,8 +154,8 @@ static int settle(struct wal *wal, off_t size, bool cut)
     return 0;
 }
 
-/* One write and one sync. When not all could be written, the records that are whole are served, and the beginning of the
- * next is cut off, before anything is written over it. */
+/* One write and one sync. When not all could be written, the records that are whole are served, and the
+ * beginning of the next is cut off, before anything is written over it. */
 static int append_batch(void *arg, leat_batch_view *batch)
 {
     struct wal *wal = arg;
@@ -196,7 +198,8 @@ int wal_open_file(struct wal *wal, leat_scope *scope, int fd, const struct wal_c
     *wal = (struct wal){ .calls = calls, .fd = fd };
     off_t end;
     int error = wal_each(fd, calls, NULL, NULL, &end);
-    /* Also when there is nothing to cut off: what a killed process has written may stand in the page cache only. */
+    /* Also when there is nothing to cut off: what a killed process has written may stand in the page cache
+     * only. */
     if (!error)
         error = settle(wal, end, true);
     if (error)
