@@ -61,7 +61,7 @@ ROWS = (
     Row("timer", "timer started and stopped", bar=0.25),
     Row("pipeline", "pipeline of 3 stages, buffers of 64", bar=0.27),
     Row("ordered_map", "ordered parallel map, n = 2", bar=0.3),
-    Row("batch", "64 callers through one batcher"),
+    Row("batch", "64 callers through one batcher", ways=("mutex", "task")),
     Row("cancel", "cancel of a scope with 100,000 parked, each", ways=(B,)),
     Row("thread_pingpong", "OS threads: unbuffered ping-pong, round trip", crossbeam=1.1),
     Row("thread_buffered_1to1", "OS threads: buffer of 128, 1 to 1", crossbeam=1.0),

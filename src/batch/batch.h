@@ -58,6 +58,7 @@ struct lt_batch {
     uint64_t key;
     size_t n, bytes; /* of the runs that have not left */
     int64_t first;   /* when it was begun; once it has begun, when that was */
+    int64_t ran;     /* nanoseconds that are not in the counts yet */
     unsigned holders;
     enum lt_batch_state state;
     bool passed;             /* forming: its key has a younger one, so it will not grow */

@@ -33,7 +33,7 @@ bool lt_batch_is_enough(const struct lt_batch *batch)
 
 void lt_batch_wake(struct lt_batch *batch, struct lt_party **woken)
 {
-    if (lt_batch_is_enough(batch))
+    if (!lt_list_empty(&batch->lingerer) && lt_batch_is_enough(batch))
         lt_crowd_take(&batch->lingerer, woken);
 }
 
@@ -96,6 +96,7 @@ static void begin(leat_batcher *batcher, struct lt_batch *batch, struct put *put
     batch->key = put->key;
     batch->n = batch->bytes = 0;
     batch->first = lt_clock_now();
+    batch->ran = 0;
     batch->holders = 0;
     batch->state = LT_FORMING;
     batch->passed = batch->has_stand_in = false;
@@ -178,6 +179,11 @@ static int join(leat_batcher *batcher, struct put *put)
 /* What the items have in common, and what they stand for; false when they have different keys. */
 static bool ask(const leat_batcher_spec *spec, struct put *put)
 {
+    if (!spec->key && !spec->bytes) {
+        if (__builtin_mul_overflow(put->n, spec->item_size, &put->bytes))
+            put->bytes = SIZE_MAX;
+        return true;
+    }
     const unsigned char *items = put->items;
     for (size_t i = 0; i < put->n; i++) {
         const void *item = spec->item_size ? items + i * spec->item_size : items;

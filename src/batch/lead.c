@@ -43,8 +43,8 @@ static int take_lock(struct lt_batch *batch, enum lt_leader leader, int64_t dead
                                  : leat_mutex_lock_until(lock, deadline);
 }
 
-/* False: it is dead. */
-static bool begin(struct lt_batch *batch, int64_t now)
+/* False: it is dead. *alone: the leader is the only holder, and will be. */
+static bool begin(struct lt_batch *batch, int64_t now, bool *alone)
 {
     leat_batcher *batcher = batch->batcher;
     leat_batcher_counts *counts = &batcher->counts;
@@ -59,6 +59,7 @@ static bool begin(struct lt_batch *batch, int64_t now)
         counts->sizes[batch->n < LEAT_BATCH_SIZES ? batch->n : LEAT_BATCH_SIZES - 1]++;
         counts->waited += now - batch->first;
         batch->first = now;
+        *alone = batch->holders == 1;
     }
     lt_unlock(&batcher->lock);
     return forming;
@@ -130,19 +131,23 @@ static int run(struct lt_batch *batch)
 static void finish(struct lt_batch *batch, int error)
 {
     leat_batcher *batcher = batch->batcher;
-    int64_t now = lt_clock_now();
     lt_lock(&batcher->lock);
     batch->error = error;
     batch->state = LT_BATCH_DONE;
-    batcher->counts.ran += now - batch->first;
-    bool others = batch->holders > 1;
+    batcher->counts.ran += batch->ran;
+    batch->ran = 0;
     leat_chan *done = batch->done;
     lt_unlock(&batcher->lock);
-    if (!others)
-        return;
     leat_close(batch->turn);
     if (done)
         leat_close(done);
+}
+
+/* Nobody else knows the batch. */
+static void finish_alone(struct lt_batch *batch, int error)
+{
+    batch->error = error;
+    batch->state = LT_BATCH_DONE;
 }
 
 int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline)
@@ -157,8 +162,15 @@ int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadlin
     /* What began just now needs no second look at the clock. */
     int64_t now = leader == LT_BEGINNER && !waited && !spec->linger ? batch->first : lt_clock_now();
     /* Those who waited go on before the next leader: what they put is in its batch then. */
-    if (begin(batch, now))
-        finish(batch, run(batch));
+    bool alone;
+    if (begin(batch, now, &alone)) {
+        error = run(batch);
+        batch->ran = lt_clock_now() - now;
+        if (alone)
+            finish_alone(batch, error);
+        else
+            finish(batch, error);
+    }
     leat_mutex_unlock(spec->lock);
     return 0;
 }

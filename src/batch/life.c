@@ -75,7 +75,18 @@ void lt_batch_destroy_all(leat_batcher *batcher)
     destroy_list(&batcher->spares);
 }
 
-/* A batch that nobody holds, and that is on no list. */
+/* With the lock held: keeps a batch that is on no list, if there are not too many. */
+static bool keep(struct lt_batch *batch)
+{
+    leat_batcher *batcher = batch->batcher;
+    if (!LT_KEEP_SPARES || batcher->spares_kept == LT_BATCH_SPARES)
+        return false;
+    batcher->spares_kept++;
+    lt_list_append(&batcher->spares, &batch->node);
+    return true;
+}
+
+/* Of a batch that nobody holds, and that is on no list. */
 static void retire(struct lt_batch *batch)
 {
     leat_batcher *batcher = batch->batcher;
@@ -83,24 +94,29 @@ static void retire(struct lt_batch *batch)
     if (batch->done)
         lt_chan_renew(batch->done);
     lt_lock(&batcher->lock);
-    bool kept = LT_KEEP_SPARES && batcher->spares_kept < LT_BATCH_SPARES;
-    if (kept) {
-        batcher->spares_kept++;
-        lt_list_append(&batcher->spares, &batch->node);
-    }
+    bool kept = keep(batch);
     lt_unlock(&batcher->lock);
     if (!kept)
         lt_batch_destroy(batch);
+}
+
+/* Nobody had to wait for it. */
+static bool is_as_new(const struct lt_batch *batch)
+{
+    return lt_chan_is_as_new(batch->turn) && (!batch->done || lt_chan_is_as_new(batch->done));
 }
 
 void lt_batch_drop(struct lt_batch *batch)
 {
     leat_batcher *batcher = batch->batcher;
     lt_lock(&batcher->lock);
-    bool last = --batch->holders == 0;
-    if (last)
+    bool last = --batch->holders == 0, kept = false;
+    if (last) {
+        batcher->counts.ran += batch->ran;
         lt_list_remove(&batch->node);
+        kept = is_as_new(batch) && keep(batch);
+    }
     lt_unlock(&batcher->lock);
-    if (last)
+    if (last && !kept)
         retire(batch);
 }

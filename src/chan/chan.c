@@ -264,7 +264,7 @@ struct lt_party *lt_chan_close_now(leat_chan *ch)
 
 void lt_chan_renew(leat_chan *ch)
 {
-    if (!lt_chan_is_closed(ch) && lt_chan_count(ch) == 0)
+    if (lt_chan_is_as_new(ch))
         return;
     lt_chan_lock(ch);
     lt_chan_set_count(ch, 0);

@@ -156,10 +156,6 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
 /* With the lock held: closes; returns who must be made ready. */
 struct lt_party *lt_chan_close_now(leat_chan *ch);
 
-/* Makes a plain channel whose items nobody drops as it was when it was new. Nobody but people who look knows it at
- * that time. */
-void lt_chan_renew(leat_chan *ch);
-
 /* Has `closed` run on a worker when the channel closes; false when it is closed already: then it does not.
  * The watcher, the channel and the runtime are kept until then by the caller. */
 bool lt_chan_watch(leat_chan *ch, struct lt_watcher *watcher, void (*closed)(struct lt_job *job));
@@ -188,6 +184,14 @@ static inline bool lt_chan_is_closed(const leat_chan *ch)
 {
     return atomic_load_explicit(&ch->closed, memory_order_relaxed);
 }
+
+/* Makes a plain channel whose items nobody drops as it was when it was new, and is still if it `is_as_new`. Nobody
+ * but people who look knows it at that time. */
+static inline bool lt_chan_is_as_new(const leat_chan *ch)
+{
+    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0;
+}
+void lt_chan_renew(leat_chan *ch);
 
 /* Bytes of what senders send. */
 static inline size_t lt_chan_in_size(const leat_chan *ch)
