@@ -8,8 +8,8 @@
  *  - Dead: all have left before it began. Nobody will lead it.
  *
  * The right to lead is one thing, and in one place: with a party, or as the only item in the channel `turn`. So
- * who waits receives from it: an item makes him the leader, -EPIPE tells that the batch has run. Only who begins
- * a batch in order to wait for it has the right from the start. A leader that gives up, which he can until it has
+ * who waits receives from it: an item makes it the leader, -EPIPE tells that the batch has run. Only who begins
+ * a batch in order to wait for it has the right from the start. A leader that gives up, which it can until the batch has
  * begun, puts it back. Blocks and callbacks, who cannot lead, wait for the channel `done` instead, which is only ever
  * closed; for them all, a task of the batcher's scope, their stand-in, waits in `turn`, as everybody else. When a
  * batch dies, `turn` is closed as well.
@@ -64,7 +64,7 @@ struct lt_batch {
     bool passed;             /* forming: its key has a younger one, so it will not grow */
     bool has_stand_in;       /* for those who cannot lead */
     int error;               /* done: what the function returned */
-    struct lt_node lingerer; /* a list with the leader, while he lingers */
+    struct lt_node lingerer; /* a list with the leader, while it lingers */
 };
 
 struct leat_batcher {
@@ -125,9 +125,9 @@ void lt_batch_wake(struct lt_batch *batch, struct lt_party **woken);
 /* ---- lead.c ---- */
 
 enum lt_leader {
-    LT_BEGINNER, /* he has begun the batch, just now */
-    LT_LEADER,   /* he has waited, or come, for it */
-    LT_STAND_IN  /* no item is his, so it may die while he waits */
+    LT_BEGINNER, /* has begun the batch, just now */
+    LT_LEADER,   /* has waited, or come, for it */
+    LT_STAND_IN  /* has no item in it, so it may die meanwhile */
 };
 
 /* Runs the batch, as its leader. 0: it has run, or is dead. -EAGAIN, -ETIMEDOUT or -ECANCELED: it has not begun, and

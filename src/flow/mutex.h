@@ -2,7 +2,7 @@
  *
  * `turn` holds an item while nobody holds the mutex: to receive it is to take the mutex, so the channel's order is
  * the mutex's, and its waits bring deadlines and cancelling along. `owner` is written by the holder alone. Who reads
- * it learns whether it is he, and nothing else: so it orders nothing. */
+ * it learns whether that is itself, and nothing else: so it orders nothing. */
 #ifndef LT_FLOW_MUTEX_H
 #define LT_FLOW_MUTEX_H
 
