@@ -7,7 +7,8 @@ struct asker {
     leat_block block;
     struct adder *adder;
     leat_ticket ticket;
-    int item, result, rounds, status;
+    int item, result, rounds;
+    _Atomic int status;
 };
 
 static int ask(leat_block *b)
@@ -16,7 +17,7 @@ static int ask(leat_block *b)
     LEAT_BEGIN(b);
     while (me->rounds-- > 0) {
         LEAT_AWAIT_BATCH(b, &me->ticket, me->adder->batcher, &me->item, &me->result);
-        me->status = b->status;
+        atomic_store(&me->status, b->status);
         if (b->status)
             break;
         CHECK_IS(me->item + 1, me->result);

@@ -35,7 +35,7 @@ static int linger(struct lt_batch *batch, int64_t deadline)
 static int take_lock(struct lt_batch *batch, enum lt_leader leader, int64_t deadline, bool *waited)
 {
     leat_mutex *lock = batch->batcher->spec.lock;
-    int error = leat_mutex_try_lock(lock);
+    int error = leat_mutex_lock_until(lock, LEAT_NOW);
     *waited = error == -EAGAIN;
     if (!*waited)
         return error;
