@@ -195,6 +195,34 @@ static int they_form_one_batch(void *arg)
 }
 ON_WORKERS(they_form_one_batch);
 
+static int begin_op(void *arg)
+{
+    op_begin(arg);
+    return 0;
+}
+
+/* Somebody else may have led the batch to its end between an operation's put and its wait. */
+static int may_be_done_at_once(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct adder a = { .error = 0 };
+    adder_open(&a, s);
+    for (int i = 0; i < 40 / SCALE; i++) {
+        struct op op = op_of(&a, s, i, 1);
+        struct caller caller = caller_of(&a, i, LEAT_NEVER);
+        leat_scope *both = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_go(both, begin_op, &op));
+        CHECK_IS(0, leat_go(both, call, &caller));
+        CHECK_IS(0, leat_scope_close(both));
+        WAIT_UNTIL(atomic_load(&op.calls) == 1);
+        caller_was_served(&caller);
+    }
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(may_be_done_at_once);
+
 /* ---- leaving ---- */
 
 static int can_be_withdrawn(void *arg)
@@ -414,6 +442,7 @@ int main(void)
         TESTS_ON_WORKERS(serves_callbacks),
         TESTS_ON_WORKERS(serves_all_parties),
         TESTS_ON_WORKERS(they_form_one_batch),
+        TESTS_ON_WORKERS(may_be_done_at_once),
         TESTS_ON_WORKERS(can_be_withdrawn),
         TESTS_ON_WORKERS(nobody_stands_in_for_nobody),
         TESTS_ON_WORKERS(stands_in_to_the_end),

@@ -110,7 +110,8 @@ LEAT_API int leat_batcher_close(leat_batcher *batcher);
 /* Puts an item and waits for its result (result_size bytes; may be NULL when nobody wants it).
  * Returns the item's status; -EPIPE when closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW when it
  * would have to wait; -EDEADLK; -ENOMEM; -EINVAL. `result` is written only with 0. -ECANCELED and -ETIMEDOUT
- * mean that the caller did not wait to see: the item may have been served, or be yet, if its batch had begun. */
+ * mean that the caller did not wait to see: the item may have been served, or be yet, if its batch had begun. After
+ * every other error but those of the item and its batch it is in none. */
 LEAT_API int leat_batch(leat_batcher *batcher, const void *item, void *result);
 LEAT_API int leat_batch_until(leat_batcher *batcher, const void *item, void *result,
                               int64_t deadline);

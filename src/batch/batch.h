@@ -3,7 +3,8 @@
  * A batch is forming, begun, done or dead, in this order, leaving out what does not happen to it:
  *  - Forming: it is on its batcher's list, oldest first, and has at least one run of items whose holder has not
  *    left. Of a key, only the youngest is joined.
- *  - Begun: its leader, who holds the execution lock, owns its store, and nobody else looks into it.
+ *  - Begun: its leader, who holds the execution lock, owns its store, and nobody else looks into it. Holders can only
+ *    become fewer: a leader that is the only one knows that nobody is to be told.
  *  - Done: the store does not change any more.
  *  - Dead: all have left before it began. Nobody will lead it.
  *
@@ -107,9 +108,10 @@ void lt_batch_destroy_all(leat_batcher *batcher);
 /* ---- form.c ---- */
 
 /* Puts items into a batch. 0, with a ticket, or -EPIPE, -ENOMEM, -EINVAL. *leads: whether the caller wants to lead
- * a batch that it begins; then, whether it does. */
+ * a batch that it begins; then, whether it does. If it is `locked`, 0 means that the execution lock is held as well, since
+ * before the items were put; or it is also -EAGAIN or -ECANCELED. */
 int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket,
-                  bool *leads);
+                  bool *leads, bool locked);
 
 /* Spends a ticket without a look at the results. Who has the right to lead gives it back. */
 void lt_batch_leave(leat_ticket *ticket, bool leads);
@@ -133,6 +135,9 @@ enum lt_leader {
 /* Runs the batch, as its leader. 0: it has run, or is dead. -EAGAIN, -ETIMEDOUT or -ECANCELED: it has not begun, and
  * the caller still has the right to lead. */
 int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline);
+
+/* The same with the execution lock held, without waiting: 0, and it is given back; or -EAGAIN or -ECANCELED. */
+int lt_batch_lead_now(struct lt_batch *batch);
 
 /* ---- batcher.c ---- */
 

@@ -81,7 +81,7 @@ int leat_batch_put(leat_batcher *batcher, const void *items, size_t n, leat_tick
     lt_ticket(ticket)->batch = NULL;
     bool leads = false;
     int error = lt_batch_check(batcher, items, n);
-    return error ? error : lt_batch_join(batcher, items, n, ticket, &leads);
+    return error ? error : lt_batch_join(batcher, items, n, ticket, &leads, false);
 }
 
 /* ---- getting ---- */
@@ -109,10 +109,8 @@ int lt_batch_collect(leat_ticket *ticket, void *results, int *status)
     return first;
 }
 
-/* Waits in a batch until it has run. If it must not wait any longer it leaves; but for -EAGAIN only if it is not
- * to `stay`. */
-static int wait_in(leat_ticket *ticket, bool leads, bool stay, void *results, int *status,
-                   int64_t deadline)
+/* Waits in a batch until it has run. If it must not wait any longer it leaves, but for -EAGAIN. */
+static int wait_in(leat_ticket *ticket, bool leads, void *results, int *status, int64_t deadline)
 {
     struct lt_batch *batch = lt_ticket(ticket)->batch;
     enum lt_leader leader = leads ? LT_BEGINNER : LT_LEADER;
@@ -122,10 +120,31 @@ static int wait_in(leat_ticket *ticket, bool leads, bool stay, void *results, in
         error = lt_batch_lead(batch, leader, deadline);
     if (!error || error == -EPIPE)
         return lt_batch_collect(ticket, results, status);
-    if (error != -EAGAIN || !stay)
+    if (error != -EAGAIN)
         lt_batch_leave(ticket, leads);
     else if (leads)
         lt_batch_pass_on(batch);
+    return error;
+}
+
+/* With the execution lock no batch can begin: so it is certain that the items leave theirs, if they have to. */
+static int call_now(leat_batcher *batcher, const void *items, size_t n, void *results, int *status)
+{
+    leat_ticket ticket;
+    bool leads = true;
+    int error = lt_batch_join(batcher, items, n, &ticket, &leads, true);
+    if (error)
+        return error;
+    struct lt_batch *batch = lt_ticket(&ticket)->batch;
+    if (!leads)
+        error = leat_recv_until(batch->turn, NULL, LEAT_NOW);
+    leads = !error;
+    if (leads)
+        error = lt_batch_lead_now(batch);
+    if (!error)
+        return lt_batch_collect(&ticket, results, status);
+    lt_batch_leave(&ticket, leads);
+    leat_mutex_unlock(batcher->spec.lock);
     return error;
 }
 
@@ -137,9 +156,11 @@ int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *re
     int error = deadline < 0 ? -EINVAL : lt_batch_check(batcher, items, n);
     if (!error)
         error = lt_wait_prepare(lt_self());
+    if (!error && deadline == LEAT_NOW)
+        return call_now(batcher, items, n, results, status);
     if (!error)
-        error = lt_batch_join(batcher, items, n, &ticket, &leads);
-    return error ? error : wait_in(&ticket, leads, false, results, status, deadline);
+        error = lt_batch_join(batcher, items, n, &ticket, &leads, false);
+    return error ? error : wait_in(&ticket, leads, results, status, deadline);
 }
 
 int leat_batch_until(leat_batcher *batcher, const void *item, void *result, int64_t deadline)
@@ -168,7 +189,7 @@ int leat_batch_get(leat_ticket *ticket, void *results, int *status, int64_t dead
     if (lt_mutex_held(batch->batcher->spec.lock))
         return -EDEADLK;
     if (lt_wait_prepare(lt_self()) != -EDEADLK)
-        return wait_in(ticket, false, true, results, status, deadline);
+        return wait_in(ticket, false, results, status, deadline);
     /* Who cannot wait cannot lead. */
     if (is_done(batch))
         return lt_batch_collect(ticket, results, status);

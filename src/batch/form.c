@@ -199,15 +199,20 @@ static bool ask(const leat_batcher_spec *spec, struct put *put)
 }
 
 int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket,
-                  bool *leads)
+                  bool *leads, bool locked)
 {
     struct put put = { .items = items, .n = n, .ticket = lt_ticket(ticket) };
     if (!ask(&batcher->spec, &put))
         return -EINVAL;
-    int error = join(batcher, &put);
+    int error = locked ? leat_mutex_lock_until(batcher->spec.lock, LEAT_NOW) : 0;
+    if (error)
+        return error;
+    error = join(batcher, &put);
     if (put.batch)
         lt_batch_destroy(put.batch);
     lt_free(put.store);
+    if (error && locked)
+        leat_mutex_unlock(batcher->spec.lock);
     if (error)
         return error;
     *leads = *leads && put.begins;

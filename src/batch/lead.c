@@ -15,6 +15,8 @@
 static int linger(struct lt_batch *batch, int64_t deadline)
 {
     leat_batcher *batcher = batch->batcher;
+    if (!batcher->spec.linger)
+        return 0;
     int64_t end = lt_clock_after(batch->first, batcher->spec.linger), now = lt_clock_now();
     if (end <= now)
         return 0;
@@ -98,8 +100,10 @@ static int call(void *arg)
 static int call_elsewhere(void *arg)
 {
     struct call *call = arg;
-    lt_mutex_adopt(call->spec->lock);
-    return call->spec->run(call->spec->arg, &call->view);
+    struct lt_party *leader = lt_mutex_pass(call->spec->lock, lt_self());
+    int error = call->spec->run(call->spec->arg, &call->view);
+    lt_mutex_pass(call->spec->lock, leader);
+    return error;
 }
 
 static int run(struct lt_batch *batch)
@@ -121,8 +125,6 @@ static int run(struct lt_batch *batch)
     /* It is for all of them: that the leader is cancelled ends none of its waits. */
     bool shielded = leat_shield() == 0;
     int error = spec->blocking ? leat_blocking(call_elsewhere, &c) : call(&c);
-    if (spec->blocking)
-        lt_mutex_adopt(spec->lock);
     if (shielded)
         leat_unshield();
     return error < 0 ? error : 0;
@@ -150,27 +152,40 @@ static void finish_alone(struct lt_batch *batch, int error)
     batch->state = LT_BATCH_DONE;
 }
 
-int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline)
+/* With the execution lock held, which it gives back. Those who waited go on before the next leader: what they put is
+ * in its batch then. */
+static void run_locked(struct lt_batch *batch, int64_t now)
 {
-    const leat_batcher_spec *spec = &batch->batcher->spec;
-    bool waited;
-    int error = spec->linger ? linger(batch, deadline) : 0;
-    if (!error)
-        error = take_lock(batch, leader, deadline, &waited);
-    if (error)
-        return error == -EPIPE ? 0 : error;
-    /* What began just now needs no second look at the clock. */
-    int64_t now = leader == LT_BEGINNER && !waited && !spec->linger ? batch->first : lt_clock_now();
-    /* Those who waited go on before the next leader: what they put is in its batch then. */
     bool alone;
     if (begin(batch, now, &alone)) {
-        error = run(batch);
+        int error = run(batch);
         batch->ran = lt_clock_now() - now;
         if (alone)
             finish_alone(batch, error);
         else
             finish(batch, error);
     }
-    leat_mutex_unlock(spec->lock);
+    leat_mutex_unlock(batch->batcher->spec.lock);
+}
+
+int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline)
+{
+    bool waited;
+    int error = linger(batch, deadline);
+    if (!error)
+        error = take_lock(batch, leader, deadline, &waited);
+    if (error)
+        return error == -EPIPE ? 0 : error;
+    /* What began just now needs no second look at the clock. */
+    bool fresh = leader == LT_BEGINNER && !waited && !batch->batcher->spec.linger;
+    run_locked(batch, fresh ? batch->first : lt_clock_now());
     return 0;
+}
+
+int lt_batch_lead_now(struct lt_batch *batch)
+{
+    int error = linger(batch, LEAT_NOW);
+    if (!error)
+        run_locked(batch, lt_clock_now());
+    return error;
 }

@@ -27,9 +27,11 @@ bool lt_mutex_held(const leat_mutex *mutex)
     return atomic_load_explicit(&mutex->owner, memory_order_relaxed) == lt_self();
 }
 
-void lt_mutex_adopt(leat_mutex *mutex)
+struct lt_party *lt_mutex_pass(leat_mutex *mutex, struct lt_party *to)
 {
-    set_owner(mutex, lt_self());
+    struct lt_party *from = atomic_load_explicit(&mutex->owner, memory_order_relaxed);
+    set_owner(mutex, to);
+    return from;
 }
 
 int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline)
@@ -40,7 +42,7 @@ int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline)
         return -EDEADLK;
     int error = leat_recv_until(mutex->turn, NULL, deadline);
     if (!error)
-        lt_mutex_adopt(mutex);
+        set_owner(mutex, lt_self());
     return error;
 }
 
@@ -49,7 +51,7 @@ int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop)
     leat_case cases[] = { LEAT_RECV(mutex->turn, NULL), LEAT_RECV(stop, NULL) };
     int chosen = leat_select(cases, 2, LEAT_NEVER);
     if (chosen == 0)
-        lt_mutex_adopt(mutex);
+        set_owner(mutex, lt_self());
     return chosen == 1 ? -EPIPE : chosen;
 }
 
@@ -66,7 +68,7 @@ int leat_mutex_try_lock(leat_mutex *mutex)
         return -EDEADLK;
     int error = leat_try_recv(mutex->turn, NULL);
     if (!error)
-        lt_mutex_adopt(mutex);
+        set_owner(mutex, lt_self());
     return error;
 }
 

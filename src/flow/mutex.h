@@ -19,8 +19,9 @@ struct leat_mutex {
 /* Whether the calling party holds it. */
 bool lt_mutex_held(const leat_mutex *mutex);
 
-/* The calling party, which acts for the one that holds it and waits meanwhile, holds it now. */
-void lt_mutex_adopt(leat_mutex *mutex);
+/* From here on it is held by `to`, and not by the one that is returned: of the two, one acts for the other, which waits
+ * meanwhile. */
+struct lt_party *lt_mutex_pass(leat_mutex *mutex, struct lt_party *to);
 
 /* As leat_mutex_lock; or -EPIPE, when the channel `stop`, to which nobody sends, closes first. */
 int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop);
