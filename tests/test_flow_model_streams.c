@@ -84,7 +84,7 @@ static void filters(uint64_t *chance)
         world_run(&w);
         close_without_ledger(&w);
         const struct source *source = &w.source[0];
-        int expected[LENGTH], n = 0;
+        int expected[LENGTH] = { 0 }, n = 0;
         bool seen[IDS] = { false };
         for (int i = 0; i < source->length; i++) {
             int x = source->items[i];
@@ -290,7 +290,7 @@ static void splits(uint64_t *chance)
     world_run(&w);
     world_close(&w);
     for (int side = 0; side < 2; side++) {
-        int expected[LENGTH], n = 0;
+        int expected[LENGTH] = { 0 }, n = 0;
         for (int i = 0; i < w.source[0].length; i++)
             if (fails_on_fives(NULL, &w.source[0].items[i]) == side)
                 expected[n++] = w.source[0].items[i];

@@ -33,7 +33,7 @@ static const struct lt_wait_kind operates = { .withdraw = withdraw, .describe = 
 static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_thread *thread)
 {
     enum { LONGEST = 128, YIELDS = 4 };
-    unsigned left = lt_spin_looks(&thread->spin), yields = left ? YIELDS : 0;
+    unsigned left = lt_spin_looks(&thread->spin), yields = lt_spin_paid(&thread->spin) ? YIELDS : 0;
     bool ready = false;
     for (unsigned pauses = 16; !ready && left >= pauses; ready = lt_chan_looks_ready(ch, side)) {
         for (unsigned i = 0; i < pauses; i++)
@@ -80,7 +80,9 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
     if (error)
         return error;
     struct lt_party *self = lt_self(), *woken = NULL;
-    if (lt_chan_is_unready(ch, side)) {
+    /* Of another's channel that is only certain under the lock, which also puts it in order with what the caller has
+     * done before: who finds a bell rung already relies on that. */
+    if (lt_chan_is_unready(ch, side) && lt_biased_is_mine(&ch->lock, lt_here.worker)) {
         error = -EAGAIN;
     } else {
         lt_chan_lock(ch);
@@ -98,7 +100,7 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
     struct lt_party *woken = NULL;
     int error = -EAGAIN;
     if (deadline != LEAT_NOW) {
-        bool patient = self->kind == LT_THREAD && ch->capacity && !lt_world;
+        bool patient = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world;
         if (self->enlisted && !patient)
             return wait_for_partner(ch, side, item, deadline, self);
         lt_chan_unlock(ch);

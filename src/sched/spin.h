@@ -19,13 +19,19 @@ struct lt_spin {
     unsigned most, looks, vain;
 };
 
-/* For the calling thread's process as it is. */
+/* For the calling thread, and for what processors the process has now. */
 void lt_spin_init(struct lt_spin *spin);
 
 /* How many looks to make, a pause after each. */
 static inline unsigned lt_spin_looks(const struct lt_spin *spin)
 {
     return spin->vain % LT_SPIN_PROBE == LT_SPIN_PROBE - 1 ? spin->most : spin->looks;
+}
+
+/* Whether it did the last time. */
+static inline bool lt_spin_paid(const struct lt_spin *spin)
+{
+    return spin->most && spin->looks == spin->most;
 }
 
 static inline void lt_spin_learn(struct lt_spin *spin, bool answered)

@@ -64,18 +64,23 @@ void lt_scope_leave(leat_scope *scope, int result)
 
 enum { MOST_UNITS = 64 };
 
-/* Relaxed: others look, and want no more than to know. */
+/* Others look, too. Acquire, and release below: there are none of the one before any more when whose they are
+ * changes, so what is read in between is this scope's. */
 static uint32_t units_of(const struct lt_worker *worker, const leat_scope *scope)
 {
-    return atomic_load_explicit(&worker->units_of, memory_order_relaxed) == scope
-               ? atomic_load_explicit(&worker->units, memory_order_relaxed)
-               : 0;
+    if (atomic_load_explicit(&worker->units_of, memory_order_acquire) != scope)
+        return 0;
+    uint32_t n = atomic_load_explicit(&worker->units, memory_order_acquire);
+    return atomic_load_explicit(&worker->units_of, memory_order_relaxed) == scope ? n : 0;
 }
 
 static void set_units(struct lt_worker *worker, leat_scope *scope, uint32_t n)
 {
-    atomic_store_explicit(&worker->units_of, scope, memory_order_relaxed);
-    atomic_store_explicit(&worker->units, n, memory_order_relaxed);
+    if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope) {
+        atomic_store_explicit(&worker->units, 0, memory_order_release);
+        atomic_store_explicit(&worker->units_of, scope, memory_order_release);
+    }
+    atomic_store_explicit(&worker->units, n, memory_order_release);
 }
 
 static void return_units(struct lt_worker *worker)
@@ -99,7 +104,9 @@ static uint32_t turn_to(struct lt_worker *worker, leat_scope *scope)
 void lt_scope_enter_task(leat_scope *scope)
 {
     struct lt_worker *worker = lt_here.worker;
-    if (!worker || !lt_worker_running(worker)) {
+    const struct lt_task *self = worker ? lt_worker_running(worker) : NULL;
+    /* Who does not belong to it, as a callback's caller may not, does not keep it open while it goes on. */
+    if (!self || self->party.scope != scope) {
         lt_scope_enter(scope);
         return;
     }
@@ -173,9 +180,14 @@ size_t leat_scope_tasks(const leat_scope *scope)
 {
     if (!scope)
         return 0;
-    uint64_t live = atomic_load_explicit(&scope->live, memory_order_relaxed) & (PIN - 1);
-    uint64_t none = OPENER + units_in_advance(scope);
-    return live > none ? (size_t)(live - none) : 0;
+    /* A snapshot: as many units before as after, so it was right at one of the two moments. */
+    uint64_t live, units, before;
+    do {
+        before = units_in_advance(scope);
+        live = atomic_load_explicit(&scope->live, memory_order_acquire) & (PIN - 1);
+        units = units_in_advance(scope);
+    } while (units != before);
+    return live > OPENER + units ? (size_t)(live - OPENER - units) : 0;
 }
 
 bool lt_scope_joined(const leat_scope *scope)

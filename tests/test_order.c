@@ -1,0 +1,168 @@
+/* test_order.c: a try that does nothing is ordered with what was done before it; and who does not belong to a scope does
+ * not keep it open. Each needs two processors that really run at the same time, so it is not in the seeded world. */
+#include "support.h"
+
+#include <sched.h>
+
+enum { ROUNDS = 100000 / SCALE };
+
+/* Two threads that wait for each other without any of leat's. */
+static _Atomic int arrived[2];
+
+static void meet(int me, int round)
+{
+    atomic_store(&arrived[me], round);
+    for (int looks = 0; atomic_load_explicit(&arrived[1 - me], memory_order_relaxed) < round;
+         looks++)
+        if (looks > 1000)
+            sched_yield();
+}
+
+static int run_both(leat_fn *side)
+{
+    static int me[2] = { 0, 1 };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    atomic_store(&arrived[0], 0);
+    atomic_store(&arrived[1], 0);
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_go_blocking(s, side, &me[i]));
+    return leat_scope_close(s);
+}
+
+/* ---- each sends to its own, and tries the other's: not both can find nothing ---- */
+
+static leat_chan *own[2];
+static int found[2];
+
+static int send_and_try(void *arg)
+{
+    int me = *(int *)arg, item = 0;
+    for (int i = 1; i <= ROUNDS; i++) {
+        meet(me, 3 * i);
+        CHECK_IS(0, leat_send(own[me], &item));
+        found[me] = leat_try_recv(own[1 - me], &item);
+        meet(me, 3 * i + 1);
+        if (me == 0) {
+            CHECK(found[0] == 0 || found[1] == 0);
+            leat_try_recv(own[0], NULL);
+            leat_try_recv(own[1], NULL);
+        }
+        meet(me, 3 * i + 2);
+    }
+    return 0;
+}
+
+static int one_of_two_finds_something(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < 2; i++)
+        own[i] = leat_chan_of(s, int, 1);
+    CHECK_IS(0, run_both(send_and_try));
+    return leat_scope_close(s);
+}
+ON_WORKERS(one_of_two_finds_something);
+
+/* ---- who takes a bell sees what its ringer did before, also when it was rung already ---- */
+
+static leat_chan *bell;
+static _Atomic int news, seen;
+
+static int ring_or_answer(void *arg)
+{
+    int me = *(int *)arg, rung = 0;
+    for (int i = 1; i <= ROUNDS; i++) {
+        if (me == 0)
+            leat_send_until(bell, NULL, LEAT_NOW); /* it is rung already */
+        meet(me, 2 * i);
+        if (me == 0) {
+            atomic_store_explicit(&news, i, memory_order_release);
+            rung = leat_try_send(bell, NULL);
+        } else {
+            CHECK_IS(0, leat_recv(bell, NULL));
+            atomic_store(&seen, atomic_load_explicit(&news, memory_order_acquire));
+        }
+        meet(me, 2 * i + 1);
+        if (me == 0) {
+            CHECK(rung == 0 || atomic_load(&seen) == i);
+            leat_recv_until(bell, NULL, LEAT_NOW);
+        }
+    }
+    return 0;
+}
+
+static int no_ring_is_lost(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    bell = leat_chan_make(s, 0, 1);
+    CHECK_IS(0, run_both(ring_or_answer));
+    return leat_scope_close(s);
+}
+ON_WORKERS(no_ring_is_lost);
+
+/* ---- a callback that is called at once starts tasks in another scope than its caller's ---- */
+
+static leat_chan *there;
+static leat_scope *other;
+static _Atomic int ran;
+static _Atomic bool begin, closed;
+
+static int run(void *arg)
+{
+    (void)arg;
+    atomic_fetch_add(&ran, 1);
+    return 0;
+}
+
+static void start(leat_op *op, int status)
+{
+    CHECK_IS(0, status);
+    CHECK_IS(0, leat_go(op->scope, run, NULL));
+}
+
+/* Goes on for as long as it takes, first with its worker to itself, until others have taken what it started. Two, the
+ * second of which is when a worker would count in advance. */
+static int start_from_outside(void *arg)
+{
+    (void)arg;
+    leat_op ops[] = { LEAT_OP(other, 0), LEAT_OP(other, 0) };
+    while (!atomic_load(&begin))
+        leat_yield();
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_recv_then(&ops[i], there, NULL, start));
+    while (atomic_load(&ran) < 2) {
+    }
+    while (!atomic_load(&closed))
+        leat_yield();
+    return 0;
+}
+
+static void closes_while_others_go_on(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    leat_scope *own_scope = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(own_scope, start_from_outside, NULL));
+    other = leat_scope_open(LEAT_NEVER);
+    there = leat_chan_make(other, 0, 2);
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_send(there, NULL));
+    atomic_store(&begin, true);
+    while (atomic_load(&ran) < 2)
+        sched_yield();
+    CHECK_IS(0, leat_scope_close(other));
+    atomic_store(&closed, true);
+    CHECK_IS(0, leat_scope_close(own_scope));
+    CHECK_IS(0, leat_stop());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(one_of_two_finds_something),
+        TESTS_ON_WORKERS(no_ring_is_lost),
+        cmocka_unit_test(closes_while_others_go_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
