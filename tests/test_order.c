@@ -126,9 +126,9 @@ static void start(leat_op *op, int status)
 static int start_from_outside(void *arg)
 {
     (void)arg;
-    leat_op ops[] = { LEAT_OP(other, 0), LEAT_OP(other, 0) };
     while (!atomic_load(&begin))
         leat_yield();
+    leat_op ops[] = { LEAT_OP(other, 0), LEAT_OP(other, 0) };
     for (int i = 0; i < 2; i++)
         CHECK_IS(0, leat_recv_then(&ops[i], there, NULL, start));
     while (atomic_load(&ran) < 2) {
