@@ -12,7 +12,7 @@ static _Atomic int arrived[2];
 static void meet(int me, int round)
 {
     atomic_store(&arrived[me], round);
-    for (int looks = 0; atomic_load_explicit(&arrived[1 - me], memory_order_relaxed) < round;
+    for (int looks = 0; atomic_load_explicit(&arrived[1 - me], memory_order_acquire) < round;
          looks++)
         if (looks > 1000)
             sched_yield();
