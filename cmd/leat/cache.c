@@ -53,7 +53,7 @@ bool cache_recall(const struct cache *c, const struct slot *s)
             continue;
         const struct algorithm *a = c->selection->at[i];
         size_t place, size = digest_size(a, s->size);
-        struct line_key key = key_of(a, size, &s->stamp);
+        struct line_key key = key_of(a, size, s->stamp);
         const char *hex = digest_in(find(c, &key, &place), &key);
         if (!hex || !read_digest(hex, digest, size))
             return false;
@@ -67,7 +67,7 @@ static bool is_contradicted(const struct cache *c, const struct algorithm *a, co
 {
     unsigned char kept[DIGEST_MAX];
     size_t place, size = digest_size(a, s->size);
-    struct line_key key = key_of(a, size, &s->stamp);
+    struct line_key key = key_of(a, size, s->stamp);
     const char *hex = digest_in(find(c, &key, &place), &key);
     return hex && (!read_digest(hex, kept, size) || memcmp(kept, digest, size) != 0);
 }
@@ -76,14 +76,14 @@ static void remember(struct cache *c, const struct algorithm *a, const struct sl
                      const unsigned char *digest)
 {
     size_t place, size = digest_size(a, s->size);
-    struct line_key key = key_of(a, size, &s->stamp);
+    struct line_key key = key_of(a, size, s->stamp);
     const char *line = find(c, &key, &place);
     if (digest_in(line, &key)) {
         c->met[place] = MET;
         c->changed = c->changed || line_day(line) != c->today;
         return;
     }
-    if (!s->stamp.settled)
+    if (!s->stamp->settled)
         return;
     if (line)
         c->met[place] = REPLACED;
@@ -97,7 +97,7 @@ static void remember(struct cache *c, const struct algorithm *a, const struct sl
 
 bool cache_remember(struct cache *c, const struct slot *s)
 {
-    if (!s->stamp.known)
+    if (!s->stamp->known)
         return true;
     for (int storing = 0; storing < 2; storing++) {
         const unsigned char *digest = s->digest;

@@ -31,7 +31,7 @@ void digester_finish(struct digester *d, struct slot *s, int error)
 {
     if (error == READING_KNOWN) {
         error = 0;
-        atomic_fetch_add_explicit(&d->flow->digested, s->stamp.size, memory_order_relaxed);
+        atomic_fetch_add_explicit(&d->flow->digested, s->stamp->size, memory_order_relaxed);
     }
     s->error = error;
     chain_add(&d->finished, s);

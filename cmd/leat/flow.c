@@ -83,24 +83,30 @@ static int run(void *arg)
     return err ? err : ended;
 }
 
-int flow_run(struct flow *f)
+static void free_slots(struct flow *f)
 {
-    f->slots = calloc(FLOW_WINDOW, sizeof *f->slots);
-    f->digests = calloc(FLOW_WINDOW, f->room);
-    if (!f->slots || !f->digests) {
-        free(f->slots);
-        free(f->digests);
-        return -ENOMEM;
-    }
-    /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
-    int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
-    devices_close();
     for (size_t i = 0; i < f->slots_used; i++) {
         flow_wipe(f, &f->slots[i]);
         free(f->slots[i].name);
     }
     free(f->slots);
     free(f->digests);
+    free(f->stamps);
+}
+
+int flow_run(struct flow *f)
+{
+    f->slots = calloc(FLOW_WINDOW, sizeof *f->slots);
+    f->digests = calloc(FLOW_WINDOW, f->room);
+    f->stamps = f->cache ? calloc(FLOW_WINDOW, sizeof *f->stamps) : NULL;
+    if (!f->slots || !f->digests || (f->cache && !f->stamps)) {
+        free_slots(f);
+        return -ENOMEM;
+    }
+    /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
+    int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
+    devices_close();
+    free_slots(f);
     return err ? err : atomic_load(&f->failure);
 }
 
@@ -131,8 +137,10 @@ static struct slot *spare_slot(struct flow *f, int *err)
     if (!f->at_hand.first && leat_try_recv(f->spare, &more) == 0)
         chain_join(&f->at_hand, more);
     if (!f->at_hand.first && f->slots_used < FLOW_WINDOW) {
-        struct slot *s = &f->slots[f->slots_used];
-        s->digest = f->digests + f->slots_used++ * f->room;
+        size_t i = f->slots_used++;
+        struct slot *s = &f->slots[i];
+        s->digest = f->digests + i * f->room;
+        s->stamp = f->stamps ? &f->stamps[i] : NULL;
         return s;
     }
     while (!*err && !f->at_hand.first)
@@ -149,7 +157,7 @@ static bool long_names_are_few(const void *arg)
 static int set_name(struct flow *f, struct slot *s, const char *name, size_t len)
 {
     if (len >= s->name_cap) {
-        size_t cap = len + 1 < 64 ? 64 : len + 1;
+        size_t cap = len + 1 < 32 ? 32 : len + 1;
         char *bytes = realloc(s->name, cap);
         if (!bytes)
             return -ENOMEM;
@@ -170,7 +178,11 @@ struct slot *flow_take(struct flow *f, const char *name, size_t len, int *err)
     struct slot *s = *err ? NULL : spare_slot(f, err);
     if (!s)
         return NULL;
-    *s = (struct slot){ .name = s->name, .name_cap = s->name_cap, .digest = s->digest };
+    *s = (struct slot){
+        .name = s->name, .name_cap = s->name_cap, .digest = s->digest, .stamp = s->stamp
+    };
+    if (s->stamp)
+        *s->stamp = (struct stamp){ 0 };
     *err = set_name(f, s, name, len);
     return *err ? NULL : s;
 }

@@ -26,8 +26,8 @@
 #include <stdatomic.h>
 
 enum {
-    FLOW_WINDOW = 8192,
-    FLOW_LONG_NAME = 4096,     /* bytes; the memory of longer ones is not kept, */
+    FLOW_WINDOW = 32 * 1024,
+    FLOW_LONG_NAME = 256,      /* bytes; the memory of longer ones is not kept, */
     FLOW_LONG_TOTAL = 8 << 20, /* and they are held to this together */
 };
 
@@ -41,7 +41,7 @@ struct flow {
     /* set by whoever runs it */
     const struct selection *selection;
     size_t size; /* of a digest that may have any number of bytes, in a walk */
-    size_t room; /* for the digests of a file */
+    size_t room; /* for the digests of a file; in a check, twice DIGEST_MAX */
     const struct lane_way
         *way;                  /* in lanes, for the first digest, where that is faster; else NULL */
     unsigned jobs;             /* digesters at most, */
@@ -58,7 +58,8 @@ struct flow {
     atomic_int failure; /* the first of a task, or 0 */
     leat_chan *spare, *todo, *done;
     struct slot *slots;     /* FLOW_WINDOW; */
-    unsigned char *digests; /* as many times `room` */
+    unsigned char *digests; /* as many times `room`; */
+    struct stamp *stamps;   /* as many where there is a cache, else NULL */
 
     /* the producer's */
     size_t slots_used; /* so many have been out; the others' memory is untouched */

@@ -74,7 +74,8 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
         return err;
     s->wanted = 1u << found.algorithm;
     s->size = found.size;
-    memcpy(s->expected, found.digest, sizeof s->expected);
+    s->expected = s->digest + DIGEST_MAX;
+    memcpy(s->expected, found.digest, DIGEST_MAX);
     return flow_submit(l->flow, s);
 }
 

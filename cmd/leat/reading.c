@@ -37,8 +37,8 @@ static bool is_known(const struct flow *f, struct slot *s)
     if (s->origin == ORIGIN_STDIN ||
         fstatat(folder_of(s), s->name, &about, follows(f, s) ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
         return false;
-    s->stamp = stamp_of(&about, NULL);
-    return s->stamp.known && cache_recall(f->cache, s);
+    *s->stamp = stamp_of(&about, NULL);
+    return s->stamp->known && cache_recall(f->cache, s);
 }
 
 /* Before the first byte is read. */
@@ -46,18 +46,18 @@ static void take_stamp(struct reading *r)
 {
     struct timespec now;
     struct stat about;
-    r->slot->stamp = (struct stamp){ 0 };
+    *r->slot->stamp = (struct stamp){ 0 };
     if (r->slot->origin != ORIGIN_STDIN && clock_gettime(CLOCK_REALTIME, &now) == 0 &&
         fstat(r->fd, &about) == 0)
-        r->slot->stamp = stamp_of(&about, &now);
+        *r->slot->stamp = stamp_of(&about, &now);
 }
 
 /* After the last one: a file that has changed meanwhile is not known. */
 static void check_stamp(struct reading *r)
 {
-    struct stamp *before = &r->slot->stamp, after;
+    struct stamp *before = r->slot->stamp, after;
     struct stat about;
-    if (!before->known)
+    if (!before || !before->known)
         return;
     before->known = fstat(r->fd, &about) == 0;
     if (!before->known)

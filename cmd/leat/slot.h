@@ -1,8 +1,9 @@
 /* slot.h: what travels through the flow: one file, or one thing to say in its place among the files.
  *
  * A slot has one owner at a time: the producer fills it, a digester works on it, the collector
- * prints it and gives it back. Its memory, that of the name too, is used again. Slots move in chains,
- * linked by `next`. */
+ * prints it and gives it back. Its memory, that of the name too, is used again; it is kept small, since a
+ * file that takes long has tens of thousands of others wait behind it. Slots move in chains, linked by
+ * `next`. */
 #ifndef LEAT_CMD_SLOT_H
 #define LEAT_CMD_SLOT_H
 
@@ -42,11 +43,11 @@ struct slot {
     size_t name_len, name_cap;
     const char *remark;
     uint64_t line, good_lines, bad_lines;
-    struct stamp stamp;                 /* of the file, where there is a cache */
-    unsigned wanted;                    /* a set of digests: selection.h */
-    size_t size;                        /* of one that may have any number of bytes */
-    unsigned char *digest;              /* memory for them */
-    unsigned char expected[DIGEST_MAX]; /* in a check, where one is wanted */
+    unsigned wanted;         /* a set of digests: selection.h */
+    size_t size;             /* of one that may have any number of bytes */
+    unsigned char *digest;   /* memory for them; */
+    unsigned char *expected; /* for DIGEST_MAX bytes in a check, where one is wanted; */
+    struct stamp *stamp;     /* and for the file's, where there is a cache; else NULL */
 };
 
 /* Slots on their way together. A zeroed struct is an empty chain. */

@@ -125,7 +125,7 @@ static int run(struct options *o, const struct lane_way *way, bool pipes_end_it,
     struct flow flow = {
         .selection = &o->selection,
         .size = o->size,
-        .room = o->check ? DIGEST_MAX : digests_size(o),
+        .room = o->check ? 2 * (size_t)DIGEST_MAX : digests_size(o),
         .way = way,
         .jobs = o->jobs,
         .lanes = way ? way->lanes : 1,
