@@ -77,7 +77,7 @@ strace -o "$out/strace" true 2>/dev/null || {
 # in the cache
 reads() {
     forget
-    strace -f -y -e trace=read,preadv2 -o "$out/strace" "$leat" sum "$@" files >"$out/got"
+    strace -f -y -e trace=read,preadv2,fadvise64 -o "$out/strace" "$leat" sum "$@" files >"$out/got"
     same "$*, looked at" "$out/wanted" "$out/got"
     again=$(perl -ne '
         next unless /\bread\(\d+<[^>]*\/(files\/[^>]*)>/;
@@ -86,6 +86,7 @@ reads() {
         $last = $1;
         END { print $again + 0 }' "$out/strace")
 }
+export LEAT_QUICK=0
 LEAT_SYSFS=$turns
 reads -j 4
 if ! grep -q 'preadv2.*EAGAIN' "$out/strace"; then
@@ -93,12 +94,21 @@ if ! grep -q 'preadv2.*EAGAIN' "$out/strace"; then
     finish
 fi
 is 'a disk that turns: files gone back to' 0 "$again"
+! grep -q FADV_WILLNEED "$out/strace" || fail 'a disk that turns was asked for several files'
+LEAT_QUICK=1000000000
+reads -j 4
+grep -q FADV_WILLNEED "$out/strace" || fail 'a disk that says it turns, and is quick, was not asked for several files'
+LEAT_QUICK=0
 LEAT_SYSFS=$part
 reads -j 4
 is 'a part of a disk that turns: files gone back to' 0 "$again"
 LEAT_SYSFS=$still
 reads -j 4 --readers=1
 is 'a bound: files gone back to' 0 "$again"
+LEAT_QUICK=1000000000
+reads -j 4 --readers=1
+is 'a bound of a quick disk: files gone back to' 0 "$again"
+! grep -q FADV_WILLNEED "$out/strace" || fail 'a disk of one reader was asked for several files'
 reads -j 4 --readers=4
 [ "$again" -gt 0 ] || fail 'one at a time in spite of --readers=4'
 

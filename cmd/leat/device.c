@@ -2,26 +2,36 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdbool.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/sysmacros.h>
+
+/* A disk of 7,200 turns a minute takes 4 ms for half of one. */
+enum { QUICK = 2 * LEAT_MS, QUICK_IN_A_ROW = 4 };
 
 struct device {
     struct device *next;
     dev_t number;
     leat_chan *turns; /* as many items as there are turns taken; NULL: not bounded */
+    bool asked_for;   /* bounded by the user, not by what the disk says of itself */
+    /* Quick answers in a row, so many at most. Only a guess is made from it: relaxed. */
+    atomic_uint quick;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct device *devices; /* the last one looked for is the first */
 static leat_scope *scope;
 static unsigned readers;
+static int64_t quick;
 
 void devices_open(leat_scope *of, unsigned count)
 {
     scope = of;
     readers = count;
+    /* For tests. */
+    const char *ns = getenv("LEAT_QUICK");
+    quick = ns ? strtoll(ns, NULL, 10) : QUICK;
 }
 
 void devices_close(void)
@@ -57,7 +67,7 @@ static struct device *add(dev_t number)
     struct device *d = malloc(sizeof *d);
     if (!d)
         return NULL;
-    *d = (struct device){ .number = number };
+    *d = (struct device){ .number = number, .asked_for = readers > 0 };
     if (readers > 0 || is_rotational(number))
         d->turns = leat_chan_make(scope, 0, readers > 0 ? readers : 1);
     d->next = devices;
@@ -85,6 +95,21 @@ struct device *device_of(dev_t number)
     struct device *d = find(number);
     pthread_mutex_unlock(&lock);
     return d && d->turns ? d : NULL;
+}
+
+bool device_has_turns(const struct device *d)
+{
+    return d->asked_for || atomic_load_explicit(&d->quick, memory_order_relaxed) < QUICK_IN_A_ROW;
+}
+
+void device_took(struct device *d, int64_t ns)
+{
+    unsigned row = atomic_load_explicit(&d->quick, memory_order_relaxed);
+    if (ns >= quick)
+        row = 0;
+    else if (row < QUICK_IN_A_ROW)
+        row++;
+    atomic_store_explicit(&d->quick, row, memory_order_relaxed);
 }
 
 int turn_take(struct turn *t, struct device *d)

@@ -5,11 +5,16 @@
  * readers as have a turn, one unless the user said otherwise, and a turn lasts until the file is read.
  * What is in the cache needs no turn.
  *
+ * Virtual disks often say that they turn and do not. One that has answered a few readers in a row faster
+ * than a disk can turn is believed no longer, until it is slow again.
+ *
  * A reader takes a turn only while it has none, on any device: so no two wait for each other. */
 #ifndef LEAT_CMD_DEVICE_H
 #define LEAT_CMD_DEVICE_H
 
 #include <leat/leat.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 struct device;
@@ -20,6 +25,12 @@ void devices_close(void);
 
 /* The device with that number; NULL when its readers are not bounded. */
 struct device *device_of(dev_t number);
+
+/* Whether its readers are bounded now. */
+bool device_has_turns(const struct device *d);
+
+/* It took so many nanoseconds to read the first bytes of a file that are not in the cache. */
+void device_took(struct device *d, int64_t ns);
 
 /* A reader's turn; with no files, it has none. All files that it reads meanwhile share it. */
 struct turn {

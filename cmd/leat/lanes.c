@@ -6,6 +6,9 @@
  * so it takes one round or a few; the lanes at work are always the first. When they are so few that a single
  * message at a time is faster, only the first is at work.
  *
+ * A file whose first bytes have to come from the disk is put off: the disk is asked for them, and others
+ * are taken first. So the disk has several requests at a time, and the digester seldom waits for one.
+ *
  * What may keep its reader waiting, such as a pipe, gets no lane: it would keep the others waiting too.
  * It is digested alone, when all lanes are empty; so is that of which another digest is wanted. */
 #include "digester.h"
@@ -15,6 +18,9 @@
 
 /* Bytes read at a time, in whole blocks: those of all lanes stay in the core's cache. */
 enum { CHUNK = 32 * 1024 };
+
+/* So many files at most, and for so many rounds; then the first is taken, though its bytes may not be there. */
+enum { PUT_OFF_MOST = 8, PUT_OFF_ROUNDS = 16 };
 
 struct lane {
     struct reading reading;
@@ -34,18 +40,22 @@ struct lanes {
     struct lane lane[LANE_MOST];
     struct reading
         alone; /* what is to be digested next, in no lane; its slot is NULL when none is */
+    struct reading put_off[PUT_OFF_MOST]; /* a ring; with the active, no more than `most` */
+    unsigned first_off, off, off_most;
+    unsigned rounds; /* since one of them was taken up, or the first put off */
     unsigned char *memory;
 };
 
 /* Reads until the lane, which is empty, is full or all is read: so whole blocks are left only, the
- * padding being the last. 0 or the error. */
-static int fill(struct lanes *ls, struct lane *l)
+ * padding being the last. `read` reads the first of it. 0 or the error. */
+static int fill(struct lanes *ls, struct lane *l,
+                ssize_t (*read)(struct reading *r, void *to, size_t len))
 {
     l->at = l->end = 0;
     uint64_t before = l->total;
     ssize_t n = 1;
-    while (l->end < CHUNK && n > 0) {
-        n = reading_next(&l->reading, l->bytes + l->end, CHUNK - l->end);
+    for (; l->end < CHUNK && n > 0; read = reading_next) {
+        n = read(&l->reading, l->bytes + l->end, CHUNK - l->end);
         if (n > 0) {
             l->end += (size_t)n;
             l->total += (uint64_t)n;
@@ -55,6 +65,8 @@ static int fill(struct lanes *ls, struct lane *l)
                               memory_order_relaxed);
     if (n > 0)
         return 0;
+    if (n == READING_LATER)
+        return READING_LATER;
     reading_close(&l->reading);
     if (n < 0)
         return (int)n;
@@ -64,7 +76,37 @@ static int fill(struct lanes *ls, struct lane *l)
     return 0;
 }
 
-/* Puts the file into the first lane that is free. */
+/* The file is in no lane. 0, or -ECANCELED when that is the error. */
+static int give_up(struct lanes *ls, struct reading *r, int error)
+{
+    reading_close(r);
+    if (error == -ECANCELED)
+        return error;
+    digester_finish(ls->digester, r->slot, error);
+    return 0;
+}
+
+static void put_off(struct lanes *ls, const struct reading *r)
+{
+    if (ls->off == 0)
+        ls->rounds = 0;
+    ls->put_off[(ls->first_off + ls->off++) % PUT_OFF_MOST] = *r;
+}
+
+/* Gives the file that has been put into the first free lane its first bytes, or puts it off. */
+static int begin(struct lanes *ls, ssize_t (*read)(struct reading *r, void *to, size_t len))
+{
+    struct lane *l = &ls->lane[ls->active];
+    int err = fill(ls, l, read);
+    if (err == READING_LATER)
+        put_off(ls, &l->reading);
+    else if (err)
+        return give_up(ls, &l->reading, err);
+    else
+        lane_begin(ls->digest, &ls->states, ls->active++);
+    return 0;
+}
+
 static int start(struct lanes *ls, struct slot *s)
 {
     struct digester *d = ls->digester;
@@ -75,17 +117,20 @@ static int start(struct lanes *ls, struct slot *s)
         ls->alone = l->reading;
         return 0;
     }
-    if (!err)
-        err = fill(ls, l);
-    if (!err) {
-        lane_begin(ls->digest, &ls->states, ls->active++);
-        return 0;
-    }
-    reading_close(&l->reading);
-    if (err == -ECANCELED)
-        return err;
-    digester_finish(d, s, err);
-    return 0;
+    if (err)
+        return give_up(ls, &l->reading, err);
+    return begin(ls, ls->off < ls->off_most ? reading_begin : reading_next);
+}
+
+/* Starts the one that was put off before the others. */
+static int take_up(struct lanes *ls)
+{
+    struct lane *l = &ls->lane[ls->active];
+    *l = (struct lane){ .bytes = l->bytes, .reading = ls->put_off[ls->first_off] };
+    ls->first_off = (ls->first_off + 1) % PUT_OFF_MOST;
+    ls->off--;
+    ls->rounds = 0;
+    return begin(ls, reading_next);
 }
 
 /* Ends the lane's file; the last lane takes its place. */
@@ -100,6 +145,25 @@ static void finish(struct lanes *ls, unsigned lane, int error)
     last->bytes = ended.bytes;
 }
 
+/* -EAGAIN when there is none now, -EPIPE when there will be no more. */
+static int claim_one(struct lanes *ls)
+{
+    if (ls->off > 0 && (ls->off == ls->off_most || ls->rounds > PUT_OFF_ROUNDS))
+        return take_up(ls);
+    if (ls->active + ls->off == ls->most)
+        return -EAGAIN;
+    struct slot *s;
+    int err = leat_try_recv(ls->digester->flow->todo, &s);
+    if (err && ls->off > 0)
+        return err == -ECANCELED ? err : take_up(ls);
+    if (err == -EAGAIN && ls->active == 0) {
+        err = digester_hand_over(ls->digester);
+        if (!err)
+            err = leat_recv(ls->digester->flow->todo, &s);
+    }
+    return err ? err : start(ls, s);
+}
+
 /* As many files as there are lanes while many are waiting. When few are, each digester takes few at a
  * time, so that no one has them all and the others nothing to do. And none while a disk is to be read
  * from one end of a file to the other. */
@@ -107,21 +171,13 @@ static int claim(struct lanes *ls)
 {
     struct flow *f = ls->digester->flow;
     size_t share = 1 + leat_chan_len(f->todo) / (2 * (size_t)f->jobs);
+    ls->rounds++;
     for (; share > 0 && ls->active < ls->most && !ls->alone.slot; share--) {
         if (ls->digester->turn.files > 0)
             return 0;
-        struct slot *s;
-        int err = leat_try_recv(f->todo, &s);
-        if (err == -EAGAIN && ls->active == 0) {
-            err = digester_hand_over(ls->digester);
-            if (!err)
-                err = leat_recv(f->todo, &s);
-        }
+        int err = claim_one(ls);
         if (err)
             return err == -EAGAIN ? 0 : err;
-        err = start(ls, s);
-        if (err)
-            return err;
     }
     return 0;
 }
@@ -147,7 +203,7 @@ static int run(struct lanes *ls)
         l->at += blocks * LANE_BLOCK;
         if (l->at < l->end)
             continue;
-        int err = l->ended ? 0 : fill(ls, l);
+        int err = l->ended ? 0 : fill(ls, l, reading_next);
         if (err == -ECANCELED)
             return err;
         if (err || l->at == l->end)
@@ -192,12 +248,15 @@ int lanes_work(struct digester *d)
     ls->way = d->flow->way;
     ls->worth = lane_way_worth(ls->way);
     ls->most = d->flow->lanes;
+    ls->off_most = ls->most / 2 < PUT_OFF_MOST ? ls->most / 2 : PUT_OFF_MOST;
     ls->memory = malloc(ls->most * (size_t)(CHUNK + LANE_PAD));
     for (unsigned i = 0; i < ls->most && ls->memory; i++)
         ls->lane[i].bytes = ls->memory + i * (size_t)(CHUNK + LANE_PAD);
     int err = ls->memory ? work(ls) : -ENOMEM;
     for (unsigned i = 0; i < ls->active; i++)
         reading_close(&ls->lane[i].reading);
+    for (; ls->off > 0; ls->off--)
+        reading_close(&ls->put_off[ls->first_off++ % PUT_OFF_MOST]);
     if (ls->alone.slot)
         reading_close(&ls->alone);
     free(ls->memory);

@@ -11,7 +11,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-enum { DESCRIPTOR_TRIES = 1000 }; /* a millisecond apart, for others to close some */
+enum {
+    DESCRIPTOR_TRIES = 1000, /* a millisecond apart, for others to close some */
+    AHEAD = 128 * 1024,      /* bytes that a disk is asked for early */
+};
 
 static int folder_of(const struct slot *s)
 {
@@ -140,30 +143,63 @@ static ssize_t look_again(const struct reading *r, ssize_t n)
     return 0;
 }
 
-/* What is in the system's cache; else -EAGAIN, as it also is where a file system cannot tell. */
+/* What is in the system's cache; else -EAGAIN, or -EOPNOTSUPP where a file system cannot tell. */
 static ssize_t read_cached(int fd, void *to, size_t len)
 {
     struct iovec all = { to, len };
     ssize_t n = preadv2(fd, &all, 1, -1, RWF_NOWAIT);
     if (n >= 0)
         return n;
-    return errno == EOPNOTSUPP || errno == ENOSYS || errno == EINVAL ? -EAGAIN : -errno;
+    return errno == ENOSYS || errno == EINVAL ? -EOPNOTSUPP : -errno;
 }
 
-static ssize_t read_in_turn(struct reading *r, void *to, size_t len)
+static ssize_t read_plainly(int fd, void *to, size_t len)
 {
-    if (r->device && !r->has_turn) {
-        ssize_t n = read_cached(r->fd, to, len);
-        if (n != -EAGAIN)
-            return n;
+    ssize_t n = read(fd, to, len);
+    return n < 0 ? -errno : n;
+}
+
+static ssize_t read_from_disk(struct reading *r, void *to, size_t len)
+{
+    if (!r->has_turn && device_has_turns(r->device)) {
         int err = turn_take(r->turn, r->device);
         if (err)
             return err;
         r->has_turn = true;
         posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
     }
-    ssize_t n = read(r->fd, to, len);
-    return n < 0 ? -errno : n;
+    if (r->missed)
+        return read_plainly(r->fd, to, len);
+    r->missed = true;
+    int64_t start = leat_now();
+    ssize_t n = read_plainly(r->fd, to, len);
+    device_took(r->device, leat_now() - start);
+    return n;
+}
+
+static ssize_t read_in_turn(struct reading *r, void *to, size_t len)
+{
+    if (!r->device)
+        return read_plainly(r->fd, to, len);
+    if (!r->has_turn) {
+        ssize_t n = read_cached(r->fd, to, len);
+        if (n != -EAGAIN && n != -EOPNOTSUPP)
+            return n;
+    }
+    return read_from_disk(r, to, len);
+}
+
+/* `n` is what was read into `len` bytes, or the error. The same, or what has come of it. */
+static ssize_t have_read(struct reading *r, ssize_t n, size_t len)
+{
+    bool odd = n == -EAGAIN || (n == 0 && !r->begun);
+    bool long_one = n == (ssize_t)len && !r->begun;
+    r->begun = true;
+    if (r->slot->origin == ORIGIN_WALK && (odd || long_one))
+        n = look_again(r, n);
+    if (long_one && n > 0)
+        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return n;
 }
 
 ssize_t reading_next(struct reading *r, void *to, size_t len)
@@ -175,14 +211,20 @@ ssize_t reading_next(struct reading *r, void *to, size_t len)
             return err;
         n = read_in_turn(r, to, len);
     } while (n == -EINTR || (n == -EAGAIN && r->patient));
-    bool odd = n == -EAGAIN || (n == 0 && !r->begun);
-    bool long_one = n == (ssize_t)len && !r->begun;
-    r->begun = true;
-    if (r->slot->origin == ORIGIN_WALK && (odd || long_one))
-        n = look_again(r, n);
-    if (long_one && n > 0)
-        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    return n;
+    return have_read(r, n, len);
+}
+
+ssize_t reading_begin(struct reading *r, void *to, size_t len)
+{
+    ssize_t n = -EOPNOTSUPP;
+    if (!r->patient && !(r->device && device_has_turns(r->device)))
+        n = read_cached(r->fd, to, len);
+    if (n == -EOPNOTSUPP || n == -EINTR)
+        return reading_next(r, to, len);
+    if (n != -EAGAIN)
+        return have_read(r, n, len);
+    posix_fadvise(r->fd, 0, AHEAD, POSIX_FADV_WILLNEED);
+    return READING_LATER;
 }
 
 void reading_close(struct reading *r)
