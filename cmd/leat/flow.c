@@ -85,10 +85,6 @@ static int run(void *arg)
 
 static void free_slots(struct flow *f)
 {
-    for (size_t i = 0; i < f->slots_used; i++) {
-        flow_wipe(f, &f->slots[i]);
-        free(f->slots[i].name);
-    }
     free(f->slots);
     free(f->digests);
     free(f->stamps);
@@ -106,6 +102,10 @@ int flow_run(struct flow *f)
     /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
     int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
     devices_close();
+    for (size_t i = 0; i < f->slots_used; i++) {
+        flow_wipe(f, &f->slots[i]);
+        free(f->slots[i].name);
+    }
     free_slots(f);
     return err ? err : atomic_load(&f->failure);
 }
