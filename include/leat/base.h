@@ -3,7 +3,8 @@
  * Results. A function that can fail returns an int: 0 or a count on success, a negative errno value
  * on failure, and errno itself is never used. A function that makes something returns a pointer:
  * NULL when memory has run out or an argument is wrong; every function that takes such a pointer
- * answers -EINVAL to NULL, so an unchecked failure shows at the next call and corrupts nothing.
+ * answers -EINVAL to NULL, or says what NULL means, so an unchecked failure shows at the next call and corrupts
+ * nothing.
  *
  *   -EINVAL     an argument can be seen to be wrong, or the call is not allowed here
  *   -ENOMEM     memory (or, for threads, another resource of the system) has run out
