@@ -91,7 +91,7 @@ typedef struct leat_singleflight leat_singleflight;
 /* Finds the value of a key: fills in value_size bytes at `value`, which are 0 before, and returns 0, or an error. */
 typedef int leat_flight_fn(void *arg, const void *key, void *value);
 
-/* What a singleflight is. */
+/* What a singleflight is. `run` is called as run(arg, key, value), one call at a time for each key. */
 typedef struct leat_singleflight_spec {
     leat_flight_fn *run;
     void *arg;

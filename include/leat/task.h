@@ -34,7 +34,8 @@ extern "C" {
 /*     int leat_go_sized(leat_scope *scope, size_t stack_size, leat_fn *fn, void *arg);
  *
  * The same with a stack of `stack_size` bytes, 16 KiB to 1 GiB, rounded up to whole pages; 0 is the
- * default. Returns also -EINVAL for a size out of range. */
+ * default.
+ * Returns what leat_go does; -EINVAL also for a size out of range. */
 #define leat_go_sized(scope, stack_size, fn, ...) \
     leat_go_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), stack_size)
 
