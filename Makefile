@@ -4,7 +4,7 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-sum install clean
+.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-sum manual install clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -56,6 +56,10 @@ bench: ## measure leat beside its peers; BENCH holds options of bench/run
 
 bench-docs: ## copy the last whole run's figures and plot to docs/
 	@bench/run --docs
+
+manual: ## make docs/api.md from the headers
+	@scripts/manual check
+	@scripts/manual md >docs/api.md
 
 install: ## install to PREFIX (/usr/local when unset); DESTDIR is heeded
 	@scripts/bootstrap run

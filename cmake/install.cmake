@@ -1,4 +1,4 @@
-# What an installed leat is: headers, library, a package for CMake and one for pkg-config.
+# What an installed leat is: headers, library, their man pages, a package for CMake and one for pkg-config.
 
 include(CMakePackageConfigHelpers)
 
@@ -31,3 +31,17 @@ set(pc_includedir "\${prefix}")
 cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/leat.pc.in leat.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/leat.pc DESTINATION ${pc_dir})
+
+# Debian always has perl; without it, only the man pages are missing.
+find_program(PERL perl)
+if(PERL)
+    set(man ${CMAKE_CURRENT_BINARY_DIR}/man)
+    file(GLOB manual CONFIGURE_DEPENDS scripts/manual*)
+    add_custom_command(OUTPUT ${man}/made
+        COMMAND ${PERL} ${PROJECT_SOURCE_DIR}/scripts/manual man ${man}
+        COMMAND ${CMAKE_COMMAND} -E touch ${man}/made
+        DEPENDS ${headers} ${manual} README.md
+        COMMENT "Making the man pages")
+    add_custom_target(leat-manual ALL DEPENDS ${man}/made)
+    install(DIRECTORY ${man}/man3 ${man}/man7 DESTINATION ${CMAKE_INSTALL_MANDIR})
+endif()

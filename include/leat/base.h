@@ -3,7 +3,8 @@
  * Results. A function that can fail returns an int: 0 or a count on success, a negative errno value
  * on failure, and errno itself is never used. A function that makes something returns a pointer:
  * NULL when memory has run out or an argument is wrong; every function that takes such a pointer
- * answers -EINVAL to NULL, so an unchecked failure shows at the next call and corrupts nothing.
+ * answers -EINVAL to NULL, or says what NULL means, so an unchecked failure shows at the next call and corrupts
+ * nothing.
  *
  *   -EINVAL     an argument can be seen to be wrong, or the call is not allowed here
  *   -ENOMEM     memory (or, for threads, another resource of the system) has run out
@@ -12,7 +13,10 @@
  *   -ETIMEDOUT  the deadline has passed
  *   -ECANCELED  the scope was cancelled
  *   -EBUSY      it is still in use
- *   -EPERM      only leat itself may do this: a timeout is everybody's
+ *   -EALREADY   too late: it has happened, or is happening
+ *   -ENOENT     it is not there
+ *   -ENOSPC     there was room for fewer
+ *   -EPERM      this is another's to do: a timeout's closing is leat's, a mutex's unlocking its holder's
  *   -EDEADLK    waiting here could never end
  *
  * Time. Deadlines are absolute nanoseconds on the monotonic clock, int64_t, always the last
@@ -20,7 +24,11 @@
  * instead. A negative deadline is -EINVAL.
  *
  * Who may call. Unless a function says otherwise, any task and any thread of the program may call
- * it, also threads that leat did not start.
+ * it, also threads that leat did not start; and so may blocks, callbacks, timers and the functions that leat calls
+ * for a channel or an operator, but these cannot wait: where a function would have to, it is -EDEADLK there. What
+ * has a deadline, or says that it waits, is what may wait; nothing else does. None but leat_version may be called
+ * from a signal handler. A pointer that is given to a function must stay valid until it returns, and no longer,
+ * unless something else is said.
  */
 #ifndef LEAT_BASE_H
 #define LEAT_BASE_H
@@ -32,17 +40,22 @@
 extern "C" {
 #endif
 
+/* The version of these headers. */
 #define LEAT_VERSION_MAJOR 0
 #define LEAT_VERSION_MINOR 1
 #define LEAT_VERSION_PATCH 0
 
+/* Before what the library exports. */
 #define LEAT_API __attribute__((visibility("default")))
 
+/* What LEAT_HERE is made of: the argument, when it has been expanded, as a string. */
 #define LEAT_STR2(x) #x
 #define LEAT_STR(x) LEAT_STR2(x)
+
 /* The name of a task or block made here: its function and the place in the source. */
 #define LEAT_HERE(what) #what " (" __FILE__ ":" LEAT_STR(__LINE__) ")"
 
+/* Deadlines, and units of time. */
 #define LEAT_NEVER INT64_MAX     /* no deadline */
 #define LEAT_NOW INT64_C(0)      /* do not wait at all */
 #define LEAT_US INT64_C(1000)    /* nanoseconds in a microsecond */
@@ -53,7 +66,8 @@ extern "C" {
  * cancels the scope the task belongs to. */
 typedef int leat_fn(void *arg);
 
-/* The version of the library that is linked, as "major.minor.patch". A constant; never freed. */
+/* The version of the library that is linked, as "major.minor.patch".
+ * Returns a constant; never freed. */
 LEAT_API const char *leat_version(void);
 
 #ifdef __cplusplus

@@ -56,6 +56,7 @@ typedef struct leat_block_type {
     const char *name; /* NULL is allowed */
 } leat_block_type;
 
+/* The head of a block's struct. leat_go_block fills it in; `status` and `line` may be read. */
 struct leat_block {
     void *leat_private[9];
     int status; /* what the last await came to, as the function of that name would have returned */
@@ -65,19 +66,22 @@ struct leat_block {
     unsigned line; /* of the step function's source, where it waits or has waited last */
 };
 
-/* A block's timer: one for each block that sleeps or has deadlines, beside it in its struct. Leat's while
+/* Memory for a block's timer: one for each block that sleeps or has deadlines, beside it in its struct. Leat's while
  * an await that was given it lasts; need not be initialised. */
 typedef struct leat_alarm {
     void *leat_private[8];
 } leat_alarm;
 
-/* Starts a block in `scope`; on any worker, soon. Fills in all of *block. The rules of leat_go hold.
+/*     int leat_go_block(leat_scope *scope, leat_block *block, step);
+ *
+ * Starts a block in `scope`; on any worker, soon. Fills in all of *block. The rules of leat_go hold.
  * `step` is the name of a function (it becomes part of a constant).
  * Returns 0; -EINVAL for a NULL argument. It cannot run out of memory. */
 #define leat_go_block(scope, block, step) leat_go_block_typed(scope, block, LEAT_BLOCK_TYPE_(step))
 
-/* The function behind it, for step functions chosen at run time. `type` is not copied. -EINVAL also for a NULL
- * step in it. */
+/* The same as a function, for step functions chosen at run time. `type` is not copied: it stays until the block has
+ * ended.
+ * Returns what leat_go_block does; -EINVAL also for a NULL step in it. */
 LEAT_API int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_type *type);
 
 /* Waits, in a task or thread, until the block has ended. Like closing a scope, this is not ended by
@@ -85,6 +89,7 @@ LEAT_API int leat_go_block_typed(leat_scope *scope, leat_block *block, const lea
  * Returns the block's verdict; -EINVAL for NULL; -EDEADLK in a block or callback. */
 LEAT_API int leat_block_join(leat_block *block);
 
+/* The beginning of the step function: goes on where the last await has left. */
 #define LEAT_BEGIN(b) \
     do { \
         if ((b)->leat_resume) \
@@ -115,41 +120,43 @@ LEAT_API int leat_block_join(leat_block *block);
         return 0; \
     } while (0)
 
-/* As leat_send and leat_recv; then b->status is their result. */
+/* Sends, or receives, as leat_send and leat_recv; then b->status is their result. */
 #define LEAT_AWAIT_SEND(b, chan, item) \
     LEAT_AWAIT_(b, leat_block_send(b, chan, item, LEAT_NEVER, NULL))
 #define LEAT_AWAIT_RECV(b, chan, item) \
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, LEAT_NEVER, NULL))
 
-/* The same with a deadline. `alarm` may be NULL with LEAT_NEVER and LEAT_NOW; where one is wanted for a wait
- * and missing, b->status is -EINVAL. */
+/* The same with a deadline, as leat_send_until and leat_recv_until. `alarm` may be NULL with LEAT_NEVER and LEAT_NOW;
+ * where one is wanted for a wait and missing, b->status is -EINVAL. */
 #define LEAT_AWAIT_SEND_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_send(b, chan, item, deadline, alarm))
 #define LEAT_AWAIT_RECV_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, deadline, alarm))
 
-/* As leat_select and leat_select_ordered, with 1 to INT_MAX cases, which stay where they are meanwhile:
- * in the block's struct. b->status is the index of the case that happened, or an error. */
+/* Waits for one of several cases, as leat_select and leat_select_ordered; 1 to INT_MAX of them, which stay where they
+ * are meanwhile: in the block's struct; `alarm` as for LEAT_AWAIT_SEND_UNTIL. b->status is the index of the case that
+ * happened, or an error. */
 #define LEAT_AWAIT_SELECT(b, cases, n, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 0))
 #define LEAT_AWAIT_SELECT_ORDERED(b, cases, n, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 1))
 
-/* Sleeps for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL. */
+/* Sleeps for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL for a NULL alarm, or a
+ * negative deadline. */
 #define LEAT_AWAIT_SLEEP(b, ns, alarm) LEAT_AWAIT_(b, leat_block_sleep_for(b, ns, alarm))
 #define LEAT_AWAIT_SLEEP_UNTIL(b, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_sleep(b, deadline, alarm))
 
-/* Lets others run first. */
+/* Lets others run first. b->status is 0. */
 #define LEAT_AWAIT_YIELD(b) LEAT_AWAIT_(b, leat_block_yield(b))
 
-/* Waits until another block has ended; b->status is its verdict. Not ended by cancelling, like
- * leat_block_join. */
+/* Waits until another block has ended; b->status is its verdict, or -EINVAL for NULL or the block itself. Not ended
+ * by cancelling, like leat_block_join. */
 #define LEAT_AWAIT_BLOCK(b, other) LEAT_AWAIT_(b, leat_block_await(b, other))
 
 /* Runs another block as a part of this one, from the beginning to the end: a sub-machine. It starts at
  * once, needs nothing but its struct, which may lie in this one's, and its verdict is b->status and
- * cancels nothing. `step` as for leat_go_block. */
+ * cancels nothing; or -EINVAL for NULL or the block itself. `step` as for leat_go_block. */
 #define LEAT_AWAIT_CALL(b, other, step) \
     LEAT_AWAIT_(b, leat_block_call(b, other, LEAT_BLOCK_TYPE_(step)))
 
@@ -157,6 +164,8 @@ LEAT_API int leat_block_join(leat_block *block);
 
 enum { LEAT_DONE_ = 0, LEAT_PARKED_ = INT32_MIN };
 
+/* Not to be called but by the macros, in the block's own step function. Their result is in b->status.
+ * Returns LEAT_DONE_, or LEAT_PARKED_: then the step function returns, too. */
 LEAT_API int leat_block_send(leat_block *b, leat_chan *ch, const void *item, int64_t deadline,
                              leat_alarm *alarm);
 LEAT_API int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline,

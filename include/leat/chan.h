@@ -58,24 +58,30 @@ typedef struct leat_chan_spec {
     leat_transform *transform;
 } leat_chan_spec;
 
-/* Makes a channel. `scope` owns it, or nobody (NULL): see above. `spec` is copied.
- * Returns NULL when memory has run out, or the spec is NULL or cannot be had. */
+/* Makes a channel. `scope` owns it; with NULL it is counted, and the caller has the reference. `spec` is copied.
+ * Returns NULL when memory has run out, or the spec is NULL or cannot be had (sizes out of range, a transform whose
+ * outputs are not of item_size). */
 LEAT_API leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec);
 
-/* The common case: an item size (or a type) and a capacity. */
+/*     leat_chan *leat_chan_of(leat_scope *scope, type, size_t capacity);
+ *
+ * The same for the common case: an item size in bytes (or a type), and a capacity in items.
+ * Returns the channel; NULL when memory has run out, or for an item of more than 1 MiB. */
 LEAT_API leat_chan *leat_chan_make(leat_scope *scope, size_t item_size, size_t capacity);
 #define leat_chan_of(scope, type, capacity) leat_chan_make(scope, sizeof(type), capacity)
 
-/* One more, or one fewer, holder of a channel made with a NULL scope.
- * leat_chan_unref frees the channel when it was the last. -EINVAL for NULL or a channel that a scope
- * owns, else 0. */
+/* Add or give back a reference: one more, or one fewer, holder of a channel made with a NULL scope.
+ * leat_chan_unref frees the channel when it was the last.
+ * Returns 0, or -EINVAL for NULL or a channel that a scope owns. */
 LEAT_API int leat_chan_ref(leat_chan *ch);
 LEAT_API int leat_chan_unref(leat_chan *ch);
 
-/* Sends the item at `item` (item_size bytes, copied; may be NULL when the size is 0). Waits until a
- * receiver or the buffer has it, or until the deadline.
- * Returns 0; -EPIPE when closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the try form;
- * -EINVAL; or what the channel's transform said. In every case but 0 the item is still the caller's. */
+/* Sends the item at `item` (item_size bytes, or with a transform its in_size; copied; may be NULL when the size is
+ * 0). Waits until a receiver or the buffer has it, or until the deadline.
+ * Returns 0; -EPIPE when closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the try form; -EINVAL for a
+ * NULL channel or item, or a negative deadline; -EPERM when only leat sends to it (leat/timeout.h); -EDEADLK where
+ * the caller cannot wait; or what the channel's transform said. In every case but 0 the item is still the
+ * caller's. */
 LEAT_API int leat_send(leat_chan *ch, const void *item);
 LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
 LEAT_API int leat_try_send(leat_chan *ch, const void *item);
@@ -83,7 +89,8 @@ LEAT_API int leat_try_send(leat_chan *ch, const void *item);
 /* Receives an item into `item` (item_size bytes), or, with NULL, throws it away. (A channel with a drop
  * function wants somebody to have each item: there NULL is -EINVAL, unless items have no bytes.)
  * Returns 0; -EPIPE when closed and empty; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the
- * try form; -EINVAL. In every case but 0 `item` is untouched. */
+ * try form; -EINVAL for a NULL channel, or item where that is wrong, or a negative deadline; -EDEADLK where the
+ * caller cannot wait. In every case but 0 `item` is untouched. */
 LEAT_API int leat_recv(leat_chan *ch, void *item);
 LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
 LEAT_API int leat_try_recv(leat_chan *ch, void *item);
@@ -91,26 +98,31 @@ LEAT_API int leat_try_recv(leat_chan *ch, void *item);
 /* Moves as many of the n items (n times item_size bytes, one after the other) as can go at once, and at
  * least one: if none can, waits for the first. n is 1 or more. Into a transform, and from a promise, one
  * goes at a time.
- * Returns how many went, from the front, or an error as above: then none did. */
+ * Returns how many went, from the front; or an error as leat_send_until and leat_recv_until: then none did. -EINVAL
+ * also for an n of 0. */
 LEAT_API int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline);
 LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t deadline);
 
-/* Closes the channel. Returns 0, also when it was closed before; -EINVAL for NULL. */
+/* Closes the channel. Never waits; a transform's finish is run by the caller, or by whoever is in its step.
+ * Returns 0, also when it was closed before; -EINVAL for NULL; -EPERM for a timeout. */
 LEAT_API int leat_close(leat_chan *ch);
 
-/* Counted senders: leat_chan_senders adds `n` (1 or more) to the number of senders there will be,
+/* Count senders: leat_chan_senders adds `n` (1 or more) to the number of senders there will be,
  * and each calls leat_chan_done once when it will send no more; the last one closes the channel. So
  * many may send, and nobody has to know who is last.
- * leat_chan_senders returns 0, -EINVAL for NULL, 0 or an overflow, -EPIPE when already closed.
- * leat_chan_done returns 0, -EINVAL for NULL or when nobody was counted. */
+ * leat_chan_senders returns 0; -EINVAL for NULL, or an n that is 0 or makes more than UINT32_MAX; -EPIPE when already
+ * closed; -EPERM when only leat sends to it.
+ * leat_chan_done returns 0; -EINVAL for NULL, or when nobody is counted any more; -EPERM. */
 LEAT_API int leat_chan_senders(leat_chan *ch, unsigned n);
 LEAT_API int leat_chan_done(leat_chan *ch);
 
-/* For people who look; each is true at some moment during the call. NULL: 0 (and closed: 1). */
+/* Tell of a channel, for people who look; each is true at some moment during the call.
+ * Returns the number of items inside; how many it has room for; whether it is closed, 1 or 0; its name, as it was
+ * given, or NULL. Of a NULL channel: 0; closed; no name. */
 LEAT_API size_t leat_chan_len(const leat_chan *ch);
 LEAT_API size_t leat_chan_cap(const leat_chan *ch);
 LEAT_API int leat_chan_closed(const leat_chan *ch);
-LEAT_API const char *leat_chan_name(const leat_chan *ch); /* NULL when it has none */
+LEAT_API const char *leat_chan_name(const leat_chan *ch);
 
 #ifdef __cplusplus
 }

@@ -17,8 +17,9 @@
  *  - A channel that it makes belongs to its scope, and has the item size and the drop function of its input, where
  *    the items are the same.
  *  - The functions that it calls run on workers, one at a time for each operator, and must not wait.
- *  - NULL channels and other wrong arguments: NULL, or -EINVAL. So operators chain, and failures pass
- *    through. What makes several things at once returns 0, -EINVAL or -ENOMEM.
+ *  - NULL channels and other wrong arguments: NULL, or -EINVAL; no memory: NULL, or -ENOMEM. So operators chain, and
+ *    failures pass through. What makes several things at once returns 0, -EINVAL or -ENOMEM.
+ *  - The rules of leat_go say who may make one; that never waits.
  *
  * Any party may send to what they receive from, and receive from what they send to. */
 #ifndef LEAT_FLOW_H
@@ -43,13 +44,15 @@ typedef enum leat_ending {
 /* ---- one to one ---- */
 
 /*     in ──▶ out
- * Moves every item. One that the output's transform refuses is dropped. Returns `out`. */
+ * Moves every item. One that the output's transform refuses is dropped.
+ * Returns `out`, or NULL. */
 LEAT_API leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending);
 
 /*     in ──▶ [transform] ──▶ new channel
- * The first n items (leat_take), without repetitions (leat_dedupe, leat_distinct), runs (leat_partition,
- * leat_partition_by), and whatever else a transform does. `transform` becomes the channel's, also when this
- * fails. `capacity` is 1 or more; `drop` is for what comes out. */
+ * Passes items through a transform: the first n items (leat_take), without repetitions (leat_dedupe, leat_distinct),
+ * runs (leat_partition, leat_partition_by), and whatever else a transform does. `transform` becomes the channel's,
+ * also when this fails. `capacity` is 1 or more; `drop` is for what comes out.
+ * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,
                                  size_t capacity, leat_drop_fn *drop);
 
@@ -58,8 +61,9 @@ LEAT_API leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transfor
 /*     a ──▶┐
  *     b ──▶┼──▶ new channel
  *     c ──▶┘
- * Items of all n inputs, as they come; closed when all inputs are. The inputs have items of one size, and the
- * same drop function. With n = 0 it is closed from the beginning, and of no bytes. */
+ * Merges: items of all n inputs, as they come; closed when all inputs are. The inputs have items of one size, and the
+ * same drop function. With n = 0 it is closed from the beginning, and of no bytes.
+ * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t capacity);
 
 /* Makes one item out of one of each input: items[i] is that of input i. 0, or an error: then there is none. */
@@ -68,10 +72,11 @@ typedef int leat_combine_fn(void *arg, void *const *items, void *out);
 /*     a ──▶┐
  *     b ──▶┤ fn ──▶ new channel
  *     c ──▶┘
- * core.async's map: takes one item of each of the n inputs, 1 or more, and sends what fn makes of them, whose
- * items they are then. With a NULL fn, all of them, one behind the other without gaps: a zip; the spec's item_size
- * is not looked at. Closed when one of the inputs is closed; items that were taken from the others in that round
- * are dropped. `out` is the new channel's, whose drop function is for what comes out. */
+ * Combines, as core.async's map: takes one item of each of the n inputs, 1 or more, and sends what fn makes of them,
+ * whose items they are then. With a NULL fn, all of them, one behind the other without gaps: a zip; the spec's
+ * item_size is not looked at. Closed when one of the inputs is closed; items that were taken from the others in that
+ * round are dropped. `out` is the new channel's, whose drop function is for what comes out.
+ * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n,
                                  leat_combine_fn *fn, void *arg, const leat_chan_spec *out);
 
@@ -80,16 +85,18 @@ LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_
 /*               ┌──▶ yes
  *     in ──▶ test
  *               └──▶ no
- * Two new channels. Items for one that is closed are dropped, and so are those on which the test fails; when
- * both are closed, it ends. */
+ * Splits into two new channels. Items for one that is closed are dropped, and so are those on which the test fails;
+ * when both are closed, it ends.
+ * Returns 0, -EINVAL, -ENOMEM; the channels stand at `yes` and `no` with 0 only. */
 LEAT_API int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
                         leat_chan **yes, leat_chan **no, size_t capacity);
 
 /*               ┌──▶ outs[0]
  *     in ──▶ least filled
  *               └──▶ outs[n-1]
- * Each item to one of the n outputs, that with the fewest items in its buffer; waits for any when all are full.
- * Ends when one is closed; `ending` is for all of them. Returns 0, -EINVAL, -ENOMEM. */
+ * Balances: each item to one of the n outputs, that with the fewest items in its buffer; waits for any when all are
+ * full. Ends when one is closed; `ending` is for all of them.
+ * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_t n,
                           leat_ending ending);
 
@@ -110,10 +117,12 @@ typedef struct leat_mult leat_mult;
  * it.) */
 typedef void leat_share_fn(void *item);
 
-/* `share` may be NULL: items are plain values. A NULL `in`: NULL. */
+/* Makes a mult of `in`. `share` may be NULL: items are plain values.
+ * Returns NULL for a NULL argument, or when memory has run out. */
 LEAT_API leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share);
 
-enum { LEAT_TAP_LOSSY = 1 }; /* what it has no room for at once, it misses; see leat_tap_missed */
+/* A flag of taps: what it has no room for at once, it misses; see leat_tap_missed. */
+enum { LEAT_TAP_LOSSY = 1 };
 
 /* Adds a channel with items of the input's size: it gets the items that are handed out from now on, and its end
  * as `ending` says when the input is closed. A channel that is a tap already is left as it is. One that is found
@@ -122,12 +131,14 @@ enum { LEAT_TAP_LOSSY = 1 }; /* what it has no room for at once, it misses; see 
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_tap(leat_mult *mult, leat_chan *ch, unsigned flags, leat_ending ending);
 
-/* Removes one, or all; the channel is left open. It may still get the item that is being handed to it while this is
- * called, and nothing after that. 0; -ENOENT when it is no tap; -EINVAL. */
+/* Removes one tap, or all; the channel is left open. It may still get the item that is being handed to it while this
+ * is called, and nothing after that. Never waits.
+ * Returns 0; -ENOENT when it is no tap; -EINVAL for NULL. */
 LEAT_API int leat_untap(leat_mult *mult, leat_chan *ch);
 LEAT_API int leat_untap_all(leat_mult *mult);
 
-/* How many items a lossy tap has missed: its lag, to be reported. -ENOENT when it is no tap; -EINVAL. */
+/* Returns how many items a lossy tap has missed: its lag, to be reported; -ENOENT when it is no tap; -EINVAL for
+ * NULL. */
 LEAT_API int64_t leat_tap_missed(leat_mult *mult, leat_chan *ch);
 
 /* ---- pub: every item to those who subscribe to its topic ----
@@ -143,6 +154,7 @@ typedef struct leat_pub leat_pub;
 /* What an item is about. */
 typedef uint64_t leat_topic_fn(void *arg, const void *item);
 
+/* What a pub is. Zero means its default, but for the function. */
 typedef struct leat_pub_spec {
     leat_topic_fn *topic;
     void *arg;
@@ -151,10 +163,14 @@ typedef struct leat_pub_spec {
     leat_share_fn *share; /* as for leat_mult_open */
 } leat_pub_spec;
 
+/* Makes a pub of `in`. `spec` is copied.
+ * Returns NULL when memory has run out, or an argument is wrong. */
 LEAT_API leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *spec);
 
-/* As leat_tap and leat_untap, for a topic. The first to subscribe to a topic makes its buffer and mult, or gets those
- * of one that nobody subscribes to any more: it is a party that belongs to the scope, or keeps it open otherwise. */
+/* Subscribe a channel to a topic, and end that: as leat_tap and leat_untap. The first to subscribe to a topic makes
+ * its buffer and mult, or gets those of one that nobody subscribes to any more: it is a party that belongs to the
+ * scope, or keeps it open otherwise.
+ * leat_sub returns 0, -EINVAL, -ENOMEM; leat_unsub returns 0, -ENOENT when it does not subscribe to that, -EINVAL. */
 LEAT_API int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags,
                       leat_ending ending);
 LEAT_API int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch);
@@ -176,27 +192,32 @@ enum {
     LEAT_MIX_SOLO = 4
 };
 
-/* A mix into `out`, which it never closes; `others`: LEAT_MIX_MUTE or LEAT_MIX_PAUSE. A closed `out` ends the
- * inputs as they come to send. NULL: no memory, or wrong arguments. */
+/* Makes a mix into `out`, which it never closes; `others`: LEAT_MIX_MUTE or LEAT_MIX_PAUSE. A closed `out` ends the
+ * inputs as they come to send.
+ * Returns NULL when memory has run out, or an argument is wrong. */
 LEAT_API leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others);
 
 /* Adds an input, or changes what one does, from the next item on. An input that is closed is removed.
- * The rules of leat_go say who may add. Returns 0, -EINVAL, -ENOMEM. */
+ * The rules of leat_go say who may add.
+ * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_admix(leat_mix *mix, leat_chan *in, unsigned state);
 
-/* Removes one, or all: nothing more is taken from it, but what is being taken while this is called is still
- * delivered. 0; -ENOENT when it is none; -EINVAL. */
+/* Removes one input, or all: nothing more is taken from it, but what is being taken while this is called is still
+ * delivered. Never waits.
+ * Returns 0; -ENOENT when it is none; -EINVAL for NULL. */
 LEAT_API int leat_unmix(leat_mix *mix, leat_chan *in);
 LEAT_API int leat_unmix_all(leat_mix *mix);
 
 /* ---- beginnings and ends ---- */
 
 /* Sends n items that lie one behind the other at `items`, which stay there until it has ended, and then ends `ch`.
- * What was not sent is still the caller's. Returns `ch`. */
+ * What was not sent is still the caller's.
+ * Returns `ch`, or NULL. */
 LEAT_API leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
                               leat_ending ending);
 
-/* A new channel with a copy of n items inside, and closed behind them. */
+/* Makes a channel with a copy of n items of item_size bytes inside, and closes it behind them.
+ * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_to_chan(leat_scope *scope, const void *items, size_t item_size, size_t n,
                                  leat_drop_fn *drop);
 
@@ -205,7 +226,8 @@ LEAT_API leat_chan *leat_to_chan(leat_scope *scope, const void *items, size_t it
 typedef int leat_next_fn(void *arg, void *item);
 
 /*     next ──▶ new channel
- * Calls `next` whenever there is room for an item. */
+ * Generates: calls `next` whenever there is room for an item.
+ * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
                                   const leat_chan_spec *spec);
 
@@ -213,16 +235,21 @@ LEAT_API leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *a
 typedef int leat_reduce_fn(void *state, const void *item);
 
 /* Receives until the channel is closed, or enough; for tasks and threads. (Before it, leat_through: a
- * transduce.) Returns 0, the function's error, -ECANCELED, -EINVAL, -ENOMEM, -EDEADLK. */
+ * transduce.)
+ * Returns 0; the function's error; -ECANCELED; -EINVAL for a NULL `in` or fn; -ENOMEM; -EDEADLK where the caller
+ * cannot wait. */
 LEAT_API int leat_reduce(leat_chan *in, leat_reduce_fn *fn, void *state);
 
-/* The same by an operator: when it has ended, `state` (state_size bytes, the caller's until then) is sent
- * to the new channel it returns, which has room for it, and closed. After an error it is closed without. */
+/* The same by an operator: when it has ended, `state` (state_size bytes, which stay there until then) is sent
+ * to the new channel it returns, which has room for it, and is closed. After an error it is closed without, and the
+ * error cancels the scope. */
 LEAT_API leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn,
                                      void *state, size_t state_size);
 
 /* Receives up to n items, until the channel is closed, one behind the other into `items`; for tasks and
- * threads. Returns how many; or -ECANCELED, -EINVAL or -EDEADLK when there was an error before the first. */
+ * threads.
+ * Returns how many; or, when there was an error before the first, -ECANCELED, -EINVAL for a NULL, or -EDEADLK where
+ * the caller cannot wait. */
 LEAT_API int64_t leat_into(leat_chan *in, void *items, size_t n);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* leat/leat.h: all of leat.
+/* leat/leat.h: tasks, channels, select and scopes for C, on every core.
  *
- * Tasks, channels, select and scopes for C, on every core. Start at leat/runtime.h. */
+ * Includes all the other headers. Start at leat/runtime.h. */
 #ifndef LEAT_LEAT_H
 #define LEAT_LEAT_H
 

@@ -36,30 +36,32 @@ typedef int leat_range_fn(void *arg, size_t begin, size_t end);
 
 /* Calls fn for parts of the range that together are all of it, each index once.
  * Returns 0 when all have returned 0; what the first that failed returned; -ECANCELED when the caller's scope
- * was cancelled; -EINVAL for a NULL fn or begin > end; -EDEADLK; -ENOMEM when there was no memory for
- * the scope: then nothing has been called. */
+ * was cancelled. When nothing has been called: -EINVAL for a NULL fn or begin > end, or when no runtime runs;
+ * -EDEADLK in a block or callback; -ENOMEM when there was no memory for the scope. */
 LEAT_API int leat_parallel_for(size_t begin, size_t end, leat_range_fn *fn, void *arg,
                                const leat_parallel *how);
 
-/* out[i] = fn(in[i]), for n items of in_size bytes that become n of out_size bytes, each in its place.
- * Returns as above; after an error some of `out` is filled, and nobody knows which. */
+/* Maps an array: out[i] = fn(in[i]), for n items of in_size bytes that become n of out_size bytes, each in its place.
+ * Returns what leat_parallel_for does, and -EINVAL for a NULL array of some bytes; after an error some of `out` is
+ * filled, and nobody knows which. */
 LEAT_API int leat_parallel_map(const void *in, size_t in_size, void *out, size_t out_size, size_t n,
                                leat_map_fn *fn, void *arg, const leat_parallel *how);
 
 /* One round. */
 typedef int leat_index_fn(void *arg, size_t index);
 
-/* Calls fn for every index below n, all at once, each in a task: all, or the first error.
- * Returns as leat_parallel_for. */
+/* Calls fn for every index below n, up to UINT_MAX, all at once, each in a task: all, or the first error.
+ * Returns what leat_parallel_for does, and -EINVAL for an n that is larger. */
 LEAT_API int leat_all(size_t n, leat_index_fn *fn, void *arg);
 
-/* One contender: writes its result to `out` and returns 0, or fails. */
+/* One contender: writes its result to `out` and returns 0, or fails with a negative errno value. */
 typedef int leat_contend_fn(void *arg, size_t index, void *out);
 
-/* Runs n contenders at once, 1 to INT_MAX; the first that returns 0 wins: its out_size bytes come to `out`, and the
- * others are cancelled and waited for. One that succeeds all the same goes to `drop`, if that is not NULL.
- * Returns the winner's index; if all failed, what the first to fail returned; -ECANCELED, -EINVAL, -EDEADLK,
- * -ENOMEM. */
+/* Runs n contenders at once, 1 to INT_MAX - 1; the first that returns 0 wins: its out_size bytes come to `out`, and
+ * the others are cancelled and waited for. One that succeeds all the same goes to `drop`, if that is not NULL.
+ * Returns the winner's index; if all failed, what the first to fail returned; -ECANCELED when the caller's scope was
+ * cancelled and nobody has won. When nobody was called: -EINVAL for a NULL fn, or `out` of some bytes, an n out of
+ * range, or when no runtime runs; -EDEADLK in a block or callback; -ENOMEM. */
 LEAT_API int leat_first(size_t n, leat_contend_fn *fn, void *arg, void *out, size_t out_size,
                         leat_drop_fn *drop);
 

@@ -56,18 +56,19 @@ extern "C" {
 /* Where an asynchronous function puts what comes of one input. */
 typedef struct leat_result leat_result;
 
-/* `in` stays valid until leat_result_end. What it returns: 0, or an error; then it has not called, and nobody
- * will call, leat_result_end for this input. */
+/* Starts what becomes of an input. `in` stays valid until leat_result_end. What it returns: 0, or an error; then it
+ * has not called, and nobody will call, leat_result_end for this input. */
 typedef int leat_start_fn(void *arg, const void *in, leat_result *result);
 
-/* Adds an output, copied. One party at a time for each result.
+/* Adds an output, copied; never waits. One party at a time for each result.
  * Returns 0; -ENOMEM when there is no room for more; -ECANCELED when the stage has stopped, so that nobody will have
- * it: in both cases the item is still the caller's. -EINVAL for NULL. */
+ * it: in both cases the item is still the caller's. -EINVAL for a NULL result, or item of some bytes. */
 LEAT_API int leat_result_add(leat_result *result, const void *item);
 
 /* Says that this input is done with, and how: 0, or an error. Exactly once for every input, also when the
  * stage has stopped: the scope waits for it. From any task, block, callback, timer or thread, also from within
- * the function itself. `result` must not be used after it. Returns 0, or -EINVAL for NULL. */
+ * the function itself. `result` must not be used after it. Never waits.
+ * Returns 0, or -EINVAL for NULL. */
 LEAT_API int leat_result_end(leat_result *result, int status);
 
 /* What becomes of an input whose function returns, or ends with, something other than 0. */
@@ -85,7 +86,7 @@ typedef struct leat_outcome {
     int status;     /* 0, or what the function failed with */
 } leat_outcome;
 
-/* Zero means the default, except for n, the function, and out_size. */
+/* What a stage is. Zero means the default, except for n, the function, and out_size. */
 typedef struct leat_pipeline_spec {
     unsigned n;      /* items that run at once, 1 to 65,536 */
     unsigned window; /* items in flight, n to 1,048,576; 0: n */
@@ -94,7 +95,7 @@ typedef struct leat_pipeline_spec {
     leat_mapcat_fn *run_many;
     leat_start_fn *start;
     void *arg;       /* what it is called with */
-    size_t out_size; /* bytes of an output */
+    size_t out_size; /* bytes of an output, to 1 MiB */
     size_t
         room; /* for outputs of one input whose turn it is not yet: run_many and start; 0: for one */
 

@@ -4,7 +4,7 @@
  * program in it; leat_start and leat_stop embed it into a program that has a main loop of its own,
  * whose threads then open scopes, start tasks in them, and use channels, as tasks do.
  *
- * Workers block every signal except those a fault raises, so signals reach the program's own
+ * Workers block every signal except those a fault raises and SIGPROF, so signals reach the program's own
  * threads. While the runtime runs, SIGSEGV has a handler that tells a stack overflow from other
  * faults; for any other fault the handler that stood there before is called. */
 #ifndef LEAT_RUNTIME_H
@@ -36,23 +36,27 @@ typedef struct leat_options {
 /* Runs a program: starts the runtime, runs fn(arg) as the first task of a first scope, waits until
  * every task of that scope has ended, and stops the runtime. `options` may be NULL.
  * Called from a thread, never from a task.
- * Returns what the scope ended with: 0, or the first non-zero value a task returned; -EINVAL for a
- * NULL fn or wrong options (also a LEAT_WORKERS that is no number from 1 to 256), -EBUSY when the
- * runtime is already running, -EDEADLK from a task, -ENOMEM. */
+ * Returns what the scope ended with: 0, or the first non-zero value a task returned; in place of 0 -EBUSY, when
+ * threads of the program's own still hold a scope open (the runtime runs on, until leat_stop). When fn was not
+ * called: -EINVAL for a NULL fn or wrong options (also a LEAT_WORKERS that is no number from 1 to 256, and the like);
+ * -EBUSY when the runtime is already running; -EDEADLK from a task; -ENOMEM; or why the file for a trace could not be
+ * made, as -EACCES. */
 LEAT_API int leat_main(leat_fn *fn, void *arg);
 LEAT_API int leat_main_with(leat_fn *fn, void *arg, const leat_options *options);
 
-/* Starts the workers. `options` may be NULL.
- * Returns 0, or -EINVAL, -EBUSY, -EDEADLK, -ENOMEM as above; or why the file for a trace could not be
- * made, as -EACCES. */
+/* Starts the workers. `options` may be NULL, and are copied.
+ * Returns 0; -EINVAL for wrong options, or environment variables; -EBUSY when the runtime is already running;
+ * -EDEADLK from a task, or a thread of the runtime; -ENOMEM; or why the file for a trace could not be made, as
+ * -EACCES. */
 LEAT_API int leat_start(const leat_options *options);
 
-/* Stops the workers and gives back all memory of the runtime.
- * Returns 0; -EBUSY while a scope is open (close it first: that is what joins its tasks);
+/* Stops the workers, waits for their threads, and gives back all memory of the runtime.
+ * Returns 0; -EBUSY while a scope is open (close it first: that is what joins its tasks), or an operation or a
+ * timer without a scope is under way;
  * -EDEADLK when called from a task or a thread of the runtime; -EINVAL when it is not running. */
 LEAT_API int leat_stop(void);
 
-/* How many workers the runtime has; 0 when it is not running. */
+/* Returns how many workers the runtime has; 0 when it is not running. */
 LEAT_API unsigned leat_workers(void);
 
 #ifdef __cplusplus

@@ -26,8 +26,8 @@ typedef struct leat_scope leat_scope;
 
 /* Opens a scope inside the caller's innermost one; it becomes the caller's innermost. When
  * `deadline` passes, the scope is cancelled and leat_scope_close returns -ETIMEDOUT; LEAT_NOW is a
- * deadline that has passed. The caller must close it. The runtime must be running.
- * Returns NULL when memory has run out, the deadline is negative, or no runtime runs. */
+ * deadline that has passed. The caller, a task or a thread, must close it. The runtime must be running.
+ * Returns NULL when memory has run out, the deadline is negative, no runtime runs, or in a block or callback. */
 LEAT_API leat_scope *leat_scope_open(int64_t deadline);
 
 /* Waits until every task of the scope has ended, frees its channels (items left in them go to the
@@ -37,27 +37,29 @@ LEAT_API leat_scope *leat_scope_open(int64_t deadline);
  * Returns why the scope ended: 0 when all tasks returned 0 or it was told to leave by
  * leat_scope_cancel; else what came first: the non-zero value a task returned, -ETIMEDOUT for its
  * deadline, -ECANCELED when a scope around it was cancelled. (A task that returns -ECANCELED in a
- * scope that was already cancelled adds nothing.) -EINVAL when the caller may not close it; then
+ * scope that was already cancelled adds nothing.) -EINVAL for NULL, or when the caller may not close it; then
  * nothing has happened. */
 LEAT_API int leat_scope_close(leat_scope *scope);
 
 /* Cancels the scope and every scope inside: their waits end with -ECANCELED. Returns without waiting
- * for the tasks. Any task or thread may call it while the scope is open; calling again does nothing.
+ * for the tasks. Anybody may call it while the scope is open; calling again does nothing.
  * Returns 0, or -EINVAL for NULL. */
 LEAT_API int leat_scope_cancel(leat_scope *scope);
 
-/* 1 when the scope is cancelled, 0 when not; with NULL the caller's innermost scope is asked, which
- * long computations do now and then. Outside any scope: 0. */
+/* Asks whether the scope is cancelled; with NULL the caller's innermost one, which long computations do now and
+ * then. A shield makes no difference.
+ * Returns 1 when it is, 0 when not, or outside any scope. */
 LEAT_API int leat_cancelled(const leat_scope *scope);
 
-/* How many tasks of this scope have not ended yet. A snapshot, for people who look and for tests.
- * 0 for NULL. */
+/* Returns how many of this scope have not ended yet: tasks, blocks, operators, and operations and timers under way. A
+ * snapshot, for people who look and for tests. 0 for NULL. */
 LEAT_API size_t leat_scope_tasks(const leat_scope *scope);
 
 /* From leat_shield until the matching leat_unshield, the calling task or thread waits as if its
  * innermost scope were not cancelled; a scope opened under a shield is not cancelled by the ones
  * around it. Shields nest, 65,535 deep. Keep them short: nothing but the partner or a deadline ends such
- * a wait. One shield too many, and leat_unshield without one, return -EINVAL; otherwise both return 0. */
+ * a wait.
+ * Returns 0; -EINVAL for one shield too many, for leat_unshield without one, and in a block or callback. */
 LEAT_API int leat_shield(void);
 LEAT_API int leat_unshield(void);
 

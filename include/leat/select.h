@@ -20,8 +20,10 @@
 extern "C" {
 #endif
 
+/* What a case does. */
 enum { LEAT_CASE_RECV = 1, LEAT_CASE_SEND = 2 };
 
+/* One of the operations. LEAT_RECV and LEAT_SEND fill it in. */
 typedef struct leat_case {
     leat_chan *ch; /* NULL: this case never happens */
     void *item;    /* where the item goes, or where it is; as for leat_recv and leat_send */
@@ -30,6 +32,8 @@ typedef struct leat_case {
     void *leat_private[7]; /* leat's, while the call lasts */
 } leat_case;
 
+/* Initialise a leat_case: to receive from `chan` into `to`, and to send what is at `from`; NULL as for leat_recv and
+ * leat_send. */
 /* clang-format off */
 #define LEAT_RECV(chan, to) { (chan), (to), LEAT_CASE_RECV, 0, { NULL } }
 #define LEAT_SEND(chan, from) { (chan), (void *)(from), LEAT_CASE_SEND, 0, { NULL } }
@@ -38,8 +42,9 @@ typedef struct leat_case {
 /* Waits until one of the n cases happens, or until the deadline; with LEAT_NOW it does not wait (a
  * select with a default). Two cases may name the same channel.
  * Returns the index of the case that happened; -EAGAIN with LEAT_NOW when none could at that moment;
- * -ETIMEDOUT; -ECANCELED; -EINVAL for wrong arguments (n above INT_MAX, a wrong op, a NULL item to
- * send); -EDEADLK when nothing could ever end the wait: every channel NULL, no deadline, no scope. */
+ * -ETIMEDOUT; -ECANCELED; -EINVAL for wrong arguments (n above INT_MAX, a wrong op, an item that is NULL where
+ * leat_send or leat_recv would not have it, a negative deadline); -EDEADLK where the caller cannot wait, and when
+ * nothing could ever end the wait: every channel NULL, no deadline, no scope. */
 LEAT_API int leat_select(leat_case *cases, size_t n, int64_t deadline);
 LEAT_API int leat_select_ordered(leat_case *cases, size_t n, int64_t deadline);
 

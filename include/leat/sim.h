@@ -39,12 +39,15 @@
 extern "C" {
 #endif
 
-#define LEAT_SIM_EPOCH LEAT_S /* the virtual time at which each run begins */
+/* The virtual time at which each run begins, in nanoseconds. */
+#define LEAT_SIM_EPOCH LEAT_S
 
+/* How who goes on is chosen. */
 typedef enum leat_sim_mode {
     LEAT_SIM_BY_SEED, /* even seeds: UNIFORM; odd ones: PCT, of depth 1 + seed / 2 % 4 */
     LEAT_SIM_UNIFORM, /* each choice is as likely as the others */
-    /* Who runs has the highest priority among those who can. Priorities are drawn; at `depth` - 1 moments,
+    /* Probabilistic concurrency testing (Burckhardt and others, ASPLOS 2010):
+     * who runs has the highest priority among those who can. Priorities are drawn; at `depth` - 1 moments,
      * drawn too, who runs falls behind all others. Finds what takes few interruptions, wherever
      * they must be, and unlike the uniform choice lets somebody wait for long: up to ten thousand turns,
      * after which the choice is uniform. */
@@ -59,7 +62,7 @@ typedef struct leat_sim_outcome {
     int deadlock;    /* 1: it was reported */
 } leat_sim_outcome;
 
-/* Zero in any field means its default. */
+/* How to run. Zero in any field means its default. */
 typedef struct leat_sim_options {
     uint64_t seed;
     leat_sim_mode mode;
@@ -67,7 +70,7 @@ typedef struct leat_sim_options {
     /* PCT's: of how many turns the moments are drawn; default: each of another number, 2 to 8,192, small ones
      * as likely as large ones. */
     uint64_t turns;
-    int64_t slip;      /* ns: the clock moves by up to this with each turn, at random; default 0 */
+    int64_t slip;      /* ns, to LEAT_S: the clock moves by up to this with each turn; default 0 */
     size_t stack_size; /* as in leat_options */
     FILE *report;      /* where reports go; default: standard error */
     unsigned schedule; /* after a failure, print so many of the last turns: at most 128 */
@@ -85,17 +88,18 @@ LEAT_API int leat_sim_with(const leat_sim_options *options, leat_fn *fn, void *a
  * result is not 0. Then prints the seed, the result and the last 64 turns, or `schedule` of them.
  * When the environment has LEAT_SEED, that one is run instead, and a line says so.
  * leat_sim_each_with takes all but the seed from the options; `outcome` is the last run's.
- * Returns 0 when none failed, else what the first returned that did; -EINVAL also when `from` is not less
- * than `to`, or LEAT_SEED is no number. */
+ * Called as leat_sim_with is.
+ * Returns 0 when none failed, else what the first returned that did, an error of leat_sim_with among them; -EINVAL
+ * also when `from` is not less than `to`, or LEAT_SEED is no number. */
 LEAT_API int leat_sim_each(uint64_t from, uint64_t to, leat_fn *fn, void *arg);
 LEAT_API int leat_sim_each_with(const leat_sim_options *options, uint64_t from, uint64_t to,
                                 leat_fn *fn, void *arg);
 
-/* In the seeded world, in a task or simulated thread: others may be chosen to run here, as after an
+/* Marks a place in a task or simulated thread of the seeded world: others may be chosen to run here, as after an
  * operation. Elsewhere it does nothing. For code that shares memory without leat. */
 LEAT_API void leat_sim_point(void);
 
-/* Whether the caller lives in a seeded world: 1 or 0. */
+/* Returns whether the caller lives in a seeded world: 1 or 0. */
 LEAT_API int leat_sim_running(void);
 
 #ifdef __cplusplus

@@ -23,7 +23,7 @@
 extern "C" {
 #endif
 
-/* A channel of items without bytes that closes when `ns` nanoseconds have passed, and no sooner. With 0 or
+/* Makes a channel of items without bytes that closes when `ns` nanoseconds have passed, and no sooner. With 0 or
  * less it closes soon; with LEAT_NEVER it does not.
  *
  * Shared. The time is rounded up to a multiple of the resolution, 10 ms unless that is changed, and calls
@@ -42,13 +42,15 @@ extern "C" {
  * Returns NULL when memory has run out or the runtime is not running. */
 LEAT_API leat_chan *leat_timeout(int64_t ns);
 
-#define LEAT_TIMEOUT_RESOLUTION (10 * LEAT_MS) /* unless it is changed */
+/* The resolution, in nanoseconds, unless it is changed. */
+#define LEAT_TIMEOUT_RESOLUTION (10 * LEAT_MS)
 
-/* Changes the resolution for the calls that follow, of the whole process; 0: each time is exact, and
- * each channel its caller's alone. Returns 0, or -EINVAL for a negative one. */
+/* Changes the resolution to `ns` nanoseconds for the calls of leat_timeout that follow, of the whole process; 0: each
+ * time is exact, and each channel its caller's alone.
+ * Returns 0, or -EINVAL for a negative one. */
 LEAT_API int leat_timeout_resolution(int64_t ns);
 
-/* A channel that gets a tick every `ns` nanoseconds, 1 or more, for the first time after `ns`. A tick is an
+/* Makes a channel that gets a tick every `ns` nanoseconds, 1 or more, for the first time after `ns`. A tick is an
  * int64_t: the time it was due, on leat_now's clock; always a whole number of `ns` after the call. A tick
  * waits in the channel until it is taken, and those that come meanwhile fall: a slow receiver misses ticks,
  * and none pile up. Times that passed while the worker was busy are left out.

@@ -34,9 +34,10 @@ extern "C" {
 
 typedef struct leat_timer leat_timer;
 
-/* `status` is 0 when the time has passed, -ECANCELED when the timer's scope was cancelled before. */
+/* What is called. `status` is 0 when the time has passed, -ECANCELED when the timer's scope was cancelled before. */
 typedef void leat_timer_fn(leat_timer *timer, int status);
 
+/* Memory for a timer. LEAT_TIMER fills it in. */
 struct leat_timer {
     void *leat_private[16];
     leat_timer_fn *leat_fn;
@@ -44,21 +45,23 @@ struct leat_timer {
     leat_scope *scope;
 };
 
+/* Initialises a leat_timer that belongs to the scope, or with NULL to none. */
 /* clang-format off */
 #define LEAT_TIMER(in_scope) { { NULL }, NULL, (in_scope) }
 /* clang-format on */
 
 /* Sets a timer that is not set: fn(timer, status) is called once, when `ns` nanoseconds have passed; with 0
  * or less: soon; with LEAT_NEVER: not before the scope is cancelled. `timer` was initialised with
- * LEAT_TIMER. With a scope, who may call is as for leat_go.
- * Returns 0, -EBUSY when it is set already, or -EINVAL; then fn is not called for this. It cannot run out
- * of memory. */
+ * LEAT_TIMER. With a scope, who may call is as for leat_go. Never waits.
+ * Returns 0; -EBUSY when it is set already; -EINVAL for NULL, or when no runtime runs. Unless 0, fn is not called for
+ * this. It cannot run out of memory. */
 LEAT_API int leat_after_func(leat_timer *timer, int64_t ns, leat_timer_fn *fn);
 
-/* The same with an absolute deadline; negative: -EINVAL. */
+/* The same with an absolute deadline.
+ * Returns what leat_after_func does; -EINVAL also for a negative deadline. */
 LEAT_API int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn);
 
-/* Stops a timer, from any task or thread, and never waits. The call that set it must have returned, unless
+/* Stops a timer; anybody may, and it never waits. The call that set it must have returned, unless
  * the timer's own function makes it.
  * Returns 0 when that was in time: fn has not been called, will not be, and the struct may be gone at
  * once. Else -EALREADY: it is not set, and if it was, fn has been, is being or will be called. (So the

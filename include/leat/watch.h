@@ -49,14 +49,16 @@ enum {
  *
  * Any task or thread may call it at any time, also one that found the others to be stuck; a task then waits
  * where it stands, without letting others run (unless somebody else is just looking), for as long as the
- * other workers take to answer: 100 ms at the most. Of the tasks of a worker that has not answered by then, which is likely to be in an endless
- * loop, less is known, and that is said. Nothing is stopped: each line is true at some moment during the
- * call. Not from a signal handler: see leat_dump_on_signal.
- * Returns 0; -EINVAL for NULL, or when no runtime runs; -ENOMEM; -EIO when it could not be written. */
+ * other workers take to answer: 100 ms at the most. Of the tasks of a worker that has not answered by then, which is
+ * likely to be in an endless loop, less is known, and that is said. Nothing is stopped: each line is true at some
+ * moment during the call. Not from a signal handler: see leat_dump_on_signal.
+ * Returns 0; -EINVAL for NULL, or when no runtime runs; -ENOMEM; -EIO when it could not be written. `to` is the
+ * caller's, and is flushed. */
 LEAT_API int leat_dump(FILE *to);
 
 /* The same as a graph in the language of Graphviz (dot -Tsvg): scopes are frames, parties and channels are
- * nodes, and an edge leads from each who waits to what it waits for; dashed, where one of several. */
+ * nodes, and an edge leads from each who waits to what it waits for; dashed, where one of several.
+ * Returns what leat_dump does. */
 LEAT_API int leat_dump_graph(FILE *to);
 
 /* From now on until the runtime stops, the signal makes a dump on standard error; LEAT_DUMP=SIGQUIT (or
@@ -82,7 +84,8 @@ typedef struct leat_counts {
     uint64_t threads_free; /* of these, without work */
 } leat_counts;
 
-/* Tells the counts of all workers together; and of one, from 0 on.
+/* Tells the counts of all workers together; and of one, from 0 on. While somebody else looks, waits for that, as
+ * leat_dump does.
  * Returns 0; -EINVAL for NULL, a worker that there is not, or when no runtime runs. */
 LEAT_API int leat_count(leat_counts *counts);
 LEAT_API int leat_count_worker(leat_counts *counts, unsigned worker);
