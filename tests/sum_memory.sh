@@ -32,6 +32,17 @@ perl -e '
     for (10000 .. 19999) { open(my $o, ">", "tree/flat/$_") or die; }'
 peak '30,000 files' 24 tree/flat/19999 tree end
 
+# As many as can be under way, with names as long as can be, behind a file that takes long.
+perl -e '
+    mkdir "wide";
+    open(my $long, ">", "wide/0") or die; truncate($long, 1 << 30) or die;
+    for my $d (100 .. 199) {
+        mkdir "wide/$d";
+        for (100 .. 449) { open(my $o, ">", "wide/$d/" . "n" x 252 . $_) or die; }
+    }'
+peak 'long names behind a long file' 32 "199/$(printf 'n%.0s' {1..252})449" wide end
+rm -r wide
+
 # A list with names longer than any file can have.
 perl -e '
     my $name = "n" x 100000;
