@@ -83,12 +83,12 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
     /* Of another's channel that is only certain under the lock, which also puts it in order with what the caller has
      * done before: who finds a bell rung already relies on that. */
     if (lt_chan_is_unready(ch, side) && lt_biased_is_mine(&ch->lock, lt_here.worker)) {
-        error = -EAGAIN;
-    } else {
-        lt_chan_lock(ch);
-        error = lt_chan_now(ch, side, item, &woken);
-        lt_chan_unlock(ch);
+        lt_task_spend(lt_here.worker, self);
+        return -EAGAIN;
     }
+    lt_chan_lock(ch);
+    error = lt_chan_now(ch, side, item, &woken);
+    lt_chan_unlock(ch);
     finish(self, woken);
     return error == LT_NOT_NOW ? -EAGAIN : error;
 }
