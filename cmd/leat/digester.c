@@ -1,4 +1,5 @@
 #include "digester.h"
+#include "later.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -37,16 +38,16 @@ void digester_finish(struct digester *d, struct slot *s, int error)
     chain_add(&d->finished, s);
 }
 
-static int digest(struct digester *d, struct reading *r)
+static int digest(struct digester *d, struct reading *r, reading_fn *read)
 {
     int err = hashers_begin(&d->hashers, r->slot->wanted, r->slot->size);
-    for (bool first = true; !err; first = false) {
+    for (bool first = true; !err; first = false, read = reading_next) {
         /* What is finished goes out before what may take long. */
         if (r->patient)
             err = digester_hand_over(d);
         if (err)
             return err;
-        ssize_t n = reading_next(r, d->chunk, CHUNK);
+        ssize_t n = read(r, d->chunk, CHUNK);
         if (n <= 0)
             return n < 0 ? (int)n : hashers_end(&d->hashers, r->slot->digest);
         err = hashers_add(&d->hashers, d->chunk, (size_t)n);
@@ -59,9 +60,11 @@ static int digest(struct digester *d, struct reading *r)
     return err;
 }
 
-int digester_digest(struct digester *d, struct reading *r)
+int digester_digest(struct digester *d, struct reading *r, reading_fn *read)
 {
-    int err = digest(d, r);
+    int err = digest(d, r, read);
+    if (err == READING_LATER)
+        return err;
     reading_close(r);
     if (err == -ECANCELED)
         return err;
@@ -69,38 +72,56 @@ int digester_digest(struct digester *d, struct reading *r)
     return 0;
 }
 
-static int digest_slot(struct digester *d, struct slot *s)
+static int digest_slot(struct digester *d, struct slot *s, struct later *later)
 {
     struct reading r;
     int err = reading_open(&r, d->flow, s, &d->turn);
     if (!err)
-        return digester_digest(d, &r);
-    reading_close(&r);
-    if (err != -ECANCELED)
+        err = digester_digest(d, &r, later_has_room(later) ? reading_begin : reading_next);
+    else if (err != -ECANCELED)
         digester_finish(d, s, err);
-    return err == -ECANCELED ? err : 0;
+    if (err != READING_LATER) {
+        reading_close(&r);
+        return err == -ECANCELED ? err : 0;
+    }
+    later_add(later, &r);
+    return 0;
+}
+
+static int digest_put_off(struct digester *d, struct later *later)
+{
+    struct reading r = later_take(later);
+    return digester_digest(d, &r, reading_next);
+}
+
+static int digest_next(struct digester *d, struct later *later)
+{
+    later->rounds++;
+    if (later_is_due(later))
+        return digest_put_off(d, later);
+    struct slot *s;
+    int err = leat_try_recv(d->flow->todo, &s);
+    if ((err == -EAGAIN || err == -EPIPE) && later->count > 0)
+        return digest_put_off(d, later);
+    if (err == -EAGAIN) {
+        err = digester_hand_over(d);
+        if (!err)
+            err = leat_recv(d->flow->todo, &s);
+    }
+    return err ? err : digest_slot(d, s, later);
 }
 
 static int work(struct digester *d)
 {
-    for (;;) {
-        struct slot *s;
-        int err = leat_try_recv(d->flow->todo, &s);
-        if (err == -EAGAIN) {
-            err = digester_hand_over(d);
-            if (!err)
-                err = leat_recv(d->flow->todo, &s);
-        }
-        if (err == -EPIPE)
-            return digester_hand_over(d);
-        if (err || leat_cancelled(NULL))
-            return err;
-        err = digest_slot(d, s);
+    struct later later = { .most = d->flow->files - 1 };
+    int err;
+    do {
+        err = digest_next(d, &later);
         if (!err)
-            err = digester_hand_over_when_due(d);
-        if (err)
-            return err;
-    }
+            err = leat_cancelled(NULL) ? -ECANCELED : digester_hand_over_when_due(d);
+    } while (!err);
+    later_close(&later);
+    return err == -EPIPE ? digester_hand_over(d) : err;
 }
 
 static int before_wait(void *digester)

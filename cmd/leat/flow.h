@@ -45,7 +45,7 @@ struct flow {
     const struct lane_way
         *way;                  /* in lanes, for the first digest, where that is faster; else NULL */
     unsigned jobs;             /* digesters at most, */
-    unsigned lanes;            /* and the files each has open */
+    unsigned files;            /* and what each may have open; with `way`, in so many lanes */
     unsigned readers;          /* of a device: device.h */
     bool follow;               /* links met in a walk */
     const struct cache *cache; /* NULL: there is none, */

@@ -6,21 +6,18 @@
  * so it takes one round or a few; the lanes at work are always the first. When they are so few that a single
  * message at a time is faster, only the first is at work.
  *
- * A file whose first bytes have to come from the disk is put off: the disk is asked for them, and others
- * are taken first. So the disk has several requests at a time, and the digester seldom waits for one.
+ * A file whose first bytes have to come from the disk is put off (later.h).
  *
  * What may keep its reader waiting, such as a pipe, gets no lane: it would keep the others waiting too.
  * It is digested alone, when all lanes are empty; so is that of which another digest is wanted. */
 #include "digester.h"
+#include "later.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* Bytes read at a time, in whole blocks: those of all lanes stay in the core's cache. */
 enum { CHUNK = 32 * 1024 };
-
-/* So many files at most, and for so many rounds; then the first is taken, though its bytes may not be there. */
-enum { PUT_OFF_MOST = 8, PUT_OFF_ROUNDS = 16 };
 
 struct lane {
     struct reading reading;
@@ -39,17 +36,14 @@ struct lanes {
     struct lane_states states;
     struct lane lane[LANE_MOST];
     struct reading
-        alone; /* what is to be digested next, in no lane; its slot is NULL when none is */
-    struct reading put_off[PUT_OFF_MOST]; /* a ring; with the active, no more than `most` */
-    unsigned first_off, off, off_most;
-    unsigned rounds; /* since one of them was taken up, or the first put off */
+        alone;          /* what is to be digested next, in no lane; its slot is NULL when none is */
+    struct later later; /* with the active, no more than `most` */
     unsigned char *memory;
 };
 
 /* Reads until the lane, which is empty, is full or all is read: so whole blocks are left only, the
  * padding being the last. `read` reads the first of it. 0 or the error. */
-static int fill(struct lanes *ls, struct lane *l,
-                ssize_t (*read)(struct reading *r, void *to, size_t len))
+static int fill(struct lanes *ls, struct lane *l, reading_fn *read)
 {
     l->at = l->end = 0;
     uint64_t before = l->total;
@@ -86,20 +80,13 @@ static int give_up(struct lanes *ls, struct reading *r, int error)
     return 0;
 }
 
-static void put_off(struct lanes *ls, const struct reading *r)
-{
-    if (ls->off == 0)
-        ls->rounds = 0;
-    ls->put_off[(ls->first_off + ls->off++) % PUT_OFF_MOST] = *r;
-}
-
 /* Gives the file that has been put into the first free lane its first bytes, or puts it off. */
-static int begin(struct lanes *ls, ssize_t (*read)(struct reading *r, void *to, size_t len))
+static int begin(struct lanes *ls, reading_fn *read)
 {
     struct lane *l = &ls->lane[ls->active];
     int err = fill(ls, l, read);
     if (err == READING_LATER)
-        put_off(ls, &l->reading);
+        later_add(&ls->later, &l->reading);
     else if (err)
         return give_up(ls, &l->reading, err);
     else
@@ -119,17 +106,14 @@ static int start(struct lanes *ls, struct slot *s)
     }
     if (err)
         return give_up(ls, &l->reading, err);
-    return begin(ls, ls->off < ls->off_most ? reading_begin : reading_next);
+    return begin(ls, later_has_room(&ls->later) ? reading_begin : reading_next);
 }
 
 /* Starts the one that was put off before the others. */
 static int take_up(struct lanes *ls)
 {
     struct lane *l = &ls->lane[ls->active];
-    *l = (struct lane){ .bytes = l->bytes, .reading = ls->put_off[ls->first_off] };
-    ls->first_off = (ls->first_off + 1) % PUT_OFF_MOST;
-    ls->off--;
-    ls->rounds = 0;
+    *l = (struct lane){ .bytes = l->bytes, .reading = later_take(&ls->later) };
     return begin(ls, reading_next);
 }
 
@@ -148,13 +132,13 @@ static void finish(struct lanes *ls, unsigned lane, int error)
 /* -EAGAIN when there is none now, -EPIPE when there will be no more. */
 static int claim_one(struct lanes *ls)
 {
-    if (ls->off > 0 && (ls->off == ls->off_most || ls->rounds > PUT_OFF_ROUNDS))
+    if (later_is_due(&ls->later))
         return take_up(ls);
-    if (ls->active + ls->off == ls->most)
+    if (ls->active + ls->later.count == ls->most)
         return -EAGAIN;
     struct slot *s;
     int err = leat_try_recv(ls->digester->flow->todo, &s);
-    if (err && ls->off > 0)
+    if (err && ls->later.count > 0)
         return err == -ECANCELED ? err : take_up(ls);
     if (err == -EAGAIN && ls->active == 0) {
         err = digester_hand_over(ls->digester);
@@ -171,7 +155,7 @@ static int claim(struct lanes *ls)
 {
     struct flow *f = ls->digester->flow;
     size_t share = 1 + leat_chan_len(f->todo) / (2 * (size_t)f->jobs);
-    ls->rounds++;
+    ls->later.rounds++;
     for (; share > 0 && ls->active < ls->most && !ls->alone.slot; share--) {
         if (ls->digester->turn.files > 0)
             return 0;
@@ -226,7 +210,7 @@ static int work(struct lanes *ls)
         if (ls->active > 0) {
             err = run(ls);
         } else if (ls->alone.slot) {
-            err = digester_digest(ls->digester, &ls->alone);
+            err = digester_digest(ls->digester, &ls->alone, reading_next);
             ls->alone.slot = NULL;
         }
         if (!err)
@@ -247,16 +231,15 @@ int lanes_work(struct digester *d)
     ls->single = a->single;
     ls->way = d->flow->way;
     ls->worth = lane_way_worth(ls->way);
-    ls->most = d->flow->lanes;
-    ls->off_most = ls->most / 2 < PUT_OFF_MOST ? ls->most / 2 : PUT_OFF_MOST;
+    ls->most = d->flow->files;
+    ls->later.most = ls->most / 2 < LATER_MOST ? ls->most / 2 : LATER_MOST;
     ls->memory = malloc(ls->most * (size_t)(CHUNK + LANE_PAD));
     for (unsigned i = 0; i < ls->most && ls->memory; i++)
         ls->lane[i].bytes = ls->memory + i * (size_t)(CHUNK + LANE_PAD);
     int err = ls->memory ? work(ls) : -ENOMEM;
     for (unsigned i = 0; i < ls->active; i++)
         reading_close(&ls->lane[i].reading);
-    for (; ls->off > 0; ls->off--)
-        reading_close(&ls->put_off[ls->first_off++ % PUT_OFF_MOST]);
+    later_close(&ls->later);
     if (ls->alone.slot)
         reading_close(&ls->alone);
     free(ls->memory);

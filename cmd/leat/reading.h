@@ -32,6 +32,8 @@ enum {
  * times. */
 int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct turn *turn);
 
+typedef ssize_t reading_fn(struct reading *r, void *to, size_t len);
+
 /* The next bytes, `len` at most: how many; the error, -ECANCELED being that of waiting; 0 at the end,
  * and also where it is a regular file no longer: then the slot says so. */
 ssize_t reading_next(struct reading *r, void *to, size_t len);

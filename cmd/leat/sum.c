@@ -4,6 +4,7 @@
 #include "cache.h"
 #include "emit.h"
 #include "halt.h"
+#include "later.h"
 #include "sources.h"
 
 #include <errno.h>
@@ -44,16 +45,16 @@ static size_t descriptors(size_t wanted)
     return limit.rlim_cur < wanted ? (size_t)limit.rlim_cur : wanted;
 }
 
-/* Shares the descriptors between files, one for each lane of each digester, and folders. */
+/* Shares the descriptors between files, as many as a digester wants for each of them, and folders. */
 static void share_descriptors(struct flow *f, size_t *folders)
 {
-    size_t left = descriptors(OTHER_DESCRIPTORS + FOLDERS_MAX * 4 + (size_t)f->jobs * f->lanes);
+    size_t left = descriptors(OTHER_DESCRIPTORS + FOLDERS_MAX * 4 + (size_t)f->jobs * f->files);
     left = left > OTHER_DESCRIPTORS ? left - OTHER_DESCRIPTORS : 0;
     if (f->jobs > left / 2)
         f->jobs = left / 2 > 0 ? (unsigned)(left / 2) : 1;
-    while (f->lanes > 1 && (size_t)f->jobs * f->lanes > left / 2)
-        f->lanes--;
-    size_t files = (size_t)f->jobs * f->lanes;
+    while (f->files > 1 && (size_t)f->jobs * f->files > left / 2)
+        f->files--;
+    size_t files = (size_t)f->jobs * f->files;
     left -= left > files ? files : left;
     *folders = left / 2 < FOLDERS_MIN   ? FOLDERS_MIN
                : left / 2 > FOLDERS_MAX ? FOLDERS_MAX
@@ -128,7 +129,7 @@ static int run(struct options *o, const struct lane_way *way, bool pipes_end_it,
         .room = o->check ? 2 * (size_t)DIGEST_MAX : digests_size(o),
         .way = way,
         .jobs = o->jobs,
-        .lanes = way ? way->lanes : 1,
+        .files = way ? way->lanes : 1 + LATER_MOST,
         .readers = o->readers,
         .follow = o->follow,
         .cache = emitter.cache,
