@@ -27,7 +27,8 @@
  * it, also threads that leat did not start; and so may blocks, callbacks, timers and the functions that leat calls
  * for a channel or an operator, but these cannot wait: where a function would have to, it is -EDEADLK there. What
  * has a deadline, or says that it waits, is what may wait; nothing else does. None but leat_version may be called
- * from a signal handler. A pointer that is given to a function must stay valid until it returns, and no longer,
+ * from a signal handler, nor in the child of a fork(2) that was called while a runtime ran, until it calls execve:
+ * only the thread that forked lives on there. A pointer that is given to a function must stay valid until it returns, and no longer,
  * unless something else is said.
  */
 #ifndef LEAT_BASE_H
