@@ -23,13 +23,13 @@
  * argument: leat_after(50 * LEAT_MS), LEAT_NEVER, or LEAT_NOW, which means: do not wait, say -EAGAIN
  * instead. A negative deadline is -EINVAL.
  *
- * Who may call. Unless a function says otherwise, any task and any thread of the program may call
- * it, also threads that leat did not start; and so may blocks, callbacks, timers and the functions that leat calls
- * for a channel or an operator, but these cannot wait: where a function would have to, it is -EDEADLK there. What
- * has a deadline, or says that it waits, is what may wait; nothing else does. None but leat_version may be called
- * from a signal handler, nor in the child of a fork(2) that was called while a runtime ran, until it calls execve:
- * only the thread that forked lives on there. A pointer that is given to a function must stay valid until it returns, and no longer,
- * unless something else is said.
+ * Who may call. Unless a function says otherwise, any task and any thread of the program may call it, also threads
+ * that leat did not start; and so may blocks, callbacks, timers and the functions that leat calls for a channel or
+ * an operator, but these cannot wait: where a function would have to, it is -EDEADLK there. What has a deadline,
+ * or says that it waits, is what may wait; nothing else does. None but leat_version may be called from a signal
+ * handler, nor in the child of a fork(2) that was called while a runtime ran, until it calls execve: only the
+ * thread that forked lives on there. A pointer that is given to a function must stay valid until it returns, and
+ * no longer, unless something else is said.
  */
 #ifndef LEAT_BASE_H
 #define LEAT_BASE_H
