@@ -104,6 +104,12 @@ static struct lt_latest *latest_of(struct lt_wheel *wheel, unsigned slot)
     return &wheel->latest[slot - LT_WHEEL_LOWEST_SLOTS];
 }
 
+/* Whether the timer just put there has nobody beside it. */
+static bool is_alone(const struct lt_wheel *wheel, unsigned slot)
+{
+    return wheel->slots[slot].next == wheel->slots[slot].prev;
+}
+
 /* Returns the one whose place it takes among the latest. */
 static struct lt_timer *enter(struct lt_latest *latest, struct lt_timer *timer)
 {
@@ -136,7 +142,7 @@ void lt_wheel_add(struct lt_wheel *wheel, struct lt_timer *timer)
 {
     wheel->count++;
     unsigned slot = put(wheel, timer, false);
-    if (slot >= LT_WHEEL_LOWEST_SLOTS)
+    if (slot >= LT_WHEEL_LOWEST_SLOTS && !is_alone(wheel, slot))
         set_ahead(timer, enter(latest_of(wheel, slot), timer));
 }
 
@@ -181,8 +187,8 @@ static void put_down(struct lt_wheel *wheel, struct lt_timer *timer)
     if (slot < LT_WHEEL_LOWEST_SLOTS)
         return;
     struct lt_latest *latest = latest_of(wheel, slot);
-    if (wheel->slots[slot].prev == &timer->node)
-        *latest = (struct lt_latest){ 0 }; /* the first: no others, then */
+    if (is_alone(wheel, slot))
+        *latest = (struct lt_latest){ 0 }; /* others are not certain to be there */
     struct lt_timer *earlier = enter(latest, timer);
     if (earlier)
         set_ahead(earlier, timer);
