@@ -1,5 +1,6 @@
 /* test_fair.c: nobody who could run waits for ever: yielding, talking and computing tasks, and those that
  * have not started. */
+#include "base/config.h"
 #include "support.h"
 
 static _Atomic bool enough;
@@ -128,6 +129,87 @@ static int starting_tasks_let_others_go_on(void *arg)
     return 0;
 }
 ON_WORKERS(starting_tasks_let_others_go_on);
+
+/* On one worker, a crowd of blocks that start lets a task go on: one that is ready, and one that sleeps for a moment. */
+enum { CROWD = 20000 };
+static leat_block crowd[CROWD];
+static int crowd_started, started_since;
+
+static int start_one(leat_block *b)
+{
+    LEAT_BEGIN(b);
+    crowd_started++;
+    CHECK(++started_since < CROWD / 2);
+    LEAT_END(b);
+}
+
+static int starting_blocks_let_others_go_on(void *arg)
+{
+    (void)arg;
+    for (int sleeps = 0; sleeps <= 1; sleeps++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        crowd_started = started_since = 0;
+        for (int i = 0; i < CROWD; i++)
+            CHECK_IS(0, leat_go_block(s, &crowd[i], start_one));
+        while (crowd_started < CROWD) {
+            CHECK_IS(0, sleeps ? leat_sleep(1) : leat_yield());
+            CHECK(sleeps || started_since <= 2 * LT_DIRECT_SWITCHES);
+            started_since = 0;
+        }
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+
+static void blocks_let_others_go_on(void **state)
+{
+    (void)state;
+    run_on(1, starting_blocks_let_others_go_on);
+}
+
+/* And among tasks, on one worker, they start in turn. */
+static int next_to_start;
+
+static void is_next(int i)
+{
+    CHECK_IS(next_to_start, i);
+    next_to_start++;
+}
+
+static int start_block_in_turn(leat_block *b)
+{
+    LEAT_BEGIN(b);
+    is_next((int)(b - crowd));
+    LEAT_END(b);
+}
+
+static int start_task_in_turn(void *arg)
+{
+    is_next((int)(intptr_t)arg);
+    return 0;
+}
+
+static int blocks_and_tasks_start_in_turn(void *arg)
+{
+    (void)arg;
+    uint64_t chance = seed_of_test();
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    next_to_start = 0;
+    for (int i = 0; i < CROWD; i++)
+        if (below(&chance, 3) > 0)
+            CHECK_IS(0, leat_go_block(s, &crowd[i], start_block_in_turn));
+        else
+            CHECK_IS(0, leat_go(s, start_task_in_turn, (void *)(intptr_t)i));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(CROWD, next_to_start);
+    return 0;
+}
+
+static void start_in_turn(void **state)
+{
+    (void)state;
+    run_on(1, blocks_and_tasks_start_in_turn);
+}
 
 /* Operations that never have to wait do not keep the worker for ever. */
 enum talk { BUFFER, SELECT, PAIR, TALKS };
@@ -320,6 +402,8 @@ int main(void)
         TESTS_ON_WORKERS(yielding_tasks_let_others_start),
         TESTS_ON_WORKERS(starting_tasks_let_others_go_on),
         TESTS_ON_WORKERS(talking_tasks_let_others_run),
+        cmocka_unit_test(blocks_let_others_go_on),
+        cmocka_unit_test(start_in_turn),
         cmocka_unit_test(steals),
         cmocka_unit_test(uses_all_workers),
         TESTS_ON_WORKERS(busy_workers_hear_from_outside),

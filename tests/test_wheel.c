@@ -8,14 +8,15 @@ static const int64_t tick = INT64_C(1) << LT_TICK_SHIFT;
 
 struct model_timer {
     struct lt_timer timer;
-    uint64_t due; /* the tick it is due at; for what has passed, that at which it was added */
+    uint64_t due;   /* the tick it is due at; for what has passed, that at which it was added */
+    uint64_t added; /* how many were before it */
     bool active;
 };
 
 static struct lt_wheel wheel;
 static struct model_timer model[TIMERS];
 static int64_t now;
-static uint64_t active_count, last_tick, chance;
+static uint64_t active_count, added_count, last_tick, last_added, chance;
 
 static struct model_timer *model_of(struct lt_timer *timer)
 {
@@ -37,8 +38,10 @@ static void fired(struct lt_timer *timer)
     CHECK(!lt_listed(&timer->node));
     CHECK(!lt_wheel_remove(&wheel, timer));
     CHECK(timer->deadline <= now); /* never early */
-    CHECK(m->due >= last_tick);    /* in order, tick by tick */
+    /* In order, tick by tick, and within one as they were added. */
+    CHECK(m->due > last_tick || (m->due == last_tick && m->added >= last_added));
     last_tick = m->due;
+    last_added = m->added;
 }
 
 static void add(struct model_timer *m, int64_t deadline)
@@ -48,6 +51,7 @@ static void add(struct model_timer *m, int64_t deadline)
     m->due = tick_of(deadline);
     if (m->due < (uint64_t)(now / tick))
         m->due = (uint64_t)(now / tick);
+    m->added = added_count++;
     m->active = true;
     active_count++;
     lt_wheel_add(&wheel, &m->timer);
@@ -72,7 +76,7 @@ static int64_t earliest_of_model(void)
 static void advance_to(int64_t time)
 {
     now = time;
-    last_tick = 0;
+    last_tick = last_added = 0;
     lt_wheel_advance(&wheel, now);
     /* At most a tick later than the wheel was told. */
     int64_t earliest = earliest_of_model();
@@ -255,6 +259,59 @@ static void shares_slots(void **state)
     CHECK_IS(0, active_count);
 }
 
+/* Who is out of the wheel may be gone, so nothing is written to where it was. Those who stay in see others go in each
+ * slot on their way down. */
+enum { GONE = 0x5a };
+
+static void leave(struct lt_timer *timer)
+{
+    memset(timer, GONE, sizeof *timer);
+}
+
+static bool is_untouched(const struct lt_timer *timer)
+{
+    const unsigned char *bytes = (const unsigned char *)timer;
+    for (size_t i = 0; i < sizeof *timer; i++)
+        if (bytes[i] != GONE)
+            return false;
+    return true;
+}
+
+static void fired_and_left(struct lt_timer *timer)
+{
+    fired(timer);
+    leave(timer);
+}
+
+static void leaves_alone_who_is_gone(void **state)
+{
+    (void)state;
+    chance = seed_of_test();
+    for (int round = 0; round < 400 / SCALE; round++) {
+        start(1 + (int64_t)(lt_rng_next(&chance) >> (2 + below(&chance, 60))));
+        int64_t reach = tick << below(&chance, 36);
+        for (int i = 0; i < TIMERS; i++)
+            leave(&model[i].timer);
+        for (int step = 0; step < 2000; step++) {
+            struct model_timer *m = &model[below(&chance, TIMERS)];
+            if (m->active) {
+                if (below(&chance, 2)) {
+                    take_out(m);
+                    leave(&m->timer);
+                }
+            } else if (below(&chance, 4)) {
+                CHECK(is_untouched(&m->timer));
+                add(m, now + reach + below(&chance, 3) * (reach / 64 + 1));
+                m->timer.fire = fired_and_left;
+            }
+            if (below(&chance, 100) == 0)
+                advance_to(now + (int64_t)(lt_rng_next(&chance) % (uint64_t)reach));
+        }
+        for (int i = 0; i < TIMERS; i++)
+            CHECK(model[i].active || is_untouched(&model[i].timer));
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -263,6 +320,7 @@ int main(void)
         cmocka_unit_test(keeps_order_within_a_tick),
         cmocka_unit_test(may_be_changed_while_firing),
         cmocka_unit_test(shares_slots),
+        cmocka_unit_test(leaves_alone_who_is_gone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

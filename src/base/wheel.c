@@ -42,11 +42,10 @@ static unsigned first_slot_of(unsigned level)
     return LT_WHEEL_WIDE_SLOTS + ((level - LT_WHEEL_WIDE_LEVELS) << LT_WHEEL_NARROW_BITS);
 }
 
-static unsigned level_of_bit(unsigned bit)
+static unsigned narrow_level_of_bit(unsigned bit)
 {
     const unsigned wide = LT_WHEEL_WIDE_LEVELS * LT_WHEEL_WIDE_BITS;
-    return bit < wide ? bit / LT_WHEEL_WIDE_BITS
-                      : LT_WHEEL_WIDE_LEVELS + (bit - wide) / LT_WHEEL_NARROW_BITS;
+    return LT_WHEEL_WIDE_LEVELS + (bit - wide) / LT_WHEEL_NARROW_BITS;
 }
 
 static unsigned level_of_slot(unsigned slot)
@@ -64,18 +63,31 @@ static uint64_t tick_of(const struct lt_wheel *wheel, int64_t deadline)
     return ((uint64_t)deadline + (UINT64_C(1) << wheel->shift) - 1) >> wheel->shift;
 }
 
-static void place(struct lt_wheel *wheel, struct lt_timer *timer)
+/* The slot for a tick that is not past. */
+static unsigned slot_of(const struct lt_wheel *wheel, uint64_t tick)
+{
+    enum { WIDTH = 1 << LT_WHEEL_WIDE_BITS }; /* of each of the two wide levels */
+    uint64_t differs = tick ^ wheel->tick;
+    if (differs < WIDTH)
+        return (unsigned)tick % WIDTH;
+    if (differs < (uint64_t)WIDTH * WIDTH)
+        return WIDTH + (unsigned)(tick / WIDTH) % WIDTH;
+    unsigned level = narrow_level_of_bit(63 - (unsigned)__builtin_clzll(differs));
+    uint64_t within = (tick >> shift_of(level)) & ((UINT64_C(1) << LT_WHEEL_NARROW_BITS) - 1);
+    return first_slot_of(level) + (unsigned)within;
+}
+
+/* Puts a timer into its slot, and returns that. */
+static unsigned put(struct lt_wheel *wheel, struct lt_timer *timer, bool in_front)
 {
     uint64_t tick = tick_of(wheel, timer->deadline);
-    if (tick < wheel->tick)
-        tick = wheel->tick;
-    unsigned level = level_of_bit(63 - (unsigned)__builtin_clzll((tick ^ wheel->tick) | 1));
-    uint64_t within = (tick >> shift_of(level)) & ((UINT64_C(1) << bits_of(level)) - 1);
-    unsigned slot = first_slot_of(level) + (unsigned)within;
-    timer->place = (uint16_t)slot;
-    lt_list_append(&wheel->slots[slot], &timer->node);
+    unsigned slot = slot_of(wheel, tick < wheel->tick ? wheel->tick : tick);
+    struct lt_node *list = &wheel->slots[slot];
+    timer->place = slot & UINT16_MAX;
+    lt_list_append(in_front ? list->next : list, &timer->node);
     wheel->occupied[slot / 64] |= UINT64_C(1) << (slot % 64);
     wheel->words_occupied |= UINT64_C(1) << (slot / 64);
+    return slot;
 }
 
 static void is_empty_now(struct lt_wheel *wheel, unsigned slot)
@@ -85,10 +97,53 @@ static void is_empty_now(struct lt_wheel *wheel, unsigned slot)
         wheel->words_occupied &= ~(UINT64_C(1) << (slot / 64));
 }
 
+/* ---- who is fetched ahead of whom ---- */
+
+static struct lt_latest *latest_of(struct lt_wheel *wheel, unsigned slot)
+{
+    return &wheel->latest[slot - LT_WHEEL_LOWEST_SLOTS];
+}
+
+/* Whether the timer just put there has nobody beside it. */
+static bool is_alone(const struct lt_wheel *wheel, unsigned slot)
+{
+    return wheel->slots[slot].next == wheel->slots[slot].prev;
+}
+
+/* Returns the one whose place it takes among the latest. */
+static struct lt_timer *enter(struct lt_latest *latest, struct lt_timer *timer)
+{
+    struct lt_timer *left = latest->timers[latest->oldest];
+    latest->timers[latest->oldest] = timer;
+    latest->oldest = latest->oldest == LT_WHEEL_LATEST - 1 ? 0 : latest->oldest + 1;
+    return left;
+}
+
+static void set_ahead(struct lt_timer *timer, const struct lt_timer *ahead)
+{
+    timer->ahead = (uint64_t)(uintptr_t)ahead & ((UINT64_C(1) << 48) - 1);
+}
+
+/* Two lines: of what is there, and so many bytes on. */
+static void fetch(uintptr_t address, size_t on)
+{
+    __builtin_prefetch((const void *)address, 1);
+    __builtin_prefetch((const void *)(address + on), 1);
+}
+
+static void fetch_timer(uintptr_t address)
+{
+    fetch(address, sizeof(struct lt_timer) - 1);
+}
+
+/* ---- adding and removing ---- */
+
 void lt_wheel_add(struct lt_wheel *wheel, struct lt_timer *timer)
 {
     wheel->count++;
-    place(wheel, timer);
+    unsigned slot = put(wheel, timer, false);
+    if (slot >= LT_WHEEL_LOWEST_SLOTS && !is_alone(wheel, slot))
+        set_ahead(timer, enter(latest_of(wheel, slot), timer));
 }
 
 bool lt_wheel_remove(struct lt_wheel *wheel, struct lt_timer *timer)
@@ -107,6 +162,10 @@ static unsigned earliest(const struct lt_wheel *wheel, uint64_t *begin)
 {
     unsigned word = (unsigned)__builtin_ctzll(wheel->words_occupied);
     unsigned slot = word * 64 + (unsigned)__builtin_ctzll(wheel->occupied[word]);
+    if (slot < LT_WHEEL_LOWEST_SLOTS) {
+        *begin = wheel->tick / LT_WHEEL_LOWEST_SLOTS * LT_WHEEL_LOWEST_SLOTS + slot;
+        return slot;
+    }
     unsigned level = level_of_slot(slot), shift = shift_of(level);
     uint64_t block = wheel->tick >> shift >> bits_of(level) << bits_of(level);
     *begin = (block | (slot - first_slot_of(level))) << shift;
@@ -120,64 +179,37 @@ static struct lt_timer *timer_at(struct lt_node *node)
     return LT_CONTAINER(node, struct lt_timer, node);
 }
 
-static void fetch(struct lt_node *node)
+/* Puts down a timer from a slot that is emptied from its end: in front of those that stood behind it there. Nobody is
+ * taken out meanwhile, so of the latest those who were put down in the same go are certain to be there. */
+static void put_down(struct lt_wheel *wheel, struct lt_timer *timer)
 {
-    const char *owner = timer_at(node)->owner;
-    __builtin_prefetch(owner, 1);
-    __builtin_prefetch(owner + LT_CACHE_LINE, 1);
-}
-
-/* A list on its way into the cache, from both ends; NULL when it has come. */
-struct walk {
-    struct lt_node *front, *back;
-};
-
-static void step(struct walk *walk)
-{
-    fetch(walk->front);
-    fetch(walk->back);
-    if (walk->front == walk->back || walk->front->next == walk->back) {
-        walk->front = NULL;
+    unsigned slot = put(wheel, timer, true);
+    if (slot < LT_WHEEL_LOWEST_SLOTS)
         return;
-    }
-    walk->front = walk->front->next;
-    walk->back = walk->back->prev;
+    struct lt_latest *latest = latest_of(wheel, slot);
+    if (is_alone(wheel, slot))
+        *latest = (struct lt_latest){ 0 }; /* others are not certain to be there */
+    struct lt_timer *earlier = enter(latest, timer);
+    if (earlier)
+        set_ahead(earlier, timer);
 }
 
-/* Brings the timers of a slot and of the next few into the cache. The next of a list is known only when the one
- * before has come, so one list after the other would be one miss after the other; several are walked at once. */
-static void warm(struct lt_wheel *wheel, unsigned slot)
-{
-    enum { LISTS = 4 };
-    if (slot - wheel->warmed < LISTS)
-        return;
-    wheel->warmed = slot;
-    struct walk walks[LISTS];
-    unsigned lists = 0;
-    for (unsigned i = slot; i < slot + LISTS && level_of_slot(i) == level_of_slot(slot); i++)
-        if (!lt_list_empty(&wheel->slots[i]))
-            walks[lists++] = (struct walk){ wheel->slots[i].next, wheel->slots[i].prev };
-    while (lists)
-        for (unsigned i = 0; i < lists; i++) {
-            step(&walks[i]);
-            if (!walks[i].front)
-                walks[i--] = walks[--lists];
-        }
-}
-
-/* Empties a slot that is not of the lowest level, whose time has come. */
+/* Empties a slot that is not of the lowest level, whose time has come; so the lower levels are empty. From the end,
+ * since who was added knows who was there before. */
 static void move_down(struct lt_wheel *wheel, unsigned slot)
 {
-    if (level_of_slot(slot) == 1)
-        warm(wheel, slot);
-    struct lt_node moved;
-    lt_list_init(&moved);
-    lt_list_splice(&moved, &wheel->slots[slot]);
+    struct lt_node *end = &wheel->slots[slot], *node = end->prev;
+    struct lt_latest *latest = latest_of(wheel, slot);
+    for (unsigned i = 0; i < LT_WHEEL_LATEST; i++)
+        fetch_timer((uintptr_t)latest->timers[i]);
+    lt_list_init(end);
     is_empty_now(wheel, slot);
-    while (!lt_list_empty(&moved)) {
-        struct lt_timer *timer = timer_at(moved.next);
-        lt_list_remove(&timer->node);
-        place(wheel, timer);
+    while (node != end) {
+        struct lt_timer *timer = timer_at(node);
+        node = node->prev;
+        fetch_timer(timer->ahead);
+        fetch((uintptr_t)timer->owner, LT_CACHE_LINE);
+        put_down(wheel, timer);
     }
 }
 

@@ -6,6 +6,11 @@
  * slot of the lowest level has the earliest timer. Two wide levels reach a second ahead, so that a timer
  * within it is moved once at the most; each move may be a cache miss. Narrow ones do for all the rest.
  *
+ * Of a list's timers each is known only when the one before has come from memory. So that several are on their way at
+ * a time when a slot is emptied, a timer also holds the address of one that stands LT_WHEEL_LATEST further on, and the
+ * slot those of the last that were put into it. Who is taken out is not struck from there: these addresses may be
+ * fetched into the cache, which harms nobody, but not followed.
+ *
  * Invariants: a timer fires never before its deadline, and at most one tick (about a microsecond)
  * later than the wheel is told the time (in the seeded world a tick is a nanosecond); timers of one tick fire in the order they were added or moved
  * down. A wheel belongs to one worker and has no lock. */
@@ -13,6 +18,7 @@
 #define LT_BASE_WHEEL_H
 
 #include "base/list.h"
+#include "base/util.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,17 +28,26 @@ enum {
     LT_WHEEL_WIDE_BITS = 10,
     LT_WHEEL_NARROW_BITS = 6,
     LT_WHEEL_LEVELS = 10,
+    LT_WHEEL_LOWEST_SLOTS = 1 << LT_WHEEL_WIDE_BITS, /* of the level where timers fire */
     LT_WHEEL_WIDE_SLOTS = LT_WHEEL_WIDE_LEVELS << LT_WHEEL_WIDE_BITS,
     LT_WHEEL_SLOTS =
-        LT_WHEEL_WIDE_SLOTS + ((LT_WHEEL_LEVELS - LT_WHEEL_WIDE_LEVELS) << LT_WHEEL_NARROW_BITS)
+        LT_WHEEL_WIDE_SLOTS + ((LT_WHEEL_LEVELS - LT_WHEEL_WIDE_LEVELS) << LT_WHEEL_NARROW_BITS),
+    LT_WHEEL_LATEST = 7 /* fills a cache line, with `oldest` */
 };
 
 struct lt_timer {
     struct lt_node node; /* in its slot, or in no list */
     int64_t deadline;    /* ns */
-    uint16_t place;      /* the slot */
+    uint64_t place : 16; /* the slot */
+    uint64_t ahead : 48; /* the address of who is fetched when this one is moved down */
     void (*fire)(struct lt_timer *timer);
     void *owner; /* what firing will touch: fetched into the cache shortly before; or NULL */
+};
+
+/* The last timers put into a slot that is not of the lowest level. */
+struct lt_latest {
+    struct lt_timer *timers[LT_WHEEL_LATEST];
+    uint64_t oldest; /* the index of the first of them */
 };
 
 struct lt_wheel {
@@ -41,12 +56,13 @@ struct lt_wheel {
     uint64_t count;
     uint64_t words_occupied; /* a bit for each of `occupied` that is not 0 */
     uint64_t occupied[LT_WHEEL_SLOTS / 64];
-    unsigned warmed; /* the slot with which the last of the cache's warming began */
     struct lt_node slots[LT_WHEEL_SLOTS];
+    _Alignas(LT_CACHE_LINE) struct lt_latest latest[LT_WHEEL_SLOTS - LT_WHEEL_LOWEST_SLOTS];
 };
 
 _Static_assert(LT_WHEEL_SLOTS / 64 <= 64, "one word tells of all");
 
+/* The memory is zero, or that of an earlier wheel. */
 void lt_wheel_init(struct lt_wheel *wheel, int64_t now);
 
 /* Adds a timer whose deadline, fire and owner are set. Not for LEAT_NEVER. */

@@ -127,11 +127,21 @@ int lt_stack_size_round(size_t *size)
  * something may still have to look whether the worker sleeps. */
 static struct lt_worker *kept;
 
+/* Much of a worker is not touched before there is a crowd: so it has pages of its own, which are not there until then. */
+static struct lt_worker *worker_map(void)
+{
+    size_t page = lt_page_size(), size = (sizeof(struct lt_worker) + page - 1) / page * page;
+    struct lt_worker *worker = lt_map(size);
+    if (worker)
+        lt_fiber_forget((char *)worker, size);
+    return worker;
+}
+
 static struct lt_worker *worker_get(void)
 {
     struct lt_worker *worker = kept;
     if (!worker)
-        return lt_alloc(sizeof *worker);
+        return worker_map();
     kept = worker->next_idle;
     memset(worker, 0,
            offsetof(struct lt_worker, inbox)); /* the rest is zero, and others may look at it */

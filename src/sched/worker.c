@@ -163,16 +163,37 @@ static void run_step(struct lt_worker *worker, struct lt_party *party)
         lt_note_step(worker, NULL);
 }
 
+/* The next that has not started, if it is no task, straight after another; NULL when the scheduler should have a look
+ * first, or it is somebody's turn who is ready. */
+static struct lt_party *next_light_new(struct lt_worker *worker)
+{
+    /* Relaxed: only asked whether it is worth a visit. */
+    if (worker->direct_left <= 1 || worker->ready_head ||
+        atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
+        atomic_load_explicit(&worker->nudges, memory_order_relaxed))
+        return NULL;
+    struct lt_party *party = next_new(worker);
+    if (!party || party->kind == LT_TASK) {
+        worker->pending = party;
+        return NULL;
+    }
+    worker->direct_left--;
+    return party;
+}
+
 static bool run_new(struct lt_worker *worker)
 {
     struct lt_party *party = next_new(worker);
     if (!party)
         return false;
     worker->started_last = true;
-    if (party->kind == LT_TASK)
+    if (party->kind == LT_TASK) {
         lt_host_start(worker, LT_CONTAINER(party, struct lt_task, party));
-    else
+        return true;
+    }
+    do
         run_step(worker, party);
+    while ((party = next_light_new(worker)));
     return true;
 }
 
