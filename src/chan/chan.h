@@ -12,7 +12,8 @@
  * on. The claimer copies the item, straight to or from the waiter's memory, sets its status, unlocks, and only then makes its party
  * ready. After unlocking it knows nothing but the party: the waiter may be gone.
  *
- * Locking. Everything is guarded by the channel's lock, except what is marked as read without it. A
+ * Locking. Everything is guarded by the channel's lock, except what is marked as read without it. (Where the two ends
+ * of a buffer have locks of their own, the channel's lock is all three: see chan/ends.h.) A
  * select takes the locks of all its channels, by rising address; nobody else holds two. */
 #ifndef LT_CHAN_CHAN_H
 #define LT_CHAN_CHAN_H
@@ -85,7 +86,7 @@ struct leat_chan {
     bool busy;            /* special ones: the door is taken */
     _Atomic bool closing; /* … and close when it is free; written under the lock, read without */
     /* Written under the lock, read without it as hints, so relaxed. */
-    _Atomic bool unusual; /* special, closed or traced: not for the short way */
+    _Atomic bool unusual; /* special, closed, traced, or with ends: not for the short way */
     _Atomic uint32_t receivers_waiting, senders_waiting;
     _Atomic size_t count;
     size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
@@ -101,16 +102,31 @@ struct leat_chan {
     leat_drop_fn *drop;
     const struct lt_keeper
         *keeper; /* NULL for nearly all; set before anybody else knows the channel */
+    _Atomic(struct lt_ends *) ends; /* NULL as long as one lock does: see chan/ends.h */
     const char *name;
     uint32_t number;       /* by which people know it */
     struct lt_owned owned; /* by the scope; without one, the node is among lt_orphans */
     _Alignas(16) unsigned char items[];
 };
 
+/* The same for who is not the lock's owner. */
+void lt_chan_lock_shared(leat_chan *ch, struct lt_worker *here);
+void lt_chan_unlock_shared(leat_chan *ch);
+
+/* The channel's ends, if it has any: see chan/ends.h. Acquire: they are seen whole. */
+static inline struct lt_ends *lt_chan_ends(const leat_chan *ch)
+{
+    return atomic_load_explicit(&ch->ends, memory_order_acquire);
+}
+
+/* Without the lock, or with it: how many items lie in its buffer. */
+size_t lt_ends_count(const leat_chan *ch, struct lt_ends *ends);
+
 /* `here` is the worker that the calling thread is, or NULL. */
 static inline void lt_chan_lock_from(leat_chan *ch, struct lt_worker *here)
 {
-    lt_biased_lock(&ch->lock, here);
+    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
+        lt_chan_lock_shared(ch, here);
 }
 
 static inline void lt_chan_lock(leat_chan *ch)
@@ -120,8 +136,10 @@ static inline void lt_chan_lock(leat_chan *ch)
 
 static inline void lt_chan_unlock(leat_chan *ch)
 {
-    lt_biased_unlock(&ch->lock);
+    if (LT_UNLIKELY(!lt_biased_loosen(&ch->lock)))
+        lt_chan_unlock_shared(ch);
 }
+
 /* The channels that no scope owns. Their lock comes before any channel's. */
 struct lt_orphans {
     struct lt_lock lock;
@@ -204,7 +222,7 @@ static inline bool lt_chan_is_closed(const leat_chan *ch)
  * but people who look knows it at that time. */
 static inline bool lt_chan_is_as_new(const leat_chan *ch)
 {
-    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0;
+    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0 && !lt_chan_ends(ch);
 }
 void lt_chan_renew(leat_chan *ch);
 
@@ -223,10 +241,13 @@ static inline bool lt_chan_is_unusual(const leat_chan *ch)
  * caller reads next, see none_is_ready in select.c.) */
 static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
-    if (LT_UNLIKELY(lt_chan_is_unusual(ch)) &&
-        (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper))))
-        return true;
     size_t count = atomic_load_explicit(&ch->count, memory_order_acquire);
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
+        if (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper)))
+            return true;
+        if (lt_chan_ends(ch))
+            count = lt_ends_count(ch, lt_chan_ends(ch));
+    }
     return side == LT_RECEIVE
                ? count | atomic_load_explicit(&ch->senders_waiting, memory_order_acquire)
                : (ch->capacity - count) |
