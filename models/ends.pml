@@ -266,7 +266,7 @@ proctype Sender(byte self)
             mine = self * ITEMS + k + 1
         }
     }
-    d_step { mine = 0; k = 0; finished++ }
+    atomic { mine = 0; k = 0; finished++ }
 }
 
 proctype Receiver(byte self)
@@ -316,7 +316,7 @@ proctype Closer()
         :: else
         fi
     }
-    d_step { partner = NONE; finished++ }
+    atomic { partner = NONE; finished++ }
 }
 
 active proctype Judge()

@@ -1,6 +1,5 @@
 /* test_ends.c: a buffer whose two ends are used at the same time (chan/ends.h): nothing is lost, doubled or
  * overtaken, and all operations still see one and the same channel. */
-#include "chan/ends.h"
 #include "support.h"
 
 enum { CAPACITY = LT_SPLIT_FROM, EACH = 20000 / SCALE, SIDE = 3 };
@@ -17,7 +16,8 @@ static leat_chan *with_ends(leat_drop_fn *drop)
 {
     struct foreign thread;
     leat_chan *ch = leat_chan_open(
-        NULL, &(leat_chan_spec){ .item_size = sizeof(int64_t), .capacity = CAPACITY, .drop = drop });
+        NULL,
+        &(leat_chan_spec){ .item_size = sizeof(int64_t), .capacity = CAPACITY, .drop = drop });
     CHECK(ch && !lt_chan_ends(ch));
     foreign_start(&thread, finds_it_empty, ch);
     CHECK_IS(0, foreign_join(&thread));
@@ -274,8 +274,10 @@ ON_WORKERS(is_one_channel_to_every_operation);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(moves_each_item_once),  TESTS_ON_WORKERS(wakes_who_waits_for_one),
-        TESTS_ON_WORKERS(closes_as_any_channel), TESTS_ON_WORKERS(drops_what_is_left),
+        TESTS_ON_WORKERS(moves_each_item_once),
+        TESTS_ON_WORKERS(wakes_who_waits_for_one),
+        TESTS_ON_WORKERS(closes_as_any_channel),
+        TESTS_ON_WORKERS(drops_what_is_left),
         TESTS_ON_WORKERS(is_one_channel_to_every_operation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

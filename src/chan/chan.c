@@ -1,4 +1,3 @@
-#include "chan/ends.h"
 #include "chan/now.h"
 #include "chan/special.h"
 
@@ -200,11 +199,10 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
     return status;
 }
 
-/* Open, and not special or traced, with ends or without. */
-static bool is_plain(const leat_chan *ch)
+/* Unusual for no other reason. */
+LT_COLD static bool has_only_ends(const leat_chan *ch)
 {
-    return !lt_chan_is_unusual(ch) ||
-           (lt_chan_ends(ch) && !lt_chan_is_closed(ch) && !(lt_noting() & LT_NOTE_TRACE));
+    return lt_chan_ends(ch) && !lt_chan_is_closed(ch) && !(lt_noting() & LT_NOTE_TRACE);
 }
 
 /* Several at once, where nobody waits and so only the buffer is concerned: at most two copies. */
@@ -242,7 +240,7 @@ size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
     *status = LT_NOT_NOW;
     while (moved < n) {
         void *item = items ? (unsigned char *)items + moved * size : NULL;
-        if (is_plain(ch) && lt_list_empty(&ch->receivers) &&
+        if ((!lt_chan_is_unusual(ch) || has_only_ends(ch)) && lt_list_empty(&ch->receivers) &&
             lt_list_empty(&ch->senders) &&
             lt_chan_count(ch) != (side == LT_SEND ? ch->capacity : 0)) {
             moved += move_many(ch, side, item, n - moved);
@@ -389,7 +387,7 @@ size_t leat_chan_len(const leat_chan *ch)
     if (!ch)
         return 0;
     struct lt_ends *ends = lt_chan_ends(ch);
-    return ends ? lt_ends_count(ch, ends) : lt_chan_count(ch);
+    return ends ? lt_ends_left(ch, ends, LT_RECEIVE) : lt_chan_count(ch);
 }
 
 size_t leat_chan_cap(const leat_chan *ch)

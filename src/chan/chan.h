@@ -19,6 +19,7 @@
 #define LT_CHAN_CHAN_H
 
 #include "base/biased.h"
+#include "chan/ends.h"
 #include "scope/wait.h"
 
 #include <leat/chan.h>
@@ -119,9 +120,6 @@ static inline struct lt_ends *lt_chan_ends(const leat_chan *ch)
     return atomic_load_explicit(&ch->ends, memory_order_acquire);
 }
 
-/* Without the lock, or with it: how many items lie in its buffer. */
-size_t lt_ends_count(const leat_chan *ch, struct lt_ends *ends);
-
 /* `here` is the worker that the calling thread is, or NULL. */
 static inline void lt_chan_lock_from(leat_chan *ch, struct lt_worker *here)
 {
@@ -177,9 +175,6 @@ static inline leat_chan *lt_chan_beside(void *extra)
 {
     return LT_CONTAINER(extra, leat_chan, items);
 }
-
-/* One side of a channel: which operation, and so which queue. */
-enum lt_side { LT_RECEIVE, LT_SEND };
 
 /* With the lock held: does the operation if it can be done at once, and puts the chain of those who must
  * be made ready in *woken. Returns 0, -EPIPE, what a transform said, or LT_NOT_NOW: nothing done. (A
@@ -245,8 +240,9 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
     if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
         if (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper)))
             return true;
-        if (lt_chan_ends(ch))
-            count = lt_ends_count(ch, lt_chan_ends(ch));
+        struct lt_ends *ends = lt_chan_ends(ch);
+        if (ends)
+            count = lt_ends_count(ends);
     }
     return side == LT_RECEIVE
                ? count | atomic_load_explicit(&ch->senders_waiting, memory_order_acquire)

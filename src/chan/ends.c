@@ -1,25 +1,17 @@
 #include "chan/ends.h"
 
 #include "base/alloc.h"
+#include "chan/chan.h"
 #include "sched/note.h"
 
 /* ---- the whole channel ---- */
-
-size_t lt_ends_count(const leat_chan *ch, struct lt_ends *ends)
-{
-    /* Acquire: in this order, so that it is never less than none. (Without the locks both may have grown in between,
-     * so that it may seem to be more than there is room for.) */
-    size_t received = atomic_load_explicit(&ends->of[LT_RECEIVE].moved, memory_order_acquire);
-    size_t sent = atomic_load_explicit(&ends->of[LT_SEND].moved, memory_order_acquire);
-    return sent - received < ch->capacity ? sent - received : ch->capacity;
-}
 
 static void gather(leat_chan *ch, struct lt_ends *ends)
 {
     lt_lock(&ends->of[LT_SEND].lock);
     lt_lock(&ends->of[LT_RECEIVE].lock);
     ch->first = ends->of[LT_RECEIVE].slot;
-    lt_chan_set_count(ch, lt_ends_count(ch, ends));
+    lt_chan_set_count(ch, lt_ends_count(ends));
 }
 
 /* `first` and `count` may have changed in any way: the receiving end's count stays, and the other is made to fit. */
@@ -138,8 +130,10 @@ int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *i
     return status;
 }
 
-size_t lt_ends_left(const leat_chan *ch, struct lt_ends *ends, enum lt_side side)
+size_t lt_ends_left(const leat_chan *ch, const struct lt_ends *ends, enum lt_side side)
 {
-    size_t count = lt_ends_count(ch, ends);
+    size_t count = lt_ends_count(ends);
+    if (count > ch->capacity)
+        count = ch->capacity;
     return side == LT_SEND ? ch->capacity - count : count;
 }

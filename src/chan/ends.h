@@ -16,7 +16,16 @@
 #ifndef LT_CHAN_ENDS_H
 #define LT_CHAN_ENDS_H
 
-#include "chan/chan.h"
+#include "base/lock.h"
+
+#include <leat/chan.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One side of a channel: which operation, and so which queue. */
+enum lt_side { LT_RECEIVE, LT_SEND };
 
 struct lt_end {
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
@@ -31,6 +40,14 @@ struct lt_ends {
     struct lt_end of[2]; /* by enum lt_side */
 };
 
+/* How many items lie in the buffer: certain with the locks held; without, it may seem to be more than there is room
+ * for, since both ends may move on in between. Acquire, and in this order: it is never less than none. */
+static inline size_t lt_ends_count(const struct lt_ends *ends)
+{
+    size_t received = atomic_load_explicit(&ends->of[LT_RECEIVE].moved, memory_order_acquire);
+    return atomic_load_explicit(&ends->of[LT_SEND].moved, memory_order_acquire) - received;
+}
+
 /* With the lock held, and not as its owner: gives the channel ends, if that pays and there is memory. */
 void lt_chan_split(leat_chan *ch);
 
@@ -39,7 +56,7 @@ void lt_chan_split(leat_chan *ch);
 int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *item, size_t least);
 
 /* Without a lock: how many could be moved there. A hint. */
-size_t lt_ends_left(const leat_chan *ch, struct lt_ends *ends, enum lt_side side);
+size_t lt_ends_left(const leat_chan *ch, const struct lt_ends *ends, enum lt_side side);
 
 /* As lt_chan_lock, for who looks once: see lt_biased_visit. */
 void lt_chan_visit(leat_chan *ch);

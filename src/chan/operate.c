@@ -1,6 +1,5 @@
 /* operate.c: one send or one receive: at once if it can be, else by waiting. Both are the same, seen
  * from the two sides. */
-#include "chan/ends.h"
 #include "chan/now.h"
 
 #include <sched.h>

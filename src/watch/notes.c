@@ -2,7 +2,6 @@
 
 #include "base/alloc.h"
 #include "block/machine.h"
-#include "chan/ends.h"
 #include "sched/runtime.h"
 #include "watch/since.h"
 
