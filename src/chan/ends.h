@@ -9,8 +9,8 @@
  *  - Its `lock` has no owner any more. The ends come once, and stay.
  *  - Who has `lock` and then, in this order, the sending and the receiving end's locks, has the channel; `first` and
  *    `count` in it are true only then. lt_chan_lock gathers them from the ends, lt_chan_unlock gives them back.
- *  - Who has only an end's lock may move an item there, if nobody waits at the other end, the channel is open and
- *    nothing is traced. All these change only with all three locks held.
+ *  - Who has only an end's lock may move an item there, if nobody waits at the other end and the channel is open, which
+ *    change only with all three locks held. (Where operations are traced, none goes this way.)
  *  - An end's `moved` only grows, under its lock. What the other end sees of it may be old, and then there is more
  *    to receive, or more room, than it says: never less. */
 #ifndef LT_CHAN_ENDS_H

@@ -64,22 +64,27 @@ static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side sid
     }
 }
 
+/* The calling thread, if it is one that may wait and has another processor to wait for; else NULL. */
+static struct lt_thread *patient_thread(struct lt_party *self, int64_t deadline)
+{
+    struct lt_thread *thread = LT_CONTAINER(self, struct lt_thread, party);
+    bool patient = self->kind == LT_THREAD && deadline != LEAT_NOW && !lt_world;
+    return patient && thread->spin.most ? thread : NULL;
+}
+
 /* One operation with nothing but one end of the channel: 0, or LT_NOT_NOW, and the channel's lock is to be asked. */
 __attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_ends *ends,
                                                     enum lt_side side, void *item, int64_t deadline,
                                                     struct lt_party *self)
 {
-    bool patient = self->kind == LT_THREAD && deadline != LEAT_NOW && !lt_world;
-    int status = lt_ends_move(ch, ends, side, item, patient ? LT_ENDS_FEW : 1);
-    if (status == LT_NOT_NOW && patient) {
-        struct lt_thread *thread = LT_CONTAINER(self, struct lt_thread, party);
-        if (!lt_chan_looks_ready(ch, side))
-            changes_soon(ch, side, thread);
-        if (thread->spin.most)
-            gains_distance(ch, ends, side);
-        status = lt_ends_move(ch, ends, side, item, 1);
-    }
-    return status;
+    struct lt_thread *thread = patient_thread(self, deadline);
+    int status = lt_ends_move(ch, ends, side, item, thread ? LT_ENDS_FEW : 1);
+    if (status == 0 || !thread || lt_chan_is_closed(ch))
+        return status;
+    if (!lt_chan_looks_ready(ch, side))
+        changes_soon(ch, side, thread);
+    gains_distance(ch, ends, side);
+    return lt_ends_move(ch, ends, side, item, 1);
 }
 
 /* With the lock held, which it gives up: waits for a partner. */
