@@ -63,7 +63,8 @@ enum {
     LT_SIM_ROOM = 64,     /* parties among which a seeded world can choose without more memory */
     LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes and channels a thread takes at a time */
     LT_SPLIT_FROM = 64,   /* items a channel holds for which two ends pay: see chan/ends.h */
-    LT_ENDS_FEW = 16,    /* items that are not worth going for, if more will be there in a moment */
+    LT_ENDS_FEW =
+        32, /* items there that are not worth going for, if more are coming: so many at the most */
     LT_IDLE_SPINS = 512, /* pauses, 10 to 40 ns each, before who has to wait sleeps */
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */

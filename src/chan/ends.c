@@ -62,6 +62,8 @@ LT_COLD void lt_chan_split(leat_chan *ch)
     struct lt_ends *ends = lt_alloc(sizeof *ends);
     if (!ends)
         return;
+    size_t quarter = ch->capacity / 4 + 1;
+    ends->few = quarter < LT_ENDS_FEW ? quarter : LT_ENDS_FEW;
     lt_biased_settle(&ch->lock);
     lt_lock(&ends->of[LT_SEND].lock);
     lt_lock(&ends->of[LT_RECEIVE].lock);

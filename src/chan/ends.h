@@ -38,6 +38,7 @@ struct lt_end {
 
 struct lt_ends {
     struct lt_end of[2]; /* by enum lt_side */
+    size_t few; /* items, or room for items, that are not worth going for while more are coming */
 };
 
 /* How many items lie in the buffer: certain with the locks held; without, it may seem to be more than there is room

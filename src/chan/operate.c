@@ -50,14 +50,15 @@ static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_thread *thr
 }
 
 /* A thread that is about to use its end of a channel, where the other end is at work just now: waits until that has
- * got some distance ahead. Else both would be at the same lines of the buffer, which then move at every item.
- * Where nobody else comes at once, an item that is there alone goes on after a few hundred nanoseconds. */
+ * got some distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes
+ * on as soon as a look finds no more than the last: an item that is there alone waits for the first only. */
 static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side side)
 {
-    enum { PAUSES = 32, ROUNDS = 4 };
+    enum { FIRST = 16, LAST = 128 };
     size_t before = 0, left = lt_ends_left(ch, ends, side);
-    for (int round = 0; left > before && left < 2 * LT_ENDS_FEW && round < ROUNDS; round++) {
-        for (unsigned i = 0; i < PAUSES; i++)
+    for (unsigned pauses = FIRST; left > before && left < 2 * ends->few && pauses <= LAST;
+         pauses *= 2) {
+        for (unsigned i = 0; i < pauses; i++)
             lt_pause();
         before = left;
         left = lt_ends_left(ch, ends, side);
@@ -78,7 +79,7 @@ __attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_end
                                                     struct lt_party *self)
 {
     struct lt_thread *thread = patient_thread(self, deadline);
-    int status = lt_ends_move(ch, ends, side, item, thread ? LT_ENDS_FEW : 1);
+    int status = lt_ends_move(ch, ends, side, item, thread ? ends->few : 1);
     if (status == 0 || !thread || lt_chan_is_closed(ch))
         return status;
     if (!lt_chan_looks_ready(ch, side))
