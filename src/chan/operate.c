@@ -28,12 +28,12 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 static const struct lt_wait_kind operates = { .withdraw = withdraw, .describe = describe };
 
-/* A thread, at a buffer that is full or empty: waits a moment for that to change. Each look takes the channel's
+/* At a buffer that is full or empty, who has nothing else to do: waits a moment for that to change. Each look takes the channel's
  * line from those who change it, so they come ever less often, and then mostly find room, or items, for many. */
-static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_thread *thread)
+static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin)
 {
     enum { LONGEST = 128, YIELDS = 4 };
-    unsigned left = lt_spin_looks(&thread->spin), yields = lt_spin_paid(&thread->spin) ? YIELDS : 0;
+    unsigned left = lt_spin_looks(spin), yields = lt_spin_paid(spin) ? YIELDS : 0;
     bool ready = false;
     for (unsigned pauses = 16; !ready && left >= pauses; ready = lt_chan_looks_ready(ch, side)) {
         for (unsigned i = 0; i < pauses; i++)
@@ -46,7 +46,7 @@ static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_thread *thr
         sched_yield();
         ready = lt_chan_looks_ready(ch, side);
     }
-    lt_spin_learn(&thread->spin, ready);
+    lt_spin_learn(spin, ready);
 }
 
 /* A thread that is about to use its end of a channel, where the other end is at work just now: waits until that has
@@ -65,12 +65,18 @@ static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side sid
     }
 }
 
-/* The calling thread, if it is one that may wait and has another processor to wait for; else NULL. */
-static struct lt_thread *patient_thread(struct lt_party *self, int64_t deadline)
+/* How long to look before waiting, if there is another processor to wait for and nothing else to do: a thread has
+ * nothing, and a task if it is alone on its worker, which would look around instead. Else NULL. */
+static struct lt_spin *patience(struct lt_party *self, struct lt_worker *here, int64_t deadline)
 {
-    struct lt_thread *thread = LT_CONTAINER(self, struct lt_thread, party);
-    bool patient = self->kind == LT_THREAD && deadline != LEAT_NOW && !lt_world;
-    return patient && thread->spin.most ? thread : NULL;
+    struct lt_spin *spin = NULL;
+    if (deadline == LEAT_NOW || lt_world)
+        return NULL;
+    if (self->kind == LT_THREAD)
+        spin = &LT_CONTAINER(self, struct lt_thread, party)->spin;
+    else if (self->kind == LT_TASK && lt_worker_is_free(here))
+        spin = &here->spin;
+    return spin && spin->most ? spin : NULL;
 }
 
 /* One operation with nothing but one end of the channel: 0, or LT_NOT_NOW, and the channel's lock is to be asked. */
@@ -78,13 +84,14 @@ __attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_end
                                                     enum lt_side side, void *item, int64_t deadline,
                                                     struct lt_party *self)
 {
-    struct lt_thread *thread = patient_thread(self, deadline);
-    int status = lt_ends_move(ch, ends, side, item, thread ? ends->few : 1);
-    if (status == 0 || !thread || lt_chan_is_closed(ch))
+    int status = lt_ends_move(ch, ends, side, item, ends->few);
+    if (status == 0 || lt_chan_is_closed(ch))
         return status;
-    if (!lt_chan_looks_ready(ch, side))
-        changes_soon(ch, side, thread);
-    gains_distance(ch, ends, side);
+    struct lt_spin *spin = patience(self, lt_here.worker, deadline);
+    if (spin && !lt_chan_looks_ready(ch, side))
+        changes_soon(ch, side, spin);
+    if (spin)
+        gains_distance(ch, ends, side);
     return lt_ends_move(ch, ends, side, item, 1);
 }
 
@@ -148,7 +155,7 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
             return wait_for_partner(ch, side, item, deadline, self);
         lt_chan_unlock(ch);
         if (patient)
-            changes_soon(ch, side, LT_CONTAINER(self, struct lt_thread, party));
+            changes_soon(ch, side, &LT_CONTAINER(self, struct lt_thread, party)->spin);
         else if ((error = lt_wait_prepare(self)) != 0)
             return error;
         lt_chan_lock(ch);
