@@ -8,19 +8,34 @@ static int finds_it_empty(void *ch)
 {
     int64_t item;
     CHECK_IS(-ETIMEDOUT, leat_recv_until(ch, &item, leat_now() + 1));
+    /* As it should be where there are processors for both. */
+    CHECK(!lt_chan_ends(ch) == !lt_this_thread()->spin.most);
     return 0;
 }
 
-/* A channel that a thread has found empty. */
+static int splits_it(void *arg)
+{
+    leat_chan *ch = arg;
+    lt_chan_lock(ch);
+    if (!lt_chan_ends(ch))
+        lt_chan_split(ch);
+    lt_chan_unlock(ch);
+    return 0;
+}
+
+/* A channel with ends, by a thread that finds it empty if that will do. */
 static leat_chan *with_ends(leat_drop_fn *drop)
 {
-    struct foreign thread;
     leat_chan *ch = leat_chan_open(
         NULL,
         &(leat_chan_spec){ .item_size = sizeof(int64_t), .capacity = CAPACITY, .drop = drop });
+    leat_fn *const both[] = { finds_it_empty, splits_it };
     CHECK(ch && !lt_chan_ends(ch));
-    foreign_start(&thread, finds_it_empty, ch);
-    CHECK_IS(0, foreign_join(&thread));
+    for (int i = 0; i < 2; i++) {
+        struct foreign thread;
+        foreign_start(&thread, both[i], ch);
+        CHECK_IS(0, foreign_join(&thread));
+    }
     CHECK(lt_chan_ends(ch));
     return ch;
 }
