@@ -110,14 +110,25 @@ struct leat_chan {
     _Alignas(16) unsigned char items[];
 };
 
-/* The same for who is not the lock's owner. */
-void lt_chan_lock_shared(leat_chan *ch, struct lt_worker *here);
-void lt_chan_unlock_shared(leat_chan *ch);
-
 /* The channel's ends, if it has any: see chan/ends.h. Acquire: they are seen whole. */
 static inline struct lt_ends *lt_chan_ends(const leat_chan *ch)
 {
     return atomic_load_explicit(&ch->ends, memory_order_acquire);
+}
+
+/* The same for who is not the lock's owner. */
+static inline void lt_chan_lock_shared(leat_chan *ch, struct lt_worker *here)
+{
+    lt_biased_contend(&ch->lock, here);
+    if (LT_UNLIKELY(lt_chan_ends(ch) != NULL))
+        lt_ends_gather(ch);
+}
+
+static inline void lt_chan_unlock_shared(leat_chan *ch)
+{
+    if (LT_UNLIKELY(lt_chan_ends(ch) != NULL))
+        lt_ends_give_back(ch);
+    lt_unlock(&ch->lock.lock);
 }
 
 /* `here` is the worker that the calling thread is, or NULL. */

@@ -6,8 +6,9 @@
 
 /* ---- the whole channel ---- */
 
-static void gather(leat_chan *ch, struct lt_ends *ends)
+LT_COLD void lt_ends_gather(leat_chan *ch)
 {
+    struct lt_ends *ends = lt_chan_ends(ch);
     lt_lock(&ends->of[LT_SEND].lock);
     lt_lock(&ends->of[LT_RECEIVE].lock);
     ch->first = ends->of[LT_RECEIVE].slot;
@@ -15,8 +16,9 @@ static void gather(leat_chan *ch, struct lt_ends *ends)
 }
 
 /* `first` and `count` may have changed in any way: the receiving end's count stays, and the other is made to fit. */
-static void give_back(leat_chan *ch, struct lt_ends *ends)
+LT_COLD void lt_ends_give_back(leat_chan *ch)
 {
+    struct lt_ends *ends = lt_chan_ends(ch);
     struct lt_end *sending = &ends->of[LT_SEND], *receiving = &ends->of[LT_RECEIVE];
     size_t count = lt_chan_count(ch);
     size_t received = atomic_load_explicit(&receiving->moved, memory_order_relaxed);
@@ -31,28 +33,11 @@ static void give_back(leat_chan *ch, struct lt_ends *ends)
     lt_unlock(&sending->lock);
 }
 
-void lt_chan_lock_shared(leat_chan *ch, struct lt_worker *here)
-{
-    lt_biased_contend(&ch->lock, here);
-    struct lt_ends *ends = lt_chan_ends(ch);
-    if (ends)
-        gather(ch, ends);
-}
-
-void lt_chan_unlock_shared(leat_chan *ch)
-{
-    struct lt_ends *ends = lt_chan_ends(ch);
-    if (ends)
-        give_back(ch, ends);
-    lt_unlock(&ch->lock.lock);
-}
-
 void lt_chan_visit(leat_chan *ch)
 {
     lt_biased_visit(&ch->lock, lt_here.worker);
-    struct lt_ends *ends = lt_chan_ends(ch);
-    if (ends)
-        gather(ch, ends);
+    if (lt_chan_ends(ch))
+        lt_ends_gather(ch);
 }
 
 LT_COLD void lt_chan_split(leat_chan *ch)
@@ -78,7 +63,7 @@ void lt_chan_unsplit(leat_chan *ch)
     struct lt_ends *ends = lt_chan_ends(ch);
     if (!ends)
         return;
-    gather(ch, ends);
+    lt_ends_gather(ch);
     atomic_store_explicit(&ch->ends, NULL, memory_order_relaxed); /* nobody else is there */
     lt_free(ends);
 }

@@ -52,6 +52,10 @@ static inline size_t lt_ends_count(const struct lt_ends *ends)
 /* With the lock held, and not as its owner: gives the channel ends, if that pays and there is memory. */
 void lt_chan_split(leat_chan *ch);
 
+/* What belongs to the lock of a channel with ends, after its `lock` is taken and before it is given back. */
+void lt_ends_gather(leat_chan *ch);
+void lt_ends_give_back(leat_chan *ch);
+
 /* With no lock held: one item to or from the buffer. LT_NOT_NOW: there are not as many as `least` (or not room for
  * so many), or it takes the whole channel; nothing done. */
 int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *item, size_t least);
