@@ -49,13 +49,17 @@ static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin)
     lt_spin_learn(spin, ready);
 }
 
-/* A thread that is about to use its end of a channel, where the other end is at work just now: waits until that has
- * got some distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes
- * on as soon as a look finds no more than the last: an item that is there alone waits for the first only. */
-static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side side)
+/* Who is about to use an end of a channel, where the other end is at work just now: waits until that has got some
+ * distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes on as
+ * soon as a look finds no more than the last; and where items have come one by one lately, at once, but for one in
+ * so many. */
+static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side side,
+                           struct lt_spin *spin)
 {
     enum { FIRST = 16, LAST = 128 };
-    size_t before = 0, left = lt_ends_left(ch, ends, side);
+    size_t before = 0, left = lt_ends_left(ch, ends, side), found = left;
+    if (left == 0 || (spin->alone >= LT_SPIN_PROBE && ++spin->alone % LT_SPIN_PROBE != 0))
+        return;
     for (unsigned pauses = FIRST; left > before && left < 2 * ends->few && pauses <= LAST;
          pauses *= 2) {
         for (unsigned i = 0; i < pauses; i++)
@@ -63,6 +67,7 @@ static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side sid
         before = left;
         left = lt_ends_left(ch, ends, side);
     }
+    spin->alone = left > found || left >= 2 * ends->few ? 0 : spin->alone + 1;
 }
 
 /* How long to look before waiting, if there is another processor to wait for and nothing else to do: a thread has
@@ -91,7 +96,7 @@ __attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_end
     if (spin && !lt_chan_looks_ready(ch, side))
         changes_soon(ch, side, spin);
     if (spin)
-        gains_distance(ch, ends, side);
+        gains_distance(ch, ends, side, spin);
     return lt_ends_move(ch, ends, side, item, 1);
 }
 
