@@ -192,6 +192,9 @@ static int drops_what_is_left(void *arg)
     foreign_start(&thread, fills, ch);
     CHECK_IS(0, foreign_join(&thread));
     CHECK_IS(CAPACITY, leat_chan_len(ch));
+    lt_chan_visit(ch); /* as a dump does */
+    CHECK_IS(CAPACITY, lt_chan_count(ch));
+    lt_chan_unlock(ch);
     CHECK_IS(0, leat_chan_unref(ch));
     CHECK_IS(CAPACITY, fallen);
     return 0;
