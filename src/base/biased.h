@@ -48,25 +48,43 @@ void lt_biased_visit(struct lt_biased *biased, const void *me);
 /* With `lock` taken, until it is settled. */
 void lt_biased_consider(struct lt_biased *biased, const void *me);
 
-static inline void lt_biased_lock(struct lt_biased *biased, const void *me)
+/* Takes the lock if `me` owns it; false: not taken. */
+static inline bool lt_biased_grip(struct lt_biased *biased, const void *me)
 {
     /* Relaxed: only `me` itself makes `me` the owner. */
+    if (LT_UNLIKELY(atomic_load_explicit(&biased->owner, memory_order_relaxed) != (uintptr_t)me))
+        return false;
+    atomic_store_explicit(&biased->grip, LT_REACHING, memory_order_relaxed);
+    /* For the compiler; for the processors, the barrier in lt_biased_consider. */
+    atomic_signal_fence(memory_order_seq_cst);
     if (LT_LIKELY(atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me)) {
-        atomic_store_explicit(&biased->grip, LT_REACHING, memory_order_relaxed);
-        /* For the compiler; for the processors, the barrier in lt_biased_consider. */
-        atomic_signal_fence(memory_order_seq_cst);
-        if (LT_LIKELY(atomic_load_explicit(&biased->owner, memory_order_relaxed) ==
-                      (uintptr_t)me)) {
-            atomic_store_explicit(&biased->grip, LT_HELD, memory_order_relaxed);
-            return;
-        }
-        atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_relaxed);
+        atomic_store_explicit(&biased->grip, LT_HELD, memory_order_relaxed);
+        return true;
     }
+    atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_relaxed);
+    return false;
+}
+
+/* The same for who is not the owner. */
+static inline void lt_biased_contend(struct lt_biased *biased, const void *me)
+{
     lt_lock(&biased->lock);
     /* Threads one after the other: nothing to consider. */
     if (LT_UNLIKELY(!biased->settled) &&
         (me || atomic_load_explicit(&biased->owner, memory_order_relaxed) != LT_CANDIDATE))
         lt_biased_consider(biased, me);
+}
+
+static inline void lt_biased_lock(struct lt_biased *biased, const void *me)
+{
+    if (LT_UNLIKELY(!lt_biased_grip(biased, me)))
+        lt_biased_contend(biased, me);
+}
+
+/* With `lock` taken, by no grip: nobody will own it from now on. */
+static inline void lt_biased_settle(struct lt_biased *biased)
+{
+    biased->settled = true;
 }
 
 /* True: nobody but `me`, who calls, has had the lock since it was given to it. So what `me` has read under no lock
@@ -77,13 +95,20 @@ static inline bool lt_biased_is_mine(const struct lt_biased *biased, const void 
     return me && atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me;
 }
 
-static inline void lt_biased_unlock(struct lt_biased *biased)
+/* Gives it back if it was taken by the owner; false: it was not. */
+static inline bool lt_biased_loosen(struct lt_biased *biased)
 {
     /* Relaxed: who has the lock by `grip` wrote it, and others may read LT_REACHING at the most. */
-    if (LT_LIKELY(atomic_load_explicit(&biased->grip, memory_order_relaxed) == LT_HELD))
-        /* Release: who takes the right back sees what was written here. */
-        atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_release);
-    else
+    if (LT_UNLIKELY(atomic_load_explicit(&biased->grip, memory_order_relaxed) != LT_HELD))
+        return false;
+    /* Release: who takes the right back sees what was written here. */
+    atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_release);
+    return true;
+}
+
+static inline void lt_biased_unlock(struct lt_biased *biased)
+{
+    if (LT_UNLIKELY(!lt_biased_loosen(biased)))
         lt_unlock(&biased->lock);
 }
 

@@ -13,6 +13,7 @@ static void destroy(leat_chan *ch)
     if (!lt_list_empty(&ch->receivers) || !lt_list_empty(&ch->senders))
         lt_die("leat: channel %s is freed while somebody waits on it",
                ch->name ? ch->name : "without a name");
+    lt_chan_unsplit(ch);
     if (ch->drop)
         for (size_t i = 0; i < lt_chan_count(ch); i++)
             ch->drop(lt_chan_slot(ch, i));
@@ -59,8 +60,8 @@ static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
 /* While there is a trace, no operation goes the short way past it. */
 static void set_usual(leat_chan *ch)
 {
-    atomic_store_explicit(&ch->unusual, ch->special || (lt_noting() & LT_NOTE_TRACE),
-                          memory_order_relaxed);
+    bool unusual = ch->special || lt_chan_ends(ch) || (lt_noting() & LT_NOTE_TRACE);
+    atomic_store_explicit(&ch->unusual, unusual, memory_order_relaxed);
 }
 
 /* Memory that is all 0 becomes a channel that nobody else knows yet. */
@@ -198,6 +199,12 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
     return status;
 }
 
+/* Unusual for no other reason. */
+LT_COLD static bool has_only_ends(const leat_chan *ch)
+{
+    return lt_chan_ends(ch) && !lt_chan_is_closed(ch) && !(lt_noting() & LT_NOTE_TRACE);
+}
+
 /* Several at once, where nobody waits and so only the buffer is concerned: at most two copies. */
 static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
 {
@@ -233,7 +240,7 @@ size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
     *status = LT_NOT_NOW;
     while (moved < n) {
         void *item = items ? (unsigned char *)items + moved * size : NULL;
-        if (!lt_chan_is_unusual(ch) && lt_list_empty(&ch->receivers) &&
+        if ((!lt_chan_is_unusual(ch) || has_only_ends(ch)) && lt_list_empty(&ch->receivers) &&
             lt_list_empty(&ch->senders) &&
             lt_chan_count(ch) != (side == LT_SEND ? ch->capacity : 0)) {
             moved += move_many(ch, side, item, n - moved);
@@ -377,7 +384,10 @@ int leat_chan_done(leat_chan *ch)
 
 size_t leat_chan_len(const leat_chan *ch)
 {
-    return ch ? lt_chan_count(ch) : 0;
+    if (!ch)
+        return 0;
+    struct lt_ends *ends = lt_chan_ends(ch);
+    return ends ? lt_ends_left(ch, ends, LT_RECEIVE) : lt_chan_count(ch);
 }
 
 size_t leat_chan_cap(const leat_chan *ch)

@@ -12,12 +12,14 @@
  * on. The claimer copies the item, straight to or from the waiter's memory, sets its status, unlocks, and only then makes its party
  * ready. After unlocking it knows nothing but the party: the waiter may be gone.
  *
- * Locking. Everything is guarded by the channel's lock, except what is marked as read without it. A
+ * Locking. Everything is guarded by the channel's lock, except what is marked as read without it. (Where the two ends
+ * of a buffer have locks of their own, the channel's lock is all three: see chan/ends.h.) A
  * select takes the locks of all its channels, by rising address; nobody else holds two. */
 #ifndef LT_CHAN_CHAN_H
 #define LT_CHAN_CHAN_H
 
 #include "base/biased.h"
+#include "chan/ends.h"
 #include "scope/wait.h"
 
 #include <leat/chan.h>
@@ -85,7 +87,7 @@ struct leat_chan {
     bool busy;            /* special ones: the door is taken */
     _Atomic bool closing; /* … and close when it is free; written under the lock, read without */
     /* Written under the lock, read without it as hints, so relaxed. */
-    _Atomic bool unusual; /* special, closed or traced: not for the short way */
+    _Atomic bool unusual; /* special, closed, traced, or with ends: not for the short way */
     _Atomic uint32_t receivers_waiting, senders_waiting;
     _Atomic size_t count;
     size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
@@ -101,16 +103,39 @@ struct leat_chan {
     leat_drop_fn *drop;
     const struct lt_keeper
         *keeper; /* NULL for nearly all; set before anybody else knows the channel */
+    _Atomic(struct lt_ends *) ends; /* NULL as long as one lock does: see chan/ends.h */
     const char *name;
     uint32_t number;       /* by which people know it */
     struct lt_owned owned; /* by the scope; without one, the node is among lt_orphans */
     _Alignas(16) unsigned char items[];
 };
 
+/* The channel's ends, if it has any: see chan/ends.h. Acquire: they are seen whole. */
+static inline struct lt_ends *lt_chan_ends(const leat_chan *ch)
+{
+    return atomic_load_explicit(&ch->ends, memory_order_acquire);
+}
+
+/* The same for who is not the lock's owner. */
+static inline void lt_chan_lock_shared(leat_chan *ch, struct lt_worker *here)
+{
+    lt_biased_contend(&ch->lock, here);
+    if (LT_UNLIKELY(lt_chan_ends(ch) != NULL))
+        lt_ends_gather(ch);
+}
+
+static inline void lt_chan_unlock_shared(leat_chan *ch)
+{
+    if (LT_UNLIKELY(lt_chan_ends(ch) != NULL))
+        lt_ends_give_back(ch);
+    lt_unlock(&ch->lock.lock);
+}
+
 /* `here` is the worker that the calling thread is, or NULL. */
 static inline void lt_chan_lock_from(leat_chan *ch, struct lt_worker *here)
 {
-    lt_biased_lock(&ch->lock, here);
+    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
+        lt_chan_lock_shared(ch, here);
 }
 
 static inline void lt_chan_lock(leat_chan *ch)
@@ -120,8 +145,10 @@ static inline void lt_chan_lock(leat_chan *ch)
 
 static inline void lt_chan_unlock(leat_chan *ch)
 {
-    lt_biased_unlock(&ch->lock);
+    if (LT_UNLIKELY(!lt_biased_loosen(&ch->lock)))
+        lt_chan_unlock_shared(ch);
 }
+
 /* The channels that no scope owns. Their lock comes before any channel's. */
 struct lt_orphans {
     struct lt_lock lock;
@@ -159,9 +186,6 @@ static inline leat_chan *lt_chan_beside(void *extra)
 {
     return LT_CONTAINER(extra, leat_chan, items);
 }
-
-/* One side of a channel: which operation, and so which queue. */
-enum lt_side { LT_RECEIVE, LT_SEND };
 
 /* With the lock held: does the operation if it can be done at once, and puts the chain of those who must
  * be made ready in *woken. Returns 0, -EPIPE, what a transform said, or LT_NOT_NOW: nothing done. (A
@@ -204,7 +228,7 @@ static inline bool lt_chan_is_closed(const leat_chan *ch)
  * but people who look knows it at that time. */
 static inline bool lt_chan_is_as_new(const leat_chan *ch)
 {
-    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0;
+    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0 && !lt_chan_ends(ch);
 }
 void lt_chan_renew(leat_chan *ch);
 
@@ -223,10 +247,14 @@ static inline bool lt_chan_is_unusual(const leat_chan *ch)
  * caller reads next, see none_is_ready in select.c.) */
 static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
-    if (LT_UNLIKELY(lt_chan_is_unusual(ch)) &&
-        (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper))))
-        return true;
     size_t count = atomic_load_explicit(&ch->count, memory_order_acquire);
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
+        if (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper)))
+            return true;
+        struct lt_ends *ends = lt_chan_ends(ch);
+        if (ends)
+            count = lt_ends_count(ends);
+    }
     return side == LT_RECEIVE
                ? count | atomic_load_explicit(&ch->senders_waiting, memory_order_acquire)
                : (ch->capacity - count) |

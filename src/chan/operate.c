@@ -28,12 +28,12 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 static const struct lt_wait_kind operates = { .withdraw = withdraw, .describe = describe };
 
-/* A thread, at a buffer that is full or empty: waits a moment for that to change. Each look takes the channel's
+/* At a buffer that is full or empty, who has nothing else to do: waits a moment for that to change. Each look takes the channel's
  * line from those who change it, so they come ever less often, and then mostly find room, or items, for many. */
-static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_thread *thread)
+static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin)
 {
     enum { LONGEST = 128, YIELDS = 4 };
-    unsigned left = lt_spin_looks(&thread->spin), yields = lt_spin_paid(&thread->spin) ? YIELDS : 0;
+    unsigned left = lt_spin_looks(spin), yields = lt_spin_paid(spin) ? YIELDS : 0;
     bool ready = false;
     for (unsigned pauses = 16; !ready && left >= pauses; ready = lt_chan_looks_ready(ch, side)) {
         for (unsigned i = 0; i < pauses; i++)
@@ -46,7 +46,58 @@ static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_thread *thr
         sched_yield();
         ready = lt_chan_looks_ready(ch, side);
     }
-    lt_spin_learn(&thread->spin, ready);
+    lt_spin_learn(spin, ready);
+}
+
+/* Who is about to use an end of a channel, where the other end is at work just now: waits until that has got some
+ * distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes on as
+ * soon as a look finds no more than the last; and where items have come one by one lately, at once, but for one in
+ * so many. */
+static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side side,
+                           struct lt_spin *spin)
+{
+    enum { FIRST = 16, LAST = 128 };
+    size_t before = 0, left = lt_ends_left(ch, ends, side), found = left;
+    if (left == 0 || (spin->alone >= LT_SPIN_PROBE && ++spin->alone % LT_SPIN_PROBE != 0))
+        return;
+    for (unsigned pauses = FIRST; left > before && left < 2 * ends->few && pauses <= LAST;
+         pauses *= 2) {
+        for (unsigned i = 0; i < pauses; i++)
+            lt_pause();
+        before = left;
+        left = lt_ends_left(ch, ends, side);
+    }
+    spin->alone = left > found || left >= 2 * ends->few ? 0 : spin->alone + 1;
+}
+
+/* How long to look before waiting, if there is another processor to wait for and nothing else to do: a thread has
+ * nothing, and a task if it is alone on its worker, which would look around instead. Else NULL. */
+static struct lt_spin *patience(struct lt_party *self, struct lt_worker *here, int64_t deadline)
+{
+    struct lt_spin *spin = NULL;
+    if (deadline == LEAT_NOW || lt_world)
+        return NULL;
+    if (self->kind == LT_THREAD)
+        spin = &LT_CONTAINER(self, struct lt_thread, party)->spin;
+    else if (self->kind == LT_TASK && lt_worker_is_free(here))
+        spin = &here->spin;
+    return spin && spin->most ? spin : NULL;
+}
+
+/* One operation with nothing but one end of the channel: 0, or LT_NOT_NOW, and the channel's lock is to be asked. */
+__attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_ends *ends,
+                                                    enum lt_side side, void *item, int64_t deadline,
+                                                    struct lt_party *self)
+{
+    int status = lt_ends_move(ch, ends, side, item, ends->few);
+    if (status == 0 || lt_chan_is_closed(ch))
+        return status;
+    struct lt_spin *spin = patience(self, lt_here.worker, deadline);
+    if (spin && !lt_chan_looks_ready(ch, side))
+        changes_soon(ch, side, spin);
+    if (spin)
+        gains_distance(ch, ends, side, spin);
+    return lt_ends_move(ch, ends, side, item, 1);
 }
 
 /* With the lock held, which it gives up: waits for a partner. */
@@ -100,12 +151,17 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
     struct lt_party *woken = NULL;
     int error = -EAGAIN;
     if (deadline != LEAT_NOW) {
-        bool patient = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world;
+        /* Where there are ends it has been patient already. */
+        bool patient = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world &&
+                       !lt_chan_ends(ch);
+        /* With one processor there is nobody to be beside. */
+        if (self->kind == LT_THREAD && LT_CONTAINER(self, struct lt_thread, party)->spin.most)
+            lt_chan_split(ch);
         if (self->enlisted && !patient)
             return wait_for_partner(ch, side, item, deadline, self);
         lt_chan_unlock(ch);
         if (patient)
-            changes_soon(ch, side, LT_CONTAINER(self, struct lt_thread, party));
+            changes_soon(ch, side, &LT_CONTAINER(self, struct lt_thread, party)->spin);
         else if ((error = lt_wait_prepare(self)) != 0)
             return error;
         lt_chan_lock(ch);
@@ -142,7 +198,14 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
     if (LT_UNLIKELY(error))
         return error;
     struct lt_worker *here = lt_here.worker;
-    lt_chan_lock_from(ch, here);
+    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here))) {
+        struct lt_ends *ends = lt_chan_ends(ch);
+        if (ends && operate_at_end(ch, ends, side, item, deadline, self) == 0) {
+            lt_task_spend(here, self);
+            return 0;
+        }
+        lt_chan_lock_shared(ch, here);
+    }
     if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
         return operate_slowly(ch, side, item, deadline, self);
     int status = lt_chan_plain_now(ch, side, item, &woken);

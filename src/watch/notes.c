@@ -237,7 +237,7 @@ static void note_waiters(struct lt_pad *pad, struct lt_note *channel, struct lt_
 
 void lt_note_channel(struct lt_pad *pad, leat_chan *ch)
 {
-    lt_biased_visit(&ch->lock, lt_here.worker);
+    lt_chan_visit(ch);
     struct lt_note *note = lt_pad_note(pad, LT_A_CHANNEL, ch);
     if (note) {
         note->scope = ch->scope;

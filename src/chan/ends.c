@@ -1,0 +1,126 @@
+#include "chan/ends.h"
+
+#include "base/alloc.h"
+#include "chan/chan.h"
+#include "sched/note.h"
+
+/* ---- the whole channel ---- */
+
+LT_COLD void lt_ends_gather(leat_chan *ch)
+{
+    struct lt_ends *ends = lt_chan_ends(ch);
+    lt_lock(&ends->of[LT_SEND].lock);
+    lt_lock(&ends->of[LT_RECEIVE].lock);
+    ch->first = ends->of[LT_RECEIVE].slot;
+    lt_chan_set_count(ch, lt_ends_count(ends));
+}
+
+/* `first` and `count` may have changed in any way: the receiving end's count stays, and the other is made to fit. */
+LT_COLD void lt_ends_give_back(leat_chan *ch)
+{
+    struct lt_ends *ends = lt_chan_ends(ch);
+    struct lt_end *sending = &ends->of[LT_SEND], *receiving = &ends->of[LT_RECEIVE];
+    size_t count = lt_chan_count(ch);
+    size_t received = atomic_load_explicit(&receiving->moved, memory_order_relaxed);
+    size_t tail = ch->first + count;
+    receiving->slot = ch->first;
+    sending->slot = tail < ch->slots ? tail : tail - ch->slots;
+    receiving->seen = received + count;
+    sending->seen = received;
+    /* Relaxed: others come to know of it by the locks, or take it as a hint. */
+    atomic_store_explicit(&sending->moved, received + count, memory_order_relaxed);
+    lt_unlock(&receiving->lock);
+    lt_unlock(&sending->lock);
+}
+
+void lt_chan_visit(leat_chan *ch)
+{
+    lt_biased_visit(&ch->lock, lt_here.worker);
+    if (lt_chan_ends(ch))
+        lt_ends_gather(ch);
+}
+
+LT_COLD void lt_chan_split(leat_chan *ch)
+{
+    if (ch->capacity < LT_SPLIT_FROM || lt_chan_is_unusual(ch))
+        return;
+    struct lt_ends *ends = lt_alloc(sizeof *ends);
+    if (!ends)
+        return;
+    size_t quarter = ch->capacity / 4 + 1;
+    ends->few = quarter < LT_ENDS_FEW ? quarter : LT_ENDS_FEW;
+    lt_biased_settle(&ch->lock);
+    lt_lock(&ends->of[LT_SEND].lock);
+    lt_lock(&ends->of[LT_RECEIVE].lock);
+    /* Relaxed: it tells who has the lock that there is more to ask. */
+    atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
+    /* Release: who finds them without the lock finds their locks taken. */
+    atomic_store_explicit(&ch->ends, ends, memory_order_release);
+}
+
+void lt_chan_unsplit(leat_chan *ch)
+{
+    struct lt_ends *ends = lt_chan_ends(ch);
+    if (!ends)
+        return;
+    lt_ends_gather(ch);
+    atomic_store_explicit(&ch->ends, NULL, memory_order_relaxed); /* nobody else is there */
+    lt_free(ends);
+}
+
+/* ---- one end ---- */
+
+/* How many can be moved, as far as is known. */
+static size_t known(const leat_chan *ch, const struct lt_end *end, enum lt_side side)
+{
+    size_t moved = atomic_load_explicit(&end->moved, memory_order_relaxed);
+    return side == LT_SEND ? ch->capacity - (moved - end->seen) : end->seen - moved;
+}
+
+static bool is_there(const leat_chan *ch, struct lt_ends *ends, enum lt_side side, size_t least)
+{
+    struct lt_end *end = &ends->of[side];
+    if (LT_LIKELY(known(ch, end, side) > 0))
+        return true;
+    /* Acquire: the items up to there are in their slots, or have left them. */
+    end->seen = atomic_load_explicit(&ends->of[!side].moved, memory_order_acquire);
+    return known(ch, end, side) >= least;
+}
+
+/* Whether an end's lock is not enough. Relaxed: written with both ends' locks held. */
+static bool takes_all(leat_chan *ch, enum lt_side side)
+{
+    return atomic_load_explicit(side == LT_SEND ? &ch->receivers_waiting : &ch->senders_waiting,
+                                memory_order_relaxed) ||
+           lt_chan_is_closed(ch) || (lt_noting() & LT_NOTE_TRACE);
+}
+
+int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *item, size_t least)
+{
+    struct lt_end *end = &ends->of[side];
+    int status = LT_NOT_NOW;
+    lt_lock(&end->lock);
+    if (LT_LIKELY(!takes_all(ch, side) && is_there(ch, ends, side, least))) {
+        void *slot = ch->items + end->slot * ch->item_size;
+        if (side == LT_SEND)
+            lt_item_copy(slot, item, ch->item_size);
+        else if (item)
+            lt_item_copy(item, slot, ch->item_size);
+        end->slot = end->slot + 1 == ch->slots ? 0 : end->slot + 1;
+        /* Release: the item is in its slot, or has left it. */
+        atomic_store_explicit(&end->moved,
+                              atomic_load_explicit(&end->moved, memory_order_relaxed) + 1,
+                              memory_order_release);
+        status = 0;
+    }
+    lt_unlock(&end->lock);
+    return status;
+}
+
+size_t lt_ends_left(const leat_chan *ch, const struct lt_ends *ends, enum lt_side side)
+{
+    size_t count = lt_ends_count(ends);
+    if (count > ch->capacity)
+        count = ch->capacity;
+    return side == LT_SEND ? ch->capacity - count : count;
+}

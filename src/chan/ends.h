@@ -1,0 +1,72 @@
+/* ends.h: a buffer whose two ends are used at the same time.
+ *
+ * Under one lock a sender and a receiver on two cores take turns, and whose turn it is not, waits. So a plain channel
+ * that a thread has once found full or empty gets two ends, each with a lock, a place in the buffer and a count in a
+ * cache line of its own: who sends takes the sending end's lock, who receives the other, and they work side by
+ * side. All else (waiting, select, closing, dumps) is as it was, under the channel's lock, which then is all three.
+ *
+ * Invariants, of a channel with ends:
+ *  - Its `lock` has no owner any more. The ends come once, and stay.
+ *  - Who has `lock` and then, in this order, the sending and the receiving end's locks, has the channel; `first` and
+ *    `count` in it are true only then. lt_chan_lock gathers them from the ends, lt_chan_unlock gives them back.
+ *  - Who has only an end's lock may move an item there, if nobody waits at the other end and the channel is open, which
+ *    change only with all three locks held. (Where operations are traced, none goes this way.)
+ *  - An end's `moved` only grows, under its lock. What the other end sees of it may be old, and then there is more
+ *    to receive, or more room, than it says: never less. */
+#ifndef LT_CHAN_ENDS_H
+#define LT_CHAN_ENDS_H
+
+#include "base/lock.h"
+
+#include <leat/chan.h>
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* One side of a channel: which operation, and so which queue. */
+enum lt_side { LT_RECEIVE, LT_SEND };
+
+struct lt_end {
+    _Alignas(LT_CACHE_LINE) struct lt_lock lock;
+    /* Under the lock. */
+    size_t slot; /* where the next item goes, or is */
+    size_t seen; /* the other end's `moved`, at the last look */
+    /* Items, all told, modulo 2^64; written under the lock, read without. */
+    _Atomic size_t moved;
+};
+
+struct lt_ends {
+    struct lt_end of[2]; /* by enum lt_side */
+    size_t few; /* items, or room for items, that are not worth going for while more are coming */
+};
+
+/* How many items lie in the buffer: certain with the locks held; without, it may seem to be more than there is room
+ * for, since both ends may move on in between. Acquire, and in this order: it is never less than none. */
+static inline size_t lt_ends_count(const struct lt_ends *ends)
+{
+    size_t received = atomic_load_explicit(&ends->of[LT_RECEIVE].moved, memory_order_acquire);
+    return atomic_load_explicit(&ends->of[LT_SEND].moved, memory_order_acquire) - received;
+}
+
+/* With the lock held, and not as its owner: gives the channel ends, if that pays and there is memory. */
+void lt_chan_split(leat_chan *ch);
+
+/* What belongs to the lock of a channel with ends, after its `lock` is taken and before it is given back. */
+void lt_ends_gather(leat_chan *ch);
+void lt_ends_give_back(leat_chan *ch);
+
+/* With no lock held: one item to or from the buffer. LT_NOT_NOW: there are not as many as `least` (or not room for
+ * so many), or it takes the whole channel; nothing done. */
+int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *item, size_t least);
+
+/* Without a lock: how many could be moved there. A hint. */
+size_t lt_ends_left(const leat_chan *ch, const struct lt_ends *ends, enum lt_side side);
+
+/* As lt_chan_lock, for who looks once: see lt_biased_visit. */
+void lt_chan_visit(leat_chan *ch);
+
+/* At the end of the channel, when nobody else knows it: the ends are gone. */
+void lt_chan_unsplit(leat_chan *ch);
+
+#endif
