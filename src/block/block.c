@@ -172,7 +172,13 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
         return answer(b, lt_machine_operate(machine, ch, side, item, deadline, alarm));
     struct lt_worker *here = lt_here.worker;
     struct lt_party *woken;
-    lt_chan_lock_from(ch, here);
+    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here))) {
+        if (lt_chan_done_at_end(ch, side, item)) {
+            b->status = 0;
+            return answer(b, LT_DONE);
+        }
+        lt_chan_lock_shared(ch, here);
+    }
     if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
         lt_chan_unlock(ch);
         return answer(b, lt_machine_operate(machine, ch, side, item, deadline, alarm));

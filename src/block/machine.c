@@ -152,6 +152,8 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
         error = deadline < 0 ? -EINVAL : lt_wait_allowed(&machine->roamer.party);
     if (error)
         return done(machine, error, NULL);
+    if (lt_chan_done_at_end(ch, side, item))
+        return done(machine, 0, NULL);
     struct lt_party *woken;
     lt_chan_lock(ch);
     int status = lt_chan_now(ch, side, item, &woken);

@@ -116,7 +116,14 @@ static inline struct lt_ends *lt_chan_ends(const leat_chan *ch)
     return atomic_load_explicit(&ch->ends, memory_order_acquire);
 }
 
-/* The same for who is not the lock's owner. */
+/* With no lock held: true when the channel has ends and the operation has been done at one. */
+static inline bool lt_chan_done_at_end(leat_chan *ch, enum lt_side side, void *item)
+{
+    struct lt_ends *ends = lt_chan_ends(ch);
+    return LT_UNLIKELY(ends != NULL) && lt_ends_move(ch, ends, side, item, 1) == 0;
+}
+
+/* lt_chan_lock for who is not the lock's owner. */
 static inline void lt_chan_lock_shared(leat_chan *ch, struct lt_worker *here)
 {
     lt_biased_contend(&ch->lock, here);
@@ -252,6 +259,8 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
         if (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper)))
             return true;
         struct lt_ends *ends = lt_chan_ends(ch);
+        if (ends && lt_ends_know_some(ends, side, ch->capacity))
+            return true;
         if (ends)
             count = lt_ends_count(ends);
     }

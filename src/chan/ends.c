@@ -25,9 +25,9 @@ LT_COLD void lt_ends_give_back(leat_chan *ch)
     size_t tail = ch->first + count;
     receiving->slot = ch->first;
     sending->slot = tail < ch->slots ? tail : tail - ch->slots;
-    receiving->seen = received + count;
-    sending->seen = received;
     /* Relaxed: others come to know of it by the locks, or take it as a hint. */
+    atomic_store_explicit(&receiving->seen, received + count, memory_order_relaxed);
+    atomic_store_explicit(&sending->seen, received, memory_order_relaxed);
     atomic_store_explicit(&sending->moved, received + count, memory_order_relaxed);
     lt_unlock(&receiving->lock);
     lt_unlock(&sending->lock);
@@ -70,21 +70,16 @@ void lt_chan_unsplit(leat_chan *ch)
 
 /* ---- one end ---- */
 
-/* How many can be moved, as far as is known. */
-static size_t known(const leat_chan *ch, const struct lt_end *end, enum lt_side side)
-{
-    size_t moved = atomic_load_explicit(&end->moved, memory_order_relaxed);
-    return side == LT_SEND ? ch->capacity - (moved - end->seen) : end->seen - moved;
-}
-
+/* Under the end's lock. */
 static bool is_there(const leat_chan *ch, struct lt_ends *ends, enum lt_side side, size_t least)
 {
-    struct lt_end *end = &ends->of[side];
-    if (LT_LIKELY(known(ch, end, side) > 0))
+    if (LT_LIKELY(lt_ends_know_some(ends, side, ch->capacity)))
         return true;
     /* Acquire: the items up to there are in their slots, or have left them. */
-    end->seen = atomic_load_explicit(&ends->of[!side].moved, memory_order_acquire);
-    return known(ch, end, side) >= least;
+    size_t seen = atomic_load_explicit(&ends->of[!side].moved, memory_order_acquire);
+    size_t moved = atomic_load_explicit(&ends->of[side].moved, memory_order_relaxed);
+    atomic_store_explicit(&ends->of[side].seen, seen, memory_order_relaxed);
+    return (side == LT_SEND ? ch->capacity - (moved - seen) : seen - moved) >= least;
 }
 
 /* Whether an end's lock is not enough. Relaxed: written with both ends' locks held. */

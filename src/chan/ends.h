@@ -29,9 +29,9 @@ enum lt_side { LT_RECEIVE, LT_SEND };
 
 struct lt_end {
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
-    /* Under the lock. */
-    size_t slot; /* where the next item goes, or is */
-    size_t seen; /* the other end's `moved`, at the last look */
+    size_t slot; /* where the next item goes, or is; under the lock */
+    /* The other end's `moved`, at the last look; written under the lock, read without, as a hint. */
+    _Atomic size_t seen;
     /* Items, all told, modulo 2^64; written under the lock, read without. */
     _Atomic size_t moved;
 };
@@ -47,6 +47,16 @@ static inline size_t lt_ends_count(const struct lt_ends *ends)
 {
     size_t received = atomic_load_explicit(&ends->of[LT_RECEIVE].moved, memory_order_acquire);
     return atomic_load_explicit(&ends->of[LT_SEND].moved, memory_order_acquire) - received;
+}
+
+/* Without a lock: whether, by what that end has seen of the other, something can be moved there. The other end's line is left
+ * alone. A hint. */
+static inline bool lt_ends_know_some(const struct lt_ends *ends, enum lt_side side, size_t capacity)
+{
+    const struct lt_end *end = &ends->of[side];
+    size_t moved = atomic_load_explicit(&end->moved, memory_order_relaxed);
+    size_t seen = atomic_load_explicit(&end->seen, memory_order_relaxed);
+    return side == LT_SEND ? moved - seen < capacity : moved != seen;
 }
 
 /* With the lock held, and not as its owner: gives the channel ends, if that pays and there is memory. */

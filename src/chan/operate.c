@@ -137,9 +137,11 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
         lt_task_spend(lt_here.worker, self);
         return -EAGAIN;
     }
-    lt_chan_lock(ch);
-    error = lt_chan_now(ch, side, item, &woken);
-    lt_chan_unlock(ch);
+    if (!lt_chan_done_at_end(ch, side, item)) {
+        lt_chan_lock(ch);
+        error = lt_chan_now(ch, side, item, &woken);
+        lt_chan_unlock(ch);
+    }
     finish(self, woken);
     return error == LT_NOT_NOW ? -EAGAIN : error;
 }

@@ -165,7 +165,13 @@ static bool do_case(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 /* Takes the one lock. */
 static bool do_case_alone(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 {
-    leat_chan *ch = s->cases[i].ch;
+    leat_case *c = &s->cases[i];
+    leat_chan *ch = c->ch;
+    *woken = NULL;
+    if (lt_chan_done_at_end(ch, side_of(c), c->item)) {
+        c->status = 0;
+        return true;
+    }
     lt_chan_lock(ch);
     bool done = do_case(s, i, woken);
     lt_chan_unlock(ch);
