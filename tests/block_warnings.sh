@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A step function with every macro compiles without a warning; a local that is kept over an await is
+# A step function with every macro, and a select of what is const, compiles without a warning; a local that is kept over an await is
 # warned about; and gdb tells the line at which a block waits.
 set -euo pipefail
 
@@ -79,6 +79,10 @@ static int run_whole(leat_block *b)
 int start(leat_scope *scope, struct whole *whole);
 int start(leat_scope *scope, struct whole *whole)
 {
+    static const int item = 1;
+    leat_case cases[] = { LEAT_SEND(whole->out, &item), LEAT_RECV(whole->in, &whole->x) };
+    if (leat_select(cases, 2, LEAT_NOW) >= 0)
+        return 0;
     return leat_go_block(scope, &whole->block, run_whole);
 }
 END
@@ -129,7 +133,7 @@ END
 
 # compile COMPILER OPTION…: as quietly as can be asked for.
 compile() {
-    if ! "$@" -Wall -Wextra -Wpedantic -Wshadow -Wimplicit-fallthrough -Werror -I "$include" -c \
+    if ! "$@" -Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Wimplicit-fallthrough -Werror -I "$include" -c \
         -o "$work/out.o" 2> "$work/out"; then
         echo "$* complains: $(head -20 "$work/out")"
         failed=1

@@ -62,8 +62,14 @@ void lt_stack_pool_open(size_t stack_size)
  * Returns for how many, from the front, that was done. */
 static size_t advise(const struct iovec *pages, size_t n, int advice)
 {
+    static _Atomic bool
+        absent; /* a system without the call (or valgrind) is asked once; relaxed: a hint */
+    if (atomic_load_explicit(&absent, memory_order_relaxed))
+        return 0;
     int saved = errno;
     long bytes = syscall(SYS_process_madvise, PIDFD_SELF_PROCESS, pages, n, advice, 0);
+    if (bytes < 0 && errno == ENOSYS)
+        atomic_store_explicit(&absent, true, memory_order_relaxed);
     errno = saved;
     return bytes < 0 ? 0 : (size_t)bytes / pool.page;
 }
