@@ -157,7 +157,8 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
         bool patient = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world &&
                        !lt_chan_ends(ch);
         /* With one processor there is nobody to be beside. */
-        if (self->kind == LT_THREAD && LT_CONTAINER(self, struct lt_thread, party)->spin.most)
+        if (self->kind == LT_THREAD && !lt_world &&
+            (LT_SPLIT_ALONE || LT_CONTAINER(self, struct lt_thread, party)->spin.most))
             lt_chan_split(ch);
         if (self->enlisted && !patient)
             return wait_for_partner(ch, side, item, deadline, self);
