@@ -18,6 +18,7 @@
  *  CLOSED_UNSEEN     … or whether the channel is closed
  *  COUNT_FIRST       the other end is told before the item is in its slot, or has left it
  *  NOT_GIVEN_BACK    what changed under all locks is not given back to the ends
+ *  FREED_EARLY       (with FREED: who receives the last item frees the channel) it takes the ends' locks only
  *  SEEN_TOO_MUCH     a receiver believes what it has seen to be one item more */
 #ifndef SENDERS
 #define SENDERS 2
@@ -50,7 +51,8 @@ mtype status[PARTIES];
 bool waits[PARTIES], woken[PARTIES];
 bool was_sent[ALL + 1];
 byte got[ALL + 1], last_of[SENDERS];
-byte finished;
+byte finished, total;
+bool freed;
 
 inline lock()
 {
@@ -94,9 +96,24 @@ inline unlock()
 #endif
 #endif
         :: else
-        fi;
-        locked = false
+        fi
     }
+    d_step { assert(!freed); locked = false }
+}
+
+/* By who has received all: nobody else needs the channel. */
+inline free()
+{
+#ifndef FREED_EARLY
+    atomic { !locked -> locked = true }
+#endif
+    if
+    :: split ->
+        atomic { !sending -> sending = true }
+        atomic { !receiving -> receiving = true }
+    :: else
+    fi;
+    freed = true
 }
 
 /* With the lock held: the ends come with both their locks taken. */
@@ -291,7 +308,13 @@ proctype Receiver(byte self)
             assert(mine > last_of[(mine - 1) / ITEMS]);
             last_of[(mine - 1) / ITEMS] = mine;
 #endif
-            mine = 0 }
+            mine = 0; total++ }
+#ifdef FREED
+            if
+            :: total == ALL -> free(); break
+            :: else
+            fi
+#endif
         :: else -> break
         fi
     od;
@@ -322,8 +345,12 @@ proctype Closer()
 active proctype Judge()
 {
     byte k;
+#ifdef FREED
+    finished == PARTIES;
+#else
     finished == PARTIES + 1;
-    assert(!locked && !sending && !receiving);
+#endif
+    assert(freed || (!locked && !sending && !receiving));
     for (k : 1 .. ALL) {
         assert(got[k] == was_sent[k])
     }
@@ -334,6 +361,8 @@ init {
         byte i;
         for (i : 0 .. SENDERS - 1) { run Sender(i) }
         for (i : SENDERS .. PARTIES - 1) { run Receiver(i) }
+#ifndef FREED
         run Closer()
+#endif
     }
 }

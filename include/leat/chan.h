@@ -116,7 +116,8 @@ LEAT_API int leat_close(leat_chan *ch);
 LEAT_API int leat_chan_senders(leat_chan *ch, unsigned n);
 LEAT_API int leat_chan_done(leat_chan *ch);
 
-/* Tell of a channel, for people who look; each is true at some moment during the call.
+/* Tell of a channel, for people who look; each is true at some moment during the call (the number of items nearly so,
+ * while they pass faster than it can be looked at).
  * Returns the number of items inside; how many it has room for; whether it is closed, 1 or 0; its name, as it was
  * given, or NULL. Of a NULL channel: 0; closed; no name. */
 LEAT_API size_t leat_chan_len(const leat_chan *ch);

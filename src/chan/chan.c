@@ -387,7 +387,7 @@ size_t leat_chan_len(const leat_chan *ch)
     if (!ch)
         return 0;
     struct lt_ends *ends = lt_chan_ends(ch);
-    return ends ? lt_ends_left(ch, ends, LT_RECEIVE) : lt_chan_count(ch);
+    return ends ? lt_ends_length(ends, ch->capacity) : lt_chan_count(ch);
 }
 
 size_t leat_chan_cap(const leat_chan *ch)

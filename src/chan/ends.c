@@ -52,6 +52,8 @@ LT_COLD void lt_chan_split(leat_chan *ch)
     lt_biased_settle(&ch->lock);
     lt_lock(&ends->of[LT_SEND].lock);
     lt_lock(&ends->of[LT_RECEIVE].lock);
+    /* Relaxed: for those who look without a lock, and seen with the ends. */
+    atomic_store_explicit(&ends->of[LT_SEND].moved, lt_chan_count(ch), memory_order_relaxed);
     /* Relaxed: it tells who has the lock that there is more to ask. */
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
     /* Release: who finds them without the lock finds their locks taken. */
@@ -63,6 +65,8 @@ void lt_chan_unsplit(leat_chan *ch)
     struct lt_ends *ends = lt_chan_ends(ch);
     if (!ends)
         return;
+    /* Who gave the ends back, with the item that was waited for until now, may still have to give this back. */
+    lt_lock(&ch->lock.lock);
     lt_ends_gather(ch);
     atomic_store_explicit(&ch->ends, NULL, memory_order_relaxed); /* nobody else is there */
     lt_free(ends);
@@ -110,6 +114,19 @@ int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *i
     }
     lt_unlock(&end->lock);
     return status;
+}
+
+size_t lt_ends_length(const struct lt_ends *ends, size_t capacity)
+{
+    enum { LOOKS = 16 };
+    size_t sent, before, received = lt_ends_moved(ends, LT_RECEIVE);
+    unsigned looks = LOOKS;
+    do {
+        before = received;
+        sent = lt_ends_moved(ends, LT_SEND);
+        received = lt_ends_moved(ends, LT_RECEIVE);
+    } while (received != before && --looks > 0);
+    return sent - before < capacity ? sent - before : capacity;
 }
 
 size_t lt_ends_left(const leat_chan *ch, const struct lt_ends *ends, enum lt_side side)

@@ -11,7 +11,8 @@
  *    `count` in it are true only then. lt_chan_lock gathers them from the ends, lt_chan_unlock gives them back.
  *  - Who has only an end's lock may move an item there, if nobody waits at the other end and the channel is open, which
  *    change only with all three locks held. (Where operations are traced, none goes this way.)
- *  - An end's `moved` only grows, under its lock. What the other end sees of it may be old, and then there is more
+ *  - An end's `moved` only grows, under its lock; who has all locks sets the sending one to what has been received and
+ *    what lies there, and shows the other end. So what an end has seen of the other may be old, and then there is more
  *    to receive, or more room, than it says: never less. */
 #ifndef LT_CHAN_ENDS_H
 #define LT_CHAN_ENDS_H
@@ -41,12 +42,18 @@ struct lt_ends {
     size_t few; /* items, or room for items, that are not worth going for while more are coming */
 };
 
+/* Acquire: what was read before is older. */
+static inline size_t lt_ends_moved(const struct lt_ends *ends, enum lt_side side)
+{
+    return atomic_load_explicit(&ends->of[side].moved, memory_order_acquire);
+}
+
 /* How many items lie in the buffer: certain with the locks held; without, it may seem to be more than there is room
- * for, since both ends may move on in between. Acquire, and in this order: it is never less than none. */
+ * for, since both ends may move on in between. In this order it is never less than none. */
 static inline size_t lt_ends_count(const struct lt_ends *ends)
 {
-    size_t received = atomic_load_explicit(&ends->of[LT_RECEIVE].moved, memory_order_acquire);
-    return atomic_load_explicit(&ends->of[LT_SEND].moved, memory_order_acquire) - received;
+    size_t received = lt_ends_moved(ends, LT_RECEIVE);
+    return lt_ends_moved(ends, LT_SEND) - received;
 }
 
 /* Without a lock: whether, by what that end has seen of the other, something can be moved there. The other end's line is left
@@ -59,7 +66,8 @@ static inline bool lt_ends_know_some(const struct lt_ends *ends, enum lt_side si
     return side == LT_SEND ? moved - seen < capacity : moved != seen;
 }
 
-/* With the lock held, and not as its owner: gives the channel ends, if that pays and there is memory. */
+/* With the lock held, by a thread that is no worker (so nobody owns the lock): gives the channel ends, if that pays and
+ * there is memory. */
 void lt_chan_split(leat_chan *ch);
 
 /* What belongs to the lock of a channel with ends, after its `lock` is taken and before it is given back. */
@@ -69,6 +77,10 @@ void lt_ends_give_back(leat_chan *ch);
 /* With no lock held: one item to or from the buffer. LT_NOT_NOW: there are not as many as `least` (or not room for
  * so many), or it takes the whole channel; nothing done. */
 int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *item, size_t least);
+
+/* Without a lock: how many items lie in the buffer, at a moment during the call; while items pass faster than two looks
+ * can be had, about how many. */
+size_t lt_ends_length(const struct lt_ends *ends, size_t capacity);
 
 /* Without a lock: how many could be moved there. A hint. */
 size_t lt_ends_left(const leat_chan *ch, const struct lt_ends *ends, enum lt_side side);

@@ -1,6 +1,8 @@
 /* operate.c: one send or one receive: at once if it can be, else by waiting. Both are the same, seen
  * from the two sides. */
+#include "base/clock.h"
 #include "chan/now.h"
+#include "sched/spill.h"
 
 #include <sched.h>
 
@@ -28,14 +30,26 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 static const struct lt_wait_kind operates = { .withdraw = withdraw, .describe = describe };
 
+/* Nobody but the running task wants the worker just now. */
+static bool is_free(struct lt_worker *worker)
+{
+    /* Relaxed: hints. */
+    return !worker->ready_head && lt_ring_length(&worker->ring) == 0 && !lt_spill_any() &&
+           !atomic_load_explicit(&worker->inbox, memory_order_relaxed) &&
+           !atomic_load_explicit(&worker->nudges, memory_order_relaxed) &&
+           !(worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now()));
+}
+
 /* At a buffer that is full or empty, who has nothing else to do: waits a moment for that to change. Each look takes the channel's
  * line from those who change it, so they come ever less often, and then mostly find room, or items, for many. */
-static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin)
+static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
+                         struct lt_worker *here)
 {
     enum { LONGEST = 128, YIELDS = 4 };
-    unsigned left = lt_spin_looks(spin), yields = lt_spin_paid(spin) ? YIELDS : 0;
+    unsigned left = lt_spin_looks(spin), yields = !here && lt_spin_paid(spin) ? YIELDS : 0;
     bool ready = false;
-    for (unsigned pauses = 16; !ready && left >= pauses; ready = lt_chan_looks_ready(ch, side)) {
+    for (unsigned pauses = 16; !ready && left >= pauses && (!here || is_free(here));
+         ready = lt_chan_looks_ready(ch, side)) {
         for (unsigned i = 0; i < pauses; i++)
             lt_pause();
         left -= pauses;
@@ -79,7 +93,7 @@ static struct lt_spin *patience(struct lt_party *self, struct lt_worker *here, i
         return NULL;
     if (self->kind == LT_THREAD)
         spin = &LT_CONTAINER(self, struct lt_thread, party)->spin;
-    else if (self->kind == LT_TASK && lt_worker_is_free(here))
+    else if (self->kind == LT_TASK && is_free(here))
         spin = &here->spin;
     return spin && spin->most ? spin : NULL;
 }
@@ -92,10 +106,11 @@ __attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_end
     int status = lt_ends_move(ch, ends, side, item, ends->few);
     if (status == 0 || lt_chan_is_closed(ch))
         return status;
-    struct lt_spin *spin = patience(self, lt_here.worker, deadline);
+    struct lt_worker *here = lt_here.worker;
+    struct lt_spin *spin = patience(self, here, deadline);
     if (spin && !lt_chan_looks_ready(ch, side))
-        changes_soon(ch, side, spin);
-    if (spin)
+        changes_soon(ch, side, spin, here);
+    if (spin && (!here || is_free(here)))
         gains_distance(ch, ends, side, spin);
     return lt_ends_move(ch, ends, side, item, 1);
 }
@@ -164,7 +179,7 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
             return wait_for_partner(ch, side, item, deadline, self);
         lt_chan_unlock(ch);
         if (patient)
-            changes_soon(ch, side, &LT_CONTAINER(self, struct lt_thread, party)->spin);
+            changes_soon(ch, side, &LT_CONTAINER(self, struct lt_thread, party)->spin, NULL);
         else if ((error = lt_wait_prepare(self)) != 0)
             return error;
         lt_chan_lock(ch);

@@ -112,14 +112,6 @@ static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *p
     worker->ready_end = &party->next;
 }
 
-/* The worker: nobody but the running task wants it just now. */
-static inline bool lt_worker_is_free(struct lt_worker *worker)
-{
-    /* Relaxed: a hint. */
-    return !worker->ready_head && lt_ring_length(&worker->ring) == 0 &&
-           !atomic_load_explicit(&worker->inbox, memory_order_relaxed);
-}
-
 /* The worker this thread is; NULL for other threads. */
 struct lt_worker *lt_worker_self(void);
 
