@@ -56,6 +56,9 @@ for program in "${programs[@]}"; do
     printf 'x%.0s' {1..5000} >xs
 done
 
+# No folder is walked, so no descriptor is kept for one.
+is 'a single descriptor' "$(md5sum abc xs)" "$(ulimit -n 6 && PATH=$work/bin:$PATH exec md5sum abc xs 2>&1)"
+
 # b2sum has digests of other lengths.
 for length in 0 8 16 128 160 256 504 512; do
     both b2sum -l $length abc xs

@@ -47,16 +47,16 @@ static size_t count_free(size_t wanted)
 int descriptors_share(struct flow *f, size_t others, size_t *folders)
 {
     size_t left = count_free(others + FOLDERS_MAX * 4 + (size_t)f->jobs * f->files);
-    if (left < others + 2)
+    if (left < others + 1)
         return -EMFILE;
     left -= others;
     if (f->jobs > left / 2)
-        f->jobs = (unsigned)(left / 2);
+        f->jobs = left / 2 > 0 ? (unsigned)(left / 2) : 1;
     while (f->files > 1 && (size_t)f->jobs * f->files > left / 2)
         f->files--;
     left -= (size_t)f->jobs * f->files;
     /* The other half is for what is opened in passing. */
-    size_t half = (left + 1) / 2;
-    *folders = half < FOLDERS_MAX ? half : FOLDERS_MAX;
+    size_t folders_more = (left + 1) / 2;
+    *folders = 1 + (folders_more < FOLDERS_MAX ? folders_more : FOLDERS_MAX);
     return 0;
 }

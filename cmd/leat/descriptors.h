@@ -8,8 +8,8 @@
 #include "flow.h"
 
 /* Sets how many digesters the flow has and how many files each of them may have open, as many as it has now
- * at most; and *folders, for a walk. `others` is how many descriptors all else needs. 0, or -EMFILE when not
- * even one file and one folder can be open. */
+ * at most; and *folders, for a walk. `others` is how many descriptors all else needs, a walk's first folder too.
+ * 0, or -EMFILE when not even one file can be open. */
 int descriptors_share(struct flow *f, size_t others, size_t *folders);
 
 #endif

@@ -105,7 +105,9 @@ static int run(struct options *o, const struct lane_way *way, bool pipes_end_it,
     };
     size_t others = HALT_DESCRIPTORS;
     if (o->check || o->files0_from)
-        others++;
+        others++; /* a list */
+    if (!o->persona->classic && (!o->check || o->trees))
+        others++; /* a folder */
     int err = descriptors_share(&flow, others, &source.descriptors), unsaved = 0;
     if (!err)
         err = halt_open();
