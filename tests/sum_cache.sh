@@ -243,6 +243,26 @@ run t
 right 'no folder for it' 0 'leat sum: nosuch/cache: cannot be written: No such file or directory'
 cache=../cache
 
+# A link to it stays, and what it leads to is written, be it there already or not.
+mkdir ../kept
+for time in first second; do
+    ln -sf kept/own ../between
+    ln -sf between "$cache"
+    [ "$time" = first ] || : >../kept/own
+    run t
+    right "a link, the $time time" 0
+    is "a link, the $time time: stays" between "$(readlink "$cache")"
+    is "a link, the $time time: also the next one" kept/own "$(readlink ../between)"
+    [ "$(lines)" -gt 0 ] || fail "a link, the $time time: nothing is kept"
+    is "a link, the $time time: what is beside it" ../kept/own "$(echo ../kept/*)"
+done
+ln -sf nosuch/own "$cache.link"
+cache=$cache.link
+run t
+right 'a link to no folder' 0 'leat sum: ../cache.link: cannot be written: No such file or directory'
+rm -r ../kept ../between ../cache ../cache.link
+cache=../cache
+
 # Many at once: each leaves a whole one, and nothing beside it.
 rm -f "$cache"
 for i in {1..12}; do

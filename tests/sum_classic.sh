@@ -56,6 +56,20 @@ for program in "${programs[@]}"; do
     printf 'x%.0s' {1..5000} >xs
 done
 
+# No folder is walked, so no descriptor is kept for one.
+one_descriptor() {
+    local fd
+    for fd in /proc/self/fd/*; do
+        fd=${fd##*/}
+        [ "$fd" -lt 3 ] || eval "exec $fd>&-"
+    done
+    ulimit -n 6
+    exec "$work/bin/md5sum" abc xs
+}
+md5sum abc xs >"$out/wanted"
+(one_descriptor) >"$out/got" 2>/dev/null
+same 'a single descriptor' "$out/wanted" "$out/got"
+
 # b2sum has digests of other lengths.
 for length in 0 8 16 128 160 256 504 512; do
     both b2sum -l $length abc xs
@@ -78,6 +92,18 @@ printf 'BLAKE2%s\n' '' b - '(' ' (' 'b-8 (abc) = 00' 'b-0 (abc) = ' 'b-7 (abc) =
     'b- (abc) = 00' 'b-x (abc) = 00' 'b-0x10 (abc) = 0000' 'b-16(abc)= 0000' >odd
 printf '%s  abc\n' 0 00 000 0000 "$(printf '%0130d' 0)" >>odd
 both b2sum -c -w odd
+
+# Two blanks, or a tab and one, before the name, but not after bits; and no name at all.
+tagged=$(b2sum --tag abc) digest=$(b2sum abc | cut -d ' ' -f 1)
+short=$(b2sum -l 128 --tag abc) shorter=$(b2sum -l 128 abc | cut -d ' ' -f 1)
+for line in "${tagged/ / }" "${tagged/ /  }" "${tagged/ /   }" "${tagged/ /$'\t'}" "${tagged/ /$'\t '}" "${tagged/ / $'\t'}" \
+    "${tagged/ /}" "${short/ /  }" "${short/ /$'\t'}" "$digest " "$digest" "$digest  " "$digest"$'\t' "$shorter " "0 " "00 " \
+    "\\$shorter "; do
+    echo "$line" >blanks
+    both b2sum -c -w blanks
+done
+md5sum abc | cut -c -33 >blanks
+both md5sum -c -w blanks
 
 # Its options, and no others.
 for option in -a -j -L --algorithm=sha1 --jobs=2 --dereference --fail-fast --no-progress -x --bogus \

@@ -42,6 +42,8 @@ refused '--length is only supported with --algorithm=blake2b' -l 128 plain
 for jobs in 0 -1 '' x 1x ' 1' +1; do
     refused "invalid --jobs argument '$jobs'" -j "$jobs" plain
 done
+refused "invalid --cache argument ''" --cache= plain
+refused "invalid --cache argument ''" --cache '' plain
 "$leat" sum -j 99999999999999999999 plain >"$out/got"
 is 'very many jobs: status' 0 $?
 

@@ -157,6 +157,45 @@ check many 1 ../most --strict-tree many
 sed -n '1~7{s/^.*  //; s/$/: NOT LISTED/; p}' ../many >"$out/wanted"
 same many "$out/wanted" "$out/got"
 
+# Paths longer than the system takes at once: files, folders, lists, with '/' wherever they may be.
+perl -e '
+    mkdir "far"; chdir "far";
+    for my $n (1 .. 300) {
+        if ($n % 50 == 0) { open(my $f, ">", "file") or die; print $f $n; }
+        my $name = "y" x ($n % 60 + 1);
+        mkdir $name; chdir $name or die;
+    }
+    open(my $f, ">", "last") or die; print $f "last";'
+"$leat" sum far >../far
+is 'long paths: files' 7 "$(wc -l <../far)"
+[ "$(sed -n '$s/^.*  //p' ../far | wc -c)" -gt 4096 ] || fail 'no path is long'
+for options in '' '-j 1' '--cache=../far.cache' '--cache=../far.cache'; do
+    # shellcheck disable=SC2086
+    check "long paths, $options" 0 $options ../far --strict-tree far
+    said ''
+done
+what='long paths, one not listed'
+sed '$d' ../far >../fewer
+check "$what" 1 ../fewer --strict-tree far
+said "$(sed -n '$s/^.*  //p' ../far): NOT LISTED
+" 'WARNING: 1 file is not listed'
+path=$(sed -n '$s/^.*  //p' ../far)
+digest=$(printf last | md5sum | cut -c -32)
+folder=${path%/last}
+for operand in "$path" "$folder/////last" "$folder/../${folder##*/}/./last" "$PWD/$path"; do
+    is 'a long operand' "$digest  $operand" "$("$leat" sum "$operand" 2>&1)"
+done
+for end in '' / ///; do
+    is "a long folder, '$end'" "$digest  $folder${end:-/}last" "$("$leat" sum "$folder$end" 2>&1)"
+done
+(cd far && for _ in {1..300}; do cd y* || exit 1; done && printf '%s\0' "$path" >names && md5sum <last >list) ||
+    fail 'no way down'
+is 'a long --files0-from' "$digest  $path" "$("$leat" sum --files0-from="$folder/names" 2>&1)"
+is 'a long list' '-: OK' "$(printf last | "$leat" sum -c "$folder/list" 2>&1)"
+is 'a long path to nothing' "leat sum: ${path}x: No such file or directory" "$("$leat" sum "${path}x" 2>&1)"
+name=$(printf '%4200s' '' | tr ' ' n)
+is 'a long name' "leat sum: $name: File name too long" "$("$leat" sum "$name" 2>&1)"
+
 what='not in a check'
 "$leat" sum --strict-tree t t >"$out/got" 2>&1
 is "$what: status" 1 $?

@@ -58,6 +58,34 @@ wanted t
     exit "$((failures > 0))"
 ) || failures=$((failures + 1))
 
+# With hardly any, be they few or taken: `ulimit` counts those that the shell hands on. No file fails, and
+# none waits for one in vain: that would take a second each.
+wanted t
+for free in 4 5 6 8 12; do
+    (
+        for fd in /proc/self/fd/*; do
+            fd=${fd##*/}
+            [ "$fd" -lt 3 ] || eval "exec $fd>&-"
+        done 2>/dev/null
+        for fd in {3..12}; do
+            eval "exec $fd</dev/null"
+        done
+        ulimit -n $((13 + free))
+        timeout 30 "$leat" sum -z -j 8 --no-progress t >"$out/got" 2>"$out/got.err"
+        is "$free free descriptors: status" 0 $?
+        same "$free free descriptors" "$out/wanted" "$out/got"
+        same "$free free descriptors: messages" /dev/null "$out/got.err"
+        exit "$((failures > 0))"
+    ) || failures=$((failures + 1))
+done
+(
+    ulimit -n 6
+    timeout 10 "$leat" sum t >"$out/got" 2>"$out/got.err"
+    is 'too few descriptors: status' 1 $?
+    is 'too few descriptors' 'leat sum: cannot go on: Too many open files' "$(cat "$out/got" "$out/got.err")"
+    exit "$((failures > 0))"
+) || failures=$((failures + 1))
+
 # Deeper than any path may be long, with files to come back to on the way up.
 perl -e '
     mkdir "deep"; chdir "deep";

@@ -1,7 +1,8 @@
 /* cache_file.c: the cache's file.
  *
  * It is replaced as a whole, by one that was written beside it: so whoever reads it finds all of an old
- * one or all of a new one, and of two runs at once the one that ends last leaves its own. */
+ * one or all of a new one, and of two runs at once the one that ends last leaves its own. A link to it
+ * stays. */
 #define _GNU_SOURCE
 #include "cache_lines.h"
 
@@ -243,12 +244,24 @@ static int write_file(struct cache *c, int fd)
     return w.error;
 }
 
-int cache_save(struct cache *c)
+/* Where the file itself is or is to be; to be freed. NULL with errno set. */
+static char *find_place(const char *path)
 {
-    if (!c->changed)
-        return 0;
+    struct stat about;
+    if (lstat(path, &about) < 0 || !S_ISLNK(about.st_mode))
+        return strdup(path);
+    /* A link may lead to where nothing is yet. */
+    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
+    if (fd < 0)
+        return NULL;
+    close(fd);
+    return realpath(path, NULL);
+}
+
+static int replace_file(struct cache *c, const char *place)
+{
     struct text beside = { 0 };
-    text_str(&beside, c->path);
+    text_str(&beside, place);
     text_str(&beside, ".XXXXXX");
     if (!text_string(&beside))
         return -ENOMEM;
@@ -256,10 +269,20 @@ int cache_save(struct cache *c)
     int err = fd < 0 ? -errno : write_file(c, fd);
     if (fd >= 0 && close(fd) < 0 && !err)
         err = -errno;
-    if (!err && rename(beside.bytes, c->path) < 0)
+    if (!err && rename(beside.bytes, place) < 0)
         err = -errno;
     if (err && fd >= 0)
         unlink(beside.bytes);
     text_free(&beside);
+    return err;
+}
+
+int cache_save(struct cache *c)
+{
+    if (!c->changed)
+        return 0;
+    char *place = find_place(c->path);
+    int err = place ? replace_file(c, place) : -errno;
+    free(place);
     return err;
 }

@@ -95,8 +95,8 @@ static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, str
     size_t size = found->size;
     if (size == 0 || size > a->size)
         return false;
-    /* The digest, a blank, and a name. */
-    if ((size_t)(end - at) < 2 * size + 2)
+    /* The digest, a blank, and a name; that may be empty where any length will do. */
+    if ((size_t)(end - at) < 2 * size + (a->any_size ? 1 : 2))
         return false;
     if (!is_blank(at[2 * size]) || !read_hex(at, found->digest, size))
         return false;
@@ -169,6 +169,8 @@ enum line_kind check_read(struct grammar *g, char *line, size_t len, struct chec
         if (*at == '-' && a->any_size) {
             at++;
             good = read_bits(a, &at, found);
+        } else if (a->any_size && is_blank(*at)) {
+            at++; /* without bits there may be two */
         }
         if (*at == ' ')
             at++;

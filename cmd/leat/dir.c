@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
 #include "dir.h"
 
-#include <errno.h>
+#include "long_path.h"
+
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,10 +63,10 @@ int dir_hold(struct dir *d)
     if (dir_hold_open(d))
         return 0;
     int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    int fd = openat(d->parent ? d->parent->fd : AT_FDCWD, d->name,
-                    d->follow ? flags : flags | O_NOFOLLOW);
+    int fd = long_path_open(d->parent ? d->parent->fd : AT_FDCWD, d->name,
+                            d->follow ? flags : flags | O_NOFOLLOW);
     if (fd < 0)
-        return -errno;
+        return fd;
     d->fd = fd;
     atomic_fetch_add_explicit(&open_count, 1, memory_order_relaxed);
     atomic_store_explicit(&d->holds, 1, memory_order_release);

@@ -10,6 +10,8 @@
 #ifndef LEAT_CMD_HALT_H
 #define LEAT_CMD_HALT_H
 
+enum { HALT_DESCRIPTORS = 2 }; /* that it has open */
+
 /* Takes the signals; called before other threads are started. 0, or a negative errno value. */
 int halt_open(void);
 void halt_close(void);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 #include "lines.h"
+#include "long_path.h"
 #include "named.h"
 #include "sources.h"
 #include "walk.h"
@@ -105,10 +106,10 @@ static int take_list(struct list l, struct grammar *g, const char *path)
         if (err)
             return err;
     } else {
-        fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        fd = long_path_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     }
     if (fd < 0)
-        return tell_broken(&l, -errno, NULL);
+        return tell_broken(&l, fd, NULL);
     return take_lines(&l, g, fd);
 }
 

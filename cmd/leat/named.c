@@ -1,7 +1,10 @@
 #define _GNU_SOURCE
 #include "named.h"
 
+#include "long_path.h"
+
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -67,7 +70,11 @@ static int look_at_folder(struct named *n, const char *path, size_t len)
     if (!name)
         return -ENOMEM;
     struct stat about;
-    n->folder_is_there = stat(name, &about) == 0;
+    int err = long_path_stat(AT_FDCWD, name, &about, 0);
+    /* It may well be there. */
+    if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
+        return err;
+    n->folder_is_there = err == 0;
     n->device = about.st_dev;
     n->inode = about.st_ino;
     return 0;

@@ -29,7 +29,8 @@ struct named {
 int named_open(struct named *n);
 void named_close(struct named *n);
 
-/* 0 or -ENOMEM. A path in a folder that is not there names nothing. */
+/* 0, -ENOMEM, or what the system said that had no descriptor to spare. A path in a folder that is not there
+ * names nothing. */
 int named_add(struct named *n, const char *path);
 bool named_has(const struct named *n, dev_t device, ino_t inode, const char *name);
 

@@ -289,7 +289,11 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             break;
         case OPT_IGNORE_MISSING: o->ignore_missing = true; break;
         case OPT_STRICT: o->strict = true; break;
-        case OPT_CACHE: o->cache = optarg; break;
+        case OPT_CACHE:
+            o->cache = optarg;
+            if (!*optarg)
+                wrong = usage(persona, "invalid --cache argument ''");
+            break;
         case OPT_PARANOID: o->paranoid = true; break;
         case OPT_STRICT_TREE: wrong = add_tree(o, argc, optarg); break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;

@@ -1,6 +1,7 @@
 /* paths.c: the files that the command line or a file of names has, and those in the folders it names. */
 #define _GNU_SOURCE
 #include "lines.h"
+#include "long_path.h"
 #include "sources.h"
 #include "walk.h"
 
@@ -32,7 +33,8 @@ struct slot *source_file(struct source *src, struct flow *f, const char *name, s
         s->origin = ORIGIN_STDIN;
     if (f->goal.wanted) {
         struct stat about;
-        int there = is_stdin ? fstat(STDIN_FILENO, &about) : stat(s->name, &about);
+        int there =
+            is_stdin ? fstat(STDIN_FILENO, &about) : long_path_stat(AT_FDCWD, s->name, &about, 0);
         goal_add(&f->goal, there == 0 ? &about : NULL);
     }
     return s;
@@ -41,7 +43,7 @@ struct slot *source_file(struct source *src, struct flow *f, const char *name, s
 static bool is_folder(const char *path)
 {
     struct stat about;
-    return stat(path, &about) == 0 && S_ISDIR(about.st_mode);
+    return long_path_stat(AT_FDCWD, path, &about, 0) == 0 && S_ISDIR(about.st_mode);
 }
 
 struct paths {
@@ -104,8 +106,8 @@ static int take_file_of_names(struct paths *p, const char *path)
         p->src->stdin_used = true;
         return take_names(p, "standard input", STDIN_FILENO, true);
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return fd < 0 ? tell(p, path, -errno, NULL) : take_names(p, path, fd, false);
+    int fd = long_path_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return fd < 0 ? tell(p, path, fd, NULL) : take_names(p, path, fd, false);
 }
 
 /* Without folders, all are known at once. */

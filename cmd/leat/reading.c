@@ -3,6 +3,7 @@
 
 #include "cache.h"
 #include "halt.h"
+#include "long_path.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +39,7 @@ static bool is_known(const struct flow *f, struct slot *s)
 {
     struct stat about;
     if (s->origin == ORIGIN_STDIN ||
-        fstatat(folder_of(s), s->name, &about, follows(f, s) ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
+        long_path_stat(folder_of(s), s->name, &about, follows(f, s) ? 0 : AT_SYMLINK_NOFOLLOW))
         return false;
     *s->stamp = stamp_of(&about, NULL);
     return s->stamp->known && cache_recall(f->cache, s);
@@ -76,17 +77,17 @@ static int open_once(const struct flow *f, const struct slot *s)
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     if (!follows(f, s))
         flags |= O_NOFOLLOW;
-    int fd = openat(at, s->name, flags);
-    if (fd >= 0 || errno != EWOULDBLOCK)
-        return fd < 0 ? -errno : fd;
+    int fd = long_path_open(at, s->name, flags);
+    if (fd != -EWOULDBLOCK)
+        return fd;
     /* Another process has a lease on this file and is now asked to give it up: wait for that. */
     struct stat about;
-    if (fstatat(at, s->name, &about, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0) < 0)
-        return -errno;
+    int err = long_path_stat(at, s->name, &about, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
+    if (err)
+        return err;
     if (!S_ISREG(about.st_mode))
         return -EWOULDBLOCK;
-    fd = openat(at, s->name, flags & ~O_NONBLOCK);
-    return fd < 0 ? -errno : fd;
+    return long_path_open(at, s->name, flags & ~O_NONBLOCK);
 }
 
 static int open_patiently(const struct flow *f, struct slot *s)

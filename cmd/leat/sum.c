@@ -2,6 +2,7 @@
 #include "sum.h"
 
 #include "cache.h"
+#include "descriptors.h"
 #include "emit.h"
 #include "halt.h"
 #include "later.h"
@@ -13,14 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
-
-enum {
-    OTHER_DESCRIPTORS = 16, /* the standard three, the halt, a list, and some to spare */
-    FOLDERS_MIN = 4,
-    FOLDERS_MAX = 512,
-};
 
 int sum_finish_stdio(const char *program, int status)
 {
@@ -29,36 +23,6 @@ int sum_finish_stdio(const char *program, int status)
         return status;
     fprintf(stderr, "%s: write error: %s\n", program, strerror(errno));
     return EXIT_FAILURE;
-}
-
-/* How many descriptors this process may have, after asking for as many as would be of use. */
-static size_t descriptors(size_t wanted)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) < 0)
-        return wanted;
-    if (limit.rlim_cur < wanted) {
-        struct rlimit more = { limit.rlim_max < wanted ? limit.rlim_max : wanted, limit.rlim_max };
-        if (setrlimit(RLIMIT_NOFILE, &more) == 0)
-            limit = more;
-    }
-    return limit.rlim_cur < wanted ? (size_t)limit.rlim_cur : wanted;
-}
-
-/* Shares the descriptors between files, as many as a digester wants for each of them, and folders. */
-static void share_descriptors(struct flow *f, size_t *folders)
-{
-    size_t left = descriptors(OTHER_DESCRIPTORS + FOLDERS_MAX * 4 + (size_t)f->jobs * f->files);
-    left = left > OTHER_DESCRIPTORS ? left - OTHER_DESCRIPTORS : 0;
-    if (f->jobs > left / 2)
-        f->jobs = left / 2 > 0 ? (unsigned)(left / 2) : 1;
-    while (f->files > 1 && (size_t)f->jobs * f->files > left / 2)
-        f->files--;
-    size_t files = (size_t)f->jobs * f->files;
-    left -= left > files ? files : left;
-    *folders = left / 2 < FOLDERS_MIN   ? FOLDERS_MIN
-               : left / 2 > FOLDERS_MAX ? FOLDERS_MAX
-                                        : left / 2;
 }
 
 /* The vectors that lanes are in: those that are worth it, unless LEAT_LANES has the name of others; NULL
@@ -139,8 +103,14 @@ static int run(struct options *o, const struct lane_way *way, bool pipes_end_it,
         .emitter = &emitter,
         .goal = { .wanted = emitter.progress.on },
     };
-    share_descriptors(&flow, &source.descriptors);
-    int err = halt_open(), unsaved = 0;
+    size_t others = HALT_DESCRIPTORS;
+    if (o->check || o->files0_from)
+        others++; /* a list */
+    if (!o->persona->classic && (!o->check || o->trees))
+        others++; /* a folder */
+    int err = descriptors_share(&flow, others, &source.descriptors), unsaved = 0;
+    if (!err)
+        err = halt_open();
     if (!err) {
         err = flow_run(&flow);
         /* Also when halted: every digest that it got is right. */

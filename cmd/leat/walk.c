@@ -98,6 +98,12 @@ static bool few_nodes(const void *arg)
     return dirs_alive() < w->depth + NODES_AWAY;
 }
 
+/* Never none: the present folder is held. */
+static size_t half_the_descriptors(const struct walk *w)
+{
+    return (w->descriptors + 1) / 2;
+}
+
 /* Lets go of descriptors of outer folders, so that at most `keep` are held. */
 static void hold_at_most(struct walk *w, size_t keep)
 {
@@ -135,7 +141,7 @@ static int come_back(struct walk *w)
         if (err)
             break;
         at++;
-        if (at - first >= w->descriptors / 2)
+        if (at - first >= half_the_descriptors(w))
             dir_drop(w->frames[first++].dir);
     }
     if (!err) {
@@ -167,7 +173,7 @@ static int push(struct walk *w, struct dir *d, char *names)
         w->cap = cap;
     }
     w->frames[w->depth++] = (struct frame){ .dir = d, .names = names, .at = names };
-    hold_at_most(w, w->descriptors / 2);
+    hold_at_most(w, half_the_descriptors(w));
     return 0;
 }
 

@@ -18,7 +18,7 @@ struct frame {
 
 struct walk {
     struct flow *flow;
-    size_t descriptors; /* folders open at the same time, at most; 4 or more */
+    size_t descriptors; /* folders open at the same time, at most; with 1, also the next one */
     struct frame *frames;
     size_t depth, cap;
     size_t held; /* the frames from this one on hold their descriptors */
