@@ -232,4 +232,22 @@ done
 kill "$mover"
 wait "$mover" 2>/dev/null
 
+# A file that takes long does not stop the walk, though nothing can be printed before its end.
+if strace -o "$out/strace" true 2>/dev/null && [ -z "${LEAT_SANITIZE:-}" ]; then
+    mkdir -p many/{1000..2999}
+    touch many/{1000..2999}/file
+    mkfifo long
+    strace -f -e trace=openat -o "$out/strace" "$leat" sum -j 2 long many >"$out/got" &
+    exec 3>long
+    for _ in {1..300}; do
+        opened=$(grep -c '"file"' "$out/strace")
+        [ "$opened" -lt 2000 ] || break
+        sleep 0.1
+    done
+    is 'files opened behind one that takes long' 2000 "$opened"
+    exec 3>&-
+    wait $!
+    is 'and printed' 2001 "$(wc -l <"$out/got")"
+fi
+
 finish

@@ -10,6 +10,11 @@
 
 static atomic_size_t open_count, alive_count;
 
+/* Whoever closes a folder looks at `few` after it has counted, and the walk counts after it has set it: all of it
+ * sequentially consistent, so that one of the two sees the other. */
+static leat_chan *_Atomic bell;
+static atomic_size_t few;
+
 /* The path of "d" and of "d/" continues in the same way. */
 static bool needs_slash(const struct dir *d)
 {
@@ -79,8 +84,16 @@ void dir_drop(struct dir *d)
     int fd = d->fd;
     if (atomic_fetch_sub_explicit(&d->holds, 1, memory_order_acq_rel) == 1) {
         close(fd);
-        atomic_fetch_sub_explicit(&open_count, 1, memory_order_relaxed);
+        size_t left = atomic_fetch_sub(&open_count, 1) - 1;
+        if (left == atomic_load(&few) && atomic_load(&bell))
+            leat_try_send(atomic_load(&bell), NULL);
     }
+}
+
+void dirs_tell(leat_chan *ch, size_t count)
+{
+    atomic_store(&bell, ch);
+    atomic_store(&few, count);
 }
 
 void dir_path(const struct dir *d, struct text *to)
@@ -100,7 +113,7 @@ void dir_path(const struct dir *d, struct text *to)
 
 size_t dirs_open(void)
 {
-    return atomic_load_explicit(&open_count, memory_order_relaxed);
+    return atomic_load(&open_count);
 }
 
 size_t dirs_alive(void)

@@ -12,6 +12,7 @@
 
 #include "text.h"
 
+#include <leat/chan.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/types.h>
@@ -46,6 +47,10 @@ void dir_drop(struct dir *d);
 
 /* Puts the folder's path with a '/' at its end into `to`, in place of what it holds. */
 void dir_path(const struct dir *d, struct text *to);
+
+/* From now on, as soon as a drop leaves no more than `few` folders open, an item of no bytes is sent on `bell`; NULL: none is. For
+ * the walk, which then looks whether it has come to that already: nobody else opens any. */
+void dirs_tell(leat_chan *bell, size_t few);
 
 /* How many descriptors and nodes there are in all. */
 size_t dirs_open(void);

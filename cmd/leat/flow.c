@@ -57,7 +57,8 @@ static int start(struct flow *f)
     f->spare = leat_chan_of(f->scope, struct chain, FLOW_WINDOW);
     f->todo = leat_chan_of(f->scope, struct slot *, FLOW_WINDOW);
     f->done = leat_chan_of(f->scope, struct chain, FLOW_WINDOW);
-    if (!f->spare || !f->todo || !f->done)
+    f->bell = leat_chan_make(f->scope, 0, 1);
+    if (!f->spare || !f->todo || !f->done || !f->bell)
         return -ENOMEM;
     /* The producer sends too; it counts the digesters as it starts them. */
     int err = leat_chan_senders(f->done, 1);
@@ -80,6 +81,7 @@ static int run(void *arg)
     int err = start(f);
     leave(f, err);
     int ended = leat_scope_close(f->scope);
+    dirs_tell(NULL, 0);
     return err ? err : ended;
 }
 
@@ -110,14 +112,17 @@ int flow_run(struct flow *f)
     return err ? err : atomic_load(&f->failure);
 }
 
-/* Waits for one more chain of spare slots. */
+/* Waits for one more chain of spare slots, or for the bell. */
 static int gather(struct flow *f)
 {
     struct chain more;
-    int err = leat_recv(f->spare, &more);
-    if (!err)
+    leat_case cases[] = { LEAT_RECV(f->spare, &more), LEAT_RECV(f->bell, NULL) };
+    int chosen = leat_select(cases, 2, LEAT_NEVER);
+    if (chosen < 0)
+        return chosen;
+    if (chosen == 0 && cases[0].status == 0)
         chain_join(&f->at_hand, more);
-    return err;
+    return cases[chosen].status;
 }
 
 int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg)

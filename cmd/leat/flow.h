@@ -57,6 +57,7 @@ struct flow {
     leat_scope *scope;
     atomic_int failure; /* the first of a task, or 0 */
     leat_chan *spare, *todo, *done;
+    leat_chan *bell;        /* for the producer: something it waits for may have come */
     struct slot *slots;     /* FLOW_WINDOW; */
     unsigned char *digests; /* as many times `room`; */
     struct stamp *stamps;   /* as many where there is a cache, else NULL */

@@ -92,6 +92,17 @@ static bool few_descriptors(const void *arg)
     return dirs_open() < w->descriptors;
 }
 
+/* Where there are many, a quarter is to be free again before it is worth to go on. */
+static size_t worth_going_on(const struct walk *w)
+{
+    return w->descriptors - 1 - w->descriptors / 4;
+}
+
+static bool fewer_descriptors(const void *arg)
+{
+    return dirs_open() <= worth_going_on(arg);
+}
+
 static bool few_nodes(const void *arg)
 {
     const struct walk *w = arg;
@@ -115,7 +126,12 @@ static void hold_at_most(struct walk *w, size_t keep)
  * the same, it waits until all that is under way has given back its own, and tries again. */
 static int open_patiently(struct walk *w, struct dir *d)
 {
-    int err = flow_settle(w->flow, few_descriptors, w);
+    int err = 0;
+    if (!few_descriptors(w)) {
+        /* The slots come back in the output's order: a file that takes long would stop the walk. */
+        dirs_tell(w->flow->bell, worth_going_on(w));
+        err = flow_settle(w->flow, fewer_descriptors, w);
+    }
     if (err)
         return err;
     err = dir_hold(d);
