@@ -86,6 +86,18 @@ reads() {
         $last = $1;
         END { print $again + 0 }' "$out/strace")
 }
+
+# strictly WHAT ARGUMENT...: does not go back to a file. What the system has in its cache all the same is read by
+# anybody at any time: so a few tries.
+strictly() {
+    local what=$1
+    shift
+    for _ in {1..6}; do
+        reads "$@"
+        [ "$again" -gt 0 ] || break
+    done
+    is "$what: files gone back to" 0 "$again"
+}
 export LEAT_QUICK=0
 LEAT_SYSFS=$turns
 reads -j 4
@@ -93,21 +105,18 @@ if ! grep -q 'preadv2.*EAGAIN' "$out/strace"; then
     echo 'without a look at the order of reads: this file system forgets nothing'
     finish
 fi
-is 'a disk that turns: files gone back to' 0 "$again"
+strictly 'a disk that turns' -j 4
 ! grep -q FADV_WILLNEED "$out/strace" || fail 'a disk that turns was asked for several files'
 LEAT_QUICK=1000000000
 reads -j 4
 grep -q FADV_WILLNEED "$out/strace" || fail 'a disk that says it turns, and is quick, was not asked for several files'
 LEAT_QUICK=0
 LEAT_SYSFS=$part
-reads -j 4
-is 'a part of a disk that turns: files gone back to' 0 "$again"
+strictly 'a part of a disk that turns' -j 4
 LEAT_SYSFS=$still
-reads -j 4 --readers=1
-is 'a bound: files gone back to' 0 "$again"
+strictly 'a bound' -j 4 --readers=1
 LEAT_QUICK=1000000000
-reads -j 4 --readers=1
-is 'a bound of a quick disk: files gone back to' 0 "$again"
+strictly 'a bound of a quick disk' -j 4 --readers=1
 ! grep -q FADV_WILLNEED "$out/strace" || fail 'a disk of one reader was asked for several files'
 reads -j 4 --readers=4
 [ "$again" -gt 0 ] || fail 'one at a time in spite of --readers=4'

@@ -43,7 +43,6 @@ enum {
     LT_BIAS_TRIALS = 1000000,
     LT_NUMBER_BATCH = 2,
     LT_SPLIT_FROM = 1,
-    LT_SPLIT_ALONE = 1,
     LT_ENDS_FEW = 2,
 #else
     LT_RING_SIZE = 2048,    /* unstarted tasks a worker holds before they overflow; power of two */
@@ -64,7 +63,6 @@ enum {
     LT_SIM_ROOM = 64,     /* parties among which a seeded world can choose without more memory */
     LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes and channels a thread takes at a time */
     LT_SPLIT_FROM = 64,   /* items a channel holds for which two ends pay: see chan/ends.h */
-    LT_SPLIT_ALONE = 0,   /* also with one processor */
     LT_ENDS_FEW =
         32, /* items there that are not worth going for, if more are coming: so many at the most */
     LT_IDLE_SPINS = 512, /* pauses, 10 to 40 ns each, before who has to wait sleeps */

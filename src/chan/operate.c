@@ -173,7 +173,7 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
                        !lt_chan_ends(ch);
         /* With one processor there is nobody to be beside. */
         if (self->kind == LT_THREAD && !lt_world &&
-            (LT_SPLIT_ALONE || LT_CONTAINER(self, struct lt_thread, party)->spin.most))
+            LT_CONTAINER(self, struct lt_thread, party)->spin.most)
             lt_chan_split(ch);
         if (self->enlisted && !patient)
             return wait_for_partner(ch, side, item, deadline, self);
