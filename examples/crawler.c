@@ -1,13 +1,14 @@
-/* crawler: visits all pages of a site that it serves itself, over the loopback: four at a time, in whichever order they
- * come, with a deadline for each page and another try where the server is busy. Pages link in circles; some are busy
- * twice, some never answer, one is not there. It ends by itself when nothing is left to visit.
+/* crawler: visits all pages of a site that it serves itself, over the loopback: four at a time, in whichever
+ * order they come, with a deadline for each page and another try where the server is busy. Pages link in
+ * circles; some are busy twice, some never answer, one is not there. It ends by itself when nothing is left
+ * to visit.
  *
  *     to visit ──▶ fetch, 4 threads ──▶ found
  *         ▲                               │
  *         └── links not seen before ◀─────┘
  *
- * The crawl is one task's: it alone knows which pages were seen, so there is no lock; and it sends and receives in
- * one select, so that a full stage never waits for itself. */
+ * The crawl is one task's: it alone knows which pages were seen, so there is no lock; and it sends and
+ * receives in one select, so that a full stage never waits for itself. */
 #include <leat/leat.h>
 
 #include <arpa/inet.h>

@@ -1,5 +1,5 @@
-/* batch_callers.h: the callers in test_batch_model.c and test_batch_threads.c: what each kind of party does, at random,
- * until it has put all its runs. */
+/* batch_callers.h: the callers in test_batch_model.c and test_batch_threads.c: what each kind of party does,
+ * at random, until it has put all its runs. */
 #ifndef LEAT_TESTS_BATCH_CALLERS_H
 #define LEAT_TESTS_BATCH_CALLERS_H
 

@@ -355,7 +355,8 @@ static void told(struct caller *c, struct run *run, int status, const int *statu
         check_untouched(results, run->n * b->spec.result_size);
 }
 
-/* A call that can be seen to be never to end, or to be wrong: so it puts nothing. Some other reason may come first. */
+/* A call that can be seen to be never to end, or to be wrong: so it puts nothing. Some other reason may come
+ * first. */
 static void refused(const struct batcher *b, bool cancelled, int expected, int status)
 {
     CHECK(status == expected || (status == -EPIPE && atomic_load(&b->closing)) ||

@@ -73,8 +73,7 @@ strace -o "$out/strace" true 2>/dev/null || {
     finish
 }
 
-# reads ARGUMENT...: counts in $again how often it went back to a file after another one, but for what is
-# in the cache
+# reads ARGUMENT...: counts in $again how often it went back to a file after another one to read from the disk
 reads() {
     forget
     strace -f -y -e trace=read,preadv2,fadvise64 -o "$out/strace" "$leat" sum "$@" files >"$out/got"
@@ -87,8 +86,9 @@ reads() {
         END { print $again + 0 }' "$out/strace")
 }
 
-# strictly WHAT ARGUMENT...: does not go back to a file. What the system has in its cache all the same is read by
-# anybody at any time: so a few tries.
+# strictly WHAT ARGUMENT...: does not go back to a file. To ask what the cache has makes the system read ahead, and
+# a quick disk has it there before the answer is given: then several files of a digester are begun without a turn,
+# and go on in one. So a few tries.
 strictly() {
     local what=$1
     shift

@@ -4,8 +4,8 @@
 
 #include <leat/batch.h>
 
-/* Naps are those of the classic, up to half a second and up to a second, on a clock that jumps; a thousandth of them on
- * one that does not. */
+/* Naps are those of the classic, up to half a second and up to a second, on a clock that jumps; a thousandth
+ * of them on one that does not. */
 enum { PRODUCERS = 20, COUNT = 5 };
 
 struct worker {
@@ -62,8 +62,8 @@ static int produce_scalars(void *arg)
     return 0;
 }
 
-/* Lists of different lengths, flattened: the longer, the larger the number. A list of none is refused, so the i-th
- * producer has i + 1. */
+/* Lists of different lengths, flattened: the longer, the larger the number. A list of none is refused, so the
+ * i-th producer has i + 1. */
 static int produce_lists(void *arg)
 {
     struct producer *p = arg;

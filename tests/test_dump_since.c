@@ -29,7 +29,8 @@ static void take_out(char *text, const char *from, const char *to)
     }
 }
 
-/* The dump ends with this, without the sizes of stacks, places in the source, and what callbacks' functions are called. */
+/* The dump ends with this, without the sizes of stacks, places in the source, and what callbacks' functions
+ * are called. */
 static void check_dump(const char *expected)
 {
     char *text = dump_with(leat_dump);

@@ -130,7 +130,8 @@ static int starting_tasks_let_others_go_on(void *arg)
 }
 ON_WORKERS(starting_tasks_let_others_go_on);
 
-/* On one worker, a crowd of blocks that start lets a task go on: one that is ready, and one that sleeps for a moment. */
+/* On one worker, a crowd of blocks that start lets a task go on: one that is ready, and one that sleeps for a
+ * moment. */
 enum { CROWD = 20000 };
 static leat_block crowd[CROWD];
 static int crowd_started, started_since;

@@ -1,5 +1,5 @@
-/* test_flow_model_pace.c: operators that look at the clock: what comes out when, to the nanosecond, against loops over
- * what went in when; and that nothing is lost, however they end. */
+/* test_flow_model_pace.c: operators that look at the clock: what comes out when, to the nanosecond, against
+ * loops over what went in when; and that nothing is lost, however they end. */
 #include "flow_model.h"
 
 enum { RUN = 4 };
@@ -97,7 +97,8 @@ ON_WORKERS(loses_nothing);
 
 /* ---- to the nanosecond ----
  *
- * Items come at 3 µs past some 10 µs, and times are 5 µs past, so that no two things that matter happen at once. */
+ * Items come at 3 µs past some 10 µs, and times are 5 µs past, so that no two things that matter happen at
+ * once. */
 
 struct event {
     int64_t at;

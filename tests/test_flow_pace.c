@@ -1,4 +1,5 @@
-/* test_flow_pace.c: operators that look at the clock. Times have lower bounds that are exact, and upper ones of a minute. */
+/* test_flow_pace.c: operators that look at the clock. Times have lower bounds that are exact, and upper ones
+ * of a minute. */
 #include "support.h"
 
 #define HOUR (3600 * LEAT_S)

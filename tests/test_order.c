@@ -1,5 +1,6 @@
-/* test_order.c: a try that does nothing is ordered with what was done before it; and who does not belong to a scope does
- * not keep it open. Each needs two processors that really run at the same time, so it is not in the seeded world. */
+/* test_order.c: a try that does nothing is ordered with what was done before it; and who does not belong to a
+ * scope does not keep it open. Each needs two processors that really run at the same time, so it is not in
+ * the seeded world. */
 #include "support.h"
 
 #include <sched.h>
@@ -121,8 +122,8 @@ static void start(leat_op *op, int status)
     CHECK_IS(0, leat_go(op->scope, run, NULL));
 }
 
-/* Goes on for as long as it takes, first with its worker to itself, until others have taken what it started. Two, the
- * second of which is when a worker would count in advance. */
+/* Goes on for as long as it takes, first with its worker to itself, until others have taken what it started.
+ * Two, the second of which is when a worker would count in advance. */
 static int start_from_outside(void *arg)
 {
     (void)arg;

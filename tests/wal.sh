@@ -47,7 +47,11 @@ is 'flipped' "$(whole 50)" "$("$wal" check flipped 2>err | head -n 1)"
 # Killed at any moment: all it says is that there may be a last record that is not whole.
 for seconds in 0.05 0.1 0.2; do
     rm -f killed
-    { timeout -s KILL "$seconds" "$wal" append killed 1000000 16 >out; } 2>err
+    "$wal" append killed 1000000 16 >out 2>err &
+    sleep "$seconds"
+    kill -KILL $!
+    # It is gone only when the write and the sync that it was in have ended.
+    { wait $!; } 2>err
     is 'killed: status' 137 $?
     [ -e killed ] || continue
     "$wal" check killed >out 2>err

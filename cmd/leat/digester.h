@@ -22,8 +22,9 @@ struct digester {
 int digester_hand_over(struct digester *d);
 int digester_hand_over_when_due(struct digester *d);
 
-/* Reads and digests an open file and closes it; `read` reads the first of it. What goes wrong is the slot's. Returned is only
- * why the slot is not finished: -ECANCELED; or READING_LATER, and then the file is open still. */
+/* Reads and digests an open file and closes it; `read` reads the first of it. What goes wrong is the slot's.
+ * Returned is only why the slot is not finished: -ECANCELED; or READING_LATER, and then the file is open
+ * still. */
 int digester_digest(struct digester *d, struct reading *r, reading_fn *read);
 
 /* The slot is finished, with this error, or READING_KNOWN, or 0. */

@@ -48,8 +48,9 @@ void dir_drop(struct dir *d);
 /* Puts the folder's path with a '/' at its end into `to`, in place of what it holds. */
 void dir_path(const struct dir *d, struct text *to);
 
-/* From now on, as soon as a drop leaves no more than `few` folders open, an item of no bytes is sent on `bell`; NULL: none is. For
- * the walk, which then looks whether it has come to that already: nobody else opens any. */
+/* From now on, as soon as a drop leaves no more than `few` folders open, an item of no bytes is sent on
+ * `bell`; NULL: none is. For the walk, which then looks whether it has come to that already: nobody else
+ * opens any. */
 void dirs_tell(leat_chan *bell, size_t few);
 
 /* How many descriptors and nodes there are in all. */

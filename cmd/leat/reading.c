@@ -144,7 +144,8 @@ static ssize_t look_again(const struct reading *r, ssize_t n)
     return 0;
 }
 
-/* What is in the system's cache; else -EAGAIN, or -EOPNOTSUPP where a file system cannot tell. */
+/* What is in the system's cache; else -EAGAIN, or -EOPNOTSUPP where a file system cannot tell. Some read ahead
+ * when they are asked. */
 static ssize_t read_cached(int fd, void *to, size_t len)
 {
     struct iovec all = { to, len };

@@ -66,8 +66,8 @@ struct leat_block {
     unsigned line; /* of the step function's source, where it waits or has waited last */
 };
 
-/* Memory for a block's timer: one for each block that sleeps or has deadlines, beside it in its struct. Leat's while
- * an await that was given it lasts; need not be initialised. */
+/* Memory for a block's timer: one for each block that sleeps or has deadlines, beside it in its struct.
+ * Leat's while an await that was given it lasts; need not be initialised. */
 typedef struct leat_alarm {
     void *leat_private[8];
 } leat_alarm;
@@ -79,8 +79,8 @@ typedef struct leat_alarm {
  * Returns 0; -EINVAL for a NULL argument. It cannot run out of memory. */
 #define leat_go_block(scope, block, step) leat_go_block_typed(scope, block, LEAT_BLOCK_TYPE_(step))
 
-/* The same as a function, for step functions chosen at run time. `type` is not copied: it stays until the block has
- * ended.
+/* The same as a function, for step functions chosen at run time. `type` is not copied: it stays until the
+ * block has ended.
  * Returns what leat_go_block does; -EINVAL also for a NULL step in it. */
 LEAT_API int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_type *type);
 
@@ -126,23 +126,23 @@ LEAT_API int leat_block_join(leat_block *block);
 #define LEAT_AWAIT_RECV(b, chan, item) \
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, LEAT_NEVER, NULL))
 
-/* The same with a deadline, as leat_send_until and leat_recv_until. `alarm` may be NULL with LEAT_NEVER and LEAT_NOW;
- * where one is wanted for a wait and missing, b->status is -EINVAL. */
+/* The same with a deadline, as leat_send_until and leat_recv_until. `alarm` may be NULL with LEAT_NEVER and
+ * LEAT_NOW; where one is wanted for a wait and missing, b->status is -EINVAL. */
 #define LEAT_AWAIT_SEND_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_send(b, chan, item, deadline, alarm))
 #define LEAT_AWAIT_RECV_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, deadline, alarm))
 
-/* Waits for one of several cases, as leat_select and leat_select_ordered; 1 to INT_MAX of them, which stay where they
- * are meanwhile: in the block's struct; `alarm` as for LEAT_AWAIT_SEND_UNTIL. b->status is the index of the case that
- * happened, or an error. */
+/* Waits for one of several cases, as leat_select and leat_select_ordered; 1 to INT_MAX of them, which stay
+ * where they are meanwhile: in the block's struct; `alarm` as for LEAT_AWAIT_SEND_UNTIL. b->status is the
+ * index of the case that happened, or an error. */
 #define LEAT_AWAIT_SELECT(b, cases, n, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 0))
 #define LEAT_AWAIT_SELECT_ORDERED(b, cases, n, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 1))
 
-/* Sleeps for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL for a NULL alarm, or a
- * negative deadline. */
+/* Sleeps for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL for a NULL
+ * alarm, or a negative deadline. */
 #define LEAT_AWAIT_SLEEP(b, ns, alarm) LEAT_AWAIT_(b, leat_block_sleep_for(b, ns, alarm))
 #define LEAT_AWAIT_SLEEP_UNTIL(b, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_sleep(b, deadline, alarm))
@@ -150,8 +150,8 @@ LEAT_API int leat_block_join(leat_block *block);
 /* Lets others run first. b->status is 0. */
 #define LEAT_AWAIT_YIELD(b) LEAT_AWAIT_(b, leat_block_yield(b))
 
-/* Waits until another block has ended; b->status is its verdict, or -EINVAL for NULL or the block itself. Not ended
- * by cancelling, like leat_block_join. */
+/* Waits until another block has ended; b->status is its verdict, or -EINVAL for NULL or the block itself. Not
+ * ended by cancelling, like leat_block_join. */
 #define LEAT_AWAIT_BLOCK(b, other) LEAT_AWAIT_(b, leat_block_await(b, other))
 
 /* Runs another block as a part of this one, from the beginning to the end: a sub-machine. It starts at

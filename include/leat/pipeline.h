@@ -22,15 +22,15 @@
  *
  * Which function: one of
  *  - run: makes one output of an input;
- *  - run_many: none, one or several, by leat_emit_item. Both run on n tasks, and may wait, or, with `blocking`, on
- *    n OS threads, and may block as they like;
+ *  - run_many: none, one or several, by leat_emit_item. Both run on n tasks, and may wait, or, with
+ *    `blocking`, on n OS threads, and may block as they like;
  *  - start: starts something, returns at once, and hands outputs and the end to a leat_result, then or later,
  *    from anywhere. It is called on a worker and must not wait.
  *
  * Several outputs. All of one input stay together, and the input is in flight until the last is delivered. There
- * is `room` for some of them until it is their turn. Who puts out more by leat_emit_item waits in it until all before
- * it are delivered, and then for the consumer, as if it sent by itself; leat_result_add, which must not wait, takes
- * more memory.
+ * is `room` for some of them until it is their turn. Who puts out more by leat_emit_item waits in it until
+ * all before it are delivered, and then for the consumer, as if it sent by itself; leat_result_add, which
+ * must not wait, takes more memory.
  *
  * The end. When the input is closed and everything is delivered, the stage closes its output (see `ending`).
  * When the output is closed by somebody else, it takes no more, at once; functions that run are waited for, and
@@ -56,13 +56,14 @@ extern "C" {
 /* Where an asynchronous function puts what comes of one input. */
 typedef struct leat_result leat_result;
 
-/* Starts what becomes of an input. `in` stays valid until leat_result_end. What it returns: 0, or an error; then it
- * has not called, and nobody will call, leat_result_end for this input. */
+/* Starts what becomes of an input. `in` stays valid until leat_result_end. What it returns: 0, or an error;
+ * then it has not called, and nobody will call, leat_result_end for this input. */
 typedef int leat_start_fn(void *arg, const void *in, leat_result *result);
 
 /* Adds an output, copied; never waits. One party at a time for each result.
- * Returns 0; -ENOMEM when there is no room for more; -ECANCELED when the stage has stopped, so that nobody will have
- * it: in both cases the item is still the caller's. -EINVAL for a NULL result, or item of some bytes. */
+ * Returns 0; -ENOMEM when there is no room for more; -ECANCELED when the stage has stopped, so that nobody
+ * will have it: in both cases the item is still the caller's. -EINVAL for a NULL result, or item of some
+ * bytes. */
 LEAT_API int leat_result_add(leat_result *result, const void *item);
 
 /* Says that this input is done with, and how: 0, or an error. Exactly once for every input, also when the

@@ -7,11 +7,11 @@
  * exception masks) belongs to the worker, as the calling convention has it: a task that changes it
  * puts it back before it waits.
  *
- * Below a stack lies a page that nobody may touch, so a stack that grows too large ends the program with a message that
- * names the task. A function whose variables take more than a page may step over it: compile it with
- * -fstack-clash-protection, as most distributions compile everything, and it cannot. In C++ a task must not wait
- * inside a catch handler: the exceptions that are being handled belong to the thread, and so to the next task
- * as well.
+ * Below a stack lies a page that nobody may touch, so a stack that grows too large ends the program with a
+ * message that names the task. A function whose variables take more than a page may step over it: compile it
+ * with -fstack-clash-protection, as most distributions compile everything, and it cannot. In C++ a task must
+ * not wait inside a catch handler: the exceptions that are being handled belong to the thread, and so to the
+ * next task as well.
  *
  * Tasks are switched only where they wait, yield or end. One that computes for long should call
  * leat_yield now and then; one that must block in the system calls leat_blocking. */

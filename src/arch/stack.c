@@ -62,8 +62,8 @@ void lt_stack_pool_open(size_t stack_size)
  * Returns for how many, from the front, that was done. */
 static size_t advise(const struct iovec *pages, size_t n, int advice)
 {
-    static _Atomic bool
-        absent; /* a system without the call (or valgrind) is asked once; relaxed: a hint */
+    /* A system without the call (or valgrind) is asked once; relaxed: a hint. */
+    static _Atomic bool absent;
     if (atomic_load_explicit(&absent, memory_order_relaxed))
         return 0;
     int saved = errno;

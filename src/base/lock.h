@@ -2,8 +2,8 @@
  *
  * Taking it is one exchange, giving it back one store, because the unlocking side never has to learn
  * whether somebody waits: who finds it taken looks again ever less often, then gives its processor away, and then
- * sleeps for growing moments, so a holder that lost its processor is not spun against. Nobody parks, wakes another party
- * or runs a user's function while holding one (design decision 12). */
+ * sleeps for growing moments, so a holder that lost its processor is not spun against. Nobody parks, wakes
+ * another party or runs a user's function while holding one (design decision 12). */
 #ifndef LT_BASE_LOCK_H
 #define LT_BASE_LOCK_H
 

@@ -6,14 +6,14 @@
  * slot of the lowest level has the earliest timer. Two wide levels reach a second ahead, so that a timer
  * within it is moved once at the most; each move may be a cache miss. Narrow ones do for all the rest.
  *
- * Of a list's timers each is known only when the one before has come from memory. So that several are on their way at
- * a time when a slot is emptied, a timer also holds the address of one that stands LT_WHEEL_LATEST further on, and the
- * slot those of the last that were put into it. Who is taken out is not struck from there: these addresses may be
- * fetched into the cache, which harms nobody, but not followed.
+ * Of a list's timers each is known only when the one before has come from memory. So that several are on
+ * their way at a time when a slot is emptied, a timer also holds the address of one that stands
+ * LT_WHEEL_LATEST further on, and the slot those of the last that were put into it. Who is taken out is not
+ * struck from there: these addresses may be fetched into the cache, which harms nobody, but not followed.
  *
  * Invariants: a timer fires never before its deadline, and at most one tick (about a microsecond)
- * later than the wheel is told the time (in the seeded world a tick is a nanosecond); timers of one tick fire in the order they were added or moved
- * down. A wheel belongs to one worker and has no lock. */
+ * later than the wheel is told the time (in the seeded world a tick is a nanosecond); timers of one tick fire
+ * in the order they were added or moved down. A wheel belongs to one worker and has no lock. */
 #ifndef LT_BASE_WHEEL_H
 #define LT_BASE_WHEEL_H
 

@@ -3,17 +3,17 @@
  * A batch is forming, begun, done or dead, in this order, leaving out what does not happen to it:
  *  - Forming: it is on its batcher's list, oldest first, and has at least one run of items whose holder has not
  *    left. Of a key, only the youngest is joined.
- *  - Begun: its leader, who holds the execution lock, owns its store, and nobody else looks into it. Holders can only
- *    become fewer: a leader that is the only one knows that nobody is to be told.
+ *  - Begun: its leader, who holds the execution lock, owns its store, and nobody else looks into it. Holders
+ *    can only become fewer: a leader that is the only one knows that nobody is to be told.
  *  - Done: the store does not change any more.
  *  - Dead: all have left before it began. Nobody will lead it.
  *
  * The right to lead is one thing, and in one place: with a party, or as the only item in the channel `turn`. So
  * who waits receives from it: an item makes it the leader, -EPIPE tells that the batch has run. Only who begins
- * a batch in order to wait for it has the right from the start. A leader that gives up, which it can until the batch has
- * begun, puts it back. Blocks and callbacks, who cannot lead, wait for the channel `done` instead, which is only ever
- * closed; for them all, a task of the batcher's scope, their stand-in, waits in `turn`, as everybody else. When a
- * batch dies, `turn` is closed as well.
+ * a batch in order to wait for it has the right from the start. A leader that gives up, which it can until
+ * the batch has begun, puts it back. Blocks and callbacks, who cannot lead, wait for the channel `done`
+ * instead, which is only ever closed; for them all, a task of the batcher's scope, their stand-in, waits in
+ * `turn`, as everybody else. When a batch dies, `turn` is closed as well.
  *
  * Holders are the tickets that are not spent, and those tasks. The last frees the batch, or keeps it as a spare:
  * until then its channels and its store stay.
@@ -107,9 +107,9 @@ void lt_batch_destroy_all(leat_batcher *batcher);
 
 /* ---- form.c ---- */
 
-/* Puts items into a batch. 0, with a ticket, or -EPIPE, -ENOMEM, -EINVAL. *leads: whether the caller wants to lead
- * a batch that it begins; then, whether it does. If it is `locked`, 0 means that the execution lock is held as well, since
- * before the items were put; or it is also -EAGAIN or -ECANCELED. */
+/* Puts items into a batch. 0, with a ticket, or -EPIPE, -ENOMEM, -EINVAL. *leads: whether the caller wants to
+ * lead a batch that it begins; then, whether it does. If it is `locked`, 0 means that the execution lock is
+ * held as well, since before the items were put; or it is also -EAGAIN or -ECANCELED. */
 int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket,
                   bool *leads, bool locked);
 
@@ -132,8 +132,8 @@ enum lt_leader {
     LT_STAND_IN  /* has no item in it, so it may die meanwhile */
 };
 
-/* Runs the batch, as its leader. 0: it has run, or is dead. -EAGAIN, -ETIMEDOUT or -ECANCELED: it has not begun, and
- * the caller still has the right to lead. */
+/* Runs the batch, as its leader. 0: it has run, or is dead. -EAGAIN, -ETIMEDOUT or -ECANCELED: it has not
+ * begun, and the caller still has the right to lead. */
 int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline);
 
 /* The same with the execution lock held, without waiting: 0, and it is given back; or -EAGAIN or -ECANCELED. */

@@ -9,12 +9,12 @@
  *
  * Claiming. To take a waiter off its queue, under the lock, is to claim it. A party that waits in several
  * places, in a select, has in addition a claim that all its waiters share, and only who wins that may go
- * on. The claimer copies the item, straight to or from the waiter's memory, sets its status, unlocks, and only then makes its party
- * ready. After unlocking it knows nothing but the party: the waiter may be gone.
+ * on. The claimer copies the item, straight to or from the waiter's memory, sets its status, unlocks, and
+ * only then makes its party ready. After unlocking it knows nothing but the party: the waiter may be gone.
  *
- * Locking. Everything is guarded by the channel's lock, except what is marked as read without it. (Where the two ends
- * of a buffer have locks of their own, the channel's lock is all three: see chan/ends.h.) A
- * select takes the locks of all its channels, by rising address; nobody else holds two. */
+ * Locking. Everything is guarded by the channel's lock, except what is marked as read without it. (Where the
+ * two ends of a buffer have locks of their own, the channel's lock is all three: see chan/ends.h.) A select
+ * takes the locks of all its channels, by rising address; nobody else holds two. */
 #ifndef LT_CHAN_CHAN_H
 #define LT_CHAN_CHAN_H
 
@@ -180,8 +180,8 @@ static inline void lt_item_copy(void *to, const void *from, size_t size)
         memcpy(to, from, size);
 }
 
-/* A channel that no scope owns, of items without bytes, for a keeper; NULL when memory has run out. It has `extra`
- * bytes beside it, all 0, for what the keeper must know of it. */
+/* A channel that no scope owns, of items without bytes, for a keeper; NULL when memory has run out. It has
+ * `extra` bytes beside it, all 0, for what the keeper must know of it. */
 leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, const char *name, size_t extra);
 
 static inline void *lt_chan_extra(leat_chan *ch)
@@ -231,8 +231,8 @@ static inline bool lt_chan_is_closed(const leat_chan *ch)
     return atomic_load_explicit(&ch->closed, memory_order_relaxed);
 }
 
-/* Makes a plain channel whose items nobody drops as it was when it was new, and is still if it `is_as_new`. Nobody
- * but people who look knows it at that time. */
+/* Makes a plain channel whose items nobody drops as it was when it was new, and is still if it `is_as_new`.
+ * Nobody but people who look knows it at that time. */
 static inline bool lt_chan_is_as_new(const leat_chan *ch)
 {
     return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0 && !lt_chan_ends(ch);

@@ -1,19 +1,21 @@
 /* ends.h: a buffer whose two ends are used at the same time.
  *
- * Under one lock a sender and a receiver on two cores take turns, and whose turn it is not, waits. So a plain channel
- * that a thread has once found full or empty gets two ends, each with a lock, a place in the buffer and a count in a
- * cache line of its own: who sends takes the sending end's lock, who receives the other, and they work side by
- * side. All else (waiting, select, closing, dumps) is as it was, under the channel's lock, which then is all three.
+ * Under one lock a sender and a receiver on two cores take turns, and whose turn it is not, waits. So a plain
+ * channel that a thread has once found full or empty gets two ends, each with a lock, a place in the buffer
+ * and a count in a cache line of its own: who sends takes the sending end's lock, who receives the other, and
+ * they work side by side. All else (waiting, select, closing, dumps) is as it was, under the channel's lock,
+ * which then is all three.
  *
  * Invariants, of a channel with ends:
  *  - Its `lock` has no owner any more. The ends come once, and stay.
- *  - Who has `lock` and then, in this order, the sending and the receiving end's locks, has the channel; `first` and
- *    `count` in it are true only then. lt_chan_lock gathers them from the ends, lt_chan_unlock gives them back.
- *  - Who has only an end's lock may move an item there, if nobody waits at the other end and the channel is open, which
- *    change only with all three locks held. (Where operations are traced, none goes this way.)
- *  - An end's `moved` only grows, under its lock; who has all locks sets the sending one to what has been received and
- *    what lies there, and shows the other end. So what an end has seen of the other may be old, and then there is more
- *    to receive, or more room, than it says: never less. */
+ *  - Who has `lock` and then, in this order, the sending and the receiving end's locks, has the channel;
+ *    `first` and `count` in it are true only then. lt_chan_lock gathers them from the ends, lt_chan_unlock
+ *    gives them back.
+ *  - Who has only an end's lock may move an item there, if nobody waits at the other end and the channel is
+ *    open, which change only with all three locks held. (Where operations are traced, none goes this way.)
+ *  - An end's `moved` only grows, under its lock; who has all locks sets the sending one to what has been
+ *    received and what lies there, and shows the other end. So what an end has seen of the other may be old,
+ *    and then there is more to receive, or more room, than it says: never less. */
 #ifndef LT_CHAN_ENDS_H
 #define LT_CHAN_ENDS_H
 
@@ -48,16 +50,16 @@ static inline size_t lt_ends_moved(const struct lt_ends *ends, enum lt_side side
     return atomic_load_explicit(&ends->of[side].moved, memory_order_acquire);
 }
 
-/* How many items lie in the buffer: certain with the locks held; without, it may seem to be more than there is room
- * for, since both ends may move on in between. In this order it is never less than none. */
+/* How many items lie in the buffer: certain with the locks held; without, it may seem to be more than there
+ * is room for, since both ends may move on in between. In this order it is never less than none. */
 static inline size_t lt_ends_count(const struct lt_ends *ends)
 {
     size_t received = lt_ends_moved(ends, LT_RECEIVE);
     return lt_ends_moved(ends, LT_SEND) - received;
 }
 
-/* Without a lock: whether, by what that end has seen of the other, something can be moved there. The other end's line is left
- * alone. A hint. */
+/* Without a lock: whether, by what that end has seen of the other, something can be moved there. The other
+ * end's line is left alone. A hint. */
 static inline bool lt_ends_know_some(const struct lt_ends *ends, enum lt_side side, size_t capacity)
 {
     const struct lt_end *end = &ends->of[side];
@@ -66,20 +68,20 @@ static inline bool lt_ends_know_some(const struct lt_ends *ends, enum lt_side si
     return side == LT_SEND ? moved - seen < capacity : moved != seen;
 }
 
-/* With the lock held, by a thread that is no worker (so nobody owns the lock): gives the channel ends, if that pays and
- * there is memory. */
+/* With the lock held, by a thread that is no worker (so nobody owns the lock): gives the channel ends, if
+ * that pays and there is memory. */
 void lt_chan_split(leat_chan *ch);
 
 /* What belongs to the lock of a channel with ends, after its `lock` is taken and before it is given back. */
 void lt_ends_gather(leat_chan *ch);
 void lt_ends_give_back(leat_chan *ch);
 
-/* With no lock held: one item to or from the buffer. LT_NOT_NOW: there are not as many as `least` (or not room for
- * so many), or it takes the whole channel; nothing done. */
+/* With no lock held: one item to or from the buffer. LT_NOT_NOW: there are not as many as `least` (or not
+ * room for so many), or it takes the whole channel; nothing done. */
 int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *item, size_t least);
 
-/* Without a lock: how many items lie in the buffer, at a moment during the call; while items pass faster than two looks
- * can be had, about how many. */
+/* Without a lock: how many items lie in the buffer, at a moment during the call; while items pass faster than
+ * two looks can be had, about how many. */
 size_t lt_ends_length(const struct lt_ends *ends, size_t capacity);
 
 /* Without a lock: how many could be moved there. A hint. */

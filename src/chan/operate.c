@@ -40,8 +40,9 @@ static bool is_free(struct lt_worker *worker)
            !(worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now()));
 }
 
-/* At a buffer that is full or empty, who has nothing else to do: waits a moment for that to change. Each look takes the channel's
- * line from those who change it, so they come ever less often, and then mostly find room, or items, for many. */
+/* At a buffer that is full or empty, who has nothing else to do: waits a moment for that to change. Each look
+ * takes the channel's line from those who change it, so they come ever less often, and then mostly find room,
+ * or items, for many. */
 static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
                          struct lt_worker *here)
 {
@@ -64,9 +65,9 @@ static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
 }
 
 /* Who is about to use an end of a channel, where the other end is at work just now: waits until that has got some
- * distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes on as
- * soon as a look finds no more than the last; and where items have come one by one lately, at once, but for one in
- * so many. */
+ * distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes
+ * on as soon as a look finds no more than the last; and where items have come one by one lately, at once, but
+ * for one in so many. */
 static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side side,
                            struct lt_spin *spin)
 {
@@ -98,7 +99,8 @@ static struct lt_spin *patience(struct lt_party *self, struct lt_worker *here, i
     return spin && spin->most ? spin : NULL;
 }
 
-/* One operation with nothing but one end of the channel: 0, or LT_NOT_NOW, and the channel's lock is to be asked. */
+/* One operation with nothing but one end of the channel: 0, or LT_NOT_NOW, and the channel's lock is to be
+ * asked. */
 __attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_ends *ends,
                                                     enum lt_side side, void *item, int64_t deadline,
                                                     struct lt_party *self)
@@ -146,8 +148,8 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
     if (error)
         return error;
     struct lt_party *self = lt_self(), *woken = NULL;
-    /* Of another's channel that is only certain under the lock, which also puts it in order with what the caller has
-     * done before: who finds a bell rung already relies on that. */
+    /* Of another's channel that is only certain under the lock, which also puts it in order with what the
+     * caller has done before: who finds a bell rung already relies on that. */
     if (lt_chan_is_unready(ch, side) && lt_biased_is_mine(&ch->lock, lt_here.worker)) {
         lt_task_spend(lt_here.worker, self);
         return -EAGAIN;
@@ -173,7 +175,7 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
                        !lt_chan_ends(ch);
         /* With one processor there is nobody to be beside. */
         if (self->kind == LT_THREAD && !lt_world &&
-            LT_CONTAINER(self, struct lt_thread, party)->spin.most)
+            (LT_SPLIT_ALONE || LT_CONTAINER(self, struct lt_thread, party)->spin.most))
             lt_chan_split(ch);
         if (self->enlisted && !patient)
             return wait_for_partner(ch, side, item, deadline, self);

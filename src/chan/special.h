@@ -6,9 +6,10 @@
  * them back.
  *
  * The door of a channel with a transform. One party at a time may be between admitting an item and
- * publishing what came of it: `busy` says so. It writes outputs straight into the slots behind the last item, which belong to nobody else:
- * receivers move the front, and the end stays where it is. A sender that finds the door busy waits like
- * one that finds no room; who frees the door or makes room brings in those who wait, on its own stack. */
+ * publishing what came of it: `busy` says so. It writes outputs straight into the slots behind the last item,
+ * which belong to nobody else: receivers move the front, and the end stays where it is. A sender that finds
+ * the door busy waits like one that finds no room; who frees the door or makes room brings in those who wait,
+ * on its own stack. */
 #ifndef LT_CHAN_SPECIAL_H
 #define LT_CHAN_SPECIAL_H
 

@@ -8,16 +8,16 @@
  *
  * Roles. One party at a time takes, and one gives, whoever comes by:
  *  - The taker has a slot, and waits for an input. It lets go of the role before it runs the function, and then
- *    calls one of those who wait for it, if there is a slot for him. He may come late: who has just ended may take
- *    the next one himself, so that one worker alone goes on without a switch.
+ *    calls one of those who wait for it, if there is a slot for him. He may come late: who has just ended may
+ *    take the next one himself, so that one worker alone goes on without a switch.
  *  - The giver sends what is first in line, as long as the output has room. What would have to wait is left to a
  *    block, which keeps the role meanwhile, so that no worker does.
  *
- * A slot whose outputs have filled its room, while its function still runs, is FULL: it is given like one that has
- * ended, when it is its turn, stays first, and its function goes on.
+ * A slot whose outputs have filled its room, while its function still runs, is FULL: it is given like one
+ * that has ended, when it is its turn, stays first, and its function goes on.
  *
- * Locking. `lock` guards all that both roles look at. No channel is used and no user's function called under it. A slot
- * is its function's from when it is taken until it is FULL or ENDED, and then the giver's. */
+ * Locking. `lock` guards all that both roles look at. No channel is used and no user's function called under
+ * it. A slot is its function's from when it is taken until it is FULL or ENDED, and then the giver's. */
 #ifndef LT_FLOW_STAGE_H
 #define LT_FLOW_STAGE_H
 
@@ -96,7 +96,8 @@ bool lt_stage_is_full(struct lt_stage *stage, leat_result *slot);
 /* The function of a slot has ended, and so has what it may do with it. True as above. */
 bool lt_stage_has_ended(struct lt_stage *stage, leat_result *slot);
 
-/* For the giver: the slot whose next output is to be sent. NULL: there is none, and the role has been given back. */
+/* For the giver: the slot whose next output is to be sent. NULL: there is none, and the role has been given
+ * back. */
 leat_result *lt_stage_next(struct lt_stage *stage);
 
 /* For the giver: what came of sending it. */

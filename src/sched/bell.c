@@ -75,9 +75,11 @@ static void ring_due(struct lt_job *job)
     bells->called = false;
     lt_wheel_advance(&bells->wheel, lt_clock_now());
     for (int rings = 0; rings < RINGS_A_TURN && (bell = take_due(bells)); rings++) {
+        bool held = bell->holds;
         lt_biased_unlock(&bells->lock);
         bell->ring(bell);
         lt_biased_lock(&bells->lock, lt_here.worker);
+        bells->holding -= held;
     }
     bool again = !lt_list_empty(&bells->due) && call(bells);
     int64_t next = bells->next = lt_wheel_next(&bells->wheel);
@@ -85,6 +87,17 @@ static void ring_due(struct lt_job *job)
     set_clapper(bells, next);
     if (again)
         lt_ready(&job->party);
+}
+
+void lt_bells_settle(struct lt_bells *bells)
+{
+    if (!bells->stopped)
+        return;
+    bells->stopped = false;
+    lt_biased_lock(&bells->lock, lt_here.worker);
+    int64_t next = bells->next = lt_wheel_next(&bells->wheel);
+    lt_biased_unlock(&bells->lock);
+    set_clapper(bells, next);
 }
 
 void lt_bells_init(struct lt_bells *bells, int64_t now)
@@ -108,6 +121,7 @@ struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline)
     bell->due = false;
     lt_biased_lock(&bells->lock, lt_here.worker);
     lt_wheel_add(&bells->wheel, &bell->timer);
+    bells->holding += bell->holds;
     atomic_store_explicit(&bell->home, bells, memory_order_relaxed); /* as in is_due */
     bool earlier = deadline < bells->next, tell = false;
     if (earlier) {
@@ -138,16 +152,24 @@ bool lt_bell_stop(struct lt_bell *bell)
             lt_list_remove(&bell->timer.node);
         else if (here)
             lt_wheel_remove(&bells->wheel, &bell->timer);
-        if (here)
+        if (here) {
             atomic_store_explicit(&bell->home, NULL, memory_order_relaxed);
-        bool idle = here && !bells->wheel.count && worker_of(bells) == lt_here.worker;
-        if (idle)
-            bells->next = LEAT_NEVER;
+            bells->holding -= bell->holds;
+        }
+        bool ours = worker_of(bells) == lt_here.worker;
         lt_biased_unlock(&bells->lock);
-        if (idle)
-            set_clapper(bells, LEAT_NEVER);
+        if (ours)
+            bells->stopped = true;
         if (here)
             return true;
     }
     return false;
+}
+
+bool lt_bells_hold(struct lt_bells *bells)
+{
+    lt_biased_visit(&bells->lock, lt_here.worker);
+    bool any = bells->holding > 0;
+    lt_biased_unlock(&bells->lock);
+    return any;
 }

@@ -16,9 +16,12 @@
  *  - Every bell in the wheel has its deadline at or after `next`, and the worker looks at the wheel by
  *    then: the clapper is set, or the job is queued.
  *
- * A wake-up for nothing. Stopping the last bell takes the clapper out, too, if the worker itself does it.
- * Else the worker wakes by `next`, once, and then looks for the next one: cheaper than looking at every
- * stop. */
+ * A bell may hold the runtime, from when it is set until it is stopped or what it rings has returned. That costs
+ * nothing that all workers share: each counts its own, and leat_stop asks them all.
+ *
+ * A bell that is stopped leaves the clapper as it is, so that setting one and stopping it in time, again and again,
+ * moves it once. Before the worker sleeps it sets it right if it has stopped some itself. After what others
+ * stop it wakes by `next`, once, for nothing. */
 #ifndef LT_SCHED_BELL_H
 #define LT_SCHED_BELL_H
 
@@ -32,6 +35,7 @@ struct lt_bell {
     struct lt_timer timer;
     _Atomic(struct lt_bells *) home;    /* NULL: not set */
     bool due;                           /* out of the wheel, and about to be rung */
+    bool holds;                         /* the runtime, while it is set or being rung */
     void (*ring)(struct lt_bell *bell); /* on a worker, with no lock held; may set the bell again */
 };
 
@@ -39,19 +43,24 @@ struct lt_bells {
     struct lt_biased lock;
     bool called; /* the job is queued */
     int64_t next;
+    size_t holding; /* bells that hold the runtime */
     struct lt_wheel wheel;
     struct lt_node due;
     /* The worker's alone. */
+    bool stopped; /* it has stopped a bell, so the clapper may be too early */
     struct lt_timer clapper;
     struct lt_job job;
 };
 
 void lt_bells_init(struct lt_bells *bells, int64_t now);
 
-/* Sets a bell that is not set and whose `ring` is; LEAT_NEVER is as good as never. On a worker it hangs with
- * that one, else with some. The runtime runs. When this returns other than NULL, lt_bells_tell is to
+/* Sets a bell that is not set, and whose `ring` and `holds` are; LEAT_NEVER is as good as never. On a worker it
+ * hangs with that one, else with some. The runtime is held meanwhile. When this returns other than NULL, lt_bells_tell is to
  * be called with it as soon as no lock is held; the bell may have rung by then. */
 struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline);
+
+/* On the worker, before it sleeps. */
+void lt_bells_settle(struct lt_bells *bells);
 
 /* Has the worker look. Until then the runtime must not be stopped. NULL: nothing. */
 void lt_bells_tell(struct lt_bells *bells);
@@ -60,6 +69,9 @@ void lt_bells_tell(struct lt_bells *bells);
  * set, or `ring` has been, is being or will be called. Not at the same time as the lt_bell_set of another
  * thread, unless that is called by `ring`. */
 bool lt_bell_stop(struct lt_bell *bell);
+
+/* Whether one of them holds the runtime. */
+bool lt_bells_hold(struct lt_bells *bells);
 
 /* Whether it is set: to be relied on only by who keeps others from changing it. */
 static inline bool lt_bell_is_set(struct lt_bell *bell)

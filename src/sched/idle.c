@@ -243,8 +243,9 @@ static bool watch(struct lt_worker *worker, int64_t *nap, int64_t now)
 }
 
 /* When to wake up for the next timer. Where they come thick and fast, not for each. */
-static int64_t next_timer(const struct lt_worker *worker)
+static int64_t next_timer(struct lt_worker *worker)
 {
+    lt_bells_settle(&worker->bells);
     int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + LT_NAP_LEAST_US * LEAT_US;
     return due < least ? least : due;
 }

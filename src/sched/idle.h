@@ -4,8 +4,9 @@
  * Instead one idle worker, the watcher, sleeps in short naps and looks at the others' rings: a task
  * that was there at the last look and has not been started since has waited at least a nap, and is
  * stolen, unless its worker is about to get round to it: one that has started as many as a quarter of what waits
- * since the last look, or, for a few looks, one that is still making tasks in a burst. So a crowd of short, talkative
- * tasks stays together, and long ones spread. Naps begin at LT_WATCH_FIRST_US and double up to LT_WATCH_LAST_US while they find nothing.
+ * since the last look, or, for a few looks, one that is still making tasks in a burst. So a crowd of short,
+ * talkative tasks stays together, and long ones spread. Naps begin at LT_WATCH_FIRST_US and double up to
+ * LT_WATCH_LAST_US while they find nothing.
  *
  * Invariants, all under one lock that is taken only when a worker runs dry or comes back:
  *  - While at least one worker is active and at least one is idle, there is a watcher, or else no task

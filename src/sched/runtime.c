@@ -28,10 +28,14 @@ _Atomic unsigned lt_note_flags;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
-/* RUNNING, plus one for each hold: so that to stop and to open a scope exclude each other. A runtime that
- * one thread has to itself does not say RUNNING: it runs for nobody else. */
+/* RUNNING, HOLD for each who holds it, and HELD for each who ever has: so that to stop and to open a scope
+ * exclude each other, and who stops sees whether somebody held it meanwhile. A runtime that one thread has
+ * to itself does not say RUNNING: it runs for nobody else. */
 static _Atomic uint64_t life;
-#define RUNNING (UINT64_C(1) << 63)
+#define RUNNING UINT64_C(1)
+#define HOLD UINT64_C(2)
+#define HELD (UINT64_C(1) << 32)
+#define HOLDS (HELD - HOLD)
 
 bool lt_running(void)
 {
@@ -45,7 +49,7 @@ bool lt_runtime_hold(void)
     do
         if (!(old & RUNNING) && !lt_world)
             return false;
-    while (!atomic_compare_exchange_weak_explicit(&life, &old, old + 1, memory_order_acquire,
+    while (!atomic_compare_exchange_weak_explicit(&life, &old, old + HOLD + HELD, memory_order_acquire,
                                                   memory_order_relaxed));
     return true;
 }
@@ -53,7 +57,7 @@ bool lt_runtime_hold(void)
 void lt_runtime_release(void)
 {
     /* Release: leat_stop, which reads it, comes after all that happened under the hold. */
-    atomic_fetch_sub_explicit(&life, 1, memory_order_release);
+    atomic_fetch_sub_explicit(&life, HOLD, memory_order_release);
 }
 
 static pthread_mutex_t looking = PTHREAD_MUTEX_INITIALIZER;
@@ -127,7 +131,8 @@ int lt_stack_size_round(size_t *size)
  * something may still have to look whether the worker sleeps. */
 static struct lt_worker *kept;
 
-/* Much of a worker is not touched before there is a crowd: so it has pages of its own, which are not there until then. */
+/* Much of a worker is not touched before there is a crowd: so it has pages of its own, which are not there
+ * until then. */
 static struct lt_worker *worker_map(void)
 {
     size_t page = lt_page_size(), size = (sizeof(struct lt_worker) + page - 1) / page * page;
@@ -257,14 +262,27 @@ int leat_start(const leat_options *given)
     return error;
 }
 
-/* False while somebody holds the runtime. */
+static bool any_bell_holds(const struct lt_runtime *rt)
+{
+    bool any = false;
+    for (unsigned i = 0; i < rt->worker_count && !any; i++)
+        any = lt_bells_hold(&rt->workers[i]->bells);
+    return any;
+}
+
+/* False while somebody holds the runtime. The workers' bells are looked at one by one. That is enough if nobody
+ * else has held it meanwhile: then only what a bell rings runs on a worker, and sets others of the same
+ * worker before its own holds no longer; so a worker that had none stays without. */
 static bool stop_life(void)
 {
-    uint64_t nobody = RUNNING;
+    bool stopped = false;
+    uint64_t seen;
     pthread_mutex_lock(&looking);
-    /* Acquire pairs with the release in lt_runtime_release. */
-    bool stopped = atomic_compare_exchange_strong_explicit(&life, &nobody, 0, memory_order_acquire,
-                                                           memory_order_relaxed);
+    do /* Acquire pairs with the release in lt_runtime_release. */
+        seen = atomic_load_explicit(&life, memory_order_acquire);
+    while (!(seen & HOLDS) && !any_bell_holds(&lt_runtime) &&
+           !(stopped = atomic_compare_exchange_strong_explicit(
+                 &life, &seen, 0, memory_order_acquire, memory_order_relaxed)));
     pthread_mutex_unlock(&looking);
     return stopped;
 }
@@ -313,7 +331,7 @@ int lt_runtime_open_alone(size_t stack_size)
 
 bool lt_runtime_is_held(void)
 {
-    return atomic_load_explicit(&life, memory_order_relaxed) != 0;
+    return atomic_load_explicit(&life, memory_order_relaxed) & HOLDS || any_bell_holds(&lt_runtime);
 }
 
 void lt_runtime_close_alone(void)

@@ -31,7 +31,7 @@ void lt_watch_end(void);
 /* Whether the runtime is there. */
 bool lt_running(void);
 
-/* Keeps the runtime from being stopped; false when it is not running. And lets go. */
+/* Keeps the runtime from being stopped; false when it is not running. And lets go. A bell may do the same. */
 bool lt_runtime_hold(void);
 void lt_runtime_release(void);
 

@@ -17,8 +17,8 @@ enum { LT_SPIN_LEAST = 16, LT_SPIN_PROBE = 16 /* in so many waits in vain, one w
 
 struct lt_spin {
     unsigned most, looks, vain;
-    unsigned
-        alone; /* times in a row that nothing came after the first of what was waited for: see chan/operate.c */
+    /* Times in a row that nothing came after the first of what was waited for: see chan/operate.c. */
+    unsigned alone;
 };
 
 /* For the calling thread, and for what processors the process has now. */

@@ -65,6 +65,7 @@ static void run(struct lt_sim *sim, struct lt_party *party)
 static bool pass_time(struct lt_sim *sim, int64_t most)
 {
     sim->at_once = sim->yields = 0;
+    lt_bells_settle(&sim->worker->bells);
     int64_t next = lt_wheel_next(&sim->worker->wheel);
     if (next >= LEAT_NEVER - 1) /* a block's that sleeps for ever */
         return false;

@@ -31,18 +31,16 @@ static struct timer *inside(leat_timer *timer)
 
 /* ---- the end of it: by who has claimed it ---- */
 
+static void delist(struct timer *t, leat_scope *scope)
+{
+    if (scope)
+        lt_scope_delist_roamer(&t->roamer);
+}
+
 static void leave(leat_scope *scope)
 {
     if (scope)
         lt_scope_leave(scope, 0);
-    else
-        lt_runtime_release();
-}
-
-static void delist(struct timer *t)
-{
-    if (t->roamer.party.scope)
-        lt_scope_delist_roamer(&t->roamer);
 }
 
 /* The timer may be gone, or set again, once its function has been called. */
@@ -50,7 +48,7 @@ static void finish(struct timer *t)
 {
     leat_timer *timer = (leat_timer *)(void *)t;
     leat_scope *scope = t->roamer.party.scope;
-    delist(t);
+    delist(t, scope);
     timer->leat_fn(timer, t->status);
     leave(scope);
 }
@@ -92,7 +90,7 @@ int leat_timer_stop(leat_timer *timer)
     if (!lt_bell_stop(&t->bell))
         return -EALREADY;
     leat_scope *scope = t->roamer.party.scope;
-    delist(t);
+    delist(t, scope);
     leave(scope);
     return 0;
 }
@@ -119,15 +117,12 @@ static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
     lt_ready(&t->roamer.party);
 }
 
-/* The timer's hold is let go when it rings, so a thread that is no worker has one of its own until the
- * worker has been told. */
+/* On a worker somebody who waits for the caller holds the runtime. */
 static bool set_alone(struct timer *t, int64_t deadline)
 {
-    if (!lt_runtime_hold())
-        return false;
     bool outside = !lt_here.worker;
-    if (outside)
-        lt_runtime_hold();
+    if (outside && !lt_runtime_hold())
+        return false;
     lt_bells_tell(lt_bell_set(&t->bell, deadline));
     if (outside)
         lt_runtime_release();
@@ -143,6 +138,7 @@ int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
         return -EBUSY;
     t->roamer.party = (struct lt_party){ .kind = LT_TIMER, .scope = timer->scope };
     t->bell.ring = rang;
+    t->bell.holds = !timer->scope;
     t->status = 0;
     timer->leat_fn = fn;
     if (timer->scope)
