@@ -247,6 +247,68 @@ static void is_embedded(void **state)
     CHECK_IS(0, leat_stop());
 }
 
+/* Timers of no scope keep it from stopping, also those that they set themselves, one after the other: on the worker
+ * that sets them nothing but a number of its own says so. */
+struct relay {
+    leat_timer timer;
+    _Atomic int left;
+};
+
+static void pass_on(leat_timer *timer, int status)
+{
+    struct relay *relay = (struct relay *)(void *)timer;
+    CHECK_IS(0, status);
+    if (atomic_fetch_sub(&relay->left, 1) > 1)
+        CHECK_IS(0, leat_after_func(timer, atomic_load(&relay->left) % 3 * 5 * LEAT_US, pass_on));
+}
+
+enum { RELAYS = 4, LEGS = 6 };
+
+static int start_relays(void *arg)
+{
+    struct relay *relays = arg;
+    for (int i = 0; i < RELAYS; i++) {
+        relays[i] = (struct relay){ .timer = LEAT_TIMER(NULL), .left = LEGS };
+        CHECK_IS(0, leat_after_func(&relays[i].timer, i * 3 * LEAT_US, pass_on));
+    }
+    return 0;
+}
+
+static int set_far(void *timer)
+{
+    return leat_after_func(timer, 3600 * LEAT_S, pass_on);
+}
+
+static void waits_for_timers(void **state)
+{
+    (void)state;
+    struct relay relays[3][RELAYS];
+    for (int round = 0; round < 400 / SCALE; round++) {
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_go(s, start_relays, relays[0]));
+        CHECK_IS(0, leat_go(s, start_relays, relays[1]));
+        if (round % 2)
+            start_relays(relays[2]); /* from this thread */
+        CHECK_IS(0, leat_scope_close(s));
+        int err;
+        while ((err = leat_stop()) == -EBUSY)
+            sched_yield();
+        CHECK_IS(0, err);
+        for (int i = 0; i < (2 + round % 2) * RELAYS; i++)
+            CHECK_IS(0, relays[i / RELAYS][i % RELAYS].left);
+    }
+    /* One that a worker has, and another thread stops. */
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    leat_timer far = LEAT_TIMER(NULL);
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(s, set_far, &far));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(-EBUSY, leat_stop());
+    CHECK_IS(0, leat_timer_stop(&far));
+    CHECK_IS(0, leat_stop());
+}
+
 /* Many want to start it: one does. */
 static _Atomic int started;
 
@@ -329,6 +391,7 @@ int main(void)
         cmocka_unit_test(heeds_the_environment),
         cmocka_unit_test(restarts),
         cmocka_unit_test(is_embedded),
+        cmocka_unit_test(waits_for_timers),
         cmocka_unit_test(starts_and_stops_from_many_threads),
         cmocka_unit_test(leaves_signals_alone),
     };

@@ -174,7 +174,9 @@ static int stops(void *arg)
             memset(call, 0xA5, sizeof *call);
             CHECK_IS(MANY - 1 - i, wheel->count);
         }
-        CHECK_IS(own_before, own->count); /* nor is the worker woken for nothing */
+        /* Nor is the worker, once it has slept, woken for nothing. */
+        CHECK_IS(0, leat_sleep(LEAT_US));
+        CHECK_IS(own_before, own->count);
         memset(calls, 0, sizeof calls);
     }
     CHECK_IS(0, leat_scope_tasks(s));

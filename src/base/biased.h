@@ -95,14 +95,20 @@ static inline bool lt_biased_is_mine(const struct lt_biased *biased, const void 
     return me && atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me;
 }
 
+/* Gives back what lt_biased_grip took. */
+static inline void lt_biased_let_go(struct lt_biased *biased)
+{
+    /* Release: who takes the right back sees what was written here. */
+    atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_release);
+}
+
 /* Gives it back if it was taken by the owner; false: it was not. */
 static inline bool lt_biased_loosen(struct lt_biased *biased)
 {
     /* Relaxed: who has the lock by `grip` wrote it, and others may read LT_REACHING at the most. */
     if (LT_UNLIKELY(atomic_load_explicit(&biased->grip, memory_order_relaxed) != LT_HELD))
         return false;
-    /* Release: who takes the right back sees what was written here. */
-    atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_release);
+    lt_biased_let_go(biased);
     return true;
 }
 

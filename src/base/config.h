@@ -66,11 +66,12 @@ enum {
     LT_SPLIT_FROM = 64,   /* items a channel holds for which two ends pay: see chan/ends.h */
     LT_SPLIT_ALONE = 0,   /* also with one processor */
     LT_ENDS_FEW = 32,     /* items at most that are not worth going for, if more are coming */
-    LT_IDLE_SPINS = 512, /* pauses, 10 to 40 ns each, before who has to wait sleeps */
+    LT_IDLE_SPINS = 512,  /* pauses, 10 to 40 ns each, before who has to wait sleeps */
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
-    LT_NAP_LEAST_US = 50,    /* from one waking for a timer to the next; the kernel's own usual slack */
+    LT_NAP_LEAST_US =
+        50,              /* from one waking for a timer to the next; the kernel's own usual slack */
     LT_POOL_IDLE_S = 10, /* a pool thread without work ends after this long */
 };
 

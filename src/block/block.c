@@ -150,47 +150,71 @@ int leat_block_join(leat_block *block)
 
 /* ---- what the macros call ---- */
 
-/* The answer to the macro. A block that has used up its budget yields in between. */
-static int answer(leat_block *b, enum lt_attempt attempt)
+__attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker *here)
 {
-    if (attempt == LT_WAITING)
-        return LEAT_PARKED_;
-    if (LT_LIKELY(!lt_budget_spent()))
-        return LEAT_DONE_;
+    here->budget = lt_world ? 1 : LT_OP_BUDGET;
     lt_ready(party_of(b));
     return LEAT_PARKED_;
 }
 
-/* lt_machine_operate, with the common case compiled in. */
+/* The answer to the macro, after an operation that is done. Every so often the block yields in between, as tasks
+ * do; in a seeded world always. */
+static inline int spend(leat_block *b, struct lt_worker *here)
+{
+    return LT_LIKELY(!here || --here->budget != 0) ? LEAT_DONE_ : yield_after(b, here);
+}
+
+static int answer(leat_block *b, enum lt_attempt attempt)
+{
+    return attempt == LT_WAITING ? LEAT_PARKED_ : spend(b, lt_here.worker);
+}
+
+__attribute__((noinline)) static int operate_slowly(leat_block *b, leat_chan *ch, enum lt_side side,
+                                                    void *item, int64_t deadline, leat_alarm *alarm)
+{
+    return answer(b, lt_machine_operate(machine_of(b), ch, side, item, deadline, alarm));
+}
+
+/* With the lock held, which it gives up. */
+__attribute__((noinline)) static int wait_for_partner(leat_block *b, leat_chan *ch,
+                                                      enum lt_side side, void *item,
+                                                      int64_t deadline, leat_alarm *alarm)
+{
+    return answer(b, lt_machine_wait(machine_of(b), ch, side, item, deadline, alarm));
+}
+
+__attribute__((noinline)) static int wake_and_answer(leat_block *b, struct lt_party *woken)
+{
+    lt_ready(woken);
+    return answer(b, LT_DONE);
+}
+
+/* As in chan/operate.c: what is usual is done here, and calls nothing but as its last act. */
 __attribute__((always_inline)) static inline int operate(leat_block *b, leat_chan *ch,
                                                          enum lt_side side, void *item,
                                                          int64_t deadline, leat_alarm *alarm)
 {
-    struct lt_machine *machine = machine_of(b);
-    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0 ||
-                    lt_wait_allowed(&machine->roamer.party) != 0))
-        return answer(b, lt_machine_operate(machine, ch, side, item, deadline, alarm));
+    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
+        return operate_slowly(b, ch, side, item, deadline, alarm);
     struct lt_worker *here = lt_here.worker;
+    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
+        return operate_slowly(b, ch, side, item, deadline, alarm);
     struct lt_party *woken;
-    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here))) {
-        if (lt_chan_done_at_end(ch, side, item)) {
-            b->status = 0;
-            return answer(b, LT_DONE);
-        }
-        lt_chan_lock_shared(ch, here);
+    size_t size = ch->item_size;
+    if (LT_UNLIKELY(lt_wait_allowed(party_of(b)) != 0 || lt_chan_is_unusual(ch) ||
+                    !lt_item_is_short(size))) {
+        lt_biased_let_go(&ch->lock);
+        return operate_slowly(b, ch, side, item, deadline, alarm);
     }
-    if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
-        lt_chan_unlock(ch);
-        return answer(b, lt_machine_operate(machine, ch, side, item, deadline, alarm));
-    }
-    int status = lt_chan_plain_now(ch, side, item, &woken);
-    if (status == LT_NOT_NOW)
-        return answer(b, lt_machine_wait(machine, ch, side, item, deadline, alarm));
-    lt_chan_unlock(ch);
+    if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
+        return wait_for_partner(b, ch, side, item, deadline, alarm);
+    lt_biased_let_go(&ch->lock);
+    b->status = 0;
+    if (woken && LT_UNLIKELY(!lt_is_at_home(here, woken)))
+        return wake_and_answer(b, woken);
     if (woken)
-        lt_ready_from(here, woken);
-    b->status = status;
-    return answer(b, LT_DONE);
+        lt_worker_append(here, woken);
+    return spend(b, here);
 }
 
 int leat_block_send(leat_block *b, leat_chan *ch, const void *item, int64_t deadline,

@@ -171,7 +171,7 @@ static int closed_now(leat_chan *ch, enum lt_side side, void *item)
 {
     if (side == LT_SEND || lt_chan_count(ch) == 0)
         return -EPIPE;
-    lt_chan_pop(ch, item);
+    lt_chan_pop(ch, ch->item_size, item);
     return 0;
 }
 
@@ -180,7 +180,7 @@ static int unusual_now(leat_chan *ch, enum lt_side side, void *item, struct lt_p
     if (ch->special)
         return lt_special_now(ch, side, item, woken);
     int status = lt_chan_is_closed(ch) ? closed_now(ch, side, item)
-                                       : lt_chan_plain_now(ch, side, item, woken);
+                                       : lt_chan_plain_now(ch, side, ch->item_size, item, woken);
     if (*woken)
         (*woken)->next = NULL;
     if (status == 0 && (lt_noting() & LT_NOTE_TRACE))
@@ -193,7 +193,7 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
     *woken = NULL;
     if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
         return unusual_now(ch, side, item, woken);
-    int status = lt_chan_plain_now(ch, side, item, woken);
+    int status = lt_chan_plain_now(ch, side, ch->item_size, item, woken);
     if (*woken)
         (*woken)->next = NULL;
     return status;

@@ -167,6 +167,12 @@ extern struct lt_orphans lt_orphans;
 /* What a scope owns, if it is a channel; else NULL. */
 leat_chan *lt_chan_owned(struct lt_owned *owned);
 
+/* Copied without a call. */
+static inline bool lt_item_is_short(size_t size)
+{
+    return size == 8 || size == 4 || size == 16 || size == 0;
+}
+
 static inline void lt_item_copy(void *to, const void *from, size_t size)
 {
     /* Fixed sizes become single moves; memcpy's call would cost as much as the rest of a send. */

@@ -46,64 +46,73 @@ static inline struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side 
     return NULL;
 }
 
-static inline void lt_chan_push(leat_chan *ch, const void *item)
+/* `size` is the channel's item_size, here and below: what the caller knows of it is not asked again. Nor is what
+ * lies in the channel: to the compiler, an item may be a part of it. */
+static inline void lt_chan_push(leat_chan *ch, size_t size, const void *item)
 {
-    size_t n = lt_chan_count(ch);
-    lt_item_copy(lt_chan_slot(ch, n), item, ch->item_size);
+    size_t n = lt_chan_count(ch), index = ch->first + n;
+    index = index < ch->slots ? index : index - ch->slots;
     lt_chan_set_count(ch, n + 1);
+    lt_item_copy(ch->items + index * size, item, size);
 }
 
-static inline void lt_chan_pop(leat_chan *ch, void *item)
+static inline void lt_chan_pop(leat_chan *ch, size_t size, void *item)
 {
-    if (item)
-        lt_item_copy(item, lt_chan_slot(ch, 0), ch->item_size);
-    ch->first = ch->first + 1 == ch->slots ? 0 : ch->first + 1;
+    size_t first = ch->first;
+    ch->first = first + 1 == ch->slots ? 0 : first + 1;
     lt_chan_set_count(ch, lt_chan_count(ch) - 1);
+    if (item)
+        lt_item_copy(item, ch->items + first * size, size);
 }
 
 /* Always inlined, for the sake of the one place where it matters. */
 #define LT_NOW __attribute__((always_inline)) static inline
 
 /* As lt_chan_now; *woken is the one to be made ready, or NULL. */
-LT_NOW int lt_chan_send_now(leat_chan *ch, const void *item, struct lt_party **woken)
+LT_NOW int lt_chan_send_now(leat_chan *ch, size_t size, const void *item, struct lt_party **woken)
 {
     *woken = NULL;
     struct lt_waiter *receiver = lt_chan_claim_first(ch, LT_RECEIVE);
     if (receiver) {
         if (receiver->item)
-            lt_item_copy(receiver->item, item, ch->item_size);
+            lt_item_copy(receiver->item, item, size);
         receiver->status = 0;
         *woken = lt_waiter_party(receiver);
         return 0;
     }
     if (lt_chan_count(ch) == ch->capacity)
         return LT_NOT_NOW;
-    lt_chan_push(ch, item);
+    lt_chan_push(ch, size, item);
     return 0;
 }
 
-LT_NOW int lt_chan_receive_now(leat_chan *ch, void *item, struct lt_party **woken)
+LT_NOW int lt_chan_receive_now(leat_chan *ch, size_t size, void *item, struct lt_party **woken)
 {
     *woken = NULL;
-    bool buffered = lt_chan_count(ch) > 0;
-    if (buffered)
-        lt_chan_pop(ch, item);
-    struct lt_waiter *sender = lt_chan_claim_first(ch, LT_SEND);
-    if (!sender)
-        return buffered ? 0 : LT_NOT_NOW;
-    if (buffered) /* the place just left is the next sender's */
-        lt_chan_push(ch, sender->item);
-    else if (item)
-        lt_item_copy(item, sender->item, ch->item_size);
+    struct lt_waiter *sender;
+    if (lt_chan_count(ch) > 0) {
+        lt_chan_pop(ch, size, item);
+        sender = lt_chan_claim_first(ch, LT_SEND);
+        if (!sender)
+            return 0;
+        lt_chan_push(ch, size, sender->item); /* the place just left is the next sender's */
+    } else {
+        sender = lt_chan_claim_first(ch, LT_SEND);
+        if (!sender)
+            return LT_NOT_NOW;
+        if (item)
+            lt_item_copy(item, sender->item, size);
+    }
     sender->status = 0;
     *woken = lt_waiter_party(sender);
     return 0;
 }
 
-LT_NOW int lt_chan_plain_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken)
+LT_NOW int lt_chan_plain_now(leat_chan *ch, enum lt_side side, size_t size, void *item,
+                             struct lt_party **woken)
 {
-    return side == LT_RECEIVE ? lt_chan_receive_now(ch, item, woken)
-                              : lt_chan_send_now(ch, item, woken);
+    return side == LT_RECEIVE ? lt_chan_receive_now(ch, size, item, woken)
+                              : lt_chan_send_now(ch, size, item, woken);
 }
 
 #endif

@@ -207,38 +207,85 @@ __attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side 
     return error;
 }
 
-/* For each of its callers a copy, in which `side` is known, and mostly the deadline. */
-__attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_side side,
-                                                         void *item, int64_t deadline)
+/* With the lock held, which it gives up: nothing could be done at once, so most wait. */
+__attribute__((always_inline)) static inline int wait_if_allowed(leat_chan *ch, enum lt_side side,
+                                                                 void *item, int64_t deadline,
+                                                                 struct lt_party *self,
+                                                                 struct lt_worker *here)
 {
-    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
-        return -EINVAL;
+    if (LT_LIKELY(here && self->enlisted && deadline != LEAT_NOW))
+        return wait_for_partner(ch, side, item, deadline, self);
+    return not_now(ch, side, item, deadline, self);
+}
+
+/* The same where the lock is not the worker's own. */
+__attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side side, void *item,
+                                                    int64_t deadline)
+{
     struct lt_party *self = lt_self(), *woken;
     int error = lt_wait_allowed(self);
     if (LT_UNLIKELY(error))
         return error;
     struct lt_worker *here = lt_here.worker;
-    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here))) {
-        struct lt_ends *ends = lt_chan_ends(ch);
-        if (ends && operate_at_end(ch, ends, side, item, deadline, self) == 0) {
-            lt_task_spend(here, self);
-            return 0;
-        }
-        lt_chan_lock_shared(ch, here);
+    struct lt_ends *ends = lt_chan_ends(ch);
+    if (ends && operate_at_end(ch, ends, side, item, deadline, self) == 0) {
+        lt_task_spend(here, self);
+        return 0;
     }
+    lt_chan_lock_shared(ch, here);
     if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
         return operate_slowly(ch, side, item, deadline, self);
-    int status = lt_chan_plain_now(ch, side, item, &woken);
-    if (status == LT_NOT_NOW) {
-        if (LT_LIKELY(here && self->enlisted && deadline != LEAT_NOW))
-            return wait_for_partner(ch, side, item, deadline, self);
-        return not_now(ch, side, item, deadline, self);
-    }
+    if (lt_chan_plain_now(ch, side, ch->item_size, item, &woken) == LT_NOT_NOW)
+        return wait_if_allowed(ch, side, item, deadline, self, here);
     lt_chan_unlock(ch);
     if (woken)
         lt_ready_from(here, woken);
     lt_task_spend(here, self);
-    return status;
+    return 0;
+}
+
+__attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, struct lt_party *woken)
+{
+    lt_ready_from(here, woken);
+    lt_task_spend(here, lt_here.self);
+    return 0;
+}
+
+__attribute__((noinline)) static int spend_the_last(struct lt_worker *here)
+{
+    lt_budget_renew(here, lt_here.self);
+    return 0;
+}
+
+/* For each of its callers a copy, in which `side` is known, and mostly the deadline. What is usual is done here, and
+ * calls nothing but as its last act: so it has no registers to save. */
+__attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_side side,
+                                                         void *item, int64_t deadline)
+{
+    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
+        return -EINVAL;
+    struct lt_worker *here = lt_here.worker;
+    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
+        return operate_shared(ch, side, item, deadline);
+    int error = lt_wait_allowed(lt_here.self); /* a worker knows it */
+    if (LT_UNLIKELY(error)) {
+        lt_biased_let_go(&ch->lock);
+        return error;
+    }
+    struct lt_party *woken;
+    size_t size = ch->item_size;
+    if (LT_UNLIKELY(lt_chan_is_unusual(ch) || !lt_item_is_short(size)))
+        return operate_slowly(ch, side, item, deadline, lt_here.self);
+    if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
+        return wait_if_allowed(ch, side, item, deadline, lt_here.self, here);
+    lt_biased_let_go(&ch->lock);
+    if (woken && LT_UNLIKELY(!lt_is_at_home(here, woken)))
+        return wake_and_spend(here, woken);
+    if (woken)
+        lt_worker_append(here, woken);
+    if (LT_UNLIKELY(--here->budget == 0))
+        return spend_the_last(here);
+    return 0;
 }
 
 static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_t n,

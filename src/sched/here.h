@@ -42,12 +42,17 @@ static inline uint32_t lt_number(void)
     return lt_here.number = last + 1;
 }
 
-/* Makes a party that waits go on; from any thread, which is worker `here` or, NULL, none. (In the header
- * for the one case that is on the way of every hand-over: a task at home here.) */
+/* Whether it is a task of worker `here`, which may be NULL: what nearly all are that are handed something. */
+static inline bool lt_is_at_home(const struct lt_worker *here, const struct lt_party *party)
+{
+    return party->kind == LT_TASK && here &&
+           LT_CONTAINER(party, const struct lt_task, party)->home == here;
+}
+
+/* Makes a party that waits go on; from any thread, which is worker `here` or, NULL, none. */
 static inline void lt_ready_from(struct lt_worker *here, struct lt_party *party)
 {
-    if (LT_LIKELY(party->kind == LT_TASK && here &&
-                  LT_CONTAINER(party, struct lt_task, party)->home == here))
+    if (LT_LIKELY(lt_is_at_home(here, party)))
         lt_worker_append(here, party);
     else
         lt_ready_elsewhere(party);

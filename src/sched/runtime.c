@@ -49,8 +49,8 @@ bool lt_runtime_hold(void)
     do
         if (!(old & RUNNING) && !lt_world)
             return false;
-    while (!atomic_compare_exchange_weak_explicit(&life, &old, old + HOLD + HELD, memory_order_acquire,
-                                                  memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&life, &old, old + HOLD + HELD,
+                                                  memory_order_acquire, memory_order_relaxed));
     return true;
 }
 

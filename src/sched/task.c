@@ -52,15 +52,6 @@ void lt_task_yield(struct lt_task *task)
     lt_task_park(task);
 }
 
-bool lt_budget_spent(void)
-{
-    struct lt_worker *worker = lt_here.worker;
-    if (LT_LIKELY(!worker || --worker->budget != 0))
-        return false;
-    worker->budget = lt_world ? 1 : LT_OP_BUDGET;
-    return true;
-}
-
 void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
 {
     if (LT_UNLIKELY(lt_world != NULL)) {

@@ -50,11 +50,6 @@ void lt_task_park(struct lt_task *task);
 /* Lets others run first. */
 void lt_task_yield(struct lt_task *task);
 
-/* Counts an operation that did not have to wait; every so often it is true, and the party that runs
- * should yield, so that one whose partners always keep up does not keep its worker for itself. In a seeded
- * world it is always true. */
-bool lt_budget_spent(void);
-
 /* When it has been spent: a task yields. For lt_task_spend in sched/here.h. */
 void lt_budget_renew(struct lt_worker *worker, struct lt_party *self);
 
