@@ -7,6 +7,7 @@
 #ifndef LT_ARCH_FIBER_H
 #define LT_ARCH_FIBER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #if defined(__SANITIZE_ADDRESS__)
@@ -72,6 +73,18 @@ static inline void lt_fiber_create(struct lt_fiber *fiber, char *low, size_t siz
 #endif
 #ifdef LT_VALGRIND
     fiber->valgrind = VALGRIND_STACK_REGISTER(low, low + size);
+#endif
+}
+
+/* Whether a tool is there that has to be told of a stack's end. */
+static inline bool lt_fiber_is_watched(void)
+{
+#if defined(LT_TSAN)
+    return true;
+#elif defined(LT_VALGRIND)
+    return RUNNING_ON_VALGRIND != 0;
+#else
+    return false;
 #endif
 }
 

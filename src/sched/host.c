@@ -44,15 +44,20 @@ static inline void fetch(struct lt_party *party)
         __builtin_prefetch(sp + line * LT_CACHE_LINE, 1);
 }
 
+/* The first that is ready. */
+static inline void take(struct lt_worker *worker, struct lt_party *party)
+{
+    worker->ready_head = party->next;
+    if (!party->next)
+        worker->ready_end = &worker->ready_head;
+    fetch(party->next);
+}
+
 struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
-    if (party) {
-        worker->ready_head = party->next;
-        if (!party->next)
-            worker->ready_end = &worker->ready_head;
-        fetch(worker->ready_head);
-    }
+    if (party)
+        take(worker, party);
     return party;
 }
 
@@ -70,7 +75,7 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 }
 
 /* The started task to go on with straight away; NULL when the scheduler should have a look first. */
-static struct lt_task *next_directly(struct lt_worker *worker)
+__attribute__((always_inline)) static inline struct lt_task *next_directly(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
     /* Relaxed: the inbox is only asked whether it is worth a visit. */
@@ -79,7 +84,7 @@ static struct lt_task *next_directly(struct lt_worker *worker)
         atomic_load_explicit(&worker->nudges, memory_order_relaxed) ||
         (--worker->direct_left == 0 && !may_go_on(worker)))
         return NULL;
-    lt_worker_next_ready(worker);
+    take(worker, party);
     return LT_CONTAINER(party, struct lt_task, party);
 }
 
