@@ -51,8 +51,11 @@ check 'watchdog: sleep' 0 $status "$text"
 run LEAT_DUMP=SIGUSR1 "$program" signal
 check signal 0 $status "$text" '^leat: ' 'did not answer within .* asks_for_dump' 'receives (.*: waits to receive'
 
-for wrong in LEAT_DEADLOCK=yes LEAT_WATCHDOG=soon LEAT_WATCHDOG=0 LEAT_DUMP=SIGKILL LEAT_DUMP=3 LEAT_WATCH=all; do
+for wrong in LEAT_DEADLOCK=yes LEAT_WATCHDOG=soon LEAT_WATCHDOG=0 LEAT_DUMP=SIGKILL LEAT_DUMP=3 LEAT_WATCH=all \
+    LEAT_TRACE=/nosuch/trace; do
     run $wrong "$program" sleep
-    check "$wrong" 2 $status "$text"
+    check "$wrong" 2 $status "$text" "^leat: $wrong: wanted is "
 done
+run LEAT_WORKERS=257 "$LEAT_PROGRAMS/traced"
+check LEAT_WORKERS=257 1 $status "$text" '^leat: LEAT_WORKERS=257: wanted is '
 exit $failed

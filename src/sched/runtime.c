@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/biased.h"
 #include "base/clock.h"
+#include "base/environment.h"
 #include "base/util.h"
 #include "base/world.h"
 #include "sched/guard.h"
@@ -19,7 +20,6 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct lt_runtime lt_runtime;
@@ -97,16 +97,11 @@ static unsigned cores(void)
 static int resolve(const leat_options *given, leat_options *options)
 {
     *options = given ? *given : (leat_options){ 0 };
-    const char *text = getenv("LEAT_WORKERS");
-    if (!options->workers && text && *text) {
-        char *end;
-        int saved = errno;
-        long n = strtol(text, &end, 10); /* out of range: too large or too small for us, too */
-        errno = saved;
-        if (*end || n < 1 || n > LT_MAX_WORKERS)
-            return -EINVAL;
-        options->workers = (unsigned)n;
-    }
+    int64_t workers = options->workers ? 0 : lt_env_number("LEAT_WORKERS", LT_MAX_WORKERS);
+    if (workers < 0)
+        return -EINVAL;
+    if (workers)
+        options->workers = (unsigned)workers;
     if (!options->workers)
         options->workers = cores();
     if (!options->stack_size)

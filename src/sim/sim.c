@@ -2,6 +2,7 @@
 #include "sim/sim.h"
 
 #include "base/alloc.h"
+#include "base/environment.h"
 #include "base/rng.h"
 #include "sched/here.h"
 #include "sched/runtime.h"
@@ -102,17 +103,16 @@ int leat_sim_each_with(const leat_sim_options *given, uint64_t from, uint64_t to
 {
     leat_sim_options options = given ? *given : (leat_sim_options){ 0 };
     FILE *out = options.report ? options.report : stderr;
-    const char *text = getenv("LEAT_SEED");
-    if (text && *text) {
+    const char *text = lt_env("LEAT_SEED");
+    if (text) {
         char *end;
         int saved = errno;
         errno = 0;
         from = strtoull(text, &end, 0);
-        if (errno || *end || *text == '-' || from == UINT64_MAX) {
-            errno = saved;
-            return -EINVAL;
-        }
+        bool understood = !errno && !*end && *text != '-' && from < UINT64_MAX;
         errno = saved;
+        if (!understood)
+            return lt_env_refuse("LEAT_SEED", "a number");
         to = from + 1;
         fprintf(out, "leat: running seed %" PRIu64 " alone, since LEAT_SEED is set\n", from);
     }

@@ -1,4 +1,5 @@
 /* begin.c: what is to be looked after, by the options and the environment. */
+#include "base/environment.h"
 #include "sched/runtime.h"
 #include "watch/since.h"
 #include "watch/trace.h"
@@ -8,7 +9,7 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <stdio.h>
 #include <string.h>
 
 enum { KNOWN = LEAT_WATCH_WAITS | LEAT_WATCH_DEADLOCK | LEAT_WATCH_DEADLOCK_ABORT };
@@ -22,25 +23,23 @@ struct word {
  * understood. */
 static int read_word(const char *variable, const struct word *words)
 {
-    const char *text = getenv(variable);
-    if (!text || !*text)
+    const char *text = lt_env(variable);
+    char wanted[64] = "";
+    if (!text)
         return 0;
-    for (; words->text; words++)
-        if (strcmp(text, words->text) == 0)
-            return words->value;
-    return -EINVAL;
+    for (const struct word *word = words; word->text; word++) {
+        if (strcmp(text, word->text) == 0)
+            return word->value;
+        size_t length = strlen(wanted);
+        snprintf(wanted + length, sizeof wanted - length, "%s%s", length ? " or " : "", word->text);
+    }
+    return lt_env_refuse(variable, wanted);
 }
 
 static int64_t read_ms(const char *variable)
 {
-    const char *text = getenv(variable);
-    char *end;
-    if (!text || !*text)
-        return 0;
-    int saved = errno;
-    long ms = strtol(text, &end, 10);
-    errno = saved;
-    return *end || ms < 1 || ms > 1000000000 ? -EINVAL : ms * LEAT_MS;
+    int64_t ms = lt_env_number(variable, 1000000000);
+    return ms < 0 ? ms : ms * LEAT_MS;
 }
 
 static const struct word waits[] = { { "waits", LEAT_WATCH_WAITS }, { NULL, 0 } };
@@ -70,8 +69,10 @@ int lt_watch_begin(const leat_options *options)
     };
     unsigned flags =
         (watch & LEAT_WATCH_WAITS ? LT_NOTE_WAITS : 0) | (plan.deadlock ? LT_NOTE_THREADS : 0);
-    const char *trace = options->trace ? options->trace : getenv("LEAT_TRACE");
+    const char *trace = options->trace ? options->trace : lt_env("LEAT_TRACE");
     int error = trace && *trace ? lt_trace_begin(trace) : 0;
+    if (error && !options->trace)
+        lt_env_refuse("LEAT_TRACE", "a file that can be made");
     if (!error && trace && *trace)
         flags |= LT_NOTE_TRACE;
     atomic_store_explicit(&lt_note_flags, flags, memory_order_relaxed);
