@@ -141,28 +141,6 @@ static void finish(struct lt_party *self, struct lt_party *woken)
     lt_task_spend(lt_here.worker, self);
 }
 
-__attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt_side side,
-                                                          void *item)
-{
-    int error = lt_chan_check(ch, side, item);
-    if (error)
-        return error;
-    struct lt_party *self = lt_self(), *woken = NULL;
-    /* Of another's channel that is only certain under the lock, which also puts it in order with what the
-     * caller has done before: who finds a bell rung already relies on that. */
-    if (lt_chan_is_unready(ch, side) && lt_biased_is_mine(&ch->lock, lt_here.worker)) {
-        lt_task_spend(lt_here.worker, self);
-        return -EAGAIN;
-    }
-    if (!lt_chan_done_at_end(ch, side, item)) {
-        lt_chan_lock(ch);
-        error = lt_chan_now(ch, side, item, &woken);
-        lt_chan_unlock(ch);
-    }
-    finish(self, woken);
-    return error == LT_NOT_NOW ? -EAGAIN : error;
-}
-
 /* With the lock held, which it gives up: nothing could be done at once. */
 __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, void *item,
                                              int64_t deadline, struct lt_party *self)
@@ -251,10 +229,11 @@ __attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, stru
     return 0;
 }
 
-__attribute__((noinline)) static int spend_the_last(struct lt_worker *here)
+/* Returns `status`, for its caller. */
+__attribute__((noinline)) static int spend_the_last(struct lt_worker *here, int status)
 {
     lt_budget_renew(here, lt_here.self);
-    return 0;
+    return status;
 }
 
 /* For each of its callers a copy, in which `side` is known, and mostly the deadline. What is usual is done here, and
@@ -284,8 +263,34 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
     if (woken)
         lt_worker_append(here, woken);
     if (LT_UNLIKELY(--here->budget == 0))
-        return spend_the_last(here);
+        return spend_the_last(here, 0);
     return 0;
+}
+
+__attribute__((noinline)) static int try_slowly(leat_chan *ch, enum lt_side side, void *item)
+{
+    struct lt_party *self = lt_self(), *woken = NULL;
+    int error = 0;
+    if (!lt_chan_done_at_end(ch, side, item)) {
+        lt_chan_lock(ch);
+        error = lt_chan_now(ch, side, item, &woken);
+        lt_chan_unlock(ch);
+    }
+    finish(self, woken);
+    return error == LT_NOT_NOW ? -EAGAIN : error;
+}
+
+/* Who polls hardly ever finds something. Of another's channel that is only certain under the lock, which also puts it in
+ * order with what the caller has done before: who finds a bell rung already relies on that. */
+__attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt_side side,
+                                                          void *item)
+{
+    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0))
+        return -EINVAL;
+    struct lt_worker *here = lt_here.worker;
+    if (!lt_chan_is_unready(ch, side) || !lt_biased_is_mine(&ch->lock, here))
+        return try_slowly(ch, side, item);
+    return LT_UNLIKELY(--here->budget == 0) ? spend_the_last(here, -EAGAIN) : -EAGAIN;
 }
 
 static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_t n,
