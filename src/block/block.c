@@ -210,10 +210,11 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
         return wait_for_partner(b, ch, side, item, deadline, alarm);
     lt_biased_let_go(&ch->lock);
     b->status = 0;
-    if (woken && LT_UNLIKELY(!lt_is_at_home(here, woken)))
-        return wake_and_answer(b, woken);
-    if (woken)
+    if (woken) {
+        if (LT_UNLIKELY(!lt_is_at_home(here, woken)))
+            return wake_and_answer(b, woken);
         lt_worker_append(here, woken);
+    }
     return spend(b, here);
 }
 

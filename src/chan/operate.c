@@ -258,10 +258,11 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
     if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
         return wait_if_allowed(ch, side, item, deadline, lt_here.self, here);
     lt_biased_let_go(&ch->lock);
-    if (woken && LT_UNLIKELY(!lt_is_at_home(here, woken)))
-        return wake_and_spend(here, woken);
-    if (woken)
+    if (woken) {
+        if (LT_UNLIKELY(!lt_is_at_home(here, woken)))
+            return wake_and_spend(here, woken);
         lt_worker_append(here, woken);
+    }
     if (LT_UNLIKELY(--here->budget == 0))
         return spend_the_last(here, 0);
     return 0;
