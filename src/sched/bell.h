@@ -40,7 +40,7 @@ struct lt_bell {
 };
 
 struct lt_bells {
-    struct lt_biased lock; /* as old as the worker's memory, and so taken at any time: see lt_bell_stop */
+    struct lt_biased lock; /* as old as the worker's memory: who stops a bell may be late */
     bool called;           /* the job is queued */
     int64_t next;
     size_t holding; /* bells that hold the runtime */
