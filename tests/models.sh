@@ -134,5 +134,10 @@ caught idle WORKERS=2 ROLE_BEFORE_ASLEEP NO_NOTICE GIVE_UP_EARLY
 holds idle WORKERS=2 TASKS=2 LIVE
 caught idle 'WORKERS=2 LIVE' NEVER_LOOKS_AGAIN
 
+holds stop
+holds stop THREADS=1 CALLS=3 AGAIN=1
+caught stop '' NO_HELD BELLS_FIRST NO_COMPARE ONE_WORKER COUNTED_OUT SET_ELSEWHERE SET_UNHELD \
+    TOLD_UNHELD STOP_UNCOUNTED
+
 [ $failures -eq 0 ] || echo "$failures failed"
 exit $((failures > 0))

@@ -309,6 +309,22 @@ static void waits_for_timers(void **state)
     CHECK_IS(0, leat_stop());
 }
 
+/* A thread that stops a timer finds out under the lock of the worker that had it that it has rung. It may be so late
+ * that the runtime has been stopped by then, and started again: the lock is still its own. */
+static void lets_stoppers_be_late(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    struct lt_biased *lock = &lt_runtime.workers[0]->bells.lock;
+    CHECK_IS(0, leat_stop());
+    lt_biased_lock(lock, NULL);
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    CHECK(lock == &lt_runtime.workers[0]->bells.lock);
+    CHECK_IS(1, lock->lock.held);
+    lt_biased_unlock(lock);
+    CHECK_IS(0, leat_stop());
+}
+
 /* Many want to start it: one does. */
 static _Atomic int started;
 
@@ -392,6 +408,7 @@ int main(void)
         cmocka_unit_test(restarts),
         cmocka_unit_test(is_embedded),
         cmocka_unit_test(waits_for_timers),
+        cmocka_unit_test(lets_stoppers_be_late),
         cmocka_unit_test(starts_and_stops_from_many_threads),
         cmocka_unit_test(leaves_signals_alone),
     };

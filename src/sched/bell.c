@@ -102,7 +102,6 @@ void lt_bells_settle(struct lt_bells *bells)
 
 void lt_bells_init(struct lt_bells *bells, int64_t now)
 {
-    lt_biased_init(&bells->lock);
     bells->next = LEAT_NEVER;
     lt_wheel_init(&bells->wheel, now);
     lt_list_init(&bells->due);

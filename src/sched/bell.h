@@ -40,8 +40,8 @@ struct lt_bell {
 };
 
 struct lt_bells {
-    struct lt_biased lock;
-    bool called; /* the job is queued */
+    struct lt_biased lock; /* as old as the worker's memory: who stops a bell may be late */
+    bool called;           /* the job is queued */
     int64_t next;
     size_t holding; /* bells that hold the runtime */
     struct lt_wheel wheel;
@@ -52,6 +52,7 @@ struct lt_bells {
     struct lt_job job;
 };
 
+/* All but the lock is zero. */
 void lt_bells_init(struct lt_bells *bells, int64_t now);
 
 /* Sets a bell that is not set, and whose `ring` and `holds` are; LEAT_NEVER is as good as never. On a worker it

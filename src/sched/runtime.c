@@ -123,7 +123,7 @@ int lt_stack_size_round(size_t *size)
 /* ---- workers ---- */
 
 /* Workers outlive the runtime, to be used by the next: a thread of the program's own that has just posted
- * something may still have to look whether the worker sleeps. */
+ * something may still have to look whether the worker sleeps, and one that stops a timer may be late. */
 static struct lt_worker *kept;
 
 /* Much of a worker is not touched before there is a crowd: so it has pages of its own, which are not there
@@ -132,8 +132,10 @@ static struct lt_worker *worker_map(void)
 {
     size_t page = lt_page_size(), size = (sizeof(struct lt_worker) + page - 1) / page * page;
     struct lt_worker *worker = lt_map(size);
-    if (worker)
-        lt_fiber_forget((char *)worker, size);
+    if (!worker)
+        return NULL;
+    lt_fiber_forget((char *)worker, size);
+    lt_biased_init(&worker->bells.lock);
     return worker;
 }
 
@@ -143,8 +145,11 @@ static struct lt_worker *worker_get(void)
     if (!worker)
         return worker_map();
     kept = worker->next_idle;
-    memset(worker, 0,
-           offsetof(struct lt_worker, inbox)); /* the rest is zero, and others may look at it */
+    /* What comes last is zero, and others may look at it. So they may take the bells' lock: a thread that stops a
+     * timer which has rung just now finds out under that lock. */
+    enum { LOCK = offsetof(struct lt_worker, bells.lock), AFTER = LOCK + sizeof(struct lt_biased) };
+    memset(worker, 0, LOCK);
+    memset((char *)worker + AFTER, 0, offsetof(struct lt_worker, inbox) - AFTER);
     return worker;
 }
 
