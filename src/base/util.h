@@ -3,6 +3,7 @@
 #define LT_BASE_UTIL_H
 
 #include <stddef.h>
+#include <string.h>
 
 #define LT_LIKELY(x) __builtin_expect(!!(x), 1)
 #define LT_UNLIKELY(x) __builtin_expect(!!(x), 0)
@@ -11,6 +12,16 @@
 
 /* The structure of type T whose member M is at P. */
 #define LT_CONTAINER(P, T, M) ((T *)(void *)((char *)(P)-offsetof(T, M)))
+
+/* Zeroes a few lines, of a size that the compiler knows; in pieces, since of a large one gcc makes a string
+ * instruction, which takes 10 ns to begin. */
+__attribute__((always_inline)) static inline void lt_clear(void *memory, size_t size)
+{
+    unsigned char *at = memory;
+    for (; size > LT_CACHE_LINE; size -= LT_CACHE_LINE, at += LT_CACHE_LINE)
+        memset(at, 0, LT_CACHE_LINE);
+    memset(at, 0, size);
+}
 
 /* Ends the program with one line on standard error: for what would otherwise corrupt memory. */
 _Noreturn void lt_die(const char *format, ...) __attribute__((format(printf, 1, 2)));

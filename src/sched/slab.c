@@ -44,41 +44,56 @@ static struct lt_task *new_slab(void)
     return &slab[1];
 }
 
-struct lt_task *lt_slab_get(struct lt_worker *worker)
+/* One from the others, and half a magazine along with it; NULL when there are none. */
+__attribute__((noinline)) static struct lt_task *get_shared(struct lt_worker *worker)
 {
-    struct lt_task *task = worker ? pop(&worker->free_tasks) : NULL;
-    if (task) {
-        worker->free_count--;
-    } else {
-        lt_lock(&shared.lock);
-        task = pop(&shared.free);
-        for (unsigned i = 1; worker && i < LT_TASK_MAGAZINE / 2 && shared.free; i++) {
-            push(&worker->free_tasks, pop(&shared.free));
-            worker->free_count++;
-        }
-        lt_unlock(&shared.lock);
+    lt_lock(&shared.lock);
+    struct lt_task *task = pop(&shared.free);
+    for (unsigned i = 1; worker && i < LT_TASK_MAGAZINE / 2 && shared.free; i++) {
+        push(&worker->free_tasks, pop(&shared.free));
+        worker->free_count++;
     }
+    lt_unlock(&shared.lock);
     if (!task)
         return new_slab();
-    memset(task, 0, offsetof(struct lt_task, left));
+    lt_clear(task, offsetof(struct lt_task, left));
     return task;
 }
 
-void lt_slab_put(struct lt_worker *worker, struct lt_task *task)
+struct lt_task *lt_slab_get(struct lt_worker *worker)
 {
-    if (!worker) {
-        lt_lock(&shared.lock);
-        push(&shared.free, task);
-        lt_unlock(&shared.lock);
-        return;
-    }
-    push(&worker->free_tasks, task);
-    if (++worker->free_count <= LT_TASK_MAGAZINE)
-        return;
+    struct lt_task *task = worker ? pop(&worker->free_tasks) : NULL;
+    if (LT_UNLIKELY(!task))
+        return get_shared(worker);
+    worker->free_count--;
+    lt_clear(task, offsetof(struct lt_task, left));
+    return task;
+}
+
+__attribute__((noinline)) static void put_shared(struct lt_task *task)
+{
+    lt_lock(&shared.lock);
+    push(&shared.free, task);
+    lt_unlock(&shared.lock);
+}
+
+__attribute__((noinline)) static void halve_magazine(struct lt_worker *worker)
+{
     lt_lock(&shared.lock);
     for (; worker->free_count > LT_TASK_MAGAZINE / 2; worker->free_count--)
         push(&shared.free, pop(&worker->free_tasks));
     lt_unlock(&shared.lock);
+}
+
+void lt_slab_put(struct lt_worker *worker, struct lt_task *task)
+{
+    if (LT_UNLIKELY(!worker)) {
+        put_shared(task);
+        return;
+    }
+    push(&worker->free_tasks, task);
+    if (LT_UNLIKELY(++worker->free_count > LT_TASK_MAGAZINE))
+        halve_magazine(worker);
 }
 
 void lt_slab_close(void)

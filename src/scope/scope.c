@@ -101,15 +101,19 @@ static uint32_t turn_to(struct lt_worker *worker, leat_scope *scope)
     return units_of(worker, scope);
 }
 
-void lt_scope_enter_task(leat_scope *scope)
+/* The worker gives one away, or has one more. False: it does not count for the scope just now, or has none. */
+static inline bool count_one(struct lt_worker *worker, const leat_scope *scope, bool away)
 {
-    struct lt_worker *worker = lt_here.worker;
-    const struct lt_task *self = worker ? lt_worker_running(worker) : NULL;
-    /* Who does not belong to it, as a callback's caller may not, does not keep it open while it goes on. */
-    if (!self || self->party.scope != scope) {
-        lt_scope_enter(scope);
-        return;
-    }
+    /* Relaxed: the worker alone writes them. */
+    uint32_t n = atomic_load_explicit(&worker->units, memory_order_relaxed);
+    if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope || (away && n == 0))
+        return false;
+    atomic_store_explicit(&worker->units, away ? n - 1 : n + 1, memory_order_release);
+    return true;
+}
+
+__attribute__((noinline)) static void enter_slowly(struct lt_worker *worker, leat_scope *scope)
+{
     uint32_t left = turn_to(worker, scope);
     if (!left) {
         left = worker->units_next;
@@ -120,13 +124,30 @@ void lt_scope_enter_task(leat_scope *scope)
     set_units(worker, scope, left - 1);
 }
 
+void lt_scope_enter_task(leat_scope *scope)
+{
+    struct lt_worker *worker = lt_here.worker;
+    const struct lt_task *self = worker ? lt_worker_running(worker) : NULL;
+    /* Who does not belong to it, as a callback's caller may not, does not keep it open while it goes on. */
+    if (!self || self->party.scope != scope)
+        lt_scope_enter(scope);
+    else if (LT_UNLIKELY(!count_one(worker, scope, true)))
+        enter_slowly(worker, scope);
+}
+
+__attribute__((noinline)) static void leave_slowly(struct lt_worker *worker, leat_scope *scope,
+                                                   int result)
+{
+    if (result)
+        lt_scope_cancel(scope, result);
+    set_units(worker, scope, turn_to(worker, scope) + 1);
+}
+
 void lt_scope_leave_task(leat_scope *scope, int result)
 {
     struct lt_worker *worker = lt_here.worker;
-    if (result)
-        lt_scope_cancel(scope, result);
-    uint32_t left = turn_to(worker, scope);
-    set_units(worker, scope, left + 1);
+    if (LT_UNLIKELY(result || !count_one(worker, scope, false)))
+        leave_slowly(worker, scope, result);
 }
 
 __attribute__((constructor)) static void introduce(void)
@@ -273,7 +294,7 @@ static leat_scope *get_memory(struct lt_worker *worker)
     if (!scope)
         return lt_alloc(sizeof *scope);
     worker->spare_scope = NULL;
-    memset(scope, 0, sizeof *scope);
+    lt_clear(scope, sizeof *scope);
     return scope;
 }
 
