@@ -130,10 +130,10 @@ static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
     worker->fetch_next = 1;
 }
 
-SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *stack)
+SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *stack, bool pooled)
 {
     struct lt_task *next = NULL;
-    if (lt_stack_pooled(stack)) {
+    if (pooled) {
         keep_stack(worker, stack);
         next = worker->pending ? NULL : next_directly(worker);
     } else {
@@ -149,10 +149,10 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
 }
 
 /* The next unstarted task, if it is its turn and this stack can host it. */
-static struct lt_task *next_here(struct lt_worker *worker, struct lt_stack *stack)
+static struct lt_task *next_here(struct lt_worker *worker, bool pooled)
 {
-    if (worker->pending || (worker->started_last && worker->ready_head) ||
-        !lt_stack_pooled(stack) || worker->direct_left <= 1)
+    if (worker->pending || (worker->started_last && worker->ready_head) || !pooled ||
+        worker->direct_left <= 1)
         return NULL;
     struct lt_party *party = lt_ring_pop(&worker->ring);
     if (!party)
@@ -183,17 +183,19 @@ SWITCHES static void host(void *first)
     struct lt_worker *worker = lt_here.worker;
     struct lt_task *task = first;
     struct lt_stack *stack = task->stack;
+    /* Asked now: once a task has waited long, what the stack knows of itself is far away. */
+    const bool pooled = lt_stack_pooled(stack);
     lt_fiber_arrive(&stack->fiber, 1, &worker->fiber);
     do {
         int result = task->fn(task->arg);
         lt_task_ended(task, result);
         lt_slab_put(worker, task);
-        task = next_here(worker, stack);
+        task = next_here(worker, pooled);
         settle_units(worker, task); /* which may make somebody ready, to go on with */
         if (task)
             settle(worker, task, stack);
     } while (task);
-    leave_for_good(worker, stack);
+    leave_for_good(worker, stack, pooled);
 }
 
 /* More each time, for as long as none comes back. */
