@@ -30,12 +30,19 @@
 
 enum { HEADER = (sizeof(struct lt_stack) + LT_CACHE_LINE - 1) / LT_CACHE_LINE * LT_CACHE_LINE };
 
-/* One mapping with LT_STACK_CHUNK slots; the first `carved` have become stacks, the others have not
- * been touched. */
+/* LT_STACK_CHUNK slots with guards; the first `carved` have become stacks, the others have not been touched. */
 struct chunk {
     struct chunk *next;
     char *base;
     size_t carved;
+};
+
+/* A mapping of `count` chunks; the first `taken` of them are in use. */
+struct region {
+    struct region *next;
+    char *base;
+    size_t count, taken;
+    struct chunk chunks[];
 };
 
 static struct {
@@ -44,8 +51,10 @@ static struct {
     struct lt_stack *free;         /* stacks that have been used */
     struct chunk *fresh;           /* chunks with slots left to carve */
     struct chunk *full;            /* the others */
+    struct region *open;           /* regions with chunks left to take */
+    struct region *taken;          /* the others */
     size_t carved;                 /* slots that have become stacks, ever */
-    size_t mapped;                 /* slots in all */
+    size_t mapped;                 /* slots in all chunks in use */
     size_t available;              /* free stacks and uncarved slots */
     size_t promised;               /* credits handed out; never more than available */
     _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter, ordering nothing */
@@ -118,42 +127,90 @@ static struct lt_stack *lay_out(char *base, size_t size, size_t colour)
     return stack;
 }
 
-static struct chunk *map_chunk(void)
+static struct region *map_region(size_t count)
 {
-    struct chunk *chunk = lt_alloc(sizeof *chunk);
-    if (!chunk)
+    struct region *region = lt_alloc(sizeof *region + count * sizeof region->chunks[0]);
+    if (!region)
         return NULL;
-    chunk->base = map_stacks(pool.slot * LT_STACK_CHUNK);
-    if (!chunk->base) {
-        lt_free(chunk);
+    region->count = count;
+    region->base = map_stacks(count * LT_STACK_CHUNK * pool.slot);
+    if (!region->base) {
+        lt_free(region);
         return NULL;
     }
+    return region;
+}
+
+/* More each time: who maps waits for all who touch new pages meanwhile. */
+static struct region *map_next_region(size_t slots)
+{
+    size_t count = slots / LT_STACK_CHUNK;
+    if (count > LT_STACK_REGION)
+        count = LT_STACK_REGION;
+    struct region *region = count > 1 ? map_region(count) : NULL;
+    return region ? region : map_region(1);
+}
+
+/* With the lock held: the next chunk of those mapped, NULL when there is none. */
+static struct chunk *take_chunk(void)
+{
+    struct region *region = pool.open;
+    if (!region)
+        return NULL;
+    struct chunk *chunk = &region->chunks[region->taken];
+    chunk->base = region->base + region->taken * LT_STACK_CHUNK * pool.slot;
+    if (++region->taken == region->count) {
+        pool.open = region->next;
+        region->next = pool.taken;
+        pool.taken = region;
+    }
+    return chunk;
+}
+
+static void guard(const struct chunk *chunk)
+{
     struct iovec guards[LT_STACK_CHUNK];
     for (size_t i = 0; i < LT_STACK_CHUNK; i++)
         guards[i] = (struct iovec){ chunk->base + i * pool.slot, pool.page };
     size_t installed = advise(guards, LT_STACK_CHUNK, MADV_GUARD_INSTALL);
     for (size_t i = installed; i < LT_STACK_CHUNK; i++)
         install_guard(guards[i].iov_base);
-    return chunk;
 }
 
-bool lt_stack_credits_get(size_t n)
+/* With the lock held, which is given up meanwhile: adds a region, or takes a chunk into use. False when memory has
+ * run out. */
+static bool grow(void)
 {
+    struct chunk *chunk = take_chunk();
+    size_t slots = pool.mapped;
+    lt_unlock(&pool.lock);
+    struct region *region = chunk ? NULL : map_next_region(slots);
+    if (chunk)
+        guard(chunk);
     lt_lock(&pool.lock);
-    while (pool.available - pool.promised < n) {
-        lt_unlock(&pool.lock);
-        struct chunk *chunk = map_chunk();
-        if (!chunk)
-            return false;
-        lt_lock(&pool.lock);
+    if (region) {
+        region->next = pool.open;
+        pool.open = region;
+    }
+    if (chunk) {
         chunk->next = pool.fresh;
         pool.fresh = chunk;
         pool.mapped += LT_STACK_CHUNK;
         pool.available += LT_STACK_CHUNK;
     }
-    pool.promised += n;
+    return region || chunk;
+}
+
+bool lt_stack_credits_get(size_t n)
+{
+    lt_lock(&pool.lock);
+    bool enough;
+    while (!(enough = pool.available - pool.promised >= n) && grow()) {
+    }
+    if (enough)
+        pool.promised += n;
     lt_unlock(&pool.lock);
-    return true;
+    return enough;
 }
 
 void lt_stack_credits_return(size_t n)
@@ -203,7 +260,20 @@ void lt_stack_redeem(struct lt_stack **stacks, size_t n)
     lt_unlock(&pool.lock);
     populate(slots, carved);
     for (size_t i = 0; i < carved; i++)
-        stacks[used + i] = lay_out(slots[i], pool.slot, (colour + i) % LT_STACK_COLOURS);
+        stacks[used + i] =
+            lay_out(slots[i], pool.slot, (colour + i) * LT_STACK_COLOUR_STEP % LT_STACK_COLOURS);
+}
+
+/* Where a stack of the pool describes itself. */
+static char *topmost_page(struct lt_stack *stack)
+{
+    return (char *)stack - ((uintptr_t)stack & (pool.page - 1));
+}
+
+void lt_stack_fetch(struct lt_stack *stack)
+{
+    __builtin_prefetch(topmost_page(stack));
+    __builtin_prefetch(stack, 1);
 }
 
 /* Gives the kernel back what lies below the topmost page, if that page's lowest line tells that the
@@ -211,15 +281,16 @@ void lt_stack_redeem(struct lt_stack **stacks, size_t n)
  * little longer, and nothing else.) */
 __attribute__((no_sanitize("address", "thread"))) static void trim(struct lt_stack *stack)
 {
-    char *low = stack->base + pool.page, *top_page = stack->base + stack->size - pool.page;
+    char *top_page = topmost_page(stack);
     volatile uint64_t *line = (volatile uint64_t *)(void *)top_page;
-    bool grown = false;
-    for (size_t i = 0; i < LT_CACHE_LINE / sizeof *line; i++) {
-        grown |= line[i] != 0;
-        line[i] = 0;
-    }
+    uint64_t grown = 0;
+    for (size_t i = 0; i < LT_CACHE_LINE / sizeof *line; i++)
+        grown |= line[i];
+    char *low = stack->base + pool.page;
     if (!grown || top_page <= low)
         return;
+    for (size_t i = 0; i < LT_CACHE_LINE / sizeof *line; i++)
+        line[i] = 0;
     int saved = errno;
     madvise(low, (size_t)(top_page - low), MADV_DONTNEED);
     errno = saved;
@@ -276,13 +347,13 @@ bool lt_stack_guards(const struct lt_stack *stack, const void *address)
     return at >= stack->base && at < stack->base + pool.page;
 }
 
-static void unmap_chunks(struct chunk *chunk)
+static void unmap_regions(struct region *region)
 {
-    while (chunk) {
-        struct chunk *next = chunk->next;
-        lt_unmap(chunk->base, pool.slot * LT_STACK_CHUNK);
-        lt_free(chunk);
-        chunk = next;
+    while (region) {
+        struct region *next = region->next;
+        lt_unmap(region->base, region->count * LT_STACK_CHUNK * pool.slot);
+        lt_free(region);
+        region = next;
     }
 }
 
@@ -292,7 +363,7 @@ void lt_stack_pool_close(void)
     bool watched = lt_fiber_is_watched();
     for (struct lt_stack *stack = watched ? pool.free : NULL; stack; stack = stack->next)
         lt_fiber_destroy(&stack->fiber);
-    unmap_chunks(pool.fresh);
-    unmap_chunks(pool.full);
+    unmap_regions(pool.open);
+    unmap_regions(pool.taken);
     memset(&pool, 0, sizeof pool);
 }

@@ -1,7 +1,7 @@
 /* stack.h: the stacks that tasks run on.
  *
- * Stacks of the default size come from a pool that all workers share; they are mapped a chunk at a
- * time and touched only when used. Other sizes are mapped one by one. Below every stack lies a guard
+ * Stacks of the default size come from a pool that all workers share; they are mapped by the region, given guards by the
+ * chunk, and touched only when used. Other sizes are mapped one by one. Below every stack lies a guard
  * page: MADV_GUARD_INSTALL where the kernel has it (Linux 6.13), which costs no mapping of its own, else
  * PROT_NONE for the first LT_GUARD_LIMIT stacks.
  *
@@ -41,8 +41,9 @@ void lt_stack_credits_return(size_t n);
 /* Turns n credits, at most LT_STACK_AHEAD, into as many stacks. Cannot fail. */
 void lt_stack_redeem(struct lt_stack **stacks, size_t n);
 
-/* Gives a stack back to the pool. */
+/* Gives a stack back to the pool; and has what that looks at fetched before, from where it may be far away. */
 void lt_stack_return(struct lt_stack *stack);
+void lt_stack_fetch(struct lt_stack *stack);
 
 /* A stack of a size of its own (whole pages, not the default size), NULL when memory has run out; and
  * its end. */

@@ -19,8 +19,10 @@ enum {
     LT_STACK_MAX = 1 << 30,
     LT_FAULT_STACK = 64 * 1024, /* AVX-512 and AMX state alone fills more than SIGSTKSZ */
     /* Stacks end at as many different places in their pages, a cache line apart: else the same frames of
-     * all tasks would fight for a few lines of the cache, and loads would wait for other tasks' stores. */
+     * all tasks would fight for a few lines of the cache, and loads would wait for other tasks' stores. And
+     * neighbours, which often run one after the other, some lines further apart. */
     LT_STACK_COLOURS = 24,
+    LT_STACK_COLOUR_STEP = 7,
     /* Where guards are PROT_NONE pages each splits a mapping, and the kernel allows a process 65,530
      * of those: this many stacks get such a guard, further ones have none. */
     LT_GUARD_LIMIT = 16384,
@@ -28,9 +30,11 @@ enum {
     LT_RING_SIZE = 2,
     LT_STACK_MAGAZINE = 1,
     LT_STACK_CHUNK = 2,
+    LT_STACK_REGION = 2,
     LT_STACK_AHEAD = 1,
     LT_CREDIT_BATCH = 1,
     LT_TASK_SLAB = 2,
+    LT_TASK_SLAB_MOST = 4,
     LT_TASK_MAGAZINE = 2,
     LT_DIRECT_SWITCHES = 2,
     LT_OP_BUDGET = 3,
@@ -48,11 +52,13 @@ enum {
 #else
     LT_RING_SIZE = 2048,    /* unstarted tasks a worker holds before they overflow; power of two */
     LT_STACK_MAGAZINE = 64, /* warm stacks a worker keeps to itself */
-    LT_STACK_CHUNK = 64,    /* stacks mapped at a time, */
-    LT_STACK_AHEAD = 32,    /* and taken from the pool at a time, when many are wanted */
+    LT_STACK_CHUNK = 64,    /* stacks given guards at a time, */
+    LT_STACK_REGION = 16,   /* as many of these mapped at a time, at the most, */
+    LT_STACK_AHEAD = 32,    /* and stacks taken from the pool at a time, when many are wanted */
     LT_CREDIT_BATCH = 64,   /* rights to a stack that a worker fetches at a time */
-    LT_TASK_SLAB = 64,      /* task descriptors allocated at a time */
-    LT_TASK_MAGAZINE = 256, /* free descriptors a worker keeps to itself */
+    LT_TASK_SLAB = 64,      /* task descriptors allocated at a time, */
+    LT_TASK_SLAB_MOST = 1024, /* and where there are many already */
+    LT_TASK_MAGAZINE = 256,   /* free descriptors a worker keeps to itself */
     LT_DIRECT_SWITCHES =
         16, /* from task to task, or runs of blocks, before the worker looks at its timers */
     LT_OP_BUDGET = 256,   /* channel operations that found a partner, before a forced yield */

@@ -9,6 +9,7 @@ static struct {
     struct lt_lock lock;
     struct lt_task *free;  /* linked by party.next, as everywhere here */
     struct lt_task *slabs; /* the first descriptor of each slab is its link */
+    size_t count;          /* of the others, in all slabs */
 } shared;
 
 /* The party is a descriptor's first member, so a link to one is a link to the other. */
@@ -31,15 +32,25 @@ static struct lt_task *pop(struct lt_task **list)
     return task;
 }
 
-static struct lt_task *new_slab(void)
+/* As many as there are, from LT_TASK_SLAB to LT_TASK_SLAB_MOST. Returns one; the others are shared. */
+static struct lt_task *new_slab(size_t count)
 {
-    struct lt_task *slab = lt_alloc((LT_TASK_SLAB + 1) * sizeof *slab);
+    size_t n = count < LT_TASK_SLAB        ? LT_TASK_SLAB
+               : count > LT_TASK_SLAB_MOST ? LT_TASK_SLAB_MOST
+                                           : count;
+    struct lt_task *slab = lt_alloc((n + 1) * sizeof *slab);
+    if (!slab && n > LT_TASK_SLAB)
+        return new_slab(0);
     if (!slab)
         return NULL;
+    struct lt_task *others = NULL;
+    for (size_t i = n; i > 1; i--)
+        push(&others, &slab[i]);
     lt_lock(&shared.lock);
     push(&shared.slabs, &slab[0]);
-    for (unsigned i = LT_TASK_SLAB; i > 1; i--)
-        push(&shared.free, &slab[i]);
+    slab[n].party.next = (struct lt_party *)(void *)shared.free;
+    shared.free = others;
+    shared.count += n;
     lt_unlock(&shared.lock);
     return &slab[1];
 }
@@ -53,9 +64,10 @@ __attribute__((noinline)) static struct lt_task *get_shared(struct lt_worker *wo
         push(&worker->free_tasks, pop(&shared.free));
         worker->free_count++;
     }
+    size_t count = shared.count;
     lt_unlock(&shared.lock);
     if (!task)
-        return new_slab();
+        return new_slab(count);
     lt_clear(task, offsetof(struct lt_task, left));
     return task;
 }

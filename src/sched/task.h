@@ -14,7 +14,7 @@
 #include <leat/base.h>
 
 struct lt_task {
-    struct lt_party party;
+    _Alignas(LT_CACHE_LINE) struct lt_party party;
     struct lt_worker *home; /* from the start on */
     void *sp;               /* where it was left, while it is not running; NULL before the start */
     struct lt_stack *stack; /* from the start on; before, only if it has a size of its own */
@@ -36,7 +36,7 @@ extern void (*lt_task_ended)(struct lt_task *task, int result);
 extern void (*lt_task_look)(struct lt_task *task);
 extern void (*lt_units_return)(struct lt_worker *worker);
 
-_Static_assert(sizeof(struct lt_task) <= 128, "two cache lines");
+_Static_assert(sizeof(struct lt_task) == 2 * LT_CACHE_LINE, "shared with no other task");
 
 /* A new task, not yet queued. stack_size 0 is the default. NULL when memory has run out. */
 struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t stack_size);
