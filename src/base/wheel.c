@@ -125,13 +125,13 @@ static void set_ahead(struct lt_timer *timer, const struct lt_timer *ahead)
 }
 
 /* Two lines: of what is there, and so many bytes on. */
-static void fetch(uintptr_t address, size_t on)
+LT_FETCHES void fetch(uintptr_t address, size_t on)
 {
     __builtin_prefetch((const void *)address, 1);
     __builtin_prefetch((const void *)(address + on), 1);
 }
 
-static void fetch_timer(uintptr_t address)
+LT_FETCHES void fetch_timer(uintptr_t address)
 {
     fetch(address, sizeof(struct lt_timer) - 1);
 }

@@ -29,19 +29,18 @@ static inline void now_running(struct lt_worker *worker, struct lt_task *task)
     lt_here.self = task ? &task->party : &lt_here.thread.party;
 }
 
-/* The one that goes on after the next is on its way from memory meanwhile, and with a task where it left its
- * stack: it has come into the cache as the successor of the one before. */
-static inline void fetch(struct lt_party *party)
+/* Who goes on after the next two is on its way from memory meanwhile; and with the second, who has come into the cache
+ * that way, what it needs first of its stack. */
+LT_FETCHES void fetch(const struct lt_party *first)
 {
-    if (LT_LIKELY(!party))
+    enum { LINES = 5 };
+    const struct lt_party *second = first ? first->next : NULL;
+    if (LT_LIKELY(!second))
         return;
-    __builtin_prefetch(party->next, 1);
-    __builtin_prefetch((char *)party->next + LT_CACHE_LINE, 1);
-    if (party->kind != LT_TASK)
-        return;
-    char *sp = LT_CONTAINER(party, struct lt_task, party)->sp;
-    for (int line = 0; line < 5; line++)
-        __builtin_prefetch(sp + line * LT_CACHE_LINE, 1);
+    __builtin_prefetch(second->next, 1);
+    __builtin_prefetch((char *)second->next + LT_CACHE_LINE, 1);
+    if (second->kind == LT_TASK)
+        lt_host_fetch(LT_CONTAINER(second, const struct lt_task, party), LINES);
 }
 
 /* The first that is ready. */
@@ -61,11 +60,11 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
     return party;
 }
 
-/* Nothing waits that only the scheduler sees: nothing spilt, and no timer that is due. (A seeded world's sees
+/* Nothing waits that only the scheduler sees: nothing spilt, no nudge, and no timer that is due. (A seeded world's sees
  * every switch.) */
 __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 {
-    if (lt_world || lt_spill_any() ||
+    if (lt_world || lt_spill_any() || atomic_load_explicit(&worker->nudges, memory_order_relaxed) ||
         (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
@@ -81,7 +80,6 @@ __attribute__((always_inline)) static inline struct lt_task *next_directly(struc
     /* Relaxed: the inbox is only asked whether it is worth a visit. */
     if (!party || party->kind != LT_TASK || lt_ring_length(&worker->ring) != 0 ||
         atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
-        atomic_load_explicit(&worker->nudges, memory_order_relaxed) ||
         (--worker->direct_left == 0 && !may_go_on(worker)))
         return NULL;
     take(worker, party);
@@ -124,8 +122,10 @@ SWITCHES void lt_task_park(struct lt_task *task)
  * goes to the pool: this one is still being stood on. */
 static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
 {
-    if (worker->magazine_count == LT_STACK_MAGAZINE)
+    if (worker->magazine_count == LT_STACK_MAGAZINE) {
         lt_stack_return(worker->magazine[--worker->magazine_count]);
+        lt_stack_fetch(stack); /* is the next to go */
+    }
     worker->magazine[worker->magazine_count++] = stack;
     worker->fetch_next = 1;
 }

@@ -30,7 +30,7 @@ void lt_spill_push(struct lt_worker *worker, struct lt_party *party)
 }
 
 /* Where there are many, they lie in an array, as a rule. So one further on is probably where it would be in one. */
-static void fetch(const struct lt_party *party, const struct lt_party *next)
+LT_FETCHES void fetch(const struct lt_party *party, const struct lt_party *next)
 {
     enum { AHEAD = 16 };
     uintptr_t step = (uintptr_t)next - (uintptr_t)party;

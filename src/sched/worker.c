@@ -67,19 +67,44 @@ void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task)
                                                   memory_order_relaxed));
 }
 
+/* The newest nudge, NULL when there is none. Nobody else takes any away, so what is on top stays there until then, and
+ * so does what is below it. */
+static struct lt_task *take_nudge(struct lt_worker *worker)
+{
+    /* Acquire: the mark that the nudge is about is seen. */
+    struct lt_task *top = atomic_load_explicit(&worker->nudges, memory_order_acquire);
+    while (top &&
+           !atomic_compare_exchange_weak_explicit(&worker->nudges, &top, top->nudge_next,
+                                                  memory_order_acquire, memory_order_acquire)) {
+    }
+    return top;
+}
+
+/* Where a crowd has been cancelled all lies far away: what each waits in, and its stack. */
+LT_FETCHES void fetch(struct lt_task *const *tasks, unsigned n)
+{
+    enum { LINES = 8 };
+    for (unsigned i = 0; i < n; i++) {
+        __builtin_prefetch(tasks[i]->party.wait, 1);
+        lt_host_fetch(tasks[i], LINES);
+    }
+}
+
 void lt_worker_look_at_nudges(struct lt_worker *worker)
 {
     if (LT_LIKELY(!atomic_load_explicit(&worker->nudges, memory_order_relaxed)))
         return;
-    /* Acquire: the marks that the nudges are about are seen. */
-    struct lt_task *task = atomic_exchange_explicit(&worker->nudges, NULL, memory_order_acquire);
-    while (task) {
-        struct lt_task *next = task->nudge_next;
+    /* No more at a time than will have gone on by the next look: so they are still in the cache then. */
+    struct lt_task *tasks[LT_DIRECT_SWITCHES], *task;
+    unsigned n = 0;
+    while (n < LT_DIRECT_SWITCHES && (task = take_nudge(worker)))
+        tasks[n++] = task;
+    fetch(tasks, n);
+    for (unsigned i = 0; i < n; i++) {
         /* Cleared before looking: who marks a scope after this nudges again. An exchange, so that the
          * mark of one who found it set, and did not, is seen. */
-        atomic_exchange_explicit(&task->nudged, false, memory_order_acq_rel);
-        lt_task_look(task);
-        task = next;
+        atomic_exchange_explicit(&tasks[i]->nudged, false, memory_order_acq_rel);
+        lt_task_look(tasks[i]);
     }
 }
 
@@ -169,8 +194,7 @@ static struct lt_party *next_light_new(struct lt_worker *worker)
 {
     /* Relaxed: only asked whether it is worth a visit. */
     if (worker->direct_left <= 1 || worker->ready_head ||
-        atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
-        atomic_load_explicit(&worker->nudges, memory_order_relaxed))
+        atomic_load_explicit(&worker->inbox, memory_order_relaxed))
         return NULL;
     struct lt_party *party = next_new(worker);
     if (!party || party->kind == LT_TASK) {
@@ -204,8 +228,7 @@ static struct lt_party *next_light(struct lt_worker *worker)
     struct lt_party *party = worker->ready_head;
     /* Relaxed: only asked whether it is worth a visit. */
     if (!party || party->kind == LT_TASK || lt_ring_length(&worker->ring) != 0 ||
-        atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
-        atomic_load_explicit(&worker->nudges, memory_order_relaxed) || --worker->direct_left == 0)
+        atomic_load_explicit(&worker->inbox, memory_order_relaxed) || --worker->direct_left == 0)
         return NULL;
     return lt_worker_next_ready(worker);
 }

@@ -26,7 +26,7 @@ static void ended(struct lt_task *task, int result)
     }
     /* Who nudges it holds the scope, or a pin on the one it has closed: so none is on the way any more,
      * and one that has come is taken from the list before the descriptor is used again. */
-    if (LT_UNLIKELY(atomic_load_explicit(&task->nudged, memory_order_acquire)))
+    while (LT_UNLIKELY(atomic_load_explicit(&task->nudged, memory_order_acquire)))
         lt_worker_look_at_nudges(task->home);
     lt_scope_leave_task(scope, result);
 }
