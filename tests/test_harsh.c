@@ -226,7 +226,7 @@ static void use_time(void)
     leat_timer timers[3];
     leat_chan *timeouts[6];
     for (int i = 0; i < 3; i++) {
-        timers[i] = (leat_timer)LEAT_TIMER(s);
+        leat_timer_init(&timers[i], s);
         CHECK_IS(0, leat_after_func(&timers[i], 600 * LEAT_S, count_call));
     }
     for (int i = 0; i < 6; i++) {

@@ -55,6 +55,51 @@ static void says_what_is_wrong(void **state)
     CHECK_IS(0, call.calls);
 }
 
+/* Whatever the memory held before. */
+static struct call *made_of_garbage(leat_scope *scope, int garbage)
+{
+    struct call *call = malloc(sizeof *call);
+    CHECK(call);
+    memset(call, garbage, sizeof *call);
+    CHECK_IS(0, leat_timer_init(&call->timer, scope));
+    CHECK_IS(-EALREADY, leat_timer_stop(&call->timer));
+    call->deadline = 0;
+    call->next = NULL;
+    call->calls = 0;
+    call->status = 1;
+    return call;
+}
+
+static int needs_only_init(void *unused)
+{
+    (void)unused;
+    CHECK_IS(-EINVAL, leat_timer_init(NULL, NULL));
+    for (int garbage = 0; garbage < 256; garbage += 51) {
+        struct call *stopped = made_of_garbage(NULL, garbage);
+        CHECK_IS(0, leat_after_func(&stopped->timer, 600 * LEAT_S, note));
+        CHECK_IS(-EBUSY, leat_after_func(&stopped->timer, 600 * LEAT_S, note));
+        CHECK_IS(0, leat_timer_stop(&stopped->timer));
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        struct call *rung = made_of_garbage(s, garbage), *cancelled = made_of_garbage(s, garbage);
+        CHECK_IS(0, leat_after_func(&rung->timer, 1, note));
+        while (!rung->calls)
+            leat_yield();
+        CHECK_IS(0, leat_after_func(&cancelled->timer, 600 * LEAT_S, note));
+        CHECK_IS(0, leat_scope_cancel(s));
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(0, stopped->calls);
+        CHECK_IS(0, rung->status);
+        CHECK_IS(1, cancelled->calls);
+        CHECK_IS(-ECANCELED, cancelled->status);
+        free(stopped);
+        free(rung);
+        free(cancelled);
+    }
+    return 0;
+}
+
+ON_WORKERS(needs_only_init);
+
 /* From tasks and from threads that are no workers; in a scope, which waits for them, and in none. */
 static int set_some(void *arg)
 {
@@ -349,10 +394,15 @@ ON_WORKERS(has_its_turn);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_is_wrong), TESTS_ON_WORKERS(is_never_early),
-        cmocka_unit_test(calls_by_deadline),  TESTS_ON_WORKERS(calls_crowds),
-        cmocka_unit_test(stops_at_once),      cmocka_unit_test(stops_at_the_last_moment),
-        TESTS_ON_WORKERS(can_be_set_again),   TESTS_ON_WORKERS(is_cancelled),
+        cmocka_unit_test(says_what_is_wrong),
+        TESTS_ON_WORKERS(needs_only_init),
+        TESTS_ON_WORKERS(is_never_early),
+        cmocka_unit_test(calls_by_deadline),
+        TESTS_ON_WORKERS(calls_crowds),
+        cmocka_unit_test(stops_at_once),
+        cmocka_unit_test(stops_at_the_last_moment),
+        TESTS_ON_WORKERS(can_be_set_again),
+        TESTS_ON_WORKERS(is_cancelled),
         TESTS_ON_WORKERS(has_its_turn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,7 +53,8 @@ uint64_t timer(int64_t n)
     int64_t stopped = 0;
     uint64_t start = bench_now();
     for (int64_t i = 0; i < n; i++) {
-        leat_timer t = LEAT_TIMER(NULL);
+        leat_timer t;
+        leat_timer_init(&t, NULL);
         leat_after_func(&t, 3600 * LEAT_S, too_late);
         stopped += leat_timer_stop(&t) == 0;
     }

@@ -3,7 +3,7 @@
  *     struct request { leat_timer timer; … };
  *     static void too_late(leat_timer *timer, int status) { … }
  *
- *     request->timer = (leat_timer)LEAT_TIMER(scope);
+ *     leat_timer_init(&request->timer, scope);
  *     leat_after_func(&request->timer, 500 * LEAT_MS, too_late);
  *     …
  *     if (leat_timer_stop(&request->timer) == 0)
@@ -37,7 +37,7 @@ typedef struct leat_timer leat_timer;
 /* What is called. `status` is 0 when the time has passed, -ECANCELED when the timer's scope was cancelled before. */
 typedef void leat_timer_fn(leat_timer *timer, int status);
 
-/* Memory for a timer. LEAT_TIMER fills it in. */
+/* Memory for a timer. leat_timer_init or LEAT_TIMER fills it in. */
 struct leat_timer {
     void *leat_private[16];
     leat_timer_fn *leat_fn;
@@ -50,9 +50,14 @@ struct leat_timer {
 #define LEAT_TIMER(in_scope) { { NULL }, NULL, (in_scope) }
 /* clang-format on */
 
+/* The same for memory that is there, whatever it holds; the quicker way, since it writes only what must be known. The
+ * timer is not set, and nobody else uses it meanwhile; `scope` may be NULL.
+ * Returns 0; -EINVAL when `timer` is NULL. */
+LEAT_API int leat_timer_init(leat_timer *timer, leat_scope *scope);
+
 /* Sets a timer that is not set: fn(timer, status) is called once, when `ns` nanoseconds have passed; with 0
- * or less: soon; with LEAT_NEVER: not before the scope is cancelled. `timer` was initialised with
- * LEAT_TIMER. With a scope, who may call is as for leat_go. Never waits.
+ * or less: soon; with LEAT_NEVER: not before the scope is cancelled. `timer` was initialised. With a scope, who may
+ * call is as for leat_go. Never waits.
  * Returns 0; -EBUSY when it is set already; -EINVAL for NULL, or when no runtime runs. Unless 0, fn is not called for
  * this. It cannot run out of memory. */
 LEAT_API int leat_after_func(leat_timer *timer, int64_t ns, leat_timer_fn *fn);

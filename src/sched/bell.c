@@ -133,10 +133,9 @@ struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline)
     return tell ? bells : NULL;
 }
 
-void lt_bells_tell(struct lt_bells *bells)
+void lt_bells_call(struct lt_bells *bells)
 {
-    if (bells)
-        lt_worker_post(worker_of(bells), &bells->job.party);
+    lt_worker_post(worker_of(bells), &bells->job.party);
 }
 
 bool lt_bell_stop(struct lt_bell *bell)

@@ -56,15 +56,21 @@ struct lt_bells {
 void lt_bells_init(struct lt_bells *bells, int64_t now);
 
 /* Sets a bell that is not set, and whose `ring` and `holds` are; LEAT_NEVER is as good as never. On a worker it
- * hangs with that one, else with some. The runtime is held meanwhile. When this returns other than NULL, lt_bells_tell is to
- * be called with it as soon as no lock is held; the bell may have rung by then. */
+ * hangs with that one, else with some. The runtime is held meanwhile. What this returns is for lt_bells_tell, as soon as
+ * no lock is held; the bell may have rung by then. */
 struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline);
 
 /* On the worker, before it sleeps. */
 void lt_bells_settle(struct lt_bells *bells);
 
-/* Has the worker look. Until then the runtime must not be stopped. NULL: nothing. */
-void lt_bells_tell(struct lt_bells *bells);
+/* Has the worker look, if it must be told: not with NULL. Until then the runtime must not be stopped. */
+void lt_bells_call(struct lt_bells *bells);
+
+static inline void lt_bells_tell(struct lt_bells *bells)
+{
+    if (bells)
+        lt_bells_call(bells);
+}
 
 /* Takes a bell back, from any thread. True: it was set, will not ring, and may be gone. False: it is not
  * set, or `ring` has been, is being or will be called. Not at the same time as the lt_bell_set of another

@@ -97,6 +97,18 @@ int leat_timer_stop(leat_timer *timer)
 
 /* ---- setting ---- */
 
+/* What leat_at_func asks for before it writes all else. */
+int leat_timer_init(leat_timer *timer, leat_scope *scope)
+{
+    if (!timer)
+        return -EINVAL;
+    struct timer *t = inside(timer);
+    t->roamer.party = (struct lt_party){ .kind = LT_TIMER };
+    atomic_init(&t->bell.home, NULL);
+    timer->scope = scope;
+    return 0;
+}
+
 static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
 {
     struct lt_bells *tell = NULL;
@@ -131,7 +143,7 @@ static bool set_alone(struct timer *t, int64_t deadline)
 
 int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
 {
-    if (!timer || !fn || deadline < 0 || !lt_running())
+    if (!timer || !fn || deadline < 0 || (!lt_here.worker && !lt_running()))
         return -EINVAL;
     struct timer *t = inside(timer);
     if (lt_bell_is_set(&t->bell) || t->roamer.party.listed)
@@ -150,5 +162,5 @@ int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
 
 int leat_after_func(leat_timer *timer, int64_t ns, leat_timer_fn *fn)
 {
-    return leat_at_func(timer, leat_after(ns), fn);
+    return leat_at_func(timer, lt_clock_after(lt_clock_now(), ns), fn);
 }
