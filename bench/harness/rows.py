@@ -85,6 +85,8 @@ LIMITS = (
     ("futex_two_cores", "a futex round trip between two cores that idle in between"),
     ("futex_one_core", "a futex round trip between two threads of one core"),
     ("page", "a page touched for the first time"),
+    ("pages_one_core", "the same, the pages of 32 stacks in one call (MADV_POPULATE_WRITE)"),
+    ("pages_two_cores", "the same, CPU time, when two cores do it at the same time"),
     ("guard", "a guard set below a stack (MADV_GUARD_INSTALL)"),
     ("clock", "a look at the clock"),
 )

@@ -31,7 +31,7 @@ uint64_t limit_clock(int64_t n)
     return now - before;
 }
 
-static void stay_on(unsigned core)
+void limits_stay_on(unsigned core)
 {
     cpu_set_t set;
     CPU_ZERO(&set);
@@ -46,7 +46,7 @@ static unsigned partner_core;
 static uint64_t talk(int64_t n, unsigned core, void *(*partner)(void *), void (*me)(void))
 {
     pthread_t thread;
-    stay_on(0);
+    limits_stay_on(0);
     times = n;
     partner_core = core;
     bench_check("pthread_create", pthread_create(&thread, NULL, partner, NULL), 0);
@@ -72,7 +72,7 @@ static void line_put(int64_t value)
 
 static void *line_partner(void *arg)
 {
-    stay_on(partner_core);
+    limits_stay_on(partner_core);
     for (int64_t i = 0; i < times; i++) {
         line_await(2 * i + 1);
         line_put(2 * i + 2);
@@ -114,7 +114,7 @@ static void futex_put(_Atomic uint32_t *word, uint32_t value)
 
 static void *futex_partner(void *arg)
 {
-    stay_on(partner_core);
+    limits_stay_on(partner_core);
     for (uint32_t i = 1; i <= (uint32_t)times; i++) {
         futex_await(&there.word, i);
         futex_put(&back.word, i);

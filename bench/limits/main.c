@@ -9,6 +9,8 @@ static const struct bench_row rows[] = {
     { "futex_two_cores", 1, limit_futex_two_cores, NULL, 0 },
     { "futex_one_core", 1, limit_futex_one_core, NULL, 0 },
     { "page", 4096, limit_page, NULL, 0 },
+    { "pages_one_core", 65536, limit_pages_one_core, NULL, 0 },
+    { "pages_two_cores", 65536, limit_pages_two_cores, NULL, 0 },
     { "guard", 4096, limit_guard, NULL, 0 },
     { "clock", 1, limit_clock, NULL, 0 },
     { NULL, 0, NULL, NULL, 0 },

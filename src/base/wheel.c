@@ -240,6 +240,17 @@ bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now)
     return false;
 }
 
+/* The first of a slot that comes soon after this one of the lowest level. */
+LT_FETCHES void fetch_following(const struct lt_wheel *wheel, unsigned slot)
+{
+    enum { AHEAD = 4 };
+    uint64_t later = wheel->occupied[slot / 64] >> slot % 64;
+    for (int i = 0; i < AHEAD; i++)
+        later &= later - 1;
+    if (later)
+        fetch_timer((uintptr_t)wheel->slots[slot + (unsigned)__builtin_ctzll(later)].next);
+}
+
 void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
 {
     uint64_t until = (uint64_t)now >> wheel->shift, begin;
@@ -252,6 +263,7 @@ void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
             move_down(wheel, slot);
             continue;
         }
+        fetch_following(wheel, slot);
         struct lt_node taken;
         lt_list_init(&taken);
         lt_list_splice(&taken, &wheel->slots[slot]);
