@@ -69,7 +69,7 @@ ROWS = (
     Row("thread_select_4", "OS threads: select over 4 channels with 4 senders"),
     Row("thread_to_task", "thread to task, buffer of 128"),
     Row("task_to_thread", "task to thread, buffer of 128"),
-    Row("thread_task_pingpong", "thread and task: unbuffered ping-pong, round trip"),
+    Row("thread_task_pingpong", "thread and task: unbuffered ping-pong, round trip", ways=("one",)),
 )
 
 # Two cores may cost leat this much more than one.

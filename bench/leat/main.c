@@ -50,6 +50,7 @@ static const struct bench_row rows[] = {
     { "thread_to_task", 1, thread_to_task, NULL, IN_THREAD },
     { "task_to_thread", 1, task_to_thread, NULL, IN_THREAD },
     { "thread_task_pingpong", 1, thread_task_pingpong, NULL, IN_THREAD },
+    { "thread_task_pingpong_one", 1, thread_task_pingpong_one, NULL, IN_THREAD },
     { NULL, 0, NULL, NULL, 0 },
 };
 

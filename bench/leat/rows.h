@@ -49,7 +49,7 @@ bench_fn select_4, poll_1, poll_4;
 bench_fn ring, ring_blocks, pipeline, ordered_map, timer;
 bench_fn batch, batch_mutex, batch_task;
 bench_fn thread_pingpong, thread_buffered_1to1, thread_buffered_4to4, thread_select;
-bench_fn thread_to_task, task_to_thread, thread_task_pingpong;
+bench_fn thread_to_task, task_to_thread, thread_task_pingpong, thread_task_pingpong_one;
 bench_once_fn sieve, parked, parked_blocks, sleepers, sleepers_blocks, cancel, cancel_blocks;
 bench_once_fn timeout_channel, timeout_channel_spread, timeout_channel_exact;
 

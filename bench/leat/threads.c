@@ -135,10 +135,11 @@ uint64_t task_to_thread(int64_t n)
     return ns;
 }
 
-uint64_t thread_task_pingpong(int64_t n)
+static uint64_t thread_and_task(int64_t n, size_t capacity)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_chan *there = leat_chan_of(s, int64_t, 0), *back = leat_chan_of(s, int64_t, 0);
+    leat_chan *there = leat_chan_of(s, int64_t, capacity);
+    leat_chan *back = leat_chan_of(s, int64_t, capacity);
     struct party echo = { .in = there, .out = back };
     leat_go(s, party_echo, &echo);
     uint64_t start = bench_now();
@@ -147,4 +148,14 @@ uint64_t thread_task_pingpong(int64_t n)
     leat_scope_close(s);
     bench_check("thread_task_pingpong", item, 2 * n);
     return ns;
+}
+
+uint64_t thread_task_pingpong(int64_t n)
+{
+    return thread_and_task(n, 0);
+}
+
+uint64_t thread_task_pingpong_one(int64_t n)
+{
+    return thread_and_task(n, 1);
 }
