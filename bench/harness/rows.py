@@ -87,6 +87,7 @@ LIMITS = (
     ("page", "a page touched for the first time"),
     ("pages_one_core", "the same, the pages of 32 stacks in one call (MADV_POPULATE_WRITE)"),
     ("pages_two_cores", "the same, CPU time, when two cores do it at the same time"),
+    ("far_stack", "seven lines of a stack that is in no cache, fetched eight stacks ahead"),
     ("guard", "a guard set below a stack (MADV_GUARD_INSTALL)"),
     ("clock", "a look at the clock"),
 )

@@ -11,6 +11,7 @@ static const struct bench_row rows[] = {
     { "page", 4096, limit_page, NULL, 0 },
     { "pages_one_core", 65536, limit_pages_one_core, NULL, 0 },
     { "pages_two_cores", 65536, limit_pages_two_cores, NULL, 0 },
+    { "far_stack", 65536, limit_far_stack, NULL, 0 },
     { "guard", 4096, limit_guard, NULL, 0 },
     { "clock", 1, limit_clock, NULL, 0 },
     { NULL, 0, NULL, NULL, 0 },

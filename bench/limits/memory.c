@@ -130,3 +130,41 @@ uint64_t limit_pages_two_cores(int64_t n)
 {
     return pages(n, 2);
 }
+
+/* ---- as a task does it that goes on after long ---- */
+
+enum { LINES = 7, LINE = 64, AHEAD = 8 };
+
+/* Where the task left the stack: seven lines below its end, which is not the same for all. */
+static char *left_at(size_t i)
+{
+    return crowd + (i + 1) * STACK - (LINES + i * LINES % 24) * LINE;
+}
+
+static void touch_lines(char *at)
+{
+    for (int line = 0; line < LINES; line++)
+        ++*(volatile char *)(at + line * LINE);
+}
+
+static uint64_t visit_all(void)
+{
+    uint64_t start = bench_now();
+    for (size_t i = 0; i < CROWD; i++) {
+        for (int line = 0; line < LINES && i + AHEAD < CROWD; line++)
+            __builtin_prefetch(left_at(i + AHEAD) + line * LINE, 1);
+        touch_lines(left_at(i));
+    }
+    return bench_now() - start;
+}
+
+uint64_t limit_far_stack(int64_t n)
+{
+    uint64_t ns = 0;
+    crowd = stacks_map(CROWD);
+    visit_all();
+    for (int64_t done = 0; done < n; done += CROWD)
+        ns += visit_all();
+    munmap(crowd, (size_t)CROWD * STACK);
+    return ns;
+}

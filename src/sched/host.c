@@ -191,9 +191,10 @@ SWITCHES static void host(void *first)
         lt_task_ended(task, result);
         lt_slab_put(worker, task);
         task = next_here(worker, pooled);
-        settle_units(worker, task); /* which may make somebody ready, to go on with */
         if (task)
             settle(worker, task, stack);
+        else if (!worker->ready_head)
+            settle_units(worker, NULL); /* which may make somebody ready, to go on with */
     } while (task);
     leave_for_good(worker, stack, pooled);
 }
