@@ -7,7 +7,9 @@
 #include "base/lock.h"
 #include "support.h"
 
+#include <pthread.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 static void lists(void **state)
 {
@@ -182,12 +184,105 @@ static void maps_other_sizes(void **state)
     lt_stack_pool_close();
 }
 
+/* Signs both ends of a stack's memory, or looks whether nobody else has. */
+static void sign(struct lt_stack *stack, const void *name)
+{
+    ((const void **)(void *)low_of(stack))[0] = name;
+    ((const void **)lt_stack_top(stack))[-1] = name;
+}
+
+static bool is_signed(struct lt_stack *stack, const void *name)
+{
+    return ((const void **)(void *)low_of(stack))[0] == name &&
+           ((const void **)lt_stack_top(stack))[-1] == name;
+}
+
+static void *use_many_stacks(void *seed)
+{
+    enum { MOST = 300, ROUNDS = 60 };
+    struct lt_stack *stacks[MOST];
+    uint64_t chance = (uint64_t)(uintptr_t)seed;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t n = 1 + lt_rng_below(&chance, MOST);
+        CHECK(lt_stack_credits_get(n));
+        for (size_t had = 0, batch; had < n; had += batch) {
+            batch = n - had < LT_STACK_AHEAD ? n - had : LT_STACK_AHEAD;
+            lt_stack_redeem(stacks + had, batch);
+        }
+        for (size_t i = 0; i < n; i++)
+            sign(stacks[i], &stacks[i]);
+        for (size_t i = 0; i < n; i++) {
+            CHECK(is_signed(stacks[i], &stacks[i]));
+            lt_stack_return(stacks[i]);
+        }
+    }
+    return NULL;
+}
+
+static void grows_under_many(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    size_t all, at_hand;
+    lt_stack_pool_open(LT_STACK_MIN);
+    for (int i = 0; i < THREADS; i++)
+        CHECK_IS(0, pthread_create(&threads[i], NULL, use_many_stacks, (void *)(intptr_t)(i + 1)));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    lt_stack_count(&all, &at_hand);
+    CHECK(all > 0 && all == at_hand && all % LT_STACK_CHUNK == 0);
+    lt_stack_pool_close();
+}
+
+static size_t address_space(void)
+{
+    size_t pages = 0;
+    FILE *statm = fopen("/proc/self/statm", "r");
+    CHECK(statm && fscanf(statm, "%zu", &pages) == 1);
+    fclose(statm);
+    return pages * lt_page_size();
+}
+
+/* When there is no room for many at once, for as long as there is some for a few. */
+static void grows_in_little_room(void **state)
+{
+    (void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    skip(); /* they need addresses themselves */
+#endif
+    enum { CHUNKS = LT_STACK_REGION * 3, FEW = 4 };
+    const size_t chunk = LT_STACK_CHUNK * (LT_STACK_DEFAULT + lt_page_size());
+    size_t more = 0, all, at_hand;
+    struct rlimit before, tight;
+    lt_stack_pool_open(LT_STACK_DEFAULT);
+    CHECK(lt_stack_credits_get(CHUNKS * LT_STACK_CHUNK));
+    CHECK_IS(0, getrlimit(RLIMIT_AS, &before));
+    tight = before;
+    tight.rlim_cur = address_space() + FEW * chunk;
+    CHECK_IS(0, setrlimit(RLIMIT_AS, &tight));
+    while (lt_stack_credits_get(LT_STACK_CHUNK))
+        more++;
+    CHECK_IS(0, setrlimit(RLIMIT_AS, &before));
+    /* At most one region was begun before, and what is left of that is as good. */
+    CHECK(more >= 1 && more < LT_STACK_REGION + FEW + 1);
+    lt_stack_count(&all, &at_hand);
+    CHECK(all == (CHUNKS + more) * LT_STACK_CHUNK && at_hand == all);
+    CHECK(lt_stack_credits_get(CHUNKS * LT_STACK_CHUNK));
+    lt_stack_pool_close();
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lists),          cmocka_unit_test(locks),
-        cmocka_unit_test(chance_is_even), cmocka_unit_test(allocates),
-        cmocka_unit_test(pools_stacks),   cmocka_unit_test(maps_other_sizes),
+        cmocka_unit_test(lists),
+        cmocka_unit_test(locks),
+        cmocka_unit_test(chance_is_even),
+        cmocka_unit_test(allocates),
+        cmocka_unit_test(pools_stacks),
+        cmocka_unit_test(maps_other_sizes),
+        cmocka_unit_test(grows_under_many),
+        cmocka_unit_test(grows_in_little_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

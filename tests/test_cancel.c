@@ -381,6 +381,79 @@ static int cancels_amid_meetings(void *arg)
 }
 ON_WORKERS(cancels_amid_meetings);
 
+#ifdef TESTS_IN_SIM
+enum { CROWD = 40 };
+#else
+enum { CROWD = 3000 };
+#endif
+static _Atomic int left_in_crowd;
+
+static int wait_in_crowd(void *arg)
+{
+    int x;
+    CHECK_IS(-ECANCELED, leat_recv(arg, &x));
+    atomic_fetch_sub(&left_in_crowd, 1);
+    return 0;
+}
+
+static int yield_meanwhile(void *arg)
+{
+    (void)arg;
+    while (left_in_crowd)
+        leat_yield();
+    return 0;
+}
+
+struct tosser {
+    leat_block block;
+    leat_chan *from, *to;
+    int item;
+};
+
+/* Two that keep their worker busy, without a task between them. */
+static int toss_meanwhile(leat_block *b)
+{
+    struct tosser *me = (struct tosser *)b;
+    LEAT_BEGIN(b);
+    while (left_in_crowd) {
+        LEAT_AWAIT_RECV(b, me->from, &me->item);
+        LEAT_AWAIT_SEND(b, me->to, &me->item);
+    }
+    LEAT_END(b);
+}
+
+/* As many as take many looks at who is to be told, on workers that always have something else to do. */
+static int reaches_a_crowd(void *arg)
+{
+    (void)arg;
+    enum { BUSY = 8 };
+    leat_scope *around = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *never = leat_chan_of(s, int, 0);
+    leat_chan *a = leat_chan_of(around, int, 1), *b = leat_chan_of(around, int, 1);
+    static struct tosser tossers[2];
+    tossers[0] = (struct tosser){ .from = a, .to = b };
+    tossers[1] = (struct tosser){ .from = b, .to = a };
+    left_in_crowd = CROWD;
+    for (int i = 0; i < CROWD; i++)
+        CHECK_IS(0, leat_go(s, wait_in_crowd, never));
+    for (int i = 0; i < CROWD; i++)
+        leat_yield();
+    for (int i = 0; i < BUSY; i++)
+        CHECK_IS(0, leat_go(around, yield_meanwhile, NULL));
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_go_block(around, &tossers[i].block, toss_meanwhile));
+    CHECK_IS(0, leat_send(a, &(int){ 1 }));
+    leat_yield();
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, left_in_crowd);
+    leat_close(a); /* for the tosser that has the item no longer */
+    leat_close(b);
+    CHECK_IS(0, leat_scope_close(around));
+    return 0;
+}
+ON_WORKERS(reaches_a_crowd);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +465,7 @@ int main(void)
         TESTS_ON_WORKERS(cancels_amid_close),
         TESTS_ON_WORKERS(cancels_amid_opening),
         TESTS_ON_WORKERS(cancels_amid_meetings),
+        TESTS_ON_WORKERS(reaches_a_crowd),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
