@@ -232,7 +232,8 @@ int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline, 
 int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadline,
                       leat_alarm *alarm, int ordered)
 {
-    struct lt_selection s = { .cases = cases, .ordered = ordered };
+    struct lt_selection s;
+    lt_select_begin(&s, cases, ordered);
     return answer(b, lt_machine_select(machine_of(b), &s, n, deadline, alarm));
 }
 

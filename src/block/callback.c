@@ -115,7 +115,8 @@ int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn)
 int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
 {
     lt_self();
-    struct lt_selection s = { .cases = cases };
+    struct lt_selection s;
+    lt_select_begin(&s, cases, false);
     int error = n ? lt_select_check(&s, n, LEAT_NEVER) : -EINVAL;
     if (!error)
         error = begin(op, fn);

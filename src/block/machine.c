@@ -274,9 +274,8 @@ void lt_machine_settle(struct lt_machine *machine)
         break;
     }
     case LT_OP_SELECT: {
-        struct lt_selection s = lt_select_recall(waiter->item);
-        uint32_t i = lt_select_take_out(&s);
-        if (i < s.n)
+        uint32_t n = lt_select_recall(waiter->item), i = lt_select_take_out(waiter->item, n);
+        if (i < n)
             waiter->status = (int)i;
         break;
     }

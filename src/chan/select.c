@@ -221,16 +221,16 @@ void lt_select_remember(const struct lt_selection *s)
     slot_of(&s->cases[0])->n = s->n;
 }
 
-struct lt_selection lt_select_recall(leat_case *cases)
+uint32_t lt_select_recall(leat_case *cases)
 {
-    return (struct lt_selection){ .cases = cases, .n = slot_of(cases)->n };
+    return slot_of(cases)->n;
 }
 
-uint32_t lt_select_take_out(struct lt_selection *s)
+uint32_t lt_select_take_out(leat_case *cases, uint32_t n)
 {
-    uint32_t winner = s->n;
-    for (uint32_t i = 0; i < s->n; i++) {
-        leat_case *c = &s->cases[i];
+    uint32_t winner = n;
+    for (uint32_t i = 0; i < n; i++) {
+        leat_case *c = &cases[i];
         if (!c->ch)
             continue;
         struct lt_waiter *waiter = &slot_of(c)->far.waiter;
@@ -334,9 +334,7 @@ static int finish(struct lt_party *self, struct lt_party *woken, int result)
 static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered)
 {
     struct lt_selection s;
-    s.cases = cases;
-    s.ordered = ordered;
-    s.scope = NULL;
+    lt_select_begin(&s, cases, ordered);
     int error = lt_select_check(&s, n, deadline);
     if (error)
         return error;
@@ -366,7 +364,7 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
     if (!waits)
         return finish(self, NULL, -EAGAIN);
     error = lt_wait_park(&selecting.wait, deadline);
-    i = lt_select_take_out(&s);
+    i = lt_select_take_out(cases, s.n);
     return error ? error : (int)i;
 }
 

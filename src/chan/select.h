@@ -22,6 +22,14 @@ struct lt_selection {
     bool ended; /* the party found its scope cancelled when it had queued, and is out again */
 };
 
+/* Before anything else: what lt_select_check does not find out. */
+static inline void lt_select_begin(struct lt_selection *s, leat_case *cases, bool ordered)
+{
+    s->cases = cases;
+    s->ordered = ordered;
+    s->scope = NULL;
+}
+
 /* Checks the cases and fills in the rest; 0 or -EINVAL. */
 int lt_select_check(struct lt_selection *s, size_t n, int64_t deadline);
 
@@ -36,9 +44,9 @@ uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct 
 
 /* Leaves the number of cases in the first of them, for a party that will have only their address. */
 void lt_select_remember(const struct lt_selection *s);
-struct lt_selection lt_select_recall(leat_case *cases);
+uint32_t lt_select_recall(leat_case *cases);
 
 /* After the wait: takes all waiters out; returns the index of the case that was claimed, or n. */
-uint32_t lt_select_take_out(struct lt_selection *s);
+uint32_t lt_select_take_out(leat_case *cases, uint32_t n);
 
 #endif
