@@ -34,6 +34,7 @@
  *  LOOK_THEN_CLEAR            (NUDGES) the worker looks at the task before it takes the nudge
  *                             away (which is also what comes of a mere store: the look may
  *                             overtake it)
+ *  REST_FORGOTTEN             (NUDGES) the worker sleeps although it has not looked at all it took
  *  NUDGE_THEN_MARK            (NUDGES) the canceller marks the scope last */
 #define PARTIES 3 /* party 1 is posted twice, 2 and 3 once */
 #ifdef NUDGES
@@ -48,6 +49,7 @@ bool asleep, stopping;
 bool in_futex;
 
 bool nudged, in_nudges; /* the task: nudged, and in the worker's list */
+bool told, put_off;     /* taken off it, and left for the next look, once */
 bool marked[2], seen[2];
 
 byte ran, ran_1, last_of_two;
@@ -121,7 +123,7 @@ proctype Canceller(byte i)
     atomic { was_nudged = nudged; nudged = true }
     if
     :: !was_nudged ->
-        atomic { assert(!in_nudges); in_nudges = true }
+        atomic { assert(!in_nudges && !told); in_nudges = true }
         if
         :: asleep -> wake()
         :: else
@@ -203,7 +205,20 @@ inline drain()
 /* Who marks a scope after the nudge has been taken away nudges again. */
 inline look_at_nudges()
 {
-    in_nudges = false;
+    if
+    :: !told -> atomic { told = in_nudges; in_nudges = false }
+    :: else
+    fi;
+    if
+    :: told && !put_off -> put_off = true /* others were before it, and it has its look the next time */
+    :: told -> look()
+    :: else
+    fi
+}
+
+inline look()
+{
+    told = false;
 #ifndef LOOK_THEN_CLEAR
     nudged = false;
 #endif
@@ -218,6 +233,9 @@ inline look_for_news()
 {
     news = (inbox != 0);
     news = news || in_nudges;
+#ifndef REST_FORGOTTEN
+    news = news || told;
+#endif
     news = news || stopping
 }
 
@@ -257,8 +275,13 @@ active proctype Worker()
     :: else ->
         if
         :: inbox != 0 -> drain()
-        :: in_nudges -> look_at_nudges()
-        :: inbox == 0 && !in_nudges -> sleep()
+        :: in_nudges || told ->
+            look_at_nudges();
+            if
+            :: told -> sleep() /* nothing to run, but it has not looked at all */
+            :: else
+            fi
+        :: inbox == 0 && !in_nudges && !told -> sleep()
         fi
     od;
     assert(ran == POSTS && inbox == 0)

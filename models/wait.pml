@@ -328,7 +328,7 @@ again:
     listed = false;
     unlock(scope_locked);
 #ifndef NUDGE_LEFT
-    nudged = false; /* it takes all from the list: its own wait is none */
+    nudged = false; /* it looks until its own is taken from the list: it does not wait */
 #endif
     atomic { gone = true; n = 0; done = false; task_runs = false }
 }

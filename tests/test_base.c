@@ -159,7 +159,7 @@ static void pools_stacks(void **state)
         }
         for (int i = 0; i < STACKS; i++) {
             struct lt_stack *stack = stacks[i];
-            lt_stack_return(stack);
+            lt_stack_return(stack, NULL);
             /* What was used below the topmost page has gone back to the kernel. */
             CHECK(resident_pages(stack) <= 1);
         }
@@ -213,7 +213,7 @@ static void *use_many_stacks(void *seed)
             sign(stacks[i], &stacks[i]);
         for (size_t i = 0; i < n; i++) {
             CHECK(is_signed(stacks[i], &stacks[i]));
-            lt_stack_return(stacks[i]);
+            lt_stack_return(stacks[i], i + 1 < n ? stacks[i + 1] : NULL);
         }
     }
     return NULL;

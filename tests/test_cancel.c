@@ -454,6 +454,77 @@ static int reaches_a_crowd(void *arg)
 }
 ON_WORKERS(reaches_a_crowd);
 
+/* On one worker, so that nothing happens between two waits. */
+enum { STORM = CROWD < 256 ? CROWD : 256, ROUNDS = 300 };
+static struct {
+    leat_chan *never;
+    leat_scope *victims, *opened[STORM];
+    bool begun, ended;
+} storm;
+
+static int wait_in_storm(void *arg)
+{
+    int x;
+    (void)arg;
+    CHECK_IS(-ECANCELED, leat_recv(storm.never, &x));
+    storm.ended = true;
+    return 0;
+}
+
+static int open_for_victim(void *arg)
+{
+    (void)arg;
+    storm.victims = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(storm.victims, wait_in_storm, NULL));
+    return leat_scope_close(storm.victims);
+}
+
+/* Each time it goes on it cancels a scope that another one has open, and one of its own: two that are to be told. */
+static int cancel_all_the_time(void *arg)
+{
+    int me = (int)(intptr_t)arg;
+    for (int round = 0; round < ROUNDS && !storm.ended; round++) {
+        storm.opened[me] = leat_scope_open(LEAT_NEVER);
+        leat_yield();
+        if (me == STORM / 2 && !storm.begun) {
+            storm.begun = true;
+            CHECK_IS(0, leat_scope_cancel(storm.victims));
+        }
+        leat_scope *other = storm.opened[(me + STORM / 2) % STORM], *mine = storm.opened[me];
+        if (other)
+            CHECK_IS(0, leat_scope_cancel(other));
+        storm.opened[me] = NULL;
+        leat_scope_close(mine);
+        mine = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_scope_cancel(mine));
+        CHECK_IS(0, leat_scope_close(mine));
+    }
+    CHECK(storm.ended);
+    return 0;
+}
+
+/* Whoever is told must not wait behind all who are told later. */
+static int reaches_who_was_told_first(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    storm.never = leat_chan_of(s, int, 0);
+    storm.begun = storm.ended = false;
+    CHECK_IS(0, leat_go(s, open_for_victim, NULL));
+    for (int i = 0; i < 10; i++)
+        leat_yield();
+    for (intptr_t i = 0; i < STORM; i++)
+        CHECK_IS(0, leat_go(s, cancel_all_the_time, (void *)i));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+static void reaches_who_was_told_first_on_1(void **state)
+{
+    (void)state;
+    run_on(1, reaches_who_was_told_first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -466,6 +537,7 @@ int main(void)
         TESTS_ON_WORKERS(cancels_amid_opening),
         TESTS_ON_WORKERS(cancels_amid_meetings),
         TESTS_ON_WORKERS(reaches_a_crowd),
+        cmocka_unit_test(reaches_who_was_told_first_on_1),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,9 +204,10 @@ static bool grow(void)
 bool lt_stack_credits_get(size_t n)
 {
     lt_lock(&pool.lock);
-    bool enough;
-    while (!(enough = pool.available - pool.promised >= n) && grow()) {
+    while (pool.available - pool.promised < n && grow()) {
     }
+    /* Asked again: somebody else may have added some while grow failed. */
+    bool enough = pool.available - pool.promised >= n;
     if (enough)
         pool.promised += n;
     lt_unlock(&pool.lock);
@@ -270,7 +271,8 @@ static char *topmost_page(struct lt_stack *stack)
     return (char *)stack - ((uintptr_t)stack & (pool.page - 1));
 }
 
-void lt_stack_fetch(struct lt_stack *stack)
+/* What trim looks at, and the stack's own words. */
+LT_FETCHES void fetch(struct lt_stack *stack)
 {
     __builtin_prefetch(topmost_page(stack));
     __builtin_prefetch(stack, 1);
@@ -296,8 +298,10 @@ __attribute__((no_sanitize("address", "thread"))) static void trim(struct lt_sta
     errno = saved;
 }
 
-void lt_stack_return(struct lt_stack *stack)
+void lt_stack_return(struct lt_stack *stack, struct lt_stack *next)
 {
+    if (next)
+        fetch(next);
     trim(stack);
     lt_lock(&pool.lock);
     stack->next = pool.free;

@@ -41,9 +41,9 @@ void lt_stack_credits_return(size_t n);
 /* Turns n credits, at most LT_STACK_AHEAD, into as many stacks. Cannot fail. */
 void lt_stack_redeem(struct lt_stack **stacks, size_t n);
 
-/* Gives a stack back to the pool; and has what that looks at fetched before, from where it may be far away. */
-void lt_stack_return(struct lt_stack *stack);
-void lt_stack_fetch(struct lt_stack *stack);
+/* Gives a stack back to the pool; and has fetched what that will look at of `next`, or NULL, which is to follow it
+ * after a while and may be far away. */
+void lt_stack_return(struct lt_stack *stack, struct lt_stack *next);
 
 /* A stack of a size of its own (whole pages, not the default size), NULL when memory has run out; and
  * its end. */

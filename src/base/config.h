@@ -60,7 +60,7 @@ enum {
     LT_TASK_SLAB_MOST = 1024, /* and where there are many already */
     LT_TASK_MAGAZINE = 256,   /* free descriptors a worker keeps to itself */
     LT_DIRECT_SWITCHES =
-        16, /* from task to task, or runs of blocks, before the worker looks at its timers */
+        16, /* from task to task, or runs of blocks, before the worker looks at nudges and timers */
     LT_OP_BUDGET = 256,   /* channel operations that found a partner, before a forced yield */
     LT_TICK_SHIFT = 10,   /* the timer wheel's tick: 2^10 ns, about a microsecond */
     LT_CHAIN_SCAN = 64,   /* timers looked at for the exact next deadline before a sleep */

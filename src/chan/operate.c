@@ -36,7 +36,7 @@ static bool is_free(struct lt_worker *worker)
     /* Relaxed: hints. */
     return !worker->ready_head && lt_ring_length(&worker->ring) == 0 && !lt_spill_any() &&
            !atomic_load_explicit(&worker->inbox, memory_order_relaxed) &&
-           !atomic_load_explicit(&worker->nudges, memory_order_relaxed) &&
+           !lt_worker_is_nudged(worker) &&
            !(worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now()));
 }
 

@@ -117,6 +117,7 @@ struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline)
     struct lt_bells *bells = here ? &here->bells : &lt_any_worker()->bells;
     bell->timer.deadline = deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline;
     bell->timer.fire = is_due;
+    bell->timer.owner = NULL;
     bell->due = false;
     lt_biased_lock(&bells->lock, lt_here.worker);
     lt_wheel_add(&bells->wheel, &bell->timer);

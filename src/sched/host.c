@@ -64,7 +64,7 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
  * every switch.) */
 __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 {
-    if (lt_world || lt_spill_any() || atomic_load_explicit(&worker->nudges, memory_order_relaxed) ||
+    if (lt_world || lt_spill_any() || lt_worker_is_nudged(worker) ||
         (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
@@ -122,10 +122,8 @@ SWITCHES void lt_task_park(struct lt_task *task)
  * goes to the pool: this one is still being stood on. */
 static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
 {
-    if (worker->magazine_count == LT_STACK_MAGAZINE) {
-        lt_stack_return(worker->magazine[--worker->magazine_count]);
-        lt_stack_fetch(stack); /* is the next to go */
-    }
+    if (worker->magazine_count == LT_STACK_MAGAZINE)
+        lt_stack_return(worker->magazine[--worker->magazine_count], stack);
     worker->magazine[worker->magazine_count++] = stack;
     worker->fetch_next = 1;
 }
@@ -241,7 +239,7 @@ SWITCHES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 void lt_host_close(struct lt_worker *worker)
 {
     while (worker->magazine_count)
-        lt_stack_return(worker->magazine[--worker->magazine_count]);
+        lt_stack_return(worker->magazine[--worker->magazine_count], NULL);
     lt_stack_credits_return(worker->credits);
     worker->credits = 0;
 }

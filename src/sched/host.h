@@ -12,10 +12,11 @@ void lt_host_start(struct lt_worker *worker, struct lt_task *task);
 void lt_host_resume(struct lt_worker *worker, struct lt_task *task);
 
 /* Has so many lines fetched from where the task left its stack, and so goes on. */
-LT_FETCHES void lt_host_fetch(const struct lt_task *task, int lines)
+LT_FETCHES void lt_host_fetch(const struct lt_task *task, size_t lines)
 {
-    for (int line = 0; line < lines; line++)
-        __builtin_prefetch((const char *)task->sp + line * LT_CACHE_LINE, 1);
+    uintptr_t at = (uintptr_t)task->sp; /* NULL if it never has */
+    for (size_t line = 0; line < lines; line++)
+        __builtin_prefetch((const void *)(at + line * LT_CACHE_LINE), 1);
 }
 
 /* The next ready party, or NULL. */

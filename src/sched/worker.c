@@ -53,7 +53,7 @@ void lt_worker_wake(struct lt_worker *worker)
 
 bool lt_worker_has_news(struct lt_worker *worker)
 {
-    return atomic_load_explicit(&worker->inbox, memory_order_seq_cst) ||
+    return atomic_load_explicit(&worker->inbox, memory_order_seq_cst) || worker->told ||
            atomic_load_explicit(&worker->nudges, memory_order_seq_cst) || lt_spill_any() ||
            atomic_load_explicit(&lt_runtime.stopping, memory_order_seq_cst);
 }
@@ -67,17 +67,17 @@ void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task)
                                                   memory_order_relaxed));
 }
 
-/* The newest nudge, NULL when there is none. Nobody else takes any away, so what is on top stays there until then, and
- * so does what is below it. */
+/* Those that came later wait until all that were taken before have had their look: else one at the bottom of the stack
+ * might wait for ever. */
 static struct lt_task *take_nudge(struct lt_worker *worker)
 {
-    /* Acquire: the mark that the nudge is about is seen. */
-    struct lt_task *top = atomic_load_explicit(&worker->nudges, memory_order_acquire);
-    while (top &&
-           !atomic_compare_exchange_weak_explicit(&worker->nudges, &top, top->nudge_next,
-                                                  memory_order_acquire, memory_order_acquire)) {
-    }
-    return top;
+    if (!worker->told)
+        /* Acquire: the marks that the nudges are about are seen. */
+        worker->told = atomic_exchange_explicit(&worker->nudges, NULL, memory_order_acquire);
+    struct lt_task *task = worker->told;
+    if (task)
+        worker->told = task->nudge_next;
+    return task;
 }
 
 /* Where a crowd has been cancelled all lies far away: what each waits in, and its stack. */
@@ -92,9 +92,9 @@ LT_FETCHES void fetch(struct lt_task *const *tasks, unsigned n)
 
 void lt_worker_look_at_nudges(struct lt_worker *worker)
 {
-    if (LT_LIKELY(!atomic_load_explicit(&worker->nudges, memory_order_relaxed)))
+    if (LT_LIKELY(!lt_worker_is_nudged(worker)))
         return;
-    /* No more at a time than will have gone on by the next look: so they are still in the cache then. */
+    /* No more at a time than will have gone on by the next look, as a rule: so they are still in the cache then. */
     struct lt_task *tasks[LT_DIRECT_SWITCHES], *task;
     unsigned n = 0;
     while (n < LT_DIRECT_SWITCHES && (task = take_nudge(worker)))

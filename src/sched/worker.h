@@ -9,7 +9,8 @@
  * Invariants:
  *  - magazine_count + credits >= tasks in the ring without a stack: each can be started.
  *  - A party is in at most one of these queues.
- *  - nudges are a second such stack, of tasks that stay where they are and are only looked at.
+ *  - nudges are a second such stack, not turned round, of tasks that stay where they are and are only looked at:
+ *    some at a time, the rest stays in `told`.
  *  - The pusher that finds the inbox empty wakes the worker if it sleeps. The worker says it sleeps,
  *    then looks at the inbox again: either it sees the push or the pusher sees the sleep. */
 #ifndef LT_SCHED_WORKER_H
@@ -59,9 +60,10 @@ struct lt_worker {
     void *sp;                          /* the scheduler's own stack, while a task runs */
     struct lt_fiber fiber;             /* that stack, for the tools */
     int *errno_here;                   /* the thread's errno */
-    unsigned direct_left;     /* switches, and runs of blocks, before the timers get a look */
-    unsigned budget;          /* operations before a forced yield */
-    bool started_last;        /* the last thing run was a task's start: next, a ready one */
+    unsigned direct_left; /* switches, and runs of blocks, before nudges and timers get a look */
+    struct lt_task *told; /* nudges taken off the list, and not yet looked at */
+    unsigned budget;      /* operations before a forced yield */
+    bool started_last;    /* the last thing run was a task's start: next, a ready one */
     struct lt_party *pending; /* taken from the ring, to be started next */
     struct lt_stack *ended;   /* a stack to be unmapped once it has been left */
     struct lt_stack *magazine[LT_STACK_MAGAZINE];
@@ -141,6 +143,13 @@ bool lt_worker_has_news(struct lt_worker *worker);
  * task->nudged, wakes the worker. And the worker's look at that list. */
 void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task);
 void lt_worker_look_at_nudges(struct lt_worker *worker);
+
+/* Whether there are any. The worker only. */
+static inline bool lt_worker_is_nudged(const struct lt_worker *worker)
+{
+    /* Relaxed: only asked whether it is worth a look. */
+    return worker->told || atomic_load_explicit(&worker->nudges, memory_order_relaxed);
+}
 
 /* Moves what lies in the inbox to the ready queue. False when it was empty. */
 bool lt_worker_drain(struct lt_worker *worker);

@@ -27,6 +27,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
+#include "base/util.h"
 #include "base/wheel.h"
 #include "sched/party.h"
 #include "sched/task.h"
@@ -39,21 +40,25 @@
 struct lt_deadline;
 
 struct leat_scope {
-    struct lt_lock lock;
-    _Atomic bool cancelled; /* written under the lock, once; read without */
-    int result;             /* what leat_scope_close returns */
-    _Atomic uint64_t live;
-    struct lt_node tasks, threads, roamers, owned;
+    /* Read by all who wait, and hardly written: nobody should miss it because tasks come and go. */
+    _Alignas(LT_CACHE_LINE) _Atomic bool cancelled; /* written under the lock, once; read without */
+    uint16_t opener_shields;                        /* of the opener, in the scope around */
+    uint32_t number;                                /* by which people know it */
     struct lt_party *opener;
-    uint16_t opener_shields; /* of the opener, in the scope around */
     leat_scope *around;      /* the opener's innermost scope before this one */
     leat_scope *parent;      /* the same, or NULL when cancelling does not come from there */
-    struct lt_node children, sibling; /* sibling: among the parent's children, or the roots */
-    leat_scope *next_marked;          /* while being cancelled */
-    uint32_t number;                  /* by which people know it */
+    leat_scope *next_marked; /* while being cancelled */
     int64_t deadline;
-    struct lt_timer timer; /* see scope/deadline.h */
     struct lt_deadline *remote;
+    int result; /* what leat_scope_close returns */
+    /* Written by each who waits for the first time, and at its end. */
+    _Alignas(LT_CACHE_LINE) struct lt_lock lock;
+    struct lt_node tasks, threads, roamers;
+    /* Written by workers every so many tasks. */
+    _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
+    struct lt_node owned;
+    struct lt_node children, sibling; /* sibling: among the parent's children, or the roots */
+    struct lt_timer timer;            /* see scope/deadline.h */
 };
 
 /* The scopes that have no parent. Their lock comes before any scope's. */

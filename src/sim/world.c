@@ -100,7 +100,7 @@ static void turn(struct lt_sim *sim)
 static bool see_to(struct lt_sim *sim)
 {
     struct lt_worker *worker = sim->worker;
-    bool nudges = atomic_load_explicit(&worker->nudges, memory_order_relaxed);
+    bool nudges = lt_worker_is_nudged(worker);
     bool due = lt_wheel_is_due(&worker->wheel, sim->doors.now);
     unsigned n = (sim->jobs ? 1u : 0u) + (nudges ? 1u : 0u) + (due ? 1u : 0u);
     if (!n || lt_sim_below(sim, (uint32_t)sim->count + n) >= n)
