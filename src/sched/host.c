@@ -119,13 +119,20 @@ SWITCHES void lt_task_park(struct lt_task *task)
 }
 
 /* Keeps a pooled stack that is about to be left for good. Should the magazine be full, another one
- * goes to the pool: this one is still being stood on. */
+ * goes to the pool: this one is still being stood on. It is the one that has lain there longest, so that it is known some
+ * time before. */
 static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
 {
-    if (worker->magazine_count == LT_STACK_MAGAZINE)
-        lt_stack_return(worker->magazine[--worker->magazine_count], stack);
-    worker->magazine[worker->magazine_count++] = stack;
+    enum { AHEAD = 4 };
     worker->fetch_next = 1;
+    if (worker->magazine_count < LT_STACK_MAGAZINE) {
+        worker->magazine[worker->magazine_count++] = stack;
+        return;
+    }
+    unsigned oldest = worker->oldest++ % LT_STACK_MAGAZINE;
+    struct lt_stack *left = worker->magazine[oldest];
+    worker->magazine[oldest] = stack;
+    lt_stack_return(left, worker->magazine[(oldest + AHEAD) % LT_STACK_MAGAZINE]);
 }
 
 SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *stack, bool pooled)

@@ -68,6 +68,7 @@ struct lt_worker {
     struct lt_stack *ended;   /* a stack to be unmapped once it has been left */
     struct lt_stack *magazine[LT_STACK_MAGAZINE];
     unsigned magazine_count;
+    unsigned oldest;     /* in the magazine while it is full */
     unsigned fetch_next; /* how many stacks to fetch when there is none */
     size_t credits;
     leat_scope *spare_scope; /* memory for the next to be opened, or NULL */
