@@ -244,6 +244,14 @@ static size_t address_space(void)
     return pages * lt_page_size();
 }
 
+static bool room_ends_within(size_t bytes)
+{
+    void *room = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (room != MAP_FAILED)
+        munmap(room, bytes);
+    return room == MAP_FAILED;
+}
+
 /* When there is no room for many at once, for as long as there is some for a few. */
 static void grows_in_little_room(void **state)
 {
@@ -261,9 +269,14 @@ static void grows_in_little_room(void **state)
     tight = before;
     tight.rlim_cur = address_space() + FEW * chunk;
     CHECK_IS(0, setrlimit(RLIMIT_AS, &tight));
-    while (lt_stack_credits_get(LT_STACK_CHUNK))
+    const bool held = room_ends_within(2 * FEW * chunk);
+    while (held && lt_stack_credits_get(LT_STACK_CHUNK))
         more++;
     CHECK_IS(0, setrlimit(RLIMIT_AS, &before));
+    if (!held) {
+        lt_stack_pool_close();
+        skip(); /* qemu-user takes the limit, and maps what it will */
+    }
     /* At most one region was begun before, and what is left of that is as good. */
     CHECK(more >= 1 && more < LT_STACK_REGION + FEW + 1);
     lt_stack_count(&all, &at_hand);
