@@ -53,7 +53,8 @@ void lt_worker_wake(struct lt_worker *worker)
 
 bool lt_worker_has_news(struct lt_worker *worker)
 {
-    return atomic_load_explicit(&worker->inbox, memory_order_seq_cst) || worker->told ||
+    return atomic_load_explicit(&worker->inbox, memory_order_seq_cst) ||
+           atomic_load_explicit(&worker->told, memory_order_relaxed) ||
            atomic_load_explicit(&worker->nudges, memory_order_seq_cst) || lt_spill_any() ||
            atomic_load_explicit(&lt_runtime.stopping, memory_order_seq_cst);
 }
@@ -71,12 +72,13 @@ void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task)
  * might wait for ever. */
 static struct lt_task *take_nudge(struct lt_worker *worker)
 {
-    if (!worker->told)
+    /* Relaxed: the worker alone writes it; one who looks for deadlocks reads it as a hint. */
+    struct lt_task *task = atomic_load_explicit(&worker->told, memory_order_relaxed);
+    if (!task)
         /* Acquire: the marks that the nudges are about are seen. */
-        worker->told = atomic_exchange_explicit(&worker->nudges, NULL, memory_order_acquire);
-    struct lt_task *task = worker->told;
+        task = atomic_exchange_explicit(&worker->nudges, NULL, memory_order_acquire);
     if (task)
-        worker->told = task->nudge_next;
+        atomic_store_explicit(&worker->told, task->nudge_next, memory_order_relaxed);
     return task;
 }
 

@@ -61,11 +61,11 @@ struct lt_worker {
     struct lt_fiber fiber;             /* that stack, for the tools */
     int *errno_here;                   /* the thread's errno */
     unsigned direct_left; /* switches, and runs of blocks, before nudges and timers get a look */
-    struct lt_task *told; /* nudges taken off the list, and not yet looked at */
-    unsigned budget;      /* operations before a forced yield */
-    bool started_last;    /* the last thing run was a task's start: next, a ready one */
-    struct lt_party *pending; /* taken from the ring, to be started next */
-    struct lt_stack *ended;   /* a stack to be unmapped once it has been left */
+    _Atomic(struct lt_task *) told; /* nudges taken off the list, and not yet looked at */
+    unsigned budget;                /* operations before a forced yield */
+    bool started_last;              /* the last thing run was a task's start: next, a ready one */
+    struct lt_party *pending;       /* taken from the ring, to be started next */
+    struct lt_stack *ended;         /* a stack to be unmapped once it has been left */
     struct lt_stack *magazine[LT_STACK_MAGAZINE];
     unsigned magazine_count;
     unsigned oldest;     /* in the magazine while it is full */
@@ -149,7 +149,8 @@ void lt_worker_look_at_nudges(struct lt_worker *worker);
 static inline bool lt_worker_is_nudged(const struct lt_worker *worker)
 {
     /* Relaxed: only asked whether it is worth a look. */
-    return worker->told || atomic_load_explicit(&worker->nudges, memory_order_relaxed);
+    return atomic_load_explicit(&worker->told, memory_order_relaxed) ||
+           atomic_load_explicit(&worker->nudges, memory_order_relaxed);
 }
 
 /* Moves what lies in the inbox to the ready queue. False when it was empty. */
