@@ -474,12 +474,69 @@ static int tasks_start_tasks(void *arg)
 }
 ON_WORKERS(tasks_start_tasks);
 
+/* One worker, which counts the ends of many in advance, and is then wanted elsewhere for as long as the opener waits. */
+static struct {
+    leat_block block;
+    leat_chan *now;
+    _Atomic int left;
+    _Atomic bool closed;
+} other;
+
+static int end_and_let_go_on(void *arg)
+{
+    (void)arg;
+    if (--other.left == 0)
+        CHECK_IS(0, leat_try_send(other.now, NULL));
+    return 0;
+}
+
+static int task_of_another_scope(void *arg)
+{
+    (void)arg;
+    CHECK_IS(0, leat_recv(other.now, NULL));
+    while (!other.closed)
+        nap();
+    return 0;
+}
+
+static int block_of_another_scope(leat_block *b)
+{
+    LEAT_BEGIN(b);
+    LEAT_AWAIT_RECV(b, other.now, NULL);
+    while (!other.closed)
+        nap();
+    LEAT_END(b);
+}
+
+static void keeps_no_opener_waiting(void **state)
+{
+    (void)state;
+    enum { MANY = 50, TASK_THEN, BLOCK_THEN, NOBODY_THEN };
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    for (int next = TASK_THEN; next <= NOBODY_THEN; next++) {
+        leat_scope *outer = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
+        other.now = leat_chan_make(outer, 0, 1);
+        other.left = MANY;
+        other.closed = false;
+        if (next == TASK_THEN)
+            CHECK_IS(0, leat_go(outer, task_of_another_scope, NULL));
+        else if (next == BLOCK_THEN)
+            CHECK_IS(0, leat_go_block(outer, &other.block, block_of_another_scope));
+        for (int i = 0; i < MANY; i++)
+            CHECK_IS(0, leat_go(inner, end_and_let_go_on, NULL));
+        CHECK_IS(0, leat_scope_close(inner));
+        other.closed = true;
+        CHECK_IS(0, leat_scope_close(outer));
+    }
+    CHECK_IS(0, leat_stop());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(needs_a_runtime),           TESTS_ON_WORKERS(opened_by_a_task),
         TESTS_ON_WORKERS(opened_by_a_blocking_task), cmocka_unit_test(opened_by_a_thread),
-        TESTS_ON_WORKERS(tasks_start_tasks),
+        TESTS_ON_WORKERS(tasks_start_tasks),         cmocka_unit_test(keeps_no_opener_waiting),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,18 +13,11 @@
  * enters: TSan, which counts both, must not see either. */
 #define SWITCHES LT_NO_TSAN __attribute__((noinline))
 
-/* Before `task`, or with NULL somebody else, is run. */
-static inline void settle_units(struct lt_worker *worker, const struct lt_task *task)
-{
-    if (LT_UNLIKELY(atomic_load_explicit(&worker->units, memory_order_relaxed)) &&
-        (!task ||
-         task->party.scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed)))
-        lt_units_return(worker);
-}
-
+/* NULL: the scheduler, which sees for itself who is next. */
 static inline void now_running(struct lt_worker *worker, struct lt_task *task)
 {
-    settle_units(worker, task);
+    if (task && task->party.scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed))
+        lt_worker_settle(worker);
     atomic_store_explicit(&worker->running, task, memory_order_relaxed);
     lt_here.self = task ? &task->party : &lt_here.thread.party;
 }
@@ -198,8 +191,8 @@ SWITCHES static void host(void *first)
         task = next_here(worker, pooled);
         if (task)
             settle(worker, task, stack);
-        else if (!worker->ready_head)
-            settle_units(worker, NULL); /* which may make somebody ready, to go on with */
+        else if (!worker->ready_head && lt_ring_length(&worker->ring) == 0)
+            lt_worker_settle(worker); /* which may make somebody ready, to go on with */
     } while (task);
     leave_for_good(worker, stack, pooled);
 }

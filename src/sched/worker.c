@@ -182,6 +182,7 @@ static struct lt_party *next_new(struct lt_worker *worker)
 
 static void run_step(struct lt_worker *worker, struct lt_party *party)
 {
+    lt_worker_settle(worker);
     unsigned noting = lt_noting() & LT_NOTE_TRACE;
     if (LT_UNLIKELY(noting))
         lt_note_step(worker, party);
@@ -299,7 +300,7 @@ void *lt_worker_main(void *argument)
                         : run_new(worker) || run_ready(worker)) {
             count(worker);
             lt_worker_tidy(worker);
-        } else {
+        } else if (!lt_worker_settle(worker)) {
             lt_idle(worker);
         }
     }

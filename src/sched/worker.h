@@ -107,6 +107,16 @@ static inline struct lt_task *lt_worker_running(const struct lt_worker *worker)
     return atomic_load_explicit(&worker->running, memory_order_relaxed);
 }
 
+/* Before the worker runs somebody who does not belong to the scope of which it has units, or nobody. True: it had some,
+ * and somebody may be ready now. */
+static inline bool lt_worker_settle(struct lt_worker *worker)
+{
+    if (LT_LIKELY(!atomic_load_explicit(&worker->units, memory_order_relaxed)))
+        return false;
+    lt_units_return(worker);
+    return true;
+}
+
 /* The worker: adds a party to its own ready queue. */
 static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *party)
 {

@@ -8,7 +8,7 @@
  * In advance. A worker whose tasks start many tasks, or that runs many to their end one after the other, does not
  * count each: it takes units for several at a time, and keeps those of the ended for the next, as long as it goes on
  * with somebody who belongs to the scope and so keeps it open anyway. It gives them back before it runs anybody
- * else, and the opener before it waits in leat_scope_close.
+ * else or has nothing to do, not at each visit of its scheduler; and the opener before it waits in leat_scope_close.
  *
  * Finding. A task is put on its scope's list when it is about to park for the first time, and stays until
  * it ends: a task that never parks never takes the scope's lock. Threads have a list of their own, and so

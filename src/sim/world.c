@@ -56,6 +56,7 @@ static void run(struct lt_sim *sim, struct lt_party *party)
         lt_host_resume(worker, task);
     else
         lt_host_start(worker, task);
+    lt_worker_settle(worker);
     lt_worker_tidy(worker);
     if (lt_sim_turn(sim)->end == LT_TURN_WAITS && task->party.wait)
         lt_sim_note_wait(sim, task);
