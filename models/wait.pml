@@ -2,8 +2,8 @@
  *
  * Speaks for scope/wait.h and wait.c, for wait_for_partner and withdraw of chan/operate.c, the
  * withdraw that is always granted of time/sleep.c, lt_ready of sched/here.h and party.c,
- * lt_scope_enlist of scope/scope.c, ended of scope/go.c, and nudge_tasks, lt_scope_look and
- * nudge_threads of scope/cancel.c; with THREAD also for join_scope and leave_scope of
+ * lt_scope_enlist and lt_scope_delist of scope/roster.c, ended of scope/go.c, and nudge_tasks,
+ * lt_scope_look and nudge_threads of scope/cancel.c; with THREAD also for join_scope and leave_scope of
  * io/blocking.c. One party waits WAITS times, each time in a channel's queue or in a sleep, with
  * a deadline or without, and then ends. A partner comes as often, at any time or never. Its
  * scope is cancelled at any time, but it is.
@@ -11,6 +11,7 @@
  *  - The party is a task: it and its home worker run in turns. A partner's wake-up comes to the
  *    home's inbox, the canceller's nudge to its list of nudges (inbox.pml has both), the
  *    deadline is its timer.
+ *  - With ROSTERS some other task makes the scope's rosters, at any time.
  *  - With THREAD it is a thread of leat_go_blocking: it sleeps on its word.
  *
  * Proves:
@@ -28,6 +29,8 @@
  *  NO_OVER            a wait that was withdrawn is withdrawn again (a sleep always can be)
  *  TIMER_LEFT         the timer stays armed after the wait
  *  NUDGE_LEFT         the task ends without a look at whether it is in the list of nudges
+ *  ROSTERS_FIRST      (ROSTERS) the canceller asks whether there are rosters before it marks
+ *  ROSTERS_ALONE      (ROSTERS) where there are rosters it does not walk the scope's own list
  * for a thread:
  *  LOOK_THEN_CLEAR    the nudge is cleared after the look at what it is about
  *  NO_EXCHANGE        the last wait's WOKEN is left in the word
@@ -66,6 +69,7 @@ bool in_futex, pinned;
 byte inbox, ready_queue; /* how often the task is in it */
 bool nudged;             /* and so is in the home's list of nudges */
 bool enlisted, task_runs = true, wait_known, timer;
+bool rosters, rostered, on_roster, roster_locked; /* the roster of the task's home */
 #endif
 
 inline may_be_ready()
@@ -295,6 +299,33 @@ inline park()
 #endif
 }
 
+inline enlist(is)
+{
+    if
+    :: is -> rostered = rosters
+    :: else
+    fi;
+    if
+    :: rostered ->
+        lock(roster_locked);
+        on_roster = is;
+        unlock(roster_locked)
+    :: else ->
+        lock(scope_locked);
+        listed = is;
+        unlock(scope_locked)
+    fi
+}
+
+#ifdef ROSTERS
+active proctype Maker()
+{
+    lock(scope_locked);
+    rosters = true;
+    unlock(scope_locked)
+}
+#endif
+
 active proctype Task()
 {
     byte n;
@@ -309,9 +340,7 @@ again:
         fi;
         if
         :: !enlisted ->
-            lock(scope_locked);
-            listed = true;
-            unlock(scope_locked);
+            enlist(true);
             enlisted = true;
 #ifndef NO_RECHECK
             goto again
@@ -324,9 +353,7 @@ again:
         end()
     :: else -> break
     od;
-    lock(scope_locked);
-    listed = false;
-    unlock(scope_locked);
+    enlist(false);
 #ifndef NUDGE_LEFT
     nudged = false; /* it looks until its own is taken from the list: it does not wait */
 #endif
@@ -418,6 +445,9 @@ active proctype Partner()
 active proctype Canceller()
 {
     bool ended, here;
+#ifdef ROSTERS_FIRST
+    here = rosters;
+#endif
 #ifndef MARKED_LATE
     lock(scope_locked);
     cancelled = true;
@@ -448,10 +478,26 @@ active proctype Canceller()
     fi
 #else
     if
+#ifdef ROSTERS_ALONE
+    :: rosters
+#endif
     :: listed -> nudged = true
     :: else
     fi;
-    unlock(scope_locked)
+    unlock(scope_locked);
+#ifndef ROSTERS_FIRST
+    here = rosters;
+#endif
+    if
+    :: here ->
+        lock(roster_locked);
+        if
+        :: on_roster -> nudged = true
+        :: else
+        fi;
+        unlock(roster_locked)
+    :: else
+    fi
 #endif
 #endif
 #ifdef MARKED_LATE

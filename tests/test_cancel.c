@@ -525,6 +525,68 @@ static void reaches_who_was_told_first_on_1(void **state)
     run_on(1, reaches_who_was_told_first);
 }
 
+/* Those who meet are on as many workers as they are. */
+static struct {
+    _Atomic unsigned met;
+    unsigned expected;
+    leat_chan *never, *come;
+} meeting;
+
+static int meet_and_wait(void *arg)
+{
+    int x;
+    (void)arg;
+    meeting.met++;
+    while (meeting.met < meeting.expected)
+#ifdef TESTS_IN_SIM
+        leat_yield()
+#endif
+            ;
+    CHECK_IS(0, leat_try_send(meeting.come, NULL));
+    CHECK_IS(-ECANCELED, leat_recv(meeting.never, &x));
+    return 0;
+}
+
+static unsigned known_to_a_dump(void)
+{
+    unsigned n = 0;
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    CHECK_IS(0, leat_dump(out));
+    fclose(out);
+    for (const char *at = text; (at = strstr(at, " meets: waits")) != NULL; at++)
+        n++;
+    free(text);
+    return n;
+}
+
+/* Tasks of all workers come to a scope, in turns. */
+static int finds_all_of_all_workers(void *arg)
+{
+    (void)arg;
+    enum { MEETINGS = 40 };
+    const unsigned workers = leat_workers();
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    meeting.never = leat_chan_of(s, int, 0);
+    meeting.come = leat_chan_make(s, 0, workers);
+    meeting.met = meeting.expected = 0;
+    for (unsigned i = 0; i < MEETINGS; i++) {
+        meeting.expected += workers;
+        for (unsigned k = 0; k < workers; k++)
+            CHECK_IS(0, leat_go_named(s, meet_and_wait, NULL, "meets", 0));
+        for (unsigned k = 0; k < workers; k++)
+            CHECK_IS(0, leat_recv(meeting.come, NULL));
+    }
+    leat_sleep(LEAT_MS);
+    CHECK_IS(MEETINGS * workers, known_to_a_dump());
+    CHECK_IS(MEETINGS * workers, leat_scope_tasks(s));
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_WORKERS(finds_all_of_all_workers);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -538,6 +600,7 @@ int main(void)
         TESTS_ON_WORKERS(cancels_amid_meetings),
         TESTS_ON_WORKERS(reaches_a_crowd),
         cmocka_unit_test(reaches_who_was_told_first_on_1),
+        TESTS_ON_WORKERS(finds_all_of_all_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,6 +49,7 @@ enum {
     LT_SPLIT_FROM = 1,
     LT_SPLIT_ALONE = 1,
     LT_ENDS_FEW = 2,
+    LT_ROSTERS_AFTER = 1,
 #else
     LT_RING_SIZE = 2048,    /* unstarted tasks a worker holds before they overflow; power of two */
     LT_STACK_MAGAZINE = 64, /* warm stacks a worker keeps to itself */
@@ -61,18 +62,19 @@ enum {
     LT_TASK_MAGAZINE = 256,   /* free descriptors a worker keeps to itself */
     LT_DIRECT_SWITCHES =
         16, /* from task to task, or runs of blocks, before the worker looks at nudges and timers */
-    LT_OP_BUDGET = 256,   /* channel operations that found a partner, before a forced yield */
-    LT_TICK_SHIFT = 10,   /* the timer wheel's tick: 2^10 ns, about a microsecond */
-    LT_CHAIN_SCAN = 64,   /* timers looked at for the exact next deadline before a sleep */
-    LT_SPILL_TURN = 61,   /* starts between two that look at the spilt tasks first */
-    LT_BIAS_AFTER = 64,   /* times in a row that somebody takes a lock before it is biased */
-    LT_BIAS_TRIALS = 64,  /* locks, all told, whose bias is taken back before that counts */
-    LT_SIM_ROOM = 64,     /* parties among which a seeded world can choose without more memory */
-    LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes and channels a thread takes at a time */
-    LT_SPLIT_FROM = 64,   /* items a channel holds for which two ends pay: see chan/ends.h */
-    LT_SPLIT_ALONE = 0,   /* also with one processor */
-    LT_ENDS_FEW = 32,     /* items at most that are not worth going for, if more are coming */
-    LT_IDLE_SPINS = 512,  /* pauses, 10 to 40 ns each, before who has to wait sleeps */
+    LT_OP_BUDGET = 256,    /* channel operations that found a partner, before a forced yield */
+    LT_TICK_SHIFT = 10,    /* the timer wheel's tick: 2^10 ns, about a microsecond */
+    LT_CHAIN_SCAN = 64,    /* timers looked at for the exact next deadline before a sleep */
+    LT_SPILL_TURN = 61,    /* starts between two that look at the spilt tasks first */
+    LT_BIAS_AFTER = 64,    /* times in a row that somebody takes a lock before it is biased */
+    LT_BIAS_TRIALS = 64,   /* locks, all told, whose bias is taken back before that counts */
+    LT_SIM_ROOM = 64,      /* parties among which a seeded world can choose without more memory */
+    LT_NUMBER_BATCH = 32,  /* numbers for tasks, scopes and channels a thread takes at a time */
+    LT_SPLIT_FROM = 64,    /* items a channel holds for which two ends pay: see chan/ends.h */
+    LT_SPLIT_ALONE = 0,    /* also with one processor */
+    LT_ENDS_FEW = 32,      /* items at most that are not worth going for, if more are coming */
+    LT_ROSTERS_AFTER = 16, /* tasks of another worker than the one before: see scope/roster.h */
+    LT_IDLE_SPINS = 512,   /* pauses, 10 to 40 ns each, before who has to wait sleeps */
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */

@@ -21,9 +21,10 @@ struct lt_task {
     leat_fn *fn;
     void *arg;
     const char *name;
-    struct lt_node member; /* in its scope's list, when enlisted */
+    struct lt_node member; /* in a list of its scope's, when enlisted */
     struct lt_task *nudge_next;
     _Atomic bool nudged; /* is in its home's list of nudges, or on the way there */
+    bool rostered;       /* that list is its home's roster: see scope/roster.h */
     uint32_t number;     /* by which people know it */
     /* Here ends what is cleared for a new one. */
     int64_t left; /* when it last left its worker, if that is noted: LT_NOTE_WAITS */

@@ -1,6 +1,7 @@
 #include "scope/cancel.h"
 
 #include "sched/runtime.h"
+#include "scope/roster.h"
 #include "scope/wait.h"
 
 bool lt_scope_mark(leat_scope *scope, int reason)
@@ -33,12 +34,15 @@ static void nudge_task(struct lt_task *task, struct crew *crew)
 static void nudge_tasks(leat_scope *scope)
 {
     struct crew crew = { 0 };
-    lt_lock(&scope->lock);
-    for (struct lt_node *node = scope->tasks.next; node != &scope->tasks; node = node->next)
-        nudge_task(LT_CONTAINER(node, struct lt_task, member), &crew);
+    struct lt_roll roll;
+    for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
+        lt_lock(roll.lock);
+        for (struct lt_node *node = roll.tasks->next; node != roll.tasks; node = node->next)
+            nudge_task(LT_CONTAINER(node, struct lt_task, member), &crew);
+        lt_unlock(roll.lock);
+    }
     if (scope->opener->kind == LT_TASK)
         nudge_task(LT_CONTAINER(scope->opener, struct lt_task, party), &crew);
-    lt_unlock(&scope->lock);
     for (unsigned i = 0; i < lt_runtime.worker_count; i++)
         if (crew.words[i / 64] >> (i % 64) & 1)
             lt_worker_wake_sleeping(lt_runtime.workers[i]);

@@ -3,7 +3,7 @@
 #include "sched/here.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
-#include "scope/scope.h"
+#include "scope/roster.h"
 
 #include <leat/runtime.h>
 #include <leat/task.h>
@@ -19,11 +19,8 @@ static void ended(struct lt_task *task, int result)
 {
     leat_scope *scope = task->party.scope;
     lt_scope_check_closed(&task->party, task->name);
-    if (task->party.enlisted) {
-        lt_lock(&scope->lock);
-        lt_list_remove(&task->member);
-        lt_unlock(&scope->lock);
-    }
+    if (task->party.enlisted)
+        lt_scope_delist(task);
     /* Who nudges it holds the scope, or a pin on the one it has closed: so none is on the way any more,
      * and one that has come is taken from the list before the descriptor is used again. */
     while (LT_UNLIKELY(atomic_load_explicit(&task->nudged, memory_order_acquire)))

@@ -6,6 +6,7 @@
 #include "sched/runtime.h"
 #include "scope/cancel.h"
 #include "scope/deadline.h"
+#include "scope/roster.h"
 #include "scope/wait.h"
 
 #include <string.h>
@@ -226,19 +227,6 @@ leat_scope *lt_scope_of_task(const struct lt_task *task)
     return scope;
 }
 
-int lt_scope_enlist(struct lt_party *party)
-{
-    if (party->kind != LT_TASK)
-        return -EDEADLK;
-    struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-    leat_scope *scope = lt_scope_of_task(task);
-    lt_lock(&scope->lock);
-    lt_list_append(&scope->tasks, &task->member);
-    lt_unlock(&scope->lock);
-    party->enlisted = true;
-    return 0;
-}
-
 void lt_scope_enlist_roamer(struct lt_roamer *roamer)
 {
     leat_scope *scope = roamer->party.scope;
@@ -372,6 +360,7 @@ int leat_scope_close(leat_scope *scope)
         lt_list_remove(&owned->node);
         owned->free(owned);
     }
+    lt_rosters_free(scope);
     int result = scope->result;
     if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
         lt_note_scope(scope->number, false);

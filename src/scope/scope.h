@@ -10,9 +10,9 @@
  * with somebody who belongs to the scope and so keeps it open anyway. It gives them back before it runs anybody
  * else or has nothing to do, not at each visit of its scheduler; and the opener before it waits in leat_scope_close.
  *
- * Finding. A task is put on its scope's list when it is about to park for the first time, and stays until
- * it ends: a task that never parks never takes the scope's lock. Threads have a list of their own, and so
- * have roamers, blocks and callbacks.
+ * Finding. A task is put on a list of its scope's (scope/roster.h) when it is about to park for the first time, and
+ * stays until it ends: a task that never parks never takes the scope's lock. Threads have a list of their own, and
+ * so have roamers, blocks and callbacks.
  *
  * Cancelling. A scope is marked, with its lock held, and so are all scopes inside. Then everybody on the
  * lists is told to look: a task by way of its home worker, which looks when the task is not running; a
@@ -20,7 +20,7 @@
  * that was listed before the mark is told, and one listed later sees the mark before it parks; a roamer
  * looks again after it can be claimed.
  *
- * Locking. A scope's lock guards its lists, `result` and the marking. Order: a scope before the scopes
+ * Locking. A scope's lock guards its lists, but for rosters, `result` and the marking. Order: a scope before the scopes
  * inside it, a scope before a channel. The opener alone opens and closes. */
 #ifndef LT_SCOPE_SCOPE_H
 #define LT_SCOPE_SCOPE_H
@@ -38,6 +38,7 @@
 #include <errno.h>
 
 struct lt_deadline;
+struct lt_roster;
 
 struct leat_scope {
     /* Read by all who wait, and hardly written: nobody should miss it because tasks come and go. */
@@ -53,7 +54,10 @@ struct leat_scope {
     int result; /* what leat_scope_close returns */
     /* Written by each who waits for the first time, and at its end. */
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
+    uint16_t last_home; /* of who was listed last; */
+    uint16_t turns;     /* how often that was another than before */
     struct lt_node tasks, threads, roamers;
+    _Atomic(struct lt_roster *) rosters; /* NULL as long as one list does: see scope/roster.h */
     /* Written by workers every so many tasks. */
     _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
     struct lt_node owned;
@@ -80,7 +84,7 @@ static inline bool lt_scope_is_cancelled(const leat_scope *scope)
     return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
 }
 
-/* Puts a task on its scope's list. 0, or -EDEADLK for a party that may not wait. */
+/* On its home worker: puts a task on a list of its scope's. 0, or -EDEADLK for a party that may not wait. */
 int lt_scope_enlist(struct lt_party *party);
 
 /* Puts a party without a home on its scope's list; takes it off, if it is on. */

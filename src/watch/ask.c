@@ -4,6 +4,7 @@
 #include "base/futex.h"
 #include "base/world.h"
 #include "block/machine.h"
+#include "scope/roster.h"
 #include "watch/look.h"
 
 #include <errno.h>
@@ -62,15 +63,17 @@ struct visit {
 static void take_tasks(struct lt_pad *pad, void *arg)
 {
     struct visit *visit = arg;
-    leat_scope *scope = visit->scope;
-    lt_lock(&scope->lock);
-    for (struct lt_node *node = scope->tasks.next; node != &scope->tasks && !pad->full;
-         node = node->next) {
-        struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
-        if (task->home == visit->worker && task != lt_worker_running(visit->worker))
-            lt_note_task_at_home(pad, task, LT_IS_WAITING);
+    struct lt_roll roll;
+    for (unsigned i = 0; lt_scope_roll(visit->scope, i, &roll); i++) {
+        lt_lock(roll.lock);
+        for (struct lt_node *node = roll.tasks->next; node != roll.tasks && !pad->full;
+             node = node->next) {
+            struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
+            if (task->home == visit->worker && task != lt_worker_running(visit->worker))
+                lt_note_task_at_home(pad, task, LT_IS_WAITING);
+        }
+        lt_unlock(roll.lock);
     }
-    lt_unlock(&scope->lock);
 }
 
 /* Blocks with an alarm go on nowhere but here. */

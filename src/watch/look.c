@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "block/machine.h"
 #include "scope/cancel.h"
+#include "scope/roster.h"
 
 #include <leat/task.h>
 
@@ -166,13 +167,10 @@ static void note_awaiters(struct lt_pad *pad, const struct lt_party *awaited)
     }
 }
 
-static void take_scope(struct lt_pad *pad, void *arg)
+static void note_tasks(struct lt_pad *pad, const struct lt_node *tasks, leat_scope *scope)
 {
-    leat_scope *scope = arg;
     struct lt_note *note;
-    lt_lock(&scope->lock);
-    for (struct lt_node *node = scope->tasks.next; node != &scope->tasks && !pad->full;
-         node = node->next) {
+    for (struct lt_node *node = tasks->next; node != tasks && !pad->full; node = node->next) {
         struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
         if (!(note = lt_note_party(pad, &task->party, LT_IS_THERE)))
             break;
@@ -181,6 +179,19 @@ static void take_scope(struct lt_pad *pad, void *arg)
         note->stack = task->stack->fiber.low;
         note->stack_size = task->stack->fiber.size;
     }
+}
+
+static void take_scope(struct lt_pad *pad, void *arg)
+{
+    leat_scope *scope = arg;
+    struct lt_note *note;
+    struct lt_roll roll;
+    for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
+        lt_lock(roll.lock);
+        note_tasks(pad, roll.tasks, scope);
+        lt_unlock(roll.lock);
+    }
+    lt_lock(&scope->lock);
     for (struct lt_node *node = scope->threads.next; node != &scope->threads && !pad->full;
          node = node->next) {
         struct lt_thread *thread = LT_CONTAINER(node, struct lt_thread, member);
