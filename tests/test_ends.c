@@ -2,6 +2,8 @@
  * overtaken, and all operations still see one and the same channel. */
 #include "support.h"
 
+#include <sched.h>
+
 enum { CAPACITY = LT_SPLIT_FROM, EACH = 20000 / SCALE, SIDE = 3 };
 
 static int finds_it_empty(void *ch)
@@ -96,6 +98,67 @@ static int moves_each_item_once(void *arg)
 }
 
 ON_WORKERS(moves_each_item_once);
+
+/* ---- while they come ---- */
+
+/* Each round a new channel, which gets ends when somebody finds it empty, or full: the others are about to use it. */
+enum { ROUNDS = 60000 / SCALE, ITEMS = 10, PAIRS = 2 };
+
+static struct {
+    leat_chan *channels[ROUNDS];
+    _Atomic int64_t sums[ROUNDS];
+    _Atomic unsigned arrived;
+} splitting;
+
+static void meet_all(unsigned round)
+{
+    for (splitting.arrived++; splitting.arrived < (round + 1) * 2 * PAIRS;)
+        sched_yield();
+}
+
+static int sends_each_round(void *arg)
+{
+    (void)arg;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        meet_all(round);
+        for (int64_t item = 1; item <= ITEMS; item++)
+            CHECK_IS(0, leat_send(splitting.channels[round], &item));
+    }
+    return 0;
+}
+
+static int receives_each_round(void *arg)
+{
+    (void)arg;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        int64_t item, sum = 0;
+        meet_all(round);
+        for (int i = 0; i < ITEMS; i++, sum += item)
+            CHECK_IS(0, leat_recv(splitting.channels[round], &item));
+        splitting.sums[round] += sum;
+    }
+    return 0;
+}
+
+static void gets_ends_amid_traffic(void **state)
+{
+    (void)state;
+    struct foreign threads[2 * PAIRS];
+    splitting.arrived = 0;
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        splitting.channels[round] = leat_chan_of(NULL, int64_t, CAPACITY);
+        splitting.sums[round] = 0;
+    }
+    for (int i = 0; i < 2 * PAIRS; i++)
+        foreign_start(&threads[i], i % 2 ? sends_each_round : receives_each_round, NULL);
+    for (int i = 0; i < 2 * PAIRS; i++)
+        CHECK_IS(0, foreign_join(&threads[i]));
+    for (unsigned round = 0; round < ROUNDS; round++) {
+        CHECK_IS(0, leat_chan_len(splitting.channels[round]));
+        CHECK_IS(PAIRS * ITEMS * (ITEMS + 1) / 2, splitting.sums[round]);
+        CHECK_IS(0, leat_chan_unref(splitting.channels[round]));
+    }
+}
 
 /* ---- one item at a time ---- */
 
@@ -293,6 +356,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(moves_each_item_once),
+        cmocka_unit_test(gets_ends_amid_traffic),
         TESTS_ON_WORKERS(wakes_who_waits_for_one),
         TESTS_ON_WORKERS(closes_as_any_channel),
         TESTS_ON_WORKERS(drops_what_is_left),

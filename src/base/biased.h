@@ -65,14 +65,30 @@ static inline bool lt_biased_grip(struct lt_biased *biased, const void *me)
     return false;
 }
 
+/* With `lock` taken: there is nothing to consider, as where threads come one after the other. */
+static inline bool lt_biased_stays(const struct lt_biased *biased, const void *me)
+{
+    return LT_LIKELY(biased->settled) ||
+           (!me && atomic_load_explicit(&biased->owner, memory_order_relaxed) == LT_CANDIDATE);
+}
+
 /* The same for who is not the owner. */
 static inline void lt_biased_contend(struct lt_biased *biased, const void *me)
 {
     lt_lock(&biased->lock);
-    /* Threads one after the other: nothing to consider. */
-    if (LT_UNLIKELY(!biased->settled) &&
-        (me || atomic_load_explicit(&biased->owner, memory_order_relaxed) != LT_CANDIDATE))
+    if (!lt_biased_stays(biased, me))
         lt_biased_consider(biased, me);
+}
+
+/* The same if nobody has it and there is nothing to consider; else false: not taken. */
+static inline bool lt_biased_try(struct lt_biased *biased, const void *me)
+{
+    if (!lt_try_lock(&biased->lock))
+        return false;
+    if (lt_biased_stays(biased, me))
+        return true;
+    lt_unlock(&biased->lock);
+    return false;
 }
 
 static inline void lt_biased_lock(struct lt_biased *biased, const void *me)

@@ -10,6 +10,7 @@
 #include "base/util.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct lt_lock {
@@ -23,6 +24,11 @@ static inline void lt_lock(struct lt_lock *lock)
     /* Acquire: what the last holder wrote is seen. */
     if (LT_UNLIKELY(atomic_exchange_explicit(&lock->held, 1, memory_order_acquire)))
         lt_lock_contended(lock);
+}
+
+static inline bool lt_try_lock(struct lt_lock *lock)
+{
+    return !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire); /* as above */
 }
 
 static inline void lt_unlock(struct lt_lock *lock)

@@ -1,8 +1,7 @@
 #include "chan/ends.h"
 
 #include "base/alloc.h"
-#include "chan/chan.h"
-#include "sched/note.h"
+#include "chan/now.h"
 
 /* ---- the whole channel ---- */
 
@@ -86,30 +85,13 @@ static bool is_there(const leat_chan *ch, struct lt_ends *ends, enum lt_side sid
     return (side == LT_SEND ? ch->capacity - (moved - seen) : seen - moved) >= least;
 }
 
-/* Whether an end's lock is not enough. Relaxed: written with both ends' locks held. */
-static bool takes_all(leat_chan *ch, enum lt_side side)
-{
-    return atomic_load_explicit(side == LT_SEND ? &ch->receivers_waiting : &ch->senders_waiting,
-                                memory_order_relaxed) ||
-           lt_chan_is_closed(ch) || (lt_noting() & LT_NOTE_TRACE);
-}
-
 int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *item, size_t least)
 {
     struct lt_end *end = &ends->of[side];
     int status = LT_NOT_NOW;
     lt_lock(&end->lock);
-    if (LT_LIKELY(!takes_all(ch, side) && is_there(ch, ends, side, least))) {
-        void *slot = ch->items + end->slot * ch->item_size;
-        if (side == LT_SEND)
-            lt_item_copy(slot, item, ch->item_size);
-        else if (item)
-            lt_item_copy(item, slot, ch->item_size);
-        end->slot = end->slot + 1 == ch->slots ? 0 : end->slot + 1;
-        /* Release: the item is in its slot, or has left it. */
-        atomic_store_explicit(&end->moved,
-                              atomic_load_explicit(&end->moved, memory_order_relaxed) + 1,
-                              memory_order_release);
+    if (LT_LIKELY(!lt_end_takes_all(ch, side) && is_there(ch, ends, side, least))) {
+        lt_end_pass(ch, end, side, ch->item_size, item);
         status = 0;
     }
     lt_unlock(&end->lock);

@@ -4,6 +4,7 @@
 #define LT_CHAN_NOW_H
 
 #include "chan/chan.h"
+#include "sched/note.h"
 
 static inline struct lt_node *lt_chan_queue(leat_chan *ch, enum lt_side side)
 {
@@ -126,6 +127,46 @@ LT_NOW int lt_chan_plain_now(leat_chan *ch, enum lt_side side, size_t size, void
 {
     return side == LT_RECEIVE ? lt_chan_receive_now(ch, size, item, woken)
                               : lt_chan_send_now(ch, size, item, woken);
+}
+
+/* ---- at one end of a channel that has ends, under that end's lock ---- */
+
+/* Whether the lock is not enough. Relaxed: written with both ends' locks held. */
+static inline bool lt_end_takes_all(leat_chan *ch, enum lt_side side)
+{
+    return atomic_load_explicit(side == LT_SEND ? &ch->receivers_waiting : &ch->senders_waiting,
+                                memory_order_relaxed) ||
+           lt_chan_is_closed(ch) || (lt_noting() & LT_NOTE_TRACE);
+}
+
+/* One item, for which there is room, or which is there. */
+LT_NOW void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, size_t size,
+                        void *item)
+{
+    size_t index = end->slot;
+    void *slot = ch->items + index * size;
+    end->slot = index + 1 == ch->slots ? 0 : index + 1;
+    if (side == LT_SEND)
+        lt_item_copy(slot, item, size);
+    else if (item)
+        lt_item_copy(item, slot, size);
+    /* Release: the item is in its slot, or has left it. */
+    atomic_store_explicit(&end->moved, atomic_load_explicit(&end->moved, memory_order_relaxed) + 1,
+                          memory_order_release);
+}
+
+/* With no lock held: the usual case of lt_ends_move, for a size that lt_item_is_short; false: nothing done. */
+LT_NOW bool lt_ends_move_known(leat_chan *ch, struct lt_ends *ends, enum lt_side side, size_t size,
+                               void *item)
+{
+    struct lt_end *end = &ends->of[side];
+    if (!lt_try_lock(&end->lock))
+        return false;
+    bool goes = !lt_end_takes_all(ch, side) && lt_ends_know_some(ends, side, ch->capacity);
+    if (LT_LIKELY(goes))
+        lt_end_pass(ch, end, side, size, item);
+    lt_unlock(&end->lock);
+    return goes;
 }
 
 #endif

@@ -196,11 +196,11 @@ __attribute__((always_inline)) static inline int wait_if_allowed(leat_chan *ch, 
     return not_now(ch, side, item, deadline, self);
 }
 
-/* The same where the lock is not the worker's own. */
+/* With no lock held, in any case. */
 __attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side side, void *item,
                                                     int64_t deadline)
 {
-    struct lt_party *self = lt_self(), *woken;
+    struct lt_party *self = lt_self();
     int error = lt_wait_allowed(self);
     if (LT_UNLIKELY(error))
         return error;
@@ -211,15 +211,7 @@ __attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side 
         return 0;
     }
     lt_chan_lock_shared(ch, here);
-    if (LT_UNLIKELY(lt_chan_is_unusual(ch)))
-        return operate_slowly(ch, side, item, deadline, self);
-    if (lt_chan_plain_now(ch, side, ch->item_size, item, &woken) == LT_NOT_NOW)
-        return wait_if_allowed(ch, side, item, deadline, self, here);
-    lt_chan_unlock(ch);
-    if (woken)
-        lt_ready_from(here, woken);
-    lt_task_spend(here, self);
-    return 0;
+    return operate_slowly(ch, side, item, deadline, self);
 }
 
 __attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, struct lt_party *woken)
@@ -236,19 +228,30 @@ __attribute__((noinline)) static int spend_the_last(struct lt_worker *here, int 
     return status;
 }
 
-/* For each of its callers a copy, in which `side` is known, and mostly the deadline. What is usual is done here, and
- * calls nothing but as its last act: so it has no registers to save. */
-__attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_side side,
-                                                         void *item, int64_t deadline)
+LT_NOW int spend_one(struct lt_worker *here, bool is_worker)
 {
-    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
-        return -EINVAL;
-    struct lt_worker *here = lt_here.worker;
-    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
-        return operate_shared(ch, side, item, deadline);
-    int error = lt_wait_allowed(lt_here.self); /* a worker knows it */
-    if (LT_UNLIKELY(error)) {
+    if (is_worker || here)
+        return LT_UNLIKELY(--here->budget == 0) ? spend_the_last(here, 0) : 0;
+    lt_point();
+    return 0;
+}
+
+/* Gives back what lt_biased_grip or lt_biased_try took. */
+static inline void let_go(leat_chan *ch, bool gripped)
+{
+    if (gripped)
         lt_biased_let_go(&ch->lock);
+    else
+        lt_unlock(&ch->lock.lock);
+}
+
+/* With the lock held, by the owner's grip or as any lock; it gives it up. */
+LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
+                        struct lt_worker *here, bool gripped)
+{
+    int error = lt_wait_allowed(lt_here.self);
+    if (LT_UNLIKELY(error)) {
+        let_go(ch, gripped);
         return error;
     }
     struct lt_party *woken;
@@ -257,15 +260,56 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
         return operate_slowly(ch, side, item, deadline, lt_here.self);
     if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
         return wait_if_allowed(ch, side, item, deadline, lt_here.self, here);
-    lt_biased_let_go(&ch->lock);
+    let_go(ch, gripped);
     if (woken) {
         if (LT_UNLIKELY(!lt_is_at_home(here, woken)))
             return wake_and_spend(here, woken);
         lt_worker_append(here, woken);
     }
-    if (LT_UNLIKELY(--here->budget == 0))
-        return spend_the_last(here, 0);
-    return 0;
+    return spend_one(here, gripped);
+}
+
+/* Where the lock is not the worker's own, or the caller is none. */
+LT_NOW int operate_beside(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
+{
+    struct lt_worker *here = lt_here.worker;
+    const struct lt_party *self = lt_here.self;
+    struct lt_ends *ends = lt_chan_ends(ch);
+    size_t size = ch->item_size;
+    if (LT_UNLIKELY(!self))
+        return operate_shared(ch, side, item, deadline);
+    if (ends && lt_wait_allowed(self) == 0 && lt_item_is_short(size) &&
+        lt_ends_move_known(ch, ends, side, size, item))
+        return spend_one(here, false);
+    if (ends || LT_UNLIKELY(!lt_biased_try(&ch->lock, here)))
+        return operate_shared(ch, side, item, deadline);
+    if (LT_LIKELY(!lt_chan_ends(ch)))
+        return operate_held(ch, side, item, deadline, here, false);
+    lt_unlock(&ch->lock.lock); /* it has got them in the meantime */
+    return operate_shared(ch, side, item, deadline);
+}
+
+__attribute__((noinline)) static int send_beside(leat_chan *ch, void *item, int64_t deadline)
+{
+    return operate_beside(ch, LT_SEND, item, deadline);
+}
+
+__attribute__((noinline)) static int receive_beside(leat_chan *ch, void *item, int64_t deadline)
+{
+    return operate_beside(ch, LT_RECEIVE, item, deadline);
+}
+
+/* For each of its callers a copy, in which `side` is known, and mostly the deadline. What is usual is done here, and
+ * calls nothing but as its last act: so it has no registers to save. */
+__attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_side side,
+                                                         void *item, int64_t deadline)
+{
+    if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
+        return -EINVAL;
+    struct lt_worker *here = lt_here.worker;
+    if (LT_LIKELY(lt_biased_grip(&ch->lock, here)))
+        return operate_held(ch, side, item, deadline, here, true);
+    return side == LT_SEND ? send_beside(ch, item, deadline) : receive_beside(ch, item, deadline);
 }
 
 __attribute__((noinline)) static int try_slowly(leat_chan *ch, enum lt_side side, void *item)
