@@ -19,6 +19,7 @@ var rows = []struct {
 	{"poll_4", 1, poll4, nil},
 	{"spawn_1", 1, spawn(1), nil},
 	{"spawn_1000", 1000, spawn(1000), nil},
+	{"server", 128, server, nil},
 	{"parked", 1, nil, parked},
 	{"ring", 1, ring, nil},
 	{"sieve", 1, nil, sieve},

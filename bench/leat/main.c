@@ -25,6 +25,7 @@ static const struct bench_row rows[] = {
     { "spawn_1_blocks", 1, spawn_1_blocks, NULL, IN_TASK },
     { "spawn_1000", 1000, spawn_1000, NULL, IN_TASK },
     { "spawn_1000_blocks", 1000, spawn_1000_blocks, NULL, IN_TASK },
+    { "server", ACCEPTORS *AT_A_TIME, server, NULL, IN_TASK },
     { "parked", 1, NULL, parked, IN_TASK },
     { "parked_blocks", 1, NULL, parked_blocks, IN_TASK },
     { "ring", 1, ring, NULL, IN_TASK },

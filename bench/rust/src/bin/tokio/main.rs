@@ -26,6 +26,7 @@ const ROWS: &[&str] = &[
     "poll_4",
     "spawn_1",
     "spawn_1000",
+    "server",
     "parked",
     "ring",
     "sieve",
@@ -50,7 +51,7 @@ fn on<T: Send + 'static>(runtime: &Runtime, f: impl Future<Output = T> + Send + 
     runtime.block_on(async move { spawn(f).await.unwrap() })
 }
 
-fn run_row(r: &Runtime, row: &str) {
+fn run_row(r: &Runtime, cores: i64, row: &str) {
     let go = |multiple: i64, f: &dyn Fn(i64) -> Duration| run(row, multiple, f);
     let name = row.to_string();
     match row {
@@ -65,6 +66,7 @@ fn run_row(r: &Runtime, row: &str) {
         "poll_4" => go(1, &|n| on(r, channels::poll_4(n))),
         "spawn_1" => go(1, &|n| on(r, tasks::spawn_join(n, 1))),
         "spawn_1000" => go(1000, &|n| on(r, tasks::spawn_join(n, 1000))),
+        "server" => go(128, &|n| on(r, tasks::server(n, cores))),
         "parked" => on(r, crowds::parked(name)),
         "ring" => go(1, &|n| on(r, tasks::ring(n))),
         "sieve" => on(r, tasks::sieve(name)),
@@ -92,12 +94,12 @@ fn main() {
     // Threads run beside a runtime of one thread only while that waits for them: it cannot.
     let fit = |row: &&&str| !one || !(row.contains("thread") || row.starts_with("flume_"));
     let rows: Vec<&str> = ROWS.iter().filter(fit).copied().collect();
+    let cores = if one { 1 } else { env("BENCH_CORES", 1) };
     let runtime = if one {
         Builder::new_current_thread().enable_time().build()
     } else {
-        let threads = env("BENCH_CORES", 1) as usize;
-        Builder::new_multi_thread().worker_threads(threads).enable_time().build()
+        Builder::new_multi_thread().worker_threads(cores as usize).enable_time().build()
     };
     let runtime = runtime.unwrap();
-    list_or_run(&words[1..], &rows, |row| run_row(&runtime, row));
+    list_or_run(&words[1..], &rows, |row| run_row(&runtime, cores, row));
 }

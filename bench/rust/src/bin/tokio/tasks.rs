@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tokio::sync::mpsc::channel;
+use tokio::sync::oneshot;
 use tokio::task::{spawn, yield_now};
 
 pub async fn yields(n: i64) -> Duration {
@@ -40,6 +41,47 @@ pub async fn spawn_join(n: i64, together: i64) -> Duration {
     }
     let d = start.elapsed();
     check("spawn", ran.load(Relaxed), n);
+    d
+}
+
+/// Two accept, on as many cores as there are, 64 requests at a time, of which each waits once, for its own item.
+pub async fn server(n: i64, cores: i64) -> Duration {
+    const ACCEPTORS: i64 = 2;
+    const AT_A_TIME: usize = 64;
+    let begun = Arc::new(AtomicI64::new(0));
+    let accept = |begun: Arc<AtomicI64>, first: i64, last: i64| async move {
+        begun.fetch_add(1, Relaxed);
+        while begun.load(Relaxed) < ACCEPTORS.min(cores) {}
+        let (got, mut i) = (Arc::new((AtomicI64::new(0), AtomicI64::new(0))), first);
+        let mut served = Vec::with_capacity((last - first) as usize);
+        while i < last {
+            let mut items = Vec::with_capacity(AT_A_TIME);
+            for _ in 0..AT_A_TIME {
+                let (tx, rx) = oneshot::channel::<i64>();
+                let got = got.clone();
+                items.push(tx);
+                served.push(spawn(async move {
+                    got.0.fetch_add(rx.await.unwrap(), Relaxed);
+                    got.1.fetch_add(1, Relaxed);
+                }));
+            }
+            yield_now().await;
+            for tx in items {
+                tx.send(i).unwrap();
+                i += 1;
+            }
+        }
+        for task in served {
+            task.await.unwrap();
+        }
+        (got.0.load(Relaxed), got.1.load(Relaxed))
+    };
+    let start = Instant::now();
+    let (a, b) = (spawn(accept(begun.clone(), 0, n / 2)), spawn(accept(begun, n / 2, n)));
+    let (a, b) = (a.await.unwrap(), b.await.unwrap());
+    let d = start.elapsed();
+    check("server", a.1 + b.1, n);
+    check("server", a.0 + b.0, sum(n));
     d
 }
 
