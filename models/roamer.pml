@@ -2,13 +2,14 @@
  *
  * Speaks for lt_machine_operate, lt_machine_end, wait_for_nothing, lt_machine_settle, set_alarm,
  * clear_alarm and alarm_rang of block/machine.c, for lt_claim_open and lt_claim_recheck of
- * scope/wait.h, lt_claim of sched/party.h, lt_chan_claim_first of chan/chan.c and end_roamers of
- * scope/cancel.c. A machine waits WAITS times, in a channel's queue or in a select without any,
+ * scope/wait.h, lt_claim of sched/party.h, lt_chan_claim_first of chan/chan.c, end_roamers of
+ * scope/cancel.c, and lt_scope_enlist_roamer and lt_scope_delist_roamer of scope/roster.c. A machine waits WAITS times, in a channel's queue or in a select without any,
  * with an alarm or without, and is then gone. Each stretch from a wake-up to the next wait is a
  * process, so the next one may begin, on another worker, before the last has returned from
  * parking. The worker of an alarm (`home`) does one thing at a time: it parks the machine, or
  * goes on with it, or lets the alarm ring. A partner comes as often as the machine waits, or
- * less. The scope is cancelled at any time, but it is.
+ * less. The scope is cancelled at any time, but it is. With ROSTERS somebody else makes its
+ * rosters, at any time.
  *
  * Proves:
  *  - exactly one claims a wait and makes the machine ready, once;
@@ -25,7 +26,9 @@
  *  SETTLE_WITHOUT_LOCK   withdrawn and off the queue already, it goes on without taking the lock
  *  NOTHING_UNLOCKED      to wait for nothing it does not take the scope's lock
  *  GOES_ON_ANYWHERE      with an alarm set it goes on on any worker
- *  ALARM_LEFT            the alarm stays set */
+ *  ALARM_LEFT            the alarm stays set
+ *  ROSTERS_FIRST         (ROSTERS) the canceller asks whether there are rosters before it marks
+ *  ROSTERS_ALONE         (ROSTERS) where there are rosters it does not walk the scope's own list */
 #ifndef WAITS
 #define WAITS 3
 #endif
@@ -34,6 +37,7 @@ mtype = { UNDECIDED, OK, ETIMEDOUT, ECANCELED };
 
 bool channel_locked, queued;
 bool scope_locked, cancelled, listed;
+bool rosters, roster_locked, rostered; /* of the worker where it waits first; and it is there */
 bool home; /* the alarm's worker is at work */
 
 /* The machine. */
@@ -122,11 +126,37 @@ inline settle()
     assert(!queued)
 }
 
+inline enlist()
+{
+    if
+    :: rosters ->
+        lock(roster_locked);
+        rostered = true;
+        unlock(roster_locked)
+    :: else ->
+        lock(scope_locked);
+        listed = true;
+        unlock(scope_locked)
+    fi
+}
+
+inline delist()
+{
+    if
+    :: rostered ->
+        lock(roster_locked);
+        rostered = false;
+        unlock(roster_locked)
+    :: else ->
+        lock(scope_locked);
+        listed = false;
+        unlock(scope_locked)
+    fi
+}
+
 inline go_away()
 {
-    lock(scope_locked);
-    listed = false;
-    unlock(scope_locked);
+    delist();
     atomic { assert(!gone && !queued && !unclaimed && !alarm); gone = true }
 }
 
@@ -164,10 +194,7 @@ inline wait_for_nothing()
 inline wait()
 {
     if
-    :: !listed ->
-        lock(scope_locked);
-        listed = true;
-        unlock(scope_locked)
+    :: !listed && !rostered -> enlist()
     :: else
     fi;
     if
@@ -286,9 +313,21 @@ active proctype Partner()
     od
 }
 
+#ifdef ROSTERS
+active proctype Maker()
+{
+    lock(scope_locked);
+    rosters = true;
+    unlock(scope_locked)
+}
+#endif
+
 active proctype Canceller()
 {
-    bool claimed;
+    bool claimed, more;
+#ifdef ROSTERS_FIRST
+    more = rosters;
+#endif
 #ifndef MARKED_LATE
     lock(scope_locked);
     cancelled = true;
@@ -296,10 +335,26 @@ active proctype Canceller()
 #endif
     lock(scope_locked);
     if
+#ifdef ROSTERS_ALONE
+    :: rosters
+#endif
     :: listed -> end_wait(ECANCELED)
     :: else
     fi;
     unlock(scope_locked);
+#ifndef ROSTERS_FIRST
+    more = rosters;
+#endif
+    if
+    :: more ->
+        lock(roster_locked);
+        if
+        :: rostered -> end_wait(ECANCELED)
+        :: else
+        fi;
+        unlock(roster_locked)
+    :: else
+    fi;
     if
     :: claimed -> ready()
     :: else

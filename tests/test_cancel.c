@@ -529,8 +529,24 @@ static void reaches_who_was_told_first_on_1(void **state)
 static struct {
     _Atomic unsigned met;
     unsigned expected;
+    leat_scope *scope;
     leat_chan *never, *come;
+    _Atomic unsigned blocks, ended;
 } meeting;
+
+enum { MEETINGS = 40, MOST_WORKERS = 4 };
+
+/* Each waits for the first time where its task is at home, as a rule. */
+static leat_block meeting_blocks[MEETINGS * MOST_WORKERS];
+
+static int block_and_wait(leat_block *b)
+{
+    LEAT_BEGIN(b);
+    LEAT_AWAIT_RECV(b, meeting.never, NULL);
+    CHECK_IS(-ECANCELED, b->status);
+    meeting.ended++;
+    LEAT_END(b);
+}
 
 static int meet_and_wait(void *arg)
 {
@@ -542,12 +558,14 @@ static int meet_and_wait(void *arg)
         leat_yield()
 #endif
             ;
+    CHECK_IS(0, leat_go_block(meeting.scope, &meeting_blocks[meeting.blocks++], block_and_wait));
     CHECK_IS(0, leat_try_send(meeting.come, NULL));
     CHECK_IS(-ECANCELED, leat_recv(meeting.never, &x));
+    meeting.ended++;
     return 0;
 }
 
-static unsigned known_to_a_dump(void)
+static unsigned known_to_a_dump(const char *as)
 {
     unsigned n = 0;
     char *text;
@@ -555,22 +573,22 @@ static unsigned known_to_a_dump(void)
     FILE *out = open_memstream(&text, &size);
     CHECK_IS(0, leat_dump(out));
     fclose(out);
-    for (const char *at = text; (at = strstr(at, " meets: waits")) != NULL; at++)
+    for (const char *at = text; (at = strstr(at, as)) != NULL; at++)
         n++;
     free(text);
     return n;
 }
 
-/* Tasks of all workers come to a scope, in turns. */
+/* Tasks and blocks of all workers come to a scope, in turns. */
 static int finds_all_of_all_workers(void *arg)
 {
     (void)arg;
-    enum { MEETINGS = 40 };
     const unsigned workers = leat_workers();
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     meeting.never = leat_chan_of(s, int, 0);
     meeting.come = leat_chan_make(s, 0, workers);
-    meeting.met = meeting.expected = 0;
+    meeting.scope = s;
+    meeting.met = meeting.expected = meeting.blocks = meeting.ended = 0;
     for (unsigned i = 0; i < MEETINGS; i++) {
         meeting.expected += workers;
         for (unsigned k = 0; k < workers; k++)
@@ -579,10 +597,12 @@ static int finds_all_of_all_workers(void *arg)
             CHECK_IS(0, leat_recv(meeting.come, NULL));
     }
     leat_sleep(LEAT_MS);
-    CHECK_IS(MEETINGS * workers, known_to_a_dump());
-    CHECK_IS(MEETINGS * workers, leat_scope_tasks(s));
+    CHECK_IS(MEETINGS * workers, known_to_a_dump(" meets: waits"));
+    CHECK_IS(MEETINGS * workers, known_to_a_dump("): waits at line"));
+    CHECK_IS(2 * MEETINGS * workers, leat_scope_tasks(s));
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(2 * MEETINGS * workers, meeting.ended);
     return 0;
 }
 ON_WORKERS(finds_all_of_all_workers);

@@ -475,8 +475,10 @@ static int tasks_start_tasks(void *arg)
 ON_WORKERS(tasks_start_tasks);
 
 /* One worker, which counts the ends of many in advance, and is then wanted elsewhere for as long as the opener waits. */
+enum { MANY = 50 };
+
 static struct {
-    leat_block block;
+    leat_block block, many[MANY];
     leat_chan *now;
     _Atomic int left;
     _Atomic bool closed;
@@ -488,6 +490,12 @@ static int end_and_let_go_on(void *arg)
     if (--other.left == 0)
         CHECK_IS(0, leat_try_send(other.now, NULL));
     return 0;
+}
+
+static int block_ends_and_lets_go_on(leat_block *b)
+{
+    (void)b;
+    return end_and_let_go_on(NULL);
 }
 
 static int task_of_another_scope(void *arg)
@@ -511,9 +519,10 @@ static int block_of_another_scope(leat_block *b)
 static void keeps_no_opener_waiting(void **state)
 {
     (void)state;
-    enum { MANY = 50, TASK_THEN, BLOCK_THEN, NOBODY_THEN };
+    enum { TASK_THEN = 2, BLOCK_THEN = 4, NOBODY_THEN = 6, OF_BLOCKS = 1 };
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
-    for (int next = TASK_THEN; next <= NOBODY_THEN; next++) {
+    for (int how = TASK_THEN; how <= NOBODY_THEN + OF_BLOCKS; how++) {
+        const int next = how & ~OF_BLOCKS;
         leat_scope *outer = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
         other.now = leat_chan_make(outer, 0, 1);
         other.left = MANY;
@@ -523,7 +532,9 @@ static void keeps_no_opener_waiting(void **state)
         else if (next == BLOCK_THEN)
             CHECK_IS(0, leat_go_block(outer, &other.block, block_of_another_scope));
         for (int i = 0; i < MANY; i++)
-            CHECK_IS(0, leat_go(inner, end_and_let_go_on, NULL));
+            CHECK_IS(0, how & OF_BLOCKS
+                            ? leat_go_block(inner, &other.many[i], block_ends_and_lets_go_on)
+                            : leat_go(inner, end_and_let_go_on, NULL));
         CHECK_IS(0, leat_scope_close(inner));
         other.closed = true;
         CHECK_IS(0, leat_scope_close(outer));

@@ -48,7 +48,7 @@ ROWS = (
     Row("poll_4", "poll of 4 empty channels", bar=0.2),
     Row("spawn_1", "start and join, one at a time", ways=(B,)),
     Row("spawn_1000", "start and join, 1,000 at a time", ways=(B,), bar=0.2),
-    Row("server", "server: tasks that come, wait once and go"),
+    Row("server", "server: requests that come, wait once and go", ways=(B,)),
     Row("parked", "1,000,000 parked receivers: resident, each", "bytes", "bytes", ways=(B,),
         limit=4400, way_limits=((B, 160),), timing=False),
     Row("parked", "… page tables, each", "page table bytes", "bytes", ways=(B,), timing=False),

@@ -33,7 +33,8 @@ static inline void party_check(const char *what, const struct party *receivers, 
     bench_check(what, sum, bench_sum(n));
 }
 
-enum { CAPACITY = 128, MOST_PARTIES = 4, RING = 1000, ACCEPTORS = 2, AT_A_TIME = 64 };
+enum { CAPACITY = 128, MOST_PARTIES = 4, RING = 1000 };
+enum { AT_A_TIME = 64, LEAST_REQUESTS = 2 * AT_A_TIME };
 
 /* Functions for tasks, and for threads; the argument is a party. */
 leat_fn party_send, party_recv, party_echo;
@@ -46,7 +47,7 @@ bench_fn unbuffered_1to1, unbuffered_1to1_blocks, unbuffered_4to4, unbuffered_4t
 bench_fn buffered_1to1, buffered_1to1_blocks, buffered_1to1_many;
 bench_fn buffered_4to4, buffered_4to4_blocks, buffered_4to4_many;
 bench_fn select_4, poll_1, poll_4;
-bench_fn server, ring, ring_blocks, pipeline, ordered_map, timer;
+bench_fn server, server_blocks, ring, ring_blocks, pipeline, ordered_map, timer;
 bench_fn batch, batch_mutex, batch_task;
 bench_fn thread_pingpong, thread_buffered_1to1, thread_buffered_4to4, thread_select;
 bench_fn thread_to_task, task_to_thread, thread_task_pingpong, thread_task_pingpong_one;

@@ -61,58 +61,6 @@ uint64_t spawn_1000(int64_t n)
     return spawn(n, 1000);
 }
 
-struct acceptor {
-    _Alignas(128) struct party party; /* no line of it is another acceptor's */
-    leat_scope *scope;
-    _Atomic int *begun;         /* acceptors, which begin together, on as many cores as there are */
-    _Atomic int64_t sum, count; /* several workers may serve */
-};
-
-static int serve(void *arg)
-{
-    struct acceptor *mine = arg;
-    int64_t item;
-    leat_recv(mine->party.in, &item);
-    atomic_fetch_add_explicit(&mine->sum, item, memory_order_relaxed);
-    atomic_fetch_add_explicit(&mine->count, 1, memory_order_relaxed);
-    return 0;
-}
-
-static int accept_all(void *arg)
-{
-    struct acceptor *me = arg;
-    atomic_fetch_add(me->begun, 1);
-    while (*me->begun < ACCEPTORS && *me->begun < (int)leat_workers()) {
-    }
-    for (int64_t i = me->party.first; i < me->party.last;) {
-        for (int k = 0; k < AT_A_TIME; k++)
-            leat_go(me->scope, serve, me);
-        for (int k = 0; k < AT_A_TIME; k++, i++)
-            leat_send(me->party.in, &i);
-    }
-    return 0;
-}
-
-uint64_t server(int64_t n)
-{
-    _Atomic int begun = 0;
-    struct acceptor all[ACCEPTORS];
-    struct party got[ACCEPTORS];
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    uint64_t start = bench_now();
-    for (int i = 0; i < ACCEPTORS; i++) {
-        all[i] = (struct acceptor){ party_sender(NULL, n, i, ACCEPTORS), s, &begun, 0, 0 };
-        all[i].party.in = leat_chan_of(s, int64_t, 0);
-        leat_go(s, accept_all, &all[i]);
-    }
-    leat_scope_close(s);
-    uint64_t ns = bench_now() - start;
-    for (int i = 0; i < ACCEPTORS; i++)
-        got[i] = (struct party){ .sum = all[i].sum, .count = all[i].count };
-    party_check("server", got, ACCEPTORS, n);
-    return ns;
-}
-
 struct link {
     leat_chan *in, *out, *done;
     int last;

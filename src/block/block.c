@@ -41,7 +41,7 @@ static void end(leat_block *block, int verdict)
     if (awaiter)
         lt_ready(awaiter);
     if (!part)
-        lt_scope_leave(scope, verdict);
+        lt_scope_leave_here(scope, verdict);
 }
 
 /* Runs a step, as that block. LEAT_PARKED_: it may be gone. */
@@ -82,7 +82,7 @@ int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_t
     if (!scope || !block || !type || !type->step)
         return -EINVAL;
     init(block, scope, type);
-    lt_scope_enter(scope);
+    lt_scope_enter_here(scope);
     lt_launch(party_of(block));
     lt_point();
     return 0;

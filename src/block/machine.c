@@ -45,7 +45,7 @@ static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *
     alarm->timer.owner = machine;
     alarm->scope = party->scope;
     party->scope = (leat_scope *)(void *)alarm;
-    party->timer_home = (worker->index + 1) & 0x7fff;
+    party->timer_home = (worker->index + 1) & 0x1ff;
     lt_wheel_add(&worker->wheel, &alarm->timer);
 }
 
@@ -88,7 +88,7 @@ static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_pa
 /* Can its scope find it, and its alarm be set? */
 static bool is_prepared(const struct lt_party *party, int64_t deadline, const leat_alarm *alarm)
 {
-    return (party->listed || !party->scope) && (alarm || deadline == LEAT_NEVER);
+    return (party->list || !party->scope) && (alarm || deadline == LEAT_NEVER);
 }
 
 /* May it wait? 0 or an error. It is prepared after this. */
@@ -97,7 +97,7 @@ static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alar
     struct lt_roamer *roamer = &machine->roamer;
     if (deadline != LEAT_NEVER && !alarm)
         return -EINVAL;
-    if (roamer->party.scope && !roamer->party.listed)
+    if (roamer->party.scope && !roamer->party.list)
         lt_scope_enlist_roamer(roamer);
     return lt_wait_allowed(&roamer->party);
 }

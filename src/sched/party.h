@@ -33,10 +33,10 @@ struct lt_party {
     uint8_t operation; /* a roamer's: what it waits in, see block/machine.h; others': how deep it is
                                in callbacks, see block/callback.c */
     uint16_t shields;  /* leat_shield calls that hold for the innermost scope */
-    uint16_t listed : 1; /* a roamer's: it is on its scope's list. Its node, others write to */
-    uint16_t
-        timer_home : 15; /* a roamer's: 1 + the index of the worker whose wheel has its timer; or 0 */
-    leat_scope *scope;   /* the innermost scope: the one whose cancelling ends its waits */
+    /* A roamer's. Its node, others write to. */
+    uint16_t list : 7;       /* of its scope's, on which it is: see scope/roster.h */
+    uint16_t timer_home : 9; /* 1 + the index of the worker whose wheel has its timer; or 0 */
+    leat_scope *scope;       /* the innermost scope: the one whose cancelling ends its waits */
     union {
         struct lt_wait *wait; /* a task's: what it is parked in, or NULL; read on its home worker */
         _Atomic(struct lt_party *) awaiter; /* a block's: see block/block.c */

@@ -182,7 +182,9 @@ static struct lt_party *next_new(struct lt_worker *worker)
 
 static void run_step(struct lt_worker *worker, struct lt_party *party)
 {
-    lt_worker_settle(worker);
+    if (party->kind != LT_BLOCK ||
+        party->scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed))
+        lt_worker_settle(worker);
     unsigned noting = lt_noting() & LT_NOTE_TRACE;
     if (LT_UNLIKELY(noting))
         lt_note_step(worker, party);

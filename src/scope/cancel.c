@@ -60,15 +60,18 @@ void lt_scope_look(struct lt_task *task)
 static void end_roamers(leat_scope *scope)
 {
     struct lt_party *woken = NULL;
-    lt_lock(&scope->lock);
-    for (struct lt_node *node = scope->roamers.next; node != &scope->roamers; node = node->next) {
-        struct lt_party *party = &LT_CONTAINER(node, struct lt_roamer, member)->party;
-        if (!lt_party_end[party->kind](party, -ECANCELED))
-            continue;
-        party->next = woken;
-        woken = party;
+    struct lt_roll roll;
+    for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
+        lt_lock(roll.lock);
+        for (struct lt_node *node = roll.roamers->next; node != roll.roamers; node = node->next) {
+            struct lt_party *party = &LT_CONTAINER(node, struct lt_roamer, member)->party;
+            if (!lt_party_end[party->kind](party, -ECANCELED))
+                continue;
+            party->next = woken;
+            woken = party;
+        }
+        lt_unlock(roll.lock);
     }
-    lt_unlock(&scope->lock);
     lt_ready_all(woken);
 }
 

@@ -25,7 +25,7 @@ static void ended(struct lt_task *task, int result)
      * and one that has come is taken from the list before the descriptor is used again. */
     while (LT_UNLIKELY(atomic_load_explicit(&task->nudged, memory_order_acquire)))
         lt_worker_look_at_nudges(task->home);
-    lt_scope_leave_task(scope, result);
+    lt_scope_leave_here(scope, result);
 }
 
 __attribute__((constructor)) static void introduce(void)
@@ -42,7 +42,7 @@ int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, s
     if (!task)
         return -ENOMEM;
     task->party.scope = scope;
-    lt_scope_enter_task(scope);
+    lt_scope_enter_here(scope);
     lt_launch(&task->party);
     lt_point();
     return 0;

@@ -1,16 +1,17 @@
-/* roster.h: where a scope's tasks are listed, so that they can be found.
+/* roster.h: where a scope's tasks and roamers are listed, so that they can be found.
  *
- * A scope begins with one list, under its own lock. Where tasks of several workers keep coming to it, that lock and
- * the descriptors that are neighbours in the list would move from core to core twice for each task: so from then on
- * each worker has a roster of its own, and lists there whom it has at home.
+ * A scope begins with one list of each, under its own lock. Where parties of several workers keep coming to it, that
+ * lock and the neighbours in the list would move from core to core twice for each: so from then on each worker has a
+ * roster of its own, and lists there whom it has at home, and whom it runs when they first wait.
  *
  * Invariants:
- *  - A listed task is on one list, and stays there: in its home's roster if it is `rostered`, else in `tasks`.
+ *  - A listed party is on one list, and stays there until it ends: in its home's roster if it is a task that is
+ *    `rostered`; for a roamer, `list` tells.
  *  - Rosters come once, with the scope's lock held, and stay as long as the scope.
  *  - Nobody is missed: who marks a scope does so with its lock held, and only then asks for rosters. If there are
  *    none yet, who makes them has the lock later, and so it, and all who list somebody there, see the mark.
  *
- * Locking. A roster's lock guards its list. Nobody takes another one with it. */
+ * Locking. A roster's lock guards its lists. Nobody takes another one with it. */
 #ifndef LT_SCOPE_ROSTER_H
 #define LT_SCOPE_ROSTER_H
 
@@ -18,13 +19,13 @@
 
 struct lt_roster {
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
-    struct lt_node tasks;
+    struct lt_node tasks, roamers;
 };
 
-/* One of the lists of a scope's tasks. */
+/* A roster, or what a scope has itself. */
 struct lt_roll {
     struct lt_lock *lock;
-    struct lt_node *tasks;
+    struct lt_node *tasks, *roamers;
 };
 
 /* The i-th, from 0; with no lock held. False: there are not so many. */

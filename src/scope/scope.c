@@ -125,12 +125,12 @@ __attribute__((noinline)) static void enter_slowly(struct lt_worker *worker, lea
     set_units(worker, scope, left - 1);
 }
 
-void lt_scope_enter_task(leat_scope *scope)
+void lt_scope_enter_here(leat_scope *scope)
 {
     struct lt_worker *worker = lt_here.worker;
-    const struct lt_task *self = worker ? lt_worker_running(worker) : NULL;
-    /* Who does not belong to it, as a callback's caller may not, does not keep it open while it goes on. */
-    if (!self || self->party.scope != scope)
+    const struct lt_party *self = lt_here.self;
+    /* Who does not belong to it, as a callback does not, does not keep it open while it goes on. */
+    if (!worker || (self->kind != LT_TASK && self->kind != LT_BLOCK) || self->scope != scope)
         lt_scope_enter(scope);
     else if (LT_UNLIKELY(!count_one(worker, scope, true)))
         enter_slowly(worker, scope);
@@ -144,7 +144,7 @@ __attribute__((noinline)) static void leave_slowly(struct lt_worker *worker, lea
     set_units(worker, scope, turn_to(worker, scope) + 1);
 }
 
-void lt_scope_leave_task(leat_scope *scope, int result)
+void lt_scope_leave_here(leat_scope *scope, int result)
 {
     struct lt_worker *worker = lt_here.worker;
     if (LT_UNLIKELY(result || !count_one(worker, scope, false)))
@@ -225,26 +225,6 @@ leat_scope *lt_scope_of_task(const struct lt_task *task)
     while (scope->opener == &task->party) /* opened by the task itself; it belongs further out */
         scope = scope->around;
     return scope;
-}
-
-void lt_scope_enlist_roamer(struct lt_roamer *roamer)
-{
-    leat_scope *scope = roamer->party.scope;
-    lt_lock(&scope->lock);
-    lt_list_append(&scope->roamers, &roamer->member);
-    lt_unlock(&scope->lock);
-    roamer->party.listed = true;
-}
-
-void lt_scope_delist_roamer(struct lt_roamer *roamer)
-{
-    leat_scope *scope = roamer->party.scope;
-    if (!roamer->party.listed)
-        return;
-    roamer->party.listed = false;
-    lt_lock(&scope->lock);
-    lt_list_remove(&roamer->member);
-    lt_unlock(&scope->lock);
 }
 
 void lt_scope_own(leat_scope *scope, struct lt_owned *owned)

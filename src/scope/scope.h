@@ -5,7 +5,7 @@
  * leat_scope_close. Who takes it down to the opener's unit alone also takes that bit away, in one
  * compare-and-swap, and so owns the wake-up.
  *
- * In advance. A worker whose tasks start many tasks, or that runs many to their end one after the other, does not
+ * In advance. A worker whose tasks or blocks start many, or that runs many to their end one after the other, does not
  * count each: it takes units for several at a time, and keeps those of the ended for the next, as long as it goes on
  * with somebody who belongs to the scope and so keeps it open anyway. It gives them back before it runs anybody
  * else or has nothing to do, not at each visit of its scheduler; and the opener before it waits in leat_scope_close.
@@ -40,6 +40,10 @@
 struct lt_deadline;
 struct lt_roster;
 
+enum {
+    LT_IN_SCOPE = 1 /* `list` of a roamer that is on the scope's own list: see scope/roster.h */
+};
+
 struct leat_scope {
     /* Read by all who wait, and hardly written: nobody should miss it because tasks come and go. */
     _Alignas(LT_CACHE_LINE) _Atomic bool cancelled; /* written under the lock, once; read without */
@@ -57,7 +61,7 @@ struct leat_scope {
     uint16_t last_home; /* of who was listed last; */
     uint16_t turns;     /* how often that was another than before */
     struct lt_node tasks, threads, roamers;
-    _Atomic(struct lt_roster *) rosters; /* NULL as long as one list does: see scope/roster.h */
+    _Atomic(struct lt_roster *) rosters; /* NULL as long as this does: see scope/roster.h */
     /* Written by workers every so many tasks. */
     _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
     struct lt_node owned;
@@ -87,7 +91,7 @@ static inline bool lt_scope_is_cancelled(const leat_scope *scope)
 /* On its home worker: puts a task on a list of its scope's. 0, or -EDEADLK for a party that may not wait. */
 int lt_scope_enlist(struct lt_party *party);
 
-/* Puts a party without a home on its scope's list; takes it off, if it is on. */
+/* Puts a party without a home on a list of its scope's; takes it off, if it is on one. */
 void lt_scope_enlist_roamer(struct lt_roamer *roamer);
 void lt_scope_delist_roamer(struct lt_roamer *roamer);
 
@@ -98,9 +102,9 @@ void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
 void lt_scope_enter(leat_scope *scope);
 void lt_scope_leave(leat_scope *scope, int result);
 
-/* The same for tasks, the second in the task itself: counted in advance, where that goes. */
-void lt_scope_enter_task(leat_scope *scope);
-void lt_scope_leave_task(leat_scope *scope, int result);
+/* The same for tasks and blocks, the second as their last act, on a worker: counted in advance, where that goes. */
+void lt_scope_enter_here(leat_scope *scope);
+void lt_scope_leave_here(leat_scope *scope, int result);
 
 /* The scope a task belongs to, whatever it has opened itself; asked on its home worker. */
 leat_scope *lt_scope_of_task(const struct lt_task *task);

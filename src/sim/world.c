@@ -49,6 +49,7 @@ static void run(struct lt_sim *sim, struct lt_party *party)
     worker->direct_left = worker->budget = 1;
     if (party->kind != LT_TASK) {
         lt_party_run[party->kind](party);
+        lt_worker_settle(worker);
         return;
     }
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);

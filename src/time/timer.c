@@ -117,7 +117,7 @@ static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
     bool cancelled = lt_scope_is_cancelled(scope);
     if (!cancelled) {
         lt_list_append(&scope->roamers, &t->roamer.member);
-        t->roamer.party.listed = true;
+        t->roamer.party.list = LT_IN_SCOPE;
         tell = lt_bell_set(&t->bell, deadline);
     }
     lt_unlock(&scope->lock);
@@ -146,7 +146,7 @@ int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
     if (!timer || !fn || deadline < 0 || (!lt_here.worker && !lt_running()))
         return -EINVAL;
     struct timer *t = inside(timer);
-    if (lt_bell_is_set(&t->bell) || t->roamer.party.listed)
+    if (lt_bell_is_set(&t->bell) || t->roamer.party.list)
         return -EBUSY;
     t->roamer.party = (struct lt_party){ .kind = LT_TIMER, .scope = timer->scope };
     t->bell.ring = rang;

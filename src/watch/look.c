@@ -181,39 +181,57 @@ static void note_tasks(struct lt_pad *pad, const struct lt_node *tasks, leat_sco
     }
 }
 
-static void take_scope(struct lt_pad *pad, void *arg)
+static void note_roamers(struct lt_pad *pad, const struct lt_node *roamers, leat_scope *scope)
 {
-    leat_scope *scope = arg;
-    struct lt_note *note;
-    struct lt_roll roll;
-    for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
-        lt_lock(roll.lock);
-        note_tasks(pad, roll.tasks, scope);
-        lt_unlock(roll.lock);
+    for (struct lt_node *node = roamers->next; node != roamers && !pad->full; node = node->next) {
+        struct lt_party *party = &LT_CONTAINER(node, struct lt_roamer, member)->party;
+        struct lt_note *note = lt_note_party(pad, party, LT_IS_THERE);
+        if (note)
+            note->scope = scope;
+        note_awaiters(pad, party);
     }
-    lt_lock(&scope->lock);
+}
+
+static void note_threads(struct lt_pad *pad, leat_scope *scope)
+{
     for (struct lt_node *node = scope->threads.next; node != &scope->threads && !pad->full;
          node = node->next) {
         struct lt_thread *thread = LT_CONTAINER(node, struct lt_thread, member);
-        if (!(note = lt_note_party(pad, &thread->party, LT_IS_THERE)))
+        struct lt_note *note = lt_note_party(pad, &thread->party, LT_IS_THERE);
+        if (!note)
             break;
         note->scope = scope;
         if (note->since)
             note->state = LT_IS_WAITING;
     }
-    for (struct lt_node *node = scope->roamers.next; node != &scope->roamers && !pad->full;
-         node = node->next) {
-        struct lt_party *party = &LT_CONTAINER(node, struct lt_roamer, member)->party;
-        if ((note = lt_note_party(pad, party, LT_IS_THERE)))
-            note->scope = scope;
-        note_awaiters(pad, party);
-    }
+}
+
+static void note_channels(struct lt_pad *pad, leat_scope *scope)
+{
     for (struct lt_node *node = scope->owned.next; node != &scope->owned && !pad->full;
          node = node->next) {
         leat_chan *ch = lt_chan_owned(LT_CONTAINER(node, struct lt_owned, node));
         if (ch)
             lt_note_channel(pad, ch);
     }
+}
+
+/* In this order: with a roamer those are noted who await it, and with a channel those who wait there. */
+static void take_scope(struct lt_pad *pad, void *arg)
+{
+    leat_scope *scope = arg;
+    struct lt_roll roll;
+    lt_lock(&scope->lock);
+    note_threads(pad, scope);
+    lt_unlock(&scope->lock);
+    for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
+        lt_lock(roll.lock);
+        note_tasks(pad, roll.tasks, scope);
+        note_roamers(pad, roll.roamers, scope);
+        lt_unlock(roll.lock);
+    }
+    lt_lock(&scope->lock);
+    note_channels(pad, scope);
     lt_unlock(&scope->lock);
 }
 
