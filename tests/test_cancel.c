@@ -588,7 +588,10 @@ static int finds_all_of_all_workers(void *arg)
     meeting.never = leat_chan_of(s, int, 0);
     meeting.come = leat_chan_make(s, 0, workers);
     meeting.scope = s;
-    meeting.met = meeting.expected = meeting.blocks = meeting.ended = 0;
+    meeting.met = 0;
+    meeting.expected = 0;
+    meeting.blocks = 0;
+    meeting.ended = 0;
     for (unsigned i = 0; i < MEETINGS; i++) {
         meeting.expected += workers;
         for (unsigned k = 0; k < workers; k++)
