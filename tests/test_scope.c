@@ -474,80 +474,12 @@ static int tasks_start_tasks(void *arg)
 }
 ON_WORKERS(tasks_start_tasks);
 
-/* One worker, which counts the ends of many in advance, and is then wanted elsewhere for as long as the opener waits. */
-enum { MANY = 50 };
-
-static struct {
-    leat_block block, many[MANY];
-    leat_chan *now;
-    _Atomic int left;
-    _Atomic bool closed;
-} other;
-
-static int end_and_let_go_on(void *arg)
-{
-    (void)arg;
-    if (--other.left == 0)
-        CHECK_IS(0, leat_try_send(other.now, NULL));
-    return 0;
-}
-
-static int block_ends_and_lets_go_on(leat_block *b)
-{
-    (void)b;
-    return end_and_let_go_on(NULL);
-}
-
-static int task_of_another_scope(void *arg)
-{
-    (void)arg;
-    CHECK_IS(0, leat_recv(other.now, NULL));
-    while (!other.closed)
-        nap();
-    return 0;
-}
-
-static int block_of_another_scope(leat_block *b)
-{
-    LEAT_BEGIN(b);
-    LEAT_AWAIT_RECV(b, other.now, NULL);
-    while (!other.closed)
-        nap();
-    LEAT_END(b);
-}
-
-static void keeps_no_opener_waiting(void **state)
-{
-    (void)state;
-    enum { TASK_THEN = 2, BLOCK_THEN = 4, NOBODY_THEN = 6, OF_BLOCKS = 1 };
-    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
-    for (int how = TASK_THEN; how <= NOBODY_THEN + OF_BLOCKS; how++) {
-        const int next = how & ~OF_BLOCKS;
-        leat_scope *outer = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
-        other.now = leat_chan_make(outer, 0, 1);
-        other.left = MANY;
-        other.closed = false;
-        if (next == TASK_THEN)
-            CHECK_IS(0, leat_go(outer, task_of_another_scope, NULL));
-        else if (next == BLOCK_THEN)
-            CHECK_IS(0, leat_go_block(outer, &other.block, block_of_another_scope));
-        for (int i = 0; i < MANY; i++)
-            CHECK_IS(0, how & OF_BLOCKS
-                            ? leat_go_block(inner, &other.many[i], block_ends_and_lets_go_on)
-                            : leat_go(inner, end_and_let_go_on, NULL));
-        CHECK_IS(0, leat_scope_close(inner));
-        other.closed = true;
-        CHECK_IS(0, leat_scope_close(outer));
-    }
-    CHECK_IS(0, leat_stop());
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(needs_a_runtime),           TESTS_ON_WORKERS(opened_by_a_task),
         TESTS_ON_WORKERS(opened_by_a_blocking_task), cmocka_unit_test(opened_by_a_thread),
-        TESTS_ON_WORKERS(tasks_start_tasks),         cmocka_unit_test(keeps_no_opener_waiting),
+        TESTS_ON_WORKERS(tasks_start_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

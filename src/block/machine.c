@@ -164,7 +164,7 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
 }
 
 /* No channel's lock keeps it from being claimed here, so opening it to claims is the last thing done to
- * it. Nor is a second look needed: cancellers mark and claim under the scope's lock. */
+ * it. Nor is a second look needed: cancellers mark under the scope's lock, and claim later. */
 static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t deadline,
                                         leat_alarm *alarm)
 {

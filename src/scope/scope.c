@@ -63,6 +63,7 @@ void lt_scope_leave(leat_scope *scope, int result)
 
 /* ---- counting in advance ---- */
 
+/* Of a scope, with a worker: who is counted in advance, and who has ended. */
 enum { MOST_UNITS = 64 };
 
 /* Others look, too. Acquire, and release below: there are none of the one before any more when whose they are
@@ -102,12 +103,14 @@ static uint32_t turn_to(struct lt_worker *worker, leat_scope *scope)
     return units_of(worker, scope);
 }
 
-/* The worker gives one away, or has one more. False: it does not count for the scope just now, or has none. */
+/* The worker gives one away, or has one more. False: it does not count for the scope just now, or has none, or has no
+ * room. */
 static inline bool count_one(struct lt_worker *worker, const leat_scope *scope, bool away)
 {
     /* Relaxed: the worker alone writes them. */
     uint32_t n = atomic_load_explicit(&worker->units, memory_order_relaxed);
-    if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope || (away && n == 0))
+    if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope ||
+        n == (away ? 0 : MOST_UNITS))
         return false;
     atomic_store_explicit(&worker->units, away ? n - 1 : n + 1, memory_order_release);
     return true;
@@ -141,7 +144,10 @@ __attribute__((noinline)) static void leave_slowly(struct lt_worker *worker, lea
 {
     if (result)
         lt_scope_cancel(scope, result);
-    set_units(worker, scope, turn_to(worker, scope) + 1);
+    uint32_t others = turn_to(worker, scope);
+    set_units(worker, scope, 1);
+    if (others)
+        take(scope, others * TASK);
 }
 
 void lt_scope_leave_here(leat_scope *scope, int result)
@@ -202,13 +208,16 @@ size_t leat_scope_tasks(const leat_scope *scope)
 {
     if (!scope)
         return 0;
-    /* A snapshot: as many units before as after, so it was right at one of the two moments. */
-    uint64_t live, units, before;
+    /* As many units after as before, most probably because none of them moved. But where many end there is always one
+     * that does. */
+    enum { LOOKS = 16 };
+    uint64_t live, units = units_in_advance(scope), before;
+    unsigned looks = LOOKS;
     do {
-        before = units_in_advance(scope);
+        before = units;
         live = atomic_load_explicit(&scope->live, memory_order_acquire) & (PIN - 1);
         units = units_in_advance(scope);
-    } while (units != before);
+    } while (units != before && --looks > 0);
     return live > OPENER + units ? (size_t)(live - OPENER - units) : 0;
 }
 

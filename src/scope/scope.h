@@ -6,8 +6,8 @@
  * compare-and-swap, and so owns the wake-up.
  *
  * In advance. A worker whose tasks or blocks start many, or that runs many to their end one after the other, does not
- * count each: it takes units for several at a time, and keeps those of the ended for the next, as long as it goes on
- * with somebody who belongs to the scope and so keeps it open anyway. It gives them back before it runs anybody
+ * count each: it takes units for several at a time, and keeps those of the ended, up to as many, for the next, as long as
+ * it goes on with somebody who belongs to the scope and so keeps it open anyway. It gives them back before it runs anybody
  * else or has nothing to do, not at each visit of its scheduler; and the opener before it waits in leat_scope_close.
  *
  * Finding. A task is put on a list of its scope's (scope/roster.h) when it is about to park for the first time, and
