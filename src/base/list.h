@@ -1,7 +1,10 @@
 /* list.h: intrusive doubly linked lists with a head node. A node that is in no list has next NULL,
- * so membership can be asked. No locking of its own. */
+ * so membership can be asked. No locking of its own; but links are written by atomic stores, so that one may be looked at
+ * without the lock, for nothing but to fetch what it points to into the cache. */
 #ifndef LT_BASE_LIST_H
 #define LT_BASE_LIST_H
+
+#include "base/util.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,9 +13,16 @@ struct lt_node {
     struct lt_node *next, *prev;
 };
 
+/* Relaxed: see above. */
+static inline void lt_list_link(struct lt_node *node, struct lt_node *next)
+{
+    __atomic_store_n(&node->next, next, __ATOMIC_RELAXED);
+    __atomic_store_n(&next->prev, node, __ATOMIC_RELAXED);
+}
+
 static inline void lt_list_init(struct lt_node *head)
 {
-    head->next = head->prev = head;
+    lt_list_link(head, head);
 }
 
 static inline bool lt_list_empty(const struct lt_node *head)
@@ -27,17 +37,14 @@ static inline bool lt_listed(const struct lt_node *node)
 
 static inline void lt_list_append(struct lt_node *head, struct lt_node *node)
 {
-    node->next = head;
-    node->prev = head->prev;
-    head->prev->next = node;
-    head->prev = node;
+    lt_list_link(head->prev, node);
+    lt_list_link(node, head);
 }
 
 static inline void lt_list_remove(struct lt_node *node)
 {
-    node->next->prev = node->prev;
-    node->prev->next = node->next;
-    node->next = NULL;
+    lt_list_link(node->prev, node->next);
+    __atomic_store_n(&node->next, NULL, __ATOMIC_RELAXED);
 }
 
 /* Moves all nodes of `from` to the end of `to`. */
@@ -45,11 +52,16 @@ static inline void lt_list_splice(struct lt_node *to, struct lt_node *from)
 {
     if (lt_list_empty(from))
         return;
-    from->next->prev = to->prev;
-    to->prev->next = from->next;
-    from->prev->next = to;
-    to->prev = from->prev;
+    lt_list_link(to->prev, from->next);
+    lt_list_link(from->prev, to);
     lt_list_init(from);
+}
+
+/* Anybody, of a node that may not be taken out meanwhile: fetches those before and behind it into the cache. */
+LT_FETCHES void lt_list_fetch_neighbours(const struct lt_node *node)
+{
+    __builtin_prefetch(__atomic_load_n(&node->next, __ATOMIC_RELAXED), 1);
+    __builtin_prefetch(__atomic_load_n(&node->prev, __ATOMIC_RELAXED), 1);
 }
 
 #endif

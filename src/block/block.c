@@ -58,6 +58,7 @@ static void run(struct lt_party *party)
 {
     leat_block *block = (leat_block *)(void *)party;
     lt_machine_settle(machine_of(block));
+    lt_worker_settle_but(lt_here.worker, party->scope); /* which was its alarm's until now */
     int verdict = step(block);
     if (verdict != LEAT_PARKED_)
         end(block, verdict);

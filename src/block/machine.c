@@ -23,8 +23,10 @@ static void alarm_rang(struct lt_timer *timer)
 {
     struct lt_machine *machine = timer->owner;
     struct lt_party *party = &machine->roamer.party;
-    if (lt_machine_end(party, -ETIMEDOUT))
+    if (lt_machine_end(party, -ETIMEDOUT)) {
+        lt_list_fetch_neighbours(&machine->roamer.member);
         lt_ready(party);
+    }
 }
 
 const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)

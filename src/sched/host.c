@@ -16,8 +16,8 @@
 /* NULL: the scheduler, which sees for itself who is next. */
 static inline void now_running(struct lt_worker *worker, struct lt_task *task)
 {
-    if (task && task->party.scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed))
-        lt_worker_settle(worker);
+    if (task)
+        lt_worker_settle_but(worker, task->party.scope);
     atomic_store_explicit(&worker->running, task, memory_order_relaxed);
     lt_here.self = task ? &task->party : &lt_here.thread.party;
 }

@@ -182,8 +182,7 @@ static struct lt_party *next_new(struct lt_worker *worker)
 
 static void run_step(struct lt_worker *worker, struct lt_party *party)
 {
-    if (party->kind != LT_BLOCK ||
-        party->scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed))
+    if (party->kind != LT_BLOCK) /* which sees to that when it knows its scope */
         lt_worker_settle(worker);
     unsigned noting = lt_noting() & LT_NOTE_TRACE;
     if (LT_UNLIKELY(noting))

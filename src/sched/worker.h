@@ -107,14 +107,21 @@ static inline struct lt_task *lt_worker_running(const struct lt_worker *worker)
     return atomic_load_explicit(&worker->running, memory_order_relaxed);
 }
 
-/* Before the worker runs somebody who does not belong to the scope of which it has units, or nobody. True: it had some,
- * and somebody may be ready now. */
+/* Before the worker runs somebody who belongs to no scope, or nobody: gives its units back. True: it had some, and somebody
+ * may be ready now. */
 static inline bool lt_worker_settle(struct lt_worker *worker)
 {
     if (LT_LIKELY(!atomic_load_explicit(&worker->units, memory_order_relaxed)))
         return false;
     lt_units_return(worker);
     return true;
+}
+
+/* Before it runs somebody who belongs to that scope. */
+static inline void lt_worker_settle_but(struct lt_worker *worker, const leat_scope *scope)
+{
+    if (scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed))
+        lt_worker_settle(worker);
 }
 
 /* The worker: adds a party to its own ready queue. */
