@@ -157,12 +157,14 @@ static void pools_stacks(void **state)
             fill(stacks[i]);
             CHECK(resident_pages(stacks[i]) >= 15);
         }
+        struct lt_stack_batch batch = { 0 };
         for (int i = 0; i < STACKS; i++) {
             struct lt_stack *stack = stacks[i];
-            lt_stack_return(stack, NULL);
+            lt_stack_return(&batch, stack, NULL);
             /* What was used below the topmost page has gone back to the kernel. */
             CHECK(resident_pages(stack) <= 1);
         }
+        lt_stack_return_now(&batch);
         lt_stack_credits_return(3);
     }
     lt_stack_pool_close();
@@ -202,6 +204,7 @@ static void *use_many_stacks(void *seed)
     enum { MOST = 300, ROUNDS = 60 };
     struct lt_stack *stacks[MOST];
     uint64_t chance = (uint64_t)(uintptr_t)seed;
+    struct lt_stack_batch returned = { 0 };
     for (int round = 0; round < ROUNDS; round++) {
         size_t n = 1 + lt_rng_below(&chance, MOST);
         CHECK(lt_stack_credits_get(n));
@@ -213,9 +216,12 @@ static void *use_many_stacks(void *seed)
             sign(stacks[i], &stacks[i]);
         for (size_t i = 0; i < n; i++) {
             CHECK(is_signed(stacks[i], &stacks[i]));
-            lt_stack_return(stacks[i], i + 1 < n ? stacks[i + 1] : NULL);
+            lt_stack_return(&returned, stacks[i], i + 1 < n ? stacks[i + 1] : NULL);
         }
+        if (round % 2)
+            lt_stack_return_now(&returned);
     }
+    lt_stack_return_now(&returned);
     return NULL;
 }
 

@@ -100,6 +100,53 @@ static int yielding_tasks_let_others_start(void *arg)
 }
 ON_WORKERS(yielding_tasks_let_others_start);
 
+/* And one go on that a thread wakes. */
+enum { MOST_YIELDING = 5 };
+static leat_block yielding[MOST_YIELDING];
+
+static int yield_on_block(leat_block *b)
+{
+    LEAT_BEGIN(b);
+    while (!atomic_load(&enough))
+        LEAT_AWAIT_YIELD(b);
+    LEAT_END(b);
+}
+
+static int wait_and_say_enough(void *ch)
+{
+    CHECK_IS(0, leat_recv(ch, NULL));
+    return say_enough(NULL);
+}
+
+static void *send_from_outside(void *ch)
+{
+    CHECK_IS(0, leat_send(ch, NULL));
+    return NULL;
+}
+
+static int yielding_ones_let_a_woken_one_go_on(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 2 * MOST_YIELDING; i++) {
+        pthread_t thread;
+        leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *ch = leat_chan_make(outer, 0, 0);
+        atomic_store(&enough, false);
+        CHECK_IS(0, leat_go(s, wait_and_say_enough, ch));
+        for (int n = 0; n <= i / 2; n++)
+            CHECK_IS(0, i % 2 ? leat_go_block(s, &yielding[n], yield_on_block)
+                              : leat_go(s, yield_on, NULL));
+        for (int n = 0; n < 20; n++)
+            leat_yield();
+        CHECK_IS(0, pthread_create(&thread, NULL, send_from_outside, ch));
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(0, pthread_join(thread, NULL));
+        CHECK_IS(0, leat_scope_close(outer));
+    }
+    return 0;
+}
+ON_WORKERS(yielding_ones_let_a_woken_one_go_on);
+
 /* And a family in which each starts the next lets a started one run on. */
 struct family {
     leat_scope *scope;
@@ -401,6 +448,7 @@ int main(void)
         TESTS_ON_WORKERS(yields_return_zero),
         cmocka_unit_test(yields_to_all),
         TESTS_ON_WORKERS(yielding_tasks_let_others_start),
+        TESTS_ON_WORKERS(yielding_ones_let_a_woken_one_go_on),
         TESTS_ON_WORKERS(starting_tasks_let_others_go_on),
         TESTS_ON_WORKERS(talking_tasks_let_others_run),
         cmocka_unit_test(blocks_let_others_go_on),

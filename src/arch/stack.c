@@ -298,16 +298,29 @@ __attribute__((no_sanitize("address", "thread"))) static void trim(struct lt_sta
     errno = saved;
 }
 
-void lt_stack_return(struct lt_stack *stack, struct lt_stack *next)
+void lt_stack_return_now(struct lt_stack_batch *batch)
+{
+    if (!batch->count)
+        return;
+    lt_lock(&pool.lock);
+    batch->last->next = pool.free;
+    pool.free = batch->first;
+    pool.available += batch->count;
+    lt_unlock(&pool.lock);
+    *batch = (struct lt_stack_batch){ 0 };
+}
+
+void lt_stack_return(struct lt_stack_batch *batch, struct lt_stack *stack, struct lt_stack *next)
 {
     if (next)
         fetch(next);
     trim(stack);
-    lt_lock(&pool.lock);
-    stack->next = pool.free;
-    pool.free = stack;
-    pool.available++;
-    lt_unlock(&pool.lock);
+    stack->next = batch->first;
+    batch->first = stack;
+    if (!batch->count)
+        batch->last = stack;
+    if (++batch->count == LT_STACK_TOGETHER)
+        lt_stack_return_now(batch);
 }
 
 struct lt_stack *lt_stack_map(size_t stack_size)

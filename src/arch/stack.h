@@ -41,9 +41,18 @@ void lt_stack_credits_return(size_t n);
 /* Turns n credits, at most LT_STACK_AHEAD, into as many stacks. Cannot fail. */
 void lt_stack_redeem(struct lt_stack **stacks, size_t n);
 
-/* Gives a stack back to the pool; and has fetched what that will look at of `next`, or NULL, which is to follow it
- * after a while and may be far away. */
-void lt_stack_return(struct lt_stack *stack, struct lt_stack *next);
+/* Stacks on their way back to the pool, at most LT_STACK_TOGETHER; zero: none. */
+struct lt_stack_batch {
+    struct lt_stack *first, *last;
+    size_t count;
+};
+
+/* Adds a stack to those that are given back, which happens when there are as many as fit; and has fetched what that will
+ * look at of `next`, or NULL, which is to follow it after a while and may be far away. */
+void lt_stack_return(struct lt_stack_batch *batch, struct lt_stack *stack, struct lt_stack *next);
+
+/* Gives back all that are on their way. */
+void lt_stack_return_now(struct lt_stack_batch *batch);
 
 /* A stack of a size of its own (whole pages, not the default size), NULL when memory has run out; and
  * its end. */

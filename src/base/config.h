@@ -29,6 +29,7 @@ enum {
 #ifdef LEAT_HARSH
     LT_RING_SIZE = 2,
     LT_STACK_MAGAZINE = 1,
+    LT_STACK_TOGETHER = 2,
     LT_STACK_CHUNK = 2,
     LT_STACK_REGION = 2,
     LT_STACK_AHEAD = 1,
@@ -53,6 +54,7 @@ enum {
 #else
     LT_RING_SIZE = 2048,    /* unstarted tasks a worker holds before they overflow; power of two */
     LT_STACK_MAGAZINE = 64, /* warm stacks a worker keeps to itself */
+    LT_STACK_TOGETHER = 16, /* others that it gives back at a time */
     LT_STACK_CHUNK = 64,    /* stacks given guards at a time, */
     LT_STACK_REGION = 16,   /* as many of these mapped at a time, at the most, */
     LT_STACK_AHEAD = 32,    /* and stacks taken from the pool at a time, when many are wanted */

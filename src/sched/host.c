@@ -53,11 +53,11 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
     return party;
 }
 
-/* Nothing waits that only the scheduler sees: nothing spilt, no nudge, and no timer that is due. (A seeded world's sees
- * every switch.) */
+/* Nothing waits that only the scheduler sees: nothing spilt, nobody posted, no nudge, and no timer that is due. (A
+ * seeded world's sees every switch.) */
 __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 {
-    if (lt_world || lt_spill_any() || lt_worker_is_nudged(worker) ||
+    if (lt_world || lt_spill_any() || lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
         (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
@@ -70,9 +70,8 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 __attribute__((always_inline)) static inline struct lt_task *next_directly(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
-    /* Relaxed: the inbox is only asked whether it is worth a visit. */
     if (!party || party->kind != LT_TASK || lt_ring_length(&worker->ring) != 0 ||
-        atomic_load_explicit(&worker->inbox, memory_order_relaxed) ||
+        (!party->next && lt_worker_has_mail(worker)) ||
         (--worker->direct_left == 0 && !may_go_on(worker)))
         return NULL;
     take(worker, party);
@@ -125,7 +124,8 @@ static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
     unsigned oldest = worker->oldest++ % LT_STACK_MAGAZINE;
     struct lt_stack *left = worker->magazine[oldest];
     worker->magazine[oldest] = stack;
-    lt_stack_return(left, worker->magazine[(oldest + AHEAD) % LT_STACK_MAGAZINE]);
+    lt_stack_return(&worker->returned, left,
+                    worker->magazine[(oldest + AHEAD) % LT_STACK_MAGAZINE]);
 }
 
 SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *stack, bool pooled)
@@ -239,7 +239,8 @@ SWITCHES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 void lt_host_close(struct lt_worker *worker)
 {
     while (worker->magazine_count)
-        lt_stack_return(worker->magazine[--worker->magazine_count], NULL);
+        lt_stack_return(&worker->returned, worker->magazine[--worker->magazine_count], NULL);
+    lt_stack_return_now(&worker->returned);
     lt_stack_credits_return(worker->credits);
     worker->credits = 0;
 }

@@ -257,7 +257,7 @@ void lt_idle(struct lt_worker *worker)
     return_credits(worker);
     int64_t due = next_timer(worker), nap = LT_WATCH_FIRST_US * LEAT_US / 2;
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
-    lt_tally_set(&worker->tally.magazine, worker->magazine_count);
+    lt_tally_set(&worker->tally.magazine, worker->magazine_count + worker->returned.count);
     become_idle(worker);
     for (;;) {
         lt_tally_add(&worker->tally.sleeps, 1);

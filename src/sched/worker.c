@@ -230,9 +230,8 @@ static bool run_new(struct lt_worker *worker)
 static struct lt_party *next_light(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
-    /* Relaxed: only asked whether it is worth a visit. */
     if (!party || party->kind == LT_TASK || lt_ring_length(&worker->ring) != 0 ||
-        atomic_load_explicit(&worker->inbox, memory_order_relaxed) || --worker->direct_left == 0)
+        (!party->next && lt_worker_has_mail(worker)) || --worker->direct_left == 0)
         return NULL;
     return lt_worker_next_ready(worker);
 }

@@ -60,7 +60,8 @@ struct lt_worker {
     void *sp;                          /* the scheduler's own stack, while a task runs */
     struct lt_fiber fiber;             /* that stack, for the tools */
     int *errno_here;                   /* the thread's errno */
-    unsigned direct_left; /* switches, and runs of blocks, before nudges and timers get a look */
+    unsigned
+        direct_left; /* switches, and runs of blocks, before mail, nudges and timers get a look */
     _Atomic(struct lt_task *) told; /* nudges taken off the list, and not yet looked at */
     unsigned budget;                /* operations before a forced yield */
     bool started_last;              /* the last thing run was a task's start: next, a ready one */
@@ -85,7 +86,8 @@ struct lt_worker {
     int64_t rung;        /* when it last woke up for a timer */
     struct lt_spin spin; /* for news, before it sleeps */
     unsigned index;
-    void *fault_stack; /* LT_FAULT_STACK bytes for sched/guard.h */
+    void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
+    struct lt_stack_batch returned; /* what there was no room for in the magazine */
     pthread_t thread;
     struct lt_tally tally; /* read by others */
     struct lt_wheel wheel;
@@ -122,6 +124,14 @@ static inline void lt_worker_settle_but(struct lt_worker *worker, const leat_sco
 {
     if (scope != atomic_load_explicit(&worker->units_of, memory_order_relaxed))
         lt_worker_settle(worker);
+}
+
+/* Whether somebody has been posted: only asked whether that is worth a visit of the scheduler, so relaxed. To ask takes
+ * the line from who goes on posting; and who was posted goes behind those who are ready. So where several are, it is
+ * asked once in LT_DIRECT_SWITCHES. */
+static inline bool lt_worker_has_mail(const struct lt_worker *worker)
+{
+    return atomic_load_explicit(&worker->inbox, memory_order_relaxed) != NULL;
 }
 
 /* The worker: adds a party to its own ready queue. */
