@@ -60,8 +60,7 @@ struct lt_worker {
     void *sp;                          /* the scheduler's own stack, while a task runs */
     struct lt_fiber fiber;             /* that stack, for the tools */
     int *errno_here;                   /* the thread's errno */
-    unsigned
-        direct_left; /* switches, and runs of blocks, before mail, nudges and timers get a look */
+    unsigned direct_left; /* switches, or runs of blocks, before mail, nudges and timers are seen */
     _Atomic(struct lt_task *) told; /* nudges taken off the list, and not yet looked at */
     unsigned budget;                /* operations before a forced yield */
     bool started_last;              /* the last thing run was a task's start: next, a ready one */
