@@ -43,7 +43,11 @@ static void *hear(void *set)
         if (is_ignored(number))
             continue;
         if (atomic_load(&caught)) {
-            pthread_sigmask(SIG_UNBLOCK, set, NULL);
+            /* This one alone: halt_close may be sending its SIGHUP, of which nobody is to die. */
+            sigset_t again;
+            sigemptyset(&again);
+            sigaddset(&again, number);
+            pthread_sigmask(SIG_UNBLOCK, &again, NULL);
             raise(number);
         }
         atomic_store(&caught, number);
