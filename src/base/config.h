@@ -63,7 +63,7 @@ enum {
     LT_TASK_SLAB_MOST = 1024, /* and where there are many already */
     LT_TASK_MAGAZINE = 256,   /* free descriptors a worker keeps to itself */
     LT_DIRECT_SWITCHES =
-        16, /* from task to task, or runs of blocks, before the worker looks at nudges and timers */
+        16, /* from task to task, or runs of blocks, before the worker looks at mail, nudges and timers */
     LT_OP_BUDGET = 256,    /* channel operations that found a partner, before a forced yield */
     LT_TICK_SHIFT = 10,    /* the timer wheel's tick: 2^10 ns, about a microsecond */
     LT_CHAIN_SCAN = 64,    /* timers looked at for the exact next deadline before a sleep */
@@ -75,7 +75,7 @@ enum {
     LT_SPLIT_FROM = 64,    /* items a channel holds for which two ends pay: see chan/ends.h */
     LT_SPLIT_ALONE = 0,    /* also with one processor */
     LT_ENDS_FEW = 32,      /* items at most that are not worth going for, if more are coming */
-    LT_ROSTERS_AFTER = 16, /* tasks of another worker than the one before: see scope/roster.h */
+    LT_ROSTERS_AFTER = 16, /* times that another worker's come to a scope: see scope/roster.h */
     LT_IDLE_SPINS = 512,   /* pauses, 10 to 40 ns each, before who has to wait sleeps */
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */

@@ -108,7 +108,7 @@ static inline struct lt_task *lt_worker_running(const struct lt_worker *worker)
     return atomic_load_explicit(&worker->running, memory_order_relaxed);
 }
 
-/* Before the worker runs somebody who belongs to no scope, or nobody: gives its units back. True: it had some, and somebody
+/* Before the worker runs somebody who keeps no scope open, or nobody: gives its units back. True: it had some, and somebody
  * may be ready now. */
 static inline bool lt_worker_settle(struct lt_worker *worker)
 {

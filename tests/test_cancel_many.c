@@ -1,0 +1,240 @@
+/* test_cancel_many.c: a cancel reaches all of a crowd, wherever they wait, and nobody has to wait behind others. */
+#include "support.h"
+
+#ifdef TESTS_IN_SIM
+enum { CROWD = 40 };
+#else
+enum { CROWD = 3000 };
+#endif
+static _Atomic int left_in_crowd;
+
+static int wait_in_crowd(void *arg)
+{
+    int x;
+    CHECK_IS(-ECANCELED, leat_recv(arg, &x));
+    atomic_fetch_sub(&left_in_crowd, 1);
+    return 0;
+}
+
+static int yield_meanwhile(void *arg)
+{
+    (void)arg;
+    while (left_in_crowd)
+        leat_yield();
+    return 0;
+}
+
+struct tosser {
+    leat_block block;
+    leat_chan *from, *to;
+    int item;
+};
+
+/* Two that keep their worker busy, without a task between them. */
+static int toss_meanwhile(leat_block *b)
+{
+    struct tosser *me = (struct tosser *)b;
+    LEAT_BEGIN(b);
+    while (left_in_crowd) {
+        LEAT_AWAIT_RECV(b, me->from, &me->item);
+        LEAT_AWAIT_SEND(b, me->to, &me->item);
+    }
+    LEAT_END(b);
+}
+
+/* As many as take many looks at who is to be told, on workers that always have something else to do. */
+static int reaches_a_crowd(void *arg)
+{
+    (void)arg;
+    enum { BUSY = 8 };
+    leat_scope *around = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *never = leat_chan_of(s, int, 0);
+    leat_chan *a = leat_chan_of(around, int, 1), *b = leat_chan_of(around, int, 1);
+    static struct tosser tossers[2];
+    tossers[0] = (struct tosser){ .from = a, .to = b };
+    tossers[1] = (struct tosser){ .from = b, .to = a };
+    left_in_crowd = CROWD;
+    for (int i = 0; i < CROWD; i++)
+        CHECK_IS(0, leat_go(s, wait_in_crowd, never));
+    for (int i = 0; i < CROWD; i++)
+        leat_yield();
+    for (int i = 0; i < BUSY; i++)
+        CHECK_IS(0, leat_go(around, yield_meanwhile, NULL));
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_go_block(around, &tossers[i].block, toss_meanwhile));
+    CHECK_IS(0, leat_send(a, &(int){ 1 }));
+    leat_yield();
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, left_in_crowd);
+    leat_close(a); /* for the tosser that has the item no longer */
+    leat_close(b);
+    CHECK_IS(0, leat_scope_close(around));
+    return 0;
+}
+ON_WORKERS(reaches_a_crowd);
+
+/* On one worker, so that nothing happens between two waits. */
+enum { STORM = CROWD < 256 ? CROWD : 256, ROUNDS = 300 };
+static struct {
+    leat_chan *never;
+    leat_scope *victims, *opened[STORM];
+    bool begun, ended;
+} storm;
+
+static int wait_in_storm(void *arg)
+{
+    int x;
+    (void)arg;
+    CHECK_IS(-ECANCELED, leat_recv(storm.never, &x));
+    storm.ended = true;
+    return 0;
+}
+
+static int open_for_victim(void *arg)
+{
+    (void)arg;
+    storm.victims = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(storm.victims, wait_in_storm, NULL));
+    return leat_scope_close(storm.victims);
+}
+
+/* Each time it goes on it cancels a scope that another one has open, and one of its own: two that are to be told. */
+static int cancel_all_the_time(void *arg)
+{
+    int me = (int)(intptr_t)arg;
+    for (int round = 0; round < ROUNDS && !storm.ended; round++) {
+        storm.opened[me] = leat_scope_open(LEAT_NEVER);
+        leat_yield();
+        if (me == STORM / 2 && !storm.begun) {
+            storm.begun = true;
+            CHECK_IS(0, leat_scope_cancel(storm.victims));
+        }
+        leat_scope *other = storm.opened[(me + STORM / 2) % STORM], *mine = storm.opened[me];
+        if (other)
+            CHECK_IS(0, leat_scope_cancel(other));
+        storm.opened[me] = NULL;
+        leat_scope_close(mine);
+        mine = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_scope_cancel(mine));
+        CHECK_IS(0, leat_scope_close(mine));
+    }
+    CHECK(storm.ended);
+    return 0;
+}
+
+/* Whoever is told must not wait behind all who are told later. */
+static int reaches_who_was_told_first(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    storm.never = leat_chan_of(s, int, 0);
+    storm.begun = storm.ended = false;
+    CHECK_IS(0, leat_go(s, open_for_victim, NULL));
+    for (int i = 0; i < 10; i++)
+        leat_yield();
+    for (intptr_t i = 0; i < STORM; i++)
+        CHECK_IS(0, leat_go(s, cancel_all_the_time, (void *)i));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+static void reaches_who_was_told_first_on_1(void **state)
+{
+    (void)state;
+    run_on(1, reaches_who_was_told_first);
+}
+
+/* Those who meet are on as many workers as they are. */
+static struct {
+    _Atomic unsigned met;
+    unsigned expected;
+    leat_scope *scope;
+    leat_chan *never, *come;
+    _Atomic unsigned blocks, ended;
+} meeting;
+
+enum { MEETINGS = 40, MOST_WORKERS = 4 };
+
+/* Each waits for the first time where its task is at home, as a rule. */
+static leat_block meeting_blocks[MEETINGS * MOST_WORKERS];
+
+static int block_and_wait(leat_block *b)
+{
+    LEAT_BEGIN(b);
+    LEAT_AWAIT_RECV(b, meeting.never, NULL);
+    CHECK_IS(-ECANCELED, b->status);
+    meeting.ended++;
+    LEAT_END(b);
+}
+
+static int meet_and_wait(void *arg)
+{
+    int x;
+    (void)arg;
+    meeting.met++;
+    while (meeting.met < meeting.expected)
+#ifdef TESTS_IN_SIM
+        leat_yield()
+#endif
+            ;
+    CHECK_IS(0, leat_go_block(meeting.scope, &meeting_blocks[meeting.blocks++], block_and_wait));
+    CHECK_IS(0, leat_try_send(meeting.come, NULL));
+    CHECK_IS(-ECANCELED, leat_recv(meeting.never, &x));
+    meeting.ended++;
+    return 0;
+}
+
+static unsigned known_to_a_dump(const char *as)
+{
+    unsigned n = 0;
+    char *text;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    CHECK_IS(0, leat_dump(out));
+    fclose(out);
+    for (const char *at = text; (at = strstr(at, as)) != NULL; at++)
+        n++;
+    free(text);
+    return n;
+}
+
+/* Tasks and blocks of all workers come to a scope, in turns. */
+static int finds_all_of_all_workers(void *arg)
+{
+    (void)arg;
+    const unsigned workers = leat_workers();
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    meeting.never = leat_chan_of(s, int, 0);
+    meeting.come = leat_chan_make(s, 0, workers);
+    meeting.scope = s;
+    meeting.met = 0;
+    meeting.expected = 0;
+    meeting.blocks = 0;
+    meeting.ended = 0;
+    for (unsigned i = 0; i < MEETINGS; i++) {
+        meeting.expected += workers;
+        for (unsigned k = 0; k < workers; k++)
+            CHECK_IS(0, leat_go_named(s, meet_and_wait, NULL, "meets", 0));
+        for (unsigned k = 0; k < workers; k++)
+            CHECK_IS(0, leat_recv(meeting.come, NULL));
+    }
+    WAIT_UNTIL(known_to_a_dump(" meets: waits") == MEETINGS * workers);
+    WAIT_UNTIL(known_to_a_dump("): waits at line") == MEETINGS * workers);
+    CHECK_IS(2 * MEETINGS * workers, leat_scope_tasks(s));
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(2 * MEETINGS * workers, meeting.ended);
+    return 0;
+}
+ON_WORKERS(finds_all_of_all_workers);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(reaches_a_crowd),
+        cmocka_unit_test(reaches_who_was_told_first_on_1),
+        TESTS_ON_WORKERS(finds_all_of_all_workers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
