@@ -141,14 +141,16 @@ static struct region *map_region(size_t count)
     return region;
 }
 
-/* More each time: who maps waits for all who touch new pages meanwhile. */
+/* As many as there are, so that a million are a dozen mappings: who maps has to wait until nobody in the process
+ * happens to be touching new pages, which the kernel lets last for milliseconds. With less memory, fewer. */
 static struct region *map_next_region(size_t slots)
 {
     size_t count = slots / LT_STACK_CHUNK;
-    if (count > LT_STACK_REGION)
-        count = LT_STACK_REGION;
-    struct region *region = count > 1 ? map_region(count) : NULL;
-    return region ? region : map_region(1);
+    count = count > LT_STACK_REGION ? LT_STACK_REGION : count ? count : 1;
+    struct region *region;
+    while (!(region = map_region(count)) && count > 1)
+        count /= 2;
+    return region;
 }
 
 /* With the lock held: the next chunk of those mapped, NULL when there is none. */

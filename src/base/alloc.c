@@ -11,17 +11,25 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-void *lt_alloc(size_t size)
+static size_t whole_lines(size_t size)
+{
+    return (size + LT_CACHE_LINE - 1) / LT_CACHE_LINE * LT_CACHE_LINE;
+}
+
+void *lt_alloc_unset(size_t size)
 {
     if (size > SIZE_MAX - LT_CACHE_LINE || lt_fault())
         return NULL;
     int saved = errno;
-    size_t rounded = (size + LT_CACHE_LINE - 1) / LT_CACHE_LINE * LT_CACHE_LINE;
-    void *memory = aligned_alloc(LT_CACHE_LINE, rounded);
-    if (memory)
-        memset(memory, 0, rounded);
+    void *memory = aligned_alloc(LT_CACHE_LINE, whole_lines(size));
     errno = saved;
     return memory;
+}
+
+void *lt_alloc(size_t size)
+{
+    void *memory = lt_alloc_unset(size);
+    return memory ? memset(memory, 0, whole_lines(size)) : NULL;
 }
 
 void lt_free(void *memory)

@@ -8,6 +8,9 @@
 void *lt_alloc(size_t size);
 void lt_free(void *memory);
 
+/* As lt_alloc, but not zeroed: what is used bit by bit is not touched before. */
+void *lt_alloc_unset(size_t size);
+
 /* Pages: readable, writable, zero, not backed until touched; NULL when there are none. `size` is a
  * multiple of the page size. */
 void *lt_map(size_t size);

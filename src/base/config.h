@@ -56,12 +56,12 @@ enum {
     LT_STACK_MAGAZINE = 64, /* warm stacks a worker keeps to itself */
     LT_STACK_TOGETHER = 16, /* others that it gives back at a time */
     LT_STACK_CHUNK = 64,    /* stacks given guards at a time, */
-    LT_STACK_REGION = 16,   /* as many of these mapped at a time, at the most, */
+    LT_STACK_REGION = 1024, /* as many of these mapped at a time, at the most, */
     LT_STACK_AHEAD = 32,    /* and stacks taken from the pool at a time, when many are wanted */
     LT_CREDIT_BATCH = 64,   /* rights to a stack that a worker fetches at a time */
     LT_TASK_SLAB = 64,      /* task descriptors allocated at a time, */
-    LT_TASK_SLAB_MOST = 1024, /* and where there are many already */
-    LT_TASK_MAGAZINE = 256,   /* free descriptors a worker keeps to itself */
+    LT_TASK_SLAB_MOST = 65536, /* and where there are many already */
+    LT_TASK_MAGAZINE = 256,    /* free descriptors a worker keeps to itself */
     LT_DIRECT_SWITCHES =
         16, /* from task to task, or runs of blocks, before the worker looks at mail, nudges and timers */
     LT_OP_BUDGET = 256,    /* channel operations that found a partner, before a forced yield */
@@ -82,7 +82,7 @@ enum {
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
     LT_NAP_LEAST_US =
         50,              /* from one waking for a timer to the next; the kernel's own usual slack */
-    LT_POOL_IDLE_S = 10, /* a pool thread without work ends after this long */
+    LT_POOL_IDLE_S = 10,  /* a pool thread without work ends after this long */
 };
 
 #endif

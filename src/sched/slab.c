@@ -5,11 +5,19 @@
 
 #include <string.h>
 
+/* The first `carved` descriptors have been handed out, the others have not been touched. */
+struct slab {
+    struct slab *next;
+    size_t count, carved;
+    struct lt_task tasks[];
+};
+
 static struct {
     struct lt_lock lock;
-    struct lt_task *free;  /* linked by party.next, as everywhere here */
-    struct lt_task *slabs; /* the first descriptor of each slab is its link */
-    size_t count;          /* of the others, in all slabs */
+    struct lt_task *free; /* linked by party.next, as everywhere here */
+    struct slab *open;    /* slabs with descriptors left to carve */
+    struct slab *full;    /* the others */
+    size_t count;         /* of descriptors, in all slabs */
 } shared;
 
 /* The party is a descriptor's first member, so a link to one is a link to the other. */
@@ -32,43 +40,74 @@ static struct lt_task *pop(struct lt_task **list)
     return task;
 }
 
-/* As many as there are, from LT_TASK_SLAB to LT_TASK_SLAB_MOST. Returns one; the others are shared. */
-static struct lt_task *new_slab(size_t count)
+/* For as many as there are, from LT_TASK_SLAB to LT_TASK_SLAB_MOST; with less memory, for fewer. */
+static struct slab *new_slab(size_t count)
 {
     size_t n = count < LT_TASK_SLAB        ? LT_TASK_SLAB
                : count > LT_TASK_SLAB_MOST ? LT_TASK_SLAB_MOST
                                            : count;
-    struct lt_task *slab = lt_alloc((n + 1) * sizeof *slab);
-    if (!slab && n > LT_TASK_SLAB)
-        return new_slab(0);
+    struct slab *slab;
+    while (!(slab = lt_alloc_unset(sizeof *slab + n * sizeof slab->tasks[0])) && n > LT_TASK_SLAB)
+        n = n / 2 > LT_TASK_SLAB ? n / 2 : LT_TASK_SLAB;
+    if (slab) {
+        slab->count = n;
+        slab->carved = 0;
+    }
+    return slab;
+}
+
+/* With the lock held, which is given up meanwhile. False when memory has run out. */
+static bool add_slab(void)
+{
+    size_t count = shared.count;
+    lt_unlock(&shared.lock);
+    struct slab *slab = new_slab(count);
+    lt_lock(&shared.lock);
+    if (!slab)
+        return false;
+    slab->next = shared.open;
+    shared.open = slab;
+    shared.count += slab->count;
+    return true;
+}
+
+/* With the lock held: a descriptor that has never been used, NULL when there is none. */
+static struct lt_task *carve(void)
+{
+    struct slab *slab = shared.open;
     if (!slab)
         return NULL;
-    struct lt_task *others = NULL;
-    for (size_t i = n; i > 1; i--)
-        push(&others, &slab[i]);
-    lt_lock(&shared.lock);
-    push(&shared.slabs, &slab[0]);
-    slab[n].party.next = (struct lt_party *)(void *)shared.free;
-    shared.free = others;
-    shared.count += n;
-    lt_unlock(&shared.lock);
-    return &slab[1];
+    struct lt_task *task = &slab->tasks[slab->carved];
+    if (++slab->carved == slab->count) {
+        shared.open = slab->next;
+        slab->next = shared.full;
+        shared.full = slab;
+    }
+    memset(task, 0, sizeof *task);
+    return task;
+}
+
+/* With the lock held. */
+static struct lt_task *take(void)
+{
+    struct lt_task *task = pop(&shared.free);
+    return task ? task : carve();
 }
 
 /* One from the others, and half a magazine along with it; NULL when there are none. */
 __attribute__((noinline)) static struct lt_task *get_shared(struct lt_worker *worker)
 {
+    struct lt_task *task, *another;
     lt_lock(&shared.lock);
-    struct lt_task *task = pop(&shared.free);
-    for (unsigned i = 1; worker && i < LT_TASK_MAGAZINE / 2 && shared.free; i++) {
-        push(&worker->free_tasks, pop(&shared.free));
+    while (!(task = take()) && add_slab()) {
+    }
+    for (unsigned i = 1; task && worker && i < LT_TASK_MAGAZINE / 2 && (another = take()); i++) {
+        push(&worker->free_tasks, another);
         worker->free_count++;
     }
-    size_t count = shared.count;
     lt_unlock(&shared.lock);
-    if (!task)
-        return new_slab(count);
-    lt_clear(task, offsetof(struct lt_task, left));
+    if (task)
+        lt_clear(task, offsetof(struct lt_task, left));
     return task;
 }
 
@@ -108,11 +147,17 @@ void lt_slab_put(struct lt_worker *worker, struct lt_task *task)
         halve_magazine(worker);
 }
 
-void lt_slab_close(void)
+static void free_all(struct slab *slab)
 {
-    for (struct lt_task *slab = shared.slabs, *next; slab; slab = next) {
-        next = next_of(slab);
+    for (struct slab *next; slab; slab = next) {
+        next = slab->next;
         lt_free(slab);
     }
+}
+
+void lt_slab_close(void)
+{
+    free_all(shared.open);
+    free_all(shared.full);
     memset(&shared, 0, sizeof shared);
 }
