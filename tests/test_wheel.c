@@ -198,6 +198,7 @@ static void keeps_order_within_a_tick(void **state)
         CHECK_IS(0, fired_count);
         lt_wheel_advance(&wheel, deadline + tick);
         CHECK_IS(TIMERS, fired_count);
+        CHECK_IS(TIMERS, wheel.fired);
         for (int i = 0; i < TIMERS; i++)
             CHECK_IS(i, order[i]);
     }

@@ -80,8 +80,10 @@ enum {
 #endif
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
-    LT_NAP_LEAST_US =
-        50,              /* from one waking for a timer to the next; the kernel's own usual slack */
+    /* From one waking for a timer to the next; the kernel's own usual slack. */
+    LT_NAP_LEAST_US = 50,
+    LT_NAP_THICK = 16,    /* timers in that time, on one worker, from which on */
+    LT_NAP_MOST_US = 400, /* it wakes this seldom */
     LT_POOL_IDLE_S = 10,  /* a pool thread without work ends after this long */
 };
 

@@ -13,6 +13,7 @@ void lt_wheel_init(struct lt_wheel *wheel, int64_t now)
     wheel->shift = lt_world ? 0 : LT_TICK_SHIFT;
     wheel->tick = (uint64_t)now >> wheel->shift;
     wheel->count = 0;
+    wheel->fired = 0;
     wheel->words_occupied = 0;
     memset(wheel->occupied, 0, sizeof wheel->occupied);
     for (unsigned i = 0; i < LT_WHEEL_SLOTS; i++)
@@ -234,6 +235,7 @@ bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now)
         }
         struct lt_timer *timer = timer_at(wheel->slots[slot].next);
         lt_wheel_remove(wheel, timer);
+        wheel->fired++;
         timer->fire(timer);
         return true;
     }
@@ -275,6 +277,7 @@ void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
             struct lt_timer *timer = timer_at(taken.next);
             lt_list_remove(&timer->node);
             wheel->count--;
+            wheel->fired++;
             timer->fire(timer);
         }
     }

@@ -54,6 +54,7 @@ struct lt_wheel {
     unsigned shift; /* a tick is 2^shift ns */
     uint64_t tick;  /* every timer at or before it has fired, or is in its very slot */
     uint64_t count;
+    uint64_t fired;          /* so many, ever */
     uint64_t words_occupied; /* a bit for each of `occupied` that is not 0 */
     uint64_t occupied[LT_WHEEL_SLOTS / 64];
     struct lt_node slots[LT_WHEEL_SLOTS];

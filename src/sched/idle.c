@@ -246,8 +246,18 @@ static bool watch(struct lt_worker *worker, int64_t *nap, int64_t now)
 static int64_t next_timer(struct lt_worker *worker)
 {
     lt_bells_settle(&worker->bells);
-    int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + LT_NAP_LEAST_US * LEAT_US;
+    int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + worker->rest;
     return due < least ? least : due;
+}
+
+static void woke_for_timer(struct lt_worker *worker, int64_t now)
+{
+    const int64_t least = LT_NAP_LEAST_US * LEAT_US;
+    uint64_t fired = worker->wheel.fired + worker->bells.wheel.fired;
+    bool thick = (int64_t)(fired - worker->fired) * least >= LT_NAP_THICK * (now - worker->rung);
+    worker->rest = thick ? LT_NAP_MOST_US * LEAT_US : least;
+    worker->fired = fired;
+    worker->rung = now;
 }
 
 void lt_idle(struct lt_worker *worker)
@@ -267,7 +277,7 @@ void lt_idle(struct lt_worker *worker)
         bool watching = still_watching(worker);
         int64_t now = lt_clock_now();
         if (now >= due)
-            worker->rung = now;
+            woke_for_timer(worker, now);
         if (lt_worker_has_news(worker) || now >= due || (watching && watch(worker, &nap, now)))
             break;
         int64_t until = watching && worker->looked + nap < due ? worker->looked + nap : due;

@@ -82,7 +82,9 @@ struct lt_worker {
     int64_t looked;       /* and when that was; */
     unsigned patience;    /* looks at which it left what has waited */
     unsigned starts;
-    int64_t rung;        /* when it last woke up for a timer */
+    int64_t rung;        /* when it last woke up for a timer, */
+    uint64_t fired;      /* how many had fired by then, */
+    int64_t rest;        /* and how long it does not wake up for another */
     struct lt_spin spin; /* for news, before it sleeps */
     unsigned index;
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
