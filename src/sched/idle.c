@@ -208,7 +208,7 @@ static bool news_soon(struct lt_worker *worker)
 {
     bool news = false;
     for (unsigned left = lt_spin_looks(&worker->spin); left > 0 && !news; left--) {
-        lt_pause();
+        lt_spin_wait(&worker->spin);
         news = lt_worker_has_news(worker);
     }
     lt_spin_learn(&worker->spin, news);

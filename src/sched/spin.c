@@ -1,6 +1,10 @@
 #define _GNU_SOURCE
 #include "sched/spin.h"
 
+#include "base/clock.h"
+
+#include <leat/base.h>
+
 #include <errno.h>
 #include <sched.h>
 #include <unistd.h>
@@ -16,7 +20,66 @@ static bool one_processor(void)
 void lt_spin_init(struct lt_spin *spin)
 {
     int saved = errno;
-    *spin = (struct lt_spin){ 0 };
-    spin->most = spin->looks = one_processor() ? 0 : LT_IDLE_SPINS;
+    *spin = (struct lt_spin){ .offers = one_processor() };
+    spin->most = spin->looks = spin->offers ? 0 : LT_IDLE_SPINS;
     errno = saved;
+}
+
+bool lt_spin_may_offer(struct lt_spin *spin)
+{
+    if (spin->pause_left) {
+        spin->pause_left--;
+        return false;
+    }
+    return !spin->rest || lt_clock_now() >= spin->rest_until;
+}
+
+/* Long ago, the last one that took long is forgotten. */
+static void took_long(struct lt_spin *spin, int64_t took, int64_t now)
+{
+    if (now - spin->rest_until > spin->rest)
+        spin->rest = 0;
+    int64_t rest = took * LT_OFFER_RESTS;
+    if (rest < 2 * spin->rest)
+        rest = 2 * spin->rest;
+    spin->rest = rest < LT_OFFER_REST_S * LEAT_S ? rest : LT_OFFER_REST_S * LEAT_S;
+    spin->rest_until = now + spin->rest;
+}
+
+void lt_spin_offer(struct lt_spin *spin)
+{
+    int64_t before = lt_clock_now();
+    sched_yield();
+    int64_t now = lt_clock_now();
+    if (now - before > LT_OFFER_US * LEAT_US)
+        took_long(spin, now - before, now);
+    spin->offered = true;
+}
+
+static void learn_of_offer(struct lt_spin *spin, bool answered)
+{
+    if (answered) {
+        spin->vain = spin->pause = 0;
+    } else if (++spin->vain == LT_SPIN_PROBE) {
+        spin->vain = 0;
+        if (spin->pause < LT_OFFER_PAUSE)
+            spin->pause = 2 * spin->pause + 1;
+        spin->pause_left = spin->pause;
+    }
+}
+
+void lt_spin_learn(struct lt_spin *spin, bool answered)
+{
+    if (spin->offers) {
+        if (spin->offered)
+            learn_of_offer(spin, answered);
+        spin->offered = false;
+    } else if (answered) {
+        spin->looks = spin->most;
+        spin->vain = 0;
+    } else {
+        spin->vain++;
+        if (spin->looks > LT_SPIN_LEAST)
+            spin->looks /= 2;
+    }
 }

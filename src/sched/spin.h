@@ -3,8 +3,14 @@
  * A partner on another core often answers within a microsecond or two; a sleep and a wake-up cost some ten to
  * fifty. So who has to wait looks around first, as often as has paid lately: an answer in time brings all looks
  * back, a wait in vain halves them. But two who both sleep hide from each other how soon they could answer:
- * so now and then all looks are made, whatever has been. Where the process has but one processor nobody can
- * answer meanwhile, and there are none. */
+ * so now and then all looks are made, whatever has been.
+ *
+ * Where the process has but one processor nobody can answer meanwhile. There, who has to wait offers the processor to
+ * others once, and looks then: two who wait for each other so change places with one system call each instead
+ * of the sleeper's, the waker's and a switch at a moment that suits neither. But whoever offers it stands behind all
+ * who want it, and where somebody computes gets it back only after time slices of milliseconds, when a sleeper would
+ * have been woken at once. So no offer is made for a while after one that took long, and for twice that while if
+ * the next does, too; nor by so many who wait after several that nobody answered. */
 #ifndef LT_SCHED_SPIN_H
 #define LT_SCHED_SPIN_H
 
@@ -12,6 +18,7 @@
 #include "base/lock.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum { LT_SPIN_LEAST = 16, LT_SPIN_PROBE = 16 /* in so many waits in vain, one with all looks */ };
 
@@ -19,15 +26,34 @@ struct lt_spin {
     unsigned most, looks, vain;
     /* Times in a row that nothing came after the first of what was waited for: see chan/operate.c. */
     unsigned alone;
+    /* With one processor: */
+    bool offers, offered;
+    unsigned pause,
+        pause_left; /* waits that make no offer after offers in vain, and those still to come */
+    int64_t rest, rest_until; /* no offer before then, because one took long */
 };
 
 /* For the calling thread, and for what processors the process has now. */
 void lt_spin_init(struct lt_spin *spin);
 
-/* How many looks to make, a pause after each. */
-static inline unsigned lt_spin_looks(const struct lt_spin *spin)
+/* Whether to offer the only processor, and doing so. It keeps errno. */
+bool lt_spin_may_offer(struct lt_spin *spin);
+void lt_spin_offer(struct lt_spin *spin);
+
+/* How many looks to make, each after lt_spin_wait. */
+static inline unsigned lt_spin_looks(struct lt_spin *spin)
 {
+    if (spin->offers)
+        return lt_spin_may_offer(spin);
     return spin->vain % LT_SPIN_PROBE == LT_SPIN_PROBE - 1 ? spin->most : spin->looks;
+}
+
+static inline void lt_spin_wait(struct lt_spin *spin)
+{
+    if (spin->offers)
+        lt_spin_offer(spin);
+    else
+        lt_pause();
 }
 
 /* Whether it did the last time. */
@@ -36,16 +62,7 @@ static inline bool lt_spin_paid(const struct lt_spin *spin)
     return spin->most && spin->looks == spin->most;
 }
 
-static inline void lt_spin_learn(struct lt_spin *spin, bool answered)
-{
-    if (answered) {
-        spin->looks = spin->most;
-        spin->vain = 0;
-    } else {
-        spin->vain++;
-        if (spin->looks > LT_SPIN_LEAST)
-            spin->looks /= 2;
-    }
-}
+/* After the looks, if there were any. */
+void lt_spin_learn(struct lt_spin *spin, bool answered);
 
 #endif

@@ -46,7 +46,7 @@ static void spin(struct lt_thread *thread)
 {
     bool told = false;
     for (unsigned left = lt_spin_looks(&thread->spin); left > 0 && !told; left--) {
-        lt_pause();
+        lt_spin_wait(&thread->spin);
         told = atomic_load_explicit(&thread->word, memory_order_relaxed) != 0;
     }
     lt_spin_learn(&thread->spin, told);

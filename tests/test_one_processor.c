@@ -1,0 +1,235 @@
+/* test_one_processor.c: threads and workers that have a single processor among them (sched/spin.h). */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <sched.h>
+
+enum { ITEMS = 20000 / SCALE, CAPACITIES = 3 };
+
+static const size_t capacities[CAPACITIES] = { 0, 1, 128 };
+
+/* Before there are other threads, which are bound as their makers are. */
+static int bind_to_one(void **state)
+{
+    (void)state;
+    cpu_set_t set;
+    unsigned cpu = 0;
+    CHECK_IS(0, sched_getaffinity(0, sizeof set, &set));
+    while (!CPU_ISSET(cpu, &set))
+        cpu++;
+    CPU_ZERO(&set);
+    CPU_SET(cpu, &set);
+    return sched_setaffinity(0, sizeof set, &set);
+}
+
+/* ---- offers ---- */
+
+static void wait_once(struct lt_spin *spin, unsigned looks, bool answered)
+{
+    spin->rest = 0; /* whatever else the machine did */
+    assert_int_equal(lt_spin_looks(spin), looks);
+    if (looks)
+        lt_spin_wait(spin);
+    lt_spin_learn(spin, answered);
+}
+
+static void offers_ever_less_often_when_nobody_answers(void **state)
+{
+    (void)state;
+    struct lt_spin spin;
+    lt_spin_init(&spin);
+    assert_true(spin.offers);
+    for (unsigned pause = 1; pause < 20; pause = 2 * pause + 1) {
+        for (int i = 0; i < LT_SPIN_PROBE; i++)
+            wait_once(&spin, 1, false);
+        for (unsigned i = 0; i < pause; i++)
+            wait_once(&spin, 0,
+                      i % 2); /* what comes without having been offered anything proves nothing */
+    }
+    wait_once(&spin, 1, true);
+    for (int i = 0; i < LT_SPIN_PROBE; i++)
+        wait_once(&spin, 1, false);
+    wait_once(&spin, 0, false);
+    wait_once(&spin, 1, true);
+}
+
+static _Atomic bool computing;
+
+static int compute(void *arg)
+{
+    (void)arg;
+    while (computing) {
+    }
+    return 0;
+}
+
+/* The kernel gives it to who computes sooner or later, and then for long. */
+static void rests_after_it_was_away_for_long(void **state)
+{
+    (void)state;
+    struct lt_spin spin;
+    struct foreign busy;
+    lt_spin_init(&spin);
+    computing = true;
+    foreign_start(&busy, compute, NULL);
+    while (spin.rest == 0)
+        lt_spin_wait(&spin);
+    computing = false;
+    foreign_join(&busy);
+    int64_t until = spin.rest_until;
+    unsigned looks = lt_spin_looks(&spin);
+    assert_true(looks == 0 || leat_now() >= until);
+    spin.rest_until = leat_now();
+    assert_int_equal(lt_spin_looks(&spin), 1);
+}
+
+/* ---- all the same, all that is sent arrives ---- */
+
+struct stream {
+    leat_chan *there, *back;
+};
+
+static int echo(void *arg)
+{
+    struct stream *s = arg;
+    int64_t item;
+    while (leat_recv(s->there, &item) == 0)
+        CHECK_IS(0, leat_send(s->back, &item));
+    leat_close(s->back);
+    return 0;
+}
+
+static int send_all(void *arg)
+{
+    struct stream *s = arg;
+    for (int64_t i = 0; i < ITEMS; i++)
+        CHECK_IS(0, leat_send(s->there, &i));
+    leat_close(s->there);
+    return 0;
+}
+
+static int receive_all(void *arg)
+{
+    struct stream *s = arg;
+    int64_t item;
+    for (int64_t i = 0; i < ITEMS; i++) {
+        CHECK_IS(0, leat_recv(s->back, &item));
+        CHECK_IS(i, item);
+    }
+    CHECK_IS(-EPIPE, leat_recv(s->back, &item));
+    return 0;
+}
+
+/* Each of the three a thread or a task. */
+static void flow(leat_scope *scope, size_t capacity, unsigned which)
+{
+    leat_fn *const all[] = { send_all, echo, receive_all };
+    struct stream s = { leat_chan_of(scope, int64_t, capacity),
+                        leat_chan_of(scope, int64_t, capacity) };
+    struct foreign threads[3];
+    leat_scope *tasks = leat_scope_open(LEAT_NEVER);
+    for (unsigned i = 0; i < 3; i++) {
+        if (which >> i & 1)
+            foreign_start(&threads[i], all[i], &s);
+        else
+            CHECK_IS(0, leat_go(tasks, all[i], &s));
+    }
+    CHECK_IS(0, leat_scope_close(tasks));
+    for (unsigned i = 0; i < 3; i++)
+        if (which >> i & 1)
+            CHECK_IS(0, foreign_join(&threads[i]));
+}
+
+static int moves_all(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    for (unsigned i = 0; i < CAPACITIES; i++)
+        for (unsigned which = 0; which < 8; which++)
+            flow(scope, capacities[i], which);
+    return leat_scope_close(scope);
+}
+
+static void moves_all_on_1(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(moves_all, NULL, &(leat_options){ .workers = 1 }));
+}
+
+static void moves_all_on_3(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(moves_all, NULL, &(leat_options){ .workers = 3 }));
+}
+
+static int moves_some_beside_who_computes(void *arg)
+{
+    (void)arg;
+    struct foreign busy;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    computing = true;
+    foreign_start(&busy, compute, NULL);
+    flow(scope, 128, 2);
+    computing = false;
+    CHECK_IS(0, foreign_join(&busy));
+    return leat_scope_close(scope);
+}
+
+static void moves_some_beside_who_computes_on_1(void **state)
+{
+    (void)state;
+    CHECK_IS(0,
+             leat_main_with(moves_some_beside_who_computes, NULL, &(leat_options){ .workers = 1 }));
+}
+
+/* ---- and whoever waits for something else hears of it ---- */
+
+static int wait_in_vain(void *ch)
+{
+    int64_t item, until = leat_after(2 * LEAT_MS);
+    CHECK_IS(-ETIMEDOUT, leat_recv_until(ch, &item, until));
+    CHECK(leat_now() >= until);
+    CHECK_IS(-ECANCELED, leat_recv(ch, &item));
+    return 0;
+}
+
+static int in_a_scope(void *ch)
+{
+    leat_scope *scope = leat_scope_open(leat_after(10 * LEAT_MS));
+    wait_in_vain(ch);
+    CHECK_IS(-ETIMEDOUT, leat_scope_close(scope));
+    return 0;
+}
+
+static int ends_waits(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_of(scope, int64_t, 0);
+    struct foreign thread;
+    for (int i = 0; i < 20; i++) {
+        CHECK_IS(0, leat_go(scope, in_a_scope, ch));
+        foreign_start(&thread, in_a_scope, ch);
+        CHECK_IS(0, foreign_join(&thread));
+    }
+    return leat_scope_close(scope);
+}
+
+static void ends_waits_on_1(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(ends_waits, NULL, &(leat_options){ .workers = 1 }));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(offers_ever_less_often_when_nobody_answers),
+        cmocka_unit_test(rests_after_it_was_away_for_long),
+        cmocka_unit_test(moves_all_on_1),
+        cmocka_unit_test(moves_all_on_3),
+        cmocka_unit_test(moves_some_beside_who_computes_on_1),
+        cmocka_unit_test(ends_waits_on_1),
+    };
+    return cmocka_run_group_tests(tests, bind_to_one, NULL);
+}
