@@ -112,8 +112,8 @@ def contenders_of(row, ways, peers, all_cores, with_ways):
 
 
 def touch_pages(quick):
-    """So that a virtual machine's host has its pages ready before memory is measured."""
-    subprocess.run([os.path.join(C_PROGRAMS, "bench-pretouch"), "1" if quick else "8"], check=True)
+    """So that a virtual machine's host has its pages ready. It may take them back when they are freed."""
+    subprocess.run([os.path.join(C_PROGRAMS, "bench-pretouch"), "1" if quick else "5"], check=True)
 
 
 def measure_row(results, row, contenders, options, say):
@@ -124,12 +124,12 @@ def measure_row(results, row, contenders, options, say):
         environment["BENCH_CROWD"] = str(options.crowd)
     if options.quick:
         environment["BENCH_WARM_MS"] = "500"
-    if row in HUNGRY:
-        touch_pages(options.quick)
     for turn in range(options.repeats):
         for c in contenders:
             if c.out or (c.peer.one_process and turn > 0):
                 continue
+            if row in HUNGRY:
+                touch_pages(options.quick)
             more = {"BENCH_REPEATS": str(options.repeats)} if c.peer.one_process else {}
             found, busy, wrong = run_once(c.command, c.cores, {**environment, **more})
             for metric, value in found:
