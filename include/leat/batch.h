@@ -142,7 +142,8 @@ typedef struct leat_ticket {
 LEAT_API int leat_batch_put(leat_batcher *batcher, const void *items, size_t n,
                             leat_ticket *ticket);
 
-/* Waits for what comes of a run, and may lead. The rules of leat_batch_many; who cannot wait gets what is there.
+/* Waits for what comes of a run, and may lead. The rules of leat_batch_many; who cannot wait gets what is there, also
+ * in a scope that has been cancelled.
  * Spends the ticket, whatever it returns, but for -EAGAIN, -EDEADLK and -EINVAL.
  * Returns 0 when all statuses are 0, else the first that is not; -ECANCELED and -ETIMEDOUT as leat_batch; -EAGAIN
  * with LEAT_NOW when it would have to wait; -EDEADLK as leat_batch; -EINVAL for NULL, a ticket that is spent, or a

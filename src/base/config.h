@@ -78,11 +78,10 @@ enum {
     LT_ROSTERS_AFTER = 16, /* times that another worker's come to a scope: see scope/roster.h */
     LT_IDLE_SPINS = 512,   /* pauses, 10 to 40 ns each, before who has to wait sleeps */
 #endif
-    LT_OFFER_US =
-        50, /* longer than this an only processor is not to be away when it was offered, */
-    LT_OFFER_RESTS = 32,     /* else it is not offered for so many times as long, */
-    LT_OFFER_REST_S = 10,    /* but for no longer than this; */
-    LT_OFFER_PAUSE = 4095,   /* and not by so many who wait, at the most, when nobody answers */
+    LT_OFFER_US = 50,        /* an only processor that was offered and was away longer than this */
+    LT_OFFER_RESTS = 32,     /* is not offered for so many times as long, */
+    LT_OFFER_REST_S = 10,    /* but at the most for this; */
+    LT_OFFER_PAUSE = 4095,   /* nor by so many who wait, at the most, when nobody has answered */
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
     /* From one waking for a timer to the next; the kernel's own usual slack. */

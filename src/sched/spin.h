@@ -28,9 +28,8 @@ struct lt_spin {
     unsigned alone;
     /* With one processor: */
     bool offers, offered;
-    unsigned pause,
-        pause_left; /* waits that make no offer after offers in vain, and those still to come */
-    int64_t rest, rest_until; /* no offer before then, because one took long */
+    unsigned pause, pause_left; /* waits without an offer, after offers in vain; still to come */
+    int64_t rest, rest_until;   /* no offer before then, because one took long */
 };
 
 /* For the calling thread, and for what processors the process has now. */
