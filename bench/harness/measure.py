@@ -111,9 +111,9 @@ def contenders_of(row, ways, peers, all_cores, with_ways):
                     yield from (Contender(peer, row, way, cores) for cores in mine)
 
 
-def touch_pages(quick):
+def touch_pages(gigabytes):
     """So that a virtual machine's host has its pages ready. It may take them back when they are freed."""
-    subprocess.run([os.path.join(C_PROGRAMS, "bench-pretouch"), "1" if quick else "5"], check=True)
+    subprocess.run([os.path.join(C_PROGRAMS, "bench-pretouch"), str(gigabytes)], check=True)
 
 
 def measure_row(results, row, contenders, options, say):
@@ -129,7 +129,7 @@ def measure_row(results, row, contenders, options, say):
             if c.out or (c.peer.one_process and turn > 0):
                 continue
             if row in HUNGRY:
-                touch_pages(options.quick)
+                touch_pages(1 if options.quick else HUNGRY[row])
             more = {"BENCH_REPEATS": str(options.repeats)} if c.peer.one_process else {}
             found, busy, wrong = run_once(c.command, c.cores, {**environment, **more})
             for metric, value in found:

@@ -75,8 +75,8 @@ ROWS = (
 
 # Two cores may cost leat this much more than one.
 SECOND_CORE = 1.1
-# Rows that fill memory: the machine's pages are touched before.
-HUNGRY = {"parked", "sleepers", "cancel", "timeout_channel"}
+# Rows that fill memory, and so many GiB of it: the machine's pages are touched before.
+HUNGRY = {"parked": 5, "sleepers": 5, "cancel": 1, "timeout_channel": 1}
 
 # What the limits are called by their program, and what they are.
 LIMITS = (
