@@ -130,7 +130,7 @@ static bool get(struct caller *c, struct run *run, leat_ticket *ticket, int64_t 
     memset(statuses, UNTOUCHED, sizeof statuses);
     int *told_each = below(&c->chance, 4) ? statuses : NULL;
     atomic_store_explicit(&run->awaited_since, leat_now(), memory_order_relaxed);
-    run->doomed = c->kind < A_BLOCK && is_cancelled(c); /* a block gets what is there all the same */
+    run->doomed = c->kind < A_BLOCK && is_cancelled(c); /* a block gets what is there anyway */
     note_deadline(run, deadline);
     int status = leat_batch_get(ticket, results, told_each, deadline);
     told(c, run, status, told_each, results, deadline);
