@@ -80,8 +80,7 @@ enum {
 #endif
     LT_OFFER_US = 50,        /* an only processor that was offered and was away longer than this */
     LT_OFFER_RESTS = 32,     /* is not offered for so many times as long, */
-    LT_OFFER_REST_S = 10,    /* but at the most for this; */
-    LT_OFFER_PAUSE = 4095,   /* nor by so many who wait, at the most, when nobody has answered */
+    LT_OFFER_REST_S = 10,    /* but at the most for this */
     LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
     /* From one waking for a timer to the next; the kernel's own usual slack. */

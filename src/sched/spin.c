@@ -25,12 +25,8 @@ void lt_spin_init(struct lt_spin *spin)
     errno = saved;
 }
 
-bool lt_spin_may_offer(struct lt_spin *spin)
+bool lt_spin_may_offer(const struct lt_spin *spin)
 {
-    if (spin->pause_left) {
-        spin->pause_left--;
-        return false;
-    }
     return !spin->rest || lt_clock_now() >= spin->rest_until;
 }
 
@@ -53,28 +49,11 @@ void lt_spin_offer(struct lt_spin *spin)
     int64_t now = lt_clock_now();
     if (now - before > LT_OFFER_US * LEAT_US)
         took_long(spin, now - before, now);
-    spin->offered = true;
-}
-
-static void learn_of_offer(struct lt_spin *spin, bool answered)
-{
-    if (answered) {
-        spin->vain = spin->pause = 0;
-    } else if (++spin->vain == LT_SPIN_PROBE) {
-        spin->vain = 0;
-        if (spin->pause < LT_OFFER_PAUSE)
-            spin->pause = 2 * spin->pause + 1;
-        spin->pause_left = spin->pause;
-    }
 }
 
 void lt_spin_learn(struct lt_spin *spin, bool answered)
 {
-    if (spin->offers) {
-        if (spin->offered)
-            learn_of_offer(spin, answered);
-        spin->offered = false;
-    } else if (answered) {
+    if (answered) {
         spin->looks = spin->most;
         spin->vain = 0;
     } else {
