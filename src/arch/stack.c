@@ -142,7 +142,7 @@ static struct region *map_region(size_t count)
 }
 
 /* As many as there are, so that a million are a dozen mappings: who maps has to wait until nobody in the process
- * happens to be touching new pages, which the kernel lets last for milliseconds. With less memory, fewer. */
+ * happens to be touching new pages. With less memory, fewer. */
 static struct region *map_next_region(size_t slots)
 {
     size_t count = slots / LT_STACK_CHUNK;
