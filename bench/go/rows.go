@@ -2,12 +2,14 @@ package main
 
 import "time"
 
-var rows = []struct {
+type named struct {
 	name     string
 	multiple int
 	row      row
 	once     once
-}{
+}
+
+var rows = append([]named{
 	{"yield", 2, yield, nil},
 	{"pingpong", 1, pingpong(green, green), nil},
 	{"unbuffered_1to1", 1, stream(0, 1, green, green), nil},
@@ -36,6 +38,25 @@ var rows = []struct {
 	{"thread_to_task", 1, stream(128, 1, thread, green), nil},
 	{"task_to_thread", 1, stream(128, 1, green, thread), nil},
 	{"thread_task_pingpong", 1, pingpong(thread, green), nil},
+}, workRows()...)
+
+// A row for each size of the items' work.
+func workRows() (rows []named) {
+	for _, shape := range []struct {
+		name string
+		once once
+	}{
+		{"work_fan", work(fan, 1, 1)},
+		{"work_crowd", work(workCrowd, 1, 64)},
+		{"work_chain", work(chain, 3, 1)},
+		{"work_ordered", work(ordered, 1, 1)},
+		{"work_server", workServer},
+	} {
+		for _, size := range []string{"1us", "5us", "20us", "100us", "1000us"} {
+			rows = append(rows, named{shape.name + "_" + size, 1, nil, shape.once})
+		}
+	}
+	return rows
 }
 
 // Nanoseconds for each of n.

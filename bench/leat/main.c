@@ -1,7 +1,18 @@
 /* leat's program of the benchmark: docs/performance.md says what each row is. */
 #include "rows.h"
+#include "work.h"
 
 enum { IN_TASK, IN_THREAD };
+
+#define WORK_ROW(name, fn) \
+    { \
+        name, 1, NULL, fn, IN_TASK \
+    }
+/* A row for each size of the items' work; `way` may be empty. */
+#define WORK_ROWS(shape, way) \
+    WORK_ROW(#shape "_1us" #way, shape##way), WORK_ROW(#shape "_5us" #way, shape##way), \
+        WORK_ROW(#shape "_20us" #way, shape##way), WORK_ROW(#shape "_100us" #way, shape##way), \
+        WORK_ROW(#shape "_1000us" #way, shape##way)
 
 static const struct bench_row rows[] = {
     { "yield", 2, yield, NULL, IN_TASK },
@@ -45,6 +56,12 @@ static const struct bench_row rows[] = {
     { "batch_task", 64, batch_task, NULL, IN_TASK },
     { "cancel", 1, NULL, cancel, IN_TASK },
     { "cancel_blocks", 1, NULL, cancel_blocks, IN_TASK },
+    WORK_ROWS(work_fan, ),
+    WORK_ROWS(work_crowd, ),
+    WORK_ROWS(work_crowd, _blocks),
+    WORK_ROWS(work_chain, ),
+    WORK_ROWS(work_ordered, ),
+    WORK_ROWS(work_server, ),
     { "thread_pingpong", 1, thread_pingpong, NULL, IN_THREAD },
     { "thread_buffered_1to1", 1, thread_buffered_1to1, NULL, IN_THREAD },
     { "thread_buffered_4to4", 4, thread_buffered_4to4, NULL, IN_THREAD },

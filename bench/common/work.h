@@ -1,0 +1,105 @@
+/* work.h: items that compute for a while, for the programs in C and C++.
+ *
+ * The work is a chain of multiplications, each of which needs the one before, so that its turns take the same time
+ * in every language. Each program counts how many fit into a nanosecond before it measures. */
+#ifndef BENCH_WORK_H
+#define BENCH_WORK_H
+
+#include "bench.h"
+
+/* How many turns an item's work has. The program has it, and the row that runs sets it. */
+extern int64_t bench_turns_an_item;
+
+static inline uint64_t bench_turns(int64_t n)
+{
+    uint64_t x = 1;
+    for (int64_t i = 0; i < n; i++) {
+        x = x * 6364136223846793005u + 1;
+        __asm__("" : "+r"(x)); /* or two turns would become one multiplication */
+    }
+    return x;
+}
+
+/* Does an item's work. Nobody knows that it is always 0. */
+static inline int64_t bench_compute(void)
+{
+    return bench_turns(bench_turns_an_item) == 0;
+}
+
+/* The best of 20: what disturbed the others is no part of the loop. */
+static inline double bench_turns_a_ns(void)
+{
+    const int64_t turns = 1000000;
+    uint64_t best = UINT64_MAX, seen = 0;
+    for (int i = 0; i < 20; i++) {
+        uint64_t start = bench_now();
+        seen |= bench_turns(turns);
+        uint64_t ns = bench_now() - start;
+        best = ns < best ? ns : best;
+    }
+    bench_check("turns", seen != 0, 1);
+    return (double)turns / (double)best;
+}
+
+/* How many turns last so long, at least one. */
+static inline int64_t bench_turns_in(double ns, double turns_a_ns)
+{
+    double turns = ns * turns_a_ns;
+    return turns < 1 ? 1 : (int64_t)turns;
+}
+
+/* The microseconds of an item's work stand in the row's name: work_fan_20us, work_crowd_20us_blocks. */
+static inline double bench_item_ns(const char *row)
+{
+    const char *digits = strpbrk(row, "0123456789");
+    return digits ? 1e3 * (double)atoll(digits) : 0;
+}
+
+/* So many items that they keep one core busy for 1.6 times as long as a sample has to last, and two
+ * cores for 0.8 times; but at least 160, so that beginning and end count for little. */
+static inline int64_t bench_items(double ns_an_item, int64_t multiple)
+{
+    double n = (double)bench_env("BENCH_OPS", 0);
+    if (n == 0) {
+        n = 1.6e6 * (double)bench_env("BENCH_MIN_MS", 150) / ns_an_item;
+        n = n < 160 ? 160 : n;
+    }
+    return bench_up(n, multiple);
+}
+
+/* A sample of n items, with what they cost in CPU time, after a tenth of them to warm up. */
+static inline void bench_items_run(const char *row, bench_fn *shape, int64_t n, int64_t multiple)
+{
+    shape(bench_up((double)n / 10, multiple));
+    for (int64_t i = bench_env("BENCH_REPEATS", 1); i > 0; i--) {
+        int64_t cpu = bench_cpu_ns();
+        uint64_t ns = shape(n);
+        cpu = bench_cpu_ns() - cpu;
+        bench_sample(row, "ns/op", (double)ns / (double)n);
+        bench_sample(row, "CPU ns", (double)cpu / (double)n);
+    }
+}
+
+/* A shape in which every item is worked on so many `times`. */
+static inline void bench_work(const char *row, bench_fn *shape, int times, int64_t multiple)
+{
+    double ns = bench_item_ns(row);
+    bench_turns_an_item = bench_turns_in(ns, bench_turns_a_ns());
+    bench_items_run(row, shape, bench_items(ns * times, multiple), multiple);
+}
+
+/* Sorts so many times, and returns the one below which are so many percent of them. */
+static inline int bench_compare(const void *a, const void *b)
+{
+    const uint64_t *x = (const uint64_t *)a, *y = (const uint64_t *)b;
+    return (*x > *y) - (*x < *y);
+}
+
+static inline double bench_percentile(uint64_t *times, int64_t n, int percent)
+{
+    qsort(times, (size_t)n, sizeof *times, bench_compare);
+    int64_t at = n * percent / 100;
+    return (double)times[at < n ? at : n - 1];
+}
+
+#endif
