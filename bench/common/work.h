@@ -20,24 +20,30 @@ static inline uint64_t bench_turns(int64_t n)
     return x;
 }
 
-/* Does an item's work. Nobody knows that it is always 0. */
+/* Does so many turns. Nobody knows that it is always 0. */
+static inline int64_t bench_spend(int64_t turns)
+{
+    return bench_turns(turns) == 0;
+}
+
+/* Does an item's work. */
 static inline int64_t bench_compute(void)
 {
-    return bench_turns(bench_turns_an_item) == 0;
+    return bench_spend(bench_turns_an_item);
 }
 
 /* The best of 20: what disturbed the others is no part of the loop. */
-static inline double bench_turns_a_ns(void)
+static inline double bench_turns_a_ns(const char *row)
 {
     const int64_t turns = 1000000;
-    uint64_t best = UINT64_MAX, seen = 0;
+    uint64_t best = UINT64_MAX;
     for (int i = 0; i < 20; i++) {
         uint64_t start = bench_now();
-        seen |= bench_turns(turns);
+        bench_check(row, bench_spend(turns), 0);
         uint64_t ns = bench_now() - start;
         best = ns < best ? ns : best;
     }
-    bench_check("turns", seen != 0, 1);
+    bench_sample(row, "turns/us", 1e3 * (double)turns / (double)best);
     return (double)turns / (double)best;
 }
 
@@ -48,11 +54,11 @@ static inline int64_t bench_turns_in(double ns, double turns_a_ns)
     return turns < 1 ? 1 : (int64_t)turns;
 }
 
-/* The microseconds of an item's work stand in the row's name: work_fan_20us, work_crowd_20us_blocks. */
-static inline double bench_item_ns(const char *row)
+/* The first number in a row's name: of work_fan_20us 20. */
+static inline double bench_number_in(const char *row)
 {
     const char *digits = strpbrk(row, "0123456789");
-    return digits ? 1e3 * (double)atoll(digits) : 0;
+    return digits ? (double)atoll(digits) : 0;
 }
 
 /* So many items that they keep one core busy for 1.6 times as long as a sample has to last, and two
@@ -65,6 +71,12 @@ static inline int64_t bench_items(double ns_an_item, int64_t multiple)
         n = n < 160 ? 160 : n;
     }
     return bench_up(n, multiple);
+}
+
+/* For rows that no item counts: a thousand, and fewer where a sample need not last as long as it does by itself. */
+static inline int64_t bench_about_a_thousand(void)
+{
+    return bench_env("BENCH_OPS", bench_env("BENCH_MIN_MS", 150) * 20 / 3);
 }
 
 /* A sample of n items, with what they cost in CPU time, after a tenth of them to warm up. */
@@ -80,23 +92,24 @@ static inline void bench_items_run(const char *row, bench_fn *shape, int64_t n, 
     }
 }
 
-/* A shape in which every item is worked on so many `times`. */
+/* A shape in which every item, of as many microseconds as the row's name says, is worked on so many `times`. */
 static inline void bench_work(const char *row, bench_fn *shape, int times, int64_t multiple)
 {
-    double ns = bench_item_ns(row);
-    bench_turns_an_item = bench_turns_in(ns, bench_turns_a_ns());
+    double ns = 1e3 * bench_number_in(row);
+    bench_turns_an_item = bench_turns_in(ns, bench_turns_a_ns(row));
     bench_items_run(row, shape, bench_items(ns * times, multiple), multiple);
 }
 
-/* Sorts so many times, and returns the one below which are so many percent of them. */
 static inline int bench_compare(const void *a, const void *b)
 {
     const uint64_t *x = (const uint64_t *)a, *y = (const uint64_t *)b;
     return (*x > *y) - (*x < *y);
 }
 
+/* Sorts the times, and returns the one below which are so many percent of them. */
 static inline double bench_percentile(uint64_t *times, int64_t n, int percent)
 {
+    bench_check("times that were measured", n > 0, 1);
     qsort(times, (size_t)n, sizeof *times, bench_compare);
     int64_t at = n * percent / 100;
     return (double)times[at < n ? at : n - 1];

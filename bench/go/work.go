@@ -2,6 +2,7 @@ package main
 
 import (
 	"math"
+	"sort"
 	"strconv"
 	"strings"
 	"sync"
@@ -32,7 +33,7 @@ func spend(n int) int {
 func compute() int { return spend(turnsAnItem) }
 
 // The best of 20: what disturbed the others is no part of the loop.
-func turnsANs() float64 {
+func turnsANs(name string) float64 {
 	const often = 1000000
 	best := time.Hour
 	for i := 0; i < 20; i++ {
@@ -41,8 +42,9 @@ func turnsANs() float64 {
 		if d := time.Since(start); d < best {
 			best = d
 		}
-		check("turns", s, 0)
+		check(name, s, 0)
 	}
+	sample(name, "turns/us", 1e3*often/float64(best.Nanoseconds()))
 	return often / float64(best.Nanoseconds())
 }
 
@@ -79,9 +81,19 @@ func runItems(name string, shape row, n, multiple int) {
 func work(shape row, times, multiple int) once {
 	return func(name string) {
 		ns := itemNs(name)
-		turnsAnItem = turnsIn(ns, turnsANs())
+		turnsAnItem = turnsIn(ns, turnsANs(name))
 		runItems(name, shape, itemsFor(ns*float64(times), multiple), multiple)
 	}
+}
+
+// Sorts them, and returns the one below which are so many percent.
+func percentile(times []time.Duration, percent int) float64 {
+	sort.Slice(times, func(a, b int) bool { return times[a] < times[b] })
+	at := len(times) * percent / 100
+	if at == len(times) {
+		at--
+	}
+	return float64(times[at].Nanoseconds())
 }
 
 func feed(to chan<- int, n int) {
