@@ -31,6 +31,8 @@ var rows = append([]named{
 	{"pipeline", 1, pipeline, nil},
 	{"ordered_map", 1, orderedMap, nil},
 	{"cancel", 1, nil, cancel},
+	{"hog", 1, nil, hog},
+	{"join", 1, nil, join},
 	{"thread_pingpong", 1, pingpong(thread, thread), nil},
 	{"thread_buffered_1to1", 1, stream(128, 1, thread, thread), nil},
 	{"thread_buffered_4to4", 4, stream(128, 4, thread, thread), nil},

@@ -9,5 +9,6 @@
 leat_fn work_pass;
 
 bench_once_fn work_fan, work_crowd, work_crowd_blocks, work_chain, work_ordered, work_server;
+bench_once_fn hog, join, parallel_for, parallel_for_singly;
 
 #endif
