@@ -1,20 +1,14 @@
 // Boost.Fiber's program of the benchmark. On one core its fibers are run in turn by the one thread;
 // on more, by threads that steal from each other.
-#include <boost/fiber/all.hpp>
+#include "work.hpp"
 
 #include <atomic>
 #include <mutex>
 #include <thread>
 #include <vector>
 
-#include "../common/bench.h"
-
 namespace fibers = boost::fibers;
-using item_t = int64_t;
-using unbuffered = fibers::unbuffered_channel<item_t>;
-using buffered = fibers::buffered_channel<item_t>;
 
-static constexpr auto success = fibers::channel_op_status::success;
 static std::atomic<item_t> total, received;
 
 static uint64_t yield(int64_t n)
@@ -210,6 +204,32 @@ static const struct bench_row rows[] = {
     { "spawn_1000", 1000, spawn<1000>, nullptr, 0 },
     { "ring", 1, ring, nullptr, 0 },
     { "pipeline", 1, pipeline, nullptr, 0 },
+    { "work_fan_1us", 1, nullptr, work_fan, 0 },
+    { "work_fan_5us", 1, nullptr, work_fan, 0 },
+    { "work_fan_20us", 1, nullptr, work_fan, 0 },
+    { "work_fan_100us", 1, nullptr, work_fan, 0 },
+    { "work_fan_1000us", 1, nullptr, work_fan, 0 },
+    { "work_crowd_1us", 1, nullptr, work_crowd, 0 },
+    { "work_crowd_5us", 1, nullptr, work_crowd, 0 },
+    { "work_crowd_20us", 1, nullptr, work_crowd, 0 },
+    { "work_crowd_100us", 1, nullptr, work_crowd, 0 },
+    { "work_crowd_1000us", 1, nullptr, work_crowd, 0 },
+    { "work_chain_1us", 1, nullptr, work_chain, 0 },
+    { "work_chain_5us", 1, nullptr, work_chain, 0 },
+    { "work_chain_20us", 1, nullptr, work_chain, 0 },
+    { "work_chain_100us", 1, nullptr, work_chain, 0 },
+    { "work_chain_1000us", 1, nullptr, work_chain, 0 },
+    { "work_ordered_1us", 1, nullptr, work_ordered, 0 },
+    { "work_ordered_5us", 1, nullptr, work_ordered, 0 },
+    { "work_ordered_20us", 1, nullptr, work_ordered, 0 },
+    { "work_ordered_100us", 1, nullptr, work_ordered, 0 },
+    { "work_ordered_1000us", 1, nullptr, work_ordered, 0 },
+    { "work_server_1us", 1, nullptr, work_server, 0 },
+    { "work_server_5us", 1, nullptr, work_server, 0 },
+    { "work_server_20us", 1, nullptr, work_server, 0 },
+    { "work_server_100us", 1, nullptr, work_server, 0 },
+    { "work_server_1000us", 1, nullptr, work_server, 0 },
+    { "hog", 1, nullptr, hog, 0 },
     { nullptr, 0, nullptr, nullptr, 0 },
 };
 

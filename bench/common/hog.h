@@ -8,7 +8,7 @@
 enum { BENCH_SLEEPERS = 100, BENCH_NAP_NS = 1000000 };
 
 struct bench_sleeper {
-    uint64_t end; /* begins no nap after it */
+    uint64_t due, end; /* begins no nap after `end` */
     uint64_t *late;
     int64_t naps;
 };
@@ -16,8 +16,9 @@ struct bench_sleeper {
 static inline void bench_sleepers_begin(struct bench_sleeper *all)
 {
     int64_t ms = bench_about_a_thousand();
-    uint64_t end = bench_now() + (uint64_t)ms * 1000000u;
+    uint64_t now = bench_now(), end = now + (uint64_t)ms * 1000000u;
     for (int i = 0; i < BENCH_SLEEPERS; i++) {
+        all[i].due = now + BENCH_NAP_NS;
         all[i].end = end;
         all[i].late = (uint64_t *)calloc((size_t)ms + 1, sizeof *all[i].late);
         all[i].naps = 0;
@@ -30,15 +31,13 @@ static inline void bench_hog(uint64_t end)
         bench_check("hog", bench_spend(1000), 0);
 }
 
-static inline int bench_sleeper_goes_on(const struct bench_sleeper *me)
-{
-    return bench_now() < me->end;
-}
-
-static inline void bench_sleeper_woke(struct bench_sleeper *me, uint64_t due)
+/* Says whether there is time for another nap. */
+static inline int bench_sleeper_woke(struct bench_sleeper *me)
 {
     uint64_t now = bench_now();
-    me->late[me->naps++] = now > due ? now - due : 0;
+    me->late[me->naps++] = now > me->due ? now - me->due : 0;
+    me->due = now + BENCH_NAP_NS;
+    return now < me->end;
 }
 
 static inline void bench_sleepers_end(const char *row, struct bench_sleeper *all)

@@ -11,16 +11,18 @@ func aboutAThousand() int { return env("BENCH_OPS", env("BENCH_MIN_MS", 150)*20/
 // One computes for a second, and a hundred sleep a millisecond at a time: how late do they wake?
 func hog(name string) {
 	const sleepers = 100
-	end := time.Now().Add(time.Duration(aboutAThousand()) * time.Millisecond)
+	start := time.Now()
+	end := start.Add(time.Duration(aboutAThousand()) * time.Millisecond)
 	var late [sleepers][]time.Duration
 	var all sync.WaitGroup
 	all.Add(sleepers + 1)
 	for i := 0; i < sleepers; i++ {
 		go func(i int) {
-			for time.Now().Before(end) {
-				due := time.Now().Add(time.Millisecond)
+			for now := start; now.Before(end); {
+				due := now.Add(time.Millisecond)
 				time.Sleep(time.Millisecond)
-				late[i] = append(late[i], time.Since(due))
+				now = time.Now()
+				late[i] = append(late[i], now.Sub(due))
 			}
 			all.Done()
 		}(i)

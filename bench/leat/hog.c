@@ -5,11 +5,9 @@
 static int nap(void *arg)
 {
     struct bench_sleeper *me = arg;
-    while (bench_sleeper_goes_on(me)) {
-        uint64_t due = bench_now() + BENCH_NAP_NS;
+    do
         leat_sleep(BENCH_NAP_NS);
-        bench_sleeper_woke(me, due);
-    }
+    while (bench_sleeper_woke(me));
     return 0;
 }
 

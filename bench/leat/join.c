@@ -61,7 +61,9 @@ void join(const char *row)
             times[n++] = (uint64_t)ns;
     }
     bench_sample(row, "pairs", (double)n);
-    bench_sample(row, "median ns", bench_percentile(times, n, 50));
-    bench_sample(row, "worst ns", bench_percentile(times, n, 100));
+    if (n > 0) {
+        bench_sample(row, "median ns", bench_percentile(times, n, 50));
+        bench_sample(row, "worst ns", bench_percentile(times, n, 100));
+    }
     free(times);
 }

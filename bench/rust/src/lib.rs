@@ -1,6 +1,8 @@
 //! Timing, calibration and reporting: the same environment and output as ../common/bench.h.
 use std::time::Duration;
 
+pub mod work;
+
 pub fn env(name: &str, otherwise: i64) -> i64 {
     std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(otherwise)
 }
@@ -64,12 +66,22 @@ pub fn status(field: &str) -> f64 {
     line.map_or(0.0, |l| l.split_whitespace().next().unwrap().parse::<f64>().unwrap() * 1024.0)
 }
 
-/// CPU time of this process in ns, from /proc/self/stat, which counts ticks of 10 ms.
+#[repr(C)]
+struct Timespec {
+    seconds: i64,
+    ns: i64,
+}
+
+extern "C" {
+    fn clock_gettime(clock: i32, time: *mut Timespec) -> i32;
+}
+
+/// CPU time of this process in ns.
 pub fn cpu_ns() -> i64 {
-    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
-    let after_name = &stat[stat.rfind(')').unwrap() + 2..];
-    let fields: Vec<&str> = after_name.split(' ').collect();
-    (fields[11].parse::<i64>().unwrap() + fields[12].parse::<i64>().unwrap()) * 10_000_000
+    const CLOCK_PROCESS_CPUTIME_ID: i32 = 2;
+    let mut time = Timespec { seconds: 0, ns: 0 };
+    check("cpu", unsafe { clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &mut time) } as i64, 0);
+    time.seconds * 1_000_000_000 + time.ns
 }
 
 /// splitmix64

@@ -11,14 +11,14 @@ async fn echo(from: Receiver<i64>, to: Sender<i64>) {
     }
 }
 
-async fn send_all(to: Sender<i64>, first: i64, last: i64) {
+pub async fn send_all(to: Sender<i64>, first: i64, last: i64) {
     for i in first..last {
         to.send_async(i).await.unwrap();
     }
 }
 
 /// How many and their sum.
-async fn receive_all(from: Receiver<i64>) -> (i64, i64) {
+pub async fn receive_all(from: Receiver<i64>) -> (i64, i64) {
     let (mut count, mut total) = (0, 0);
     while let Ok(v) = from.recv_async().await {
         count += 1;

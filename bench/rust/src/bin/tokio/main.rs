@@ -5,9 +5,14 @@
 //! where there are several they share it behind tokio's Mutex. flume's rows, flume_…, need neither.
 mod channels;
 mod crowds;
+mod flume_work;
 mod flumes;
+mod hog;
 mod tasks;
+mod work;
+mod work_server;
 
+use bench::work::{work, Requests};
 use bench::*;
 use std::future::Future;
 use std::time::Duration;
@@ -33,6 +38,8 @@ const ROWS: &[&str] = &[
     "sleepers",
     "pipeline",
     "cancel",
+    "hog",
+    "join",
     "thread_to_task",
     "task_to_thread",
     "thread_task_pingpong",
@@ -45,6 +52,19 @@ const ROWS: &[&str] = &[
     "flume_task_to_thread",
     "flume_thread_task_pingpong",
 ];
+
+/// Rows whose items compute: each of them for each size.
+const SHAPES: &[&str] = &[
+    "work_fan",
+    "work_crowd",
+    "work_chain",
+    "work_ordered",
+    "work_server",
+    "flume_work_fan",
+    "flume_work_crowd",
+    "flume_work_chain",
+];
+const SIZES: &[&str] = &["1us", "5us", "20us", "100us", "1000us"];
 
 /// Inside a worker, not on the thread that waits for it.
 fn on<T: Send + 'static>(runtime: &Runtime, f: impl Future<Output = T> + Send + 'static) -> T {
@@ -84,6 +104,27 @@ fn run_row(r: &Runtime, cores: i64, row: &str) {
         "flume_thread_to_task" => go(1, &|n| flumes::thread_to_task(r, n)),
         "flume_task_to_thread" => go(1, &|n| flumes::task_to_thread(r, n)),
         "flume_thread_task_pingpong" => go(1, &|n| flumes::thread_task_pingpong(r, n)),
+        "hog" => on(r, hog::hog(name)),
+        "join" => on(r, hog::join(name)),
+        _ => run_work(r, row),
+    }
+}
+
+fn run_work(r: &Runtime, row: &str) {
+    let shape = row.rsplit_once('_').unwrap().0;
+    match shape {
+        "work_fan" => work(row, 1, 1, |n| on(r, work::fan(n))),
+        "work_crowd" => work(row, 1, 64, |n| on(r, work::crowd(n))),
+        "work_chain" => work(row, 3, 1, |n| on(r, work::chain(n))),
+        "work_ordered" => work(row, 1, 1, |n| on(r, work::ordered(n))),
+        "work_server" => {
+            let kinds = Requests::of(row);
+            kinds.run(row, |n| on(r, work_server::serve_clients(kinds, n)));
+            on(r, work_server::serve_at_pace(row.to_string(), kinds));
+        }
+        "flume_work_fan" => work(row, 1, 1, |n| on(r, flume_work::fan(n))),
+        "flume_work_crowd" => work(row, 1, 64, |n| on(r, flume_work::crowd(n))),
+        "flume_work_chain" => work(row, 3, 1, |n| on(r, flume_work::chain(n))),
         _ => std::process::exit(2),
     }
 }
@@ -91,9 +132,14 @@ fn run_row(r: &Runtime, cores: i64, row: &str) {
 fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let one = words.first().map_or(false, |word| word == "one");
-    // Threads run beside a runtime of one thread only while that waits for them: it cannot.
-    let fit = |row: &&&str| !one || !(row.contains("thread") || row.starts_with("flume_"));
-    let rows: Vec<&str> = ROWS.iter().filter(fit).copied().collect();
+    // Threads run beside a runtime of one thread only while that waits for them: it cannot. And where the work
+    // is long enough, nothing is gained by having only one.
+    let not_of_one = ["thread", "flume_", "work_", "hog", "join"];
+    let fit = |row: &&String| !one || !not_of_one.iter().any(|part| row.contains(part));
+    let sizes = |shape: &&str| SIZES.iter().map(|size| format!("{shape}_{size}")).collect::<Vec<_>>();
+    let all: Vec<String> =
+        ROWS.iter().map(|row| row.to_string()).chain(SHAPES.iter().flat_map(sizes)).collect();
+    let rows: Vec<&str> = all.iter().filter(fit).map(String::as_str).collect();
     let cores = if one { 1 } else { env("BENCH_CORES", 1) };
     let runtime = if one {
         Builder::new_current_thread().enable_time().build()
