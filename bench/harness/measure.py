@@ -65,8 +65,9 @@ def children_cpu():
 
 def run_once(command, cores, environment):
     """One process: its (metric, value) pairs, how many cores it kept busy, and what went wrong."""
-    environment = dict(os.environ, GOMAXPROCS=str(cores), LEAT_WORKERS=str(cores),
-                       BENCH_CORES=str(cores), **environment)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
+    environment = {**inherited, "GOMAXPROCS": str(cores), "LEAT_WORKERS": str(cores),
+                   "BENCH_CORES": str(cores), **environment}
     start, before = time.monotonic(), children_cpu()
     process = subprocess.Popen(["taskset", "-c", ",".join(map(str, range(cores))), *command],
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -99,16 +100,16 @@ class Contender:
         return f"{self.peer.name} ({self.way})" if self.way else self.peer.name
 
 
-def contenders_of(row, ways, peers, all_cores, with_ways):
+def contenders_of(row, peers, all_cores, with_ways):
     """The same on one core and on two come one after the other, since their ratio is asked for, too."""
     for peer in peers:
-        mine = [cores for cores in all_cores if cores in peer.cores]
-        if row in peer.rows:
-            yield from (Contender(peer, row, None, cores) for cores in mine)
-        if peer.name == "leat" and with_ways:
-            for way in ways:
-                if f"{row}_{way}" in peer.rows:
-                    yield from (Contender(peer, row, way, cores) for cores in mine)
+        mine = [cores for cores in all_cores if cores in peer.cores and cores in row.cores]
+        if row.name in peer.rows:
+            yield from (Contender(peer, row.name, None, cores) for cores in mine)
+        if peer.is_leat and with_ways:
+            for way in row.ways:
+                if row.program(way) in peer.rows:
+                    yield from (Contender(peer, row.name, way, cores) for cores in mine)
 
 
 def touch_pages(gigabytes):
@@ -131,7 +132,8 @@ def measure_row(results, row, contenders, options, say):
             if row in HUNGRY:
                 touch_pages(1 if options.quick else HUNGRY[row])
             more = {"BENCH_REPEATS": str(options.repeats)} if c.peer.one_process else {}
-            found, busy, wrong = run_once(c.command, c.cores, {**environment, **more})
+            found, busy, wrong = run_once(c.command, c.cores,
+                                          {**environment, **c.peer.environment, **more})
             for metric, value in found:
                 results.add((row, metric, c.peer.name, c.way, c.cores), value, busy)
             if wrong:

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from dataclasses import dataclass, field
 
+from work_rows import EIGHT, SIZES
+
 BENCH = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(BENCH)
 OUT = os.path.join(ROOT, "build", "bench")
@@ -28,8 +30,12 @@ class Peer:
     cores: tuple = (1, 2)
     # Row -> what the program calls it, where that is not the row's name.
     calls: dict = field(default_factory=dict)
+    environment: dict = field(default_factory=dict)
+    only: str = ".*"  # rows whose names match this
     one_process: bool = False  # warms up slowly, so its samples come from one process
     rows: set = field(default_factory=set)
+
+    is_leat = property(lambda self: self.command == c_program("bench-leat"))
 
 
 def sh(command, **more):
@@ -43,12 +49,14 @@ def sh(command, **more):
 def cmake(target):
     def build():
         program = os.path.join(C_PROGRAMS, target)
+        needs = {"bench-boost_fiber": "libboost-fiber-dev and g++ are not installed",
+                 "bench-openmp": "the C compiler does not have it"}
         try:
             sh([os.path.join(ROOT, "scripts", "build"), "bench", target])
         except Missing:
-            if target != "bench-boost_fiber":
+            if target not in needs:
                 raise
-            raise Missing("libboost-fiber-dev and g++ are not installed") from None
+            raise Missing(needs[target]) from None
         if not os.path.exists(program):
             raise Missing(f"{program} was not built")
     return build
@@ -96,12 +104,15 @@ def rust_program(*words):
 
 
 def all_peers():
-    """leat first; Go, which it is measured against, second."""
+    """leat first; then Go, which it is measured against."""
     flume = {row: "flume_" + row for row in
              ("pingpong", "unbuffered_1to1", "unbuffered_4to4", "buffered_1to1", "buffered_4to4",
-              "thread_to_task", "task_to_thread", "thread_task_pingpong")}
+              "thread_to_task", "task_to_thread", "thread_task_pingpong",
+              *(f"work_{shape}_{us}us" for shape in ("fan", "crowd", "chain") for us in SIZES))}
     return [
         Peer("leat", cmake("bench-leat"), c_program("bench-leat")),
+        Peer(EIGHT, cmake("bench-leat"), c_program("bench-leat"), cores=(2,),
+             environment={"LEAT_WORKERS": "8"}, only="work_.*"),
         Peer("Go", build_go, [os.path.join(OUT, "go-bench")]),
         Peer("tokio", build_rust, rust_program("tokio", "many")),
         Peer("tokio (1 thread)", build_rust, rust_program("tokio", "one"), cores=(1,)),
@@ -115,6 +126,7 @@ def all_peers():
         Peer("flume", build_rust, rust_program("threads", "flume")),
         Peer("Rust's std", build_rust, rust_program("threads", "std")),
         Peer("pthread", cmake("bench-pthread"), c_program("bench-pthread")),
+        Peer("OpenMP", cmake("bench-openmp"), c_program("bench-openmp")),
     ]
 
 
@@ -135,7 +147,7 @@ def ready(wanted, say):
                     built[key] = str(why)
             if built[key]:
                 raise Missing(built[key])
-            rows = sh(peer.command).split()
+            rows = [row for row in sh(peer.command).split() if re.fullmatch(peer.only, row)]
         except Missing as why:
             if peer.name == "leat":
                 raise SystemExit(f"bench: leat's own program: {why}") from None

@@ -36,10 +36,12 @@ class Line:
 
 
 class Report:
-    def __init__(self, results, notes):
-        self.results, self.notes = results, notes
-        names = dict.fromkeys(key[2] for key in results.samples)
-        self.peers = [name for name in names if name not in ("leat", "limits")]
+    def __init__(self, results, notes, more=()):
+        """`more`: parts that others have written."""
+        self.results, self.notes, self.more = results, notes, more
+        mine = {row.name for row in ROWS}
+        names = dict.fromkeys(key[2] for key in results.samples if key[0] in mine)
+        self.peers = [name for name in names if name != "leat"]
         self.cores = sorted({key[4] for key in results.samples if key[2] == "leat"})
         self.lines = [line for cores in self.cores for row in ROWS for way in (None, *row.ways)
                       if (line := Line(results, row, way, cores, self.peers)).leat]
@@ -67,7 +69,7 @@ class Report:
 
     def markdown(self):
         parts = [self.machine_part(), *(self.table(cores) for cores in self.cores),
-                 *(self.everyone(cores) for cores in self.cores), self.bars(), self.limits(),
+                 *(self.everyone(cores) for cores in self.cores), self.bars(), *self.more, self.limits(),
                  self.absent()]
         return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -81,6 +83,8 @@ class Report:
 
     def table(self, cores):
         """leat beside Go and the best peer."""
+        if not self.on(cores):
+            return ""
         head = ["", "leat", "min–max", "Go", "leat / Go", "best peer", "its", "leat / best"]
         if cores > 1:
             head += ["leat / leat on one", "cores kept busy: leat", "Go"]
@@ -101,6 +105,8 @@ class Report:
 
     def everyone(self, cores):
         peers = [p for p in self.peers if any(p in line.peers for line in self.on(cores))]
+        if not peers:
+            return ""
         out = [self.heading(cores, ", everybody: median (min–max)"), "",
                f"| | leat | {' | '.join(peers)} |", "|---|" + "--:|" * (len(peers) + 1)]
 
@@ -119,6 +125,8 @@ class Report:
     # ---- bars ----
 
     def bars(self):
+        if not self.lines:
+            return ""
         fixed = []
 
         def promise(line, what, is_, most):

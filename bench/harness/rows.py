@@ -19,6 +19,7 @@ class Row:
     way_limits: tuple = ()
     # Of OS threads: ahead of crossbeam's on two cores, or so near to it.
     crossbeam: float | None = None
+    cores: tuple = (1, 2)  # on so many it can be done
     timing: bool = True  # False: memory, where no ratio of times can be promised
 
     def program(self, way):

@@ -1,0 +1,31 @@
+"""The rows with work, whose items cost something: what is measured, and what leat has promised for them."""
+
+from rows import Row
+
+SIZES = (1, 5, 20, 100, 1000)  # µs an item
+SHAPES = {
+    "work_fan": "fan of 8",
+    "work_crowd": "crowd of 64, in rounds",
+    "work_chain": "chain of 3 stages",
+    "work_ordered": "ordered map, 8 at once",
+    "work_server": "server, one request in ten long",
+}
+WAYS = {"work_crowd": ("blocks",)}
+EIGHT = "leat (8 workers)"
+LOOPS = (1, 10, 100)  # ms a loop, on one core
+
+WORK_ROWS = (
+    *(Row(f"{shape}_{us}us", f"{title}, {us:,} µs", ways=WAYS.get(shape, ()))
+      for shape, title in SHAPES.items() for us in SIZES),
+    Row("hog", "sleepers beside one who computes"),
+    Row("join", "another core begins", cores=(2,)),
+    *(Row(f"parallel_for_{ms}ms", f"parallel for, {ms} ms", ways=("singly",)) for ms in LOOPS),
+)
+
+# Two cores against one: at least so many times as fast, by the size of the items.
+SPEED_UPS = {20: 1.75, 100: 1.9, 1000: 1.9}
+# With eight workers on two cores at least so much of the speed with two.
+EIGHT_SPEED = 0.9
+HOG_WORST_MS = 2
+JOIN_MEDIAN_US, JOIN_WORST_US = 150, 1000
+OPENMP = 1.05
