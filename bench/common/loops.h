@@ -15,7 +15,7 @@ static inline void bench_loops_run(const char *row, bench_loop_fn *loop)
 {
     double total = 1e6 * bench_number_in(row);
     bench_turns_an_item = bench_turns_in(total / BENCH_ROUNDS, bench_turns_a_ns(row));
-    int64_t loops = (int64_t)(1.6e6 * (double)bench_env("BENCH_MIN_MS", 150) / total);
+    int64_t loops = (int64_t)(4e6 / 3 * (double)bench_env("BENCH_MIN_MS", 150) / total);
     loops = loops < 5 ? 5 : loops;
     uint64_t *times = (uint64_t *)calloc((size_t)loops, sizeof *times);
     int64_t cpu = bench_cpu_ns();

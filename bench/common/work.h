@@ -32,12 +32,12 @@ static inline int64_t bench_compute(void)
     return bench_spend(bench_turns_an_item);
 }
 
-/* The best of 20: what disturbed the others is no part of the loop. */
+/* The best of 200: what disturbed the others is no part of the loop. */
 static inline double bench_turns_a_ns(const char *row)
 {
-    const int64_t turns = 1000000;
+    const int64_t turns = 100000;
     uint64_t best = UINT64_MAX;
-    for (int i = 0; i < 20; i++) {
+    for (int i = 0; i < 200; i++) {
         uint64_t start = bench_now();
         bench_check(row, bench_spend(turns), 0);
         uint64_t ns = bench_now() - start;
@@ -61,13 +61,13 @@ static inline double bench_number_in(const char *row)
     return digits ? (double)atoll(digits) : 0;
 }
 
-/* So many items that they keep one core busy for 1.6 times as long as a sample has to last, and two
- * cores for 0.8 times; but at least 160, so that beginning and end count for little. */
+/* So many items that they keep one core busy for 4/3 of the time that a sample has to last, and two cores for 2/3; but
+ * at least 160, so that beginning and end count for little. */
 static inline int64_t bench_items(double ns_an_item, int64_t multiple)
 {
     double n = (double)bench_env("BENCH_OPS", 0);
     if (n == 0) {
-        n = 1.6e6 * (double)bench_env("BENCH_MIN_MS", 150) / ns_an_item;
+        n = 4e6 / 3 * (double)bench_env("BENCH_MIN_MS", 150) / ns_an_item;
         n = n < 160 ? 160 : n;
     }
     return bench_up(n, multiple);

@@ -32,11 +32,11 @@ func spend(n int) int {
 
 func compute() int { return spend(turnsAnItem) }
 
-// The best of 20: what disturbed the others is no part of the loop.
+// The best of 200: what disturbed the others is no part of the loop.
 func turnsANs(name string) float64 {
-	const often = 1000000
+	const often = 100000
 	best := time.Hour
-	for i := 0; i < 20; i++ {
+	for i := 0; i < 200; i++ {
 		start := time.Now()
 		s := spend(often)
 		if d := time.Since(start); d < best {
@@ -56,11 +56,11 @@ func itemNs(name string) float64 {
 	return 1e3 * float64(us)
 }
 
-// So many that they keep one core busy for 1.6 times as long as a sample has to last, but at least 160.
+// So many that they keep one core busy for 4/3 of the time that a sample has to last, but at least 160.
 func itemsFor(nsAnItem float64, multiple int) int {
 	n := float64(env("BENCH_OPS", 0))
 	if n == 0 {
-		n = math.Max(160, 1.6e6*float64(env("BENCH_MIN_MS", 150))/nsAnItem)
+		n = math.Max(160, 4e6/3*float64(env("BENCH_MIN_MS", 150))/nsAnItem)
 	}
 	return up(n, multiple)
 }

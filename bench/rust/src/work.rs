@@ -27,10 +27,10 @@ pub fn compute() -> i64 {
     spend(TURNS_AN_ITEM.load(Relaxed))
 }
 
-/// The best of 20: what disturbed the others is no part of the loop.
+/// The best of 200: what disturbed the others is no part of the loop.
 pub fn turns_a_ns(row: &str) -> f64 {
-    const OFTEN: i64 = 1_000_000;
-    let times = (0..20).map(|_| {
+    const OFTEN: i64 = 100_000;
+    let times = (0..200).map(|_| {
         let start = Instant::now();
         check(row, spend(OFTEN), 0);
         start.elapsed().as_nanos()
@@ -51,10 +51,10 @@ fn item_ns(row: &str) -> f64 {
     1e3 * size.trim_end_matches("us").parse::<f64>().unwrap()
 }
 
-/// So many that they keep one core busy for 1.6 times as long as a sample has to last, but at least 160.
+/// So many that they keep one core busy for 4/3 of the time that a sample has to last, but at least 160.
 fn items(ns_an_item: f64, multiple: i64) -> i64 {
     let n = match env("BENCH_OPS", 0) {
-        0 => (1.6e6 * env("BENCH_MIN_MS", 150) as f64 / ns_an_item).max(160.0),
+        0 => (4e6 / 3.0 * env("BENCH_MIN_MS", 150) as f64 / ns_an_item).max(160.0),
         n => n as f64,
     };
     up(n, multiple)
