@@ -23,7 +23,7 @@ static inline struct bench_requests bench_requests_of(const char *row)
     struct bench_requests r;
     r.long_turns = bench_turns_in(ns, a_ns);
     r.short_turns = bench_turns_in(short_ns, a_ns);
-    r.mean_ns = (ns + (BENCH_ONE_IN - 1) * short_ns) / BENCH_ONE_IN;
+    r.mean_ns = (ns + (double)(BENCH_ONE_IN - 1) * short_ns) / (double)BENCH_ONE_IN;
     return r;
 }
 
