@@ -132,7 +132,9 @@ static void use_scopes(void)
         return;
     leat_scope *inner = leat_scope_open(LEAT_NEVER);
     for (int i = 0; i < 6; i++)
-        started += worked(leat_go(inner ? inner : s, sleep_long, &runs));
+        started += worked(i % 3 == 0   ? leat_go(inner ? inner : s, sleep_long, &runs)
+                          : i % 3 == 1 ? leat_go_pinned(inner ? inner : s, sleep_long, &runs)
+                                       : leat_go_spread(inner ? inner : s, sleep_long, &runs));
     started += worked(leat_go_blocking(s, sleep_long, &runs));
     CHECK_IS(0, leat_shield());
     leat_scope *shielded = leat_scope_open(leat_after(LEAT_MS));

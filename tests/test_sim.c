@@ -227,7 +227,7 @@ static int is_a_thread(void *arg)
     leat_chan *ch = arg;
     CHECK(strstr(leat_task_name(), "is_a_thread"));
     CHECK_IS(LT_THREAD, lt_self()->kind);
-    CHECK(!lt_here.worker);
+    CHECK(!lt_worker_here());
     char deep[200 * 1024];
     memset(deep, 1, sizeof deep);
     CHECK_IS(0, leat_send(ch, &deep[100000]));
@@ -259,7 +259,7 @@ static int uses_threads(void *arg)
     leat_chan *quiet = leat_chan_make(s, 1, 0);
     CHECK_IS(17, leat_blocking(called_from_a_task, quiet));
     CHECK_IS(LT_TASK, lt_self()->kind);
-    CHECK(lt_here.worker);
+    CHECK(lt_worker_here());
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(-ECANCELED, leat_blocking(called_from_a_task, quiet));
     return leat_scope_close(s);

@@ -143,7 +143,7 @@ static int serve(void *arg)
 
 enum { GUESTS = 12, WAITS = 240 / SCALE };
 
-static int run_guests(leat_fn *guest)
+static int run_guests_of(leat_fn *guest, bool pinned)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     struct hub hub = { leat_chan_of(s, int, 0), leat_chan_of(s, int, 0), leat_chan_of(s, int, 1), 0,
@@ -152,11 +152,16 @@ static int run_guests(leat_fn *guest)
     CHECK_IS(0, leat_go_blocking(s, serve, &hub));
     CHECK_IS(0, leat_go(s, serve, &hub));
     for (int i = 0; i < GUESTS; i++)
-        CHECK_IS(0, leat_go(s, guest, &hub));
+        CHECK_IS(0, pinned ? leat_go_pinned(s, guest, &hub) : leat_go(s, guest, &hub));
     WAIT_UNTIL(hub.finished == GUESTS);
     CHECK_IS(0, leat_close(hub.there));
     CHECK_IS(0, leat_close(hub.back));
     return leat_scope_close(s);
+}
+
+static int run_guests(leat_fn *guest)
+{
+    return run_guests_of(guest, false);
 }
 
 static int keep_errno(void *arg)
@@ -196,12 +201,12 @@ static int keep_thread(void *arg)
     return 0;
 }
 
-static int stays_on_its_thread(void *arg)
+static int pinned_ones_stay_on_their_thread(void *arg)
 {
     (void)arg;
-    return run_guests(keep_thread);
+    return run_guests_of(keep_thread, true);
 }
-ON_WORKERS(stays_on_its_thread);
+ON_WORKERS(pinned_ones_stay_on_their_thread);
 
 /* More values than registers a call preserves, all alive over every switch. */
 #if defined(__x86_64__)
@@ -328,7 +333,7 @@ int main(void)
         cmocka_unit_test(has_the_default_stack),
         TESTS_ON_WORKERS(has_its_name),
         TESTS_ON_WORKERS(errno_survives),
-        TESTS_ON_WORKERS(stays_on_its_thread),
+        TESTS_ON_WORKERS(pinned_ones_stay_on_their_thread),
         TESTS_ON_WORKERS(registers_survive),
         TESTS_ON_WORKERS(named_registers_survive),
         TESTS_ON_WORKERS(come_and_go),

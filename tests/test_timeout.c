@@ -39,7 +39,7 @@ ON_WORKERS(hello_from_the_future);
 
 static uint64_t bells_here(void)
 {
-    return lt_here.worker->bells.wheel.count;
+    return lt_worker_here()->bells.wheel.count;
 }
 
 /* Those asked for within one resolution: tries until none of the calls fell across its edge. */

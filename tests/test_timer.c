@@ -204,7 +204,7 @@ static int stops(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct lt_wheel *wheel = &lt_here.worker->bells.wheel, *own = &lt_here.worker->wheel;
+    struct lt_wheel *wheel = &lt_worker_here()->bells.wheel, *own = &lt_worker_here()->wheel;
     uint64_t own_before = own->count;
     CHECK_IS(0, wheel->count);
     static struct call calls[MANY];

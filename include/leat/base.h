@@ -26,14 +26,21 @@
  * Who may call. Unless a function says otherwise, any task and any thread of the program may call it, also threads
  * that leat did not start; and so may blocks, callbacks, timers and the functions that leat calls for a channel or
  * an operator, but these cannot wait: where a function would have to, it is -EDEADLK there. What has a deadline,
- * or says that it waits, is what may wait; nothing else does. None but leat_version may be called from a signal
+ * or says that it waits, is what may wait; nothing else does. None but leat_version and leat_errno_location may be called from a signal
  * handler, nor in the child of a fork(2) that was called while a runtime ran, until it calls execve: only the
  * thread that forked lives on there. A pointer that is given to a function must stay valid until it returns, and
  * no longer, unless something else is said.
+ *
+ * errno. leat never reports by errno, but keeps a task's errno over a wait, wherever the task goes on. The C library
+ * promises compilers that the address of errno never changes within a function, and a task that goes on in another
+ * thread breaks that promise. So these headers define errno anew, as a call that compilers must not leave out: in each
+ * file that includes them, errno is right before and after a wait. A file that must keep the C library's own
+ * definition defines LEAT_KEEP_ERRNO first.
  */
 #ifndef LEAT_BASE_H
 #define LEAT_BASE_H
 
+#include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,6 +69,16 @@ extern "C" {
 #define LEAT_US INT64_C(1000)    /* nanoseconds in a microsecond */
 #define LEAT_MS INT64_C(1000000) /* … in a millisecond */
 #define LEAT_S INT64_C(1000000000)
+
+/* The address of the calling thread's errno, at this moment. A task asks again after each wait.
+ * Returns it; never NULL. May be called from a signal handler. */
+LEAT_API int *leat_errno_location(void);
+
+#ifndef LEAT_KEEP_ERRNO
+#undef errno
+/* The errno of the thread that the caller runs in now; a variable that may be read and set, as the C library's. */
+#define errno (*leat_errno_location())
+#endif
 
 /* A function that a task runs. What it returns is its verdict: 0, or a negative errno value that
  * cancels the scope the task belongs to. */

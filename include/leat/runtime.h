@@ -23,7 +23,9 @@ typedef struct leat_options {
                           the number of cores this process may run on */
     size_t stack_size; /* bytes of stack for a task that does not say otherwise; 16 KiB to 1 GiB,
                           rounded up to whole pages; default 64 KiB */
-    unsigned watch;    /* what is looked after: LEAT_WATCH_…, see leat/watch.h; default: what the
+    int pinned; /* not 0: no task that has started leaves its thread, and only what has not started goes to
+                          another worker; default: the environment's LEAT_PINNED, 0 or 1, else 0 */
+    unsigned watch; /* what is looked after: LEAT_WATCH_…, see leat/watch.h; default: what the
                           environment says, or nothing */
     int64_t
         watchdog; /* nanoseconds, from LEAT_MS on, after which a task, block or callback that keeps

@@ -1,20 +1,33 @@
 /* leat/task.h: tasks, and calls that block.
  *
- * A task is a C function with a stack of its own, run by one of the workers. It starts on any
- * worker; once started it never changes its thread, so thread-local variables, errno among them,
- * behave inside a task as they do in a thread (errno also survives a wait; other thread-locals are
- * shared with the other tasks of the worker). The floating-point environment (rounding mode,
- * exception masks) belongs to the worker, as the calling convention has it: a task that changes it
- * puts it back before it waits.
+ * A task is a C function with a stack of its own, run by one of the workers: by any of them, and after each wait
+ * by any of them again. A task that is ready, and has waited for some tens of microseconds while another worker has
+ * nothing to do, goes on there. From one wait to the next a task stays in one thread.
+ *
+ * What that means for the code of a task:
+ *  - Its own variables, arguments and memory are as safe as in a thread. errno is kept over a wait; see leat/base.h.
+ *  - A thread-local variable belongs to the worker's thread. Before a wait and after it, the same name may mean
+ *    another variable; and other tasks use the thread's in between. Compilers may keep the address of one over a
+ *    wait (gcc and clang do, in code for shared libraries), and so read a third one. So a task reads, changes and is
+ *    done with a thread-local variable between two waits, in a function of its own that does not wait:
+ *        static _Thread_local struct cache cache;         safe: a function that looks something up in the cache
+ *        int *p = &depth; leat_recv(ch, NULL); ++*p;      wrong: p points into a thread that was left
+ *  - What a library keeps for each thread (a lock that must be released by the thread that took it, pthread_mutex_t
+ *    among them, a graphics context, a JNIEnv, setlocale's uselocale) is not carried over a wait either.
+ *  - In C++ a task does not wait inside a catch handler: the exceptions that are being handled belong to the thread.
+ *  - The floating-point environment (rounding mode, exception masks) belongs to the worker, as the calling convention
+ *    has it: a task that changes it puts it back before it waits.
+ * Code that cannot keep to that stays in one thread: for a task's life with leat_go_pinned, for a stretch between
+ * leat_pin and leat_unpin, for a whole program with leat_options.pinned or LEAT_PINNED=1 in the environment. A pinned
+ * task still shares its thread with other tasks.
  *
  * Below a stack lies a page that nobody may touch, so a stack that grows too large ends the program with a
  * message that names the task. A function whose variables take more than a page may step over it: compile it
- * with -fstack-clash-protection, as most distributions compile everything, and it cannot. In C++ a task must
- * not wait inside a catch handler: the exceptions that are being handled belong to the thread, and so to the
- * next task as well.
+ * with -fstack-clash-protection, as most distributions compile everything, and it cannot.
  *
- * Tasks are switched only where they wait, yield or end. One that computes for long should call
- * leat_yield now and then; one that must block in the system calls leat_blocking. */
+ * Tasks are switched only where they wait, yield or end. One that computes for long, or blocks in the system, keeps its
+ * worker; what else is ready there goes on at other workers, as long as one of these has time. With more such tasks
+ * than workers, the ones that compute call leat_yield now and then, and the ones that block call leat_blocking. */
 #ifndef LEAT_TASK_H
 #define LEAT_TASK_H
 
@@ -45,13 +58,42 @@ extern "C" {
 #define leat_go_sized(scope, stack_size, fn, ...) \
     leat_go_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), stack_size)
 
-/* The same as a function, which both are made of. `name` appears in messages and dumps; it is not copied and must
+/*     int leat_go_pinned(leat_scope *scope, leat_fn *fn, void *arg);
+ *
+ * As leat_go, but once it has started the task never leaves its thread: for code that depends on thread-local
+ * variables, or on a library that does.
+ * Returns what leat_go does. */
+#define leat_go_pinned(scope, fn, ...) \
+    leat_go_pinned_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
+
+/*     int leat_go_spread(leat_scope *scope, leat_fn *fn, void *arg);
+ *
+ * As leat_go, but the task begins on the worker that has the fewest tasks, at once: for a few tasks that will live
+ * long, or compute long, as a server's connections. It wakes that worker if it sleeps, which takes some microseconds,
+ * so leat_go is better for short ones.
+ * Returns what leat_go does. */
+#define leat_go_spread(scope, fn, ...) \
+    leat_go_spread_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
+
+/* The same as functions, which these are made of. `name` appears in messages and dumps; it is not copied and must
  * stay valid until the task ends; NULL is allowed.
  * Returns what leat_go_sized does. */
 LEAT_API int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
                            size_t stack_size);
+LEAT_API int leat_go_pinned_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
+                                  size_t stack_size);
+LEAT_API int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
+                                  size_t stack_size);
 
-/* Lets the other tasks of this worker run first. In a thread that is no worker: sched_yield.
+/* From leat_pin until the matching leat_unpin, the calling task stays in its thread, also over waits: for a stretch of
+ * code that uses thread-local variables before and after a wait. They nest, 65,534 deep. In a thread, which is always
+ * where it is, they do nothing.
+ * Returns 0; -EINVAL in a block or callback, which have no thread over a wait; when there is nothing to unpin; or when
+ * pins are nested too deep. */
+LEAT_API int leat_pin(void);
+LEAT_API int leat_unpin(void);
+
+/* Lets the other tasks of this worker that are ready run first. In a thread that is no worker: sched_yield.
  * Returns 0, always: it is not a wait that can be cancelled. */
 LEAT_API int leat_yield(void);
 

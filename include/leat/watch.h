@@ -72,13 +72,14 @@ LEAT_API int leat_dump_on_signal(int signal);
  * one task to another: a worker makes it good when its scheduler has its next look, so a number may be
  * some switches behind. */
 typedef struct leat_counts {
-    uint64_t switches;     /* times a task, block or callback was given the processor */
-    uint64_t started;      /* tasks that have started; the other switches went on with something */
-    uint64_t received;     /* tasks, blocks and callbacks that another thread made ready */
-    uint64_t stolen;       /* tasks and blocks that had not started, taken from other workers */
-    uint64_t sleeps;       /* times a worker found nothing to do */
-    uint64_t timers;       /* deadlines that wait to pass */
-    uint64_t stacks;       /* of the default size, in use; in the counts of one worker: 0 */
+    uint64_t switches; /* times a task, block or callback was given the processor */
+    uint64_t started;  /* tasks that have started; the other switches went on with something */
+    uint64_t received; /* tasks, blocks and callbacks that another thread made ready */
+    uint64_t stolen;   /* tasks and blocks that had not started, taken from other workers */
+    uint64_t moved;  /* tasks, blocks and callbacks that had started, taken when they were ready */
+    uint64_t sleeps; /* times a worker found nothing to do */
+    uint64_t timers; /* deadlines that wait to pass */
+    uint64_t stacks; /* of the default size, in use; in the counts of one worker: 0 */
     uint64_t stacks_free;  /* mapped, and not in use; of one worker: those it has at hand */
     uint64_t threads;      /* in the pool for calls that block; of one worker: 0 */
     uint64_t threads_free; /* of these, without work */

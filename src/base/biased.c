@@ -1,39 +1,19 @@
 #define _GNU_SOURCE
 #include "base/biased.h"
 
+#include "base/barrier.h"
 #include "base/config.h"
 
-#include <errno.h>
-#include <linux/membarrier.h>
 #include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 /* Whether the kernel has the barrier; and how often the right has been given and taken back. Counters, and
  * a flag that is set before the threads that read it begin: relaxed. */
 static _Atomic bool possible;
 static _Atomic unsigned given, taken_back;
 
-static long barrier(int command)
-{
-    int saved = errno;
-    long result = syscall(SYS_membarrier, command, 0, 0);
-    errno = saved;
-    return result;
-}
-
-/* The kernel takes 10 to 20 ms over this in a process that has threads already (it waits for all processors
- * to have seen it), and none in one that has not: so it is asked when the library is loaded, and lt_bias_open
- * only hears that it was. */
-static __attribute__((constructor)) void register_early(void)
-{
-    barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED);
-}
-
 void lt_bias_open(void)
 {
-    bool registered = barrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
-    atomic_store_explicit(&possible, registered, memory_order_relaxed);
+    atomic_store_explicit(&possible, lt_barrier_is_there(), memory_order_relaxed);
 }
 
 void lt_biased_init(struct lt_biased *biased)
@@ -46,7 +26,7 @@ static void take_back(struct lt_biased *biased, uintptr_t next)
 {
     atomic_store_explicit(&biased->owner, next, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    barrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
+    lt_barrier();
     /* Acquire: what the owner did with the lock is seen. It never waits while it has it. */
     for (unsigned i = 0; atomic_load_explicit(&biased->grip, memory_order_acquire) != LT_LOOSE;
          i++) {

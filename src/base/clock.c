@@ -9,8 +9,8 @@
 
 int64_t lt_clock_now(void)
 {
-    if (LT_UNLIKELY(lt_world != NULL))
-        return lt_world->now;
+    if (LT_UNLIKELY(lt_world() != NULL))
+        return lt_world()->now;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     int64_t ns = (int64_t)now.tv_sec * LEAT_S + now.tv_nsec;

@@ -51,6 +51,12 @@ enum {
     LT_SPLIT_ALONE = 1,
     LT_ENDS_FEW = 2,
     LT_ROSTERS_AFTER = 1,
+    LT_FENCED_ENTRIES = 2,
+    LT_SLOW_NS = 0,
+    LT_LATE_US = 1,
+    LT_STEAL_AFTER_US = 0,
+    LT_STEAL_PAUSES = 1,
+    LT_LOOKS_APART = 2,
 #else
     LT_RING_SIZE = 2048,    /* unstarted tasks a worker holds before they overflow; power of two */
     LT_STACK_MAGAZINE = 64, /* warm stacks a worker keeps to itself */
@@ -76,13 +82,23 @@ enum {
     LT_SPLIT_ALONE = 0,    /* also with one processor */
     LT_ENDS_FEW = 32,      /* items at most that are not worth going for, if more are coming */
     LT_ROSTERS_AFTER = 16, /* times that another worker's come to a scope: see scope/roster.h */
-    LT_IDLE_SPINS = 512,   /* pauses, 10 to 40 ns each, before who has to wait sleeps */
+    LT_SLOW_NS = 1000,     /* a turn that takes so long makes others worth taking from behind it */
+    LT_STEAL_AFTER_US =
+        10, /* how long a worker that runs dry waits to see whether another is slow, */
+    LT_STEAL_PAUSES = 32, /* and the pauses between its looks for news */
+    LT_LATE_US = 500,    /* a worker with work looks after one that has done nothing for so long, */
+    LT_LOOKS_APART = 64, /* once in so many visits of its scheduler */
+    LT_FENCED_ENTRIES =
+        4096,            /* of an owner, without a visit, until it fences no more: base/owned.h */
+    LT_IDLE_SPINS = 512, /* pauses, 10 to 40 ns each, before who has to wait sleeps */
 #endif
     LT_OFFER_US = 50,        /* an only processor that was offered and was away longer than this */
     LT_OFFER_RESTS = 32,     /* is not offered for so many times as long, */
     LT_OFFER_REST_S = 10,    /* but at the most for this */
-    LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may start it, */
+    LT_WATCH_FIRST_US = 50,  /* how long a task has waited before another worker may take it, */
     LT_WATCH_LAST_US = 1000, /* and the longest it waits when stealing has not paid lately */
+    LT_TOLD_AT_ONCE =
+        8, /* times that the watcher may be told of work in a row, beside one each such time */
     /* From one waking for a timer to the next; the kernel's own usual slack. */
     LT_NAP_LEAST_US = 50,
     LT_NAP_THICK = 16,    /* timers in that time, on one worker, from which on */

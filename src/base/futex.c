@@ -14,7 +14,7 @@
 
 void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
 {
-    if (LT_UNLIKELY(lt_world != NULL) && lt_world->sleep(word, expected, deadline))
+    if (LT_UNLIKELY(lt_world() != NULL) && lt_world()->sleep(word, expected, deadline))
         return;
     int saved = errno;
     struct timespec at, *timeout = NULL;
@@ -31,7 +31,7 @@ void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
 
 void lt_futex_wake(_Atomic uint32_t *word)
 {
-    if (LT_UNLIKELY(lt_world != NULL) && lt_world->wake(word))
+    if (LT_UNLIKELY(lt_world() != NULL) && lt_world()->wake(word))
         return;
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);

@@ -10,7 +10,7 @@
 
 void lt_wheel_init(struct lt_wheel *wheel, int64_t now)
 {
-    wheel->shift = lt_world ? 0 : LT_TICK_SHIFT;
+    wheel->shift = lt_world() ? 0 : LT_TICK_SHIFT;
     wheel->tick = (uint64_t)now >> wheel->shift;
     wheel->count = 0;
     wheel->fired = 0;
@@ -283,6 +283,16 @@ void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
     }
     if (until > wheel->tick)
         wheel->tick = until;
+}
+
+int64_t lt_wheel_not_before(const struct lt_wheel *wheel)
+{
+    uint64_t begin;
+    if (!wheel->count)
+        return LEAT_NEVER;
+    earliest(wheel, &begin);
+    return begin > (uint64_t)LEAT_NEVER >> wheel->shift ? LEAT_NEVER
+                                                        : (int64_t)(begin << wheel->shift);
 }
 
 int64_t lt_wheel_next(const struct lt_wheel *wheel)

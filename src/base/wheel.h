@@ -81,6 +81,9 @@ bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now);
 /* Fires one timer that is due, the earliest; false: none is. */
 bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now);
 
+/* A time before which nothing is due: cheap, and exact for nobody. LEAT_NEVER when it is empty. */
+int64_t lt_wheel_not_before(const struct lt_wheel *wheel);
+
 /* A time by which the wheel must be advanced again: the next deadline, or, where many timers share a
  * distant slot, the beginning of that slot. LEAT_NEVER when it is empty. */
 int64_t lt_wheel_next(const struct lt_wheel *wheel);

@@ -1,3 +1,3 @@
 #include "base/world.h"
 
-_Thread_local struct lt_world *lt_world __attribute__((tls_model("initial-exec")));
+_Thread_local struct lt_world *lt_world_of_thread LT_FRESH_VARIABLE;

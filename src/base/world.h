@@ -1,8 +1,10 @@
 /* world.h: the doors through which a seeded world (src/sim) takes the system's place, for the one thread
  * that lives in it: time, sleeping, threads, and the moments at which others may go first. Everywhere
- * else lt_world is NULL, and each door is one branch that is never taken, on no way that is hot. */
+ * else lt_world() is NULL, and each door is one branch that is never taken, on no way that is hot. */
 #ifndef LT_BASE_WORLD_H
 #define LT_BASE_WORLD_H
+
+#include "base/fresh.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -23,7 +25,8 @@ struct lt_world {
     void (*yield)(void);
 };
 
-/* initial-exec: one load and no call, also in a shared library. */
-extern _Thread_local struct lt_world *lt_world __attribute__((tls_model("initial-exec")));
+/* The world that the calling thread lives in; NULL nearly always. And where that stands. */
+LT_FRESH_PART(struct lt_world *, lt_world, lt_world_of_thread, 0)
+LT_FRESH(struct lt_world *, lt_world_place, lt_world_of_thread)
 
 #endif

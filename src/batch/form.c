@@ -164,7 +164,7 @@ static int join(leat_batcher *batcher, struct put *put)
     for (;;) {
         struct lt_party *woken = NULL;
         struct lt_batch *batch = NULL;
-        size_t room;
+        size_t room = 0;
         lt_lock(&batcher->lock);
         int error = try_join(batcher, put, &batch, &room, &woken);
         lt_unlock(&batcher->lock);

@@ -47,10 +47,10 @@ static void end(leat_block *block, int verdict)
 /* Runs a step, as that block. LEAT_PARKED_: it may be gone. */
 static int step(leat_block *block)
 {
-    struct lt_party *before = lt_here.self;
-    lt_here.self = party_of(block);
+    struct lt_party *before = lt_self_or_null();
+    lt_set_self(party_of(block));
     int verdict = block->type->step(block);
-    lt_here.self = before;
+    lt_set_self(before);
     return verdict;
 }
 
@@ -58,7 +58,7 @@ static void run(struct lt_party *party)
 {
     leat_block *block = (leat_block *)(void *)party;
     lt_machine_settle(machine_of(block));
-    lt_worker_settle_but(lt_here.worker, party->scope); /* which was its alarm's until now */
+    lt_worker_settle_but(lt_worker_here(), party->scope); /* which was its alarm's until now */
     int verdict = step(block);
     if (verdict != LEAT_PARKED_)
         end(block, verdict);
@@ -68,6 +68,7 @@ __attribute__((constructor)) static void introduce(void)
 {
     lt_party_run[LT_BLOCK] = run;
     lt_party_end[LT_BLOCK] = lt_machine_end;
+    lt_party_moves[LT_BLOCK] = lt_machine_moves;
 }
 
 static void init(leat_block *block, leat_scope *scope, const leat_block_type *type)
@@ -151,10 +152,17 @@ int leat_block_join(leat_block *block)
 
 /* ---- what the macros call ---- */
 
+/* It goes behind those who are ready, and may be taken elsewhere at once. */
+static inline void go_behind(leat_block *b)
+{
+    if (LT_UNLIKELY(!lt_worker_append_now(lt_worker_here(), party_of(b))))
+        lt_ready(party_of(b));
+}
+
 __attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker *here)
 {
-    here->budget = lt_world ? 1 : LT_OP_BUDGET;
-    lt_ready(party_of(b));
+    here->budget = lt_world() ? 1 : LT_OP_BUDGET;
+    go_behind(b);
     return LEAT_PARKED_;
 }
 
@@ -167,7 +175,7 @@ static inline int spend(leat_block *b, struct lt_worker *here)
 
 static int answer(leat_block *b, enum lt_attempt attempt)
 {
-    return attempt == LT_WAITING ? LEAT_PARKED_ : spend(b, lt_here.worker);
+    return attempt == LT_WAITING ? LEAT_PARKED_ : spend(b, lt_worker_here());
 }
 
 __attribute__((noinline)) static int operate_slowly(leat_block *b, leat_chan *ch, enum lt_side side,
@@ -197,7 +205,7 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
         return operate_slowly(b, ch, side, item, deadline, alarm);
-    struct lt_worker *here = lt_here.worker;
+    struct lt_worker *here = lt_worker_here();
     if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
         return operate_slowly(b, ch, side, item, deadline, alarm);
     struct lt_party *woken;
@@ -212,9 +220,8 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
     lt_biased_let_go(&ch->lock);
     b->status = 0;
     if (woken) {
-        if (LT_UNLIKELY(!lt_is_at_home(here, woken)))
+        if (LT_UNLIKELY(!lt_is_at_home(here, woken) || !lt_worker_append_now(here, woken)))
             return wake_and_answer(b, woken);
-        lt_worker_append(here, woken);
     }
     return spend(b, here);
 }
@@ -252,7 +259,7 @@ int leat_block_sleep_for(leat_block *b, int64_t ns, leat_alarm *alarm)
 int leat_block_yield(leat_block *b)
 {
     b->status = 0;
-    lt_ready(party_of(b));
+    go_behind(b);
     return LEAT_PARKED_;
 }
 

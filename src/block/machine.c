@@ -34,6 +34,22 @@ const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)
     return timer->fire == alarm_rang ? timer->owner : NULL;
 }
 
+/* The worker to be inside of while an alarm is set, and until the machine can be claimed and is not touched any more;
+ * before any lock. NULL: there is no alarm. */
+static struct lt_worker *enter_for(int64_t deadline)
+{
+    struct lt_worker *worker = deadline == LEAT_NEVER ? NULL : lt_worker_self();
+    if (worker)
+        lt_worker_go_in(worker);
+    return worker;
+}
+
+static void leave(struct lt_worker *worker)
+{
+    if (worker)
+        lt_worker_go_out(worker);
+}
+
 static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *given)
 {
     if (deadline == LEAT_NEVER)
@@ -48,22 +64,28 @@ static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *
     alarm->scope = party->scope;
     party->scope = (leat_scope *)(void *)alarm;
     party->timer_home = (worker->index + 1) & 0x1ff;
-    lt_wheel_add(&worker->wheel, &alarm->timer);
+    lt_worker_add_timer(worker, &alarm->timer);
 }
 
-static void clear_alarm(struct lt_party *party)
+/* Inside its worker. */
+static void clear_alarm(struct lt_party *party, struct lt_worker *worker)
 {
-    if (!party->timer_home)
-        return;
     struct lt_alarm *alarm = (struct lt_alarm *)(void *)party->scope;
     party->scope = alarm->scope;
     party->timer_home = 0;
-    lt_wheel_remove(&lt_worker_self()->wheel, &alarm->timer);
+    lt_wheel_remove(&worker->wheel, &alarm->timer);
+}
+
+void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
+{
+    (void)to;
+    if (party->timer_home)
+        clear_alarm(party, from);
 }
 
 /* ---- waiting ---- */
 
-/* Before it can be claimed. */
+/* Before it can be claimed; with an alarm, inside the worker. */
 static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm)
 {
     if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
@@ -76,7 +98,12 @@ static void end_wait(struct lt_party *party)
 {
     if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
         lt_note_wait_over(party);
-    clear_alarm(party);
+    if (!party->timer_home)
+        return;
+    struct lt_worker *worker = lt_worker_self();
+    bool before = lt_worker_enter(worker);
+    clear_alarm(party, worker);
+    lt_worker_leave(worker, before);
 }
 
 static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_party *woken)
@@ -87,10 +114,10 @@ static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_pa
     return LT_DONE;
 }
 
-/* Can its scope find it, and its alarm be set? */
-static bool is_prepared(const struct lt_party *party, int64_t deadline, const leat_alarm *alarm)
+/* Can its scope find it? */
+static bool is_prepared(const struct lt_party *party)
 {
-    return (party->list || !party->scope) && (alarm || deadline == LEAT_NEVER);
+    return party->list || !party->scope;
 }
 
 /* May it wait? 0 or an error. It is prepared after this. */
@@ -104,7 +131,7 @@ static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alar
     return lt_wait_allowed(&roamer->party);
 }
 
-/* With the channel's lock held, which it gives up. */
+/* With the channel's lock held, which it gives up; with an alarm, inside the worker. */
 static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                             void *item, int64_t deadline, leat_alarm *alarm)
 {
@@ -128,22 +155,34 @@ static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_s
     return done(machine, -ECANCELED, NULL);
 }
 
+/* With no lock held: tries once more, and parks. */
+static enum lt_attempt try_and_park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                                    void *item, int64_t deadline, leat_alarm *alarm)
+{
+    struct lt_party *woken;
+    struct lt_worker *inside = enter_for(deadline);
+    lt_chan_lock(ch);
+    int status = lt_chan_now(ch, side, item, &woken);
+    if (status == LT_NOT_NOW) {
+        enum lt_attempt attempt = park(machine, ch, side, item, deadline, alarm);
+        leave(inside);
+        return attempt;
+    }
+    lt_chan_unlock(ch);
+    leave(inside);
+    return done(machine, status, woken);
+}
+
 enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                 void *item, int64_t deadline, leat_alarm *alarm)
 {
-    if (LT_LIKELY(deadline != LEAT_NOW && is_prepared(&machine->roamer.party, deadline, alarm)))
+    if (LT_LIKELY(deadline == LEAT_NEVER && is_prepared(&machine->roamer.party)))
         return park(machine, ch, side, item, deadline, alarm);
     lt_chan_unlock(ch);
     int error = deadline == LEAT_NOW ? -EAGAIN : prepare(machine, deadline, alarm);
     if (error)
         return done(machine, error, NULL);
-    struct lt_party *woken;
-    lt_chan_lock(ch);
-    int status = lt_chan_now(ch, side, item, &woken);
-    if (status == LT_NOT_NOW)
-        return park(machine, ch, side, item, deadline, alarm);
-    lt_chan_unlock(ch);
-    return done(machine, status, woken);
+    return try_and_park(machine, ch, side, item, deadline, alarm);
 }
 
 enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
@@ -172,21 +211,34 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
 {
     struct lt_party *party = &machine->roamer.party;
     leat_scope *scope = party->scope;
-    if (!scope) {
-        if (deadline == LEAT_NEVER)
-            return done(machine, -EDEADLK, NULL);
-        begin_wait(machine, deadline, alarm);
-        lt_claim_open(party);
-        return LT_WAITING;
-    }
-    lt_lock(&scope->lock);
-    bool cancelled = lt_scope_is_cancelled(scope);
+    if (!scope && deadline == LEAT_NEVER)
+        return done(machine, -EDEADLK, NULL);
+    struct lt_worker *inside = enter_for(deadline);
+    if (scope)
+        lt_lock(&scope->lock);
+    bool cancelled = scope && lt_scope_is_cancelled(scope);
     if (!cancelled) {
         begin_wait(machine, deadline, alarm);
         lt_claim_open(party);
     }
-    lt_unlock(&scope->lock);
+    if (scope)
+        lt_unlock(&scope->lock);
+    leave(inside);
     return cancelled ? done(machine, -ECANCELED, NULL) : LT_WAITING;
+}
+
+/* A select that begins to wait. */
+struct beginning {
+    struct lt_beginning select;
+    struct lt_machine *machine;
+    int64_t deadline;
+    leat_alarm *alarm;
+};
+
+static void begin_select(struct lt_beginning *select)
+{
+    struct beginning *begins = LT_CONTAINER(select, struct beginning, select);
+    begin_wait(begins->machine, begins->deadline, begins->alarm);
 }
 
 enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selection *s, size_t n,
@@ -216,11 +268,15 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
     lt_select_remember(s);
     if (!s->any)
         return wait_for_nothing(machine, deadline, alarm);
-    begin_wait(machine, deadline, alarm);
+    struct beginning begins = {
+        { begin_select, deadline != LEAT_NEVER }, machine, deadline, alarm
+    };
+    s->beginning = &begins.select;
     i = lt_select_enter(s, party, &woken);
     if (i == s->n && !s->ended)
         return LT_WAITING;
-    end_wait(party);
+    if (s->ended)
+        end_wait(party);
     return done(machine, s->ended ? -ECANCELED : (int)i, woken);
 }
 
@@ -234,10 +290,14 @@ enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, i
     leat_scope *scope = party->scope;
     party->operation = LT_OP_SLEEP;
     machine->waiter.status = LT_UNDECIDED;
-    begin_wait(machine, deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline, alarm);
-    /* The alarm keeps it to this worker, so it cannot go on before this returns. */
+    deadline = deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline;
+    struct lt_worker *inside = enter_for(deadline);
+    begin_wait(machine, deadline, alarm);
+    /* The alarm keeps it to this worker, so it cannot go on before that is left. */
     lt_claim_open(party);
-    if (!lt_claim_recheck(party, scope))
+    bool ended = lt_claim_recheck(party, scope);
+    leave(inside);
+    if (!ended)
         return LT_WAITING;
     end_wait(party);
     return done(machine, -ECANCELED, NULL);

@@ -20,8 +20,8 @@
 
 enum lt_operation { LT_OP_NONE, LT_OP_RECEIVE, LT_OP_SEND, LT_OP_SELECT, LT_OP_SLEEP, LT_OP_AWAIT };
 
-/* A leat_alarm. Its timer is in the wheel of the worker on which the machine parked, and such a machine is
- * resumed there, so the wheel stays its worker's alone. */
+/* A leat_alarm. Its timer is in the wheel of the worker on which the machine parked. Such a machine is
+ * resumed there, unless a thief takes it, and the timer out of the wheel. */
 struct lt_alarm {
     struct lt_timer timer; /* its owner is the machine */
     leat_scope *scope;
@@ -65,6 +65,9 @@ enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, i
 /* After a wait, on the worker that goes on with it: takes it out of everything; waiter.status tells how
  * it ended. */
 void lt_machine_settle(struct lt_machine *machine);
+
+/* When a ready machine goes to another worker: its alarm, of no more use, is taken out. */
+void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
 
 /* Claims a machine that waits and ends its wait for `reason`; false when it does not wait, or somebody
  * was faster. It must then be made ready, or settled. */

@@ -147,7 +147,7 @@ static inline void lt_chan_lock_from(leat_chan *ch, struct lt_worker *here)
 
 static inline void lt_chan_lock(leat_chan *ch)
 {
-    lt_chan_lock_from(ch, lt_here.worker);
+    lt_chan_lock_from(ch, lt_worker_here());
 }
 
 static inline void lt_chan_unlock(leat_chan *ch)

@@ -34,7 +34,7 @@ LT_COLD void lt_ends_give_back(leat_chan *ch)
 
 void lt_chan_visit(leat_chan *ch)
 {
-    lt_biased_visit(&ch->lock, lt_here.worker);
+    lt_biased_visit(&ch->lock, lt_worker_here());
     if (lt_chan_ends(ch))
         lt_ends_gather(ch);
 }

@@ -34,10 +34,10 @@ static const struct lt_wait_kind operates = { .withdraw = withdraw, .describe = 
 static bool is_free(struct lt_worker *worker)
 {
     /* Relaxed: hints. */
-    return !worker->ready_head && lt_ring_length(&worker->ring) == 0 && !lt_spill_any() &&
-           !atomic_load_explicit(&worker->inbox, memory_order_relaxed) &&
-           !lt_worker_is_nudged(worker) &&
-           !(worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now()));
+    int64_t timer = atomic_load_explicit(&worker->next_timer, memory_order_relaxed);
+    return !LT_HINT(worker->ready_head) && lt_ring_length(&worker->ring) == 0 && !lt_spill_any() &&
+           !lt_worker_has_mail(worker) && !lt_worker_is_nudged(worker) &&
+           (timer == LEAT_NEVER || timer > lt_clock_now());
 }
 
 /* At a buffer that is full or empty, who has nothing else to do: waits a moment for that to change. Each look
@@ -90,7 +90,7 @@ static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side sid
 static struct lt_spin *patience(struct lt_party *self, struct lt_worker *here, int64_t deadline)
 {
     struct lt_spin *spin = NULL;
-    if (deadline == LEAT_NOW || lt_world)
+    if (deadline == LEAT_NOW || lt_world())
         return NULL;
     if (self->kind == LT_THREAD)
         spin = &LT_CONTAINER(self, struct lt_thread, party)->spin;
@@ -108,7 +108,7 @@ __attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_end
     int status = lt_ends_move(ch, ends, side, item, ends->few);
     if (status == 0 || lt_chan_is_closed(ch))
         return status;
-    struct lt_worker *here = lt_here.worker;
+    struct lt_worker *here = lt_worker_here();
     struct lt_spin *spin = patience(self, here, deadline);
     if (spin && !lt_chan_looks_ready(ch, side))
         changes_soon(ch, side, spin, here);
@@ -138,7 +138,7 @@ static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_
 static void finish(struct lt_party *self, struct lt_party *woken)
 {
     lt_ready_all(woken);
-    lt_task_spend(lt_here.worker, self);
+    lt_task_spend(lt_worker_here(), self);
 }
 
 /* With the lock held, which it gives up: nothing could be done at once. */
@@ -149,10 +149,10 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
     int error = -EAGAIN;
     if (deadline != LEAT_NOW) {
         /* Where there are ends it has been patient already. */
-        bool patient = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world &&
+        bool patient = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world() &&
                        !lt_chan_ends(ch);
         /* With one processor there is nobody to be beside. */
-        if (self->kind == LT_THREAD && !lt_world &&
+        if (self->kind == LT_THREAD && !lt_world() &&
             (LT_SPLIT_ALONE || LT_CONTAINER(self, struct lt_thread, party)->spin.most))
             lt_chan_split(ch);
         if (self->enlisted && !patient)
@@ -204,7 +204,7 @@ __attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side 
     int error = lt_wait_allowed(self);
     if (LT_UNLIKELY(error))
         return error;
-    struct lt_worker *here = lt_here.worker;
+    struct lt_worker *here = lt_worker_here();
     struct lt_ends *ends = lt_chan_ends(ch);
     if (ends && operate_at_end(ch, ends, side, item, deadline, self) == 0) {
         lt_task_spend(here, self);
@@ -217,14 +217,14 @@ __attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side 
 __attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, struct lt_party *woken)
 {
     lt_ready_from(here, woken);
-    lt_task_spend(here, lt_here.self);
+    lt_task_spend(here, lt_self_or_null());
     return 0;
 }
 
 /* Returns `status`, for its caller. */
 __attribute__((noinline)) static int spend_the_last(struct lt_worker *here, int status)
 {
-    lt_budget_renew(here, lt_here.self);
+    lt_budget_renew(here, lt_self_or_null());
     return status;
 }
 
@@ -249,7 +249,7 @@ static inline void let_go(leat_chan *ch, bool gripped)
 LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
                         struct lt_worker *here, bool gripped)
 {
-    int error = lt_wait_allowed(lt_here.self);
+    int error = lt_wait_allowed(lt_self_or_null());
     if (LT_UNLIKELY(error)) {
         let_go(ch, gripped);
         return error;
@@ -257,14 +257,13 @@ LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t de
     struct lt_party *woken;
     size_t size = ch->item_size;
     if (LT_UNLIKELY(lt_chan_is_unusual(ch) || !lt_item_is_short(size)))
-        return operate_slowly(ch, side, item, deadline, lt_here.self);
+        return operate_slowly(ch, side, item, deadline, lt_self_or_null());
     if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
-        return wait_if_allowed(ch, side, item, deadline, lt_here.self, here);
+        return wait_if_allowed(ch, side, item, deadline, lt_self_or_null(), here);
     let_go(ch, gripped);
     if (woken) {
-        if (LT_UNLIKELY(!lt_is_at_home(here, woken)))
+        if (LT_UNLIKELY(!lt_is_at_home(here, woken) || !lt_worker_append_now(here, woken)))
             return wake_and_spend(here, woken);
-        lt_worker_append(here, woken);
     }
     return spend_one(here, gripped);
 }
@@ -272,8 +271,8 @@ LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t de
 /* Where the lock is not the worker's own, or the caller is none. */
 LT_NOW int operate_beside(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
 {
-    struct lt_worker *here = lt_here.worker;
-    const struct lt_party *self = lt_here.self;
+    struct lt_worker *here = lt_worker_here();
+    const struct lt_party *self = lt_self_or_null();
     struct lt_ends *ends = lt_chan_ends(ch);
     size_t size = ch->item_size;
     if (LT_UNLIKELY(!self))
@@ -306,7 +305,7 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
         return -EINVAL;
-    struct lt_worker *here = lt_here.worker;
+    struct lt_worker *here = lt_worker_here();
     if (LT_LIKELY(lt_biased_grip(&ch->lock, here)))
         return operate_held(ch, side, item, deadline, here, true);
     return side == LT_SEND ? send_beside(ch, item, deadline) : receive_beside(ch, item, deadline);
@@ -332,7 +331,7 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0))
         return -EINVAL;
-    struct lt_worker *here = lt_here.worker;
+    struct lt_worker *here = lt_worker_here();
     if (!lt_chan_is_unready(ch, side) || !lt_biased_is_mine(&ch->lock, here))
         return try_slowly(ch, side, item);
     return LT_UNLIKELY(--here->budget == 0) ? spend_the_last(here, -EAGAIN) : -EAGAIN;

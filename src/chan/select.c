@@ -106,7 +106,7 @@ static void order_locks(struct lt_selection *s)
 static void lock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
-    struct lt_worker *here = lt_here.worker;
+    struct lt_worker *here = lt_worker_here();
     const char *at = s->turns;
     for (uint32_t left = s->n; left > 0; left--, at += s->stride) {
         leat_chan *ch = *(leat_chan *const *)(const void *)at;
@@ -200,6 +200,8 @@ static uint32_t try_certain(struct lt_selection *s, struct lt_party **woken)
 
 static void enqueue_all(struct lt_selection *s, struct lt_party *self)
 {
+    if (s->beginning)
+        s->beginning->begin(s->beginning);
     lt_claim_open(self);
     s->ended = lt_claim_recheck(self, s->scope);
     for (uint32_t i = 0; i < s->n; i++) {
@@ -280,7 +282,7 @@ static bool none_is_ready(const struct lt_selection *s)
     if (s->ready)
         return false;
     for (const leat_case *c = s->cases, *end = c + s->n; c < end; c++)
-        if (c->ch && !lt_biased_is_mine(&c->ch->lock, lt_here.worker))
+        if (c->ch && !lt_biased_is_mine(&c->ch->lock, lt_worker_here()))
             return false;
     return true;
 }
@@ -288,14 +290,20 @@ static bool none_is_ready(const struct lt_selection *s)
 uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct lt_party **woken)
 {
     uint32_t n = s->n;
+    struct lt_worker *inside =
+        waits && s->beginning && s->beginning->inside ? lt_worker_here() : NULL;
     order_locks(s);
     for (;;) {
+        if (inside)
+            lt_worker_go_in(inside);
         lock_all(s);
         uint32_t i = try_certain(s, woken);
         bool special = i < n && s->cases[i].ch->special;
         if (i == n && waits)
             enqueue_all(s, waits);
         unlock_all(s);
+        if (inside)
+            lt_worker_go_out(inside);
         if (!special || do_case_alone(s, i, woken))
             return i;
     }
@@ -327,7 +335,7 @@ static const struct lt_wait_kind selects = { .withdraw = withdraw, .describe = d
 static int finish(struct lt_party *self, struct lt_party *woken, int result)
 {
     lt_ready_all(woken);
-    lt_task_spend(lt_here.worker, self);
+    lt_task_spend(lt_worker_here(), self);
     return result;
 }
 

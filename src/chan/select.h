@@ -8,14 +8,21 @@
 
 enum { LT_SELECT_FEW = 8 };
 
+/* What a roamer has to do under all locks, before it can be claimed: `inside` its worker, if it has an alarm to set. */
+struct lt_beginning {
+    void (*begin)(struct lt_beginning *beginning);
+    bool inside;
+};
+
 struct lt_selection {
     leat_case *cases;
     uint32_t n;
     uint32_t stride; /* bytes from one of `turns` to the next */
     bool ordered;
-    const leat_scope *scope; /* a roamer's: its party's word for it is the alarm's by now */
-    bool any;                /* some case has a channel, */
-    bool ready;              /* and some channel looked ready */
+    const leat_scope *scope;        /* a roamer's: its party's word for it is the alarm's by now */
+    struct lt_beginning *beginning; /* or NULL */
+    bool any;                       /* some case has a channel, */
+    bool ready;                     /* and some channel looked ready */
     char
         *turns; /* the channels by rising address: in `few`, or in the cases, when those are more */
     leat_chan *few[LT_SELECT_FEW];
@@ -28,6 +35,7 @@ static inline void lt_select_begin(struct lt_selection *s, leat_case *cases, boo
     s->cases = cases;
     s->ordered = ordered;
     s->scope = NULL;
+    s->beginning = NULL;
 }
 
 /* Checks the cases and fills in the rest; 0 or -EINVAL. */

@@ -57,9 +57,8 @@ static int run_loop(struct loop *loop, unsigned tasks)
         return lt_running() ? -ENOMEM : -EINVAL;
     size_t parts =
         (loop->end - atomic_load_explicit(&loop->next, memory_order_relaxed)) / loop->grain;
-    /* No yield in between: they would start here, one by one, and not on workers that have time. */
     for (unsigned i = 1; i < tasks && i <= parts; i++)
-        if (leat_go_named(loop->scope, run_parts, loop, "parallel", 0) != 0)
+        if (leat_go_spread_named(loop->scope, run_parts, loop, "parallel", 0) != 0)
             break;
     int error = run_parts(loop);
     if (error)

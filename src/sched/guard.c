@@ -31,7 +31,7 @@ static void say_number(size_t n)
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    struct lt_worker *worker = lt_here.worker;
+    struct lt_worker *worker = lt_worker_here();
     struct lt_task *task = worker ? lt_worker_running(worker) : NULL;
     if (task && lt_stack_guards(task->stack, info->si_addr)) {
         say("leat: stack overflow in task ");

@@ -1,8 +1,10 @@
-/* here.h: what the running thread knows of itself: a few words of thread-local storage. Tasks never
- * change their thread once started, so the compiler may keep these addresses over a wait. */
+/* here.h: what the running thread knows of itself: a few words of thread-local storage. A task may find itself in
+ * another thread after each wait, so these words are read anew each time (base/fresh.h): a pointer that lt_here
+ * returns is not kept over a wait. */
 #ifndef LT_SCHED_HERE_H
 #define LT_SCHED_HERE_H
 
+#include "base/fresh.h"
 #include "base/util.h"
 #include "base/world.h"
 #include "sched/party.h"
@@ -16,8 +18,14 @@ struct lt_here {
     struct lt_thread thread;
 };
 
-/* initial-exec: one load and no call, also in a shared library. */
-extern _Thread_local struct lt_here lt_here __attribute__((tls_model("initial-exec")));
+LT_FRESH(struct lt_here, lt_here, lt_here_of_thread)
+
+/* lt_here()->worker and lt_here()->self. */
+LT_FRESH_PART(struct lt_worker *, lt_worker_here, lt_here_of_thread,
+              offsetof(struct lt_here, worker))
+LT_FRESH_PART(struct lt_party *, lt_self_or_null, lt_here_of_thread, offsetof(struct lt_here, self))
+LT_FRESH_SET(struct lt_worker *, lt_set_worker, lt_here_of_thread, offsetof(struct lt_here, worker))
+LT_FRESH_SET(struct lt_party *, lt_set_self, lt_here_of_thread, offsetof(struct lt_here, self))
 
 /* Fills lt_here in for a thread that was not seen before. */
 void lt_here_introduce(void);
@@ -25,9 +33,9 @@ void lt_here_introduce(void);
 /* The party that is running here. */
 static inline struct lt_party *lt_self(void)
 {
-    if (LT_UNLIKELY(!lt_here.self))
+    if (LT_UNLIKELY(!lt_self_or_null()))
         lt_here_introduce();
-    return lt_here.self;
+    return lt_self_or_null();
 }
 
 /* A number for something new, by which people tell it from others: never 0, and growing for what one
@@ -36,17 +44,20 @@ uint32_t lt_number_batch(void);
 
 static inline uint32_t lt_number(void)
 {
-    uint32_t last = lt_here.number;
+    struct lt_here *here = lt_here();
+    uint32_t last = here->number;
     if (LT_UNLIKELY(last % LT_NUMBER_BATCH == 0))
         last = lt_number_batch();
-    return lt_here.number = last + 1;
+    return here->number = last + 1;
 }
 
-/* Whether it is a task of worker `here`, which may be NULL: what nearly all are that are handed something. */
+/* Whether it goes on with worker `here`, which may be NULL: a task that has its home there, or a block that none has.
+ * So do nearly all that are handed something. */
 static inline bool lt_is_at_home(const struct lt_worker *here, const struct lt_party *party)
 {
-    return party->kind == LT_TASK && here &&
-           LT_CONTAINER(party, const struct lt_task, party)->home == here;
+    if (party->kind == LT_TASK)
+        return here && lt_task_home(LT_CONTAINER(party, const struct lt_task, party)) == here;
+    return party->kind == LT_BLOCK && here && !party->timer_home;
 }
 
 /* Makes a party that waits go on; from any thread, which is worker `here` or, NULL, none. */
@@ -60,7 +71,7 @@ static inline void lt_ready_from(struct lt_worker *here, struct lt_party *party)
 
 static inline void lt_ready(struct lt_party *party)
 {
-    lt_ready_from(lt_here.worker, party);
+    lt_ready_from(lt_worker_here(), party);
 }
 
 /* The same for a chain linked by `next`; NULL is an empty chain. */
@@ -77,8 +88,8 @@ static inline void lt_ready_all(struct lt_party *chain)
  * first. */
 static inline void lt_point(void)
 {
-    if (LT_UNLIKELY(lt_world != NULL))
-        lt_world->point();
+    if (LT_UNLIKELY(lt_world() != NULL))
+        lt_world()->point();
 }
 
 /* Counts an operation that did not have to wait; every so often a task then yields, so that one whose

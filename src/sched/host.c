@@ -13,13 +13,20 @@
  * enters: TSan, which counts both, must not see either. */
 #define SWITCHES LT_NO_TSAN __attribute__((noinline))
 
+/* For what such a function calls that TSan has to see. */
+#ifdef LT_TSAN
+#define LT_SEEN __attribute__((noinline))
+#else
+#define LT_SEEN inline
+#endif
+
 /* NULL: the scheduler, which sees for itself who is next. */
 static inline void now_running(struct lt_worker *worker, struct lt_task *task)
 {
     if (task)
         lt_worker_settle_but(worker, task->party.scope);
     atomic_store_explicit(&worker->running, task, memory_order_relaxed);
-    lt_here.self = task ? &task->party : &lt_here.thread.party;
+    lt_set_self(task ? &task->party : &lt_here()->thread.party);
 }
 
 /* Who goes on after the next two is on its way from memory meanwhile; and with the second, who has come into the cache
@@ -36,29 +43,31 @@ LT_FETCHES void fetch(const struct lt_party *first)
         lt_host_fetch(LT_CONTAINER(second, const struct lt_task, party), LINES);
 }
 
-/* The first that is ready. */
-static inline void take(struct lt_worker *worker, struct lt_party *party)
+/* Takes the first that is ready, whom `next` follows. */
+static inline void take(struct lt_worker *worker, struct lt_party *next)
 {
-    worker->ready_head = party->next;
-    if (!party->next)
+    LT_SET_HINT(worker->ready_head, next);
+    if (!next)
         worker->ready_end = &worker->ready_head;
-    fetch(party->next);
+    fetch(next);
 }
 
 struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
     if (party)
-        take(worker, party);
+        take(worker, party->next);
     return party;
 }
 
-/* Nothing waits that only the scheduler sees: nothing spilt, nobody posted, no nudge, and no timer that is due. (A
- * seeded world's sees every switch.) */
+/* Nothing waits that only the scheduler sees: nothing spilt, nobody posted, no nudge, no timer that is due, and no
+ * look at the other workers. (A seeded world's sees every switch.) */
 __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 {
-    if (lt_world || lt_spill_any() || lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
-        (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())))
+    if (lt_world() || lt_spill_any() || lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
+        lt_bells_have_moved(&worker->bells) ||
+        (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())) ||
+        --worker->until_look <= 0)
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
     lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES);
@@ -70,11 +79,12 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 __attribute__((always_inline)) static inline struct lt_task *next_directly(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
-    if (!party || party->kind != LT_TASK || lt_ring_length(&worker->ring) != 0 ||
-        (!party->next && lt_worker_has_mail(worker)) ||
-        (--worker->direct_left == 0 && !may_go_on(worker)))
+    if (!party || party->kind != LT_TASK || lt_ring_length(&worker->ring) != 0)
         return NULL;
-    take(worker, party);
+    struct lt_party *next = party->next;
+    if ((!next && lt_worker_has_mail(worker)) || (--worker->direct_left == 0 && !may_go_on(worker)))
+        return NULL;
+    take(worker, next);
     return LT_CONTAINER(party, struct lt_task, party);
 }
 
@@ -96,18 +106,51 @@ SWITCHES LT_COLD static void leave_noted(struct lt_worker *worker, struct lt_tas
     leave(worker, task, next);
 }
 
-SWITCHES void lt_task_park(struct lt_task *task)
+/* Returns the task's home. */
+LT_NO_TSAN static inline __attribute__((always_inline)) struct lt_worker *
+park(struct lt_worker *worker, struct lt_task *task)
 {
-    struct lt_worker *worker = task->home;
     int saved = *worker->errno_here;
     struct lt_task *next = next_directly(worker);
     if (next == task)
-        return;
+        return worker;
     if (LT_UNLIKELY(lt_noting()))
         leave_noted(worker, task, next);
     else
         leave(worker, task, next);
+    /* Of the thread that it goes on in. */
+    worker = lt_task_home(task);
     *worker->errno_here = saved;
+    return worker;
+}
+
+SWITCHES void lt_task_park_inside(struct lt_task *task)
+{
+    park(lt_task_home(task), task);
+}
+
+/* What TSan has to see is not in a function that switches. Elsewhere all is in one. */
+#ifdef LT_TSAN
+#define PARK(worker, task) (lt_task_park_inside(task), lt_task_home(task))
+#else
+#define PARK(worker, task) park(worker, task)
+#endif
+
+void lt_task_park(struct lt_task *task)
+{
+    struct lt_worker *worker = lt_task_home(task);
+    lt_worker_go_in(worker);
+    worker = PARK(worker, task);
+    lt_worker_go_out(worker);
+}
+
+void lt_task_yield(struct lt_task *task)
+{
+    struct lt_worker *worker = lt_task_home(task);
+    lt_worker_go_in(worker);
+    lt_worker_append_inside(worker, &task->party);
+    worker = PARK(worker, task);
+    lt_worker_go_out(worker);
 }
 
 /* Keeps a pooled stack that is about to be left for good. Should the magazine be full, another one
@@ -130,6 +173,7 @@ static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
 
 SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *stack, bool pooled)
 {
+    lt_tally_add(&worker->tally.live, UINT64_MAX);
     struct lt_task *next = NULL;
     if (pooled) {
         keep_stack(worker, stack);
@@ -167,7 +211,7 @@ static struct lt_task *next_here(struct lt_worker *worker, bool pooled)
 static inline __attribute__((always_inline)) void
 settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
 {
-    task->home = worker;
+    lt_task_set_home(task, worker);
     task->stack = stack;
     worker->started_last = true;
     lt_tally_add(&worker->tally.started, 1);
@@ -176,18 +220,29 @@ settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
     now_running(worker, task);
 }
 
+/* Runs a task, outside, and clears it away. Returns the worker on which it has ended, inside. */
+LT_SEEN static struct lt_worker *run(struct lt_worker *worker, struct lt_task *task)
+{
+    lt_worker_go_out(worker);
+    int result = task->fn(task->arg);
+    bool free = lt_task_ended(task, result);
+    worker = lt_worker_here();
+    if (LT_LIKELY(free))
+        lt_slab_put(worker, task);
+    lt_worker_go_in(worker);
+    return worker;
+}
+
 SWITCHES static void host(void *first)
 {
-    struct lt_worker *worker = lt_here.worker;
     struct lt_task *task = first;
+    struct lt_worker *worker = lt_task_home(task);
     struct lt_stack *stack = task->stack;
     /* Asked now: once a task has waited long, what the stack knows of itself is far away. */
     const bool pooled = lt_stack_pooled(stack);
     lt_fiber_arrive(&stack->fiber, 1, &worker->fiber);
     do {
-        int result = task->fn(task->arg);
-        lt_task_ended(task, result);
-        lt_slab_put(worker, task);
+        worker = run(worker, task);
         task = next_here(worker, pooled);
         if (task)
             settle(worker, task, stack);
@@ -218,6 +273,7 @@ SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
             fetch_stacks(worker);
         stack = worker->magazine[--worker->magazine_count];
     }
+    lt_tally_add(&worker->tally.live, 1);
     settle(worker, task, stack);
     lt_fiber_renew(&stack->fiber);
     lt_fiber_leave(&worker->fiber, &stack->fiber, 0);

@@ -1,14 +1,14 @@
 #include "sched/idle.h"
 
+#include "base/barrier.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/lock.h"
 #include "sched/runtime.h"
 #include "sched/spill.h"
+#include "sched/steal.h"
 
 #include <leat/base.h>
-
-enum { STEAL_MOST = 32 < LT_RING_SIZE ? 32 : LT_RING_SIZE };
 
 /* Outlives the runtime, as workers do: a thread of the program's own that has just spilt something may
  * still have to look whether somebody sleeps. */
@@ -16,63 +16,68 @@ static struct {
     struct lt_lock lock;
     unsigned active;
     struct lt_worker *watcher, *sleepers;
-    /* Written under the lock, read without. */
-    _Atomic bool watched; /* there is a watcher */
-    _Atomic unsigned sleeper_count;
+    bool unwatched; /* LT_UNWATCHED is set in all workers */
 } idle;
 
 /* ---- roles, under the lock ---- */
 
-static void set_watcher(struct lt_worker *worker)
+static void set_unwatched(bool unwatched)
 {
-    idle.watcher = worker;
-    /* Relaxed: who must not read a stale value has been through the lock. */
-    atomic_store_explicit(&idle.watched, worker != NULL, memory_order_relaxed);
-}
-
-static void count_sleepers(int change)
-{
-    unsigned now = atomic_load_explicit(&idle.sleeper_count, memory_order_relaxed);
-    atomic_store_explicit(&idle.sleeper_count, now + (unsigned)change, memory_order_relaxed);
+    if (idle.unwatched == unwatched)
+        return;
+    idle.unwatched = unwatched;
+    /* Relaxed: see lt_worker_tell. */
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        _Atomic uint8_t *calls = &lt_runtime.workers[i]->own.calls;
+        if (unwatched)
+            atomic_fetch_or_explicit(calls, LT_UNWATCHED, memory_order_relaxed);
+        else
+            atomic_fetch_and_explicit(calls, (uint8_t)~LT_UNWATCHED, memory_order_relaxed);
+    }
 }
 
 static void add_sleeper(struct lt_worker *worker)
 {
     worker->next_idle = idle.sleepers;
     idle.sleepers = worker;
-    count_sleepers(1);
 }
 
 static void remove_sleeper(struct lt_worker *worker)
 {
-    for (struct lt_worker **at = &idle.sleepers; *at; at = &(*at)->next_idle) {
-        if (*at == worker) {
-            *at = worker->next_idle;
-            count_sleepers(-1);
-            return;
-        }
-    }
+    struct lt_worker **at = &idle.sleepers;
+    while (*at && *at != worker)
+        at = &(*at)->next_idle;
+    if (*at)
+        *at = worker->next_idle;
 }
 
 /* A sleeper takes the watch, or nobody does; returns who must be woken for it, or NULL. */
 static struct lt_worker *hand_on_watch(void)
 {
-    struct lt_worker *sleeper = idle.sleepers;
-    if (sleeper)
-        remove_sleeper(sleeper);
-    set_watcher(sleeper);
-    return sleeper;
+    idle.watcher = idle.sleepers;
+    if (idle.watcher)
+        remove_sleeper(idle.watcher);
+    set_unwatched(false);
+    return idle.watcher;
 }
 
 static void become_idle(struct lt_worker *worker)
 {
     lt_lock(&idle.lock);
     idle.active--;
-    if (!idle.watcher && idle.active > 0)
-        set_watcher(worker);
-    else
+    if (idle.watcher) {
         add_sleeper(worker);
+    } else {
+        idle.watcher = worker;
+        set_unwatched(false);
+    }
     lt_unlock(&idle.lock);
+}
+
+/* The watcher that wakes up while nobody else is active, and no timer is set anywhere, leaves it to them to tell. */
+static bool may_stay_unwatched(const struct lt_worker *worker)
+{
+    return idle.active == 1 && idle.sleepers && lt_steal_next(worker) == LEAT_NEVER;
 }
 
 static void become_active(struct lt_worker *worker)
@@ -80,48 +85,63 @@ static void become_active(struct lt_worker *worker)
     struct lt_worker *next = NULL;
     lt_lock(&idle.lock);
     idle.active++;
-    if (idle.watcher == worker)
-        next = hand_on_watch();
-    else
+    if (idle.watcher != worker) {
         remove_sleeper(worker);
+        if (!idle.watcher && !idle.sleepers)
+            set_unwatched(false);
+    } else if (may_stay_unwatched(worker)) {
+        idle.watcher = NULL;
+        set_unwatched(true);
+    } else {
+        next = hand_on_watch();
+    }
     lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
 }
 
-/* Whether the worker is the watcher; one that finds nobody active stops watching. */
-static bool still_watching(struct lt_worker *worker)
+struct role {
+    bool watches; /* this worker is the watcher, */
+    bool told;    /* and somebody has told */
+    bool alone;   /* nobody is active */
+};
+
+static struct role role_of(const struct lt_worker *worker)
 {
     lt_lock(&idle.lock);
-    bool watching = idle.watcher == worker;
-    if (watching && idle.active == 0) {
-        set_watcher(NULL);
-        add_sleeper(worker);
-        watching = false;
-    }
+    struct role role = { idle.watcher == worker, !idle.unwatched, idle.active == 0 };
     lt_unlock(&idle.lock);
-    return watching;
+    return role;
+}
+
+/* The watcher wants to be told from now on, or no more. True: nobody is active, so all will know. */
+static bool ask_to_be_told(struct lt_worker *worker, bool ask)
+{
+    lt_lock(&idle.lock);
+    if (idle.watcher == worker)
+        set_unwatched(ask);
+    bool alone = idle.active == 0;
+    lt_unlock(&idle.lock);
+    return alone;
 }
 
 void lt_idle_reset(unsigned active)
 {
     lt_lock(&idle.lock);
     idle.active = active;
-    idle.sleepers = NULL;
-    set_watcher(NULL);
-    atomic_store_explicit(&idle.sleeper_count, 0, memory_order_relaxed);
+    idle.sleepers = idle.watcher = NULL;
+    idle.unwatched = false;
     lt_unlock(&idle.lock);
 }
 
-void lt_idle_notice(void)
+LT_COLD void lt_idle_tell(void)
 {
-    if (LT_LIKELY(atomic_load_explicit(&idle.watched, memory_order_relaxed) ||
-                  !atomic_load_explicit(&idle.sleeper_count, memory_order_relaxed)))
-        return;
     struct lt_worker *next = NULL;
     lt_lock(&idle.lock);
-    if (!idle.watcher)
-        next = hand_on_watch();
+    if (idle.unwatched) {
+        set_unwatched(false);
+        next = idle.watcher ? idle.watcher : hand_on_watch();
+    }
     lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
@@ -130,76 +150,11 @@ void lt_idle_notice(void)
 void lt_idle_call(void)
 {
     lt_lock(&idle.lock);
-    /* A sleeper it is left to take itself off the list, when it has woken. */
+    /* The sleeper takes itself off the list when it wakes. */
     struct lt_worker *next = idle.sleepers ? idle.sleepers : idle.watcher;
     lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
-}
-
-/* ---- stealing ---- */
-
-static void look(struct lt_worker *worker, int64_t now)
-{
-    worker->looked = now;
-    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
-        struct lt_ring *ring = &lt_runtime.workers[i]->ring;
-        worker->seen[i].head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-        /* Acquire: the parties before this tail are seen whole, should they be stolen later. */
-        worker->seen[i].tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
-    }
-}
-
-/* How many tasks there would be stacks for. */
-static uint32_t room(struct lt_worker *worker)
-{
-    if (worker->magazine_count + worker->credits < STEAL_MOST && lt_stack_credits_get(STEAL_MOST))
-        worker->credits += STEAL_MOST;
-    size_t stacks = worker->magazine_count + worker->credits;
-    return stacks < STEAL_MOST ? (uint32_t)stacks : STEAL_MOST;
-}
-
-/* Whether it pays to take what has waited since the last look. Not from a worker that is about to be done with
- * it: short tasks that talk to each other are best left together. Nor, for a while, from one that is still
- * making them in a burst: that it has not started any yet says nothing of how long they will take. */
-static bool pays(struct lt_worker *worker, uint32_t waiting, uint32_t started, uint32_t made)
-{
-    enum { PATIENCE = 4 };
-    if (made > waiting && worker->patience < PATIENCE) {
-        worker->patience++;
-        return false;
-    }
-    return waiting / PATIENCE >= started;
-}
-
-/* Takes half of what has waited since the last look from the first worker where that pays. *left: some was left
- * that waits. */
-static bool steal(struct lt_worker *worker, bool *left)
-{
-    for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
-        unsigned victim = (worker->index + i) % lt_runtime.worker_count;
-        struct lt_ring *ring = &lt_runtime.workers[victim]->ring;
-        const struct lt_seen *seen = &worker->seen[victim];
-        uint32_t head = atomic_load_explicit(&ring->head, memory_order_relaxed);
-        int32_t waiting = (int32_t)(seen->tail - head);
-        if (waiting <= 0)
-            continue;
-        uint32_t made = atomic_load_explicit(&ring->tail, memory_order_relaxed) - seen->tail;
-        if (!pays(worker, (uint32_t)waiting, head - seen->head, made)) {
-            *left = true;
-            continue;
-        }
-        worker->patience = 0;
-        uint32_t half = ((uint32_t)waiting + 1) / 2, most = room(worker);
-        struct lt_party *taken[STEAL_MOST];
-        uint32_t n = lt_ring_steal(ring, seen->tail, half < most ? half : most, taken);
-        for (uint32_t k = 0; k < n; k++)
-            lt_ring_push(&worker->ring, taken[k]); /* has room: it was empty */
-        lt_tally_add(&worker->tally.stolen, n);
-        if (n)
-            return true;
-    }
-    return false;
 }
 
 /* ---- being idle ---- */
@@ -223,29 +178,10 @@ static void return_credits(struct lt_worker *worker)
     }
 }
 
-/* The watcher's duty when its nap is over (the first, since an earlier look, is half as long): true when it
- * has stolen something. A look counts also if it was made in an earlier watch: so one that is often
- * interrupted steals all the same. */
-static bool watch(struct lt_worker *worker, int64_t *nap, int64_t now)
-{
-    if (now < worker->looked + *nap)
-        return false;
-    bool left = false;
-    if (steal(worker, &left))
-        return true;
-    if (!left) {
-        worker->patience = 0;
-        if (*nap < LT_WATCH_LAST_US * LEAT_US)
-            *nap *= 2;
-    }
-    look(worker, now);
-    return false;
-}
-
 /* When to wake up for the next timer. Where they come thick and fast, not for each. */
 static int64_t next_timer(struct lt_worker *worker)
 {
-    lt_bells_settle(&worker->bells);
+    lt_bells_settle_all(&worker->bells);
     int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + worker->rest;
     return due < least ? least : due;
 }
@@ -253,19 +189,124 @@ static int64_t next_timer(struct lt_worker *worker)
 static void woke_for_timer(struct lt_worker *worker, int64_t now)
 {
     const int64_t least = LT_NAP_LEAST_US * LEAT_US;
-    uint64_t fired = worker->wheel.fired + worker->bells.wheel.fired;
+    uint64_t fired = worker->wheel.fired + lt_bells_fired(&worker->bells);
     bool thick = (int64_t)(fired - worker->fired) * least >= LT_NAP_THICK * (now - worker->rung);
     worker->rest = thick ? LT_NAP_MOST_US * LEAT_US : least;
     worker->fired = fired;
     worker->rung = now;
 }
 
+/* ---- the watch ---- */
+
+struct watch {
+    int64_t begun; /* when the worker became the watcher, or was told; 0: not yet */
+    int64_t nap, until;
+    bool told;  /* the former was not the reason */
+    bool rests; /* it has asked to be told */
+};
+
+static const int64_t shortest = LT_WATCH_FIRST_US * LEAT_US, longest = LT_WATCH_LAST_US * LEAT_US;
+
+static void nap(struct watch *watch, int64_t now, int64_t length)
+{
+    watch->rests = false;
+    watch->nap = length < longest ? length : longest;
+    watch->until = now + watch->nap;
+}
+
+static void begin_watch(struct lt_worker *worker, struct watch *watch, int64_t now)
+{
+    watch->told = watch->rests;
+    watch->begun = now;
+    if (watch->told)
+        worker->told_until = (worker->told_until > now ? worker->told_until : now) + longest;
+    nap(watch, now, shortest);
+    lt_steal_look(worker, now);
+}
+
+/* While others are active: once they have passed the barrier, they see that they are to tell, or have been seen. */
+static bool all_is_quiet(struct lt_worker *worker, int64_t now)
+{
+    return lt_barrier() && lt_steal_saw_all(worker) && !lt_steal_look(worker, now);
+}
+
+/* Without naps, until somebody tells or a timer is overdue. */
+static void rest(struct lt_worker *worker, struct watch *watch, int64_t now)
+{
+    bool alone = ask_to_be_told(worker, true);
+    if (!alone && !all_is_quiet(worker, now)) {
+        ask_to_be_told(worker, false);
+        nap(watch, now, shortest);
+        return;
+    }
+    int64_t grace = alone ? longest : shortest, next = lt_steal_next(worker);
+    watch->rests = true;
+    watch->until = next < now ? now + longest : next < LEAT_NEVER - grace ? next + grace : next;
+}
+
+/* Each time that it was told counts for the longest nap. One that was told too often of late rests no sooner than after
+ * such a nap. */
+static bool may_rest(const struct lt_worker *worker, const struct watch *watch, int64_t now)
+{
+    return !watch->told || now >= watch->begun + longest ||
+           worker->told_until <= now + LT_TOLD_AT_ONCE * longest;
+}
+
+/* True: it has something to run. */
+static bool look_again(struct lt_worker *worker, struct watch *watch, int64_t now, bool alone)
+{
+    enum lt_loot loot = lt_steal(worker, now);
+    if (loot == LT_LOOT_TAKEN)
+        return true;
+    if (may_rest(worker, watch, now) &&
+        (alone || (loot == LT_LOOT_QUIET && watch->nap > shortest))) {
+        rest(worker, watch, now);
+        return false;
+    }
+    if (watch->rests)
+        ask_to_be_told(worker, false);
+    nap(watch, now,
+        alone                   ? watch->begun + longest - now
+        : loot == LT_LOOT_LATER ? shortest
+                                : 2 * watch->nap);
+    return false;
+}
+
+/* The watcher, each time it has woken up. True: it has something to run. */
+static bool watch_others(struct lt_worker *worker, struct watch *watch, struct role role,
+                         int64_t now)
+{
+    if (watch->begun && !(watch->rests && role.told))
+        return now >= watch->until && look_again(worker, watch, now, role.alone);
+    begin_watch(worker, watch, now);
+    if (role.alone && may_rest(worker, watch, now))
+        rest(worker, watch, now);
+    return false;
+}
+
+/* Before it sleeps: where others have more to do than they are doing it looks once more, some microseconds later. */
+static bool finds_some(struct lt_worker *worker)
+{
+    int64_t now = lt_clock_now(), until = now + LT_STEAL_AFTER_US * LEAT_US;
+    if (worker->spin.offers || !lt_steal_look(worker, now))
+        return false;
+    while ((now = lt_clock_now()) < until) {
+        if (lt_worker_has_news(worker))
+            return true;
+        for (unsigned i = 0; i < LT_STEAL_PAUSES; i++)
+            lt_pause();
+    }
+    return lt_steal(worker, now) == LT_LOOT_TAKEN;
+}
+
 void lt_idle(struct lt_worker *worker)
 {
-    if (news_soon(worker))
+    if (news_soon(worker) || finds_some(worker))
         return;
     return_credits(worker);
-    int64_t due = next_timer(worker), nap = LT_WATCH_FIRST_US * LEAT_US / 2;
+    int64_t due = next_timer(worker);
+    struct watch watch = { 0 };
+    atomic_store_explicit(&worker->next_timer, due, memory_order_relaxed);
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
     lt_tally_set(&worker->tally.magazine, worker->magazine_count + worker->returned.count);
     become_idle(worker);
@@ -274,18 +315,19 @@ void lt_idle(struct lt_worker *worker)
         /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
          * it must be woken. */
         atomic_store_explicit(&worker->asleep, LT_SLEEPS, memory_order_seq_cst);
-        bool watching = still_watching(worker);
+        struct role role = role_of(worker);
         int64_t now = lt_clock_now();
         if (now >= due)
             woke_for_timer(worker, now);
-        if (lt_worker_has_news(worker) || now >= due || (watching && watch(worker, &nap, now)))
+        if (lt_worker_has_news(worker) || now >= due ||
+            (role.watches && watch_others(worker, &watch, role, now)))
             break;
-        int64_t until = watching && worker->looked + nap < due ? worker->looked + nap : due;
+        int64_t until = role.watches && watch.until < due ? watch.until : due;
         lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
     become_active(worker);
     /* Whoever was woken for what is spilt may have other things to do first. */
     if (lt_spill_any())
-        lt_idle_notice();
+        lt_worker_tell(worker);
 }

@@ -1,31 +1,28 @@
 /* idle.h: workers without work: who sleeps, who watches, who is woken.
  *
- * Waking a sleeping core costs tens of microseconds, so starting a task wakes nobody as a rule.
- * Instead one idle worker, the watcher, sleeps in short naps and looks at the others' rings: a task
- * that was there at the last look and has not been started since has waited at least a nap, and is
- * stolen, unless its worker is about to get round to it: one that has started as many as a quarter of what waits
- * since the last look, or, for a few looks, one that is still making tasks in a burst. So a crowd of short,
- * talkative tasks stays together, and long ones spread. Naps begin at LT_WATCH_FIRST_US and double up to
- * LT_WATCH_LAST_US while they find nothing.
+ * Waking a sleeping core costs tens of microseconds, so whoever makes a party ready on its own worker wakes nobody as a
+ * rule. Instead one idle worker, the watcher, sees to it that no worker is late, and takes work from those that are
+ * (sched/steal.h). Its looks are a nap apart: LT_WATCH_FIRST_US at first, twice as long each time that there was nothing
+ * worth taking, up to LT_WATCH_LAST_US. So an idle worker without a role costs nothing.
  *
- * Invariants, all under one lock that is taken only when a worker runs dry or comes back:
- *  - While at least one worker is active and at least one is idle, there is a watcher, or else no task
- *    has been started since the last worker became active: lt_idle_notice, called at each start, sees
- *    `watched` false and appoints one.
- *  - The watcher gives up its watch only when no worker is active, or by handing it to a sleeper.
- * An active worker therefore never reads a stale `watched` that is true: it became active under the
- * lock, after which nobody could give up the watch. */
+ * The watcher does not nap while there is nothing to watch: while nobody is active, or the active have no one waiting
+ * and have gone on with the same party since the last look. It sleeps until the first timer of another worker is
+ * overdue; and it sets `unwatched` in every worker, so whoever gives a worker something to do, or an earlier timer, tells
+ * (lt_worker_tell). That happens once a millisecond in the long run: a watcher that was told more often naps until then.
+ *
+ * Invariants, all under one lock that is taken only when a worker runs dry or comes back, or tells:
+ *  - While a worker is idle, there is a watcher, or `unwatched` is set, and no worker has a timer.
+ *  - `unwatched` is set while the watcher sleeps without naps, or while there is none and somebody idle.
+ * Who sets it while others are active makes a barrier and looks once more: either it sees what was added, or who adds
+ * sees the word (base/barrier.h). */
 #ifndef LT_SCHED_IDLE_H
 #define LT_SCHED_IDLE_H
 
 #include "sched/worker.h"
 
-/* Called by a worker that found nothing to run. Returns when there may be something: an inbox, a due
- * timer, a stolen task in the ring, or the end of the runtime. */
+/* Inside: called by a worker that found nothing to run. Returns when there may be something: an inbox, a due
+ * timer, something stolen, or the end of the runtime. */
 void lt_idle(struct lt_worker *worker);
-
-/* Called after something has been queued to start in this worker's ring. */
-void lt_idle_notice(void);
 
 /* At the start of the runtime, with all workers active, and at its end, with 0. */
 void lt_idle_reset(unsigned active);

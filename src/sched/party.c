@@ -7,21 +7,22 @@
 #include "sched/here.h"
 #include "sched/runtime.h"
 
-_Thread_local struct lt_here lt_here __attribute__((tls_model("initial-exec")));
+_Thread_local struct lt_here lt_here_of_thread LT_FRESH_VARIABLE;
 
 LT_COLD void lt_here_introduce(void)
 {
-    lt_here.thread.party.kind = LT_THREAD;
-    lt_here.thread.party.enlisted = true; /* belongs to no scope; those it opens know it */
-    lt_spin_init(&lt_here.thread.spin);
-    lt_here.self = &lt_here.thread.party;
-    lt_here.chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)&lt_here;
+    struct lt_here *here = lt_here();
+    here->thread.party.kind = LT_THREAD;
+    here->thread.party.enlisted = true; /* belongs to no scope; those it opens know it */
+    lt_spin_init(&here->thread.spin);
+    here->self = &here->thread.party;
+    here->chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)here;
 }
 
 uint32_t lt_number_batch(void)
 {
-    if (lt_world) /* where numbers are the world's, and run on */
-        return lt_here.number;
+    if (lt_world()) /* where numbers are the world's, and run on */
+        return lt_here()->number;
     static _Atomic uint32_t given;
     return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
 }
@@ -30,13 +31,14 @@ struct lt_thread *lt_this_thread(void)
 {
     struct lt_party *self = lt_self();
     /* In a seeded world several threads share this one. */
-    return self->kind == LT_THREAD ? LT_CONTAINER(self, struct lt_thread, party) : &lt_here.thread;
+    return self->kind == LT_THREAD ? LT_CONTAINER(self, struct lt_thread, party)
+                                   : &lt_here()->thread;
 }
 
 uint64_t *lt_chance(void)
 {
     lt_self();
-    return &lt_here.chance;
+    return &lt_here()->chance;
 }
 
 static void wake_thread(struct lt_thread *thread, uint32_t why)
@@ -93,16 +95,18 @@ static void run_job(struct lt_party *party)
 }
 
 void (*lt_party_run[LT_KINDS])(struct lt_party *party) = { [LT_JOB] = run_job };
+void (*lt_party_moves[LT_KINDS])(struct lt_party *party, struct lt_worker *from,
+                                 struct lt_worker *to);
 bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
 
 /* Where a party goes on: a task at home; a roamer at its timer, or here; NULL: on any worker. */
 static struct lt_worker *home_of(struct lt_party *party)
 {
     if (party->kind == LT_TASK)
-        return LT_CONTAINER(party, struct lt_task, party)->home;
+        return lt_task_home(LT_CONTAINER(party, struct lt_task, party));
     if (party->timer_home)
         return lt_runtime.workers[party->timer_home - 1];
-    return lt_here.worker;
+    return lt_worker_here();
 }
 
 void lt_ready_elsewhere(struct lt_party *party)
@@ -114,7 +118,7 @@ void lt_ready_elsewhere(struct lt_party *party)
     struct lt_worker *home = home_of(party);
     if (!home)
         lt_launch(party);
-    else if (home == lt_here.worker)
+    else if (home == lt_worker_here())
         lt_worker_append(home, party);
     else
         lt_worker_post(home, party);

@@ -1,7 +1,6 @@
 /* party.h: who can wait and be resumed.
  *
- * Whatever a channel, a timer or a scope wakes is a party: a task, which runs on its home worker and
- * nowhere else; a thread, which sleeps on a futex of its own; a block or a callback, which keep nothing
+ * Whatever a channel, a timer or a scope wakes is a party: a task, which is woken at its home worker; a thread, which sleeps on a futex of its own; a block or a callback, which keep nothing
  * on a stack and run on the worker that woke them (unless they have a timer running: then on the worker
  * that has the timer); a timer of the user's, whose function a worker is to call; or a job, a function
  * that a worker runs between tasks. The code that wakes never asks which.
@@ -38,7 +37,8 @@ struct lt_party {
     uint16_t timer_home : 9; /* 1 + the index of the worker whose wheel has its timer; or 0 */
     leat_scope *scope;       /* the innermost scope: the one whose cancelling ends its waits */
     union {
-        struct lt_wait *wait; /* a task's: what it is parked in, or NULL; read on its home worker */
+        struct lt_wait *
+            wait; /* a task's: what it is parked in, or NULL; read inside its home, while it does not run */
         _Atomic(struct lt_party *) awaiter; /* a block's: see block/block.c */
     };
 };
@@ -51,10 +51,14 @@ struct lt_roamer {
     struct lt_node member; /* in its scope's list, once it has parked */
 };
 
+/* Who runs a job: any worker; a worker that was sent it, inside; or who is inside that worker, be it a thief. */
+enum lt_job_place { LT_ANYWHERE, LT_AT_HOME, LT_INSIDE };
+
 /* A function that a worker runs on its own stack, between tasks. It does not wait. */
 struct lt_job {
     struct lt_party party;
     void (*run)(struct lt_job *job);
+    enum lt_job_place place;
 };
 
 /* A thread that takes part: every thread of the process has one. */
@@ -92,6 +96,10 @@ uint64_t *lt_chance(void);
 /* What a worker does with a ready party of a kind that a higher floor brings along. Set before the first
  * of the kind is made ready. */
 extern void (*lt_party_run[LT_KINDS])(struct lt_party *party);
+
+/* What is to be done, inside both, when a ready party of a kind goes from one worker to another. NULL: nothing. */
+extern void (*lt_party_moves[LT_KINDS])(struct lt_party *party, struct lt_worker *from,
+                                        struct lt_worker *to);
 
 /* How such a party's wait is ended for `reason`: true when it was waiting; it must then be made ready. */
 extern bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);

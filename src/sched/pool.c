@@ -28,7 +28,7 @@ static _Thread_local bool mine __attribute__((tls_model("initial-exec")));
 
 bool lt_pool_is_mine(void)
 {
-    return mine || lt_world;
+    return mine || lt_world();
 }
 
 /* On first use: condition variables that go by the monotonic clock have no static initialiser. */
@@ -96,8 +96,8 @@ void lt_pool_count(unsigned *threads, unsigned *idle)
 
 int lt_pool_submit(struct lt_work *work)
 {
-    if (LT_UNLIKELY(lt_world != NULL))
-        return lt_world->start(work);
+    if (LT_UNLIKELY(lt_world() != NULL))
+        return lt_world()->start(work);
     int error = 0;
     pthread_mutex_lock(&pool.mutex);
     prepare();

@@ -40,14 +40,14 @@ static _Atomic uint64_t life;
 bool lt_running(void)
 {
     /* Acquire: who sees it running sees the workers. */
-    return atomic_load_explicit(&life, memory_order_acquire) & RUNNING || lt_world;
+    return atomic_load_explicit(&life, memory_order_acquire) & RUNNING || lt_world();
 }
 
 bool lt_runtime_hold(void)
 {
     uint64_t old = atomic_load_explicit(&life, memory_order_relaxed);
     do
-        if (!(old & RUNNING) && !lt_world)
+        if (!(old & RUNNING) && !lt_world())
             return false;
     while (!atomic_compare_exchange_weak_explicit(&life, &old, old + HOLD + HELD,
                                                   memory_order_acquire, memory_order_relaxed));
@@ -94,9 +94,22 @@ static unsigned cores(void)
     return n < 1 ? 1 : n > LT_MAX_WORKERS ? LT_MAX_WORKERS : (unsigned)n;
 }
 
+/* 0 or 1; -EINVAL for what is not understood. */
+static int pinned_by_environment(void)
+{
+    const char *text = lt_env("LEAT_PINNED");
+    if (!text || strcmp(text, "0") == 0)
+        return 0;
+    return strcmp(text, "1") == 0 ? 1 : lt_env_refuse("LEAT_PINNED", "0 or 1");
+}
+
 static int resolve(const leat_options *given, leat_options *options)
 {
     *options = given ? *given : (leat_options){ 0 };
+    int pinned = options->pinned ? 1 : pinned_by_environment();
+    if (pinned < 0)
+        return pinned;
+    options->pinned = pinned;
     int64_t workers = options->workers ? 0 : lt_env_number("LEAT_WORKERS", LT_MAX_WORKERS);
     if (workers < 0)
         return -EINVAL;
@@ -157,6 +170,8 @@ static void worker_put(struct lt_worker *worker)
 {
     lt_free(worker->seen);
     lt_free(worker->fault_stack);
+    /* Of tasks that have ended: nobody has looked at them any more. Relaxed: no thread is left that does. */
+    atomic_store_explicit(&worker->nudges, NULL, memory_order_relaxed);
     worker->next_idle = kept;
     kept = worker;
 }
@@ -167,11 +182,15 @@ static struct lt_worker *worker_new(unsigned index, unsigned count)
     if (!worker)
         return NULL;
     worker->index = index;
+    lt_owned_init(&worker->own);
+    atomic_store_explicit(&worker->sent, 0, memory_order_relaxed);
     worker->ready_end = &worker->ready_head;
     worker->budget = LT_OP_BUDGET;
     worker->units_next = 1;
     lt_spin_init(&worker->spin);
     worker->fetch_next = 1;
+    worker->until_look = LT_LOOKS_APART;
+    atomic_store_explicit(&worker->next_timer, LEAT_NEVER, memory_order_relaxed);
     worker->seen = lt_alloc(count * sizeof *worker->seen);
     worker->fault_stack = lt_alloc(LT_FAULT_STACK);
     if (!worker->seen || !worker->fault_stack) {
@@ -225,6 +244,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
     rt->worker_count = options->workers;
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
+    rt->pinned = options->pinned != 0;
     lt_stack_pool_open(options->stack_size);
     int error = make_workers(rt);
     unsigned started = 0;
@@ -251,7 +271,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
 int leat_start(const leat_options *given)
 {
     leat_options options;
-    if (lt_here.worker || lt_pool_is_mine())
+    if (lt_worker_here() || lt_pool_is_mine())
         return -EDEADLK;
     int error = resolve(given, &options);
     if (error)
@@ -300,7 +320,7 @@ static void stop(struct lt_runtime *rt, unsigned started)
 
 int leat_stop(void)
 {
-    if (lt_here.worker || lt_pool_is_mine())
+    if (lt_worker_here() || lt_pool_is_mine())
         return -EDEADLK;
     int error = 0;
     pthread_mutex_lock(&start_stop);

@@ -12,6 +12,7 @@ struct lt_runtime {
     struct lt_worker **workers;
     unsigned worker_count;
     size_t stack_size; /* default, whole pages */
+    bool pinned;       /* no task moves */
     _Atomic bool stopping;
     _Atomic unsigned next_worker; /* where the next task from outside goes; a counter */
 };

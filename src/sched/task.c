@@ -10,7 +10,7 @@
 
 #include <sched.h>
 
-void (*lt_task_ended)(struct lt_task *task, int result);
+bool (*lt_task_ended)(struct lt_task *task, int result);
 void (*lt_task_look)(struct lt_task *task);
 void (*lt_units_return)(struct lt_worker *worker);
 
@@ -29,7 +29,7 @@ static bool reserve_stack(struct lt_worker *worker)
 
 struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t stack_size)
 {
-    struct lt_worker *worker = lt_here.worker;
+    struct lt_worker *worker = lt_worker_here();
     struct lt_task *task = lt_slab_get(worker);
     if (!task)
         return NULL;
@@ -46,17 +46,11 @@ struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t sta
     return task;
 }
 
-void lt_task_yield(struct lt_task *task)
-{
-    lt_worker_append(task->home, &task->party);
-    lt_task_park(task);
-}
-
 void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
 {
-    if (LT_UNLIKELY(lt_world != NULL)) {
+    if (LT_UNLIKELY(lt_world() != NULL)) {
         worker->budget = 1;
-        lt_world->point();
+        lt_world()->point();
         return;
     }
     worker->budget = LT_OP_BUDGET;
@@ -66,7 +60,8 @@ void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
 
 struct lt_task *lt_task_self(void)
 {
-    return lt_here.worker ? lt_worker_running(lt_here.worker) : NULL;
+    struct lt_worker *here = lt_worker_here();
+    return here ? lt_worker_running(here) : NULL;
 }
 
 int leat_yield(void)
@@ -74,11 +69,34 @@ int leat_yield(void)
     struct lt_task *task = lt_task_self();
     if (task)
         lt_task_yield(task);
-    else if (LT_UNLIKELY(lt_world != NULL))
-        lt_world->yield();
+    else if (LT_UNLIKELY(lt_world() != NULL))
+        lt_world()->yield();
     else
         sched_yield();
     return 0;
+}
+
+/* A thread stays where it is; a block or callback has no thread over a wait. */
+static int change_pins(int by)
+{
+    struct lt_task *task = lt_task_self();
+    if (!task)
+        return lt_self()->kind == LT_THREAD ? 0 : -EINVAL;
+    int pins = task->pins + by;
+    if (pins < 0 || pins == UINT16_MAX)
+        return -EINVAL;
+    task->pins = (uint16_t)pins;
+    return 0;
+}
+
+int leat_pin(void)
+{
+    return change_pins(1);
+}
+
+int leat_unpin(void)
+{
+    return change_pins(-1);
 }
 
 const char *leat_task_name(void)

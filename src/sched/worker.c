@@ -10,14 +10,23 @@
 #include "sched/host.h"
 #include "sched/idle.h"
 #include "sched/runtime.h"
+#include "sched/slab.h"
 #include "sched/spill.h"
+#include "sched/steal.h"
 
 #include <errno.h>
 #include <sys/prctl.h>
 
 struct lt_worker *lt_worker_self(void)
 {
-    return lt_here.worker;
+    return lt_worker_here();
+}
+
+LT_COLD void lt_worker_answer(struct lt_worker *worker, bool before)
+{
+    if (!before)
+        lt_owned_answer(&worker->own);
+    lt_worker_tell(worker);
 }
 
 void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
@@ -29,15 +38,22 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
      * and second look at the inbox: one of the two sees the other. */
     while (!atomic_compare_exchange_weak_explicit(&worker->inbox, &top, party, memory_order_seq_cst,
                                                   memory_order_relaxed));
-    /* Only the first into an empty inbox has to wake: it was there for those after it to see. */
-    if (!top)
-        lt_worker_wake_sleeping(worker);
+    /* Not only the first into an empty inbox: it may be stopped before it does. */
+    lt_worker_alert(worker);
 }
 
-void lt_worker_wake_sleeping(struct lt_worker *worker)
+void lt_worker_alert(struct lt_worker *worker)
 {
-    if (atomic_load_explicit(&worker->asleep, memory_order_seq_cst))
-        lt_worker_wake(worker);
+    if (!lt_worker_wake_sleeping(worker))
+        lt_worker_tell(worker);
+}
+
+bool lt_worker_wake_sleeping(struct lt_worker *worker)
+{
+    if (!atomic_load_explicit(&worker->asleep, memory_order_seq_cst))
+        return false;
+    lt_worker_wake(worker);
+    return true;
 }
 
 void lt_worker_wake(struct lt_worker *worker)
@@ -45,7 +61,7 @@ void lt_worker_wake(struct lt_worker *worker)
     /* The exchange lets one of several wakers make the call. Sequentially consistent, against what the
      * worker looks at after it has said that it sleeps. */
     uint32_t found = atomic_exchange_explicit(&worker->asleep, 0, memory_order_seq_cst);
-    if (found == LT_SECLUDED && !lt_world)
+    if (found == LT_SECLUDED && !lt_world())
         lt_die("leat: a thread from outside has called into a seeded world");
     if (found == LT_SLEEPS)
         lt_futex_wake(&worker->asleep);
@@ -56,6 +72,7 @@ bool lt_worker_has_news(struct lt_worker *worker)
     return atomic_load_explicit(&worker->inbox, memory_order_seq_cst) ||
            atomic_load_explicit(&worker->told, memory_order_relaxed) ||
            atomic_load_explicit(&worker->nudges, memory_order_seq_cst) || lt_spill_any() ||
+           lt_bells_have_moved(&worker->bells) ||
            atomic_load_explicit(&lt_runtime.stopping, memory_order_seq_cst);
 }
 
@@ -92,22 +109,72 @@ LT_FETCHES void fetch(struct lt_task *const *tasks, unsigned n)
     }
 }
 
+/* One that is not for this worker: the task has gone elsewhere, or has ended. */
+static bool passes_on(struct lt_worker *worker, struct lt_task *task)
+{
+    struct lt_worker *home = lt_task_home(task);
+    if (home == worker)
+        return false;
+    lt_worker_nudge(home, task);
+    lt_worker_alert(home);
+    return true;
+}
+
+/* Cleared before looking: who marks a scope after this nudges again. An exchange, so that the mark of one who
+ * found it set, and did not, is seen. */
+static void look_at_nudged(struct lt_task *task)
+{
+    if (atomic_exchange_explicit(&task->nudged, LT_NOT_NUDGED, memory_order_acq_rel) ==
+        LT_ENDED_NUDGED)
+        lt_slab_put(lt_worker_here(), task);
+    else
+        lt_task_look(task);
+}
+
+/* The running task, which only a thief can meet here, waits until it does not run. */
+static void leave_for_later(struct lt_worker *worker, struct lt_task *task)
+{
+    task->nudge_next = atomic_load_explicit(&worker->told, memory_order_relaxed);
+    atomic_store_explicit(&worker->told, task, memory_order_relaxed);
+}
+
 void lt_worker_look_at_nudges(struct lt_worker *worker)
 {
     if (LT_LIKELY(!lt_worker_is_nudged(worker)))
         return;
     /* No more at a time than will have gone on by the next look, as a rule: so they are still in the cache then. */
-    struct lt_task *tasks[LT_DIRECT_SWITCHES], *task;
+    struct lt_task *tasks[LT_DIRECT_SWITCHES], *task, *running = NULL;
     unsigned n = 0;
-    while (n < LT_DIRECT_SWITCHES && (task = take_nudge(worker)))
-        tasks[n++] = task;
-    fetch(tasks, n);
-    for (unsigned i = 0; i < n; i++) {
-        /* Cleared before looking: who marks a scope after this nudges again. An exchange, so that the
-         * mark of one who found it set, and did not, is seen. */
-        atomic_exchange_explicit(&tasks[i]->nudged, false, memory_order_acq_rel);
-        lt_task_look(tasks[i]);
+    while (n < LT_DIRECT_SWITCHES && (task = take_nudge(worker))) {
+        if (task == lt_worker_running(worker))
+            running = task;
+        else if (!passes_on(worker, task))
+            tasks[n++] = task;
     }
+    fetch(tasks, n);
+    for (unsigned i = 0; i < n; i++)
+        look_at_nudged(tasks[i]);
+    if (running)
+        leave_for_later(worker, running);
+}
+
+/* Inside: one from the inbox that has not started, and brings the credit for its stack. */
+static void receive_new(struct lt_worker *worker, struct lt_party *party)
+{
+    bool brings_credit = lt_needs_credit(party);
+    lt_tally_add(&worker->tally.sent, 1);
+    if (worker == lt_worker_here() && lt_ring_push(&worker->ring, party))
+        worker->credits += brings_credit;
+    else
+        lt_spill_push(NULL, party);
+}
+
+static void receive(struct lt_worker *worker, struct lt_party *party)
+{
+    if (party->kind == LT_TASK && !lt_task_home(LT_CONTAINER(party, struct lt_task, party)))
+        receive_new(worker, party);
+    else
+        lt_worker_append_inside(worker, party);
 }
 
 bool lt_worker_drain(struct lt_worker *worker)
@@ -127,7 +194,7 @@ bool lt_worker_drain(struct lt_worker *worker)
     while (queue) {
         struct lt_party *party = queue;
         queue = party->next;
-        lt_ready(party);
+        receive(worker, party);
         received++;
     }
     lt_tally_add(&worker->tally.received, received);
@@ -136,7 +203,7 @@ bool lt_worker_drain(struct lt_worker *worker)
 
 void lt_launch(struct lt_party *party)
 {
-    struct lt_worker *worker = lt_here.worker;
+    struct lt_worker *worker = lt_worker_here();
     if (LT_UNLIKELY(!worker)) {
         lt_spill_push(NULL, party);
         lt_idle_call();
@@ -144,7 +211,39 @@ void lt_launch(struct lt_party *party)
     }
     if (LT_UNLIKELY(!lt_ring_push(&worker->ring, party)))
         lt_spill_push(worker, party);
-    lt_idle_notice();
+    lt_worker_tell(worker);
+}
+
+/* How many tasks a worker has, more or less: such as live there, wait to be started, or have been sent. */
+static uint64_t load(struct lt_worker *worker)
+{
+    /* Relaxed, all: any number will do. */
+    return atomic_load_explicit(&worker->tally.live, memory_order_relaxed) +
+           lt_ring_length(&worker->ring) +
+           atomic_load_explicit(&worker->sent, memory_order_relaxed) -
+           atomic_load_explicit(&worker->tally.sent, memory_order_relaxed);
+}
+
+void lt_launch_spread(struct lt_party *party)
+{
+    struct lt_worker *here = lt_worker_here(), *best = here ? here : lt_any_worker();
+    uint64_t least = load(best);
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        struct lt_worker *worker = lt_runtime.workers[i];
+        uint64_t n = load(worker);
+        if (n < least) {
+            least = n;
+            best = worker;
+        }
+    }
+    if (best == here) {
+        lt_launch(party);
+        return;
+    }
+    if (here)
+        here->credits -= lt_needs_credit(party);
+    atomic_fetch_add_explicit(&best->sent, 1, memory_order_relaxed);
+    lt_worker_post(best, party);
 }
 
 void lt_worker_tidy(struct lt_worker *worker)
@@ -170,16 +269,23 @@ static struct lt_party *next_new(struct lt_worker *worker)
     struct lt_party *party = worker->pending;
     worker->pending = NULL;
     if (!party && ++worker->starts % LT_SPILL_TURN == 0 && lt_spill_take(worker))
-        lt_idle_notice();
+        lt_worker_tell(worker);
     if (!party)
         party = lt_ring_pop(&worker->ring);
     if (!party && lt_spill_take(worker)) {
-        lt_idle_notice();
+        lt_worker_tell(worker);
         party = lt_ring_pop(&worker->ring);
     }
     return party;
 }
 
+static bool runs_inside(struct lt_party *party)
+{
+    return LT_UNLIKELY(party->kind == LT_JOB) &&
+           LT_CONTAINER(party, struct lt_job, party)->place != LT_ANYWHERE;
+}
+
+/* Inside, and outside meanwhile. */
 static void run_step(struct lt_worker *worker, struct lt_party *party)
 {
     if (party->kind != LT_BLOCK) /* which sees to that when it knows its scope */
@@ -187,7 +293,11 @@ static void run_step(struct lt_worker *worker, struct lt_party *party)
     unsigned noting = lt_noting() & LT_NOTE_TRACE;
     if (LT_UNLIKELY(noting))
         lt_note_step(worker, party);
+    bool inside = runs_inside(party);
+    lt_worker_leave(worker, inside);
     lt_party_run[party->kind](party);
+    if (!inside)
+        lt_worker_go_in(worker);
     if (LT_UNLIKELY(noting))
         lt_note_step(worker, NULL);
 }
@@ -264,9 +374,9 @@ static void run_last_jobs(struct lt_worker *worker)
 void lt_worker_begin(struct lt_worker *worker)
 {
     lt_self();
-    lt_here.thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
-    lt_here.thread.party.enlisted = false;
-    lt_here.worker = worker;
+    lt_here()->thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
+    lt_here()->thread.party.enlisted = false;
+    lt_set_worker(worker);
     worker->errno_here = &errno;
     lt_fiber_adopt(&worker->fiber);
     lt_guard_worker_begin(worker);
@@ -275,9 +385,32 @@ void lt_worker_begin(struct lt_worker *worker)
 void lt_worker_end(struct lt_worker *worker)
 {
     lt_guard_worker_end(worker);
-    lt_here.thread.party.kind = LT_THREAD;
-    lt_here.thread.party.enlisted = true;
-    lt_here.worker = NULL;
+    lt_here()->thread.party.kind = LT_THREAD;
+    lt_here()->thread.party.enlisted = true;
+    lt_set_worker(NULL);
+}
+
+static void fire_timers(struct lt_worker *worker)
+{
+    int64_t now = lt_clock_now();
+    lt_wheel_advance(&worker->wheel, now);
+    lt_tally_set(&worker->tally.timers, worker->wheel.count);
+    if (atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now)
+        atomic_store_explicit(&worker->next_timer, lt_wheel_not_before(&worker->wheel),
+                              memory_order_relaxed);
+}
+
+/* What has to be seen to between parties. */
+static void see_to_it(struct lt_worker *worker)
+{
+    worker->direct_left = LT_DIRECT_SWITCHES;
+    lt_worker_drain(worker);
+    lt_worker_look_at_nudges(worker);
+    lt_bells_settle(&worker->bells);
+    if (worker->wheel.count)
+        fire_timers(worker);
+    if (LT_UNLIKELY(--worker->until_look <= 0))
+        lt_look_after_others(worker);
 }
 
 void *lt_worker_main(void *argument)
@@ -285,15 +418,10 @@ void *lt_worker_main(void *argument)
     struct lt_worker *worker = argument;
     lt_worker_begin(worker);
     prctl(PR_SET_TIMERSLACK, 1UL); /* else the kernel adds 50 us to every sleep */
+    lt_worker_go_in(worker);
     /* Acquire: what happened before the stop is seen. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
-        worker->direct_left = LT_DIRECT_SWITCHES;
-        lt_worker_drain(worker);
-        lt_worker_look_at_nudges(worker);
-        if (worker->wheel.count) {
-            lt_wheel_advance(&worker->wheel, lt_clock_now());
-            lt_tally_set(&worker->tally.timers, worker->wheel.count);
-        }
+        see_to_it(worker);
         /* New and ready ones take turns, so that neither crowd starves the other. */
         bool ready_first = worker->started_last && !worker->pending;
         if (ready_first ? run_ready(worker) || run_new(worker)
@@ -304,7 +432,7 @@ void *lt_worker_main(void *argument)
             lt_idle(worker);
         }
     }
-    run_last_jobs(worker);
+    run_last_jobs(worker); /* and it stays inside: nobody is to visit one that has ended */
     lt_worker_end(worker);
     return NULL;
 }

@@ -1,12 +1,19 @@
 /* worker.h: a worker: one OS thread that runs tasks.
  *
  * What it runs, in this order of trust:
- *  - `ready`: started tasks and jobs, a plain list that only this thread touches;
+ *  - `ready`: started tasks, blocks and jobs, a plain list under `own`;
  *  - `ring`: tasks that have not started, open to thieves (sched/ring.h);
  *  - `inbox`: what other threads made ready for it, a stack pushed by compare-and-swap and emptied
  *    by exchange, whole, and turned round, so that order is kept.
  *
+ * Locking. `own` (base/owned.h) guards the ready list, the wheel, `told`, and who is running. The worker is inside
+ * while its scheduler is at work or sleeps, over each switch of stacks, and wherever else it uses these; it is outside
+ * while a user's function runs. So a thief that gets in (sched/steal.h) finds the worker in a user's function, which may
+ * take long, and finds everybody but the running party at rest. `own` comes before every other lock.
+ *
  * Invariants:
+ *  - The timers of a task at home here, and of a block whose `timer_home` this is, are in this wheel.
+ *  - Whoever is in the ready list or the inbox may be moved, except the running task and what is pinned.
  *  - magazine_count + credits >= tasks in the ring without a stack: each can be started.
  *  - A party is in at most one of these queues.
  *  - nudges are a second such stack, not turned round, of tasks that stay where they are and are only looked at:
@@ -16,6 +23,7 @@
 #ifndef LT_SCHED_WORKER_H
 #define LT_SCHED_WORKER_H
 
+#include "base/owned.h"
 #include "base/wheel.h"
 #include "sched/bell.h"
 #include "sched/ring.h"
@@ -29,10 +37,17 @@ struct lt_tally {
     _Atomic uint64_t switches; /* times a task, a block or a callback was given the processor */
     _Atomic uint64_t started;  /* of these, tasks for the first time */
     _Atomic uint64_t received; /* parties made ready by other threads */
-    _Atomic uint64_t stolen;   /* parties taken from other workers */
+    _Atomic uint64_t stolen;   /* parties taken from other workers: such as had not started, */
+    _Atomic uint64_t moved;    /* and such as had */
+    _Atomic uint64_t live;     /* started tasks at home there that have not ended; written inside */
+    _Atomic uint64_t sent;     /* tasks that had not started and were sent to it; written inside */
     _Atomic uint64_t sleeps;   /* times it was about to sleep, for want of work */
     _Atomic uint64_t timers, magazine; /* as of the last look */
 };
+
+/* Words that who is inside writes, and thieves read outside as a hint: relaxed, `own` orders them. */
+#define LT_HINT(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
+#define LT_SET_HINT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
 
 static inline void lt_tally_set(_Atomic uint64_t *count, uint64_t n)
 {
@@ -48,19 +63,24 @@ static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
 /* How a worker that must be woken is found. LT_SECLUDED: in a seeded world; only who lives there may. */
 enum { LT_SLEEPS = 1, LT_SECLUDED = 2 };
 
-/* A ring's ends at some time. */
+/* What a thief has seen of a worker: the ends of its ring, and how far it is in its work. */
 struct lt_seen {
     uint32_t head, tail;
+    uint64_t done; /* about so many switches, ever */
 };
 
 struct lt_worker {
+    struct lt_owned_lock own;
+    /* Inside. */
+    struct lt_party *ready_head, **ready_end; /* the head is a hint for thieves */
+    _Atomic int64_t next_timer; /* none in the wheel, nor a bell, is due before; or LEAT_NEVER */
+    _Atomic(struct lt_task *) running; /* read outside only to be named, so relaxed */
     /* The owner's alone. */
-    struct lt_party *ready_head, **ready_end;
-    _Atomic(struct lt_task *) running; /* read elsewhere only to be named, so relaxed */
-    void *sp;                          /* the scheduler's own stack, while a task runs */
-    struct lt_fiber fiber;             /* that stack, for the tools */
-    int *errno_here;                   /* the thread's errno */
-    unsigned direct_left; /* switches, or runs of blocks, before mail, nudges and timers are seen */
+    void *sp;              /* the scheduler's own stack, while a task runs */
+    struct lt_fiber fiber; /* that stack, for the tools */
+    int *errno_here;       /* the thread's errno */
+    unsigned
+        direct_left; /* switches, or runs of blocks, before mail, nudges and timers are seen; a hint for thieves */
     _Atomic(struct lt_task *) told; /* nudges taken off the list, and not yet looked at */
     unsigned budget;                /* operations before a forced yield */
     bool started_last;              /* the last thing run was a task's start: next, a ready one */
@@ -78,10 +98,12 @@ struct lt_worker {
     uint32_t units_next;        /* so many the next time */
     struct lt_task *free_tasks; /* linked by party.next */
     unsigned free_count;
-    struct lt_seen *seen; /* as watcher: each worker's ring at the last look, */
+    struct lt_seen *seen; /* as thief: each worker at the last look, */
     int64_t looked;       /* and when that was; */
-    unsigned patience;    /* looks at which it left what has waited */
+    unsigned patience;    /* looks at which it left what has waited; */
+    int until_look;       /* visits of its scheduler before it looks after others */
     unsigned starts;
+    int64_t told_until;  /* as watcher, who is told: see sched/idle.c */
     int64_t rung;        /* when it last woke up for a timer, */
     uint64_t fired;      /* how many had fired by then, */
     int64_t rest;        /* and how long it does not wake up for another */
@@ -91,7 +113,7 @@ struct lt_worker {
     struct lt_stack_batch returned; /* what there was no room for in the magazine */
     pthread_t thread;
     struct lt_tally tally; /* read by others */
-    struct lt_wheel wheel;
+    struct lt_wheel wheel; /* inside */
     struct lt_bells bells; /* written by others, too: see sched/bell.h */
 
     struct lt_ring ring;
@@ -99,7 +121,8 @@ struct lt_worker {
     /* Written by others. */
     _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
     _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
-    _Atomic uint32_t asleep;          /* LT_SLEEPS: sleeps on this word, or is about to */
+    _Atomic uint64_t sent;   /* tasks that have not started, ever: tally.sent of them have come */
+    _Atomic uint32_t asleep; /* LT_SLEEPS: sleeps on this word, or is about to */
     struct lt_worker
         *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
 };
@@ -135,12 +158,89 @@ static inline bool lt_worker_has_mail(const struct lt_worker *worker)
     return atomic_load_explicit(&worker->inbox, memory_order_relaxed) != NULL;
 }
 
-/* The worker: adds a party to its own ready queue. */
-static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *party)
+/* In the calls of `own`: who gives this worker something to do, or takes up something itself, tells sched/idle.h. */
+enum { LT_UNWATCHED = LT_OTHER_CALL };
+
+/* If nobody would notice that a worker is late, somebody is told to watch. Any lock may be held. */
+void lt_idle_tell(void);
+
+static inline void lt_worker_tell(struct lt_worker *worker)
+{
+    /* Relaxed: who sets it makes a barrier before the last look. */
+    if (LT_UNLIKELY(atomic_load_explicit(&worker->own.calls, memory_order_relaxed) & LT_UNWATCHED))
+        lt_idle_tell();
+}
+
+/* When somebody has called. */
+void lt_worker_answer(struct lt_worker *worker, bool before);
+
+/* The worker's own thread: goes inside, where it is not. And leaves again. */
+static inline void lt_worker_go_in(struct lt_worker *worker)
+{
+    if (LT_UNLIKELY(lt_owned_enter(&worker->own)))
+        lt_worker_answer(worker, false);
+}
+
+static inline void lt_worker_go_out(struct lt_worker *worker)
+{
+    lt_owned_leave(&worker->own, false);
+}
+
+/* The same where it may be inside; that is returned, and given back. */
+static inline bool lt_worker_enter(struct lt_worker *worker)
+{
+    bool before = lt_owned_is_inside(&worker->own);
+    if (LT_UNLIKELY(lt_owned_enter(&worker->own)))
+        lt_worker_answer(worker, before);
+    return before;
+}
+
+static inline void lt_worker_leave(struct lt_worker *worker, bool before)
+{
+    lt_owned_leave(&worker->own, before);
+}
+
+/* Inside: adds a party to the ready list. */
+static inline void lt_worker_append_inside(struct lt_worker *worker, struct lt_party *party)
 {
     party->next = NULL;
-    *worker->ready_end = party;
+    LT_SET_HINT(*worker->ready_end, party);
     worker->ready_end = &party->next;
+}
+
+/* The worker: adds a party to its own ready list. */
+static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *party)
+{
+    bool before = lt_worker_enter(worker);
+    lt_worker_append_inside(worker, party);
+    lt_worker_leave(worker, before);
+}
+
+/* The same, outside, in a function that calls nothing but as its last act. False: somebody has called, nothing done. */
+static inline bool lt_worker_append_now(struct lt_worker *worker, struct lt_party *party)
+{
+    bool free = LT_LIKELY(!lt_owned_enter(&worker->own));
+    if (free)
+        lt_worker_append_inside(worker, party);
+    lt_owned_leave(&worker->own, false);
+    return free;
+}
+
+/* From any thread, with any lock held: the worker has something to see to at that time. */
+static inline void lt_worker_expect(struct lt_worker *worker, int64_t deadline)
+{
+    /* Relaxed: a hint for who watches; the worker itself knows. */
+    if (LT_LIKELY(deadline >= atomic_load_explicit(&worker->next_timer, memory_order_relaxed)))
+        return;
+    atomic_store_explicit(&worker->next_timer, deadline, memory_order_relaxed);
+    lt_worker_tell(worker);
+}
+
+/* Inside: adds a timer to the worker's wheel. */
+static inline void lt_worker_add_timer(struct lt_worker *worker, struct lt_timer *timer)
+{
+    lt_wheel_add(&worker->wheel, timer);
+    lt_worker_expect(worker, timer->deadline);
 }
 
 /* The worker this thread is; NULL for other threads. */
@@ -162,18 +262,22 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party);
 /* Wakes the worker if it sleeps. */
 void lt_worker_wake(struct lt_worker *worker);
 
-/* The same, looking first: cheap when it does not. */
-void lt_worker_wake_sleeping(struct lt_worker *worker);
+/* The same, looking first: cheap when it does not. True: it slept. */
+bool lt_worker_wake_sleeping(struct lt_worker *worker);
+
+/* The same; and if the worker does not sleep, sees to it that somebody notices if it is late. */
+void lt_worker_alert(struct lt_worker *worker);
 
 /* Whether there is something that a worker which is about to sleep should see to. */
 bool lt_worker_has_news(struct lt_worker *worker);
 
 /* Puts a task at home there on the worker's list of nudges, from any thread; the caller, who has set
- * task->nudged, wakes the worker. And the worker's look at that list. */
+ * task->nudged, alerts the worker. And, inside, a look at that list. A task that has gone to another worker meanwhile is
+ * sent after; the running one is left for later. */
 void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task);
 void lt_worker_look_at_nudges(struct lt_worker *worker);
 
-/* Whether there are any. The worker only. */
+/* Whether there are any: a hint. */
 static inline bool lt_worker_is_nudged(const struct lt_worker *worker)
 {
     /* Relaxed: only asked whether it is worth a look. */
@@ -181,7 +285,7 @@ static inline bool lt_worker_is_nudged(const struct lt_worker *worker)
            atomic_load_explicit(&worker->nudges, memory_order_relaxed);
 }
 
-/* Moves what lies in the inbox to the ready queue. False when it was empty. */
+/* Inside, the worker itself or a thief: moves what lies in the inbox to the ready list. False when it was empty. */
 bool lt_worker_drain(struct lt_worker *worker);
 
 #endif

@@ -24,11 +24,12 @@ static void nudge_task(struct lt_task *task, struct crew *crew)
 {
     /* Acquire and release, here and at home, on one word: when it was set already, home has yet to take
      * it away, and will then see the mark that this nudge is about. */
-    if (atomic_exchange_explicit(&task->nudged, true, memory_order_acq_rel))
+    if (atomic_exchange_explicit(&task->nudged, LT_IS_NUDGED, memory_order_acq_rel))
         return;
-    unsigned index = task->home->index;
-    crew->words[index / 64] |= UINT64_C(1) << (index % 64);
-    lt_worker_nudge(task->home, task);
+    /* Should it change meanwhile, the nudge is sent on. */
+    struct lt_worker *home = lt_task_home(task);
+    crew->words[home->index / 64] |= UINT64_C(1) << (home->index % 64);
+    lt_worker_nudge(home, task);
 }
 
 static void nudge_tasks(leat_scope *scope)
@@ -45,7 +46,7 @@ static void nudge_tasks(leat_scope *scope)
         nudge_task(LT_CONTAINER(scope->opener, struct lt_task, party), &crew);
     for (unsigned i = 0; i < lt_runtime.worker_count; i++)
         if (crew.words[i / 64] >> (i % 64) & 1)
-            lt_worker_wake_sleeping(lt_runtime.workers[i]);
+            lt_worker_alert(lt_runtime.workers[i]);
 }
 
 void lt_scope_look(struct lt_task *task)

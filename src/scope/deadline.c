@@ -39,10 +39,10 @@ static void passed_remote(struct lt_timer *timer)
 static void add(struct lt_job *job)
 {
     struct lt_deadline *remote = LT_CONTAINER(job, struct lt_deadline, add);
-    lt_wheel_add(&remote->home->wheel, &remote->timer);
+    lt_worker_add_timer(remote->home, &remote->timer);
 }
 
-/* Comes after `add`: an inbox keeps its order. */
+/* Comes after `add`: an inbox keeps its order, and so does a thief. */
 static void remove_and_free(struct lt_job *job)
 {
     struct lt_deadline *remote = LT_CONTAINER(job, struct lt_deadline, remove);
@@ -57,8 +57,9 @@ static bool set_remote(leat_scope *scope, int64_t deadline)
         return false;
     remote->timer.deadline = deadline;
     remote->timer.fire = passed_remote;
-    remote->add = (struct lt_job){ .party.kind = LT_JOB, .run = add };
-    remote->remove = (struct lt_job){ .party.kind = LT_JOB, .run = remove_and_free };
+    remote->add = (struct lt_job){ .party.kind = LT_JOB, .run = add, .place = LT_INSIDE };
+    remote->remove =
+        (struct lt_job){ .party.kind = LT_JOB, .run = remove_and_free, .place = LT_INSIDE };
     remote->home = lt_any_worker();
     remote->scope = scope;
     scope->remote = remote;
@@ -83,7 +84,9 @@ bool lt_deadline_set(leat_scope *scope, int64_t deadline)
     scope->timer.deadline = deadline;
     scope->timer.fire = passed;
     scope->timer.owner = NULL;
-    lt_wheel_add(&worker->wheel, &scope->timer);
+    bool before = lt_worker_enter(worker);
+    lt_worker_add_timer(worker, &scope->timer);
+    lt_worker_leave(worker, before);
     return true;
 }
 
@@ -91,8 +94,12 @@ void lt_deadline_clear(leat_scope *scope)
 {
     struct lt_deadline *remote = scope->remote;
     if (!remote) {
-        if (lt_worker_self())
-            lt_wheel_remove(&lt_worker_self()->wheel, &scope->timer);
+        struct lt_worker *worker = scope->deadline == LEAT_NEVER ? NULL : lt_worker_self();
+        if (!worker)
+            return;
+        bool before = lt_worker_enter(worker);
+        lt_wheel_remove(&worker->wheel, &scope->timer);
+        lt_worker_leave(worker, before);
         return;
     }
     lt_lock(&remote->lock);

@@ -4,6 +4,7 @@
 #include "sched/pool.h"
 #include "sched/runtime.h"
 #include "scope/roster.h"
+#include "scope/wait.h"
 
 #include <leat/runtime.h>
 #include <leat/task.h>
@@ -15,26 +16,47 @@ void lt_scope_check_closed(const struct lt_party *party, const char *name)
                name ? name : "without a name");
 }
 
-static void ended(struct lt_task *task, int result)
+/* Nobody nudges it any more: who did held its scope, or a pin on one that it has closed. A nudge that is still on its
+ * way finds that it has ended. */
+static bool is_free(struct lt_task *task)
+{
+    /* Acquire and release: who gives the descriptor back comes after all that was done to it here. */
+    return !atomic_load_explicit(&task->nudged, memory_order_acquire) ||
+           !atomic_exchange_explicit(&task->nudged, LT_ENDED_NUDGED, memory_order_acq_rel);
+}
+
+static bool ended(struct lt_task *task, int result)
 {
     leat_scope *scope = task->party.scope;
     lt_scope_check_closed(&task->party, task->name);
     if (task->party.enlisted)
         lt_scope_delist(task);
-    /* Who nudges it holds the scope, or a pin on the one it has closed: so none is on the way any more,
-     * and one that has come is taken from the list before the descriptor is used again. */
-    while (LT_UNLIKELY(atomic_load_explicit(&task->nudged, memory_order_acquire)))
-        lt_worker_look_at_nudges(task->home);
+    bool free = is_free(task);
     lt_scope_leave_here(scope, result);
+    return free;
+}
+
+/* Its wait is over, so its timer is of no more use; those of the scopes it has opened come along. */
+static void moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
+{
+    if (party->wait)
+        lt_wheel_remove(&from->wheel, &party->wait->timer);
+    for (leat_scope *s = party->scope; s && s->opener == party; s = s->around)
+        if (lt_wheel_remove(&from->wheel, &s->timer))
+            lt_worker_add_timer(to, &s->timer);
 }
 
 __attribute__((constructor)) static void introduce(void)
 {
     lt_task_ended = ended;
     lt_task_look = lt_scope_look;
+    lt_party_moves[LT_TASK] = moves;
 }
 
-int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, size_t stack_size)
+enum how { ANYWHERE, PINNED, SPREAD };
+
+static int go(leat_scope *scope, leat_fn *fn, void *arg, const char *name, size_t stack_size,
+              enum how how)
 {
     if (!scope || !fn || (stack_size && lt_stack_size_round(&stack_size) != 0))
         return -EINVAL;
@@ -42,10 +64,31 @@ int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, s
     if (!task)
         return -ENOMEM;
     task->party.scope = scope;
+    task->stays = how == PINNED;
     lt_scope_enter_here(scope);
-    lt_launch(&task->party);
+    if (how == SPREAD)
+        lt_launch_spread(&task->party);
+    else
+        lt_launch(&task->party);
     lt_point();
     return 0;
+}
+
+int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name, size_t stack_size)
+{
+    return go(scope, fn, arg, name, stack_size, ANYWHERE);
+}
+
+int leat_go_pinned_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
+                         size_t stack_size)
+{
+    return go(scope, fn, arg, name, stack_size, PINNED);
+}
+
+int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
+                         size_t stack_size)
+{
+    return go(scope, fn, arg, name, stack_size, SPREAD);
 }
 
 int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)

@@ -5,7 +5,7 @@
 #include "sched/here.h"
 #include "sched/runtime.h"
 
-/* What `list` of a roamer says. */
+/* What `list` of a roamer says, and `roster` of a task. */
 enum { UNLISTED, IN_SCOPE = LT_IN_SCOPE, IN_ROSTER };
 
 /* With very many workers some share one: a roamer has few bits to know it by. */
@@ -77,12 +77,14 @@ int lt_scope_enlist(struct lt_party *party)
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
     leat_scope *scope = lt_scope_of_task(task);
     struct lt_roster *rosters = rosters_of(scope);
-    struct lt_roll roll = roll_of(scope, rosters ? &rosters[index_of(task->home)] : NULL);
-    task->rostered = rosters != NULL;
+    struct lt_worker *here = lt_task_home(task);
+    unsigned index = rosters ? index_of(here) : 0;
+    struct lt_roll roll = roll_of(scope, rosters ? &rosters[index] : NULL);
+    task->roster = (uint8_t)(rosters ? IN_ROSTER + index : IN_SCOPE);
     lt_lock(roll.lock);
     lt_list_append(roll.tasks, &task->member);
     if (!rosters)
-        count_turn(scope, task->home);
+        count_turn(scope, here);
     lt_unlock(roll.lock);
     party->enlisted = true;
     return 0;
@@ -91,8 +93,8 @@ int lt_scope_enlist(struct lt_party *party)
 void lt_scope_delist(struct lt_task *task)
 {
     leat_scope *scope = task->party.scope;
-    struct lt_roster *roster = task->rostered ? &rosters_of(scope)[index_of(task->home)] : NULL;
-    struct lt_roll roll = roll_of(scope, roster);
+    struct lt_roll roll = roll_of(
+        scope, task->roster == IN_SCOPE ? NULL : &rosters_of(scope)[task->roster - IN_ROSTER]);
     lt_lock(roll.lock);
     lt_list_remove(&task->member);
     lt_unlock(roll.lock);
@@ -103,7 +105,7 @@ void lt_scope_delist(struct lt_task *task)
 void lt_scope_enlist_roamer(struct lt_roamer *roamer)
 {
     leat_scope *scope = roamer->party.scope;
-    struct lt_worker *here = lt_here.worker; /* where it waits for the first time, or NULL */
+    struct lt_worker *here = lt_worker_here(); /* where it waits for the first time, or NULL */
     struct lt_roster *rosters = here ? rosters_of(scope) : NULL;
     unsigned index = rosters ? index_of(here) : 0;
     struct lt_roll roll = roll_of(scope, rosters ? &rosters[index] : NULL);

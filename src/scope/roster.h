@@ -2,11 +2,11 @@
  *
  * A scope begins with one list of each, under its own lock. Where parties of several workers keep coming to it, that
  * lock and the neighbours in the list would move from core to core twice for each: so from then on each worker has a
- * roster of its own, and lists there whom it has at home, and whom it runs when they first wait.
+ * roster of its own, and lists there whom it runs when they first wait.
  *
  * Invariants:
- *  - A listed party is on one list, and stays there until it ends: in its home's roster if it is a task that is
- *    `rostered`; for a roamer, `list` tells.
+ *  - A listed party is on one list, and stays there until it ends, wherever it goes on meanwhile: `roster` of a task
+ *    tells, and `list` of a roamer.
  *  - Rosters come once, with the scope's lock held, and stay as long as the scope.
  *  - Nobody is missed: who marks a scope does so with its lock held, and only then asks for rosters. If there are
  *    none yet, who makes them has the lock later, and so it, and all who list somebody there, see the mark.
@@ -31,7 +31,7 @@ struct lt_roll {
 /* The i-th, from 0; with no lock held. False: there are not so many. */
 bool lt_scope_roll(leat_scope *scope, unsigned i, struct lt_roll *roll);
 
-/* On its home worker: takes a task that is listed off its list. */
+/* The task itself: takes it, which is listed, off its list. */
 void lt_scope_delist(struct lt_task *task);
 
 /* At the scope's end, when nobody else knows it. */

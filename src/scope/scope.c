@@ -130,8 +130,8 @@ __attribute__((noinline)) static void enter_slowly(struct lt_worker *worker, lea
 
 void lt_scope_enter_here(leat_scope *scope)
 {
-    struct lt_worker *worker = lt_here.worker;
-    const struct lt_party *self = lt_here.self;
+    struct lt_worker *worker = lt_worker_here();
+    const struct lt_party *self = lt_self_or_null();
     /* Who does not belong to it, as a callback does not, does not keep it open while it goes on. */
     if (!worker || (self->kind != LT_TASK && self->kind != LT_BLOCK) || self->scope != scope)
         lt_scope_enter(scope);
@@ -152,7 +152,7 @@ __attribute__((noinline)) static void leave_slowly(struct lt_worker *worker, lea
 
 void lt_scope_leave_here(leat_scope *scope, int result)
 {
-    struct lt_worker *worker = lt_here.worker;
+    struct lt_worker *worker = lt_worker_here();
     if (LT_UNLIKELY(result || !count_one(worker, scope, false)))
         leave_slowly(worker, scope, result);
 }
@@ -187,8 +187,8 @@ static const struct lt_wait_kind joins = { .describe = describe };
 static void join(leat_scope *scope)
 {
     struct joining joining;
-    if (lt_here.worker)
-        return_units(lt_here.worker);
+    if (lt_worker_here())
+        return_units(lt_worker_here());
     if (atomic_load_explicit(&scope->live, memory_order_acquire) == OPENER)
         return;
     if (!scope->opener->enlisted)
@@ -285,7 +285,7 @@ static void put_memory(struct lt_worker *worker, leat_scope *scope)
 
 static leat_scope *make(struct lt_party *opener)
 {
-    leat_scope *scope = get_memory(lt_here.worker);
+    leat_scope *scope = get_memory(lt_worker_here());
     if (!scope)
         return NULL;
     lt_list_init(&scope->tasks);
@@ -353,7 +353,7 @@ int leat_scope_close(leat_scope *scope)
     int result = scope->result;
     if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
         lt_note_scope(scope->number, false);
-    put_memory(lt_here.worker, scope);
+    put_memory(lt_worker_here(), scope);
     lt_runtime_release();
     return result;
 }

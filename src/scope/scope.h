@@ -15,7 +15,7 @@
  * so have roamers, blocks and callbacks.
  *
  * Cancelling. A scope is marked, with its lock held, and so are all scopes inside. Then everybody on the
- * lists is told to look: a task by way of its home worker, which looks when the task is not running; a
+ * lists is told to look: a task by way of its home worker, inside which somebody looks when the task is not running; a
  * thread by its word; a roamer, which has no home, is claimed by the canceller. Nobody is missed: a task
  * that was listed before the mark is told, and one listed later sees the mark before it parks; a roamer
  * looks again after it can be claimed.
@@ -88,7 +88,7 @@ static inline bool lt_scope_is_cancelled(const leat_scope *scope)
     return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
 }
 
-/* On its home worker: puts a task on a list of its scope's. 0, or -EDEADLK for a party that may not wait. */
+/* The task itself: puts it on a list of its scope's. 0, or -EDEADLK for a party that may not wait. */
 int lt_scope_enlist(struct lt_party *party);
 
 /* Puts a party without a home on a list of its scope's; takes it off, if it is on one. */
@@ -106,13 +106,13 @@ void lt_scope_leave(leat_scope *scope, int result);
 void lt_scope_enter_here(leat_scope *scope);
 void lt_scope_leave_here(leat_scope *scope, int result);
 
-/* The scope a task belongs to, whatever it has opened itself; asked on its home worker. */
+/* The scope a task belongs to, whatever it has opened itself; asked inside its home, or by the task. */
 leat_scope *lt_scope_of_task(const struct lt_task *task);
 
 /* Whether the opener waits in leat_scope_close, at this moment. */
 bool lt_scope_joined(const leat_scope *scope);
 
-/* On its home worker: ends the wait of a task whose scope has been cancelled. */
+/* Inside its home worker: ends the wait of a task whose scope has been cancelled. */
 void lt_scope_look(struct lt_task *task);
 
 /* Ends the program if a party whose task has returned has left a scope open. */

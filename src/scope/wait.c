@@ -23,14 +23,19 @@ static void deadline_passed(struct lt_timer *timer)
 
 int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
 {
-    struct lt_wheel *wheel = &task->home->wheel;
+    struct lt_worker *home = lt_task_home(task);
     wait->timer.deadline = deadline;
     wait->timer.fire = deadline_passed;
     wait->timer.owner = task;
-    lt_wheel_add(wheel, &wait->timer);
-    int result = lt_wait_park_task(wait, task);
-    lt_wheel_remove(wheel, &wait->timer);
-    return result;
+    lt_worker_go_in(home);
+    lt_worker_add_timer(home, &wait->timer);
+    task->party.wait = wait;
+    lt_task_park_inside(task);
+    task->party.wait = NULL;
+    home = lt_task_home(task);
+    lt_wheel_remove(&home->wheel, &wait->timer);
+    lt_worker_go_out(home);
+    return wait->result;
 }
 
 /* Why a thread's wait should end now; 0: it should not. */

@@ -5,10 +5,11 @@
  *
  *  - A partner claims the waiter: by taking it off the queue under the channel's lock, and for a
  *    select by winning its claim as well. It then calls lt_ready, and touches nothing after.
- *  - The deadline and the scope act only at the waiter's home: for a task on its home worker, where it
- *    cannot run at the same time; for a thread in the thread itself. There the kind's `withdraw` takes the waiter
- *    out of everything, under the same locks. If it succeeds, no partner will ever come, and the home
- *    ends the wait; if not, a partner has claimed it and its lt_ready is on the way.
+ *  - The deadline and the scope act only at the waiter's home: for a task inside its home worker (sched/worker.h), be it
+ *    that worker or a thief, while the task does not run; for a thread in the thread itself. There the kind's
+ *    `withdraw` takes the waiter out of everything, under the same locks. If it succeeds, no partner will ever come, and
+ *    the home ends the wait; if not, a partner has claimed it and its lt_ready is on the way. A task changes its home
+ *    only when its wait is over, and its timer is taken out of the wheel then.
  *
  * So a wake-up is claimed by whoever unlinks the waiter, and no word is fought over by all three. */
 #ifndef LT_SCOPE_WAIT_H
@@ -122,7 +123,7 @@ static inline int lt_wait_park(struct lt_wait *wait, int64_t deadline)
                                              : lt_wait_park_until(wait, task, deadline);
 }
 
-/* Ends a task's wait from its home worker; false when it is over, or about to be. The caller then
+/* Ends a task's wait, inside its home worker; false when it is over, or about to be. The caller then
  * makes the task ready. */
 bool lt_wait_end(struct lt_wait *wait, int result);
 

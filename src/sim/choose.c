@@ -132,6 +132,7 @@ void lt_sim_gather(struct lt_sim *sim)
     /* Before looking, as in lt_idle: who comes from outside is told. */
     atomic_store_explicit(&worker->asleep, LT_SECLUDED, memory_order_seq_cst);
     lt_worker_drain(worker);
+    lt_bells_settle(&worker->bells);
     while (has_room(sim) && (party = lt_worker_next_ready(worker)))
         add(sim, party);
     do

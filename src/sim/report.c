@@ -32,7 +32,7 @@ void lt_sim_note(struct lt_sim *sim, const struct lt_candidate *who)
     if (who->party->kind == LT_TASK) {
         const struct lt_task *task = LT_CONTAINER(who->party, struct lt_task, party);
         const struct lt_sim_thread *carried = lt_sim_carried(task);
-        turn->starts = !task->home;
+        turn->starts = !lt_task_home(task);
         turn->thread = carried;
         name = carried ? carried->thread.name : task->name;
     } else if (who->party->kind == LT_BLOCK) {

@@ -35,18 +35,18 @@ static int resolve(leat_sim_options *o)
 static int live(struct lt_sim *sim)
 {
     uint64_t seeds = sim->options.seed, chance = *lt_chance();
-    uint32_t number = lt_here.number;
-    lt_here.number = 0;
+    uint32_t number = lt_here()->number;
+    lt_here()->number = 0;
     sim->chance = lt_rng_next(&seeds);
-    lt_here.chance = lt_rng_next(&seeds);
+    lt_here()->chance = lt_rng_next(&seeds);
     sim->worker = lt_runtime.workers[0];
     lt_worker_begin(sim->worker);
     lt_sim_choose_open(sim);
     lt_sim_live(sim);
     lt_sim_choose_close(sim);
     lt_worker_end(sim->worker);
-    lt_here.chance = chance;
-    lt_here.number = number;
+    lt_here()->chance = chance;
+    lt_here()->number = number;
     return sim->result;
 }
 
@@ -64,7 +64,7 @@ static void tell(struct lt_sim *sim, int result)
 int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
 {
     leat_sim_options options = given ? *given : (leat_sim_options){ 0 };
-    if (lt_here.worker || lt_pool_is_mine())
+    if (lt_worker_here() || lt_pool_is_mine())
         return -EDEADLK;
     int error = fn ? resolve(&options) : -EINVAL;
     if (error)
@@ -77,7 +77,7 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
     sim->fn = fn;
     sim->arg = arg;
     lt_list_init(&sim->threads);
-    lt_world = &sim->doors;
+    *lt_world_place() = &sim->doors;
     error = lt_runtime_open_alone(options.stack_size);
     if (!error) {
         lt_sim_watch_faults(sim);
@@ -86,7 +86,7 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
         lt_sim_unwatch_faults();
         lt_runtime_close_alone();
     }
-    lt_world = NULL;
+    *lt_world_place() = NULL;
     lt_free(sim);
     return error;
 }
@@ -150,5 +150,5 @@ void leat_sim_point(void)
 
 int leat_sim_running(void)
 {
-    return lt_world != NULL;
+    return lt_world() != NULL;
 }

@@ -12,14 +12,14 @@ enum { THREAD_STACK = 1024 * 1024 };
 /* From here on this is the thread; and its carrier again. */
 static void become(struct lt_sim_thread *thread)
 {
-    lt_here.worker = NULL;
-    lt_here.self = &thread->thread.party;
+    lt_set_worker(NULL);
+    lt_set_self(&thread->thread.party);
 }
 
 static void become_carrier(struct lt_sim_thread *thread)
 {
-    lt_here.worker = thread->carrier->home;
-    lt_here.self = &thread->carrier->party;
+    lt_set_worker(lt_task_home(thread->carrier));
+    lt_set_self(&thread->carrier->party);
 }
 
 static int carry(void *argument)
@@ -62,7 +62,7 @@ int lt_sim_start(struct lt_work *work)
 static void wake_up(struct lt_sim_thread *thread)
 {
     thread->sleeps_on = NULL;
-    lt_worker_append(thread->carrier->home, &thread->carrier->party);
+    lt_worker_append(lt_task_home(thread->carrier), &thread->carrier->party);
 }
 
 static void time_is_up(struct lt_timer *timer)
@@ -77,11 +77,11 @@ bool lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
     struct lt_party *self = lt_self();
     if (self->kind != LT_THREAD)
         return false;
-    if (atomic_load_explicit(word, memory_order_relaxed) != expected || deadline <= lt_world->now)
+    if (atomic_load_explicit(word, memory_order_relaxed) != expected || deadline <= lt_world()->now)
         return true;
     struct lt_sim_thread *thread = LT_CONTAINER(self, struct lt_sim_thread, thread.party);
     become_carrier(thread);
-    struct lt_wheel *wheel = &lt_here.worker->wheel;
+    struct lt_wheel *wheel = &lt_worker_here()->wheel;
     thread->sleeps_on = word;
     thread->timer.deadline = deadline;
     thread->timer.fire = time_is_up;

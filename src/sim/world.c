@@ -16,7 +16,7 @@ enum { TURNS_AT_ONCE = 10000, THEIR_TIME = 1000000, YIELDS_AT_ONCE = 1000 };
 
 struct lt_sim *lt_sim_here(void)
 {
-    return LT_CONTAINER(lt_world, struct lt_sim, doors);
+    return LT_CONTAINER(lt_world(), struct lt_sim, doors);
 }
 
 /* ---- the doors of those who run ---- */
@@ -53,7 +53,7 @@ static void run(struct lt_sim *sim, struct lt_party *party)
         return;
     }
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-    if (task->home)
+    if (lt_task_home(task))
         lt_host_resume(worker, task);
     else
         lt_host_start(worker, task);
@@ -67,7 +67,7 @@ static void run(struct lt_sim *sim, struct lt_party *party)
 static bool pass_time(struct lt_sim *sim, int64_t most)
 {
     sim->at_once = sim->yields = 0;
-    lt_bells_settle(&sim->worker->bells);
+    lt_bells_settle_all(&sim->worker->bells);
     int64_t next = lt_wheel_next(&sim->worker->wheel);
     if (next >= LEAT_NEVER - 1) /* a block's that sleeps for ever */
         return false;
@@ -172,13 +172,12 @@ static void run_program(struct lt_work *work)
     sim->ended = true;
 }
 
-static void (*ended_before)(struct lt_task *task, int result);
+static bool (*ended_before)(struct lt_task *task, int result);
 
-static void ended(struct lt_task *task, int result)
+static bool ended(struct lt_task *task, int result)
 {
     lt_sim_turn(lt_sim_here())->end = LT_TURN_ENDS;
-    if (!lt_sim_carried(task))
-        ended_before(task, result);
+    return lt_sim_carried(task) || ended_before(task, result);
 }
 
 void lt_sim_live(struct lt_sim *sim)

@@ -282,7 +282,7 @@ static int64_t round_up(int64_t deadline, int64_t to)
 leat_chan *leat_timeout(int64_t ns)
 {
     /* On a worker somebody who waits for the caller holds the runtime. */
-    bool outside = !lt_here.worker;
+    bool outside = !lt_worker_here();
     if (outside && !lt_runtime_hold())
         return NULL;
     /* Relaxed: nothing else is meant by it. */

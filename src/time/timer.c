@@ -132,7 +132,7 @@ static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
 /* On a worker somebody who waits for the caller holds the runtime. */
 static bool set_alone(struct timer *t, int64_t deadline)
 {
-    bool outside = !lt_here.worker;
+    bool outside = !lt_worker_here();
     if (outside && !lt_runtime_hold())
         return false;
     lt_bells_tell(lt_bell_set(&t->bell, deadline));
@@ -143,7 +143,7 @@ static bool set_alone(struct timer *t, int64_t deadline)
 
 int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
 {
-    if (!timer || !fn || deadline < 0 || (!lt_here.worker && !lt_running()))
+    if (!timer || !fn || deadline < 0 || (!lt_worker_here() && !lt_running()))
         return -EINVAL;
     struct timer *t = inside(timer);
     if (lt_bell_is_set(&t->bell) || t->roamer.party.list)

@@ -69,7 +69,7 @@ static void take_tasks(struct lt_pad *pad, void *arg)
         for (struct lt_node *node = roll.tasks->next; node != roll.tasks && !pad->full;
              node = node->next) {
             struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
-            if (task->home == visit->worker && task != lt_worker_running(visit->worker))
+            if (lt_task_home(task) == visit->worker && task != lt_worker_running(visit->worker))
                 lt_note_task_at_home(pad, task, LT_IS_WAITING);
         }
         lt_unlock(roll.lock);
@@ -95,6 +95,7 @@ static void take_alarms(struct lt_pad *pad, void *arg)
     }
 }
 
+/* Inside: so nobody at home here goes on meanwhile, or goes elsewhere. */
 static int answer(struct lt_ask *ask)
 {
     struct lt_worker *worker = ask->worker;
@@ -148,7 +149,7 @@ static struct lt_ask *make(struct lt_look *look, struct lt_worker *worker)
     struct lt_ask *ask = lt_alloc(sizeof *ask);
     if (!ask)
         return NULL;
-    ask->job = (struct lt_job){ .party.kind = LT_JOB, .run = run };
+    ask->job = (struct lt_job){ .party.kind = LT_JOB, .run = run, .place = LT_AT_HOME };
     ask->look = look;
     ask->worker = worker;
     lt_pad_init(&ask->pad);
@@ -158,7 +159,7 @@ static struct lt_ask *make(struct lt_look *look, struct lt_worker *worker)
 int lt_ask_all(struct lt_look *look)
 {
     /* In a seeded world all is one thread's, also what its simulated threads ask. */
-    struct lt_worker *self = lt_world ? lt_runtime.workers[0] : lt_worker_self();
+    struct lt_worker *self = lt_world() ? lt_runtime.workers[0] : lt_worker_self();
     for (unsigned i = 0; i < look->worker_count; i++)
         if (!(look->asks[i] = make(look, lt_runtime.workers[i])))
             return -ENOMEM;
@@ -167,7 +168,9 @@ int lt_ask_all(struct lt_look *look)
             lt_worker_post(lt_runtime.workers[i], &look->asks[i]->job.party);
     if (self) {
         look->asks[self->index]->at_home = true;
+        bool before = lt_worker_enter(self);
         run(&look->asks[self->index]->job);
+        lt_worker_leave(self, before);
     }
     return 0;
 }

@@ -17,6 +17,7 @@ static void add(leat_counts *counts, const struct lt_tally *tally)
     counts->started += read_count(&tally->started);
     counts->received += read_count(&tally->received);
     counts->stolen += read_count(&tally->stolen);
+    counts->moved += read_count(&tally->moved);
     counts->sleeps += read_count(&tally->sleeps);
     counts->timers += read_count(&tally->timers);
     counts->stacks_free += read_count(&tally->magazine);

@@ -195,7 +195,7 @@ void lt_note_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum l
     const struct lt_wait *wait = task->party.wait;
     note->told = true;
     note->scope = lt_scope_of_task(task);
-    note->worker = (int)task->home->index;
+    note->worker = (int)lt_task_home(task)->index;
     note->stack = task->stack->fiber.low;
     note->stack_size = task->stack->fiber.size;
     if (state != LT_IS_WAITING)

@@ -1,0 +1,90 @@
+#define _GNU_SOURCE
+#include "base/owned.h"
+
+#include "base/barrier.h"
+#include "base/config.h"
+
+#include <sched.h>
+
+void lt_owned_init(struct lt_owned_lock *lock)
+{
+    *lock = (struct lt_owned_lock){ .inside = true };
+    if (!lt_barrier_is_there())
+        atomic_fetch_or_explicit(&lock->calls, LT_FENCE_WANTED, memory_order_relaxed);
+}
+
+/* ---- the owner ---- */
+
+/* With a fence in between. Sequentially consistent: against the visitor's store to `calls` and look at `inside`. */
+static unsigned enter_and_look(struct lt_owned_lock *lock)
+{
+    atomic_store_explicit(&lock->inside, true, memory_order_seq_cst);
+    return atomic_load_explicit(&lock->calls, memory_order_seq_cst);
+}
+
+/* Outside, until the visitor has left. */
+static void wait_outside(struct lt_owned_lock *lock)
+{
+    enum { PAUSES = 256 };
+    /* Release: the visitor sees what was written inside before. */
+    atomic_store_explicit(&lock->inside, false, memory_order_release);
+    for (unsigned i = 0; atomic_load_explicit(&lock->calls, memory_order_relaxed) & LT_VISITED;
+         i++) {
+        if (i < PAUSES)
+            lt_pause();
+        else
+            sched_yield();
+    }
+    lock->entries = 0;
+}
+
+static void stop_fencing(struct lt_owned_lock *lock)
+{
+    lock->entries = 0;
+    if (!lt_barrier())
+        return;
+    atomic_store_explicit(&lock->fences, false, memory_order_seq_cst);
+    atomic_fetch_and_explicit(&lock->calls, (uint8_t)~LT_FENCE_WANTED, memory_order_seq_cst);
+}
+
+LT_COLD void lt_owned_answer(struct lt_owned_lock *lock)
+{
+    unsigned calls;
+    while ((calls = enter_and_look(lock)) & LT_VISITED)
+        wait_outside(lock);
+    if (!(calls & LT_FENCE_WANTED))
+        return;
+    atomic_store_explicit(&lock->fences, true, memory_order_seq_cst);
+    if (++lock->entries == LT_FENCED_ENTRIES)
+        stop_fencing(lock);
+}
+
+/* ---- visitors ---- */
+
+static void go_away(struct lt_owned_lock *lock)
+{
+    /* Release: the owner sees what was written inside. */
+    atomic_fetch_and_explicit(&lock->calls, (uint8_t)~LT_VISITED, memory_order_release);
+    lt_unlock(&lock->visitors);
+}
+
+bool lt_owned_visit(struct lt_owned_lock *lock)
+{
+    if (!lt_try_lock(&lock->visitors))
+        return false;
+    atomic_fetch_or_explicit(&lock->calls, LT_VISITED, memory_order_seq_cst);
+    bool ordered = atomic_load_explicit(&lock->fences, memory_order_seq_cst) || lt_barrier();
+    if (!ordered)
+        atomic_fetch_or_explicit(&lock->calls, LT_FENCE_WANTED, memory_order_seq_cst);
+    if (ordered && !atomic_load_explicit(&lock->inside, memory_order_seq_cst))
+        return true;
+    go_away(lock);
+    return false;
+}
+
+void lt_owned_end_visit(struct lt_owned_lock *lock, bool soon)
+{
+    if (soon)
+        atomic_fetch_or_explicit(&lock->calls, LT_FENCE_WANTED, memory_order_relaxed);
+    go_away(lock);
+}

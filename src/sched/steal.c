@@ -1,0 +1,326 @@
+#include "sched/steal.h"
+
+#include "base/clock.h"
+#include "sched/here.h"
+#include "sched/runtime.h"
+#include "sched/spill.h"
+
+#include <leat/base.h>
+
+enum { STEAL_MOST = 32 < LT_RING_SIZE ? 32 : LT_RING_SIZE, PATIENCE = 4 };
+
+/* ---- looking ---- */
+
+/* Relaxed, all: numbers that only the other worker changes, as they were a moment ago. */
+static uint32_t read(const _Atomic uint32_t *count)
+{
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+/* A word that its worker changes with plain stores, many times a microsecond, and of which any value will do: what an
+ * atomic store would cost there is more than this is worth. */
+LT_NO_TSAN __attribute__((noinline)) static unsigned
+read_direct_left(const struct lt_worker *worker)
+{
+    return *(const volatile unsigned *)&worker->direct_left;
+}
+
+static struct lt_seen see(struct lt_worker *worker)
+{
+    return (struct lt_seen){
+        .head = read(&worker->ring.head),
+        /* Acquire: the parties before this tail are seen whole, should they be stolen later. */
+        .tail = atomic_load_explicit(&worker->ring.tail, memory_order_acquire),
+        .done = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed) -
+                read_direct_left(worker),
+    };
+}
+
+static bool someone_waits(const struct lt_worker *worker)
+{
+    return LT_HINT(worker->ready_head) != NULL;
+}
+
+/* What a worker was doing between two looks. */
+struct change {
+    struct lt_worker *victim;
+    int64_t time;           /* from one to the other */
+    uint32_t started, made; /* from its ring; into its ring */
+    int32_t new;            /* that wait in the ring since before the first look */
+    int64_t done;           /* switches; by chance a few too many or too few */
+    bool ready;             /* somebody waits in the ready list */
+    bool sleeps;            /* it has nothing to do, or is about to wake up */
+};
+
+static struct change compare(struct lt_worker *victim, const struct lt_seen *before, int64_t time)
+{
+    struct lt_seen now = see(victim);
+    return (struct change){
+        .victim = victim,
+        .time = time,
+        .started = now.head - before->head,
+        .made = now.tail - before->tail,
+        .new = (int32_t)(before->tail - now.head),
+        .done = (int64_t)(now.done - before->done),
+        .ready = someone_waits(victim),
+        .sleeps = atomic_load_explicit(&victim->asleep, memory_order_relaxed) != 0,
+    };
+}
+
+static bool has_stood_still(const struct change *c)
+{
+    return c->started == 0 && c->done == 0;
+}
+
+static bool is_held_up(const struct change *c)
+{
+    return has_stood_still(c) && !c->sleeps;
+}
+
+/* It has given each that it ran so long. */
+static bool is_slow(const struct change *c)
+{
+    return c->done >= 0 && c->time >= LT_SLOW_NS * (c->done + 1);
+}
+
+/* Too short a time for what others have not begun with yet. */
+static bool is_brief(const struct change *c)
+{
+    return c->time < LT_WATCH_FIRST_US * LEAT_US / 2;
+}
+
+/* Over a longer time a worker may only have had little to do. */
+static bool is_certain(const struct change *c)
+{
+    return c->time <= 4 * LT_WATCH_FIRST_US * LEAT_US || is_held_up(c);
+}
+
+/* A worker that is held up has something else to see to. */
+static bool has_more(struct lt_worker *worker, int64_t now)
+{
+    return lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
+           lt_bells_have_moved(&worker->bells) ||
+           atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now;
+}
+
+/* ---- taking what has not started ---- */
+
+/* How many tasks there would be stacks for. */
+static uint32_t room(struct lt_worker *worker)
+{
+    if (worker->magazine_count + worker->credits < STEAL_MOST && lt_stack_credits_get(STEAL_MOST))
+        worker->credits += STEAL_MOST;
+    size_t stacks = worker->magazine_count + worker->credits;
+    return stacks < STEAL_MOST ? (uint32_t)stacks : STEAL_MOST;
+}
+
+/* That a worker which is still making them in a burst has not started any says nothing of how long they will take. */
+static bool new_pay(struct lt_worker *thief, const struct change *c)
+{
+    if (c->made > (uint32_t)c->new && thief->patience < PATIENCE) {
+        thief->patience++;
+        return false;
+    }
+    return (uint32_t)c->new / PATIENCE >= c->started;
+}
+
+static uint32_t take_new(struct lt_worker *thief, const struct change *c)
+{
+    const struct lt_seen *seen = &thief->seen[c->victim->index];
+    uint32_t half = ((uint32_t)c->new + 1) / 2, most = room(thief);
+    struct lt_party *taken[STEAL_MOST];
+    uint32_t n = lt_ring_steal(&c->victim->ring, seen->tail, half < most ? half : most, taken);
+    for (uint32_t i = 0; i < n; i++)
+        lt_ring_push(&thief->ring, taken[i]); /* has room: it was empty */
+    lt_tally_add(&thief->tally.stolen, n);
+    return n;
+}
+
+/* ---- taking who is ready: inside the other ---- */
+
+static bool is_pinned(const struct lt_task *task)
+{
+    return task->stays || task->pins > 0 || lt_runtime.pinned;
+}
+
+static bool stays(struct lt_worker *victim, struct lt_party *party)
+{
+    if (party->kind == LT_TASK) {
+        struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+        return is_pinned(task) || task == lt_worker_running(victim);
+    }
+    return party->kind == LT_JOB && LT_CONTAINER(party, struct lt_job, party)->place == LT_AT_HOME;
+}
+
+/* Takes the party that *at points to out of the list. */
+static struct lt_party *unlink(struct lt_worker *victim, struct lt_party **at)
+{
+    struct lt_party *party = *at;
+    LT_SET_HINT(*at, party->next);
+    if (!party->next)
+        victim->ready_end = at;
+    return party;
+}
+
+static bool runs_here(struct lt_party *party)
+{
+    return party->kind == LT_JOB && LT_CONTAINER(party, struct lt_job, party)->place == LT_INSIDE;
+}
+
+static void move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
+{
+    if (lt_party_moves[party->kind])
+        lt_party_moves[party->kind](party, from, to);
+    if (party->kind != LT_TASK)
+        return;
+    lt_task_set_home(LT_CONTAINER(party, struct lt_task, party), to);
+    lt_tally_add(&from->tally.live, UINT64_MAX);
+    lt_tally_add(&to->tally.live, 1);
+}
+
+/* Half of those who wait, but for very many. */
+static uint32_t half(const struct lt_worker *victim)
+{
+    uint32_t n = 0;
+    for (const struct lt_party *party = victim->ready_head; party && n < 2 * STEAL_MOST;
+         party = party->next)
+        n++;
+    return (n + 1) / 2;
+}
+
+static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim)
+{
+    uint32_t taken = 0, most = half(victim);
+    struct lt_party **at = &victim->ready_head, *party;
+    while ((party = *at) && taken < most) {
+        if (stays(victim, party)) {
+            at = &party->next;
+            continue;
+        }
+        unlink(victim, at);
+        if (runs_here(party)) {
+            lt_party_run[LT_JOB](party);
+            continue;
+        }
+        move(party, victim, thief);
+        lt_worker_append_inside(thief, party);
+        taken++;
+    }
+    lt_tally_add(&thief->tally.moved, taken);
+    return taken;
+}
+
+/* What the worker would see to between parties. What it makes ready comes through the inbox. */
+static void stand_in(struct lt_worker *victim, int64_t now)
+{
+    lt_bells_settle(&victim->bells);
+    lt_wheel_advance(&victim->wheel, now); /* which may nudge */
+    lt_worker_look_at_nudges(victim);
+    atomic_store_explicit(&victim->next_timer, lt_wheel_next(&victim->wheel), memory_order_relaxed);
+}
+
+/* Whether the thief has something to run now: also what it has made ready as it stood in. */
+static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
+{
+    struct lt_worker *victim = c->victim;
+    if (!lt_owned_visit(&victim->own))
+        return false;
+    if (is_held_up(c) && !is_brief(c)) {
+        stand_in(victim, now);
+        lt_worker_drain(victim);
+    }
+    uint32_t taken = take_ready(thief, victim);
+    lt_owned_end_visit(&victim->own, taken > 0);
+    return thief->ready_head != NULL;
+}
+
+/* ---- a round ---- */
+
+static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_t now)
+{
+    bool taken = false, later = false;
+    if (c->new > 0) {
+        later = is_brief(c) || !new_pay(thief, c);
+        taken = !later && take_new(thief, c) > 0;
+    }
+    bool waits = c->ready && is_slow(c);
+    bool more = is_held_up(c) && !is_brief(c) && has_more(c->victim, now);
+    if (!taken && ((waits && is_certain(c)) || more))
+        taken = visit(thief, c, now);
+    if (taken)
+        return LT_LOOT_TAKEN;
+    if (later || waits)
+        return LT_LOOT_LATER;
+    return has_stood_still(c) ? LT_LOOT_QUIET : LT_LOOT_NONE;
+}
+
+/* The next worker to look at after `i` others have been. */
+static struct lt_worker *nth(const struct lt_worker *thief, unsigned i)
+{
+    return lt_runtime.workers[(thief->index + i) % lt_runtime.worker_count];
+}
+
+bool lt_steal_look(struct lt_worker *thief, int64_t now)
+{
+    bool any = false;
+    thief->looked = now;
+    for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
+        struct lt_worker *victim = nth(thief, i);
+        struct lt_seen *seen = &thief->seen[victim->index];
+        *seen = see(victim);
+        any |= seen->tail != seen->head || someone_waits(victim) || lt_worker_has_mail(victim) ||
+               lt_worker_is_nudged(victim);
+    }
+    return any;
+}
+
+enum lt_loot lt_steal(struct lt_worker *thief, int64_t now)
+{
+    enum lt_loot most = LT_LOOT_QUIET;
+    for (unsigned i = 1; i < lt_runtime.worker_count && most < LT_LOOT_TAKEN; i++) {
+        struct lt_worker *victim = nth(thief, i);
+        struct change c = compare(victim, &thief->seen[victim->index], now - thief->looked);
+        enum lt_loot loot = from(thief, &c, now);
+        most = loot > most ? loot : most;
+    }
+    if (most != LT_LOOT_LATER)
+        thief->patience = 0;
+    lt_steal_look(thief, now);
+    return most;
+}
+
+bool lt_steal_saw_all(const struct lt_worker *thief)
+{
+    bool all = true;
+    for (unsigned i = 1; i < lt_runtime.worker_count && all; i++) {
+        const struct lt_worker *victim = nth(thief, i);
+        all = atomic_load_explicit(&victim->asleep, memory_order_relaxed) ||
+              !lt_owned_is_inside(&victim->own);
+    }
+    return all;
+}
+
+int64_t lt_steal_next(const struct lt_worker *thief)
+{
+    int64_t next = LEAT_NEVER;
+    for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
+        int64_t timer = atomic_load_explicit(&nth(thief, i)->next_timer, memory_order_relaxed);
+        next = timer < next ? timer : next;
+    }
+    return next;
+}
+
+/* Only those that are held up: who is merely slow is as busy as this one. */
+void lt_look_after_others(struct lt_worker *worker)
+{
+    int64_t now = lt_clock_now(), time = now - worker->looked;
+    worker->until_look = LT_LOOKS_APART;
+    if (lt_world() || time < LT_LATE_US * LEAT_US)
+        return;
+    for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
+        struct change c = compare(nth(worker, i), &worker->seen[nth(worker, i)->index], time);
+        if (is_held_up(&c) && (c.ready || has_more(c.victim, now)))
+            visit(worker, &c, now);
+    }
+    lt_steal_look(worker, now);
+}
