@@ -1,0 +1,119 @@
+/* moves.h: tasks that are made to move: one that computes keeps their worker until they have gone elsewhere. */
+#ifndef LEAT_TESTS_MOVES_H
+#define LEAT_TESTS_MOVES_H
+
+#include "support.h"
+
+#include <unistd.h>
+
+/* What waits for a condition while it computes: no bound on speed, only on hanging. */
+#define COMPUTE_UNTIL(condition) \
+    do { \
+        int64_t since_ = leat_now(); \
+        while (!(condition)) \
+            if (leat_now() - since_ > 10 * LEAT_S) \
+                check_failed(__FILE__, __LINE__, "computed ten seconds for %s", #condition); \
+    } while (0)
+
+/* Scopes around everybody in a test: those who make others move are started in the first. */
+static leat_scope *shovers;
+static _Atomic uint64_t shoved, not_shoved;
+
+/* Shared by the task that computes and the one that is to go; the last of them frees it. */
+struct shove {
+    _Atomic int holders;
+    _Atomic bool enough;
+};
+
+static inline void shove_let_go(struct shove *shove)
+{
+    if (atomic_fetch_sub(&shove->holders, 1) == 1)
+        free(shove);
+}
+
+static inline int shove_compute(void *arg)
+{
+    struct shove *shove = arg;
+    for (int64_t end = leat_after(2 * LEAT_MS); !atomic_load(&shove->enough) && leat_now() < end;)
+        ;
+    atomic_store(&shove->enough, true);
+    shove_let_go(shove);
+    return 0;
+}
+
+/* Yields behind a task that computes. True: this one is in another thread now. */
+static inline bool shove_once(void)
+{
+    pid_t before = gettid();
+    struct shove *shove = malloc(sizeof *shove);
+    CHECK(shove);
+    *shove = (struct shove){ .holders = 2 };
+    CHECK_IS(0, leat_go_named(shovers, shove_compute, shove, "shover", 0));
+    while (gettid() == before && !atomic_load(&shove->enough))
+        CHECK_IS(0, leat_yield());
+    bool moved = gettid() != before;
+    atomic_store(&shove->enough, true);
+    shove_let_go(shove);
+    return moved;
+}
+
+/* Makes the calling task go on in another thread, where one has time. Fails, in a test in which it is the only one
+ * to do so, if it cannot. */
+static inline void move_on(void)
+{
+    for (int64_t since = leat_now(); !shove_once();) {
+        atomic_fetch_add(&not_shoved, 1);
+        if (leat_now() - since > 10 * LEAT_S)
+            check_failed(__FILE__, __LINE__, "a task has not moved for ten seconds");
+    }
+    atomic_fetch_add(&shoved, 1);
+}
+
+/* The same, content with trying, among others who do. */
+static inline void try_to_move(void)
+{
+    atomic_fetch_add(shove_once() ? &shoved : &not_shoved, 1);
+}
+
+static inline leat_counts counts_now(void)
+{
+    leat_counts counts;
+    CHECK_IS(0, leat_count(&counts));
+    return counts;
+}
+
+/* Runs the body as a task of a scope inside that of those who shove. */
+static inline int run_among_shovers(leat_fn *body)
+{
+    shovers = leat_scope_open(LEAT_NEVER);
+    CHECK(shovers);
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go_named(s, body, NULL, "body", 0));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_scope_close(shovers));
+    WAIT_UNTIL(counts_now().timers == 0);
+    return 0;
+}
+
+/* ON_MOVING_WORKERS(body) is ON_WORKERS(body) on 2 and 4 workers, among shovers. */
+#define ON_MOVING_WORKERS(body) \
+    static int body(void *); \
+    static int body##_among(void *arg) \
+    { \
+        (void)arg; \
+        return run_among_shovers(body); \
+    } \
+    static void body##_on_2(void **state) \
+    { \
+        (void)state; \
+        run_on(2, body##_among); \
+    } \
+    static void body##_on_4(void **state) \
+    { \
+        (void)state; \
+        run_on(4, body##_among); \
+    } \
+    static int body(void *)
+#define TESTS_ON_MOVING_WORKERS(body) cmocka_unit_test(body##_on_2), cmocka_unit_test(body##_on_4)
+
+#endif

@@ -1,0 +1,190 @@
+/* test_errno.c: errno, where a task moves between every two operations of one function: at each place it is the
+ * thread's that the task runs in, and the task's own value over the wait. */
+#define _GNU_SOURCE /* gettid */
+#include "moves.h"
+
+#include <fcntl.h>
+
+/* As compilers do it best: in the whole function the address of errno would be kept, if it were the C library's. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define AT_LEVEL(level) __attribute__((noinline, optimize(level)))
+#else
+#define AT_LEVEL(level) __attribute__((noinline))
+#endif
+
+/* Fails in the C library, which sets the errno of the thread. */
+static void fail_with(int expected)
+{
+    CHECK_IS(-1, expected == EBADF ? close(-1) : open("/nowhere/at/all", O_RDONLY));
+}
+
+/* The C library's own, in the thread that runs now. */
+static __attribute__((noinline)) int threads_errno(void)
+{
+    return *__errno_location();
+}
+
+struct talk {
+    leat_chan *there, *back, *never;
+    leat_mutex *mutex;
+};
+
+static int echo(void *arg)
+{
+    struct talk *talk = arg;
+    for (int x; leat_recv(talk->there, &x) == 0;) {
+        errno = EXDEV; /* another task's, perhaps in the same thread */
+        CHECK_IS(0, leat_send(talk->back, &x));
+        CHECK_IS(EXDEV, errno);
+    }
+    return 0;
+}
+
+#define KEEPS(value) \
+    do { \
+        CHECK_IS(value, errno); \
+        CHECK_IS(value, threads_errno()); \
+        move_on(); \
+        CHECK_IS(value, errno); \
+        CHECK_IS(value, threads_errno()); \
+    } while (0)
+
+/* One function, twice: all in one piece, so that there is something to keep. */
+#define TALK(name, level) \
+    static AT_LEVEL(level) void name(struct talk *talk, int i) \
+    { \
+        int x = i; \
+        leat_case cases[] = { LEAT_RECV(talk->never, &x), LEAT_RECV(talk->back, &x) }; \
+        errno = 1000; \
+        KEEPS(1000); \
+        CHECK_IS(0, leat_send(talk->there, &x)); \
+        KEEPS(1000); \
+        fail_with(EBADF); \
+        KEEPS(EBADF); \
+        CHECK(leat_select(cases, 2, LEAT_NEVER) == 1 && x == i); \
+        KEEPS(EBADF); \
+        errno = 1001; \
+        CHECK_IS(-ETIMEDOUT, leat_recv_until(talk->never, &x, leat_after(LEAT_US))); \
+        KEEPS(1001); \
+        fail_with(ENOENT); \
+        CHECK_IS(0, leat_sleep(LEAT_US)); \
+        KEEPS(ENOENT); \
+        errno++; \
+        CHECK_IS(0, leat_mutex_lock(talk->mutex)); \
+        KEEPS(ENOENT + 1); \
+        CHECK_IS(0, leat_mutex_unlock(talk->mutex)); \
+        int *address = &errno; \
+        CHECK(address == leat_errno_location() && address == __errno_location()); \
+        *address = 1003; \
+        leat_scope *s = leat_scope_open(leat_after(100 * LEAT_US)); \
+        KEEPS(1003); \
+        CHECK_IS(-ECANCELED, leat_sleep_until(LEAT_NEVER)); \
+        KEEPS(1003); \
+        CHECK_IS(-ETIMEDOUT, leat_scope_close(s)); \
+        KEEPS(1003); \
+    }
+TALK(talk_at_o1, "O1")
+TALK(talk_at_o2, "O2")
+TALK(talk_at_o3, "O3")
+
+static int errno_moves_along(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct talk talk = { .there = leat_chan_of(s, int, 0),
+                         .back = leat_chan_of(s, int, 0),
+                         .never = leat_chan_of(s, int, 0),
+                         .mutex = leat_mutex_open(s) };
+    CHECK_IS(0, leat_go(s, echo, &talk));
+    for (int i = 0; i < 60 / SCALE + 1; i++) {
+        talk_at_o1(&talk, i);
+        talk_at_o2(&talk, i);
+        talk_at_o3(&talk, i);
+    }
+    CHECK_IS(0, leat_close(talk.there));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_MOVING_WORKERS(errno_moves_along);
+
+/* Several tasks at once, each with a value of its own, in loops that a compiler would like to hoist out of. */
+static AT_LEVEL("O3") int keep_own(void *arg)
+{
+    int mine = 2000 + (int)(intptr_t)arg;
+    errno = mine;
+    for (int i = 0; i < 100 / SCALE + 1; i++) {
+        try_to_move();
+        if (errno != mine)
+            check_failed(__FILE__, __LINE__, "errno is %d, not %d", errno, mine);
+        leat_yield();
+        if (errno != mine)
+            check_failed(__FILE__, __LINE__, "errno is %d, not %d", errno, mine);
+        errno = ++mine;
+        leat_sleep(LEAT_US);
+        CHECK_IS(mine, threads_errno());
+    }
+    return 0;
+}
+
+static int each_has_its_own(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < 6; i++)
+        CHECK_IS(0, leat_go(s, keep_own, (void *)(intptr_t)(1000 * i)));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_MOVING_WORKERS(each_has_its_own);
+
+/* A call that blocks leaves the caller's alone; errno there is that thread's. */
+static int set_another(void *arg)
+{
+    (void)arg;
+    errno = EDOM;
+    CHECK_IS(EDOM, threads_errno());
+    return 0;
+}
+
+static int calls_that_block_keep_it(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 100 / SCALE + 1; i++) {
+        errno = 3000 + i;
+        CHECK_IS(0, leat_blocking(set_another, NULL));
+        KEEPS(3000 + i);
+    }
+    return 0;
+}
+ON_MOVING_WORKERS(calls_that_block_keep_it);
+
+static int location_in_thread(void *arg)
+{
+    (void)arg;
+    CHECK(leat_errno_location() == __errno_location());
+    errno = 77;
+    CHECK_IS(77, threads_errno());
+    return 0;
+}
+
+static void is_each_threads_own(void **state)
+{
+    (void)state;
+    struct foreign foreign;
+    location_in_thread(NULL);
+    errno = 78;
+    foreign_start(&foreign, location_in_thread, NULL);
+    CHECK_IS(0, pthread_join(foreign.thread, NULL));
+    CHECK_IS(78, errno);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_MOVING_WORKERS(errno_moves_along),
+        TESTS_ON_MOVING_WORKERS(each_has_its_own),
+        TESTS_ON_MOVING_WORKERS(calls_that_block_keep_it),
+        cmocka_unit_test(is_each_threads_own),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

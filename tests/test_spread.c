@@ -1,0 +1,187 @@
+/* test_spread.c: leat_go_spread: a task begins on the worker that has the fewest, at once. */
+#define _GNU_SOURCE /* gettid */
+#include "moves.h"
+
+enum { MOST_WORKERS = 4, EACH = 8 };
+
+/* Where each began. */
+struct census {
+    leat_scope *scope;
+    leat_chan *begun;
+    int settled;
+    _Atomic bool over;
+    pid_t where[MOST_WORKERS * EACH];
+};
+
+/* It lives long, and stays where it began: so each that follows finds it there. */
+static int settle(void *arg)
+{
+    struct census *census = arg;
+    CHECK_IS(0, leat_pin());
+    CHECK(census->settled < MOST_WORKERS * EACH);
+    census->where[census->settled++] = gettid();
+    CHECK_IS(0, leat_send(census->begun, NULL));
+    while (!atomic_load(&census->over))
+        CHECK_IS(0, leat_sleep(500 * LEAT_US));
+    return 0;
+}
+
+static int most_at_one(const struct census *census, int n)
+{
+    int most = 0;
+    for (int i = 0; i < n; i++) {
+        int same = 0;
+        for (int j = 0; j < n; j++)
+            same += census->where[j] == census->where[i];
+        most = same > most ? same : most;
+    }
+    return most;
+}
+
+static int processors(void)
+{
+    return (int)sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* The caller, and the one that waits for it, may be among those that are counted. And on a loaded machine, a worker
+ * may not get round to one that was sent to it before another has taken that: now and then. */
+static int spread_evenly(void *arg)
+{
+    struct census *census = arg;
+    int workers = (int)leat_workers();
+    census->scope = leat_scope_open(LEAT_NEVER);
+    census->begun = leat_chan_make(census->scope, 0, 0);
+    for (int i = 0; i < workers * EACH; i++) {
+        CHECK_IS(0, leat_go_spread(census->scope, settle, census));
+        CHECK_IS(0, leat_recv(census->begun, NULL));
+    }
+    CHECK(workers > processors() || most_at_one(census, workers * EACH) <= EACH + 2);
+    atomic_store(&census->over, true);
+    CHECK_IS(0, leat_scope_close(census->scope));
+    return 0;
+}
+
+static int spreads_from_a_task(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 20 / SCALE + 1; i++) {
+        struct census census = { .over = false };
+        CHECK_IS(0, spread_evenly(&census));
+    }
+    return 0;
+}
+ON_WORKERS(spreads_from_a_task);
+
+static int spreads_from_a_thread(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 10 / SCALE + 1; i++) {
+        struct census census = { .over = false };
+        CHECK_IS(0, leat_blocking(spread_evenly, &census));
+    }
+    return 0;
+}
+ON_WORKERS(spreads_from_a_thread);
+
+static void spreads_from_the_main_thread(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= MOST_WORKERS; workers++) {
+        struct census census = { .over = false };
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = workers }));
+        CHECK_IS(0, spread_evenly(&census));
+        CHECK_IS(0, leat_stop());
+    }
+}
+
+/* All at once, without a wait in between: each worker has its share, and they compute at the same time. */
+static _Atomic int together;
+
+static int compute_together(void *arg)
+{
+    atomic_fetch_add(&together, 1);
+    COMPUTE_UNTIL(atomic_load(&together) == *(int *)arg);
+    return 0;
+}
+
+static int begins_on_all(void *arg)
+{
+    (void)arg;
+    int n = (int)leat_workers();
+    for (int i = 0; i < 200 / SCALE; i++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&together, 0);
+        for (int k = 0; k < n; k++)
+            CHECK_IS(0, leat_go_spread(s, compute_together, &n));
+        if (i % 2)
+            leat_sleep(LEAT_US);
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(begins_on_all);
+
+/* It wakes workers that sleep: the caller goes on to compute, and does not run it itself. */
+static _Atomic bool ran;
+
+static int say_ran(void *arg)
+{
+    (void)arg;
+    atomic_store(&ran, true);
+    return 0;
+}
+
+static int begins_while_its_starter_computes(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 200 / SCALE; i++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        atomic_store(&ran, false);
+        if (i % 2)
+            CHECK_IS(0, leat_sleep(2 * LEAT_MS)); /* so that the others sleep, too */
+        CHECK_IS(0, leat_go_spread(s, say_ran, NULL));
+        COMPUTE_UNTIL(atomic_load(&ran));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_MOVING_WORKERS(begins_while_its_starter_computes);
+
+/* In a cancelled scope it runs as others do, and its verdict counts as theirs. */
+static int end_badly(void *arg)
+{
+    CHECK_IS(*(bool *)arg ? -ECANCELED : 0, leat_sleep(LEAT_US));
+    return -EIO;
+}
+
+static int is_like_other_tasks(void *arg)
+{
+    (void)arg;
+    for (int pinned = 0; pinned <= 1; pinned++) {
+        bool cancelled = true;
+        leat_scope *s = leat_scope_open(LEAT_NOW);
+        CHECK_IS(0, pinned ? leat_go_pinned(s, end_badly, &cancelled)
+                           : leat_go_spread(s, end_badly, &cancelled));
+        CHECK_IS(-ETIMEDOUT, leat_scope_close(s));
+        cancelled = false;
+        s = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, pinned ? leat_go_pinned(s, end_badly, &cancelled)
+                           : leat_go_spread(s, end_badly, &cancelled));
+        CHECK_IS(-EIO, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(is_like_other_tasks);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(spreads_from_a_task),
+        TESTS_ON_WORKERS(spreads_from_a_thread),
+        cmocka_unit_test(spreads_from_the_main_thread),
+        TESTS_ON_WORKERS(begins_on_all),
+        TESTS_ON_MOVING_WORKERS(begins_while_its_starter_computes),
+        TESTS_ON_WORKERS(is_like_other_tasks),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
