@@ -101,9 +101,10 @@ enum {
         8, /* times that the watcher may be told of work in a row, beside one each such time */
     /* From one waking for a timer to the next; the kernel's own usual slack. */
     LT_NAP_LEAST_US = 50,
-    LT_NAP_THICK = 16,    /* timers in that time, on one worker, from which on */
-    LT_NAP_MOST_US = 400, /* it wakes this seldom */
-    LT_POOL_IDLE_S = 10,  /* a pool thread without work ends after this long */
+    LT_NAP_THICK = 16,        /* timers in that time, on one worker, from which on */
+    LT_NAP_MOST_US = 400,     /* it wakes this seldom */
+    LT_STOP_PATIENCE_MS = 20, /* leat_main waits so long for functions that are about to return */
+    LT_POOL_IDLE_S = 10,      /* a pool thread without work ends after this long */
 };
 
 #endif

@@ -1,4 +1,7 @@
 /* go.c: tasks that belong to scopes; and the program as the first of them. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/clock.h"
+#include "base/config.h"
 #include "base/util.h"
 #include "sched/here.h"
 #include "sched/pool.h"
@@ -8,6 +11,8 @@
 
 #include <leat/runtime.h>
 #include <leat/task.h>
+
+#include <time.h>
 
 void lt_scope_check_closed(const struct lt_party *party, const char *name)
 {
@@ -91,6 +96,18 @@ int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, const char *
     return go(scope, fn, arg, name, stack_size, SPREAD);
 }
 
+/* What a timer or an operation of no scope has called may be about to return, on another worker, after it has done what
+ * the program waited for. So this waits a moment for it. */
+static int stop(void)
+{
+    const struct timespec nap = { .tv_nsec = 50000 };
+    int64_t until = lt_clock_now() + LT_STOP_PATIENCE_MS * LEAT_MS;
+    int error;
+    while ((error = leat_stop()) == -EBUSY && lt_clock_now() < until)
+        nanosleep(&nap, NULL);
+    return error;
+}
+
 int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
 {
     if (!fn)
@@ -104,7 +121,7 @@ int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
         error = leat_go_named(scope, fn, arg, "main", 0);
         result = leat_scope_close(scope);
     }
-    int stopped = leat_stop();
+    int stopped = stop();
     return error ? error : result ? result : stopped;
 }
 
