@@ -1,6 +1,8 @@
 /* idle.pml: workers without work: who sleeps, who watches, who is woken.
  *
- * Speaks for sched/idle.c (become_idle, become_active, still_watching, hand_on_watch,
+ * This is the watch without its newer half: that a watcher rests until it is told (lt_idle_tell, rest) is not in here.
+ *
+ * Speaks for sched/idle.c, as it was before that (become_idle, become_active, still_watching, hand_on_watch,
  * lt_idle_notice, lt_idle_call, look, steal, watch, lt_idle), and for next_new, lt_launch,
  * lt_worker_wake and lt_worker_has_news of sched/worker.c; a post is shortened, inbox.pml has it
  * whole. All workers begin active, as leat_start leaves them. At any time somebody posts to a

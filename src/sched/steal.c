@@ -213,10 +213,12 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim)
 /* What the worker would see to between parties. What it makes ready comes through the inbox. */
 static void stand_in(struct lt_worker *victim, int64_t now)
 {
+    /* First: the running party may set a bell meanwhile. */
+    atomic_store_explicit(&victim->next_timer, LEAT_NEVER, memory_order_relaxed);
     lt_bells_settle(&victim->bells);
     lt_wheel_advance(&victim->wheel, now); /* which may nudge */
     lt_worker_look_at_nudges(victim);
-    atomic_store_explicit(&victim->next_timer, lt_wheel_next(&victim->wheel), memory_order_relaxed);
+    lt_worker_expect(victim, lt_wheel_next(&victim->wheel));
 }
 
 /* Whether the thief has something to run now: also what it has made ready as it stood in. */
