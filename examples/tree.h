@@ -6,37 +6,45 @@
 #include <leat/leat.h>
 
 #include <errno.h>
-#include <ftw.h>
+#include <fts.h>
 #include <openssl/evp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 struct sum {
-    char *path; /* freed with the list */
+    char *path; /* freed with the tree */
+    int error;  /* 0, or why there is no digest */
     unsigned char digest[16];
 };
 
-struct sums {
-    struct sum *items;
+struct tree {
+    const char *root;
+    struct sum *sums;
     size_t count, room;
+    char *failed; /* the path that ended it, or NULL */
 };
 
-/* Adds a sum, and takes its path over; 0 or -ENOMEM. */
-static int sums_add(struct sums *sums, struct sum sum)
+/* Adds a sum, and takes its path over. Returns 0, -ENOMEM, or the error of a sum without a digest. */
+static int tree_add(struct tree *tree, struct sum sum)
 {
-    if (sums->count == sums->room) {
-        size_t room = sums->room ? 2 * sums->room : 64;
-        struct sum *items = realloc(sums->items, room * sizeof *items);
-        if (!items) {
+    if (sum.error && !tree->failed) {
+        tree->failed = sum.path;
+        return sum.error;
+    }
+    if (tree->count == tree->room) {
+        size_t room = tree->room ? 2 * tree->room : 64;
+        struct sum *sums = realloc(tree->sums, room * sizeof *sums);
+        if (!sums) {
             free(sum.path);
             return -ENOMEM;
         }
-        sums->items = items;
-        sums->room = room;
+        tree->sums = sums;
+        tree->room = room;
     }
-    sums->items[sums->count++] = sum;
-    return 0;
+    tree->sums[tree->count++] = sum;
+    return sum.error;
 }
 
 static int by_path(const void *a, const void *b)
@@ -44,81 +52,75 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct sum *)a)->path, ((const struct sum *)b)->path);
 }
 
-/* Prints and frees all; or, after an error, only frees. */
-static void sums_finish(struct sums *sums, int error)
+/* Prints all sums or, after an error, what it was; and frees the tree. */
+static void tree_finish(struct tree *tree, int error)
 {
-    if (!error)
-        qsort(sums->items, sums->count, sizeof *sums->items, by_path);
-    for (size_t i = 0; i < sums->count; i++) {
-        struct sum *sum = &sums->items[i];
+    if (error)
+        fprintf(stderr, "%s: %s\n", tree->failed ? tree->failed : tree->root, strerror(-error));
+    else if (tree->count)
+        qsort(tree->sums, tree->count, sizeof *tree->sums, by_path);
+    for (size_t i = 0; i < tree->count; i++) {
+        struct sum *sum = &tree->sums[i];
         for (size_t k = 0; !error && k < sizeof sum->digest; k++)
             printf("%02x", sum->digest[k]);
         if (!error)
             printf("  %s\n", sum->path);
         free(sum->path);
     }
-    free(sums->items);
+    free(tree->sums);
+    free(tree->failed);
 }
 
-/* Reads and digests the file at sum->path. 0, or what went wrong. */
-static int digest_file(struct sum *sum)
+/* Reads and digests the file at sum->path, unless the sum has an error already. */
+static void digest_file(struct sum *sum)
 {
-    FILE *file = fopen(sum->path, "rb");
-    if (!file)
-        return -errno;
+    FILE *file = sum->error ? NULL : fopen(sum->path, "rb");
+    if (!file) {
+        sum->error = sum->error ? sum->error : -errno;
+        return;
+    }
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    int error = context && EVP_DigestInit_ex(context, EVP_md5(), NULL) ? 0 : -ENOMEM;
+    if (!context || !EVP_DigestInit_ex(context, EVP_md5(), NULL))
+        sum->error = -ENOMEM;
     char buffer[16384];
     size_t n;
-    while (!error && (n = fread(buffer, 1, sizeof buffer, file)) > 0)
+    while (!sum->error && (n = fread(buffer, 1, sizeof buffer, file)) > 0)
         EVP_DigestUpdate(context, buffer, n);
-    if (!error && ferror(file))
-        error = -EIO;
-    if (!error)
+    if (!sum->error && ferror(file))
+        sum->error = -EIO;
+    if (!sum->error)
         EVP_DigestFinal_ex(context, sum->digest, NULL);
     EVP_MD_CTX_free(context);
     fclose(file);
+}
+
+/* Calls visit(sum, arg) for every regular file, and with an error for whatever cannot be looked at.
+ * The visitor owns the sum's path. The walk stops at the first result that is not 0, and returns it. */
+static int walk(const char *root, int (*visit)(struct sum sum, void *arg), void *arg)
+{
+    char *roots[] = { (char *)root, NULL };
+    FTS *files = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int error = files ? 0 : -errno;
+    for (FTSENT *file; !error && (file = fts_read(files));) {
+        bool unreadable = file->fts_info == FTS_DNR || file->fts_info == FTS_NS ||
+                          file->fts_info == FTS_ERR;
+        if (file->fts_info != FTS_F && !unreadable)
+            continue;
+        struct sum sum = { .path = strdup(file->fts_path),
+                           .error = unreadable ? -file->fts_errno : 0 };
+        error = sum.path ? visit(sum, arg) : -ENOMEM;
+    }
+    if (files)
+        fts_close(files);
     return error;
 }
 
-/* Calls visit(path, arg) for every regular file, with a path the visitor owns; stops at the first
- * result that is not 0, and returns it. (nftw has no argument for its callback: hence the two
- * thread-local words. A walk stays on its thread, as every started task does.) */
-static _Thread_local int (*walk_visit)(char *path, void *arg);
-static _Thread_local void *walk_arg;
-
-static int walk_step(const char *path, const struct stat *status, int kind, struct FTW *place)
-{
-    (void)status, (void)place;
-    if (kind == FTW_NS || kind == FTW_DNR)
-        return -EACCES;
-    if (kind != FTW_F || !S_ISREG(status->st_mode))
-        return 0;
-    char *copy = strdup(path);
-    return copy ? walk_visit(copy, walk_arg) : -ENOMEM;
-}
-
-static int walk(const char *root, int (*visit)(char *path, void *arg), void *arg)
-{
-    walk_visit = visit;
-    walk_arg = arg;
-    int result = nftw(root, walk_step, 32, FTW_PHYS);
-    return result == -1 ? -errno : result;
-}
-
-/* The program: `digest` gets the root and a list to fill. */
-struct tree {
-    const char *root;
-    struct sums sums;
-};
-
+/* The program; `digest` gets the tree, and fills it. */
 static int tree_main(int argc, char **argv, leat_fn *digest)
 {
     struct tree tree = { .root = argc > 1 ? argv[1] : "." };
     int error = leat_main_with(digest, &tree, &(leat_options){ .stack_size = 256 * 1024 });
-    if (error)
-        fprintf(stderr, "%s: %s\n", tree.root, strerror(-error));
-    sums_finish(&tree.sums, error);
+    tree_finish(&tree, error);
     return error != 0;
 }
 

@@ -1,6 +1,6 @@
 /* tree_parallel: digests a tree with one task for every file. The first error cancels the scope:
  * the walk stops, and so does every task that waits. */
-#define _XOPEN_SOURCE 700
+#define _DEFAULT_SOURCE
 #include "tree.h"
 
 struct crowd {
@@ -10,7 +10,7 @@ struct crowd {
 };
 
 struct job {
-    char *path;
+    struct sum sum;
     leat_chan *results;
 };
 
@@ -18,23 +18,21 @@ static int digest_one(void *arg)
 {
     struct job job = *(struct job *)arg;
     free(arg);
-    struct sum sum = { .path = job.path };
-    int error = digest_file(&sum);
-    if (!error)
-        error = leat_send(job.results, &sum);
+    digest_file(&job.sum);
+    int error = leat_send(job.results, &job.sum);
     if (error)
-        free(sum.path);
+        free(job.sum.path);
     leat_chan_done(job.results);
     return error;
 }
 
-static int start_one(char *path, void *arg)
+static int start_one(struct sum sum, void *arg)
 {
     struct crowd *crowd = arg;
     struct job *job = malloc(sizeof *job);
     int error = job ? leat_cancelled(NULL) ? -ECANCELED : 0 : -ENOMEM;
     if (!error) {
-        *job = (struct job){ path, crowd->results };
+        *job = (struct job){ sum, crowd->results };
         leat_chan_senders(crowd->results, 1);
         error = leat_go(crowd->scope, digest_one, job);
         if (error)
@@ -42,7 +40,7 @@ static int start_one(char *path, void *arg)
     }
     if (error) {
         free(job);
-        free(path);
+        free(sum.path);
     }
     return error;
 }
@@ -71,7 +69,7 @@ static int parallel(void *arg)
     leat_chan_senders(results, 1);
     int error = leat_go_sized(s, 256 * 1024, walk_tree, &crowd);
     for (struct sum sum; !error && leat_recv(results, &sum) == 0;)
-        error = sums_add(&tree->sums, sum);
+        error = tree_add(tree, sum);
     if (error)
         leat_scope_cancel(s);
     int ended = leat_scope_close(s);

@@ -1,22 +1,17 @@
-/* tree_serial: digests a tree, one file after the other, in one task. */
-#define _XOPEN_SOURCE 700
+/* tree_serial: digests a tree in one task, file by file. */
+#define _DEFAULT_SOURCE
 #include "tree.h"
 
-static int visit(char *path, void *arg)
+static int visit(struct sum sum, void *tree)
 {
-    struct sum sum = { .path = path };
-    int error = digest_file(&sum);
-    if (error) {
-        free(path);
-        return error;
-    }
-    return sums_add(arg, sum);
+    digest_file(&sum);
+    return tree_add(tree, sum);
 }
 
 static int serial(void *arg)
 {
     struct tree *tree = arg;
-    return walk(tree->root, visit, &tree->sums);
+    return walk(tree->root, visit, tree);
 }
 
 int main(int argc, char **argv)
