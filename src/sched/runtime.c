@@ -337,9 +337,9 @@ int leat_stop(void)
 
 /* ---- for one thread alone ---- */
 
-int lt_runtime_open_alone(size_t stack_size)
+int lt_runtime_open_alone(unsigned workers, size_t stack_size)
 {
-    leat_options options = { .workers = 1, .stack_size = stack_size };
+    leat_options options = { .workers = workers, .stack_size = stack_size };
     int error = resolve(&options, &options);
     if (error)
         return error;

@@ -41,9 +41,9 @@ void lt_runtime_release(void);
 int lt_runtime_look(void);
 void lt_runtime_look_away(void);
 
-/* For the seeded world: a runtime of one worker, which is run by the calling thread, and is there for no
+/* For the seeded world: a runtime whose workers the calling thread is, in turn, and which is there for no
  * other. 0 or as leat_start. Whether somebody holds it; and its end, when nobody does. */
-int lt_runtime_open_alone(size_t stack_size);
+int lt_runtime_open_alone(unsigned workers, size_t stack_size);
 bool lt_runtime_is_held(void);
 void lt_runtime_close_alone(void);
 

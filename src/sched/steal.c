@@ -171,11 +171,20 @@ static void move(struct lt_party *party, struct lt_worker *from, struct lt_worke
 {
     if (lt_party_moves[party->kind])
         lt_party_moves[party->kind](party, from, to);
-    if (party->kind != LT_TASK)
+    struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+    if (party->kind != LT_TASK || !lt_task_home(task))
         return;
-    lt_task_set_home(LT_CONTAINER(party, struct lt_task, party), to);
+    lt_task_set_home(task, to);
     lt_tally_add(&from->tally.live, UINT64_MAX);
     lt_tally_add(&to->tally.live, 1);
+}
+
+bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
+{
+    if (stays(from, party))
+        return false;
+    move(party, from, to);
+    return true;
 }
 
 /* Half of those who wait, but for very many. */

@@ -41,6 +41,9 @@ bool lt_steal_saw_all(const struct lt_worker *thief);
 /* When a worker that does not answer must be seen to at the latest, of all but `thief`: the first timer. */
 int64_t lt_steal_next(const struct lt_worker *thief);
 
+/* Inside both: moves a party that has been made ready there and is in no list. False: it stays. */
+bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
+
 /* Inside a worker that has enough to do itself: sees now and then whether somebody holds up another. */
 void lt_look_after_others(struct lt_worker *worker);
 

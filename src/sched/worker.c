@@ -371,14 +371,19 @@ static void run_last_jobs(struct lt_worker *worker)
         }
 }
 
+void lt_worker_lend(struct lt_worker *worker)
+{
+    worker->errno_here = &errno;
+    lt_fiber_adopt(&worker->fiber);
+}
+
 void lt_worker_begin(struct lt_worker *worker)
 {
     lt_self();
     lt_here()->thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
     lt_here()->thread.party.enlisted = false;
     lt_set_worker(worker);
-    worker->errno_here = &errno;
-    lt_fiber_adopt(&worker->fiber);
+    lt_worker_lend(worker);
     lt_guard_worker_begin(worker);
 }
 

@@ -253,6 +253,9 @@ void *lt_worker_main(void *worker);
 void lt_worker_begin(struct lt_worker *worker);
 void lt_worker_end(struct lt_worker *worker);
 
+/* A thread that is one worker already may be this one too, in turn. */
+void lt_worker_lend(struct lt_worker *worker);
+
 /* The scheduler, after it has run something: unmaps a stack that was left for good. */
 void lt_worker_tidy(struct lt_worker *worker);
 

@@ -14,6 +14,7 @@
 #include "base/rng.h"
 #include "sched/here.h"
 #include "sched/host.h"
+#include "sched/runtime.h"
 #include "sched/spill.h"
 
 #include <string.h>
@@ -51,7 +52,11 @@ void lt_sim_choose_open(struct lt_sim *sim)
 {
     sim->candidates = sim->embedded;
     sim->room = LT_SIM_ROOM;
-    sim->jobs_end = &sim->jobs;
+    for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
+        sim->jobs[i].end = &sim->jobs[i].first;
+    /* In a third of the worlds nobody moves, and in another third nearly everybody does. */
+    static const uint32_t stillness[] = { 0, 2, 16 };
+    sim->stillness = stillness[lt_sim_below(sim, 3)];
     if (sim->options.mode == LEAT_SIM_PCT)
         draw_changes(sim);
 }
@@ -91,7 +96,9 @@ static int64_t priority_of(struct lt_sim *sim, uint32_t number)
 static void add_task(struct lt_sim *sim, struct lt_task *task)
 {
     struct lt_candidate *new = &sim->candidates[sim->count++];
-    *new = (struct lt_candidate){ .party = &task->party, .number = task->number };
+    *new = (struct lt_candidate){ .party = &task->party,
+                                  .worker = sim->worker,
+                                  .number = task->number };
     struct lt_turn *turn = lt_sim_turn(sim);
     bool again = sim->ran == &task->party;
     if (again && turn->end == LT_TURN_WAITS)
@@ -100,18 +107,22 @@ static void add_task(struct lt_sim *sim, struct lt_task *task)
         again && turn->end == LT_TURN_YIELDS ? --sim->lowest : priority_of(sim, task->number);
 }
 
+static void add_job(struct lt_sim_jobs *jobs, struct lt_party *party)
+{
+    party->next = NULL;
+    *jobs->end = party;
+    jobs->end = &party->next;
+}
+
 static void add(struct lt_sim *sim, struct lt_party *party)
 {
     switch (party->kind) {
     case LT_TASK: add_task(sim, LT_CONTAINER(party, struct lt_task, party)); break;
-    case LT_JOB:
-        party->next = NULL;
-        *sim->jobs_end = party;
-        sim->jobs_end = &party->next;
-        break;
+    case LT_JOB: add_job(&sim->jobs[sim->worker->index], party); break;
     default:
         sim->candidates[sim->count++] =
             (struct lt_candidate){ .party = party,
+                                   .worker = sim->worker,
                                    .priority = HIGH | (int64_t)(lt_rng_next(&sim->chance) >> 2) };
     }
 }
@@ -125,10 +136,10 @@ static struct lt_party *next_from_ring(struct lt_worker *worker)
     return party;
 }
 
-void lt_sim_gather(struct lt_sim *sim)
+static void gather_from(struct lt_sim *sim, struct lt_worker *worker)
 {
-    struct lt_worker *worker = sim->worker;
     struct lt_party *party;
+    lt_sim_become(sim, worker);
     /* Before looking, as in lt_idle: who comes from outside is told. */
     atomic_store_explicit(&worker->asleep, LT_SECLUDED, memory_order_seq_cst);
     lt_worker_drain(worker);
@@ -139,6 +150,12 @@ void lt_sim_gather(struct lt_sim *sim)
         while (has_room(sim) && (party = next_from_ring(worker)))
             add(sim, party);
     while (has_room(sim) && lt_spill_take(worker));
+}
+
+void lt_sim_gather(struct lt_sim *sim)
+{
+    for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
+        gather_from(sim, lt_runtime.workers[i]);
 }
 
 /* ---- who does ---- */
@@ -179,6 +196,6 @@ struct lt_candidate lt_sim_choose(struct lt_sim *sim)
     digest(sim, (uint64_t)chosen.number << 8 | chosen.party->kind);
     digest(sim, (uint64_t)sim->doors.now);
     if (lt_needs_credit(chosen.party))
-        sim->worker->credits++;
+        chosen.worker->credits++;
     return chosen;
 }

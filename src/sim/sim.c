@@ -41,10 +41,12 @@ static int live(struct lt_sim *sim)
     lt_here()->chance = lt_rng_next(&seeds);
     sim->worker = lt_runtime.workers[0];
     lt_worker_begin(sim->worker);
+    for (unsigned i = 1; i < LT_SIM_WORKERS; i++)
+        lt_worker_lend(lt_runtime.workers[i]);
     lt_sim_choose_open(sim);
     lt_sim_live(sim);
     lt_sim_choose_close(sim);
-    lt_worker_end(sim->worker);
+    lt_worker_end(lt_runtime.workers[0]);
     lt_here()->chance = chance;
     lt_here()->number = number;
     return sim->result;
@@ -78,7 +80,7 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
     sim->arg = arg;
     lt_list_init(&sim->threads);
     *lt_world_place() = &sim->doors;
-    error = lt_runtime_open_alone(options.stack_size);
+    error = lt_runtime_open_alone(LT_SIM_WORKERS, options.stack_size);
     if (!error) {
         lt_sim_watch_faults(sim);
         error = live(sim);

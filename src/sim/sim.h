@@ -1,10 +1,15 @@
 /* sim.h: a seeded world from the inside.
  *
- * It is a runtime of one worker whose scheduler is another: the thread that called leat_sim is the worker,
- * and runs lt_sim_live instead of lt_worker_main. Everything else is the ordinary library, entered by
- * ways that are there anyway: `direct_left` at 1 sends each task that leaves to the scheduler, and
+ * It is a runtime whose scheduler is another: the thread that called leat_sim is all of its workers in
+ * turn, and runs lt_sim_live instead of lt_worker_main. Everything else is the ordinary library, entered
+ * by ways that are there anyway: `direct_left` at 1 sends each task that leaves to the scheduler, and
  * `budget` at 1 each operation to lt_budget_renew. What is asked of the system comes through the doors in
  * base/world.h.
+ *
+ * A party that is chosen may first be moved to another worker, as a thief moves it, and a worker's nudges
+ * and timers may be seen to by another. What one worker tells another, through its inbox or a nudge,
+ * arrives when the scheduler gets there. The steps inside a theft are not among the choices, since no two
+ * workers run at once: models/owned.pml and models/move.pml are about these.
  *
  * What the world may know. Choices depend on the seed, the order in which parties came to be able to run,
  * and the virtual time: never on an address, the real clock, or what earlier worlds left behind.
@@ -20,11 +25,12 @@
 
 #include <leat/sim.h>
 
-enum { LT_SIM_DEEPEST = 64, LT_SIM_REMEMBERED = 128, LT_SIM_NAME = 64 };
+enum { LT_SIM_WORKERS = 2, LT_SIM_DEEPEST = 64, LT_SIM_REMEMBERED = 128, LT_SIM_NAME = 64 };
 
 /* Somebody who can run. */
 struct lt_candidate {
     struct lt_party *party;
+    struct lt_worker *worker; /* that has it */
     int64_t priority; /* for PCT: the highest runs */
     uint32_t number;  /* a task's: lt_task.number; 0 in others */
 };
@@ -48,14 +54,17 @@ struct lt_turn {
 
 struct lt_sim {
     struct lt_world doors;
-    struct lt_worker *worker;
+    struct lt_worker *worker; /* that the thread is at present */
+    uint32_t stillness; /* of that many turns one begins with a move; 0: none does */
     leat_sim_options options; /* resolved: no field is a default any more */
     uint64_t chance; /* for the world's own choices: the program's chance is another stream */
 
     /* Who can run, in no order; and jobs, which keep theirs. */
     struct lt_candidate *candidates, embedded[LT_SIM_ROOM];
     size_t count, room;
-    struct lt_party *jobs, **jobs_end;
+    struct lt_sim_jobs {
+        struct lt_party *first, **end;
+    } jobs[LT_SIM_WORKERS];
 
     /* PCT. */
     uint64_t changes[LT_SIM_DEEPEST]; /* at which turns who runs falls behind */
@@ -88,6 +97,9 @@ struct lt_sim {
 struct lt_sim *lt_sim_here(void);
 
 /* ---- world.c ---- */
+
+/* The thread is that worker from here on. */
+void lt_sim_become(struct lt_sim *sim, struct lt_worker *worker);
 
 /* Runs the program, in a runtime that the caller opened, until nothing is left of it. */
 void lt_sim_live(struct lt_sim *sim);

@@ -49,6 +49,7 @@ int lt_sim_start(struct lt_work *work)
         lt_free(thread);
         return -ENOMEM;
     }
+    thread->carrier->stays = true; /* its sleep has a timer there */
     thread->thread.party.kind = LT_THREAD;
     thread->thread.party.enlisted = true; /* as in lt_here_introduce */
     thread->work = work;

@@ -4,6 +4,8 @@
 #include "sched/here.h"
 #include "sched/host.h"
 #include "sched/runtime.h"
+#include "sched/steal.h"
+#include "sched/spill.h"
 #include "scope/cancel.h"
 
 #include <leat/task.h>
@@ -43,6 +45,31 @@ static void yield(void)
 
 /* ---- the scheduler ---- */
 
+void lt_sim_become(struct lt_sim *sim, struct lt_worker *worker)
+{
+    sim->worker = worker;
+    lt_set_worker(worker);
+}
+
+static struct lt_worker *another(const struct lt_worker *worker)
+{
+    return lt_runtime.workers[(worker->index + 1) % LT_SIM_WORKERS];
+}
+
+/* A thief may have been there before. */
+static void move(struct lt_sim *sim, struct lt_candidate *who)
+{
+    if (!sim->stillness || lt_sim_below(sim, sim->stillness) != 0)
+        return;
+    struct lt_worker *thief = another(who->worker);
+    bool credited = lt_needs_credit(who->party);
+    if (!lt_steal_move(who->party, who->worker, thief))
+        return;
+    who->worker->credits -= credited;
+    thief->credits += credited;
+    who->worker = thief;
+}
+
 static void run(struct lt_sim *sim, struct lt_party *party)
 {
     struct lt_worker *worker = sim->worker;
@@ -67,8 +94,13 @@ static void run(struct lt_sim *sim, struct lt_party *party)
 static bool pass_time(struct lt_sim *sim, int64_t most)
 {
     sim->at_once = sim->yields = 0;
-    lt_bells_settle_all(&sim->worker->bells);
-    int64_t next = lt_wheel_next(&sim->worker->wheel);
+    int64_t next = LEAT_NEVER;
+    for (unsigned i = 0; i < LT_SIM_WORKERS; i++) {
+        struct lt_worker *worker = lt_runtime.workers[i];
+        lt_bells_settle_all(&worker->bells);
+        int64_t timer = lt_wheel_next(&worker->wheel);
+        next = timer < next ? timer : next;
+    }
     if (next >= LEAT_NEVER - 1) /* a block's that sleeps for ever */
         return false;
     if (next > most)
@@ -85,6 +117,8 @@ static void turn(struct lt_sim *sim)
         sim->doors.now +=
             (int64_t)(lt_sim_below(sim, UINT32_MAX) % (uint64_t)(sim->options.slip + 1));
     struct lt_candidate who = lt_sim_choose(sim);
+    move(sim, &who);
+    lt_sim_become(sim, who.worker);
     sim->ran = who.party;
     lt_sim_note(sim, &who);
     run(sim, who.party);
@@ -97,28 +131,53 @@ static void turn(struct lt_sim *sim)
         pass_time(sim, sim->doors.now + THEIR_TIME);
 }
 
-/* Jobs, nudges and timers that are due: what a worker sees to between tasks. It may come late, so it is
- * chosen like everything else. */
+/* What a worker sees to between parties. */
+enum duty { JOBS = 1, NUDGES = 2, TIMERS = 4 };
+
+static unsigned duties(struct lt_sim *sim, struct lt_worker *worker)
+{
+    return (sim->jobs[worker->index].first ? JOBS : 0u) |
+           (lt_worker_is_nudged(worker) ? NUDGES : 0u) |
+           (lt_wheel_is_due(&worker->wheel, sim->doors.now) ? TIMERS : 0u);
+}
+
+static void run_job(struct lt_sim_jobs *jobs)
+{
+    struct lt_job *job = LT_CONTAINER(jobs->first, struct lt_job, party);
+    jobs->first = job->party.next;
+    if (!jobs->first)
+        jobs->end = &jobs->first;
+    job->run(job);
+}
+
+static void see_to_duty(struct lt_sim *sim, struct lt_worker *worker, enum duty duty)
+{
+    /* A thief may stand in. Jobs are left to the worker, since some belong to it. */
+    bool thief = duty != JOBS && sim->stillness && lt_sim_below(sim, sim->stillness) == 0;
+    lt_sim_become(sim, thief ? another(worker) : worker);
+    switch (duty) {
+    case JOBS: run_job(&sim->jobs[worker->index]); break;
+    case NUDGES: lt_worker_look_at_nudges(worker); break;
+    case TIMERS: lt_wheel_fire(&worker->wheel, sim->doors.now); break;
+    }
+}
+
+/* It may come late, so it is chosen like everything else. */
 static bool see_to(struct lt_sim *sim)
 {
-    struct lt_worker *worker = sim->worker;
-    bool nudges = lt_worker_is_nudged(worker);
-    bool due = lt_wheel_is_due(&worker->wheel, sim->doors.now);
-    unsigned n = (sim->jobs ? 1u : 0u) + (nudges ? 1u : 0u) + (due ? 1u : 0u);
+    unsigned due[LT_SIM_WORKERS], n = 0;
+    for (unsigned i = 0; i < LT_SIM_WORKERS; i++) {
+        due[i] = duties(sim, lt_runtime.workers[i]);
+        n += (unsigned)__builtin_popcount(due[i]);
+    }
     if (!n || lt_sim_below(sim, (uint32_t)sim->count + n) >= n)
         return false;
-    unsigned which = lt_sim_below(sim, n);
-    if (sim->jobs && which-- == 0) {
-        struct lt_job *job = LT_CONTAINER(sim->jobs, struct lt_job, party);
-        sim->jobs = job->party.next;
-        if (!sim->jobs)
-            sim->jobs_end = &sim->jobs;
-        job->run(job);
-    } else if (nudges && which-- == 0) {
-        lt_worker_look_at_nudges(worker);
-    } else {
-        lt_wheel_fire(&worker->wheel, sim->doors.now);
-    }
+    unsigned which = lt_sim_below(sim, n), i = 0;
+    for (; which >= (unsigned)__builtin_popcount(due[i]); i++)
+        which -= (unsigned)__builtin_popcount(due[i]);
+    while (which--)
+        due[i] &= due[i] - 1;
+    see_to_duty(sim, lt_runtime.workers[i], (enum duty)(due[i] & -due[i]));
     return true;
 }
 
@@ -194,6 +253,8 @@ void lt_sim_live(struct lt_sim *sim)
     ended_before = lt_task_ended;
     lt_task_ended = ended;
     live(sim);
-    atomic_store_explicit(&sim->worker->asleep, 0, memory_order_relaxed);
+    for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
+        atomic_store_explicit(&lt_runtime.workers[i]->asleep, 0, memory_order_relaxed);
+    lt_sim_become(sim, lt_runtime.workers[0]);
     lt_task_ended = ended_before;
 }

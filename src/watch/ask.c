@@ -156,22 +156,31 @@ static struct lt_ask *make(struct lt_look *look, struct lt_worker *worker)
     return ask;
 }
 
+/* In a seeded world all workers are the caller, also where it is a simulated thread. */
+static bool is_mine(const struct lt_ask *ask)
+{
+    return lt_world() || ask->worker == lt_worker_self();
+}
+
+static void answer_myself(struct lt_ask *ask)
+{
+    ask->at_home = true;
+    bool before = lt_worker_enter(ask->worker);
+    run(&ask->job);
+    lt_worker_leave(ask->worker, before);
+}
+
 int lt_ask_all(struct lt_look *look)
 {
-    /* In a seeded world all is one thread's, also what its simulated threads ask. */
-    struct lt_worker *self = lt_world() ? lt_runtime.workers[0] : lt_worker_self();
     for (unsigned i = 0; i < look->worker_count; i++)
         if (!(look->asks[i] = make(look, lt_runtime.workers[i])))
             return -ENOMEM;
     for (unsigned i = 0; i < look->worker_count; i++)
-        if (lt_runtime.workers[i] != self)
+        if (!is_mine(look->asks[i]))
             lt_worker_post(lt_runtime.workers[i], &look->asks[i]->job.party);
-    if (self) {
-        look->asks[self->index]->at_home = true;
-        bool before = lt_worker_enter(self);
-        run(&look->asks[self->index]->job);
-        lt_worker_leave(self, before);
-    }
+    for (unsigned i = 0; i < look->worker_count; i++)
+        if (is_mine(look->asks[i]))
+            answer_myself(look->asks[i]);
     return 0;
 }
 
