@@ -381,6 +381,57 @@ static int cancels_amid_meetings(void *arg)
 }
 ON_WORKERS(cancels_amid_meetings);
 
+/* The same task, cancelled in one scope after another, at the moment at which an item comes: a cancel that
+ * it did not have to see must not keep it from seeing a later one. */
+struct visit {
+    leat_scope *scope;
+    leat_chan *items, *left;
+};
+
+static int bring_item(void *arg)
+{
+    struct visit *visit = arg;
+    CHECK_IS(0, leat_send(visit->items, &(int){ 1 }));
+    CHECK_IS(0, leat_send(visit->left, NULL));
+    return 0;
+}
+
+static int cancel_visit(void *arg)
+{
+    struct visit *visit = arg;
+    CHECK_IS(0, leat_scope_cancel(visit->scope));
+    CHECK_IS(0, leat_send(visit->left, NULL));
+    return 0;
+}
+
+static int cancels_again(void *arg)
+{
+    (void)arg;
+    enum { VISITS = 5 };
+    for (int round = 0; round < 200 / SCALE; round++) {
+        leat_scope *around = leat_scope_open(LEAT_NEVER);
+        for (int i = 0; i < VISITS; i++) {
+            bool brought = i < VISITS - 1;
+            struct visit visit = { NULL, leat_chan_of(around, int, 1),
+                                   leat_chan_make(around, 0, 2) };
+            visit.scope = leat_scope_open(LEAT_NEVER);
+            CHECK_IS(0, leat_go(around, cancel_visit, &visit));
+            if (brought)
+                CHECK_IS(0, leat_go(around, bring_item, &visit));
+            int err = leat_recv(visit.items, NULL);
+            CHECK(err == -ECANCELED || (brought && err == 0));
+            CHECK_IS(0, leat_shield());
+            for (int left = 0; left < 1 + brought; left++)
+                CHECK_IS(0, leat_recv(visit.left, NULL));
+            CHECK_IS(0, leat_unshield());
+            CHECK_IS(0, leat_scope_close(visit.scope));
+        }
+        CHECK_IS(0, leat_scope_close(around));
+    }
+    return 0;
+}
+ON_WORKERS(cancels_again);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -392,6 +443,7 @@ int main(void)
         TESTS_ON_WORKERS(cancels_amid_close),
         TESTS_ON_WORKERS(cancels_amid_opening),
         TESTS_ON_WORKERS(cancels_amid_meetings),
+        TESTS_ON_WORKERS(cancels_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
