@@ -31,8 +31,8 @@ enum { LT_SIM_WORKERS = 2, LT_SIM_DEEPEST = 64, LT_SIM_REMEMBERED = 128, LT_SIM_
 struct lt_candidate {
     struct lt_party *party;
     struct lt_worker *worker; /* that has it */
-    int64_t priority; /* for PCT: the highest runs */
-    uint32_t number;  /* a task's: lt_task.number; 0 in others */
+    int64_t priority;         /* for PCT: the highest runs */
+    uint32_t number;          /* a task's: lt_task.number; 0 in others */
 };
 
 /* How a turn ended, as far as the world can see. */
@@ -55,7 +55,7 @@ struct lt_turn {
 struct lt_sim {
     struct lt_world doors;
     struct lt_worker *worker; /* that the thread is at present */
-    uint32_t stillness; /* of that many turns one begins with a move; 0: none does */
+    uint32_t stillness;       /* of that many turns one begins with a move; 0: none does */
     leat_sim_options options; /* resolved: no field is a default any more */
     uint64_t chance; /* for the world's own choices: the program's chance is another stream */
 

@@ -4,8 +4,8 @@
 #include "sched/here.h"
 #include "sched/host.h"
 #include "sched/runtime.h"
-#include "sched/steal.h"
 #include "sched/spill.h"
+#include "sched/steal.h"
 #include "scope/cancel.h"
 
 #include <leat/task.h>
