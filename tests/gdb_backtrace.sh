@@ -45,7 +45,7 @@ expect called "$(look 'break innermost' 'run' 'bt')" \
     '#0  innermost' '#1 ' 'middle' '#2 ' 'outermost'
 expect 'called again' "$(look 'break innermost' 'run' 'continue' 'continue' 'continue' 'bt')" \
     '#0  innermost' '#1 ' 'middle' '#2 ' 'outermost'
-expect finished "$(look 'break switching' 'run' 'tbreak lt_switch' 'continue' 'finish' 'bt')" \
+expect finished "$(look 'break switching' 'run' 'tbreak lt_switch_left' 'continue' 'finish' 'bt')" \
     '#0 ' 'leat_yield' 'switching' 'outermost'
 
 # Sixteen instructions, over the change of stacks: each time all frames are there, of a task to where a
@@ -54,8 +54,8 @@ steps=()
 for _ in {1..16}; do
     steps+=('bt' 'stepi')
 done
-output=$(look 'break switching' 'run' 'tbreak lt_switch' 'continue' "${steps[@]}")
-expect stepped "$output" '#0  lt_switch' 'leat_yield' 'outermost' '#0 ' 'lt_worker_main'
+output=$(look 'break switching' 'run' 'tbreak lt_switch_left' 'continue' "${steps[@]}")
+expect stepped "$output" '#0  lt_switch_left' 'leat_yield' 'outermost' '#0 ' 'lt_worker_main'
 whole=$(grep -c '^#[0-9]* .*\(outermost\|lt_worker_main\) (' <<<"$output")
 [ "$whole" = 16 ] || { echo "stepped: $whole of 16 are whole: $output"; failed=1; }
 exit $failed

@@ -29,12 +29,12 @@
         stp     d14, d15, [sp, #144]
         .endm
 
-/* void lt_switch(void **from, void *to) */
-        .globl  lt_switch
-        .hidden lt_switch
-        .type   lt_switch, %function
+/* void lt_switch_left(void **from, void *to) */
+        .globl  lt_switch_left
+        .hidden lt_switch_left
+        .type   lt_switch_left, %function
         .p2align 4
-lt_switch:
+lt_switch_left:
         .cfi_startproc
         save_registers
         mov     x9, sp
@@ -67,14 +67,14 @@ lt_switch:
         .cfi_adjust_cfa_offset -160
         ret
         .cfi_endproc
-        .size   lt_switch, . - lt_switch
+        .size   lt_switch_left, . - lt_switch_left
 
-/* void lt_switch_start(void **from, void *top, void (*entry)(void *), void *arg) */
-        .globl  lt_switch_start
-        .hidden lt_switch_start
-        .type   lt_switch_start, %function
+/* void lt_switch_begin(void **from, void *top, void (*entry)(void *), void *arg) */
+        .globl  lt_switch_begin
+        .hidden lt_switch_begin
+        .type   lt_switch_begin, %function
         .p2align 4
-lt_switch_start:
+lt_switch_begin:
         .cfi_startproc
         save_registers
         mov     x9, sp
@@ -88,6 +88,6 @@ lt_switch_start:
         blr     x2
         brk     #1
         .cfi_endproc
-        .size   lt_switch_start, . - lt_switch_start
+        .size   lt_switch_begin, . - lt_switch_begin
 
         .section .note.GNU-stack, "", %progbits

@@ -184,10 +184,8 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
     if (LT_UNLIKELY(lt_noting()))
         lt_note_switch(worker, NULL, next);
     now_running(worker, next);
-    void *nowhere;
     lt_fiber_leave(&stack->fiber, next ? &next->stack->fiber : &worker->fiber, 1);
-    lt_switch(&nowhere, next ? next->sp : worker->sp);
-    __builtin_unreachable();
+    lt_switch_away(next ? next->sp : worker->sp);
 }
 
 /* The next unstarted task, if it is its turn and this stack can host it. */
