@@ -46,10 +46,9 @@ static void settle(struct lt_bells *bells, bool look)
     set_clapper(bells, next);
 }
 
-void lt_bells_settle(struct lt_bells *bells)
+void lt_bells_settle_moved(struct lt_bells *bells)
 {
-    if (LT_UNLIKELY(lt_bells_have_moved(bells)))
-        settle(bells, false);
+    settle(bells, false);
 }
 
 void lt_bells_settle_all(struct lt_bells *bells)

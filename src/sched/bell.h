@@ -64,13 +64,19 @@ void lt_bells_init(struct lt_bells *bells, int64_t now);
 struct lt_bells *lt_bell_set(struct lt_bell *bell, int64_t deadline);
 
 /* Inside the worker: moves the clapper if it is to be. The second also after bells were stopped: before it sleeps. */
-void lt_bells_settle(struct lt_bells *bells);
+void lt_bells_settle_moved(struct lt_bells *bells);
 void lt_bells_settle_all(struct lt_bells *bells);
 
 /* Sequentially consistent, as its store by a thief, against the worker's going to sleep. */
 static inline bool lt_bells_have_moved(struct lt_bells *bells)
 {
     return atomic_load_explicit(&bells->moved, memory_order_seq_cst);
+}
+
+static inline void lt_bells_settle(struct lt_bells *bells)
+{
+    if (LT_UNLIKELY(lt_bells_have_moved(bells)))
+        lt_bells_settle_moved(bells);
 }
 
 /* Has the worker look, if it must be told: not with NULL. Until then the runtime must not be stopped. */

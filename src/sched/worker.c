@@ -138,10 +138,8 @@ static void leave_for_later(struct lt_worker *worker, struct lt_task *task)
     atomic_store_explicit(&worker->told, task, memory_order_relaxed);
 }
 
-void lt_worker_look_at_nudges(struct lt_worker *worker)
+void lt_worker_look_at_some_nudges(struct lt_worker *worker)
 {
-    if (LT_LIKELY(!lt_worker_is_nudged(worker)))
-        return;
     /* No more at a time than will have gone on by the next look, as a rule: so they are still in the cache then. */
     struct lt_task *tasks[LT_DIRECT_SWITCHES], *task, *running = NULL;
     unsigned n = 0;
@@ -279,6 +277,26 @@ static struct lt_party *next_new(struct lt_worker *worker)
     return party;
 }
 
+static void run_outside(struct lt_worker *worker, struct lt_party *party)
+{
+    lt_worker_go_out(worker);
+    lt_party_run[party->kind](party);
+    lt_worker_go_in(worker);
+}
+
+/* Functions of their own, so that the usual way has no registers to save. */
+static LT_COLD void run_noted(struct lt_worker *worker, struct lt_party *party)
+{
+    lt_note_step(worker, party);
+    run_outside(worker, party);
+    lt_note_step(worker, NULL);
+}
+
+static LT_COLD void run_inside(struct lt_party *party)
+{
+    lt_party_run[party->kind](party);
+}
+
 static bool runs_inside(struct lt_party *party)
 {
     return LT_UNLIKELY(party->kind == LT_JOB) &&
@@ -290,16 +308,12 @@ static void run_step(struct lt_worker *worker, struct lt_party *party)
 {
     if (party->kind != LT_BLOCK) /* which sees to that when it knows its scope */
         lt_worker_settle(worker);
-    unsigned noting = lt_noting() & LT_NOTE_TRACE;
-    if (LT_UNLIKELY(noting))
-        lt_note_step(worker, party);
-    bool inside = runs_inside(party);
-    lt_worker_leave(worker, inside);
-    lt_party_run[party->kind](party);
-    if (!inside)
-        lt_worker_go_in(worker);
-    if (LT_UNLIKELY(noting))
-        lt_note_step(worker, NULL);
+    if (runs_inside(party))
+        run_inside(party);
+    else if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
+        run_noted(worker, party);
+    else
+        run_outside(worker, party);
 }
 
 /* The next that has not started, if it is no task, straight after another; NULL when the scheduler should have a look

@@ -278,7 +278,7 @@ bool lt_worker_has_news(struct lt_worker *worker);
  * task->nudged, alerts the worker. And, inside, a look at that list. A task that has gone to another worker meanwhile is
  * sent after; the running one is left for later. */
 void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task);
-void lt_worker_look_at_nudges(struct lt_worker *worker);
+void lt_worker_look_at_some_nudges(struct lt_worker *worker);
 
 /* Whether there are any: a hint. */
 static inline bool lt_worker_is_nudged(const struct lt_worker *worker)
@@ -286,6 +286,12 @@ static inline bool lt_worker_is_nudged(const struct lt_worker *worker)
     /* Relaxed: only asked whether it is worth a look. */
     return atomic_load_explicit(&worker->told, memory_order_relaxed) ||
            atomic_load_explicit(&worker->nudges, memory_order_relaxed);
+}
+
+static inline void lt_worker_look_at_nudges(struct lt_worker *worker)
+{
+    if (LT_UNLIKELY(lt_worker_is_nudged(worker)))
+        lt_worker_look_at_some_nudges(worker);
 }
 
 /* Inside, the worker itself or a thief: moves what lies in the inbox to the ready list. False when it was empty. */
