@@ -74,10 +74,11 @@ static void become_idle(struct lt_worker *worker)
     lt_unlock(&idle.lock);
 }
 
-/* The watcher that wakes up while nobody else is active, and no timer is set anywhere, leaves it to them to tell. */
-static bool may_stay_unwatched(const struct lt_worker *worker)
+/* The watcher that wakes up while nobody else is active, and no timer is set anywhere, leaves it to
+ * whoever gives a worker something to do, or a timer, to tell. */
+static bool may_stay_unwatched(void)
 {
-    return idle.active == 1 && idle.sleepers && lt_steal_next(worker) == LEAT_NEVER;
+    return idle.active == 1 && idle.sleepers && lt_steal_next(NULL) == LEAT_NEVER;
 }
 
 static void become_active(struct lt_worker *worker)
@@ -89,7 +90,7 @@ static void become_active(struct lt_worker *worker)
         remove_sleeper(worker);
         if (!idle.watcher && !idle.sleepers)
             set_unwatched(false);
-    } else if (may_stay_unwatched(worker)) {
+    } else if (may_stay_unwatched()) {
         idle.watcher = NULL;
         set_unwatched(true);
     } else {

@@ -314,9 +314,10 @@ bool lt_steal_saw_all(const struct lt_worker *thief)
 int64_t lt_steal_next(const struct lt_worker *thief)
 {
     int64_t next = LEAT_NEVER;
-    for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
-        int64_t timer = atomic_load_explicit(&nth(thief, i)->next_timer, memory_order_relaxed);
-        next = timer < next ? timer : next;
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        const struct lt_worker *worker = lt_runtime.workers[i];
+        int64_t timer = atomic_load_explicit(&worker->next_timer, memory_order_relaxed);
+        next = worker != thief && timer < next ? timer : next;
     }
     return next;
 }

@@ -38,7 +38,8 @@ bool lt_steal_look(struct lt_worker *thief, int64_t now);
 /* After a barrier: true when none of the others is in the middle of something that a look might have missed. */
 bool lt_steal_saw_all(const struct lt_worker *thief);
 
-/* When a worker that does not answer must be seen to at the latest, of all but `thief`: the first timer. */
+/* When a worker that does not answer must be seen to at the latest, of all but `thief`, which
+ * may be NULL: the first timer. */
 int64_t lt_steal_next(const struct lt_worker *thief);
 
 /* Inside both: moves a party that has been made ready there and is in no list. False: it stays. */

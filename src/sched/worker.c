@@ -52,11 +52,10 @@ bool lt_worker_wake_sleeping(struct lt_worker *worker)
 {
     if (!atomic_load_explicit(&worker->asleep, memory_order_seq_cst))
         return false;
-    lt_worker_wake(worker);
-    return true;
+    return lt_worker_wake(worker);
 }
 
-void lt_worker_wake(struct lt_worker *worker)
+bool lt_worker_wake(struct lt_worker *worker)
 {
     /* The exchange lets one of several wakers make the call. Sequentially consistent, against what the
      * worker looks at after it has said that it sleeps. */
@@ -65,6 +64,7 @@ void lt_worker_wake(struct lt_worker *worker)
         lt_die("leat: a thread from outside has called into a seeded world");
     if (found == LT_SLEEPS)
         lt_futex_wake(&worker->asleep);
+    return found != 0;
 }
 
 bool lt_worker_has_news(struct lt_worker *worker)
@@ -196,6 +196,9 @@ bool lt_worker_drain(struct lt_worker *worker)
         received++;
     }
     lt_tally_add(&worker->tally.received, received);
+    /* Each was posted when somebody watched, or to a worker that slept: nobody may watch by now. */
+    if (worker->ready_head && worker->ready_head->next)
+        lt_worker_tell(worker);
     return true;
 }
 

@@ -262,10 +262,10 @@ void lt_worker_tidy(struct lt_worker *worker);
 /* Puts a party into a worker's inbox, from any thread. */
 void lt_worker_post(struct lt_worker *worker, struct lt_party *party);
 
-/* Wakes the worker if it sleeps. */
-void lt_worker_wake(struct lt_worker *worker);
+/* Wakes the worker if it sleeps, and nobody else does. True: it slept. */
+bool lt_worker_wake(struct lt_worker *worker);
 
-/* The same, looking first: cheap when it does not. True: it slept. */
+/* The same, looking first: cheap when it does not. */
 bool lt_worker_wake_sleeping(struct lt_worker *worker);
 
 /* The same; and if the worker does not sleep, sees to it that somebody notices if it is late. */
