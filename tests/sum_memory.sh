@@ -50,4 +50,12 @@ perl -e '
     printf("%032d  $_\n", 0) for "last", "end"' >list
 peak 'a list of long names' 48 'last: FAILED open or read' -c list
 
+# A line of 100 MB, which might as well never end. What is behind it counts.
+perl -e '
+    print "n" x 1000000 for 1 .. 100;
+    printf("\n%032d  $_\n", 0) for "last", "end"' >list
+peak 'a list with an endless line' 32 'last: FAILED open or read' -c list
+perl -e 'print "n" x 1000000 for 1 .. 100; print "\0last\0end\0"' >names
+peak 'an endless name' 32 'last: No such file or directory' --files0-from=names
+
 finish

@@ -58,6 +58,21 @@ stopped INT 0.1 -c <(cat "$out/all" "$out/all" "$out/all") >full
 is 'output stuck in a check: status' 130 $?
 exec 4<&-
 
+# In a list or a file of names that goes on for a terabyte, with a line that never ends or with empty lines; also on
+# a terminal, where the files are to be counted.
+truncate -s 1T huge && {
+    stopped INT 0.3 -c huge 2>"$out/got.err"
+    is 'a huge list: status' 130 $?
+    stopped INT 0.3 --files0-from=huge >"$out/got" 2>&1
+    is 'a huge file of names: status' 130 $?
+    if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
+        script -qec "timeout --foreground -k 20 --preserve-status -s INT 0.3 '$leat' sum -c huge; echo \$? >'$out/status'" \
+            /dev/null </dev/null >"$out/got"
+        is 'a huge list on a terminal: status' 130 "$(cat "$out/status")"
+    fi
+    rm huge
+}
+
 # Ignored at the start, ignored for good.
 (
     trap '' INT

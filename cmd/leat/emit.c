@@ -303,13 +303,18 @@ static void emit_bad_line(struct emitter *e, const struct slot *s, const char *l
     quote_name(t, list);
     text_str(t, ": ");
     text_number(t, s->line);
-    text_str(t, ": improperly formatted ");
-    const struct selection *all = &e->options->selection;
-    if (all->count == 1) {
-        text_str(t, all->at[0]->tag);
-        text_char(t, ' ');
+    text_str(t, ": ");
+    if (s->remark) {
+        text_str(t, s->remark);
+    } else {
+        const struct selection *all = &e->options->selection;
+        text_str(t, "improperly formatted ");
+        if (all->count == 1) {
+            text_str(t, all->at[0]->tag);
+            text_char(t, ' ');
+        }
+        text_str(t, "checksum line");
     }
-    text_str(t, "checksum line");
     end_message(e);
 }
 

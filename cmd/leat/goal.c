@@ -16,6 +16,14 @@ void goal_set(struct goal *g, uint64_t files)
     atomic_store_explicit(&g->all_files, files, memory_order_relaxed);
 }
 
+void goal_guess(struct goal *g, uint64_t done, uint64_t all)
+{
+    double files = (double)atomic_load_explicit(&g->files, memory_order_relaxed);
+    /* A list may have grown. */
+    double share = done < all ? (double)all / (double)done : 1;
+    goal_set(g, (uint64_t)(files * share));
+}
+
 void goal_end(struct goal *g)
 {
     goal_set(g, atomic_load_explicit(&g->files, memory_order_relaxed));

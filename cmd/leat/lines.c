@@ -3,8 +3,8 @@
 #include "halt.h"
 
 #include <errno.h>
+#include <leat/scope.h>
 #include <poll.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,8 +36,6 @@ static int make_room(struct lines *l)
     }
     if (l->cap - l->to > BLOCK)
         return 0;
-    if (l->cap > SIZE_MAX / 4)
-        return -ENOMEM;
     size_t cap = 2 * l->cap + 2 * BLOCK;
     char *bytes = realloc(l->bytes, cap);
     if (!bytes)
@@ -49,7 +47,7 @@ static int make_room(struct lines *l)
 
 static int fill(struct lines *l)
 {
-    int err = make_room(l);
+    int err = leat_cancelled(NULL) ? -ECANCELED : make_room(l);
     while (!err) {
         if (l->patient)
             err = halt_wait(l->fd, POLLIN);
@@ -67,24 +65,49 @@ static int fill(struct lines *l)
     return err;
 }
 
+/* The end of the line whose first `looked_at` bytes have none; NULL when it has not been read. */
+static char *find_end(const struct lines *l, size_t looked_at)
+{
+    size_t there = l->to - l->from;
+    return there > looked_at ? memchr(l->bytes + l->from + looked_at, l->end, there - looked_at)
+                             : NULL;
+}
+
+/* Passes over the rest of a line. 0, or what `fill` said. */
+static int skip(struct lines *l)
+{
+    int err = 0;
+    while (l->skipping && !err) {
+        const char *end = find_end(l, 0);
+        l->from = end ? (size_t)(end - l->bytes) + 1 : l->to;
+        l->skipping = !end && !l->at_end;
+        if (l->skipping)
+            err = fill(l);
+    }
+    return err;
+}
+
 int lines_next(struct lines *l, char **line, size_t *len)
 {
     size_t looked_at = 0;
-    for (;;) {
-        char *from = l->bytes + l->from;
+    int err = skip(l);
+    while (!err) {
+        const char *end = find_end(l, looked_at);
         size_t there = l->to - l->from;
-        char *end = there > looked_at ? memchr(from + looked_at, l->end, there - looked_at) : NULL;
         if (end || (l->at_end && there > 0)) {
-            *line = from;
-            *len = end ? (size_t)(end - from) + 1 : there;
+            *line = l->bytes + l->from;
+            *len = end ? (size_t)(end - *line) + 1 : there;
             l->from += *len;
             return 1;
         }
         if (l->at_end)
             return 0;
+        if (there > LINE_MOST) {
+            l->skipping = true;
+            return -E2BIG;
+        }
         looked_at = there;
-        int err = fill(l);
-        if (err)
-            return err;
+        err = fill(l);
     }
+    return err;
 }

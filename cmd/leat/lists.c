@@ -9,15 +9,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* How far the lists have been read, for telling how many files they name. Counting their lines first would keep
+ * everything waiting. */
+struct way {
+    uint64_t all, done; /* bytes; `all` is 0 when it is not known */
+};
 
 /* One list on its way through. */
 struct list {
     struct source *src;
     struct flow *flow;
+    struct way *way;
     struct named *named; /* NULL when nobody asks */
     const char *name;    /* as messages have it */
     bool is_stdin;
@@ -58,6 +64,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
 {
     struct checked found;
     l->lines++;
+    l->way->done += len;
     enum line_kind kind = check_read(g, line, len, &found);
     if (kind == LINE_IGNORED)
         return 0;
@@ -77,7 +84,17 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     s->size = found.size;
     s->expected = s->digest + DIGEST_MAX;
     memcpy(s->expected, found.digest, DIGEST_MAX);
+    if (l->way->all > 0)
+        goal_guess(&l->flow->goal, l->way->done, l->way->all);
     return flow_submit(l->flow, s);
+}
+
+/* It may have no end, so it is told of at once. */
+static int pass_over_line(struct list *l)
+{
+    l->lines++;
+    l->bad++;
+    return tell(l, SLOT_BAD_LINE, 0, "line of more than 1 MiB, skipped");
 }
 
 static int take_lines(struct list *l, struct grammar *g, int fd)
@@ -85,10 +102,10 @@ static int take_lines(struct list *l, struct grammar *g, int fd)
     struct lines lines;
     char *line;
     size_t len;
-    int err = 0, got;
+    int err = 0, got = 0;
     lines_open(&lines, fd, '\n');
-    while ((got = lines_next(&lines, &line, &len)) == 1 && !err)
-        err = take_line(l, g, line, len);
+    while (!err && ((got = lines_next(&lines, &line, &len)) == 1 || got == -E2BIG))
+        err = got == 1 ? take_line(l, g, line, len) : pass_over_line(l);
     lines_close(&lines);
     if (err || got == -ENOMEM || got == -ECANCELED)
         return err ? err : got;
@@ -113,29 +130,18 @@ static int take_list(struct list l, struct grammar *g, const char *path)
     return take_lines(&l, g, fd);
 }
 
-/* The lines of a list that can be read twice; false when it is none. */
-static bool count_lines(const char *path, uint64_t *lines)
+/* 0 when one of them is none that has a size. */
+static uint64_t bytes_of_lists(const struct options *o)
 {
+    uint64_t all = 0;
     struct stat about;
-    FILE *file = strcmp(path, "-") == 0 || stat(path, &about) < 0 || !S_ISREG(about.st_mode)
-                     ? NULL
-                     : fopen(path, "re");
-    if (!file)
-        return false;
-    for (int c; (c = getc_unlocked(file)) != EOF;)
-        *lines += c == '\n';
-    fclose(file);
-    return true;
-}
-
-/* Nearly each line has a file; those that have none matter little for what is only shown. */
-static void count_files(struct flow *f, const struct options *o)
-{
-    uint64_t lines = 0;
-    for (int i = 0; i < o->path_count; i++)
-        if (!count_lines(o->paths[i], &lines))
-            return;
-    goal_set(&f->goal, lines);
+    for (int i = 0; i < o->path_count; i++) {
+        if (strcmp(o->paths[i], "-") == 0 || stat(o->paths[i], &about) < 0 ||
+            !S_ISREG(about.st_mode))
+            return 0;
+        all += (uint64_t)about.st_size;
+    }
+    return all;
 }
 
 static int take_lists(const struct list *l)
@@ -174,9 +180,8 @@ static int look_through_trees(struct source *src, struct flow *f, struct named *
 int produce_lists(struct flow *f, void *source)
 {
     struct source *src = source;
-    struct list l = { .src = src, .flow = f };
-    if (f->goal.wanted)
-        count_files(f, src->options);
+    struct way way = { .all = f->goal.wanted ? bytes_of_lists(src->options) : 0 };
+    struct list l = { .src = src, .flow = f, .way = &way };
     if (src->options->tree_count == 0)
         return take_lists(&l);
     struct named named;

@@ -75,25 +75,29 @@ static int tell(const struct paths *p, const char *name, int error, const char *
     return flow_submit(p->flow, s);
 }
 
+static int take_name(struct paths *p, const char *list, bool is_stdin, char *name, size_t len)
+{
+    /* The last one may have no end; there is room for it. */
+    if (name[len - 1] == '\0')
+        len--;
+    name[len] = '\0';
+    if (len == 0)
+        return tell(p, list, 0, "an empty file name in it");
+    if (is_stdin && strcmp(name, "-") == 0)
+        return tell(p, list, 0, "cannot name itself, '-', as a file");
+    return take_path(p, name, len);
+}
+
 static int take_names(struct paths *p, const char *list, int fd, bool is_stdin)
 {
     struct lines lines;
     char *name;
     size_t len;
-    int err = 0, got;
+    int err = 0, got = 0;
     lines_open(&lines, fd, '\0');
-    while (!err && (got = lines_next(&lines, &name, &len)) == 1) {
-        /* The last one may have no end; there is room for it. */
-        if (name[len - 1] == '\0')
-            len--;
-        name[len] = '\0';
-        if (len == 0)
-            err = tell(p, list, 0, "an empty file name in it");
-        else if (is_stdin && strcmp(name, "-") == 0)
-            err = tell(p, list, 0, "cannot name itself, '-', as a file");
-        else
-            err = take_path(p, name, len);
-    }
+    while (!err && ((got = lines_next(&lines, &name, &len)) == 1 || got == -E2BIG))
+        err = got == 1 ? take_name(p, list, is_stdin, name, len)
+                       : tell(p, list, 0, "a file name of more than 1 MiB in it");
     lines_close(&lines);
     if (err || got == 0 || got == -ENOMEM || got == -ECANCELED)
         return err ? err : got;

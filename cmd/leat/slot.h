@@ -15,10 +15,10 @@
 #include <stdint.h>
 
 enum slot_kind {
-    SLOT_FILE,        /* to be digested; then it has a digest or an error */
-    SLOT_FAILURE,     /* the producer could not do something: `error` */
-    SLOT_SKIPPED,     /* it is no file to digest: `remark` says why */
-    SLOT_BAD_LINE,    /* a line of a check list that does not parse: `line` */
+    SLOT_FILE,    /* to be digested; then it has a digest or an error */
+    SLOT_FAILURE, /* the producer could not do something: `error` */
+    SLOT_SKIPPED, /* it is no file to digest: `remark` says why */
+    SLOT_BAD_LINE, /* a line of a check list that does not parse: `line`, and `remark` when it is too long */
     SLOT_LIST_BROKEN, /* a check list could not be read: `error`, or `remark` */
     SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines` */
     SLOT_UNLISTED,    /* a file in a tree that no check list names */
