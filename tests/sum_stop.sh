@@ -118,13 +118,32 @@ is 'full in a check: status' 1 $?
 "$leat" sum many >&- 2>"$out/got.err"
 is 'closed: status' 1 $?
 is 'closed: message' 'leat sum: write error: Bad file descriptor' "$(cat "$out/got.err")"
-{
-    "$leat" sum many many many 2>"$out/got.err"
-    echo $? >"$out/status"
-} | head -n 1 >"$out/got"
-is 'no reader: status' 1 "$(cat "$out/status")"
-is 'no reader: message' 'leat sum: write error: Broken pipe' "$(cat "$out/got.err")"
-is 'no reader: the first line' "$(head -n 1 "$out/all")" "$(cat "$out/got")"
+# unread HOW ARGUMENT...: its status, when nobody reads its output any more, and it inherits SIGPIPE like this
+unread() {
+    local how=$1
+    shift
+    rm -f "$out/gone"
+    {
+        until [ -e "$out/gone" ]; do sleep 0.01; done
+        env "--$how-signal=PIPE" "$leat" sum "$@" 2>"$out/got.err"
+        echo $? >"$out/status"
+    } | {
+        exec <&-
+        : >"$out/gone"
+    }
+    cat "$out/status"
+}
+for arguments in 'many many many' "-c $out/all" '--json many' '--cache=cache many' --help; do
+    # shellcheck disable=SC2086
+    is "no reader, $arguments: status" 141 "$(unread default $arguments)"
+    same "no reader, $arguments: no message" /dev/null "$out/got.err"
+done
+[ -s cache ] || fail 'no reader: no cache is written'
+is 'no reader, SIGPIPE ignored: status' 1 "$(unread ignore many)"
+is 'no reader, SIGPIPE ignored' 'leat sum: write error: Broken pipe' "$(cat "$out/got.err")"
+env --default-signal=PIPE "$leat" sum many many many | head -n 1 >"$out/got"
+is 'a reader of one line: status' 141 "${PIPESTATUS[0]}"
+is 'a reader of one line' "$(head -n 1 "$out/all")" "$(cat "$out/got")"
 "$leat" sum nosuch 2>&-
 is 'no messages: status' 1 $?
 "$leat" sum - <&- 2>"$out/got.err"

@@ -78,7 +78,8 @@ static void load_cache(struct emitter *e, const struct options *o)
         e->cache = NULL;
 }
 
-/* The exit status. *fatal is the signal that it is to end of, or 0; a broken pipe's if `pipes_end_it`. */
+/* The exit status. *fatal is the signal that it is to end of, or 0. A closed pipe is that of SIGPIPE if
+ * `pipes_end_it`, and the failed write that it is if not. */
 static int run(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
@@ -181,8 +182,8 @@ int sum_main(const struct persona *persona, int argc, char **argv)
     struct options o;
     int fatal = 0, status = options_read(&o, persona, argc, argv);
     if (status < 0) {
-        /* A closed pipe is to be told as the failed write that it is; but coreutils' programs end of it. */
-        bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN && persona->classic;
+        /* It dies of a closed pipe as others do, but not before it has written the cache. */
+        bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN;
         status = load_and_run(&o, pipes_end_it, &fatal);
         algorithms_unload();
     } else {
