@@ -20,8 +20,10 @@ static size_t count_open(size_t limit)
         for (const struct dirent *found; (found = readdir(all));)
             open += *found->d_name != '.' && strtoul(found->d_name, NULL, 10) < limit;
         closedir(all);
-        return open - 1;
     }
+    /* Without the list's own. A list that lacks it could not be read. */
+    if (open > 0)
+        return open - 1;
     for (size_t fd = 0; fd < limit && fd < NUMBERS_MAX; fd++)
         open += fcntl((int)fd, F_GETFD) >= 0;
     return open;

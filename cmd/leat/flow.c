@@ -52,6 +52,17 @@ static int collector_task(void *arg)
     return 0;
 }
 
+/* leat does not tell what the system lacked; it is nearly always threads. */
+static int name_lack(int err)
+{
+    return err == -ENOMEM ? -EAGAIN : err;
+}
+
+static int start_task(struct flow *f, leat_fn *fn)
+{
+    return name_lack(leat_go_blocking(f->scope, fn, f));
+}
+
 static int start(struct flow *f)
 {
     f->spare = leat_chan_of(f->scope, struct chain, FLOW_WINDOW);
@@ -63,11 +74,11 @@ static int start(struct flow *f)
     /* The producer sends too; it counts the digesters as it starts them. */
     int err = leat_chan_senders(f->done, 1);
     if (!err)
-        err = leat_go_blocking(f->scope, watch_task, f);
+        err = start_task(f, watch_task);
     if (!err)
-        err = leat_go_blocking(f->scope, collector_task, f);
+        err = start_task(f, collector_task);
     if (!err)
-        err = leat_go_blocking(f->scope, produce_task, f);
+        err = start_task(f, produce_task);
     return err;
 }
 
@@ -103,6 +114,8 @@ int flow_run(struct flow *f)
     }
     /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
     int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
+    if (!f->scope)
+        err = name_lack(err); /* that of the runtime, which did not start */
     devices_close();
     for (size_t i = 0; i < f->slots_used; i++) {
         flow_wipe(f, &f->slots[i]);
@@ -213,7 +226,7 @@ static int start_digester(struct flow *f)
     int err = leat_chan_senders(f->done, 1);
     if (err)
         return err;
-    err = leat_go_blocking(f->scope, digester_task, f);
+    err = start_task(f, digester_task);
     if (!err) {
         f->digesters++;
         return 0;

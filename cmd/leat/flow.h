@@ -74,7 +74,8 @@ struct flow {
     atomic_uint_fast64_t digested; /* bytes */
 };
 
-/* Runs it all to its end. 0, also when halted (halt.h); or what it failed of. */
+/* Runs it all to its end. 0, also when halted (halt.h); or what it failed of: -EAGAIN when a thread could not be
+ * started. */
 int flow_run(struct flow *f);
 
 /* For the producer. A slot to fill, with this name; everything else in it is zero.
@@ -82,7 +83,7 @@ int flow_run(struct flow *f);
 struct slot *flow_take(struct flow *f, const char *name, size_t len, int *err);
 
 /* Sends the slot on its way: a SLOT_FILE to the digesters, others straight to the collector.
- * 0, -ECANCELED or -ENOMEM. */
+ * 0, -ECANCELED, -ENOMEM, or -EAGAIN: there is no thread for the first digester. */
 int flow_submit(struct flow *f, struct slot *s);
 
 /* Waits until `enough` says so, or nothing is under way any more: how the producer bounds whatever

@@ -144,15 +144,16 @@ static ssize_t look_again(const struct reading *r, ssize_t n)
     return 0;
 }
 
-/* What is in the system's cache; else -EAGAIN, or -EOPNOTSUPP where a file system cannot tell. Some read ahead
- * when they are asked. */
+/* What is in the system's cache; else -EAGAIN, or -EOPNOTSUPP where the system cannot tell, be it the kernel, a
+ * file system, or a sandbox that refuses the call. Some file systems read ahead when they are asked. Of any other
+ * error the plain read that follows tells. */
 static ssize_t read_cached(int fd, void *to, size_t len)
 {
     struct iovec all = { to, len };
     ssize_t n = preadv2(fd, &all, 1, -1, RWF_NOWAIT);
     if (n >= 0)
         return n;
-    return errno == ENOSYS || errno == EINVAL ? -EOPNOTSUPP : -errno;
+    return errno == EAGAIN || errno == EINTR ? -errno : -EOPNOTSUPP;
 }
 
 static ssize_t read_plainly(int fd, void *to, size_t len)

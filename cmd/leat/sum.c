@@ -55,6 +55,8 @@ static void say_what_failed(struct emitter *e, int err)
         emit_complaint(e, "memory exhausted", 0);
     else if (e->out.error)
         emit_complaint(e, "write error", e->out.error);
+    else if (err == -EAGAIN)
+        emit_complaint(e, "cannot start a thread", err);
     else if (err)
         emit_complaint(e, "cannot go on", err);
 }

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# The system refuses a call: what needs none goes on, and a message names what is the matter.
+. "$(dirname "$0")/sum_common.bash"
+[ -z "${LEAT_SANITIZE:-}" ] || skip 'sanitizers make system calls of their own'
+strace -o "$out/strace" true 2>/dev/null || skip 'there is no strace, which refuses calls here'
+
+mkdir folder
+echo 1 >folder/1
+echo 2 >folder/2
+echo 3 >file
+md5sum folder/1 folder/2 file >"$out/all"
+
+# refused CALL ERROR[:WHEN] ARGUMENT...: leaves the output in $out/got, the messages in $out/got.err, and the status
+refused() {
+    local call=$1 error=$2
+    shift 2
+    strace -f -qq -o "$out/strace" -e "trace=$call" -e "inject=$call:error=$error" \
+        "$leat" sum "$@" >"$out/got" 2>"$out/got.err"
+    status=$?
+}
+
+# Asking what is in the system's cache. A sandbox may say anything.
+for error in EPERM ENOSYS EACCES EINVAL; do
+    for arguments in '-j 1' '-j 4' '-a sha512' '--readers=1'; do
+        # shellcheck disable=SC2086
+        refused preadv2 $error $arguments folder file
+        is "preadv2, $error, $arguments: status" 0 "$status"
+        same "preadv2, $error, $arguments: messages" /dev/null "$out/got.err"
+        case $arguments in -a*) sha512sum folder/1 folder/2 file ;; *) cat "$out/all" ;; esac >"$out/wanted"
+        same "preadv2, $error, $arguments" "$out/wanted" "$out/got"
+    done
+done
+
+# Listing a folder, also the one that has the numbers of open files.
+refused getdents64 EPERM folder file
+is 'getdents64: status' 1 "$status"
+is 'getdents64: messages' 'leat sum: folder: Operation not permitted' "$(cat "$out/got.err")"
+tail -n 1 "$out/all" | same 'getdents64' - "$out/got"
+
+# Starting a thread: the first that is refused is one of the command, of the runtime, or a task's.
+for call in clone3 clone; do
+    strace -f -qq -o "$out/strace" -e "trace=$call" "$leat" sum file >"$out/got"
+    grep -q "$call(.*CLONE_THREAD" "$out/strace" && break
+done
+for first in {1..9}; do
+    refused "$call" "EAGAIN:when=$first+" -j 2 folder file
+    [ "$status" -ne 0 ] || break
+    is "$call $first: status" 1 "$status"
+    is "$call $first: message" 'leat sum: cannot start a thread: Resource temporarily unavailable' "$(cat "$out/got.err")"
+done
+[ "$first" -gt 3 ] || fail "$call: only $first were refused"
+is "$call $first: goes on with fewer" 0 "$status"
+
+finish
