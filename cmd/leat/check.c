@@ -86,19 +86,36 @@ static bool read_tagged(char *at, char *end, bool escaped, struct checked *found
     return take_name(found, at, (size_t)(close - at), escaped);
 }
 
+/* Which of those that are wanted a digest of so many bytes without a tag is of; false when that is not certain. */
+static bool find_by_size(const struct grammar *g, size_t size, unsigned *algorithm)
+{
+    const struct selection *s = g->selection;
+    if (size == s->at[0]->size || (s->at[0]->any_size && size <= s->at[0]->size))
+        return true;
+    unsigned matches = 0;
+    for (unsigned i = 1; i < s->count && !g->classic; i++) {
+        if (s->at[i]->size == size) {
+            *algorithm = i;
+            matches++;
+        }
+    }
+    return matches == 1;
+}
+
 /* "digest  name" and its kin. */
 static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, struct checked *found)
 {
-    const struct algorithm *a = g->selection->at[0];
-    if (a->any_size)
-        found->size = strspn(at, "0123456789abcdefABCDEF") / 2;
-    size_t size = found->size;
-    if (size == 0 || size > a->size)
+    size_t digits = strspn(at, "0123456789abcdefABCDEF"), size = digits / 2;
+    if (size == 0 || digits % 2 != 0 || !is_blank(at[digits]))
         return false;
+    found->size = size;
+    if (!find_by_size(g, size, &found->algorithm))
+        return false;
+    const struct algorithm *a = g->selection->at[found->algorithm];
     /* The digest, a blank, and a name; that may be empty where any length will do. */
     if ((size_t)(end - at) < 2 * size + (a->any_size ? 1 : 2))
         return false;
-    if (!is_blank(at[2 * size]) || !read_hex(at, found->digest, size))
+    if (!read_hex(at, found->digest, size))
         return false;
     at += 2 * size + 1;
     bool one_blank = end - at == 1 || (*at != ' ' && *at != '*');
@@ -127,18 +144,50 @@ static bool read_bits(const struct algorithm *a, char **at, struct checked *foun
     return true;
 }
 
-/* The tag's length; 0 when there is none. One may be the beginning of another. */
-static size_t find_tag(const struct selection *s, const char *at, unsigned *algorithm)
+/* The length of `name` where `at` begins with it. */
+static size_t match(const char *at, const char *name)
 {
+    size_t len = name ? strlen(name) : 0;
+    return len > 0 && strncmp(at, name, len) == 0 ? len : 0;
+}
+
+/* The tag's length; 0 when there is none. One may be the beginning of another. */
+static size_t find_tag(const struct grammar *g, const char *at, unsigned *algorithm)
+{
+    const struct selection *s = g->selection;
     size_t longest = 0;
     for (unsigned i = 0; i < s->count; i++) {
-        size_t len = strlen(s->at[i]->tag);
-        if (len > longest && strncmp(at, s->at[i]->tag, len) == 0) {
+        size_t own = match(at, s->at[i]->tag);
+        size_t library = g->classic ? 0 : match(at, s->at[i]->library_name);
+        size_t len = own > library ? own : library;
+        if (len > longest) {
             longest = len;
             *algorithm = i;
         }
     }
     return longest;
+}
+
+/* The line after blanks and the mark of an escaped name. */
+static bool read_entry(struct grammar *g, char *at, char *end, bool escaped, struct checked *found)
+{
+    size_t tag = find_tag(g, at, &found->algorithm);
+    found->tagged = tag > 0;
+    if (tag == 0)
+        return read_plain(g, at, end, escaped, found);
+    const struct algorithm *a = g->selection->at[found->algorithm];
+    found->size = a->size;
+    at += tag;
+    if (*at == '-' && a->any_size) {
+        at++;
+        if (!read_bits(a, &at, found))
+            return false;
+    } else if (a->any_size && is_blank(*at)) {
+        at++; /* without bits there may be two */
+    }
+    if (*at == ' ')
+        at++;
+    return *at == '(' && read_tagged(at + 1, end, escaped, found);
 }
 
 enum line_kind check_read(struct grammar *g, char *line, size_t len, struct checked *found)
@@ -159,24 +208,11 @@ enum line_kind check_read(struct grammar *g, char *line, size_t len, struct chec
     bool escaped = *at == '\\';
     if (escaped)
         at++;
-    bool good = true;
     found->algorithm = 0;
-    size_t tag = find_tag(g->selection, at, &found->algorithm);
-    const struct algorithm *a = g->selection->at[found->algorithm];
-    found->size = a->size;
-    if (tag > 0) {
-        at += tag;
-        if (*at == '-' && a->any_size) {
-            at++;
-            good = read_bits(a, &at, found);
-        } else if (a->any_size && is_blank(*at)) {
-            at++; /* without bits there may be two */
-        }
-        if (*at == ' ')
-            at++;
-        good = good && *at == '(' && read_tagged(at + 1, end, escaped, found);
-    } else {
-        good = read_plain(g, at, end, escaped, found);
-    }
-    return good ? LINE_GOOD : LINE_BAD;
+    found->size = 0;
+    if (read_entry(g, at, end, escaped, found))
+        return LINE_GOOD;
+    if (found->tagged)
+        found->size = 0;
+    return LINE_BAD;
 }

@@ -219,6 +219,8 @@ static void emit_checked(struct emitter *e, const struct slot *s, const char *pa
             emit_verdict(e, path, "FAILED open or read");
     } else if (memcmp(s->digest, s->expected, s->size) != 0) {
         e->mismatched++;
+        if (s->unsure)
+            e->unsure = s->size;
         e->failed = true;
         if (!o->status)
             emit_verdict(e, path, "FAILED");
@@ -262,6 +264,41 @@ static void warn_of(struct emitter *e, uint64_t count, const char *one, const ch
     end_message(e);
 }
 
+/* The i-th algorithm if its digests can have so many bytes. */
+static const char *name_if_fits(size_t i, size_t size)
+{
+    const struct algorithm *a = algorithm_at(i);
+    return a->size == size || (a->any_size && size < a->size) ? a->name : NULL;
+}
+
+/* Names the algorithms that digests of so many bytes may be of. Nothing where only a length would be chosen. */
+static void emit_hint(struct emitter *e, const char *list, size_t size)
+{
+    size_t last = 0, count = 0;
+    for (size_t i = 0; algorithm_at(i); i++) {
+        if (name_if_fits(i, size)) {
+            last = i;
+            count++;
+        }
+    }
+    if (count < 2)
+        return;
+    struct text *t = begin_message(e);
+    quote_name(t, list);
+    text_str(t, ": digests of ");
+    text_number(t, 2 * size);
+    text_str(t, " digits may be of ");
+    for (size_t i = 0; i <= last; i++) {
+        const char *name = name_if_fits(i, size);
+        if (!name)
+            continue;
+        text_str(t, name);
+        text_str(t, --count > 1 ? ", " : count == 1 ? " or " : "");
+    }
+    text_str(t, ": -a says which");
+    end_message(e);
+}
+
 static void emit_list_end(struct emitter *e, const struct slot *s, const char *list)
 {
     const struct options *o = e->options;
@@ -277,10 +314,13 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
         if (o->ignore_missing && e->matched == 0)
             emit_note(e, list, "no file was verified", 0);
     }
+    size_t strange = e->matched == 0 && e->unsure > 0 ? e->unsure : s->size;
+    if (strange > 0 && !o->status && !o->persona->classic)
+        emit_hint(e, list, strange);
     /* A list with nothing in it that was found right verifies nothing. */
     if (e->matched == 0 || (o->strict && s->bad_lines > 0))
         e->failed = true;
-    e->mismatched = e->unreadable = e->matched = 0;
+    e->mismatched = e->unreadable = e->matched = e->unsure = 0;
 }
 
 static void emit_unlisted(struct emitter *e, const char *path)
@@ -334,7 +374,7 @@ bool emit(struct emitter *e, struct slot *s)
     case SLOT_LIST_BROKEN:
         emit_note(e, path, s->remark, s->error);
         e->failed = true;
-        e->mismatched = e->unreadable = e->matched = 0;
+        e->mismatched = e->unreadable = e->matched = e->unsure = 0;
         break;
     case SLOT_LIST_END: emit_list_end(e, s, path); break;
     case SLOT_UNLISTED: emit_unlisted(e, path); break;

@@ -23,9 +23,10 @@ struct emitter {
     struct dir *path_dir;
     size_t prefix_len;
     uint64_t mismatched, unreadable, matched; /* of the present check list */
-    uint64_t unlisted;                        /* files in trees */
-    uint64_t files;                           /* digested so far */
-    bool failed;                              /* the exit status will say so */
+    size_t unsure; /* the size of one that was mismatched and may be of another algorithm, or 0 */
+    uint64_t unlisted; /* files in trees */
+    uint64_t files;    /* digested so far */
+    bool failed;       /* the exit status will say so */
 };
 
 void emit_open(struct emitter *e, const struct options *o, struct cache *cache);

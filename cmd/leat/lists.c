@@ -28,6 +28,7 @@ struct list {
     const char *name;    /* as messages have it */
     bool is_stdin;
     uint64_t lines, good, bad;
+    size_t strange; /* the size of a digest of another kind than is wanted; 0: there was none */
 };
 
 /* Something about the list itself. */
@@ -40,6 +41,7 @@ static struct slot *about(const struct list *l, enum slot_kind kind, int *err)
     s->line = l->lines;
     s->good_lines = l->good;
     s->bad_lines = l->bad;
+    s->size = l->strange;
     return s;
 }
 
@@ -60,6 +62,15 @@ static int tell_broken(const struct list *l, int error, const char *remark)
     return tell(l, SLOT_LIST_BROKEN, error, remark);
 }
 
+/* Whether only its length tells what a line's digest is of. */
+static bool is_unsure(const struct options *o, const struct checked *found)
+{
+    if (found->tagged || o->persona->classic)
+        return false;
+    return o->any_digest || found->algorithm > 0 ||
+           found->size != digest_size(o->selection.at[0], o->size);
+}
+
 static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
 {
     struct checked found;
@@ -71,6 +82,8 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     /* A list on standard input cannot name standard input. */
     if (kind == LINE_BAD || (l->is_stdin && strcmp(found.name, "-") == 0)) {
         l->bad++;
+        if (kind == LINE_BAD && found.size > 0)
+            l->strange = found.size;
         return l->src->options->warn ? tell(l, SLOT_BAD_LINE, 0, NULL) : 0;
     }
     l->good++;
@@ -82,6 +95,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
         return err;
     s->wanted = 1u << found.algorithm;
     s->size = found.size;
+    s->unsure = is_unsure(l->src->options, &found);
     s->expected = s->digest + DIGEST_MAX;
     memcpy(s->expected, found.digest, DIGEST_MAX);
     if (l->way->all > 0)
@@ -147,7 +161,7 @@ static uint64_t bytes_of_lists(const struct options *o)
 static int take_lists(const struct list *l)
 {
     const struct options *o = l->src->options;
-    struct grammar g = { .selection = &o->selection };
+    struct grammar g = { .selection = &o->selection, .classic = o->persona->classic };
     int err = o->path_count > 0 ? 0 : take_list(*l, &g, "-");
     for (int i = 0; i < o->path_count && !err; i++)
         err = take_list(*l, &g, o->paths[i]);

@@ -20,9 +20,10 @@ enum slot_kind {
     SLOT_SKIPPED, /* it is no file to digest: `remark` says why */
     SLOT_BAD_LINE, /* a line of a check list that does not parse: `line`, and `remark` when it is too long */
     SLOT_LIST_BROKEN, /* a check list could not be read: `error`, or `remark` */
-    SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines` */
-    SLOT_UNLISTED,    /* a file in a tree that no check list names */
-    SLOT_TREES_END,   /* there are no more of these */
+    SLOT_LIST_END, /* a check list has been read: `good_lines`, `bad_lines`, and the `size` of a digest of
+                         another kind than is wanted */
+    SLOT_UNLISTED,  /* a file in a tree that no check list names */
+    SLOT_TREES_END, /* there are no more of these */
 };
 
 enum slot_origin {
@@ -37,6 +38,7 @@ struct slot {
     enum slot_kind kind;
     enum slot_origin origin;
     int error;       /* 0, or a negative errno value */
+    bool unsure;     /* in a check: the digest may be of another algorithm */
     bool holds_dir;  /* the folder's descriptor, until the file is open; `dir` itself stays */
     struct dir *dir; /* NULL: the name is a path */
     char *name;
