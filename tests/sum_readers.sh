@@ -121,4 +121,30 @@ strictly 'a bound of a quick disk' -j 4 --readers=1
 reads -j 4 --readers=4
 [ "$again" -gt 0 ] || fail 'one at a time in spite of --readers=4'
 
+# Long files of a disk that says it turns: a second reader is tried within the first file, and files of a disk that
+# is slow, but as quick with two, are read together. strace makes each read slow.
+rm files/*
+for i in 1 2 3; do
+    head -c 8000000 /dev/urandom >"files/$i"
+done
+sync
+LEAT_SYSFS=$turns
+# together: counts in $again how often it changed from a file to another one that was not at its end
+together() {
+    forget
+    strace -f -y -e trace=read -e inject=read:delay_enter=4000 -o "$out/strace" "$leat" sum "$@" files >"$out/got"
+    md5sum files/* | same "$*, slowly" - "$out/got"
+    again=$(perl -ne '
+        next unless /\bread\(\d+<[^>]*\/(files\/[^>]*)>/;
+        $again++ if defined $last && $last ne $1 && $seen{$1};
+        $seen{$1} = 1;
+        $last = $1;
+        END { print $again + 0 }' "$out/strace")
+}
+unset LEAT_QUICK
+together -j 2
+[ "$again" -gt 5 ] || fail "long files of a slow disk: $again changes between files"
+together -j 2 --readers=1
+is 'long files, one reader: changes between files' 0 "$again"
+
 finish

@@ -1,5 +1,7 @@
 #include "device.h"
 
+#include "pace.h"
+
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -8,13 +10,17 @@
 #include <sys/sysmacros.h>
 
 /* A disk of 7,200 turns a minute takes 4 ms for half of one. */
-enum { QUICK = 2 * LEAT_MS, QUICK_IN_A_ROW = 4 };
+enum { QUICK = 2 * LEAT_MS, QUICK_IN_A_ROW = 4, TURNS_MOST = 1024 };
 
 struct device {
     struct device *next;
     dev_t number;
-    leat_chan *turns; /* as many items as there are turns taken; NULL: not bounded */
-    bool asked_for;   /* bounded by the user, not by what the disk says of itself */
+    leat_chan *turns;     /* as many items as there are turns to be had; NULL: not bounded */
+    bool asked_for;       /* bounded by the user, not by what the disk says of itself */
+    pthread_mutex_t lock; /* of what follows; nobody waits under it */
+    struct pace pace;
+    unsigned surplus;       /* so many turns are not to be had again */
+    unsigned busy, waiting; /* readers that have a turn, and that want one */
     /* Quick answers in a row, so many at most. Only a guess is made from it: relaxed. */
     atomic_uint quick;
 };
@@ -38,6 +44,7 @@ void devices_close(void)
 {
     for (struct device *next; devices; devices = next) {
         next = devices->next;
+        pthread_mutex_destroy(&devices->lock);
         free(devices);
     }
 }
@@ -68,8 +75,12 @@ static struct device *add(dev_t number)
     if (!d)
         return NULL;
     *d = (struct device){ .number = number, .asked_for = readers > 0 };
+    pthread_mutex_init(&d->lock, NULL);
+    pace_open(&d->pace);
     if (readers > 0 || is_rotational(number))
-        d->turns = leat_chan_make(scope, 0, readers > 0 ? readers : 1);
+        d->turns = leat_chan_make(scope, 0, TURNS_MOST);
+    for (unsigned i = 0; d->turns && i < (readers > 0 ? readers : 1); i++)
+        leat_try_send(d->turns, NULL);
     d->next = devices;
     devices = d;
     return d;
@@ -112,15 +123,34 @@ void device_took(struct device *d, int64_t ns)
     atomic_store_explicit(&d->quick, row, memory_order_relaxed);
 }
 
+static void count(struct device *d, int busy, int waiting)
+{
+    pthread_mutex_lock(&d->lock);
+    d->busy += (unsigned)busy;
+    d->waiting += (unsigned)waiting;
+    pthread_mutex_unlock(&d->lock);
+}
+
+static int begin_turn(const struct turn *t, struct device *d)
+{
+    int err = leat_try_recv(d->turns, NULL);
+    if (err == -EAGAIN) {
+        err = t->before_wait(t->arg);
+        if (err)
+            return err;
+        count(d, 0, 1);
+        err = leat_recv(d->turns, NULL);
+        count(d, 0, -1);
+    }
+    if (!err)
+        count(d, 1, 0);
+    return err;
+}
+
 int turn_take(struct turn *t, struct device *d)
 {
     if (t->files == 0) {
-        int err = leat_try_send(d->turns, NULL);
-        if (err == -EAGAIN) {
-            err = t->before_wait(t->arg);
-            if (!err)
-                err = leat_send(d->turns, NULL);
-        }
+        int err = begin_turn(t, d);
         if (err)
             return err;
         t->device = d;
@@ -129,8 +159,61 @@ int turn_take(struct turn *t, struct device *d)
     return 0;
 }
 
+/* Whether one turn fewer is wanted. */
+static bool take_surplus(struct device *d)
+{
+    bool is = d->surplus > 0;
+    d->surplus -= is;
+    d->busy -= is;
+    return is;
+}
+
+int turn_keep(struct turn *t)
+{
+    struct device *d = t->device;
+    pthread_mutex_lock(&d->lock);
+    bool lost = take_surplus(d);
+    pthread_mutex_unlock(&d->lock);
+    return lost ? begin_turn(t, d) : 0;
+}
+
 void turn_end(struct turn *t)
 {
-    if (--t->files == 0)
-        leat_try_recv(t->device->turns, NULL);
+    struct device *d = t->device;
+    if (--t->files > 0)
+        return;
+    pthread_mutex_lock(&d->lock);
+    bool lost = take_surplus(d);
+    d->busy -= !lost;
+    pthread_mutex_unlock(&d->lock);
+    if (!lost)
+        leat_try_send(d->turns, NULL);
+}
+
+/* How many further turns there are by now; fewer are taken back as their readers go on. */
+static unsigned follow_pace(struct device *d, unsigned before)
+{
+    unsigned now = d->pace.limit;
+    if (now <= before) {
+        d->surplus += before - now;
+        return 0;
+    }
+    unsigned more = now - before, kept = d->surplus < more ? d->surplus : more;
+    d->surplus -= kept;
+    return more - kept;
+}
+
+void turn_gave(const struct turn *t, size_t bytes)
+{
+    struct device *d = t->device;
+    /* A disk of which nothing is quick is one that turns. */
+    if (d->asked_for || quick == 0)
+        return;
+    pthread_mutex_lock(&d->lock);
+    unsigned before = d->pace.limit;
+    pace_read(&d->pace, leat_now(), bytes, d->busy, d->waiting);
+    unsigned more = follow_pace(d, before);
+    pthread_mutex_unlock(&d->lock);
+    for (; more > 0; more--)
+        leat_try_send(d->turns, NULL);
 }

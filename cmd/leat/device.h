@@ -2,11 +2,13 @@
  *
  * A rotational disk is fast as long as one file after the other is read; several at a time have it
  * seek most of the time. So what is not in the system's cache is read from such a disk by as many
- * readers as have a turn, one unless the user said otherwise, and a turn lasts until the file is read.
+ * readers as have a turn, one at first unless the user said otherwise, and a turn lasts until the file is read.
  * What is in the cache needs no turn.
  *
  * Virtual disks often say that they turn and do not. One that has answered a few readers in a row faster
- * than a disk can turn is believed no longer, until it is slow again.
+ * than a disk can turn is believed no longer, until it is slow again. Where files are long, so that there are few
+ * first answers, further readers get turns for as long as that gains something (pace.h); a reader whose turn is
+ * taken away waits in the middle of its file.
  *
  * A reader takes a turn only while it has none, on any device: so no two wait for each other. */
 #ifndef LEAT_CMD_DEVICE_H
@@ -19,7 +21,7 @@
 
 struct device;
 
-/* Bounds the readers of every device to `readers`; 0: those of rotational disks to 1, and no others. */
+/* Bounds the readers of every device to `readers`; 0: those of rotational disks, to 1 at first, and no others. */
 void devices_open(leat_scope *scope, unsigned readers);
 void devices_close(void);
 
@@ -42,6 +44,12 @@ struct turn {
 
 /* For one more file on the device. 0 or -ECANCELED. */
 int turn_take(struct turn *t, struct device *d);
+
+/* Before the reader goes on in its files: waits if there are fewer turns now. 0 or -ECANCELED. */
+int turn_keep(struct turn *t);
+
+/* By its turn the reader was given so many bytes. */
+void turn_gave(const struct turn *t, size_t bytes);
 
 /* One of the files that it was taken for has been read. */
 void turn_end(struct turn *t);

@@ -162,21 +162,32 @@ static ssize_t read_plainly(int fd, void *to, size_t len)
     return n < 0 ? -errno : n;
 }
 
+static int wait_for_turn(struct reading *r)
+{
+    if (r->has_turn)
+        return turn_keep(r->turn);
+    if (!device_has_turns(r->device))
+        return 0;
+    int err = turn_take(r->turn, r->device);
+    r->has_turn = !err;
+    if (!err)
+        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
+    return err;
+}
+
+/* What a file's first bytes took, or how many came by a turn, tells of the disk. */
 static ssize_t read_from_disk(struct reading *r, void *to, size_t len)
 {
-    if (!r->has_turn && device_has_turns(r->device)) {
-        int err = turn_take(r->turn, r->device);
-        if (err)
-            return err;
-        r->has_turn = true;
-        posix_fadvise(r->fd, 0, 0, POSIX_FADV_SEQUENTIAL);
-    }
-    if (r->missed)
-        return read_plainly(r->fd, to, len);
-    r->missed = true;
-    int64_t start = leat_now();
+    int err = wait_for_turn(r);
+    if (err)
+        return err;
+    int64_t start = r->missed ? 0 : leat_now();
     ssize_t n = read_plainly(r->fd, to, len);
-    device_took(r->device, leat_now() - start);
+    if (!r->missed)
+        device_took(r->device, leat_now() - start);
+    r->missed = true;
+    if (r->has_turn && n > 0)
+        turn_gave(r->turn, (size_t)n);
     return n;
 }
 

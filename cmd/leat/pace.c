@@ -1,0 +1,83 @@
+#include "pace.h"
+
+#include <leat/base.h>
+
+static const int64_t window = 50 * LEAT_MS, first_pause = 500 * LEAT_MS, last_pause = 64 * LEAT_S;
+
+/* A gap that long means that nobody wanted anything of the disk. */
+static const int64_t idle = LEAT_S;
+
+enum { LIMIT_MOST = 1024 };
+
+/* Bytes per nanosecond that no single disk that turns gives, from end to end. */
+static const double quick = 0.3;
+
+void pace_open(struct pace *p)
+{
+    *p = (struct pace){ .limit = 1, .pause = first_pause };
+}
+
+static void count_anew(struct pace *p, int64_t now)
+{
+    p->since = now;
+    p->bytes = 0;
+}
+
+static void try(struct pace *p, unsigned limit, double rate)
+{
+    p->before = p->limit;
+    p->limit = limit;
+    p->rate = rate;
+}
+
+/* More readers have to be worth it: seeks wear a disk. */
+static void judge(struct pace *p, int64_t now, double rate, unsigned busy)
+{
+    bool up = p->limit > p->before;
+    bool good = up ? busy > p->before && rate >= 1.1 * p->rate : 1.1 * rate >= p->rate;
+    if (good) {
+        p->pause = first_pause;
+    } else {
+        p->limit = p->before;
+        p->falls = up;
+        if (p->pause < last_pause)
+            p->pause *= 2;
+    }
+    p->climbs = up && good;
+    p->before = 0;
+    p->next = now + p->pause;
+}
+
+static void consider(struct pace *p, int64_t now, double rate, unsigned busy, unsigned waiting)
+{
+    bool may_climb = waiting > 0 && p->limit<LIMIT_MOST, may_fall = p->limit> 1 && busy == p->limit;
+    bool untried = p->pause == first_pause && p->limit == 1;
+    if (may_climb && (p->climbs || (untried && rate > quick))) {
+        try(p, 2 * p->limit, rate);
+    } else if (now >= p->next) {
+        if (may_climb && !(p->falls && may_fall))
+            try(p, 2 * p->limit, rate);
+        else if (may_fall)
+            try(p, p->limit / 2, rate);
+    }
+}
+
+void pace_read(struct pace *p, int64_t now, size_t bytes, unsigned busy, unsigned waiting)
+{
+    if (!p->started)
+        p->next = now + p->pause;
+    if (!p->started || now - p->last > idle)
+        count_anew(p, now);
+    else
+        p->bytes += bytes;
+    p->started = true;
+    p->last = now;
+    if (now - p->since < window)
+        return;
+    double rate = (double)p->bytes / (double)(now - p->since);
+    if (p->before > 0)
+        judge(p, now, rate, busy);
+    else
+        consider(p, now, rate, busy, waiting);
+    count_anew(p, now);
+}

@@ -1,0 +1,145 @@
+/* test_pace.c: how many readers disks of several kinds are given, without any disk. */
+#include "pace.h"
+#include "support.h"
+
+enum { MIB = 1 << 20, CHUNK = 64 * 1024, DISKS = 8 };
+
+/* Megabytes a second of 1, 2, 4, and 8 readers and more, together. */
+static const struct disk {
+    const char *name;
+    double rate[4];
+} disks[DISKS] = {
+    { "turns", { 150, 25, 15, 10 } },
+    { "turns, and reads far ahead", { 150, 140, 120, 100 } },
+    { "is two that turn", { 150, 300, 60, 30 } },
+    { "is virtual", { 430, 950, 960, 960 } },
+    { "is virtual and slow", { 60, 120, 240, 480 } },
+    { "is bounded", { 120, 120, 120, 120 } },
+    { "is quick", { 2000, 4000, 6000, 7000 } },
+    { "is quicker than its reader", { 800, 1600, 3200, 6400 } },
+};
+
+static double rate_of(const struct disk *d, unsigned readers)
+{
+    return d->rate[readers >= 8      ? 3
+                   : readers >= 4    ? 2
+                   : readers - 1 < 2 ? readers - 1
+                                     : 1] *
+           1e6 / 1e9;
+}
+
+/* From 1 - spread to 1 + spread. */
+static double noise(uint32_t *seed, double spread)
+{
+    *seed = *seed * 1664525 + 1013904223;
+    return 1 + spread * (2.0 * (*seed >> 8) / (1 << 24) - 1);
+}
+
+/* The nanoseconds that it takes to read so many bytes in `files` equal files by `jobs` readers. */
+static double take(const struct disk *d, uint64_t bytes, unsigned files, unsigned jobs,
+                   double spread, uint32_t seed)
+{
+    struct pace p;
+    pace_open(&p);
+    double now = 1e9, slot = 0, factor = 1;
+    uint64_t each = bytes / files;
+    for (uint64_t done = 0; done < bytes; done += CHUNK) {
+        unsigned left = files - (unsigned)(done / each), wanted = left < jobs ? left : jobs;
+        unsigned busy = wanted < p.limit ? wanted : p.limit;
+        if (now >= slot) {
+            factor = noise(&seed, spread);
+            slot = now + 5e6;
+        }
+        now += CHUNK / rate_of(d, busy) * factor;
+        pace_read(&p, (int64_t)now, CHUNK, busy, wanted - busy);
+    }
+    return now - 1e9;
+}
+
+/* Never more than 1.1 times the better of one reader and two. */
+static void a_tenth_is_lost_at_most(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < DISKS; i++) {
+        const struct disk *d = &disks[i];
+        uint64_t bytes = 4096ull * MIB;
+        double one = (double)bytes / rate_of(d, 1), two = (double)bytes / rate_of(d, 2);
+        double better = one < two ? one : two;
+        for (unsigned jobs = 2; jobs <= 16; jobs *= 2) {
+            double took = take(d, bytes, 64, jobs, 0, 1);
+            if (took > 1.1 * better)
+                fail_msg("a disk that %s, %u jobs: %.2f s, not %.2f", d->name, jobs, took / 1e9,
+                         better / 1e9);
+        }
+    }
+}
+
+static void also_where_rates_are_uneven(void **state)
+{
+    (void)state;
+    for (unsigned i = 0; i < DISKS; i++) {
+        const struct disk *d = &disks[i];
+        uint64_t bytes = 4096ull * MIB;
+        double one = (double)bytes / rate_of(d, 1), two = (double)bytes / rate_of(d, 2);
+        double better = one < two ? one : two;
+        for (uint32_t seed = 1; seed <= 20; seed++) {
+            double took = take(d, bytes, 64, 2, 0.4, seed);
+            if (took > 1.2 * better)
+                fail_msg("a disk that %s, seed %u: %.2f s, not %.2f", d->name, seed, took / 1e9,
+                         better / 1e9);
+        }
+    }
+}
+
+/* Two of four files of 1 GiB are read together before the first has ended. */
+static void within_the_first_file(void **state)
+{
+    (void)state;
+    struct pace p;
+    pace_open(&p);
+    double now = 0;
+    uint64_t done = 0;
+    for (; done < 1024ull * MIB && p.limit == 1; done += CHUNK) {
+        now += CHUNK / rate_of(&disks[3], 1);
+        pace_read(&p, (int64_t)now, CHUNK, 1, 1);
+    }
+    assert_true(p.limit > 1);
+    assert_true(done < 64 * MIB);
+}
+
+static void nobody_waits_nobody_is_let_in(void **state)
+{
+    (void)state;
+    struct pace p;
+    pace_open(&p);
+    for (int64_t now = 0; now < 10 * LEAT_S; now += LEAT_MS) {
+        pace_read(&p, now, MIB, 1, 0);
+        assert_int_equal(1, p.limit);
+    }
+}
+
+/* What was found out does not hold for ever: the disk gets other work. */
+static void a_disk_that_changes(void **state)
+{
+    (void)state;
+    struct pace p;
+    pace_open(&p);
+    double now = 0;
+    for (uint64_t done = 0; done < 2048ull * MIB; done += CHUNK) {
+        const struct disk *d = &disks[done < 1024ull * MIB ? 3 : 0];
+        unsigned busy = p.limit < 2 ? p.limit : 2;
+        now += CHUNK / rate_of(d, busy);
+        pace_read(&p, (int64_t)now, CHUNK, busy, 2 - busy);
+    }
+    assert_true(p.limit == 1 || p.before == 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_tenth_is_lost_at_most), cmocka_unit_test(also_where_rates_are_uneven),
+        cmocka_unit_test(within_the_first_file),   cmocka_unit_test(nobody_waits_nobody_is_let_in),
+        cmocka_unit_test(a_disk_that_changes),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
