@@ -77,4 +77,11 @@ if [ -n "${LEAT_SLOW:-}" ]; then
     same 'a huge file' "$out/wanted" "$out/got"
 fi
 
+# libxxhash is asked for its functions for newer processors where it has them.
+library=$(ldd "$leat" | sed -n 's/.*libxxhash.* => \([^ ]*\).*/\1/p')
+update=XXH3_128bits_update_dispatch
+if [ -e /usr/include/xxh_x86dispatch.h ] && nm -D "$library" 2>/dev/null | grep -q " T $update$"; then
+    nm -D "$leat" | grep -q " U $update$" || fail "libxxhash's $update is not used"
+fi
+
 finish

@@ -8,6 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
+#ifdef LEAT_XXHASH_CHOOSES
+#include <xxh_x86dispatch.h> /* puts its functions in place of some of those above */
+#endif
 
 /* One library's way of hashing. `state` is what its `open` made. */
 struct hashing {
