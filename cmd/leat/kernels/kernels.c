@@ -44,14 +44,14 @@ static const struct lane_way md5_ways[] = {
 static const struct lane_way sha1_ways[] = {
 #ifdef __x86_64__
     { "avx512", 16, sha1_avx512, { 3, 5 } },
-    { "avx2", 8, sha1_avx2, { 3, 6 } },
+    { "avx2", 8, sha1_avx2, { 3, 5 } },
 #endif
     { "vector", 4, sha1_vector, { 3, 0 } },
     { 0 },
 };
 static const struct lane_way sha256_ways[] = {
 #ifdef __x86_64__
-    { "avx512", 16, sha256_avx512, { 3, 8 } },
+    { "avx512", 16, sha256_avx512, { 3, 9 } },
     { "avx2", 8, sha256_avx2, { 3, 0 } },
 #endif
     { "vector", 4, sha256_vector, { 3, 0 } },
