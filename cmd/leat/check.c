@@ -86,7 +86,8 @@ static bool read_tagged(char *at, char *end, bool escaped, struct checked *found
     return take_name(found, at, (size_t)(close - at), escaped);
 }
 
-/* Which of those that are wanted a digest of so many bytes without a tag is of; false when that is not certain. */
+/* Which of those that are wanted a digest of so many bytes without a tag is of; false when that is
+ * not certain. */
 static bool find_by_size(const struct grammar *g, size_t size, unsigned *algorithm)
 {
     const struct selection *s = g->selection;

@@ -2,13 +2,13 @@
  *
  * A rotational disk is fast as long as one file after the other is read; several at a time have it
  * seek most of the time. So what is not in the system's cache is read from such a disk by as many
- * readers as have a turn, one at first unless the user said otherwise, and a turn lasts until the file is read.
- * What is in the cache needs no turn.
+ * readers as have a turn, one at first unless the user said otherwise, and a turn lasts until the
+ * file is read. What is in the cache needs no turn.
  *
- * Virtual disks often say that they turn and do not. One that has answered a few readers in a row faster
- * than a disk can turn is believed no longer, until it is slow again. Where files are long, so that there are few
- * first answers, further readers get turns for as long as that gains something (pace.h); a reader whose turn is
- * taken away waits in the middle of its file.
+ * Virtual disks often say that they turn and do not. One that has answered a few readers in a row
+ * faster than a disk can turn is believed no longer, until it is slow again. Where files are long,
+ * so that there are few first answers, further readers get turns for as long as that gains
+ * something (pace.h); a reader whose turn is taken away waits in the middle of its file.
  *
  * A reader takes a turn only while it has none, on any device: so no two wait for each other. */
 #ifndef LEAT_CMD_DEVICE_H
@@ -21,7 +21,8 @@
 
 struct device;
 
-/* Bounds the readers of every device to `readers`; 0: those of rotational disks, to 1 at first, and no others. */
+/* Bounds the readers of every device to `readers`; 0: those of rotational disks, to 1 at first, and
+ * no others. */
 void devices_open(leat_scope *scope, unsigned readers);
 void devices_close(void);
 

@@ -271,7 +271,8 @@ static const char *name_if_fits(size_t i, size_t size)
     return a->size == size || (a->any_size && size < a->size) ? a->name : NULL;
 }
 
-/* Names the algorithms that digests of so many bytes may be of. Nothing where only a length would be chosen. */
+/* Names the algorithms that digests of so many bytes may be of. Nothing where only a length would
+ * be chosen. */
 static void emit_hint(struct emitter *e, const char *list, size_t size)
 {
     size_t last = 0, count = 0;

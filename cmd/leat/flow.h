@@ -74,8 +74,8 @@ struct flow {
     atomic_uint_fast64_t digested; /* bytes */
 };
 
-/* Runs it all to its end. 0, also when halted (halt.h); or what it failed of: -EAGAIN when a thread could not be
- * started. */
+/* Runs it all to its end. 0, also when halted (halt.h); or what it failed of: -EAGAIN when a thread
+ * could not be started. */
 int flow_run(struct flow *f);
 
 /* For the producer. A slot to fill, with this name; everything else in it is zero.

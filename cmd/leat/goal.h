@@ -1,8 +1,9 @@
 /* goal.h: how much there is to digest, as far as that is known, for telling how long it will take.
  *
- * The producer counts what it sends off, and it runs ahead; so the whole is known at the latest when it is
- * through. Of files on the command line the number is known before, and of check lists it follows from how much of
- * them has been read; their bytes are taken to be on average those of the files sent off by then.
+ * The producer counts what it sends off, and it runs ahead; so the whole is known at the latest
+ * when it is through. Of files on the command line the number is known before, and of check lists
+ * it follows from how much of them has been read; their bytes are taken to be on average those of
+ * the files sent off by then.
  *
  * The producer writes it, the collector reads it. The atomics are relaxed: each is a figure on its own, and
  * what is shown a moment too early or too late harms nobody. */

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How far the lists have been read, for telling how many files they name. Counting their lines first would keep
- * everything waiting. */
+/* How far the lists have been read, for telling how many files they name. Counting their lines
+ * first would keep everything waiting. */
 struct way {
     uint64_t all, done; /* bytes; `all` is 0 when it is not known */
 };

@@ -1,10 +1,11 @@
 /* pace.h: how many may read from a disk at a time, found out by trying.
  *
- * What a disk says of itself is not to be believed, and how fast one reader is does not tell how fast two would be:
- * so a second is let in for a moment, while there are files to read, and stays if together they get clearly more
- * bytes. Then it is tried with twice as many, as long as that gains something; and with half as many now and then. A
- * disk that turns loses some 50 ms by a trial. The first comes after half a second, or at once where one reader
- * gets more than a disk that turns can give; and after each that fails it takes twice as long until the next.
+ * A disk's word is not to be believed, and the speed of one reader does not tell that of two. So a
+ * second reader is let in for a moment while files wait to be read, and it stays if both together
+ * get clearly more bytes. Then twice as many are tried, as long as that gains something, and half
+ * as many now and then. A disk that turns loses some 50 ms by a trial. The first trial comes after
+ * half a second, or at once where one reader gets more than a disk that turns can give. After each
+ * trial that fails the next one takes twice as long to come.
  *
  * This room only calculates: it is told what was read, and says what the limit is. */
 #ifndef LEAT_CMD_PACE_H
@@ -31,8 +32,8 @@ struct pace {
 /* The limit is 1. */
 void pace_open(struct pace *p);
 
-/* At `now`, in nanoseconds, one of `busy` readers has been given so many bytes by the disk, and `waiting` wait to be
- * let in. The limit may be another afterwards. */
+/* At `now`, in nanoseconds, the disk has given so many bytes to one of `busy` readers, and
+ * `waiting` more want to be let in. The limit may be another afterwards. */
 void pace_read(struct pace *p, int64_t now, size_t bytes, unsigned busy, unsigned waiting);
 
 #endif

@@ -144,9 +144,9 @@ static ssize_t look_again(const struct reading *r, ssize_t n)
     return 0;
 }
 
-/* What is in the system's cache; else -EAGAIN, or -EOPNOTSUPP where the system cannot tell, be it the kernel, a
- * file system, or a sandbox that refuses the call. Some file systems read ahead when they are asked. Of any other
- * error the plain read that follows tells. */
+/* What is in the system's cache; else -EAGAIN, or -EOPNOTSUPP where the system cannot tell, be it
+ * the kernel, a file system, or a sandbox that refuses the call. Some file systems read ahead when
+ * they are asked. Of any other error the plain read that follows tells. */
 static ssize_t read_cached(int fd, void *to, size_t len)
 {
     struct iovec all = { to, len };

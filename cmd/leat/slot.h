@@ -15,15 +15,15 @@
 #include <stdint.h>
 
 enum slot_kind {
-    SLOT_FILE,    /* to be digested; then it has a digest or an error */
-    SLOT_FAILURE, /* the producer could not do something: `error` */
-    SLOT_SKIPPED, /* it is no file to digest: `remark` says why */
-    SLOT_BAD_LINE, /* a line of a check list that does not parse: `line`, and `remark` when it is too long */
+    SLOT_FILE,        /* to be digested; then it has a digest or an error */
+    SLOT_FAILURE,     /* the producer could not do something: `error` */
+    SLOT_SKIPPED,     /* it is no file to digest: `remark` says why */
+    SLOT_BAD_LINE,    /* a check list's line that does not parse: `line`; `remark` when too long */
     SLOT_LIST_BROKEN, /* a check list could not be read: `error`, or `remark` */
-    SLOT_LIST_END, /* a check list has been read: `good_lines`, `bad_lines`, and the `size` of a digest of
-                         another kind than is wanted */
-    SLOT_UNLISTED,  /* a file in a tree that no check list names */
-    SLOT_TREES_END, /* there are no more of these */
+    SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines`, and the `size` of
+                         a digest of another kind than is wanted */
+    SLOT_UNLISTED,    /* a file in a tree that no check list names */
+    SLOT_TREES_END,   /* there are no more of these */
 };
 
 enum slot_origin {

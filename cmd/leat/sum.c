@@ -80,8 +80,8 @@ static void load_cache(struct emitter *e, const struct options *o)
         e->cache = NULL;
 }
 
-/* The exit status. *fatal is the signal that it is to end of, or 0. A closed pipe is that of SIGPIPE if
- * `pipes_end_it`, and the failed write that it is if not. */
+/* The exit status. *fatal is the signal that it is to end of, or 0. A closed pipe is that of
+ * SIGPIPE if `pipes_end_it`, and the failed write that it is if not. */
 static int run(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
