@@ -14,7 +14,7 @@ run: ## digest the files under DIR (this folder when unset)
 	@{ scripts/bootstrap run && scripts/build release leat-command; } >&2
 	@build/release/cmd/leat/leat sum "$(DIR)"
 
-test: ## build and run all tests
+test: ## build and run all tests, the longest shortened; LEAT_LONG=1: all in full
 	@scripts/bootstrap test
 	@scripts/build dev
 	@scripts/test dev

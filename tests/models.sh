@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The models in models/ hold, wherever spin looks, which is everywhere; and where they are broken on
 # purpose, spin finds it. One line a run: what was run, states, seconds, verdict.
+# Without LEAT_LONG only the first search and the first broken variant of each model run.
 set -euo pipefail
 
 # What is modelled does not depend on how this tree was built.
@@ -13,6 +14,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 failures=0
+
+declare -A begun
+# is_due KIND MODEL: whether this one runs.
+is_due() {
+    [ -z "${LEAT_LONG-}" ] || return 0
+    [ -z "${begun[$*]-}" ] || return 1
+    begun[$*]=1
+}
 
 # search MODEL DEFINITIONS OPTIMIZATION: runs spin's search and leaves what it says in the file
 # `said`, and the states and the seconds in variables.
@@ -49,6 +58,7 @@ failed() {
 # holds MODEL [DEFINITION…]: no error anywhere.
 holds() {
     local model=$1 what definitions
+    is_due holds "$model" || return 0
     shift
     definitions=${*/#/-D}
     what=${*:-as it is}
@@ -65,6 +75,7 @@ caught() {
     local model=$1 given=$2 definitions=${2:+-D${2// / -D}} variant what
     shift 2
     for variant; do
+        is_due caught "$model" || return 0
         what="$variant${given:+ ($given)}"
         search "$model" "$definitions -D$variant" -O0
         if grep -q '^pan:1: \(assertion violated\|invalid end state\|acceptance cycle\)' said; then
@@ -139,10 +150,10 @@ caught scope '' NO_PIN PIN_AFTER_UNLOCK UNPIN_EARLY ONE_JOIN LEAVE_LAST DEADLINE
 holds scope OUTSIDE
 caught scope OUTSIDE PIN_AFTER_MARK
 
-holds idle WORKERS=3
-caught idle WORKERS=3 WATCH_NOT_HANDED_ON
 holds idle WORKERS=2 SPILLS=1 TASKS=0
 caught idle 'WORKERS=2 SPILLS=1 TASKS=0' CALL_THE_BUSY NEWS_BEFORE_ASLEEP
+holds idle WORKERS=3
+caught idle WORKERS=3 WATCH_NOT_HANDED_ON
 caught idle WORKERS=2 ROLE_BEFORE_ASLEEP NO_NOTICE GIVE_UP_EARLY
 holds idle WORKERS=2 TASKS=2 LIVE
 caught idle 'WORKERS=2 LIVE' NEVER_LOOKS_AGAIN

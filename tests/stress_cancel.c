@@ -156,8 +156,7 @@ static int live_some(void *arg)
 static void cancels_everything(void **state)
 {
     (void)state;
-    const char *given = getenv("LEAT_STRESS_SECONDS");
-    int64_t end = leat_after((given ? atoll(given) : 10) * LEAT_S);
+    int64_t end = stress_end(1);
     uint64_t chance = seed_of_test();
     fprintf(stderr, "  %s\n", check_note);
     struct foreign foreign;

@@ -416,8 +416,7 @@ static void *watch(void *arg)
 static void moves_everything(void **state)
 {
     (void)state;
-    const char *given = getenv("LEAT_STRESS_SECONDS");
-    int64_t end = leat_after((given ? atoll(given) : 10) * LEAT_S);
+    int64_t end = stress_end(1);
     uint64_t chance = seed_of_test(), moved = 0;
     fprintf(stderr, "  %s\n", check_note);
     for (int i = 0; i < TARGETS; i++)

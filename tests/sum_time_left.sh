@@ -37,6 +37,7 @@ untold() {
 
 drawn tree/0sparse
 told 'a file'
+[ -n "${LEAT_LONG-}" ] || finish # each of the others takes as long
 drawn tree/0sparse tree/1 tree/2 nosuch
 told 'several files'
 "$leat" sum -a sha3-256 tree/0sparse >../one

@@ -5,7 +5,8 @@
  * CHECK_IS: they work in any task and thread, and end the program with one line.
  *
  * A file that is compiled with TESTS_IN_SIM, a number, runs each body in the seeded world over so many seeds
- * instead, or those of the environment's LEAT_SIM=from:to (without `to`), or LEAT_SEED. */
+ * instead (a tenth of them without LEAT_LONG in the environment), or those of the environment's LEAT_SIM=from:to
+ * (without `to`), or LEAT_SEED. */
 #ifndef LEAT_TESTS_SUPPORT_H
 #define LEAT_TESTS_SUPPORT_H
 
@@ -52,6 +53,26 @@ __attribute__((unused)) static inline void skip_under_emulation(void)
     ((condition) ? (void)0 : check_failed(__FILE__, __LINE__, "%s", #condition))
 #define CHECK_IS(expected, actual) \
     check_is(__FILE__, __LINE__, #actual, (long long)(expected), (long long)(actual))
+
+/* Whether the long run was asked for, which takes all the time it needs: .ci/run does. */
+__attribute__((unused)) static inline bool in_long_run(void)
+{
+    const char *text = getenv("LEAT_LONG");
+    return text && *text;
+}
+
+/* So many times, of what takes long, and a quarter of that in a short run. */
+__attribute__((unused)) static inline int often(int times)
+{
+    return times / SCALE / (in_long_run() ? 1 : 4);
+}
+
+/* When a stress test ends that begins now, and has one of so many shares of the time. */
+__attribute__((unused)) static inline int64_t stress_end(int shares)
+{
+    const char *text = getenv("LEAT_STRESS_SECONDS");
+    return leat_after((text && *text ? atoll(text) : 2) * LEAT_S / shares);
+}
 
 /* Printed with a failure, where a test has something to say: its seed. */
 __attribute__((unused)) static char check_note[128];
@@ -166,7 +187,7 @@ static inline unsigned senders_of(leat_chan *ch)
 /* The seeds are shared out to what would be the numbers of workers; in the last third computing takes time. */
 static inline void run_on(unsigned workers, leat_fn *body)
 {
-    unsigned long long from = 0, to = TESTS_IN_SIM;
+    unsigned long long from = 0, to = in_long_run() ? TESTS_IN_SIM : (TESTS_IN_SIM + 9) / 10;
     const char *range = getenv("LEAT_SIM");
     if (range)
         CHECK_IS(2, sscanf(range, "%llu:%llu", &from, &to));

@@ -34,8 +34,7 @@ static int one_round(void *arg)
 static void rounds_on(unsigned workers)
 {
     static struct round round;
-    const char *given = getenv("LEAT_STRESS_SECONDS");
-    int64_t end = leat_after((given ? atoll(given) : 2) * LEAT_S / 3);
+    int64_t end = stress_end(3);
     uint64_t seed = seed_of_test();
     const leat_options options = { .workers = workers };
     pthread_t watcher;

@@ -96,7 +96,7 @@ static int errno_moves_along(void *arg)
                          .never = leat_chan_of(s, int, 0),
                          .mutex = leat_mutex_open(s) };
     CHECK_IS(0, leat_go(s, echo, &talk));
-    for (int i = 0; i < 60 / SCALE + 1; i++) {
+    for (int i = 0; i < often(60) + 1; i++) {
         talk_at_o1(&talk, i);
         talk_at_o2(&talk, i);
         talk_at_o3(&talk, i);
@@ -112,7 +112,7 @@ static AT_LEVEL("O3") int keep_own(void *arg)
 {
     int mine = 2000 + (int)(intptr_t)arg;
     errno = mine;
-    for (int i = 0; i < 100 / SCALE + 1; i++) {
+    for (int i = 0; i < often(100) + 1; i++) {
         try_to_move();
         if (errno != mine)
             check_failed(__FILE__, __LINE__, "errno is %d, not %d", errno, mine);
@@ -149,7 +149,7 @@ static int set_another(void *arg)
 static int calls_that_block_keep_it(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < 100 / SCALE + 1; i++) {
+    for (int i = 0; i < often(100) + 1; i++) {
         errno = 3000 + i;
         CHECK_IS(0, leat_blocking(set_another, NULL));
         KEEPS(3000 + i);

@@ -61,7 +61,7 @@ static int compute_until_all_are_elsewhere(void *arg)
 static int ready_tasks_go_on_elsewhere(void *arg)
 {
     (void)arg;
-    for (int round = 0; round < 40 / SCALE + 1; round++) {
+    for (int round = 0; round < often(40) + 1; round++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         uint64_t moved = counts_now().moved;
         begin_anew();
@@ -80,7 +80,7 @@ static int ready_blocks_go_on_elsewhere(void *arg)
 {
     (void)arg;
     static leat_block blocks[MANY];
-    for (int round = 0; round < 40 / SCALE + 1; round++) {
+    for (int round = 0; round < often(40) + 1; round++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         begin_anew();
         for (int i = 0; i < MANY; i++)
@@ -96,7 +96,7 @@ static int ready_callbacks_are_called_elsewhere(void *arg)
 {
     (void)arg;
     static leat_op ops[MANY];
-    for (int round = 0; round < 40 / SCALE + 1; round++) {
+    for (int round = 0; round < often(40) + 1; round++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         leat_chan *ch = leat_chan_make(s, 0, 0);
         begin_anew();
@@ -120,7 +120,7 @@ static int the_mover_keeps_its_own(void *arg)
     (void)arg;
     const char *name = leat_task_name();
     uint64_t moved = counts_now().moved;
-    for (int i = 0; i < 300 / SCALE; i++) {
+    for (int i = 0; i < often(300); i++) {
         pid_t before = gettid();
         errno = i;
         move_on();
@@ -129,7 +129,7 @@ static int the_mover_keeps_its_own(void *arg)
         CHECK(leat_task_name() == name && strcmp(name, "body") == 0);
         CHECK_IS(0, leat_cancelled(NULL));
     }
-    WAIT_UNTIL(counts_now().moved >= moved + 300 / SCALE);
+    WAIT_UNTIL(counts_now().moved >= moved + (uint64_t)often(300));
     return 0;
 }
 ON_MOVING_WORKERS(the_mover_keeps_its_own);
@@ -181,7 +181,7 @@ static int channels_work_over_moves(void *arg)
                              .full = leat_chan_of(s, int, 0),
                              .empty = leat_chan_of(s, int, 1) };
         CHECK_IS(0, leat_go(s, echo, &trip));
-        for (int i = 1; i < 80 / SCALE; i++)
+        for (int i = 1; i < often(80); i++)
             exchange(&trip, i);
         move_on();
         CHECK_IS(0, leat_close(trip.there));
@@ -208,7 +208,7 @@ static int deadlines_pass_after_moves(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *empty = leat_chan_of(s, int, 1), *full = leat_chan_of(s, int, 0);
     uint64_t chance = seed_of_test();
-    for (int i = 0, x = 0; i < 600 / SCALE; i++) {
+    for (int i = 0, x = 0; i < often(600); i++) {
         int64_t before =
             leat_after(below(&chance, 400) * LEAT_US); /* passes before the move, or after */
         move_on();
@@ -257,7 +257,7 @@ static int deadlines_that_were_left_do_nothing(void *arg)
     uint64_t chance = seed_of_test();
     int gotten = 0, moves = 0;
     CHECK_IS(0, leat_go(s, send_and_compute, &late));
-    for (int i = 0; i < 4000 / SCALE; i++) {
+    for (int i = 0; i < often(4000); i++) {
         int x = -1;
         pid_t before = gettid();
         CHECK_IS(0, leat_send(late.ask, &i));
@@ -307,7 +307,7 @@ static int hold_things(void *arg)
 {
     struct trip *trip = arg;
     int calls = 0;
-    for (int i = 0; i < 60 / SCALE + 1; i++) {
+    for (int i = 0; i < often(60) + 1; i++) {
         CHECK_IS(0, leat_mutex_lock(trip->mutex));
         CHECK_IS(0, atomic_fetch_add(&inside, 1));
         try_to_move();
@@ -373,7 +373,7 @@ static int do_once(void *arg)
 static int who_does_it_once_moves(void *arg)
 {
     (void)arg;
-    for (int round = 0; round < 40 / SCALE + 1; round++) {
+    for (int round = 0; round < often(40) + 1; round++) {
         _Atomic int times = 0;
         memset(&once, 0, sizeof once);
         leat_scope *s = leat_scope_open(LEAT_NEVER);

@@ -18,7 +18,7 @@ static int deadlines_pass_elsewhere(void *arg)
     uint64_t chance = seed_of_test();
     leat_scope *around = leat_scope_open(LEAT_NEVER);
     leat_chan *never = leat_chan_make(around, 0, 0);
-    for (int i = 0; i < 800 / SCALE; i++) {
+    for (int i = 0; i < often(800); i++) {
         int64_t deadline = leat_after(below(&chance, 600) * LEAT_US);
         leat_scope *s = leat_scope_open(deadline);
         CHECK(s);
@@ -51,7 +51,7 @@ static int scopes_close_elsewhere(void *arg)
     (void)arg;
     uint64_t chance = seed_of_test();
     int in_time = 0, late = 0;
-    for (int i = 0; i < 6000 / SCALE; i++) {
+    for (int i = 0; i < often(6000); i++) {
         bool near = below(&chance, 4) == 0;
         leat_scope *s =
             leat_scope_open(near ? leat_after(below(&chance, 400) * LEAT_US) : leat_after(LEAT_S));
@@ -80,7 +80,7 @@ static _Atomic int shut;
 static int open_and_close(void *arg)
 {
     uint64_t chance = (uint64_t)(intptr_t)arg * 7919 + 1;
-    for (int i = 0; i < 1500 / SCALE; i++) {
+    for (int i = 0; i < often(1500); i++) {
         int64_t ns = (1 + below(&chance, 300)) * LEAT_US;
         leat_scope *s = leat_scope_open(below(&chance, 2) ? leat_after(ns) : leat_after(LEAT_S));
         CHECK(s);
@@ -127,7 +127,7 @@ enum { DEPTH = 6 };
 static int nested_scopes_move(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < 200 / SCALE; i++) {
+    for (int i = 0; i < often(200); i++) {
         leat_scope *nest[DEPTH];
         int passes = i % (DEPTH + 1); /* the one whose deadline passes; DEPTH: none */
         for (int n = 0; n < DEPTH; n++) {
@@ -166,7 +166,7 @@ static int move_and_wait(void *ch)
 static int those_who_moved_are_cancelled(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < 200 / SCALE; i++) {
+    for (int i = 0; i < often(200); i++) {
         leat_scope *around = leat_scope_open(LEAT_NEVER);
         leat_chan *never = leat_chan_make(around, 0, 0);
         leat_scope *s = leat_scope_open(i % 3 == 0 ? leat_after(2 * LEAT_MS) : LEAT_NEVER);
@@ -199,7 +199,7 @@ static int send_some(void *arg)
 static int shields_move_along(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < 200 / SCALE; i++) {
+    for (int i = 0; i < often(200); i++) {
         leat_scope *around = leat_scope_open(LEAT_NEVER);
         leat_chan *ch = leat_chan_of(around, int, 0);
         CHECK_IS(0, leat_go(around, send_some, ch));
@@ -321,7 +321,7 @@ static int is_cancelled_while_moving(void *arg)
     struct storm storm = { .ch = leat_chan_of(around, int, 0) };
     struct foreign foreign;
     foreign_start(&foreign, cancel_targets, &storm);
-    for (int round = 0; round < 300 / SCALE; round++) {
+    for (int round = 0; round < often(300); round++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         for (int i = 0; i < 3; i++)
             CHECK_IS(0, leat_go(s, blow, &storm));

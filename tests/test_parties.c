@@ -8,7 +8,7 @@
  *
  * LEAT_SEED=n       repeats that one round, which is what a failure prints (in the seeded world the round
  *                   is made from the world's seed, so that one number repeats all of it)
- * LEAT_ROUNDS=n     rounds for each number of workers; else as many as LEAT_STRESS_SECONDS allow (8) */
+ * LEAT_ROUNDS=n     rounds for each number of workers; else as many as LEAT_STRESS_SECONDS allow (2) */
 #include "parties.h"
 
 #include <sched.h>
@@ -406,19 +406,13 @@ static void *watch(void *arg)
     return NULL;
 }
 
-static int64_t from_environment(const char *name, int64_t otherwise)
-{
-    const char *text = getenv(name);
-    return text && *text ? strtoll(text, NULL, 0) : otherwise;
-}
-
 /* The rounds are driven by the program's own thread, which is no party of theirs. */
 static void rounds_on(unsigned workers)
 {
     static struct round round;
     uint64_t seed = seed_of_test();
-    int64_t rounds = from_environment("LEAT_ROUNDS", 0);
-    int64_t end = leat_after(from_environment("LEAT_STRESS_SECONDS", 8) * LEAT_S / 3);
+    const char *text = getenv("LEAT_ROUNDS");
+    int64_t rounds = text ? atoll(text) : 0, end = stress_end(3);
     CHECK_IS(0, leat_start(&(leat_options){ .workers = workers }));
     pthread_t watcher;
     atomic_store(&all_done, false);
