@@ -6,7 +6,13 @@
  * leat does not understand is refused, and named on standard error.
  *
  * Workers block every signal except those a fault raises and SIGPROF, so signals reach the program's own
- * threads. While the runtime runs, SIGSEGV has a handler that tells a stack overflow from other
+ * threads.
+ *
+ * A program that locks itself in (seccomp) does so best before it starts the runtime. leat asks the system for
+ * membarrier, and goes on without where that is refused. Where it is refused only after the start, leat goes on with
+ * sched_setaffinity instead. Where that is refused as well, the program ends with a line that says so.
+ *
+ * While the runtime runs, SIGSEGV has a handler that tells a stack overflow from other
  * faults; for any other fault the handler that stood there before is called. */
 #ifndef LEAT_RUNTIME_H
 #define LEAT_RUNTIME_H

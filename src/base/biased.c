@@ -7,7 +7,7 @@
 #include <sched.h>
 
 /* Whether the kernel has the barrier; and how often the right has been given and taken back. Counters, and
- * a flag that is set before the threads that read it begin: relaxed. */
+ * a flag that is set before the threads that read it begin, and is cleared for the sake of speed: relaxed. */
 static _Atomic bool possible;
 static _Atomic unsigned given, taken_back;
 
@@ -22,11 +22,23 @@ void lt_biased_init(struct lt_biased *biased)
     biased->settled = !atomic_load_explicit(&possible, memory_order_relaxed);
 }
 
+/* A sandbox that came after the start may refuse it: from then on nobody is given the right. */
+static void pass_barrier(void)
+{
+    if (LT_LIKELY(lt_barrier()))
+        return;
+    atomic_store_explicit(&possible, false, memory_order_relaxed);
+    if (!lt_barrier_anyhow())
+        lt_die(
+            "leat: the system refuses membarrier, which it allowed at the start: a sandbox has to "
+            "allow membarrier or sched_setaffinity, or be there before leat starts");
+}
+
 static void take_back(struct lt_biased *biased, uintptr_t next)
 {
     atomic_store_explicit(&biased->owner, next, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
-    lt_barrier();
+    pass_barrier();
     /* Acquire: what the owner did with the lock is seen. It never waits while it has it. */
     for (unsigned i = 0; atomic_load_explicit(&biased->grip, memory_order_acquire) != LT_LOOSE;
          i++) {
@@ -51,12 +63,13 @@ void lt_biased_visit(struct lt_biased *biased, const void *me)
         take_back(biased, owner | LT_CANDIDATE | LT_FORMER);
 }
 
-/* A program in which the right is mostly taken back again (some two microseconds each time) is better off
- * without. */
+/* Not without the barrier; and a program in which the right is mostly taken back again (some two microseconds each
+ * time) is better off without, too. */
 static bool pays(void)
 {
-    return atomic_load_explicit(&taken_back, memory_order_relaxed) <=
-           atomic_load_explicit(&given, memory_order_relaxed) / 2 + LT_BIAS_TRIALS;
+    return atomic_load_explicit(&possible, memory_order_relaxed) &&
+           atomic_load_explicit(&taken_back, memory_order_relaxed) <=
+               atomic_load_explicit(&given, memory_order_relaxed) / 2 + LT_BIAS_TRIALS;
 }
 
 __attribute__((noinline)) void lt_biased_consider(struct lt_biased *biased, const void *me)
@@ -68,7 +81,8 @@ __attribute__((noinline)) void lt_biased_consider(struct lt_biased *biased, cons
         biased->settled = true;
         atomic_fetch_add_explicit(&taken_back, 1, memory_order_relaxed);
     } else if (owner & LT_FORMER) {
-        if (owner != (candidate | LT_FORMER))
+        if (owner != (candidate | LT_FORMER) ||
+            !atomic_load_explicit(&possible, memory_order_relaxed))
             biased->settled = true;
         else if (++biased->streak == LT_BIAS_AFTER)
             atomic_store_explicit(&biased->owner, (uintptr_t)me, memory_order_relaxed);

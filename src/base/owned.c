@@ -73,7 +73,7 @@ bool lt_owned_visit(struct lt_owned_lock *lock)
     if (!lt_try_lock(&lock->visitors))
         return false;
     atomic_fetch_or_explicit(&lock->calls, LT_VISITED, memory_order_seq_cst);
-    bool ordered = atomic_load_explicit(&lock->fences, memory_order_seq_cst) || lt_barrier();
+    bool ordered = atomic_load_explicit(&lock->fences, memory_order_seq_cst) || lt_barrier_anyhow();
     if (!ordered)
         atomic_fetch_or_explicit(&lock->calls, LT_FENCE_WANTED, memory_order_seq_cst);
     if (ordered && !atomic_load_explicit(&lock->inside, memory_order_seq_cst))

@@ -7,7 +7,8 @@
  *
  * A barrier takes some microseconds. Where visits come one after the other the owner is asked to fence: it then makes
  * a fence of its own each time it enters, until nobody has visited for LT_FENCED_ENTRIES of them, and a visitor needs no
- * barrier meanwhile. Where the kernel has no barrier, the owner fences for good.
+ * barrier meanwhile. Where the kernel has no barrier, the owner fences for good; where a
+ * sandbox takes the barrier away later, from the first visit on.
  *
  * Invariants:
  *  - `inside` and `fences` are written by the owner alone.

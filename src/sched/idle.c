@@ -228,7 +228,7 @@ static void begin_watch(struct lt_worker *worker, struct watch *watch, int64_t n
 /* While others are active: once they have passed the barrier, they see that they are to tell, or have been seen. */
 static bool all_is_quiet(struct lt_worker *worker, int64_t now)
 {
-    return lt_barrier() && lt_steal_saw_all(worker) && !lt_steal_look(worker, now);
+    return lt_barrier_anyhow() && lt_steal_saw_all(worker) && !lt_steal_look(worker, now);
 }
 
 /* Without naps, until somebody tells or a timer is overdue. */

@@ -1,0 +1,276 @@
+/* test_refused.c: where a sandbox refuses membarrier, from the beginning or later, nothing is lost; and where it
+ * refuses what stands in for that as well, the program ends with one line. */
+#define _GNU_SOURCE
+#include "base/biased.h"
+#include "support.h"
+
+#include "base/config.h"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* From now on, in all threads, the two fail with EPERM. */
+static void refuse(unsigned one, unsigned other)
+{
+    struct sock_filter steps[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, one, 1, 0),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, other, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { .len = sizeof steps / sizeof *steps, .filter = steps };
+    CHECK_IS(0, prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+    CHECK_IS(0, syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
+}
+
+/* Runs a test in a process of its own, since a filter stays. Returns its status; `said`: its standard error. */
+static int in_child(void (*test)(void), char said[512])
+{
+    int ends[2], status;
+    CHECK_IS(0, pipe(ends));
+    fflush(NULL);
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        dup2(ends[1], STDERR_FILENO);
+        close(ends[0]);
+        close(ends[1]);
+        alarm(100);
+        test();
+        _exit(0);
+    }
+    close(ends[1]);
+    FILE *file = fdopen(ends[0], "r");
+    said[fread(said, 1, 511, file)] = '\0';
+    fclose(file);
+    CHECK_IS(child, waitpid(child, &status, 0));
+    return status;
+}
+
+static bool there_is_bias(void)
+{
+    struct lt_biased biased;
+    lt_biased_init(&biased);
+    return !biased.settled;
+}
+
+/* ---- items are not lost where one side owns the channel's lock and the other comes ---- */
+
+enum { ROUNDS = 100 / SCALE, OPS = 2000 / SCALE, ALONE = 4 * LT_BIAS_AFTER };
+
+struct meeting {
+    leat_chan *ch;
+    _Atomic long put, taken;
+    _Atomic bool begun;
+};
+
+static void use(struct meeting *meeting, long ops)
+{
+    for (long i = 1; i <= ops; i++) {
+        long item = i;
+        if (leat_try_send(meeting->ch, &item) == 0)
+            atomic_fetch_add(&meeting->put, i);
+        if (leat_try_recv(meeting->ch, &item) == 0)
+            atomic_fetch_add(&meeting->taken, item);
+    }
+}
+
+static int owner(void *arg)
+{
+    struct meeting *meeting = arg;
+    use(meeting, ALONE);
+    atomic_store(&meeting->begun, true);
+    use(meeting, OPS);
+    return 0;
+}
+
+static void *stranger(void *arg)
+{
+    struct meeting *meeting = arg;
+    while (!atomic_load(&meeting->begun))
+        sched_yield();
+    use(meeting, OPS);
+    return NULL;
+}
+
+static void meet(void)
+{
+    struct meeting meeting = { .ch = leat_chan_of(NULL, long, 8) };
+    pthread_t thread;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK(meeting.ch && s);
+    CHECK_IS(0, pthread_create(&thread, NULL, stranger, &meeting));
+    CHECK_IS(0, leat_go(s, owner, &meeting));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, pthread_join(thread, NULL));
+    for (long item; leat_try_recv(meeting.ch, &item) == 0;)
+        atomic_fetch_add(&meeting.taken, item);
+    CHECK_IS(atomic_load(&meeting.put), atomic_load(&meeting.taken));
+    CHECK_IS(0, leat_chan_unref(meeting.ch));
+}
+
+/* ---- who is ready is taken from a worker that computes ---- */
+
+static _Atomic bool served;
+
+static int serve(void *ch)
+{
+    CHECK_IS(0, leat_recv(ch, NULL));
+    atomic_store(&served, true);
+    return 0;
+}
+
+static int compute_until_served(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_make(s, 0, 0);
+    atomic_store(&served, false);
+    CHECK_IS(0, leat_go(s, serve, ch));
+    while (receivers_of(ch) == 0)
+        leat_yield();
+    CHECK_IS(0, leat_send(ch, NULL));
+    while (!atomic_load(&served)) {
+    }
+    return leat_scope_close(s);
+}
+
+static void compute(void)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(s, compute_until_served, NULL));
+    CHECK_IS(0, leat_scope_close(s));
+}
+
+/* ---- the tests ---- */
+
+static void refused_first(void)
+{
+    refuse(SYS_membarrier, SYS_membarrier);
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    CHECK(!there_is_bias());
+    for (int i = 0; i < ROUNDS; i++) {
+        compute();
+        meet();
+    }
+    CHECK_IS(0, leat_stop());
+}
+
+static void refused_later(void)
+{
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    compute();
+    meet();
+    refuse(SYS_membarrier, SYS_membarrier);
+    for (int i = 0; i < ROUNDS; i++) {
+        compute();
+        meet();
+    }
+    CHECK(!there_is_bias());
+    CHECK_IS(0, leat_stop());
+}
+
+/* The right was given before; a thread on some processor takes it back after, and stays free to run anywhere. */
+static void taken_back_later(void)
+{
+    static struct lt_biased biased, other;
+    static int me;
+    cpu_set_t before, after;
+    lt_bias_open();
+    lt_biased_init(&biased);
+    lt_biased_init(&other);
+    for (int i = 0; i <= LT_BIAS_AFTER; i++) {
+        lt_biased_lock(&biased, &me);
+        lt_biased_unlock(&biased);
+    }
+    CHECK(lt_biased_is_mine(&biased, &me));
+    refuse(SYS_membarrier, SYS_membarrier);
+    CHECK_IS(0, sched_getaffinity(0, sizeof before, &before));
+    lt_biased_lock(&biased, NULL);
+    CHECK(!lt_biased_is_mine(&biased, &me));
+    lt_biased_unlock(&biased);
+    CHECK_IS(0, sched_getaffinity(0, sizeof after, &after));
+    CHECK(CPU_EQUAL(&before, &after));
+    /* It is given no more, also not where it could have been. */
+    for (int i = 0; i <= LT_BIAS_AFTER; i++) {
+        lt_biased_lock(&other, &me);
+        lt_biased_unlock(&other);
+    }
+    CHECK(!lt_biased_is_mine(&other, &me));
+    CHECK(!there_is_bias());
+}
+
+static void all_is_refused(void)
+{
+    static struct lt_biased biased;
+    static int me;
+    lt_bias_open();
+    lt_biased_init(&biased);
+    for (int i = 0; i <= LT_BIAS_AFTER; i++) {
+        lt_biased_lock(&biased, &me);
+        lt_biased_unlock(&biased);
+    }
+    refuse(SYS_membarrier, SYS_sched_setaffinity);
+    lt_biased_lock(&biased, NULL);
+}
+
+static void expect_success(void (*test)(void))
+{
+    char said[512];
+    skip_under_emulation();
+    int status = in_child(test, said);
+    if (status != 0)
+        check_failed(__FILE__, __LINE__, "status %x: %s", (unsigned)status, said);
+}
+
+static void from_the_beginning(void **state)
+{
+    (void)state;
+    expect_success(refused_first);
+}
+
+static void later(void **state)
+{
+    (void)state;
+    expect_success(refused_later);
+}
+
+static void right_is_taken_back(void **state)
+{
+    (void)state;
+    lt_bias_open();
+    if (!there_is_bias())
+        skip();
+    expect_success(taken_back_later);
+}
+
+static void ends_where_nothing_is_left(void **state)
+{
+    (void)state;
+    char said[512];
+    skip_under_emulation();
+    lt_bias_open();
+    if (!there_is_bias())
+        skip();
+    int status = in_child(all_is_refused, said);
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+    CHECK(strstr(said, "leat: the system refuses membarrier"));
+    CHECK(strchr(said, '\n') == said + strlen(said) - 1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(from_the_beginning),
+        cmocka_unit_test(later),
+        cmocka_unit_test(right_is_taken_back),
+        cmocka_unit_test(ends_where_nothing_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
