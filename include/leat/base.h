@@ -31,6 +31,13 @@
  * thread that forked lives on there. A pointer that is given to a function must stay valid until it returns, and
  * no longer, unless something else is said.
  *
+ * Threads that end. A thread may be cancelled (pthread_cancel) while it is in a function of leat. The function
+ * returns no earlier for that (what cancelling a scope is for), nothing stays locked, and the thread ends at its next
+ * cancellation point after it. What such a thread holds, as open scopes, it gives back in a cleanup of its own
+ * (pthread_cleanup_push). But no thread may end, nor leave by longjmp, within a function that leat calls: there a thread
+ * that may be cancelled puts that off (pthread_setcancelstate). Nor may a thread that uses leat be cancelled
+ * asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS), or anybody end threads of leat's own.
+ *
  * errno. leat never reports by errno, but keeps a task's errno over a wait, wherever the task goes on. The C library
  * promises compilers that the address of errno never changes within a function, and a task that goes on in another
  * thread breaks that promise. So these headers define errno anew, as a call that compilers must not leave out: in each

@@ -1,5 +1,7 @@
 #include "base/lock.h"
 
+#include "base/cancel.h"
+
 #include <errno.h>
 #include <sched.h>
 #include <time.h>
@@ -26,8 +28,9 @@ LT_COLD void lt_lock_contended(struct lt_lock *lock)
             sched_yield();
             continue;
         }
-        int saved = errno;
+        int saved = errno, cancel = lt_cancel_put_off(); /* other locks may be held */
         nanosleep(&nap, NULL);
+        lt_cancel_restore(cancel);
         errno = saved;
         if (nap.tv_nsec < LONGEST_NAP_NS)
             nap.tv_nsec *= 2;

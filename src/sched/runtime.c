@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/biased.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/util.h"
@@ -276,9 +277,11 @@ int leat_start(const leat_options *given)
     int error = resolve(given, &options);
     if (error)
         return error;
+    int cancel = lt_cancel_put_off();
     pthread_mutex_lock(&start_stop);
     error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false);
     pthread_mutex_unlock(&start_stop);
+    lt_cancel_restore(cancel);
     return error;
 }
 
@@ -322,7 +325,7 @@ int leat_stop(void)
 {
     if (lt_worker_here() || lt_pool_is_mine())
         return -EDEADLK;
-    int error = 0;
+    int error = 0, cancel = lt_cancel_put_off();
     pthread_mutex_lock(&start_stop);
     if (!lt_running()) {
         error = -EINVAL;
@@ -332,6 +335,7 @@ int leat_stop(void)
         stop(&lt_runtime, lt_runtime.worker_count);
     }
     pthread_mutex_unlock(&start_stop);
+    lt_cancel_restore(cancel);
     return error;
 }
 

@@ -1,5 +1,6 @@
 /* go.c: tasks that belong to scopes; and the program as the first of them. */
 #define _POSIX_C_SOURCE 200809L
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/util.h"
@@ -108,10 +109,8 @@ static int stop(void)
     return error;
 }
 
-int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
+static int run_program(leat_fn *fn, void *arg, const leat_options *options)
 {
-    if (!fn)
-        return -EINVAL;
     int error = leat_start(options);
     if (error)
         return error;
@@ -123,6 +122,15 @@ int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
     }
     int stopped = stop();
     return error ? error : result ? result : stopped;
+}
+
+int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
+{
+    if (!fn)
+        return -EINVAL;
+    int cancel = lt_cancel_put_off(), result = run_program(fn, arg, options);
+    lt_cancel_restore(cancel);
+    return result;
 }
 
 int leat_main(leat_fn *fn, void *arg)

@@ -1,10 +1,12 @@
 #include "watch/tell.h"
 
+#include "base/cancel.h"
+
 #include <leat/watch.h>
 
 #include <errno.h>
 
-static int look_and_tell(FILE *to, void (*tell)(struct lt_text *text, const struct lt_look *look))
+static int look_and_write(FILE *to, void (*tell)(struct lt_text *text, const struct lt_look *look))
 {
     struct lt_look look;
     if (!to)
@@ -16,6 +18,13 @@ static int look_and_tell(FILE *to, void (*tell)(struct lt_text *text, const stru
     tell(&text, &look);
     lt_look_end(&look);
     return lt_text_end(&text, to);
+}
+
+static int look_and_tell(FILE *to, void (*tell)(struct lt_text *text, const struct lt_look *look))
+{
+    int cancel = lt_cancel_put_off(), error = look_and_write(to, tell);
+    lt_cancel_restore(cancel);
+    return error;
 }
 
 int leat_dump(FILE *to)

@@ -1,0 +1,181 @@
+/* test_pthread_cancel.c: threads that are cancelled while they are in a function of leat leave nothing locked. */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <unistd.h>
+
+static _Atomic bool begun, over;
+
+/* What a thread does, and then waits to be cancelled: in a function without variables of its own, since ASan does not
+ * follow how the C library clears the stack away. */
+struct deed {
+    void (*act)(void *arg);
+    void *arg;
+    bool again; /* and again */
+};
+
+static void *thread_main(void *arg)
+{
+    const struct deed *deed = arg;
+    atomic_store(&begun, true);
+    do {
+        deed->act(deed->arg);
+        atomic_store(&over, true);
+        pthread_testcancel();
+    } while (deed->again);
+    for (;;)
+        pthread_testcancel();
+    return NULL;
+}
+
+static void begin(pthread_t *thread, struct deed *deed)
+{
+    atomic_store(&begun, false);
+    atomic_store(&over, false);
+    CHECK_IS(0, pthread_create(thread, NULL, thread_main, deed));
+    WAIT_UNTIL(atomic_load(&begun));
+}
+
+static void join_cancelled(pthread_t thread)
+{
+    void *result;
+    CHECK_IS(0, pthread_join(thread, &result));
+    CHECK(result == PTHREAD_CANCELED);
+    CHECK(atomic_load(&over));
+}
+
+/* ---- while it waits for a lock, with another taken already ---- */
+
+static void select_both(void *arg)
+{
+    leat_chan **both = arg;
+    int x = 1;
+    leat_case cases[] = { LEAT_RECV(both[0], &x), LEAT_RECV(both[1], &x) };
+    CHECK_IS(-EAGAIN, leat_select(cases, 2, LEAT_NOW));
+}
+
+static void before_a_lock(void **state)
+{
+    (void)state;
+    leat_chan *both[] = { leat_chan_of(NULL, int, 1), leat_chan_of(NULL, int, 1) };
+    for (int held = 0; held < 2; held++) {
+        pthread_t thread;
+        lt_biased_lock(&both[held]->lock, NULL);
+        begin(&thread, &(struct deed){ .act = select_both, .arg = both });
+        usleep(20000); /* it naps meanwhile */
+        CHECK_IS(0, pthread_cancel(thread));
+        usleep(20000);
+        lt_biased_unlock(&both[held]->lock);
+        join_cancelled(thread);
+        for (int i = 0, x = 1; i < 2; i++) {
+            CHECK_IS(0, leat_try_send(both[i], &x));
+            CHECK_IS(0, leat_try_recv(both[i], &x));
+        }
+    }
+    CHECK_IS(0, leat_chan_unref(both[0]));
+    CHECK_IS(0, leat_chan_unref(both[1]));
+}
+
+/* ---- while it waits ---- */
+
+static void receive(void *ch)
+{
+    int x = 0;
+    CHECK_IS(0, leat_recv(ch, &x));
+    CHECK_IS(7, x);
+}
+
+static void in_a_wait(void **state)
+{
+    (void)state;
+    leat_chan *ch = leat_chan_of(NULL, int, 0);
+    pthread_t thread;
+    begin(&thread, &(struct deed){ .act = receive, .arg = ch });
+    WAIT_UNTIL(receivers_of(ch) == 1);
+    CHECK_IS(0, pthread_cancel(thread));
+    usleep(10000);
+    CHECK_IS(0, leat_send(ch, &(int){ 7 }));
+    join_cancelled(thread);
+    CHECK_IS(0, receivers_of(ch));
+    CHECK_IS(-EAGAIN, leat_try_send(ch, &(int){ 8 }));
+    CHECK_IS(0, leat_chan_unref(ch));
+}
+
+/* ---- cancelled already when it starts, dumps and stops a runtime ---- */
+
+static int nothing(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static void live_and_die(void *file)
+{
+    CHECK_IS(0, pthread_cancel(pthread_self()));
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2, .watchdog = LEAT_S }));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go_blocking(s, nothing, NULL));
+    CHECK_IS(0, leat_dump(file));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_stop());
+    CHECK_IS(0, leat_main(nothing, NULL));
+}
+
+static void in_starting_and_stopping(void **state)
+{
+    (void)state;
+    FILE *file = tmpfile();
+    pthread_t thread;
+    CHECK(file);
+    for (int round = 0; round < 20; round++) {
+        begin(&thread, &(struct deed){ .act = live_and_die, .arg = file });
+        join_cancelled(thread);
+    }
+    CHECK_IS(0, leat_main(nothing, NULL));
+    fclose(file);
+}
+
+/* ---- at any moment ---- */
+
+static void use(void *arg)
+{
+    leat_chan **both = arg;
+    long x = 1;
+    leat_case cases[] = { LEAT_RECV(both[0], &x), LEAT_SEND(both[1], &x), LEAT_SEND(both[0], &x),
+                          LEAT_RECV(both[1], &x) };
+    leat_select(cases, 4, LEAT_NOW);
+}
+
+static void at_any_moment(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 40 / SCALE, THREADS = 8 };
+    leat_chan *both[] = { leat_chan_of(NULL, long, 2), leat_chan_of(NULL, long, 2) };
+    struct deed deed = { .act = use, .arg = both, .again = true };
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t threads[THREADS];
+        for (int i = 0; i < THREADS; i++)
+            CHECK_IS(0, pthread_create(&threads[i], NULL, thread_main, &deed));
+        usleep(2000);
+        for (int i = 0; i < THREADS; i++)
+            CHECK_IS(0, pthread_cancel(threads[i]));
+        for (int i = 0; i < THREADS; i++)
+            CHECK_IS(0, pthread_join(threads[i], NULL));
+        long x = 1;
+        leat_try_send(both[0], &x);
+        leat_try_send(both[1], &x);
+    }
+    CHECK_IS(0, leat_chan_unref(both[0]));
+    CHECK_IS(0, leat_chan_unref(both[1]));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(before_a_lock),
+        cmocka_unit_test(in_a_wait),
+        cmocka_unit_test(in_starting_and_stopping),
+        cmocka_unit_test(at_any_moment),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
