@@ -395,6 +395,35 @@ static void leaves_signals_alone(void **state)
     CHECK(!sigismember(&blocked, SIGTERM));
 }
 
+/* ---- at any time ---- */
+
+static _Atomic bool over;
+
+static void *ask(void *unused)
+{
+    (void)unused;
+    while (!atomic_load(&over)) {
+        unsigned workers = leat_workers();
+        CHECK(workers == 0 || workers == 2);
+    }
+    return NULL;
+}
+
+static void workers_are_counted_at_any_time(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    CHECK_IS(0, pthread_create(&thread, NULL, ask, NULL));
+    for (int i = 0; i < 40; i++) {
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+        CHECK_IS(2, leat_workers());
+        CHECK_IS(0, leat_stop());
+        CHECK_IS(0, leat_workers());
+    }
+    atomic_store(&over, true);
+    CHECK_IS(0, pthread_join(thread, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -411,6 +440,7 @@ int main(void)
         cmocka_unit_test(lets_stoppers_be_late),
         cmocka_unit_test(starts_and_stops_from_many_threads),
         cmocka_unit_test(leaves_signals_alone),
+        cmocka_unit_test(workers_are_counted_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

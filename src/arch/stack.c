@@ -48,6 +48,7 @@ struct region {
 static struct {
     struct lt_lock lock;
     size_t page, slot;             /* bytes; a slot is guard, stack and header */
+    bool on_valgrind;
     struct lt_stack *free;         /* stacks that have been used */
     struct chunk *fresh;           /* chunks with slots left to carve */
     struct chunk *full;            /* the others */
@@ -65,15 +66,16 @@ void lt_stack_pool_open(size_t stack_size)
     memset(&pool, 0, sizeof pool);
     pool.page = lt_page_size();
     pool.slot = pool.page + stack_size;
+    pool.on_valgrind = lt_fiber_is_on_valgrind();
 }
 
 /* Advises the kernel on pages all over the place in one call (since Linux 6.14 a process may, of itself).
  * Returns for how many, from the front, that was done. */
 static size_t advise(const struct iovec *pages, size_t n, int advice)
 {
-    /* A system without the call (or valgrind) is asked once; relaxed: a hint. */
+    /* A system without the call is asked once; relaxed: a hint. */
     static _Atomic bool absent;
-    if (atomic_load_explicit(&absent, memory_order_relaxed))
+    if (pool.on_valgrind || atomic_load_explicit(&absent, memory_order_relaxed))
         return 0;
     int saved = errno;
     long bytes = syscall(SYS_process_madvise, PIDFD_SELF_PROCESS, pages, n, advice, 0);
@@ -285,6 +287,8 @@ LT_FETCHES void fetch(struct lt_stack *stack)
  * little longer, and nothing else.) */
 __attribute__((no_sanitize("address", "thread"))) static void trim(struct lt_stack *stack)
 {
+    if (LT_UNLIKELY(pool.on_valgrind))
+        return;
     char *top_page = topmost_page(stack);
     volatile uint64_t *line = (volatile uint64_t *)(void *)top_page;
     uint64_t grown = 0;

@@ -29,6 +29,9 @@ _Atomic unsigned lt_note_flags;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
+/* What leat_workers says, at any time, while the runtime itself may come and go. It orders nothing: relaxed. */
+static _Atomic unsigned workers_there;
+
 /* RUNNING, HOLD for each who holds it, and HELD for each who ever has: so that to stop and to open a scope
  * exclude each other, and who stops sees whether somebody held it meanwhile. A runtime that one thread has
  * to itself does not say RUNNING: it runs for nobody else. */
@@ -264,6 +267,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
         return error;
     }
     lt_guard_install();
+    atomic_store_explicit(&workers_there, alone ? 0 : rt->worker_count, memory_order_relaxed);
     if (!alone)
         atomic_store_explicit(&life, RUNNING, memory_order_release);
     return 0;
@@ -312,6 +316,7 @@ static bool stop_life(void)
 
 static void stop(struct lt_runtime *rt, unsigned started)
 {
+    atomic_store_explicit(&workers_there, 0, memory_order_relaxed);
     lt_guard_uninstall();
     stop_workers(rt, started);
     lt_pool_close();
@@ -367,7 +372,9 @@ void lt_runtime_close_alone(void)
 
 unsigned leat_workers(void)
 {
-    return lt_running() ? lt_runtime.worker_count : 0;
+    if (lt_world())
+        return 1;
+    return atomic_load_explicit(&workers_there, memory_order_relaxed);
 }
 
 const char *leat_version(void)

@@ -24,8 +24,12 @@ static int relay(void *arg)
     return 0;
 }
 
+/* On more of its stack than a page. */
 static int wait_for_ever(void *arg)
 {
+    volatile char much[6000];
+    for (size_t i = 0; i < sizeof much; i++)
+        much[i] = 1;
     return leat_recv(arg, NULL);
 }
 
