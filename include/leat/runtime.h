@@ -3,7 +3,8 @@
  * A program has one runtime: some worker threads that run its tasks. leat_main wraps a whole
  * program in it; leat_start and leat_stop embed it into a program that has a main loop of its own,
  * whose threads then open scopes, start tasks in them, and use channels, as tasks do. What the environment says and
- * leat does not understand is refused, and named on standard error.
+ * leat does not understand is refused, and named on standard error; a variable that begins with LEAT_ and that leat does not
+ * know is named there at the first start, and nothing else happens.
  *
  * Workers block every signal except those a fault raises and SIGPROF, so signals reach the program's own
  * threads.

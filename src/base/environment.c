@@ -1,9 +1,66 @@
+#define _GNU_SOURCE /* environ */
 #include "base/environment.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+
+static const char *const known[] = {
+    "DEADLOCK",
+    "DUMP",
+    "PINNED",
+    "SEED",
+    "TRACE",
+    "WATCH",
+    "WATCHDOG",
+    "WORKERS",
+    /* the command's */
+    "LANES",
+    "QUICK",
+    "SYSFS",
+    /* the tests', which hand their own environment on to programs */
+    "BIN",
+    "BUILD_DIR",
+    "EMULATED",
+    "LONG",
+    "PROGRAMS",
+    "ROUNDS",
+    "SANITIZE",
+    "SIM",
+    "SOURCE_DIR",
+    "STRESS_SECONDS",
+};
+
+/* `name`: what follows LEAT_. */
+static bool is_known(const char *name, size_t length)
+{
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strlen(known[i]) == length && memcmp(known[i], name, length) == 0)
+            return true;
+    return false;
+}
+
+void lt_env_tell_unknown(void)
+{
+    static _Atomic bool told;
+    const char *prefix = "LEAT_";
+    const size_t length = strlen(prefix);
+    /* Relaxed: it orders nothing. */
+    if (atomic_exchange_explicit(&told, true, memory_order_relaxed))
+        return;
+    int saved = errno;
+    for (char **at = environ; at && *at; at++) {
+        const char *name = *at + length;
+        if (strncmp(*at, prefix, length) == 0 && !is_known(name, strcspn(name, "=")))
+            dprintf(STDERR_FILENO, "leat: %.*s: leat knows no such variable\n",
+                    (int)strcspn(*at, "="), *at);
+    }
+    errno = saved;
+}
 
 const char *lt_env(const char *variable)
 {

@@ -16,4 +16,8 @@ int lt_env_refuse(const char *variable, const char *wanted);
 /* Its value, a decimal number from 1 to `most`; 0 when it has none, -EINVAL when it has another. */
 int64_t lt_env_number(const char *variable, long most);
 
+/* Names on standard error, the first time that it is called, each variable that begins with LEAT_ and is none that leat
+ * reads. */
+void lt_env_tell_unknown(void);
+
 #endif

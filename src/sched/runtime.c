@@ -109,6 +109,7 @@ static int pinned_by_environment(void)
 
 static int resolve(const leat_options *given, leat_options *options)
 {
+    lt_env_tell_unknown();
     *options = given ? *given : (leat_options){ 0 };
     int pinned = options->pinned ? 1 : pinned_by_environment();
     if (pinned < 0)
