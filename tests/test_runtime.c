@@ -1,9 +1,11 @@
 /* test_runtime.c: starting, stopping, and living inside a program that has threads of its own. */
-#define _GNU_SOURCE /* sched_getaffinity */
+#define _GNU_SOURCE /* sched_getaffinity, environ */
 #include "support.h"
 
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static int return_value(void *arg)
@@ -395,6 +397,54 @@ static void leaves_signals_alone(void **state)
     CHECK(!sigismember(&blocked, SIGTERM));
 }
 
+/* Functions that may block have the mask of who started the runtime, and so have processes that they start. */
+static int is_as_where_it_was_started(void *arg)
+{
+    (void)arg;
+    sigset_t blocked;
+    CHECK_IS(0, pthread_sigmask(SIG_BLOCK, NULL, &blocked));
+    CHECK(sigismember(&blocked, SIGUSR2));
+    CHECK(!sigismember(&blocked, SIGTERM) && !sigismember(&blocked, SIGINT));
+    CHECK(!sigismember(&blocked, SIGCHLD) && !sigismember(&blocked, SIGUSR1));
+    return 0;
+}
+
+static int starts_a_process(void *arg)
+{
+    (void)arg;
+    char *words[] = { "sleep", "5", NULL };
+    pid_t child;
+    int status;
+    CHECK_IS(0, posix_spawnp(&child, words[0], NULL, NULL, words, environ));
+    CHECK_IS(0, kill(child, SIGTERM));
+    CHECK_IS(child, waitpid(child, &status, 0));
+    CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+    return 0;
+}
+
+static int blocks_on_threads(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go_blocking(s, is_as_where_it_was_started, NULL));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_blocking(is_as_where_it_was_started, NULL));
+    if (!getenv("LEAT_EMULATED"))
+        CHECK_IS(0, leat_blocking(starts_a_process, NULL));
+    return 0;
+}
+
+static void leaves_signals_alone_where_it_may_block(void **state)
+{
+    (void)state;
+    sigset_t set, before;
+    sigemptyset(&set);
+    sigaddset(&set, SIGUSR2);
+    CHECK_IS(0, pthread_sigmask(SIG_BLOCK, &set, &before));
+    run_on(2, blocks_on_threads);
+    CHECK_IS(0, pthread_sigmask(SIG_SETMASK, &before, NULL));
+}
+
 /* ---- at any time ---- */
 
 static _Atomic bool over;
@@ -440,6 +490,7 @@ int main(void)
         cmocka_unit_test(lets_stoppers_be_late),
         cmocka_unit_test(starts_and_stops_from_many_threads),
         cmocka_unit_test(leaves_signals_alone),
+        cmocka_unit_test(leaves_signals_alone_where_it_may_block),
         cmocka_unit_test(workers_are_counted_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

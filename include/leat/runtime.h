@@ -3,11 +3,16 @@
  * A program has one runtime: some worker threads that run its tasks. leat_main wraps a whole
  * program in it; leat_start and leat_stop embed it into a program that has a main loop of its own,
  * whose threads then open scopes, start tasks in them, and use channels, as tasks do. What the environment says and
- * leat does not understand is refused, and named on standard error; a variable that begins with LEAT_ and that leat does not
- * know is named there at the first start, and nothing else happens.
+ * leat does not understand is refused, and named on standard error; a variable that begins with LEAT_ and that leat
+ * does not know is only named, at the first start.
  *
  * Workers block every signal except those a fault raises and SIGPROF, so signals reach the program's own
- * threads.
+ * threads: a handler needs more stack than a task may have, and would run in the midst of any task. The threads of
+ * leat_blocking and leat_go_blocking have the signal mask of the thread that called leat_start or leat_main, at that
+ * time. So a program that waits for signals (sigwait, signalfd) blocks them before.
+ *
+ * A process that a task starts inherits the worker's mask, and does not see a SIGTERM or SIGINT: start it by a function
+ * that leat_blocking runs, or give it a mask of its own (posix_spawnattr_setsigmask).
  *
  * A program that locks itself in (seccomp) does so best before it starts the runtime. leat asks the system for
  * membarrier, and goes on without where that is refused. Where it is refused only after the start, leat goes on with

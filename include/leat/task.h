@@ -100,7 +100,8 @@ LEAT_API int leat_yield(void);
 /* Runs fn(arg), which may block, on a thread of a growing pool, while the calling task waits and its
  * worker goes on. The wait cannot be cancelled: fn works on the caller's memory, so it is waited
  * for. On its thread fn is in no scope: what it waits for in leat is not cancelled, and a scope that it opens it
- * must close. From a thread: simply calls fn(arg).
+ * must close. Signals are blocked in it as they were where the runtime was started, and so in processes that it
+ * starts; in a task nearly all are (see leat/runtime.h). From a thread: simply calls fn(arg).
  * Returns what fn returned. When fn was not called: -EINVAL for a NULL fn, -ENOMEM when no thread
  * could be had, -ECANCELED in a cancelled scope, -EDEADLK in a block or callback. */
 LEAT_API int leat_blocking(leat_fn *fn, void *arg);

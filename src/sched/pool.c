@@ -5,12 +5,14 @@
 #include "base/config.h"
 #include "base/util.h"
 #include "base/world.h"
+#include "sched/runtime.h"
 #include "sched/thread.h"
 
 #include <leat/base.h>
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <time.h>
 
 static struct {
@@ -67,6 +69,8 @@ static void *pool_thread(void *unused)
 {
     (void)unused;
     mine = true;
+    /* What runs here has as large a stack as any thread, and starts processes, which inherit the mask. */
+    pthread_sigmask(SIG_SETMASK, &lt_runtime.signals, NULL);
     pthread_mutex_lock(&pool.mutex);
     for (struct lt_work *work; (work = next_work());) {
         pthread_mutex_unlock(&pool.mutex);

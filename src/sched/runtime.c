@@ -21,6 +21,7 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 
 struct lt_runtime lt_runtime;
@@ -250,6 +251,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
     rt->pinned = options->pinned != 0;
+    pthread_sigmask(SIG_SETMASK, NULL, &rt->signals);
     lt_stack_pool_open(options->stack_size);
     int error = make_workers(rt);
     unsigned started = 0;

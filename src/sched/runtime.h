@@ -8,11 +8,14 @@
 
 #include <leat/runtime.h>
 
+#include <signal.h>
+
 struct lt_runtime {
     struct lt_worker **workers;
     unsigned worker_count;
     size_t stack_size; /* default, whole pages */
     bool pinned;       /* no task moves */
+    sigset_t signals;  /* those that were blocked where it was started */
     _Atomic bool stopping;
     _Atomic unsigned next_worker; /* where the next task from outside goes; a counter */
 };
