@@ -107,16 +107,22 @@ static void allocates(void **state)
     }
 }
 
+static size_t guard_size(void)
+{
+    size_t page = lt_page_size();
+    return (LT_STACK_GUARD + page - 1) / page * page;
+}
+
 /* The bytes a stack's owner may use: from above the guard to the top. */
 static char *low_of(struct lt_stack *stack)
 {
-    return stack->base + lt_page_size();
+    return stack->base + guard_size();
 }
 
 static size_t resident_pages(struct lt_stack *stack)
 {
     unsigned char in_core[64];
-    size_t page = lt_page_size(), pages = stack->size / page - 1, resident = 0;
+    size_t page = lt_page_size(), pages = (stack->size - guard_size()) / page, resident = 0;
     CHECK(pages <= sizeof in_core);
     CHECK_IS(0, mincore(low_of(stack), pages * page, in_core));
     for (size_t i = 0; i < pages; i++)
@@ -147,8 +153,8 @@ static void pools_stacks(void **state)
             CHECK((char *)lt_stack_top(stacks[i]) - low_of(stacks[i]) >=
                   (ptrdiff_t)(size - 1024 - LT_STACK_COLOURS * LT_CACHE_LINE));
             CHECK(lt_stack_guards(stacks[i], stacks[i]->base));
-            CHECK(lt_stack_guards(stacks[i], stacks[i]->base + page - 1));
-            CHECK(!lt_stack_guards(stacks[i], stacks[i]->base + page));
+            CHECK(lt_stack_guards(stacks[i], stacks[i]->base + guard_size() - 1));
+            CHECK(!lt_stack_guards(stacks[i], stacks[i]->base + guard_size()));
             CHECK(!lt_stack_guards(stacks[i], stacks[i]->base - 1));
             for (int j = 0; j < i; j++)
                 CHECK(stacks[j]->base + stacks[j]->size <= stacks[i]->base ||
@@ -266,7 +272,7 @@ static void grows_in_little_room(void **state)
     skip(); /* they need addresses themselves */
 #endif
     enum { CHUNKS = LT_STACK_REGION * 3, FEW = 4 };
-    const size_t chunk = LT_STACK_CHUNK * (LT_STACK_DEFAULT + lt_page_size());
+    const size_t chunk = LT_STACK_CHUNK * (LT_STACK_DEFAULT + guard_size());
     size_t more = 0, all, at_hand;
     struct rlimit before, tight;
     lt_stack_pool_open(LT_STACK_DEFAULT);

@@ -21,9 +21,9 @@
  * leat_pin and leat_unpin, for a whole program with leat_options.pinned or LEAT_PINNED=1 in the environment. A pinned
  * task still shares its thread with other tasks.
  *
- * Below a stack lies a page that nobody may touch, so a stack that grows too large ends the program with a
- * message that names the task. A function whose variables take more than a page may step over it: compile it
- * with -fstack-clash-protection, as most distributions compile everything, and it cannot.
+ * Below a stack lie 60 KiB that nobody may touch, so a stack that grows too large ends the program with a
+ * message that names the task. A function whose variables take more than that may step over them, unless it is compiled
+ * with -fstack-clash-protection, which leat's packages for CMake and pkg-config ask for.
  *
  * Tasks are switched only where they wait, yield or end. One that computes for long, or blocks in the system, keeps its
  * worker; what else is ready there goes on at other workers, as long as one of these has time. With more such tasks

@@ -47,7 +47,7 @@ struct region {
 
 static struct {
     struct lt_lock lock;
-    size_t page, slot;             /* bytes; a slot is guard, stack and header */
+    size_t page, guard, slot; /* bytes; a slot is guard, stack and header */
     bool on_valgrind;
     struct lt_stack *free;         /* stacks that have been used */
     struct chunk *fresh;           /* chunks with slots left to carve */
@@ -65,35 +65,36 @@ void lt_stack_pool_open(size_t stack_size)
 {
     memset(&pool, 0, sizeof pool);
     pool.page = lt_page_size();
-    pool.slot = pool.page + stack_size;
+    pool.guard = (LT_STACK_GUARD + pool.page - 1) / pool.page * pool.page;
+    pool.slot = pool.guard + stack_size;
     pool.on_valgrind = lt_fiber_is_on_valgrind();
 }
 
-/* Advises the kernel on pages all over the place in one call (since Linux 6.14 a process may, of itself).
+/* Advises the kernel on pieces of one size all over the place in one call (since Linux 6.14 a process may, of itself).
  * Returns for how many, from the front, that was done. */
-static size_t advise(const struct iovec *pages, size_t n, int advice)
+static size_t advise(const struct iovec *pieces, size_t n, int advice)
 {
     /* A system without the call is asked once; relaxed: a hint. */
     static _Atomic bool absent;
     if (pool.on_valgrind || atomic_load_explicit(&absent, memory_order_relaxed))
         return 0;
     int saved = errno;
-    long bytes = syscall(SYS_process_madvise, PIDFD_SELF_PROCESS, pages, n, advice, 0);
+    long bytes = syscall(SYS_process_madvise, PIDFD_SELF_PROCESS, pieces, n, advice, 0);
     if (bytes < 0 && errno == ENOSYS)
         atomic_store_explicit(&absent, true, memory_order_relaxed);
     errno = saved;
-    return bytes < 0 ? 0 : (size_t)bytes / pool.page;
+    return bytes < 0 ? 0 : (size_t)bytes / pieces->iov_len;
 }
 
 /* Without a guard a stack still works: past the limit that is better than refusing the task. True when
  * the guard has become a mapping of its own. */
-static bool install_guard(char *page)
+static bool install_guard(char *low)
 {
     int saved = errno;
     bool mapped = false;
-    if (madvise(page, pool.page, MADV_GUARD_INSTALL) != 0) {
+    if (madvise(low, pool.guard, MADV_GUARD_INSTALL) != 0) {
         size_t before = atomic_fetch_add_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
-        mapped = before < LT_GUARD_LIMIT && mprotect(page, pool.page, PROT_NONE) == 0;
+        mapped = before < LT_GUARD_LIMIT && mprotect(low, pool.guard, PROT_NONE) == 0;
         if (!mapped)
             atomic_fetch_sub_explicit(&pool.guard_mappings, 1, memory_order_relaxed);
     }
@@ -124,7 +125,7 @@ static struct lt_stack *lay_out(char *base, size_t size, size_t colour)
     stack->guard_mapped = false;
     stack->base = base;
     stack->size = size;
-    char *low = base + pool.page;
+    char *low = base + pool.guard;
     lt_fiber_create(&stack->fiber, low, (size_t)((char *)lt_stack_top(stack) - low));
     return stack;
 }
@@ -175,7 +176,7 @@ static void guard(const struct chunk *chunk)
 {
     struct iovec guards[LT_STACK_CHUNK];
     for (size_t i = 0; i < LT_STACK_CHUNK; i++)
-        guards[i] = (struct iovec){ chunk->base + i * pool.slot, pool.page };
+        guards[i] = (struct iovec){ chunk->base + i * pool.slot, pool.guard };
     size_t installed = advise(guards, LT_STACK_CHUNK, MADV_GUARD_INSTALL);
     for (size_t i = installed; i < LT_STACK_CHUNK; i++)
         install_guard(guards[i].iov_base);
@@ -294,7 +295,7 @@ __attribute__((no_sanitize("address", "thread"))) static void trim(struct lt_sta
     uint64_t grown = 0;
     for (size_t i = 0; i < LT_CACHE_LINE / sizeof *line; i++)
         grown |= line[i];
-    char *low = stack->base + pool.page;
+    char *low = stack->base + pool.guard;
     if (!grown || top_page <= low)
         return;
     for (size_t i = 0; i < LT_CACHE_LINE / sizeof *line; i++)
@@ -331,7 +332,7 @@ void lt_stack_return(struct lt_stack_batch *batch, struct lt_stack *stack, struc
 
 struct lt_stack *lt_stack_map(size_t stack_size)
 {
-    size_t size = pool.page + stack_size;
+    size_t size = pool.guard + stack_size;
     char *base = map_stacks(size);
     if (!base)
         return NULL;
@@ -367,7 +368,7 @@ bool lt_stack_pooled(const struct lt_stack *stack)
 bool lt_stack_guards(const struct lt_stack *stack, const void *address)
 {
     const char *at = address;
-    return at >= stack->base && at < stack->base + pool.page;
+    return at >= stack->base && at < stack->base + pool.guard;
 }
 
 static void unmap_regions(struct region *region)

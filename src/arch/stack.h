@@ -1,8 +1,8 @@
 /* stack.h: the stacks that tasks run on.
  *
  * Stacks of the default size come from a pool that all workers share; they are mapped by the region, given guards by the
- * chunk, and touched only when used. Other sizes are mapped one by one. Below every stack lies a guard
- * page: MADV_GUARD_INSTALL where the kernel has it (Linux 6.13), which costs no mapping of its own, else
+ * chunk, and touched only when used. Other sizes are mapped one by one. Below every stack lie
+ * guard pages: MADV_GUARD_INSTALL where the kernel has it (Linux 6.13), which costs no mapping of its own, else
  * PROT_NONE for the first LT_GUARD_LIMIT stacks.
  *
  * Credits. A task that has not started needs no stack yet, but must be sure of one: creating it is the
@@ -22,7 +22,7 @@
 /* Lies at the upper end of the memory it describes. */
 struct lt_stack {
     struct lt_stack *next; /* in a pool */
-    char *base;            /* of the mapping or slot: the guard page */
+    char *base;            /* of the mapping or slot: the guard */
     size_t size;           /* of all of it: guard, stack, this */
     bool guard_mapped;     /* its guard is a mapping of its own, of which there is a limit */
     struct lt_fiber fiber;
@@ -71,7 +71,7 @@ static inline void *lt_stack_top(struct lt_stack *stack)
     return stack;
 }
 
-/* Whether `address` lies in the stack's guard page. */
+/* Whether `address` lies in the stack's guard. */
 bool lt_stack_guards(const struct lt_stack *stack, const void *address);
 
 #endif

@@ -23,6 +23,10 @@ enum {
      * neighbours, which often run one after the other, some lines further apart. */
     LT_STACK_COLOURS = 24,
     LT_STACK_COLOUR_STEP = 7,
+    /* Below a stack: a function with up to as many bytes of variables, which it does not touch from the top down, ends in
+     * there. With a stack of 64 KiB that makes an odd number of small pages, so that neighbours' frames do not fight for
+     * the same lines of the cache, as they would at a power of two. */
+    LT_STACK_GUARD = 60 * 1024,
     /* Where guards are PROT_NONE pages each splits a mapping, and the kernel allows a process 65,530
      * of those: this many stacks get such a guard, further ones have none. */
     LT_GUARD_LIMIT = 16384,

@@ -27,6 +27,17 @@ static int overflowing_task(void *arg)
     return 0;
 }
 
+/* Past the stack's end at once, by less than the guard. (Compiled without -fstack-clash-protection, which would find
+ * the end on the way.) */
+static int jumping_task(void *arg)
+{
+    volatile char much[100000];
+    (void)arg;
+    for (size_t i = 0; i < 30000; i++)
+        much[i] = 1;
+    return much[100] - 1;
+}
+
 static int faulting_task(void *arg)
 {
     (void)arg;
@@ -43,6 +54,13 @@ static int overflow_default(void *arg)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_go(s, overflowing_task, arg);
+    return leat_scope_close(s);
+}
+
+static int overflow_jump(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_go(s, jumping_task, arg);
     return leat_scope_close(s);
 }
 
@@ -98,6 +116,7 @@ int main(int argc, char **argv)
     } ways[] = {
         { "first", overflow_here },
         { "default", overflow_default },
+        { "jump", overflow_jump },
         { "sized", overflow_sized },
         { "after-wait", overflow_after_wait },
         { "null", fault_in_task },
