@@ -58,6 +58,7 @@ static struct {
     size_t mapped;                 /* slots in all chunks in use */
     size_t available;              /* free stacks and uncarved slots */
     size_t promised;               /* credits handed out; never more than available */
+    _Atomic bool is_short;         /* memory has run out; written with the lock held */
     _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter, ordering nothing */
 } pool;
 
@@ -203,7 +204,16 @@ static bool grow(void)
         pool.mapped += LT_STACK_CHUNK;
         pool.available += LT_STACK_CHUNK;
     }
-    return region || chunk;
+    /* Sequentially consistent, against what workers keep and then look at this: see sched/hoard.c. */
+    bool grown = region || chunk;
+    if (atomic_load_explicit(&pool.is_short, memory_order_relaxed) == grown)
+        atomic_store_explicit(&pool.is_short, !grown, memory_order_seq_cst);
+    return grown;
+}
+
+bool lt_stack_is_short(void)
+{
+    return atomic_load_explicit(&pool.is_short, memory_order_seq_cst);
 }
 
 bool lt_stack_credits_get(size_t n)

@@ -38,6 +38,9 @@ void lt_stack_pool_close(void);
 bool lt_stack_credits_get(size_t n);
 void lt_stack_credits_return(size_t n);
 
+/* Whether memory has run out, when credits were last asked for that the pool did not have. */
+bool lt_stack_is_short(void);
+
 /* Turns n credits, at most LT_STACK_AHEAD, into as many stacks. Cannot fail. */
 void lt_stack_redeem(struct lt_stack **stacks, size_t n);
 

@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/lock.h"
+#include "sched/hoard.h"
 #include "sched/runtime.h"
 #include "sched/spill.h"
 #include "sched/steal.h"
@@ -171,14 +172,6 @@ static bool news_soon(struct lt_worker *worker)
     return news || lt_worker_has_news(worker);
 }
 
-static void return_credits(struct lt_worker *worker)
-{
-    if (worker->credits > LT_CREDIT_BATCH) {
-        lt_stack_credits_return(worker->credits - LT_CREDIT_BATCH);
-        worker->credits = LT_CREDIT_BATCH;
-    }
-}
-
 /* When to wake up for the next timer. Where they come thick and fast, not for each. */
 static int64_t next_timer(struct lt_worker *worker)
 {
@@ -304,18 +297,17 @@ void lt_idle(struct lt_worker *worker)
 {
     if (news_soon(worker) || finds_some(worker))
         return;
-    return_credits(worker);
     int64_t due = next_timer(worker);
     struct watch watch = { 0 };
     atomic_store_explicit(&worker->next_timer, due, memory_order_relaxed);
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
-    lt_tally_set(&worker->tally.magazine, worker->magazine_count + worker->returned.count);
     become_idle(worker);
     for (;;) {
         lt_tally_add(&worker->tally.sleeps, 1);
         /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
          * it must be woken. */
         atomic_store_explicit(&worker->asleep, LT_SLEEPS, memory_order_seq_cst);
+        lt_hoard_settle(worker);
         struct role role = role_of(worker);
         int64_t now = lt_clock_now();
         if (now >= due)
@@ -327,6 +319,8 @@ void lt_idle(struct lt_worker *worker)
         lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
+    /* Relaxed: who sees this late wakes it for nothing. */
+    atomic_store_explicit(&worker->hoard, 0, memory_order_relaxed);
     become_active(worker);
     /* Whoever was woken for what is spilt may have other things to do first. */
     if (lt_spill_any())

@@ -190,6 +190,7 @@ static struct lt_worker *worker_new(unsigned index, unsigned count)
     worker->index = index;
     lt_owned_init(&worker->own);
     atomic_store_explicit(&worker->sent, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->hoard, 0, memory_order_relaxed);
     worker->ready_end = &worker->ready_head;
     worker->budget = LT_OP_BUDGET;
     worker->units_next = 1;

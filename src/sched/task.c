@@ -2,6 +2,7 @@
 
 #include "base/util.h"
 #include "sched/here.h"
+#include "sched/hoard.h"
 #include "sched/host.h"
 #include "sched/runtime.h"
 #include "sched/slab.h"
@@ -18,12 +19,16 @@ void (*lt_units_return)(struct lt_worker *worker);
 static bool reserve_stack(struct lt_worker *worker)
 {
     if (!worker)
-        return lt_stack_credits_get(1);
+        return lt_stack_credits_get(1) || lt_hoard_get_one();
     if (LT_LIKELY(worker->magazine_count + worker->credits > lt_ring_length(&worker->ring)))
         return true;
-    if (!lt_stack_credits_get(LT_CREDIT_BATCH))
-        return false;
-    worker->credits += LT_CREDIT_BATCH;
+    size_t n = LT_CREDIT_BATCH;
+    if (!lt_stack_credits_get(n)) {
+        n = 1;
+        if (!lt_stack_credits_get(n) && !lt_hoard_get_one())
+            return false;
+    }
+    worker->credits += n;
     return true;
 }
 

@@ -122,6 +122,7 @@ struct lt_worker {
     _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
     _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
     _Atomic uint64_t sent;   /* tasks that have not started, ever: tally.sent of them have come */
+    _Atomic unsigned hoard;  /* what it keeps while it sleeps: see sched/hoard.h */
     _Atomic uint32_t asleep; /* LT_SLEEPS: sleeps on this word, or is about to */
     struct lt_worker
         *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */

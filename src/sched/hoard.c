@@ -1,0 +1,68 @@
+#define _GNU_SOURCE
+#include "sched/hoard.h"
+
+#include "arch/stack.h"
+#include "base/cancel.h"
+#include "base/config.h"
+#include "sched/host.h"
+#include "sched/runtime.h"
+
+#include <errno.h>
+#include <time.h>
+
+static size_t kept(const struct lt_worker *worker)
+{
+    return worker->magazine_count + worker->returned.count + worker->credits;
+}
+
+static void say(struct lt_worker *worker)
+{
+    lt_tally_set(&worker->tally.magazine, worker->magazine_count + worker->returned.count);
+    /* Sequentially consistent, against who finds that memory is short and then looks at this: one of the two sees the
+     * other. */
+    atomic_store_explicit(&worker->hoard, (unsigned)kept(worker), memory_order_seq_cst);
+}
+
+void lt_hoard_settle(struct lt_worker *worker)
+{
+    if (worker->credits > LT_CREDIT_BATCH) {
+        lt_stack_credits_return(worker->credits - LT_CREDIT_BATCH);
+        worker->credits = LT_CREDIT_BATCH;
+    }
+    say(worker);
+    if (LT_UNLIKELY(lt_stack_is_short()) && kept(worker)) {
+        lt_host_close(worker);
+        say(worker);
+    }
+}
+
+/* Whether some worker keeps something, which it then gives back: one that goes on says that it keeps nothing. */
+static bool call(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        struct lt_worker *worker = lt_runtime.workers[i];
+        if (!atomic_load_explicit(&worker->hoard, memory_order_seq_cst))
+            continue;
+        lt_worker_wake_sleeping(worker);
+        any = true;
+    }
+    return any;
+}
+
+bool lt_hoard_get_one(void)
+{
+    enum { TRIES = 40 };
+    const struct timespec nap = { .tv_nsec = 50000 };
+    int saved = errno, cancel = lt_cancel_put_off();
+    bool got = false, more = true;
+    for (int i = 0; i < TRIES && more && !got; i++) {
+        more = call();
+        if (more)
+            nanosleep(&nap, NULL);
+        got = lt_stack_credits_get(1);
+    }
+    lt_cancel_restore(cancel);
+    errno = saved;
+    return got;
+}

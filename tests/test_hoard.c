@@ -1,0 +1,84 @@
+/* test_hoard.c: where memory is short, idle workers do not keep stacks that others could use. */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int wait_for_closing(void *ch)
+{
+    CHECK_IS(-EPIPE, leat_recv(ch, NULL));
+    return 0;
+}
+
+/* As many tasks as can be made, all at the same time. */
+static int fill(leat_scope *scope, leat_chan *ch)
+{
+    int n = 0, error;
+    while ((error = leat_go(scope, wait_for_closing, ch)) == 0)
+        n++;
+    CHECK_IS(-ENOMEM, error);
+    WAIT_UNTIL(receivers_of(ch) == (unsigned)n);
+    CHECK_IS(0, leat_close(ch));
+    return n;
+}
+
+static size_t mapped(void)
+{
+    size_t pages = 0;
+    FILE *file = fopen("/proc/self/statm", "r");
+    CHECK(file && fscanf(file, "%zu", &pages) == 1);
+    fclose(file);
+    return pages * (size_t)sysconf(_SC_PAGESIZE);
+}
+
+/* In a process of its own, which may have 64 MB more addresses. */
+static void fill_again_and_again(void)
+{
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 4 }));
+    usleep(20000);
+    size_t bytes = mapped() + (64 << 20);
+    CHECK_IS(0, setrlimit(RLIMIT_AS, &(struct rlimit){ bytes, bytes }));
+    int first = 0;
+    for (int round = 0; round < 10; round++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *ch = leat_chan_make(s, 0, 0);
+        CHECK(s && ch);
+        int n = fill(s, ch);
+        CHECK_IS(0, leat_scope_close(s));
+        if (round == 0)
+            first = n;
+        if (n < first * 7 / 8)
+            check_failed(__FILE__, __LINE__, "in round %d only %d of %d", round, n, first);
+        usleep(10000); /* the workers fall asleep */
+    }
+    CHECK(first > 100);
+    CHECK_IS(0, leat_stop());
+}
+
+static void all_can_be_made_again(void **state)
+{
+    (void)state;
+    skip_under_emulation();
+    if (SCALE > 1)
+        skip(); /* sanitizers need addresses of their own */
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(100);
+        fill_again_and_again();
+        _exit(0);
+    }
+    int status;
+    CHECK_IS(child, waitpid(child, &status, 0));
+    CHECK_IS(0, status);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(all_can_be_made_again),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
