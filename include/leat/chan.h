@@ -15,7 +15,11 @@
  *
  * Cancelling. The waiting forms, with any deadline, return -ECANCELED in a cancelled scope without sending
  * or receiving anything (leat/scope.h). The try forms never wait and work there too. Who waits on a channel
- * holds it: it must not be freed before the call has returned. */
+ * holds it: it must not be freed before the call has returned.
+ *
+ * Taking turns. A task whose sends and receives never have to wait yields by itself now and then. The try forms, and
+ * all that is called with LEAT_NOW, never do: so a task that tries in a loop calls leat_yield in it, or better waits,
+ * else it keeps its worker, and with one worker what it tries for may never come. */
 #ifndef LEAT_CHAN_H
 #define LEAT_CHAN_H
 

@@ -25,9 +25,12 @@
  * message that names the task. A function whose variables take more than that may step over them, unless it is compiled
  * with -fstack-clash-protection, which leat's packages for CMake and pkg-config ask for.
  *
- * Tasks are switched only where they wait, yield or end. One that computes for long, or blocks in the system, keeps its
- * worker; what else is ready there goes on at other workers, as long as one of these has time. With more such tasks
- * than workers, the ones that compute call leat_yield now and then, and the ones that block call leat_blocking. */
+ * Tasks are switched only where they may wait, yield or end. What never waits never switches: leat_go, leat_close,
+ * leat_release, leat_mutex_unlock, the try forms, and whatever is called with LEAT_NOW; so a pthread_mutex_t may be
+ * held over these (not in a seeded world, leat/sim.h). A task that computes or tries for long, or blocks in the system,
+ * keeps its worker; what else is ready there goes on at other workers, as long as one of these has time. With more such
+ * tasks than workers, the ones that compute or try call leat_yield now and then, and the ones that block call
+ * leat_blocking. */
 #ifndef LEAT_TASK_H
 #define LEAT_TASK_H
 

@@ -135,10 +135,10 @@ static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_
 }
 
 /* An operation that did not have to wait: wakes its partners, after the lock. */
-static void finish(struct lt_party *self, struct lt_party *woken)
+static void finish(struct lt_party *self, struct lt_party *woken, int64_t deadline)
 {
     lt_ready_all(woken);
-    lt_task_spend(lt_worker_here(), self);
+    lt_task_spend(lt_worker_here(), self, deadline);
 }
 
 /* With the lock held, which it gives up: nothing could be done at once. */
@@ -168,7 +168,7 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
             return wait_for_partner(ch, side, item, deadline, self);
     }
     lt_chan_unlock(ch);
-    finish(self, woken);
+    finish(self, woken, deadline);
     return error;
 }
 
@@ -181,7 +181,7 @@ __attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side 
     if (error == LT_NOT_NOW)
         return not_now(ch, side, item, deadline, self);
     lt_chan_unlock(ch);
-    finish(self, woken);
+    finish(self, woken, deadline);
     return error;
 }
 
@@ -207,31 +207,32 @@ __attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side 
     struct lt_worker *here = lt_worker_here();
     struct lt_ends *ends = lt_chan_ends(ch);
     if (ends && operate_at_end(ch, ends, side, item, deadline, self) == 0) {
-        lt_task_spend(here, self);
+        lt_task_spend(here, self, deadline);
         return 0;
     }
     lt_chan_lock_shared(ch, here);
     return operate_slowly(ch, side, item, deadline, self);
 }
 
-__attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, struct lt_party *woken)
+__attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, struct lt_party *woken,
+                                                    int64_t deadline)
 {
     lt_ready_from(here, woken);
-    lt_task_spend(here, lt_self_or_null());
+    lt_task_spend(here, lt_self_or_null(), deadline);
     return 0;
 }
 
-/* Returns `status`, for its caller. */
-__attribute__((noinline)) static int spend_the_last(struct lt_worker *here, int status)
+/* Returns 0, for its caller. */
+__attribute__((noinline)) static int spend_the_last(struct lt_worker *here)
 {
     lt_budget_renew(here, lt_self_or_null());
-    return status;
+    return 0;
 }
 
-LT_NOW int spend_one(struct lt_worker *here, bool is_worker)
+LT_NOW int spend_one(struct lt_worker *here, bool is_worker, int64_t deadline)
 {
-    if (is_worker || here)
-        return LT_UNLIKELY(--here->budget == 0) ? spend_the_last(here, 0) : 0;
+    if (deadline != LEAT_NOW && (is_worker || here))
+        return LT_UNLIKELY(--here->budget == 0) ? spend_the_last(here) : 0;
     lt_point();
     return 0;
 }
@@ -263,9 +264,9 @@ LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t de
     let_go(ch, gripped);
     if (woken) {
         if (LT_UNLIKELY(!lt_is_at_home(here, woken) || !lt_worker_append_now(here, woken)))
-            return wake_and_spend(here, woken);
+            return wake_and_spend(here, woken, deadline);
     }
-    return spend_one(here, gripped);
+    return spend_one(here, gripped, deadline);
 }
 
 /* Where the lock is not the worker's own, or the caller is none. */
@@ -279,7 +280,7 @@ LT_NOW int operate_beside(leat_chan *ch, enum lt_side side, void *item, int64_t 
         return operate_shared(ch, side, item, deadline);
     if (ends && lt_wait_allowed(self) == 0 && lt_item_is_short(size) &&
         lt_ends_move_known(ch, ends, side, size, item))
-        return spend_one(here, false);
+        return spend_one(here, false, deadline);
     if (ends || LT_UNLIKELY(!lt_biased_try(&ch->lock, here)))
         return operate_shared(ch, side, item, deadline);
     if (LT_LIKELY(!lt_chan_ends(ch)))
@@ -313,14 +314,15 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
 
 __attribute__((noinline)) static int try_slowly(leat_chan *ch, enum lt_side side, void *item)
 {
-    struct lt_party *self = lt_self(), *woken = NULL;
+    struct lt_party *woken = NULL;
     int error = 0;
     if (!lt_chan_done_at_end(ch, side, item)) {
         lt_chan_lock(ch);
         error = lt_chan_now(ch, side, item, &woken);
         lt_chan_unlock(ch);
     }
-    finish(self, woken);
+    lt_ready_all(woken);
+    lt_point();
     return error == LT_NOT_NOW ? -EAGAIN : error;
 }
 
@@ -331,10 +333,10 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0))
         return -EINVAL;
-    struct lt_worker *here = lt_worker_here();
-    if (!lt_chan_is_unready(ch, side) || !lt_biased_is_mine(&ch->lock, here))
+    if (!lt_chan_is_unready(ch, side) || !lt_biased_is_mine(&ch->lock, lt_worker_here()))
         return try_slowly(ch, side, item);
-    return LT_UNLIKELY(--here->budget == 0) ? spend_the_last(here, -EAGAIN) : -EAGAIN;
+    lt_point();
+    return -EAGAIN;
 }
 
 static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_t n,
@@ -355,7 +357,7 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
         lt_chan_lock(ch);
         size_t moved = lt_chan_many_now(ch, side, rest, n - waited, &woken, &status);
         lt_chan_unlock(ch);
-        finish(self, woken);
+        finish(self, woken, deadline);
         if (moved + waited)
             return (int64_t)(moved + waited);
         /* Nothing goes at once: wait for one, and see what can go along. */

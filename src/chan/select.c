@@ -332,10 +332,10 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 static const struct lt_wait_kind selects = { .withdraw = withdraw, .describe = describe };
 
-static int finish(struct lt_party *self, struct lt_party *woken, int result)
+static int finish(struct lt_party *self, struct lt_party *woken, int result, int64_t deadline)
 {
     lt_ready_all(woken);
-    lt_task_spend(lt_worker_here(), self);
+    lt_task_spend(lt_worker_here(), self, deadline);
     return result;
 }
 
@@ -354,11 +354,11 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
         return error;
     uint32_t i = lt_select_try(&s, &woken);
     if (i < s.n)
-        return finish(self, woken, (int)i);
+        return finish(self, woken, (int)i, deadline);
     struct selecting selecting;
     bool waits = deadline != LEAT_NOW;
     if (!waits && none_is_ready(&s))
-        return finish(self, NULL, -EAGAIN);
+        return finish(self, NULL, -EAGAIN, deadline);
     if (waits) {
         error = lt_wait_prepare(self);
         if (error)
@@ -368,9 +368,9 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
     }
     i = lt_select_enter(&s, waits ? self : NULL, &woken);
     if (i < s.n)
-        return finish(self, woken, (int)i);
+        return finish(self, woken, (int)i, deadline);
     if (!waits)
-        return finish(self, NULL, -EAGAIN);
+        return finish(self, NULL, -EAGAIN, deadline);
     error = lt_wait_park(&selecting.wait, deadline);
     i = lt_select_take_out(cases, s.n);
     return error ? error : (int)i;

@@ -92,11 +92,12 @@ static inline void lt_point(void)
         lt_world()->point();
 }
 
-/* Counts an operation that did not have to wait; every so often a task then yields, so that one whose
- * partners always keep up does not keep its worker for itself. `here` as above. */
-static inline void lt_task_spend(struct lt_worker *here, struct lt_party *self)
+/* After an operation that did not have to wait. Every so often a task then yields, so that one whose partners always
+ * keep up does not keep its worker for itself; but never where it was told not to wait: it may hold a mutex that the
+ * next task of this worker wants. `here` as above. */
+static inline void lt_task_spend(struct lt_worker *here, struct lt_party *self, int64_t deadline)
 {
-    if (LT_UNLIKELY(!here)) {
+    if (LT_UNLIKELY(!here || deadline == LEAT_NOW)) {
         lt_point();
         return;
     }
