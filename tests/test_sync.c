@@ -135,6 +135,34 @@ static int lets_cancelled_ones_go(void *arg)
 }
 ON_WORKERS(lets_cancelled_ones_go);
 
+/* While there are permits for all, nobody is sent away. */
+static int borrow(void *arg)
+{
+    leat_semaphore *semaphore = arg;
+    for (int i = 0; i < 20000 / SCALE / (IN_SIM ? 50 : 1); i++) {
+        switch (i % 3) {
+        case 0: CHECK_IS(0, leat_try_acquire(semaphore, 1)); break;
+        case 1: CHECK_IS(0, leat_acquire_until(semaphore, 1, LEAT_NOW)); break;
+        default: CHECK_IS(0, leat_acquire(semaphore, 1));
+        }
+        CHECK_IS(0, leat_release(semaphore, 1));
+    }
+    return 0;
+}
+
+static int lends_at_once_what_is_there(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    crew_open(&crew);
+    leat_semaphore *semaphore = leat_semaphore_open(crew.scope, 6);
+    for (int i = 0; i < 6; i++)
+        crew_go(&crew, kind_of(i), borrow, semaphore);
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(lends_at_once_what_is_there);
+
 /* ---- latches ---- */
 
 static int count_down(void *arg)
@@ -410,6 +438,7 @@ int main(void)
         TESTS_ON_WORKERS(never_lends_more_than_there_are),
         TESTS_ON_WORKERS(serves_in_order),
         TESTS_ON_WORKERS(lets_cancelled_ones_go),
+        TESTS_ON_WORKERS(lends_at_once_what_is_there),
         TESTS_ON_WORKERS(opens_at_zero),
         TESTS_ON_WORKERS(does_it_once),
         TESTS_ON_WORKERS(lets_cancelled_callers_go),

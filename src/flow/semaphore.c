@@ -1,10 +1,13 @@
 /* semaphore.c: permits with weights, and latches.
  *
- * `turn` holds one item: who has received it is at the head of the line, and only there permits are taken, so the
- * channel's own order makes the line fair, and its waits bring deadlines and cancelling along. The head
- * waits for `freed`, into which every release puts a word that is not lost: it sends after it has added, and
- * the head looks after it has received. */
+ * Who finds permits, and nobody who waits, takes them by compare-and-swap. All others are counted in `waiting` and form
+ * a line: `turn` holds one item, and who has received it is at the head, so the channel's own order makes the line fair,
+ * and its waits bring deadlines and cancelling along. The head waits for `freed`, into which every release puts a word
+ * that is not lost: it sends after it has added, and the head looks after it has received. */
 #include "flow/flow.h"
+
+#include "sched/here.h"
+#include "scope/wait.h"
 
 #include <leat/sync.h>
 
@@ -13,6 +16,7 @@ struct leat_semaphore {
     leat_chan *turn, *freed;
     int64_t total;
     _Atomic int64_t permits;
+    _Atomic uint64_t waiting;
 };
 
 leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits)
@@ -31,27 +35,50 @@ leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits)
     return s;
 }
 
-/* Only at the head of the line, so nobody else takes any at the same time. */
 static bool take(leat_semaphore *s, int64_t n)
 {
-    /* Acquire: what was done under the permits before they were given back is seen. */
-    if (atomic_load_explicit(&s->permits, memory_order_acquire) < n)
-        return false;
-    atomic_fetch_sub_explicit(&s->permits, n, memory_order_relaxed);
+    int64_t before = atomic_load_explicit(&s->permits, memory_order_relaxed);
+    do
+        if (before < n)
+            return false;
+    while (!atomic_compare_exchange_weak_explicit(
+        /* Acquire: what was done under the permits before they were given back is seen. */
+        &s->permits, &before, before - n, memory_order_acquire, memory_order_relaxed));
     return true;
+}
+
+static bool take_at_once(leat_semaphore *s, int64_t n)
+{
+    /* Relaxed: who began to wait before this call is seen, and all others come later. */
+    return atomic_load_explicit(&s->waiting, memory_order_relaxed) == 0 && take(s, n);
+}
+
+static int take_in_turn(leat_semaphore *s, int64_t n, int64_t deadline)
+{
+    atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed);
+    int error = leat_recv_until(s->turn, NULL, deadline);
+    if (!error) {
+        while (!error && !take(s, n))
+            error = leat_recv_until(s->freed, NULL, deadline);
+        leat_try_send(s->turn, NULL);
+    }
+    atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
+    return error;
 }
 
 int leat_acquire_until(leat_semaphore *s, int64_t n, int64_t deadline)
 {
-    if (!s || n <= 0 || n > s->total)
+    if (!s || n <= 0 || n > s->total || deadline < 0)
         return -EINVAL;
-    int error = leat_recv_until(s->turn, NULL, deadline);
+    struct lt_party *self = lt_self();
+    int error = lt_wait_allowed(self);
     if (error)
         return error;
-    while (!error && !take(s, n))
-        error = leat_recv_until(s->freed, NULL, deadline);
-    leat_try_send(s->turn, NULL);
-    return error;
+    bool taken = take_at_once(s, n);
+    if (!taken && deadline != LEAT_NOW)
+        return take_in_turn(s, n, deadline);
+    lt_task_spend(lt_worker_here(), self, deadline);
+    return taken ? 0 : -EAGAIN;
 }
 
 int leat_acquire(leat_semaphore *s, int64_t n)
@@ -63,10 +90,8 @@ int leat_try_acquire(leat_semaphore *s, int64_t n)
 {
     if (!s || n <= 0 || n > s->total)
         return -EINVAL;
-    if (leat_try_recv(s->turn, NULL) != 0)
-        return -EAGAIN;
-    bool taken = take(s, n);
-    leat_try_send(s->turn, NULL);
+    bool taken = take_at_once(s, n);
+    lt_point();
     return taken ? 0 : -EAGAIN;
 }
 
