@@ -29,11 +29,23 @@ void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
     errno = saved;
 }
 
-void lt_futex_wake(_Atomic uint32_t *word)
+void lt_futex_nap(_Atomic uint32_t *word, uint32_t expected, int64_t ns)
 {
-    if (LT_UNLIKELY(lt_world() != NULL) && lt_world()->wake(word))
-        return;
+    int saved = errno;
+    struct timespec time = { .tv_sec = (time_t)(ns / LEAT_S), .tv_nsec = (long)(ns % LEAT_S) };
+    syscall(SYS_futex, word, FUTEX_WAIT | FUTEX_PRIVATE_FLAG, expected, &time, NULL, 0);
+    errno = saved;
+}
+
+void lt_futex_rouse(_Atomic uint32_t *word)
+{
     int saved = errno;
     syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
     errno = saved;
+}
+
+void lt_futex_wake(_Atomic uint32_t *word)
+{
+    if (LT_LIKELY(lt_world() == NULL) || !lt_world()->wake(word))
+        lt_futex_rouse(word);
 }

@@ -13,4 +13,8 @@ void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline);
 /* Wakes one who sleeps on the word. The word itself is not touched, so it may already be gone. */
 void lt_futex_wake(_Atomic uint32_t *word);
 
+/* The same in the system alone, whatever world the caller lives in: sleeps for `ns` at the most. For locks. */
+void lt_futex_nap(_Atomic uint32_t *word, uint32_t expected, int64_t ns);
+void lt_futex_rouse(_Atomic uint32_t *word);
+
 #endif

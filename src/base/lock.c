@@ -1,38 +1,108 @@
 #include "base/lock.h"
 
-#include "base/cancel.h"
+#include "base/futex.h"
 
-#include <errno.h>
 #include <sched.h>
-#include <time.h>
+
+/* Where those wait whose locks have been wanted for some time. One serves many locks: so what it says is a hint, and
+ * who is woken looks again. Its words are relaxed: a sleeper that is missed wakes up by itself. */
+struct gate {
+    _Alignas(
+        LT_CACHE_LINE) _Atomic uint32_t rung; /* what they sleep on: how often somebody was woken */
+    _Atomic uint32_t sleeping;
+};
+
+enum { GATE_BITS = 6 };
+
+static struct gate gates[1 << GATE_BITS];
+
+static struct gate *gate_of(const struct lt_lock *lock)
+{
+    return &gates[(uint64_t)(uintptr_t)lock * UINT64_C(0x9e3779b97f4a7c15) >> (64 - GATE_BITS)];
+}
+
+static void pause_for(unsigned pauses)
+{
+    for (unsigned i = 0; i < pauses; i++)
+        lt_pause();
+}
+
+static void mark(struct lt_lock *lock)
+{
+    /* Relaxed: it orders nothing. */
+    atomic_store_explicit(&lock->wanted, LT_LOCK_WANTED, memory_order_relaxed);
+}
+
+static void wake_one(const struct lt_lock *lock)
+{
+    struct gate *gate = gate_of(lock);
+    atomic_fetch_add_explicit(&gate->rung, 1, memory_order_relaxed);
+    if (atomic_load_explicit(&gate->sleeping, memory_order_relaxed))
+        lt_futex_rouse(&gate->rung);
+}
+
+/* Whoever has taken it though it is wanted. Of the lock only the address is asked then: it may be gone. */
+static void give_way(struct lt_lock *lock)
+{
+    lt_unlock(lock);
+    wake_one(lock);
+    sched_yield(); /* there may be no other processor */
+}
+
+/* Whoever does not want it yet takes none that others want. With the lock the mark goes: so even where several want it,
+ * each has it for many operations in turn, until another looks and marks it again. */
+static bool take(struct lt_lock *lock, bool wants)
+{
+    uint8_t found = atomic_load_explicit(&lock->held, memory_order_relaxed);
+    if (found == LT_LOCK_HELD || (found == LT_LOCK_WANTED && !wants))
+        return false;
+    /* Acquire: as in lt_lock. */
+    if (!atomic_compare_exchange_strong_explicit(&lock->held, &found, LT_LOCK_HELD,
+                                                 memory_order_acquire, memory_order_relaxed))
+        return false;
+    if (wants)
+        atomic_store_explicit(&lock->wanted, LT_LOCK_FREE, memory_order_relaxed);
+    return true;
+}
+
+static void sleep_a_little(struct lt_lock *lock, int64_t ns)
+{
+    struct gate *gate = gate_of(lock);
+    uint32_t rung = atomic_load_explicit(&gate->rung, memory_order_relaxed);
+    atomic_fetch_add_explicit(&gate->sleeping, 1, memory_order_relaxed);
+    mark(lock);
+    lt_futex_nap(&gate->rung, rung, ns);
+    atomic_fetch_sub_explicit(&gate->sleeping, 1, memory_order_relaxed);
+}
 
 /* Each look takes the lock's line from its holder, who is mostly about to take it again: a line that moves with
  * each operation costs more than ten operations on one that stays. So the looks are far apart, a microsecond and
- * more, and of two who use the lock all the time each has it for many operations in turn. */
-LT_COLD void lt_lock_contended(struct lt_lock *lock)
+ * more, and of two who use the lock all the time each has it for many operations in turn. It is wanted before the
+ * processor is given away: where that is the only one, the holder is back for a whole time slice then. */
+LT_COLD void lt_lock_contended(struct lt_lock *lock, uint8_t found)
 {
-    enum { FIRST = 64, LONGEST = 256, YIELD_FROM = 2, NAP_FROM = 12, LONGEST_NAP_NS = 1000000 };
-    struct timespec nap = { .tv_nsec = 20000 };
+    enum { FIRST = 64, LONGEST = 256, WANT_FROM = 2, NAP_FROM = 6 };
+    enum { NAP_NS = 50000, LONGEST_NAP_NS = 400000 };
     unsigned pauses = FIRST;
+    int64_t nap = NAP_NS;
+    if (found == LT_LOCK_WANTED)
+        give_way(lock);
     for (unsigned round = 0;; round++) {
-        for (unsigned i = 0; i < pauses; i++)
-            lt_pause();
-        if (!atomic_load_explicit(&lock->held, memory_order_relaxed) &&
-            !atomic_exchange_explicit(&lock->held, 1, memory_order_acquire))
+        pause_for(pauses);
+        if (take(lock, round > WANT_FROM))
             return;
         if (pauses < LONGEST)
             pauses *= 2;
-        if (round < YIELD_FROM)
+        if (round < WANT_FROM)
             continue;
         if (round < NAP_FROM) {
+            mark(lock);
             sched_yield();
             continue;
         }
-        int saved = errno, cancel = lt_cancel_put_off(); /* other locks may be held */
-        nanosleep(&nap, NULL);
-        lt_cancel_restore(cancel);
-        errno = saved;
-        if (nap.tv_nsec < LONGEST_NAP_NS)
-            nap.tv_nsec *= 2;
+        sleep_a_little(lock, nap);
+        pauses = 1;
+        if (nap < LONGEST_NAP_NS)
+            nap *= 2;
     }
 }

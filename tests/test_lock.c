@@ -1,0 +1,143 @@
+/* test_lock.c: the lock for short sections: one at a time, and nobody waits long. */
+#define _GNU_SOURCE
+#include "base/lock.h"
+#include "support.h"
+
+#include <sched.h>
+#include <unistd.h>
+
+static struct lt_lock lock;
+
+/* ---- one at a time ---- */
+
+enum { THREADS = 4, ROUNDS = 100000 / SCALE };
+
+static long counter, shadow; /* torn in two so that a second one inside would show */
+
+static void count(void)
+{
+    long before = counter++;
+    CHECK_IS(before, shadow);
+    shadow++;
+    lt_unlock(&lock);
+}
+
+static void *count_on(void *arg)
+{
+    bool tries = arg != NULL;
+    for (int i = 0; i < ROUNDS; i++) {
+        if (tries)
+            while (!lt_try_lock(&lock))
+                lt_pause();
+        else
+            lt_lock(&lock);
+        count();
+        if (i % 1024 == 0)
+            usleep(10);
+    }
+    return NULL;
+}
+
+static void one_at_a_time(void **state)
+{
+    (void)state;
+    pthread_t threads[THREADS];
+    counter = shadow = 0;
+    for (int i = 0; i < THREADS; i++)
+        CHECK_IS(0, pthread_create(&threads[i], NULL, count_on, i % 4 == 3 ? &lock : NULL));
+    for (int i = 0; i < THREADS; i++)
+        CHECK_IS(0, pthread_join(threads[i], NULL));
+    CHECK_IS(THREADS * ROUNDS, counter);
+}
+
+/* ---- who uses it all the time lets others have it ---- */
+
+enum { TRIALS = 21, SOON = 64 };
+
+static _Atomic bool had;
+static int error_after;
+
+static void *take_once(void *arg)
+{
+    (void)arg;
+    errno = EBADF;
+    lt_lock(&lock);
+    error_after = errno;
+    atomic_store(&had, true);
+    lt_unlock(&lock);
+    return NULL;
+}
+
+static void stay_on_one_processor(void)
+{
+    cpu_set_t all, one;
+    CPU_ZERO(&one);
+    CHECK_IS(0, sched_getaffinity(0, sizeof all, &all));
+    for (size_t i = 0; CPU_COUNT(&one) == 0; i++)
+        if (CPU_ISSET(i, &all))
+            CPU_SET(i, &one);
+    CHECK_IS(0, sched_setaffinity(0, sizeof one, &one));
+}
+
+/* How often the lock is taken by one that takes it all the time while somebody waits who has found it taken, and
+ * wants it. */
+static int times_taken(bool sleeps)
+{
+    pthread_t thread;
+    int times = 0;
+    atomic_store(&had, false);
+    lt_lock(&lock);
+    CHECK_IS(0, pthread_create(&thread, NULL, take_once, NULL));
+    while (!atomic_load(&lock.wanted))
+        sched_yield();
+    if (sleeps)
+        usleep(2000); /* it sleeps by now */
+    for (; !atomic_load(&had); times++) {
+        lt_unlock(&lock);
+        lt_lock(&lock);
+    }
+    lt_unlock(&lock);
+    CHECK_IS(0, pthread_join(thread, NULL));
+    CHECK_IS(EBADF, error_after);
+    return times;
+}
+
+static int compare(const void *a, const void *b)
+{
+    int x = *(const int *)a, y = *(const int *)b;
+    return (x > y) - (x < y);
+}
+
+/* On one processor, where whoever does not give it away has it for thousands of times: so the middle one of some waits
+ * tells, though a loaded machine spoils a few. */
+static void *try_all(void *arg)
+{
+    (void)arg;
+    stay_on_one_processor();
+    for (int sleeps = 0; sleeps < 2; sleeps++) {
+        int times[TRIALS];
+        for (int i = 0; i < TRIALS; i++)
+            times[i] = times_taken(sleeps);
+        qsort(times, TRIALS, sizeof *times, compare);
+        CHECK(times[TRIALS / 2] <= SOON);
+    }
+    return NULL;
+}
+
+static void nobody_waits_long(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    skip_under_emulation();
+    CHECK_IS(0, pthread_create(&thread, NULL, try_all, NULL));
+    CHECK_IS(0, pthread_join(thread, NULL));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(nobody_waits_long),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
