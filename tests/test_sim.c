@@ -1,4 +1,5 @@
 /* test_sim.c: the seeded world: the same run from the same seed, all four parties, and what it refuses. */
+#include "sched/runtime.h"
 #include "support.h"
 
 #include <sys/wait.h>
@@ -372,15 +373,54 @@ static void returns_what_the_scope_does(void **state)
     CHECK_IS(0, leat_sim_with(&(leat_sim_options){ .stack_size = 512 * 1024 }, sized, NULL));
 }
 
+/* A thread that has put something into a worker's inbox looks last of all whether the worker sleeps. Before that its item
+ * may have come, and the runtime may have ended, and a world begun. */
+static struct lt_worker *woken_late;
+
+static void *wake_late(void *arg)
+{
+    lt_worker_alert(woken_late);
+    return arg;
+}
+
+static int remember_worker(void *arg)
+{
+    (void)arg;
+    woken_late = lt_worker_self();
+    return 0;
+}
+
+static int be_woken_late(void *arg)
+{
+    pthread_t thread;
+    (void)arg;
+    CHECK_IS(0, pthread_create(&thread, NULL, wake_late, NULL));
+    CHECK_IS(0, pthread_join(thread, NULL));
+    return leat_sleep(LEAT_MS);
+}
+
+static void is_not_reached_by_late_wakers(void **state)
+{
+    (void)state;
+    for (uint64_t i = 0; i < 3; i++) {
+        CHECK_IS(0, leat_main_with(remember_worker, NULL, &(leat_options){ .workers = 1 }));
+        CHECK_IS(0, leat_sim(i, be_woken_late, NULL));
+    }
+}
+
 int main(int argc, char **argv)
 {
     (void)argv;
     if (argc > 1)
         return print_digests();
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repeats_itself),    cmocka_unit_test(repeats_itself_in_another_process),
-        cmocka_unit_test(tries_every_order), cmocka_unit_test(simulates_threads),
-        cmocka_unit_test(refuses),           cmocka_unit_test(returns_what_the_scope_does),
+        cmocka_unit_test(repeats_itself),
+        cmocka_unit_test(repeats_itself_in_another_process),
+        cmocka_unit_test(tries_every_order),
+        cmocka_unit_test(simulates_threads),
+        cmocka_unit_test(refuses),
+        cmocka_unit_test(returns_what_the_scope_does),
+        cmocka_unit_test(is_not_reached_by_late_wakers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

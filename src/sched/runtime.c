@@ -142,8 +142,14 @@ int lt_stack_size_round(size_t *size)
 /* ---- workers ---- */
 
 /* Workers outlive the runtime, to be used by the next: a thread of the program's own that has just posted
- * something may still have to look whether the worker sleeps, and one that stops a timer may be late. */
-static struct lt_worker *kept;
+ * something may still have to look whether the worker sleeps, and one that stops a timer may be late. A seeded world
+ * ends the program when somebody from outside wakes its worker: so its worker has never been another's. */
+static struct lt_worker *kept, *kept_for_worlds;
+
+static struct lt_worker **kept_for(const struct lt_runtime *rt)
+{
+    return rt->alone ? &kept_for_worlds : &kept;
+}
 
 /* Much of a worker is not touched before there is a crowd: so it has pages of its own, which are not there
  * until then. */
@@ -158,12 +164,12 @@ static struct lt_worker *worker_map(void)
     return worker;
 }
 
-static struct lt_worker *worker_get(void)
+static struct lt_worker *worker_get(const struct lt_runtime *rt)
 {
-    struct lt_worker *worker = kept;
+    struct lt_worker *worker = *kept_for(rt);
     if (!worker)
         return worker_map();
-    kept = worker->next_idle;
+    *kept_for(rt) = worker->next_idle;
     /* What comes last is zero, and others may look at it. So they may take the bells' lock: a thread that stops a
      * timer which has rung just now finds out under that lock. */
     enum { LOCK = offsetof(struct lt_worker, bells.lock), AFTER = LOCK + sizeof(struct lt_biased) };
@@ -172,19 +178,19 @@ static struct lt_worker *worker_get(void)
     return worker;
 }
 
-static void worker_put(struct lt_worker *worker)
+static void worker_put(const struct lt_runtime *rt, struct lt_worker *worker)
 {
     lt_free(worker->seen);
     lt_free(worker->fault_stack);
     /* Of tasks that have ended: nobody has looked at them any more. Relaxed: no thread is left that does. */
     atomic_store_explicit(&worker->nudges, NULL, memory_order_relaxed);
-    worker->next_idle = kept;
-    kept = worker;
+    worker->next_idle = *kept_for(rt);
+    *kept_for(rt) = worker;
 }
 
-static struct lt_worker *worker_new(unsigned index, unsigned count)
+static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
 {
-    struct lt_worker *worker = worker_get();
+    struct lt_worker *worker = worker_get(rt);
     if (!worker)
         return NULL;
     worker->index = index;
@@ -198,10 +204,10 @@ static struct lt_worker *worker_new(unsigned index, unsigned count)
     worker->fetch_next = 1;
     worker->until_look = LT_LOOKS_APART;
     atomic_store_explicit(&worker->next_timer, LEAT_NEVER, memory_order_relaxed);
-    worker->seen = lt_alloc(count * sizeof *worker->seen);
+    worker->seen = lt_alloc(rt->worker_count * sizeof *worker->seen);
     worker->fault_stack = lt_alloc(LT_FAULT_STACK);
     if (!worker->seen || !worker->fault_stack) {
-        worker_put(worker);
+        worker_put(rt, worker);
         return NULL;
     }
     lt_wheel_init(&worker->wheel, lt_clock_now());
@@ -215,7 +221,7 @@ static int make_workers(struct lt_runtime *rt)
     if (!rt->workers)
         return -ENOMEM;
     for (unsigned i = 0; i < rt->worker_count; i++)
-        if (!(rt->workers[i] = worker_new(i, rt->worker_count)))
+        if (!(rt->workers[i] = worker_new(rt, i)))
             return -ENOMEM;
     return 0;
 }
@@ -235,7 +241,7 @@ static void tear_down(struct lt_runtime *rt)
     for (unsigned i = 0; rt->workers && i < rt->worker_count && rt->workers[i]; i++) {
         lt_host_close(rt->workers[i]);
         lt_free(rt->workers[i]->spare_scope);
-        worker_put(rt->workers[i]);
+        worker_put(rt, rt->workers[i]);
     }
     lt_idle_reset(0);
     lt_free(rt->workers);
@@ -249,6 +255,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
     lt_bias_open();
     memset(rt, 0, sizeof *rt);
     rt->worker_count = options->workers;
+    rt->alone = alone;
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
     rt->pinned = options->pinned != 0;

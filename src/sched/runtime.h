@@ -16,6 +16,7 @@ struct lt_runtime {
     size_t stack_size; /* default, whole pages */
     bool pinned;       /* no task moves */
     sigset_t signals;  /* those that were blocked where it was started */
+    bool alone;        /* a seeded world's */
     _Atomic bool stopping;
     _Atomic unsigned next_worker; /* where the next task from outside goes; a counter */
 };
