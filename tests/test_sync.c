@@ -60,7 +60,7 @@ struct turn {
     leat_semaphore *semaphore;
     int64_t n;
     _Atomic int *order;
-    int got;
+    _Atomic int got;
     int status;
 };
 
@@ -91,8 +91,8 @@ static int serves_in_order(void *arg)
     CHECK_IS(-ETIMEDOUT, leat_acquire_until(semaphore, 1, leat_after(LEAT_MS)));
     CHECK_IS(0, order);
     CHECK_IS(0, leat_release(semaphore, 4));
-    WAIT_UNTIL(order == 1);
-    CHECK_IS(0, turns[0].got);
+    WAIT_UNTIL(turns[0].got == 0);
+    CHECK_IS(1, order);
     CHECK_IS(0, leat_release(semaphore, 5));
     WAIT_UNTIL(order == 4);
     CHECK_IS(2, leat_permits(semaphore));
