@@ -206,20 +206,23 @@ static void others_run_elsewhere(void **state)
 }
 
 /* And one that waits now and then gives its worker to others, though it tries in between. */
-static int say_enough(void *enough)
+static _Atomic bool enough;
+
+static int say_enough(void *arg)
 {
-    *(bool *)enough = true;
+    (void)arg;
+    atomic_store(&enough, true);
     return 0;
 }
 
 static int tries_and_waits(void *arg)
 {
     (void)arg;
-    bool enough = false;
+    atomic_store(&enough, false);
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *ch = leat_chan_make(s, 0, 1);
-    CHECK_IS(0, leat_go(s, say_enough, &enough));
-    for (int64_t since = leat_now(); !enough;) {
+    CHECK_IS(0, leat_go(s, say_enough, NULL));
+    for (int64_t since = leat_now(); !atomic_load(&enough);) {
         CHECK_IS(0, leat_send(ch, NULL));
         CHECK_IS(0, leat_try_recv(ch, NULL));
         CHECK(leat_now() - since < 60 * LEAT_S);
