@@ -19,6 +19,7 @@
 #ifndef LT_BASE_BIASED_H
 #define LT_BASE_BIASED_H
 
+#include "base/gap.h"
 #include "base/lock.h"
 
 #include <stdbool.h>
@@ -54,6 +55,7 @@ static inline bool lt_biased_grip(struct lt_biased *biased, const void *me)
     /* Relaxed: only `me` itself makes `me` the owner. */
     if (LT_UNLIKELY(atomic_load_explicit(&biased->owner, memory_order_relaxed) != (uintptr_t)me))
         return false;
+    lt_gap();
     atomic_store_explicit(&biased->grip, LT_REACHING, memory_order_relaxed);
     /* For the compiler; for the processors, the barrier in lt_biased_consider. */
     atomic_signal_fence(memory_order_seq_cst);

@@ -3,6 +3,7 @@
 #include "base/barrier.h"
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/gap.h"
 #include "base/lock.h"
 #include "sched/hoard.h"
 #include "sched/runtime.h"
@@ -316,6 +317,7 @@ void lt_idle(struct lt_worker *worker)
             (role.watches && watch_others(worker, &watch, role, now)))
             break;
         int64_t until = role.watches && watch.until < due ? watch.until : due;
+        lt_gap();
         lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/futex.h"
+#include "base/gap.h"
 #include "base/util.h"
 #include "base/world.h"
 #include "sched/guard.h"
@@ -124,8 +125,9 @@ static bool passes_on(struct lt_worker *worker, struct lt_task *task)
  * found it set, and did not, is seen. */
 static void look_at_nudged(struct lt_task *task)
 {
-    if (atomic_exchange_explicit(&task->nudged, LT_NOT_NUDGED, memory_order_acq_rel) ==
-        LT_ENDED_NUDGED)
+    uint8_t nudged = atomic_exchange_explicit(&task->nudged, LT_NOT_NUDGED, memory_order_acq_rel);
+    lt_gap();
+    if (nudged == LT_ENDED_NUDGED)
         lt_slab_put(lt_worker_here(), task);
     else
         lt_task_look(task);

@@ -15,6 +15,7 @@
 #ifndef LT_SCOPE_WAIT_H
 #define LT_SCOPE_WAIT_H
 
+#include "base/gap.h"
 #include "base/util.h"
 #include "base/wheel.h"
 #include "sched/here.h"
@@ -71,6 +72,7 @@ static inline int lt_wait_prepare(struct lt_party *self)
  * release, so that the claimer sees the rest. */
 static inline void lt_claim_open(struct lt_party *party)
 {
+    lt_gap();
     if (party->kind == LT_TASK || party->kind == LT_THREAD)
         atomic_store_explicit(&party->unclaimed, true, memory_order_release);
     else

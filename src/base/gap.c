@@ -1,0 +1,17 @@
+#include "base/gap.h"
+
+#ifdef LEAT_HARSH
+#include "base/futex.h"
+#include "base/world.h"
+
+void lt_gap(void)
+{
+    enum { SELDOM = 16, NS = 20000 };
+    static _Atomic uint32_t nobody;
+    static _Thread_local unsigned calls;
+    if (++calls % SELDOM == 0 && !lt_world())
+        lt_futex_nap(&nobody, 0, NS);
+}
+#else
+typedef int lt_gap_is_empty; /* a translation unit may not be */
+#endif
