@@ -11,7 +11,7 @@
  *   -EPIPE      the channel is closed
  *   -EAGAIN     it would have to wait, and was told not to
  *   -ETIMEDOUT  the deadline has passed
- *   -ECANCELED  the scope was cancelled
+ *   -ECANCELED  the scope was cancelled: the caller's, or that of those who sent (leat_cut)
  *   -EBUSY      it is still in use
  *   -EALREADY   too late: it has happened, or is happening
  *   -ENOENT     it is not there

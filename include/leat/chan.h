@@ -8,13 +8,18 @@
  * Closing. After leat_close, senders get -EPIPE, those already waiting too, and keep their item;
  * receivers get what is buffered and then -EPIPE. Either side may close, any number of times.
  *
+ * Cutting short. Who must end before all is sent closes the channel by leat_cut: its receivers get what is buffered
+ * and then -ECANCELED, and so take nothing for whole that is not. The operators (leat/flow.h) do so when their scope is
+ * cancelled.
+ *
  * Owning. A channel made in a scope is freed when the scope closes. One made with a NULL scope is
  * counted: it starts with one reference, and the last leat_chan_unref frees it. Freeing a channel on
  * which somebody still waits ends the program with a message. Items still buffered then are handed to
  * the drop function.
  *
  * Cancelling. The waiting forms, with any deadline, return -ECANCELED in a cancelled scope without sending
- * or receiving anything (leat/scope.h). The try forms never wait and work there too. Who waits on a channel
+ * or receiving anything (leat/scope.h): also where the partners end first, and close the channel. (-EPIPE says
+ * that the scope was not cancelled.) The try forms never wait and work there too. Who waits on a channel
  * holds it: it must not be freed before the call has returned.
  *
  * Taking turns. A task whose sends and receives never have to wait yields by itself now and then. The try forms, and
@@ -92,7 +97,8 @@ LEAT_API int leat_try_send(leat_chan *ch, const void *item);
 
 /* Receives an item into `item` (item_size bytes), or, with NULL, throws it away. (A channel with a drop
  * function wants somebody to have each item: there NULL is -EINVAL, unless items have no bytes.)
- * Returns 0; -EPIPE when closed and empty; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the
+ * Returns 0; -EPIPE when closed and empty; -ECANCELED, also from the try form when the channel was cut short and is
+ * empty (leat_cancelled tells whether the caller's scope was cancelled); -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the
  * try form; -EINVAL for a NULL channel, or item where that is wrong, or a negative deadline; -EDEADLK where the
  * caller cannot wait. In every case but 0 `item` is untouched. */
 LEAT_API int leat_recv(leat_chan *ch, void *item);
@@ -110,6 +116,11 @@ LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t de
 /* Closes the channel. Never waits; a transform's finish is run by the caller, or by whoever is in its step.
  * Returns 0, also when it was closed before; -EINVAL for NULL; -EPERM for a timeout. */
 LEAT_API int leat_close(leat_chan *ch);
+
+/* Closes the channel as one that was cut short: more was to come. Like leat_close, but receivers, those that wait too,
+ * are told -ECANCELED in place of -EPIPE. Of a channel that is closed already it changes nothing.
+ * Returns 0; -EINVAL for NULL; -EPERM for a timeout. */
+LEAT_API int leat_cut(leat_chan *ch);
 
 /* Count senders: leat_chan_senders adds `n` (1 or more) to the number of senders there will be,
  * and each calls leat_chan_done once when it will send no more; the last one closes the channel. So

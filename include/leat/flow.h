@@ -12,6 +12,9 @@
  *  - When its inputs are closed and what came of them is delivered, it closes its output (or does what `ending`
  *    says). When its output has been closed by somebody else, it ends as soon as it has an item for it, and takes
  *    no more; who should end earlier is cancelled.
+ *  - When its scope is cancelled it cuts its output short (leat_cut; LEAT_ENDS_DONE: whoever closes it then), and also
+ *    when its input was cut short, or a function of its own has failed. So a receiver, in whatever scope, is told
+ *    -EPIPE only of an output that is complete; else -ECANCELED, behind what there was.
  *  - An item that it has taken and cannot deliver, then or when its scope is cancelled, goes to the drop
  *    function of the channel it came from; so does one that it is told to leave out.
  *  - A channel that it makes belongs to its scope, and has the item size and the drop function of its input, where
@@ -36,7 +39,7 @@ extern "C" {
 
 /* What an operator does with its output when it is at its end. */
 typedef enum leat_ending {
-    LEAT_ENDS_CLOSED, /* leat_close */
+    LEAT_ENDS_CLOSED, /* leat_close, or leat_cut */
     LEAT_ENDS_DONE,   /* leat_chan_done: the caller has counted it by leat_chan_senders */
     LEAT_ENDS_OPEN    /* nothing: others send to it, too */
 } leat_ending;
@@ -236,18 +239,19 @@ typedef int leat_reduce_fn(void *state, const void *item);
 
 /* Receives until the channel is closed, or enough; for tasks and threads. (Before it, leat_through: a
  * transduce.)
- * Returns 0; the function's error; -ECANCELED; -EINVAL for a NULL `in` or fn; -ENOMEM; -EDEADLK where the caller
+ * Returns 0; the function's error; -ECANCELED, also when the channel was cut short; -EINVAL for a NULL `in` or fn; -ENOMEM; -EDEADLK where the caller
  * cannot wait. */
 LEAT_API int leat_reduce(leat_chan *in, leat_reduce_fn *fn, void *state);
 
 /* The same by an operator: when it has ended, `state` (state_size bytes, which stay there until then) is sent
- * to the new channel it returns, which has room for it, and is closed. After an error it is closed without, and the
- * error cancels the scope. */
+ * to the new channel it returns, which has room for it, and is closed. After an error, or when `in` was cut short, it
+ * is cut short without; an error of the function's cancels the scope.
+ * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn,
                                      void *state, size_t state_size);
 
 /* Receives up to n items, until the channel is closed, one behind the other into `items`; for tasks and
- * threads.
+ * threads. With fewer than n there are no more, or an error came in between, which the next call tells.
  * Returns how many; or, when there was an error before the first, -ECANCELED, -EINVAL for a NULL, or -EDEADLK where
  * the caller cannot wait. */
 LEAT_API int64_t leat_into(leat_chan *in, void *items, size_t n);

@@ -35,9 +35,10 @@
  * The end. When the input is closed and everything is delivered, the stage closes its output (see `ending`).
  * When the output is closed by somebody else, it takes no more, at once; functions that run are waited for, and
  * learn from leat_emit_item that nobody listens. When the scope is cancelled, it ends at once, and so do
- * their waits. In both cases every input that was taken and not given to the function goes to the input
- * channel's drop function, and every output that was not delivered to the output's, by the end of the scope
- * at the latest. A stage counts as a task of its scope: closing waits for it.
+ * their waits; its output is cut short then, as after a failure that cancels. In all these cases every input that was
+ * taken and not given to the function goes to the input channel's drop function, and every output that was not
+ * delivered to the output's, by the end of the scope at the latest. When the input was cut short, what was taken is
+ * delivered, and then the output is cut short. A stage counts as a task of its scope: closing waits for it.
  *
  * All memory is allocated at creation, slots for `window` items, but for what leat_result_add takes. */
 #ifndef LEAT_PIPELINE_H

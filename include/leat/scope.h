@@ -6,7 +6,8 @@
  *
  * Scopes nest. A party's innermost open scope is the one its waits obey: when that scope is
  * cancelled, every wait in it, the opener's too, ends with -ECANCELED, and so does every later
- * waiting operation (one that would not have had to wait as well; the try forms still work).
+ * waiting operation (one that would not have had to wait as well; the try forms still work): whatever the partners in
+ * it do, nobody takes a stream that was cancelled for one that has ended.
  * Cancelling reaches every scope opened inside, never the ones outside.
  *
  * A scope is cancelled by leat_scope_cancel, by its deadline, by its parent, or by the first of its

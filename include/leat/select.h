@@ -7,7 +7,7 @@
  *
  * Exactly one case happens. Among several that can, one is chosen at random, each as likely, or,
  * with leat_select_ordered, the first. A case on a closed channel can always happen: its status then
- * says -EPIPE. A case whose channel is NULL never can. The array is the caller's and holds the
+ * says -EPIPE, or -ECANCELED where the channel was cut short. (In a cancelled scope that is the select's -ECANCELED.) A case whose channel is NULL never can. The array is the caller's and holds the
  * waiting, so nothing is allocated and any number of cases will do (n log n work for n of them); it
  * may be used again, or gone, once the call returns. */
 #ifndef LEAT_SELECT_H
@@ -28,7 +28,8 @@ typedef struct leat_case {
     leat_chan *ch; /* NULL: this case never happens */
     void *item;    /* where the item goes, or where it is; as for leat_recv and leat_send */
     int op;        /* LEAT_CASE_RECV or LEAT_CASE_SEND */
-    int status; /* of the case that happened: 0, -EPIPE, or what a transform said; 0 in the others */
+    int status; /* of the case that happened: 0, -EPIPE, -ECANCELED from a channel that was cut short, or
+                   what a transform said; 0 in the others */
     void *leat_private[7]; /* leat's, while the call lasts */
 } leat_case;
 

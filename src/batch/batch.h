@@ -144,6 +144,8 @@ int lt_batch_lead_now(struct lt_batch *batch);
 /* Before a put: 0, or what is wrong with it. */
 int lt_batch_check(const leat_batcher *batcher, const void *items, size_t n);
 
+bool lt_batch_is_done(struct lt_batch *batch);
+
 /* Of a batch that is done: spends the ticket for its results. The rules of leat_batch_get. */
 int lt_batch_collect(leat_ticket *ticket, void *results, int *status);
 

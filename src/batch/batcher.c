@@ -109,12 +109,31 @@ int lt_batch_collect(leat_ticket *ticket, void *results, int *status)
     return first;
 }
 
+bool lt_batch_is_done(struct lt_batch *batch)
+{
+    lt_lock(&batch->batcher->lock);
+    bool done = batch->state == LT_BATCH_DONE;
+    lt_unlock(&batch->batcher->lock);
+    return done;
+}
+
+/* Waits for the right to lead, or, -EPIPE, until the batch has run. A cancelled scope changes nothing about that: who
+ * waited has a result. */
+static int wait_for_turn(struct lt_batch *batch, int64_t deadline)
+{
+    int error = lt_wait_allowed(lt_self());
+    if (error)
+        return error;
+    error = leat_recv_until(batch->turn, NULL, deadline);
+    return error == -ECANCELED && lt_batch_is_done(batch) ? -EPIPE : error;
+}
+
 /* Waits in a batch until it has run. If it must not wait any longer it leaves, but for -EAGAIN. */
 static int wait_in(leat_ticket *ticket, bool leads, void *results, int *status, int64_t deadline)
 {
     struct lt_batch *batch = lt_ticket(ticket)->batch;
     enum lt_leader leader = leads ? LT_BEGINNER : LT_LEADER;
-    int error = leads ? 0 : leat_recv_until(batch->turn, NULL, deadline);
+    int error = leads ? 0 : wait_for_turn(batch, deadline);
     leads = !error;
     if (leads)
         error = lt_batch_lead(batch, leader, deadline);
@@ -173,14 +192,6 @@ int leat_batch(leat_batcher *batcher, const void *item, void *result)
     return leat_batch_many(batcher, item, 1, result, NULL, LEAT_NEVER);
 }
 
-static bool is_done(struct lt_batch *batch)
-{
-    lt_lock(&batch->batcher->lock);
-    bool done = batch->state == LT_BATCH_DONE;
-    lt_unlock(&batch->batcher->lock);
-    return done;
-}
-
 int leat_batch_get(leat_ticket *ticket, void *results, int *status, int64_t deadline)
 {
     struct lt_batch *batch = ticket ? lt_ticket(ticket)->batch : NULL;
@@ -191,7 +202,7 @@ int leat_batch_get(leat_ticket *ticket, void *results, int *status, int64_t dead
     if (lt_wait_prepare(lt_self()) != -EDEADLK)
         return wait_in(ticket, false, results, status, deadline);
     /* Who cannot wait cannot lead. */
-    if (is_done(batch))
+    if (lt_batch_is_done(batch))
         return lt_batch_collect(ticket, results, status);
     return deadline == LEAT_NOW ? -EAGAIN : -EDEADLK;
 }

@@ -79,7 +79,8 @@ static int put(leat_batcher *batcher, const void *item, leat_ticket *ticket)
 /* After the wait: spends the ticket. */
 static int get(leat_ticket *ticket, void *result, int status)
 {
-    if (status == -EPIPE)
+    struct lt_batch *batch = lt_ticket(ticket)->batch;
+    if (status == -EPIPE || (status == -ECANCELED && lt_batch_is_done(batch)))
         return lt_batch_collect(ticket, result, NULL);
     lt_batch_leave(ticket, false);
     return status;

@@ -170,7 +170,7 @@ static enum lt_attempt try_and_park(struct lt_machine *machine, leat_chan *ch, e
     }
     lt_chan_unlock(ch);
     leave(inside);
-    return done(machine, status, woken);
+    return done(machine, lt_wait_told(&machine->roamer.party, status), woken);
 }
 
 enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
@@ -201,7 +201,7 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
     if (status == LT_NOT_NOW)
         return lt_machine_wait(machine, ch, side, item, deadline, alarm);
     lt_chan_unlock(ch);
-    return done(machine, status, woken);
+    return done(machine, lt_wait_told(&machine->roamer.party, status), woken);
 }
 
 /* No channel's lock keeps it from being claimed here, so opening it to claims is the last thing done to
@@ -225,6 +225,13 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
         lt_unlock(&scope->lock);
     leave(inside);
     return cancelled ? done(machine, -ECANCELED, NULL) : LT_WAITING;
+}
+
+/* A case that happened without a wait. */
+static enum lt_attempt done_case(struct lt_machine *machine, leat_case *cases, uint32_t i,
+                                 struct lt_party *woken)
+{
+    return done(machine, lt_select_told(cases, i, &machine->roamer.party), woken);
 }
 
 /* A select that begins to wait. */
@@ -253,10 +260,10 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
         return done(machine, error, NULL);
     uint32_t i = lt_select_try(s, &woken);
     if (i < s->n)
-        return done(machine, (int)i, woken);
+        return done_case(machine, s->cases, i, woken);
     if (deadline == LEAT_NOW) {
         i = lt_select_enter(s, NULL, &woken);
-        return done(machine, i < s->n ? (int)i : -EAGAIN, woken);
+        return i < s->n ? done_case(machine, s->cases, i, woken) : done(machine, -EAGAIN, woken);
     }
     error = prepare(machine, deadline, alarm);
     if (error)
@@ -275,9 +282,10 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
     i = lt_select_enter(s, party, &woken);
     if (i == s->n && !s->ended)
         return LT_WAITING;
-    if (s->ended)
-        end_wait(party);
-    return done(machine, s->ended ? -ECANCELED : (int)i, woken);
+    if (!s->ended)
+        return done_case(machine, s->cases, i, woken);
+    end_wait(party);
+    return done(machine, -ECANCELED, woken);
 }
 
 enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,
@@ -327,8 +335,12 @@ void lt_machine_settle(struct lt_machine *machine)
     switch (operation) {
     case LT_OP_RECEIVE:
     case LT_OP_SEND: {
-        if (!waiter->withdrawn)
+        if (LT_LIKELY(!waiter->status))
             break;
+        if (!waiter->withdrawn) {
+            waiter->status = lt_wait_told(party, waiter->status);
+            break;
+        }
         leat_chan *ch = waiter->item;
         lt_chan_lock(ch);
         lt_chan_dequeue(ch, operation == LT_OP_SEND ? LT_SEND : LT_RECEIVE, waiter);
@@ -338,7 +350,7 @@ void lt_machine_settle(struct lt_machine *machine)
     case LT_OP_SELECT: {
         uint32_t n = lt_select_recall(waiter->item), i = lt_select_take_out(waiter->item, n);
         if (i < n)
-            waiter->status = (int)i;
+            waiter->status = lt_select_told(waiter->item, i, party);
         break;
     }
     case LT_OP_SLEEP:

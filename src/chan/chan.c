@@ -169,8 +169,10 @@ bool lt_chan_dequeue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
 /* Nobody waits on it any more. */
 static int closed_now(leat_chan *ch, enum lt_side side, void *item)
 {
-    if (side == LT_SEND || lt_chan_count(ch) == 0)
+    if (side == LT_SEND)
         return -EPIPE;
+    if (lt_chan_count(ch) == 0)
+        return lt_chan_last_word(ch);
     lt_chan_pop(ch, ch->item_size, item);
     return 0;
 }
@@ -265,9 +267,10 @@ size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
 
 static struct lt_party *refuse_all(leat_chan *ch, enum lt_side side, struct lt_party *chain)
 {
+    int status = side == LT_RECEIVE ? lt_chan_last_word(ch) : -EPIPE;
     for (struct lt_waiter *waiter; (waiter = lt_chan_claim_first(ch, side));) {
         struct lt_party *party = lt_waiter_party(waiter);
-        waiter->status = -EPIPE;
+        waiter->status = status;
         party->next = chain;
         chain = party;
     }
@@ -301,6 +304,7 @@ void lt_chan_renew(leat_chan *ch)
     lt_chan_lock(ch);
     lt_chan_set_count(ch, 0);
     atomic_store_explicit(&ch->closed, false, memory_order_relaxed);
+    ch->cut = false;
     set_usual(ch);
     lt_chan_unlock(ch);
 }
@@ -331,18 +335,35 @@ static struct lt_party *close_any(leat_chan *ch)
     return ch->special ? lt_special_close(ch) : lt_chan_close_now(ch);
 }
 
-int leat_close(leat_chan *ch)
+/* With the lock held. */
+static void mark_cut(leat_chan *ch, bool cut)
+{
+    ch->cut |= cut && !lt_chan_is_closed(ch) && !ch->closing;
+}
+
+int lt_chan_end(leat_chan *ch, bool cut)
 {
     if (!ch)
         return -EINVAL;
     if (ch->keeper)
         return ch->keeper->close(ch);
     lt_chan_lock(ch);
+    mark_cut(ch, cut);
     struct lt_party *woken = close_any(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
     lt_point();
     return 0;
+}
+
+int leat_close(leat_chan *ch)
+{
+    return lt_chan_end(ch, false);
+}
+
+int leat_cut(leat_chan *ch)
+{
+    return lt_chan_end(ch, true);
 }
 
 int leat_chan_senders(leat_chan *ch, unsigned n)
@@ -363,7 +384,7 @@ int leat_chan_senders(leat_chan *ch, unsigned n)
     return error;
 }
 
-int leat_chan_done(leat_chan *ch)
+int lt_chan_end_one(leat_chan *ch, bool cut)
 {
     if (!ch)
         return -EINVAL;
@@ -372,12 +393,18 @@ int leat_chan_done(leat_chan *ch)
     struct lt_party *woken = NULL;
     lt_chan_lock(ch);
     bool counted = ch->counted_senders > 0;
+    mark_cut(ch, cut && counted);
     if (counted && --ch->counted_senders == 0)
         woken = close_any(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
     lt_point();
     return counted ? 0 : -EINVAL;
+}
+
+int leat_chan_done(leat_chan *ch)
+{
+    return lt_chan_end_one(ch, false);
 }
 
 /* ---- for people who look ---- */

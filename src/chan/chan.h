@@ -38,11 +38,11 @@ enum {
 struct lt_waiter {
     struct lt_node node; /* in its queue; in no list once somebody has taken it off */
     void *item;          /* to copy from, or to, or NULL */
-    int status;     /* LT_UNDECIDED, or what the claimer set: 0, -EPIPE, or what a transform said */
-    bool shared;    /* one of several places, or of a party without a home: see lt_claim */
-    bool embedded;  /* in its party, an lt_machine; else it is an lt_far_waiter */
-    bool part;      /* a block's: it is a part of another, and not counted by its scope */
-    bool withdrawn; /* a block's or callback's: its wait was ended by no partner */
+    int status;          /* LT_UNDECIDED, or what the claimer set, as lt_chan_now returns it */
+    bool shared;         /* one of several places, or of a party without a home: see lt_claim */
+    bool embedded;       /* in its party, an lt_machine; else it is an lt_far_waiter */
+    bool part;           /* a block's: it is a part of another, and not counted by its scope */
+    bool withdrawn;      /* a block's or callback's: its wait was ended by no partner */
 };
 
 struct lt_far_waiter {
@@ -96,6 +96,7 @@ struct leat_chan {
     struct lt_node receivers, senders, watchers;
     _Atomic bool closed;      /* as `unusual` */
     uint8_t buffer;           /* enum leat_buffer */
+    bool cut;                 /* closed, or to be closed, with more to come; under the lock */
     uint32_t counted_senders; /* leat_chan_senders and leat_chan_done */
     _Atomic uint32_t references;
     leat_scope *scope;
@@ -201,12 +202,23 @@ static inline leat_chan *lt_chan_beside(void *extra)
 }
 
 /* With the lock held: does the operation if it can be done at once, and puts the chain of those who must
- * be made ready in *woken. Returns 0, -EPIPE, what a transform said, or LT_NOT_NOW: nothing done. (A
- * special channel gives the lock up in between.) */
+ * be made ready in *woken. Returns 0, -EPIPE, -ECANCELED from a channel that was cut short, what a transform said, or
+ * LT_NOT_NOW: nothing done. (A special channel gives the lock up in between.) */
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
 /* With the lock held: closes; returns who must be made ready. */
 struct lt_party *lt_chan_close_now(leat_chan *ch);
+
+/* leat_close and leat_chan_done, or, with `cut`, the same for who was cut short: then, whenever the channel closes, it
+ * counts as cut short. */
+int lt_chan_end(leat_chan *ch, bool cut);
+int lt_chan_end_one(leat_chan *ch, bool cut);
+
+/* With the lock held: what receivers are told of a channel that is closed and empty. */
+static inline int lt_chan_last_word(const leat_chan *ch)
+{
+    return ch->cut ? -ECANCELED : -EPIPE;
+}
 
 /* Has `closed` run on a worker when the channel closes; false when it is closed already: then it does not.
  * The watcher, the channel and the runtime are kept until then by the caller. */

@@ -130,8 +130,10 @@ static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_
     lt_wait_begin(&op.wait, self, &operates);
     lt_chan_enqueue(ch, side, &op.far.waiter);
     lt_chan_unlock(ch);
-    int error = lt_wait_park(&op.wait, deadline);
-    return error ? error : op.far.waiter.status;
+    if (LT_LIKELY(!(lt_wait_park(&op.wait, deadline) | op.far.waiter.status)))
+        return 0;
+    /* From memory: what is kept over the wait costs registers. */
+    return op.wait.result ? op.wait.result : lt_wait_told(op.far.party, op.far.waiter.status);
 }
 
 /* An operation that did not have to wait: wakes its partners, after the lock. */
@@ -169,7 +171,7 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
     }
     lt_chan_unlock(ch);
     finish(self, woken, deadline);
-    return error;
+    return lt_wait_told(self, error);
 }
 
 /* The same for a channel that is not the common case, before anything has been tried. */
@@ -178,11 +180,16 @@ __attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side 
 {
     struct lt_party *woken;
     int error = lt_chan_now(ch, side, item, &woken);
+    if (LT_LIKELY(!error)) {
+        lt_chan_unlock(ch);
+        finish(self, woken, deadline);
+        return 0;
+    }
     if (error == LT_NOT_NOW)
         return not_now(ch, side, item, deadline, self);
     lt_chan_unlock(ch);
     finish(self, woken, deadline);
-    return error;
+    return lt_wait_told(self, error);
 }
 
 /* With the lock held, which it gives up: nothing could be done at once, so most wait. */
@@ -361,7 +368,8 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
         if (moved + waited)
             return (int64_t)(moved + waited);
         /* Nothing goes at once: wait for one, and see what can go along. */
-        status = status == LT_NOT_NOW ? operate(ch, side, items, deadline) : status;
+        status =
+            status == LT_NOT_NOW ? operate(ch, side, items, deadline) : lt_wait_told(self, status);
         if (status)
             return status;
     }

@@ -247,6 +247,15 @@ uint32_t lt_select_take_out(leat_case *cases, uint32_t n)
     return winner;
 }
 
+int lt_select_failed(leat_case *cases, uint32_t i, const struct lt_party *self)
+{
+    int status = cases[i].status;
+    if ((status != -EPIPE && status != -ECANCELED) || lt_wait_closed(self) == -EPIPE)
+        return (int)i;
+    cases[i].status = 0;
+    return -ECANCELED;
+}
+
 static bool is_wrong(const leat_case *c)
 {
     if (LT_UNLIKELY(c->op != LEAT_CASE_RECV && c->op != LEAT_CASE_SEND))
@@ -354,7 +363,7 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
         return error;
     uint32_t i = lt_select_try(&s, &woken);
     if (i < s.n)
-        return finish(self, woken, (int)i, deadline);
+        return finish(self, woken, lt_select_told(cases, i, self), deadline);
     struct selecting selecting;
     bool waits = deadline != LEAT_NOW;
     if (!waits && none_is_ready(&s))
@@ -368,12 +377,12 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
     }
     i = lt_select_enter(&s, waits ? self : NULL, &woken);
     if (i < s.n)
-        return finish(self, woken, (int)i, deadline);
+        return finish(self, woken, lt_select_told(cases, i, self), deadline);
     if (!waits)
         return finish(self, NULL, -EAGAIN, deadline);
     error = lt_wait_park(&selecting.wait, deadline);
     i = lt_select_take_out(cases, s.n);
-    return error ? error : (int)i;
+    return error ? error : lt_select_told(cases, i, self);
 }
 
 int leat_select(leat_case *cases, size_t n, int64_t deadline)

@@ -54,6 +54,15 @@ uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct 
 void lt_select_remember(const struct lt_selection *s);
 uint32_t lt_select_recall(leat_case *cases);
 
+/* The result of a select whose case `i` has happened: i, or, in a cancelled scope, -ECANCELED, if all that happened is
+ * that a channel is closed. */
+int lt_select_failed(leat_case *cases, uint32_t i, const struct lt_party *self);
+
+static inline int lt_select_told(leat_case *cases, uint32_t i, const struct lt_party *self)
+{
+    return LT_LIKELY(!cases[i].status) ? (int)i : lt_select_failed(cases, i, self);
+}
+
 /* After the wait: takes all waiters out; returns the index of the case that was claimed, or n. */
 uint32_t lt_select_take_out(leat_case *cases, uint32_t n);
 

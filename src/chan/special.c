@@ -223,7 +223,7 @@ static int send_now(leat_chan *ch, const void *item, struct lt_party **chain)
 static int receive_now(leat_chan *ch, void *item, struct lt_party **chain)
 {
     if (lt_chan_count(ch) == 0)
-        return lt_chan_is_closed(ch) ? -EPIPE : LT_NOT_NOW;
+        return lt_chan_is_closed(ch) ? lt_chan_last_word(ch) : LT_NOT_NOW;
     if (item)
         lt_item_copy(item, lt_chan_slot(ch, 0), ch->item_size);
     if (ch->buffer == LEAT_PROMISE)

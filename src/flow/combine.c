@@ -45,7 +45,7 @@ static int combine(leat_block *b)
             break;
     }
 end:
-    leat_close(c->out);
+    lt_flow_end(c->out, LEAT_ENDS_CLOSED, b->status);
     LEAT_END(b);
 }
 

@@ -17,12 +17,13 @@ static int send_items(leat_block *b)
 {
     struct onto *o = LT_CONTAINER(b, struct onto, flow.block);
     LEAT_BEGIN(b);
+    b->status = 0;
     for (; o->left; o->left--, o->items += o->size) {
         LEAT_AWAIT_SEND(b, o->out, o->items);
         if (b->status)
             break;
     }
-    lt_flow_end(o->out, o->ending);
+    lt_flow_end(o->out, o->ending, b->status);
     LEAT_END(b);
 }
 
@@ -74,12 +75,14 @@ static int generate(leat_block *b)
 {
     struct generator *g = LT_CONTAINER(b, struct generator, flow.block);
     LEAT_BEGIN(b);
+    b->status = 0;
     while ((g->result = g->next(g->arg, g->item)) == 0) {
         LEAT_AWAIT_SEND(b, g->out, g->item);
         if (!lt_flow_sent(b->status, g->drop, g->item))
             break;
     }
-    leat_close(g->out);
+    /* A verdict cancels the scope, but not before this. */
+    lt_flow_end(g->out, LEAT_ENDS_CLOSED, g->result < 0 ? -ECANCELED : b->status);
     LEAT_RETURN(b, g->result < 0 ? g->result : 0);
 }
 
@@ -135,7 +138,7 @@ static int reduce(leat_block *b)
         r->result = 0;
         leat_try_send(r->out, r->state); /* into the room that was made for it */
     }
-    leat_close(r->out);
+    lt_flow_end(r->out, LEAT_ENDS_CLOSED, r->result ? -ECANCELED : 0);
     LEAT_RETURN(b, r->result == -ECANCELED ? 0 : r->result);
 }
 

@@ -26,11 +26,12 @@ leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacit
     return leat_chan_open(scope, &spec);
 }
 
-void lt_flow_end(leat_chan *out, leat_ending ending)
+void lt_flow_end(leat_chan *out, leat_ending ending, int status)
 {
+    bool cut = status == -ECANCELED;
     switch (ending) {
-    case LEAT_ENDS_CLOSED: leat_close(out); break;
-    case LEAT_ENDS_DONE: leat_chan_done(out); break;
+    case LEAT_ENDS_CLOSED: lt_chan_end(out, cut); break;
+    case LEAT_ENDS_DONE: lt_chan_end_one(out, cut); break;
     case LEAT_ENDS_OPEN: break;
     }
 }

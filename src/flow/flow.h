@@ -2,7 +2,10 @@
  *
  * An operator's step function owns all of its struct and needs no lock: a block is run by one worker at a
  * time. Cancelling ends its awaits, not its code: each leaves by way of its own end, where it drops what it
- * holds and ends its output. The memory is freed with the scope, after that. */
+ * holds and ends its output. The memory is freed with the scope, after that.
+ *
+ * An await says -ECANCELED when the scope is cancelled, and when the input was cut short by an operator of another
+ * scope that was. In both cases more was to come, and the output is cut short, too. */
 #ifndef LT_FLOW_FLOW_H
 #define LT_FLOW_FLOW_H
 
@@ -31,8 +34,8 @@ leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacit
 /* Whether a mult has taps, at some moment during the call. */
 bool lt_mult_is_tapped(leat_mult *mult);
 
-/* Ends an output. */
-void lt_flow_end(leat_chan *out, leat_ending ending);
+/* Ends an output; `status` is what the operator ends for: -ECANCELED cuts it short. */
+void lt_flow_end(leat_chan *out, leat_ending ending, int status);
 
 /* Hands an item to a drop function, if there is one. */
 static inline void lt_flow_drop(leat_drop_fn *drop, void *item)

@@ -35,8 +35,8 @@ struct leat_mult {
     leat_share_fn *share;
     struct lt_lock lock;
     struct lt_node taps;
-    bool over, delivered;
-    size_t pending; /* sends of this round, and 1 while they are being begun */
+    bool over, cut, delivered; /* `cut`: over, and cut short */
+    size_t pending;            /* sends of this round, and 1 while they are being begun */
     _Alignas(16) unsigned char item[];
 };
 
@@ -168,15 +168,16 @@ static void hand_out(leat_mult *m)
 
 /* ---- its life ---- */
 
-static void end_taps(leat_mult *m)
+static void end_taps(leat_mult *m, int status)
 {
     lt_lock(&m->lock);
     m->over = true;
+    m->cut = status == -ECANCELED;
     while (!lt_list_empty(&m->taps)) {
         struct tap *tap = LT_CONTAINER(m->taps.next, struct tap, node);
         unlist(tap);
         lt_unlock(&m->lock);
-        lt_flow_end(tap->ch, tap->ending);
+        lt_flow_end(tap->ch, tap->ending, status);
         let_go(tap);
         lt_lock(&m->lock);
     }
@@ -196,7 +197,7 @@ static int distribute(leat_block *b)
         if (b->status) /* cancelled: the last of those who send looks after the item */
             break;
     }
-    end_taps(m);
+    end_taps(m, b->status);
     LEAT_END(b);
 }
 
@@ -237,7 +238,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
         lt_list_append(&m->taps, &tap->node);
     lt_unlock(&m->lock);
     if (over)
-        lt_flow_end(ch, ending);
+        lt_flow_end(ch, ending, m->cut ? -ECANCELED : 0);
     if (!adds)
         free_tap(tap);
     return 0;

@@ -17,6 +17,7 @@ struct pace {
     leat_drop_fn *drop;
     int64_t time, deadline;
     unsigned burst;
+    int status;          /* what it ends for, as lt_flow_end has it */
     bool has;            /* an item is held; of a window: a run has begun */
     size_t n;            /* of a window */
     unsigned char *held; /* the item to be sent, or the run, */
@@ -51,14 +52,23 @@ static bool sent(struct pace *p, int status)
     return lt_flow_sent(status, p->drop, p->held);
 }
 
+/* What came of sending the rest may cut the output short, but not make it whole. */
+static void end_for(struct pace *p, int status)
+{
+    if (status)
+        p->status = status;
+}
+
 /* The end of all but windows: what is held is sent, if that is still possible. */
 #define SEND_THE_REST(b, p) \
     do { \
+        (p)->status = (b)->status; \
         if ((p)->has) { \
             LEAT_AWAIT_SEND(b, (p)->out, (p)->held); \
             sent(p, (b)->status); \
+            end_for(p, (b)->status); \
         } \
-        leat_close((p)->out); \
+        lt_flow_end((p)->out, LEAT_ENDS_CLOSED, (p)->status); \
         LEAT_END(b); \
     } while (0)
 
@@ -173,11 +183,13 @@ static int window(leat_block *b)
         if (!sent_run(p, b->status))
             break;
     }
+    p->status = b->status;
     if (*count_of(p)) {
         LEAT_AWAIT_SEND(b, p->out, p->held);
         sent_run(p, b->status);
+        end_for(p, b->status);
     }
-    leat_close(p->out);
+    lt_flow_end(p->out, LEAT_ENDS_CLOSED, p->status);
     LEAT_END(b);
 }
 

@@ -26,7 +26,7 @@ static int move(leat_block *b)
         if (!lt_flow_sent(b->status, p->drop, p->item))
             break;
     }
-    lt_flow_end(p->out, p->ending);
+    lt_flow_end(p->out, p->ending, b->status);
     LEAT_END(b);
 }
 
@@ -133,8 +133,8 @@ static int part(leat_block *b)
         else if (b->status)
             break;
     }
-    leat_close(s->no);
-    leat_close(s->yes);
+    lt_flow_end(s->no, LEAT_ENDS_CLOSED, b->status);
+    lt_flow_end(s->yes, LEAT_ENDS_CLOSED, b->status);
     LEAT_END(b);
 }
 
@@ -208,7 +208,7 @@ static int balance(leat_block *b)
             break;
     }
     for (size_t i = 0; i < s->n; i++)
-        lt_flow_end(s->cases[i].ch, s->ending);
+        lt_flow_end(s->cases[i].ch, s->ending, b->status);
     LEAT_END(b);
 }
 

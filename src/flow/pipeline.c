@@ -210,6 +210,15 @@ static int take_and_start(leat_block *b)
     LEAT_END(b);
 }
 
+static void end_output(struct lt_stage *stage)
+{
+    int verdict = lt_stage_verdict(stage);
+    lt_stage_stop(stage);
+    if (lt_chan_unwatch(stage->out, &stage->watcher))
+        lt_scope_leave(stage->flow.scope, 0);
+    lt_flow_end(stage->out, stage->spec.ending, verdict);
+}
+
 static int give_and_wait(leat_block *b)
 {
     struct lt_stage *stage = LT_CONTAINER(b, struct lt_stage, flow.block);
@@ -229,10 +238,7 @@ static int give_and_wait(leat_block *b)
         }
     }
 end:
-    lt_stage_stop(stage);
-    if (lt_chan_unwatch(stage->out, &stage->watcher))
-        lt_scope_leave(stage->flow.scope, 0);
-    lt_flow_end(stage->out, stage->spec.ending);
+    end_output(stage);
     LEAT_END(b);
 }
 

@@ -21,7 +21,7 @@ struct leat_pub {
     leat_drop_fn *drop;
     leat_pub_spec spec;
     struct lt_lock lock;
-    bool over;
+    bool over, cut;            /* `cut`: over, and cut short */
     struct topic *topics, *to; /* `to`: what the last item was for; written under the lock */
     _Alignas(16) unsigned char item[];
 };
@@ -72,14 +72,15 @@ static void choose_topic(leat_pub *pub)
     lt_unlock(&pub->lock);
 }
 
-static void end_topics(leat_pub *pub)
+static void end_topics(leat_pub *pub, int status)
 {
     lt_lock(&pub->lock);
     pub->over = true;
+    pub->cut = status == -ECANCELED;
     struct topic *topics = pub->topics;
     lt_unlock(&pub->lock);
     for (; topics; topics = topics->next)
-        leat_close(topics->ch);
+        lt_flow_end(topics->ch, LEAT_ENDS_CLOSED, status);
 }
 
 static int publish(leat_block *b)
@@ -101,7 +102,7 @@ static int publish(leat_block *b)
         if (b->status == -ECANCELED)
             break;
     }
-    end_topics(pub);
+    end_topics(pub, b->status);
     LEAT_END(b);
 }
 
@@ -150,9 +151,10 @@ static struct topic *add_topic(leat_pub *pub, struct topic *made)
         pub->topics = made;
     }
     bool ends = t || pub->over;
+    int status = pub->cut ? -ECANCELED : 0;
     lt_unlock(&pub->lock);
     if (ends)
-        leat_close(made->ch);
+        lt_flow_end(made->ch, LEAT_ENDS_CLOSED, status);
     return t ? t : made;
 }
 

@@ -123,8 +123,9 @@ bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
     }
     put_back(stage, slot);
     stage->closed = true;
+    stage->cut = status == -ECANCELED;
     leave(stage, NULL);
-    if (status == -EPIPE)
+    if (status == -EPIPE || (status == -ECANCELED && !stops))
         close_seats(stage);
     else
         lt_stage_stop(stage);
@@ -252,6 +253,15 @@ void lt_stage_stop(struct lt_stage *stage)
         lt_crowd_take(&slot->emitter, &woken);
     leave(stage, woken);
     close_seats(stage);
+}
+
+int lt_stage_verdict(struct lt_stage *stage)
+{
+    bool stopped = lt_stage_is_stopped(stage);
+    lt_lock(&stage->lock);
+    bool cut = stage->cut || stopped;
+    lt_unlock(&stage->lock);
+    return cut ? -ECANCELED : 0;
 }
 
 bool lt_stage_is_done(struct lt_stage *stage)

@@ -64,6 +64,7 @@ struct lt_stage {
     uint64_t taken;
     bool taking, giving, handed; /* the roles; `handed`: the block gives */
     bool closed;                 /* nothing more is taken */
+    bool cut;                    /* the same, and the input was cut short */
     /* Written under the lock, read without it, as advice: so relaxed. Nobody wants outputs any more. */
     _Atomic bool stopped;
 
@@ -86,7 +87,8 @@ static inline bool lt_stage_is_stopped(struct lt_stage *stage)
 /* The role of the taker, with a slot; NULL: there is none to be had, and the caller is to wait for a seat. */
 leat_result *lt_stage_begin_to_take(struct lt_stage *stage);
 
-/* Gives it back, with what came of it. True: there is an input, for which the function is to be called. */
+/* Gives it back, with what came of it: an input that was cut short ends the stage as one that was closed, but for what
+ * becomes of the output. True: there is an input, for which the function is to be called. */
 bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status);
 
 /* The function of a slot has filled its room: it is given when it is its turn. True: the caller has become the
@@ -117,6 +119,9 @@ void lt_stage_stop(struct lt_stage *stage);
 
 /* Nothing is taken any more, and nothing is in flight. */
 bool lt_stage_is_done(struct lt_stage *stage);
+
+/* For the block, at its end: -ECANCELED when not all that the input had, or was to have, has been delivered; else 0. */
+int lt_stage_verdict(struct lt_stage *stage);
 
 /* Outputs that nobody will have. */
 void lt_slot_drop(leat_result *slot);

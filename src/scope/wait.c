@@ -5,6 +5,16 @@
 #include "sched/note.h"
 #include "scope/deadline.h"
 
+int lt_wait_closed(const struct lt_party *self)
+{
+    /* Relaxed: whoever closed because of a mark had seen it, and the caller has held the channel's lock after that. A
+     * scope's parent outlives it. */
+    for (const leat_scope *scope = self->shields ? NULL : self->scope; scope; scope = scope->parent)
+        if (lt_scope_is_cancelled(scope))
+            return -ECANCELED;
+    return -EPIPE;
+}
+
 bool lt_wait_end(struct lt_wait *wait, int result)
 {
     if (wait->over || !wait->kind->withdraw || !wait->kind->withdraw(wait))

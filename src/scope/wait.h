@@ -59,6 +59,16 @@ static inline int lt_wait_allowed(const struct lt_party *self)
     return 0;
 }
 
+/* What a waiting operation is told when all that happened is that its channel is closed: -ECANCELED in a cancelled
+ * scope, else -EPIPE. There, whoever closed the channel may have done so only because of the cancel. A scope around
+ * the caller's may be marked some time before the caller's is: so all of them count. */
+int lt_wait_closed(const struct lt_party *self);
+
+static inline int lt_wait_told(const struct lt_party *self, int status)
+{
+    return LT_LIKELY(status != -EPIPE) ? status : lt_wait_closed(self);
+}
+
 /* Makes sure that the scope can find the party when it waits, and says whether it may; to be called
  * before waiters are put into queues, with no lock held. 0, -ECANCELED, or -EDEADLK: blocks and callbacks
  * do not wait this way. */

@@ -1,0 +1,119 @@
+/* cut.h: what the tests of streams that are cut short share: inputs, and those who wait, each in another way. */
+#ifndef LEAT_TESTS_CUT_H
+#define LEAT_TESTS_CUT_H
+
+#include "support.h"
+
+#define HOUR (3600 * LEAT_S)
+
+static inline int cancel_soon(void *scope)
+{
+    leat_sleep(20 * LEAT_MS);
+    return leat_scope_cancel(scope);
+}
+
+static inline void send_numbers(leat_chan *ch, int n)
+{
+    for (int i = 0; i < n; i++)
+        CHECK_IS(0, leat_try_send(ch, &i));
+}
+
+static inline leat_chan *numbers(leat_scope *s, size_t capacity, int n)
+{
+    leat_chan *ch = leat_chan_of(s, int, capacity);
+    send_numbers(ch, n);
+    return ch;
+}
+
+struct waiting {
+    leat_block block;
+    leat_op op;
+    leat_case cases[2];
+    leat_chan *ch;
+    leat_scope *scope;
+    int x, told, way;
+    _Atomic bool done;
+};
+
+enum {
+    RECEIVES,
+    SELECTS,
+    RECEIVES_UNTIL,
+    RECEIVES_MANY,
+    FARTHER_IN,
+    BY_BLOCK,
+    BY_SELECTING_BLOCK,
+    BY_CALLBACK,
+    ON_THREAD,
+    WAYS
+};
+
+static inline void tell(struct waiting *w, int told)
+{
+    w->told = told;
+    atomic_store(&w->done, true);
+}
+
+static inline int selected(struct waiting *w, int result)
+{
+    return result < 0 ? result : w->cases[result].status;
+}
+
+/* In a scope inside of a scope inside, which are marked later. */
+static inline int receive_farther_in(struct waiting *w)
+{
+    leat_scope *in = leat_scope_open(LEAT_NEVER), *farther = leat_scope_open(LEAT_NEVER);
+    int told = leat_recv(w->ch, &w->x);
+    leat_scope_close(farther);
+    leat_scope_close(in);
+    return told;
+}
+
+static inline int wait(void *arg)
+{
+    struct waiting *w = arg;
+    switch (w->way) {
+    case SELECTS: tell(w, selected(w, leat_select(w->cases, 2, LEAT_NEVER))); break;
+    case RECEIVES_UNTIL: tell(w, leat_recv_until(w->ch, &w->x, leat_after(HOUR))); break;
+    case RECEIVES_MANY: tell(w, (int)leat_recv_many(w->ch, &w->x, 1, LEAT_NEVER)); break;
+    case FARTHER_IN: tell(w, receive_farther_in(w)); break;
+    default: tell(w, leat_recv(w->ch, &w->x)); break;
+    }
+    return 0;
+}
+
+static inline int wait_as_block(leat_block *b)
+{
+    struct waiting *w = LT_CONTAINER(b, struct waiting, block);
+    LEAT_BEGIN(b);
+    if (w->way == BY_BLOCK) {
+        LEAT_AWAIT_RECV(b, w->ch, &w->x);
+        tell(w, b->status);
+    } else {
+        LEAT_AWAIT_SELECT(b, w->cases, 2, LEAT_NEVER, NULL);
+        tell(w, selected(w, b->status));
+    }
+    LEAT_END(b);
+}
+
+static inline void received(leat_op *op, int status)
+{
+    tell(LT_CONTAINER(op, struct waiting, op), status);
+}
+
+static inline void begin_to_wait(leat_scope *s, struct waiting *w, leat_chan *ch, int way)
+{
+    *w = (struct waiting){ .ch = ch, .scope = s, .way = way };
+    w->op = (leat_op)LEAT_OP(s, 0);
+    w->cases[0] = (leat_case)LEAT_RECV(NULL, NULL);
+    w->cases[1] = (leat_case)LEAT_RECV(ch, &w->x);
+    switch (way) {
+    case BY_BLOCK:
+    case BY_SELECTING_BLOCK: CHECK_IS(0, leat_go_block(s, &w->block, wait_as_block)); break;
+    case BY_CALLBACK: CHECK_IS(0, leat_recv_then(&w->op, ch, &w->x, received)); break;
+    case ON_THREAD: CHECK_IS(0, leat_go_blocking(s, wait, w)); break;
+    default: CHECK_IS(0, leat_go(s, wait, w)); break;
+    }
+}
+
+#endif
