@@ -209,7 +209,7 @@ static void call_wrongly(struct caller *c)
     bool puts = below(&c->chance, 2);
     int error = puts ? leat_batch_put(b->batcher, items, n, &ticket)
                      : leat_batch_many(b->batcher, items, n, NULL, NULL, LEAT_NEVER);
-    refused(b, is_cancelled(c), -EINVAL, error);
+    refused(b, is_cancelled(c), puts || n ? -EINVAL : 0, error);
     error = puts ? leat_batch_until(b->batcher, items, NULL, -1)
                  : leat_batch_many(b->batcher, NULL, 1, NULL, NULL, LEAT_NEVER);
     refused(b, is_cancelled(c), -EINVAL, error);

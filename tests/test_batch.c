@@ -299,6 +299,30 @@ static void check_sizes(leat_batcher *b, const size_t *runs, size_t n, const siz
     }
 }
 
+/* No batch, not even of one that is closed; but in a cancelled scope it is told as ever. */
+static int answers_empty_lists(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct adder a = { .error = 0 };
+    adder_open_with(&a, s, adds(&a));
+    int x = 1, y = 5, status = 5;
+    CHECK_IS(0, leat_batch_many(a.batcher, &x, 0, &y, &status, LEAT_NEVER));
+    CHECK_IS(0, leat_batch_many(a.batcher, NULL, 0, NULL, NULL, LEAT_NOW));
+    CHECK_IS(0, leat_batch(a.batcher, &x, &y));
+    CHECK_IS(2, y);
+    CHECK_IS(5, status);
+    CHECK_IS(0, leat_batcher_close(a.batcher));
+    CHECK_IS(0, leat_batch_many(a.batcher, &x, 0, NULL, NULL, LEAT_NEVER));
+    leat_batcher_counts counts;
+    CHECK_IS(0, leat_batcher_count(a.batcher, &counts));
+    CHECK_IS(1, counts.batches);
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(-ECANCELED, leat_batch_many(a.batcher, &x, 0, NULL, NULL, LEAT_NEVER));
+    return leat_scope_close(s);
+}
+ON_WORKERS(answers_empty_lists);
+
 static int keeps_bounds(void *arg)
 {
     (void)arg;
@@ -403,7 +427,9 @@ static int wrong_arguments(void *arg)
     CHECK_IS(-EINVAL, leat_batch(NULL, &x, NULL));
     CHECK_IS(-EINVAL, leat_batch(a.batcher, NULL, NULL));
     CHECK_IS(-EINVAL, leat_batch_until(a.batcher, &x, NULL, -1));
-    CHECK_IS(-EINVAL, leat_batch_many(a.batcher, &x, 0, NULL, NULL, LEAT_NEVER));
+    CHECK_IS(-EINVAL, leat_batch_many(NULL, &x, 0, NULL, NULL, LEAT_NEVER));
+    CHECK_IS(-EINVAL, leat_batch_many(a.batcher, &x, 0, NULL, NULL, -1));
+    CHECK_IS(-EINVAL, leat_batch_put(a.batcher, &x, 0, &ticket));
     CHECK_IS(-EINVAL, leat_batch_put(a.batcher, &x, 1, NULL));
     CHECK_IS(-EINVAL, leat_batch_put(NULL, &x, 1, &ticket));
     CHECK_IS(-EINVAL, leat_batch_get(NULL, NULL, NULL, LEAT_NEVER));
@@ -432,6 +458,7 @@ int main(void)
         TESTS_ON_WORKERS(does_not_wait_when_told_not_to),
         TESTS_ON_WORKERS(closes),
         TESTS_ON_WORKERS(keeps_keys_apart),
+        TESTS_ON_WORKERS(answers_empty_lists),
         TESTS_ON_WORKERS(keeps_bounds),
         TESTS_ON_WORKERS(must_not_be_called_from_within),
         TESTS_ON_WORKERS(wrong_arguments),

@@ -62,16 +62,14 @@ static int produce_scalars(void *arg)
     return 0;
 }
 
-/* Lists of different lengths, flattened: the longer, the larger the number. A list of none is refused, so the
- * i-th producer has i + 1. */
+/* Lists of different lengths, flattened: the longer, the larger the number. Those of the first are empty. */
 static int produce_lists(void *arg)
 {
     struct producer *p = arg;
     int list[PRODUCERS], results[PRODUCERS], statuses[PRODUCERS];
-    size_t n = (size_t)p->idx + 1;
+    size_t n = (size_t)p->idx;
     for (int i = 0; i < COUNT; i++) {
         CHECK_IS(0, doze(&p->chance, LEAT_S / 2));
-        CHECK_IS(-EINVAL, leat_batch_many(p->worker->batcher, list, 0, results, NULL, LEAT_NEVER));
         for (size_t j = 0; j < n; j++) {
             list[j] = p->idx * 100 + (int)j;
             results[j] = statuses[j] = -1;
@@ -142,7 +140,7 @@ ON_WORKERS(adds_one_to_scalars);
 static int adds_one_to_lists(void *arg)
 {
     (void)arg;
-    uint64_t batches = produce(produce_lists, COUNT * PRODUCERS * (PRODUCERS + 1) / 2);
+    uint64_t batches = produce(produce_lists, COUNT * PRODUCERS * (PRODUCERS - 1) / 2);
     CHECK(!IN_SIM || batches <= PRODUCERS * COUNT / 2);
     return 0;
 }

@@ -120,11 +120,12 @@ LEAT_API int leat_batch(leat_batcher *batcher, const void *item, void *result);
 LEAT_API int leat_batch_until(leat_batcher *batcher, const void *item, void *result,
                               int64_t deadline);
 
-/* The same for a run of n items, 1 or more, which stay together, in their order: the function sees them among
+/* The same for a run of n items, which stay together, in their order: the function sees them among
  * others in one array, and its results are cut apart again. They must have the same key, and be no more than `most`
  * (else -EINVAL), and lie one behind the other, as the n results will. `status`, if not NULL, has room for n, each
- * item's own; the results of those with 0 count.
- * Returns 0 when all are 0, else the first that is not; or an error as above, and then neither array is
+ * item's own; the results of those with 0 count. With n = 0 there is no batch, nor any wait for one, also after the
+ * batcher has been closed: an empty list comes back empty.
+ * Returns 0 when all are 0, and with n = 0, else the first that is not; or an error as above, and then neither array is
  * written. */
 LEAT_API int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *results,
                              int *status, int64_t deadline);
@@ -138,7 +139,7 @@ typedef struct leat_ticket {
 
 /* Puts n items, and never waits; so any party may. The run waits in its batch until somebody gets from it.
  * Returns 0; -EPIPE when closed; -ECANCELED; -EDEADLK from within the function, or with the execution lock held;
- * -ENOMEM; -EINVAL as leat_batch_many; and then there is no ticket. */
+ * -ENOMEM; -EINVAL as leat_batch_many, and for an n of 0; and then there is no ticket. */
 LEAT_API int leat_batch_put(leat_batcher *batcher, const void *items, size_t n,
                             leat_ticket *ticket);
 

@@ -172,6 +172,8 @@ int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *re
 {
     leat_ticket ticket;
     bool leads = true;
+    if (batcher && !n && deadline >= 0)
+        return lt_wait_allowed(lt_self());
     int error = deadline < 0 ? -EINVAL : lt_batch_check(batcher, items, n);
     if (!error)
         error = lt_wait_prepare(lt_self());
