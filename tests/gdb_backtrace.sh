@@ -45,7 +45,7 @@ expect called "$(look 'break innermost' 'run' 'bt')" \
     '#0  innermost' '#1 ' 'middle' '#2 ' 'outermost'
 expect 'called again' "$(look 'break innermost' 'run' 'continue' 'continue' 'continue' 'bt')" \
     '#0  innermost' '#1 ' 'middle' '#2 ' 'outermost'
-expect finished "$(look 'break switching' 'run' 'tbreak lt_switch_left' 'continue' 'finish' 'bt')" \
+expect finished "$(look 'tbreak switching' 'run' 'tbreak lt_switch_left' 'continue' 'finish' 'bt')" \
     '#0 ' 'leat_yield' 'switching' 'outermost'
 
 # Sixteen instructions, over the change of stacks: each time all frames are there, of a task to where a

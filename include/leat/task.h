@@ -96,7 +96,7 @@ LEAT_API int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, con
 LEAT_API int leat_pin(void);
 LEAT_API int leat_unpin(void);
 
-/* Lets the other tasks of this worker that are ready run first. In a thread that is no worker: sched_yield.
+/* Lets the other tasks of this worker that are ready, or have been made and not begun, run first. In a thread that is no worker: sched_yield.
  * Returns 0, always: it is not a wait that can be cancelled. */
 LEAT_API int leat_yield(void);
 

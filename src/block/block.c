@@ -259,6 +259,7 @@ int leat_block_sleep_for(leat_block *b, int64_t ns, leat_alarm *alarm)
 int leat_block_yield(leat_block *b)
 {
     b->status = 0;
+    lt_worker_here()->started_last = false; /* so that who is new may go first */
     go_behind(b);
     return LEAT_PARKED_;
 }

@@ -69,11 +69,27 @@ struct lt_task *lt_task_self(void)
     return here ? lt_worker_running(here) : NULL;
 }
 
+/* New and ready ones take turns, so a yield may let few of the new begin, and none when its caller has only just begun
+ * itself. Here all begin that are there now, but for those that another worker takes. (A seeded world chooses.) */
+__attribute__((noinline)) static void yield_to_new(struct lt_worker *worker, struct lt_task *task)
+{
+    /* Relaxed: this worker alone writes the tail; a head that is too old costs a yield. */
+    uint32_t end = atomic_load_explicit(&worker->ring.tail, memory_order_relaxed), left;
+    do {
+        worker->started_last = false;
+        lt_task_yield(task);
+        left = end - atomic_load_explicit(&worker->ring.head, memory_order_relaxed);
+    } while (!lt_world() && lt_task_home(task) == worker && left <= LT_RING_SIZE && left > 0);
+}
+
 int leat_yield(void)
 {
-    struct lt_task *task = lt_task_self();
-    if (task)
+    struct lt_worker *here = lt_worker_here();
+    struct lt_task *task = here ? lt_worker_running(here) : NULL;
+    if (LT_LIKELY(task && lt_ring_length(&here->ring) == 0))
         lt_task_yield(task);
+    else if (task)
+        yield_to_new(here, task);
     else if (LT_UNLIKELY(lt_world() != NULL))
         lt_world()->yield();
     else
