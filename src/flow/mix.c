@@ -2,8 +2,10 @@
  *
  * Each input has a block of its own, which takes from it or waits for the news that its state has changed; so no
  * select grows with the number of inputs. The states are under the mix's lock, and so are the lists of
- * inputs. One that is gone is a spare, and becomes the next that is added: all have items of one size. Whoever still
+ * inputs. All are told only when the first becomes solo, or the last is it no more: nothing else that happens to one
+ * changes what another does. One that is gone is a spare, and becomes the next that is added: all have items of one size. Whoever still
  * knows it from before tells it news that are none. */
+#include "base/index.h"
 #include "block/machine.h"
 #include "flow/flow.h"
 
@@ -14,6 +16,7 @@ enum { REMOVED = 8, STATES = LEAT_MIX_MUTE | LEAT_MIX_PAUSE | LEAT_MIX_SOLO };
 struct input {
     struct lt_flow flow;
     struct lt_node node;
+    struct lt_indexed indexed; /* while it is among the inputs, by its channel */
     leat_mix *mix;
     leat_chan *in, *news;
     leat_drop_fn *drop;
@@ -29,7 +32,9 @@ struct leat_mix {
     leat_chan *out;
     unsigned others;
     struct lt_lock lock;
-    struct lt_node inputs, spares;
+    struct lt_node inputs; /* by what they were told last: `told` */
+    struct lt_node spares;
+    struct lt_index index;
     size_t solos; /* inputs that are solo and not paused */
     uint64_t changes;
 };
@@ -39,13 +44,26 @@ static bool is_solo(unsigned state)
     return (state & LEAT_MIX_SOLO) && !(state & (LEAT_MIX_PAUSE | REMOVED));
 }
 
-/* With the lock held. */
-static void set_state(struct input *input, unsigned state)
+/* With the lock held. True: what all the others do has changed. */
+static bool set_state(struct input *input, unsigned state)
 {
-    input->mix->solos += (size_t)is_solo(state) - (size_t)is_solo(input->state);
+    leat_mix *mix = input->mix;
+    bool had_solos = mix->solos;
+    mix->solos += (size_t)is_solo(state) - (size_t)is_solo(input->state);
     input->state = state;
-    if (state & REMOVED)
+    if (state & REMOVED) {
         lt_list_remove(&input->node);
+        lt_index_remove(&mix->index, &input->indexed);
+    }
+    return had_solos != (mix->solos != 0);
+}
+
+/* With the lock held. */
+static void add(leat_mix *mix, struct input *input)
+{
+    input->told = mix->changes;
+    lt_list_append(&mix->inputs, &input->node);
+    lt_index_add(&mix->index, &input->indexed, lt_index_key(input->in));
 }
 
 /* What the input is to do now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0, play. */
@@ -62,13 +80,28 @@ static unsigned role(struct input *input)
                                     : state & LEAT_MIX_MUTE;
 }
 
-static void drop_out(struct input *input)
+/* True as above. */
+static bool drop_out(struct input *input)
 {
     lt_lock(&input->mix->lock);
-    if (!(input->state & REMOVED))
-        set_state(input, REMOVED);
+    bool changes = !(input->state & REMOVED) && set_state(input, REMOVED);
     lt_list_append(&input->mix->spares, &input->node);
     lt_unlock(&input->mix->lock);
+    return changes;
+}
+
+/* With the lock held: the next that has to be told; NULL: all have been. Who has been goes to the end of the list. */
+static struct input *next_to_tell(leat_mix *mix)
+{
+    if (lt_list_empty(&mix->inputs))
+        return NULL;
+    struct input *input = LT_CONTAINER(mix->inputs.next, struct input, node);
+    if (input->told == mix->changes)
+        return NULL;
+    input->told = mix->changes;
+    lt_list_remove(&input->node);
+    lt_list_append(&mix->inputs, &input->node);
+    return input;
 }
 
 /* Everybody looks at what it is to do: one after the other, since nobody is woken under a lock. */
@@ -76,16 +109,10 @@ static void tell_all(leat_mix *mix)
 {
     lt_lock(&mix->lock);
     mix->changes++;
-    for (struct lt_node *node = mix->inputs.next; node != &mix->inputs;) {
-        struct input *input = LT_CONTAINER(node, struct input, node);
-        node = node->next;
-        if (input->told == mix->changes)
-            continue;
-        input->told = mix->changes;
+    for (struct input *input; (input = next_to_tell(mix));) {
         lt_unlock(&mix->lock);
         leat_try_send(input->news, NULL);
         lt_lock(&mix->lock);
-        node = mix->inputs.next; /* the list may be another by now */
     }
     lt_unlock(&mix->lock);
 }
@@ -112,8 +139,8 @@ static int play(leat_block *b)
             break;
     }
     leat_mix *mix = input->mix;
-    drop_out(input);
-    tell_all(mix); /* it may have been the last that was solo */
+    if (drop_out(input))
+        tell_all(mix);
     LEAT_END(b);
 }
 
@@ -134,23 +161,20 @@ leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
 /* With the lock held. */
 static struct input *find(leat_mix *mix, const leat_chan *in)
 {
-    for (struct lt_node *node = mix->inputs.next; node != &mix->inputs; node = node->next)
-        if (LT_CONTAINER(node, struct input, node)->in == in)
-            return LT_CONTAINER(node, struct input, node);
-    return NULL;
+    struct lt_indexed *found = lt_index_find(&mix->index, lt_index_key(in));
+    return found ? LT_CONTAINER(found, struct input, indexed) : NULL;
 }
 
 static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
 {
     lt_lock(&mix->lock);
     struct input *input = find(mix, in);
-    if (input)
-        set_state(input, state);
+    bool changes = input && set_state(input, state);
     lt_unlock(&mix->lock);
-    if (input) {
+    if (input)
         leat_try_send(input->news, NULL);
+    if (changes)
         tell_all(mix);
-    }
     return input;
 }
 
@@ -203,17 +227,19 @@ int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
     lt_lock(&mix->lock);
     struct input *faster = find(mix, in);
     if (faster) {
-        set_state(faster, state);
         lt_list_append(&mix->spares, &input->node);
     } else {
-        lt_list_append(&mix->inputs, &input->node);
-        set_state(input, state);
+        add(mix, input);
         input->begun = true;
     }
+    bool changes = set_state(faster ? faster : input, state);
     lt_unlock(&mix->lock);
-    if (!faster)
+    if (faster)
+        leat_try_send(faster->news, NULL);
+    else
         leat_go_block(mix->flow.scope, &input->flow.block, play);
-    tell_all(mix);
+    if (changes)
+        tell_all(mix);
     return 0;
 }
 
@@ -228,16 +254,20 @@ int leat_unmix_all(leat_mix *mix)
 {
     if (!mix)
         return -EINVAL;
+    bool changes = false;
     for (;;) {
         lt_lock(&mix->lock);
         struct input *input = NULL;
         if (!lt_list_empty(&mix->inputs))
             input = LT_CONTAINER(mix->inputs.next, struct input, node);
         if (input)
-            set_state(input, REMOVED);
+            changes |= set_state(input, REMOVED);
         lt_unlock(&mix->lock);
         if (!input)
-            return 0;
+            break;
         leat_try_send(input->news, NULL);
     }
+    if (changes) /* others may have come meanwhile */
+        tell_all(mix);
+    return 0;
 }

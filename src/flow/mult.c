@@ -13,13 +13,15 @@
 #include "flow/flow.h"
 
 #include "base/alloc.h"
+#include "base/index.h"
 
 #include <leat/callback.h>
 
 struct tap {
     leat_op op; /* first: the function of the operation finds the rest */
     struct lt_node node;
-    struct tap *next; /* in the round */
+    struct lt_indexed indexed; /* while it is listed, by its channel */
+    struct tap *next;          /* in the round */
     leat_mult *mult;
     leat_chan *ch;
     unsigned flags, holds;
@@ -35,6 +37,7 @@ struct leat_mult {
     leat_share_fn *share;
     struct lt_lock lock;
     struct lt_node taps;
+    struct lt_index index;
     bool over, cut, delivered; /* `cut`: over, and cut short */
     size_t pending;            /* sends of this round, and 1 while they are being begun */
     _Alignas(16) unsigned char item[];
@@ -64,16 +67,15 @@ static bool unlist(struct tap *tap)
         return false;
     tap->removed = true;
     lt_list_remove(&tap->node);
+    lt_index_remove(&tap->mult->index, &tap->indexed);
     return true;
 }
 
 /* With the lock held. */
 static struct tap *find(leat_mult *m, const leat_chan *ch)
 {
-    for (struct lt_node *node = m->taps.next; node != &m->taps; node = node->next)
-        if (LT_CONTAINER(node, struct tap, node)->ch == ch)
-            return LT_CONTAINER(node, struct tap, node);
-    return NULL;
+    struct lt_indexed *found = lt_index_find(&m->index, lt_index_key(ch));
+    return found ? LT_CONTAINER(found, struct tap, indexed) : NULL;
 }
 
 /* ---- a round ---- */
@@ -234,8 +236,10 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     tap->ending = ending;
     lt_lock(&m->lock);
     bool over = m->over, adds = !over && !find(m, ch);
-    if (adds)
+    if (adds) {
         lt_list_append(&m->taps, &tap->node);
+        lt_index_add(&m->index, &tap->indexed, lt_index_key(ch));
+    }
     lt_unlock(&m->lock);
     if (over)
         lt_flow_end(ch, ending, m->cut ? -ECANCELED : 0);

@@ -3,14 +3,17 @@
  *
  * A topic without subscribers stays as it is until somebody subscribes to one that is not there: then it becomes
  * that, with its buffer and mult, unless an item of the old topic is on its way. None is when the publisher has
- * nothing for it, nobody subscribes to it or leaves it at the moment, and its mult waits for an item. */
+ * nothing for it, nobody subscribes to it or leaves it at the moment, and its mult waits for an item. A subscriber
+ * looks at eight of them, so a topic costs the same however many there are, and at most one in eight, or so, stays
+ * idle for long where topics come and go. */
+#include "base/index.h"
 #include "flow/flow.h"
 
 struct topic {
     struct lt_flow flow; /* without its block */
     struct topic *next;
-    uint64_t topic;
-    unsigned users; /* who subscribe to it or leave it at the moment */
+    struct lt_indexed indexed; /* by its topic */
+    unsigned users;            /* who subscribe to it or leave it at the moment */
     leat_chan *ch;
     leat_mult *mult;
 };
@@ -21,18 +24,18 @@ struct leat_pub {
     leat_drop_fn *drop;
     leat_pub_spec spec;
     struct lt_lock lock;
-    bool over, cut;            /* `cut`: over, and cut short */
-    struct topic *topics, *to; /* `to`: what the last item was for; written under the lock */
+    bool over, cut; /* `cut`: over, and cut short */
+    struct lt_index index;
+    struct topic *topics, *looked_at; /* the second: by the last that wanted an idle one */
+    struct topic *to;                 /* what the last item was for; written under the lock */
     _Alignas(16) unsigned char item[];
 };
 
 /* With the lock held. */
 static struct topic *find(leat_pub *pub, uint64_t topic)
 {
-    struct topic *t = pub->topics;
-    while (t && t->topic != topic)
-        t = t->next;
-    return t;
+    struct lt_indexed *found = lt_index_find(&pub->index, topic);
+    return found ? LT_CONTAINER(found, struct topic, indexed) : NULL;
 }
 
 static bool is_idle(const leat_pub *pub, const struct topic *t)
@@ -41,18 +44,33 @@ static bool is_idle(const leat_pub *pub, const struct topic *t)
            atomic_load_explicit(&t->ch->receivers_waiting, memory_order_acquire);
 }
 
+/* With the lock held: an idle one becomes that of the topic; NULL: none of those looked at is idle. */
+static struct topic *turn_idle(leat_pub *pub, uint64_t topic)
+{
+    enum { LOOKS = 8 };
+    for (unsigned i = 0; pub->topics && i < LOOKS; i++) {
+        struct topic *t = pub->looked_at ? pub->looked_at->next : NULL;
+        if (!t)
+            t = pub->topics;
+        pub->looked_at = t;
+        if (!is_idle(pub, t))
+            continue;
+        lt_index_remove(&pub->index, &t->indexed);
+        lt_index_add(&pub->index, &t->indexed, topic);
+        return t;
+    }
+    return NULL;
+}
+
 /* For somebody who subscribes or leaves: until leave_topic it stays what it is. */
 static struct topic *enter_topic(leat_pub *pub, uint64_t topic, bool subscribes)
 {
     lt_lock(&pub->lock);
     struct topic *t = find(pub, topic);
     if (!t && subscribes)
-        for (t = pub->topics; t && !is_idle(pub, t); t = t->next) {
-        }
-    if (t) {
-        t->topic = topic;
+        t = turn_idle(pub, topic);
+    if (t)
         t->users++;
-    }
     lt_unlock(&pub->lock);
     return t;
 }
@@ -128,7 +146,7 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
     struct topic *t = lt_flow_make(scope, sizeof *t, NULL);
     if (!t)
         return NULL;
-    t->topic = topic;
+    t->indexed.key = topic; /* to be added by */
     t->users = 1;
     t->ch = leat_chan_open(scope, &(leat_chan_spec){ .item_size = pub->in->item_size,
                                                      .capacity = pub->spec.capacity,
@@ -143,12 +161,14 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
 static struct topic *add_topic(leat_pub *pub, struct topic *made)
 {
     lt_lock(&pub->lock);
-    struct topic *t = find(pub, made->topic);
+    uint64_t topic = made->indexed.key;
+    struct topic *t = find(pub, topic);
     if (t) {
         t->users++;
     } else {
         made->next = pub->topics;
         pub->topics = made;
+        lt_index_add(&pub->index, &made->indexed, topic);
     }
     bool ends = t || pub->over;
     int status = pub->cut ? -ECANCELED : 0;

@@ -1,0 +1,50 @@
+#include "base/index.h"
+
+#include <stddef.h>
+
+/* One to one: what is multiplied by an odd number, and xored with its own upper bits, can be told again. */
+static uint64_t hash(uint64_t key)
+{
+    key ^= key >> 32;
+    key *= UINT64_C(0x9e3779b97f4a7c15);
+    key ^= key >> 32;
+    return key * UINT64_C(0x9e3779b97f4a7c15);
+}
+
+/* Where the key is, or would be. */
+static struct lt_indexed **place(struct lt_index *index, uint64_t key)
+{
+    struct lt_indexed **at = &index->root;
+    for (uint64_t path = hash(key); *at && (*at)->key != key; path <<= 1)
+        at = &(*at)->child[path >> 63];
+    return at;
+}
+
+struct lt_indexed *lt_index_find(struct lt_index *index, uint64_t key)
+{
+    return *place(index, key);
+}
+
+void lt_index_add(struct lt_index *index, struct lt_indexed *added, uint64_t key)
+{
+    *added = (struct lt_indexed){ .key = key };
+    *place(index, key) = added;
+}
+
+/* Any leaf below has the same path down to here, and takes the place. */
+void lt_index_remove(struct lt_index *index, struct lt_indexed *removed)
+{
+    struct lt_indexed **at = &index->root, **leaf;
+    for (uint64_t path = hash(removed->key); *at != removed; path <<= 1)
+        at = &(*at)->child[path >> 63];
+    leaf = at;
+    while ((*leaf)->child[0] || (*leaf)->child[1])
+        leaf = &(*leaf)->child[(*leaf)->child[0] == NULL];
+    struct lt_indexed *moved = *leaf;
+    *leaf = NULL;
+    if (moved == removed)
+        return;
+    moved->child[0] = removed->child[0];
+    moved->child[1] = removed->child[1];
+    *at = moved;
+}
