@@ -338,6 +338,18 @@ static int returns_on_a_channel(void *arg)
             CHECK_IS(42, x);
         }
     }
+    /* In a cancelled scope the value arrives where there is room, else the channel says that it does not. */
+    for (size_t capacity = 0; capacity <= 1; capacity++) {
+        struct answerer me = { .out = leat_chan_of(s, int, capacity) };
+        leat_scope *in = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_scope_cancel(in));
+        CHECK_IS(0, leat_go_block(in, &me.block, answer));
+        CHECK_IS(0, leat_scope_close(in));
+        int x = 0;
+        CHECK_IS(capacity ? 0 : -ECANCELED, leat_recv(me.out, &x));
+        CHECK_IS(capacity ? 42 : 0, x);
+        CHECK_IS(capacity ? -EPIPE : -ECANCELED, leat_recv(me.out, &x));
+    }
     struct answerer me = { .out = leat_chan_of(s, int, 0) };
     CHECK_IS(0, leat_close(me.out));
     CHECK_IS(0, leat_go_block(s, &me.block, answer));

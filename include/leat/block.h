@@ -111,12 +111,18 @@ LEAT_API int leat_block_join(leat_block *block);
         return (value); \
     } while (0)
 
-/* Sends `item` on `chan`, waiting if it has to, closes the channel, and ends the block: core.async's
- * value of a go block. */
+/* Sends `item` on `chan`, closes the channel, and ends the block: core.async's value of a go block. Where the channel
+ * has room for the value, or a receiver waits for it, the block waits for nobody, and the value arrives in a cancelled
+ * scope as well. Else it waits; cancelled in that, it cuts the channel short (leat_cut). */
 #define LEAT_RETURN_ON(b, chan, item) \
     do { \
-        LEAT_AWAIT_SEND(b, chan, item); \
-        leat_close(chan); \
+        (b)->status = leat_try_send(chan, item); \
+        if ((b)->status == -EAGAIN) \
+            LEAT_AWAIT_SEND(b, chan, item); \
+        if ((b)->status == -ECANCELED) \
+            leat_cut(chan); \
+        else \
+            leat_close(chan); \
         return 0; \
     } while (0)
 
