@@ -234,6 +234,31 @@ typedef int leat_next_fn(void *arg, void *item);
 LEAT_API leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
                                   const leat_chan_spec *spec);
 
+/* Finds a task's value: fills it in at `value` (item_size bytes, 0 before), which is sent when it returns 0. Another
+ * value is the task's verdict. */
+typedef int leat_value_fn(void *arg, void *value);
+
+/*     leat_chan *leat_go_value(leat_scope *scope, leat_value_fn *fn, void *arg, const leat_chan_spec *spec);
+ *     leat_chan *leat_go_blocking_value(leat_scope *scope, leat_value_fn *fn, void *arg, const leat_chan_spec *spec);
+ *
+ * Starts a task, or, the second, a task on an OS thread of its own (leat_go_blocking), whose value comes on a new
+ * channel: core.async's `thread`. The channel is a handle to wait for that one task, by any party and in selects: one
+ * receiver gets the value, and whoever receives after that -EPIPE. The task does not wait for them. With items of 0
+ * bytes it is waited for without a value.
+ * When fn returns something other than 0, the channel is cut short (leat_cut) and the scope cancelled, as after any task.
+ * Who wants to be told of an error instead puts it into the value.
+ * `spec` says what the channel is (item_size, drop, name); a capacity is not looked at. The rules of leat_go.
+ * Returns the channel, which belongs to the scope; NULL when memory has run out, or an argument is wrong (a lossy
+ * buffer and a transform are). Then fn will not be called. */
+#define leat_go_value(scope, fn, arg, ...) \
+    leat_go_value_named(scope, fn, arg, __VA_ARGS__, LEAT_HERE(fn))
+#define leat_go_blocking_value(scope, fn, arg, ...) \
+    leat_go_blocking_value_named(scope, fn, arg, __VA_ARGS__, LEAT_HERE(fn))
+LEAT_API leat_chan *leat_go_value_named(leat_scope *scope, leat_value_fn *fn, void *arg,
+                                        const leat_chan_spec *spec, const char *name);
+LEAT_API leat_chan *leat_go_blocking_value_named(leat_scope *scope, leat_value_fn *fn, void *arg,
+                                                 const leat_chan_spec *spec, const char *name);
+
 /* Adds an item to what there is so far. 0, LEAT_ENOUGH: it is the last, or an error. The item is the function's. */
 typedef int leat_reduce_fn(void *state, const void *item);
 
