@@ -175,7 +175,11 @@ static int combines(void *arg)
         CHECK(two[0] == i && two[1] == 100 + i);
     }
     CHECK_IS(-EPIPE, leat_recv(zipped, NULL));
-    CHECK(!leat_combine(s, pair, 0, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));
+    leat_chan *none = leat_combine(s, NULL, 0, sum, NULL, &(leat_chan_spec){ .item_size = 4 });
+    CHECK_IS(-EPIPE, leat_recv(none, &(int){ 0 }));
+    CHECK_IS(-EPIPE, leat_recv(leat_combine(s, NULL, 0, NULL, NULL, &(leat_chan_spec){ 0 }), NULL));
+    CHECK_IS(-EPIPE, leat_recv(leat_merge(s, NULL, 0, 0), NULL));
+    CHECK(!leat_combine(s, NULL, 1, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));
     pair[1] = NULL;
     CHECK(!leat_combine(s, pair, 2, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));
     CHECK(!leat_combine(NULL, ins, 2, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));

@@ -75,10 +75,10 @@ typedef int leat_combine_fn(void *arg, void *const *items, void *out);
 /*     a ──▶┐
  *     b ──▶┤ fn ──▶ new channel
  *     c ──▶┘
- * Combines, as core.async's map: takes one item of each of the n inputs, 1 or more, and sends what fn makes of them,
+ * Combines, as core.async's map: takes one item of each of the n inputs, and sends what fn makes of them,
  * whose items they are then. With a NULL fn, all of them, one behind the other without gaps: a zip; the spec's
  * item_size is not looked at. Closed when one of the inputs is closed; items that were taken from the others in that
- * round are dropped. `out` is the new channel's, whose drop function is for what comes out.
+ * round are dropped; with n = 0 closed from the beginning, as a merge. `out` is the new channel's, whose drop function is for what comes out.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n,
                                  leat_combine_fn *fn, void *arg, const leat_chan_spec *out);

@@ -52,7 +52,7 @@ end:
 leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat_combine_fn *fn,
                         void *arg, const leat_chan_spec *out_spec)
 {
-    if (!scope || !ins || !n || n > LT_ITEM_MAX || !out_spec)
+    if (!scope || (!ins && n) || n > LT_ITEM_MAX || !out_spec)
         return NULL;
     /* For a zip the items lie where the output is sent from. */
     size_t bytes = 0;
@@ -65,8 +65,10 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     if (!fn)
         spec.item_size = bytes;
     leat_chan *out = leat_chan_open(scope, &spec);
-    if (!out)
-        return NULL;
+    if (!out || !n) {
+        leat_close(out);
+        return out;
+    }
     size_t head = lt_flow_aligned(sizeof(struct combine) + n * (sizeof(void *) + sizeof *ins));
     size_t out_size = lt_chan_in_size(out);
     struct combine *c = lt_flow_make(scope, head + bytes + out_size, NULL);
