@@ -325,6 +325,36 @@ static uint64_t itself(void *arg, const void *item)
     return (uint64_t) * (const int *)item;
 }
 
+/* What the others do, changed while one is solo, and while none is. */
+static int switches_the_others(void *arg)
+{
+    (void)arg;
+    struct mixed m;
+    leat_scope *s = m.scope = leat_scope_open(LEAT_NEVER);
+    m.out = leat_chan_of(s, int, 0);
+    m.mix = leat_mix_open(s, m.out, LEAT_MIX_MUTE);
+    for (int i = 0; i < 3; i++) {
+        m.ins[i] = leat_chan_of(s, int, 0);
+        CHECK_IS(0, leat_admix(m.mix, m.ins[i], i ? 0 : LEAT_MIX_SOLO));
+    }
+    all_play(&m, 1, 0, 0);
+    CHECK_IS(0, leat_mix_others(m.mix, LEAT_MIX_PAUSE));
+    all_play(&m, 1, -1, -1);
+    CHECK_IS(0, leat_mix_others(m.mix, LEAT_MIX_MUTE));
+    all_play(&m, 1, 0, 0);
+    CHECK_IS(0, leat_admix(m.mix, m.ins[0], 0));
+    CHECK_IS(0, leat_mix_others(m.mix, LEAT_MIX_PAUSE));
+    all_play(&m, 1, 1, 1);
+    CHECK_IS(0, leat_admix(m.mix, m.ins[2], LEAT_MIX_SOLO));
+    all_play(&m, -1, -1, 1);
+    CHECK_IS(-EINVAL, leat_mix_others(m.mix, LEAT_MIX_SOLO));
+    CHECK_IS(-EINVAL, leat_mix_others(m.mix, 0));
+    CHECK_IS(-EINVAL, leat_mix_others(NULL, LEAT_MIX_MUTE));
+    CHECK_IS(0, leat_scope_cancel(s));
+    return leat_scope_close(s);
+}
+ON_WORKERS(switches_the_others);
+
 static int uses_inputs_again(void *arg)
 {
     (void)arg;
@@ -349,6 +379,44 @@ static int uses_inputs_again(void *arg)
     return leat_scope_close(s);
 }
 ON_WORKERS(uses_inputs_again);
+
+static int ends_all_subscriptions(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_chan_of(s, int, 0), *chs[6];
+    leat_pub *pub = leat_pub_open(s, in, &(leat_pub_spec){ .topic = itself });
+    for (int i = 0; i < 6; i++) {
+        chs[i] = leat_chan_of(s, int, 1);
+        CHECK_IS(0, leat_sub(pub, (uint64_t)i / 2, chs[i], 0, LEAT_ENDS_CLOSED));
+    }
+    CHECK_IS(0, leat_unsub_topic(pub, 1));
+    CHECK_IS(0, leat_unsub_topic(pub, 1));
+    CHECK_IS(0, leat_unsub_topic(pub, 77));
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, leat_send(in, &i));
+    for (int i = 0; i < 6; i++)
+        if (i / 2 != 1)
+            expect(chs[i], i / 2);
+    CHECK_IS(0, leat_unsub_all(pub));
+    CHECK_IS(0, leat_unsub_all(pub));
+    for (int i = 0; i < 6; i++)
+        CHECK_IS(-ENOENT, leat_unsub(pub, (uint64_t)i / 2, chs[i]));
+    CHECK_IS(0, leat_sub(pub, 2, chs[5], 0, LEAT_ENDS_CLOSED));
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, leat_send(in, &i));
+    expect(chs[5], 2);
+    CHECK_IS(0, leat_close(in));
+    CHECK_IS(-EPIPE, leat_recv(chs[5], &(int){ 0 }));
+    for (int i = 0; i < 5; i++) {
+        CHECK_IS(0, leat_chan_closed(chs[i]));
+        CHECK_IS(0, leat_chan_len(chs[i]));
+    }
+    CHECK_IS(-EINVAL, leat_unsub_topic(NULL, 1));
+    CHECK_IS(-EINVAL, leat_unsub_all(NULL));
+    return leat_scope_close(s);
+}
+ON_WORKERS(ends_all_subscriptions);
 
 static int uses_topics_again(void *arg)
 {
@@ -385,6 +453,8 @@ int main(void)
         TESTS_ON_WORKERS(keeps_those_that_stay),
         TESTS_ON_WORKERS(publishes_by_topic),
         TESTS_ON_WORKERS(mixes),
+        TESTS_ON_WORKERS(switches_the_others),
+        TESTS_ON_WORKERS(ends_all_subscriptions),
         TESTS_ON_WORKERS(uses_inputs_again),
         TESTS_ON_WORKERS(uses_topics_again),
     };

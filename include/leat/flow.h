@@ -178,6 +178,12 @@ LEAT_API int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned fla
                       leat_ending ending);
 LEAT_API int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch);
 
+/* End the subscriptions of all who subscribe to one topic, or to any; the channels are left open, as by leat_untap_all.
+ * Who begins to subscribe meanwhile may be among them. Never wait.
+ * Both return 0, also when there are none; -EINVAL for NULL. */
+LEAT_API int leat_unsub_topic(leat_pub *pub, uint64_t topic);
+LEAT_API int leat_unsub_all(leat_pub *pub);
+
 /* ---- mix: inputs that come, go, and are switched ----
  *
  *     a ──▶┐
@@ -199,6 +205,10 @@ enum {
  * inputs as they come to send.
  * Returns NULL when memory has run out, or an argument is wrong. */
 LEAT_API leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others);
+
+/* Changes what the others do while an input is solo: core.async's `solo-mode`. Holds from the next item on.
+ * Returns 0, or -EINVAL for NULL, or what is neither LEAT_MIX_MUTE nor LEAT_MIX_PAUSE. */
+LEAT_API int leat_mix_others(leat_mix *mix, unsigned others);
 
 /* Adds an input, or changes what one does, from the next item on. An input that is closed is removed.
  * The rules of leat_go say who may add.

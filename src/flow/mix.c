@@ -144,9 +144,14 @@ static int play(leat_block *b)
     LEAT_END(b);
 }
 
+static bool is_for_others(unsigned state)
+{
+    return state == LEAT_MIX_MUTE || state == LEAT_MIX_PAUSE;
+}
+
 leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
 {
-    if (!out || (others != LEAT_MIX_MUTE && others != LEAT_MIX_PAUSE))
+    if (!out || !is_for_others(others))
         return NULL;
     leat_mix *mix = lt_flow_make(scope, sizeof *mix, NULL);
     if (!mix)
@@ -156,6 +161,19 @@ leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
     lt_list_init(&mix->inputs);
     lt_list_init(&mix->spares);
     return mix;
+}
+
+int leat_mix_others(leat_mix *mix, unsigned others)
+{
+    if (!mix || !is_for_others(others))
+        return -EINVAL;
+    lt_lock(&mix->lock);
+    bool changes = mix->solos && mix->others != others;
+    mix->others = others;
+    lt_unlock(&mix->lock);
+    if (changes)
+        tell_all(mix);
+    return 0;
 }
 
 /* With the lock held. */

@@ -206,3 +206,27 @@ int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch)
     leave_topic(pub, t);
     return error;
 }
+
+int leat_unsub_topic(leat_pub *pub, uint64_t topic)
+{
+    if (!pub)
+        return -EINVAL;
+    struct topic *t = enter_topic(pub, topic, false);
+    if (!t)
+        return 0;
+    leat_untap_all(t->mult);
+    leave_topic(pub, t);
+    return 0;
+}
+
+int leat_unsub_all(leat_pub *pub)
+{
+    if (!pub)
+        return -EINVAL;
+    lt_lock(&pub->lock);
+    struct topic *topics = pub->topics;
+    lt_unlock(&pub->lock);
+    for (; topics; topics = topics->next)
+        leat_untap_all(topics->mult);
+    return 0;
+}
