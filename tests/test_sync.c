@@ -337,6 +337,35 @@ static int shares_calls(void *arg)
 }
 ON_WORKERS(shares_calls);
 
+/* Who asks after a call was forgotten begins another, beside it. */
+static int forgets_a_call(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct lookups l = { .gate = leat_chan_make(s, 0, 0), .callers = 1 };
+    l.flights = open_flights(s, &l);
+    int key = 1, other = 2;
+    CHECK_IS(-ENOENT, leat_singleflight_forget(l.flights, &key));
+    for (int calls = 1; calls <= 3; calls++) {
+        l.callers = 1;
+        CHECK_IS(0, leat_go(s, ask, &l));
+        WAIT_UNTIL((int)receivers_of(l.gate) == calls);
+        CHECK_IS(calls, l.calls);
+        CHECK_IS(-ENOENT, leat_singleflight_forget(l.flights, &other));
+        if (calls < 3)
+            CHECK_IS(0, leat_singleflight_forget(l.flights, &key));
+    }
+    CHECK_IS(0, leat_close(l.gate));
+    WAIT_UNTIL(l.told == 3);
+    CHECK_IS(-ENOENT, leat_singleflight_forget(l.flights, &key));
+    CHECK_IS(-EINVAL, leat_singleflight_forget(l.flights, NULL));
+    CHECK_IS(-EINVAL, leat_singleflight_forget(NULL, &key));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(3, l.calls);
+    return 0;
+}
+ON_WORKERS(forgets_a_call);
+
 static int ask_in_vain(void *arg)
 {
     struct lookups *l = arg;
@@ -443,6 +472,7 @@ int main(void)
         TESTS_ON_WORKERS(does_it_once),
         TESTS_ON_WORKERS(lets_cancelled_callers_go),
         TESTS_ON_WORKERS(shares_calls),
+        TESTS_ON_WORKERS(forgets_a_call),
         TESTS_ON_WORKERS(hurts_nobody_else),
         TESTS_ON_WORKERS(tells_what_they_wait_for),
     };

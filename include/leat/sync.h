@@ -113,6 +113,11 @@ LEAT_API leat_singleflight *leat_singleflight_open(leat_scope *scope,
 LEAT_API int leat_singleflight_do(leat_singleflight *flights, const void *key, void *value,
                                   int64_t deadline);
 
+/* Forgets the call that is under way for a key: who asks from now on begins a new one, which may run beside it. Those
+ * who wait for it still get what comes of it. For who knows that its value is out of date. Never waits.
+ * Returns 0; -ENOENT when none is under way; -EINVAL for a NULL. */
+LEAT_API int leat_singleflight_forget(leat_singleflight *flights, const void *key);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,7 +1,7 @@
 /* singleflight.c: calls for the same key that are one.
  *
  * A flight is on the list from the moment somebody asks for a key that nobody is asking for until its function has
- * returned. Who asks meanwhile waits with it. The task that flies it takes it off the list, hands out
+ * returned, or it is forgotten. Who asks meanwhile waits with it. The task that flies it takes it off the list, hands out
  * the result and frees it: a caller that leaves early has nothing to do with that.
  *
  * Locking. One lock guards the list and all waiters; it is not held while the function runs. */
@@ -50,7 +50,8 @@ static void land(struct flight *flight, int status)
     leat_singleflight *group = flight->group;
     struct lt_party *woken = NULL;
     lt_lock(&group->lock);
-    lt_list_remove(&flight->node);
+    if (lt_listed(&flight->node))
+        lt_list_remove(&flight->node);
     for (struct lt_crowd_waiter *waiter; (waiter = lt_crowd_take(&flight->callers, &woken));) {
         struct caller *caller = LT_CONTAINER(waiter, struct caller, waiter);
         if (!status)
@@ -118,4 +119,16 @@ int leat_singleflight_do(leat_singleflight *group, const void *key, void *value,
         land(made, error);
     error = lt_crowd_park(&caller.waiter, deadline);
     return error ? error : caller.status;
+}
+
+int leat_singleflight_forget(leat_singleflight *group, const void *key)
+{
+    if (!group || (!key && group->spec.key_size))
+        return -EINVAL;
+    lt_lock(&group->lock);
+    struct flight *flight = find(group, key);
+    if (flight)
+        lt_list_remove(&flight->node);
+    lt_unlock(&group->lock);
+    return flight ? 0 : -ENOENT;
 }
