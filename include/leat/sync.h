@@ -37,6 +37,17 @@ LEAT_API int leat_release(leat_semaphore *semaphore, int64_t n);
 /* Returns how many permits could be had; a snapshot. 0 for NULL. */
 LEAT_API int64_t leat_permits(const leat_semaphore *semaphore);
 
+/*     int leat_go_within(leat_scope *scope, leat_semaphore *permits, int64_t deadline, leat_fn *fn, void *arg);
+ *
+ * As leat_go, but the task has one of the permits from before its start until it has ended: so no more run than there
+ * are, as with errgroup's SetLimit. Waits for a permit until the deadline; with LEAT_NOW it does not, as TryGo. The
+ * semaphore must not be freed before the task has ended.
+ * Returns 0; what leat_acquire_until and leat_go return as errors; then fn will not be called, and no permit is taken. */
+#define leat_go_within(scope, permits, deadline, fn, ...) \
+    leat_go_within_named(scope, permits, deadline, fn, __VA_ARGS__, LEAT_HERE(fn))
+LEAT_API int leat_go_within_named(leat_scope *scope, leat_semaphore *permits, int64_t deadline,
+                                  leat_fn *fn, void *arg, const char *name);
+
 /* ---- mutexes: one at a time, and known who ---- */
 
 typedef struct leat_mutex leat_mutex;
