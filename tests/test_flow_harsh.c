@@ -103,6 +103,27 @@ static leat_chan *stage(leat_scope *s, leat_chan *in, int which)
                                                 .drop = drop_item });
 }
 
+static int give(void *arg, void *value)
+{
+    return same(arg, &(int){ 7 }, value);
+}
+
+static int leave(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+static void start_tasks(leat_scope *s)
+{
+    const leat_chan_spec number = { .item_size = sizeof(int) };
+    made(leat_go_value(s, give, NULL, &number));
+    made(leat_go_blocking_value(s, give, NULL, &number));
+    leat_semaphore *permits = leat_semaphore_open(s, 1);
+    if (made(permits) && worked(leat_go_within(s, permits, LEAT_NEVER, leave, NULL)))
+        worked(leat_go_within(s, permits, LEAT_NEVER, leave, NULL));
+}
+
 static void use_operators(leat_scope *s)
 {
     drain(stage(s, stage(s, stage(s, items(s), 0), 1), 2));
@@ -115,6 +136,7 @@ static void use_operators(leat_scope *s)
         drain(even);
     }
     drain(leat_rate(s, items(s), 1, 1, 0));
+    start_tasks(s);
     leat_chan *out =
         leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(int), .drop = drop_item });
     leat_mix *mix = leat_mix_open(s, out, LEAT_MIX_MUTE);
