@@ -141,6 +141,11 @@ static int splits(void *arg)
     CHECK_IS(0, leat_close(odd) + leat_close(even));
     CHECK_IS(0, leat_send(in, &(int){ 1 }) + leat_send(in, &(int){ 2 }));
     WAIT_UNTIL(leat_scope_tasks(s) == 0);
+    CHECK_IS(0, leat_split_sized(s, in, is_odd, NULL, &odd, &even, 3, 7));
+    CHECK_IS(3, leat_chan_cap(odd));
+    CHECK_IS(7, leat_chan_cap(even));
+    CHECK_IS(0, leat_close(in));
+    CHECK_IS(-EINVAL, leat_split_sized(s, in, NULL, NULL, &odd, &even, 3, 7));
     CHECK_IS(-EINVAL, leat_split(s, in, NULL, NULL, &odd, &even, 0));
     CHECK_IS(-EINVAL, leat_split(s, NULL, is_odd, NULL, &odd, &even, 0));
     CHECK_IS(-EINVAL, leat_split(s, in, is_odd, NULL, NULL, &even, 0));

@@ -89,10 +89,13 @@ LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_
  *     in ──▶ test
  *               └──▶ no
  * Splits into two new channels. Items for one that is closed are dropped, and so are those on which the test fails;
- * when both are closed, it ends.
+ * when both are closed, it ends. leat_split_sized has a capacity for each.
  * Returns 0, -EINVAL, -ENOMEM; the channels stand at `yes` and `no` with 0 only. */
 LEAT_API int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
                         leat_chan **yes, leat_chan **no, size_t capacity);
+LEAT_API int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
+                              leat_chan **yes, leat_chan **no, size_t yes_capacity,
+                              size_t no_capacity);
 
 /*               ┌──▶ outs[0]
  *     in ──▶ least filled

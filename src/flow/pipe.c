@@ -141,10 +141,17 @@ static int part(leat_block *b)
 int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg, leat_chan **yes,
                leat_chan **no, size_t capacity)
 {
+    return leat_split_sized(scope, in, test, arg, yes, no, capacity, capacity);
+}
+
+int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
+                     leat_chan **yes, leat_chan **no, size_t yes_capacity, size_t no_capacity)
+{
     if (!scope || !in || !test || !yes || !no)
         return -EINVAL;
     struct split *s = lt_flow_make(scope, sizeof *s + in->item_size, NULL);
-    leat_chan *other = lt_flow_chan(scope, in, capacity), *one = lt_flow_chan(scope, in, capacity);
+    leat_chan *other = lt_flow_chan(scope, in, no_capacity),
+              *one = lt_flow_chan(scope, in, yes_capacity);
     if (!s || !other || !one)
         return -ENOMEM;
     s->in = in;
