@@ -183,7 +183,7 @@ LEAT_API int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch);
 
 /* End the subscriptions of all who subscribe to one topic, or to any; the channels are left open, as by leat_untap_all.
  * Who begins to subscribe meanwhile may be among them. Never wait.
- * Both return 0, also when there are none; -EINVAL for NULL. */
+ * Returns 0, also when there are none; -EINVAL for NULL. */
 LEAT_API int leat_unsub_topic(leat_pub *pub, uint64_t topic);
 LEAT_API int leat_unsub_all(leat_pub *pub);
 

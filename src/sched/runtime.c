@@ -384,7 +384,7 @@ void lt_runtime_close_alone(void)
 unsigned leat_workers(void)
 {
     if (lt_world())
-        return 1;
+        return lt_runtime.worker_count;
     return atomic_load_explicit(&workers_there, memory_order_relaxed);
 }
 
