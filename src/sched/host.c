@@ -20,15 +20,6 @@
 #define LT_SEEN inline
 #endif
 
-/* NULL: the scheduler, which sees for itself who is next. */
-static inline void now_running(struct lt_worker *worker, struct lt_task *task)
-{
-    if (task)
-        lt_worker_settle_but(worker, task->party.scope);
-    atomic_store_explicit(&worker->running, task, memory_order_relaxed);
-    lt_set_self(task ? &task->party : &lt_here()->thread.party);
-}
-
 /* Who goes on after the next two is on its way from memory meanwhile; and with the second, who has come into the cache
  * that way, what it needs first of its stack. */
 LT_FETCHES void fetch(const struct lt_party *first)
@@ -91,7 +82,7 @@ __attribute__((always_inline)) static inline struct lt_task *next_directly(struc
 LT_NO_TSAN static inline __attribute__((always_inline)) void
 leave(struct lt_worker *worker, struct lt_task *task, struct lt_task *next)
 {
-    now_running(worker, next);
+    lt_now_running(worker, next);
     struct lt_fiber *fiber = &task->stack->fiber;
     lt_fiber_leave(fiber, next ? &next->stack->fiber : &worker->fiber, 0);
     lt_switch(&task->sp, next ? next->sp : worker->sp);
@@ -110,17 +101,18 @@ SWITCHES LT_COLD static void leave_noted(struct lt_worker *worker, struct lt_tas
 LT_NO_TSAN static inline __attribute__((always_inline)) struct lt_worker *
 park(struct lt_worker *worker, struct lt_task *task)
 {
-    int saved = *worker->errno_here;
     struct lt_task *next = next_directly(worker);
     if (next == task)
         return worker;
+    int saved = *worker->errno_here;
     if (LT_UNLIKELY(lt_noting()))
         leave_noted(worker, task, next);
     else
         leave(worker, task, next);
-    /* Of the thread that it goes on in. */
+    /* Of the thread that it goes on in. A store there would keep the next task waiting for it. */
     worker = lt_task_home(task);
-    *worker->errno_here = saved;
+    if (LT_UNLIKELY(*worker->errno_here != saved))
+        *worker->errno_here = saved;
     return worker;
 }
 
@@ -183,7 +175,7 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
     }
     if (LT_UNLIKELY(lt_noting()))
         lt_note_switch(worker, NULL, next);
-    now_running(worker, next);
+    lt_now_running(worker, next);
     lt_fiber_leave(&stack->fiber, next ? &next->stack->fiber : &worker->fiber, 1);
     lt_switch_away(next ? next->sp : worker->sp);
 }
@@ -215,7 +207,7 @@ settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
     lt_tally_add(&worker->tally.started, 1);
     if (LT_UNLIKELY(lt_noting()))
         lt_note_switch(worker, NULL, task);
-    now_running(worker, task);
+    lt_now_running(worker, task);
 }
 
 /* Runs a task, outside, and clears it away. Returns the worker on which it has ended, inside. */
@@ -276,17 +268,6 @@ SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
     lt_fiber_renew(&stack->fiber);
     lt_fiber_leave(&worker->fiber, &stack->fiber, 0);
     lt_switch_start(&worker->sp, lt_stack_top(stack), host, task);
-    lt_fiber_arrive(&worker->fiber, 0, NULL);
-}
-
-SWITCHES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
-{
-    worker->started_last = false;
-    if (LT_UNLIKELY(lt_noting()))
-        lt_note_switch(worker, NULL, task);
-    now_running(worker, task);
-    lt_fiber_leave(&worker->fiber, &task->stack->fiber, 0);
-    lt_switch(&worker->sp, task->sp);
     lt_fiber_arrive(&worker->fiber, 0, NULL);
 }
 
