@@ -1,113 +1,98 @@
-/* idle.pml: workers without work: who sleeps, who watches, who is woken.
+/* idle.pml: workers without work: who sleeps, who watches, who is told, who is woken.
  *
- * This is the watch without its newer half: that a watcher rests until it is told (lt_idle_tell, rest) is not in here.
+ * Speaks for sched/idle.c and idle.h; for visit, lt_steal_look, lt_steal_saw_all and
+ * lt_look_after_others of sched/steal.c; and for lt_worker_tell, lt_worker_answer, lt_worker_expect,
+ * lt_worker_post, lt_worker_drain, next_new and the loop of sched/worker.c and worker.h. inbox.pml has a
+ * post and owned.pml the lock whole. All workers begin active, as leat_start leaves them. At any time
+ * somebody posts to a worker a party that is ready (POSTS) or one that has not started (SENT), and a thread
+ * that is no worker spills a task (SPILLS). A function that a worker runs may make another party ready
+ * (TASKS) or set a timer (TIMERS), and may never return: but not on all workers. A nap of the watcher ends
+ * at any time, and so does a sleep before a timer; every other sleep only by a wake-up.
  *
- * Speaks for sched/idle.c, as it was before that (become_idle, become_active, still_watching, hand_on_watch,
- * lt_idle_notice, lt_idle_call, look, steal, watch, lt_idle), and for next_new, lt_launch,
- * lt_worker_wake and lt_worker_has_news of sched/worker.c; a post is shortened, inbox.pml has it
- * whole. All workers begin active, as leat_start leaves them. At any time somebody posts to a
- * worker, and a thread that is none spills a task; a task may queue another one in its worker's
- * ring, and may never return to its scheduler. A nap of the watcher ends at any time; every
- * other sleep only by a wake-up. Of a ring there is how many it has, and how many of those each
- * worker saw at its last look.
+ * What a worker stores plainly before it looks whether it is to tell may come to memory after that look
+ * (`early`): the barrier waits until it has. Of the parties in a list there is how many they are. Of the
+ * looks there is that a thief takes half from a worker whose function does not return, and may from others.
  *
  * Proves:
- *  - the watch is given up only while nobody is active; the list of sleepers holds who it
- *    should;
- *  - when nothing moves any more, no task waits in the ring of a worker that does not return,
- *    nor a spilt one, while another worker is idle (`Quiet`; there always is one that returns);
+ *  - while a worker is idle there is a watcher, or all workers are told to tell; the list of sleepers
+ *    holds the right ones;
+ *  - when nothing moves any more, nobody waits in a list, an inbox or a wheel of a worker that does not
+ *    return, nor among the spilt, while another worker is idle (`Quiet`; one always returns);
  *  - with LIVE, under weak fairness: none waits for ever, though the watcher naps on.
  *
  * Broken on purpose:
- *  ROLE_BEFORE_ASLEEP  asks for its role first and says that it sleeps afterwards: whoever makes
- *                      it the watcher in between wakes nobody, and it sleeps without naps
- *  CALL_THE_BUSY       lt_idle_call's choice may be about to become active for another reason,
- *                      and nobody asks again
+ *  ROLE_BEFORE_ASLEEP  asks for its role first and says that it sleeps afterwards: whoever makes it the watcher in between
+ *                      wakes nobody, and it sleeps without naps
  *  NEWS_BEFORE_ASLEEP  looks for news before it says that it sleeps
- *  WATCH_NOT_HANDED_ON a watcher that becomes active just leaves
- *  NO_NOTICE           starting a task looks for no watcher
- *  GIVE_UP_EARLY       the watcher gives up whoever is active
- *  NEVER_LOOKS_AGAIN   (LIVE) the watcher keeps its first look at the tails */
+ *  CALL_THE_BUSY       lt_idle_call's choice may be about to become active for another reason, and nobody asks again
+ *  NOT_HANDED_ON       a watcher that becomes active just leaves
+ *  LEFT_UNTOLD         it leaves the others unwatched, and does not say so
+ *  NO_BARRIER          a watcher that rests makes no barrier before its last look
+ *  NO_LAST_LOOK        it does not look once more
+ *  ASKED_LAST          it looks, and then asks to be told
+ *  MISSED_WHO_IS_INSIDE it does not look again when somebody may be in the middle of something
+ *  SPILT_UNSEEN        its last look does not see what another thief has spilt
+ *  ALONE_BEFORE        that nobody is active it has found out before it asked to be told, under another hold of the lock
+ *  NO_ALARM            it rests without regard to the timers of others
+ *  TOLD_UNHEARD        a watcher that was told rests on
+ *  UNTOLD_POST         who posts to a worker that does not sleep tells nobody
+ *  UNTOLD_ENTRY        a worker that goes inside tells nobody
+ *  UNTOLD_TIMER        a worker that sets a timer tells nobody
+ *  UNTOLD_CROWD        a worker that receives several tells nobody: they may have come before it was asked to
+ *  UNTOLD_LOOT         one that becomes active tells nobody that it has stolen several
+ *  UNTOLD_WHEEL        a watcher that becomes active asks whether others have timers, and not whether it has
+ *  NEVER_TAKES         (LIVE) the watcher looks and does not take */
 #ifndef WORKERS
-#define WORKERS 3
+#define WORKERS 2
 #endif
 #ifndef POSTS
-#define POSTS 1
+#define POSTS 0
+#endif
+#ifndef SENT
+#define SENT 0
 #endif
 #ifndef TASKS
-#define TASKS 1
+#define TASKS 0
+#endif
+#ifndef TIMERS
+#define TIMERS 0
 #endif
 #ifndef SPILLS
 #define SPILLS 0
 #endif
+#ifndef VISITS
+#define VISITS 0
+#endif
 #define NONE 15
 
-bool locked; /* idle_lock */
-byte actives = WORKERS, watcher = NONE, sleepers = NONE, sleeper_count;
-bool watched;
+byte actives = WORKERS, watcher = NONE, sleepers = NONE;
+bool unwatched; /* and so LT_UNWATCHED, in the calls of each worker */
 byte next_idle[WORKERS];
 
 bool asleep[WORKERS], in_futex[WORKERS];
-bool inbox[WORKERS];
-byte ring[WORKERS];
-byte seen[WORKERS * WORKERS]; /* [worker * WORKERS + whose ring] */
-bool stuck[WORKERS];               /* runs a task that does not return */
+byte inbox[WORKERS], sent[WORKERS];
+/* In truth: how many wait in its list, whether there is a timer in its wheel, and somebody is inside. */
+byte list[WORKERS];
+bool wheel[WORKERS], own[WORKERS];
+bool stuck[WORKERS]; /* it runs a function that does not return */
+byte spilt;
+/* As others see it. */
+bool waits[WORKERS], timer[WORKERS], inside[WORKERS];
+bool early[WORKERS]; /* it has looked already, and what it stored before is on its way */
 
-byte posts = POSTS, tasks = TASKS, never_return = WORKERS - 1;
-byte spilt, spills = SPILLS;
+byte posts = POSTS, to_send = SENT, tasks = TASKS, timers = TIMERS, spills = SPILLS, visits = VISITS;
+byte never_return = WORKERS - 1;
+
+/* ---- roles: each under one hold of the lock ---- */
 
 inline wake(worker) /* lt_worker_wake */
 {
-    atomic { was_asleep = asleep[worker]; asleep[worker] = false }
-    if
-    :: was_asleep -> in_futex[worker] = false; was_asleep = false
-    :: else
-    fi
-}
-
-/* ---- roles, under the lock ----
- *
- * What happens under it is one step, unless it changes both of the hints that are read without it,
- * `watched` and `sleeper_count`: those are changed one after the other, as in the C. */
-
-inline lock() { !locked; locked = true }
-inline unlock() { locked = false }
-
-inline add_sleeper()
-{
-    d_step { next_idle[self] = sleepers; sleepers = self; sleeper_count++ }
-}
-
-inline remove_sleeper(worker)
-{
     d_step {
         if
-        :: sleepers == worker -> sleepers = next_idle[worker]
-        :: else ->
-            at = sleepers;
-            do
-            :: next_idle[at] == worker -> next_idle[at] = next_idle[worker]; break
-            :: else -> at = next_idle[at]; assert(at != NONE)
-            od;
-            at = 0
-        fi;
-        next_idle[worker] = 0;
-        sleeper_count--
+        :: asleep[worker] -> asleep[worker] = false; in_futex[worker] = false
+        :: else
+        fi
     }
-}
-
-inline set_watcher(worker)
-{
-    d_step { watcher = worker; watched = (worker != NONE) }
-}
-
-inline take_next_watcher() /* hand_on_watch but for its set_watcher */
-{
-    next = sleepers;
-    if
-    :: next != NONE -> remove_sleeper(next)
-    :: else
-    fi
 }
 
 inline wake_next()
@@ -118,159 +103,345 @@ inline wake_next()
     fi
 }
 
+inline remove_sleeper(worker)
+{
+    if
+    :: sleepers == worker -> sleepers = next_idle[worker]
+    :: else ->
+        at = sleepers;
+        do
+        :: next_idle[at] == worker -> next_idle[at] = next_idle[worker]; break
+        :: else -> at = next_idle[at]; assert(at != NONE)
+        od;
+        at = 0
+    fi;
+    next_idle[worker] = 0
+}
+
+inline hand_on_watch()
+{
+    watcher = sleepers;
+    if
+    :: watcher != NONE -> remove_sleeper(watcher)
+    :: else
+    fi;
+    unwatched = false;
+    next = watcher
+}
+
+inline check() { assert(actives == WORKERS || watcher != NONE || unwatched) }
+
 inline become_idle()
 {
-    atomic {
-        !locked;
+    d_step {
         actives--;
         if
-        :: watcher == NONE && actives > 0 -> set_watcher(self)
-        :: else -> add_sleeper()
-        fi
+        :: watcher != NONE -> next_idle[self] = sleepers; sleepers = self
+        :: else -> watcher = self; unwatched = false
+        fi;
+        check()
     }
 }
 
+#if WORKERS == 3
+#define no_timer (!timer[(self + 1) % WORKERS] && !timer[(self + 2) % WORKERS])
+#define nobody_early (!early[(self + 1) % WORKERS] && !early[(self + 2) % WORKERS])
+#else
+#define no_timer (!timer[1 - self])
+#define nobody_early (!early[1 - self])
+#endif
+
+#ifdef UNTOLD_WHEEL
+#define may_stay_unwatched (actives == 1 && sleepers != NONE && no_timer)
+#else
+#define may_stay_unwatched (actives == 1 && sleepers != NONE && no_timer && !timer[self])
+#endif
+
 inline become_active()
 {
-    atomic { lock(); actives++ }
-    if
-#ifdef WATCH_NOT_HANDED_ON
-    :: watcher == self -> atomic { set_watcher(NONE); unlock() }
-#else
-    :: atomic { watcher == self -> take_next_watcher() }
-        atomic { set_watcher(next); unlock() }
-        wake_next()
-#endif
-    :: atomic { else -> remove_sleeper(self); unlock() }
-    fi
-}
-
-inline still_watching()
-{
-    atomic { lock(); watching = (watcher == self) }
-    if
-#ifdef GIVE_UP_EARLY
-    :: atomic { watching ->
-#else
-    :: atomic { watching && actives == 0 ->
-#endif
-            assert(actives == 0);
-            set_watcher(NONE)
-        }
-        atomic { add_sleeper(); watching = false; unlock() }
-    :: atomic { else -> unlock() }
-    fi
-}
-
-inline notice() /* lt_idle_notice */
-{
-    if
-#ifdef NO_NOTICE
-    :: true
-#else
-    :: watched
-    :: else ->
+    d_step {
+        actives++;
         if
-        :: sleeper_count == 0
-        :: else ->
-            atomic {
-                !locked;
-                if
-                :: watcher == NONE -> take_next_watcher()
-                :: else
-                fi;
-                locked = (next != NONE)
-            }
+        :: watcher != self ->
+            remove_sleeper(self);
             if
-            :: atomic { next != NONE -> set_watcher(next); unlock() } wake_next()
+            :: watcher == NONE && sleepers == NONE -> unwatched = false
             :: else
             fi
-        fi
+#ifdef NOT_HANDED_ON
+        :: else -> watcher = NONE; unwatched = (sleepers == NONE -> false : unwatched)
+#else
+        :: watcher == self && may_stay_unwatched ->
+            watcher = NONE;
+#ifndef LEFT_UNTOLD
+            unwatched = true
 #endif
-    fi
+        :: else -> hand_on_watch()
+#endif
+        fi;
+#if !defined(NOT_HANDED_ON) && !defined(LEFT_UNTOLD)
+        check()
+#endif
+    }
+    wake_next()
 }
 
-inline call() /* lt_idle_call */
+/* By who has seen that it is asked to. */
+inline idle_tell()
 {
-    atomic {
-        !locked;
+    d_step {
         if
-        :: sleepers != NONE -> next = sleepers
-        :: sleepers == NONE -> next = watcher
+        :: unwatched && watcher != NONE -> unwatched = false; next = watcher
+        :: unwatched && watcher == NONE -> hand_on_watch()
+        :: else
         fi
     }
     wake_next()
 }
 
-/* ---- stealing ---- */
-
-inline look()
+inline tell() /* lt_worker_tell */
 {
-#ifdef NEVER_LOOKS_AGAIN
     if
-    :: looked
-    :: else ->
-        looked = true;
-#endif
-    d_step {
-        k = 0;
-        do
-        :: k < WORKERS -> seen[self * WORKERS + k] = ring[k]; k++
-        :: else -> k = 0; break
-        od
-    }
-#ifdef NEVER_LOOKS_AGAIN
+    :: unwatched -> idle_tell()
+    :: else
     fi
+}
+
+inline call() /* lt_idle_call */
+{
+    atomic { next = (sleepers != NONE -> sleepers : watcher) }
+    wake_next()
+}
+
+inline ask_to_be_told(ask)
+{
+    if
+    :: watcher == self -> unwatched = ask
+    :: else
+    fi
+}
+
+/* ---- going inside, and what is done there ---- */
+
+inline look_early() { atomic { called = unwatched; early[self] = true } }
+
+inline tell_if_called()
+{
+    if
+    :: called -> called = false; idle_tell()
+    :: else
+    fi
+}
+
+inline go_in()
+{
+#ifdef UNTOLD_ENTRY
+    atomic { !own[self] -> own[self] = true; inside[self] = true }
+#else
+    look_early();
+    atomic { !own[self] -> own[self] = true; inside[self] = true; early[self] = false }
+    tell_if_called()
 #endif
 }
 
-/* By compare-and-swap of head, by owner and thief alike. What was seen is the oldest, and so goes
- * first. */
-inline take_from(victim)
+inline go_out() { atomic { own[self] = false; inside[self] = false } }
+
+inline append(n) { atomic { list[self] = list[self] + n; waits[self] = true } }
+
+/* A bell has been set, which nobody has to be inside for. */
+inline set_timer()
 {
-    d_step {
-        ring[victim]--;
-        at = 0;
-        do
-        :: at < WORKERS && seen[at * WORKERS + victim] > 0 -> seen[at * WORKERS + victim]--; at++
-        :: at < WORKERS && seen[at * WORKERS + victim] == 0 -> at++
-        :: else -> break
-        od;
-        at = 0
-    }
+#ifdef UNTOLD_TIMER
+    timer[self] = true
+#else
+    look_early();
+    atomic { timer[self] = true; early[self] = false }
+    tell_if_called()
+#endif
 }
 
+inline fire_timer()
+{
+    atomic { wheel[self] = false; timer[self] = false; called = unwatched; list[self]++; waits[self] = true }
+    tell_if_called()
+}
+
+/* In two steps, for who looks meanwhile. */
+inline drain()
+{
+    if
+    :: inbox[self] + sent[self] > 0 ->
+        atomic { k = inbox[self] + sent[self]; inbox[self] = 0; sent[self] = 0 }
+        atomic { list[self] = list[self] + k; waits[self] = true; k = 0 }
+#ifndef UNTOLD_CROWD
+        if
+        :: list[self] > 1 -> tell()
+        :: else
+        fi
+#endif
+    :: else
+    fi
+}
+
+/* ---- thieves ---- */
+
+inline visit(victim)
+{
+    if
+    :: inbox[victim] + sent[victim] > 0 || waits[victim] || timer[victim] ->
+        !early[victim]; /* after the barrier */
+        atomic { visiting = !own[victim]; own[victim] = true }
+        if
+        :: visiting ->
+            timer[victim] = false;
+            atomic {
+                visiting = false;
+                if
+                :: wheel[victim] -> wheel[victim] = false; list[victim]++
+                :: else
+                fi;
+                spilt = spilt + sent[victim];
+                at = (list[victim] + inbox[victim] + 1) / 2;
+                list[victim] = list[victim] + inbox[victim] - at;
+                inbox[victim] = 0;
+                sent[victim] = 0;
+                waits[victim] = (list[victim] > 0);
+                if
+                :: at > 0 -> moved = at
+                :: else
+                fi;
+                at = 0
+            }
+            own[victim] = false;
+            if
+            :: moved > 0 -> append(moved); moved = 0
+            :: else
+            fi
+        :: else
+        fi
+    :: else
+    fi
+}
+
+/* Who does not return has stood still since the last look; of the others nobody knows. */
 inline steal()
 {
     k = 1;
     do
-    :: k < WORKERS && !stolen ->
-        atomic {
-            victim = (self + k) % WORKERS;
-            if
-            :: seen[self * WORKERS + victim] > 0 -> take_from(victim); stolen = true
-            :: else
-            fi;
-            victim = 0;
-            k++
-        }
+    :: k < WORKERS && list[self] == 0 ->
+        if
+#ifdef NEVER_TAKES
+        :: true
+#else
+        :: visit((self + k) % WORKERS)
+        :: !stuck[(self + k) % WORKERS]
+#endif
+        fi;
+        k++
     :: else -> k = 0; break
-    od;
-    if
-    :: stolen -> ring[self]++
-    :: else
-    fi
+    od
 }
 
 /* ---- being idle ---- */
 
-inline say_asleep() { asleep[self] = true }
-
 inline leave_if_news()
 {
     if
-    :: inbox[self] || spilt > 0 -> break
+    :: inbox[self] + sent[self] + spilt > 0 -> break
     :: else
+    fi
+}
+
+inline last_look() /* all_is_quiet; its answer is `quiet` */
+{
+    quiet = true;
+#ifndef NO_BARRIER
+    nobody_early;
+#endif
+#ifndef NO_LAST_LOOK
+#ifndef MISSED_WHO_IS_INSIDE
+    for (k : 1 .. WORKERS - 1) {
+        if
+        :: !asleep[(self + k) % WORKERS] && inside[(self + k) % WORKERS] -> quiet = false
+        :: else
+        fi
+    }
+#endif
+    for (k : 1 .. WORKERS - 1) {
+        if
+        :: waits[(self + k) % WORKERS] ||
+           inbox[(self + k) % WORKERS] + sent[(self + k) % WORKERS] > 0 -> quiet = false
+        :: else
+        fi
+    }
+    k = 0;
+#ifndef SPILT_UNSEEN
+    quiet = quiet && !spilt
+#endif
+#endif
+}
+
+inline rest()
+{
+#ifdef ASKED_LAST
+    last_look();
+    if
+    :: quiet -> atomic { ask_to_be_told(true); rests = true }
+    :: else -> rests = false
+    fi;
+#else
+#ifdef ALONE_BEFORE
+    atomic { ask_to_be_told(true) }
+#else
+    atomic { ask_to_be_told(true); alone = (actives == 0) }
+#endif
+    if
+    :: alone -> quiet = true
+    :: else -> last_look()
+    fi;
+    if
+    :: quiet -> rests = true
+    :: else -> atomic { ask_to_be_told(false); rests = false }
+    fi;
+#endif
+#ifndef NO_ALARM
+    alarm = rests && !no_timer;
+#endif
+    quiet = false
+}
+
+/* It may rest, or has been told too often of late. */
+inline rest_or_nap()
+{
+    if
+    :: rest()
+    :: rests -> atomic { ask_to_be_told(false); rests = false; alarm = false }
+    :: !rests
+    fi
+}
+
+inline watch_others()
+{
+    if
+#ifdef TOLD_UNHEARD
+    :: begun && !nap_over
+    :: begun && nap_over ->
+#else
+    :: begun && !(rests && told) && !nap_over
+    :: begun && !(rests && told) && nap_over ->
+#endif
+        nap_over = false;
+        steal();
+        if
+        :: list[self] > 0 -> break
+        :: else -> rest_or_nap()
+        fi
+    :: else ->
+        atomic { begun = true; rests = false; nap_over = false; alarm = false }
+        if
+        :: alone -> rest()
+        :: true
+        fi
     fi
 }
 
@@ -283,85 +454,125 @@ inline idle() /* lt_idle, after the spins */
         leave_if_news();
 #endif
 #ifndef ROLE_BEFORE_ASLEEP
-        say_asleep();
+        asleep[self] = true;
 #endif
-        still_watching();
+        atomic { watches = (watcher == self); told = !unwatched; alone = (actives == 0) }
 #ifdef ROLE_BEFORE_ASLEEP
-        say_asleep();
+        asleep[self] = true;
 #endif
 #ifndef NEWS_BEFORE_ASLEEP
         leave_if_news();
 #endif
         if
-        :: watching -> nap_over = false; steal() /* the last look may be a nap old */
-        :: watching && !nap_over                 /* or it is not */
-        :: !watching
+        :: due -> break
+        :: else
         fi;
         if
-        :: stolen -> break
-        :: !stolen && watching -> look()
-        :: !stolen && !watching
+        :: watches -> watch_others()
+        :: else
         fi;
         atomic {
             if
             :: asleep[self] -> in_futex[self] = true
             :: else
-            fi
+            fi;
+            told = false; alone = false
         }
 end_sleep:
         if
         :: !in_futex[self]
-        :: watching -> atomic { in_futex[self] = false; nap_over = true }
+        :: watches && !rests -> atomic { in_futex[self] = false; nap_over = true }
+        :: watches && rests && alarm -> atomic { in_futex[self] = false; nap_over = true }
+        :: wheel[self] -> atomic { in_futex[self] = false; due = true }
         fi
     od;
     asleep[self] = false;
     become_active();
+    atomic {
+        watches = false; told = false; alone = false; due = false; begun = false; rests = false;
+        nap_over = false; alarm = false
+    }
 #ifndef CALL_THE_BUSY
     if
-    :: spilt > 0 -> notice()
+    :: spilt > 0 -> tell()
     :: else
     fi;
 #endif
-    d_step { stolen = false; watching = false; nap_over = false }
+#ifndef UNTOLD_LOOT
+    if
+    :: list[self] > 1 -> tell()
+    :: else
+    fi
+#else
+    skip
+#endif
 }
 
 /* ---- working ---- */
 
-/* A task: it may queue another, and may stay. */
-inline run_task()
+inline run_function()
 {
+    atomic {
+        go_out();
+        if
+        :: true
+        :: tasks > 0 -> tasks--; appends = true
+        :: timers > 0 && !wheel[self] -> timers--; wheel[self] = true; sets = true
+        fi
+    }
     if
-    :: true
-    :: atomic { tasks > 0 -> tasks--; ring[self]++ } notice()
+    :: appends -> appends = false; go_in(); append(1); go_out()
+    :: sets -> sets = false; set_timer()
+    :: else
     fi;
     if
     :: true
     :: atomic { never_return > 0 -> never_return--; stuck[self] = true }
 end_stuck:
         false
-    fi
+    fi;
+    go_in()
+}
+
+inline see_to_it()
+{
+    drain();
+    if
+    :: wheel[self] -> fire_timer()
+    :: true
+    fi;
+#if VISITS > 0
+    if
+    :: visits > 0 -> visits--; visit((self + 1) % WORKERS) /* lt_look_after_others */
+    :: true
+    fi;
+#endif
 }
 
 proctype Worker(byte self)
 {
-    byte k, at, victim, next = NONE;
-    bool watching, nap_over, stolen, was_asleep;
-#ifdef NEVER_LOOKS_AGAIN
-    bool looked;
-#endif
+    byte k, at, moved, next = NONE;
+    bool called, appends, sets, watches, told, alone, due, begun, rests, nap_over, alarm, quiet, visiting;
     do
-    :: inbox[self] -> inbox[self] = false; run_task()
-    :: atomic { ring[self] > 0 -> take_from(self) } run_task()
-    :: atomic { ring[self] == 0 && spilt > 0 -> spilt--; ring[self]++ } notice()
-    :: atomic { !inbox[self] && spilt == 0 && ring[self] == 0 -> skip } idle()
+    ::
+        see_to_it();
+        if
+        :: list[self] > 0 ->
+            atomic { list[self]--; waits[self] = (list[self] > 0) }
+            run_function()
+        :: atomic { list[self] == 0 && spilt > 0 -> list[self] = spilt; spilt = 0; waits[self] = true }
+            tell()
+        :: list[self] == 0 && spilt == 0 -> idle()
+        fi
     od
 }
+
+/* ---- who comes from elsewhere ---- */
 
 #if SPILLS > 0
 proctype Outside()
 {
-    byte next = NONE;
-    bool was_asleep;
+    byte at, next = NONE;
     do
     :: spills > 0 -> atomic { spills--; spilt++ } call()
     :: else -> break
@@ -369,53 +580,63 @@ proctype Outside()
 }
 #endif
 
+#if POSTS + SENT > 0
 proctype Poster()
 {
-    byte to;
-    bool first, was_asleep;
+    byte to, at, next = NONE;
     do
-    :: posts > 0 ->
+    :: posts + to_send > 0 ->
         atomic {
-            posts--;
             select(to : 0 .. WORKERS - 1);
-            first = !inbox[to];
-            inbox[to] = true
+            if
+            :: posts > 0 -> posts--; inbox[to]++
+            :: to_send > 0 -> to_send--; sent[to]++
+            fi
         }
         if
-        :: first && asleep[to] -> wake(to)
+        :: asleep[to] -> wake(to)
+#ifndef UNTOLD_POST
+        :: else -> tell()
+#else
         :: else
+#endif
         fi;
-        first = false; to = 0
+        to = 0
     :: else -> break
     od
 }
+#endif
 
-/* A task that waits behind one that does not return. */
-#define BEHIND(i) (stuck[i] && ring[i] > 0)
-#if WORKERS == 2
-#define SOME_BEHIND (BEHIND(0) || BEHIND(1) || spilt > 0)
+/* ---- what is proved ---- */
+
+#define HAS(i) (list[i] + inbox[i] + sent[i] > 0 || wheel[i])
+#if WORKERS == 3
+#define SOMEBODY_WAITS (HAS(0) || HAS(1) || HAS(2) || spilt > 0)
 #else
-#define SOME_BEHIND (BEHIND(0) || BEHIND(1) || BEHIND(2) || spilt > 0)
+#define SOMEBODY_WAITS (HAS(0) || HAS(1) || spilt > 0)
 #endif
 
 #ifdef LIVE
-ltl stolen_at_last { <> [] !SOME_BEHIND }
+ltl nobody_waits_for_ever { <> [] !SOMEBODY_WAITS }
 #else
 active proctype Quiet()
 {
 end:
-    timeout -> assert(!SOME_BEHIND && !locked)
+    timeout -> assert(!SOMEBODY_WAITS)
 }
 #endif
 
 init {
     atomic {
         byte i;
-        inbox[0] = true; /* the program's first task */
-        for (i : 0 .. WORKERS - 1) { run Worker(i) }
-        run Poster();
+        list[0] = 1; /* the program's first task */
+        waits[0] = true;
+        for (i : 0 .. WORKERS - 1) { own[i] = true; inside[i] = true; run Worker(i) }
 #if SPILLS > 0
-        run Outside()
+        run Outside();
+#endif
+#if POSTS + SENT > 0
+        run Poster()
 #endif
     }
 }

@@ -294,6 +294,12 @@ static bool finds_some(struct lt_worker *worker)
     return lt_steal(worker, now) == LT_LOOT_TAKEN;
 }
 
+static bool has_several(struct lt_worker *worker)
+{
+    const struct lt_party *ready = worker->ready_head;
+    return lt_ring_length(&worker->ring) + (ready != NULL) > 1 || (ready && ready->next);
+}
+
 void lt_idle(struct lt_worker *worker)
 {
     if (news_soon(worker) || finds_some(worker))
@@ -324,7 +330,7 @@ void lt_idle(struct lt_worker *worker)
     /* Relaxed: who sees this late wakes it for nothing. */
     atomic_store_explicit(&worker->hoard, 0, memory_order_relaxed);
     become_active(worker);
-    /* Whoever was woken for what is spilt may have other things to do first. */
-    if (lt_spill_any())
+    /* It may have other things to do before it gets to what is spilt, or to all that it has stolen. */
+    if (lt_spill_any() || has_several(worker))
         lt_worker_tell(worker);
 }
