@@ -102,8 +102,8 @@ static int walk(const char *root, int (*visit)(struct sum sum, void *arg), void 
     FTS *files = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
     int error = files ? 0 : -errno;
     for (FTSENT *file; !error && (file = fts_read(files));) {
-        bool unreadable = file->fts_info == FTS_DNR || file->fts_info == FTS_NS ||
-                          file->fts_info == FTS_ERR;
+        bool unreadable =
+            file->fts_info == FTS_DNR || file->fts_info == FTS_NS || file->fts_info == FTS_ERR;
         if (file->fts_info != FTS_F && !unreadable)
             continue;
         struct sum sum = { .path = strdup(file->fts_path),

@@ -44,7 +44,8 @@ static int bounded(void *arg)
 {
     struct tree *tree = arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct mill mill = { tree->root, leat_chan_of(s, struct sum, 0), leat_chan_of(s, struct sum, 0) };
+    struct mill mill = { tree->root, leat_chan_of(s, struct sum, 0),
+                         leat_chan_of(s, struct sum, 0) };
     leat_chan_senders(mill.results, DIGESTERS);
     /* They read files, which blocks: so they have threads of their own. */
     int error = leat_go_blocking(s, walk_tree, &mill);

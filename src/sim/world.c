@@ -165,19 +165,21 @@ static void see_to_duty(struct lt_sim *sim, struct lt_worker *worker, enum duty 
 /* It may come late, so it is chosen like everything else. */
 static bool see_to(struct lt_sim *sim)
 {
-    unsigned due[LT_SIM_WORKERS], n = 0;
-    for (unsigned i = 0; i < LT_SIM_WORKERS; i++) {
-        due[i] = duties(sim, lt_runtime.workers[i]);
-        n += (unsigned)__builtin_popcount(due[i]);
-    }
+    enum { DUTIES = 3 };
+    struct {
+        struct lt_worker *worker;
+        enum duty duty;
+    } due[LT_SIM_WORKERS * DUTIES];
+    unsigned n = 0;
+    for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
+        for (unsigned left = duties(sim, lt_runtime.workers[i]); left; left &= left - 1) {
+            due[n].worker = lt_runtime.workers[i];
+            due[n++].duty = (enum duty)(left & -left);
+        }
     if (!n || lt_sim_below(sim, (uint32_t)sim->count + n) >= n)
         return false;
-    unsigned which = lt_sim_below(sim, n), i = 0;
-    for (; which >= (unsigned)__builtin_popcount(due[i]); i++)
-        which -= (unsigned)__builtin_popcount(due[i]);
-    while (which--)
-        due[i] &= due[i] - 1;
-    see_to_duty(sim, lt_runtime.workers[i], (enum duty)(due[i] & -due[i]));
+    unsigned which = lt_sim_below(sim, n);
+    see_to_duty(sim, due[which].worker, due[which].duty);
     return true;
 }
 
