@@ -56,18 +56,21 @@ static struct lt_worker *another(const struct lt_worker *worker)
     return lt_runtime.workers[(worker->index + 1) % LT_SIM_WORKERS];
 }
 
-/* A thief may have been there before. */
+/* A thief may have been there before. It has a stack of its own for what has not started. */
 static void move(struct lt_sim *sim, struct lt_candidate *who)
 {
     if (!sim->stillness || lt_sim_below(sim, sim->stillness) != 0)
         return;
     struct lt_worker *thief = another(who->worker);
-    bool credited = lt_needs_credit(who->party);
-    if (!lt_steal_move(who->party, who->worker, thief))
+    size_t credits = lt_needs_credit(who->party);
+    if (!lt_stack_credits_get(credits))
         return;
-    who->worker->credits -= credited;
-    thief->credits += credited;
-    who->worker = thief;
+    if (lt_steal_move(who->party, who->worker, thief)) {
+        thief->credits += credits;
+        who->worker = thief;
+    } else {
+        lt_stack_credits_return(credits);
+    }
 }
 
 static void run(struct lt_sim *sim, struct lt_party *party)
