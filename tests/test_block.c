@@ -46,6 +46,15 @@ static int goes_on_at_once(void *arg)
 }
 ON_WORKERS(goes_on_at_once);
 
+/* Under the lock under which the block has begun to wait, perhaps on another worker. */
+static unsigned line_of(struct hopper *hopper, leat_chan *ch)
+{
+    lt_chan_lock(ch);
+    unsigned line = hopper->block.line;
+    lt_chan_unlock(ch);
+    return line;
+}
+
 static int is_resumed_at_that_line(void *arg)
 {
     (void)arg;
@@ -53,11 +62,11 @@ static int is_resumed_at_that_line(void *arg)
     struct hopper hopper = { .in = leat_chan_of(s, int, 0), .out = leat_chan_of(s, int, 0) };
     CHECK_IS(0, leat_go_block(s, &hopper.block, hop));
     WAIT_UNTIL(receivers_of(hopper.in) == 1);
-    CHECK_IS(hopper.expected_line, hopper.block.line);
+    CHECK_IS(hopper.expected_line, line_of(&hopper, hopper.in));
     CHECK_IS(1, leat_scope_tasks(s));
     CHECK_IS(0, leat_send(hopper.in, &(int){ 7 }));
     WAIT_UNTIL(senders_of(hopper.out) == 1);
-    CHECK_IS(hopper.expected_line, hopper.block.line);
+    CHECK_IS(hopper.expected_line, line_of(&hopper, hopper.out));
     int x = 0;
     CHECK_IS(0, leat_recv(hopper.out, &x));
     CHECK_IS(8, x);
