@@ -52,6 +52,17 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct sum *)a)->path, ((const struct sum *)b)->path);
 }
 
+/* A line of md5sum's. */
+static void print_sum(const struct sum *sum)
+{
+    char hex[2 * sizeof sum->digest + 1] = "";
+    for (size_t k = 0; k < sizeof sum->digest; k++) {
+        hex[2 * k] = "0123456789abcdef"[sum->digest[k] >> 4];
+        hex[2 * k + 1] = "0123456789abcdef"[sum->digest[k] & 15];
+    }
+    printf("%s  %s\n", hex, sum->path);
+}
+
 /* Prints all sums or, after an error, what it was; and frees the tree. */
 static void tree_finish(struct tree *tree, int error)
 {
@@ -61,10 +72,8 @@ static void tree_finish(struct tree *tree, int error)
         qsort(tree->sums, tree->count, sizeof *tree->sums, by_path);
     for (size_t i = 0; i < tree->count; i++) {
         struct sum *sum = &tree->sums[i];
-        for (size_t k = 0; !error && k < sizeof sum->digest; k++)
-            printf("%02x", sum->digest[k]);
         if (!error)
-            printf("  %s\n", sum->path);
+            print_sum(sum);
         free(sum->path);
     }
     free(tree->sums);

@@ -47,10 +47,9 @@ static int bounded(void *arg)
     struct mill mill = { tree->root, leat_chan_of(s, struct sum, 0),
                          leat_chan_of(s, struct sum, 0) };
     leat_chan_senders(mill.results, DIGESTERS);
-    /* They read files, which blocks: so they have threads of their own. */
-    int error = leat_go_blocking(s, walk_tree, &mill);
+    int error = leat_go_sized(s, 256 * 1024, walk_tree, &mill);
     for (int i = 0; i < DIGESTERS && !error; i++)
-        error = leat_go_blocking(s, digester, &mill);
+        error = leat_go(s, digester, &mill);
     for (struct sum sum; !error && leat_recv(mill.results, &sum) == 0;)
         error = tree_add(tree, sum);
     if (error)
