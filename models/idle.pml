@@ -5,7 +5,7 @@
  * lt_worker_post, lt_worker_drain, next_new and the loop of sched/worker.c and worker.h. inbox.pml has a
  * post and owned.pml the lock whole. All workers begin active, as leat_start leaves them. At any time
  * somebody posts to a worker a party that is ready (POSTS) or one that has not started (SENT), and a thread
- * that is no worker spills a task (SPILLS). A function that a worker runs may make another party ready
+ * that is no worker moves to the global queue a task (SPILLS). A function that a worker runs may make another party ready
  * (TASKS) or set a timer (TIMERS), and may never return: but not on all workers. A nap of the watcher ends
  * at any time, and so does a sleep before a timer; every other sleep only by a wake-up.
  *
@@ -17,7 +17,7 @@
  *  - while a worker is idle there is a watcher, or all workers are told to tell; the list of sleepers
  *    holds the right ones;
  *  - when nothing moves any more, nobody waits in a list, an inbox or a wheel of a worker that does not
- *    return, nor among the spilt, while another worker is idle (`Quiet`; one always returns);
+ *    return, nor among the put into the global queue, while another worker is idle (`Quiet`; one always returns);
  *  - with LIVE, under weak fairness: none waits for ever, though the watcher naps on.
  *
  * Broken on purpose:
@@ -31,7 +31,7 @@
  *  NO_LAST_LOOK        it does not look once more
  *  ASKED_LAST          it looks, and then asks to be told
  *  MISSED_WHO_IS_INSIDE it does not look again when somebody may be in the middle of something
- *  SPILT_UNSEEN        its last look does not see what another thief has spilt
+ *  SPILT_UNSEEN        its last look does not see what another thief has put into the global queue
  *  ALONE_BEFORE        that nobody is active it has found out before it asked to be told, under another hold of the lock
  *  NO_ALARM            it rests without regard to the timers of others
  *  TOLD_UNHEARD        a watcher that was told rests on

@@ -2,7 +2,7 @@
  *
  * Speaks for sched/steal.c (visit, stand_in, take_ready, move), for sched/host.c (park, lt_host_resume, run,
  * leave_for_good), lt_worker_look_at_nudges, lt_worker_drain and lt_worker_post of sched/worker.c, lt_ready of
- * sched/here.h and party.c, is_free, ended and moves of scope/go.c, lt_wait_park_until of scope/wait.c, and
+ * sched/current.h and party.c, is_free, ended and moves of scope/go.c, lt_wait_park_until of scope/wait.c, and
  * nudge_tasks and lt_scope_look of scope/cancel.c. A task with its home at worker 0 waits WAITS times, each time in a
  * channel's queue, with a deadline or without, and then ends. A partner comes at any time, also before the task has left
  * its stack, or not at all. Its scope is cancelled at any time, but it is; before that there may be a nudge for

@@ -145,7 +145,7 @@ inline tell_all(s)
     visit(s); /* nudge_tasks */
     visit(s); /* nudge_threads, */
     touch(s); /* which asks for the opener when it has given up the lock, */
-    visit(s); /* and end_roamers */
+    visit(s); /* and end_stackless */
 #if !defined(UNPIN_EARLY) && !defined(NO_PIN)
     unpin(s)
 #endif

@@ -1,7 +1,7 @@
 /* stop.pml: leat_stop, against timers of no scope.
  *
  * Speaks for stop_life, lt_runtime_hold and lt_runtime_release of sched/runtime.c, for who counts in
- * sched/bell.c (lt_bell_set, lt_bell_stop, ring_due, lt_bells_hold), and for set_alone of time/timer.c. What
+ * sched/shared_timer.c (lt_shared_timer_set, lt_shared_timer_stop, ring_due, lt_shared_timers_hold), and for set_alone of time/timer.c. What
  * is done under a worker's bells' lock is one step. Of a worker's timers there is how many are set and how
  * many hold the runtime; one may ring at any time. What it rings may set a timer, with no more than that
  * worker's count to hold the runtime, or start an operation of no scope, which holds it itself. Threads set

@@ -1,8 +1,8 @@
 /* wait.pml: the three ways a wait ends, for who has a home: a partner, the deadline, the scope.
  *
  * Speaks for scope/wait.h and wait.c, for wait_for_partner and withdraw of chan/operate.c, the
- * withdraw that is always granted of time/sleep.c, lt_ready of sched/here.h and party.c,
- * lt_scope_enlist and lt_scope_delist of scope/roster.c, ended of scope/go.c, and nudge_tasks,
+ * withdraw that is always granted of time/sleep.c, lt_ready of sched/current.h and party.c,
+ * lt_scope_enlist and lt_scope_delist of scope/wait_list.c, ended of scope/go.c, and nudge_tasks,
  * lt_scope_look and nudge_threads of scope/cancel.c; with THREAD also for join_scope and leave_scope of
  * io/blocking.c. One party waits WAITS times, each time in a channel's queue or in a sleep, with
  * a deadline or without, and then ends. A partner comes as often, at any time or never. Its
@@ -11,7 +11,7 @@
  *  - The party is a task: it and its home worker run in turns. A partner's wake-up comes to the
  *    home's inbox, the canceller's nudge to its list of nudges (inbox.pml has both), the
  *    deadline is its timer.
- *  - With ROSTERS some other task makes the scope's rosters, at any time.
+ *  - With ROSTERS some other task makes the scope's wait lists, at any time.
  *  - With THREAD it is a thread of leat_go_blocking: it sleeps on its word.
  *
  * Proves:
@@ -29,8 +29,8 @@
  *  NO_OVER            a wait that was withdrawn is withdrawn again (a sleep always can be)
  *  TIMER_LEFT         the timer stays armed after the wait
  *  NUDGE_LEFT         the task ends without a look at whether it is in the list of nudges
- *  ROSTERS_FIRST      (ROSTERS) the canceller asks whether there are rosters before it marks
- *  ROSTERS_ALONE      (ROSTERS) where there are rosters it does not walk the scope's own list
+ *  ROSTERS_FIRST      (ROSTERS) the canceller asks whether there are wait lists before it marks
+ *  ROSTERS_ALONE      (ROSTERS) where there are wait lists it does not walk the scope's own list
  * for a thread:
  *  LOOK_THEN_CLEAR    the nudge is cleared after the look at what it is about
  *  NO_EXCHANGE        the last wait's WOKEN is left in the word
@@ -69,7 +69,7 @@ bool in_futex, pinned;
 byte inbox, ready_queue; /* how often the task is in it */
 bool nudged;             /* and so is in the home's list of nudges */
 bool enlisted, task_runs = true, wait_known, timer;
-bool rosters, rostered, on_roster, roster_locked; /* the roster of the task's home */
+bool wait_lists, rostered, on_roster, roster_locked; /* the wait list of the task's home */
 #endif
 
 inline may_be_ready()
@@ -302,7 +302,7 @@ inline park()
 inline enlist(is)
 {
     if
-    :: is -> rostered = rosters
+    :: is -> rostered = wait_lists
     :: else
     fi;
     if
@@ -321,7 +321,7 @@ inline enlist(is)
 active proctype Maker()
 {
     lock(scope_locked);
-    rosters = true;
+    wait_lists = true;
     unlock(scope_locked)
 }
 #endif
@@ -446,7 +446,7 @@ active proctype Canceller()
 {
     bool ended, here;
 #ifdef ROSTERS_FIRST
-    here = rosters;
+    here = wait_lists;
 #endif
 #ifndef MARKED_LATE
     lock(scope_locked);
@@ -479,14 +479,14 @@ active proctype Canceller()
 #else
     if
 #ifdef ROSTERS_ALONE
-    :: rosters
+    :: wait_lists
 #endif
     :: listed -> nudged = true
     :: else
     fi;
     unlock(scope_locked);
 #ifndef ROSTERS_FIRST
-    here = rosters;
+    here = wait_lists;
 #endif
     if
     :: here ->

@@ -1,7 +1,7 @@
 /* Since when everybody waits: in the seeded world, where the times are exact, and outside. */
 #include "support.h"
 
-#include "sched/note.h"
+#include "sched/probe.h"
 #include "watch/since.h"
 
 enum { SEEDS = 1000 / SCALE };
@@ -252,7 +252,7 @@ static void test_graph(void **state)
 
 static void note(unsigned flags)
 {
-    atomic_store(&lt_note_flags, flags);
+    atomic_store(&lt_probe_flags, flags);
 }
 
 /* Who began to wait before is told of without a time, until the next wait. */
@@ -271,7 +271,7 @@ static int asked_late(void *unused)
     CHECK_IS(0, leat_sleep(LEAT_S));
     CHECK_IS(0, leat_recv_then(&op, gate, NULL, was_called));
     CHECK_IS(0, leat_sleep(LEAT_S));
-    note(LT_NOTE_WAITS);
+    note(LT_PROBE_WAITS);
     check_dump("  scope 4, opened by task 3 main\n"
                "    task 7 receives: waits to receive from channel 6 gate\n"
                "    thread teller: waits to receive from channel 6 gate\n"

@@ -201,7 +201,7 @@ static int starting_blocks_let_others_go_on(void *arg)
             CHECK_IS(0, leat_go_block(s, &crowd[i], start_one));
         while (crowd_started < CROWD) {
             CHECK_IS(0, sleeps ? leat_sleep(1) : leat_yield());
-            CHECK(sleeps || started_since <= LT_RING_SIZE + 2 * LT_DIRECT_SWITCHES);
+            CHECK(sleeps || started_since <= LT_LOCAL_QUEUE_SIZE + 2 * LT_DIRECT_SWITCHES);
             started_since = 0;
         }
         CHECK_IS(0, leat_scope_close(s));

@@ -317,11 +317,11 @@ static void lets_stoppers_be_late(void **state)
 {
     (void)state;
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
-    struct lt_biased *lock = &lt_runtime.workers[0]->bells.lock;
+    struct lt_biased *lock = &lt_runtime.workers[0]->shared_timers.lock;
     CHECK_IS(0, leat_stop());
     lt_biased_lock(lock, NULL);
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
-    CHECK(lock == &lt_runtime.workers[0]->bells.lock);
+    CHECK(lock == &lt_runtime.workers[0]->shared_timers.lock);
     CHECK_IS(1, lock->lock.held);
     lt_biased_unlock(lock);
     CHECK_IS(0, leat_stop());

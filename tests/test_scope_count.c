@@ -1,7 +1,7 @@
 /* test_scope_count.c: a worker that counts in advance for a scope. */
 #include "support.h"
 
-#include "sched/here.h"
+#include "sched/current.h"
 
 enum { MANY = 50 };
 
@@ -72,7 +72,7 @@ static void keeps_no_opener_waiting(void **state)
 static int note_units(void *arg)
 {
     _Atomic unsigned *most = arg;
-    unsigned units = atomic_load(&lt_worker_here()->units);
+    unsigned units = atomic_load(&lt_current_worker()->units);
     if (atomic_load(most) < units)
         atomic_store(most, units);
     return 0;

@@ -227,8 +227,8 @@ static int is_a_thread(void *arg)
 {
     leat_chan *ch = arg;
     CHECK(strstr(leat_task_name(), "is_a_thread"));
-    CHECK_IS(LT_THREAD, lt_self()->kind);
-    CHECK(!lt_worker_here());
+    CHECK_IS(LT_THREAD, lt_current_party()->kind);
+    CHECK(!lt_current_worker());
     char deep[200 * 1024];
     memset(deep, 1, sizeof deep);
     CHECK_IS(0, leat_send(ch, &deep[100000]));
@@ -240,7 +240,7 @@ static int is_a_thread(void *arg)
 static int called_from_a_task(void *arg)
 {
     CHECK(!leat_task_name());
-    CHECK_IS(LT_THREAD, lt_self()->kind);
+    CHECK_IS(LT_THREAD, lt_current_party()->kind);
     leat_scope *own = leat_scope_open(leat_after(LEAT_MS));
     CHECK_IS(-ECANCELED, leat_recv(arg, NULL));
     CHECK_IS(-ETIMEDOUT, leat_scope_close(own));
@@ -259,8 +259,8 @@ static int uses_threads(void *arg)
     CHECK_IS(1, x);
     leat_chan *quiet = leat_chan_make(s, 1, 0);
     CHECK_IS(17, leat_blocking(called_from_a_task, quiet));
-    CHECK_IS(LT_TASK, lt_self()->kind);
-    CHECK(lt_worker_here());
+    CHECK_IS(LT_TASK, lt_current_party()->kind);
+    CHECK(lt_current_worker());
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(-ECANCELED, leat_blocking(called_from_a_task, quiet));
     return leat_scope_close(s);

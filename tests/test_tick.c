@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "support.h"
 
-#include "sched/here.h"
+#include "sched/current.h"
 
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 /* test_timeout.c: channels that close when a time has passed, and are shared. */
 #include "support.h"
 
-#include "sched/here.h"
+#include "sched/current.h"
 
 /* ---- the text's own example: a value from the future ---- */
 
@@ -37,9 +37,9 @@ ON_WORKERS(hello_from_the_future);
 
 /* ---- sharing ---- */
 
-static uint64_t bells_here(void)
+static uint64_t shared_timers_here(void)
 {
-    return lt_worker_here()->bells.wheel.count;
+    return lt_current_worker()->shared_timers.wheel.count;
 }
 
 /* Those asked for within one resolution: tries until none of the calls fell across its edge. */
@@ -51,18 +51,18 @@ static int shares_one(void *arg)
     CHECK_IS(0, leat_timeout_resolution(LEAT_S));
     for (bool one = false; !one;) {
         one = true;
-        CHECK_IS(0, bells_here());
+        CHECK_IS(0, shared_timers_here());
         for (int i = 0; i < MANY; i++) {
             held[i] = leat_timeout(500 * LEAT_MS + 3600 * LEAT_S);
             CHECK(held[i]);
             one &= held[i] == held[0];
         }
-        CHECK_IS(!one + 1, bells_here());
+        CHECK_IS(!one + 1, shared_timers_here());
         for (int i = 0; i < MANY; i++) { /* gone with the last who lets go, and its timer */
-            CHECK(bells_here() > 0);
+            CHECK(shared_timers_here() > 0);
             CHECK_IS(0, leat_chan_unref(held[i]));
         }
-        CHECK_IS(0, bells_here());
+        CHECK_IS(0, shared_timers_here());
     }
     leat_chan *a = leat_timeout(3600 * LEAT_S), *b = leat_timeout(3700 * LEAT_S);
     CHECK(a != b);
@@ -78,7 +78,7 @@ static int shares_one(void *arg)
     int64_t before = leat_now();
     a = leat_timeout(LEAT_S), b = leat_timeout(LEAT_S);
     CHECK(a != b);
-    CHECK_IS(2, bells_here());
+    CHECK_IS(2, shared_timers_here());
     CHECK_IS(0, leat_chan_unref(b));
     CHECK_IS(-EPIPE, leat_recv(a, NULL));
     CHECK(leat_now() - before >= LEAT_S);

@@ -1,7 +1,7 @@
 /* test_timer.c: functions that are called when a time has passed, unless they are stopped. */
 #include "support.h"
 
-#include "sched/here.h"
+#include "sched/current.h"
 
 #include <leat/runtime.h>
 
@@ -204,7 +204,8 @@ static int stops(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct lt_wheel *wheel = &lt_worker_here()->bells.wheel, *own = &lt_worker_here()->wheel;
+    struct lt_wheel *wheel = &lt_current_worker()->shared_timers.wheel,
+                    *own = &lt_current_worker()->wheel;
     uint64_t own_before = own->count;
     CHECK_IS(0, wheel->count);
     static struct call calls[MANY];

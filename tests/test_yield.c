@@ -2,7 +2,7 @@
 #include "support.h"
 
 /* As many as the worker's own ring has room for: who comes after them waits among those of all workers. */
-enum { NEW = LT_RING_SIZE < 10 ? LT_RING_SIZE : 10 };
+enum { NEW = LT_LOCAL_QUEUE_SIZE < 10 ? LT_LOCAL_QUEUE_SIZE : 10 };
 static int begun;
 
 static int begin(void *arg)

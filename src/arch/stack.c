@@ -204,7 +204,7 @@ static bool grow(void)
         pool.mapped += LT_STACK_CHUNK;
         pool.available += LT_STACK_CHUNK;
     }
-    /* Sequentially consistent, against what workers keep and then look at this: see sched/hoard.c. */
+    /* Sequentially consistent, against what workers keep and then look at this: see sched/reclaim.c. */
     bool grown = region || chunk;
     if (atomic_load_explicit(&pool.is_short, memory_order_relaxed) == grown)
         atomic_store_explicit(&pool.is_short, !grown, memory_order_seq_cst);

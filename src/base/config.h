@@ -31,7 +31,7 @@ enum {
      * of those: this many stacks get such a guard, further ones have none. */
     LT_GUARD_LIMIT = 16384,
 #ifdef LEAT_HARSH
-    LT_RING_SIZE = 2,
+    LT_LOCAL_QUEUE_SIZE = 2,
     LT_STACK_MAGAZINE = 1,
     LT_STACK_TOGETHER = 2,
     LT_STACK_CHUNK = 2,
@@ -54,7 +54,7 @@ enum {
     LT_SPLIT_FROM = 1,
     LT_SPLIT_ALONE = 1,
     LT_ENDS_FEW = 2,
-    LT_ROSTERS_AFTER = 1,
+    LT_WAIT_LISTS_AFTER = 1,
     LT_FENCED_ENTRIES = 2,
     LT_SLOW_NS = 0,
     LT_LATE_US = 1,
@@ -62,7 +62,8 @@ enum {
     LT_STEAL_PAUSES = 1,
     LT_LOOKS_APART = 2,
 #else
-    LT_RING_SIZE = 2048,    /* unstarted tasks a worker holds before they overflow; power of two */
+    LT_LOCAL_QUEUE_SIZE =
+        2048,               /* unstarted tasks a worker holds before they overflow; power of two */
     LT_STACK_MAGAZINE = 64, /* warm stacks a worker keeps to itself */
     LT_STACK_TOGETHER = 16, /* others that it gives back at a time */
     LT_STACK_CHUNK = 64,    /* stacks given guards at a time, */
@@ -74,19 +75,21 @@ enum {
     LT_TASK_MAGAZINE = 256,    /* free descriptors a worker keeps to itself */
     LT_DIRECT_SWITCHES =
         16, /* from task to task, or runs of blocks, before the worker looks at mail, nudges and timers */
-    LT_OP_BUDGET = 256,    /* channel operations that found a partner, before a forced yield */
-    LT_TICK_SHIFT = 10,    /* the timer wheel's tick: 2^10 ns, about a microsecond */
-    LT_CHAIN_SCAN = 64,    /* timers looked at for the exact next deadline before a sleep */
-    LT_SPILL_TURN = 61,    /* starts between two that look at the spilt tasks first */
-    LT_BIAS_AFTER = 64,    /* times in a row that somebody takes a lock before it is biased */
-    LT_BIAS_TRIALS = 64,   /* locks, all told, whose bias is taken back before that counts */
-    LT_SIM_ROOM = 64,      /* parties among which a seeded world can choose without more memory */
-    LT_NUMBER_BATCH = 32,  /* numbers for tasks, scopes and channels a thread takes at a time */
-    LT_SPLIT_FROM = 64,    /* items a channel holds for which two ends pay: see chan/ends.h */
-    LT_SPLIT_ALONE = 0,    /* also with one processor */
-    LT_ENDS_FEW = 32,      /* items at most that are not worth going for, if more are coming */
-    LT_ROSTERS_AFTER = 16, /* times that another worker's come to a scope: see scope/roster.h */
-    LT_SLOW_NS = 1000,     /* a turn that takes so long makes others worth taking from behind it */
+    LT_OP_BUDGET = 256, /* channel operations that found a partner, before a forced yield */
+    LT_TICK_SHIFT = 10, /* the timer wheel's tick: 2^10 ns, about a microsecond */
+    LT_CHAIN_SCAN = 64, /* timers looked at for the exact next deadline before a sleep */
+    LT_SPILL_TURN =
+        61, /* starts between two that look at the put into the global queue tasks first */
+    LT_BIAS_AFTER = 64,   /* times in a row that somebody takes a lock before it is biased */
+    LT_BIAS_TRIALS = 64,  /* locks, all told, whose bias is taken back before that counts */
+    LT_SIM_ROOM = 64,     /* parties among which a seeded world can choose without more memory */
+    LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes and channels a thread takes at a time */
+    LT_SPLIT_FROM = 64,   /* items a channel holds for which two ends pay: see chan/split.h */
+    LT_SPLIT_ALONE = 0,   /* also with one processor */
+    LT_ENDS_FEW = 32,     /* items at most that are not worth going for, if more are coming */
+    LT_WAIT_LISTS_AFTER =
+        16,            /* times that another worker's come to a scope: see scope/wait_list.h */
+    LT_SLOW_NS = 1000, /* a turn that takes so long makes others worth taking from behind it */
     LT_STEAL_AFTER_US =
         10, /* how long a worker that runs dry waits to see whether another is slow, */
     LT_STEAL_PAUSES = 32, /* and the pauses between its looks for news */

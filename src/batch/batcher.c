@@ -71,7 +71,7 @@ int lt_batch_check(const leat_batcher *batcher, const void *items, size_t n)
         return -EINVAL;
     if (lt_mutex_held(batcher->spec.lock))
         return -EDEADLK;
-    return lt_wait_allowed(lt_self());
+    return lt_wait_allowed(lt_current_party());
 }
 
 int leat_batch_put(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket)
@@ -121,7 +121,7 @@ bool lt_batch_is_done(struct lt_batch *batch)
  * waited has a result. */
 static int wait_for_turn(struct lt_batch *batch, int64_t deadline)
 {
-    int error = lt_wait_allowed(lt_self());
+    int error = lt_wait_allowed(lt_current_party());
     if (error)
         return error;
     error = leat_recv_until(batch->turn, NULL, deadline);
@@ -173,10 +173,10 @@ int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *re
     leat_ticket ticket;
     bool leads = true;
     if (batcher && !n && deadline >= 0)
-        return lt_wait_allowed(lt_self());
+        return lt_wait_allowed(lt_current_party());
     int error = deadline < 0 ? -EINVAL : lt_batch_check(batcher, items, n);
     if (!error)
-        error = lt_wait_prepare(lt_self());
+        error = lt_wait_prepare(lt_current_party());
     if (!error && deadline == LEAT_NOW)
         return call_now(batcher, items, n, results, status);
     if (!error)
@@ -201,7 +201,7 @@ int leat_batch_get(leat_ticket *ticket, void *results, int *status, int64_t dead
         return -EINVAL;
     if (lt_mutex_held(batch->batcher->spec.lock))
         return -EDEADLK;
-    if (lt_wait_prepare(lt_self()) != -EDEADLK)
+    if (lt_wait_prepare(lt_current_party()) != -EDEADLK)
         return wait_in(ticket, false, results, status, deadline);
     /* Who cannot wait cannot lead. */
     if (lt_batch_is_done(batch))

@@ -101,7 +101,7 @@ static int call(void *arg)
 static int call_elsewhere(void *arg)
 {
     struct call *call = arg;
-    struct lt_party *leader = lt_mutex_pass(call->spec->lock, lt_self());
+    struct lt_party *leader = lt_mutex_pass(call->spec->lock, lt_current_party());
     int error = call->spec->run(call->spec->arg, &call->view);
     lt_mutex_pass(call->spec->lock, leader);
     return error;

@@ -6,8 +6,8 @@
 
 #include "base/clock.h"
 #include "chan/now.h"
-#include "sched/here.h"
-#include "sched/note.h"
+#include "sched/current.h"
+#include "sched/probe.h"
 
 _Static_assert(sizeof(leat_block) == 96, "what a parked block costs");
 _Static_assert(offsetof(leat_block, status) ==
@@ -23,7 +23,7 @@ static struct lt_machine *machine_of(leat_block *block)
 
 static struct lt_party *party_of(leat_block *block)
 {
-    return &machine_of(block)->roamer.party;
+    return &machine_of(block)->stackless.party;
 }
 
 /* ---- its life ---- */
@@ -31,13 +31,13 @@ static struct lt_party *party_of(leat_block *block)
 static void end(leat_block *block, int verdict)
 {
     struct lt_machine *machine = machine_of(block);
-    leat_scope *scope = machine->roamer.party.scope;
+    leat_scope *scope = machine->stackless.party.scope;
     bool part = machine->waiter.part;
-    lt_scope_delist_roamer(&machine->roamer);
+    lt_scope_delist_stackless(&machine->stackless);
     block->status = verdict;
     /* Release: who waits sees the verdict. Acquire: and we see who it is. */
     struct lt_party *awaiter =
-        atomic_exchange_explicit(&machine->roamer.party.awaiter, &ended, memory_order_acq_rel);
+        atomic_exchange_explicit(&machine->stackless.party.awaiter, &ended, memory_order_acq_rel);
     if (awaiter)
         lt_ready(awaiter);
     if (!part)
@@ -47,10 +47,10 @@ static void end(leat_block *block, int verdict)
 /* Runs a step, as that block. LEAT_PARKED_: it may be gone. */
 static int step(leat_block *block)
 {
-    struct lt_party *before = lt_self_or_null();
-    lt_set_self(party_of(block));
+    struct lt_party *before = lt_current_party_or_null();
+    lt_set_current_party(party_of(block));
     int verdict = block->type->step(block);
-    lt_set_self(before);
+    lt_set_current_party(before);
     return verdict;
 }
 
@@ -58,7 +58,7 @@ static void run(struct lt_party *party)
 {
     leat_block *block = (leat_block *)(void *)party;
     lt_machine_settle(machine_of(block));
-    lt_worker_settle_but(lt_worker_here(), party->scope); /* which was its alarm's until now */
+    lt_worker_settle_but(lt_current_worker(), party->scope); /* which was its alarm's until now */
     int verdict = step(block);
     if (verdict != LEAT_PARKED_)
         end(block, verdict);
@@ -118,7 +118,7 @@ static const struct lt_wait_kind awaits = { .describe = describe };
 static const struct lt_party *awaiter_of(const leat_block *block)
 {
     return atomic_load_explicit(
-        &((const struct lt_machine *)(const void *)block)->roamer.party.awaiter,
+        &((const struct lt_machine *)(const void *)block)->stackless.party.awaiter,
         memory_order_acquire);
 }
 
@@ -137,7 +137,7 @@ int leat_block_join(leat_block *block)
 {
     if (!block)
         return -EINVAL;
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (self->kind != LT_TASK && self->kind != LT_THREAD)
         return -EDEADLK;
     if (!self->enlisted)
@@ -155,7 +155,7 @@ int leat_block_join(leat_block *block)
 /* It goes behind those who are ready, and may be taken elsewhere at once. */
 static inline void go_behind(leat_block *b)
 {
-    if (LT_UNLIKELY(!lt_worker_append_now(lt_worker_here(), party_of(b))))
+    if (LT_UNLIKELY(!lt_worker_append_now(lt_current_worker(), party_of(b))))
         lt_ready(party_of(b));
 }
 
@@ -175,7 +175,7 @@ static inline int spend(leat_block *b, struct lt_worker *here)
 
 static int answer(leat_block *b, enum lt_attempt attempt)
 {
-    return attempt == LT_WAITING ? LEAT_PARKED_ : spend(b, lt_worker_here());
+    return attempt == LT_WAITING ? LEAT_PARKED_ : spend(b, lt_current_worker());
 }
 
 __attribute__((noinline)) static int operate_slowly(leat_block *b, leat_chan *ch, enum lt_side side,
@@ -205,7 +205,7 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
         return operate_slowly(b, ch, side, item, deadline, alarm);
-    struct lt_worker *here = lt_worker_here();
+    struct lt_worker *here = lt_current_worker();
     if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
         return operate_slowly(b, ch, side, item, deadline, alarm);
     struct lt_party *woken;
@@ -259,7 +259,7 @@ int leat_block_sleep_for(leat_block *b, int64_t ns, leat_alarm *alarm)
 int leat_block_yield(leat_block *b)
 {
     b->status = 0;
-    lt_worker_here()->started_last = false; /* so that who is new may go first */
+    lt_current_worker()->started_last = false; /* so that who is new may go first */
     go_behind(b);
     return LEAT_PARKED_;
 }
@@ -271,10 +271,10 @@ int leat_block_await(leat_block *b, leat_block *other)
         return LEAT_DONE_;
     }
     struct lt_machine *machine = machine_of(b);
-    machine->roamer.party.operation = LT_OP_AWAIT;
+    machine->stackless.party.operation = LT_OP_AWAIT;
     machine->waiter.item = other;
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
-        lt_note_wait(party_of(b));
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
+        lt_probe_wait(party_of(b));
     if (await_end(other, party_of(b)))
         return LEAT_PARKED_;
     lt_machine_settle(machine);

@@ -1,7 +1,7 @@
 /* callback.c: operations that call a function when they are done. */
 #include "block/machine.h"
 
-#include "sched/here.h"
+#include "sched/current.h"
 #include "sched/runtime.h"
 
 #include <leat/callback.h>
@@ -44,9 +44,9 @@ static void leave(leat_scope *scope)
 static void call(leat_op *op)
 {
     struct lt_machine *machine = machine_of(op);
-    leat_scope *scope = machine->roamer.party.scope;
+    leat_scope *scope = machine->stackless.party.scope;
     if (scope)
-        lt_scope_delist_roamer(&machine->roamer);
+        lt_scope_delist_stackless(&machine->stackless);
     op->leat_fn(op, op->leat_status);
     leave(scope);
 }
@@ -68,9 +68,9 @@ static int complete(leat_op *op, enum lt_attempt attempt)
 {
     if (attempt == LT_WAITING)
         return 0;
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (op->flags & LEAT_ON_WORKER || self->operation >= DEEPEST) {
-        lt_ready(&machine_of(op)->roamer.party);
+        lt_ready(&machine_of(op)->stackless.party);
         return 0;
     }
     /* Of the party, not the thread: a task may wait in there. (A block cannot, so its word is free.) */
@@ -93,7 +93,7 @@ static int begin(leat_op *op, leat_op_fn *fn)
 
 static int operate(leat_op *op, leat_chan *ch, enum lt_side side, void *item, leat_op_fn *fn)
 {
-    lt_self();
+    lt_current_party();
     int error = lt_chan_check(ch, side, item);
     if (!error)
         error = begin(op, fn);
@@ -114,7 +114,7 @@ int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn)
 
 int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
 {
-    lt_self();
+    lt_current_party();
     struct lt_selection s;
     lt_select_begin(&s, cases, false);
     int error = n ? lt_select_check(&s, n, LEAT_NEVER) : -EINVAL;
@@ -130,12 +130,12 @@ int leat_withdraw(leat_op *op)
     if (!op)
         return -EINVAL;
     struct lt_machine *machine = machine_of(op);
-    leat_scope *scope = machine->roamer.party.scope;
-    if (!lt_machine_end(&machine->roamer.party, -ECANCELED))
+    leat_scope *scope = machine->stackless.party.scope;
+    if (!lt_machine_end(&machine->stackless.party, -ECANCELED))
         return -EALREADY;
     lt_machine_settle(machine);
     if (scope)
-        lt_scope_delist_roamer(&machine->roamer);
+        lt_scope_delist_stackless(&machine->stackless);
     if (lt_op_taken_back)
         lt_op_taken_back(op);
     leave(scope);

@@ -1,7 +1,7 @@
 #include "block/machine.h"
 
 #include "chan/now.h"
-#include "sched/note.h"
+#include "sched/probe.h"
 #include "sched/worker.h"
 
 #include <string.h>
@@ -12,8 +12,8 @@ _Static_assert(sizeof(struct lt_alarm) <= sizeof(leat_alarm), "fits the public s
 void lt_machine_init(struct lt_machine *machine, enum lt_party_kind kind, leat_scope *scope)
 {
     memset(machine, 0, sizeof *machine);
-    machine->roamer.party.kind = (uint8_t)kind;
-    machine->roamer.party.scope = scope;
+    machine->stackless.party.kind = (uint8_t)kind;
+    machine->stackless.party.scope = scope;
     machine->waiter.shared = machine->waiter.embedded = true;
 }
 
@@ -22,9 +22,9 @@ void lt_machine_init(struct lt_machine *machine, enum lt_party_kind kind, leat_s
 static void alarm_rang(struct lt_timer *timer)
 {
     struct lt_machine *machine = timer->owner;
-    struct lt_party *party = &machine->roamer.party;
+    struct lt_party *party = &machine->stackless.party;
     if (lt_machine_end(party, -ETIMEDOUT)) {
-        lt_list_fetch_neighbours(&machine->roamer.member);
+        lt_list_fetch_neighbours(&machine->stackless.member);
         lt_ready(party);
     }
 }
@@ -54,7 +54,7 @@ static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *
 {
     if (deadline == LEAT_NEVER)
         return;
-    struct lt_party *party = &machine->roamer.party;
+    struct lt_party *party = &machine->stackless.party;
     struct lt_alarm *alarm = (struct lt_alarm *)(void *)given;
     struct lt_worker *worker = lt_worker_self();
     alarm->timer.node.next = NULL;
@@ -88,16 +88,16 @@ void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_
 /* Before it can be claimed; with an alarm, inside the worker. */
 static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm)
 {
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
-        lt_note_wait(&machine->roamer.party);
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
+        lt_probe_wait(&machine->stackless.party);
     set_alarm(machine, deadline, alarm);
 }
 
 /* When nobody can claim it any more, or could. */
 static void end_wait(struct lt_party *party)
 {
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
-        lt_note_wait_over(party);
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
+        lt_probe_wait_over(party);
     if (!party->timer_home)
         return;
     struct lt_worker *worker = lt_worker_self();
@@ -109,7 +109,7 @@ static void end_wait(struct lt_party *party)
 static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_party *woken)
 {
     lt_ready_all(woken);
-    machine->roamer.party.operation = LT_OP_NONE;
+    machine->stackless.party.operation = LT_OP_NONE;
     machine->waiter.status = status;
     return LT_DONE;
 }
@@ -123,19 +123,19 @@ static bool is_prepared(const struct lt_party *party)
 /* May it wait? 0 or an error. It is prepared after this. */
 static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alarm *alarm)
 {
-    struct lt_roamer *roamer = &machine->roamer;
+    struct lt_stackless *stackless = &machine->stackless;
     if (deadline != LEAT_NEVER && !alarm)
         return -EINVAL;
-    if (roamer->party.scope && !roamer->party.list)
-        lt_scope_enlist_roamer(roamer);
-    return lt_wait_allowed(&roamer->party);
+    if (stackless->party.scope && !stackless->party.list)
+        lt_scope_enlist_stackless(stackless);
+    return lt_wait_allowed(&stackless->party);
 }
 
 /* With the channel's lock held, which it gives up; with an alarm, inside the worker. */
 static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                             void *item, int64_t deadline, leat_alarm *alarm)
 {
-    struct lt_party *party = &machine->roamer.party;
+    struct lt_party *party = &machine->stackless.party;
     struct lt_waiter *waiter = &machine->waiter;
     leat_scope *scope = party->scope;
     waiter->item = item;
@@ -170,13 +170,13 @@ static enum lt_attempt try_and_park(struct lt_machine *machine, leat_chan *ch, e
     }
     lt_chan_unlock(ch);
     leave(inside);
-    return done(machine, lt_wait_told(&machine->roamer.party, status), woken);
+    return done(machine, lt_wait_told(&machine->stackless.party, status), woken);
 }
 
 enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                 void *item, int64_t deadline, leat_alarm *alarm)
 {
-    if (LT_LIKELY(deadline == LEAT_NEVER && is_prepared(&machine->roamer.party)))
+    if (LT_LIKELY(deadline == LEAT_NEVER && is_prepared(&machine->stackless.party)))
         return park(machine, ch, side, item, deadline, alarm);
     lt_chan_unlock(ch);
     int error = deadline == LEAT_NOW ? -EAGAIN : prepare(machine, deadline, alarm);
@@ -190,10 +190,10 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
 {
     int error = lt_chan_check(ch, side, item);
     if (!error)
-        error = deadline < 0 ? -EINVAL : lt_wait_allowed(&machine->roamer.party);
+        error = deadline < 0 ? -EINVAL : lt_wait_allowed(&machine->stackless.party);
     if (error)
         return done(machine, error, NULL);
-    if (lt_chan_done_at_end(ch, side, item))
+    if (lt_chan_done_split(ch, side, item))
         return done(machine, 0, NULL);
     struct lt_party *woken;
     lt_chan_lock(ch);
@@ -201,7 +201,7 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
     if (status == LT_NOT_NOW)
         return lt_machine_wait(machine, ch, side, item, deadline, alarm);
     lt_chan_unlock(ch);
-    return done(machine, lt_wait_told(&machine->roamer.party, status), woken);
+    return done(machine, lt_wait_told(&machine->stackless.party, status), woken);
 }
 
 /* No channel's lock keeps it from being claimed here, so opening it to claims is the last thing done to
@@ -209,7 +209,7 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
 static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t deadline,
                                         leat_alarm *alarm)
 {
-    struct lt_party *party = &machine->roamer.party;
+    struct lt_party *party = &machine->stackless.party;
     leat_scope *scope = party->scope;
     if (!scope && deadline == LEAT_NEVER)
         return done(machine, -EDEADLK, NULL);
@@ -231,7 +231,7 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
 static enum lt_attempt done_case(struct lt_machine *machine, leat_case *cases, uint32_t i,
                                  struct lt_party *woken)
 {
-    return done(machine, lt_select_told(cases, i, &machine->roamer.party), woken);
+    return done(machine, lt_select_told(cases, i, &machine->stackless.party), woken);
 }
 
 /* A select that begins to wait. */
@@ -251,7 +251,7 @@ static void begin_select(struct lt_beginning *select)
 enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selection *s, size_t n,
                                   int64_t deadline, leat_alarm *alarm)
 {
-    struct lt_party *party = &machine->roamer.party, *woken = NULL;
+    struct lt_party *party = &machine->stackless.party, *woken = NULL;
     struct lt_waiter *waiter = &machine->waiter;
     int error = n ? lt_select_check(s, n, deadline) : -EINVAL;
     if (!error)
@@ -291,7 +291,7 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
 enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,
                                  leat_alarm *alarm)
 {
-    struct lt_party *party = &machine->roamer.party;
+    struct lt_party *party = &machine->stackless.party;
     int error = deadline < 0 || !alarm ? -EINVAL : prepare(machine, deadline, alarm);
     if (error || deadline <= now)
         return done(machine, error, NULL);
@@ -317,7 +317,7 @@ bool lt_machine_end(struct lt_party *party, int reason)
 {
     if (!lt_claim(party))
         return false;
-    struct lt_machine *machine = LT_CONTAINER(party, struct lt_machine, roamer.party);
+    struct lt_machine *machine = LT_CONTAINER(party, struct lt_machine, stackless.party);
     if (party->operation == LT_OP_RECEIVE || party->operation == LT_OP_SEND)
         machine->waiter.item = party->next;
     machine->waiter.withdrawn = true;
@@ -327,7 +327,7 @@ bool lt_machine_end(struct lt_party *party, int reason)
 
 void lt_machine_settle(struct lt_machine *machine)
 {
-    struct lt_party *party = &machine->roamer.party;
+    struct lt_party *party = &machine->stackless.party;
     struct lt_waiter *waiter = &machine->waiter;
     end_wait(party);
     enum lt_operation operation = party->operation;

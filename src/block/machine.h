@@ -52,7 +52,7 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
 const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer);
 
 /* Who waits for the block's end, or NULL; true as long as the lock is held of the list of its scope, or
- * of the roster, on which the block is. For people who look. */
+ * of the wait list, on which the block is. For people who look. */
 const struct lt_party *lt_block_awaiter(const leat_block *block);
 
 /* Whether a block has ended, and nobody touches it any more. */

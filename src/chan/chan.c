@@ -2,7 +2,7 @@
 #include "chan/special.h"
 
 #include "base/alloc.h"
-#include "sched/note.h"
+#include "sched/probe.h"
 
 struct lt_orphans lt_orphans = { .channels = { &lt_orphans.channels, &lt_orphans.channels } };
 
@@ -60,7 +60,7 @@ static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
 /* While there is a trace, no operation goes the short way past it. */
 static void set_usual(leat_chan *ch)
 {
-    bool unusual = ch->special || lt_chan_ends(ch) || (lt_noting() & LT_NOTE_TRACE);
+    bool unusual = ch->special || lt_chan_split_buffer(ch) || (lt_probing() & LT_PROBE_TRACE);
     atomic_store_explicit(&ch->unusual, unusual, memory_order_relaxed);
 }
 
@@ -80,7 +80,7 @@ static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
     ch->number = lt_number();
     lt_list_init(&ch->receivers);
     lt_list_init(&ch->senders);
-    lt_list_init(&ch->watchers);
+    lt_list_init(&ch->close_hooks);
     atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
 }
 
@@ -93,8 +93,8 @@ static void introduce(leat_chan *ch)
     } else {
         become_orphan(ch);
     }
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE) && !ch->special)
-        lt_note_new_channel(ch->number, ch->name);
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE) && !ch->special)
+        lt_probe_new_channel(ch->number, ch->name);
 }
 
 leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
@@ -185,8 +185,8 @@ static int unusual_now(leat_chan *ch, enum lt_side side, void *item, struct lt_p
                                        : lt_chan_plain_now(ch, side, ch->item_size, item, woken);
     if (*woken)
         (*woken)->next = NULL;
-    if (status == 0 && (lt_noting() & LT_NOTE_TRACE))
-        lt_note_items(ch->number, side == LT_SEND, 1, *woken);
+    if (status == 0 && (lt_probing() & LT_PROBE_TRACE))
+        lt_probe_items(ch->number, side == LT_SEND, 1, *woken);
     return status;
 }
 
@@ -204,7 +204,7 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
 /* Unusual for no other reason. */
 LT_COLD static bool has_only_ends(const leat_chan *ch)
 {
-    return lt_chan_ends(ch) && !lt_chan_is_closed(ch) && !(lt_noting() & LT_NOTE_TRACE);
+    return lt_chan_split_buffer(ch) && !lt_chan_is_closed(ch) && !(lt_probing() & LT_PROBE_TRACE);
 }
 
 /* Several at once, where nobody waits and so only the buffer is concerned: at most two copies. */
@@ -277,16 +277,17 @@ static struct lt_party *refuse_all(leat_chan *ch, enum lt_side side, struct lt_p
     return chain;
 }
 
-static struct lt_party *tell_watchers(leat_chan *ch, struct lt_party *chain)
+static struct lt_party *take_close_hooks(leat_chan *ch, struct lt_party *chain)
 {
-    for (struct lt_node *node = ch->watchers.next, *next; node != &ch->watchers; node = next) {
-        struct lt_watcher *watcher = LT_CONTAINER(node, struct lt_watcher, node);
+    for (struct lt_node *node = ch->close_hooks.next, *next; node != &ch->close_hooks;
+         node = next) {
+        struct lt_close_hook *hook = LT_CONTAINER(node, struct lt_close_hook, node);
         next = node->next;
         node->next = NULL; /* it is in no list any more */
-        watcher->job.party.next = chain;
-        chain = &watcher->job.party;
+        hook->job.party.next = chain;
+        chain = &hook->job.party;
     }
-    lt_list_init(&ch->watchers);
+    lt_list_init(&ch->close_hooks);
     return chain;
 }
 
@@ -294,7 +295,7 @@ struct lt_party *lt_chan_close_now(leat_chan *ch)
 {
     atomic_store_explicit(&ch->closed, true, memory_order_relaxed);
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
-    return tell_watchers(ch, refuse_all(ch, LT_SEND, refuse_all(ch, LT_RECEIVE, NULL)));
+    return take_close_hooks(ch, refuse_all(ch, LT_SEND, refuse_all(ch, LT_RECEIVE, NULL)));
 }
 
 void lt_chan_renew(leat_chan *ch)
@@ -309,25 +310,26 @@ void lt_chan_renew(leat_chan *ch)
     lt_chan_unlock(ch);
 }
 
-bool lt_chan_watch(leat_chan *ch, struct lt_watcher *watcher, void (*closed)(struct lt_job *job))
+bool lt_chan_add_close_hook(leat_chan *ch, struct lt_close_hook *hook,
+                            void (*closed)(struct lt_job *job))
 {
-    watcher->job = (struct lt_job){ .party.kind = LT_JOB, .run = closed };
+    hook->job = (struct lt_job){ .party.kind = LT_JOB, .run = closed };
     lt_chan_lock(ch);
     bool watches = !lt_chan_is_closed(ch);
     if (watches)
-        lt_list_append(&ch->watchers, &watcher->node);
+        lt_list_append(&ch->close_hooks, &hook->node);
     lt_chan_unlock(ch);
     return watches;
 }
 
-bool lt_chan_unwatch(leat_chan *ch, struct lt_watcher *watcher)
+bool lt_chan_remove_close_hook(leat_chan *ch, struct lt_close_hook *hook)
 {
     lt_chan_lock(ch);
-    bool watched = lt_listed(&watcher->node);
-    if (watched)
-        lt_list_remove(&watcher->node);
+    bool hooked = lt_listed(&hook->node);
+    if (hooked)
+        lt_list_remove(&hook->node);
     lt_chan_unlock(ch);
-    return watched;
+    return hooked;
 }
 
 static struct lt_party *close_any(leat_chan *ch)
@@ -413,8 +415,8 @@ size_t leat_chan_len(const leat_chan *ch)
 {
     if (!ch)
         return 0;
-    struct lt_ends *ends = lt_chan_ends(ch);
-    return ends ? lt_ends_length(ends, ch->capacity) : lt_chan_count(ch);
+    struct lt_split *split = lt_chan_split_buffer(ch);
+    return split ? lt_split_length(split, ch->capacity) : lt_chan_count(ch);
 }
 
 size_t leat_chan_cap(const leat_chan *ch)

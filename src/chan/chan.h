@@ -13,13 +13,13 @@
  * only then makes its party ready. After unlocking it knows nothing but the party: the waiter may be gone.
  *
  * Locking. Everything is guarded by the channel's lock, except what is marked as read without it. (Where the
- * two ends of a buffer have locks of their own, the channel's lock is all three: see chan/ends.h.) A select
+ * two ends of a buffer have locks of their own, the channel's lock is all three: see chan/split.h.) A select
  * takes the locks of all its channels, by rising address; nobody else holds two. */
 #ifndef LT_CHAN_CHAN_H
 #define LT_CHAN_CHAN_H
 
 #include "base/biased.h"
-#include "chan/ends.h"
+#include "chan/split.h"
 #include "scope/wait.h"
 
 #include <leat/chan.h>
@@ -52,19 +52,19 @@ struct lt_far_waiter {
 
 /* A block or a callback, as channels see it: it brings one waiter along. */
 struct lt_machine {
-    struct lt_roamer roamer;
+    struct lt_stackless stackless;
     struct lt_waiter waiter;
 };
 
 static inline struct lt_party *lt_waiter_party(struct lt_waiter *waiter)
 {
-    return waiter->embedded ? &LT_CONTAINER(waiter, struct lt_machine, waiter)->roamer.party
+    return waiter->embedded ? &LT_CONTAINER(waiter, struct lt_machine, waiter)->stackless.party
                             : LT_CONTAINER(waiter, struct lt_far_waiter, waiter)->party;
 }
 
 /* A job that is made ready, once, when the channel closes: for those who have nothing to send or to receive at
  * that moment. */
-struct lt_watcher {
+struct lt_close_hook {
     struct lt_node node;
     struct lt_job job;
 };
@@ -93,7 +93,7 @@ struct leat_chan {
     size_t capacity, slots; /* items it holds, and has room for: more, where a transform expands */
     size_t first;           /* the slot of the oldest item */
 
-    struct lt_node receivers, senders, watchers;
+    struct lt_node receivers, senders, close_hooks;
     _Atomic bool closed;      /* as `unusual` */
     uint8_t buffer;           /* enum leat_buffer */
     bool cut;                 /* closed, or to be closed, with more to come; under the lock */
@@ -104,38 +104,38 @@ struct leat_chan {
     leat_drop_fn *drop;
     const struct lt_keeper
         *keeper; /* NULL for nearly all; set before anybody else knows the channel */
-    _Atomic(struct lt_ends *) ends; /* NULL as long as one lock does: see chan/ends.h */
+    _Atomic(struct lt_split *) split; /* NULL as long as one lock does: see chan/split.h */
     const char *name;
     uint32_t number;       /* by which people know it */
     struct lt_owned owned; /* by the scope; without one, the node is among lt_orphans */
     _Alignas(16) unsigned char items[];
 };
 
-/* The channel's ends, if it has any: see chan/ends.h. Acquire: they are seen whole. */
-static inline struct lt_ends *lt_chan_ends(const leat_chan *ch)
+/* The channel's ends, if it has any: see chan/split.h. Acquire: they are seen whole. */
+static inline struct lt_split *lt_chan_split_buffer(const leat_chan *ch)
 {
-    return atomic_load_explicit(&ch->ends, memory_order_acquire);
+    return atomic_load_explicit(&ch->split, memory_order_acquire);
 }
 
 /* With no lock held: true when the channel has ends and the operation has been done at one. */
-static inline bool lt_chan_done_at_end(leat_chan *ch, enum lt_side side, void *item)
+static inline bool lt_chan_done_split(leat_chan *ch, enum lt_side side, void *item)
 {
-    struct lt_ends *ends = lt_chan_ends(ch);
-    return LT_UNLIKELY(ends != NULL) && lt_ends_move(ch, ends, side, item, 1) == 0;
+    struct lt_split *split = lt_chan_split_buffer(ch);
+    return LT_UNLIKELY(split != NULL) && lt_split_move(ch, split, side, item, 1) == 0;
 }
 
 /* lt_chan_lock for who is not the lock's owner. */
 static inline void lt_chan_lock_shared(leat_chan *ch, struct lt_worker *here)
 {
     lt_biased_contend(&ch->lock, here);
-    if (LT_UNLIKELY(lt_chan_ends(ch) != NULL))
-        lt_ends_gather(ch);
+    if (LT_UNLIKELY(lt_chan_split_buffer(ch) != NULL))
+        lt_split_gather(ch);
 }
 
 static inline void lt_chan_unlock_shared(leat_chan *ch)
 {
-    if (LT_UNLIKELY(lt_chan_ends(ch) != NULL))
-        lt_ends_give_back(ch);
+    if (LT_UNLIKELY(lt_chan_split_buffer(ch) != NULL))
+        lt_split_give_back(ch);
     lt_unlock(&ch->lock.lock);
 }
 
@@ -148,7 +148,7 @@ static inline void lt_chan_lock_from(leat_chan *ch, struct lt_worker *here)
 
 static inline void lt_chan_lock(leat_chan *ch)
 {
-    lt_chan_lock_from(ch, lt_worker_here());
+    lt_chan_lock_from(ch, lt_current_worker());
 }
 
 static inline void lt_chan_unlock(leat_chan *ch)
@@ -222,10 +222,11 @@ static inline int lt_chan_last_word(const leat_chan *ch)
 
 /* Has `closed` run on a worker when the channel closes; false when it is closed already: then it does not.
  * The watcher, the channel and the runtime are kept until then by the caller. */
-bool lt_chan_watch(leat_chan *ch, struct lt_watcher *watcher, void (*closed)(struct lt_job *job));
+bool lt_chan_add_close_hook(leat_chan *ch, struct lt_close_hook *hook,
+                            void (*closed)(struct lt_job *job));
 
 /* True: in time, `closed` will not run. False: it does not watch, or its job is on the way. */
-bool lt_chan_unwatch(leat_chan *ch, struct lt_watcher *watcher);
+bool lt_chan_remove_close_hook(leat_chan *ch, struct lt_close_hook *hook);
 
 static inline size_t lt_chan_count(const leat_chan *ch)
 {
@@ -253,7 +254,7 @@ static inline bool lt_chan_is_closed(const leat_chan *ch)
  * Nobody but people who look knows it at that time. */
 static inline bool lt_chan_is_as_new(const leat_chan *ch)
 {
-    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0 && !lt_chan_ends(ch);
+    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0 && !lt_chan_split_buffer(ch);
 }
 void lt_chan_renew(leat_chan *ch);
 
@@ -276,11 +277,11 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
     if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
         if (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper)))
             return true;
-        struct lt_ends *ends = lt_chan_ends(ch);
-        if (ends && lt_ends_know_some(ends, side, ch->capacity))
+        struct lt_split *split = lt_chan_split_buffer(ch);
+        if (split && lt_split_know_some(split, side, ch->capacity))
             return true;
-        if (ends)
-            count = lt_ends_count(ends);
+        if (split)
+            count = lt_split_count(split);
     }
     return side == LT_RECEIVE
                ? count | atomic_load_explicit(&ch->senders_waiting, memory_order_acquire)

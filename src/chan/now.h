@@ -4,7 +4,7 @@
 #define LT_CHAN_NOW_H
 
 #include "chan/chan.h"
-#include "sched/note.h"
+#include "sched/probe.h"
 
 static inline struct lt_node *lt_chan_queue(leat_chan *ch, enum lt_side side)
 {
@@ -136,7 +136,7 @@ static inline bool lt_end_takes_all(leat_chan *ch, enum lt_side side)
 {
     return atomic_load_explicit(side == LT_SEND ? &ch->receivers_waiting : &ch->senders_waiting,
                                 memory_order_relaxed) ||
-           lt_chan_is_closed(ch) || (lt_noting() & LT_NOTE_TRACE);
+           lt_chan_is_closed(ch) || (lt_probing() & LT_PROBE_TRACE);
 }
 
 /* One item, for which there is room, or which is there. */
@@ -155,14 +155,14 @@ LT_NOW void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, si
                           memory_order_release);
 }
 
-/* With no lock held: the usual case of lt_ends_move, for a size that lt_item_is_short; false: nothing done. */
-LT_NOW bool lt_ends_move_known(leat_chan *ch, struct lt_ends *ends, enum lt_side side, size_t size,
-                               void *item)
+/* With no lock held: the usual case of lt_split_move, for a size that lt_item_is_short; false: nothing done. */
+LT_NOW bool lt_split_move_known(leat_chan *ch, struct lt_split *split, enum lt_side side,
+                                size_t size, void *item)
 {
-    struct lt_end *end = &ends->of[side];
+    struct lt_end *end = &split->of[side];
     if (!lt_try_lock(&end->lock))
         return false;
-    bool goes = !lt_end_takes_all(ch, side) && lt_ends_know_some(ends, side, ch->capacity);
+    bool goes = !lt_end_takes_all(ch, side) && lt_split_know_some(split, side, ch->capacity);
     if (LT_LIKELY(goes))
         lt_end_pass(ch, end, side, size, item);
     lt_unlock(&end->lock);

@@ -2,7 +2,7 @@
  * from the two sides. */
 #include "base/clock.h"
 #include "chan/now.h"
-#include "sched/spill.h"
+#include "sched/global_queue.h"
 
 #include <sched.h>
 
@@ -35,8 +35,8 @@ static bool is_free(struct lt_worker *worker)
 {
     /* Relaxed: hints. */
     int64_t timer = atomic_load_explicit(&worker->next_timer, memory_order_relaxed);
-    return !LT_HINT(worker->ready_head) && lt_ring_length(&worker->ring) == 0 && !lt_spill_any() &&
-           !lt_worker_has_mail(worker) && !lt_worker_is_nudged(worker) &&
+    return !LT_HINT(worker->ready_head) && lt_local_queue_length(&worker->local_queue) == 0 &&
+           !lt_global_queue_any() && !lt_worker_has_mail(worker) && !lt_worker_is_nudged(worker) &&
            (timer == LEAT_NEVER || timer > lt_clock_now());
 }
 
@@ -68,21 +68,21 @@ static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
  * distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes
  * on as soon as a look finds no more than the last; and where items have come one by one lately, at once, but
  * for one in so many. */
-static void gains_distance(leat_chan *ch, struct lt_ends *ends, enum lt_side side,
+static void gains_distance(leat_chan *ch, struct lt_split *split, enum lt_side side,
                            struct lt_spin *spin)
 {
     enum { FIRST = 16, LAST = 128 };
-    size_t before = 0, left = lt_ends_left(ch, ends, side), found = left;
+    size_t before = 0, left = lt_split_left(ch, split, side), found = left;
     if (left == 0 || (spin->alone >= LT_SPIN_PROBE && ++spin->alone % LT_SPIN_PROBE != 0))
         return;
-    for (unsigned pauses = FIRST; left > before && left < 2 * ends->few && pauses <= LAST;
+    for (unsigned pauses = FIRST; left > before && left < 2 * split->few && pauses <= LAST;
          pauses *= 2) {
         for (unsigned i = 0; i < pauses; i++)
             lt_pause();
         before = left;
-        left = lt_ends_left(ch, ends, side);
+        left = lt_split_left(ch, split, side);
     }
-    spin->alone = left > found || left >= 2 * ends->few ? 0 : spin->alone + 1;
+    spin->alone = left > found || left >= 2 * split->few ? 0 : spin->alone + 1;
 }
 
 /* How long to look before waiting, if there is another processor to wait for and nothing else to do: a thread has
@@ -101,20 +101,20 @@ static struct lt_spin *patience(struct lt_party *self, struct lt_worker *here, i
 
 /* One operation with nothing but one end of the channel: 0, or LT_NOT_NOW, and the channel's lock is to be
  * asked. */
-__attribute__((noinline)) static int operate_at_end(leat_chan *ch, struct lt_ends *ends,
-                                                    enum lt_side side, void *item, int64_t deadline,
-                                                    struct lt_party *self)
+__attribute__((noinline)) static int operate_split(leat_chan *ch, struct lt_split *split,
+                                                   enum lt_side side, void *item, int64_t deadline,
+                                                   struct lt_party *self)
 {
-    int status = lt_ends_move(ch, ends, side, item, ends->few);
+    int status = lt_split_move(ch, split, side, item, split->few);
     if (status == 0 || lt_chan_is_closed(ch))
         return status;
-    struct lt_worker *here = lt_worker_here();
+    struct lt_worker *here = lt_current_worker();
     struct lt_spin *spin = patience(self, here, deadline);
     if (spin && !lt_chan_looks_ready(ch, side))
         changes_soon(ch, side, spin, here);
     if (spin && (!here || is_free(here)))
-        gains_distance(ch, ends, side, spin);
-    return lt_ends_move(ch, ends, side, item, 1);
+        gains_distance(ch, split, side, spin);
+    return lt_split_move(ch, split, side, item, 1);
 }
 
 /* With the lock held, which it gives up: waits for a partner. */
@@ -140,7 +140,7 @@ static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_
 static void finish(struct lt_party *self, struct lt_party *woken, int64_t deadline)
 {
     lt_ready_all(woken);
-    lt_task_spend(lt_worker_here(), self, deadline);
+    lt_task_spend(lt_current_worker(), self, deadline);
 }
 
 /* With the lock held, which it gives up: nothing could be done at once. */
@@ -152,7 +152,7 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
     if (deadline != LEAT_NOW) {
         /* Where there are ends it has been patient already. */
         bool patient = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world() &&
-                       !lt_chan_ends(ch);
+                       !lt_chan_split_buffer(ch);
         /* With one processor there is nobody to be beside. */
         if (self->kind == LT_THREAD && !lt_world() &&
             (LT_SPLIT_ALONE || LT_CONTAINER(self, struct lt_thread, party)->spin.most))
@@ -207,13 +207,13 @@ __attribute__((always_inline)) static inline int wait_if_allowed(leat_chan *ch, 
 __attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side side, void *item,
                                                     int64_t deadline)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     int error = lt_wait_allowed(self);
     if (LT_UNLIKELY(error))
         return error;
-    struct lt_worker *here = lt_worker_here();
-    struct lt_ends *ends = lt_chan_ends(ch);
-    if (ends && operate_at_end(ch, ends, side, item, deadline, self) == 0) {
+    struct lt_worker *here = lt_current_worker();
+    struct lt_split *split = lt_chan_split_buffer(ch);
+    if (split && operate_split(ch, split, side, item, deadline, self) == 0) {
         lt_task_spend(here, self, deadline);
         return 0;
     }
@@ -225,14 +225,14 @@ __attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, stru
                                                     int64_t deadline)
 {
     lt_ready_from(here, woken);
-    lt_task_spend(here, lt_self_or_null(), deadline);
+    lt_task_spend(here, lt_current_party_or_null(), deadline);
     return 0;
 }
 
 /* Returns 0, for its caller. */
 __attribute__((noinline)) static int spend_the_last(struct lt_worker *here)
 {
-    lt_budget_renew(here, lt_self_or_null());
+    lt_budget_renew(here, lt_current_party_or_null());
     return 0;
 }
 
@@ -257,7 +257,7 @@ static inline void let_go(leat_chan *ch, bool gripped)
 LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
                         struct lt_worker *here, bool gripped)
 {
-    int error = lt_wait_allowed(lt_self_or_null());
+    int error = lt_wait_allowed(lt_current_party_or_null());
     if (LT_UNLIKELY(error)) {
         let_go(ch, gripped);
         return error;
@@ -265,9 +265,9 @@ LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t de
     struct lt_party *woken;
     size_t size = ch->item_size;
     if (LT_UNLIKELY(lt_chan_is_unusual(ch) || !lt_item_is_short(size)))
-        return operate_slowly(ch, side, item, deadline, lt_self_or_null());
+        return operate_slowly(ch, side, item, deadline, lt_current_party_or_null());
     if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
-        return wait_if_allowed(ch, side, item, deadline, lt_self_or_null(), here);
+        return wait_if_allowed(ch, side, item, deadline, lt_current_party_or_null(), here);
     let_go(ch, gripped);
     if (woken) {
         if (LT_UNLIKELY(!lt_is_at_home(here, woken) || !lt_worker_append_now(here, woken)))
@@ -279,18 +279,18 @@ LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t de
 /* Where the lock is not the worker's own, or the caller is none. */
 LT_NOW int operate_beside(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
 {
-    struct lt_worker *here = lt_worker_here();
-    const struct lt_party *self = lt_self_or_null();
-    struct lt_ends *ends = lt_chan_ends(ch);
+    struct lt_worker *here = lt_current_worker();
+    const struct lt_party *self = lt_current_party_or_null();
+    struct lt_split *split = lt_chan_split_buffer(ch);
     size_t size = ch->item_size;
     if (LT_UNLIKELY(!self))
         return operate_shared(ch, side, item, deadline);
-    if (ends && lt_wait_allowed(self) == 0 && lt_item_is_short(size) &&
-        lt_ends_move_known(ch, ends, side, size, item))
+    if (split && lt_wait_allowed(self) == 0 && lt_item_is_short(size) &&
+        lt_split_move_known(ch, split, side, size, item))
         return spend_one(here, false, deadline);
-    if (ends || LT_UNLIKELY(!lt_biased_try(&ch->lock, here)))
+    if (split || LT_UNLIKELY(!lt_biased_try(&ch->lock, here)))
         return operate_shared(ch, side, item, deadline);
-    if (LT_LIKELY(!lt_chan_ends(ch)))
+    if (LT_LIKELY(!lt_chan_split_buffer(ch)))
         return operate_held(ch, side, item, deadline, here, false);
     lt_unlock(&ch->lock.lock); /* it has got them in the meantime */
     return operate_shared(ch, side, item, deadline);
@@ -313,7 +313,7 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
         return -EINVAL;
-    struct lt_worker *here = lt_worker_here();
+    struct lt_worker *here = lt_current_worker();
     if (LT_LIKELY(lt_biased_grip(&ch->lock, here)))
         return operate_held(ch, side, item, deadline, here, true);
     return side == LT_SEND ? send_beside(ch, item, deadline) : receive_beside(ch, item, deadline);
@@ -323,7 +323,7 @@ __attribute__((noinline)) static int try_slowly(leat_chan *ch, enum lt_side side
 {
     struct lt_party *woken = NULL;
     int error = 0;
-    if (!lt_chan_done_at_end(ch, side, item)) {
+    if (!lt_chan_done_split(ch, side, item)) {
         lt_chan_lock(ch);
         error = lt_chan_now(ch, side, item, &woken);
         lt_chan_unlock(ch);
@@ -340,7 +340,7 @@ __attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0))
         return -EINVAL;
-    if (!lt_chan_is_unready(ch, side) || !lt_biased_is_mine(&ch->lock, lt_worker_here()))
+    if (!lt_chan_is_unready(ch, side) || !lt_biased_is_mine(&ch->lock, lt_current_worker()))
         return try_slowly(ch, side, item);
     lt_point();
     return -EAGAIN;
@@ -354,7 +354,7 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
     /* A transform's verdict is on one item, and a promise has but one: one at a time. */
     if (side == LT_SEND ? ch->transform != NULL : ch->buffer == LEAT_PROMISE)
         n = 1;
-    struct lt_party *self = lt_self(), *woken;
+    struct lt_party *self = lt_current_party(), *woken;
     for (size_t waited = 0;; waited = 1) {
         int status = waited ? 0 : lt_wait_allowed(self);
         if (status)

@@ -106,7 +106,7 @@ static void order_locks(struct lt_selection *s)
 static void lock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
-    struct lt_worker *here = lt_worker_here();
+    struct lt_worker *here = lt_current_worker();
     const char *at = s->turns;
     for (uint32_t left = s->n; left > 0; left--, at += s->stride) {
         leat_chan *ch = *(leat_chan *const *)(const void *)at;
@@ -168,7 +168,7 @@ static bool do_case_alone(struct lt_selection *s, uint32_t i, struct lt_party **
     leat_case *c = &s->cases[i];
     leat_chan *ch = c->ch;
     *woken = NULL;
-    if (lt_chan_done_at_end(ch, side_of(c), c->item)) {
+    if (lt_chan_done_split(ch, side_of(c), c->item)) {
         c->status = 0;
         return true;
     }
@@ -291,7 +291,7 @@ static bool none_is_ready(const struct lt_selection *s)
     if (s->ready)
         return false;
     for (const leat_case *c = s->cases, *end = c + s->n; c < end; c++)
-        if (c->ch && !lt_biased_is_mine(&c->ch->lock, lt_worker_here()))
+        if (c->ch && !lt_biased_is_mine(&c->ch->lock, lt_current_worker()))
             return false;
     return true;
 }
@@ -300,7 +300,7 @@ uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct 
 {
     uint32_t n = s->n;
     struct lt_worker *inside =
-        waits && s->beginning && s->beginning->inside ? lt_worker_here() : NULL;
+        waits && s->beginning && s->beginning->inside ? lt_current_worker() : NULL;
     order_locks(s);
     for (;;) {
         if (inside)
@@ -344,7 +344,7 @@ static const struct lt_wait_kind selects = { .withdraw = withdraw, .describe = d
 static int finish(struct lt_party *self, struct lt_party *woken, int result, int64_t deadline)
 {
     lt_ready_all(woken);
-    lt_task_spend(lt_worker_here(), self, deadline);
+    lt_task_spend(lt_current_worker(), self, deadline);
     return result;
 }
 
@@ -355,7 +355,7 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
     int error = lt_select_check(&s, n, deadline);
     if (error)
         return error;
-    struct lt_party *self = lt_self(), *woken = NULL;
+    struct lt_party *self = lt_current_party(), *woken = NULL;
     if (!s.any && deadline == LEAT_NEVER && !self->scope)
         return -EDEADLK;
     error = lt_wait_allowed(self);

@@ -8,7 +8,7 @@
 
 enum { LT_SELECT_FEW = 8 };
 
-/* What a roamer has to do under all locks, before it can be claimed: `inside` its worker, if it has an alarm to set. */
+/* What a stackless party has to do under all locks, before it can be claimed: `inside` its worker, if it has an alarm to set. */
 struct lt_beginning {
     void (*begin)(struct lt_beginning *beginning);
     bool inside;
@@ -19,7 +19,8 @@ struct lt_selection {
     uint32_t n;
     uint32_t stride; /* bytes from one of `turns` to the next */
     bool ordered;
-    const leat_scope *scope;        /* a roamer's: its party's word for it is the alarm's by now */
+    const leat_scope
+        *scope; /* a stackless party's: its party's word for it is the alarm's by now */
     struct lt_beginning *beginning; /* or NULL */
     bool any;                       /* some case has a channel, */
     bool ready;                     /* and some channel looked ready */

@@ -25,7 +25,7 @@ void lt_crowd_join(struct lt_lock *lock, struct lt_node *list, struct lt_crowd_w
     waiter->lock = lock;
     waiter->aim = aim;
     waiter->object = object;
-    lt_wait_begin(&waiter->wait, lt_self(), &waits_in_crowd);
+    lt_wait_begin(&waiter->wait, lt_current_party(), &waits_in_crowd);
     lt_list_append(list, &waiter->node);
 }
 

@@ -20,7 +20,7 @@ struct lt_crowd_waiter {
 /* Before the lock is taken: whether the caller may wait. 0, -ECANCELED, -EDEADLK. */
 static inline int lt_crowd_may_wait(void)
 {
-    return lt_wait_prepare(lt_self());
+    return lt_wait_prepare(lt_current_party());
 }
 
 /* With the lock held: the caller joins the list, and is to park as soon as it has given the lock back. */

@@ -1,7 +1,7 @@
 /* mutex.c: one at a time. */
 #include "flow/mutex.h"
 
-#include "sched/here.h"
+#include "sched/current.h"
 
 #include <leat/select.h>
 
@@ -24,7 +24,7 @@ static void set_owner(leat_mutex *mutex, struct lt_party *owner)
 
 bool lt_mutex_held(const leat_mutex *mutex)
 {
-    return atomic_load_explicit(&mutex->owner, memory_order_relaxed) == lt_self();
+    return atomic_load_explicit(&mutex->owner, memory_order_relaxed) == lt_current_party();
 }
 
 struct lt_party *lt_mutex_pass(leat_mutex *mutex, struct lt_party *to)
@@ -42,7 +42,7 @@ int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline)
         return -EDEADLK;
     int error = leat_recv_until(mutex->turn, NULL, deadline);
     if (!error)
-        set_owner(mutex, lt_self());
+        set_owner(mutex, lt_current_party());
     return error;
 }
 
@@ -51,7 +51,7 @@ int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop)
     leat_case cases[] = { LEAT_RECV(mutex->turn, NULL), LEAT_RECV(stop, NULL) };
     int chosen = leat_select(cases, 2, LEAT_NEVER);
     if (chosen == 0)
-        set_owner(mutex, lt_self());
+        set_owner(mutex, lt_current_party());
     return chosen == 1 ? -EPIPE : chosen;
 }
 
@@ -68,7 +68,7 @@ int leat_mutex_try_lock(leat_mutex *mutex)
         return -EDEADLK;
     int error = leat_try_recv(mutex->turn, NULL);
     if (!error)
-        set_owner(mutex, lt_self());
+        set_owner(mutex, lt_current_party());
     return error;
 }
 

@@ -35,7 +35,7 @@ int leat_once_do(leat_once *public, leat_fn *fn, void *arg)
     struct once *once = (struct once *)(void *)public;
     if (atomic_load_explicit(&once->over, memory_order_acquire))
         return once->result;
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     int error = lt_crowd_may_wait(); /* if it has to */
     struct lt_crowd_waiter waiter;
     lt_lock(&once->lock);

@@ -49,7 +49,7 @@ static int run_parts(void *arg)
 /* In a scope of its own, in which all ends. Returns what that is closed with. */
 static int run_loop(struct loop *loop, unsigned tasks)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (self->kind != LT_TASK && self->kind != LT_THREAD)
         return -EDEADLK;
     loop->scope = leat_scope_open(LEAT_NEVER);

@@ -214,7 +214,7 @@ static void end_output(struct lt_stage *stage)
 {
     int verdict = lt_stage_verdict(stage);
     lt_stage_stop(stage);
-    if (lt_chan_unwatch(stage->out, &stage->watcher))
+    if (lt_chan_remove_close_hook(stage->out, &stage->close_hook))
         lt_scope_leave(stage->flow.scope, 0);
     lt_flow_end(stage->out, stage->spec.ending, verdict);
 }
@@ -245,7 +245,7 @@ end:
 /* On a worker, when the output has been closed, by whomever. */
 static void output_closed(struct lt_job *job)
 {
-    struct lt_stage *stage = LT_CONTAINER(job, struct lt_stage, watcher.job);
+    struct lt_stage *stage = LT_CONTAINER(job, struct lt_stage, close_hook.job);
     lt_stage_stop(stage);
     lt_scope_leave(stage->flow.scope, 0);
 }
@@ -358,8 +358,8 @@ leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_s
     stage->cases[OVER] = (leat_case)LEAT_RECV(stage->over, NULL);
     stage->cases[TAKE] = (leat_case)LEAT_RECV(in, NULL);
     lt_scope_enter(scope);
-    if (!lt_chan_watch(stage->out, &stage->watcher, output_closed))
-        output_closed(&stage->watcher.job);
+    if (!lt_chan_add_close_hook(stage->out, &stage->close_hook, output_closed))
+        output_closed(&stage->close_hook.job);
     leat_chan *out = stage->out;
     leat_go_block(scope, &stage->flow.block, give_and_wait);
     if (whole.start)

@@ -6,7 +6,7 @@
  * that is not lost: it sends after it has added, and the head looks after it has received. */
 #include "flow/flow.h"
 
-#include "sched/here.h"
+#include "sched/current.h"
 #include "scope/wait.h"
 
 #include <leat/sync.h>
@@ -70,14 +70,14 @@ int leat_acquire_until(leat_semaphore *s, int64_t n, int64_t deadline)
 {
     if (!s || n <= 0 || n > s->total || deadline < 0)
         return -EINVAL;
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     int error = lt_wait_allowed(self);
     if (error)
         return error;
     bool taken = take_at_once(s, n);
     if (!taken && deadline != LEAT_NOW)
         return take_in_turn(s, n, deadline);
-    lt_task_spend(lt_worker_here(), self, deadline);
+    lt_task_spend(lt_current_worker(), self, deadline);
     return taken ? 0 : -EAGAIN;
 }
 

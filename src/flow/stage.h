@@ -53,7 +53,7 @@ struct lt_stage {
     leat_chan *calls; /* to the block: that the role is its, or that all is over */
     leat_chan *over;  /* closes when nothing more is taken */
     leat_drop_fn *drop_in, *drop_out; /* the channels may be gone by the time they are wanted */
-    struct lt_watcher watcher;
+    struct lt_close_hook close_hook;
     leat_case cases[2];            /* the block's that takes, */
     leat_result *took, *is_giving; /* and what the blocks are at */
     int status;

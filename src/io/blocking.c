@@ -23,7 +23,7 @@ static void run_call(struct lt_work *work)
 {
     struct call *call = LT_CONTAINER(work, struct call, work);
     call->result = call->fn(call->arg);
-    if (lt_self()->scope)
+    if (lt_current_party()->scope)
         lt_die("leat: a function run by leat_blocking returned with a scope still open: "
                "leat_scope_close is missing");
     lt_ready(call->wait.party);
@@ -42,7 +42,7 @@ int leat_blocking(leat_fn *fn, void *arg)
 {
     if (!fn)
         return -EINVAL;
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     int error = lt_wait_prepare(self);
     if (error)
         return error;

@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/util.h"
-#include "sched/here.h"
+#include "sched/current.h"
 
 #include <signal.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static void say_number(size_t n)
 
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    struct lt_worker *worker = lt_worker_here();
+    struct lt_worker *worker = lt_current_worker();
     struct lt_task *task = worker ? lt_worker_running(worker) : NULL;
     if (task && lt_stack_guards(task->stack, info->si_addr)) {
         say("leat: stack overflow in task ");

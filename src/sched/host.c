@@ -4,10 +4,10 @@
 #include "base/clock.h"
 #include "base/util.h"
 #include "base/world.h"
-#include "sched/here.h"
-#include "sched/note.h"
+#include "sched/current.h"
+#include "sched/global_queue.h"
+#include "sched/probe.h"
 #include "sched/slab.h"
-#include "sched/spill.h"
 
 /* A function that switches enters on one stack and leaves on another, and one that never returns only
  * enters: TSan, which counts both, must not see either. */
@@ -51,12 +51,12 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
     return party;
 }
 
-/* Nothing waits that only the scheduler sees: nothing spilt, nobody posted, no nudge, no timer that is due, and no
+/* Nothing waits that only the scheduler sees: nothing put into the global queue, nobody posted, no nudge, no timer that is due, and no
  * look at the other workers. (A seeded world's sees every switch.) */
 __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 {
-    if (lt_world() || lt_spill_any() || lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
-        lt_bells_have_moved(&worker->bells) ||
+    if (lt_world() || lt_global_queue_any() || lt_worker_has_mail(worker) ||
+        lt_worker_is_nudged(worker) || lt_shared_timers_have_moved(&worker->shared_timers) ||
         (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())) ||
         --worker->until_look <= 0)
         return false;
@@ -70,7 +70,7 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 __attribute__((always_inline)) static inline struct lt_task *next_directly(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
-    if (!party || party->kind != LT_TASK || lt_ring_length(&worker->ring) != 0)
+    if (!party || party->kind != LT_TASK || lt_local_queue_length(&worker->local_queue) != 0)
         return NULL;
     struct lt_party *next = party->next;
     if ((!next && lt_worker_has_mail(worker)) || (--worker->direct_left == 0 && !may_go_on(worker)))
@@ -93,7 +93,7 @@ leave(struct lt_worker *worker, struct lt_task *task, struct lt_task *next)
 SWITCHES LT_COLD static void leave_noted(struct lt_worker *worker, struct lt_task *task,
                                          struct lt_task *next)
 {
-    lt_note_switch(worker, task, next);
+    lt_probe_switch(worker, task, next);
     leave(worker, task, next);
 }
 
@@ -105,7 +105,7 @@ park(struct lt_worker *worker, struct lt_task *task)
     if (next == task)
         return worker;
     int saved = *worker->errno_here;
-    if (LT_UNLIKELY(lt_noting()))
+    if (LT_UNLIKELY(lt_probing()))
         leave_noted(worker, task, next);
     else
         leave(worker, task, next);
@@ -173,8 +173,8 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
     } else {
         worker->ended = stack;
     }
-    if (LT_UNLIKELY(lt_noting()))
-        lt_note_switch(worker, NULL, next);
+    if (LT_UNLIKELY(lt_probing()))
+        lt_probe_switch(worker, NULL, next);
     lt_now_running(worker, next);
     lt_fiber_leave(&stack->fiber, next ? &next->stack->fiber : &worker->fiber, 1);
     lt_switch_away(next ? next->sp : worker->sp);
@@ -186,7 +186,7 @@ static struct lt_task *next_here(struct lt_worker *worker, bool pooled)
     if (worker->pending || (worker->started_last && worker->ready_head) || !pooled ||
         worker->direct_left <= 1)
         return NULL;
-    struct lt_party *party = lt_ring_pop(&worker->ring);
+    struct lt_party *party = lt_local_queue_pop(&worker->local_queue);
     if (!party)
         return NULL;
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
@@ -205,8 +205,8 @@ settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
     task->stack = stack;
     worker->started_last = true;
     lt_tally_add(&worker->tally.started, 1);
-    if (LT_UNLIKELY(lt_noting()))
-        lt_note_switch(worker, NULL, task);
+    if (LT_UNLIKELY(lt_probing()))
+        lt_probe_switch(worker, NULL, task);
     lt_now_running(worker, task);
 }
 
@@ -216,7 +216,7 @@ LT_SEEN static struct lt_worker *run(struct lt_worker *worker, struct lt_task *t
     lt_worker_go_out(worker);
     int result = task->fn(task->arg);
     bool free = lt_task_ended(task, result);
-    worker = lt_worker_here();
+    worker = lt_current_worker();
     if (LT_LIKELY(free))
         lt_slab_put(worker, task);
     lt_worker_go_in(worker);
@@ -236,7 +236,7 @@ SWITCHES static void host(void *first)
         task = next_here(worker, pooled);
         if (task)
             settle(worker, task, stack);
-        else if (!worker->ready_head && lt_ring_length(&worker->ring) == 0)
+        else if (!worker->ready_head && lt_local_queue_length(&worker->local_queue) == 0)
             lt_worker_settle(worker); /* which may make somebody ready, to go on with */
     } while (task);
     leave_for_good(worker, stack, pooled);

@@ -4,8 +4,8 @@
 #define LT_SCHED_HOST_H
 
 #include "arch/switch.h"
-#include "sched/here.h"
-#include "sched/note.h"
+#include "sched/current.h"
+#include "sched/probe.h"
 #include "sched/worker.h"
 
 /* Scheduler: runs an unstarted task, until some task comes back to the scheduler. */
@@ -17,7 +17,7 @@ static inline void lt_now_running(struct lt_worker *worker, struct lt_task *task
     if (task)
         lt_worker_settle_but(worker, task->party.scope);
     atomic_store_explicit(&worker->running, task, memory_order_relaxed);
-    lt_set_self(task ? &task->party : &lt_here()->thread.party);
+    lt_set_current_party(task ? &task->party : &lt_current()->thread.party);
 }
 
 /* A function that switches enters on one stack and leaves on another, which TSan must not see. */
@@ -32,8 +32,8 @@ static inline void lt_now_running(struct lt_worker *worker, struct lt_task *task
 LT_RESUMES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 {
     worker->started_last = false;
-    if (LT_UNLIKELY(lt_noting()))
-        lt_note_switch(worker, NULL, task);
+    if (LT_UNLIKELY(lt_probing()))
+        lt_probe_switch(worker, NULL, task);
     lt_now_running(worker, task);
     lt_fiber_leave(&worker->fiber, &task->stack->fiber, 0);
     lt_switch(&worker->sp, task->sp);

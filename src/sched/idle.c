@@ -5,14 +5,14 @@
 #include "base/futex.h"
 #include "base/gap.h"
 #include "base/lock.h"
-#include "sched/hoard.h"
+#include "sched/global_queue.h"
+#include "sched/reclaim.h"
 #include "sched/runtime.h"
-#include "sched/spill.h"
 #include "sched/steal.h"
 
 #include <leat/base.h>
 
-/* Outlives the runtime, as workers do: a thread of the program's own that has just spilt something may
+/* Outlives the runtime, as workers do: a thread of the program's own that has just put into the global queue something may
  * still have to look whether somebody sleeps. */
 static struct {
     struct lt_lock lock;
@@ -176,7 +176,7 @@ static bool news_soon(struct lt_worker *worker)
 /* When to wake up for the next timer. Where they come thick and fast, not for each. */
 static int64_t next_timer(struct lt_worker *worker)
 {
-    lt_bells_settle_all(&worker->bells);
+    lt_shared_timers_settle_all(&worker->shared_timers);
     int64_t due = lt_wheel_next(&worker->wheel), least = worker->rung + worker->rest;
     return due < least ? least : due;
 }
@@ -184,7 +184,7 @@ static int64_t next_timer(struct lt_worker *worker)
 static void woke_for_timer(struct lt_worker *worker, int64_t now)
 {
     const int64_t least = LT_NAP_LEAST_US * LEAT_US;
-    uint64_t fired = worker->wheel.fired + lt_bells_fired(&worker->bells);
+    uint64_t fired = worker->wheel.fired + lt_shared_timers_fired(&worker->shared_timers);
     bool thick = (int64_t)(fired - worker->fired) * least >= LT_NAP_THICK * (now - worker->rung);
     worker->rest = thick ? LT_NAP_MOST_US * LEAT_US : least;
     worker->fired = fired;
@@ -297,7 +297,8 @@ static bool finds_some(struct lt_worker *worker)
 static bool has_several(struct lt_worker *worker)
 {
     const struct lt_party *ready = worker->ready_head;
-    return lt_ring_length(&worker->ring) + (ready != NULL) > 1 || (ready && ready->next);
+    return lt_local_queue_length(&worker->local_queue) + (ready != NULL) > 1 ||
+           (ready && ready->next);
 }
 
 void lt_idle(struct lt_worker *worker)
@@ -314,7 +315,7 @@ void lt_idle(struct lt_worker *worker)
         /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
          * it must be woken. */
         atomic_store_explicit(&worker->asleep, LT_SLEEPS, memory_order_seq_cst);
-        lt_hoard_settle(worker);
+        lt_reclaim_settle(worker);
         struct role role = role_of(worker);
         int64_t now = lt_clock_now();
         if (now >= due)
@@ -328,9 +329,9 @@ void lt_idle(struct lt_worker *worker)
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
     /* Relaxed: who sees this late wakes it for nothing. */
-    atomic_store_explicit(&worker->hoard, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     become_active(worker);
-    /* It may have other things to do before it gets to what is spilt, or to all that it has stolen. */
-    if (lt_spill_any() || has_several(worker))
+    /* It may have other things to do before it gets to what is put into the global queue, or to all that it has stolen. */
+    if (lt_global_queue_any() || has_several(worker))
         lt_worker_tell(worker);
 }

@@ -27,7 +27,7 @@ void lt_idle(struct lt_worker *worker);
 /* At the start of the runtime, with all workers active, and at its end, with 0. */
 void lt_idle_reset(unsigned active);
 
-/* Called after something has been spilt by a thread that is no worker: wakes one who will take it. */
+/* Called after something has been put into the global queue by a thread that is no worker: wakes one who will take it. */
 void lt_idle_call(void);
 
 #endif

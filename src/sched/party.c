@@ -4,14 +4,14 @@
 #include "base/futex.h"
 #include "base/rng.h"
 #include "base/util.h"
-#include "sched/here.h"
+#include "sched/current.h"
 #include "sched/runtime.h"
 
-_Thread_local struct lt_here lt_here_of_thread LT_FRESH_VARIABLE;
+_Thread_local struct lt_current lt_current_of_thread LT_FRESH_VARIABLE;
 
-LT_COLD void lt_here_introduce(void)
+LT_COLD void lt_current_introduce(void)
 {
-    struct lt_here *here = lt_here();
+    struct lt_current *here = lt_current();
     here->thread.party.kind = LT_THREAD;
     here->thread.party.enlisted = true; /* belongs to no scope; those it opens know it */
     lt_spin_init(&here->thread.spin);
@@ -22,23 +22,23 @@ LT_COLD void lt_here_introduce(void)
 uint32_t lt_number_batch(void)
 {
     if (lt_world()) /* where numbers are the world's, and run on */
-        return lt_here()->number;
+        return lt_current()->number;
     static _Atomic uint32_t given;
     return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
 }
 
 struct lt_thread *lt_this_thread(void)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     /* In a seeded world several threads share this one. */
     return self->kind == LT_THREAD ? LT_CONTAINER(self, struct lt_thread, party)
-                                   : &lt_here()->thread;
+                                   : &lt_current()->thread;
 }
 
 uint64_t *lt_chance(void)
 {
-    lt_self();
-    return &lt_here()->chance;
+    lt_current_party();
+    return &lt_current()->chance;
 }
 
 static void wake_thread(struct lt_thread *thread, uint32_t why)
@@ -77,7 +77,7 @@ static LT_COLD void sleep_counted(_Atomic uint32_t *word)
 void lt_thread_sleep(struct lt_thread *thread, int64_t deadline)
 {
     _Atomic uint32_t *word = &thread->word;
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_THREADS) && deadline == LEAT_NEVER) {
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_THREADS) && deadline == LEAT_NEVER) {
         sleep_counted(word);
         return;
     }
@@ -99,14 +99,14 @@ void (*lt_party_moves[LT_KINDS])(struct lt_party *party, struct lt_worker *from,
                                  struct lt_worker *to);
 bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
 
-/* Where a party goes on: a task at home; a roamer at its timer, or here; NULL: on any worker. */
+/* Where a party goes on: a task at home; a stackless party at its timer, or here; NULL: on any worker. */
 static struct lt_worker *home_of(struct lt_party *party)
 {
     if (party->kind == LT_TASK)
         return lt_task_home(LT_CONTAINER(party, struct lt_task, party));
     if (party->timer_home)
         return lt_runtime.workers[party->timer_home - 1];
-    return lt_worker_here();
+    return lt_current_worker();
 }
 
 void lt_ready_elsewhere(struct lt_party *party)
@@ -118,7 +118,7 @@ void lt_ready_elsewhere(struct lt_party *party)
     struct lt_worker *home = home_of(party);
     if (!home)
         lt_launch(party);
-    else if (home == lt_worker_here())
+    else if (home == lt_current_worker())
         lt_worker_append(home, party);
     else
         lt_worker_post(home, party);

@@ -29,11 +29,12 @@ struct lt_party {
     uint8_t kind;
     bool enlisted;          /* the scope it belongs to can find it: see scope/scope.h */
     _Atomic bool unclaimed; /* waits under a claim, and nobody has claimed it: see lt_claim */
-    uint8_t operation; /* a roamer's: what it waits in, see block/machine.h; others': how deep it is
+    uint8_t
+        operation; /* a stackless party's: what it waits in, see block/machine.h; others': how deep it is
                                in callbacks, see block/callback.c */
-    uint16_t shields;  /* leat_shield calls that hold for the innermost scope */
-    /* A roamer's. Its node, others write to. */
-    uint16_t list : 7;       /* of its scope's, on which it is: see scope/roster.h */
+    uint16_t shields; /* leat_shield calls that hold for the innermost scope */
+    /* A stackless party's. Its node, others write to. */
+    uint16_t list : 7;       /* of its scope's, on which it is: see scope/wait_list.h */
     uint16_t timer_home : 9; /* 1 + the index of the worker whose wheel has its timer; or 0 */
     leat_scope *scope;       /* the innermost scope: the one whose cancelling ends its waits */
     union {
@@ -46,7 +47,7 @@ struct lt_party {
 _Static_assert(sizeof(struct lt_party) == 32, "a block has no room for more");
 
 /* A party without a home: a block or a callback. */
-struct lt_roamer {
+struct lt_stackless {
     struct lt_party party;
     struct lt_node member; /* in its scope's list, once it has parked */
 };
@@ -70,7 +71,7 @@ struct lt_thread {
     const char *name;      /* as a task; NULL when it is none */
     struct lt_spin spin;
     _Atomic int64_t
-        since; /* when its wait began, if that is noted: LT_NOTE_WAITS; 0: it does not wait */
+        since; /* when its wait began, if that is noted: LT_PROBE_WAITS; 0: it does not wait */
 };
 
 enum {
@@ -81,7 +82,7 @@ enum {
 };
 
 /* Threads that sleep without a deadline and have not been woken, in the lower half, and in the upper how
- * often one began to: while LT_NOTE_THREADS is set. */
+ * often one began to: while LT_PROBE_THREADS is set. */
 extern _Atomic uint64_t lt_threads_asleep;
 
 /* The calling thread: sleeps while its word is 0, and until the deadline. */
@@ -114,7 +115,7 @@ static inline bool lt_claim(struct lt_party *party)
                                                    memory_order_seq_cst, memory_order_seq_cst);
 }
 
-/* lt_ready, see sched/here.h, for all but tasks at home on the calling worker. */
+/* lt_ready, see sched/current.h, for all but tasks at home on the calling worker. */
 void lt_ready_elsewhere(struct lt_party *party);
 
 /* Makes a sleeping thread look at its scope. */

@@ -8,8 +8,8 @@
 #include "base/environment.h"
 #include "base/util.h"
 #include "base/world.h"
+#include "sched/current.h"
 #include "sched/guard.h"
-#include "sched/here.h"
 #include "sched/host.h"
 #include "sched/idle.h"
 #include "sched/pool.h"
@@ -26,7 +26,7 @@
 
 struct lt_runtime lt_runtime;
 void (*lt_runtime_ended)(void);
-_Atomic unsigned lt_note_flags;
+_Atomic unsigned lt_probe_flags;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
@@ -160,7 +160,7 @@ static struct lt_worker *worker_map(void)
     if (!worker)
         return NULL;
     lt_fiber_forget((char *)worker, size);
-    lt_biased_init(&worker->bells.lock);
+    lt_biased_init(&worker->shared_timers.lock);
     return worker;
 }
 
@@ -170,9 +170,12 @@ static struct lt_worker *worker_get(const struct lt_runtime *rt)
     if (!worker)
         return worker_map();
     *kept_for(rt) = worker->next_idle;
-    /* What comes last is zero, and others may look at it. So they may take the bells' lock: a thread that stops a
-     * timer which has rung just now finds out under that lock. */
-    enum { LOCK = offsetof(struct lt_worker, bells.lock), AFTER = LOCK + sizeof(struct lt_biased) };
+    /* What comes last is zero, and others may look at it. So they may take the shared timers' lock: a thread that stops a
+     * timer which has fired just now finds out under that lock. */
+    enum {
+        LOCK = offsetof(struct lt_worker, shared_timers.lock),
+        AFTER = LOCK + sizeof(struct lt_biased)
+    };
     memset(worker, 0, LOCK);
     memset((char *)worker + AFTER, 0, offsetof(struct lt_worker, inbox) - AFTER);
     return worker;
@@ -196,7 +199,7 @@ static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
     worker->index = index;
     lt_owned_init(&worker->own);
     atomic_store_explicit(&worker->sent, 0, memory_order_relaxed);
-    atomic_store_explicit(&worker->hoard, 0, memory_order_relaxed);
+    atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     worker->ready_end = &worker->ready_head;
     worker->budget = LT_OP_BUDGET;
     worker->units_next = 1;
@@ -211,7 +214,7 @@ static struct lt_worker *worker_new(const struct lt_runtime *rt, unsigned index)
         return NULL;
     }
     lt_wheel_init(&worker->wheel, lt_clock_now());
-    lt_bells_init(&worker->bells, lt_clock_now());
+    lt_shared_timers_init(&worker->shared_timers, lt_clock_now());
     return worker;
 }
 
@@ -271,7 +274,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
     if (!error && !alone)
         error = lt_watch_begin(options);
     if (!error && alone) /* where the clock is a variable */
-        atomic_store_explicit(&lt_note_flags, LT_NOTE_WAITS, memory_order_relaxed);
+        atomic_store_explicit(&lt_probe_flags, LT_PROBE_WAITS, memory_order_relaxed);
     if (error) {
         stop_workers(rt, started);
         tear_down(rt);
@@ -287,7 +290,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
 int leat_start(const leat_options *given)
 {
     leat_options options;
-    if (lt_worker_here() || lt_pool_is_mine())
+    if (lt_current_worker() || lt_pool_is_mine())
         return -EDEADLK;
     int error = resolve(given, &options);
     if (error)
@@ -300,16 +303,16 @@ int leat_start(const leat_options *given)
     return error;
 }
 
-static bool any_bell_holds(const struct lt_runtime *rt)
+static bool any_shared_timer_holds(const struct lt_runtime *rt)
 {
     bool any = false;
     for (unsigned i = 0; i < rt->worker_count && !any; i++)
-        any = lt_bells_hold(&rt->workers[i]->bells);
+        any = lt_shared_timers_hold(&rt->workers[i]->shared_timers);
     return any;
 }
 
-/* False while somebody holds the runtime. The workers' bells are looked at one by one. That is enough if nobody
- * else has held it meanwhile: then only what a bell rings runs on a worker, and sets others of the same
+/* False while somebody holds the runtime. The workers' shared timers are looked at one by one. That is enough if nobody
+ * else has held it meanwhile: then only what a shared timer fires runs on a worker, and sets others of the same
  * worker before its own holds no longer; so a worker that had none stays without. */
 static bool stop_life(void)
 {
@@ -318,7 +321,7 @@ static bool stop_life(void)
     pthread_mutex_lock(&looking);
     do /* Acquire pairs with the release in lt_runtime_release. */
         seen = atomic_load_explicit(&life, memory_order_acquire);
-    while (!(seen & HOLDS) && !any_bell_holds(&lt_runtime) &&
+    while (!(seen & HOLDS) && !any_shared_timer_holds(&lt_runtime) &&
            !(stopped = atomic_compare_exchange_strong_explicit(
                  &life, &seen, 0, memory_order_acquire, memory_order_relaxed)));
     pthread_mutex_unlock(&looking);
@@ -339,7 +342,7 @@ static void stop(struct lt_runtime *rt, unsigned started)
 
 int leat_stop(void)
 {
-    if (lt_worker_here() || lt_pool_is_mine())
+    if (lt_current_worker() || lt_pool_is_mine())
         return -EDEADLK;
     int error = 0, cancel = lt_cancel_put_off();
     pthread_mutex_lock(&start_stop);
@@ -371,7 +374,8 @@ int lt_runtime_open_alone(unsigned workers, size_t stack_size)
 
 bool lt_runtime_is_held(void)
 {
-    return atomic_load_explicit(&life, memory_order_relaxed) & HOLDS || any_bell_holds(&lt_runtime);
+    return atomic_load_explicit(&life, memory_order_relaxed) & HOLDS ||
+           any_shared_timer_holds(&lt_runtime);
 }
 
 void lt_runtime_close_alone(void)

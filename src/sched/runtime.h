@@ -3,7 +3,7 @@
 #define LT_SCHED_RUNTIME_H
 
 #include "base/lock.h"
-#include "sched/note.h"
+#include "sched/probe.h"
 #include "sched/worker.h"
 
 #include <leat/runtime.h>

@@ -1,13 +1,13 @@
 #include "sched/steal.h"
 
 #include "base/clock.h"
-#include "sched/here.h"
+#include "sched/current.h"
+#include "sched/global_queue.h"
 #include "sched/runtime.h"
-#include "sched/spill.h"
 
 #include <leat/base.h>
 
-enum { STEAL_MOST = 32 < LT_RING_SIZE ? 32 : LT_RING_SIZE, PATIENCE = 4 };
+enum { STEAL_MOST = 32 < LT_LOCAL_QUEUE_SIZE ? 32 : LT_LOCAL_QUEUE_SIZE, PATIENCE = 4 };
 
 /* ---- looking ---- */
 
@@ -28,9 +28,9 @@ read_direct_left(const struct lt_worker *worker)
 static struct lt_seen see(struct lt_worker *worker)
 {
     return (struct lt_seen){
-        .head = read(&worker->ring.head),
+        .head = read(&worker->local_queue.head),
         /* Acquire: the parties before this tail are seen whole, should they be stolen later. */
-        .tail = atomic_load_explicit(&worker->ring.tail, memory_order_acquire),
+        .tail = atomic_load_explicit(&worker->local_queue.tail, memory_order_acquire),
         .done = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed) -
                 read_direct_left(worker),
     };
@@ -45,8 +45,8 @@ static bool someone_waits(const struct lt_worker *worker)
 struct change {
     struct lt_worker *victim;
     int64_t time;           /* from one to the other */
-    uint32_t started, made; /* from its ring; into its ring */
-    int32_t new;            /* that wait in the ring since before the first look */
+    uint32_t started, made; /* from its local queue; into it */
+    int32_t new;            /* that wait in the local queue since before the first look */
     int64_t done;           /* switches; by chance a few too many or too few */
     bool ready;             /* somebody waits in the ready list */
     bool sleeps;            /* it has nothing to do, or is about to wake up */
@@ -99,7 +99,7 @@ static bool is_certain(const struct change *c)
 static bool has_more(struct lt_worker *worker, int64_t now)
 {
     return lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
-           lt_bells_have_moved(&worker->bells) ||
+           lt_shared_timers_have_moved(&worker->shared_timers) ||
            atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now;
 }
 
@@ -129,9 +129,10 @@ static uint32_t take_new(struct lt_worker *thief, const struct change *c)
     const struct lt_seen *seen = &thief->seen[c->victim->index];
     uint32_t half = ((uint32_t)c->new + 1) / 2, most = room(thief);
     struct lt_party *taken[STEAL_MOST];
-    uint32_t n = lt_ring_steal(&c->victim->ring, seen->tail, half < most ? half : most, taken);
+    uint32_t n =
+        lt_local_queue_steal(&c->victim->local_queue, seen->tail, half < most ? half : most, taken);
     for (uint32_t i = 0; i < n; i++)
-        lt_ring_push(&thief->ring, taken[i]); /* has room: it was empty */
+        lt_local_queue_push(&thief->local_queue, taken[i]); /* has room: it was empty */
     lt_tally_add(&thief->tally.stolen, n);
     return n;
 }
@@ -222,9 +223,9 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim)
 /* What the worker would see to between parties. What it makes ready comes through the inbox. */
 static void stand_in(struct lt_worker *victim, int64_t now)
 {
-    /* First: the running party may set a bell meanwhile. */
+    /* First: the running party may set a shared timer meanwhile. */
     atomic_store_explicit(&victim->next_timer, LEAT_NEVER, memory_order_relaxed);
-    lt_bells_settle(&victim->bells);
+    lt_shared_timers_settle(&victim->shared_timers);
     lt_wheel_advance(&victim->wheel, now); /* which may nudge */
     lt_worker_look_at_nudges(victim);
     lt_worker_expect(victim, lt_wheel_next(&victim->wheel));

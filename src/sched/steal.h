@@ -2,7 +2,7 @@
  *
  * A thief looks at each of the others twice, at least some ten microseconds apart, and compares: what was there at the
  * first look and is still there at the second has waited that long.
- *  - Of what has not started, in the ring, it takes half, unless the other is about to get round to it: it has started
+ *  - Of what has not started, in the local queue, it takes half, unless the other is about to get round to it: it has started
  *    as many as a quarter of what waits since the last look, or, for a few looks, is still making more in a burst.
  *  - Of those that are ready it takes half, if in between the other has given each that it ran LT_SLOW_NS or longer. So
  *    a talkative crowd stays together: each in it is served at once, and waits only because there are many. (A shorter

@@ -1,9 +1,9 @@
 #include "sched/task.h"
 
 #include "base/util.h"
-#include "sched/here.h"
-#include "sched/hoard.h"
+#include "sched/current.h"
 #include "sched/host.h"
+#include "sched/reclaim.h"
 #include "sched/runtime.h"
 #include "sched/slab.h"
 
@@ -19,13 +19,14 @@ void (*lt_units_return)(struct lt_worker *worker);
 static bool reserve_stack(struct lt_worker *worker)
 {
     if (!worker)
-        return lt_stack_credits_get(1) || lt_hoard_get_one();
-    if (LT_LIKELY(worker->magazine_count + worker->credits > lt_ring_length(&worker->ring)))
+        return lt_stack_credits_get(1) || lt_reclaim_get_one();
+    if (LT_LIKELY(worker->magazine_count + worker->credits >
+                  lt_local_queue_length(&worker->local_queue)))
         return true;
     size_t n = LT_CREDIT_BATCH;
     if (!lt_stack_credits_get(n)) {
         n = 1;
-        if (!lt_stack_credits_get(n) && !lt_hoard_get_one())
+        if (!lt_stack_credits_get(n) && !lt_reclaim_get_one())
             return false;
     }
     worker->credits += n;
@@ -34,7 +35,7 @@ static bool reserve_stack(struct lt_worker *worker)
 
 struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t stack_size)
 {
-    struct lt_worker *worker = lt_worker_here();
+    struct lt_worker *worker = lt_current_worker();
     struct lt_task *task = lt_slab_get(worker);
     if (!task)
         return NULL;
@@ -65,7 +66,7 @@ void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
 
 struct lt_task *lt_task_self(void)
 {
-    struct lt_worker *here = lt_worker_here();
+    struct lt_worker *here = lt_current_worker();
     return here ? lt_worker_running(here) : NULL;
 }
 
@@ -74,19 +75,20 @@ struct lt_task *lt_task_self(void)
 __attribute__((noinline)) static void yield_to_new(struct lt_worker *worker, struct lt_task *task)
 {
     /* Relaxed: this worker alone writes the tail; a head that is too old costs a yield. */
-    uint32_t end = atomic_load_explicit(&worker->ring.tail, memory_order_relaxed), left;
+    uint32_t end = atomic_load_explicit(&worker->local_queue.tail, memory_order_relaxed), left;
     do {
         worker->started_last = false;
         lt_task_yield(task);
-        left = end - atomic_load_explicit(&worker->ring.head, memory_order_relaxed);
-    } while (!lt_world() && lt_task_home(task) == worker && left <= LT_RING_SIZE && left > 0);
+        left = end - atomic_load_explicit(&worker->local_queue.head, memory_order_relaxed);
+    } while (!lt_world() && lt_task_home(task) == worker && left <= LT_LOCAL_QUEUE_SIZE &&
+             left > 0);
 }
 
 int leat_yield(void)
 {
-    struct lt_worker *here = lt_worker_here();
+    struct lt_worker *here = lt_current_worker();
     struct lt_task *task = here ? lt_worker_running(here) : NULL;
-    if (LT_LIKELY(task && lt_ring_length(&here->ring) == 0))
+    if (LT_LIKELY(task && lt_local_queue_length(&here->local_queue) == 0))
         lt_task_yield(task);
     else if (task)
         yield_to_new(here, task);
@@ -102,7 +104,7 @@ static int change_pins(int by)
 {
     struct lt_task *task = lt_task_self();
     if (!task)
-        return lt_self()->kind == LT_THREAD ? 0 : -EINVAL;
+        return lt_current_party()->kind == LT_THREAD ? 0 : -EINVAL;
     int pins = task->pins + by;
     if (pins < 0 || pins == UINT16_MAX)
         return -EINVAL;

@@ -25,12 +25,12 @@ struct lt_task {
     struct lt_node member; /* in a list of its scope's, when enlisted */
     struct lt_task *nudge_next;
     _Atomic uint8_t nudged; /* enum lt_nudged */
-    uint8_t roster;         /* on which list of its scope's it is: see scope/roster.h */
+    uint8_t wait_list;      /* on which list of its scope's it is: see scope/wait_list.h */
     uint16_t pins;          /* leat_pin calls that hold */
     uint32_t number;        /* by which people know it */
     bool stays;             /* pinned for life */
     /* Here ends what is cleared for a new one. */
-    int64_t left; /* when it last left its worker, if that is noted: LT_NOTE_WAITS */
+    int64_t left; /* when it last left its worker, if that is noted: LT_PROBE_WAITS */
 };
 
 /* Whether a task is in a list of nudges, or on the way there. One that ends meanwhile says so: then who finds it in the
@@ -75,7 +75,7 @@ void lt_task_park(struct lt_task *task);
 /* Lets others run first. */
 void lt_task_yield(struct lt_task *task);
 
-/* When it has been spent: a task yields. For lt_task_spend in sched/here.h. */
+/* When it has been spent: a task yields. For lt_task_spend in sched/current.h. */
 void lt_budget_renew(struct lt_worker *worker, struct lt_party *self);
 
 /* The running task; NULL when the caller is no task. */

@@ -6,13 +6,13 @@
 #include "base/gap.h"
 #include "base/util.h"
 #include "base/world.h"
+#include "sched/current.h"
+#include "sched/global_queue.h"
 #include "sched/guard.h"
-#include "sched/here.h"
 #include "sched/host.h"
 #include "sched/idle.h"
 #include "sched/runtime.h"
 #include "sched/slab.h"
-#include "sched/spill.h"
 #include "sched/steal.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 struct lt_worker *lt_worker_self(void)
 {
-    return lt_worker_here();
+    return lt_current_worker();
 }
 
 LT_COLD void lt_worker_answer(struct lt_worker *worker, bool before)
@@ -72,8 +72,8 @@ bool lt_worker_has_news(struct lt_worker *worker)
 {
     return atomic_load_explicit(&worker->inbox, memory_order_seq_cst) ||
            atomic_load_explicit(&worker->told, memory_order_relaxed) ||
-           atomic_load_explicit(&worker->nudges, memory_order_seq_cst) || lt_spill_any() ||
-           lt_bells_have_moved(&worker->bells) ||
+           atomic_load_explicit(&worker->nudges, memory_order_seq_cst) || lt_global_queue_any() ||
+           lt_shared_timers_have_moved(&worker->shared_timers) ||
            atomic_load_explicit(&lt_runtime.stopping, memory_order_seq_cst);
 }
 
@@ -128,7 +128,7 @@ static void look_at_nudged(struct lt_task *task)
     uint8_t nudged = atomic_exchange_explicit(&task->nudged, LT_NOT_NUDGED, memory_order_acq_rel);
     lt_gap();
     if (nudged == LT_ENDED_NUDGED)
-        lt_slab_put(lt_worker_here(), task);
+        lt_slab_put(lt_current_worker(), task);
     else
         lt_task_look(task);
 }
@@ -163,10 +163,10 @@ static void receive_new(struct lt_worker *worker, struct lt_party *party)
 {
     bool brings_credit = lt_needs_credit(party);
     lt_tally_add(&worker->tally.sent, 1);
-    if (worker == lt_worker_here() && lt_ring_push(&worker->ring, party))
+    if (worker == lt_current_worker() && lt_local_queue_push(&worker->local_queue, party))
         worker->credits += brings_credit;
     else
-        lt_spill_push(NULL, party);
+        lt_global_queue_push(NULL, party);
 }
 
 static void receive(struct lt_worker *worker, struct lt_party *party)
@@ -206,14 +206,14 @@ bool lt_worker_drain(struct lt_worker *worker)
 
 void lt_launch(struct lt_party *party)
 {
-    struct lt_worker *worker = lt_worker_here();
+    struct lt_worker *worker = lt_current_worker();
     if (LT_UNLIKELY(!worker)) {
-        lt_spill_push(NULL, party);
+        lt_global_queue_push(NULL, party);
         lt_idle_call();
         return;
     }
-    if (LT_UNLIKELY(!lt_ring_push(&worker->ring, party)))
-        lt_spill_push(worker, party);
+    if (LT_UNLIKELY(!lt_local_queue_push(&worker->local_queue, party)))
+        lt_global_queue_push(worker, party);
     lt_worker_tell(worker);
 }
 
@@ -222,14 +222,14 @@ static uint64_t load(struct lt_worker *worker)
 {
     /* Relaxed, all: any number will do. */
     return atomic_load_explicit(&worker->tally.live, memory_order_relaxed) +
-           lt_ring_length(&worker->ring) +
+           lt_local_queue_length(&worker->local_queue) +
            atomic_load_explicit(&worker->sent, memory_order_relaxed) -
            atomic_load_explicit(&worker->tally.sent, memory_order_relaxed);
 }
 
 void lt_launch_spread(struct lt_party *party)
 {
-    struct lt_worker *here = lt_worker_here(), *best = here ? here : lt_any_worker();
+    struct lt_worker *here = lt_current_worker(), *best = here ? here : lt_any_worker();
     uint64_t least = load(best);
     for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
         struct lt_worker *worker = lt_runtime.workers[i];
@@ -265,19 +265,19 @@ static void count(struct lt_worker *worker)
     lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES - left + (left != 0));
 }
 
-/* Something unstarted: taken before, from the own ring, or spilt; now and then the spilt come first, so
- * that a ring that is never empty does not keep them waiting. */
+/* Something unstarted: taken before, from the own local queue, or put into the global queue; now and then the put into the global queue come first, so
+ * that a local queue that is never empty does not keep them waiting. */
 static struct lt_party *next_new(struct lt_worker *worker)
 {
     struct lt_party *party = worker->pending;
     worker->pending = NULL;
-    if (!party && ++worker->starts % LT_SPILL_TURN == 0 && lt_spill_take(worker))
+    if (!party && ++worker->starts % LT_SPILL_TURN == 0 && lt_global_queue_take(worker))
         lt_worker_tell(worker);
     if (!party)
-        party = lt_ring_pop(&worker->ring);
-    if (!party && lt_spill_take(worker)) {
+        party = lt_local_queue_pop(&worker->local_queue);
+    if (!party && lt_global_queue_take(worker)) {
         lt_worker_tell(worker);
-        party = lt_ring_pop(&worker->ring);
+        party = lt_local_queue_pop(&worker->local_queue);
     }
     return party;
 }
@@ -292,9 +292,9 @@ static void run_outside(struct lt_worker *worker, struct lt_party *party)
 /* Functions of their own, so that the usual way has no registers to save. */
 static LT_COLD void run_noted(struct lt_worker *worker, struct lt_party *party)
 {
-    lt_note_step(worker, party);
+    lt_probe_step(worker, party);
     run_outside(worker, party);
-    lt_note_step(worker, NULL);
+    lt_probe_step(worker, NULL);
 }
 
 static LT_COLD void run_inside(struct lt_party *party)
@@ -315,7 +315,7 @@ static void run_step(struct lt_worker *worker, struct lt_party *party)
         lt_worker_settle(worker);
     if (runs_inside(party))
         run_inside(party);
-    else if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
+    else if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE))
         run_noted(worker, party);
     else
         run_outside(worker, party);
@@ -359,7 +359,7 @@ static bool run_new(struct lt_worker *worker)
 static struct lt_party *next_light(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
-    if (!party || party->kind == LT_TASK || lt_ring_length(&worker->ring) != 0 ||
+    if (!party || party->kind == LT_TASK || lt_local_queue_length(&worker->local_queue) != 0 ||
         (!party->next && lt_worker_has_mail(worker)) || --worker->direct_left == 0)
         return NULL;
     return lt_worker_next_ready(worker);
@@ -398,10 +398,10 @@ void lt_worker_lend(struct lt_worker *worker)
 
 void lt_worker_begin(struct lt_worker *worker)
 {
-    lt_self();
-    lt_here()->thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
-    lt_here()->thread.party.enlisted = false;
-    lt_set_worker(worker);
+    lt_current_party();
+    lt_current()->thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
+    lt_current()->thread.party.enlisted = false;
+    lt_set_current_worker(worker);
     lt_worker_lend(worker);
     lt_guard_worker_begin(worker);
 }
@@ -409,9 +409,9 @@ void lt_worker_begin(struct lt_worker *worker)
 void lt_worker_end(struct lt_worker *worker)
 {
     lt_guard_worker_end(worker);
-    lt_here()->thread.party.kind = LT_THREAD;
-    lt_here()->thread.party.enlisted = true;
-    lt_set_worker(NULL);
+    lt_current()->thread.party.kind = LT_THREAD;
+    lt_current()->thread.party.enlisted = true;
+    lt_set_current_worker(NULL);
 }
 
 static void fire_timers(struct lt_worker *worker)
@@ -430,7 +430,7 @@ static void see_to_it(struct lt_worker *worker)
     worker->direct_left = LT_DIRECT_SWITCHES;
     lt_worker_drain(worker);
     lt_worker_look_at_nudges(worker);
-    lt_bells_settle(&worker->bells);
+    lt_shared_timers_settle(&worker->shared_timers);
     if (worker->wheel.count)
         fire_timers(worker);
     if (LT_UNLIKELY(--worker->until_look <= 0))

@@ -2,7 +2,7 @@
  *
  * What it runs, in this order of trust:
  *  - `ready`: started tasks, blocks and jobs, a plain list under `own`;
- *  - `ring`: tasks that have not started, open to thieves (sched/ring.h);
+ *  - `local_queue`: tasks that have not started, open to thieves (sched/local_queue.h);
  *  - `inbox`: what other threads made ready for it, a stack pushed by compare-and-swap and emptied
  *    by exchange, whole, and turned round, so that order is kept.
  *
@@ -14,7 +14,7 @@
  * Invariants:
  *  - The timers of a task at home here, and of a block whose `timer_home` this is, are in this wheel.
  *  - Whoever is in the ready list or the inbox may be moved, except the running task and what is pinned.
- *  - magazine_count + credits >= tasks in the ring without a stack: each can be started.
+ *  - magazine_count + credits >= tasks in the local queue without a stack: each can be started.
  *  - A party is in at most one of these queues.
  *  - nudges are a second such stack, not turned round, of tasks that stay where they are and are only looked at:
  *    some at a time, the rest stays in `told`.
@@ -25,8 +25,8 @@
 
 #include "base/owned.h"
 #include "base/wheel.h"
-#include "sched/bell.h"
-#include "sched/ring.h"
+#include "sched/local_queue.h"
+#include "sched/shared_timer.h"
 #include "sched/task.h"
 
 #include <pthread.h>
@@ -63,7 +63,7 @@ static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
 /* How a worker that must be woken is found. LT_SECLUDED: in a seeded world; only who lives there may. */
 enum { LT_SLEEPS = 1, LT_SECLUDED = 2 };
 
-/* What a thief has seen of a worker: the ends of its ring, and how far it is in its work. */
+/* What a thief has seen of a worker: the ends of its local queue, and how far it is in its work. */
 struct lt_seen {
     uint32_t head, tail;
     uint64_t done; /* about so many switches, ever */
@@ -73,7 +73,8 @@ struct lt_worker {
     struct lt_owned_lock own;
     /* Inside. */
     struct lt_party *ready_head, **ready_end; /* the head is a hint for thieves */
-    _Atomic int64_t next_timer; /* none in the wheel, nor a bell, is due before; or LEAT_NEVER */
+    _Atomic int64_t
+        next_timer; /* none in the wheel, nor a shared timer, is due before; or LEAT_NEVER */
     _Atomic(struct lt_task *) running; /* read outside only to be named, so relaxed */
     /* The owner's alone. */
     void *sp;              /* the scheduler's own stack, while a task runs */
@@ -84,7 +85,7 @@ struct lt_worker {
     _Atomic(struct lt_task *) told; /* nudges taken off the list, and not yet looked at */
     unsigned budget;                /* operations before a forced yield */
     bool started_last;              /* the last thing run was a task's start: next, a ready one */
-    struct lt_party *pending;       /* taken from the ring, to be started next */
+    struct lt_party *pending;       /* taken from the local queue, to be started next */
     struct lt_stack *ended;         /* a stack to be unmapped once it has been left */
     struct lt_stack *magazine[LT_STACK_MAGAZINE];
     unsigned magazine_count;
@@ -112,18 +113,18 @@ struct lt_worker {
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* what there was no room for in the magazine */
     pthread_t thread;
-    struct lt_tally tally; /* read by others */
-    struct lt_wheel wheel; /* inside */
-    struct lt_bells bells; /* written by others, too: see sched/bell.h */
+    struct lt_tally tally;                 /* read by others */
+    struct lt_wheel wheel;                 /* inside */
+    struct lt_shared_timers shared_timers; /* written by others, too: see sched/shared_timer.h */
 
-    struct lt_ring ring;
+    struct lt_local_queue local_queue;
 
     /* Written by others. */
     _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
     _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
-    _Atomic uint64_t sent;   /* tasks that have not started, ever: tally.sent of them have come */
-    _Atomic unsigned hoard;  /* what it keeps while it sleeps: see sched/hoard.h */
-    _Atomic uint32_t asleep; /* LT_SLEEPS: sleeps on this word, or is about to */
+    _Atomic uint64_t sent;    /* tasks that have not started, ever: tally.sent of them have come */
+    _Atomic unsigned reclaim; /* what it keeps while it sleeps: see sched/reclaim.h */
+    _Atomic uint32_t asleep;  /* LT_SLEEPS: sleeps on this word, or is about to */
     struct lt_worker
         *next_idle; /* among the sleepers: see sched/idle.h; or kept between runtimes */
 };

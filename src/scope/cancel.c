@@ -1,8 +1,8 @@
 #include "scope/cancel.h"
 
 #include "sched/runtime.h"
-#include "scope/roster.h"
 #include "scope/wait.h"
+#include "scope/wait_list.h"
 
 bool lt_scope_mark(leat_scope *scope, int reason)
 {
@@ -56,16 +56,17 @@ void lt_scope_look(struct lt_task *task)
         lt_ready(party);
 }
 
-/* ---- roamers: claimed ---- */
+/* ---- stackless parties: claimed ---- */
 
-static void end_roamers(leat_scope *scope)
+static void end_stackless(leat_scope *scope)
 {
     struct lt_party *woken = NULL;
     struct lt_roll roll;
     for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
         lt_lock(roll.lock);
-        for (struct lt_node *node = roll.roamers->next; node != roll.roamers; node = node->next) {
-            struct lt_party *party = &LT_CONTAINER(node, struct lt_roamer, member)->party;
+        for (struct lt_node *node = roll.stackless->next; node != roll.stackless;
+             node = node->next) {
+            struct lt_party *party = &LT_CONTAINER(node, struct lt_stackless, member)->party;
             if (!lt_party_end[party->kind](party, -ECANCELED))
                 continue;
             party->next = woken;
@@ -141,7 +142,7 @@ void lt_scope_cancel(leat_scope *scope, int reason)
         mark_children(current, &marked);
         nudge_tasks(current);
         nudge_threads(current);
-        end_roamers(current);
+        end_stackless(current);
         lt_scope_unpin(current);
     }
 }

@@ -4,11 +4,11 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/util.h"
-#include "sched/here.h"
+#include "sched/current.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
-#include "scope/roster.h"
 #include "scope/wait.h"
+#include "scope/wait_list.h"
 
 #include <leat/runtime.h>
 #include <leat/task.h>

@@ -1,13 +1,13 @@
 #include "scope/scope.h"
 
 #include "base/alloc.h"
-#include "sched/here.h"
-#include "sched/note.h"
+#include "sched/current.h"
+#include "sched/probe.h"
 #include "sched/runtime.h"
 #include "scope/cancel.h"
 #include "scope/deadline.h"
-#include "scope/roster.h"
 #include "scope/wait.h"
+#include "scope/wait_list.h"
 
 #include <string.h>
 
@@ -130,8 +130,8 @@ __attribute__((noinline)) static void enter_slowly(struct lt_worker *worker, lea
 
 void lt_scope_enter_here(leat_scope *scope)
 {
-    struct lt_worker *worker = lt_worker_here();
-    const struct lt_party *self = lt_self_or_null();
+    struct lt_worker *worker = lt_current_worker();
+    const struct lt_party *self = lt_current_party_or_null();
     /* Who does not belong to it, as a callback does not, does not keep it open while it goes on. */
     if (!worker || (self->kind != LT_TASK && self->kind != LT_BLOCK) || self->scope != scope)
         lt_scope_enter(scope);
@@ -152,7 +152,7 @@ __attribute__((noinline)) static void leave_slowly(struct lt_worker *worker, lea
 
 void lt_scope_leave_here(leat_scope *scope, int result)
 {
-    struct lt_worker *worker = lt_worker_here();
+    struct lt_worker *worker = lt_current_worker();
     if (LT_UNLIKELY(result || !count_one(worker, scope, false)))
         leave_slowly(worker, scope, result);
 }
@@ -187,8 +187,8 @@ static const struct lt_wait_kind joins = { .describe = describe };
 static void join(leat_scope *scope)
 {
     struct joining joining;
-    if (lt_worker_here())
-        return_units(lt_worker_here());
+    if (lt_current_worker())
+        return_units(lt_current_worker());
     if (atomic_load_explicit(&scope->live, memory_order_acquire) == OPENER)
         return;
     if (!scope->opener->enlisted)
@@ -285,12 +285,12 @@ static void put_memory(struct lt_worker *worker, leat_scope *scope)
 
 static leat_scope *make(struct lt_party *opener)
 {
-    leat_scope *scope = get_memory(lt_worker_here());
+    leat_scope *scope = get_memory(lt_current_worker());
     if (!scope)
         return NULL;
     lt_list_init(&scope->tasks);
     lt_list_init(&scope->threads);
-    lt_list_init(&scope->roamers);
+    lt_list_init(&scope->stackless);
     lt_list_init(&scope->owned);
     lt_list_init(&scope->children);
     atomic_store_explicit(&scope->live, OPENER, memory_order_relaxed);
@@ -303,7 +303,7 @@ static leat_scope *make(struct lt_party *opener)
 
 leat_scope *leat_scope_open(int64_t deadline)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (deadline < 0 || (self->kind != LT_TASK && self->kind != LT_THREAD) || !lt_runtime_hold())
         return NULL;
     leat_scope *scope = make(self);
@@ -318,8 +318,8 @@ leat_scope *leat_scope_open(int64_t deadline)
         become_child(scope, scope->around);
     else
         become_root(scope);
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
-        lt_note_scope(scope->number, true);
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE))
+        lt_probe_scope(scope->number, true);
     return scope;
 }
 
@@ -335,7 +335,7 @@ static void leave_parent(leat_scope *scope)
 
 int leat_scope_close(leat_scope *scope)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (!scope || self->scope != scope || scope->opener != self)
         return -EINVAL;
     join(scope);
@@ -349,11 +349,11 @@ int leat_scope_close(leat_scope *scope)
         lt_list_remove(&owned->node);
         owned->free(owned);
     }
-    lt_rosters_free(scope);
+    lt_wait_lists_free(scope);
     int result = scope->result;
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_TRACE))
-        lt_note_scope(scope->number, false);
-    put_memory(lt_worker_here(), scope);
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE))
+        lt_probe_scope(scope->number, false);
+    put_memory(lt_current_worker(), scope);
     lt_runtime_release();
     return result;
 }
@@ -361,13 +361,13 @@ int leat_scope_close(leat_scope *scope)
 int leat_cancelled(const leat_scope *scope)
 {
     if (!scope)
-        scope = lt_self()->scope;
+        scope = lt_current_party()->scope;
     return scope && lt_scope_is_cancelled(scope);
 }
 
 int leat_shield(void)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (self->shields == UINT16_MAX || (self->kind != LT_TASK && self->kind != LT_THREAD))
         return -EINVAL;
     self->shields++;
@@ -376,7 +376,7 @@ int leat_shield(void)
 
 int leat_unshield(void)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (!self->shields)
         return -EINVAL;
     self->shields--;

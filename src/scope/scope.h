@@ -10,17 +10,17 @@
  * it goes on with somebody who belongs to the scope and so keeps it open anyway. It gives them back before it runs anybody
  * else or has nothing to do, not at each visit of its scheduler; and the opener before it waits in leat_scope_close.
  *
- * Finding. A task is put on a list of its scope's (scope/roster.h) when it is about to park for the first time, and
+ * Finding. A task is put on a list of its scope's (scope/wait_list.h) when it is about to park for the first time, and
  * stays until it ends: a task that never parks never takes the scope's lock. Threads have a list of their own, and
- * so have roamers, blocks and callbacks.
+ * so have stackless parties, blocks and callbacks.
  *
  * Cancelling. A scope is marked, with its lock held, and so are all scopes inside. Then everybody on the
  * lists is told to look: a task by way of its home worker, inside which somebody looks when the task is not running; a
- * thread by its word; a roamer, which has no home, is claimed by the canceller. Nobody is missed: a task
- * that was listed before the mark is told, and one listed later sees the mark before it parks; a roamer
+ * thread by its word; a stackless party, which has no home, is claimed by the canceller. Nobody is missed: a task
+ * that was listed before the mark is told, and one listed later sees the mark before it parks; a stackless party
  * looks again after it can be claimed.
  *
- * Locking. A scope's lock guards its lists, but for rosters, `result` and the marking. Order: a scope before the scopes
+ * Locking. A scope's lock guards its lists, but for wait lists, `result` and the marking. Order: a scope before the scopes
  * inside it, a scope before a channel. The opener alone opens and closes. */
 #ifndef LT_SCOPE_SCOPE_H
 #define LT_SCOPE_SCOPE_H
@@ -38,10 +38,11 @@
 #include <errno.h>
 
 struct lt_deadline;
-struct lt_roster;
+struct lt_wait_list;
 
 enum {
-    LT_IN_SCOPE = 1 /* `list` of a roamer that is on the scope's own list: see scope/roster.h */
+    LT_IN_SCOPE =
+        1 /* `list` of a stackless party that is on the scope's own list: see scope/wait_list.h */
 };
 
 struct leat_scope {
@@ -60,8 +61,9 @@ struct leat_scope {
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
     uint16_t last_home; /* of who was listed last; */
     uint16_t turns;     /* how often that was another than before */
-    struct lt_node tasks, threads, roamers;
-    _Atomic(struct lt_roster *) rosters; /* NULL as long as this does: see scope/roster.h */
+    struct lt_node tasks, threads, stackless;
+    _Atomic(struct lt_wait_list *)
+        wait_lists; /* NULL as long as this does: see scope/wait_list.h */
     /* Written by workers every so many tasks. */
     _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
     struct lt_node owned;
@@ -92,8 +94,8 @@ static inline bool lt_scope_is_cancelled(const leat_scope *scope)
 int lt_scope_enlist(struct lt_party *party);
 
 /* Puts a party without a home on a list of its scope's; takes it off, if it is on one. */
-void lt_scope_enlist_roamer(struct lt_roamer *roamer);
-void lt_scope_delist_roamer(struct lt_roamer *roamer);
+void lt_scope_enlist_stackless(struct lt_stackless *stackless);
+void lt_scope_delist_stackless(struct lt_stackless *stackless);
 
 /* Gives something to the scope; takes it back. */
 void lt_scope_own(leat_scope *scope, struct lt_owned *owned);

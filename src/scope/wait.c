@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/config.h"
-#include "sched/note.h"
+#include "sched/probe.h"
 #include "scope/deadline.h"
 
 int lt_wait_closed(const struct lt_party *self)
@@ -93,7 +93,7 @@ static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
     /* Relaxed: who looks does so under a lock that orders it, or at a thread that waits until it is done. */
-    if (LT_UNLIKELY(lt_noting() & LT_NOTE_WAITS))
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
         atomic_store_explicit(&thread->since, lt_clock_now(), memory_order_relaxed);
     int result = sleep_through(wait, thread, deadline);
     atomic_store_explicit(&thread->since, 0, memory_order_relaxed);

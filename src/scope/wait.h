@@ -18,7 +18,7 @@
 #include "base/gap.h"
 #include "base/util.h"
 #include "base/wheel.h"
-#include "sched/here.h"
+#include "sched/current.h"
 #include "sched/party.h"
 #include "sched/runtime.h"
 #include "scope/scope.h"
@@ -78,7 +78,7 @@ static inline int lt_wait_prepare(struct lt_party *self)
     return error ? error : lt_wait_allowed(self);
 }
 
-/* From here on somebody may claim the party. Sequentially consistent for a roamer, see below; else a
+/* From here on somebody may claim the party. Sequentially consistent for a stackless party, see below; else a
  * release, so that the claimer sees the rest. */
 static inline void lt_claim_open(struct lt_party *party)
 {
@@ -89,7 +89,7 @@ static inline void lt_claim_open(struct lt_party *party)
         atomic_exchange_explicit(&party->unclaimed, true, memory_order_seq_cst);
 }
 
-/* A task is told of a cancel at home, when it has parked; a thread looks for itself. A roamer looks once
+/* A task is told of a cancel at home, when it has parked; a thread looks for itself. A stackless party looks once
  * more after it can be claimed: either it sees the mark, or the canceller sees that it can be claimed.
  * True: it has ended itself. The caller sees to it that it cannot be settled elsewhere meanwhile. */
 static inline bool lt_claim_recheck(struct lt_party *party, const leat_scope *scope)

@@ -12,10 +12,10 @@
 
 #include "base/alloc.h"
 #include "base/rng.h"
-#include "sched/here.h"
+#include "sched/current.h"
+#include "sched/global_queue.h"
 #include "sched/host.h"
 #include "sched/runtime.h"
-#include "sched/spill.h"
 
 #include <string.h>
 
@@ -128,9 +128,9 @@ static void add(struct lt_sim *sim, struct lt_party *party)
 }
 
 /* An unstarted task out of the ring takes along the credit for its stack. */
-static struct lt_party *next_from_ring(struct lt_worker *worker)
+static struct lt_party *next_from_local_queue(struct lt_worker *worker)
 {
-    struct lt_party *party = lt_ring_pop(&worker->ring);
+    struct lt_party *party = lt_local_queue_pop(&worker->local_queue);
     if (party && lt_needs_credit(party))
         worker->credits--;
     return party;
@@ -143,13 +143,13 @@ static void gather_from(struct lt_sim *sim, struct lt_worker *worker)
     /* Before looking, as in lt_idle: who comes from outside is told. */
     atomic_store_explicit(&worker->asleep, LT_SECLUDED, memory_order_seq_cst);
     lt_worker_drain(worker);
-    lt_bells_settle(&worker->bells);
+    lt_shared_timers_settle(&worker->shared_timers);
     while (has_room(sim) && (party = lt_worker_next_ready(worker)))
         add(sim, party);
     do
-        while (has_room(sim) && (party = next_from_ring(worker)))
+        while (has_room(sim) && (party = next_from_local_queue(worker)))
             add(sim, party);
-    while (has_room(sim) && lt_spill_take(worker));
+    while (has_room(sim) && lt_global_queue_take(worker));
 }
 
 void lt_sim_gather(struct lt_sim *sim)

@@ -4,7 +4,7 @@
 #include "base/alloc.h"
 #include "base/environment.h"
 #include "base/rng.h"
-#include "sched/here.h"
+#include "sched/current.h"
 #include "sched/runtime.h"
 
 #include <errno.h>
@@ -35,10 +35,10 @@ static int resolve(leat_sim_options *o)
 static int live(struct lt_sim *sim)
 {
     uint64_t seeds = sim->options.seed, chance = *lt_chance();
-    uint32_t number = lt_here()->number;
-    lt_here()->number = 0;
+    uint32_t number = lt_current()->number;
+    lt_current()->number = 0;
     sim->chance = lt_rng_next(&seeds);
-    lt_here()->chance = lt_rng_next(&seeds);
+    lt_current()->chance = lt_rng_next(&seeds);
     sim->worker = lt_runtime.workers[0];
     lt_worker_begin(sim->worker);
     for (unsigned i = 1; i < LT_SIM_WORKERS; i++)
@@ -47,8 +47,8 @@ static int live(struct lt_sim *sim)
     lt_sim_live(sim);
     lt_sim_choose_close(sim);
     lt_worker_end(lt_runtime.workers[0]);
-    lt_here()->chance = chance;
-    lt_here()->number = number;
+    lt_current()->chance = chance;
+    lt_current()->number = number;
     return sim->result;
 }
 
@@ -66,7 +66,7 @@ static void tell(struct lt_sim *sim, int result)
 int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
 {
     leat_sim_options options = given ? *given : (leat_sim_options){ 0 };
-    if (lt_worker_here() || lt_pool_is_mine())
+    if (lt_current_worker() || lt_pool_is_mine())
         return -EDEADLK;
     int error = fn ? resolve(&options) : -EINVAL;
     if (error)

@@ -94,7 +94,7 @@ struct lt_sim {
 };
 
 /* The caller's world; only in one. */
-struct lt_sim *lt_sim_here(void);
+struct lt_sim *lt_sim_current(void);
 
 /* ---- world.c ---- */
 

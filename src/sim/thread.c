@@ -2,7 +2,7 @@
 
 #include "base/alloc.h"
 #include "base/util.h"
-#include "sched/here.h"
+#include "sched/current.h"
 
 #include <errno.h>
 
@@ -12,14 +12,14 @@ enum { THREAD_STACK = 1024 * 1024 };
 /* From here on this is the thread; and its carrier again. */
 static void become(struct lt_sim_thread *thread)
 {
-    lt_set_worker(NULL);
-    lt_set_self(&thread->thread.party);
+    lt_set_current_worker(NULL);
+    lt_set_current_party(&thread->thread.party);
 }
 
 static void become_carrier(struct lt_sim_thread *thread)
 {
-    lt_set_worker(lt_task_home(thread->carrier));
-    lt_set_self(&thread->carrier->party);
+    lt_set_current_worker(lt_task_home(thread->carrier));
+    lt_set_current_party(&thread->carrier->party);
 }
 
 static int carry(void *argument)
@@ -40,7 +40,7 @@ struct lt_sim_thread *lt_sim_carried(const struct lt_task *task)
 
 int lt_sim_start(struct lt_work *work)
 {
-    struct lt_sim *sim = lt_sim_here();
+    struct lt_sim *sim = lt_sim_current();
     struct lt_sim_thread *thread = lt_alloc(sizeof *thread);
     if (!thread)
         return -ENOMEM;
@@ -51,7 +51,7 @@ int lt_sim_start(struct lt_work *work)
     }
     thread->carrier->stays = true; /* its sleep has a timer there */
     thread->thread.party.kind = LT_THREAD;
-    thread->thread.party.enlisted = true; /* as in lt_here_introduce */
+    thread->thread.party.enlisted = true; /* as in lt_current_introduce */
     thread->work = work;
     lt_list_append(&sim->threads, &thread->node);
     lt_launch(&thread->carrier->party);
@@ -75,14 +75,14 @@ static void time_is_up(struct lt_timer *timer)
 
 bool lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (self->kind != LT_THREAD)
         return false;
     if (atomic_load_explicit(word, memory_order_relaxed) != expected || deadline <= lt_world()->now)
         return true;
     struct lt_sim_thread *thread = LT_CONTAINER(self, struct lt_sim_thread, thread.party);
     become_carrier(thread);
-    struct lt_wheel *wheel = &lt_worker_here()->wheel;
+    struct lt_wheel *wheel = &lt_current_worker()->wheel;
     thread->sleeps_on = word;
     thread->timer.deadline = deadline;
     thread->timer.fire = time_is_up;
@@ -97,7 +97,7 @@ bool lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
 
 bool lt_sim_wake(_Atomic uint32_t *word)
 {
-    struct lt_sim *sim = lt_sim_here();
+    struct lt_sim *sim = lt_sim_current();
     for (struct lt_node *node = sim->threads.next; node != &sim->threads; node = node->next) {
         struct lt_sim_thread *thread = LT_CONTAINER(node, struct lt_sim_thread, node);
         if (thread->sleeps_on == word)

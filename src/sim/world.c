@@ -1,10 +1,10 @@
 #include "sim/sim.h"
 
 #include "base/util.h"
-#include "sched/here.h"
+#include "sched/current.h"
+#include "sched/global_queue.h"
 #include "sched/host.h"
 #include "sched/runtime.h"
-#include "sched/spill.h"
 #include "sched/steal.h"
 #include "scope/cancel.h"
 
@@ -16,7 +16,7 @@
  * yield poll for what may come with time. */
 enum { TURNS_AT_ONCE = 10000, THEIR_TIME = 1000000, YIELDS_AT_ONCE = 1000 };
 
-struct lt_sim *lt_sim_here(void)
+struct lt_sim *lt_sim_current(void)
 {
     return LT_CONTAINER(lt_world(), struct lt_sim, doors);
 }
@@ -25,8 +25,8 @@ struct lt_sim *lt_sim_here(void)
 
 void lt_sim_point(void)
 {
-    struct lt_party *self = lt_self();
-    struct lt_sim *sim = lt_sim_here();
+    struct lt_party *self = lt_current_party();
+    struct lt_sim *sim = lt_sim_current();
     if (self->kind != LT_TASK && self->kind != LT_THREAD)
         return;
     lt_sim_turn(sim)->end = LT_TURN_INTERRUPTED;
@@ -38,7 +38,7 @@ void lt_sim_point(void)
 
 static void yield(void)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (self->kind == LT_THREAD)
         lt_sim_thread_yield(LT_CONTAINER(self, struct lt_sim_thread, thread.party));
 }
@@ -48,7 +48,7 @@ static void yield(void)
 void lt_sim_become(struct lt_sim *sim, struct lt_worker *worker)
 {
     sim->worker = worker;
-    lt_set_worker(worker);
+    lt_set_current_worker(worker);
 }
 
 static struct lt_worker *another(const struct lt_worker *worker)
@@ -100,7 +100,7 @@ static bool pass_time(struct lt_sim *sim, int64_t most)
     int64_t next = LEAT_NEVER;
     for (unsigned i = 0; i < LT_SIM_WORKERS; i++) {
         struct lt_worker *worker = lt_runtime.workers[i];
-        lt_bells_settle_all(&worker->bells);
+        lt_shared_timers_settle_all(&worker->shared_timers);
         int64_t timer = lt_wheel_next(&worker->wheel);
         next = timer < next ? timer : next;
     }
@@ -240,7 +240,7 @@ static bool (*ended_before)(struct lt_task *task, int result);
 
 static bool ended(struct lt_task *task, int result)
 {
-    lt_sim_turn(lt_sim_here())->end = LT_TURN_ENDS;
+    lt_sim_turn(lt_sim_current())->end = LT_TURN_ENDS;
     return lt_sim_carried(task) || ended_before(task, result);
 }
 

@@ -26,7 +26,7 @@ static const struct lt_wait_kind sleeps = { .withdraw = withdraw };
 
 static int sleep_from(int64_t deadline, int64_t now)
 {
-    struct lt_party *self = lt_self();
+    struct lt_party *self = lt_current_party();
     if (deadline == LEAT_NEVER && !self->scope)
         return -EDEADLK;
     int error = lt_wait_prepare(self);

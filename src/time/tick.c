@@ -1,21 +1,21 @@
 /* tick.c: channels that tick.
  *
- * A tick has two holders: its channel, and its bell while that is set or about to ring. The scope frees the
- * channel without waiting for a ring; so the ringer sees under the tick's lock whether there still is one,
+ * A tick has two holders: its channel, and its shared timer while that is set or about to fire. The scope frees the
+ * channel without waiting for it to fire; so the worker that fires it sees under the tick's lock whether there still is one,
  * and who lets go last frees the tick. After a stop under that lock nothing is sent: no late tick.
  *
- * Locking. The tick before its channel, and before the bells. */
+ * Locking. The tick before its channel, and before the shared timers. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "chan/special.h"
-#include "sched/bell.h"
+#include "sched/shared_timer.h"
 
 #include <leat/time.h>
 #include <leat/timeout.h>
 
 struct tick {
     struct lt_keeper keeper;
-    struct lt_bell bell;
+    struct lt_shared_timer timer;
     struct lt_lock lock;
     leat_chan *ch;
     int64_t period, due;
@@ -42,9 +42,9 @@ static int64_t next_due(const struct tick *t, int64_t now)
     return next;
 }
 
-static void rang(struct lt_bell *bell)
+static void fired(struct lt_shared_timer *timer)
 {
-    struct tick *t = LT_CONTAINER(bell, struct tick, bell);
+    struct tick *t = LT_CONTAINER(timer, struct tick, timer);
     struct lt_party *woken = NULL;
     lt_lock(&t->lock);
     if (t->stopped) {
@@ -55,7 +55,7 @@ static void rang(struct lt_bell *bell)
     lt_special_keeper_send(t->ch, &t->due, &woken);
     lt_chan_unlock(t->ch);
     t->due = next_due(t, lt_clock_now());
-    lt_bell_set(&t->bell, t->due); /* on a worker: there is nobody to tell */
+    lt_shared_timer_set(&t->timer, t->due); /* on a worker: there is nobody to tell */
     lt_unlock(&t->lock);
     lt_ready_all(woken);
 }
@@ -70,7 +70,7 @@ static struct tick *behind(leat_chan *ch)
 /* With the lock held. */
 static void stop(struct tick *t)
 {
-    if (!t->stopped && lt_bell_stop(&t->bell))
+    if (!t->stopped && lt_shared_timer_stop(&t->timer))
         t->holders--;
     t->stopped = true;
 }
@@ -111,12 +111,12 @@ leat_chan *leat_tick(leat_scope *scope, int64_t ns)
         return NULL;
     }
     t->keeper = (struct lt_keeper){ .close = close_tick, .free = free_behind };
-    t->bell.ring = rang;
+    t->timer.fire = fired;
     t->ch = ch;
     t->period = ns;
     t->due = leat_after(ns);
     t->holders = 2;
     ch->keeper = &t->keeper;
-    lt_bells_tell(lt_bell_set(&t->bell, t->due));
+    lt_shared_timers_tell(lt_shared_timer_set(&t->timer, t->due));
     return ch;
 }

@@ -2,28 +2,28 @@
  *
  * One table for all workers finds a timeout by its time, under one lock: sharing among workers is the
  * purpose, and the lock is held for some ten nanoseconds. The table holds no reference, the users do. All
- * changes of a timeout are made under that lock: the last who lets go stops the bell; if that is about
- * to ring, the ringer frees it. So nobody finds a timeout that is being freed.
+ * changes of a timeout are made under that lock: the last who lets go stops the shared timer; if that is about
+ * to fire, the worker that fires it frees it. So nobody finds a timeout that is being freed.
  *
  * Where there are many, what a call costs is what it must bring into the cache. So the table itself holds the
  * times, one after the other where two fall on the same place ("linear probing"), and a timeout stands in one piece
  * of memory with its channel.
  *
- * Locking. The table before the bells. A channel's own lock is taken by itself. */
+ * Locking. The table before the shared timers. A channel's own lock is taken by itself. */
 #include "base/alloc.h"
 #include "chan/chan.h"
-#include "sched/bell.h"
-#include "sched/here.h"
+#include "sched/current.h"
 #include "sched/runtime.h"
+#include "sched/shared_timer.h"
 
 #include <leat/time.h>
 #include <leat/timeout.h>
 
 /* Beside its channel. */
 struct timeout {
-    struct lt_bell bell;
+    struct lt_shared_timer timer;
     int64_t key; /* the time; of one that is not shared something else, and negative */
-    bool rings;  /* its bell is set, or about to ring */
+    bool fires;  /* its shared timer is set, or about to fire */
     bool listed; /* it is in the table */
 };
 
@@ -147,16 +147,16 @@ static void close_passed(leat_chan *ch)
 /* Under the lock. */
 static leat_chan *retire(leat_chan *ch)
 {
-    behind(ch)->rings = false;
+    behind(ch)->fires = false;
     take_out(ch);
     atomic_fetch_add_explicit(&ch->references, 1, memory_order_relaxed);
     return ch;
 }
 
-static void rang(struct lt_bell *bell)
+static void fired(struct lt_shared_timer *timer)
 {
     lt_lock(&table.lock);
-    leat_chan *ch = retire(lt_chan_beside(LT_CONTAINER(bell, struct timeout, bell)));
+    leat_chan *ch = retire(lt_chan_beside(LT_CONTAINER(timer, struct timeout, timer)));
     lt_unlock(&table.lock);
     close_passed(ch);
 }
@@ -166,14 +166,14 @@ static leat_chan *retire_at(size_t i)
     lt_lock(&table.lock);
     leat_chan *ch = table.entries[i].ch;
     if (ch) {
-        lt_bell_stop(&behind(ch)->bell);
+        lt_shared_timer_stop(&behind(ch)->timer);
         retire(ch);
     }
     lt_unlock(&table.lock);
     return ch;
 }
 
-/* No bell rings any more. */
+/* No shared timer fires any more. */
 static void close_all(void)
 {
     leat_chan *ch;
@@ -205,7 +205,7 @@ static bool unref(leat_chan *ch)
     struct timeout *t = behind(ch);
     lt_lock(&table.lock);
     bool last = atomic_fetch_sub_explicit(&ch->references, 1, memory_order_relaxed) == 1 &&
-                (!t->rings || lt_bell_stop(&t->bell));
+                (!t->fires || lt_shared_timer_stop(&t->timer));
     if (last)
         take_out(ch);
     lt_unlock(&table.lock);
@@ -246,7 +246,7 @@ static leat_chan *list(leat_chan *made, int64_t deadline, bool shared)
     t->key = shared ? deadline : -(int64_t)(uintptr_t)made;
     leat_chan *ch = NULL;
     if (make_room() && !(ch = shared ? share(deadline) : NULL)) {
-        t->rings = deadline != LEAT_NEVER;
+        t->fires = deadline != LEAT_NEVER;
         t->listed = true;
         put_in(t->key, ch = made);
     }
@@ -259,14 +259,14 @@ static leat_chan *add(int64_t deadline, bool shared)
     leat_chan *made = lt_chan_open_kept(&keeper, "timeout", sizeof(struct timeout));
     if (!made)
         return NULL;
-    behind(made)->bell.ring = rang;
+    behind(made)->timer.fire = fired;
     lt_lock(&table.lock);
     leat_chan *ch = list(made, deadline, shared);
     if (ch != made)
         leat_chan_unref(made);
     else if (deadline != LEAT_NEVER)
-        /* Others may share it already; that it is not freed before it rings is owed to our reference. */
-        lt_bells_tell(lt_bell_set(&behind(made)->bell, deadline));
+        /* Others may share it already; that it is not freed before it fires is owed to our reference. */
+        lt_shared_timers_tell(lt_shared_timer_set(&behind(made)->timer, deadline));
     return ch;
 }
 
@@ -282,7 +282,7 @@ static int64_t round_up(int64_t deadline, int64_t to)
 leat_chan *leat_timeout(int64_t ns)
 {
     /* On a worker somebody who waits for the caller holds the runtime. */
-    bool outside = !lt_worker_here();
+    bool outside = !lt_current_worker();
     if (outside && !lt_runtime_hold())
         return NULL;
     /* Relaxed: nothing else is meant by it. */

@@ -1,13 +1,13 @@
-/* timer.c: timers that call a function: a bell, and a party whose scope can cancel it.
+/* timer.c: timers that call a function: a shared timer, and a party whose scope can cancel it.
  *
- * Who takes the bell out, the worker to ring it, leat_timer_stop, or the scope's canceller, has claimed the
+ * Who takes the shared timer out, the worker to fire it, leat_timer_stop, or the scope's canceller, has claimed the
  * timer; the others see that it is not set. With a scope, it is put on the scope's list and set under the
  * scope's lock, and cancelled under it, so a canceller that comes first is seen and one that comes after
- * finds it set. Order: a scope before the bells. */
+ * finds it set. Order: a scope before the shared timers. */
 #include "base/clock.h"
-#include "sched/bell.h"
-#include "sched/here.h"
+#include "sched/current.h"
 #include "sched/runtime.h"
+#include "sched/shared_timer.h"
 #include "scope/scope.h"
 
 #include <leat/time.h>
@@ -15,8 +15,8 @@
 
 /* What a timer's private words hold. */
 struct timer {
-    struct lt_roamer roamer;
-    struct lt_bell bell;
+    struct lt_stackless stackless;
+    struct lt_shared_timer timer;
     int status;
 };
 
@@ -34,7 +34,7 @@ static struct timer *inside(leat_timer *timer)
 static void delist(struct timer *t, leat_scope *scope)
 {
     if (scope)
-        lt_scope_delist_roamer(&t->roamer);
+        lt_scope_delist_stackless(&t->stackless);
 }
 
 static void leave(leat_scope *scope)
@@ -47,20 +47,20 @@ static void leave(leat_scope *scope)
 static void finish(struct timer *t)
 {
     leat_timer *timer = (leat_timer *)(void *)t;
-    leat_scope *scope = t->roamer.party.scope;
+    leat_scope *scope = t->stackless.party.scope;
     delist(t, scope);
     timer->leat_fn(timer, t->status);
     leave(scope);
 }
 
-static void rang(struct lt_bell *bell)
+static void fired(struct lt_shared_timer *timer)
 {
-    finish(LT_CONTAINER(bell, struct timer, bell));
+    finish(LT_CONTAINER(timer, struct timer, timer));
 }
 
 static struct timer *of_party(struct lt_party *party)
 {
-    return LT_CONTAINER(party, struct timer, roamer.party);
+    return LT_CONTAINER(party, struct timer, stackless.party);
 }
 
 static void run(struct lt_party *party)
@@ -70,7 +70,7 @@ static void run(struct lt_party *party)
 
 static bool cancel(struct lt_party *party, int reason)
 {
-    if (!lt_bell_stop(&of_party(party)->bell))
+    if (!lt_shared_timer_stop(&of_party(party)->timer))
         return false;
     of_party(party)->status = reason;
     return true;
@@ -87,9 +87,9 @@ int leat_timer_stop(leat_timer *timer)
     if (!timer)
         return -EINVAL;
     struct timer *t = inside(timer);
-    if (!lt_bell_stop(&t->bell))
+    if (!lt_shared_timer_stop(&t->timer))
         return -EALREADY;
-    leat_scope *scope = t->roamer.party.scope;
+    leat_scope *scope = t->stackless.party.scope;
     delist(t, scope);
     leave(scope);
     return 0;
@@ -103,39 +103,39 @@ int leat_timer_init(leat_timer *timer, leat_scope *scope)
     if (!timer)
         return -EINVAL;
     struct timer *t = inside(timer);
-    t->roamer.party = (struct lt_party){ .kind = LT_TIMER };
-    atomic_init(&t->bell.home, NULL);
+    t->stackless.party = (struct lt_party){ .kind = LT_TIMER };
+    atomic_init(&t->timer.home, NULL);
     timer->scope = scope;
     return 0;
 }
 
 static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
 {
-    struct lt_bells *tell = NULL;
+    struct lt_shared_timers *tell = NULL;
     lt_scope_enter(scope);
     lt_lock(&scope->lock);
     bool cancelled = lt_scope_is_cancelled(scope);
     if (!cancelled) {
-        lt_list_append(&scope->roamers, &t->roamer.member);
-        t->roamer.party.list = LT_IN_SCOPE;
-        tell = lt_bell_set(&t->bell, deadline);
+        lt_list_append(&scope->stackless, &t->stackless.member);
+        t->stackless.party.list = LT_IN_SCOPE;
+        tell = lt_shared_timer_set(&t->timer, deadline);
     }
     lt_unlock(&scope->lock);
     if (!cancelled) {
-        lt_bells_tell(tell);
+        lt_shared_timers_tell(tell);
         return;
     }
     t->status = -ECANCELED;
-    lt_ready(&t->roamer.party);
+    lt_ready(&t->stackless.party);
 }
 
 /* On a worker somebody who waits for the caller holds the runtime. */
 static bool set_alone(struct timer *t, int64_t deadline)
 {
-    bool outside = !lt_worker_here();
+    bool outside = !lt_current_worker();
     if (outside && !lt_runtime_hold())
         return false;
-    lt_bells_tell(lt_bell_set(&t->bell, deadline));
+    lt_shared_timers_tell(lt_shared_timer_set(&t->timer, deadline));
     if (outside)
         lt_runtime_release();
     return true;
@@ -143,14 +143,14 @@ static bool set_alone(struct timer *t, int64_t deadline)
 
 int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
 {
-    if (!timer || !fn || deadline < 0 || (!lt_worker_here() && !lt_running()))
+    if (!timer || !fn || deadline < 0 || (!lt_current_worker() && !lt_running()))
         return -EINVAL;
     struct timer *t = inside(timer);
-    if (lt_bell_is_set(&t->bell) || t->roamer.party.list)
+    if (lt_shared_timer_is_set(&t->timer) || t->stackless.party.list)
         return -EBUSY;
-    t->roamer.party = (struct lt_party){ .kind = LT_TIMER, .scope = timer->scope };
-    t->bell.ring = rang;
-    t->bell.holds = !timer->scope;
+    t->stackless.party = (struct lt_party){ .kind = LT_TIMER, .scope = timer->scope };
+    t->timer.fire = fired;
+    t->timer.holds = !timer->scope;
     t->status = 0;
     timer->leat_fn = fn;
     if (timer->scope)

@@ -4,7 +4,7 @@
 #include "base/futex.h"
 #include "base/world.h"
 #include "block/machine.h"
-#include "scope/roster.h"
+#include "scope/wait_list.h"
 #include "watch/look.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static void take_alarms(struct lt_pad *pad, void *arg)
             struct lt_timer *timer = LT_CONTAINER(node, struct lt_timer, node);
             const struct lt_machine *machine = lt_alarm_machine(timer);
             struct lt_note *note =
-                machine ? lt_note_party(pad, &machine->roamer.party, LT_IS_WAITING) : NULL;
+                machine ? lt_note_party(pad, &machine->stackless.party, LT_IS_WAITING) : NULL;
             if (!note)
                 continue;
             note->line = ((const leat_block *)(const void *)machine)->line;
@@ -103,7 +103,7 @@ static int answer(struct lt_ask *ask)
     ask->told.answered = true;
     ask->told.timers = worker->wheel.count;
     int error = lt_pad_take(&ask->pad, take_queues, ask);
-    ask->told.queued = lt_ring_length(&worker->ring) + (worker->pending != NULL);
+    ask->told.queued = lt_local_queue_length(&worker->local_queue) + (worker->pending != NULL);
     for (size_t i = 0; !error && i < ask->look->scope_count; i++)
         error = lt_pad_take(&ask->pad, take_tasks,
                             &(struct visit){ worker, ask->look->scopes[i].scope });

@@ -1,9 +1,9 @@
 /* begin.c: what is to be looked after, by the options and the environment. */
 #include "base/environment.h"
 #include "sched/runtime.h"
+#include "watch/monitor.h"
 #include "watch/since.h"
 #include "watch/trace.h"
-#include "watch/watcher.h"
 
 #include <leat/watch.h>
 
@@ -68,16 +68,16 @@ int lt_watch_begin(const leat_options *options)
         .signal = number,
     };
     unsigned flags =
-        (watch & LEAT_WATCH_WAITS ? LT_NOTE_WAITS : 0) | (plan.deadlock ? LT_NOTE_THREADS : 0);
+        (watch & LEAT_WATCH_WAITS ? LT_PROBE_WAITS : 0) | (plan.deadlock ? LT_PROBE_THREADS : 0);
     const char *trace = options->trace ? options->trace : lt_env("LEAT_TRACE");
     int error = trace && *trace ? lt_trace_begin(trace) : 0;
     if (error && !options->trace)
         lt_env_refuse("LEAT_TRACE", "a file that can be made");
     if (!error && trace && *trace)
-        flags |= LT_NOTE_TRACE;
-    atomic_store_explicit(&lt_note_flags, flags, memory_order_relaxed);
+        flags |= LT_PROBE_TRACE;
+    atomic_store_explicit(&lt_probe_flags, flags, memory_order_relaxed);
     if (!error)
-        error = lt_watcher_start(&plan);
+        error = lt_monitor_start(&plan);
     if (error)
         lt_watch_end();
     return error;
@@ -85,8 +85,8 @@ int lt_watch_begin(const leat_options *options)
 
 void lt_watch_end(void)
 {
-    lt_watcher_stop();
-    atomic_store_explicit(&lt_note_flags, 0, memory_order_relaxed);
+    lt_monitor_stop();
+    atomic_store_explicit(&lt_probe_flags, 0, memory_order_relaxed);
     lt_since_end();
     lt_trace_end();
 }

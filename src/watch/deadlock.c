@@ -6,7 +6,7 @@
  * could have sent it? */
 #include "sched/pool.h"
 #include "sched/runtime.h"
-#include "watch/watcher.h"
+#include "watch/monitor.h"
 
 #include <errno.h>
 #include <sys/stat.h>

@@ -1,7 +1,7 @@
 /* fleeting.c: tasks and blocks that have not started, and what a worker runs that does not answer. Any
  * thread may start, end and free them while they are looked at; so they are copied without touching them,
  * and the copy is believed if they were still in their place after it. */
-#include "sched/spill.h"
+#include "sched/global_queue.h"
 #include "watch/look.h"
 #include "watch/peek.h"
 
@@ -94,16 +94,16 @@ static struct lt_note *note_glimpse(struct lt_pad *pad, const struct glimpse *se
 
 /* ---- queues ---- */
 
-static void take_ring(struct lt_pad *pad, void *arg)
+static void take_local_queue(struct lt_pad *pad, void *arg)
 {
-    struct lt_ring *ring = arg;
+    struct lt_local_queue *ring = arg;
     struct glimpse seen;
     /* Acquire: what lies before this tail has been written. */
     uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
     uint32_t i = atomic_load_explicit(&ring->head, memory_order_relaxed);
     for (; (int32_t)(tail - i) > 0 && !pad->full; i++) {
         struct lt_party *party =
-            atomic_load_explicit(&ring->slots[i % LT_RING_SIZE], memory_order_relaxed);
+            atomic_load_explicit(&ring->slots[i % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
         bool read = glimpse(&seen, party);
         /* Whoever takes the party moves head first. (What was read was read in system calls, which this
          * load does not overtake.) */
@@ -127,14 +127,14 @@ static void note_spilt(void *arg, struct lt_party *party)
 static void take_spilt(struct lt_pad *pad, void *unused)
 {
     (void)unused;
-    lt_spill_each(note_spilt, pad);
+    lt_global_queue_each(note_spilt, pad);
 }
 
 int lt_look_at_queues(struct lt_look *look)
 {
     int error = lt_pad_take(&look->pad, take_spilt, NULL);
     for (unsigned i = 0; !error && i < look->worker_count; i++)
-        error = lt_pad_take(&look->pad, take_ring, &lt_runtime.workers[i]->ring);
+        error = lt_pad_take(&look->pad, take_local_queue, &lt_runtime.workers[i]->local_queue);
     return error;
 }
 

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "block/machine.h"
 #include "scope/cancel.h"
-#include "scope/roster.h"
+#include "scope/wait_list.h"
 
 #include <leat/task.h>
 
@@ -25,7 +25,7 @@ struct branch {
 static int64_t joins_since(const leat_scope *scope)
 {
     if (scope->opener->kind != LT_THREAD || !lt_scope_joined(scope) ||
-        !(lt_noting() & LT_NOTE_WAITS))
+        !(lt_probing() & LT_PROBE_WAITS))
         return 0;
     return atomic_load_explicit(&LT_CONTAINER(scope->opener, struct lt_thread, party)->since,
                                 memory_order_relaxed);
@@ -181,10 +181,11 @@ static void note_tasks(struct lt_pad *pad, const struct lt_node *tasks, leat_sco
     }
 }
 
-static void note_roamers(struct lt_pad *pad, const struct lt_node *roamers, leat_scope *scope)
+static void note_stackless(struct lt_pad *pad, const struct lt_node *stackless, leat_scope *scope)
 {
-    for (struct lt_node *node = roamers->next; node != roamers && !pad->full; node = node->next) {
-        struct lt_party *party = &LT_CONTAINER(node, struct lt_roamer, member)->party;
+    for (struct lt_node *node = stackless->next; node != stackless && !pad->full;
+         node = node->next) {
+        struct lt_party *party = &LT_CONTAINER(node, struct lt_stackless, member)->party;
         struct lt_note *note = lt_note_party(pad, party, LT_IS_THERE);
         if (note)
             note->scope = scope;
@@ -216,7 +217,7 @@ static void note_channels(struct lt_pad *pad, leat_scope *scope)
     }
 }
 
-/* In this order: with a roamer those are noted who await it, and with a channel those who wait there. */
+/* In this order: with a stackless party those are noted who await it, and with a channel those who wait there. */
 static void take_scope(struct lt_pad *pad, void *arg)
 {
     leat_scope *scope = arg;
@@ -227,7 +228,7 @@ static void take_scope(struct lt_pad *pad, void *arg)
     for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
         lt_lock(roll.lock);
         note_tasks(pad, roll.tasks, scope);
-        note_roamers(pad, roll.roamers, scope);
+        note_stackless(pad, roll.stackless, scope);
         lt_unlock(roll.lock);
     }
     lt_lock(&scope->lock);

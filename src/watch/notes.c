@@ -128,7 +128,7 @@ static enum lt_thing thing_of(const struct lt_party *party)
     }
 }
 
-/* Of a thread, it is known whether it waits; of a roamer, its address may be another's that waited here. */
+/* Of a thread, it is known whether it waits; of a stackless party, its address may be another's that waited here. */
 static int64_t since_when(const struct lt_party *party, enum lt_state state)
 {
     switch (party->kind) {
@@ -148,7 +148,7 @@ struct lt_note *lt_note_party(struct lt_pad *pad, const struct lt_party *party, 
     if (!note)
         return NULL;
     note->state = state;
-    note->since = lt_noting() & LT_NOTE_WAITS ? since_when(party, state) : 0;
+    note->since = lt_probing() & LT_PROBE_WAITS ? since_when(party, state) : 0;
     switch (note->thing) {
     case LT_A_TASK: {
         const struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
@@ -206,7 +206,7 @@ void lt_note_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum l
     }
     if (lt_listed(&wait->timer.node))
         note->until = wait->timer.deadline;
-    if (lt_noting() & LT_NOTE_WAITS)
+    if (lt_probing() & LT_PROBE_WAITS)
         note->since = task->left;
     struct listening listening = { .listener.hear = hear, .pad = pad, .note = note };
     if (wait->kind->describe)

@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/lock.h"
 #include "base/util.h"
-#include "sched/note.h"
+#include "sched/probe.h"
 
 #include <string.h>
 
@@ -67,7 +67,7 @@ static bool grow(struct shard *shard)
     return true;
 }
 
-void lt_note_wait(const struct lt_party *party)
+void lt_probe_wait(const struct lt_party *party)
 {
     struct entry entry = { party, lt_clock_now() };
     struct shard *shard = shard_of(party);
@@ -94,7 +94,7 @@ static void close_gap(struct shard *shard, size_t gap)
     shard->entries[gap].party = NULL;
 }
 
-void lt_note_wait_over(const struct lt_party *party)
+void lt_probe_wait_over(const struct lt_party *party)
 {
     struct shard *shard = shard_of(party);
     lt_lock(&shard->lock);

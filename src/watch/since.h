@@ -1,4 +1,4 @@
-/* since.h: since when blocks and callbacks wait, while somebody has asked for it: LT_NOTE_WAITS.
+/* since.h: since when blocks and callbacks wait, while somebody has asked for it: LT_PROBE_WAITS.
  *
  * They have no room for a time, so it stands beside them, in a table by address. An entry is made before the
  * party can be claimed, and taken out before it goes on: so there is one only while the party waits, or is ready,
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Since when it waits; 0: not known. lt_note_wait and lt_note_wait_over, which write it, are in sched/note.h. */
+/* Since when it waits; 0: not known. lt_probe_wait and lt_probe_wait_over, which write it, are in sched/probe.h. */
 int64_t lt_since(const struct lt_party *party);
 
 /* How many entries there are. And frees all, when nobody waits any more. */

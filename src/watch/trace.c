@@ -3,7 +3,7 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/lock.h"
-#include "sched/note.h"
+#include "sched/probe.h"
 #include "sched/runtime.h"
 #include "watch/text.h"
 
@@ -137,12 +137,12 @@ static uint64_t identity(const struct lt_party *party)
 
 /* ---- what is noted on the way ---- */
 
-void lt_note_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to)
+void lt_probe_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to)
 {
-    unsigned noting = lt_noting();
-    if (noting & LT_NOTE_WAITS && from)
+    unsigned noting = lt_probing();
+    if (noting & LT_PROBE_WAITS && from)
         from->left = lt_clock_now();
-    if (!(noting & LT_NOTE_TRACE))
+    if (!(noting & LT_PROBE_TRACE))
         return;
     struct tracer *t = tracer_of(worker);
     if (to && !to->sp) /* its first time */
@@ -151,7 +151,7 @@ void lt_note_switch(struct lt_worker *worker, struct lt_task *from, struct lt_ta
     append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = to ? to->number : 0 });
 }
 
-void lt_note_step(struct lt_worker *worker, const struct lt_party *party)
+void lt_probe_step(struct lt_worker *worker, const struct lt_party *party)
 {
     struct tracer *t = tracer_of(worker);
     const char *name = NULL;
@@ -162,7 +162,7 @@ void lt_note_step(struct lt_worker *worker, const struct lt_party *party)
     append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = identity(party), .text = name });
 }
 
-void lt_note_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner)
+void lt_probe_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner)
 {
     note((struct lt_event){ .kind = sent ? LT_EV_SENT : LT_EV_RECEIVED,
                             .number = channel,
@@ -170,7 +170,7 @@ void lt_note_items(uint32_t channel, bool sent, uint64_t n, const struct lt_part
                             .party = identity(partner) });
 }
 
-void lt_note_new_channel(uint32_t channel, const char *name)
+void lt_probe_new_channel(uint32_t channel, const char *name)
 {
     struct lt_worker *worker = lt_worker_self();
     /* What threads' channels are called is not kept: their tracer has a lock. */
@@ -179,7 +179,7 @@ void lt_note_new_channel(uint32_t channel, const char *name)
                             .text = worker ? copy(tracer_of(worker), name) : NULL });
 }
 
-void lt_note_scope(uint32_t scope, bool opened)
+void lt_probe_scope(uint32_t scope, bool opened)
 {
     note((struct lt_event){ .kind = opened ? LT_EV_OPENED : LT_EV_CLOSED, .number = scope });
 }

@@ -6,9 +6,9 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "watch/look.h"
+#include "watch/monitor.h"
 #include "watch/peek.h"
 #include "watch/text.h"
-#include "watch/watcher.h"
 
 #include <errno.h>
 

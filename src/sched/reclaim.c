@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sched/hoard.h"
+#include "sched/reclaim.h"
 
 #include "arch/stack.h"
 #include "base/cancel.h"
@@ -20,10 +20,10 @@ static void say(struct lt_worker *worker)
     lt_tally_set(&worker->tally.magazine, worker->magazine_count + worker->returned.count);
     /* Sequentially consistent, against who finds that memory is short and then looks at this: one of the two sees the
      * other. */
-    atomic_store_explicit(&worker->hoard, (unsigned)kept(worker), memory_order_seq_cst);
+    atomic_store_explicit(&worker->reclaim, (unsigned)kept(worker), memory_order_seq_cst);
 }
 
-void lt_hoard_settle(struct lt_worker *worker)
+void lt_reclaim_settle(struct lt_worker *worker)
 {
     if (worker->credits > LT_CREDIT_BATCH) {
         lt_stack_credits_return(worker->credits - LT_CREDIT_BATCH);
@@ -42,7 +42,7 @@ static bool call(void)
     bool any = false;
     for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
         struct lt_worker *worker = lt_runtime.workers[i];
-        if (!atomic_load_explicit(&worker->hoard, memory_order_seq_cst))
+        if (!atomic_load_explicit(&worker->reclaim, memory_order_seq_cst))
             continue;
         lt_worker_wake_sleeping(worker);
         any = true;
@@ -50,7 +50,7 @@ static bool call(void)
     return any;
 }
 
-bool lt_hoard_get_one(void)
+bool lt_reclaim_get_one(void)
 {
     enum { TRIES = 40 };
     const struct timespec nap = { .tv_nsec = 50000 };

@@ -1,8 +1,8 @@
-/* spill.h: unstarted tasks and blocks that are in no worker's ring: because it had no room, or because
+/* global_queue.h: unstarted tasks and blocks that are in no worker's local queue: because it had no room, or because
  * they come from a thread that is no worker. One queue for all, first in, first out, under a lock. Each
  * task brings the credit for its stack along. */
-#ifndef LT_SCHED_SPILL_H
-#define LT_SCHED_SPILL_H
+#ifndef LT_SCHED_GLOBAL_QUEUE_H
+#define LT_SCHED_GLOBAL_QUEUE_H
 
 #include "base/util.h"
 #include "sched/worker.h"
@@ -14,15 +14,15 @@ static inline bool lt_needs_credit(struct lt_party *party)
 }
 
 /* Adds one; `worker` is the calling one, whose credit goes along, or NULL. */
-void lt_spill_push(struct lt_worker *worker, struct lt_party *party);
+void lt_global_queue_push(struct lt_worker *worker, struct lt_party *party);
 
-/* Moves some to the calling worker's ring; false when there was none. */
-bool lt_spill_take(struct lt_worker *worker);
+/* Moves some to the calling worker's local queue; false when there was none. */
+bool lt_global_queue_take(struct lt_worker *worker);
 
 /* Calls fn for each, in order, under the lock: for people who look. */
-void lt_spill_each(void (*fn)(void *arg, struct lt_party *party), void *arg);
+void lt_global_queue_each(void (*fn)(void *arg, struct lt_party *party), void *arg);
 
 /* Whether there is any; a hint. */
-bool lt_spill_any(void);
+bool lt_global_queue_any(void);
 
 #endif

@@ -1,4 +1,4 @@
-/* ends.h: a buffer whose two ends are used at the same time.
+/* split.h: a buffer whose two ends are used at the same time.
  *
  * Under one lock a sender and a receiver on two cores take turns, and whose turn it is not, waits. So a plain
  * channel that a thread has once found full or empty gets two ends, each with a lock, a place in the buffer
@@ -16,8 +16,8 @@
  *  - An end's `moved` only grows, under its lock; who has all locks sets the sending one to what has been
  *    received and what lies there, and shows the other end. So what an end has seen of the other may be old,
  *    and then there is more to receive, or more room, than it says: never less. */
-#ifndef LT_CHAN_ENDS_H
-#define LT_CHAN_ENDS_H
+#ifndef LT_CHAN_SPLIT_H
+#define LT_CHAN_SPLIT_H
 
 #include "base/lock.h"
 
@@ -39,30 +39,31 @@ struct lt_end {
     _Atomic size_t moved;
 };
 
-struct lt_ends {
+struct lt_split {
     struct lt_end of[2]; /* by enum lt_side */
     size_t few; /* items, or room for items, that are not worth going for while more are coming */
 };
 
 /* Acquire: what was read before is older. */
-static inline size_t lt_ends_moved(const struct lt_ends *ends, enum lt_side side)
+static inline size_t lt_split_moved(const struct lt_split *split, enum lt_side side)
 {
-    return atomic_load_explicit(&ends->of[side].moved, memory_order_acquire);
+    return atomic_load_explicit(&split->of[side].moved, memory_order_acquire);
 }
 
 /* How many items lie in the buffer: certain with the locks held; without, it may seem to be more than there
  * is room for, since both ends may move on in between. In this order it is never less than none. */
-static inline size_t lt_ends_count(const struct lt_ends *ends)
+static inline size_t lt_split_count(const struct lt_split *split)
 {
-    size_t received = lt_ends_moved(ends, LT_RECEIVE);
-    return lt_ends_moved(ends, LT_SEND) - received;
+    size_t received = lt_split_moved(split, LT_RECEIVE);
+    return lt_split_moved(split, LT_SEND) - received;
 }
 
 /* Without a lock: whether, by what that end has seen of the other, something can be moved there. The other
  * end's line is left alone. A hint. */
-static inline bool lt_ends_know_some(const struct lt_ends *ends, enum lt_side side, size_t capacity)
+static inline bool lt_split_know_some(const struct lt_split *split, enum lt_side side,
+                                      size_t capacity)
 {
-    const struct lt_end *end = &ends->of[side];
+    const struct lt_end *end = &split->of[side];
     size_t moved = atomic_load_explicit(&end->moved, memory_order_relaxed);
     size_t seen = atomic_load_explicit(&end->seen, memory_order_relaxed);
     return side == LT_SEND ? moved - seen < capacity : moved != seen;
@@ -73,19 +74,20 @@ static inline bool lt_ends_know_some(const struct lt_ends *ends, enum lt_side si
 void lt_chan_split(leat_chan *ch);
 
 /* What belongs to the lock of a channel with ends, after its `lock` is taken and before it is given back. */
-void lt_ends_gather(leat_chan *ch);
-void lt_ends_give_back(leat_chan *ch);
+void lt_split_gather(leat_chan *ch);
+void lt_split_give_back(leat_chan *ch);
 
 /* With no lock held: one item to or from the buffer. LT_NOT_NOW: there are not as many as `least` (or not
  * room for so many), or it takes the whole channel; nothing done. */
-int lt_ends_move(leat_chan *ch, struct lt_ends *ends, enum lt_side side, void *item, size_t least);
+int lt_split_move(leat_chan *ch, struct lt_split *split, enum lt_side side, void *item,
+                  size_t least);
 
 /* Without a lock: how many items lie in the buffer, at a moment during the call; while items pass faster than
  * two looks can be had, about how many. */
-size_t lt_ends_length(const struct lt_ends *ends, size_t capacity);
+size_t lt_split_length(const struct lt_split *split, size_t capacity);
 
 /* Without a lock: how many could be moved there. A hint. */
-size_t lt_ends_left(const leat_chan *ch, const struct lt_ends *ends, enum lt_side side);
+size_t lt_split_left(const leat_chan *ch, const struct lt_split *split, enum lt_side side);
 
 /* As lt_chan_lock, for who looks once: see lt_biased_visit. */
 void lt_chan_visit(leat_chan *ch);

@@ -1,6 +1,6 @@
-/* ends.pml: a buffer whose two ends have locks of their own, beside the lock for all else.
+/* split_buffer.pml: a buffer whose two ends have locks of their own, beside the lock for all else.
  *
- * Speaks for lt_ends_move, lt_ends_gather, lt_ends_give_back and lt_chan_split of chan/ends.c, with send_now, receive_now and the
+ * Speaks for lt_split_move, lt_split_gather, lt_split_give_back and lt_chan_split of chan/split.c, with send_now, receive_now and the
  * queues of chan/now.h as channel.pml has them. SENDERS send ITEMS each, RECEIVERS receive until they are refused, and
  * the channel is closed at any time. It begins without ends; who finds it full or empty may give it some. A move at an
  * end is in steps: the item's slot, and then the count that tells the other end.

@@ -1,8 +1,8 @@
-/* here.h: what the running thread knows of itself: a few words of thread-local storage. A task may find itself in
- * another thread after each wait, so these words are read anew each time (base/fresh.h): a pointer that lt_here
+/* current.h: what the running thread knows of itself: a few words of thread-local storage. A task may find itself in
+ * another thread after each wait, so these words are read anew each time (base/fresh.h): a pointer that lt_current
  * returns is not kept over a wait. */
-#ifndef LT_SCHED_HERE_H
-#define LT_SCHED_HERE_H
+#ifndef LT_SCHED_CURRENT_H
+#define LT_SCHED_CURRENT_H
 
 #include "base/fresh.h"
 #include "base/util.h"
@@ -10,7 +10,7 @@
 #include "sched/party.h"
 #include "sched/worker.h"
 
-struct lt_here {
+struct lt_current {
     struct lt_party *self;    /* who runs: a task, or this thread; NULL before the first question */
     struct lt_worker *worker; /* NULL in threads that are none */
     uint64_t chance;
@@ -18,24 +18,27 @@ struct lt_here {
     struct lt_thread thread;
 };
 
-LT_FRESH(struct lt_here, lt_here, lt_here_of_thread)
+LT_FRESH(struct lt_current, lt_current, lt_current_of_thread)
 
-/* lt_here()->worker and lt_here()->self. */
-LT_FRESH_PART(struct lt_worker *, lt_worker_here, lt_here_of_thread,
-              offsetof(struct lt_here, worker))
-LT_FRESH_PART(struct lt_party *, lt_self_or_null, lt_here_of_thread, offsetof(struct lt_here, self))
-LT_FRESH_SET(struct lt_worker *, lt_set_worker, lt_here_of_thread, offsetof(struct lt_here, worker))
-LT_FRESH_SET(struct lt_party *, lt_set_self, lt_here_of_thread, offsetof(struct lt_here, self))
+/* lt_current()->worker and lt_current()->self. */
+LT_FRESH_PART(struct lt_worker *, lt_current_worker, lt_current_of_thread,
+              offsetof(struct lt_current, worker))
+LT_FRESH_PART(struct lt_party *, lt_current_party_or_null, lt_current_of_thread,
+              offsetof(struct lt_current, self))
+LT_FRESH_SET(struct lt_worker *, lt_set_current_worker, lt_current_of_thread,
+             offsetof(struct lt_current, worker))
+LT_FRESH_SET(struct lt_party *, lt_set_current_party, lt_current_of_thread,
+             offsetof(struct lt_current, self))
 
-/* Fills lt_here in for a thread that was not seen before. */
-void lt_here_introduce(void);
+/* Fills lt_current in for a thread that was not seen before. */
+void lt_current_introduce(void);
 
 /* The party that is running here. */
-static inline struct lt_party *lt_self(void)
+static inline struct lt_party *lt_current_party(void)
 {
-    if (LT_UNLIKELY(!lt_self_or_null()))
-        lt_here_introduce();
-    return lt_self_or_null();
+    if (LT_UNLIKELY(!lt_current_party_or_null()))
+        lt_current_introduce();
+    return lt_current_party_or_null();
 }
 
 /* A number for something new, by which people tell it from others: never 0, and growing for what one
@@ -44,7 +47,7 @@ uint32_t lt_number_batch(void);
 
 static inline uint32_t lt_number(void)
 {
-    struct lt_here *here = lt_here();
+    struct lt_current *here = lt_current();
     uint32_t last = here->number;
     if (LT_UNLIKELY(last % LT_NUMBER_BATCH == 0))
         last = lt_number_batch();
@@ -71,7 +74,7 @@ static inline void lt_ready_from(struct lt_worker *here, struct lt_party *party)
 
 static inline void lt_ready(struct lt_party *party)
 {
-    lt_ready_from(lt_worker_here(), party);
+    lt_ready_from(lt_current_worker(), party);
 }
 
 /* The same for a chain linked by `next`; NULL is an empty chain. */

@@ -1,4 +1,4 @@
-#include "sched/spill.h"
+#include "sched/global_queue.h"
 
 #include "base/lock.h"
 
@@ -15,7 +15,7 @@ static void add_to_count(size_t n)
     atomic_store_explicit(&spill.count, now + n, memory_order_relaxed);
 }
 
-void lt_spill_push(struct lt_worker *worker, struct lt_party *party)
+void lt_global_queue_push(struct lt_worker *worker, struct lt_party *party)
 {
     if (worker)
         worker->credits -= lt_needs_credit(party);
@@ -37,17 +37,18 @@ LT_FETCHES void fetch(const struct lt_party *party, const struct lt_party *next)
     __builtin_prefetch((const void *)((uintptr_t)next + AHEAD * step), 1);
 }
 
-bool lt_spill_take(struct lt_worker *worker)
+bool lt_global_queue_take(struct lt_worker *worker)
 {
-    if (!lt_spill_any())
+    if (!lt_global_queue_any())
         return false;
     size_t taken = 0;
     lt_lock(&spill.lock);
-    while (spill.head && taken < LT_RING_SIZE / 2) {
+    while (spill.head && taken < LT_LOCAL_QUEUE_SIZE / 2) {
         struct lt_party *party = spill.head, *next = party->next;
         fetch(party, next);
         bool brings_credit = lt_needs_credit(party);
-        if (!lt_ring_push(&worker->ring, party)) /* from here on a thief may have it */
+        if (!lt_local_queue_push(&worker->local_queue,
+                                 party)) /* from here on a thief may have it */
             break;
         worker->credits += brings_credit;
         spill.head = next;
@@ -58,7 +59,7 @@ bool lt_spill_take(struct lt_worker *worker)
     return taken > 0;
 }
 
-void lt_spill_each(void (*fn)(void *arg, struct lt_party *party), void *arg)
+void lt_global_queue_each(void (*fn)(void *arg, struct lt_party *party), void *arg)
 {
     lt_lock(&spill.lock);
     for (struct lt_party *party = spill.head; party; party = party->next)
@@ -66,7 +67,7 @@ void lt_spill_each(void (*fn)(void *arg, struct lt_party *party), void *arg)
     lt_unlock(&spill.lock);
 }
 
-bool lt_spill_any(void)
+bool lt_global_queue_any(void)
 {
     return atomic_load_explicit(&spill.count, memory_order_relaxed) != 0;
 }

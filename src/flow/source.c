@@ -1,4 +1,4 @@
-/* ends.c: where items come from, and where they go: arrays, functions, reductions. */
+/* source.c: where items come from, and where they go: arrays, functions, reductions. */
 #include "flow/flow.h"
 
 #include "base/alloc.h"

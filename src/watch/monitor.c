@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "watch/watcher.h"
+#include "watch/monitor.h"
 
 #include "base/clock.h"
 #include "base/fault.h"
@@ -41,7 +41,7 @@ static int bell(void)
     return atomic_load_explicit(&watcher.bell, memory_order_relaxed);
 }
 
-static bool make_bell(void)
+static bool make_timer(void)
 {
     if (bell() >= 0)
         return true;
@@ -64,7 +64,7 @@ static void ring(_Atomic bool *why)
 }
 
 /* Waits until it rings, or for the interval; 0 is for ever. */
-static void wait_for_bell(int64_t interval)
+static void wait_for_timer(int64_t interval)
 {
     struct pollfd fd = { .fd = bell(), .events = POLLIN };
     struct timespec most = { (time_t)(interval / LEAT_S), (long)(interval % LEAT_S) };
@@ -99,7 +99,7 @@ static void *watch(void *argument)
     int64_t next_check = 0;
     /* Acquire, here and below: pairs with the release of who rang. */
     while (!atomic_load_explicit(&watcher.stop, memory_order_acquire)) {
-        wait_for_bell(interval_of(&plan));
+        wait_for_timer(interval_of(&plan));
         if (atomic_exchange_explicit(&watcher.dump, false, memory_order_acquire))
             leat_dump(stderr);
         if (plan.watchdog)
@@ -121,7 +121,7 @@ static int start_thread(const struct lt_plan *plan)
 {
     if (watcher.running)
         return 0;
-    if (!make_bell() || lt_watchdog_reset(plan->watchdog ? lt_runtime.worker_count : 0) != 0)
+    if (!make_timer() || lt_watchdog_reset(plan->watchdog ? lt_runtime.worker_count : 0) != 0)
         return -ENOMEM;
     lt_deadlock_reset();
     watcher.plan = *plan;
@@ -190,7 +190,7 @@ int leat_dump_on_signal(int signal)
 
 /* ---- with the runtime ---- */
 
-int lt_watcher_start(const struct lt_plan *plan)
+int lt_monitor_start(const struct lt_plan *plan)
 {
     if (!plan->deadlock && !plan->watchdog && !plan->signal)
         return 0;
@@ -202,7 +202,7 @@ int lt_watcher_start(const struct lt_plan *plan)
     return error;
 }
 
-void lt_watcher_stop(void)
+void lt_monitor_stop(void)
 {
     pthread_mutex_lock(&watcher.mutex);
     give_signals_back();

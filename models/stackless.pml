@@ -1,15 +1,15 @@
-/* roamer.pml: the three ways a wait ends, for who has no home: a block or a callback.
+/* stackless.pml: the three ways a wait ends, for who has no home: a block or a callback.
  *
  * Speaks for lt_machine_operate, lt_machine_end, wait_for_nothing, lt_machine_settle, set_alarm,
  * clear_alarm and alarm_rang of block/machine.c, for lt_claim_open and lt_claim_recheck of
- * scope/wait.h, lt_claim of sched/party.h, lt_chan_claim_first of chan/chan.c, end_roamers of
- * scope/cancel.c, and lt_scope_enlist_roamer and lt_scope_delist_roamer of scope/roster.c. A machine waits WAITS times, in a channel's queue or in a select without any,
+ * scope/wait.h, lt_claim of sched/party.h, lt_chan_claim_first of chan/chan.c, end_stackless of
+ * scope/cancel.c, and lt_scope_enlist_stackless and lt_scope_delist_stackless of scope/wait_list.c. A machine waits WAITS times, in a channel's queue or in a select without any,
  * with an alarm or without, and is then gone. Each stretch from a wake-up to the next wait is a
  * process, so the next one may begin, on another worker, before the last has returned from
  * parking. The worker of an alarm (`home`) does one thing at a time: it parks the machine, or
  * goes on with it, or lets the alarm ring. A partner comes as often as the machine waits, or
  * less. The scope is cancelled at any time, but it is. With ROSTERS somebody else makes its
- * rosters, at any time.
+ * wait lists, at any time.
  *
  * Proves:
  *  - exactly one claims a wait and makes the machine ready, once;
@@ -27,8 +27,8 @@
  *  NOTHING_UNLOCKED      to wait for nothing it does not take the scope's lock
  *  GOES_ON_ANYWHERE      with an alarm set it goes on on any worker
  *  ALARM_LEFT            the alarm stays set
- *  ROSTERS_FIRST         (ROSTERS) the canceller asks whether there are rosters before it marks
- *  ROSTERS_ALONE         (ROSTERS) where there are rosters it does not walk the scope's own list */
+ *  ROSTERS_FIRST         (ROSTERS) the canceller asks whether there are wait lists before it marks
+ *  ROSTERS_ALONE         (ROSTERS) where there are wait lists it does not walk the scope's own list */
 #ifndef WAITS
 #define WAITS 3
 #endif
@@ -37,7 +37,7 @@ mtype = { UNDECIDED, OK, ETIMEDOUT, ECANCELED };
 
 bool channel_locked, queued;
 bool scope_locked, cancelled, listed;
-bool rosters, roster_locked, rostered; /* of the worker where it waits first; and it is there */
+bool wait_lists, roster_locked, rostered; /* of the worker where it waits first; and it is there */
 bool home; /* the alarm's worker is at work */
 
 /* The machine. */
@@ -129,7 +129,7 @@ inline settle()
 inline enlist()
 {
     if
-    :: rosters ->
+    :: wait_lists ->
         lock(roster_locked);
         rostered = true;
         unlock(roster_locked)
@@ -317,7 +317,7 @@ active proctype Partner()
 active proctype Maker()
 {
     lock(scope_locked);
-    rosters = true;
+    wait_lists = true;
     unlock(scope_locked)
 }
 #endif
@@ -326,7 +326,7 @@ active proctype Canceller()
 {
     bool claimed, more;
 #ifdef ROSTERS_FIRST
-    more = rosters;
+    more = wait_lists;
 #endif
 #ifndef MARKED_LATE
     lock(scope_locked);
@@ -336,14 +336,14 @@ active proctype Canceller()
     lock(scope_locked);
     if
 #ifdef ROSTERS_ALONE
-    :: rosters
+    :: wait_lists
 #endif
     :: listed -> end_wait(ECANCELED)
     :: else
     fi;
     unlock(scope_locked);
 #ifndef ROSTERS_FIRST
-    more = rosters;
+    more = wait_lists;
 #endif
     if
     :: more ->

@@ -1,4 +1,4 @@
-/* test_hoard.c: where memory is short, idle workers do not keep stacks that others could use. */
+/* test_reclaim.c: where memory is short, idle workers do not keep stacks that others could use. */
 #define _GNU_SOURCE
 #include "support.h"
 

@@ -1,7 +1,7 @@
-/* watcher.h: the thread that looks after the program, while somebody has asked for that: for a deadlock,
+/* monitor.h: the thread that looks after the program, while somebody has asked for that: for a deadlock,
  * for tasks that keep their worker, for a signal that asks for a dump. Without such a wish there is none. */
-#ifndef LT_WATCH_WATCHER_H
-#define LT_WATCH_WATCHER_H
+#ifndef LT_WATCH_MONITOR_H
+#define LT_WATCH_MONITOR_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,10 +13,10 @@ struct lt_plan {
 };
 
 /* Starts the thread if the plan needs it. 0, -EINVAL, -ENOMEM. */
-int lt_watcher_start(const struct lt_plan *plan);
+int lt_monitor_start(const struct lt_plan *plan);
 
 /* Joins it, and puts signals' former handlers back. */
-void lt_watcher_stop(void);
+void lt_monitor_stop(void);
 
 /* ---- what it does: called on it now and then ---- */
 

@@ -1,4 +1,4 @@
-/* test_ends.c: a buffer whose two ends are used at the same time (chan/ends.h): nothing is lost, doubled or
+/* test_split_buffer.c: a buffer whose two ends are used at the same time (chan/split.h): nothing is lost, doubled or
  * overtaken, and all operations still see one and the same channel. */
 #include "support.h"
 
@@ -11,7 +11,7 @@ static int finds_it_empty(void *ch)
     int64_t item;
     CHECK_IS(-ETIMEDOUT, leat_recv_until(ch, &item, leat_now() + 1));
     /* As it should be where there are processors for both. */
-    CHECK(!lt_chan_ends(ch) == !(LT_SPLIT_ALONE || lt_this_thread()->spin.most));
+    CHECK(!lt_chan_split_buffer(ch) == !(LT_SPLIT_ALONE || lt_this_thread()->spin.most));
     return 0;
 }
 
@@ -19,7 +19,7 @@ static int splits_it(void *arg)
 {
     leat_chan *ch = arg;
     lt_chan_lock(ch);
-    if (!lt_chan_ends(ch))
+    if (!lt_chan_split_buffer(ch))
         lt_chan_split(ch);
     lt_chan_unlock(ch);
     return 0;
@@ -32,13 +32,13 @@ static leat_chan *with_ends(leat_drop_fn *drop)
         NULL,
         &(leat_chan_spec){ .item_size = sizeof(int64_t), .capacity = CAPACITY, .drop = drop });
     leat_fn *const both[] = { finds_it_empty, splits_it };
-    CHECK(ch && !lt_chan_ends(ch));
+    CHECK(ch && !lt_chan_split_buffer(ch));
     for (int i = 0; i < 2; i++) {
         struct foreign thread;
         foreign_start(&thread, both[i], ch);
         CHECK_IS(0, foreign_join(&thread));
     }
-    CHECK(lt_chan_ends(ch));
+    CHECK(lt_chan_split_buffer(ch));
     return ch;
 }
 
