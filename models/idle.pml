@@ -6,7 +6,8 @@
  * post and owned.pml the lock whole. All workers begin active, as leat_start leaves them. At any time
  * somebody posts to a worker a party that is ready (POSTS) or one that has not started (SENT), and a thread
  * that is no worker moves to the global queue a task (SPILLS). A function that a worker runs may make another party ready
- * (TASKS) or set a timer (TIMERS), and may never return: but not on all workers. A nap of the watcher ends
+ * (TASKS) or set a timer (TIMERS), and may never return: but not on all workers. A worker may give its list to another
+ * one that is awake (GIVES). A nap of the watcher ends
  * at any time, and so does a sleep before a timer; every other sleep only by a wake-up.
  *
  * What a worker stores plainly before it looks whether it is to tell may come to memory after that look
@@ -40,6 +41,7 @@
  *  UNTOLD_TIMER        a worker that sets a timer tells nobody
  *  UNTOLD_CROWD        a worker that receives several tells nobody: they may have come before it was asked to
  *  UNTOLD_LOOT         one that becomes active tells nobody that it has stolen several
+ *  UNTOLD_GIFT         a worker that gives its ready parties to another one tells nobody
  *  UNTOLD_WHEEL        a watcher that becomes active asks whether others have timers, and not whether it has
  *  NEVER_TAKES         (LIVE) the watcher looks and does not take */
 #ifndef WORKERS
@@ -63,6 +65,9 @@
 #ifndef VISITS
 #define VISITS 0
 #endif
+#ifndef GIVES
+#define GIVES 0
+#endif
 #define NONE 15
 
 byte actives = WORKERS, watcher = NONE, sleepers = NONE;
@@ -80,7 +85,7 @@ byte spilt;
 bool waits[WORKERS], timer[WORKERS], inside[WORKERS];
 bool early[WORKERS]; /* it has looked already, and what it stored before is on its way */
 
-byte posts = POSTS, to_send = SENT, tasks = TASKS, timers = TIMERS, spills = SPILLS, visits = VISITS;
+byte posts = POSTS, to_send = SENT, tasks = TASKS, timers = TIMERS, spills = SPILLS, visits = VISITS, gives = GIVES;
 byte never_return = WORKERS - 1;
 
 /* ---- roles: each under one hold of the lock ---- */
@@ -136,8 +141,14 @@ inline become_idle()
     d_step {
         actives--;
         if
-        :: watcher != NONE -> next_idle[self] = sleepers; sleepers = self
-        :: else -> watcher = self; unwatched = false
+        :: watcher != NONE && unwatched -> next_idle[self] = sleepers; sleepers = self
+        :: else ->
+            if
+            :: watcher != NONE -> next_idle[watcher] = sleepers; sleepers = watcher
+            :: else
+            fi;
+            watcher = self;
+            unwatched = false
         fi;
         check()
     }
@@ -317,6 +328,32 @@ inline visit(victim)
             :: moved > 0 -> append(moved); moved = 0
             :: else
             fi
+        :: else
+        fi
+    :: else
+    fi
+}
+
+/* lt_steal_give: to one that is awake, and has not gone inside. */
+inline give(other)
+{
+    if
+    :: !asleep[other] && list[self] > 0 ->
+        !early[other]; /* after the barrier */
+        atomic { visiting = !own[other]; own[other] = true }
+        if
+        :: visiting ->
+            atomic {
+                visiting = false;
+                list[other] = list[other] + list[self];
+                waits[other] = true;
+                list[self] = 0;
+                waits[self] = false
+            }
+            own[other] = false;
+#ifndef UNTOLD_GIFT
+            tell()
+#endif
         :: else
         fi
     :: else
@@ -544,6 +581,12 @@ inline see_to_it()
 #if VISITS > 0
     if
     :: visits > 0 -> visits--; visit((self + 1) % WORKERS) /* lt_look_after_others */
+    :: true
+    fi;
+#endif
+#if GIVES > 0
+    if
+    :: gives > 0 -> gives--; give((self + 1) % WORKERS)
     :: true
     fi;
 #endif

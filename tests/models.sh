@@ -162,6 +162,8 @@ caught idle 'POSTS=2 TIMERS=1' UNTOLD_LOOT
 holds idle SPILLS=1 POSTS=1
 caught idle 'SPILLS=1 POSTS=1' SPILT_UNSEEN CALL_THE_BUSY
 holds idle SENT=1 POSTS=1
+holds idle GIVES=1 POSTS=2
+caught idle 'GIVES=1 POSTS=2' UNTOLD_GIFT
 holds idle WORKERS=3 TASKS=1
 holds idle WORKERS=3 POSTS=1
 holds idle TASKS=1 LIVE

@@ -16,10 +16,27 @@
  * still have to look whether somebody sleeps. */
 static struct {
     struct lt_lock lock;
-    unsigned active;
+    _Atomic unsigned active; /* written under the lock, read without it as a hint */
     struct lt_worker *watcher, *sleepers;
     bool unwatched; /* LT_UNWATCHED is set in all workers */
 } idle;
+
+static unsigned active(void)
+{
+    /* Relaxed: certain under the lock, a hint without it. */
+    return atomic_load_explicit(&idle.active, memory_order_relaxed);
+}
+
+/* One worker more would only take time from the others. */
+static bool is_crowded(void)
+{
+    return active() > lt_runtime.processors;
+}
+
+static void count_active(int more)
+{
+    atomic_store_explicit(&idle.active, active() + (unsigned)more, memory_order_relaxed);
+}
 
 /* ---- roles, under the lock ---- */
 
@@ -66,10 +83,13 @@ static struct lt_worker *hand_on_watch(void)
 static void become_idle(struct lt_worker *worker)
 {
     lt_lock(&idle.lock);
-    idle.active--;
-    if (idle.watcher) {
+    count_active(-1);
+    if (idle.watcher && idle.unwatched) {
         add_sleeper(worker);
     } else {
+        /* The former watcher may be in a long nap, and now there is a processor for one more worker. */
+        if (idle.watcher)
+            add_sleeper(idle.watcher);
         idle.watcher = worker;
         set_unwatched(false);
     }
@@ -80,14 +100,14 @@ static void become_idle(struct lt_worker *worker)
  * whoever gives a worker something to do, or a timer, to tell. */
 static bool may_stay_unwatched(void)
 {
-    return idle.active == 1 && idle.sleepers && lt_steal_next(NULL) == LEAT_NEVER;
+    return active() == 1 && idle.sleepers && lt_steal_next(NULL) == LEAT_NEVER;
 }
 
 static void become_active(struct lt_worker *worker)
 {
     struct lt_worker *next = NULL;
     lt_lock(&idle.lock);
-    idle.active++;
+    count_active(1);
     if (idle.watcher != worker) {
         remove_sleeper(worker);
         if (!idle.watcher && !idle.sleepers)
@@ -112,7 +132,7 @@ struct role {
 static struct role role_of(const struct lt_worker *worker)
 {
     lt_lock(&idle.lock);
-    struct role role = { idle.watcher == worker, !idle.unwatched, idle.active == 0 };
+    struct role role = { idle.watcher == worker, !idle.unwatched, active() == 0 };
     lt_unlock(&idle.lock);
     return role;
 }
@@ -123,15 +143,15 @@ static bool ask_to_be_told(struct lt_worker *worker, bool ask)
     lt_lock(&idle.lock);
     if (idle.watcher == worker)
         set_unwatched(ask);
-    bool alone = idle.active == 0;
+    bool alone = active() == 0;
     lt_unlock(&idle.lock);
     return alone;
 }
 
-void lt_idle_reset(unsigned active)
+void lt_idle_reset(unsigned workers)
 {
     lt_lock(&idle.lock);
-    idle.active = active;
+    atomic_store_explicit(&idle.active, workers, memory_order_relaxed);
     idle.sleepers = idle.watcher = NULL;
     idle.unwatched = false;
     lt_unlock(&idle.lock);
@@ -222,7 +242,8 @@ static void begin_watch(struct lt_worker *worker, struct watch *watch, int64_t n
 /* While others are active: once they have passed the barrier, they see that they are to tell, or have been seen. */
 static bool all_is_quiet(struct lt_worker *worker, int64_t now)
 {
-    return lt_barrier_anyhow() && lt_steal_saw_all(worker) && !lt_steal_look(worker, now);
+    return lt_barrier_anyhow() && lt_steal_saw_all(worker) && !lt_steal_look(worker, now) &&
+           !lt_global_queue_any();
 }
 
 /* Without naps, until somebody tells or a timer is overdue. */
@@ -303,10 +324,11 @@ static bool has_several(struct lt_worker *worker)
 
 void lt_idle(struct lt_worker *worker)
 {
-    if (news_soon(worker) || finds_some(worker))
+    if (is_crowded() ? lt_worker_has_news(worker) : news_soon(worker) || finds_some(worker))
         return;
     int64_t due = next_timer(worker);
     struct watch watch = { 0 };
+    bool stole = false;
     atomic_store_explicit(&worker->next_timer, due, memory_order_relaxed);
     lt_tally_set(&worker->tally.timers, worker->wheel.count);
     become_idle(worker);
@@ -321,7 +343,7 @@ void lt_idle(struct lt_worker *worker)
         if (now >= due)
             woke_for_timer(worker, now);
         if (lt_worker_has_news(worker) || now >= due ||
-            (role.watches && watch_others(worker, &watch, role, now)))
+            (stole = role.watches && watch_others(worker, &watch, role, now)))
             break;
         int64_t until = role.watches && watch.until < due ? watch.until : due;
         lt_gap();
@@ -331,6 +353,7 @@ void lt_idle(struct lt_worker *worker)
     /* Relaxed: who sees this late wakes it for nothing. */
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     become_active(worker);
+    worker->surplus = !stole && is_crowded();
     /* It may have other things to do before it gets to what is put into the global queue, or to all that it has stolen. */
     if (lt_global_queue_any() || has_several(worker))
         lt_worker_tell(worker);

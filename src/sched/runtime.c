@@ -258,6 +258,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
     lt_bias_open();
     memset(rt, 0, sizeof *rt);
     rt->worker_count = options->workers;
+    rt->processors = cores();
     rt->alone = alone;
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;

@@ -13,6 +13,7 @@
 struct lt_runtime {
     struct lt_worker **workers;
     unsigned worker_count;
+    unsigned processors; /* that the process may use */
     size_t stack_size; /* default, whole pages */
     bool pinned;       /* no task moves */
     sigset_t signals;  /* those that were blocked where it was started */

@@ -47,6 +47,7 @@ struct change {
     int64_t time;           /* from one to the other */
     uint32_t started, made; /* from its local queue; into it */
     int32_t new;            /* that wait in the local queue since before the first look */
+    bool queued;            /* somebody waits in the local queue */
     int64_t done;           /* switches; by chance a few too many or too few */
     bool ready;             /* somebody waits in the ready list */
     bool sleeps;            /* it has nothing to do, or is about to wake up */
@@ -61,6 +62,7 @@ static struct change compare(struct lt_worker *victim, const struct lt_seen *bef
         .started = now.head - before->head,
         .made = now.tail - before->tail,
         .new = (int32_t)(before->tail - now.head),
+        .queued = now.tail != now.head,
         .done = (int64_t)(now.done - before->done),
         .ready = someone_waits(victim),
         .sleeps = atomic_load_explicit(&victim->asleep, memory_order_relaxed) != 0,
@@ -75,6 +77,12 @@ static bool has_stood_still(const struct change *c)
 static bool is_held_up(const struct change *c)
 {
     return has_stood_still(c) && !c->sleeps;
+}
+
+/* It may sleep in a system call. */
+static bool is_blocked(const struct change *c)
+{
+    return is_held_up(c) && c->time >= LT_LATE_US * LEAT_US;
 }
 
 /* It has given each that it ran so long. */
@@ -198,9 +206,10 @@ static uint32_t half(const struct lt_worker *victim)
     return (n + 1) / 2;
 }
 
-static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim)
+/* Moves up to `most` ready parties. */
+static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim, uint32_t most)
 {
-    uint32_t taken = 0, most = half(victim);
+    uint32_t taken = 0;
     struct lt_party **at = &victim->ready_head, *party;
     while ((party = *at) && taken < most) {
         if (stays(victim, party)) {
@@ -231,7 +240,7 @@ static void stand_in(struct lt_worker *victim, int64_t now)
     lt_worker_expect(victim, lt_wheel_next(&victim->wheel));
 }
 
-/* Whether the thief has something to run now: also what it has made ready as it stood in. */
+/* Whether the thief has something to run now: also what it made ready, or put into the global queue, as it stood in. */
 static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
 {
     struct lt_worker *victim = c->victim;
@@ -241,9 +250,9 @@ static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
         stand_in(victim, now);
         lt_worker_drain(victim);
     }
-    uint32_t taken = take_ready(thief, victim);
+    uint32_t taken = take_ready(thief, victim, half(victim));
     lt_owned_end_visit(&victim->own, taken > 0);
-    return thief->ready_head != NULL;
+    return thief->ready_head || lt_global_queue_any();
 }
 
 /* ---- a round ---- */
@@ -256,6 +265,7 @@ static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_
         taken = !later && take_new(thief, c) > 0;
     }
     bool waits = c->ready && is_slow(c);
+    later |= c->new <= 0 && c->queued && is_slow(c);
     bool more = is_held_up(c) && !is_brief(c) && has_more(c->victim, now);
     if (!taken && ((waits && is_certain(c)) || more))
         taken = visit(thief, c, now);
@@ -270,6 +280,20 @@ static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_
 static struct lt_worker *nth(const struct lt_worker *thief, unsigned i)
 {
     return lt_runtime.workers[(thief->index + i) % lt_runtime.worker_count];
+}
+
+/* How many of the others use a processor, as far as that shows; none need be counted where all can have one. */
+static unsigned busy(const struct lt_worker *worker, int64_t now)
+{
+    unsigned n = 0;
+    if (lt_runtime.worker_count <= lt_runtime.processors)
+        return 0;
+    for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
+        struct lt_worker *other = nth(worker, i);
+        struct change c = compare(other, &worker->seen[other->index], now - worker->looked);
+        n += !c.sleeps && !is_blocked(&c);
+    }
+    return n;
 }
 
 bool lt_steal_look(struct lt_worker *thief, int64_t now)
@@ -289,16 +313,34 @@ bool lt_steal_look(struct lt_worker *thief, int64_t now)
 enum lt_loot lt_steal(struct lt_worker *thief, int64_t now)
 {
     enum lt_loot most = LT_LOOT_QUIET;
+    bool full = busy(thief, now) >= lt_runtime.processors;
     for (unsigned i = 1; i < lt_runtime.worker_count && most < LT_LOOT_TAKEN; i++) {
         struct lt_worker *victim = nth(thief, i);
         struct change c = compare(victim, &thief->seen[victim->index], now - thief->looked);
-        enum lt_loot loot = from(thief, &c, now);
+        enum lt_loot loot = full && !is_blocked(&c) ? LT_LOOT_NONE : from(thief, &c, now);
         most = loot > most ? loot : most;
     }
     if (most != LT_LOOT_LATER)
         thief->patience = 0;
     lt_steal_look(thief, now);
     return most;
+}
+
+void lt_steal_give(struct lt_worker *worker)
+{
+    int64_t now = lt_clock_now();
+    worker->surplus = false;
+    for (unsigned i = 1; i < lt_runtime.worker_count && worker->ready_head; i++) {
+        struct lt_worker *other = nth(worker, i);
+        struct change c = compare(other, &worker->seen[other->index], now - worker->looked);
+        if (c.sleeps || has_stood_still(&c) || !lt_owned_visit(&other->own))
+            continue;
+        uint32_t given = take_ready(other, worker, UINT32_MAX);
+        lt_owned_end_visit(&other->own, given > 0);
+        if (given > 0)
+            lt_worker_tell(other);
+    }
+    lt_steal_look(worker, now);
 }
 
 bool lt_steal_saw_all(const struct lt_worker *thief)
@@ -330,6 +372,7 @@ void lt_look_after_others(struct lt_worker *worker)
     worker->until_look = LT_LOOKS_APART;
     if (lt_world() || time < LT_LATE_US * LEAT_US)
         return;
+    worker->surplus = busy(worker, now) >= lt_runtime.processors;
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         struct change c = compare(nth(worker, i), &worker->seen[nth(worker, i)->index], time);
         if (is_held_up(&c) && (c.ready || has_more(c.victim, now)))

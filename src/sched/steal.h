@@ -29,8 +29,13 @@ enum lt_loot {
 };
 
 /* Inside the thief: looks at all others, not for the first time, and takes from the first where that pays. The look
- * is remembered for the next. */
+ * is remembered for the next. While the others keep all processors busy it takes only from a worker that seems to be
+ * blocked: one more that computes would only take time from them. */
 enum lt_loot lt_steal(struct lt_worker *thief, int64_t now);
+
+/* Inside a worker that is active beside others that keep all processors busy: gives its ready parties to them, for good.
+ * So a program settles on as many workers as there are processors, though it has more. */
+void lt_steal_give(struct lt_worker *worker);
 
 /* A first look. True: somebody else has more to do than it is doing. */
 bool lt_steal_look(struct lt_worker *thief, int64_t now);

@@ -446,6 +446,8 @@ void *lt_worker_main(void *argument)
     /* Acquire: what happened before the stop is seen. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
         see_to_it(worker);
+        if (LT_UNLIKELY(worker->surplus))
+            lt_steal_give(worker);
         /* New and ready ones take turns, so that neither crowd starves the other. */
         bool ready_first = worker->started_last && !worker->pending;
         if (ready_first ? run_ready(worker) || run_new(worker)

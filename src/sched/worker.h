@@ -84,6 +84,7 @@ struct lt_worker {
         direct_left; /* switches, or runs of blocks, before mail, nudges and timers are seen; a hint for thieves */
     _Atomic(struct lt_task *) told; /* nudges taken off the list, and not yet looked at */
     unsigned budget;                /* operations before a forced yield */
+    bool surplus; /* it is active beside others that keep all processors busy */
     bool started_last;              /* the last thing run was a task's start: next, a ready one */
     struct lt_party *pending;       /* taken from the local queue, to be started next */
     struct lt_stack *ended;         /* a stack to be unmapped once it has been left */
