@@ -6,7 +6,7 @@
  * post and owned.pml the lock whole. All workers begin active, as leat_start leaves them. At any time
  * somebody posts to a worker a party that is ready (POSTS) or one that has not started (SENT), and a thread
  * that is no worker moves to the global queue a task (SPILLS). A function that a worker runs may make another party ready
- * (TASKS) or set a timer (TIMERS), and may never return: but not on all workers. A worker may give its list to another
+ * (TASKS) or set a timer (TIMERS), and may never return: but on STUCK workers at most, and not on all. A worker may give its list to another
  * one that is awake (GIVES). A nap of the watcher ends
  * at any time, and so does a sleep before a timer; every other sleep only by a wake-up.
  *
@@ -65,6 +65,9 @@
 #ifndef VISITS
 #define VISITS 0
 #endif
+#ifndef STUCK
+#define STUCK (WORKERS - 1)
+#endif
 #ifndef GIVES
 #define GIVES 0
 #endif
@@ -86,7 +89,7 @@ bool waits[WORKERS], timer[WORKERS], inside[WORKERS];
 bool early[WORKERS]; /* it has looked already, and what it stored before is on its way */
 
 byte posts = POSTS, to_send = SENT, tasks = TASKS, timers = TIMERS, spills = SPILLS, visits = VISITS, gives = GIVES;
-byte never_return = WORKERS - 1;
+byte never_return = STUCK;
 
 /* ---- roles: each under one hold of the lock ---- */
 
