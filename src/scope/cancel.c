@@ -15,18 +15,18 @@ bool lt_scope_mark(leat_scope *scope, int reason)
 
 /* ---- tasks: nudged to their home workers ---- */
 
-/* Workers that have got something in their lists, to be woken when no lock is held. */
+/* The workers that got nudges: to be alerted once no lock is held. */
 struct crew {
     uint64_t words[LT_MAX_WORKERS / 64];
 };
 
 static void nudge_task(struct lt_task *task, struct crew *crew)
 {
-    /* Acquire and release, here and at home, on one word: when it was set already, home has yet to take
-     * it away, and will then see the mark that this nudge is about. */
+    /* Acquire and release, here and at home, on one word: if it was set already, home has yet to
+     * clear it, and will then see the mark that this nudge is for. */
     if (atomic_exchange_explicit(&task->nudged, LT_IS_NUDGED, memory_order_acq_rel))
         return;
-    /* Should it change meanwhile, the nudge is sent on. */
+    /* If the home changes meanwhile, the old home passes the nudge on. */
     struct lt_worker *home = lt_task_home(task);
     crew->words[home->index / 64] |= UINT64_C(1) << (home->index % 64);
     lt_worker_nudge(home, task);
@@ -81,8 +81,8 @@ static void end_stackless(leat_scope *scope)
 
 static void nudge_threads(leat_scope *scope)
 {
-    /* The lock is given up for each wake-up. Those already nudged go to the end of a list of their
-     * own, so each is nudged once whoever comes and goes meanwhile. */
+    /* The lock is released for each wake-up. Threads already nudged go to a list of their own, so
+     * each is nudged once although others come and go meanwhile. */
     struct lt_node nudged;
     lt_list_init(&nudged);
     lt_lock(&scope->lock);
@@ -93,7 +93,7 @@ static void nudge_threads(leat_scope *scope)
         atomic_store_explicit(&thread->pinned, true, memory_order_relaxed);
         lt_unlock(&scope->lock);
         lt_thread_nudge(thread);
-        /* Release: the thread, which waits for this before it leaves, is not touched after. */
+        /* Release: nothing touches the thread after this, and it waits for this to leave. */
         atomic_store_explicit(&thread->pinned, false, memory_order_release);
         lt_lock(&scope->lock);
     }
@@ -105,7 +105,7 @@ static void nudge_threads(leat_scope *scope)
 
 /* ---- the tree ---- */
 
-/* Marks the scopes directly inside; each one newly marked is pinned and added to the list. */
+/* Marks the scopes directly inside. Pins each newly marked one and adds it to the list. */
 static void mark_children(leat_scope *scope, leat_scope **marked)
 {
     lt_lock(&scope->lock);
@@ -125,7 +125,7 @@ static void mark_children(leat_scope *scope, leat_scope **marked)
 
 void lt_scope_cancel(leat_scope *scope, int reason)
 {
-    /* First: once it is marked its tasks end, and its opener would free it. */
+    /* Pin first: once the scope is marked its tasks end, and its opener may free it. */
     lt_scope_pin(scope);
     lt_lock(&scope->lock);
     bool first = lt_scope_mark(scope, reason);

@@ -10,7 +10,7 @@ struct lt_deadline {
     struct lt_job add, remove;
     struct lt_worker *home;
     struct lt_lock lock; /* guards `scope` */
-    leat_scope *scope;   /* NULL when that is closed */
+    leat_scope *scope;   /* NULL once it is being closed */
 };
 
 /* ---- of a task's scope ---- */
@@ -42,7 +42,7 @@ static void add(struct lt_job *job)
     lt_worker_add_timer(remote->home, &remote->timer);
 }
 
-/* Comes after `add`: an inbox keeps its order, and so does a thief. */
+/* Runs after `add`: an inbox keeps its order, and so does a thief that empties it. */
 static void remove_and_free(struct lt_job *job)
 {
     struct lt_deadline *remote = LT_CONTAINER(job, struct lt_deadline, remove);

@@ -1,4 +1,4 @@
-/* go.c: tasks that belong to scopes; and the program as the first of them. */
+/* go.c: starts tasks in scopes, and runs a program as the first task (leat_main). */
 #define _POSIX_C_SOURCE 200809L
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -22,11 +22,12 @@ void lt_scope_check_closed(const struct lt_party *party, const char *name)
                name ? name : "without a name");
 }
 
-/* Nobody nudges it any more: who did held its scope, or a pin on one that it has closed. A nudge that is still on its
- * way finds that it has ended. */
+/* Whether no nudge of the task is on its way. None will follow: a canceller nudges under the lock
+ * of the task's list, which the task has left, or under a pin on a scope that the task opened and
+ * has closed. A nudge that is on its way finds LT_ENDED_NUDGED and gives the descriptor back. */
 static bool is_free(struct lt_task *task)
 {
-    /* Acquire and release: who gives the descriptor back comes after all that was done to it here. */
+    /* Acquire and release: the descriptor is given back after all that was done to it here. */
     return !atomic_load_explicit(&task->nudged, memory_order_acquire) ||
            !atomic_exchange_explicit(&task->nudged, LT_ENDED_NUDGED, memory_order_acq_rel);
 }
@@ -42,7 +43,7 @@ static bool ended(struct lt_task *task, int result)
     return free;
 }
 
-/* Its wait is over, so its timer is of no more use; those of the scopes it has opened come along. */
+/* The task's wait is over, so its timer is removed. The timers of scopes it opened move with it. */
 static void moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
 {
     if (party->wait)
@@ -97,8 +98,8 @@ int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, const char *
     return go(scope, fn, arg, name, stack_size, SPREAD);
 }
 
-/* What a timer or an operation of no scope has called may be about to return, on another worker, after it has done what
- * the program waited for. So this waits a moment for it. */
+/* A function that a timer or an operation without a scope has called may still be about to return,
+ * on another worker, after it has done what the program waited for. So this waits a moment. */
 static int stop(void)
 {
     const struct timespec nap = { .tv_nsec = 50000 };

@@ -30,10 +30,10 @@ static void take(leat_scope *scope, uint64_t units)
         if (now == (JOINING | OPENER))
             now = OPENER;
     } while (!atomic_compare_exchange_weak_explicit(
-        /* Release: the opener sees what was done before. Acquire: the last one has seen it all, and
-         * hands it on with the wake-up. */
+        /* Release: the opener sees what was done before. Acquire: the last to leave sees what the
+         * others did, and its wake-up passes that on. */
         &scope->live, &old, now, memory_order_acq_rel, memory_order_relaxed));
-    /* From here on the scope may be gone, unless it is us who must wake its opener. */
+    /* From here on the scope may be freed, unless this call must wake its opener. */
     if (old - units == (JOINING | OPENER))
         lt_ready(opener);
 }
@@ -63,11 +63,12 @@ void lt_scope_leave(leat_scope *scope, int result)
 
 /* ---- counting in advance ---- */
 
-/* Of a scope, with a worker: who is counted in advance, and who has ended. */
+/* Units of a scope that a worker holds at most: taken in advance, or left by those that ended. */
 enum { MOST_UNITS = 64 };
 
-/* Others look, too. Acquire, and release below: there are none of the one before any more when whose they are
- * changes, so what is read in between is this scope's. */
+/* Other threads read this, too. set_units stores 0 before it changes `units_of`; acquire here and
+ * release there keep that order. So a count between two looks that find `scope` is that scope's
+ * (unless the worker changed away and back meanwhile: a snapshot may be wrong by that). */
 static uint32_t units_of(const struct lt_worker *worker, const leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units_of, memory_order_acquire) != scope)
@@ -95,7 +96,7 @@ static void return_units(struct lt_worker *worker)
         take(scope, n * TASK);
 }
 
-/* Those of the scope, when it has gone on to that. */
+/* Gives back the units of another scope, if any; how many the worker holds for this one. */
 static uint32_t turn_to(struct lt_worker *worker, leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope)
@@ -103,8 +104,8 @@ static uint32_t turn_to(struct lt_worker *worker, leat_scope *scope)
     return units_of(worker, scope);
 }
 
-/* The worker gives one away, or has one more. False: it does not count for the scope just now, or has none, or has no
- * room. */
+/* Takes a unit of the worker's `away`, or adds one. False: the worker holds units of another scope,
+ * has none to take, or no room to add one. */
 static inline bool count_one(struct lt_worker *worker, const leat_scope *scope, bool away)
 {
     /* Relaxed: the worker alone writes them. */
@@ -132,7 +133,7 @@ void lt_scope_enter_here(leat_scope *scope)
 {
     struct lt_worker *worker = lt_current_worker();
     const struct lt_party *self = lt_current_party_or_null();
-    /* Who does not belong to it, as a callback does not, does not keep it open while it goes on. */
+    /* A party that does not belong to the scope, such as a callback, does not keep it open. */
     if (!worker || (self->kind != LT_TASK && self->kind != LT_BLOCK) || self->scope != scope)
         lt_scope_enter(scope);
     else if (LT_UNLIKELY(!count_one(worker, scope, true)))
@@ -162,7 +163,7 @@ __attribute__((constructor)) static void introduce(void)
     lt_units_return = return_units;
 }
 
-/* Of all workers, for a scope. */
+/* The units of a scope that all workers hold. */
 static uint64_t units_in_advance(const leat_scope *scope)
 {
     uint64_t n = 0;
@@ -192,7 +193,7 @@ static void join(leat_scope *scope)
     if (atomic_load_explicit(&scope->live, memory_order_acquire) == OPENER)
         return;
     if (!scope->opener->enlisted)
-        lt_scope_enlist(scope->opener); /* for people who look: nothing ends this wait */
+        lt_scope_enlist(scope->opener); /* for dumps: neither deadline nor cancel ends this wait */
     joining.scope = scope;
     lt_wait_begin(&joining.wait, scope->opener, &joins);
     uint64_t old = atomic_load_explicit(&scope->live, memory_order_acquire);
@@ -208,8 +209,8 @@ size_t leat_scope_tasks(const leat_scope *scope)
 {
     if (!scope)
         return 0;
-    /* As many units after as before, most probably because none of them moved. But where many end there is always one
-     * that does. */
+    /* If the units are the same before and after, most probably none moved in between. Where many
+     * tasks end, some always move: hence the limit. */
     enum { LOOKS = 16 };
     uint64_t live, units = units_in_advance(scope), before;
     unsigned looks = LOOKS;
@@ -231,7 +232,7 @@ bool lt_scope_joined(const leat_scope *scope)
 leat_scope *lt_scope_of_task(const struct lt_task *task)
 {
     leat_scope *scope = task->party.scope;
-    while (scope->opener == &task->party) /* opened by the task itself; it belongs further out */
+    while (scope->opener == &task->party) /* the task opened it, and belongs further out */
         scope = scope->around;
     return scope;
 }
@@ -263,8 +264,8 @@ static void become_root(leat_scope *scope)
     lt_unlock(&lt_roots.lock);
 }
 
-/* A worker keeps the last scope it closed for the next it opens: half of what a short scope costs. Not where
- * memory is to be refused, or misuse of it to be found. */
+/* A worker keeps the memory of the last scope it closed for the next: half of what a short scope
+ * costs. LT_KEEP_SPARES is 0 in builds that refuse memory on purpose, or look for misuse of it. */
 static leat_scope *get_memory(struct lt_worker *worker)
 {
     leat_scope *scope = worker ? worker->spare_scope : NULL;
@@ -323,8 +324,8 @@ leat_scope *leat_scope_open(int64_t deadline)
     return scope;
 }
 
-/* Neither a canceller of the scope around nor one who looks will find it any more. One who has, has
- * pinned it, and is waited for. */
+/* From here on neither the parent's canceller nor a dump finds the scope. One that has found it has
+ * pinned it, and the opener then waits for that pin. */
 static void leave_parent(leat_scope *scope)
 {
     struct lt_lock *lock = scope->parent ? &scope->parent->lock : &lt_roots.lock;

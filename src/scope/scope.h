@@ -1,27 +1,30 @@
-/* scope.h: scopes: a count of what must end, lists of what can be found, and cancelling.
+/* scope.h: a scope counts what must end in it, lists what can wait in it, and cancels all of that.
  *
- * Counting. `live` has one unit for each task, one for the opener, one in a higher field for each pin
- * (somebody who works on the scope and must not see it freed), and a bit that says the opener waits in
- * leat_scope_close. Who takes it down to the opener's unit alone also takes that bit away, in one
- * compare-and-swap, and so owns the wake-up.
+ * Counting. `live` holds one unit for each task, block or operation, one for the opener, a count of
+ * pins in a higher field, and a bit that is set while the opener waits in leat_scope_close. A pin
+ * keeps the scope from being freed while somebody works on it. The party that takes `live` down to
+ * the opener's unit alone also clears the bit, in one compare-and-swap, and so owns the wake-up.
  *
- * In advance. A worker whose tasks or blocks start many, or that runs many to their end one after the other, does not
- * count each: it takes units for several at a time, and keeps those of the ended, up to as many, for the next, as long as
- * it goes on with somebody who belongs to the scope and so keeps it open anyway. It gives them back before it runs anybody
- * else or has nothing to do, not at each visit of its scheduler; and the opener before it waits in leat_scope_close.
+ * Units in advance. A worker does not change `live` for each task or block that starts or ends. It
+ * takes several units at a time, and keeps the units of those that ended for the next to start. It
+ * holds units only while it runs parties of the scope, which keep the scope open anyway. It gives
+ * them back before it runs any other party or becomes idle, not at each visit of its scheduler. The
+ * opener gives back its own worker's before it waits in leat_scope_close.
  *
- * Finding. A task is put on a list of its scope's (scope/wait_list.h) when it is about to park for the first time, and
- * stays until it ends: a task that never parks never takes the scope's lock. Threads have a list of their own, and
- * so have stackless parties, blocks and callbacks.
+ * Finding. A task is put on a list of its scope (scope/wait_list.h) before it parks for the first
+ * time, and stays there until it ends: a task that never parks never takes the scope's lock.
+ * Threads have a list of their own, and so do stackless parties (blocks and callbacks).
  *
- * Cancelling. A scope is marked, with its lock held, and so are all scopes inside. Then everybody on the
- * lists is told to look: a task by way of its home worker, inside which somebody looks when the task is not running; a
- * thread by its word; a stackless party, which has no home, is claimed by the canceller. Nobody is missed: a task
- * that was listed before the mark is told, and one listed later sees the mark before it parks; a stackless party
- * looks again after it can be claimed.
+ * Cancelling. The canceller marks the scope and all scopes inside, each under its own lock. Then it
+ * reaches each party on a marked scope's lists. A task is looked at inside its home worker, while
+ * the task does not run; a thread is nudged by its word; a stackless party, which has no home, is
+ * claimed by the canceller. Nobody is missed: a task listed before the mark is nudged, and a task
+ * listed later sees the mark before it parks; a stackless party looks again after it can be
+ * claimed.
  *
- * Locking. A scope's lock guards its lists, but for wait lists, `result` and the marking. Order: a scope before the scopes
- * inside it, a scope before a channel. The opener alone opens and closes. */
+ * Locking. A scope's lock guards its own lists (not the wait lists), `result` and the marking.
+ * Order: a scope before the scopes inside it, a scope before a channel. Only its opener closes a
+ * scope. */
 #ifndef LT_SCOPE_SCOPE_H
 #define LT_SCOPE_SCOPE_H
 
@@ -40,16 +43,14 @@
 struct lt_deadline;
 struct lt_wait_list;
 
-enum {
-    LT_IN_SCOPE =
-        1 /* `list` of a stackless party that is on the scope's own list: see scope/wait_list.h */
-};
+/* `list` of a stackless party that is on its scope's own list: see scope/wait_list.h. */
+enum { LT_IN_SCOPE = 1 };
 
 struct leat_scope {
-    /* Read by all who wait, and hardly written: nobody should miss it because tasks come and go. */
+    /* Read at each wait and rarely written: apart from what starting and ending tasks write. */
     _Alignas(LT_CACHE_LINE) _Atomic bool cancelled; /* written under the lock, once; read without */
-    uint16_t opener_shields;                        /* of the opener, in the scope around */
-    uint32_t number;                                /* by which people know it */
+    uint16_t opener_shields;                        /* the opener's shields in the scope around */
+    uint32_t number;                                /* its name in dumps and traces */
     struct lt_party *opener;
     leat_scope *around;      /* the opener's innermost scope before this one */
     leat_scope *parent;      /* the same, or NULL when cancelling does not come from there */
@@ -57,17 +58,16 @@ struct leat_scope {
     int64_t deadline;
     struct lt_deadline *remote;
     int result; /* what leat_scope_close returns */
-    /* Written by each who waits for the first time, and at its end. */
+    /* Written when a party waits for the first time, and when such a party ends. */
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
-    uint16_t last_home; /* of who was listed last; */
-    uint16_t turns;     /* how often that was another than before */
+    uint16_t last_home; /* index of the worker of the party that was listed last, */
+    uint16_t turns;     /* and how often that index changed */
     struct lt_node tasks, threads, stackless;
-    _Atomic(struct lt_wait_list *)
-        wait_lists; /* NULL as long as this does: see scope/wait_list.h */
-    /* Written by workers every so many tasks. */
+    _Atomic(struct lt_wait_list *) wait_lists; /* or NULL: see scope/wait_list.h */
+    /* Written by workers when they take units or give them back. */
     _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
     struct lt_node owned;
-    struct lt_node children, sibling; /* sibling: among the parent's children, or the roots */
+    struct lt_node children, sibling; /* `sibling`: in the parent's children, or in lt_roots */
     struct lt_timer timer;            /* see scope/deadline.h */
 };
 
@@ -79,7 +79,7 @@ struct lt_roots {
 
 extern struct lt_roots lt_roots;
 
-/* Something that a scope frees at its end. */
+/* An object that a scope frees when it closes. */
 struct lt_owned {
     struct lt_node node;
     void (*free)(struct lt_owned *owned);
@@ -90,34 +90,36 @@ static inline bool lt_scope_is_cancelled(const leat_scope *scope)
     return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
 }
 
-/* The task itself: puts it on a list of its scope's. 0, or -EDEADLK for a party that may not wait. */
+/* Called by a task for itself: puts it on a list of its scope. Returns 0, or -EDEADLK for a party
+ * that may not park. */
 int lt_scope_enlist(struct lt_party *party);
 
-/* Puts a party without a home on a list of its scope's; takes it off, if it is on one. */
+/* Puts a stackless party on a list of its scope; takes it off, if it is on one. */
 void lt_scope_enlist_stackless(struct lt_stackless *stackless);
 void lt_scope_delist_stackless(struct lt_stackless *stackless);
 
-/* Gives something to the scope; takes it back. */
+/* Gives an object to the scope. */
 void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
 
-/* One more who must end; and one fewer, with what it returned. */
+/* Adds one unit; takes one away, for a party that has ended with `result`. */
 void lt_scope_enter(leat_scope *scope);
 void lt_scope_leave(leat_scope *scope, int result);
 
-/* The same for tasks and blocks, the second as their last act, on a worker: counted in advance, where that goes. */
+/* The same for tasks and blocks, by units in advance where possible. lt_scope_leave_here runs on a
+ * worker, as the last act of the task or block. */
 void lt_scope_enter_here(leat_scope *scope);
 void lt_scope_leave_here(leat_scope *scope, int result);
 
-/* The scope a task belongs to, whatever it has opened itself; asked inside its home, or by the task. */
+/* For the task itself, or inside its home: the scope it belongs to, not one that it opened. */
 leat_scope *lt_scope_of_task(const struct lt_task *task);
 
-/* Whether the opener waits in leat_scope_close, at this moment. */
+/* Whether the opener waits in leat_scope_close at this moment. */
 bool lt_scope_joined(const leat_scope *scope);
 
 /* Inside its home worker: ends the wait of a task whose scope has been cancelled. */
 void lt_scope_look(struct lt_task *task);
 
-/* Ends the program if a party whose task has returned has left a scope open. */
+/* Ends the program if a task has returned and `party` still has a scope open. */
 void lt_scope_check_closed(const struct lt_party *party, const char *name);
 
 #endif

@@ -7,8 +7,8 @@
 
 int lt_wait_closed(const struct lt_party *self)
 {
-    /* Relaxed: whoever closed because of a mark had seen it, and the caller has held the channel's lock after that. A
-     * scope's parent outlives it. */
+    /* Relaxed: a party that closed because of a mark had seen that mark, and the caller has held
+     * the channel's lock after it. A scope's parent outlives the scope. */
     for (const leat_scope *scope = self->shields ? NULL : self->scope; scope; scope = scope->parent)
         if (lt_scope_is_cancelled(scope))
             return -ECANCELED;
@@ -48,7 +48,7 @@ int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadl
     return wait->result;
 }
 
-/* Why a thread's wait should end now; 0: it should not. */
+/* The error with which a thread's wait should end now, or 0. */
 static int due(const struct lt_party *self, int64_t deadline)
 {
     int error = lt_wait_allowed(self);
@@ -70,8 +70,8 @@ static void spin(struct lt_thread *thread)
 static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
     for (spin(thread);;) {
-        /* Acquire pairs with the release of whoever set it. Clearing a nudge comes before looking at
-         * what it may have been about. */
+        /* Acquire pairs with the waker's release. A nudge is cleared before the thread looks at its
+         * scope: a later mark nudges again. */
         uint32_t word = atomic_fetch_and_explicit(&thread->word, ~(uint32_t)(LT_NUDGED | LT_ASLEEP),
                                                   memory_order_acquire);
         if (word & LT_WOKEN)
@@ -92,7 +92,8 @@ static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t
 
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
-    /* Relaxed: who looks does so under a lock that orders it, or at a thread that waits until it is done. */
+    /* Relaxed: a dump reads it under the lock of the queue that the thread waits in, or holds a pin
+     * on the scope that the thread waits to close. */
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
         atomic_store_explicit(&thread->since, lt_clock_now(), memory_order_relaxed);
     int result = sleep_through(wait, thread, deadline);

@@ -5,10 +5,11 @@
 #include "sched/current.h"
 #include "sched/runtime.h"
 
-/* What `list` of a stackless party says, and `wait list` of a task. */
+/* Values of a stackless party's `list` and of a task's `wait_list`. */
 enum { UNLISTED, IN_SCOPE = LT_IN_SCOPE, IN_WAIT_LIST };
 
-/* With very many workers some share one: a stackless party has few bits to know it by. */
+/* More workers than this share wait lists: a stackless party has 7 bits for the number of its
+ * list. */
 enum { MOST = 64 };
 
 _Static_assert(IN_WAIT_LIST + MOST <= 1 << 7, "see lt_party");
@@ -23,7 +24,7 @@ static unsigned index_of(const struct lt_worker *worker)
     return worker->index % MOST;
 }
 
-/* Acquire: they are seen whole, and with them whether the scope had been cancelled when they were made. */
+/* Acquire: the lists are seen whole, and so is a mark that the scope had when they were made. */
 static struct lt_wait_list *wait_lists_of(const leat_scope *scope)
 {
     return atomic_load_explicit(&scope->wait_lists, memory_order_acquire);
@@ -45,7 +46,7 @@ bool lt_scope_roll(leat_scope *scope, unsigned i, struct lt_roll *roll)
     return true;
 }
 
-/* With the scope's lock held. Without memory all goes on as before. */
+/* With the scope's lock held. If memory has run out, the scope keeps its own lists. */
 LT_COLD static void make_wait_lists(leat_scope *scope)
 {
     struct lt_wait_list *wait_lists = lt_alloc(wait_list_count() * sizeof *wait_lists);
@@ -55,11 +56,11 @@ LT_COLD static void make_wait_lists(leat_scope *scope)
         lt_list_init(&wait_lists[i].tasks);
         lt_list_init(&wait_lists[i].stackless);
     }
-    /* Release: who finds them without the lock finds them whole. */
+    /* Release: see wait_lists_of. */
     atomic_store_explicit(&scope->wait_lists, wait_lists, memory_order_release);
 }
 
-/* With the scope's lock held: somebody of that worker has come to its own lists. */
+/* With the scope's lock held: counts that a party on this worker came to the scope's own lists. */
 static inline void count_turn(leat_scope *scope, const struct lt_worker *worker)
 {
     if (scope->last_home == worker->index)

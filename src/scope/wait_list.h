@@ -1,17 +1,18 @@
-/* wait_list.h: where a scope's tasks and stackless parties are listed, so that they can be found.
+/* wait_list.h: the lists by which a canceller or a dump finds the tasks and stackless parties.
  *
- * A scope begins with one list of each, under its own lock. Where parties of several workers keep coming to it, that
- * lock and the neighbours in the list would move from core to core twice for each: so from then on each worker has a
- * wait list of its own, and lists there whom it runs when they first wait.
+ * A scope begins with one list of each, under its own lock. If parties of several workers keep
+ * coming, that lock and the neighbours in the list would move between cores twice for each party.
+ * So from then on each worker has a wait list of its own, for parties that first wait there.
  *
  * Invariants:
- *  - A listed party is on one list, and stays there until it ends, wherever it goes on meanwhile: `wait list` of a task
- *    tells, and `list` of a stackless party.
- *  - Wait lists come once, with the scope's lock held, and stay as long as the scope.
- *  - Nobody is missed: who marks a scope does so with its lock held, and only then asks for wait lists. If there are
- *    none yet, who makes them has the lock later, and so it, and all who list somebody there, see the mark.
+ *  - A listed party is on one list and stays there until it ends, wherever it runs meanwhile. A
+ *    task's `wait_list` and a stackless party's `list` say which list.
+ *  - Wait lists are made once, with the scope's lock held, and live as long as the scope.
+ *  - Nobody is missed: a canceller marks the scope with its lock held, and only then looks for wait
+ *    lists. If there are none yet, their maker takes the lock later; so the maker, and each party
+ *    that is listed there, sees the mark.
  *
- * Locking. A wait list's lock guards its lists. Nobody takes another one with it. */
+ * Locking. A wait list's lock guards its lists. No other lock is taken while it is held. */
 #ifndef LT_SCOPE_WAIT_LIST_H
 #define LT_SCOPE_WAIT_LIST_H
 
@@ -22,19 +23,20 @@ struct lt_wait_list {
     struct lt_node tasks, stackless;
 };
 
-/* A wait list, or what a scope has itself. */
+/* A wait list, or the scope's own lists. */
 struct lt_roll {
     struct lt_lock *lock;
     struct lt_node *tasks, *stackless;
 };
 
-/* The i-th, from 0; with no lock held. False: there are not so many. */
+/* Sets *roll to the i-th, where 0 is the scope's own lists. Called with no lock held. False: there
+ * is no i-th. */
 bool lt_scope_roll(leat_scope *scope, unsigned i, struct lt_roll *roll);
 
-/* The task itself: takes it, which is listed, off its list. */
+/* Called by a listed task for itself: takes it off its list. */
 void lt_scope_delist(struct lt_task *task);
 
-/* At the scope's end, when nobody else knows it. */
+/* Called when the scope closes and no other party knows it any more. */
 void lt_wait_lists_free(leat_scope *scope);
 
 #endif
