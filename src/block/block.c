@@ -1,7 +1,7 @@
-/* block.c: blocks: their start, their steps, their end, and who waits for it.
+/* block.c: starts blocks, runs their steps, and ends them; a party may await a block's end.
  *
- * `awaiter` of a block's party is NULL, who waits for its end, or `ended`. The block exchanges it for
- * `ended` as its last act: after that it may be gone. */
+ * `awaiter` of a block's party is NULL, the party that awaits the block's end, or `ended`. As its
+ * last act the block exchanges it for `ended`: after that the block may be gone. */
 #include "block/machine.h"
 
 #include "base/clock.h"
@@ -35,7 +35,7 @@ static void end(leat_block *block, int verdict)
     bool part = machine->waiter.part;
     lt_scope_delist_stackless(&machine->stackless);
     block->status = verdict;
-    /* Release: who waits sees the verdict. Acquire: and we see who it is. */
+    /* Release: the awaiter sees the verdict. Acquire: this sees the awaiter's party. */
     struct lt_party *awaiter =
         atomic_exchange_explicit(&machine->stackless.party.awaiter, &ended, memory_order_acq_rel);
     if (awaiter)
@@ -44,7 +44,7 @@ static void end(leat_block *block, int verdict)
         lt_scope_leave_here(scope, verdict);
 }
 
-/* Runs a step, as that block. LEAT_PARKED_: it may be gone. */
+/* Runs a step with the block as the current party. After LEAT_PARKED_ the block may be gone. */
 static int step(leat_block *block)
 {
     struct lt_party *before = lt_current_party_or_null();
@@ -58,7 +58,7 @@ static void run(struct lt_party *party)
 {
     leat_block *block = (leat_block *)(void *)party;
     lt_machine_settle(machine_of(block));
-    lt_worker_settle_but(lt_current_worker(), party->scope); /* which was its alarm's until now */
+    lt_worker_settle_but(lt_current_worker(), party->scope); /* put back by settling the machine */
     int verdict = step(block);
     if (verdict != LEAT_PARKED_)
         end(block, verdict);
@@ -92,7 +92,7 @@ int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_t
 
 /* ---- waiting for one ---- */
 
-/* False when it has ended already. After true, `who` is made ready at its end. */
+/* False: the block has ended already. After true, its end makes `who` ready. */
 static bool await_end(leat_block *block, struct lt_party *who)
 {
     struct lt_party *nobody = NULL;
@@ -113,8 +113,7 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 static const struct lt_wait_kind awaits = { .describe = describe };
 
-/* NULL, who waits, or `ended`. Acquire: what the awaiter wrote before it began to wait is seen, and what the block
- * did before it ended. */
+/* Acquire: sees what the awaiter wrote before it waited, and what the block did before it ended. */
 static const struct lt_party *awaiter_of(const leat_block *block)
 {
     return atomic_load_explicit(
@@ -141,7 +140,7 @@ int leat_block_join(leat_block *block)
     if (self->kind != LT_TASK && self->kind != LT_THREAD)
         return -EDEADLK;
     if (!self->enlisted)
-        lt_scope_enlist(self); /* for people who look: nothing but the block's end ends this wait */
+        lt_scope_enlist(self); /* for dumps: only the block's end ends this wait */
     struct awaiting awaiting;
     awaiting.block = block;
     lt_wait_begin(&awaiting.wait, self, &awaits);
@@ -152,7 +151,7 @@ int leat_block_join(leat_block *block)
 
 /* ---- what the macros call ---- */
 
-/* It goes behind those who are ready, and may be taken elsewhere at once. */
+/* Puts the block behind the parties that are ready. A thief may move it at once. */
 static inline void go_behind(leat_block *b)
 {
     if (LT_UNLIKELY(!lt_worker_append_now(lt_current_worker(), party_of(b))))
@@ -166,8 +165,8 @@ __attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker
     return LEAT_PARKED_;
 }
 
-/* The answer to the macro, after an operation that is done. Every so often the block yields in between, as tasks
- * do; in a seeded world always. */
+/* The answer to the macro after an operation that did not wait. When the budget is spent the block
+ * yields first, as a task does; in a seeded world, after each operation. */
 static inline int spend(leat_block *b, struct lt_worker *here)
 {
     return LT_LIKELY(!here || --here->budget != 0) ? LEAT_DONE_ : yield_after(b, here);
@@ -184,7 +183,7 @@ __attribute__((noinline)) static int operate_slowly(leat_block *b, leat_chan *ch
     return answer(b, lt_machine_operate(machine_of(b), ch, side, item, deadline, alarm));
 }
 
-/* With the lock held, which it gives up. */
+/* Called with the channel's lock held; releases it. */
 __attribute__((noinline)) static int wait_for_partner(leat_block *b, leat_chan *ch,
                                                       enum lt_side side, void *item,
                                                       int64_t deadline, leat_alarm *alarm)
@@ -198,7 +197,7 @@ __attribute__((noinline)) static int wake_and_answer(leat_block *b, struct lt_pa
     return answer(b, LT_DONE);
 }
 
-/* As in chan/operate.c: what is usual is done here, and calls nothing but as its last act. */
+/* As in chan/operate.c: the fast path makes no call but the last, so it saves no registers. */
 __attribute__((always_inline)) static inline int operate(leat_block *b, leat_chan *ch,
                                                          enum lt_side side, void *item,
                                                          int64_t deadline, leat_alarm *alarm)
@@ -259,7 +258,8 @@ int leat_block_sleep_for(leat_block *b, int64_t ns, leat_alarm *alarm)
 int leat_block_yield(leat_block *b)
 {
     b->status = 0;
-    lt_current_worker()->started_last = false; /* so that who is new may go first */
+    /* So that a party that has not started may go first. */
+    lt_current_worker()->started_last = false;
     go_behind(b);
     return LEAT_PARKED_;
 }

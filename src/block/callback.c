@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-/* How deep functions that complete at once may start one another. */
+/* How deep functions may nest that each start an operation that completes at once. */
 enum { DEEPEST = 16 };
 
 _Static_assert(offsetof(leat_op, leat_status) == offsetof(leat_block, status),
@@ -23,7 +23,7 @@ static struct lt_machine *machine_of(leat_op *op)
 
 /* ---- completing ---- */
 
-/* The scope waits for its operations; for those that have none, leat_stop does. */
+/* A scope waits for its operations. An operation without a scope holds the runtime. */
 static bool enter(leat_scope *scope)
 {
     if (!scope)
@@ -40,7 +40,7 @@ static void leave(leat_scope *scope)
         lt_runtime_release();
 }
 
-/* Calls the function; the operation may be gone after that, but the scope, which waits for this, is not. */
+/* Calls the function. The operation may be gone after that; the scope waits for this, and is not. */
 static void call(leat_op *op)
 {
     struct lt_machine *machine = machine_of(op);
@@ -73,7 +73,8 @@ static int complete(leat_op *op, enum lt_attempt attempt)
         lt_ready(&machine_of(op)->stackless.party);
         return 0;
     }
-    /* Of the party, not the thread: a task may wait in there. (A block cannot, so its word is free.) */
+    /* The depth is the party's, not the thread's: a task may wait in the function. (A block may
+     * not, so its `operation` is free here.) */
     self->operation++;
     call(op);
     self->operation--;
@@ -147,10 +148,10 @@ int leat_withdraw(leat_op *op)
 static void write_signal(leat_op *op, int status)
 {
     int fd = op->leat_fd;
-    /* Release: who sees the status sees the item. After it the operation may be used again. */
+    /* Release: a reader of the status sees the item. After this the operation may be reused. */
     __atomic_store_n(&op->leat_result, status, __ATOMIC_RELEASE);
     uint64_t one = 1;
-    ssize_t ignored = write(fd, &one, sizeof one); /* full: then it is readable already */
+    ssize_t ignored = write(fd, &one, sizeof one); /* if the counter is full, fd is readable */
     (void)ignored;
 }
 

@@ -34,8 +34,8 @@ const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)
     return timer->fire == alarm_rang ? timer->owner : NULL;
 }
 
-/* The worker to be inside of while an alarm is set, and until the machine can be claimed and is not touched any more;
- * before any lock. NULL: there is no alarm. */
+/* Goes inside the worker if an alarm will be set, before any lock is taken. The caller leaves it
+ * once the machine can be claimed and is not touched any more. NULL: there is no alarm. */
 static struct lt_worker *enter_for(int64_t deadline)
 {
     struct lt_worker *worker = deadline == LEAT_NEVER ? NULL : lt_worker_self();
@@ -67,7 +67,7 @@ static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *
     lt_worker_add_timer(worker, &alarm->timer);
 }
 
-/* Inside its worker. */
+/* Inside the worker whose wheel has the alarm. */
 static void clear_alarm(struct lt_party *party, struct lt_worker *worker)
 {
     struct lt_alarm *alarm = (struct lt_alarm *)(void *)party->scope;
@@ -85,7 +85,7 @@ void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_
 
 /* ---- waiting ---- */
 
-/* Before it can be claimed; with an alarm, inside the worker. */
+/* Before the machine can be claimed; with an alarm, inside the worker. */
 static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm)
 {
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
@@ -93,7 +93,7 @@ static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm 
     set_alarm(machine, deadline, alarm);
 }
 
-/* When nobody can claim it any more, or could. */
+/* When the machine has been claimed, or never could be. */
 static void end_wait(struct lt_party *party)
 {
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
@@ -114,13 +114,13 @@ static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_pa
     return LT_DONE;
 }
 
-/* Can its scope find it? */
+/* Whether the party's scope, if any, can find it. */
 static bool is_prepared(const struct lt_party *party)
 {
     return party->list || !party->scope;
 }
 
-/* May it wait? 0 or an error. It is prepared after this. */
+/* Lets the scope find the machine. Returns 0 if it may wait, or an error. */
 static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alarm *alarm)
 {
     struct lt_stackless *stackless = &machine->stackless;
@@ -131,7 +131,7 @@ static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alar
     return lt_wait_allowed(&stackless->party);
 }
 
-/* With the channel's lock held, which it gives up; with an alarm, inside the worker. */
+/* Called with the channel's lock held; releases it. With an alarm, inside the worker. */
 static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                             void *item, int64_t deadline, leat_alarm *alarm)
 {
@@ -144,7 +144,7 @@ static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_s
     party->operation = side == LT_RECEIVE ? LT_OP_RECEIVE : LT_OP_SEND;
     begin_wait(machine, deadline, alarm);
     lt_claim_open(party);
-    /* Whoever claims it before the lock is given back cannot settle it before that. */
+    /* A canceller may claim it from here on, but settling it takes the channel's lock. */
     bool ended = lt_claim_recheck(party, scope);
     if (!ended)
         lt_chan_enqueue(ch, side, waiter);
@@ -155,7 +155,7 @@ static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_s
     return done(machine, -ECANCELED, NULL);
 }
 
-/* With no lock held: tries once more, and parks. */
+/* Called with no lock held: tries once more, else parks. */
 static enum lt_attempt try_and_park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                     void *item, int64_t deadline, leat_alarm *alarm)
 {
@@ -204,8 +204,9 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
     return done(machine, lt_wait_told(&machine->stackless.party, status), woken);
 }
 
-/* No channel's lock keeps it from being claimed here, so opening it to claims is the last thing done to
- * it. Nor is a second look needed: cancellers mark under the scope's lock, and claim later. */
+/* For a select without channels. No channel's lock keeps claimers away, so nothing touches the
+ * machine after lt_claim_open. No recheck is needed: a canceller marks under the scope's lock and
+ * claims after. */
 static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t deadline,
                                         leat_alarm *alarm)
 {
@@ -227,7 +228,7 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
     return cancelled ? done(machine, -ECANCELED, NULL) : LT_WAITING;
 }
 
-/* A case that happened without a wait. */
+/* A case was done without a wait. */
 static enum lt_attempt done_case(struct lt_machine *machine, leat_case *cases, uint32_t i,
                                  struct lt_party *woken)
 {
@@ -301,7 +302,7 @@ enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, i
     deadline = deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline;
     struct lt_worker *inside = enter_for(deadline);
     begin_wait(machine, deadline, alarm);
-    /* The alarm keeps it to this worker, so it cannot go on before that is left. */
+    /* The alarm binds the machine to this worker, so it cannot run before `leave`. */
     lt_claim_open(party);
     bool ended = lt_claim_recheck(party, scope);
     leave(inside);

@@ -1,5 +1,5 @@
-/* blocking.c: calls that block, on threads of the pool: for a task that waits for the result, or as a
- * task of a scope that has the thread to itself. */
+/* blocking.c: runs functions that block on threads of the pool: while a task waits for the result
+ * (leat_blocking), or as a task of a scope with a thread to itself (leat_go_blocking). */
 #include "base/alloc.h"
 #include "sched/pool.h"
 #include "scope/wait.h"
@@ -31,7 +31,7 @@ static void run_call(struct lt_work *work)
 
 static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 {
-    /* A pointer to a function, as one to an object: POSIX has them alike, ISO C not. */
+    /* POSIX lets a pointer to a function become one to an object, ISO C does not. */
     leat_fn *fn = LT_CONTAINER(wait, struct call, wait)->fn;
     listener->hear(listener, LT_FOR_CALL, (const void *)(uintptr_t)fn);
 }
@@ -67,7 +67,7 @@ struct threaded {
     const char *name;
 };
 
-/* The thread becomes a party of the scope, for as long as the task lasts. */
+/* The thread is a party of the scope until leave_scope. */
 static void join_scope(struct lt_thread *thread, leat_scope *scope, const char *name)
 {
     thread->party.scope = scope;
@@ -83,8 +83,8 @@ static void leave_scope(struct lt_thread *thread, leat_scope *scope)
     lt_lock(&scope->lock);
     lt_list_remove(&thread->member);
     lt_unlock(&scope->lock);
-    /* Acquire pairs with the canceller's release: it is done with the thread. It is about to make one
-     * system call at the most. */
+    /* Acquire pairs with the release by which a canceller lets go of the thread. That is soon: the
+     * canceller makes one system call at most. */
     while (atomic_load_explicit(&thread->pinned, memory_order_acquire))
         sched_yield();
     thread->party.scope = NULL;
