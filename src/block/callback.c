@@ -40,7 +40,8 @@ static void leave(leat_scope *scope)
         lt_runtime_release();
 }
 
-/* Calls the function. The operation may be gone after that; the scope waits for this, and is not. */
+/* Calls the function. The operation may be gone after that; the scope is not, as it waits for
+ * this. */
 static void call(leat_op *op)
 {
     struct lt_machine *machine = machine_of(op);

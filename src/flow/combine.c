@@ -1,5 +1,5 @@
-/* combine.c: one item of each input becomes one of the output. The inputs are received from in turn: a round
- * is complete when the last has given, whichever was slow. */
+/* combine.c: makes one output of one item from each input. It receives from the inputs in turn: a
+ * round takes as long as the slowest input, whichever that is. */
 #include "flow/flow.h"
 
 struct combine {
@@ -8,9 +8,9 @@ struct combine {
     leat_combine_fn *fn;
     void *arg;
     leat_chan *out;
-    leat_drop_fn *drop; /* for a result that the output will not have */
+    leat_drop_fn *drop; /* for a result that the output does not take */
     leat_chan **ins;
-    void **items; /* where each is, in `memory` */
+    void **items; /* where each item is, behind this struct */
     unsigned char *result;
 };
 
@@ -54,7 +54,7 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
 {
     if (!scope || (!ins && n) || n > LT_ITEM_MAX || !out_spec)
         return NULL;
-    /* For a zip the items lie where the output is sent from. */
+    /* A zip (no `fn`) sends its output from where the items are. */
     size_t bytes = 0;
     for (size_t i = 0; i < n; i++) {
         if (!ins[i])

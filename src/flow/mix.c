@@ -1,10 +1,11 @@
-/* mix.c: inputs that come, go, and are switched.
+/* mix.c: inputs that are added, removed and switched.
  *
- * Each input has a block of its own, which takes from it or waits for the news that its state has changed; so no
- * select grows with the number of inputs. The states are under the mix's lock, and so are the lists of
- * inputs. All are told only when the first becomes solo, or the last is it no more: nothing else that happens to one
- * changes what another does. One that is gone is a spare, and becomes the next that is added: all have items of one size. Whoever still
- * knows it from before tells it news that are none. */
+ * Each input has a block of its own, which receives an item, or the news that the input's state has
+ * changed. So no select grows with the number of inputs. The mix's lock guards the states and the
+ * lists of inputs. All inputs get news only when the first becomes solo or the last stops being
+ * solo: nothing else that happens to one input changes what another does. A removed input becomes a
+ * spare, which the next added input reuses: all have items of one size. A party that still knows
+ * the input from before may send it news without cause, which does no harm. */
 #include "base/index.h"
 #include "block/machine.h"
 #include "flow/flow.h"
@@ -22,7 +23,7 @@ struct input {
     leat_drop_fn *drop;
     unsigned state;
     bool begun;    /* its block is started, or about to be */
-    uint64_t told; /* of so many changes */
+    uint64_t told; /* the value of mix->changes at its last news */
     leat_case cases[2];
     _Alignas(16) unsigned char item[];
 };
@@ -32,7 +33,7 @@ struct leat_mix {
     leat_chan *out;
     unsigned others;
     struct lt_lock lock;
-    struct lt_node inputs; /* by what they were told last: `told` */
+    struct lt_node inputs; /* in the order of `told` */
     struct lt_node spares;
     struct lt_index index;
     size_t solos; /* inputs that are solo and not paused */
@@ -44,7 +45,7 @@ static bool is_solo(unsigned state)
     return (state & LEAT_MIX_SOLO) && !(state & (LEAT_MIX_PAUSE | REMOVED));
 }
 
-/* With the lock held. True: what all the others do has changed. */
+/* With the lock held. True: what all other inputs do has changed. */
 static bool set_state(struct input *input, unsigned state)
 {
     leat_mix *mix = input->mix;
@@ -66,7 +67,7 @@ static void add(leat_mix *mix, struct input *input)
     lt_index_add(&mix->index, &input->indexed, lt_index_key(input->in));
 }
 
-/* What the input is to do now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0, play. */
+/* What the input must do now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0: play. */
 static unsigned role(struct input *input)
 {
     leat_mix *mix = input->mix;
@@ -80,7 +81,7 @@ static unsigned role(struct input *input)
                                     : state & LEAT_MIX_MUTE;
 }
 
-/* True as above. */
+/* Makes the input a spare. True: as for set_state. */
 static bool drop_out(struct input *input)
 {
     lt_lock(&input->mix->lock);
@@ -90,7 +91,7 @@ static bool drop_out(struct input *input)
     return changes;
 }
 
-/* With the lock held: the next that has to be told; NULL: all have been. Who has been goes to the end of the list. */
+/* With the lock held: the next input that needs news, or NULL. It moves to the end of the list. */
 static struct input *next_to_tell(leat_mix *mix)
 {
     if (lt_list_empty(&mix->inputs))
@@ -104,7 +105,7 @@ static struct input *next_to_tell(leat_mix *mix)
     return input;
 }
 
-/* Everybody looks at what it is to do: one after the other, since nobody is woken under a lock. */
+/* Sends news to all inputs, which then ask for their roles. Nobody is woken under the lock. */
 static void tell_all(leat_mix *mix)
 {
     lt_lock(&mix->lock);
@@ -129,7 +130,7 @@ static int play(leat_block *b)
             continue;
         if (b->status < 0 || input->cases[1].status)
             break;
-        /* One that was taken before it was paused, or removed, is delivered. */
+        /* An item that was received before the input was paused or removed is delivered. */
         if (role(input) == LEAT_MIX_MUTE) {
             lt_flow_drop(input->drop, input->item);
             continue;
@@ -196,7 +197,7 @@ static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
     return input;
 }
 
-/* The spare that has been one for longest; NULL: none has ended yet. */
+/* The oldest spare. NULL: there is none, or its block has not ended. */
 static struct input *take_spare(leat_mix *mix)
 {
     struct input *input = NULL;
@@ -285,7 +286,7 @@ int leat_unmix_all(leat_mix *mix)
             break;
         leat_try_send(input->news, NULL);
     }
-    if (changes) /* others may have come meanwhile */
+    if (changes) /* other inputs may have been added meanwhile */
         tell_all(mix);
     return 0;
 }

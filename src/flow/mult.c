@@ -1,15 +1,16 @@
 /* mult.c: every item to every tap.
  *
- * A block takes an item and starts a send for each tap, as a callback: so they go on side by side, and two
- * channels that one party reads in whatever order do not block each other. The last of them to be done ends the
- * round, and the block takes the next item.
+ * A block receives an item and starts a send for each tap, as a callback. So the sends run side by
+ * side, and two taps that one party receives from in any order do not block each other. The last
+ * send to be done ends the round, and the block receives the next item.
  *
- * Holds. A tap is held by the list, by its send while that is under way, and by whoever works on it without
- * the lock; the last to let go frees it. Removing it takes its send back, which is possible only when the call that
- * began it has returned: until then the beginner does it.
+ * Holds. A tap is held by the list, by its send while that is under way, and by each function that
+ * works on it without the lock. The last to let go frees the tap. Removing a tap takes its send
+ * back, which is possible only when the call that began the send has returned: until then the
+ * beginner takes it back.
  *
- * Locking. `lock` guards the list, the taps' fields and the counts of the round; no channel's operation and no
- * function of the user's is called under it. The item is the round's. */
+ * Locking. `lock` guards the list, the taps' fields and the counts of the round. No channel's
+ * operation and no user's function is called under it. The item does not change during a round. */
 #include "flow/flow.h"
 
 #include "base/alloc.h"
@@ -18,7 +19,7 @@
 #include <leat/callback.h>
 
 struct tap {
-    leat_op op; /* first: the function of the operation finds the rest */
+    leat_op op; /* must be first: `given` finds the tap by it */
     struct lt_node node;
     struct lt_indexed indexed; /* while it is listed, by its channel */
     struct tap *next;          /* in the round */
@@ -39,7 +40,7 @@ struct leat_mult {
     struct lt_node taps;
     struct lt_index index;
     bool over, cut, delivered; /* `cut`: over, and cut short */
-    size_t pending;            /* sends of this round, and 1 while they are being begun */
+    size_t pending;            /* sends of this round, plus 1 while they are being begun */
     _Alignas(16) unsigned char item[];
 };
 
@@ -47,7 +48,7 @@ struct leat_mult {
 
 static void free_tap(struct tap *tap)
 {
-    leat_chan_unref(tap->ch); /* says no to one that a scope owns */
+    leat_chan_unref(tap->ch); /* does nothing if a scope owns the channel */
     lt_free(tap);
 }
 
@@ -60,7 +61,8 @@ static void let_go(struct tap *tap)
         free_tap(tap);
 }
 
-/* With the lock held: off the list, whose hold becomes the caller's. False: it is off. */
+/* With the lock held: takes the tap off the list, whose hold becomes the caller's. False: it is
+ * off already. */
 static bool unlist(struct tap *tap)
 {
     if (tap->removed)
@@ -89,13 +91,14 @@ static void leave_round(leat_mult *m, bool delivered)
     lt_unlock(&m->lock);
     if (!last)
         return;
-    /* Each copy has a reference of its own, or there is but the one, and who got it has it. */
+    /* With `share` each copy has a reference of its own, and the item's is left over. Without it
+     * there is only one, which belongs to the receivers if any tap got the item. */
     if (m->share || !delivered)
         lt_flow_drop(m->drop, m->item);
     leat_try_send(m->done, NULL);
 }
 
-/* A send is done with. The tap may be gone after it. */
+/* A send is over. The tap may be gone after this. */
 static void complete(struct tap *tap, int status)
 {
     leat_mult *m = tap->mult;
@@ -117,7 +120,7 @@ static void given(leat_op *op, int status)
     complete((struct tap *)op, status);
 }
 
-/* Takes the send of a removed tap back, if it can be. The caller has a hold. */
+/* Takes the send of a removed tap back if possible. The caller has a hold. */
 static void withdraw(struct tap *tap)
 {
     if (leat_withdraw(&tap->op) == 0)
@@ -154,7 +157,7 @@ static void hand_out(leat_mult *m)
         struct tap *tap = LT_CONTAINER(node, struct tap, node);
         tap->busy = true;
         tap->begun = false;
-        tap->holds += 2; /* the send's, and ours */
+        tap->holds += 2; /* one for the send, one for `begin` */
         tap->next = round;
         round = tap;
         m->pending++;
@@ -196,7 +199,7 @@ static int distribute(leat_block *b)
             break;
         hand_out(m);
         LEAT_AWAIT_RECV(b, m->done, NULL);
-        if (b->status) /* cancelled: the last of those who send looks after the item */
+        if (b->status) /* cancelled: the last send to be over drops the item */
             break;
     }
     end_taps(m, b->status);
@@ -248,7 +251,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     return 0;
 }
 
-/* With the lock held, which it gives up. */
+/* Called with the lock held; releases it. */
 static void remove_tap(struct tap *tap)
 {
     unlist(tap);

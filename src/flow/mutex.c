@@ -1,4 +1,3 @@
-/* mutex.c: one at a time. */
 #include "flow/mutex.h"
 
 #include "sched/current.h"

@@ -1,8 +1,9 @@
-/* mutex.h: one at a time, and known who.
+/* mutex.h: a mutex that knows its holder.
  *
- * `turn` holds an item while nobody holds the mutex: to receive it is to take the mutex, so the channel's
- * order is the mutex's, and its waits bring deadlines and cancelling along. `owner` is written by the holder
- * alone. Who reads it learns whether that is itself, and nothing else: so it orders nothing. */
+ * The channel `turn` has an item while nobody holds the mutex: to receive it is to take the mutex.
+ * So the mutex has the channel's order, deadlines and cancelling. `owner` is written by the holder,
+ * or by a party that acts for the holder. A reader learns only whether it is the holder itself, so
+ * `owner` is relaxed. */
 #ifndef LT_FLOW_MUTEX_H
 #define LT_FLOW_MUTEX_H
 
@@ -16,14 +17,14 @@ struct leat_mutex {
     _Atomic(struct lt_party *) owner;
 };
 
-/* Whether the calling party holds it. */
+/* Whether the calling party holds the mutex. */
 bool lt_mutex_held(const leat_mutex *mutex);
 
-/* From here on it is held by `to`, and not by the one that is returned: of the two, one acts for the other,
- * which waits meanwhile. */
+/* Makes `to` the holder, and returns the holder before. One of the two acts for the other, which
+ * waits meanwhile. */
 struct lt_party *lt_mutex_pass(leat_mutex *mutex, struct lt_party *to);
 
-/* As leat_mutex_lock; or -EPIPE, when the channel `stop`, to which nobody sends, closes first. */
+/* As leat_mutex_lock, or -EPIPE if the channel `stop`, to which nobody sends, closes first. */
 int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop);
 
 #endif

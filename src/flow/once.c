@@ -1,4 +1,4 @@
-/* once.c: something that is done once. Its lock guards everything but `over`. */
+/* once.c: runs a function once. The lock guards everything but `over`. */
 #include "flow/crowd.h"
 
 #include <leat/sync.h>
@@ -9,7 +9,8 @@ struct once {
     int result;
     struct lt_node waiters; /* a list from the moment that `runner` is set */
     struct lt_party *runner;
-    /* Release and acquire: who sees it without the lock sees the result, and what the function did. */
+    /* Release and acquire: a party that sees it without the lock sees `result` and what the
+     * function did. */
     _Atomic bool over;
 };
 
@@ -36,7 +37,7 @@ int leat_once_do(leat_once *public, leat_fn *fn, void *arg)
     if (atomic_load_explicit(&once->over, memory_order_acquire))
         return once->result;
     struct lt_party *self = lt_current_party();
-    int error = lt_crowd_may_wait(); /* if it has to */
+    int error = lt_crowd_may_wait(); /* used only if the caller must wait */
     struct lt_crowd_waiter waiter;
     lt_lock(&once->lock);
     bool over = atomic_load_explicit(&once->over, memory_order_relaxed);

@@ -1,7 +1,7 @@
 /* pace.c: operators that look at the clock: one block each, with an alarm.
  *
- * An item that is ready is received whether or not the deadline has passed, so each asks the clock, too, where time
- * has to end something that items would keep going. */
+ * A receive takes an item that is ready even if the deadline has passed. So where time must end
+ * something that items could keep going, an operator also asks the clock. */
 #include "flow/flow.h"
 
 #include "base/clock.h"
@@ -17,11 +17,11 @@ struct pace {
     leat_drop_fn *drop;
     int64_t time, deadline;
     unsigned burst;
-    int status;          /* what it ends for, as lt_flow_end has it */
-    bool has;            /* an item is held; of a window: a run has begun */
-    size_t n;            /* of a window */
-    unsigned char *held; /* the item to be sent, or the run, */
-    unsigned char *next; /* and where the next one goes */
+    int status;          /* why it ends, for lt_flow_end */
+    bool has;            /* an item is held; not used by windows */
+    size_t n;            /* most items of a window */
+    unsigned char *held; /* the item, or a window's run, that will be sent */
+    unsigned char *next; /* where the next item goes */
 };
 
 static struct pace *pace_of(leat_block *b)
@@ -36,7 +36,7 @@ static void drop_held(struct pace *p)
     p->has = false;
 }
 
-/* What has come takes the place of what was held. */
+/* Holds the item that has come, and drops the one that was held. */
 static void hold_next(struct pace *p)
 {
     drop_held(p);
@@ -52,14 +52,14 @@ static bool sent(struct pace *p, int status)
     return lt_flow_sent(status, p->drop, p->held);
 }
 
-/* What came of sending the rest may cut the output short, but not make it whole. */
+/* The last send may cut the output short, but not make it whole. */
 static void end_for(struct pace *p, int status)
 {
     if (status)
         p->status = status;
 }
 
-/* The end of all but windows: what is held is sent, if that is still possible. */
+/* The end of all operators but windows: sends what is held, if that is still possible. */
 #define SEND_THE_REST(b, p) \
     do { \
         (p)->status = (b)->status; \
@@ -195,8 +195,8 @@ static int window(leat_block *b)
 
 /* ---- rates, and their opposite ---- */
 
-/* `deadline` is when the bucket is full again, had no more been taken: the generic cell rate algorithm (ITU-T
- * I.371), which needs no counting of tokens. */
+/* `deadline` is when the bucket would be full if no more were taken: the generic cell rate
+ * algorithm (ITU-T I.371), which does not count tokens. */
 static int64_t token_time(const struct pace *p)
 {
     int64_t room = p->time * (p->burst - 1);
@@ -249,7 +249,7 @@ static int lapse(leat_block *b)
 
 /* ---- making one ---- */
 
-/* `outs`: bytes of an output. */
+/* `outs`: the bytes of an output. */
 static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t outs,
                          leat_drop_fn *drop, size_t capacity)
 {

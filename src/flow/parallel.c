@@ -1,9 +1,9 @@
-/* parallel.c: loops that several tasks take their rounds from.
+/* parallel.c: loops whose range several tasks share.
  *
- * One counter tells which index is next; who takes a part of the range takes it from there, the caller as well as
- * the tasks it has started. So a slow part holds nobody up, and a task that starts late, or never, does
- * not matter. The counter says who does what and guards nothing else: what rounds did is seen by the caller
- * because it joins the tasks. */
+ * One counter holds the next index. The caller and the tasks it has started all take parts of the
+ * range there. So a slow part delays no other, and a task that starts late, or never, does not
+ * matter. The counter only decides which task runs what, so it is relaxed: the caller sees what the
+ * tasks did because it joins them. */
 #include "base/alloc.h"
 #include "chan/chan.h"
 #include "sched/runtime.h"
@@ -46,7 +46,7 @@ static int run_parts(void *arg)
     return error;
 }
 
-/* In a scope of its own, in which all ends. Returns what that is closed with. */
+/* Runs the loop in a scope of its own. Returns what leat_scope_close returns. */
 static int run_loop(struct loop *loop, unsigned tasks)
 {
     struct lt_party *self = lt_current_party();
@@ -140,8 +140,8 @@ struct contest {
     leat_drop_fn *drop;
     size_t out_size;
     unsigned char *outs;
-    /* Who sets one of these first has won, or failed first. Relaxed: the caller reads them after it has joined
-     * all, and nobody else does. */
+    /* The first to set one of these has won, or has failed first. Relaxed: only the caller reads
+     * them, after it has joined all tasks. */
     _Atomic int winner; /* 1 + its index; 0: none */
     _Atomic int error;
 };

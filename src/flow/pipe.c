@@ -1,5 +1,5 @@
-/* pipe.c: operators that move items from channel to channel: pipe, through, merge, split, balance. Each holds one
- * item at a time, in its own memory. */
+/* pipe.c: operators that move items from channel to channel: pipe, through, merge, split, balance.
+ * Each holds one item at a time, in its own memory. */
 #include "flow/flow.h"
 
 #include <leat/select.h>
@@ -81,7 +81,7 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
         leat_close(out);
         return out;
     }
-    /* All are made before the first starts: what was not started needs not be stopped. */
+    /* All are made before the first starts: if one cannot be made, there is nothing to stop. */
     struct pipe *first = NULL;
     for (size_t i = 0; i < n; i++) {
         struct pipe *p = make_pipe(scope, ins[i], out, LEAT_ENDS_DONE);
@@ -91,7 +91,7 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
         first = p;
     }
     leat_chan_senders(out, (unsigned)n);
-    while (first) { /* once it runs it may end, but its memory stays */
+    while (first) { /* a pipe that runs may end, but its memory stays */
         struct pipe *p = first;
         first = p->flow.next ? LT_CONTAINER(p->flow.next, struct pipe, flow) : NULL;
         leat_go_block(scope, &p->flow.block, move);
@@ -176,7 +176,7 @@ struct balance {
     unsigned char *item;
 };
 
-/* A try with the emptiest, which may be wrong by the time it is made: then whichever has room. */
+/* Tries the output with the fewest items. If that fails, the caller waits for any output. */
 static bool give_to_emptiest(struct balance *s)
 {
     leat_chan *emptiest = NULL;
@@ -184,7 +184,7 @@ static bool give_to_emptiest(struct balance *s)
     for (size_t i = 0; i < s->n; i++) {
         leat_chan *ch = s->cases[i].ch;
         size_t len = leat_chan_len(ch);
-        /* With nobody inside, who waits is served first. */
+        /* Of empty outputs, one with a waiting receiver comes first. */
         if (!len && atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed)) {
             emptiest = ch;
             break;

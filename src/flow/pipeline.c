@@ -1,8 +1,8 @@
-/* pipeline.c: a stage's parties: those who run the function, and the two blocks. What they have to agree on is in
- * flow/stage.h.
+/* pipeline.c: the parties of a stage: tasks or threads that run the function, and two blocks.
+ * flow/stage.h has the state they share.
  *
- * In a cancelled scope a block cannot wait, so the blocks end before those who run: they end with the scope, and
- * what is left in their slots is dropped there. */
+ * In a cancelled scope a block cannot wait, so the blocks end before the functions do. The scope
+ * waits for the functions, and then drops what is left in their slots. */
 #include "base/alloc.h"
 #include "flow/stage.h"
 
@@ -13,7 +13,7 @@ enum { OVER, TAKE };
 
 /* ---- outputs ---- */
 
-/* An output's head. The memory behind it may not be aligned for it. */
+/* Writes an output's head. By memcpy: the output may not be aligned for it. */
 static void tell(const leat_result *slot, size_t i, int status)
 {
     leat_outcome outcome = { .index = slot->index, .status = status };
@@ -27,7 +27,7 @@ static void put(leat_result *slot, const void *item)
     tell(slot, slot->count++, 0);
 }
 
-/* The room is full: it is emptied when it is this item's turn. */
+/* The slot's room is full: waits until it has been emptied in the slot's turn. */
 static int wait_for_room(leat_result *slot)
 {
     struct lt_stage *stage = slot->stage;
@@ -53,7 +53,7 @@ static int wait_for_room(leat_result *slot)
     return slot->filled ? -ECANCELED : 0;
 }
 
-/* leat_emit_item: the function runs on a task or thread, which waits. */
+/* leat_emit_item for a function on a task or thread, which may wait here. */
 static int emit(leat_emit *emit, const void *item)
 {
     leat_result *slot = LT_CONTAINER(emit, leat_result, emit);
@@ -68,7 +68,7 @@ static int emit(leat_emit *emit, const void *item)
     return 0;
 }
 
-/* Twice the room, for who cannot wait. */
+/* Doubles the room, for a function that must not wait. */
 static bool grow(leat_result *slot)
 {
     size_t bytes, used = slot->count * slot->stage->spec.out_size;
@@ -96,15 +96,15 @@ int leat_result_add(leat_result *slot, const void *item)
     return 0;
 }
 
-/* ---- who runs ---- */
+/* ---- running the function ---- */
 
-/* A function has returned: what it put out is given, or falls. Returns the verdict on the scope. */
+/* A function has returned: its outputs are given, or dropped. Returns the verdict for the scope. */
 static int finish(leat_result *slot, int status)
 {
     struct lt_stage *stage = slot->stage;
     bool cancels = status && stage->spec.failing == LEAT_FAIL_CANCELS &&
                    !lt_scope_is_cancelled(stage->flow.scope);
-    /* Still full: it has stopped meanwhile, and the giver may be at it. */
+    /* If `filled`, the stage has stopped, and the giver may use the slot: leave it alone. */
     if (status && !slot->filled) {
         lt_slot_drop(slot);
         if (stage->spec.failing == LEAT_FAIL_TELLS) {
@@ -126,19 +126,19 @@ static int run(leat_result *slot)
     int status;
     if (spec->run_many) {
         status = spec->run_many(spec->arg, slot->in, &slot->emit);
-        if (slot->filled) /* a wait of its own was cut short */
+        if (slot->filled) /* a wait in `emit` was cut short */
             wait_for_room(slot);
     } else {
         status = spec->run(spec->arg, slot->in, slot->outs);
         slot->count = 1;
         tell(slot, 0, 0);
         if (status)
-            slot->count = 0; /* there is none to be dropped */
+            slot->count = 0; /* no output to drop */
     }
     return finish(slot, status);
 }
 
-/* The next input, in a slot; NULL: there is none. */
+/* Takes the next input into a slot. NULL: there is none. */
 static leat_result *take(struct lt_stage *stage)
 {
     leat_result *slot;
@@ -177,7 +177,7 @@ int leat_result_end(leat_result *slot, int status)
     return 0;
 }
 
-/* The scope waits until the result has been ended. */
+/* The scope waits until leat_result_end. */
 static void start(struct lt_stage *stage, leat_result *slot)
 {
     lt_scope_enter(stage->flow.scope);
@@ -242,7 +242,7 @@ end:
     LEAT_END(b);
 }
 
-/* On a worker, when the output has been closed, by whomever. */
+/* Runs on a worker when any party has closed the output. */
 static void output_closed(struct lt_job *job)
 {
     struct lt_stage *stage = LT_CONTAINER(job, struct lt_stage, close_hook.job);
@@ -252,7 +252,7 @@ static void output_closed(struct lt_job *job)
 
 /* ---- making one ---- */
 
-/* With the scope: all who run have ended. */
+/* Called when the scope closes: every function has ended. */
 static void free_stage(struct lt_owned *owned)
 {
     struct lt_stage *stage = LT_CONTAINER(owned, struct lt_stage, flow.owned);
@@ -266,7 +266,7 @@ static void free_stage(struct lt_owned *owned)
     lt_free(stage);
 }
 
-/* The defaults filled in; false for what cannot be. */
+/* Fills in the defaults. False: the spec is not valid. */
 static bool complete(leat_pipeline_spec *spec, const leat_chan *in)
 {
     enum { MOST_RUNNING = 1 << 16, LARGEST_WINDOW = 1 << 20 };
@@ -324,7 +324,7 @@ static bool make_channels(struct lt_stage *stage)
     return stage->seats && stage->calls && stage->over && stage->out;
 }
 
-/* They find that somebody takes already, and wait. */
+/* The workers find `taking` set, and wait for a seat. */
 static bool make_workers(struct lt_stage *stage)
 {
     const leat_pipeline_spec *spec = &stage->spec;

@@ -1,11 +1,12 @@
-/* pub.c: a mult for each topic that has subscribers, behind a buffer. The lock guards the list of them, and comes
- * before a mult's.
+/* pub.c: a buffer and a mult for each topic. The lock guards the list of topics, and comes before a
+ * mult's lock.
  *
- * A topic without subscribers stays as it is until somebody subscribes to one that is not there: then it becomes
- * that, with its buffer and mult, unless an item of the old topic is on its way. None is when the publisher has
- * nothing for it, nobody subscribes to it or leaves it at the moment, and its mult waits for an item. A subscriber
- * looks at eight of them, so a topic costs the same however many there are, and at most one in eight, or so, stays
- * idle for long where topics come and go. */
+ * A topic without subscribers stays until a party subscribes to a topic that does not exist. Then
+ * an idle one becomes the new topic, with its buffer and mult. A topic is idle if it has no
+ * subscribers, nobody subscribes to it or leaves it at the moment, and no item is on its way: the
+ * publisher has none for it, its buffer is empty, and its mult waits for an item. A subscriber
+ * looks at eight topics at most, so a subscription costs the same with any number of topics; and
+ * where topics come and go, at most about one in eight stays idle for long. */
 #include "base/index.h"
 #include "flow/flow.h"
 
@@ -13,7 +14,7 @@ struct topic {
     struct lt_flow flow; /* without its block */
     struct topic *next;
     struct lt_indexed indexed; /* by its topic */
-    unsigned users;            /* who subscribe to it or leave it at the moment */
+    unsigned users;            /* parties that subscribe to it or leave it at the moment */
     leat_chan *ch;
     leat_mult *mult;
 };
@@ -26,8 +27,8 @@ struct leat_pub {
     struct lt_lock lock;
     bool over, cut; /* `cut`: over, and cut short */
     struct lt_index index;
-    struct topic *topics, *looked_at; /* the second: by the last that wanted an idle one */
-    struct topic *to;                 /* what the last item was for; written under the lock */
+    struct topic *topics, *looked_at; /* `looked_at`: the last in the last search for an idle one */
+    struct topic *to;                 /* of the last item; written under the lock */
     _Alignas(16) unsigned char item[];
 };
 
@@ -44,7 +45,7 @@ static bool is_idle(const leat_pub *pub, const struct topic *t)
            atomic_load_explicit(&t->ch->receivers_waiting, memory_order_acquire);
 }
 
-/* With the lock held: an idle one becomes that of the topic; NULL: none of those looked at is idle. */
+/* With the lock held: makes an idle topic this one. NULL: it has looked at none that is idle. */
 static struct topic *turn_idle(leat_pub *pub, uint64_t topic)
 {
     enum { LOOKS = 8 };
@@ -62,7 +63,7 @@ static struct topic *turn_idle(leat_pub *pub, uint64_t topic)
     return NULL;
 }
 
-/* For somebody who subscribes or leaves: until leave_topic it stays what it is. */
+/* For a party that subscribes or leaves: until leave_topic the topic does not become another. */
 static struct topic *enter_topic(leat_pub *pub, uint64_t topic, bool subscribes)
 {
     lt_lock(&pub->lock);
@@ -139,14 +140,14 @@ leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *s
     return pub;
 }
 
-/* A topic with its buffer and its mult, which nobody knows yet, entered. */
+/* Makes a topic with its buffer and mult: not listed yet, but entered. */
 static struct topic *make_topic(leat_pub *pub, uint64_t topic)
 {
     leat_scope *scope = pub->flow.scope;
     struct topic *t = lt_flow_make(scope, sizeof *t, NULL);
     if (!t)
         return NULL;
-    t->indexed.key = topic; /* to be added by */
+    t->indexed.key = topic; /* for add_topic */
     t->users = 1;
     t->ch = leat_chan_open(scope, &(leat_chan_spec){ .item_size = pub->in->item_size,
                                                      .capacity = pub->spec.capacity,
@@ -157,7 +158,7 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
     return t->mult ? t : NULL;
 }
 
-/* The topic is added, or somebody was faster: then what was made ends. */
+/* Adds the topic. If another party was faster, ends what was made and returns the other's. */
 static struct topic *add_topic(leat_pub *pub, struct topic *made)
 {
     lt_lock(&pub->lock);

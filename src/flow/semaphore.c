@@ -1,9 +1,10 @@
 /* semaphore.c: permits with weights, and latches.
  *
- * Who finds permits, and nobody who waits, takes them by compare-and-swap. All others are counted in `waiting` and form
- * a line: `turn` holds one item, and who has received it is at the head, so the channel's own order makes the line fair,
- * and its waits bring deadlines and cancelling along. The head waits for `freed`, into which every release puts a word
- * that is not lost: it sends after it has added, and the head looks after it has received. */
+ * If nobody waits and there are permits, a caller takes them by compare-and-swap. All other callers
+ * are counted in `waiting` and form a line: `turn` has one item, and the party that has received it
+ * is at the head. So the line has the channel's order, deadlines and cancelling. The head waits for
+ * `freed`. No release is lost: a release sends to `freed` after it has added its permits, and the
+ * head looks for permits after it has received. */
 #include "flow/flow.h"
 
 #include "sched/current.h"
@@ -42,14 +43,14 @@ static bool take(leat_semaphore *s, int64_t n)
         if (before < n)
             return false;
     while (!atomic_compare_exchange_weak_explicit(
-        /* Acquire: what was done under the permits before they were given back is seen. */
+        /* Acquire: sees what was done under the permits before they were released. */
         &s->permits, &before, before - n, memory_order_acquire, memory_order_relaxed));
     return true;
 }
 
 static bool take_at_once(leat_semaphore *s, int64_t n)
 {
-    /* Relaxed: who began to wait before this call is seen, and all others come later. */
+    /* Relaxed: a party that began to wait before this call is seen, and all others come later. */
     return atomic_load_explicit(&s->waiting, memory_order_relaxed) == 0 && take(s, n);
 }
 
@@ -130,7 +131,7 @@ leat_chan *leat_latch(leat_scope *scope, unsigned n)
 int leat_latch_wait(leat_chan *latch, int64_t deadline)
 {
     int status;
-    do /* somebody may send to it, which means nothing */
+    do /* an item that somebody sends means nothing */
         status = leat_recv_until(latch, NULL, deadline);
     while (!status);
     return status == -EPIPE ? 0 : status;

@@ -1,8 +1,9 @@
-/* singleflight.c: calls for the same key that are one.
+/* singleflight.c: calls for the same key at the same time share one run of the function.
  *
- * A flight is on the list from the moment somebody asks for a key that nobody is asking for until its function has
- * returned, or it is forgotten. Who asks meanwhile waits with it. The task that flies it takes it off the list, hands out
- * the result and frees it: a caller that leaves early has nothing to do with that.
+ * A flight is on the list from the first call for its key until its function has returned, or until
+ * it is forgotten. Other callers for the key wait with it meanwhile. The task that runs the
+ * function takes the flight off the list, hands out the result and frees the flight; so a caller
+ * may leave early.
  *
  * Locking. One lock guards the list and all waiters; it is not held while the function runs. */
 #include "flow/crowd.h"
@@ -101,7 +102,7 @@ int leat_singleflight_do(leat_singleflight *group, const void *key, void *value,
         (!value && group->spec.value_size))
         return -EINVAL;
     int error = deadline == LEAT_NOW ? -EAGAIN : lt_crowd_may_wait();
-    /* Before it is known whether it is wanted, since nothing is allocated under a lock. */
+    /* Made before it is known to be needed, since nothing is allocated under a lock. */
     struct flight *made = error ? NULL : make(group, key);
     if (!made)
         return error ? error : -ENOMEM;

@@ -1,4 +1,4 @@
-/* source.c: where items come from, and where they go: arrays, functions, reductions. */
+/* source.c: sources and sinks of items: arrays, functions, reductions. */
 #include "flow/flow.h"
 
 #include "base/alloc.h"
@@ -53,7 +53,7 @@ leat_chan *leat_to_chan(leat_scope *scope, const void *items, size_t item_size, 
         scope, &(leat_chan_spec){ .item_size = item_size, .capacity = n, .drop = drop });
     if (!ch)
         return NULL;
-    for (size_t i = 0; i < n; i++) /* not all in one call: that does nothing in a cancelled scope */
+    for (size_t i = 0; i < n; i++) /* leat_send_many does nothing in a cancelled scope */
         leat_try_send(ch, items ? (const unsigned char *)items + i * item_size : NULL);
     leat_close(ch);
     return ch;
@@ -81,7 +81,7 @@ static int generate(leat_block *b)
         if (!lt_flow_sent(b->status, g->drop, g->item))
             break;
     }
-    /* A verdict cancels the scope, but not before this. */
+    /* Before the verdict cancels the scope. */
     lt_flow_end(g->out, LEAT_ENDS_CLOSED, g->result < 0 ? -ECANCELED : b->status);
     LEAT_RETURN(b, g->result < 0 ? g->result : 0);
 }
@@ -136,7 +136,7 @@ static int reduce(leat_block *b)
     } while (r->result == 0);
     if (r->result == -EPIPE || r->result == LEAT_ENOUGH) {
         r->result = 0;
-        leat_try_send(r->out, r->state); /* into the room that was made for it */
+        leat_try_send(r->out, r->state); /* its channel has room for it */
     }
     lt_flow_end(r->out, LEAT_ENDS_CLOSED, r->result ? -ECANCELED : 0);
     LEAT_RETURN(b, r->result == -ECANCELED ? 0 : r->result);

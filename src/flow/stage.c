@@ -47,7 +47,7 @@ static bool becomes_giver(struct lt_stage *stage)
     return gives;
 }
 
-/* Gives the lock back, and calls who has something to do now. */
+/* Releases the lock, and calls the parties that now have something to do. */
 static void leave(struct lt_stage *stage, struct lt_party *woken)
 {
     bool taker = stage->idle && may_take(stage), done = is_done(stage);
@@ -69,7 +69,7 @@ void lt_stage_open(struct lt_stage *stage)
 
 /* ---- taking ---- */
 
-/* What the slot was given in its last life beyond its own room. */
+/* Frees what the slot's last input needed beyond the slot's own room. */
 static void shrink(leat_result *slot)
 {
     lt_free(slot->grown);
@@ -95,7 +95,7 @@ leat_result *lt_stage_begin_to_take(struct lt_stage *stage)
     return slot;
 }
 
-/* Closing wakes all who wait for a seat, and the taker. */
+/* Wakes all that wait for a seat, and the taker. */
 static void close_seats(struct lt_stage *stage)
 {
     leat_close(stage->seats);
@@ -104,7 +104,7 @@ static void close_seats(struct lt_stage *stage)
 
 bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
 {
-    /* The output's end, and the scope's, will be heard of in a moment. */
+    /* The output may be closed although its close hook has not stopped the stage yet. */
     bool stops = lt_stage_is_stopped(stage) || leat_chan_closed(stage->out);
     if (!status && stops)
         lt_flow_drop(stage->drop_in, slot->in);
@@ -159,7 +159,7 @@ bool lt_stage_has_ended(struct lt_stage *stage, leat_result *slot)
 
 /* ---- giving ---- */
 
-/* Has an output to be sent. */
+/* Whether the slot has an output that must be sent. */
 static bool is_wanted(struct lt_stage *stage, const leat_result *slot)
 {
     return slot->sent < slot->count && !lt_stage_is_stopped(stage);
@@ -200,7 +200,7 @@ void lt_stage_gave(struct lt_stage *stage, leat_result *slot, int status)
         lt_stage_stop(stage);
         return;
     }
-    if (status) /* a transform would not have it */
+    if (status) /* a transform refused it */
         lt_flow_drop(stage->drop_out, lt_slot_output(slot, slot->sent));
     slot->sent++;
 }
@@ -215,13 +215,13 @@ static void hand_to_block(struct lt_stage *stage)
 
 void lt_stage_give(struct lt_stage *stage)
 {
-    /* What is first stays it as long as the giver likes, so this needs no lock. */
+    /* Only the giver takes the first slot off the line, so this needs no lock. */
     leat_result *slot = stage->first;
     if (!is_wanted(stage, slot))
         slot = lt_stage_next(stage);
     for (; slot; slot = lt_stage_next(stage)) {
-        /* A transform's own verdict may be -EAGAIN, too; and who comes by may be cancelled, though the stage is
-         * not. */
+        /* With a transform, -EAGAIN may be the transform's own. And the caller may be cancelled
+         * although the stage is not. */
         int status = stage->out->transform
                          ? -EAGAIN
                          : leat_send_until(stage->out, lt_slot_output(slot, slot->sent), LEAT_NOW);

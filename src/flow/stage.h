@@ -1,23 +1,26 @@
-/* stage.h: what a pipeline's stage counts and keeps in line.
+/* stage.h: the state that the parties of a pipeline's stage share: slots, roles, and the line.
  *
  *     in ──▶ taker ──▶ the function ──▶ line ──▶ giver ──▶ out
  *
- * Slots. There is one for each item that may be in flight: it holds an input and what comes of it. A free slot is
- * the permit, and is had before an input is taken; the slot is free again when the last output is delivered. In
- * order, a slot joins the line when its input has been taken, else when it has ended.
+ * Slots. There is one for each item that may be in flight: it holds an input and the outputs made
+ * of it. A free slot is the permit to take an input. It is free again when its last output is
+ * delivered. In order, a slot joins the line when its input has been taken; else when its function
+ * has ended or filled the room.
  *
- * Roles. One party at a time takes, and one gives, whoever comes by:
- *  - The taker has a slot, and waits for an input. It lets go of the role before it runs the function, and then
- *    calls one of those who wait for it, if there is a slot for him. He may come late: who has just ended may
- *    take the next one himself, so that one worker alone goes on without a switch.
- *  - The giver sends what is first in line, as long as the output has room. What would have to wait is left to a
- *    block, which keeps the role meanwhile, so that no worker does.
+ * Roles. One party at a time takes, and one at a time gives:
+ *  - The taker has a slot, and waits for an input. It gives up the role before it runs the
+ *    function, and then calls a party that waits to take, if there is a slot. A party whose
+ *    function has just ended may take the next input before the called one comes; so a single
+ *    worker runs on without a switch.
+ *  - The giver sends what is first in the line while the output has room. If a send would have to
+ *    wait, the giver hands the role to a block: so no task or thread of the stage waits there.
  *
- * A slot whose outputs have filled its room, while its function still runs, is FULL: it is given like one
- * that has ended, when it is its turn, stays first, and its function goes on.
+ * FULL. The function still runs, and its outputs have filled the slot's room. In its turn such a
+ * slot is given like one that has ended, but stays first in the line, and its function runs on.
  *
- * Locking. `lock` guards all that both roles look at. No channel is used and no user's function called under
- * it. A slot is its function's from when it is taken until it is FULL or ENDED, and then the giver's. */
+ * Locking. `lock` guards all that both roles look at. No channel is used and no user's function is
+ * called under it. A slot belongs to its function from when the input is taken until it is FULL or
+ * ENDED, then to the giver. */
 #ifndef LT_FLOW_STAGE_H
 #define LT_FLOW_STAGE_H
 
@@ -33,39 +36,39 @@ struct leat_result {
     leat_emit emit;
     struct lt_stage *stage;
     struct leat_result *next; /* in the line, or among the free */
-    struct lt_node emitter;   /* who waits for room: a crowd of one */
+    struct lt_node emitter;   /* waits for room: a crowd of one */
     uint64_t index;
-    size_t room, count, sent; /* outputs: as many fit, are there, and have been delivered */
+    size_t room, count, sent; /* outputs: how many fit, exist, and have been delivered */
     int status;
     enum lt_slot_state state;
     bool lined;
-    bool filled; /* the function's own note that it was FULL, and has not seen room since */
+    bool filled; /* the function's own: the slot was FULL, and no room has been seen since */
     unsigned char *in, *outs;
-    unsigned char *grown; /* where the outputs are, when there were more than had been thought of */
+    unsigned char *grown; /* memory for more outputs than the slot has room for, or NULL */
 };
 
 struct lt_stage {
-    struct lt_flow flow; /* its block: the giver that waits */
-    leat_block taker;    /* where the function is `start`: the one that always takes */
+    struct lt_flow flow; /* its block: the giver that may wait */
+    leat_block taker;    /* where the function is `start`: the only taker */
     leat_pipeline_spec spec;
     leat_chan *in, *out;
-    leat_chan *seats; /* for those who wait to take: an item for each that is called */
-    leat_chan *calls; /* to the block: that the role is its, or that all is over */
+    leat_chan *seats; /* parties that wait to take receive here: an item calls one of them */
+    leat_chan *calls; /* to the giving block: it has got the role, or all is done */
     leat_chan *over;  /* closes when nothing more is taken */
-    leat_drop_fn *drop_in, *drop_out; /* the channels may be gone by the time they are wanted */
+    leat_drop_fn *drop_in, *drop_out; /* copies: the channels may be gone when these are called */
     struct lt_close_hook close_hook;
-    leat_case cases[2];            /* the block's that takes, */
-    leat_result *took, *is_giving; /* and what the blocks are at */
+    leat_case cases[2];            /* of the block that takes */
+    leat_result *took, *is_giving; /* slots of the block that takes, and of the block that gives */
     int status;
 
     struct lt_lock lock;
     leat_result *free, *first, *last;
-    unsigned running, held, idle; /* functions, slots, and those who wait for a seat */
+    unsigned running, held, idle; /* running functions, used slots, parties that wait for a seat */
     uint64_t taken;
-    bool taking, giving, handed; /* the roles; `handed`: the block gives */
+    bool taking, giving, handed; /* the roles are had; `handed`: the block is the giver */
     bool closed;                 /* nothing more is taken */
     bool cut;                    /* the same, and the input was cut short */
-    /* Written under the lock, read without it, as advice: so relaxed. Nobody wants outputs any more. */
+    /* Nobody wants outputs any more. Written under the lock, read without it as a hint: relaxed. */
     _Atomic bool stopped;
 
     unsigned slots;
@@ -84,46 +87,49 @@ static inline bool lt_stage_is_stopped(struct lt_stage *stage)
            lt_scope_is_cancelled(stage->flow.scope);
 }
 
-/* The role of the taker, with a slot; NULL: there is none to be had, and the caller is to wait for a seat. */
+/* Makes the caller the taker, with a slot. NULL: that is not possible now, and the caller must wait
+ * for a seat. */
 leat_result *lt_stage_begin_to_take(struct lt_stage *stage);
 
-/* Gives it back, with what came of it: an input that was cut short ends the stage as one that was closed, but for what
- * becomes of the output. True: there is an input, for which the function is to be called. */
+/* The taker gives up the role; `status` is its receive's. An input that was cut short ends the
+ * stage like a closed one, but then the output is cut short, too. True: there is an input, and the
+ * caller must run the function. */
 bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status);
 
-/* The function of a slot has filled its room: it is given when it is its turn. True: the caller has become the
- * giver. */
+/* The function of a slot has filled its room: the slot will be given in its turn. True: the caller
+ * has become the giver. */
 bool lt_stage_is_full(struct lt_stage *stage, leat_result *slot);
 
-/* The function of a slot has ended, and so has what it may do with it. True as above. */
+/* The function of a slot has ended, and must not touch the slot any more. True: as above. */
 bool lt_stage_has_ended(struct lt_stage *stage, leat_result *slot);
 
-/* For the giver: the slot whose next output is to be sent. NULL: there is none, and the role has been given
- * back. */
+/* For the giver: the slot whose next output must be sent. NULL: there is none, and the caller has
+ * given up the role. */
 leat_result *lt_stage_next(struct lt_stage *stage);
 
-/* For the giver: what came of sending it. */
+/* For the giver, after that send: records its status. */
 void lt_stage_gave(struct lt_stage *stage, leat_result *slot, int status);
 
-/* Gives what can be given without waiting, and leaves the rest to the block. */
+/* For the giver: gives what can be given without waiting, and hands the rest to the block. */
 void lt_stage_give(struct lt_stage *stage);
 
 /* Whether the block is the giver. */
 bool lt_stage_is_handed(struct lt_stage *stage);
 
-/* Until then `taking` is set, so nobody takes. */
+/* Lets the first party take. Until then `taking` is set. */
 void lt_stage_open(struct lt_stage *stage);
 
-/* Nothing more is taken, and nobody wants what is there. */
+/* From here on nothing more is taken, and no output is wanted. */
 void lt_stage_stop(struct lt_stage *stage);
 
-/* Nothing is taken any more, and nothing is in flight. */
+/* Whether nothing more is taken and nothing is in flight. */
 bool lt_stage_is_done(struct lt_stage *stage);
 
-/* For the block, at its end: -ECANCELED when not all that the input had, or was to have, has been delivered; else 0. */
+/* For the giving block at its end: -ECANCELED if something that the input had, or should have had,
+ * was not delivered; else 0. */
 int lt_stage_verdict(struct lt_stage *stage);
 
-/* Outputs that nobody will have. */
+/* Drops the outputs that have not been sent. */
 void lt_slot_drop(leat_result *slot);
 
 #endif

@@ -1,4 +1,4 @@
-/* value.c: tasks whose value comes on a channel. The channel has room for it, so nobody waits for its taker. */
+/* value.c: tasks that send a value. The channel has room for it: a task never waits to send. */
 #include "flow/flow.h"
 
 #include <leat/task.h>
@@ -17,7 +17,7 @@ static int run(void *arg)
     int error = v->fn(v->arg, v->value);
     if (!error)
         leat_try_send(v->out, v->value);
-    /* A verdict cancels the scope, but not before this. */
+    /* Before the verdict cancels the scope. */
     lt_flow_end(v->out, LEAT_ENDS_CLOSED, error ? -ECANCELED : 0);
     return error;
 }

@@ -1,4 +1,4 @@
-/* within.c: tasks that each have a permit while they run. */
+/* within.c: tasks that each hold a permit while they run. */
 #include "base/alloc.h"
 
 #include <leat/sync.h>
