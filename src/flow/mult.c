@@ -1,4 +1,4 @@
-/* mult.c: every item to every tap.
+/* mult.c: sends every item to every tap.
  *
  * A block receives an item and starts a send for each tap, as a callback. So the sends run side by
  * side, and two taps that one party receives from in any order do not block each other. The last
