@@ -152,7 +152,7 @@ int leat_block_join(leat_block *block)
 /* ---- what the macros call ---- */
 
 /* Puts the block behind the parties that are ready. A thief may move it at once. */
-static inline void go_behind(leat_block *b)
+static inline void append_to_ready(leat_block *b)
 {
     if (LT_UNLIKELY(!lt_worker_append_now(lt_current_worker(), party_of(b))))
         lt_ready(party_of(b));
@@ -161,7 +161,7 @@ static inline void go_behind(leat_block *b)
 __attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker *here)
 {
     here->budget = lt_world() ? 1 : LT_OP_BUDGET;
-    go_behind(b);
+    append_to_ready(b);
     return LEAT_PARKED_;
 }
 
@@ -177,8 +177,9 @@ static int answer(leat_block *b, enum lt_attempt attempt)
     return attempt == LT_WAITING ? LEAT_PARKED_ : spend(b, lt_current_worker());
 }
 
-__attribute__((noinline)) static int operate_slowly(leat_block *b, leat_chan *ch, enum lt_side side,
-                                                    void *item, int64_t deadline, leat_alarm *alarm)
+__attribute__((noinline)) static int operate_slow_path(leat_block *b, leat_chan *ch,
+                                                       enum lt_side side, void *item,
+                                                       int64_t deadline, leat_alarm *alarm)
 {
     return answer(b, lt_machine_operate(machine_of(b), ch, side, item, deadline, alarm));
 }
@@ -203,16 +204,16 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
                                                          int64_t deadline, leat_alarm *alarm)
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
-        return operate_slowly(b, ch, side, item, deadline, alarm);
+        return operate_slow_path(b, ch, side, item, deadline, alarm);
     struct lt_worker *here = lt_current_worker();
     if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
-        return operate_slowly(b, ch, side, item, deadline, alarm);
+        return operate_slow_path(b, ch, side, item, deadline, alarm);
     struct lt_party *woken;
     size_t size = ch->item_size;
     if (LT_UNLIKELY(lt_wait_allowed(party_of(b)) != 0 || lt_chan_is_unusual(ch) ||
                     !lt_item_is_short(size))) {
         lt_biased_let_go(&ch->lock);
-        return operate_slowly(b, ch, side, item, deadline, alarm);
+        return operate_slow_path(b, ch, side, item, deadline, alarm);
     }
     if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
         return wait_for_partner(b, ch, side, item, deadline, alarm);
@@ -260,7 +261,7 @@ int leat_block_yield(leat_block *b)
     b->status = 0;
     /* So that a party that has not started may go first. */
     lt_current_worker()->started_last = false;
-    go_behind(b);
+    append_to_ready(b);
     return LEAT_PARKED_;
 }
 

@@ -36,7 +36,7 @@ const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)
 
 /* Goes inside the worker if an alarm will be set, before any lock is taken. The caller leaves it
  * once the machine can be claimed and is not touched any more. NULL: there is no alarm. */
-static struct lt_worker *enter_for(int64_t deadline)
+static struct lt_worker *go_in_for_alarm(int64_t deadline)
 {
     struct lt_worker *worker = deadline == LEAT_NEVER ? NULL : lt_worker_self();
     if (worker)
@@ -44,7 +44,7 @@ static struct lt_worker *enter_for(int64_t deadline)
     return worker;
 }
 
-static void leave(struct lt_worker *worker)
+static void go_out(struct lt_worker *worker)
 {
     if (worker)
         lt_worker_go_out(worker);
@@ -156,20 +156,21 @@ static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_s
 }
 
 /* Called with no lock held: tries once more, else parks. */
-static enum lt_attempt try_and_park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
-                                    void *item, int64_t deadline, leat_alarm *alarm)
+static enum lt_attempt try_again_or_park(struct lt_machine *machine, leat_chan *ch,
+                                         enum lt_side side, void *item, int64_t deadline,
+                                         leat_alarm *alarm)
 {
     struct lt_party *woken;
-    struct lt_worker *inside = enter_for(deadline);
+    struct lt_worker *inside = go_in_for_alarm(deadline);
     lt_chan_lock(ch);
     int status = lt_chan_now(ch, side, item, &woken);
     if (status == LT_NOT_NOW) {
         enum lt_attempt attempt = park(machine, ch, side, item, deadline, alarm);
-        leave(inside);
+        go_out(inside);
         return attempt;
     }
     lt_chan_unlock(ch);
-    leave(inside);
+    go_out(inside);
     return done(machine, lt_wait_told(&machine->stackless.party, status), woken);
 }
 
@@ -182,7 +183,7 @@ enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum 
     int error = deadline == LEAT_NOW ? -EAGAIN : prepare(machine, deadline, alarm);
     if (error)
         return done(machine, error, NULL);
-    return try_and_park(machine, ch, side, item, deadline, alarm);
+    return try_again_or_park(machine, ch, side, item, deadline, alarm);
 }
 
 enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
@@ -214,7 +215,7 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
     leat_scope *scope = party->scope;
     if (!scope && deadline == LEAT_NEVER)
         return done(machine, -EDEADLK, NULL);
-    struct lt_worker *inside = enter_for(deadline);
+    struct lt_worker *inside = go_in_for_alarm(deadline);
     if (scope)
         lt_lock(&scope->lock);
     bool cancelled = scope && lt_scope_is_cancelled(scope);
@@ -224,7 +225,7 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
     }
     if (scope)
         lt_unlock(&scope->lock);
-    leave(inside);
+    go_out(inside);
     return cancelled ? done(machine, -ECANCELED, NULL) : LT_WAITING;
 }
 
@@ -300,12 +301,12 @@ enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, i
     party->operation = LT_OP_SLEEP;
     machine->waiter.status = LT_UNDECIDED;
     deadline = deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline;
-    struct lt_worker *inside = enter_for(deadline);
+    struct lt_worker *inside = go_in_for_alarm(deadline);
     begin_wait(machine, deadline, alarm);
-    /* The alarm binds the machine to this worker, so it cannot run before `leave`. */
+    /* The alarm binds the machine to this worker, so it cannot run before `go_out`. */
     lt_claim_open(party);
     bool ended = lt_claim_recheck(party, scope);
-    leave(inside);
+    go_out(inside);
     if (!ended)
         return LT_WAITING;
     end_wait(party);

@@ -22,8 +22,8 @@ struct input {
     leat_chan *in, *news;
     leat_drop_fn *drop;
     unsigned state;
-    bool begun;    /* its block is started, or about to be */
-    uint64_t told; /* the value of mix->changes at its last news */
+    bool begun;        /* its block is started, or about to be */
+    uint64_t notified; /* the value of mix->changes at its last news */
     leat_case cases[2];
     _Alignas(16) unsigned char item[];
 };
@@ -33,7 +33,7 @@ struct leat_mix {
     leat_chan *out;
     unsigned others;
     struct lt_lock lock;
-    struct lt_node inputs; /* in the order of `told` */
+    struct lt_node inputs; /* in the order of `notified` */
     struct lt_node spares;
     struct lt_index index;
     size_t solos; /* inputs that are solo and not paused */
@@ -62,7 +62,7 @@ static bool set_state(struct input *input, unsigned state)
 /* With the lock held. */
 static void add(leat_mix *mix, struct input *input)
 {
-    input->told = mix->changes;
+    input->notified = mix->changes;
     lt_list_append(&mix->inputs, &input->node);
     lt_index_add(&mix->index, &input->indexed, lt_index_key(input->in));
 }
@@ -82,7 +82,7 @@ static unsigned role(struct input *input)
 }
 
 /* Makes the input a spare. True: as for set_state. */
-static bool drop_out(struct input *input)
+static bool retire(struct input *input)
 {
     lt_lock(&input->mix->lock);
     bool changes = !(input->state & REMOVED) && set_state(input, REMOVED);
@@ -92,25 +92,25 @@ static bool drop_out(struct input *input)
 }
 
 /* With the lock held: the next input that needs news, or NULL. It moves to the end of the list. */
-static struct input *next_to_tell(leat_mix *mix)
+static struct input *next_to_notify(leat_mix *mix)
 {
     if (lt_list_empty(&mix->inputs))
         return NULL;
     struct input *input = LT_CONTAINER(mix->inputs.next, struct input, node);
-    if (input->told == mix->changes)
+    if (input->notified == mix->changes)
         return NULL;
-    input->told = mix->changes;
+    input->notified = mix->changes;
     lt_list_remove(&input->node);
     lt_list_append(&mix->inputs, &input->node);
     return input;
 }
 
 /* Sends news to all inputs, which then ask for their roles. Nobody is woken under the lock. */
-static void tell_all(leat_mix *mix)
+static void notify_all(leat_mix *mix)
 {
     lt_lock(&mix->lock);
     mix->changes++;
-    for (struct input *input; (input = next_to_tell(mix));) {
+    for (struct input *input; (input = next_to_notify(mix));) {
         lt_unlock(&mix->lock);
         leat_try_send(input->news, NULL);
         lt_lock(&mix->lock);
@@ -140,8 +140,8 @@ static int play(leat_block *b)
             break;
     }
     leat_mix *mix = input->mix;
-    if (drop_out(input))
-        tell_all(mix);
+    if (retire(input))
+        notify_all(mix);
     LEAT_END(b);
 }
 
@@ -173,7 +173,7 @@ int leat_mix_others(leat_mix *mix, unsigned others)
     mix->others = others;
     lt_unlock(&mix->lock);
     if (changes)
-        tell_all(mix);
+        notify_all(mix);
     return 0;
 }
 
@@ -193,7 +193,7 @@ static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
     if (input)
         leat_try_send(input->news, NULL);
     if (changes)
-        tell_all(mix);
+        notify_all(mix);
     return input;
 }
 
@@ -258,7 +258,7 @@ int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
     else
         leat_go_block(mix->flow.scope, &input->flow.block, play);
     if (changes)
-        tell_all(mix);
+        notify_all(mix);
     return 0;
 }
 
@@ -287,6 +287,6 @@ int leat_unmix_all(leat_mix *mix)
         leat_try_send(input->news, NULL);
     }
     if (changes) /* other inputs may have been added meanwhile */
-        tell_all(mix);
+        notify_all(mix);
     return 0;
 }

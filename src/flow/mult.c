@@ -19,7 +19,7 @@
 #include <leat/callback.h>
 
 struct tap {
-    leat_op op; /* must be first: `given` finds the tap by it */
+    leat_op op; /* must be first: `send_over` finds the tap by it */
     struct lt_node node;
     struct lt_indexed indexed; /* while it is listed, by its channel */
     struct tap *next;          /* in the round */
@@ -52,7 +52,7 @@ static void free_tap(struct tap *tap)
     lt_free(tap);
 }
 
-static void let_go(struct tap *tap)
+static void release_tap(struct tap *tap)
 {
     lt_lock(&tap->mult->lock);
     bool last = --tap->holds == 0;
@@ -99,7 +99,7 @@ static void leave_round(leat_mult *m, bool delivered)
 }
 
 /* A send is over. The tap may be gone after this. */
-static void complete(struct tap *tap, int status)
+static void end_send(struct tap *tap, int status)
 {
     leat_mult *m = tap->mult;
     if (status && m->share)
@@ -110,44 +110,44 @@ static void complete(struct tap *tap, int status)
     bool unlisted = status == -EPIPE && unlist(tap);
     lt_unlock(&m->lock);
     if (unlisted)
-        let_go(tap);
-    let_go(tap);
+        release_tap(tap);
+    release_tap(tap);
     leave_round(m, !status);
 }
 
-static void given(leat_op *op, int status)
+static void send_over(leat_op *op, int status)
 {
-    complete((struct tap *)op, status);
+    end_send((struct tap *)op, status);
 }
 
 /* Takes the send of a removed tap back if possible. The caller has a hold. */
 static void withdraw(struct tap *tap)
 {
     if (leat_withdraw(&tap->op) == 0)
-        complete(tap, -ECANCELED);
+        end_send(tap, -ECANCELED);
 }
 
-static void begin(struct tap *tap)
+static void begin_send(struct tap *tap)
 {
     leat_mult *m = tap->mult;
     if (m->share)
         m->share(m->item);
     if (tap->flags & LEAT_TAP_LOSSY) {
-        complete(tap, leat_try_send(tap->ch, m->item));
-        let_go(tap);
+        end_send(tap, leat_try_send(tap->ch, m->item));
+        release_tap(tap);
         return;
     }
-    leat_send_then(&tap->op, tap->ch, m->item, given);
+    leat_send_then(&tap->op, tap->ch, m->item, send_over);
     lt_lock(&m->lock);
     tap->begun = true;
     bool takes_back = tap->removed && tap->busy;
     lt_unlock(&m->lock);
     if (takes_back)
         withdraw(tap);
-    let_go(tap);
+    release_tap(tap);
 }
 
-static void hand_out(leat_mult *m)
+static void begin_round(leat_mult *m)
 {
     struct tap *round = NULL;
     lt_lock(&m->lock);
@@ -157,7 +157,7 @@ static void hand_out(leat_mult *m)
         struct tap *tap = LT_CONTAINER(node, struct tap, node);
         tap->busy = true;
         tap->begun = false;
-        tap->holds += 2; /* one for the send, one for `begin` */
+        tap->holds += 2; /* one for the send, one for `begin_send` */
         tap->next = round;
         round = tap;
         m->pending++;
@@ -166,7 +166,7 @@ static void hand_out(leat_mult *m)
     while (round) {
         struct tap *tap = round;
         round = tap->next;
-        begin(tap);
+        begin_send(tap);
     }
     leave_round(m, false);
 }
@@ -183,7 +183,7 @@ static void end_taps(leat_mult *m, int status)
         unlist(tap);
         lt_unlock(&m->lock);
         lt_flow_end(tap->ch, tap->ending, status);
-        let_go(tap);
+        release_tap(tap);
         lt_lock(&m->lock);
     }
     lt_unlock(&m->lock);
@@ -197,7 +197,7 @@ static int distribute(leat_block *b)
         LEAT_AWAIT_RECV(b, m->in, m->item);
         if (b->status)
             break;
-        hand_out(m);
+        begin_round(m);
         LEAT_AWAIT_RECV(b, m->done, NULL);
         if (b->status) /* cancelled: the last send to be over drops the item */
             break;
@@ -259,7 +259,7 @@ static void remove_tap(struct tap *tap)
     lt_unlock(&tap->mult->lock);
     if (takes_back)
         withdraw(tap);
-    let_go(tap);
+    release_tap(tap);
 }
 
 int leat_untap(leat_mult *m, leat_chan *ch)

@@ -150,13 +150,13 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
     if (!scope || !in || !test || !yes || !no)
         return -EINVAL;
     struct split *s = lt_flow_make(scope, sizeof *s + in->item_size, NULL);
-    leat_chan *other = lt_flow_chan(scope, in, no_capacity),
-              *one = lt_flow_chan(scope, in, yes_capacity);
-    if (!s || !other || !one)
+    leat_chan *no_out = lt_flow_chan(scope, in, no_capacity),
+              *yes_out = lt_flow_chan(scope, in, yes_capacity);
+    if (!s || !no_out || !yes_out)
         return -ENOMEM;
     s->in = in;
-    *no = s->no = s->outs[0] = other;
-    *yes = s->yes = s->outs[1] = one;
+    *no = s->no = s->outs[0] = no_out;
+    *yes = s->yes = s->outs[1] = yes_out;
     s->drop = in->drop;
     s->test = test;
     s->arg = arg;

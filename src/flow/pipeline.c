@@ -14,17 +14,17 @@ enum { OVER, TAKE };
 /* ---- outputs ---- */
 
 /* Writes an output's head. By memcpy: the output may not be aligned for it. */
-static void tell(const leat_result *slot, size_t i, int status)
+static void write_outcome(const leat_result *slot, size_t i, int status)
 {
     leat_outcome outcome = { .index = slot->index, .status = status };
     if (slot->stage->spec.failing == LEAT_FAIL_TELLS)
         memcpy(lt_slot_output(slot, i), &outcome, sizeof outcome);
 }
 
-static void put(leat_result *slot, const void *item)
+static void add_output(leat_result *slot, const void *item)
 {
     lt_item_copy(lt_slot_output(slot, slot->count), item, slot->stage->spec.out_size);
-    tell(slot, slot->count++, 0);
+    write_outcome(slot, slot->count++, 0);
 }
 
 /* The slot's room is full: waits until it has been emptied in the slot's turn. */
@@ -64,7 +64,7 @@ static int emit(leat_emit *emit, const void *item)
         if (error)
             return error;
     }
-    put(slot, item);
+    add_output(slot, item);
     return 0;
 }
 
@@ -92,7 +92,7 @@ int leat_result_add(leat_result *slot, const void *item)
         return -ECANCELED;
     if (slot->count == slot->room && !grow(slot))
         return -ENOMEM;
-    put(slot, item);
+    add_output(slot, item);
     return 0;
 }
 
@@ -109,7 +109,7 @@ static int finish(leat_result *slot, int status)
         lt_slot_drop(slot);
         if (stage->spec.failing == LEAT_FAIL_TELLS) {
             memset(slot->outs, 0, stage->spec.out_size);
-            tell(slot, 0, status);
+            write_outcome(slot, 0, status);
             slot->count = 1;
         }
     }
@@ -131,7 +131,7 @@ static int run(leat_result *slot)
     } else {
         status = spec->run(spec->arg, slot->in, slot->outs);
         slot->count = 1;
-        tell(slot, 0, 0);
+        write_outcome(slot, 0, 0);
         if (status)
             slot->count = 0; /* no output to drop */
     }
@@ -267,7 +267,7 @@ static void free_stage(struct lt_owned *owned)
 }
 
 /* Fills in the defaults. False: the spec is not valid. */
-static bool complete(leat_pipeline_spec *spec, const leat_chan *in)
+static bool fill_in_defaults(leat_pipeline_spec *spec, const leat_chan *in)
 {
     enum { MOST_RUNNING = 1 << 16, LARGEST_WINDOW = 1 << 20 };
     if (!spec->window)
@@ -343,7 +343,7 @@ leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_s
     if (!in || !spec)
         return NULL;
     leat_pipeline_spec whole = *spec;
-    if (!complete(&whole, in))
+    if (!fill_in_defaults(&whole, in))
         return NULL;
     struct lt_stage *stage = lt_flow_make(scope, sizeof *stage, free_stage);
     if (!stage)

@@ -46,7 +46,7 @@ static bool is_idle(const leat_pub *pub, const struct topic *t)
 }
 
 /* With the lock held: makes an idle topic this one. NULL: it has looked at none that is idle. */
-static struct topic *turn_idle(leat_pub *pub, uint64_t topic)
+static struct topic *reuse_idle_topic(leat_pub *pub, uint64_t topic)
 {
     enum { LOOKS = 8 };
     for (unsigned i = 0; pub->topics && i < LOOKS; i++) {
@@ -69,7 +69,7 @@ static struct topic *enter_topic(leat_pub *pub, uint64_t topic, bool subscribes)
     lt_lock(&pub->lock);
     struct topic *t = find(pub, topic);
     if (!t && subscribes)
-        t = turn_idle(pub, topic);
+        t = reuse_idle_topic(pub, topic);
     if (t)
         t->users++;
     lt_unlock(&pub->lock);

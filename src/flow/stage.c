@@ -32,7 +32,7 @@ static void line_up(struct lt_stage *stage, leat_result *slot)
     stage->last = slot;
 }
 
-static void put_back(struct lt_stage *stage, leat_result *slot)
+static void free_slot(struct lt_stage *stage, leat_result *slot)
 {
     slot->state = LT_SLOT_FREE;
     slot->next = stage->free;
@@ -48,7 +48,7 @@ static bool becomes_giver(struct lt_stage *stage)
 }
 
 /* Releases the lock, and calls the parties that now have something to do. */
-static void leave(struct lt_stage *stage, struct lt_party *woken)
+static void unlock_and_call(struct lt_stage *stage, struct lt_party *woken)
 {
     bool taker = stage->idle && may_take(stage), done = is_done(stage);
     stage->idle -= taker;
@@ -64,13 +64,13 @@ void lt_stage_open(struct lt_stage *stage)
 {
     lt_lock(&stage->lock);
     stage->taking = false;
-    leave(stage, NULL);
+    unlock_and_call(stage, NULL);
 }
 
 /* ---- taking ---- */
 
 /* Frees what the slot's last input needed beyond the slot's own room. */
-static void shrink(leat_result *slot)
+static void free_grown(leat_result *slot)
 {
     lt_free(slot->grown);
     slot->grown = NULL;
@@ -91,7 +91,7 @@ leat_result *lt_stage_begin_to_take(struct lt_stage *stage)
     }
     lt_unlock(&stage->lock);
     if (slot && slot->grown)
-        shrink(slot);
+        free_grown(slot);
     return slot;
 }
 
@@ -118,13 +118,13 @@ bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
         stage->running++;
         if (!stage->spec.unordered)
             line_up(stage, slot);
-        leave(stage, NULL);
+        unlock_and_call(stage, NULL);
         return true;
     }
-    put_back(stage, slot);
+    free_slot(stage, slot);
     stage->closed = true;
     stage->cut = status == -ECANCELED;
-    leave(stage, NULL);
+    unlock_and_call(stage, NULL);
     if (status == -EPIPE || (status == -ECANCELED && !stops))
         close_seats(stage);
     else
@@ -153,7 +153,7 @@ bool lt_stage_has_ended(struct lt_stage *stage, leat_result *slot)
     if (!slot->lined)
         line_up(stage, slot);
     bool gives = becomes_giver(stage);
-    leave(stage, NULL);
+    unlock_and_call(stage, NULL);
     return gives;
 }
 
@@ -172,11 +172,11 @@ leat_result *lt_stage_next(struct lt_stage *stage)
     lt_lock(&stage->lock);
     while ((slot = stage->first) && slot->state >= LT_SLOT_FULL) {
         if (is_wanted(stage, slot)) {
-            leave(stage, woken);
+            unlock_and_call(stage, woken);
             return slot;
         }
         if (slot->sent < slot->count) {
-            leave(stage, woken);
+            unlock_and_call(stage, woken);
             woken = NULL;
             lt_slot_drop(slot);
             lt_lock(&stage->lock);
@@ -186,11 +186,11 @@ leat_result *lt_stage_next(struct lt_stage *stage)
             lt_crowd_take(&slot->emitter, &woken);
         } else {
             stage->first = slot->next;
-            put_back(stage, slot);
+            free_slot(stage, slot);
         }
     }
     stage->giving = stage->handed = false;
-    leave(stage, woken);
+    unlock_and_call(stage, woken);
     return NULL;
 }
 
@@ -251,7 +251,7 @@ void lt_stage_stop(struct lt_stage *stage)
     atomic_store_explicit(&stage->stopped, true, memory_order_relaxed);
     for (leat_result *slot = stage->first; slot; slot = slot->next)
         lt_crowd_take(&slot->emitter, &woken);
-    leave(stage, woken);
+    unlock_and_call(stage, woken);
     close_seats(stage);
 }
 

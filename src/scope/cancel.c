@@ -16,11 +16,11 @@ bool lt_scope_mark(leat_scope *scope, int reason)
 /* ---- tasks: nudged to their home workers ---- */
 
 /* The workers that got nudges: to be alerted once no lock is held. */
-struct crew {
+struct worker_set {
     uint64_t words[LT_MAX_WORKERS / 64];
 };
 
-static void nudge_task(struct lt_task *task, struct crew *crew)
+static void nudge_task(struct lt_task *task, struct worker_set *workers)
 {
     /* Acquire and release, here and at home, on one word: if it was set already, home has yet to
      * clear it, and will then see the mark that this nudge is for. */
@@ -28,24 +28,24 @@ static void nudge_task(struct lt_task *task, struct crew *crew)
         return;
     /* If the home changes meanwhile, the old home passes the nudge on. */
     struct lt_worker *home = lt_task_home(task);
-    crew->words[home->index / 64] |= UINT64_C(1) << (home->index % 64);
+    workers->words[home->index / 64] |= UINT64_C(1) << (home->index % 64);
     lt_worker_nudge(home, task);
 }
 
 static void nudge_tasks(leat_scope *scope)
 {
-    struct crew crew = { 0 };
+    struct worker_set workers = { 0 };
     struct lt_roll roll;
     for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
         lt_lock(roll.lock);
         for (struct lt_node *node = roll.tasks->next; node != roll.tasks; node = node->next)
-            nudge_task(LT_CONTAINER(node, struct lt_task, member), &crew);
+            nudge_task(LT_CONTAINER(node, struct lt_task, member), &workers);
         lt_unlock(roll.lock);
     }
     if (scope->opener->kind == LT_TASK)
-        nudge_task(LT_CONTAINER(scope->opener, struct lt_task, party), &crew);
+        nudge_task(LT_CONTAINER(scope->opener, struct lt_task, party), &workers);
     for (unsigned i = 0; i < lt_runtime.worker_count; i++)
-        if (crew.words[i / 64] >> (i % 64) & 1)
+        if (workers.words[i / 64] >> (i % 64) & 1)
             lt_worker_alert(lt_runtime.workers[i]);
 }
 

@@ -15,14 +15,14 @@ struct lt_deadline {
 
 /* ---- of a task's scope ---- */
 
-static void passed(struct lt_timer *timer)
+static void deadline_passed(struct lt_timer *timer)
 {
     lt_scope_cancel(LT_CONTAINER(timer, leat_scope, timer), -ETIMEDOUT);
 }
 
 /* ---- of a thread's scope ---- */
 
-static void passed_remote(struct lt_timer *timer)
+static void remote_deadline_passed(struct lt_timer *timer)
 {
     struct lt_deadline *remote = LT_CONTAINER(timer, struct lt_deadline, timer);
     lt_lock(&remote->lock);
@@ -43,7 +43,7 @@ static void add(struct lt_job *job)
 }
 
 /* Runs after `add`: an inbox keeps its order, and so does a thief that empties it. */
-static void remove_and_free(struct lt_job *job)
+static void remove_timer_and_free(struct lt_job *job)
 {
     struct lt_deadline *remote = LT_CONTAINER(job, struct lt_deadline, remove);
     lt_wheel_remove(&remote->home->wheel, &remote->timer);
@@ -56,10 +56,10 @@ static bool set_remote(leat_scope *scope, int64_t deadline)
     if (!remote)
         return false;
     remote->timer.deadline = deadline;
-    remote->timer.fire = passed_remote;
+    remote->timer.fire = remote_deadline_passed;
     remote->add = (struct lt_job){ .party.kind = LT_JOB, .run = add, .place = LT_INSIDE };
     remote->remove =
-        (struct lt_job){ .party.kind = LT_JOB, .run = remove_and_free, .place = LT_INSIDE };
+        (struct lt_job){ .party.kind = LT_JOB, .run = remove_timer_and_free, .place = LT_INSIDE };
     remote->home = lt_any_worker();
     remote->scope = scope;
     scope->remote = remote;
@@ -82,7 +82,7 @@ bool lt_deadline_set(leat_scope *scope, int64_t deadline)
     if (!worker)
         return set_remote(scope, deadline);
     scope->timer.deadline = deadline;
-    scope->timer.fire = passed;
+    scope->timer.fire = deadline_passed;
     scope->timer.owner = NULL;
     bool before = lt_worker_enter(worker);
     lt_worker_add_timer(worker, &scope->timer);

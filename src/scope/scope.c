@@ -21,7 +21,7 @@ struct lt_roots lt_roots = { .scopes = { &lt_roots.scopes, &lt_roots.scopes } };
 
 /* ---- counting ---- */
 
-static void take(leat_scope *scope, uint64_t units)
+static void remove_units(leat_scope *scope, uint64_t units)
 {
     struct lt_party *opener = scope->opener;
     uint64_t old = atomic_load_explicit(&scope->live, memory_order_relaxed), now;
@@ -51,14 +51,14 @@ void lt_scope_pin(leat_scope *scope)
 
 void lt_scope_unpin(leat_scope *scope)
 {
-    take(scope, PIN);
+    remove_units(scope, PIN);
 }
 
 void lt_scope_leave(leat_scope *scope, int result)
 {
     if (result)
         lt_scope_cancel(scope, result);
-    take(scope, TASK);
+    remove_units(scope, TASK);
 }
 
 /* ---- counting in advance ---- */
@@ -93,11 +93,11 @@ static void return_units(struct lt_worker *worker)
     set_units(worker, NULL, 0);
     worker->units_next = 1;
     if (n)
-        take(scope, n * TASK);
+        remove_units(scope, n * TASK);
 }
 
 /* Gives back the units of another scope, if any; how many the worker holds for this one. */
-static uint32_t turn_to(struct lt_worker *worker, leat_scope *scope)
+static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope)
         return_units(worker);
@@ -106,7 +106,7 @@ static uint32_t turn_to(struct lt_worker *worker, leat_scope *scope)
 
 /* Takes a unit of the worker's `away`, or adds one. False: the worker holds units of another scope,
  * has none to take, or no room to add one. */
-static inline bool count_one(struct lt_worker *worker, const leat_scope *scope, bool away)
+static inline bool move_unit(struct lt_worker *worker, const leat_scope *scope, bool away)
 {
     /* Relaxed: the worker alone writes them. */
     uint32_t n = atomic_load_explicit(&worker->units, memory_order_relaxed);
@@ -117,9 +117,9 @@ static inline bool count_one(struct lt_worker *worker, const leat_scope *scope, 
     return true;
 }
 
-__attribute__((noinline)) static void enter_slowly(struct lt_worker *worker, leat_scope *scope)
+__attribute__((noinline)) static void enter_slow_path(struct lt_worker *worker, leat_scope *scope)
 {
-    uint32_t left = turn_to(worker, scope);
+    uint32_t left = switch_units_to(worker, scope);
     if (!left) {
         left = worker->units_next;
         if (worker->units_next < MOST_UNITS)
@@ -136,26 +136,26 @@ void lt_scope_enter_here(leat_scope *scope)
     /* A party that does not belong to the scope, such as a callback, does not keep it open. */
     if (!worker || (self->kind != LT_TASK && self->kind != LT_BLOCK) || self->scope != scope)
         lt_scope_enter(scope);
-    else if (LT_UNLIKELY(!count_one(worker, scope, true)))
-        enter_slowly(worker, scope);
+    else if (LT_UNLIKELY(!move_unit(worker, scope, true)))
+        enter_slow_path(worker, scope);
 }
 
-__attribute__((noinline)) static void leave_slowly(struct lt_worker *worker, leat_scope *scope,
-                                                   int result)
+__attribute__((noinline)) static void leave_slow_path(struct lt_worker *worker, leat_scope *scope,
+                                                      int result)
 {
     if (result)
         lt_scope_cancel(scope, result);
-    uint32_t others = turn_to(worker, scope);
+    uint32_t others = switch_units_to(worker, scope);
     set_units(worker, scope, 1);
     if (others)
-        take(scope, others * TASK);
+        remove_units(scope, others * TASK);
 }
 
 void lt_scope_leave_here(leat_scope *scope, int result)
 {
     struct lt_worker *worker = lt_current_worker();
-    if (LT_UNLIKELY(result || !count_one(worker, scope, false)))
-        leave_slowly(worker, scope, result);
+    if (LT_UNLIKELY(result || !move_unit(worker, scope, false)))
+        leave_slow_path(worker, scope, result);
 }
 
 __attribute__((constructor)) static void introduce(void)

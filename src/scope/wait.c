@@ -49,7 +49,7 @@ int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadl
 }
 
 /* The error with which a thread's wait should end now, or 0. */
-static int due(const struct lt_party *self, int64_t deadline)
+static int reason_to_end(const struct lt_party *self, int64_t deadline)
 {
     int error = lt_wait_allowed(self);
     if (!error && deadline != LEAT_NEVER && lt_clock_now() >= deadline)
@@ -59,12 +59,12 @@ static int due(const struct lt_party *self, int64_t deadline)
 
 static void spin(struct lt_thread *thread)
 {
-    bool told = false;
-    for (unsigned left = lt_spin_looks(&thread->spin); left > 0 && !told; left--) {
+    bool woken = false;
+    for (unsigned left = lt_spin_looks(&thread->spin); left > 0 && !woken; left--) {
         lt_spin_wait(&thread->spin);
-        told = atomic_load_explicit(&thread->word, memory_order_relaxed) != 0;
+        woken = atomic_load_explicit(&thread->word, memory_order_relaxed) != 0;
     }
-    lt_spin_learn(&thread->spin, told);
+    lt_spin_learn(&thread->spin, woken);
 }
 
 static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
@@ -77,7 +77,8 @@ static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t
         if (word & LT_WOKEN)
             return 0;
         int64_t next = lt_deadline_attend(&thread->party);
-        int error = wait->over || !wait->kind->withdraw ? 0 : due(&thread->party, deadline);
+        int error =
+            wait->over || !wait->kind->withdraw ? 0 : reason_to_end(&thread->party, deadline);
         if (error) {
             if (lt_wait_end(wait, error))
                 return error;
