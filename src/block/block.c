@@ -92,12 +92,12 @@ int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_t
 
 /* ---- waiting for one ---- */
 
-/* False: the block has ended already. After true, its end makes `who` ready. */
-static bool await_end(leat_block *block, struct lt_party *who)
+/* False: the block has ended already. After true, its end makes `awaiter` ready. */
+static bool await_end(leat_block *block, struct lt_party *awaiter)
 {
     struct lt_party *nobody = NULL;
     /* Release: the ender sees the awaiter's party. Acquire: the verdict is seen. */
-    return atomic_compare_exchange_strong_explicit(&party_of(block)->awaiter, &nobody, who,
+    return atomic_compare_exchange_strong_explicit(&party_of(block)->awaiter, &nobody, awaiter,
                                                    memory_order_acq_rel, memory_order_acquire);
 }
 

@@ -40,8 +40,7 @@ static void leave(leat_scope *scope)
         lt_runtime_release();
 }
 
-/* Calls the function. The operation may be gone after that; the scope is not, as it waits for
- * this. */
+/* Calls the function, after which the operation may be gone. The scope waits for this. */
 static void call(leat_op *op)
 {
     struct lt_machine *machine = machine_of(op);

@@ -96,7 +96,7 @@ static void return_units(struct lt_worker *worker)
         remove_units(scope, n * TASK);
 }
 
-/* Gives back the units of another scope, if any; how many the worker holds for this one. */
+/* Gives back units of another scope, if any. Returns how many the worker holds for this one. */
 static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope)
@@ -104,8 +104,8 @@ static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
     return units_of(worker, scope);
 }
 
-/* Takes a unit of the worker's `away`, or adds one. False: the worker holds units of another scope,
- * has none to take, or no room to add one. */
+/* `away`: takes a unit from the worker; else gives it one. False: the worker holds units of another
+ * scope, has none to take, or no room for one more. */
 static inline bool move_unit(struct lt_worker *worker, const leat_scope *scope, bool away)
 {
     /* Relaxed: the worker alone writes them. */

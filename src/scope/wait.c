@@ -93,8 +93,7 @@ static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t
 
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
-    /* Relaxed: a dump reads it under the lock of the queue that the thread waits in, or holds a pin
-     * on the scope that the thread waits to close. */
+    /* Relaxed: a dump reads this word alone, where a lock or a pin keeps the thread from going. */
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
         atomic_store_explicit(&thread->since, lt_clock_now(), memory_order_relaxed);
     int result = sleep_through(wait, thread, deadline);

@@ -7,12 +7,12 @@
  *  - A partner claims the waiter: it takes the waiter off the queue under the channel's lock, and
  *    for a select it must also win the select's claim. It then calls lt_ready, and touches nothing
  *    after.
- *  - The deadline and the scope act only at the waiter's home. For a task that is inside its home
- *    worker (sched/worker.h), entered by that worker or by a thief, while the task does not run;
- *    for a thread it is the thread itself. There the wait kind's `withdraw` takes the waiter out of
- *    every queue, under the same locks. If that succeeds, no partner will ever come, and the home
- *    ends the wait. If not, a partner has claimed the waiter, and its lt_ready is on the way. A
- *    task changes its home only when its wait is over; then its timer is taken out of the wheel.
+ *  - The deadline and the scope act only at the waiter's home. A task's home is its worker: that
+ *    worker or a thief acts inside it (sched/worker.h), while the task does not run. A thread's
+ *    home is the thread itself. There the wait kind's `withdraw` takes the waiter out of every
+ *    queue, under the same locks. If that succeeds, no partner will ever come, and the home ends
+ *    the wait. If not, a partner has claimed the waiter, and its lt_ready is on the way. A task
+ *    changes its home only when its wait is over; then its timer is taken out of the wheel.
  *
  * So unlinking the waiter claims the wake-up, and the three do not compete for a common word. */
 #ifndef LT_SCOPE_WAIT_H
