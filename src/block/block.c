@@ -1,7 +1,7 @@
-/* block.c: starts blocks, runs their steps, and ends them; a party may await a block's end.
+/* block.c: starts blocks, runs their steps, ends them, and wakes what awaits the end.
  *
- * `awaiter` of a block's party is NULL, the party that awaits the block's end, or `ended`. As its
- * last act the block exchanges it for `ended`: after that the block may be gone. */
+ * `awaiter` of a block's party is NULL, the party that awaits its end, or `ended`. As its last act
+ * the block exchanges it for `ended`: after that the block may be gone. */
 #include "block/machine.h"
 
 #include "base/clock.h"
@@ -44,7 +44,7 @@ static void end(leat_block *block, int verdict)
         lt_scope_leave_here(scope, verdict);
 }
 
-/* Runs a step with the block as the current party. After LEAT_PARKED_ the block may be gone. */
+/* Runs a step as that block. After LEAT_PARKED_ the block may be gone. */
 static int step(leat_block *block)
 {
     struct lt_party *before = lt_current_party_or_null();
@@ -58,7 +58,7 @@ static void run(struct lt_party *party)
 {
     leat_block *block = (leat_block *)(void *)party;
     lt_machine_settle(machine_of(block));
-    lt_worker_settle_but(lt_current_worker(), party->scope); /* put back by settling the machine */
+    lt_worker_settle_but(lt_current_worker(), party->scope); /* put back by lt_machine_settle */
     int verdict = step(block);
     if (verdict != LEAT_PARKED_)
         end(block, verdict);
@@ -151,7 +151,7 @@ int leat_block_join(leat_block *block)
 
 /* ---- what the macros call ---- */
 
-/* Puts the block behind the parties that are ready. A thief may move it at once. */
+/* A thief may move the block at once. */
 static inline void append_to_ready(leat_block *b)
 {
     if (LT_UNLIKELY(!lt_worker_append_now(lt_current_worker(), party_of(b))))
@@ -165,8 +165,8 @@ __attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker
     return LEAT_PARKED_;
 }
 
-/* The answer to the macro after an operation that did not wait. When the budget is spent the block
- * yields first, as a task does; in a seeded world, after each operation. */
+/* The answer to the macro after an operation that did not wait. If the budget is spent, the block
+ * yields first, as a task would; in a seeded world, each time. */
 static inline int spend(leat_block *b, struct lt_worker *here)
 {
     return LT_LIKELY(!here || --here->budget != 0) ? LEAT_DONE_ : yield_after(b, here);

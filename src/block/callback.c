@@ -8,7 +8,7 @@
 
 #include <unistd.h>
 
-/* How deep functions may nest that each start an operation that completes at once. */
+/* How deep the functions of operations that complete at once may nest. */
 enum { DEEPEST = 16 };
 
 _Static_assert(offsetof(leat_op, leat_status) == offsetof(leat_block, status),
@@ -73,8 +73,8 @@ static int complete(leat_op *op, enum lt_attempt attempt)
         lt_ready(&machine_of(op)->stackless.party);
         return 0;
     }
-    /* The depth is the party's, not the thread's: a task may wait in the function. (A block may
-     * not, so its `operation` is free here.) */
+    /* Of the party, not the thread: a task may wait in the function. (A block may not, so its
+     * `operation` is free.) */
     self->operation++;
     call(op);
     self->operation--;

@@ -34,8 +34,8 @@ const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)
     return timer->fire == alarm_rang ? timer->owner : NULL;
 }
 
-/* Goes inside the worker if an alarm will be set, before any lock is taken. The caller leaves it
- * once the machine can be claimed and is not touched any more. NULL: there is no alarm. */
+/* Goes inside the worker if an alarm will be set: before any lock, and until the machine can be
+ * claimed and is not touched any more. NULL: there is no alarm. */
 static struct lt_worker *go_in_for_alarm(int64_t deadline)
 {
     struct lt_worker *worker = deadline == LEAT_NEVER ? NULL : lt_worker_self();
@@ -114,13 +114,13 @@ static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_pa
     return LT_DONE;
 }
 
-/* Whether the party's scope, if any, can find it. */
+/* Whether its scope can find it. */
 static bool is_prepared(const struct lt_party *party)
 {
     return party->list || !party->scope;
 }
 
-/* Lets the scope find the machine. Returns 0 if it may wait, or an error. */
+/* Lets the scope find the machine. 0, or an error if it may not wait. */
 static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alarm *alarm)
 {
     struct lt_stackless *stackless = &machine->stackless;
@@ -155,7 +155,7 @@ static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_s
     return done(machine, -ECANCELED, NULL);
 }
 
-/* Called with no lock held: tries once more, else parks. */
+/* With no lock held: tries once more, else parks. */
 static enum lt_attempt try_again_or_park(struct lt_machine *machine, leat_chan *ch,
                                          enum lt_side side, void *item, int64_t deadline,
                                          leat_alarm *alarm)
@@ -205,9 +205,8 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
     return done(machine, lt_wait_told(&machine->stackless.party, status), woken);
 }
 
-/* For a select without channels. No channel's lock keeps claimers away, so nothing touches the
- * machine after lt_claim_open. No recheck is needed: a canceller marks under the scope's lock and
- * claims after. */
+/* A select without channels: no channel's lock keeps claimers away, so lt_claim_open is the last
+ * access to the machine. No recheck: cancellers mark under the scope's lock, and claim later. */
 static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t deadline,
                                         leat_alarm *alarm)
 {

@@ -1,16 +1,16 @@
 /* machine.h: what blocks and callbacks share: they wait without a stack and without a home.
  *
- * A parked machine can be claimed by a partner, by its alarm or by its scope. Each of these may be
- * on another thread, so all three must win the party's claim (lt_claim). From the moment the
- * machine can be claimed, only the claimer touches it: it may run elsewhere, end, and be freed.
+ * A partner, the alarm or the scope can claim a parked machine. Each may be on another thread, so
+ * all three go by the party's claim (lt_claim). Once the machine can be claimed, only the claimer
+ * touches it: it may run elsewhere, end, and be freed.
  *
  * A block has 96 bytes, so some words serve twice:
- *  - `party.next`, while the machine waits on a channel, is that channel. A claimer that ends the
- *    wait for the deadline or the scope moves the channel to `waiter.item`: making the machine
- *    ready needs `next`, and the item is not wanted any more.
+ *  - `party.next`, while it waits on a channel, is that channel. A claimer that ends the wait for
+ *    the deadline or the scope moves the channel to `waiter.item`: making the machine ready needs
+ *    `next`, and the item is not wanted any more.
  *  - `waiter.item`, while it waits in a select, is the cases; while it awaits a block, that block.
  *  - `party.scope`, while an alarm is set, is the alarm, which stores the scope meanwhile.
- * lt_machine_settle puts all of them back before the machine runs again. */
+ * lt_machine_settle puts all back before the machine runs again. */
 #ifndef LT_BLOCK_MACHINE_H
 #define LT_BLOCK_MACHINE_H
 
@@ -37,19 +37,19 @@ enum lt_attempt {
 /* Clears the machine, and sets its kind and scope. */
 void lt_machine_init(struct lt_machine *machine, enum lt_party_kind kind, leat_scope *scope);
 
-/* Does an operation on a channel, or parks in it. lt_machine_select, below, does the same for n
- * cases. A deadline that is a time needs `alarm`. */
+/* Does an operation on a channel, or (below) a select of n cases, or parks in it. A deadline that
+ * is a time needs `alarm`. */
 enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                    void *item, int64_t deadline, leat_alarm *alarm);
-/* The slow path of lt_machine_operate, when nothing can be done at once. Called with the channel's
- * lock held; releases it. */
+/* Its slow path: nothing could be done at once. Called with the channel's lock held; releases
+ * it. */
 enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                 void *item, int64_t deadline, leat_alarm *alarm);
 
 enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selection *s, size_t n,
                                   int64_t deadline, leat_alarm *alarm);
 
-/* The machine whose alarm this timer is, or NULL. For dumps, on the worker that has the timer. */
+/* The machine whose alarm a timer is, or NULL. For dumps, on the worker that has the timer. */
 const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer);
 
 /* The party that awaits the block's end, or NULL. For dumps: the answer stays true while the caller
@@ -63,8 +63,8 @@ bool lt_block_is_over(const leat_block *block);
 enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,
                                  leat_alarm *alarm);
 
-/* After a wait, by the claimer or the worker that runs the machine next: takes it out of every
- * queue and wheel. waiter.status then says how the wait ended. */
+/* After a wait, before the machine runs again: takes it out of every queue and wheel. waiter.status
+ * then says how the wait ended. */
 void lt_machine_settle(struct lt_machine *machine);
 
 /* When a ready machine moves to another worker: removes its alarm, which has no more use. */
@@ -74,8 +74,8 @@ void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_
  * claimed. After true the caller makes it ready or settles it. */
 bool lt_machine_end(struct lt_party *party, int reason);
 
-/* Called for each operation that leat_withdraw has taken back, before leat_withdraw returns: a
- * higher floor that has begun the operation cleans up here. NULL: nothing to call. */
+/* Called for each operation that leat_withdraw has taken back, before it returns: a higher floor
+ * that has begun the operation cleans up here. Or NULL. */
 extern void (*lt_op_taken_back)(leat_op *op);
 
 #endif

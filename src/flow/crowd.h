@@ -2,7 +2,7 @@
  *
  * To end a wait, a party takes the waiter off the list with the lock held, and makes it ready after
  * it has released the lock. Taking off is the claim, as for a channel's waiters: deadline and scope
- * act at the waiter's home, and find the waiter on the list or not. */
+ * act at the waiter's home, and find it on the list or not. */
 #ifndef LT_FLOW_CROWD_H
 #define LT_FLOW_CROWD_H
 

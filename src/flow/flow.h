@@ -1,12 +1,11 @@
 /* flow.h: what all operators are made of: a block, in memory that its scope frees.
  *
  * An operator's step function owns all of its struct and needs no lock: one worker at a time runs a
- * block. Cancelling ends the operator's awaits, not its code: it still reaches its own end, where
- * it drops what it holds and ends its output. The scope frees the memory after that.
+ * block. Cancelling ends the operator's awaits, not its code: it reaches its own end, where it
+ * drops what it holds and ends its output. The scope frees the memory after that.
  *
  * An await returns -ECANCELED if the scope is cancelled, or if an operator of another, cancelled
- * scope has cut the input short. In both cases items are missing, so the operator cuts its output
- * short, too. */
+ * scope cut the input short. In both cases items are missing: the output is cut short, too. */
 #ifndef LT_FLOW_FLOW_H
 #define LT_FLOW_FLOW_H
 
@@ -24,12 +23,11 @@ struct lt_flow {
     struct lt_flow *next; /* links operators that one call makes */
 };
 
-/* Zeroed memory that the scope frees with `free`, or with lt_free if that is NULL. Returns NULL for
- * a NULL scope, or when memory has run out. */
+/* Zeroed memory that the scope frees with `free`, or lt_free if that is NULL. NULL for a NULL
+ * scope, or when memory has run out. */
 void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned *owned));
 
-/* A channel of the scope with the item size and the drop function of `like`; if `like` is NULL, for
- * items of 0 bytes. */
+/* A channel of the scope with the item size and drop function of `like`; NULL: items of 0 bytes. */
 leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity);
 
 /* Whether a mult has taps, at some moment during the call. */

@@ -1,11 +1,10 @@
 /* mix.c: inputs that are added, removed and switched.
  *
  * Each input has a block of its own, which receives an item, or the news that the input's state has
- * changed. So no select grows with the number of inputs. The mix's lock guards the states and the
- * lists of inputs. All inputs get news only when the first becomes solo or the last stops being
- * solo: nothing else that happens to one input changes what another does. A removed input becomes a
- * spare, which the next added input reuses: all have items of one size. A party that still knows
- * the input from before may send it news without cause, which does no harm. */
+ * changed: so no select grows with the number of inputs. The mix's lock guards the states and the
+ * lists of inputs. All inputs get news only when the first becomes solo or the last stops: nothing
+ * else that happens to one changes what another does. A removed input becomes a spare, which the
+ * next one reuses: all have items of one size. News for its former life does no harm. */
 #include "base/index.h"
 #include "block/machine.h"
 #include "flow/flow.h"
@@ -91,7 +90,7 @@ static bool retire(struct input *input)
     return changes;
 }
 
-/* With the lock held: the next input that needs news, or NULL. It moves to the end of the list. */
+/* With the lock held: the next input that needs news, moved to the list's end; or NULL. */
 static struct input *next_to_notify(leat_mix *mix)
 {
     if (lt_list_empty(&mix->inputs))
@@ -105,7 +104,7 @@ static struct input *next_to_notify(leat_mix *mix)
     return input;
 }
 
-/* Sends news to all inputs, which then ask for their roles. Nobody is woken under the lock. */
+/* Sends news to all inputs, one by one: nobody is woken under the lock. */
 static void notify_all(leat_mix *mix)
 {
     lt_lock(&mix->lock);

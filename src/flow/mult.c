@@ -1,16 +1,15 @@
 /* mult.c: sends every item to every tap.
  *
- * A block receives an item and starts a send for each tap, as a callback. So the sends run side by
- * side, and two taps that one party receives from in any order do not block each other. The last
- * send to be done ends the round, and the block receives the next item.
+ * A block receives an item and starts a send for each tap, as a callback. The sends run side by
+ * side: two taps that one party receives from in any order do not block each other. The last send
+ * to be over ends the round, and the block receives the next item.
  *
- * Holds. A tap is held by the list, by its send while that is under way, and by each function that
- * works on it without the lock. The last to let go frees the tap. Removing a tap takes its send
- * back, which is possible only when the call that began the send has returned: until then the
- * beginner takes it back.
+ * Holds. A tap is held by the list, by its send, and by each function that works on it without the
+ * lock. The last to let go frees it. Removing a tap takes its send back, which is possible only
+ * when the call that began the send has returned: until then begin_send does it.
  *
  * Locking. `lock` guards the list, the taps' fields and the counts of the round. No channel's
- * operation and no user's function is called under it. The item does not change during a round. */
+ * operation and no user's function is called under it. The item is constant during a round. */
 #include "flow/flow.h"
 
 #include "base/alloc.h"
@@ -61,8 +60,7 @@ static void release_tap(struct tap *tap)
         free_tap(tap);
 }
 
-/* With the lock held: takes the tap off the list, whose hold becomes the caller's. False: it is
- * off already. */
+/* With the lock held: off the list, whose hold becomes the caller's. False: it was off. */
 static bool unlist(struct tap *tap)
 {
     if (tap->removed)
@@ -91,8 +89,8 @@ static void leave_round(leat_mult *m, bool delivered)
     lt_unlock(&m->lock);
     if (!last)
         return;
-    /* With `share` each copy has a reference of its own, and the item's is left over. Without it
-     * there is only one, which belongs to the receivers if any tap got the item. */
+    /* With `share` each copy has a reference of its own. Else there is only one, and it belongs to
+     * the receivers if any tap got the item. */
     if (m->share || !delivered)
         lt_flow_drop(m->drop, m->item);
     leat_try_send(m->done, NULL);

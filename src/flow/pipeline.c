@@ -1,8 +1,8 @@
 /* pipeline.c: the parties of a stage: tasks or threads that run the function, and two blocks.
  * flow/stage.h has the state they share.
  *
- * In a cancelled scope a block cannot wait, so the blocks end before the functions do. The scope
- * waits for the functions, and then drops what is left in their slots. */
+ * In a cancelled scope a block cannot wait, so the blocks end before the functions. The scope joins
+ * the functions, and then drops what is left in the slots. */
 #include "base/alloc.h"
 #include "flow/stage.h"
 
@@ -13,7 +13,7 @@ enum { OVER, TAKE };
 
 /* ---- outputs ---- */
 
-/* Writes an output's head. By memcpy: the output may not be aligned for it. */
+/* By memcpy: the output may not be aligned for its head. */
 static void write_outcome(const leat_result *slot, size_t i, int status)
 {
     leat_outcome outcome = { .index = slot->index, .status = status };
@@ -27,7 +27,7 @@ static void add_output(leat_result *slot, const void *item)
     write_outcome(slot, slot->count++, 0);
 }
 
-/* The slot's room is full: waits until it has been emptied in the slot's turn. */
+/* Waits until the slot's turn has emptied its room. */
 static int wait_for_room(leat_result *slot)
 {
     struct lt_stage *stage = slot->stage;
@@ -53,7 +53,7 @@ static int wait_for_room(leat_result *slot)
     return slot->filled ? -ECANCELED : 0;
 }
 
-/* leat_emit_item for a function on a task or thread, which may wait here. */
+/* leat_emit_item: the function runs on a task or thread, so this may wait. */
 static int emit(leat_emit *emit, const void *item)
 {
     leat_result *slot = LT_CONTAINER(emit, leat_result, emit);
@@ -98,7 +98,7 @@ int leat_result_add(leat_result *slot, const void *item)
 
 /* ---- running the function ---- */
 
-/* A function has returned: its outputs are given, or dropped. Returns the verdict for the scope. */
+/* A function has returned: gives or drops its outputs. Returns the verdict for the scope. */
 static int finish(leat_result *slot, int status)
 {
     struct lt_stage *stage = slot->stage;

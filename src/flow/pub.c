@@ -3,10 +3,10 @@
  *
  * A topic without subscribers stays until a party subscribes to a topic that does not exist. Then
  * an idle one becomes the new topic, with its buffer and mult. A topic is idle if it has no
- * subscribers, nobody subscribes to it or leaves it at the moment, and no item is on its way: the
- * publisher has none for it, its buffer is empty, and its mult waits for an item. A subscriber
- * looks at eight topics at most, so a subscription costs the same with any number of topics; and
- * where topics come and go, at most about one in eight stays idle for long. */
+ * subscribers, none is just coming or leaving, and no item is on its way: the publisher has none
+ * for it, its buffer is empty, and its mult waits for an item. A subscriber looks at eight topics
+ * at most: the cost does not grow with their number, and where topics come and go, at most one in
+ * eight, or so, stays idle for long. */
 #include "base/index.h"
 #include "flow/flow.h"
 
@@ -45,7 +45,7 @@ static bool is_idle(const leat_pub *pub, const struct topic *t)
            atomic_load_explicit(&t->ch->receivers_waiting, memory_order_acquire);
 }
 
-/* With the lock held: makes an idle topic this one. NULL: it has looked at none that is idle. */
+/* With the lock held: makes an idle topic this one. NULL: it has found none. */
 static struct topic *reuse_idle_topic(leat_pub *pub, uint64_t topic)
 {
     enum { LOOKS = 8 };
@@ -158,7 +158,7 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
     return t->mult ? t : NULL;
 }
 
-/* Adds the topic. If another party was faster, ends what was made and returns the other's. */
+/* Adds the topic, or ends it if another party was faster: returns the one to use. */
 static struct topic *add_topic(leat_pub *pub, struct topic *made)
 {
     lt_lock(&pub->lock);

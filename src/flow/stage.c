@@ -47,7 +47,7 @@ static bool becomes_giver(struct lt_stage *stage)
     return gives;
 }
 
-/* Releases the lock, and calls the parties that now have something to do. */
+/* Then calls the parties that have something to do now. */
 static void unlock_and_call(struct lt_stage *stage, struct lt_party *woken)
 {
     bool taker = stage->idle && may_take(stage), done = is_done(stage);
@@ -104,7 +104,7 @@ static void close_seats(struct lt_stage *stage)
 
 bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
 {
-    /* The output may be closed although its close hook has not stopped the stage yet. */
+    /* The output may be closed before its close hook has stopped the stage. */
     bool stops = lt_stage_is_stopped(stage) || leat_chan_closed(stage->out);
     if (!status && stops)
         lt_flow_drop(stage->drop_in, slot->in);
@@ -220,8 +220,8 @@ void lt_stage_give(struct lt_stage *stage)
     if (!is_wanted(stage, slot))
         slot = lt_stage_next(stage);
     for (; slot; slot = lt_stage_next(stage)) {
-        /* With a transform, -EAGAIN may be the transform's own. And the caller may be cancelled
-         * although the stage is not. */
+        /* A transform may say -EAGAIN itself; and the caller may be cancelled although the stage is
+         * not. */
         int status = stage->out->transform
                          ? -EAGAIN
                          : leat_send_until(stage->out, lt_slot_output(slot, slot->sent), LEAT_NOW);

@@ -2,25 +2,23 @@
  *
  *     in ──▶ taker ──▶ the function ──▶ line ──▶ giver ──▶ out
  *
- * Slots. There is one for each item that may be in flight: it holds an input and the outputs made
- * of it. A free slot is the permit to take an input. It is free again when its last output is
- * delivered. In order, a slot joins the line when its input has been taken; else when its function
- * has ended or filled the room.
+ * Slots. There is one for each item that may be in flight: it holds an input and its outputs. A
+ * free slot is the permit to take an input. It is free again when its last output is delivered. In
+ * order, a slot joins the line when its input is taken; else when it is FULL or ENDED.
  *
- * Roles. One party at a time takes, and one at a time gives:
+ * Roles. One party at a time takes, and one gives:
  *  - The taker has a slot, and waits for an input. It gives up the role before it runs the
  *    function, and then calls a party that waits to take, if there is a slot. A party whose
- *    function has just ended may take the next input before the called one comes; so a single
+ *    function has just ended may take the next input before the called one comes, so a single
  *    worker runs on without a switch.
- *  - The giver sends what is first in the line while the output has room. If a send would have to
- *    wait, the giver hands the role to a block: so no task or thread of the stage waits there.
+ *  - The giver sends what is first in the line while the output has room. When a send would wait,
+ *    it hands the role to a block, so that no task or thread of the stage waits there.
  *
- * FULL. The function still runs, and its outputs have filled the slot's room. In its turn such a
- * slot is given like one that has ended, but stays first in the line, and its function runs on.
+ * A slot is FULL when its outputs have filled its room and its function still runs. In its turn it
+ * is given like one that has ended, but stays first, and its function runs on.
  *
  * Locking. `lock` guards all that both roles look at. No channel is used and no user's function is
- * called under it. A slot belongs to its function from when the input is taken until it is FULL or
- * ENDED, then to the giver. */
+ * called under it. A slot is its function's until it is FULL or ENDED, and then the giver's. */
 #ifndef LT_FLOW_STAGE_H
 #define LT_FLOW_STAGE_H
 
@@ -42,7 +40,7 @@ struct leat_result {
     int status;
     enum lt_slot_state state;
     bool lined;
-    bool filled; /* the function's own: the slot was FULL, and no room has been seen since */
+    bool filled; /* the function's own: it was FULL, and has not seen room since */
     unsigned char *in, *outs;
     unsigned char *grown; /* memory for more outputs than the slot has room for, or NULL */
 };
@@ -52,13 +50,13 @@ struct lt_stage {
     leat_block taker;    /* where the function is `start`: the only taker */
     leat_pipeline_spec spec;
     leat_chan *in, *out;
-    leat_chan *seats; /* parties that wait to take receive here: an item calls one of them */
-    leat_chan *calls; /* to the giving block: it has got the role, or all is done */
-    leat_chan *over;  /* closes when nothing more is taken */
-    leat_drop_fn *drop_in, *drop_out; /* copies: the channels may be gone when these are called */
+    leat_chan *seats;                 /* parties that wait to take: an item calls one */
+    leat_chan *calls;                 /* to the giving block: it has the role, or all is done */
+    leat_chan *over;                  /* closes when nothing more is taken */
+    leat_drop_fn *drop_in, *drop_out; /* the channels may be gone when these are called */
     struct lt_close_hook close_hook;
     leat_case cases[2];            /* of the block that takes */
-    leat_result *took, *is_giving; /* slots of the block that takes, and of the block that gives */
+    leat_result *took, *is_giving; /* slots of the two blocks */
     int status;
 
     struct lt_lock lock;
@@ -87,17 +85,14 @@ static inline bool lt_stage_is_stopped(struct lt_stage *stage)
            lt_scope_is_cancelled(stage->flow.scope);
 }
 
-/* Makes the caller the taker, with a slot. NULL: that is not possible now, and the caller must wait
- * for a seat. */
+/* Makes the caller the taker, with a slot. NULL: not now, and the caller must wait for a seat. */
 leat_result *lt_stage_begin_to_take(struct lt_stage *stage);
 
 /* The taker gives up the role; `status` is its receive's. An input that was cut short ends the
- * stage like a closed one, but then the output is cut short, too. True: there is an input, and the
- * caller must run the function. */
+ * stage like a closed one, but cuts the output short. True: the caller must run the function. */
 bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status);
 
-/* The function of a slot has filled its room: the slot will be given in its turn. True: the caller
- * has become the giver. */
+/* The function of a slot has filled its room. True: the caller has become the giver. */
 bool lt_stage_is_full(struct lt_stage *stage, leat_result *slot);
 
 /* The function of a slot has ended, and must not touch the slot any more. True: as above. */
@@ -125,8 +120,8 @@ void lt_stage_stop(struct lt_stage *stage);
 /* Whether nothing more is taken and nothing is in flight. */
 bool lt_stage_is_done(struct lt_stage *stage);
 
-/* For the giving block at its end: -ECANCELED if something that the input had, or should have had,
- * was not delivered; else 0. */
+/* For the giving block at its end: -ECANCELED if something that the input had, or was to have, was
+ * not delivered; else 0. */
 int lt_stage_verdict(struct lt_stage *stage);
 
 /* Drops the outputs that have not been sent. */

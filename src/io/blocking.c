@@ -1,5 +1,5 @@
-/* blocking.c: runs functions that block on threads of the pool: while a task waits for the result
- * (leat_blocking), or as a task of a scope with a thread to itself (leat_go_blocking). */
+/* blocking.c: runs functions that block on threads of the pool: for a task that waits for the
+ * result, or as a task of a scope with a thread to itself. */
 #include "base/alloc.h"
 #include "sched/pool.h"
 #include "scope/wait.h"
@@ -83,8 +83,8 @@ static void leave_scope(struct lt_thread *thread, leat_scope *scope)
     lt_lock(&scope->lock);
     lt_list_remove(&thread->member);
     lt_unlock(&scope->lock);
-    /* Acquire pairs with the release by which a canceller lets go of the thread. That is soon: the
-     * canceller makes one system call at most. */
+    /* Acquire pairs with the canceller's release: it is done with the thread. It makes one system
+     * call at most before. */
     while (atomic_load_explicit(&thread->pinned, memory_order_acquire))
         sched_yield();
     thread->party.scope = NULL;

@@ -22,12 +22,12 @@ void lt_scope_check_closed(const struct lt_party *party, const char *name)
                name ? name : "without a name");
 }
 
-/* Whether no nudge of the task is on its way. None will follow: a canceller nudges under the lock
- * of the task's list, which the task has left, or under a pin on a scope that the task opened and
- * has closed. A nudge that is on its way finds LT_ENDED_NUDGED and gives the descriptor back. */
+/* Whether no nudge is on its way. No new one comes: a canceller nudges under the lock of a list,
+ * which the task has left, or under a pin on a scope that the task opened and has closed. One on
+ * its way finds LT_ENDED_NUDGED, and its worker gives the descriptor back. */
 static bool is_free(struct lt_task *task)
 {
-    /* Acquire and release: the descriptor is given back after all that was done to it here. */
+    /* Acquire and release: all that was done to the descriptor comes before it is given back. */
     return !atomic_load_explicit(&task->nudged, memory_order_acquire) ||
            !atomic_exchange_explicit(&task->nudged, LT_ENDED_NUDGED, memory_order_acq_rel);
 }
@@ -43,7 +43,7 @@ static bool ended(struct lt_task *task, int result)
     return free;
 }
 
-/* The task's wait is over, so its timer is removed. The timers of scopes it opened move with it. */
+/* The task's wait is over: its timer goes. The timers of scopes it opened move with it. */
 static void moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
 {
     if (party->wait)
@@ -98,8 +98,8 @@ int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, const char *
     return go(scope, fn, arg, name, stack_size, SPREAD);
 }
 
-/* A function that a timer or an operation without a scope has called may still be about to return,
- * on another worker, after it has done what the program waited for. So this waits a moment. */
+/* A function called by a timer or an operation without a scope may be about to return, on another
+ * worker, after it has done what the program waited for. So this waits a moment. */
 static int stop(void)
 {
     const struct timespec nap = { .tv_nsec = 50000 };

@@ -30,8 +30,8 @@ static void remove_units(leat_scope *scope, uint64_t units)
         if (now == (JOINING | OPENER))
             now = OPENER;
     } while (!atomic_compare_exchange_weak_explicit(
-        /* Release: the opener sees what was done before. Acquire: the last to leave sees what the
-         * others did, and its wake-up passes that on. */
+        /* Release: the opener sees what was done before. Acquire: the last to leave sees it all,
+         * and passes it on with the wake-up. */
         &scope->live, &old, now, memory_order_acq_rel, memory_order_relaxed));
     /* From here on the scope may be freed, unless this call must wake its opener. */
     if (old - units == (JOINING | OPENER))
@@ -63,12 +63,12 @@ void lt_scope_leave(leat_scope *scope, int result)
 
 /* ---- counting in advance ---- */
 
-/* Units of a scope that a worker holds at most: taken in advance, or left by those that ended. */
+/* Units of a scope that a worker holds at most. */
 enum { MOST_UNITS = 64 };
 
-/* Other threads read this, too. set_units stores 0 before it changes `units_of`; acquire here and
- * release there keep that order. So a count between two looks that find `scope` is that scope's
- * (unless the worker changed away and back meanwhile: a snapshot may be wrong by that). */
+/* Other threads ask, too. set_units stores 0 before it changes `units_of`; acquire here and release
+ * there keep that order. So a count between two looks that find `scope` is that scope's, unless the
+ * worker changed away and back: a snapshot may be off by that. */
 static uint32_t units_of(const struct lt_worker *worker, const leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units_of, memory_order_acquire) != scope)
@@ -96,7 +96,7 @@ static void return_units(struct lt_worker *worker)
         remove_units(scope, n * TASK);
 }
 
-/* Gives back units of another scope, if any. Returns how many the worker holds for this one. */
+/* Gives back units of another scope. Returns how many the worker holds for this one. */
 static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope)
@@ -104,8 +104,8 @@ static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
     return units_of(worker, scope);
 }
 
-/* `away`: takes a unit from the worker; else gives it one. False: the worker holds units of another
- * scope, has none to take, or no room for one more. */
+/* `away`: takes a unit from the worker; else gives it one. False: the worker counts for another
+ * scope, has no unit, or has no room. */
 static inline bool move_unit(struct lt_worker *worker, const leat_scope *scope, bool away)
 {
     /* Relaxed: the worker alone writes them. */
@@ -210,7 +210,7 @@ size_t leat_scope_tasks(const leat_scope *scope)
     if (!scope)
         return 0;
     /* If the units are the same before and after, most probably none moved in between. Where many
-     * tasks end, some always move: hence the limit. */
+     * tasks end, one always does. */
     enum { LOOKS = 16 };
     uint64_t live, units = units_in_advance(scope), before;
     unsigned looks = LOOKS;
@@ -264,8 +264,8 @@ static void become_root(leat_scope *scope)
     lt_unlock(&lt_roots.lock);
 }
 
-/* A worker keeps the memory of the last scope it closed for the next: half of what a short scope
- * costs. LT_KEEP_SPARES is 0 in builds that refuse memory on purpose, or look for misuse of it. */
+/* A worker keeps the last scope it closed for the next: half of what a short scope costs. Not in
+ * builds that refuse memory on purpose, or look for misuse of it. */
 static leat_scope *get_memory(struct lt_worker *worker)
 {
     leat_scope *scope = worker ? worker->spare_scope : NULL;
@@ -324,8 +324,8 @@ leat_scope *leat_scope_open(int64_t deadline)
     return scope;
 }
 
-/* From here on neither the parent's canceller nor a dump finds the scope. One that has found it has
- * pinned it, and the opener then waits for that pin. */
+/* From here on neither a canceller nor a dump finds the scope. If one has found it, it has pinned
+ * it, and the opener waits for that pin. */
 static void leave_parent(leat_scope *scope)
 {
     struct lt_lock *lock = scope->parent ? &scope->parent->lock : &lt_roots.lock;

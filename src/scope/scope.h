@@ -1,26 +1,24 @@
 /* scope.h: a scope counts what must end in it, lists what can wait in it, and cancels all of that.
  *
  * Counting. `live` holds one unit for each task, block or operation, one for the opener, a count of
- * pins in a higher field, and a bit that is set while the opener waits in leat_scope_close. A pin
- * keeps the scope from being freed while somebody works on it. The party that takes `live` down to
- * the opener's unit alone also clears the bit, in one compare-and-swap, and so owns the wake-up.
+ * pins in a higher field, and a bit that is set while the opener waits in leat_scope_close. A
+ * pinned scope is not freed. The party that takes `live` down to the opener's unit alone also
+ * clears the bit, in one compare-and-swap, and so owns the wake-up.
  *
- * Units in advance. A worker does not change `live` for each task or block that starts or ends. It
- * takes several units at a time, and keeps the units of those that ended for the next to start. It
- * holds units only while it runs parties of the scope, which keep the scope open anyway. It gives
- * them back before it runs any other party or becomes idle, not at each visit of its scheduler. The
- * opener gives back its own worker's before it waits in leat_scope_close.
+ * Units in advance. A worker takes several units at a time for the tasks and blocks that it starts,
+ * and keeps the units of those that end for the next. It holds units only while it runs parties of
+ * the scope, which keep the scope open anyway. It gives them back before it runs any other party or
+ * becomes idle, not at each visit of its scheduler; the opener, before it waits in close.
  *
  * Finding. A task is put on a list of its scope (scope/wait_list.h) before it parks for the first
  * time, and stays there until it ends: a task that never parks never takes the scope's lock.
  * Threads have a list of their own, and so do stackless parties (blocks and callbacks).
  *
  * Cancelling. The canceller marks the scope and all scopes inside, each under its own lock. Then it
- * reaches each party on a marked scope's lists. A task is looked at inside its home worker, while
- * the task does not run; a thread is nudged by its word; a stackless party, which has no home, is
- * claimed by the canceller. Nobody is missed: a task listed before the mark is nudged, and a task
- * listed later sees the mark before it parks; a stackless party looks again after it can be
- * claimed.
+ * reaches each party on a marked scope's lists: a task inside its home worker, while the task does
+ * not run; a thread by its word; a stackless party, which has no home, by claiming it. Nobody is
+ * missed: a task listed before the mark is nudged, and one listed later sees the mark before it
+ * parks; a stackless party looks again after it can be claimed.
  *
  * Locking. A scope's lock guards its own lists (not the wait lists), `result` and the marking.
  * Order: a scope before the scopes inside it, a scope before a channel. Only its opener closes a
@@ -47,9 +45,9 @@ struct lt_wait_list;
 enum { LT_IN_SCOPE = 1 };
 
 struct leat_scope {
-    /* Read at each wait and rarely written: apart from what starting and ending tasks write. */
+    /* Read at each wait, rarely written: not on a line that each task writes. */
     _Alignas(LT_CACHE_LINE) _Atomic bool cancelled; /* written under the lock, once; read without */
-    uint16_t opener_shields;                        /* the opener's shields in the scope around */
+    uint16_t opener_shields;                        /* of the opener, in the scope around */
     uint32_t number;                                /* its name in dumps and traces */
     struct lt_party *opener;
     leat_scope *around;      /* the opener's innermost scope before this one */
@@ -58,10 +56,10 @@ struct leat_scope {
     int64_t deadline;
     struct lt_deadline *remote;
     int result; /* what leat_scope_close returns */
-    /* Written when a party waits for the first time, and when such a party ends. */
+    /* Written at a party's first wait, and at its end. */
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
-    uint16_t last_home; /* index of the worker of the party that was listed last, */
-    uint16_t turns;     /* and how often that index changed */
+    uint16_t last_home; /* worker of the party listed last, */
+    uint16_t turns;     /* and how often that changed */
     struct lt_node tasks, threads, stackless;
     _Atomic(struct lt_wait_list *) wait_lists; /* or NULL: see scope/wait_list.h */
     /* Written by workers when they take units or give them back. */
@@ -90,8 +88,7 @@ static inline bool lt_scope_is_cancelled(const leat_scope *scope)
     return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
 }
 
-/* Called by a task for itself: puts it on a list of its scope. Returns 0, or -EDEADLK for a party
- * that may not park. */
+/* A task puts itself on a list of its scope. 0, or -EDEADLK for a party that may not park. */
 int lt_scope_enlist(struct lt_party *party);
 
 /* Puts a stackless party on a list of its scope; takes it off, if it is on one. */
@@ -105,15 +102,14 @@ void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
 void lt_scope_enter(leat_scope *scope);
 void lt_scope_leave(leat_scope *scope, int result);
 
-/* The same for tasks and blocks, by units in advance where possible. lt_scope_leave_here runs on a
- * worker, as the last act of the task or block. */
+/* The same for tasks and blocks, by units in advance if possible. To leave is their last act. */
 void lt_scope_enter_here(leat_scope *scope);
 void lt_scope_leave_here(leat_scope *scope, int result);
 
-/* For the task itself, or inside its home: the scope it belongs to, not one that it opened. */
+/* The scope a task belongs to, not one that it opened. For the task itself, or inside its home. */
 leat_scope *lt_scope_of_task(const struct lt_task *task);
 
-/* Whether the opener waits in leat_scope_close at this moment. */
+/* Whether the opener waits in leat_scope_close. */
 bool lt_scope_joined(const leat_scope *scope);
 
 /* Inside its home worker: ends the wait of a task whose scope has been cancelled. */

@@ -5,16 +5,15 @@
  * (a channel's queue), and parks. Exactly one of the three ends the wait:
  *
  *  - A partner claims the waiter: it takes the waiter off the queue under the channel's lock, and
- *    for a select it must also win the select's claim. It then calls lt_ready, and touches nothing
- *    after.
- *  - The deadline and the scope act only at the waiter's home. A task's home is its worker: that
- *    worker or a thief acts inside it (sched/worker.h), while the task does not run. A thread's
- *    home is the thread itself. There the wait kind's `withdraw` takes the waiter out of every
- *    queue, under the same locks. If that succeeds, no partner will ever come, and the home ends
- *    the wait. If not, a partner has claimed the waiter, and its lt_ready is on the way. A task
- *    changes its home only when its wait is over; then its timer is taken out of the wheel.
+ *    for a select also wins the select's claim. It then calls lt_ready, and touches nothing after.
+ *  - The deadline and the scope act only at the waiter's home. For a task, the worker or a thief
+ *    acts inside the home worker (sched/worker.h), while the task does not run; a thread acts for
+ *    itself. There the kind's `withdraw` takes the waiter out of every queue, under the same locks.
+ *    If that succeeds, no partner will come, and the home ends the wait. If not, a partner has
+ *    claimed the waiter, and its lt_ready is on the way. A task changes its home only when its wait
+ *    is over; then its timer is taken out of the wheel.
  *
- * So unlinking the waiter claims the wake-up, and the three do not compete for a common word. */
+ * So unlinking the waiter claims the wake-up: the three do not compete for one word. */
 #ifndef LT_SCOPE_WAIT_H
 #define LT_SCOPE_WAIT_H
 
@@ -31,18 +30,17 @@ struct lt_wait;
 /* What a wait is for. */
 enum lt_aim { LT_TO_RECEIVE, LT_TO_SEND, LT_FOR_SCOPE, LT_FOR_BLOCK, LT_FOR_CALL };
 
-/* Learns what a party waits for: `hear` is called once for each aim, with the channel, scope, block
- * or function. */
+/* Learns what a party waits for: one call for each aim, with a channel, scope, block or
+ * function. */
 struct lt_listener {
     void (*hear)(struct lt_listener *listener, enum lt_aim aim, const void *object);
 };
 
 struct lt_wait_kind {
-    /* Takes the waiter out of every place where a partner could find it. False: a partner has
-     * claimed it. NULL: only a partner ends this wait. */
+    /* Takes the waiter from where partners find it. False: a partner has claimed it. NULL: only a
+     * partner ends this wait. */
     bool (*withdraw)(struct lt_wait *wait);
-    /* Tells the listener what the wait is for. Called at home, perhaps with locks held. NULL: the
-     * party waits for a time. */
+    /* Says what the wait is for. Called at home, perhaps with locks held. NULL: for a time. */
     void (*describe)(const struct lt_wait *wait, struct lt_listener *listener);
 };
 
@@ -51,7 +49,7 @@ struct lt_wait {
     const struct lt_wait_kind *kind;
     struct lt_timer timer;
     int result; /* 0: a partner ended it; or -ETIMEDOUT, -ECANCELED */
-    bool over;  /* the deadline and the scope no longer end it; read and written at home only */
+    bool over;  /* the deadline and the scope do not end it any more; used at home only */
 };
 
 /* Asked before an operation that may wait. 0, or -ECANCELED. */
@@ -63,9 +61,9 @@ static inline int lt_wait_allowed(const struct lt_party *self)
     return 0;
 }
 
-/* What a waiting operation returns when it has only found its channel closed: -ECANCELED in a
- * cancelled scope, where the channel may have been closed only because of the cancel; else -EPIPE.
- * A parent may be marked some time before the caller's own scope, so all parents count. */
+/* What a waiting operation returns when it has only found its channel closed: -EPIPE, but
+ * -ECANCELED in a cancelled scope, where the cancel may have caused the close. All parents count: a
+ * parent may be marked some time before the caller's own scope. */
 int lt_wait_closed(const struct lt_party *self);
 
 static inline int lt_wait_told(const struct lt_party *self, int status)
@@ -73,9 +71,8 @@ static inline int lt_wait_told(const struct lt_party *self, int status)
     return LT_LIKELY(status != -EPIPE) ? status : lt_wait_closed(self);
 }
 
-/* Makes sure that the scope can find the party when it waits, and says whether it may wait. Called
- * with no lock held, before waiters are put into queues. Returns 0, -ECANCELED, or -EDEADLK: blocks
- * and callbacks do not wait this way. */
+/* Lets the scope find the party when it waits, and says whether it may. With no lock held, before
+ * waiters go into queues. 0, -ECANCELED, or -EDEADLK for blocks and callbacks. */
 static inline int lt_wait_prepare(struct lt_party *self)
 {
     int error = self->enlisted ? 0 : lt_scope_enlist(self);
@@ -95,8 +92,8 @@ static inline void lt_claim_open(struct lt_party *party)
 
 /* A task learns of a cancel at home, once it has parked; a thread looks itself. A stackless party
  * looks once more after it can be claimed: either it sees the mark, or the canceller sees that it
- * can be claimed. True: it has claimed itself, so its wait is over. The caller makes sure that the
- * party cannot be settled elsewhere meanwhile. */
+ * can be claimed. True: it has ended its wait. The caller must prevent that it is settled elsewhere
+ * before this. */
 static inline bool lt_claim_recheck(struct lt_party *party, const leat_scope *scope)
 {
     return (party->kind == LT_BLOCK || party->kind == LT_CALLBACK) && scope &&
@@ -128,8 +125,8 @@ static inline int lt_wait_park_task(struct lt_wait *wait, struct lt_task *task)
 int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline);
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline);
 
-/* Parks until the wait ends, and returns its result. The waiters must be in their queues.
- * `deadline` must not be LEAT_NOW. */
+/* Parks until the wait ends, and returns its result. The waiters are in their queues; `deadline` is
+ * not LEAT_NOW. */
 static inline int lt_wait_park(struct lt_wait *wait, int64_t deadline)
 {
     struct lt_party *self = wait->party;

@@ -8,9 +8,9 @@
  *  - A listed party is on one list and stays there until it ends, wherever it runs meanwhile. A
  *    task's `wait_list` and a stackless party's `list` say which list.
  *  - Wait lists are made once, with the scope's lock held, and live as long as the scope.
- *  - Nobody is missed: a canceller marks the scope with its lock held, and only then looks for wait
- *    lists. If there are none yet, their maker takes the lock later; so the maker, and each party
- *    that is listed there, sees the mark.
+ *  - Nobody is missed: a canceller marks the scope with its lock held, and then looks for wait
+ *    lists. If there are none yet, their maker has the lock later; so the maker, and each party
+ *    listed there, sees the mark.
  *
  * Locking. A wait list's lock guards its lists. No other lock is taken while it is held. */
 #ifndef LT_SCOPE_WAIT_LIST_H
@@ -29,14 +29,13 @@ struct lt_roll {
     struct lt_node *tasks, *stackless;
 };
 
-/* Sets *roll to the i-th, where 0 is the scope's own lists. Called with no lock held. False: there
- * is no i-th. */
+/* Sets *roll to the i-th, from 0, the scope's own. Called with no lock held. False: no i-th. */
 bool lt_scope_roll(leat_scope *scope, unsigned i, struct lt_roll *roll);
 
-/* Called by a listed task for itself: takes it off its list. */
+/* A listed task takes itself off its list. */
 void lt_scope_delist(struct lt_task *task);
 
-/* Called when the scope closes and no other party knows it any more. */
+/* At the scope's end, when no other party knows it. */
 void lt_wait_lists_free(leat_scope *scope);
 
 #endif
