@@ -8,7 +8,8 @@
  * Units in advance. A worker takes several units at a time for the tasks and blocks that it starts,
  * and keeps the units of those that end for the next. It holds units only while it runs parties of
  * the scope, which keep the scope open anyway. It gives them back before it runs any other party or
- * becomes idle, not at each visit of its scheduler; the opener, before it waits in close.
+ * becomes idle, not at each visit of its scheduler. An opener gives back its worker's before it
+ * waits in leat_scope_close.
  *
  * Finding. A task is put on a list of its scope (scope/wait_list.h) before it parks for the first
  * time, and stays there until it ends: a task that never parks never takes the scope's lock.

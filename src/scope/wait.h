@@ -92,8 +92,8 @@ static inline void lt_claim_open(struct lt_party *party)
 
 /* A task learns of a cancel at home, once it has parked; a thread looks itself. A stackless party
  * looks once more after it can be claimed: either it sees the mark, or the canceller sees that it
- * can be claimed. True: it has ended its wait. The caller must prevent that it is settled elsewhere
- * before this. */
+ * can be claimed. True: it has ended its wait. Meanwhile the caller keeps it from being settled
+ * elsewhere. */
 static inline bool lt_claim_recheck(struct lt_party *party, const leat_scope *scope)
 {
     return (party->kind == LT_BLOCK || party->kind == LT_CALLBACK) && scope &&
