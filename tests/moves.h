@@ -1,4 +1,5 @@
-/* moves.h: tasks that are made to move: one that computes keeps their worker until they have gone elsewhere. */
+/* moves.h: makes a task move: another task computes on its worker until the first has gone to
+ * another thread. */
 #ifndef LEAT_TESTS_MOVES_H
 #define LEAT_TESTS_MOVES_H
 
@@ -6,7 +7,8 @@
 
 #include <unistd.h>
 
-/* What waits for a condition while it computes: no bound on speed, only on hanging. */
+/* Computes until the condition holds. Fails after ten seconds: this shows that nothing hangs, not
+ * that it is fast. */
 #define COMPUTE_UNTIL(condition) \
     do { \
         int64_t since_ = leat_now(); \
@@ -15,11 +17,11 @@
                 check_failed(__FILE__, __LINE__, "computed ten seconds for %s", #condition); \
     } while (0)
 
-/* Scopes around everybody in a test: those who make others move are started in the first. */
+/* The outer scope of each test. The tasks that compute so that others move belong to it. */
 static leat_scope *shovers;
 static _Atomic uint64_t shoved, not_shoved;
 
-/* Shared by the task that computes and the one that is to go; the last of them frees it. */
+/* Shared by the task that computes and the task that is to move. The last of the two frees it. */
 struct shove {
     _Atomic int holders;
     _Atomic bool enough;
@@ -41,7 +43,7 @@ static inline int shove_compute(void *arg)
     return 0;
 }
 
-/* Yields behind a task that computes. True: this one is in another thread now. */
+/* Yields behind a task that computes. True: the calling task is in another thread now. */
 static inline bool shove_once(void)
 {
     pid_t before = gettid();
@@ -57,8 +59,8 @@ static inline bool shove_once(void)
     return moved;
 }
 
-/* Makes the calling task go on in another thread, where one has time. Fails, in a test in which it is the only one
- * to do so, if it cannot. */
+/* Makes the calling task go on in another thread, and fails if that takes ten seconds. So only one
+ * task at a time may do it. */
 static inline void move_on(void)
 {
     for (int64_t since = leat_now(); !shove_once();) {
@@ -69,7 +71,7 @@ static inline void move_on(void)
     atomic_fetch_add(&shoved, 1);
 }
 
-/* The same, content with trying, among others who do. */
+/* Tries the same. Several tasks may do it at once. */
 static inline void try_to_move(void)
 {
     atomic_fetch_add(shove_once() ? &shoved : &not_shoved, 1);
@@ -82,7 +84,7 @@ static inline leat_counts counts_now(void)
     return counts;
 }
 
-/* Runs the body as a task of a scope inside that of those who shove. */
+/* Runs the body as a task of a scope inside the shovers' scope. */
 static inline int run_among_shovers(leat_fn *body)
 {
     shovers = leat_scope_open(LEAT_NEVER);
@@ -95,7 +97,7 @@ static inline int run_among_shovers(leat_fn *body)
     return 0;
 }
 
-/* ON_MOVING_WORKERS(body) is ON_WORKERS(body) on 2 and 4 workers, among shovers. */
+/* ON_MOVING_WORKERS(body) is ON_WORKERS(body) on 2 and 4 workers, with a scope for shovers. */
 #define ON_MOVING_WORKERS(body) \
     static int body(void *); \
     static int body##_among(void *arg) \

@@ -1,12 +1,12 @@
-/* support.h: what the tests share.
+/* support.h: what all tests share.
  *
- * The bodies of most tests run as the first task of leat_main_with. cmocka's assertions leave by
- * longjmp, which only the test's own thread may do, so what is checked is checked with CHECK and
- * CHECK_IS: they work in any task and thread, and end the program with one line.
+ * The body of most tests runs as the first task of leat_main_with. cmocka's assertions leave by
+ * longjmp, which only the test's own thread may do. So tests check with CHECK and CHECK_IS, which
+ * work in any task and thread: a failure prints one line and ends the program.
  *
- * A file that is compiled with TESTS_IN_SIM, a number, runs each body in the seeded world over so many seeds
- * instead (a tenth of them without LEAT_LONG in the environment), or those of the environment's LEAT_SIM=from:to
- * (without `to`), or LEAT_SEED. */
+ * A file that is compiled with TESTS_IN_SIM=n runs each body in the seeded world instead: with n
+ * seeds, or with n / 10 without LEAT_LONG in the environment. LEAT_SIM=from:to (without `to`) or
+ * LEAT_SEED in the environment chooses the seeds. */
 #ifndef LEAT_TESTS_SUPPORT_H
 #define LEAT_TESTS_SUPPORT_H
 
@@ -31,7 +31,7 @@
 
 #include <cmocka.h>
 
-/* Less of everything where everything is slow, or done very often. */
+/* Tests do less where everything is slow or where they run very often. */
 #if defined(TESTS_IN_SIM)
 enum { IN_SIM = 1, UNDER_TSAN = 0, SCALE = 20 };
 #elif defined(LT_TSAN) || defined(__SANITIZE_THREAD__)
@@ -42,7 +42,8 @@ enum { IN_SIM = 0, UNDER_TSAN = 0, SCALE = 4 };
 enum { IN_SIM = 0, UNDER_TSAN = 0, SCALE = 1 };
 #endif
 
-/* Under qemu-user a process cannot start itself anew, nor read its own memory through the kernel. */
+/* Under qemu-user a process can neither start itself again nor read its own memory by
+ * process_vm_readv. */
 __attribute__((unused)) static inline void skip_under_emulation(void)
 {
     if (getenv("LEAT_EMULATED"))
@@ -54,27 +55,28 @@ __attribute__((unused)) static inline void skip_under_emulation(void)
 #define CHECK_IS(expected, actual) \
     check_is(__FILE__, __LINE__, #actual, (long long)(expected), (long long)(actual))
 
-/* Whether the long run was asked for, which takes all the time it needs: .ci/run does. */
+/* True in the long run (.ci/run), which may take all the time it needs. */
 __attribute__((unused)) static inline bool in_long_run(void)
 {
     const char *text = getenv("LEAT_LONG");
     return text && *text;
 }
 
-/* So many times, of what takes long, and a quarter of that in a short run. */
+/* How often to repeat what takes long: a quarter of `times` in a short run, and less where
+ * everything is slow. */
 __attribute__((unused)) static inline int often(int times)
 {
     return times / SCALE / (in_long_run() ? 1 : 4);
 }
 
-/* When a stress test ends that begins now, and has one of so many shares of the time. */
+/* When a part of a stress test ends that begins now and gets 1 / `shares` of the test's time. */
 __attribute__((unused)) static inline int64_t stress_end(int shares)
 {
     const char *text = getenv("LEAT_STRESS_SECONDS");
     return leat_after((text && *text ? atoll(text) : 2) * LEAT_S / shares);
 }
 
-/* Printed with a failure, where a test has something to say: its seed. */
+/* Printed with each failure: the test's seed, for example. */
 __attribute__((unused)) static char check_note[128];
 
 _Noreturn __attribute__((format(printf, 3, 4))) static inline void
@@ -99,24 +101,24 @@ static inline void check_is(const char *file, int line, const char *what, long l
         check_failed(file, line, "%s is %lld, not %lld", what, actual, expected);
 }
 
-/* A seed from the environment's LEAT_SEED, or a new one; noted for failures. */
+/* LEAT_SEED from the environment, or a new seed; check_note keeps it for failures. */
 static inline uint64_t seed_of_test(void)
 {
     if (leat_sim_running())
-        return lt_rng_next(lt_chance()); /* which is the world's seed's */
+        return lt_rng_next(lt_chance()); /* depends on the world's seed only */
     const char *given = getenv("LEAT_SEED");
     uint64_t seed = given ? strtoull(given, NULL, 0) : (uint64_t)leat_now() % 1000000007;
     snprintf(check_note, sizeof check_note, "LEAT_SEED=%llu", (unsigned long long)seed);
     return seed;
 }
 
-/* A number below `bound`. */
+/* At least 0, less than `bound`. */
 static inline unsigned below(uint64_t *chance, unsigned bound)
 {
     return lt_rng_below(chance, bound);
 }
 
-/* A moment in which others run: those of other threads; in the seeded world all. */
+/* Lets others run: other threads, or in the seeded world all parties. */
 static inline void nap(void)
 {
     if (leat_sim_running())
@@ -125,7 +127,8 @@ static inline void nap(void)
         nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
 }
 
-/* Waits, letting others run, until the condition holds; fails after a minute, or many turns. */
+/* Lets others run until the condition holds. Fails after a minute, or in the seeded world after ten
+ * million turns. */
 #define WAIT_UNTIL(condition) \
     do { \
         int64_t since_ = leat_now(), turns_ = 0; \
@@ -144,13 +147,13 @@ static inline void wait_a_little(int64_t since, int64_t turns, const char *file,
     }
     if (turns % 64 != 63)
         return;
-    nap(); /* whoever it depends on may need this very core */
+    nap(); /* the condition may depend on a thread that needs this core */
     if (leat_now() - since > 60 * LEAT_S)
         check_failed(file, line, "waited a minute for %s", condition);
 }
 
-/* How many wait to receive from, or to send to, a channel: the handshake with parties that cannot tell
- * that they wait, because they do. */
+/* How many parties wait in a channel's queues. Tests wait for these numbers, because a party that
+ * waits cannot say so. */
 static inline unsigned receivers_of(leat_chan *ch)
 {
     return atomic_load(&ch->receivers_waiting);
@@ -161,8 +164,8 @@ static inline unsigned senders_of(leat_chan *ch)
     return atomic_load(&ch->senders_waiting);
 }
 
-/* ON_WORKERS(body) defines tests that run the body as the first task on 1, 2 and 4 workers;
- * TESTS_ON_WORKERS(body) names them for cmocka. */
+/* ON_WORKERS(body) defines three tests: they run the body as the first task on 1, 2 and 4 workers.
+ * TESTS_ON_WORKERS(body) lists them for cmocka. */
 #define ON_WORKERS(body) \
     static void body##_on_1(void **state) \
     { \
@@ -184,7 +187,8 @@ static inline unsigned senders_of(leat_chan *ch)
     cmocka_unit_test(body##_on_1), cmocka_unit_test(body##_on_2), cmocka_unit_test(body##_on_4)
 
 #ifdef TESTS_IN_SIM
-/* The seeds are shared out to what would be the numbers of workers; in the last third computing takes time. */
+/* Each of the three tests takes a third of the seeds. In the last third each turn takes up to 1
+ * us. */
 static inline void run_on(unsigned workers, leat_fn *body)
 {
     unsigned long long from = 0, to = in_long_run() ? TESTS_IN_SIM : (TESTS_IN_SIM + 9) / 10;
@@ -206,8 +210,8 @@ static inline void run_on(unsigned workers, leat_fn *body)
 }
 #endif
 
-/* A thread that leat did not start; in the seeded world one that it simulates, and that says by closing a
- * channel that it has ended. */
+/* A thread that leat did not start. In the seeded world it is a thread that the world simulates; it
+ * closes `gone` when it ends. */
 struct foreign {
     struct lt_work work;
     leat_fn *fn;
@@ -255,7 +259,8 @@ static inline void foreign_join_simulated(struct foreign *foreign)
     CHECK_IS(0, leat_chan_unref(foreign->gone));
 }
 
-/* Waits for its end without keeping the worker from what the thread may be waiting for. */
+/* Waits until the thread has ended. Yields meanwhile: the thread may be waiting for a task of this
+ * worker. */
 static inline int foreign_join(struct foreign *foreign)
 {
     if (leat_sim_running()) {
@@ -267,10 +272,10 @@ static inline int foreign_join(struct foreign *foreign)
     return foreign->result;
 }
 
-/* The kinds of party there are, and some of them that work together. */
+/* The kinds of party, and a crew of parties that work together. */
 enum kind { TASK, BLOCKING, FOREIGN, KINDS };
 
-/* One kind after the other. */
+/* All kinds in turn. */
 static inline enum kind kind_of(int number)
 {
     return (enum kind)(number % KINDS);
@@ -300,7 +305,7 @@ static inline void crew_go(struct crew *crew, enum kind kind, leat_fn *fn, void 
     }
 }
 
-/* All have ended, and returned 0. */
+/* Joins all parties; each must have returned 0. */
 static inline void crew_close(struct crew *crew)
 {
     for (int i = 0; i < crew->foreigners; i++)

@@ -1,4 +1,4 @@
-/* test_base.c: lists, locks, chance, and the pool of stacks. */
+/* test_base.c: lists, locks, random numbers, and the pool of stacks. */
 #define _GNU_SOURCE /* mincore */
 #include "arch/stack.h"
 #include "base/alloc.h"
@@ -39,7 +39,7 @@ static void lists(void **state)
     lt_list_remove(&nodes[2]);
     CHECK(!lt_listed(&nodes[2]));
     CHECK(a.next == &nodes[1] && nodes[1].next == &nodes[3] && nodes[4].next == &a);
-    lt_list_splice(&b, &a); /* into an empty one */
+    lt_list_splice(&b, &a); /* b is empty */
     CHECK(b.next == &nodes[1] && b.prev == &nodes[4] && lt_list_empty(&a));
 }
 
@@ -83,10 +83,10 @@ static void chance_is_even(void **state)
             CHECK(n < bounds[i]);
             counts[n]++;
         }
-        for (uint32_t n = 0; n < bounds[i]; n++) /* beyond 15 deviations where there are many */
+        for (uint32_t n = 0; n < bounds[i]; n++) /* at most 15 deviations off */
             CHECK(counts[n] > 50000 / (int)bounds[i] && counts[n] < 200000 / (int)bounds[i] + 1);
     }
-    /* SplitMix64 as published: the first numbers from the seed 1234567. */
+    /* The first numbers of SplitMix64 from the seed 1234567, as published. */
     uint64_t known = 1234567;
     CHECK(lt_rng_next(&known) == UINT64_C(6457827717110365317));
     CHECK(lt_rng_next(&known) == UINT64_C(3203168211198807973));
@@ -113,7 +113,7 @@ static size_t guard_size(void)
     return (LT_STACK_GUARD + page - 1) / page * page;
 }
 
-/* The bytes a stack's owner may use: from above the guard to the top. */
+/* The lowest address that the stack's owner may use: right above the guard. */
 static char *low_of(struct lt_stack *stack)
 {
     return stack->base + guard_size();
@@ -167,7 +167,7 @@ static void pools_stacks(void **state)
         for (int i = 0; i < STACKS; i++) {
             struct lt_stack *stack = stacks[i];
             lt_stack_return(&batch, stack, NULL);
-            /* What was used below the topmost page has gone back to the kernel. */
+            /* Pages below the topmost one went back to the kernel. */
             CHECK(resident_pages(stack) <= 1);
         }
         lt_stack_return_now(&batch);
@@ -192,7 +192,8 @@ static void maps_other_sizes(void **state)
     lt_stack_pool_close();
 }
 
-/* Signs both ends of a stack's memory, or looks whether nobody else has. */
+/* Writes a name to both ends of a stack; is_signed() finds it only if nobody else has used the
+ * stack since. */
 static void sign(struct lt_stack *stack, const void *name)
 {
     ((const void **)(void *)low_of(stack))[0] = name;
@@ -264,12 +265,12 @@ static bool room_ends_within(size_t bytes)
     return room == MAP_FAILED;
 }
 
-/* When there is no room for many at once, for as long as there is some for a few. */
+/* Where the address space has no room for many chunks at once, the pool maps a few at a time. */
 static void grows_in_little_room(void **state)
 {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-    skip(); /* they need addresses themselves */
+    skip(); /* the sanitizers need address space themselves */
 #endif
     enum { CHUNKS = LT_STACK_REGION * 3, FEW = 4 };
     const size_t chunk = LT_STACK_CHUNK * (LT_STACK_DEFAULT + guard_size());
@@ -287,9 +288,9 @@ static void grows_in_little_room(void **state)
     CHECK_IS(0, setrlimit(RLIMIT_AS, &before));
     if (!held) {
         lt_stack_pool_close();
-        skip(); /* qemu-user takes the limit, and maps what it will */
+        skip(); /* qemu-user accepts the limit, and does not enforce it */
     }
-    /* At most one region was begun before, and what is left of that is as good. */
+    /* The pool may also use what was left of a region that it had begun before the limit. */
     CHECK(more >= 1 && more < LT_STACK_REGION + FEW + 1);
     lt_stack_count(&all, &at_hand);
     CHECK(all == (CHUNKS + more) * LT_STACK_CHUNK && at_hand == all);

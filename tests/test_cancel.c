@@ -1,4 +1,4 @@
-/* test_cancel.c: cancelling: it ends every kind of wait of every kind of party, loses nothing, and may
+/* test_cancel.c: cancelling ends every kind of wait of every kind of party, loses nothing, and may
  * come from anywhere at any moment. */
 #include "support.h"
 
@@ -50,7 +50,7 @@ static int cancel_it(void *arg)
     return 0;
 }
 
-/* The canceller: the opener itself, or a party of its own. */
+/* The canceller is a party of its own. */
 static void cancel_as(enum kind kind, struct crew *crew)
 {
     crew_go(crew, kind, cancel_it, crew->scope);
@@ -73,7 +73,7 @@ static int ends_every_wait(void *arg)
                 crew_go(&crew, TASK, wait_for_cancel, &waiters[i]);
                 crew_go(&crew, BLOCKING, wait_for_cancel, &waiters[i]);
             }
-            if (settle) /* all wait, or the cancel comes before, amid, after their beginning */
+            if (settle) /* else the cancel comes while they begin to wait */
                 WAIT_UNTIL(about_to == 2 * WAITS && senders_of(full) == 8 &&
                            receivers_of(empty) == 8);
             if (canceller == KINDS)
@@ -85,7 +85,7 @@ static int ends_every_wait(void *arg)
                 CHECK_IS(0, foreign_join(&crew.foreign[i]));
             crew.foreigners = 0;
             WAIT_UNTIL(leat_scope_tasks(crew.scope) == 0);
-            /* Nobody is left in a queue, and no item has moved. */
+            /* All have left the queues, and no item has moved. */
             CHECK_IS(0, senders_of(full));
             CHECK_IS(0, receivers_of(empty));
             CHECK_IS(1, leat_chan_len(full));
@@ -97,7 +97,7 @@ static int ends_every_wait(void *arg)
 }
 ON_WORKERS(ends_every_wait);
 
-/* The opener's own waits end, be it a task, a thread of leat's or another. */
+/* Cancelling ends waits of the opener, too: of a task, a blocking task or a foreign thread. */
 struct opener {
     enum wait wait;
     enum kind canceller;
@@ -136,7 +136,7 @@ static int ends_the_openers_waits(void *arg)
 }
 ON_WORKERS(ends_the_openers_waits);
 
-/* What could be done at once is refused in a cancelled scope as well, but for the try forms. */
+/* A cancelled scope refuses operations that need not wait as well; the try forms work. */
 static int refuses_later_waits(void *arg)
 {
     (void)arg;
@@ -168,7 +168,7 @@ static int refuses_later_waits(void *arg)
 }
 ON_WORKERS(refuses_later_waits);
 
-/* Who waits under a shield goes on waiting when the cancel comes. */
+/* A cancel does not end a wait under a shield. */
 struct shielded {
     leat_chan *ch;
     _Atomic bool done;
@@ -210,7 +210,8 @@ static int spares_the_shielded(void *arg)
 }
 ON_WORKERS(spares_the_shielded);
 
-/* A family many generations deep: each opens a scope and starts the next; the root is cancelled. */
+/* Each of many generations opens a scope and starts the next one in it; then the root is
+ * cancelled. */
 struct generation {
     int depth;
     leat_chan *never;
@@ -252,7 +253,7 @@ static int cascades(void *arg)
 }
 ON_WORKERS(cascades);
 
-/* The cancel that lets the opener's close end: nothing of the scope may be touched afterwards. */
+/* This cancel lets the opener's close return. After that it must not touch the scope. */
 static int wait_for_ever(void *arg)
 {
     int err = leat_recv(arg, NULL);
@@ -267,7 +268,7 @@ static int cancels_amid_close(void *arg)
         struct crew crew;
         crew_open(&crew);
         leat_chan *never = leat_chan_of(NULL, int, 0);
-        /* A late canceller must find the scope open: these end only once it is cancelled. */
+        /* The scope stays open until it is cancelled: these tasks end only then. */
         for (int i = 0; i < 3; i++)
             CHECK_IS(0, i < 2 || round % 8 ? leat_go(crew.scope, wait_for_ever, never)
                                            : leat_go_blocking(crew.scope, wait_for_ever, never));
@@ -285,7 +286,7 @@ static int cancels_amid_close(void *arg)
 }
 ON_WORKERS(cancels_amid_close);
 
-/* Scopes with and without deadlines come and go while the one around them is cancelled. */
+/* Scopes with and without deadlines open and close while the scope around them is cancelled. */
 struct restless {
     _Atomic int rounds;
 };
@@ -335,7 +336,8 @@ static int cancels_amid_opening(void *arg)
 }
 ON_WORKERS(cancels_amid_opening);
 
-/* Cancel, deadline, partner, all at once: an item is either with its sender or with its receiver. */
+/* A cancel, a deadline and a partner race: an item is either still its sender's or already its
+ * receiver's. */
 static int send_once(void *arg)
 {
     leat_chan **ends = arg;
@@ -381,8 +383,8 @@ static int cancels_amid_meetings(void *arg)
 }
 ON_WORKERS(cancels_amid_meetings);
 
-/* The same task, cancelled in one scope after another, at the moment at which an item comes: a cancel that
- * it did not have to see must not keep it from seeing a later one. */
+/* A task is cancelled in one scope after another, at the moment at which an item comes. When it
+ * does not see a cancel, it must still see the next. */
 struct visit {
     leat_scope *scope;
     leat_chan *items, *left;

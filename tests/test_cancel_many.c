@@ -1,4 +1,5 @@
-/* test_cancel_many.c: a cancel reaches all of a crowd, wherever they wait, and nobody has to wait behind others. */
+/* test_cancel_many.c: a cancel reaches every party of a crowd, wherever it waits, and in due
+ * time. */
 #include "support.h"
 
 #ifdef TESTS_IN_SIM
@@ -30,7 +31,7 @@ struct tosser {
     int item;
 };
 
-/* Two that keep their worker busy, without a task between them. */
+/* Two blocks keep their worker busy, without a task between them. */
 static int toss_meanwhile(leat_block *b)
 {
     struct tosser *me = (struct tosser *)b;
@@ -42,7 +43,7 @@ static int toss_meanwhile(leat_block *b)
     LEAT_END(b);
 }
 
-/* As many as take many looks at who is to be told, on workers that always have something else to do. */
+/* The crowd is too large for one look at the nudges, and each worker always has other work. */
 static int reaches_a_crowd(void *arg)
 {
     (void)arg;
@@ -67,14 +68,14 @@ static int reaches_a_crowd(void *arg)
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(0, left_in_crowd);
-    leat_close(a); /* for the tosser that has the item no longer */
+    leat_close(a); /* for the block that waits for the item */
     leat_close(b);
     CHECK_IS(0, leat_scope_close(around));
     return 0;
 }
 ON_WORKERS(reaches_a_crowd);
 
-/* On one worker, so that nothing happens between two waits. */
+/* On one worker, so that nothing runs between two waits. */
 enum { STORM = CROWD < 256 ? CROWD : 256, ROUNDS = 300 };
 static struct {
     leat_chan *never;
@@ -99,7 +100,7 @@ static int open_for_victim(void *arg)
     return leat_scope_close(storm.victims);
 }
 
-/* Each time it goes on it cancels a scope that another one has open, and one of its own: two that are to be told. */
+/* On each turn cancels a scope that another task has open, and one of its own: two new nudges. */
 static int cancel_all_the_time(void *arg)
 {
     int me = (int)(intptr_t)arg;
@@ -123,7 +124,7 @@ static int cancel_all_the_time(void *arg)
     return 0;
 }
 
-/* Whoever is told must not wait behind all who are told later. */
+/* A nudge must not wait for all later nudges. */
 static int reaches_who_was_told_first(void *arg)
 {
     (void)arg;
@@ -145,7 +146,7 @@ static void reaches_who_was_told_first_on_1(void **state)
     run_on(1, reaches_who_was_told_first);
 }
 
-/* Those who meet are on as many workers as they are. */
+/* Each task waits for the others of its round, so that each runs on a worker of its own. */
 static struct {
     _Atomic unsigned met;
     unsigned expected;
@@ -156,7 +157,7 @@ static struct {
 
 enum { MEETINGS = 40, MOST_WORKERS = 4 };
 
-/* Each waits for the first time where its task is at home, as a rule. */
+/* As a rule, each block first waits on the worker of the task that started it. */
 static leat_block meeting_blocks[MEETINGS * MOST_WORKERS];
 
 static int block_and_wait(leat_block *b)
@@ -199,7 +200,7 @@ static unsigned known_to_a_dump(const char *as)
     return n;
 }
 
-/* Tasks and blocks of all workers come to a scope, in turns. */
+/* Tasks and blocks of all workers first wait in the same scope, in turns. */
 static int finds_all_of_all_workers(void *arg)
 {
     (void)arg;

@@ -1,4 +1,5 @@
-/* test_chan.c: channels: arguments, items of every size, order, and the forms that do not wait. */
+/* test_chan.c: arguments of channel functions, items of every size, order, and operations that do
+ * not wait. */
 #include "support.h"
 
 static int makes_what_can_be_had(void *arg)
@@ -7,7 +8,7 @@ static int makes_what_can_be_had(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     CHECK(!leat_chan_open(s, NULL));
     CHECK(!leat_chan_make(s, (1 << 20) + 1, 0));
-    /* Products that wrap to something small. */
+    /* capacity * size overflows to a small number */
     CHECK(!leat_chan_make(s, 4, SIZE_MAX / 4 + 1));
     CHECK(!leat_chan_make(s, 16, SIZE_MAX / 16 + 2));
     CHECK(!leat_chan_make(s, 1, SIZE_MAX));
@@ -125,7 +126,6 @@ static int tries(void *arg)
 }
 ON_WORKERS(tries);
 
-/* Exactly as many items as it was made for, twice over. */
 static int holds_its_capacity(void *arg)
 {
     (void)arg;
@@ -170,7 +170,7 @@ static int receive_number(void *arg)
     return 0;
 }
 
-/* The try forms meet a partner that waits, whatever that is. */
+/* The try forms meet a waiting partner of any kind. */
 static int tries_with_a_waiting_partner(void *arg)
 {
     (void)arg;
@@ -235,7 +235,8 @@ static int receive_patterns(void *arg)
     return 0;
 }
 
-/* Each byte arrives, and no other is touched; whether the sender waits, the receiver, or neither. */
+/* Each byte arrives and no other byte is touched, whether the sender waits, the receiver, or
+ * neither. */
 static int carries_every_size(void *arg)
 {
     (void)arg;
@@ -266,7 +267,7 @@ static int buffers_in_order(void *arg)
     for (int capacity = 1; capacity <= 5; capacity++) {
         leat_chan *ch = leat_chan_of(s, int, (size_t)capacity);
         int in = 0, out = 0, x;
-        /* Fills and drains by changing amounts, so the buffer wraps everywhere. */
+        /* Changing amounts make the buffer wrap at each position. */
         for (int round = 0; round < 50; round++) {
             int most = 1 + round % capacity;
             while (in - out < most) {
@@ -285,7 +286,8 @@ static int buffers_in_order(void *arg)
 }
 ON_WORKERS(buffers_in_order);
 
-/* Those who wait are served in the order they came, whatever they are, and after what is buffered. */
+/* A channel first hands out what is buffered; then it serves waiting parties of any kind in the
+ * order in which they came. */
 static int serves_waiting_senders_in_order(void *arg)
 {
     (void)arg;
@@ -348,7 +350,7 @@ enum { SENDERS = 3, RECEIVERS = 3 };
 struct flood {
     leat_chan *ch;
     int sender, each;
-    _Atomic int *seen; /* of SENDERS * each items */
+    _Atomic int *seen; /* SENDERS * each counts */
 };
 
 static int flood_send(void *arg)
@@ -369,7 +371,7 @@ static int flood_receive(void *arg)
     while ((err = leat_recv(flood->ch, &x)) == 0) {
         CHECK(x >= 0 && x < SENDERS * flood->each);
         atomic_fetch_add(&flood->seen[x], 1);
-        /* What one receiver gets of one sender comes in order. */
+        /* One receiver gets one sender's items in order. */
         CHECK(x % flood->each > last[x / flood->each]);
         last[x / flood->each] = x % flood->each;
     }
@@ -377,7 +379,7 @@ static int flood_receive(void *arg)
     return 0;
 }
 
-/* Several of every kind against several of every kind: each item once. */
+/* Several senders of one kind and several receivers of another: each item arrives once. */
 static int carries_each_item_once(void *arg)
 {
     (void)arg;
@@ -406,7 +408,7 @@ static int carries_each_item_once(void *arg)
 }
 ON_WORKERS(carries_each_item_once);
 
-/* A conversation: each side waits for the other, many times, across every pair of kinds. */
+/* Two parties of any kinds send and wait for the other's answer in turn. */
 static int echo(void *arg)
 {
     leat_chan **pair = arg;
@@ -439,7 +441,8 @@ static int converses(void *arg)
 }
 ON_WORKERS(converses);
 
-/* Outside any runtime a channel is a queue: what does not have to wait works, and so do threads. */
+/* Without a runtime a channel is a queue: operations that need not wait work, and threads may
+ * wait. */
 static void works_without_a_runtime(void **state)
 {
     (void)state;

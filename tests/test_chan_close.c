@@ -1,4 +1,5 @@
-/* test_chan_close.c: channels: closing, counted senders, owners and references, the drop function. */
+/* test_chan_close.c: closing a channel, counted senders, owners and references, the drop
+ * function. */
 #include "support.h"
 
 #include <limits.h>
@@ -52,7 +53,7 @@ static int says_closed(void *arg)
         CHECK_IS(-EPIPE, leat_recv_until(ch, &x, LEAT_NEVER));
         CHECK_IS(-EPIPE, leat_try_recv(ch, &x));
         CHECK_IS(3, x);
-        /* What is wrong is wrong here too. */
+        /* wrong arguments come before -EPIPE */
         CHECK_IS(-EINVAL, leat_send(ch, NULL));
         CHECK_IS(-EINVAL, leat_recv_until(ch, &x, -5));
     }
@@ -86,7 +87,8 @@ static int drains_first(void *arg)
 }
 ON_WORKERS(drains_first);
 
-/* Closing wakes all who wait; senders keep their items, and receivers' variables are untouched. */
+/* Closing wakes all waiting parties. Senders keep their items, and receivers' variables are not
+ * written. */
 static int wakes_all(void *arg)
 {
     (void)arg;
@@ -122,8 +124,8 @@ static int wakes_all(void *arg)
 }
 ON_WORKERS(wakes_all);
 
-/* Each side leaves as it finds the channel closed, whoever closes while both are busy; nothing is lost
- * or made up: what was sent was received or lies in the buffer. */
+/* Two parties close a channel while others send and receive. Each of those stops with -EPIPE, and
+ * as many items are received as were sent. */
 struct busy {
     leat_chan *ch;
     int moved;
@@ -207,7 +209,7 @@ static int counts_senders(void *arg)
 }
 ON_WORKERS(counts_senders);
 
-/* What was dropped, by number. */
+/* How often each number was dropped. */
 enum { NUMBERS = 64 };
 static _Atomic int dropped[NUMBERS];
 
@@ -227,7 +229,8 @@ static leat_chan *open_noting(leat_scope *scope, size_t capacity)
                                                     .name = "noting" });
 }
 
-/* Exactly the numbers from `low` to below `high` were dropped, each once; forgets them. */
+/* Each number from `low` to `high` - 1 was dropped exactly once, and no other. Resets the
+ * counts. */
 static void check_dropped(int low, int high)
 {
     for (int i = 0; i < NUMBERS; i++)
@@ -242,7 +245,7 @@ static int drops_what_is_left(void *arg)
             leat_scope *s = leat_scope_open(LEAT_NEVER);
             leat_chan *ch = open_noting(counted ? NULL : s, 8);
             int x;
-            /* 0 to 2 are received, 3 to 10 stay; the buffer has wrapped. */
+            /* The buffer wraps: 0 to 2 are received, 3 to 10 stay. */
             for (int i = 0; i < 11; i++) {
                 CHECK_IS(0, leat_send(ch, &i));
                 if (i < 3)
@@ -270,7 +273,8 @@ static int drops_what_is_left(void *arg)
 }
 ON_WORKERS(drops_what_is_left);
 
-/* A waiting sender whose channel is closed, or whose scope is cancelled, has its item back: no drop. */
+/* When the channel is closed or the scope is cancelled, a waiting sender gets its item back. So
+ * nothing is dropped. */
 static int drops_nothing_of_waiting_senders(void *arg)
 {
     (void)arg;
@@ -304,7 +308,7 @@ static int drops_nothing_of_waiting_senders(void *arg)
 }
 ON_WORKERS(drops_nothing_of_waiting_senders);
 
-/* A drop function may use other channels, and lose the last hold on one. */
+/* A drop function may use other channels, and release the last reference to one. */
 struct parcel {
     leat_chan *other;
 };
@@ -360,7 +364,7 @@ static int counts_references(void *arg)
             CHECK_IS(0, leat_chan_ref(ch));
             crew_go(&crew, kind_of(i), hold_a_while, ch);
         }
-        if (round % 2) /* ours is not the last, or it is */
+        if (round % 2) /* our reference is not the last one */
             CHECK_IS(0, leat_chan_unref(ch));
         crew_close(&crew);
         if (round % 2 == 0) {
@@ -373,7 +377,7 @@ static int counts_references(void *arg)
 }
 ON_WORKERS(counts_references);
 
-/* A counted channel outlives every scope and every runtime. */
+/* A channel with references outlives every scope and every runtime. */
 static leat_chan *survivor;
 
 static int make_survivor(void *arg)
@@ -397,7 +401,7 @@ static int read_survivor(void *arg)
 static void outlives_scopes(void **state)
 {
     (void)state;
-    if (IN_SIM) /* where each half is run many times */
+    if (IN_SIM) /* the world would run each half once for each seed */
         return;
     run_on(1, make_survivor);
     run_on(2, read_survivor);
@@ -427,7 +431,7 @@ static void says_who_is_freed_too_early(void **state)
         dup2(ends[1], 2);
         close(ends[0]);
         close(ends[1]);
-        /* With two workers the fault is a race as well, and ThreadSanitizer reports it first. */
+        /* With two workers ThreadSanitizer would report a race before leat reports the fault. */
         setenv("LEAT_WORKERS", "1", 1);
         leat_main(free_under_a_waiter, NULL);
         _exit(0);

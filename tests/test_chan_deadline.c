@@ -1,4 +1,5 @@
-/* test_chan_deadline.c: channels: waiting until a deadline. Never early, never twice, never lost. */
+/* test_chan_deadline.c: waiting for a channel until a deadline: no wait ends early or twice, and no
+ * item is lost. */
 #include "support.h"
 
 static int full_and_empty(leat_scope *s, leat_chan **full, leat_chan **empty, size_t capacity)
@@ -40,7 +41,7 @@ static int is_never_early(void *arg)
 }
 ON_WORKERS(is_never_early);
 
-/* A waiter that timed out is gone: nobody is served in its place, and those behind it are. */
+/* A waiter that has timed out is off the queue: a partner meets the waiter behind it. */
 struct end {
     leat_chan *ch;
     int number;
@@ -94,7 +95,7 @@ static int leaves_the_queue(void *arg)
 }
 ON_WORKERS(leaves_the_queue);
 
-/* What can be done at once is done, however late it is. */
+/* An operation that need not wait succeeds even after its deadline. */
 static int does_not_wait_where_it_need_not(void *arg)
 {
     (void)arg;
@@ -141,7 +142,8 @@ static int ends_with_the_partner(void *arg)
 }
 ON_WORKERS(ends_with_the_partner);
 
-/* Deadlines that pass while the partner comes: each side is told the same, so the numbers agree. */
+/* The deadlines pass while the partner comes. Both sides must agree on each item: as many are sent
+ * as received. */
 struct race {
     leat_chan *ch;
     int rounds;
@@ -206,7 +208,8 @@ static int deadlines_race_partners(void *arg)
 }
 ON_WORKERS(deadlines_race_partners);
 
-/* A deadline that was met fires into nothing: later waits of the same party do not see it. */
+/* When a wait has ended before its deadline, that deadline does not end a later wait of the same
+ * party. */
 static int leaves_no_stale_deadline(void *arg)
 {
     (void)arg;
@@ -219,7 +222,7 @@ static int leaves_no_stale_deadline(void *arg)
         int x = -1;
         int64_t short_one = leat_after(2 * LEAT_MS), long_one = short_one + 3 * LEAT_MS;
         int err = leat_recv_until(ch, &x, short_one);
-        if (err == -ETIMEDOUT) /* a slow machine */
+        if (err == -ETIMEDOUT) /* on a slow machine */
             err = leat_recv(ch, &x);
         CHECK_IS(0, err);
         CHECK_IS(i, x);

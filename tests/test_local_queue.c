@@ -1,11 +1,11 @@
-/* test_local_queue.c: the ring of what has not started: its owner and its thieves take each exactly once, and
- * the oldest first. */
+/* test_local_queue.c: the local queue: its owner and its thieves take each party exactly once, the
+ * oldest first. */
 #include "sched/local_queue.h"
 #include "support.h"
 
 enum { THIEVES = 3, ITEMS = 2000000 / SCALE };
 
-/* Never looked into: only where they point counts. */
+/* Only addresses in it count; nobody reads it. */
 static char places[ITEMS];
 static _Atomic uint8_t taken[ITEMS];
 static struct lt_local_queue ring;
@@ -56,8 +56,7 @@ static void is_stolen_from(void **state)
     CHECK_IS(0, lt_local_queue_steal(&ring, first, 4, some));
     for (int i = 0; i < LT_LOCAL_QUEUE_SIZE; i++)
         CHECK(lt_local_queue_push(&ring, party_of(i)));
-    CHECK_IS(
-        0, lt_local_queue_steal(&ring, first, 4, some)); /* what has come since is not old enough */
+    CHECK_IS(0, lt_local_queue_steal(&ring, first, 4, some)); /* the items are newer than `first` */
     CHECK_IS(1, lt_local_queue_steal(&ring, first + 1, 4, some));
     CHECK_IS(0, number_of(some[0]));
     CHECK_IS(0, lt_local_queue_steal(&ring, first + 1, 4, some));
@@ -68,7 +67,7 @@ static void is_stolen_from(void **state)
     CHECK(!lt_local_queue_pop(&ring));
 }
 
-/* What one thief takes comes in order, as does what the owner takes. */
+/* Each thief takes in order, and so does the owner. */
 static int steal_on(void *arg)
 {
     uint64_t chance = *(uint64_t *)arg;

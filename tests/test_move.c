@@ -1,5 +1,5 @@
-/* test_move.c: who is ready behind a task that computes goes on elsewhere; and every kind of wait works before a
- * move and after it. */
+/* test_move.c: parties that are ready behind a task that computes go on elsewhere, and every kind
+ * of wait works before and after a move. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
@@ -7,7 +7,7 @@
 
 enum { MANY = 20 };
 static _Atomic int begun, elsewhere;
-static _Atomic pid_t computing; /* the thread where one computes; 0: nobody does yet */
+static _Atomic pid_t computing; /* the thread where a task computes; 0: none yet */
 
 static bool is_elsewhere(void)
 {
@@ -70,7 +70,7 @@ static int ready_tasks_go_on_elsewhere(void *arg)
         CHECK_IS(0, leat_go(s, compute_until_all_are_elsewhere, &(int){ MANY }));
         CHECK_IS(0, leat_scope_close(s));
     }
-    if (leat_workers() == 2) /* in some rounds all may have begun elsewhere; with more, in each */
+    if (leat_workers() == 2) /* with more, all may have begun elsewhere in each round */
         WAIT_UNTIL(counts_now().moved > moved);
     return 0;
 }
@@ -105,7 +105,7 @@ static int ready_callbacks_are_called_elsewhere(void *arg)
             CHECK_IS(0, leat_recv_then(&ops[i], ch, NULL, say_where));
         }
         atomic_store(&computing, gettid());
-        CHECK_IS(0, leat_close(ch)); /* makes them ready here */
+        CHECK_IS(0, leat_close(ch)); /* makes the callbacks ready here */
         COMPUTE_UNTIL(atomic_load(&elsewhere) == MANY);
         CHECK_IS(0, leat_scope_close(s));
     }
@@ -113,8 +113,6 @@ static int ready_callbacks_are_called_elsewhere(void *arg)
 }
 ON_MOVING_WORKERS(ready_callbacks_are_called_elsewhere);
 
-/* One that computes itself does not move; nor do those behind it that nobody has time for. Its own things are as
- * they were when it goes on. */
 static int the_mover_keeps_its_own(void *arg)
 {
     (void)arg;
@@ -194,8 +192,8 @@ static int channels_work_over_moves(void *arg)
 }
 ON_MOVING_WORKERS(channels_work_over_moves);
 
-/* A deadline that is set after a move ends the wait; one that was set before and has passed meanwhile too; none
- * ends it early. */
+/* A deadline ends a wait, whether it is set after a move or before it, and passes meanwhile. No
+ * deadline ends a wait early. */
 static void check_late(int result, int64_t deadline)
 {
     CHECK_IS(-ETIMEDOUT, result);
@@ -209,8 +207,7 @@ static int deadlines_pass_after_moves(void *arg)
     leat_chan *empty = leat_chan_of(s, int, 1), *full = leat_chan_of(s, int, 0);
     uint64_t chance = seed_of_test();
     for (int i = 0, x = 0; i < often(600); i++) {
-        int64_t before =
-            leat_after(below(&chance, 400) * LEAT_US); /* passes before the move, or after */
+        int64_t before = leat_after(below(&chance, 400) * LEAT_US); /* before or after the move */
         move_on();
         check_late(leat_recv_until(empty, &x, before), before);
         int64_t after = leat_after((1 + below(&chance, 200)) * LEAT_US);
@@ -231,8 +228,8 @@ static int deadlines_pass_after_moves(void *arg)
 }
 ON_MOVING_WORKERS(deadlines_pass_after_moves);
 
-/* A wait that is over has left its deadline behind when its task moves; it must not end a later one. So: a partner
- * sends, and computes while the deadline passes. */
+/* When a task moves, the deadline of a wait that is over stays behind, and must not end a later
+ * wait. So a partner sends, and computes while that deadline passes. */
 struct late {
     leat_chan *ch, *ask;
 };
@@ -265,12 +262,12 @@ static int deadlines_that_were_left_do_nothing(void *arg)
         CHECK(result == 0 || result == -ETIMEDOUT);
         gotten += result == 0;
         moves += gettid() != before;
-        if (result == 0 && i % 4 == 0) { /* whatever was left behind passes during this wait */
+        if (result == 0 && i % 4 == 0) { /* an old deadline passes during this wait */
             int64_t end = leat_after(400 * LEAT_US);
             check_late(leat_recv_until(never, &x, end), end);
         }
         if (result)
-            CHECK_IS(0, leat_recv(late.ch, &x)); /* has no deadline: must not be ended */
+            CHECK_IS(0, leat_recv(late.ch, &x)); /* no deadline may end this wait */
         CHECK_IS(i, x);
     }
     CHECK(gotten > 0 && moves > 0);
@@ -287,7 +284,7 @@ static int add_one(void *arg, leat_batch_view *batch)
     (void)arg;
     const int *items = batch->items;
     int *results = batch->results;
-    try_to_move(); /* the leader, with the execution lock */
+    try_to_move(); /* moves the leader, which holds the execution lock */
     for (size_t i = 0; i < batch->n; i++)
         results[i] = items[i] + 1;
     try_to_move();

@@ -1,11 +1,12 @@
-/* test_move_held.c: a worker that is held up, by a task or a function that computes for long, keeps nobody waiting:
- * another sees to its timers and to those it was woken for.
+/* test_move_held.c: while a task or a function computes for long on a worker, other workers serve
+ * the parties that wait there: they see to its timers and its wake-ups.
  *
- * Who holds it up computes until all of them have been served; so what is checked is that it happens, not when. */
+ * The host computes until all of its guests have been served. So the tests show that a guest is
+ * served, not when. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
-/* ---- the guests: what waits at the worker that is held up ---- */
+/* ---- the guests: parties that wait at the worker that is held up ---- */
 
 struct guest {
     struct held *held;
@@ -13,13 +14,13 @@ struct guest {
     leat_block block;
     leat_alarm alarm;
     leat_op op;
-    leat_chan *ch; /* where it waits; threads send to it, or close it */
+    leat_chan *ch; /* where it waits; threads send to it or close it */
     leat_scope *_Atomic scope;
     struct foreign foreign;
     int item;
 };
 
-/* A guest says that it has arrived when it is about to wait, and that it was served when that is over. */
+/* A guest counts as arrived when it is about to wait, and as served when the wait is over. */
 enum { MOST_GUESTS = 32 };
 
 struct held {
@@ -41,7 +42,7 @@ static int serve(struct guest *g)
     return 0;
 }
 
-/* Far enough ahead that most of it passes while the worker is held up; nothing depends on that. */
+/* Most of this time passes while the worker is held up; no check depends on that. */
 static int64_t soon(void)
 {
     return 2 * LEAT_MS;
@@ -73,7 +74,6 @@ static int wait_in_scope(void *arg)
     return serve(g);
 }
 
-/* Waits outside the scope that has the deadline: its tasks wait in it. */
 static int wait_to_be_cancelled(void *arg)
 {
     struct guest *g = arg;
@@ -152,7 +152,7 @@ static int set_timer(void *arg)
     return leat_after_func(&g->timer, soon(), timer_again);
 }
 
-/* What comes from threads, once the worker computes. */
+/* Threads act only when the worker computes. */
 static void while_it_computes(struct guest *g)
 {
     WAIT_UNTIL(atomic_load(&g->held->computes));
@@ -208,11 +208,11 @@ static int wait_for_cancel(void *arg)
     arrive(g);
     CHECK_IS(-ECANCELED, leat_recv(g->ch, &g->item));
     serve(g);
-    foreign_join(&g->foreign); /* it uses the scope */
+    foreign_join(&g->foreign); /* the thread uses the scope */
     return leat_scope_close(s);
 }
 
-/* A thread's scope, whose deadline passes on some worker. */
+/* A scope of a thread. Some worker sees to its deadline. */
 static int open_in_thread(void *arg)
 {
     struct guest *g = arg;
@@ -259,7 +259,7 @@ static void invite(struct held *held, const struct kind_of_guest *kind)
     CHECK_IS(0, leat_go(held->scope, kind->task, g));
 }
 
-/* ---- the hosts: who computes ---- */
+/* ---- the hosts: what computes ---- */
 
 static void compute(struct held *held)
 {
@@ -289,7 +289,7 @@ static int compute_in_block(leat_block *b)
 
 enum host { IN_TASK, IN_TIMER, IN_CALLBACK, IN_BLOCK, HOSTS };
 
-/* Comes to be where the guests are, and computes, or has somebody do it. */
+/* Computes on the guests' worker, or starts a party there that does. */
 static void hold_up(struct held *held, enum host host)
 {
     struct guest *g = &held->guest[MOST_GUESTS - 1];
@@ -314,10 +314,10 @@ static struct held held_up;
 
 struct plan {
     enum host host;
-    int kind; /* KINDS_OF_GUESTS: all of them */
+    int kind; /* KINDS_OF_GUESTS: one of each kind */
 };
 
-/* A task: its guests begin at its worker, most times. */
+/* A task. Its guests mostly begin on its own worker. */
 static int entertain(void *arg)
 {
     const struct plan *plan = arg;
@@ -377,7 +377,7 @@ static int serves_behind_a_block(void *arg)
 }
 ON_MOVING_WORKERS(serves_behind_a_block);
 
-/* ---- and while the other workers are busy with tasks that talk ---- */
+/* ---- while the other workers run tasks that send and receive ---- */
 
 static _Atomic bool quiet;
 

@@ -1,5 +1,5 @@
-/* test_move_scope.c: scopes, their deadlines, shields and cancelling, where those who opened them, or belong to them,
- * move meanwhile. */
+/* test_move_scope.c: scopes, their deadlines, shields and cancelling, when their openers or their
+ * tasks move meanwhile. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
@@ -11,7 +11,7 @@ static int wait_for_ever(void *ch)
 
 /* ---- deadlines of scopes ---- */
 
-/* Opened before the move, passes after it: ends the opener's wait, wherever that is. */
+/* The deadline is set before the move and ends a wait of the opener after it. */
 static int deadlines_pass_elsewhere(void *arg)
 {
     (void)arg;
@@ -44,8 +44,8 @@ static int deadlines_pass_elsewhere(void *arg)
 }
 ON_MOVING_WORKERS(deadlines_pass_elsewhere);
 
-/* Closed after a move, before its deadline or at about the same time: that leaves nothing behind which would cancel
- * the next scope, that may lie in the same memory. */
+/* A scope is closed after a move, before its deadline or at about the same time. The deadline must
+ * not cancel the next scope, which may lie in the same memory. */
 static int scopes_close_elsewhere(void *arg)
 {
     (void)arg;
@@ -62,7 +62,7 @@ static int scopes_close_elsewhere(void *arg)
         CHECK(result == 0 || (near && result == -ETIMEDOUT));
         in_time += result == 0;
         late += result != 0;
-        if (i % 16 == 0) { /* what is near passes now */
+        if (i % 16 == 0) { /* near deadlines pass now */
             leat_scope *other = leat_scope_open(leat_after(60 * LEAT_S));
             CHECK_IS(0, leat_sleep(400 * LEAT_US));
             CHECK_IS(0, leat_cancelled(other));
@@ -74,7 +74,7 @@ static int scopes_close_elsewhere(void *arg)
 }
 ON_MOVING_WORKERS(scopes_close_elsewhere);
 
-/* The same by many at once, so that workers are visited while they close scopes themselves. */
+/* Many do so at once: workers get requests for their timers while they close scopes themselves. */
 static _Atomic int shut;
 
 static int open_and_close(void *arg)
@@ -121,7 +121,8 @@ static int many_open_and_close(void *arg)
 }
 ON_MOVING_WORKERS(many_open_and_close);
 
-/* Several inside one another, all with deadlines, which pass from the inside or from the outside. */
+/* Nested scopes with deadlines. One of the deadlines passes first: an inner, a middle or the
+ * outermost one. */
 enum { DEPTH = 6 };
 
 static int nested_scopes_move(void *arg)
@@ -129,7 +130,7 @@ static int nested_scopes_move(void *arg)
     (void)arg;
     for (int i = 0; i < often(200); i++) {
         leat_scope *nest[DEPTH];
-        int passes = i % (DEPTH + 1); /* the one whose deadline passes; DEPTH: none */
+        int passes = i % (DEPTH + 1); /* which deadline passes; DEPTH: none */
         for (int n = 0; n < DEPTH; n++) {
             nest[n] = leat_scope_open(n == passes ? leat_after(300 * LEAT_US)
                                                   : leat_after((60 + n) * LEAT_S));
@@ -149,7 +150,7 @@ static int nested_scopes_move(void *arg)
 }
 ON_MOVING_WORKERS(nested_scopes_move);
 
-/* A task of the scope moves, and the scope's deadline, or its opener, finds it. */
+/* Tasks of a scope move. Then its deadline, or its opener, cancels them. */
 static _Atomic int gone_on;
 
 static int move_and_wait(void *ch)
@@ -211,7 +212,7 @@ static int shields_move_along(void *arg)
         move_on();
         leat_scope *inside = leat_scope_open(leat_after(200 * LEAT_US));
         move_on();
-        CHECK_IS(-EINVAL, leat_unshield()); /* that shield is another scope's */
+        CHECK_IS(-EINVAL, leat_unshield()); /* that shield belongs to another scope */
         CHECK_IS(-ECANCELED, leat_sleep_until(LEAT_NEVER));
         CHECK_IS(-ETIMEDOUT, leat_scope_close(inside));
         move_on();
@@ -232,8 +233,8 @@ ON_MOVING_WORKERS(shields_move_along);
 
 /* ---- a storm ---- */
 
-/* Tasks and blocks that wait, yield and move all the time, in scopes of their own; those around them are cancelled by
- * a thread at any moment. Nobody may be missed: closing would not end. */
+/* Tasks and blocks wait, yield and move all the time in scopes of their own, while a thread cancels
+ * the scopes around them. If a cancel missed one of them, closing would never end. */
 struct storm {
     leat_chan *ch;
     _Atomic(leat_scope *) target;

@@ -1,7 +1,9 @@
-/* test_move_woken.c: a worker that was asleep, and is woken for a party that computes for long, keeps
- * nobody waiting who was woken with it, and is not late for its own timers.
+/* test_move_woken.c: a sleeping worker is woken, and one of the parties that it runs then computes
+ * for long. Neither a party that was woken at the same time nor the worker's own timers wait for
+ * that.
  *
- * A party computes until the other has been served; so what is checked is that it happens, not when. */
+ * A party computes until the other has been served. So the tests show that a party is served, not
+ * when. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
@@ -15,7 +17,7 @@ struct half {
     int side;
 };
 
-/* Whichever of the two goes on first computes until the other has gone on. */
+/* The first of the two to run computes until the other has run. */
 static int compute_for_the_other(void *arg)
 {
     struct half *half = arg;
@@ -30,7 +32,7 @@ static int wake_both(void *arg)
 {
     struct pair *pair = arg;
     WAIT_UNTIL(receivers_of(pair->ch[0]) == 1 && receivers_of(pair->ch[1]) == 1);
-    usleep(atomic_load(&pair->waiting) == 2 ? 1500 : 0); /* the workers fall asleep, or do not */
+    usleep(atomic_load(&pair->waiting) == 2 ? 1500 : 0); /* the workers sleep by then, or do not */
     for (int i = 0; i < 2; i++)
         CHECK_IS(0, leat_send(pair->ch[i], NULL));
     return 0;

@@ -1,4 +1,5 @@
-/* test_scope.c: scopes: who opens and closes, what they return, nesting, deadlines, shields, counts. */
+/* test_scope.c: opening and closing scopes, what they return, nesting, deadlines, shields,
+ * counts. */
 #include "support.h"
 
 static int return_value(void *arg)
@@ -57,7 +58,7 @@ struct counted {
     _Atomic int left;
 };
 
-/* Counts those who have not ended, while the opener waits for them in leat_scope_close. */
+/* Counts the tasks that have not ended, while the opener waits for them in leat_scope_close. */
 static int count_the_others(void *arg)
 {
     struct counted *counted = arg;
@@ -90,7 +91,7 @@ static int closes_innermost_first(void *arg)
     CHECK(outer && inner && outer != inner);
     leat_chan *ch = leat_chan_of(outer, int, 1);
     CHECK_IS(-EINVAL, leat_scope_close(outer));
-    /* Nothing has happened. */
+    /* The failed close had no effect. */
     CHECK_IS(0, leat_cancelled(outer));
     CHECK_IS(0, leat_send(ch, &(int){ 1 }));
     CHECK_IS(0, leat_scope_close(inner));
@@ -129,13 +130,13 @@ static int returns_what_tasks_return(void *arg)
         for (int blocking = 0; blocking <= 1; blocking++) {
             leat_scope *s = leat_scope_open(LEAT_NEVER);
             leat_chan *ch = leat_chan_of(s, int, 0);
-            CHECK_IS(0, leat_go(s, receive_it, ch)); /* is cancelled by the other one */
+            CHECK_IS(0, leat_go(s, receive_it, ch)); /* cancelled, when the other task fails */
             CHECK_IS(0, blocking ? leat_go_blocking(s, return_value, &values[i])
                                  : leat_go(s, return_value, &values[i]));
             if (values[i] == 0) {
                 CHECK_IS(0, leat_send(ch, &(int){ 0 }));
             } else {
-                CHECK_IS(-ECANCELED, leat_recv(ch, NULL)); /* the opener's wait, too */
+                CHECK_IS(-ECANCELED, leat_recv(ch, NULL)); /* ends the opener's wait, too */
                 CHECK_IS(1, leat_cancelled(s));
                 CHECK_IS(1, leat_cancelled(NULL));
             }
@@ -172,8 +173,7 @@ static int leaves_early(void *arg)
     leat_chan *ch = leat_chan_of(s, int, 0);
     for (int i = 0; i < 8; i++)
         CHECK_IS(0, i % 4 ? leat_go(s, receive_it, ch) : leat_go_blocking(s, receive_it, ch));
-    CHECK_IS(0,
-             leat_go(s, fail_after_another, ch)); /* told to leave: why does not matter any more */
+    CHECK_IS(0, leat_go(s, fail_after_another, ch)); /* too late to be the reason */
     CHECK_IS(9, leat_scope_tasks(s));
     CHECK_IS(0, leat_cancelled(s));
     CHECK_IS(0, leat_scope_cancel(s));
@@ -181,7 +181,7 @@ static int leaves_early(void *arg)
     CHECK_IS(1, leat_cancelled(s));
     CHECK_IS(-ECANCELED, leat_recv(ch, NULL));
     WAIT_UNTIL(leat_scope_tasks(s) == 0);
-    CHECK_IS(0, leat_scope_close(s)); /* their -ECANCELED adds nothing */
+    CHECK_IS(0, leat_scope_close(s)); /* -ECANCELED of its tasks is no error */
     return 0;
 }
 
@@ -201,17 +201,17 @@ static int has_a_deadline(void *arg)
         CHECK_IS(0, leat_scope_cancel(s)); /* too late to be the reason */
         CHECK_IS(-ETIMEDOUT, leat_scope_close(s));
     }
-    /* Passes while the opener is closing. */
+    /* The deadline passes while the opener closes. */
     leat_scope *s = leat_scope_open(leat_after(2 * LEAT_MS));
     CHECK_IS(0, leat_go(s, receive_it, leat_chan_of(s, int, 0)));
     CHECK_IS(-ETIMEDOUT, leat_scope_close(s));
-    /* What came before the deadline is the reason. */
+    /* An error before the deadline is the reason. */
     s = leat_scope_open(leat_after(600 * LEAT_S));
     CHECK_IS(0, leat_go(s, return_value, &(int){ -EIO }));
     CHECK_IS(-EIO, leat_scope_close(s));
     s = leat_scope_open(leat_after(600 * LEAT_S));
     CHECK_IS(0, leat_scope_close(s));
-    /* A deadline that was not needed does not fire later. */
+    /* When a scope is closed before its deadline, the deadline cancels nothing later. */
     s = leat_scope_open(LEAT_NEVER);
     leat_scope *brief = leat_scope_open(leat_after(2 * LEAT_MS));
     CHECK(brief);
@@ -244,7 +244,8 @@ static int cancels_down_not_up(void *arg)
     return 0;
 }
 
-/* A scope with its own reason keeps it when the one around is cancelled later. */
+/* A scope that was cancelled for a reason of its own keeps that reason when the scope around it is
+ * cancelled later. */
 static int keeps_its_own_reason(void *arg)
 {
     (void)arg;
@@ -279,7 +280,7 @@ static int is_born_cancelled(void *arg)
     CHECK_IS(0, leat_go(outer, wait_in_vain, &calls));
     CHECK_IS(-ECANCELED, leat_scope_close(inner));
     CHECK_IS(0, leat_scope_close(outer));
-    CHECK_IS(3, calls); /* a task always runs: what it was given is not lost */
+    CHECK_IS(3, calls); /* a task always runs, or its argument would be lost */
     return 0;
 }
 
@@ -295,7 +296,7 @@ static int shields(void *arg)
     CHECK_IS(-ETIMEDOUT, leat_send_until(ch, &(int){ 1 }, leat_after(LEAT_US)));
     CHECK_IS(0, leat_sleep(LEAT_US));
     CHECK_IS(0, leat_unshield());
-    CHECK_IS(0, leat_recv(ch, NULL)); /* they nest */
+    CHECK_IS(0, leat_recv(ch, NULL)); /* one shield is left */
     int value = 7;
     CHECK_IS(7, leat_blocking(return_value, &value));
     leat_scope *inner = leat_scope_open(LEAT_NEVER);
@@ -329,7 +330,8 @@ static int shields_nest(void *arg)
     return 0;
 }
 
-/* A scope opened under a shield is not reached by a cancel that comes later either. */
+/* A scope that was opened under a shield is not cancelled when the scope around it is cancelled
+ * later. */
 static int shields_from_a_later_cancel(void *arg)
 {
     (void)arg;
@@ -423,7 +425,7 @@ static int all_bodies(void *arg)
     return 0;
 }
 
-/* The same rules for every kind of opener. */
+/* The same rules hold for an opener of any kind. */
 static int opened_by_a_task(void *arg)
 {
     return all_bodies(arg);
@@ -443,7 +445,7 @@ static void opened_by_a_thread(void **state)
     (void)state;
     CHECK_IS(0, leat_start(NULL));
     all_bodies(NULL);
-    struct foreign foreign[2]; /* two at a time */
+    struct foreign foreign[2]; /* two run at a time */
     for (int i = 0; i < 2; i++)
         foreign_start(&foreign[i], all_bodies, NULL);
     for (int i = 0; i < 2; i++)
@@ -459,7 +461,7 @@ static void needs_a_runtime(void **state)
     CHECK_IS(-EINVAL, leat_unshield());
 }
 
-/* Tasks start tasks in the scopes they belong to. */
+/* Tasks start tasks in their own scopes. */
 static int tasks_start_tasks(void *arg)
 {
     (void)arg;

@@ -1,4 +1,4 @@
-/* test_scope_count.c: a worker that counts in advance for a scope. */
+/* test_scope_count.c: a worker counts in advance for a scope. */
 #include "support.h"
 
 #include "sched/current.h"
@@ -107,7 +107,7 @@ static int start_blocks(void *arg)
     return 0;
 }
 
-/* However many end with nothing in between for which their units would have to be given back. */
+/* Nothing makes the worker give units back early here, and it still holds at most 64. */
 static void keeps_few_units(void **state)
 {
     (void)state;

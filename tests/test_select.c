@@ -1,4 +1,4 @@
-/* test_select.c: select: one case, and one only; which one; and when there is none. */
+/* test_select.c: select completes exactly one case, or none; and which one. */
 #include "support.h"
 
 #include <limits.h>
@@ -23,7 +23,7 @@ static int answers_wrong_arguments(void *arg)
         CHECK_IS(-EINVAL, select(cases, (size_t)INT_MAX + 1, LEAT_NEVER));
         CHECK_IS(-EINVAL, select(cases, SIZE_MAX, LEAT_NEVER));
         CHECK_IS(-EINVAL, select(NULL, 1, LEAT_NOW));
-        CHECK_IS(0, leat_chan_len(ch)); /* nothing has happened */
+        CHECK_IS(0, leat_chan_len(ch)); /* the wrong call had no effect */
         leat_case no_bytes[] = { LEAT_SEND(empty, NULL), LEAT_RECV(empty, NULL) };
         CHECK_IS(0, select(no_bytes, 2, LEAT_NEVER));
         CHECK_IS(1, select(no_bytes, 2, LEAT_NEVER));
@@ -65,7 +65,7 @@ static int knows_when_nothing_can_happen(void *arg)
 }
 ON_WORKERS(knows_when_nothing_can_happen);
 
-/* Where neither a scope nor a deadline could ever end it. */
+/* Neither a scope nor a deadline could end this wait, so select refuses it. */
 static int select_nothing(void *arg)
 {
     (void)arg;
@@ -116,7 +116,8 @@ static int takes_the_first_in_order(void *arg)
 }
 ON_WORKERS(takes_the_first_in_order);
 
-/* Each of the ready cases as likely: 12,000 throws, sixths within 10 standard deviations. */
+/* Each ready case is equally likely: each of 6 counts in 12,000 throws is within 10 standard
+ * deviations. */
 static int takes_any_at_random(void *arg)
 {
     (void)arg;
@@ -172,7 +173,7 @@ static int finds_closed_channels(void *arg)
     CHECK(seen[1] && seen[2]);
     CHECK_IS(6, x);
     CHECK_IS(0, leat_send(open, &(int){ 7 }));
-    CHECK_IS(0, leat_select_ordered(cases, 3, LEAT_NEVER)); /* the old status is wiped */
+    CHECK_IS(0, leat_select_ordered(cases, 3, LEAT_NEVER)); /* resets the old status */
     CHECK_IS(0, cases[0].status | cases[1].status | cases[2].status);
     CHECK_IS(7, x);
     return leat_scope_close(s);
@@ -199,7 +200,7 @@ static int defaults_and_deadlines(void *arg)
     CHECK_IS(-ETIMEDOUT, leat_select(cases, 2, 1));
     CHECK_IS(5, x);
     CHECK_IS(0, leat_recv(full, &x));
-    CHECK_IS(1, leat_select(cases, 2, 1)); /* late, but without waiting */
+    CHECK_IS(1, leat_select(cases, 2, 1)); /* the deadline has passed, but no wait is needed */
     return leat_scope_close(s);
 }
 ON_WORKERS(defaults_and_deadlines);
@@ -211,7 +212,7 @@ struct chooser {
     enum { ALL_RECEIVE, ALL_SEND, MIXED } what;
 };
 
-/* Waits on all the channels at once; item i is i. */
+/* Waits for all channels at once; item i holds i. */
 static int choose(void *arg)
 {
     struct chooser *c = arg;
@@ -240,7 +241,8 @@ static int choose(void *arg)
     return 0;
 }
 
-/* One of 500 cases is met by a partner, or closed; the others are out of their queues afterwards. */
+/* A partner meets one of 500 cases, or closes its channel. Then the select has left the other
+ * queues. */
 static int waits_on_many(void *arg)
 {
     (void)arg;
@@ -288,7 +290,7 @@ static int unlinks_the_losers(void *arg)
         crew_go(&crew, kind, choose, &chooser);
         WAIT_UNTIL(receivers_of(chans[2]) == 1);
         CHECK_IS(0, leat_send(chans[1], &(int){ 4 }));
-        /* The next to look finds nobody: it has happened. */
+        /* The select has ended, so nobody waits here any more. */
         CHECK_IS(-EAGAIN, leat_try_send(chans[0], &(int){ 5 }));
         CHECK_IS(-EAGAIN, leat_try_send(chans[2], &(int){ 5 }));
         crew_close(&crew);

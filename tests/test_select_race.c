@@ -1,4 +1,4 @@
-/* test_select_race.c: select against select, against closing, and with itself. */
+/* test_select_race.c: select against select, against close, and against itself. */
 #include "support.h"
 
 static int names_a_channel_twice(void *arg)
@@ -29,7 +29,8 @@ static int names_a_channel_twice(void *arg)
 }
 ON_WORKERS(names_a_channel_twice);
 
-/* A select never meets itself; two that send and receive on one channel meet each other. */
+/* A select never meets itself. Two selects that each send and receive on the same channel meet each
+ * other. */
 struct both {
     leat_chan *ch;
     int mine, sent, received;
@@ -73,7 +74,7 @@ static int sends_and_receives_on_one(void *arg)
             if (both[i].received >= 0) {
                 CHECK(both[i].received != i);
                 CHECK_IS(1, both[both[i].received].sent);
-                both[both[i].received].sent = 0; /* not twice */
+                both[both[i].received].sent = 0; /* count it once */
             }
         }
     }
@@ -81,7 +82,7 @@ static int sends_and_receives_on_one(void *arg)
 }
 ON_WORKERS(sends_and_receives_on_one);
 
-/* Selects on both ends of several channels: each item once, none lost. */
+/* Selects on both sides of several channels: each item arrives exactly once. */
 enum { CHANS = 3, SIDES = 3 };
 
 struct side {
@@ -169,9 +170,10 @@ static int select_against_select(void *arg)
 }
 ON_WORKERS(select_against_select);
 
-/* A token is put into one channel before it is taken from the other, so at each moment at least one
- * has it: a select that does not wait looks at all channels at one moment, so it always finds it. It
- * puts it back where it was before it looks again. Empty channels in between make the look last. */
+/* The mover sends a token to one channel before it receives one from the other, so at each moment
+ * at least one channel has a token. A select that does not wait sees all channels at one moment, so
+ * it always finds one. It puts the token back before it looks again. Empty channels in between
+ * lengthen the look. */
 enum { BETWEEN = 40 };
 
 struct shuttle {

@@ -1,4 +1,4 @@
-/* test_task.c: tasks: stacks, names, and what a switch must leave as it was. */
+/* test_task.c: tasks' stacks and names, and what a switch must preserve. */
 #define _GNU_SOURCE /* gettid */
 #include "support.h"
 
@@ -10,7 +10,7 @@ static int count_up(void *arg)
     return 0;
 }
 
-/* Uses the stack down to `depth` bytes, and finds all of it as it was left. */
+/* Fills the stack down to `depth` bytes, and checks on return that nobody has changed it. */
 static __attribute__((noinline)) uint64_t dig(size_t depth, uint64_t seed)
 {
     volatile unsigned char frame[1024];
@@ -26,7 +26,7 @@ static __attribute__((noinline)) uint64_t dig(size_t depth, uint64_t seed)
 
 static int dig_deep(void *arg)
 {
-    /* What is left is for frames larger than thought, as sanitizers make them. */
+    /* The rest is a reserve, since sanitizers enlarge frames. */
     size_t usable = *(size_t *)arg / (SCALE > 1 ? 4 : 2);
     CHECK(dig(usable, 3) > 0);
     return 0;
@@ -46,7 +46,7 @@ static int has_the_stack_it_asked_for(void *arg)
     static size_t sizes[] = { 16 * 1024, 16 * 1024 + 1,    64 * 1024, 100 * 1000,
                               1 << 20,   16 * 1024 * 1024, 64 * 1024 };
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        /* The least is for frames without red zones. */
+        /* The sanitizers' frames do not fit into the smallest stacks. */
         if (SCALE == 1 || sizes[i] >= 64 * 1024)
             CHECK_IS(0, leat_go_sized(s, sizes[i], dig_deep, &sizes[i]));
         CHECK_IS(0, leat_go_sized(s, sizes[i], count_up, &calls));
@@ -107,7 +107,7 @@ static int has_its_name(void *arg)
 }
 ON_WORKERS(has_its_name);
 
-/* Waits in one of the ways there are. */
+/* Waits in each of the possible ways. */
 struct hub {
     leat_chan *there, *back, *full;
     _Atomic int next, finished;
@@ -127,7 +127,7 @@ static void wait_somehow(struct hub *hub, int how)
     }
 }
 
-/* The partner of all, on another thread, so that wakes come from there too. */
+/* The tasks' partner. It runs on another thread, so that wake-ups come from there, too. */
 static int serve(void *arg)
 {
     struct hub *hub = arg;
@@ -208,7 +208,7 @@ static int pinned_ones_stay_on_their_thread(void *arg)
 }
 ON_WORKERS(pinned_ones_stay_on_their_thread);
 
-/* More values than registers a call preserves, all alive over every switch. */
+/* More values live across each switch than a call preserves registers. */
 #if defined(__x86_64__)
 #define KEEP_DOUBLES(a, b, c, d) __asm__ volatile("" : "+x"(a), "+x"(b), "+x"(c), "+x"(d))
 #else
@@ -254,7 +254,7 @@ static int registers_survive(void *arg)
 }
 ON_WORKERS(registers_survive);
 
-/* The same with the registers by name, and nothing but the switch in between. */
+/* Names the preserved registers, with nothing but the switch between writing and checking. */
 static int keep_named_registers(void *arg)
 {
     struct hub *hub = arg;
@@ -262,7 +262,7 @@ static int keep_named_registers(void *arg)
     for (int i = 0; i < WAITS; i++) {
         uint64_t wrong = n;
 #if defined(__x86_64__)
-        /* rbp is left out: the compiler may need it. */
+        /* not rbp, which the compiler may need */
         register uint64_t rbx __asm__("rbx") = n + 1;
         register uint64_t r12 __asm__("r12") = n + 2;
         register uint64_t r13 __asm__("r13") = n + 3;
@@ -300,7 +300,7 @@ static int named_registers_survive(void *arg)
 }
 ON_WORKERS(named_registers_survive);
 
-/* Stacks are handed on from task to task; each must begin whole. */
+/* A stack is reused by later tasks; each finds it usable from top to bottom. */
 static int short_lived(void *arg)
 {
     char text[512];
