@@ -1,5 +1,5 @@
-/* batch_callers.h: the callers in test_batch_model.c and test_batch_threads.c: what each kind of party does,
- * at random, until it has put all its runs. */
+/* batch_callers.h: the callers in test_batch_model.c and test_batch_threads.c: each kind of party
+ * acts at random until it has made all its runs. */
 #ifndef LEAT_TESTS_BATCH_CALLERS_H
 #define LEAT_TESTS_BATCH_CALLERS_H
 
@@ -78,7 +78,7 @@ static void call_for_many(struct caller *c)
     told(c, run, status, told_each, results, deadline);
 }
 
-/* Puts a run, or is told why not. */
+/* Puts a run. False: the call has failed, and its error was checked. */
 static bool put(struct caller *c, struct run *run, leat_ticket *ticket)
 {
     unsigned char items[LONGEST * LARGEST_ITEM];
@@ -87,7 +87,7 @@ static bool put(struct caller *c, struct run *run, leat_ticket *ticket)
     note_call(run, false);
     int error = leat_batch_put(run->batcher->batcher, items, run->n, ticket);
     memset(items, 0, sizeof items);
-    if (error == -ECANCELED) { /* never waits: so it is known */
+    if (error == -ECANCELED) { /* the call never waits, so nothing was put */
         CHECK(is_cancelled(c));
         refuse(run);
     } else if (error) {
@@ -130,7 +130,7 @@ static bool get(struct caller *c, struct run *run, leat_ticket *ticket, int64_t 
     memset(statuses, UNTOUCHED, sizeof statuses);
     int *told_each = below(&c->chance, 4) ? statuses : NULL;
     atomic_store_explicit(&run->awaited_since, leat_now(), memory_order_relaxed);
-    run->doomed = c->kind < A_BLOCK && is_cancelled(c); /* a block gets what is there anyway */
+    run->doomed = c->kind < A_BLOCK && is_cancelled(c); /* a block gets what exists even then */
     note_deadline(run, deadline);
     int status = leat_batch_get(ticket, results, told_each, deadline);
     told(c, run, status, told_each, results, deadline);
@@ -167,7 +167,7 @@ static void settle(struct caller *c)
     }
 }
 
-/* Holds the lock that a batcher shares with others. */
+/* Holds the lock that the batcher shares with others. */
 static void hold_lock(struct caller *c)
 {
     struct batcher *b = some_batcher(c->round, &c->chance);
@@ -192,7 +192,7 @@ static void hold_lock(struct caller *c)
     CHECK_IS(0, leat_mutex_unlock(group->lock));
 }
 
-/* With arguments that can be seen to be wrong. */
+/* Calls with wrong arguments. */
 static void call_wrongly(struct caller *c)
 {
     struct batcher *b = some_batcher(c->round, &c->chance);
@@ -224,7 +224,7 @@ static int cancel_it(void *arg)
     return leat_scope_cancel(arg);
 }
 
-/* Calls in a scope that ends at any moment. */
+/* Calls within a scope that may end at any moment. */
 static void open_inside(struct caller *c)
 {
     if (c->round->patient || c->depth == 2)
@@ -279,7 +279,7 @@ static int straight(void *arg)
     return 0;
 }
 
-/* A thread that leat did not start: with a scope of its own, or none. */
+/* A thread that leat did not start, with or without a scope of its own. */
 static int stranger(void *arg)
 {
     struct caller *c = arg;
@@ -313,7 +313,7 @@ static void prepare(struct caller *c)
     c->run->single = true;
 }
 
-/* What a block may do besides: all that does not wait. */
+/* A block may also use the calls that never wait. */
 static void put_and_look(struct caller *c)
 {
     if (c->round->patient)
@@ -322,13 +322,13 @@ static void put_and_look(struct caller *c)
     leat_ticket ticket;
     if (!put(c, run, &ticket) || get(c, run, &ticket, LEAT_NOW))
         return;
-    /* Once more: -EAGAIN has not spent it; meanwhile somebody may have served it. */
+    /* -EAGAIN did not spend the ticket, and somebody may have served it since. */
     if (below(&c->chance, 2) == 0 && get(c, run, &ticket, LEAT_NOW))
         return;
     forget(run, &ticket);
 }
 
-/* A block can neither lead nor wait there. */
+/* A block can neither lead nor wait in these calls. */
 static void call_as_a_task_does(struct caller *c)
 {
     struct run *run = new_run(c, some_batcher(c->round, &c->chance), 1);
@@ -365,7 +365,7 @@ static int block_step(leat_block *b)
 
 /* ---- callbacks ---- */
 
-/* Of c->turn: which operation it is, times 4, and how far it has got. */
+/* c->turn is 4 times the operation's number, plus its state: */
 enum { STARTING, UNDER_WAY, BEING_WITHDRAWN, CALLED };
 
 static void drive(struct caller *c);
@@ -376,7 +376,7 @@ static void go_on(struct caller *c)
     drive(c);
 }
 
-/* Whoever withdraws it at this moment goes on with it. */
+/* If a withdrawal is under way, the withdrawing party continues. */
 static void called(leat_batch_op *op, int status)
 {
     struct caller *c = (struct caller *)((char *)op - offsetof(struct caller, op));

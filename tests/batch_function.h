@@ -1,16 +1,16 @@
-/* batch_function.h: the function that serves batches in test_batch_model.c and test_batch_threads.c, and checks all
- * it is given. */
+/* batch_function.h: the function that serves batches in test_batch_model.c and
+ * test_batch_threads.c. It checks everything that it receives. */
 #ifndef LEAT_TESTS_BATCH_FUNCTION_H
 #define LEAT_TESTS_BATCH_FUNCTION_H
 
 #include "batches.h"
 
-/* What a batch has come to, and when. */
+/* Sums and times of one batch. */
 struct tally {
-    unsigned runs, last; /* last: in the order of the calls */
+    unsigned runs, last; /* last: the highest number of a call */
     size_t n, bytes;
-    int64_t first, awaited; /* put, and waited for, by the earliest */
-    int64_t enough;         /* nobody lingers from then on; LEAT_NEVER: nobody knows */
+    int64_t first, awaited; /* the earliest put; the earliest wait for a result */
+    int64_t enough;         /* from then on nobody lingers; LEAT_NEVER: unknown */
 };
 
 static void tally_run(const struct batcher *b, struct tally *tally, const struct run *run,
@@ -32,7 +32,7 @@ static void tally_run(const struct batcher *b, struct tally *tally, const struct
         tally->enough = run->called_at;
 }
 
-/* When what was put later did not fit any more, and went in another batch. */
+/* When the first run was put that did not fit into this batch any more. */
 static int64_t outgrown(const struct batcher *b, const struct tally *tally, uint64_t key)
 {
     int64_t since = LEAT_NEVER;
@@ -47,8 +47,9 @@ static int64_t outgrown(const struct batcher *b, const struct tally *tally, uint
     return since;
 }
 
-/* Began neither before the linger was over (what did not fit, and is not seen here, may have ended it) nor, on a
- * clock that stands still while anybody can go on, after it could have. */
+/* The batch did not begin before its linger was over, unless a run ended the linger that did not
+ * fit, and so is not seen here. Where the clock stands still while a party can run, the batch did
+ * not begin late either. */
 static void check_moment(const struct batcher *b, struct tally *tally, uint64_t key, int64_t now)
 {
     const leat_batcher_spec *spec = &b->spec;
@@ -74,8 +75,8 @@ static void check_run(struct batcher *b, struct run *run, uint64_t begun)
     CHECK(!run->closed_before);
     if (b->spec.most || b->spec.most_bytes)
         return;
-    /* What runs, and its own; or, where nothing lies between a batch's beginning and its function, the very
-     * next. */
+    /* At most the execution that was under way comes before the run's own. Where nothing lies
+     * between a batch's beginning and its function, the run's own is the very next to begin. */
     CHECK(IN_SIM ? begun <= run->ended_before + 2 : true);
     if (IN_SIM && !b->spec.blocking)
         CHECK_IS(run->begun_before + 1, begun);
@@ -100,7 +101,7 @@ static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t 
         if (i)
             next_to = unpack(b, item - b->spec.item_size, &next_place);
         if (next_to && next_place + 1 < next_to->n) {
-            CHECK(run == next_to); /* a run stays together, in its order */
+            CHECK(run == next_to); /* a run stays whole and in order */
             CHECK_IS(next_place + 1, place);
             continue;
         }
@@ -121,7 +122,8 @@ static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t 
     b->waited_at_most += now - tally.first;
 }
 
-/* Everything that could have to wait for the function, or for the lock that the caller holds. */
+/* Calls that might have to wait for the function, or for the lock that the caller holds, must
+ * return -EDEADLK. */
 static void call_from_within(struct batcher *b, uint64_t *chance)
 {
     struct round *round = b->round;
@@ -142,7 +144,8 @@ static void call_from_within(struct batcher *b, uint64_t *chance)
     ask(asked);
 }
 
-/* The first batcher's function may call the second, when that has another lock, and never calls back. */
+/* The first batcher's function may call the second batcher, which has another lock and never calls
+ * back. */
 static void call_another(struct batcher *b)
 {
     struct caller *c = &b->round->callers[MOST_CALLERS];
@@ -163,7 +166,7 @@ static void call_another(struct batcher *b)
     told(c, run, status, NULL, result, deadline);
 }
 
-/* What it says of one item. */
+/* Sets the status and the result of one item. */
 static void speak(const struct batcher *b, leat_batch_view *view, size_t i, uint64_t *chance)
 {
     unsigned place;
@@ -179,7 +182,7 @@ static void speak(const struct batcher *b, leat_batch_view *view, size_t i, uint
         ((unsigned char *)view->results)[i * b->spec.result_size + j] = result_byte(id, j);
 }
 
-/* Nobody's cancelling ends its waits. */
+/* No cancel ends the function's waits. */
 static void pause_within(uint64_t *chance)
 {
     switch (below(chance, 6)) {

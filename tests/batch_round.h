@@ -1,11 +1,11 @@
-/* batch_round.h: a round of test_batch_model.c and test_batch_threads.c: batchers and callers at random, what happens
- * meanwhile, and what must be true of it all in the end. */
+/* batch_round.h: a round of test_batch_model.c and test_batch_threads.c: random batchers and
+ * callers, an event meanwhile, and what must be true in the end. */
 #ifndef LEAT_TESTS_BATCH_ROUND_H
 #define LEAT_TESTS_BATCH_ROUND_H
 
 #include "batch_callers.h"
 
-/* ---- what happens meanwhile ---- */
+/* ---- the event ---- */
 
 static void close_one(struct round *round)
 {
@@ -46,7 +46,7 @@ static int throw_event(void *arg)
     return 0;
 }
 
-/* ---- a round is made ---- */
+/* ---- making a round ---- */
 
 static void make_group(struct round *round, unsigned index, bool shared)
 {
@@ -186,7 +186,7 @@ static void check_counts(struct batcher *b)
     }
 }
 
-/* Who leads for a block or callback may be at it still, when that has left. */
+/* When a block or callback has left, the party that leads for it may still be running. */
 static void check_all_counts(struct round *round)
 {
     WAIT_UNTIL(leat_scope_tasks(round->batchers_scope) == 0);

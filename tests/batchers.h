@@ -1,4 +1,5 @@
-/* batchers.h: what the tests of batchers share: one that adds one, as slowly as one likes. */
+/* batchers.h: for the tests of batchers: a batcher whose function adds one, and may be slowed
+ * down. */
 #ifndef LEAT_TESTS_BATCHERS_H
 #define LEAT_TESTS_BATCHERS_H
 
@@ -10,15 +11,15 @@
 struct adder {
     leat_scope *scope;
     leat_batcher *batcher;
-    leat_chan *entered, *go_on; /* of a slow one: it says when it runs, and waits to be let go */
+    leat_chan *entered, *go_on; /* of a slow one: it says that it runs; it may end */
     _Atomic int running;
-    int error; /* of the function */
-    size_t n;  /* of the last batch */
+    int error; /* the function returns it */
+    size_t n;  /* items in the last batch */
     int items[64];
     uint64_t key;
 };
 
-/* Refuses negative numbers, and says nothing about those above 1000. */
+/* Refuses negative numbers, and leaves the status of those above 1000 as it is. */
 static inline int add_one(void *arg, leat_batch_view *batch)
 {
     struct adder *a = arg;
@@ -62,7 +63,7 @@ static inline void adder_open(struct adder *a, leat_scope *scope)
     adder_open_with(a, scope, adds(a));
 }
 
-/* From the next batch on. */
+/* Slows the function down from the next batch on. */
 static inline void adder_slow_down(struct adder *a)
 {
     a->entered = leat_chan_make(a->scope, 0, 0);
@@ -79,9 +80,9 @@ static inline void adder_let_go(struct adder *a)
     CHECK_IS(0, leat_send(a->go_on, NULL));
 }
 
-/* ---- what can be seen from the inside ---- */
+/* ---- what the tests see inside a batcher ---- */
 
-/* Items in batches that form. */
+/* How many items the forming batches have. */
 static inline size_t forming(leat_batcher *batcher)
 {
     size_t n = 0;
@@ -92,7 +93,7 @@ static inline size_t forming(leat_batcher *batcher)
     return n;
 }
 
-/* Batches that somebody holds. */
+/* How many batches exist: they form, or somebody holds them. */
 static inline int batches_held(leat_batcher *batcher)
 {
     int n = 0;
@@ -105,7 +106,7 @@ static inline int batches_held(leat_batcher *batcher)
     return n;
 }
 
-/* Whether a leader lingers. */
+/* True when a leader lingers. */
 static inline bool lingers(leat_batcher *batcher)
 {
     bool found = false;
@@ -128,7 +129,7 @@ static inline leat_batcher_counts counts_of(leat_batcher *batcher)
 struct caller {
     struct adder *adder;
     int item, result;
-    _Atomic int status; /* 1: it waits, or has not begun */
+    _Atomic int status; /* 1: still waits, or has not begun */
     int64_t deadline;
 };
 
@@ -146,7 +147,7 @@ static inline int call(void *arg)
     return 0;
 }
 
-/* Starts callers one after the other, each when the one before is in. */
+/* Starts callers, each when the one before is in a batch. */
 static inline void callers_go(leat_scope *scope, struct caller *callers, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -163,7 +164,7 @@ static inline void caller_was_served(const struct caller *c)
     CHECK_IS(c->item + 1, c->result);
 }
 
-/* Has the function begin with one caller's item and nothing else. */
+/* Makes the function begin with this caller's item alone. */
 static inline void adder_begin(struct adder *a, leat_scope *scope, struct caller *first)
 {
     CHECK_IS(0, leat_go(scope, call, first));

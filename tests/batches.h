@@ -1,8 +1,9 @@
-/* batches.h: for test_batch_model.c and test_batch_threads.c: what a round is made of, what it records of each
- * run of items, and what a caller may be told.
+/* batches.h: for test_batch_model.c and test_batch_threads.c: what a round consists of, a record of
+ * each run of items, and what a call may return.
  *
- * Each run of items has a record, which its caller fills in before the call, and the function when it sees the
- * run. What is not atomic in it is ordered by the batcher alone, or ThreadSanitizer says so. */
+ * The caller fills in a run's record before the call, and the function when it sees the run. Only
+ * the batcher orders access to the fields that are not atomic; ThreadSanitizer reports it if it
+ * does not. */
 #ifndef LEAT_TESTS_BATCHES_H
 #define LEAT_TESTS_BATCHES_H
 
@@ -12,9 +13,10 @@
 
 enum caller_kind { A_TASK, A_THREAD, A_STRANGER, A_BLOCK, A_CALLBACK, CALLER_KINDS };
 enum event { NOTHING, CLOSE, CANCEL_CALLERS, CANCEL_BATCHERS, DEADLINE, EVENTS };
-/* Whose scope is inside the other's; in one scope, the batchers are closed while they are in use. */
+/* Which scope is inside the other. In ONE_SCOPE the batchers close while they are in use. */
 enum layout { CALLERS_INSIDE, BATCHERS_INSIDE, ONE_SCOPE, LAYOUTS };
-/* REFUSED: told something by which it cannot be in a batch. LEFT: did not wait to see. */
+/* REFUSED: the call's result means that the run is in no batch. LEFT: the caller did not wait for
+ * the result. */
 enum fate { UNTRIED, PUT, SERVED, LEFT, REFUSED };
 
 static const char *const event_names[] = { "nothing", "close", "cancel callers", "cancel batchers",
@@ -35,17 +37,17 @@ enum {
 
 struct run {
     struct batcher *batcher;
-    unsigned id, n, weight; /* weight: bytes an item stands for */
+    unsigned id, n, weight; /* weight: bytes that an item counts for */
     uint64_t key;
     bool single;        /* put by a call for one item */
-    bool closed_before; /* the batcher, when it was put */
-    bool doomed;        /* its caller's scope was cancelled before the call */
+    bool closed_before; /* the batcher was closed before the call */
+    bool doomed;        /* the caller's scope was cancelled before the call */
     bool surely_put, maybe_put;
-    uint64_t begun_before, ended_before; /* executions of the key, when it was put */
+    uint64_t begun_before, ended_before; /* executions of the key before the call */
     int64_t called_at;
-    unsigned order; /* of the calls; 0: not called yet */
+    unsigned order; /* the call's number; 0: not called yet */
     int64_t
-        until; /* its caller has left by then, or its batch has begun; looked at where the clock is exact */
+        until; /* where the clock is exact: by then the caller has left or the batch has begun */
     _Atomic int64_t awaited_since;
     _Atomic bool seen, refused;
     enum fate fate;
@@ -54,7 +56,7 @@ struct run {
     int said[LONGEST];
 };
 
-/* Of what only one at a time may use: the function, and who holds the lock. */
+/* What only one party at a time may use: the function, and what its lock protects. */
 struct group {
     leat_mutex *lock;
     bool inside;
@@ -85,9 +87,9 @@ struct caller {
     uint64_t chance;
     struct run runs[MOST_RUNS];
     struct held held[HELD];
-    leat_scope *own; /* a stranger's */
+    leat_scope *own; /* a stranger's scope */
     struct foreign thread;
-    /* What a block or callback keeps. */
+    /* What a block or callback keeps between its steps. */
     struct run *run;
     leat_block block;
     leat_alarm alarm;
@@ -101,13 +103,13 @@ struct caller {
 
 struct round {
     uint64_t chance;
-    bool patient; /* nobody leaves */
-    bool exact;   /* what nobody has to wait for takes no time */
+    bool patient; /* no caller leaves early */
+    bool exact;   /* what need not wait takes no time */
     enum event event;
     enum layout layout;
     int64_t delay, deadline;
     leat_scope *scope, *callers_scope, *batchers_scope; /* the first is around both */
-    leat_chan *left;                                    /* a latch: callers that have not */
+    leat_chan *left;                                    /* a latch: callers that have not left */
     unsigned batchers_used, callers_used;
     bool event_by_task, closes_both;
     _Atomic unsigned fickle, calls;
@@ -115,11 +117,12 @@ struct round {
     _Atomic bool thrown;
     struct group groups[BATCHERS];
     struct batcher batchers[BATCHERS];
-    struct caller callers[MOST_CALLERS + 1]; /* the last: calls from one function to another */
-    struct run probes[BATCHERS];             /* never to be put */
+    struct caller callers[MOST_CALLERS + 1]; /* the last: one function's calls to another batcher */
+    struct run probes[BATCHERS];             /* no call succeeds in putting them */
 };
 
-/* How often each kind of thing happened, over all rounds: a test that never gets there shows nothing. */
+/* How often each kind of outcome occurred in all rounds: a test that never gets there shows
+ * nothing. */
 enum happening {
     TOLD_0,
     TOLD_OTHERWISE,
@@ -166,7 +169,7 @@ static void pack(const struct run *run, void *items)
             *byte++ = item_byte(run->id * LONGEST + place, i);
 }
 
-/* The run of an item, and which of it: all bytes are those that were put. */
+/* The run of an item and the item's place in it. All bytes must be those that were put. */
 static struct run *unpack(const struct batcher *b, const void *item, unsigned *place)
 {
     const unsigned char *bytes = item;
@@ -184,7 +187,7 @@ static struct run *unpack(const struct batcher *b, const void *item, unsigned *p
     return run;
 }
 
-/* No lock is held: the batcher may be asked. */
+/* Asks the batcher for its counts, which is allowed where it holds no lock. */
 static void ask(const struct batcher *b)
 {
     leat_batcher_counts counts;
@@ -217,7 +220,7 @@ static struct batcher *some_batcher(struct round *round, uint64_t *chance)
     return &round->batchers[below(chance, round->batchers_used)];
 }
 
-/* A new run of up to n items, ready to be put; NULL: it has had all of its own. */
+/* A new run of up to n items, ready to be put. NULL: the caller has made all of its runs. */
 static struct run *new_run(struct caller *c, struct batcher *b, unsigned n)
 {
     if (c->made == MOST_RUNS)
@@ -237,7 +240,7 @@ static void note_deadline(struct run *run, int64_t deadline)
         run->until = later(deadline, leat_now());
 }
 
-/* Right before the call. */
+/* Call this right before the call that puts the run. */
 static void note_call(struct run *run, bool waits)
 {
     struct batcher *b = run->batcher;
@@ -251,7 +254,7 @@ static void note_call(struct run *run, bool waits)
     run->closed_before = atomic_load(&b->closed);
 }
 
-/* ---- what a caller is told ---- */
+/* ---- what a call returns ---- */
 
 static bool is_cancelled(const struct caller *c)
 {
@@ -270,7 +273,8 @@ static void check_result(const struct run *run, unsigned place, const unsigned c
         CHECK_IS(result_byte(run->id * LONGEST + place, i), result[i]);
 }
 
-/* Status is the first that is not 0; each item's own stand in `statuses`, and results where it is 0. */
+/* `status` is the first item's status that is not 0. `statuses` holds each item's own status, and
+ * `results` the results of items whose status is 0. */
 static void check_served(struct run *run, int status, const int *statuses, const void *results)
 {
     if (!atomic_load(&run->seen))
@@ -296,7 +300,7 @@ static void check_served(struct run *run, int status, const int *statuses, const
                                        : TOLD_0);
 }
 
-/* It can be in no batch from now on; nor, if it is so for sure, have been. */
+/* From now on the run is in no batch, and it has been in none. */
 static void refuse(struct run *run)
 {
     atomic_store(&run->refused, true);
@@ -304,7 +308,8 @@ static void refuse(struct run *run)
     run->fate = REFUSED;
 }
 
-/* It did not wait to see: nobody needs to know; but when its batch cannot have begun, it will not see it. */
+/* The caller left without a result, so the run may be served or not. When its batch cannot have
+ * begun, it never will be. */
 static void leave_run(struct run *run)
 {
     run->fate = LEFT;
@@ -315,7 +320,7 @@ static void leave_run(struct run *run)
         atomic_store(&run->refused, true);
 }
 
-/* What came of a call that put the run, or of waiting for one that was put before. */
+/* Checks what a call returned that put the run, or that waited for a run put before. */
 static void told(struct caller *c, struct run *run, int status, const int *statuses,
                  const void *results, int64_t deadline)
 {
@@ -355,8 +360,8 @@ static void told(struct caller *c, struct run *run, int status, const int *statu
         check_untouched(results, run->n * b->spec.result_size);
 }
 
-/* A call that can be seen to be never to end, or to be wrong: so it puts nothing. Some other reason may come
- * first. */
+/* The call must fail with `expected`, since it would never end or is wrong, and so puts nothing.
+ * Closing or cancelling may come first. */
 static void refused(const struct batcher *b, bool cancelled, int expected, int status)
 {
     CHECK(status == expected || (status == -EPIPE && atomic_load(&b->closing)) ||

@@ -1,10 +1,10 @@
-/* flow_model.h: programs around an operator, made up by chance: sources that send, sinks that receive, something that
- * may end it all early, and a ledger of all items; for comparison with what a plain loop would have made of the same
- * items.
+/* flow_model.h: random programs around an operator. Sources send, sinks receive, a party may end
+ * everything early, and a ledger counts all items. Tests compare what the sinks got with what a
+ * plain loop makes of the same items.
  *
- * Each item is a number. Sources make it, and from then on it must be ended exactly once: received, dropped, or kept
- * because nobody took it. The ledger is global, since drop functions are told nothing but the item; so one program
- * runs at a time. */
+ * Each item is a number. A source makes it, and then it must end exactly once: it is received or
+ * dropped, or its source keeps it because nobody took it. The ledger is global, since a drop
+ * function gets nothing but the item. So one program runs at a time. */
 #ifndef LEAT_TESTS_FLOW_MODEL_H
 #define LEAT_TESTS_FLOW_MODEL_H
 
@@ -18,31 +18,33 @@ struct source {
     struct world *world;
     leat_chan *ch;
     int items[LENGTH], length;
-    _Atomic int sent; /* so many were taken */
+    _Atomic int sent; /* items that the channel took */
     uint64_t chance;
 };
 
 struct sink {
     struct world *world;
     leat_chan *ch;
-    size_t size;                                       /* of an item */
-    void (*note)(struct sink *sink, const void *item); /* writes it down, and ends what is in it */
-    int enough;                                        /* closes the channel after so many */
+    size_t size; /* of an item, in bytes */
+    /* notes an item and ends the numbers in it */
+    void (*note)(struct sink *sink, const void *item);
+    /* closes the channel after this many items */
+    int enough;
     int got[GOT], n;
     uint64_t chance;
 };
 
 struct world {
     const char *name;
-    uint64_t chance, seed; /* for who makes it up; for those who run, to begin with */
+    uint64_t chance, seed; /* chance: makes up the program; seed: for its parties */
     leat_scope *s;
     enum early early;
     bool whole; /* nothing ends it early */
     int sources, sinks;
     struct source source[SOURCES];
     struct sink sink[SINKS];
-    leat_fn *send, *receive; /* what sources and sinks do */
-    int verdict;             /* what else the scope may end with */
+    leat_fn *send, *receive; /* what sources and sinks run */
+    int verdict;             /* what else the scope may return */
     leat_chan *left;         /* closes when all sinks have left */
 };
 
@@ -76,7 +78,7 @@ __attribute__((unused)) static void check_ledger(void)
 
 /* ---- what the parties do ---- */
 
-/* In the seeded world time costs nothing. */
+/* A sleep costs time only outside of the seeded world. */
 static void dawdle(uint64_t *chance)
 {
     unsigned how = below(chance, 8);
@@ -159,7 +161,8 @@ static leat_chan *item_chan(struct world *w)
     return ch;
 }
 
-/* The scope, and the sources with their channels; the caller makes the operator and gives the sinks theirs. */
+/* Opens the scope, and the sources with their channels. The caller makes the operator and gives the
+ * sinks their channels. */
 static void world_open(struct world *w, const char *name, uint64_t *chance, int sources, int sinks)
 {
     memset(w, 0, sizeof *w);
@@ -195,13 +198,14 @@ static void world_open(struct world *w, const char *name, uint64_t *chance, int 
                            .chance = lt_rng_next(&w->chance) };
 }
 
-/* Any party may be at the ends. */
+/* Sources and sinks run as tasks or as blocking tasks. */
 static void world_go(struct world *w, leat_fn *fn, void *arg)
 {
     CHECK_IS(0, below(&w->chance, 8) ? leat_go(w->s, fn, arg) : leat_go_blocking(w->s, fn, arg));
 }
 
-/* Runs it until the sinks have left, and closes the inputs, in case nobody takes from them any more. */
+/* Runs the program until the sinks have left. Then it closes the inputs, in case nobody receives
+ * from them any more. */
 static void world_run(struct world *w)
 {
     w->left = leat_latch(NULL, (unsigned)w->sinks);
@@ -217,7 +221,7 @@ static void world_run(struct world *w)
         CHECK_IS(0, leat_close(w->source[i].ch));
 }
 
-/* Everything has ended, and every item with it. */
+/* Closes the scope. Every item has ended. */
 static void world_close(struct world *w)
 {
     int result = leat_scope_close(w->s);
@@ -228,7 +232,8 @@ static void world_close(struct world *w)
 
 /* ---- comparing ---- */
 
-/* What the sink got is what the loop made; after an early end, the beginning of it. */
+/* The sink got what the loop made, or the beginning of it when something ended the program
+ * early. */
 __attribute__((unused)) static void check_same(const struct sink *sink, const int *expected, int n)
 {
     for (int i = 0; i < sink->n; i++) {
@@ -240,7 +245,8 @@ __attribute__((unused)) static void check_same(const struct sink *sink, const in
         CHECK_IS(n, sink->n);
 }
 
-/* Of each source the sinks together got all that it sent; each of them in order. After an early end, some of it. */
+/* The sinks together got all items of each source, each sink in order; or some of them when
+ * something ended the program early. */
 __attribute__((unused)) static void check_per_source(const struct world *w, int first, int sinks)
 {
     int count[SOURCES] = { 0 };
@@ -262,7 +268,8 @@ __attribute__((unused)) static void check_per_source(const struct world *w, int 
     }
 }
 
-/* A body: in the seeded world one program for each seed and operator; else as many as fit into a second. */
+/* A test body. In the seeded world it runs three programs of each operator for each seed, else as
+ * many as fit into a second. */
 typedef void operator_fn(uint64_t *chance);
 
 __attribute__((unused)) static int run_operators(operator_fn *const *operators, int n)

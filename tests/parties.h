@@ -1,12 +1,12 @@
-/* parties.h: for test_parties.c: what a round is made of, what it records of each item, and what any party
- * does next, whatever its kind. */
+/* parties.h: for test_parties.c: a round's parties and channels, a record of each item, and the
+ * next step of any kind of party. */
 #ifndef LEAT_TESTS_PARTIES_H
 #define LEAT_TESTS_PARTIES_H
 
 #include "support.h"
 
 enum party_kind { A_TASK, A_BLOCK, A_CALLBACK, A_THREAD, PARTY_KINDS };
-/* Those with a door have a transform, which fails on some items. */
+/* DOOR_...: the channel has a transform, which fails on some items. */
 enum buffer_kind {
     NO_BUFFER,
     FIXED_1,
@@ -18,8 +18,8 @@ enum buffer_kind {
     DOOR_SLIDING_2,
     BUFFER_KINDS
 };
-/* MANY: several at once; without waiting, where the party cannot wait for several. UNTIL: with deadlines that
- * pass; callbacks, which have none, are withdrawn now and then. */
+/* MANY: several items at once, without waiting where the kind of party cannot wait for several.
+ * UNTIL: with deadlines that pass; callbacks have none, and are withdrawn now and then instead. */
 enum operation { PLAIN, SELECT, TRY, UNTIL, SELECT_UNTIL, MANY, OPERATIONS };
 enum event { NOTHING, CLOSE, CANCEL, DEADLINE, EVENTS };
 
@@ -38,7 +38,7 @@ struct record {
     _Atomic unsigned sent, received, dropped;
 };
 
-/* As many bytes of it as an item of the round has. */
+/* An item of the round is the first item_size bytes of this. */
 struct item {
     struct record *record;
     uintptr_t copies[2];
@@ -49,21 +49,21 @@ struct party {
     enum party_kind kind;
     enum operation operation;
     bool sends, foreign, fickle;
-    unsigned index, items, done; /* a sender's; done: also a receiver's count */
-    unsigned limit;              /* of a receiver: after so many it leaves; 0: never */
+    unsigned index, items, done; /* items: a sender's; done: items sent or received */
+    unsigned limit;              /* items after which a receiver leaves; 0: never */
     uint64_t chance;
     bool shut[CHANNELS];
-    unsigned seen[CHANNELS][MOST_PARTIES]; /* 1 + the number seen last, of each sender */
+    unsigned seen[CHANNELS][MOST_PARTIES]; /* of each sender: the last number received, plus 1 */
     unsigned char bytes[MOST_AT_ONCE * sizeof(struct item)];
     struct record *records;
     leat_case cases[CHANNELS];
     leat_block block;
     leat_alarm alarm;
     leat_op op;
-    _Atomic bool in_flight; /* the callback's operation */
+    _Atomic bool in_flight; /* an operation of the callback has begun */
     bool ticks;             /* it only waits for its turn */
-    pthread_mutex_t lock;   /* of those that are withdrawn */
-    leat_scope *own;        /* a foreign thread's */
+    pthread_mutex_t lock;   /* of callbacks that are withdrawn */
+    leat_scope *own;        /* a foreign thread's scope */
     struct foreign thread;
 };
 
@@ -71,7 +71,7 @@ struct round {
     uint64_t chance;
     leat_scope *scope;
     leat_chan *ch[CHANNELS];
-    leat_chan *tick; /* closed: receiving from it is a turn of the worker's */
+    leat_chan *tick; /* closed: a receive from it takes one turn */
     enum buffer_kind buffer;
     enum event event;
     size_t item_size;
@@ -79,7 +79,7 @@ struct round {
     unsigned senders, receivers;
     bool started_by_task, event_by_task, withdrawn_by_task;
     _Atomic bool thrown;
-    _Atomic unsigned fickle; /* callbacks that may be withdrawn, and have not ended */
+    _Atomic unsigned fickle; /* callbacks that may be withdrawn and have not ended */
     pthread_mutex_t lock;    /* of the foreign threads' scopes */
     struct party parties[MOST_PARTIES];
     struct record records[MOST_PARTIES][MOST_ITEMS];
@@ -122,7 +122,7 @@ static bool has_door(const struct round *round)
     return round->buffer >= DOOR_FIXED_1;
 }
 
-/* ---- what a party does next, and what came of it ---- */
+/* ---- a party's next operation and its outcome ---- */
 
 static bool uses_select(const struct party *p)
 {
@@ -142,7 +142,7 @@ static void leave(struct party *p)
         atomic_fetch_sub(&p->round->fickle, 1);
 }
 
-/* False: it has done all it wanted. */
+/* False: the party has done all it wanted. */
 static bool prepare(struct party *p)
 {
     struct round *round = p->round;
@@ -183,7 +183,7 @@ static void got(struct party *p, unsigned channel, unsigned place)
     *seen = record->number + 1;
 }
 
-/* n items went over that channel. */
+/* The channel took or gave n items. */
 static void went(struct party *p, unsigned channel, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {
@@ -195,7 +195,7 @@ static void went(struct party *p, unsigned channel, unsigned n)
     p->done += n;
 }
 
-/* False: it ends. `status` is of the operation on that channel. */
+/* Acts on the status of an operation on the channel. False: the party ends. */
 static bool settle(struct party *p, unsigned channel, int status)
 {
     struct round *round = p->round;

@@ -1,12 +1,12 @@
-/* pipelines.h: for the tests of pipelines: every way to run a function, behind one interface, and who counts
- * what is in flight without asking the stage. */
+/* pipelines.h: for the tests of pipelines: one interface to all ways to run a function, and
+ * counters of what is in flight that do not ask the stage. */
 #ifndef LEAT_TESTS_PIPELINES_H
 #define LEAT_TESTS_PIPELINES_H
 
 #include "support.h"
 
-/* How the function is run; INSIDE, LATE and ELSEWHERE are asynchronous, and end within the call, by a timer, and
- * in a thread that leat did not start. */
+/* How the function runs. The last three are asynchronous: results end within the call (INSIDE), by
+ * a timer (LATE), or in a thread that leat did not start (ELSEWHERE). */
 enum way { ON_TASKS, ON_TASKS_MANY, ON_THREADS, ON_THREADS_MANY, INSIDE, LATE, ELSEWHERE, WAYS };
 
 static const char *const way_names[] = { "tasks",           "tasks, many",   "threads",
@@ -17,16 +17,16 @@ struct trial {
     enum way way;
     unsigned n, window;
     int unordered;
-    unsigned outputs; /* of each input */
+    unsigned outputs; /* per input */
     int items;
     bool together; /* no function ends before n have run at once */
     leat_scope *scope;
     leat_chan *in, *out;
-    /* `sent` goes up after a send, `asked` before a receive: their difference is never more than what is in
-     * flight. */
+    /* `sent` counts completed sends, `asked` receives that begin. So sent - asked is at most what
+     * is in flight. */
     _Atomic int sent, asked, running, peak;
     _Atomic int dropped_in, dropped_out, ran;
-    leat_chan *elsewhere; /* of results, to the foreign thread */
+    leat_chan *elsewhere; /* carries results to the foreign thread */
     struct foreign thread;
 };
 
@@ -126,7 +126,7 @@ static int start_async(void *arg, const void *in, leat_result *result)
     return 0;
 }
 
-/* The foreign thread: ends results, the later of several first. */
+/* The foreign thread. Where it gets several results at once, it ends the last first. */
 static int end_elsewhere(void *arg)
 {
     struct trial *t = arg;

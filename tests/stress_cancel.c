@@ -1,16 +1,17 @@
-/* stress_cancel.c: scopes that are opened, cancelled and closed from all sides, all the time.
+/* stress_cancel.c: all parties open, cancel and close scopes all the time.
  *
- * In each round a scope holds tasks that open scopes of their own, cancel them and close them; blocks and tasks that
- * pass items round; blocks that sleep; and a task on a thread of the pool. A thread outside cancels the scope at a
- * random moment, again and again until that is seen. Nobody may be missed, or closing does not end; and nothing may be
- * freed while somebody cancels it. */
+ * In each round a scope holds tasks that open, cancel and close scopes of their own; blocks and
+ * tasks that pass items to each other; blocks that sleep; and a blocking task. A foreign thread
+ * begins to cancel the scope at a random moment, and repeats that until the round sees it. If a
+ * cancel missed a party, closing would never end. Nothing may be freed while a canceller uses
+ * it. */
 #include "support.h"
 
 enum { OPENERS = 3, PASSERS = 4, SLEEPERS = 2, BALLS = 8 };
 
 static leat_chan *doors, *balls;
 static _Atomic(leat_scope *) target;
-static _Atomic int holds; /* of the thread, while it may use the target */
+static _Atomic int holds; /* above 0 while the thread may use the target */
 static _Atomic bool over;
 static _Atomic uint64_t rounds, opened, cancels, passed, slept;
 
@@ -132,7 +133,7 @@ static int live_a_round(void *arg)
     return 0;
 }
 
-/* A hang is a failure too. */
+/* Fails when a round hangs. */
 static void *watch(void *arg)
 {
     (void)arg;
@@ -145,7 +146,7 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* Rounds by a thread of the program, or by a task. */
+/* Lives rounds, in a thread of the program or in a task. */
 static int live_some(void *arg)
 {
     for (int i = 0; i < 50; i++, rounds++)

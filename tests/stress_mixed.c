@@ -1,9 +1,9 @@
-/* stress_mixed.c: everything at once, at random, and every item counted.
+/* stress_mixed.c: everything at once, at random, with every item counted.
  *
- * An epoch is a scope with channels of several capacities and sizes, and actors of every kind that send,
- * receive, try, select, sleep, close, and open scopes of their own with channels and actors inside. After
- * some milliseconds it is ended in one of several ways. Each item has a number; in the end each was
- * either sent once and received or dropped once, or neither, and came back to its sender. */
+ * An epoch is a scope with channels of several capacities and item sizes. Actors of every kind
+ * send, receive, try, select, sleep, close, and open scopes of their own with channels and actors
+ * inside. After some milliseconds the epoch ends in one of several ways. Each item has a number:
+ * either it was sent once, and received or dropped once, or it came back to its sender. */
 #include "support.h"
 
 enum {
@@ -28,7 +28,7 @@ struct actor {
     unsigned tube_count, depth, lifetime;
 };
 
-/* What happened, over all epochs: that the test does what it says is checked too. */
+/* Counts of what happened in all epochs: they show that the test does what it says. */
 enum event {
     SENT,
     RECEIVED,
@@ -55,7 +55,7 @@ static void happened(enum event event)
     atomic_fetch_add_explicit(&events[event], 1, memory_order_relaxed);
 }
 
-/* An item: its number, and bytes that follow from it. */
+/* An item is a number, and bytes that follow from the number. */
 static bool make_item(unsigned char *item, size_t size)
 {
     uint32_t id = atomic_fetch_add(&next_id, 1);
@@ -89,7 +89,8 @@ static void gone(const unsigned char *item, size_t size, enum event how)
     happened(how);
 }
 
-/* The drop function is not told the size, so every item has as much as the smallest: see `sizes`. */
+/* A drop function does not get the size, so it checks as many bytes as the smallest item has (see
+ * `sizes`). */
 static void drop(void *item)
 {
     gone(item, sizeof(uint32_t), DROPPED);
@@ -227,7 +228,7 @@ static int do_little(void *arg)
     return 1234;
 }
 
-/* A scope inside, with a channel of its own and children that use it as well as the others. */
+/* Opens a scope with a channel of its own, and children that use this channel and the others. */
 static void open_inside(struct actor *a)
 {
     bool shielded = below(&a->chance, 8) == 0;
@@ -235,7 +236,7 @@ static void open_inside(struct actor *a)
         CHECK_IS(0, leat_shield());
     int64_t deadline = some_deadline(a);
     if (shielded && deadline > leat_after(LEAT_S))
-        deadline = leat_after(LEAT_MS); /* nothing else ends the children's waits */
+        deadline = leat_after(LEAT_MS); /* else nothing would end the children's waits */
     leat_scope *s = leat_scope_open(deadline);
     CHECK(s);
     struct tube own = make_tube(&a->chance, s);
@@ -275,7 +276,7 @@ static int act(void *arg)
     struct actor *a = arg;
     for (unsigned i = 0; i < a->lifetime && !atomic_load(&stop); i++) {
         if (leat_cancelled(NULL) && below(&a->chance, 4) == 0)
-            break; /* after a few refusals */
+            break; /* leaves after a few refusals */
         struct tube tube = a->tubes[below(&a->chance, a->tube_count)];
         switch (below(&a->chance, 32)) {
         case 0: leat_yield(); break;
@@ -314,7 +315,7 @@ static int act(void *arg)
     return leat_cancelled(NULL) && below(&a->chance, 2) ? -ECANCELED : 0;
 }
 
-/* A thread from outside has a scope of its own, that ends when the epoch does. */
+/* A foreign thread has a scope of its own, which ends when the epoch does. */
 static int act_in_a_scope(void *arg)
 {
     leat_scope *s = leat_scope_open(leat_after(20 * LEAT_MS));
@@ -370,7 +371,7 @@ static int live_an_epoch(void *arg)
     return 0;
 }
 
-/* A hang is a failure too. */
+/* Fails when an epoch hangs. */
 static _Atomic uint64_t epochs;
 
 static void *watch(void *arg)

@@ -1,8 +1,9 @@
-/* stress_move.c: tasks that move at nearly every wait, and every item counted.
+/* stress_move.c: tasks move at nearly every wait, with every item counted.
  *
- * On each worker sits a task that stays there and computes now and then, so that those who are ready behind it go
- * elsewhere. Between them tasks, blocks and timers send and receive, with deadlines, in selects, in scopes of their own
- * that end at any moment: by their deadlines, by their openers, by others, by threads. */
+ * On each worker a pinned task computes now and then, so that parties that are ready behind it go
+ * elsewhere. Meanwhile tasks, blocks and timers send and receive, with deadlines, in selects, and
+ * in scopes of their own that end at any moment: by a deadline, by the opener, by another party or
+ * by a thread. */
 #define _GNU_SOURCE /* gettid */
 #include "support.h"
 
@@ -84,7 +85,7 @@ static void note(int result)
 
 /* ---- an epoch ---- */
 
-/* A scope that others may cancel: under a lock, since who opened it may close it at any time. */
+/* A scope that others may cancel. The lock is needed since its opener may close it at any time. */
 struct target {
     pthread_mutex_t lock;
     leat_scope *scope;
@@ -101,7 +102,7 @@ static struct epoch epoch;
 static void cancel_some(uint64_t *chance)
 {
     struct target *t = &epoch.targets[below(chance, TARGETS)];
-    pthread_mutex_lock(&t->lock); /* not held over a wait */
+    pthread_mutex_lock(&t->lock); /* nobody waits while holding it */
     if (t->scope)
         CHECK_IS(0, leat_scope_cancel(t->scope));
     pthread_mutex_unlock(&t->lock);
@@ -125,7 +126,7 @@ static int cancel_from_thread(void *arg)
     return 0;
 }
 
-/* Stays, and holds up its worker now and then. */
+/* Stays on its worker, and computes now and then. */
 static int stir(void *arg)
 {
     uint64_t chance = (uint64_t)(uintptr_t)arg;
@@ -309,7 +310,7 @@ struct ringer {
     uint64_t chance;
 };
 
-/* Sets itself again, and sends what finds room. */
+/* Sends an item if there is room, and sets itself again. */
 static void ring(leat_timer *timer, int status)
 {
     struct ringer *me = LT_CONTAINER(timer, struct ringer, timer);
@@ -328,7 +329,7 @@ static void never_ring(leat_timer *timer, int status)
     CHECK_IS(-ECANCELED, status);
 }
 
-/* Timers that are stopped, mostly in time, from wherever the task is by then. */
+/* Stops timers in time, wherever the task is by then. */
 static int set_and_stop(void *arg)
 {
     uint64_t chance = (uint64_t)(uintptr_t)arg;
@@ -398,7 +399,7 @@ static int live_an_epoch(void *arg)
     return 0;
 }
 
-/* A hang is a failure too. */
+/* Fails when an epoch hangs. */
 static _Atomic uint64_t epochs;
 
 static void *watch(void *arg)

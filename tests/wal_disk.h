@@ -1,8 +1,8 @@
-/* wal_disk.h: for the tests of the write-ahead log: records that can be told apart, and a disk that knows
- * what of its one file would be there after a crash, that tears, and that fails as it is told to.
+/* wal_disk.h: for the tests of the write-ahead log: records that can be told apart, and a disk with
+ * one file. The disk knows what a crash may leave of the file, tears writes, and fails on request.
  *
- * Behind what is durable a crash leaves of each sector what was written, zeros, or anything at all, and the
- * file's end anywhere. Only one party at a time does something with the disk. */
+ * After the durable part, a crash leaves in each sector what was written, zeros or random bytes;
+ * and the file may end anywhere. Only one party at a time uses the disk. */
 #ifndef LEAT_TESTS_WAL_DISK_H
 #define LEAT_TESTS_WAL_DISK_H
 
@@ -21,8 +21,8 @@ static void put_id(unsigned char *payload, size_t n, uint32_t id)
     memcpy(payload, &id, sizeof id);
 }
 
-/* Of differing lengths; and inside each, where a cell begins, stand whole records, which nobody has
- * appended. */
+/* Payloads have different lengths. Each contains whole records that nobody has appended, at places
+ * where records may begin. */
 static size_t make_payload(unsigned char payload[PAYLOAD], uint32_t id)
 {
     const size_t size = 16 + id * 37 % (PAYLOAD - 16);
@@ -41,7 +41,7 @@ static size_t frame_size_of(uint32_t id)
     return wal_frame_size(make_payload(payload, id));
 }
 
-/* What is read from a log. */
+/* The records that were read from a log. */
 struct reading {
     int n;
     uint32_t ids[RECORDS];
@@ -64,7 +64,7 @@ static int read_record(void *arg, const void *payload, size_t n)
 
 /* ---- the disk ---- */
 
-/* Its file as a program sees it, and what of that is durable. */
+/* The file as a program sees it, and its durable part. */
 static struct disk {
     unsigned char bytes[ROOM], durable[ROOM];
     size_t size, highest; /* highest: since the last sync */
@@ -72,11 +72,11 @@ static struct disk {
     size_t dirty_from, dirty_to;
     uint64_t chance;
     int calls;
-    bool crashing; /* each call is a moment at which a crash is tried */
-    /* What goes wrong: */
-    bool tears;                             /* writes are short, or interrupted */
-    size_t capacity;                        /* the file has no room for more */
-    int write_fails, cut_fails, sync_fails; /* with that call of its kind; 0: never */
+    bool crashing; /* tries a crash at each call */
+    /* The faults: */
+    bool tears;                             /* writes are short or interrupted */
+    size_t capacity;                        /* the file cannot grow beyond this */
+    int write_fails, cut_fails, sync_fails; /* this call of its kind fails; 0: none */
     bool read_fails;
 } disk;
 
@@ -89,7 +89,7 @@ static void disk_reset(uint64_t chance)
     disk.capacity = ROOM;
 }
 
-/* A file that can be read, and nothing else. */
+/* A read-only file. */
 static struct image {
     unsigned char bytes[ROOM];
     size_t size;
@@ -129,7 +129,7 @@ static void fill(unsigned char *bytes, size_t n)
         bytes[i] = (unsigned char)below(&disk.chance, 256);
 }
 
-/* What the crash leaves. */
+/* Makes what the crash leaves. */
 static void image_after_crash(void)
 {
     size_t at = disk.synced;
@@ -168,7 +168,8 @@ static void check_has_acked(const struct reading *reading)
         CHECK(!atomic_load(&acked[id]) || has(reading, id));
 }
 
-/* What is read after a crash is the beginning of what was written, with all that was acknowledged. */
+/* After a crash, the log holds the first of the written records, in order, and all that were
+ * acknowledged. */
 static void try_a_crash(void)
 {
     set_image(disk.bytes, disk.highest);
@@ -246,7 +247,7 @@ static int disk_ftruncate(int fd, off_t size)
     return 0;
 }
 
-/* After a failure the kernel holds for clean what was not written. */
+/* After a failed fdatasync the kernel treats the pages as clean, though they were not written. */
 static int disk_fdatasync(int fd)
 {
     (void)fd;
@@ -265,7 +266,7 @@ static int disk_fdatasync(int fd)
 static const struct wal_calls disk_calls = { disk_pread, disk_pwrite, disk_ftruncate,
                                              disk_fdatasync };
 
-/* The machine starts again, with what is in the image. */
+/* The machine restarts with what the image holds. */
 static void disk_reboot(void)
 {
     disk_reset(disk.chance);
