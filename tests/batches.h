@@ -46,8 +46,7 @@ struct run {
     uint64_t begun_before, ended_before; /* executions of the key before the call */
     int64_t called_at;
     unsigned order; /* the call's number; 0: not called yet */
-    int64_t
-        until; /* where the clock is exact: by then the caller has left or the batch has begun */
+    int64_t until;  /* if `exact`: by then the caller has left or the batch has begun */
     _Atomic int64_t awaited_since;
     _Atomic bool seen, refused;
     enum fate fate;

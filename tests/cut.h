@@ -1,4 +1,5 @@
-/* cut.h: what the tests of streams that are cut short share: inputs, and those who wait, each in another way. */
+/* cut.h: for the tests of streams that are cut short: inputs, and parties that wait, each in
+ * another way. */
 #ifndef LEAT_TESTS_CUT_H
 #define LEAT_TESTS_CUT_H
 
@@ -59,7 +60,7 @@ static inline int selected(struct waiting *w, int result)
     return result < 0 ? result : w->cases[result].status;
 }
 
-/* In a scope inside of a scope inside, which are marked later. */
+/* Receives in a scope inside of a scope; a cancel marks these scopes later. */
 static inline int receive_farther_in(struct waiting *w)
 {
     leat_scope *in = leat_scope_open(LEAT_NEVER), *farther = leat_scope_open(LEAT_NEVER);

@@ -26,10 +26,9 @@ struct sink {
     struct world *world;
     leat_chan *ch;
     size_t size; /* of an item, in bytes */
-    /* notes an item and ends the numbers in it */
+    /* Notes an item and ends the numbers in it. */
     void (*note)(struct sink *sink, const void *item);
-    /* closes the channel after this many items */
-    int enough;
+    int enough; /* items after which it closes the channel */
     int got[GOT], n;
     uint64_t chance;
 };

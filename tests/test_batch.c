@@ -1,4 +1,4 @@
-/* test_batch.c: batchers: what callers are told, which batches form, and who may not call. */
+/* test_batch.c: batchers: what calls return, which batches form, and calls that are refused. */
 #include "batchers.h"
 
 /* ---- many callers ---- */
@@ -75,7 +75,7 @@ static int what_comes_while_it_runs_is_one_batch(void *arg)
 }
 ON_WORKERS(what_comes_while_it_runs_is_one_batch);
 
-/* ---- what is told ---- */
+/* ---- statuses and results ---- */
 
 static int tells_each_its_own(void *arg)
 {
@@ -96,7 +96,8 @@ static int tells_each_its_own(void *arg)
     CHECK_IS(-EDOM, leat_batch(a.batcher, &items[1], &y));
     CHECK_IS(-7, y);
     CHECK_IS(0, leat_batch(a.batcher, &items[0], NULL));
-    /* What the function returns counts more; but only in its own batch. */
+    /* An error that the function returns replaces all statuses of its batch, and of no other
+     * batch. */
     a.error = -EIO;
     CHECK_IS(-EIO, leat_batch_many(a.batcher, items, 4, results, status, LEAT_NEVER));
     for (int i = 0; i < 4; i++)
@@ -111,7 +112,7 @@ static int tells_each_its_own(void *arg)
 }
 ON_WORKERS(tells_each_its_own);
 
-/* Runs of several callers in one batch are cut apart again. */
+/* Each caller in a shared batch gets its own results. */
 static int cuts_runs_apart(void *arg)
 {
     (void)arg;
@@ -144,7 +145,7 @@ static int count_nothing(void *arg, leat_batch_view *batch)
     return leat_batch_all_done(batch);
 }
 
-/* Items and results of no bytes. */
+/* Items and results may have no bytes. */
 static int needs_no_bytes(void *arg)
 {
     (void)arg;
@@ -207,7 +208,7 @@ static int does_not_wait_when_told_not_to(void *arg)
     CHECK_IS(0, forming(a.batcher));
     CHECK_IS(0, leat_batch_put(a.batcher, &x, 1, &ticket));
     CHECK_IS(-EAGAIN, leat_batch_get(&ticket, &y, NULL, LEAT_NOW));
-    CHECK_IS(-EAGAIN, leat_batch_get(&ticket, &y, NULL, LEAT_NOW)); /* it is still good */
+    CHECK_IS(-EAGAIN, leat_batch_get(&ticket, &y, NULL, LEAT_NOW)); /* the ticket is still valid */
     CHECK_IS(1, forming(a.batcher));
     adder_let_go(&a);
     WAIT_UNTIL(leat_scope_tasks(s) == 0);
@@ -241,7 +242,7 @@ static int closes(void *arg)
 }
 ON_WORKERS(closes);
 
-/* ---- who shares a batch ---- */
+/* ---- which items share a batch ---- */
 
 static uint64_t tens(void *arg, const void *item)
 {
@@ -283,7 +284,8 @@ static size_t itself(void *arg, const void *item)
     return (size_t) * (const int *)item;
 }
 
-/* Puts runs of these lengths, and sees which batches come of it. */
+/* Puts runs of these lengths. sizes[i] items must run while the caller of run i gets its
+ * results. */
 static void check_sizes(leat_batcher *b, const size_t *runs, size_t n, const size_t *sizes)
 {
     int items[8] = { 0 };
@@ -299,7 +301,8 @@ static void check_sizes(leat_batcher *b, const size_t *runs, size_t n, const siz
     }
 }
 
-/* No batch, not even of one that is closed; but in a cancelled scope it is told as ever. */
+/* An empty list makes no batch and succeeds, even when the batcher is closed; but not in a
+ * cancelled scope. */
 static int answers_empty_lists(void *arg)
 {
     (void)arg;
@@ -337,7 +340,7 @@ static int keeps_bounds(void *arg)
     CHECK_IS(-EINVAL, leat_batch_many(a.batcher, items, 4, NULL, NULL, LEAT_NEVER));
     spec.most = 0;
     spec.most_bytes = 10;
-    adder_open_with(&a, s, spec); /* four bytes each */
+    adder_open_with(&a, s, spec); /* four bytes per item */
     check_sizes(a.batcher, (size_t[]){ 1, 1, 1, 5, 1 }, 5, (size_t[]){ 2, 0, 1, 5, 1 });
     spec.bytes = itself;
     adder_open_with(&a, s, spec);
@@ -356,7 +359,7 @@ static int keeps_bounds(void *arg)
 }
 ON_WORKERS(keeps_bounds);
 
-/* ---- who may not call ---- */
+/* ---- calls that are refused ---- */
 
 struct meddler {
     leat_batcher *batcher, *other;

@@ -1,5 +1,6 @@
-/* test_batch_harsh.c: each request for memory or a thread that a batcher makes fails once, in turn. Whoever asked is
- * told, everybody else is served, and nothing stays. Only the harsh build can do this. */
+/* test_batch_harsh.c: each request of a batcher for memory or a thread fails once, in turn. The
+ * caller that needed it gets an error, the others are served, and nothing leaks. This needs the
+ * harsh build. */
 #include "base/fault.h"
 #include "batchers.h"
 
@@ -93,7 +94,7 @@ static int use_batchers(void *arg)
     return 0;
 }
 
-/* True when there were so many requests. */
+/* Runs the test with request n failing. True if it made n requests. */
 static bool attempt(long n)
 {
     failures = 0;

@@ -1,7 +1,8 @@
-/* test_batch_leave.c: callers that leave: who leads then, whose memory is touched; and leaders that linger. */
+/* test_batch_leave.c: callers that leave: the next one leads, and nobody touches a leaver's memory;
+ * and leaders that linger. */
 #include "batchers.h"
 
-/* ---- before the batch has begun ---- */
+/* ---- before the batch begins ---- */
 
 struct passing {
     leat_scope *s, *inner;
@@ -9,7 +10,8 @@ struct passing {
     struct caller first, leader, others[3];
 };
 
-/* A batch of four forms behind a slow one; the first of the four is its leader, in the inner scope. */
+/* A batch of up to four forms while another one runs. Its first caller leads it, and belongs to the
+ * inner scope. */
 static void form_behind_a_slow_one(struct passing *p, int64_t deadline_of_leader)
 {
     p->adder = (struct adder){ .error = 0 };
@@ -81,7 +83,7 @@ static int a_late_leader_hands_over(void *arg)
 }
 ON_WORKERS(a_late_leader_hands_over);
 
-/* One who only waits leaves: its item is not there, and the others' order is as it was. */
+/* A follower leaves: its items go, and the others keep their order. */
 static int a_follower_leaves_a_gap(void *arg)
 {
     (void)arg;
@@ -120,14 +122,14 @@ static int nothing_runs_when_all_have_left(void *arg)
     WAIT_UNTIL(leat_scope_tasks(p.s) == 0);
     CHECK_IS(1, counts_of(p.adder.batcher).batches);
     CHECK_IS(4, counts_of(p.adder.batcher).left);
-    CHECK_IS(0, leat_mutex_try_lock(p.adder.batcher->spec.lock)); /* nobody has it */
+    CHECK_IS(0, leat_mutex_try_lock(p.adder.batcher->spec.lock)); /* nobody holds it */
     CHECK_IS(0, leat_mutex_unlock(p.adder.batcher->spec.lock));
     CHECK_IS(0, leat_scope_close(p.s));
     return 0;
 }
 ON_WORKERS(nothing_runs_when_all_have_left);
 
-/* ---- while it runs ---- */
+/* ---- while the batch runs ---- */
 
 struct leaver {
     struct adder *adder;
@@ -135,7 +137,7 @@ struct leaver {
     _Atomic int status;
 };
 
-/* What it has put and what it wants are gone as soon as it has left. */
+/* Frees item and result as soon as the call returns. */
 static int call_and_free(void *arg)
 {
     struct leaver *l = arg;
@@ -182,7 +184,7 @@ static int who_has_left_is_out_of_reach(void *arg)
 }
 ON_WORKERS(who_has_left_is_out_of_reach);
 
-/* The function waits on channels, in a leader that is cancelled: nobody is told of that. */
+/* The leader is cancelled while its function waits on channels: these waits go on. */
 static int a_leader_that_has_begun_stays(void *arg)
 {
     (void)arg;
@@ -222,7 +224,7 @@ static int in_a_cancelled_scope_nothing_is_put(void *arg)
     CHECK_IS(-ECANCELED, leat_batch_until(a.batcher, &x, NULL, LEAT_NOW));
     CHECK_IS(-ECANCELED, leat_batch_put(a.batcher, &x, 1, &ticket));
     CHECK_IS(-ECANCELED, leat_batch_get(&before, NULL, NULL, LEAT_NEVER));
-    CHECK_IS(-EINVAL, leat_batch_get(&before, NULL, NULL, LEAT_NEVER)); /* it is spent */
+    CHECK_IS(-EINVAL, leat_batch_get(&before, NULL, NULL, LEAT_NEVER)); /* the ticket is spent */
     CHECK_IS(0, leat_scope_close(inner));
     CHECK_IS(0, counts_of(a.batcher).batches);
     CHECK_IS(1, counts_of(a.batcher).left);
@@ -231,7 +233,7 @@ static int in_a_cancelled_scope_nothing_is_put(void *arg)
 }
 ON_WORKERS(in_a_cancelled_scope_nothing_is_put);
 
-/* Tickets that nobody has spent go with the scope. */
+/* The scope frees tickets that nobody has spent. */
 static int forgotten_tickets_do_not_leak(void *arg)
 {
     (void)arg;
@@ -244,7 +246,8 @@ static int forgotten_tickets_do_not_leak(void *arg)
     int x = 1;
     for (int i = 0; i < 7; i++)
         CHECK_IS(0, leat_batch_put(a.batcher, &x, 1, &tickets[i]));
-    CHECK_IS(0, leat_batch_get(&tickets[2], NULL, NULL, LEAT_NEVER)); /* not its neighbour */
+    /* Leaves its neighbour in the batch. */
+    CHECK_IS(0, leat_batch_get(&tickets[2], NULL, NULL, LEAT_NEVER));
     CHECK_IS(0, leat_batch_forget(&tickets[0]));
     CHECK_IS(0, leat_batch_forget(&tickets[1]));
     CHECK_IS(3, batches_held(a.batcher));
@@ -280,7 +283,7 @@ static int lingers_as_long_as_it_was_told(void *arg)
     CHECK(counts_of(a.batcher).waited >= 5 * LEAT_MS);
     for (int i = 0; i < 3; i++)
         caller_was_served(&callers[i]);
-    /* From the first item on, not from the first who waits. */
+    /* The linger begins with the first item, not with the first wait. */
     leat_ticket ticket;
     int x = 1;
     CHECK_IS(0, leat_batch_put(a.batcher, &x, 1, &ticket));
@@ -292,7 +295,7 @@ static int lingers_as_long_as_it_was_told(void *arg)
 }
 ON_WORKERS(lingers_as_long_as_it_was_told);
 
-/* Nobody waits an hour. */
+/* In each of these cases the leader stops to linger before its hour is over. */
 static int does_not_linger_for_nothing(void *arg)
 {
     (void)arg;
@@ -307,11 +310,11 @@ static int does_not_linger_for_nothing(void *arg)
         WAIT_UNTIL(lingers(a.batcher));
         int64_t begin = leat_now();
         int x[3] = { 0 };
-        if (way < 2) /* there are enough; or it is full */
+        if (way < 2) /* there are enough items, or the batch is full */
             CHECK_IS(0, leat_go(s, call, &callers[2]));
-        else if (way == 2) /* what does not fit begins another */
+        else if (way == 2) /* an item that does not fit begins another batch */
             CHECK_IS(-EAGAIN, leat_batch_many(a.batcher, x, 3, NULL, NULL, LEAT_NOW));
-        else /* nothing more will come */
+        else /* no more items can come */
             CHECK_IS(0, leat_batcher_close(a.batcher));
         WAIT_UNTIL(leat_scope_tasks(s) == 0);
         CHECK(leat_now() - begin < 60 * LEAT_S);

@@ -1,8 +1,9 @@
-/* test_batch_model.c: batchers of every kind, used by callers of every kind, in the seeded world, while scopes are
- * cancelled and batchers closed at any moment; and beside them a sequential model, the records of each run, which
- * says what the function may see and what a caller may be told. Each seed is another round, see batch_round.h.
+/* test_batch_model.c: batchers and callers of every kind in the seeded world, while scopes are
+ * cancelled and batchers are closed at any moment. The record of each run of items is a sequential
+ * model: it tells what the function may see and what a call may return. Each seed is another round,
+ * see batch_round.h.
  *
- * LEAT_SIM=from:to hunts through other seeds, LEAT_SEED=n repeats one. */
+ * LEAT_SIM=from:to tries other seeds, LEAT_SEED=n repeats one. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__) || !defined(__x86_64__)
 #define TESTS_IN_SIM 2000
 #else
@@ -24,7 +25,7 @@ static int round_in_sim(void *arg)
     return 0;
 }
 
-/* By a thread, which is no worker, as well as by a task. */
+/* The round runs in a thread that is no worker, instead of in a task. */
 static int round_by_a_thread(void *arg)
 {
     (void)arg;

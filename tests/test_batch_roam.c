@@ -1,4 +1,4 @@
-/* test_batch_roam.c: blocks and callbacks in batches, alone and among tasks and threads. */
+/* test_batch_roam.c: blocks and callbacks in batches, alone and together with tasks and threads. */
 #include "batchers.h"
 
 /* ---- blocks ---- */
@@ -90,7 +90,7 @@ static void answered(leat_batch_op *public, int status)
     atomic_store(&op->status, status);
     if (!status && --op->rounds > 0) {
         op->item++;
-        op_begin(op); /* the struct may be used again from within */
+        op_begin(op); /* its function may use the struct again */
     }
     atomic_fetch_add(&op->calls, 1);
 }
@@ -201,7 +201,7 @@ static int begin_op(void *arg)
     return 0;
 }
 
-/* Somebody else may have led the batch to its end between an operation's put and its wait. */
+/* Between an operation's put and its wait, another caller may have led the batch to its end. */
 static int may_be_done_at_once(void *arg)
 {
     (void)arg;
@@ -239,7 +239,7 @@ static int can_be_withdrawn(void *arg)
     op_begin(&stays);
     CHECK_IS(2, forming(a.batcher));
     CHECK_IS(0, leat_withdraw(&withdrawn.op.op));
-    memset(&withdrawn.op, 0xee, sizeof withdrawn.op); /* nobody knows it any more */
+    memset(&withdrawn.op, 0xee, sizeof withdrawn.op); /* nobody uses it any more */
     CHECK_IS(1, forming(a.batcher));
     adder_let_go(&a);
     adder_wait_for_entry(&a);
@@ -255,7 +255,8 @@ static int can_be_withdrawn(void *arg)
 }
 ON_WORKERS(can_be_withdrawn);
 
-/* All leave, while somebody else has the execution lock: nothing is left to wait for it. */
+/* Another party holds the execution lock, and all callers of a batch leave: no stand-in may go on
+ * waiting for the lock. */
 static int nobody_stands_in_for_nobody(void *arg)
 {
     (void)arg;
@@ -289,7 +290,7 @@ static int nobody_stands_in_for_nobody(void *arg)
 }
 ON_WORKERS(nobody_stands_in_for_nobody);
 
-/* The batcher's scope is cancelled; those who wait in another are served all the same. */
+/* The batcher's scope is cancelled. A caller that waits in another scope is still served. */
 static int stands_in_to_the_end(void *arg)
 {
     (void)arg;
@@ -313,7 +314,7 @@ static int stands_in_to_the_end(void *arg)
 }
 ON_WORKERS(stands_in_to_the_end);
 
-/* Ops that come and are taken back at random, while others lead. */
+/* Operations begin, and are withdrawn at random, while others lead. */
 struct flurry {
     struct adder *adder;
     leat_scope *scope;
@@ -361,7 +362,7 @@ static int withdrawing_may_be_late(void *arg)
 }
 ON_WORKERS(withdrawing_may_be_late);
 
-/* ---- what they may not ---- */
+/* ---- calls that are refused ---- */
 
 struct prober {
     leat_block block;

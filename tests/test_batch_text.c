@@ -1,18 +1,19 @@
-/* test_batch_text.c: the classic programs of cooperative batching: producers that want a number one larger, and a
- * worker for all of them that nobody has started. */
+/* test_batch_text.c: the classic programs of cooperative batching: producers ask for a number plus
+ * one, and a worker that nobody has started serves many of them at once. */
 #include "support.h"
 
 #include <leat/batch.h>
 
-/* Naps are those of the classic, up to half a second and up to a second, on a clock that jumps; a thousandth
- * of them on one that does not. */
+/* Naps are as long as in the classic programs: a producer's up to half a second, the worker's up to
+ * a second. They are a thousandth of that where the clock does not jump. */
 enum { PRODUCERS = 20, COUNT = 5 };
 
 struct worker {
     leat_batcher *batcher;
     uint64_t chance;
     bool busy;
-    uint64_t sizes[LEAT_BATCH_SIZES], beyond; /* items of the largest batches, beyond 65 each */
+    /* beyond: items of the largest batches, without the first LEAT_BATCH_SIZES - 1 of each */
+    uint64_t sizes[LEAT_BATCH_SIZES], beyond;
 };
 
 struct producer {
@@ -62,7 +63,7 @@ static int produce_scalars(void *arg)
     return 0;
 }
 
-/* Lists of different lengths, flattened: the longer, the larger the number. Those of the first are empty. */
+/* Producer i puts lists of i numbers: from none to PRODUCERS - 1. */
 static int produce_lists(void *arg)
 {
     struct producer *p = arg;
@@ -83,7 +84,7 @@ static int produce_lists(void *arg)
     return 0;
 }
 
-/* The batcher has counted what the worker has; returns how many batches there were. */
+/* The batcher's counts are the worker's. Returns the number of batches. */
 static uint64_t check_counts(const struct worker *worker, uint64_t items)
 {
     leat_batcher_counts counts;
@@ -131,7 +132,8 @@ static int adds_one_to_scalars(void *arg)
 {
     (void)arg;
     uint64_t batches = produce(produce_scalars, PRODUCERS * COUNT);
-    /* Each nap of the worker is as long as two of a producer's, so about all are there when it ends. */
+    /* The worker naps twice as long as a producer. So when it ends a nap, about all producers
+     * wait. */
     CHECK(!IN_SIM || batches <= PRODUCERS * COUNT / 2);
     return 0;
 }
@@ -146,7 +148,7 @@ static int adds_one_to_lists(void *arg)
 }
 ON_WORKERS(adds_one_to_lists);
 
-/* Without naps: who comes alone is served alone, at once. */
+/* Without naps: a caller that is alone is served at once, in a batch of its own. */
 static int waits_for_nobody(void *arg)
 {
     (void)arg;

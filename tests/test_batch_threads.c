@@ -1,14 +1,14 @@
-/* test_batch_threads.c: the rounds of test_batch_model.c on real workers and threads. There is less that can be known
- * there of what came first; ThreadSanitizer looks at the rest.
+/* test_batch_threads.c: the rounds of test_batch_model.c on real workers and threads. The records
+ * can tell less here about what came first; ThreadSanitizer checks the rest.
  *
- * LEAT_SEED=n             makes rounds from that number on, which is what a failure prints
- * LEAT_STRESS_SECONDS=n   for so long; else 2 */
+ * LEAT_SEED=n             makes rounds from this number on; a failure prints it
+ * LEAT_STRESS_SECONDS=n   for this long; 2 by default */
 #include "batch_round.h"
 
 static _Atomic unsigned rounds_done;
 static _Atomic bool all_done;
 
-/* A hang is a failure too. */
+/* Fails when a round hangs. */
 static void *watch(void *arg)
 {
     (void)arg;
@@ -30,7 +30,7 @@ static int one_round(void *arg)
     return 0;
 }
 
-/* By the program's own thread, or by a task. */
+/* Each round runs in the program's own thread or in a task. */
 static void rounds_on(unsigned workers)
 {
     static struct round round;
@@ -75,7 +75,7 @@ static void rounds_on_4(void **state)
     rounds_on(4);
 }
 
-/* ---- a thread that has served ---- */
+/* ---- a thread that has served a batch ---- */
 
 struct served {
     leat_batcher *batcher;
@@ -107,8 +107,8 @@ static int ask_it(void *arg)
     return 0;
 }
 
-/* The thread that ran the function has other work before the leader, whose worker is kept busy, goes on: it is not
- * taken for the one that holds the lock. */
+/* The thread that ran the function does other work before the leader runs again, because the
+ * leader's worker is busy. The batcher must not take this thread for the holder of the lock. */
 static int ask_before_the_leader_goes_on(void *arg)
 {
     (void)arg;

@@ -1,4 +1,4 @@
-/* test_biased.c: the lock that one worker takes with plain stores, until others come. */
+/* test_biased.c: the lock that one worker takes with plain stores until others come. */
 #define _GNU_SOURCE
 #include "base/biased.h"
 #include "support.h"
@@ -12,9 +12,9 @@
 enum { THREADS = 3, ROUNDS = 4000 / SCALE, ALONE = 2 * LT_BIAS_AFTER, TOGETHER = 20 };
 
 static struct lt_biased biased;
-static long counter; /* guarded by it; torn in two so that a second one inside would show */
+static long counter; /* guarded by `biased`; `shadow` differs while it changes */
 static long shadow;
-static _Atomic long counted; /* how often it should have been */
+static _Atomic long counted; /* what `counter` should be */
 static pthread_barrier_t barrier;
 
 static void count(const void *me)
@@ -45,7 +45,7 @@ static void is_given_to_who_comes_often(void **state)
     lt_bias_open();
     lt_biased_init(&biased);
     if (biased.settled)
-        skip(); /* the kernel has no barrier */
+        skip(); /* the kernel has no membarrier */
     for (int i = 0; i < 3 * LT_BIAS_AFTER; i++)
         count(i % 2 ? &one : &two);
     CHECK(!is_owner(&one) && !is_owner(&two));
@@ -62,10 +62,11 @@ static void is_given_to_who_comes_often(void **state)
     CHECK(!is_owner(&one) && biased.settled);
     for (int i = 0; i < 3 * LT_BIAS_AFTER; i++)
         count(&two);
-    CHECK(!is_owner(&two)); /* once in its life */
+    CHECK(!is_owner(&two)); /* a lock gets one owner in its life */
 }
 
-/* Who visits takes it back for a while; then the former owner may have it again, and nobody else. */
+/* A visit takes the right back for a while. Then the former owner may get it again, and nobody
+ * else. */
 static void is_given_again_after_visits(void **state)
 {
     (void)state;
@@ -79,7 +80,7 @@ static void is_given_again_after_visits(void **state)
         count(&one);
     for (int round = 0; round < 3 * LT_BIAS_TRIALS && round < 1000; round++) {
         CHECK(is_owner(&one));
-        visit(&one); /* who owns it only takes it */
+        visit(&one); /* the owner's own visit changes nothing */
         CHECK(is_owner(&one));
         visit(round % 2 ? &two : NULL);
         visit(NULL);
@@ -94,7 +95,7 @@ static void is_given_again_after_visits(void **state)
     for (int i = 0; i < 3 * LT_BIAS_AFTER; i++)
         count(i < LT_BIAS_AFTER ? &two : &one);
     CHECK(!is_owner(&one) && !is_owner(&two));
-    /* A visit is no step towards it, and no step away. */
+    /* A visit neither helps nor hinders a party on its way to become the owner. */
     lt_biased_init(&biased);
     for (int i = 0; i <= LT_BIAS_AFTER; i++) {
         CHECK(!is_owner(&one));
@@ -105,8 +106,8 @@ static void is_given_again_after_visits(void **state)
     CHECK(is_owner(&one));
 }
 
-/* The first takes it so often that it becomes the owner, and goes on while the others come; in every other round
- * as visitors, so that it becomes the owner again meanwhile. */
+/* The first thread becomes the owner, and goes on while the others come. In every other round the
+ * others only visit, so that it becomes the owner again meanwhile. */
 static void *compete(void *me)
 {
     bool first = *(int *)me == 0, alien = *(int *)me == THREADS - 1;
@@ -149,7 +150,7 @@ static void lets_one_in_at_a_time(void **state)
     CHECK_IS(atomic_load(&counted), counter);
 }
 
-/* A dump is a visit. */
+/* A dump visits channels' locks. */
 static int dumps(void *file)
 {
     return leat_dump(file);
@@ -159,7 +160,7 @@ static int talks_and_is_dumped(void *file)
 {
     leat_chan *ch = leat_chan_of(NULL, int, 1);
     const _Atomic uintptr_t *owner = &ch->lock.owner;
-    bool possible = !ch->lock.settled; /* the kernel has the barrier */
+    bool possible = !ch->lock.settled; /* the kernel has membarrier */
     for (int round = 0, x = 0; round < 3; round++) {
         for (int i = 0; i <= LT_BIAS_AFTER; i++)
             CHECK_IS(0, i % 2 ? leat_recv(ch, &x) : leat_send(ch, &x));
@@ -181,7 +182,8 @@ static void is_kept_over_dumps(void **state)
     fclose(file);
 }
 
-/* With threads it would take the kernel long; so it has been done before there can be any. */
+/* The library registers for membarrier when it is loaded: once there are threads, this takes the
+ * kernel long. */
 static void is_registered_with_the_library(void **state)
 {
     (void)state;
@@ -194,8 +196,7 @@ static void is_registered_with_the_library(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(
-            is_registered_with_the_library), /* first: no runtime has been opened yet */
+        cmocka_unit_test(is_registered_with_the_library), /* first: before any runtime */
         cmocka_unit_test(is_given_to_who_comes_often),
         cmocka_unit_test(is_given_again_after_visits),
         cmocka_unit_test(is_kept_over_dumps),

@@ -1,7 +1,7 @@
-/* test_block.c: blocks: how a step function goes on, what an await tells, how a block ends. */
+/* test_block.c: how a step function continues, what an await returns, how a block ends. */
 #include "support.h"
 
-/* ---- at once, or at that very line ---- */
+/* ---- continuing at once, or at the same line ---- */
 
 struct hopper {
     leat_block block;
@@ -35,7 +35,7 @@ static int goes_on_at_once(void *arg)
     CHECK_IS(0, leat_send(hopper.in, &(int){ 7 }));
     CHECK_IS(0, leat_go_block(s, &hopper.block, hop));
     CHECK_IS(0, leat_block_join(&hopper.block));
-    /* One that has spent its share of operations may have had to let others run. */
+    /* A block that has used up its budget may have had to yield. */
 #if defined(LEAT_HARSH) || defined(TESTS_IN_SIM)
     CHECK(hopper.entries >= 1 && hopper.entries <= 3);
 #else
@@ -46,7 +46,7 @@ static int goes_on_at_once(void *arg)
 }
 ON_WORKERS(goes_on_at_once);
 
-/* Under the lock under which the block has begun to wait, perhaps on another worker. */
+/* Takes the lock under which the block began to wait, perhaps on another worker. */
 static unsigned line_of(struct hopper *hopper, leat_chan *ch)
 {
     lt_chan_lock(ch);
@@ -95,7 +95,7 @@ struct maze {
 
 enum { DOORS = 5, END_OF_MAZE = -1 };
 
-/* Receives numbers, and sends what shows the way it took for each. */
+/* Receives numbers. What it sends shows its path through the code. */
 static int walk(leat_block *b)
 {
     struct maze *me = (struct maze *)b;
@@ -138,7 +138,7 @@ static int walk(leat_block *b)
             break;
         default: {
             PASS_ON(b, me);
-            PASS_ON(b, me); /* two of two in one line */
+            PASS_ON(b, me); /* each expands to two awaits on one line */
         }
         }
     } while (b->status == 0);
@@ -153,15 +153,15 @@ static int walks_through_loops_and_switches(void *arg)
     (void)arg;
     enum { NUMBERS = 12, STEPS = 25 };
     static const int numbers[NUMBERS] = { 5, 6, 7, 12, 2, 3, 4, 90, 91, 10, 17, 22 };
-    static const int expected[STEPS] = { 5,                     /* 5, the first */
+    static const int expected[STEPS] = { 5,                     /* the first number */
                                          0,          2,  2,  2, /* 6 */
-                                         3,          7,  7,     /* 7, the third */
+                                         3,          7,  7,     /* the third */
                                          12,         12,        /* 12 */
-                                         5,          2,         /* 2, the fifth */
+                                         5,          2,         /* the fifth */
                                          1,          3,  0,  3, /* 3 */
                                          90,         91,        /* 4 lets two through */
                                          10,                    /* 10 */
-                                         9,          17, 17,    /* 17, the ninth */
+                                         9,          17, 17,    /* the ninth */
                                          22,         22,        /* 22 */
                                          END_OF_MAZE };
     for (size_t capacity = 0; capacity <= 64; capacity += 32) {
@@ -208,7 +208,7 @@ static void count(struct counting *me)
     me->counts++;
 }
 
-/* So many times the arguments are evaluated in an await: each once, whether it waits or not. */
+/* COUNTED checks that an await evaluates each of its arguments once, whether it waits or not. */
 #define ONCE(argument) (count(me), (argument))
 #define COUNTED(times, await) \
     me->counts = 0; \
@@ -347,7 +347,7 @@ static int returns_on_a_channel(void *arg)
             CHECK_IS(42, x);
         }
     }
-    /* In a cancelled scope the value arrives where there is room, else the channel says that it does not. */
+    /* In a cancelled scope the value arrives if the channel has room; else the channel is cut. */
     for (size_t capacity = 0; capacity <= 1; capacity++) {
         struct answerer me = { .out = leat_chan_of(s, int, capacity) };
         leat_scope *in = leat_scope_open(LEAT_NEVER);
@@ -367,7 +367,7 @@ static int returns_on_a_channel(void *arg)
 }
 ON_WORKERS(returns_on_a_channel);
 
-/* ---- where it may be started ---- */
+/* ---- where a block may start ---- */
 
 struct parent {
     leat_block block;

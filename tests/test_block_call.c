@@ -1,4 +1,4 @@
-/* test_block_call.c: blocks that wait for blocks, and blocks that are a part of others. */
+/* test_block_call.c: blocks that wait for blocks, and blocks that call parts. */
 #include "support.h"
 
 /* ---- waiting for a block ---- */
@@ -9,7 +9,8 @@ struct child {
     int verdict, ended;
 };
 
-/* Ends at once without a channel; else when something comes, or it is closed or cancelled. */
+/* Without a channel it ends at once, else with the first item, or when the channel is closed or the
+ * scope is cancelled. */
 static int end_when_told(leat_block *b)
 {
     struct child *me = (struct child *)b;
@@ -34,7 +35,7 @@ static int await_it(leat_block *b)
     atomic_store(&me->about_to, 1);
     LEAT_AWAIT_BLOCK(b, &me->child->block);
     CHECK_IS(me->verdict, b->status);
-    CHECK_IS(1, me->child->ended); /* and what it wrote is seen */
+    CHECK_IS(1, me->child->ended); /* sees what the child wrote */
     LEAT_END(b);
 }
 
@@ -47,7 +48,7 @@ static int join_it(void *arg)
     return 0;
 }
 
-/* Whoever waits, and whoever is first. */
+/* Any kind of party may wait, before or after the block has ended. */
 static int waits_for_the_end(void *arg)
 {
     (void)arg;
@@ -79,7 +80,7 @@ static int waits_for_the_end(void *arg)
 }
 ON_WORKERS(waits_for_the_end);
 
-/* The verdict comes to who waits, cancelled or not; and waiting itself is not ended by a cancel. */
+/* The waiter gets the verdict, cancelled or not. A cancel does not end the wait for a block. */
 static int tells_the_verdict(void *arg)
 {
     (void)arg;
@@ -102,7 +103,7 @@ static int tells_the_verdict(void *arg)
 }
 ON_WORKERS(tells_the_verdict);
 
-/* It is gone as soon as it has been awaited. */
+/* The block's memory may be freed as soon as it has been awaited. */
 static int may_be_freed_when_awaited(void *arg)
 {
     (void)arg;
@@ -123,7 +124,7 @@ static int may_be_freed_when_awaited(void *arg)
 }
 ON_WORKERS(may_be_freed_when_awaited);
 
-/* A chain, each of which waits for the one before. */
+/* Each block waits for the one before. */
 struct link {
     leat_block block;
     leat_block *before;
@@ -185,7 +186,8 @@ struct outer {
     int i, sum;
 };
 
-/* Takes and gives `times` times; the verdict is how often, as no other should see it. */
+/* Receives and sends `times` times, and returns `times` so that the caller can tell its calls
+ * apart. */
 static int take_and_give(leat_block *b)
 {
     struct inner *me = (struct inner *)b;
@@ -201,7 +203,7 @@ static int take_and_give(leat_block *b)
     LEAT_RETURN(b, me->times);
 }
 
-/* Three parts one after the other in the same struct: the first ends at once. */
+/* Calls a part three times in the same struct. The first call ends at once. */
 static int in_three_parts(leat_block *b)
 {
     struct middle *me = (struct middle *)b;
@@ -225,12 +227,12 @@ static int call_parts(leat_block *b)
         me->middle.inner.in = me->in;
         me->middle.inner.out = me->out;
         LEAT_AWAIT_CALL(b, &me->middle.block, in_three_parts);
-        if (b->status < 0) /* cancels nothing: that is for this one to say */
+        if (b->status < 0) /* a part cancels nothing, so its caller decides */
             break;
         CHECK_IS(100, b->status);
         me->sum += b->status;
     }
-    LEAT_AWAIT_CALL(b, &me->middle.inner.block, take_and_give); /* with times of 2 still */
+    LEAT_AWAIT_CALL(b, &me->middle.inner.block, take_and_give); /* `times` is still 2 */
     if (b->status == -EPIPE)
         LEAT_RETURN(b, 0);
     LEAT_RETURN(b, b->status);
@@ -244,7 +246,7 @@ static int runs_parts(void *arg)
         struct outer me = { .in = leat_chan_of(s, int, capacity),
                             .out = leat_chan_of(s, int, capacity) };
         CHECK_IS(0, leat_go_block(s, &me.block, call_parts));
-        CHECK_IS(1, leat_scope_tasks(s)); /* parts are no tasks of the scope */
+        CHECK_IS(1, leat_scope_tasks(s)); /* parts do not count as tasks of the scope */
         for (int i = 0, x = 0; i < 150; i++) {
             CHECK_IS(0, leat_send(me.in, &i));
             CHECK_IS(0, leat_recv(me.out, &x));
@@ -282,7 +284,7 @@ static int call_what_fails(leat_block *b)
     LEAT_END(b);
 }
 
-/* The verdict of a part cancels nothing, whether it ended at once or later. */
+/* A part's verdict cancels nothing, whether the part ended at once or later. */
 static int parts_cancel_nothing(void *arg)
 {
     (void)arg;
@@ -296,7 +298,7 @@ static int parts_cancel_nothing(void *arg)
 }
 ON_WORKERS(parts_cancel_nothing);
 
-/* A cancelled scope ends the wait of the innermost, and the outer ones hear of it. */
+/* A cancelled scope ends the wait of the innermost part, and each caller gets -ECANCELED. */
 static int cancels_parts(void *arg)
 {
     (void)arg;
@@ -317,7 +319,7 @@ static int cancels_parts(void *arg)
 }
 ON_WORKERS(cancels_parts);
 
-/* Parts deep inside one another, in an array: each calls the next, the last waits. */
+/* Each part calls the next one; the last waits. */
 struct deep {
     leat_block block;
     struct deep *next;

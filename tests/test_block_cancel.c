@@ -1,4 +1,4 @@
-/* test_block_cancel.c: cancelling ends every wait of a block, of one or of a hundred thousand, at any
+/* test_block_cancel.c: cancelling ends every wait of one block or of a hundred thousand, at any
  * moment, and loses nothing. */
 #include "support.h"
 
@@ -52,7 +52,7 @@ static int wait_for_cancel(leat_block *b)
     CHECK_IS(1, me->x);
     CHECK_IS(0, me->cases[0].status | me->cases[1].status | me->cases[2].status);
     CHECK_IS(1, leat_cancelled(NULL));
-    /* So does every later one, and the try forms work. */
+    /* Later waits end at once, too. The try forms work. */
     LEAT_AWAIT_SEND_UNTIL(b, me->full, &me->x, me->far, &me->alarm);
     CHECK_IS(-ECANCELED, b->status);
     LEAT_AWAIT_SLEEP(b, LEAT_S, &me->alarm);
@@ -91,7 +91,7 @@ static void go_all(leat_scope *s, struct waiter *waiters, leat_chan *full, leat_
     }
 }
 
-/* By a task, a thread, a block or the opener; before, amid and after the beginning of the waits. */
+/* A task, a thread, a block or the opener cancels before, while or after the waits begin. */
 static int ends_every_wait(void *arg)
 {
     (void)arg;
@@ -146,7 +146,7 @@ static int ends_waits_by_deadline(void *arg)
 }
 ON_WORKERS(ends_waits_by_deadline);
 
-/* A block that is started in a cancelled scope still runs. */
+/* A block that starts in a cancelled scope still runs. */
 static int runs_in_a_cancelled_scope(void *arg)
 {
     (void)arg;
@@ -162,7 +162,7 @@ static int runs_in_a_cancelled_scope(void *arg)
 }
 ON_WORKERS(runs_in_a_cancelled_scope);
 
-/* ---- very many ---- */
+/* ---- a hundred thousand blocks ---- */
 
 #ifdef LEAT_HARSH
 enum { BLOCKS = IN_SIM ? 500 : UNDER_TSAN ? 2000 : 20000 };
@@ -210,7 +210,7 @@ static int ends_a_hundred_thousand(void *arg)
         for (int i = 0; i < BLOCKS; i++) {
             blocks[i].a = a, blocks[i].b = b, blocks[i].how = i % 4;
             blocks[i].cancelled = &cancelled;
-            if (blocks[i].how == 2) /* one of them sends to nobody, or two would meet */
+            if (blocks[i].how == 2) /* no second send, or two blocks would meet */
                 blocks[i].b = NULL;
             CHECK_IS(0, leat_go_block(s, &blocks[i].block, wait_somehow));
         }
@@ -227,7 +227,8 @@ ON_WORKERS(ends_a_hundred_thousand);
 
 /* ---- at any moment ---- */
 
-/* A select without any channel waits for nothing but this, and no channel's lock is held as it begins. */
+/* A select without channels waits only for the cancel, and holds no channel's lock when it
+ * begins. */
 enum { CASES = 1000 };
 
 struct idler {
@@ -246,7 +247,7 @@ static int select_nothing(leat_block *b)
     else
         LEAT_AWAIT_SELECT(b, me->cases, CASES, LEAT_NEVER, NULL);
     CHECK_IS(-ECANCELED, b->status);
-    memset(me->cases, 0xff, sizeof me->cases); /* they are the block's again */
+    memset(me->cases, 0xff, sizeof me->cases); /* they belong to the block again */
     LEAT_RETURN(b, b->status);
 }
 
@@ -315,7 +316,7 @@ static int pass(leat_block *b)
     LEAT_RETURN(b, b->status);
 }
 
-/* What was sent has been received or is still inside. */
+/* Each item that was sent was received or is still in the channel. */
 static int loses_nothing(void *arg)
 {
     (void)arg;

@@ -1,5 +1,5 @@
-/* test_block_many.c: many blocks: what they cost, one worker for each at a time, and every item counted
- * between blocks, tasks and threads. */
+/* test_block_many.c: many blocks: what they cost; each runs on one worker at a time; every item
+ * between blocks, tasks and threads is counted. */
 #include "base/fault.h"
 #include "support.h"
 
@@ -19,7 +19,7 @@ static int wait_at_the_gate(leat_block *b)
     LEAT_END(b);
 }
 
-/* Resident pages, and the tables that map them. */
+/* Resident memory and its page tables. */
 static long bytes_used(void)
 {
     long kib = 0, value;
@@ -51,7 +51,7 @@ static int costs_little(void *arg)
     CHECK(blocks);
     for (int i = 0; i < BLOCKS; i++) {
         CHECK_IS(0, leat_go_block(s, &blocks[i], wait_at_the_gate));
-        if (i % 1024 == 0) /* as a program would: not all of them start at the end */
+        if (i % 1024 == 0) /* as a program would, so that not all of them start at the end */
             leat_yield();
     }
     WAIT_UNTIL(receivers_of(gate) == BLOCKS);
@@ -74,7 +74,7 @@ static int costs_little(void *arg)
 }
 ON_WORKERS(costs_little);
 
-/* ---- no memory is asked for ---- */
+/* ---- blocks allocate nothing ---- */
 
 #ifdef LEAT_HARSH
 struct frugal {
@@ -121,8 +121,7 @@ static int asks_for_no_memory(void *arg)
         blocks[i].in = in, blocks[i].out = out, blocks[i].nobody = nobody;
         CHECK_IS(0, leat_go_block(s, &blocks[i].block, live_frugally));
     }
-    if (leat_workers() == 1 &&
-        !IN_SIM) /* others, when idle, may ask for what stolen tasks would need */
+    if (leat_workers() == 1 && !IN_SIM) /* idle thieves may allocate */
         CHECK(!lt_fault_struck());
     WAIT_UNTIL(receivers_of(in) == BLOCKS);
     for (int i = 0, x = 0; i < BLOCKS; i++)
@@ -146,10 +145,10 @@ struct guarded {
     _Atomic int inside;
     leat_chan *ch, *other;
     leat_case cases[2];
-    int x, i, turns; /* plain: two workers at once would be a race */
+    int x, i, turns; /* not atomic: two workers at once would race */
 };
 
-/* From the moment the await begins, another worker may go on with the block. */
+/* As soon as the await begins, another worker may run the block. */
 #define AWAIT_GUARDED(await) \
     CHECK_IS(1, atomic_exchange(&me->inside, 0)); \
     await; \
@@ -187,7 +186,7 @@ static int runs_each_on_one_worker_at_a_time(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     struct guarded *blocks = calloc(BLOCKS, sizeof *blocks);
     CHECK(blocks);
-    /* Room for one item of each, so that nobody waits for ever at the end. */
+    /* Room for one item of each block, so that none waits for ever at the end. */
     leat_chan *ch = leat_chan_of(s, int, BLOCKS), *other = leat_chan_of(s, int, 0);
     for (int i = 0; i < BLOCKS; i++) {
         blocks[i].ch = ch, blocks[i].other = other;
@@ -319,7 +318,7 @@ static int meets_every_party(void *arg)
 }
 ON_WORKERS(meets_every_party);
 
-/* Blocks in a row keep the order: the prime sieve, with a block for each prime. */
+/* The prime sieve with a block for each prime: a row of blocks keeps the order. */
 struct sieve {
     leat_block block;
     leat_chan *in, *out;
@@ -353,12 +352,12 @@ static int sieves_primes(void *arg)
         CHECK_IS(0, leat_go_block(s, &sieves[i].block, sift));
     }
     int n = 2, last = 0;
-    while (!last) { /* what passes all of them is the next prime */
+    while (!last) { /* the first number that passes all of them is a prime */
         leat_case cases[] = { LEAT_RECV(ch, &last), LEAT_SEND(first, &n) };
         if (leat_select(cases, 2, LEAT_NEVER) == 1)
             n++;
     }
-    CHECK_IS(1229, last); /* the 201st */
+    CHECK_IS(1229, last); /* the 201st prime */
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(1223, sieves[PRIMES - 1].prime);

@@ -1,9 +1,9 @@
-/* test_block_wait.c: what blocks wait for: select, deadlines, sleep, their turn. */
+/* test_block_wait.c: what blocks wait for: select, deadlines, sleep, a yield. */
 #include "support.h"
 
 #include <limits.h>
 
-/* ---- what is wrong ---- */
+/* ---- wrong arguments ---- */
 
 struct wrong {
     leat_block block, other;
@@ -78,7 +78,7 @@ static int answers_wrong_arguments(void *arg)
 }
 ON_WORKERS(answers_wrong_arguments);
 
-/* ---- functions that wait have no place in a step function ---- */
+/* ---- functions that wait return -EDEADLK in a step function ---- */
 
 static int never_called(void *arg)
 {
@@ -112,7 +112,7 @@ static int wait_in_a_step(leat_block *b)
     CHECK_IS(-EINVAL, leat_shield());
     CHECK_IS(-EINVAL, leat_unshield());
     CHECK_IS(0, leat_cancelled(NULL));
-    /* Nobody has been left in a queue, and what does not wait works. */
+    /* The refused calls left nobody in a queue. Operations that need not wait work. */
     CHECK_IS(0, senders_of(me->ch));
     CHECK_IS(0, receivers_of(me->ch));
     CHECK_IS(-EAGAIN, leat_try_send(me->ch, &me->x));
@@ -166,7 +166,7 @@ static int keep_deadlines(leat_block *b)
         NEVER_EARLY();
         me->cases[0] = (leat_case)LEAT_RECV(me->empty, &me->x);
         me->cases[1] = (leat_case)LEAT_SEND(me->full, &me->x);
-        me->cases[2] = (leat_case)LEAT_RECV(me->empty, &me->x); /* the same once more */
+        me->cases[2] = (leat_case)LEAT_RECV(me->empty, &me->x); /* the same case again */
         me->cases[3] = (leat_case)LEAT_RECV(NULL, &me->x);
         me->deadline = leat_after(me->i * 50 * LEAT_US);
         SAYS(-ETIMEDOUT, LEAT_AWAIT_SELECT(b, me->cases, 4, me->deadline, &me->alarm));
@@ -183,7 +183,8 @@ static int keep_deadlines(leat_block *b)
         CHECK_IS(5, me->x);
         CHECK_IS(0, receivers_of(me->empty));
         CHECK_IS(0, senders_of(me->full));
-        /* Late, but without waiting; and with a partner there, or nobody to come. */
+        /* Each of these ends without a wait: the deadline has passed, or the channel is ready or
+         * closed. */
         me->far = leat_after(600 * LEAT_S);
         SAYS(0, LEAT_AWAIT_SEND_UNTIL(b, me->ready, &me->i, 1, &me->alarm));
         SAYS(0, LEAT_AWAIT_RECV_UNTIL(b, me->ready, &me->x, me->far, &me->alarm));
@@ -201,7 +202,7 @@ static int keeps_deadlines(void *arg)
     enum { BLOCKS = 10 };
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     struct timed blocks[BLOCKS];
-    memset(blocks, 0xff, sizeof blocks); /* an alarm need not be initialised */
+    memset(blocks, 0xff, sizeof blocks); /* an alarm needs no initialisation */
     for (int i = 0; i < BLOCKS; i++) {
         struct timed *me = &blocks[i];
         me->empty = leat_chan_of(s, int, 1), me->full = leat_chan_of(s, int, 0);
@@ -213,7 +214,8 @@ static int keeps_deadlines(void *arg)
 }
 ON_WORKERS(keeps_deadlines);
 
-/* A partner comes just before or just after the deadline: either the item has come, or it has not. */
+/* A partner comes just before or just after the deadline: the block gets the item or -ETIMEDOUT,
+ * never both. */
 struct race {
     leat_block block;
     leat_alarm alarm;
@@ -292,7 +294,7 @@ static int choose(leat_block *b)
     me->cases[2] = (leat_case)LEAT_SEND(me->b, &me->y);
     me->cases[3] = (leat_case)LEAT_RECV(me->a, &me->x);
     me->cases[4] = (leat_case)LEAT_SEND(NULL, &me->y);
-    for (me->i = 0; me->i < 2000; me->i++) { /* all three are ready, and each has its turns */
+    for (me->i = 0; me->i < 2000; me->i++) { /* three cases are ready; each is chosen at times */
         LEAT_AWAIT_SELECT(b, me->cases, 5, me->i % 2 ? LEAT_NEVER : LEAT_NOW, NULL);
         CHECK(b->status >= 1 && b->status <= 3);
         CHECK_IS(0, me->cases[b->status].status);
@@ -304,7 +306,7 @@ static int choose(leat_block *b)
     }
     for (me->i = 1; me->i <= 3; me->i++)
         CHECK(me->counts[me->i] > 2000 / 3 - 250 && me->counts[me->i] < 2000 / 3 + 250);
-    for (me->i = 0; me->i < 100; me->i++) { /* in order it is always the first */
+    for (me->i = 0; me->i < 100; me->i++) { /* in order: always the first */
         SAYS(1, LEAT_AWAIT_SELECT_ORDERED(b, me->cases, 5, LEAT_NEVER, NULL));
         CHECK_IS(0, leat_try_send(me->a, &me->x));
         SAYS(0, LEAT_AWAIT_SELECT_ORDERED(b, me->cases + 1, 2, LEAT_NOW, NULL));
@@ -312,7 +314,7 @@ static int choose(leat_block *b)
         SAYS(0, LEAT_AWAIT_SELECT_ORDERED(b, me->cases + 2, 1, LEAT_NEVER, NULL));
         CHECK_IS(0, leat_try_recv(me->b, NULL));
     }
-    LEAT_AWAIT_RECV(b, me->a, &me->x); /* now none is, and one after the other comes */
+    LEAT_AWAIT_RECV(b, me->a, &me->x); /* now none is ready; each becomes ready in turn */
     LEAT_AWAIT_SEND(b, me->b, &me->y);
     LEAT_AWAIT_RECV(b, me->go, NULL);
     LEAT_AWAIT_SELECT(b, me->cases, 5, LEAT_NEVER, NULL);
@@ -356,7 +358,7 @@ static int selects(void *arg)
 }
 ON_WORKERS(selects);
 
-/* ---- turns ---- */
+/* ---- yields ---- */
 
 struct turner {
     leat_block block;
@@ -372,7 +374,7 @@ static int take_turns(leat_block *b)
     LEAT_BEGIN(b);
     while (me->turns[me->which] < 200) {
         atomic_fetch_add(&me->turns[me->which], 1);
-        for (int i = 0; i < 3; i++) /* nobody is ahead, as long as all are under way */
+        for (int i = 0; i < 3; i++) /* nobody gets ahead while all are under way */
             CHECK(me->turns[i] == 0 || abs(me->turns[i] - me->turns[me->which]) <= 8);
         LEAT_AWAIT_YIELD(b);
     }
@@ -395,12 +397,12 @@ static int yields_in_turn(void *arg)
 static void yields_to_one_another(void **state)
 {
     (void)state;
-    if (IN_SIM) /* where no order is kept */
+    if (IN_SIM) /* the world keeps no order */
         return;
     run_on(1, yields_in_turn);
 }
 
-/* Whatever it asks for is there, and yet the others of the only worker have their turn. */
+/* Its channel is always ready, and yet other blocks of the same worker run. */
 static int never_wait(leat_block *b)
 {
     struct turner *me = (struct turner *)b;
@@ -435,7 +437,7 @@ static int lets_others_run(void *arg)
         else
             CHECK_IS(0, leat_go_block(s, &busy[i].block, stop_them));
     }
-    CHECK_IS(0, leat_sleep(LEAT_MS)); /* this task wakes up again, and so does the fifth */
+    CHECK_IS(0, leat_sleep(LEAT_MS)); /* this task wakes up, and then the fifth block runs */
     CHECK_IS(0, leat_send(busy[4].ch, &(int){ 1 }));
     return leat_scope_close(s);
 }

@@ -27,7 +27,7 @@ static void needs_no_runtime(void **state)
     answers_wrong_arguments(NULL);
 }
 
-/* A call that blocks until a task of the same worker has run. */
+/* The call blocks its thread until a task of the same worker has run. */
 struct pause {
     sem_t entered, released;
     pid_t inside;
@@ -59,11 +59,11 @@ static bool has_entered(struct pause *pause)
 
 enum { MANY = 24 };
 
-/* All of them at once, so that one that had to wait for another's thread would hang. */
+/* All calls block at once: a call that had to wait for another's thread would hang. */
 static int lets_the_worker_go_on(void *arg)
 {
     (void)arg;
-    if (IN_SIM) /* where nobody may block in the system */
+    if (IN_SIM) /* nothing may block in the world */
         return 0;
     struct pause pauses[MANY];
     for (int round = 0; round < 5; round++) {
@@ -90,7 +90,7 @@ static int lets_the_worker_go_on(void *arg)
 }
 ON_WORKERS(lets_the_worker_go_on);
 
-/* The call works on the caller's memory: cancelling waits for it, and its result stands. */
+/* The call uses its caller's memory, so a cancelled caller waits for it, and gets its result. */
 struct cancelled_call {
     struct pause pause;
     int result, after;
@@ -158,7 +158,7 @@ static int threads_simply_call(void *arg)
 }
 ON_WORKERS(threads_simply_call);
 
-/* Inside such a call everything may be used that a thread may use. */
+/* The call runs on a thread, so it may use channels and scopes as any thread may. */
 static int use_channels_inside(void *arg)
 {
     leat_chan **pair = arg;
@@ -194,7 +194,7 @@ static int calls_may_use_channels(void *arg)
 }
 ON_WORKERS(calls_may_use_channels);
 
-/* Tasks on threads of their own. */
+/* Tasks with threads of their own. */
 struct meeting {
     leat_chan *ch;
     pthread_barrier_t barrier;
@@ -207,7 +207,7 @@ static int meet(void *arg)
     struct meeting *meeting = arg;
     int number = atomic_fetch_add(&meeting->next, 1);
     meeting->tids[number] = gettid();
-    pthread_barrier_wait(&meeting->barrier); /* all are here at once */
+    pthread_barrier_wait(&meeting->barrier); /* all of them run at once */
     for (int i = 0; i < 20; i++) {
         leat_yield();
         leat_sleep(LEAT_US);
@@ -276,7 +276,7 @@ static int belongs_to_its_scope(void *arg)
 }
 ON_WORKERS(belongs_to_its_scope);
 
-/* Threads are kept for the next piece of work, not made anew each time. */
+/* Threads are kept for the next call. */
 static int note_and_leave(void *arg)
 {
     *(pid_t *)arg = gettid();

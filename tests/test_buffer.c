@@ -1,11 +1,11 @@
-/* test_buffer.c: buffers from which items fall, and promises: what falls, that it falls once, and that
- * sending to them never waits. */
+/* test_buffer.c: lossy buffers and promises: which items they drop, each of them once; a send to
+ * them never waits. */
 #include "support.h"
 
 static const leat_buffer lossy[] = { LEAT_DROPPING, LEAT_SLIDING, LEAT_PROMISE };
 enum { LOSSY = 3, ITEMS = 6000 };
 
-/* What has fallen; drop has no argument to put it in. */
+/* What was dropped. A drop function has no argument that could hold this. */
 static _Atomic int fallen[ITEMS], received[ITEMS], falls;
 
 static void note_fall(void *item)
@@ -53,7 +53,7 @@ static int makes_what_can_be_had(void *arg)
         CHECK(!open_chan(s, lossy[i], 1025, 1, drop_nothing));
         CHECK(open_chan(s, lossy[i], 1025, 1, NULL));
         CHECK(!open_chan(s, lossy[i], (1 << 20) + 1, 1, NULL));
-        if (!promise) { /* products that wrap */
+        if (!promise) { /* capacity * size overflows */
             CHECK(!open_chan(s, lossy[i], 16, SIZE_MAX, NULL));
             CHECK(!open_chan(s, lossy[i], 16, SIZE_MAX / 16, NULL));
         }
@@ -70,13 +70,13 @@ static int makes_what_can_be_had(void *arg)
 }
 ON_WORKERS(makes_what_can_be_had);
 
-/* One party against a model of the buffer: what is inside, and what has fallen. */
+/* A model of the buffer with one party: what it holds and what it has dropped. */
 struct model {
     leat_buffer buffer;
     int capacity, len, items[8];
 };
 
-/* Returns the item that falls, or -1. */
+/* Returns the item that is dropped, or -1. */
 static int model_send(struct model *m, int x)
 {
     if (m->len < m->capacity) {
@@ -148,7 +148,7 @@ static int agrees_with_a_model(void *arg)
             CHECK_IS(m.len, leat_chan_len(ch));
             CHECK_IS(expected_falls, falls);
         }
-        /* Closing lets nothing fall; freeing, what is still there. */
+        /* Closing drops nothing. Freeing drops what is left. */
         bool closes = below(&chance, 2);
         if (closes) {
             CHECK_IS(0, leat_close(ch));
@@ -171,7 +171,7 @@ static int agrees_with_a_model(void *arg)
 }
 ON_WORKERS(agrees_with_a_model);
 
-/* Every byte of what falls and of what stays, whatever the size. */
+/* Every byte of a dropped or kept item is right, whatever the item's size. */
 static unsigned char fell[1024];
 static size_t fell_size;
 
@@ -239,7 +239,7 @@ static int never_makes_a_sender_wait(void *arg)
 }
 ON_WORKERS(never_makes_a_sender_wait);
 
-/* Waiting receivers are served first, so nothing falls while somebody wants it. */
+/* Waiting receivers get items first, so nothing is dropped while somebody waits for it. */
 struct end {
     leat_chan *ch;
     int result, number;
@@ -340,7 +340,7 @@ static int breaks_its_promise_to_all(void *arg)
 }
 ON_WORKERS(breaks_its_promise_to_all);
 
-/* Drop may use channels, this one too: no lock is held. */
+/* A drop function may use channels, even the one that drops: no lock is held. */
 static leat_chan *falls_from, *grave;
 
 static void bury(void *item)
@@ -395,7 +395,8 @@ static int lets_nothing_fall_when_cancelled(void *arg)
 }
 ON_WORKERS(lets_nothing_fall_when_cancelled);
 
-/* Many at once: each item is received or falls, once, and one sender's items keep their order. */
+/* Many parties at once: each item is received or dropped once, and each sender's items keep their
+ * order. */
 enum { PARTIES = 3, EACH = ITEMS / PARTIES / SCALE };
 
 struct flood {

@@ -1,10 +1,11 @@
-/* test_callback.c: operations that call a function: when, where, how often, and with what. */
+/* test_callback.c: operations that call a function: when, where, how often, and with which
+ * status. */
 #include "support.h"
 
 #include <limits.h>
 
 struct call {
-    leat_op op; /* the first, so that the function finds the rest */
+    leat_op op; /* first: `note` casts it to the struct */
     _Atomic int calls;
     _Atomic int status;
     int x;
@@ -33,7 +34,7 @@ static void check_called(struct call *call, int status)
     CHECK_IS(status, call->status);
 }
 
-/* ---- when nothing is running, and other mistakes ---- */
+/* ---- no runtime, and wrong arguments ---- */
 
 static void needs_a_runtime(void **state)
 {
@@ -88,7 +89,7 @@ ON_WORKERS(answers_wrong_arguments);
 
 /* ---- at once ---- */
 
-/* In a task or a thread, before the call returns. */
+/* In a task or a thread the function runs before the call returns. */
 static int call_at_once(void *arg)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -131,7 +132,7 @@ struct step_call {
     struct call send, recv;
 };
 
-/* And in the step of a block. */
+/* In a block's step it does, too. */
 static int call_in_a_step(leat_block *b)
 {
     struct step_call *me = (struct step_call *)b;
@@ -177,7 +178,8 @@ static void forget_to_wait(leat_op *op, int status)
     note(op, status);
 }
 
-/* Later, or for one that wants a worker: by a worker, which is not to wait. */
+/* The function runs later, or the operation asks for a worker: then a worker calls it, and it must
+ * not wait. */
 static int calls_on_a_worker(void *arg)
 {
     (void)arg;
@@ -231,7 +233,7 @@ static int call_later(void *arg)
     check_called(&select, 2);
     CHECK_IS(5, select.x);
     CHECK_IS(0, senders_of(other));
-    /* Closing ends them. */
+    /* Closing ends operations. */
     recv = a_call(NULL, 0), send = a_call(s, LEAT_ON_WORKER), select = a_call(NULL, 0);
     CHECK_IS(0, leat_recv_then(&recv.op, ch, &recv.x, note));
     CHECK_IS(0, leat_send_then(&send.op, other, &send.x, note));
@@ -263,7 +265,7 @@ ON_WORKERS(calls_later);
 
 /* ---- scopes ---- */
 
-/* Cancelling ends them all, and closing waits for the functions. */
+/* Cancelling ends all operations, and closing waits for their functions. */
 static int ends_with_the_scope(void *arg)
 {
     (void)arg;
@@ -305,7 +307,7 @@ static int ends_with_the_scope(void *arg)
 }
 ON_WORKERS(ends_with_the_scope);
 
-/* What waits without a scope is not ended by the one around its maker. */
+/* An operation without a scope does not end with the scope of the party that started it. */
 static int is_free_of_scopes(void *arg)
 {
     (void)arg;

@@ -1,5 +1,5 @@
-/* test_callback_many.c: callbacks in crowds and in chains, taken back in time or not, and against every
- * other party. */
+/* test_callback_many.c: callbacks in crowds and chains, operations that are withdrawn in time or
+ * too late, and callbacks against every other kind of party. */
 #include "support.h"
 
 #include <poll.h>
@@ -8,7 +8,8 @@
 
 /* ---- chains ---- */
 
-/* Each function starts the next operation, which is done at once: the stack must not grow with them. */
+/* Each function starts the next operation, which is done at once. The stack must not grow with the
+ * chain. */
 struct chain {
     leat_op op;
     leat_chan *ch;
@@ -16,7 +17,7 @@ struct chain {
     int left, x, deepest;
 };
 
-static _Thread_local int depth; /* nothing waits in these functions, so none leaves its thread */
+static _Thread_local int depth; /* the functions never wait, so they do not change threads */
 
 static void go_on(leat_op *op, int status);
 
@@ -32,7 +33,7 @@ static void go_on(leat_op *op, int status)
 {
     struct chain *chain = (struct chain *)op;
     CHECK_IS(0, status);
-    CHECK(++depth <= 17); /* a worker's call, and sixteen within one another */
+    CHECK(++depth <= 17); /* one of a worker, and sixteen nested ones */
     if (depth > chain->deepest)
         chain->deepest = depth;
     if (chain->left-- > 0)
@@ -48,10 +49,10 @@ static int start_chain(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     struct chain chain = { .ch = leat_chan_of(s, int, 1),
                            .left = (IN_SIM ? 100000 : 1000000) / SCALE };
-    chain.left += ~chain.left & 1; /* the first one sends */
+    chain.left += ~chain.left & 1; /* the first operation sends */
     chain.op = (leat_op)LEAT_OP(s, 0);
     start_next(&chain);
-    int err = leat_scope_close(s); /* which waits for all of it */
+    int err = leat_scope_close(s); /* waits for the whole chain */
     CHECK_IS(1, chain.done);
     CHECK_IS(-1, chain.left);
     CHECK(chain.deepest >= 15);
@@ -95,7 +96,8 @@ static void begin_receiving(struct call *call, leat_scope *s, leat_chan *ch)
     CHECK_IS(0, leat_recv_then(&call->op, ch, &call->x, note));
 }
 
-/* Ten thousand wait, in order; half of them are served, every fourth is taken back, the rest is closed. */
+/* Operations wait in order. Every fourth is withdrawn; of the others the first are served, and
+ * closing ends the rest. */
 static int waits_in_crowds(void *arg)
 {
     (void)arg;
@@ -129,7 +131,7 @@ static int waits_in_crowds(void *arg)
 }
 ON_WORKERS(waits_in_crowds);
 
-/* ---- taken back while it is being done ---- */
+/* ---- withdrawn while it completes ---- */
 
 struct duel {
     struct call calls[8];
@@ -190,7 +192,7 @@ static int is_withdrawn_or_called(void *arg)
             struct call *call = &duel.calls[i];
             if (taken[i]) {
                 withdrawn++;
-                CHECK_IS(0, call->x); /* nothing has come */
+                CHECK_IS(0, call->x); /* no item was received */
                 CHECK_IS(0, call->calls);
                 continue;
             }
@@ -213,10 +215,10 @@ static int is_withdrawn_or_called(void *arg)
 }
 ON_WORKERS(is_withdrawn_or_called);
 
-/* ---- every item is counted, against every other party ---- */
+/* ---- every item is counted, against every other kind of party ---- */
 
 struct pump {
-    leat_op op; /* used again from within its own function */
+    leat_op op; /* its own function uses it again */
     leat_block block;
     leat_chan *ch;
     leat_case cases[1];
@@ -330,7 +332,7 @@ static int meets_every_party(void *arg)
 }
 ON_WORKERS(meets_every_party);
 
-/* The struct may be gone within its function. */
+/* The function may free the operation's struct. */
 static void free_it(leat_op *op, int status)
 {
     CHECK(status == 0 || status == -EPIPE);
@@ -368,7 +370,7 @@ static uint64_t signals_of(int fd, int timeout_ms)
     return count;
 }
 
-/* A thread that has a loop of its own waits in poll, not in leat. */
+/* A thread with its own loop waits in poll, not in leat. */
 static int take_part_from_a_loop(void *arg)
 {
     leat_chan **chans = arg;
@@ -376,7 +378,7 @@ static int take_part_from_a_loop(void *arg)
     CHECK(fd >= 0);
     leat_op recv = LEAT_OP(NULL, 0), send = LEAT_OP(NULL, 0);
     CHECK_IS(0, signals_of(fd, 0));
-    CHECK_IS(0, leat_send_signal(&send, chans[1], &y, fd)); /* there is room: at once */
+    CHECK_IS(0, leat_send_signal(&send, chans[1], &y, fd)); /* done at once: there is room */
     CHECK_IS(1, signals_of(fd, 60000));
     CHECK_IS(0, leat_op_status(&send));
     for (int i = 0; i < 500 / SCALE; i++) {
@@ -389,7 +391,7 @@ static int take_part_from_a_loop(void *arg)
         CHECK_IS(1, signals_of(fd, 60000));
         CHECK_IS(0, leat_op_status(&send));
     }
-    /* One descriptor for two; one is taken back, the other ends by closing. */
+    /* Two operations share a descriptor: one is withdrawn, closing ends the other. */
     CHECK_IS(0, leat_recv_signal(&recv, chans[0], &x, fd));
     CHECK_IS(0, leat_send_signal(&send, chans[1], &y, fd));
     CHECK_IS(0, signals_of(fd, 0));
@@ -404,7 +406,7 @@ static int take_part_from_a_loop(void *arg)
 static int signals_a_loop(void *arg)
 {
     (void)arg;
-    if (IN_SIM) /* where nobody may block in the system */
+    if (IN_SIM) /* nothing may block in the world */
         return 0;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *chans[3] = { leat_chan_of(s, int, 0), leat_chan_of(s, int, 1),
@@ -420,7 +422,7 @@ static int signals_a_loop(void *arg)
     CHECK_IS(-EPIPE, leat_recv(chans[2], &x));
     CHECK_IS(0, leat_close(chans[0]));
     CHECK_IS(0, foreign_join(&loop));
-    CHECK_IS(1, leat_chan_len(chans[1])); /* what was taken back is not in it */
+    CHECK_IS(1, leat_chan_len(chans[1])); /* the withdrawn send left nothing */
     return leat_scope_close(s);
 }
 ON_WORKERS(signals_a_loop);

@@ -1,4 +1,4 @@
-/* test_core_async.c: what the tests of core.async check of buffers, of put! and take!, of alts!, offer!, poll!
+/* test_core_async.c: what core.async's tests check of buffers, put! and take!, alts!, offer!, poll!
  * and promise-chan. */
 #include "support.h"
 
@@ -57,7 +57,7 @@ static int blocks_who_has_no_partner(void *arg)
     CHECK_IS(0, leat_send(ch, &x));
     CHECK_IS(-ETIMEDOUT, leat_send_until(ch, &x, leat_after(5 * LEAT_MS)));
     CHECK_IS(0, leat_recv(ch, &x));
-    /* Two readers and one value: one of them has it, the other waits. */
+    /* Two receivers and one item: one gets it, the other waits. */
     struct taker takers[2] = { { ch, 1, 0 }, { ch, 1, 0 } };
     crew_go(&crew, BLOCKING, take, &takers[0]);
     crew_go(&crew, FOREIGN, take, &takers[1]);
@@ -135,7 +135,7 @@ static int calls_back_when_done(void *arg)
     CHECK_IS(0, leat_send(ch, &(int){ 8 }));
     expect(&c, 0, 8);
 
-    /* A put waits while the buffer is full, and is done when there is room. */
+    /* A put waits while the buffer is full, and completes when there is room. */
     put(&c, s, 0, one, 1);
     expect(&c, 0, 1);
     put(&full, s, 0, one, 2);
@@ -158,8 +158,8 @@ static void calls_back_where_asked(void **state)
     for (unsigned flags = 0; flags <= LEAT_ON_WORKER; flags++) {
         struct call first, second;
         for (int takes = 0; takes <= 1; takes++) {
-            /* Who finds a partner is called on the caller, or on a worker if that is asked for; who had to
-             * wait, on a worker in any case. */
+            /* An operation that finds a partner calls its function in the calling thread, or on a
+             * worker if asked for. One that had to wait calls it on a worker. */
             if (takes) {
                 put(&first, s, 0, ch, 5);
                 take_then(&second, s, flags, ch);
@@ -179,7 +179,8 @@ static void calls_back_where_asked(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* core.async allows 1,024 pending operations on a channel; here their owners hold them. */
+/* core.async allows 1,024 pending operations on a channel. leat has no limit, since the caller
+ * provides their memory. */
 enum { PENDING = IN_SIM ? 1100 : 5000 };
 
 static int allows_any_number_pending(void *arg)
@@ -223,7 +224,7 @@ static int tells_of_closing(void *arg)
     CHECK_IS(0, leat_close(full));
     CHECK_IS(0, leat_close(empty));
     for (int i = 1; i < 4; i++)
-        expect(&puts[i], -EPIPE, i); /* the item is still its sender's */
+        expect(&puts[i], -EPIPE, i); /* the sender keeps the item */
     for (int i = 0; i < 4; i++)
         expect(&takes[i], -EPIPE, -1);
     put(&late, s, 0, full, 9);
@@ -236,7 +237,7 @@ static int tells_of_closing(void *arg)
 }
 ON_WORKERS(tells_of_closing);
 
-/* Nobody is called under a lock: a callback uses the channel that called it, and starts the next. */
+/* No function runs under a lock: it uses its channel, and starts the next operation. */
 static _Atomic int rounds_left;
 
 static void go_round(leat_op *op, int status)
@@ -271,7 +272,7 @@ static int calls_nobody_under_a_lock(void *arg)
 }
 ON_WORKERS(calls_nobody_under_a_lock);
 
-/* Each that is done at once starts the next that is: many, on one small stack. */
+/* Each operation is done at once and starts the next: many of them, on one small stack. */
 static void put_again(leat_op *op, int status)
 {
     struct call *c = (struct call *)op;
@@ -308,10 +309,10 @@ static int chooses_one(void *arg)
     leat_chan *a = leat_chan_of(s, int, 1), *b = leat_chan_of(s, int, 1);
     int x = 1, from_a = 0, from_b = 0, counts[2] = { 0, 0 };
     leat_case cases[] = { LEAT_RECV(a, &from_a), LEAT_RECV(b, &from_b) };
-    CHECK_IS(-EAGAIN, leat_select(cases, 2, LEAT_NOW)); /* :default */
+    CHECK_IS(-EAGAIN, leat_select(cases, 2, LEAT_NOW)); /* like :default */
     CHECK_IS(0, leat_send(a, &x));
     CHECK_IS(0, leat_send(b, &x));
-    for (int i = 0; i < 200; i++) { /* at random, unless :priority is asked for */
+    for (int i = 0; i < 200; i++) { /* random, or ordered like :priority */
         int chosen = leat_select(cases, 2, LEAT_NOW);
         CHECK(chosen == 0 || chosen == 1);
         counts[chosen]++;
@@ -321,7 +322,7 @@ static int chooses_one(void *arg)
     }
     CHECK(counts[0] > 20 && counts[1] > 20);
 
-    /* A pending one is served once, by the first that comes; then it stands nowhere any more. */
+    /* The first partner completes a pending select. Then the select has left all queues. */
     leat_chan *c = leat_chan_of(s, int, 0), *d = leat_chan_of(s, int, 0);
     struct choice pending[2] = { { .cases = { LEAT_RECV(c, &from_a), LEAT_RECV(d, &from_b) } },
                                  { .cases = { LEAT_RECV(d, &from_b), LEAT_RECV(c, &from_a) } } };

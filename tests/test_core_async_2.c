@@ -1,5 +1,5 @@
-/* test_core_async_2.c: what the tests of core.async check of channels with transducers: expanding, pending
- * puts, early end, what closing adds, and failures. */
+/* test_core_async_2.c: what core.async's tests check of channels with transducers: expanding,
+ * pending puts, early end, what closing adds, and failures. */
 #include "support.h"
 
 enum { INT = sizeof(int) };
@@ -12,7 +12,7 @@ static leat_chan *through(leat_scope *s, leat_buffer buffer, size_t capacity, le
     return ch;
 }
 
-/* Exactly these, and then nothing. */
+/* The channel holds exactly these items. */
 static void holds(leat_chan *ch, int n, const int *expected)
 {
     int x;
@@ -33,7 +33,7 @@ static void put_all(leat_chan *ch, int n, const int *items)
 #define PUT(ch, ...) \
     put_all(ch, (int)(sizeof((int[]){ __VA_ARGS__ }) / INT), (int[]){ __VA_ARGS__ })
 
-/* Any number of what the item says, whatever `most` is. */
+/* Emits as many items as the input says, even more than `most`. */
 static int times(void *arg, const void *in, leat_emit *emit)
 {
     int x = *(const int *)in, error = 0;
@@ -64,7 +64,7 @@ static int fails_as_told(void *arg, const void *in, void *out)
     return x < 0 ? x : 0;
 }
 
-/* ---- parties that put and take in the background ---- */
+/* ---- parties that send and receive in the background ---- */
 
 struct putter {
     leat_chan *ch;
@@ -85,7 +85,7 @@ static int take_one(void *arg)
     return 0;
 }
 
-/* They wait, in this order. */
+/* The senders queue in this order. */
 static void wait_to_put(struct crew *crew, leat_chan *ch, struct putter *p, int n)
 {
     for (int i = 0; i < n; i++) {
@@ -121,7 +121,8 @@ static int passes_the_bound(void *arg)
     int x;
     for (int i = 0; i < 12; i++) {
         CHECK_IS(3 - i % 3, leat_chan_len(ch));
-        /* The last of three makes room, and the next comes in. */
+        /* When the last of three items leaves there is room, and the next sender's item comes
+         * in. */
         CHECK_IS(i < 9 ? 3 - i / 3 : 0, senders_of(ch));
         CHECK_IS(0, leat_recv(ch, &x));
         CHECK_IS(i % 3, x);
@@ -141,7 +142,7 @@ static int serves_several_takers_with_one_put(void *arg)
     leat_chan *ch = through(crew.scope, LEAT_FIXED, 1, leat_mapcat(INT, INT, 5, times, NULL));
     struct putter takers[3];
     wait_to_take(&crew, ch, takers, 3);
-    PUT(ch, 0); /* nothing for anybody */
+    PUT(ch, 0); /* emits nothing */
     CHECK_IS(3, receivers_of(ch));
     PUT(ch, 5);
     CHECK_IS(2, leat_chan_len(ch));
@@ -201,11 +202,11 @@ static int brings_in_those_who_wait(void *arg)
     PUT(ch, 1, 3);
     wait_to_put(&crew, ch, p, 6);
     int x = 0;
-    CHECK_IS(0, leat_recv(ch, &x)); /* room for one: 5 */
+    CHECK_IS(0, leat_recv(ch, &x)); /* makes room for one: 5 */
     CHECK_IS(1, x);
     CHECK_IS(5, senders_of(ch));
     CHECK_IS(2, leat_chan_len(ch));
-    CHECK_IS(0, leat_recv(ch, &x)); /* 6, the failing one and 8 leave that room, and 7 takes it */
+    CHECK_IS(0, leat_recv(ch, &x)); /* 6, the failing item and 8 emit nothing, so 7 gets the room */
     CHECK_IS(3, x);
     CHECK_IS(1, senders_of(ch));
     CHECK_IS(0, leat_recv(ch, &x));
@@ -213,7 +214,7 @@ static int brings_in_those_who_wait(void *arg)
     HOLDS(ch, 7, 9);
     crew_close(&crew);
     for (int i = 0; i < 6; i++)
-        CHECK_IS(i == 2 ? -EIO : 0, p[i].result); /* told to whom it concerns */
+        CHECK_IS(i == 2 ? -EIO : 0, p[i].result); /* only its sender gets the error */
     return 0;
 }
 ON_WORKERS(brings_in_those_who_wait);
@@ -281,7 +282,8 @@ static int flushes_on_close(void *arg)
     CHECK(r.run.count == 2 && r.items[0] == 5 && r.items[1] == 6);
     CHECK_IS(-EPIPE, leat_recv(ch, &r));
 
-    /* Also past the bound, and after an early end; those who wait to send are refused first. */
+    /* The finish may emit more than fits, also after an early end. Waiting senders are refused
+     * before. */
     ch = through(crew.scope, LEAT_FIXED, 1, counts_of_runs());
     struct putter pending[2] = { { .x = 9 }, { .x = 9 } };
     PUT(ch, 7, 7, 8);
@@ -293,7 +295,7 @@ static int flushes_on_close(void *arg)
     CHECK_IS(1, leat_chan_closed(ch));
     HOLDS(ch, 3);
 
-    /* Whoever waits to receive gets it. */
+    /* A waiting receiver gets it. */
     struct putter takers[3];
     ch = through(crew.scope, LEAT_FIXED, 1, counts_of_runs());
     wait_to_take(&crew, ch, takers, 3);
@@ -309,7 +311,7 @@ static int flushes_on_close(void *arg)
 }
 ON_WORKERS(flushes_on_close);
 
-/* Once take_while has said that it was the last, nothing more comes through, from a finish either. */
+/* When take_while has ended the stream, nothing more comes through, not even from a finish. */
 static int ends_for_good(void *arg)
 {
     (void)arg;
@@ -318,7 +320,7 @@ static int ends_for_good(void *arg)
                             leat_compose(leat_partition_by(INT, 4, is_equal, NULL),
                                          leat_take_while(sizeof(struct run), is_single, NULL)));
     struct run r;
-    PUT(ch, 1, 2, 2, 3); /* runs of one, of two; of one is under way */
+    PUT(ch, 1, 2, 2, 3); /* runs of one and of two are out, and a run of one is open */
     CHECK_IS(1, leat_chan_closed(ch));
     CHECK_IS(0, leat_recv(ch, &r));
     CHECK_IS(1, r.items[0]);
@@ -351,10 +353,10 @@ static int handles_failures(void *arg)
         CHECK_IS(0, leat_select(cases, 1, LEAT_NEVER));
         CHECK_IS(told[i], cases[0].status);
     }
-    PUT(ch, 2); /* it goes on */
+    PUT(ch, 2); /* the channel still works */
     HOLDS(ch, 1, 2);
 
-    /* A value in its stead, nothing, and another error. */
+    /* The handler may emit a value, emit nothing, or return another error. */
     int value = 70, none = 0;
     leat_transform *t = leat_on_failure(leat_map(INT, INT, fails_as_told, NULL), instead, &value);
     ch = through(s, LEAT_FIXED, 9, t);
@@ -367,7 +369,7 @@ static int handles_failures(void *arg)
     CHECK_IS(0, leat_close(ch));
     HOLDS(ch, 2);
 
-    /* Around a composition it stands for all of it. */
+    /* Around a composition, the handler covers all of it. */
     t = leat_compose(leat_dedupe(INT), leat_map(INT, INT, fails_as_told, NULL));
     ch = through(s, LEAT_FIXED, 9, leat_on_failure(t, instead, &value));
     PUT(ch, 1, -EIO, -EIO, 3);
@@ -376,7 +378,7 @@ static int handles_failures(void *arg)
 }
 ON_WORKERS(handles_failures);
 
-/* An error may be one that leat itself uses between send and wait. */
+/* A transform may fail with an error that leat also uses itself. */
 static int tells_of_eagain_too(void *arg)
 {
     (void)arg;
@@ -393,7 +395,7 @@ static int tells_of_eagain_too(void *arg)
 }
 ON_WORKERS(tells_of_eagain_too);
 
-/* ---- a step that takes its time ---- */
+/* ---- a step that takes long ---- */
 
 struct gate {
     leat_transform t;
@@ -416,7 +418,7 @@ static int finish_once(leat_transform *t, leat_emit *emit)
     return leat_emit_item(emit, &(int){ 99 });
 }
 
-/* A close in the middle of a step lets it end; then comes the finish, and nobody in between. */
+/* A close does not interrupt a step. The finish runs right after it, before any waiting sender. */
 static int closes_after_the_step(void *arg)
 {
     (void)arg;
@@ -433,7 +435,7 @@ static int closes_after_the_step(void *arg)
         wait_to_put(&crew, ch, behind, 3);
         CHECK_IS(0, leat_close(ch));
         CHECK_IS(-EPIPE, leat_send(ch, &in.x));
-        CHECK_IS(-EAGAIN, leat_try_recv(ch, NULL)); /* something is still to come */
+        CHECK_IS(-EAGAIN, leat_try_recv(ch, NULL)); /* the step may still emit an item */
         gate.open = true;
         int x = 0;
         CHECK_IS(0, leat_recv(ch, &x));
@@ -451,7 +453,7 @@ static int closes_after_the_step(void *arg)
 }
 ON_WORKERS(closes_after_the_step);
 
-/* ---- with a promise, and from callbacks ---- */
+/* ---- transforms of promises, and from callbacks ---- */
 
 static void is_done(leat_op *op, int status)
 {

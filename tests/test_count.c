@@ -1,4 +1,4 @@
-/* Counts add up. */
+/* test_count.c: counts add up. */
 #include "support.h"
 
 enum { ROUNDS = 1000 };
@@ -43,7 +43,7 @@ static int on_one(void *unused)
     leat_yield();
     leat_counts after = counts();
     CHECK_IS(2, after.started - before.started);
-    /* The last switches may not be counted yet, and the first may not have been. */
+    /* Workers count switches late: the last may be missing, and some from before may be in. */
     CHECK(after.switches - before.switches >= 2 * ROUNDS - 32);
     CHECK(after.switches - before.switches <= 2 * ROUNDS + 64);
     CHECK_IS(0, after.stolen);
@@ -63,7 +63,7 @@ static int on_one(void *unused)
     CHECK_IS(0, leat_blocking(returns, NULL));
     WAIT_UNTIL(counts().threads_free == 1);
     CHECK_IS(1, counts().threads);
-    CHECK(counts().received > before.received); /* by the thread that made the call */
+    CHECK(counts().received > before.received); /* from the blocking call's thread */
     return 0;
 }
 
@@ -103,7 +103,7 @@ static void test_errors(void **state)
 {
     (void)state;
     leat_counts c;
-    CHECK_IS(-EINVAL, leat_count(&c)); /* not running */
+    CHECK_IS(-EINVAL, leat_count(&c)); /* no runtime */
     CHECK_IS(-EINVAL, leat_count_worker(&c, 0));
     CHECK_IS(0, leat_start(NULL));
     CHECK_IS(-EINVAL, leat_count(NULL));

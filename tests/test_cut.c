@@ -1,5 +1,5 @@
-/* test_cut.c: streams that are cut short do not look complete: the channel, and all who wait in a scope that is
- * cancelled. */
+/* test_cut.c: a stream that is cut short does not look complete: to receivers of a cut channel, and
+ * to all parties that wait in a cancelled scope. */
 #include "cut.h"
 
 static int cuts(void *arg)
@@ -65,7 +65,7 @@ static int cuts_special_channels(void *arg)
     CHECK(runs);
     CHECK_IS(0, leat_send(runs, &(int){ 1 }));
     CHECK_IS(0, leat_cut(runs));
-    CHECK_IS(0, leat_recv(runs, &(char[64]){ 0 })); /* what it still held */
+    CHECK_IS(0, leat_recv(runs, &(char[64]){ 0 })); /* what the transform still held */
     CHECK_IS(-ECANCELED, leat_recv(runs, &(char[64]){ 0 }));
     return leat_scope_close(s);
 }
@@ -73,7 +73,7 @@ ON_WORKERS(cuts_special_channels);
 
 /* ---- in a cancelled scope ---- */
 
-/* All are told -ECANCELED, of whatever they wait for. */
+/* All get -ECANCELED, whatever they wait for. */
 static void wait_in_cancelled_scope(leat_chan *(*make)(leat_scope *s))
 {
     struct waiting waiting[WAYS];
@@ -84,7 +84,7 @@ static void wait_in_cancelled_scope(leat_chan *(*make)(leat_scope *s))
         begin_to_wait(s, &waiting[way], ch, way);
     CHECK_IS(0, leat_go(outer, cancel_soon, s));
     CHECK_IS(-ECANCELED, leat_recv(ch, &(int){ 0 }));
-    CHECK_IS(0, leat_scope_close(s)); /* it was told to leave */
+    CHECK_IS(0, leat_scope_close(s)); /* the scope was cancelled from outside */
     for (int way = 0; way < WAYS; way++) {
         CHECK(atomic_load(&waiting[way].done));
         CHECK_IS(-ECANCELED, waiting[way].told);
@@ -99,7 +99,7 @@ static int receive_and_close(void *arg)
     return leat_close(pair[1]);
 }
 
-/* A partner that knows nothing of all this. */
+/* A partner that closes its output as soon as it is cancelled. */
 static leat_chan *behind_a_task(leat_scope *s)
 {
     static leat_chan *pair[2];
@@ -174,7 +174,8 @@ static int close_when_cancelled(void *arg)
     return leat_close(deep->ch);
 }
 
-/* A partner sees the mark at the scope long before the receiver's, far inside, is marked. */
+/* The partner closes the channel as soon as the outer scope is marked, long before the receiver's
+ * scope, deep inside, is. Still the receiver gets -ECANCELED. */
 static int is_faster_than_the_marks(void *arg)
 {
     (void)arg;
@@ -205,7 +206,7 @@ static int call(void *batcher)
     return leat_batch(batcher, NULL, NULL);
 }
 
-/* In the seeded world nobody cancels between the return and the question. */
+/* In the seeded world nothing runs between the return of leat_recv and this check. */
 static int receive_a_timeout(void *late)
 {
     int told = leat_recv(late, NULL);
@@ -213,7 +214,7 @@ static int receive_a_timeout(void *late)
     return 0;
 }
 
-/* One that is due at the moment of the cancel. */
+/* The timeout is due at the moment of the cancel. */
 static int tells_of_timeouts(void *arg)
 {
     (void)arg;
@@ -228,12 +229,12 @@ static int tells_of_timeouts(void *arg)
 }
 ON_WORKERS(tells_of_timeouts);
 
-/* Whose item was served is told so, or that he was cancelled; never that a channel is closed. */
+/* A cancelled caller gets its result or -ECANCELED, never -EPIPE. */
 static int tells_of_batches(void *arg)
 {
     (void)arg;
     if (!IN_SIM)
-        return 0; /* an hour */
+        return 0; /* it would take an hour */
     leat_scope *outer = leat_scope_open(LEAT_NEVER);
     leat_batcher *batcher = leat_batcher_open(outer, &(leat_batcher_spec){ .run = serve });
     leat_scope *s = leat_scope_open(LEAT_NEVER);

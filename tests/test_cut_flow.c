@@ -1,5 +1,5 @@
-/* test_cut_flow.c: operators whose scope is cancelled, whose input is cut short or whose function fails: to their
- * receivers, in whatever scope, the output does not look complete. */
+/* test_cut_flow.c: operators whose scope is cancelled, whose input is cut or whose function fails:
+ * their output does not look complete to any receiver. */
 #include "cut.h"
 
 static int is_even(void *arg, const void *item)
@@ -41,7 +41,8 @@ static int add(void *state, const void *item)
 
 static int sum;
 
-/* Each kind of operator in `s`, between `in` and its output, which `outer` owns where that can be. */
+/* Makes an operator of each kind in `s`, behind `in`. `outer` owns its output, if the operator
+ * takes one. */
 static leat_chan *put_behind(leat_scope *s, leat_scope *outer, leat_chan *in, int kind)
 {
     leat_chan *out = numbers(outer, 8, 0), *no, *yes;
@@ -63,7 +64,7 @@ static leat_chan *put_behind(leat_scope *s, leat_scope *outer, leat_chan *in, in
         CHECK_IS(0, leat_sub(leat_pub_open(s, in, &(leat_pub_spec){ .topic = one_topic }), 0, out,
                              0, LEAT_ENDS_CLOSED));
         return out;
-    /* These make their outputs themselves. */
+    /* These make their own outputs. */
     case 9:
         return leat_merge(s, (leat_chan *[]){ in, leat_to_chan(s, NULL, sizeof(int), 0, NULL) }, 2,
                           8);
@@ -93,7 +94,7 @@ static int last_word(leat_chan *ch)
     return status;
 }
 
-/* The scope of an operator is cancelled; who receives from it does not belong to that. */
+/* An operator's scope is cancelled. Its receivers belong to another scope. */
 static int is_cut_outside(void *arg)
 {
     (void)arg;
@@ -119,7 +120,7 @@ static int is_cut_outside(void *arg)
 }
 ON_WORKERS(is_cut_outside);
 
-/* What is behind an input that was cut short is cut short as well, and has all that came before. */
+/* When an operator's input is cut, its output is cut, too, after everything that came before. */
 static int passes_the_cut_on(void *arg)
 {
     (void)arg;
@@ -154,7 +155,7 @@ static int fail_next(void *arg, void *item)
     return (*n)++ == 2 ? -EIO : 0;
 }
 
-/* Also before the verdict has cancelled the scope. */
+/* The output is cut even before the failure has cancelled the scope. */
 static int is_cut_by_a_failure(void *arg)
 {
     (void)arg;
@@ -175,7 +176,7 @@ static int is_cut_by_a_failure(void *arg)
 }
 ON_WORKERS(is_cut_by_a_failure);
 
-/* One of several that are counted: the others go on. */
+/* One of two inputs is cut: the other goes on, and then the output is cut. */
 static int counts_one_that_is_cut(void *arg)
 {
     (void)arg;
