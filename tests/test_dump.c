@@ -1,5 +1,4 @@
-/* Dumps: what stands in them, that they can be made at any time, and that a stuck worker does not stop
- * them. */
+/* test_dump.c: what a dump contains; a dump works at any time, even while a worker is stuck. */
 #include "support.h"
 
 #include "base/fault.h"
@@ -19,7 +18,8 @@ static char *dump_with(int (*dump)(FILE *to))
     return text;
 }
 
-/* Copies a number, or, where `numbers` are known things, the rank in which it came up. */
+/* Copies a number. A number that names a thing becomes its rank: 1 for the first name in the
+ * text. */
 static const char *rank_number(const char *from, char **to, unsigned long *numbers, unsigned *known)
 {
     char *end;
@@ -39,8 +39,8 @@ static bool starts(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
-/* A dump without what differs from run to run: numbers of things become ranks in the order of the text,
- * places in the source, times, sizes of stacks and addresses of functions vanish. Frees `text`. */
+/* Takes out of a dump what differs from run to run: names of things become ranks, and places in the
+ * source, times, stack sizes and functions' addresses go. Frees `text`. */
 static char *plain(char *text)
 {
     static char result[1 << 16];
@@ -52,7 +52,7 @@ static char *plain(char *text)
         bool word = at == text || !isalnum((unsigned char)at[-1]);
         if (*at == '(') {
             at = strchr(at, ')');
-            to--; /* the space before it */
+            to--; /* removes the space before it */
         } else if (starts(at, "; stack ")) {
             to += sprintf(to, "; stack");
             at = strchr(at, '\n') - 1;
@@ -93,7 +93,7 @@ static void check_text(const char *expected, const char *text)
         check_failed(__FILE__, __LINE__, "the dump is\n%s\nand not\n%s", text, expected);
 }
 
-/* Whether the thread that started it all has come as far as leat_scope_close. */
+/* True when the thread that opened the scope waits in leat_scope_close. */
 static bool opener_waits(void)
 {
     char *text = dump_with(leat_dump);
@@ -102,7 +102,7 @@ static bool opener_waits(void)
     return waits;
 }
 
-/* Braces match, and every edge leads from a node to a node. */
+/* Braces match, and every edge joins two nodes. */
 static void check_graph(char *text)
 {
     int depth = 0, edges = 0;
@@ -150,7 +150,7 @@ static int selects(void *chans)
     return leat_select(cases, 3, leat_after(1000 * LEAT_S)) >= 0 ? 0 : -EPROTO;
 }
 
-/* Tasks that are about to wait; on one worker, that wait by the time another one looks. */
+/* Tasks that are about to wait. With one worker they wait as soon as another task can see this. */
 static _Atomic int waiting;
 
 static int sleeps(void *unused)
@@ -351,14 +351,14 @@ static void test_names_and_stacks(void **state)
     run_on(1, names);
 }
 
-/* ---- from elsewhere ---- */
+/* ---- dumps by other threads ---- */
 
 static void test_errors(void **state)
 {
     (void)state;
     CHECK_IS(-EINVAL, leat_dump(NULL));
     CHECK_IS(-EINVAL, leat_dump_graph(NULL));
-    CHECK_IS(-EINVAL, leat_dump(stdout)); /* not running */
+    CHECK_IS(-EINVAL, leat_dump(stdout)); /* no runtime */
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
     FILE *full = fopen("/dev/full", "w");
     CHECK(full);
@@ -390,7 +390,7 @@ static int spins(void *unused)
     return 0;
 }
 
-/* One worker, so that the others are at home on the stuck one. */
+/* With one worker, so that the other parties are at home on the stuck one. */
 static void test_stuck_worker(void **state)
 {
     (void)state;
@@ -452,7 +452,7 @@ static void test_since(void **state)
     unsetenv("LEAT_WATCH");
 }
 
-/* In the harsh build: every allocation fails once. */
+/* In the harsh build: each allocation of a dump fails once. */
 static int starved(void *unused)
 {
     (void)unused;

@@ -1,6 +1,6 @@
-/* Dumps while everything runs: tasks, blocks, callbacks, threads, scopes and channels come and go on four
- * workers, and names are freed as soon as they may be, while threads and tasks dump without pause. What
- * they write can be anything; it must end, and no sanitizer may find fault. */
+/* test_dump_busy.c: dumps while tasks, blocks, callbacks, threads, scopes and channels come and go
+ * on four workers, and names are freed as soon as they may be. Threads and tasks dump without
+ * pause. A dump may contain anything, but it must end, and no sanitizer may report a fault. */
 #include "support.h"
 
 enum { LOOKERS = 2, CHURNERS = 6 };
@@ -32,7 +32,7 @@ static int looks(void *unused)
     return 0;
 }
 
-/* As a task: it lets others run in between. */
+/* Dumps in a task, and sleeps in between so that others run. */
 static int looks_now_and_then(void *unused)
 {
     (void)unused;
@@ -43,7 +43,7 @@ static int looks_now_and_then(void *unused)
     return 0;
 }
 
-/* ---- what comes and goes ---- */
+/* ---- parties that come and go ---- */
 
 struct round {
     leat_chan *ch, *other, *orphan;
@@ -185,7 +185,7 @@ static void test_dump_while_busy(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* The runtime comes and goes while somebody looks. */
+/* Dumps while the runtime starts and stops. */
 static int looks_anyway(void *unused)
 {
     (void)unused;

@@ -1,4 +1,5 @@
-/* Since when everybody waits: in the seeded world, where the times are exact, and outside. */
+/* test_dump_since.c: since when each party waits: in the seeded world, where times are exact, and
+ * on the real clock. */
 #include "support.h"
 
 #include "sched/probe.h"
@@ -6,7 +7,7 @@
 
 enum { SEEDS = 1000 / SCALE };
 
-/* ---- what a dump says ---- */
+/* ---- reading a dump ---- */
 
 static char *dump_with(int (*dump)(FILE *to))
 {
@@ -19,7 +20,7 @@ static char *dump_with(int (*dump)(FILE *to))
     return text;
 }
 
-/* Takes out `from` wherever it stands, and what follows up to one of `to`, or nothing else. */
+/* Removes each `from`, and with `to` also what follows it up to one of the characters of `to`. */
 static void take_out(char *text, const char *from, const char *to)
 {
     for (char *at = text; (at = strstr(at, from));) {
@@ -29,8 +30,8 @@ static void take_out(char *text, const char *from, const char *to)
     }
 }
 
-/* The dump has these lines, in any order, since that of blocks says nothing; without the sizes of stacks,
- * places in the source, what callbacks' functions are called, and who is on which worker. */
+/* The dump has these lines in any order, since blocks have none. Stack sizes, places in the source,
+ * names of callbacks' functions, and workers are left out. */
 static void check_dump(const char *expected)
 {
     char *text = dump_with(leat_dump), *lines = strdup(expected), *rest = lines;
@@ -51,9 +52,9 @@ static void check_dump(const char *expected)
     free(text);
 }
 
-/* ---- those who wait ---- */
+/* ---- parties that wait ---- */
 
-/* One that goes on only after its scope has been cancelled, too, is told of that. */
+/* If the scope is cancelled before it runs again, it gets -ECANCELED. */
 static int receives(void *ch)
 {
     int told = leat_recv(ch, NULL);
@@ -68,7 +69,7 @@ static int sleeps(void *unused)
     return 0;
 }
 
-/* As a thread: it waits for the end of its scope. */
+/* A blocking task, which waits for the end of its scope. */
 static int opens(void *ch)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -123,7 +124,6 @@ static int call_step(leat_block *b)
     LEAT_END(b);
 }
 
-/* Waits twice. */
 static int twice_step(leat_block *b)
 {
     struct waiter *me = (struct waiter *)(void *)b;
@@ -159,7 +159,7 @@ static void go_block(leat_scope *s, struct waiter *block, leat_block_type *type)
     CHECK_IS(0, leat_sleep(LEAT_S));
 }
 
-/* Each begins to wait a second after the one before. */
+/* Each party begins to wait a second after the one before. */
 static int everybody(void *unused)
 {
     (void)unused;
@@ -255,7 +255,7 @@ static void note(unsigned flags)
     atomic_store(&lt_probe_flags, flags);
 }
 
-/* Who began to wait before is told of without a time, until the next wait. */
+/* For a party that began to wait before anybody asked, the dump has no time until its next wait. */
 static int asked_late(void *unused)
 {
     (void)unused;
@@ -311,7 +311,7 @@ static void test_asked_late(void **state)
     over_seeds(asked_late);
 }
 
-/* A thread that does not wait any more, and lets others go first. */
+/* A thread that does not wait, and lets others run. */
 static int goes_on(void *chans)
 {
     leat_chan **ch = chans;
@@ -347,7 +347,7 @@ static void test_gone_on(void **state)
     over_seeds(gone_on);
 }
 
-/* Waits that end in every way leave nothing behind. */
+/* A wait leaves no record behind, however it ends. */
 static int comes_and_goes(void *unused)
 {
     (void)unused;
@@ -389,7 +389,7 @@ static void test_comes_and_goes(void **state)
 
 /* ---- on the real clock ---- */
 
-/* What is told of a name. */
+/* The seconds that the dump has for this party, or -1. */
 static double told_of(const char *who)
 {
     char *text = dump_with(leat_dump), *at = strstr(text, who), *end = at ? strchr(at, '\n') : NULL;

@@ -1,4 +1,4 @@
-/* The table that knows since when blocks and callbacks wait: watch/since.h. */
+/* test_dump_table.c: the table of when blocks and callbacks began to wait (watch/since.h). */
 #include "support.h"
 
 #include "base/fault.h"
@@ -7,7 +7,7 @@
 
 enum { MILLION = 1000000 / SCALE };
 
-/* Addresses of parties, of which nothing but that is looked at. */
+/* The table uses only a party's address. */
 static const struct lt_party *party(size_t i)
 {
     return (const struct lt_party *)(const void *)(UINTPTR_MAX / 4 + 96 * i);
@@ -34,7 +34,7 @@ static void test_a_million(void **state)
     lt_probe_wait_over(party(0));
 }
 
-/* Against an array that does the same. */
+/* Compares the table with an array. */
 static void test_any_order(void **state)
 {
     (void)state;
@@ -43,7 +43,7 @@ static void test_any_order(void **state)
     uint64_t chance = seed_of_test();
     size_t count = 0;
     for (int i = 0; i < TURNS; i++) {
-        /* Now more come than go, now more go. */
+        /* In turns, more parties come than go, and more go than come. */
         unsigned at = below(&chance, PARTIES);
         bool comes = below(&chance, 10) < (i / 5000 % 2 ? 7 : 3);
         CHECK_IS(waits[at], lt_since(party(at)) != 0);
@@ -61,7 +61,7 @@ static void test_any_order(void **state)
     CHECK_IS(0, lt_since_count());
 }
 
-/* Each thread has parties of its own, and looks at all. */
+/* Each thread has parties of its own, and looks up all. */
 static void *use_table(void *number)
 {
     enum { PARTIES = 500, TURNS = 100000 / SCALE };
@@ -93,7 +93,7 @@ static void test_many_threads(void **state)
     lt_since_end();
 }
 
-/* In the harsh build: where there is no memory, nothing is known. */
+/* In the harsh build: without memory, the table knows nothing. */
 static void test_starved(void **state)
 {
     (void)state;

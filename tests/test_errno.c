@@ -1,24 +1,24 @@
-/* test_errno.c: errno, where a task moves between every two operations of one function: at each place it is the
- * thread's that the task runs in, and the task's own value over the wait. */
+/* test_errno.c: errno while a task moves between every two operations of a function. Everywhere it
+ * is the errno of the thread that the task runs in, and a wait keeps the task's value. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
 #include <fcntl.h>
 
-/* As compilers do it best: in the whole function the address of errno would be kept, if it were the C library's. */
+/* Optimised: a compiler would compute the C library's errno address once for the whole function. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define AT_LEVEL(level) __attribute__((noinline, optimize(level)))
 #else
 #define AT_LEVEL(level) __attribute__((noinline))
 #endif
 
-/* Fails in the C library, which sets the errno of the thread. */
+/* Fails in the C library, which sets the thread's errno. */
 static void fail_with(int expected)
 {
     CHECK_IS(-1, expected == EBADF ? close(-1) : open("/nowhere/at/all", O_RDONLY));
 }
 
-/* The C library's own, in the thread that runs now. */
+/* The errno of the thread that runs now. */
 static __attribute__((noinline)) int threads_errno(void)
 {
     return *__errno_location();
@@ -33,7 +33,7 @@ static int echo(void *arg)
 {
     struct talk *talk = arg;
     for (int x; leat_recv(talk->there, &x) == 0;) {
-        errno = EXDEV; /* another task's, perhaps in the same thread */
+        errno = EXDEV; /* belongs to another task, perhaps in the same thread */
         CHECK_IS(0, leat_send(talk->back, &x));
         CHECK_IS(EXDEV, errno);
     }
@@ -49,7 +49,7 @@ static int echo(void *arg)
         CHECK_IS(value, threads_errno()); \
     } while (0)
 
-/* One function, twice: all in one piece, so that there is something to keep. */
+/* One large function, so that a compiler has something to keep. */
 #define TALK(name, level) \
     static AT_LEVEL(level) void name(struct talk *talk, int i) \
     { \
@@ -107,7 +107,8 @@ static int errno_moves_along(void *arg)
 }
 ON_MOVING_WORKERS(errno_moves_along);
 
-/* Several tasks at once, each with a value of its own, in loops that a compiler would like to hoist out of. */
+/* Several tasks at once, each with a value of its own, in loops from which a compiler would like to
+ * hoist the address. */
 static AT_LEVEL("O3") int keep_own(void *arg)
 {
     int mine = 2000 + (int)(intptr_t)arg;
@@ -137,7 +138,7 @@ static int each_has_its_own(void *arg)
 }
 ON_MOVING_WORKERS(each_has_its_own);
 
-/* A call that blocks leaves the caller's alone; errno there is that thread's. */
+/* A blocking call keeps its caller's errno, and uses its own thread's. */
 static int set_another(void *arg)
 {
     (void)arg;

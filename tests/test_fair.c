@@ -1,11 +1,11 @@
-/* test_fair.c: nobody who could run waits for ever: yielding, talking and computing tasks, and those that
- * have not started. */
+/* test_fair.c: no party that could run waits for ever beside tasks that yield, talk, start others
+ * or compute. */
 #include "base/config.h"
 #include "support.h"
 
 static _Atomic bool enough;
 
-/* True until the test says enough; fails rather than hang. */
+/* True until a test sets `enough`. Fails after a minute. */
 static bool go_on(int64_t since)
 {
     if (atomic_load(&enough))
@@ -61,7 +61,7 @@ static int yields_in_turn(void *arg)
     }
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(RUNNERS * TURNS, turn_count);
-    /* Once all take turns, who runs does not run again before the others have. */
+    /* Once all take turns, each of the others runs before a task runs again. */
     for (int i = RUNNERS; i < turn_count; i++)
         for (int j = i - RUNNERS + 1; j < i; j++)
             CHECK(turns[i] != turns[j]);
@@ -82,7 +82,7 @@ static int yield_on(void *arg)
     return 0;
 }
 
-/* Tasks that yield to each other let a task start that came after them. */
+/* Tasks that yield to each other let a later task start. */
 static int yielding_tasks_let_others_start(void *arg)
 {
     (void)arg;
@@ -100,7 +100,7 @@ static int yielding_tasks_let_others_start(void *arg)
 }
 ON_WORKERS(yielding_tasks_let_others_start);
 
-/* And one go on that a thread wakes. */
+/* They also let a party run that a thread wakes. */
 enum { MOST_YIELDING = 5 };
 static leat_block yielding[MOST_YIELDING];
 
@@ -147,7 +147,7 @@ static int yielding_ones_let_a_woken_one_go_on(void *arg)
 }
 ON_WORKERS(yielding_ones_let_a_woken_one_go_on);
 
-/* And a family in which each starts the next lets a started one run on. */
+/* In a family of tasks each starts the next. A task that has started before still runs. */
 struct family {
     leat_scope *scope;
     int64_t since;
@@ -177,8 +177,8 @@ static int starting_tasks_let_others_go_on(void *arg)
 }
 ON_WORKERS(starting_tasks_let_others_go_on);
 
-/* On one worker, a crowd of blocks that start lets a task go on: one that is ready, and one that sleeps for a
- * moment. One that yields goes behind those that are in the worker's ring. */
+/* On one worker, a crowd of blocks that start lets a task run that is ready, or that sleeps for a
+ * moment. A task that yields runs after the parties in the worker's local queue. */
 enum { CROWD = 20000 };
 static leat_block crowd[CROWD];
 static int crowd_started, started_since;
@@ -215,7 +215,7 @@ static void blocks_let_others_go_on(void **state)
     run_on(1, starting_blocks_let_others_go_on);
 }
 
-/* And among tasks, on one worker, they start in turn. */
+/* On one worker, blocks and tasks start in the order in which they were started. */
 static int next_to_start;
 
 static void is_next(int i)
@@ -259,7 +259,7 @@ static void start_in_turn(void **state)
     run_on(1, blocks_and_tasks_start_in_turn);
 }
 
-/* Operations that never have to wait do not keep the worker for ever. */
+/* Operations that never have to wait still give their worker away. */
 enum talk { BUFFER, SELECT, PAIR, TALKS };
 
 static int talk_to_itself(void *arg)
@@ -319,7 +319,7 @@ static int talking_tasks_let_others_run(void *arg)
             }
             for (int i = 0; i < 10; i++)
                 leat_yield();
-            if (started) /* this task is the one that wants to run */
+            if (started) /* this task wants to run */
                 atomic_store(&enough, true);
             else
                 CHECK_IS(0, leat_go(s, say_enough, NULL));
@@ -330,7 +330,7 @@ static int talking_tasks_let_others_run(void *arg)
 }
 ON_WORKERS(talking_tasks_let_others_run);
 
-/* With two workers, a task that computes does not keep those waiting that it has started. */
+/* With two workers or more, a task that computes does not delay a task that it has started. */
 static int compute_on(void *arg)
 {
     (void)arg;
@@ -357,7 +357,7 @@ static int is_stolen_from_a_computing_task(void *arg)
             start_and_compute(NULL);
             continue;
         }
-        /* The worker that is free has just been busy, or asleep for a while. */
+        /* The free worker has been busy just before, or asleep for a while. */
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         if (i % 4)
             leat_sleep(LEAT_MS);
@@ -374,7 +374,7 @@ static void steals(void **state)
     run_on(4, is_stolen_from_a_computing_task);
 }
 
-/* Each of as many computing tasks as there are workers runs at the same time. */
+/* As many computing tasks as workers run at the same time. */
 enum { ALL = 3 };
 static _Atomic int arrived;
 
@@ -404,13 +404,13 @@ static void uses_all_workers(void **state)
 {
     (void)state;
     run_on(ALL, gather);
-    /* And when they come from a thread outside. */
+    /* They do so, too, when a foreign thread starts them. */
     CHECK_IS(0, leat_start(&(leat_options){ .workers = ALL }));
     gather(NULL);
     CHECK_IS(0, leat_stop());
 }
 
-/* What a thread outside starts runs even while every worker but one computes, or talks. */
+/* What a foreign thread starts runs while one task yields, or computes on another worker. */
 static int start_from_outside(void *arg)
 {
     (void)arg;

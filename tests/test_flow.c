@@ -1,5 +1,5 @@
-/* test_flow.c: operators that move items, against what a loop would do; and every item accounted for, whatever ends
- * them. */
+/* test_flow.c: operators that move items do what a loop would do, and every item is accounted for,
+ * however they end. */
 #include "support.h"
 
 static leat_chan *numbers(leat_scope *s, int from, int to)
@@ -288,7 +288,7 @@ static int begins_and_ends(void *arg)
 }
 ON_WORKERS(begins_and_ends);
 
-/* ---- every item accounted for ---- */
+/* ---- every item is accounted for ---- */
 
 enum op {
     PIPE,
@@ -323,7 +323,7 @@ struct account {
     leat_mix *mix;
     int ends_after;
     _Atomic int next;
-    _Atomic int made[MOST], gone[MOST]; /* references there were, and those that were used up */
+    _Atomic int made[MOST], gone[MOST]; /* references made and used up */
 };
 
 static struct account *account;
@@ -353,7 +353,7 @@ static int sender(void *arg)
             break;
         atomic_store(&account->made[item], 1);
         if (leat_send(ch, &item) != 0) {
-            use_up(item); /* still ours */
+            use_up(item); /* a failed send leaves it with us */
             break;
         }
     }
@@ -469,9 +469,9 @@ static void throw_event(struct account *a)
     if (a->event == CANCEL)
         CHECK_IS(0, leat_scope_cancel(a->scope));
     leat_sleep(100 * LEAT_US);
-    if (a->event != INPUT_ENDS) /* what is left waits for one another */
+    if (a->event != INPUT_ENDS) /* the remaining parties wait for each other */
         CHECK_IS(0, leat_scope_cancel(a->scope));
-    /* Some outputs nobody ends. */
+    /* These outputs do not close by themselves. */
     if (a->event == INPUT_ENDS && a->op == MIX) {
         WAIT_UNTIL(leat_scope_tasks(a->scope) == 1);
         CHECK_IS(0, leat_close(a->outs[0]));

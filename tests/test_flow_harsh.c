@@ -1,11 +1,11 @@
-/* test_flow_harsh.c: each request for memory or a thread that a stage, an operator or a helper makes fails once, in
- * turn. Whoever asked is told by NULL or -ENOMEM, what was made before ends with the scope, and no item is lost. Only
- * the harsh build can do this. */
+/* test_flow_harsh.c: each request of a stage, an operator or a helper for memory or a thread fails
+ * once, in turn. The call that needed it returns NULL or -ENOMEM, what was made before ends with
+ * its scope, and no item is lost. This needs the harsh build. */
 #include "base/fault.h"
 #include "support.h"
 
 #ifdef LEAT_HARSH
-static _Atomic int alive; /* items */
+static _Atomic int alive; /* items that have not ended */
 static int failures;
 
 static bool made(const void *thing)
@@ -83,7 +83,7 @@ static int find_value(void *arg, const void *key, void *value)
     return same(arg, key, value);
 }
 
-/* All that there is on its output, which may be none. */
+/* Receives all items of an output. `ch` may be NULL. */
 static void drain(leat_chan *ch)
 {
     int item;
@@ -189,13 +189,13 @@ static int use_all(void *arg)
     use_operators(s);
     use_mults(s);
     use_helpers(s);
-    CHECK_IS(0, leat_scope_cancel(s)); /* what stands before a gap waits */
+    CHECK_IS(0, leat_scope_cancel(s)); /* operators whose partner is missing wait */
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(0, alive);
     return 0;
 }
 
-/* True when there were so many requests. */
+/* Runs the test with request n failing. True if it made n requests. */
 static bool attempt(long n)
 {
     failures = 0;

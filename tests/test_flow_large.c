@@ -1,5 +1,5 @@
-/* test_flow_large.c: mixes, mults and pubs with many members: each is found, and one that comes or goes wakes no
- * others. */
+/* test_flow_large.c: mixes, mults and pubs with many members find each member. A member that comes
+ * or goes wakes no others. */
 #include "support.h"
 
 enum { MEMBERS = 400 / SCALE };
@@ -19,7 +19,7 @@ static void expect(leat_chan *ch, int x)
     CHECK_IS(x, got);
 }
 
-/* How many parties went on since the runtime began; a little late. */
+/* How many times parties have run. A worker counts late. */
 static uint64_t switches(void)
 {
     leat_counts counts;
@@ -27,7 +27,7 @@ static uint64_t switches(void)
     return counts.switches;
 }
 
-/* After all that are ready have gone on, and been counted. */
+/* Returns when all ready parties have run and have been counted. */
 static void settle(void)
 {
     for (int i = 0; i < 4; i++)
@@ -43,7 +43,8 @@ static void admix_all(leat_mix *mix, unsigned state)
     settle();
 }
 
-/* Each input begins, is told of one change, and goes: so many times, and not that many for each other. */
+/* The cost grows with the number of members, not with its square: each comes, sees one change, and
+ * goes. */
 static int wakes_no_others(void *arg)
 {
     (void)arg;
@@ -82,7 +83,7 @@ static int switches_many(void *arg)
         CHECK_IS(0, leat_send(chs[i], &i));
         expect(out, i);
     }
-    /* The first that is solo stops all others, and the last lets them go on. */
+    /* The first solo input stops the others, and when the last solo input ends they go on. */
     CHECK_IS(0, leat_admix(mix, chs[3], LEAT_MIX_SOLO));
     CHECK_IS(0, leat_admix(mix, chs[7], LEAT_MIX_SOLO));
     WAIT_UNTIL(receivers_of(chs[MEMBERS - 1]) == 0 && receivers_of(chs[0]) == 0);
@@ -117,7 +118,7 @@ static int finds_each_tap(void *arg)
             CHECK_IS(0, leat_tap(mult, chs[i], 0, LEAT_ENDS_CLOSED));
     for (int i = 0; i < MEMBERS; i += 2)
         CHECK_IS(0, leat_untap(mult, chs[i]));
-    CHECK_IS(0, leat_close(chs[1])); /* which is found out, and removed */
+    CHECK_IS(0, leat_close(chs[1])); /* the mult notices, and removes it */
     CHECK_IS(0, leat_send(in, &(int){ 5 }));
     for (int i = 3; i < MEMBERS; i += 2)
         expect(chs[i], 5);

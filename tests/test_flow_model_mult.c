@@ -1,5 +1,5 @@
-/* test_flow_model_mult.c: mult, pub and mix, against what each input, tap and subscriber may expect, on programs made
- * up by chance, while taps and inputs come, go, close and are switched. */
+/* test_flow_model_mult.c: random programs compare what each tap, subscriber and mix gets with what
+ * it may expect, while taps and inputs come, go, close and change their state. */
 #include "flow_model.h"
 
 static void share_item(void *item)
@@ -15,7 +15,7 @@ enum tap { PLAIN, LOSSY, DROPPING, SLIDING, REMOVED, CLOSED, LATE, TAPS };
 struct tapping {
     struct world w;
     leat_mult *mult;
-    leat_pub *pub; /* or instead: the topic is the item modulo TOPICS */
+    leat_pub *pub; /* used instead of `mult`: an item's topic is the item modulo TOPICS */
     enum tap kind[SINKS];
     int topic[SINKS];
 };
@@ -34,7 +34,8 @@ static int remove_tap(struct tapping *t, int i)
     return t->pub ? leat_unsub(t->pub, (uint64_t)t->topic[i], ch) : leat_untap(t->mult, ch);
 }
 
-/* Adds, removes and closes, each at some moment. What was removed is left open, so it is closed here. */
+/* Adds, removes or closes each tap at some moment. A removed tap stays open, so it is closed
+ * here. */
 static int change_taps(void *arg)
 {
     struct tapping *t = arg;
@@ -102,8 +103,9 @@ static void tapping_open(struct tapping *t, bool pub, uint64_t *chance)
     }
 }
 
-/* What a tap may have got: the items in order, none twice; those that lose nothing, without a gap; those that were
- * there from the beginning to the end, all. Of what is lossy the end is known, or the number. */
+/* What a tap may get: items in order, none twice; without a gap unless the tap loses items; all if
+ * it was there from the beginning to the end. Of a tap that loses items, the first or the last item
+ * is known. */
 static void check_tap(const struct tapping *t, int k)
 {
     const struct sink *sink = &t->w.sink[k];
@@ -148,7 +150,7 @@ static void pubs(uint64_t *chance)
     hand_out_to_taps(true, chance);
 }
 
-/* What a lossy tap has not got it has missed. */
+/* A lossy tap has missed each item that it has not got. */
 static void counts_lag(uint64_t *chance)
 {
     struct world w;
@@ -177,11 +179,11 @@ static void counts_lag(uint64_t *chance)
         if (missed != -ENOENT)
             CHECK_IS(w.source[0].sent, w.sink[0].n + missed + (int)leat_chan_len(ch));
     }
-    w.early = DEADLINE; /* the scope may have one */
+    w.early = DEADLINE; /* its scope may have a deadline */
     world_close(&w);
 }
 
-/* Items are plain values: one that no tap has got is dropped, once. */
+/* Without a share function an item that no tap got is dropped once. */
 static void without_share(uint64_t *chance)
 {
     struct world w;
@@ -199,11 +201,11 @@ static void without_share(uint64_t *chance)
 struct mixing {
     struct world w;
     leat_mix *mix;
-    _Atomic unsigned last[SOURCES]; /* the last state; 8: removed */
-    bool muted;                     /* ever */
+    _Atomic unsigned last[SOURCES]; /* the last state set; 8: removed */
+    bool muted;                     /* at any time */
 };
 
-/* Nothing is taken from a paused or removed input but what was being taken. */
+/* The mix takes no more items from a paused or removed input, except those it was taking. */
 static void check_standstill(struct mixing *m, uint64_t *chance, int i)
 {
     leat_chan *ch = m->w.source[i].ch;
@@ -211,8 +213,7 @@ static void check_standstill(struct mixing *m, uint64_t *chance, int i)
         return;
     int before = m->w.source[i].sent;
     wait_for_the_moment(chance);
-    CHECK(m->w.source[i].sent <=
-          before + 2); /* that one, and one whose sender has not counted it yet */
+    CHECK(m->w.source[i].sent <= before + 2); /* one being taken, one not counted yet */
 }
 
 static int switch_inputs(void *arg)
@@ -237,7 +238,7 @@ static int switch_inputs(void *arg)
         if (state == 8 || (state & LEAT_MIX_PAUSE))
             check_standstill(m, &chance, i);
     }
-    /* So that all come to their ends: whoever is in it plays, and the others are not sent to any more. */
+    /* So that all end: inputs in the mix play, and the others are closed. */
     for (int i = 0; i < m->w.sources; i++) {
         if (m->last[i] == 8)
             leat_close(m->w.source[i].ch);
@@ -247,11 +248,11 @@ static int switch_inputs(void *arg)
     return 0;
 }
 
-/* The mix does not close its output. */
+/* Closes the output, since the mix does not. */
 static int close_when_idle(void *arg)
 {
     struct mixing *m = arg;
-    /* The sources have ended, and all that they sent has gone somewhere. */
+    /* Waits until the sources have ended and the mix has taken all that they sent. */
     for (int i = 0; i < m->w.sources; i++)
         while (!leat_chan_closed(m->w.source[i].ch) || leat_chan_len(m->w.source[i].ch)) {
             if (leat_chan_closed(m->w.sink[0].ch) || leat_sleep(LEAT_US) != 0)

@@ -1,5 +1,5 @@
-/* test_flow_model_pace.c: operators that look at the clock: what comes out when, to the nanosecond, against
- * loops over what went in when; and that nothing is lost, however they end. */
+/* test_flow_model_pace.c: operators that use the clock. Loops compute what comes out, and when to
+ * the nanosecond. Nothing is lost, however the operators end. */
 #include "flow_model.h"
 
 enum { RUN = 4 };
@@ -12,7 +12,7 @@ struct run {
     int items[RUN];
 };
 
-/* Runs lie in a buffer as closely as their size allows, which may be no alignment of theirs. */
+/* A buffer may hold runs without their alignment. */
 static struct run run_at(const void *item)
 {
     struct run run;
@@ -32,7 +32,7 @@ static void drop_run(void *item)
 struct pacing {
     enum pace pace;
     int64_t time;
-    unsigned burst; /* or how many make a window */
+    unsigned burst; /* or the size of a window */
 };
 
 static leat_chan *make(const struct pacing *p, leat_scope *s, leat_chan *in, size_t capacity)
@@ -97,17 +97,17 @@ ON_WORKERS(loses_nothing);
 
 /* ---- to the nanosecond ----
  *
- * Items come at 3 µs past some 10 µs, and times are 5 µs past, so that no two things that matter happen at
- * once. */
+ * Items come 3 µs, and times end 5 µs, after multiples of 10 µs. So no two events that matter
+ * coincide. */
 
 struct event {
     int64_t at;
-    int item; /* -1: the channel was closed */
+    int item; /* -1: the channel closed */
 };
 
 struct timetable {
     struct event in[LENGTH + 1], out[LENGTH + 1], expected[LENGTH + 1];
-    int n, outs, expects; /* without and with the end */
+    int n, outs, expects; /* n does not count the end; the others do */
     int64_t begin;
     leat_chan *from, *to;
     bool runs;
@@ -130,7 +130,7 @@ static int send_on_time(void *arg)
     return leat_close(t->from);
 }
 
-/* Of a run, a number that tells its first item and its length. */
+/* For a run, notes 100 times its first item plus its length. */
 static void receive_on_time(struct timetable *t)
 {
     for (int item = 0; item >= 0;) {
@@ -157,7 +157,7 @@ static int64_t most(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
-/* The last of those that come in quick succession, or between two ticks. */
+/* Debounce: the last item of a quick succession. Sample: the last item between two ticks. */
 static void expect_last(struct timetable *t, const struct pacing *p)
 {
     for (int i = 0; i < t->n; i++) {
@@ -188,7 +188,8 @@ static void expect_windows(struct timetable *t, const struct pacing *p)
     }
 }
 
-/* A bucket into which `time` drops fall for a token, one each nanosecond. Returns when the last item left. */
+/* A bucket gets a drop each nanosecond, and an item costs `time` drops. Returns when the last item
+ * leaves. */
 static int64_t expect_rated(struct timetable *t, const struct pacing *p)
 {
     int64_t full = (int64_t)p->burst * p->time, drops = full, now = 0;
@@ -203,7 +204,7 @@ static int64_t expect_rated(struct timetable *t, const struct pacing *p)
     return now;
 }
 
-/* Returns when there has been nothing for too long. */
+/* Returns when no item has come for `time`. */
 static int64_t expect_until_lapse(struct timetable *t, const struct pacing *p)
 {
     int64_t last = 0;
@@ -249,7 +250,7 @@ static int is_on_time(void *arg)
         CHECK(t.to = make(&p, s, t.from, below(chance, 3)));
         CHECK_IS(0, leat_go(s, send_on_time, &t));
         receive_on_time(&t);
-        CHECK_IS(0, leat_close(t.from)); /* nobody may take from it any more */
+        CHECK_IS(0, leat_close(t.from)); /* maybe nobody receives from it any more */
         CHECK_IS(0, leat_scope_close(s));
         for (int i = 0; i < t.outs && i < t.expects; i++)
             if (t.out[i].item != t.expected[i].item || t.out[i].at != t.expected[i].at)
@@ -295,7 +296,7 @@ static int tries_again_on_time(void *arg)
     return 0;
 }
 
-/* Here computing takes no time. */
+/* In this world computing takes no time. */
 static void keeps_time(void **state)
 {
     (void)state;

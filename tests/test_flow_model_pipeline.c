@@ -1,6 +1,6 @@
-/* test_flow_model_pipeline.c: stages of every kind against what a plain loop puts out, on programs made up by chance:
- * any number of outputs, in order or not, failing, ended early; and how many inputs are in flight, counted by those
- * at both ends. */
+/* test_flow_model_pipeline.c: random programs compare stages of every kind with a plain loop: any
+ * number of outputs, ordered or not, failing, ended early. Source and sink count the inputs in
+ * flight. */
 #include "flow_model.h"
 
 enum way { ONE, MANY, ASYNC_INSIDE, ASYNC_LATE, WAYS };
@@ -8,7 +8,7 @@ enum { OUTPUTS = 8, FIRST_OUTPUT = LENGTH };
 
 struct output {
     leat_outcome outcome;
-    int tag; /* its id + 1, so that zeros are nothing */
+    int tag; /* its id + 1, so that zeros mean no output */
 };
 
 struct staging {
@@ -17,11 +17,11 @@ struct staging {
     enum way way;
     int outputs[LENGTH];
     bool fails[LENGTH], any_fails;
-    bool stalls; /* the sink waits until as much as can be is in flight */
+    bool stalls; /* the sink waits until as many inputs as possible are in flight */
     _Atomic int running, peak, gone, asking;
 };
 
-/* Asynchronous starts are told nothing of it but `arg`, and drop functions not even that. */
+/* Finds the item by its tag, since a drop function gets nothing else. */
 static void drop_output(void *item)
 {
     int tag = ((const struct output *)item)->tag;
@@ -39,7 +39,7 @@ static void runs(struct staging *s)
     }
 }
 
-/* Of an input of which nothing comes any more the permit may be free from now on. */
+/* If the input has no outputs to come, its permit may be free from now on. */
 static int has_run(struct staging *s, int input)
 {
     atomic_fetch_sub(&s->running, 1);
@@ -112,7 +112,7 @@ static void add_output(struct staging *s, leat_result *result, int input, int k)
     (void)s;
 }
 
-/* An output each time, and then the end. */
+/* Adds one output each time, and then ends the result. */
 static void add_late(leat_timer *timer, int status)
 {
     struct late *late = (struct late *)timer;
@@ -147,9 +147,10 @@ static int start(void *arg, const void *in, leat_result *result)
     return status ? status : leat_result_end(result, 0);
 }
 
-/* ---- the ends: who counts ---- */
+/* ---- source and sink: they count ---- */
 
-/* What is taken is bounded by what is gone; it may be gone as soon as somebody asks for it. */
+/* The stage takes at most as many inputs as it has room for, plus those that are gone. An input may
+ * be gone as soon as the sink asks for an output. */
 static int send_bounded(void *arg)
 {
     struct source *source = arg;
@@ -164,8 +165,8 @@ static int send_bounded(void *arg)
             break;
         }
         int sent = atomic_fetch_add(&source->sent, 1) + 1;
-        int asking = atomic_load(&s->asking); /* before `gone`, which is told before it ends */
-        /* What falls at the end is not told of. */
+        int asking = atomic_load(&s->asking); /* read before `gone`, which the sink writes first */
+        /* What is dropped at the end does not count as gone. */
         bool ends = leat_chan_closed(source->ch) || leat_chan_closed(s->w.sink[0].ch) ||
                     leat_cancelled(s->w.s);
         CHECK(ends || sent <= room + atomic_load(&s->gone) + asking);
@@ -173,7 +174,7 @@ static int send_bounded(void *arg)
     return leat_close(source->ch);
 }
 
-/* In order, and nothing fails: after so many outputs all inputs before this one are gone. */
+/* In order and without failures: the inputs before this one are gone after `received` outputs. */
 static int first_not_gone(const struct staging *s, int received)
 {
     int i = 0;
@@ -218,7 +219,7 @@ static int receive_outputs(void *arg)
         if (is_last(s, &o))
             atomic_fetch_add(&s->gone, 1);
         atomic_store(&s->asking, 0);
-        /* A failure is told of by its index. */
+        /* A failure is noted by its index. */
         CHECK(sink->n < GOT);
         sink->got[sink->n++] = o.tag ? o.tag - 1 : -1 - (int)o.outcome.index;
         CHECK_IS(o.tag ? 0 : -EIO, o.outcome.status);
@@ -239,7 +240,7 @@ static int input_of(int got)
     return got < 0 ? -1 - got : (got - FIRST_OUTPUT) / OUTPUTS;
 }
 
-/* How many of the outputs at `got` are of one input, in order and without a gap. */
+/* How many outputs from `got` on belong to one input, in order and without a gap. */
 static int group_at(const struct staging *s, const int *got, int n)
 {
     int input = input_of(got[0]), i = 0;
@@ -272,11 +273,11 @@ static void check_outputs(const struct staging *s, bool whole)
         CHECK(s->spec.unordered || input > before);
         CHECK(is_complete(s, group, n) || (!whole && i + n == sink->n));
         seen[input] = true;
-        /* Room for all: nothing was given out before it failed. */
+        /* With room for all its outputs, an input that fails delivers none of them. */
         if (s->fails[input] && (int)s->spec.room >= s->outputs[input])
             CHECK(n == 1 && group[0] < 0);
         for (int k = before + 1; k < input && !s->spec.unordered; k++)
-            CHECK(s->fails[k] || !s->outputs[k]); /* what is left out had nothing to give */
+            CHECK(s->fails[k] || !s->outputs[k]); /* a missing input had no outputs */
         before = input;
     }
     for (int i = 0; whole && i < s->w.source[0].length; i++)
@@ -311,7 +312,7 @@ static void make_up(struct staging *s)
         s->any_fails |= s->fails[i];
         fits = fits && (s->way != MANY || s->outputs[i] <= (int)(spec->room ? spec->room : 1));
     }
-    /* A function that waits for room runs, and so keeps others from running. */
+    /* A function that waits for room counts as running, so others do not run. */
     s->stalls = s->w.whole && !s->any_fails && !spec->unordered && !spec->capacity && fits &&
                 below(chance, 2);
 }

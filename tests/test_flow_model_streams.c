@@ -1,5 +1,5 @@
-/* test_flow_model_streams.c: operators that move items, against plain loops, on programs made up by chance: however
- * they end. */
+/* test_flow_model_streams.c: random programs compare operators that move items with plain loops,
+ * however they end. */
 #include "flow_model.h"
 
 /* ---- one to one ---- */
@@ -18,13 +18,13 @@ static void pipes(uint64_t *chance)
     }
     w.sink[0].ch = links[n];
     world_run(&w);
-    for (int i = 1; i < n; i++) /* a pipe that has ended takes no more from the one before it */
+    for (int i = 1; i < n; i++) /* a pipe that has ended leaves items in its input */
         CHECK_IS(0, leat_close(links[i]));
     world_close(&w);
     check_same(&w.sink[0], w.source[0].items, w.source[0].length);
 }
 
-/* Items of few kinds, in runs. */
+/* Few different items, many equal neighbours. */
 static void with_repeats(struct world *w)
 {
     struct source *source = &w->source[0];
@@ -45,7 +45,7 @@ static int same_half(void *arg, const void *before, const void *item)
     return *(const int *)before / 2 == *(const int *)item / 2;
 }
 
-/* Items that a transform keeps back have been ended there. */
+/* The ledger does not see items that a transform keeps back. */
 static void close_without_ledger(struct world *w)
 {
     CHECK(leat_scope_close(w->s) == 0 || w->early == DEADLINE);
@@ -124,7 +124,7 @@ static void drop_run(void *item)
         item_ended(run->items[i]);
 }
 
-/* The same, by a loop: a run ends at RUN items, and, where halves matter, with its half. */
+/* The same by a loop: a run ends at RUN items or, if by_half, with its half. */
 static int runs_of(const struct source *source, bool by_half, int *expected)
 {
     int n = 0, head = -1;
@@ -163,7 +163,7 @@ static void partitions(uint64_t *chance)
         world_run(&w);
         close_without_ledger(&w);
         int expected[2 * LENGTH], n = runs_of(&w.source[0], by_half, expected);
-        if (!w.whole) { /* the last may have been cut off */
+        if (!w.whole) { /* the last run may be cut off */
             w.sink[0].n = without_counts(w.sink[0].got, w.sink[0].n);
             n = without_counts(expected, n);
         }
@@ -186,7 +186,7 @@ static void merges(uint64_t *chance)
     check_per_source(&w, 0, 1);
 }
 
-/* The items are the function's: it makes one out of those of its inputs, and fails now and then. */
+/* Owns its inputs' items: it makes one item of them, and fails now and then. */
 static int add_up(void *arg, void *const *items, void *out)
 {
     const int *n = arg;
@@ -329,7 +329,7 @@ static int supply_next(void *arg, void *item)
     return 0;
 }
 
-/* Without a task of its own that sends. */
+/* These operators send without a source task. */
 static void begins(uint64_t *chance)
 {
     for (int which = 0; which < 3; which++) {
@@ -357,7 +357,7 @@ static void begins(uint64_t *chance)
         CHECK(leat_scope_close(w.s) == 0 || w.early == DEADLINE);
         CHECK_IS(0, leat_chan_unref(w.left));
         check_same(&w.sink[0], source->items, source->length);
-        if (which) /* what was not sent is still the caller's */
+        if (which) /* leat_onto leaves unsent items with the caller */
             check_ledger();
     }
 }
@@ -381,7 +381,7 @@ static void note_total(struct sink *sink, const void *item)
     sink->got[sink->n++] = total->sum;
 }
 
-/* What an operator that ends in a value is to say, of the items that it has taken. */
+/* Checks the value of an operator against the items that it took. */
 static void check_total(const struct world *w, const int *got, int enough)
 {
     int n = w->source[0].length < enough ? w->source[0].length : enough, sum = 0;
@@ -409,7 +409,7 @@ static void reduces(uint64_t *chance)
         check_total(&w, w.sink[0].got, total.enough);
 }
 
-/* The calls that receive until the end, by a task of their own. */
+/* A task of its own for the calls that receive until the end. */
 struct call {
     struct world *w;
     struct total total;

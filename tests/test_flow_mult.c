@@ -1,4 +1,5 @@
-/* test_flow_mult.c: mult, pub and mix: who gets what, who stalls whom, and what can be changed meanwhile. */
+/* test_flow_mult.c: mult, pub and mix: which item goes where, which tap stalls which, and what may
+ * change meanwhile. */
 #include "support.h"
 
 #define TAPS_OF(scope, n, capacity) \
@@ -22,14 +23,14 @@ static int gives_every_item_to_every_tap(void *arg)
     leat_chan *in = leat_chan_of(s, int, 0);
     leat_mult *m = leat_mult_open(s, in, NULL);
     TAPS_OF(s, 3, 0);
-    CHECK_IS(0, leat_send(in, &(int){ -1 })); /* nobody listens */
+    CHECK_IS(0, leat_send(in, &(int){ -1 })); /* no tap yet */
     WAIT_UNTIL(receivers_of(in) == 1);
     for (int i = 0; i < 3; i++)
         CHECK_IS(0, leat_tap(m, taps[i], 0, i == 2 ? LEAT_ENDS_OPEN : LEAT_ENDS_CLOSED));
-    CHECK_IS(0, leat_tap(m, taps[0], 0, LEAT_ENDS_CLOSED)); /* no second time */
+    CHECK_IS(0, leat_tap(m, taps[0], 0, LEAT_ENDS_CLOSED)); /* adding it again changes nothing */
     for (int i = 0; i < 30; i++) {
         CHECK_IS(0, leat_send(in, &i));
-        /* In any order, by one party. */
+        /* One party receives from the taps in any order. */
         for (int k = 0; k < 3; k++)
             expect(taps[(i + (i % 2 ? k : 3 - k)) % 3], i);
     }
@@ -45,7 +46,7 @@ static int gives_every_item_to_every_tap(void *arg)
 }
 ON_WORKERS(gives_every_item_to_every_tap);
 
-/* Nobody receives from the stalled one. */
+/* Nobody receives from the second tap. When it leaves, the others go on. */
 static int goes_on_without_those_that_leave(void *arg)
 {
     (void)arg;
@@ -61,7 +62,7 @@ static int goes_on_without_those_that_leave(void *arg)
         expect(taps[2], 1);
         WAIT_UNTIL(senders_of(taps[1]) == 1);
         leat_sleep(LEAT_MS);
-        CHECK_IS(-EAGAIN, leat_try_send(in, &(int){ 2 })); /* the slow one holds up the others */
+        CHECK_IS(-EAGAIN, leat_try_send(in, &(int){ 2 })); /* the slow tap stalls the others */
         switch (how) {
         case 0: CHECK_IS(0, leat_untap(m, taps[1])); break;
         case 1: CHECK_IS(0, leat_close(taps[1])); break;
@@ -124,7 +125,7 @@ static int counts_what_lossy_taps_miss(void *arg)
 }
 ON_WORKERS(counts_what_lossy_taps_miss);
 
-/* Taps come and go while items pass, from several parties; those that stay miss nothing. */
+/* Several parties add and remove taps while items pass. A tap that stays misses nothing. */
 struct churn {
     leat_mult *mult;
     _Atomic uint64_t chance;
@@ -149,7 +150,7 @@ static int come_and_go(void *arg)
         }
         leat_yield();
     }
-    return leat_chan_unref(ch); /* who may still be sending to it holds it */
+    return leat_chan_unref(ch); /* the mult holds it while it sends */
 }
 
 static int keeps_those_that_stay(void *arg)
@@ -207,7 +208,7 @@ static int publishes_by_topic(void *arg)
     CHECK_IS(0, leat_unsub(pub, 1, taps[0]));
     CHECK_IS(-ENOENT, leat_unsub(pub, 1, taps[0]));
     CHECK_IS(-ENOENT, leat_unsub(pub, 7, taps[0]));
-    WAIT_UNTIL(receivers_of(in) == 1); /* what was sent has found its topic, or none */
+    WAIT_UNTIL(receivers_of(in) == 1); /* all items have found their topic, or none */
     CHECK_IS(0, leat_sub(pub, 3, taps[3], 0, LEAT_ENDS_OPEN));
     CHECK_IS(0, leat_send(in, &(int){ 15 }));
     CHECK_IS(0, leat_send(in, &(int){ 35 }));
@@ -217,7 +218,8 @@ static int publishes_by_topic(void *arg)
     CHECK_IS(-EPIPE, leat_recv(taps[1], NULL));
     CHECK_IS(-EPIPE, leat_recv(taps[2], NULL));
     WAIT_UNTIL(leat_scope_tasks(s) == 0);
-    CHECK_IS(0, leat_sub(pub, 9, taps[3], 0, LEAT_ENDS_CLOSED)); /* too late: is closed */
+    /* Too late: closes the tap. */
+    CHECK_IS(0, leat_sub(pub, 9, taps[3], 0, LEAT_ENDS_CLOSED));
     CHECK_IS(-EPIPE, leat_recv(taps[3], NULL));
     CHECK(!leat_chan_closed(taps[0]));
     CHECK_IS(-EINVAL, leat_sub(NULL, 1, taps[0], 0, LEAT_ENDS_CLOSED));
@@ -240,11 +242,11 @@ struct mixed {
     leat_mix *mix;
 };
 
-/* Whether an input plays (1), swallows (0), or stands still (-1). */
+/* 1: the input plays; 0: the mix discards its items; -1: it stands still. */
 static int plays(struct mixed *m, int i)
 {
     int x;
-    leat_sleep(2 * LEAT_MS); /* until the news has spread */
+    leat_sleep(2 * LEAT_MS); /* until all blocks know the change */
     if (leat_send_until(m->ins[i], &i, leat_after(20 * LEAT_MS)) == -ETIMEDOUT)
         return -1;
     if (leat_recv_until(m->out, &x, leat_after(20 * LEAT_MS)) == -ETIMEDOUT)
@@ -281,7 +283,7 @@ static int mixes(void *arg)
         CHECK_IS(0, leat_admix(m.mix, m.ins[1], LEAT_MIX_SOLO));
         all_play(&m, 1, 1, rest);
         CHECK_IS(0, leat_admix(m.mix, m.ins[0], LEAT_MIX_SOLO | LEAT_MIX_PAUSE));
-        CHECK_IS(0, leat_close(m.ins[1])); /* the only one that was solo */
+        CHECK_IS(0, leat_close(m.ins[1])); /* the only solo input */
         WAIT_UNTIL(leat_scope_tasks(s) == 2);
         CHECK_IS(-1, plays(&m, 0));
         CHECK_IS(1, plays(&m, 2));
@@ -307,7 +309,7 @@ static int mixes(void *arg)
 }
 ON_WORKERS(mixes);
 
-/* ---- what is gone is used again ---- */
+/* ---- memory is reused ---- */
 
 static int owned_by(leat_scope *s)
 {
@@ -325,7 +327,7 @@ static uint64_t itself(void *arg, const void *item)
     return (uint64_t) * (const int *)item;
 }
 
-/* What the others do, changed while one is solo, and while none is. */
+/* Changes what the other inputs do, with and without a solo input. */
 static int switches_the_others(void *arg)
 {
     (void)arg;
@@ -437,7 +439,7 @@ static int uses_topics_again(void *arg)
         CHECK(owned_by(s) < 60);
         CHECK_IS(0, leat_send(in, &(int){ -1 }));
         WAIT_UNTIL(receivers_of(in) == 1);
-        leat_sleep(LEAT_MS); /* the mult waits again: in the seeded world for sure */
+        leat_sleep(LEAT_MS); /* in the seeded world the mult surely waits again */
     }
     CHECK_IS(0, leat_close(in));
     return leat_scope_close(s);

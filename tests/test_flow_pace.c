@@ -1,5 +1,5 @@
-/* test_flow_pace.c: operators that look at the clock. Times have lower bounds that are exact, and upper ones
- * of a minute. */
+/* test_flow_pace.c: operators that use the clock. Lower bounds of times are exact, upper bounds are
+ * a minute. */
 #include "support.h"
 
 #define HOUR (3600 * LEAT_S)
@@ -44,13 +44,13 @@ static int debounces(void *arg)
     leat_chan *in = input(s, 5, false), *out = leat_debounce(s, in, 20 * LEAT_MS, 0);
     int64_t begin = leat_now();
     expect(out, 4);
-    CHECK(leat_now() - begin >= 15 * LEAT_MS); /* it may have begun before */
+    CHECK(leat_now() - begin >= 15 * LEAT_MS); /* the operator may have begun earlier */
     CHECK_IS(4, dropped);
     CHECK_IS(0, leat_send(in, &(int){ 7 }));
     CHECK_IS(0, leat_close(in));
     expect(out, 7);
     expect_end(out);
-    out = leat_debounce(s, input(s, 9, true), HOUR, 0); /* the last is sent at once */
+    out = leat_debounce(s, input(s, 9, true), HOUR, 0); /* the end sends the last item at once */
     expect(out, 8);
     expect_end(out);
     CHECK_IS(8, dropped);
@@ -123,7 +123,7 @@ static int gathers_windows(void *arg)
     CHECK_IS(-EPIPE, leat_recv(out, NULL));
     leat_chan *in = input(s, 2, false);
     out = leat_window(s, in, 4, 100 * LEAT_MS, 0, NULL);
-    expect_run(out, 0, 2); /* by time */
+    expect_run(out, 0, 2); /* its time is over */
     for (int i = 0; i < 2; i++)
         CHECK_IS(0, leat_send(in, &i));
     expect_run(out, 0, 2);
@@ -145,7 +145,7 @@ static int limits_the_rate(void *arg)
         int64_t begin = leat_now();
         for (int i = 0; i < 10; i++) {
             expect(out, i);
-            /* It may have begun a little before. */
+            /* The operator may have begun a little earlier. */
             CHECK(leat_now() - begin >= (i - (int)burst) * 3 * LEAT_MS);
         }
         expect_end(out);

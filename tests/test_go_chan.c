@@ -1,7 +1,7 @@
-/* test_go_chan.c: what the tests of Go's channels check of order, of not blocking, and of select. */
+/* test_go_chan.c: what Go's channel tests check of order, of blocking, and of select. */
 #include "support.h"
 
-/* fifo: what went into a buffer comes out in order; and so do those who hand things on. */
+/* fifo: items leave a buffer in order, and tasks in a chain run in order. */
 static int keeps_order_in_a_buffer(void *arg)
 {
     (void)arg;
@@ -23,7 +23,7 @@ struct link {
     int expected;
 };
 
-/* Waits for its turn, receives what is its, and lets the next have a turn. */
+/* Waits for its turn, receives its item, and passes the turn on. */
 static int take_a_turn(void *arg)
 {
     struct link *link = arg;
@@ -59,7 +59,7 @@ static int keeps_order_in_a_chain(void *arg)
 }
 ON_WORKERS(keeps_order_in_a_chain);
 
-/* nonblock: a select with a default finds a partner as soon as one waits, and none before. */
+/* nonblock: a select with a default finds a partner when one waits, and only then. */
 struct partner {
     leat_chan *ch, *strobe;
     size_t size;
@@ -124,7 +124,7 @@ static int meets_without_blocking(void *arg)
 }
 ON_WORKERS(meets_without_blocking);
 
-/* select: a case whose channel has been set to NULL is out of the game, and the default ends it. */
+/* select: a case with a NULL channel is never chosen; when all are, the default ends the loop. */
 static int send_where_it_goes(leat_chan *a, leat_chan *b, unsigned *shift)
 {
     int sent = 0;
@@ -158,7 +158,7 @@ static int takes_nulls_out_of_the_game(void *arg)
 }
 ON_WORKERS(takes_nulls_out_of_the_game);
 
-/* select2: many selects on a channel on which nothing ever happens leave nothing behind on it. */
+/* select2: many selects on a channel without any traffic leave nothing in its queues. */
 enum { MANY = 20000 / SCALE };
 
 static int send_many_ones(void *arg)
@@ -188,8 +188,8 @@ static int leaves_nothing_behind(void *arg)
 }
 ON_WORKERS(leaves_nothing_behind);
 
-/* select3: what blocks, and what does not. leat tells of a closed channel where Go panics, and of a
- * NULL one where Go waits for ever. */
+/* select3: what blocks, and what does not. leat returns an error for a closed channel, where Go
+ * panics, and for NULL, where Go waits for ever. */
 static int blocks_where_it_should(void *arg)
 {
     (void)arg;
@@ -210,7 +210,8 @@ static int blocks_where_it_should(void *arg)
     CHECK_IS(-ETIMEDOUT, leat_send_until(room, &x, leat_after(LEAT_MS)));
 
     leat_case nulls[] = { LEAT_RECV(NULL, &x), LEAT_SEND(NULL, &x) };
-    leat_case idles[] = { LEAT_RECV(idle, &x), LEAT_SEND(idle, &x) }; /* it does not meet itself */
+    /* A select never meets itself. */
+    leat_case idles[] = { LEAT_RECV(idle, &x), LEAT_SEND(idle, &x) };
     for (size_t n = 0; n <= 2; n++) {
         CHECK_IS(-EAGAIN, leat_select(nulls, n, LEAT_NOW));
         CHECK_IS(-ETIMEDOUT, leat_select(nulls, n, leat_after(LEAT_MS)));
@@ -231,7 +232,7 @@ static int blocks_where_it_should(void *arg)
 }
 ON_WORKERS(blocks_where_it_should);
 
-/* select4: a case that does not happen touches nothing. */
+/* select4: a case that is not chosen writes nothing. */
 static int touches_only_what_happens(void *arg)
 {
     (void)arg;
@@ -247,8 +248,8 @@ static int touches_only_what_happens(void *arg)
 }
 ON_WORKERS(touches_only_what_happens);
 
-/* select5: one operation that can happen among every mixture of such that cannot, in every place, blocking
- * or not, ordered or not. */
+/* select5: one ready case at each place among all mixtures of others, blocking or not, ordered or
+ * not. */
 enum { OTHERS = 5 };
 
 static void among_others(leat_chan *ch, bool sends, unsigned others, unsigned place, unsigned way)
@@ -300,7 +301,7 @@ static void selects_in_every_mixture_on_one(void **state)
     run_on(1, selects_in_every_mixture);
 }
 
-/* select6: a select that another channel has served leaves, in the queue of this one, those who stood
+/* select6: a select that ends by another channel leaves this queue without disturbing the waiters
  * before and behind it. */
 struct queue {
     leat_chan *ch, *other, *told;
@@ -348,7 +349,7 @@ static int leaves_the_queue_whole(void *arg)
 }
 ON_WORKERS(leaves_the_queue_whole);
 
-/* select7: every way to send against every way to receive, whichever comes first. */
+/* select7: every way to send meets every way to receive, whichever comes first. */
 struct way {
     leat_chan *ch, *dummy;
     int cases; /* 0: no select */
@@ -390,8 +391,8 @@ static int matches_every_way(void *arg)
 }
 ON_WORKERS(matches_every_way);
 
-/* select8 has no like: a case of a select is not a statement. doubleselect: a select that waits on four
- * channels is never served by two. */
+/* doubleselect: a select on four channels completes only one of them. (select8 has no counterpart:
+ * a case in leat is no statement.) */
 enum { CHANNELS = 4, DOUBLES = 40000 / SCALE };
 
 struct spread {

@@ -1,8 +1,9 @@
-/* test_go_chan_2.c: what the tests of Go's channels check with whole programs: sieves, a chain of ten
- * thousand, channels that carry channels; and what is left of the rules that Go's compiler checks. */
+/* test_go_chan_2.c: Go's channel tests that are whole programs: sieves, a chain of ten thousand
+ * tasks, channels that carry channels; and those of the compiler's rules that leat checks when it
+ * runs. */
 #include "support.h"
 
-/* perm: what a nil or wrong channel may be used for. Directions are no types here. */
+/* perm: operations on a NULL or wrong channel. leat's channels have no direction. */
 static int refuses_what_is_no_channel(void *arg)
 {
     (void)arg;
@@ -16,14 +17,14 @@ static int refuses_what_is_no_channel(void *arg)
     leat_chan *ch = leat_chan_of(s, int, 1);
     cases[0] = (leat_case){ ch, &x, LEAT_CASE_RECV | LEAT_CASE_SEND, 0, { NULL } };
     CHECK_IS(-EINVAL, leat_select(cases, 1, LEAT_NOW));
-    CHECK_IS(0, leat_close(ch)); /* either side may, and again */
+    CHECK_IS(0, leat_close(ch)); /* both sides may close it, also twice */
     CHECK_IS(0, leat_close(ch));
     CHECK_IS(-EPIPE, leat_send(ch, &x));
     return leat_scope_close(s);
 }
 ON_WORKERS(refuses_what_is_no_channel);
 
-/* sendstmt: a channel that carries channels, received and sent on in one breath. */
+/* sendstmt: a channel that carries channels. */
 static int carries_channels(void *arg)
 {
     (void)arg;
@@ -42,7 +43,7 @@ static int carries_channels(void *arg)
 }
 ON_WORKERS(carries_channels);
 
-/* Each request brings the channel for its answer. */
+/* Each request carries the channel for its answer. */
 struct request {
     int number;
     leat_chan *answer;
@@ -97,7 +98,7 @@ static int carries_nothing(void *arg)
     }
     leat_chan *ch = leat_chan_make(s, 0, 0);
     CHECK_IS(-EAGAIN, leat_try_send(ch, NULL));
-    /* It takes no room, so any number waits inside. */
+    /* Any number of them fits. */
     leat_chan *vast = leat_chan_make(s, 0, SIZE_MAX / 4);
     for (int i = 0; i < 1000; i++)
         CHECK_IS(0, leat_send(vast, NULL));
@@ -106,7 +107,7 @@ static int carries_nothing(void *arg)
 }
 ON_WORKERS(carries_nothing);
 
-/* goroutines: a chain of tasks, each of which hands one item on. */
+/* goroutines: each task of a chain passes one item on. */
 enum { CHAIN = IN_SIM ? 300 : UNDER_TSAN ? 1000 : 10000 };
 
 struct pair {
@@ -155,7 +156,7 @@ static bool is_prime(int n)
     return n > 1;
 }
 
-/* sieve1: a filter for each prime, in a row; the whole row is cancelled at the end. */
+/* sieve1: a row with one filter for each prime. At the end the row is cancelled. */
 struct filter {
     leat_scope *scope;
     leat_chan *in, *out;
@@ -207,8 +208,8 @@ static int sieves_in_a_row(void *arg)
 }
 ON_WORKERS(sieves_in_a_row);
 
-/* sieve2: the primes so far feed a merge of their multiples, which are taken out of the odd numbers; the
- * loop is closed by a task that buffers without bound, a select that sends only when it has something. */
+/* sieve2: the primes feed a merge of their multiples, which are removed from the odd numbers. A
+ * task with an unbounded buffer closes the loop: a select that sends only when it has an item. */
 enum { STREAM = 10, LEVELS = 16, UP_TO = 200 };
 
 struct multiples {
@@ -246,7 +247,7 @@ static int buffer_without_bound(void *arg)
     return result;
 }
 
-/* Starts the multiples of the next prime, from its square. */
+/* Starts the stream of the next prime's multiples, from its square on. */
 static int add_stream(struct sieve *s, struct multiples *m)
 {
     int prime, error = leat_recv(s->primes_out, &prime);
@@ -259,8 +260,8 @@ static int add_stream(struct sieve *s, struct multiples *m)
     return leat_recv(m->out, &m->head);
 }
 
-/* The multiples of all primes so far, in order, each once. It asks for the next prime when it has sent the
- * square of the last: not before, since that is what the next prime depends on. */
+/* Sends the multiples of all primes so far, in order, each once. It asks for the next prime only
+ * when it has sent the square of the last, since the next prime depends on that. */
 static int merge_multiples(void *arg)
 {
     struct sieve *s = arg;

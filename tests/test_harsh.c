@@ -1,6 +1,6 @@
-/* test_harsh.c: every single request for memory or a thread fails once, in turn. Each failure comes back
- * as -ENOMEM or NULL from a function that may say so, nothing is lost, and everything works after it.
- * Only the harsh build can do this. */
+/* test_harsh.c: each request for memory or a thread fails once, in turn. A function that may fail
+ * returns -ENOMEM or NULL, nothing is lost, and everything works afterwards. This needs the harsh
+ * build. */
 #include "base/fault.h"
 #include "support.h"
 
@@ -8,9 +8,9 @@
 #include <malloc.h>
 #include <unistd.h>
 
-static _Atomic int failures; /* that were reported */
+static _Atomic int failures; /* failures that calls returned */
 
-/* 0 or -ENOMEM: the latter is counted. True when it worked. */
+/* True for 0. Counts -ENOMEM, and accepts no other result. */
 static bool worked(int result)
 {
     CHECK(result == 0 || result == -ENOMEM);
@@ -77,7 +77,8 @@ static void drop_int(void *item)
     (void)item;
 }
 
-/* A pipeline of tasks of all kinds, as far as it can be had; each that was started runs, no other. */
+/* A pipeline of tasks of all kinds, as far as it could be made. Exactly the tasks that were started
+ * run. */
 static void use_tasks_and_channels(void)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -117,7 +118,7 @@ static void use_tasks_and_channels(void)
         }
     }
     CHECK_IS(0, leat_close(chans[0]));
-    for (int i = 0; i <= STAGES; i++) /* what stands after a gap */
+    for (int i = 0; i <= STAGES; i++) /* stages behind a gap would wait */
         CHECK_IS(0, leat_close(chans[i]));
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(started, runs);
@@ -172,7 +173,7 @@ static int is_odd(void *arg, const void *item)
     return *(const int *)item % 2;
 }
 
-/* Each item that was sent comes out, or its sender was told. */
+/* Each item that was sent arrives, or its sender got an error. */
 static void use_transforms(void)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -201,7 +202,7 @@ static int step_once(leat_block *b)
     LEAT_END(b);
 }
 
-/* Blocks ask for no memory. */
+/* Blocks request no memory. */
 static void use_blocks(void)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -219,7 +220,7 @@ static void count_call(leat_timer *timer, int status)
     CHECK_IS(-ECANCELED, status);
 }
 
-/* Timers ask for no memory; a timeout that can be had is the same for all, with those that cannot. */
+/* Timers request no memory. All calls share a timeout that was made, beside calls that failed. */
 static void use_time(void)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -270,8 +271,8 @@ static int use_from_outside(void *arg)
     return use_everything(arg);
 }
 
-/* Nobody is told of a failure that was none. One may go untold: a worker that wanted to steal, and now
- * does not. */
+/* A call fails only if a request failed. Of a failed request a call may know nothing: a worker that
+ * wanted to steal just does not. */
 static int told;
 
 static bool note_reports(bool struck)
@@ -281,7 +282,7 @@ static bool note_reports(bool struck)
     return struck;
 }
 
-/* Runs the scenario with the n-th request failing; true when there were so many. */
+/* Runs everything with request n failing. True if it made n requests. */
 static bool try_main(long n)
 {
     atomic_store(&failures, 0);
@@ -327,18 +328,18 @@ static void sweep(bool (*attempt)(long))
     told = 0;
     while (attempt(n)) {
         snprintf(check_note, sizeof check_note, "after failing request %ld", n);
-        CHECK(!attempt(0)); /* all is well again */
+        CHECK(!attempt(0)); /* without a failure everything works again */
         n++;
     }
     fprintf(stderr, "  %ld requests, %d failures told\n", n - 1, told);
     CHECK(n > 20 && told > n / 2);
 }
 
-/* LeakSanitizer knows what was allocated; that nothing stays mapped is seen here. */
+/* LeakSanitizer checks what was allocated. This checks that nothing stays mapped. */
 static void loses_nothing(bool (*attempt)(long))
 {
     mallopt(M_ARENA_MAX, 1);
-    sweep(attempt); /* the C library fills its caches */
+    sweep(attempt); /* fills the C library's caches */
     size_t before = mapped_bytes();
     for (int i = 0; i < 4; i++)
         sweep(attempt);

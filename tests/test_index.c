@@ -1,4 +1,4 @@
-/* test_index.c: the index agrees with an array that is looked through, and stays shallow. */
+/* test_index.c: the index agrees with an array, and stays shallow. */
 #include "base/index.h"
 #include "support.h"
 
@@ -13,9 +13,9 @@ static void agrees_with_an_array(void **state)
     struct lt_index index = { NULL };
     for (int turn = 0; turn < TURNS; turn++) {
         unsigned i = below(&chance, KEYS);
-        uint64_t key = (uint64_t)i << (i % 60); /* 0 too */
+        uint64_t key = (uint64_t)i << (i % 60); /* also 0 */
         if (i && (i & (i - 1)) == 0 && i % 60)
-            key = UINT64_MAX - i; /* no two alike */
+            key = UINT64_MAX - i; /* all keys differ */
         struct lt_indexed *found = lt_index_find(&index, key);
         CHECK(found == (in[i] ? &things[i] : NULL));
         if (in[i])
@@ -39,7 +39,7 @@ static unsigned size_of(const struct lt_indexed *node)
     return node ? 1 + size_of(node->child[0]) + size_of(node->child[1]) : 0;
 }
 
-/* Keys as they are: one after the other, addresses, few bits far up. */
+/* Typical keys: consecutive numbers, addresses, few bits far up. */
 static void stays_shallow(void **state)
 {
     (void)state;

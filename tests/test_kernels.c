@@ -1,4 +1,5 @@
-/* test_kernels.c: digests in lanes: every kernel that this processor has, against the definitions. */
+/* test_kernels.c: digests in lanes: all kernels that this processor can run, against the
+ * definitions. */
 #include "kernels/kernels.h"
 #include "support.h"
 
@@ -11,7 +12,7 @@ static uint32_t left(uint32_t x, unsigned n)
     return x << n | x >> (32 - n);
 }
 
-/* RFC 1321 as it reads, with the table from the sine. */
+/* RFC 1321 literally, with the table computed from sines. */
 static void md5_block(uint32_t state[8], const unsigned char *block)
 {
     static const unsigned shift[4][4] = {
@@ -43,7 +44,7 @@ static uint32_t big_word(const unsigned char *at)
     return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
 }
 
-/* FIPS 180-4 as it reads, with the constants from the square roots. */
+/* FIPS 180-4 literally, with the constants computed from square roots. */
 static void sha1_block(uint32_t state[8], const unsigned char *block)
 {
     static const double root[4] = { 2, 3, 5, 10 };
@@ -65,7 +66,7 @@ static void sha1_block(uint32_t state[8], const unsigned char *block)
     state[0] += a, state[1] += b, state[2] += c, state[3] += d, state[4] += e;
 }
 
-/* The same, with the table from the cube roots of the first 64 primes. */
+/* FIPS 180-4, with the table computed from the cube roots of the first 64 primes. */
 static void sha256_block(uint32_t state[8], const unsigned char *block)
 {
     static uint32_t table[64];
@@ -98,8 +99,8 @@ static void sha256_block(uint32_t state[8], const unsigned char *block)
         state[i] += v[i];
 }
 
-/* What a digest is to be compared with. Where it begins is taken from what is tested: were that wrong, the
- * published digests would be. */
+/* What a digest is compared with. Its first state comes from the tested code: the published digests
+ * would show an error in it. */
 struct reference {
     const char *name;
     const struct lane_digest *d;
@@ -114,7 +115,7 @@ static const struct reference references[] = {
 };
 enum { DIGESTS = sizeof references / sizeof *references, DIGEST_SIZE = 32 };
 
-/* Ends a message of `total` bytes, the state being that before the last `rest` of them. */
+/* Ends a message of `total` bytes. `state` is the state before the last `rest` bytes. */
 static void end_message(const struct reference *r, uint32_t state[8], const unsigned char *tail,
                         size_t rest, size_t total, unsigned char *to)
 {
@@ -212,7 +213,7 @@ static void has_the_published_digests(void **state)
     }
 }
 
-/* So many lanes at work, each with `len` bytes that begin at another place. */
+/* Runs `active` lanes, each with `len` bytes from another place. */
 static void digest_side_by_side(const struct reference *r, const struct lane_kernel *k,
                                 unsigned active, size_t len, uint32_t (*before)[EVERY / 64 + 1][8])
 {
@@ -235,7 +236,7 @@ static void digest_side_by_side(const struct reference *r, const struct lane_ker
         check_end(r, &states, lane, &m[lane]);
 }
 
-/* Every length in every lane of every kernel, and with every number of lanes at work. */
+/* Every length in every kernel, in all of its lanes and in some. */
 static void digest_every_length(const struct reference *r)
 {
     static uint32_t before[LANE_MOST][EVERY / 64 + 1][8];
@@ -268,14 +269,15 @@ static void digests_every_length(void **state)
         digest_every_length(&references[i]);
 }
 
-/* Lengths of all kinds, short ones most. */
+/* Any length, mostly short ones. */
 static size_t some_length(uint64_t *rng)
 {
     uint32_t span = 1u << lt_rng_below(rng, 15);
     return lt_rng_below(rng, span);
 }
 
-/* Lanes that are filled, run, moved and emptied in any order; with another way from run to run. */
+/* Fills, runs, moves and empties lanes in any order. Without `fixed`, each run chooses a way at
+ * random. */
 static void mix(const struct reference *r, uint64_t seed, const struct lane_way *fixed)
 {
     uint64_t rng = seed;
@@ -333,7 +335,7 @@ static void digests_any_mix(void **state)
     }
 }
 
-/* The length counts in 64 bits, of bits. */
+/* The length counts bits, in 64 bits. */
 static void pads_what_is_long(void **state)
 {
     (void)state;

@@ -1,4 +1,5 @@
-/* test_lock.c: the lock for short sections: one at a time, and nobody waits long. */
+/* test_lock.c: the lock for short sections: one thread at a time has it, and no thread waits
+ * long. */
 #define _GNU_SOURCE
 #include "base/lock.h"
 #include "support.h"
@@ -12,7 +13,7 @@ static struct lt_lock lock;
 
 enum { THREADS = 4, ROUNDS = 100000 / SCALE };
 
-static long counter, shadow; /* torn in two so that a second one inside would show */
+static long counter, shadow; /* guarded by `lock`; `shadow` differs while it changes */
 
 static void count(void)
 {
@@ -50,7 +51,7 @@ static void one_at_a_time(void **state)
     CHECK_IS(THREADS * ROUNDS, counter);
 }
 
-/* ---- who uses it all the time lets others have it ---- */
+/* ---- a thread that uses the lock all the time lets others have it ---- */
 
 enum { TRIALS = 21, SOON = 64 };
 
@@ -79,8 +80,7 @@ static void stay_on_one_processor(void)
     CHECK_IS(0, sched_setaffinity(0, sizeof one, &one));
 }
 
-/* How often the lock is taken by one that takes it all the time while somebody waits who has found it taken, and
- * wants it. */
+/* How often a thread takes the lock that uses it all the time, while another one waits for it. */
 static int times_taken(bool sleeps)
 {
     pthread_t thread;
@@ -91,7 +91,7 @@ static int times_taken(bool sleeps)
     while (!atomic_load(&lock.wanted))
         sched_yield();
     if (sleeps)
-        usleep(2000); /* it sleeps by now */
+        usleep(2000); /* the other thread sleeps by now */
     for (; !atomic_load(&had); times++) {
         lt_unlock(&lock);
         lt_lock(&lock);
@@ -108,8 +108,8 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* On one processor, where whoever does not give it away has it for thousands of times: so the middle one of some waits
- * tells, though a loaded machine spoils a few. */
+/* On one processor, a thread that never gave it away would take the lock thousands of times. A
+ * loaded machine may spoil a few trials, so the median counts. */
 static void *try_all(void *arg)
 {
     (void)arg;
