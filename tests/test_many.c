@@ -1,5 +1,5 @@
-/* test_many.c: many at once: a hundred thousand tasks that all wait, and are all woken; and many items in
- * one go. */
+/* test_many.c: a hundred thousand tasks that all wait and are all woken; and operations that move
+ * many items at once. */
 #include "support.h"
 
 #include <unistd.h>
@@ -53,7 +53,7 @@ static int wakes_them(void *arg)
         CHECK_IS(TASKS, leat_scope_tasks(s));
         WAIT_UNTIL(receivers_of(crowd.ch) == TASKS);
         CHECK_IS(TASKS, leat_scope_tasks(s));
-        /* A page or two each, and a descriptor. */
+        /* a page or two for each task, and a descriptor */
         if (SCALE == 1 && way == 0)
             CHECK((resident_bytes() - before) / TASKS < 3 * 4096);
         int64_t sum = 0;
@@ -75,7 +75,7 @@ static int wakes_them(void *arg)
 }
 ON_WORKERS(wakes_them);
 
-/* As many that have not started, behind one that does not let go. */
+/* As many tasks that have not started, behind a task that does not yield. */
 static int count_up(void *arg)
 {
     atomic_fetch_add((_Atomic int *)arg, 1);
@@ -112,7 +112,7 @@ static void starts_them_from_outside(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* ---- many items in one go ---- */
+/* ---- many items at once ---- */
 
 static void drop_nothing(void *item)
 {
@@ -137,7 +137,7 @@ static int answers_wrong_arguments(void *arg)
     CHECK_IS(4, leat_send_many(ch, x, 4, LEAT_NEVER));
     CHECK_IS(-EINVAL, leat_recv_many(ch, x, 1, INT64_MIN));
     CHECK_IS(4, leat_chan_len(ch));
-    CHECK_IS(3, leat_recv_many(ch, NULL, 3, LEAT_NEVER)); /* thrown away */
+    CHECK_IS(3, leat_recv_many(ch, NULL, 3, LEAT_NEVER)); /* discarded */
     CHECK_IS(1, leat_recv_many(ch, x, 8, LEAT_NEVER));
     CHECK_IS(4, x[0]);
     CHECK_IS(2, x[1]);
@@ -156,7 +156,8 @@ static int answers_wrong_arguments(void *arg)
 }
 ON_WORKERS(answers_wrong_arguments);
 
-/* By changing amounts, so the buffer wraps everywhere; sizes on both sides of those that are copied as one. */
+/* Changing amounts make the buffer wrap at each position. Some sizes are copied in one piece, some
+ * are not. */
 static int moves_what_can_go(void *arg)
 {
     (void)arg;
@@ -200,7 +201,7 @@ ON_WORKERS(moves_what_can_go);
 struct bulk {
     leat_chan *ch;
     int64_t result, deadline;
-    int items[8], n; /* n > 0 sends, n < 0 receives */
+    int items[8], n; /* n > 0: sends n; n < 0: receives -n */
 };
 
 static int move_bulk(void *arg)
@@ -211,7 +212,7 @@ static int move_bulk(void *arg)
     return 0;
 }
 
-/* Partners who wait are served, in order, and the buffer. */
+/* Waiting partners are served in order, and the buffer is used, too. */
 static int meets_those_who_wait(void *arg)
 {
     (void)arg;
@@ -250,7 +251,7 @@ ON_WORKERS(meets_those_who_wait);
 
 enum ending { BY_PARTNER, BY_CLOSE, BY_DEADLINE, BY_CANCEL, ENDINGS };
 
-/* When nothing can go at once: until one can, or why not. */
+/* When no item can move at once, the call waits until one can, or until something ends the wait. */
 static int waits_for_the_first(void *arg)
 {
     (void)arg;
@@ -260,7 +261,7 @@ static int waits_for_the_first(void *arg)
         bool sends = round / ENDINGS % 2;
         enum kind kind = (enum kind)(round / ENDINGS / 2);
         if (ending == BY_CANCEL && kind == FOREIGN)
-            continue; /* in no scope */
+            continue; /* it belongs to no scope */
         struct crew crew;
         crew_open(&crew);
         leat_chan *ch = leat_chan_of(NULL, int, 2);
@@ -287,7 +288,7 @@ static int waits_for_the_first(void *arg)
         CHECK(ending != BY_DEADLINE || leat_now() >= b.deadline);
         CHECK_IS(sends || ending != BY_PARTNER ? 5 : 70, b.items[0]);
         CHECK_IS(6, b.items[1]);
-        CHECK_IS(sends ? 2 : 0, leat_chan_len(ch)); /* in every case */
+        CHECK_IS(sends ? 2 : 0, leat_chan_len(ch)); /* however the wait ended */
         CHECK_IS(sends                ? 2
                  : ending == BY_CLOSE ? -EPIPE
                                       : -EAGAIN,
@@ -330,7 +331,7 @@ static int is_odd(void *arg, const void *in)
     return x == 7 ? -EIO : x % 2;
 }
 
-/* Into a transform they go one at a time. Returns how many went before one could not. */
+/* A transform takes one item per call. Returns how many it took before a call failed. */
 static int send_one_by_one(leat_chan *ch, const int *items, int n)
 {
     int sent = 0;
@@ -380,7 +381,8 @@ static int goes_through_special_channels(void *arg)
 }
 ON_WORKERS(goes_through_special_channels);
 
-/* Several of every kind: each item once, each sender's in order, and those refused are the rest. */
+/* Several senders and receivers of every kind: each item arrives once, each sender's in order. What
+ * is refused is the end of a sender's items. */
 enum { SIDES = 3, EACH = 6000 / SCALE, BULK = 7 };
 
 static _Atomic int seen[SIDES * EACH];

@@ -1,4 +1,4 @@
-/* test_one_processor.c: threads and workers that have a single processor among them (sched/spin.h). */
+/* test_one_processor.c: threads and workers that share a single processor (sched/spin.h). */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -8,7 +8,7 @@ enum { ITEMS = 20000 / SCALE, CAPACITIES = 3 };
 
 static const size_t capacities[CAPACITIES] = { 0, 1, 128 };
 
-/* Before there are other threads, which are bound as their makers are. */
+/* Runs before other threads exist, since a thread inherits its maker's processors. */
 static int bind_to_one(void **state)
 {
     (void)state;
@@ -22,7 +22,7 @@ static int bind_to_one(void **state)
     return sched_setaffinity(0, sizeof set, &set);
 }
 
-/* ---- offers ---- */
+/* ---- offers of the processor ---- */
 
 static _Atomic bool computing;
 
@@ -34,7 +34,8 @@ static int compute(void *arg)
     return 0;
 }
 
-/* The kernel gives it to who computes sooner or later, and then for long. */
+/* Sooner or later the kernel gives the processor to the computing thread, and for long. Then the
+ * spin makes no offers for a while. */
 static void rests_after_it_was_away_for_long(void **state)
 {
     (void)state;
@@ -55,7 +56,7 @@ static void rests_after_it_was_away_for_long(void **state)
     assert_int_equal(lt_spin_looks(&spin), 1);
 }
 
-/* ---- all the same, all that is sent arrives ---- */
+/* ---- all items arrive nevertheless ---- */
 
 struct stream {
     leat_chan *there, *back;
@@ -92,7 +93,7 @@ static int receive_all(void *arg)
     return 0;
 }
 
-/* Each of the three a thread or a task. */
+/* Each of the three runs in a thread or in a task. */
 static void flow(leat_scope *scope, size_t capacity, unsigned which)
 {
     leat_fn *const all[] = { send_all, echo, receive_all };
@@ -154,7 +155,7 @@ static void moves_some_beside_who_computes_on_1(void **state)
              leat_main_with(moves_some_beside_who_computes, NULL, &(leat_options){ .workers = 1 }));
 }
 
-/* ---- and whoever waits for something else hears of it ---- */
+/* ---- waits end by deadlines and scopes nevertheless ---- */
 
 static int wait_in_vain(void *ch)
 {

@@ -1,13 +1,13 @@
-/* test_order.c: a try that does nothing is ordered with what was done before it; and who does not belong to a
- * scope does not keep it open. Each needs two processors that really run at the same time, so it is not in
- * the seeded world. */
+/* test_order.c: a try that changes nothing is ordered after what was done before it; and a party
+ * that does not belong to a scope does not keep it open. Both need two processors that really run
+ * at the same time, so the seeded world cannot test them. */
 #include "support.h"
 
 #include <sched.h>
 
 enum { ROUNDS = 100000 / SCALE };
 
-/* Two threads that wait for each other without any of leat's. */
+/* Two threads meet without any function of leat. */
 static _Atomic int arrived[2];
 
 static void meet(int me, int round)
@@ -30,7 +30,7 @@ static int run_both(leat_fn *side)
     return leat_scope_close(s);
 }
 
-/* ---- each sends to its own, and tries the other's: not both can find nothing ---- */
+/* ---- each sends to its own channel and tries the other's: not both can find nothing ---- */
 
 static leat_chan *own[2];
 static int found[2];
@@ -64,7 +64,7 @@ static int one_of_two_finds_something(void *arg)
 }
 ON_WORKERS(one_of_two_finds_something);
 
-/* ---- who takes a bell sees what its ringer did before, also when it was rung already ---- */
+/* ---- a receiver sees what the sender did before, even if the send found the buffer full ---- */
 
 static leat_chan *bell;
 static _Atomic int news, seen;
@@ -74,7 +74,7 @@ static int ring_or_answer(void *arg)
     int me = *(int *)arg, rung = 0;
     for (int i = 1; i <= ROUNDS; i++) {
         if (me == 0)
-            leat_send_until(bell, NULL, LEAT_NOW); /* it is rung already */
+            leat_send_until(bell, NULL, LEAT_NOW); /* fills the buffer */
         meet(me, 2 * i);
         if (me == 0) {
             atomic_store_explicit(&news, i, memory_order_release);
@@ -102,7 +102,7 @@ static int no_ring_is_lost(void *arg)
 }
 ON_WORKERS(no_ring_is_lost);
 
-/* ---- a callback that is called at once starts tasks in another scope than its caller's ---- */
+/* ---- a callback starts tasks in another scope than its caller's ---- */
 
 static leat_chan *there;
 static leat_scope *other;
@@ -122,8 +122,8 @@ static void start(leat_op *op, int status)
     CHECK_IS(0, leat_go(op->scope, run, NULL));
 }
 
-/* Goes on for as long as it takes, first with its worker to itself, until others have taken what it started.
- * Two, the second of which is when a worker would count in advance. */
+/* Keeps its worker busy until other workers have run the tasks that it started. It starts two: at
+ * the second, a worker would count in advance. */
 static int start_from_outside(void *arg)
 {
     (void)arg;

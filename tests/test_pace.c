@@ -1,10 +1,10 @@
-/* test_pace.c: how many readers disks of several kinds are given, without any disk. */
+/* test_pace.c: how many readers disks of several kinds get, computed without a disk. */
 #include "pace.h"
 #include "support.h"
 
 enum { MIB = 1 << 20, CHUNK = 64 * 1024, DISKS = 8 };
 
-/* Megabytes a second of 1, 2, 4, and 8 readers and more, together. */
+/* Megabytes per second of 1, 2, 4, and 8 or more readers together. */
 static const struct disk {
     const char *name;
     double rate[4];
@@ -28,14 +28,14 @@ static double rate_of(const struct disk *d, unsigned readers)
            1e6 / 1e9;
 }
 
-/* From 1 - spread to 1 + spread. */
+/* A factor from 1 - spread to 1 + spread. */
 static double noise(uint32_t *seed, double spread)
 {
     *seed = *seed * 1664525 + 1013904223;
     return 1 + spread * (2.0 * (*seed >> 8) / (1 << 24) - 1);
 }
 
-/* The nanoseconds that it takes to read so many bytes in `files` equal files by `jobs` readers. */
+/* The nanoseconds that `jobs` readers need for `bytes` bytes in `files` equal files. */
 static double take(const struct disk *d, uint64_t bytes, unsigned files, unsigned jobs,
                    double spread, uint32_t seed)
 {
@@ -56,7 +56,7 @@ static double take(const struct disk *d, uint64_t bytes, unsigned files, unsigne
     return now - 1e9;
 }
 
-/* Never more than 1.1 times the better of one reader and two. */
+/* Takes at most 1.1 times the time of one reader or two, whichever is faster. */
 static void a_tenth_is_lost_at_most(void **state)
 {
     (void)state;
@@ -91,7 +91,7 @@ static void also_where_rates_are_uneven(void **state)
     }
 }
 
-/* Two of four files of 1 GiB are read together before the first has ended. */
+/* With four files of 1 GiB, the second reader starts before the first file ends. */
 static void within_the_first_file(void **state)
 {
     (void)state;
@@ -118,7 +118,7 @@ static void nobody_waits_nobody_is_let_in(void **state)
     }
 }
 
-/* What was found out does not hold for ever: the disk gets other work. */
+/* A decision is checked again: the disk may get other work. */
 static void a_disk_that_changes(void **state)
 {
     (void)state;

@@ -44,7 +44,7 @@ static int goes_over_each_index_once(void *arg)
 }
 ON_WORKERS(goes_over_each_index_once);
 
-/* All wait for one another: so many run at once. */
+/* All rounds wait for each other, so `wait_for` of them run at once. */
 static int meet(void *arg, size_t begin, size_t end)
 {
     struct counts *c = arg;

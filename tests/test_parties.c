@@ -1,14 +1,16 @@
-/* test_parties.c: every kind of party against every other, on every kind of buffer, by every operation,
- * while channels close and scopes are cancelled at any moment.
+/* test_parties.c: every kind of party against every other, on every kind of buffer, by every
+ * operation, while channels close and scopes are cancelled at any moment.
  *
- * A round is made from a number, its seed: who sends and who receives, how, over what, and what happens
- * meanwhile. Consecutive seeds go through all combinations; the rest is chance. A round keeps a record of
- * each item and afterwards asks: what was sent has been received or dropped once, what was refused
- * neither; each receiver has seen the items of each sender in order; nobody hangs.
+ * A round is made from its seed, a number: the parties, their operations, the buffer, and the event
+ * meanwhile. Consecutive seeds go through all combinations; the rest is random. A round keeps a
+ * record of each item, and checks at its end: each item that was sent was received or dropped once,
+ * and each refused item was neither; each receiver got the items of each sender in order; nobody
+ * hangs.
  *
- * LEAT_SEED=n       repeats that one round, which is what a failure prints (in the seeded world the round
- *                   is made from the world's seed, so that one number repeats all of it)
- * LEAT_ROUNDS=n     rounds for each number of workers; else as many as LEAT_STRESS_SECONDS allow (2) */
+ * LEAT_SEED=n      repeats one round; a failure prints it (in the seeded world the world's seed
+ *                  makes the round, so one number repeats everything)
+ * LEAT_ROUNDS=n    rounds for each number of workers; else as many as fit into LEAT_STRESS_SECONDS
+ *                  (2 by default) */
 #include "parties.h"
 
 #include <sched.h>
@@ -44,14 +46,15 @@ static int straight(void *arg)
     return 0;
 }
 
-/* In the seeded world who has it may have been interrupted, and is no other thread. */
+/* In the seeded world the holder may be interrupted and run on this same thread, so this must not
+ * block. */
 static void lock(pthread_mutex_t *mutex)
 {
     while (pthread_mutex_trylock(mutex) != 0)
         nap();
 }
 
-/* A thread that leat did not start obeys a scope of its own. */
+/* A foreign thread, with a scope of its own. */
 static int foreign(void *arg)
 {
     struct party *p = arg;
@@ -156,7 +159,8 @@ static void drive(struct party *p)
         goes_on = outcome(p, status);
         p->ticks = true; /* at the latest for the next item */
     }
-    /* What may be withdrawn is called under a lock, so not from within the start. */
+    /* An operation that may be withdrawn calls its function under a lock, so not from within its
+     * start. */
     unsigned on_worker = p->fickle || p->ticks || below(&p->chance, 3) == 0;
     p->op = (leat_op)LEAT_OP(p->round->scope, on_worker ? LEAT_ON_WORKER : 0);
     if (goes_on)
@@ -296,7 +300,7 @@ static bool only_tries(enum party_kind kind, enum operation operation)
 
 static void make_round(struct round *round, uint64_t seed, unsigned workers)
 {
-    /* A prime that goes through all combinations, so that neighbours differ in everything. */
+    /* A prime, so that neighbouring seeds differ in everything and all combinations come up. */
     uint64_t nth = seed * UINT64_C(1000003);
     unsigned choice[6];
     const unsigned choices[6] = { PARTY_KINDS, PARTY_KINDS, BUFFER_KINDS,
@@ -317,7 +321,7 @@ static void make_round(struct round *round, uint64_t seed, unsigned workers)
     round->event_by_task = below(chance, 2);
     round->withdrawn_by_task = below(chance, 2);
     pthread_mutex_init(&round->lock, NULL);
-    /* Where both only try, and nothing lies in between, they may never meet. */
+    /* If both sides only try, without a buffer, they may never meet. */
     if (round->buffer == NO_BUFFER && round->event == NOTHING && only_tries(choice[0], choice[3]) &&
         only_tries(choice[1], choice[4]))
         choice[3] = PLAIN;
@@ -390,7 +394,7 @@ static void run_round(struct round *round)
 static _Atomic unsigned rounds_done;
 static _Atomic bool all_done;
 
-/* Who hangs is told of. */
+/* Fails when a round hangs. */
 static void *watch(void *arg)
 {
     (void)arg;
@@ -406,7 +410,7 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* The rounds are driven by the program's own thread, which is no party of theirs. */
+/* The program's own thread runs the rounds; it is none of their parties. */
 static void rounds_on(unsigned workers)
 {
     static struct round round;

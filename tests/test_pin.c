@@ -1,5 +1,4 @@
-/* test_pin.c: tasks that stay in their thread, for good or for a while; and those that begin where there are the
- * fewest. */
+/* test_pin.c: tasks that stay in their thread, for good or for a while. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
@@ -14,7 +13,7 @@ static __attribute__((noinline)) int *own(void)
     return &threads_own;
 }
 
-/* Where it would move if it could: as long as it stays, nobody has taken it. */
+/* Tries to move. While the task stays, nobody has stolen it. */
 static void stay(int times)
 {
     pid_t tid = gettid();
@@ -40,7 +39,7 @@ static int pins_nest(void *arg)
         stay(2);
         CHECK_IS(0, leat_unpin());
         CHECK_IS(0, leat_unpin());
-        stay(2); /* there is one yet */
+        stay(2); /* one pin is left */
         CHECK_IS(0, leat_unpin());
         CHECK_IS(-EINVAL, leat_unpin());
         move_on();
@@ -66,7 +65,8 @@ static int pins_so_deep(void *arg)
 }
 ON_MOVING_WORKERS(pins_so_deep);
 
-/* A pin is its task's, not the thread's: one that begins after another has ended pinned is free. */
+/* A pin belongs to a task, not to its thread: a task may move in a thread in which a pinned task
+ * has ended. */
 static int end_pinned(void *arg)
 {
     (void)arg;
@@ -98,7 +98,7 @@ static int pins_end_with_their_task(void *arg)
 }
 ON_MOVING_WORKERS(pins_end_with_their_task);
 
-/* In a thread they do nothing; blocks and callbacks have no thread to stay in. */
+/* In a thread pins do nothing. Blocks and callbacks have no thread to stay in. */
 static int pin_in_thread(void *arg)
 {
     (void)arg;
@@ -175,7 +175,8 @@ struct captive {
     _Atomic bool over;
 };
 
-/* Behind one that computes: it waits until that has done. The free ones next to it do not. */
+/* A pinned task behind a task that computes waits until that one has ended. Tasks beside it that
+ * are not pinned do not wait. */
 static int wait_behind(void *arg)
 {
     struct captive *c = arg;
@@ -263,7 +264,7 @@ static int answers_wrong_arguments(void *arg)
 }
 ON_WORKERS(answers_wrong_arguments);
 
-/* ---- a program whose tasks all stay ---- */
+/* ---- a program whose tasks are all pinned ---- */
 
 enum { YIELDERS = 8 };
 static leat_block blocks[YIELDERS];
@@ -350,7 +351,7 @@ static void stays_as_the_environment_says(void **state)
     CHECK_IS(0, leat_main_with(all_stay, NULL, &two));
     setenv("LEAT_PINNED", "0", 1);
     CHECK_IS(0, leat_main_with(does_move, NULL, &two));
-    CHECK_IS(0, leat_main_with(all_stay, NULL, &pinned)); /* the option stands above it */
+    CHECK_IS(0, leat_main_with(all_stay, NULL, &pinned)); /* the option overrides the environment */
     unsetenv("LEAT_PINNED");
     CHECK_IS(0, leat_main_with(does_move, NULL, &two));
 }
@@ -364,7 +365,7 @@ static void stays_for_any_option_but_0(void **state)
                                    &(leat_options){ .workers = 2, .pinned = options[i] }));
 }
 
-/* Starts the runtime, and returns what it said on standard error. */
+/* Starts the runtime, and returns what it printed on standard error. */
 static const char *said_at_start(int expected)
 {
     static char text[512];

@@ -1,15 +1,16 @@
-/* test_pipeline.c: pipelines: how many are in flight, in which order, and how long it takes. */
+/* test_pipeline.c: how many inputs a pipeline has in flight, in which order outputs come, and how
+ * long it takes. */
 #include "pipelines.h"
 
-/* ---- the bound: reached, and kept ---- */
+/* ---- the bound: reached and kept ---- */
 
-/* The window there is. */
+/* How many inputs may be in flight. */
 static int bound(const struct trial *t)
 {
     return (int)(t->window ? t->window : t->n);
 }
 
-/* Sends until told to stop; `sent` counts. */
+/* Sends all items, and counts them in `sent`. */
 static int send_all(void *arg)
 {
     struct trial *t = arg;
@@ -36,7 +37,7 @@ static void receive_item(struct trial *t, int number, uint64_t *seen)
     *seen |= UINT64_C(1) << first.input;
 }
 
-/* The consumer stalls before each item until as many are in flight as may be. */
+/* Before each receive the consumer waits until as many inputs as possible are in flight. */
 static void count_in_flight(struct trial *t)
 {
     trial_open(t);
@@ -87,7 +88,7 @@ static int keeps_exactly_n_in_flight(void *arg)
 }
 ON_WORKERS(keeps_exactly_n_in_flight);
 
-/* Inputs of which nothing comes give their permits back without a delivery. */
+/* An input without outputs gives its permit back without a delivery. */
 static int takes_on_where_nothing_comes(void *arg)
 {
     (void)arg;
@@ -96,7 +97,7 @@ static int takes_on_where_nothing_comes(void *arg)
             continue;
         struct trial t = { .way = way, .n = 2, .items = 50, .outputs = 0 };
         trial_open(&t);
-        t.asked = 1000; /* nobody is asked for anything */
+        t.asked = 1000; /* nobody asks for outputs */
         CHECK_IS(0, leat_go(t.scope, send_all, &t));
         struct output o;
         CHECK_IS(-EPIPE, leat_recv(t.out, &o));
@@ -107,8 +108,8 @@ static int takes_on_where_nothing_comes(void *arg)
 }
 ON_WORKERS(takes_on_where_nothing_comes);
 
-/* ---- the experiments of the text: in the seeded world to the nanosecond; outside, a "second" is short, and what
- * comes of who is how fast cannot be told ---- */
+/* ---- the text's experiments: to the nanosecond in the seeded world; elsewhere a "second" is
+ * short, and nothing is checked that depends on speed ---- */
 
 #define SECOND (leat_sim_running() ? LEAT_S : 20 * LEAT_MS)
 
@@ -120,7 +121,7 @@ struct job {
 
 struct clocked {
     _Atomic int running, peak, starts, ends;
-    int started[10], ended[10]; /* the order */
+    int started[10], ended[10]; /* numbers of jobs, in order */
     int64_t begin;
 };
 
@@ -171,8 +172,8 @@ static int start_its_time(void *arg, const void *in, leat_result *result)
     return 0;
 }
 
-/* Ten items, the first of which takes `first` seconds and the others one. Returns the time of the first output,
- * and what came out. */
+/* Runs ten jobs: the first takes `first` seconds, the others one. Fills in the outputs and the
+ * whole time, and returns the time of the first output. */
 static int64_t ten_items(struct clocked *c, leat_pipeline_spec *spec, int first, int outs[10],
                          int64_t *whole)
 {
@@ -216,7 +217,7 @@ static void comes_last(int number, int last)
         CHECK_IS(number, last);
 }
 
-/* Each variant; `async` has no function that runs. */
+/* 0: tasks; 1: threads; 2: asynchronous, where no function runs. */
 static void variant(leat_pipeline_spec *spec, int which)
 {
     spec->run = which < 2 ? take_its_time : NULL;
@@ -257,7 +258,7 @@ static int takes_four_seconds_by_three(void *arg)
         runs_at_once(3, &c);
         for (int i = 0; i < 10; i++)
             CHECK_IS(i, outs[i]);
-        /* Item i gets the permit of an item before it, and there are three. */
+        /* Item i gets the permit of an earlier item, and there are three permits. */
         for (int i = 0; i < 10; i++)
             for (int j = 0; j < 10; j++)
                 CHECK(c.started[i] != j || abs(i - j) < 3);
@@ -296,7 +297,7 @@ static int is_not_held_up_with_a_window(void *arg)
         takes(10, ten_items(&c, &spec, 10, outs, &whole));
         takes(10, whole);
         runs_at_once(3, &c);
-        comes_last(0, c.ended[9]); /* all others had ended before the first */
+        comes_last(0, c.ended[9]); /* the first job ended last */
         for (int i = 0; i < 10; i++)
             CHECK_IS(i, outs[i]);
     }
@@ -304,7 +305,7 @@ static int is_not_held_up_with_a_window(void *arg)
 }
 ON_WORKERS(is_not_held_up_with_a_window);
 
-/* The same without: two more run while the first does, and then nothing. */
+/* Without a window, two more jobs run beside the first, and then no others. */
 static int is_held_up_without(void *arg)
 {
     (void)arg;
@@ -313,7 +314,7 @@ static int is_held_up_without(void *arg)
     int outs[10];
     int64_t whole;
     takes(10, ten_items(&c, &spec, 10, outs, &whole));
-    takes(13, whole); /* the other seven are three rounds */
+    takes(13, whole); /* the other seven take three rounds */
     runs_at_once(3, &c);
     comes_last(0, c.ended[2]);
     return 0;
@@ -387,7 +388,7 @@ static int passes_any_number(void *arg)
 }
 ON_WORKERS(passes_any_number);
 
-/* Each number n becomes 0 … n-1. */
+/* A number n becomes 0 ... n-1. */
 static int multiply(void *arg, const void *in, leat_emit *emit)
 {
     (void)arg;

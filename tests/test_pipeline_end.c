@@ -1,5 +1,5 @@
-/* test_pipeline_end.c: how stages end: closing, cancelling, failing, at any moment; and every item accounted
- * for. */
+/* test_pipeline_end.c: stages end by closing, cancelling or failing, at any moment, and every item
+ * is accounted for. */
 #include "pipelines.h"
 
 /* ---- at any moment ---- */
@@ -41,17 +41,17 @@ static int receive_until_refused(void *arg)
     return 0;
 }
 
-/* A drop function for outputs counts each; here each input makes `outputs` of them. */
+/* The drop function counts each output, and an input makes `outputs` of them. */
 static void end_at_any_moment(struct ending *e)
 {
     struct trial *t = &e->trial;
     trial_open(t);
     CHECK_IS(0, leat_go(t->scope, send_until_refused, t));
-    if (e->event != LEAVE) /* nobody receives then */
+    if (e->event != LEAVE) /* else nobody receives */
         CHECK_IS(0, leat_go(t->scope, receive_until_refused, e));
     CHECK_IS(0, leat_go(t->scope, throw_event, e));
     if (e->event == CLOSE_OUT) {
-        /* The stage ends alone; its producer waits, and is told. */
+        /* The stage ends by itself. Its producer waits until the input is closed. */
         WAIT_UNTIL(leat_scope_tasks(t->scope) == 1);
         CHECK_IS(0, leat_close(t->in));
     }
@@ -73,14 +73,15 @@ static int accounts_for_every_item(void *arg)
         if (below(&chance, 2))
             e.trial.window = e.trial.n + below(&chance, 5);
         end_at_any_moment(&e);
-        /* One output each: received, or fallen, but for those that fell with their inputs. */
+        /* Each input that ran has one output, which is received or dropped. Other inputs were
+         * dropped themselves. */
         CHECK_IS(e.trial.ran, e.received + e.trial.dropped_out);
     }
     return 0;
 }
 ON_WORKERS(accounts_for_every_item);
 
-/* ---- a stage that waits for an input hears of its output's end ---- */
+/* ---- a stage that waits for an input learns that its output is closed ---- */
 
 static int notices_a_closed_output(void *arg)
 {
@@ -139,7 +140,7 @@ static int begins_with_a_closed_output(void *arg)
 }
 ON_WORKERS(begins_with_a_closed_output);
 
-/* ---- what becomes of the output ---- */
+/* ---- what happens to the output ---- */
 
 static int ends_its_output_as_told(void *arg)
 {
@@ -180,7 +181,7 @@ static int fail_on_bad(void *arg, const void *in, void *out)
     return *(const int *)in == BAD ? -EIO : 0;
 }
 
-/* Another's failure may have stopped the stage meanwhile. */
+/* The failure of another input may have stopped the stage. */
 static int fail_on_bad_many(void *arg, const void *in, leat_emit *emit)
 {
     (void)arg;
@@ -319,13 +320,13 @@ static int cancels_when_one_fails(void *arg)
         }
         CHECK(received <= BAD * (int)spec.room);
         CHECK_IS(-EIO, leat_scope_close(s));
-        CHECK(t.dropped_in <= 2 + 2); /* in the channel, and in flight */
+        CHECK(t.dropped_in <= 2 + 2); /* in the channel and in flight */
     }
     return 0;
 }
 ON_WORKERS(cancels_when_one_fails);
 
-/* ---- what cannot be ---- */
+/* ---- wrong arguments ---- */
 
 static int refuses(void *arg)
 {
@@ -348,7 +349,7 @@ static int refuses(void *arg)
     bad[8].out = wrong;
     bad[9].out = in;
     bad[10].out = tick, bad[10].out_size = sizeof(int64_t);
-    bad[11].failing = LEAT_FAIL_TELLS; /* has no room for the outcome */
+    bad[11].failing = LEAT_FAIL_TELLS; /* items have no room for the outcome */
     bad[12].run = NULL, bad[12].run_many = make_many, bad[12].room = SIZE_MAX / 8;
     for (int i = 0; i < 13; i++)
         CHECK(!leat_pipeline(s, in, &bad[i]));

@@ -1,4 +1,5 @@
-/* test_pthread_cancel.c: threads that are cancelled while they are in a function of leat leave nothing locked. */
+/* test_pthread_cancel.c: a thread that is cancelled within a function of leat leaves nothing
+ * locked. */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -6,12 +7,12 @@
 
 static _Atomic bool begun, over;
 
-/* What a thread does, and then waits to be cancelled: in a function without variables of its own, since ASan does not
- * follow how the C library clears the stack away. */
+/* What a thread does before it waits to be cancelled. thread_main has no variables of its own,
+ * since ASan does not know how the C library removes the stack. */
 struct deed {
     void (*act)(void *arg);
     void *arg;
-    bool again; /* and again */
+    bool again; /* repeat it until cancelled */
 };
 
 static void *thread_main(void *arg)
@@ -44,7 +45,7 @@ static void join_cancelled(pthread_t thread)
     CHECK(atomic_load(&over));
 }
 
-/* ---- while it waits for a lock, with another taken already ---- */
+/* ---- cancelled while it waits for a lock and holds another one ---- */
 
 static void select_both(void *arg)
 {
@@ -62,7 +63,7 @@ static void before_a_lock(void **state)
         pthread_t thread;
         lt_biased_lock(&both[held]->lock, NULL);
         begin(&thread, &(struct deed){ .act = select_both, .arg = both });
-        usleep(20000); /* it naps meanwhile */
+        usleep(20000); /* it naps by now */
         CHECK_IS(0, pthread_cancel(thread));
         usleep(20000);
         lt_biased_unlock(&both[held]->lock);
@@ -76,7 +77,7 @@ static void before_a_lock(void **state)
     CHECK_IS(0, leat_chan_unref(both[1]));
 }
 
-/* ---- while it waits ---- */
+/* ---- cancelled while it waits ---- */
 
 static void receive(void *ch)
 {
@@ -101,7 +102,7 @@ static void in_a_wait(void **state)
     CHECK_IS(0, leat_chan_unref(ch));
 }
 
-/* ---- cancelled already when it starts, dumps and stops a runtime ---- */
+/* ---- cancelled before it starts, dumps and stops a runtime ---- */
 
 static int nothing(void *arg)
 {
@@ -135,7 +136,7 @@ static void in_starting_and_stopping(void **state)
     fclose(file);
 }
 
-/* ---- at any moment ---- */
+/* ---- cancelled at any moment ---- */
 
 static void use(void *arg)
 {

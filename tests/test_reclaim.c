@@ -1,4 +1,4 @@
-/* test_reclaim.c: where memory is short, idle workers do not keep stacks that others could use. */
+/* test_reclaim.c: when memory is short, idle workers keep no stacks that others could use. */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -12,7 +12,7 @@ static int wait_for_closing(void *ch)
     return 0;
 }
 
-/* As many tasks as can be made, all at the same time. */
+/* Starts as many tasks as possible at once. Returns how many. */
 static int fill(leat_scope *scope, leat_chan *ch)
 {
     int n = 0, error;
@@ -33,7 +33,7 @@ static size_t mapped(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
-/* In a process of its own, which may have 64 MB more addresses. */
+/* Runs in a process of its own, which may map 64 MB more. */
 static void fill_again_and_again(void)
 {
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 4 }));
@@ -62,7 +62,7 @@ static void all_can_be_made_again(void **state)
     (void)state;
     skip_under_emulation();
     if (SCALE > 1)
-        skip(); /* sanitizers need addresses of their own */
+        skip(); /* the sanitizers need address space themselves */
     pid_t child = fork();
     CHECK(child >= 0);
     if (child == 0) {

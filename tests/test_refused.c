@@ -1,5 +1,5 @@
-/* test_refused.c: where a sandbox refuses membarrier, from the beginning or later, nothing is lost; and where it
- * refuses what stands in for that as well, the program ends with one line. */
+/* test_refused.c: when a sandbox refuses membarrier, from the beginning or later, nothing is lost.
+ * When it also refuses what replaces membarrier, the program ends with one line. */
 #define _GNU_SOURCE
 #include "base/biased.h"
 #include "support.h"
@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* From now on, in all threads, the two fail with EPERM. */
+/* From now on both system calls fail with EPERM, in all threads. */
 static void refuse(unsigned one, unsigned other)
 {
     struct sock_filter steps[] = {
@@ -29,7 +29,8 @@ static void refuse(unsigned one, unsigned other)
     CHECK_IS(0, syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
 }
 
-/* Runs a test in a process of its own, since a filter stays. Returns its status; `said`: its standard error. */
+/* Runs a test in a process of its own, since a filter cannot be removed. Returns its exit status;
+ * `said` gets its standard error. */
 static int in_child(void (*test)(void), char said[512])
 {
     int ends[2], status;
@@ -60,7 +61,7 @@ static bool there_is_bias(void)
     return !biased.settled;
 }
 
-/* ---- items are not lost where one side owns the channel's lock and the other comes ---- */
+/* ---- no item is lost when one side owns the channel's lock and the other side comes ---- */
 
 enum { ROUNDS = 100 / SCALE, OPS = 2000 / SCALE, ALONE = 4 * LT_BIAS_AFTER };
 
@@ -115,7 +116,7 @@ static void meet(void)
     CHECK_IS(0, leat_chan_unref(meeting.ch));
 }
 
-/* ---- who is ready is taken from a worker that computes ---- */
+/* ---- a ready task is stolen from a worker that computes ---- */
 
 static _Atomic bool served;
 
@@ -176,7 +177,8 @@ static void refused_later(void)
     CHECK_IS(0, leat_stop());
 }
 
-/* The right was given before; a thread on some processor takes it back after, and stays free to run anywhere. */
+/* The lock got its owner before. A thread then takes the right back, and may still run on every
+ * processor. */
 static void taken_back_later(void)
 {
     static struct lt_biased biased, other;
@@ -197,7 +199,7 @@ static void taken_back_later(void)
     lt_biased_unlock(&biased);
     CHECK_IS(0, sched_getaffinity(0, sizeof after, &after));
     CHECK(CPU_EQUAL(&before, &after));
-    /* It is given no more, also not where it could have been. */
+    /* No lock gets an owner any more. */
     for (int i = 0; i <= LT_BIAS_AFTER; i++) {
         lt_biased_lock(&other, &me);
         lt_biased_unlock(&other);

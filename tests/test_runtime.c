@@ -1,4 +1,5 @@
-/* test_runtime.c: starting, stopping, and living inside a program that has threads of its own. */
+/* test_runtime.c: starting and stopping the runtime, and using it in a program with threads of its
+ * own. */
 #define _GNU_SOURCE /* sched_getaffinity, environ */
 #include "support.h"
 
@@ -143,7 +144,7 @@ static void heeds_the_environment(void **state)
         CHECK_IS(0, leat_stop());
         CHECK_IS(0, leat_main(return_value, &value));
     }
-    /* An option stands above it. */
+    /* an option overrides the environment */
     setenv("LEAT_WORKERS", "5", 1);
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
     CHECK_IS(2, leat_workers());
@@ -193,7 +194,7 @@ static void restarts(void **state)
     CHECK_IS(20 * times, count);
 }
 
-/* Threads of the program call in, each with scopes of its own, all at once. */
+/* Threads of the program use leat at the same time, each with scopes of its own. */
 struct caller {
     leat_chan *shared;
     int rounds, sum;
@@ -217,7 +218,7 @@ static int call_in(void *arg)
         CHECK_IS(-EBUSY, leat_stop());
         CHECK_IS(0, round % 8 ? leat_go(s, send_numbers, caller)
                               : leat_go_blocking(s, send_numbers, caller));
-        /* Whoever sent them: as many come as go. */
+        /* Some caller sent these numbers; each call receives as many as it sends. */
         for (int i = 0, x; i < 10; i++) {
             CHECK_IS(0, leat_recv(caller->shared, &x));
             caller->sum += x;
@@ -249,8 +250,8 @@ static void is_embedded(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* Timers of no scope keep it from stopping, also those that they set themselves, one after the other: on the worker
- * that sets them nothing but a number of its own says so. */
+/* Timers without a scope keep the runtime from stopping, also while they set themselves again. Only
+ * a count on the worker that sets them shows this. */
 struct relay {
     leat_timer timer;
     _Atomic int left;
@@ -300,7 +301,7 @@ static void waits_for_timers(void **state)
         for (int i = 0; i < (2 + round % 2) * RELAYS; i++)
             CHECK_IS(0, relays[i / RELAYS][i % RELAYS].left);
     }
-    /* One that a worker has, and another thread stops. */
+    /* A worker sets the timer, and another thread stops it. */
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
     leat_timer far = LEAT_TIMER(NULL);
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -311,8 +312,9 @@ static void waits_for_timers(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* A thread that stops a timer finds out under the lock of the worker that had it that it has rung. It may be so late
- * that the runtime has been stopped by then, and started again: the lock is still its own. */
+/* A thread that stops a timer may learn, under the lock of the timer's worker, that the timer has
+ * fired. It may be so late that the runtime has stopped and started again. It still holds that
+ * lock. */
 static void lets_stoppers_be_late(void **state)
 {
     (void)state;
@@ -327,7 +329,7 @@ static void lets_stoppers_be_late(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* Many want to start it: one does. */
+/* Many threads start the runtime; one succeeds. */
 static _Atomic int started;
 
 static int start_it(void *arg)
@@ -365,13 +367,13 @@ static void starts_and_stops_from_many_threads(void **state)
             foreign_start(&foreign[i], stop_it, NULL);
         for (int i = 0; i < 4; i++)
             CHECK_IS(0, foreign_join(&foreign[i]));
-        if (started) /* the one that came first was told that another was busy with it */
+        if (started) /* the first call returned -EBUSY because of another */
             CHECK_IS(0, stop_it(NULL));
         CHECK_IS(0, started);
     }
 }
 
-/* Signals go to the program's own threads. */
+/* The program's own threads get the signals. */
 static int look_at_signals(void *arg)
 {
     (void)arg;
@@ -397,7 +399,8 @@ static void leaves_signals_alone(void **state)
     CHECK(!sigismember(&blocked, SIGTERM));
 }
 
-/* Functions that may block have the mask of who started the runtime, and so have processes that they start. */
+/* Blocking functions, and processes that they start, have the signal mask of the thread that
+ * started the runtime. */
 static int is_as_where_it_was_started(void *arg)
 {
     (void)arg;

@@ -1,4 +1,5 @@
-/* test_sim.c: the seeded world: the same run from the same seed, all four parties, and what it refuses. */
+/* test_sim.c: the seeded world repeats a run from its seed, runs all four parties, and refuses what
+ * it cannot do. */
 #include "sched/runtime.h"
 #include "support.h"
 
@@ -10,11 +11,11 @@ static int sim_at(uint64_t seed, leat_fn *fn, void *arg, leat_sim_outcome *outco
     return leat_sim_with(&(leat_sim_options){ .seed = seed, .outcome = outcome }, fn, arg);
 }
 
-/* ---- a program with everything in it ---- */
+/* ---- a program that uses everything ---- */
 
 struct medley {
     leat_chan *ch, *other;
-    uint64_t trace; /* of what was seen in which order, and of chance */
+    uint64_t trace; /* hash of what was seen, in order, and of random numbers */
     _Atomic int calls;
 };
 
@@ -140,7 +141,7 @@ static void repeats_itself(void **state)
     for (unsigned seed = 0; seed < DIGESTS; seed++)
         digests[seed] = digest_of(seed);
     for (unsigned seed = DIGESTS; seed-- > 0;) {
-        /* Other addresses than before. */
+        /* shifts all later addresses */
         void *elsewhere[8];
         for (size_t i = 0; i < 8; i++)
             CHECK(elsewhere[i] = malloc(64 + i * 1000 + seed * 48));
@@ -152,7 +153,7 @@ static void repeats_itself(void **state)
     }
 }
 
-/* Prints the digests: what this program does when it is called with a word. */
+/* Prints the digests. This program does so when it gets an argument. */
 static int print_digests(void)
 {
     for (unsigned seed = 0; seed < DIGESTS; seed++)
@@ -244,7 +245,7 @@ static int called_from_a_task(void *arg)
     leat_scope *own = leat_scope_open(leat_after(LEAT_MS));
     CHECK_IS(-ECANCELED, leat_recv(arg, NULL));
     CHECK_IS(-ETIMEDOUT, leat_scope_close(own));
-    CHECK_IS(5, leat_blocking(returns_it, &(int){ 5 })); /* from a thread: a plain call */
+    CHECK_IS(5, leat_blocking(returns_it, &(int){ 5 })); /* in a thread: a plain call */
     return 17;
 }
 
@@ -272,7 +273,7 @@ static void simulates_threads(void **state)
     CHECK_IS(0, leat_sim_each(0, 200, uses_threads, NULL));
 }
 
-/* ---- what it refuses ---- */
+/* ---- refusals ---- */
 
 static int never_called(void *arg)
 {
@@ -351,7 +352,7 @@ static void refuses(void **state)
     CHECK_IS(-EBUSY, leat_sim_each(0, 1, never_called, NULL));
     CHECK_IS(0, leat_stop());
     CHECK_IS(0, leat_sim_with(NULL, nothing, NULL));
-    CHECK_IS(0, leat_main(nothing, NULL)); /* all is as it was */
+    CHECK_IS(0, leat_main(nothing, NULL)); /* everything is as before */
 }
 
 static int sized(void *arg)
@@ -373,8 +374,8 @@ static void returns_what_the_scope_does(void **state)
     CHECK_IS(0, leat_sim_with(&(leat_sim_options){ .stack_size = 512 * 1024 }, sized, NULL));
 }
 
-/* A thread that has put something into a worker's inbox looks last of all whether the worker sleeps. Before that its item
- * may have come, and the runtime may have ended, and a world begun. */
+/* A thread puts something into a worker's inbox, and then looks whether the worker sleeps. By then
+ * the item may have arrived, the runtime may have ended, and a world may have begun. */
 static struct lt_worker *woken_late;
 
 static void *wake_late(void *arg)

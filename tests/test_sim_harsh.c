@@ -1,10 +1,10 @@
-/* test_sim_harsh.c: every single request for memory fails once while a seeded world is made and lives. Only
- * the harsh build can do this. */
+/* test_sim_harsh.c: each request for memory fails once, in turn, while a seeded world is made and
+ * runs. This needs the harsh build. */
 #include "base/fault.h"
 #include "support.h"
 
 #ifdef LEAT_HARSH
-static int shortages; /* that the program was told of */
+static int shortages; /* failures that calls returned */
 
 static bool worked(int result)
 {

@@ -1,11 +1,11 @@
-/* test_sim_hunt.c: what a hunt over seeds finds: planted races and deadlocks; and what it says of them. */
+/* test_sim_hunt.c: a hunt over seeds finds planted races and deadlocks, and reports them. */
 #include "support.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* What has been written to a report. */
+/* The text of a report. */
 struct report {
     FILE *file;
     char *text;
@@ -19,7 +19,7 @@ static FILE *report_open(struct report *report)
     return report->file;
 }
 
-/* The text, to be freed. */
+/* Returns the text; the caller frees it. */
 static char *report_close(struct report *report)
 {
     fclose(report->file);
@@ -50,7 +50,8 @@ static int adds_one(void *arg)
 {
     struct account *account = arg;
     int seen = account->balance;
-    CHECK_IS(0, leat_send(account->journal, &seen)); /* has room: on one worker, no wait */
+    /* It has room, so on one worker there is no wait. */
+    CHECK_IS(0, leat_send(account->journal, &seen));
     account->balance = seen + 1;
     return 0;
 }
@@ -66,7 +67,7 @@ static int loses_an_update(void *arg)
     return account.balance != 3;
 }
 
-/* Looks, and closes what another may have closed: needs a point where there is no operation. */
+/* A race without an operation in between: only leat_sim_point lets another party run here. */
 static int takes_unless_taken(void *arg)
 {
     int *left = arg;
@@ -100,7 +101,7 @@ static int uses_the_name(void *arg)
     return late->name ? 0 : -EFAULT;
 }
 
-/* Fills in what it has handed over already. */
+/* Fills in what it has already passed on. */
 static int starts_too_early(void *arg)
 {
     (void)arg;
@@ -137,7 +138,7 @@ static int locks_in_both_orders(void *arg)
     return leat_scope_close(s);
 }
 
-/* In each mode, how often in a thousand seeds: well below what is measured, and well above never. */
+/* How often each mode fails in a thousand seeds: well above 0, and well below what was measured. */
 static void finds_planted_bugs(void **state)
 {
     (void)state;
@@ -148,12 +149,12 @@ static void finds_planted_bugs(void **state)
         CHECK(failures(bugs[i], LEAT_SIM_PCT, 2, 1000) >= 10);
         CHECK(failures(bugs[i], LEAT_SIM_BY_SEED, 0, 100) >= 10);
     }
-    /* One interruption is what these two need: none, and they are not found. */
+    /* These two need one interruption; with none, no seed fails. */
     CHECK_IS(0, failures(loses_an_update, LEAT_SIM_PCT, 1, 1000));
     CHECK_IS(0, failures(takes_too_much, LEAT_SIM_PCT, 1, 1000));
 }
 
-/* Somebody must be left alone for long: the uniform choice hardly ever does that. */
+/* Fails only if one party waits for long, which hardly ever happens when each choice is uniform. */
 static int waits_long(void *arg)
 {
     int *counter = arg;
@@ -278,7 +279,7 @@ static void reports_a_deadlock(void **state)
     }
 }
 
-/* A clock that could still tick, but for nobody. */
+/* A clock exists, but no party will ever wake. */
 static int sleeps_for_ever(void *arg)
 {
     (void)arg;
@@ -345,7 +346,7 @@ static void hunts(void **state)
     CHECK(strstr(text, "ended with -5 (Input/output error)"));
     uint64_t digest = outcome.digest;
 
-    /* The same run, from the seed alone. */
+    /* LEAT_SEED repeats the same run. */
     char number[16];
     snprintf(number, sizeof number, "%u", seed);
     setenv("LEAT_SEED", number, 1);
@@ -429,7 +430,7 @@ static int lets_a_stranger_in(void *arg)
     return leat_scope_close(s);
 }
 
-/* What a process says that runs such a program with seed 6, and dies of it. */
+/* A process that runs this program with seed 6 dies, and prints `saying`. */
 static void check_dies(leat_fn *fn, const char *saying)
 {
     int ends[2];

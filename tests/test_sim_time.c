@@ -1,4 +1,5 @@
-/* test_sim_time.c: the seeded world's clock: exact, in no hurry while anybody runs, and in order. */
+/* test_sim_time.c: the seeded world's clock is exact, stands still while a party can run, and keeps
+ * order. */
 #include "support.h"
 
 static int sleeps_an_hour(void *arg)
@@ -25,7 +26,7 @@ static void takes_no_time(void **state)
     CHECK(leat_now() - before < 60 * LEAT_S);
 }
 
-/* Ten jobs of a second, three at a time: four seconds, in whatever order things happen. */
+/* Ten jobs of a second, three at a time, take four seconds, in whatever order things happen. */
 static int works_a_second(void *arg)
 {
     leat_chan *permits = arg;
@@ -67,7 +68,7 @@ static int wakes_in_order(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     for (int i = 0; i < 64; i++) {
         delays[i] =
-            i * 37 % 64 / 2 * (i % 5 ? 1 : 1000); /* also of the same microsecond, and the same */
+            i * 37 % 64 / 2 * (i % 5 ? 1 : 1000); /* some equal, some in the same microsecond */
         CHECK_IS(0, i % 2 ? leat_go(s, wakes_at, &delays[i])
                           : leat_go_blocking(s, wakes_at, &delays[i]));
     }
@@ -107,7 +108,7 @@ static int talks_on(void *arg)
     return 0;
 }
 
-/* Two who never stop talking keep neither time nor others from going on. */
+/* Two parties that never stop talking hold up neither time nor other parties. */
 static int is_not_starved(void *arg)
 {
     (void)arg;
@@ -129,7 +130,7 @@ static void time_passes_for_pollers(void **state)
     CHECK_IS(0, leat_sim_each(0, 20, is_not_starved, NULL));
 }
 
-/* With a slip, what comes at the very moment of a deadline comes before it or after it. */
+/* With a slip, what happens at the moment of a deadline comes before it or after it. */
 static int sends_at_the_deadline(void *arg)
 {
     CHECK_IS(0, leat_sleep(LEAT_MS));

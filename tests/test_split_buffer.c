@@ -1,5 +1,5 @@
-/* test_split_buffer.c: a buffer whose two ends are used at the same time (chan/split.h): nothing is lost, doubled or
- * overtaken, and all operations still see one and the same channel. */
+/* test_split_buffer.c: both ends of a buffer are used at the same time (chan/split.h). No item is
+ * lost, doubled or out of order, and to each operation it is still one channel. */
 #include "support.h"
 
 #include <sched.h>
@@ -10,7 +10,7 @@ static int finds_it_empty(void *ch)
 {
     int64_t item;
     CHECK_IS(-ETIMEDOUT, leat_recv_until(ch, &item, leat_now() + 1));
-    /* As it should be where there are processors for both. */
+    /* It is split exactly if a second processor may help. */
     CHECK(!lt_chan_split_buffer(ch) == !(LT_SPLIT_ALONE || lt_this_thread()->spin.most));
     return 0;
 }
@@ -25,7 +25,7 @@ static int splits_it(void *arg)
     return 0;
 }
 
-/* A channel with ends, by a thread that finds it empty if that will do. */
+/* Makes a channel and splits its buffer, by a thread that finds it empty if that suffices. */
 static leat_chan *with_ends(leat_drop_fn *drop)
 {
     leat_chan *ch = leat_chan_open(
@@ -42,7 +42,7 @@ static leat_chan *with_ends(leat_drop_fn *drop)
     return ch;
 }
 
-/* ---- many on both sides ---- */
+/* ---- several parties on each side ---- */
 
 struct side {
     leat_chan *ch;
@@ -99,22 +99,23 @@ static int moves_each_item_once(void *arg)
 
 ON_WORKERS(moves_each_item_once);
 
-/* ---- while they come ---- */
+/* ---- splitting while parties use the channel ---- */
 
-/* Each round has a new channel. The channel gets ends when a thread finds it empty, or full, and the other threads
- * are about to use it. The threads meet by yielding, so that all of them run when a round begins. That is slow beside
- * programs that compute, a millisecond or more a round: the rounds end after some seconds too. */
+/* Each round has a new channel. The channel is split when a thread finds it empty or full while the
+ * other threads are about to use it. The threads meet by yielding, so that all of them run when a
+ * round begins. Beside programs that compute, this takes a millisecond or more for each round, so
+ * the rounds also end after some seconds. */
 enum { ROUNDS = 60000 / SCALE, ITEMS = 10, PAIRS = 2 };
 
 static struct {
     leat_chan *channels[ROUNDS];
     _Atomic int64_t sums[ROUNDS];
-    int64_t end; /* as leat_now tells */
+    int64_t end; /* a time of leat_now */
     _Atomic unsigned arrived, begun;
     _Atomic bool enough;
 } splitting;
 
-/* Returns false when there are no more rounds. The last to arrive decides for all. */
+/* Returns false when there are no more rounds. The last thread to arrive decides for all. */
 static bool meet_all(unsigned round)
 {
     if (++splitting.arrived == (round + 1) * 2 * PAIRS) {
@@ -275,7 +276,7 @@ static int drops_what_is_left(void *arg)
 
 ON_WORKERS(drops_what_is_left);
 
-/* ---- any operation, beside a plain count of what must be there ---- */
+/* ---- any operation, against a count of the items ---- */
 
 struct model {
     leat_chan *ch;
@@ -335,7 +336,7 @@ static int does_anything(void *arg)
     struct model *model = arg;
     uint64_t chance = seed_of_test();
     for (int step = 0; step < 4000 / SCALE; step++) {
-        /* Mostly sending for a while, then mostly receiving. */
+        /* Sends mostly for a while, then receives mostly. */
         bool sending = (below(&chance, 4) != 0) == (step / (2 * CAPACITY + 8) % 2 == 0);
         if (sending)
             send_some_way(model, below(&chance, 4));

@@ -1,10 +1,10 @@
-/* test_spread.c: leat_go_spread: a task begins on the worker that has the fewest, at once. */
+/* test_spread.c: leat_go_spread begins a task at once, on the worker that has the fewest tasks. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
 enum { MOST_WORKERS = 4, EACH = 8 };
 
-/* Where each began. */
+/* The threads in which tasks began. */
 struct census {
     leat_scope *scope;
     leat_chan *begun;
@@ -13,7 +13,7 @@ struct census {
     pid_t where[MOST_WORKERS * EACH];
 };
 
-/* It lives long, and stays where it began: so each that follows finds it there. */
+/* Lives long and stays where it began, so that the tasks after it count it there. */
 static int settle(void *arg)
 {
     struct census *census = arg;
@@ -43,7 +43,7 @@ static int processors(void)
     return (int)sysconf(_SC_NPROCESSORS_ONLN);
 }
 
-/* The caller, and the one that waits for it, may be among those that are counted. */
+/* The caller, and the task that waits for it, may be counted, too. */
 static bool is_even(const struct census *census, int workers)
 {
     return workers > processors() || most_at_one(census, workers * EACH) <= EACH + 2;
@@ -66,8 +66,8 @@ static bool spread_once(struct census *census)
     return even;
 }
 
-/* On a loaded machine a worker may not get round to one that was sent to it before another has taken that: so once in
- * ROUNDS is enough. */
+/* On a loaded machine another worker may steal a task before the chosen one runs it. So one success
+ * in ROUNDS is enough. */
 static int spread_evenly(void *arg)
 {
     enum { ROUNDS = 20 };
@@ -111,7 +111,8 @@ static void spreads_from_the_main_thread(void **state)
     }
 }
 
-/* All at once, without a wait in between: each worker has its share, and they compute at the same time. */
+/* All tasks start without a wait in between: each worker gets its share, and they compute at the
+ * same time. */
 static _Atomic int together;
 
 static int compute_together(void *arg)
@@ -138,7 +139,7 @@ static int begins_on_all(void *arg)
 }
 ON_WORKERS(begins_on_all);
 
-/* It wakes workers that sleep: the caller goes on to compute, and does not run it itself. */
+/* A sleeping worker wakes and runs the task, while the caller computes. */
 static _Atomic bool ran;
 
 static int say_ran(void *arg)
@@ -164,7 +165,7 @@ static int begins_while_its_starter_computes(void *arg)
 }
 ON_MOVING_WORKERS(begins_while_its_starter_computes);
 
-/* In a cancelled scope it runs as others do, and its verdict counts as theirs. */
+/* In a cancelled scope the task still runs, and its verdict counts like that of any task. */
 static int end_badly(void *arg)
 {
     CHECK_IS(*(bool *)arg ? -ECANCELED : 0, leat_sleep(LEAT_US));

@@ -72,7 +72,7 @@ static int take_turn(void *arg)
     return 0;
 }
 
-/* Few permits do not pass many. */
+/* A request for few permits does not overtake one for many. */
 static int serves_in_order(void *arg)
 {
     (void)arg;
@@ -87,7 +87,7 @@ static int serves_in_order(void *arg)
         leat_sleep(LEAT_MS); /* it waits by now */
     }
     CHECK_IS(1, leat_permits(semaphore));
-    CHECK_IS(-EAGAIN, leat_try_acquire(semaphore, 1)); /* others are before us */
+    CHECK_IS(-EAGAIN, leat_try_acquire(semaphore, 1)); /* others wait before us */
     CHECK_IS(-ETIMEDOUT, leat_acquire_until(semaphore, 1, leat_after(LEAT_MS)));
     CHECK_IS(0, order);
     CHECK_IS(0, leat_release(semaphore, 4));
@@ -135,7 +135,7 @@ static int lets_cancelled_ones_go(void *arg)
 }
 ON_WORKERS(lets_cancelled_ones_go);
 
-/* While there are permits for all, nobody is sent away. */
+/* While there are permits for all, every try succeeds. */
 static int borrow(void *arg)
 {
     leat_semaphore *semaphore = arg;
@@ -327,7 +327,7 @@ static int shares_calls(void *arg)
     CHECK_IS(4, l.calls);
     CHECK_IS(0, leat_close(l.gate));
     WAIT_UNTIL(l.told == 20);
-    int key = 1, value; /* nothing is kept */
+    int key = 1, value; /* no result is kept */
     int before = l.calls;
     CHECK_IS(0, leat_singleflight_do(l.flights, &key, &value, LEAT_NEVER));
     CHECK_IS(2, value);
@@ -337,7 +337,7 @@ static int shares_calls(void *arg)
 }
 ON_WORKERS(shares_calls);
 
-/* Who asks after a call was forgotten begins another, beside it. */
+/* After a call was forgotten, the next caller begins another one beside it. */
 static int forgets_a_call(void *arg)
 {
     (void)arg;
@@ -375,7 +375,7 @@ static int ask_in_vain(void *arg)
     return 0;
 }
 
-/* The first caller, for whom the call was begun, leaves, and nobody else notices. */
+/* The caller for whom the call began leaves, and no other caller notices. */
 static int hurts_nobody_else(void *arg)
 {
     (void)arg;
@@ -408,7 +408,7 @@ static int hurts_nobody_else(void *arg)
 }
 ON_WORKERS(hurts_nobody_else);
 
-/* ---- for people who look ---- */
+/* ---- what dumps show ---- */
 
 static bool is_told(const char *what)
 {

@@ -1,4 +1,4 @@
-/* test_tick.c: channels that tick; and workers that are not woken for nothing. */
+/* test_tick.c: channels that tick, and workers that do not wake without need. */
 #define _GNU_SOURCE
 #include "support.h"
 
@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-/* In the seeded world all of them would come, one after the other. */
+/* In the seeded world each tick would come, one at a time. */
 #define FINEST (IN_SIM ? LEAT_US : 1)
 
 static void says_what_is_wrong(void **state)
@@ -26,7 +26,8 @@ static void says_what_is_wrong(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* Each a whole number of periods after the start, never early, ever later. */
+/* Each tick comes a whole number of periods after the start, never early, and after the tick
+ * before. */
 static int count_ticks(void *arg)
 {
     int64_t period = *(int64_t *)arg, before = leat_now(), first = 0, last = 0, at;
@@ -60,7 +61,7 @@ static int ticks(void *arg)
 }
 ON_WORKERS(ticks);
 
-/* Who sleeps through many finds the first, and then the next that comes. */
+/* A receiver that sleeps through many ticks gets the first, and then the next to come. */
 static int drops(void *arg)
 {
     (void)arg;
@@ -81,7 +82,7 @@ static int drops(void *arg)
 }
 ON_WORKERS(drops);
 
-/* After a stop there is no tick, though one was waiting or about to come. */
+/* After a stop no tick comes, not even one that was buffered or due. */
 static int read_to_the_end(void *arg)
 {
     int64_t at;
@@ -116,7 +117,7 @@ static int is_stopped(void *arg)
 }
 ON_WORKERS(is_stopped);
 
-/* The end of a scope stops them at any moment, on whatever thread. */
+/* The end of the scope stops ticks at any moment, in any thread. */
 static int open_and_close(void *arg)
 {
     (void)arg;
@@ -143,7 +144,7 @@ static int ends_with_its_scope(void *arg)
 }
 ON_WORKERS(ends_with_its_scope);
 
-/* ---- no wake-up for nothing ---- */
+/* ---- no needless wake-ups ---- */
 
 static _Atomic int worker_id, late_calls;
 
@@ -154,7 +155,7 @@ static void is_late(leat_timer *timer, int status)
     atomic_fetch_add(&late_calls, 1);
 }
 
-/* All that a worker starts and stops itself leaves nothing behind that would wake it. */
+/* What a worker itself starts and stops leaves nothing that would wake it. */
 static int start_and_stop(void *arg)
 {
     (void)arg;
@@ -172,7 +173,7 @@ static int start_and_stop(void *arg)
     CHECK(leat_tick(s, 30 * LEAT_MS));
     for (int i = 0; i < 20; i++) {
         if (leat_timer_stop(&timers[i]) != 0)
-            return leat_scope_close(s), -EAGAIN; /* too slow a machine */
+            return leat_scope_close(s), -EAGAIN; /* on a slow machine */
         CHECK_IS(0, leat_chan_unref(timeouts[i]));
     }
     int result = leat_scope_close(s);
@@ -201,13 +202,13 @@ static void wakes_nobody_for_nothing(void **state)
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         CHECK_IS(0, leat_go(s, start_and_stop, NULL));
         bool fit = leat_scope_close(s) == 0;
-        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL); /* it goes to sleep */
+        nanosleep(&(struct timespec){ .tv_nsec = 10000000 }, NULL); /* the worker falls asleep */
         long before = switches_of(atomic_load(&worker_id));
         nanosleep(&(struct timespec){ .tv_nsec = 80000000 }, NULL);
         long after = switches_of(atomic_load(&worker_id));
         CHECK_IS(0, leat_stop());
         if (before < 0)
-            skip(); /* no such file here */
+            skip(); /* the system has no such file */
         if (fit)
             CHECK_IS(0, atomic_load(&late_calls)); /* all were stopped in time */
         if (fit && before == after)

@@ -23,7 +23,7 @@ static void makes_deadlines(void **state)
     static const int64_t past[] = { 0, -1, -LEAT_S, INT64_MIN, INT64_MIN + 1 };
     for (size_t i = 0; i < sizeof past / sizeof *past; i++) {
         int64_t deadline = leat_after(past[i]);
-        CHECK(deadline > LEAT_NOW); /* not: do not wait; and not wrong */
+        CHECK(deadline > LEAT_NOW); /* LEAT_NOW would mean: do not wait */
         CHECK(deadline <= leat_now());
     }
     int64_t before = leat_now(), deadline = leat_after(5 * LEAT_S), after = leat_now();
@@ -75,7 +75,7 @@ static int is_never_early(void *arg)
 }
 ON_WORKERS(is_never_early);
 
-/* On one worker, sleepers wake in the order of their deadlines, not in that of their coming. */
+/* On one worker, sleepers wake in the order of their deadlines, not in that of their arrival. */
 enum { SLEEPERS = 300 };
 
 struct bed {
@@ -109,7 +109,7 @@ static int wakes_in_order(void *arg)
         CHECK_IS(0, leat_scope_close(s));
         CHECK_IS(SLEEPERS, next);
         if (!in_time)
-            continue; /* too slow a machine to say */
+            continue; /* on a slow machine */
         for (int i = 0; i < SLEEPERS; i++)
             CHECK_IS(i * 7 % SLEEPERS, beds[i].rank);
         return 0;
@@ -122,7 +122,7 @@ static void wakes_sleepers_in_order(void **state)
     run_on(1, wakes_in_order);
 }
 
-/* Tasks that never stop talking do not keep the timers of their worker from firing. */
+/* Tasks that never stop talking do not delay the timers of their worker. */
 static _Atomic bool enough;
 
 static int yield_on(void *arg)
@@ -156,7 +156,8 @@ static int buffer_on(void *arg)
     return 0;
 }
 
-/* In the seeded world one takes ten thousand turns of those who keep the clock from moving. */
+/* In the seeded world each sleep takes ten thousand turns of the tasks that keep the clock
+ * still. */
 enum { SLEEPS = IN_SIM ? 4 : 10 };
 
 static int busy_workers_have_time(void *arg)
@@ -219,7 +220,7 @@ static int is_cancelled(void *arg)
 }
 ON_WORKERS(is_cancelled);
 
-/* Many deadlines at the same moment, and many at many. */
+/* Many deadlines at the same moment, and many at different ones. */
 static int sleep_a_little(void *arg)
 {
     int64_t deadline = *(int64_t *)arg;

@@ -1,4 +1,4 @@
-/* test_timeout.c: channels that close when a time has passed, and are shared. */
+/* test_timeout.c: shared channels that close after some time. */
 #include "support.h"
 
 #include "sched/current.h"
@@ -42,7 +42,7 @@ static uint64_t shared_timers_here(void)
     return lt_current_worker()->shared_timers.wheel.count;
 }
 
-/* Those asked for within one resolution: tries until none of the calls fell across its edge. */
+/* All timeouts within one resolution are one channel. Repeats until no call fell across an edge. */
 static int shares_one(void *arg)
 {
     (void)arg;
@@ -58,7 +58,7 @@ static int shares_one(void *arg)
             one &= held[i] == held[0];
         }
         CHECK_IS(!one + 1, shared_timers_here());
-        for (int i = 0; i < MANY; i++) { /* gone with the last who lets go, and its timer */
+        for (int i = 0; i < MANY; i++) { /* the last unref frees channel and timer */
             CHECK(shared_timers_here() > 0);
             CHECK_IS(0, leat_chan_unref(held[i]));
         }
@@ -100,7 +100,7 @@ static void is_shared(void **state)
     run_on(1, shares_one);
 }
 
-/* ---- what a holder cannot do ---- */
+/* ---- what a holder may not do ---- */
 
 static void note_status(leat_op *op, int status)
 {
@@ -188,7 +188,7 @@ static int is_never_early(void *arg)
 }
 ON_WORKERS(is_never_early);
 
-/* They close in the order of their times, each at a multiple of the resolution. */
+/* Timeouts close in the order of their times, each at a multiple of the resolution. */
 static int closes_in_order(void *arg)
 {
     (void)arg;
@@ -223,7 +223,7 @@ static void closes_by_time(void **state)
     run_on(1, closes_in_order);
 }
 
-/* ---- many holders, of all kinds ---- */
+/* ---- many holders of all kinds ---- */
 
 struct holder {
     leat_block block;
@@ -279,7 +279,7 @@ static int has_many_holders(void *arg)
 }
 ON_WORKERS(has_many_holders);
 
-/* ---- letting go while it closes ---- */
+/* ---- release during the close ---- */
 
 static int come_and_go(void *arg)
 {
@@ -356,7 +356,7 @@ static void ends_with_the_runtime(void **state)
         CHECK_IS(0, leat_chan_unref(never));
         CHECK_IS(0, leat_chan_unref(late));
         CHECK_IS(0, leat_chan_unref(soon));
-        CHECK_IS(0, leat_start(NULL)); /* the next one knows nothing of them */
+        CHECK_IS(0, leat_start(NULL)); /* the next runtime does not know them */
         CHECK_IS(0, leat_chan_unref(own));
         leat_chan *again = leat_timeout(LEAT_NEVER);
         CHECK(again && again != twice && !leat_chan_closed(again));

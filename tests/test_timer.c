@@ -1,4 +1,4 @@
-/* test_timer.c: functions that are called when a time has passed, unless they are stopped. */
+/* test_timer.c: functions that are called after some time, unless they are stopped. */
 #include "support.h"
 
 #include "sched/current.h"
@@ -55,7 +55,7 @@ static void says_what_is_wrong(void **state)
     CHECK_IS(0, call.calls);
 }
 
-/* Whatever the memory held before. */
+/* The timer's memory may hold anything before. */
 static struct call *made_of_garbage(leat_scope *scope, int garbage)
 {
     struct call *call = malloc(sizeof *call);
@@ -100,7 +100,7 @@ static int needs_only_init(void *unused)
 
 ON_WORKERS(needs_only_init);
 
-/* From tasks and from threads that are no workers; in a scope, which waits for them, and in none. */
+/* Tasks and threads set timers in no scope, and in a scope, which waits for them. */
 static int set_some(void *arg)
 {
     leat_scope *scope = arg;
@@ -159,7 +159,7 @@ static int calls_in_order(void *arg)
         CHECK_IS(0, leat_scope_close(s));
         CHECK_IS(MANY, next);
         if (!in_time)
-            continue; /* too slow a machine to say */
+            continue; /* on a slow machine */
         for (int i = 0; i < MANY; i++)
             CHECK_IS(i * 7 % MANY, calls[i].rank);
         return 0;
@@ -172,7 +172,7 @@ static void calls_by_deadline(void **state)
     run_on(1, calls_in_order);
 }
 
-/* More than a worker calls in one turn, due at one moment, and each sets another in its stead. */
+/* More timers at one moment than a worker calls in one turn. Each sets itself again. */
 static void call_next(leat_timer *timer, int status)
 {
     struct call *call = (struct call *)(void *)timer;
@@ -199,7 +199,7 @@ static int calls_crowds(void *arg)
 }
 ON_WORKERS(calls_crowds);
 
-/* What is stopped in time is out of the wheel at once, and its memory may be used for something else. */
+/* A timer that was stopped in time has left the wheel, and its memory may be reused at once. */
 static int stops(void *arg)
 {
     (void)arg;
@@ -220,8 +220,8 @@ static int stops(void *arg)
             memset(call, 0xA5, sizeof *call);
             CHECK_IS(MANY - 1 - i, wheel->count);
         }
-        /* Nor is the worker, once it has slept, woken for nothing. (Where all is slow, a task's short sleep may be
-         * over before its worker gets to sleep.) */
+        /* Nor does the worker wake without need, once it has slept. (On a slow machine a short
+         * sleep of a task may be over before its worker falls asleep.) */
         for (int naps = 0; naps < 100 && own->count != own_before; naps++)
             CHECK_IS(0, leat_sleep(LEAT_MS));
         CHECK_IS(own_before, own->count);
@@ -238,7 +238,7 @@ static void stops_at_once(void **state)
     run_on(1, stops);
 }
 
-/* Two are due at the same moment, and the first to be called stops the other. */
+/* Two timers are due at the same moment. The first to be called stops the other. */
 struct pair {
     struct call call;
     struct pair *other;
@@ -252,7 +252,7 @@ static void stop_other(leat_timer *timer, int status)
     atomic_fetch_add(&pair->call.calls, 1);
     CHECK_IS(0, leat_timer_stop(&pair->other->call.timer));
     CHECK_IS(-EALREADY, leat_timer_stop(timer));
-    CHECK_IS(-EDEADLK, leat_sleep(LEAT_S)); /* on a worker, and not a task */
+    CHECK_IS(-EDEADLK, leat_sleep(LEAT_S)); /* runs on a worker, but not in a task */
     atomic_fetch_add(pair->ended, 1);
 }
 
@@ -279,7 +279,7 @@ static void stops_at_the_last_moment(void **state)
     run_on(1, stops_what_is_due);
 }
 
-/* One that sets itself again, and is stopped from elsewhere while it may be about to. */
+/* A timer sets itself again, and another party stops it at any moment. */
 struct pulse {
     leat_timer timer;
     _Atomic int64_t beats;
@@ -305,7 +305,7 @@ static int stop_pulse(void *arg)
         CHECK_IS(0, leat_after_func(&pulse->timer, 1, beat));
         WAIT_UNTIL(atomic_load(&pulse->beats) >= 3);
         int64_t tries = 0;
-        while (leat_timer_stop(&pulse->timer) != 0) { /* it is being called */
+        while (leat_timer_stop(&pulse->timer) != 0) { /* its function runs just now */
             tries++;
             leat_yield();
         }
@@ -330,7 +330,7 @@ static int can_be_set_again(void *arg)
 }
 ON_WORKERS(can_be_set_again);
 
-/* Cancelling calls all that is set; what is set later is called, too. */
+/* A cancel calls the functions of all timers that are set, and of those set later. */
 static int is_cancelled(void *arg)
 {
     (void)arg;
@@ -365,8 +365,8 @@ static int yield_on(void *arg)
     return 0;
 }
 
-/* Neither do busy tasks starve timers, nor timers that never rest the tasks. (In the seeded world a clock that
- * busy tasks keep from moving takes thousands of turns to a tick.) */
+/* Busy tasks do not delay timers, and a timer that never rests does not delay tasks. (In the seeded
+ * world, a clock that busy tasks keep still takes thousands of turns for a tick.) */
 enum { BUSY = IN_SIM ? 3 : 8, TIMERS = IN_SIM ? 2 : 10, BEATS = IN_SIM ? 20 : 100 };
 
 static int has_its_turn(void *arg)

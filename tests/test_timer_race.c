@@ -1,5 +1,6 @@
-/* test_timer_race.c: timers that are stopped, cancelled and fire at the same time, on different threads.
- * Each is called once or stopped in time, never both, and what was stopped is freed at that very moment. */
+/* test_timer_race.c: timers fire and are stopped and cancelled at the same time, in different
+ * threads. Each is called once or stopped in time, never both, and the memory of a stopped one is
+ * freed at once. */
 #include "support.h"
 
 enum { BATCH = 64, STOPPERS = 2 };
@@ -24,12 +25,12 @@ static void fire(leat_timer *timer, int status)
 struct race {
     struct racer *racers[BATCH];
     _Atomic int called, stopped;
-    _Atomic unsigned taken; /* the next racer to be stopped, modulo the batch */
-    _Atomic int stoppers;   /* at work, the canceller among them */
+    _Atomic unsigned taken; /* the next racer to stop */
+    _Atomic int stoppers;   /* that still run, with the canceller */
     leat_scope *scope;
 };
 
-/* Tries to stop each racer once. What is freed here must not be touched by anybody any more. */
+/* Tries to stop each racer once. Nobody may touch a racer that was freed here. */
 static int stop_all(void *arg)
 {
     struct race *race = arg;
@@ -78,7 +79,7 @@ static void run_race(uint64_t *chance, int round)
         crew_go(&crew, kind_of(round + i), stop_all, &race);
     if (cancels)
         crew_go(&crew, kind_of(round / 3), cancel, &race);
-    if (cancels) /* which wants the scope to be open */
+    if (cancels) /* the canceller needs an open scope */
         WAIT_UNTIL(atomic_load(&race.stoppers) == 0);
     CHECK_IS(0, leat_scope_close(race.scope));
     WAIT_UNTIL(atomic_load(&race.stoppers) == 0 &&
@@ -100,7 +101,7 @@ static int is_called_or_stopped(void *arg)
 }
 ON_WORKERS(is_called_or_stopped);
 
-/* Set by one thread, stopped by another, over and over, the memory being the same. */
+/* One thread sets a timer and another one stops it, again and again in the same memory. */
 struct handed {
     leat_chan *there, *back;
 };

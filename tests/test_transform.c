@@ -1,5 +1,5 @@
-/* test_transform.c: what items go through at a channel's door, against a plain model, and from many
- * sides at once. */
+/* test_transform.c: transforms of a channel's items, against a plain model and with many parties at
+ * once. */
 #include "support.h"
 
 enum { INT = sizeof(int), RUN_MAX = 4 };
@@ -9,7 +9,7 @@ struct run {
     int items[RUN_MAX];
 };
 
-/* ---- what the transforms are made with ---- */
+/* ---- functions for the transforms ---- */
 
 static int negate(void *arg, const void *in, void *out)
 {
@@ -43,7 +43,7 @@ static int add_hundred(void *arg, int error, const void *item, leat_emit *emit)
     return leat_emit_item(emit, &(int){ *(const int *)item + 100 });
 }
 
-/* None, one or two of it. */
+/* Emits the item |x| % 3 times. */
 static int repeat(void *arg, const void *in, leat_emit *emit)
 {
     (void)arg;
@@ -182,7 +182,7 @@ static void count_fall(void *item)
     atomic_fetch_add(&falls, 1);
 }
 
-/* What the buffer does with too many outputs. */
+/* Drops outputs that the buffer has no room for. */
 static void shed(struct model *m, leat_buffer buffer, int capacity)
 {
     while (buffer != LEAT_FIXED && m->len > capacity) {
@@ -272,7 +272,7 @@ static int agrees_with_a_model(void *arg)
 }
 ON_WORKERS(agrees_with_a_model);
 
-/* ---- what can be had, and who frees it ---- */
+/* ---- wrong arguments, and who frees a transform ---- */
 
 static _Atomic int freed;
 
@@ -308,7 +308,7 @@ static int refuses_what_is_wrong(void *arg)
     leat_transform_free(NULL);
     CHECK(!leat_compose(NULL, NULL));
     CHECK(!leat_on_failure(NULL, add_hundred, NULL));
-    CHECK(!leat_compose(&own, NULL)); /* a NULL is passed on, and the other freed */
+    CHECK(!leat_compose(&own, NULL)); /* a NULL argument frees the other one */
     CHECK(!leat_compose(NULL, &own));
     CHECK(!leat_on_failure(&own, NULL, NULL));
     CHECK_IS(3, freed);
@@ -348,7 +348,7 @@ static int refuses_what_is_wrong(void *arg)
 }
 ON_WORKERS(refuses_what_is_wrong);
 
-/* ---- many at once ---- */
+/* ---- many parties at once ---- */
 
 enum { PARTIES = 4, EACH = 2000 / SCALE };
 
@@ -360,7 +360,7 @@ struct guarded {
     _Atomic int inside, steps, finishes;
 };
 
-/* The header allows it what this does; and nobody else is in here. */
+/* A step may do what this one does, and no other step of the channel runs meanwhile. */
 static int guarded_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct guarded *g = (struct guarded *)t;

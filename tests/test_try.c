@@ -1,10 +1,10 @@
-/* test_try.c: what never waits never lets another task of its worker run: each call is made by tasks that share one
- * worker, between two lines that no other may come between, as under a mutex of the system's. */
+/* test_try.c: a call that never waits never lets another task of its worker run. Tasks that share
+ * one worker make each call between two lines, and no other task may run between them. */
 #include "support.h"
 
 enum { LOOPS = 2000, TASKS = 2 };
 
-static int within; /* one worker: only the running task looks at it */
+static int within; /* one worker, so not atomic */
 
 struct room {
     leat_scope *scope;
@@ -179,7 +179,7 @@ static void never_lets_others_run(void **state)
     run_on(1, never_switches);
 }
 
-/* A task that only tries holds up nobody for whom there is another worker. */
+/* A task that only tries does not delay a task that another worker can run. */
 static int send_once(void *ch)
 {
     return leat_send(ch, NULL);
@@ -205,7 +205,7 @@ static void others_run_elsewhere(void **state)
     run_on(2, poll_until_it_comes);
 }
 
-/* And one that waits now and then gives its worker to others, though it tries in between. */
+/* A task that waits now and then lets others run, though it also tries. */
 static _Atomic bool enough;
 
 static int say_enough(void *arg)

@@ -1,4 +1,4 @@
-/* test_value.c: tasks whose value comes on a channel. */
+/* test_value.c: tasks that return a value on a channel. */
 #include "support.h"
 
 static _Atomic int dropped;
@@ -58,7 +58,7 @@ static int gives_a_value(void *arg)
 }
 ON_WORKERS(gives_a_value);
 
-/* Without a taker the task ends all the same, and the value falls. */
+/* If nobody receives the value, the task still ends, and the value is dropped. */
 static int waits_for_no_taker(void *arg)
 {
     (void)arg;

@@ -1,16 +1,16 @@
-/* test_wal.c: the write-ahead log of examples/wal: what was acknowledged is there after any crash, and what
- * was not is told why. */
+/* test_wal.c: the write-ahead log of examples/wal: after any crash it has what it acknowledged, and
+ * each other append returned an error. */
 #include "wal_disk.h"
 
 #include <unistd.h>
 
-/* ---- those who append ---- */
+/* ---- parties that append ---- */
 
 static struct wal wal;
-static int told[RECORDS];        /* 1: not even tried */
-static size_t acked_at[RECORDS]; /* how much was durable by then */
+static int told[RECORDS];        /* 1: not tried */
+static size_t acked_at[RECORDS]; /* size of the durable part by then */
 static _Atomic uint32_t next_id;
-static uint32_t last_id, cancel_at; /* whoever gets that one cancels all; 0: nobody */
+static uint32_t last_id, cancel_at; /* cancel_at: this id cancels all; 0: none */
 
 static int append_id(uint32_t id)
 {
@@ -46,7 +46,7 @@ static void start(leat_scope *scope)
     CHECK_IS(0, wal_open_file(&wal, scope, -1, &disk_calls));
 }
 
-/* So many parties append the records from 1 to `last`. */
+/* `parties` parties append the records from 1 to `last`. */
 static void storm(int parties, uint32_t last)
 {
     atomic_store(&next_id, 1);
@@ -65,8 +65,8 @@ static void append_one(uint32_t id)
     atomic_store(&acked[id], true);
 }
 
-/* What is in the log was not refused, and what is not was not acknowledged; there is nothing else in the
- * file, and all of it is durable. */
+/* No record in the log was refused, and all acknowledged records are in it. The file holds nothing
+ * else, and all of it is durable. */
 static struct reading check_log(void)
 {
     off_t end;
@@ -81,7 +81,7 @@ static struct reading check_log(void)
     return reading;
 }
 
-/* Where the image is all there is, a log goes on behind what can be read of it. */
+/* Reboots from the image: the log continues behind what can be read of it. */
 static void check_goes_on(const struct reading *before)
 {
     disk_reboot();
@@ -101,7 +101,7 @@ static void check_goes_on(const struct reading *before)
 
 /* ---- cuts ---- */
 
-/* How many records stand in the file before `end`. */
+/* How many records end before `end`. */
 static int whole_before(const struct reading *all, size_t end)
 {
     int n = 0;
@@ -110,10 +110,10 @@ static int whole_before(const struct reading *all, size_t end)
     return n;
 }
 
-/* How a file ends at a cut: just so; in garbage; with zeros instead of the rest. */
+/* What follows the cut: nothing, garbage, or zeros instead of the rest. */
 enum ending { CUT, GARBAGE, ZEROS, ENDINGS };
 
-/* Returns how much of it is as it was. */
+/* Returns how much of the file is unchanged. */
 static size_t cut_image(const struct disk *from, size_t cut, enum ending ending)
 {
     memset(&image, 0, sizeof image);
@@ -147,7 +147,7 @@ static int loses_nothing_at_any_cut(void *arg)
     for (int i = 0; i < N; i++)
         CHECK(acked_at[all.ids[i]] >= (end += frame_size_of(all.ids[i])));
     whole = disk;
-    const unsigned step = IN_SIM ? 800 : SCALE > 1 ? 30 : 1; /* every cut, or some of them */
+    const unsigned step = IN_SIM ? 800 : SCALE > 1 ? 30 : 1; /* each cut, or some of them */
     for (size_t cut = below(&disk.chance, step); cut <= whole.size;
          cut += 1 + below(&disk.chance, step)) {
         for (enum ending ending = 0; ending < ENDINGS; ending++) {
@@ -165,9 +165,10 @@ static int loses_nothing_at_any_cut(void *arg)
 }
 ON_WORKERS(loses_nothing_at_any_cut);
 
-/* ---- what goes wrong ---- */
+/* ---- faults ---- */
 
-/* Wherever the disk is full: what had room is in the log, the others are told, and with room it goes on. */
+/* The disk is full at some size. What had room is in the log, the other appends fail, and with room
+ * the log continues. */
 static int tells_whom_it_concerns(void *arg)
 {
     (void)arg;
@@ -195,8 +196,8 @@ static int tells_whom_it_concerns(void *arg)
 }
 ON_WORKERS(tells_whom_it_concerns);
 
-/* Three records that share a batch, and every size of the disk. Afterwards comes a record that is just as
- * long as what stands before the whole records in the others' payloads: they must not come to light. */
+/* Three records share a batch, with every size of the disk. Then comes a record that ends where the
+ * whole records in the others' payloads begin: the reader must not find these. */
 static int divides_a_batch(void *arg)
 {
     (void)arg;
@@ -237,8 +238,8 @@ static int divides_a_batch(void *arg)
 }
 ON_WORKERS(divides_a_batch);
 
-/* A broken log refuses with one error, and touches the disk no more. Opened again, with or without a crash,
- * it has what was acknowledged, and acknowledges no record behind a hole. */
+/* A broken log returns one error, and does not touch the disk any more. Opened again, with or
+ * without a crash, it has what was acknowledged, and acknowledges no record behind a hole. */
 static void check_broken(leat_scope *scope)
 {
     int calls = disk.calls;
@@ -268,7 +269,7 @@ static int refuses_after_a_failed_sync(void *arg)
         start(s);
         disk.sync_fails = k;
         storm(5, N);
-        if (disk.sync_fails) { /* there were not so many */
+        if (disk.sync_fails) { /* there were fewer syncs */
             CHECK_IS(N, check_log().n);
         } else {
             for (uint32_t id = 1; id <= N; id++)
@@ -281,7 +282,7 @@ static int refuses_after_a_failed_sync(void *arg)
 }
 ON_WORKERS(refuses_after_a_failed_sync);
 
-/* Half a record that cannot be cut off is the same. */
+/* Half a record that cannot be cut off breaks the log, too. */
 static int refuses_after_a_failed_cut(void *arg)
 {
     (void)arg;
@@ -302,7 +303,7 @@ static int refuses_after_a_failed_cut(void *arg)
 }
 ON_WORKERS(refuses_after_a_failed_cut);
 
-/* Anything may happen, and somebody cancels all. */
+/* Any faults may happen, and a party cancels all. */
 static int survives_anything(void *arg)
 {
     (void)arg;
@@ -340,7 +341,7 @@ static int survives_anything(void *arg)
 }
 ON_WORKERS(survives_anything);
 
-/* What cannot be read is not what is not there. */
+/* A read error does not mean that the log ends. */
 static int cuts_nothing_it_cannot_read(void *arg)
 {
     (void)arg;
@@ -373,7 +374,7 @@ static int compare_size(void *arg, const void *payload, size_t n)
     static const unsigned char zeros[WAL_MOST];
     CHECK_IS(sizes[*seen % SIZES], n);
     CHECK(memcmp(zeros, payload, n) == 0);
-    return ++*seen == 2 * SIZES - 1; /* tells it to leave before the last */
+    return ++*seen == 2 * SIZES - 1; /* stops before the last record */
 }
 
 static int lives_in_a_file(void *arg)
@@ -388,7 +389,7 @@ static int lives_in_a_file(void *arg)
         for (int i = 0; i < SIZES; i++)
             CHECK_IS(0, wal_append(&log, zeros, sizes[i]));
         CHECK_IS(-EINVAL, wal_append(&log, zeros, WAL_MOST + 1));
-        CHECK_IS(5, pwrite(log.fd, "half…", 5, log.end)); /* is cut off by the next round */
+        CHECK_IS(5, pwrite(log.fd, "half…", 5, log.end)); /* the next round cuts it off */
         wal_close(&log);
         CHECK_IS(-EPIPE, wal_append(&log, zeros, 1));
     }

@@ -1,4 +1,5 @@
-/* What is looked after on request, as far as it can be seen from inside; tests/watch.sh has the rest. */
+/* test_watch.c: what the monitor thread does on request, as seen from inside; tests/watch.sh has
+ * the rest. */
 #include "support.h"
 
 #include "base/fault.h"
@@ -6,7 +7,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* Standard error goes to a file while fn runs; what was said. */
+/* Runs fn, and returns what it printed on standard error. */
 static char *said(void (*fn)(void))
 {
     static char text[1 << 16];
@@ -30,7 +31,7 @@ static void on_signal(int number)
 static void raise_and_wait(void)
 {
     raise(SIGUSR2);
-    /* Nobody tells when it is done; the file grows. */
+    /* Nothing tells that the dump is done, so wait until the file grows. */
     for (int i = 0; i < 1000 && lseek(STDERR_FILENO, 0, SEEK_CUR) == 0; i++)
         nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000000 }, NULL);
 }
@@ -40,7 +41,7 @@ static void test_signal(void **state)
     (void)state;
     struct sigaction ours = { .sa_handler = on_signal }, now;
     CHECK_IS(0, sigaction(SIGUSR2, &ours, NULL));
-    CHECK_IS(-EINVAL, leat_dump_on_signal(SIGUSR2)); /* not running */
+    CHECK_IS(-EINVAL, leat_dump_on_signal(SIGUSR2)); /* no runtime */
     for (int i = 0; i < 2; i++) {
         CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
         CHECK_IS(-EINVAL, leat_dump_on_signal(0));

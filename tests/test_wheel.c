@@ -1,4 +1,4 @@
-/* test_wheel.c: the timer wheel against a plain list that is searched from end to end. */
+/* test_wheel.c: the timer wheel against a plain list. */
 #include "base/config.h"
 #include "base/wheel.h"
 #include "support.h"
@@ -8,8 +8,8 @@ static const int64_t tick = INT64_C(1) << LT_TICK_SHIFT;
 
 struct model_timer {
     struct lt_timer timer;
-    uint64_t due;   /* the tick it is due at; for what has passed, that at which it was added */
-    uint64_t added; /* how many were before it */
+    uint64_t due;   /* the tick at which it fires */
+    uint64_t added; /* how many were added before */
     bool active;
 };
 
@@ -23,7 +23,7 @@ static struct model_timer *model_of(struct lt_timer *timer)
     return LT_CONTAINER(timer, struct model_timer, timer);
 }
 
-/* The tick at which a deadline has passed. */
+/* The first tick at which the deadline has passed. */
 static uint64_t tick_of(int64_t deadline)
 {
     return ((uint64_t)deadline + (uint64_t)tick - 1) / (uint64_t)tick;
@@ -38,7 +38,7 @@ static void fired(struct lt_timer *timer)
     CHECK(!lt_listed(&timer->node));
     CHECK(!lt_wheel_remove(&wheel, timer));
     CHECK(timer->deadline <= now); /* never early */
-    /* In order, tick by tick, and within one as they were added. */
+    /* Timers fire tick by tick, and within a tick in the order in which they were added. */
     CHECK(m->due > last_tick || (m->due == last_tick && m->added >= last_added));
     last_tick = m->due;
     last_added = m->added;
@@ -78,7 +78,7 @@ static void advance_to(int64_t time)
     now = time;
     last_tick = last_added = 0;
     lt_wheel_advance(&wheel, now);
-    /* At most a tick later than the wheel was told. */
+    /* No timer is late by a tick or more. */
     int64_t earliest = earliest_of_model();
     CHECK(earliest == LEAT_NEVER || earliest > now - tick);
     CHECK_IS(active_count, wheel.count);
@@ -103,14 +103,14 @@ static void start(int64_t time)
         CHECK(!lt_wheel_remove(&wheel, &model[i].timer));
 }
 
-/* Distances of every order of magnitude; also what has passed. */
+/* Distances of every order of magnitude, and the past. */
 static int64_t some_deadline(void)
 {
     uint64_t bits = lt_rng_next(&chance) >> (1 + below(&chance, 62));
     int64_t distance = (int64_t)bits;
     switch (below(&chance, 8)) {
     case 0: return now - (int64_t)(bits % (uint64_t)now);
-    case 1: return now / tick * tick + (int64_t)below(&chance, 200) * tick; /* on the tick */
+    case 1: return now / tick * tick + (int64_t)below(&chance, 200) * tick; /* on a tick */
     case 2: return now + (int64_t)below(&chance, 64 * 64) * tick;
     case 3: return LEAT_NEVER - 1 - (int64_t)below(&chance, 3);
     default: return distance > LEAT_NEVER - 1 - now ? LEAT_NEVER - 1 : now + distance;
@@ -133,7 +133,7 @@ static void agrees_with_the_model(void **state)
                     add(m, some_deadline());
                 break;
             case 3: take_out(m); break;
-            case 4: { /* to where the wheel wants it */
+            case 4: { /* to the time that the wheel asks for */
                 int64_t next = lt_wheel_next(&wheel);
                 if (next != LEAT_NEVER && next < LEAT_NEVER / 2)
                     advance_to(next > now ? next : now);
@@ -146,14 +146,14 @@ static void agrees_with_the_model(void **state)
                 break;
             }
             case 6: advance_to(now + below(&chance, 20) * tick / 4); break;
-            default: advance_to(now); /* the time need not move */
+            default: advance_to(now); /* the time may stand still */
             }
             check_next();
         }
     }
 }
 
-/* Who obeys next() is on time for each, and needs few calls to be so. */
+/* A caller that follows lt_wheel_next is on time for each deadline, with few calls. */
 static void leads_to_each_deadline(void **state)
 {
     (void)state;
@@ -174,7 +174,7 @@ static void leads_to_each_deadline(void **state)
     }
 }
 
-/* Equal deadlines fire in the order they were added. */
+/* Equal deadlines fire in the order in which they were added. */
 static int order[TIMERS], fired_count;
 
 static void note_order(struct lt_timer *timer)
@@ -204,7 +204,7 @@ static void keeps_order_within_a_tick(void **state)
     }
 }
 
-/* A timer that fires takes others out, due at the same moment or not, and adds new ones. */
+/* A timer that fires removes others, due at the same moment or not, and adds new ones. */
 static void meddle(struct lt_timer *timer)
 {
     int self = (int)(model_of(timer) - model);
@@ -245,7 +245,7 @@ static void may_be_changed_while_firing(void **state)
     }
 }
 
-/* Taking a timer out of a shared slot leaves the others in it. */
+/* Removing a timer from a shared slot leaves the others in it. */
 static void shares_slots(void **state)
 {
     (void)state;
@@ -260,8 +260,8 @@ static void shares_slots(void **state)
     CHECK_IS(0, active_count);
 }
 
-/* Who is out of the wheel may be gone, so nothing is written to where it was. Those who stay in see others go in each
- * slot on their way down. */
+/* A timer that has left the wheel may be freed, so the wheel must not write to it. Timers that stay
+ * share each slot with others on their way down. */
 enum { GONE = 0x5a };
 
 static void leave(struct lt_timer *timer)

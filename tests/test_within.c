@@ -1,4 +1,4 @@
-/* test_within.c: no more tasks run than there are permits. */
+/* test_within.c: at most as many tasks run as there are permits. */
 #include "support.h"
 
 struct hall {
@@ -48,7 +48,7 @@ static int keeps_the_limit(void *arg)
 }
 ON_WORKERS(keeps_the_limit);
 
-/* Who fails, and who is cancelled, gives the permit back. */
+/* A task that fails or is cancelled gives its permit back. */
 static int gives_permits_back(void *arg)
 {
     (void)arg;

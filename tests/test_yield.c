@@ -1,7 +1,7 @@
-/* test_yield.c: who yields lets those begin that have just been made. */
+/* test_yield.c: a yield lets new tasks begin. */
 #include "support.h"
 
-/* As many as the worker's own ring has room for: who comes after them waits among those of all workers. */
+/* As many as the local queue has room for: later ones go to the global queue. */
 enum { NEW = LT_LOCAL_QUEUE_SIZE < 10 ? LT_LOCAL_QUEUE_SIZE : 10 };
 static int begun;
 
@@ -21,7 +21,7 @@ static void make_and_yield(leat_scope *s, int n)
     CHECK_IS(n, begun);
 }
 
-/* In its first turn, when it is new itself, and later. */
+/* Yields in its first turn, when it is new itself, and later. */
 static int yield_to_new(void *s)
 {
     for (int n = 1; n <= NEW; n++)
@@ -62,7 +62,7 @@ static int lets_new_ones_begin(void *arg)
     return 0;
 }
 
-/* With more workers, another may have taken the new one, and not begun it yet. */
+/* With more workers, another one may have stolen the new task and not begun it yet. */
 static void yields_to_those_that_are_new(void **state)
 {
     (void)state;
