@@ -232,7 +232,7 @@ static void *use_many_stacks(void *seed)
     return NULL;
 }
 
-static void grows_under_many(void **state)
+static void stack_pool_grows_under_many_threads(void **state)
 {
     (void)state;
     enum { THREADS = 4 };
@@ -266,7 +266,7 @@ static bool room_ends_within(size_t bytes)
 }
 
 /* Where the address space has no room for many chunks at once, the pool maps a few at a time. */
-static void grows_in_little_room(void **state)
+static void stack_pool_grows_in_little_room(void **state)
 {
     (void)state;
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
@@ -307,8 +307,8 @@ int main(void)
         cmocka_unit_test(allocates),
         cmocka_unit_test(pools_stacks),
         cmocka_unit_test(maps_other_sizes),
-        cmocka_unit_test(grows_under_many),
-        cmocka_unit_test(grows_in_little_room),
+        cmocka_unit_test(stack_pool_grows_under_many_threads),
+        cmocka_unit_test(stack_pool_grows_in_little_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -41,7 +41,7 @@ static int serves_tasks_and_threads(void *arg)
 }
 ON_WORKERS(serves_tasks_and_threads);
 
-static int what_comes_while_it_runs_is_one_batch(void *arg)
+static int items_put_during_a_run_share_a_batch(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -73,11 +73,11 @@ static int what_comes_while_it_runs_is_one_batch(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(what_comes_while_it_runs_is_one_batch);
+ON_WORKERS(items_put_during_a_run_share_a_batch);
 
 /* ---- statuses and results ---- */
 
-static int tells_each_its_own(void *arg)
+static int each_item_has_its_own_status(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -110,10 +110,10 @@ static int tells_each_its_own(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(tells_each_its_own);
+ON_WORKERS(each_item_has_its_own_status);
 
 /* Each caller in a shared batch gets its own results. */
-static int cuts_runs_apart(void *arg)
+static int each_caller_gets_its_own_results(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -137,7 +137,7 @@ static int cuts_runs_apart(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(cuts_runs_apart);
+ON_WORKERS(each_caller_gets_its_own_results);
 
 static int count_nothing(void *arg, leat_batch_view *batch)
 {
@@ -146,7 +146,7 @@ static int count_nothing(void *arg, leat_batch_view *batch)
 }
 
 /* Items and results may have no bytes. */
-static int needs_no_bytes(void *arg)
+static int items_may_have_no_bytes(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -158,7 +158,7 @@ static int needs_no_bytes(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(needs_no_bytes);
+ON_WORKERS(items_may_have_no_bytes);
 
 /* ---- tickets ---- */
 
@@ -303,7 +303,7 @@ static void check_sizes(leat_batcher *b, const size_t *runs, size_t n, const siz
 
 /* An empty list makes no batch and succeeds, even when the batcher is closed; but not in a
  * cancelled scope. */
-static int answers_empty_lists(void *arg)
+static int accepts_empty_lists(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -324,9 +324,9 @@ static int answers_empty_lists(void *arg)
     CHECK_IS(-ECANCELED, leat_batch_many(a.batcher, &x, 0, NULL, NULL, LEAT_NEVER));
     return leat_scope_close(s);
 }
-ON_WORKERS(answers_empty_lists);
+ON_WORKERS(accepts_empty_lists);
 
-static int keeps_bounds(void *arg)
+static int keeps_batches_in_bounds(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -357,7 +357,7 @@ static int keeps_bounds(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(keeps_bounds);
+ON_WORKERS(keeps_batches_in_bounds);
 
 /* ---- calls that are refused ---- */
 
@@ -382,7 +382,7 @@ static int meddle(void *arg, leat_batch_view *batch)
     return leat_batch_all_done(batch);
 }
 
-static int must_not_be_called_from_within(void *arg)
+static int refuses_calls_from_its_function(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -405,9 +405,9 @@ static int must_not_be_called_from_within(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(must_not_be_called_from_within);
+ON_WORKERS(refuses_calls_from_its_function);
 
-static int wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -447,24 +447,24 @@ static int wrong_arguments(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(serves_tasks_and_threads),
-        TESTS_ON_WORKERS(what_comes_while_it_runs_is_one_batch),
-        TESTS_ON_WORKERS(tells_each_its_own),
-        TESTS_ON_WORKERS(cuts_runs_apart),
-        TESTS_ON_WORKERS(needs_no_bytes),
+        TESTS_ON_WORKERS(items_put_during_a_run_share_a_batch),
+        TESTS_ON_WORKERS(each_item_has_its_own_status),
+        TESTS_ON_WORKERS(each_caller_gets_its_own_results),
+        TESTS_ON_WORKERS(items_may_have_no_bytes),
         TESTS_ON_WORKERS(puts_now_and_gets_later),
         TESTS_ON_WORKERS(does_not_wait_when_told_not_to),
         TESTS_ON_WORKERS(closes),
         TESTS_ON_WORKERS(keeps_keys_apart),
-        TESTS_ON_WORKERS(answers_empty_lists),
-        TESTS_ON_WORKERS(keeps_bounds),
-        TESTS_ON_WORKERS(must_not_be_called_from_within),
-        TESTS_ON_WORKERS(wrong_arguments),
+        TESTS_ON_WORKERS(accepts_empty_lists),
+        TESTS_ON_WORKERS(keeps_batches_in_bounds),
+        TESTS_ON_WORKERS(refuses_calls_from_its_function),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,7 +153,7 @@ static int call_and_free(void *arg)
     return 0;
 }
 
-static int who_has_left_is_out_of_reach(void *arg)
+static int leaving_callers_may_free_their_items(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -182,7 +182,7 @@ static int who_has_left_is_out_of_reach(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(who_has_left_is_out_of_reach);
+ON_WORKERS(leaving_callers_may_free_their_items);
 
 /* The leader is cancelled while its function waits on channels: these waits go on. */
 static int a_leader_that_has_begun_stays(void *arg)
@@ -209,7 +209,7 @@ static int a_leader_that_has_begun_stays(void *arg)
 }
 ON_WORKERS(a_leader_that_has_begun_stays);
 
-static int in_a_cancelled_scope_nothing_is_put(void *arg)
+static int puts_nothing_in_a_cancelled_scope(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -231,7 +231,7 @@ static int in_a_cancelled_scope_nothing_is_put(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(in_a_cancelled_scope_nothing_is_put);
+ON_WORKERS(puts_nothing_in_a_cancelled_scope);
 
 /* The scope frees tickets that nobody has spent. */
 static int forgotten_tickets_do_not_leak(void *arg)
@@ -267,7 +267,7 @@ static void open_lingering(struct adder *a, leat_scope *s, int64_t ns, size_t le
     adder_open_with(a, s, spec);
 }
 
-static int lingers_as_long_as_it_was_told(void *arg)
+static int lingers_for_its_time(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -293,10 +293,10 @@ static int lingers_as_long_as_it_was_told(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(lingers_as_long_as_it_was_told);
+ON_WORKERS(lingers_for_its_time);
 
 /* In each of these cases the leader stops to linger before its hour is over. */
-static int does_not_linger_for_nothing(void *arg)
+static int stops_lingering_early(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -326,7 +326,7 @@ static int does_not_linger_for_nothing(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(does_not_linger_for_nothing);
+ON_WORKERS(stops_lingering_early);
 
 static int a_lingering_leader_can_leave(void *arg)
 {
@@ -358,12 +358,12 @@ int main(void)
         TESTS_ON_WORKERS(a_late_leader_hands_over),
         TESTS_ON_WORKERS(a_follower_leaves_a_gap),
         TESTS_ON_WORKERS(nothing_runs_when_all_have_left),
-        TESTS_ON_WORKERS(who_has_left_is_out_of_reach),
+        TESTS_ON_WORKERS(leaving_callers_may_free_their_items),
         TESTS_ON_WORKERS(a_leader_that_has_begun_stays),
-        TESTS_ON_WORKERS(in_a_cancelled_scope_nothing_is_put),
+        TESTS_ON_WORKERS(puts_nothing_in_a_cancelled_scope),
         TESTS_ON_WORKERS(forgotten_tickets_do_not_leak),
-        TESTS_ON_WORKERS(lingers_as_long_as_it_was_told),
-        TESTS_ON_WORKERS(does_not_linger_for_nothing),
+        TESTS_ON_WORKERS(lingers_for_its_time),
+        TESTS_ON_WORKERS(stops_lingering_early),
         TESTS_ON_WORKERS(a_lingering_leader_can_leave),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -164,7 +164,7 @@ static int serves_all_parties(void *arg)
 }
 ON_WORKERS(serves_all_parties);
 
-static int they_form_one_batch(void *arg)
+static int all_parties_form_one_batch(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -193,7 +193,7 @@ static int they_form_one_batch(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(they_form_one_batch);
+ON_WORKERS(all_parties_form_one_batch);
 
 static int begin_op(void *arg)
 {
@@ -202,7 +202,7 @@ static int begin_op(void *arg)
 }
 
 /* Between an operation's put and its wait, another caller may have led the batch to its end. */
-static int may_be_done_at_once(void *arg)
+static int operations_may_complete_at_once(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -221,7 +221,7 @@ static int may_be_done_at_once(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(may_be_done_at_once);
+ON_WORKERS(operations_may_complete_at_once);
 
 /* ---- leaving ---- */
 
@@ -257,7 +257,7 @@ ON_WORKERS(can_be_withdrawn);
 
 /* Another party holds the execution lock, and all callers of a batch leave: no stand-in may go on
  * waiting for the lock. */
-static int nobody_stands_in_for_nobody(void *arg)
+static int stand_ins_end_with_their_callers(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -288,10 +288,10 @@ static int nobody_stands_in_for_nobody(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(nobody_stands_in_for_nobody);
+ON_WORKERS(stand_ins_end_with_their_callers);
 
 /* The batcher's scope is cancelled. A caller that waits in another scope is still served. */
-static int stands_in_to_the_end(void *arg)
+static int serves_after_the_batchers_scope_is_cancelled(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
@@ -312,7 +312,7 @@ static int stands_in_to_the_end(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(stands_in_to_the_end);
+ON_WORKERS(serves_after_the_batchers_scope_is_cancelled);
 
 /* Operations begin, and are withdrawn at random, while others lead. */
 struct flurry {
@@ -393,7 +393,7 @@ static int collect(leat_block *b)
     LEAT_END(b);
 }
 
-static int blocks_put_and_get_what_is_there(void *arg)
+static int blocks_put_and_get_without_waiting(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -411,9 +411,9 @@ static int blocks_put_and_get_what_is_there(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(blocks_put_and_get_what_is_there);
+ON_WORKERS(blocks_put_and_get_without_waiting);
 
-static int wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -434,7 +434,7 @@ static int wrong_arguments(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 int main(void)
 {
@@ -442,14 +442,14 @@ int main(void)
         TESTS_ON_WORKERS(serves_blocks),
         TESTS_ON_WORKERS(serves_callbacks),
         TESTS_ON_WORKERS(serves_all_parties),
-        TESTS_ON_WORKERS(they_form_one_batch),
-        TESTS_ON_WORKERS(may_be_done_at_once),
+        TESTS_ON_WORKERS(all_parties_form_one_batch),
+        TESTS_ON_WORKERS(operations_may_complete_at_once),
         TESTS_ON_WORKERS(can_be_withdrawn),
-        TESTS_ON_WORKERS(nobody_stands_in_for_nobody),
-        TESTS_ON_WORKERS(stands_in_to_the_end),
+        TESTS_ON_WORKERS(stand_ins_end_with_their_callers),
+        TESTS_ON_WORKERS(serves_after_the_batchers_scope_is_cancelled),
         TESTS_ON_WORKERS(withdrawing_may_be_late),
-        TESTS_ON_WORKERS(blocks_put_and_get_what_is_there),
-        TESTS_ON_WORKERS(wrong_arguments),
+        TESTS_ON_WORKERS(blocks_put_and_get_without_waiting),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

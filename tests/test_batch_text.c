@@ -149,7 +149,7 @@ static int adds_one_to_lists(void *arg)
 ON_WORKERS(adds_one_to_lists);
 
 /* Without naps: a caller that is alone is served at once, in a batch of its own. */
-static int waits_for_nobody(void *arg)
+static int serves_a_lone_caller_at_once(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -167,14 +167,14 @@ static int waits_for_nobody(void *arg)
     CHECK_IS(3, worker.sizes[1]);
     return leat_scope_close(s);
 }
-ON_WORKERS(waits_for_nobody);
+ON_WORKERS(serves_a_lone_caller_at_once);
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(adds_one_to_scalars),
         TESTS_ON_WORKERS(adds_one_to_lists),
-        TESTS_ON_WORKERS(waits_for_nobody),
+        TESTS_ON_WORKERS(serves_a_lone_caller_at_once),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

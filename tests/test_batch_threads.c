@@ -129,7 +129,7 @@ static int ask_before_the_leader_goes_on(void *arg)
     return leat_scope_close(scope);
 }
 
-static void who_has_served_is_free(void **state)
+static void serving_threads_do_not_hold_the_lock(void **state)
 {
     (void)state;
     CHECK_IS(0,
@@ -139,7 +139,7 @@ static void who_has_served_is_free(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_has_served_is_free),
+        cmocka_unit_test(serving_threads_do_not_hold_the_lock),
         cmocka_unit_test(rounds_on_1),
         cmocka_unit_test(rounds_on_2),
         cmocka_unit_test(rounds_on_4),

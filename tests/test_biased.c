@@ -38,7 +38,7 @@ static bool is_owner(const void *me)
     return atomic_load_explicit(&biased.owner, memory_order_relaxed) == (uintptr_t)me;
 }
 
-static void is_given_to_who_comes_often(void **state)
+static void a_frequent_user_becomes_the_owner(void **state)
 {
     (void)state;
     static int one, two;
@@ -67,7 +67,7 @@ static void is_given_to_who_comes_often(void **state)
 
 /* A visit takes the right back for a while. Then the former owner may get it again, and nobody
  * else. */
-static void is_given_again_after_visits(void **state)
+static void the_owner_returns_after_visits(void **state)
 {
     (void)state;
     static int one, two;
@@ -173,7 +173,7 @@ static int talks_and_is_dumped(void *file)
     return leat_chan_unref(ch);
 }
 
-static void is_kept_over_dumps(void **state)
+static void the_owner_returns_after_dumps(void **state)
 {
     (void)state;
     FILE *file = tmpfile();
@@ -197,9 +197,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(is_registered_with_the_library), /* first: before any runtime */
-        cmocka_unit_test(is_given_to_who_comes_often),
-        cmocka_unit_test(is_given_again_after_visits),
-        cmocka_unit_test(is_kept_over_dumps),
+        cmocka_unit_test(a_frequent_user_becomes_the_owner),
+        cmocka_unit_test(the_owner_returns_after_visits),
+        cmocka_unit_test(the_owner_returns_after_dumps),
         cmocka_unit_test(lets_one_in_at_a_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -27,7 +27,7 @@ static int hop(leat_block *b)
     LEAT_END(b);
 }
 
-static int goes_on_at_once(void *arg)
+static int continues_at_once(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -44,7 +44,7 @@ static int goes_on_at_once(void *arg)
     CHECK_IS(8, (leat_recv(hopper.out, &hopper.x), hopper.x));
     return leat_scope_close(s);
 }
-ON_WORKERS(goes_on_at_once);
+ON_WORKERS(continues_at_once);
 
 /* Takes the lock under which the block began to wait, perhaps on another worker. */
 static unsigned line_of(struct hopper *hopper, leat_chan *ch)
@@ -55,7 +55,7 @@ static unsigned line_of(struct hopper *hopper, leat_chan *ch)
     return line;
 }
 
-static int is_resumed_at_that_line(void *arg)
+static int resumes_at_the_same_line(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -77,7 +77,7 @@ static int is_resumed_at_that_line(void *arg)
     WAIT_UNTIL(leat_scope_tasks(s) == 0);
     return leat_scope_close(s);
 }
-ON_WORKERS(is_resumed_at_that_line);
+ON_WORKERS(resumes_at_the_same_line);
 
 /* ---- loops, branches, switches ---- */
 
@@ -148,7 +148,7 @@ static int walk(leat_block *b)
     LEAT_END(b);
 }
 
-static int walks_through_loops_and_switches(void *arg)
+static int awaits_in_loops_and_switches(void *arg)
 {
     (void)arg;
     enum { NUMBERS = 12, STEPS = 25 };
@@ -184,7 +184,7 @@ static int walks_through_loops_and_switches(void *arg)
     }
     return 0;
 }
-ON_WORKERS(walks_through_loops_and_switches);
+ON_WORKERS(awaits_in_loops_and_switches);
 
 /* ---- arguments ---- */
 
@@ -435,9 +435,9 @@ int main(void)
 {
     CHECK(sizeof(leat_block) <= 96);
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(goes_on_at_once),
-        TESTS_ON_WORKERS(is_resumed_at_that_line),
-        TESTS_ON_WORKERS(walks_through_loops_and_switches),
+        TESTS_ON_WORKERS(continues_at_once),
+        TESTS_ON_WORKERS(resumes_at_the_same_line),
+        TESTS_ON_WORKERS(awaits_in_loops_and_switches),
         TESTS_ON_WORKERS(evaluates_arguments_once),
         TESTS_ON_WORKERS(a_verdict_cancels_the_scope),
         TESTS_ON_WORKERS(returns_on_a_channel),

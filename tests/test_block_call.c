@@ -81,7 +81,7 @@ static int waits_for_the_end(void *arg)
 ON_WORKERS(waits_for_the_end);
 
 /* The waiter gets the verdict, cancelled or not. A cancel does not end the wait for a block. */
-static int tells_the_verdict(void *arg)
+static int returns_the_verdict(void *arg)
 {
     (void)arg;
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
@@ -101,7 +101,7 @@ static int tells_the_verdict(void *arg)
     CHECK_IS(-EIO, leat_scope_close(outer));
     return 0;
 }
-ON_WORKERS(tells_the_verdict);
+ON_WORKERS(returns_the_verdict);
 
 /* The block's memory may be freed as soon as it has been awaited. */
 static int may_be_freed_when_awaited(void *arg)
@@ -341,7 +341,7 @@ static int go_deeper(leat_block *b)
     LEAT_RETURN(b, b->status > 0 ? b->status + 1 : b->status);
 }
 
-static int calls_deep(void *arg)
+static int parts_nest_deep(void *arg)
 {
     (void)arg;
     enum { DEEP = 101 };
@@ -366,19 +366,19 @@ static int calls_deep(void *arg)
     free(all);
     return 0;
 }
-ON_WORKERS(calls_deep);
+ON_WORKERS(parts_nest_deep);
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(waits_for_the_end),
-        TESTS_ON_WORKERS(tells_the_verdict),
+        TESTS_ON_WORKERS(returns_the_verdict),
         TESTS_ON_WORKERS(may_be_freed_when_awaited),
         TESTS_ON_WORKERS(waits_in_a_chain),
         TESTS_ON_WORKERS(runs_parts),
         TESTS_ON_WORKERS(parts_cancel_nothing),
         TESTS_ON_WORKERS(cancels_parts),
-        TESTS_ON_WORKERS(calls_deep),
+        TESTS_ON_WORKERS(parts_nest_deep),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -107,7 +107,7 @@ static int live_frugally(leat_block *b)
     LEAT_END(b);
 }
 
-static int asks_for_no_memory(void *arg)
+static int allocates_nothing(void *arg)
 {
     (void)arg;
     enum { BLOCKS = 1000 };
@@ -134,7 +134,7 @@ static int asks_for_no_memory(void *arg)
     free(blocks);
     return leat_scope_close(s);
 }
-ON_WORKERS(asks_for_no_memory);
+ON_WORKERS(allocates_nothing);
 #endif
 
 /* ---- one at a time ---- */
@@ -371,7 +371,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(costs_little),
 #ifdef LEAT_HARSH
-        TESTS_ON_WORKERS(asks_for_no_memory),
+        TESTS_ON_WORKERS(allocates_nothing),
 #endif
         TESTS_ON_WORKERS(runs_each_on_one_worker_at_a_time),
         TESTS_ON_WORKERS(meets_every_party),

@@ -250,7 +250,7 @@ static int race_the_clock(leat_block *b)
     LEAT_END(b);
 }
 
-static int counts_at_the_deadline(void *arg)
+static int loses_nothing_at_the_deadline(void *arg)
 {
     (void)arg;
     enum { ITEMS = 3000 / SCALE };
@@ -274,7 +274,7 @@ static int counts_at_the_deadline(void *arg)
     }
     return 0;
 }
-ON_WORKERS(counts_at_the_deadline);
+ON_WORKERS(loses_nothing_at_the_deadline);
 
 /* ---- select ---- */
 
@@ -449,7 +449,7 @@ int main(void)
         TESTS_ON_WORKERS(answers_wrong_arguments),
         TESTS_ON_WORKERS(forbids_waiting_in_a_step),
         TESTS_ON_WORKERS(keeps_deadlines),
-        TESTS_ON_WORKERS(counts_at_the_deadline),
+        TESTS_ON_WORKERS(loses_nothing_at_the_deadline),
         TESTS_ON_WORKERS(selects),
         cmocka_unit_test(yields_to_one_another),
         TESTS_ON_WORKERS(lets_others_run),

@@ -60,7 +60,7 @@ static bool has_entered(struct pause *pause)
 enum { MANY = 24 };
 
 /* All calls block at once: a call that had to wait for another's thread would hang. */
-static int lets_the_worker_go_on(void *arg)
+static int leaves_the_worker_free(void *arg)
 {
     (void)arg;
     if (IN_SIM) /* nothing may block in the world */
@@ -88,7 +88,7 @@ static int lets_the_worker_go_on(void *arg)
     }
     return 0;
 }
-ON_WORKERS(lets_the_worker_go_on);
+ON_WORKERS(leaves_the_worker_free);
 
 /* The call uses its caller's memory, so a cancelled caller waits for it, and gets its result. */
 struct cancelled_call {
@@ -306,10 +306,10 @@ ON_WORKERS(reuses_threads);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_no_runtime),      TESTS_ON_WORKERS(answers_wrong_arguments),
-        TESTS_ON_WORKERS(lets_the_worker_go_on), TESTS_ON_WORKERS(is_waited_for_when_cancelled),
-        TESTS_ON_WORKERS(threads_simply_call),   TESTS_ON_WORKERS(calls_may_use_channels),
-        TESTS_ON_WORKERS(has_a_thread_each),     TESTS_ON_WORKERS(belongs_to_its_scope),
+        cmocka_unit_test(needs_no_runtime),       TESTS_ON_WORKERS(answers_wrong_arguments),
+        TESTS_ON_WORKERS(leaves_the_worker_free), TESTS_ON_WORKERS(is_waited_for_when_cancelled),
+        TESTS_ON_WORKERS(threads_simply_call),    TESTS_ON_WORKERS(calls_may_use_channels),
+        TESTS_ON_WORKERS(has_a_thread_each),      TESTS_ON_WORKERS(belongs_to_its_scope),
         TESTS_ON_WORKERS(reuses_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,20 +6,20 @@ static const leat_buffer lossy[] = { LEAT_DROPPING, LEAT_SLIDING, LEAT_PROMISE }
 enum { LOSSY = 3, ITEMS = 6000 };
 
 /* What was dropped. A drop function has no argument that could hold this. */
-static _Atomic int fallen[ITEMS], received[ITEMS], falls;
+static _Atomic int dropped[ITEMS], received[ITEMS], drops;
 
-static void note_fall(void *item)
+static void note_drop(void *item)
 {
     int x = *(int *)item;
-    CHECK_IS(0, atomic_fetch_add(&fallen[x], 1));
-    atomic_fetch_add(&falls, 1);
+    CHECK_IS(0, atomic_fetch_add(&dropped[x], 1));
+    atomic_fetch_add(&drops, 1);
 }
 
-static void forget_falls(void)
+static void forget_drops(void)
 {
     for (int i = 0; i < ITEMS; i++)
-        fallen[i] = received[i] = 0;
-    falls = 0;
+        dropped[i] = received[i] = 0;
+    drops = 0;
 }
 
 static leat_chan *open_chan(leat_scope *s, leat_buffer buffer, size_t size, size_t capacity,
@@ -31,7 +31,7 @@ static leat_chan *open_chan(leat_scope *s, leat_buffer buffer, size_t size, size
 
 static leat_chan *noting(leat_scope *s, leat_buffer buffer, size_t capacity)
 {
-    return open_chan(s, buffer, sizeof(int), capacity, note_fall);
+    return open_chan(s, buffer, sizeof(int), capacity, note_drop);
 }
 
 static void drop_nothing(void *item)
@@ -39,7 +39,7 @@ static void drop_nothing(void *item)
     (void)item;
 }
 
-static int makes_what_can_be_had(void *arg)
+static int refuses_impossible_sizes(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -68,7 +68,7 @@ static int makes_what_can_be_had(void *arg)
     }
     return leat_scope_close(s);
 }
-ON_WORKERS(makes_what_can_be_had);
+ON_WORKERS(refuses_impossible_sizes);
 
 /* A model of the buffer with one party: what it holds and what it has dropped. */
 struct model {
@@ -125,19 +125,19 @@ static int agrees_with_a_model(void *arg)
     for (int round = 0; round < 200 / SCALE; round++) {
         struct model m = { .buffer = lossy[below(&chance, LOSSY)] };
         m.capacity = m.buffer == LEAT_PROMISE ? 1 : 1 + (int)below(&chance, 7);
-        forget_falls();
+        forget_drops();
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         leat_chan *ch = noting(s, m.buffer, (size_t)m.capacity);
         unsigned sends = 1 + below(&chance, 3);
-        int next = 0, expected_falls = 0, x;
+        int next = 0, expected_drops = 0, x;
         for (int i = 0; i < 300; i++) {
             if (below(&chance, 4) < sends) {
-                int falling = model_send(&m, next);
+                int lost_item = model_send(&m, next);
                 x = next++;
                 CHECK_IS(0, send_somehow(&chance, ch, &x));
-                if (falling >= 0) {
-                    CHECK_IS(1, fallen[falling]);
-                    expected_falls++;
+                if (lost_item >= 0) {
+                    CHECK_IS(1, dropped[lost_item]);
+                    expected_drops++;
                 }
             } else {
                 bool empty = m.len == 0;
@@ -146,7 +146,7 @@ static int agrees_with_a_model(void *arg)
                 CHECK_IS(empty ? -5 : model_receive(&m), x);
             }
             CHECK_IS(m.len, leat_chan_len(ch));
-            CHECK_IS(expected_falls, falls);
+            CHECK_IS(expected_drops, drops);
         }
         /* Closing drops nothing. Freeing drops what is left. */
         bool closes = below(&chance, 2);
@@ -154,7 +154,7 @@ static int agrees_with_a_model(void *arg)
             CHECK_IS(0, leat_close(ch));
             CHECK_IS(-EPIPE, send_somehow(&chance, ch, &next));
             CHECK_IS(m.len, leat_chan_len(ch));
-            CHECK_IS(expected_falls, falls);
+            CHECK_IS(expected_drops, drops);
             for (int n = (int)below(&chance, 9); n > 0 && m.len > 0; n--) {
                 CHECK_IS(0, receive_somehow(&chance, ch, &x));
                 CHECK_IS(model_receive(&m), x);
@@ -163,21 +163,21 @@ static int agrees_with_a_model(void *arg)
                 CHECK_IS(-EPIPE, receive_somehow(&chance, ch, &x));
         }
         CHECK_IS(0, leat_scope_close(s));
-        CHECK_IS(expected_falls + m.len, falls);
+        CHECK_IS(expected_drops + m.len, drops);
         for (int i = 0; i < m.len; i++)
-            CHECK_IS(1, fallen[m.items[i]]);
+            CHECK_IS(1, dropped[m.items[i]]);
     }
     return 0;
 }
 ON_WORKERS(agrees_with_a_model);
 
 /* Every byte of a dropped or kept item is right, whatever the item's size. */
-static unsigned char fell[1024];
-static size_t fell_size;
+static unsigned char dropped_bytes[1024];
+static size_t dropped_size;
 
 static void keep_bytes(void *item)
 {
-    memcpy(fell, item, fell_size);
+    memcpy(dropped_bytes, item, dropped_size);
 }
 
 static int keeps_every_byte(void *arg)
@@ -191,17 +191,17 @@ static int keeps_every_byte(void *arg)
             memset(a, 0x11, sizeof a);
             memset(c, 0x22, sizeof c);
             memset(got, 0x33, sizeof got);
-            fell_size = sizes[i];
+            dropped_size = sizes[i];
             leat_chan *ch = open_chan(s, lossy[b], sizes[i], 1, keep_bytes);
             CHECK_IS(0, leat_send(ch, a));
             CHECK_IS(0, leat_send(ch, c));
-            CHECK(memcmp(fell, lossy[b] == LEAT_SLIDING ? a : c, sizes[i]) == 0);
+            CHECK(memcmp(dropped_bytes, lossy[b] == LEAT_SLIDING ? a : c, sizes[i]) == 0);
             CHECK_IS(0, leat_recv(ch, got));
             CHECK(memcmp(got, lossy[b] == LEAT_SLIDING ? c : a, sizes[i]) == 0);
             CHECK_IS(0x33, got[sizes[i]]);
         }
     }
-    fell_size = 0;
+    dropped_size = 0;
     return leat_scope_close(s);
 }
 ON_WORKERS(keeps_every_byte);
@@ -256,7 +256,7 @@ static int receive_one(void *arg)
     return 0;
 }
 
-static int serves_who_waits(void *arg)
+static int serves_waiting_receivers_first(void *arg)
 {
     (void)arg;
     enum { WAITING = 6 };
@@ -264,7 +264,7 @@ static int serves_who_waits(void *arg)
         for (int selects = 0; selects <= 1; selects++) {
             struct crew crew;
             crew_open(&crew);
-            forget_falls();
+            forget_drops();
             leat_chan *ch = noting(crew.scope, lossy[b], 1);
             struct end ends[WAITING];
             for (int i = 0; i < WAITING; i++) {
@@ -276,7 +276,7 @@ static int serves_who_waits(void *arg)
             for (int i = 0; i < (promise ? 1 : WAITING); i++)
                 CHECK_IS(0, leat_send(ch, &i));
             WAIT_UNTIL(leat_scope_tasks(crew.scope) == 0);
-            CHECK_IS(0, falls);
+            CHECK_IS(0, drops);
             CHECK_IS(promise, leat_chan_len(ch));
             crew_close(&crew);
             for (int i = 0; i < WAITING; i++) {
@@ -287,12 +287,12 @@ static int serves_who_waits(void *arg)
     }
     return 0;
 }
-ON_WORKERS(serves_who_waits);
+ON_WORKERS(serves_waiting_receivers_first);
 
 static int keeps_its_promise(void *arg)
 {
     (void)arg;
-    forget_falls();
+    forget_drops();
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *ch = noting(s, LEAT_PROMISE, 0);
     int x = 41, y = -1;
@@ -300,7 +300,7 @@ static int keeps_its_promise(void *arg)
     CHECK_IS(0, leat_send(ch, &x));
     for (x = 42; x < 45; x++)
         CHECK_IS(0, leat_send(ch, &x));
-    CHECK_IS(3, falls);
+    CHECK_IS(3, drops);
     for (int i = 0; i < 10; i++) {
         if (i == 5) {
             CHECK_IS(0, leat_close(ch));
@@ -314,7 +314,7 @@ static int keeps_its_promise(void *arg)
     CHECK_IS(-EINVAL, leat_recv(ch, NULL));
 
     CHECK_IS(0, leat_scope_close(s));
-    CHECK_IS(4, falls);
+    CHECK_IS(4, drops);
     return 0;
 }
 ON_WORKERS(keeps_its_promise);
@@ -341,12 +341,12 @@ static int breaks_its_promise_to_all(void *arg)
 ON_WORKERS(breaks_its_promise_to_all);
 
 /* A drop function may use channels, even the one that drops: no lock is held. */
-static leat_chan *falls_from, *grave;
+static leat_chan *source, *grave;
 
 static void bury(void *item)
 {
-    CHECK(leat_chan_len(falls_from) <= 2);
-    CHECK_IS(0, leat_chan_closed(falls_from));
+    CHECK(leat_chan_len(source) <= 2);
+    CHECK_IS(0, leat_chan_closed(source));
     CHECK_IS(0, leat_try_send(grave, item));
 }
 
@@ -356,17 +356,17 @@ static int holds_no_lock_in_drop(void *arg)
     for (int b = 0; b < 2; b++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         grave = leat_chan_of(s, int, 16);
-        falls_from = open_chan(s, lossy[b], sizeof(int), 2, bury);
+        source = open_chan(s, lossy[b], sizeof(int), 2, bury);
         int x;
         for (x = 0; x < 10; x++)
-            CHECK_IS(0, leat_send(falls_from, &x));
+            CHECK_IS(0, leat_send(source, &x));
         CHECK_IS(8, leat_chan_len(grave));
         for (int i = 0; i < 8; i++) {
             CHECK_IS(0, leat_recv(grave, &x));
             CHECK_IS(lossy[b] == LEAT_SLIDING ? i : i + 2, x);
         }
         for (int i = 0; i < 2; i++)
-            CHECK_IS(0, leat_recv(falls_from, &x));
+            CHECK_IS(0, leat_recv(source, &x));
         CHECK_IS(0, leat_scope_close(s));
     }
     return 0;
@@ -374,10 +374,10 @@ static int holds_no_lock_in_drop(void *arg)
 ON_WORKERS(holds_no_lock_in_drop);
 
 /* A cancelled sender keeps its item. */
-static int lets_nothing_fall_when_cancelled(void *arg)
+static int drops_nothing_when_cancelled(void *arg)
 {
     (void)arg;
-    forget_falls();
+    forget_drops();
     for (int b = 0; b < LOSSY; b++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         leat_chan *ch = noting(s, lossy[b], 1);
@@ -387,13 +387,13 @@ static int lets_nothing_fall_when_cancelled(void *arg)
         CHECK_IS(-ECANCELED, leat_send(ch, &x));
         CHECK_IS(-ECANCELED, leat_select(one, 1, LEAT_NEVER));
         CHECK_IS(0, leat_try_send(ch, &x));
-        CHECK_IS(b, falls);
+        CHECK_IS(b, drops);
         CHECK_IS(0, leat_scope_close(s));
-        CHECK_IS(b + 1, falls);
+        CHECK_IS(b + 1, drops);
     }
     return 0;
 }
-ON_WORKERS(lets_nothing_fall_when_cancelled);
+ON_WORKERS(drops_nothing_when_cancelled);
 
 /* Many parties at once: each item is received or dropped once, and each sender's items keep their
  * order. */
@@ -448,7 +448,7 @@ static void flood(leat_buffer buffer, int round, bool closes)
     struct crew crew;
     struct flood floods[2 * PARTIES];
     crew_open(&crew);
-    forget_falls();
+    forget_drops();
     leat_chan *ch = noting(crew.scope, buffer, 1 + (size_t)round);
     CHECK_IS(0, leat_chan_senders(ch, PARTIES));
     for (int i = 0; i < 2 * PARTIES; i++) {
@@ -456,7 +456,7 @@ static void flood(leat_buffer buffer, int round, bool closes)
         crew_go(&crew, kind_of(i + round), i % 2 ? flood_out : flood_in, &floods[i]);
     }
     if (closes) {
-        WAIT_UNTIL(falls > 10 || leat_chan_closed(ch));
+        WAIT_UNTIL(drops > 10 || leat_chan_closed(ch));
         CHECK_IS(0, leat_close(ch));
     }
     crew_close(&crew);
@@ -464,8 +464,8 @@ static void flood(leat_buffer buffer, int round, bool closes)
     for (int i = 0; i < PARTIES; i++)
         refused += floods[2 * i].refused;
     for (int i = 0; i < PARTIES * EACH; i++) {
-        CHECK(received[i] + fallen[i] <= 1);
-        lost += received[i] + fallen[i] == 0;
+        CHECK(received[i] + dropped[i] <= 1);
+        lost += received[i] + dropped[i] == 0;
     }
     CHECK_IS(refused, lost);
     CHECK(closes || refused == 0);
@@ -485,15 +485,15 @@ ON_WORKERS(counts_every_item);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(makes_what_can_be_had),
+        TESTS_ON_WORKERS(refuses_impossible_sizes),
         TESTS_ON_WORKERS(agrees_with_a_model),
         TESTS_ON_WORKERS(keeps_every_byte),
         TESTS_ON_WORKERS(never_makes_a_sender_wait),
-        TESTS_ON_WORKERS(serves_who_waits),
+        TESTS_ON_WORKERS(serves_waiting_receivers_first),
         TESTS_ON_WORKERS(keeps_its_promise),
         TESTS_ON_WORKERS(breaks_its_promise_to_all),
         TESTS_ON_WORKERS(holds_no_lock_in_drop),
-        TESTS_ON_WORKERS(lets_nothing_fall_when_cancelled),
+        TESTS_ON_WORKERS(drops_nothing_when_cancelled),
         TESTS_ON_WORKERS(counts_every_item),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -125,7 +125,7 @@ static int cancel_all_the_time(void *arg)
 }
 
 /* A nudge must not wait for all later nudges. */
-static int reaches_who_was_told_first(void *arg)
+static int reaches_the_first_of_many_nudges(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -140,10 +140,10 @@ static int reaches_who_was_told_first(void *arg)
     return 0;
 }
 
-static void reaches_who_was_told_first_on_1(void **state)
+static void reaches_the_first_of_many_nudges_on_1(void **state)
 {
     (void)state;
-    run_on(1, reaches_who_was_told_first);
+    run_on(1, reaches_the_first_of_many_nudges);
 }
 
 /* Each task waits for the others of its round, so that each runs on a worker of its own. */
@@ -201,7 +201,7 @@ static unsigned known_to_a_dump(const char *as)
 }
 
 /* Tasks and blocks of all workers first wait in the same scope, in turns. */
-static int finds_all_of_all_workers(void *arg)
+static int reaches_the_parties_of_all_workers(void *arg)
 {
     (void)arg;
     const unsigned workers = leat_workers();
@@ -228,14 +228,14 @@ static int finds_all_of_all_workers(void *arg)
     CHECK_IS(2 * MEETINGS * workers, meeting.ended);
     return 0;
 }
-ON_WORKERS(finds_all_of_all_workers);
+ON_WORKERS(reaches_the_parties_of_all_workers);
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(reaches_a_crowd),
-        cmocka_unit_test(reaches_who_was_told_first_on_1),
-        TESTS_ON_WORKERS(finds_all_of_all_workers),
+        cmocka_unit_test(reaches_the_first_of_many_nudges_on_1),
+        TESTS_ON_WORKERS(reaches_the_parties_of_all_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

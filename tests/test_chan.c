@@ -2,7 +2,7 @@
  * not wait. */
 #include "support.h"
 
-static int makes_what_can_be_had(void *arg)
+static int refuses_impossible_sizes(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -27,9 +27,9 @@ static int makes_what_can_be_had(void *arg)
     CHECK_IS(0, leat_chan_cap(ch));
     return leat_scope_close(s);
 }
-ON_WORKERS(makes_what_can_be_had);
+ON_WORKERS(refuses_impossible_sizes);
 
-static int answers_null(void *arg)
+static int refuses_null_channels(void *arg)
 {
     (void)arg;
     int x = 7;
@@ -50,7 +50,7 @@ static int answers_null(void *arg)
     CHECK_IS(7, x);
     return 0;
 }
-ON_WORKERS(answers_null);
+ON_WORKERS(refuses_null_channels);
 
 static void drop_nothing(void *item)
 {
@@ -98,7 +98,7 @@ static int checks_items_and_deadlines(void *arg)
 }
 ON_WORKERS(checks_items_and_deadlines);
 
-static int tries(void *arg)
+static int try_forms_do_not_wait(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -124,7 +124,7 @@ static int tries(void *arg)
     CHECK_IS(2, x);
     return leat_scope_close(s);
 }
-ON_WORKERS(tries);
+ON_WORKERS(try_forms_do_not_wait);
 
 static int holds_its_capacity(void *arg)
 {
@@ -171,7 +171,7 @@ static int receive_number(void *arg)
 }
 
 /* The try forms meet a waiting partner of any kind. */
-static int tries_with_a_waiting_partner(void *arg)
+static int try_forms_meet_a_waiting_partner(void *arg)
 {
     (void)arg;
     for (enum kind kind = TASK; kind < KINDS; kind++) {
@@ -198,7 +198,7 @@ static int tries_with_a_waiting_partner(void *arg)
     }
     return 0;
 }
-ON_WORKERS(tries_with_a_waiting_partner);
+ON_WORKERS(try_forms_meet_a_waiting_partner);
 
 enum { ROUNDS = 5, LARGEST = 4096, MARGIN = 32 };
 
@@ -466,12 +466,12 @@ static void works_without_a_runtime(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(makes_what_can_be_had),
-        TESTS_ON_WORKERS(answers_null),
+        TESTS_ON_WORKERS(refuses_impossible_sizes),
+        TESTS_ON_WORKERS(refuses_null_channels),
         TESTS_ON_WORKERS(checks_items_and_deadlines),
-        TESTS_ON_WORKERS(tries),
+        TESTS_ON_WORKERS(try_forms_do_not_wait),
         TESTS_ON_WORKERS(holds_its_capacity),
-        TESTS_ON_WORKERS(tries_with_a_waiting_partner),
+        TESTS_ON_WORKERS(try_forms_meet_a_waiting_partner),
         TESTS_ON_WORKERS(carries_every_size),
         TESTS_ON_WORKERS(buffers_in_order),
         TESTS_ON_WORKERS(serves_waiting_senders_in_order),

@@ -419,7 +419,7 @@ static int free_under_a_waiter(void *arg)
     return 0;
 }
 
-static void says_who_is_freed_too_early(void **state)
+static void freeing_a_channel_in_use_aborts(void **state)
 {
     (void)state;
     int ends[2];
@@ -454,7 +454,7 @@ static void says_who_is_freed_too_early(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_who_is_freed_too_early),
+        cmocka_unit_test(freeing_a_channel_in_use_aborts),
         TESTS_ON_WORKERS(says_closed),
         TESTS_ON_WORKERS(drains_first),
         TESTS_ON_WORKERS(wakes_all),

@@ -47,7 +47,7 @@ static int take(void *arg)
     return 0;
 }
 
-static int blocks_who_has_no_partner(void *arg)
+static int blocks_without_a_partner(void *arg)
 {
     (void)arg;
     struct crew crew;
@@ -72,7 +72,7 @@ static int blocks_who_has_no_partner(void *arg)
     CHECK_IS(-EPIPE, takers[!served].result);
     return 0;
 }
-ON_WORKERS(blocks_who_has_no_partner);
+ON_WORKERS(blocks_without_a_partner);
 
 /* ---- put! and take! ---- */
 
@@ -210,7 +210,7 @@ static int allows_any_number_pending(void *arg)
 }
 ON_WORKERS(allows_any_number_pending);
 
-static int tells_of_closing(void *arg)
+static int closing_ends_pending_operations(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -235,7 +235,7 @@ static int tells_of_closing(void *arg)
     expect(&late, -EPIPE, -1);
     return leat_scope_close(s);
 }
-ON_WORKERS(tells_of_closing);
+ON_WORKERS(closing_ends_pending_operations);
 
 /* No function runs under a lock: it uses its channel, and starts the next operation. */
 static _Atomic int rounds_left;
@@ -257,7 +257,7 @@ static void go_round(leat_op *op, int status)
     CHECK_IS(0, leat_try_send(c->ch, &left));
 }
 
-static int calls_nobody_under_a_lock(void *arg)
+static int callbacks_hold_no_lock(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -270,7 +270,7 @@ static int calls_nobody_under_a_lock(void *arg)
     CHECK_IS(0, rounds_left);
     return 0;
 }
-ON_WORKERS(calls_nobody_under_a_lock);
+ON_WORKERS(callbacks_hold_no_lock);
 
 /* Each operation is done at once and starts the next: many of them, on one small stack. */
 static void put_again(leat_op *op, int status)
@@ -414,12 +414,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(fills_and_empties_buffers),
-        TESTS_ON_WORKERS(blocks_who_has_no_partner),
+        TESTS_ON_WORKERS(blocks_without_a_partner),
         TESTS_ON_WORKERS(calls_back_when_done),
         cmocka_unit_test(calls_back_where_asked),
         TESTS_ON_WORKERS(allows_any_number_pending),
-        TESTS_ON_WORKERS(tells_of_closing),
-        TESTS_ON_WORKERS(calls_nobody_under_a_lock),
+        TESTS_ON_WORKERS(closing_ends_pending_operations),
+        TESTS_ON_WORKERS(callbacks_hold_no_lock),
         TESTS_ON_WORKERS(bounds_the_depth),
         TESTS_ON_WORKERS(chooses_one),
         TESTS_ON_WORKERS(offers_and_polls),

@@ -188,7 +188,7 @@ ON_WORKERS(emits_most_in_a_composition);
 
 /* ---- pending puts ---- */
 
-static int brings_in_those_who_wait(void *arg)
+static int lets_waiting_senders_in(void *arg)
 {
     (void)arg;
     struct crew crew;
@@ -217,7 +217,7 @@ static int brings_in_those_who_wait(void *arg)
         CHECK_IS(i == 2 ? -EIO : 0, p[i].result); /* only its sender gets the error */
     return 0;
 }
-ON_WORKERS(brings_in_those_who_wait);
+ON_WORKERS(lets_waiting_senders_in);
 
 static int ends_early(void *arg)
 {
@@ -379,7 +379,7 @@ static int handles_failures(void *arg)
 ON_WORKERS(handles_failures);
 
 /* A transform may fail with an error that leat also uses itself. */
-static int tells_of_eagain_too(void *arg)
+static int returns_a_transforms_eagain(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -393,7 +393,7 @@ static int tells_of_eagain_too(void *arg)
     CHECK_IS(-EAGAIN, cases[0].status);
     return leat_scope_close(s);
 }
-ON_WORKERS(tells_of_eagain_too);
+ON_WORKERS(returns_a_transforms_eagain);
 
 /* ---- a step that takes long ---- */
 
@@ -487,7 +487,7 @@ int main(void)
         TESTS_ON_WORKERS(passes_the_bound),
         TESTS_ON_WORKERS(serves_several_takers_with_one_put),
         TESTS_ON_WORKERS(emits_most_at_the_most),
-        TESTS_ON_WORKERS(brings_in_those_who_wait),
+        TESTS_ON_WORKERS(lets_waiting_senders_in),
         TESTS_ON_WORKERS(ends_early),
         TESTS_ON_WORKERS(flushes_on_close),
         TESTS_ON_WORKERS(handles_failures),
@@ -495,7 +495,7 @@ int main(void)
         TESTS_ON_WORKERS(promises_what_passes),
         TESTS_ON_WORKERS(emits_most_in_a_composition),
         TESTS_ON_WORKERS(ends_for_good),
-        TESTS_ON_WORKERS(tells_of_eagain_too),
+        TESTS_ON_WORKERS(returns_a_transforms_eagain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

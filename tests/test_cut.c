@@ -176,7 +176,7 @@ static int close_when_cancelled(void *arg)
 
 /* The partner closes the channel as soon as the outer scope is marked, long before the receiver's
  * scope, deep inside, is. Still the receiver gets -ECANCELED. */
-static int is_faster_than_the_marks(void *arg)
+static int a_partner_may_be_faster_than_the_marks(void *arg)
 {
     (void)arg;
     for (int round = 0; round < (IN_SIM ? 1 : 20); round++) {
@@ -190,7 +190,7 @@ static int is_faster_than_the_marks(void *arg)
     }
     return 0;
 }
-ON_WORKERS(is_faster_than_the_marks);
+ON_WORKERS(a_partner_may_be_faster_than_the_marks);
 
 /* ---- batches and timeouts ---- */
 
@@ -215,7 +215,7 @@ static int receive_a_timeout(void *late)
 }
 
 /* The timeout is due at the moment of the cancel. */
-static int tells_of_timeouts(void *arg)
+static int timeouts_may_end_with_the_scope(void *arg)
 {
     (void)arg;
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
@@ -227,10 +227,10 @@ static int tells_of_timeouts(void *arg)
     CHECK_IS(0, leat_chan_unref(late));
     return leat_scope_close(outer);
 }
-ON_WORKERS(tells_of_timeouts);
+ON_WORKERS(timeouts_may_end_with_the_scope);
 
 /* A cancelled caller gets its result or -ECANCELED, never -EPIPE. */
-static int tells_of_batches(void *arg)
+static int batches_may_end_with_the_scope(void *arg)
 {
     (void)arg;
     if (!IN_SIM)
@@ -246,7 +246,7 @@ static int tells_of_batches(void *arg)
     CHECK(why == 0 || why == -ECANCELED);
     return leat_scope_close(outer);
 }
-ON_WORKERS(tells_of_batches);
+ON_WORKERS(batches_may_end_with_the_scope);
 
 int main(void)
 {
@@ -255,9 +255,9 @@ int main(void)
         TESTS_ON_WORKERS(cuts_only_what_is_open),
         TESTS_ON_WORKERS(cuts_special_channels),
         TESTS_ON_WORKERS(waits_in_cancelled_scope),
-        TESTS_ON_WORKERS(is_faster_than_the_marks),
-        TESTS_ON_WORKERS(tells_of_timeouts),
-        TESTS_ON_WORKERS(tells_of_batches),
+        TESTS_ON_WORKERS(a_partner_may_be_faster_than_the_marks),
+        TESTS_ON_WORKERS(timeouts_may_end_with_the_scope),
+        TESTS_ON_WORKERS(batches_may_end_with_the_scope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -87,7 +87,7 @@ TALK(talk_at_o1, "O1")
 TALK(talk_at_o2, "O2")
 TALK(talk_at_o3, "O3")
 
-static int errno_moves_along(void *arg)
+static int errno_moves_with_its_task(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -105,7 +105,7 @@ static int errno_moves_along(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_MOVING_WORKERS(errno_moves_along);
+ON_MOVING_WORKERS(errno_moves_with_its_task);
 
 /* Several tasks at once, each with a value of its own, in loops from which a compiler would like to
  * hoist the address. */
@@ -182,7 +182,7 @@ static void is_each_threads_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_MOVING_WORKERS(errno_moves_along),
+        TESTS_ON_MOVING_WORKERS(errno_moves_with_its_task),
         TESTS_ON_MOVING_WORKERS(each_has_its_own),
         TESTS_ON_MOVING_WORKERS(calls_that_block_keep_it),
         cmocka_unit_test(is_each_threads_own),

@@ -124,7 +124,7 @@ static void *send_from_outside(void *ch)
     return NULL;
 }
 
-static int yielding_ones_let_a_woken_one_go_on(void *arg)
+static int yielding_tasks_let_a_woken_one_run(void *arg)
 {
     (void)arg;
     for (int i = 0; i < 2 * MOST_YIELDING; i++) {
@@ -145,7 +145,7 @@ static int yielding_ones_let_a_woken_one_go_on(void *arg)
     }
     return 0;
 }
-ON_WORKERS(yielding_ones_let_a_woken_one_go_on);
+ON_WORKERS(yielding_tasks_let_a_woken_one_run);
 
 /* In a family of tasks each starts the next. A task that has started before still runs. */
 struct family {
@@ -367,7 +367,7 @@ static int is_stolen_from_a_computing_task(void *arg)
     return 0;
 }
 
-static void steals(void **state)
+static void idle_workers_steal(void **state)
 {
     (void)state;
     run_on(2, is_stolen_from_a_computing_task);
@@ -448,12 +448,12 @@ int main(void)
         TESTS_ON_WORKERS(yields_return_zero),
         cmocka_unit_test(yields_to_all),
         TESTS_ON_WORKERS(yielding_tasks_let_others_start),
-        TESTS_ON_WORKERS(yielding_ones_let_a_woken_one_go_on),
+        TESTS_ON_WORKERS(yielding_tasks_let_a_woken_one_run),
         TESTS_ON_WORKERS(starting_tasks_let_others_go_on),
         TESTS_ON_WORKERS(talking_tasks_let_others_run),
         cmocka_unit_test(blocks_let_others_go_on),
         cmocka_unit_test(start_in_turn),
-        cmocka_unit_test(steals),
+        cmocka_unit_test(idle_workers_steal),
         cmocka_unit_test(uses_all_workers),
         TESTS_ON_WORKERS(busy_workers_hear_from_outside),
     };

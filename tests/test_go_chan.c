@@ -140,7 +140,7 @@ static int send_where_it_goes(leat_chan *a, leat_chan *b, unsigned *shift)
     }
 }
 
-static int takes_nulls_out_of_the_game(void *arg)
+static int never_chooses_null_channels(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -156,7 +156,7 @@ static int takes_nulls_out_of_the_game(void *arg)
     CHECK_IS(4, from_a);
     return leat_scope_close(s);
 }
-ON_WORKERS(takes_nulls_out_of_the_game);
+ON_WORKERS(never_chooses_null_channels);
 
 /* select2: many selects on a channel without any traffic leave nothing in its queues. */
 enum { MANY = 20000 / SCALE };
@@ -458,7 +458,7 @@ int main(void)
         TESTS_ON_WORKERS(keeps_order_in_a_buffer),
         TESTS_ON_WORKERS(keeps_order_in_a_chain),
         TESTS_ON_WORKERS(meets_without_blocking),
-        TESTS_ON_WORKERS(takes_nulls_out_of_the_game),
+        TESTS_ON_WORKERS(never_chooses_null_channels),
         TESTS_ON_WORKERS(leaves_nothing_behind),
         TESTS_ON_WORKERS(blocks_where_it_should),
         TESTS_ON_WORKERS(touches_only_what_happens),

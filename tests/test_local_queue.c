@@ -8,7 +8,7 @@ enum { THIEVES = 3, ITEMS = 2000000 / SCALE };
 /* Only addresses in it count; nobody reads it. */
 static char places[ITEMS];
 static _Atomic uint8_t taken[ITEMS];
-static struct lt_local_queue ring;
+static struct lt_local_queue queue;
 static _Atomic bool done;
 
 static struct lt_party *party_of(int number)
@@ -31,40 +31,41 @@ static void take(struct lt_party *party)
 static void is_a_bounded_queue(void **state)
 {
     (void)state;
-    CHECK(!lt_local_queue_pop(&ring));
-    CHECK_IS(0, lt_local_queue_length(&ring));
+    CHECK(!lt_local_queue_pop(&queue));
+    CHECK_IS(0, lt_local_queue_length(&queue));
     int in = 0, out = 0;
     for (int round = 0; round < 100; round++) {
-        while (lt_local_queue_push(&ring, party_of(in)))
+        while (lt_local_queue_push(&queue, party_of(in)))
             in++;
         CHECK_IS(LT_LOCAL_QUEUE_SIZE, in - out);
-        CHECK_IS(LT_LOCAL_QUEUE_SIZE, lt_local_queue_length(&ring));
+        CHECK_IS(LT_LOCAL_QUEUE_SIZE, lt_local_queue_length(&queue));
         for (int n = 1 + round % LT_LOCAL_QUEUE_SIZE; n > 0; n--)
-            CHECK_IS(out++, number_of(lt_local_queue_pop(&ring)));
-        CHECK_IS(in - out, lt_local_queue_length(&ring));
+            CHECK_IS(out++, number_of(lt_local_queue_pop(&queue)));
+        CHECK_IS(in - out, lt_local_queue_length(&queue));
     }
     while (out < in)
-        CHECK_IS(out++, number_of(lt_local_queue_pop(&ring)));
-    CHECK(!lt_local_queue_pop(&ring));
+        CHECK_IS(out++, number_of(lt_local_queue_pop(&queue)));
+    CHECK(!lt_local_queue_pop(&queue));
 }
 
 static void is_stolen_from(void **state)
 {
     (void)state;
     struct lt_party *some[LT_LOCAL_QUEUE_SIZE + 4];
-    uint32_t first = atomic_load(&ring.tail);
-    CHECK_IS(0, lt_local_queue_steal(&ring, first, 4, some));
+    uint32_t first = atomic_load(&queue.tail);
+    CHECK_IS(0, lt_local_queue_steal(&queue, first, 4, some));
     for (int i = 0; i < LT_LOCAL_QUEUE_SIZE; i++)
-        CHECK(lt_local_queue_push(&ring, party_of(i)));
-    CHECK_IS(0, lt_local_queue_steal(&ring, first, 4, some)); /* the items are newer than `first` */
-    CHECK_IS(1, lt_local_queue_steal(&ring, first + 1, 4, some));
+        CHECK(lt_local_queue_push(&queue, party_of(i)));
+    CHECK_IS(0,
+             lt_local_queue_steal(&queue, first, 4, some)); /* the items are newer than `first` */
+    CHECK_IS(1, lt_local_queue_steal(&queue, first + 1, 4, some));
     CHECK_IS(0, number_of(some[0]));
-    CHECK_IS(0, lt_local_queue_steal(&ring, first + 1, 4, some));
+    CHECK_IS(0, lt_local_queue_steal(&queue, first + 1, 4, some));
     CHECK_IS(LT_LOCAL_QUEUE_SIZE - 1,
-             lt_local_queue_steal(&ring, first + LT_LOCAL_QUEUE_SIZE, LT_LOCAL_QUEUE_SIZE, some));
+             lt_local_queue_steal(&queue, first + LT_LOCAL_QUEUE_SIZE, LT_LOCAL_QUEUE_SIZE, some));
     for (int i = 1; i < LT_LOCAL_QUEUE_SIZE; i++)
         CHECK_IS(i, number_of(some[i - 1]));
-    CHECK(!lt_local_queue_pop(&ring));
+    CHECK(!lt_local_queue_pop(&queue));
 }
 
 /* Each thief takes in order, and so does the owner. */
@@ -74,10 +75,10 @@ static int steal_on(void *arg)
     struct lt_party *some[32];
     int last = -1;
     while (!atomic_load(&done)) {
-        uint32_t before = atomic_load_explicit(&ring.tail, memory_order_acquire);
+        uint32_t before = atomic_load_explicit(&queue.tail, memory_order_acquire);
         before -= below(&chance, 4);
         uint32_t most = 1 + below(&chance, LT_LOCAL_QUEUE_SIZE < 32 ? LT_LOCAL_QUEUE_SIZE : 32);
-        uint32_t n = lt_local_queue_steal(&ring, before, most, some);
+        uint32_t n = lt_local_queue_steal(&queue, before, most, some);
         CHECK(n <= most);
         for (uint32_t i = 0; i < n; i++) {
             CHECK(number_of(some[i]) > last);
@@ -100,9 +101,9 @@ static void gives_each_once(void **state)
     int last = -1;
     for (int next = 0; next < ITEMS;) {
         for (uint32_t n = below(&chance, LT_LOCAL_QUEUE_SIZE + 2); n > 0 && next < ITEMS; n--)
-            next += lt_local_queue_push(&ring, party_of(next));
+            next += lt_local_queue_push(&queue, party_of(next));
         for (uint32_t n = below(&chance, LT_LOCAL_QUEUE_SIZE + 2); n > 0; n--) {
-            struct lt_party *party = lt_local_queue_pop(&ring);
+            struct lt_party *party = lt_local_queue_pop(&queue);
             if (!party)
                 break;
             CHECK(number_of(party) > last);
@@ -110,7 +111,7 @@ static void gives_each_once(void **state)
             take(party);
         }
     }
-    for (struct lt_party *party; (party = lt_local_queue_pop(&ring));)
+    for (struct lt_party *party; (party = lt_local_queue_pop(&queue));)
         take(party);
     atomic_store(&done, true);
     for (int i = 0; i < THIEVES; i++)
@@ -124,18 +125,18 @@ static void wraps(void **state)
 {
     (void)state;
     struct lt_party *some[LT_LOCAL_QUEUE_SIZE];
-    atomic_store(&ring.head, UINT32_MAX - 1);
-    atomic_store(&ring.tail, UINT32_MAX - 1);
+    atomic_store(&queue.head, UINT32_MAX - 1);
+    atomic_store(&queue.tail, UINT32_MAX - 1);
     for (int i = 0; i < LT_LOCAL_QUEUE_SIZE; i++)
-        CHECK(lt_local_queue_push(&ring, party_of(i)));
-    CHECK(!lt_local_queue_push(&ring, party_of(0)));
-    CHECK_IS(LT_LOCAL_QUEUE_SIZE, lt_local_queue_length(&ring));
-    CHECK_IS(0, number_of(lt_local_queue_pop(&ring)));
-    CHECK_IS(0, lt_local_queue_steal(&ring, UINT32_MAX - 1, 1, some));
+        CHECK(lt_local_queue_push(&queue, party_of(i)));
+    CHECK(!lt_local_queue_push(&queue, party_of(0)));
+    CHECK_IS(LT_LOCAL_QUEUE_SIZE, lt_local_queue_length(&queue));
+    CHECK_IS(0, number_of(lt_local_queue_pop(&queue)));
+    CHECK_IS(0, lt_local_queue_steal(&queue, UINT32_MAX - 1, 1, some));
     CHECK_IS(LT_LOCAL_QUEUE_SIZE - 1,
-             lt_local_queue_steal(&ring, atomic_load(&ring.tail), LT_LOCAL_QUEUE_SIZE, some));
+             lt_local_queue_steal(&queue, atomic_load(&queue.tail), LT_LOCAL_QUEUE_SIZE, some));
     CHECK_IS(1, number_of(some[0]));
-    CHECK_IS(0, lt_local_queue_length(&ring));
+    CHECK_IS(0, lt_local_queue_length(&queue));
 }
 
 int main(void)

@@ -41,7 +41,7 @@ static long resident_bytes(void)
     return pages * sysconf(_SC_PAGESIZE);
 }
 
-static int wakes_them(void *arg)
+static int wakes_a_crowd(void *arg)
 {
     (void)arg;
     for (int way = 0; way < 3; way++) {
@@ -73,7 +73,7 @@ static int wakes_them(void *arg)
     }
     return 0;
 }
-ON_WORKERS(wakes_them);
+ON_WORKERS(wakes_a_crowd);
 
 /* As many tasks that have not started, behind a task that does not yield. */
 static int count_up(void *arg)
@@ -82,7 +82,7 @@ static int count_up(void *arg)
     return 0;
 }
 
-static int starts_them(void *arg)
+static int starts_a_crowd(void *arg)
 {
     (void)arg;
     _Atomic int count = 0;
@@ -93,14 +93,14 @@ static int starts_them(void *arg)
     CHECK_IS(TASKS, count);
     return 0;
 }
-ON_WORKERS(starts_them);
+ON_WORKERS(starts_a_crowd);
 
 static int start_from_outside(void *arg)
 {
-    return starts_them(arg);
+    return starts_a_crowd(arg);
 }
 
-static void starts_them_from_outside(void **state)
+static void starts_a_crowd_from_a_thread(void **state)
 {
     (void)state;
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
@@ -213,7 +213,7 @@ static int move_bulk(void *arg)
 }
 
 /* Waiting partners are served in order, and the buffer is used, too. */
-static int meets_those_who_wait(void *arg)
+static int serves_waiting_partners(void *arg)
 {
     (void)arg;
     for (size_t capacity = 0; capacity <= 2; capacity++) {
@@ -247,7 +247,7 @@ static int meets_those_who_wait(void *arg)
     }
     return 0;
 }
-ON_WORKERS(meets_those_who_wait);
+ON_WORKERS(serves_waiting_partners);
 
 enum ending { BY_PARTNER, BY_CLOSE, BY_DEADLINE, BY_CANCEL, ENDINGS };
 
@@ -464,12 +464,12 @@ ON_WORKERS(counts_every_item);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(wakes_them),
-        TESTS_ON_WORKERS(starts_them),
-        cmocka_unit_test(starts_them_from_outside),
+        TESTS_ON_WORKERS(wakes_a_crowd),
+        TESTS_ON_WORKERS(starts_a_crowd),
+        cmocka_unit_test(starts_a_crowd_from_a_thread),
         TESTS_ON_WORKERS(answers_wrong_arguments),
         TESTS_ON_WORKERS(moves_what_can_go),
-        TESTS_ON_WORKERS(meets_those_who_wait),
+        TESTS_ON_WORKERS(serves_waiting_partners),
         TESTS_ON_WORKERS(waits_for_the_first),
         TESTS_ON_WORKERS(ends_with_the_channel),
         TESTS_ON_WORKERS(goes_through_special_channels),

@@ -113,7 +113,7 @@ static int ready_callbacks_are_called_elsewhere(void *arg)
 }
 ON_MOVING_WORKERS(ready_callbacks_are_called_elsewhere);
 
-static int the_mover_keeps_its_own(void *arg)
+static int a_task_that_moves_keeps_name_and_errno(void *arg)
 {
     (void)arg;
     const char *name = leat_task_name();
@@ -130,7 +130,7 @@ static int the_mover_keeps_its_own(void *arg)
     WAIT_UNTIL(counts_now().moved >= moved + (uint64_t)often(300));
     return 0;
 }
-ON_MOVING_WORKERS(the_mover_keeps_its_own);
+ON_MOVING_WORKERS(a_task_that_moves_keeps_name_and_errno);
 
 /* ---- every kind of wait, a move between every two ---- */
 
@@ -245,7 +245,7 @@ static int send_and_compute(void *arg)
     return 0;
 }
 
-static int deadlines_that_were_left_do_nothing(void *arg)
+static int deadlines_left_behind_do_nothing(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -275,7 +275,7 @@ static int deadlines_that_were_left_do_nothing(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_MOVING_WORKERS(deadlines_that_were_left_do_nothing);
+ON_MOVING_WORKERS(deadlines_left_behind_do_nothing);
 
 /* ---- what is held over a move ---- */
 
@@ -329,7 +329,7 @@ static int hold_things(void *arg)
     return 0;
 }
 
-static int holders_move(void *arg)
+static int holders_may_move(void *arg)
 {
     (void)arg;
     for (int tasks = 1; tasks <= 4; tasks += 3) {
@@ -348,7 +348,7 @@ static int holders_move(void *arg)
     }
     return 0;
 }
-ON_MOVING_WORKERS(holders_move);
+ON_MOVING_WORKERS(holders_may_move);
 
 static leat_once once;
 
@@ -367,7 +367,7 @@ static int do_once(void *arg)
     return 0;
 }
 
-static int who_does_it_once_moves(void *arg)
+static int once_functions_may_move(void *arg)
 {
     (void)arg;
     for (int round = 0; round < often(40) + 1; round++) {
@@ -381,7 +381,7 @@ static int who_does_it_once_moves(void *arg)
     }
     return 0;
 }
-ON_MOVING_WORKERS(who_does_it_once_moves);
+ON_MOVING_WORKERS(once_functions_may_move);
 
 int main(void)
 {
@@ -389,12 +389,12 @@ int main(void)
         TESTS_ON_MOVING_WORKERS(ready_tasks_go_on_elsewhere),
         TESTS_ON_MOVING_WORKERS(ready_blocks_go_on_elsewhere),
         TESTS_ON_MOVING_WORKERS(ready_callbacks_are_called_elsewhere),
-        TESTS_ON_MOVING_WORKERS(the_mover_keeps_its_own),
+        TESTS_ON_MOVING_WORKERS(a_task_that_moves_keeps_name_and_errno),
         TESTS_ON_MOVING_WORKERS(channels_work_over_moves),
         TESTS_ON_MOVING_WORKERS(deadlines_pass_after_moves),
-        TESTS_ON_MOVING_WORKERS(deadlines_that_were_left_do_nothing),
-        TESTS_ON_MOVING_WORKERS(holders_move),
-        TESTS_ON_MOVING_WORKERS(who_does_it_once_moves),
+        TESTS_ON_MOVING_WORKERS(deadlines_left_behind_do_nothing),
+        TESTS_ON_MOVING_WORKERS(holders_may_move),
+        TESTS_ON_MOVING_WORKERS(once_functions_may_move),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -164,7 +164,7 @@ static int move_and_wait(void *ch)
     return 0;
 }
 
-static int those_who_moved_are_cancelled(void *arg)
+static int tasks_that_moved_are_cancelled(void *arg)
 {
     (void)arg;
     for (int i = 0; i < often(200); i++) {
@@ -186,7 +186,7 @@ static int those_who_moved_are_cancelled(void *arg)
     }
     return 0;
 }
-ON_MOVING_WORKERS(those_who_moved_are_cancelled);
+ON_MOVING_WORKERS(tasks_that_moved_are_cancelled);
 
 /* ---- shields ---- */
 
@@ -352,7 +352,7 @@ int main(void)
         TESTS_ON_MOVING_WORKERS(scopes_close_elsewhere),
         TESTS_ON_MOVING_WORKERS(many_open_and_close),
         TESTS_ON_MOVING_WORKERS(nested_scopes_move),
-        TESTS_ON_MOVING_WORKERS(those_who_moved_are_cancelled),
+        TESTS_ON_MOVING_WORKERS(tasks_that_moved_are_cancelled),
         TESTS_ON_MOVING_WORKERS(shields_move_along),
         TESTS_ON_MOVING_WORKERS(is_cancelled_while_moving),
     };

@@ -38,7 +38,7 @@ static int wake_both(void *arg)
     return 0;
 }
 
-static int is_woken_with_another(void *arg)
+static int serves_tasks_woken_together(void *arg)
 {
     (void)arg;
     for (int round = 0; round < 200 / SCALE; round++) {
@@ -52,7 +52,7 @@ static int is_woken_with_another(void *arg)
     }
     return 0;
 }
-ON_MOVING_WORKERS(is_woken_with_another);
+ON_MOVING_WORKERS(serves_tasks_woken_together);
 
 struct late {
     leat_chan *ch;
@@ -75,7 +75,7 @@ static int wake_one(void *arg)
     return leat_send(late->ch, NULL);
 }
 
-static int has_a_timer_when_woken(void *arg)
+static int serves_timers_when_woken(void *arg)
 {
     (void)arg;
     for (int round = 0; round < 200 / SCALE; round++) {
@@ -89,13 +89,13 @@ static int has_a_timer_when_woken(void *arg)
     }
     return 0;
 }
-ON_MOVING_WORKERS(has_a_timer_when_woken);
+ON_MOVING_WORKERS(serves_timers_when_woken);
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_MOVING_WORKERS(is_woken_with_another),
-        TESTS_ON_MOVING_WORKERS(has_a_timer_when_woken),
+        TESTS_ON_MOVING_WORKERS(serves_tasks_woken_together),
+        TESTS_ON_MOVING_WORKERS(serves_timers_when_woken),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

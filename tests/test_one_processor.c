@@ -36,7 +36,7 @@ static int compute(void *arg)
 
 /* Sooner or later the kernel gives the processor to the computing thread, and for long. Then the
  * spin makes no offers for a while. */
-static void rests_after_it_was_away_for_long(void **state)
+static void stops_offering_after_a_long_absence(void **state)
 {
     (void)state;
     struct lt_spin spin;
@@ -135,7 +135,7 @@ static void moves_all_on_3(void **state)
     CHECK_IS(0, leat_main_with(moves_all, NULL, &(leat_options){ .workers = 3 }));
 }
 
-static int moves_some_beside_who_computes(void *arg)
+static int moves_items_beside_a_computing_thread(void *arg)
 {
     (void)arg;
     struct foreign busy;
@@ -148,11 +148,11 @@ static int moves_some_beside_who_computes(void *arg)
     return leat_scope_close(scope);
 }
 
-static void moves_some_beside_who_computes_on_1(void **state)
+static void moves_items_beside_a_computing_thread_on_1(void **state)
 {
     (void)state;
-    CHECK_IS(0,
-             leat_main_with(moves_some_beside_who_computes, NULL, &(leat_options){ .workers = 1 }));
+    CHECK_IS(0, leat_main_with(moves_items_beside_a_computing_thread, NULL,
+                               &(leat_options){ .workers = 1 }));
 }
 
 /* ---- waits end by deadlines and scopes nevertheless ---- */
@@ -197,10 +197,10 @@ static void ends_waits_on_1(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rests_after_it_was_away_for_long),
+        cmocka_unit_test(stops_offering_after_a_long_absence),
         cmocka_unit_test(moves_all_on_1),
         cmocka_unit_test(moves_all_on_3),
-        cmocka_unit_test(moves_some_beside_who_computes_on_1),
+        cmocka_unit_test(moves_items_beside_a_computing_thread_on_1),
         cmocka_unit_test(ends_waits_on_1),
     };
     return cmocka_run_group_tests(tests, bind_to_one, NULL);

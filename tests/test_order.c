@@ -66,41 +66,41 @@ ON_WORKERS(one_of_two_finds_something);
 
 /* ---- a receiver sees what the sender did before, even if the send found the buffer full ---- */
 
-static leat_chan *bell;
+static leat_chan *signals;
 static _Atomic int news, seen;
 
-static int ring_or_answer(void *arg)
+static int signal_or_wait(void *arg)
 {
-    int me = *(int *)arg, rung = 0;
+    int me = *(int *)arg, sent = 0;
     for (int i = 1; i <= ROUNDS; i++) {
         if (me == 0)
-            leat_send_until(bell, NULL, LEAT_NOW); /* fills the buffer */
+            leat_send_until(signals, NULL, LEAT_NOW); /* fills the buffer */
         meet(me, 2 * i);
         if (me == 0) {
             atomic_store_explicit(&news, i, memory_order_release);
-            rung = leat_try_send(bell, NULL);
+            sent = leat_try_send(signals, NULL);
         } else {
-            CHECK_IS(0, leat_recv(bell, NULL));
+            CHECK_IS(0, leat_recv(signals, NULL));
             atomic_store(&seen, atomic_load_explicit(&news, memory_order_acquire));
         }
         meet(me, 2 * i + 1);
         if (me == 0) {
-            CHECK(rung == 0 || atomic_load(&seen) == i);
-            leat_recv_until(bell, NULL, LEAT_NOW);
+            CHECK(sent == 0 || atomic_load(&seen) == i);
+            leat_recv_until(signals, NULL, LEAT_NOW);
         }
     }
     return 0;
 }
 
-static int no_ring_is_lost(void *arg)
+static int no_signal_is_lost(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    bell = leat_chan_make(s, 0, 1);
-    CHECK_IS(0, run_both(ring_or_answer));
+    signals = leat_chan_make(s, 0, 1);
+    CHECK_IS(0, run_both(signal_or_wait));
     return leat_scope_close(s);
 }
-ON_WORKERS(no_ring_is_lost);
+ON_WORKERS(no_signal_is_lost);
 
 /* ---- a callback starts tasks in another scope than its caller's ---- */
 
@@ -139,7 +139,7 @@ static int start_from_outside(void *arg)
     return 0;
 }
 
-static void closes_while_others_go_on(void **state)
+static void parties_outside_a_scope_let_it_close(void **state)
 {
     (void)state;
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
@@ -162,8 +162,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(one_of_two_finds_something),
-        TESTS_ON_WORKERS(no_ring_is_lost),
-        cmocka_unit_test(closes_while_others_go_on),
+        TESTS_ON_WORKERS(no_signal_is_lost),
+        cmocka_unit_test(parties_outside_a_scope_let_it_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

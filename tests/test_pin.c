@@ -50,7 +50,7 @@ ON_MOVING_WORKERS(pins_nest);
 
 enum { MOST_PINS = 65534 };
 
-static int pins_so_deep(void *arg)
+static int limits_the_depth_of_pins(void *arg)
 {
     (void)arg;
     for (int i = 0; i < MOST_PINS; i++)
@@ -63,7 +63,7 @@ static int pins_so_deep(void *arg)
     move_on();
     return 0;
 }
-ON_MOVING_WORKERS(pins_so_deep);
+ON_MOVING_WORKERS(limits_the_depth_of_pins);
 
 /* A pin belongs to a task, not to its thread: a task may move in a thread in which a pinned task
  * has ended. */
@@ -208,7 +208,7 @@ static int compute_beside(void *arg)
     return 0;
 }
 
-static int the_pinned_wait(void *arg)
+static int pinned_tasks_wait(void *arg)
 {
     (void)arg;
     for (int i = 0; i < 40 / SCALE + 1; i++) {
@@ -226,7 +226,7 @@ static int the_pinned_wait(void *arg)
     }
     return 0;
 }
-ON_MOVING_WORKERS(the_pinned_wait);
+ON_MOVING_WORKERS(pinned_tasks_wait);
 
 static int count_up(void *arg)
 {
@@ -410,11 +410,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_MOVING_WORKERS(pins_nest),
-        TESTS_ON_MOVING_WORKERS(pins_so_deep),
+        TESTS_ON_MOVING_WORKERS(limits_the_depth_of_pins),
         TESTS_ON_MOVING_WORKERS(pins_end_with_their_task),
         TESTS_ON_WORKERS(pins_where_there_is_a_thread),
         cmocka_unit_test(pins_without_a_runtime),
-        TESTS_ON_MOVING_WORKERS(the_pinned_wait),
+        TESTS_ON_MOVING_WORKERS(pinned_tasks_wait),
         TESTS_ON_WORKERS(answers_wrong_arguments),
         cmocka_unit_test(stays_as_options_say),
         cmocka_unit_test(stays_as_the_environment_says),

@@ -89,7 +89,7 @@ static int keeps_exactly_n_in_flight(void *arg)
 ON_WORKERS(keeps_exactly_n_in_flight);
 
 /* An input without outputs gives its permit back without a delivery. */
-static int takes_on_where_nothing_comes(void *arg)
+static int inputs_without_outputs_free_permits(void *arg)
 {
     (void)arg;
     for (enum way way = 0; way < WAYS; way++) {
@@ -106,7 +106,7 @@ static int takes_on_where_nothing_comes(void *arg)
     }
     return 0;
 }
-ON_WORKERS(takes_on_where_nothing_comes);
+ON_WORKERS(inputs_without_outputs_free_permits);
 
 /* ---- the text's experiments: to the nanosecond in the seeded world; elsewhere a "second" is
  * short, and nothing is checked that depends on speed ---- */
@@ -306,7 +306,7 @@ static int is_not_held_up_with_a_window(void *arg)
 ON_WORKERS(is_not_held_up_with_a_window);
 
 /* Without a window, two more jobs run beside the first, and then no others. */
-static int is_held_up_without(void *arg)
+static int is_held_up_without_a_window(void *arg)
 {
     (void)arg;
     struct clocked c = { 0 };
@@ -319,7 +319,7 @@ static int is_held_up_without(void *arg)
     comes_last(0, c.ended[2]);
     return 0;
 }
-ON_WORKERS(is_held_up_without);
+ON_WORKERS(is_held_up_without_a_window);
 
 static int all_experiments(void *arg)
 {
@@ -328,10 +328,10 @@ static int all_experiments(void *arg)
     CHECK_IS(0, takes_four_seconds_by_three(NULL));
     CHECK_IS(0, is_not_held_up_where_order_does_not_matter(NULL));
     CHECK_IS(0, is_not_held_up_with_a_window(NULL));
-    return is_held_up_without(NULL);
+    return is_held_up_without_a_window(NULL);
 }
 
-static void takes_what_the_text_says(void **state)
+static void takes_exactly_the_texts_times(void **state)
 {
     (void)state;
     to_the_nanosecond = true;
@@ -423,13 +423,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(keeps_exactly_n_in_flight),
-        TESTS_ON_WORKERS(takes_on_where_nothing_comes),
+        TESTS_ON_WORKERS(inputs_without_outputs_free_permits),
         TESTS_ON_WORKERS(takes_ten_seconds_by_one),
         TESTS_ON_WORKERS(takes_four_seconds_by_three),
         TESTS_ON_WORKERS(is_not_held_up_where_order_does_not_matter),
         TESTS_ON_WORKERS(is_not_held_up_with_a_window),
-        TESTS_ON_WORKERS(is_held_up_without),
-        cmocka_unit_test(takes_what_the_text_says),
+        TESTS_ON_WORKERS(is_held_up_without_a_window),
+        cmocka_unit_test(takes_exactly_the_texts_times),
         TESTS_ON_WORKERS(passes_any_number),
         TESTS_ON_WORKERS(multiplies),
     };

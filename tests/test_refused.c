@@ -231,19 +231,19 @@ static void expect_success(void (*test)(void))
         check_failed(__FILE__, __LINE__, "status %x: %s", (unsigned)status, said);
 }
 
-static void from_the_beginning(void **state)
+static void works_when_refused_from_the_beginning(void **state)
 {
     (void)state;
     expect_success(refused_first);
 }
 
-static void later(void **state)
+static void works_when_refused_later(void **state)
 {
     (void)state;
     expect_success(refused_later);
 }
 
-static void right_is_taken_back(void **state)
+static void takes_back_the_right_when_refused(void **state)
 {
     (void)state;
     lt_bias_open();
@@ -252,7 +252,7 @@ static void right_is_taken_back(void **state)
     expect_success(taken_back_later);
 }
 
-static void ends_where_nothing_is_left(void **state)
+static void ends_when_all_is_refused(void **state)
 {
     (void)state;
     char said[512];
@@ -269,10 +269,10 @@ static void ends_where_nothing_is_left(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(from_the_beginning),
-        cmocka_unit_test(later),
-        cmocka_unit_test(right_is_taken_back),
-        cmocka_unit_test(ends_where_nothing_is_left),
+        cmocka_unit_test(works_when_refused_from_the_beginning),
+        cmocka_unit_test(works_when_refused_later),
+        cmocka_unit_test(takes_back_the_right_when_refused),
+        cmocka_unit_test(ends_when_all_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,7 +85,7 @@ static int in_a_foreign_thread(void *arg)
     return foreign_join(&foreign);
 }
 
-static void says_deadlock_outside_scopes(void **state)
+static void refuses_endless_waits_outside_scopes(void **state)
 {
     (void)state;
     select_nothing(NULL);
@@ -277,7 +277,7 @@ static int waits_on_many(void *arg)
 }
 ON_WORKERS(waits_on_many);
 
-static int unlinks_the_losers(void *arg)
+static int leaves_the_other_queues(void *arg)
 {
     (void)arg;
     for (enum kind kind = TASK; kind < KINDS; kind++) {
@@ -311,7 +311,7 @@ static int unlinks_the_losers(void *arg)
     }
     return 0;
 }
-ON_WORKERS(unlinks_the_losers);
+ON_WORKERS(leaves_the_other_queues);
 
 int main(void)
 {
@@ -319,13 +319,13 @@ int main(void)
         TESTS_ON_WORKERS(answers_wrong_arguments),
         TESTS_ON_WORKERS(wants_an_owner_for_each_item),
         TESTS_ON_WORKERS(knows_when_nothing_can_happen),
-        cmocka_unit_test(says_deadlock_outside_scopes),
+        cmocka_unit_test(refuses_endless_waits_outside_scopes),
         TESTS_ON_WORKERS(takes_the_first_in_order),
         TESTS_ON_WORKERS(takes_any_at_random),
         TESTS_ON_WORKERS(finds_closed_channels),
         TESTS_ON_WORKERS(defaults_and_deadlines),
         TESTS_ON_WORKERS(waits_on_many),
-        TESTS_ON_WORKERS(unlinks_the_losers),
+        TESTS_ON_WORKERS(leaves_the_other_queues),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

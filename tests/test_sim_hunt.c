@@ -310,7 +310,7 @@ static int nobody_wakes(void *arg)
     return 0;
 }
 
-static void sleeping_for_ever_is_one(void **state)
+static void sleeping_for_ever_is_a_deadlock(void **state)
 {
     (void)state;
     struct report report;
@@ -475,7 +475,7 @@ int main(void)
         cmocka_unit_test(finds_planted_bugs),
         cmocka_unit_test(priorities_find_what_takes_patience),
         cmocka_unit_test(reports_a_deadlock),
-        cmocka_unit_test(sleeping_for_ever_is_one),
+        cmocka_unit_test(sleeping_for_ever_is_a_deadlock),
         cmocka_unit_test(hunts),
         cmocka_unit_test(dying_names_the_seed),
     };

@@ -26,7 +26,7 @@ static int splits_it(void *arg)
 }
 
 /* Makes a channel and splits its buffer, by a thread that finds it empty if that suffices. */
-static leat_chan *with_ends(leat_drop_fn *drop)
+static leat_chan *make_split_channel(leat_drop_fn *drop)
 {
     leat_chan *ch = leat_chan_open(
         NULL,
@@ -80,7 +80,7 @@ static int moves_each_item_once(void *arg)
     (void)arg;
     struct crew crew;
     struct side sides[SIDE];
-    leat_chan *ch = with_ends(NULL);
+    leat_chan *ch = make_split_channel(NULL);
     for (int i = 0; i < SIDE * EACH; i++)
         got[i] = 0;
     CHECK_IS(0, leat_chan_senders(ch, SIDE));
@@ -148,7 +148,7 @@ static int receives_each_round(void *arg)
     return 0;
 }
 
-static void gets_ends_amid_traffic(void **state)
+static void splits_amid_traffic(void **state)
 {
     (void)state;
     struct foreign threads[2 * PAIRS];
@@ -191,7 +191,7 @@ static int wakes_who_waits_for_one(void *arg)
     (void)arg;
     for (enum kind kind = TASK; kind < KINDS; kind++) {
         struct crew crew;
-        struct wall wall = { with_ends(NULL), with_ends(NULL) };
+        struct wall wall = { make_split_channel(NULL), make_split_channel(NULL) };
         crew_open(&crew);
         crew_go(&crew, kind, returns_them, &wall);
         for (int64_t i = 0; i < 2000 / SCALE; i++) {
@@ -212,12 +212,12 @@ ON_WORKERS(wakes_who_waits_for_one);
 
 /* ---- closing ---- */
 
-static _Atomic int fallen;
+static _Atomic int dropped;
 
-static void falls(void *item)
+static void note_drop(void *item)
 {
     (void)item;
-    atomic_fetch_add(&fallen, 1);
+    atomic_fetch_add(&dropped, 1);
 }
 
 static int closes_with_one_left(void *arg)
@@ -239,7 +239,7 @@ static int closes_as_any_channel(void *arg)
     (void)arg;
     for (enum kind kind = TASK; kind < KINDS; kind++) {
         struct crew crew;
-        leat_chan *ch = with_ends(NULL);
+        leat_chan *ch = make_split_channel(NULL);
         crew_open(&crew);
         crew_go(&crew, kind, closes_with_one_left, ch);
         crew_close(&crew);
@@ -261,8 +261,8 @@ static int drops_what_is_left(void *arg)
 {
     (void)arg;
     struct foreign thread;
-    leat_chan *ch = with_ends(falls);
-    fallen = 0;
+    leat_chan *ch = make_split_channel(note_drop);
+    dropped = 0;
     foreign_start(&thread, fills, ch);
     CHECK_IS(0, foreign_join(&thread));
     CHECK_IS(CAPACITY, leat_chan_len(ch));
@@ -270,7 +270,7 @@ static int drops_what_is_left(void *arg)
     CHECK_IS(CAPACITY, lt_chan_count(ch));
     lt_chan_unlock(ch);
     CHECK_IS(0, leat_chan_unref(ch));
-    CHECK_IS(CAPACITY, fallen);
+    CHECK_IS(CAPACITY, dropped);
     return 0;
 }
 
@@ -352,7 +352,7 @@ static int is_one_channel_to_every_operation(void *arg)
     (void)arg;
     for (enum kind kind = TASK; kind < KINDS; kind++) {
         struct crew crew;
-        struct model model = { .ch = with_ends(NULL) };
+        struct model model = { .ch = make_split_channel(NULL) };
         crew_open(&crew);
         crew_go(&crew, kind, does_anything, &model);
         crew_close(&crew);
@@ -367,7 +367,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(moves_each_item_once),
-        cmocka_unit_test(gets_ends_amid_traffic),
+        cmocka_unit_test(splits_amid_traffic),
         TESTS_ON_WORKERS(wakes_who_waits_for_one),
         TESTS_ON_WORKERS(closes_as_any_channel),
         TESTS_ON_WORKERS(drops_what_is_left),

@@ -376,7 +376,7 @@ static int ask_in_vain(void *arg)
 }
 
 /* The caller for whom the call began leaves, and no other caller notices. */
-static int hurts_nobody_else(void *arg)
+static int a_leaving_caller_disturbs_nobody(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -406,7 +406,7 @@ static int hurts_nobody_else(void *arg)
     CHECK_IS(1, l.calls);
     return 0;
 }
-ON_WORKERS(hurts_nobody_else);
+ON_WORKERS(a_leaving_caller_disturbs_nobody);
 
 /* ---- what dumps show ---- */
 
@@ -438,7 +438,7 @@ static int do_at_gate(void *arg)
     return leat_once_do(&((struct told_once *)arg)->once, wait_at_gate, arg);
 }
 
-static int tells_what_they_wait_for(void *arg)
+static int dumps_name_the_wait(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -459,7 +459,7 @@ static int tells_what_they_wait_for(void *arg)
     CHECK_IS(0, leat_close(l.gate));
     return leat_scope_close(s);
 }
-ON_WORKERS(tells_what_they_wait_for);
+ON_WORKERS(dumps_name_the_wait);
 
 int main(void)
 {
@@ -473,8 +473,8 @@ int main(void)
         TESTS_ON_WORKERS(lets_cancelled_callers_go),
         TESTS_ON_WORKERS(shares_calls),
         TESTS_ON_WORKERS(forgets_a_call),
-        TESTS_ON_WORKERS(hurts_nobody_else),
-        TESTS_ON_WORKERS(tells_what_they_wait_for),
+        TESTS_ON_WORKERS(a_leaving_caller_disturbs_nobody),
+        TESTS_ON_WORKERS(dumps_name_the_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

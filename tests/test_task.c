@@ -201,12 +201,12 @@ static int keep_thread(void *arg)
     return 0;
 }
 
-static int pinned_ones_stay_on_their_thread(void *arg)
+static int pinned_tasks_stay_on_their_thread(void *arg)
 {
     (void)arg;
     return run_guests_of(keep_thread, true);
 }
-ON_WORKERS(pinned_ones_stay_on_their_thread);
+ON_WORKERS(pinned_tasks_stay_on_their_thread);
 
 /* More values live across each switch than a call preserves registers. */
 #if defined(__x86_64__)
@@ -312,7 +312,7 @@ static int short_lived(void *arg)
     return 0;
 }
 
-static int come_and_go(void *arg)
+static int stacks_are_reused(void *arg)
 {
     (void)arg;
     static int numbers[3] = { 0, 1, 2 };
@@ -324,7 +324,7 @@ static int come_and_go(void *arg)
     }
     return leat_scope_close(s);
 }
-ON_WORKERS(come_and_go);
+ON_WORKERS(stacks_are_reused);
 
 int main(void)
 {
@@ -333,10 +333,10 @@ int main(void)
         cmocka_unit_test(has_the_default_stack),
         TESTS_ON_WORKERS(has_its_name),
         TESTS_ON_WORKERS(errno_survives),
-        TESTS_ON_WORKERS(pinned_ones_stay_on_their_thread),
+        TESTS_ON_WORKERS(pinned_tasks_stay_on_their_thread),
         TESTS_ON_WORKERS(registers_survive),
         TESTS_ON_WORKERS(named_registers_survive),
-        TESTS_ON_WORKERS(come_and_go),
+        TESTS_ON_WORKERS(stacks_are_reused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

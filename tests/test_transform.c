@@ -83,7 +83,7 @@ struct stage {
 
 struct model {
     struct stage stages[STAGES];
-    int n, out[OUTPUTS], len, fallen;
+    int n, out[OUTPUTS], len, dropped;
     bool closed;
 };
 
@@ -174,12 +174,12 @@ static leat_transform *made_chain(const struct model *m, bool from_the_left)
     return t;
 }
 
-static _Atomic int falls;
+static _Atomic int drops;
 
 static void count_fall(void *item)
 {
     (void)item;
-    atomic_fetch_add(&falls, 1);
+    atomic_fetch_add(&drops, 1);
 }
 
 /* Drops outputs that the buffer has no room for. */
@@ -189,7 +189,7 @@ static void shed(struct model *m, leat_buffer buffer, int capacity)
         if (buffer == LEAT_SLIDING)
             memmove(m->out, m->out + 1, (size_t)(m->len - 1) * INT);
         m->len--;
-        m->fallen++;
+        m->dropped++;
     }
 }
 
@@ -229,7 +229,7 @@ static void against_model(uint64_t *chance)
                                       .n = 1 + (int)below(chance, RUN_MAX) };
     leat_buffer buffer = below(chance, 2) ? LEAT_FIXED : (leat_buffer)below(chance, 4);
     int capacity = buffer == LEAT_PROMISE ? 1 : 1 + (int)below(chance, 5);
-    falls = 0;
+    drops = 0;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *ch =
         leat_chan_open(s, &(leat_chan_spec){ .item_size = INT,
@@ -254,12 +254,12 @@ static void against_model(uint64_t *chance)
         shed(&m, buffer, capacity);
         CHECK_IS(m.closed, leat_chan_closed(ch));
         CHECK_IS(m.len, leat_chan_len(ch));
-        CHECK_IS(m.fallen, falls);
+        CHECK_IS(m.dropped, drops);
         for (unsigned n = below(chance, 3); n > 0; n--)
             receive_one(&m, buffer, ch);
     }
     CHECK_IS(0, leat_scope_close(s));
-    CHECK_IS(m.fallen + m.len, falls);
+    CHECK_IS(m.dropped + m.len, drops);
 }
 
 static int agrees_with_a_model(void *arg)

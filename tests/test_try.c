@@ -230,7 +230,7 @@ static int tries_and_waits(void *arg)
     return leat_scope_close(s);
 }
 
-static void those_who_wait_are_fair(void **state)
+static void waiting_tasks_are_fair(void **state)
 {
     (void)state;
     run_on(1, tries_and_waits);
@@ -241,7 +241,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(never_lets_others_run),
         cmocka_unit_test(others_run_elsewhere),
-        cmocka_unit_test(those_who_wait_are_fair),
+        cmocka_unit_test(waiting_tasks_are_fair),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -169,7 +169,7 @@ ON_WORKERS(loses_nothing_at_any_cut);
 
 /* The disk is full at some size. What had room is in the log, the other appends fail, and with room
  * the log continues. */
-static int tells_whom_it_concerns(void *arg)
+static int survives_a_full_disk(void *arg)
 {
     (void)arg;
     uint64_t chance = seed_of_test();
@@ -194,7 +194,7 @@ static int tells_whom_it_concerns(void *arg)
     }
     return 0;
 }
-ON_WORKERS(tells_whom_it_concerns);
+ON_WORKERS(survives_a_full_disk);
 
 /* Three records share a batch, with every size of the disk. Then comes a record that ends where the
  * whole records in the others' payloads begin: the reader must not find these. */
@@ -404,7 +404,7 @@ static int lives_in_a_file(void *arg)
     return leat_scope_close(s);
 }
 
-static void lives_in_a_file_too(void **state)
+static void works_on_a_real_file(void **state)
 {
     (void)state;
     char path[] = "/tmp/test_wal-XXXXXX";
@@ -419,13 +419,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(loses_nothing_at_any_cut),
-        TESTS_ON_WORKERS(tells_whom_it_concerns),
+        TESTS_ON_WORKERS(survives_a_full_disk),
         TESTS_ON_WORKERS(divides_a_batch),
         TESTS_ON_WORKERS(refuses_after_a_failed_sync),
         TESTS_ON_WORKERS(refuses_after_a_failed_cut),
         TESTS_ON_WORKERS(survives_anything),
         TESTS_ON_WORKERS(cuts_nothing_it_cannot_read),
-        cmocka_unit_test(lives_in_a_file_too),
+        cmocka_unit_test(works_on_a_real_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -284,7 +284,7 @@ static void fired_and_left(struct lt_timer *timer)
     leave(timer);
 }
 
-static void leaves_alone_who_is_gone(void **state)
+static void never_touches_removed_timers(void **state)
 {
     (void)state;
     chance = seed_of_test();
@@ -321,7 +321,7 @@ int main(void)
         cmocka_unit_test(keeps_order_within_a_tick),
         cmocka_unit_test(may_be_changed_while_firing),
         cmocka_unit_test(shares_slots),
-        cmocka_unit_test(leaves_alone_who_is_gone),
+        cmocka_unit_test(never_touches_removed_timers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -63,7 +63,7 @@ static int lets_new_ones_begin(void *arg)
 }
 
 /* With more workers, another one may have stolen the new task and not begun it yet. */
-static void yields_to_those_that_are_new(void **state)
+static void yields_to_new_tasks(void **state)
 {
     (void)state;
     run_on(1, lets_new_ones_begin);
@@ -72,7 +72,7 @@ static void yields_to_those_that_are_new(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(yields_to_those_that_are_new),
+        cmocka_unit_test(yields_to_new_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
