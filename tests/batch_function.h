@@ -47,9 +47,9 @@ static int64_t outgrown(const struct batcher *b, const struct tally *tally, uint
     return since;
 }
 
-/* The batch did not begin before its linger was over, unless a run ended the linger that did not
- * fit, and so is not seen here. Where the clock stands still while a party can run, the batch did
- * not begin late either. */
+/* The batch did not begin before its linger was over, unless a run that did not fit ended the
+ * linger (such a run is not seen here). Where the clock stands still while a party can run, the
+ * batch did not begin late either. */
 static void check_moment(const struct batcher *b, struct tally *tally, uint64_t key, int64_t now)
 {
     const leat_batcher_spec *spec = &b->spec;

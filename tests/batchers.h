@@ -11,7 +11,7 @@
 struct adder {
     leat_scope *scope;
     leat_batcher *batcher;
-    leat_chan *entered, *go_on; /* of a slow one: it says that it runs; it may end */
+    leat_chan *entered, *go_on; /* a slow function sends to one, then receives */
     _Atomic int running;
     int error; /* the function returns it */
     size_t n;  /* items in the last batch */

@@ -319,7 +319,7 @@ static void leave_run(struct run *run)
         atomic_store(&run->refused, true);
 }
 
-/* Checks what a call returned that put the run, or that waited for a run put before. */
+/* Checks the result of a call that put the run, or that waited for it. */
 static void told(struct caller *c, struct run *run, int status, const int *statuses,
                  const void *results, int64_t deadline)
 {

@@ -77,7 +77,7 @@ __attribute__((unused)) static void check_ledger(void)
 
 /* ---- what the parties do ---- */
 
-/* A sleep costs time only outside of the seeded world. */
+/* Sleeps only in the seeded world, where that costs no time. */
 static void dawdle(uint64_t *chance)
 {
     unsigned how = below(chance, 8);

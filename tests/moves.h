@@ -59,7 +59,7 @@ static inline bool shove_once(void)
     return moved;
 }
 
-/* Makes the calling task go on in another thread, and fails if that takes ten seconds. So only one
+/* Makes the calling task run in another thread, and fails if that takes ten seconds. So only one
  * task at a time may do it. */
 static inline void move_on(void)
 {

@@ -183,7 +183,7 @@ static void got(struct party *p, unsigned channel, unsigned place)
     *seen = record->number + 1;
 }
 
-/* The channel took or gave n items. */
+/* The channel took n items from the party, or gave it n. */
 static void went(struct party *p, unsigned channel, unsigned n)
 {
     for (unsigned i = 0; i < n; i++) {

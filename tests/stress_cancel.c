@@ -146,7 +146,7 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* Lives rounds, in a thread of the program or in a task. */
+/* Runs rounds in a thread of the program or in a task. */
 static int live_some(void *arg)
 {
     for (int i = 0; i < 50; i++, rounds++)

@@ -187,8 +187,7 @@ static inline unsigned senders_of(leat_chan *ch)
     cmocka_unit_test(body##_on_1), cmocka_unit_test(body##_on_2), cmocka_unit_test(body##_on_4)
 
 #ifdef TESTS_IN_SIM
-/* Each of the three tests takes a third of the seeds. In the last third each turn takes up to 1
- * us. */
+/* Each test takes a third of the seeds. In the last third a turn takes up to 1 us. */
 static inline void run_on(unsigned workers, leat_fn *body)
 {
     unsigned long long from = 0, to = in_long_run() ? TESTS_IN_SIM : (TESTS_IN_SIM + 9) / 10;

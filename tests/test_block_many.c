@@ -5,7 +5,7 @@
 
 #include <unistd.h>
 
-/* ---- a million that wait ---- */
+/* ---- a million blocks that wait ---- */
 
 static leat_chan *gate;
 static _Atomic long through;

@@ -8,7 +8,7 @@ static int refuses_impossible_sizes(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     CHECK(!leat_chan_open(s, NULL));
     CHECK(!leat_chan_make(s, (1 << 20) + 1, 0));
-    /* capacity * size overflows to a small number */
+    /* The product overflows to a small number. */
     CHECK(!leat_chan_make(s, 4, SIZE_MAX / 4 + 1));
     CHECK(!leat_chan_make(s, 16, SIZE_MAX / 16 + 2));
     CHECK(!leat_chan_make(s, 1, SIZE_MAX));

@@ -53,7 +53,7 @@ static int says_closed(void *arg)
         CHECK_IS(-EPIPE, leat_recv_until(ch, &x, LEAT_NEVER));
         CHECK_IS(-EPIPE, leat_try_recv(ch, &x));
         CHECK_IS(3, x);
-        /* wrong arguments come before -EPIPE */
+        /* Wrong arguments come before -EPIPE. */
         CHECK_IS(-EINVAL, leat_send(ch, NULL));
         CHECK_IS(-EINVAL, leat_recv_until(ch, &x, -5));
     }
@@ -124,8 +124,8 @@ static int wakes_all(void *arg)
 }
 ON_WORKERS(wakes_all);
 
-/* Two parties close a channel while others send and receive. Each of those stops with -EPIPE, and
- * as many items are received as were sent. */
+/* Two parties close a channel while others send and receive. Each sender and
+ * receiver stops with -EPIPE, and as many items are received as were sent. */
 struct busy {
     leat_chan *ch;
     int moved;

@@ -176,7 +176,7 @@ static int is_cut_by_a_failure(void *arg)
 }
 ON_WORKERS(is_cut_by_a_failure);
 
-/* One of two inputs is cut: the other goes on, and then the output is cut. */
+/* One of two inputs is cut: the other still works, and at its end the output is cut. */
 static int counts_one_that_is_cut(void *arg)
 {
     (void)arg;

@@ -30,7 +30,7 @@ static void take_out(char *text, const char *from, const char *to)
     }
 }
 
-/* The dump has these lines in any order, since blocks have none. Stack sizes, places in the source,
+/* The dump has these lines in any order, since blocks are in no order. Stack sizes, places in the source,
  * names of callbacks' functions, and workers are left out. */
 static void check_dump(const char *expected)
 {
@@ -255,7 +255,7 @@ static void note(unsigned flags)
     atomic_store(&lt_probe_flags, flags);
 }
 
-/* For a party that began to wait before anybody asked, the dump has no time until its next wait. */
+/* A party that began to wait while the probe was off has no time until its next wait. */
 static int asked_late(void *unused)
 {
     (void)unused;

@@ -46,7 +46,7 @@ static int gives_every_item_to_every_tap(void *arg)
 }
 ON_WORKERS(gives_every_item_to_every_tap);
 
-/* Nobody receives from the second tap. When it leaves, the others go on. */
+/* Nobody receives from the second tap. When it leaves, the others get items again. */
 static int goes_on_without_those_that_leave(void *arg)
 {
     (void)arg;

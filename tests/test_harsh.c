@@ -220,7 +220,7 @@ static void count_call(leat_timer *timer, int status)
     CHECK_IS(-ECANCELED, status);
 }
 
-/* Timers request no memory. All calls share a timeout that was made, beside calls that failed. */
+/* Timers request no memory. All calls get the same timeout, except those that failed. */
 static void use_time(void)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);

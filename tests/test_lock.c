@@ -80,7 +80,7 @@ static void stay_on_one_processor(void)
     CHECK_IS(0, sched_setaffinity(0, sizeof one, &one));
 }
 
-/* How often a thread takes the lock that uses it all the time, while another one waits for it. */
+/* How often a thread that uses the lock all the time takes it while another one waits. */
 static int times_taken(bool sleeps)
 {
     pthread_t thread;

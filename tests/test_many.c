@@ -53,7 +53,7 @@ static int wakes_a_crowd(void *arg)
         CHECK_IS(TASKS, leat_scope_tasks(s));
         WAIT_UNTIL(receivers_of(crowd.ch) == TASKS);
         CHECK_IS(TASKS, leat_scope_tasks(s));
-        /* a page or two for each task, and a descriptor */
+        /* A page or two for each task, and a descriptor. */
         if (SCALE == 1 && way == 0)
             CHECK((resident_bytes() - before) / TASKS < 3 * 4096);
         int64_t sum = 0;

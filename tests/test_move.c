@@ -1,4 +1,4 @@
-/* test_move.c: parties that are ready behind a task that computes go on elsewhere, and every kind
+/* test_move.c: parties that are ready behind a task that computes run elsewhere, and every kind
  * of wait works before and after a move. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
@@ -132,7 +132,7 @@ static int a_task_that_moves_keeps_name_and_errno(void *arg)
 }
 ON_MOVING_WORKERS(a_task_that_moves_keeps_name_and_errno);
 
-/* ---- every kind of wait, a move between every two ---- */
+/* ---- every kind of wait, with a move between any two ---- */
 
 struct trip {
     leat_chan *there, *back, *full, *empty;

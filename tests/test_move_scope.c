@@ -74,7 +74,7 @@ static int scopes_close_elsewhere(void *arg)
 }
 ON_MOVING_WORKERS(scopes_close_elsewhere);
 
-/* Many do so at once: workers get requests for their timers while they close scopes themselves. */
+/* Many tasks do so at once: other workers look at a worker's timers while it closes scopes. */
 static _Atomic int shut;
 
 static int open_and_close(void *arg)

@@ -241,7 +241,7 @@ static int lets_the_first_win(void *arg)
 }
 ON_WORKERS(lets_the_first_win);
 
-/* ---- who may call ---- */
+/* ---- calls that are refused ---- */
 
 static void try_in_callback(leat_op *op, int status)
 {
@@ -253,7 +253,7 @@ static void try_in_callback(leat_op *op, int status)
     CHECK_IS(-EDEADLK, leat_first(3, win_all, c, NULL, 0, NULL));
 }
 
-static int answers_who_may_not(void *arg)
+static int refuses_callers_that_may_not_wait(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -264,7 +264,7 @@ static int answers_who_may_not(void *arg)
     CHECK_IS(-EINVAL, leat_parallel_for(11, 10, count_each, NULL, NULL));
     return leat_scope_close(s);
 }
-ON_WORKERS(answers_who_may_not);
+ON_WORKERS(refuses_callers_that_may_not_wait);
 
 static int loop_in_thread(void *arg)
 {
@@ -303,7 +303,7 @@ int main(void)
         TESTS_ON_WORKERS(maps_an_array_in_order),
         TESTS_ON_WORKERS(runs_all_at_once),
         TESTS_ON_WORKERS(lets_the_first_win),
-        TESTS_ON_WORKERS(answers_who_may_not),
+        TESTS_ON_WORKERS(refuses_callers_that_may_not_wait),
         TESTS_ON_WORKERS(serves_threads),
         cmocka_unit_test(needs_a_runtime),
     };

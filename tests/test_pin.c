@@ -13,7 +13,7 @@ static __attribute__((noinline)) int *own(void)
     return &threads_own;
 }
 
-/* Tries to move. While the task stays, nobody has stolen it. */
+/* Yields behind a task that computes, and stays in its thread all the same. */
 static void stay(int times)
 {
     pid_t tid = gettid();

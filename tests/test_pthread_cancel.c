@@ -7,7 +7,7 @@
 
 static _Atomic bool begun, over;
 
-/* What a thread does before it waits to be cancelled. thread_main has no variables of its own,
+/* What a thread does before it waits to be cancelled. thread_main keeps no variables on its stack,
  * since ASan does not know how the C library removes the stack. */
 struct deed {
     void (*act)(void *arg);

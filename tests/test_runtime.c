@@ -144,7 +144,7 @@ static void heeds_the_environment(void **state)
         CHECK_IS(0, leat_stop());
         CHECK_IS(0, leat_main(return_value, &value));
     }
-    /* an option overrides the environment */
+    /* An option overrides the environment. */
     setenv("LEAT_WORKERS", "5", 1);
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
     CHECK_IS(2, leat_workers());

@@ -141,7 +141,7 @@ static void repeats_itself(void **state)
     for (unsigned seed = 0; seed < DIGESTS; seed++)
         digests[seed] = digest_of(seed);
     for (unsigned seed = DIGESTS; seed-- > 0;) {
-        /* shifts all later addresses */
+        /* Shifts all later addresses. */
         void *elsewhere[8];
         for (size_t i = 0; i < 8; i++)
             CHECK(elsewhere[i] = malloc(64 + i * 1000 + seed * 48));

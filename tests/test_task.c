@@ -262,7 +262,7 @@ static int keep_named_registers(void *arg)
     for (int i = 0; i < WAITS; i++) {
         uint64_t wrong = n;
 #if defined(__x86_64__)
-        /* not rbp, which the compiler may need */
+        /* Not rbp, which the compiler may need. */
         register uint64_t rbx __asm__("rbx") = n + 1;
         register uint64_t r12 __asm__("r12") = n + 2;
         register uint64_t r13 __asm__("r13") = n + 3;
@@ -300,7 +300,7 @@ static int named_registers_survive(void *arg)
 }
 ON_WORKERS(named_registers_survive);
 
-/* A stack is reused by later tasks; each finds it usable from top to bottom. */
+/* Short tasks of two stack sizes come and go, so that stacks are reused. */
 static int short_lived(void *arg)
 {
     char text[512];

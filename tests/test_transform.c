@@ -272,7 +272,7 @@ static int agrees_with_a_model(void *arg)
 }
 ON_WORKERS(agrees_with_a_model);
 
-/* ---- wrong arguments, and who frees a transform ---- */
+/* ---- wrong arguments, and when a transform is freed ---- */
 
 static _Atomic int freed;
 
