@@ -1,4 +1,4 @@
-/* test_batch_roam.c: blocks and callbacks in batches, alone and together with tasks and threads. */
+/* test_batch_stackless.c: blocks and callbacks in batches, alone and together with tasks and threads. */
 #include "batchers.h"
 
 /* ---- blocks ---- */
