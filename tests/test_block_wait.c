@@ -62,7 +62,7 @@ static int ask_wrongly(leat_block *b)
     LEAT_END(b);
 }
 
-static int answers_wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -76,7 +76,7 @@ static int answers_wrong_arguments(void *arg)
     CHECK_IS(0, leat_go_block(s, &me.block, ask_wrongly));
     return leat_scope_close(s);
 }
-ON_WORKERS(answers_wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 /* ---- functions that wait return -EDEADLK in a step function ---- */
 
@@ -446,7 +446,7 @@ ON_WORKERS(lets_others_run);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(answers_wrong_arguments),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),
         TESTS_ON_WORKERS(forbids_waiting_in_a_step),
         TESTS_ON_WORKERS(keeps_deadlines),
         TESTS_ON_WORKERS(loses_nothing_at_the_deadline),

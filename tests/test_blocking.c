@@ -10,7 +10,7 @@ static int return_value(void *arg)
     return *(int *)arg;
 }
 
-static int answers_wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     CHECK_IS(-EINVAL, leat_blocking(NULL, NULL));
@@ -19,12 +19,12 @@ static int answers_wrong_arguments(void *arg)
         CHECK_IS(values[i], leat_blocking(return_value, &values[i]));
     return 0;
 }
-ON_WORKERS(answers_wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 static void needs_no_runtime(void **state)
 {
     (void)state;
-    answers_wrong_arguments(NULL);
+    refuses_wrong_arguments(NULL);
 }
 
 /* The call blocks its thread until a task of the same worker has run. */
@@ -306,7 +306,7 @@ ON_WORKERS(reuses_threads);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_no_runtime),       TESTS_ON_WORKERS(answers_wrong_arguments),
+        cmocka_unit_test(needs_no_runtime),       TESTS_ON_WORKERS(refuses_wrong_arguments),
         TESTS_ON_WORKERS(leaves_the_worker_free), TESTS_ON_WORKERS(is_waited_for_when_cancelled),
         TESTS_ON_WORKERS(threads_simply_call),    TESTS_ON_WORKERS(calls_may_use_channels),
         TESTS_ON_WORKERS(has_a_thread_each),      TESTS_ON_WORKERS(belongs_to_its_scope),

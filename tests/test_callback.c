@@ -50,7 +50,7 @@ static void needs_a_runtime(void **state)
     CHECK_IS(0, leat_chan_unref(ch));
 }
 
-static int answers_wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -85,7 +85,7 @@ static int answers_wrong_arguments(void *arg)
     CHECK_IS(0, leat_scope_tasks(s));
     return leat_scope_close(s);
 }
-ON_WORKERS(answers_wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 /* ---- at once ---- */
 
@@ -329,7 +329,7 @@ ON_WORKERS(is_free_of_scopes);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_a_runtime),   TESTS_ON_WORKERS(answers_wrong_arguments),
+        cmocka_unit_test(needs_a_runtime),   TESTS_ON_WORKERS(refuses_wrong_arguments),
         TESTS_ON_WORKERS(calls_at_once),     TESTS_ON_WORKERS(calls_on_a_worker),
         TESTS_ON_WORKERS(calls_later),       TESTS_ON_WORKERS(ends_with_the_scope),
         TESTS_ON_WORKERS(is_free_of_scopes),

@@ -340,7 +340,7 @@ static void free_it(leat_op *op, int status)
     free(op);
 }
 
-static int may_be_gone_within_its_function(void *arg)
+static int may_be_freed_by_its_function(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -357,7 +357,7 @@ static int may_be_gone_within_its_function(void *arg)
         CHECK_IS(0, leat_send(ch, NULL));
     return leat_scope_close(s);
 }
-ON_WORKERS(may_be_gone_within_its_function);
+ON_WORKERS(may_be_freed_by_its_function);
 
 /* ---- signals ---- */
 
@@ -434,7 +434,7 @@ int main(void)
         TESTS_ON_WORKERS(waits_in_crowds),
         TESTS_ON_WORKERS(is_withdrawn_or_called),
         TESTS_ON_WORKERS(meets_every_party),
-        TESTS_ON_WORKERS(may_be_gone_within_its_function),
+        TESTS_ON_WORKERS(may_be_freed_by_its_function),
         TESTS_ON_WORKERS(signals_a_loop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -31,7 +31,7 @@ static int close_it(void *arg)
     return 0;
 }
 
-static int says_closed(void *arg)
+static int closed_channels_return_epipe(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -59,7 +59,7 @@ static int says_closed(void *arg)
     }
     return leat_scope_close(s);
 }
-ON_WORKERS(says_closed);
+ON_WORKERS(closed_channels_return_epipe);
 
 static int drains_first(void *arg)
 {
@@ -275,7 +275,7 @@ ON_WORKERS(drops_what_is_left);
 
 /* When the channel is closed or the scope is cancelled, a waiting sender gets its item back. So
  * nothing is dropped. */
-static int drops_nothing_of_waiting_senders(void *arg)
+static int waiting_senders_keep_their_items(void *arg)
 {
     (void)arg;
     struct crew crew;
@@ -306,7 +306,7 @@ static int drops_nothing_of_waiting_senders(void *arg)
     check_dropped(0, 1);
     return 0;
 }
-ON_WORKERS(drops_nothing_of_waiting_senders);
+ON_WORKERS(waiting_senders_keep_their_items);
 
 /* A drop function may use other channels, and release the last reference to one. */
 struct parcel {
@@ -455,13 +455,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(freeing_a_channel_in_use_aborts),
-        TESTS_ON_WORKERS(says_closed),
+        TESTS_ON_WORKERS(closed_channels_return_epipe),
         TESTS_ON_WORKERS(drains_first),
         TESTS_ON_WORKERS(wakes_all),
         TESTS_ON_WORKERS(closes_amid_traffic),
         TESTS_ON_WORKERS(counts_senders),
         TESTS_ON_WORKERS(drops_what_is_left),
-        TESTS_ON_WORKERS(drops_nothing_of_waiting_senders),
+        TESTS_ON_WORKERS(waiting_senders_keep_their_items),
         TESTS_ON_WORKERS(drops_with_no_lock_held),
         TESTS_ON_WORKERS(counts_references),
         cmocka_unit_test(outlives_scopes),

@@ -2,7 +2,7 @@
  * to all parties that wait in a cancelled scope. */
 #include "cut.h"
 
-static int cuts(void *arg)
+static int cut_streams_end_with_ecanceled(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -28,7 +28,7 @@ static int cuts(void *arg)
     CHECK_IS(0, leat_cancelled(NULL));
     return leat_scope_close(s);
 }
-ON_WORKERS(cuts);
+ON_WORKERS(cut_streams_end_with_ecanceled);
 
 static int cuts_only_what_is_open(void *arg)
 {
@@ -251,7 +251,7 @@ ON_WORKERS(batches_may_end_with_the_scope);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(cuts),
+        TESTS_ON_WORKERS(cut_streams_end_with_ecanceled),
         TESTS_ON_WORKERS(cuts_only_what_is_open),
         TESTS_ON_WORKERS(cuts_special_channels),
         TESTS_ON_WORKERS(waits_in_cancelled_scope),

@@ -30,8 +30,8 @@ static void take_out(char *text, const char *from, const char *to)
     }
 }
 
-/* The dump has these lines in any order, since blocks are in no order. Stack sizes, places in the source,
- * names of callbacks' functions, and workers are left out. */
+/* The dump has these lines in any order, since blocks are in no order. Stack sizes, places in the
+ * source, names of callbacks' functions, and workers are left out. */
 static void check_dump(const char *expected)
 {
     char *text = dump_with(leat_dump), *lines = strdup(expected), *rest = lines;

@@ -39,7 +39,7 @@ static void *count_on(void *arg)
     return NULL;
 }
 
-static void one_at_a_time(void **state)
+static void lets_one_in_at_a_time(void **state)
 {
     (void)state;
     pthread_t threads[THREADS];
@@ -136,7 +136,7 @@ static void nobody_waits_long(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_at_a_time),
+        cmocka_unit_test(lets_one_in_at_a_time),
         cmocka_unit_test(nobody_waits_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

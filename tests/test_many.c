@@ -119,7 +119,7 @@ static void drop_nothing(void *item)
     (void)item;
 }
 
-static int answers_wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -154,7 +154,7 @@ static int answers_wrong_arguments(void *arg)
     CHECK_IS(4, x[0]);
     return leat_scope_close(s);
 }
-ON_WORKERS(answers_wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 /* Changing amounts make the buffer wrap at each position. Some sizes are copied in one piece, some
  * are not. */
@@ -467,7 +467,7 @@ int main(void)
         TESTS_ON_WORKERS(wakes_a_crowd),
         TESTS_ON_WORKERS(starts_a_crowd),
         cmocka_unit_test(starts_a_crowd_from_a_thread),
-        TESTS_ON_WORKERS(answers_wrong_arguments),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),
         TESTS_ON_WORKERS(moves_what_can_go),
         TESTS_ON_WORKERS(serves_waiting_partners),
         TESTS_ON_WORKERS(waits_for_the_first),

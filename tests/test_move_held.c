@@ -398,7 +398,7 @@ static int yield_on(void *arg)
     return 0;
 }
 
-static int talkers_serve_too(void *arg)
+static int busy_workers_serve_too(void *arg)
 {
     (void)arg;
     for (int kind = 0; kind <= KINDS_OF_GUESTS; kind++) {
@@ -419,7 +419,7 @@ static int talkers_serve_too(void *arg)
     }
     return 0;
 }
-ON_MOVING_WORKERS(talkers_serve_too);
+ON_MOVING_WORKERS(busy_workers_serve_too);
 
 /* ---- a task's own deadline, while it computes ---- */
 
@@ -447,7 +447,7 @@ int main(void)
         TESTS_ON_MOVING_WORKERS(serves_behind_a_timer),
         TESTS_ON_MOVING_WORKERS(serves_behind_a_callback),
         TESTS_ON_MOVING_WORKERS(serves_behind_a_block),
-        TESTS_ON_MOVING_WORKERS(talkers_serve_too),
+        TESTS_ON_MOVING_WORKERS(busy_workers_serve_too),
         TESTS_ON_MOVING_WORKERS(sees_its_own_deadline),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

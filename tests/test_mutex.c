@@ -175,7 +175,7 @@ static int knows_who_holds_it(void *arg)
 }
 ON_WORKERS(knows_who_holds_it);
 
-static int wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -193,7 +193,7 @@ static int wrong_arguments(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 int main(void)
 {
@@ -202,7 +202,7 @@ int main(void)
         TESTS_ON_WORKERS(serves_in_order),
         TESTS_ON_WORKERS(ends_with_the_deadline_and_the_scope),
         TESTS_ON_WORKERS(knows_who_holds_it),
-        TESTS_ON_WORKERS(wrong_arguments),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

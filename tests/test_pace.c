@@ -57,7 +57,7 @@ static double take(const struct disk *d, uint64_t bytes, unsigned files, unsigne
 }
 
 /* Takes at most 1.1 times the time of one reader or two, whichever is faster. */
-static void a_tenth_is_lost_at_most(void **state)
+static void loses_a_tenth_at_most(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < DISKS; i++) {
@@ -74,7 +74,7 @@ static void a_tenth_is_lost_at_most(void **state)
     }
 }
 
-static void also_where_rates_are_uneven(void **state)
+static void loses_a_fifth_at_most_at_uneven_rates(void **state)
 {
     (void)state;
     for (unsigned i = 0; i < DISKS; i++) {
@@ -92,7 +92,7 @@ static void also_where_rates_are_uneven(void **state)
 }
 
 /* With four files of 1 GiB, the second reader starts before the first file ends. */
-static void within_the_first_file(void **state)
+static void decides_within_the_first_file(void **state)
 {
     (void)state;
     struct pace p;
@@ -107,7 +107,7 @@ static void within_the_first_file(void **state)
     assert_true(done < 64 * MIB);
 }
 
-static void nobody_waits_nobody_is_let_in(void **state)
+static void adds_no_reader_when_none_waits(void **state)
 {
     (void)state;
     struct pace p;
@@ -119,7 +119,7 @@ static void nobody_waits_nobody_is_let_in(void **state)
 }
 
 /* A decision is checked again: the disk may get other work. */
-static void a_disk_that_changes(void **state)
+static void notices_a_disk_that_changes(void **state)
 {
     (void)state;
     struct pace p;
@@ -137,9 +137,11 @@ static void a_disk_that_changes(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_tenth_is_lost_at_most), cmocka_unit_test(also_where_rates_are_uneven),
-        cmocka_unit_test(within_the_first_file),   cmocka_unit_test(nobody_waits_nobody_is_let_in),
-        cmocka_unit_test(a_disk_that_changes),
+        cmocka_unit_test(loses_a_tenth_at_most),
+        cmocka_unit_test(loses_a_fifth_at_most_at_uneven_rates),
+        cmocka_unit_test(decides_within_the_first_file),
+        cmocka_unit_test(adds_no_reader_when_none_waits),
+        cmocka_unit_test(notices_a_disk_that_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,7 +240,7 @@ static int look_at_name(void *arg)
     return 0;
 }
 
-static int answers_wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     _Atomic int calls = 0;
@@ -262,7 +262,7 @@ static int answers_wrong_arguments(void *arg)
     CHECK_IS(2, calls);
     return 0;
 }
-ON_WORKERS(answers_wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 /* ---- a program whose tasks are all pinned ---- */
 
@@ -327,7 +327,7 @@ static int all_stay(void *arg)
     return leat_scope_close(shovers);
 }
 
-static void stays_as_options_say(void **state)
+static void an_option_pins_all_tasks(void **state)
 {
     (void)state;
     for (unsigned workers = 2; workers <= 4; workers += 2)
@@ -343,7 +343,7 @@ static int does_move(void *arg)
     return leat_scope_close(shovers);
 }
 
-static void stays_as_the_environment_says(void **state)
+static void the_environment_pins_all_tasks(void **state)
 {
     (void)state;
     leat_options two = { .workers = 2 }, pinned = { .workers = 2, .pinned = 2 };
@@ -356,7 +356,7 @@ static void stays_as_the_environment_says(void **state)
     CHECK_IS(0, leat_main_with(does_move, NULL, &two));
 }
 
-static void stays_for_any_option_but_0(void **state)
+static void any_option_but_0_pins_all_tasks(void **state)
 {
     (void)state;
     static const int options[] = { 1, 2, INT32_MAX, -1, INT32_MIN };
@@ -415,11 +415,11 @@ int main(void)
         TESTS_ON_WORKERS(pins_where_there_is_a_thread),
         cmocka_unit_test(pins_without_a_runtime),
         TESTS_ON_MOVING_WORKERS(pinned_tasks_wait),
-        TESTS_ON_WORKERS(answers_wrong_arguments),
-        cmocka_unit_test(stays_as_options_say),
-        cmocka_unit_test(stays_as_the_environment_says),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),
+        cmocka_unit_test(an_option_pins_all_tasks),
+        cmocka_unit_test(the_environment_pins_all_tasks),
         cmocka_unit_test(refuses_what_it_does_not_know),
-        cmocka_unit_test(stays_for_any_option_but_0),
+        cmocka_unit_test(any_option_but_0_pins_all_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

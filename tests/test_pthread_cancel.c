@@ -55,7 +55,7 @@ static void select_both(void *arg)
     CHECK_IS(-EAGAIN, leat_select(cases, 2, LEAT_NOW));
 }
 
-static void before_a_lock(void **state)
+static void cancelled_before_a_lock(void **state)
 {
     (void)state;
     leat_chan *both[] = { leat_chan_of(NULL, int, 1), leat_chan_of(NULL, int, 1) };
@@ -86,7 +86,7 @@ static void receive(void *ch)
     CHECK_IS(7, x);
 }
 
-static void in_a_wait(void **state)
+static void cancelled_in_a_wait(void **state)
 {
     (void)state;
     leat_chan *ch = leat_chan_of(NULL, int, 0);
@@ -122,7 +122,7 @@ static void live_and_die(void *file)
     CHECK_IS(0, leat_main(nothing, NULL));
 }
 
-static void in_starting_and_stopping(void **state)
+static void cancelled_in_starting_and_stopping(void **state)
 {
     (void)state;
     FILE *file = tmpfile();
@@ -147,7 +147,7 @@ static void use(void *arg)
     leat_select(cases, 4, LEAT_NOW);
 }
 
-static void at_any_moment(void **state)
+static void cancelled_at_any_moment(void **state)
 {
     (void)state;
     enum { ROUNDS = 40 / SCALE, THREADS = 8 };
@@ -173,10 +173,10 @@ static void at_any_moment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(before_a_lock),
-        cmocka_unit_test(in_a_wait),
-        cmocka_unit_test(in_starting_and_stopping),
-        cmocka_unit_test(at_any_moment),
+        cmocka_unit_test(cancelled_before_a_lock),
+        cmocka_unit_test(cancelled_in_a_wait),
+        cmocka_unit_test(cancelled_in_starting_and_stopping),
+        cmocka_unit_test(cancelled_at_any_moment),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -34,7 +34,7 @@ static void returns_what_the_first_task_returns(void **state)
     }
 }
 
-static void answers_wrong_arguments(void **state)
+static void refuses_wrong_arguments(void **state)
 {
     (void)state;
     int value = 0;
@@ -228,7 +228,7 @@ static int call_in(void *arg)
     return 0;
 }
 
-static void is_embedded(void **state)
+static void runs_inside_a_threaded_program(void **state)
 {
     (void)state;
     enum { CALLERS = 6 };
@@ -315,7 +315,7 @@ static void waits_for_timers(void **state)
 /* A thread that stops a timer may learn, under the lock of the timer's worker, that the timer has
  * fired. It may be so late that the runtime has stopped and started again. It still holds that
  * lock. */
-static void lets_stoppers_be_late(void **state)
+static void late_stoppers_may_hold_a_lock(void **state)
 {
     (void)state;
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
@@ -437,7 +437,7 @@ static int blocks_on_threads(void *arg)
     return 0;
 }
 
-static void leaves_signals_alone_where_it_may_block(void **state)
+static void blocking_functions_keep_the_signal_mask(void **state)
 {
     (void)state;
     sigset_t set, before;
@@ -482,18 +482,18 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_its_version),
         cmocka_unit_test(returns_what_the_first_task_returns),
-        cmocka_unit_test(answers_wrong_arguments),
+        cmocka_unit_test(refuses_wrong_arguments),
         cmocka_unit_test(starts_once),
         cmocka_unit_test(refuses_from_inside),
         cmocka_unit_test(is_busy_while_a_scope_is_open),
         cmocka_unit_test(heeds_the_environment),
         cmocka_unit_test(restarts),
-        cmocka_unit_test(is_embedded),
+        cmocka_unit_test(runs_inside_a_threaded_program),
         cmocka_unit_test(waits_for_timers),
-        cmocka_unit_test(lets_stoppers_be_late),
+        cmocka_unit_test(late_stoppers_may_hold_a_lock),
         cmocka_unit_test(starts_and_stops_from_many_threads),
         cmocka_unit_test(leaves_signals_alone),
-        cmocka_unit_test(leaves_signals_alone_where_it_may_block),
+        cmocka_unit_test(blocking_functions_keep_the_signal_mask),
         cmocka_unit_test(workers_are_counted_at_any_time),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

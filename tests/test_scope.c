@@ -18,7 +18,7 @@ static int receive_it(void *arg)
     return leat_recv(arg, NULL);
 }
 
-static int answers_wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     _Atomic int calls = 0;
@@ -397,7 +397,7 @@ static const struct {
     leat_fn *body;
 } bodies[] = {
 #define BODY(body) #body, body
-    { BODY(answers_wrong_arguments) },
+    { BODY(refuses_wrong_arguments) },
     { BODY(joins_all_tasks) },
     { BODY(counts_tasks_while_closing) },
     { BODY(closes_innermost_first) },

@@ -3,7 +3,7 @@
 
 #include <limits.h>
 
-static int answers_wrong_arguments(void *arg)
+static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -30,14 +30,14 @@ static int answers_wrong_arguments(void *arg)
     }
     return leat_scope_close(s);
 }
-ON_WORKERS(answers_wrong_arguments);
+ON_WORKERS(refuses_wrong_arguments);
 
 static void drop_nothing(void *item)
 {
     (void)item;
 }
 
-static int wants_an_owner_for_each_item(void *arg)
+static int refuses_to_discard_owned_items(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -49,9 +49,9 @@ static int wants_an_owner_for_each_item(void *arg)
     CHECK_IS(0, leat_select(cases, 1, LEAT_NOW));
     return leat_scope_close(s);
 }
-ON_WORKERS(wants_an_owner_for_each_item);
+ON_WORKERS(refuses_to_discard_owned_items);
 
-static int knows_when_nothing_can_happen(void *arg)
+static int waits_for_nothing_until_a_deadline(void *arg)
 {
     (void)arg;
     leat_case cases[] = { LEAT_RECV(NULL, NULL), LEAT_SEND(NULL, &(int){ 0 }) };
@@ -63,7 +63,7 @@ static int knows_when_nothing_can_happen(void *arg)
     }
     return 0;
 }
-ON_WORKERS(knows_when_nothing_can_happen);
+ON_WORKERS(waits_for_nothing_until_a_deadline);
 
 /* Neither a scope nor a deadline could end this wait, so select refuses it. */
 static int select_nothing(void *arg)
@@ -316,9 +316,9 @@ ON_WORKERS(leaves_the_other_queues);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(answers_wrong_arguments),
-        TESTS_ON_WORKERS(wants_an_owner_for_each_item),
-        TESTS_ON_WORKERS(knows_when_nothing_can_happen),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),
+        TESTS_ON_WORKERS(refuses_to_discard_owned_items),
+        TESTS_ON_WORKERS(waits_for_nothing_until_a_deadline),
         cmocka_unit_test(refuses_endless_waits_outside_scopes),
         TESTS_ON_WORKERS(takes_the_first_in_order),
         TESTS_ON_WORKERS(takes_any_at_random),

@@ -186,7 +186,7 @@ static int returns_them(void *arg)
     return 0;
 }
 
-static int wakes_who_waits_for_one(void *arg)
+static int wakes_a_party_that_waits_for_one_item(void *arg)
 {
     (void)arg;
     for (enum kind kind = TASK; kind < KINDS; kind++) {
@@ -208,7 +208,7 @@ static int wakes_who_waits_for_one(void *arg)
     return 0;
 }
 
-ON_WORKERS(wakes_who_waits_for_one);
+ON_WORKERS(wakes_a_party_that_waits_for_one_item);
 
 /* ---- closing ---- */
 
@@ -368,7 +368,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(moves_each_item_once),
         cmocka_unit_test(splits_amid_traffic),
-        TESTS_ON_WORKERS(wakes_who_waits_for_one),
+        TESTS_ON_WORKERS(wakes_a_party_that_waits_for_one_item),
         TESTS_ON_WORKERS(closes_as_any_channel),
         TESTS_ON_WORKERS(drops_what_is_left),
         TESTS_ON_WORKERS(is_one_channel_to_every_operation),

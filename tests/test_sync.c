@@ -38,7 +38,7 @@ static int use_permits(void *arg)
     return 0;
 }
 
-static int never_lends_more_than_there_are(void *arg)
+static int never_grants_more_permits_than_exist(void *arg)
 {
     (void)arg;
     struct crew crew;
@@ -54,7 +54,7 @@ static int never_lends_more_than_there_are(void *arg)
     crew_close(&crew);
     return 0;
 }
-ON_WORKERS(never_lends_more_than_there_are);
+ON_WORKERS(never_grants_more_permits_than_exist);
 
 struct turn {
     leat_semaphore *semaphore;
@@ -100,7 +100,7 @@ static int serves_in_order(void *arg)
 }
 ON_WORKERS(serves_in_order);
 
-static int lets_cancelled_ones_go(void *arg)
+static int cancelled_waiters_leave(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -133,7 +133,7 @@ static int lets_cancelled_ones_go(void *arg)
     CHECK(!leat_semaphore_open(NULL, 1));
     return leat_scope_close(s);
 }
-ON_WORKERS(lets_cancelled_ones_go);
+ON_WORKERS(cancelled_waiters_leave);
 
 /* While there are permits for all, every try succeeds. */
 static int borrow(void *arg)
@@ -150,7 +150,7 @@ static int borrow(void *arg)
     return 0;
 }
 
-static int lends_at_once_what_is_there(void *arg)
+static int grants_free_permits_at_once(void *arg)
 {
     (void)arg;
     struct crew crew;
@@ -161,7 +161,7 @@ static int lends_at_once_what_is_there(void *arg)
     crew_close(&crew);
     return 0;
 }
-ON_WORKERS(lends_at_once_what_is_there);
+ON_WORKERS(grants_free_permits_at_once);
 
 /* ---- latches ---- */
 
@@ -255,7 +255,7 @@ static int call_cancelled(void *arg)
     return 0;
 }
 
-static int lets_cancelled_callers_go(void *arg)
+static int cancelled_callers_leave(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -275,7 +275,7 @@ static int lets_cancelled_callers_go(void *arg)
     CHECK_IS(5, d.told);
     return 0;
 }
-ON_WORKERS(lets_cancelled_callers_go);
+ON_WORKERS(cancelled_callers_leave);
 
 /* ---- shared calls ---- */
 
@@ -464,13 +464,13 @@ ON_WORKERS(dumps_name_the_wait);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(never_lends_more_than_there_are),
+        TESTS_ON_WORKERS(never_grants_more_permits_than_exist),
         TESTS_ON_WORKERS(serves_in_order),
-        TESTS_ON_WORKERS(lets_cancelled_ones_go),
-        TESTS_ON_WORKERS(lends_at_once_what_is_there),
+        TESTS_ON_WORKERS(cancelled_waiters_leave),
+        TESTS_ON_WORKERS(grants_free_permits_at_once),
         TESTS_ON_WORKERS(opens_at_zero),
         TESTS_ON_WORKERS(does_it_once),
-        TESTS_ON_WORKERS(lets_cancelled_callers_go),
+        TESTS_ON_WORKERS(cancelled_callers_leave),
         TESTS_ON_WORKERS(shares_calls),
         TESTS_ON_WORKERS(forgets_a_call),
         TESTS_ON_WORKERS(a_leaving_caller_disturbs_nobody),

@@ -9,7 +9,7 @@
 /* In the seeded world each tick would come, one at a time. */
 #define FINEST (IN_SIM ? LEAT_US : 1)
 
-static void says_what_is_wrong(void **state)
+static void refuses_wrong_arguments(void **state)
 {
     (void)state;
     CHECK(!leat_tick(NULL, LEAT_S));
@@ -62,7 +62,7 @@ static int ticks(void *arg)
 ON_WORKERS(ticks);
 
 /* A receiver that sleeps through many ticks gets the first, and then the next to come. */
-static int drops(void *arg)
+static int drops_ticks_that_come_too_fast(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -80,7 +80,7 @@ static int drops(void *arg)
     CHECK(at > woken - 2 * LEAT_MS);
     return leat_scope_close(s);
 }
-ON_WORKERS(drops);
+ON_WORKERS(drops_ticks_that_come_too_fast);
 
 /* After a stop no tick comes, not even one that was buffered or due. */
 static int read_to_the_end(void *arg)
@@ -220,9 +220,9 @@ static void wakes_nobody_for_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(refuses_wrong_arguments),
         TESTS_ON_WORKERS(ticks),
-        TESTS_ON_WORKERS(drops),
+        TESTS_ON_WORKERS(drops_ticks_that_come_too_fast),
         TESTS_ON_WORKERS(is_stopped),
         TESTS_ON_WORKERS(ends_with_its_scope),
         cmocka_unit_test(wakes_nobody_for_nothing),

@@ -31,7 +31,7 @@ static void makes_deadlines(void **state)
     CHECK(leat_after(100 * 365 * INT64_C(86400) * LEAT_S) < LEAT_NEVER);
 }
 
-static void knows_what_cannot_end(void **state)
+static void refuses_endless_sleep(void **state)
 {
     (void)state;
     CHECK_IS(-EDEADLK, leat_sleep_until(LEAT_NEVER));
@@ -160,7 +160,7 @@ static int buffer_on(void *arg)
  * still. */
 enum { SLEEPS = IN_SIM ? 4 : 10 };
 
-static int busy_workers_have_time(void *arg)
+static int busy_workers_fire_timers(void *arg)
 {
     (void)arg;
     for (int busy = 0; busy < 3; busy++) {
@@ -192,7 +192,7 @@ static int busy_workers_have_time(void *arg)
     }
     return 0;
 }
-ON_WORKERS(busy_workers_have_time);
+ON_WORKERS(busy_workers_fire_timers);
 
 static int sleep_long(void *arg)
 {
@@ -253,10 +253,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tells_the_time),
         cmocka_unit_test(makes_deadlines),
-        cmocka_unit_test(knows_what_cannot_end),
+        cmocka_unit_test(refuses_endless_sleep),
         TESTS_ON_WORKERS(is_never_early),
         cmocka_unit_test(wakes_sleepers_in_order),
-        TESTS_ON_WORKERS(busy_workers_have_time),
+        TESTS_ON_WORKERS(busy_workers_fire_timers),
         TESTS_ON_WORKERS(is_cancelled),
         TESTS_ON_WORKERS(many_sleep),
     };

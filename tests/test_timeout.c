@@ -310,7 +310,7 @@ static int come_and_go(void *arg)
     return 0;
 }
 
-static int may_be_let_go(void *arg)
+static int may_be_released_at_any_moment(void *arg)
 {
     (void)arg;
     static const int64_t resolutions[] = { 30 * LEAT_US, 0, 100 * LEAT_US };
@@ -325,7 +325,7 @@ static int may_be_let_go(void *arg)
     CHECK_IS(0, leat_timeout_resolution(LEAT_TIMEOUT_RESOLUTION));
     return 0;
 }
-ON_WORKERS(may_be_let_go);
+ON_WORKERS(may_be_released_at_any_moment);
 
 /* ---- the end of the runtime ---- */
 
@@ -375,7 +375,7 @@ int main(void)
         TESTS_ON_WORKERS(is_never_early),
         cmocka_unit_test(closes_by_time),
         TESTS_ON_WORKERS(has_many_holders),
-        TESTS_ON_WORKERS(may_be_let_go),
+        TESTS_ON_WORKERS(may_be_released_at_any_moment),
         cmocka_unit_test(ends_with_the_runtime),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -34,7 +34,7 @@ static void set(struct call *call, leat_scope *scope, int64_t ns)
     set_at(call, scope, leat_after(ns));
 }
 
-static void says_what_is_wrong(void **state)
+static void refuses_wrong_arguments(void **state)
 {
     (void)state;
     struct call call = { .timer = LEAT_TIMER(NULL) };
@@ -181,7 +181,7 @@ static void call_next(leat_timer *timer, int status)
         CHECK_IS(0, leat_at_func(timer, call->deadline, call_next));
 }
 
-static int calls_crowds(void *arg)
+static int calls_a_crowd(void *arg)
 {
     (void)arg;
     static struct call calls[2000];
@@ -197,7 +197,7 @@ static int calls_crowds(void *arg)
         CHECK_IS(2, calls[i].calls);
     return 0;
 }
-ON_WORKERS(calls_crowds);
+ON_WORKERS(calls_a_crowd);
 
 /* A timer that was stopped in time has left the wheel, and its memory may be reused at once. */
 static int stops(void *arg)
@@ -369,7 +369,7 @@ static int yield_on(void *arg)
  * world, a clock that busy tasks keep still takes thousands of turns for a tick.) */
 enum { BUSY = IN_SIM ? 3 : 8, TIMERS = IN_SIM ? 2 : 10, BEATS = IN_SIM ? 20 : 100 };
 
-static int has_its_turn(void *arg)
+static int tasks_and_timers_take_turns(void *arg)
 {
     (void)arg;
     _Atomic bool enough = false;
@@ -390,21 +390,21 @@ static int has_its_turn(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(has_its_turn);
+ON_WORKERS(tasks_and_timers_take_turns);
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(says_what_is_wrong),
+        cmocka_unit_test(refuses_wrong_arguments),
         TESTS_ON_WORKERS(needs_only_init),
         TESTS_ON_WORKERS(is_never_early),
         cmocka_unit_test(calls_by_deadline),
-        TESTS_ON_WORKERS(calls_crowds),
+        TESTS_ON_WORKERS(calls_a_crowd),
         cmocka_unit_test(stops_at_once),
         cmocka_unit_test(stops_at_the_last_moment),
         TESTS_ON_WORKERS(can_be_set_again),
         TESTS_ON_WORKERS(is_cancelled),
-        TESTS_ON_WORKERS(has_its_turn),
+        TESTS_ON_WORKERS(tasks_and_timers_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -148,7 +148,7 @@ static int set_and_hand(void *arg)
     return 0;
 }
 
-static int changes_hands(void *arg)
+static int one_thread_sets_another_stops(void *arg)
 {
     (void)arg;
     struct crew crew;
@@ -158,13 +158,13 @@ static int changes_hands(void *arg)
     crew_close(&crew);
     return 0;
 }
-ON_WORKERS(changes_hands);
+ON_WORKERS(one_thread_sets_another_stops);
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(is_called_or_stopped),
-        TESTS_ON_WORKERS(changes_hands),
+        TESTS_ON_WORKERS(one_thread_sets_another_stops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

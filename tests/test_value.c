@@ -59,7 +59,7 @@ static int gives_a_value(void *arg)
 ON_WORKERS(gives_a_value);
 
 /* If nobody receives the value, the task still ends, and the value is dropped. */
-static int waits_for_no_taker(void *arg)
+static int ends_without_a_receiver(void *arg)
 {
     (void)arg;
     int one = 1;
@@ -74,9 +74,9 @@ static int waits_for_no_taker(void *arg)
     }
     return 0;
 }
-ON_WORKERS(waits_for_no_taker);
+ON_WORKERS(ends_without_a_receiver);
 
-static int is_waited_for(void *arg)
+static int the_end_of_a_task_can_be_received(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -88,9 +88,9 @@ static int is_waited_for(void *arg)
     CHECK_IS(0, strcmp("end", leat_chan_name(end)));
     return leat_scope_close(s);
 }
-ON_WORKERS(is_waited_for);
+ON_WORKERS(the_end_of_a_task_can_be_received);
 
-static int tells_of_failures(void *arg)
+static int cuts_the_channel_of_a_failure(void *arg)
 {
     (void)arg;
     int failure = -EIO, one = 1, x = 0;
@@ -108,7 +108,7 @@ static int tells_of_failures(void *arg)
     CHECK_IS(0, dropped);
     return leat_scope_close(outer);
 }
-ON_WORKERS(tells_of_failures);
+ON_WORKERS(cuts_the_channel_of_a_failure);
 
 static int refuses(void *arg)
 {
@@ -128,8 +128,10 @@ ON_WORKERS(refuses);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(gives_a_value), TESTS_ON_WORKERS(waits_for_no_taker),
-        TESTS_ON_WORKERS(is_waited_for), TESTS_ON_WORKERS(tells_of_failures),
+        TESTS_ON_WORKERS(gives_a_value),
+        TESTS_ON_WORKERS(ends_without_a_receiver),
+        TESTS_ON_WORKERS(the_end_of_a_task_can_be_received),
+        TESTS_ON_WORKERS(cuts_the_channel_of_a_failure),
         TESTS_ON_WORKERS(refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
