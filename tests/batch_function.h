@@ -122,8 +122,7 @@ static void check_view(struct batcher *b, const leat_batch_view *view, uint64_t 
     b->waited_at_most += now - tally.first;
 }
 
-/* Calls that might have to wait for the function, or for the lock that the caller holds, must
- * return -EDEADLK. */
+/* Calls that might wait for the function, or for the caller's own lock, must return -EDEADLK. */
 static void call_from_within(struct batcher *b, uint64_t *chance)
 {
     struct round *round = b->round;
@@ -144,8 +143,7 @@ static void call_from_within(struct batcher *b, uint64_t *chance)
     ask(asked);
 }
 
-/* The first batcher's function may call the second batcher, which has another lock and never calls
- * back. */
+/* Only the first batcher's function calls the second batcher, and only if their locks differ. */
 static void call_another(struct batcher *b)
 {
     struct caller *c = &b->round->callers[MOST_CALLERS];

@@ -1,5 +1,4 @@
-/* batchers.h: for the tests of batchers: a batcher whose function adds one, and may be slowed
- * down. */
+/* batchers.h: for the tests of batchers: a batcher that adds one, and that may be slowed down. */
 #ifndef LEAT_TESTS_BATCHERS_H
 #define LEAT_TESTS_BATCHERS_H
 

@@ -2,8 +2,7 @@
  * each run of items, and what a call may return.
  *
  * The caller fills in a run's record before the call, and the function when it sees the run. Only
- * the batcher orders access to the fields that are not atomic; ThreadSanitizer reports it if it
- * does not. */
+ * the batcher orders access to fields that are not atomic; ThreadSanitizer checks that. */
 #ifndef LEAT_TESTS_BATCHES_H
 #define LEAT_TESTS_BATCHES_H
 
@@ -15,8 +14,7 @@ enum caller_kind { A_TASK, A_THREAD, A_STRANGER, A_BLOCK, A_CALLBACK, CALLER_KIN
 enum event { NOTHING, CLOSE, CANCEL_CALLERS, CANCEL_BATCHERS, DEADLINE, EVENTS };
 /* Which scope is inside the other. In ONE_SCOPE the batchers close while they are in use. */
 enum layout { CALLERS_INSIDE, BATCHERS_INSIDE, ONE_SCOPE, LAYOUTS };
-/* REFUSED: the call's result means that the run is in no batch. LEFT: the caller did not wait for
- * the result. */
+/* REFUSED: by the call's result, the run is in no batch. LEFT: the caller did not wait for one. */
 enum fate { UNTRIED, PUT, SERVED, LEFT, REFUSED };
 
 static const char *const event_names[] = { "nothing", "close", "cancel callers", "cancel batchers",
@@ -120,8 +118,7 @@ struct round {
     struct run probes[BATCHERS];             /* no call succeeds in putting them */
 };
 
-/* How often each kind of outcome occurred in all rounds: a test that never gets there shows
- * nothing. */
+/* How often each outcome occurred in all rounds: a test that never gets there shows nothing. */
 enum happening {
     TOLD_0,
     TOLD_OTHERWISE,
@@ -307,8 +304,7 @@ static void refuse(struct run *run)
     run->fate = REFUSED;
 }
 
-/* The caller left without a result, so the run may be served or not. When its batch cannot have
- * begun, it never will be. */
+/* Without a result the run may be served or not. If its batch cannot have begun, it will not be. */
 static void leave_run(struct run *run)
 {
     run->fate = LEFT;

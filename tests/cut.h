@@ -1,5 +1,4 @@
-/* cut.h: for the tests of streams that are cut short: inputs, and parties that wait, each in
- * another way. */
+/* cut.h: for the tests of streams that are cut short: inputs, and parties that wait for them. */
 #ifndef LEAT_TESTS_CUT_H
 #define LEAT_TESTS_CUT_H
 

@@ -160,8 +160,7 @@ static leat_chan *item_chan(struct world *w)
     return ch;
 }
 
-/* Opens the scope, and the sources with their channels. The caller makes the operator and gives the
- * sinks their channels. */
+/* Opens the scope and the sources' channels; the caller adds the operator and the sinks'. */
 static void world_open(struct world *w, const char *name, uint64_t *chance, int sources, int sinks)
 {
     memset(w, 0, sizeof *w);
@@ -203,8 +202,7 @@ static void world_go(struct world *w, leat_fn *fn, void *arg)
     CHECK_IS(0, below(&w->chance, 8) ? leat_go(w->s, fn, arg) : leat_go_blocking(w->s, fn, arg));
 }
 
-/* Runs the program until the sinks have left. Then it closes the inputs, in case nobody receives
- * from them any more. */
+/* Runs the program until the sinks have left. Then it closes the inputs, which may have items. */
 static void world_run(struct world *w)
 {
     w->left = leat_latch(NULL, (unsigned)w->sinks);
@@ -231,8 +229,7 @@ static void world_close(struct world *w)
 
 /* ---- comparing ---- */
 
-/* The sink got what the loop made, or the beginning of it when something ended the program
- * early. */
+/* The sink got what the loop made, or the beginning of it after an early end. */
 __attribute__((unused)) static void check_same(const struct sink *sink, const int *expected, int n)
 {
     for (int i = 0; i < sink->n; i++) {
@@ -244,8 +241,7 @@ __attribute__((unused)) static void check_same(const struct sink *sink, const in
         CHECK_IS(n, sink->n);
 }
 
-/* The sinks together got all items of each source, each sink in order; or some of them when
- * something ended the program early. */
+/* The sinks together got all items of each source, each sink in order; some, after an early end. */
 __attribute__((unused)) static void check_per_source(const struct world *w, int first, int sinks)
 {
     int count[SOURCES] = { 0 };
@@ -267,8 +263,7 @@ __attribute__((unused)) static void check_per_source(const struct world *w, int 
     }
 }
 
-/* A test body. In the seeded world it runs three programs of each operator for each seed, else as
- * many as fit into a second. */
+/* A test body: three programs of each operator for a seed, or as many as fit into a second. */
 typedef void operator_fn(uint64_t *chance);
 
 __attribute__((unused)) static int run_operators(operator_fn *const *operators, int n)

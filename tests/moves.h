@@ -1,5 +1,4 @@
-/* moves.h: makes a task move: another task computes on its worker until the first has gone to
- * another thread. */
+/* moves.h: makes a task move: another task computes on its worker until the first has moved. */
 #ifndef LEAT_TESTS_MOVES_H
 #define LEAT_TESTS_MOVES_H
 
@@ -7,8 +6,7 @@
 
 #include <unistd.h>
 
-/* Computes until the condition holds. Fails after ten seconds: this shows that nothing hangs, not
- * that it is fast. */
+/* Computes until the condition holds. Fails after ten seconds, which is no measure of speed. */
 #define COMPUTE_UNTIL(condition) \
     do { \
         int64_t since_ = leat_now(); \
@@ -59,8 +57,7 @@ static inline bool shove_once(void)
     return moved;
 }
 
-/* Makes the calling task run in another thread, and fails if that takes ten seconds. So only one
- * task at a time may do it. */
+/* Makes the calling task, the only one to do so, run in another thread. Fails after ten seconds. */
 static inline void move_on(void)
 {
     for (int64_t since = leat_now(); !shove_once();) {

@@ -22,8 +22,7 @@ struct trial {
     bool together; /* no function ends before n have run at once */
     leat_scope *scope;
     leat_chan *in, *out;
-    /* `sent` counts completed sends, `asked` receives that begin. So sent - asked is at most what
-     * is in flight. */
+    /* sent: completed sends; asked: begun receives. At least sent - asked are in flight. */
     _Atomic int sent, asked, running, peak;
     _Atomic int dropped_in, dropped_out, ran;
     leat_chan *elsewhere; /* carries results to the foreign thread */

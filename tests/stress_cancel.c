@@ -3,8 +3,7 @@
  * In each round a scope holds tasks that open, cancel and close scopes of their own; blocks and
  * tasks that pass items to each other; blocks that sleep; and a blocking task. A foreign thread
  * begins to cancel the scope at a random moment, and repeats that until the round sees it. If a
- * cancel missed a party, closing would never end. Nothing may be freed while a canceller uses
- * it. */
+ * cancel missed a party, closing would never end. Nothing is freed while a canceller uses it. */
 #include "support.h"
 
 enum { OPENERS = 3, PASSERS = 4, SLEEPERS = 2, BALLS = 8 };

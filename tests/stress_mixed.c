@@ -89,8 +89,7 @@ static void gone(const unsigned char *item, size_t size, enum event how)
     happened(how);
 }
 
-/* A drop function does not get the size, so it checks as many bytes as the smallest item has (see
- * `sizes`). */
+/* A drop function does not get the size: it checks as many bytes as any item has (see `sizes`). */
 static void drop(void *item)
 {
     gone(item, sizeof(uint32_t), DROPPED);

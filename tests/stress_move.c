@@ -2,8 +2,7 @@
  *
  * On each worker a pinned task computes now and then, so that parties that are ready behind it go
  * elsewhere. Meanwhile tasks, blocks and timers send and receive, with deadlines, in selects, and
- * in scopes of their own that end at any moment: by a deadline, by the opener, by another party or
- * by a thread. */
+ * in scopes that end at any moment: by a deadline, their opener, another party or a thread. */
 #define _GNU_SOURCE /* gettid */
 #include "support.h"
 

@@ -42,8 +42,7 @@ enum { IN_SIM = 0, UNDER_TSAN = 0, SCALE = 4 };
 enum { IN_SIM = 0, UNDER_TSAN = 0, SCALE = 1 };
 #endif
 
-/* Under qemu-user a process can neither start itself again nor read its own memory by
- * process_vm_readv. */
+/* Under qemu-user a process cannot start itself again, nor read its memory by process_vm_readv. */
 __attribute__((unused)) static inline void skip_under_emulation(void)
 {
     if (getenv("LEAT_EMULATED"))
@@ -62,8 +61,7 @@ __attribute__((unused)) static inline bool in_long_run(void)
     return text && *text;
 }
 
-/* How often to repeat what takes long: a quarter of `times` in a short run, and less where
- * everything is slow. */
+/* How often to repeat what takes long: less in a short run, and less where everything is slow. */
 __attribute__((unused)) static inline int often(int times)
 {
     return times / SCALE / (in_long_run() ? 1 : 4);
@@ -127,8 +125,7 @@ static inline void nap(void)
         nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
 }
 
-/* Lets others run until the condition holds. Fails after a minute, or in the seeded world after ten
- * million turns. */
+/* Lets others run until the condition holds. Fails after a minute, or after ten million turns. */
 #define WAIT_UNTIL(condition) \
     do { \
         int64_t since_ = leat_now(), turns_ = 0; \
@@ -152,8 +149,7 @@ static inline void wait_a_little(int64_t since, int64_t turns, const char *file,
         check_failed(file, line, "waited a minute for %s", condition);
 }
 
-/* How many parties wait in a channel's queues. Tests wait for these numbers, because a party that
- * waits cannot say so. */
+/* How many parties wait in a channel's queues: a party that waits cannot say so itself. */
 static inline unsigned receivers_of(leat_chan *ch)
 {
     return atomic_load(&ch->receivers_waiting);
@@ -209,8 +205,8 @@ static inline void run_on(unsigned workers, leat_fn *body)
 }
 #endif
 
-/* A thread that leat did not start. In the seeded world it is a thread that the world simulates; it
- * closes `gone` when it ends. */
+/* A thread that leat did not start. The seeded world simulates one instead; that one closes `gone`
+ * when it ends. */
 struct foreign {
     struct lt_work work;
     leat_fn *fn;
@@ -258,8 +254,7 @@ static inline void foreign_join_simulated(struct foreign *foreign)
     CHECK_IS(0, leat_chan_unref(foreign->gone));
 }
 
-/* Waits until the thread has ended. Yields meanwhile: the thread may be waiting for a task of this
- * worker. */
+/* Waits until the thread has ended, and yields meanwhile: the thread may need this worker. */
 static inline int foreign_join(struct foreign *foreign)
 {
     if (leat_sim_running()) {

@@ -192,8 +192,7 @@ static void maps_other_sizes(void **state)
     lt_stack_pool_close();
 }
 
-/* Writes a name to both ends of a stack; is_signed() finds it only if nobody else has used the
- * stack since. */
+/* Writes a name to both ends of a stack. is_signed() tells whether both are still there. */
 static void sign(struct lt_stack *stack, const void *name)
 {
     ((const void **)(void *)low_of(stack))[0] = name;

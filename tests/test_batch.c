@@ -96,8 +96,7 @@ static int each_item_has_its_own_status(void *arg)
     CHECK_IS(-EDOM, leat_batch(a.batcher, &items[1], &y));
     CHECK_IS(-7, y);
     CHECK_IS(0, leat_batch(a.batcher, &items[0], NULL));
-    /* An error that the function returns replaces all statuses of its batch, and of no other
-     * batch. */
+    /* An error that the function returns replaces all statuses of its batch, and of no other. */
     a.error = -EIO;
     CHECK_IS(-EIO, leat_batch_many(a.batcher, items, 4, results, status, LEAT_NEVER));
     for (int i = 0; i < 4; i++)
@@ -112,7 +111,6 @@ static int each_item_has_its_own_status(void *arg)
 }
 ON_WORKERS(each_item_has_its_own_status);
 
-/* Each caller in a shared batch gets its own results. */
 static int each_caller_gets_its_own_results(void *arg)
 {
     (void)arg;
@@ -145,7 +143,6 @@ static int count_nothing(void *arg, leat_batch_view *batch)
     return leat_batch_all_done(batch);
 }
 
-/* Items and results may have no bytes. */
 static int items_may_have_no_bytes(void *arg)
 {
     (void)arg;
@@ -284,8 +281,7 @@ static size_t itself(void *arg, const void *item)
     return (size_t) * (const int *)item;
 }
 
-/* Puts runs of these lengths. sizes[i] items must run while the caller of run i gets its
- * results. */
+/* Puts runs of these lengths. Getting the results of run i must run sizes[i] items. */
 static void check_sizes(leat_batcher *b, const size_t *runs, size_t n, const size_t *sizes)
 {
     int items[8] = { 0 };
@@ -301,8 +297,7 @@ static void check_sizes(leat_batcher *b, const size_t *runs, size_t n, const siz
     }
 }
 
-/* An empty list makes no batch and succeeds, even when the batcher is closed; but not in a
- * cancelled scope. */
+/* An empty list makes no batch. It succeeds in a closed batcher, and fails in a cancelled scope. */
 static int accepts_empty_lists(void *arg)
 {
     (void)arg;

@@ -1,6 +1,5 @@
-/* test_batch_harsh.c: each request of a batcher for memory or a thread fails once, in turn. The
- * caller that needed it gets an error, the others are served, and nothing leaks. This needs the
- * harsh build. */
+/* test_batch_harsh.c: each request of a batcher for memory or a thread fails once, in turn: its
+ * call gets an error, the others are served, and nothing leaks. This needs the harsh build. */
 #include "base/fault.h"
 #include "batchers.h"
 

@@ -1,5 +1,4 @@
-/* test_batch_leave.c: callers that leave: the next one leads, and nobody touches a leaver's memory;
- * and leaders that linger. */
+/* test_batch_leave.c: callers that leave: the next leader, freed memory; leaders that linger. */
 #include "batchers.h"
 
 /* ---- before the batch begins ---- */
@@ -10,8 +9,7 @@ struct passing {
     struct caller first, leader, others[3];
 };
 
-/* A batch of up to four forms while another one runs. Its first caller leads it, and belongs to the
- * inner scope. */
+/* Up to four items form a batch while another batch runs. Their leader is in the inner scope. */
 static void form_behind_a_slow_one(struct passing *p, int64_t deadline_of_leader)
 {
     p->adder = (struct adder){ .error = 0 };

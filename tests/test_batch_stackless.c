@@ -1,4 +1,4 @@
-/* test_batch_stackless.c: blocks and callbacks in batches, alone and together with tasks and threads. */
+/* test_batch_stackless.c: blocks and callbacks in batches, alone and beside tasks and threads. */
 #include "batchers.h"
 
 /* ---- blocks ---- */
@@ -255,8 +255,7 @@ static int can_be_withdrawn(void *arg)
 }
 ON_WORKERS(can_be_withdrawn);
 
-/* Another party holds the execution lock, and all callers of a batch leave: no stand-in may go on
- * waiting for the lock. */
+/* All callers of a batch leave while another party holds the lock: so must their stand-in. */
 static int stand_ins_end_with_their_callers(void *arg)
 {
     (void)arg;

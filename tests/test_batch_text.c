@@ -132,8 +132,7 @@ static int adds_one_to_scalars(void *arg)
 {
     (void)arg;
     uint64_t batches = produce(produce_scalars, PRODUCERS * COUNT);
-    /* The worker naps twice as long as a producer. So when it ends a nap, about all producers
-     * wait. */
+    /* The worker naps twice as long as a producer, so about all producers wait when it wakes. */
     CHECK(!IN_SIM || batches <= PRODUCERS * COUNT / 2);
     return 0;
 }

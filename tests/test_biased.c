@@ -65,8 +65,7 @@ static void a_frequent_user_becomes_the_owner(void **state)
     CHECK(!is_owner(&two)); /* a lock gets one owner in its life */
 }
 
-/* A visit takes the right back for a while. Then the former owner may get it again, and nobody
- * else. */
+/* A visit takes the right back for a while. Only the former owner may get it again. */
 static void the_owner_returns_after_visits(void **state)
 {
     (void)state;
@@ -182,8 +181,7 @@ static void the_owner_returns_after_dumps(void **state)
     fclose(file);
 }
 
-/* The library registers for membarrier when it is loaded: once there are threads, this takes the
- * kernel long. */
+/* The library registers for membarrier when it is loaded: with threads, this takes long. */
 static void is_registered_with_the_library(void **state)
 {
     (void)state;

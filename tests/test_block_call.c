@@ -9,8 +9,7 @@ struct child {
     int verdict, ended;
 };
 
-/* Without a channel it ends at once, else with the first item, or when the channel is closed or the
- * scope is cancelled. */
+/* With a channel, it ends when an item comes, the channel closes or the scope is cancelled. */
 static int end_when_told(leat_block *b)
 {
     struct child *me = (struct child *)b;
@@ -186,8 +185,7 @@ struct outer {
     int i, sum;
 };
 
-/* Receives and sends `times` times, and returns `times` so that the caller can tell its calls
- * apart. */
+/* Receives and sends `times` times. Returns `times`, by which the caller tells its calls apart. */
 static int take_and_give(leat_block *b)
 {
     struct inner *me = (struct inner *)b;

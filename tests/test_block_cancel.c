@@ -1,5 +1,4 @@
-/* test_block_cancel.c: cancelling ends every wait of one block or of a hundred thousand, at any
- * moment, and loses nothing. */
+/* test_block_cancel.c: cancelling ends every wait of a block, at any moment, and loses nothing. */
 #include "support.h"
 
 enum wait {
@@ -227,8 +226,7 @@ ON_WORKERS(ends_a_hundred_thousand);
 
 /* ---- at any moment ---- */
 
-/* A select without channels waits only for the cancel, and holds no channel's lock when it
- * begins. */
+/* A select without channels waits only for the cancel, and begins without a channel's lock. */
 enum { CASES = 1000 };
 
 struct idler {

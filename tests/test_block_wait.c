@@ -183,8 +183,7 @@ static int keep_deadlines(leat_block *b)
         CHECK_IS(5, me->x);
         CHECK_IS(0, receivers_of(me->empty));
         CHECK_IS(0, senders_of(me->full));
-        /* Each of these ends without a wait: the deadline has passed, or the channel is ready or
-         * closed. */
+        /* None of these waits: the deadline has passed, or the channel is ready or closed. */
         me->far = leat_after(600 * LEAT_S);
         SAYS(0, LEAT_AWAIT_SEND_UNTIL(b, me->ready, &me->i, 1, &me->alarm));
         SAYS(0, LEAT_AWAIT_RECV_UNTIL(b, me->ready, &me->x, me->far, &me->alarm));
@@ -214,8 +213,7 @@ static int keeps_deadlines(void *arg)
 }
 ON_WORKERS(keeps_deadlines);
 
-/* A partner comes just before or just after the deadline: the block gets the item or -ETIMEDOUT,
- * never both. */
+/* A partner comes at about the deadline: the block gets the item or -ETIMEDOUT, never both. */
 struct race {
     leat_block block;
     leat_alarm alarm;

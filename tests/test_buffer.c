@@ -1,5 +1,4 @@
-/* test_buffer.c: lossy buffers and promises: which items they drop, each of them once; a send to
- * them never waits. */
+/* test_buffer.c: lossy buffers and promises drop the right items once, and sends never wait. */
 #include "support.h"
 
 static const leat_buffer lossy[] = { LEAT_DROPPING, LEAT_SLIDING, LEAT_PROMISE };
@@ -373,7 +372,6 @@ static int holds_no_lock_in_drop(void *arg)
 }
 ON_WORKERS(holds_no_lock_in_drop);
 
-/* A cancelled sender keeps its item. */
 static int drops_nothing_when_cancelled(void *arg)
 {
     (void)arg;
@@ -395,8 +393,7 @@ static int drops_nothing_when_cancelled(void *arg)
 }
 ON_WORKERS(drops_nothing_when_cancelled);
 
-/* Many parties at once: each item is received or dropped once, and each sender's items keep their
- * order. */
+/* Many parties: each item is received or dropped once, and each sender's items keep their order. */
 enum { PARTIES = 3, EACH = ITEMS / PARTIES / SCALE };
 
 struct flood {

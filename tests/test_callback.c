@@ -1,5 +1,4 @@
-/* test_callback.c: operations that call a function: when, where, how often, and with which
- * status. */
+/* test_callback.c: operations that call a function: when, where, how often and with what. */
 #include "support.h"
 
 #include <limits.h>
@@ -178,8 +177,7 @@ static void forget_to_wait(leat_op *op, int status)
     note(op, status);
 }
 
-/* The function runs later, or the operation asks for a worker: then a worker calls it, and it must
- * not wait. */
+/* A worker calls the function of an operation that had to wait, or that asked for a worker. */
 static int calls_on_a_worker(void *arg)
 {
     (void)arg;

@@ -8,8 +8,7 @@
 
 /* ---- chains ---- */
 
-/* Each function starts the next operation, which is done at once. The stack must not grow with the
- * chain. */
+/* Each function starts an operation that is done at once. The stack must not grow with them. */
 struct chain {
     leat_op op;
     leat_chan *ch;
@@ -96,8 +95,7 @@ static void begin_receiving(struct call *call, leat_scope *s, leat_chan *ch)
     CHECK_IS(0, leat_recv_then(&call->op, ch, &call->x, note));
 }
 
-/* Operations wait in order. Every fourth is withdrawn; of the others the first are served, and
- * closing ends the rest. */
+/* Every fourth operation is withdrawn, the first others are served, and closing ends the rest. */
 static int waits_in_crowds(void *arg)
 {
     (void)arg;
@@ -332,7 +330,6 @@ static int meets_every_party(void *arg)
 }
 ON_WORKERS(meets_every_party);
 
-/* The function may free the operation's struct. */
 static void free_it(leat_op *op, int status)
 {
     CHECK(status == 0 || status == -EPIPE);

@@ -210,8 +210,7 @@ static int spares_the_shielded(void *arg)
 }
 ON_WORKERS(spares_the_shielded);
 
-/* Each of many generations opens a scope and starts the next one in it; then the root is
- * cancelled. */
+/* Each of many generations opens a scope and starts the next. Then the root is cancelled. */
 struct generation {
     int depth;
     leat_chan *never;
@@ -336,8 +335,7 @@ static int cancels_amid_opening(void *arg)
 }
 ON_WORKERS(cancels_amid_opening);
 
-/* A cancel, a deadline and a partner race: an item is either still its sender's or already its
- * receiver's. */
+/* A cancel, a deadline and a partner race: an item is either its sender's or its receiver's. */
 static int send_once(void *arg)
 {
     leat_chan **ends = arg;

@@ -1,5 +1,4 @@
-/* test_cancel_many.c: a cancel reaches every party of a crowd, wherever it waits, and in due
- * time. */
+/* test_cancel_many.c: a cancel reaches every party of a crowd, wherever it waits, and in time. */
 #include "support.h"
 
 #ifdef TESTS_IN_SIM

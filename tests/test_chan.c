@@ -1,5 +1,4 @@
-/* test_chan.c: arguments of channel functions, items of every size, order, and operations that do
- * not wait. */
+/* test_chan.c: channel functions' arguments, items of all sizes, order, and the try forms. */
 #include "support.h"
 
 static int refuses_impossible_sizes(void *arg)
@@ -170,7 +169,6 @@ static int receive_number(void *arg)
     return 0;
 }
 
-/* The try forms meet a waiting partner of any kind. */
 static int try_forms_meet_a_waiting_partner(void *arg)
 {
     (void)arg;
@@ -235,8 +233,7 @@ static int receive_patterns(void *arg)
     return 0;
 }
 
-/* Each byte arrives and no other byte is touched, whether the sender waits, the receiver, or
- * neither. */
+/* Each byte arrives and no other is written, whichever side waits, or none. */
 static int carries_every_size(void *arg)
 {
     (void)arg;
@@ -286,8 +283,7 @@ static int buffers_in_order(void *arg)
 }
 ON_WORKERS(buffers_in_order);
 
-/* A channel first hands out what is buffered; then it serves waiting parties of any kind in the
- * order in which they came. */
+/* First comes what is buffered; then waiting parties of any kind are served in their order. */
 static int serves_waiting_senders_in_order(void *arg)
 {
     (void)arg;
@@ -441,8 +437,7 @@ static int converses(void *arg)
 }
 ON_WORKERS(converses);
 
-/* Without a runtime a channel is a queue: operations that need not wait work, and threads may
- * wait. */
+/* Without a runtime, operations that need not wait work, and threads may wait. */
 static void works_without_a_runtime(void **state)
 {
     (void)state;

@@ -1,5 +1,4 @@
-/* test_chan_close.c: closing a channel, counted senders, owners and references, the drop
- * function. */
+/* test_chan_close.c: closing, counted senders, owners and references, the drop function. */
 #include "support.h"
 
 #include <limits.h>
@@ -87,8 +86,7 @@ static int drains_first(void *arg)
 }
 ON_WORKERS(drains_first);
 
-/* Closing wakes all waiting parties. Senders keep their items, and receivers' variables are not
- * written. */
+/* Closing wakes all waiting parties. Senders keep their items, and receivers get nothing. */
 static int wakes_all(void *arg)
 {
     (void)arg;
@@ -229,8 +227,7 @@ static leat_chan *open_noting(leat_scope *scope, size_t capacity)
                                                     .name = "noting" });
 }
 
-/* Each number from `low` to `high` - 1 was dropped exactly once, and no other. Resets the
- * counts. */
+/* Each number from `low` to below `high` was dropped once, and no other. Resets the counts. */
 static void check_dropped(int low, int high)
 {
     for (int i = 0; i < NUMBERS; i++)
@@ -273,8 +270,7 @@ static int drops_what_is_left(void *arg)
 }
 ON_WORKERS(drops_what_is_left);
 
-/* When the channel is closed or the scope is cancelled, a waiting sender gets its item back. So
- * nothing is dropped. */
+/* The channel is closed or the scope is cancelled while a sender waits: nothing is dropped. */
 static int waiting_senders_keep_their_items(void *arg)
 {
     (void)arg;
@@ -377,7 +373,6 @@ static int counts_references(void *arg)
 }
 ON_WORKERS(counts_references);
 
-/* A channel with references outlives every scope and every runtime. */
 static leat_chan *survivor;
 
 static int make_survivor(void *arg)

@@ -1,5 +1,4 @@
-/* test_chan_deadline.c: waiting for a channel until a deadline: no wait ends early or twice, and no
- * item is lost. */
+/* test_chan_deadline.c: waiting until a deadline: never early, never twice, no item lost. */
 #include "support.h"
 
 static int full_and_empty(leat_scope *s, leat_chan **full, leat_chan **empty, size_t capacity)
@@ -117,7 +116,6 @@ static int does_not_wait_where_it_need_not(void *arg)
 }
 ON_WORKERS(does_not_wait_where_it_need_not);
 
-/* A partner ends the wait long before the deadline. */
 static int ends_with_the_partner(void *arg)
 {
     (void)arg;
@@ -142,8 +140,7 @@ static int ends_with_the_partner(void *arg)
 }
 ON_WORKERS(ends_with_the_partner);
 
-/* The deadlines pass while the partner comes. Both sides must agree on each item: as many are sent
- * as received. */
+/* Deadlines pass while the partner comes. Both sides agree: as many items are sent as received. */
 struct race {
     leat_chan *ch;
     int rounds;
@@ -208,8 +205,7 @@ static int deadlines_race_partners(void *arg)
 }
 ON_WORKERS(deadlines_race_partners);
 
-/* When a wait has ended before its deadline, that deadline does not end a later wait of the same
- * party. */
+/* A deadline that its wait did not need does not end a later wait of the same party. */
 static int leaves_no_stale_deadline(void *arg)
 {
     (void)arg;

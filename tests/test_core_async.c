@@ -1,5 +1,4 @@
-/* test_core_async.c: what core.async's tests check of buffers, put! and take!, alts!, offer!, poll!
- * and promise-chan. */
+/* test_core_async.c: core.async's tests of buffers, put!, take!, alts!, offer!, poll!, promises. */
 #include "support.h"
 
 /* ---- buffers ---- */
@@ -179,8 +178,7 @@ static void calls_back_where_asked(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* core.async allows 1,024 pending operations on a channel. leat has no limit, since the caller
- * provides their memory. */
+/* core.async allows 1,024 pending operations on a channel. In leat the caller has their memory. */
 enum { PENDING = IN_SIM ? 1100 : 5000 };
 
 static int allows_any_number_pending(void *arg)

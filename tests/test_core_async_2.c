@@ -1,5 +1,4 @@
-/* test_core_async_2.c: what core.async's tests check of channels with transducers: expanding,
- * pending puts, early end, what closing adds, and failures. */
+/* test_core_async_2.c: core.async's tests of transducers: expanding, ends, closing, failures. */
 #include "support.h"
 
 enum { INT = sizeof(int) };
@@ -121,8 +120,7 @@ static int passes_the_bound(void *arg)
     int x;
     for (int i = 0; i < 12; i++) {
         CHECK_IS(3 - i % 3, leat_chan_len(ch));
-        /* When the last of three items leaves there is room, and the next sender's item comes
-         * in. */
+        /* The last of three items makes room, and the next sender's item comes in. */
         CHECK_IS(i < 9 ? 3 - i / 3 : 0, senders_of(ch));
         CHECK_IS(0, leat_recv(ch, &x));
         CHECK_IS(i % 3, x);
@@ -282,8 +280,7 @@ static int flushes_on_close(void *arg)
     CHECK(r.run.count == 2 && r.items[0] == 5 && r.items[1] == 6);
     CHECK_IS(-EPIPE, leat_recv(ch, &r));
 
-    /* The finish may emit more than fits, also after an early end. Waiting senders are refused
-     * before. */
+    /* A finish may emit more than fits, also after an early end; waiting senders fail before. */
     ch = through(crew.scope, LEAT_FIXED, 1, counts_of_runs());
     struct putter pending[2] = { { .x = 9 }, { .x = 9 } };
     PUT(ch, 7, 7, 8);

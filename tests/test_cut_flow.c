@@ -41,8 +41,7 @@ static int add(void *state, const void *item)
 
 static int sum;
 
-/* Makes an operator of each kind in `s`, behind `in`. `outer` owns its output, if the operator
- * takes one. */
+/* An operator of each kind in `s`, behind `in`. If it takes its output, `outer` owns that. */
 static leat_chan *put_behind(leat_scope *s, leat_scope *outer, leat_chan *in, int kind)
 {
     leat_chan *out = numbers(outer, 8, 0), *no, *yes;

@@ -18,8 +18,7 @@ static char *dump_with(int (*dump)(FILE *to))
     return text;
 }
 
-/* Copies a number. A number that names a thing becomes its rank: 1 for the first name in the
- * text. */
+/* Copies a number, or the rank of a thing's number: 1 for the first in the text. */
 static const char *rank_number(const char *from, char **to, unsigned long *numbers, unsigned *known)
 {
     char *end;

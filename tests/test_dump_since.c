@@ -1,5 +1,4 @@
-/* test_dump_since.c: since when each party waits: in the seeded world, where times are exact, and
- * on the real clock. */
+/* test_dump_since.c: since when each party waits, in the seeded world and on the real clock. */
 #include "support.h"
 
 #include "sched/probe.h"

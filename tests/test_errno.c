@@ -107,8 +107,7 @@ static int errno_moves_with_its_task(void *arg)
 }
 ON_MOVING_WORKERS(errno_moves_with_its_task);
 
-/* Several tasks at once, each with a value of its own, in loops from which a compiler would like to
- * hoist the address. */
+/* Tasks, each with its own value, in loops from which compilers like to hoist the address. */
 static AT_LEVEL("O3") int keep_own(void *arg)
 {
     int mine = 2000 + (int)(intptr_t)arg;

@@ -1,5 +1,4 @@
-/* test_fair.c: no party that could run waits for ever beside tasks that yield, talk, start others
- * or compute. */
+/* test_fair.c: no party waits for ever beside tasks that yield, talk, start others or compute. */
 #include "base/config.h"
 #include "support.h"
 

@@ -1,5 +1,4 @@
-/* test_flow.c: operators that move items do what a loop would do, and every item is accounted for,
- * however they end. */
+/* test_flow.c: operators that move items do what a loop does, and account for every item. */
 #include "support.h"
 
 static leat_chan *numbers(leat_scope *s, int from, int to)

@@ -1,5 +1,4 @@
-/* test_flow_large.c: mixes, mults and pubs with many members find each member. A member that comes
- * or goes wakes no others. */
+/* test_flow_large.c: mixes, mults and pubs with many members find each, and wake no others. */
 #include "support.h"
 
 enum { MEMBERS = 400 / SCALE };
@@ -43,8 +42,7 @@ static void admix_all(leat_mix *mix, unsigned state)
     settle();
 }
 
-/* The cost grows with the number of members, not with its square: each comes, sees one change, and
- * goes. */
+/* Each input comes, sees one change, and goes. The cost grows with their number, not its square. */
 static int wakes_no_others(void *arg)
 {
     (void)arg;

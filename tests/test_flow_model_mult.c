@@ -34,8 +34,7 @@ static int remove_tap(struct tapping *t, int i)
     return t->pub ? leat_unsub(t->pub, (uint64_t)t->topic[i], ch) : leat_untap(t->mult, ch);
 }
 
-/* Adds, removes or closes each tap at some moment. A removed tap stays open, so it is closed
- * here. */
+/* Adds, removes or closes each tap at some moment. The mult leaves a removed tap open. */
 static int change_taps(void *arg)
 {
     struct tapping *t = arg;
@@ -103,9 +102,8 @@ static void tapping_open(struct tapping *t, bool pub, uint64_t *chance)
     }
 }
 
-/* What a tap may get: items in order, none twice; without a gap unless the tap loses items; all if
- * it was there from the beginning to the end. Of a tap that loses items, the first or the last item
- * is known. */
+/* What a tap may get: items in order, none twice; without a gap, unless it loses items; all, if it
+ * was there all the time. Of a tap that loses items, the first or the last item is known. */
 static void check_tap(const struct tapping *t, int k)
 {
     const struct sink *sink = &t->w.sink[k];

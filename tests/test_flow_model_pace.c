@@ -97,8 +97,7 @@ ON_WORKERS(loses_nothing);
 
 /* ---- to the nanosecond ----
  *
- * Items come 3 µs, and times end 5 µs, after multiples of 10 µs. So no two events that matter
- * coincide. */
+ * Items come 3 µs after a multiple of 10 µs, and times end 5 µs after one: none coincide. */
 
 struct event {
     int64_t at;
@@ -188,8 +187,7 @@ static void expect_windows(struct timetable *t, const struct pacing *p)
     }
 }
 
-/* A bucket gets a drop each nanosecond, and an item costs `time` drops. Returns when the last item
- * leaves. */
+/* A drop comes each nanosecond; an item costs `time` drops. Returns when the last one leaves. */
 static int64_t expect_rated(struct timetable *t, const struct pacing *p)
 {
     int64_t full = (int64_t)p->burst * p->time, drops = full, now = 0;

@@ -1,6 +1,5 @@
-/* test_flow_model_pipeline.c: random programs compare stages of every kind with a plain loop: any
- * number of outputs, ordered or not, failing, ended early. Source and sink count the inputs in
- * flight. */
+/* test_flow_model_pipeline.c: random programs compare stages of every kind with a plain loop, and
+ * source and sink count the inputs in flight. */
 #include "flow_model.h"
 
 enum way { ONE, MANY, ASYNC_INSIDE, ASYNC_LATE, WAYS };

@@ -1,5 +1,4 @@
-/* test_flow_model_streams.c: random programs compare operators that move items with plain loops,
- * however they end. */
+/* test_flow_model_streams.c: random programs compare operators that move items with plain loops. */
 #include "flow_model.h"
 
 /* ---- one to one ---- */

@@ -1,5 +1,4 @@
-/* test_flow_mult.c: mult, pub and mix: which item goes where, which tap stalls which, and what may
- * change meanwhile. */
+/* test_flow_mult.c: mult, pub and mix: which item goes where, what stalls, and what may change. */
 #include "support.h"
 
 #define TAPS_OF(scope, n, capacity) \

@@ -1,5 +1,4 @@
-/* test_flow_pace.c: operators that use the clock. Lower bounds of times are exact, upper bounds are
- * a minute. */
+/* test_flow_pace.c: operators that use the clock. Times are never too short, and below a minute. */
 #include "support.h"
 
 #define HOUR (3600 * LEAT_S)

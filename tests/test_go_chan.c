@@ -248,8 +248,7 @@ static int touches_only_what_happens(void *arg)
 }
 ON_WORKERS(touches_only_what_happens);
 
-/* select5: one ready case at each place among all mixtures of others, blocking or not, ordered or
- * not. */
+/* select5: one ready case at each place among all mixtures of others, in each form of select. */
 enum { OTHERS = 5 };
 
 static void among_others(leat_chan *ch, bool sends, unsigned others, unsigned place, unsigned way)
@@ -301,8 +300,7 @@ static void selects_in_every_mixture_on_one(void **state)
     run_on(1, selects_in_every_mixture);
 }
 
-/* select6: a select that ends by another channel leaves this queue without disturbing the waiters
- * before and behind it. */
+/* select6: a select that ends by another channel leaves the other waiters here in order. */
 struct queue {
     leat_chan *ch, *other, *told;
 };

@@ -1,6 +1,5 @@
-/* test_go_chan_2.c: Go's channel tests that are whole programs: sieves, a chain of ten thousand
- * tasks, channels that carry channels; and those of the compiler's rules that leat checks when it
- * runs. */
+/* test_go_chan_2.c: Go's channel tests that are whole programs: sieves, a long chain, channels that
+ * carry channels; and rules of Go's compiler that leat checks at run time. */
 #include "support.h"
 
 /* perm: operations on a NULL or wrong channel. leat's channels have no direction. */

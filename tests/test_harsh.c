@@ -1,6 +1,5 @@
-/* test_harsh.c: each request for memory or a thread fails once, in turn. A function that may fail
- * returns -ENOMEM or NULL, nothing is lost, and everything works afterwards. This needs the harsh
- * build. */
+/* test_harsh.c: each request for memory or a thread fails once, in turn: a function returns -ENOMEM
+ * or NULL, nothing is lost, and everything works afterwards. This needs the harsh build. */
 #include "base/fault.h"
 #include "support.h"
 
@@ -77,8 +76,7 @@ static void drop_int(void *item)
     (void)item;
 }
 
-/* A pipeline of tasks of all kinds, as far as it could be made. Exactly the tasks that were started
- * run. */
+/* A pipeline of tasks of all kinds, as far as it could be made. Only started tasks run. */
 static void use_tasks_and_channels(void)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -202,7 +200,6 @@ static int step_once(leat_block *b)
     LEAT_END(b);
 }
 
-/* Blocks request no memory. */
 static void use_blocks(void)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);

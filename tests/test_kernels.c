@@ -1,5 +1,4 @@
-/* test_kernels.c: digests in lanes: all kernels that this processor can run, against the
- * definitions. */
+/* test_kernels.c: digests in lanes: all kernels of this processor, against the definitions. */
 #include "kernels/kernels.h"
 #include "support.h"
 
@@ -99,8 +98,7 @@ static void sha256_block(uint32_t state[8], const unsigned char *block)
         state[i] += v[i];
 }
 
-/* What a digest is compared with. Its first state comes from the tested code: the published digests
- * would show an error in it. */
+/* Digests to compare with. The published ones check the first state, which is the tested code's. */
 struct reference {
     const char *name;
     const struct lane_digest *d;
@@ -276,8 +274,7 @@ static size_t some_length(uint64_t *rng)
     return lt_rng_below(rng, span);
 }
 
-/* Fills, runs, moves and empties lanes in any order. Without `fixed`, each run chooses a way at
- * random. */
+/* Fills, runs, moves and empties lanes at random. Without `fixed`, each run takes a random way. */
 static void mix(const struct reference *r, uint64_t seed, const struct lane_way *fixed)
 {
     uint64_t rng = seed;

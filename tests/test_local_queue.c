@@ -1,5 +1,4 @@
-/* test_local_queue.c: the local queue: its owner and its thieves take each party exactly once, the
- * oldest first. */
+/* test_local_queue.c: owner and thieves take each party once from the local queue, oldest first. */
 #include "sched/local_queue.h"
 #include "support.h"
 

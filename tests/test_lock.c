@@ -1,5 +1,4 @@
-/* test_lock.c: the lock for short sections: one thread at a time has it, and no thread waits
- * long. */
+/* test_lock.c: the lock for short sections: one thread at a time has it, and none waits long. */
 #define _GNU_SOURCE
 #include "base/lock.h"
 #include "support.h"

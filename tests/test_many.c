@@ -1,5 +1,4 @@
-/* test_many.c: a hundred thousand tasks that all wait and are all woken; and operations that move
- * many items at once. */
+/* test_many.c: a hundred thousand waiting tasks are woken; operations move many items at once. */
 #include "support.h"
 
 #include <unistd.h>
@@ -156,8 +155,7 @@ static int refuses_wrong_arguments(void *arg)
 }
 ON_WORKERS(refuses_wrong_arguments);
 
-/* Changing amounts make the buffer wrap at each position. Some sizes are copied in one piece, some
- * are not. */
+/* Changing amounts make the buffer wrap everywhere. Some sizes are copied in one piece. */
 static int moves_what_can_go(void *arg)
 {
     (void)arg;

@@ -192,8 +192,7 @@ static int channels_work_over_moves(void *arg)
 }
 ON_MOVING_WORKERS(channels_work_over_moves);
 
-/* A deadline ends a wait, whether it is set after a move or before it, and passes meanwhile. No
- * deadline ends a wait early. */
+/* A deadline ends a wait, even if it was set before a move and passed meanwhile; never early. */
 static void check_late(int result, int64_t deadline)
 {
     CHECK_IS(-ETIMEDOUT, result);

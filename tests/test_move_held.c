@@ -1,8 +1,7 @@
 /* test_move_held.c: while a task or a function computes for long on a worker, other workers serve
  * the parties that wait there: they see to its timers and its wake-ups.
  *
- * The host computes until all of its guests have been served. So the tests show that a guest is
- * served, not when. */
+ * The host computes until all its guests are served: this shows that they are, not when. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 

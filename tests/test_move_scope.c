@@ -1,5 +1,4 @@
-/* test_move_scope.c: scopes, their deadlines, shields and cancelling, when their openers or their
- * tasks move meanwhile. */
+/* test_move_scope.c: scopes, deadlines, shields and cancelling when openers or tasks move. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
@@ -121,8 +120,7 @@ static int many_open_and_close(void *arg)
 }
 ON_MOVING_WORKERS(many_open_and_close);
 
-/* Nested scopes with deadlines. One of the deadlines passes first: an inner, a middle or the
- * outermost one. */
+/* Nested scopes have deadlines. One passes first: an inner, a middle or the outermost one. */
 enum { DEPTH = 6 };
 
 static int nested_scopes_move(void *arg)

@@ -2,8 +2,7 @@
  * for long. Neither a party that was woken at the same time nor the worker's own timers wait for
  * that.
  *
- * A party computes until the other has been served. So the tests show that a party is served, not
- * when. */
+ * A party computes until the other is served: this shows that it is, not when. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 

@@ -46,8 +46,7 @@ static int straight(void *arg)
     return 0;
 }
 
-/* In the seeded world the holder may be interrupted and run on this same thread, so this must not
- * block. */
+/* In the seeded world the holder may be an interrupted party of this same thread: do not block. */
 static void lock(pthread_mutex_t *mutex)
 {
     while (pthread_mutex_trylock(mutex) != 0)
@@ -159,8 +158,7 @@ static void drive(struct party *p)
         goes_on = outcome(p, status);
         p->ticks = true; /* at the latest for the next item */
     }
-    /* An operation that may be withdrawn calls its function under a lock, so not from within its
-     * start. */
+    /* An operation that may be withdrawn has a function that locks, so it must not run at once. */
     unsigned on_worker = p->fickle || p->ticks || below(&p->chance, 3) == 0;
     p->op = (leat_op)LEAT_OP(p->round->scope, on_worker ? LEAT_ON_WORKER : 0);
     if (goes_on)

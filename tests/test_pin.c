@@ -65,8 +65,7 @@ static int limits_the_depth_of_pins(void *arg)
 }
 ON_MOVING_WORKERS(limits_the_depth_of_pins);
 
-/* A pin belongs to a task, not to its thread: a task may move in a thread in which a pinned task
- * has ended. */
+/* A pin belongs to a task, not to its thread: where a pinned task has ended, others may move. */
 static int end_pinned(void *arg)
 {
     (void)arg;
@@ -175,8 +174,7 @@ struct captive {
     _Atomic bool over;
 };
 
-/* A pinned task behind a task that computes waits until that one has ended. Tasks beside it that
- * are not pinned do not wait. */
+/* A pinned task waits for a task that computes before it; tasks that are not pinned do not. */
 static int wait_behind(void *arg)
 {
     struct captive *c = arg;

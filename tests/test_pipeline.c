@@ -1,5 +1,4 @@
-/* test_pipeline.c: how many inputs a pipeline has in flight, in which order outputs come, and how
- * long it takes. */
+/* test_pipeline.c: how many inputs are in flight, in which order outputs come, and when. */
 #include "pipelines.h"
 
 /* ---- the bound: reached and kept ---- */

@@ -1,5 +1,4 @@
-/* test_pipeline_end.c: stages end by closing, cancelling or failing, at any moment, and every item
- * is accounted for. */
+/* test_pipeline_end.c: stages close, are cancelled or fail at any moment, and lose no item. */
 #include "pipelines.h"
 
 /* ---- at any moment ---- */
@@ -73,8 +72,7 @@ static int accounts_for_every_item(void *arg)
         if (below(&chance, 2))
             e.trial.window = e.trial.n + below(&chance, 5);
         end_at_any_moment(&e);
-        /* Each input that ran has one output, which is received or dropped. Other inputs were
-         * dropped themselves. */
+        /* Each input that ran has one output: received, or dropped. Other inputs were dropped. */
         CHECK_IS(e.trial.ran, e.received + e.trial.dropped_out);
     }
     return 0;

@@ -1,5 +1,4 @@
-/* test_pthread_cancel.c: a thread that is cancelled within a function of leat leaves nothing
- * locked. */
+/* test_pthread_cancel.c: a thread that is cancelled inside of leat leaves nothing locked. */
 #define _GNU_SOURCE
 #include "support.h"
 

@@ -177,8 +177,7 @@ static void refused_later(void)
     CHECK_IS(0, leat_stop());
 }
 
-/* The lock got its owner before. A thread then takes the right back, and may still run on every
- * processor. */
+/* The lock got its owner before. A thread takes the right back, and may still run everywhere. */
 static void taken_back_later(void)
 {
     static struct lt_biased biased, other;

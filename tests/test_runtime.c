@@ -1,5 +1,4 @@
-/* test_runtime.c: starting and stopping the runtime, and using it in a program with threads of its
- * own. */
+/* test_runtime.c: starting and stopping the runtime, and its use beside threads of the program. */
 #define _GNU_SOURCE /* sched_getaffinity, environ */
 #include "support.h"
 
@@ -312,9 +311,8 @@ static void waits_for_timers(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* A thread that stops a timer may learn, under the lock of the timer's worker, that the timer has
- * fired. It may be so late that the runtime has stopped and started again. It still holds that
- * lock. */
+/* A thread that stops a timer may learn under the lock of the timer's worker that the timer has
+ * fired, and so late that the runtime has started again. It still holds that lock. */
 static void late_stoppers_may_hold_a_lock(void **state)
 {
     (void)state;
@@ -399,8 +397,7 @@ static void leaves_signals_alone(void **state)
     CHECK(!sigismember(&blocked, SIGTERM));
 }
 
-/* Blocking functions, and processes that they start, have the signal mask of the thread that
- * started the runtime. */
+/* Blocking functions and their child processes have the signal mask of the runtime's starter. */
 static int is_as_where_it_was_started(void *arg)
 {
     (void)arg;

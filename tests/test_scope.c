@@ -1,5 +1,4 @@
-/* test_scope.c: opening and closing scopes, what they return, nesting, deadlines, shields,
- * counts. */
+/* test_scope.c: opening and closing, what scopes return, nesting, deadlines, shields, counts. */
 #include "support.h"
 
 static int return_value(void *arg)
@@ -244,8 +243,6 @@ static int cancels_down_not_up(void *arg)
     return 0;
 }
 
-/* A scope that was cancelled for a reason of its own keeps that reason when the scope around it is
- * cancelled later. */
 static int keeps_its_own_reason(void *arg)
 {
     (void)arg;
@@ -330,8 +327,7 @@ static int shields_nest(void *arg)
     return 0;
 }
 
-/* A scope that was opened under a shield is not cancelled when the scope around it is cancelled
- * later. */
+/* A cancel of the outer scope comes after the inner scope was opened under a shield. */
 static int shields_from_a_later_cancel(void *arg)
 {
     (void)arg;

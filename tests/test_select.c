@@ -116,8 +116,7 @@ static int takes_the_first_in_order(void *arg)
 }
 ON_WORKERS(takes_the_first_in_order);
 
-/* Each ready case is equally likely: each of 6 counts in 12,000 throws is within 10 standard
- * deviations. */
+/* Each ready case is equally likely: within 10 standard deviations in 12,000 throws. */
 static int takes_any_at_random(void *arg)
 {
     (void)arg;
@@ -241,8 +240,7 @@ static int choose(void *arg)
     return 0;
 }
 
-/* A partner meets one of 500 cases, or closes its channel. Then the select has left the other
- * queues. */
+/* A partner meets one of 500 cases or closes its channel. The select then leaves all queues. */
 static int waits_on_many(void *arg)
 {
     (void)arg;

@@ -29,8 +29,7 @@ static int names_a_channel_twice(void *arg)
 }
 ON_WORKERS(names_a_channel_twice);
 
-/* A select never meets itself. Two selects that each send and receive on the same channel meet each
- * other. */
+/* A select never meets itself. Two that each send and receive on one channel meet each other. */
 struct both {
     leat_chan *ch;
     int mine, sent, received;
@@ -170,10 +169,9 @@ static int select_against_select(void *arg)
 }
 ON_WORKERS(select_against_select);
 
-/* The mover sends a token to one channel before it receives one from the other, so at each moment
- * at least one channel has a token. A select that does not wait sees all channels at one moment, so
- * it always finds one. It puts the token back before it looks again. Empty channels in between
- * lengthen the look. */
+/* The mover sends a token to one channel before it receives one from the other. So at each moment
+ * one of them has a token, and a select that does not wait, but sees all channels at one moment,
+ * finds it. It puts the token back where it was. Empty channels in between lengthen the look. */
 enum { BETWEEN = 40 };
 
 struct shuttle {

@@ -1,5 +1,4 @@
-/* test_sim.c: the seeded world repeats a run from its seed, runs all four parties, and refuses what
- * it cannot do. */
+/* test_sim.c: the seeded world repeats runs, runs all four parties, and refuses some calls. */
 #include "sched/runtime.h"
 #include "support.h"
 

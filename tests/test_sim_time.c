@@ -1,5 +1,4 @@
-/* test_sim_time.c: the seeded world's clock is exact, stands still while a party can run, and keeps
- * order. */
+/* test_sim_time.c: the seeded world's clock: exact, at rest while a party can run, and in order. */
 #include "support.h"
 
 static int sleeps_an_hour(void *arg)

@@ -66,8 +66,7 @@ static bool spread_once(struct census *census)
     return even;
 }
 
-/* On a loaded machine another worker may steal a task before the chosen one runs it. So one success
- * in ROUNDS is enough. */
+/* On a loaded machine another worker may steal the task first: one success in ROUNDS is enough. */
 static int spread_evenly(void *arg)
 {
     enum { ROUNDS = 20 };
@@ -111,8 +110,7 @@ static void spreads_from_the_main_thread(void **state)
     }
 }
 
-/* All tasks start without a wait in between: each worker gets its share, and they compute at the
- * same time. */
+/* Tasks start without a wait in between: each worker gets its share, and all compute at once. */
 static _Atomic int together;
 
 static int compute_together(void *arg)

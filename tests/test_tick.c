@@ -26,8 +26,7 @@ static void refuses_wrong_arguments(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* Each tick comes a whole number of periods after the start, never early, and after the tick
- * before. */
+/* Each tick comes a whole number of periods after the start, never early, always later. */
 static int count_ticks(void *arg)
 {
     int64_t period = *(int64_t *)arg, before = leat_now(), first = 0, last = 0, at;

@@ -156,8 +156,7 @@ static int buffer_on(void *arg)
     return 0;
 }
 
-/* In the seeded world each sleep takes ten thousand turns of the tasks that keep the clock
- * still. */
+/* In the seeded world a sleep takes ten thousand turns of tasks that keep the clock still. */
 enum { SLEEPS = IN_SIM ? 4 : 10 };
 
 static int busy_workers_fire_timers(void *arg)

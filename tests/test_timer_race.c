@@ -1,6 +1,5 @@
-/* test_timer_race.c: timers fire and are stopped and cancelled at the same time, in different
- * threads. Each is called once or stopped in time, never both, and the memory of a stopped one is
- * freed at once. */
+/* test_timer_race.c: timers fire, are stopped and are cancelled at once in several threads. Each is
+ * called once or stopped in time, never both; a stopped one is freed at once. */
 #include "support.h"
 
 enum { BATCH = 64, STOPPERS = 2 };

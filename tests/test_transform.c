@@ -1,5 +1,4 @@
-/* test_transform.c: transforms of a channel's items, against a plain model and with many parties at
- * once. */
+/* test_transform.c: transforms of channels, against a plain model and with many parties at once. */
 #include "support.h"
 
 enum { INT = sizeof(int), RUN_MAX = 4 };

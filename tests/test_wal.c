@@ -167,8 +167,7 @@ ON_WORKERS(loses_nothing_at_any_cut);
 
 /* ---- faults ---- */
 
-/* The disk is full at some size. What had room is in the log, the other appends fail, and with room
- * the log continues. */
+/* With each size of a full disk: the log has what had room, and later continues. */
 static int survives_a_full_disk(void *arg)
 {
     (void)arg;

@@ -1,5 +1,4 @@
-/* test_watch.c: what the monitor thread does on request, as seen from inside; tests/watch.sh has
- * the rest. */
+/* test_watch.c: what the monitor thread does on request, from inside; see also tests/watch.sh. */
 #include "support.h"
 
 #include "base/fault.h"

@@ -21,8 +21,7 @@ static void put_id(unsigned char *payload, size_t n, uint32_t id)
     memcpy(payload, &id, sizeof id);
 }
 
-/* Payloads have different lengths. Each contains whole records that nobody has appended, at places
- * where records may begin. */
+/* Payloads differ in length. Where a record may begin, each contains a whole false record. */
 static size_t make_payload(unsigned char payload[PAYLOAD], uint32_t id)
 {
     const size_t size = 16 + id * 37 % (PAYLOAD - 16);
@@ -168,8 +167,7 @@ static void check_has_acked(const struct reading *reading)
         CHECK(!atomic_load(&acked[id]) || has(reading, id));
 }
 
-/* After a crash, the log holds the first of the written records, in order, and all that were
- * acknowledged. */
+/* A crash leaves the first of the written records, in order, and all acknowledged ones. */
 static void try_a_crash(void)
 {
     set_image(disk.bytes, disk.highest);
