@@ -85,7 +85,7 @@ static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
 }
 
 /* To those who look, and to its scope. */
-static void introduce(leat_chan *ch)
+static void announce(leat_chan *ch)
 {
     if (ch->scope) {
         ch->owned.free = destroy_owned;
@@ -112,7 +112,7 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     }
     set_up(ch, scope, spec, slots);
     ch->capacity = capacity;
-    introduce(ch);
+    announce(ch);
     return ch;
 }
 
@@ -125,7 +125,7 @@ leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, const char *name, s
     ch->keeper = keeper;
     ch->special = true;
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
-    introduce(ch);
+    announce(ch);
     return ch;
 }
 
@@ -202,7 +202,7 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
 }
 
 /* Unusual for no other reason. */
-LT_COLD static bool has_only_ends(const leat_chan *ch)
+LT_COLD static bool is_only_split(const leat_chan *ch)
 {
     return lt_chan_split_buffer(ch) && !lt_chan_is_closed(ch) && !(lt_probing() & LT_PROBE_TRACE);
 }
@@ -242,7 +242,7 @@ size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
     *status = LT_NOT_NOW;
     while (moved < n) {
         void *item = items ? (unsigned char *)items + moved * size : NULL;
-        if ((!lt_chan_is_unusual(ch) || has_only_ends(ch)) && lt_list_empty(&ch->receivers) &&
+        if ((!lt_chan_is_unusual(ch) || is_only_split(ch)) && lt_list_empty(&ch->receivers) &&
             lt_list_empty(&ch->senders) &&
             lt_chan_count(ch) != (side == LT_SEND ? ch->capacity : 0)) {
             moved += move_many(ch, side, item, n - moved);
@@ -315,11 +315,11 @@ bool lt_chan_add_close_hook(leat_chan *ch, struct lt_close_hook *hook,
 {
     hook->job = (struct lt_job){ .party.kind = LT_JOB, .run = closed };
     lt_chan_lock(ch);
-    bool watches = !lt_chan_is_closed(ch);
-    if (watches)
+    bool open = !lt_chan_is_closed(ch);
+    if (open)
         lt_list_append(&ch->close_hooks, &hook->node);
     lt_chan_unlock(ch);
-    return watches;
+    return open;
 }
 
 bool lt_chan_remove_close_hook(leat_chan *ch, struct lt_close_hook *hook)

@@ -43,8 +43,8 @@ static bool is_free(struct lt_worker *worker)
 /* At a buffer that is full or empty, who has nothing else to do: waits a moment for that to change. Each look
  * takes the channel's line from those who change it, so they come ever less often, and then mostly find room,
  * or items, for many. */
-static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
-                         struct lt_worker *here)
+static void spin_for_change(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
+                            struct lt_worker *here)
 {
     enum { LONGEST = 128, YIELDS = 4 };
     unsigned left = lt_spin_looks(spin), yields = !here && lt_spin_paid(spin) ? YIELDS : 0;
@@ -68,8 +68,8 @@ static void changes_soon(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
  * distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes
  * on as soon as a look finds no more than the last; and where items have come one by one lately, at once, but
  * for one in so many. */
-static void gains_distance(leat_chan *ch, struct lt_split *split, enum lt_side side,
-                           struct lt_spin *spin)
+static void wait_for_distance(leat_chan *ch, struct lt_split *split, enum lt_side side,
+                              struct lt_spin *spin)
 {
     enum { FIRST = 16, LAST = 128 };
     size_t before = 0, left = lt_split_left(ch, split, side), found = left;
@@ -87,7 +87,7 @@ static void gains_distance(leat_chan *ch, struct lt_split *split, enum lt_side s
 
 /* How long to look before waiting, if there is another processor to wait for and nothing else to do: a thread has
  * nothing, and a task if it is alone on its worker, which would look around instead. Else NULL. */
-static struct lt_spin *patience(struct lt_party *self, struct lt_worker *here, int64_t deadline)
+static struct lt_spin *spin_to_use(struct lt_party *self, struct lt_worker *here, int64_t deadline)
 {
     struct lt_spin *spin = NULL;
     if (deadline == LEAT_NOW || lt_world())
@@ -101,19 +101,19 @@ static struct lt_spin *patience(struct lt_party *self, struct lt_worker *here, i
 
 /* One operation with nothing but one end of the channel: 0, or LT_NOT_NOW, and the channel's lock is to be
  * asked. */
-__attribute__((noinline)) static int operate_split(leat_chan *ch, struct lt_split *split,
-                                                   enum lt_side side, void *item, int64_t deadline,
-                                                   struct lt_party *self)
+__attribute__((noinline)) static int split_path(leat_chan *ch, struct lt_split *split,
+                                                enum lt_side side, void *item, int64_t deadline,
+                                                struct lt_party *self)
 {
     int status = lt_split_move(ch, split, side, item, split->few);
     if (status == 0 || lt_chan_is_closed(ch))
         return status;
     struct lt_worker *here = lt_current_worker();
-    struct lt_spin *spin = patience(self, here, deadline);
+    struct lt_spin *spin = spin_to_use(self, here, deadline);
     if (spin && !lt_chan_looks_ready(ch, side))
-        changes_soon(ch, side, spin, here);
+        spin_for_change(ch, side, spin, here);
     if (spin && (!here || is_free(here)))
-        gains_distance(ch, split, side, spin);
+        wait_for_distance(ch, split, side, spin);
     return lt_split_move(ch, split, side, item, 1);
 }
 
@@ -144,24 +144,24 @@ static void finish(struct lt_party *self, struct lt_party *woken, int64_t deadli
 }
 
 /* With the lock held, which it gives up: nothing could be done at once. */
-__attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, void *item,
-                                             int64_t deadline, struct lt_party *self)
+__attribute__((noinline)) static int slow_wait(leat_chan *ch, enum lt_side side, void *item,
+                                               int64_t deadline, struct lt_party *self)
 {
     struct lt_party *woken = NULL;
     int error = -EAGAIN;
     if (deadline != LEAT_NOW) {
-        /* Where there are ends it has been patient already. */
-        bool patient = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world() &&
-                       !lt_chan_split_buffer(ch);
+        /* With a split buffer it has spun already, in split_path. */
+        bool spins = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world() &&
+                     !lt_chan_split_buffer(ch);
         /* With one processor there is nobody to be beside. */
         if (self->kind == LT_THREAD && !lt_world() &&
             (LT_SPLIT_ALONE || LT_CONTAINER(self, struct lt_thread, party)->spin.most))
             lt_chan_split(ch);
-        if (self->enlisted && !patient)
+        if (self->enlisted && !spins)
             return wait_for_partner(ch, side, item, deadline, self);
         lt_chan_unlock(ch);
-        if (patient)
-            changes_soon(ch, side, &LT_CONTAINER(self, struct lt_thread, party)->spin, NULL);
+        if (spins)
+            spin_for_change(ch, side, &LT_CONTAINER(self, struct lt_thread, party)->spin, NULL);
         else if ((error = lt_wait_prepare(self)) != 0)
             return error;
         lt_chan_lock(ch);
@@ -175,8 +175,8 @@ __attribute__((noinline)) static int not_now(leat_chan *ch, enum lt_side side, v
 }
 
 /* The same for a channel that is not the common case, before anything has been tried. */
-__attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side side, void *item,
-                                                    int64_t deadline, struct lt_party *self)
+__attribute__((noinline)) static int slow_path_locked(leat_chan *ch, enum lt_side side, void *item,
+                                                      int64_t deadline, struct lt_party *self)
 {
     struct lt_party *woken;
     int error = lt_chan_now(ch, side, item, &woken);
@@ -186,26 +186,26 @@ __attribute__((noinline)) static int operate_slowly(leat_chan *ch, enum lt_side 
         return 0;
     }
     if (error == LT_NOT_NOW)
-        return not_now(ch, side, item, deadline, self);
+        return slow_wait(ch, side, item, deadline, self);
     lt_chan_unlock(ch);
     finish(self, woken, deadline);
     return lt_wait_told(self, error);
 }
 
 /* With the lock held, which it gives up: nothing could be done at once, so most wait. */
-__attribute__((always_inline)) static inline int wait_if_allowed(leat_chan *ch, enum lt_side side,
-                                                                 void *item, int64_t deadline,
-                                                                 struct lt_party *self,
-                                                                 struct lt_worker *here)
+__attribute__((always_inline)) static inline int fast_wait(leat_chan *ch, enum lt_side side,
+                                                           void *item, int64_t deadline,
+                                                           struct lt_party *self,
+                                                           struct lt_worker *here)
 {
     if (LT_LIKELY(here && self->enlisted && deadline != LEAT_NOW))
         return wait_for_partner(ch, side, item, deadline, self);
-    return not_now(ch, side, item, deadline, self);
+    return slow_wait(ch, side, item, deadline, self);
 }
 
 /* With no lock held, in any case. */
-__attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side side, void *item,
-                                                    int64_t deadline)
+__attribute__((noinline)) static int slow_path(leat_chan *ch, enum lt_side side, void *item,
+                                               int64_t deadline)
 {
     struct lt_party *self = lt_current_party();
     int error = lt_wait_allowed(self);
@@ -213,16 +213,16 @@ __attribute__((noinline)) static int operate_shared(leat_chan *ch, enum lt_side 
         return error;
     struct lt_worker *here = lt_current_worker();
     struct lt_split *split = lt_chan_split_buffer(ch);
-    if (split && operate_split(ch, split, side, item, deadline, self) == 0) {
+    if (split && split_path(ch, split, side, item, deadline, self) == 0) {
         lt_task_spend(here, self, deadline);
         return 0;
     }
     lt_chan_lock_shared(ch, here);
-    return operate_slowly(ch, side, item, deadline, self);
+    return slow_path_locked(ch, side, item, deadline, self);
 }
 
-__attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, struct lt_party *woken,
-                                                    int64_t deadline)
+__attribute__((noinline)) static int wake_partner(struct lt_worker *here, struct lt_party *woken,
+                                                  int64_t deadline)
 {
     lt_ready_from(here, woken);
     lt_task_spend(here, lt_current_party_or_null(), deadline);
@@ -230,22 +230,22 @@ __attribute__((noinline)) static int wake_and_spend(struct lt_worker *here, stru
 }
 
 /* Returns 0, for its caller. */
-__attribute__((noinline)) static int spend_the_last(struct lt_worker *here)
+__attribute__((noinline)) static int renew_budget(struct lt_worker *here)
 {
     lt_budget_renew(here, lt_current_party_or_null());
     return 0;
 }
 
-LT_NOW int spend_one(struct lt_worker *here, bool is_worker, int64_t deadline)
+LT_NOW int spend_budget(struct lt_worker *here, bool is_worker, int64_t deadline)
 {
     if (deadline != LEAT_NOW && (is_worker || here))
-        return LT_UNLIKELY(--here->budget == 0) ? spend_the_last(here) : 0;
+        return LT_UNLIKELY(--here->budget == 0) ? renew_budget(here) : 0;
     lt_point();
     return 0;
 }
 
 /* Gives back what lt_biased_grip or lt_biased_try took. */
-static inline void let_go(leat_chan *ch, bool gripped)
+static inline void release(leat_chan *ch, bool gripped)
 {
     if (gripped)
         lt_biased_let_go(&ch->lock);
@@ -254,56 +254,56 @@ static inline void let_go(leat_chan *ch, bool gripped)
 }
 
 /* With the lock held, by the owner's grip or as any lock; it gives it up. */
-LT_NOW int operate_held(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
-                        struct lt_worker *here, bool gripped)
+LT_NOW int fast_path(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
+                     struct lt_worker *here, bool gripped)
 {
     int error = lt_wait_allowed(lt_current_party_or_null());
     if (LT_UNLIKELY(error)) {
-        let_go(ch, gripped);
+        release(ch, gripped);
         return error;
     }
     struct lt_party *woken;
     size_t size = ch->item_size;
     if (LT_UNLIKELY(lt_chan_is_unusual(ch) || !lt_item_is_short(size)))
-        return operate_slowly(ch, side, item, deadline, lt_current_party_or_null());
+        return slow_path_locked(ch, side, item, deadline, lt_current_party_or_null());
     if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
-        return wait_if_allowed(ch, side, item, deadline, lt_current_party_or_null(), here);
-    let_go(ch, gripped);
+        return fast_wait(ch, side, item, deadline, lt_current_party_or_null(), here);
+    release(ch, gripped);
     if (woken) {
         if (LT_UNLIKELY(!lt_is_at_home(here, woken) || !lt_worker_append_now(here, woken)))
-            return wake_and_spend(here, woken, deadline);
+            return wake_partner(here, woken, deadline);
     }
-    return spend_one(here, gripped, deadline);
+    return spend_budget(here, gripped, deadline);
 }
 
 /* Where the lock is not the worker's own, or the caller is none. */
-LT_NOW int operate_beside(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
+LT_NOW int fast_path_unowned(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
 {
     struct lt_worker *here = lt_current_worker();
     const struct lt_party *self = lt_current_party_or_null();
     struct lt_split *split = lt_chan_split_buffer(ch);
     size_t size = ch->item_size;
     if (LT_UNLIKELY(!self))
-        return operate_shared(ch, side, item, deadline);
+        return slow_path(ch, side, item, deadline);
     if (split && lt_wait_allowed(self) == 0 && lt_item_is_short(size) &&
         lt_split_move_known(ch, split, side, size, item))
-        return spend_one(here, false, deadline);
+        return spend_budget(here, false, deadline);
     if (split || LT_UNLIKELY(!lt_biased_try(&ch->lock, here)))
-        return operate_shared(ch, side, item, deadline);
+        return slow_path(ch, side, item, deadline);
     if (LT_LIKELY(!lt_chan_split_buffer(ch)))
-        return operate_held(ch, side, item, deadline, here, false);
+        return fast_path(ch, side, item, deadline, here, false);
     lt_unlock(&ch->lock.lock); /* it has got them in the meantime */
-    return operate_shared(ch, side, item, deadline);
+    return slow_path(ch, side, item, deadline);
 }
 
-__attribute__((noinline)) static int send_beside(leat_chan *ch, void *item, int64_t deadline)
+__attribute__((noinline)) static int send_unowned(leat_chan *ch, void *item, int64_t deadline)
 {
-    return operate_beside(ch, LT_SEND, item, deadline);
+    return fast_path_unowned(ch, LT_SEND, item, deadline);
 }
 
-__attribute__((noinline)) static int receive_beside(leat_chan *ch, void *item, int64_t deadline)
+__attribute__((noinline)) static int receive_unowned(leat_chan *ch, void *item, int64_t deadline)
 {
-    return operate_beside(ch, LT_RECEIVE, item, deadline);
+    return fast_path_unowned(ch, LT_RECEIVE, item, deadline);
 }
 
 /* For each of its callers a copy, in which `side` is known, and mostly the deadline. What is usual is done here, and
@@ -315,11 +315,11 @@ __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_
         return -EINVAL;
     struct lt_worker *here = lt_current_worker();
     if (LT_LIKELY(lt_biased_grip(&ch->lock, here)))
-        return operate_held(ch, side, item, deadline, here, true);
-    return side == LT_SEND ? send_beside(ch, item, deadline) : receive_beside(ch, item, deadline);
+        return fast_path(ch, side, item, deadline, here, true);
+    return side == LT_SEND ? send_unowned(ch, item, deadline) : receive_unowned(ch, item, deadline);
 }
 
-__attribute__((noinline)) static int try_slowly(leat_chan *ch, enum lt_side side, void *item)
+__attribute__((noinline)) static int try_locked(leat_chan *ch, enum lt_side side, void *item)
 {
     struct lt_party *woken = NULL;
     int error = 0;
@@ -335,13 +335,13 @@ __attribute__((noinline)) static int try_slowly(leat_chan *ch, enum lt_side side
 
 /* Who polls hardly ever finds something. Of another's channel that is only certain under the lock, which also puts it in
  * order with what the caller has done before: who finds a bell rung already relies on that. */
-__attribute__((always_inline)) static inline int try_once(leat_chan *ch, enum lt_side side,
-                                                          void *item)
+__attribute__((always_inline)) static inline int try_now(leat_chan *ch, enum lt_side side,
+                                                         void *item)
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0))
         return -EINVAL;
     if (!lt_chan_is_unready(ch, side) || !lt_biased_is_mine(&ch->lock, lt_current_worker()))
-        return try_slowly(ch, side, item);
+        return try_locked(ch, side, item);
     lt_point();
     return -EAGAIN;
 }
@@ -397,7 +397,7 @@ int leat_send_until(leat_chan *ch, const void *item, int64_t deadline)
 
 int leat_try_send(leat_chan *ch, const void *item)
 {
-    return try_once(ch, LT_SEND, (void *)(uintptr_t)item);
+    return try_now(ch, LT_SEND, (void *)(uintptr_t)item);
 }
 
 int leat_recv(leat_chan *ch, void *item)
@@ -412,5 +412,5 @@ int leat_recv_until(leat_chan *ch, void *item, int64_t deadline)
 
 int leat_try_recv(leat_chan *ch, void *item)
 {
-    return try_once(ch, LT_RECEIVE, item);
+    return try_now(ch, LT_RECEIVE, item);
 }

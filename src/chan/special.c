@@ -2,13 +2,13 @@
 
 #include "chan/now.h"
 
-enum { FALLING_MAX = 1024 }; /* bytes of an item that may fall and is to be dropped */
+enum { DROPPED_MAX = 1024 }; /* bytes of an item that may fall and is to be dropped */
 
 bool lt_special_check(const leat_chan_spec *spec)
 {
     bool lossy = spec->buffer != LEAT_FIXED, promise = spec->buffer == LEAT_PROMISE;
     leat_transform *t = spec->transform;
-    if (spec->buffer > LEAT_PROMISE || (lossy && spec->drop && spec->item_size > FALLING_MAX))
+    if (spec->buffer > LEAT_PROMISE || (lossy && spec->drop && spec->item_size > DROPPED_MAX))
         return false;
     if ((lossy || t) && !promise && spec->capacity == 0)
         return false;
@@ -43,7 +43,7 @@ bool lt_special_ready(const leat_chan *ch, enum lt_side side)
 /* ---- what falls ---- */
 
 /* An item's bytes have been copied out: hands them to drop, without the lock. */
-static void let_fall(leat_chan *ch, void *bytes)
+static void drop_unlocked(leat_chan *ch, void *bytes)
 {
     lt_chan_unlock(ch);
     ch->drop(bytes);
@@ -57,19 +57,19 @@ static void remove_front(leat_chan *ch)
 }
 
 /* Brings a lossy buffer back to its capacity. */
-__attribute__((noinline)) static void shed(leat_chan *ch)
+__attribute__((noinline)) static void drop_surplus(leat_chan *ch)
 {
-    _Alignas(16) unsigned char falling[FALLING_MAX];
+    _Alignas(16) unsigned char dropped[DROPPED_MAX];
     while (lt_chan_count(ch) > ch->capacity) {
         bool oldest = ch->buffer == LEAT_SLIDING;
         if (ch->drop)
-            memcpy(falling, lt_chan_slot(ch, oldest ? 0 : lt_chan_count(ch) - 1), ch->item_size);
+            memcpy(dropped, lt_chan_slot(ch, oldest ? 0 : lt_chan_count(ch) - 1), ch->item_size);
         if (oldest)
             remove_front(ch);
         else
             lt_chan_set_count(ch, lt_chan_count(ch) - 1);
         if (ch->drop)
-            let_fall(ch, falling);
+            drop_unlocked(ch, dropped);
     }
 }
 
@@ -97,7 +97,7 @@ static void publish(leat_chan *ch, size_t n, struct lt_party **chain)
             remove_front(ch);
     }
     if (lossy(ch))
-        shed(ch);
+        drop_surplus(ch);
 }
 
 /* ---- a transform's step: without the lock, the door taken ---- */

@@ -74,7 +74,7 @@ void lt_chan_unsplit(leat_chan *ch)
 /* ---- one end ---- */
 
 /* Under the end's lock. */
-static bool is_there(const leat_chan *ch, struct lt_split *split, enum lt_side side, size_t least)
+static bool can_move(const leat_chan *ch, struct lt_split *split, enum lt_side side, size_t least)
 {
     if (LT_LIKELY(lt_split_know_some(split, side, ch->capacity)))
         return true;
@@ -91,7 +91,7 @@ int lt_split_move(leat_chan *ch, struct lt_split *split, enum lt_side side, void
     struct lt_end *end = &split->of[side];
     int status = LT_NOT_NOW;
     lt_lock(&end->lock);
-    if (LT_LIKELY(!lt_end_takes_all(ch, side) && is_there(ch, split, side, least))) {
+    if (LT_LIKELY(!lt_end_takes_all(ch, side) && can_move(ch, split, side, least))) {
         lt_end_pass(ch, end, side, ch->item_size, item);
         status = 0;
     }
