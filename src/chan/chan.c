@@ -57,14 +57,14 @@ static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
     return lt_alloc(bytes);
 }
 
-/* While there is a trace, no operation goes the short way past it. */
+/* While there is a trace, no operation may pass it by on the fast path. */
 static void set_usual(leat_chan *ch)
 {
     bool unusual = ch->special || lt_chan_split_buffer(ch) || (lt_probing() & LT_PROBE_TRACE);
     atomic_store_explicit(&ch->unusual, unusual, memory_order_relaxed);
 }
 
-/* Memory that is all 0 becomes a channel that nobody else knows yet. */
+/* Makes a channel of zeroed memory. No other party knows it yet. */
 static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec, size_t slots)
 {
     lt_biased_init(&ch->lock);
@@ -84,7 +84,7 @@ static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
     atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
 }
 
-/* To those who look, and to its scope. */
+/* Makes the channel known: to its scope, to dumps and to a trace. */
 static void announce(leat_chan *ch)
 {
     if (ch->scope) {
@@ -147,7 +147,7 @@ int leat_chan_unref(leat_chan *ch)
 {
     if (!ch || ch->scope)
         return -EINVAL;
-    /* Release what this holder did; acquire, for the last, what all the others did. */
+    /* Release: what this holder did. Acquire: the last holder sees what all the others did. */
     if (ch->keeper ? ch->keeper->unref(ch)
                    : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
         destroy_orphan(ch);
@@ -166,7 +166,7 @@ bool lt_chan_dequeue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
 
 /* ---- sending and receiving, under the lock ---- */
 
-/* Nobody waits on it any more. */
+/* No party waits on a closed channel. */
 static int closed_now(leat_chan *ch, enum lt_side side, void *item)
 {
     if (side == LT_SEND)
@@ -201,13 +201,13 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
     return status;
 }
 
-/* Unusual for no other reason. */
+/* Whether a split buffer is all that makes the channel unusual. */
 LT_COLD static bool is_only_split(const leat_chan *ch)
 {
     return lt_chan_split_buffer(ch) && !lt_chan_is_closed(ch) && !(lt_probing() & LT_PROBE_TRACE);
 }
 
-/* Several at once, where nobody waits and so only the buffer is concerned: at most two copies. */
+/* Moves several items, in at most two copies. No party waits, so only the buffer is concerned. */
 static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
 {
     size_t count = lt_chan_count(ch), size = ch->item_size;
@@ -283,7 +283,7 @@ static struct lt_party *take_close_hooks(leat_chan *ch, struct lt_party *chain)
          node = next) {
         struct lt_close_hook *hook = LT_CONTAINER(node, struct lt_close_hook, node);
         next = node->next;
-        node->next = NULL; /* it is in no list any more */
+        node->next = NULL; /* in no list any more */
         hook->job.party.next = chain;
         chain = &hook->job.party;
     }
@@ -409,7 +409,7 @@ int leat_chan_done(leat_chan *ch)
     return lt_chan_end_one(ch, false);
 }
 
-/* ---- for people who look ---- */
+/* ---- what a program may ask ---- */
 
 size_t leat_chan_len(const leat_chan *ch)
 {

@@ -1,4 +1,4 @@
-/* compose.c: two transforms that become one, and one that becomes forgiving. */
+/* compose.c: one transform made of two, and a transform with a function for failures. */
 #include "chan/transform.h"
 
 #include "base/alloc.h"
@@ -9,10 +9,10 @@
 struct composed {
     leat_transform t;
     leat_transform *first, *second;
-    bool enough; /* `second` has said so: what `first` still holds is not wanted */
+    bool enough; /* `second` returned LEAT_ENOUGH: what `first` still holds is not wanted */
 };
 
-/* Passes on as many as a step may emit. */
+/* Passes on no more outputs than a transform may emit in one call. */
 struct limit {
     leat_emit emit;
     leat_emit *out;
@@ -33,13 +33,13 @@ static struct limit limit_for(const leat_transform *t, leat_emit *out)
     return (struct limit){ .emit.put = put_within, .out = out, .left = t->most };
 }
 
-/* What `first` emits goes through `second`. */
+/* Passes what `first` emits through `second`. */
 struct relay {
     leat_emit emit;
     leat_transform *second;
     leat_emit *out;
-    size_t left; /* for `first` to emit */
-    int result;  /* LEAT_ENOUGH or an error, once `second` has said so */
+    size_t left; /* how many outputs `first` may still emit */
+    int result;  /* LEAT_ENOUGH or an error, once `second` has returned it */
 };
 
 static int relay_item(leat_emit *emit, const void *item)
@@ -101,7 +101,7 @@ leat_transform *leat_compose(leat_transform *first, leat_transform *second)
     struct composed *c = NULL;
     if (first && second && first->out_size == second->in_size &&
         !__builtin_mul_overflow(first->most, second->most, &most) &&
-        !__builtin_add_overflow(most, second->most, &most)) /* the finish: of both */
+        !__builtin_add_overflow(most, second->most, &most)) /* for the finish of both */
         c = lt_transform_make(sizeof *c, first->in_size, second->out_size, most, composed_step);
     if (!c) {
         leat_transform_free(first);

@@ -1,5 +1,5 @@
-/* now.h: what can be done at once on a plain channel that is open, with its lock held: to be inlined where
- * every nanosecond counts. lt_chan_now is the same for all channels. */
+/* now.h: what can be done at once on an open, plain channel, with its lock held. The fast paths
+ * inline it. lt_chan_now does the same for all channels. */
 #ifndef LT_CHAN_NOW_H
 #define LT_CHAN_NOW_H
 
@@ -25,7 +25,7 @@ static inline void lt_chan_enqueue(leat_chan *ch, enum lt_side side, struct lt_w
                           memory_order_relaxed);
 }
 
-/* Takes one that is in it out. */
+/* Takes a waiter out of the queue that it is in. */
 static inline void lt_chan_unqueue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
 {
     _Atomic uint32_t *waiting = lt_chan_waiting(ch, side);
@@ -34,8 +34,9 @@ static inline void lt_chan_unqueue(leat_chan *ch, enum lt_side side, struct lt_w
                           memory_order_relaxed);
 }
 
-/* Of a crowd, each is far away, and only the one before it knows where. But they wait on stacks that lie side by side, as
- * a rule: so one further on probably is where it would be in an array. */
+/* Prefetches a later waiter of a crowd. Only its predecessor in the queue has its address, and that
+ * is not in the cache yet. But waiters lie on stacks, which mostly stand in a row: so the later one
+ * probably lies where it would lie in an array. */
 LT_FETCHES void lt_chan_fetch_crowd(const struct lt_node *first)
 {
     enum { AHEAD = 2 };
@@ -43,7 +44,8 @@ LT_FETCHES void lt_chan_fetch_crowd(const struct lt_node *first)
     __builtin_prefetch((const void *)(next + AHEAD * step), 1);
 }
 
-/* Takes the first that can be claimed off its queue, and claims it; NULL: none. */
+/* Claims the first waiter of the queue that can be claimed, and takes it off; NULL: there is
+ * none. */
 static inline struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side side)
 {
     enum { CROWD = 64 };
@@ -60,8 +62,9 @@ static inline struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side 
     return NULL;
 }
 
-/* `size` is the channel's item_size, here and below: what the caller knows of it is not asked again. Nor is what
- * lies in the channel: to the compiler, an item may be a part of it. */
+/* `size` is the channel's item_size, here and below, passed on so that the compiler keeps what it
+ * knows of it. The channel's fields are used before an item is copied: to the compiler an item may
+ * overlap the channel, and after the copy the fields would be loaded again. */
 static inline void lt_chan_push(leat_chan *ch, size_t size, const void *item)
 {
     size_t n = lt_chan_count(ch), index = ch->first + n;
@@ -79,10 +82,10 @@ static inline void lt_chan_pop(leat_chan *ch, size_t size, void *item)
         lt_item_copy(item, ch->items + first * size, size);
 }
 
-/* Always inlined, for the sake of the one place where it matters. */
+/* Always inlined: the fast path of chan/operate.c must make no call. */
 #define LT_NOW __attribute__((always_inline)) static inline
 
-/* As lt_chan_now; *woken is the one to be made ready, or NULL. */
+/* As lt_chan_now, but *woken is one party or NULL, and no chain. */
 LT_NOW int lt_chan_send_now(leat_chan *ch, size_t size, const void *item, struct lt_party **woken)
 {
     *woken = NULL;
@@ -109,7 +112,7 @@ LT_NOW int lt_chan_receive_now(leat_chan *ch, size_t size, void *item, struct lt
         sender = lt_chan_claim_first(ch, LT_SEND);
         if (!sender)
             return 0;
-        lt_chan_push(ch, size, sender->item); /* the place just left is the next sender's */
+        lt_chan_push(ch, size, sender->item); /* into the slot that has just become free */
     } else {
         sender = lt_chan_claim_first(ch, LT_SEND);
         if (!sender)
@@ -129,9 +132,10 @@ LT_NOW int lt_chan_plain_now(leat_chan *ch, enum lt_side side, size_t size, void
                               : lt_chan_send_now(ch, size, item, woken);
 }
 
-/* ---- at one end of a channel that has ends, under that end's lock ---- */
+/* ---- one end of a split buffer, under that end's lock ---- */
 
-/* Whether the lock is not enough. Relaxed: written with both ends' locks held. */
+/* Whether the operation needs the whole channel. Relaxed: these words are written with both ends'
+ * locks held. */
 static inline bool lt_end_takes_all(leat_chan *ch, enum lt_side side)
 {
     return atomic_load_explicit(side == LT_SEND ? &ch->receivers_waiting : &ch->senders_waiting,
@@ -139,7 +143,7 @@ static inline bool lt_end_takes_all(leat_chan *ch, enum lt_side side)
            lt_chan_is_closed(ch) || (lt_probing() & LT_PROBE_TRACE);
 }
 
-/* One item, for which there is room, or which is there. */
+/* Moves one item. The caller has made sure of the item, or of room for it. */
 LT_NOW void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, size_t size,
                         void *item)
 {
@@ -155,7 +159,8 @@ LT_NOW void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, si
                           memory_order_release);
 }
 
-/* With no lock held: the usual case of lt_split_move, for a size that lt_item_is_short; false: nothing done. */
+/* With no lock held: the fast case of lt_split_move, for a size that lt_item_is_short. False:
+ * nothing was done. */
 LT_NOW bool lt_split_move_known(leat_chan *ch, struct lt_split *split, enum lt_side side,
                                 size_t size, void *item)
 {

@@ -1,5 +1,10 @@
-/* operate.c: one send or one receive: at once if it can be, else by waiting. Both are the same, seen
- * from the two sides. */
+/* operate.c: one send or one receive. Both are the same, seen from the two sides.
+ *
+ *  - operate: the owner of the channel's lock takes the fast path.
+ *  - fast_path_unowned: any other caller uses one end of a split buffer, or takes a free lock for
+ *    the fast path.
+ *  - slow_path: a lock that is taken, an unusual channel, items that are not short.
+ *  - fast_wait, slow_wait: nothing can be done at once. */
 #include "base/clock.h"
 #include "chan/now.h"
 #include "sched/global_queue.h"
@@ -30,7 +35,7 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 static const struct lt_wait_kind operates = { .withdraw = withdraw, .describe = describe };
 
-/* Nobody but the running task wants the worker just now. */
+/* Whether only the running task wants the worker just now. */
 static bool is_free(struct lt_worker *worker)
 {
     /* Relaxed: hints. */
@@ -40,9 +45,9 @@ static bool is_free(struct lt_worker *worker)
            (timer == LEAT_NEVER || timer > lt_clock_now());
 }
 
-/* At a buffer that is full or empty, who has nothing else to do: waits a moment for that to change. Each look
- * takes the channel's line from those who change it, so they come ever less often, and then mostly find room,
- * or items, for many. */
+/* For a caller with nothing else to do: waits a moment for a full or empty buffer to change. Each
+ * look takes the channel's cache line from the partners. So looks come ever less often, and then
+ * mostly find room, or items, for many operations. */
 static void spin_for_change(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
                             struct lt_worker *here)
 {
@@ -64,10 +69,10 @@ static void spin_for_change(leat_chan *ch, enum lt_side side, struct lt_spin *sp
     lt_spin_learn(spin, ready);
 }
 
-/* Who is about to use an end of a channel, where the other end is at work just now: waits until that has got some
- * distance ahead. Else both would be at the same lines of the buffer, which then move at every item. It goes
- * on as soon as a look finds no more than the last; and where items have come one by one lately, at once, but
- * for one in so many. */
+/* Before an operation at one end of a split buffer: waits while the other end gets some distance
+ * ahead. Otherwise both ends use the same cache lines of the buffer, and these move at every item.
+ * The wait ends when a look finds no more than the look before. If items have come one by one
+ * lately, there is no wait, except one time in LT_SPIN_PROBE. */
 static void wait_for_distance(leat_chan *ch, struct lt_split *split, enum lt_side side,
                               struct lt_spin *spin)
 {
@@ -85,8 +90,9 @@ static void wait_for_distance(leat_chan *ch, struct lt_split *split, enum lt_sid
     spin->alone = left > found || left >= 2 * split->few ? 0 : spin->alone + 1;
 }
 
-/* How long to look before waiting, if there is another processor to wait for and nothing else to do: a thread has
- * nothing, and a task if it is alone on its worker, which would look around instead. Else NULL. */
+/* How long the caller may spin before it waits; NULL: not at all. It spins if there is another
+ * processor to wait for and nothing else to do here. That holds for a thread, and for a task that
+ * is alone on its worker, which would spin in its place. */
 static struct lt_spin *spin_to_use(struct lt_party *self, struct lt_worker *here, int64_t deadline)
 {
     struct lt_spin *spin = NULL;
@@ -99,8 +105,8 @@ static struct lt_spin *spin_to_use(struct lt_party *self, struct lt_worker *here
     return spin && spin->most ? spin : NULL;
 }
 
-/* One operation with nothing but one end of the channel: 0, or LT_NOT_NOW, and the channel's lock is to be
- * asked. */
+/* One operation at one end of a split buffer. 0; or LT_NOT_NOW: the caller must take the channel's
+ * lock. */
 __attribute__((noinline)) static int split_path(leat_chan *ch, struct lt_split *split,
                                                 enum lt_side side, void *item, int64_t deadline,
                                                 struct lt_party *self)
@@ -117,7 +123,7 @@ __attribute__((noinline)) static int split_path(leat_chan *ch, struct lt_split *
     return lt_split_move(ch, split, side, item, 1);
 }
 
-/* With the lock held, which it gives up: waits for a partner. */
+/* With the lock held, released here: waits for a partner. */
 static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
                             struct lt_party *self)
 {
@@ -132,18 +138,18 @@ static int wait_for_partner(leat_chan *ch, enum lt_side side, void *item, int64_
     lt_chan_unlock(ch);
     if (LT_LIKELY(!(lt_wait_park(&op.wait, deadline) | op.far.waiter.status)))
         return 0;
-    /* From memory: what is kept over the wait costs registers. */
+    /* Reads `op`, not `self`: a value that is kept over the wait costs a register. */
     return op.wait.result ? op.wait.result : lt_wait_told(op.far.party, op.far.waiter.status);
 }
 
-/* An operation that did not have to wait: wakes its partners, after the lock. */
+/* After an operation that did not have to wait, with no lock held: wakes its partners. */
 static void finish(struct lt_party *self, struct lt_party *woken, int64_t deadline)
 {
     lt_ready_all(woken);
     lt_task_spend(lt_current_worker(), self, deadline);
 }
 
-/* With the lock held, which it gives up: nothing could be done at once. */
+/* With the lock held, released here: nothing could be done at once. */
 __attribute__((noinline)) static int slow_wait(leat_chan *ch, enum lt_side side, void *item,
                                                int64_t deadline, struct lt_party *self)
 {
@@ -153,7 +159,7 @@ __attribute__((noinline)) static int slow_wait(leat_chan *ch, enum lt_side side,
         /* With a split buffer it has spun already, in split_path. */
         bool spins = self->kind == LT_THREAD && ch->capacity && !ch->special && !lt_world() &&
                      !lt_chan_split_buffer(ch);
-        /* With one processor there is nobody to be beside. */
+        /* With one processor the two ends are never used at the same time. */
         if (self->kind == LT_THREAD && !lt_world() &&
             (LT_SPLIT_ALONE || LT_CONTAINER(self, struct lt_thread, party)->spin.most))
             lt_chan_split(ch);
@@ -166,7 +172,7 @@ __attribute__((noinline)) static int slow_wait(leat_chan *ch, enum lt_side side,
             return error;
         lt_chan_lock(ch);
         error = lt_chan_now(ch, side, item, &woken);
-        if (error == LT_NOT_NOW) /* it is enlisted now */
+        if (error == LT_NOT_NOW) /* the party is enlisted by now */
             return wait_for_partner(ch, side, item, deadline, self);
     }
     lt_chan_unlock(ch);
@@ -174,7 +180,7 @@ __attribute__((noinline)) static int slow_wait(leat_chan *ch, enum lt_side side,
     return lt_wait_told(self, error);
 }
 
-/* The same for a channel that is not the common case, before anything has been tried. */
+/* With the lock held, released here: tries the operation on any kind of channel, and else waits. */
 __attribute__((noinline)) static int slow_path_locked(leat_chan *ch, enum lt_side side, void *item,
                                                       int64_t deadline, struct lt_party *self)
 {
@@ -192,7 +198,8 @@ __attribute__((noinline)) static int slow_path_locked(leat_chan *ch, enum lt_sid
     return lt_wait_told(self, error);
 }
 
-/* With the lock held, which it gives up: nothing could be done at once, so most wait. */
+/* With the lock held, released here: nothing could be done at once. Most callers wait right
+ * away. */
 __attribute__((always_inline)) static inline int fast_wait(leat_chan *ch, enum lt_side side,
                                                            void *item, int64_t deadline,
                                                            struct lt_party *self,
@@ -203,7 +210,7 @@ __attribute__((always_inline)) static inline int fast_wait(leat_chan *ch, enum l
     return slow_wait(ch, side, item, deadline, self);
 }
 
-/* With no lock held, in any case. */
+/* With no lock held: any caller, any channel, except the owner of its lock. */
 __attribute__((noinline)) static int slow_path(leat_chan *ch, enum lt_side side, void *item,
                                                int64_t deadline)
 {
@@ -229,7 +236,7 @@ __attribute__((noinline)) static int wake_partner(struct lt_worker *here, struct
     return 0;
 }
 
-/* Returns 0, for its caller. */
+/* Returns 0, so that the caller can end with this call. */
 __attribute__((noinline)) static int renew_budget(struct lt_worker *here)
 {
     lt_budget_renew(here, lt_current_party_or_null());
@@ -244,7 +251,7 @@ LT_NOW int spend_budget(struct lt_worker *here, bool is_worker, int64_t deadline
     return 0;
 }
 
-/* Gives back what lt_biased_grip or lt_biased_try took. */
+/* Releases what lt_biased_grip (`gripped`) or lt_biased_try took. */
 static inline void release(leat_chan *ch, bool gripped)
 {
     if (gripped)
@@ -253,7 +260,7 @@ static inline void release(leat_chan *ch, bool gripped)
         lt_unlock(&ch->lock.lock);
 }
 
-/* With the lock held, by the owner's grip or as any lock; it gives it up. */
+/* With the lock held, released here. `gripped`: the lock's owner took it by lt_biased_grip. */
 LT_NOW int fast_path(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
                      struct lt_worker *here, bool gripped)
 {
@@ -276,7 +283,7 @@ LT_NOW int fast_path(leat_chan *ch, enum lt_side side, void *item, int64_t deadl
     return spend_budget(here, gripped, deadline);
 }
 
-/* Where the lock is not the worker's own, or the caller is none. */
+/* For a caller that does not own the channel's lock: another worker, or a thread. */
 LT_NOW int fast_path_unowned(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
 {
     struct lt_worker *here = lt_current_worker();
@@ -292,7 +299,7 @@ LT_NOW int fast_path_unowned(leat_chan *ch, enum lt_side side, void *item, int64
         return slow_path(ch, side, item, deadline);
     if (LT_LIKELY(!lt_chan_split_buffer(ch)))
         return fast_path(ch, side, item, deadline, here, false);
-    lt_unlock(&ch->lock.lock); /* it has got them in the meantime */
+    lt_unlock(&ch->lock.lock); /* the buffer was split in the meantime */
     return slow_path(ch, side, item, deadline);
 }
 
@@ -306,8 +313,8 @@ __attribute__((noinline)) static int receive_unowned(leat_chan *ch, void *item, 
     return fast_path_unowned(ch, LT_RECEIVE, item, deadline);
 }
 
-/* For each of its callers a copy, in which `side` is known, and mostly the deadline. What is usual is done here, and
- * calls nothing but as its last act: so it has no registers to save. */
+/* Each caller gets a copy in which `side`, and mostly the deadline, is a constant. The fast path is
+ * in here, and calls a function only as its last act: so it has no registers to save. */
 __attribute__((always_inline)) static inline int operate(leat_chan *ch, enum lt_side side,
                                                          void *item, int64_t deadline)
 {
@@ -333,8 +340,9 @@ __attribute__((noinline)) static int try_locked(leat_chan *ch, enum lt_side side
     return error == LT_NOT_NOW ? -EAGAIN : error;
 }
 
-/* Who polls hardly ever finds something. Of another's channel that is only certain under the lock, which also puts it in
- * order with what the caller has done before: who finds a bell rung already relies on that. */
+/* A poll mostly finds nothing. If the worker owns the channel's lock, that is certain without the
+ * lock. Otherwise it is certain only under the lock, which also orders the poll after what the
+ * caller did before: if the channel is full, the receiver of the item in it must see that. */
 __attribute__((always_inline)) static inline int try_now(leat_chan *ch, enum lt_side side,
                                                          void *item)
 {
@@ -351,7 +359,7 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
 {
     if (!n || lt_chan_check(ch, side, items) != 0 || deadline < 0)
         return -EINVAL;
-    /* A transform's verdict is on one item, and a promise has but one: one at a time. */
+    /* One item at a time: a transform's result is for one item, and a promise has only one. */
     if (side == LT_SEND ? ch->transform != NULL : ch->buffer == LEAT_PROMISE)
         n = 1;
     struct lt_party *self = lt_current_party(), *woken;
@@ -367,7 +375,7 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
         finish(self, woken, deadline);
         if (moved + waited)
             return (int64_t)(moved + waited);
-        /* Nothing goes at once: wait for one, and see what can go along. */
+        /* Nothing can be moved at once: wait for one item, then see what else can be moved. */
         status =
             status == LT_NOT_NOW ? operate(ch, side, items, deadline) : lt_wait_told(self, status);
         if (status)

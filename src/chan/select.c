@@ -1,11 +1,11 @@
 /* select.c: one of several operations.
  *
- * First a look without locks, and a try at a case that looks ready. If that fails, all channels are
- * locked, by rising address: now it is certain whether any case can happen. If none can, a waiter for
- * each is queued before the locks are given back, so nothing that happens later is missed. All waiters
- * share one claim. Whoever wins it, a partner under its channel's lock or the party's own home, ends
- * the wait; the party then takes the other waiters out, and nobody touches them once it has held each
- * channel's lock. */
+ * A select first looks without locks, and tries a case that looks ready. If that fails, it locks
+ * all channels, in the order of their addresses: now it is certain whether any case can be done. If
+ * none can, the select queues a waiter for each case before it unlocks, so it misses nothing that
+ * happens later. All waiters share one claim. A partner wins it under its channel's lock, or the
+ * party's own home wins it, and that ends the wait. The party then takes the other waiters out.
+ * Once it has held each channel's lock, nobody touches them any more. */
 #include "chan/select.h"
 
 #include "base/rng.h"
@@ -17,8 +17,8 @@
 /* What a case's private words hold. */
 struct slot {
     struct lt_far_waiter far;
-    leat_chan *turn; /* in the k-th of many cases: the channel whose lock is the k-th to be taken */
-    uint32_t n;      /* in the first case: how many there are */
+    leat_chan *turn; /* in the k-th of many cases: the channel whose lock is taken as the k-th */
+    uint32_t n;      /* in the first case: the number of cases */
 };
 
 _Static_assert(sizeof(struct slot) <= sizeof((leat_case *)0)->leat_private,
@@ -64,7 +64,7 @@ static void sift(struct lt_selection *s, uint32_t root, uint32_t end)
     }
 }
 
-/* Heapsort: in place, and n log n whatever comes. */
+/* Heapsort: in place, and n log n in the worst case. */
 static void sort_many(struct lt_selection *s)
 {
     for (uint32_t i = s->n / 2; i-- > 0;)
@@ -102,7 +102,8 @@ static void order_locks(struct lt_selection *s)
     sort_many(s);
 }
 
-/* Cases on one channel are neighbours in the order, and those on none come first. */
+/* In this order cases on the same channel are neighbours, and cases without a channel come
+ * first. */
 static void lock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
@@ -115,7 +116,7 @@ static void lock_all(const struct lt_selection *s)
     }
 }
 
-/* With the last lock the cases may be gone: a block's can be claimed, resumed and done with by then. */
+/* After the last unlock the cases may be gone: by then a block may be claimed, and even ended. */
 static void unlock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
@@ -132,8 +133,9 @@ static void unlock_all(const struct lt_selection *s)
 
 /* ---- choosing ---- */
 
-/* The index of a case that looks ready, or n: the first, or each as likely as the others. With the locks
- * held, special channels are asked; without, they are worth a try. */
+/* The index of a case that looks ready, or n: the first in an ordered select, else any with the
+ * same chance. With the locks held this also asks special channels; without, they are worth a
+ * try. */
 __attribute__((always_inline)) static inline uint32_t choose(struct lt_selection *s, bool locked)
 {
     uint32_t n = s->n, chosen = n, ready = 0;
@@ -162,7 +164,7 @@ static bool do_case(struct lt_selection *s, uint32_t i, struct lt_party **woken)
     return true;
 }
 
-/* Takes the one lock. */
+/* Takes only the lock of the case's channel. */
 static bool do_case_alone(struct lt_selection *s, uint32_t i, struct lt_party **woken)
 {
     leat_case *c = &s->cases[i];
@@ -184,9 +186,9 @@ uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken)
     return i < s->n && do_case_alone(s, i, woken) ? i : s->n;
 }
 
-/* Under all locks. A queue may hold nothing but remains of claimed selects and so only look as if
- * somebody waited; trying clears them away, and the case is looked at again. A case on a special channel
- * is only chosen: it may run a user's function, and so cannot be done here. */
+/* Under all locks. A queue that holds only remains of claimed selects looks as if a party waited in
+ * it. Trying the case clears the remains away, and the choice is made again. A case on a special
+ * channel is only chosen here: it may run a user's function, which no lock allows. */
 static uint32_t try_certain(struct lt_selection *s, struct lt_party **woken)
 {
     uint32_t i;
@@ -284,8 +286,8 @@ int lt_select_check(struct lt_selection *s, size_t n, int64_t deadline)
     return 0;
 }
 
-/* Whether it is certain, without any lock, that at one moment none of the cases could happen: none looked ready, and
- * all channels are this worker's alone. */
+/* Whether it is certain, without any lock, that at one moment no case could be done: none looked
+ * ready, and this worker owns the locks of all channels. */
 static bool none_is_ready(const struct lt_selection *s)
 {
     if (s->ready)

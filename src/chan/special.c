@@ -2,7 +2,7 @@
 
 #include "chan/now.h"
 
-enum { DROPPED_MAX = 1024 }; /* bytes of an item that may fall and is to be dropped */
+enum { DROPPED_MAX = 1024 }; /* bytes of an item, in a lossy buffer with a drop function */
 
 bool lt_special_check(const leat_chan_spec *spec)
 {
@@ -17,8 +17,8 @@ bool lt_special_check(const leat_chan_spec *spec)
 
 size_t lt_special_extra_slots(const leat_chan_spec *spec)
 {
-    /* Over the bound by a step's outputs, and on top of that by those of the finish; a lossy buffer, by
-     * the item that comes before another falls. */
+    /* A step's outputs may exceed the capacity, and then the finish's outputs. In a lossy buffer
+     * the new item comes before another is dropped. */
     return spec->transform ? 2 * spec->transform->most : spec->buffer != LEAT_FIXED;
 }
 
@@ -40,9 +40,9 @@ bool lt_special_ready(const leat_chan *ch, enum lt_side side)
            (!ch->busy && (lossy(ch) || lt_chan_count(ch) < ch->capacity));
 }
 
-/* ---- what falls ---- */
+/* ---- dropping ---- */
 
-/* An item's bytes have been copied out: hands them to drop, without the lock. */
+/* Hands a copy of an item to `drop`, without the lock. */
 static void drop_unlocked(leat_chan *ch, void *bytes)
 {
     lt_chan_unlock(ch);
@@ -86,7 +86,8 @@ static void deliver(struct lt_waiter *receiver, const void *item, size_t size,
     *chain = party;
 }
 
-/* Makes the n items written behind the last one known: to those who wait, and to the buffer. */
+/* Takes over n items that were written behind the last one: for waiting receivers, and in the
+ * buffer. */
 static void publish(leat_chan *ch, size_t n, struct lt_party **chain)
 {
     lt_chan_set_count(ch, lt_chan_count(ch) + n);
@@ -100,7 +101,7 @@ static void publish(leat_chan *ch, size_t n, struct lt_party **chain)
         drop_surplus(ch);
 }
 
-/* ---- a transform's step: without the lock, the door taken ---- */
+/* ---- a transform's step: without the lock, behind the door ---- */
 
 struct door {
     leat_emit emit;
@@ -121,7 +122,7 @@ static int emit_to_door(leat_emit *emit, const void *item)
     return 0;
 }
 
-/* Takes the door; the lock is given up. */
+/* Prepares for the outputs of one call, and releases the lock. */
 static void open_door(leat_chan *ch, struct door *door)
 {
     size_t tail = ch->first + lt_chan_count(ch);
@@ -131,7 +132,7 @@ static void open_door(leat_chan *ch, struct door *door)
     lt_chan_unlock(ch);
 }
 
-/* Takes the lock again, and publishes. */
+/* Takes the lock again, and publishes the outputs. */
 static void close_door(leat_chan *ch, struct door *door, struct lt_party **chain)
 {
     lt_chan_lock(ch);
@@ -152,7 +153,7 @@ static int step(leat_chan *ch, const void *item, struct lt_party **chain)
     return result < 0 ? result : 0;
 }
 
-/* ---- bringing an item in: with the lock held, and for a transform the door taken ---- */
+/* ---- bringing an item in: with the lock held, and with a transform also the door ---- */
 
 static int bring_in(leat_chan *ch, const void *item, struct lt_party **chain)
 {
@@ -187,8 +188,8 @@ static void finish(leat_chan *ch, struct lt_party **chain)
     }
 }
 
-/* Gives the door back: after those who wait before it have been brought in, and, if it has been asked
- * for, the channel has been closed. */
+/* Frees the door. Before that it brings in the items of waiting senders, and closes the channel if
+ * that was asked for. */
 static void leave_door(leat_chan *ch, struct lt_party **chain)
 {
     struct lt_waiter *sender;

@@ -14,7 +14,8 @@ LT_COLD void lt_split_gather(leat_chan *ch)
     lt_chan_set_count(ch, lt_split_count(split));
 }
 
-/* `first` and `count` may have changed in any way: the receiving end's count stays, and the other is made to fit. */
+/* `first` and `count` may have changed in any way: the receiving end's `moved` stays, and the
+ * sending end's is made to fit. */
 LT_COLD void lt_split_give_back(leat_chan *ch)
 {
     struct lt_split *split = lt_chan_split_buffer(ch);
@@ -24,7 +25,7 @@ LT_COLD void lt_split_give_back(leat_chan *ch)
     size_t tail = ch->first + count;
     receiving->slot = ch->first;
     sending->slot = tail < ch->slots ? tail : tail - ch->slots;
-    /* Relaxed: others come to know of it by the locks, or take it as a hint. */
+    /* Relaxed: these are read under the locks, or as hints. */
     atomic_store_explicit(&receiving->seen, received + count, memory_order_relaxed);
     atomic_store_explicit(&sending->seen, received, memory_order_relaxed);
     atomic_store_explicit(&sending->moved, received + count, memory_order_relaxed);
@@ -51,11 +52,11 @@ LT_COLD void lt_chan_split(leat_chan *ch)
     lt_biased_settle(&ch->lock);
     lt_lock(&split->of[LT_SEND].lock);
     lt_lock(&split->of[LT_RECEIVE].lock);
-    /* Relaxed: for those who look without a lock, and seen with the ends. */
+    /* Relaxed: a reader without a lock sees this together with `split`. */
     atomic_store_explicit(&split->of[LT_SEND].moved, lt_chan_count(ch), memory_order_relaxed);
-    /* Relaxed: it tells who has the lock that there is more to ask. */
+    /* Relaxed: it matters under the lock, where it sends an operation to the slow path. */
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
-    /* Release: who finds them without the lock finds their locks taken. */
+    /* Release: a thread that sees the split buffer sees both ends locked. */
     atomic_store_explicit(&ch->split, split, memory_order_release);
 }
 
@@ -64,10 +65,11 @@ void lt_chan_unsplit(leat_chan *ch)
     struct lt_split *split = lt_chan_split_buffer(ch);
     if (!split)
         return;
-    /* Who gave the ends back, with the item that was waited for until now, may still have to give this back. */
+    /* The sender of the last item has released both ends, but perhaps not this lock yet. */
     lt_lock(&ch->lock.lock);
     lt_split_gather(ch);
-    atomic_store_explicit(&ch->split, NULL, memory_order_relaxed); /* nobody else is there */
+    /* Relaxed: no other party knows the channel. */
+    atomic_store_explicit(&ch->split, NULL, memory_order_relaxed);
     lt_free(split);
 }
 

@@ -1,21 +1,23 @@
 /* split.h: a buffer whose two ends are used at the same time.
  *
- * Under one lock a sender and a receiver on two cores take turns, and whose turn it is not, waits. So a plain
- * channel that a thread has once found full or empty gets two ends, each with a lock, a place in the buffer
- * and a count in a cache line of its own: who sends takes the sending end's lock, who receives the other, and
- * they work side by side. All else (waiting, select, closing, dumps) is as it was, under the channel's lock,
- * which then is all three.
+ * Under one lock, a sender and a receiver on two cores hold each other up. So when a thread finds a
+ * plain channel full or empty for the first time, the buffer is split into two ends, each with a
+ * lock, a place in the buffer and a count in a cache line of its own. A sender takes the sending
+ * end's lock, a receiver takes the receiving end's, and they work side by side. Everything else
+ * (waiting, select, closing, dumps) needs the channel's lock as before, and that is now all three.
  *
- * Invariants, of a channel with ends:
- *  - Its `lock` has no owner any more. The ends come once, and stay.
- *  - Who has `lock` and then, in this order, the sending and the receiving end's locks, has the channel;
- *    `first` and `count` in it are true only then. lt_chan_lock gathers them from the ends, lt_chan_unlock
- *    gives them back.
- *  - Who has only an end's lock may move an item there, if nobody waits at the other end and the channel is
- *    open, which change only with all three locks held. (Where operations are traced, none goes this way.)
- *  - An end's `moved` only grows, under its lock; who has all locks sets the sending one to what has been
- *    received and what lies there, and shows the other end. So what an end has seen of the other may be old,
- *    and then there is more to receive, or more room, than it says: never less. */
+ * Invariants of a channel with a split buffer:
+ *  - Its `lock` has no owner any more. The split is made once, and stays.
+ *  - To hold the whole channel is to hold `lock` and then, in this order, the sending and the
+ *    receiving end's locks. The channel's `first` and `count` are valid only then: lt_chan_lock
+ *    gathers them from the ends, and lt_chan_unlock gives them back.
+ *  - Under one end's lock alone, an item may be moved at that end if no partner waits at the other
+ *    end and the channel is open. Both change only under all three locks. (While operations are
+ *    traced, each takes all three.)
+ *  - Under one end's lock alone, its `moved` only grows. The holder of all locks sets the sending
+ *    end's `moved` to what has been received and what lies in the buffer, and updates `seen` of
+ *    both ends. So `seen` may be old, and then there is more to receive, or more room, than it
+ *    says; never less. */
 #ifndef LT_CHAN_SPLIT_H
 #define LT_CHAN_SPLIT_H
 
@@ -32,34 +34,35 @@ enum lt_side { LT_RECEIVE, LT_SEND };
 
 struct lt_end {
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
-    size_t slot; /* where the next item goes, or is; under the lock */
-    /* The other end's `moved`, at the last look; written under the lock, read without, as a hint. */
+    size_t slot; /* of the next item; under the lock */
+    /* The other end's `moved` at the last look; written under the lock, read without as a hint. */
     _Atomic size_t seen;
-    /* Items, all told, modulo 2^64; written under the lock, read without. */
+    /* Items moved here in all, modulo 2^64; written under the lock, read without. */
     _Atomic size_t moved;
 };
 
 struct lt_split {
     struct lt_end of[2]; /* by enum lt_side */
-    size_t few; /* items, or room for items, that are not worth going for while more are coming */
+    size_t few; /* an end that sees less than this, items or room, waits a moment for more */
 };
 
-/* Acquire: what was read before is older. */
+/* Acquire: what the caller reads next is read after this. */
 static inline size_t lt_split_moved(const struct lt_split *split, enum lt_side side)
 {
     return atomic_load_explicit(&split->of[side].moved, memory_order_acquire);
 }
 
-/* How many items lie in the buffer: certain with the locks held; without, it may seem to be more than there
- * is room for, since both ends may move on in between. In this order it is never less than none. */
+/* How many items lie in the buffer: exact with the locks held. Without them the result may exceed
+ * the capacity, since both ends may move on in between. In this order of loads it is never
+ * negative. */
 static inline size_t lt_split_count(const struct lt_split *split)
 {
     size_t received = lt_split_moved(split, LT_RECEIVE);
     return lt_split_moved(split, LT_SEND) - received;
 }
 
-/* Without a lock: whether, by what that end has seen of the other, something can be moved there. The other
- * end's line is left alone. A hint. */
+/* Without a lock: a hint whether something can be moved at that end, by what the end has seen of
+ * the other. This does not touch the other end's cache line. */
 static inline bool lt_split_know_some(const struct lt_split *split, enum lt_side side,
                                       size_t capacity)
 {
@@ -69,30 +72,32 @@ static inline bool lt_split_know_some(const struct lt_split *split, enum lt_side
     return side == LT_SEND ? moved - seen < capacity : moved != seen;
 }
 
-/* With the lock held, by a thread that is no worker (so nobody owns the lock): gives the channel ends, if
- * that pays and there is memory. */
+/* Splits the channel's buffer, if that pays and there is memory. The caller holds the lock and is a
+ * thread that is no worker: so nobody owns the lock. */
 void lt_chan_split(leat_chan *ch);
 
-/* What belongs to the lock of a channel with ends, after its `lock` is taken and before it is given back. */
+/* The part of lt_chan_lock and lt_chan_unlock for a split buffer: after `lock` is taken, and before
+ * `lock` is released. */
 void lt_split_gather(leat_chan *ch);
 void lt_split_give_back(leat_chan *ch);
 
-/* With no lock held: one item to or from the buffer. LT_NOT_NOW: there are not as many as `least` (or not
- * room for so many), or it takes the whole channel; nothing done. */
+/* With no lock held: moves one item at an end. LT_NOT_NOW: nothing was done. Either the end had
+ * nothing left of what it has seen, and a new look found less than `least` (items or room), or the
+ * operation needs the whole channel. */
 int lt_split_move(leat_chan *ch, struct lt_split *split, enum lt_side side, void *item,
                   size_t least);
 
-/* Without a lock: how many items lie in the buffer, at a moment during the call; while items pass faster than
- * two looks can be had, about how many. */
+/* Without a lock: how many items lay in the buffer at some moment during the call; about how many,
+ * while items pass faster than this can look twice. */
 size_t lt_split_length(const struct lt_split *split, size_t capacity);
 
-/* Without a lock: how many could be moved there. A hint. */
+/* Without a lock: a hint how many items could be moved at that end. */
 size_t lt_split_left(const leat_chan *ch, const struct lt_split *split, enum lt_side side);
 
-/* As lt_chan_lock, for who looks once: see lt_biased_visit. */
+/* As lt_chan_lock, for a caller that looks once: see lt_biased_visit. */
 void lt_chan_visit(leat_chan *ch);
 
-/* At the end of the channel, when nobody else knows it: the ends are gone. */
+/* At the end of the channel, when no other party knows it: frees the split buffer. */
 void lt_chan_unsplit(leat_chan *ch);
 
 #endif

@@ -17,7 +17,7 @@ void leat_transform_free(leat_transform *t)
         t->free(t);
 }
 
-/* ---- what they are made of ---- */
+/* ---- what they share ---- */
 
 static void free_memory(leat_transform *t)
 {
@@ -41,7 +41,7 @@ void *lt_transform_make(size_t bytes, size_t in_size, size_t out_size, size_t mo
 
 /* ---- one function for each item ---- */
 
-/* Which of them `fn` is, the step knows. */
+/* The step knows which member of `fn` is set. */
 struct with_fn {
     leat_transform t;
     union {
@@ -91,7 +91,7 @@ static int take_while_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct with_fn *w = (struct with_fn *)t;
     if (w->ended)
-        return LEAT_ENOUGH; /* what a stage before it still held */
+        return LEAT_ENOUGH; /* the item is one that a transform before this one still held */
     int passes = w->fn.test(w->arg, item);
     w->ended = passes == 0;
     return passes > 0 ? leat_emit_item(emit, item) : passes == 0 ? LEAT_ENOUGH : passes;
@@ -174,7 +174,7 @@ struct partition {
     size_t n;
     leat_same_fn *same; /* NULL: only the number counts */
     void *arg;
-    _Alignas(16) leat_run run; /* and behind it the items so far */
+    _Alignas(16) leat_run run; /* the items so far follow it in memory */
 };
 
 static unsigned char *run_item(struct partition *p, size_t i)
@@ -264,8 +264,8 @@ leat_transform *leat_dedupe(size_t size)
     return lt_transform_make(sizeof(struct dedupe) + size, size, size, 1, dedupe_step);
 }
 
-/* A hash table with open addressing, at most half full. Each entry is a byte that says it is used, and
- * the item. */
+/* A hash table with open addressing, at most half full. An entry is a byte, not 0 when the entry is
+ * used, and the item. */
 struct distinct {
     leat_transform t;
     size_t used, room; /* room: a power of two, or 0 */
@@ -286,7 +286,7 @@ static uint64_t hash(const unsigned char *bytes, size_t size)
     return h ^ (h >> 32);
 }
 
-/* The item's entry, or the free one that it would get. */
+/* The item's entry, or the free entry that it would get. */
 static unsigned char *find(const struct distinct *d, unsigned char *entries, size_t room,
                            const void *item)
 {
