@@ -15,7 +15,7 @@ int64_t leat_after(int64_t ns)
     return lt_clock_after(lt_clock_now(), ns);
 }
 
-/* No partner looks for a sleeper, so it can always be withdrawn. */
+/* A sleep has no partner, so it can always be withdrawn. */
 static bool withdraw(struct lt_wait *wait)
 {
     (void)wait;

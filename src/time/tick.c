@@ -1,10 +1,11 @@
 /* tick.c: channels that tick.
  *
- * A tick has two holders: its channel, and its shared timer while that is set or about to fire. The scope frees the
- * channel without waiting for it to fire; so the worker that fires it sees under the tick's lock whether there still is one,
- * and who lets go last frees the tick. After a stop under that lock nothing is sent: no late tick.
+ * A tick has two holders: its channel, and its shared timer while the timer is set or about to
+ * fire. The scope frees the channel without waiting for the timer. So the worker that fires the
+ * timer looks under the tick's lock whether the channel still exists, and the last holder frees the
+ * tick. A stop is made under that lock, and nothing is sent after it: there is no late tick.
  *
- * Locking. The tick before its channel, and before the shared timers. */
+ * Locking. A tick's lock comes before its channel's lock, and before the shared timers' locks. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "chan/special.h"
@@ -23,7 +24,7 @@ struct tick {
     uint8_t holders;
 };
 
-/* With the lock held, which it gives up. */
+/* With the lock held, released here: one holder fewer. The last one frees the tick. */
 static void let_go(struct tick *t)
 {
     bool last = --t->holders == 0;
@@ -32,7 +33,7 @@ static void let_go(struct tick *t)
         lt_free(t);
 }
 
-/* The first time after now that is due. */
+/* The first due time after `now`. */
 static int64_t next_due(const struct tick *t, int64_t now)
 {
     int64_t passed = now > t->due ? (now - t->due) / t->period : 0, ahead, next;
@@ -55,12 +56,12 @@ static void fired(struct lt_shared_timer *timer)
     lt_special_keeper_send(t->ch, &t->due, &woken);
     lt_chan_unlock(t->ch);
     t->due = next_due(t, lt_clock_now());
-    lt_shared_timer_set(&t->timer, t->due); /* on a worker: there is nobody to tell */
+    lt_shared_timer_set(&t->timer, t->due); /* NULL on a worker: there is no worker to tell */
     lt_unlock(&t->lock);
     lt_ready_all(woken);
 }
 
-/* ---- what stands behind the channel ---- */
+/* ---- the channel's keeper ---- */
 
 static struct tick *behind(leat_chan *ch)
 {

@@ -1,15 +1,18 @@
-/* timeout.c: channels that close when a time has passed, shared by all who ask for the same.
+/* timeout.c: channels that close when a time has passed. Callers that ask for the same time share
+ * one.
  *
- * One table for all workers finds a timeout by its time, under one lock: sharing among workers is the
- * purpose, and the lock is held for some ten nanoseconds. The table holds no reference, the users do. All
- * changes of a timeout are made under that lock: the last who lets go stops the shared timer; if that is about
- * to fire, the worker that fires it frees it. So nobody finds a timeout that is being freed.
+ * One table for all workers finds a timeout by its time, under one lock: the workers are meant to
+ * share, and the lock is held for some ten nanoseconds. The table holds no reference; the users do.
+ * All changes of a timeout are made under that lock. The last user stops the shared timer; if the
+ * timer is about to fire by then, the worker that fires it frees the timeout. So nobody finds a
+ * timeout that is being freed.
  *
- * Where there are many, what a call costs is what it must bring into the cache. So the table itself holds the
- * times, one after the other where two fall on the same place ("linear probing"), and a timeout stands in one piece
- * of memory with its channel.
+ * Where there are many timeouts, a call costs what it must bring into the cache. So the table
+ * itself holds the times, in neighbouring entries where two of them have the same place ("linear
+ * probing"), and a timeout is one piece of memory with its channel.
  *
- * Locking. The table before the shared timers. A channel's own lock is taken by itself. */
+ * Locking. The table's lock comes before the shared timers' locks. A channel's lock is taken with
+ * no other lock held. */
 #include "base/alloc.h"
 #include "chan/chan.h"
 #include "sched/current.h"
@@ -19,17 +22,17 @@
 #include <leat/time.h>
 #include <leat/timeout.h>
 
-/* Beside its channel. */
+/* In one piece of memory with its channel. */
 struct timeout {
     struct lt_shared_timer timer;
-    int64_t key; /* the time; of one that is not shared something else, and negative */
+    int64_t key; /* the time; if the timeout is not shared, a negative number of its own */
     bool fires;  /* its shared timer is set, or about to fire */
     bool listed; /* it is in the table */
 };
 
 struct entry {
     int64_t key;
-    leat_chan *ch; /* NULL: nobody is here */
+    leat_chan *ch; /* NULL: the entry is free */
 };
 
 enum { FIRST_BITS = 10, GROW_BITS = 2 };
@@ -63,7 +66,7 @@ static size_t place_of(int64_t key)
     return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - table.bits);
 }
 
-/* Where that key stands, or, when it does not, would. */
+/* The entry of that key, or the free entry where it belongs. */
 static struct entry *find(int64_t key)
 {
     size_t at = place_of(key);
@@ -78,7 +81,7 @@ static void put_in(int64_t key, leat_chan *ch)
     table.count++;
 }
 
-/* Those behind it that stand where they do only because of it move up. */
+/* Then those entries move up that stand where they do only because of this one. */
 static void take_out(leat_chan *ch)
 {
     struct timeout *t = behind(ch);
@@ -97,7 +100,8 @@ static void take_out(leat_chan *ch)
     table.entries[hole] = (struct entry){ 0 };
 }
 
-/* For the next to find its place soon; without the memory to grow it may fill to the last but one. */
+/* Half full: beyond that, searches get long. The table may fill up to the last entry but one when
+ * there is no memory for a larger one. */
 static bool is_crowded(void)
 {
     return table.count > last() / 2;
@@ -122,7 +126,7 @@ static void use(struct entry *entries, unsigned bits)
     }
 }
 
-/* Adds a reference to the one for that time; NULL when there is none. */
+/* The timeout for that time, with one more reference; NULL when there is none. */
 static leat_chan *share(int64_t deadline)
 {
     leat_chan *ch = find(deadline)->ch;
@@ -132,9 +136,9 @@ static leat_chan *share(int64_t deadline)
     return ch;
 }
 
-/* ---- the end ---- */
+/* ---- the end of a timeout ---- */
 
-/* It is out of the table, and the caller holds a reference, which this gives back. */
+/* Closes a timeout that is out of the table, and gives back the caller's reference. */
 static void close_passed(leat_chan *ch)
 {
     lt_chan_lock(ch);
@@ -144,7 +148,7 @@ static void close_passed(leat_chan *ch)
     leat_chan_unref(ch);
 }
 
-/* Under the lock. */
+/* Under the lock: takes a timeout out of the table, and adds a reference for the caller. */
 static leat_chan *retire(leat_chan *ch)
 {
     behind(ch)->fires = false;
@@ -173,7 +177,7 @@ static leat_chan *retire_at(size_t i)
     return ch;
 }
 
-/* No shared timer fires any more. */
+/* At the end of the runtime, when no shared timer fires any more. */
 static void close_all(void)
 {
     leat_chan *ch;
@@ -192,7 +196,7 @@ __attribute__((constructor)) static void introduce(void)
     lt_runtime_ended = close_all;
 }
 
-/* ---- what stands behind the channel ---- */
+/* ---- the channel's keeper ---- */
 
 static int refuse_close(leat_chan *ch)
 {
@@ -216,8 +220,8 @@ static const struct lt_keeper keeper = { .close = refuse_close, .unref = unref }
 
 /* ---- the calls ---- */
 
-/* With the lock held, which it gives up where it must allocate: false when the table is full, and there is no memory
- * for a larger one. */
+/* With the lock held, released in between to allocate. False: the table is full, and there is no
+ * memory for a larger one. */
 static bool make_room(void)
 {
     if (!is_crowded())
@@ -237,12 +241,12 @@ static bool make_room(void)
     return !is_full();
 }
 
-/* With the lock held, which it gives up: one that is new, or what somebody else has added meanwhile; NULL: no
- * memory. */
+/* With the lock held, released here. Returns `made`, or the timeout that another caller has added
+ * meanwhile; NULL when there is no memory. */
 static leat_chan *list(leat_chan *made, int64_t deadline, bool shared)
 {
     struct timeout *t = behind(made);
-    /* No time is negative, and no two have an address. */
+    /* No time is negative, and no two timeouts have the same address. */
     t->key = shared ? deadline : -(int64_t)(uintptr_t)made;
     leat_chan *ch = NULL;
     if (make_room() && !(ch = shared ? share(deadline) : NULL)) {
@@ -265,7 +269,7 @@ static leat_chan *add(int64_t deadline, bool shared)
     if (ch != made)
         leat_chan_unref(made);
     else if (deadline != LEAT_NEVER)
-        /* Others may share it already; that it is not freed before it fires is owed to our reference. */
+        /* Others may share it already. Our reference keeps it while the timer is being set. */
         lt_shared_timers_tell(lt_shared_timer_set(&behind(made)->timer, deadline));
     return ch;
 }
@@ -281,11 +285,11 @@ static int64_t round_up(int64_t deadline, int64_t to)
 
 leat_chan *leat_timeout(int64_t ns)
 {
-    /* On a worker somebody who waits for the caller holds the runtime. */
+    /* On a worker, a party that waits for the caller holds the runtime. */
     bool outside = !lt_current_worker();
     if (outside && !lt_runtime_hold())
         return NULL;
-    /* Relaxed: nothing else is meant by it. */
+    /* Relaxed: it orders nothing. */
     int64_t to = atomic_load_explicit(&resolution, memory_order_relaxed);
     int64_t deadline = leat_after(ns);
     leat_chan *ch = NULL;

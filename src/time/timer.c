@@ -1,9 +1,11 @@
-/* timer.c: timers that call a function: a shared timer, and a party whose scope can cancel it.
+/* timer.c: timers that call a function. Each is a shared timer, and a party that a scope can
+ * cancel.
  *
- * Who takes the shared timer out, the worker to fire it, leat_timer_stop, or the scope's canceller, has claimed the
- * timer; the others see that it is not set. With a scope, it is put on the scope's list and set under the
- * scope's lock, and cancelled under it, so a canceller that comes first is seen and one that comes after
- * finds it set. Order: a scope before the shared timers. */
+ * To take the shared timer out is to claim the timer. The worker that fires it does so, or
+ * leat_timer_stop, or the scope's canceller; the others then see that it is not set. A timer with a
+ * scope is put on the scope's list, set and cancelled under the scope's lock. So it sees a cancel
+ * that came before, and a canceller that comes later finds it set. Order: a scope's lock before the
+ * shared timers' locks. */
 #include "base/clock.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
@@ -29,7 +31,7 @@ static struct timer *inside(leat_timer *timer)
     return (struct timer *)(void *)timer;
 }
 
-/* ---- the end of it: by who has claimed it ---- */
+/* ---- the end of a timer: by its claimer ---- */
 
 static void delist(struct timer *t, leat_scope *scope)
 {
@@ -43,7 +45,7 @@ static void leave(leat_scope *scope)
         lt_scope_leave(scope, 0);
 }
 
-/* The timer may be gone, or set again, once its function has been called. */
+/* Once its function has been called, the timer may be gone, or set again. */
 static void finish(struct timer *t)
 {
     leat_timer *timer = (leat_timer *)(void *)t;
@@ -97,7 +99,7 @@ int leat_timer_stop(leat_timer *timer)
 
 /* ---- setting ---- */
 
-/* What leat_at_func asks for before it writes all else. */
+/* Sets what leat_at_func reads before it writes the rest. */
 int leat_timer_init(leat_timer *timer, leat_scope *scope)
 {
     if (!timer)
@@ -129,7 +131,7 @@ static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
     lt_ready(&t->stackless.party);
 }
 
-/* On a worker somebody who waits for the caller holds the runtime. */
+/* On a worker, a party that waits for the caller holds the runtime. */
 static bool set_alone(struct timer *t, int64_t deadline)
 {
     bool outside = !lt_current_worker();
