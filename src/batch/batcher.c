@@ -95,12 +95,12 @@ int lt_batch_collect(leat_ticket *ticket, void *results, int *status)
     size_t size = batch->batcher->spec.result_size;
     int first = 0;
     for (size_t i = 0; i < run->n; i++) {
-        int told = batch->error ? batch->error : store->status[run->from + i];
+        int outcome = batch->error ? batch->error : store->status[run->from + i];
         if (status)
-            status[i] = told;
+            status[i] = outcome;
         if (!first)
-            first = told;
-        if (results && size && !told)
+            first = outcome;
+        if (results && size && !outcome)
             lt_item_copy((unsigned char *)results + i * size,
                          store->results + (run->from + i) * size, size);
     }

@@ -13,7 +13,7 @@ struct put {
     const void *items;
     size_t n, bytes;
     uint64_t key;
-    bool begins; /* a batch */
+    bool creates; /* a batch */
     struct lt_claim_check *ticket;
     struct lt_batch *batch;
     struct lt_store *store;
@@ -84,7 +84,7 @@ static bool make_room(struct lt_batch *batch, struct put *put, size_t used)
     return true;
 }
 
-static void begin(leat_batcher *batcher, struct lt_batch *batch, struct put *put)
+static void create(leat_batcher *batcher, struct lt_batch *batch, struct put *put)
 {
     if (batch == put->batch) {
         put->batch = NULL;
@@ -127,19 +127,19 @@ static int try_join(leat_batcher *batcher, struct put *put, struct lt_batch **ba
     if (batcher->closed)
         return -EPIPE;
     struct lt_batch *old = youngest(batcher, put->key);
-    put->begins = !old || old->passed || !fits(&batcher->spec, old, put);
-    *batch = put->begins ? unused(batcher, put) : old;
-    size_t used = put->begins ? 0 : old->store->used;
+    put->creates = !old || old->passed || !fits(&batcher->spec, old, put);
+    *batch = put->creates ? unused(batcher, put) : old;
+    size_t used = put->creates ? 0 : old->store->used;
     if (!*batch || !make_room(*batch, put, used)) {
         *room = used > put->n ? 2 * used : used + put->n;
         return -ENOMEM;
     }
-    if (put->begins && old) {
+    if (put->creates && old) {
         old->passed = true;
         lt_batch_wake(old, woken);
     }
-    if (put->begins)
-        begin(batcher, *batch, put);
+    if (put->creates)
+        create(batcher, *batch, put);
     append(*batch, put, put->ticket);
     lt_batch_wake(*batch, woken);
     return 0;
@@ -148,7 +148,7 @@ static int try_join(leat_batcher *batcher, struct put *put, struct lt_batch **ba
 /* ---- and without it ---- */
 
 /* Makes what was wanting. */
-static bool provide(leat_batcher *batcher, struct put *put, bool wants_batch, size_t room)
+static bool allocate(leat_batcher *batcher, struct put *put, bool wants_batch, size_t room)
 {
     if (wants_batch)
         put->batch = lt_batch_make(batcher);
@@ -171,13 +171,13 @@ static int join(leat_batcher *batcher, struct put *put)
         lt_ready_all(woken);
         if (error != -ENOMEM)
             return error;
-        if (!provide(batcher, put, !batch, room))
+        if (!allocate(batcher, put, !batch, room))
             return -ENOMEM;
     }
 }
 
 /* What the items have in common, and what they stand for; false when they have different keys. */
-static bool ask(const leat_batcher_spec *spec, struct put *put)
+static bool measure(const leat_batcher_spec *spec, struct put *put)
 {
     if (!spec->key && !spec->bytes) {
         if (__builtin_mul_overflow(put->n, spec->item_size, &put->bytes))
@@ -202,7 +202,7 @@ int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticke
                   bool *leads, bool locked)
 {
     struct put put = { .items = items, .n = n, .ticket = lt_ticket(ticket) };
-    if (!ask(&batcher->spec, &put))
+    if (!measure(&batcher->spec, &put))
         return -EINVAL;
     int error = locked ? leat_mutex_lock_until(batcher->spec.lock, LEAT_NOW) : 0;
     if (error)
@@ -215,8 +215,8 @@ int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticke
         leat_mutex_unlock(batcher->spec.lock);
     if (error)
         return error;
-    *leads = *leads && put.begins;
-    if (put.begins && !*leads)
+    *leads = *leads && put.creates;
+    if (put.creates && !*leads)
         lt_batch_pass_on(put.ticket->batch);
     return 0;
 }

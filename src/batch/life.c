@@ -6,7 +6,7 @@
 #include "chan/chan.h"
 
 /* The next piece of one allocation, aligned as malloc aligns; false: it is all too much. */
-static bool lay(size_t *end, size_t n, size_t size, size_t *at)
+static bool lay_out(size_t *end, size_t n, size_t size, size_t *at)
 {
     size_t bytes;
     *at = *end;
@@ -17,10 +17,11 @@ static bool lay(size_t *end, size_t n, size_t size, size_t *at)
 struct lt_store *lt_store_make(const leat_batcher *batcher, size_t room)
 {
     size_t end = 0, head, items, results, status, runs;
-    if (!lay(&end, 1, sizeof(struct lt_store), &head) ||
-        !lay(&end, room, batcher->spec.item_size, &items) ||
-        !lay(&end, room, batcher->spec.result_size, &results) ||
-        !lay(&end, room, sizeof(int), &status) || !lay(&end, room, sizeof(struct lt_run), &runs))
+    if (!lay_out(&end, 1, sizeof(struct lt_store), &head) ||
+        !lay_out(&end, room, batcher->spec.item_size, &items) ||
+        !lay_out(&end, room, batcher->spec.result_size, &results) ||
+        !lay_out(&end, room, sizeof(int), &status) ||
+        !lay_out(&end, room, sizeof(struct lt_run), &runs))
         return NULL;
     unsigned char *memory = lt_alloc(end);
     if (!memory)

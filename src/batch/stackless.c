@@ -1,4 +1,4 @@
-/* roam.c: blocks and callbacks, which wait for `done`, and the task that leads for them, their stand-in. */
+/* stackless.c: blocks and callbacks, which wait for `done`, and the task that leads for them, their stand-in. */
 #include "batch/batch.h"
 
 #include "block/machine.h"
