@@ -117,8 +117,8 @@ bool lt_batch_is_done(struct lt_batch *batch)
     return done;
 }
 
-/* Waits for the right to lead, or, -EPIPE, until the batch has run. A cancelled scope changes nothing about that: who
- * waited has a result. */
+/* Waits for the right to lead (0), or until the batch has run (-EPIPE). If the scope is cancelled
+ * when the batch has run already, that is still -EPIPE: there is a result. */
 static int wait_for_turn(struct lt_batch *batch, int64_t deadline)
 {
     int error = lt_wait_allowed(lt_current_party());
@@ -128,7 +128,7 @@ static int wait_for_turn(struct lt_batch *batch, int64_t deadline)
     return error == -ECANCELED && lt_batch_is_done(batch) ? -EPIPE : error;
 }
 
-/* Waits in a batch until it has run. If it must not wait any longer it leaves, but for -EAGAIN. */
+/* Waits in a batch until the batch has run. On an error other than -EAGAIN it leaves the batch. */
 static int wait_in(leat_ticket *ticket, bool leads, void *results, int *status, int64_t deadline)
 {
     struct lt_batch *batch = lt_ticket(ticket)->batch;
@@ -146,7 +146,8 @@ static int wait_in(leat_ticket *ticket, bool leads, void *results, int *status, 
     return error;
 }
 
-/* With the execution lock no batch can begin: so it is certain that the items leave theirs, if they have to. */
+/* While the caller holds the execution lock, no batch can begin: so if the items must leave their
+ * batch, they can. */
 static int call_now(leat_batcher *batcher, const void *items, size_t n, void *results, int *status)
 {
     leat_ticket ticket;
@@ -203,7 +204,7 @@ int leat_batch_get(leat_ticket *ticket, void *results, int *status, int64_t dead
         return -EDEADLK;
     if (lt_wait_prepare(lt_current_party()) != -EDEADLK)
         return wait_in(ticket, false, results, status, deadline);
-    /* Who cannot wait cannot lead. */
+    /* A party that cannot wait cannot lead. */
     if (lt_batch_is_done(batch))
         return lt_batch_collect(ticket, results, status);
     return deadline == LEAT_NOW ? -EAGAIN : -EDEADLK;

@@ -1,4 +1,4 @@
-/* form.c: batches form: items come, and leave again before their batch has begun. */
+/* form.c: how batches form: items come, and may leave again before their batch has begun. */
 #include "batch/batch.h"
 
 #include "base/alloc.h"
@@ -8,7 +8,7 @@
 
 #include <leat/chan.h>
 
-/* What somebody wants to put, and memory made for it while the lock was not held. */
+/* A put, and memory that was allocated for it while the lock was not held. */
 struct put {
     const void *items;
     size_t n, bytes;
@@ -45,7 +45,7 @@ static bool fits(const leat_batcher_spec *spec, const struct lt_batch *batch, co
            (put->bytes <= spec->most_bytes && batch->bytes <= spec->most_bytes - put->bytes);
 }
 
-/* The youngest of the key. */
+/* The youngest forming batch of the key, or NULL. */
 static struct lt_batch *youngest(leat_batcher *batcher, uint64_t key)
 {
     for (struct lt_node *node = batcher->forming.prev; node != &batcher->forming;
@@ -57,7 +57,7 @@ static struct lt_batch *youngest(leat_batcher *batcher, uint64_t key)
     return NULL;
 }
 
-/* A spare, or the one made for it, or NULL. It may lack room. */
+/* A spare batch, or the one allocated for this put, or NULL. The batch may lack room. */
 static struct lt_batch *unused(leat_batcher *batcher, struct put *put)
 {
     if (lt_list_empty(&batcher->spares))
@@ -65,7 +65,7 @@ static struct lt_batch *unused(leat_batcher *batcher, struct put *put)
     return LT_CONTAINER(batcher->spares.prev, struct lt_batch, node);
 }
 
-/* Sees to it that it has room for all its items and the new ones, if that can be without new memory. */
+/* Makes room for the new items beside the `used` ones. False: this needs more memory. */
 static bool make_room(struct lt_batch *batch, struct put *put, size_t used)
 {
     struct lt_store *old = batch->store, *new = put->store;
@@ -120,7 +120,7 @@ static void append(struct lt_batch *batch, const struct put *put, struct lt_clai
     batch->holders++;
 }
 
-/* 0, -EPIPE, or -ENOMEM: memory is wanted for so many items, and, where there is no *batch, for one. */
+/* 0; -EPIPE; or -ENOMEM: memory is needed for *room items, and if *batch is NULL, for a batch. */
 static int try_join(leat_batcher *batcher, struct put *put, struct lt_batch **batch, size_t *room,
                     struct lt_party **woken)
 {
@@ -147,7 +147,7 @@ static int try_join(leat_batcher *batcher, struct put *put, struct lt_batch **ba
 
 /* ---- and without it ---- */
 
-/* Makes what was wanting. */
+/* Allocates what try_join lacked. */
 static bool allocate(leat_batcher *batcher, struct put *put, bool wants_batch, size_t room)
 {
     if (wants_batch)
@@ -176,7 +176,7 @@ static int join(leat_batcher *batcher, struct put *put)
     }
 }
 
-/* What the items have in common, and what they stand for; false when they have different keys. */
+/* Finds the key of the items and the bytes that they count for. False: their keys differ. */
 static bool measure(const leat_batcher_spec *spec, struct put *put)
 {
     if (!spec->key && !spec->bytes) {
@@ -228,7 +228,7 @@ void lt_batch_pass_on(struct lt_batch *batch)
 
 /* ---- leaving ---- */
 
-/* With the lock held: a batch that forms is without its items from now on. */
+/* With the lock held: takes a run's items out of a forming batch. */
 static void withdraw(struct lt_batch *batch, struct lt_run *run, struct lt_party **woken)
 {
     run->left = true;

@@ -1,4 +1,5 @@
-/* lead.c: what a leader does: it lingers, takes the execution lock, begins the batch, and runs it. */
+/* lead.c: what a leader does: it lingers, takes the execution lock, begins the batch, and runs
+ * it. */
 #include "batch/batch.h"
 
 #include "base/clock.h"
@@ -11,7 +12,8 @@
 
 /* ---- before it has begun ---- */
 
-/* 0: that was long enough, or the others have left. Or -EAGAIN, -ETIMEDOUT, -ECANCELED. */
+/* 0: the linger time is over, or there is enough in the batch, or it is dead. Or -EAGAIN,
+ * -ETIMEDOUT, -ECANCELED. */
 static int linger(struct lt_batch *batch, int64_t deadline)
 {
     leat_batcher *batcher = batch->batcher;
@@ -34,7 +36,7 @@ static int linger(struct lt_batch *batch, int64_t deadline)
     return error == -ETIMEDOUT && end <= deadline ? 0 : error;
 }
 
-/* As `linger`; or -EPIPE: the batch is dead. */
+/* Returns as `linger` does, or -EPIPE: the batch is dead. *waited: the lock was not free. */
 static int take_lock(struct lt_batch *batch, enum lt_leader leader, int64_t deadline, bool *waited)
 {
     leat_mutex *lock = batch->batcher->spec.lock;
@@ -46,7 +48,7 @@ static int take_lock(struct lt_batch *batch, enum lt_leader leader, int64_t dead
                                  : leat_mutex_lock_until(lock, deadline);
 }
 
-/* False: it is dead. *alone: the leader is the only holder, and will be. */
+/* False: the batch is dead. *alone: the leader is the only holder, and will be. */
 static bool begin(struct lt_batch *batch, int64_t now, bool *alone)
 {
     leat_batcher *batcher = batch->batcher;
@@ -70,7 +72,7 @@ static bool begin(struct lt_batch *batch, int64_t now, bool *alone)
 
 /* ---- and after that ---- */
 
-/* Closes the gaps that those left who have left. */
+/* Closes the gaps of the runs that have left. */
 static void compact(struct lt_batch *batch)
 {
     struct lt_store *store = batch->store;
@@ -123,7 +125,7 @@ static int run(struct lt_batch *batch)
                                 .results = store->results,
                                 .status = store->status,
                                 .key = batch->key } };
-    /* It is for all of them: that the leader is cancelled ends none of its waits. */
+    /* The call is for all holders: cancelling the leader must end no wait in it. */
     bool shielded = leat_shield() == 0;
     int error = spec->blocking ? leat_blocking(call_elsewhere, &c) : call(&c);
     if (shielded)
@@ -146,15 +148,15 @@ static void finish(struct lt_batch *batch, int error)
         leat_close(done);
 }
 
-/* Nobody else knows the batch. */
+/* No other party knows the batch. */
 static void finish_alone(struct lt_batch *batch, int error)
 {
     batch->error = error;
     batch->state = LT_BATCH_DONE;
 }
 
-/* With the execution lock held, which it gives back. Those who waited go on before the next leader: what they put is
- * in its batch then. */
+/* With the execution lock held, released here. The parties that waited for this batch become ready
+ * before the next leader does: what they put next is in that leader's batch. */
 static void run_locked(struct lt_batch *batch, int64_t now)
 {
     bool alone;
@@ -177,7 +179,7 @@ int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadlin
         error = take_lock(batch, leader, deadline, &waited);
     if (error)
         return error == -EPIPE ? 0 : error;
-    /* What began just now needs no second look at the clock. */
+    /* A batch that was created just now needs no second look at the clock. */
     bool fresh = leader == LT_BEGINNER && !waited && !batch->batcher->spec.linger;
     run_locked(batch, fresh ? batch->first : lt_clock_now());
     return 0;

@@ -1,11 +1,11 @@
-/* life.c: the memory of batches, and when it goes. */
+/* life.c: the memory of batches: allocated, kept as spares, freed. */
 #include "batch/batch.h"
 
 #include "base/alloc.h"
 #include "base/config.h"
 #include "chan/chan.h"
 
-/* The next piece of one allocation, aligned as malloc aligns; false: it is all too much. */
+/* Lays out the next piece of one allocation, aligned to 16 bytes. False: the size overflows. */
 static bool lay_out(size_t *end, size_t n, size_t size, size_t *at)
 {
     size_t bytes;
@@ -76,7 +76,7 @@ void lt_batch_destroy_all(leat_batcher *batcher)
     destroy_list(&batcher->spares);
 }
 
-/* With the lock held: keeps a batch that is on no list, if there are not too many. */
+/* With the lock held: keeps a batch that is on no list as a spare. False: there are enough. */
 static bool keep(struct lt_batch *batch)
 {
     leat_batcher *batcher = batch->batcher;
@@ -87,7 +87,7 @@ static bool keep(struct lt_batch *batch)
     return true;
 }
 
-/* Of a batch that nobody holds, and that is on no list. */
+/* Keeps or frees a batch that has no holder and is on no list. */
 static void retire(struct lt_batch *batch)
 {
     leat_batcher *batcher = batch->batcher;
@@ -101,7 +101,7 @@ static void retire(struct lt_batch *batch)
         lt_batch_destroy(batch);
 }
 
-/* Nobody had to wait for it. */
+/* Whether no party had to wait for the batch. */
 static bool is_as_new(const struct lt_batch *batch)
 {
     return lt_chan_is_as_new(batch->turn) && (!batch->done || lt_chan_is_as_new(batch->done));

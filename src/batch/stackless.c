@@ -1,4 +1,5 @@
-/* stackless.c: blocks and callbacks, which wait for `done`, and the task that leads for them, their stand-in. */
+/* stackless.c: blocks and callbacks, which wait for `done`, and the stand-in, the task that leads
+ * for them. */
 #include "batch/batch.h"
 
 #include "block/machine.h"
@@ -7,8 +8,8 @@
 #include <leat/chan.h>
 #include <leat/task.h>
 
-/* Waits for the right to lead, as everybody does. It is there for others: so not the end of its own scope sends it
- * home, but that they have left. */
+/* Waits for the right to lead, like any other party. It works for others: it ends when they have
+ * left, not when its own scope is cancelled. */
 static int stand_in(void *arg)
 {
     struct lt_batch *batch = arg;
@@ -20,8 +21,8 @@ static int stand_in(void *arg)
     return 0;
 }
 
-/* With the lock held: takes `made` for the channel if there is none yet, and says whether the batch wants a
- * task. It is held for that. */
+/* With the lock held: uses `made` as the channel if there is none yet. True: the batch needs a
+ * stand-in, and has one holder more for it. */
 static bool enter(struct lt_batch *batch, leat_chan **made, bool *over)
 {
     if (!batch->done) {
@@ -34,8 +35,8 @@ static bool enter(struct lt_batch *batch, leat_chan **made, bool *over)
     return wants_stand_in;
 }
 
-/* Where the holder of a ticket waits who cannot lead. Two at a time may start a task each: then one of those finds
- * that there is nothing to do. 0 or -ENOMEM. */
+/* Makes what a ticket's holder that cannot lead waits for. Two holders may each start a task at the
+ * same time: then one of the tasks finds nothing to do. 0 or -ENOMEM. */
 static int prepare(struct lt_batch *batch)
 {
     leat_batcher *batcher = batch->batcher;
@@ -64,7 +65,7 @@ static int prepare(struct lt_batch *batch)
     return error;
 }
 
-/* 0 with a ticket whose holder waits for `done`, or an error without one. */
+/* 0, with a ticket whose holder is to wait for `done`; or an error without a ticket. */
 static int put(leat_batcher *batcher, const void *item, leat_ticket *ticket)
 {
     int error = leat_batch_put(batcher, item, 1, ticket);
