@@ -20,23 +20,23 @@ struct lt_ask {
     struct lt_pad pad;
     int error;
     bool at_home; /* who asks is the worker itself, and does not wait */
-    struct lt_worker_note told;
+    struct lt_worker_record record;
 };
 
 /* ---- on the worker ---- */
 
-static void note_ready(struct lt_pad *pad, struct lt_ask *ask, struct lt_party *party,
-                       enum lt_state state)
+static void record_ready(struct lt_pad *pad, struct lt_ask *ask, struct lt_party *party,
+                         enum lt_state state)
 {
     if (party->kind == LT_JOB)
         return;
     if (party->kind == LT_TASK && state != LT_IS_QUEUED) {
-        lt_note_task_at_home(pad, LT_CONTAINER(party, struct lt_task, party), state);
+        lt_record_task_at_home(pad, LT_CONTAINER(party, struct lt_task, party), state);
         return;
     }
-    struct lt_note *note = lt_note_party(pad, party, state);
-    if (note)
-        note->worker = (int)ask->worker->index;
+    struct lt_record *record = lt_record_party(pad, party, state);
+    if (record)
+        record->worker = (int)ask->worker->index;
 }
 
 static void take_queues(struct lt_pad *pad, void *arg)
@@ -44,15 +44,15 @@ static void take_queues(struct lt_pad *pad, void *arg)
     struct lt_ask *ask = arg;
     struct lt_worker *worker = ask->worker;
     struct lt_task *running = lt_worker_running(worker);
-    ask->told.ready = ask->told.queued = 0;
+    ask->record.ready = ask->record.queued = 0;
     if (running)
-        note_ready(pad, ask, &running->party, LT_IS_RUNNING);
+        record_ready(pad, ask, &running->party, LT_IS_RUNNING);
     for (struct lt_party *party = worker->ready_head; party && !pad->full; party = party->next) {
-        note_ready(pad, ask, party, LT_IS_READY);
-        ask->told.ready += party->kind != LT_JOB;
+        record_ready(pad, ask, party, LT_IS_READY);
+        ask->record.ready += party->kind != LT_JOB;
     }
     if (worker->pending)
-        note_ready(pad, ask, worker->pending, LT_IS_QUEUED);
+        record_ready(pad, ask, worker->pending, LT_IS_QUEUED);
 }
 
 struct visit {
@@ -70,7 +70,7 @@ static void take_tasks(struct lt_pad *pad, void *arg)
              node = node->next) {
             struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
             if (lt_task_home(task) == visit->worker && task != lt_worker_running(visit->worker))
-                lt_note_task_at_home(pad, task, LT_IS_WAITING);
+                lt_record_task_at_home(pad, task, LT_IS_WAITING);
         }
         lt_unlock(roll.lock);
     }
@@ -85,12 +85,12 @@ static void take_alarms(struct lt_pad *pad, void *arg)
         for (struct lt_node *node = slot->next; node != slot && !pad->full; node = node->next) {
             struct lt_timer *timer = LT_CONTAINER(node, struct lt_timer, node);
             const struct lt_machine *machine = lt_alarm_machine(timer);
-            struct lt_note *note =
-                machine ? lt_note_party(pad, &machine->stackless.party, LT_IS_WAITING) : NULL;
-            if (!note)
+            struct lt_record *record =
+                machine ? lt_record_party(pad, &machine->stackless.party, LT_IS_WAITING) : NULL;
+            if (!record)
                 continue;
-            note->line = ((const leat_block *)(const void *)machine)->line;
-            note->until = timer->deadline;
+            record->line = ((const leat_block *)(const void *)machine)->line;
+            record->until = timer->deadline;
         }
     }
 }
@@ -100,10 +100,10 @@ static int answer(struct lt_ask *ask)
 {
     struct lt_worker *worker = ask->worker;
     lt_worker_drain(worker);
-    ask->told.answered = true;
-    ask->told.timers = worker->wheel.count;
+    ask->record.answered = true;
+    ask->record.timers = worker->wheel.count;
     int error = lt_pad_take(&ask->pad, take_queues, ask);
-    ask->told.queued = lt_local_queue_length(&worker->local_queue) + (worker->pending != NULL);
+    ask->record.queued = lt_local_queue_length(&worker->local_queue) + (worker->pending != NULL);
     for (size_t i = 0; !error && i < ask->look->scope_count; i++)
         error = lt_pad_take(&ask->pad, take_tasks,
                             &(struct visit){ worker, ask->look->scopes[i].scope });
@@ -124,7 +124,7 @@ static void run(struct lt_job *job)
         atomic_fetch_add_explicit(&ask->look->answers, 1, memory_order_relaxed);
         return;
     }
-    /* Release: who asked sees the notes. After that ask and look may be gone. */
+    /* Release: who asked sees the records. After that ask and look may be gone. */
     _Atomic uint32_t *answers = &ask->look->answers;
     atomic_fetch_add_explicit(answers, 1, memory_order_release);
     lt_futex_wake(answers);
@@ -226,7 +226,7 @@ int lt_ask_wait(struct lt_look *look)
     for (unsigned i = 0; i < look->worker_count; i++) {
         if (!look->asks[i])
             continue;
-        look->workers[i] = look->asks[i]->told;
+        look->workers[i] = look->asks[i]->record;
         error = error ? error : look->asks[i]->error;
     }
     return error;

@@ -37,7 +37,7 @@ static bool rests(struct lt_worker *worker, uint64_t *sleeps)
            !atomic_load_explicit(&worker->tally.timers, memory_order_relaxed);
 }
 
-static struct rest look(void)
+static struct rest sample(void)
 {
     struct rest now = { .found = true };
     for (unsigned i = 0; i < lt_runtime.worker_count; i++)
@@ -47,8 +47,8 @@ static struct rest look(void)
     unsigned pool, idle;
     lt_pool_count(&pool, &idle);
     now.threads = atomic_load_explicit(&lt_threads_asleep, memory_order_relaxed);
-    uint64_t asleep = now.threads & UINT32_MAX, watcher = 1;
-    now.found = threads_of_process() == lt_runtime.worker_count + idle + asleep + watcher;
+    uint64_t asleep = now.threads & UINT32_MAX, monitor = 1;
+    now.found = threads_of_process() == lt_runtime.worker_count + idle + asleep + monitor;
     return now;
 }
 
@@ -59,7 +59,7 @@ void lt_deadlock_reset(void)
 
 bool lt_deadlock_check(void)
 {
-    struct rest now = look();
+    struct rest now = sample();
     bool same =
         now.found && before.found && now.sleeps == before.sleeps && now.threads == before.threads;
     before = now;

@@ -75,64 +75,64 @@ static bool glimpse(struct glimpse *to, const struct lt_party *party)
     }
 }
 
-static struct lt_note *note_glimpse(struct lt_pad *pad, const struct glimpse *seen,
-                                    const struct lt_party *party, enum lt_state state)
+static struct lt_record *record_glimpse(struct lt_pad *pad, const struct glimpse *seen,
+                                        const struct lt_party *party, enum lt_state state)
 {
     enum lt_thing thing = seen->party.kind == LT_TASK    ? LT_A_TASK
                           : seen->party.kind == LT_BLOCK ? LT_A_BLOCK
                                                          : LT_A_CALLBACK;
-    struct lt_note *note = lt_pad_note(pad, thing, party);
-    if (!note)
+    struct lt_record *record = lt_pad_record(pad, thing, party);
+    if (!record)
         return NULL;
-    note->state = state;
-    note->number = seen->number;
-    note->scope = seen->scope;
-    note->code = seen->code;
-    note->name = *seen->name ? lt_pad_text(pad, seen->name) : NULL;
-    return note;
+    record->state = state;
+    record->number = seen->number;
+    record->scope = seen->scope;
+    record->code = seen->code;
+    record->name = *seen->name ? lt_pad_text(pad, seen->name) : NULL;
+    return record;
 }
 
 /* ---- queues ---- */
 
 static void take_local_queue(struct lt_pad *pad, void *arg)
 {
-    struct lt_local_queue *ring = arg;
+    struct lt_local_queue *queue = arg;
     struct glimpse seen;
     /* Acquire: what lies before this tail has been written. */
-    uint32_t tail = atomic_load_explicit(&ring->tail, memory_order_acquire);
-    uint32_t i = atomic_load_explicit(&ring->head, memory_order_relaxed);
+    uint32_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
+    uint32_t i = atomic_load_explicit(&queue->head, memory_order_relaxed);
     for (; (int32_t)(tail - i) > 0 && !pad->full; i++) {
         struct lt_party *party =
-            atomic_load_explicit(&ring->slots[i % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
+            atomic_load_explicit(&queue->slots[i % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
         bool read = glimpse(&seen, party);
         /* Whoever takes the party moves head first. (What was read was read in system calls, which this
          * load does not overtake.) */
-        uint32_t head = atomic_load_explicit(&ring->head, memory_order_acquire);
+        uint32_t head = atomic_load_explicit(&queue->head, memory_order_acquire);
         if (read && (int32_t)(head - i) <= 0)
-            note_glimpse(pad, &seen, party, seen.state);
+            record_glimpse(pad, &seen, party, seen.state);
     }
 }
 
-static void note_spilt(void *arg, struct lt_party *party)
+static void record_queued(void *arg, struct lt_party *party)
 {
     struct lt_pad *pad = arg;
     bool resumed = party->kind == LT_CALLBACK ||
                    (party->kind == LT_BLOCK && ((leat_block *)(void *)party)->leat_resume);
-    struct lt_note *note =
-        pad->full ? NULL : lt_note_party(pad, party, resumed ? LT_IS_READY : LT_IS_QUEUED);
-    if (note)
-        note->scope = party->scope;
+    struct lt_record *record =
+        pad->full ? NULL : lt_record_party(pad, party, resumed ? LT_IS_READY : LT_IS_QUEUED);
+    if (record)
+        record->scope = party->scope;
 }
 
-static void take_spilt(struct lt_pad *pad, void *unused)
+static void take_global_queue(struct lt_pad *pad, void *unused)
 {
     (void)unused;
-    lt_global_queue_each(note_spilt, pad);
+    lt_global_queue_each(record_queued, pad);
 }
 
 int lt_look_at_queues(struct lt_look *look)
 {
-    int error = lt_pad_take(&look->pad, take_spilt, NULL);
+    int error = lt_pad_take(&look->pad, take_global_queue, NULL);
     for (unsigned i = 0; !error && i < look->worker_count; i++)
         error = lt_pad_take(&look->pad, take_local_queue, &lt_runtime.workers[i]->local_queue);
     return error;
@@ -163,7 +163,7 @@ bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *ta
 struct busy {
     const struct lt_look *look;
     unsigned worker;
-    struct lt_worker_note *told;
+    struct lt_worker_record *record;
 };
 
 static void take_busy(struct lt_pad *pad, void *arg)
@@ -172,23 +172,23 @@ static void take_busy(struct lt_pad *pad, void *arg)
     struct lt_worker *worker = lt_runtime.workers[busy->worker];
     struct lt_task *task = lt_worker_running(worker);
     struct glimpse seen;
-    busy->told->running = NULL;
+    busy->record->running = NULL;
     if (!glimpse_running(&seen, worker, task))
         return;
-    struct lt_note *note = note_glimpse(pad, &seen, &task->party, LT_IS_RUNNING);
-    if (!note)
+    struct lt_record *record = record_glimpse(pad, &seen, &task->party, LT_IS_RUNNING);
+    if (!record)
         return;
-    note->worker = (int)busy->worker;
-    note->stack = seen.stack;
-    note->stack_size = seen.stack_size;
+    record->worker = (int)busy->worker;
+    record->stack = seen.stack;
+    record->stack_size = seen.stack_size;
     /* What it opened itself is not where it belongs; but a scope that is not there any more is not
      * followed. */
-    for (size_t i; (i = lt_look_scope(busy->look, note->scope)) != LT_NOWHERE &&
+    for (size_t i; (i = lt_look_scope(busy->look, record->scope)) != LT_NOWHERE &&
                    busy->look->scopes[i].opener == &task->party;)
-        note->scope = busy->look->scopes[i].around == LT_NOWHERE
-                          ? NULL
-                          : busy->look->scopes[busy->look->scopes[i].around].scope;
-    busy->told->running = note;
+        record->scope = busy->look->scopes[i].around == LT_NOWHERE
+                            ? NULL
+                            : busy->look->scopes[busy->look->scopes[i].around].scope;
+    busy->record->running = record;
 }
 
 int lt_look_at_busy(struct lt_look *look, unsigned worker)

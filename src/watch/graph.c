@@ -2,14 +2,14 @@
  * leads from a party to what it waits for. */
 #include "watch/tell.h"
 
-/* A node's name: a letter for the kind, and the number, or where there is none the note's place. */
-static void node(struct lt_text *text, const struct lt_note *note)
+/* A node's name: a letter for the kind, and the number, or where there is none the record's place. */
+static void node(struct lt_text *text, const struct lt_record *record)
 {
     static const char letters[] = { 't', 'h', 'b', 'k', 'm', 'c' };
-    if (note->number)
-        lt_text_add(text, "%c%u", letters[note->thing], note->number);
+    if (record->number)
+        lt_text_add(text, "%c%u", letters[record->thing], record->number);
     else
-        lt_text_add(text, "%c_%u", letters[note->thing], note->order);
+        lt_text_add(text, "%c_%u", letters[record->thing], record->order);
 }
 
 /* Within a label: what Graphviz would take for itself. */
@@ -20,59 +20,61 @@ static void label(struct lt_text *text, const char *words)
                     *words == '\n' ? ' ' : *words);
 }
 
-static void draw_note(struct lt_text *text, const struct lt_look *look, const struct lt_note *note)
+static void draw_record(struct lt_text *text, const struct lt_look *look,
+                        const struct lt_record *record)
 {
     static const char *const looks[] = { "shape=ellipse", "shape=octagon", "shape=egg",
                                          "shape=cds",     "shape=diamond", "shape=box" };
     static const char *const states[] = { "", "not started", "", "ready", "running" };
     lt_text_add(text, "  ");
-    node(text, note);
-    lt_text_add(text, " [%s label=\"%s", looks[note->thing], lt_tell_thing(note->thing));
-    if (note->number)
-        lt_text_add(text, " %u", note->number);
-    if (note->name) {
+    node(text, record);
+    lt_text_add(text, " [%s label=\"%s", looks[record->thing], lt_tell_thing(record->thing));
+    if (record->number)
+        lt_text_add(text, " %u", record->number);
+    if (record->name) {
         lt_text_add(text, "\\n");
-        label(text, note->name);
+        label(text, record->name);
     }
-    if (note->code) {
+    if (record->code) {
         lt_text_add(text, "\\n");
-        lt_tell_code(text, note->code);
+        lt_tell_code(text, record->code);
     }
-    if (note->thing == LT_A_CHANNEL)
-        lt_text_add(text, "\\n%zu of %zu%s", note->length, note->capacity,
-                    note->closed ? ", closed" : "");
-    else if (*states[note->state])
-        lt_text_add(text, "\\n%s", states[note->state]);
-    else if (note->state == LT_IS_WAITING && note->line)
-        lt_text_add(text, "\\nline %u", note->line);
-    else if (note->state == LT_IS_WAITING && !note->aims)
+    if (record->thing == LT_A_CHANNEL)
+        lt_text_add(text, "\\n%zu of %zu%s", record->length, record->capacity,
+                    record->closed ? ", closed" : "");
+    else if (*states[record->state])
+        lt_text_add(text, "\\n%s", states[record->state]);
+    else if (record->state == LT_IS_WAITING && record->line)
+        lt_text_add(text, "\\nline %u", record->line);
+    else if (record->state == LT_IS_WAITING && !record->aims)
         lt_text_add(text, "\\nsleeps");
-    if (note->state == LT_IS_WAITING && note->since) {
+    if (record->state == LT_IS_WAITING && record->since) {
         lt_text_add(text, "\\nsince ");
-        lt_tell_time(text, look->now - note->since);
+        lt_tell_time(text, look->now - record->since);
     }
     lt_text_add(text, "\"%s];\n",
-                note->state == LT_IS_RUNNING ? " style=filled fillcolor=palegreen" : "");
+                record->state == LT_IS_RUNNING ? " style=filled fillcolor=palegreen" : "");
 }
 
-static void draw_aims(struct lt_text *text, const struct lt_look *look, const struct lt_note *note)
+static void draw_aims(struct lt_text *text, const struct lt_look *look,
+                      const struct lt_record *record)
 {
     static const char *const words[] = { "receive", "send", "join", "end", "call" };
-    if (note->thing == LT_A_CHANNEL || note->state != LT_IS_WAITING)
+    if (record->thing == LT_A_CHANNEL || record->state != LT_IS_WAITING)
         return;
-    for (const struct lt_aim_note *aim = note->aims; aim; aim = aim->next) {
-        const struct lt_note *object = lt_look_find(look, aim->object, aim->number);
+    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
+        const struct lt_record *object = lt_look_find(look, aim->object, aim->number);
         if (aim->aim == LT_FOR_CALL || (!object && aim->aim != LT_FOR_SCOPE))
             continue;
         lt_text_add(text, "  ");
-        node(text, note);
+        node(text, record);
         lt_text_add(text, " -> ");
         if (aim->aim == LT_FOR_SCOPE)
             lt_text_add(text, "s%u", aim->number);
         else
             node(text, object);
         lt_text_add(text, " [label=\"%s\"%s];\n", words[aim->aim],
-                    note->aims->next ? " style=dashed" : "");
+                    record->aims->next ? " style=dashed" : "");
     }
 }
 
@@ -82,16 +84,16 @@ static void draw_scopes(struct lt_text *text, const struct lt_look *look)
     unsigned depth = 0, open = 0;
     for (size_t at = look->scope_count ? 0 : LT_NOWHERE; at != LT_NOWHERE;
          at = lt_look_next_scope(look, at, &depth)) {
-        const struct lt_scope_note *scope = &look->scopes[at];
+        const struct lt_scope_record *scope = &look->scopes[at];
         for (; open > depth; open--)
             lt_text_add(text, "  }\n");
         lt_text_add(text, "  subgraph cluster_%u {\n  label=\"scope %u%s\";\n", scope->number,
                     scope->number, scope->cancelled ? ", cancelled" : "");
         lt_text_add(text, "  s%u [shape=point];\n", scope->number);
         open++;
-        for (size_t i = lt_look_first_note(look, at);
-             i < look->note_count && look->notes[i]->place == at; i++)
-            draw_note(text, look, look->notes[i]);
+        for (size_t i = lt_look_first_record(look, at);
+             i < look->record_count && look->records[i]->place == at; i++)
+            draw_record(text, look, look->records[i]);
     }
     for (; open; open--)
         lt_text_add(text, "  }\n");
@@ -101,9 +103,9 @@ void lt_draw(struct lt_text *text, const struct lt_look *look)
 {
     lt_text_add(text, "digraph leat {\n  rankdir=LR;\n");
     draw_scopes(text, look);
-    for (size_t i = lt_look_first_note(look, LT_NOWHERE); i < look->note_count; i++)
-        draw_note(text, look, look->notes[i]);
-    for (size_t i = 0; i < look->note_count; i++)
-        draw_aims(text, look, look->notes[i]);
+    for (size_t i = lt_look_first_record(look, LT_NOWHERE); i < look->record_count; i++)
+        draw_record(text, look, look->records[i]);
+    for (size_t i = 0; i < look->record_count; i++)
+        draw_aims(text, look, look->records[i]);
     lt_text_add(text, "}\n");
 }

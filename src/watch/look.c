@@ -31,10 +31,10 @@ static int64_t joins_since(const leat_scope *scope)
                                 memory_order_relaxed);
 }
 
-static void note_scope(struct lt_look *look, leat_scope *scope, size_t around)
+static void record_scope(struct lt_look *look, leat_scope *scope, size_t around)
 {
     const struct lt_party *opener = scope->opener;
-    look->scopes[look->scope_count++] = (struct lt_scope_note){
+    look->scopes[look->scope_count++] = (struct lt_scope_record){
         .scope = scope,
         .opener = opener,
         .number = scope->number,
@@ -62,7 +62,7 @@ static size_t take_branch(struct lt_look *look, struct branch branch, size_t aro
             continue;
         }
         lt_scope_pin(scope);
-        note_scope(look, scope, around);
+        record_scope(look, scope, around);
     }
     lt_unlock(branch.lock);
     while (missing && look->scope_count > before)
@@ -73,7 +73,7 @@ static size_t take_branch(struct lt_look *look, struct branch branch, size_t aro
 static bool grow(struct lt_look *look, size_t by)
 {
     size_t room = (look->scope_room + by) * 2;
-    struct lt_scope_note *scopes = lt_alloc(room * sizeof *scopes);
+    struct lt_scope_record *scopes = lt_alloc(room * sizeof *scopes);
     if (!scopes)
         return false;
     if (look->scope_count)
@@ -100,8 +100,8 @@ static int compare(uintptr_t a, uintptr_t b)
 
 static int by_scope(const void *a, const void *b)
 {
-    const struct lt_scope_note *x = *(struct lt_scope_note *const *)a;
-    const struct lt_scope_note *y = *(struct lt_scope_note *const *)b;
+    const struct lt_scope_record *x = *(struct lt_scope_record *const *)a;
+    const struct lt_scope_record *y = *(struct lt_scope_record *const *)b;
     return compare((uintptr_t)x->scope, (uintptr_t)y->scope);
 }
 
@@ -117,16 +117,16 @@ static int look_at_scopes(struct lt_look *look)
         look->scopes[i].inside = first;
         look->scopes[i].count = look->scope_count - first;
     }
-    look->by_scope = lt_alloc((look->scope_count + 1) * sizeof(struct lt_scope_note *));
+    look->by_scope = lt_alloc((look->scope_count + 1) * sizeof(struct lt_scope_record *));
     if (error || !look->by_scope)
         return -ENOMEM;
     for (size_t i = 0; i < look->scope_count; i++)
         look->by_scope[i] = &look->scopes[i];
-    qsort(look->by_scope, look->scope_count, sizeof(struct lt_scope_note *), by_scope);
+    qsort(look->by_scope, look->scope_count, sizeof(struct lt_scope_record *), by_scope);
     return 0;
 }
 
-static void let_go(struct lt_look *look)
+static void unpin_all(struct lt_look *look)
 {
     for (size_t i = look->scope_count; i-- > 0;)
         lt_scope_unpin(look->scopes[i].scope);
@@ -151,88 +151,88 @@ size_t lt_look_scope(const struct lt_look *look, const void *scope)
 /* ---- who belongs to a scope, and its channels ---- */
 
 /* Who awaits the block, and who awaits that one: none of them goes on while the block is listed. */
-static void note_awaiters(struct lt_pad *pad, const struct lt_party *awaited)
+static void record_awaiters(struct lt_pad *pad, const struct lt_party *awaited)
 {
     while (awaited->kind == LT_BLOCK && !pad->full) {
         const struct lt_party *party = lt_block_awaiter((const void *)awaited);
-        struct lt_note *note = party ? lt_note_party(pad, party, LT_IS_WAITING) : NULL;
-        if (!note)
+        struct lt_record *record = party ? lt_record_party(pad, party, LT_IS_WAITING) : NULL;
+        if (!record)
             return;
-        if (note->thing == LT_A_BLOCK) {
-            note->line = ((const leat_block *)(const void *)party)->line;
-            note->scope = party->scope;
+        if (record->thing == LT_A_BLOCK) {
+            record->line = ((const leat_block *)(const void *)party)->line;
+            record->scope = party->scope;
         }
-        lt_pad_aim(pad, note, LT_FOR_BLOCK, awaited, 0);
+        lt_pad_aim(pad, record, LT_FOR_BLOCK, awaited, 0);
         awaited = party;
     }
 }
 
-static void note_tasks(struct lt_pad *pad, const struct lt_node *tasks, leat_scope *scope)
+static void record_tasks(struct lt_pad *pad, const struct lt_node *tasks, leat_scope *scope)
 {
-    struct lt_note *note;
+    struct lt_record *record;
     for (struct lt_node *node = tasks->next; node != tasks && !pad->full; node = node->next) {
         struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
-        if (!(note = lt_note_party(pad, &task->party, LT_IS_THERE)))
+        if (!(record = lt_record_party(pad, &task->party, LT_IS_THERE)))
             break;
-        note->scope = scope;
-        note->worker = (int)task->home->index;
-        note->stack = task->stack->fiber.low;
-        note->stack_size = task->stack->fiber.size;
+        record->scope = scope;
+        record->worker = (int)task->home->index;
+        record->stack = task->stack->fiber.low;
+        record->stack_size = task->stack->fiber.size;
     }
 }
 
-static void note_stackless(struct lt_pad *pad, const struct lt_node *stackless, leat_scope *scope)
+static void record_stackless(struct lt_pad *pad, const struct lt_node *stackless, leat_scope *scope)
 {
     for (struct lt_node *node = stackless->next; node != stackless && !pad->full;
          node = node->next) {
         struct lt_party *party = &LT_CONTAINER(node, struct lt_stackless, member)->party;
-        struct lt_note *note = lt_note_party(pad, party, LT_IS_THERE);
-        if (note)
-            note->scope = scope;
-        note_awaiters(pad, party);
+        struct lt_record *record = lt_record_party(pad, party, LT_IS_THERE);
+        if (record)
+            record->scope = scope;
+        record_awaiters(pad, party);
     }
 }
 
-static void note_threads(struct lt_pad *pad, leat_scope *scope)
+static void record_threads(struct lt_pad *pad, leat_scope *scope)
 {
     for (struct lt_node *node = scope->threads.next; node != &scope->threads && !pad->full;
          node = node->next) {
         struct lt_thread *thread = LT_CONTAINER(node, struct lt_thread, member);
-        struct lt_note *note = lt_note_party(pad, &thread->party, LT_IS_THERE);
-        if (!note)
+        struct lt_record *record = lt_record_party(pad, &thread->party, LT_IS_THERE);
+        if (!record)
             break;
-        note->scope = scope;
-        if (note->since)
-            note->state = LT_IS_WAITING;
+        record->scope = scope;
+        if (record->since)
+            record->state = LT_IS_WAITING;
     }
 }
 
-static void note_channels(struct lt_pad *pad, leat_scope *scope)
+static void record_channels(struct lt_pad *pad, leat_scope *scope)
 {
     for (struct lt_node *node = scope->owned.next; node != &scope->owned && !pad->full;
          node = node->next) {
         leat_chan *ch = lt_chan_owned(LT_CONTAINER(node, struct lt_owned, node));
         if (ch)
-            lt_note_channel(pad, ch);
+            lt_record_channel(pad, ch);
     }
 }
 
-/* In this order: with a stackless party those are noted who await it, and with a channel those who wait there. */
+/* In this order: with a stackless party those are recorded who await it, and with a channel those who wait there. */
 static void take_scope(struct lt_pad *pad, void *arg)
 {
     leat_scope *scope = arg;
     struct lt_roll roll;
     lt_lock(&scope->lock);
-    note_threads(pad, scope);
+    record_threads(pad, scope);
     lt_unlock(&scope->lock);
     for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
         lt_lock(roll.lock);
-        note_tasks(pad, roll.tasks, scope);
-        note_stackless(pad, roll.stackless, scope);
+        record_tasks(pad, roll.tasks, scope);
+        record_stackless(pad, roll.stackless, scope);
         lt_unlock(roll.lock);
     }
     lt_lock(&scope->lock);
-    note_channels(pad, scope);
+    record_channels(pad, scope);
     lt_unlock(&scope->lock);
 }
 
@@ -242,7 +242,7 @@ static void take_orphans(struct lt_pad *pad, void *unused)
     struct lt_node *all = &lt_orphans.channels;
     lt_lock(&lt_orphans.lock);
     for (struct lt_node *node = all->next; node != all && !pad->full; node = node->next)
-        lt_note_channel(pad, LT_CONTAINER(node, leat_chan, owned.node));
+        lt_record_channel(pad, LT_CONTAINER(node, leat_chan, owned.node));
     lt_unlock(&lt_orphans.lock);
 }
 
@@ -256,11 +256,11 @@ static int look_around(struct lt_look *look)
     return error ? error : lt_look_at_queues(look);
 }
 
-/* ---- putting the notes together ---- */
+/* ---- putting the records together ---- */
 
 static int by_self(const void *a, const void *b)
 {
-    const struct lt_note *x = *(struct lt_note *const *)a, *y = *(struct lt_note *const *)b;
+    const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;
     int order = compare((uintptr_t)x->self, (uintptr_t)y->self);
     if (!order)
         order = compare(x->number, y->number);
@@ -271,7 +271,7 @@ static int by_self(const void *a, const void *b)
  * one, else as they were found. */
 static int by_place(const void *a, const void *b)
 {
-    const struct lt_note *x = *(struct lt_note *const *)a, *y = *(struct lt_note *const *)b;
+    const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;
     int order = compare(x->place, y->place);
     if (!order)
         order = compare(x->thing, y->thing);
@@ -280,21 +280,21 @@ static int by_place(const void *a, const void *b)
     return order ? order : compare(x->order, y->order);
 }
 
-static void merge(struct lt_note *into, struct lt_note *from)
+static void merge(struct lt_record *into, struct lt_record *from)
 {
     if (from->state > into->state)
         into->state = from->state;
-    if (from->told && !into->told) {
+    if (from->complete && !into->complete) {
         into->aims = from->aims;
         into->last_aim = from->last_aim;
-    } else if (from->aims && from->told == into->told) {
+    } else if (from->aims && from->complete == into->complete) {
         if (into->last_aim)
             into->last_aim->next = from->aims;
         else
             into->aims = from->aims;
         into->last_aim = from->last_aim;
     }
-    into->told |= from->told;
+    into->complete |= from->complete;
     into->scope = into->scope ? into->scope : from->scope;
     into->worker = into->worker >= 0 ? into->worker : from->worker;
     into->line = into->line ? into->line : from->line;
@@ -306,11 +306,11 @@ static void merge(struct lt_note *into, struct lt_note *from)
     }
 }
 
-static size_t collect(struct lt_note **to, size_t n, const struct lt_pad *pad)
+static size_t collect(struct lt_record **to, size_t n, const struct lt_pad *pad)
 {
-    for (struct lt_note *note = pad->first; note; note = note->next) {
-        note->order = (uint32_t)n;
-        to[n++] = note;
+    for (struct lt_record *record = pad->first; record; record = record->next) {
+        record->order = (uint32_t)n;
+        to[n++] = record;
     }
     return n;
 }
@@ -320,44 +320,44 @@ static int put_together(struct lt_look *look)
     size_t total = look->pad.count;
     for (unsigned i = 0; i < look->worker_count; i++)
         total += look->asks[i] ? lt_ask_pad(look->asks[i])->count : 0;
-    look->notes = lt_alloc((total + 1) * sizeof(struct lt_note *));
-    look->by_self = lt_alloc((total + 1) * sizeof(struct lt_note *));
-    if (!look->notes || !look->by_self)
+    look->records = lt_alloc((total + 1) * sizeof(struct lt_record *));
+    look->by_self = lt_alloc((total + 1) * sizeof(struct lt_record *));
+    if (!look->records || !look->by_self)
         return -ENOMEM;
     size_t n = collect(look->by_self, 0, &look->pad);
     for (unsigned i = 0; i < look->worker_count; i++)
         if (look->asks[i])
             n = collect(look->by_self, n, lt_ask_pad(look->asks[i]));
-    qsort(look->by_self, n, sizeof(struct lt_note *), by_self);
+    qsort(look->by_self, n, sizeof(struct lt_record *), by_self);
     for (size_t i = 0; i < n; i++) {
-        struct lt_note *note = look->by_self[i],
-                       *last = look->note_count ? look->by_self[look->note_count - 1] : NULL;
-        if (last && last->self == note->self && last->number == note->number)
-            merge(last, note);
+        struct lt_record *record = look->by_self[i],
+                         *last = look->record_count ? look->by_self[look->record_count - 1] : NULL;
+        if (last && last->self == record->self && last->number == record->number)
+            merge(last, record);
         else
-            look->by_self[look->note_count++] = note;
+            look->by_self[look->record_count++] = record;
     }
-    for (size_t i = 0; i < look->note_count; i++) {
-        struct lt_note *note = look->notes[i] = look->by_self[i];
-        note->place = lt_look_scope(look, note->scope);
-        if (note->state == LT_IS_RUNNING && note->worker >= 0)
-            look->workers[note->worker].running = note;
+    for (size_t i = 0; i < look->record_count; i++) {
+        struct lt_record *record = look->records[i] = look->by_self[i];
+        record->place = lt_look_scope(look, record->scope);
+        if (record->state == LT_IS_RUNNING && record->worker >= 0)
+            look->workers[record->worker].running = record;
     }
-    qsort(look->notes, look->note_count, sizeof(struct lt_note *), by_place);
+    qsort(look->records, look->record_count, sizeof(struct lt_record *), by_place);
     return 0;
 }
 
-const struct lt_note *lt_look_find(const struct lt_look *look, const void *self, uint32_t number)
+const struct lt_record *lt_look_find(const struct lt_look *look, const void *self, uint32_t number)
 {
-    size_t low = 0, high = look->note_count;
+    size_t low = 0, high = look->record_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        struct lt_note *note = look->by_self[middle];
-        int order = compare((uintptr_t)note->self, (uintptr_t)self);
+        struct lt_record *record = look->by_self[middle];
+        int order = compare((uintptr_t)record->self, (uintptr_t)self);
         if (!order)
-            order = compare(note->number, number);
+            order = compare(record->number, number);
         if (!order)
-            return note;
+            return record;
         if (order < 0)
             low = middle + 1;
         else
@@ -366,12 +366,12 @@ const struct lt_note *lt_look_find(const struct lt_look *look, const void *self,
     return NULL;
 }
 
-size_t lt_look_first_note(const struct lt_look *look, size_t place)
+size_t lt_look_first_record(const struct lt_look *look, size_t place)
 {
-    size_t low = 0, high = look->note_count;
+    size_t low = 0, high = look->record_count;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (look->notes[middle]->place < place)
+        if (look->records[middle]->place < place)
             low = middle + 1;
         else
             high = middle;
@@ -381,7 +381,7 @@ size_t lt_look_first_note(const struct lt_look *look, size_t place)
 
 size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth)
 {
-    const struct lt_scope_note *scopes = look->scopes;
+    const struct lt_scope_record *scopes = look->scopes;
     if (scopes[at].count) {
         ++*depth;
         return scopes[at].inside;
@@ -437,7 +437,7 @@ int lt_look_begin(struct lt_look *look)
     look->asks = lt_alloc(look->worker_count * sizeof(struct lt_ask *));
     look->workers = lt_alloc(look->worker_count * sizeof *look->workers);
     error = look->asks && look->workers ? look_around_pinned(look) : -ENOMEM;
-    let_go(look);
+    unpin_all(look);
     lt_runtime_look_away();
     if (!error)
         error = put_together(look);
@@ -456,6 +456,6 @@ void lt_look_end(struct lt_look *look)
     lt_free(look->workers);
     lt_free(look->scopes);
     lt_free(look->by_scope);
-    lt_free(look->notes);
+    lt_free(look->records);
     lt_free(look->by_self);
 }

@@ -30,47 +30,47 @@ static struct {
         struct sigaction former;
     } signals[SIGNALS];
     /* Made once and never closed: a handler that is still running may write to it. -1: not made. */
-    _Atomic int bell;
-    _Atomic bool dump, stop; /* what the bell was rung for */
-} watcher = { .mutex = PTHREAD_MUTEX_INITIALIZER, .bell = -1 };
+    _Atomic int event_fd;
+    _Atomic bool dump, stop; /* what the monitor was woken for */
+} monitor = { .mutex = PTHREAD_MUTEX_INITIALIZER, .event_fd = -1 };
 
-/* ---- the bell ---- */
+/* ---- waking the monitor ---- */
 
-static int bell(void)
+static int event_fd(void)
 {
-    return atomic_load_explicit(&watcher.bell, memory_order_relaxed);
+    return atomic_load_explicit(&monitor.event_fd, memory_order_relaxed);
 }
 
-static bool make_timer(void)
+static bool make_event(void)
 {
-    if (bell() >= 0)
+    if (event_fd() >= 0)
         return true;
     int saved = errno, fd = lt_fault() ? -1 : eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     errno = saved;
-    atomic_store_explicit(&watcher.bell, fd, memory_order_relaxed);
+    atomic_store_explicit(&monitor.event_fd, fd, memory_order_relaxed);
     return fd >= 0;
 }
 
 /* Also from signal handlers. */
-static void ring(_Atomic bool *why)
+static void wake_monitor(_Atomic bool *why)
 {
     int saved = errno;
     uint64_t one = 1;
     /* Release: what came before is seen by who takes it. */
     atomic_store_explicit(why, true, memory_order_release);
-    ssize_t ignored = write(bell(), &one, sizeof one);
+    ssize_t ignored = write(event_fd(), &one, sizeof one);
     (void)ignored;
     errno = saved;
 }
 
 /* Waits until it rings, or for the interval; 0 is for ever. */
-static void wait_for_timer(int64_t interval)
+static void wait_for_event(int64_t interval)
 {
-    struct pollfd fd = { .fd = bell(), .events = POLLIN };
+    struct pollfd fd = { .fd = event_fd(), .events = POLLIN };
     struct timespec most = { (time_t)(interval / LEAT_S), (long)(interval % LEAT_S) };
-    uint64_t rung;
+    uint64_t count;
     if (ppoll(&fd, 1, interval ? &most : NULL, NULL) > 0) {
-        ssize_t ignored = read(fd.fd, &rung, sizeof rung);
+        ssize_t ignored = read(fd.fd, &count, sizeof count);
         (void)ignored;
     }
 }
@@ -93,14 +93,14 @@ static void report_deadlock(bool end)
         abort();
 }
 
-static void *watch(void *argument)
+static void *run_monitor(void *argument)
 {
     struct lt_plan plan = *(struct lt_plan *)argument;
     int64_t next_check = 0;
     /* Acquire, here and below: pairs with the release of who rang. */
-    while (!atomic_load_explicit(&watcher.stop, memory_order_acquire)) {
-        wait_for_timer(interval_of(&plan));
-        if (atomic_exchange_explicit(&watcher.dump, false, memory_order_acquire))
+    while (!atomic_load_explicit(&monitor.stop, memory_order_acquire)) {
+        wait_for_event(interval_of(&plan));
+        if (atomic_exchange_explicit(&monitor.dump, false, memory_order_acquire))
             leat_dump(stderr);
         if (plan.watchdog)
             lt_watchdog_check(plan.watchdog);
@@ -119,26 +119,26 @@ static void *watch(void *argument)
 
 static int start_thread(const struct lt_plan *plan)
 {
-    if (watcher.running)
+    if (monitor.running)
         return 0;
-    if (!make_timer() || lt_watchdog_reset(plan->watchdog ? lt_runtime.worker_count : 0) != 0)
+    if (!make_event() || lt_watchdog_reset(plan->watchdog ? lt_runtime.worker_count : 0) != 0)
         return -ENOMEM;
     lt_deadlock_reset();
-    watcher.plan = *plan;
-    atomic_store_explicit(&watcher.stop, false, memory_order_relaxed);
-    atomic_store_explicit(&watcher.dump, false, memory_order_relaxed);
-    int error = lt_thread_start(&watcher.thread, watch, &watcher.plan);
-    watcher.running = !error;
+    monitor.plan = *plan;
+    atomic_store_explicit(&monitor.stop, false, memory_order_relaxed);
+    atomic_store_explicit(&monitor.dump, false, memory_order_relaxed);
+    int error = lt_thread_start(&monitor.thread, run_monitor, &monitor.plan);
+    monitor.running = !error;
     return error;
 }
 
 static void stop_thread(void)
 {
-    if (!watcher.running)
+    if (!monitor.running)
         return;
-    ring(&watcher.stop);
-    pthread_join(watcher.thread, NULL);
-    watcher.running = false;
+    wake_monitor(&monitor.stop);
+    pthread_join(monitor.thread, NULL);
+    monitor.running = false;
     lt_watchdog_reset(0);
 }
 
@@ -147,20 +147,20 @@ static void stop_thread(void)
 static void on_signal(int signal)
 {
     (void)signal;
-    ring(&watcher.dump);
+    wake_monitor(&monitor.dump);
 }
 
 static int take_signal(int number)
 {
     if (number < 1 || number >= SIGNALS)
         return -EINVAL;
-    if (watcher.signals[number].taken)
+    if (monitor.signals[number].taken)
         return 0;
     int saved = errno;
     struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
     sigemptyset(&action.sa_mask);
-    bool taken = sigaction(number, &action, &watcher.signals[number].former) == 0;
-    watcher.signals[number].taken = taken;
+    bool taken = sigaction(number, &action, &monitor.signals[number].former) == 0;
+    monitor.signals[number].taken = taken;
     errno = saved;
     return taken ? 0 : -EINVAL;
 }
@@ -169,22 +169,22 @@ static void give_signals_back(void)
 {
     struct sigaction current;
     for (int i = 1; i < SIGNALS; i++) {
-        if (!watcher.signals[i].taken)
+        if (!monitor.signals[i].taken)
             continue;
-        watcher.signals[i].taken = false;
+        monitor.signals[i].taken = false;
         /* Somebody who came after us stays. */
         if (sigaction(i, NULL, &current) == 0 && current.sa_handler == on_signal)
-            sigaction(i, &watcher.signals[i].former, NULL);
+            sigaction(i, &monitor.signals[i].former, NULL);
     }
 }
 
 int leat_dump_on_signal(int signal)
 {
-    pthread_mutex_lock(&watcher.mutex);
+    pthread_mutex_lock(&monitor.mutex);
     int error = lt_running() ? start_thread(&(struct lt_plan){ 0 }) : -EINVAL;
     if (!error)
         error = take_signal(signal);
-    pthread_mutex_unlock(&watcher.mutex);
+    pthread_mutex_unlock(&monitor.mutex);
     return error;
 }
 
@@ -194,18 +194,18 @@ int lt_monitor_start(const struct lt_plan *plan)
 {
     if (!plan->deadlock && !plan->watchdog && !plan->signal)
         return 0;
-    pthread_mutex_lock(&watcher.mutex);
+    pthread_mutex_lock(&monitor.mutex);
     int error = start_thread(plan);
     if (!error && plan->signal && (error = take_signal(plan->signal)))
         stop_thread();
-    pthread_mutex_unlock(&watcher.mutex);
+    pthread_mutex_unlock(&monitor.mutex);
     return error;
 }
 
 void lt_monitor_stop(void)
 {
-    pthread_mutex_lock(&watcher.mutex);
+    pthread_mutex_lock(&monitor.mutex);
     give_signals_back();
     stop_thread();
-    pthread_mutex_unlock(&watcher.mutex);
+    pthread_mutex_unlock(&monitor.mutex);
 }

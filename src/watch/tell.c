@@ -37,34 +37,34 @@ void lt_tell_time(struct lt_text *text, int64_t ns)
 
 /* A party or channel, by what is known of it; one that was not seen, by its number. */
 static void tell_who(struct lt_text *text, enum lt_thing thing, uint32_t number,
-                     const struct lt_note *note)
+                     const struct lt_record *record)
 {
-    bool nameless = thing == LT_A_THREAD && !(note && note->name);
+    bool nameless = thing == LT_A_THREAD && !(record && record->name);
     lt_text_add(text, "%s%s", nameless ? "a " : "", things[thing]);
     if (number)
         lt_text_add(text, " %u", number);
-    if (note && note->name)
-        lt_text_add(text, " %s", note->name);
-    if (note && note->code) {
+    if (record && record->name)
+        lt_text_add(text, " %s", record->name);
+    if (record && record->code) {
         lt_text_add(text, " ");
-        lt_tell_code(text, note->code);
+        lt_tell_code(text, record->code);
     }
 }
 
 static void tell_aim(struct lt_text *text, const struct lt_look *look,
-                     const struct lt_aim_note *aim)
+                     const struct lt_aim_record *aim)
 {
-    const struct lt_note *note = lt_look_find(look, aim->object, aim->number);
+    const struct lt_record *record = lt_look_find(look, aim->object, aim->number);
     switch (aim->aim) {
     case LT_TO_RECEIVE:
     case LT_TO_SEND:
         lt_text_add(text, aim->aim == LT_TO_RECEIVE ? "to receive from " : "to send to ");
-        tell_who(text, LT_A_CHANNEL, aim->number, note);
+        tell_who(text, LT_A_CHANNEL, aim->number, record);
         break;
     case LT_FOR_SCOPE: lt_text_add(text, "for the tasks of scope %u", aim->number); break;
     case LT_FOR_BLOCK:
         lt_text_add(text, "for the end of ");
-        tell_who(text, LT_A_BLOCK, 0, note);
+        tell_who(text, LT_A_BLOCK, 0, record);
         break;
     case LT_FOR_CALL:
         lt_text_add(text, "for a call of ");
@@ -81,62 +81,64 @@ static void indent(struct lt_text *text, unsigned depth)
 /* ---- lines ---- */
 
 static void tell_waiting(struct lt_text *text, const struct lt_look *look,
-                         const struct lt_note *note)
+                         const struct lt_record *record)
 {
-    lt_text_add(text, !note->aims && note->until != LEAT_NEVER ? "sleeps" : "waits");
-    if (note->line)
-        lt_text_add(text, " at line %u", note->line);
-    if (note->aims && !note->aims->next) {
+    lt_text_add(text, !record->aims && record->until != LEAT_NEVER ? "sleeps" : "waits");
+    if (record->line)
+        lt_text_add(text, " at line %u", record->line);
+    if (record->aims && !record->aims->next) {
         lt_text_add(text, " ");
-        tell_aim(text, look, note->aims);
-    } else if (note->aims) {
+        tell_aim(text, look, record->aims);
+    } else if (record->aims) {
         lt_text_add(text, " in a select");
     }
-    if (note->until != LEAT_NEVER) {
+    if (record->until != LEAT_NEVER) {
         lt_text_add(text, ", ");
-        lt_tell_time(text, note->until - look->now);
+        lt_tell_time(text, record->until - look->now);
         lt_text_add(text, " more");
-        lt_text_add(text, note->aims ? " at most" : "");
+        lt_text_add(text, record->aims ? " at most" : "");
     }
-    if (note->since) {
+    if (record->since) {
         lt_text_add(text, ", since ");
-        lt_tell_time(text, look->now - note->since);
+        lt_tell_time(text, look->now - record->since);
     }
 }
 
-static void tell_state(struct lt_text *text, const struct lt_look *look, const struct lt_note *note)
+static void tell_state(struct lt_text *text, const struct lt_look *look,
+                       const struct lt_record *record)
 {
-    switch (note->state) {
+    switch (record->state) {
     case LT_IS_THERE:
-        lt_text_add(text, note->thing == LT_A_THREAD  ? "runs, or waits elsewhere"
-                          : note->thing == LT_A_TIMER ? "is set"
-                          : note->worker < 0          ? "runs, or is about to"
-                                                      : "has started");
+        lt_text_add(text, record->thing == LT_A_THREAD  ? "runs, or waits elsewhere"
+                          : record->thing == LT_A_TIMER ? "is set"
+                          : record->worker < 0          ? "runs, or is about to"
+                                                        : "has started");
         break;
     case LT_IS_QUEUED: lt_text_add(text, "has not started"); break;
-    case LT_IS_WAITING: tell_waiting(text, look, note); break;
+    case LT_IS_WAITING: tell_waiting(text, look, record); break;
     case LT_IS_READY: lt_text_add(text, "is ready to go on"); break;
     case LT_IS_RUNNING: lt_text_add(text, "runs"); break;
     }
-    if (note->worker >= 0 && look->worker_count > 1)
-        lt_text_add(text, ", on worker %d", note->worker);
-    if (note->stack) {
-        size_t used = lt_resident(note->stack, note->stack_size);
-        lt_text_add(text, "; stack %zu of %zu KiB", used / 1024, (note->stack_size + 1023) / 1024);
+    if (record->worker >= 0 && look->worker_count > 1)
+        lt_text_add(text, ", on worker %d", record->worker);
+    if (record->stack) {
+        size_t used = lt_resident(record->stack, record->stack_size);
+        lt_text_add(text, "; stack %zu of %zu KiB", used / 1024,
+                    (record->stack_size + 1023) / 1024);
     }
 }
 
-static void tell_party(struct lt_text *text, const struct lt_look *look, const struct lt_note *note,
-                       unsigned depth)
+static void tell_party(struct lt_text *text, const struct lt_look *look,
+                       const struct lt_record *record, unsigned depth)
 {
     indent(text, depth);
-    tell_who(text, note->thing, note->number, note);
+    tell_who(text, record->thing, record->number, record);
     lt_text_add(text, ": ");
-    tell_state(text, look, note);
+    tell_state(text, look, record);
     lt_text_add(text, "\n");
-    if (note->state != LT_IS_WAITING || !note->aims || !note->aims->next)
+    if (record->state != LT_IS_WAITING || !record->aims || !record->aims->next)
         return;
-    for (const struct lt_aim_note *aim = note->aims; aim; aim = aim->next) {
+    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
         indent(text, depth + 1);
         tell_aim(text, look, aim);
         lt_text_add(text, "\n");
@@ -144,14 +146,14 @@ static void tell_party(struct lt_text *text, const struct lt_look *look, const s
 }
 
 static void tell_channel(struct lt_text *text, const struct lt_look *look,
-                         const struct lt_note *note, unsigned depth)
+                         const struct lt_record *record, unsigned depth)
 {
     indent(text, depth);
-    tell_who(text, LT_A_CHANNEL, note->number, note);
-    lt_text_add(text, ": %zu of %zu items%s\n", note->length, note->capacity,
-                note->closed ? ", closed" : "");
-    for (const struct lt_aim_note *aim = note->aims; aim; aim = aim->next) {
-        const struct lt_note *party = lt_look_find(look, aim->object, aim->number);
+    tell_who(text, LT_A_CHANNEL, record->number, record);
+    lt_text_add(text, ": %zu of %zu items%s\n", record->length, record->capacity,
+                record->closed ? ", closed" : "");
+    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
+        const struct lt_record *party = lt_look_find(look, aim->object, aim->number);
         if (!party)
             continue;
         indent(text, depth + 1);
@@ -163,19 +165,19 @@ static void tell_channel(struct lt_text *text, const struct lt_look *look,
 static void tell_place(struct lt_text *text, const struct lt_look *look, size_t *next, size_t place,
                        unsigned depth)
 {
-    for (; *next < look->note_count && look->notes[*next]->place == place; ++*next) {
-        const struct lt_note *note = look->notes[*next];
-        if (note->thing == LT_A_CHANNEL)
-            tell_channel(text, look, note, depth);
+    for (; *next < look->record_count && look->records[*next]->place == place; ++*next) {
+        const struct lt_record *record = look->records[*next];
+        if (record->thing == LT_A_CHANNEL)
+            tell_channel(text, look, record, depth);
         else
-            tell_party(text, look, note, depth);
+            tell_party(text, look, record, depth);
     }
 }
 
 static void tell_scope(struct lt_text *text, const struct lt_look *look,
-                       const struct lt_scope_note *scope, unsigned depth)
+                       const struct lt_scope_record *scope, unsigned depth)
 {
-    const struct lt_note *opener = lt_look_find(look, scope->opener, scope->opener_number);
+    const struct lt_record *opener = lt_look_find(look, scope->opener, scope->opener_number);
     indent(text, depth);
     lt_text_add(text, "scope %u, opened by ", scope->number);
     tell_who(text, scope->opener_is_thread ? LT_A_THREAD : LT_A_TASK, scope->opener_number, opener);
@@ -199,12 +201,12 @@ static void tell_scopes(struct lt_text *text, const struct lt_look *look)
     unsigned depth = 0;
     for (size_t at = look->scope_count ? 0 : LT_NOWHERE; at != LT_NOWHERE;
          at = lt_look_next_scope(look, at, &depth)) {
-        size_t next = lt_look_first_note(look, at);
+        size_t next = lt_look_first_record(look, at);
         tell_scope(text, look, &look->scopes[at], depth);
         tell_place(text, look, &next, at, depth + 1);
     }
-    size_t next = lt_look_first_note(look, LT_NOWHERE);
-    if (next == look->note_count)
+    size_t next = lt_look_first_record(look, LT_NOWHERE);
+    if (next == look->record_count)
         return;
     lt_text_add(text, "in no scope\n");
     tell_place(text, look, &next, LT_NOWHERE, 1);
@@ -212,7 +214,7 @@ static void tell_scopes(struct lt_text *text, const struct lt_look *look)
 
 static void tell_worker(struct lt_text *text, const struct lt_look *look, unsigned i)
 {
-    const struct lt_worker_note *worker = &look->workers[i];
+    const struct lt_worker_record *worker = &look->workers[i];
     lt_text_add(text, "worker %u", i);
     if (!worker->answered)
         lt_text_add(text, " did not answer within %d ms:", LT_ANSWER_MS);
@@ -236,8 +238,8 @@ static void tell_worker(struct lt_text *text, const struct lt_look *look, unsign
 void lt_tell(struct lt_text *text, const struct lt_look *look)
 {
     size_t count[LT_A_CHANNEL + 1] = { 0 };
-    for (size_t i = 0; i < look->note_count; i++)
-        count[look->notes[i]->thing]++;
+    for (size_t i = 0; i < look->record_count; i++)
+        count[look->records[i]->thing]++;
     lt_text_add(text, "leat: ");
     for (enum lt_thing thing = LT_A_TASK; thing <= LT_A_CHANNEL; thing++)
         lt_text_add(text, "%zu %s%s, ", count[thing], things[thing], count[thing] == 1 ? "" : "s");

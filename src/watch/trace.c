@@ -81,7 +81,7 @@ static struct tracer *tracer_of(const struct lt_worker *worker)
 }
 
 /* From any thread. */
-static void note(struct lt_event event)
+static void add_event(struct lt_event event)
 {
     const struct lt_worker *worker = lt_worker_self();
     if (worker) {
@@ -139,10 +139,10 @@ static uint64_t identity(const struct lt_party *party)
 
 void lt_probe_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to)
 {
-    unsigned noting = lt_probing();
-    if (noting & LT_PROBE_WAITS && from)
+    unsigned probing = lt_probing();
+    if (probing & LT_PROBE_WAITS && from)
         from->left = lt_clock_now();
-    if (!(noting & LT_PROBE_TRACE))
+    if (!(probing & LT_PROBE_TRACE))
         return;
     struct tracer *t = tracer_of(worker);
     if (to && !to->sp) /* its first time */
@@ -164,24 +164,24 @@ void lt_probe_step(struct lt_worker *worker, const struct lt_party *party)
 
 void lt_probe_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner)
 {
-    note((struct lt_event){ .kind = sent ? LT_EV_SENT : LT_EV_RECEIVED,
-                            .number = channel,
-                            .count = n,
-                            .party = identity(partner) });
+    add_event((struct lt_event){ .kind = sent ? LT_EV_SENT : LT_EV_RECEIVED,
+                                 .number = channel,
+                                 .count = n,
+                                 .party = identity(partner) });
 }
 
 void lt_probe_new_channel(uint32_t channel, const char *name)
 {
     struct lt_worker *worker = lt_worker_self();
     /* What threads' channels are called is not kept: their tracer has a lock. */
-    note((struct lt_event){ .kind = LT_EV_CHANNEL,
-                            .number = channel,
-                            .text = worker ? copy(tracer_of(worker), name) : NULL });
+    add_event((struct lt_event){ .kind = LT_EV_CHANNEL,
+                                 .number = channel,
+                                 .text = worker ? copy(tracer_of(worker), name) : NULL });
 }
 
 void lt_probe_scope(uint32_t scope, bool opened)
 {
-    note((struct lt_event){ .kind = opened ? LT_EV_OPENED : LT_EV_CLOSED, .number = scope });
+    add_event((struct lt_event){ .kind = opened ? LT_EV_OPENED : LT_EV_CLOSED, .number = scope });
 }
 
 /* ---- beginning and end ---- */

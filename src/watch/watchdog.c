@@ -12,40 +12,41 @@
 
 #include <errno.h>
 
-struct watched {
+struct hold {
     const struct lt_task *running;
     uint64_t switches;
     unsigned direct_left;
     int64_t since; /* 0: not looked at yet */
-    bool told;
+    bool reported;
     uint32_t number; /* 0: not known */
     char name[160];
 };
 
-static struct watched *all;
+static struct hold *holds;
 
 int lt_watchdog_reset(unsigned workers)
 {
-    lt_free(all);
-    all = workers ? lt_alloc(workers * sizeof *all) : NULL;
-    return workers && !all ? -ENOMEM : 0;
+    lt_free(holds);
+    holds = workers ? lt_alloc(workers * sizeof *holds) : NULL;
+    return workers && !holds ? -ENOMEM : 0;
 }
 
-static void tell(const struct watched *it, unsigned worker, const char *how, int64_t held)
+static void report(const struct hold *hold, unsigned worker, const char *how, int64_t held)
 {
     long long ms = (long long)(held / LEAT_MS);
-    if (it->number)
-        lt_say("leat: task %u %s %s worker %u for %lld ms", it->number, it->name, how, worker, ms);
+    if (hold->number)
+        lt_say("leat: task %u %s %s worker %u for %lld ms", hold->number, hold->name, how, worker,
+               ms);
     else
-        lt_say("leat: a %s %s worker %u for %lld ms", it->running ? "task" : "block or callback",
+        lt_say("leat: a %s %s worker %u for %lld ms", hold->running ? "task" : "block or callback",
                how, worker, ms);
 }
 
 static void check(unsigned i, int64_t limit, int64_t now)
 {
-    struct watched *it = &all[i];
+    struct hold *hold = &holds[i];
     struct lt_worker *worker = lt_runtime.workers[i];
-    struct watched seen = {
+    struct hold seen = {
         .running = lt_worker_running(worker),
         .switches = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed),
         .since = now,
@@ -53,17 +54,18 @@ static void check(unsigned i, int64_t limit, int64_t now)
     /* Where that is forbidden, tasks that hand over to one another slowly may pass for one. */
     if (!lt_peek(&seen.direct_left, &worker->direct_left, sizeof seen.direct_left))
         seen.direct_left = 0;
-    if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) || !it->since ||
-        seen.running != it->running || seen.switches != it->switches ||
-        seen.direct_left != it->direct_left) {
-        if (it->told)
-            tell(it, i, "held", now - it->since);
-        *it = seen;
-    } else if (!it->told && now - it->since >= limit) {
-        it->told = true;
-        if (!lt_look_at_running(worker, it->running, &it->number, it->name, sizeof it->name))
-            it->number = 0;
-        tell(it, i, "has held", now - it->since);
+    if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) || !hold->since ||
+        seen.running != hold->running || seen.switches != hold->switches ||
+        seen.direct_left != hold->direct_left) {
+        if (hold->reported)
+            report(hold, i, "held", now - hold->since);
+        *hold = seen;
+    } else if (!hold->reported && now - hold->since >= limit) {
+        hold->reported = true;
+        if (!lt_look_at_running(worker, hold->running, &hold->number, hold->name,
+                                sizeof hold->name))
+            hold->number = 0;
+        report(hold, i, "has held", now - hold->since);
     }
 }
 

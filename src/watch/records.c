@@ -1,4 +1,4 @@
-#include "watch/notes.h"
+#include "watch/records.h"
 
 #include "base/alloc.h"
 #include "block/machine.h"
@@ -54,7 +54,7 @@ int lt_pad_take(struct lt_pad *pad, void (*take)(struct lt_pad *pad, void *arg),
     for (size_t room = FIRST_ROOM;; room *= 2) {
         if (!make_room(pad, room))
             return -ENOMEM;
-        struct lt_note **end = pad->end;
+        struct lt_record **end = pad->end;
         size_t used = pad->chunk->used;
         uint32_t count = pad->count;
         take(pad, arg);
@@ -81,31 +81,31 @@ static void *get(struct lt_pad *pad, size_t bytes)
     return memory;
 }
 
-struct lt_note *lt_pad_note(struct lt_pad *pad, enum lt_thing thing, const void *self)
+struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self)
 {
-    struct lt_note *note = get(pad, sizeof *note);
-    if (!note)
+    struct lt_record *record = get(pad, sizeof *record);
+    if (!record)
         return NULL;
-    *note = (struct lt_note){
+    *record = (struct lt_record){
         .thing = thing, .self = self, .order = pad->count++, .worker = -1, .until = LEAT_NEVER
     };
-    *pad->end = note;
-    pad->end = &note->next;
-    return note;
+    *pad->end = record;
+    pad->end = &record->next;
+    return record;
 }
 
-void lt_pad_aim(struct lt_pad *pad, struct lt_note *note, enum lt_aim aim, const void *object,
+void lt_pad_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, const void *object,
                 uint32_t number)
 {
-    struct lt_aim_note *one = get(pad, sizeof *one);
+    struct lt_aim_record *one = get(pad, sizeof *one);
     if (!one)
         return;
-    *one = (struct lt_aim_note){ .aim = aim, .object = object, .number = number };
-    if (note->last_aim)
-        note->last_aim->next = one;
+    *one = (struct lt_aim_record){ .aim = aim, .object = object, .number = number };
+    if (record->last_aim)
+        record->last_aim->next = one;
     else
-        note->aims = one;
-    note->last_aim = one;
+        record->aims = one;
+    record->last_aim = one;
 }
 
 const char *lt_pad_text(struct lt_pad *pad, const char *text)
@@ -142,38 +142,39 @@ static int64_t since_when(const struct lt_party *party, enum lt_state state)
     }
 }
 
-struct lt_note *lt_note_party(struct lt_pad *pad, const struct lt_party *party, enum lt_state state)
+struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
+                                  enum lt_state state)
 {
-    struct lt_note *note = lt_pad_note(pad, thing_of(party), party);
-    if (!note)
+    struct lt_record *record = lt_pad_record(pad, thing_of(party), party);
+    if (!record)
         return NULL;
-    note->state = state;
-    note->since = lt_probing() & LT_PROBE_WAITS ? since_when(party, state) : 0;
-    switch (note->thing) {
+    record->state = state;
+    record->since = lt_probing() & LT_PROBE_WAITS ? since_when(party, state) : 0;
+    switch (record->thing) {
     case LT_A_TASK: {
         const struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
-        note->number = task->number;
-        note->name = lt_pad_text(pad, task->name);
+        record->number = task->number;
+        record->name = lt_pad_text(pad, task->name);
         break;
     }
     case LT_A_BLOCK:
-        note->name = lt_pad_text(pad, ((const leat_block *)(const void *)party)->type->name);
+        record->name = lt_pad_text(pad, ((const leat_block *)(const void *)party)->type->name);
         break;
     case LT_A_CALLBACK:
-        note->code = (const void *)(uintptr_t)((const leat_op *)(const void *)party)->leat_fn;
+        record->code = (const void *)(uintptr_t)((const leat_op *)(const void *)party)->leat_fn;
         break;
     case LT_A_TIMER:
-        note->code = (const void *)(uintptr_t)((const leat_timer *)(const void *)party)->leat_fn;
+        record->code = (const void *)(uintptr_t)((const leat_timer *)(const void *)party)->leat_fn;
         break;
-    default: note->name = lt_pad_text(pad, LT_CONTAINER(party, struct lt_thread, party)->name);
+    default: record->name = lt_pad_text(pad, LT_CONTAINER(party, struct lt_thread, party)->name);
     }
-    return note;
+    return record;
 }
 
 struct listening {
     struct lt_listener listener;
     struct lt_pad *pad;
-    struct lt_note *note;
+    struct lt_record *record;
 };
 
 static void hear(struct lt_listener *listener, enum lt_aim aim, const void *object)
@@ -184,39 +185,39 @@ static void hear(struct lt_listener *listener, enum lt_aim aim, const void *obje
         number = ((const leat_chan *)object)->number;
     else if (aim == LT_FOR_SCOPE)
         number = ((const leat_scope *)object)->number;
-    lt_pad_aim(l->pad, l->note, aim, object, number);
+    lt_pad_aim(l->pad, l->record, aim, object, number);
 }
 
-void lt_note_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state)
+void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state)
 {
-    struct lt_note *note = lt_note_party(pad, &task->party, state);
-    if (!note)
+    struct lt_record *record = lt_record_party(pad, &task->party, state);
+    if (!record)
         return;
     const struct lt_wait *wait = task->party.wait;
-    note->told = true;
-    note->scope = lt_scope_of_task(task);
-    note->worker = (int)lt_task_home(task)->index;
-    note->stack = task->stack->fiber.low;
-    note->stack_size = task->stack->fiber.size;
+    record->complete = true;
+    record->scope = lt_scope_of_task(task);
+    record->worker = (int)lt_task_home(task)->index;
+    record->stack = task->stack->fiber.low;
+    record->stack_size = task->stack->fiber.size;
     if (state != LT_IS_WAITING)
         return;
     if (!wait) {
-        note->state = LT_IS_READY;
+        record->state = LT_IS_READY;
         return;
     }
     if (lt_listed(&wait->timer.node))
-        note->until = wait->timer.deadline;
+        record->until = wait->timer.deadline;
     if (lt_probing() & LT_PROBE_WAITS)
-        note->since = task->left;
-    struct listening listening = { .listener.hear = hear, .pad = pad, .note = note };
+        record->since = task->left;
+    struct listening listening = { .listener.hear = hear, .pad = pad, .record = record };
     if (wait->kind->describe)
         wait->kind->describe(wait, &listening.listener);
 }
 
 /* ---- channels ---- */
 
-static void note_waiters(struct lt_pad *pad, struct lt_note *channel, struct lt_node *queue,
-                         enum lt_aim aim)
+static void record_waiters(struct lt_pad *pad, struct lt_record *channel, struct lt_node *queue,
+                           enum lt_aim aim)
 {
     for (struct lt_node *node = queue->next; node != queue && !pad->full; node = node->next) {
         struct lt_waiter *waiter = LT_CONTAINER(node, struct lt_waiter, node);
@@ -225,29 +226,29 @@ static void note_waiters(struct lt_pad *pad, struct lt_note *channel, struct lt_
         if (waiter->shared && !atomic_load_explicit(&party->unclaimed, memory_order_relaxed))
             continue;
         /* Whoever stands in a queue does not go on before it has been taken out, under this lock. */
-        struct lt_note *note = lt_note_party(pad, party, LT_IS_WAITING);
-        if (!note)
+        struct lt_record *record = lt_record_party(pad, party, LT_IS_WAITING);
+        if (!record)
             return;
-        if (note->thing == LT_A_BLOCK)
-            note->line = ((leat_block *)(void *)party)->line;
-        lt_pad_aim(pad, note, aim, channel->self, channel->number);
-        lt_pad_aim(pad, channel, aim, party, note->number);
+        if (record->thing == LT_A_BLOCK)
+            record->line = ((leat_block *)(void *)party)->line;
+        lt_pad_aim(pad, record, aim, channel->self, channel->number);
+        lt_pad_aim(pad, channel, aim, party, record->number);
     }
 }
 
-void lt_note_channel(struct lt_pad *pad, leat_chan *ch)
+void lt_record_channel(struct lt_pad *pad, leat_chan *ch)
 {
     lt_chan_visit(ch);
-    struct lt_note *note = lt_pad_note(pad, LT_A_CHANNEL, ch);
-    if (note) {
-        note->scope = ch->scope;
-        note->number = ch->number;
-        note->name = lt_pad_text(pad, ch->name);
-        note->length = lt_chan_count(ch);
-        note->capacity = ch->capacity;
-        note->closed = lt_chan_is_closed(ch) || ch->closing;
-        note_waiters(pad, note, &ch->receivers, LT_TO_RECEIVE);
-        note_waiters(pad, note, &ch->senders, LT_TO_SEND);
+    struct lt_record *record = lt_pad_record(pad, LT_A_CHANNEL, ch);
+    if (record) {
+        record->scope = ch->scope;
+        record->number = ch->number;
+        record->name = lt_pad_text(pad, ch->name);
+        record->length = lt_chan_count(ch);
+        record->capacity = ch->capacity;
+        record->closed = lt_chan_is_closed(ch) || ch->closing;
+        record_waiters(pad, record, &ch->receivers, LT_TO_RECEIVE);
+        record_waiters(pad, record, &ch->senders, LT_TO_SEND);
     }
     lt_chan_unlock(ch);
 }
