@@ -22,7 +22,7 @@ static const char *kind_name(unsigned kind)
 
 /* ---- the schedule ---- */
 
-void lt_sim_note(struct lt_sim *sim, const struct lt_candidate *who)
+void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *who)
 {
     struct lt_turn *turn = lt_sim_turn(sim);
     *turn = (struct lt_turn){
@@ -61,7 +61,7 @@ static void hear(struct lt_listener *listener, enum lt_aim aim, const void *obje
         turn->object = ((const leat_scope *)object)->number;
 }
 
-void lt_sim_note_wait(struct lt_sim *sim, const struct lt_task *task)
+void lt_sim_remember_wait(struct lt_sim *sim, const struct lt_task *task)
 {
     struct ear ear = { { hear }, lt_sim_turn(sim) };
     const struct lt_wait *wait = task->party.wait;
@@ -145,9 +145,9 @@ void lt_sim_report(struct lt_sim *sim)
 
 /* ---- aborts and faults ---- */
 
-static const int watched[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
-enum { WATCHED = sizeof watched / sizeof *watched };
-static struct sigaction former[WATCHED];
+static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
+enum { SIGNALS = sizeof signals / sizeof *signals };
+static struct sigaction former[SIGNALS];
 static struct lt_sim *_Atomic world; /* also for threads from outside */
 
 /* What it calls is not made for handlers, but these signals come from the thread itself, and standard error
@@ -162,7 +162,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         print_schedule(sim, stderr);
     }
     unsigned i = 0;
-    while (watched[i] != signal)
+    while (signals[i] != signal)
         i++;
     if (former[i].sa_flags & SA_SIGINFO) {
         former[i].sa_sigaction(signal, info, context);
@@ -176,22 +176,22 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     }
 }
 
-void lt_sim_watch_faults(struct lt_sim *sim)
+void lt_sim_catch_faults(struct lt_sim *sim)
 {
     atomic_store_explicit(&world, sim, memory_order_release);
     struct sigaction action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_ONSTACK };
     sigemptyset(&action.sa_mask);
-    for (unsigned i = 0; i < WATCHED; i++)
-        sigaction(watched[i], &action, &former[i]);
+    for (unsigned i = 0; i < SIGNALS; i++)
+        sigaction(signals[i], &action, &former[i]);
 }
 
-void lt_sim_unwatch_faults(void)
+void lt_sim_uncatch_faults(void)
 {
-    for (unsigned i = 0; i < WATCHED; i++) {
+    for (unsigned i = 0; i < SIGNALS; i++) {
         struct sigaction current;
         /* Somebody who came after us stays. */
-        if (sigaction(watched[i], NULL, &current) == 0 && current.sa_sigaction == on_fault)
-            sigaction(watched[i], &former[i], NULL);
+        if (sigaction(signals[i], NULL, &current) == 0 && current.sa_sigaction == on_fault)
+            sigaction(signals[i], &former[i], NULL);
     }
     atomic_store_explicit(&world, NULL, memory_order_relaxed);
 }

@@ -82,10 +82,10 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
     *lt_world_place() = &sim->doors;
     error = lt_runtime_open_alone(LT_SIM_WORKERS, options.stack_size);
     if (!error) {
-        lt_sim_watch_faults(sim);
+        lt_sim_catch_faults(sim);
         error = live(sim);
         tell(sim, error);
-        lt_sim_unwatch_faults();
+        lt_sim_uncatch_faults();
         lt_runtime_close_alone();
     }
     *lt_world_place() = NULL;

@@ -148,10 +148,10 @@ void lt_sim_thread_yield(struct lt_sim_thread *thread);
 /* ---- report.c ---- */
 
 /* Remembers that a party's turn begins. */
-void lt_sim_note(struct lt_sim *sim, const struct lt_candidate *who);
+void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *who);
 
 /* And that a task's has ended in a wait. */
-void lt_sim_note_wait(struct lt_sim *sim, const struct lt_task *task);
+void lt_sim_remember_wait(struct lt_sim *sim, const struct lt_task *task);
 
 static inline struct lt_turn *lt_sim_turn(struct lt_sim *sim)
 {
@@ -165,7 +165,7 @@ void lt_sim_report(struct lt_sim *sim);
 void lt_sim_print_failure(struct lt_sim *sim, int result);
 
 /* Until the latter, an abort or a fault in the world names its seed. */
-void lt_sim_watch_faults(struct lt_sim *sim);
-void lt_sim_unwatch_faults(void);
+void lt_sim_catch_faults(struct lt_sim *sim);
+void lt_sim_uncatch_faults(void);
 
 #endif

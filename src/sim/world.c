@@ -90,7 +90,7 @@ static void run(struct lt_sim *sim, struct lt_party *party)
     lt_worker_settle(worker);
     lt_worker_tidy(worker);
     if (lt_sim_turn(sim)->end == LT_TURN_WAITS && task->party.wait)
-        lt_sim_note_wait(sim, task);
+        lt_sim_remember_wait(sim, task);
 }
 
 /* On to the next deadline, or to `most` if that comes before; false when there is no deadline. */
@@ -123,7 +123,7 @@ static void turn(struct lt_sim *sim)
     move(sim, &who);
     lt_sim_become(sim, who.worker);
     sim->ran = who.party;
-    lt_sim_note(sim, &who);
+    lt_sim_remember(sim, &who);
     run(sim, who.party);
     lt_sim_gather(sim);
     sim->ran = NULL;
