@@ -1,13 +1,14 @@
-/* choose.c: who can run, and who of them does.
+/* choose.c: which parties can run, and which of them does.
  *
- * PCT is Burckhardt, Kothari, Musuvathi and Nagarakatte's "A Randomized Scheduler with Probabilistic
- * Guarantees of Finding Bugs" (ASPLOS 2010): a bug that takes d ordered events among n threads in k steps
- * is found with a chance of at least 1 / (n k^(d - 1)) a run. Here a step is a turn. k is not known before
- * the run, so unless it is told, each moment is drawn from a range that is itself drawn. Blocks and
- * callbacks have no room for a priority and get another one each time. Who yields goes behind everybody
- * for one turn: else whoever has the highest priority and polls would starve what it waits for. And since
- * two who talk to each other for ever would starve the rest, after some turns the choice is uniform, as in
- * the fair variant of Coyote's (github.com/microsoft/coyote). */
+ * PCT is Burckhardt, Kothari, Musuvathi and Nagarakatte's "A Randomized Scheduler with
+ * Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010): each run finds a bug that takes d
+ * ordered events among n threads in k steps with a probability of at least 1 / (n k^(d - 1)). Here
+ * a step is a turn. k is not known before the run: so unless the options give it, each change of
+ * priority is drawn from a range that is itself drawn. Blocks and callbacks have no room for a
+ * priority and get a new one each time. A party that yields goes behind all others for one turn:
+ * otherwise a party that polls with the highest priority would starve what it waits for. Two
+ * parties that talk to each other for ever would starve the rest: so after UNFAIR_TURNS turns the
+ * choice is uniform, as in the fair variant of Coyote's (github.com/microsoft/coyote). */
 #include "sim/sim.h"
 
 #include "base/alloc.h"
@@ -19,8 +20,8 @@
 
 #include <string.h>
 
-/* All that are given out at first are at or above it, those of the lowered between it and 0, those of who
- * yields below 0. */
+/* First priorities are at or above it, lowered ones between it and 0, and those of parties that
+ * yield below 0. */
 #define HIGH (INT64_C(1) << 62)
 
 enum { LARGEST_RANGE_LOG = 13, UNFAIR_TURNS = 10000 };
@@ -54,7 +55,7 @@ void lt_sim_choose_open(struct lt_sim *sim)
     sim->room = LT_SIM_ROOM;
     for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
         sim->jobs[i].end = &sim->jobs[i].first;
-    /* In a third of the worlds nobody moves, and in another third nearly everybody does. */
+    /* In a third of the worlds no party moves, in another third about every second one does. */
     static const uint32_t stillness[] = { 0, 2, 16 };
     sim->stillness = stillness[lt_sim_below(sim, 3)];
     if (sim->options.mode == LEAT_SIM_PCT)
@@ -67,9 +68,9 @@ void lt_sim_choose_close(struct lt_sim *sim)
         lt_free(sim->candidates);
 }
 
-/* ---- who can run ---- */
+/* ---- which parties can run ---- */
 
-/* Room for one more. Without memory for it, who else can run stays where it is, and has to wait. */
+/* Makes room for one more candidate. Without memory for it, the others stay in their queues. */
 static bool has_room(struct lt_sim *sim)
 {
     if (sim->count < sim->room)
@@ -127,7 +128,7 @@ static void add(struct lt_sim *sim, struct lt_party *party)
     }
 }
 
-/* An unstarted task out of the ring takes along the credit for its stack. */
+/* A task that has not started takes the credit for its stack along. */
 static struct lt_party *next_from_local_queue(struct lt_worker *worker)
 {
     struct lt_party *party = lt_local_queue_pop(&worker->local_queue);
@@ -140,7 +141,7 @@ static void gather_from(struct lt_sim *sim, struct lt_worker *worker)
 {
     struct lt_party *party;
     lt_sim_become(sim, worker);
-    /* Before looking, as in lt_idle: who comes from outside is told. */
+    /* Before looking, as in lt_idle. A thread from outside that calls in then ends the program. */
     atomic_store_explicit(&worker->asleep, LT_SECLUDED, memory_order_seq_cst);
     lt_worker_drain(worker);
     lt_shared_timers_settle(&worker->shared_timers);
@@ -158,7 +159,7 @@ void lt_sim_gather(struct lt_sim *sim)
         gather_from(sim, lt_runtime.workers[i]);
 }
 
-/* ---- who does ---- */
+/* ---- which one does ---- */
 
 static size_t highest(const struct lt_sim *sim)
 {

@@ -131,7 +131,7 @@ void lt_sim_print_failure(struct lt_sim *sim, int result)
     print_schedule(sim, out);
 }
 
-/* ---- everybody waits ---- */
+/* ---- all parties wait ---- */
 
 void lt_sim_report(struct lt_sim *sim)
 {
@@ -148,13 +148,13 @@ void lt_sim_report(struct lt_sim *sim)
 static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
 enum { SIGNALS = sizeof signals / sizeof *signals };
 static struct sigaction former[SIGNALS];
-static struct lt_sim *_Atomic world; /* also for threads from outside */
+static struct lt_sim *_Atomic world; /* threads outside the world read it too */
 
-/* What it calls is not made for handlers, but these signals come from the thread itself, and standard error
- * has no buffer; better than to say nothing. */
+/* fprintf is not made for handlers. But these signals come from the thread itself, and standard
+ * error has no buffer: so this is better than no report. */
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    /* Acquire: what was set up before is seen. An exchange, since once is enough. */
+    /* Acquire: what was set up before is seen. An exchange: one report is enough. */
     struct lt_sim *sim = atomic_exchange_explicit(&world, NULL, memory_order_acquire);
     if (sim) {
         print_seed(sim, stderr);
@@ -189,7 +189,7 @@ void lt_sim_uncatch_faults(void)
 {
     for (unsigned i = 0; i < SIGNALS; i++) {
         struct sigaction current;
-        /* Somebody who came after us stays. */
+        /* A handler that came after ours stays. */
         if (sigaction(signals[i], NULL, &current) == 0 && current.sa_sigaction == on_fault)
             sigaction(signals[i], &former[i], NULL);
     }

@@ -1,4 +1,4 @@
-/* sim.c: what the public header promises. */
+/* sim.c: the functions of leat/sim.h. */
 #include "sim/sim.h"
 
 #include "base/alloc.h"
@@ -98,7 +98,7 @@ int leat_sim(uint64_t seed, leat_fn *fn, void *arg)
     return leat_sim_with(&(leat_sim_options){ .seed = seed }, fn, arg);
 }
 
-/* ---- the hunt ---- */
+/* ---- many worlds, one for each seed ---- */
 
 int leat_sim_each_with(const leat_sim_options *given, uint64_t from, uint64_t to, leat_fn *fn,
                        void *arg)

@@ -1,20 +1,20 @@
 /* sim.h: a seeded world from the inside.
  *
- * It is a runtime whose scheduler is another: the thread that called leat_sim is all of its workers in
- * turn, and runs lt_sim_live instead of lt_worker_main. Everything else is the ordinary library, entered
- * by ways that are there anyway: `direct_left` at 1 sends each task that leaves to the scheduler, and
- * `budget` at 1 each operation to lt_budget_renew. What is asked of the system comes through the doors in
- * base/world.h.
+ * A seeded world is a runtime with another scheduler. The thread that called leat_sim is all of its
+ * workers in turn, and runs lt_sim_live instead of lt_worker_main. Everything else is the ordinary
+ * library, entered where it is entered anyway: `direct_left` at 1 sends each task that leaves to
+ * the scheduler, and `budget` at 1 sends each operation to lt_budget_renew. What the library asks
+ * of the system goes through the doors in base/world.h.
  *
- * A party that is chosen may first be moved to another worker, as a thief moves it, and a worker's nudges
- * and timers may be seen to by another. What one worker tells another, through its inbox or a nudge,
- * arrives when the scheduler gets there. The steps inside a theft are not among the choices, since no two
- * workers run at once: models/owned.pml and models/move.pml are about these.
+ * A chosen party may first be moved to another worker, as a thief moves it, and one worker may see
+ * to another's nudges and timers. What one worker tells another, through an inbox or a nudge,
+ * arrives when the scheduler gets there. The steps inside a theft are not among the choices, since
+ * no two workers run at once: models/owned.pml and models/move.pml check these steps.
  *
- * What the world may know. Choices depend on the seed, the order in which parties came to be able to run,
- * and the virtual time: never on an address, the real clock, or what earlier worlds left behind.
+ * What the world may know. Choices depend on the seed, on the order in which parties became able to
+ * run, and on the virtual time: never on an address, the real clock, or earlier worlds.
  *
- * Locking. None: all of a world is one thread's. One world is there at a time. */
+ * Locking. None: a world belongs to one thread. One world exists at a time. */
 #ifndef LT_SIM_SIM_H
 #define LT_SIM_SIM_H
 
@@ -27,12 +27,12 @@
 
 enum { LT_SIM_WORKERS = 2, LT_SIM_DEEPEST = 64, LT_SIM_REMEMBERED = 128, LT_SIM_NAME = 64 };
 
-/* Somebody who can run. */
+/* A party that can run. */
 struct lt_candidate {
     struct lt_party *party;
-    struct lt_worker *worker; /* that has it */
+    struct lt_worker *worker; /* that has the party */
     int64_t priority;         /* for PCT: the highest runs */
-    uint32_t number;          /* a task's: lt_task.number; 0 in others */
+    uint32_t number;          /* lt_task.number; 0 if the party is no task */
 };
 
 /* How a turn ended, as far as the world can see. */
@@ -42,24 +42,24 @@ enum lt_turn_end { LT_TURN_WAITS, LT_TURN_INTERRUPTED, LT_TURN_YIELDS, LT_TURN_E
 struct lt_turn {
     uint64_t number;
     int64_t now;
-    uint32_t task, line; /* its number; where a block goes on */
+    uint32_t task, line; /* a task's number; the line at which a block resumes */
     uint8_t kind;        /* enum lt_party_kind */
     uint8_t end;         /* enum lt_turn_end */
     bool starts, thread;
-    /* A task's that waits: for how many things at once, and the first of them. */
+    /* Of a task that waits: the number of things that it waits for, and the first of them. */
     uint8_t aim; /* enum lt_aim */
     uint32_t aims, object;
-    char name[LT_SIM_NAME]; /* a copy: it may be gone when this is read */
+    char name[LT_SIM_NAME]; /* a copy: the party may be gone when this is read */
 };
 
 struct lt_sim {
     struct lt_world doors;
-    struct lt_worker *worker; /* that the thread is at present */
-    uint32_t stillness;       /* of that many turns one begins with a move; 0: none does */
+    struct lt_worker *worker; /* the one that the thread is at present */
+    uint32_t stillness;       /* one turn in that many begins with a move; 0: none */
     leat_sim_options options; /* resolved: no field is a default any more */
     uint64_t chance; /* for the world's own choices: the program's chance is another stream */
 
-    /* Who can run, in no order; and jobs, which keep theirs. */
+    /* The parties that can run, in no order; and the jobs, in theirs. */
     struct lt_candidate *candidates, embedded[LT_SIM_ROOM];
     size_t count, room;
     struct lt_sim_jobs {
@@ -67,33 +67,33 @@ struct lt_sim {
     } jobs[LT_SIM_WORKERS];
 
     /* PCT. */
-    uint64_t changes[LT_SIM_DEEPEST]; /* at which turns who runs falls behind */
+    uint64_t changes[LT_SIM_DEEPEST]; /* the turns at which the highest priority is lowered */
     struct {
         uint32_t number;
         int64_t priority;
     } lowered[LT_SIM_DEEPEST];
     unsigned lowered_count;
-    int64_t lowest; /* the priority of who yielded last */
+    int64_t lowest; /* the priority of the party that yielded last */
 
     /* The turn. */
     struct lt_party *ran;
     struct lt_turn turns[LT_SIM_REMEMBERED];
-    uint64_t turn; /* number of the current one, from 1 on; its place is turn % LT_SIM_REMEMBERED */
+    uint64_t turn; /* the current turn's number, from 1; its index is turn % LT_SIM_REMEMBERED */
     uint64_t digest;
-    unsigned at_once; /* turns since the clock has moved */
-    unsigned yields;  /* the last so many of them ended in one */
+    unsigned at_once; /* turns since the clock moved */
+    unsigned yields;  /* turns in a row that ended in a yield */
 
     /* The program. */
     struct lt_node threads; /* struct lt_sim_thread */
     struct lt_work root;
     leat_fn *fn;
     void *arg;
-    leat_scope *scope; /* the first one, while it is open */
+    leat_scope *scope; /* the program's outermost, while it is open */
     int result;
     bool ended, deadlock;
 };
 
-/* The caller's world; only in one. */
+/* The caller's world. The caller must live in one. */
 struct lt_sim *lt_sim_current(void);
 
 /* ---- world.c ---- */
@@ -101,10 +101,10 @@ struct lt_sim *lt_sim_current(void);
 /* The thread is that worker from here on. */
 void lt_sim_become(struct lt_sim *sim, struct lt_worker *worker);
 
-/* Runs the program, in a runtime that the caller opened, until nothing is left of it. */
+/* Runs the program until nothing is left of it, in a runtime that the caller has opened. */
 void lt_sim_live(struct lt_sim *sim);
 
-/* The doors of such a world, but for those of threads. */
+/* A door: see struct lt_world. */
 void lt_sim_point(void);
 
 /* ---- choose.c ---- */
@@ -112,29 +112,29 @@ void lt_sim_point(void);
 void lt_sim_choose_open(struct lt_sim *sim);
 void lt_sim_choose_close(struct lt_sim *sim);
 
-/* Makes candidates of all who can run. */
+/* Makes candidates of all parties that can run. */
 void lt_sim_gather(struct lt_sim *sim);
 
-/* Takes one of the candidates, of whom there are some. */
+/* Takes one of the candidates. There must be at least one. */
 struct lt_candidate lt_sim_choose(struct lt_sim *sim);
 
-/* A number below `bound` from the world's chance; becomes part of the digest. */
+/* A number below `bound` from the world's chance. The number becomes a part of the digest. */
 uint32_t lt_sim_below(struct lt_sim *sim, uint32_t bound);
 
 /* ---- thread.c ---- */
 
-/* A simulated thread: an lt_thread like any other, whose stack is a task's, its carrier. While it runs, this
- * is no worker; where it sleeps, its carrier parks. */
+/* A simulated thread: an lt_thread like any other, on the stack of a task, its carrier. While the
+ * thread runs, lt_current_worker is NULL. Where the thread sleeps, its carrier parks. */
 struct lt_sim_thread {
     struct lt_thread thread;
     struct lt_node node;
     struct lt_task *carrier;
     struct lt_work *work;
     struct lt_timer timer;
-    _Atomic uint32_t *sleeps_on; /* NULL: it is awake */
+    _Atomic uint32_t *sleeps_on; /* NULL: the thread is awake */
 };
 
-/* The thread that a task carries; NULL when it is a task of the program's. */
+/* The thread that a task carries; NULL for a task of the program. */
 struct lt_sim_thread *lt_sim_carried(const struct lt_task *task);
 
 /* Doors. */
@@ -150,7 +150,7 @@ void lt_sim_thread_yield(struct lt_sim_thread *thread);
 /* Remembers that a party's turn begins. */
 void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *who);
 
-/* And that a task's has ended in a wait. */
+/* Remembers that a task's turn has ended in a wait. */
 void lt_sim_remember_wait(struct lt_sim *sim, const struct lt_task *task);
 
 static inline struct lt_turn *lt_sim_turn(struct lt_sim *sim)
@@ -158,13 +158,13 @@ static inline struct lt_turn *lt_sim_turn(struct lt_sim *sim)
     return &sim->turns[sim->turn % LT_SIM_REMEMBERED];
 }
 
-/* Tells who waits, now that everybody does. */
+/* Prints what each party waits for, when no party can run. */
 void lt_sim_report(struct lt_sim *sim);
 
 /* Prints the result and the last turns, as many as the options say. */
 void lt_sim_print_failure(struct lt_sim *sim, int result);
 
-/* Until the latter, an abort or a fault in the world names its seed. */
+/* Between these two calls, an abort or a fault in the world prints the world's seed. */
 void lt_sim_catch_faults(struct lt_sim *sim);
 void lt_sim_uncatch_faults(void);
 

@@ -6,10 +6,10 @@
 
 #include <errno.h>
 
-/* What is called there may go deeper than tasks do. Only what is touched costs anything. */
+/* What a thread calls may go deeper than what a task calls. Only touched pages cost memory. */
 enum { THREAD_STACK = 1024 * 1024 };
 
-/* From here on this is the thread; and its carrier again. */
+/* From here on the running party is the thread; after become_carrier, its carrier again. */
 static void become(struct lt_sim_thread *thread)
 {
     lt_set_current_worker(NULL);
@@ -49,7 +49,7 @@ int lt_sim_start(struct lt_work *work)
         lt_free(thread);
         return -ENOMEM;
     }
-    thread->carrier->stays = true; /* its sleep has a timer there */
+    thread->carrier->stays = true; /* its worker's wheel has the timer of a sleep */
     thread->thread.party.kind = LT_THREAD;
     thread->thread.party.enlisted = true; /* as in lt_current_introduce */
     thread->work = work;

@@ -12,8 +12,9 @@
 
 #include <errno.h>
 
-/* Who talk without end while somebody sleeps: so many turns at one moment count as so much time. Who only
- * yield poll for what may come with time. */
+/* Parties may talk without end while another sleeps: so TURNS_AT_ONCE turns at one moment count as
+ * THEIR_TIME nanoseconds. Parties that only yield poll for something that time may bring: so after
+ * YIELDS_AT_ONCE of such turns the clock goes to the next deadline. */
 enum { TURNS_AT_ONCE = 10000, THEIR_TIME = 1000000, YIELDS_AT_ONCE = 1000 };
 
 struct lt_sim *lt_sim_current(void)
@@ -21,7 +22,7 @@ struct lt_sim *lt_sim_current(void)
     return LT_CONTAINER(lt_world(), struct lt_sim, doors);
 }
 
-/* ---- the doors of those who run ---- */
+/* ---- the doors of the running party ---- */
 
 void lt_sim_point(void)
 {
@@ -56,7 +57,8 @@ static struct lt_worker *another(const struct lt_worker *worker)
     return lt_runtime.workers[(worker->index + 1) % LT_SIM_WORKERS];
 }
 
-/* A thief may have been there before. It has a stack of its own for what has not started. */
+/* Moves the chosen party to another worker, as a thief may have done before. The thief needs a
+ * stack for a task that has not started. */
 static void move(struct lt_sim *sim, struct lt_candidate *who)
 {
     if (!sim->stillness || lt_sim_below(sim, sim->stillness) != 0)
@@ -93,7 +95,8 @@ static void run(struct lt_sim *sim, struct lt_party *party)
         lt_sim_remember_wait(sim, task);
 }
 
-/* On to the next deadline, or to `most` if that comes before; false when there is no deadline. */
+/* Moves the clock to the next deadline, or to `most` if that is earlier. False: no deadline is
+ * set. */
 static bool pass_time(struct lt_sim *sim, int64_t most)
 {
     sim->at_once = sim->yields = 0;
@@ -104,7 +107,7 @@ static bool pass_time(struct lt_sim *sim, int64_t most)
         int64_t timer = lt_wheel_next(&worker->wheel);
         next = timer < next ? timer : next;
     }
-    if (next >= LEAT_NEVER - 1) /* a block's that sleeps for ever */
+    if (next >= LEAT_NEVER - 1) /* as of a block that sleeps for ever */
         return false;
     if (next > most)
         next = most;
@@ -155,7 +158,7 @@ static void run_job(struct lt_sim_jobs *jobs)
 
 static void see_to_duty(struct lt_sim *sim, struct lt_worker *worker, enum duty duty)
 {
-    /* A thief may stand in. Jobs are left to the worker, since some belong to it. */
+    /* A thief may act for the worker. Jobs stay with the worker, since some belong to it. */
     bool thief = duty != JOBS && sim->stillness && lt_sim_below(sim, sim->stillness) == 0;
     lt_sim_become(sim, thief ? another(worker) : worker);
     switch (duty) {
@@ -165,7 +168,7 @@ static void see_to_duty(struct lt_sim *sim, struct lt_worker *worker, enum duty 
     }
 }
 
-/* It may come late, so it is chosen like everything else. */
+/* A duty may be done late, so it is chosen like everything else. */
 static bool see_to(struct lt_sim *sim)
 {
     enum { DUTIES = 3 };
