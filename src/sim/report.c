@@ -139,7 +139,7 @@ void lt_sim_report(struct lt_sim *sim)
     print_seed(sim, out);
     fputs(": everyone waits\n", out);
     if (leat_dump(out) != 0)
-        fputs("leat: no memory to tell for what\n", out);
+        fputs("leat: no memory for a dump\n", out);
     fflush(out);
 }
 
