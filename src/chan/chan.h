@@ -2,17 +2,17 @@
  *
  * Invariants, whenever the lock is free:
  *  - At most one of the two queues has a waiter that can be claimed, unless one select waits in
- *    both. (Both may hold remains: waiters of selects that were claimed elsewhere. The selecting
- *    party takes its own out.)
+ *    both. (Both may hold remains: waiters whose party was claimed elsewhere, and which that party
+ *    will take out.)
  *  - A receiver waits only while the buffer is empty, a sender only while the buffer is full, and
  *    neither waits while the channel is closed.
  *  - An item is in exactly one place: with its sender, in the buffer, or with its receiver.
  *
- * Claiming. To take a waiter off its queue, under the lock, is to claim it. All waiters of a select
- * share one claim besides, and only the partner that wins it may end the wait. The claimer copies
- * the item directly to or from the waiter's memory, sets the waiter's status, unlocks, and only
- * then makes the party ready. After unlocking, the claimer may use only the party: the waiter may
- * be gone.
+ * Claiming. To take a waiter off its queue, under the lock, is to claim it. A party in a select, or
+ * without a home, has one claim besides, for all its waiters: only the winner of that may end the
+ * wait. The claimer copies the item directly to or from the waiter's memory, sets the waiter's
+ * status, unlocks, and only then makes the party ready. After unlocking, the claimer may use only
+ * the party: the waiter may be gone.
  *
  * Locking. The channel's lock guards everything, except what is marked as read without it. (Where
  * the buffer is split, the channel's lock is three locks: see chan/split.h.) A select takes the

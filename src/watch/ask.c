@@ -1,4 +1,4 @@
-/* ask.c: what only a worker itself can tell: of its tasks, its ready queue, its wheel. */
+/* ask.c: what only a worker itself can record: its tasks, its ready queue, its wheel. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/futex.h"
@@ -13,13 +13,14 @@ enum { ASKED, ANSWERING, ABANDONED };
 
 struct lt_ask {
     struct lt_job job;
-    /* ASKED to ANSWERING by the worker, to ABANDONED by who asks: then it is the worker's to free. */
+    /* The worker changes ASKED to ANSWERING, or the asker changes it to ABANDONED: then the worker
+     * frees the ask. */
     _Atomic int state;
     struct lt_look *look;
     struct lt_worker *worker;
     struct lt_pad pad;
     int error;
-    bool at_home; /* who asks is the worker itself, and does not wait */
+    bool at_home; /* the asker is this worker, and does not wait */
     struct lt_worker_record record;
 };
 
@@ -76,7 +77,7 @@ static void take_tasks(struct lt_pad *pad, void *arg)
     }
 }
 
-/* Blocks with an alarm go on nowhere but here. */
+/* A block with an alarm here cannot resume on another worker meanwhile. */
 static void take_alarms(struct lt_pad *pad, void *arg)
 {
     struct lt_wheel *wheel = &((struct lt_worker *)arg)->wheel;
@@ -95,7 +96,7 @@ static void take_alarms(struct lt_pad *pad, void *arg)
     }
 }
 
-/* Inside: so nobody at home here goes on meanwhile, or goes elsewhere. */
+/* Inside: so no party at home here runs meanwhile, or moves to another worker. */
 static int answer(struct lt_ask *ask)
 {
     struct lt_worker *worker = ask->worker;
@@ -124,13 +125,13 @@ static void run(struct lt_job *job)
         atomic_fetch_add_explicit(&ask->look->answers, 1, memory_order_relaxed);
         return;
     }
-    /* Release: who asked sees the records. After that ask and look may be gone. */
+    /* Release: the asker sees the records. After this, `ask` and `look` may be gone. */
     _Atomic uint32_t *answers = &ask->look->answers;
     atomic_fetch_add_explicit(answers, 1, memory_order_release);
     lt_futex_wake(answers);
 }
 
-/* ---- who asks ---- */
+/* ---- the asker ---- */
 
 struct lt_pad *lt_ask_pad(struct lt_ask *ask)
 {
@@ -156,7 +157,7 @@ static struct lt_ask *make(struct lt_look *look, struct lt_worker *worker)
     return ask;
 }
 
-/* In a seeded world all workers are the caller, also where it is a simulated thread. */
+/* In a seeded world the caller is all workers, even while it is a simulated thread. */
 static bool is_mine(const struct lt_ask *ask)
 {
     return lt_world() || ask->worker == lt_worker_self();
@@ -184,11 +185,11 @@ int lt_ask_all(struct lt_look *look)
     return 0;
 }
 
-/* An ask that is not answered yet is left to the worker. */
+/* Leaves an ask that the worker has not begun to answer to the worker. */
 static void abandon(struct lt_look *look, unsigned i)
 {
     int asked = ASKED;
-    /* Release: the worker, which frees it, comes after us. */
+    /* Release: the worker frees the ask after this. */
     if (atomic_compare_exchange_strong_explicit(&look->asks[i]->state, &asked, ABANDONED,
                                                 memory_order_release, memory_order_relaxed))
         look->asks[i] = NULL;
@@ -202,7 +203,7 @@ static unsigned asked(const struct lt_look *look)
     return n;
 }
 
-/* Whether all who were asked, and not left, have answered by the deadline. */
+/* Whether all workers that were asked, and not abandoned, have answered by the deadline. */
 static bool wait_until(struct lt_look *look, int64_t deadline)
 {
     for (;;) {
@@ -221,7 +222,7 @@ int lt_ask_wait(struct lt_look *look)
     if (!wait_until(look, look->now + LT_ANSWER_MS * LEAT_MS)) {
         for (unsigned i = 0; i < look->worker_count; i++)
             abandon(look, i);
-        wait_until(look, LEAT_NEVER); /* those who have begun to answer are soon done */
+        wait_until(look, LEAT_NEVER); /* workers that have begun to answer are soon done */
     }
     for (unsigned i = 0; i < look->worker_count; i++) {
         if (!look->asks[i])

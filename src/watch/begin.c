@@ -1,4 +1,4 @@
-/* begin.c: what is to be looked after, by the options and the environment. */
+/* begin.c: starts what the options and the environment ask for, and ends it. */
 #include "base/environment.h"
 #include "sched/runtime.h"
 #include "watch/monitor.h"
@@ -19,8 +19,8 @@ struct word {
     int value;
 };
 
-/* What a variable says, by a list that ends with a NULL; 0 when it says nothing, -EINVAL when it is not
- * understood. */
+/* The value of a variable's word, from a list that ends with a NULL. 0: the variable is not set;
+ * -EINVAL: its word is not in the list. */
 static int read_word(const char *variable, const struct word *words)
 {
     const char *text = lt_env(variable);

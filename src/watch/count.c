@@ -23,7 +23,7 @@ static void add(leat_counts *counts, const struct lt_tally *tally)
     counts->stacks_free += read_count(&tally->magazine);
 }
 
-/* What belongs to no worker. */
+/* The counts that belong to no worker. */
 static void add_shared(leat_counts *counts)
 {
     size_t all, at_hand;

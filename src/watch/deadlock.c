@@ -1,9 +1,10 @@
 /* deadlock.c: whether anything is left that could end a wait.
  *
- * What is looked at is not seen at one moment. But each worker counts its sleeps, and threads that sleep are
- * counted with how often one began to; so when all of them were found asleep twice, with the same counts,
- * none has been awake in between, and all were asleep together, with nothing on its way to any of them: who
- * could have sent it? */
+ * A check does not see everything at one moment. But each worker counts its sleeps, and the number
+ * of sleeping threads comes with the number of times that a thread began to sleep. So when two
+ * checks find all of them asleep, with the same counts, none has been awake in between. Then all
+ * were asleep together, and nothing was on its way to any of them, because nothing was left to send
+ * it. */
 #include "sched/pool.h"
 #include "sched/runtime.h"
 #include "watch/monitor.h"
@@ -18,7 +19,7 @@ struct rest {
 
 static struct rest before;
 
-/* How many threads the process has; 0 when that cannot be told. */
+/* How many threads the process has; 0: not known. */
 static uint64_t threads_of_process(void)
 {
     int saved = errno;
@@ -31,7 +32,7 @@ static uint64_t threads_of_process(void)
 static bool rests(struct lt_worker *worker, uint64_t *sleeps)
 {
     *sleeps += atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
-    /* Acquire: who sees that it sleeps sees what it has published before. */
+    /* Acquire: if this sees the worker asleep, it sees what the worker published before. */
     return atomic_load_explicit(&worker->asleep, memory_order_acquire) &&
            !lt_worker_has_news(worker) &&
            !atomic_load_explicit(&worker->tally.timers, memory_order_relaxed);

@@ -1,6 +1,6 @@
-/* fleeting.c: tasks and blocks that have not started, and what a worker runs that does not answer. Any
- * thread may start, end and free them while they are looked at; so they are copied without touching them,
- * and the copy is believed if they were still in their place after it. */
+/* fleeting.c: tasks and blocks that have not started, and what a worker runs if it does not answer.
+ * Any thread may start, end and free these parties during the look. So they are copied without
+ * being touched, and the copy is believed if the party was still in its place after it. */
 #include "sched/global_queue.h"
 #include "watch/look.h"
 #include "watch/peek.h"
@@ -15,7 +15,7 @@ enum { LONGEST_NAME = 256 };
 /* What could be read of a party. */
 struct glimpse {
     struct lt_party party;
-    enum lt_state state; /* of one that is queued */
+    enum lt_state state; /* if it is queued */
     const leat_scope *scope;
     const void *code;
     uint32_t number;
@@ -61,7 +61,7 @@ static bool glimpse_callback(struct glimpse *to, const struct lt_party *party)
     return true;
 }
 
-/* False when it cannot be read. */
+/* False: the party cannot be read. */
 static bool glimpse(struct glimpse *to, const struct lt_party *party)
 {
     *to = (struct glimpse){ .state = LT_IS_QUEUED };
@@ -98,15 +98,15 @@ static void take_local_queue(struct lt_pad *pad, void *arg)
 {
     struct lt_local_queue *queue = arg;
     struct glimpse seen;
-    /* Acquire: what lies before this tail has been written. */
+    /* Acquire: the slots before this tail have been written. */
     uint32_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
     uint32_t i = atomic_load_explicit(&queue->head, memory_order_relaxed);
     for (; (int32_t)(tail - i) > 0 && !pad->full; i++) {
         struct lt_party *party =
             atomic_load_explicit(&queue->slots[i % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
         bool read = glimpse(&seen, party);
-        /* Whoever takes the party moves head first. (What was read was read in system calls, which this
-         * load does not overtake.) */
+        /* A worker that takes the party moves `head` first. (The party was read by system calls,
+         * which this load does not overtake.) */
         uint32_t head = atomic_load_explicit(&queue->head, memory_order_acquire);
         if (read && (int32_t)(head - i) <= 0)
             record_glimpse(pad, &seen, party, seen.state);
@@ -140,7 +140,8 @@ int lt_look_at_queues(struct lt_look *look)
 
 /* ---- busy workers ---- */
 
-/* A look at the task a worker runs, which may be another when it is done. */
+/* Reads the task that a worker runs. False: the worker runs another by now, or it cannot be
+ * read. */
 static bool glimpse_running(struct glimpse *to, const struct lt_worker *worker,
                             const struct lt_task *task)
 {
@@ -181,8 +182,8 @@ static void take_busy(struct lt_pad *pad, void *arg)
     record->worker = (int)busy->worker;
     record->stack = seen.stack;
     record->stack_size = seen.stack_size;
-    /* What it opened itself is not where it belongs; but a scope that is not there any more is not
-     * followed. */
+    /* A task does not belong to a scope that it has opened itself, but to the one around that. A
+     * scope that the look has not found is not followed. */
     for (size_t i; (i = lt_look_scope(busy->look, record->scope)) != LT_NOWHERE &&
                    busy->look->scopes[i].opener == &task->party;)
         record->scope = busy->look->scopes[i].around == LT_NOWHERE

@@ -1,8 +1,8 @@
-/* graph.c: who waits for whom, for Graphviz: scopes are frames, parties ovals, channels boxes, and an edge
- * leads from a party to what it waits for. */
+/* graph.c: what waits for what, for Graphviz. Scopes are frames, parties ovals, channels boxes, and
+ * an edge leads from a party to what it waits for. */
 #include "watch/tell.h"
 
-/* A node's name: a letter for the kind, and the number, or where there is none the record's place. */
+/* A node's name: a letter for the kind, and the number or, without one, the record's order. */
 static void node(struct lt_text *text, const struct lt_record *record)
 {
     static const char letters[] = { 't', 'h', 'b', 'k', 'm', 'c' };
@@ -12,7 +12,7 @@ static void node(struct lt_text *text, const struct lt_record *record)
         lt_text_add(text, "%c_%u", letters[record->thing], record->order);
 }
 
-/* Within a label: what Graphviz would take for itself. */
+/* Adds words to a label, and escapes what Graphviz would read as its own. */
 static void label(struct lt_text *text, const char *words)
 {
     for (; *words; words++)
@@ -78,7 +78,7 @@ static void draw_aims(struct lt_text *text, const struct lt_look *look,
     }
 }
 
-/* A frame stays open for those inside, which come right after it. */
+/* A scope's frame stays open for the scopes inside, which come right after the scope. */
 static void draw_scopes(struct lt_text *text, const struct lt_look *look)
 {
     unsigned depth = 0, open = 0;

@@ -15,13 +15,13 @@
 
 /* ---- scopes ---- */
 
-/* Where scopes hang: the roots, or inside another. */
+/* A list of scopes: the roots, or the scopes inside another. */
 struct branch {
     struct lt_lock *lock;
     struct lt_node *scopes;
 };
 
-/* Of a thread that joins a pinned scope, and so stays where it is. */
+/* Since when the scope's opener, a thread, joins it. The scope is pinned, so the thread stays. */
 static int64_t joins_since(const leat_scope *scope)
 {
     if (scope->opener->kind != LT_THREAD || !lt_scope_joined(scope) ||
@@ -50,7 +50,7 @@ static void record_scope(struct lt_look *look, leat_scope *scope, size_t around)
     };
 }
 
-/* Notes and pins the scopes of a branch. 0, or how many there is no room for. */
+/* Records and pins the scopes of a branch. 0; or for how many there is no room: none is pinned. */
 static size_t take_branch(struct lt_look *look, struct branch branch, size_t around)
 {
     size_t before = look->scope_count, missing = 0;
@@ -148,9 +148,10 @@ size_t lt_look_scope(const struct lt_look *look, const void *scope)
     return LT_NOWHERE;
 }
 
-/* ---- who belongs to a scope, and its channels ---- */
+/* ---- the parties and channels of a scope ---- */
 
-/* Who awaits the block, and who awaits that one: none of them goes on while the block is listed. */
+/* The party that awaits the block, the party that awaits that one, and so on. None of them resumes
+ * while the block is on its list. */
 static void record_awaiters(struct lt_pad *pad, const struct lt_party *awaited)
 {
     while (awaited->kind == LT_BLOCK && !pad->full) {
@@ -217,7 +218,8 @@ static void record_channels(struct lt_pad *pad, leat_scope *scope)
     }
 }
 
-/* In this order: with a stackless party those are recorded who await it, and with a channel those who wait there. */
+/* In this order: stackless parties bring along the parties that await them, and channels the
+ * parties that wait on them. */
 static void take_scope(struct lt_pad *pad, void *arg)
 {
     leat_scope *scope = arg;
@@ -267,8 +269,8 @@ static int by_self(const void *a, const void *b)
     return order ? order : compare(x->order, y->order);
 }
 
-/* As they are told: scope by scope; tasks, threads, blocks, callbacks, channels; by number where they have
- * one, else as they were found. */
+/* In the order of the dump: by scope; then tasks, threads, blocks, callbacks, timers, channels;
+ * then by number or, without one, as they were found. */
 static int by_place(const void *a, const void *b)
 {
     const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;

@@ -1,18 +1,19 @@
-/* look.h: one look at everything there is, while it runs.
+/* look.h: one look at everything that exists, while the program runs: the first half of a dump.
  *
- * Nothing is registered on the way for it, beyond the lists that scopes have anyway, a list of the scopes
- * and one of the channels that belong to nobody. So what is to be seen lies in different places, and each
- * has its own way to be read:
- *  - scopes: found from the roots down, each pinned under the lock of the one around it, so that none is
- *    freed during the look;
- *  - parties in a channel's queue: under its lock they do not go on;
- *  - tasks that have parked: on their home worker, between tasks, where they cannot run. Each worker gets
- *    a job that records its own; one that has not come to it after LT_ANSWER_MS is left alone;
- *  - blocks that await a block: they do not go on while that is on its scope's list;
- *  - blocks with an alarm: in the wheel, on the worker whose it is;
- *  - tasks and blocks that have not started, and what a worker that does not answer runs: read without
- *    any protection, and believed if they were still there afterwards (watch/peek.h).
- * So the look is no snapshot: each line was true at some moment during it.
+ * Nothing is registered for a look, beyond the lists that scopes have anyway, a list of the scopes
+ * without a parent and a list of the channels without a scope. So a look finds things in different
+ * places, and reads each in its own way:
+ *  - scopes: from the roots down. Each is pinned under the lock of the one around it, so that none
+ *    is freed during the look;
+ *  - parties in a channel's queue: under the channel's lock, where they do not resume;
+ *  - tasks that have parked: on their home worker, between tasks, where they cannot run. Each
+ *    worker gets a job that records its own tasks. A worker that has not come to its job after
+ *    LT_ANSWER_MS is left alone;
+ *  - blocks that await a block: they do not resume while that block is on its scope's list;
+ *  - blocks with an alarm: in the wheel of their worker, read by that worker;
+ *  - tasks and blocks that have not started, and the party that a worker runs if it does not
+ *    answer: read without protection, and believed if they were still in their place afterwards
+ *    (watch/peek.h). So a look is no snapshot: each line was true at some moment during the look.
  *
  * One look at a time. A worker that looks answers itself; its tasks wait meanwhile. */
 #ifndef LT_WATCH_LOOK_H
@@ -23,16 +24,16 @@
 
 enum { LT_ANSWER_MS = 100 };
 
-/* A scope; they stand in an array, those inside one scope together. */
+/* A scope. The scopes stand in an array; those inside the same scope are neighbours. */
 struct lt_scope_record {
-    leat_scope *scope; /* pinned during the look; after it an identity, as the opener */
+    leat_scope *scope; /* pinned during the look; later only compared, as is the opener */
     const struct lt_party *opener;
     uint32_t number, opener_number;
     bool opener_is_thread, opener_joins, cancelled;
-    size_t tasks;                   /* that have not ended, with blocks and operations */
-    int64_t deadline, opener_since; /* since: of a thread that joins; 0: not known */
-    size_t around;                  /* index of the one around, or LT_NOWHERE */
-    size_t inside, count;           /* those inside: the first, and how many */
+    size_t tasks;                   /* tasks, blocks and operations that have not ended */
+    int64_t deadline, opener_since; /* since: when a thread began to join; 0: not known */
+    size_t around;                  /* index of the scope around this one, or LT_NOWHERE */
+    size_t inside, count;           /* the scopes inside: the first one's index, and how many */
 };
 
 #define LT_NOWHERE SIZE_MAX
@@ -41,7 +42,7 @@ struct lt_scope_record {
 struct lt_worker_record {
     bool answered;
     const struct lt_record *running; /* or NULL */
-    uint32_t ready, queued;          /* parties */
+    uint32_t ready, queued;          /* how many parties */
     uint64_t timers;
 };
 
@@ -53,7 +54,7 @@ struct lt_look {
     size_t scope_count, scope_room, root_count;
     struct lt_scope_record **by_scope;
     struct lt_pad pad;
-    /* Of all pads: one record a party or channel, by scope, thing and number. */
+    /* From all pads: one record for each party or channel, by scope, thing and number. */
     struct lt_record **records;
     size_t record_count;
     struct lt_record **by_self;
@@ -61,41 +62,42 @@ struct lt_look {
     _Atomic uint32_t answers;
 };
 
-/* Looks. 0; -EINVAL when no runtime runs, -ENOMEM. After that the records can be read, and lt_look_end frees
- * them. */
+/* Looks. 0; -EINVAL when no runtime runs; -ENOMEM. After 0 the records can be read, until
+ * lt_look_end frees them. */
 int lt_look_begin(struct lt_look *look);
 void lt_look_end(struct lt_look *look);
 
-/* Waits until the workers may be looked at from outside: lt_runtime_look, without its -EBUSY. A task lets
- * others run meanwhile, so that its worker can answer who looks now. */
+/* Waits for the right to look at the workers from outside: lt_runtime_look without its -EBUSY. A
+ * task yields meanwhile, so that its worker can answer the look that is being made. */
 int lt_look_turn(void);
 
-/* The record on a party or channel, or NULL; `number` as in the records. And the index of a scope, or
- * LT_NOWHERE. */
+/* The record of a party or channel, or NULL; `number` as in the record. And the index of a scope,
+ * or LT_NOWHERE. */
 const struct lt_record *lt_look_find(const struct lt_look *look, const void *self, uint32_t number);
 size_t lt_look_scope(const struct lt_look *look, const void *scope);
 
-/* The index of the first record of a scope, in look->records; and the scope that comes after this one in the
- * order of the tree, whose first is 0, or LT_NOWHERE: *depth changes with it. */
+/* The index in look->records of a scope's first record. And the scope that follows `at` in the
+ * order of the tree, which begins at 0, or LT_NOWHERE; *depth changes along. */
 size_t lt_look_first_record(const struct lt_look *look, size_t place);
 size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth);
 
 /* ---- asking the workers: ask.c ---- */
 
-/* Asks all workers, answering for the calling one; then waits for the answers. After that, asks[i] has what
- * worker i recorded, or is NULL when it has not answered. Both return 0 or -ENOMEM. */
+/* lt_ask_all asks all workers, and answers for the calling one; lt_ask_wait waits for the answers.
+ * After that, asks[i] has the records of worker i, or is NULL when the worker has not answered.
+ * Both return 0 or -ENOMEM. */
 int lt_ask_all(struct lt_look *look);
 int lt_ask_wait(struct lt_look *look);
 struct lt_pad *lt_ask_pad(struct lt_ask *ask);
 void lt_ask_free(struct lt_ask *ask);
 
-/* ---- what has not started, or does not answer: fleeting.c ---- */
+/* ---- parties that have not started, workers that do not answer: fleeting.c ---- */
 
 int lt_look_at_queues(struct lt_look *look);
 int lt_look_at_busy(struct lt_look *look, unsigned worker);
 
-/* The number and the name of the task that a worker runs; false when it does not run that task any more,
- * or cannot be read. */
+/* Reads the number and the name of the task that a worker runs. False: the worker does not run that
+ * task any more, or the task cannot be read. */
 bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
                         uint32_t *number, char *name, size_t size);
 

@@ -21,7 +21,7 @@
 enum { SIGNALS = 65 };
 
 static struct {
-    pthread_mutex_t mutex; /* for all but what the handler and the thread read */
+    pthread_mutex_t mutex; /* guards all but what the signal handler and the thread read */
     bool running;
     pthread_t thread;
     struct lt_plan plan; /* not written while the thread runs */
@@ -51,19 +51,19 @@ static bool make_event(void)
     return fd >= 0;
 }
 
-/* Also from signal handlers. */
+/* Signal handlers call this, too. */
 static void wake_monitor(_Atomic bool *why)
 {
     int saved = errno;
     uint64_t one = 1;
-    /* Release: what came before is seen by who takes it. */
+    /* Release: the monitor sees what came before. */
     atomic_store_explicit(why, true, memory_order_release);
     ssize_t ignored = write(event_fd(), &one, sizeof one);
     (void)ignored;
     errno = saved;
 }
 
-/* Waits until it rings, or for the interval; 0 is for ever. */
+/* Waits until the monitor is woken, but not longer than `interval` nanoseconds; 0: for ever. */
 static void wait_for_event(int64_t interval)
 {
     struct pollfd fd = { .fd = event_fd(), .events = POLLIN };
@@ -97,7 +97,7 @@ static void *run_monitor(void *argument)
 {
     struct lt_plan plan = *(struct lt_plan *)argument;
     int64_t next_check = 0;
-    /* Acquire, here and below: pairs with the release of who rang. */
+    /* Acquire, here and below: pairs with the release in wake_monitor. */
     while (!atomic_load_explicit(&monitor.stop, memory_order_acquire)) {
         wait_for_event(interval_of(&plan));
         if (atomic_exchange_explicit(&monitor.dump, false, memory_order_acquire))
@@ -113,7 +113,7 @@ static void *run_monitor(void *argument)
         }
     }
     if (plan.watchdog)
-        lt_watchdog_check(plan.watchdog); /* for how long somebody held a worker until now */
+        lt_watchdog_check(plan.watchdog); /* reports for how long a worker was held until now */
     return NULL;
 }
 
@@ -172,7 +172,7 @@ static void give_signals_back(void)
         if (!monitor.signals[i].taken)
             continue;
         monitor.signals[i].taken = false;
-        /* Somebody who came after us stays. */
+        /* A handler that came after ours stays. */
         if (sigaction(i, NULL, &current) == 0 && current.sa_handler == on_signal)
             sigaction(i, &monitor.signals[i].former, NULL);
     }

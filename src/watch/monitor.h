@@ -1,5 +1,6 @@
-/* monitor.h: the thread that looks after the program, while somebody has asked for that: for a deadlock,
- * for tasks that keep their worker, for a signal that asks for a dump. Without such a wish there is none. */
+/* monitor.h: the monitor, a thread that looks for deadlocks and for tasks that keep their worker,
+ * and makes a dump on a signal. It exists only if the program or the environment asks for one of
+ * these. */
 #ifndef LT_WATCH_MONITOR_H
 #define LT_WATCH_MONITOR_H
 
@@ -8,27 +9,27 @@
 
 struct lt_plan {
     bool deadlock, abort;
-    int64_t watchdog; /* 0: none */
+    int64_t watchdog; /* nanoseconds for which a task may keep its worker; 0: no watchdog */
     int signal;       /* 0: none */
 };
 
 /* Starts the thread if the plan needs it. 0, -EINVAL, -ENOMEM. */
 int lt_monitor_start(const struct lt_plan *plan);
 
-/* Joins it, and puts signals' former handlers back. */
+/* Joins the thread, and puts back the former handlers of signals. */
 void lt_monitor_stop(void);
 
-/* ---- what it does: called on it now and then ---- */
+/* ---- what the monitor calls now and then ---- */
 
 enum { LT_DEADLOCK_CHECK_MS = 100 };
 
-/* Two calls in a row that find everything at rest, and nothing done in between, are a deadlock: true. And
- * forgets what was seen in an earlier runtime. */
+/* True: there is a deadlock. This call and the one before found everything at rest, and nothing was
+ * done in between. lt_deadlock_reset forgets what was found in an earlier runtime. */
 bool lt_deadlock_check(void);
 void lt_deadlock_reset(void);
 
-/* Tells of those who have kept a worker for `limit` nanoseconds. And begins anew, for as many workers; 0
- * frees all. 0 or -ENOMEM. */
+/* Reports each party that has kept a worker for `limit` nanoseconds. lt_watchdog_reset begins anew
+ * for `workers` workers; 0 workers frees all. 0 or -ENOMEM. */
 void lt_watchdog_check(int64_t limit);
 int lt_watchdog_reset(unsigned workers);
 

@@ -10,8 +10,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* By the kernel, which answers where a load would fault, and whose reading no sanitizer takes for a
- * race: it is one, and the caller knows. */
+/* The kernel copies: where a load would fault, it returns an error. No sanitizer reports its
+ * reading as a race. It is one, and the caller deals with it. */
 bool lt_peek(void *to, const void *from, size_t size)
 {
     int saved = errno;
@@ -24,7 +24,7 @@ bool lt_peek(void *to, const void *from, size_t size)
 bool lt_peek_text(char *to, size_t size, const char *from)
 {
     size_t page = lt_page_size(), got = 0;
-    /* A page at a time, since the string may end at the end of one and nothing follow. */
+    /* A page at a time: the page after the string's end may not be mapped. */
     while (got < size - 1) {
         size_t piece = page - ((uintptr_t)from + got) % page;
         if (piece > size - 1 - got)

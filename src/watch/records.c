@@ -128,7 +128,8 @@ static enum lt_thing thing_of(const struct lt_party *party)
     }
 }
 
-/* Of a thread, it is known whether it waits; of a stackless party, its address may be another's that waited here. */
+/* A thread's own word tells whether it waits. A stackless party is looked up only while it waits:
+ * otherwise the entry at its address may be another party's. */
 static int64_t since_when(const struct lt_party *party, enum lt_state state)
 {
     switch (party->kind) {
@@ -222,10 +223,10 @@ static void record_waiters(struct lt_pad *pad, struct lt_record *channel, struct
     for (struct lt_node *node = queue->next; node != queue && !pad->full; node = node->next) {
         struct lt_waiter *waiter = LT_CONTAINER(node, struct lt_waiter, node);
         struct lt_party *party = lt_waiter_party(waiter);
-        /* The remains of a wait that ended elsewhere. */
+        /* The remains of a wait that was claimed elsewhere. */
         if (waiter->shared && !atomic_load_explicit(&party->unclaimed, memory_order_relaxed))
             continue;
-        /* Whoever stands in a queue does not go on before it has been taken out, under this lock. */
+        /* A party in the queue resumes only after it has been taken out, under this lock. */
         struct lt_record *record = lt_record_party(pad, party, LT_IS_WAITING);
         if (!record)
             return;

@@ -1,10 +1,11 @@
-/* records.h: what is seen while looking, to be put in order and told later.
+/* records.h: what a look finds, recorded on pads, to be sorted and printed later.
  *
- * Notes are taken under locks, where nothing may be allocated: so room on the pad is made before, and
- * when it was too little, what was taken is thrown away and taken again with more. Everything lies in
- * chunks that never move; names are copied, since their owners may be gone by the time they are told.
+ * Records are made under locks, where nothing may be allocated. So a pad gets its room before. If
+ * the room was too small, the new records are thrown away and made again with more room. Everything
+ * lies in chunks that never move. Names are copied, since their owners may be gone when they are
+ * printed.
  *
- * `self` and `scope` are identities: compared, never followed. */
+ * `self` and `scope` are compared, never followed. */
 #ifndef LT_WATCH_RECORDS_H
 #define LT_WATCH_RECORDS_H
 
@@ -18,20 +19,20 @@
 
 enum lt_thing { LT_A_TASK, LT_A_THREAD, LT_A_BLOCK, LT_A_CALLBACK, LT_A_TIMER, LT_A_CHANNEL };
 
-/* What a party does. Of two records on one party the greater is believed. */
+/* What a party does. Of two records of one party the greater state is believed. */
 enum lt_state {
-    LT_IS_THERE,  /* it is there: runs, or is on its way */
-    LT_IS_QUEUED, /* has not started */
+    LT_IS_THERE,  /* it exists: it runs, or is about to */
+    LT_IS_QUEUED, /* it has not started */
     LT_IS_WAITING,
     LT_IS_READY,
     LT_IS_RUNNING
 };
 
-/* One thing a party waits for; of a channel: one who waits on it. */
+/* One thing that a party waits for; in a channel's record, one party that waits on the channel. */
 struct lt_aim_record {
     struct lt_aim_record *next;
     enum lt_aim aim;
-    uint32_t number; /* of the other side, or 0 */
+    uint32_t number; /* the object's, or 0 */
     const void *object;
 };
 
@@ -41,19 +42,19 @@ struct lt_record {
     enum lt_state state;
     const void *self, *scope;
     const char *name;
-    const void *code; /* a callback's function */
+    const void *code; /* the function of a callback or a timer */
     uint32_t number;
     uint32_t order; /* in which it was recorded */
-    size_t place;   /* its scope's index, in the end */
+    size_t place;   /* the index of its scope, set at the end */
     struct lt_aim_record *aims, *last_aim;
-    bool complete; /* by the party's own worker: its aims are complete */
-    /* A party's. */
+    bool complete; /* made by the party's own worker: all its aims are known */
+    /* Of a party. */
     int worker; /* or -1 */
     unsigned line;
-    int64_t until, since; /* LEAT_NEVER, 0: not known, or not at all */
+    int64_t until, since; /* LEAT_NEVER and 0: not known, or none */
     const char *stack;
     size_t stack_size;
-    /* A channel's. */
+    /* Of a channel. */
     size_t length, capacity;
     bool closed;
 };
@@ -65,34 +66,35 @@ struct lt_pad {
     bool full; /* something did not fit */
 };
 
-/* To begin with; and to free all. */
+/* Makes an empty pad; frees everything on it. */
 void lt_pad_init(struct lt_pad *pad);
 void lt_pad_free(struct lt_pad *pad);
 
-/* Calls take(pad, arg) again and again, with more room each time, until everything fits. take is to stop
- * early when the pad is full, and may take locks, which it gives back. 0 or -ENOMEM. */
+/* Calls take(pad, arg) again and again, with more room each time, until everything fits. `take`
+ * stops early when the pad is full. It may take locks, and releases them. 0 or -ENOMEM. */
 int lt_pad_take(struct lt_pad *pad, void (*take)(struct lt_pad *pad, void *arg), void *arg);
 
-/* A new record, the last; NULL when it does not fit, as below. */
+/* A new record, the pad's last; NULL when it does not fit, as below. */
 struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self);
 
-/* Adds what it waits for. */
+/* Adds a thing that the party waits for. */
 void lt_pad_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, const void *object,
                 uint32_t number);
 
 /* A copy; of NULL, NULL. */
 const char *lt_pad_text(struct lt_pad *pad, const char *text);
 
-/* ---- records on what there is ---- */
+/* ---- records of what exists ---- */
 
-/* A party, with its name, its number, and what else never changes while it is there. */
+/* A party, with its name, its number, and what else never changes while it exists. */
 struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
                                   enum lt_state state);
 
-/* A task on its home worker, with what it waits for. */
+/* A task, with what it waits for; called inside its home worker. */
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state);
 
-/* A channel that is not freed meanwhile, and all who wait on it; takes its lock. */
+/* A channel, and all parties that wait on it; takes its lock. The channel is not freed
+ * meanwhile. */
 void lt_record_channel(struct lt_pad *pad, leat_chan *ch);
 
 #endif

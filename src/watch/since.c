@@ -19,8 +19,8 @@ struct entry {
     int64_t since;
 };
 
-/* Open addressing, half full at the most. An entry stands at its own place or after it, with no free one in
- * between. */
+/* Open addressing, at most half full. An entry stands at its own place or after it, with no free
+ * entry in between. */
 static struct shard {
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
     struct entry *entries;
@@ -32,7 +32,7 @@ static uint64_t hash(const struct lt_party *party)
     return (uint64_t)(uintptr_t)party * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* By the uppermost bits; places in a shard by those below. */
+/* By the uppermost bits of the hash. The bits below give the place in the shard. */
 static struct shard *shard_of(const struct lt_party *party)
 {
     return &shards[(hash(party) >> 56) % SHARDS];
@@ -43,7 +43,7 @@ static size_t own_place(const struct shard *shard, const struct lt_party *party)
     return (size_t)(hash(party) >> 24) & (shard->room - 1);
 }
 
-/* Its entry, or the free one where it belongs. There is room. */
+/* The party's entry, or the free entry where it belongs. There is room. */
 static size_t place_of(const struct shard *shard, const struct lt_party *party)
 {
     size_t at = own_place(shard, party);
@@ -80,7 +80,7 @@ void lt_probe_wait(const struct lt_party *party)
     lt_unlock(&shard->lock);
 }
 
-/* Moves up those that stand after a place that has become free, and would not be found any more. */
+/* Moves up the entries after a gap that would not be found any more. */
 static void close_gap(struct shard *shard, size_t gap)
 {
     size_t mask = shard->room - 1;

@@ -1,12 +1,14 @@
-/* since.h: since when blocks and callbacks wait, while somebody has asked for it: LT_PROBE_WAITS.
+/* since.h: since when blocks and callbacks wait, if that was asked for (LT_PROBE_WAITS).
  *
- * They have no room for a time, so it stands beside them, in a table by address. An entry is made before the
- * party can be claimed, and taken out before it goes on: so there is one only while the party waits, or is ready,
- * and an address that is used again finds none. Where there was no memory, or nobody had asked yet when the wait
- * began, there is none either: nothing is told then, rather than something false.
+ * Blocks and callbacks have no room for a time: so it stands in a table by address. An entry is
+ * made before the party can be claimed, and taken out before the party resumes. So there is an
+ * entry only while the party waits or is ready, and an address that is used again finds none. If
+ * there was no memory, or the wait began before the times were asked for, there is no entry: a dump
+ * then prints no time rather than a false one.
  *
- * The table is in shards, each with a lock that comes after all others: a channel's or a scope's may be held. It
- * grows to 64 bytes at the most for each that waits at once, and keeps them until the runtime stops. */
+ * The table is in shards. Each has a lock that comes after all other locks: a channel's or a
+ * scope's may be held. The table grows to at most 64 bytes for each party that waits at the same
+ * time, and keeps this memory until the runtime stops. */
 #ifndef LT_WATCH_SINCE_H
 #define LT_WATCH_SINCE_H
 
@@ -15,10 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Since when it waits; 0: not known. lt_probe_wait and lt_probe_wait_over, which write it, are in sched/probe.h. */
+/* Since when the party waits; 0: not known. lt_probe_wait and lt_probe_wait_over (sched/probe.h)
+ * write the table. */
 int64_t lt_since(const struct lt_party *party);
 
-/* How many entries there are. And frees all, when nobody waits any more. */
+/* How many entries there are. lt_since_end frees all, when no party waits any more. */
 size_t lt_since_count(void);
 void lt_since_end(void);
 

@@ -35,7 +35,7 @@ void lt_tell_time(struct lt_text *text, int64_t ns)
 
 /* ---- pieces of a line ---- */
 
-/* A party or channel, by what is known of it; one that was not seen, by its number. */
+/* A party or channel, by what is known of it; without a record, by its number. */
 static void tell_who(struct lt_text *text, enum lt_thing thing, uint32_t number,
                      const struct lt_record *record)
 {

@@ -1,25 +1,26 @@
-/* tell.h: what was seen, in words and as a picture. */
+/* tell.h: the second half of a dump: prints what a look has found, as text or as a graph. */
 #ifndef LT_WATCH_TELL_H
 #define LT_WATCH_TELL_H
 
 #include "watch/look.h"
 #include "watch/text.h"
 
-/* Lines for people. */
+/* Writes lines of text. */
 void lt_tell(struct lt_text *text, const struct lt_look *look);
 
-/* A graph in Graphviz's language. */
+/* Writes a graph in Graphviz's language. */
 void lt_draw(struct lt_text *text, const struct lt_look *look);
 
-/* ---- what both have in common ---- */
+/* ---- for both ---- */
 
 /* "task", "thread", … */
 const char *lt_tell_thing(enum lt_thing thing);
 
-/* A function by its name, if the linker left one, else by its place in its file, for addr2line. */
+/* Writes a function's name, if the linker has left it, else its place in its file, for
+ * addr2line. */
 void lt_tell_code(struct lt_text *text, const void *code);
 
-/* Seconds, to the millisecond. */
+/* Writes seconds, with three decimals. */
 void lt_tell_time(struct lt_text *text, int64_t ns);
 
 #endif

@@ -1,4 +1,5 @@
-/* text.h: text that grows. A failed allocation is remembered and told at the end. */
+/* text.h: text that grows. A failed allocation is remembered, and returned as an error at the
+ * end. */
 #ifndef LT_WATCH_TEXT_H
 #define LT_WATCH_TEXT_H
 
@@ -19,7 +20,7 @@ void lt_text_add(struct lt_text *text, const char *format, ...)
 /* Writes it all and frees it. 0, -ENOMEM when some is missing, or -EIO. */
 int lt_text_end(struct lt_text *text, FILE *to);
 
-/* Writes a line to standard error, in one piece. Of a very long one the end is left off. */
+/* Writes a line to standard error, in one piece. The end of a very long line is left off. */
 void lt_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -43,8 +43,8 @@ struct tracer {
 static struct {
     FILE *file;
     unsigned workers;
-    struct tracer **of;  /* one a worker, and one that threads share; set while no worker looks */
-    struct lt_lock lock; /* guards that of the threads, and its end */
+    struct tracer **of;  /* each worker's, and one for all threads; set while no worker reads it */
+    struct lt_lock lock; /* guards the threads' tracer, and the end of `of` */
 } trace;
 
 /* ---- collecting ---- */
@@ -64,8 +64,8 @@ static bool add_chunk(struct tracer *t)
     return true;
 }
 
-/* Allocates at times under a channel's lock: how much may happen between two places without a lock has no
- * bound, and the allocator takes no lock of ours. */
+/* May allocate under a channel's lock: there is no bound on the events between two places without a
+ * lock, and the allocator takes no lock of leat's. */
 static void append(struct tracer *t, struct lt_event event)
 {
     event.at = lt_clock_now();
@@ -89,12 +89,12 @@ static void add_event(struct lt_event event)
         return;
     }
     lt_lock(&trace.lock);
-    if (trace.of) /* it may have ended meanwhile */
+    if (trace.of) /* the trace may have ended meanwhile */
         append(tracer_of(NULL), event);
     lt_unlock(&trace.lock);
 }
 
-/* A copy that lasts; NULL when there is no memory, or no name. */
+/* A copy that lasts until the trace ends; NULL when there is no memory, or no name. */
 static const char *copy(struct tracer *t, const char *name)
 {
     if (!name)
@@ -135,7 +135,7 @@ static uint64_t identity(const struct lt_party *party)
                                   : (uint64_t)(uintptr_t)party;
 }
 
-/* ---- what is noted on the way ---- */
+/* ---- the probes ---- */
 
 void lt_probe_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to)
 {
@@ -155,7 +155,7 @@ void lt_probe_step(struct lt_worker *worker, const struct lt_party *party)
 {
     struct tracer *t = tracer_of(worker);
     const char *name = NULL;
-    if (party && party->kind == LT_JOB) /* the library's own */
+    if (party && party->kind == LT_JOB) /* leat's own work */
         party = NULL;
     if (party && party->kind == LT_BLOCK)
         name = name_of_type(t, ((const leat_block *)(const void *)party)->type);
@@ -173,7 +173,7 @@ void lt_probe_items(uint32_t channel, bool sent, uint64_t n, const struct lt_par
 void lt_probe_new_channel(uint32_t channel, const char *name)
 {
     struct lt_worker *worker = lt_worker_self();
-    /* What threads' channels are called is not kept: their tracer has a lock. */
+    /* The name of a thread's channel is not kept: to copy it would take the threads' lock. */
     add_event((struct lt_event){ .kind = LT_EV_CHANNEL,
                                  .number = channel,
                                  .text = worker ? copy(tracer_of(worker), name) : NULL });

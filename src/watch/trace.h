@@ -1,8 +1,8 @@
-/* trace.h: what happened, for a trace viewer.
+/* trace.h: a trace: what happened in the runtime, for a trace viewer.
  *
- * While it goes on, each worker appends events to a list of its own, without a lock; threads that are no
- * workers share one, with a lock. A list grows where it is full, be it under a channel's lock. Events that find no
- * memory are lost, and counted.
+ * While a trace is taken, each worker appends events to a list of its own, without a lock. Threads
+ * that are no workers share one list, under a lock. A full list grows, even under a channel's lock.
+ * Events for which there is no memory are lost, and counted.
  *
  * At the end, when no worker runs any more, the events become slices, flows and scopes
  * (trace_write.c). */
@@ -16,10 +16,10 @@
 #include <stdio.h>
 
 enum lt_event_kind {
-    LT_EV_RUNS,    /* the worker goes on with party; 0: with nobody */
+    LT_EV_RUNS,    /* the worker runs `party` from now on; 0: nothing */
     LT_EV_TASK,    /* `number` is a task called `text` */
     LT_EV_CHANNEL, /* `number` is a channel called `text` */
-    LT_EV_SENT,    /* who runs has sent `count` items into channel `number`; `party` received one */
+    LT_EV_SENT,    /* the running party sent `count` items to channel `number`; `party` got one */
     LT_EV_RECEIVED,
     LT_EV_OPENED, /* scope `number` */
     LT_EV_CLOSED
@@ -41,11 +41,11 @@ struct lt_event_chunk {
     struct lt_event events[];
 };
 
-/* The chunks of worker i in order; of threads, with i the number of workers. */
+/* The chunks of worker i, in order; those of threads, if i is the number of workers. */
 const struct lt_event_chunk *lt_trace_chunks(unsigned i);
 
-/* Begins to collect, for a file that is made now: 0, -ENOMEM, or why it cannot be made. Ends: writes the
- * file, if there is one, and frees all. */
+/* lt_trace_begin makes the file and begins to collect: 0, -ENOMEM, or why the file cannot be made.
+ * lt_trace_end writes the file, if there is one, and frees all. */
 int lt_trace_begin(const char *file);
 void lt_trace_end(void);
 

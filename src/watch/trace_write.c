@@ -1,9 +1,10 @@
 /* trace_write.c: a trace as Chrome's trace viewer and Perfetto read it ("Trace Event Format").
  *
- * Each worker is a track of slices, one for each time a party had it. A channel passes items on in order, so
- * the n-th that was sent is the n-th that was received, and a flow leads from one to the other: from where its
- * sender ran last, to where its receiver ran next, if they had to wait. What threads do has no slices, and
- * flows that would begin or end there are left out. */
+ * Each worker is a track of slices, one for each time that it ran a party. A channel passes items
+ * on in order: so the n-th item that was sent is the n-th that was received, and a flow leads from
+ * the one event to the other. For a sender that had to wait the flow begins where that party ran
+ * last, and for a receiver that had to wait it ends where that party ran next. Threads have no
+ * slices, and flows that would begin or end in a thread are left out. */
 #include "watch/trace.h"
 
 #include "base/alloc.h"
@@ -28,7 +29,7 @@ struct name {
 /* An item at a channel's one end. */
 struct item {
     uint32_t channel;
-    bool sent, partner; /* partner: `party` has waited; else who ran on `track` did it */
+    bool sent, partner; /* partner: by `party`, which waited; else by the party on `track` */
     unsigned track;
     uint64_t party;
     int64_t at;
@@ -121,7 +122,7 @@ static int by_party(const void *a, const void *b)
     return order ? order : compare((uint64_t)x->from, (uint64_t)y->from);
 }
 
-/* Channel by channel, first what was sent, then what was received, each in its order. */
+/* By channel, then sent before received, then by time. */
 static int by_channel(const void *a, const void *b)
 {
     const struct item *x = a, *y = b;
@@ -184,7 +185,7 @@ static void put_text(FILE *to, const char *text)
     putc('"', to);
 }
 
-/* Microseconds since the beginning. */
+/* Writes microseconds since the beginning. */
 static void put_time(FILE *to, const struct story *s, const char *key, int64_t at)
 {
     fprintf(to, ",\"%s\":%lld.%03lld", key, (long long)(at - s->begin) / 1000,
@@ -212,7 +213,7 @@ static void put_slice(FILE *to, const struct story *s, const struct slice *slice
     putc('}', to);
 }
 
-/* The slice in which a party ran last before `at`, or next from then on; NULL: none. */
+/* The party's last slice that began before `at`, or the first that did not; NULL: none. */
 static const struct slice *slice_at(const struct story *s, uint64_t party, int64_t at, bool before)
 {
     size_t low = 0, high = s->slice_count;
@@ -234,7 +235,7 @@ struct end {
     int64_t at;
 };
 
-/* Where an item was sent or received; false when that has no slice. */
+/* Where an item was sent or received. False: there is no slice for it. */
 static bool find_end(const struct story *s, const struct item *item, struct end *end)
 {
     if (!item->partner) {
@@ -249,8 +250,8 @@ static bool find_end(const struct story *s, const struct item *item, struct end 
     }
     if (!before)
         return false;
-    /* Within the slice, and not at its end; a partner elsewhere may have come before it was over, or so
-     * soon that it went on. */
+    /* Inside the slice, not at its end. A partner on another worker may have come before the slice
+     * was over, or so soon that the slice was not ended at all. */
     int64_t last = before->to > before->from ? before->to - 1 : before->from;
     *end = (struct end){ before->track, last < item->at ? last : item->at };
     return item->sent || last >= item->at;
@@ -275,7 +276,7 @@ static void put_flows(FILE *to, const struct story *s, size_t first, size_t rece
 {
     const struct name *channel = find(s->channels, s->channel_count, s->items[first].channel);
     if (!channel)
-        return; /* there was something in it before */
+        return; /* older than the trace: items may have been in it before */
     for (size_t i = 0; first + i < received && received + i < after; i++) {
         struct end from, until;
         if (!find_end(s, &s->items[first + i], &from) ||

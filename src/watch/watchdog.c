@@ -1,8 +1,8 @@
-/* watchdog.c: who keeps a worker.
+/* watchdog.c: which parties keep a worker.
  *
- * A worker that has had no look at anything else leaves two numbers as they are: what it has counted, and
- * what it has left of direct switches, which is its own and is read as fleeting things are. Each is looked at
- * four times within the limit. */
+ * While a worker runs nothing else, two numbers stay as they are: its count of switches, and how
+ * many direct switches it has left. The second is the worker's own, and is read as in watch/peek.h.
+ * The monitor reads both four times within the limit. */
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "watch/look.h"
@@ -16,7 +16,7 @@ struct hold {
     const struct lt_task *running;
     uint64_t switches;
     unsigned direct_left;
-    int64_t since; /* 0: not looked at yet */
+    int64_t since; /* 0: not read yet */
     bool reported;
     uint32_t number; /* 0: not known */
     char name[160];
@@ -51,7 +51,7 @@ static void check(unsigned i, int64_t limit, int64_t now)
         .switches = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed),
         .since = now,
     };
-    /* Where that is forbidden, tasks that hand over to one another slowly may pass for one. */
+    /* Where the kernel forbids this, tasks that slowly switch to one another may look like one. */
     if (!lt_peek(&seen.direct_left, &worker->direct_left, sizeof seen.direct_left))
         seen.direct_left = 0;
     if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) || !hold->since ||
