@@ -44,8 +44,7 @@ LT_FETCHES void lt_chan_fetch_crowd(const struct lt_node *first)
     __builtin_prefetch((const void *)(next + AHEAD * step), 1);
 }
 
-/* Claims the first waiter of the queue that can be claimed, and takes it off; NULL: there is
- * none. */
+/* Claims the first waiter of the queue that can be claimed. NULL: there is none. */
 static inline struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side side)
 {
     enum { CROWD = 64 };

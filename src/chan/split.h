@@ -52,9 +52,8 @@ static inline size_t lt_split_moved(const struct lt_split *split, enum lt_side s
     return atomic_load_explicit(&split->of[side].moved, memory_order_acquire);
 }
 
-/* How many items lie in the buffer: exact with the locks held. Without them the result may exceed
- * the capacity, since both ends may move on in between. In this order of loads it is never
- * negative. */
+/* How many items lie in the buffer: exact with the locks held. Without them it may exceed the
+ * capacity, since both ends may move on in between. In this order of loads it is never negative. */
 static inline size_t lt_split_count(const struct lt_split *split)
 {
     size_t received = lt_split_moved(split, LT_RECEIVE);

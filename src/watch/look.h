@@ -13,7 +13,8 @@
  *  - blocks with an alarm: in the wheel of their worker, read by that worker;
  *  - tasks and blocks that have not started, and the party that a worker runs if it does not
  *    answer: read without protection, and believed if they were still in their place afterwards
- *    (watch/peek.h). So a look is no snapshot: each line was true at some moment during the look.
+ *    (watch/peek.h).
+ * So a look is no snapshot: each line was true at some moment during the look.
  *
  * One look at a time. A worker that looks answers itself; its tasks wait meanwhile. */
 #ifndef LT_WATCH_LOOK_H

@@ -2,8 +2,7 @@
  *
  * Records are made under locks, where nothing may be allocated. So a pad gets its room before. If
  * the room was too small, the new records are thrown away and made again with more room. Everything
- * lies in chunks that never move. Names are copied, since their owners may be gone when they are
- * printed.
+ * lies in chunks that never move. Names are copied, since their owners may be gone at the printing.
  *
  * `self` and `scope` are compared, never followed. */
 #ifndef LT_WATCH_RECORDS_H
@@ -93,8 +92,7 @@ struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *par
 /* A task, with what it waits for; called inside its home worker. */
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state);
 
-/* A channel, and all parties that wait on it; takes its lock. The channel is not freed
- * meanwhile. */
+/* A channel, which nobody frees meanwhile, and all parties that wait on it; takes its lock. */
 void lt_record_channel(struct lt_pad *pad, leat_chan *ch);
 
 #endif
