@@ -32,8 +32,7 @@
 
 #include <leat/batch.h>
 
-/* Spare batches that a batcher keeps: one forms, one runs, and one or two have results to be
- * read. */
+/* Spare batches that a batcher keeps: one forms, one runs, and one or two have unread results. */
 enum { LT_BATCH_SPARES = 4 };
 
 /* The items of one put. */
@@ -43,8 +42,7 @@ struct lt_run {
     bool left;    /* the holder left before the batch began: the items are not in it */
 };
 
-/* One piece of memory for `room` items, their results, statuses and runs (never more than
- * items). */
+/* One piece of memory for `room` items, with as many results, statuses and runs. */
 struct lt_store {
     size_t room;
     size_t used, runs_used;

@@ -1,5 +1,4 @@
-/* lead.c: what a leader does: it lingers, takes the execution lock, begins the batch, and runs
- * it. */
+/* lead.c: a leader lingers, takes the execution lock, begins the batch, and runs it. */
 #include "batch/batch.h"
 
 #include "base/clock.h"

@@ -1,5 +1,4 @@
-/* stackless.c: blocks and callbacks, which wait for `done`, and the stand-in, the task that leads
- * for them. */
+/* stackless.c: blocks and callbacks, which wait for `done`, and their stand-in, which leads. */
 #include "batch/batch.h"
 
 #include "block/machine.h"
@@ -35,8 +34,8 @@ static bool enter(struct lt_batch *batch, leat_chan **made, bool *over)
     return wants_stand_in;
 }
 
-/* Makes what a ticket's holder that cannot lead waits for. Two holders may each start a task at the
- * same time: then one of the tasks finds nothing to do. 0 or -ENOMEM. */
+/* For a holder that cannot lead: makes `done`, and starts the stand-in. Two holders may each start
+ * a task at the same time: then one of the tasks finds nothing to do. 0 or -ENOMEM. */
 static int prepare(struct lt_batch *batch)
 {
     leat_batcher *batcher = batch->batcher;

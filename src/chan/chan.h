@@ -73,9 +73,9 @@ struct lt_close_hook {
 /* The part of leat behind a channel that leat itself sends to or closes (leat/timeout.h). For all
  * others, sending to it and counting its senders return -EPERM. Such a channel is special. */
 struct lt_keeper {
-    int (*close)(leat_chan *ch);  /* is leat_close */
-    bool (*unref)(leat_chan *ch); /* gives a reference back: was it the last? NULL: a scope owns */
-    void (*free)(leat_chan *ch);  /* frees the keeper, before the channel is freed. May be NULL */
+    int (*close)(leat_chan *ch);  /* does leat_close */
+    bool (*unref)(leat_chan *ch); /* true: that was the last reference. NULL: a scope owns it */
+    void (*free)(leat_chan *ch);  /* before the channel is freed: frees the keeper. May be NULL */
 };
 
 struct leat_chan {
@@ -174,8 +174,7 @@ static inline bool lt_item_is_short(size_t size)
 
 static inline void lt_item_copy(void *to, const void *from, size_t size)
 {
-    /* Fixed sizes become single moves; a call of memcpy would cost as much as the rest of a
-     * send. */
+    /* Fixed sizes become single moves; memcpy's call would cost as much as the rest of a send. */
     if (LT_LIKELY(size == 8))
         memcpy(to, from, 8);
     else if (size == 4)

@@ -90,9 +90,9 @@ static void wait_for_distance(leat_chan *ch, struct lt_split *split, enum lt_sid
     spin->alone = left > found || left >= 2 * split->few ? 0 : spin->alone + 1;
 }
 
-/* How long the caller may spin before it waits; NULL: not at all. It spins if there is another
- * processor to wait for and nothing else to do here. That holds for a thread, and for a task that
- * is alone on its worker, which would spin in its place. */
+/* The spin state of a caller that is to spin before it waits; else NULL. Spinning pays if there is
+ * another processor to wait for and nothing else to do here: in a thread, or in a task that is
+ * alone on its worker. (That worker would spin otherwise.) */
 static struct lt_spin *spin_to_use(struct lt_party *self, struct lt_worker *here, int64_t deadline)
 {
     struct lt_spin *spin = NULL;
@@ -105,8 +105,7 @@ static struct lt_spin *spin_to_use(struct lt_party *self, struct lt_worker *here
     return spin && spin->most ? spin : NULL;
 }
 
-/* One operation at one end of a split buffer. 0; or LT_NOT_NOW: the caller must take the channel's
- * lock. */
+/* One operation at one end of a split buffer: 0, or LT_NOT_NOW: it needs the channel's lock. */
 __attribute__((noinline)) static int split_path(leat_chan *ch, struct lt_split *split,
                                                 enum lt_side side, void *item, int64_t deadline,
                                                 struct lt_party *self)
@@ -198,8 +197,7 @@ __attribute__((noinline)) static int slow_path_locked(leat_chan *ch, enum lt_sid
     return lt_wait_told(self, error);
 }
 
-/* With the lock held, released here: nothing could be done at once. Most callers wait right
- * away. */
+/* With the lock held, released here: nothing could be done at once, so most callers wait now. */
 __attribute__((always_inline)) static inline int fast_wait(leat_chan *ch, enum lt_side side,
                                                            void *item, int64_t deadline,
                                                            struct lt_party *self,

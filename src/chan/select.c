@@ -102,8 +102,7 @@ static void order_locks(struct lt_selection *s)
     sort_many(s);
 }
 
-/* In this order cases on the same channel are neighbours, and cases without a channel come
- * first. */
+/* In this order cases on one channel are neighbours, and those without a channel come first. */
 static void lock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
@@ -134,8 +133,7 @@ static void unlock_all(const struct lt_selection *s)
 /* ---- choosing ---- */
 
 /* The index of a case that looks ready, or n: the first in an ordered select, else any with the
- * same chance. With the locks held this also asks special channels; without, they are worth a
- * try. */
+ * same chance. Special channels are asked only with the locks held, and else are worth a try. */
 __attribute__((always_inline)) static inline uint32_t choose(struct lt_selection *s, bool locked)
 {
     uint32_t n = s->n, chosen = n, ready = 0;
@@ -188,7 +186,7 @@ uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken)
 
 /* Under all locks. A queue that holds only remains of claimed selects looks as if a party waited in
  * it. Trying the case clears the remains away, and the choice is made again. A case on a special
- * channel is only chosen here: it may run a user's function, which no lock allows. */
+ * channel is only chosen here: it may run a user's function, and none runs under a lock. */
 static uint32_t try_certain(struct lt_selection *s, struct lt_party **woken)
 {
     uint32_t i;

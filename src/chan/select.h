@@ -19,8 +19,7 @@ struct lt_selection {
     uint32_t n;
     uint32_t stride; /* bytes from one of `turns` to the next */
     bool ordered;
-    const leat_scope
-        *scope; /* of a stackless party, whose `scope` may be the alarm by now; or NULL */
+    const leat_scope *scope;        /* a stackless party's; its `scope` may be the alarm by now */
     struct lt_beginning *beginning; /* or NULL */
     bool any;                       /* some case has a channel, */
     bool ready;                     /* and some channel looked ready */

@@ -21,8 +21,7 @@ struct leat_emit {
     int (*put)(leat_emit *emit, const void *item);
 };
 
-/* As lt_chan_now, but releases the lock in between. LT_NOT_NOW is true at the moment of the
- * return. */
+/* As lt_chan_now, but releases the lock in between. LT_NOT_NOW is true when this returns. */
 int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
 /* A send by the channel's keeper. All other sends to such a channel return -EPERM. */

@@ -1,5 +1,4 @@
-/* transform.h: what the ready-made transforms (transform.c) and their compositions (compose.c)
- * share. */
+/* transform.h: what the ready-made transforms and their compositions share. */
 #ifndef LT_CHAN_TRANSFORM_H
 #define LT_CHAN_TRANSFORM_H
 

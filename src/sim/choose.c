@@ -3,8 +3,8 @@
  * PCT is Burckhardt, Kothari, Musuvathi and Nagarakatte's "A Randomized Scheduler with
  * Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010): each run finds a bug that takes d
  * ordered events among n threads in k steps with a probability of at least 1 / (n k^(d - 1)). Here
- * a step is a turn. k is not known before the run: so unless the options give it, each change of
- * priority is drawn from a range that is itself drawn. Blocks and callbacks have no room for a
+ * a step is a turn. k is not known before the run: so unless the options give it, the turn of each
+ * change is drawn from a range that is itself drawn. Blocks and callbacks have no room for a
  * priority and get a new one each time. A party that yields goes behind all others for one turn:
  * otherwise a party that polls with the highest priority would starve what it waits for. Two
  * parties that talk to each other for ever would starve the rest: so after UNFAIR_TURNS turns the
@@ -70,7 +70,7 @@ void lt_sim_choose_close(struct lt_sim *sim)
 
 /* ---- which parties can run ---- */
 
-/* Makes room for one more candidate. Without memory for it, the others stay in their queues. */
+/* Makes room for one more candidate. Without memory, the remaining parties stay in their queues. */
 static bool has_room(struct lt_sim *sim)
 {
     if (sim->count < sim->room)

@@ -2,9 +2,9 @@
  *
  * A seeded world is a runtime with another scheduler. The thread that called leat_sim is all of its
  * workers in turn, and runs lt_sim_live instead of lt_worker_main. Everything else is the ordinary
- * library, entered where it is entered anyway: `direct_left` at 1 sends each task that leaves to
- * the scheduler, and `budget` at 1 sends each operation to lt_budget_renew. What the library asks
- * of the system goes through the doors in base/world.h.
+ * library, on paths that exist anyway: `direct_left` at 1 sends each task that leaves to the
+ * scheduler, and `budget` at 1 sends each operation to lt_budget_renew. What the library asks of
+ * the system goes through the doors in base/world.h.
  *
  * A chosen party may first be moved to another worker, as a thief moves it, and one worker may see
  * to another's nudges and timers. What one worker tells another, through an inbox or a nudge,

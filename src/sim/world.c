@@ -12,9 +12,9 @@
 
 #include <errno.h>
 
-/* Parties may talk without end while another sleeps: so TURNS_AT_ONCE turns at one moment count as
+/* Some parties may talk without end while another sleeps: so TURNS_AT_ONCE turns at one moment take
  * THEIR_TIME nanoseconds. Parties that only yield poll for something that time may bring: so after
- * YIELDS_AT_ONCE of such turns the clock goes to the next deadline. */
+ * YIELDS_AT_ONCE such turns in a row the clock goes to the next deadline. */
 enum { TURNS_AT_ONCE = 10000, THEIR_TIME = 1000000, YIELDS_AT_ONCE = 1000 };
 
 struct lt_sim *lt_sim_current(void)
@@ -95,8 +95,7 @@ static void run(struct lt_sim *sim, struct lt_party *party)
         lt_sim_remember_wait(sim, task);
 }
 
-/* Moves the clock to the next deadline, or to `most` if that is earlier. False: no deadline is
- * set. */
+/* Moves the clock to the next deadline, or to `most` if that is earlier. False: there is none. */
 static bool pass_time(struct lt_sim *sim, int64_t most)
 {
     sim->at_once = sim->yields = 0;

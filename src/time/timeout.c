@@ -1,5 +1,4 @@
-/* timeout.c: channels that close when a time has passed. Callers that ask for the same time share
- * one.
+/* timeout.c: channels that close at a time, shared by all callers that ask for the same time.
  *
  * One table for all workers finds a timeout by its time, under one lock: the workers are meant to
  * share, and the lock is held for some ten nanoseconds. The table holds no reference; the users do.
@@ -7,9 +6,9 @@
  * timer is about to fire by then, the worker that fires it frees the timeout. So nobody finds a
  * timeout that is being freed.
  *
- * Where there are many timeouts, a call costs what it must bring into the cache. So the table
- * itself holds the times, in neighbouring entries where two of them have the same place ("linear
- * probing"), and a timeout is one piece of memory with its channel.
+ * With many timeouts, the cost of a call is what it must bring into the cache. So the table itself
+ * holds the times, in neighbouring entries if two of them have the same place ("linear probing"),
+ * and a timeout is one piece of memory with its channel.
  *
  * Locking. The table's lock comes before the shared timers' locks. A channel's lock is taken with
  * no other lock held. */

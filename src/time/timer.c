@@ -1,5 +1,4 @@
-/* timer.c: timers that call a function. Each is a shared timer, and a party that a scope can
- * cancel.
+/* timer.c: timers that call a function: each a shared timer, and a party that a scope can cancel.
  *
  * To take the shared timer out is to claim the timer. The worker that fires it does so, or
  * leat_timer_stop, or the scope's canceller; the others then see that it is not set. A timer with a
