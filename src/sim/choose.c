@@ -176,11 +176,11 @@ static size_t by_priority(struct lt_sim *sim)
     for (unsigned i = 0; i + 1 < sim->options.depth; i++) {
         if (sim->changes[i] != sim->turn)
             continue;
-        struct lt_candidate *who = &sim->candidates[chosen];
-        who->priority = i + 1;
-        if (who->number) {
-            sim->lowered[sim->lowered_count].number = who->number;
-            sim->lowered[sim->lowered_count++].priority = who->priority;
+        struct lt_candidate *candidate = &sim->candidates[chosen];
+        candidate->priority = i + 1;
+        if (candidate->number) {
+            sim->lowered[sim->lowered_count].number = candidate->number;
+            sim->lowered[sim->lowered_count++].priority = candidate->priority;
         }
         chosen = highest(sim);
     }

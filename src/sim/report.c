@@ -22,21 +22,22 @@ static const char *kind_name(unsigned kind)
 
 /* ---- the schedule ---- */
 
-void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *who)
+void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *candidate)
 {
     struct lt_turn *turn = lt_sim_turn(sim);
-    *turn = (struct lt_turn){
-        .number = sim->turn, .now = sim->doors.now, .task = who->number, .kind = who->party->kind
-    };
+    *turn = (struct lt_turn){ .number = sim->turn,
+                              .now = sim->doors.now,
+                              .task = candidate->number,
+                              .kind = candidate->party->kind };
     const char *name = NULL;
-    if (who->party->kind == LT_TASK) {
-        const struct lt_task *task = LT_CONTAINER(who->party, struct lt_task, party);
+    if (candidate->party->kind == LT_TASK) {
+        const struct lt_task *task = LT_CONTAINER(candidate->party, struct lt_task, party);
         const struct lt_sim_thread *carried = lt_sim_carried(task);
         turn->starts = !lt_task_home(task);
         turn->thread = carried;
         name = carried ? carried->thread.name : task->name;
-    } else if (who->party->kind == LT_BLOCK) {
-        const leat_block *block = (const leat_block *)(const void *)who->party;
+    } else if (candidate->party->kind == LT_BLOCK) {
+        const leat_block *block = (const leat_block *)(const void *)candidate->party;
         turn->line = block->line;
         name = block->type->name;
     }

@@ -148,7 +148,7 @@ void lt_sim_thread_yield(struct lt_sim_thread *thread);
 /* ---- report.c ---- */
 
 /* Remembers that a party's turn begins. */
-void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *who);
+void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *candidate);
 
 /* Remembers that a task's turn has ended in a wait. */
 void lt_sim_remember_wait(struct lt_sim *sim, const struct lt_task *task);

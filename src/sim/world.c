@@ -59,17 +59,17 @@ static struct lt_worker *another(const struct lt_worker *worker)
 
 /* Moves the chosen party to another worker, as a thief may have done before. The thief needs a
  * stack for a task that has not started. */
-static void move(struct lt_sim *sim, struct lt_candidate *who)
+static void move(struct lt_sim *sim, struct lt_candidate *candidate)
 {
     if (!sim->stillness || lt_sim_below(sim, sim->stillness) != 0)
         return;
-    struct lt_worker *thief = another(who->worker);
-    size_t credits = lt_needs_credit(who->party);
+    struct lt_worker *thief = another(candidate->worker);
+    size_t credits = lt_needs_credit(candidate->party);
     if (!lt_stack_credits_get(credits))
         return;
-    if (lt_steal_move(who->party, who->worker, thief)) {
+    if (lt_steal_move(candidate->party, candidate->worker, thief)) {
         thief->credits += credits;
-        who->worker = thief;
+        candidate->worker = thief;
     } else {
         lt_stack_credits_return(credits);
     }
@@ -121,12 +121,12 @@ static void turn(struct lt_sim *sim)
     if (sim->options.slip)
         sim->doors.now +=
             (int64_t)(lt_sim_below(sim, UINT32_MAX) % (uint64_t)(sim->options.slip + 1));
-    struct lt_candidate who = lt_sim_choose(sim);
-    move(sim, &who);
-    lt_sim_become(sim, who.worker);
-    sim->ran = who.party;
-    lt_sim_remember(sim, &who);
-    run(sim, who.party);
+    struct lt_candidate candidate = lt_sim_choose(sim);
+    move(sim, &candidate);
+    lt_sim_become(sim, candidate.worker);
+    sim->ran = candidate.party;
+    lt_sim_remember(sim, &candidate);
+    run(sim, candidate.party);
     lt_sim_gather(sim);
     sim->ran = NULL;
     sim->yields = lt_sim_turn(sim)->end == LT_TURN_YIELDS ? sim->yields + 1 : 0;
