@@ -194,7 +194,7 @@ static inline void *lt_chan_extra(leat_chan *ch)
     return ch->items;
 }
 
-static inline leat_chan *lt_chan_beside(void *extra)
+static inline leat_chan *lt_chan_of_extra(void *extra)
 {
     return LT_CONTAINER(extra, leat_chan, items);
 }

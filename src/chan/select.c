@@ -17,8 +17,8 @@
 /* What a case's private words hold. */
 struct slot {
     struct lt_far_waiter far;
-    leat_chan *turn; /* in the k-th of many cases: the channel whose lock is taken as the k-th */
-    uint32_t n;      /* in the first case: the number of cases */
+    leat_chan *sorted; /* in the k-th of many cases: the channel whose lock is taken as the k-th */
+    uint32_t n;        /* in the first case: the number of cases */
 };
 
 _Static_assert(sizeof(struct slot) <= sizeof((leat_case *)0)->leat_private,
@@ -36,9 +36,9 @@ static enum lt_side side_of(const leat_case *c)
 
 /* ---- all locks ---- */
 
-static leat_chan **turn(struct lt_selection *s, uint32_t k)
+static leat_chan **sorted_at(struct lt_selection *s, uint32_t k)
 {
-    return (leat_chan **)(void *)(s->turns + (size_t)k * s->stride);
+    return (leat_chan **)(void *)(s->sorted + (size_t)k * s->stride);
 }
 
 static void swap(leat_chan **a, leat_chan **b)
@@ -56,11 +56,11 @@ static bool before(const leat_chan *a, const leat_chan *b)
 static void sift(struct lt_selection *s, uint32_t root, uint32_t end)
 {
     for (uint32_t child; (child = 2 * root + 1) < end; root = child) {
-        if (child + 1 < end && before(*turn(s, child), *turn(s, child + 1)))
+        if (child + 1 < end && before(*sorted_at(s, child), *sorted_at(s, child + 1)))
             child++;
-        if (!before(*turn(s, root), *turn(s, child)))
+        if (!before(*sorted_at(s, root), *sorted_at(s, child)))
             return;
-        swap(turn(s, root), turn(s, child));
+        swap(sorted_at(s, root), sorted_at(s, child));
     }
 }
 
@@ -70,7 +70,7 @@ static void sort_many(struct lt_selection *s)
     for (uint32_t i = s->n / 2; i-- > 0;)
         sift(s, i, s->n);
     for (uint32_t end = s->n; end-- > 1;) {
-        swap(turn(s, 0), turn(s, end));
+        swap(sorted_at(s, 0), sorted_at(s, end));
         sift(s, 0, end);
     }
 }
@@ -90,15 +90,15 @@ static void sort_few(struct lt_selection *s)
 static void order_locks(struct lt_selection *s)
 {
     if (s->n <= LT_SELECT_FEW) {
-        s->turns = (char *)s->few;
+        s->sorted = (char *)s->few;
         s->stride = sizeof s->few[0];
         sort_few(s);
         return;
     }
-    s->turns = (char *)&slot_of(s->cases)->turn;
+    s->sorted = (char *)&slot_of(s->cases)->sorted;
     s->stride = sizeof(leat_case);
     for (uint32_t i = 0; i < s->n; i++)
-        *turn(s, i) = s->cases[i].ch;
+        *sorted_at(s, i) = s->cases[i].ch;
     sort_many(s);
 }
 
@@ -107,7 +107,7 @@ static void lock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
     struct lt_worker *here = lt_current_worker();
-    const char *at = s->turns;
+    const char *at = s->sorted;
     for (uint32_t left = s->n; left > 0; left--, at += s->stride) {
         leat_chan *ch = *(leat_chan *const *)(const void *)at;
         if (ch != held)
@@ -119,7 +119,7 @@ static void lock_all(const struct lt_selection *s)
 static void unlock_all(const struct lt_selection *s)
 {
     leat_chan *held = NULL;
-    const char *at = s->turns;
+    const char *at = s->sorted;
     for (uint32_t left = s->n; left > 0; left--, at += s->stride) {
         leat_chan *ch = *(leat_chan *const *)(const void *)at;
         if (held && ch != held)

@@ -17,13 +17,13 @@ struct lt_beginning {
 struct lt_selection {
     leat_case *cases;
     uint32_t n;
-    uint32_t stride; /* bytes from one of `turns` to the next */
+    uint32_t stride; /* bytes from one of `sorted` to the next */
     bool ordered;
     const leat_scope *scope;        /* a stackless party's; its `scope` may be the alarm by now */
     struct lt_beginning *beginning; /* or NULL */
     bool any;                       /* some case has a channel, */
     bool ready;                     /* and some channel looked ready */
-    char *turns; /* the channels by rising address, in `few` or, if they are more, in the cases */
+    char *sorted; /* the channels by rising address, in `few` or, if they are more, in the cases */
     leat_chan *few[LT_SELECT_FEW];
     bool ended; /* the party found its scope cancelled, and has queued no waiter */
 };

@@ -25,7 +25,7 @@ struct tick {
 };
 
 /* With the lock held, released here: one holder fewer. The last one frees the tick. */
-static void let_go(struct tick *t)
+static void drop_holder(struct tick *t)
 {
     bool last = --t->holders == 0;
     lt_unlock(&t->lock);
@@ -49,7 +49,7 @@ static void fired(struct lt_shared_timer *timer)
     struct lt_party *woken = NULL;
     lt_lock(&t->lock);
     if (t->stopped) {
-        let_go(t);
+        drop_holder(t);
         return;
     }
     lt_chan_lock(t->ch);
@@ -63,7 +63,7 @@ static void fired(struct lt_shared_timer *timer)
 
 /* ---- the channel's keeper ---- */
 
-static struct tick *behind(leat_chan *ch)
+static struct tick *tick_of(leat_chan *ch)
 {
     return LT_CONTAINER(ch->keeper, struct tick, keeper);
 }
@@ -78,7 +78,7 @@ static void stop(struct tick *t)
 
 static int close_tick(leat_chan *ch)
 {
-    struct tick *t = behind(ch);
+    struct tick *t = tick_of(ch);
     lt_lock(&t->lock);
     stop(t);
     lt_chan_lock(ch);
@@ -90,12 +90,12 @@ static int close_tick(leat_chan *ch)
     return 0;
 }
 
-static void free_behind(leat_chan *ch)
+static void free_tick(leat_chan *ch)
 {
-    struct tick *t = behind(ch);
+    struct tick *t = tick_of(ch);
     lt_lock(&t->lock);
     stop(t);
-    let_go(t);
+    drop_holder(t);
 }
 
 leat_chan *leat_tick(leat_scope *scope, int64_t ns)
@@ -111,7 +111,7 @@ leat_chan *leat_tick(leat_scope *scope, int64_t ns)
         lt_free(t);
         return NULL;
     }
-    t->keeper = (struct lt_keeper){ .close = close_tick, .free = free_behind };
+    t->keeper = (struct lt_keeper){ .close = close_tick, .free = free_tick };
     t->timer.fire = fired;
     t->ch = ch;
     t->period = ns;

@@ -47,14 +47,14 @@ static struct {
 
 static _Atomic int64_t resolution = LEAT_TIMEOUT_RESOLUTION;
 
-static struct timeout *behind(leat_chan *ch)
+static struct timeout *timeout_of(leat_chan *ch)
 {
     return lt_chan_extra(ch);
 }
 
 /* ---- the table, under its lock ---- */
 
-static size_t last(void)
+static size_t mask(void)
 {
     return ((size_t)1 << table.bits) - 1;
 }
@@ -70,7 +70,7 @@ static struct entry *find(int64_t key)
 {
     size_t at = place_of(key);
     while (table.entries[at].ch && table.entries[at].key != key)
-        at = (at + 1) & last();
+        at = (at + 1) & mask();
     return &table.entries[at];
 }
 
@@ -83,15 +83,15 @@ static void put_in(int64_t key, leat_chan *ch)
 /* Then those entries move up that stand where they do only because of this one. */
 static void take_out(leat_chan *ch)
 {
-    struct timeout *t = behind(ch);
+    struct timeout *t = timeout_of(ch);
     if (!t->listed)
         return;
     t->listed = false;
     table.count--;
     size_t hole = (size_t)(find(t->key) - table.entries);
-    for (size_t at = (hole + 1) & last(); table.entries[at].ch; at = (at + 1) & last()) {
-        size_t far = (at - place_of(table.entries[at].key)) & last();
-        if (far < ((at - hole) & last()))
+    for (size_t at = (hole + 1) & mask(); table.entries[at].ch; at = (at + 1) & mask()) {
+        size_t far = (at - place_of(table.entries[at].key)) & mask();
+        if (far < ((at - hole) & mask()))
             continue;
         table.entries[hole] = table.entries[at];
         hole = at;
@@ -103,12 +103,12 @@ static void take_out(leat_chan *ch)
  * there is no memory for a larger one. */
 static bool is_crowded(void)
 {
-    return table.count > last() / 2;
+    return table.count > mask() / 2;
 }
 
 static bool is_full(void)
 {
-    return table.count == last();
+    return table.count == mask();
 }
 
 static void use(struct entry *entries, unsigned bits)
@@ -150,7 +150,7 @@ static void close_passed(leat_chan *ch)
 /* Under the lock: takes a timeout out of the table, and adds a reference for the caller. */
 static leat_chan *retire(leat_chan *ch)
 {
-    behind(ch)->fires = false;
+    timeout_of(ch)->fires = false;
     take_out(ch);
     atomic_fetch_add_explicit(&ch->references, 1, memory_order_relaxed);
     return ch;
@@ -159,7 +159,7 @@ static leat_chan *retire(leat_chan *ch)
 static void fired(struct lt_shared_timer *timer)
 {
     lt_lock(&table.lock);
-    leat_chan *ch = retire(lt_chan_beside(LT_CONTAINER(timer, struct timeout, timer)));
+    leat_chan *ch = retire(lt_chan_of_extra(LT_CONTAINER(timer, struct timeout, timer)));
     lt_unlock(&table.lock);
     close_passed(ch);
 }
@@ -169,7 +169,7 @@ static leat_chan *retire_at(size_t i)
     lt_lock(&table.lock);
     leat_chan *ch = table.entries[i].ch;
     if (ch) {
-        lt_shared_timer_stop(&behind(ch)->timer);
+        lt_shared_timer_stop(&timeout_of(ch)->timer);
         retire(ch);
     }
     lt_unlock(&table.lock);
@@ -205,7 +205,7 @@ static int refuse_close(leat_chan *ch)
 
 static bool unref(leat_chan *ch)
 {
-    struct timeout *t = behind(ch);
+    struct timeout *t = timeout_of(ch);
     lt_lock(&table.lock);
     bool last = atomic_fetch_sub_explicit(&ch->references, 1, memory_order_relaxed) == 1 &&
                 (!t->fires || lt_shared_timer_stop(&t->timer));
@@ -244,7 +244,7 @@ static bool make_room(void)
  * meanwhile; NULL when there is no memory. */
 static leat_chan *list(leat_chan *made, int64_t deadline, bool shared)
 {
-    struct timeout *t = behind(made);
+    struct timeout *t = timeout_of(made);
     /* No time is negative, and no two timeouts have the same address. */
     t->key = shared ? deadline : -(int64_t)(uintptr_t)made;
     leat_chan *ch = NULL;
@@ -262,14 +262,14 @@ static leat_chan *add(int64_t deadline, bool shared)
     leat_chan *made = lt_chan_open_kept(&keeper, "timeout", sizeof(struct timeout));
     if (!made)
         return NULL;
-    behind(made)->timer.fire = fired;
+    timeout_of(made)->timer.fire = fired;
     lt_lock(&table.lock);
     leat_chan *ch = list(made, deadline, shared);
     if (ch != made)
         leat_chan_unref(made);
     else if (deadline != LEAT_NEVER)
         /* Others may share it already. Our reference keeps it while the timer is being set. */
-        lt_shared_timers_tell(lt_shared_timer_set(&behind(made)->timer, deadline));
+        lt_shared_timers_tell(lt_shared_timer_set(&timeout_of(made)->timer, deadline));
     return ch;
 }
 

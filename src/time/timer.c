@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct timer) <= sizeof((leat_timer *)0)->leat_private,
                "fits the public struct");
 _Static_assert(offsetof(leat_timer, leat_private) == 0, "one is the other's beginning");
 
-static struct timer *inside(leat_timer *timer)
+static struct timer *timer_of(leat_timer *timer)
 {
     return (struct timer *)(void *)timer;
 }
@@ -87,7 +87,7 @@ int leat_timer_stop(leat_timer *timer)
 {
     if (!timer)
         return -EINVAL;
-    struct timer *t = inside(timer);
+    struct timer *t = timer_of(timer);
     if (!lt_shared_timer_stop(&t->timer))
         return -EALREADY;
     leat_scope *scope = t->stackless.party.scope;
@@ -103,7 +103,7 @@ int leat_timer_init(leat_timer *timer, leat_scope *scope)
 {
     if (!timer)
         return -EINVAL;
-    struct timer *t = inside(timer);
+    struct timer *t = timer_of(timer);
     t->stackless.party = (struct lt_party){ .kind = LT_TIMER };
     atomic_init(&t->timer.home, NULL);
     timer->scope = scope;
@@ -146,7 +146,7 @@ int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
 {
     if (!timer || !fn || deadline < 0 || (!lt_current_worker() && !lt_running()))
         return -EINVAL;
-    struct timer *t = inside(timer);
+    struct timer *t = timer_of(timer);
     if (lt_shared_timer_is_set(&t->timer) || t->stackless.party.list)
         return -EBUSY;
     t->stackless.party = (struct lt_party){ .kind = LT_TIMER, .scope = timer->scope };
