@@ -3,8 +3,7 @@
  * A check does not see everything at one moment. But each worker counts its sleeps, and the number
  * of sleeping threads comes with the number of times that a thread began to sleep. So when two
  * checks find all of them asleep, with the same counts, none has been awake in between. Then all
- * were asleep together, and nothing was on its way to any of them, because nothing was left to send
- * it. */
+ * were asleep together, with nothing on its way to any of them: nothing could have sent it. */
 #include "sched/pool.h"
 #include "sched/runtime.h"
 #include "watch/monitor.h"

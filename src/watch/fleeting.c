@@ -140,8 +140,8 @@ int lt_look_at_queues(struct lt_look *look)
 
 /* ---- busy workers ---- */
 
-/* Reads the task that a worker runs. False: the worker runs another by now, or it cannot be
- * read. */
+/* Reads the task that a worker runs. False: it cannot be read, or the worker runs another by
+ * now. */
 static bool glimpse_running(struct glimpse *to, const struct lt_worker *worker,
                             const struct lt_task *task)
 {

@@ -78,7 +78,7 @@ const struct lt_record *lt_look_find(const struct lt_look *look, const void *sel
 size_t lt_look_scope(const struct lt_look *look, const void *scope);
 
 /* The index in look->records of a scope's first record. And the scope that follows `at` in the
- * order of the tree, which begins at 0, or LT_NOWHERE; *depth changes along. */
+ * order of the tree, which begins at 0, or LT_NOWHERE: *depth follows its depth in the tree. */
 size_t lt_look_first_record(const struct lt_look *look, size_t place);
 size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth);
 

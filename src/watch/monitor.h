@@ -1,6 +1,5 @@
 /* monitor.h: the monitor, a thread that looks for deadlocks and for tasks that keep their worker,
- * and makes a dump on a signal. It exists only if the program or the environment asks for one of
- * these. */
+ * and makes a dump on a signal. It exists only if the user asks for one of these. */
 #ifndef LT_WATCH_MONITOR_H
 #define LT_WATCH_MONITOR_H
 

@@ -16,8 +16,7 @@ void lt_draw(struct lt_text *text, const struct lt_look *look);
 /* "task", "thread", … */
 const char *lt_tell_thing(enum lt_thing thing);
 
-/* Writes a function's name, if the linker has left it, else its place in its file, for
- * addr2line. */
+/* Writes a function's name, if the linker left one, else its place in its file, for addr2line. */
 void lt_tell_code(struct lt_text *text, const void *code);
 
 /* Writes seconds, with three decimals. */

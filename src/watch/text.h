@@ -1,5 +1,4 @@
-/* text.h: text that grows. A failed allocation is remembered, and returned as an error at the
- * end. */
+/* text.h: text that grows. A failed allocation is remembered, and an error at the end. */
 #ifndef LT_WATCH_TEXT_H
 #define LT_WATCH_TEXT_H
 

@@ -51,7 +51,7 @@ static void check(unsigned i, int64_t limit, int64_t now)
         .switches = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed),
         .since = now,
     };
-    /* Where the kernel forbids this, tasks that slowly switch to one another may look like one. */
+    /* Where the kernel forbids this, tasks that slowly switch to one another may pass for one. */
     if (!lt_peek(&seen.direct_left, &worker->direct_left, sizeof seen.direct_left))
         seen.direct_left = 0;
     if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) || !hold->since ||
