@@ -86,8 +86,7 @@ static void deliver(struct lt_waiter *receiver, const void *item, size_t size,
     *chain = party;
 }
 
-/* Adds n items, written behind the last one, to the buffer, and gives items to waiting
- * receivers. */
+/* Adds n items, written behind the last one, to the buffer, and serves waiting receivers. */
 static void publish(leat_chan *ch, size_t n, struct lt_party **chain)
 {
     lt_chan_set_count(ch, lt_chan_count(ch) + n);
