@@ -117,8 +117,8 @@ bool lt_batch_is_done(struct lt_batch *batch)
     return done;
 }
 
-/* Waits for the right to lead (0), or until the batch has run (-EPIPE). If the scope is cancelled
- * when the batch has run already, that is still -EPIPE: there is a result. */
+/* Waits for the right to lead (0), or until the batch has run (-EPIPE, even if the scope was
+ * cancelled meanwhile: there is a result). */
 static int wait_for_turn(struct lt_batch *batch, int64_t deadline)
 {
     int error = lt_wait_allowed(lt_current_party());

@@ -11,8 +11,7 @@
 
 /* ---- before it has begun ---- */
 
-/* 0: the linger time is over, or there is enough in the batch, or it is dead. Or -EAGAIN,
- * -ETIMEDOUT, -ECANCELED. */
+/* 0: that was long enough, or the batch is dead. Or -EAGAIN, -ETIMEDOUT, -ECANCELED. */
 static int linger(struct lt_batch *batch, int64_t deadline)
 {
     leat_batcher *batcher = batch->batcher;
@@ -35,7 +34,7 @@ static int linger(struct lt_batch *batch, int64_t deadline)
     return error == -ETIMEDOUT && end <= deadline ? 0 : error;
 }
 
-/* Returns as `linger` does, or -EPIPE: the batch is dead. *waited: the lock was not free. */
+/* As `linger`; or -EPIPE: the batch is dead. *waited: the lock was not free. */
 static int take_lock(struct lt_batch *batch, enum lt_leader leader, int64_t deadline, bool *waited)
 {
     leat_mutex *lock = batch->batcher->spec.lock;

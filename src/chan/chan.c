@@ -84,7 +84,7 @@ static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
     atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
 }
 
-/* Makes the channel known: to its scope, to dumps and to a trace. */
+/* To its scope, to dumps and to a trace. */
 static void announce(leat_chan *ch)
 {
     if (ch->scope) {
@@ -201,7 +201,7 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
     return status;
 }
 
-/* Whether a split buffer is all that makes the channel unusual. */
+/* Whether only a split buffer makes it unusual. */
 LT_COLD static bool is_only_split(const leat_chan *ch)
 {
     return lt_chan_split_buffer(ch) && !lt_chan_is_closed(ch) && !(lt_probing() & LT_PROBE_TRACE);

@@ -163,10 +163,10 @@ struct lt_orphans {
 
 extern struct lt_orphans lt_orphans;
 
-/* The channel that `owned` is a part of; NULL when it is a part of something else. */
+/* The channel that `owned` is a part of, or NULL. */
 leat_chan *lt_chan_owned(struct lt_owned *owned);
 
-/* Whether lt_item_copy copies an item of this size without a call. */
+/* Whether lt_item_copy needs no call for it. */
 static inline bool lt_item_is_short(size_t size)
 {
     return size == 8 || size == 4 || size == 16 || size == 0;

@@ -34,9 +34,9 @@ static inline void lt_chan_unqueue(leat_chan *ch, enum lt_side side, struct lt_w
                           memory_order_relaxed);
 }
 
-/* Prefetches a later waiter of a crowd. Only its predecessor in the queue has its address, and that
- * is not in the cache yet. But waiters lie on stacks, which mostly stand in a row: so the later one
- * probably lies where it would lie in an array. */
+/* Prefetches a later waiter of a crowd. Its address is in its predecessor, not in the cache yet.
+ * But waiters lie on stacks, mostly in a row: so it probably lies where it would lie in an
+ * array. */
 LT_FETCHES void lt_chan_fetch_crowd(const struct lt_node *first)
 {
     enum { AHEAD = 2 };
@@ -61,9 +61,9 @@ static inline struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side 
     return NULL;
 }
 
-/* `size` is the channel's item_size, here and below, passed on so that the compiler keeps what it
- * knows of it. The channel's fields are used before an item is copied: to the compiler an item may
- * overlap the channel, and after the copy the fields would be loaded again. */
+/* `size` is the channel's item_size, here and below: the compiler keeps what it knows of it. The
+ * channel's fields are used before an item is copied: to the compiler the item may overlap them,
+ * and it would load them again. */
 static inline void lt_chan_push(leat_chan *ch, size_t size, const void *item)
 {
     size_t n = lt_chan_count(ch), index = ch->first + n;

@@ -208,7 +208,7 @@ __attribute__((always_inline)) static inline int fast_wait(leat_chan *ch, enum l
     return slow_wait(ch, side, item, deadline, self);
 }
 
-/* With no lock held: any caller, any channel, except the owner of its lock. */
+/* With no lock held; not for the owner of the channel's lock. */
 __attribute__((noinline)) static int slow_path(leat_chan *ch, enum lt_side side, void *item,
                                                int64_t deadline)
 {
@@ -234,7 +234,7 @@ __attribute__((noinline)) static int wake_partner(struct lt_worker *here, struct
     return 0;
 }
 
-/* Returns 0, so that the caller can end with this call. */
+/* Returns 0, for the caller's tail call. */
 __attribute__((noinline)) static int renew_budget(struct lt_worker *here)
 {
     lt_budget_renew(here, lt_current_party_or_null());

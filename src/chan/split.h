@@ -80,9 +80,8 @@ void lt_chan_split(leat_chan *ch);
 void lt_split_gather(leat_chan *ch);
 void lt_split_give_back(leat_chan *ch);
 
-/* With no lock held: moves one item at an end. LT_NOT_NOW: nothing was done. Either the end had
- * nothing left of what it has seen, and a new look found less than `least` (items or room), or the
- * operation needs the whole channel. */
+/* With no lock held: moves one item at an end. LT_NOT_NOW: nothing was done, because a new look
+ * found less than `least` (items or room), or because the operation needs the whole channel. */
 int lt_split_move(leat_chan *ch, struct lt_split *split, enum lt_side side, void *item,
                   size_t least);
 

@@ -12,9 +12,9 @@
 
 #include <errno.h>
 
-/* Some parties may talk without end while another sleeps: so TURNS_AT_ONCE turns at one moment take
- * THEIR_TIME nanoseconds. Parties that only yield poll for something that time may bring: so after
- * YIELDS_AT_ONCE such turns in a row the clock goes to the next deadline. */
+/* If parties talk without end while another sleeps, TURNS_AT_ONCE turns at one moment take
+ * THEIR_TIME nanoseconds. YIELDS_AT_ONCE yields in a row poll for what time may bring: then the
+ * clock goes to the next deadline. */
 enum { TURNS_AT_ONCE = 10000, THEIR_TIME = 1000000, YIELDS_AT_ONCE = 1000 };
 
 struct lt_sim *lt_sim_current(void)
@@ -57,8 +57,7 @@ static struct lt_worker *another(const struct lt_worker *worker)
     return lt_runtime.workers[(worker->index + 1) % LT_SIM_WORKERS];
 }
 
-/* Moves the chosen party to another worker, as a thief may have done before. The thief needs a
- * stack for a task that has not started. */
+/* A thief may have moved the party before. It needs a stack for a task that has not started. */
 static void move(struct lt_sim *sim, struct lt_candidate *candidate)
 {
     if (!sim->stillness || lt_sim_below(sim, sim->stillness) != 0)

@@ -24,7 +24,7 @@ struct tick {
     uint8_t holders;
 };
 
-/* With the lock held, released here: one holder fewer. The last one frees the tick. */
+/* With the lock held, released here. */
 static void drop_holder(struct tick *t)
 {
     bool last = --t->holders == 0;

@@ -99,8 +99,7 @@ static void take_out(leat_chan *ch)
     table.entries[hole] = (struct entry){ 0 };
 }
 
-/* Half full: beyond that, searches get long. The table may fill up to the last entry but one when
- * there is no memory for a larger one. */
+/* Half full: beyond that, searches get long. Without memory to grow, one free entry is enough. */
 static bool is_crowded(void)
 {
     return table.count > mask() / 2;
@@ -147,7 +146,7 @@ static void close_passed(leat_chan *ch)
     leat_chan_unref(ch);
 }
 
-/* Under the lock: takes a timeout out of the table, and adds a reference for the caller. */
+/* Under the lock: takes a timeout out, with a reference for the caller. */
 static leat_chan *retire(leat_chan *ch)
 {
     timeout_of(ch)->fires = false;
@@ -176,7 +175,7 @@ static leat_chan *retire_at(size_t i)
     return ch;
 }
 
-/* At the end of the runtime, when no shared timer fires any more. */
+/* When no shared timer fires any more. */
 static void close_all(void)
 {
     leat_chan *ch;

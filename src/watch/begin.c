@@ -19,8 +19,7 @@ struct word {
     int value;
 };
 
-/* The value of a variable's word, from a list that ends with a NULL. 0: the variable is not set;
- * -EINVAL: its word is not in the list. */
+/* The value of a variable's word, by a list that ends with a NULL. 0: not set; -EINVAL: unknown. */
 static int read_word(const char *variable, const struct word *words)
 {
     const char *text = lt_env(variable);

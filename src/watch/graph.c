@@ -12,7 +12,7 @@ static void node(struct lt_text *text, const struct lt_record *record)
         lt_text_add(text, "%c_%u", letters[record->thing], record->order);
 }
 
-/* Adds words to a label, and escapes what Graphviz would read as its own. */
+/* Adds words to a label, escaped for Graphviz. */
 static void label(struct lt_text *text, const char *words)
 {
     for (; *words; words++)

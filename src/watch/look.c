@@ -150,8 +150,7 @@ size_t lt_look_scope(const struct lt_look *look, const void *scope)
 
 /* ---- the parties and channels of a scope ---- */
 
-/* The party that awaits the block, the party that awaits that one, and so on. None of them resumes
- * while the block is on its list. */
+/* The block's awaiter, the awaiter of that, and so on: none resumes while the block is listed. */
 static void record_awaiters(struct lt_pad *pad, const struct lt_party *awaited)
 {
     while (awaited->kind == LT_BLOCK && !pad->full) {

@@ -1,4 +1,4 @@
-/* look.h: one look at everything that exists, while the program runs: the first half of a dump.
+/* look.h: one look at everything that exists, while the program runs. A dump prints it (tell.h).
  *
  * Nothing is registered for a look, beyond the lists that scopes have anyway, a list of the scopes
  * without a parent and a list of the channels without a scope. So a look finds things in different

@@ -8,7 +8,7 @@
 
 struct lt_plan {
     bool deadlock, abort;
-    int64_t watchdog; /* nanoseconds for which a task may keep its worker; 0: no watchdog */
+    int64_t watchdog; /* nanoseconds; 0: none */
     int signal;       /* 0: none */
 };
 

@@ -128,8 +128,8 @@ static enum lt_thing thing_of(const struct lt_party *party)
     }
 }
 
-/* A thread's own word tells whether it waits. A stackless party is looked up only while it waits:
- * otherwise the entry at its address may be another party's. */
+/* A thread's own word tells whether it waits. Unless a stackless party waits, the entry at its
+ * address may be another party's. */
 static int64_t since_when(const struct lt_party *party, enum lt_state state)
 {
     switch (party->kind) {

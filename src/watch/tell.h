@@ -1,4 +1,4 @@
-/* tell.h: the second half of a dump: prints what a look has found, as text or as a graph. */
+/* tell.h: prints what a look has found, as text or as a graph. */
 #ifndef LT_WATCH_TELL_H
 #define LT_WATCH_TELL_H
 

@@ -1,10 +1,9 @@
 /* trace_write.c: a trace as Chrome's trace viewer and Perfetto read it ("Trace Event Format").
  *
  * Each worker is a track of slices, one for each time that it ran a party. A channel passes items
- * on in order: so the n-th item that was sent is the n-th that was received, and a flow leads from
- * the one event to the other. For a sender that had to wait the flow begins where that party ran
- * last, and for a receiver that had to wait it ends where that party ran next. Threads have no
- * slices, and flows that would begin or end in a thread are left out. */
+ * on in order: so the n-th item sent is the n-th received, and a flow leads from one to the other.
+ * If the sender had to wait, the flow begins where the sender ran last; if the receiver had to
+ * wait, it ends where the receiver ran next. Threads have no slices, and so no flows. */
 #include "watch/trace.h"
 
 #include "base/alloc.h"
