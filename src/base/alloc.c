@@ -51,8 +51,8 @@ void *lt_map(size_t size)
 void lt_unmap(void *pages, size_t size)
 {
     int saved = errno;
-    /* Splitting a mapping may exceed the number of them that the kernel allows: then keep the addresses,
-     * and give back the memory. */
+    /* Splitting a mapping may exceed the kernel's limit of mappings. Then keep the addresses, and
+     * release only the memory. */
     if (munmap(pages, size) != 0)
         madvise(pages, size, MADV_DONTNEED);
     errno = saved;

@@ -1,18 +1,19 @@
-/* alloc.h: the one door to the system's memory. Each can fail, and in the harsh build is made to. */
+/* alloc.h: memory from the system. All of the library's memory comes from here. Each request can
+ * fail, and the harsh build can make any of them fail. */
 #ifndef LT_BASE_ALLOC_H
 #define LT_BASE_ALLOC_H
 
 #include <stddef.h>
 
-/* Zeroed memory, aligned to a cache line; NULL when there is none. Freed with lt_free. */
+/* Zeroed memory, aligned to a cache line, for lt_free. NULL when memory has run out. */
 void *lt_alloc(size_t size);
 void lt_free(void *memory);
 
-/* As lt_alloc, but not zeroed: what is used bit by bit is not touched before. */
+/* As lt_alloc, but not zeroed, so that memory is touched only when it is used. */
 void *lt_alloc_unset(size_t size);
 
-/* Pages: readable, writable, zero, not backed until touched; NULL when there are none. `size` is a
- * multiple of the page size. */
+/* Pages for lt_unmap: readable, writable, zero, and backed by memory only when touched. `size` is a
+ * multiple of the page size. NULL when memory has run out. */
 void *lt_map(size_t size);
 void lt_unmap(void *pages, size_t size);
 

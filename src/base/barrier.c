@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { PROCESSORS = 8192 /* as many as Linux can be built for */ };
+enum { PROCESSORS = 8192 /* the most that Linux can be built for */ };
 
 static long call(int command)
 {
@@ -25,8 +25,8 @@ bool lt_barrier_is_there(void)
     return call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 }
 
-/* The kernel takes 10 to 20 ms over this in a process that has threads already (it waits for all processors
- * to have seen it), and none in one that has not. */
+/* Registering takes the kernel 10 to 20 ms in a process that already has threads, since it waits
+ * until all processors have seen it. Without threads it takes no time. */
 static __attribute__((constructor)) void register_early(void)
 {
     lt_barrier_is_there();
@@ -37,8 +37,8 @@ bool lt_barrier(void)
     return call(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
-/* Whether the calling thread has been there; false also where it may not go: no thread of the process runs there,
- * unless somebody has put its threads into cpusets of their own. */
+/* Moves the calling thread to a processor. False if it may not run there: then no thread of the
+ * process does, unless somebody has put threads into cpusets of their own. */
 static bool go_to(size_t processor)
 {
     enum { BITS = CHAR_BIT * sizeof(unsigned long) };
@@ -47,8 +47,8 @@ static bool go_to(size_t processor)
     return syscall(SYS_sched_setaffinity, 0, sizeof set, set) == 0;
 }
 
-/* Who comes to a processor takes the place of whoever ran there, and that is a barrier for both. Whoever leaves a
- * processor before passes one, too. */
+/* A thread that arrives on a processor replaces the thread that ran there, and this switch is a
+ * barrier for both. A thread that has left a processor before has passed one, too. */
 LT_COLD static bool go_everywhere(void)
 {
     unsigned long before[PROCESSORS / CHAR_BIT / sizeof(unsigned long)] = { 0 };

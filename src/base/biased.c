@@ -6,8 +6,9 @@
 
 #include <sched.h>
 
-/* Whether the kernel has the barrier; and how often the right has been given and taken back. Counters, and
- * a flag that is set before the threads that read it begin, and is cleared for the sake of speed: relaxed. */
+/* `possible`: the kernel has the barrier. `given` and `taken_back`: how many locks have got an
+ * owner, and have lost it. All relaxed: the counters order nothing; the flag is set before the
+ * threads start that read it, and a thread that sees it cleared late only loses time. */
 static _Atomic bool possible;
 static _Atomic unsigned given, taken_back;
 
@@ -22,7 +23,8 @@ void lt_biased_init(struct lt_biased *biased)
     biased->settled = !atomic_load_explicit(&possible, memory_order_relaxed);
 }
 
-/* A sandbox that came after the start may refuse it: from then on nobody is given the right. */
+/* A sandbox that came after the start may refuse the barrier. From then on no lock gets an
+ * owner. */
 static void pass_barrier(void)
 {
     if (LT_LIKELY(lt_barrier()))
@@ -39,7 +41,8 @@ static void take_back(struct lt_biased *biased, uintptr_t next)
     atomic_store_explicit(&biased->owner, next, memory_order_relaxed);
     atomic_signal_fence(memory_order_seq_cst);
     pass_barrier();
-    /* Acquire: what the owner did with the lock is seen. It never waits while it has it. */
+    /* Acquire: sees what the owner wrote under the lock. The loop is short, since an owner never
+     * waits while it holds the lock. */
     for (unsigned i = 0; atomic_load_explicit(&biased->grip, memory_order_acquire) != LT_LOOSE;
          i++) {
         if (i < 64)
@@ -52,7 +55,7 @@ static void take_back(struct lt_biased *biased, uintptr_t next)
 
 void lt_biased_visit(struct lt_biased *biased, const void *me)
 {
-    /* Relaxed, as in lt_biased_lock, and then under the lock. */
+    /* Relaxed: as in lt_biased_grip; and below, under the lock. */
     if (atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me) {
         lt_biased_lock(biased, me);
         return;
@@ -63,8 +66,8 @@ void lt_biased_visit(struct lt_biased *biased, const void *me)
         take_back(biased, owner | LT_CANDIDATE | LT_FORMER);
 }
 
-/* Not without the barrier; and a program in which the right is mostly taken back again (some two microseconds each
- * time) is better off without, too. */
+/* An owner needs the barrier. Nor does it pay where locks mostly lose their owner again, at some
+ * two microseconds each. */
 static bool pays(void)
 {
     return atomic_load_explicit(&possible, memory_order_relaxed) &&

@@ -1,21 +1,23 @@
-/* biased.h: a lock that costs no locked instruction as long as one worker alone takes it.
+/* biased.h: a lock that costs no locked instruction while only one worker takes it.
  *
- * It begins as an ordinary lock. Whoever takes it LT_BIAS_AFTER times in a row becomes its owner: from
- * then on the owner takes it with plain stores, and the first other party takes that right back, for
- * good, by making all processors of the process pass a barrier (membarrier). Who only visits, a dump, takes it back
- * for a time: the owner earns it again. (Dice, Moir and Scherer's "Quickly Reacquirable Locks", 2003, is of this
- * kind.)
+ * It begins as an ordinary lock. A worker that takes it LT_BIAS_AFTER times in a row becomes its
+ * owner, and from then on takes it with plain stores. The first other party takes that right back
+ * for good, with a barrier on all processors (base/barrier.h). A visitor, such as a dump, takes it
+ * back only for a time: the former owner can earn it again. (Dice, Moir and Scherer's "Quickly
+ * Reacquirable Locks", 2003, are of this kind.)
  *
  * Invariants:
- *  - `lock` held, or `grip` LT_HELD: never both, and who has either has the lock.
- *  - `owner`, `streak` and `settled` are written with `lock` held. The owner alone writes `grip`.
- *  - The owner writes LT_REACHING before it looks whether it is the owner still, and who takes the right
- *    back writes `owner` before the barrier and looks at `grip` after it. So one of the two sees the
- *    other: the barrier stands on the rare side for what would be one on both.
- *  - Only one party in its life is given it: a former owner that is late may write to `grip`, and must not
- *    meet a new one there.
+ *  - The lock is held by `grip` (LT_HELD) or by `lock`, never by both: a party that takes the right
+ *    back waits until `grip` is LT_LOOSE.
+ *  - `owner`, `streak` and `settled` are written with `lock` held. Only the owner writes `grip`, or
+ *    a former owner that is late.
+ *  - The owner writes LT_REACHING to `grip` before it checks that it still is the owner. A party
+ *    that takes the right back writes `owner` before the barrier and reads `grip` after it. So one
+ *    of the two sees the other: the barrier on the rare side replaces a fence on both.
+ *  - At most one party ever becomes the owner. A former owner that is late may still write to
+ *    `grip`, and must not meet a new owner there.
  *
- * `me` is the worker of the calling thread, or NULL in threads that are none: those never become owners. */
+ * `me` is the calling thread's worker, or NULL in other threads, which never become owners. */
 #ifndef LT_BASE_BIASED_H
 #define LT_BASE_BIASED_H
 
@@ -29,27 +31,30 @@ enum { LT_LOOSE, LT_REACHING, LT_HELD };
 struct lt_biased {
     struct lt_lock lock;
     _Atomic uint8_t grip;
-    bool settled; /* it has been taken back, or cannot be given */
+    bool settled; /* no party can become the owner any more */
     uint16_t streak;
-    /* Who may use `grip`; with LT_CANDIDATE set nobody may, and it tells who took the lock last; with LT_FORMER
-     * as well, who alone may become the owner again. */
+    /* The party that may use `grip`. With LT_CANDIDATE set no party may, and this is the party that
+     * took the lock last. With LT_FORMER set as well it is the former owner, the only party that
+     * can become the owner again. */
     _Atomic uintptr_t owner;
 };
 
 enum { LT_CANDIDATE = 1, LT_FORMER = 2 };
 
-/* Before the first worker starts: makes biasing possible, where the kernel can do it. */
+/* Makes owners possible where the kernel has the barrier. Called before the first worker starts. */
 void lt_bias_open(void);
 
 void lt_biased_init(struct lt_biased *biased);
 
-/* As lt_biased_lock, for who looks once and hardly comes again. */
+/* As lt_biased_lock, for a caller that will hardly return: an owner loses its right only for a
+ * time. */
 void lt_biased_visit(struct lt_biased *biased, const void *me);
 
-/* With `lock` taken, until it is settled. */
+/* With `lock` taken, unless lt_biased_stays: counts the caller's turn, and gives or takes back the
+ * right of an owner. */
 void lt_biased_consider(struct lt_biased *biased, const void *me);
 
-/* Takes the lock if `me` owns it; false: not taken. */
+/* Takes the lock if `me` is its owner; else returns false. */
 static inline bool lt_biased_grip(struct lt_biased *biased, const void *me)
 {
     /* Relaxed: only `me` itself makes `me` the owner. */
@@ -57,7 +62,8 @@ static inline bool lt_biased_grip(struct lt_biased *biased, const void *me)
         return false;
     lt_gap();
     atomic_store_explicit(&biased->grip, LT_REACHING, memory_order_relaxed);
-    /* For the compiler; for the processors, the barrier in lt_biased_consider. */
+    /* Orders for the compiler only. The barrier in take_back (biased.c) orders for the
+     * processors. */
     atomic_signal_fence(memory_order_seq_cst);
     if (LT_LIKELY(atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me)) {
         atomic_store_explicit(&biased->grip, LT_HELD, memory_order_relaxed);
@@ -67,14 +73,15 @@ static inline bool lt_biased_grip(struct lt_biased *biased, const void *me)
     return false;
 }
 
-/* With `lock` taken: there is nothing to consider, as where threads come one after the other. */
+/* With `lock` taken: whether lt_biased_consider has nothing to do, as when only threads take
+ * turns. */
 static inline bool lt_biased_stays(const struct lt_biased *biased, const void *me)
 {
     return LT_LIKELY(biased->settled) ||
            (!me && atomic_load_explicit(&biased->owner, memory_order_relaxed) == LT_CANDIDATE);
 }
 
-/* The same for who is not the owner. */
+/* As lt_biased_lock, for a party that is not the owner. */
 static inline void lt_biased_contend(struct lt_biased *biased, const void *me)
 {
     lt_lock(&biased->lock);
@@ -82,7 +89,8 @@ static inline void lt_biased_contend(struct lt_biased *biased, const void *me)
         lt_biased_consider(biased, me);
 }
 
-/* The same if nobody has it and there is nothing to consider; else false: not taken. */
+/* As lt_biased_contend if the lock is free and lt_biased_consider has nothing to do; else returns
+ * false. */
 static inline bool lt_biased_try(struct lt_biased *biased, const void *me)
 {
     if (!lt_try_lock(&biased->lock))
@@ -99,31 +107,34 @@ static inline void lt_biased_lock(struct lt_biased *biased, const void *me)
         lt_biased_contend(biased, me);
 }
 
-/* With `lock` taken, by no grip: nobody will own it from now on. */
+/* With `lock` taken, and not by the owner: from now on no party becomes the owner. */
 static inline void lt_biased_settle(struct lt_biased *biased)
 {
     biased->settled = true;
 }
 
-/* True: nobody but `me`, who calls, has had the lock since it was given to it. So what `me` has read under no lock
- * before it asked, it has read as under the lock, of any number of such locks at one moment: who takes the right
- * back writes `owner` before it changes anything. (The reading is by acquire loads, so that it comes first.) */
+/* Whether `me`, the caller, is the owner. If so, no other party has had the lock since the caller
+ * last became the owner, because a party that takes the right back writes `owner` before it changes
+ * anything. So what the caller has read before this call without the lock, even of several such
+ * locks, it has read as if under all of them at one moment. (It must read by acquire loads, so that
+ * they come before the load here.) */
 static inline bool lt_biased_is_mine(const struct lt_biased *biased, const void *me)
 {
     return me && atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me;
 }
 
-/* Gives back what lt_biased_grip took. */
+/* Unlocks after lt_biased_grip. */
 static inline void lt_biased_let_go(struct lt_biased *biased)
 {
-    /* Release: who takes the right back sees what was written here. */
+    /* Release: a party that takes the right back sees what was written under the lock. */
     atomic_store_explicit(&biased->grip, LT_LOOSE, memory_order_release);
 }
 
-/* Gives it back if it was taken by the owner; false: it was not. */
+/* Unlocks if the lock was taken by lt_biased_grip; else returns false. */
 static inline bool lt_biased_loosen(struct lt_biased *biased)
 {
-    /* Relaxed: who has the lock by `grip` wrote it, and others may read LT_REACHING at the most. */
+    /* Relaxed: an owner that has the lock wrote LT_HELD itself; anybody else that has it reads
+     * LT_REACHING at most. */
     if (LT_UNLIKELY(atomic_load_explicit(&biased->grip, memory_order_relaxed) != LT_HELD))
         return false;
     lt_biased_let_go(biased);

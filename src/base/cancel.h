@@ -1,13 +1,14 @@
-/* cancel.h: what a thread must not be cancelled in (pthread_cancel), since it has something locked, or would leave
- * something half done, where it makes a call that the C library ends threads in.
+/* cancel.h: keeps pthread_cancel from ending a thread that holds a lock, or is half done with
+ * something, in a call that is a cancellation point.
  *
- * Sleeping on a futex is no such call. Nor are workers ever cancelled: this is for the program's own threads. */
+ * Sleeping on a futex is no such call, and workers are never cancelled: this is for the program's
+ * own threads. */
 #ifndef LT_BASE_CANCEL_H
 #define LT_BASE_CANCEL_H
 
 #include <pthread.h>
 
-/* Puts cancelling off. Returns what lt_cancel_restore is to be given. */
+/* Puts cancelling off. Returns the former state, for lt_cancel_restore. */
 static inline int lt_cancel_put_off(void)
 {
     int before;

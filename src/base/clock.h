@@ -1,4 +1,4 @@
-/* clock.h: the only place that asks what time it is. */
+/* clock.h: the time. The library reads the clock nowhere else. */
 #ifndef LT_BASE_CLOCK_H
 #define LT_BASE_CLOCK_H
 
@@ -7,8 +7,8 @@
 /* Nanoseconds on the monotonic clock, always above 0. */
 int64_t lt_clock_now(void);
 
-/* `ns` nanoseconds after `now`, which is what nothing and less than nothing are; LEAT_NEVER when that is too
- * far. */
+/* The time `ns` nanoseconds after `now`. It is `now` if ns is 0 or less, and LEAT_NEVER if it is
+ * too far. */
 static inline int64_t lt_clock_after(int64_t now, int64_t ns)
 {
     int64_t then;

@@ -22,7 +22,7 @@ static const char *const known[] = {
     "LANES",
     "QUICK",
     "SYSFS",
-    /* the tests', which hand their own environment on to programs */
+    /* the tests', whose programs inherit them */
     "BIN",
     "BUILD_DIR",
     "EMULATED",
@@ -83,7 +83,7 @@ int64_t lt_env_number(const char *variable, long most)
         return 0;
     char *end, wanted[64];
     int saved = errno;
-    long n = strtol(text, &end, 10); /* out of range: too large or too small for us, too */
+    long n = strtol(text, &end, 10); /* on overflow LONG_MIN or LONG_MAX: refused, too */
     errno = saved;
     if (!*end && n >= 1 && n <= most)
         return n;

@@ -1,7 +1,7 @@
-/* environment.h: what is said to leat through the environment.
+/* environment.h: leat's environment variables.
  *
- * Who sets a variable there may know the program only from outside, and hardly sees what leat returns to it. So
- * what is not understood is also named on standard error. */
+ * A user who sets a variable may know the program only from outside, and hardly sees what leat
+ * returns to it. So leat also names on standard error what it does not understand. */
 #ifndef LT_BASE_ENVIRONMENT_H
 #define LT_BASE_ENVIRONMENT_H
 
@@ -10,14 +10,15 @@
 /* The variable's value; NULL when it has none, or an empty one. */
 const char *lt_env(const char *variable);
 
-/* Says that its value is not what is wanted. Returns -EINVAL. */
+/* Prints that the variable's value must be `wanted`. Returns -EINVAL. */
 int lt_env_refuse(const char *variable, const char *wanted);
 
-/* Its value, a decimal number from 1 to `most`; 0 when it has none, -EINVAL when it has another. */
+/* The variable's value, a decimal number from 1 to `most`. 0 if it has no value, or an empty one;
+ * -EINVAL, after a message, for any other. */
 int64_t lt_env_number(const char *variable, long most);
 
-/* Names on standard error, the first time that it is called, each variable that begins with LEAT_ and is none that leat
- * reads. */
+/* The first call names on standard error each variable that begins with LEAT_ and is unknown to
+ * leat. */
 void lt_env_tell_unknown(void);
 
 #endif

@@ -3,7 +3,8 @@
 
 __attribute__((noinline)) int *leat_errno_location(void)
 {
-    /* Not a constant, whatever a compiler that sees this function thinks of __errno_location. */
+    /* Keeps the address from being a constant to a compiler that sees this function and takes
+     * __errno_location for one without effects. */
     __asm__ volatile("" ::: "memory");
     return &errno;
 }

@@ -3,8 +3,8 @@
 #ifdef LEAT_HARSH
 #include <stdatomic.h>
 
-/* Counts down to the failing request; 0 and below: nothing armed, or it is over. A plain counter: it
- * orders nothing, so relaxed will do. */
+/* Requests left, with the one that fails; 0 or less: none is to fail. Relaxed: it orders
+ * nothing. */
 static _Atomic long countdown;
 static _Atomic bool struck;
 
@@ -28,5 +28,5 @@ bool lt_fault(void)
     return true;
 }
 #else
-typedef int lt_fault_is_empty; /* a translation unit may not be */
+typedef int lt_fault_is_empty; /* C has no empty translation units */
 #endif

@@ -1,16 +1,17 @@
-/* fresh.h: thread-local variables of the library, read anew each time.
+/* fresh.h: the library's thread-local variables, read anew each time.
  *
- * A task may go on in another thread after each wait. Compilers do not know that: they keep the address of a
- * thread-local variable, or the thread pointer itself, over a call. So each read here takes the thread pointer by a
- * volatile instruction, which compilers neither leave out nor move over a call. The offset of a variable from
- * the thread pointer is the same in all threads and may be kept. It is taken as for the initial-exec model: one load
- * that the linker turns into a constant where it can, and no call, also in a shared library. */
+ * After each wait a task may run in another thread. Compilers do not know that: they keep the
+ * address of a thread-local variable, or the thread pointer, across a call. So each read here gets
+ * the thread pointer by a volatile instruction, which compilers neither leave out nor move across a
+ * call. A variable's offset from the thread pointer is the same in all threads and may be kept. The
+ * code reads the offset as in the initial-exec model: by one load, which the linker makes a
+ * constant where it can, and without a call, also in a shared library. */
 #ifndef LT_BASE_FRESH_H
 #define LT_BASE_FRESH_H
 
 #include <stdint.h>
 
-/* For the definition of such a variable, which only assembly names. */
+/* For the definition of such a variable. Only assembly names the variable. */
 #define LT_FRESH_VARIABLE __attribute__((used, visibility("hidden"), tls_model("initial-exec")))
 
 #if defined(__x86_64__)
@@ -43,7 +44,7 @@
 #error "leat: how is the thread pointer read on this machine?"
 #endif
 
-/* Defines `TYPE *function(void)`: the address, in the calling thread, of a variable of that type. */
+/* Defines `type *function(void)`, which returns the address of the calling thread's variable. */
 #define LT_FRESH(type, function, variable) \
     static inline type *function(void) \
     { \
@@ -53,8 +54,9 @@
         return (type *)(base + offset); \
     }
 
-/* Defines `TYPE function(void)`: a word of such a variable, `at` bytes from its beginning; and `function(TYPE)`, which
- * sets one. An instruction less where the machine has one that reads and writes so. */
+/* LT_FRESH_PART defines `type function(void)`, which reads a word `at` bytes from the beginning of
+ * the variable. LT_FRESH_SET defines `void function(type)`, which writes one. On x86-64 each saves
+ * the load of the thread pointer. */
 #define LT_FRESH_PART(type, function, variable, at) \
     static inline type function(void) \
     { \

@@ -1,5 +1,5 @@
-/* futex.h: sleeping in the kernel on a word, and waking who sleeps there. The one door to it, so that
- * a port to another kernel replaces this file (os_sync_wait_on_address, _umtx_op, __futex). */
+/* futex.h: sleeping in the kernel on a word, and waking a sleeper. Nothing else calls the futex, so
+ * a port to another kernel replaces futex.c (os_sync_wait_on_address, _umtx_op, __futex). */
 #ifndef LT_BASE_FUTEX_H
 #define LT_BASE_FUTEX_H
 
@@ -7,13 +7,14 @@
 #include <stdint.h>
 
 /* Sleeps while *word == expected, until woken or until `deadline` on the monotonic clock
- * (LEAT_NEVER: none). May return early for no reason: callers check again. */
+ * (LEAT_NEVER: none). May return early: callers check again. */
 void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline);
 
-/* Wakes one who sleeps on the word. The word itself is not touched, so it may already be gone. */
+/* Wakes one sleeper on the word. Uses only the word's address: its memory may be gone. */
 void lt_futex_wake(_Atomic uint32_t *word);
 
-/* The same in the system alone, whatever world the caller lives in: sleeps for `ns` at the most. For locks. */
+/* The same for locks: in the kernel even where the caller lives in a seeded world. The sleep takes
+ * at most `ns` nanoseconds. */
 void lt_futex_nap(_Atomic uint32_t *word, uint32_t expected, int64_t ns);
 void lt_futex_rouse(_Atomic uint32_t *word);
 

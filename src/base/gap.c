@@ -13,5 +13,5 @@ void lt_gap(void)
         lt_futex_nap(&nobody, 0, NS);
 }
 #else
-typedef int lt_gap_is_empty; /* a translation unit may not be */
+typedef int lt_gap_is_empty; /* C has no empty translation units */
 #endif

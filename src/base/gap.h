@@ -1,10 +1,11 @@
-/* gap.h: places where a thread that is stopped for a moment shows whether the code around is in the right order. In the
- * harsh build it is stopped there now and then; elsewhere lt_gap is nothing. (scripts/mutate changes the order.) */
+/* gap.h: a pause where the order of the code around matters. In the harsh build lt_gap now and then
+ * stops the thread for a moment, so that a wrong order shows (scripts/mutate makes such orders). In
+ * other builds it does nothing. */
 #ifndef LT_BASE_GAP_H
 #define LT_BASE_GAP_H
 
 #ifdef LEAT_HARSH
-/* Any lock may be held. Keeps errno. */
+/* The caller may hold any lock. Keeps errno. */
 void lt_gap(void);
 #else
 static inline void lt_gap(void)

@@ -2,7 +2,8 @@
 
 #include <stddef.h>
 
-/* One to one: what is multiplied by an odd number, and xored with its own upper bits, can be told again. */
+/* One to one: each step can be undone, the product with an odd number and the xor with the upper
+ * half. */
 static uint64_t hash(uint64_t key)
 {
     key ^= key >> 32;
@@ -11,7 +12,7 @@ static uint64_t hash(uint64_t key)
     return key * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* Where the key is, or would be. */
+/* The link to the node with that key, or the empty link where that node belongs. */
 static struct lt_indexed **place(struct lt_index *index, uint64_t key)
 {
     struct lt_indexed **at = &index->root;
@@ -31,7 +32,7 @@ void lt_index_add(struct lt_index *index, struct lt_indexed *added, uint64_t key
     *place(index, key) = added;
 }
 
-/* Any leaf below has the same path down to here, and takes the place. */
+/* Any leaf below shares the removed node's path down to here, and so can take its place. */
 void lt_index_remove(struct lt_index *index, struct lt_indexed *removed)
 {
     struct lt_indexed **at = &index->root, **leaf;

@@ -1,8 +1,9 @@
-/* index.h: things found by a 64-bit key, without memory of its own.
+/* index.h: finds structures by a 64-bit key. The nodes are members of the structures, so an index
+ * needs no memory of its own.
  *
- * A binary trie of the keys' hashes, with a key at each node: the n-th step down goes by the n-th bit of the hash. The
- * hash is one to one, so no two keys share a path to its end; some log2 n steps are usual, 64 the most. The caller
- * locks. */
+ * It is a binary trie of the keys' hashes, with a key at each node: the n-th step down follows the
+ * n-th bit of the hash. The hash is one to one, so no two keys share the whole path. Some log2 n
+ * steps are usual, 64 the most. The caller locks. */
 #ifndef LT_BASE_INDEX_H
 #define LT_BASE_INDEX_H
 
@@ -13,19 +14,19 @@ struct lt_indexed {
     uint64_t key;
 };
 
-/* NULL: empty. */
+/* root NULL: empty */
 struct lt_index {
     struct lt_indexed *root;
 };
 
-/* What has the key; NULL: nothing. */
+/* The node that has the key, or NULL. */
 struct lt_indexed *lt_index_find(struct lt_index *index, uint64_t key);
 
-/* Adds what has a key that nothing in it has; and takes out what is in it. */
+/* Adds a node under a key that the index does not have. Removes a node that is in the index. */
 void lt_index_add(struct lt_index *index, struct lt_indexed *added, uint64_t key);
 void lt_index_remove(struct lt_index *index, struct lt_indexed *removed);
 
-/* By an address. */
+/* The key for an address. */
 static inline uint64_t lt_index_key(const void *address)
 {
     return (uintptr_t)address;

@@ -1,6 +1,7 @@
-/* list.h: intrusive doubly linked lists with a head node. A node that is in no list has next NULL,
- * so membership can be asked. No locking of its own; but links are written by atomic stores, so that one may be looked at
- * without the lock, for nothing but to fetch what it points to into the cache. */
+/* list.h: intrusive doubly linked lists with a head node. A node that is in no list has next NULL.
+ *
+ * The caller locks. Links are written by atomic stores, so that code without the lock may read one,
+ * but only to prefetch what it points to. */
 #ifndef LT_BASE_LIST_H
 #define LT_BASE_LIST_H
 
@@ -57,7 +58,8 @@ static inline void lt_list_splice(struct lt_node *to, struct lt_node *from)
     lt_list_init(from);
 }
 
-/* Anybody, of a node that may not be taken out meanwhile: fetches those before and behind it into the cache. */
+/* Prefetches the nodes before and after. Needs no lock, but the node must stay in its list
+ * meanwhile. */
 LT_FETCHES void lt_list_fetch_neighbours(const struct lt_node *node)
 {
     __builtin_prefetch(__atomic_load_n(&node->next, __ATOMIC_RELAXED), 1);

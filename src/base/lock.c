@@ -4,11 +4,12 @@
 
 #include <sched.h>
 
-/* Where those wait whose locks have been wanted for some time. One serves many locks: so what it says is a hint, and
- * who is woken looks again. Its words are relaxed: a sleeper that is missed wakes up by itself. */
+/* Where threads sleep that have wanted their lock for some time. One gate serves many locks, so a
+ * woken thread looks at its lock again. The words are hints, and relaxed: a sleeper that is missed
+ * wakes by itself. */
 struct gate {
     _Alignas(
-        LT_CACHE_LINE) _Atomic uint32_t rung; /* what they sleep on: how often somebody was woken */
+        LT_CACHE_LINE) _Atomic uint32_t rung; /* what they sleep on: the number of calls to wake */
     _Atomic uint32_t sleeping;
 };
 
@@ -41,7 +42,7 @@ static void wake_one(const struct lt_lock *lock)
         lt_futex_rouse(&gate->rung);
 }
 
-/* Whoever has taken it though it is wanted. Of the lock only the address is asked then: it may be gone. */
+/* For a thread that has taken a lock which others want. */
 static void give_way(struct lt_lock *lock)
 {
     lt_unlock(lock);
@@ -49,8 +50,9 @@ static void give_way(struct lt_lock *lock)
     sched_yield(); /* there may be no other processor */
 }
 
-/* Whoever does not want it yet takes none that others want. With the lock the mark goes: so even where several want it,
- * each has it for many operations in turn, until another looks and marks it again. */
+/* A thread that does not yet want the lock takes none that others want. Taking a wanted lock clears
+ * the mark. So even where several want it, each has it for many operations in turn, until another
+ * looks and marks it again. */
 static bool take(struct lt_lock *lock, bool wants)
 {
     uint8_t found = atomic_load_explicit(&lock->held, memory_order_relaxed);
@@ -75,10 +77,11 @@ static void sleep_a_little(struct lt_lock *lock, int64_t ns)
     atomic_fetch_sub_explicit(&gate->sleeping, 1, memory_order_relaxed);
 }
 
-/* Each look takes the lock's line from its holder, who is mostly about to take it again: a line that moves with
- * each operation costs more than ten operations on one that stays. So the looks are far apart, a microsecond and
- * more, and of two who use the lock all the time each has it for many operations in turn. It is wanted before the
- * processor is given away: where that is the only one, the holder is back for a whole time slice then. */
+/* Each look takes the lock's cache line from the holder, which is mostly about to take the lock
+ * again. A line that moves with each operation costs more than ten operations on one that stays. So
+ * looks are a microsecond or more apart, and of two threads that use the lock all the time each has
+ * it for many operations in turn. A thread marks the lock before it yields the processor: if that
+ * is the only one, the holder then runs for a whole time slice. */
 LT_COLD void lt_lock_contended(struct lt_lock *lock, uint8_t found)
 {
     enum { FIRST = 64, LONGEST = 256, WANT_FROM = 2, NAP_FROM = 6 };

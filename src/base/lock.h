@@ -1,11 +1,13 @@
 /* lock.h: a small lock for critical sections of a few dozen nanoseconds.
  *
- * Taking it is one exchange, giving it back a load and a store, because the unlocking side does not have to wake
- * anybody. Who finds it taken looks again ever less often. Who has looked in vain for some microseconds marks the lock
- * as wanted. It is then given back with that mark; the next exchange finds the mark, and whoever made it gives the lock
- * back again, wakes one who sleeps, and gives its processor away before it looks again. So nobody waits long for a
- * lock that others take all the time. A sleep ends by itself soon, in case nobody comes to find the mark. Nobody parks,
- * wakes another party or runs a user's function while holding one (design decision 12). */
+ * Locking is one exchange. Unlocking is a load and a store, because it wakes nobody. A thread that
+ * finds the lock held looks again, ever less often, and after some microseconds marks the lock as
+ * wanted. The holder unlocks it with that mark. The next thread that takes it finds the mark,
+ * unlocks it again, wakes a sleeper, and yields its processor before it looks again. So no thread
+ * waits long for a lock that others take all the time. Sleeps are short, in case no thread finds
+ * the mark.
+ *
+ * No holder parks, wakes a party or runs a user's function. */
 #ifndef LT_BASE_LOCK_H
 #define LT_BASE_LOCK_H
 
@@ -15,33 +17,34 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LT_LOCK_FREE, LT_LOCK_HELD, LT_LOCK_WANTED /* free, but somebody has waited long for it */ };
+enum { LT_LOCK_FREE, LT_LOCK_HELD, LT_LOCK_WANTED /* free, but long wanted */ };
 
 struct lt_lock {
     _Atomic uint8_t held;
-    _Atomic uint8_t wanted; /* LT_LOCK_WANTED, or LT_LOCK_FREE: what `held` becomes */
+    _Atomic uint8_t wanted; /* LT_LOCK_FREE or LT_LOCK_WANTED: what unlocking writes to `held` */
 };
 
-/* For whoever has put LT_LOCK_HELD where `found` was, which is not LT_LOCK_FREE: takes the lock. */
+/* Takes the lock, after an exchange that put LT_LOCK_HELD where `found` was, and LT_LOCK_FREE was
+ * not. */
 void lt_lock_contended(struct lt_lock *lock, uint8_t found);
 
 static inline void lt_unlock(struct lt_lock *lock)
 {
     /* Relaxed: a mark that is missed is made again. */
     uint8_t wanted = atomic_load_explicit(&lock->wanted, memory_order_relaxed);
-    /* Release: the next holder sees what was written here. */
+    /* Release: the next holder sees what this one wrote. */
     atomic_store_explicit(&lock->held, wanted, memory_order_release);
 }
 
 static inline void lt_lock(struct lt_lock *lock)
 {
-    /* Acquire: what the last holder wrote is seen. */
+    /* Acquire: sees what the last holder wrote. */
     uint8_t found = atomic_exchange_explicit(&lock->held, LT_LOCK_HELD, memory_order_acquire);
     if (LT_UNLIKELY(found))
         lt_lock_contended(lock, found);
 }
 
-/* False also where the lock is wanted. */
+/* False if the lock is held or wanted. */
 static inline bool lt_try_lock(struct lt_lock *lock)
 {
     /* Acquire: as above. */

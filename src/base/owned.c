@@ -15,18 +15,19 @@ void lt_owned_init(struct lt_owned_lock *lock)
 
 /* ---- the owner ---- */
 
-/* With a fence in between. Sequentially consistent: against the visitor's store to `calls` and look at `inside`. */
+/* Enters with a fence before the look. Sequentially consistent, against the visitor's store to
+ * `calls` and its load of `inside`. */
 static unsigned enter_and_look(struct lt_owned_lock *lock)
 {
     atomic_store_explicit(&lock->inside, true, memory_order_seq_cst);
     return atomic_load_explicit(&lock->calls, memory_order_seq_cst);
 }
 
-/* Outside, until the visitor has left. */
+/* Leaves, and waits until the visitor has left, too. */
 static void wait_outside(struct lt_owned_lock *lock)
 {
     enum { PAUSES = 256 };
-    /* Release: the visitor sees what was written inside before. */
+    /* Release: the visitor sees what the owner wrote inside. */
     atomic_store_explicit(&lock->inside, false, memory_order_release);
     for (unsigned i = 0; atomic_load_explicit(&lock->calls, memory_order_relaxed) & LT_VISITED;
          i++) {
@@ -63,7 +64,7 @@ LT_COLD void lt_owned_answer(struct lt_owned_lock *lock)
 
 static void go_away(struct lt_owned_lock *lock)
 {
-    /* Release: the owner sees what was written inside. */
+    /* Release: the owner sees what the visitor wrote inside. */
     atomic_fetch_and_explicit(&lock->calls, (uint8_t)~LT_VISITED, memory_order_release);
     lt_unlock(&lock->visitors);
 }

@@ -1,22 +1,27 @@
-/* owned.h: a lock with an owner for life, who takes it with plain stores; others visit, and pay for it.
+/* owned.h: a lock with one owner for life, which takes it with plain stores. Other threads visit,
+ * and pay for it.
  *
- * It guards what one thread uses all the time, and others only when that thread is late. The owner says that it is
- * inside, and then looks whether somebody visits. A visitor says that it visits, makes a barrier on all processors
- * (base/barrier.h) and then looks whether the owner is inside; if so, it goes away again: a visitor never waits. The
- * owner waits for a visitor to leave.
+ * It guards what the owner uses all the time, and others only when the owner is late. The owner
+ * writes `inside`, and then looks whether somebody visits. A visitor says in `calls` that it
+ * visits, makes a barrier on all processors (base/barrier.h), and then looks at `inside`. If the
+ * owner is inside, the visitor leaves: a visitor never waits. The owner waits for a visitor to
+ * leave.
  *
- * A barrier takes some microseconds. Where visits come one after the other the owner is asked to fence: it then makes
- * a fence of its own each time it enters, until nobody has visited for LT_FENCED_ENTRIES of them, and a visitor needs no
- * barrier meanwhile. Where the kernel has no barrier, the owner fences for good; where a
- * sandbox takes the barrier away later, from the first visit on.
+ * A barrier takes some microseconds. Where another visit is likely soon, the visitor asks the owner
+ * to fence: for its next LT_FENCED_ENTRIES entries the owner then makes a fence at each, and
+ * visitors need no barrier. A visitor that the owner has to wait for restarts that count. Without a
+ * barrier in the kernel the owner fences for good. If a sandbox takes the barrier away later, it
+ * does so from the first visit that fails for that reason.
  *
  * Invariants:
- *  - `inside` and `fences` are written by the owner alone.
- *  - Never are an owner and a visitor inside together, nor two visitors: these exclude each other by `visitors`.
- *  - While `fences` is set, each entry of the owner that is not over has a fence between its store of `inside` and its
- *    look at `calls`, and so has each that begins: it is set after such a fence, and cleared before one.
+ *  - Only the owner writes `inside` and `fences`.
+ *  - An owner and a visitor are never inside together. Nor are two visitors: they exclude each
+ *    other by `visitors`.
+ *  - While `fences` is set, each entry of the owner, whether it lasts or begins, has a fence
+ *    between its store of `inside` and its look at `calls`: the owner sets `fences` after such a
+ *    fence, and makes a fence after it has cleared `fences`.
  *
- * The owner may enter again while it is inside. It is ordered before all other locks that it takes inside. */
+ * The owner may enter again while it is inside. This lock comes before all locks taken inside. */
 #ifndef LT_BASE_OWNED_H
 #define LT_BASE_OWNED_H
 
@@ -27,32 +32,34 @@
 enum {
     LT_VISITED = 1,
     LT_FENCE_WANTED = 2,
-    LT_OTHER_CALL = 4 /* what it means the owner's user knows */
+    LT_OTHER_CALL = 4 /* free for the user of the lock */
 };
 
 struct lt_owned_lock {
     _Atomic uint8_t inside;
     _Atomic uint8_t fences;
     _Atomic uint8_t calls; /* LT_VISITED and so on */
-    uint16_t entries;      /* of the owner, with a fence, since a visit */
+    uint16_t entries;      /* fenced ones, since the owner last waited for a visitor */
     struct lt_lock visitors;
 };
 
-/* The owner is inside, though it may not have begun yet. */
+/* The owner begins inside, even if its thread has not started. */
 void lt_owned_init(struct lt_owned_lock *lock);
 
-/* The owner: begins to enter. Not 0: it was called, and must go on with lt_owned_answer. */
+/* The owner begins to enter. If the result is not 0, somebody has called: the owner then calls
+ * lt_owned_answer, or leaves again. */
 static inline unsigned lt_owned_enter(struct lt_owned_lock *lock)
 {
     /* Relaxed: see below. */
     atomic_store_explicit(&lock->inside, true, memory_order_relaxed);
-    /* For the compiler; for the processors, the visitor's barrier. */
+    /* Orders for the compiler only. The visitor's barrier orders for the processors. */
     atomic_signal_fence(memory_order_seq_cst);
-    /* Acquire: what the last visitor wrote is seen. */
+    /* Acquire: sees what the last visitor wrote. */
     return atomic_load_explicit(&lock->calls, memory_order_acquire);
 }
 
-/* The owner enters when somebody has called; not if it was inside before, where a visitor finds it and goes away. */
+/* The owner ends an entry in which it was called. Not if it was inside before: then a visitor finds
+ * it inside, and leaves. */
 void lt_owned_answer(struct lt_owned_lock *lock);
 
 /* The owner: whether it is inside. */
@@ -65,14 +72,15 @@ static inline bool lt_owned_is_inside(const struct lt_owned_lock *lock)
 /* The owner: leaves, unless it was inside `before`. */
 static inline void lt_owned_leave(struct lt_owned_lock *lock, bool before)
 {
-    /* Release: a visitor sees what was written inside. */
+    /* Release: a visitor sees what the owner wrote inside. */
     atomic_store_explicit(&lock->inside, before, memory_order_release);
 }
 
-/* Another thread: enters, if neither the owner nor another visitor is inside; else false. */
+/* Another thread enters. False if the owner or another visitor is inside, or if neither a barrier
+ * nor the owner's fences could order the look. */
 bool lt_owned_visit(struct lt_owned_lock *lock);
 
-/* The visitor: leaves. `soon`: visits are likely to go on. */
+/* The visitor leaves. `soon`: another visit is likely soon. */
 void lt_owned_end_visit(struct lt_owned_lock *lock, bool soon);
 
 #endif

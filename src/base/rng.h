@@ -1,5 +1,5 @@
-/* rng.h: the only source of chance: Steele, Lea and Flood's SplitMix64 ("Fast Splittable
- * Pseudorandom Number Generators", OOPSLA 2014). One state a thread; no locking. */
+/* rng.h: random numbers, by Steele, Lea and Flood's SplitMix64 ("Fast Splittable Pseudorandom
+ * Number Generators", OOPSLA 2014). One state per thread; no locking. */
 #ifndef LT_BASE_RNG_H
 #define LT_BASE_RNG_H
 
@@ -13,7 +13,8 @@ static inline uint64_t lt_rng_next(uint64_t *state)
     return z ^ (z >> 31);
 }
 
-/* A number below `bound` (1 or more), each as likely up to 2^-32: Lemire's multiply and shift. */
+/* A number below `bound`, which is 1 or more. Each is equally likely, up to 2^-32: Lemire's
+ * multiply and shift. */
 static inline uint32_t lt_rng_below(uint64_t *state, uint32_t bound)
 {
     return (uint32_t)(((lt_rng_next(state) >> 32) * bound) >> 32);

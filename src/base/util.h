@@ -1,4 +1,4 @@
-/* util.h: the few words C lacks. */
+/* util.h: macros and helpers for every file. */
 #ifndef LT_BASE_UTIL_H
 #define LT_BASE_UTIL_H
 
@@ -9,15 +9,15 @@
 #define LT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LT_COLD __attribute__((cold, noinline))
 #define LT_CACHE_LINE 64
-/* For a function that has something fetched into the cache, and does nothing else: gcc 12 takes that for one without
- * effect, and leaves out its calls. */
+/* For a function that only prefetches. gcc 12 takes such a function for one without effect, and
+ * leaves out calls that it has not inlined. */
 #define LT_FETCHES __attribute__((always_inline)) static inline
 
 /* The structure of type T whose member M is at P. */
 #define LT_CONTAINER(P, T, M) ((T *)(void *)((char *)(P)-offsetof(T, M)))
 
-/* Zeroes a few lines, of a size that the compiler knows; in pieces, since of a large one gcc makes a string
- * instruction, which takes 10 ns to begin. */
+/* Zeroes a few cache lines; the compiler knows the size. In pieces: for one large memset gcc makes
+ * a string instruction, which takes 10 ns to begin. */
 __attribute__((always_inline)) static inline void lt_clear(void *memory, size_t size)
 {
     unsigned char *at = memory;
@@ -26,7 +26,7 @@ __attribute__((always_inline)) static inline void lt_clear(void *memory, size_t 
     memset(at, 0, size);
 }
 
-/* Ends the program with one line on standard error: for what would otherwise corrupt memory. */
+/* Ends the program with one line on standard error, where it would otherwise corrupt memory. */
 _Noreturn void lt_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -27,7 +27,7 @@ static unsigned bits_of(unsigned level)
     return level < LT_WHEEL_WIDE_LEVELS ? LT_WHEEL_WIDE_BITS : LT_WHEEL_NARROW_BITS;
 }
 
-/* The bits of all levels below. */
+/* The number of bits of all lower levels. */
 static unsigned shift_of(unsigned level)
 {
     if (level < LT_WHEEL_WIDE_LEVELS)
@@ -78,7 +78,7 @@ static unsigned slot_of(const struct lt_wheel *wheel, uint64_t tick)
     return first_slot_of(level) + (unsigned)within;
 }
 
-/* Puts a timer into its slot, and returns that. */
+/* Puts a timer into its slot. Returns the slot. */
 static unsigned put(struct lt_wheel *wheel, struct lt_timer *timer, bool in_front)
 {
     uint64_t tick = tick_of(wheel, timer->deadline);
@@ -98,20 +98,20 @@ static void is_empty_now(struct lt_wheel *wheel, unsigned slot)
         wheel->words_occupied &= ~(UINT64_C(1) << (slot / 64));
 }
 
-/* ---- who is fetched ahead of whom ---- */
+/* ---- prefetching ---- */
 
 static struct lt_latest *latest_of(struct lt_wheel *wheel, unsigned slot)
 {
     return &wheel->latest[slot - LT_WHEEL_LOWEST_SLOTS];
 }
 
-/* Whether the timer just put there has nobody beside it. */
+/* Whether the timer just put into a slot is alone there. */
 static bool is_alone(const struct lt_wheel *wheel, unsigned slot)
 {
     return wheel->slots[slot].next == wheel->slots[slot].prev;
 }
 
-/* Returns the one whose place it takes among the latest. */
+/* Replaces the oldest of the latest timers. Returns that one. */
 static struct lt_timer *enter(struct lt_latest *latest, struct lt_timer *timer)
 {
     struct lt_timer *left = latest->timers[latest->oldest];
@@ -125,7 +125,7 @@ static void set_ahead(struct lt_timer *timer, const struct lt_timer *ahead)
     timer->ahead = (uint64_t)(uintptr_t)ahead & ((UINT64_C(1) << 48) - 1);
 }
 
-/* Two lines: of what is there, and so many bytes on. */
+/* Prefetches two lines: at an address, and `on` bytes further. */
 LT_FETCHES void fetch(uintptr_t address, size_t on)
 {
     __builtin_prefetch((const void *)address, 1);
@@ -158,7 +158,8 @@ bool lt_wheel_remove(struct lt_wheel *wheel, struct lt_timer *timer)
     return true;
 }
 
-/* The first occupied slot of the lowest level, and the tick it begins at. The wheel is not empty. */
+/* The first occupied slot of the lowest occupied level, and the tick at which it begins. The wheel
+ * is not empty. */
 static unsigned earliest(const struct lt_wheel *wheel, uint64_t *begin)
 {
     unsigned word = (unsigned)__builtin_ctzll(wheel->words_occupied);
@@ -180,8 +181,9 @@ static struct lt_timer *timer_at(struct lt_node *node)
     return LT_CONTAINER(node, struct lt_timer, node);
 }
 
-/* Puts down a timer from a slot that is emptied from its end: in front of those that stood behind it there. Nobody is
- * taken out meanwhile, so of the latest those who were put down in the same go are certain to be there. */
+/* Moves down a timer from a slot that is emptied from its end, in front of those that stood behind
+ * it. No timer is removed meanwhile, so those of `latest` that moved down in the same pass still
+ * exist. */
 static void put_down(struct lt_wheel *wheel, struct lt_timer *timer)
 {
     unsigned slot = put(wheel, timer, true);
@@ -189,14 +191,14 @@ static void put_down(struct lt_wheel *wheel, struct lt_timer *timer)
         return;
     struct lt_latest *latest = latest_of(wheel, slot);
     if (is_alone(wheel, slot))
-        *latest = (struct lt_latest){ 0 }; /* others are not certain to be there */
+        *latest = (struct lt_latest){ 0 }; /* others may be gone */
     struct lt_timer *earlier = enter(latest, timer);
     if (earlier)
         set_ahead(earlier, timer);
 }
 
-/* Empties a slot that is not of the lowest level, whose time has come; so the lower levels are empty. From the end,
- * since who was added knows who was there before. */
+/* Empties a slot above the lowest level when its time has come, so the lower levels are empty. From
+ * the end, since each timer has the address of one that was added before it. */
 static void move_down(struct lt_wheel *wheel, unsigned slot)
 {
     struct lt_node *end = &wheel->slots[slot], *node = end->prev;
@@ -242,7 +244,7 @@ bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now)
     return false;
 }
 
-/* The first of a slot that comes soon after this one of the lowest level. */
+/* Prefetches the first timer of a slot of the lowest level that fires soon after this one. */
 LT_FETCHES void fetch_following(const struct lt_wheel *wheel, unsigned slot)
 {
     enum { AHEAD = 4 };
@@ -270,9 +272,9 @@ void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
         lt_list_init(&taken);
         lt_list_splice(&taken, &wheel->slots[slot]);
         is_empty_now(wheel, slot);
-        /* One by one from the front, since firing one may take another out of `taken`. Its `place`
-         * then clears a bit that is already clear, or that a new timer's place() has set: but such a
-         * new timer keeps the slot from being empty, so the bit stays. */
+        /* One by one from the front, since firing a timer may remove another from `taken`. If that
+         * one's slot is empty, its bit is already clear. If firing has added a timer to the slot,
+         * lt_wheel_remove leaves the bit set. */
         while (!lt_list_empty(&taken)) {
             struct lt_timer *timer = timer_at(taken.next);
             lt_list_remove(&timer->node);
@@ -310,7 +312,8 @@ int64_t lt_wheel_next(const struct lt_wheel *wheel)
         if (++scanned > LT_CHAIN_SCAN)
             return (int64_t)(begin << wheel->shift);
     }
-    /* Rounded up to the tick at which it fires: waking within that tick would find nothing due. */
+    /* Rounded up to the tick at which the timer fires. A worker that wakes earlier finds nothing
+     * due. */
     uint64_t due = tick_of(wheel, next);
     return due > (uint64_t)LEAT_NEVER >> wheel->shift ? LEAT_NEVER - 1
                                                       : (int64_t)(due << wheel->shift);
