@@ -1,9 +1,9 @@
-/* fiber.h: tells ASan, TSan and valgrind that a stack is about to be, or has been, changed. Without
- * them everything here is empty.
+/* fiber.h: tells ASan, TSan and valgrind about stacks, and about switches between them. Without
+ * these tools nothing here has an effect.
  *
- * ASan must be told before a switch, and again first thing on arrival (not at the next switch: its
- * idea of where the stack ends would be wrong in between). TSan is told right before, by code it did
- * not instrument. */
+ * ASan has to know before a switch, and again first thing on arrival: at the next switch would be
+ * too late, since until then it is wrong about where the stack ends. TSan has to know right before,
+ * from code that it did not instrument. */
 #ifndef LT_ARCH_FIBER_H
 #define LT_ARCH_FIBER_H
 
@@ -25,7 +25,8 @@
 #endif
 #endif
 
-/* Keeps TSan's notes of entering and leaving out of a function. (clang leaves them in under no_sanitize.) */
+/* Keeps TSan from recording a function's entry and exit. (clang records them in spite of
+ * no_sanitize.) */
 #if !defined(LT_TSAN)
 #define LT_NO_TSAN
 #elif defined(__clang__)
@@ -48,7 +49,7 @@
 #endif
 #endif
 
-/* What the tools know of one stack, a thread's own or a task's. */
+/* What the tools know of a stack, a thread's own or a task's. */
 struct lt_fiber {
     char *low;
     size_t size;
@@ -63,7 +64,7 @@ struct lt_fiber {
 #endif
 };
 
-/* A stack of ours, from `low`, `size` bytes; and its end. */
+/* Registers a stack of the library's: `size` bytes from `low`. */
 static inline void lt_fiber_create(struct lt_fiber *fiber, char *low, size_t size)
 {
     fiber->low = low;
@@ -76,8 +77,8 @@ static inline void lt_fiber_create(struct lt_fiber *fiber, char *low, size_t siz
 #endif
 }
 
-/* Whether valgrind is there: it knows fewer system calls, and takes what lies below the stack pointer of a stack for
- * memory that is nobody's. */
+/* Whether this is valgrind: it knows fewer system calls, and takes memory below a stack's pointer
+ * for unused. */
 static inline bool lt_fiber_is_on_valgrind(void)
 {
 #ifdef LT_VALGRIND
@@ -87,7 +88,7 @@ static inline bool lt_fiber_is_on_valgrind(void)
 #endif
 }
 
-/* Whether a tool is there that has to be told of a stack's end. */
+/* Whether a tool has to know when a stack is gone. */
 static inline bool lt_fiber_is_watched(void)
 {
 #ifdef LT_TSAN
@@ -108,7 +109,7 @@ static inline void lt_fiber_destroy(struct lt_fiber *fiber)
     (void)fiber;
 }
 
-/* The stack the calling thread runs on. */
+/* Registers the stack that the calling thread runs on. */
 static inline void lt_fiber_adopt(struct lt_fiber *fiber)
 {
 #ifdef LT_TSAN
@@ -121,13 +122,13 @@ static inline void lt_fiber_adopt(struct lt_fiber *fiber)
 static inline void lt_fiber_renew(struct lt_fiber *fiber)
 {
 #ifdef LT_ASAN
-    /* The frames that were never returned from have left their red zones. */
+    /* Frames that have never returned have left their red zones. */
     __asan_unpoison_memory_region(fiber->low, fiber->size);
 #endif
     (void)fiber;
 }
 
-/* Pages that have just been mapped: as some stack's before, they may still have its red zones. */
+/* Pages that have just been mapped may still have the red zones of an earlier stack. */
 static inline void lt_fiber_forget(char *pages, size_t size)
 {
 #ifdef LT_ASAN
@@ -136,7 +137,8 @@ static inline void lt_fiber_forget(char *pages, size_t size)
     (void)pages, (void)size;
 }
 
-/* The last thing before leaving `from` for `to`. `for_good`: from's frames will not be returned to. */
+/* The last call before a switch from `from` to `to`. `for_good`: no frame of `from` is returned
+ * to. */
 LT_NO_TSAN static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fiber *to,
                                              int for_good)
 {
@@ -149,8 +151,8 @@ LT_NO_TSAN static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fi
     (void)from, (void)to, (void)for_good;
 }
 
-/* The first thing after arriving on `self`, for the first time or again; `from` is the stack that was
- * left for it, when that was a thread's own, whose bounds nobody knew before. */
+/* The first call after a switch to `self`. `first`: nothing has run on `self` before. `from`: the
+ * stack that was left, if it is a thread's own, whose bounds only ASan knows; else NULL. */
 static inline void lt_fiber_arrive(struct lt_fiber *self, int first, struct lt_fiber *from)
 {
 #ifdef LT_ASAN

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Newer than the headers that we want to be compiled with. */
+/* Newer than the oldest headers that must do. */
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #endif
@@ -30,7 +30,8 @@
 
 enum { HEADER = (sizeof(struct lt_stack) + LT_CACHE_LINE - 1) / LT_CACHE_LINE * LT_CACHE_LINE };
 
-/* LT_STACK_CHUNK slots with guards; the first `carved` have become stacks, the others have not been touched. */
+/* LT_STACK_CHUNK slots with guards. The first `carved` have become stacks, the others are
+ * untouched. */
 struct chunk {
     struct chunk *next;
     char *base;
@@ -58,7 +59,7 @@ static struct {
     size_t mapped;                 /* slots in all chunks in use */
     size_t available;              /* free stacks and uncarved slots */
     size_t promised;               /* credits handed out; never more than available */
-    _Atomic bool is_short;         /* memory has run out; written with the lock held */
+    _Atomic bool is_short;         /* memory has run out; written under the lock */
     _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter, ordering nothing */
 } pool;
 
@@ -71,11 +72,11 @@ void lt_stack_pool_open(size_t stack_size)
     pool.on_valgrind = lt_fiber_is_on_valgrind();
 }
 
-/* Advises the kernel on pieces of one size all over the place in one call (since Linux 6.14 a process may, of itself).
- * Returns for how many, from the front, that was done. */
+/* Advises the kernel on pieces of one size, anywhere, in one call. (Since Linux 6.14 a process may
+ * do so for itself.) Returns how many were done, from the first. */
 static size_t advise(const struct iovec *pieces, size_t n, int advice)
 {
-    /* A system without the call is asked once; relaxed: a hint. */
+    /* A kernel without the call is asked once. Relaxed: a hint. */
     static _Atomic bool absent;
     if (pool.on_valgrind || atomic_load_explicit(&absent, memory_order_relaxed))
         return 0;
@@ -87,8 +88,8 @@ static size_t advise(const struct iovec *pieces, size_t n, int advice)
     return bytes < 0 ? 0 : (size_t)bytes / pieces->iov_len;
 }
 
-/* Without a guard a stack still works: past the limit that is better than refusing the task. True when
- * the guard has become a mapping of its own. */
+/* A stack works without a guard: past the limit that is better than to refuse the task. True if the
+ * guard has become a mapping of its own. */
 static bool install_guard(char *low)
 {
     int saved = errno;
@@ -103,8 +104,8 @@ static bool install_guard(char *low)
     return mapped;
 }
 
-/* Maps `size` bytes for stacks: without huge pages, one of which would back 2 MiB of stacks as soon as
- * one of them is touched. */
+/* Maps `size` bytes for stacks, without huge pages: the first touched stack would be backed by 2
+ * MiB. */
 static char *map_stacks(size_t size)
 {
     char *base = lt_map(size);
@@ -117,7 +118,7 @@ static char *map_stacks(size_t size)
     return base;
 }
 
-/* `colour` lines are left unused at the end: see LT_STACK_COLOURS. */
+/* Leaves `colour` lines unused at the end: see LT_STACK_COLOURS. */
 static struct lt_stack *lay_out(char *base, size_t size, size_t colour)
 {
     struct lt_stack *stack =
@@ -145,8 +146,9 @@ static struct region *map_region(size_t count)
     return region;
 }
 
-/* As many as there are, so that a million are a dozen mappings: who maps has to wait until nobody in the process
- * happens to be touching new pages. With less memory, fewer. */
+/* Maps as many slots as are in use, up to LT_STACK_REGION chunks, so that a million stacks are some
+ * two dozen mappings: a thread that maps waits until no thread of the process is touching new
+ * pages. When memory is short, maps fewer. */
 static struct region *map_next_region(size_t slots)
 {
     size_t count = slots / LT_STACK_CHUNK;
@@ -157,7 +159,7 @@ static struct region *map_next_region(size_t slots)
     return region;
 }
 
-/* With the lock held: the next chunk of those mapped, NULL when there is none. */
+/* With the lock held: takes the next mapped chunk. NULL if there is none. */
 static struct chunk *take_chunk(void)
 {
     struct region *region = pool.open;
@@ -183,8 +185,8 @@ static void guard(const struct chunk *chunk)
         install_guard(guards[i].iov_base);
 }
 
-/* With the lock held, which is given up meanwhile: adds a region, or takes a chunk into use. False when memory has
- * run out. */
+/* With the lock held, which it releases meanwhile: takes a chunk into use, or maps a region. False
+ * when memory has run out. */
 static bool grow(void)
 {
     struct chunk *chunk = take_chunk();
@@ -204,7 +206,8 @@ static bool grow(void)
         pool.mapped += LT_STACK_CHUNK;
         pool.available += LT_STACK_CHUNK;
     }
-    /* Sequentially consistent, against what workers keep and then look at this: see sched/reclaim.c. */
+    /* Sequentially consistent, against a worker that says what it keeps and then reads this: see
+     * sched/reclaim.c. */
     bool grown = region || chunk;
     if (atomic_load_explicit(&pool.is_short, memory_order_relaxed) == grown)
         atomic_store_explicit(&pool.is_short, !grown, memory_order_seq_cst);
@@ -221,7 +224,7 @@ bool lt_stack_credits_get(size_t n)
     lt_lock(&pool.lock);
     while (pool.available - pool.promised < n && grow()) {
     }
-    /* Asked again: somebody else may have added some while grow failed. */
+    /* Asked again: another thread may have added some while grow failed. */
     bool enough = pool.available - pool.promised >= n;
     if (enough)
         pool.promised += n;
@@ -249,8 +252,8 @@ static char *carve(void)
     return slot;
 }
 
-/* Has the kernel back the topmost pages of new stacks in one call, which costs two thirds of as many page
- * faults. */
+/* Makes the kernel back the topmost pages of new stacks in one call, which costs two thirds of what
+ * the page faults would. */
 static void populate(char *const *slots, size_t n)
 {
     struct iovec pages[LT_STACK_AHEAD];
@@ -280,22 +283,22 @@ void lt_stack_redeem(struct lt_stack **stacks, size_t n)
             lay_out(slots[i], pool.slot, (colour + i) * LT_STACK_COLOUR_STEP % LT_STACK_COLOURS);
 }
 
-/* Where a stack of the pool describes itself. */
+/* The page with the header of a pooled stack. */
 static char *topmost_page(struct lt_stack *stack)
 {
     return (char *)stack - ((uintptr_t)stack & (pool.page - 1));
 }
 
-/* What trim looks at, and the stack's own words. */
+/* Prefetches what trim reads, and the stack's header. */
 LT_FETCHES void fetch(struct lt_stack *stack)
 {
     __builtin_prefetch(topmost_page(stack));
     __builtin_prefetch(stack, 1);
 }
 
-/* Gives the kernel back what lies below the topmost page, if that page's lowest line tells that the
- * stack has grown past it. (A frame may step over the line unwritten: then the memory stays ours a
- * little longer, and nothing else.) */
+/* Gives the kernel the memory below the topmost page, if that page's lowest line shows that the
+ * stack has grown past it. (A frame may skip the line without writing to it. Then the memory is
+ * kept a little longer.) */
 __attribute__((no_sanitize("address", "thread"))) static void trim(struct lt_stack *stack)
 {
     if (LT_UNLIKELY(pool.on_valgrind))
@@ -393,7 +396,8 @@ static void unmap_regions(struct region *region)
 
 void lt_stack_pool_close(void)
 {
-    /* None is in the cache: a million take half a second to walk. */
+    /* Only if a tool has to know: a million headers, none in the cache, take half a second to
+     * visit. */
     bool watched = lt_fiber_is_watched();
     for (struct lt_stack *stack = watched ? pool.free : NULL; stack; stack = stack->next)
         lt_fiber_destroy(&stack->fiber);

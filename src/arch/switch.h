@@ -1,17 +1,17 @@
-/* switch.h: from one stack to another.
+/* switch.h: switches from one stack to another.
  *
- * A stack that is not running is one pointer. Below it lie the registers that a call preserves and the
- * address to go on at. The floating-point control words (MXCSR and x87's; FPCR) are left alone: by the
- * calling convention they belong to the thread, and to save them would cost as much as all the rest. A
- * signal that arrives during a switch finds a whole stack at every instruction. Shadow stacks are not
- * switched, so the files carry no note that claims it.
+ * A stack that does not run is one pointer, to the registers that a call preserves and the address
+ * to continue at. The floating-point control words (MXCSR and x87's; FPCR) are left alone: by the
+ * calling convention they belong to the thread, and to save them would cost as much as all the
+ * rest. A signal that arrives during a switch finds a whole stack at every instruction. Shadow
+ * stacks are not switched, so the object files carry no note that claims it.
  *
- * On x86-64 the assembly saves rbp alone, and tells the compiler that the other registers change. So a
- * caller saves each of them at most once, and in its own frame. */
+ * On x86-64 the assembly saves only rbp, and tells the compiler that all other registers change. So
+ * a caller saves each of them at most once, in its own frame. */
 #ifndef LT_ARCH_SWITCH_H
 #define LT_ARCH_SWITCH_H
 
-/* The assembly: not to be called but by what follows. */
+/* The assembly, called only by the functions below. */
 void lt_switch_left(void **from, void *to);
 void lt_switch_begin(void **from, void *top, void (*entry)(void *arg), void *arg);
 
@@ -32,7 +32,7 @@ void lt_switch_begin(void **from, void *top, void (*entry)(void *arg), void *arg
         "st(7)", "cc", "memory" LT_SWITCH_CHANGES_MORE
 #endif
 
-/* Saves the running stack in *from and goes on with the one that `to` was saved from. */
+/* Saves the running stack in *from and continues the stack that was saved as `to`. */
 static inline __attribute__((always_inline)) void lt_switch(void **from, void *to)
 {
 #ifdef __x86_64__
@@ -46,7 +46,7 @@ static inline __attribute__((always_inline)) void lt_switch(void **from, void *t
 #endif
 }
 
-/* The same without a way back. */
+/* The same, but nothing continues the running stack. */
 static inline __attribute__((noreturn)) void lt_switch_away(void *to)
 {
     void *nowhere;
@@ -54,8 +54,8 @@ static inline __attribute__((noreturn)) void lt_switch_away(void *to)
     __builtin_unreachable();
 }
 
-/* Saves the running stack in *from and calls entry(arg) on the empty stack that ends at `top` (16-byte
- * aligned). entry does not return. */
+/* Saves the running stack in *from and calls entry(arg) on the empty stack that ends at `top`
+ * (16-byte aligned). entry does not return. */
 static inline __attribute__((always_inline)) void
 lt_switch_start(void **from, void *top, void (*entry)(void *arg), void *arg)
 {
