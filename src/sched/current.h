@@ -1,6 +1,7 @@
-/* current.h: what the running thread knows of itself: a few words of thread-local storage. A task may find itself in
- * another thread after each wait, so these words are read anew each time (base/fresh.h): a pointer that lt_current
- * returns is not kept over a wait. */
+/* current.h: the current worker and party, and other thread-local words.
+ *
+ * After each wait a task may run in another thread. So these words are read anew each time
+ * (base/fresh.h), and no pointer from lt_current is kept across a wait. */
 #ifndef LT_SCHED_CURRENT_H
 #define LT_SCHED_CURRENT_H
 
@@ -11,10 +12,10 @@
 #include "sched/worker.h"
 
 struct lt_current {
-    struct lt_party *self;    /* who runs: a task, or this thread; NULL before the first question */
-    struct lt_worker *worker; /* NULL in threads that are none */
+    struct lt_party *self; /* the running party, a task or this thread; NULL until somebody asks */
+    struct lt_worker *worker; /* NULL if the thread is no worker */
     uint64_t chance;
-    uint32_t number; /* the last one given out here: see lt_number */
+    uint32_t number; /* the last one given to this thread: see lt_number */
     struct lt_thread thread;
 };
 
@@ -30,10 +31,10 @@ LT_FRESH_SET(struct lt_worker *, lt_set_current_worker, lt_current_of_thread,
 LT_FRESH_SET(struct lt_party *, lt_set_current_party, lt_current_of_thread,
              offsetof(struct lt_current, self))
 
-/* Fills lt_current in for a thread that was not seen before. */
+/* Fills in lt_current when a thread first asks. */
 void lt_current_introduce(void);
 
-/* The party that is running here. */
+/* The running party. */
 static inline struct lt_party *lt_current_party(void)
 {
     if (LT_UNLIKELY(!lt_current_party_or_null()))
@@ -41,8 +42,8 @@ static inline struct lt_party *lt_current_party(void)
     return lt_current_party_or_null();
 }
 
-/* A number for something new, by which people tell it from others: never 0, and growing for what one
- * thread makes. Threads take them a batch at a time. (After four thousand million they come again.) */
+/* A number that names a new task, scope or channel to the user: never 0, and larger than the last
+ * one that this thread got. Threads take them a batch at a time. (They repeat after 2^32.) */
 uint32_t lt_number_batch(void);
 
 static inline uint32_t lt_number(void)
@@ -54,8 +55,8 @@ static inline uint32_t lt_number(void)
     return here->number = last + 1;
 }
 
-/* Whether it goes on with worker `here`, which may be NULL: a task that has its home there, or a block that none has.
- * So do nearly all that are handed something. */
+/* Whether a party continues on worker `here`, which may be NULL: a task whose home it is, or a
+ * block with no timer in a wheel. Nearly all parties that become ready do. */
 static inline bool lt_is_at_home(const struct lt_worker *here, const struct lt_party *party)
 {
     if (party->kind == LT_TASK)
@@ -63,7 +64,8 @@ static inline bool lt_is_at_home(const struct lt_worker *here, const struct lt_p
     return party->kind == LT_BLOCK && here && !party->timer_home;
 }
 
-/* Makes a party that waits go on; from any thread, which is worker `here` or, NULL, none. */
+/* Makes a waiting party ready, from any thread. `here` is the calling worker, or NULL in other
+ * threads. */
 static inline void lt_ready_from(struct lt_worker *here, struct lt_party *party)
 {
     if (LT_LIKELY(lt_is_at_home(here, party)))
@@ -87,17 +89,17 @@ static inline void lt_ready_all(struct lt_party *chain)
     }
 }
 
-/* After an operation that others may take notice of, with no lock held: in a seeded world they may now go
- * first. */
+/* After an operation that others can observe, with no lock held: in a seeded world they may run
+ * now. */
 static inline void lt_point(void)
 {
     if (LT_UNLIKELY(lt_world() != NULL))
         lt_world()->point();
 }
 
-/* After an operation that did not have to wait. Every so often a task then yields, so that one whose partners always
- * keep up does not keep its worker for itself; but never where it was told not to wait: it may hold a mutex that the
- * next task of this worker wants. `here` as above. */
+/* After an operation that did not wait. After LT_OP_BUDGET of them a task yields: else a task whose
+ * partners always keep up would keep its worker for itself. It does not yield where the deadline
+ * was LEAT_NOW, since it may hold a mutex that the worker's next task wants. `here` as above. */
 static inline void lt_task_spend(struct lt_worker *here, struct lt_party *self, int64_t deadline)
 {
     if (LT_UNLIKELY(!here || deadline == LEAT_NOW)) {

@@ -29,7 +29,8 @@ void lt_global_queue_push(struct lt_worker *worker, struct lt_party *party)
     lt_unlock(&spill.lock);
 }
 
-/* Where there are many, they lie in an array, as a rule. So one further on is probably where it would be in one. */
+/* Prefetches a party some places further on. Many parties mostly lie in an array, so its address is
+ * probably as many steps away. */
 LT_FETCHES void fetch(const struct lt_party *party, const struct lt_party *next)
 {
     enum { AHEAD = 16 };
@@ -47,8 +48,7 @@ bool lt_global_queue_take(struct lt_worker *worker)
         struct lt_party *party = spill.head, *next = party->next;
         fetch(party, next);
         bool brings_credit = lt_needs_credit(party);
-        if (!lt_local_queue_push(&worker->local_queue,
-                                 party)) /* from here on a thief may have it */
+        if (!lt_local_queue_push(&worker->local_queue, party)) /* from now on a thief may take it */
             break;
         worker->credits += brings_credit;
         spill.head = next;

@@ -12,7 +12,7 @@
 static struct sigaction former;
 static _Thread_local stack_t before; /* a sanitizer may have given the thread one */
 
-/* Writes pieces of text and one number: all that a signal handler may do. */
+/* A signal handler may write, but not format: so texts and numbers go out one by one. */
 static void say(const char *text)
 {
     ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
@@ -40,7 +40,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
         say_number(task->stack->fiber.size / 1024);
         say(" KiB; start it with leat_go_sized for more, or raise leat_options.stack_size\n");
         sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
-        raise(SIGSEGV); /* blocked in here: delivered on return */
+        raise(SIGSEGV); /* blocked in this handler: delivered on return */
         return;
     }
     if (former.sa_flags & SA_SIGINFO) {
@@ -48,7 +48,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
         former.sa_handler(signal);
     } else {
-        /* On return the fault happens again, and takes its usual course; one that was sent is sent again. */
+        /* On return a fault happens again, and takes its usual course. A signal that somebody sent
+         * does not: so it is sent again. */
         sigaction(SIGSEGV, &former, NULL);
         if (info->si_code <= 0)
             raise(SIGSEGV);
@@ -65,7 +66,7 @@ void lt_guard_install(void)
 void lt_guard_uninstall(void)
 {
     struct sigaction current;
-    /* Somebody who came after us stays. */
+    /* A handler that was installed after ours stays. */
     if (sigaction(SIGSEGV, NULL, &current) == 0 && current.sa_sigaction == on_fault)
         sigaction(SIGSEGV, &former, NULL);
 }

@@ -1,6 +1,8 @@
-/* guard.h: a stack overflow ends the program with one line that names the task, its stack's size and
- * how to raise it. The handler for SIGSEGV runs on a stack of its own, one a worker; a fault that is no
- * overflow goes to the handler that stood there before. */
+/* guard.h: ends the program when a task's stack overflows, with one line that names the task, the
+ * stack's size and how to raise it.
+ *
+ * The handler for SIGSEGV runs on a stack of its own, one for each worker. A fault that is no
+ * overflow goes to the handler that was installed before. */
 #ifndef LT_SCHED_GUARD_H
 #define LT_SCHED_GUARD_H
 

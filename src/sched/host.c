@@ -9,19 +9,19 @@
 #include "sched/probe.h"
 #include "sched/slab.h"
 
-/* A function that switches enters on one stack and leaves on another, and one that never returns only
- * enters: TSan, which counts both, must not see either. */
+/* TSan counts entries and exits of functions. A function that switches enters on one stack and
+ * leaves on another, or does not leave: TSan must not see it. */
 #define SWITCHES LT_NO_TSAN __attribute__((noinline))
 
-/* For what such a function calls that TSan has to see. */
+/* For functions that such a function calls and TSan has to see. */
 #ifdef LT_TSAN
 #define LT_SEEN __attribute__((noinline))
 #else
 #define LT_SEEN inline
 #endif
 
-/* Who goes on after the next two is on its way from memory meanwhile; and with the second, who has come into the cache
- * that way, what it needs first of its stack. */
+/* Prefetches the third ready party, and some of the second one's stack: the second itself is in the
+ * cache, since it was the third before. */
 LT_FETCHES void fetch(const struct lt_party *first)
 {
     enum { LINES = 5 };
@@ -34,7 +34,7 @@ LT_FETCHES void fetch(const struct lt_party *first)
         lt_host_fetch(LT_CONTAINER(second, const struct lt_task, party), LINES);
 }
 
-/* Takes the first that is ready, whom `next` follows. */
+/* Takes the first ready party off the list; `next` follows it. */
 static inline void take(struct lt_worker *worker, struct lt_party *next)
 {
     LT_SET_HINT(worker->ready_head, next);
@@ -51,8 +51,9 @@ struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
     return party;
 }
 
-/* Nothing waits that only the scheduler sees: nothing put into the global queue, nobody posted, no nudge, no timer that is due, and no
- * look at the other workers. (A seeded world's sees every switch.) */
+/* Whether nothing waits for the scheduler: the global queue and the inbox are empty, there is no
+ * nudge and no timer that is due or has moved, and it is not time to look at other workers. (In a
+ * seeded world the scheduler sees every switch.) */
 __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
 {
     if (lt_world() || lt_global_queue_any() || lt_worker_has_mail(worker) ||
@@ -66,7 +67,7 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
     return true;
 }
 
-/* The started task to go on with straight away; NULL when the scheduler should have a look first. */
+/* The started task to switch to directly; NULL when the scheduler should look first. */
 __attribute__((always_inline)) static inline struct lt_task *next_directly(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
@@ -89,7 +90,7 @@ leave(struct lt_worker *worker, struct lt_task *task, struct lt_task *next)
     lt_fiber_arrive(fiber, 0, NULL);
 }
 
-/* A function of its own, so that the other way has no registers to save. */
+/* A function of its own, so that the fast path has no registers to save. */
 SWITCHES LT_COLD static void leave_noted(struct lt_worker *worker, struct lt_task *task,
                                          struct lt_task *next)
 {
@@ -97,7 +98,7 @@ SWITCHES LT_COLD static void leave_noted(struct lt_worker *worker, struct lt_tas
     leave(worker, task, next);
 }
 
-/* Returns the task's home. */
+/* Parks the task. Returns its home when it runs again. */
 LT_NO_TSAN static inline __attribute__((always_inline)) struct lt_worker *
 park(struct lt_worker *worker, struct lt_task *task)
 {
@@ -109,7 +110,8 @@ park(struct lt_worker *worker, struct lt_task *task)
         leave_noted(worker, task, next);
     else
         leave(worker, task, next);
-    /* Of the thread that it goes on in. A store there would keep the next task waiting for it. */
+    /* errno of the thread in which the task continues. A store that changes nothing would delay the
+     * next task. */
     worker = lt_task_home(task);
     if (LT_UNLIKELY(*worker->errno_here != saved))
         *worker->errno_here = saved;
@@ -121,7 +123,8 @@ SWITCHES void lt_task_park_inside(struct lt_task *task)
     park(lt_task_home(task), task);
 }
 
-/* What TSan has to see is not in a function that switches. Elsewhere all is in one. */
+/* Under TSan, what it has to see is outside of the function that switches. Else all is one
+ * function. */
 #ifdef LT_TSAN
 #define PARK(worker, task) (lt_task_park_inside(task), lt_task_home(task))
 #else
@@ -145,9 +148,9 @@ void lt_task_yield(struct lt_task *task)
     lt_worker_go_out(worker);
 }
 
-/* Keeps a pooled stack that is about to be left for good. Should the magazine be full, another one
- * goes to the pool: this one is still being stood on. It is the one that has lain there longest, so that it is known some
- * time before. */
+/* Keeps a pooled stack that the task is about to leave for good. If the magazine is full, returns
+ * its oldest stack instead: this one is still in use, and the oldest is known early enough to
+ * prefetch it. */
 static void keep_stack(struct lt_worker *worker, struct lt_stack *stack)
 {
     enum { AHEAD = 4 };
@@ -210,7 +213,8 @@ settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
     lt_now_running(worker, task);
 }
 
-/* Runs a task, outside, and clears it away. Returns the worker on which it has ended, inside. */
+/* Runs a task, outside, and frees its descriptor. Returns the worker on which the task has ended,
+ * inside. */
 LT_SEEN static struct lt_worker *run(struct lt_worker *worker, struct lt_task *task)
 {
     lt_worker_go_out(worker);
@@ -228,7 +232,8 @@ SWITCHES static void host(void *first)
     struct lt_task *task = first;
     struct lt_worker *worker = lt_task_home(task);
     struct lt_stack *stack = task->stack;
-    /* Asked now: once a task has waited long, what the stack knows of itself is far away. */
+    /* Asked now: when the task has waited for long, the stack's header is no longer in the
+     * cache. */
     const bool pooled = lt_stack_pooled(stack);
     lt_fiber_arrive(&stack->fiber, 1, &worker->fiber);
     do {
@@ -237,12 +242,12 @@ SWITCHES static void host(void *first)
         if (task)
             settle(worker, task, stack);
         else if (!worker->ready_head && lt_local_queue_length(&worker->local_queue) == 0)
-            lt_worker_settle(worker); /* which may make somebody ready, to go on with */
+            lt_worker_settle(worker); /* which may make a party ready */
     } while (task);
     leave_for_good(worker, stack, pooled);
 }
 
-/* More each time, for as long as none comes back. */
+/* Takes more each time, until a stack comes back. */
 static void fetch_stacks(struct lt_worker *worker)
 {
     size_t n = worker->fetch_next;

@@ -1,5 +1,5 @@
-/* host.h: stacks that host tasks, and the ways between them: from a parking task straight to the next
- * that is ready, or to the scheduler, which starts new ones and looks after everything else. */
+/* host.h: stacks that host tasks, and switches between them: from a parking task directly to the
+ * next ready one, or to the scheduler, which starts new tasks and does everything else. */
 #ifndef LT_SCHED_HOST_H
 #define LT_SCHED_HOST_H
 
@@ -8,10 +8,10 @@
 #include "sched/probe.h"
 #include "sched/worker.h"
 
-/* Scheduler: runs an unstarted task, until some task comes back to the scheduler. */
+/* Scheduler: starts a task. Returns when some task switches back to the scheduler. */
 void lt_host_start(struct lt_worker *worker, struct lt_task *task);
 
-/* NULL: the scheduler, which sees for itself who is next. */
+/* Sets the current task. NULL: the scheduler, which settles the units itself. */
 static inline void lt_now_running(struct lt_worker *worker, struct lt_task *task)
 {
     if (task)
@@ -20,15 +20,15 @@ static inline void lt_now_running(struct lt_worker *worker, struct lt_task *task
     lt_set_current_party(task ? &task->party : &lt_current()->thread.party);
 }
 
-/* A function that switches enters on one stack and leaves on another, which TSan must not see. */
+/* TSan must not see a function that enters on one stack and leaves on another. */
 #ifdef LT_TSAN
 #define LT_RESUMES LT_NO_TSAN __attribute__((noinline, unused)) static
 #else
 #define LT_RESUMES __attribute__((always_inline)) static inline
 #endif
 
-/* Scheduler: the same with one that was left. In line, since a processor predicts no return to a function
- * that a task comes back to: the fewer there are on the way, the better. */
+/* Scheduler: the same for a task that has parked. Inline, since a processor mispredicts the return
+ * of each function to which a switch comes back: the fewer on the way, the better. */
 LT_RESUMES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 {
     worker->started_last = false;
@@ -40,18 +40,18 @@ LT_RESUMES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
     lt_fiber_arrive(&worker->fiber, 0, NULL);
 }
 
-/* Has so many lines fetched from where the task left its stack, and so goes on. */
+/* Prefetches `lines` cache lines of the task's stack, from where the task left it. */
 LT_FETCHES void lt_host_fetch(const struct lt_task *task, size_t lines)
 {
-    uintptr_t at = (uintptr_t)task->sp; /* NULL if it never has */
+    uintptr_t at = (uintptr_t)task->sp; /* NULL before the task's start */
     for (size_t line = 0; line < lines; line++)
         __builtin_prefetch((const void *)(at + line * LT_CACHE_LINE), 1);
 }
 
-/* The next ready party, or NULL. */
+/* Takes the next ready party off the list; NULL if there is none. */
 struct lt_party *lt_worker_next_ready(struct lt_worker *worker);
 
-/* Gives all stacks of the worker's magazine, and its credits, back to the pool. */
+/* Returns all stacks and credits that the worker keeps to the pool. */
 void lt_host_close(struct lt_worker *worker);
 
 #endif

@@ -1,11 +1,11 @@
-/* local_queue.h: a worker's tasks and blocks that have not started: a bounded queue that its owner fills and drains,
- * and from which others steal the oldest.
+/* local_queue.h: a worker's unstarted tasks and blocks: a bounded queue that its owner fills and
+ * drains, and from which thieves steal the oldest.
  *
- * Indices only grow (and wrap); slot i lives at i mod LT_LOCAL_QUEUE_SIZE. `tail` is written by the owner
- * alone. `head` is advanced by compare-and-swap, by owner and thieves alike: who moves it owns the
- * parties it passed over. A thief reads the slots before it moves head; should the owner have reused
- * them meanwhile, head has moved and the thief's swap fails. (The queue of Go's runtime works like
- * this, runtime/proc.go, runqput and runqgrab.) */
+ * Indices only grow (and wrap); slot i lies at i mod LT_LOCAL_QUEUE_SIZE. Only the owner writes
+ * `tail`. The owner and thieves advance `head` by compare-and-swap, and the one that does owns the
+ * parties that it passed. A thief reads the slots before it moves head. If the owner has reused
+ * them meanwhile, head has moved and the thief's swap fails. (Go's runtime has such a queue:
+ * runtime/proc.go, runqput and runqgrab.) */
 #ifndef LT_SCHED_LOCAL_QUEUE_H
 #define LT_SCHED_LOCAL_QUEUE_H
 
@@ -26,7 +26,7 @@ struct lt_local_queue {
 
 _Static_assert((LT_LOCAL_QUEUE_SIZE & (LT_LOCAL_QUEUE_SIZE - 1)) == 0, "indices wrap");
 
-/* How many are in it; exact for the owner but for thieves that make it less. */
+/* How many parties it has. Exact for the owner, but thieves may take some at any time. */
 static inline uint32_t lt_local_queue_length(struct lt_local_queue *queue)
 {
     /* Relaxed: the owner wrote tail itself, and a stale head only makes the queue look longer. */
@@ -38,11 +38,11 @@ static inline uint32_t lt_local_queue_length(struct lt_local_queue *queue)
 static inline bool lt_local_queue_push(struct lt_local_queue *queue, struct lt_party *party)
 {
     uint32_t tail = atomic_load_explicit(&queue->tail, memory_order_relaxed);
-    /* Acquire: a thief that moved head has done reading the slots it freed. */
+    /* Acquire: a thief that moved head has read the slots that it freed. */
     if (tail - atomic_load_explicit(&queue->head, memory_order_acquire) == LT_LOCAL_QUEUE_SIZE)
         return false;
     atomic_store_explicit(&queue->slots[tail % LT_LOCAL_QUEUE_SIZE], party, memory_order_relaxed);
-    /* Release: who sees the new tail sees the slot and the party in it. */
+    /* Release: a thread that sees the new tail sees the slot and the party in it. */
     atomic_store_explicit(&queue->tail, tail + 1, memory_order_release);
     return true;
 }
@@ -55,12 +55,12 @@ static inline struct lt_party *lt_local_queue_pop(struct lt_local_queue *queue)
     while (head != tail) {
         struct lt_party *party =
             atomic_load_explicit(&queue->slots[head % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
-        /* The next, should there be one, is on its way from memory meanwhile. */
+        /* Prefetches the next party, if there is one. */
         char *next = (char *)atomic_load_explicit(&queue->slots[(head + 1) % LT_LOCAL_QUEUE_SIZE],
                                                   memory_order_relaxed);
         __builtin_prefetch(next, 1);
         __builtin_prefetch(next + LT_CACHE_LINE, 1);
-        /* Relaxed: what lies in the slots is the owner's own writing. */
+        /* Relaxed: the owner itself wrote the slots. */
         if (atomic_compare_exchange_weak_explicit(&queue->head, &head, head + 1,
                                                   memory_order_relaxed, memory_order_relaxed))
             return party;
@@ -68,14 +68,14 @@ static inline struct lt_party *lt_local_queue_pop(struct lt_local_queue *queue)
     return NULL;
 }
 
-/* Thief: takes up to `most` of the tasks before index `before`, oldest first, into `taken`; returns
- * how many. */
+/* Thief: takes up to `most` of the parties before index `before` into `taken`, oldest first.
+ * Returns how many. */
 static inline uint32_t lt_local_queue_steal(struct lt_local_queue *queue, uint32_t before,
                                             uint32_t most, struct lt_party **taken)
 {
     uint32_t head = atomic_load_explicit(&queue->head, memory_order_relaxed);
     for (;;) {
-        /* Signed: the owner may have gone past `before`. */
+        /* Signed: the owner may have passed `before`. */
         int32_t old = (int32_t)(before - head);
         if (old <= 0)
             return 0;
@@ -83,8 +83,8 @@ static inline uint32_t lt_local_queue_steal(struct lt_local_queue *queue, uint32
         for (uint32_t i = 0; i < n; i++)
             taken[i] = atomic_load_explicit(&queue->slots[(head + i) % LT_LOCAL_QUEUE_SIZE],
                                             memory_order_relaxed);
-        /* Release pairs with the acquire in push: the slots have been read. (That the parties' contents
-         * are seen is owed to the acquire load of tail that `before` came from.) */
+        /* Release, for the acquire in push: the slots have been read. (The parties' contents are
+         * seen by the acquire load of the tail that is `before`.) */
         if (atomic_compare_exchange_weak_explicit(&queue->head, &head, head + n,
                                                   memory_order_release, memory_order_relaxed))
             return n;

@@ -13,7 +13,7 @@ LT_COLD void lt_current_introduce(void)
 {
     struct lt_current *here = lt_current();
     here->thread.party.kind = LT_THREAD;
-    here->thread.party.enlisted = true; /* belongs to no scope; those it opens know it */
+    here->thread.party.enlisted = true; /* belongs to no scope; the scopes it opens know it */
     lt_spin_init(&here->thread.spin);
     here->self = &here->thread.party;
     here->chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)here;
@@ -21,7 +21,7 @@ LT_COLD void lt_current_introduce(void)
 
 uint32_t lt_number_batch(void)
 {
-    if (lt_world()) /* where numbers are the world's, and run on */
+    if (lt_world()) /* which has its own numbers, without batches */
         return lt_current()->number;
     static _Atomic uint32_t given;
     return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
@@ -30,7 +30,7 @@ uint32_t lt_number_batch(void)
 struct lt_thread *lt_this_thread(void)
 {
     struct lt_party *self = lt_current_party();
-    /* In a seeded world several threads share this one. */
+    /* In a seeded world several simulated threads share this thread. */
     return self->kind == LT_THREAD ? LT_CONTAINER(self, struct lt_thread, party)
                                    : &lt_current()->thread;
 }
@@ -43,8 +43,8 @@ uint64_t *lt_chance(void)
 
 static void wake_thread(struct lt_thread *thread, uint32_t why)
 {
-    /* Release: the woken thread sees what was done for it. Once the word is set it may be gone, so
-     * the futex call takes only the address. */
+    /* Release: the woken thread sees what was done for it. Once the word is set the thread may be
+     * gone, so the futex call uses only the address. */
     _Atomic uint32_t *word = &thread->word;
     uint32_t before = atomic_fetch_or_explicit(word, why, memory_order_release);
     if (before == LT_SLEEPS_COUNTED)
@@ -55,9 +55,9 @@ static void wake_thread(struct lt_thread *thread, uint32_t why)
 
 _Atomic uint64_t lt_threads_asleep;
 
-/* Who takes the word from LT_SLEEPS_COUNTED to something else takes the thread off the count: so it is off as
- * soon as it can go on, not only when it does. (Relaxed: who reads the count looks twice, and believes it only if
- * nothing whatever has happened in between.) */
+/* The thread that changes the word from LT_SLEEPS_COUNTED takes the sleeper off the count: so it is
+ * off as soon as it can run, not only when it does. (Relaxed: a reader looks at the count twice,
+ * and believes it only if nothing at all has happened in between.) */
 static LT_COLD void sleep_counted(_Atomic uint32_t *word)
 {
     uint32_t before = 0;
@@ -82,7 +82,7 @@ void lt_thread_sleep(struct lt_thread *thread, int64_t deadline)
         return;
     }
     uint32_t nothing = 0;
-    /* Relaxed: the word is looked at again, in any case. */
+    /* Relaxed: the caller reads the word again in any case. */
     if (atomic_compare_exchange_strong_explicit(word, &nothing, LT_ASLEEP, memory_order_relaxed,
                                                 memory_order_relaxed))
         lt_futex_wait(word, LT_ASLEEP, deadline);
@@ -99,7 +99,8 @@ void (*lt_party_moves[LT_KINDS])(struct lt_party *party, struct lt_worker *from,
                                  struct lt_worker *to);
 bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
 
-/* Where a party goes on: a task at home; a stackless party at its timer, or here; NULL: on any worker. */
+/* The worker on which a party continues: a task's home; for a stackless party the one that has its
+ * timer, or else the current one. NULL: any worker. */
 static struct lt_worker *home_of(struct lt_party *party)
 {
     if (party->kind == LT_TASK)

@@ -1,12 +1,14 @@
-/* party.h: who can wait and be resumed.
+/* party.h: parties: all that can wait and be made ready. The code that makes a party ready never
+ * asks which kind it is:
+ *  - a task continues on its home worker;
+ *  - a thread sleeps on a futex of its own;
+ *  - a block or a callback keeps nothing on a stack. It runs on the worker that woke it; but while
+ *    it has a timer, on the worker that has the timer;
+ *  - a timer of the user's has a function that a worker calls;
+ *  - a job is a function that a worker runs between tasks.
  *
- * Whatever a channel, a timer or a scope wakes is a party: a task, which is woken at its home worker; a thread, which sleeps on a futex of its own; a block or a callback, which keep nothing
- * on a stack and run on the worker that woke them (unless they have a timer running: then on the worker
- * that has the timer); a timer of the user's, whose function a worker is to call; or a job, a function
- * that a worker runs between tasks. The code that wakes never asks which.
- *
- * A party is ready at most once at a time: who calls lt_ready has claimed the wake-up, by the rules of
- * scope/wait.h, and touches neither the party nor its wait afterwards. */
+ * A party is ready at most once at a time. The caller of lt_ready has claimed the wake-up, by the
+ * rules of scope/wait.h, and touches neither the party nor its wait afterwards. */
 #ifndef LT_SCHED_PARTY_H
 #define LT_SCHED_PARTY_H
 
@@ -25,21 +27,22 @@ struct lt_wait;
 enum lt_party_kind { LT_TASK, LT_THREAD, LT_JOB, LT_BLOCK, LT_CALLBACK, LT_TIMER, LT_KINDS };
 
 struct lt_party {
-    struct lt_party *next; /* in a run queue, an inbox or a chain of the woken */
+    struct lt_party *next; /* in a queue, an inbox or a chain of woken parties */
     uint8_t kind;
     bool enlisted;          /* the scope it belongs to can find it: see scope/scope.h */
-    _Atomic bool unclaimed; /* waits under a claim, and nobody has claimed it: see lt_claim */
-    uint8_t
-        operation; /* a stackless party's: what it waits in, see block/machine.h; others': how deep it is
-                               in callbacks, see block/callback.c */
+    _Atomic bool unclaimed; /* waits and has to be claimed, and nobody has: see lt_claim */
+    /* A stackless party's: what it waits in, see block/machine.h. Others': how deep they are in
+     * callbacks, see block/callback.c. */
+    uint8_t operation;
     uint16_t shields; /* leat_shield calls that hold for the innermost scope */
-    /* A stackless party's. Its node, others write to. */
-    uint16_t list : 7;       /* of its scope's, on which it is: see scope/wait_list.h */
+    /* Stackless parties only. Not beside lt_stackless.member: its neighbours in that list write
+     * there. */
+    uint16_t list : 7;       /* which of its scope's lists it is on: see scope/wait_list.h */
     uint16_t timer_home : 9; /* 1 + the index of the worker whose wheel has its timer; or 0 */
     leat_scope *scope;       /* the innermost scope: the one whose cancelling ends its waits */
     union {
-        struct lt_wait *
-            wait; /* a task's: what it is parked in, or NULL; read inside its home, while it does not run */
+        /* A task's: what it is parked in, or NULL; read inside its home, while it does not run. */
+        struct lt_wait *wait;
         _Atomic(struct lt_party *) awaiter; /* a block's: see block/block.c */
     };
 };
@@ -52,7 +55,8 @@ struct lt_stackless {
     struct lt_node member; /* in its scope's list, once it has parked */
 };
 
-/* Who runs a job: any worker; a worker that was sent it, inside; or who is inside that worker, be it a thief. */
+/* Where a job runs: outside, on any worker; inside the worker that it was sent to; or inside that
+ * worker, but perhaps by a thief. */
 enum lt_job_place { LT_ANYWHERE, LT_AT_HOME, LT_INSIDE };
 
 /* A function that a worker runs on its own stack, between tasks. It does not wait. */
@@ -62,60 +66,63 @@ struct lt_job {
     enum lt_job_place place;
 };
 
-/* A thread that takes part: every thread of the process has one. */
+/* A thread as a party: every thread of the process has one. */
 struct lt_thread {
     struct lt_party party;
-    _Atomic uint32_t word; /* LT_WOKEN and so on: what it sleeps on */
+    _Atomic uint32_t word; /* what it sleeps on: LT_WOKEN and so on */
     _Atomic bool pinned;   /* a canceller holds a pointer to it, outside the scope's lock */
     struct lt_node member; /* in the scope it belongs to */
-    const char *name;      /* as a task; NULL when it is none */
+    const char *name;      /* of the task that it runs by itself (io/blocking.c); else NULL */
     struct lt_spin spin;
-    _Atomic int64_t
-        since; /* when its wait began, if that is noted: LT_PROBE_WAITS; 0: it does not wait */
+    /* When its wait began, while LT_PROBE_WAITS is set; 0: it does not wait. */
+    _Atomic int64_t since;
 };
 
 enum {
-    LT_WOKEN = 1,  /* its wait is over: somebody claimed it */
+    LT_WOKEN = 1,  /* its wait is over: it has been claimed */
     LT_NUDGED = 2, /* its scope may have been cancelled: look */
-    LT_ASLEEP = 4, /* it sleeps, or is about to: who writes to the word must wake it, */
-    LT_SLEEPS_COUNTED = LT_ASLEEP | 8 /* and it is counted: see lt_threads_asleep */
+    LT_ASLEEP = 4, /* it sleeps, or is about to: a thread that writes to the word wakes it, */
+    LT_SLEEPS_COUNTED = LT_ASLEEP | 8 /* and lt_threads_asleep counts it */
 };
 
-/* Threads that sleep without a deadline and have not been woken, in the lower half, and in the upper how
- * often one began to: while LT_PROBE_THREADS is set. */
+/* Lower half: threads that sleep without a deadline and have not been woken. Upper half: how often
+ * one began to. Counted while LT_PROBE_THREADS is set. */
 extern _Atomic uint64_t lt_threads_asleep;
 
-/* The calling thread: sleeps while its word is 0, and until the deadline. */
+/* The calling thread sleeps while its word is 0, until the deadline at most. */
 void lt_thread_sleep(struct lt_thread *thread, int64_t deadline);
 
 /* The calling thread's own party, also while it runs tasks. */
 struct lt_thread *lt_this_thread(void);
 
-/* This thread's source of chance. */
+/* The calling thread's state for lt_rng_next. */
 uint64_t *lt_chance(void);
 
-/* What a worker does with a ready party of a kind that a higher floor brings along. Set before the first
- * of the kind is made ready. */
+/* Runs a ready party of a kind. A higher floor sets it for its own kinds, before the first is made
+ * ready. */
 extern void (*lt_party_run[LT_KINDS])(struct lt_party *party);
 
-/* What is to be done, inside both, when a ready party of a kind goes from one worker to another. NULL: nothing. */
+/* Called inside both workers when a ready party of a kind moves from one to the other. NULL:
+ * nothing to do. */
 extern void (*lt_party_moves[LT_KINDS])(struct lt_party *party, struct lt_worker *from,
                                         struct lt_worker *to);
 
-/* How such a party's wait is ended for `reason`: true when it was waiting; it must then be made ready. */
+/* Ends the wait of a party of a kind for `reason`. True if it was waiting: the caller then makes it
+ * ready. */
 extern bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
 
-/* For a party that waits in more than one place, or has no home: true for the one caller who may end its wait. */
+/* For a party that waits in more than one place, or has no home. True for the one caller that may
+ * end its wait. */
 static inline bool lt_claim(struct lt_party *party)
 {
     bool unclaimed = true;
-    /* Acquire: what the party wrote before it could be claimed is seen. Sequentially consistent for
-     * lt_claim_recheck in scope/wait.h; on the processors at hand it costs no more. */
+    /* Acquire: sees what the party wrote before it could be claimed. Sequentially consistent for
+     * lt_claim_recheck in scope/wait.h, which costs no more on today's processors. */
     return atomic_compare_exchange_strong_explicit(&party->unclaimed, &unclaimed, false,
                                                    memory_order_seq_cst, memory_order_seq_cst);
 }
 
-/* lt_ready, see sched/current.h, for all but tasks at home on the calling worker. */
+/* lt_ready (sched/current.h), for parties that are not at home on the calling worker. */
 void lt_ready_elsewhere(struct lt_party *party);
 
 /* Makes a sleeping thread look at its scope. */

@@ -69,7 +69,8 @@ static void *pool_thread(void *unused)
 {
     (void)unused;
     mine = true;
-    /* What runs here has as large a stack as any thread, and starts processes, which inherit the mask. */
+    /* The program's own mask: work here may start processes, which inherit it; and its stack is as
+     * large as any thread's, should a handler run on it. */
     pthread_sigmask(SIG_SETMASK, &lt_runtime.signals, NULL);
     pthread_mutex_lock(&pool.mutex);
     for (struct lt_work *work; (work = next_work());) {

@@ -1,18 +1,19 @@
-/* pool.h: OS threads for work that blocks: as many as there is such work, kept a while for the next.
+/* pool.h: OS threads for work that blocks: one for each piece of work, kept for a while for the
+ * next.
  *
- * Every piece of work accepted has a thread at once, so pieces may wait for one another. */
+ * Each accepted piece of work has a thread at once, so pieces may wait for one another. */
 #ifndef LT_SCHED_POOL_H
 #define LT_SCHED_POOL_H
 
 #include <stdbool.h>
 
-/* A piece of work; the caller's, until `run` is called with it. */
+/* A piece of work. The caller keeps it until `run` is called with it. */
 struct lt_work {
     struct lt_work *next;
     void (*run)(struct lt_work *work);
 };
 
-/* Hands the work to a thread; 0, or -ENOMEM when none could be had. */
+/* Hands the work to a thread. 0, or -ENOMEM if no thread can be started. */
 int lt_pool_submit(struct lt_work *work);
 
 /* How many threads there are, and how many of them have nothing to do. */

@@ -1,8 +1,8 @@
-/* probe.h: what is noted on the way, if somebody has asked for it.
+/* probe.h: calls that record what happens, if somebody has asked for it.
  *
- * As a rule nobody has: so each place that could note something looks at one word, and goes on. What is
- * called then is in the room for people who look, src/watch: these are calls upwards. None of them waits, or
- * takes a lock that is taken elsewhere; but what they write to may have to grow, be it under a channel's lock. */
+ * Mostly nobody has, so each place that could record something first looks at one word. The
+ * functions are in src/watch: these are calls upwards. None of them waits, or takes a lock that is
+ * taken elsewhere; but the memory they write to may have to grow, even under a channel's lock. */
 #ifndef LT_SCHED_PROBE_H
 #define LT_SCHED_PROBE_H
 
@@ -17,39 +17,41 @@ struct lt_worker;
 struct lt_task;
 
 enum {
-    LT_PROBE_WAITS = 1,   /* when somebody begins to wait */
+    LT_PROBE_WAITS = 1,   /* when a party began to wait */
     LT_PROBE_THREADS = 2, /* how many threads wait without a deadline: lt_threads_asleep */
     LT_PROBE_TRACE = 4    /* everything below */
 };
 
-/* Set while no task is there. */
+/* Set while no task exists. */
 extern _Atomic unsigned lt_probe_flags;
 
 static inline unsigned lt_probing(void)
 {
-    /* Relaxed: it orders nothing, and tasks come after it was set. */
+    /* Relaxed: it orders nothing, and tasks start after it is set. */
     return atomic_load_explicit(&lt_probe_flags, memory_order_relaxed);
 }
 
-/* A worker goes on with `to`; `from` is the task that waits from now on. NULL: the scheduler; nobody. */
+/* A worker leaves `from`, a task that waits from now on, or NULL, and runs `to`; NULL: the
+ * scheduler. */
 LT_COLD void lt_probe_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
 
-/* A block or a callback is about to wait: before anybody can claim it. And waits no more: before it goes on. */
+/* A block or a callback is about to wait: called before it can be claimed. lt_probe_wait_over: it
+ * no longer waits; called before it runs. */
 LT_COLD void lt_probe_wait(const struct lt_party *party);
 LT_COLD void lt_probe_wait_over(const struct lt_party *party);
 
-/* A worker begins a step of a party without a stack; with NULL, has ended it. */
+/* A worker begins a step of a party that is no task. NULL: it has ended the step. */
 LT_COLD void lt_probe_step(struct lt_worker *worker, const struct lt_party *party);
 
-/* With the channel's lock held: the running party has sent, or received, `n` items, and the partner, if
- * there is one, has done the opposite. */
+/* With the channel's lock held: the running party has sent, or received, `n` items, and the
+ * partner, if there is one, has done the opposite. */
 LT_COLD void lt_probe_items(uint32_t channel, bool sent, uint64_t n,
                             const struct lt_party *partner);
 
-/* A channel, which passes items on in order, has been made. */
+/* A channel that passes items on in order has been made. */
 LT_COLD void lt_probe_new_channel(uint32_t channel, const char *name);
 
-/* A scope has been opened, or is about to be gone. */
+/* A scope has been opened, or is about to be freed. */
 LT_COLD void lt_probe_scope(uint32_t scope, bool opened);
 
 #endif

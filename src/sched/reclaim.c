@@ -18,8 +18,8 @@ static size_t kept(const struct lt_worker *worker)
 static void say(struct lt_worker *worker)
 {
     lt_tally_set(&worker->tally.magazine, worker->magazine_count + worker->returned.count);
-    /* Sequentially consistent, against who finds that memory is short and then looks at this: one of the two sees the
-     * other. */
+    /* Sequentially consistent, against a thread that finds memory short and then reads this: one of
+     * the two sees the other. */
     atomic_store_explicit(&worker->reclaim, (unsigned)kept(worker), memory_order_seq_cst);
 }
 
@@ -36,7 +36,8 @@ void lt_reclaim_settle(struct lt_worker *worker)
     }
 }
 
-/* Whether some worker keeps something, which it then gives back: one that goes on says that it keeps nothing. */
+/* Wakes the sleeping workers that keep something, to give it back. True if there are any: one that
+ * runs says that it keeps nothing. */
 static bool call(void)
 {
     bool any = false;

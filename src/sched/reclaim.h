@@ -1,8 +1,8 @@
-/* reclaim.h: stacks, and rights to them, that idle workers keep for the next crowd, and give back where memory has run
- * out.
+/* reclaim.h: when memory has run out, takes back the stacks and credits that idle workers keep for
+ * the next crowd.
  *
- * A worker that sleeps says how many it keeps. Whoever gets none wakes those who keep some; they see that memory is
- * short, give all of theirs back, and keep none for as long as that is so. */
+ * A worker that sleeps says how many it keeps. A thread that gets none wakes those that keep some.
+ * They see that memory is short, give all of theirs back, and keep none as long as it is short. */
 #ifndef LT_SCHED_RECLAIM_H
 #define LT_SCHED_RECLAIM_H
 
@@ -10,10 +10,10 @@
 
 #include <stdbool.h>
 
-/* The worker, who has nothing to do, before it sleeps, each time. */
+/* Called by an idle worker each time before it sleeps. */
 void lt_reclaim_settle(struct lt_worker *worker);
 
-/* As lt_stack_credits_get(1), after that has failed. It waits a few milliseconds at the most, and only where
+/* As lt_stack_credits_get(1), after that has failed. Waits a few milliseconds at most, and only if
  * idle workers keep some. */
 bool lt_reclaim_get_one(void);
 

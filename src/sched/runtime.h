@@ -1,4 +1,4 @@
-/* runtime.h: what all workers share. One runtime a process; it is there from leat_start to leat_stop. */
+/* runtime.h: what all workers share. A process has one runtime, from leat_start to leat_stop. */
 #ifndef LT_SCHED_RUNTIME_H
 #define LT_SCHED_RUNTIME_H
 
@@ -16,43 +16,45 @@ struct lt_runtime {
     unsigned processors; /* that the process may use */
     size_t stack_size; /* default, whole pages */
     bool pinned;       /* no task moves */
-    sigset_t signals;  /* those that were blocked where it was started */
+    sigset_t signals;  /* the mask of the thread that started it */
     bool alone;        /* a seeded world's */
     _Atomic bool stopping;
-    _Atomic unsigned next_worker; /* where the next task from outside goes; a counter */
+    _Atomic unsigned next_worker; /* a counter: see lt_any_worker */
 };
 
 extern struct lt_runtime lt_runtime;
 
-/* What a higher floor does when the workers have ended and before they are taken apart. Set once. */
+/* Called when the workers have ended, before they are freed. A higher floor sets it, once. */
 extern void (*lt_runtime_ended)(void);
 
-/* What the room for people who look, src/watch, does when the runtime has been started, before anybody
- * knows: it reads its options and the environment, and may start a thread. -EINVAL for what it does not
- * understand, -ENOMEM. And when the workers have been stopped. (Calls upwards, so that it
- * is always linked.) */
+/* Direct calls upwards, so that src/watch is always linked. lt_watch_begin runs when the workers
+ * have started, before other threads see the runtime: it reads its options and the environment, and
+ * may start a thread. -EINVAL for what it does not understand, -ENOMEM. lt_watch_end runs when the
+ * workers have stopped. */
 int lt_watch_begin(const leat_options *options);
 void lt_watch_end(void);
 
-/* Whether the runtime is there. */
+/* Whether the runtime runs, or the calling thread lives in a seeded world. */
 bool lt_running(void);
 
-/* Keeps the runtime from being stopped; false when it is not running. And lets go. A bell may do the same. */
+/* Keeps the runtime from being stopped until lt_runtime_release; false if it does not run. A shared
+ * timer may hold it, too. */
 bool lt_runtime_hold(void);
 void lt_runtime_release(void);
 
-/* Who looks at the workers from outside does it between these two: leat_stop waits for it. One at a time.
- * 0; -EBUSY while somebody else looks; -EINVAL when the runtime is not running. */
+/* A thread that reads the workers from outside does so between these two calls, one thread at a
+ * time: leat_stop waits for it. 0; -EBUSY while another thread does; -EINVAL if the runtime does
+ * not run. */
 int lt_runtime_look(void);
 void lt_runtime_look_away(void);
 
-/* For the seeded world: a runtime whose workers the calling thread is, in turn, and which is there for no
- * other. 0 or as leat_start. Whether somebody holds it; and its end, when nobody does. */
+/* For the seeded world: opens a runtime for the calling thread alone, which is each of its workers
+ * in turn. 0, or as leat_start. lt_runtime_close_alone ends it, when nothing holds it. */
 int lt_runtime_open_alone(unsigned workers, size_t stack_size);
 bool lt_runtime_is_held(void);
 void lt_runtime_close_alone(void);
 
-/* Some worker, each in its turn: for what comes from threads that are none. */
+/* A worker, another one each time: for threads that are none. */
 struct lt_worker *lt_any_worker(void);
 
 /* Rounds a stack size up to whole pages; -EINVAL when it is out of range. */

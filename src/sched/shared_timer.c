@@ -6,7 +6,7 @@
 
 #include <leat/base.h>
 
-enum { FIRED_A_TURN = LT_OP_BUDGET }; /* before others run */
+enum { FIRED_A_TURN = LT_OP_BUDGET }; /* shared timers, before others run */
 
 static struct lt_worker *worker_of(struct lt_shared_timers *timers)
 {
@@ -59,14 +59,14 @@ void lt_shared_timers_settle_all(struct lt_shared_timers *timers)
         settle(timers, stopped);
 }
 
-/* With the lock held, perhaps among others: the anchor is too late for `next`. */
+/* With the lock held, and perhaps others: the anchor is too late for `next`. */
 static void move_anchor(struct lt_shared_timers *timers)
 {
     atomic_store_explicit(&timers->moved, true, memory_order_seq_cst);
     lt_worker_expect(worker_of(timers), timers->next);
 }
 
-/* With the lock held: true for the one caller who must queue the job. */
+/* With the lock held: true for the one caller that must queue the job. */
 static bool call(struct lt_shared_timers *timers)
 {
     bool first = !timers->called;
@@ -86,17 +86,17 @@ static void anchor_fires(struct lt_timer *timer)
 
 /* ---- firing: on the worker ---- */
 
-/* Under the lock, out of the wheel: fired later, without it. */
+/* Called under the lock, with the timer out of the wheel. It is fired later, without the lock. */
 static void is_due(struct lt_timer *timer)
 {
     struct lt_shared_timer *shared = LT_CONTAINER(timer, struct lt_shared_timer, timer);
-    /* Relaxed: who sees it set takes the lock before believing it. */
+    /* Relaxed: a thread that sees it set takes the lock before it believes it. */
     struct lt_shared_timers *timers = atomic_load_explicit(&shared->home, memory_order_relaxed);
     shared->due = true;
     lt_list_append(&timers->due, &timer->node);
 }
 
-/* With the lock held: the first that is due, which is the caller's from now on; or NULL. */
+/* With the lock held: takes the first timer that is due, and so claims it; NULL if none is. */
 static struct lt_shared_timer *take_due(struct lt_shared_timers *timers)
 {
     if (lt_list_empty(&timers->due))
@@ -108,7 +108,7 @@ static struct lt_shared_timer *take_due(struct lt_shared_timers *timers)
     return timer;
 }
 
-/* With the lock held. */
+/* With the lock held: the worker looks at the wheel by `next`. */
 static void look_next(struct lt_shared_timers *timers, int64_t next)
 {
     timers->next = next;
@@ -116,7 +116,8 @@ static void look_next(struct lt_shared_timers *timers, int64_t next)
         move_anchor(timers);
 }
 
-/* What a thief fires may set shared timers of the thief's, whom leat_stop may have asked before. */
+/* A thief holds the runtime meanwhile: what it fires may set shared timers of the thief's, which
+ * leat_stop may have asked already. */
 static void fire(struct lt_shared_timer *timer, bool hold)
 {
     bool held = hold && lt_runtime_hold();
@@ -135,7 +136,8 @@ static void fire_due(struct lt_job *job)
     timers->called = false;
     int64_t now = lt_clock_now();
     lt_wheel_advance(&timers->wheel, now);
-    /* Before anything is fired, which may take long: a thief fires the others that are due, and those that come next. */
+    /* Before anything is fired, which may take long: a thief then fires the other timers that are
+     * due, and those that come next. */
     bool several = timers->due.next != timers->due.prev;
     look_next(timers, several ? now : lt_wheel_next(&timers->wheel));
     for (int fired = 0; fired < FIRED_A_TURN && (timer = take_due(timers)); fired++) {
@@ -197,8 +199,8 @@ void lt_shared_timers_call(struct lt_shared_timers *timers)
 bool lt_shared_timer_stop(struct lt_shared_timer *timer)
 {
     struct lt_shared_timers *timers;
-    /* It may be fired and set again, elsewhere, before the lock is had. With the lock of the one that it
-     * says it hangs with, it is certain. */
+    /* The timer may be fired and set again elsewhere before the lock is taken. Under the lock of
+     * the worker that `home` names, `home` is certain. */
     while ((timers = atomic_load_explicit(&timer->home, memory_order_relaxed))) {
         lt_biased_lock(&timers->lock, lt_current_worker());
         bool here = atomic_load_explicit(&timer->home, memory_order_relaxed) == timers;

@@ -40,7 +40,8 @@ static struct lt_task *pop(struct lt_task **list)
     return task;
 }
 
-/* For as many as there are, from LT_TASK_SLAB to LT_TASK_SLAB_MOST; with less memory, for fewer. */
+/* A slab for as many descriptors as all others have, between LT_TASK_SLAB and LT_TASK_SLAB_MOST.
+ * When memory is short, for fewer. */
 static struct slab *new_slab(size_t count)
 {
     size_t n = count < LT_TASK_SLAB        ? LT_TASK_SLAB
@@ -56,7 +57,7 @@ static struct slab *new_slab(size_t count)
     return slab;
 }
 
-/* With the lock held, which is given up meanwhile. False when memory has run out. */
+/* With the lock held, which it releases meanwhile. False when memory has run out. */
 static bool add_slab(void)
 {
     size_t count = shared.count;
@@ -71,7 +72,7 @@ static bool add_slab(void)
     return true;
 }
 
-/* With the lock held: a descriptor that has never been used, NULL when there is none. */
+/* With the lock held: a descriptor that has never been used; NULL if there is none. */
 static struct lt_task *carve(void)
 {
     struct slab *slab = shared.open;
@@ -83,7 +84,7 @@ static struct lt_task *carve(void)
         slab->next = shared.full;
         shared.full = slab;
     }
-    task->left = 0; /* the rest is cleared whenever one is handed out */
+    task->left = 0; /* lt_slab_get clears the rest */
     return task;
 }
 
@@ -94,7 +95,7 @@ static struct lt_task *take(void)
     return task ? task : carve();
 }
 
-/* One from the others, and half a magazine along with it; NULL when there are none. */
+/* Takes a shared descriptor, and half a magazine for the worker. NULL when memory has run out. */
 __attribute__((noinline)) static struct lt_task *get_shared(struct lt_worker *worker)
 {
     struct lt_task *task, *another;

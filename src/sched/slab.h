@@ -1,6 +1,8 @@
-/* slab.h: task descriptors: allocated a slab at a time, each as large as all before up to a bound, and touched only when
- * used; free ones kept by each worker and, past a bound, shared by all under a lock. Slabs live until the
- * runtime stops, so a descriptor's memory stays a descriptor. */
+/* slab.h: task descriptors.
+ *
+ * They are allocated a slab at a time, each slab as large as all others together, up to a bound,
+ * and touched only when used. Each worker keeps some free ones; the others are shared, under a
+ * lock. Slabs live until the runtime stops, so a descriptor's memory stays a descriptor. */
 #ifndef LT_SCHED_SLAB_H
 #define LT_SCHED_SLAB_H
 

@@ -9,7 +9,8 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* A thread may be bound to a processor by itself, and the first one, too, but not all of them to the same. */
+/* The process counts as having one processor if this thread and the first one are bound to the
+ * same. (A thread may be bound by itself, and the first one, too, but hardly both to the same.) */
 static bool one_processor(void)
 {
     cpu_set_t mine, first;
@@ -30,7 +31,7 @@ bool lt_spin_may_offer(const struct lt_spin *spin)
     return !spin->rest || lt_clock_now() >= spin->rest_until;
 }
 
-/* Long ago, the last one that took long is forgotten. */
+/* If the last offer that took long is long ago, it is forgotten. */
 static void took_long(struct lt_spin *spin, int64_t took, int64_t now)
 {
     if (now - spin->rest_until > spin->rest)

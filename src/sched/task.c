@@ -70,8 +70,9 @@ struct lt_task *lt_task_self(void)
     return here ? lt_worker_running(here) : NULL;
 }
 
-/* New and ready ones take turns, so a yield may let few of the new begin, and none when its caller has only just begun
- * itself. Here all begin that are there now, but for those that another worker takes. (A seeded world chooses.) */
+/* New and ready tasks take turns. So a yield may start only few of the new tasks, and none if the
+ * caller has itself just started. This starts all that are queued now, except those that a thief
+ * takes. (In a seeded world the world chooses.) */
 __attribute__((noinline)) static void yield_to_new(struct lt_worker *worker, struct lt_task *task)
 {
     /* Relaxed: this worker alone writes the tail; a head that is too old costs a yield. */
@@ -99,7 +100,7 @@ int leat_yield(void)
     return 0;
 }
 
-/* A thread stays where it is; a block or callback has no thread over a wait. */
+/* A thread stays where it is. A block or a callback cannot be pinned. */
 static int change_pins(int by)
 {
     struct lt_task *task = lt_task_self();
