@@ -175,7 +175,7 @@ static struct chunk *take_chunk(void)
     return chunk;
 }
 
-static void guard(const struct chunk *chunk)
+static void install_guards(const struct chunk *chunk)
 {
     struct iovec guards[LT_STACK_CHUNK];
     for (size_t i = 0; i < LT_STACK_CHUNK; i++)
@@ -194,7 +194,7 @@ static bool grow(void)
     lt_unlock(&pool.lock);
     struct region *region = chunk ? NULL : map_next_region(slots);
     if (chunk)
-        guard(chunk);
+        install_guards(chunk);
     lt_lock(&pool.lock);
     if (region) {
         region->next = pool.open;
@@ -290,7 +290,7 @@ static char *topmost_page(struct lt_stack *stack)
 }
 
 /* Prefetches what trim reads, and the stack's header. */
-LT_FETCHES void fetch(struct lt_stack *stack)
+LT_FETCHES void prefetch(struct lt_stack *stack)
 {
     __builtin_prefetch(topmost_page(stack));
     __builtin_prefetch(stack, 1);
@@ -333,7 +333,7 @@ void lt_stack_return_now(struct lt_stack_batch *batch)
 void lt_stack_return(struct lt_stack_batch *batch, struct lt_stack *stack, struct lt_stack *next)
 {
     if (next)
-        fetch(next);
+        prefetch(next);
     trim(stack);
     stack->next = batch->first;
     batch->first = stack;

@@ -12,7 +12,7 @@
 
 enum { PROCESSORS = 8192 /* the most that Linux can be built for */ };
 
-static long call(int command)
+static long call_membarrier(int command)
 {
     int saved = errno;
     long result = syscall(SYS_membarrier, command, 0, 0);
@@ -22,7 +22,7 @@ static long call(int command)
 
 bool lt_barrier_is_there(void)
 {
-    return call(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+    return call_membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
 }
 
 /* Registering takes the kernel 10 to 20 ms in a process that already has threads, since it waits
@@ -34,12 +34,12 @@ static __attribute__((constructor)) void register_early(void)
 
 bool lt_barrier(void)
 {
-    return call(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+    return call_membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
 }
 
 /* Moves the calling thread to a processor. False if it may not run there: then no thread of the
  * process does, unless somebody has put threads into cpusets of their own. */
-static bool go_to(size_t processor)
+static bool move_to(size_t processor)
 {
     enum { BITS = CHAR_BIT * sizeof(unsigned long) };
     unsigned long set[PROCESSORS / BITS] = { 0 };
@@ -49,21 +49,21 @@ static bool go_to(size_t processor)
 
 /* A thread that arrives on a processor replaces the thread that ran there, and this switch is a
  * barrier for both. A thread that has left a processor before has passed one, too. */
-LT_COLD static bool go_everywhere(void)
+LT_COLD static bool visit_processors(void)
 {
     unsigned long before[PROCESSORS / CHAR_BIT / sizeof(unsigned long)] = { 0 };
     long size = syscall(SYS_sched_getaffinity, 0, sizeof before, before);
-    size_t been = 0;
+    size_t visited = 0;
     bool refused = size <= 0;
     for (size_t i = 0; !refused && i < (size_t)size * CHAR_BIT; i++) {
-        if (go_to(i))
-            been++;
+        if (move_to(i))
+            visited++;
         else
             refused = errno != EINVAL;
     }
-    if (been)
+    if (visited)
         syscall(SYS_sched_setaffinity, 0, sizeof before, before);
-    return been && !refused;
+    return visited && !refused;
 }
 
 bool lt_barrier_anyhow(void)
@@ -71,7 +71,7 @@ bool lt_barrier_anyhow(void)
     if (LT_LIKELY(lt_barrier()))
         return true;
     int saved = errno;
-    bool passed = go_everywhere();
+    bool passed = visit_processors();
     errno = saved;
     return passed;
 }

@@ -68,7 +68,7 @@ void lt_biased_visit(struct lt_biased *biased, const void *me)
 
 /* An owner needs the barrier. Nor does it pay where locks mostly lose their owner again, at some
  * two microseconds each. */
-static bool pays(void)
+static bool owner_pays(void)
 {
     return atomic_load_explicit(&possible, memory_order_relaxed) &&
            atomic_load_explicit(&taken_back, memory_order_relaxed) <=
@@ -93,7 +93,7 @@ __attribute__((noinline)) void lt_biased_consider(struct lt_biased *biased, cons
         atomic_store_explicit(&biased->owner, candidate, memory_order_relaxed);
         biased->streak = 0;
     } else if (++biased->streak == LT_BIAS_AFTER) {
-        biased->settled = !pays();
+        biased->settled = !owner_pays();
         if (biased->settled)
             return;
         atomic_store_explicit(&biased->owner, (uintptr_t)me, memory_order_relaxed);

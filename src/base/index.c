@@ -13,7 +13,7 @@ static uint64_t hash(uint64_t key)
 }
 
 /* The link to the node with that key, or the empty link where that node belongs. */
-static struct lt_indexed **place(struct lt_index *index, uint64_t key)
+static struct lt_indexed **link_to(struct lt_index *index, uint64_t key)
 {
     struct lt_indexed **at = &index->root;
     for (uint64_t path = hash(key); *at && (*at)->key != key; path <<= 1)
@@ -23,13 +23,13 @@ static struct lt_indexed **place(struct lt_index *index, uint64_t key)
 
 struct lt_indexed *lt_index_find(struct lt_index *index, uint64_t key)
 {
-    return *place(index, key);
+    return *link_to(index, key);
 }
 
 void lt_index_add(struct lt_index *index, struct lt_indexed *added, uint64_t key)
 {
     *added = (struct lt_indexed){ .key = key };
-    *place(index, key) = added;
+    *link_to(index, key) = added;
 }
 
 /* Any leaf below shares the removed node's path down to here, and so can take its place. */

@@ -28,7 +28,7 @@ static void pause_for(unsigned pauses)
         lt_pause();
 }
 
-static void mark(struct lt_lock *lock)
+static void mark_wanted(struct lt_lock *lock)
 {
     /* Relaxed: it orders nothing. */
     atomic_store_explicit(&lock->wanted, LT_LOCK_WANTED, memory_order_relaxed);
@@ -53,7 +53,7 @@ static void give_way(struct lt_lock *lock)
 /* A thread that does not yet want the lock takes none that others want. Taking a wanted lock clears
  * the mark. So even where several want it, each has it for many operations in turn, until another
  * looks and marks it again. */
-static bool take(struct lt_lock *lock, bool wants)
+static bool try_take(struct lt_lock *lock, bool wants)
 {
     uint8_t found = atomic_load_explicit(&lock->held, memory_order_relaxed);
     if (found == LT_LOCK_HELD || (found == LT_LOCK_WANTED && !wants))
@@ -72,7 +72,7 @@ static void sleep_a_little(struct lt_lock *lock, int64_t ns)
     struct gate *gate = gate_of(lock);
     uint32_t rung = atomic_load_explicit(&gate->rung, memory_order_relaxed);
     atomic_fetch_add_explicit(&gate->sleeping, 1, memory_order_relaxed);
-    mark(lock);
+    mark_wanted(lock);
     lt_futex_nap(&gate->rung, rung, ns);
     atomic_fetch_sub_explicit(&gate->sleeping, 1, memory_order_relaxed);
 }
@@ -92,14 +92,14 @@ LT_COLD void lt_lock_contended(struct lt_lock *lock, uint8_t found)
         give_way(lock);
     for (unsigned round = 0;; round++) {
         pause_for(pauses);
-        if (take(lock, round > WANT_FROM))
+        if (try_take(lock, round > WANT_FROM))
             return;
         if (pauses < LONGEST)
             pauses *= 2;
         if (round < WANT_FROM)
             continue;
         if (round < NAP_FROM) {
-            mark(lock);
+            mark_wanted(lock);
             sched_yield();
             continue;
         }

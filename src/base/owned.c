@@ -62,7 +62,7 @@ LT_COLD void lt_owned_answer(struct lt_owned_lock *lock)
 
 /* ---- visitors ---- */
 
-static void go_away(struct lt_owned_lock *lock)
+static void end_visit(struct lt_owned_lock *lock)
 {
     /* Release: the owner sees what the visitor wrote inside. */
     atomic_fetch_and_explicit(&lock->calls, (uint8_t)~LT_VISITED, memory_order_release);
@@ -79,7 +79,7 @@ bool lt_owned_visit(struct lt_owned_lock *lock)
         atomic_fetch_or_explicit(&lock->calls, LT_FENCE_WANTED, memory_order_seq_cst);
     if (ordered && !atomic_load_explicit(&lock->inside, memory_order_seq_cst))
         return true;
-    go_away(lock);
+    end_visit(lock);
     return false;
 }
 
@@ -87,5 +87,5 @@ void lt_owned_end_visit(struct lt_owned_lock *lock, bool soon)
 {
     if (soon)
         atomic_fetch_or_explicit(&lock->calls, LT_FENCE_WANTED, memory_order_relaxed);
-    go_away(lock);
+    end_visit(lock);
 }

@@ -91,7 +91,7 @@ static unsigned put(struct lt_wheel *wheel, struct lt_timer *timer, bool in_fron
     return slot;
 }
 
-static void is_empty_now(struct lt_wheel *wheel, unsigned slot)
+static void mark_empty(struct lt_wheel *wheel, unsigned slot)
 {
     wheel->occupied[slot / 64] &= ~(UINT64_C(1) << (slot % 64));
     if (!wheel->occupied[slot / 64])
@@ -112,7 +112,7 @@ static bool is_alone(const struct lt_wheel *wheel, unsigned slot)
 }
 
 /* Replaces the oldest of the latest timers. Returns that one. */
-static struct lt_timer *enter(struct lt_latest *latest, struct lt_timer *timer)
+static struct lt_timer *replace_oldest(struct lt_latest *latest, struct lt_timer *timer)
 {
     struct lt_timer *left = latest->timers[latest->oldest];
     latest->timers[latest->oldest] = timer;
@@ -126,15 +126,15 @@ static void set_ahead(struct lt_timer *timer, const struct lt_timer *ahead)
 }
 
 /* Prefetches two lines: at an address, and `on` bytes further. */
-LT_FETCHES void fetch(uintptr_t address, size_t on)
+LT_FETCHES void prefetch(uintptr_t address, size_t on)
 {
     __builtin_prefetch((const void *)address, 1);
     __builtin_prefetch((const void *)(address + on), 1);
 }
 
-LT_FETCHES void fetch_timer(uintptr_t address)
+LT_FETCHES void prefetch_timer(uintptr_t address)
 {
-    fetch(address, sizeof(struct lt_timer) - 1);
+    prefetch(address, sizeof(struct lt_timer) - 1);
 }
 
 /* ---- adding and removing ---- */
@@ -144,7 +144,7 @@ void lt_wheel_add(struct lt_wheel *wheel, struct lt_timer *timer)
     wheel->count++;
     unsigned slot = put(wheel, timer, false);
     if (slot >= LT_WHEEL_LOWEST_SLOTS && !is_alone(wheel, slot))
-        set_ahead(timer, enter(latest_of(wheel, slot), timer));
+        set_ahead(timer, replace_oldest(latest_of(wheel, slot), timer));
 }
 
 bool lt_wheel_remove(struct lt_wheel *wheel, struct lt_timer *timer)
@@ -154,7 +154,7 @@ bool lt_wheel_remove(struct lt_wheel *wheel, struct lt_timer *timer)
     lt_list_remove(&timer->node);
     wheel->count--;
     if (lt_list_empty(&wheel->slots[timer->place]))
-        is_empty_now(wheel, timer->place);
+        mark_empty(wheel, timer->place);
     return true;
 }
 
@@ -184,7 +184,7 @@ static struct lt_timer *timer_at(struct lt_node *node)
 /* Moves down a timer from a slot that is emptied from its end, in front of those that stood behind
  * it. No timer is removed meanwhile, so those of `latest` that moved down in the same pass still
  * exist. */
-static void put_down(struct lt_wheel *wheel, struct lt_timer *timer)
+static void move_timer_down(struct lt_wheel *wheel, struct lt_timer *timer)
 {
     unsigned slot = put(wheel, timer, true);
     if (slot < LT_WHEEL_LOWEST_SLOTS)
@@ -192,7 +192,7 @@ static void put_down(struct lt_wheel *wheel, struct lt_timer *timer)
     struct lt_latest *latest = latest_of(wheel, slot);
     if (is_alone(wheel, slot))
         *latest = (struct lt_latest){ 0 }; /* others may be gone */
-    struct lt_timer *earlier = enter(latest, timer);
+    struct lt_timer *earlier = replace_oldest(latest, timer);
     if (earlier)
         set_ahead(earlier, timer);
 }
@@ -204,15 +204,15 @@ static void move_down(struct lt_wheel *wheel, unsigned slot)
     struct lt_node *end = &wheel->slots[slot], *node = end->prev;
     struct lt_latest *latest = latest_of(wheel, slot);
     for (unsigned i = 0; i < LT_WHEEL_LATEST; i++)
-        fetch_timer((uintptr_t)latest->timers[i]);
+        prefetch_timer((uintptr_t)latest->timers[i]);
     lt_list_init(end);
-    is_empty_now(wheel, slot);
+    mark_empty(wheel, slot);
     while (node != end) {
         struct lt_timer *timer = timer_at(node);
         node = node->prev;
-        fetch_timer(timer->ahead);
-        fetch((uintptr_t)timer->owner, LT_CACHE_LINE);
-        put_down(wheel, timer);
+        prefetch_timer(timer->ahead);
+        prefetch((uintptr_t)timer->owner, LT_CACHE_LINE);
+        move_timer_down(wheel, timer);
     }
 }
 
@@ -245,14 +245,14 @@ bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now)
 }
 
 /* Prefetches the first timer of a slot of the lowest level that fires soon after this one. */
-LT_FETCHES void fetch_following(const struct lt_wheel *wheel, unsigned slot)
+LT_FETCHES void prefetch_following(const struct lt_wheel *wheel, unsigned slot)
 {
     enum { AHEAD = 4 };
     uint64_t later = wheel->occupied[slot / 64] >> slot % 64;
     for (int i = 0; i < AHEAD; i++)
         later &= later - 1;
     if (later)
-        fetch_timer((uintptr_t)wheel->slots[slot + (unsigned)__builtin_ctzll(later)].next);
+        prefetch_timer((uintptr_t)wheel->slots[slot + (unsigned)__builtin_ctzll(later)].next);
 }
 
 void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
@@ -267,11 +267,11 @@ void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
             move_down(wheel, slot);
             continue;
         }
-        fetch_following(wheel, slot);
+        prefetch_following(wheel, slot);
         struct lt_node taken;
         lt_list_init(&taken);
         lt_list_splice(&taken, &wheel->slots[slot]);
-        is_empty_now(wheel, slot);
+        mark_empty(wheel, slot);
         /* One by one from the front, since firing a timer may remove another from `taken`. If that
          * one's slot is empty, its bit is already clear. If firing has added a timer to the slot,
          * lt_wheel_remove leaves the bit set. */

@@ -22,7 +22,7 @@
 
 /* Prefetches the third ready party, and some of the second one's stack: the second itself is in the
  * cache, since it was the third before. */
-LT_FETCHES void fetch(const struct lt_party *first)
+LT_FETCHES void prefetch_next(const struct lt_party *first)
 {
     enum { LINES = 5 };
     const struct lt_party *second = first ? first->next : NULL;
@@ -35,19 +35,19 @@ LT_FETCHES void fetch(const struct lt_party *first)
 }
 
 /* Takes the first ready party off the list; `next` follows it. */
-static inline void take(struct lt_worker *worker, struct lt_party *next)
+static inline void pop_ready(struct lt_worker *worker, struct lt_party *next)
 {
     LT_SET_HINT(worker->ready_head, next);
     if (!next)
         worker->ready_end = &worker->ready_head;
-    fetch(next);
+    prefetch_next(next);
 }
 
 struct lt_party *lt_worker_next_ready(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
     if (party)
-        take(worker, party->next);
+        pop_ready(worker, party->next);
     return party;
 }
 
@@ -76,7 +76,7 @@ __attribute__((always_inline)) static inline struct lt_task *next_directly(struc
     struct lt_party *next = party->next;
     if ((!next && lt_worker_has_mail(worker)) || (--worker->direct_left == 0 && !may_go_on(worker)))
         return NULL;
-    take(worker, next);
+    pop_ready(worker, next);
     return LT_CONTAINER(party, struct lt_task, party);
 }
 
@@ -91,8 +91,8 @@ leave(struct lt_worker *worker, struct lt_task *task, struct lt_task *next)
 }
 
 /* A function of its own, so that the fast path has no registers to save. */
-SWITCHES LT_COLD static void leave_noted(struct lt_worker *worker, struct lt_task *task,
-                                         struct lt_task *next)
+SWITCHES LT_COLD static void leave_probed(struct lt_worker *worker, struct lt_task *task,
+                                          struct lt_task *next)
 {
     lt_probe_switch(worker, task, next);
     leave(worker, task, next);
@@ -107,7 +107,7 @@ park(struct lt_worker *worker, struct lt_task *task)
         return worker;
     int saved = *worker->errno_here;
     if (LT_UNLIKELY(lt_probing()))
-        leave_noted(worker, task, next);
+        leave_probed(worker, task, next);
     else
         leave(worker, task, next);
     /* errno of the thread in which the task continues. A store that changes nothing would delay the
@@ -184,7 +184,7 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
 }
 
 /* The next unstarted task, if it is its turn and this stack can host it. */
-static struct lt_task *next_here(struct lt_worker *worker, bool pooled)
+static struct lt_task *next_unstarted(struct lt_worker *worker, bool pooled)
 {
     if (worker->pending || (worker->started_last && worker->ready_head) || !pooled ||
         worker->direct_left <= 1)
@@ -202,7 +202,7 @@ static struct lt_task *next_here(struct lt_worker *worker, bool pooled)
 }
 
 static inline __attribute__((always_inline)) void
-settle(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
+begin_task(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stack)
 {
     lt_task_set_home(task, worker);
     task->stack = stack;
@@ -238,9 +238,9 @@ SWITCHES static void host(void *first)
     lt_fiber_arrive(&stack->fiber, 1, &worker->fiber);
     do {
         worker = run(worker, task);
-        task = next_here(worker, pooled);
+        task = next_unstarted(worker, pooled);
         if (task)
-            settle(worker, task, stack);
+            begin_task(worker, task, stack);
         else if (!worker->ready_head && lt_local_queue_length(&worker->local_queue) == 0)
             lt_worker_settle(worker); /* which may make a party ready */
     } while (task);
@@ -248,7 +248,7 @@ SWITCHES static void host(void *first)
 }
 
 /* Takes more each time, until a stack comes back. */
-static void fetch_stacks(struct lt_worker *worker)
+static void redeem_stacks(struct lt_worker *worker)
 {
     size_t n = worker->fetch_next;
     if (n > worker->credits)
@@ -265,11 +265,11 @@ SWITCHES void lt_host_start(struct lt_worker *worker, struct lt_task *task)
     struct lt_stack *stack = task->stack;
     if (!stack) {
         if (!worker->magazine_count)
-            fetch_stacks(worker);
+            redeem_stacks(worker);
         stack = worker->magazine[--worker->magazine_count];
     }
     lt_tally_add(&worker->tally.live, 1);
-    settle(worker, task, stack);
+    begin_task(worker, task, stack);
     lt_fiber_renew(&stack->fiber);
     lt_fiber_leave(&worker->fiber, &stack->fiber, 0);
     lt_switch_start(&worker->sp, lt_stack_top(stack), host, task);

@@ -26,11 +26,11 @@ static struct {
     bool ready;
 } pool = { .mutex = PTHREAD_MUTEX_INITIALIZER };
 
-static _Thread_local bool mine __attribute__((tls_model("initial-exec")));
+static _Thread_local bool is_pool_thread __attribute__((tls_model("initial-exec")));
 
 bool lt_pool_is_mine(void)
 {
-    return mine || lt_world();
+    return is_pool_thread || lt_world();
 }
 
 /* On first use: condition variables that go by the monotonic clock have no static initialiser. */
@@ -68,7 +68,7 @@ static struct lt_work *next_work(void)
 static void *pool_thread(void *unused)
 {
     (void)unused;
-    mine = true;
+    is_pool_thread = true;
     /* The program's own mask: work here may start processes, which inherit it; and its stack is as
      * large as any thread's, should a handler run on it. */
     pthread_sigmask(SIG_SETMASK, &lt_runtime.signals, NULL);

@@ -15,7 +15,7 @@ static size_t kept(const struct lt_worker *worker)
     return worker->magazine_count + worker->returned.count + worker->credits;
 }
 
-static void say(struct lt_worker *worker)
+static void publish(struct lt_worker *worker)
 {
     lt_tally_set(&worker->tally.magazine, worker->magazine_count + worker->returned.count);
     /* Sequentially consistent, against a thread that finds memory short and then reads this: one of
@@ -29,16 +29,16 @@ void lt_reclaim_settle(struct lt_worker *worker)
         lt_stack_credits_return(worker->credits - LT_CREDIT_BATCH);
         worker->credits = LT_CREDIT_BATCH;
     }
-    say(worker);
+    publish(worker);
     if (LT_UNLIKELY(lt_stack_is_short()) && kept(worker)) {
         lt_host_close(worker);
-        say(worker);
+        publish(worker);
     }
 }
 
 /* Wakes the sleeping workers that keep something, to give it back. True if there are any: one that
  * runs says that it keeps nothing. */
-static bool call(void)
+static bool wake_keepers(void)
 {
     bool any = false;
     for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
@@ -58,7 +58,7 @@ bool lt_reclaim_get_one(void)
     int saved = errno, cancel = lt_cancel_put_off();
     bool got = false, more = true;
     for (int i = 0; i < TRIES && more && !got; i++) {
-        more = call();
+        more = wake_keepers();
         if (more)
             nanosleep(&nap, NULL);
         got = lt_stack_credits_get(1);

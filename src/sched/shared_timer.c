@@ -35,7 +35,7 @@ static void set_anchor(struct lt_shared_timers *timers, int64_t next)
     lt_worker_add_timer(worker, &timers->anchor);
 }
 
-static void settle(struct lt_shared_timers *timers, bool look)
+static void update_anchor(struct lt_shared_timers *timers, bool look)
 {
     atomic_store_explicit(&timers->moved, false, memory_order_relaxed);
     lock(timers);
@@ -48,7 +48,7 @@ static void settle(struct lt_shared_timers *timers, bool look)
 
 void lt_shared_timers_settle_moved(struct lt_shared_timers *timers)
 {
-    settle(timers, false);
+    update_anchor(timers, false);
 }
 
 void lt_shared_timers_settle_all(struct lt_shared_timers *timers)
@@ -56,7 +56,7 @@ void lt_shared_timers_settle_all(struct lt_shared_timers *timers)
     bool stopped = timers->stopped;
     timers->stopped = false;
     if (stopped || lt_shared_timers_have_moved(timers))
-        settle(timers, stopped);
+        update_anchor(timers, stopped);
 }
 
 /* With the lock held, and perhaps others: the anchor is too late for `next`. */
@@ -67,7 +67,7 @@ static void move_anchor(struct lt_shared_timers *timers)
 }
 
 /* With the lock held: true for the one caller that must queue the job. */
-static bool call(struct lt_shared_timers *timers)
+static bool claim_job(struct lt_shared_timers *timers)
 {
     bool first = !timers->called;
     timers->called = true;
@@ -78,7 +78,7 @@ static void anchor_fires(struct lt_timer *timer)
 {
     struct lt_shared_timers *timers = LT_CONTAINER(timer, struct lt_shared_timers, anchor);
     lock(timers);
-    bool first = call(timers);
+    bool first = claim_job(timers);
     lt_biased_unlock(&timers->lock);
     if (first)
         lt_ready(&timers->job.party);
@@ -87,7 +87,7 @@ static void anchor_fires(struct lt_timer *timer)
 /* ---- firing: on the worker ---- */
 
 /* Called under the lock, with the timer out of the wheel. It is fired later, without the lock. */
-static void is_due(struct lt_timer *timer)
+static void becomes_due(struct lt_timer *timer)
 {
     struct lt_shared_timer *shared = LT_CONTAINER(timer, struct lt_shared_timer, timer);
     /* Relaxed: a thread that sees it set takes the lock before it believes it. */
@@ -109,7 +109,7 @@ static struct lt_shared_timer *take_due(struct lt_shared_timers *timers)
 }
 
 /* With the lock held: the worker looks at the wheel by `next`. */
-static void look_next(struct lt_shared_timers *timers, int64_t next)
+static void set_next(struct lt_shared_timers *timers, int64_t next)
 {
     timers->next = next;
     if (next != LEAT_NEVER)
@@ -139,7 +139,7 @@ static void fire_due(struct lt_job *job)
     /* Before anything is fired, which may take long: a thief then fires the other timers that are
      * due, and those that come next. */
     bool several = timers->due.next != timers->due.prev;
-    look_next(timers, several ? now : lt_wheel_next(&timers->wheel));
+    set_next(timers, several ? now : lt_wheel_next(&timers->wheel));
     for (int fired = 0; fired < FIRED_A_TURN && (timer = take_due(timers)); fired++) {
         bool held = timer->holds;
         lt_biased_unlock(&timers->lock);
@@ -147,9 +147,9 @@ static void fire_due(struct lt_job *job)
         lock(timers);
         timers->holding -= held;
     }
-    bool again = !lt_list_empty(&timers->due) && call(timers);
+    bool again = !lt_list_empty(&timers->due) && claim_job(timers);
     if (several)
-        look_next(timers, lt_wheel_next(&timers->wheel));
+        set_next(timers, lt_wheel_next(&timers->wheel));
     lt_biased_unlock(&timers->lock);
     if (again)
         lt_ready(&job->party);
@@ -173,17 +173,17 @@ struct lt_shared_timers *lt_shared_timer_set(struct lt_shared_timer *timer, int6
     struct lt_worker *here = lt_current_worker();
     struct lt_shared_timers *timers = here ? &here->shared_timers : &lt_any_worker()->shared_timers;
     timer->timer.deadline = deadline == LEAT_NEVER ? LEAT_NEVER - 1 : deadline;
-    timer->timer.fire = is_due;
+    timer->timer.fire = becomes_due;
     timer->timer.owner = NULL;
     timer->due = false;
     lt_biased_lock(&timers->lock, lt_current_worker());
     lt_wheel_add(&timers->wheel, &timer->timer);
     timers->holding += timer->holds;
-    atomic_store_explicit(&timer->home, timers, memory_order_relaxed); /* as in is_due */
+    atomic_store_explicit(&timer->home, timers, memory_order_relaxed); /* as in becomes_due */
     bool earlier = deadline < timers->next, tell = false;
     if (earlier) {
         timers->next = deadline;
-        tell = !here && call(timers);
+        tell = !here && claim_job(timers);
         if (here)
             move_anchor(timers);
     }
