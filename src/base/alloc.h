@@ -1,5 +1,5 @@
-/* alloc.h: memory from the system. All of the library's memory comes from here. Each request can
- * fail, and the harsh build can make any of them fail. */
+/* alloc.h: all of the library's memory comes from here. Each request can fail, and the harsh build
+ * can make any of them fail. */
 #ifndef LT_BASE_ALLOC_H
 #define LT_BASE_ALLOC_H
 

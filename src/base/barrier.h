@@ -1,9 +1,9 @@
 /* barrier.h: a memory barrier that one thread makes for all threads of the process (membarrier).
  *
- * It lets the side of a protocol that runs often do without a fence. That side writes one word and
- * then reads another, and only keeps the compiler from changing the order. The side that runs
- * rarely writes the other word, calls lt_barrier, and then reads the first word. So at least one of
- * the two sees what the other wrote. */
+ * The side of a protocol that runs often then needs no fence. That side writes one word and reads
+ * another, and only keeps the compiler from changing the order. The side that runs rarely writes
+ * the other word, calls lt_barrier, and reads the first. So at least one of the two sees what the
+ * other wrote. */
 #ifndef LT_BASE_BARRIER_H
 #define LT_BASE_BARRIER_H
 
@@ -16,9 +16,9 @@ bool lt_barrier_is_there(void);
 /* Makes the barrier. False if the kernel refuses: then nothing is ordered. Keeps errno. */
 bool lt_barrier(void);
 
-/* As lt_barrier. If the kernel now refuses a barrier that it has, because a sandbox came later, the
- * calling thread visits each processor instead, which takes some 50 microseconds each. False if the
- * kernel refuses that, too. */
+/* As lt_barrier. If the kernel refuses a barrier that it has, because a sandbox came later, this
+ * visits each processor instead, which takes some 50 microseconds each. False if the kernel refuses
+ * that, too. */
 bool lt_barrier_anyhow(void);
 
 #endif

@@ -6,9 +6,9 @@
 
 #include <sched.h>
 
-/* `possible`: the kernel has the barrier. `given` and `taken_back`: how many locks have got an
- * owner, and have lost it. All relaxed: the counters order nothing; the flag is set before the
- * threads start that read it, and a thread that sees it cleared late only loses time. */
+/* `possible`: the kernel has the barrier; set before the threads start that read it, and cleared
+ * only to save time. `given`, `taken_back`: locks that have got an owner, and lost it. Relaxed:
+ * they order nothing. */
 static _Atomic bool possible;
 static _Atomic unsigned given, taken_back;
 
@@ -66,8 +66,8 @@ void lt_biased_visit(struct lt_biased *biased, const void *me)
         take_back(biased, owner | LT_CANDIDATE | LT_FORMER);
 }
 
-/* An owner needs the barrier. Nor does it pay where locks mostly lose their owner again, at some
- * two microseconds each. */
+/* Owners need the barrier. Nor do they pay where most locks lose theirs again, at some two
+ * microseconds each. */
 static bool owner_pays(void)
 {
     return atomic_load_explicit(&possible, memory_order_relaxed) &&

@@ -1,21 +1,21 @@
 /* biased.h: a lock that costs no locked instruction while only one worker takes it.
  *
  * It begins as an ordinary lock. A worker that takes it LT_BIAS_AFTER times in a row becomes its
- * owner, and from then on takes it with plain stores. The first other party takes that right back
- * for good, with a barrier on all processors (base/barrier.h). A visitor, such as a dump, takes it
- * back only for a time: the former owner can earn it again. (Dice, Moir and Scherer's "Quickly
- * Reacquirable Locks", 2003, are of this kind.)
+ * owner, and then takes it with plain stores. The first other party takes this right back for good,
+ * with a barrier on all processors (base/barrier.h). A visitor, such as a dump, takes it back for a
+ * time: the former owner can earn it again. (Dice, Moir and Scherer's "Quickly Reacquirable Locks",
+ * 2003, are of this kind.)
  *
  * Invariants:
  *  - The lock is held by `grip` (LT_HELD) or by `lock`, never by both: a party that takes the right
  *    back waits until `grip` is LT_LOOSE.
  *  - `owner`, `streak` and `settled` are written with `lock` held. Only the owner writes `grip`, or
  *    a former owner that is late.
- *  - The owner writes LT_REACHING to `grip` before it checks that it still is the owner. A party
- *    that takes the right back writes `owner` before the barrier and reads `grip` after it. So one
- *    of the two sees the other: the barrier on the rare side replaces a fence on both.
- *  - At most one party ever becomes the owner. A former owner that is late may still write to
- *    `grip`, and must not meet a new owner there.
+ *  - The owner writes LT_REACHING to `grip` before it checks `owner`. A party that takes the right
+ *    back writes `owner` before the barrier and reads `grip` after it. So one of the two sees the
+ *    other: the rare side's barrier replaces a fence on both.
+ *  - At most one party ever becomes the owner: a former owner that is late may still write `grip`,
+ *    and must not meet a new owner there.
  *
  * `me` is the calling thread's worker, or NULL in other threads, which never become owners. */
 #ifndef LT_BASE_BIASED_H
@@ -113,11 +113,11 @@ static inline void lt_biased_settle(struct lt_biased *biased)
     biased->settled = true;
 }
 
-/* Whether `me`, the caller, is the owner. If so, no other party has had the lock since the caller
- * last became the owner, because a party that takes the right back writes `owner` before it changes
- * anything. So what the caller has read before this call without the lock, even of several such
- * locks, it has read as if under all of them at one moment. (It must read by acquire loads, so that
- * they come before the load here.) */
+/* Whether `me`, the caller, is the owner. If so, no other party has had the lock since the
+ * caller became the owner, because a party that takes the right back writes `owner` before it
+ * changes anything. So what the caller has read before without the lock is as if read under it;
+ * and of several such locks, all at one moment. (It must read by acquire loads, so that they
+ * come first.) */
 static inline bool lt_biased_is_mine(const struct lt_biased *biased, const void *me)
 {
     return me && atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me;

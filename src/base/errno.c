@@ -3,8 +3,7 @@
 
 __attribute__((noinline)) int *leat_errno_location(void)
 {
-    /* Keeps the address from being a constant to a compiler that sees this function and takes
-     * __errno_location for one without effects. */
+    /* Else a compiler that sees this function may take the address for a constant. */
     __asm__ volatile("" ::: "memory");
     return &errno;
 }

@@ -2,8 +2,7 @@
 
 #include <stddef.h>
 
-/* One to one: each step can be undone, the product with an odd number and the xor with the upper
- * half. */
+/* One to one: a product with an odd number and an xor with the upper half can be undone. */
 static uint64_t hash(uint64_t key)
 {
     key ^= key >> 32;
@@ -12,7 +11,7 @@ static uint64_t hash(uint64_t key)
     return key * UINT64_C(0x9e3779b97f4a7c15);
 }
 
-/* The link to the node with that key, or the empty link where that node belongs. */
+/* The link to the key's node, or the empty link where it belongs. */
 static struct lt_indexed **link_to(struct lt_index *index, uint64_t key)
 {
     struct lt_indexed **at = &index->root;

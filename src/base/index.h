@@ -1,9 +1,9 @@
 /* index.h: finds structures by a 64-bit key. The nodes are members of the structures, so an index
- * needs no memory of its own.
+ * needs no memory.
  *
  * It is a binary trie of the keys' hashes, with a key at each node: the n-th step down follows the
- * n-th bit of the hash. The hash is one to one, so no two keys share the whole path. Some log2 n
- * steps are usual, 64 the most. The caller locks. */
+ * hash's n-th bit. The hash is one to one, so no two keys share a whole path; some log2 n steps are
+ * usual, 64 the most. The caller locks. */
 #ifndef LT_BASE_INDEX_H
 #define LT_BASE_INDEX_H
 
@@ -22,7 +22,7 @@ struct lt_index {
 /* The node that has the key, or NULL. */
 struct lt_indexed *lt_index_find(struct lt_index *index, uint64_t key);
 
-/* Adds a node under a key that the index does not have. Removes a node that is in the index. */
+/* Adds a node, whose key the index must not have. Removes a node, which the index must have. */
 void lt_index_add(struct lt_index *index, struct lt_indexed *added, uint64_t key);
 void lt_index_remove(struct lt_index *index, struct lt_indexed *removed);
 

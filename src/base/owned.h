@@ -1,25 +1,24 @@
 /* owned.h: a lock with one owner for life, which takes it with plain stores. Other threads visit,
- * and pay for it.
+ * at a higher cost.
  *
  * It guards what the owner uses all the time, and others only when the owner is late. The owner
- * writes `inside`, and then looks whether somebody visits. A visitor says in `calls` that it
- * visits, makes a barrier on all processors (base/barrier.h), and then looks at `inside`. If the
- * owner is inside, the visitor leaves: a visitor never waits. The owner waits for a visitor to
- * leave.
+ * writes `inside`, and then looks for a visitor in `calls`. A visitor sets LT_VISITED there, makes
+ * a barrier on all processors (base/barrier.h), and then looks at `inside`. If the owner is inside,
+ * the visitor leaves: it never waits. The owner waits for a visitor to leave.
  *
- * A barrier takes some microseconds. Where another visit is likely soon, the visitor asks the owner
- * to fence: for its next LT_FENCED_ENTRIES entries the owner then makes a fence at each, and
- * visitors need no barrier. A visitor that the owner has to wait for restarts that count. Without a
- * barrier in the kernel the owner fences for good. If a sandbox takes the barrier away later, it
- * does so from the first visit that fails for that reason.
+ * A barrier takes some microseconds. If another visit is likely soon, the visitor asks the owner to
+ * fence: at each of its next LT_FENCED_ENTRIES entries the owner then makes a fence of its own, and
+ * visitors need no barrier. (The count restarts when the owner has to wait for a visitor.) Without
+ * a barrier in the kernel the owner fences for good; if a sandbox takes the barrier away later,
+ * from the first visit that fails for that reason.
  *
  * Invariants:
  *  - Only the owner writes `inside` and `fences`.
- *  - An owner and a visitor are never inside together. Nor are two visitors: they exclude each
+ *  - The owner and a visitor are never inside together. Nor are two visitors: they exclude each
  *    other by `visitors`.
  *  - While `fences` is set, each entry of the owner, whether it lasts or begins, has a fence
  *    between its store of `inside` and its look at `calls`: the owner sets `fences` after such a
- *    fence, and makes a fence after it has cleared `fences`.
+ *    fence, and makes one after it has cleared `fences`.
  *
  * The owner may enter again while it is inside. This lock comes before all locks taken inside. */
 #ifndef LT_BASE_OWNED_H
