@@ -42,17 +42,18 @@ static inline struct lt_party *lt_current_party(void)
     return lt_current_party_or_null();
 }
 
-/* A number that names a new task, scope or channel to the user: never 0, and larger than the last
- * one that this thread got. Threads take them a batch at a time. (They repeat after 2^32.) */
+/* For lt_number: begins another batch. Returns the number before its first. */
 uint32_t lt_number_batch(void);
 
+/* A number that names a new task, scope or channel to the user: never 0, and larger than the last
+ * one that this thread got. Threads take them a batch at a time. (They repeat after 2^32.) */
 static inline uint32_t lt_number(void)
 {
-    struct lt_current *here = lt_current();
-    uint32_t last = here->number;
+    struct lt_current *current = lt_current();
+    uint32_t last = current->number;
     if (LT_UNLIKELY(last % LT_NUMBER_BATCH == 0))
         last = lt_number_batch();
-    return here->number = last + 1;
+    return current->number = last + 1;
 }
 
 /* Whether a party continues on worker `here`, which may be NULL: a task whose home it is, or a

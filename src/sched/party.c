@@ -11,12 +11,12 @@ _Thread_local struct lt_current lt_current_of_thread LT_FRESH_VARIABLE;
 
 LT_COLD void lt_current_introduce(void)
 {
-    struct lt_current *here = lt_current();
-    here->thread.party.kind = LT_THREAD;
-    here->thread.party.enlisted = true; /* belongs to no scope; the scopes it opens know it */
-    lt_spin_init(&here->thread.spin);
-    here->self = &here->thread.party;
-    here->chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)here;
+    struct lt_current *current = lt_current();
+    current->thread.party.kind = LT_THREAD;
+    current->thread.party.enlisted = true; /* belongs to no scope; the scopes it opens know it */
+    lt_spin_init(&current->thread.spin);
+    current->self = &current->thread.party;
+    current->chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)current;
 }
 
 uint32_t lt_number_batch(void)

@@ -8,7 +8,8 @@
 
 #include "sched/worker.h"
 
-/* A descriptor, zeroed; `worker` is the caller's own or NULL. NULL when memory has run out. */
+/* A descriptor, zeroed but for `left`. `worker` is the caller's own, or NULL. NULL when memory has
+ * run out. */
 struct lt_task *lt_slab_get(struct lt_worker *worker);
 
 /* Gives one back. */

@@ -1,4 +1,5 @@
-/* thread.h: starting threads of the runtime's own: workers, and those of the pool. */
+/* thread.h: starts the runtime's own threads: workers, the pool's threads and the monitor
+ * thread. */
 #ifndef LT_SCHED_THREAD_H
 #define LT_SCHED_THREAD_H
 
