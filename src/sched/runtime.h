@@ -13,11 +13,11 @@
 struct lt_runtime {
     struct lt_worker **workers;
     unsigned worker_count;
-    unsigned processors; /* that the process may use */
-    size_t stack_size; /* default, whole pages */
-    bool pinned;       /* no task moves */
-    sigset_t signals;  /* the mask of the thread that started it */
-    bool alone;        /* a seeded world's */
+    unsigned processors; /* the process may use */
+    size_t stack_size;   /* default, whole pages */
+    bool pinned;         /* no task moves */
+    sigset_t signals;    /* the mask of the thread that started it */
+    bool alone;          /* a seeded world's */
     _Atomic bool stopping;
     _Atomic unsigned next_worker; /* a counter: see lt_any_worker */
 };
