@@ -96,7 +96,7 @@ enum {
     LT_STEAL_PAUSES = 32,     /* and the pauses between its looks for news */
     LT_LATE_US = 500,         /* us in which a worker has done nothing: others look after it, */
     LT_LOOKS_APART = 64,      /* once in this many visits of their schedulers */
-    LT_FENCED_ENTRIES = 4096, /* after which an owner stops to fence: see base/owned.h */
+    LT_FENCED_ENTRIES = 4096, /* after which an owner fences no more: base/owned.h */
     LT_IDLE_SPINS = 512,      /* pauses, 10 to 40 ns each, before a sleep, at most */
 #endif
     LT_OFFER_US = 50,     /* us after which an offer of the only processor took long; then */

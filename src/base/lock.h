@@ -24,8 +24,7 @@ struct lt_lock {
     _Atomic uint8_t wanted; /* LT_LOCK_FREE or LT_LOCK_WANTED: what unlocking writes to `held` */
 };
 
-/* Takes the lock, after an exchange that put LT_LOCK_HELD where `found` was, and LT_LOCK_FREE was
- * not. */
+/* Takes the lock after an exchange of LT_LOCK_HELD for `found`, which is not LT_LOCK_FREE. */
 void lt_lock_contended(struct lt_lock *lock, uint8_t found);
 
 static inline void lt_unlock(struct lt_lock *lock)
