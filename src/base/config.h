@@ -48,14 +48,14 @@ enum {
     LT_TICK_SHIFT = 13,
     LT_CHAIN_SCAN = 1,
     LT_IDLE_SPINS = 0,
-    LT_SPILL_TURN = 2,
+    LT_GLOBAL_TURN = 2,
     LT_SIM_ROOM = 1,
     LT_BIAS_AFTER = 2,
     LT_BIAS_TRIALS = 1000000,
     LT_NUMBER_BATCH = 2,
     LT_SPLIT_FROM = 1,
     LT_SPLIT_ALONE = 1,
-    LT_ENDS_FEW = 2,
+    LT_SPLIT_FEW = 2,
     LT_WAIT_LISTS_AFTER = 1,
     LT_FENCED_ENTRIES = 2,
     LT_SLOW_NS = 0,
@@ -81,14 +81,14 @@ enum {
     LT_OP_BUDGET = 256,       /* channel operations without a wait before a task yields */
     LT_TICK_SHIFT = 10,       /* the timer wheel's tick: 2^10 ns, about a microsecond */
     LT_CHAIN_SCAN = 64,       /* timers read for the exact next deadline before a sleep */
-    LT_SPILL_TURN = 61,       /* one start in this many tries the global queue first */
+    LT_GLOBAL_TURN = 61,      /* one start in this many tries the global queue first */
     LT_BIAS_AFTER = 64,       /* times in a row a worker takes a lock until it owns it */
     LT_BIAS_TRIALS = 64,      /* owned locks taken back, in all, before their share counts */
     LT_SIM_ROOM = 64,         /* parties a seeded world chooses among without more memory */
     LT_NUMBER_BATCH = 32,     /* numbers for tasks, scopes, channels a thread takes at a time */
     LT_SPLIT_FROM = 64,       /* capacity from which a split buffer pays: see chan/split.h */
     LT_SPLIT_ALONE = 0,       /* 1: also with one processor */
-    LT_ENDS_FEW = 32,         /* items, at most, that count as few: see chan/split.h */
+    LT_SPLIT_FEW = 32,        /* items, at most, that count as few: see chan/split.h */
     LT_WAIT_LISTS_AFTER = 16, /* changes of worker before each gets lists: scope/wait_list.h */
     LT_SLOW_NS = 1000,        /* ns per party from which a worker is slow: thieves take from it */
     /* us that a worker which runs dry waits to see whether another is slow, */

@@ -48,7 +48,7 @@ LT_COLD void lt_chan_split(leat_chan *ch)
     if (!split)
         return;
     size_t quarter = ch->capacity / 4 + 1;
-    split->few = quarter < LT_ENDS_FEW ? quarter : LT_ENDS_FEW;
+    split->few = quarter < LT_SPLIT_FEW ? quarter : LT_SPLIT_FEW;
     lt_biased_settle(&ch->lock);
     lt_lock(&split->of[LT_SEND].lock);
     lt_lock(&split->of[LT_RECEIVE].lock);

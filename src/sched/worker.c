@@ -271,7 +271,7 @@ static struct lt_party *next_new(struct lt_worker *worker)
 {
     struct lt_party *party = worker->pending;
     worker->pending = NULL;
-    if (!party && ++worker->starts % LT_SPILL_TURN == 0 && lt_global_queue_take(worker))
+    if (!party && ++worker->starts % LT_GLOBAL_TURN == 0 && lt_global_queue_take(worker))
         lt_worker_tell(worker);
     if (!party)
         party = lt_local_queue_pop(&worker->local_queue);
