@@ -51,8 +51,8 @@ struct lt_stack_batch {
     size_t count;
 };
 
-/* Adds a stack to the batch, and returns the batch to the pool when it is full. Prefetches what
- * this will read of `next`, or NULL, which comes a little later and is hardly in the cache. */
+/* Adds a stack to the batch, and returns the batch to the pool when it is full. `next`, or NULL, is
+ * the stack that will follow a little later: prefetches what its return will read. */
 void lt_stack_return(struct lt_stack_batch *batch, struct lt_stack *stack, struct lt_stack *next);
 
 /* Returns the batch to the pool as it is. */

@@ -46,8 +46,8 @@ void lt_bias_open(void);
 
 void lt_biased_init(struct lt_biased *biased);
 
-/* As lt_biased_lock, for a caller that will hardly return: an owner loses its right only for a
- * time. */
+/* As lt_biased_lock, for a caller that will hardly take the lock again: an owner loses its right
+ * only for a time. */
 void lt_biased_visit(struct lt_biased *biased, const void *me);
 
 /* With `lock` taken, unless lt_biased_stays: counts the caller's turn, and gives or takes back the

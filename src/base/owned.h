@@ -57,8 +57,8 @@ static inline unsigned lt_owned_enter(struct lt_owned_lock *lock)
     return atomic_load_explicit(&lock->calls, memory_order_acquire);
 }
 
-/* The owner ends an entry in which it was called. Not if it was inside before: then a visitor finds
- * it inside, and leaves. */
+/* The owner completes an entry for which somebody has called. Not if it was inside before: then a
+ * visitor finds it inside, and leaves. */
 void lt_owned_answer(struct lt_owned_lock *lock);
 
 /* The owner: whether it is inside. */

@@ -83,8 +83,7 @@ bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now);
 /* Fires the earliest timer that is due. False if none is. */
 bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now);
 
-/* A time before which no timer is due: cheap, but it may be much too early. LEAT_NEVER when the
- * wheel is empty. */
+/* A time before which no timer is due: cheap, but not exact. LEAT_NEVER when the wheel is empty. */
 int64_t lt_wheel_not_before(const struct lt_wheel *wheel);
 
 /* A time by which the wheel must be advanced again: the next deadline, or, where many timers share

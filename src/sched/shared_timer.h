@@ -87,7 +87,7 @@ static inline void lt_shared_timers_settle(struct lt_shared_timers *timers)
         lt_shared_timers_settle_moved(timers);
 }
 
-/* Queues the worker's job, unless lt_shared_timer_set has returned NULL. Until then the runtime
+/* Queues the worker's job, as lt_shared_timer_set has asked; not with NULL. Until then the runtime
  * must not be stopped. */
 void lt_shared_timers_call(struct lt_shared_timers *timers);
 
