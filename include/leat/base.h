@@ -1,48 +1,58 @@
-/* leat/base.h: what every other header needs: time, results, visibility.
+/* leat/base.h: what every other header needs: results, deadlines, who may call, errno.
  *
- * Results. A function that can fail returns an int: 0 or a count on success, a negative errno value
- * on failure, and errno itself is never used. A function that makes something returns a pointer:
- * NULL when memory has run out or an argument is wrong; every function that takes such a pointer
- * answers -EINVAL to NULL, or says what NULL means, so an unchecked failure shows at the next call and corrupts
- * nothing.
+ * Words. A worker is a thread of leat's, which runs tasks and blocks. A task is a function with a
+ * stack of its own (leat/task.h). A block is a function that waits without a stack (leat/block.h).
+ * A callback is a function that leat calls when an operation is done (leat/callback.h). Tasks,
+ * blocks, callbacks and the program's own threads are all called parties.
  *
- *   -EINVAL     an argument can be seen to be wrong, or the call is not allowed here
- *   -ENOMEM     memory (or, for threads, another resource of the system) has run out
+ * Results. A function that can fail returns an int: 0 or a count when it succeeds, a negative errno
+ * value when it fails. It never sets errno. A function that makes something returns a pointer: NULL
+ * when memory has run out or an argument is wrong. A function that takes such a pointer returns
+ * -EINVAL for NULL, or says what NULL means. So an unchecked failure shows at the next call, and
+ * corrupts nothing.
+ *
+ *   -EINVAL     an argument is wrong, or the call is not allowed here
+ *   -ENOMEM     memory has run out, or (for threads) another resource of the system
  *   -EPIPE      the channel is closed
- *   -EAGAIN     it would have to wait, and was told not to
+ *   -EAGAIN     the call would have to wait, and may not
  *   -ETIMEDOUT  the deadline has passed
- *   -ECANCELED  the scope was cancelled: the caller's, or that of those who sent (leat_cut)
- *   -EBUSY      it is still in use
+ *   -ECANCELED  the caller's scope was cancelled, or the channel was cut short (leat_cut)
+ *   -EBUSY      the object is still in use
  *   -EALREADY   too late: it has happened, or is happening
- *   -ENOENT     it is not there
- *   -ENOSPC     there was room for fewer
- *   -EPERM      this is another's to do: a timeout's closing is leat's, a mutex's unlocking its holder's
- *   -EDEADLK    waiting here could never end
+ *   -ENOENT     what the call names does not exist
+ *   -ENOSPC     there is no room for more
+ *   -EPERM      this belongs to another party: leat closes a timeout, its holder unlocks a mutex
+ *   -EDEADLK    the caller may not wait here, or the wait could never end
  *
- * Time. Deadlines are absolute nanoseconds on the monotonic clock, int64_t, always the last
- * argument: leat_after(50 * LEAT_MS), LEAT_NEVER, or LEAT_NOW, which means: do not wait, say -EAGAIN
- * instead. A negative deadline is -EINVAL.
+ * Deadlines. A deadline is an absolute time on the monotonic clock: an int64_t, in nanoseconds.
+ * leat_after(50 * LEAT_MS) makes one. LEAT_NEVER is no deadline. LEAT_NOW means: do not wait, but
+ * return -EAGAIN. A negative deadline is -EINVAL.
  *
- * Who may call. Unless a function says otherwise, any task and any thread of the program may call it, also threads
- * that leat did not start; and so may blocks, callbacks, timers and the functions that leat calls for a channel or
- * an operator, but these cannot wait: where a function would have to, it is -EDEADLK there. What has a deadline,
- * or says that it waits, is what may wait; nothing else does. None but leat_version and leat_errno_location may be called from a signal
- * handler, nor in the child of a fork(2) that was called while a runtime ran, until it calls execve: only the
- * thread that forked lives on there. A pointer that is given to a function must stay valid until it returns, and
- * no longer, unless something else is said.
+ * Who may call. Unless a function says otherwise, every task and every thread of the program may
+ * call it, also a thread that leat did not start. So may blocks, callbacks, timers, and the
+ * functions that leat calls for a channel or an operator. But these must not wait: in a block, a
+ * callback or a timer a call that would have to wait returns -EDEADLK. A function waits only if it
+ * takes a deadline or says that it waits. Only leat_version and leat_errno_location may be called
+ * from a signal handler. The same holds in the child of a fork(2) that was called while a runtime
+ * ran, until the child calls execve: only the thread that forked lives on there.
  *
- * Threads that end. A thread may be cancelled (pthread_cancel) while it is in a function of leat. The function
- * returns no earlier for that (what cancelling a scope is for), nothing stays locked, and the thread ends at its next
- * cancellation point after it. What such a thread holds, as open scopes, it gives back in a cleanup of its own
- * (pthread_cleanup_push). But no thread may end, nor leave by longjmp, within a function that leat calls: there a thread
- * that may be cancelled puts that off (pthread_setcancelstate). Nor may a thread that uses leat be cancelled
- * asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS), or anybody end threads of leat's own.
+ * Pointers. A pointer that is passed to a function must stay valid until the function returns, and
+ * no longer, unless the function says otherwise.
  *
- * errno. leat never reports by errno, but keeps a task's errno over a wait, wherever the task goes on. The C library
- * promises compilers that the address of errno never changes within a function, and a task that goes on in another
- * thread breaks that promise. So these headers define errno anew, as a call that compilers must not leave out: in each
- * file that includes them, errno is right before and after a wait. A file that must keep the C library's own
- * definition defines LEAT_KEEP_ERRNO first.
+ * Threads that end. A thread may be cancelled (pthread_cancel) while it is in a function of leat.
+ * The function returns no earlier for that (cancel the scope to end a wait early) and leaves
+ * nothing locked; the thread ends at its next cancellation point after the call. What the thread
+ * holds, such as an open scope, its own cleanup handler gives back (pthread_cleanup_push). No
+ * thread may end, or leave by longjmp, inside a function that leat calls: a thread that may be
+ * cancelled disables that there (pthread_setcancelstate). A thread that uses leat must not be
+ * cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS). The program must not end leat's own
+ * threads.
+ *
+ * errno. leat never reports by errno. It keeps a task's errno over a wait, also when the task then
+ * runs in another thread. The C library promises compilers that the address of errno never changes
+ * within a function, and such a task breaks that promise. So these headers define errno anew, as a
+ * call that compilers must not leave out: in each file that includes them, errno is right before
+ * and after a wait. A file that needs the C library's own definition defines LEAT_KEEP_ERRNO first.
  */
 #ifndef LEAT_BASE_H
 #define LEAT_BASE_H
@@ -60,39 +70,41 @@ extern "C" {
 #define LEAT_VERSION_MINOR 1
 #define LEAT_VERSION_PATCH 0
 
-/* Before what the library exports. */
+/* Internal: marks what the library exports. */
 #define LEAT_API __attribute__((visibility("default")))
 
-/* What LEAT_HERE is made of: the argument, when it has been expanded, as a string. */
+/* Internal: the argument, after its expansion, as a string. */
 #define LEAT_STR2(x) #x
 #define LEAT_STR(x) LEAT_STR2(x)
 
-/* The name of a task or block made here: its function and the place in the source. */
+/* Makes a name for a task: a string constant of the function `what` and this place in the source.
+ * leat_go names its task so; a call of leat_go_named may pass it too. */
 #define LEAT_HERE(what) #what " (" __FILE__ ":" LEAT_STR(__LINE__) ")"
 
-/* Deadlines, and units of time. */
-#define LEAT_NEVER INT64_MAX     /* no deadline */
-#define LEAT_NOW INT64_C(0)      /* do not wait at all */
-#define LEAT_US INT64_C(1000)    /* nanoseconds in a microsecond */
-#define LEAT_MS INT64_C(1000000) /* … in a millisecond */
-#define LEAT_S INT64_C(1000000000)
+/* Deadlines, and units of time in nanoseconds. */
+#define LEAT_NEVER INT64_MAX       /* no deadline */
+#define LEAT_NOW INT64_C(0)        /* do not wait at all */
+#define LEAT_US INT64_C(1000)      /* a microsecond */
+#define LEAT_MS INT64_C(1000000)   /* a millisecond */
+#define LEAT_S INT64_C(1000000000) /* a second */
 
-/* The address of the calling thread's errno, at this moment. A task asks again after each wait.
- * Returns it; never NULL. May be called from a signal handler. */
+/* Finds the errno of the thread that the caller runs in. The address holds until the caller waits.
+ * May be called from a signal handler.
+ * Returns the address; never NULL. */
 LEAT_API int *leat_errno_location(void);
 
 #ifndef LEAT_KEEP_ERRNO
 #undef errno
-/* The errno of the thread that the caller runs in now; a variable that may be read and set, as the C library's. */
+/* The errno of the thread that the caller runs in now. May be read and set, as the C library's. */
 #define errno (*leat_errno_location())
 #endif
 
-/* A function that a task runs. What it returns is its verdict: 0, or a negative errno value that
- * cancels the scope the task belongs to. */
+/* A function that a task runs. `arg` is what the task was started with. The function returns its
+ * verdict: 0, or a negative errno value, which cancels the task's scope. */
 typedef int leat_fn(void *arg);
 
-/* The version of the library that is linked, as "major.minor.patch".
- * Returns a constant; never freed. */
+/* Tells the version of the library that is linked. May be called from a signal handler.
+ * Returns it as "major.minor.patch": a constant, not to be freed. */
 LEAT_API const char *leat_version(void);
 
 #ifdef __cplusplus

@@ -1,25 +1,30 @@
 /* leat/runtime.h: starting and stopping the workers.
  *
- * A program has one runtime: some worker threads that run its tasks. leat_main wraps a whole
- * program in it; leat_start and leat_stop embed it into a program that has a main loop of its own,
- * whose threads then open scopes, start tasks in them, and use channels, as tasks do. What the environment says and
- * leat does not understand is refused, and named on standard error; a variable that begins with LEAT_ and that leat
- * does not know is only named, at the first start.
+ * A program has one runtime: some worker threads that run its tasks. leat_main runs a whole program
+ * in a runtime. leat_start and leat_stop embed the runtime in a program that has a main loop of its
+ * own; its threads then open scopes, start tasks and use channels, as tasks do.
  *
- * Workers block every signal except those a fault raises and SIGPROF, so signals reach the program's own
- * threads: a handler needs more stack than a task may have, and would run in the midst of any task. The threads of
- * leat_blocking and leat_go_blocking have the signal mask of the thread that called leat_start or leat_main, at that
- * time. So a program that waits for signals (sigwait, signalfd) blocks them before.
+ * Environment. A variable with a value that leat does not understand makes the start fail, and leat
+ * names it on standard error. A variable that begins with LEAT_ and that leat does not know is only
+ * named, at the first start.
  *
- * A process that a task starts inherits the worker's mask, and does not see a SIGTERM or SIGINT: start it by a function
- * that leat_blocking runs, or give it a mask of its own (posix_spawnattr_setsigmask).
+ * Signals. Workers block every signal except those that a fault raises and SIGPROF. So signals
+ * reach the program's own threads: a handler needs more stack than a task may have, and would run
+ * in the middle of any task. The threads of leat_blocking and leat_go_blocking have the signal mask
+ * that the caller of leat_start or leat_main had at that time. So a program that waits for signals
+ * (sigwait, signalfd) blocks them before it starts the runtime. While the runtime runs, leat has a
+ * handler for SIGSEGV, which recognises a stack overflow; for any other fault it calls the handler
+ * that was installed before.
  *
- * A program that locks itself in (seccomp) does so best before it starts the runtime. leat asks the system for
- * membarrier, and goes on without where that is refused. Where it is refused only after the start, leat goes on with
- * sched_setaffinity instead. Where that is refused as well, the program ends with a line that says so.
+ * Processes. A process that a task starts inherits the worker's mask, and does not see a SIGTERM or
+ * SIGINT. Start it in a function that leat_blocking runs, or give it a mask of its own
+ * (posix_spawnattr_setsigmask).
  *
- * While the runtime runs, SIGSEGV has a handler that tells a stack overflow from other
- * faults; for any other fault the handler that stood there before is called. */
+ * Sandboxes. A program that locks itself in (seccomp) best does so before it starts the runtime.
+ * leat asks the system for membarrier, and does without it where the system refuses it. If the
+ * system refuses it only after the start, leat uses sched_setaffinity in its place. If the system
+ * refuses that as well, the program ends with a line that says so.
+ */
 #ifndef LEAT_RUNTIME_H
 #define LEAT_RUNTIME_H
 
@@ -29,49 +34,56 @@
 extern "C" {
 #endif
 
-/* Zero in any field means its default, so `leat_options o = {0};` is all defaults. */
+/* How a runtime is started. A field that is 0 has its default: `leat_options o = {0};` is all
+ * defaults. */
 typedef struct leat_options {
-    unsigned workers;  /* worker threads, at most 256; default: the environment's LEAT_WORKERS, else
-                          the number of cores this process may run on */
-    size_t stack_size; /* bytes of stack for a task that does not say otherwise; 16 KiB to 1 GiB,
-                          rounded up to whole pages; default 64 KiB */
-    int pinned; /* not 0: no task that has started leaves its thread, and only what has not started goes to
-                          another worker; default: the environment's LEAT_PINNED, 0 or 1, else 0 */
-    unsigned watch; /* what is looked after: LEAT_WATCH_…, see leat/watch.h; default: what the
-                          environment says, or nothing */
-    int64_t
-        watchdog; /* nanoseconds, from LEAT_MS on, after which a task, block or callback that keeps
-                          its worker is named on standard error; default: the environment's
-                          LEAT_WATCHDOG, in milliseconds, or never */
-    const char
-        *trace; /* a file for a trace, see leat/watch.h; default: the environment's LEAT_TRACE,
-                          or none */
+    /* The number of worker threads, at most 256. Default: LEAT_WORKERS in the environment, else the
+     * number of cores that this process may run on. */
+    unsigned workers;
+    /* The stack of a task that is not started with another size, in bytes: 16 KiB to 1 GiB, rounded
+     * up to whole pages. Default: 64 KiB. */
+    size_t stack_size;
+    /* Not 0: a task that has started never leaves its thread; a task that has not started may still
+     * begin on another worker. Default: LEAT_PINNED in the environment, 0 or 1; else 0. */
+    int pinned;
+    /* What leat watches: flags LEAT_WATCH_…, see leat/watch.h. The environment may add more. */
+    unsigned watch;
+    /* A time in nanoseconds, LEAT_MS or more. leat names a task, block or callback that keeps its
+     * worker for longer, on standard error. Default: LEAT_WATCHDOG in the environment, in
+     * milliseconds; else never. */
+    int64_t watchdog;
+    /* The path of a file for a trace, see leat/watch.h. Default: LEAT_TRACE in the environment;
+     * else no trace. */
+    const char *trace;
 } leat_options;
 
-/* Runs a program: starts the runtime, runs fn(arg) as the first task of a first scope, waits until
- * every task of that scope has ended, and stops the runtime. `options` may be NULL.
- * Called from a thread, never from a task.
- * Returns what the scope ended with: 0, or the first non-zero value a task returned; in place of 0 -EBUSY, when
- * threads of the program's own still hold a scope open (the runtime runs on, until leat_stop). When fn was not
- * called: -EINVAL for a NULL fn or wrong options (also a LEAT_WORKERS that is no number from 1 to 256, and the like);
- * -EBUSY when the runtime is already running; -EDEADLK from a task; -ENOMEM; or why the file for a trace could not be
- * made, as -EACCES. */
+/* Runs a program: starts the runtime, runs fn(arg) as the first task of a scope, waits until every
+ * task of that scope has ended, and stops the runtime. `options` may be NULL and is copied. Only a
+ * thread of the program may call it. With leat_main all options have their defaults.
+ * Returns what the scope ended with: 0, or the first value other than 0 that a task returned.
+ * Instead of 0, -EBUSY when leat_stop returned that, since another thread of the program has a
+ * scope open, for example: then the runtime still runs. When fn was not called: -EINVAL for a NULL
+ * fn, wrong options or wrong variables in the environment; -EBUSY when a runtime is running
+ * already; -EDEADLK from a task; -ENOMEM; or the error of opening the file for a trace, such as
+ * -EACCES. */
 LEAT_API int leat_main(leat_fn *fn, void *arg);
 LEAT_API int leat_main_with(leat_fn *fn, void *arg, const leat_options *options);
 
-/* Starts the workers. `options` may be NULL, and are copied.
- * Returns 0; -EINVAL for wrong options, or environment variables; -EBUSY when the runtime is already running;
- * -EDEADLK from a task, or a thread of the runtime; -ENOMEM; or why the file for a trace could not be made, as
- * -EACCES. */
+/* Starts the workers. `options` may be NULL and is copied.
+ * Returns 0; -EINVAL for wrong options or wrong variables in the environment; -EBUSY when a runtime
+ * is running already; -EDEADLK from a task or a thread of the runtime; -ENOMEM; or the error of
+ * opening the file for a trace, such as -EACCES. */
 LEAT_API int leat_start(const leat_options *options);
 
-/* Stops the workers, waits for their threads, and gives back all memory of the runtime.
- * Returns 0; -EBUSY while a scope is open (close it first: that is what joins its tasks), or an operation or a
- * timer without a scope is under way;
- * -EDEADLK when called from a task or a thread of the runtime; -EINVAL when it is not running. */
+/* Stops the workers, waits for their threads, and frees all memory of the runtime. Does not wait
+ * for tasks: close their scopes first.
+ * Returns 0; -EBUSY while a scope is open, or while an operation or a timer without a scope is
+ * under way; -EDEADLK from a task or a thread of the runtime; -EINVAL when no runtime is
+ * running. */
 LEAT_API int leat_stop(void);
 
-/* Returns how many workers the runtime has; 0 when it is not running. */
+/* Counts the workers.
+ * Returns how many the runtime has; 0 when no runtime is running. */
 LEAT_API unsigned leat_workers(void);
 
 #ifdef __cplusplus

@@ -1,19 +1,21 @@
 /* leat/scope.h: scopes own tasks and channels, and are how work is stopped.
  *
- * A scope is opened by a task or a thread, owns the tasks and channels made in it, and is closed by
- * the party that opened it: closing waits for all its tasks, then frees its channels. So nothing
- * outlives its scope, and a task's argument may live on the stack of the task that closes it.
+ * A task or a thread opens a scope, starts tasks and makes channels in it, and closes it. Closing
+ * waits for all tasks of the scope, then frees its channels. So nothing outlives its scope, and the
+ * argument of a task may be a variable of the function that closes the scope.
  *
- * Scopes nest. A party's innermost open scope is the one its waits obey: when that scope is
- * cancelled, every wait in it, the opener's too, ends with -ECANCELED, and so does every later
- * waiting operation (one that would not have had to wait as well; the try forms still work): whatever the partners in
- * it do, nobody takes a stream that was cancelled for one that has ended.
- * Cancelling reaches every scope opened inside, never the ones outside.
+ * Scopes nest. The scope that counts for a party's waits is its innermost open one: the scope that
+ * it opened last, else the scope that it belongs to. Cancelling a scope also cancels all scopes
+ * inside it, and none outside.
  *
- * A scope is cancelled by leat_scope_cancel, by its deadline, by its parent, or by the first of its
- * tasks that returns something other than 0.
+ * In a cancelled scope every wait ends with -ECANCELED, those of its opener too. Every later call
+ * that may wait returns -ECANCELED at once, even where it would not have to wait; the try forms
+ * still work. So nobody takes a stream that was cancelled for one that has ended.
  *
- * Clean-up that has to wait in a cancelled scope does so under a shield. */
+ * A scope is cancelled by leat_scope_cancel, by its deadline, by the scope around it, or by the
+ * first of its tasks that returns a value other than 0. Clean-up that has to wait in a cancelled
+ * scope does so under a shield.
+ */
 #ifndef LEAT_SCOPE_H
 #define LEAT_SCOPE_H
 
@@ -25,42 +27,46 @@ extern "C" {
 
 typedef struct leat_scope leat_scope;
 
-/* Opens a scope inside the caller's innermost one; it becomes the caller's innermost. When
- * `deadline` passes, the scope is cancelled and leat_scope_close returns -ETIMEDOUT; LEAT_NOW is a
- * deadline that has passed. The caller, a task or a thread, must close it. The runtime must be running.
- * Returns NULL when memory has run out, the deadline is negative, no runtime runs, or in a block or callback. */
+/* Opens a scope inside the caller's innermost one. The new scope becomes the caller's innermost;
+ * the caller must close it. When `deadline` passes, leat cancels the scope, and leat_scope_close
+ * returns -ETIMEDOUT. Here LEAT_NOW is a deadline that has passed. Only a task or a thread may call
+ * it.
+ * Returns the scope; NULL when memory has run out, the deadline is negative, no runtime runs, or
+ * the caller is a block or callback. */
 LEAT_API leat_scope *leat_scope_open(int64_t deadline);
 
-/* Waits until every task of the scope has ended, frees its channels (items left in them go to the
- * channels' drop functions), and frees the scope. Does not cancel: to leave early, call
- * leat_scope_cancel first. The wait itself is not ended by cancelling; that ends the tasks.
- * Only the opener may call it, for its innermost scope.
- * Returns why the scope ended: 0 when all tasks returned 0 or it was told to leave by
- * leat_scope_cancel; else what came first: the non-zero value a task returned, -ETIMEDOUT for its
- * deadline, -ECANCELED when a scope around it was cancelled. (A task that returns -ECANCELED in a
- * scope that was already cancelled adds nothing.) -EINVAL for NULL, or when the caller may not close it; then
- * nothing has happened. */
+/* Waits until every task of the scope has ended, then frees its channels and the scope. Items left
+ * in the channels go to the channels' drop functions. It does not cancel: to leave early, call
+ * leat_scope_cancel first. Cancelling does not end this wait, but ends those of the tasks. Only the
+ * opener may call it, for its innermost scope.
+ * Returns why the scope ended: 0 when all tasks returned 0, or when leat_scope_cancel came first;
+ * else the first of these: the value other than 0 that a task returned, -ETIMEDOUT for the scope's
+ * deadline, -ECANCELED when a scope around it was cancelled. -EINVAL for NULL, or when the caller
+ * may not close it; then nothing has happened. */
 LEAT_API int leat_scope_close(leat_scope *scope);
 
-/* Cancels the scope and every scope inside: their waits end with -ECANCELED. Returns without waiting
- * for the tasks. Anybody may call it while the scope is open; calling again does nothing.
- * Returns 0, or -EINVAL for NULL. */
+/* Cancels the scope and every scope inside it: their waits end with -ECANCELED. Does not wait for
+ * the tasks. Any party may call it while the scope is open; a second call does nothing.
+ * Returns 0; -EINVAL for NULL. */
 LEAT_API int leat_scope_cancel(leat_scope *scope);
 
-/* Asks whether the scope is cancelled; with NULL the caller's innermost one, which long computations do now and
- * then. A shield makes no difference.
- * Returns 1 when it is, 0 when not, or outside any scope. */
+/* Tells whether the scope is cancelled; NULL is the caller's innermost one. A long computation asks
+ * this now and then. A shield makes no difference.
+ * Returns 1 when it is cancelled; 0 when not, or when `scope` is NULL and the caller is in no
+ * scope. */
 LEAT_API int leat_cancelled(const leat_scope *scope);
 
-/* Returns how many of this scope have not ended yet: tasks, blocks, operators, and operations and timers under way. A
- * snapshot, for people who look and for tests. 0 for NULL. */
+/* Counts what has not ended yet in the scope: tasks, blocks, operators, and operations and timers
+ * under way. The number may change at any moment; it is for dumps and tests.
+ * Returns the count; 0 for NULL. */
 LEAT_API size_t leat_scope_tasks(const leat_scope *scope);
 
-/* From leat_shield until the matching leat_unshield, the calling task or thread waits as if its
- * innermost scope were not cancelled; a scope opened under a shield is not cancelled by the ones
- * around it. Shields nest, 65,535 deep. Keep them short: nothing but the partner or a deadline ends such
- * a wait.
- * Returns 0; -EINVAL for one shield too many, for leat_unshield without one, and in a block or callback. */
+/* Protect waits from cancelling. From leat_shield until the matching leat_unshield, the calling
+ * task or thread waits as if its innermost scope were not cancelled, and the scopes around a scope
+ * that it opens do not cancel that. Shields nest, 65,535 deep. Keep them short: only a partner or a
+ * deadline ends a wait under a shield.
+ * Returns 0; -EINVAL for a shield too many, for leat_unshield without a shield, and in a block or
+ * callback. */
 LEAT_API int leat_shield(void);
 LEAT_API int leat_unshield(void);
 
