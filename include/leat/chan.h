@@ -1,30 +1,35 @@
 /* leat/chan.h: channels.
  *
- * A channel carries items of one fixed size, copied, from senders to receivers; tasks and threads
- * mix freely on both ends. With capacity 0 a send and a receive meet: the item goes straight from one
- * to the other. With a capacity, that many items wait inside. Order is first in, first out, for the
- * items and for those who wait. Waiting allocates nothing.
+ * A channel carries items of one fixed size from senders to receivers, by copying. Every party may
+ * use either end. With capacity 0 a send and a receive meet, and the item is copied from one to the
+ * other. With a larger capacity the channel holds that many items. Items leave in the order in
+ * which they came, and parties that wait are served in the order in which they came. Waiting
+ * allocates nothing.
  *
- * Closing. After leat_close, senders get -EPIPE, those already waiting too, and keep their item;
- * receivers get what is buffered and then -EPIPE. Either side may close, any number of times.
+ * Closing. After leat_close, sends return -EPIPE, also those that wait already; their items stay
+ * with the senders. Receives return the items that the channel still holds, and then -EPIPE. Any
+ * party may close a channel, any number of times.
  *
- * Cutting short. Who must end before all is sent closes the channel by leat_cut: its receivers get what is buffered
- * and then -ECANCELED, and so take nothing for whole that is not. The operators (leat/flow.h) do so when their scope is
- * cancelled.
+ * Cutting short. A sender that must end before it has sent everything closes the channel by
+ * leat_cut. Receives then return the items that the channel still holds, and then -ECANCELED: so no
+ * receiver takes part of a stream for all of it. Operators (leat/flow.h) do this when their scope
+ * is cancelled.
  *
- * Owning. A channel made in a scope is freed when the scope closes. One made with a NULL scope is
- * counted: it starts with one reference, and the last leat_chan_unref frees it. Freeing a channel on
- * which somebody still waits ends the program with a message. Items still buffered then are handed to
- * the drop function.
+ * Owning. A channel made in a scope is freed when the scope closes. A channel made with a NULL
+ * scope counts references: it starts with one, and leat_chan_unref of the last one frees it. Items
+ * that the channel then still holds go to its drop function. A channel must not be freed while a
+ * call waits on it; that ends the program with a message.
  *
- * Cancelling. The waiting forms, with any deadline, return -ECANCELED in a cancelled scope without sending
- * or receiving anything (leat/scope.h): also where the partners end first, and close the channel. (-EPIPE says
- * that the scope was not cancelled.) The try forms never wait and work there too. Who waits on a channel
- * holds it: it must not be freed before the call has returned.
+ * Cancelling. In a cancelled scope the forms that may wait return -ECANCELED, with every deadline,
+ * and send and receive nothing (leat/scope.h). They do so also when the partner was cancelled first
+ * and has closed the channel: -EPIPE means that the caller's scope was not cancelled. The try forms
+ * still work there.
  *
- * Taking turns. A task whose sends and receives never have to wait yields by itself now and then. The try forms, and
- * all that is called with LEAT_NOW, never do: so a task that tries in a loop calls leat_yield in it, or better waits,
- * else it keeps its worker, and with one worker what it tries for may never come. */
+ * Taking turns. A task whose sends and receives never have to wait yields by itself now and then.
+ * The try forms, and calls with LEAT_NOW, never yield: a task that polls in a loop keeps its
+ * worker, and with one worker its partner may never run. Such a loop calls leat_yield, or better
+ * waits.
+ */
 #ifndef LEAT_CHAN_H
 #define LEAT_CHAN_H
 
@@ -37,104 +42,120 @@ extern "C" {
 
 typedef struct leat_chan leat_chan;
 
-/* Called once for every item that nobody will receive, with the address of its bytes, which are gone
- * when it returns. Runs in whichever party throws the item away, with no lock held. */
+/* A drop function. leat calls it once for each item that nobody will receive, in the party that
+ * drops the item, with no lock held. `item` points to the item's bytes, which are gone when the
+ * function has returned. */
 typedef void leat_drop_fn(void *item);
 
-/* What a channel does with an item for which it has no room. (Sending never waits for room, that is: with a
- * transform it may wait until another's item is through, and the try form says -EAGAIN.) */
+/* What a channel does when it is full. Except for LEAT_FIXED, a send never waits for room; with a
+ * transform it may wait while another sender's item is transformed, and leat_try_send then returns
+ * -EAGAIN. */
 typedef enum leat_buffer {
     LEAT_FIXED,    /* the sender waits */
-    LEAT_DROPPING, /* the new item falls; sending never waits */
-    LEAT_SLIDING,  /* the oldest item falls; sending never waits */
-    LEAT_PROMISE   /* the first item stays, and every receiver gets a copy, also after close; later
-                      items fall; sending never waits; `capacity` is not looked at */
+    LEAT_DROPPING, /* the new item is dropped */
+    LEAT_SLIDING,  /* the oldest item is dropped */
+    LEAT_PROMISE   /* the first item is kept, later ones are dropped; every receive gets a copy of
+                      the first, also after close; `capacity` is ignored */
 } leat_buffer;
 
 typedef struct leat_transform leat_transform; /* leat/transform.h */
 
-/* What a channel is. Zero means its default. */
+/* What a channel is like. A field that is 0 has its default. */
 typedef struct leat_chan_spec {
-    size_t
-        item_size;   /* bytes, 0 to 1 MiB; with drop and a buffer from which items fall, to 1 KiB */
-    size_t capacity; /* items that wait inside, allocated at once; at least 1 where items fall or
-                           are transformed */
-    leat_drop_fn *drop; /* for items thrown away; NULL: nothing to do */
-    const char *name;   /* for dumps; not copied; NULL is allowed */
-    leat_buffer buffer;
-    /* What each item sent goes through at the door; NULL: nothing. Becomes the channel's, which frees it,
-     * also when the channel cannot be made. */
+    /* The size of an item in bytes, 0 to 1 MiB. At most 1 KiB for a channel that drops items when
+     * it is full and has a drop function. */
+    size_t item_size;
+    /* How many items the channel holds; memory for all is allocated at once. At least 1 for
+     * LEAT_DROPPING, for LEAT_SLIDING and with a transform. */
+    size_t capacity;
+    leat_drop_fn *drop; /* called for dropped items; NULL: nothing is called */
+    const char *name;   /* for dumps; not copied: must outlive the channel; NULL is allowed */
+    leat_buffer buffer; /* what happens when the channel is full */
+    /* What each item that is sent goes through; NULL: nothing. Belongs to the channel, which frees
+     * it, from the call of leat_chan_open on, also when that fails. */
     leat_transform *transform;
 } leat_chan_spec;
 
-/* Makes a channel. `scope` owns it; with NULL it is counted, and the caller has the reference. `spec` is copied.
- * Returns NULL when memory has run out, or the spec is NULL or cannot be had (sizes out of range, a transform whose
- * outputs are not of item_size). */
+/* Makes a channel. `scope` owns it; with a NULL scope the caller has its one reference. `spec` is
+ * copied.
+ * Returns the channel; NULL when memory has run out, `spec` is NULL, a size is out of range, or the
+ * outputs of the transform are not of item_size. */
 LEAT_API leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec);
 
 /*     leat_chan *leat_chan_of(leat_scope *scope, type, size_t capacity);
  *
- * The same for the common case: an item size in bytes (or a type), and a capacity in items.
+ * The same for a plain channel: items of `type`, or of `item_size` bytes; room for `capacity`
+ * items.
  * Returns the channel; NULL when memory has run out, or for an item of more than 1 MiB. */
 LEAT_API leat_chan *leat_chan_make(leat_scope *scope, size_t item_size, size_t capacity);
 #define leat_chan_of(scope, type, capacity) leat_chan_make(scope, sizeof(type), capacity)
 
-/* Add or give back a reference: one more, or one fewer, holder of a channel made with a NULL scope.
- * leat_chan_unref frees the channel when it was the last.
- * Returns 0, or -EINVAL for NULL or a channel that a scope owns. */
+/* Add or give back a reference to a channel that was made with a NULL scope. leat_chan_unref frees
+ * the channel with its last reference.
+ * Returns 0; -EINVAL for NULL, or for a channel that a scope owns. */
 LEAT_API int leat_chan_ref(leat_chan *ch);
 LEAT_API int leat_chan_unref(leat_chan *ch);
 
-/* Sends the item at `item` (item_size bytes, or with a transform its in_size; copied; may be NULL when the size is
- * 0). Waits until a receiver or the buffer has it, or until the deadline.
- * Returns 0; -EPIPE when closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the try form; -EINVAL for a
- * NULL channel or item, or a negative deadline; -EPERM when only leat sends to it (leat/timeout.h); -EDEADLK where
- * the caller cannot wait; or what the channel's transform said. In every case but 0 the item is still the
- * caller's. */
+/* Sends a copy of the item at `item`. Waits until a receiver takes it or the channel has room, or
+ * until the deadline; leat_try_send never waits. `item` points to item_size bytes, or with a
+ * transform to its in_size; it may be NULL when that is 0.
+ * Returns 0; -EPIPE when the channel is closed; -ECANCELED; -ETIMEDOUT; -EAGAIN when it would have
+ * to wait, with LEAT_NOW or from the try form; -EINVAL for a NULL channel or item, or a negative
+ * deadline; -EPERM when only leat sends to the channel (leat/timeout.h); -EDEADLK where the caller
+ * must not wait; or the error of the channel's transform. Unless it returns 0, the item is not sent
+ * and stays with the caller. */
 LEAT_API int leat_send(leat_chan *ch, const void *item);
 LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
 LEAT_API int leat_try_send(leat_chan *ch, const void *item);
 
-/* Receives an item into `item` (item_size bytes), or, with NULL, throws it away. (A channel with a drop
- * function wants somebody to have each item: there NULL is -EINVAL, unless items have no bytes.)
- * Returns 0; -EPIPE when closed and empty; -ECANCELED, also from the try form when the channel was cut short and is
- * empty (leat_cancelled tells whether the caller's scope was cancelled); -ETIMEDOUT; -EAGAIN with LEAT_NOW or from the
- * try form; -EINVAL for a NULL channel, or item where that is wrong, or a negative deadline; -EDEADLK where the
- * caller cannot wait. In every case but 0 `item` is untouched. */
+/* Receives an item. Waits until a sender or the channel has one, or until the deadline;
+ * leat_try_recv never waits. The item is copied to `item`, which has room for item_size bytes. With
+ * a NULL `item` the received item is discarded; where the channel has a drop function and items
+ * have bytes, NULL is -EINVAL.
+ * Returns 0; -EPIPE when the channel is closed and empty; -ECANCELED, also when the channel was cut
+ * short and is empty (leat_cancelled tells whether the caller's scope was cancelled); -ETIMEDOUT;
+ * -EAGAIN when it would have to wait, with LEAT_NOW or from the try form; -EINVAL for a NULL
+ * channel, a NULL item as above, or a negative deadline; -EDEADLK where the caller must not wait.
+ * Unless it returns 0, nothing is written to `item`. */
 LEAT_API int leat_recv(leat_chan *ch, void *item);
 LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
 LEAT_API int leat_try_recv(leat_chan *ch, void *item);
 
-/* Moves as many of the n items (n times item_size bytes, one after the other) as can go at once, and at
- * least one: if none can, waits for the first. n is 1 or more. Into a transform, and from a promise, one
- * goes at a time.
- * Returns how many went, from the front; or an error as leat_send_until and leat_recv_until: then none did. -EINVAL
- * also for an n of 0. */
+/* Send or receive up to `n` items in one call, n being 1 or more. They move as many items as they
+ * can at once. If they can move none, they wait for one, or until the deadline. `items` is an array
+ * of n items; what holds for `item` in leat_send and leat_recv holds for it. A channel with a
+ * transform takes one item in each call, and a promise gives one.
+ * Returns how many items moved, the first of the array; or an error of leat_send_until or
+ * leat_recv_until, and then none moved. -EINVAL also for an n of 0. */
 LEAT_API int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline);
 LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t deadline);
 
-/* Closes the channel. Never waits; a transform's finish is run by the caller, or by whoever is in its step.
- * Returns 0, also when it was closed before; -EINVAL for NULL; -EPERM for a timeout. */
+/* Closes the channel. Never waits. The finish function of a transform runs in this call, or in the
+ * send that is in a step of the transform now.
+ * Returns 0, also when the channel was closed before; -EINVAL for NULL; -EPERM for a timeout. */
 LEAT_API int leat_close(leat_chan *ch);
 
-/* Closes the channel as one that was cut short: more was to come. Like leat_close, but receivers, those that wait too,
- * are told -ECANCELED in place of -EPIPE. Of a channel that is closed already it changes nothing.
+/* Closes the channel and marks it as cut short. Like leat_close, but receives return -ECANCELED
+ * instead of -EPIPE, also those that wait already. Does nothing to a channel that is closed
+ * already.
  * Returns 0; -EINVAL for NULL; -EPERM for a timeout. */
 LEAT_API int leat_cut(leat_chan *ch);
 
-/* Count senders: leat_chan_senders adds `n` (1 or more) to the number of senders there will be,
- * and each calls leat_chan_done once when it will send no more; the last one closes the channel. So
- * many may send, and nobody has to know who is last.
- * leat_chan_senders returns 0; -EINVAL for NULL, or an n that is 0 or makes more than UINT32_MAX; -EPIPE when already
- * closed; -EPERM when only leat sends to it.
- * leat_chan_done returns 0; -EINVAL for NULL, or when nobody is counted any more; -EPERM. */
+/* Close a channel after its last sender. leat_chan_senders adds `n`, 1 or more, to the channel's
+ * count of senders. Each sender calls leat_chan_done once, when it will send no more; that
+ * subtracts 1, and the call that brings the count to 0 closes the channel.
+ * leat_chan_senders returns 0; -EINVAL for NULL, an n of 0, or a count above UINT32_MAX; -EPIPE
+ * when the channel is closed already; -EPERM when only leat sends to it.
+ * leat_chan_done returns 0; -EINVAL for NULL, or when the count is 0 already; -EPERM when only leat
+ * sends to the channel. */
 LEAT_API int leat_chan_senders(leat_chan *ch, unsigned n);
 LEAT_API int leat_chan_done(leat_chan *ch);
 
-/* Tell of a channel, for people who look; each is true at some moment during the call (the number of items nearly so,
- * while they pass faster than it can be looked at).
- * Returns the number of items inside; how many it has room for; whether it is closed, 1 or 0; its name, as it was
- * given, or NULL. Of a NULL channel: 0; closed; no name. */
+/* Tell about a channel: how many items it holds, its capacity, whether it is closed, and its name.
+ * For dumps and tests, since the answer may be out of date when the call returns. While items pass
+ * very fast, the number of items may be a little off.
+ * Returns the number or the capacity in items; 1 when closed, else 0; the name as it was given, or
+ * NULL. For a NULL channel: 0 items, capacity 0, closed, no name. */
 LEAT_API size_t leat_chan_len(const leat_chan *ch);
 LEAT_API size_t leat_chan_cap(const leat_chan *ch);
 LEAT_API int leat_chan_closed(const leat_chan *ch);

@@ -1,6 +1,6 @@
 /* leat/leat.h: tasks, channels, select and scopes for C, on every core.
  *
- * Includes all the other headers. Start at leat/runtime.h. */
+ * This header includes all the others. Read leat/runtime.h first. */
 #ifndef LEAT_LEAT_H
 #define LEAT_LEAT_H
 

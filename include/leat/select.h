@@ -5,11 +5,14 @@
  *     case 0: …  case 1: …  case 2: …  case -ETIMEDOUT: …  case -ECANCELED: …
  *     }
  *
- * Exactly one case happens. Among several that can, one is chosen at random, each as likely, or,
- * with leat_select_ordered, the first. A case on a closed channel can always happen: its status then
- * says -EPIPE, or -ECANCELED where the channel was cut short. (In a cancelled scope that is the select's -ECANCELED.) A case whose channel is NULL never can. The array is the caller's and holds the
- * waiting, so nothing is allocated and any number of cases will do (n log n work for n of them); it
- * may be used again, or gone, once the call returns. */
+ * Exactly one case happens. If several can happen, leat_select chooses one of them at random, with
+ * equal chances, and leat_select_ordered chooses the first. A case on a closed channel can always
+ * happen: its status then is -EPIPE, or -ECANCELED where the channel was cut short. (In a cancelled
+ * scope the select itself returns -ECANCELED.) A case with a NULL channel never happens.
+ *
+ * The array of cases belongs to the caller. leat uses it while the call lasts, so nothing is
+ * allocated. It may be used again. The work for n cases grows as n log n.
+ */
 #ifndef LEAT_SELECT_H
 #define LEAT_SELECT_H
 
@@ -23,29 +26,33 @@ extern "C" {
 /* What a case does. */
 enum { LEAT_CASE_RECV = 1, LEAT_CASE_SEND = 2 };
 
-/* One of the operations. LEAT_RECV and LEAT_SEND fill it in. */
+/* One send or receive of a select. LEAT_RECV and LEAT_SEND initialise it. */
 typedef struct leat_case {
     leat_chan *ch; /* NULL: this case never happens */
-    void *item;    /* where the item goes, or where it is; as for leat_recv and leat_send */
+    void *item;    /* as for leat_recv or leat_send */
     int op;        /* LEAT_CASE_RECV or LEAT_CASE_SEND */
-    int status; /* of the case that happened: 0, -EPIPE, -ECANCELED from a channel that was cut short, or
-                   what a transform said; 0 in the others */
-    void *leat_private[7]; /* leat's, while the call lasts */
+    /* In the case that happened: 0, or -EPIPE, or -ECANCELED from a channel that was cut short, or
+     * the error of a transform. 0 in the others. */
+    int status;
+    void *leat_private[7];
 } leat_case;
 
-/* Initialise a leat_case: to receive from `chan` into `to`, and to send what is at `from`; NULL as for leat_recv and
- * leat_send. */
+/* Initialise a leat_case: LEAT_RECV to receive from `chan` into `to`, LEAT_SEND to send the item at
+ * `from` on `chan`. Where leat_recv and leat_send allow a NULL item, `to` and `from` may be
+ * NULL. */
 /* clang-format off */
 #define LEAT_RECV(chan, to) { (chan), (to), LEAT_CASE_RECV, 0, { NULL } }
-#define LEAT_SEND(chan, from) { (chan), (void *)(uintptr_t)(const void *)(from), LEAT_CASE_SEND, 0, { NULL } }
+#define LEAT_SEND(chan, from) \
+    { (chan), (void *)(uintptr_t)(const void *)(from), LEAT_CASE_SEND, 0, { NULL } }
 /* clang-format on */
 
-/* Waits until one of the n cases happens, or until the deadline; with LEAT_NOW it does not wait (a
- * select with a default). Two cases may name the same channel.
- * Returns the index of the case that happened; -EAGAIN with LEAT_NOW when none could at that moment;
- * -ETIMEDOUT; -ECANCELED; -EINVAL for wrong arguments (n above INT_MAX, a wrong op, an item that is NULL where
- * leat_send or leat_recv would not have it, a negative deadline); -EDEADLK where the caller cannot wait, and when
- * nothing could ever end the wait: every channel NULL, no deadline, no scope. */
+/* Waits until one of the `n` cases happens, or until the deadline; n is at most INT_MAX. With
+ * LEAT_NOW it does not wait, like Go's select with a default. Two cases may name the same channel.
+ * Returns the index of the case that happened, also when its status is an error; -EAGAIN when none
+ * could happen, with LEAT_NOW; -ETIMEDOUT; -ECANCELED; -EINVAL for an n out of range, a wrong op, a
+ * NULL item that leat_send or leat_recv would refuse, or a negative deadline; -EDEADLK where the
+ * caller must not wait, or when nothing could end the wait: every channel is NULL, and the caller
+ * has no deadline and no scope. */
 LEAT_API int leat_select(leat_case *cases, size_t n, int64_t deadline);
 LEAT_API int leat_select_ordered(leat_case *cases, size_t n, int64_t deadline);
 

@@ -1,8 +1,10 @@
-/* leat/sync.h: what is left to wait for besides channels: a number of permits, a count that reaches zero,
- * something that is done once, a call that is shared.
+/* leat/sync.h: what is left to wait for besides channels: permits, a lock, a count that reaches
+ * zero, something that is done once, a call that is shared.
  *
- * Tasks and threads wait in these; in blocks and callbacks, what would have to wait is -EDEADLK. (A latch is a
- * channel, and so is a semaphore without weights, with its permits as items: these are for all parties.) */
+ * Tasks and threads wait in these. In blocks and callbacks, a call that would have to wait returns
+ * -EDEADLK. A latch is a channel, so blocks and callbacks can wait for it by receiving. A channel
+ * whose items are permits is a semaphore for every party.
+ */
 #ifndef LEAT_SYNC_H
 #define LEAT_SYNC_H
 
@@ -18,115 +20,133 @@ extern "C" {
 
 typedef struct leat_semaphore leat_semaphore;
 
-/* Makes a semaphore with so many permits, 1 to INT64_MAX. It belongs to `scope`, and is freed with it.
- * Returns NULL when memory has run out or an argument is wrong. */
+/* Makes a semaphore with `permits` permits, 1 to INT64_MAX. It belongs to `scope`, which frees it.
+ * Returns the semaphore; NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits);
 
-/* Takes n permits, 1 to all there are, together. First come, first served: who wants many is not passed by those
- * who want few, and the try form takes none while others wait.
- * Returns 0; -EAGAIN from the try form, and with LEAT_NOW; -ETIMEDOUT; -ECANCELED; -EINVAL for NULL, an n out of
- * range, or a negative deadline; -EDEADLK where the caller cannot wait. In every case but 0 it has taken none. */
+/* Takes `n` permits at once, from 1 to all that the semaphore was made with. Waits until they are
+ * free, or until the deadline; leat_try_acquire never waits. First come, first served: a caller
+ * that needs few permits waits behind one that needs many, and leat_try_acquire takes none while
+ * others wait.
+ * Returns 0; -EAGAIN when it would have to wait, with LEAT_NOW or from the try form; -ETIMEDOUT;
+ * -ECANCELED; -EINVAL for NULL, an n out of range, or a negative deadline; -EDEADLK where the
+ * caller must not wait. Unless it returns 0, it has taken no permit. */
 LEAT_API int leat_acquire(leat_semaphore *semaphore, int64_t n);
 LEAT_API int leat_acquire_until(leat_semaphore *semaphore, int64_t n, int64_t deadline);
 LEAT_API int leat_try_acquire(leat_semaphore *semaphore, int64_t n);
 
-/* Gives n permits back, 1 or more; never waits, and anybody may do it.
- * Returns 0, or -EINVAL for NULL, or an n that is not positive or more than are out. */
+/* Gives `n` permits back, 1 or more. Any party may call it. Never waits.
+ * Returns 0; -EINVAL for NULL, or an n that is below 1 or more than are taken. */
 LEAT_API int leat_release(leat_semaphore *semaphore, int64_t n);
 
-/* Returns how many permits could be had; a snapshot. 0 for NULL. */
+/* Counts the permits that are free now. The number may change at any moment.
+ * Returns the count; 0 for NULL. */
 LEAT_API int64_t leat_permits(const leat_semaphore *semaphore);
 
-/*     int leat_go_within(leat_scope *scope, leat_semaphore *permits, int64_t deadline, leat_fn *fn, void *arg);
+/*     int leat_go_within(leat_scope *scope, leat_semaphore *permits, int64_t deadline,
+ *                        leat_fn *fn, void *arg);
  *
- * As leat_go, but the task has one of the permits from before its start until it has ended: so no more run than there
- * are, as with errgroup's SetLimit. Waits for a permit until the deadline; with LEAT_NOW it does not, as TryGo. The
- * semaphore must not be freed before the task has ended.
- * Returns 0; what leat_acquire_until and leat_go return as errors; then fn will not be called, and no permit is taken. */
+ * As leat_go, but first takes one of the permits, which the task gives back when fn has returned.
+ * So no more tasks run at a time than the semaphore has permits. Waits for a permit, or until the
+ * deadline; with LEAT_NOW it does not wait. (In Go: errgroup's SetLimit and TryGo.) The semaphore
+ * must not be freed before the task has ended. `name` is as for leat_go_named.
+ * Returns 0; or an error of leat_acquire_until or leat_go: then fn will not be called, and no
+ * permit is taken. */
 #define leat_go_within(scope, permits, deadline, fn, ...) \
     leat_go_within_named(scope, permits, deadline, fn, __VA_ARGS__, LEAT_HERE(fn))
 LEAT_API int leat_go_within_named(leat_scope *scope, leat_semaphore *permits, int64_t deadline,
                                   leat_fn *fn, void *arg, const char *name);
 
-/* ---- mutexes: one at a time, and known who ---- */
+/* ---- mutexes: one holder at a time ---- */
 
 typedef struct leat_mutex leat_mutex;
 
-/* Makes a mutex that belongs to `scope`, and is freed with it. For data that is never held over a wait, a thread's
- * mutex or an atomic costs less: this one may be held while its holder waits.
- * Returns NULL when memory has run out or `scope` is NULL. */
+/* Makes a mutex. It belongs to `scope`, which frees it. Its holder may wait while it holds the
+ * mutex; where no holder ever waits, a pthread mutex or an atomic costs less.
+ * Returns the mutex; NULL when memory has run out or `scope` is NULL. */
 LEAT_API leat_mutex *leat_mutex_open(leat_scope *scope);
 
-/* Takes the mutex; first come, first served.
- * Returns 0; -EAGAIN from the try form, and with LEAT_NOW; -ETIMEDOUT; -ECANCELED; -EINVAL for NULL, or a negative
- * deadline; -EDEADLK when the caller holds it already, or cannot wait. */
+/* Takes the mutex. Waits until it is free, or until the deadline; leat_mutex_try_lock never waits.
+ * First come, first served.
+ * Returns 0; -EAGAIN when it would have to wait, with LEAT_NOW or from the try form; -ETIMEDOUT;
+ * -ECANCELED; -EINVAL for NULL, or a negative deadline; -EDEADLK when the caller holds the mutex
+ * already, or must not wait. */
 LEAT_API int leat_mutex_lock(leat_mutex *mutex);
 LEAT_API int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline);
 LEAT_API int leat_mutex_try_lock(leat_mutex *mutex);
 
-/* Gives the mutex back; never waits.
- * Returns 0; -EINVAL for NULL; -EPERM when the caller does not hold it. */
+/* Gives the mutex back. Never waits.
+ * Returns 0; -EINVAL for NULL; -EPERM when the caller does not hold the mutex. */
 LEAT_API int leat_mutex_unlock(leat_mutex *mutex);
 
 /* ---- latches: a count that reaches zero ---- */
 
-/* Makes a channel that closes when leat_chan_done has been called on it n times; leat_chan_senders adds to the
- * count, as long as it is not 0. With n = 0 it is closed from the beginning. Go's WaitGroup, for those who
- * want one; where tasks are waited for, closing their scope does it. `scope` owns it; with NULL it is counted, as
- * leat_chan_open has it.
- * Returns NULL when memory has run out. */
+/* Makes a latch: a channel that closes when leat_chan_done has been called on it `n` times. While
+ * it is open, leat_chan_senders adds to the count. With an n of 0 it is closed from the beginning.
+ * It is Go's WaitGroup; but to wait for tasks, close their scope. `scope` owns the latch; with a
+ * NULL scope the caller has its one reference, as with leat_chan_open.
+ * Returns the latch; NULL when memory has run out. */
 LEAT_API leat_chan *leat_latch(leat_scope *scope, unsigned n);
 
-/* Waits until a latch is closed; any number may. (Blocks and callbacks receive from it, and get -EPIPE then.)
- * Returns 0; -ETIMEDOUT; -EAGAIN with LEAT_NOW; -ECANCELED; -EINVAL for NULL, or a negative deadline; -EDEADLK where
- * the caller cannot wait. */
+/* Waits until the latch is closed, or until the deadline. Any number of parties may wait. Blocks
+ * and callbacks receive from the latch instead: the receive returns -EPIPE when it is closed.
+ * Returns 0; -ETIMEDOUT; -EAGAIN when it is open, with LEAT_NOW; -ECANCELED; -EINVAL for NULL, or a
+ * negative deadline; -EDEADLK where the caller must not wait. */
 LEAT_API int leat_latch_wait(leat_chan *latch, int64_t deadline);
 
 /* ---- once ---- */
 
-/* Zero at first: `static leat_once once;`. Then it stays where it is. */
+/* What leat_once_do has to know of a function. All bytes are 0 at first: `static leat_once once;`.
+ * It must not be moved or copied after its first use. */
 typedef struct leat_once {
     void *leat_private[5];
 } leat_once;
 
-/* Runs fn(arg) once: the first to call it does; everybody else waits until that has ended. What fn returned is what
- * all are told, then and later: also a failure is for good.
- * Returns that; or -ECANCELED when the caller's scope was cancelled before it had to wait, or while it did; -EINVAL
- * for NULL; -EDEADLK from within fn itself or where the caller cannot wait. */
+/* Runs fn(arg) once. The first caller runs it; other callers wait until it has returned. All of
+ * them, and all later callers, get the value that fn returned, also when that is an error: fn is
+ * not run again.
+ * Returns that value. -ECANCELED when the caller would have to wait and its scope was cancelled,
+ * before the wait or in it; -EINVAL for a NULL once or fn; -EDEADLK from within fn itself, or where
+ * the caller must not wait. */
 LEAT_API int leat_once_do(leat_once *once, leat_fn *fn, void *arg);
 
 /* ---- calls that are shared ---- */
 
 typedef struct leat_singleflight leat_singleflight;
 
-/* Finds the value of a key: fills in value_size bytes at `value`, which are 0 before, and returns 0, or an error. */
+/* The function of a singleflight: finds the value for `key` and writes it to `value`, which has
+ * value_size bytes, all 0 at first. `arg` is that of the spec. Returns 0, or an error. */
 typedef int leat_flight_fn(void *arg, const void *key, void *value);
 
-/* What a singleflight is. `run` is called as run(arg, key, value), one call at a time for each key. */
+/* What a singleflight is like. leat calls run(arg, key, value), one call at a time for each key. */
 typedef struct leat_singleflight_spec {
     leat_flight_fn *run;
     void *arg;
-    size_t key_size, value_size; /* bytes, to 1 MiB each; keys are the same when their bytes are */
+    size_t key_size,
+        value_size; /* in bytes, at most 1 MiB; keys with the same bytes are the same */
 } leat_singleflight_spec;
 
-/* Makes a singleflight. It belongs to `scope`, and so do the tasks that run the function. `spec` is copied.
- * Returns NULL when memory has run out or an argument is wrong. */
+/* Makes a singleflight: many callers that want the value for one key share one call. It belongs to
+ * `scope`, which frees it, and so do the tasks that run the function. `spec` is copied.
+ * Returns the singleflight; NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_singleflight *leat_singleflight_open(leat_scope *scope,
                                                    const leat_singleflight_spec *spec);
 
-/* Gets the value of a key: by a call that is under way already, or a new one. All who ask meanwhile get a copy of one
- * result; nothing is kept after that. The call runs as a task of the singleflight's scope, so a caller that is
- * cancelled, or whose deadline passes, hurts nobody: it leaves, and the call goes on. `key` and `value` have key_size
- * and value_size bytes. The rules of leat_go say who may call.
- * Returns what the function returned; -ECANCELED and -ETIMEDOUT of the caller's own; -EAGAIN with LEAT_NOW, always;
- * -ENOMEM, also when there was none for the task; -EINVAL for a NULL, or a negative deadline; -EDEADLK where the
- * caller cannot wait. `value` is written only with 0. */
+/* Gets the value for a key. If a call for the key runs already, waits for its result; else starts
+ * one. Everyone who waits gets a copy of the one result; nothing is kept after that. The call is a
+ * task of the singleflight's scope: when a caller is cancelled, or its deadline passes, the call
+ * still runs to its end for the others. `key` points to key_size bytes, `value` to room for
+ * value_size bytes. The rules of leat_go say who may call.
+ * Returns what the function returned; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW, always;
+ * -ENOMEM; -EINVAL for a NULL, or a negative deadline; -EDEADLK where the caller must not wait.
+ * Unless it returns 0, nothing is written to `value`. */
 LEAT_API int leat_singleflight_do(leat_singleflight *flights, const void *key, void *value,
                                   int64_t deadline);
 
-/* Forgets the call that is under way for a key: who asks from now on begins a new one, which may run beside it. Those
- * who wait for it still get what comes of it. For who knows that its value is out of date. Never waits.
- * Returns 0; -ENOENT when none is under way; -EINVAL for a NULL. */
+/* Forgets the call that runs for a key, because its value is out of date. The next
+ * leat_singleflight_do starts a new call, which may run beside the old one. Callers that wait
+ * already still get the old call's result. Never waits.
+ * Returns 0; -ENOENT when no call runs for the key; -EINVAL for a NULL. */
 LEAT_API int leat_singleflight_forget(leat_singleflight *flights, const void *key);
 
 #ifdef __cplusplus

@@ -1,7 +1,8 @@
 /* leat/time.h: the clock, and sleeping.
  *
- * One clock for everything: CLOCK_MONOTONIC, in nanoseconds. It does not jump when the wall clock is
- * set. Nothing here allocates. */
+ * leat has one clock: CLOCK_MONOTONIC, in nanoseconds. It does not jump when somebody sets the wall
+ * clock. Nothing here allocates memory.
+ */
 #ifndef LEAT_TIME_H
 #define LEAT_TIME_H
 
@@ -11,20 +12,21 @@
 extern "C" {
 #endif
 
-/* Returns the time now, in nanoseconds on the monotonic clock; always greater than LEAT_NOW. */
+/* Tells the time.
+ * Returns it in nanoseconds on the monotonic clock; always greater than LEAT_NOW. */
 LEAT_API int64_t leat_now(void);
 
-/* Returns the deadline that lies `ns` nanoseconds ahead. Saturates: what would overflow is LEAT_NEVER, and
- * what is not positive is a deadline that has just passed. */
+/* Makes a deadline that lies `ns` nanoseconds ahead.
+ * Returns it; LEAT_NEVER where the sum would overflow; the time now where `ns` is 0 or less. */
 LEAT_API int64_t leat_after(int64_t ns);
 
-/* Waits for `ns` nanoseconds, never less; the worker runs other tasks meanwhile. 0 or less does
- * not wait.
- * Returns 0; -ECANCELED when the scope was cancelled before the time was up, or before the call; -EDEADLK in a block
- * or callback, and outside any scope where it would not end (LEAT_NEVER). */
+/* Sleeps for `ns` nanoseconds, never less. A worker runs other tasks meanwhile. With an `ns` of 0
+ * or less it does not wait.
+ * Returns 0; -ECANCELED when the scope is cancelled before the time has passed, or was before the
+ * call; -EDEADLK in a block or callback, and for LEAT_NEVER outside any scope. */
 LEAT_API int leat_sleep(int64_t ns);
 
-/* The same until `deadline`. LEAT_NEVER waits until the scope is cancelled.
+/* The same until `deadline`. With LEAT_NEVER it waits until the scope is cancelled.
  * Returns what leat_sleep does; -EINVAL for a negative deadline. */
 LEAT_API int leat_sleep_until(int64_t deadline);
 

@@ -6,12 +6,13 @@
  *         use(&a);
  *     leat_chan_unref(late);
  *
- * For a limit on one wait there is the deadline that every wait takes: it is private, exact and costs less. A
- * timeout is for one that spans several waits, or that several parties share.
+ * To limit one wait, use the deadline that every wait takes: it is exact and costs less. Use a
+ * timeout for a limit on several waits, or one that several parties share.
  *
- * Both are channels to receive from, by tasks, blocks, callbacks and threads, in selects too. Only time
- * sends to them: for everybody else sending, in all its forms, is -EPERM (a select's send case on one can
- * always happen, with that status), and so are leat_chan_senders and leat_chan_done. */
+ * Both are channels to receive from, by every party, in selects too. Only leat sends to them. For
+ * the program every form of sending returns -EPERM, and so do leat_chan_senders and leat_chan_done.
+ * In a select a send case on such a channel can always happen, with -EPERM as its status.
+ */
 #ifndef LEAT_TIMEOUT_H
 #define LEAT_TIMEOUT_H
 
@@ -23,42 +24,44 @@
 extern "C" {
 #endif
 
-/* Makes a channel of items without bytes that closes when `ns` nanoseconds have passed, and no sooner. With 0 or
- * less it closes soon; with LEAT_NEVER it does not.
+/* Makes a channel that closes when `ns` nanoseconds have passed, and no sooner. No items pass
+ * through it; its item size is 0. With an `ns` of 0 or less it closes soon, with LEAT_NEVER never.
  *
- * Shared. The time is rounded up to a multiple of the resolution, 10 ms unless that is changed, and calls
- * for the same multiple, by whomever, return the same channel: a thousand timeouts of 500 ms, asked for at
- * about the same time, are one channel and one timer. So it closes up to one resolution late. Nobody
- * can spoil it for the others: leat_close on it is -EPERM.
+ * Shared. The time is rounded up to a multiple of the resolution, which is 10 ms by default, and
+ * all calls for the same multiple return the same channel. So a thousand timeouts of 500 ms, made
+ * at about the same time, are one channel and one timer, and each closes up to one resolution late.
+ * leat_close on it returns -EPERM, so no party can close it for the others.
  *
- * Owning. Each call returns one reference, which its caller gives back with leat_chan_unref, before or
- * after the channel has closed; the last to do so frees it. (leat_chan_ref adds one for somebody else.) A
- * timeout that everybody has given back early is gone at once, with its timer. One that is never given
- * back stays, closed, as memory that was not freed does, and costs nothing else.
+ * Owning. Each call returns one reference. Its caller gives it back by leat_chan_unref, before or
+ * after the channel has closed. When the last one is given back, the channel and its timer are
+ * freed at once. leat_chan_ref adds a reference for another party. A timeout that is never given
+ * back costs its memory, and nothing else once it has closed.
  *
- * leat_stop closes the timeouts that are still held, early, so that no thread waits for ever; they are
- * given back after that as usual.
+ * leat_stop closes early all timeouts that are still held, so that no thread waits for ever; their
+ * references are given back as usual.
  *
- * Returns NULL when memory has run out or the runtime is not running. */
+ * Returns the channel; NULL when memory has run out or no runtime is running. */
 LEAT_API leat_chan *leat_timeout(int64_t ns);
 
-/* The resolution, in nanoseconds, unless it is changed. */
+/* The default resolution of leat_timeout, in nanoseconds. */
 #define LEAT_TIMEOUT_RESOLUTION (10 * LEAT_MS)
 
-/* Changes the resolution to `ns` nanoseconds for the calls of leat_timeout that follow, of the whole process; 0: each
- * time is exact, and each channel its caller's alone.
- * Returns 0, or -EINVAL for a negative one. */
+/* Sets the resolution to `ns` nanoseconds, for all later calls of leat_timeout in the process. With
+ * 0 the times are exact, and no channel is shared.
+ * Returns 0; -EINVAL for a negative `ns`. */
 LEAT_API int leat_timeout_resolution(int64_t ns);
 
-/* Makes a channel that gets a tick every `ns` nanoseconds, 1 or more, for the first time after `ns`. A tick is an
- * int64_t: the time it was due, on leat_now's clock; always a whole number of `ns` after the call. A tick
- * waits in the channel until it is taken, and those that come meanwhile fall: a slow receiver misses ticks,
- * and none pile up. Times that passed while the worker was busy are left out.
+/* Makes a channel to which leat sends a tick every `ns` nanoseconds, 1 or more; the first one after
+ * `ns`. A tick is an int64_t: the time at which it was due, in nanoseconds on the clock of
+ * leat_now, which is a multiple of `ns` after the call. The channel holds one tick, and drops later
+ * ones until that is received: a slow receiver misses ticks, and none pile up. When several ticks
+ * have become due while the worker was busy, leat sends only the first of them.
  *
- * It belongs to `scope`, whose end stops and frees it. leat_close stops it before that: its receivers get
- * -EPIPE and no tick any more, also not one that was waiting. It does not keep the scope from closing.
+ * The channel belongs to `scope`, which stops and frees it when it closes; the channel does not
+ * keep the scope open. leat_close stops it earlier: then receives return -EPIPE, and a tick that
+ * the channel still holds is dropped.
  *
- * Returns NULL when memory has run out, `scope` is NULL or `ns` is not positive. */
+ * Returns the channel; NULL when memory has run out, `scope` is NULL, or `ns` is not positive. */
 LEAT_API leat_chan *leat_tick(leat_scope *scope, int64_t ns);
 
 #ifdef __cplusplus

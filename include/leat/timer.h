@@ -9,19 +9,21 @@
  *     if (leat_timer_stop(&request->timer) == 0)
  *         free(request);                        // too_late has not been called, and will not be
  *
- * To wait for something only so long, none of this is needed: waiting takes a deadline. A timer is for what
- * is to happen if something else does not.
+ * To limit a wait, use the deadline that every wait takes. Use a timer for what is to happen if
+ * something else does not happen in time.
  *
- * Where it is called: on a worker, as callbacks are (leat/callback.h), and so it must not wait: functions
- * that wait return -EDEADLK there. It may set the same timer again. Never early; late by as much as the
- * worker is busy: with one worker whose task computes for a second, by a second.
+ * The function. leat calls it on a worker, like a callback (leat/callback.h). It must not wait: a
+ * call that would have to wait returns -EDEADLK there. It may set the same timer again. It is never
+ * called early. It is late when the worker is busy: with one worker and a task that computes for a
+ * second, by a second.
  *
- * Owning. The struct is the caller's and stays where it is while the timer is set: until the function is
- * called, which may free it, or until leat_timer_stop has returned 0. Nothing is allocated, and any number
- * may be set.
+ * Owning. The leat_timer belongs to the caller. It must stay in its place while the timer is set:
+ * until leat calls the function, which may free it, or until leat_timer_stop has returned 0.
+ * Nothing is allocated, and any number of timers may be set.
  *
- * A timer of a scope is called with -ECANCELED as soon as the scope is cancelled, and closing the scope waits
- * for it, as for a task. The runtime must be running. */
+ * Cancelling. When the scope of a timer is cancelled, leat calls the function soon, with
+ * -ECANCELED. Closing the scope waits for the timer, as for a task. The runtime must be running.
+ */
 #ifndef LEAT_TIMER_H
 #define LEAT_TIMER_H
 
@@ -34,43 +36,46 @@ extern "C" {
 
 typedef struct leat_timer leat_timer;
 
-/* What is called. `status` is 0 when the time has passed, -ECANCELED when the timer's scope was cancelled before. */
+/* The function of a timer. `status` is 0 when the time has passed, and -ECANCELED when the timer's
+ * scope was cancelled before that. */
 typedef void leat_timer_fn(leat_timer *timer, int status);
 
-/* Memory for a timer. leat_timer_init or LEAT_TIMER fills it in. */
+/* A timer. leat_timer_init or LEAT_TIMER initialises it. */
 struct leat_timer {
     void *leat_private[16];
     leat_timer_fn *leat_fn;
-    /* NULL: none; then leat_stop is -EBUSY while the timer is set. */
+    /* The timer's scope. With NULL it has none, and leat_stop returns -EBUSY while it is set. */
     leat_scope *scope;
 };
 
-/* Initialises a leat_timer that belongs to the scope, or with NULL to none. */
+/* Initialises a leat_timer of the scope `in_scope`, or with NULL of none. */
 /* clang-format off */
 #define LEAT_TIMER(in_scope) { { NULL }, NULL, (in_scope) }
 /* clang-format on */
 
-/* The same for memory that is there, whatever it holds; the quicker way, since it writes only what must be known. The
- * timer is not set, and nobody else uses it meanwhile; `scope` may be NULL.
+/* Initialises `timer`, whatever its memory holds, as a timer of `scope`, or with NULL of none. It
+ * is quicker than LEAT_TIMER, since it writes only some fields. The timer must not be set, and no
+ * other party may use it during the call.
  * Returns 0; -EINVAL when `timer` is NULL. */
 LEAT_API int leat_timer_init(leat_timer *timer, leat_scope *scope);
 
-/* Sets a timer that is not set: fn(timer, status) is called once, when `ns` nanoseconds have passed; with 0
- * or less: soon; with LEAT_NEVER: not before the scope is cancelled. `timer` was initialised. With a scope, who may
- * call is as for leat_go. Never waits.
- * Returns 0; -EBUSY when it is set already; -EINVAL for NULL, or when no runtime runs. Unless 0, fn is not called for
- * this. It cannot run out of memory. */
+/* Sets a timer: leat calls fn(timer, status) once, when `ns` nanoseconds have passed. With an `ns`
+ * of 0 or less it calls fn soon, with LEAT_NEVER only when the scope is cancelled. `timer` is
+ * initialised and not set. If it has a scope, the rules of leat_go say who may call. Never waits,
+ * and cannot run out of memory.
+ * Returns 0; -EBUSY when the timer is set already; -EINVAL for a NULL timer or fn, or when no
+ * runtime is running. Unless it returns 0, fn will not be called for this call. */
 LEAT_API int leat_after_func(leat_timer *timer, int64_t ns, leat_timer_fn *fn);
 
-/* The same with an absolute deadline.
+/* The same with a deadline instead of a duration.
  * Returns what leat_after_func does; -EINVAL also for a negative deadline. */
 LEAT_API int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn);
 
-/* Stops a timer; anybody may, and it never waits. The call that set it must have returned, unless
- * the timer's own function makes it.
- * Returns 0 when that was in time: fn has not been called, will not be, and the struct may be gone at
- * once. Else -EALREADY: it is not set, and if it was, fn has been, is being or will be called. (So the
- * struct must be known to exist still.) -EINVAL for NULL. */
+/* Stops a timer. Any party may call it, after the call that set the timer has returned; the timer's
+ * own function may call it at any time. The leat_timer must still exist. Never waits.
+ * Returns 0 when that was in time: fn has not been called and will not be, and the leat_timer may
+ * be freed. -EALREADY when the timer is not set: if it was set before, fn was called, runs now or
+ * will be called. -EINVAL for NULL. */
 LEAT_API int leat_timer_stop(leat_timer *timer);
 
 #ifdef __cplusplus
