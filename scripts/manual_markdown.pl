@@ -30,7 +30,10 @@ sub md_text {
     return join "\n", fold($out, 118);
 }
 
-sub md_code { my ($language, @lines) = @_; return join '', map { "$_\n" } "```$language", @lines, '```' }
+sub md_code {
+    my ($language, @lines) = @_;
+    return join '', map { "$_\n" } "```$language", @lines, '```';
+}
 
 sub md_blocks {
     my ($here, @blocks) = @_;
@@ -39,10 +42,16 @@ sub md_blocks {
     for my $block (@blocks) {
         my ($kind, @lines) = @$block;
         $out .= "\n" if !($kind eq $last && $kind =~ /^(item|term)$/);
-        if ($kind eq 'code') { $out .= md_code("@lines" =~ /[▶│]|· ·/ ? '' : 'c', @lines) }
-        elsif ($kind eq 'item') { $out .= '- ' . md_text(join(' ', @lines), $here) =~ s/\n/\n  /gr . "\n" }
-        elsif ($kind eq 'term') { my $term = shift @lines; $out .= "- `$term`: " . md_text("@lines", $here) . "\n" }
-        else { $out .= md_text(join(' ', @lines), $here) . "\n" }
+        if ($kind eq 'code') {
+            $out .= md_code("@lines" =~ /[▶│]|· ·/ ? '' : 'c', @lines);
+        } elsif ($kind eq 'item') {
+            $out .= '- ' . md_text("@lines", $here) =~ s/\n/\n  /gr . "\n";
+        } elsif ($kind eq 'term') {
+            my $term = shift @lines;
+            $out .= "- `$term`: " . md_text("@lines", $here) . "\n";
+        } else {
+            $out .= md_text("@lines", $here) . "\n";
+        }
         $last = $kind;
     }
     return $out;
@@ -75,12 +84,14 @@ sub write_md {
                 unshift @{$item->{decls}}, splice @waiting;
                 $item->{title} = md_heading($item);
                 # An anchor does not tell capitals.
-                $item->{title} .= $item->{decls}[-1]{kind} eq 'function' ? ' (function)' : ' (macro)'
+                my $function = $item->{decls}[-1]{kind} eq 'function';
+                $item->{title} .= $function ? ' (function)' : ' (macro)'
                     if $used{slug($item->{title})};
                 my $slug = slug($item->{title});
                 die "two headings: $slug\n" if $used{$slug}++;
                 for my $d (@{$item->{decls}}) {
-                    $slug_of{$_} = $slug for grep { $d->{kind} ne 'opaque' || !$slug_of{$_} } @{$d->{names}};
+                    $slug_of{$_} = $slug
+                        for grep { $d->{kind} ne 'opaque' || !$slug_of{$_} } @{$d->{names}};
                 }
                 $item->{slug} = $slug;
             }
@@ -90,12 +101,15 @@ sub write_md {
     }
     my @shown = grep { $_->{name} ne 'leat' } @headers;
     print "# The API of libleat\n\n", fold_paragraph(
-        "Version $version. Made from the headers in [include/leat](../include/leat) by `make manual`, as are the man "
-        . "pages that `make install` brings along: `man 7 leat`, `man leat_send`. What holds everywhere, results, "
-        . "deadlines and who may call, is in [leat/base.h](#$slug_of{'leat/base.h'})."), "\n";
+        "Version $version. `make manual` writes this page from the headers in "
+        . "[include/leat](../include/leat), and `make install` the man pages: `man 7 leat`, "
+        . "`man leat_send`. [leat/base.h](#$slug_of{'leat/base.h'}) says what holds everywhere: "
+        . "results, deadlines, and who may call."), "\n";
     for my $header (@shown) {
-        my @names = map { "[`$_`](#$slug_of{$_})" } map { $_->{names}[0] } grep { $_->{header} == $header } @pages;
-        print "- **[leat/$header->{name}.h](#$slug_of{\"leat/$header->{name}.h\"})**: $header->{brief}.\n",
+        my @names = map { "[`$_`](#$slug_of{$_})" } map { $_->{names}[0] }
+            grep { $_->{header} == $header } @pages;
+        my $file = "leat/$header->{name}.h";
+        print "- **[$file](#$slug_of{$file})**: $header->{brief}.\n",
             map { "  $_\n" } fold(join(' ', @names), 116);
     }
     for my $header (@shown) {
@@ -103,7 +117,10 @@ sub write_md {
         print md_blocks('', @{$header->{intro}});
         for my $item (@{$header->{flow}}) {
             if ($item->{kind} eq 'heading') { print "\n**", ucfirst $item->{title}, "**\n"; next }
-            if ($item->{kind} eq 'note' || !@{$item->{decls}}) { print md_blocks('', @{$item->{text}}); next }
+            if ($item->{kind} eq 'note' || !@{$item->{decls}}) {
+                print md_blocks('', @{$item->{text}});
+                next;
+            }
             print "\n### $item->{title}\n\n", md_code('c', map { $_->{text} } @{$item->{decls}});
             print md_blocks($item->{slug}, @{$item->{text}});
         }

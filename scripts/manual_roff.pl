@@ -46,7 +46,8 @@ sub roff_text {
             my ($stem) = $what =~ m{/(\w+)};
             $out .= '\fB' . ($stem eq 'leat' ? 'leat' : "leat_$stem") . '\fP(7)';
         } elsif ($kind eq 'doc') {
-            $out .= $what eq 'docs/leat-sum.md' ? '\fBleat\-sum\fP(1)' : '\fI' . roff_code($what) . '\fP';
+            my $sum = $what eq 'docs/leat-sum.md';
+            $out .= $sum ? '\fBleat\-sum\fP(1)' : '\fI' . roff_code($what) . '\fP';
         } else {
             $out .= '\fB' . roff_code($what) . '\fP';
         }
@@ -67,7 +68,8 @@ sub fold {
 
 sub roff_example {
     my @lines = @_;
-    return ".PP\n.in +4n\n.nf\n" . join('', map { roff_line(roff_code($_)) . "\n" } @lines) . ".fi\n.in\n";
+    my $code = join '', map { roff_line(roff_code($_)) . "\n" } @lines;
+    return ".PP\n.in +4n\n.nf\n$code.fi\n.in\n";
 }
 
 sub roff_blocks {
@@ -78,13 +80,15 @@ sub roff_blocks {
         if ($kind eq 'code') { $out .= roff_example(@lines) }
         elsif ($kind eq 'item') { $out .= ".IP \\(bu 3\n" . roff_text(join(' ', @lines), $here) }
         elsif ($kind eq 'term') {
-            $out .= ".TP 14\n.B " . roff_code(shift @lines) . "\n" . roff_text(join(' ', @lines), $here);
+            my $term = roff_code(shift @lines);
+            $out .= ".TP 14\n.B $term\n" . roff_text("@lines", $here);
         } else { $out .= ".PP\n" . roff_text(join(' ', @lines), $here) }
     }
     return $out;
 }
 
-# A prototype: what is C's in bold, the parameters' names in italics; further lines stand below the first parameter.
+# A prototype: the parameters' names in italics, the rest in bold. Further lines begin below the
+# first parameter.
 sub roff_proto {
     my ($proto) = @_;
     my ($head, $inside) = $proto =~ /^([^(]*\()(.*)$/s;
@@ -115,7 +119,8 @@ sub roff_head {
         . ($section == 3 ? 'Library Functions' : 'leat') . "\"\n";
 }
 
-# The types of its header that a page's functions speak of, and those that these speak of.
+# The types of its header that a page's functions use, the types that these use, and their
+# initialisers.
 sub types_of {
     my ($page) = @_;
     my @all = grep { $_->{kind} eq 'group' && !$_->{page} } @{$page->{header}{flow}};
@@ -124,7 +129,8 @@ sub types_of {
     for (1 .. 4) {
         for my $group (@all) {
             my @mine = grep { $_->{kind} eq 'type' } @{$group->{decls}};
-            next if $taken{$group} || !grep { $seen =~ /\b$_\b/ } map { @{$_->{names}} } @mine;
+            my @names = $group->{initialises} || map { @{$_->{names}} } @mine;
+            next if $taken{$group} || !grep { $seen =~ /\b$_\b/ } @names;
             $taken{$group} = 1;
             $seen .= ' ' . join ' ', map { $_->{text} } @mine;
         }
@@ -132,8 +138,13 @@ sub types_of {
     return grep { $taken{$_} } @all;
 }
 
+my %written;    # a file's name in small letters → the file
+
 sub write_file {
     my ($file, $text) = @_;
+    my $other = $written{lc $file};
+    die "$file and $other are one file where case does not count\n" if $other;
+    $written{lc $file} = $file;
     $text =~ s/([^\x00-\x7f])/sprintf '\\[u%04X]', ord $1/ge;
     open my $to, '>', $file or die "$file: $!\n";
     print $to $text or die "$file: $!\n";
@@ -151,14 +162,16 @@ sub roff_page {
     my $header = $page->{header};
     my @names = @{$page->{names}};
     my $out = roff_head($names[0], 3, $version);
-    $out .= ".SH NAME\n" . join(', ', map { roff_code($_) } @names) . ' \\- ' . roff(brief($page)) . "\n";
+    $out .= ".SH NAME\n" . join(', ', map { roff_code($_) } @names);
+    $out .= ' \\- ' . roff(brief($page)) . "\n";
     $out .= ".SH SYNOPSIS\n.nf\n.B #include <leat/$header->{name}.h>\n.PP\n";
     $out .= join '', map { roff_proto($_->{proto}) } @{$page->{calls}};
     $out .= ".fi\n.SH DESCRIPTION\n";
     my @groups = @{$page->{groups}};
     my $returns = '';
     for my $group (@groups) {
-        my @own = map { @{$_->{names}} } grep { $_->{kind} =~ /^(function|macro)$/ } @{$group->{decls}};
+        my @own = map { @{$_->{names}} }
+            grep { $_->{kind} =~ /^(function|macro)$/ } @{$group->{decls}};
         my $head = @groups > 1 ? '.SS ' . join(', ', map { roff_code($_) } @own) . "\n" : '';
         my @text = grep { $_->[0] ne 'returns' } @{$group->{text}};
         $out .= $head . roff_blocks($page, @text) if @text;
@@ -167,7 +180,7 @@ sub roff_page {
         my @more = grep { $_->{kind} !~ /^(function|macro|opaque)$/ } @{$group->{decls}};
         $out .= roff_example(split /\n/, join "\n", map { $_->{text} } @more) if @more;
     }
-    $out .= ".PP\nWhat holds of everything in this header is in\n.BR leat_$header->{name} (7).\n";
+    $out .= ".PP\nSee\n.BR leat_$header->{name} (7)\nfor what holds for the whole header.\n";
     if (my @types = types_of($page)) {
         $out .= ".SH TYPES\n";
         for my $group (@types) {
@@ -179,12 +192,13 @@ sub roff_page {
     my @told = map { joined($_) } grep { $_->[0] eq 'returns' } map { @{$_->{text}} } @groups;
     my %said = map { $_ => 1 } map { /(?<![\w-])(-E[A-Z]+)\b/g } @told;
     if (my @codes = grep { $meaning{$_} } sort keys %said) {
-        $out .= ".SH ERRORS\nIn all of leat these mean:\n";
+        $out .= ".SH ERRORS\nThese errors mean the same in all of leat:\n";
         $out .= roff_blocks($page, map { ['term', $_, $meaning{$_}] } @codes);
     }
     my @others = grep { $_->{header} == $header && $_ != $page } @pages;
-    $out .= see_also(3, ["leat_$header->{name}", 7], ($header->{name} eq 'base' ? () : ['leat_base', 7]),
-        ['leat', 7], map { [$_->{names}[0], 3] } @others);
+    $out .= see_also(3, ["leat_$header->{name}", 7],
+        ($header->{name} eq 'base' ? () : ['leat_base', 7]), ['leat', 7],
+        map { [$_->{names}[0], 3] } @others);
     return $out =~ s/(\n\.S[HS][^\n]*)\n\.PP\n/$1\n/gr;
 }
 
@@ -205,13 +219,14 @@ sub roff_header {
             $title = '';
         } elsif (my $page = $item->{page}) {
             next if $listed{$page}++;
-            $calls .= $title . ".TP\n" . join(",\n", map { '.BR ' . roff_code($_) . ' (3)' } @{$page->{names}})
-                =~ s/\(3\),/(3),/gr . "\n";
+            my @names = map { '.BR ' . roff_code($_) . ' (3)' } @{$page->{names}};
+            $calls .= $title . ".TP\n" . join(",\n", @names) . "\n";
             $calls .= roff(ucfirst brief($page)) . ".\n";
             $title = '';
         } else {
             $types .= roff_blocks($here, @{$item->{text}});
-            $types .= roff_example(split /\n/, join "\n", map { $_->{text} } @{$item->{decls}}) if @{$item->{decls}};
+            my $code = join "\n", map { $_->{text} } @{$item->{decls}};
+            $types .= roff_example(split /\n/, $code) if $code ne '';
         }
     }
     $out .= ".SH TYPES AND CONSTANTS\n$types" if $types ne '';
@@ -252,7 +267,8 @@ sub roff_leat {
     for (grep { $_ != $header } @headers) {
         $out .= ".TP\n.BR leat_$_->{name} (7)\n" . roff(ucfirst $_->{brief}) . ".\n";
     }
-    $out .= see_also(7, ['leat-sum', 1], map { ["leat_$_->{name}", 7] } grep { $_ != $header } @headers);
+    $out .= see_also(7, ['leat-sum', 1],
+        map { ["leat_$_->{name}", 7] } grep { $_ != $header } @headers);
     return $out =~ s/(\n\.S[HS][^\n]*)\n\.PP\n/$1\n/gr;
 }
 
@@ -274,11 +290,13 @@ sub write_man {
         }
         write_file("$folder/man7/leat_$header->{name}.7", roff_header($header, $version));
     }
+    # A type without a page of its own is found by its name, in its header's page.
     for my $header (@headers) {
-        my @groups = grep { $_->{kind} eq 'group' } @{$header->{flow}};
-        for my $name (map { @{$_->{names}} } map { @{$_->{decls}} } @groups) {
+        my @decls = map { @{$_->{decls}} } grep { $_->{kind} eq 'group' } @{$header->{flow}};
+        for my $name (map { @{$_->{names}} } grep { $_->{kind} =~ /^(type|opaque)$/ } @decls) {
             my $alias = "$folder/man7/$name.7";
-            write_file($alias, ".so man7/leat_$header->{name}.7\n") if !$page_of{$name} && !-e $alias;
+            write_file($alias, ".so man7/leat_$header->{name}.7\n")
+                if !$page_of{$name} && !-e $alias;
         }
     }
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The API manual and the man pages are what the headers say, of everything that is public, and well formed.
+# The API manual and the man pages say what the headers say, name everything that is public, and are
+# well formed.
 set -u
 export LC_ALL=C
 source=$LEAT_SOURCE_DIR
@@ -17,7 +18,8 @@ command -v perl >/dev/null || { echo 'skipped: no perl'; exit 77; }
 # ---- docs/api.md ----
 
 "$source/scripts/manual" md >"$work/api.md" || fail 'the headers'
-cmp -s "$work/api.md" "$source/docs/api.md" || fail 'docs/api.md is not what the headers say: make manual'
+cmp -s "$work/api.md" "$source/docs/api.md" ||
+    fail 'docs/api.md is not what the headers say: make manual'
 
 # Each link leads to a heading of this page, or a file.
 sed -n '/^#/{s/^#* //;p}' "$work/api.md" | tr '[:upper:]' '[:lower:]' |
@@ -32,7 +34,7 @@ while read -r file; do
     [ -e "$source/docs/$file" ] || fail "docs/api.md leads to $file"
 done < <(grep -oE '\]\([^#)][^)]*\)' "$work/api.md" | sed 's/^](//; s/)$//' | sort -u)
 
-# ---- everything public has a page ----
+# ---- everything public is there ----
 
 man=$work/man
 "$source/scripts/manual" man "$man" || fail 'the man pages'
@@ -42,23 +44,44 @@ else
     nm -D --defined-only "$LEAT_BUILD_DIR/libleat.so"
 fi 2>/dev/null | awk '$3 ~ /^leat_/ { print $3 }' | sort -u >"$work/exported"
 [ "$(wc -l <"$work/exported")" -gt 100 ] || fail 'few functions in the library'
+
+# What the library needs for itself is not.
+perl -0777 -ne '
+    while (m{^/\* For [^.:,;]* only\b(?:(?!\*/).)*\*/\n(.*?)\n\n}gms) {
+        print "$_\n" for $1 =~ /^(?:#define |LEAT_API \w+ \**)(\w+)/gm;
+    }' "$source"/include/leat/*.h | sort -u >"$work/internal"
+[ "$(wc -l <"$work/internal")" -ge 3 ] || fail 'few names are for the library only'
+while read -r name; do
+    grep -qwF "$name" "$work/api.md" && fail "$name is in docs/api.md, and is for the library only"
+done <"$work/internal"
+
+# A function has a page.
+comm -23 "$work/exported" "$work/internal" >"$work/functions"
 while read -r name; do
     [ -e "$man/man3/$name.3" ] || fail "$name has no page"
-done <"$work/exported"
+done <"$work/functions"
 echo '#include <leat/leat.h>' | "${CC:-cc}" -I "$source/include" -E -dM - |
     sed -nE 's/^#define ((LEAT|leat)_[A-Za-z0-9_]*[A-Za-z0-9])(\(.*|[[:space:]].*|$)/\1/p' |
-    grep -vE '^LEAT_[A-Z]+_H$' >"$work/macros"
+    grep -vE '^LEAT_[A-Z]+_H$' | grep -vxFf "$work/internal" >"$work/macros"
 [ "$(wc -l <"$work/macros")" -gt 40 ] || fail 'few macros in the headers'
+# A macro has a page, or stands in that of its header.
 while read -r name; do
-    [ -e "$man/man3/$name.3" ] || [ -e "$man/man7/$name.7" ] || fail "$name has no page"
+    [ -e "$man/man3/$name.3" ] || grep -qwF -- "$name" "$man"/man7/*.7 || fail "$name has no page"
 done <"$work/macros"
 
-# And no page is of what there is not.
+# No page names what does not exist.
 sed -n 's/^static inline.* \(leat_[a-z_]*\)(.*/\1/p' \
-    "$source"/include/leat/*.h | sort - "$work/exported" "$work/macros" >"$work/public"
+    "$source"/include/leat/*.h | sort - "$work/functions" "$work/macros" >"$work/public"
 for page in "$man"/man3/*.3; do
     name=${page##*/}
     grep -qxF "${name%.3}" "$work/public" || fail "${name%.3} has a page, and is not public"
+done
+
+# A file system that ignores case holds them all.
+find "$man" -name '*.[37]' | tr '[:upper:]' '[:lower:]' | sort | uniq -d >"$work/twice"
+[ -s "$work/twice" ] && fail "pages that differ only in case: $(cat "$work/twice")"
+for name in LEAT_US LEAT_NOW LEAT_API LEAT_RECV errno; do
+    [ -e "$man/man3/$name.3" ] || [ -e "$man/man7/$name.7" ] && fail "$name has a page of its own"
 done
 
 # ---- they are well formed ----
@@ -80,8 +103,10 @@ if command -v groff >/dev/null; then
     groff -man -Tutf8 -ww -z "${pages[@]}" 2>&1 | head -20 >"$work/wrong"
     [ -s "$work/wrong" ] && fail "groff: $(cat "$work/wrong")"
     groff -man -Tutf8 -P-cbou "$man/man3/leat_send.3" >"$work/page"
-    for line in 'int leat_try_send(leat_chan *ch, const void *item);' '-EPIPE when closed;' 'leat_recv(3)'; do
-        tr -s ' \n' ' ' <"$work/page" | grep -qF -e "$line" || fail "leat_send.3 does not show: $line"
+    for line in 'int leat_try_send(leat_chan *ch, const void *item);' \
+        '-EPIPE when the channel is closed;' 'leat_recv(3)'; do
+        tr -s ' \n' ' ' <"$work/page" | grep -qF -e "$line" ||
+            fail "leat_send.3 does not show: $line"
     done
 fi
 
@@ -105,11 +130,17 @@ refused 'a macro without a comment' 'time.h: LEAT_MUTE has no comment' \
     '/^#ifdef __cplusplus/i\
 #define LEAT_MUTE(x) (x)\
 ' time.h
+refused 'an initialiser of nothing' 'time.h: LEAT_MUTE does not say what it initialises' \
+    '/^#ifdef __cplusplus/i\
+/* Makes one. */\
+#define LEAT_MUTE(x) { (x) }\
+' time.h
 refused 'a type without a comment' 'chan.h: leat_buffer has no comment' \
     '/^typedef enum leat_buffer/i\
 \
 ' chan.h
-refused 'a function that does not say what it returns' 'time.h: leat_mute does not say what it returns' \
+refused 'a function that does not say what it returns' \
+    'time.h: leat_mute does not say what it returns' \
     '/^#ifdef __cplusplus/i\
 /* Says nothing. */\
 LEAT_API int leat_mute(void);\

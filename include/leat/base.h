@@ -70,10 +70,10 @@ extern "C" {
 #define LEAT_VERSION_MINOR 1
 #define LEAT_VERSION_PATCH 0
 
-/* Internal: marks what the library exports. */
+/* For the library only: marks what it exports. */
 #define LEAT_API __attribute__((visibility("default")))
 
-/* Internal: the argument, after its expansion, as a string. */
+/* For LEAT_HERE only: the argument, after its expansion, as a string. */
 #define LEAT_STR2(x) #x
 #define LEAT_STR(x) LEAT_STR2(x)
 

@@ -115,8 +115,8 @@ LEAT_API int leat_try_send(leat_chan *ch, const void *item);
  * Returns 0; -EPIPE when the channel is closed and empty; -ECANCELED, also when the channel was cut
  * short and is empty (leat_cancelled tells whether the caller's scope was cancelled); -ETIMEDOUT;
  * -EAGAIN when it would have to wait, with LEAT_NOW or from the try form; -EINVAL for a NULL
- * channel, a NULL item as above, or a negative deadline; -EDEADLK where the caller must not wait.
- * Unless it returns 0, nothing is written to `item`. */
+ * channel, a NULL item where that is not allowed, or a negative deadline; -EDEADLK where the caller
+ * must not wait. Unless it returns 0, nothing is written to `item`. */
 LEAT_API int leat_recv(leat_chan *ch, void *item);
 LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
 LEAT_API int leat_try_recv(leat_chan *ch, void *item);

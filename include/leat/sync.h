@@ -105,7 +105,7 @@ typedef struct leat_once {
 /* Runs fn(arg) once. The first caller runs it; other callers wait until it has returned. All of
  * them, and all later callers, get the value that fn returned, also when that is an error: fn is
  * not run again.
- * Returns that value. -ECANCELED when the caller would have to wait and its scope was cancelled,
+ * Returns that value; -ECANCELED when the caller would have to wait and its scope was cancelled,
  * before the wait or in it; -EINVAL for a NULL once or fn; -EDEADLK from within fn itself, or where
  * the caller must not wait. */
 LEAT_API int leat_once_do(leat_once *once, leat_fn *fn, void *arg);
@@ -122,8 +122,7 @@ typedef int leat_flight_fn(void *arg, const void *key, void *value);
 typedef struct leat_singleflight_spec {
     leat_flight_fn *run;
     void *arg;
-    size_t key_size,
-        value_size; /* in bytes, at most 1 MiB; keys with the same bytes are the same */
+    size_t key_size, value_size; /* in bytes, at most 1 MiB; equal keys have equal bytes */
 } leat_singleflight_spec;
 
 /* Makes a singleflight: many callers that want the value for one key share one call. It belongs to
@@ -133,9 +132,9 @@ LEAT_API leat_singleflight *leat_singleflight_open(leat_scope *scope,
                                                    const leat_singleflight_spec *spec);
 
 /* Gets the value for a key. If a call for the key runs already, waits for its result; else starts
- * one. Everyone who waits gets a copy of the one result; nothing is kept after that. The call is a
- * task of the singleflight's scope: when a caller is cancelled, or its deadline passes, the call
- * still runs to its end for the others. `key` points to key_size bytes, `value` to room for
+ * one. Every caller that waits gets a copy of the one result; nothing is kept after that. The call
+ * is a task of the singleflight's scope: when a caller is cancelled, or its deadline passes, the
+ * call still runs to its end for the others. `key` points to key_size bytes, `value` to room for
  * value_size bytes. The rules of leat_go say who may call.
  * Returns what the function returned; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW, always;
  * -ENOMEM; -EINVAL for a NULL, or a negative deadline; -EDEADLK where the caller must not wait.
