@@ -1,4 +1,5 @@
-# What an installed leat is: headers, library, their man pages, a package for CMake and one for pkg-config.
+# What `make install` installs: the library, its headers and man pages, and its packages for CMake
+# and pkg-config.
 
 include(CMakePackageConfigHelpers)
 

@@ -99,8 +99,8 @@ LEAT_API int *leat_errno_location(void);
 #define errno (*leat_errno_location())
 #endif
 
-/* A function that a task runs. `arg` is what the task was started with. The function returns its
- * verdict: 0, or a negative errno value, which cancels the task's scope. */
+/* A function that a task runs. `arg` is what the task was started with. It returns its verdict: 0
+ * for success; any other value, usually a negative errno value, cancels the task's scope. */
 typedef int leat_fn(void *arg);
 
 /* Tells the version of the library that is linked. May be called from a signal handler.

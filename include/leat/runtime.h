@@ -16,9 +16,9 @@
  * handler for SIGSEGV, which recognises a stack overflow; for any other fault it calls the handler
  * that was installed before.
  *
- * Processes. A process that a task starts inherits the worker's mask, and does not see a SIGTERM or
- * SIGINT. Start it in a function that leat_blocking runs, or give it a mask of its own
- * (posix_spawnattr_setsigmask).
+ * Processes. A process that a task starts inherits the worker's mask: SIGTERM and SIGINT, for
+ * example, are blocked in it. Start it in a function that leat_blocking runs, or give it a mask of
+ * its own (posix_spawnattr_setsigmask).
  *
  * Sandboxes. A program that locks itself in (seccomp) best does so before it starts the runtime.
  * leat asks the system for membarrier, and does without it where the system refuses it. If the
@@ -60,12 +60,11 @@ typedef struct leat_options {
 /* Runs a program: starts the runtime, runs fn(arg) as the first task of a scope, waits until every
  * task of that scope has ended, and stops the runtime. `options` may be NULL and is copied. Only a
  * thread of the program may call it. With leat_main all options have their defaults.
- * Returns what the scope ended with: 0, or the first value other than 0 that a task returned.
- * Instead of 0, -EBUSY when leat_stop returned that, since another thread of the program has a
- * scope open, for example: then the runtime still runs. When fn was not called: -EINVAL for a NULL
- * fn, wrong options or wrong variables in the environment; -EBUSY when a runtime is running
- * already; -EDEADLK from a task; -ENOMEM; or the error of opening the file for a trace, such as
- * -EACCES. */
+ * Returns what the scope ended with: 0, or the first value other than 0 that a task returned. If
+ * that is 0 but leat_stop fails: -EBUSY, and the runtime still runs; another thread of the program
+ * may have a scope open. When fn was not called: -EINVAL for a NULL fn, wrong options or wrong
+ * variables in the environment; -EBUSY when a runtime is running already; -EDEADLK from a task or a
+ * thread of the runtime; -ENOMEM; or the error of opening the file for a trace, such as -EACCES. */
 LEAT_API int leat_main(leat_fn *fn, void *arg);
 LEAT_API int leat_main_with(leat_fn *fn, void *arg, const leat_options *options);
 

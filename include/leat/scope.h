@@ -8,9 +8,10 @@
  * it opened last, else the scope that it belongs to. Cancelling a scope also cancels all scopes
  * inside it, and none outside.
  *
- * In a cancelled scope every wait ends with -ECANCELED, those of its opener too. Every later call
- * that may wait returns -ECANCELED at once, even where it would not have to wait; the try forms
- * still work. So nobody takes a stream that was cancelled for one that has ended.
+ * In a cancelled scope every wait ends with -ECANCELED, its opener's too, unless the function that
+ * waits says otherwise. Every later call that may wait returns -ECANCELED at once, even where it
+ * would not have to wait. The try forms still work. So nobody takes a stream that was cancelled for
+ * one that has ended.
  *
  * A scope is cancelled by leat_scope_cancel, by its deadline, by the scope around it, or by the
  * first of its tasks that returns a value other than 0. Clean-up that has to wait in a cancelled
@@ -46,7 +47,7 @@ LEAT_API leat_scope *leat_scope_open(int64_t deadline);
 LEAT_API int leat_scope_close(leat_scope *scope);
 
 /* Cancels the scope and every scope inside it: their waits end with -ECANCELED. Does not wait for
- * the tasks. Any party may call it while the scope is open; a second call does nothing.
+ * the tasks. Any party may call it while the scope is open. A second call does nothing.
  * Returns 0; -EINVAL for NULL. */
 LEAT_API int leat_scope_cancel(leat_scope *scope);
 

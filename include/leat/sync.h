@@ -2,8 +2,8 @@
  * zero, something that is done once, a call that is shared.
  *
  * Tasks and threads wait in these. In blocks and callbacks, a call that would have to wait returns
- * -EDEADLK. A latch is a channel, so blocks and callbacks can wait for it by receiving. A channel
- * whose items are permits is a semaphore for every party.
+ * -EDEADLK. They wait for a latch by receiving from it, since it is a channel, and can use a
+ * channel with permits as its items in place of a semaphore.
  */
 #ifndef LEAT_SYNC_H
 #define LEAT_SYNC_H
@@ -49,7 +49,8 @@ LEAT_API int64_t leat_permits(const leat_semaphore *semaphore);
  * As leat_go, but first takes one of the permits, which the task gives back when fn has returned.
  * So no more tasks run at a time than the semaphore has permits. Waits for a permit, or until the
  * deadline; with LEAT_NOW it does not wait. (In Go: errgroup's SetLimit and TryGo.) The semaphore
- * must not be freed before the task has ended. `name` is as for leat_go_named.
+ * must not be freed before the task has ended. The `name` of leat_go_within_named is as for
+ * leat_go_named.
  * Returns 0; or an error of leat_acquire_until or leat_go: then fn will not be called, and no
  * permit is taken. */
 #define leat_go_within(scope, permits, deadline, fn, ...) \

@@ -25,9 +25,9 @@
  * LEAT_PINNED=1 in the environment. A pinned task still shares its thread with other tasks.
  *
  * Stacks. Below each stack lie 60 KiB that cannot be touched. A stack that overflows ends the
- * program with a message that names the task. A function with more than 60 KiB of variables may
- * step over them, unless it is compiled with -fstack-clash-protection; leat's packages for CMake
- * and pkg-config add that option.
+ * program with a message that names the task. (Before Linux 6.13 this holds for 16,384 stacks at a
+ * time.) A function with more than 60 KiB of variables may step over them, unless it is compiled
+ * with -fstack-clash-protection; leat's packages for CMake and pkg-config add that option.
  *
  * Switches. A worker switches tasks only where a task waits, yields or ends. A call that never
  * waits never switches: leat_go, leat_close, leat_release, leat_mutex_unlock, the try forms, and
@@ -51,10 +51,11 @@ extern "C" {
  *
  * Starts a task in `scope` that runs fn(arg). What `arg` points to must stay valid until the task
  * ends; it may be a variable of the function that closes the scope. In a cancelled scope the task
- * still runs, so that it can free what it was given; its first wait returns -ECANCELED. When fn
+ * still runs, so that it can free what it was given, but its waits return -ECANCELED. When fn
  * returns a value other than 0, that cancels the scope, see leat_scope_close. fn must close the
  * scopes that it opens: a task that returns with an open scope ends the program with a message. The
- * caller is the party that opened the scope, or a party that belongs to it or to a scope inside it.
+ * caller must be the party that opened the scope, or one that belongs to it or to a scope inside
+ * it.
  * Returns 0; -EINVAL for a NULL scope or fn; -ENOMEM. Unless it returns 0, fn will not be
  * called. */
 #define leat_go(scope, fn, ...) leat_go_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
@@ -77,9 +78,9 @@ extern "C" {
 
 /*     int leat_go_spread(leat_scope *scope, leat_fn *fn, void *arg);
  *
- * As leat_go, but the task begins at once, on the worker that has the fewest tasks. For a few tasks
- * that live long or compute long, such as a server's connections. For short tasks use leat_go: to
- * wake a sleeping worker takes some microseconds.
+ * As leat_go, but the task begins on the worker that has the fewest tasks. For a few tasks that
+ * live long or compute long, such as a server's connections. For short tasks use leat_go: to wake a
+ * sleeping worker takes some microseconds.
  * Returns what leat_go does. */
 #define leat_go_spread(scope, fn, ...) \
     leat_go_spread_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
@@ -104,7 +105,7 @@ LEAT_API int leat_pin(void);
 LEAT_API int leat_unpin(void);
 
 /* Lets the other tasks of the worker run first: those that are ready, and those that have not
- * begun. Cancelling does not end it. In any other party than a task it is sched_yield.
+ * begun. Cancelling does not end it. In a thread, a block or a callback it is sched_yield.
  * Returns 0, always. */
 LEAT_API int leat_yield(void);
 
@@ -121,8 +122,8 @@ LEAT_API int leat_blocking(leat_fn *fn, void *arg);
 /*     int leat_go_blocking(leat_scope *scope, leat_fn *fn, void *arg);
  *
  * Starts a task in `scope` that has a thread to itself, from the pool of leat_blocking. The task
- * may block, and uses channels, select and scopes as every task does. The rules of leat_go hold;
- * `name` is as for leat_go_named.
+ * may block, and uses channels, select and scopes as every task does. The rules of leat_go hold.
+ * The `name` of leat_go_blocking_named is as for leat_go_named.
  * Returns 0; -EINVAL for a NULL scope or fn; -ENOMEM, also when the system has no thread for it. */
 #define leat_go_blocking(scope, fn, ...) \
     leat_go_blocking_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn))
