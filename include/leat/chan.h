@@ -96,9 +96,9 @@ LEAT_API leat_chan *leat_chan_make(leat_scope *scope, size_t item_size, size_t c
 LEAT_API int leat_chan_ref(leat_chan *ch);
 LEAT_API int leat_chan_unref(leat_chan *ch);
 
-/* Sends a copy of the item at `item`. Waits until a receiver takes it or the channel has room, or
- * until the deadline; leat_try_send never waits. `item` points to item_size bytes, or with a
- * transform to its in_size; it may be NULL when that is 0.
+/* Sends an item. Waits until a receiver takes it or the channel has room, or until the deadline;
+ * leat_try_send never waits. leat copies the item from `item`, which points to item_size bytes, or
+ * with a transform to its in_size; it may be NULL when that is 0.
  * Returns 0; -EPIPE when the channel is closed; -ECANCELED; -ETIMEDOUT; -EAGAIN when it would have
  * to wait, with LEAT_NOW or from the try form; -EINVAL for a NULL channel or item, or a negative
  * deadline; -EPERM when only leat sends to the channel (leat/timeout.h); -EDEADLK where the caller

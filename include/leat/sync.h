@@ -20,7 +20,8 @@ extern "C" {
 
 typedef struct leat_semaphore leat_semaphore;
 
-/* Makes a semaphore with `permits` permits, 1 to INT64_MAX. It belongs to `scope`, which frees it.
+/* Makes a semaphore. `permits`, 1 to INT64_MAX, is the number of its permits. It belongs to
+ * `scope`, which frees it.
  * Returns the semaphore; NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits);
 

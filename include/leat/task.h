@@ -85,9 +85,9 @@ extern "C" {
 #define leat_go_spread(scope, fn, ...) \
     leat_go_spread_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
 
-/* The same as functions, for a task with a name of its own. `name` appears in messages and dumps.
- * It may be NULL; it is not copied and must stay valid until the task ends. `stack_size` is as for
- * leat_go_sized.
+/* Start a task as leat_go, leat_go_pinned and leat_go_spread do, with a name of its own. `name`
+ * appears in messages and dumps. It may be NULL; it is not copied and must stay valid until the
+ * task ends. `stack_size` is as for leat_go_sized.
  * Returns what leat_go_sized does. */
 LEAT_API int leat_go_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
                            size_t stack_size);

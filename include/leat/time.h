@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* Tells the time.
+/* Tells the time now.
  * Returns it in nanoseconds on the monotonic clock; always greater than LEAT_NOW. */
 LEAT_API int64_t leat_now(void);
 

@@ -48,14 +48,14 @@ struct leat_timer {
     leat_scope *scope;
 };
 
-/* Initialises a leat_timer of the scope `in_scope`, or with NULL of none. */
+/* Initialises a leat_timer that belongs to `in_scope`, or with NULL to no scope. */
 /* clang-format off */
 #define LEAT_TIMER(in_scope) { { NULL }, NULL, (in_scope) }
 /* clang-format on */
 
-/* Initialises `timer`, whatever its memory holds, as a timer of `scope`, or with NULL of none. It
- * is quicker than LEAT_TIMER, since it writes only some fields. The timer must not be set, and no
- * other party may use it during the call.
+/* Initialises a timer. It belongs to `scope`, or with NULL to none. The memory at `timer` may hold
+ * anything before. This is quicker than LEAT_TIMER, since it writes only some fields. The timer
+ * must not be set, and no other party may use it during the call.
  * Returns 0; -EINVAL when `timer` is NULL. */
 LEAT_API int leat_timer_init(leat_timer *timer, leat_scope *scope);
 
