@@ -34,7 +34,7 @@
  * callback or a timer a call that would have to wait returns -EDEADLK. A function waits only if it
  * takes a deadline or says that it waits. Only leat_version and leat_errno_location may be called
  * from a signal handler. The same holds in the child of a fork(2) that was called while a runtime
- * ran, until the child calls execve: only the thread that forked lives on there.
+ * ran, until the child calls execve: it has only the thread that forked.
  *
  * Pointers. A pointer that is passed to a function must stay valid until the function returns, and
  * no longer, unless the function says otherwise.
@@ -48,11 +48,12 @@
  * cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS). The program must not end leat's own
  * threads.
  *
- * errno. leat never reports by errno. It keeps a task's errno over a wait, also when the task then
- * runs in another thread. The C library promises compilers that the address of errno never changes
- * within a function, and such a task breaks that promise. So these headers define errno anew, as a
- * call that compilers must not leave out: in each file that includes them, errno is right before
- * and after a wait. A file that needs the C library's own definition defines LEAT_KEEP_ERRNO first.
+ * The variable errno. leat never reports by errno. It keeps a task's errno over a wait, also when
+ * the task then runs in another thread. The C library promises compilers that the address of errno
+ * never changes within a function, and such a task breaks that promise. So these headers define
+ * errno anew, as a call that compilers must not leave out: in each file that includes them, errno
+ * is right before and after a wait. A file that needs the C library's own definition defines
+ * LEAT_KEEP_ERRNO first.
  */
 #ifndef LEAT_BASE_H
 #define LEAT_BASE_H

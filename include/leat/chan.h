@@ -2,9 +2,8 @@
  *
  * A channel carries items of one fixed size from senders to receivers, by copying. Every party may
  * use either end. With capacity 0 a send and a receive meet, and the item is copied from one to the
- * other. With a larger capacity the channel holds that many items. Items leave in the order in
- * which they came, and parties that wait are served in the order in which they came. Waiting
- * allocates nothing.
+ * other. With a larger capacity the channel holds that many items. Items leave, and parties that
+ * wait are served, in the order in which they came. Waiting allocates nothing.
  *
  * Closing. After leat_close, sends return -EPIPE, also those that wait already; their items stay
  * with the senders. Receives return the items that the channel still holds, and then -EPIPE. Any
@@ -21,14 +20,13 @@
  * call waits on it; that ends the program with a message.
  *
  * Cancelling. In a cancelled scope the forms that may wait return -ECANCELED, with every deadline,
- * and send and receive nothing (leat/scope.h). They do so also when the partner was cancelled first
- * and has closed the channel: -EPIPE means that the caller's scope was not cancelled. The try forms
- * still work there.
+ * and send and receive nothing (leat/scope.h). They do so even when a cancelled partner has closed
+ * the channel first: -EPIPE means that the caller's scope was not cancelled. The try forms still
+ * work.
  *
  * Taking turns. A task whose sends and receives never have to wait yields by itself now and then.
- * The try forms, and calls with LEAT_NOW, never yield: a task that polls in a loop keeps its
- * worker, and with one worker its partner may never run. Such a loop calls leat_yield, or better
- * waits.
+ * The try forms, and calls with LEAT_NOW, never yield. So a loop that polls calls leat_yield, or
+ * better waits: else it keeps its worker, and its partner may never run.
  */
 #ifndef LEAT_CHAN_H
 #define LEAT_CHAN_H
@@ -99,32 +97,32 @@ LEAT_API int leat_chan_unref(leat_chan *ch);
 /* Sends an item. Waits until a receiver takes it or the channel has room, or until the deadline;
  * leat_try_send never waits. leat copies the item from `item`, which points to item_size bytes, or
  * with a transform to its in_size; it may be NULL when that is 0.
- * Returns 0; -EPIPE when the channel is closed; -ECANCELED; -ETIMEDOUT; -EAGAIN when it would have
- * to wait, with LEAT_NOW or from the try form; -EINVAL for a NULL channel or item, or a negative
- * deadline; -EPERM when only leat sends to the channel (leat/timeout.h); -EDEADLK where the caller
- * must not wait; or the error of the channel's transform. Unless it returns 0, the item is not sent
- * and stays with the caller. */
+ * Returns 0; -EPIPE when the channel is closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or
+ * from the try form; -EINVAL for a NULL channel or item, or a negative deadline; -EPERM when only
+ * leat sends to the channel (leat/timeout.h); -EDEADLK where the caller must not wait; or the error
+ * of the channel's transform. Unless it returns 0, the item is not sent and stays with the
+ * caller. */
 LEAT_API int leat_send(leat_chan *ch, const void *item);
 LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
 LEAT_API int leat_try_send(leat_chan *ch, const void *item);
 
 /* Receives an item. Waits until a sender or the channel has one, or until the deadline;
  * leat_try_recv never waits. The item is copied to `item`, which has room for item_size bytes. With
- * a NULL `item` the received item is discarded; where the channel has a drop function and items
- * have bytes, NULL is -EINVAL.
+ * a NULL `item` the received item is discarded; but NULL is -EINVAL where the channel has a drop
+ * function and items have bytes.
  * Returns 0; -EPIPE when the channel is closed and empty; -ECANCELED, also when the channel was cut
  * short and is empty (leat_cancelled tells whether the caller's scope was cancelled); -ETIMEDOUT;
- * -EAGAIN when it would have to wait, with LEAT_NOW or from the try form; -EINVAL for a NULL
- * channel, a NULL item where that is not allowed, or a negative deadline; -EDEADLK where the caller
- * must not wait. Unless it returns 0, nothing is written to `item`. */
+ * -EAGAIN with LEAT_NOW or from the try form; -EINVAL for a NULL channel, a NULL item where that is
+ * not allowed, or a negative deadline; -EDEADLK where the caller must not wait. Unless it returns
+ * 0, nothing is written to `item`. */
 LEAT_API int leat_recv(leat_chan *ch, void *item);
 LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
 LEAT_API int leat_try_recv(leat_chan *ch, void *item);
 
-/* Send or receive up to `n` items in one call, n being 1 or more. They move as many items as they
- * can at once. If they can move none, they wait for one, or until the deadline. `items` is an array
- * of n items; what holds for `item` in leat_send and leat_recv holds for it. A channel with a
- * transform takes one item in each call, and a promise gives one.
+/* Send or receive up to `n` items in one call, n being 1 or more. They move as many as they can at
+ * once; if they can move none, they wait for one, or until the deadline. `items` is an array of n
+ * items, or NULL where leat_send and leat_recv allow that. A channel with a transform takes one
+ * item in each call, and a promise gives one.
  * Returns how many items moved, the first of the array; or an error of leat_send_until or
  * leat_recv_until, and then none moved. -EINVAL also for an n of 0. */
 LEAT_API int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline);
@@ -152,8 +150,8 @@ LEAT_API int leat_chan_senders(leat_chan *ch, unsigned n);
 LEAT_API int leat_chan_done(leat_chan *ch);
 
 /* Tell about a channel: how many items it holds, its capacity, whether it is closed, and its name.
- * For dumps and tests, since the answer may be out of date when the call returns. While items pass
- * very fast, the number of items may be a little off.
+ * For dumps and tests: the answer may be out of date when the call returns, and while items pass
+ * very fast, their number may be a little off.
  * Returns the number or the capacity in items; 1 when closed, else 0; the name as it was given, or
  * NULL. For a NULL channel: 0 items, capacity 0, closed, no name. */
 LEAT_API size_t leat_chan_len(const leat_chan *ch);

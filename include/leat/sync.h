@@ -26,12 +26,11 @@ typedef struct leat_semaphore leat_semaphore;
 LEAT_API leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits);
 
 /* Takes `n` permits at once, from 1 to all that the semaphore was made with. Waits until they are
- * free, or until the deadline; leat_try_acquire never waits. First come, first served: a caller
- * that needs few permits waits behind one that needs many, and leat_try_acquire takes none while
- * others wait.
- * Returns 0; -EAGAIN when it would have to wait, with LEAT_NOW or from the try form; -ETIMEDOUT;
- * -ECANCELED; -EINVAL for NULL, an n out of range, or a negative deadline; -EDEADLK where the
- * caller must not wait. Unless it returns 0, it has taken no permit. */
+ * free, or until the deadline; leat_try_acquire never waits. First come, first served, also where
+ * the first needs many permits: leat_try_acquire takes none while others wait.
+ * Returns 0; -EAGAIN with LEAT_NOW or from the try form; -ETIMEDOUT; -ECANCELED; -EINVAL for NULL,
+ * an n out of range, or a negative deadline; -EDEADLK where the caller must not wait. Unless it
+ * returns 0, it has taken no permit. */
 LEAT_API int leat_acquire(leat_semaphore *semaphore, int64_t n);
 LEAT_API int leat_acquire_until(leat_semaphore *semaphore, int64_t n, int64_t deadline);
 LEAT_API int leat_try_acquire(leat_semaphore *semaphore, int64_t n);
@@ -70,9 +69,8 @@ LEAT_API leat_mutex *leat_mutex_open(leat_scope *scope);
 
 /* Takes the mutex. Waits until it is free, or until the deadline; leat_mutex_try_lock never waits.
  * First come, first served.
- * Returns 0; -EAGAIN when it would have to wait, with LEAT_NOW or from the try form; -ETIMEDOUT;
- * -ECANCELED; -EINVAL for NULL, or a negative deadline; -EDEADLK when the caller holds the mutex
- * already, or must not wait. */
+ * Returns 0; -EAGAIN with LEAT_NOW or from the try form; -ETIMEDOUT; -ECANCELED; -EINVAL for NULL,
+ * or a negative deadline; -EDEADLK when the caller holds the mutex already, or must not wait. */
 LEAT_API int leat_mutex_lock(leat_mutex *mutex);
 LEAT_API int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline);
 LEAT_API int leat_mutex_try_lock(leat_mutex *mutex);
@@ -134,10 +132,10 @@ LEAT_API leat_singleflight *leat_singleflight_open(leat_scope *scope,
                                                    const leat_singleflight_spec *spec);
 
 /* Gets the value for a key. If a call for the key runs already, waits for its result; else starts
- * one. Every caller that waits gets a copy of the one result; nothing is kept after that. The call
- * is a task of the singleflight's scope: when a caller is cancelled, or its deadline passes, the
- * call still runs to its end for the others. `key` points to key_size bytes, `value` to room for
- * value_size bytes. The rules of leat_go say who may call.
+ * one. Every caller that waits gets a copy of the result; then it is forgotten. The call is a task
+ * of the singleflight's scope: it runs to its end even when a caller is cancelled, or its deadline
+ * passes. `key` points to key_size bytes, `value` to room for value_size bytes. The rules of
+ * leat_go say who may call.
  * Returns what the function returned; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW, always;
  * -ENOMEM; -EINVAL for a NULL, or a negative deadline; -EDEADLK where the caller must not wait.
  * Unless it returns 0, nothing is written to `value`. */
