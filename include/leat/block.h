@@ -1,7 +1,8 @@
 /* leat/block.h: blocks: functions that wait without a stack of their own.
  *
- * A block is a struct of the caller's with a leat_block in it, and a step function written straight
- * down, in which each LEAT_AWAIT_… either goes on at once or returns, and is resumed at that very line:
+ * A block is a struct of the caller's with a leat_block in it, and a step function. The step
+ * function is written straight down. Each LEAT_AWAIT_… in it either continues at once or returns
+ * from the function. Later leat calls the function again, and it continues at that line:
  *
  *     struct search { leat_block block; leat_alarm alarm; leat_chan *out; struct hit hit; };
  *
@@ -15,24 +16,28 @@
  *     …
  *     leat_go_block(scope, &me->block, search);
  *
- * It is a party like a task: the same channels, the same rules. It costs 96 bytes, the struct's own
- * fields, and nothing else; starting and waiting allocate nothing, so a million are no trouble. It runs
- * on whichever worker woke it, one at a time.
+ * A block uses the same channels by the same rules as a task. It costs 96 bytes and the struct's
+ * own fields. Starting one and waiting in one allocate nothing, so a million are no trouble. It
+ * runs on one worker at a time, and after a wait perhaps on another.
  *
- * In a step function, between LEAT_BEGIN and LEAT_END:
- *  - Loops, branches and switches may hold awaits, at any depth.
- *  - A local variable does not survive an await, since the function returns there: keep what must last
- *    in the struct. Locals declared before LEAT_BEGIN are set anew at each resumption (`me` above).
- *    gcc's -Wmaybe-uninitialized (from -O1) and clang's -Wconditional-uninitialized see many of the
- *    mistakes. A variable-length array must not be in scope at an await.
- *  - An await right before a case label wants `__attribute__((fallthrough));` where it is meant.
- *  - Functions that wait (leat_recv, leat_sleep, leat_select with a deadline, …) return -EDEADLK where they
- *    would have to wait; the try forms work. It cannot open scopes or shield itself.
+ * Rules for a step function, between LEAT_BEGIN and LEAT_END:
+ *  - Awaits may stand in loops, branches and switches, at any depth.
+ *  - A local variable does not survive an await, since the function returns there: what must last
+ *    belongs in the struct. Locals declared before LEAT_BEGIN are set anew each time the function
+ *    is called (`me` in the example). gcc's -Wmaybe-uninitialized (from -O1) and clang's
+ *    -Wconditional-uninitialized find many mistakes. A variable-length array must not be in scope
+ *    at an await.
+ *  - An await right before a case label needs `__attribute__((fallthrough));` where falling
+ *    through is meant.
+ *  - Functions that wait (leat_recv, leat_sleep, leat_select with a deadline, …) return -EDEADLK
+ *    where they would have to wait; the try forms work. A block cannot open scopes or shield
+ *    itself.
  *  - The arguments of an await are evaluated once, before it waits.
- *  - Afterwards b->status tells what came of it.
+ *  - After an await, b->status is its result.
  *
- * A block belongs to a scope and is cancelled and joined with it. Its struct is the caller's and must
- * stay where it is until the block has ended: until its scope is closed, or it has been awaited. */
+ * A block belongs to a scope, which cancels and joins it. Its struct is the caller's and must
+ * stay where it is until the block has ended: until its scope is closed, or the block has been
+ * awaited. */
 #ifndef LEAT_BLOCK_H
 #define LEAT_BLOCK_H
 
@@ -47,49 +52,52 @@ extern "C" {
 
 typedef struct leat_block leat_block;
 
-/* A step function. What it returns after LEAT_RETURN is the block's verdict, as a task's. */
+/* A step function. The value of LEAT_RETURN is the block's verdict, like the value that a task
+ * returns. */
 typedef int leat_step(leat_block *block);
 
-/* What a block is told to be: its step function, and a name for dumps. */
+/* What a block runs: its step function, and a name for dumps. */
 typedef struct leat_block_type {
     leat_step *step;
     const char *name; /* NULL is allowed */
 } leat_block_type;
 
-/* The head of a block's struct. leat_go_block fills it in; `status` and `line` may be read. */
+/* The head of a block's struct. leat_go_block sets all of it. Users may read `status` and
+ * `line`. */
 struct leat_block {
     void *leat_private[9];
-    int status; /* what the last await came to, as the function of that name would have returned */
+    int status; /* the last await's result, as the function of that name would have returned it */
     unsigned leat_flags;
     const leat_block_type *type;
     int leat_resume;
-    unsigned line; /* of the step function's source, where it waits or has waited last */
+    unsigned line; /* the line of the source at which it waits or has waited last */
 };
 
-/* Memory for a block's timer: one for each block that sleeps or has deadlines, beside it in its struct.
- * Leat's while an await that was given it lasts; need not be initialised. */
+/* Memory for a block's timer. A block that sleeps or has deadlines has one in its struct. It is
+ * leat's during an await that was given it, and need not be initialised. */
 typedef struct leat_alarm {
     void *leat_private[8];
 } leat_alarm;
 
 /*     int leat_go_block(leat_scope *scope, leat_block *block, step);
  *
- * Starts a block in `scope`; on any worker, soon. Fills in all of *block. The rules of leat_go hold.
- * `step` is the name of a function (it becomes part of a constant).
+ * Starts a block in `scope`; some worker runs it soon. Sets all of *block. `step` is the name of a
+ * function (it becomes part of a constant). A party that may call leat_go for the scope may call
+ * this.
  * Returns 0; -EINVAL for a NULL argument. It cannot run out of memory. */
 #define leat_go_block(scope, block, step) leat_go_block_typed(scope, block, LEAT_BLOCK_TYPE_(step))
 
-/* The same as a function, for step functions chosen at run time. `type` is not copied: it stays until the
- * block has ended.
- * Returns what leat_go_block does; -EINVAL also for a NULL step in it. */
+/* The same as a function, for a step function chosen at run time. `type` is not copied: it must
+ * stay valid until the block has ended.
+ * Returns what leat_go_block does; -EINVAL also for a NULL `step` in it. */
 LEAT_API int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_type *type);
 
-/* Waits, in a task or thread, until the block has ended. Like closing a scope, this is not ended by
- * cancelling: the block is. One party at the most waits for a block.
+/* Waits until the block has ended. For tasks and threads. Cancelling does not end this wait; it
+ * ends the block. At most one party may wait for a block.
  * Returns the block's verdict; -EINVAL for NULL; -EDEADLK in a block or callback. */
 LEAT_API int leat_block_join(leat_block *block);
 
-/* The beginning of the step function: goes on where the last await has left. */
+/* Begins the step function's body: jumps to the await at which the block waited. */
 #define LEAT_BEGIN(b) \
     do { \
         if ((b)->leat_resume) \
@@ -97,23 +105,25 @@ LEAT_API int leat_block_join(leat_block *block);
     leat_begin:; \
     } while (0)
 
-/* The end of the step function: returns 0. */
+/* Ends the step function: the block's verdict is 0. */
 #define LEAT_END(b) \
     do { \
         (void)(b); \
         return 0; \
     } while (0)
 
-/* Ends the block with the verdict `value`: 0, or a negative errno value, which cancels the scope. */
+/* Ends the block with the verdict `value`: 0, or a negative errno value, which cancels the
+ * scope. */
 #define LEAT_RETURN(b, value) \
     do { \
         (void)(b); \
         return (value); \
     } while (0)
 
-/* Sends `item` on `chan`, closes the channel, and ends the block: core.async's value of a go block. Where the channel
- * has room for the value, or a receiver waits for it, the block waits for nobody, and the value arrives in a cancelled
- * scope as well. Else it waits; cancelled in that, it cuts the channel short (leat_cut). */
+/* Sends `item` on `chan`, closes the channel, and ends the block with the verdict 0:
+ * core.async's value of a go block. If the channel has room or a receiver waits, the block does
+ * not wait, and the item is sent even in a cancelled scope. Otherwise the block waits; if it is
+ * cancelled then, it cuts the channel short (leat_cut). */
 #define LEAT_RETURN_ON(b, chan, item) \
     do { \
         (b)->status = leat_try_send(chan, item); \
@@ -126,43 +136,45 @@ LEAT_API int leat_block_join(leat_block *block);
         return 0; \
     } while (0)
 
-/* Sends, or receives, as leat_send and leat_recv; then b->status is their result. */
+/* Send or receive as leat_send and leat_recv do; b->status is the result. */
 #define LEAT_AWAIT_SEND(b, chan, item) \
     LEAT_AWAIT_(b, leat_block_send(b, chan, item, LEAT_NEVER, NULL))
 #define LEAT_AWAIT_RECV(b, chan, item) \
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, LEAT_NEVER, NULL))
 
-/* The same with a deadline, as leat_send_until and leat_recv_until. `alarm` may be NULL with LEAT_NEVER and
- * LEAT_NOW; where one is wanted for a wait and missing, b->status is -EINVAL. */
+/* The same with a deadline, as leat_send_until and leat_recv_until. `alarm` may be NULL with
+ * LEAT_NEVER and LEAT_NOW; if it is NULL and the block has to wait for a time, b->status is
+ * -EINVAL. */
 #define LEAT_AWAIT_SEND_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_send(b, chan, item, deadline, alarm))
 #define LEAT_AWAIT_RECV_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, deadline, alarm))
 
-/* Waits for one of several cases, as leat_select and leat_select_ordered; 1 to INT_MAX of them, which stay
- * where they are meanwhile: in the block's struct; `alarm` as for LEAT_AWAIT_SEND_UNTIL. b->status is the
- * index of the case that happened, or an error. */
+/* Wait for one of n cases, 1 to INT_MAX, as leat_select and leat_select_ordered do. The cases
+ * must stay where they are during the wait: in the block's struct. `alarm` is as for
+ * LEAT_AWAIT_SEND_UNTIL. b->status is the index of the case that happened, or an error. */
 #define LEAT_AWAIT_SELECT(b, cases, n, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 0))
 #define LEAT_AWAIT_SELECT_ORDERED(b, cases, n, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_select(b, cases, n, deadline, alarm, 1))
 
-/* Sleeps for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL for a NULL
- * alarm, or a negative deadline. */
+/* Sleep for `ns` nanoseconds, or until the deadline; b->status is 0, -ECANCELED, or -EINVAL for
+ * a NULL alarm or a negative deadline. */
 #define LEAT_AWAIT_SLEEP(b, ns, alarm) LEAT_AWAIT_(b, leat_block_sleep_for(b, ns, alarm))
 #define LEAT_AWAIT_SLEEP_UNTIL(b, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_sleep(b, deadline, alarm))
 
-/* Lets others run first. b->status is 0. */
+/* Lets other parties run first; b->status is 0. */
 #define LEAT_AWAIT_YIELD(b) LEAT_AWAIT_(b, leat_block_yield(b))
 
-/* Waits until another block has ended; b->status is its verdict, or -EINVAL for NULL or the block itself. Not
- * ended by cancelling, like leat_block_join. */
+/* Waits until the block `other` has ended; b->status is its verdict, or -EINVAL for NULL or the
+ * block itself. Cancelling does not end this wait, like that of leat_block_join. */
 #define LEAT_AWAIT_BLOCK(b, other) LEAT_AWAIT_(b, leat_block_await(b, other))
 
-/* Runs another block as a part of this one, from the beginning to the end: a sub-machine. It starts at
- * once, needs nothing but its struct, which may lie in this one's, and its verdict is b->status and
- * cancels nothing; or -EINVAL for NULL or the block itself. `step` as for leat_go_block. */
+/* Runs the block `other` as a part of this one, from beginning to end: a sub-machine. It starts
+ * at once and needs only its struct, which may lie in this one's. b->status is its verdict,
+ * which cancels nothing; or -EINVAL for NULL or the block itself. `step` is as for
+ * leat_go_block. */
 #define LEAT_AWAIT_CALL(b, other, step) \
     LEAT_AWAIT_(b, leat_block_call(b, other, LEAT_BLOCK_TYPE_(step)))
 
@@ -170,8 +182,8 @@ LEAT_API int leat_block_join(leat_block *block);
 
 enum { LEAT_DONE_ = 0, LEAT_PARKED_ = INT32_MIN };
 
-/* Not to be called but by the macros, in the block's own step function. Their result is in b->status.
- * Returns LEAT_DONE_, or LEAT_PARKED_: then the step function returns, too. */
+/* For the macros only, in the block's own step function. b->status is the result.
+ * Returns LEAT_DONE_; or LEAT_PARKED_, and then the step function must return, too. */
 LEAT_API int leat_block_send(leat_block *b, leat_chan *ch, const void *item, int64_t deadline,
                              leat_alarm *alarm);
 LEAT_API int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline,
@@ -184,10 +196,15 @@ LEAT_API int leat_block_yield(leat_block *b);
 LEAT_API int leat_block_await(leat_block *b, leat_block *other);
 LEAT_API int leat_block_call(leat_block *b, leat_block *other, const leat_block_type *type);
 
-/* Where to go on is kept as a distance between labels. The function is left between setting it and the
- * label, or falls through: nothing in between may touch *b, which may run elsewhere by then. */
+/* The place to continue at is kept as a distance between labels. Between setting it and the
+ * label nothing may touch *b: when the operation has parked the block, it may already run
+ * elsewhere. */
 /* clang-format off */
-#define LEAT_BLOCK_TYPE_(step) __extension__({ static const leat_block_type leat_type_ = { (step), LEAT_HERE(step) }; &leat_type_; })
+#define LEAT_BLOCK_TYPE_(step) \
+    __extension__({ \
+        static const leat_block_type leat_type_ = { (step), LEAT_HERE(step) }; \
+        &leat_type_; \
+    })
 #define LEAT_LABEL_(label) (__extension__(char *) &&label)
 #define LEAT_GOTO_(address) __extension__({ goto *(void *)(address); })
 /* clang-format on */

@@ -1,23 +1,24 @@
 /* leat/callback.h: callbacks: operations that call a function when they are done.
  *
- * core.async's take! and put!. The caller owns an operation struct, hands it in, and goes on; when the
- * item has been sent or received, the function is called, exactly once. Nothing is allocated, and any
- * number may wait on one channel. So an event loop, a signal-driven program or a library with callbacks of
- * its own takes part without a task or a thread.
+ * core.async's take! and put!. The caller starts an operation on a struct of its own and does not
+ * wait. When the item has been sent or received, the function is called, exactly once. Nothing is
+ * allocated, and any number of operations may wait on one channel. So an event loop or a library
+ * with callbacks of its own can use channels without a task or a thread.
  *
  *     static void got(leat_op *op, int status) { … }
  *     leat_op op = LEAT_OP(scope, 0);
  *     leat_recv_then(&op, ch, &item, got);
  *
- * Where it is called. If the operation can be done at once, the function is called by the caller, before
- * the call returns (so many deep: functions that start operations that are done at once are sent to a
- * worker from the sixteenth on), or, with LEAT_ON_WORKER, always by a worker. If it is done later, by the
- * worker that did it. On a worker the function must not wait: functions that wait return -EDEADLK there.
+ * Where the function runs. If the operation is done at once, the caller calls the function before
+ * the starting call returns. (At most 16 such functions nest; a worker calls those beyond.) If it
+ * is done later, a worker calls the function. With LEAT_ON_WORKER a worker calls it always. On a
+ * worker the function must not wait: functions that wait return -EDEADLK there.
  *
- * Owning. The struct and the item stay where they are until the function is called, and may be gone or used
- * again from within it; or until leat_withdraw has returned 0.
+ * Owning. The struct and the item must stay where they are until the function is called, or until
+ * leat_withdraw has returned 0. Within the function they may already be freed or used again.
  *
- * The runtime must be running. With a scope, who may start an operation is as for leat_go. */
+ * The runtime must be running. An operation with a scope may be started by a party that may call
+ * leat_go for that scope. */
 #ifndef LEAT_CALLBACK_H
 #define LEAT_CALLBACK_H
 
@@ -32,58 +33,66 @@ extern "C" {
 
 typedef struct leat_op leat_op;
 
-/* What is called. `status` is what leat_send, leat_recv or leat_select would have returned. */
+/* Receives what came of an operation: `status` is what leat_send, leat_recv or leat_select would
+ * have returned. */
 typedef void leat_op_fn(leat_op *op, int status);
 
-/* A flag of operations: the function is always called by a worker. */
+/* A flag of operations: a worker calls the function, always. */
 enum { LEAT_ON_WORKER = 1 };
 
-/* Memory for an operation. LEAT_OP fills it in. */
+/* Memory for an operation, set by LEAT_OP. */
 struct leat_op {
     void *leat_private[9];
     int leat_status;
     unsigned leat_more;
     leat_op_fn *leat_fn;
-    /* Ends the operation with -ECANCELED when cancelled, and waits for it when closed. NULL: none; then
-     * leat_stop is -EBUSY while the operation is under way. */
+    /* Cancelling this scope ends the operation with -ECANCELED, and closing it waits for the
+     * operation. NULL: no scope; then leat_stop returns -EBUSY until the operation is done. */
     leat_scope *scope;
-    unsigned flags; /* LEAT_ON_WORKER */
+    unsigned flags; /* 0 or LEAT_ON_WORKER */
     int leat_fd;
     int leat_result;
 };
 
-/* Initialises a leat_op that belongs to the scope, or with NULL to none; flags: LEAT_ON_WORKER or 0. */
+/* Initialises a leat_op. It belongs to the scope, or to none with NULL. Flags: 0 or
+ * LEAT_ON_WORKER. */
 /* clang-format off */
 #define LEAT_OP(in_scope, with_flags) { { NULL }, 0, 0, NULL, (in_scope), (with_flags), -1, 0 }
 /* clang-format on */
 
-/* Sends or receives, and then calls fn(op, status). Never waits.
- * Returns 0: fn has been or will be called, once; or -EINVAL, for a NULL where leat_send or leat_recv would not have
- * it, a NULL op or fn, or when no runtime runs: it will not. */
+/* Starts sending or receiving one item; fn(op, status) is called when that is done. `item` is as
+ * for leat_send and leat_recv. Never waits.
+ * Returns 0 when fn has been or will be called, once. Returns -EINVAL when it will not: for a
+ * NULL op or fn, for a NULL that leat_send or leat_recv would refuse, or when no runtime runs. */
 LEAT_API int leat_send_then(leat_op *op, leat_chan *ch, const void *item, leat_op_fn *fn);
 LEAT_API int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn);
 
-/* The same for one of n cases, 1 to INT_MAX; status is its index. The cases stay where they are meanwhile.
+/* The same for the first of n cases, 1 to INT_MAX; the status is its index. The cases must stay
+ * where they are until fn is called.
  * Returns 0 or -EINVAL, as leat_recv_then. */
 LEAT_API int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn);
 
-/* Takes an operation back; anybody may, and it never waits. The call that started it must have returned.
- * Returns 0 when that was in time: nothing was sent or received, and fn will not
- * be called. Else -EALREADY: it is done, and fn has been, is being or will be called. (So the struct must
- * be known to exist still: with an operation that may be done at any moment, from within its own scope or
- * under a lock that fn takes too.) -EINVAL for NULL. */
+/* Takes an operation back. Any party may call it, after the call that started the operation has
+ * returned. Never waits.
+ * Returns 0 when it was in time: nothing was sent or received, and fn will not be called.
+ * Returns -EALREADY when the operation is done: fn has been, is being or will be called. So the
+ * caller must know that the struct still exists: an operation that may be done at any moment is
+ * taken back within its own scope, or under a lock that fn takes, too. Returns -EINVAL for NULL. */
 LEAT_API int leat_withdraw(leat_op *op);
 
-/* Send or receive for an event loop of somebody else's: instead of a call, the number 1 is written to the eventfd
- * `fd`, which the loop watches. The fd is the caller's, and stays open until it has been signalled for each
- * operation, or the operations' scope is closed: the status is there before the signal. One eventfd may serve many
- * operations: leat_op_status tells which are done.
- * Returns 0: it has been or will be signalled, once; or -EINVAL, as leat_recv_then, and for a negative fd. */
+/* Start sending or receiving one item, for the event loop of another library. When it is done, the
+ * number 1 is written to the eventfd `fd`, which the loop watches, and no function is called. The
+ * fd is the caller's. It must stay open until it has been signalled for each operation, or until
+ * the operations' scope is closed. Several operations may share one eventfd: leat_op_status, which
+ * is set before the signal, tells which are done.
+ * Returns 0 when fd has been or will be signalled, once; or -EINVAL, as leat_recv_then, and for
+ * a negative fd. */
 LEAT_API int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd);
 LEAT_API int leat_recv_signal(leat_op *op, leat_chan *ch, void *item, int fd);
 
-/* Tells what came of an operation with a signal; never waits.
- * Returns what leat_send or leat_recv would have returned; -EAGAIN while it is under way; -EINVAL for NULL. */
+/* Asks what came of an operation with a signal. Never waits.
+ * Returns what leat_send or leat_recv would have returned; -EAGAIN while the operation is under
+ * way; -EINVAL for NULL. */
 LEAT_API int leat_op_status(const leat_op *op);
 
 #ifdef __cplusplus
