@@ -1,30 +1,33 @@
-/* leat/flow.h: operators: what stands between channels.
+/* leat/flow.h: operators: they move items between channels.
  *
  *     leat_chan *all = leat_merge(s, (leat_chan *[]){ a, b, c }, 3, 0);
  *     leat_chan *odd, *even;
- *     leat_split(s, leat_through(s, all, leat_dedupe(sizeof(int)), 1, NULL), is_odd, NULL, &odd, &even, 4);
+ *     leat_chan *changes = leat_through(s, all, leat_dedupe(sizeof(int)), 1, NULL);
+ *     leat_split(s, changes, is_odd, NULL, &odd, &even, 4);
  *     leat_mult *m = leat_mult_open(s, odd, NULL);
  *
- * Rules that hold for all of them.
- *  - An operator is a block, or a few, in memory of its scope: it needs no task and no stack, and all it
- *    allocates is allocated by the call that makes it. It counts as a task of its scope: closing the scope waits
- *    until its inputs are closed, or the scope is cancelled.
- *  - When its inputs are closed and what came of them is delivered, it closes its output (or does what `ending`
- *    says). When its output has been closed by somebody else, it ends as soon as it has an item for it, and takes
- *    no more; who should end earlier is cancelled.
- *  - When its scope is cancelled it cuts its output short (leat_cut; LEAT_ENDS_DONE: whoever closes it then), and also
- *    when its input was cut short, or a function of its own has failed. So a receiver, in whatever scope, is told
- *    -EPIPE only of an output that is complete; else -ECANCELED, behind what there was.
- *  - An item that it has taken and cannot deliver, then or when its scope is cancelled, goes to the drop
- *    function of the channel it came from; so does one that it is told to leave out.
- *  - A channel that it makes belongs to its scope, and has the item size and the drop function of its input, where
- *    the items are the same.
- *  - The functions that it calls run on workers, one at a time for each operator, and must not wait.
- *  - NULL channels and other wrong arguments: NULL, or -EINVAL; no memory: NULL, or -ENOMEM. So operators chain, and
- *    failures pass through. What makes several things at once returns 0, -EINVAL or -ENOMEM.
- *  - The rules of leat_go say who may make one; that never waits.
+ * Rules for all operators:
+ *  - An operator is a block, or a few, in memory of its scope: it needs no task and no stack. The
+ *    call that makes it allocates all its memory. It counts as a task of its scope: closing the
+ *    scope waits until the operator's inputs are closed or the scope is cancelled.
+ *  - When its inputs are closed and it has delivered what came of them, it closes its output (or
+ *    does what `ending` says). If another party closes the output, the operator ends when it next
+ *    has an item to send. To end it earlier, cancel its scope.
+ *  - It cuts its output short (leat_cut) when its scope is cancelled, when its input was cut short,
+ *    or when a function that it calls has failed and ends it. So a receiver in any scope gets
+ *    -EPIPE only behind a complete output, and otherwise -ECANCELED behind the items that were
+ *    sent. With LEAT_ENDS_DONE the channel counts as cut short when the last sender is done.
+ *  - An item that it has taken and cannot deliver goes to the drop function of the channel that it
+ *    came from. So does an item that it leaves out.
+ *  - A channel that it makes belongs to its scope. If the items stay the same, the channel has the
+ *    item size and the drop function of the input.
+ *  - The functions that it calls run on workers, one at a time for each operator. They must not
+ *    wait.
+ *  - A NULL channel or another wrong argument yields NULL or -EINVAL; a lack of memory yields NULL
+ *    or -ENOMEM. So calls chain, and a failure passes through them.
+ *  - A party that may call leat_go for the scope may make an operator. That never waits.
  *
- * Any party may send to what they receive from, and receive from what they send to. */
+ * Any party may send to an operator's inputs and receive from its outputs. */
 #ifndef LEAT_FLOW_H
 #define LEAT_FLOW_H
 
@@ -37,24 +40,25 @@
 extern "C" {
 #endif
 
-/* What an operator does with its output when it is at its end. */
+/* What an operator does with its output when it ends. */
 typedef enum leat_ending {
-    LEAT_ENDS_CLOSED, /* leat_close, or leat_cut */
-    LEAT_ENDS_DONE,   /* leat_chan_done: the caller has counted it by leat_chan_senders */
-    LEAT_ENDS_OPEN    /* nothing: others send to it, too */
+    LEAT_ENDS_CLOSED, /* closes it: leat_close, or leat_cut */
+    LEAT_ENDS_DONE,   /* calls leat_chan_done: the caller has counted it by leat_chan_senders */
+    LEAT_ENDS_OPEN    /* leaves it open for other senders */
 } leat_ending;
 
 /* ---- one to one ---- */
 
 /*     in ──▶ out
- * Moves every item. One that the output's transform refuses is dropped.
+ * Moves every item from `in` to `out`. An item that the transform of `out` refuses is dropped.
  * Returns `out`, or NULL. */
 LEAT_API leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending);
 
 /*     in ──▶ [transform] ──▶ new channel
- * Passes items through a transform: the first n items (leat_take), without repetitions (leat_dedupe, leat_distinct),
- * runs (leat_partition, leat_partition_by), and whatever else a transform does. `transform` becomes the channel's,
- * also when this fails. `capacity` is 1 or more; `drop` is for what comes out.
+ * Passes items through a transform (leat/transform.h): the first n items (leat_take), items without
+ * repetitions (leat_dedupe, leat_distinct), runs (leat_partition, leat_partition_by), and so on.
+ * The new channel owns `transform`, which is freed also when this call fails. `capacity` is in
+ * items, 1 or more. `drop` is for the transform's outputs.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,
                                  size_t capacity, leat_drop_fn *drop);
@@ -64,21 +68,25 @@ LEAT_API leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transfor
 /*     a ──▶┐
  *     b ──▶┼──▶ new channel
  *     c ──▶┘
- * Merges: items of all n inputs, as they come; closed when all inputs are. The inputs have items of one size, and the
- * same drop function. With n = 0 it is closed from the beginning, and of no bytes.
+ * Merges: sends the items of all n inputs as they come, and closes the new channel when all inputs
+ * are closed. The inputs must have the same item size and the same drop function. With n = 0 the
+ * new channel is closed from the beginning, and its items have no bytes.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t capacity);
 
-/* Makes one item out of one of each input: items[i] is that of input i. 0, or an error: then there is none. */
+/* Makes one item at `out` from one item of each input: items[i] is from input i, and belongs to
+ * the function from then on. Returns 0; or an error, and then there is no item. */
 typedef int leat_combine_fn(void *arg, void *const *items, void *out);
 
 /*     a ──▶┐
  *     b ──▶┤ fn ──▶ new channel
  *     c ──▶┘
- * Combines, as core.async's map: takes one item of each of the n inputs, and sends what fn makes of them,
- * whose items they are then. With a NULL fn, all of them, one behind the other without gaps: a zip; the spec's
- * item_size is not looked at. Closed when one of the inputs is closed; items that were taken from the others in that
- * round are dropped; with n = 0 closed from the beginning, as a merge. `out` is the new channel's, whose drop function is for what comes out.
+ * Combines, like core.async's map: takes one item from each of the n inputs (at most 1,048,576),
+ * calls fn for them, and sends the item that it makes. With a NULL fn it is a zip: sends the items
+ * of all inputs together, without gaps, and ignores out->item_size. Closes the new channel when one
+ * of the inputs is closed; items taken from the others in that round are dropped. With n = 0 the
+ * new channel is closed from the beginning. `out` describes the new channel; its drop function is
+ * for the new items.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n,
                                  leat_combine_fn *fn, void *arg, const leat_chan_spec *out);
@@ -88,9 +96,11 @@ LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_
 /*               ┌──▶ yes
  *     in ──▶ test
  *               └──▶ no
- * Splits into two new channels. Items for one that is closed are dropped, and so are those on which the test fails;
- * when both are closed, it ends. leat_split_sized has a capacity for each.
- * Returns 0, -EINVAL, -ENOMEM; the channels stand at `yes` and `no` with 0 only. */
+ * Splits into two new channels. An item is dropped if the test fails on it or its channel is
+ * closed. When both channels are closed, the operator ends. `capacity` is in items;
+ * leat_split_sized has one for each channel. With 0 it sets *yes and
+ * *no.
+ * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
                         leat_chan **yes, leat_chan **no, size_t capacity);
 LEAT_API int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
@@ -100,8 +110,9 @@ LEAT_API int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *te
 /*               ┌──▶ outs[0]
  *     in ──▶ least filled
  *               └──▶ outs[n-1]
- * Balances: each item to one of the n outputs, that with the fewest items in its buffer; waits for any when all are
- * full. Ends when one is closed; `ending` is for all of them.
+ * Balances: sends each item to one of the n outputs (1 to INT_MAX), the one with the fewest items
+ * in its buffer. When all are full, it sends to the first that has room again. Ends when one output
+ * is closed. `ending` is for all outputs.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_t n,
                           leat_ending ending);
@@ -112,60 +123,63 @@ LEAT_API int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *ou
  *     in ──▶ mult ──▶ tap
  *               └──▶ tap
  *
- * The next item is taken when every tap has the one before: a slow tap holds up the others. One that is lossy
- * does not, nor one whose channel drops or slides, nor one that is closed or removed, from that moment on, not even
- * if it was being waited for. Without taps, items are dropped. */
+ * A mult takes the next item when every tap has received the one before. So a slow tap holds up
+ * the others, unless it is lossy or its channel drops or slides. A tap that is closed or removed
+ * no longer holds up the others, even while the mult waits for it. Without taps, items are
+ * dropped. */
 
 typedef struct leat_mult leat_mult;
 
-/* Called for each copy of an item that is handed to a tap: to take another reference, where items hold
- * one. A copy that does not arrive is dropped. Must not wait. (Without it, an item is dropped if no tap got
- * it.) */
+/* Called for each copy of an item, before the copy is sent to a tap: takes another reference,
+ * where items hold one. A copy that does not arrive is dropped. Must not wait. (Without such a
+ * function, an item is dropped only if no tap received it.) */
 typedef void leat_share_fn(void *item);
 
-/* Makes a mult of `in`. `share` may be NULL: items are plain values.
- * Returns NULL for a NULL argument, or when memory has run out. */
+/* Makes a mult of `in`. `share` may be NULL if items are plain values.
+ * Returns NULL for a NULL scope or input, or when memory has run out. */
 LEAT_API leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share);
 
-/* A flag of taps: what it has no room for at once, it misses; see leat_tap_missed. */
+/* A flag of taps: a tap misses the items for which it has no room at once; see leat_tap_missed. */
 enum { LEAT_TAP_LOSSY = 1 };
 
-/* Adds a channel with items of the input's size: it gets the items that are handed out from now on, and its end
- * as `ending` says when the input is closed. A channel that is a tap already is left as it is. One that is found
- * closed is removed. While it is a tap, one without a scope has a reference more. After the input's end: the
- * channel is ended at once.
+/* Adds a channel as a tap: it receives the items that are handed out from now on. When the input is
+ * closed, the mult ends the channel as `ending` says; if the input is closed already, at once.
+ * Items have the input's size. `flags` is 0 or LEAT_TAP_LOSSY. If the channel is a tap already,
+ * nothing changes. A tap whose channel is found closed is removed. A channel without a scope has
+ * one more reference while it is a tap.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_tap(leat_mult *mult, leat_chan *ch, unsigned flags, leat_ending ending);
 
-/* Removes one tap, or all; the channel is left open. It may still get the item that is being handed to it while this
- * is called, and nothing after that. Never waits.
- * Returns 0; -ENOENT when it is no tap; -EINVAL for NULL. */
+/* Remove one tap, or all. The channel stays open. It may still receive the item that is being
+ * handed to it during the call, and nothing after that. Never wait.
+ * Returns 0; -ENOENT when the channel is no tap; -EINVAL for NULL. */
 LEAT_API int leat_untap(leat_mult *mult, leat_chan *ch);
 LEAT_API int leat_untap_all(leat_mult *mult);
 
-/* Returns how many items a lossy tap has missed: its lag, to be reported; -ENOENT when it is no tap; -EINVAL for
+/* Returns how many items a lossy tap has missed; -ENOENT when the channel is no tap; -EINVAL for
  * NULL. */
 LEAT_API int64_t leat_tap_missed(leat_mult *mult, leat_chan *ch);
 
-/* ---- pub: every item to those who subscribe to its topic ----
+/* ---- pub: every item to the subscribers of its topic ----
  *
  *                      ┌──▶ buffer ──▶ mult ──▶ subscribers to one topic
  *     in ──▶ topic of ─┤
  *                      └──▶ buffer ──▶ mult ──▶ subscribers to another
  *
- * Items of a topic that nobody subscribes to are dropped. A topic whose buffer is full holds up the others. */
+ * Items of a topic without subscribers are dropped. A topic whose buffer is full holds up the
+ * others. */
 
 typedef struct leat_pub leat_pub;
 
-/* What an item is about. */
+/* Returns an item's topic. */
 typedef uint64_t leat_topic_fn(void *arg, const void *item);
 
-/* What a pub is. Zero means its default, but for the function. */
+/* Describes a pub. A field that is 0 has its default; `topic` must be set. */
 typedef struct leat_pub_spec {
     leat_topic_fn *topic;
     void *arg;
-    size_t capacity;      /* of each topic's buffer; 1 or more where it drops or slides */
-    leat_buffer buffer;   /* its kind; a promise it cannot be */
+    size_t capacity; /* items in each topic's buffer; 1 or more with a dropping or sliding buffer */
+    leat_buffer buffer;   /* any kind but LEAT_PROMISE */
     leat_share_fn *share; /* as for leat_mult_open */
 } leat_pub_spec;
 
@@ -173,96 +187,103 @@ typedef struct leat_pub_spec {
  * Returns NULL when memory has run out, or an argument is wrong. */
 LEAT_API leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *spec);
 
-/* Subscribe a channel to a topic, and end that: as leat_tap and leat_untap. The first to subscribe to a topic makes
- * its buffer and mult, or gets those of one that nobody subscribes to any more: it is a party that belongs to the
- * scope, or keeps it open otherwise.
- * leat_sub returns 0, -EINVAL, -ENOMEM; leat_unsub returns 0, -ENOENT when it does not subscribe to that, -EINVAL. */
+/* Subscribe a channel to a topic, and end a subscription: like leat_tap and leat_untap. The first
+ * subscriber of a topic makes its buffer and mult, or takes over those of a topic that has no
+ * subscribers any more. So a party that subscribes must belong to the scope, or otherwise keep it
+ * open.
+ * leat_sub returns 0, -EINVAL, -ENOMEM.
+ * leat_unsub returns 0; -ENOENT when the channel does not subscribe to the topic; -EINVAL. */
 LEAT_API int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags,
                       leat_ending ending);
 LEAT_API int leat_unsub(leat_pub *pub, uint64_t topic, leat_chan *ch);
 
-/* End the subscriptions of all who subscribe to one topic, or to any; the channels are left open, as by leat_untap_all.
- * Who begins to subscribe meanwhile may be among them. Never wait.
+/* End all subscriptions to one topic, or to all topics. The channels stay open. A subscription that
+ * begins during the call may be ended, too. Never wait.
  * Returns 0, also when there are none; -EINVAL for NULL. */
 LEAT_API int leat_unsub_topic(leat_pub *pub, uint64_t topic);
 LEAT_API int leat_unsub_all(leat_pub *pub);
 
-/* ---- mix: inputs that come, go, and are switched ----
+/* ---- mix: inputs that are added, removed and switched ----
  *
  *     a ──▶┐
  *     b ──▶┼──▶ out
- *     c ─x ┘
- */
+ *     c ─x ┘ */
 
 typedef struct leat_mix leat_mix;
 
-/* What an input does. Solo, and not paused: while there is such an input, all others do what the mix's
- * `others` says. */
+/* What an input does; 0: its items go to the output. While any input is solo and not paused, all
+ * inputs that are not solo do what the mix's `others` says. */
 enum {
-    LEAT_MIX_MUTE = 1,  /* its items are taken, and dropped */
+    LEAT_MIX_MUTE = 1,  /* its items are taken and dropped */
     LEAT_MIX_PAUSE = 2, /* its items are not taken */
     LEAT_MIX_SOLO = 4
 };
 
-/* Makes a mix into `out`, which it never closes; `others`: LEAT_MIX_MUTE or LEAT_MIX_PAUSE. A closed `out` ends the
- * inputs as they come to send.
+/* Makes a mix that sends to `out`, and never closes it. `others` is LEAT_MIX_MUTE or
+ * LEAT_MIX_PAUSE. If `out` is closed, each input is removed when it next has an item to send.
  * Returns NULL when memory has run out, or an argument is wrong. */
 LEAT_API leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others);
 
-/* Changes what the others do while an input is solo: core.async's `solo-mode`. Holds from the next item on.
- * Returns 0, or -EINVAL for NULL, or what is neither LEAT_MIX_MUTE nor LEAT_MIX_PAUSE. */
+/* Changes what the other inputs do while one is solo: core.async's `solo-mode`. `others` is
+ * LEAT_MIX_MUTE or LEAT_MIX_PAUSE. Applies from the next item on.
+ * Returns 0; -EINVAL for NULL or another value of `others`. */
 LEAT_API int leat_mix_others(leat_mix *mix, unsigned others);
 
-/* Adds an input, or changes what one does, from the next item on. An input that is closed is removed.
- * The rules of leat_go say who may add.
+/* Adds an input, or changes the state of one. `state` is 0 or flags (LEAT_MIX_MUTE, LEAT_MIX_PAUSE,
+ * LEAT_MIX_SOLO), and applies from the next item on. An input that is closed is removed. A party
+ * that may call leat_go for the mix's scope may call this.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_admix(leat_mix *mix, leat_chan *in, unsigned state);
 
-/* Removes one input, or all: nothing more is taken from it, but what is being taken while this is called is still
- * delivered. Never waits.
- * Returns 0; -ENOENT when it is none; -EINVAL for NULL. */
+/* Remove one input, or all. Nothing more is taken from it; an item that is being taken during the
+ * call is still delivered. Never wait.
+ * Returns 0; -ENOENT when the channel is no input; -EINVAL for NULL. */
 LEAT_API int leat_unmix(leat_mix *mix, leat_chan *in);
 LEAT_API int leat_unmix_all(leat_mix *mix);
 
-/* ---- beginnings and ends ---- */
+/* ---- sources and sinks ---- */
 
-/* Sends n items that lie one behind the other at `items`, which stay there until it has ended, and then ends `ch`.
- * What was not sent is still the caller's.
+/* Sends n items to `ch` and then ends it as `ending` says. `items` is an array without gaps, and
+ * must stay valid until the operator has ended. Items that were not sent are still the caller's.
  * Returns `ch`, or NULL. */
 LEAT_API leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
                               leat_ending ending);
 
-/* Makes a channel with a copy of n items of item_size bytes inside, and closes it behind them.
+/* Makes a channel that holds copies of n items of item_size bytes, and is closed.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_to_chan(leat_scope *scope, const void *items, size_t item_size, size_t n,
                                  leat_drop_fn *drop);
 
-/* Puts the next item at `item` and returns 0; anything else: there are no more, and a negative errno value is the
- * generator's verdict, which cancels the scope. */
+/* Writes the next item to `item` and returns 0. Any other value: there are no more items, and a
+ * negative errno value is the generator's verdict, which cancels the scope. */
 typedef int leat_next_fn(void *arg, void *item);
 
 /*     next ──▶ new channel
- * Generates: calls `next` whenever there is room for an item.
+ * Generates: sends the items that `next` makes, until it makes no more. `next` is called again when
+ * the item before has been sent. `spec` describes the new channel.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
                                   const leat_chan_spec *spec);
 
-/* Finds a task's value: fills it in at `value` (item_size bytes, 0 before), which is sent when it returns 0. Another
- * value is the task's verdict. */
+/* Writes a task's value to `value` (item_size bytes, all 0 before) and returns 0; then the value
+ * is sent. Any other result is the task's verdict, and nothing is sent. */
 typedef int leat_value_fn(void *arg, void *value);
 
-/*     leat_chan *leat_go_value(leat_scope *scope, leat_value_fn *fn, void *arg, const leat_chan_spec *spec);
- *     leat_chan *leat_go_blocking_value(leat_scope *scope, leat_value_fn *fn, void *arg, const leat_chan_spec *spec);
+/*     leat_chan *leat_go_value(leat_scope *scope, leat_value_fn *fn, void *arg,
+ *                              const leat_chan_spec *spec);
+ *     leat_chan *leat_go_blocking_value(leat_scope *scope, leat_value_fn *fn, void *arg,
+ *                                       const leat_chan_spec *spec);
  *
- * Starts a task, or, the second, a task on an OS thread of its own (leat_go_blocking), whose value comes on a new
- * channel: core.async's `thread`. The channel is a handle to wait for that one task, by any party and in selects: one
- * receiver gets the value, and whoever receives after that -EPIPE. The task does not wait for them. With items of 0
- * bytes it is waited for without a value.
- * When fn returns something other than 0, the channel is cut short (leat_cut) and the scope cancelled, as after any task.
- * Who wants to be told of an error instead puts it into the value.
- * `spec` says what the channel is (item_size, drop, name); a capacity is not looked at. The rules of leat_go.
- * Returns the channel, which belongs to the scope; NULL when memory has run out, or an argument is wrong (a lossy
- * buffer and a transform are). Then fn will not be called. */
+ * Starts a task whose value is sent on a new channel: core.async's `thread`. leat_go_blocking_value
+ * runs it on an OS thread of its own, like leat_go_blocking. One receiver gets the value; all
+ * others, and later receives, get -EPIPE. So any party can wait for that one task, also in a
+ * select; with items of 0 bytes it waits without a value. The task does not wait for a receiver. If
+ * fn returns another value than 0, the channel is cut short (leat_cut) and the scope is cancelled,
+ * as after any task. To report an error and cancel nothing, put the error into the value. `spec`
+ * describes the channel: item_size, drop and name; its capacity is ignored. A lossy buffer and a
+ * transform are wrong arguments. The rules of leat_go hold.
+ * Returns the channel, which belongs to the scope; NULL when memory has run out, or an argument
+ * is wrong, and then fn will not be called. */
 #define leat_go_value(scope, fn, arg, ...) \
     leat_go_value_named(scope, fn, arg, __VA_ARGS__, LEAT_HERE(fn))
 #define leat_go_blocking_value(scope, fn, arg, ...) \
@@ -272,26 +293,29 @@ LEAT_API leat_chan *leat_go_value_named(leat_scope *scope, leat_value_fn *fn, vo
 LEAT_API leat_chan *leat_go_blocking_value_named(leat_scope *scope, leat_value_fn *fn, void *arg,
                                                  const leat_chan_spec *spec, const char *name);
 
-/* Adds an item to what there is so far. 0, LEAT_ENOUGH: it is the last, or an error. The item is the function's. */
+/* Adds an item to `state`. The item belongs to the function. Returns 0; LEAT_ENOUGH after the
+ * last item that it wants; or an error. */
 typedef int leat_reduce_fn(void *state, const void *item);
 
-/* Receives until the channel is closed, or enough; for tasks and threads. (Before it, leat_through: a
- * transduce.)
- * Returns 0; the function's error; -ECANCELED, also when the channel was cut short; -EINVAL for a NULL `in` or fn; -ENOMEM; -EDEADLK where the caller
- * cannot wait. */
+/* Receives items and calls fn for each, until the channel is closed or fn returns LEAT_ENOUGH or an
+ * error. For tasks and threads. (With leat_through before it, this is a transduce.)
+ * Returns 0; the function's error; -ECANCELED, also when the channel was cut short; -EINVAL for
+ * a NULL `in` or fn; -ENOMEM; -EDEADLK where the caller cannot wait. */
 LEAT_API int leat_reduce(leat_chan *in, leat_reduce_fn *fn, void *state);
 
-/* The same by an operator: when it has ended, `state` (state_size bytes, which stay there until then) is sent
- * to the new channel it returns, which has room for it, and is closed. After an error, or when `in` was cut short, it
- * is cut short without; an error of the function's cancels the scope.
+/* The same by an operator: when it ends, it sends `state` (state_size bytes) to a new channel that
+ * has room for it, and closes that channel. `state` must stay valid until then. After an error, or
+ * when `in` was cut short, it sends nothing and cuts the new channel short. An error of fn cancels
+ * the scope.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn,
                                      void *state, size_t state_size);
 
-/* Receives up to n items, until the channel is closed, one behind the other into `items`; for tasks and
- * threads. With fewer than n there are no more, or an error came in between, which the next call tells.
- * Returns how many; or, when there was an error before the first, -ECANCELED, -EINVAL for a NULL, or -EDEADLK where
- * the caller cannot wait. */
+/* Receives up to n items into the array `items`, without gaps, until the channel is closed. For
+ * tasks and threads.
+ * Returns how many; when that is fewer than n, there are no more, or an error came in between,
+ * which the next call returns. An error before the first item: -ECANCELED, -EINVAL for a NULL,
+ * or -EDEADLK where the caller cannot wait. */
 LEAT_API int64_t leat_into(leat_chan *in, void *items, size_t n);
 
 #ifdef __cplusplus
