@@ -57,8 +57,9 @@ LEAT_API leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, 
 /*     in ──▶ [transform] ──▶ new channel
  * Passes items through a transform (leat/transform.h): the first n items (leat_take), items without
  * repetitions (leat_dedupe, leat_distinct), runs (leat_partition, leat_partition_by), and so on.
- * The new channel owns `transform`, which is freed also when this call fails. `capacity` is in
- * items, 1 or more. `drop` is for the transform's outputs.
+ * The new channel owns `transform`, which is freed also when this call fails. Inputs that it leaves
+ * out are its own, and are not dropped. `capacity` is in items, 1 or more. `drop` is for its
+ * outputs.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,
                                  size_t capacity, leat_drop_fn *drop);
@@ -98,8 +99,7 @@ LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_
  *               └──▶ no
  * Splits into two new channels. An item is dropped if the test fails on it or its channel is
  * closed. When both channels are closed, the operator ends. `capacity` is in items;
- * leat_split_sized has one for each channel. With 0 it sets *yes and
- * *no.
+ * leat_split_sized has one for each channel. When it returns 0, it has set *yes and *no.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
                         leat_chan **yes, leat_chan **no, size_t capacity);
