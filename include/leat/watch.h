@@ -1,14 +1,16 @@
-/* leat/watch.h: for people who look: what is there, and what everybody waits for.
+/* leat/watch.h: dumps, counts and traces: what exists in a running program, and what each party
+ * waits for.
  *
- * Dumps and counts may be asked for at any time; a deadlock, a watchdog, a trace and since when everybody
- * waits, when the runtime starts: by leat_options or the environment (docs/watch.md has a table). What
- * nobody has asked for costs a branch where it would be noted, and no thread.
+ * Dumps and counts may be requested at any time. Reports of deadlocks, a watchdog, traces and how
+ * long each party has waited are requested when the runtime starts, by leat_options or the
+ * environment (docs/watch.md has a table). Without a request each costs a branch where it would be
+ * recorded, and no thread.
  *
- * A trace. With leat_options.trace, or LEAT_TRACE=file in the environment, what happens is noted in memory
- * (32 bytes each event, 128 MiB a worker at the most) and written to the file when the runtime stops, for
- * ui.perfetto.dev or chrome://tracing: when each worker ran which task, block or callback; scopes; and an
- * arrow for each item, from its sender to its receiver, where both ran on workers. Each runtime of a
- * process writes the file anew. */
+ * A trace. With leat_options.trace, or LEAT_TRACE=file in the environment, events are kept in
+ * memory (32 bytes each, at most 128 MiB for each worker) and written to the file when the
+ * runtime stops. ui.perfetto.dev and chrome://tracing show it: when each worker ran which task,
+ * block or callback; scopes; and an arrow for each item from its sender to its receiver, where
+ * both ran on workers. Each runtime of a process overwrites the file. */
 #ifndef LEAT_WATCH_H
 #define LEAT_WATCH_H
 
@@ -20,74 +22,78 @@
 extern "C" {
 #endif
 
-/* What leat_options.watch may ask for. */
+/* Flags for leat_options.watch. */
 enum {
-    /* Dumps tell since when everybody has waited. The environment's LEAT_WATCH=waits asks for it as well; in
-     * the seeded world it is always so, by its clock.
-     * Tasks and threads read the clock each wait. Blocks and waiting callbacks, which have no room for a time,
-     * have it in a table besides, of 64 parts with a lock each: some 160 instructions a wait, the clock included,
-     * and up to 64 bytes for each of as many as ever waited at once, until the runtime stops. Where there is no
-     * memory for that, nothing is told. */
+    /* Dumps say since when each party has waited. LEAT_WATCH=waits in the environment does the
+     * same; in a seeded world it is always so, by the world's clock. Tasks and threads then read
+     * the clock at each wait. For blocks and callbacks the time is kept in a table of 64 parts
+     * with a lock each: some 160 instructions a wait, with the clock, and up to 64 bytes for
+     * each block or callback of the most that ever waited at once, until the runtime stops. If
+     * memory for it runs out, the time is not shown. */
     LEAT_WATCH_WAITS = 1,
-    /* A deadlock is reported, once, on standard error, with a dump; and then the program is aborted. The
-     * environment asks with LEAT_DEADLOCK=report and LEAT_DEADLOCK=abort.
-     * It is one when all tasks wait, no deadline is set, no call blocks, and every thread of the process
-     * waits in leat without a deadline: then nothing is left that could end a wait. While there is a single
-     * thread of which leat knows nothing, there is no report, since it may call in. Told by /proc. */
+    /* A deadlock is reported once on standard error, with a dump; with LEAT_WATCH_DEADLOCK_ABORT
+     * the program is then aborted. The environment's LEAT_DEADLOCK=report and
+     * LEAT_DEADLOCK=abort do the same. It is a deadlock when all tasks wait, no deadline is set,
+     * no call blocks, and every thread of the process waits in leat without a deadline: then
+     * nothing can end a wait. While the process has a single thread that leat does not know,
+     * there is no report, since this thread may call leat. The threads are counted in /proc. */
     LEAT_WATCH_DEADLOCK = 2,
     LEAT_WATCH_DEADLOCK_ABORT = 4
 };
 
-/* Writes down everything there is: the workers and what they run; the tree of scopes with their openers;
- * in each, its tasks, threads, blocks and waiting callbacks, by the names they were started with, with
- * what each waits for (a channel to receive from or send to, the cases of a select, a time, the end of a
- * scope or block, a call that blocks) and, where LEAT_WATCH_WAITS asked for it, since when; and every
- * channel with its items, and who waits on it. docs/watch.md reads one.
+/* Writes down all that exists: the workers and what they run; the tree of scopes with their
+ * openers; in each scope its tasks, threads, blocks and waiting callbacks, by name, with what each
+ * waits for (a channel to receive from or send to, the cases of a select, a time, the end of a
+ * scope or block, a call that blocks) and, with LEAT_WATCH_WAITS, since when; and every channel
+ * with its items and waiters. docs/watch.md reads a dump.
  *
- * A task's stack is given as what of it is in memory: pages that it, or a task before it on the same
- * stack, has touched. Numbers tell things of one name apart, in the order in which one thread made them.
+ * A task's stack is shown as the bytes of it that are in memory: pages that this task, or one
+ * before it on the same stack, has touched. Numbers tell things of one name apart, in the order in
+ * which one thread made them.
  *
- * Any task or thread may call it at any time, also one that found the others to be stuck; a task then waits
- * where it stands, without letting others run (unless somebody else is just looking), for as long as the
- * other workers take to answer: 100 ms at the most. Of the tasks of a worker that has not answered by then, which is
- * likely to be in an endless loop, less is known, and that is said. Nothing is stopped: each line is true at some
- * moment during the call. Not from a signal handler: see leat_dump_on_signal.
- * Returns 0; -EINVAL for NULL, or when no runtime runs; -ENOMEM; -EIO when it could not be written. `to` is the
- * caller's, and is flushed. */
+ * Any task or thread may call it at any time, also when all others are stuck. It waits until no
+ * other dump is being made, and then until the other workers answer, 100 ms at most; then a calling
+ * task lets no other task of its worker run. Of a worker that does not answer, which is likely in
+ * an endless loop, the dump shows less, and says so. Nothing is stopped: each line is true at some
+ * moment during the call. Must not be called from a signal handler: see leat_dump_on_signal. `to`
+ * is the caller's, and is flushed.
+ * Returns 0; -EINVAL for NULL, or when no runtime runs; -ENOMEM; -EIO when it could not be
+ * written. */
 LEAT_API int leat_dump(FILE *to);
 
-/* The same as a graph in the language of Graphviz (dot -Tsvg): scopes are frames, parties and channels are
- * nodes, and an edge leads from each who waits to what it waits for; dashed, where one of several.
+/* The same as a graph in the language of Graphviz (dot -Tsvg): scopes are frames, parties and
+ * channels are nodes, and an edge leads from each waiting party to what it waits for; the edges of
+ * a select are dashed.
  * Returns what leat_dump does. */
 LEAT_API int leat_dump_graph(FILE *to);
 
-/* From now on until the runtime stops, the signal makes a dump on standard error; LEAT_DUMP=SIGQUIT (or
- * SIGUSR1, SIGUSR2, SIGHUP) in the environment does the same from the beginning. The signal's former handler
- * is out of use meanwhile. The handler only wakes a thread, which there is from then on, and which works
- * also when all workers are stuck.
+/* Makes the signal write a dump to standard error, from now on until the runtime stops.
+ * LEAT_DUMP=SIGQUIT (or SIGUSR1, SIGUSR2, SIGHUP) in the environment does so from the beginning. It
+ * replaces the signal's handler for that time. The new handler only wakes a thread, which exists
+ * from then on and works even when all workers are stuck.
  * Returns 0; -EINVAL for a signal that cannot be handled, or when no runtime runs; -ENOMEM. */
 LEAT_API int leat_dump_on_signal(int signal);
 
-/* What has been counted since the runtime began, and what there is. Counting costs nothing on the way from
- * one task to another: a worker makes it good when its scheduler has its next look, so a number may be
- * some switches behind. */
+/* Counts since the runtime started, and numbers of what exists now. A worker adds up its counts
+ * only when its scheduler has its next look, so a number may be some switches behind; counting
+ * costs nothing in a switch. */
 typedef struct leat_counts {
-    uint64_t switches; /* times a task, block or callback was given the processor */
-    uint64_t started;  /* tasks that have started; the other switches went on with something */
-    uint64_t received; /* tasks, blocks and callbacks that another thread made ready */
-    uint64_t stolen;   /* tasks and blocks that had not started, taken from other workers */
-    uint64_t moved;  /* tasks, blocks and callbacks that had started, taken when they were ready */
-    uint64_t sleeps; /* times a worker found nothing to do */
-    uint64_t timers; /* deadlines that wait to pass */
-    uint64_t stacks; /* of the default size, in use; in the counts of one worker: 0 */
-    uint64_t stacks_free;  /* mapped, and not in use; of one worker: those it has at hand */
-    uint64_t threads;      /* in the pool for calls that block; of one worker: 0 */
-    uint64_t threads_free; /* of these, without work */
+    uint64_t switches;     /* times a task, block or callback began to run or ran again */
+    uint64_t started;      /* tasks that have started; the other switches resumed one */
+    uint64_t received;     /* tasks, blocks and callbacks that another thread made ready */
+    uint64_t stolen;       /* tasks and blocks that had not started, stolen from other workers */
+    uint64_t moved;        /* tasks, blocks and callbacks that had started, stolen when ready */
+    uint64_t sleeps;       /* times a worker found nothing to do */
+    uint64_t timers;       /* deadlines that have not passed yet */
+    uint64_t stacks;       /* of the default size, in use; for one worker: 0 */
+    uint64_t stacks_free;  /* mapped and not in use; for one worker: those it has at hand */
+    uint64_t threads;      /* in the pool for calls that block; for one worker: 0 */
+    uint64_t threads_free; /* of these, without work; for one worker: 0 */
 } leat_counts;
 
-/* Tells the counts of all workers together; and of one, from 0 on. While somebody else looks, waits for that, as
- * leat_dump does.
- * Returns 0; -EINVAL for NULL, a worker that there is not, or when no runtime runs. */
+/* Write the counts of all workers together, or of one, to `counts`. Workers are numbered from 0. If
+ * a dump is being made meanwhile, waits for it, as leat_dump does.
+ * Returns 0; -EINVAL for NULL, for a worker that does not exist, or when no runtime runs. */
 LEAT_API int leat_count(leat_counts *counts);
 LEAT_API int leat_count_worker(leat_counts *counts, unsigned worker);
 
