@@ -1,9 +1,9 @@
-/* batches [N]: how large batches become when nobody waits for company. Twenty callers have N numbers each,
- * 20,000 unless told otherwise, and a function adds one to all that are there. Like a query it takes a while
- * for each call and a little for each number; and the callers take a while between two of theirs. A batch is
- * those who came while the one before it ran.
+/* batches [N]: how large batches become when no caller waits for company. Twenty callers have N
+ * numbers each (20,000 by default), and a function adds one to every number in a batch. Like a
+ * query, each call of the function takes a while, and each number a little. A caller pauses before
+ * each of its numbers. A batch is made of the numbers that came while the batch before it ran.
  *
- * Fails when a number was not answered, or not counted. */
+ * Fails if a number is not answered or not counted. */
 #include <leat/leat.h>
 
 #include <stdio.h>
@@ -44,7 +44,7 @@ static int call(void *arg)
     return error;
 }
 
-/* 0 when what was counted is as much as there was. */
+/* Returns 0 if the counts agree with each other and with `wanted`. */
 static int print(const leat_batcher_counts *counts, uint64_t wanted)
 {
     uint64_t most = 1, batches = 0, items = 0;
@@ -66,7 +66,7 @@ static int print(const leat_batcher_counts *counts, uint64_t wanted)
     return items == wanted && batches == counts->batches ? 0 : -1;
 }
 
-/* So many items a caller. */
+/* `arg` points to the number of items for each caller. */
 static int run(void *arg)
 {
     const int n = *(int *)arg;

@@ -1,13 +1,13 @@
-/* crawler: visits all pages of a site that it serves itself, over the loopback: four at a time, in whichever
- * order they come, with a deadline for each page and another try where the server is busy. Pages link in
- * circles; some are busy twice, some never answer, one is not there. It ends by itself when nothing is left
- * to visit.
+/* crawler: visits all pages of a site that it serves itself over the loopback. It fetches four
+ * pages at a time, in any order, with a deadline for each page, and tries again if the server is
+ * busy. Pages link in circles; some are busy twice, some never answer, one does not exist. The
+ * program ends when no page is left to visit.
  *
  *     to visit ──▶ fetch, 4 threads ──▶ found
  *         ▲                               │
  *         └── links not seen before ◀─────┘
  *
- * The crawl is one task's: it alone knows which pages were seen, so there is no lock; and it sends and
+ * One task crawls, and it alone knows which pages were seen, so there is no lock. It sends and
  * receives in one select, so that a full stage never waits for itself. */
 #include <leat/leat.h>
 
@@ -30,7 +30,7 @@ struct site {
     leat_scope *scope;
     int listener;
     struct sockaddr_in address;
-    _Atomic int asked[PAGES + 1]; /* how often for each page */
+    _Atomic int asked[PAGES + 1]; /* how often each page was requested */
 };
 
 static int never_answers(int page)
@@ -38,7 +38,7 @@ static int never_answers(int page)
     return page % 13 == 7;
 }
 
-/* The last page has a link that leads nowhere. */
+/* Where a page's third link leads. That of the last page leads to a page that does not exist. */
 static int back_from(int page)
 {
     return page == PAGES - 1 ? PAGES : page / 2;
@@ -49,7 +49,7 @@ struct visit {
     int socket;
 };
 
-/* "GET /5\n" is answered with a line with the status, and one for each link. */
+/* Answers "GET /5\n" with a line for the status and a line for each link. */
 static int answer(void *arg)
 {
     struct visit visit = *(struct visit *)arg;
@@ -118,7 +118,7 @@ struct fetching {
 
 static _Atomic int at_once, most_at_once;
 
-/* All that comes until the other side closes. Blocks, but not for longer than it may. */
+/* Reads until the other side closes. Blocks, until the deadline at the latest. */
 static int read_text(int fd, char *text, size_t size, int64_t deadline)
 {
     size_t n = 0;
@@ -136,7 +136,7 @@ static int read_text(int fd, char *text, size_t size, int64_t deadline)
     return 0;
 }
 
-/* One try. */
+/* Tries once to fetch the page. */
 static int try_page(void *arg)
 {
     struct fetching *f = arg;
@@ -159,7 +159,8 @@ static int try_page(void *arg)
     return page->status == 503 ? -EAGAIN : 0;
 }
 
-/* On a thread. The scope's deadline ends the pauses between tries; reading looks at it itself. */
+/* Fetches a page, on a thread. The scope's deadline ends the pauses between tries; read_text
+ * looks at the deadline itself. */
 static int fetch(void *arg, const void *in, void *out)
 {
     int now = atomic_fetch_add(&at_once, 1) + 1, most = atomic_load(&most_at_once);
@@ -192,7 +193,7 @@ static void report(const struct page *page)
 static int crawl(struct site *site)
 {
     struct page pages[PAGES + 1], page;
-    int seen[PAGES + 1] = { 1 }, queue[PAGES + 1] = { 0 }; /* it begins with page 0 */
+    int seen[PAGES + 1] = { 1 }, queue[PAGES + 1] = { 0 }; /* it begins at page 0 */
     int visited = 0, sent = 0, found = 1;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *to_visit = leat_chan_of(s, int, 0);
@@ -235,7 +236,7 @@ static int run(void *arg)
     int error = open_site(&site);
     if (!error)
         error = crawl(&site);
-    shutdown(site.listener, SHUT_RDWR); /* which ends serve */
+    shutdown(site.listener, SHUT_RDWR); /* this ends serve */
     leat_scope_close(site.scope);
     close(site.listener);
     return error;

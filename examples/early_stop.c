@@ -1,11 +1,11 @@
-/* early_stop: take one value and leave. The stages upstream wait to send values that nobody will
- * take; cancelling the scope ends those waits, and closing it joins the tasks. No channel that says
- * "done", no buffer just large enough. */
+/* early_stop: take one value and leave. The stages before it wait to send values that no one
+ * will receive. Cancelling the scope ends those waits, and closing it joins the tasks. There is
+ * no "done" channel, and no buffer that must be just large enough. */
 #include "stages.h"
 
 #include <stdio.h>
 
-/* Numbers without end: it stops only because somebody stops it. */
+/* Sends numbers without end, until a send fails because the scope is cancelled. */
 static int count_from_two(void *arg)
 {
     struct link *link = arg;
@@ -29,7 +29,7 @@ static int early_stop(void *arg)
     printf("%zu tasks left behind\n", leat_scope_tasks(s));
 
     leat_scope_cancel(s);
-    leat_shield(); /* this wait is meant to happen in the cancelled scope */
+    leat_shield(); /* so that it can sleep in the cancelled scope */
     while (leat_scope_tasks(s) > 0)
         leat_sleep(LEAT_MS);
     leat_unshield();

@@ -1,8 +1,8 @@
-/* explicit_done: early_stop and merge as Go writes them: a channel `done`, which every stage selects on
- * beside every send, and whose closing tells all of them to stop.
+/* explicit_done: early_stop and merge as one writes them in Go: with a channel `done`. Every stage
+ * selects on it with every send, and closing it tells all stages to stop.
  *
- * Beside early_stop.c it shows what a scope saves: there the stages are those of stages.h and know nothing of being
- * stopped, and nobody can forget a select. */
+ * Compare early_stop.c, where a scope stops the stages: they are those of stages.h, know nothing
+ * of stopping, and cannot forget a select. */
 #include <leat/leat.h>
 
 #include <stdio.h>
@@ -13,14 +13,14 @@ struct link {
     leat_chan *done, *in, *out;
 };
 
-/* Sends, unless told to stop; false: told to stop. */
+/* Sends n; returns 0 if the stage has to stop instead. */
 static int send_unless_done(const struct link *link, const int *n)
 {
     leat_case cases[] = { LEAT_SEND(link->out, n), LEAT_RECV(link->done, NULL) };
     return leat_select(cases, 2, LEAT_NEVER) == 0;
 }
 
-/* Numbers without end. */
+/* Sends numbers without end. */
 static int count(void *arg)
 {
     struct link *link = arg;
@@ -56,7 +56,7 @@ static int run(void *arg)
     if (leat_recv(squares, &first) == 0)
         printf("one of the first squares is %s\n", first == 4 || first == 9 ? "4 or 9" : "wrong");
     leat_close(done);
-    int result = leat_scope_close(s); /* joins: it would hang if a stage had not heard */
+    int result = leat_scope_close(s); /* it would hang if a stage did not stop */
     printf("all stages have ended\n");
     return result;
 }

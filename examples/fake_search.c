@@ -1,4 +1,4 @@
-/* fake_search: the block that the text on core.async's state machines takes apart,
+/* fake_search: this go block, which a text on core.async's state machines takes apart,
  *
  *     (defn fake-search [kind]
  *       (fn [c query]
@@ -6,8 +6,9 @@
  *           (<! (timeout (rand-int 100)))
  *           (>! c [kind query]))))
  *
- * as a struct and a step function. The struct is what that text calls the state-machine's array: what
- * must last over a wait stands in it. The step function returns where it waits, and is resumed there. */
+ * as a struct and a step function. The struct is what that text calls the state-machine's array: it
+ * holds what must last over a wait. The step function returns where it waits, and continues there
+ * when it is called again. */
 #include <leat/leat.h>
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
-/* flatten: lists of different lengths, flattened into batches. Twenty callers ask for one more than each number of a
- * list, five times each: the first has empty lists, the next lists of one number, the last of nineteen. The function
- * sees the numbers of all who came while the batch before ran in one array, and each caller gets its own back. An empty
- * list comes back at once, and empty. */
+/* flatten: lists of different lengths, flattened into batches. Twenty callers have five lists
+ * each and ask for one more than each number of a list. The lists of the first caller are empty,
+ * those of the next have one number, those of the last nineteen. The function sees one array:
+ * the numbers of all lists that came while the batch before it ran. Each caller gets its own
+ * results back. An empty list comes back empty, at once. */
 #include <leat/leat.h>
 
 #include <stdio.h>
@@ -22,7 +23,7 @@ static int add_one(void *arg, leat_batch_view *batch)
 struct caller {
     leat_batcher *batcher;
     int number;
-    int right; /* lists that came back as they should */
+    int right; /* lists with the right results */
 };
 
 static int call(void *arg)

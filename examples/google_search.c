@@ -1,12 +1,13 @@
 /* google_search: the three versions of "Google search" from Go's talk on concurrency patterns, with
- * blocks for what are goroutines there. Each server answers after up to 100 ms.
+ * blocks in place of goroutines. Each server answers within 100 ms.
  *
- * 1. One server after the other: it takes as long as all of them together.
- * 2. All at once: as long as the slowest.
- * 3. Three replicas of each, of which the first to answer counts, and 80 ms for the whole: what is not
- *    there by then is done without. Leaving early is cancelling the scope, and nothing is left behind.
+ * 1. One server after the other: takes as long as all servers together.
+ * 2. All servers at once: takes as long as the slowest.
+ * 3. Three replicas of each server, and 80 ms in all: the first answer of each kind counts, and the
+ *    program does without a kind that has not answered by then. To leave early it cancels the
+ *    scope, and nothing is left behind.
  *
- * How long it took and who was late is chance; it goes to standard error. */
+ * How long each takes and which server is late is random, so it is written to standard error. */
 #include <leat/leat.h>
 
 #include <stdio.h>
@@ -47,7 +48,7 @@ static int fake_search(leat_block *b)
 
 struct sequence {
     leat_block block;
-    struct search search; /* a part of this block, one kind after the other */
+    struct search search; /* runs as a part of this block, for one kind after the other */
     leat_chan *out;
     int kind;
 };
@@ -71,7 +72,7 @@ static int sequential(void)
     struct sequence sequence = { .out = leat_chan_of(s, struct hit, 0) };
     leat_go_block(s, &sequence.block, search_in_sequence);
     for (struct hit hit; leat_recv(sequence.out, &hit) == 0;)
-        printf("%s\n", hit.text); /* always in this order */
+        printf("%s\n", hit.text); /* always in the order of `kinds` */
     return leat_scope_close(s);
 }
 
@@ -115,11 +116,11 @@ static int replicated(void)
     int came = 0;
     for (; came < KINDS; came++) {
         leat_case cases[KINDS];
-        for (int kind = 0; kind < KINDS; kind++) /* a kind that has its answer is not asked again */
+        for (int kind = 0; kind < KINDS; kind++) /* not for a kind that has its answer */
             cases[kind] = (leat_case)LEAT_RECV(*hits[kind].text ? NULL : first[kind], &hit);
         int kind = leat_select(cases, KINDS, deadline);
         if (kind < 0)
-            break; /* the time is up */
+            break; /* 80 ms have passed */
         hits[kind] = hit;
     }
     leat_scope_cancel(s);

@@ -1,12 +1,13 @@
-/* hunt: two bugs that hardly ever show, found by running the program with one seed after the other.
+/* hunt: two bugs that hardly ever show, found by running the program with one seed after another.
  *
- * A bank's clerks add to one balance. Between reading it and writing it each tells the journal, which has
- * room: so on one worker all is well. But who sends may be interrupted, or there may be two workers: then what
- * another clerk has written meanwhile is lost. And two transfers each lock two accounts, in opposite orders:
- * if each gets its first, neither gets its second.
+ * A bank's clerks add to one balance. Between reading and writing the balance, each clerk sends to
+ * the journal. The journal has room, so on one worker no send waits and all is well. But a sender
+ * may be interrupted, or there may be two workers: then what another clerk has written meanwhile is
+ * lost. And two transfers lock two accounts each, in opposite orders: if each has locked its first,
+ * neither can lock its second.
  *
- * What goes to standard error is what leat says of a run that fails: the seed and the last turns. With
- * LEAT_SEED=n in the environment, that run alone is made again. */
+ * Standard error shows what leat reports of a run that fails: the seed and the last turns. With
+ * LEAT_SEED=n in the environment, only that run is repeated. */
 #include <leat/leat.h>
 
 #include <stdbool.h>
@@ -17,7 +18,7 @@ enum { CLERKS = 3, SEEDS = 1000, SOON = 100 };
 /* ---- a lost update ---- */
 
 struct bank {
-    bool careful; /* the mended program */
+    bool careful; /* whether clerks lock, which mends the bug */
     int balance;
     leat_chan *journal, *lock;
 };
@@ -35,7 +36,7 @@ static int add_one(void *arg)
     return leat_chan_done(bank->journal);
 }
 
-/* 0 when all is well: what each run of a hunt returns. */
+/* Returns 0 if the balance is right. `arg` is not NULL for careful clerks. */
 static int clerks(void *arg)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -54,7 +55,7 @@ static int clerks(void *arg)
 /* ---- a deadlock ---- */
 
 struct transfer {
-    leat_chan *first, *second; /* locks: who could send to one has it */
+    leat_chan *first, *second; /* locks: a task that has sent to one holds it */
 };
 
 static int transfer(void *arg)
@@ -79,7 +80,7 @@ static int transfers(void *arg)
 
 /* ---- time ---- */
 
-/* A week of looking once a second takes a moment. */
+/* Looks once a second for a week, which takes a moment. */
 static int week(void *arg)
 {
     int64_t end = leat_after(7 * 24 * 3600 * LEAT_S);

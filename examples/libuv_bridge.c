@@ -1,6 +1,6 @@
-/* libuv_bridge: a program whose main thread belongs to libuv's loop takes part in channels without ever
- * blocking in one. A task of leat's sends questions; the loop receives each, answers it, and goes on
- * turning meanwhile: its timer shows that. The bridge is one eventfd, which the loop polls. */
+/* libuv_bridge: a program whose main thread belongs to libuv's loop uses channels and never
+ * blocks in one. A task sends questions; the loop receives each and answers it. The loop keeps
+ * turning meanwhile, as its timer shows. The bridge is one eventfd, which the loop polls. */
 #include <leat/leat.h>
 
 #include <errno.h>
@@ -40,7 +40,7 @@ struct bridge {
     uv_poll_t poll;
     uv_timer_t timer;
     struct lines lines;
-    leat_op recv, send; /* one of them is under way */
+    leat_op recv, send; /* one of the two is under way */
     enum { RECEIVING, SENDING } state;
     int fd, n, ticks;
 };
@@ -48,7 +48,7 @@ struct bridge {
 static void leave(struct bridge *bridge)
 {
     uv_close((uv_handle_t *)&bridge->poll, NULL);
-    uv_close((uv_handle_t *)&bridge->timer, NULL); /* with no handle left, uv_run returns */
+    uv_close((uv_handle_t *)&bridge->timer, NULL); /* uv_run returns when no handle is left */
 }
 
 static void receive(struct bridge *bridge)
@@ -67,7 +67,7 @@ static void signalled(uv_poll_t *poll, int status, int events)
         return;
     int result = leat_op_status(bridge->state == RECEIVING ? &bridge->recv : &bridge->send);
     if (result == -EAGAIN)
-        return; /* it was for something else */
+        return; /* the signal was not for this operation */
     if (result < 0) {
         leave(bridge); /* -EPIPE: no more questions */
     } else if (bridge->state == SENDING) {
@@ -92,7 +92,7 @@ int main(void)
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (leat_start(NULL) < 0)
         return 1;
-    leat_scope *s = leat_scope_open(LEAT_NEVER); /* the main thread's, like a task's */
+    leat_scope *s = leat_scope_open(LEAT_NEVER); /* a thread may open one, too */
     struct bridge bridge = { .lines = { leat_chan_of(s, int, 0), leat_chan_of(s, int, 0) },
                              .recv = LEAT_OP(s, 0),
                              .send = LEAT_OP(s, 0),

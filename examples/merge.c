@@ -1,6 +1,6 @@
-/* merge: fan-out and fan-in. Two squarers receive from one channel and send to one channel. That
- * channel counts its senders, so it closes itself after the last of them: nobody has to wait for both
- * in order to close it. */
+/* merge: fan-out and fan-in. Two squarers receive from one channel and send to another. That
+ * channel counts its senders and closes itself when the last of them is done, so no task has to
+ * wait for both to close it. */
 #include <leat/leat.h>
 
 #include <stdio.h>

@@ -1,7 +1,8 @@
-/* powser: power series over channels, after M. D. McIlroy, "Squinting at power series" (1990). A series comes
- * on a channel, as exact fractions, each when it is asked for; an operation on series is a task. A series
- * may be defined by itself: the sine integrates the cosine, which integrates the sine. None of them has an
- * end: when enough has been seen, the scope is cancelled, and all the tasks go. */
+/* powser: power series over channels, after M. D. McIlroy, "Squinting at power series" (1990). A
+ * series is a stream of coefficients, exact fractions, each sent when it is requested. An
+ * operation on series is a task. A series may be defined by itself: the sine integrates the
+ * cosine, which integrates the sine. No series has an end: when enough has been printed, the
+ * scope is cancelled, and all tasks end. */
 #include <leat/leat.h>
 
 #include <errno.h>
@@ -43,13 +44,13 @@ static const rat zero = { 0, 1 }, one = { 1, 1 }, minus_one = { -1, 1 };
 
 /* ---- series ---- */
 
-/* Each coefficient is asked for, on a channel of items without bytes. Were it worked out before somebody
- * wants it, what feeds itself would wait for itself. */
+/* A coefficient is requested on a channel of items without bytes. If it were computed before a
+ * request, a series that is defined by itself would wait for itself. */
 typedef struct series {
     leat_chan *wanted, *coefficients;
 } series;
 
-/* The functions that wait return 0 or an error: as good as always -ECANCELED. */
+/* The functions that wait return 0 or an error, nearly always -ECANCELED. */
 static int get(series s, rat *c)
 {
     int error = leat_send(s.wanted, NULL);
@@ -79,11 +80,11 @@ static void copy(series from, series to)
     }
 }
 
-/* ---- operations: what a task is given, and how it is started ---- */
+/* ---- operations: what a task gets, and how it is started ---- */
 
 typedef struct operation operation;
 struct operation {
-    void (*run)(operation *op); /* returns when the scope has been cancelled, and not before */
+    void (*run)(operation *op); /* returns only when the scope has been cancelled */
     series u, v, out, twin;
     rat c;
     int n;
@@ -118,8 +119,9 @@ static series start(operation given)
     return given.out;
 }
 
-/* Two series from one, for two readers, one of which may be far ahead. It may be asked by one while it
- * itself waits for a coefficient that depends on the answer: so it waits for all that can happen. */
+/* Makes two series from one, for two readers; one of them may be far ahead. While it waits for a
+ * coefficient, the other reader may request one on which that coefficient depends. So it waits
+ * for all possible events at once. */
 static void run_split(operation *op)
 {
     const series out[] = { op->out, op->twin };
@@ -224,7 +226,7 @@ static series scale(rat c, series u)
     return start((operation){ .run = run_scale, .u = u, .c = c });
 }
 
-/* The derivative: nothing of the first, once the second, twice the third, … */
+/* The derivative: drops the first coefficient, then the second times 1, the third times 2, … */
 static void run_derive(operation *op)
 {
     rat a;
@@ -240,7 +242,7 @@ static series derive(series u)
     return start((operation){ .run = run_derive, .u = u });
 }
 
-/* c and the integral. The constant is answered before U is asked for anything. */
+/* c and the integral of U. It answers with the constant before it requests anything of U. */
 static void run_integrate(operation *op)
 {
     rat a;
@@ -312,7 +314,7 @@ static series substitute(series u, series v)
     return start((operation){ .run = run_substitute, .u = u, .v = v });
 }
 
-/* U(cxⁿ): each coefficient times a power of c, and n - 1 zeros behind it */
+/* U(cxⁿ): each coefficient times a power of c, followed by n - 1 zeros */
 static void run_spread(operation *op)
 {
     rat a, power = one;
@@ -416,7 +418,7 @@ static int power_series(void *arg)
     (void)arg;
     scope = leat_scope_open(LEAT_NEVER);
     int error = show();
-    leat_scope_cancel(scope); /* every task waits to be asked for more; none will be */
+    leat_scope_cancel(scope); /* every task waits for a request, and none will come */
     int result = leat_scope_close(scope);
     return error ? error : result;
 }

@@ -1,7 +1,9 @@
-/* sieve: prime numbers by a chain of filters that grows: each prime that comes out at the end gets a filter of its
- * own behind the others. After Hoare's CSP paper and the program that every language with channels has.
+/* sieve: prime numbers by a growing chain of filters: each prime that leaves the chain gets a
+ * filter of its own at the chain's end. After Hoare's CSP paper and the program that every language
+ * with channels has.
  *
- * A filter is not a task but a pipe into a channel with a transform, so each prime costs a few hundred bytes. */
+ * A filter is not a task but a pipe into a channel with a transform, so each prime costs a few
+ * hundred bytes. */
 #include <leat/leat.h>
 
 #include <stdint.h>
@@ -33,7 +35,7 @@ static int sieve(void *arg)
         ch = leat_through(s, ch, leat_remove(sizeof(int), is_multiple, (void *)(intptr_t)prime), 1,
                           NULL);
     }
-    leat_scope_cancel(s); /* there are more */
+    leat_scope_cancel(s); /* otherwise it would go on */
     return leat_scope_close(s);
 }
 

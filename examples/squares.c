@@ -1,5 +1,5 @@
-/* squares: a pipeline of three stages: generate, square, print; then with two squares in a row, since
- * what goes into a stage and what comes out of it are of one type. */
+/* squares: a pipeline of three stages: generate, square, print. Then one with two squares in a
+ * row, which is possible since a stage's input and output have the same type. */
 #include "stages.h"
 
 #include <stdio.h>

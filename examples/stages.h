@@ -1,5 +1,5 @@
-/* stages.h: the stages that the small examples are put together from. A stage reads from `in`, writes
- * to `out`, closes `out` when it will send no more, and stops when its scope is cancelled. */
+/* stages.h: the stages of the small examples. A stage receives from `in`, sends to `out`, closes
+ * `out` when it will send no more, and ends when its scope is cancelled. */
 #ifndef EXAMPLES_STAGES_H
 #define EXAMPLES_STAGES_H
 
@@ -20,7 +20,7 @@ __attribute__((unused)) static int generate(void *arg)
     return 0;
 }
 
-/* Squares what comes. */
+/* Sends the square of each number that it receives. */
 static int square(void *arg)
 {
     struct link *link = arg;

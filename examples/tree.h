@@ -1,5 +1,5 @@
-/* tree.h: what the three tree digests share: walking, digesting one file, and printing sorted by
- * path. How the work is spread over tasks is each one's own business. */
+/* tree.h: what the three tree digests share: walking a tree, digesting a file, and printing the
+ * sums sorted by path. Each program spreads the work over tasks in its own way. */
 #ifndef EXAMPLES_TREE_H
 #define EXAMPLES_TREE_H
 
@@ -23,10 +23,11 @@ struct tree {
     const char *root;
     struct sum *sums;
     size_t count, room;
-    char *failed; /* the path that ended it, or NULL */
+    char *failed; /* the path at which the first error occurred, or NULL */
 };
 
-/* Adds a sum, and takes its path over. Returns 0, -ENOMEM, or the error of a sum without a digest. */
+/* Adds a sum, and takes over its path. Returns 0, -ENOMEM, or the error of a sum without a
+ * digest. */
 static int tree_add(struct tree *tree, struct sum sum)
 {
     if (sum.error && !tree->failed) {
@@ -52,7 +53,7 @@ static int by_path(const void *a, const void *b)
     return strcmp(((const struct sum *)a)->path, ((const struct sum *)b)->path);
 }
 
-/* A line of md5sum's. */
+/* Prints a line like md5sum's. */
 static void print_sum(const struct sum *sum)
 {
     char hex[2 * sizeof sum->digest + 1] = "";
@@ -63,7 +64,7 @@ static void print_sum(const struct sum *sum)
     printf("%s  %s\n", hex, sum->path);
 }
 
-/* Prints all sums or, after an error, what it was; and frees the tree. */
+/* Prints all sums, or after an error what it was. Frees the tree. */
 static void tree_finish(struct tree *tree, int error)
 {
     if (error)
@@ -103,8 +104,9 @@ static void digest_file(struct sum *sum)
     fclose(file);
 }
 
-/* Calls visit(sum, arg) for every regular file, and with an error for whatever cannot be looked at.
- * The visitor owns the sum's path. The walk stops at the first result that is not 0, and returns it. */
+/* Calls visit(sum, arg) for every regular file, and, with an error in the sum, for every path
+ * that cannot be read. The visitor owns the sum's path. The walk stops at the first result that
+ * is not 0, and returns it. */
 static int walk(const char *root, int (*visit)(struct sum sum, void *arg), void *arg)
 {
     char *roots[] = { (char *)root, NULL };
@@ -124,7 +126,7 @@ static int walk(const char *root, int (*visit)(struct sum sum, void *arg), void 
     return error;
 }
 
-/* The program; `digest` gets the tree, and fills it. */
+/* The program: `digest` is called with the tree as its argument, and fills it. */
 static int tree_main(int argc, char **argv, leat_fn *digest)
 {
     struct tree tree = { .root = argc > 1 ? argv[1] : "." };

@@ -1,5 +1,6 @@
 /* tree_bounded: digests a tree with a fixed number of digesters. One walker sends paths, the
- * digesters send sums, and the main task collects them. At most DIGESTERS files are open at a time. */
+ * digesters send sums, and the main task collects the sums. At most DIGESTERS files are open at
+ * a time. */
 #define _DEFAULT_SOURCE
 #include "tree.h"
 

@@ -1,5 +1,5 @@
 /* tree_parallel: digests a tree with one task for every file. The first error cancels the scope:
- * the walk stops, and so does every task that waits. */
+ * that ends the walk and every task that waits. */
 #define _DEFAULT_SOURCE
 #include "tree.h"
 
@@ -45,7 +45,7 @@ static int start_one(struct sum sum, void *arg)
     return error;
 }
 
-/* The walker counts as a sender too, so the results cannot close before it has started everybody. */
+/* The walker counts as a sender, too: so `results` cannot close before it has started all tasks. */
 static int walk_tree(void *arg)
 {
     struct crowd *crowd = arg;

@@ -1,10 +1,10 @@
 /* wal: a write-ahead log, and what sharing its syncs is worth.
  *
- *     wal append FILE N CALLERS   so many tasks append N records each, through a batcher
- *     wal each FILE N CALLERS     the same with a sync for each record, by so many threads
- *     wal check FILE              counts the records; fails when anything else stands behind them
+ *     wal append FILE N CALLERS   CALLERS tasks append N records each, through a batcher
+ *     wal each FILE N CALLERS     the same by CALLERS threads, with a sync for each record
+ *     wal check FILE              counts the records; fails if anything else follows them
  *
- * The log itself is wal/log.c, and docs/wal.md its story. */
+ * The log itself is wal/log.c; docs/wal.md tells how it works. */
 #include "wal/log.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ struct job {
     const char *path;
     long n, callers;
     struct wal wal;
-    /* Of `each`: */
+    /* for `each`: */
     pthread_mutex_t lock;
 };
 
@@ -52,7 +52,7 @@ static int append_some(void *arg)
     return error;
 }
 
-/* So many callers, which have ended when it returns. */
+/* Runs all callers and returns when they have ended. */
 static int run_callers(struct job *job)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -85,9 +85,9 @@ static int append(void *arg)
 
 /* ---- each ---- */
 
-/* The best one can do without a batcher: records are written in order, and the syncs, which cover all that
- * was written before, go on side by side. (It is not a log yet: of all who sync an open file, the kernel
- * tells only one of a failure.) */
+/* The best that is possible without a batcher: records are written in order, and the syncs run
+ * side by side, since each covers all that was written before. (This is not yet a log: if a sync
+ * fails, the kernel reports it to only one of the threads that sync an open file.) */
 static int sync_each(void *arg)
 {
     struct job *job = arg;

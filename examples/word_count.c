@@ -1,10 +1,10 @@
-/* word_count: how often each word stands in some files: words are found in several files at a time (map), and
- * counted by one party, which so needs no lock (reduce).
+/* word_count: how often each word occurs in some files. Words are found in several files at a time
+ * (map), and counted by one party, which needs no lock (reduce).
  *
  *     names ──▶ read, n threads ──▶ split into words, n tasks ──▶ count
  *
- * Reading may block, so it runs on threads. Each file is one item, each word another, and `drop` frees the text
- * of what nobody will have. */
+ * Reading may block, so it runs on threads. Each file's text is an item, and so is each word.
+ * `drop` frees the texts that no stage receives. */
 #include <leat/leat.h>
 
 #include <ctype.h>
@@ -44,7 +44,7 @@ static int read_file(void *arg, const void *in, void *out)
     return text ? 0 : -1;
 }
 
-/* The text is ours, and gone after this. */
+/* Splits a text, which belongs to this function, and frees it. */
 static int split_text(void *arg, const void *in, leat_emit *emit)
 {
     (void)arg;
