@@ -1,10 +1,10 @@
-/* batch.c: 64 callers who each want one added, through a batcher; and with what one would take without: a mutex, or a
- * task that serves. */
+/* batch.c: 64 callers each want one added to numbers: through a batcher, and, to compare, under
+ * a mutex and by a task that serves them. */
 #include "rows.h"
 
 enum { CALLERS = 64 };
 
-/* Calls with 0 … each-1, and adds up what comes of it. */
+/* Calls with 0 … each-1, and adds up the results. */
 struct caller {
     int (*call)(int64_t item, int64_t *result);
     int64_t each, sum;

@@ -1,4 +1,4 @@
-/* blocks.c: the rows of tasks.c and channels.c whose form as blocks is natural. */
+/* blocks.c: the rows of tasks.c and channels.c that can be written as blocks naturally. */
 #include "rows.h"
 
 #include <stdatomic.h>

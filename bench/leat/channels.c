@@ -15,7 +15,7 @@ int party_send(void *arg)
 int party_recv(void *arg)
 {
     struct party *me = arg;
-    int64_t sum = 0, count = 0; /* not in *me: its neighbours are on other cores */
+    int64_t sum = 0, count = 0; /* not in *me, whose neighbours other cores use */
     for (int64_t item; leat_recv(me->in, &item) == 0; count++)
         sum += item;
     me->sum = sum;
@@ -147,7 +147,7 @@ uint64_t select_4(int64_t n)
     uint64_t start = bench_now();
     for (int i = 0; i < 4; i++) {
         leat_chan *ch = leat_chan_of(s, int64_t, 0);
-        leat_chan_senders(ch, 2); /* one of them never is done, so the channel stays open */
+        leat_chan_senders(ch, 2); /* one of the two is never done, so the channel stays open */
         senders[i] = party_sender(ch, n, i, 4);
         cases[i] = (leat_case)LEAT_RECV(ch, &item);
         leat_go(s, party_send, &senders[i]);

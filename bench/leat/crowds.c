@@ -1,4 +1,4 @@
-/* crowds.c: a million that wait: parked, asleep, cancelled; as tasks and as blocks. */
+/* crowds.c: a million waiting parties: parked, asleep, cancelled; as tasks and as blocks. */
 #include "rows.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static void crowd_begin(leat_scope *s)
     crowd.ready = crowd.sum = crowd.cancelled = 0;
 }
 
-/* Until all are there; who comes last is about to wait. */
+/* Waits until n have counted themselves in `ready`; the last one is then about to park. */
 static void crowd_gather(int64_t n)
 {
     while (atomic_load_explicit(&crowd.ready, memory_order_relaxed) < n)

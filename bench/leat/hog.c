@@ -1,4 +1,5 @@
-/* hog.c: a task computes for a second and never waits; a hundred sleep meanwhile. How late do they wake? */
+/* hog.c: a task computes for a second and never waits, while a hundred sleep. How late do these
+ * wake up? */
 #include "../common/hog.h"
 #include "work.h"
 

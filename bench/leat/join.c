@@ -1,7 +1,7 @@
-/* join.c: how soon another core begins what is ready behind a task that computes.
+/* join.c: how soon another core runs a task that is ready behind one that computes.
  *
- * A task sends to another, which waits, and computes for two milliseconds. Only pairs count that have lived on one
- * worker up to then; with the others there would be nothing to wait for. */
+ * A task sends to a waiting task, and then computes for two milliseconds. A pair counts only if
+ * both were on one worker before: otherwise the receiver would not have to wait. */
 #define _GNU_SOURCE
 #include "work.h"
 
@@ -10,7 +10,7 @@
 
 struct pair {
     leat_chan *here, *items;
-    long thread; /* on which the receiver waits */
+    long thread; /* of the receiver, while it waits */
     uint64_t begun;
 };
 
@@ -30,7 +30,7 @@ static int receive_one(void *arg)
     return 0;
 }
 
-/* How long the receiver waited for another core, or -1: it was not on this one. */
+/* Returns how long the receiver waited for another core; -1 if it was on another core already. */
 static int64_t compute_before(int64_t turns)
 {
     int64_t item, took = -1;
@@ -38,7 +38,7 @@ static int64_t compute_before(int64_t turns)
     struct pair p = { .here = leat_chan_of(s, int64_t, 0), .items = leat_chan_of(s, int64_t, 0) };
     leat_go(s, receive_one, &p);
     leat_recv(p.here, &item);
-    leat_sleep(LEAT_MS / 5); /* the other core has nothing to do, and has known it for a while */
+    leat_sleep(LEAT_MS / 5); /* so that the other core has been idle for a while */
     int together = p.thread == my_thread();
     uint64_t ready = bench_now();
     leat_send(p.items, &item);

@@ -1,4 +1,4 @@
-/* leat's program of the benchmark: docs/performance.md says what each row is. */
+/* main.c: leat's program of the benchmark. docs/performance.md says what each row is. */
 #include "rows.h"
 #include "work.h"
 
@@ -8,7 +8,7 @@ enum { IN_TASK, IN_THREAD };
     { \
         name, 1, NULL, fn, IN_TASK \
     }
-/* A row for each size of the items' work; `way` may be empty. */
+/* One row for each size of the items' work. `way` may be empty. */
 #define WORK_ROWS(shape, way) \
     WORK_ROW(#shape "_1us" #way, shape##way), WORK_ROW(#shape "_5us" #way, shape##way), \
         WORK_ROW(#shape "_20us" #way, shape##way), WORK_ROW(#shape "_100us" #way, shape##way), \

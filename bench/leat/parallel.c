@@ -1,4 +1,5 @@
-/* parallel.c: a loop whose rounds run at once: as many at a time as leat thinks best, or singly. */
+/* parallel.c: a loop whose rounds run at once: in parts of the size that leat chooses, or one by
+ * one. */
 #include "../common/loops.h"
 #include "work.h"
 

@@ -6,21 +6,21 @@
 
 #include "../common/bench.h"
 
-/* Who moves items. A sender has from `first` up to `last` to send; a receiver says what it got. */
+/* Moves items. A sender sends first … last-1; a receiver keeps the sum and count of its items. */
 struct party {
     leat_chan *in, *out;
     int64_t first, last;
     int64_t sum, count;
 };
 
-/* The i-th of `parts` senders of 0 … n-1. */
+/* The i-th of `parts` senders, which send 0 … n-1 together. */
 static inline struct party party_sender(leat_chan *out, int64_t n, int i, int parts)
 {
     int64_t each = n / parts;
     return (struct party){ .out = out, .first = each * i, .last = each * (i + 1) };
 }
 
-/* Together they got each of 0 … n-1 once. */
+/* Checks, by sum and count, that the receivers together got each of 0 … n-1 once. */
 static inline void party_check(const char *what, const struct party *receivers, int parts,
                                int64_t n)
 {
@@ -36,9 +36,9 @@ static inline void party_check(const char *what, const struct party *receivers, 
 enum { CAPACITY = 128, MOST_PARTIES = 4, RING = 1000 };
 enum { AT_A_TIME = 64, LEAST_REQUESTS = 2 * AT_A_TIME };
 
-/* Functions for tasks, and for threads; the argument is a party. */
+/* Functions for tasks and for threads; the argument is a party. */
 leat_fn party_send, party_recv, party_echo;
-/* n there and back over two unbuffered channels, of which `echo` has the other end. */
+/* Makes n round trips over two unbuffered channels; `echo` is at their other ends. */
 int64_t pingpong_loop(leat_chan *there, leat_chan *back, int64_t n);
 
 bench_fn yield, yield_blocks, spawn_1, spawn_1_blocks, spawn_1000, spawn_1000_blocks;

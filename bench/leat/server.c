@@ -1,4 +1,4 @@
-/* server.c: requests that come, wait once and go, in one scope: each a task, or each a block. */
+/* server.c: requests that begin, wait once and end in one scope: each a task, or each a block. */
 #include "rows.h"
 
 #include <stdatomic.h>
@@ -12,10 +12,10 @@ struct request {
 };
 
 struct acceptor {
-    _Alignas(128) struct party party; /* no line of it is another acceptor's */
+    _Alignas(128) struct party party; /* on cache lines of its own */
     leat_scope *scope;
-    _Atomic int *begun;         /* acceptors, which begin together, on as many cores as there are */
-    _Atomic int64_t sum, count; /* several workers may serve */
+    _Atomic int *begun; /* counts acceptors, so that they begin together, on several cores */
+    _Atomic int64_t sum, count; /* atomic: several workers may serve */
     struct request requests[AT_A_TIME];
 };
 

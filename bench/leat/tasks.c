@@ -67,7 +67,7 @@ struct link {
     int64_t hops;
 };
 
-/* The token counts down; a negative one goes round once and ends all. */
+/* Counts the token down. A negative token passes each link once and ends it. */
 static int pass_on(void *arg)
 {
     struct link *me = arg;

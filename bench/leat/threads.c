@@ -1,4 +1,4 @@
-/* threads.c: the program's own threads on leat's channels, among themselves and with tasks. */
+/* threads.c: the program's own threads on leat's channels, with each other and with tasks. */
 #include "rows.h"
 
 #include <pthread.h>
@@ -85,7 +85,7 @@ uint64_t thread_select(int64_t n)
     uint64_t start = bench_now();
     for (int i = 0; i < 4; i++) {
         leat_chan *ch = leat_chan_of(NULL, int64_t, 0);
-        leat_chan_senders(ch, 2); /* one of them never is done, so the channel stays open */
+        leat_chan_senders(ch, 2); /* one of the two is never done, so the channel stays open */
         cases[i] = (leat_case)LEAT_RECV(ch, &item);
         thread_start(&senders[i], party_send, party_sender(ch, n, i, 4));
     }

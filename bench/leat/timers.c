@@ -1,15 +1,15 @@
-/* timers.c: time that is asked for and hardly ever comes: timeout channels, timers stopped in time. */
+/* timers.c: timers that hardly ever fire: timeout channels, and timers stopped in time. */
 #include "rows.h"
 
 #include <string.h>
 
-/* Between a thousand and two thousand seconds off, at so many different times. */
+/* Makes timeouts of 1,000 to 2,000 seconds, with `times` different times. */
 static void make_timeouts(const char *row, int64_t times)
 {
     int64_t n = bench_crowd(1000000), made = 0;
     uint64_t state = 1;
     leat_chan **timeouts = malloc((size_t)n * sizeof(leat_chan *));
-    memset(timeouts, 1, (size_t)n * sizeof(leat_chan *)); /* the pages are there */
+    memset(timeouts, 1, (size_t)n * sizeof(leat_chan *)); /* touches its pages now */
     uint64_t start = bench_now();
     for (int64_t i = 0; i < n; i++) {
         int64_t at = (int64_t)(bench_random(&state) % (uint64_t)times);

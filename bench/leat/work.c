@@ -1,4 +1,4 @@
-/* work.c: items that compute for a while: shared out among eight, through three stages, in order. */
+/* work.c: items that take a while to compute: by eight workers, in three stages, and in order. */
 #include "work.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ int work_pass(void *arg)
     return leat_chan_done(me->out);
 }
 
-/* One feeds, eight work, and the caller collects; no channel has room. */
+/* One task feeds, eight work, and the caller collects, over unbuffered channels. */
 static uint64_t fan(int64_t n)
 {
     enum { WORKERS = 8 };

@@ -1,11 +1,11 @@
-/* work.h: the rows whose items cost something. main.c names them. */
+/* work.h: the rows whose items take time to compute. main.c names them. */
 #ifndef WORK_H
 #define WORK_H
 
 #include "../common/work.h"
 #include "rows.h"
 
-/* In and out, and an item's work in between; the argument is a party. */
+/* Receives items, computes a while for each, and sends it. The argument is a party. */
 leat_fn work_pass;
 
 bench_once_fn work_fan, work_crowd, work_crowd_blocks, work_chain, work_ordered, work_server;

@@ -1,5 +1,5 @@
-/* work_crowd.c: 64 that live long, as tasks or as blocks, each with a channel of its own, are given an item each in
- * turn, and then all results are awaited. */
+/* work_crowd.c: 64 parties that live long, tasks or blocks, each with a channel of its own. Each
+ * gets an item in turn; then all results are awaited. */
 #include "work.h"
 
 enum { MEMBERS = 64 };

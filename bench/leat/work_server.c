@@ -1,12 +1,13 @@
-/* work_server.c: a task accepts requests and starts another for each. How many a second, when 64 clients ask, one
- * request at a time each; and how long short ones take, when they come at a pace. */
+/* work_server.c: a task accepts requests and starts a task for each. How many a second, if each
+ * of 64 clients has one request at a time? And how long do short ones take, if they come at a
+ * fixed pace? */
 #include "../common/requests.h"
 #include "work.h"
 
 static struct bench_requests kinds;
 
 struct client {
-    leat_chan *requests, *back; /* a request is the address of its client */
+    leat_chan *requests, *back; /* a request is its client's address */
     int64_t first, last;
     int64_t item, sum;
 };
