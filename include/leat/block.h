@@ -27,8 +27,8 @@
  *    is called (`me` in the example). gcc's -Wmaybe-uninitialized (from -O1) and clang's
  *    -Wconditional-uninitialized find many mistakes. A variable-length array must not be in scope
  *    at an await.
- *  - An await right before a case label needs `__attribute__((fallthrough));` where falling
- *    through is meant.
+ *  - An await right before a case label needs `__attribute__((fallthrough));` where falling through
+ *    is meant.
  *  - Functions that wait (leat_recv, leat_sleep, leat_select with a deadline, …) return -EDEADLK
  *    where they would have to wait; the try forms work. A block cannot open scopes or shield
  *    itself.
@@ -97,7 +97,7 @@ LEAT_API int leat_go_block_typed(leat_scope *scope, leat_block *block, const lea
  * Returns the block's verdict; -EINVAL for NULL; -EDEADLK in a block or callback. */
 LEAT_API int leat_block_join(leat_block *block);
 
-/* Begins the step function's body: jumps to the await at which the block waited. */
+/* Begins the step function's body. If the block has waited, jumps to the await where it did. */
 #define LEAT_BEGIN(b) \
     do { \
         if ((b)->leat_resume) \

@@ -19,8 +19,8 @@
  *    sent. With LEAT_ENDS_DONE the channel counts as cut short when the last sender is done.
  *  - An item that it has taken and cannot deliver goes to the drop function of the channel that it
  *    came from. So does an item that it leaves out.
- *  - A channel that it makes belongs to its scope. If the items stay the same, the channel has the
- *    item size and the drop function of the input.
+ *  - A channel that it makes belongs to its scope. `capacity` is in items. If the items stay the
+ *    same, the channel has the item size and the drop function of the input.
  *  - The functions that it calls run on workers, one at a time for each operator. They must not
  *    wait.
  *  - A NULL channel or another wrong argument yields NULL or -EINVAL; a lack of memory yields NULL
@@ -57,8 +57,8 @@ LEAT_API leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, 
 /*     in ──▶ [transform] ──▶ new channel
  * Passes items through a transform (leat/transform.h): the first n items (leat_take), items without
  * repetitions (leat_dedupe, leat_distinct), runs (leat_partition, leat_partition_by), and so on.
- * The new channel owns `transform`, which is freed also when this call fails. Inputs that it leaves
- * out are its own, and are not dropped. `capacity` is in items, 1 or more. `drop` is for its
+ * The new channel owns `transform`, which is freed also when this call fails. The transform owns
+ * the inputs that it leaves out: they are not dropped. `capacity` is 1 or more. `drop` is for its
  * outputs.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,
@@ -97,9 +97,9 @@ LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_
 /*               ┌──▶ yes
  *     in ──▶ test
  *               └──▶ no
- * Splits into two new channels. An item is dropped if the test fails on it or its channel is
- * closed. When both channels are closed, the operator ends. `capacity` is in items;
- * leat_split_sized has one for each channel. When it returns 0, it has set *yes and *no.
+ * Splits into two new channels. An item is dropped if the test returns an error, or if its channel
+ * is closed. When both channels are closed, the operator ends. leat_split_sized has a capacity for
+ * each channel. When it returns 0, it has set *yes and *no.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
                         leat_chan **yes, leat_chan **no, size_t capacity);
@@ -243,8 +243,9 @@ LEAT_API int leat_unmix_all(leat_mix *mix);
 
 /* ---- sources and sinks ---- */
 
-/* Sends n items to `ch` and then ends it as `ending` says. `items` is an array without gaps, and
- * must stay valid until the operator has ended. Items that were not sent are still the caller's.
+/* Sends n items to `ch` and then ends it as `ending` says. `items` is an array without gaps, of
+ * items as senders send them, and must stay valid until the operator has ended. Items that were not
+ * sent are still the caller's.
  * Returns `ch`, or NULL. */
 LEAT_API leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
                               leat_ending ending);
@@ -281,7 +282,7 @@ typedef int leat_value_fn(void *arg, void *value);
  * fn returns another value than 0, the channel is cut short (leat_cut) and the scope is cancelled,
  * as after any task. To report an error and cancel nothing, put the error into the value. `spec`
  * describes the channel: item_size, drop and name; its capacity is ignored. A lossy buffer and a
- * transform are wrong arguments. The rules of leat_go hold.
+ * transform are wrong arguments. A party that may call leat_go for the scope may call this.
  * Returns the channel, which belongs to the scope; NULL when memory has run out, or an argument
  * is wrong, and then fn will not be called. */
 #define leat_go_value(scope, fn, arg, ...) \

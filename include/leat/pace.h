@@ -33,8 +33,8 @@ LEAT_API leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t inte
 
 /*     in   a b · c · · · · d ·
  *     out  · · b · · c · · · · d
- * Sample: sends, every `interval`, the last item that has come since the time before, if one has.
- * The others are dropped. When the input closes, the item that is left is sent at once.
+ * Sample: every `interval`, sends the last item that came in that interval, if one did. The others
+ * are dropped. When the input closes, the item that is left is sent at once.
  * Returns the new channel, or NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_chan *leat_sample(leat_scope *scope, leat_chan *in, int64_t interval,
                                 size_t capacity);
@@ -54,7 +54,7 @@ LEAT_API leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int6
 LEAT_API leat_chan *leat_rate(leat_scope *scope, leat_chan *in, int64_t interval, unsigned burst,
                               size_t capacity);
 
-/* Passes all items on. When none has come for `time`, the operator closes the output and ends.
+/* Passes all items on, and closes the output when none has come for `time`.
  * Returns the new channel, or NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_chan *leat_lapse(leat_scope *scope, leat_chan *in, int64_t time, size_t capacity);
 
@@ -63,8 +63,8 @@ typedef struct leat_retrying {
     unsigned tries; /* in all; 0: no limit */
     int64_t pause;  /* nanoseconds before the second try; 0: 10 ms; doubled for each further try */
     int64_t most;   /* the longest pause, in nanoseconds; 0: 10 s */
-    /* 0: each pause is shortened at random, to half at the least, so that many callers that failed
-     * together do not try again together. */
+    /* 0: each pause is shortened at random, to half at the least, so that many callers that
+     * failed together do not try again together. */
     int exact;
 } leat_retrying;
 

@@ -79,13 +79,13 @@ LEAT_API int leat_result_add(leat_result *result, const void *item);
  * Returns 0; -EINVAL for NULL. */
 LEAT_API int leat_result_end(leat_result *result, int status);
 
-/* What becomes of an input that fails: its function returns another value than 0, or
- * leat_result_end is called with one. */
+/* What becomes of an input that fails: its function returns another value than 0 (LEAT_ENOUGH is
+ * one), or leat_result_end is called with one. */
 typedef enum leat_failing {
     LEAT_FAIL_CANCELS, /* it becomes the stage's verdict, like a task's: the scope is cancelled */
     LEAT_FAIL_DROPS,   /* its outputs are dropped, except those sent already; the stage continues */
-    /* Every output begins with a leat_outcome. A failed input's outputs are dropped, except those
-     * sent already, and one more is sent: a leat_outcome with its status, and zeros. */
+    /* Every output begins with a leat_outcome. A failed input's outputs are dropped, except
+     * those sent already, and one more is sent: a leat_outcome with its status, and zeros. */
     LEAT_FAIL_TELLS
 } leat_failing;
 

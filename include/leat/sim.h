@@ -89,10 +89,11 @@ typedef struct leat_sim_options {
 LEAT_API int leat_sim(uint64_t seed, leat_fn *fn, void *arg);
 LEAT_API int leat_sim_with(const leat_sim_options *options, leat_fn *fn, void *arg);
 
-/* Hunts: runs the program with each seed from `from` to `to` - 1, until one fails: until its result
- * is not 0. Then prints the seed, the result and the last 64 turns, or `schedule` of them. If the
- * environment has LEAT_SEED, only that seed is run, and a line says so. leat_sim_each_with takes
- * all but the seed from the options; `outcome` is that of the last run. Called like leat_sim_with.
+/* Hunts: runs the program with one seed after another, until the result of a run is not 0. The
+ * seeds are `from` to `to` - 1. After a failure it prints the seed, the result and the last 64
+ * turns, or `schedule` of them. If the environment has LEAT_SEED, only that seed is run, and a line
+ * says so. leat_sim_each_with takes all but the seed from the options; `outcome` is that of the
+ * last run. Called like leat_sim_with.
  * Returns 0 when no run failed; else the result of the first that failed, also an error of
  * leat_sim_with; -EINVAL also when `from` is not less than `to`, or LEAT_SEED is not a number. */
 LEAT_API int leat_sim_each(uint64_t from, uint64_t to, leat_fn *fn, void *arg);

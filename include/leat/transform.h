@@ -94,10 +94,10 @@ LEAT_API leat_transform *leat_remove(size_t size, leat_test_fn *fn, void *arg);
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_mapcat(size_t in_size, size_t out_size, size_t most,
                                      leat_mapcat_fn *fn, void *arg);
-/* Passes the first n items on; then the channel closes.
+/* Passes the first n items on, and then closes the channel.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_take(size_t size, uint64_t n);
-/* Passes items on until one fails the test, which is left out; then the channel closes.
+/* Passes items on until one fails the test, and then closes the channel. That item is left out.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_take_while(size_t size, leat_test_fn *fn, void *arg);
 

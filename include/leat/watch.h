@@ -41,11 +41,12 @@ enum {
     LEAT_WATCH_DEADLOCK_ABORT = 4
 };
 
-/* Writes down all that exists: the workers and what they run; the tree of scopes with their
- * openers; in each scope its tasks, threads, blocks and waiting callbacks, by name, with what each
- * waits for (a channel to receive from or send to, the cases of a select, a time, the end of a
- * scope or block, a call that blocks) and, with LEAT_WATCH_WAITS, since when; and every channel
- * with its items and waiters. docs/watch.md reads a dump.
+/* Writes a dump to `to`: all that exists in the running program. These are the workers and what
+ * they run; the tree of scopes with their openers; in each scope its tasks, threads, blocks and
+ * waiting callbacks, by name, with what each waits for (a channel to receive from or send to, the
+ * cases of a select, a time, the end of a scope or block, a call that blocks) and, with
+ * LEAT_WATCH_WAITS, since when; and every channel with its items and waiters. docs/watch.md reads a
+ * dump.
  *
  * A task's stack is shown as the bytes of it that are in memory: pages that this task, or one
  * before it on the same stack, has touched. Numbers tell things of one name apart, in the order in
@@ -56,7 +57,7 @@ enum {
  * task lets no other task of its worker run. Of a worker that does not answer, which is likely in
  * an endless loop, the dump shows less, and says so. Nothing is stopped: each line is true at some
  * moment during the call. Must not be called from a signal handler: see leat_dump_on_signal. `to`
- * is the caller's, and is flushed.
+ * is flushed, and stays the caller's.
  * Returns 0; -EINVAL for NULL, or when no runtime runs; -ENOMEM; -EIO when it could not be
  * written. */
 LEAT_API int leat_dump(FILE *to);
