@@ -1,5 +1,5 @@
-/* leat/parallel.h: loops whose rounds run at once: over a range, over an array, each in a task,
- * the first that succeeds.
+/* leat/parallel.h: loops whose rounds run at once: over a range, over an array, all at the same
+ * time, the first that succeeds.
  *
  *     static int scale(void *arg, size_t begin, size_t end) { … }
  *     leat_parallel_for(0, rows, scale, image, NULL);
@@ -52,8 +52,8 @@ LEAT_API int leat_parallel_map(const void *in, size_t in_size, void *out, size_t
 /* Runs the round with this index. Returns 0, or a value that ends the loop. */
 typedef int leat_index_fn(void *arg, size_t index);
 
-/* Calls fn for each index below n, at most UINT_MAX, each in a task of its own and all at once (or
- * fewer at once, if memory for tasks runs out).
+/* Calls fn for each index below n, at most UINT_MAX, all at once, on n tasks, the caller included
+ * (or fewer, if memory for tasks runs out).
  * Returns what leat_parallel_for does; -EINVAL also for a larger n. */
 LEAT_API int leat_all(size_t n, leat_index_fn *fn, void *arg);
 
