@@ -257,7 +257,7 @@ sub roff_leat {
     $out .= ".SH NAME\nleat \\- " . roff($header->{brief}) . "\n";
     $out .= ".SH SYNOPSIS\n.nf\n.B #include <leat/leat.h>\n.PP\n"
         . ".B cc program.c \$(pkg\\-config \\-\\-cflags \\-\\-libs leat)\n.fi\n.SH DESCRIPTION\n";
-    for my $of ('What it is', 'What it is not') {
+    for my $of ('What it is', 'What is in it', 'What it is not') {
         die "README.md has no section: $of\n" if !$section{$of};
         $out .= '.SS ' . roff($of) . "\n" if $of ne 'What it is';
         $out .= roff_blocks($header, blocks(@{$section{$of}}));
