@@ -12,8 +12,8 @@
 
 #include <leat/base.h>
 
-/* Outlives the runtime, as workers do: a thread of the program's own that has just put into the global queue something may
- * still have to look whether somebody sleeps. */
+/* Outlives the runtime, as workers do: a thread of the program's own that has just put something
+ * into the global queue may still have to look whether a worker sleeps. */
 static struct {
     struct lt_lock lock;
     _Atomic unsigned active; /* written under the lock, read without it as a hint */
@@ -70,7 +70,8 @@ static void remove_sleeper(struct lt_worker *worker)
         *at = worker->next_idle;
 }
 
-/* A sleeper takes the watch, or nobody does; returns who must be woken for it, or NULL. */
+/* Makes a sleeper the watcher, if there is one. Returns the worker that must be woken for it, or
+ * NULL. */
 static struct lt_worker *hand_on_watch(void)
 {
     idle.watcher = idle.sleepers;
@@ -87,7 +88,8 @@ static void become_idle(struct lt_worker *worker)
     if (idle.watcher && idle.unwatched) {
         add_sleeper(worker);
     } else {
-        /* The former watcher may be in a long nap, and now there is a processor for one more worker. */
+        /* The former watcher may be in a long nap, and now a processor is free for one more
+         * worker. */
         if (idle.watcher)
             add_sleeper(idle.watcher);
         idle.watcher = worker;
@@ -96,8 +98,8 @@ static void become_idle(struct lt_worker *worker)
     lt_unlock(&idle.lock);
 }
 
-/* The watcher that wakes up while nobody else is active, and no timer is set anywhere, leaves it to
- * whoever gives a worker something to do, or a timer, to tell. */
+/* If a watcher wakes while no other worker is active, and no timer is set anywhere, nobody need
+ * watch: a thread that gives a worker something to do, or a timer, tells. */
 static bool may_stay_unwatched(void)
 {
     return active() == 1 && idle.sleepers && lt_steal_next(NULL) == LEAT_NEVER;
@@ -125,8 +127,8 @@ static void become_active(struct lt_worker *worker)
 
 struct role {
     bool watches; /* this worker is the watcher, */
-    bool told;    /* and somebody has told */
-    bool alone;   /* nobody is active */
+    bool told;    /* and has been told */
+    bool alone;   /* no worker is active */
 };
 
 static struct role role_of(const struct lt_worker *worker)
@@ -137,7 +139,8 @@ static struct role role_of(const struct lt_worker *worker)
     return role;
 }
 
-/* The watcher wants to be told from now on, or no more. True: nobody is active, so all will know. */
+/* The watcher wants to be told from now on, or no longer. True: no worker is active, so all will
+ * see that. */
 static bool ask_to_be_told(struct lt_worker *worker, bool ask)
 {
     lt_lock(&idle.lock);
@@ -193,7 +196,7 @@ static bool news_soon(struct lt_worker *worker)
     return news || lt_worker_has_news(worker);
 }
 
-/* When to wake up for the next timer. Where they come thick and fast, not for each. */
+/* When to wake for the next timer: not for each where they come thick and fast. */
 static int64_t next_timer(struct lt_worker *worker)
 {
     lt_shared_timers_settle_all(&worker->shared_timers);
@@ -216,7 +219,7 @@ static void woke_for_timer(struct lt_worker *worker, int64_t now)
 struct watch {
     int64_t begun; /* when the worker became the watcher, or was told; 0: not yet */
     int64_t nap, until;
-    bool told;  /* the former was not the reason */
+    bool told;  /* it was told */
     bool rests; /* it has asked to be told */
 };
 
@@ -239,7 +242,8 @@ static void begin_watch(struct lt_worker *worker, struct watch *watch, int64_t n
     lt_steal_look(worker, now);
 }
 
-/* While others are active: once they have passed the barrier, they see that they are to tell, or have been seen. */
+/* While others are active: once they have passed the barrier, they see that they have to tell, or
+ * this has seen what they did. */
 static bool all_is_quiet(struct lt_worker *worker, int64_t now)
 {
     return lt_barrier_anyhow() && lt_steal_saw_all(worker) && !lt_steal_look(worker, now) &&
@@ -260,15 +264,15 @@ static void rest(struct lt_worker *worker, struct watch *watch, int64_t now)
     watch->until = next < now ? now + longest : next < LEAT_NEVER - grace ? next + grace : next;
 }
 
-/* Each time that it was told counts for the longest nap. One that was told too often of late rests no sooner than after
- * such a nap. */
+/* Each time that the watcher was told counts for the longest nap. One that was told too often
+ * lately rests only after such a nap. */
 static bool may_rest(const struct lt_worker *worker, const struct watch *watch, int64_t now)
 {
     return !watch->told || now >= watch->begun + longest ||
            worker->told_until <= now + LT_TOLD_AT_ONCE * longest;
 }
 
-/* True: it has something to run. */
+/* True: the worker has something to run. */
 static bool look_again(struct lt_worker *worker, struct watch *watch, int64_t now, bool alone)
 {
     enum lt_loot loot = lt_steal(worker, now);
@@ -288,7 +292,7 @@ static bool look_again(struct lt_worker *worker, struct watch *watch, int64_t no
     return false;
 }
 
-/* The watcher, each time it has woken up. True: it has something to run. */
+/* The watcher, each time it wakes. True: it has something to run. */
 static bool watch_others(struct lt_worker *worker, struct watch *watch, struct role role,
                          int64_t now)
 {
@@ -300,7 +304,8 @@ static bool watch_others(struct lt_worker *worker, struct watch *watch, struct r
     return false;
 }
 
-/* Before it sleeps: where others have more to do than they are doing it looks once more, some microseconds later. */
+/* Before a worker sleeps: if others have more to do than they are doing, it looks again some
+ * microseconds later. */
 static bool finds_some(struct lt_worker *worker)
 {
     int64_t now = lt_clock_now(), until = now + LT_STEAL_AFTER_US * LEAT_US;
@@ -334,8 +339,8 @@ void lt_idle(struct lt_worker *worker)
     become_idle(worker);
     for (;;) {
         lt_tally_add(&worker->tally.sleeps, 1);
-        /* Before asking for the role and for news: who gives it the watch, or news, after that, sees that
-         * it must be woken. */
+        /* Before it asks for its role and for news: a thread that gives it the watch, or news,
+         * after that, sees that it must be woken. */
         atomic_store_explicit(&worker->asleep, LT_SLEEPS, memory_order_seq_cst);
         lt_reclaim_settle(worker);
         struct role role = role_of(worker);
@@ -350,11 +355,12 @@ void lt_idle(struct lt_worker *worker)
         lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
-    /* Relaxed: who sees this late wakes it for nothing. */
+    /* Relaxed: a thread that sees this late wakes it for nothing. */
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     become_active(worker);
     worker->surplus = !stole && is_crowded();
-    /* It may have other things to do before it gets to what is put into the global queue, or to all that it has stolen. */
+    /* The worker may have other things to do before it takes what is in the global queue, or runs
+     * all that it has stolen. */
     if (lt_global_queue_any() || has_several(worker))
         lt_worker_tell(worker);
 }

@@ -30,12 +30,13 @@ _Atomic unsigned lt_probe_flags;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
-/* What leat_workers says, at any time, while the runtime itself may come and go. It orders nothing: relaxed. */
+/* What leat_workers returns, at any time, while the runtime comes and goes. Relaxed: it orders
+ * nothing. */
 static _Atomic unsigned workers_there;
 
-/* RUNNING, HOLD for each who holds it, and HELD for each who ever has: so that to stop and to open a scope
- * exclude each other, and who stops sees whether somebody held it meanwhile. A runtime that one thread has
- * to itself does not say RUNNING: it runs for nobody else. */
+/* RUNNING, one HOLD for each holder, and one HELD for each hold ever. So stopping and opening a
+ * scope exclude each other, and leat_stop sees whether anything held the runtime meanwhile. A
+ * seeded world's runtime does not set RUNNING: it runs for no other thread. */
 static _Atomic uint64_t life;
 #define RUNNING UINT64_C(1)
 #define HOLD UINT64_C(2)
@@ -44,7 +45,7 @@ static _Atomic uint64_t life;
 
 bool lt_running(void)
 {
-    /* Acquire: who sees it running sees the workers. */
+    /* Acquire: a thread that sees it running sees the workers. */
     return atomic_load_explicit(&life, memory_order_acquire) & RUNNING || lt_world();
 }
 
@@ -61,7 +62,7 @@ bool lt_runtime_hold(void)
 
 void lt_runtime_release(void)
 {
-    /* Release: leat_stop, which reads it, comes after all that happened under the hold. */
+    /* Release: leat_stop, which reads it, sees all that happened under the hold. */
     atomic_fetch_sub_explicit(&life, HOLD, memory_order_release);
 }
 
@@ -99,7 +100,7 @@ static unsigned cores(void)
     return n < 1 ? 1 : n > LT_MAX_WORKERS ? LT_MAX_WORKERS : (unsigned)n;
 }
 
-/* 0 or 1; -EINVAL for what is not understood. */
+/* 0 or 1; -EINVAL for any other value. */
 static int pinned_by_environment(void)
 {
     const char *text = lt_env("LEAT_PINNED");
@@ -141,9 +142,10 @@ int lt_stack_size_round(size_t *size)
 
 /* ---- workers ---- */
 
-/* Workers outlive the runtime, to be used by the next: a thread of the program's own that has just posted
- * something may still have to look whether the worker sleeps, and one that stops a timer may be late. A seeded world
- * ends the program when somebody from outside wakes its worker: so its worker has never been another's. */
+/* Workers outlive the runtime, and the next one uses them: a thread of the program's own that has
+ * just posted something may still look whether the worker sleeps, and one that stops a timer may be
+ * late. A seeded world ends the program when another thread wakes its worker: so its workers are
+ * kept apart. */
 static struct lt_worker *kept, *kept_for_worlds;
 
 static struct lt_worker **kept_for(const struct lt_runtime *rt)
@@ -151,8 +153,7 @@ static struct lt_worker **kept_for(const struct lt_runtime *rt)
     return rt->alone ? &kept_for_worlds : &kept;
 }
 
-/* Much of a worker is not touched before there is a crowd: so it has pages of its own, which are not there
- * until then. */
+/* Much of a worker is touched only when there is a crowd: so it has pages of its own. */
 static struct lt_worker *worker_map(void)
 {
     size_t page = lt_page_size(), size = (sizeof(struct lt_worker) + page - 1) / page * page;
@@ -170,8 +171,9 @@ static struct lt_worker *worker_get(const struct lt_runtime *rt)
     if (!worker)
         return worker_map();
     *kept_for(rt) = worker->next_idle;
-    /* What comes last is zero, and others may look at it. So they may take the shared timers' lock: a thread that stops a
-     * timer which has fired just now finds out under that lock. */
+    /* The last part is zero already, and other threads may still read it. They may also take the
+     * shared timers' lock: a thread that stops a timer which has just fired learns so under that
+     * lock. */
     enum {
         LOCK = offsetof(struct lt_worker, shared_timers.lock),
         AFTER = LOCK + sizeof(struct lt_biased)
@@ -185,7 +187,7 @@ static void worker_put(const struct lt_runtime *rt, struct lt_worker *worker)
 {
     lt_free(worker->seen);
     lt_free(worker->fault_stack);
-    /* Of tasks that have ended: nobody has looked at them any more. Relaxed: no thread is left that does. */
+    /* Nudges of tasks that have ended. Relaxed: no thread is left that reads them. */
     atomic_store_explicit(&worker->nudges, NULL, memory_order_relaxed);
     worker->next_idle = *kept_for(rt);
     *kept_for(rt) = worker;
@@ -231,7 +233,7 @@ static int make_workers(struct lt_runtime *rt)
 
 static void stop_workers(struct lt_runtime *rt, unsigned started)
 {
-    /* Sequentially consistent, against the worker's store of `asleep` and look at this. */
+    /* Sequentially consistent, against a worker that stores `asleep` and then reads this. */
     atomic_store_explicit(&rt->stopping, true, memory_order_seq_cst);
     for (unsigned i = 0; i < started; i++)
         lt_worker_wake(rt->workers[i]);
@@ -274,7 +276,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
     }
     if (!error && !alone)
         error = lt_watch_begin(options);
-    if (!error && alone) /* where the clock is a variable */
+    if (!error && alone) /* the clock is a variable there */
         atomic_store_explicit(&lt_probe_flags, LT_PROBE_WAITS, memory_order_relaxed);
     if (error) {
         stop_workers(rt, started);
@@ -312,15 +314,16 @@ static bool any_shared_timer_holds(const struct lt_runtime *rt)
     return any;
 }
 
-/* False while somebody holds the runtime. The workers' shared timers are looked at one by one. That is enough if nobody
- * else has held it meanwhile: then only what a shared timer fires runs on a worker, and sets others of the same
- * worker before its own holds no longer; so a worker that had none stays without. */
+/* False while anything holds the runtime. The shared timers are looked at worker by worker. That is
+ * enough if no other hold was taken meanwhile: then only what a shared timer fires runs on a
+ * worker, and it sets others of that worker before its own timer lets go. So a worker that had none
+ * still has none. */
 static bool stop_life(void)
 {
     bool stopped = false;
     uint64_t seen;
     pthread_mutex_lock(&looking);
-    do /* Acquire pairs with the release in lt_runtime_release. */
+    do /* Acquire, for the release in lt_runtime_release. */
         seen = atomic_load_explicit(&life, memory_order_acquire);
     while (!(seen & HOLDS) && !any_shared_timer_holds(&lt_runtime) &&
            !(stopped = atomic_compare_exchange_strong_explicit(

@@ -11,14 +11,14 @@ enum { STEAL_MOST = 32 < LT_LOCAL_QUEUE_SIZE ? 32 : LT_LOCAL_QUEUE_SIZE, PATIENC
 
 /* ---- looking ---- */
 
-/* Relaxed, all: numbers that only the other worker changes, as they were a moment ago. */
+/* All relaxed: numbers that only the other worker changes, as they were a moment ago. */
 static uint32_t read(const _Atomic uint32_t *count)
 {
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-/* A word that its worker changes with plain stores, many times a microsecond, and of which any value will do: what an
- * atomic store would cost there is more than this is worth. */
+/* The worker changes this word with plain stores, many times a microsecond, and any value will do:
+ * atomic stores would cost more than this is worth. */
 LT_NO_TSAN __attribute__((noinline)) static unsigned
 read_direct_left(const struct lt_worker *worker)
 {
@@ -29,7 +29,7 @@ static struct lt_seen see(struct lt_worker *worker)
 {
     return (struct lt_seen){
         .head = read(&worker->local_queue.head),
-        /* Acquire: the parties before this tail are seen whole, should they be stolen later. */
+        /* Acquire: the parties before this tail are seen whole, if they are stolen later. */
         .tail = atomic_load_explicit(&worker->local_queue.tail, memory_order_acquire),
         .done = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed) -
                 read_direct_left(worker),
@@ -45,12 +45,12 @@ static bool someone_waits(const struct lt_worker *worker)
 struct change {
     struct lt_worker *victim;
     int64_t time;           /* from one to the other */
-    uint32_t started, made; /* from its local queue; into it */
-    int32_t new;            /* that wait in the local queue since before the first look */
-    bool queued;            /* somebody waits in the local queue */
+    uint32_t started, made; /* taken from its local queue; put into it */
+    int32_t new;            /* waiting in the local queue since before the first look */
+    bool queued;            /* a party waits in the local queue */
     int64_t done;           /* switches; by chance a few too many or too few */
-    bool ready;             /* somebody waits in the ready list */
-    bool sleeps;            /* it has nothing to do, or is about to wake up */
+    bool ready;             /* a party waits in the ready list */
+    bool sleeps;            /* it sleeps, or is about to wake */
 };
 
 static struct change compare(struct lt_worker *victim, const struct lt_seen *before, int64_t time)
@@ -85,25 +85,25 @@ static bool is_blocked(const struct change *c)
     return is_held_up(c) && c->time >= LT_LATE_US * LEAT_US;
 }
 
-/* It has given each that it ran so long. */
+/* It has run each party that long. */
 static bool is_slow(const struct change *c)
 {
     return c->done >= 0 && c->time >= LT_SLOW_NS * (c->done + 1);
 }
 
-/* Too short a time for what others have not begun with yet. */
+/* Too short a time to judge whether unstarted parties wait too long. */
 static bool is_brief(const struct change *c)
 {
     return c->time < LT_WATCH_FIRST_US * LEAT_US / 2;
 }
 
-/* Over a longer time a worker may only have had little to do. */
+/* Over a longer time a worker may just have had little to do. */
 static bool is_certain(const struct change *c)
 {
     return c->time <= 4 * LT_WATCH_FIRST_US * LEAT_US || is_held_up(c);
 }
 
-/* A worker that is held up has something else to see to. */
+/* Whether a worker that is held up has something else to do. */
 static bool has_more(struct lt_worker *worker, int64_t now)
 {
     return lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
@@ -113,7 +113,7 @@ static bool has_more(struct lt_worker *worker, int64_t now)
 
 /* ---- taking what has not started ---- */
 
-/* How many tasks there would be stacks for. */
+/* How many tasks the thief has stacks for. */
 static uint32_t room(struct lt_worker *worker)
 {
     if (worker->magazine_count + worker->credits < STEAL_MOST && lt_stack_credits_get(STEAL_MOST))
@@ -122,7 +122,8 @@ static uint32_t room(struct lt_worker *worker)
     return stacks < STEAL_MOST ? (uint32_t)stacks : STEAL_MOST;
 }
 
-/* That a worker which is still making them in a burst has not started any says nothing of how long they will take. */
+/* While a worker makes more in a burst and has started none, that says nothing of how long they
+ * will take. */
 static bool new_pay(struct lt_worker *thief, const struct change *c)
 {
     if (c->made > (uint32_t)c->new && thief->patience < PATIENCE) {
@@ -140,7 +141,7 @@ static uint32_t take_new(struct lt_worker *thief, const struct change *c)
     uint32_t n =
         lt_local_queue_steal(&c->victim->local_queue, seen->tail, half < most ? half : most, taken);
     for (uint32_t i = 0; i < n; i++)
-        lt_local_queue_push(&thief->local_queue, taken[i]); /* has room: it was empty */
+        lt_local_queue_push(&thief->local_queue, taken[i]); /* never full: it was empty */
     lt_tally_add(&thief->tally.stolen, n);
     return n;
 }
@@ -161,7 +162,7 @@ static bool stays(struct lt_worker *victim, struct lt_party *party)
     return party->kind == LT_JOB && LT_CONTAINER(party, struct lt_job, party)->place == LT_AT_HOME;
 }
 
-/* Takes the party that *at points to out of the list. */
+/* Takes the party at *at out of the list. */
 static struct lt_party *unlink(struct lt_worker *victim, struct lt_party **at)
 {
     struct lt_party *party = *at;
@@ -196,7 +197,7 @@ bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_wor
     return true;
 }
 
-/* Half of those who wait, but for very many. */
+/* Half of those that wait, or fewer if there are very many. */
 static uint32_t half(const struct lt_worker *victim)
 {
     uint32_t n = 0;
@@ -229,10 +230,11 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim, ui
     return taken;
 }
 
-/* What the worker would see to between parties. What it makes ready comes through the inbox. */
+/* What the worker itself would do between parties. What this makes ready comes through the
+ * inbox. */
 static void stand_in(struct lt_worker *victim, int64_t now)
 {
-    /* First: the running party may set a shared timer meanwhile. */
+    /* First, since the running party may set a shared timer meanwhile. */
     atomic_store_explicit(&victim->next_timer, LEAT_NEVER, memory_order_relaxed);
     lt_shared_timers_settle(&victim->shared_timers);
     lt_wheel_advance(&victim->wheel, now); /* which may nudge */
@@ -240,7 +242,8 @@ static void stand_in(struct lt_worker *victim, int64_t now)
     lt_worker_expect(victim, lt_wheel_next(&victim->wheel));
 }
 
-/* Whether the thief has something to run now: also what it made ready, or put into the global queue, as it stood in. */
+/* Whether the thief has something to run now. That includes what it made ready, or put into the
+ * global queue, as it stood in. */
 static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
 {
     struct lt_worker *victim = c->victim;
@@ -276,13 +279,14 @@ static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_
     return has_stood_still(c) ? LT_LOOT_QUIET : LT_LOOT_NONE;
 }
 
-/* The next worker to look at after `i` others have been. */
+/* The i-th worker after the thief. */
 static struct lt_worker *nth(const struct lt_worker *thief, unsigned i)
 {
     return lt_runtime.workers[(thief->index + i) % lt_runtime.worker_count];
 }
 
-/* How many of the others use a processor, as far as that shows; none need be counted where all can have one. */
+/* How many of the others use a processor, as far as that shows. 0 without counting if each worker
+ * can have one. */
 static unsigned busy(const struct lt_worker *worker, int64_t now)
 {
     unsigned n = 0;
@@ -365,7 +369,7 @@ int64_t lt_steal_next(const struct lt_worker *thief)
     return next;
 }
 
-/* Only those that are held up: who is merely slow is as busy as this one. */
+/* Only workers that are held up: one that is merely slow is as busy as this one. */
 void lt_look_after_others(struct lt_worker *worker)
 {
     int64_t now = lt_clock_now(), time = now - worker->looked;

@@ -35,11 +35,11 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
     struct lt_party *top = atomic_load_explicit(&worker->inbox, memory_order_relaxed);
     do
         party->next = top;
-    /* Sequentially consistent, with the load of `asleep` below, against the worker's store of `asleep`
-     * and second look at the inbox: one of the two sees the other. */
+    /* Sequentially consistent, with the load of `asleep` below, against the worker, which stores
+     * `asleep` and looks at the inbox again: one of the two sees the other. */
     while (!atomic_compare_exchange_weak_explicit(&worker->inbox, &top, party, memory_order_seq_cst,
                                                   memory_order_relaxed));
-    /* Not only the first into an empty inbox: it may be stopped before it does. */
+    /* Every poster does, since the one that found the inbox empty may be stopped before it does. */
     lt_worker_alert(worker);
 }
 
@@ -58,8 +58,8 @@ bool lt_worker_wake_sleeping(struct lt_worker *worker)
 
 bool lt_worker_wake(struct lt_worker *worker)
 {
-    /* The exchange lets one of several wakers make the call. Sequentially consistent, against what the
-     * worker looks at after it has said that it sleeps. */
+    /* The exchange lets one of several wakers make the call. Sequentially consistent, against what
+     * the worker looks at after it has stored `asleep`. */
     uint32_t found = atomic_exchange_explicit(&worker->asleep, 0, memory_order_seq_cst);
     if (found == LT_SECLUDED && !lt_world())
         lt_die("leat: a thread from outside has called into a seeded world");
@@ -86,21 +86,21 @@ void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task)
                                                   memory_order_relaxed));
 }
 
-/* Those that came later wait until all that were taken before have had their look: else one at the bottom of the stack
- * might wait for ever. */
+/* Nudges that come later wait until all that were taken before have been looked at: else one at the
+ * bottom of the stack might wait for ever. */
 static struct lt_task *take_nudge(struct lt_worker *worker)
 {
-    /* Relaxed: the worker alone writes it; one who looks for deadlocks reads it as a hint. */
+    /* Relaxed: written inside; a search for deadlocks reads it as a hint. */
     struct lt_task *task = atomic_load_explicit(&worker->told, memory_order_relaxed);
     if (!task)
-        /* Acquire: the marks that the nudges are about are seen. */
+        /* Acquire: sees the marks that the nudges are about. */
         task = atomic_exchange_explicit(&worker->nudges, NULL, memory_order_acquire);
     if (task)
         atomic_store_explicit(&worker->told, task->nudge_next, memory_order_relaxed);
     return task;
 }
 
-/* Where a crowd has been cancelled all lies far away: what each waits in, and its stack. */
+/* Prefetches each task's wait and stack: after the cancel of a crowd none is in the cache. */
 LT_FETCHES void fetch(struct lt_task *const *tasks, unsigned n)
 {
     enum { LINES = 8 };
@@ -110,7 +110,7 @@ LT_FETCHES void fetch(struct lt_task *const *tasks, unsigned n)
     }
 }
 
-/* One that is not for this worker: the task has gone elsewhere, or has ended. */
+/* True if the task has moved to another worker, or has ended there: the nudge is passed on. */
 static bool passes_on(struct lt_worker *worker, struct lt_task *task)
 {
     struct lt_worker *home = lt_task_home(task);
@@ -121,8 +121,8 @@ static bool passes_on(struct lt_worker *worker, struct lt_task *task)
     return true;
 }
 
-/* Cleared before looking: who marks a scope after this nudges again. An exchange, so that the mark of one who
- * found it set, and did not, is seen. */
+/* Cleared before the look: a thread that marks a scope after this nudges again. An exchange, so
+ * that this sees the mark of a thread that found the task nudged and did not nudge it. */
 static void look_at_nudged(struct lt_task *task)
 {
     uint8_t nudged = atomic_exchange_explicit(&task->nudged, LT_NOT_NUDGED, memory_order_acq_rel);
@@ -133,7 +133,7 @@ static void look_at_nudged(struct lt_task *task)
         lt_task_look(task);
 }
 
-/* The running task, which only a thief can meet here, waits until it does not run. */
+/* Only a thief meets the running task here. The task waits until it does not run. */
 static void leave_for_later(struct lt_worker *worker, struct lt_task *task)
 {
     task->nudge_next = atomic_load_explicit(&worker->told, memory_order_relaxed);
@@ -142,7 +142,8 @@ static void leave_for_later(struct lt_worker *worker, struct lt_task *task)
 
 void lt_worker_look_at_some_nudges(struct lt_worker *worker)
 {
-    /* No more at a time than will have gone on by the next look, as a rule: so they are still in the cache then. */
+    /* No more at a time than are likely to run before the next look: so they are still in the cache
+     * then. */
     struct lt_task *tasks[LT_DIRECT_SWITCHES], *task, *running = NULL;
     unsigned n = 0;
     while (n < LT_DIRECT_SWITCHES && (task = take_nudge(worker))) {
@@ -158,7 +159,7 @@ void lt_worker_look_at_some_nudges(struct lt_worker *worker)
         leave_for_later(worker, running);
 }
 
-/* Inside: one from the inbox that has not started, and brings the credit for its stack. */
+/* Inside: receives an unstarted party from the inbox, with the credit for its stack. */
 static void receive_new(struct lt_worker *worker, struct lt_party *party)
 {
     bool brings_credit = lt_needs_credit(party);
@@ -181,7 +182,7 @@ bool lt_worker_drain(struct lt_worker *worker)
 {
     if (!atomic_load_explicit(&worker->inbox, memory_order_relaxed))
         return false;
-    /* Acquire: what was done for the parties before they were posted is seen. */
+    /* Acquire: sees what was done for the parties before they were posted. */
     struct lt_party *stack = atomic_exchange_explicit(&worker->inbox, NULL, memory_order_acquire);
     struct lt_party *queue = NULL;
     while (stack) {
@@ -198,7 +199,8 @@ bool lt_worker_drain(struct lt_worker *worker)
         received++;
     }
     lt_tally_add(&worker->tally.received, received);
-    /* Each was posted when somebody watched, or to a worker that slept: nobody may watch by now. */
+    /* Each was posted while some worker watched, or to a worker that slept: by now none may
+     * watch. */
     if (worker->ready_head && worker->ready_head->next)
         lt_worker_tell(worker);
     return true;
@@ -217,10 +219,11 @@ void lt_launch(struct lt_party *party)
     lt_worker_tell(worker);
 }
 
-/* How many tasks a worker has, more or less: such as live there, wait to be started, or have been sent. */
+/* About how many tasks a worker has: those at home here, those in its local queue, and those sent
+ * to it. */
 static uint64_t load(struct lt_worker *worker)
 {
-    /* Relaxed, all: any number will do. */
+    /* All relaxed: an approximate number will do. */
     return atomic_load_explicit(&worker->tally.live, memory_order_relaxed) +
            lt_local_queue_length(&worker->local_queue) +
            atomic_load_explicit(&worker->sent, memory_order_relaxed) -
@@ -257,16 +260,17 @@ void lt_worker_tidy(struct lt_worker *worker)
     }
 }
 
-/* After the worker has run something: counts it, and what followed it directly. (The last of the direct
- * switches is refused.) */
+/* Counts what the worker has run, and what followed directly. (The last direct switch is
+ * refused.) */
 static void count(struct lt_worker *worker)
 {
     unsigned left = worker->direct_left;
     lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES - left + (left != 0));
 }
 
-/* Something unstarted: taken before, from the own local queue, or put into the global queue; now and then the put into the global queue come first, so
- * that a local queue that is never empty does not keep them waiting. */
+/* An unstarted party: taken before, from the local queue, or from the global queue. Now and then
+ * the global queue comes first, so that a local queue that is never empty does not keep it
+ * waiting. */
 static struct lt_party *next_new(struct lt_worker *worker)
 {
     struct lt_party *party = worker->pending;
@@ -289,7 +293,7 @@ static void run_outside(struct lt_worker *worker, struct lt_party *party)
     lt_worker_go_in(worker);
 }
 
-/* Functions of their own, so that the usual way has no registers to save. */
+/* Functions of their own, so that the fast path has no registers to save. */
 static LT_COLD void run_noted(struct lt_worker *worker, struct lt_party *party)
 {
     lt_probe_step(worker, party);
@@ -308,10 +312,10 @@ static bool runs_inside(struct lt_party *party)
            LT_CONTAINER(party, struct lt_job, party)->place != LT_ANYWHERE;
 }
 
-/* Inside, and outside meanwhile. */
+/* Called inside; the party runs outside. */
 static void run_step(struct lt_worker *worker, struct lt_party *party)
 {
-    if (party->kind != LT_BLOCK) /* which sees to that when it knows its scope */
+    if (party->kind != LT_BLOCK) /* a block does so when it knows its scope */
         lt_worker_settle(worker);
     if (runs_inside(party))
         run_inside(party);
@@ -321,11 +325,11 @@ static void run_step(struct lt_worker *worker, struct lt_party *party)
         run_outside(worker, party);
 }
 
-/* The next that has not started, if it is no task, straight after another; NULL when the scheduler should have a look
- * first, or it is somebody's turn who is ready. */
+/* The next unstarted party, if it is no task, to run directly after another. NULL if the scheduler
+ * should look first, or a ready party is next. */
 static struct lt_party *next_light_new(struct lt_worker *worker)
 {
-    /* Relaxed: only asked whether it is worth a visit. */
+    /* Relaxed: it only decides whether to look. */
     if (worker->direct_left <= 1 || worker->ready_head ||
         atomic_load_explicit(&worker->inbox, memory_order_relaxed))
         return NULL;
@@ -354,8 +358,8 @@ static bool run_new(struct lt_worker *worker)
     return true;
 }
 
-/* The next ready one that is no task, and so needs no stack to be changed for; NULL when the scheduler should
- * have a look first. */
+/* The next ready party, if it is no task, and so needs no switch of stacks. NULL if the scheduler
+ * should look first. */
 static struct lt_party *next_light(struct lt_worker *worker)
 {
     struct lt_party *party = worker->ready_head;
@@ -381,8 +385,8 @@ static bool run_ready(struct lt_worker *worker)
     return true;
 }
 
-/* When the runtime stops no scope is open, so no task is left; but what closed scopes have left to be
- * cleared away may still be in the inbox. */
+/* When the runtime stops, no scope is open, so no task is left; but what closed scopes still have
+ * to clear away may be in the inbox. */
 static void run_last_jobs(struct lt_worker *worker)
 {
     while (lt_worker_drain(worker) || worker->ready_head)
@@ -424,7 +428,7 @@ static void fire_timers(struct lt_worker *worker)
                               memory_order_relaxed);
 }
 
-/* What has to be seen to between parties. */
+/* What has to be done between parties. */
 static void see_to_it(struct lt_worker *worker)
 {
     worker->direct_left = LT_DIRECT_SWITCHES;
@@ -443,12 +447,12 @@ void *lt_worker_main(void *argument)
     lt_worker_begin(worker);
     prctl(PR_SET_TIMERSLACK, 1UL); /* else the kernel adds 50 us to every sleep */
     lt_worker_go_in(worker);
-    /* Acquire: what happened before the stop is seen. */
+    /* Acquire: sees what happened before the stop. */
     while (!atomic_load_explicit(&lt_runtime.stopping, memory_order_acquire)) {
         see_to_it(worker);
         if (LT_UNLIKELY(worker->surplus))
             lt_steal_give(worker);
-        /* New and ready ones take turns, so that neither crowd starves the other. */
+        /* New and ready parties take turns, so that neither crowd starves the other. */
         bool ready_first = worker->started_last && !worker->pending;
         if (ready_first ? run_ready(worker) || run_new(worker)
                         : run_new(worker) || run_ready(worker)) {
@@ -458,7 +462,7 @@ void *lt_worker_main(void *argument)
             lt_idle(worker);
         }
     }
-    run_last_jobs(worker); /* and it stays inside: nobody is to visit one that has ended */
+    run_last_jobs(worker); /* stays inside: nobody may visit a worker that has ended */
     lt_worker_end(worker);
     return NULL;
 }
