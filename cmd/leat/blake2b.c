@@ -40,7 +40,7 @@ static inline void mix(uint64_t *v, unsigned a, unsigned b, unsigned c, unsigned
     v[b] = rotate(v[b] ^ v[c], 63);
 }
 
-/* `total` counts the message's bytes up to the end of this block. 2^64 of them are never reached. */
+/* `total`: the message's bytes up to the end of this block. The standard's upper word stays 0. */
 static void compress(struct blake2b *b, const unsigned char *block, uint64_t total, bool last)
 {
     uint64_t v[16], m[16];

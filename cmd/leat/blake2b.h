@@ -1,4 +1,4 @@
-/* blake2b.h: BLAKE2b (RFC 7693) with digests of any length: libcrypto has the longest only. */
+/* blake2b.h: BLAKE2b (RFC 7693) with digests of 1 to 64 bytes. libcrypto offers only 64. */
 #ifndef LEAT_CMD_BLAKE2B_H
 #define LEAT_CMD_BLAKE2B_H
 
@@ -11,10 +11,10 @@ struct blake2b {
     uint64_t h[8];
     uint64_t total; /* bytes before those in the block */
     size_t size, used;
-    unsigned char block[BLAKE2B_BLOCK]; /* which may be the last, so it waits until there is more */
+    unsigned char block[BLAKE2B_BLOCK]; /* may be the last, so it is kept until more bytes come */
 };
 
-/* `size` is the digest's, 1 to 64 bytes. */
+/* `size`: bytes of the digest, 1 to 64. */
 void blake2b_begin(struct blake2b *b, size_t size);
 void blake2b_add(struct blake2b *b, const void *bytes, size_t len);
 void blake2b_end(struct blake2b *b, unsigned char *digest);

@@ -1,4 +1,4 @@
-/* cache.c: what is kept, in memory. */
+/* cache.c: the cache in memory. */
 #include "cache.h"
 
 #include "cache_lines.h"
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A line as it would stand for this digest, up to the digest itself. */
+/* The line for this digest, up to the digest itself. */
 static struct line_key key_of(const struct algorithm *a, size_t size, const struct stamp *s)
 {
     struct line_key key;
@@ -14,7 +14,7 @@ static struct line_key key_of(const struct algorithm *a, size_t size, const stru
     return key;
 }
 
-/* The digest's line of this file, whatever its stamp; NULL when there is none. */
+/* The line for this digest of the file, whatever stamp it has, or NULL. */
 static const char *find(const struct cache *c, const struct line_key *key, size_t *place)
 {
     if (c->cap == 0)
@@ -23,7 +23,7 @@ static const char *find(const struct cache *c, const struct line_key *key, size_
     return c->lines[*place] == NO_LINE ? NULL : c->loaded.bytes + c->lines[*place];
 }
 
-/* Where the digest stands in a line that holds for the key; NULL when it does not. */
+/* Where the digest begins in the line; NULL if the line has another stamp, or is NULL. */
 static const char *digest_in(const char *line, const struct line_key *key)
 {
     return line && strncmp(line, key->text, key->len) == 0 ? line + key->len : NULL;

@@ -1,16 +1,15 @@
-/* cache.h: digests kept from run to run, so that what has not changed need not be read again.
+/* cache.h: digests kept from one run to the next, so that unchanged files need not be read again.
  *
- * They are kept as they stand in their file, as lines, and found through a table of where these begin.
- * A line is
+ * In memory the cache is the text of its file and a table of where each line begins. A line is
  *
  *     ALGORITHM DEVICE INODE SIZE MTIME CTIME DIGEST DAY
  *
- * of which the first three say whose digest it is, one line for each; with the next three it is believed
- * where they are those of the file, to the nanosecond. DAY, counted from 1970, is when a run last met it.
- * docs/leat-sum.md tells of the file as a whole.
+ * The first three fields say whose digest it is. If the next three equal those of the file, to the
+ * nanosecond, the digest is believed. DAY is the last day on which a run met the file, counted from
+ * 1970. docs/leat-sum.md describes the whole file.
  *
- * What was loaded stands until all is over, and digesters look into it without a lock. All else, which of
- * it was met and what is new, is the collector's alone. */
+ * `loaded` and `lines` stay as they are until the run ends, so digesters read them without a lock.
+ * Only the collector uses `met`, `fresh` and `changed`. */
 #ifndef LEAT_CMD_CACHE_H
 #define LEAT_CMD_CACHE_H
 
@@ -22,34 +21,35 @@ struct cache {
     const char *path;
     const struct selection *selection;
     uint64_t today;
-    struct text loaded; /* lines */
-    size_t *lines;      /* where in it each begins, by hash; cap of them, NO_LINE: free */
-    unsigned char *met; /* of each of these: enum met */
+    struct text loaded; /* the file's lines */
+    size_t *lines;      /* a hash table of `cap` places: a line's offset in `loaded`, or NO_LINE */
+    unsigned char *met; /* of each place: enum met */
     size_t cap, count;
-    struct text fresh; /* further lines */
-    bool changed;      /* it is to be saved */
+    struct text fresh; /* new lines */
+    bool changed;      /* the file has to be written */
 };
 
+/* Whether this run has met the file of a line. */
 enum met {
     NOT_MET,
-    MET,      /* it still holds */
-    REPLACED, /* it does not */
+    MET,      /* the line holds */
+    REPLACED, /* the file has changed; `fresh` has its line */
 };
 
-/* Gets the cache that the file holds. When it is of no use *remark or *error says why, and then false means
- * that it must not be written either. Never fails for a file that is not there yet. */
+/* Loads the cache from the file at `path`; a file that does not exist is an empty cache. If the
+ * file is of no use, *remark or *error says why. False: the file must not be written either. */
 bool cache_load(struct cache *c, const char *path, const struct selection *selection,
                 const char **remark, int *error);
 
-/* Puts the cache in the file's place, if it has changed. 0 or what the system said. */
+/* Writes the file anew if the cache has changed. Returns 0 or a negative errno value. */
 int cache_save(struct cache *c);
 void cache_free(struct cache *c);
 
-/* Gets all digests that are wanted of the slot's file by its stamp. False when they are not all there. */
+/* Copies all wanted digests of the file with this stamp to the slot. False if any is missing. */
 bool cache_recall(const struct cache *c, const struct slot *s);
 
-/* For the collector: the slot's file has these digests. False when one that is kept says otherwise, though
- * the file's stamp is still the same; nothing is changed then. */
+/* For the collector: stores the slot's digests. Returns false, and stores nothing, if a stored
+ * digest differs although the file's stamp is still the same. */
 bool cache_remember(struct cache *c, const struct slot *s);
 
 #endif

@@ -1,8 +1,8 @@
-/* cache_file.c: the cache's file.
+/* cache_file.c: reads and writes the cache's file.
  *
- * It is replaced as a whole, by one that was written beside it: so whoever reads it finds all of an old
- * one or all of a new one, and of two runs at once the one that ends last leaves its own. A link to it
- * stays. */
+ * A new file is written beside the old one, then renamed over it. So a reader finds the whole old
+ * file or the whole new one, and of two runs at once the last to end leaves its file. A symbolic
+ * link to the file stays. */
 #define _GNU_SOURCE
 #include "cache_lines.h"
 
@@ -18,7 +18,7 @@
 #include <xxhash.h>
 
 enum {
-    DAYS_KEPT = 90, /* of a line that no run meets */
+    DAYS_KEPT = 90, /* of a line whose file no run meets */
     BLOCK = 64 * 1024,
     SECONDS_OF_DAY = 24 * 60 * 60,
 };
@@ -42,7 +42,7 @@ static int read_all(int fd, size_t size, struct text *to)
     return 0;
 }
 
-/* What the file holds, without a word for one that is not there. 0 or the error. */
+/* Reads the whole file. That it does not exist is no error. */
 static int read_file(const char *path, struct text *to, const char **remark)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -58,13 +58,13 @@ static int read_file(const char *path, struct text *to, const char **remark)
     return err;
 }
 
-/* Whether all is there that was written, and nothing else. */
+/* Whether the text begins with the head and ends with its checksum. */
 static bool is_whole(const struct text *t)
 {
     size_t heading = sizeof head - 1;
     if (t->len < heading + TAIL || memcmp(t->bytes, head, heading) != 0)
         return false;
-    /* Lines are also read as strings. */
+    /* Lines are also read as strings, so there must be no NUL. */
     if (memchr(t->bytes, '\0', t->len))
         return false;
     const char *end = t->bytes + t->len - TAIL;
@@ -74,7 +74,7 @@ static bool is_whole(const struct text *t)
     return memcmp(end, sum, TAIL) == 0;
 }
 
-/* Calls `f` for each line, until it returns something else than 0. */
+/* Calls `f` for each line until it returns an error. */
 static int each_line(struct cache *c, int (*f)(struct cache *c, size_t at, size_t len, void *arg),
                      void *arg)
 {
@@ -96,7 +96,7 @@ static int count_line(struct cache *c, size_t at, size_t len, void *arg)
     return line_whose(c->loaded.bytes + at, len) ? 0 : -EINVAL;
 }
 
-/* Of two lines for the same the later one counts. */
+/* Of two lines for the same digest the later one counts. */
 static int add_line(struct cache *c, size_t at, size_t len, void *arg)
 {
     (void)arg;
@@ -105,7 +105,7 @@ static int add_line(struct cache *c, size_t at, size_t len, void *arg)
     return 0;
 }
 
-/* 0, -ENOMEM, or -EINVAL when there is something else than lines of a cache. */
+/* 0, -ENOMEM, or -EINVAL if `loaded` has anything but lines of a cache. */
 static int index_lines(struct cache *c)
 {
     int err = each_line(c, count_line, NULL);
@@ -124,7 +124,7 @@ static int index_lines(struct cache *c)
     return each_line(c, add_line, NULL);
 }
 
-/* Leaves the lines alone in `loaded`. */
+/* Strips the head and the checksum from `loaded`, and indexes the lines. */
 static int take_lines(struct cache *c)
 {
     if (!is_whole(&c->loaded))
@@ -173,7 +173,7 @@ bool cache_load(struct cache *c, const char *path, const struct selection *selec
     return err == -EINVAL;
 }
 
-/* The file on its way out. */
+/* A new file while it is written. */
 struct writer {
     int fd, error;
     struct text text;
@@ -218,7 +218,7 @@ static void write_all(struct writer *w, struct cache *c)
     text_str(&w->text, head);
     each_line(c, write_line, w);
     write_out(w);
-    /* Its memory is needed no more, so it goes out as it is. */
+    /* `fresh` is not used after this, so it is written from its own memory. */
     struct text mine = w->text;
     w->text = c->fresh;
     write_out(w);
@@ -244,13 +244,13 @@ static int write_file(struct cache *c, int fd)
     return w.error;
 }
 
-/* Where the file itself is or is to be; to be freed. NULL with errno set. */
+/* The path of the file itself, which the caller frees; NULL with errno set. */
 static char *find_place(const char *path)
 {
     struct stat about;
     if (lstat(path, &about) < 0 || !S_ISLNK(about.st_mode))
         return strdup(path);
-    /* A link may lead to where nothing is yet. */
+    /* A link may lead to a file that does not exist yet, and realpath needs one. */
     int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
     if (fd < 0)
         return NULL;

@@ -7,8 +7,8 @@
 
 enum { FIELDS = 8, FIELDS_WHOSE = 3 };
 
-/* The number with zeros before it where it has less digits, and what follows it. printf would take most
- * of the time that a file costs which needs no reading. */
+/* Writes the number, padded with zeros to `digits`, and then `next`. printf would take most of the
+ * time that an unchanged file costs. */
 static char *put(char *to, uint64_t number, unsigned digits, char next)
 {
     char text[20];

@@ -32,7 +32,7 @@ static bool read_hex(const char *from, unsigned char *digest, size_t size)
     return true;
 }
 
-/* In place. A name with a NUL, or with a \ before anything unknown, is no escaped name. */
+/* In place. False if the name has a NUL, or a \ with anything unknown after it. */
 static bool unescape(char *name, size_t *len)
 {
     char *to = name;
@@ -57,7 +57,7 @@ static bool unescape(char *name, size_t *len)
     return true;
 }
 
-/* The name, unescaped if need be, as a string; a NUL in it cuts it off, as it would in the system. */
+/* A NUL in the name cuts it off, as it would in a system call. */
 static bool take_name(struct checked *found, char *name, size_t len, bool escaped)
 {
     if (escaped && !unescape(name, &len))
@@ -68,7 +68,7 @@ static bool take_name(struct checked *found, char *name, size_t len, bool escape
     return true;
 }
 
-/* What follows "MD5 (". */
+/* Reads what follows "MD5 (". */
 static bool read_tagged(char *at, char *end, bool escaped, struct checked *found)
 {
     char *close = memrchr(at, ')', (size_t)(end - at));
@@ -86,8 +86,7 @@ static bool read_tagged(char *at, char *end, bool escaped, struct checked *found
     return take_name(found, at, (size_t)(close - at), escaped);
 }
 
-/* Which of those that are wanted a digest of so many bytes without a tag is of; false when that is
- * not certain. */
+/* Finds the wanted algorithm of an untagged digest of `size` bytes. False if none is certain. */
 static bool find_by_size(const struct grammar *g, size_t size, unsigned *algorithm)
 {
     const struct selection *s = g->selection;
@@ -103,7 +102,7 @@ static bool find_by_size(const struct grammar *g, size_t size, unsigned *algorit
     return matches == 1;
 }
 
-/* "digest  name" and its kin. */
+/* Reads a line without a tag. */
 static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, struct checked *found)
 {
     size_t digits = strspn(at, "0123456789abcdefABCDEF"), size = digits / 2;
@@ -113,7 +112,7 @@ static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, str
     if (!find_by_size(g, size, &found->algorithm))
         return false;
     const struct algorithm *a = g->selection->at[found->algorithm];
-    /* The digest, a blank, and a name; that may be empty where any length will do. */
+    /* The digest, a blank, and a name, which may be empty if the algorithm has several sizes. */
     if ((size_t)(end - at) < 2 * size + (a->any_size ? 1 : 2))
         return false;
     if (!read_hex(at, found->digest, size))
@@ -131,7 +130,7 @@ static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, str
     return take_name(found, at, (size_t)(end - at), escaped);
 }
 
-/* The bits in a tag that has them. */
+/* Reads the number of bits in a tag. */
 static bool read_bits(const struct algorithm *a, char **at, struct checked *found)
 {
     char *end;
@@ -152,7 +151,7 @@ static size_t match(const char *at, const char *name)
     return len > 0 && strncmp(at, name, len) == 0 ? len : 0;
 }
 
-/* The tag's length; 0 when there is none. One may be the beginning of another. */
+/* The length of the longest tag that matches, or 0. One tag may be the beginning of another. */
 static size_t find_tag(const struct grammar *g, const char *at, unsigned *algorithm)
 {
     const struct selection *s = g->selection;
@@ -169,7 +168,7 @@ static size_t find_tag(const struct grammar *g, const char *at, unsigned *algori
     return longest;
 }
 
-/* The line after blanks and the mark of an escaped name. */
+/* Reads the line from behind its leading blanks and the \ of an escaped name. */
 static bool read_entry(struct grammar *g, char *at, char *end, bool escaped, struct checked *found)
 {
     size_t tag = find_tag(g, at, &found->algorithm);
@@ -184,7 +183,7 @@ static bool read_entry(struct grammar *g, char *at, char *end, bool escaped, str
         if (!read_bits(a, &at, found))
             return false;
     } else if (a->any_size && is_blank(*at)) {
-        at++; /* without bits there may be two */
+        at++; /* without bits, two blanks are allowed */
     }
     if (*at == ' ')
         at++;

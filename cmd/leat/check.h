@@ -1,43 +1,43 @@
-/* check.h: the lines of a check list, as coreutils 9.1 reads them.
+/* check.h: parses the lines of a check list as coreutils 9.1 does.
  *
  *     digest  name      or  digest *name
- *     digest name           one blank: as some BSD programs print; the two do not mix in one run
+ *     digest name           one blank, as some BSD programs print; a run cannot have both
  *     MD5 (name) = digest   also as openssl prints it: MD5(name)= digest, SHA2-256(name)= digest
  *
- * A line of the last form is of the digest that it names. One of the others is of the first that is
- * wanted if its digest is as long; else of the only one that is wanted and as long, if there is
- * one. Where a digest may have any number of bytes, up to the algorithm's own, those of the first
- * two forms say it by their length, and those of the last by a number of bits: BLAKE2b-128 (name) =
- * digest.
+ * The last form names the algorithm. In the other forms the digest's length tells it: the first
+ * wanted algorithm if its digests are that long, otherwise the only wanted one with that length. If
+ * an algorithm has digests of several lengths, the last form gives the length in bits:
+ * BLAKE2b-128 (name) = digest.
  *
- * A \ before it all says that in the name \\ stands for \, \n for a line feed, \r for a carriage
- * return. Blanks before it are ignored, as are empty lines and those that begin with #. */
+ * A \ at the beginning says that in the name \\ stands for \, \n for a line feed and \r for a
+ * carriage return. Blanks before all this are ignored, and so are empty lines and lines that begin
+ * with #. */
 #ifndef LEAT_CMD_CHECK_H
 #define LEAT_CMD_CHECK_H
 
 #include "selection.h"
 
-/* A zeroed struct, but for the selection, is ready for the first line of a run. */
+/* What is accepted, and what earlier lines have shown: before the first line, `blanks` is 0. */
 struct grammar {
     const struct selection *selection;
-    bool classic; /* only what coreutils 9.1 understands */
+    bool classic; /* accept only what coreutils 9.1 accepts */
     enum { BLANKS_UNKNOWN, BLANKS_TWO, BLANKS_ONE } blanks;
 };
 
 enum line_kind { LINE_IGNORED, LINE_GOOD, LINE_BAD };
 
-/* A good line's file and digest. The name stands within the line. Of a bad line only the size has a
- * meaning: 0, or that of a digest without a tag, which none that is wanted has, or several. */
+/* The file and the digest of a good line. Of a bad line only `size` has a meaning: the bytes of an
+ * untagged digest, or 0. */
 struct checked {
-    char *name;
+    char *name; /* within the line */
     size_t name_len;
-    unsigned algorithm; /* its place in the selection */
-    size_t size;        /* the digest's */
+    unsigned algorithm; /* its index in the selection */
+    size_t size;        /* bytes of the digest */
     bool tagged;
     unsigned char digest[DIGEST_MAX];
 };
 
-/* Reads one line, with or without its end; changes it. `line` must have room for one more byte. */
+/* Parses one line, with or without its end, and changes it. `line` has room for one more byte. */
 enum line_kind check_read(struct grammar *g, char *line, size_t len, struct checked *found);
 
 #endif

@@ -8,10 +8,10 @@
 
 enum {
     FOLDERS_MAX = 512,
-    NUMBERS_MAX = 64 * 1024, /* looked at where the system has no list of them */
+    NUMBERS_MAX = 64 * 1024, /* tried one by one if /proc is missing */
 };
 
-/* Of the numbers below `limit`: what is open above it takes nothing away. */
+/* Counts only numbers below `limit`: open descriptors above it do not use it up. */
 static size_t count_open(size_t limit)
 {
     size_t open = 0;
@@ -21,7 +21,7 @@ static size_t count_open(size_t limit)
             open += *found->d_name != '.' && strtoul(found->d_name, NULL, 10) < limit;
         closedir(all);
     }
-    /* Without the list's own. A list that lacks it could not be read. */
+    /* A list that could be read has its own descriptor, too. */
     if (open > 0)
         return open - 1;
     for (size_t fd = 0; fd < limit && fd < NUMBERS_MAX; fd++)
@@ -29,7 +29,7 @@ static size_t count_open(size_t limit)
     return open;
 }
 
-/* How many this process may still open, `wanted` at most, after asking for as many. */
+/* How many this process may still open, at most `wanted`. Raises the soft limit if need be. */
 static size_t count_free(size_t wanted)
 {
     struct rlimit limit;
@@ -57,7 +57,7 @@ int descriptors_share(struct flow *f, size_t others, size_t *folders)
     while (f->files > 1 && (size_t)f->jobs * f->files > left / 2)
         f->files--;
     left -= (size_t)f->jobs * f->files;
-    /* The other half is for what is opened in passing. */
+    /* The other half is for descriptors that are open only for a moment. */
     size_t folders_more = (left + 1) / 2;
     *folders = 1 + (folders_more < FOLDERS_MAX ? folders_more : FOLDERS_MAX);
     return 0;

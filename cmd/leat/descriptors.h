@@ -1,15 +1,15 @@
-/* descriptors.h: the descriptors that this process may have, shared between files and folders.
+/* descriptors.h: divides the descriptors that this process may open between files and folders.
  *
- * Those that it was started with count, so a limit that leaves few free ones makes it slow, down to one
- * file and one folder at a time, but has no file fail. */
+ * Descriptors that are open at the start count too. So a low limit makes the command slow, down to
+ * one file and one folder at a time, but no file fails for it. */
 #ifndef LEAT_CMD_DESCRIPTORS_H
 #define LEAT_CMD_DESCRIPTORS_H
 
 #include "flow.h"
 
-/* Sets how many digesters the flow has and how many files each of them may have open, as many as it has now
- * at most; and *folders, for a walk. `others` is how many descriptors all else needs, a walk's first folder too.
- * 0, or -EMFILE when not even one file can be open. */
+/* Lowers f->jobs and f->files as far as the limit requires, and sets *folders, the folders that a
+ * walk may have open. `others`: descriptors that all else needs, including a walk's first folder.
+ * Returns 0, or -EMFILE if not even one file can be open. */
 int descriptors_share(struct flow *f, size_t others, size_t *folders);
 
 #endif

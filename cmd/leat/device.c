@@ -9,24 +9,24 @@
 #include <stdlib.h>
 #include <sys/sysmacros.h>
 
-/* A disk of 7,200 turns a minute takes 4 ms for half of one. */
+/* At 7,200 rotations a minute half a rotation takes 4 ms. */
 enum { QUICK = 2 * LEAT_MS, QUICK_IN_A_ROW = 4, TURNS_MOST = 1024 };
 
 struct device {
     struct device *next;
     dev_t number;
-    leat_chan *turns;     /* as many items as there are turns to be had; NULL: not bounded */
-    bool asked_for;       /* bounded by the user, not by what the disk says of itself */
-    pthread_mutex_t lock; /* of what follows; nobody waits under it */
+    leat_chan *turns;     /* one item for each free turn; NULL: not bounded */
+    bool asked_for;       /* bounded because the user says so, not because the disk does */
+    pthread_mutex_t lock; /* for `pace`, `surplus`, `busy` and `waiting` */
     struct pace pace;
-    unsigned surplus;       /* so many turns are not to be had again */
-    unsigned busy, waiting; /* readers that have a turn, and that want one */
-    /* Quick answers in a row, so many at most. Only a guess is made from it: relaxed. */
+    unsigned surplus;       /* turns to withdraw from their readers */
+    unsigned busy, waiting; /* readers that have a turn, and that wait for one */
+    /* Quick answers in a row, up to QUICK_IN_A_ROW. Only a guess depends on it: relaxed. */
     atomic_uint quick;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct device *devices; /* the last one looked for is the first */
+static struct device *devices; /* the most recently looked for is first */
 static leat_scope *scope;
 static unsigned readers;
 static int64_t quick;
@@ -49,7 +49,7 @@ void devices_close(void)
     }
 }
 
-/* A partition's queue is that of its disk, in the folder above. LEAT_SYSFS is for tests. */
+/* A partition has no queue: its disk's is in the folder above. LEAT_SYSFS is for tests. */
 static bool is_rotational(dev_t number)
 {
     static const char *const places[] = { "", "/.." };
@@ -68,7 +68,7 @@ static bool is_rotational(dev_t number)
     return false;
 }
 
-/* One that cannot be remembered is not bounded. */
+/* NULL without memory; then the device is not bounded. */
 static struct device *add(dev_t number)
 {
     struct device *d = malloc(sizeof *d);
@@ -159,7 +159,7 @@ int turn_take(struct turn *t, struct device *d)
     return 0;
 }
 
-/* Whether one turn fewer is wanted. */
+/* Withdraws the caller's turn if there is a surplus. Returns whether it did. */
 static bool take_surplus(struct device *d)
 {
     bool is = d->surplus > 0;
@@ -190,7 +190,7 @@ void turn_end(struct turn *t)
         leat_try_send(d->turns, NULL);
 }
 
-/* How many further turns there are by now; fewer are taken back as their readers go on. */
+/* Returns how many turns to add. If there are too many, turn_keep and turn_end withdraw them. */
 static unsigned follow_pace(struct device *d, unsigned before)
 {
     unsigned now = d->pace.limit;
@@ -206,7 +206,7 @@ static unsigned follow_pace(struct device *d, unsigned before)
 void turn_gave(const struct turn *t, size_t bytes)
 {
     struct device *d = t->device;
-    /* A disk of which nothing is quick is one that turns. */
+    /* With LEAT_QUICK=0 the disk stays rotational, whatever its pace. */
     if (d->asked_for || quick == 0)
         return;
     pthread_mutex_lock(&d->lock);

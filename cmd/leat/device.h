@@ -1,16 +1,16 @@
-/* device.h: disks that turn, and whose turn it is to read from one.
+/* device.h: rotational disks, and turns at reading from one.
  *
- * A rotational disk is fast as long as one file after the other is read; several at a time have it
- * seek most of the time. So what is not in the system's cache is read from such a disk by as many
- * readers as have a turn, one at first unless the user said otherwise, and a turn lasts until the
- * file is read. What is in the cache needs no turn.
+ * A rotational disk is fast while it reads one file at a time; with several it spends most of the
+ * time on seeks. So a reader needs a turn to read from such a disk, and has it until the file is
+ * read. There is one turn at first, or as many as the user says. To read from the system's cache no
+ * turn is needed.
  *
- * Virtual disks often say that they turn and do not. One that has answered a few readers in a row
- * faster than a disk can turn is believed no longer, until it is slow again. Where files are long,
- * so that there are few first answers, further readers get turns for as long as that gains
- * something (pace.h); a reader whose turn is taken away waits in the middle of its file.
+ * Virtual disks often claim to be rotational and are not. If a disk has answered a few readers in a
+ * row faster than a rotational one can, no turns are needed until it is slow again. Where files are
+ * long, such first answers are rare; there turns are added as long as that makes reading faster
+ * (pace.h). A reader that loses its turn waits in the middle of its file.
  *
- * A reader takes a turn only while it has none, on any device: so no two wait for each other. */
+ * A reader takes a turn only when it has none on any device, so no two wait for each other. */
 #ifndef LEAT_CMD_DEVICE_H
 #define LEAT_CMD_DEVICE_H
 
@@ -21,38 +21,39 @@
 
 struct device;
 
-/* Bounds the readers of every device to `readers`; 0: those of rotational disks, to 1 at first, and
- * no others. */
+/* Bounds the readers of every device to `readers` at a time. With 0, bounds only the readers of
+ * rotational disks, to 1 at first. */
 void devices_open(leat_scope *scope, unsigned readers);
 void devices_close(void);
 
-/* The device with that number; NULL when its readers are not bounded. */
+/* The device with that number; NULL if its readers are not bounded. */
 struct device *device_of(dev_t number);
 
-/* Whether its readers are bounded now. */
+/* Whether its readers need turns now. */
 bool device_has_turns(const struct device *d);
 
-/* It took so many nanoseconds to read the first bytes of a file that are not in the cache. */
+/* Reports that the first bytes of a file that was not in the cache took `ns` nanoseconds. */
 void device_took(struct device *d, int64_t ns);
 
-/* A reader's turn; with no files, it has none. All files that it reads meanwhile share it. */
+/* A reader's turn. All files that it reads meanwhile share the turn; with 0 files it has none. */
 struct turn {
     struct device *device;
     unsigned files;
-    int (*before_wait)(void *arg); /* what is to be done before a wait; 0 or -ECANCELED */
+    int (*before_wait)(void *arg); /* called before a wait; 0 or -ECANCELED */
     void *arg;
 };
 
-/* For one more file on the device. 0 or -ECANCELED. */
+/* Takes the turn for one more file on the device. 0 or -ECANCELED. */
 int turn_take(struct turn *t, struct device *d);
 
-/* Before the reader goes on in its files: waits if there are fewer turns now. 0 or -ECANCELED. */
+/* Called before the reader reads on. If there are fewer turns now, gives the turn up and waits for
+ * the next. 0 or -ECANCELED. */
 int turn_keep(struct turn *t);
 
-/* By its turn the reader was given so many bytes. */
+/* Reports `bytes` read with the turn. */
 void turn_gave(const struct turn *t, size_t bytes);
 
-/* One of the files that it was taken for has been read. */
+/* One of the turn's files has been read. The last one ends the turn. */
 void turn_end(struct turn *t);
 
 #endif

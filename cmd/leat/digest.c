@@ -12,7 +12,7 @@
 #include <xxh_x86dispatch.h> /* puts its functions in place of some of those above */
 #endif
 
-/* One library's way of hashing. `state` is what its `open` made. */
+/* One library's functions. `state` is what `open` returned. */
 struct hashing {
     void *(*open)(const struct algorithm *a);
     void (*close)(void *state);
@@ -26,7 +26,7 @@ struct hasher {
     void *state;
 };
 
-/* Fetching costs more than hashing a small file, so it is done once, for all threads. */
+/* Fetching an algorithm costs more than hashing a small file, so each is fetched once. */
 enum { FETCHED_MAX = 16 };
 static struct {
     const struct algorithm *algorithm;
@@ -54,7 +54,7 @@ static void crypto_close(void *state)
 static int crypto_begin(void *state, size_t size)
 {
     (void)size;
-    return EVP_DigestInit_ex2(state, NULL, NULL) ? 0 : -EIO; /* the digest it was opened for */
+    return EVP_DigestInit_ex2(state, NULL, NULL) ? 0 : -EIO; /* NULL: the algorithm stays */
 }
 
 static int crypto_add(void *state, const void *bytes, size_t len)
@@ -127,7 +127,7 @@ static int xxh128_end(void *state, unsigned char *digest)
     return 0;
 }
 
-/* The full length is libcrypto's, which is faster; the others are ours. */
+/* libcrypto computes the full length, faster than blake2b.h, which computes the others. */
 struct either {
     void *full;
     bool is_full;
