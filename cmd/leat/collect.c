@@ -1,8 +1,7 @@
-/* collect.c: the collector: puts results back into their order, has them printed, and gives the slots
- * back.
+/* collect.c: the collector puts results in order, prints them and gives the slots back.
  *
- * It prints as soon as order allows, and flushes when nothing more is ready: in large pieces while
- * results come fast, promptly when they come slowly. */
+ * It prints each result as soon as the order allows, and flushes when no other is ready. So output
+ * comes in large pieces while results come fast, and at once while they come slowly. */
 #include "flow.h"
 #include "halt.h"
 
@@ -11,8 +10,8 @@
 
 struct collector {
     struct flow *flow;
-    struct slot **ring; /* by place in the output, modulo its size; NULL: not finished */
-    uint64_t next;      /* the place that is to be printed next */
+    struct slot **ring; /* finished slots, at seq % FLOW_WINDOW; NULL: not finished */
+    uint64_t next;      /* the seq of the slot to be printed next */
     struct chain spent;
 };
 
@@ -25,7 +24,7 @@ static int give_back(struct collector *c)
     return err;
 }
 
-/* 1 when there is no more to print: the output broke, or --fail-fast was met. */
+/* Returns 1 if nothing more is to be printed: the output failed, or --fail-fast applies. */
 static int print_ready(struct collector *c)
 {
     struct emitter *e = c->flow->emitter;
@@ -97,7 +96,7 @@ int collect_task(void *flow)
     if (!c.ring)
         return -ENOMEM;
     int err = collect(&c);
-    /* -EPIPE: all is printed, or no more is to be. The output's own errors are kept in it. */
+    /* -EPIPE: all is printed, or nothing more is to be. An error of the output is in out.error. */
     if (err == -EPIPE)
         emit_flush(c.flow->emitter);
     free(c.ring);

@@ -6,8 +6,8 @@
 
 enum {
     CHUNK = 64 * 1024,
-    RUN = 32,             /* digests handed over together, */
-    LINGER = 1000 * 1000, /* unless the first of them has waited so long: nanoseconds */
+    RUN = 32,             /* slots handed over together, */
+    LINGER = 1000 * 1000, /* or fewer after this many nanoseconds */
 };
 
 int digester_hand_over(struct digester *d)
@@ -42,7 +42,7 @@ static int digest(struct digester *d, struct reading *r, reading_fn *read)
 {
     int err = hashers_begin(&d->hashers, r->slot->wanted, r->slot->size);
     for (bool first = true; !err; first = false, read = reading_next) {
-        /* What is finished goes out before what may take long. */
+        /* The finished slots must not wait for a read that may take long. */
         if (r->patient)
             err = digester_hand_over(d);
         if (err)

@@ -10,12 +10,12 @@
 
 static atomic_size_t open_count, alive_count;
 
-/* Whoever closes a folder looks at `few` after it has counted, and the walk counts after it has set it: all of it
- * sequentially consistent, so that one of the two sees the other. */
+/* A thread that closes a folder lowers open_count, then reads `few`; the walk sets `few`, then
+ * reads open_count. All of it is sequentially consistent, so one of the two sees the other. */
 static leat_chan *_Atomic bell;
 static atomic_size_t few;
 
-/* The path of "d" and of "d/" continues in the same way. */
+/* Paths below "d" and below "d/" are the same. */
 static bool needs_slash(const struct dir *d)
 {
     return d->name_len == 0 || d->name[d->name_len - 1] != '/';
@@ -44,7 +44,7 @@ void dir_ref(struct dir *d)
 
 void dir_unref(struct dir *d)
 {
-    /* A loop: the chain of parents can be longer than the C stack. */
+    /* No recursion: the chain of parents may be too long for the C stack. */
     while (d && atomic_fetch_sub_explicit(&d->refs, 1, memory_order_acq_rel) == 1) {
         struct dir *parent = d->parent;
         free(d);
@@ -80,7 +80,7 @@ int dir_hold(struct dir *d)
 
 void dir_drop(struct dir *d)
 {
-    /* Read before the hold is gone: after it the walk may have opened the folder again. */
+    /* Read before the hold is dropped: after that the walk may open the folder again. */
     int fd = d->fd;
     if (atomic_fetch_sub_explicit(&d->holds, 1, memory_order_acq_rel) == 1) {
         close(fd);

@@ -1,12 +1,13 @@
-/* dir.h: the folders of a walk, as a tree of counted nodes with descriptors that come and go.
+/* dir.h: the folders of a walk, as a tree of counted nodes with descriptors that open and close.
  *
- * Files are opened relative to their folder's descriptor, so the length of the path does not matter
- * and nothing that is renamed above leads astray. A node lives while anybody has a reference: its
- * children, the walk, and every file on its way to the output, whose path is put together from the
- * nodes. Its descriptor is open while anybody holds it: the walk, and every file not opened yet.
+ * Files are opened relative to their folder's descriptor, so the length of the path does not
+ * matter, nor that a folder above is renamed. A node lives while it has references: from its
+ * children, from the walk, and from every file on its way to the output, since the nodes spell its
+ * path. A node's descriptor is open while it is held: by the walk, and by every file that is not
+ * open yet.
  *
  * Only the walk's thread takes holds; any thread drops them. So a node that the walk finds closed
- * stays closed until the walk itself opens it again, through the parent, by name. */
+ * stays closed until the walk opens it again, by its name in the parent. */
 #ifndef LEAT_CMD_DIR_H
 #define LEAT_CMD_DIR_H
 
@@ -21,39 +22,40 @@ struct device;
 
 struct dir {
     struct dir *parent; /* NULL for a PATH of the command line */
-    atomic_uint refs;   /* who needs the node */
-    atomic_uint holds;  /* who needs the descriptor */
-    int fd;             /* stands while there are holds */
+    atomic_uint refs;   /* references to the node */
+    atomic_uint holds;  /* holds on the descriptor */
+    int fd;             /* valid while there are holds */
     bool follow;        /* a link may lead to it */
-    dev_t device;       /* for seeing loops, when links are followed */
+    dev_t device;       /* with `inode`: which folder this is */
     ino_t inode;
-    struct device *disk; /* whose readers are bounded (device.h); else NULL */
+    struct device *disk; /* if its readers are bounded (device.h), else NULL */
     size_t path_len;     /* of the path with a '/' at its end */
     size_t name_len;
     char name[]; /* in the parent, or the PATH */
 };
 
-/* A node with one reference, not open. NULL when memory has run out. */
+/* A node with one reference, not open. NULL if memory has run out. */
 struct dir *dir_new(struct dir *parent, const char *name, size_t len, bool follow);
 void dir_ref(struct dir *d);
 void dir_unref(struct dir *d);
 
-/* A further hold on a folder that the caller holds, or that is still open: false when it is not. */
+/* Takes a hold if the folder is open; false if it is not. */
 bool dir_hold_open(struct dir *d);
 
-/* A hold, opening the folder when it is closed; the parent must be held. 0, or what openat said. */
+/* Takes a hold, and opens the folder if it is closed; the parent must be held. 0 or openat's
+ * error. */
 int dir_hold(struct dir *d);
 void dir_drop(struct dir *d);
 
-/* Puts the folder's path with a '/' at its end into `to`, in place of what it holds. */
+/* Sets `to` to the folder's path with a '/' at its end. */
 void dir_path(const struct dir *d, struct text *to);
 
-/* From now on, as soon as a drop leaves no more than `few` folders open, an item of no bytes is sent on
- * `bell`; NULL: none is. For the walk, which then looks whether it has come to that already: nobody else
- * opens any. */
+/* For the walk: from now on a drop that leaves just `few` folders open sends an item of no bytes
+ * on `bell`; NULL: no longer. Afterwards the walk checks whether so few are open already: only the
+ * walk opens folders. */
 void dirs_tell(leat_chan *bell, size_t few);
 
-/* How many descriptors and nodes there are in all. */
+/* The number of open folders, and that of all nodes. */
 size_t dirs_open(void);
 size_t dirs_alive(void);
 

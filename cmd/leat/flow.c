@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A task that fails says so before it lets go of its channels, since what it worked on would look
- * finished then; and it wakes those that wait outside leat. Being cancelled is no failure. */
+/* Records that a task failed, and halts. A task calls this before it closes its channels, since its
+ * work looks finished after that. -ECANCELED is no failure. */
 static void leave(struct flow *f, int err)
 {
     if (err == 0 || err == -ECANCELED)
@@ -52,7 +52,7 @@ static int collector_task(void *arg)
     return 0;
 }
 
-/* leat does not tell what the system lacked; it is nearly always threads. */
+/* leat's -ENOMEM does not tell what the system lacked; it is nearly always threads. */
 static int name_lack(int err)
 {
     return err == -ENOMEM ? -EAGAIN : err;
@@ -71,7 +71,7 @@ static int start(struct flow *f)
     f->bell = leat_chan_make(f->scope, 0, 1);
     if (!f->spare || !f->todo || !f->done || !f->bell)
         return -ENOMEM;
-    /* The producer sends too; it counts the digesters as it starts them. */
+    /* The producer is the first sender; it adds the digesters as it starts them. */
     int err = leat_chan_senders(f->done, 1);
     if (!err)
         err = start_task(f, watch_task);
@@ -112,10 +112,10 @@ int flow_run(struct flow *f)
         free_slots(f);
         return -ENOMEM;
     }
-    /* Everything here blocks in the system, on threads of its own: one worker is plenty. */
+    /* All tasks block in the system, on threads of their own: one worker is enough. */
     int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
     if (!f->scope)
-        err = name_lack(err); /* that of the runtime, which did not start */
+        err = name_lack(err); /* the runtime did not start */
     devices_close();
     for (size_t i = 0; i < f->slots_used; i++) {
         flow_wipe(f, &f->slots[i]);
@@ -148,7 +148,7 @@ int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg
     return 0;
 }
 
-/* One that has come back, for it is warm, before one that has never been out. */
+/* Prefers a slot that has come back, which the core's cache has, to one never used. */
 static struct slot *spare_slot(struct flow *f, int *err)
 {
     struct chain more;
@@ -220,7 +220,7 @@ void flow_wipe(struct flow *f, struct slot *s)
     }
 }
 
-/* A digester for every file until there are as many as allowed: one file needs no more than one. */
+/* Called for each file until there are as many digesters as allowed: one file needs only one. */
 static int start_digester(struct flow *f)
 {
     int err = leat_chan_senders(f->done, 1);
@@ -234,7 +234,7 @@ static int start_digester(struct flow *f)
     leat_chan_done(f->done);
     if (f->digesters == 0)
         return err;
-    /* These will do. */
+    /* Go on with those that run. */
     f->threads_spent = true;
     return 0;
 }

@@ -1,12 +1,12 @@
-/* goal.h: how much there is to digest, as far as that is known, for telling how long it will take.
+/* goal.h: how much there is to digest, as far as that is known, to tell how long it will take.
  *
- * The producer counts what it sends off, and it runs ahead; so the whole is known at the latest
- * when it is through. Of files on the command line the number is known before, and of check lists
- * it follows from how much of them has been read; their bytes are taken to be on average those of
- * the files sent off by then.
+ * The producer counts the files that it sends off. It runs ahead of the digesters, so the total is
+ * known at the latest when it ends. The number of files is known earlier if the command line names
+ * them all; with check lists it is estimated from how much of the lists has been read. A file not
+ * sent off yet is taken to have as many bytes as those before it have on average.
  *
- * The producer writes it, the collector reads it. The atomics are relaxed: each is a figure on its own, and
- * what is shown a moment too early or too late harms nobody. */
+ * The producer writes it, the collector reads it. The atomics are relaxed: each is a figure of its
+ * own, and it does no harm to show it a moment too early or too late. */
 #ifndef LEAT_CMD_GOAL_H
 #define LEAT_CMD_GOAL_H
 
@@ -16,25 +16,25 @@
 #include <sys/stat.h>
 
 struct goal {
-    bool wanted;                       /* else nobody looks at it, and it costs nothing */
+    bool wanted;                       /* else nothing is counted */
     atomic_uint_fast64_t files, bytes; /* sent off */
     atomic_uint_fast64_t all_files;    /* 0: not known */
-    atomic_bool unsized;               /* of some, nobody knows how long they are */
+    atomic_bool unsized;               /* the length of some files is not known */
 };
 
-/* One more file is sent off; `about` is NULL when the system does not tell of it. */
+/* Counts one more file that is sent off; `about` is NULL if the system does not know it. */
 void goal_add(struct goal *g, const struct stat *about);
 
-/* There are so many in all. */
+/* Sets the number of all files. */
 void goal_set(struct goal *g, uint64_t files);
 
-/* Those sent off stand in the first `done` bytes of lists that have `all`. */
+/* Estimates it: the first `done` of all `all` bytes of the lists name the files sent off so far. */
 void goal_guess(struct goal *g, uint64_t done, uint64_t all);
 
-/* There are no more than were sent off. */
+/* All files have been sent off. */
 void goal_end(struct goal *g);
 
-/* How many bytes there are in all; 0 when that is not known. */
+/* The bytes of all files; 0 if that is not known. */
 double goal_bytes(const struct goal *g);
 
 #endif

@@ -17,12 +17,12 @@ enum { SIGNALS = sizeof signals / sizeof *signals };
 static int pipe_ends[2] = { -1, -1 };
 static sigset_t before;    /* the main thread's mask */
 static pthread_t listener; /* waits for the signals */
-static atomic_bool over;   /* and is to end: it is told by a SIGHUP of its own */
+static atomic_bool over;   /* the listener ends; halt_close wakes it by a SIGHUP */
 static atomic_int caught;
 
 void halt_now(void)
 {
-    /* A full pipe has already said it. */
+    /* If the pipe is full, the halt is known already. */
     if (write(pipe_ends[1], "", 1) < 0)
         return;
 }
@@ -43,7 +43,7 @@ static void *hear(void *set)
         if (is_ignored(number))
             continue;
         if (atomic_load(&caught)) {
-            /* This one alone: halt_close may be sending its SIGHUP, of which nobody is to die. */
+            /* This signal alone: the SIGHUP of halt_close must not end the program. */
             sigset_t again;
             sigemptyset(&again);
             sigaddset(&again, number);
@@ -81,7 +81,7 @@ void halt_close(void)
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     close(pipe_ends[0]);
     close(pipe_ends[1]);
-    /* What is still to be said waits for its reader alone. */
+    /* From here on halt_wait waits for its `fd` alone. */
     pipe_ends[0] = pipe_ends[1] = -1;
 }
 

@@ -1,5 +1,5 @@
-/* hashers.h: several digests of one message at a time, each through a hasher that is opened when it is
- * first wanted. They belong to one thread. */
+/* hashers.h: several digests of one message at a time. Each has its own hasher, which is opened
+ * when the digest is first wanted. They belong to one thread. */
 #ifndef LEAT_CMD_HASHERS_H
 #define LEAT_CMD_HASHERS_H
 
@@ -8,13 +8,13 @@
 struct hashers {
     const struct selection *selection;
     struct hasher *each[SELECTION_MAX];
-    unsigned wanted; /* a set: those of the present message, */
-    size_t size;     /* and how many bytes they have where any number will do */
+    unsigned wanted; /* the set of digests of the present message */
+    size_t size;     /* bytes of a digest whose algorithm has several sizes */
 };
 
 void hashers_close(struct hashers *h);
 
-/* Each 0, -ENOMEM, or -EIO when a library fails. */
+/* Each returns 0, -ENOMEM, or -EIO if a library fails. */
 int hashers_begin(struct hashers *h, unsigned wanted, size_t size);
 int hashers_add(struct hashers *h, const void *bytes, size_t len);
 int hashers_end(struct hashers *h, unsigned char *digests);

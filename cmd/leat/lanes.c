@@ -1,48 +1,49 @@
-/* lanes.c: a digester with many files in hand, each in a lane of its vector registers (kernels/kernels.h).
+/* lanes.c: a digester of many files at once, each in a lane of vector registers
+ * (kernels/kernels.h).
  *
- * It goes in rounds: claim files, take all lanes as far as the one with the least bytes at hand goes,
- * hand over what has ended, read on where bytes ran out. It never waits for a full set of lanes, nor
- * for another digester. A small file is read to its end before it gets its lane and is closed by then,
- * so it takes one round or a few; the lanes at work are always the first. When they are so few that a single
- * message at a time is faster, only the first is at work.
+ * It works in rounds: claim files, take all lanes forward by the blocks that the emptiest one has,
+ * hand over the files that have ended, refill the lanes that are empty. It never waits for a full
+ * set of lanes, nor for another digester. A small file is read and closed before it gets its lane,
+ * so it takes one round or a few. The active lanes are always the first ones. If they are so few
+ * that one message at a time is faster, only the first is at work.
  *
  * A file whose first bytes have to come from the disk is put off (later.h).
  *
- * What may keep its reader waiting, such as a pipe, gets no lane: it would keep the others waiting too.
- * It is digested alone, when all lanes are empty; so is that of which another digest is wanted. */
+ * A file that may keep its reader waiting, such as a pipe, gets no lane: it would keep the other
+ * lanes waiting. It is digested alone, when all lanes are empty. So is a file of which another
+ * digest than the first is wanted. */
 #include "digester.h"
 #include "later.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Bytes read at a time, in whole blocks: those of all lanes stay in the core's cache. */
+/* Bytes read at a time, in whole blocks: those of all lanes together fit the core's cache. */
 enum { CHUNK = 32 * 1024 };
 
 struct lane {
     struct reading reading;
-    unsigned char *bytes; /* CHUNK and LANE_PAD of them, */
-    size_t at, end;       /* of which these are still to be digested */
-    uint64_t total;       /* read so far */
-    bool ended;           /* there is no more to read */
+    unsigned char *bytes; /* CHUNK + LANE_PAD of them */
+    size_t at, end;       /* those in [at, end) are still to be digested */
+    uint64_t total;       /* bytes read so far */
+    bool ended;           /* all has been read */
 };
 
 struct lanes {
     struct digester *digester;
     const struct lane_digest *digest;
     const struct lane_way *way;
-    const struct lane_kernel *single; /* for fewer than `worth` */
+    const struct lane_kernel *single; /* for fewer active lanes than `worth` */
     unsigned most, worth, active;
     struct lane_states states;
     struct lane lane[LANE_MOST];
-    struct reading
-        alone;          /* what is to be digested next, in no lane; its slot is NULL when none is */
-    struct later later; /* with the active, no more than `most` */
+    struct reading alone; /* the file to digest next, without a lane; its slot is NULL if none is */
+    struct later later;   /* together with the active lanes, no more than `most` */
     unsigned char *memory;
 };
 
-/* Reads until the lane, which is empty, is full or all is read: so whole blocks are left only, the
- * padding being the last. `read` reads the first of it. 0 or the error. */
+/* Reads into an empty lane until it is full or the file ends, which adds the padding: so the lane
+ * has whole blocks only. `read` reads the first bytes. 0 or the error. */
 static int fill(struct lanes *ls, struct lane *l, reading_fn *read)
 {
     l->at = l->end = 0;
@@ -70,7 +71,7 @@ static int fill(struct lanes *ls, struct lane *l, reading_fn *read)
     return 0;
 }
 
-/* The file is in no lane. 0, or -ECANCELED when that is the error. */
+/* Finishes a file that has no lane. 0, or -ECANCELED if that is the error. */
 static int give_up(struct lanes *ls, struct reading *r, int error)
 {
     reading_close(r);
@@ -80,7 +81,7 @@ static int give_up(struct lanes *ls, struct reading *r, int error)
     return 0;
 }
 
-/* Gives the file that has been put into the first free lane its first bytes, or puts it off. */
+/* Reads the first bytes of the file in the first free lane, or puts the file off. */
 static int begin(struct lanes *ls, reading_fn *read)
 {
     struct lane *l = &ls->lane[ls->active];
@@ -109,7 +110,7 @@ static int start(struct lanes *ls, struct slot *s)
     return begin(ls, later_has_room(&ls->later) ? reading_begin : reading_next);
 }
 
-/* Starts the one that was put off before the others. */
+/* Starts the file that was put off first. */
 static int take_up(struct lanes *ls)
 {
     struct lane *l = &ls->lane[ls->active];
@@ -117,7 +118,7 @@ static int take_up(struct lanes *ls)
     return begin(ls, reading_next);
 }
 
-/* Ends the lane's file; the last lane takes its place. */
+/* Ends the lane's file; the last active lane takes its place. */
 static void finish(struct lanes *ls, unsigned lane, int error)
 {
     struct lane *l = &ls->lane[lane], *last = &ls->lane[--ls->active], ended = *l;
@@ -129,7 +130,7 @@ static void finish(struct lanes *ls, unsigned lane, int error)
     last->bytes = ended.bytes;
 }
 
-/* -EAGAIN when there is none now, -EPIPE when there will be no more. */
+/* 0, -EAGAIN if there is no file now, -EPIPE if there will be no more, or an error. */
 static int claim_one(struct lanes *ls)
 {
     if (later_is_due(&ls->later))
@@ -148,9 +149,9 @@ static int claim_one(struct lanes *ls)
     return err ? err : start(ls, s);
 }
 
-/* As many files as there are lanes while many are waiting. When few are, each digester takes few at a
- * time, so that no one has them all and the others nothing to do. And none while a disk is to be read
- * from one end of a file to the other. */
+/* Claims files for all lanes if many are waiting. If few are, each digester claims few at a time,
+ * so that none is left without. Claims none while this digester has a turn at a disk (device.h):
+ * that file is to be read without a break. */
 static int claim(struct lanes *ls)
 {
     struct flow *f = ls->digester->flow;
@@ -181,7 +182,7 @@ static int run(struct lanes *ls)
         blocks = here < blocks ? here : blocks;
     }
     lane_run(k, &ls->states, in, n, blocks);
-    /* From the last one down: what takes the place of an ended one has had its turn. */
+    /* From the last one down: the lane that takes an ended one's place is not to be looked at. */
     for (unsigned i = n; i-- > 0;) {
         struct lane *l = &ls->lane[i];
         l->at += blocks * LANE_BLOCK;

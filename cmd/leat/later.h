@@ -1,20 +1,20 @@
-/* later.h: files whose first bytes have to come from the disk, put off.
+/* later.h: files put off because their first bytes have to come from the disk.
  *
- * The disk has been asked for them (reading_begin), and others are digested first. So it has several
- * requests at a time, and a digester seldom waits for one. The order is that in which they were put off. */
+ * reading_begin has asked the disk for them, and other files are digested first. So the disk has
+ * several requests at a time, and a digester seldom waits for it. They are taken in order. */
 #ifndef LEAT_CMD_LATER_H
 #define LEAT_CMD_LATER_H
 
 #include "reading.h"
 
-/* So many at most, and for so many rounds of their digester. */
+/* Files put off, at most; and the rounds of a digester after which the first of them is due. */
 enum { LATER_MOST = 8, LATER_ROUNDS = 16 };
 
 struct later {
     struct reading ring[LATER_MOST];
     unsigned first, count;
     unsigned most;   /* LATER_MOST, or fewer */
-    unsigned rounds; /* since one was taken, or since there are any */
+    unsigned rounds; /* of the digester, since one was taken or the first one was added */
 };
 
 static inline bool later_has_room(const struct later *l)
@@ -22,7 +22,7 @@ static inline bool later_has_room(const struct later *l)
     return l->count < l->most;
 }
 
-/* There is room. */
+/* There must be room. */
 static inline void later_add(struct later *l, const struct reading *r)
 {
     if (l->count == 0)
@@ -30,13 +30,13 @@ static inline void later_add(struct later *l, const struct reading *r)
     l->ring[(l->first + l->count++) % LATER_MOST] = *r;
 }
 
-/* It is time for the first, though its bytes may not have come. */
+/* Whether to take the first now, even if its bytes may not have come. */
 static inline bool later_is_due(const struct later *l)
 {
     return l->count > 0 && (l->count == l->most || l->rounds > LATER_ROUNDS);
 }
 
-/* There are some. */
+/* There must be one. */
 static inline struct reading later_take(struct later *l)
 {
     struct reading r = l->ring[l->first];

@@ -1,6 +1,7 @@
-/* selection.h: the digests that are wanted of files, in the order in which they are printed.
+/* selection.h: the wanted digests, in the order in which they are printed.
  *
- * A set of them is a number with bit i for the i-th; the digests of a set lie one after the other. */
+ * A set of them is a number whose bit i stands for the i-th; the digests of a set are
+ * contiguous. */
 #ifndef LEAT_CMD_SELECTION_H
 #define LEAT_CMD_SELECTION_H
 
@@ -13,17 +14,17 @@ struct selection {
     unsigned count;
 };
 
-/* Where it does not yet stand there. */
+/* Adds the algorithm if it is not selected yet. */
 void selection_add(struct selection *s, const struct algorithm *a);
 bool selection_has(const struct selection *s, const struct algorithm *a);
 
-/* All of them, as a set. */
+/* The set of all. */
 static inline unsigned selection_all(const struct selection *s)
 {
     return (1u << s->count) - 1;
 }
 
-/* The bytes of a digest, `size` being how many it has where it may have any number. */
+/* The bytes of a digest: `size` if the algorithm has several sizes. */
 static inline size_t digest_size(const struct algorithm *a, size_t size)
 {
     return a->any_size ? size : a->size;

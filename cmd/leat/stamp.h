@@ -1,8 +1,8 @@
-/* stamp.h: by what a file's change is seen without reading it.
+/* stamp.h: shows whether a file has changed, without reading it.
  *
- * A file that is written gets the time of that in its stamp. But clocks tick: what is written again within
- * the same tick gets the same time, and then a stamp tells nothing. So only one whose times lay well back
- * when the file was read is good for telling later that nothing has changed since. */
+ * A write puts its time into the file's stamp. But clocks tick: a second write within the same
+ * tick leaves the stamp as it is. So a stamp proves later that nothing has changed only if its
+ * times were well in the past when the file was read. */
 #ifndef LEAT_CMD_STAMP_H
 #define LEAT_CMD_STAMP_H
 
@@ -12,13 +12,13 @@
 #include <time.h>
 
 struct stamp {
-    bool known;   /* of a regular file, which did not change while it was read */
-    bool settled; /* its times lay well back by then */
+    bool known;   /* the stamp of a regular file that did not change while it was read */
+    bool settled; /* its times were well in the past then */
     uint64_t device, inode, size;
     struct timespec modified, changed;
 };
 
-/* `now`: a time before which `about` was not asked for; NULL: nobody wants to know what is settled. */
+/* `now`: a time before the system was asked for `about`; NULL: `settled` stays false. */
 struct stamp stamp_of(const struct stat *about, const struct timespec *now);
 bool stamp_is_same(const struct stamp *a, const struct stamp *b);
 
