@@ -1,4 +1,4 @@
-/* The present interface does not let a message begin in its middle. */
+/* OpenSSL 3's interface cannot begin from a state in the middle of a message. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include "single.h"
 

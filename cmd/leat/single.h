@@ -1,5 +1,5 @@
-/* single.h: libcrypto's compression for the first lane alone, as kernels: for when so few lanes are at
- * work that their messages are done sooner one after the other. */
+/* single.h: libcrypto's compression functions as kernels with one lane. They are for a few lanes at
+ * work, whose messages end sooner one after the other. */
 #ifndef LEAT_CMD_SINGLE_H
 #define LEAT_CMD_SINGLE_H
 

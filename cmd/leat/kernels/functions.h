@@ -1,5 +1,5 @@
-/* functions.h: the kernels, named by the digest, how many vectors they work on, and how many messages
- * each of these holds. Who calls one has made sure that the processor knows such vectors. */
+/* functions.h: the kernels. A name has the digest, the number of vectors, and the messages in each
+ * vector. Before a call, the caller makes sure that the processor has such vectors. */
 #ifndef LEAT_CMD_KERNELS_FUNCTIONS_H
 #define LEAT_CMD_KERNELS_FUNCTIONS_H
 

@@ -34,12 +34,9 @@ KERNELS(sha256_avx512, { 16, sha256_1x16 });
 
 static const struct lane_way md5_ways[] = {
 #ifdef __x86_64__
-    { "avx512", 32, md5_avx512, { 1, 1 } }, /* the fastest first */
-    { "avx2", 16, md5_avx2, { 1, 1 } },
+    { "avx512", 32, md5_avx512, { 1, 1 } }, { "avx2", 16, md5_avx2, { 1, 1 } },
 #endif
-    { "vector", 8, md5_vector, { 1, 1 } },
-    { "plain", 2, md5_plain, { 1, 1 } }, /* everywhere */
-    { 0 },
+    { "vector", 8, md5_vector, { 1, 1 } },  { "plain", 2, md5_plain, { 1, 1 } }, { 0 },
 };
 static const struct lane_way sha1_ways[] = {
 #ifdef __x86_64__
@@ -97,7 +94,7 @@ static bool is_known(const struct lane_way *way)
     return strcmp(way->name, "avx2") != 0 || __builtin_cpu_supports("avx2");
 }
 
-/* __builtin_cpu_supports has no name for them. */
+/* __builtin_cpu_supports has no name for SHA instructions. */
 static bool has_sha(void)
 {
     unsigned a, b, c, d;
@@ -112,7 +109,7 @@ static bool is_known(const struct lane_way *way)
     return true;
 }
 
-/* Nearly all have them, and nothing was measured on others. */
+/* Nearly all other processors have them, and none without was measured. */
 static bool has_sha(void)
 {
     return true;
@@ -153,7 +150,7 @@ const struct lane_kernel *lane_kernel_for(const struct lane_way *way, unsigned a
 void lane_run(const struct lane_kernel *k, struct lane_states *states, const unsigned char **in,
               unsigned active, size_t blocks)
 {
-    /* Idle lanes digest what another one does, and nobody asks for the result. */
+    /* Idle lanes digest the first lane's bytes; their results are not used. */
     for (unsigned lane = active; lane < k->lanes; lane++)
         in[lane] = in[0];
     k->run(states, in, blocks);

@@ -1,7 +1,7 @@
 /* md5.h: MD5's compression (RFC 1321), for width.h. */
 
-/* The functions of the four rounds, as they leave the newest word, b, the shortest way. Where one is
- * a choice between two words, its halves have no bit in common, so they may be added one by one. */
+/* The functions of the four rounds, in the form with the shortest path from the newest word, b. The
+ * halves of a choice between two words have no bit in common, so G adds them one by one. */
 #if WIDTH == 16 && defined(__AVX512F__)
 #define G(a, b, c, d) a += CHOOSE(d, b, c)
 #define I(a, b, c, d) a += LOGIC(b, c, d, 0x39)

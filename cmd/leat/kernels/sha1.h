@@ -1,9 +1,9 @@
 /* sha1.h: SHA-1's compression (FIPS 180-4), for width.h. */
 
-/* The five words change places with each step, rather than their values. */
+/* Instead of moving the five values by one word, each step renames the words. */
 #define WORD(n, i) v[((n) + 4 * (i)) % 5]
 
-/* The message's words follow from those 3, 8, 14 and 16 before them: 16 are kept. */
+/* A word of the message schedule depends on those 3, 8, 14 and 16 before it: 16 are kept. */
 #define STEP(f, i, k) \
     if ((i) >= 16) { \
         x[(i) % 16] ^= XOR3(x[((i) + 13) % 16], x[((i) + 8) % 16], x[((i) + 2) % 16]); \

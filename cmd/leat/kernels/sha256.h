@@ -2,10 +2,10 @@
 
 #define RIGHT(a, s) ROTATE(a, 32 - (s))
 
-/* The eight words change places with each step, rather than their values. */
+/* Instead of moving the eight values by one word, each step renames the words. */
 #define WORD(n, i) v[((n) + 7 * (i)) % 8]
 
-/* The message's words follow from those 2, 7, 15 and 16 before them: 16 are kept. */
+/* A word of the message schedule depends on those 2, 7, 15 and 16 before it: 16 are kept. */
 #define STEP(i) \
     if ((i) >= 16) { \
         VEC s0 = x[((i) + 1) % 16], s1 = x[((i) + 14) % 16]; \

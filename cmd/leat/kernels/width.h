@@ -1,9 +1,9 @@
-/* width.h: every digest's compression for one width; a file includes it once for each width it has.
- * Before that it defines SETS, 1 or 2 vectors side by side, and WIDTH, how many messages each of them
- * holds: 4, 8, 16, or 1, which is a plain word. The functions are named by these: md5_2x16.
+/* width.h: the compression functions of all digests for one width. A file includes it once for
+ * each width, after it has defined SETS, 1 or 2 vectors side by side, and WIDTH, the messages in
+ * each: 4, 8, 16, or 1, which is a plain word. Functions are named by both: md5_2x16.
  *
- * A step needs the result of the one before, so a single set leaves the processor waiting for its
- * own results; the second set is work for that time. */
+ * Each step needs the result of the step before, so a single set leaves the processor waiting; the
+ * second set fills that time. */
 #include "functions.h"
 
 #include <string.h>
@@ -35,7 +35,8 @@ static always_inline void LOCAL(load)(VEC x[16], const unsigned char *const *in,
 
 #else
 
-/* The same shuffle in each run of four: 0 to 3 are the first vector's, 4 to 7 the second's. */
+/* The same shuffle in each group of four words: 0 to 3 are from the first vector, 4 to 7 from the
+ * second. */
 #define AT(base, i) (base) + ((i) < 4 ? (i) : WIDTH + (i)-4)
 #define QUAD(base, i, j, k, l) AT(base, i), AT(base, j), AT(base, k), AT(base, l)
 #if WIDTH == 4
@@ -57,7 +58,7 @@ static always_inline LOCAL(quad) LOCAL(piece)(const unsigned char *from)
     return q;
 }
 
-/* Four words of every fourth message, put together by loads alone. */
+/* Four words of every fourth message, combined by loads alone. */
 static always_inline VEC LOCAL(row)(const unsigned char *const *in, unsigned at)
 {
 #if WIDTH == 4
@@ -75,13 +76,13 @@ static always_inline VEC LOCAL(row)(const unsigned char *const *in, unsigned at)
 #endif
 }
 
-/* The words' bytes the other way round. */
+/* Reverses the bytes of each word. */
 static always_inline VEC LOCAL(swap)(VEC x)
 {
     return (ROTATE(x, 8) & 0x00ff00ff) | (ROTATE(x, 24) & 0xff00ff00);
 }
 
-/* x[w] gets the w-th word of each message; words begin with their highest byte if `big`. */
+/* x[w] gets the w-th word of each message. `big`: words are big-endian. */
 static always_inline void LOCAL(load)(VEC x[16], const unsigned char *const *in, bool big)
 {
     for (unsigned w = 0; w < 16; w += 4) {
@@ -126,7 +127,7 @@ static always_inline void LOCAL(add)(uint32_t *states, VEC more)
 #endif
 
 #include "md5.h"
-/* The steps of these have enough in them that does not wait for the one before. */
+/* A step of these has enough work that does not depend on the step before: one set is enough. */
 #if SETS == 1 && WIDTH > 1
 #include "sha1.h"
 #include "sha256.h"
