@@ -38,7 +38,8 @@ void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal
     progress_draw(&e->progress, e->files, digested, goal);
 }
 
-/* The whole path; NULL when memory has run out. Neighbours mostly share their folder. */
+/* The whole path, or NULL if memory has run out. Keeps the folder's path: most neighbours share
+ * it. */
 static const char *path_of(struct emitter *e, const struct slot *s)
 {
     if (s->dir != e->path_dir || e->path.broken) {
@@ -252,7 +253,7 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
         emit_digests(e, s, path);
 }
 
-/* "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for none. */
+/* "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for 0. */
 static void warn_of(struct emitter *e, uint64_t count, const char *one, const char *many)
 {
     if (count == 0)
@@ -264,15 +265,14 @@ static void warn_of(struct emitter *e, uint64_t count, const char *one, const ch
     end_message(e);
 }
 
-/* The i-th algorithm if its digests can have so many bytes. */
+/* The i-th algorithm's name if its digests can have `size` bytes, else NULL. */
 static const char *name_if_fits(size_t i, size_t size)
 {
     const struct algorithm *a = algorithm_at(i);
     return a->size == size || (a->any_size && size < a->size) ? a->name : NULL;
 }
 
-/* Names the algorithms that digests of so many bytes may be of. Nothing where only a length would
- * be chosen. */
+/* Names the algorithms that digests of `size` bytes may be of, if there are at least two. */
 static void emit_hint(struct emitter *e, const char *list, size_t size)
 {
     size_t last = 0, count = 0;
@@ -318,7 +318,7 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
     size_t strange = e->matched == 0 && e->unsure > 0 ? e->unsure : s->size;
     if (strange > 0 && !o->status && !o->persona->classic)
         emit_hint(e, list, strange);
-    /* A list with nothing in it that was found right verifies nothing. */
+    /* A list fails unless it has verified at least one file. */
     if (e->matched == 0 || (o->strict && s->bad_lines > 0))
         e->failed = true;
     e->mismatched = e->unreadable = e->matched = e->unsure = 0;

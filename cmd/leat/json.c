@@ -2,14 +2,14 @@
 
 #include <string.h>
 
-/* The length of the UTF-8 sequence at `s`, which ends in a NUL; 0 when it is none. */
+/* The length of the UTF-8 sequence at `s`, or 0 if there is none. `s` ends in a NUL. */
 static size_t sequence(const unsigned char *s)
 {
     size_t len = *s < 0x80 ? 1 : *s < 0xc2 ? 0 : *s < 0xe0 ? 2 : *s < 0xf0 ? 3 : *s < 0xf5 ? 4 : 0;
     for (size_t i = 1; i < len; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-    /* Longer than need be, a surrogate, past the last character. */
+    /* Longer than needed, a surrogate, beyond the last character. */
     if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) || (*s == 0xf0 && s[1] < 0x90) ||
         (*s == 0xf4 && s[1] > 0x8f))
         return 0;

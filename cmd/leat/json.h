@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* "path":"name". What is not UTF-8 cannot stand in JSON: its bytes do, as "path_hex":"digits". */
+/* "path":"name". JSON cannot hold a name that is not UTF-8; that becomes "path_hex":"digits". */
 void json_path(struct text *to, const char *name);
 
 #endif

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Regular files and devices like /dev/null take everything at once. */
+/* Writing to a regular file, or to a device like /dev/null, does not block. */
 static bool may_block(int fd)
 {
     struct stat about;

@@ -4,12 +4,12 @@
 
 static const int64_t window = 50 * LEAT_MS, first_pause = 500 * LEAT_MS, last_pause = 64 * LEAT_S;
 
-/* A gap that long means that nobody wanted anything of the disk. */
+/* After a longer gap between reads the disk was not slow but unused. */
 static const int64_t idle = LEAT_S;
 
 enum { LIMIT_MOST = 1024 };
 
-/* Bytes per nanosecond that no single disk that turns gives, from end to end. */
+/* Bytes per nanosecond that no rotational disk gives. */
 static const double quick = 0.3;
 
 void pace_open(struct pace *p)
@@ -30,7 +30,7 @@ static void try(struct pace *p, unsigned limit, double rate)
     p->rate = rate;
 }
 
-/* More readers have to be worth it: seeks wear a disk. */
+/* A higher limit has to gain clearly, since seeks wear a disk. */
 static void judge(struct pace *p, int64_t now, double rate, unsigned busy)
 {
     bool up = p->limit > p->before;

@@ -23,7 +23,7 @@ int64_t progress_due(const struct progress *p)
     return p->on ? p->due : LEAT_NEVER;
 }
 
-/* A terminal that does not answer is gone; the next write of substance will find out. */
+/* Ignores errors: if the terminal is gone, the next result or message meets the error too. */
 static void put(const struct progress *p, const char *line, int len)
 {
     if (write(p->fd, line, (size_t)len) < 0)
@@ -39,7 +39,7 @@ static int columns(const struct progress *p)
     return size.ws_col > COLUMNS_MAX ? COLUMNS_MAX : size.ws_col - 1;
 }
 
-/* "1.23 GB"; three digits that count. */
+/* "1.23 GB": three significant digits. */
 static void add_size(char *to, size_t room, double bytes)
 {
     static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
@@ -52,7 +52,7 @@ static void add_size(char *to, size_t room, double bytes)
     snprintf(to, room, "%.*f %s", decimals, bytes, units[unit]);
 }
 
-/* Overwrites what stands on the line, with spaces where the new text is shorter. */
+/* Overwrites the line, with spaces where the new text is shorter. */
 static void show(struct progress *p, const char *text, int len)
 {
     char line[2 * COLUMNS_MAX + 4];
@@ -68,7 +68,7 @@ static void show(struct progress *p, const char *text, int len)
     p->shown = len;
 }
 
-/* "1:02:03 left" and what goes before it, if all goes on as it did until now. */
+/* ", 1:02:03 left", if the rate stays the same; nothing for 100 hours or more. */
 static void add_left(char *to, size_t room, double seconds)
 {
     if (seconds >= 100 * 60 * 60)

@@ -1,9 +1,8 @@
-/* progress.h: one line on the terminal that tells how far things are.
+/* progress.h: one line on the terminal that shows how far the work is.
  *
- * It is shown when standard error is a terminal on which this program is in the foreground, after a
- * first half second, and redrawn at most ten times a second. How long it will take is told when it is
- * known how much there is. Whoever writes anything else to a
- * terminal erases it first. */
+ * It is shown if standard error is a terminal with this program in the foreground, after half a
+ * second, and redrawn at most ten times a second. It shows the time left once the amount of work is
+ * known. Before anything else is written to the terminal, the line must be erased. */
 #ifndef LEAT_CMD_PROGRESS_H
 #define LEAT_CMD_PROGRESS_H
 
@@ -18,10 +17,10 @@ struct progress {
 
 void progress_open(struct progress *p, int fd, bool wanted);
 
-/* When it should be drawn again: a deadline for waits; LEAT_NEVER when it is off. */
+/* When the line is to be drawn again, as a deadline for waits; LEAT_NEVER if it is off. */
 int64_t progress_due(const struct progress *p);
 
-/* Draws the line if it is time to: so much is done, of so much. */
+/* Draws the line if it is due: `files` and `bytes` are done, of `goal`. */
 void progress_draw(struct progress *p, uint64_t files, uint64_t bytes, const struct goal *goal);
 void progress_erase(struct progress *p);
 

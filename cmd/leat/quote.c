@@ -4,16 +4,16 @@
 #include <wchar.h>
 #include <wctype.h>
 
-/* What has to be known of the whole name before its first byte can be written. */
+/* What must be known of the whole name before its first byte is written. */
 struct survey {
     bool plain;           /* no quotes are needed */
-    bool unprintable;     /* some of it has to be escaped */
-    bool apostrophe;      /* it holds a ' */
+    bool unprintable;     /* some bytes have to be escaped */
+    bool apostrophe;      /* it has a ' */
     bool fits_in_doubles; /* it means the same between double quotes */
 };
 
-/* How many bytes the character at `s` has, at least 1; whether it can be printed. A byte that is no
- * character of the locale counts as one that cannot. */
+/* The bytes of the character at `s`, at least 1, and whether it is printable. A byte that is no
+ * character of the locale is not. */
 static size_t character(const char *s, const char *end, mbstate_t *state, bool *printable)
 {
     wchar_t wide;
@@ -21,7 +21,7 @@ static size_t character(const char *s, const char *end, mbstate_t *state, bool *
     if (len == (size_t)-1 || len == (size_t)-2) {
         memset(state, 0, sizeof *state);
         *printable = false;
-        /* A character that is cut off by the end of the name goes with it, as a whole. */
+        /* A character that the end of the name cuts off counts as one. */
         return len == (size_t)-2 ? (size_t)(end - s) : 1;
     }
     *printable = iswprint((wint_t)wide) != 0;
@@ -88,7 +88,7 @@ static void add_escaped(struct text *to, unsigned char byte)
     text_char(to, (char)('0' + (byte & 7)));
 }
 
-/* 'plain bytes', and what is unprintable between them as $'\n'. */
+/* 'plain bytes', with unprintable ones between them as $'\n'. */
 static void add_in_single_quotes(struct text *to, const char *name, const char *end)
 {
     mbstate_t state = { 0 };

@@ -1,9 +1,9 @@
 /* quote.h: names inside messages.
  *
- * A name that a shell would read as one plain word is shown as it is; any other is quoted so that it
- * can be pasted into a shell, and so that bytes which are not printable in the user's locale
- * cannot confuse the terminal. The form is that of coreutils 9.1, with one difference: where a name
- * holds a ' and ends in something unprintable, coreutils' form reads back as another name. */
+ * A name that a shell would read as one plain word is shown as it is. Any other is quoted, so that
+ * it can be pasted into a shell, and so that bytes that are not printable in the user's locale
+ * cannot confuse the terminal. The form is that of coreutils 9.1, with one exception: if a name has
+ * a ' and ends in something unprintable, a shell would read coreutils' form as another name. */
 #ifndef LEAT_CMD_QUOTE_H
 #define LEAT_CMD_QUOTE_H
 

@@ -1,7 +1,7 @@
-/* text.h: a growing run of bytes, for paths and for lines on their way out.
+/* text.h: a buffer of bytes that grows, for paths and for lines to be written.
  *
- * When memory runs out the text is `broken`: further additions do nothing, and whoever uses the
- * text asks once, at the end, instead of at every step. A zeroed struct is an empty text. */
+ * When memory runs out, the text is `broken` and further additions do nothing. So the caller checks
+ * once, at the end, instead of at each step. A zeroed struct is an empty text. */
 #ifndef LEAT_CMD_TEXT_H
 #define LEAT_CMD_TEXT_H
 
@@ -15,7 +15,7 @@ struct text {
     bool broken;
 };
 
-/* Makes room for `more` bytes after the present ones; false when there is none to be had. */
+/* Makes room for `more` bytes after the present ones; false if memory has run out. */
 bool text_reserve(struct text *t, size_t more);
 
 void text_add(struct text *t, const void *bytes, size_t len);
@@ -24,7 +24,7 @@ void text_char(struct text *t, char c);
 void text_number(struct text *t, uintmax_t number);
 void text_hex(struct text *t, const unsigned char *bytes, size_t len);
 
-/* The text as a string: it has a NUL after its last byte, which is not counted. NULL when broken. */
+/* The text as a string, with a NUL that `len` does not count. NULL if broken. */
 const char *text_string(struct text *t);
 
 /* Empties the text and keeps its memory. */
