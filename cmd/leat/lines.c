@@ -26,7 +26,7 @@ void lines_close(struct lines *l)
     free(l->bytes);
 }
 
-/* Room for a block and the byte after the last line: first where lines have been given out. */
+/* Makes room for a block and one byte after it, first in place of lines that were returned. */
 static int make_room(struct lines *l)
 {
     if (l->from > 0) {
@@ -65,7 +65,7 @@ static int fill(struct lines *l)
     return err;
 }
 
-/* The end of the line whose first `looked_at` bytes have none; NULL when it has not been read. */
+/* The end of the line, whose first `looked_at` bytes have none; NULL if it has not been read. */
 static char *find_end(const struct lines *l, size_t looked_at)
 {
     size_t there = l->to - l->from;
@@ -73,7 +73,7 @@ static char *find_end(const struct lines *l, size_t looked_at)
                              : NULL;
 }
 
-/* Passes over the rest of a line. 0, or what `fill` said. */
+/* Skips the rest of a line that is too long. */
 static int skip(struct lines *l)
 {
     int err = 0;

@@ -1,34 +1,34 @@
-/* lines.h: the lines of a file, one after the other, in memory that is used again.
+/* lines.h: reads a file line by line, into memory that is reused.
  *
- * A file that may keep its reader waiting is read so that a halt ends the wait. A halt is also
- * noticed between two reads of a file of any length. */
+ * A halt ends the wait for a pipe or a terminal, and in other files is noticed between two
+ * reads. */
 #ifndef LEAT_CMD_LINES_H
 #define LEAT_CMD_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Bytes of a line at most. A file that never ends its line must not take all memory. The paths of a
- * deep tree may be much longer than PATH_MAX, and a list that has them must be read back. */
+/* Bytes of a line, at most: a file without line ends must not take all memory. It is much more than
+ * PATH_MAX, since a list may have the paths of a deep tree. */
 enum { LINE_MOST = 1 << 20 };
 
 struct lines {
     int fd;
-    char end;     /* what a line ends with */
-    bool patient; /* reading may wait: a pipe, a terminal */
+    char end;     /* the last byte of a line */
+    bool patient; /* a read may wait: a pipe, a terminal */
     bool at_end;
     bool skipping; /* up to the end of a line that is too long */
     char *bytes;
-    size_t from, to, cap; /* what has been read and not yet given out is [from, to) */
+    size_t from, to, cap; /* bytes in [from, to) are read but not yet returned */
 };
 
-/* Takes over `fd`, or standard input, which is not closed. */
+/* Takes over `fd`: lines_close closes it, unless it is standard input. */
 void lines_open(struct lines *l, int fd, char end);
 void lines_close(struct lines *l);
 
-/* The next line with its end, if it has one. It may be changed, and so may the byte after it; it
- * stands until the next call. 1, or 0 at the end, -ECANCELED, -ENOMEM, or what read said. -E2BIG as
- * soon as a line is longer than LINE_MOST: the next call goes on behind this line. */
+/* Returns 1 and the next line, with its end if it has one; 0 at the end of the file; -ECANCELED,
+ * -ENOMEM or read's error; -E2BIG as soon as a line is longer than LINE_MOST: the next call skips
+ * the rest of it. The caller may change the line and the byte after it, until the next call. */
 int lines_next(struct lines *l, char **line, size_t *len);
 
 #endif

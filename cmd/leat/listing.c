@@ -136,7 +136,7 @@ static int read_names(struct lister *l, int fd, bool follow_links)
 static int by_bytes(const void *a, const void *b, void *bytes)
 {
     const char *names = bytes;
-    /* After the kind. */
+    /* + 1: after the kind. */
     return strcmp(names + *(const size_t *)a + 1, names + *(const size_t *)b + 1);
 }
 

@@ -1,4 +1,4 @@
-/* lists.c: the files that check lists name. */
+/* lists.c: the producer for check lists: the files that they name. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "lines.h"
@@ -13,25 +13,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* How far the lists have been read, for telling how many files they name. Counting their lines
- * first would keep everything waiting. */
+/* How far the lists have been read, to estimate how many files they name. Counting their lines
+ * first would delay everything. */
 struct way {
-    uint64_t all, done; /* bytes; `all` is 0 when it is not known */
+    uint64_t all, done; /* bytes; `all` is 0 if it is not known */
 };
 
-/* One list on its way through. */
+/* A list while it is read. */
 struct list {
     struct source *src;
     struct flow *flow;
     struct way *way;
-    struct named *named; /* NULL when nobody asks */
-    const char *name;    /* as messages have it */
+    struct named *named; /* collects the names for --strict-tree; else NULL */
+    const char *name;    /* in messages */
     bool is_stdin;
     uint64_t lines, good, bad;
-    size_t strange; /* the size of a digest of another kind than is wanted; 0: there was none */
+    size_t strange; /* bytes of an untagged digest in a bad line, or 0 */
 };
 
-/* Something about the list itself. */
+/* A slot for a message about the list itself. */
 static struct slot *about(const struct list *l, enum slot_kind kind, int *err)
 {
     struct slot *s = flow_take(l->flow, l->name, strlen(l->name), err);
@@ -62,7 +62,7 @@ static int tell_broken(const struct list *l, int error, const char *remark)
     return tell(l, SLOT_LIST_BROKEN, error, remark);
 }
 
-/* Whether only its length tells what a line's digest is of. */
+/* Whether only the digest's length tells its algorithm. */
 static bool is_unsure(const struct options *o, const struct checked *found)
 {
     if (found->tagged || o->persona->classic)
@@ -103,7 +103,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     return flow_submit(l->flow, s);
 }
 
-/* It may have no end, so it is told of at once. */
+/* Reports a line that is too long before it has been read: it may never end. */
 static int pass_over_line(struct list *l)
 {
     l->lines++;
@@ -144,7 +144,7 @@ static int take_list(struct list l, struct grammar *g, const char *path)
     return take_lines(&l, g, fd);
 }
 
-/* 0 when one of them is none that has a size. */
+/* 0 if the size of any list is not known. */
 static uint64_t bytes_of_lists(const struct options *o)
 {
     uint64_t all = 0;
@@ -168,8 +168,7 @@ static int take_lists(const struct list *l)
     return err;
 }
 
-/* Tells of what stands in the trees and in no list. The lists themselves may stand there, and
- * the cache. */
+/* Reports files in the trees that no list names, except the lists themselves and the cache. */
 static int look_through_trees(struct source *src, struct flow *f, struct named *n)
 {
     const struct options *o = src->options;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Opens the folder that the first piece of *path leads to, and moves *path on to the rest. */
+/* Opens the folder that the first piece of *path leads to, and moves *path to the rest. */
 static int open_piece(int at, const char **path)
 {
     char piece[PATH_MAX];
@@ -20,14 +20,14 @@ static int open_piece(int at, const char **path)
     piece[len] = '\0';
     int fd = openat(at, piece, O_PATH | O_DIRECTORY | O_CLOEXEC);
     *path += len;
-    /* The rest does not begin at the root; of a path that ends in '/' the folder itself is left. */
+    /* The rest must not begin with '/'; if nothing is left, it is the folder itself. */
     *path += strspn(*path, "/");
     if (!**path)
         *path = ".";
     return fd < 0 ? -errno : fd;
 }
 
-/* Opens the folder in which *path is short enough, and leaves in it what is left. */
+/* Opens the folder from which the rest of *path is short enough, and moves *path to this rest. */
 static int open_way(int at, const char **path)
 {
     int folder = at;

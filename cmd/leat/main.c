@@ -27,9 +27,8 @@ static const struct persona classics[] = {
     { "b2sum", NULL, "blake2b", true },
 };
 
-/* Whoever opens a file must not be given one of the first three numbers, which everybody takes for
- * the standard streams. What was closed stays of no use: reading or writing it is still an error, and
- * sum.c knows it by O_PATH. */
+/* No file that is opened later may get the number of a standard stream. A stream that was closed
+ * stays unusable: to read or write it is still an error, and sum.c recognizes it by O_PATH. */
 static void occupy_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -37,7 +36,8 @@ static void occupy_standard_streams(void)
             exit(EXIT_FAILURE);
 }
 
-/* The one of coreutils' programs that this one was called as; its messages begin as it was called. */
+/* If leat was called by the name of one of coreutils' programs, fills in its persona, whose
+ * messages begin with the name as it was called. */
 static bool is_classic(char *called, struct persona *p)
 {
     const char *slash = strrchr(called, '/');
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     if (argc < 2)
         return usage("missing command", NULL);
     if (strcmp(argv[1], "sum") == 0) {
-        /* getopt begins its messages with the name it finds here. */
+        /* getopt begins its messages with argv[0]. */
         static char name[] = "leat sum";
         argv[1] = name;
         return sum_main(&leat_sum, argc - 1, argv + 1);

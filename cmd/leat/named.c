@@ -33,7 +33,7 @@ static uint64_t hash_of(const struct named *n, dev_t device, ino_t inode, const 
     return hash ? hash : 1;
 }
 
-/* Where it stands, or would. There is a free place. */
+/* The hash's place in the table, or the free place where it would go. There is a free place. */
 static uint64_t *place_of(const struct named *n, uint64_t hash)
 {
     size_t at = hash & (n->cap - 1);
@@ -57,7 +57,7 @@ static int grow(struct named *n)
     return 0;
 }
 
-/* Looks at the path's folder, when it is not that of the path before. */
+/* Looks at the path's folder, unless it is that of the path before. */
 static int look_at_folder(struct named *n, const char *path, size_t len)
 {
     const char *folder = len ? path : "./";
@@ -71,7 +71,7 @@ static int look_at_folder(struct named *n, const char *path, size_t len)
         return -ENOMEM;
     struct stat about;
     int err = long_path_stat(AT_FDCWD, name, &about, 0);
-    /* It may well be there. */
+    /* These errors do not say whether it is there. */
     if (err == -EMFILE || err == -ENFILE || err == -ENOMEM)
         return err;
     n->folder_is_there = err == 0;

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { COUNT_MAX = 1024 }; /* of what is done at the same time */
+enum { COUNT_MAX = 1024 }; /* of --jobs and --readers */
 
 enum {
     OPT_TAG = 256,
@@ -32,7 +32,7 @@ enum {
     OPT_VERSION,
 };
 
-/* In the order in which coreutils' programs list those that a shortened name could be. */
+/* In the order in which coreutils' programs list the options that an abbreviation could mean. */
 #define CLASSIC_OPTIONS \
     { "check", no_argument, NULL, 'c' }, \
         { "ignore-missing", no_argument, NULL, OPT_IGNORE_MISSING }, \
@@ -97,7 +97,7 @@ static int bad_algorithm(const struct options *o, const char *name)
     return try_help(o->persona);
 }
 
-/* Names with commas between them, which are gone afterwards. */
+/* Reads names with commas between them; overwrites the commas. */
 static int read_algorithms(struct options *o, char *names)
 {
     o->selection.count = 0;
@@ -113,7 +113,7 @@ static int read_algorithms(struct options *o, char *names)
     return 0;
 }
 
-/* Whoever does not say which digests a list has means those that its lines name. */
+/* Without --algorithm each line of a list says which digest it has. */
 static void add_all(struct options *o)
 {
     o->any_digest = true;
@@ -159,7 +159,7 @@ static int read_length(struct options *o, const char *number)
     return 0;
 }
 
-/* `length` is what was read as the size; NULL when nothing was. No bits are all bits. */
+/* `length`: the argument of --length, or NULL. A length of 0 means the full length. */
 static int fit_length(struct options *o, const char *length)
 {
     const struct algorithm *a = algorithm_find("blake2b");
@@ -185,7 +185,7 @@ static unsigned cores(void)
     return n < 1 ? 1 : (unsigned)n;
 }
 
-/* What cannot stand together. 0, or the exit status. */
+/* Refuses options that contradict each other. 0, or the exit status. */
 static int reconcile(const struct options *o, bool text, bool form_given, int path_count)
 {
     const struct persona *p = o->persona;
@@ -221,7 +221,7 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
     return 0;
 }
 
-/* There cannot be more than there are arguments. */
+/* There are fewer trees than arguments. */
 static int add_tree(struct options *o, int argc, char *path)
 {
     if (!o->trees)
@@ -251,7 +251,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     const char *length = NULL;
     bool text = false, form_given = false, algorithms_given = false;
     int option, wrong = 0;
-    optind = 0; /* the command has read options of its own before */
+    optind = 0; /* makes getopt start anew */
     while (!wrong && (option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
         switch (option) {
         case 'a':
@@ -310,7 +310,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     }
     if (!wrong)
         wrong = fit_length(o, length);
-    /* Lines without a tag do not tell of which digest they are. */
+    /* With several digests each line must name its own. */
     if (o->selection.count > 1 && !o->check && !o->json)
         o->tag = o->binary = true;
     if (o->check && !classic && !algorithms_given)

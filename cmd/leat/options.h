@@ -4,35 +4,36 @@
 
 #include "selection.h"
 
-/* What a command is called and may do: `leat sum`, or one of coreutils' programs, which leat behaves as
- * when it is called by that name. */
+/* What a command is called and may do: `leat sum`, or one of coreutils' programs. leat behaves like
+ * one of those if it is called by that name. */
 struct persona {
     const char *name;
-    const char *program;   /* as messages begin */
+    const char *program;   /* messages begin with it */
     const char *algorithm; /* the default */
-    bool classic;          /* coreutils': folders are errors, and there are its options only */
+    bool classic;          /* one of coreutils': only its options, and folders are errors */
 };
 
 struct options {
     const struct persona *persona;
     struct selection selection;
-    size_t size;      /* of a printed digest that may have any number of bytes */
+    size_t size;      /* bytes of a printed digest whose algorithm has several sizes */
     unsigned jobs;    /* digesters, at most */
-    unsigned readers; /* of a device at the same time; 0 when not told */
-    bool any_digest;  /* a check's lines tell which; the selection has all */
+    unsigned readers; /* of a device at the same time; 0: not given */
+    bool any_digest;  /* a check's lines tell the algorithm; the selection has all */
     bool check, tag, binary, zero, json;
     bool ignore_missing, quiet, status, strict, warn; /* of a check */
     bool fail_fast, follow, progress;
     const char *files0_from; /* a file of names, in place of paths */
-    char **paths;            /* what is left of the arguments */
+    char **paths;            /* the remaining arguments */
     int path_count;
-    const char *cache; /* a file; NULL: none */
+    const char *cache; /* a file, or NULL */
     bool paranoid;
-    char **trees; /* where a check looks for files that are not listed */
+    char **trees; /* where a check looks for files that no list names */
     int tree_count;
 };
 
-/* Reads the arguments. Returns -1 to go on; else the exit status with which all is said. */
+/* Reads the arguments. Returns -1 if the command is to run; else the exit status, when all that is
+ * to be said has been printed. */
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv);
 void options_free(struct options *o);
 

@@ -1,4 +1,4 @@
-/* paths.c: the files that the command line or a file of names has, and those in the folders it names. */
+/* paths.c: the producer for the paths of the command line or of a file of names. */
 #define _GNU_SOURCE
 #include "lines.h"
 #include "long_path.h"
@@ -62,7 +62,7 @@ static int take_path(struct paths *p, const char *path, size_t len)
     return s ? flow_submit(p->flow, s) : err;
 }
 
-/* Something about the file of paths, which makes it a failure. */
+/* Submits a failure of the file of names. */
 static int tell(const struct paths *p, const char *name, int error, const char *remark)
 {
     int err;
@@ -77,7 +77,7 @@ static int tell(const struct paths *p, const char *name, int error, const char *
 
 static int take_name(struct paths *p, const char *list, bool is_stdin, char *name, size_t len)
 {
-    /* The last one may have no end; there is room for it. */
+    /* The last name may lack its NUL; there is room for one. */
     if (name[len - 1] == '\0')
         len--;
     name[len] = '\0';
@@ -114,7 +114,7 @@ static int take_file_of_names(struct paths *p, const char *path)
     return fd < 0 ? tell(p, path, fd, NULL) : take_names(p, path, fd, false);
 }
 
-/* Without folders, all are known at once. */
+/* If no path is a folder, the number of files is known at once. */
 static void count_paths(struct flow *f, const struct options *o)
 {
     for (int i = 0; i < o->path_count; i++)

@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 enum {
-    DESCRIPTOR_TRIES = 1000, /* a millisecond apart, for others to close some */
-    AHEAD = 128 * 1024,      /* bytes that a disk is asked for early */
+    DESCRIPTOR_TRIES = 1000, /* a millisecond apart, until other tasks close some */
+    AHEAD = 128 * 1024,      /* bytes that the disk is asked for in advance */
 };
 
 static int folder_of(const struct slot *s)
@@ -45,7 +45,7 @@ static bool is_known(const struct flow *f, struct slot *s)
     return s->stamp->known && cache_recall(f->cache, s);
 }
 
-/* Before the first byte is read. */
+/* Called before the first byte is read. */
 static void take_stamp(struct reading *r)
 {
     struct timespec now;
@@ -56,7 +56,7 @@ static void take_stamp(struct reading *r)
         *r->slot->stamp = stamp_of(&about, &now);
 }
 
-/* After the last one: a file that has changed meanwhile is not known. */
+/* Called after the last byte. The stamp of a file that has changed meanwhile is not known. */
 static void check_stamp(struct reading *r)
 {
     struct stamp *before = r->slot->stamp, after;
@@ -73,14 +73,14 @@ static void check_stamp(struct reading *r)
 static int open_once(const struct flow *f, const struct slot *s)
 {
     int at = folder_of(s);
-    /* Without O_NONBLOCK a FIFO would wait here for its writer, where no halt reaches. */
+    /* Without O_NONBLOCK, opening a FIFO would wait for its writer, and no halt would end that. */
     int flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
     if (!follows(f, s))
         flags |= O_NOFOLLOW;
     int fd = long_path_open(at, s->name, flags);
     if (fd != -EWOULDBLOCK)
         return fd;
-    /* Another process has a lease on this file and is now asked to give it up: wait for that. */
+    /* Another process has a lease on the file, and the kernel has asked it back: wait for that. */
     struct stat about;
     int err = long_path_stat(at, s->name, &about, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
     if (err)
@@ -130,8 +130,8 @@ int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct
     return 0;
 }
 
-/* What the walk saw as a regular file has begun in a way that not only such files do: `n` is what the
- * first read returned. The same, or what has come of it. */
+/* Checks whether a file of the walk is still regular, when its first read leaves that open. `n`:
+ * what that read returned. Returns what the caller is to return. */
 static ssize_t look_again(const struct reading *r, ssize_t n)
 {
     struct stat about;
@@ -144,9 +144,9 @@ static ssize_t look_again(const struct reading *r, ssize_t n)
     return 0;
 }
 
-/* What is in the system's cache; else -EAGAIN, or -EOPNOTSUPP where the system cannot tell, be it
- * the kernel, a file system, or a sandbox that refuses the call. Some file systems read ahead when
- * they are asked. Of any other error the plain read that follows tells. */
+/* Reads what is in the system's cache. Otherwise returns -EAGAIN, or -EOPNOTSUPP if the kernel, the
+ * file system or a sandbox cannot tell. Some file systems read ahead when they are asked. Any other
+ * error becomes -EOPNOTSUPP, too: the plain read that follows gives it again. */
 static ssize_t read_cached(int fd, void *to, size_t len)
 {
     struct iovec all = { to, len };
@@ -175,7 +175,7 @@ static int wait_for_turn(struct reading *r)
     return err;
 }
 
-/* What a file's first bytes took, or how many came by a turn, tells of the disk. */
+/* Reads, and reports to the device the time of the first bytes and what came with a turn. */
 static ssize_t read_from_disk(struct reading *r, void *to, size_t len)
 {
     int err = wait_for_turn(r);
@@ -203,7 +203,7 @@ static ssize_t read_in_turn(struct reading *r, void *to, size_t len)
     return read_from_disk(r, to, len);
 }
 
-/* `n` is what was read into `len` bytes, or the error. The same, or what has come of it. */
+/* `n`: what a read of `len` bytes returned. Returns what the caller is to return. */
 static ssize_t have_read(struct reading *r, ssize_t n, size_t len)
 {
     bool odd = n == -EAGAIN || (n == 0 && !r->begun);

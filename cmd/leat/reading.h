@@ -1,8 +1,8 @@
-/* reading.h: a file to digest, from its first byte to its last.
+/* reading.h: reads a file to digest, from its first byte to its last.
  *
- * A small file costs four system calls: open, read, read again until there is nothing, close. Asking
- * what a file is would be a fifth; it is asked where the user named it, and where something about it
- * is odd for the regular file that the walk saw; and with a cache, before and after. */
+ * A small file costs four system calls: open, read, a read that finds the end, close. A fifth would
+ * ask what the file is. It is made only for a file that the user or a list names, for a file of the
+ * walk that does not behave like a regular one, and with a cache, before and after reading. */
 #ifndef LEAT_CMD_READING_H
 #define LEAT_CMD_READING_H
 
@@ -15,12 +15,12 @@
 struct reading {
     struct slot *slot;
     int fd;
-    bool patient; /* the next bytes may be long in coming: from a terminal, a pipe, a FIFO */
-    bool begun;   /* something was read already */
-    bool missed;  /* something had to come from the disk */
-    struct device *device; /* whose readers may be bounded; else NULL */
-    struct turn *turn;     /* the reader's, */
-    bool has_turn;         /* and whether this file is among those it is for */
+    bool patient;          /* a read may wait long: a terminal, a pipe, a FIFO */
+    bool begun;            /* a read has returned */
+    bool missed;           /* a read has gone to the disk */
+    struct device *device; /* if its readers may be bounded, else NULL */
+    struct turn *turn;     /* the reader's */
+    bool has_turn;         /* this file is one of the turn's files */
 };
 
 enum {
@@ -28,17 +28,18 @@ enum {
     READING_LATER = -EINPROGRESS, /* the disk has been asked for the first bytes */
 };
 
-/* Opens the slot's file. 0, READING_KNOWN or the error; closed in any case by reading_close, any number of
- * times. */
+/* Opens the slot's file. 0, READING_KNOWN or the error. After each of them reading_close must be
+ * called, once or more. */
 int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct turn *turn);
 
 typedef ssize_t reading_fn(struct reading *r, void *to, size_t len);
 
-/* The next bytes, `len` at most: how many; the error, -ECANCELED being that of waiting; 0 at the end,
- * and also where it is a regular file no longer: then the slot says so. */
+/* Reads the next bytes, at most `len`. Returns their number, or the error: -ECANCELED if a wait was
+ * ended. 0 at the end, and also if the file is no longer a regular one; then the slot says so. */
 ssize_t reading_next(struct reading *r, void *to, size_t len);
 
-/* As reading_next, for the first bytes; READING_LATER instead of waiting for a disk that has no turns. */
+/* As reading_next, for the first bytes, but returns READING_LATER instead of waiting for a disk
+ * that has no turns. */
 ssize_t reading_begin(struct reading *r, void *to, size_t len);
 
 void reading_close(struct reading *r);

@@ -25,8 +25,8 @@ int sum_finish_stdio(const char *program, int status)
     return EXIT_FAILURE;
 }
 
-/* The vectors that lanes are in: those that are worth it, unless LEAT_LANES has the name of others; NULL
- * when that is "none". false when there are no such. */
+/* Chooses the vectors for lanes: those that LEAT_LANES names, NULL if it is "none", or without it
+ * the fastest, or NULL if none are worth it. False if there are none of that name. */
 static bool choose_way(const struct lane_digest *d, const struct lane_way **way)
 {
     const char *name = getenv("LEAT_LANES");
@@ -40,7 +40,7 @@ static bool choose_way(const struct lane_digest *d, const struct lane_way **way)
     return *way;
 }
 
-/* Those of one file together. */
+/* Bytes of all digests of one file. */
 static size_t digests_size(const struct options *o)
 {
     size_t all = 0;
@@ -61,14 +61,14 @@ static void say_what_failed(struct emitter *e, int err)
         emit_complaint(e, "cannot go on", err);
 }
 
-/* main.c has put something else in its place. */
+/* If it was, main.c has opened something in its place, with O_PATH. */
 static bool stdin_was_closed(void)
 {
     int flags = fcntl(STDIN_FILENO, F_GETFL);
     return flags < 0 || flags & O_PATH;
 }
 
-/* The cache only saves time: what is wrong with it is no failure. */
+/* The cache only saves time, so an error with it is no failure. */
 static void load_cache(struct emitter *e, const struct options *o)
 {
     const char *remark;
@@ -80,8 +80,8 @@ static void load_cache(struct emitter *e, const struct options *o)
         e->cache = NULL;
 }
 
-/* The exit status. *fatal is the signal that it is to end of, or 0. A closed pipe is that of
- * SIGPIPE if `pipes_end_it`, and the failed write that it is if not. */
+/* Returns the exit status. *fatal: the signal that is to end the program, or 0. A closed pipe means
+ * SIGPIPE if `pipes_end_it`, else a write error. */
 static int run(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
@@ -116,7 +116,7 @@ static int run(struct options *o, const struct lane_way *way, bool pipes_end_it,
         err = halt_open();
     if (!err) {
         err = flow_run(&flow);
-        /* Also when halted: every digest that it got is right. */
+        /* Also after a halt: all its digests are right. */
         if (emitter.cache)
             unsaved = cache_save(emitter.cache);
         halt_close();
@@ -128,7 +128,7 @@ static int run(struct options *o, const struct lane_way *way, bool pipes_end_it,
         *fatal = SIGPIPE;
     if (!*fatal) {
         say_what_failed(&emitter, err);
-        /* Closing it fails as well. */
+        /* As coreutils' programs, which complain that they cannot close it. */
         if (source.stdin_used && stdin_was_closed())
             emit_complaint(&emitter, "standard input", -EBADF);
     }
@@ -137,7 +137,7 @@ static int run(struct options *o, const struct lane_way *way, bool pipes_end_it,
     return emitter.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* What a check's lines could have, but this system has not, is left out. 0 or -ENOTSUP. */
+/* In a check without --algorithm, leaves out what this system does not offer. 0 or -ENOTSUP. */
 static int load_digests(struct options *o)
 {
     struct selection wanted = o->selection;
@@ -154,7 +154,7 @@ static int load_digests(struct options *o)
     return 0;
 }
 
-/* Ends as the signal would have ended it, so that a shell sees that, and its loops stop too. */
+/* Ends the program by the signal, so that a shell sees that and its loops stop too. */
 static int die_of(int number)
 {
     signal(number, SIG_DFL);
@@ -162,12 +162,12 @@ static int die_of(int number)
     return 128 + number;
 }
 
-/* The exit status, and *fatal as `run` leaves it. */
+/* Returns the exit status; *fatal as in `run`. */
 static int load_and_run(struct options *o, bool pipes_end_it, int *fatal)
 {
     if (load_digests(o) < 0)
         return EXIT_FAILURE;
-    /* Several digests of each file have no lanes. */
+    /* Lanes compute only one digest of each file. */
     const struct algorithm *first = o->selection.at[0];
     const struct lane_digest *lanes = o->check || o->selection.count == 1 ? first->lanes : NULL;
     const struct lane_way *way;
@@ -184,7 +184,7 @@ int sum_main(const struct persona *persona, int argc, char **argv)
     struct options o;
     int fatal = 0, status = options_read(&o, persona, argc, argv);
     if (status < 0) {
-        /* It dies of a closed pipe as others do, but not before it has written the cache. */
+        /* A closed pipe ends it by SIGPIPE, as usual, but only after it has written the cache. */
         bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN;
         status = load_and_run(&o, pipes_end_it, &fatal);
         algorithms_unload();

@@ -4,10 +4,10 @@
 
 #include "options.h"
 
-/* Runs it with its own arguments, argv[0] being its name. Returns the exit status. */
+/* Runs the command with its own arguments; argv[0] is its name. Returns the exit status. */
 int sum_main(const struct persona *persona, int argc, char **argv);
 
-/* Standard output through stdio is over: the status, or failure when it could not be written. */
+/* Flushes stdio's standard output. Returns `status`, or failure if the output was not written. */
 int sum_finish_stdio(const char *program, int status);
 
 #endif

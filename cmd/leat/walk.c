@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { NODES_AWAY = 64 * 1024 }; /* folders that only files under way still need, at most */
+enum { NODES_AWAY = 64 * 1024 }; /* folders needed only by files under way, at most */
 
 void walk_open(struct walk *w, struct flow *f, size_t descriptors)
 {
@@ -35,7 +35,7 @@ void walk_close(struct walk *w)
     lister_free(&w->lister);
 }
 
-/* Submits something about a name in a folder; NULL: about a path. */
+/* Submits a message about a name in the folder `dir`; NULL: about a path. */
 static int tell(struct walk *w, struct dir *dir, const char *name, size_t len, enum slot_kind kind,
                 int error, const char *remark)
 {
@@ -92,7 +92,7 @@ static bool few_descriptors(const void *arg)
     return dirs_open() < w->descriptors;
 }
 
-/* Where there are many, a quarter is to be free again before it is worth to go on. */
+/* Open folders at which the walk continues: a quarter of the descriptors must be free again. */
 static size_t worth_going_on(const struct walk *w)
 {
     return w->descriptors - 1 - w->descriptors / 4;
@@ -109,26 +109,26 @@ static bool few_nodes(const void *arg)
     return dirs_alive() < w->depth + NODES_AWAY;
 }
 
-/* Never none: the present folder is held. */
+/* At least 1: the present folder is held. */
 static size_t half_the_descriptors(const struct walk *w)
 {
     return (w->descriptors + 1) / 2;
 }
 
-/* Lets go of descriptors of outer folders, so that at most `keep` are held. */
+/* Drops holds on outer folders until at most `keep` are held. */
 static void hold_at_most(struct walk *w, size_t keep)
 {
     while (w->depth - w->held > keep)
         dir_drop(w->frames[w->held++].dir);
 }
 
-/* Opens a folder whose parent is held, when there are few open. Should the descriptors be used up all
- * the same, it waits until all that is under way has given back its own, and tries again. */
+/* Opens a folder, whose parent is held, once few are open. If the system has no descriptor even so,
+ * waits until nothing is under way, and tries again. */
 static int open_patiently(struct walk *w, struct dir *d)
 {
     int err = 0;
     if (!few_descriptors(w)) {
-        /* The slots come back in the output's order: a file that takes long would stop the walk. */
+        /* Slots return in the output's order, so after a long file: closed folders wake us, too. */
         dirs_tell(w->flow->bell, worth_going_on(w));
         err = flow_settle(w->flow, fewer_descriptors, w);
     }
@@ -141,8 +141,8 @@ static int open_patiently(struct walk *w, struct dir *d)
     return err ? err : dir_hold(d);
 }
 
-/* Makes sure that the present folder is held, after coming back to it from below: from the nearest
- * folder above that is still open, down the path again. */
+/* Makes sure that the present folder is held when the walk comes back to it from below: opens the
+ * path again, from the nearest folder above that is still open. */
 static int come_back(struct walk *w)
 {
     size_t top = w->depth - 1, at = top;
@@ -169,7 +169,7 @@ static int come_back(struct walk *w)
     return err;
 }
 
-/* Whether one of the folders above is this same one. */
+/* Whether this is also one of the folders above it. */
 static bool is_loop(const struct walk *w, const struct dir *d)
 {
     for (size_t i = w->depth; i-- > 0;)
@@ -193,7 +193,7 @@ static int push(struct walk *w, struct dir *d, char *names)
     return 0;
 }
 
-/* The folder is held. On return it is the present one, or let go. */
+/* `d` is held. Afterwards it is the present folder, or dropped. */
 static int enter_held(struct walk *w, struct dir *d)
 {
     int err = 0;
@@ -259,7 +259,7 @@ static int handle(struct walk *w, struct dir *dir, struct entry entry)
 
 int walk_folder(struct walk *w, const char *path)
 {
-    /* The user names the folder itself, also through a link. */
+    /* A path of the user's may be a link. */
     int err = enter(w, NULL, path, strlen(path), true);
     while (!err && w->depth > 0) {
         struct frame *top = &w->frames[w->depth - 1];

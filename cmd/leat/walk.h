@@ -1,9 +1,9 @@
 /* walk.h: all regular files in and below a folder, in the order of the bytes of their paths.
  *
- * The walk keeps the folders above the present one with what is still to come in each, on the heap,
- * so depth is bounded by memory alone. Of their descriptors it holds only the innermost few; when it
- * comes back to one whose descriptor is gone, it opens the way to it again. The folders of files
- * under way keep theirs, and the walk waits when these have become too many. */
+ * The walk keeps the folders above the present one, and their entries still to come, on the heap,
+ * so only memory bounds the depth. It holds the descriptors of the innermost few folders only;
+ * when it comes back to a folder that is closed, it opens the path to it again. The folders of
+ * files under way stay open, and the walk waits when these are too many. */
 #ifndef LEAT_CMD_WALK_H
 #define LEAT_CMD_WALK_H
 
@@ -12,24 +12,24 @@
 
 struct frame {
     struct dir *dir;
-    char *names;    /* a listing, */
-    const char *at; /* and where in it the walk is */
+    char *names;    /* a listing */
+    const char *at; /* the walk's place in it */
 };
 
 struct walk {
     struct flow *flow;
-    size_t descriptors; /* folders open at the same time, at most; with 1, also the next one */
+    size_t descriptors; /* folders open at the same time, at most; if 1, the next one as well */
     struct frame *frames;
     size_t depth, cap;
-    size_t held; /* the frames from this one on hold their descriptors */
+    size_t held; /* frames from this one on hold their descriptors */
     struct lister lister;
-    const struct named *named; /* NULL; or no file is digested, but told of where it is not in it */
+    const struct named *named; /* not NULL: report files not in it, instead of digesting files */
 };
 
 void walk_open(struct walk *w, struct flow *f, size_t descriptors);
 void walk_close(struct walk *w);
 
-/* Submits all of `path`, a folder. 0, -ECANCELED or -ENOMEM. */
+/* Submits all files in and below the folder `path`. 0 or a negative errno value. */
 int walk_folder(struct walk *w, const char *path);
 
 #endif
