@@ -16,7 +16,7 @@ static const char help[] = "Usage: leat COMMAND [ARGUMENT]...\n"
                            "  leat --help                     print this and exit\n"
                            "  leat --version                  print the version and exit\n"
                            "\n"
-                           "leat sum --help tells about the command.\n";
+                           "leat sum --help describes the command.\n";
 
 static const struct persona leat_sum = { "sum", "leat sum", "md5", false };
 

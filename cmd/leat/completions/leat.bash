@@ -1,4 +1,4 @@
-# Completion of leat for bash. tests/sum_completions.sh holds it against the options that there are.
+# Completion of leat for bash. tests/sum_completions.sh compares it with the options of the command.
 
 _leat_offer() {
     mapfile -t COMPREPLY < <(compgen "$@")
