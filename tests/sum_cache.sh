@@ -89,7 +89,7 @@ is 'believed in a check: status' 1 "$status"
 is 'believed in a check' 't/large: FAILED' "$(cat "$out/got")"
 
 # --paranoid does not believe it.
-warning="leat sum: t/large: differs from its stored digest, yet nothing shows a change of it"
+warning="leat sum: t/large: differs from its stored digest, but its size and times are the same"
 "$leat" sum t >"$out/wanted"
 for jobs in 1 2; do
     run --paranoid -j $jobs t
@@ -186,7 +186,7 @@ cp "$cache" ../whole
 size=$(stat -c %s ../whole)
 damage() {
     run t
-    right "$1" 0 "leat sum: $cache: is damaged; what it held is not used"
+    right "$1" 0 "leat sum: $cache: is damaged, and not used"
     run t
     right "$1: again" 0
 }

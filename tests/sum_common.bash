@@ -59,7 +59,8 @@ compare() {
     "$oracle" "$@" <"$input" >"$out/wanted.all" 2>&1
     "$leat" sum -a "$algorithm" "$@" <"$input" >"$out/got.all" 2>&1
     # The oracle has no -a to name.
-    sed -i "/: -a says which$/d; s/leat sum: /$oracle: /; s/^Try 'leat sum /Try '$oracle /" "$out"/got.err "$out"/got.all
+    sed -i "/: choose with -a$/d; s/leat sum: /$oracle: /; s/^Try 'leat sum /Try '$oracle /" \
+        "$out"/got.err "$out"/got.all
     is "$oracle $*: status" "$wanted" "$got"
     same "$oracle $*: output" "$out/wanted" "$out/got"
     same "$oracle $*: messages" "$out/wanted.err" "$out/got.err"

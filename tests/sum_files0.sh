@@ -49,9 +49,10 @@ broken() {
     } >"$out/wanted"
     same "$1" "$out/wanted" "$out/got"
 }
-broken 'an empty name' 'an empty file name in it' 'one\0\0folder/3\0'
+broken 'an empty name' 'contains an empty file name' 'one\0\0folder/3\0'
 broken 'itself' "cannot name itself, '-', as a file" 'one\0-\0folder/3\0'
-broken 'a name too long' 'a file name of more than 1 MiB in it' "one\\0$(head -c 3000000 /dev/zero | tr '\0' x)\\0folder/3\\0"
+broken 'a name too long' 'contains a file name of more than 1 MiB' \
+    "one\\0$(head -c 3000000 /dev/zero | tr '\0' x)\\0folder/3\\0"
 "$leat" sum --files0-from=nosuch >"$out/got" 2>&1
 is 'no file: status' 1 $?
 is 'no file' 'leat sum: nosuch: No such file or directory' "$(cat "$out/got")"

@@ -9,7 +9,7 @@ printf '%s: OK\n' "${files[@]}" >"$out/ok"
 
 # hint LIST DIGITS NAMES
 hint() {
-    echo "leat sum: $1: digests of $2 digits may be of $3: -a says which"
+    echo "leat sum: $1: digests of $2 digits may be of $3: choose with -a"
 }
 
 # As openssl 3 names them, and as those before it did.
@@ -112,7 +112,7 @@ hint list 40 'sha1 or blake2b' | same 'a short blake2b' - "$out/got"
 quiet() {
     "$leat" sum "$@" >"$out/got" 2>&1
     is "$*: status" 1 $?
-    ! grep 'says which' "$out/got" || fail "$*: a hint"
+    ! grep 'choose with' "$out/got" || fail "$*: a hint"
 }
 echo "$(md5sum <two* | cut -c -32)  one" >list
 quiet -a md5 -c list

@@ -89,8 +89,8 @@ for line in 4 7 9 10; do
 done >"$out/wanted"
 printf 'leat sum: WARNING: %s\n' '4 lines are improperly formatted' \
     '1 computed checksum did NOT match' >>"$out/wanted"
-echo 'leat sum: mixed: digests of 64 digits may be of sha256, sha512-256, sha3-256 or blake2b: -a says which' \
-    >>"$out/wanted"
+printf 'leat sum: mixed: digests of 64 digits may be of %s: choose with -a\n' \
+    'sha256, sha512-256, sha3-256 or blake2b' >>"$out/wanted"
 same 'mixed: messages' "$out/wanted" "$out/got.err"
 is 'plain lines are of the one as long' 5 "$("$leat" sum -a sha256,md5 -c mixed 2>/dev/null | grep -c 'OK$')"
 # Many, so that files of both kinds are under way together.
@@ -111,7 +111,7 @@ refused() {
     is "$*: message" "leat sum: $message" "$(head -n 1 "$out/got.err")"
     [ -s "$out/got" ] && fail "$*: output"
 }
-refused "'md5' stands twice in the argument of '--algorithm'" -a md5,sha1,md5 names/plain
+refused "'md5' is given twice in the argument of '--algorithm'" -a md5,sha1,md5 names/plain
 refused "invalid argument 'md6' for '--algorithm'" -a md5,md6 names/plain
 refused "invalid argument '' for '--algorithm'" -a md5,,sha1 names/plain
 refused "invalid argument '' for '--algorithm'" -a md5, names/plain

@@ -82,7 +82,8 @@ done
     ulimit -n 6
     timeout 10 "$leat" sum t >"$out/got" 2>"$out/got.err"
     is 'too few descriptors: status' 1 $?
-    is 'too few descriptors' 'leat sum: cannot go on: Too many open files' "$(cat "$out/got" "$out/got.err")"
+    is 'too few descriptors' 'leat sum: cannot continue: Too many open files' \
+        "$(cat "$out/got" "$out/got.err")"
     exit "$((failures > 0))"
 ) || failures=$((failures + 1))
 

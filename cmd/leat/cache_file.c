@@ -167,7 +167,7 @@ bool cache_load(struct cache *c, const char *path, const struct selection *selec
     forget_all(c);
     c->changed = true;
     if (err == -EINVAL)
-        *remark = "is damaged; what it held is not used";
+        *remark = "is damaged, and not used";
     else
         *error = err;
     return err == -EINVAL;

@@ -242,7 +242,8 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
         emit_note(e, path, NULL, s->error);
         e->failed = true;
     } else if (e->cache && !cache_remember(e->cache, s)) {
-        emit_note(e, path, "differs from its stored digest, yet nothing shows a change of it", 0);
+        emit_note(e, path, "differs from its stored digest, but its size and times are the same",
+                  0);
         e->failed = true;
     }
     if (o->check)
@@ -296,7 +297,7 @@ static void emit_hint(struct emitter *e, const char *list, size_t size)
         text_str(t, name);
         text_str(t, --count > 1 ? ", " : count == 1 ? " or " : "");
     }
-    text_str(t, ": -a says which");
+    text_str(t, ": choose with -a");
     end_message(e);
 }
 

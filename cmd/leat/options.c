@@ -107,7 +107,7 @@ static int read_algorithms(struct options *o, char *names)
         if (!a)
             return bad_algorithm(o, name);
         if (selection_has(&o->selection, a))
-            return usage(o->persona, "'%s' stands twice in the argument of '--algorithm'", name);
+            return usage(o->persona, "'%s' is given twice in the argument of '--algorithm'", name);
         selection_add(&o->selection, a);
     }
     return 0;

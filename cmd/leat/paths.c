@@ -82,7 +82,7 @@ static int take_name(struct paths *p, const char *list, bool is_stdin, char *nam
         len--;
     name[len] = '\0';
     if (len == 0)
-        return tell(p, list, 0, "an empty file name in it");
+        return tell(p, list, 0, "contains an empty file name");
     if (is_stdin && strcmp(name, "-") == 0)
         return tell(p, list, 0, "cannot name itself, '-', as a file");
     return take_path(p, name, len);
@@ -97,7 +97,7 @@ static int take_names(struct paths *p, const char *list, int fd, bool is_stdin)
     lines_open(&lines, fd, '\0');
     while (!err && ((got = lines_next(&lines, &name, &len)) == 1 || got == -E2BIG))
         err = got == 1 ? take_name(p, list, is_stdin, name, len)
-                       : tell(p, list, 0, "a file name of more than 1 MiB in it");
+                       : tell(p, list, 0, "contains a file name of more than 1 MiB");
     lines_close(&lines);
     if (err || got == 0 || got == -ENOMEM || got == -ECANCELED)
         return err ? err : got;

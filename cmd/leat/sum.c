@@ -58,7 +58,7 @@ static void say_what_failed(struct emitter *e, int err)
     else if (err == -EAGAIN)
         emit_complaint(e, "cannot start a thread", err);
     else if (err)
-        emit_complaint(e, "cannot go on", err);
+        emit_complaint(e, "cannot continue", err);
 }
 
 /* If it was, main.c has opened something in its place, with O_PATH. */
