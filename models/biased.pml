@@ -1,29 +1,31 @@
 /* biased.pml: the lock that its owner takes with plain stores.
  *
- * Speaks for base/biased.h and biased.c. PARTIES of equal rights take the lock OPS times each. Whoever
- * takes it as an ordinary lock may become its owner, the first time in its life; and who takes that right
- * back may be a visitor, after whom the former owner may become it again. Stores to `grip` go through a
- * buffer of their party's, as on the processor, and come to memory at any later time, in order; the
- * barrier waits until all buffers are empty.
+ * Models base/biased.h and biased.c. PARTIES equal parties take the lock OPS times each. A party
+ * that takes it as an ordinary lock may become its owner, if the lock has had no owner yet. A
+ * party that revokes this right may be a visitor; then the former owner may become the owner
+ * again. Stores to `grip` go through a buffer of the party, as on a processor, and reach memory at
+ * any later time, in order; the barrier waits until all buffers are empty.
  *
- * (The other stores come to memory at once: `owner` is written and read with the lock held, but by the
- * owner itself, and a lock given back late only looks held for longer.)
+ * (Other stores reach memory at once. `owner` is written and read with the lock held, except that
+ * a party asks without it whether it is the owner itself. A late release only makes the lock look
+ * held for longer.)
  *
  * Proves:
- *  - never are two inside;
- *  - who gives the lock back knows by `grip` how it was taken;
- *  - everybody gets it in the end: nobody waits for a grip that stays;
- *  - who has looked at several things without the lock, and finds that it is the owner still, has seen them as they
- *    were at one moment: here two that are equal except while somebody is inside.
+ *  - two parties are never inside at once;
+ *  - at the release, `grip` tells how the party took the lock;
+ *  - every party gets the lock in the end: none waits for a `grip` that stays;
+ *  - if a party reads several values without the lock, and then finds that it is still the owner,
+ *    it has read them as they were at one moment: here two values that differ only while a party
+ *    is inside.
  *
  * Broken on purpose:
- *  NO_BARRIER    who takes the right back looks at once
- *  NO_RECHECK    the owner does not look again when it has reached
- *  HELD_ONLY     who takes the right back does not wait for one that is reaching
- *  TAKEN_LATE    `owner` is written after the barrier
- *  GIVEN_AGAIN   it may be given to another when a visitor has taken it back
- *  UNSETTLED     an owner's lock is taken as an ordinary one without a look at the owner
- *  ASKED_FIRST   who looks without the lock asks before instead of after */
+ *  NO_BARRIER    the revoker reads `grip` without a barrier
+ *  NO_RECHECK    the owner does not read `owner` again after it has written REACHING
+ *  HELD_ONLY     the revoker does not wait for an owner that is reaching
+ *  TAKEN_LATE    the revoker writes `owner` after the barrier
+ *  GIVEN_AGAIN   when a visitor has revoked the right, any party may get it
+ *  UNSETTLED     the lock is taken as an ordinary one without a look at `owner`
+ *  ASKED_FIRST   a party that reads without the lock reads `owner` before, and not after */
 #ifndef PARTIES
 #define PARTIES 3
 #endif
@@ -40,7 +42,7 @@ byte owner = NOBODY, former = NOBODY, inside, one, other;
 mtype grip = LOOSE;
 
 chan stores[PARTIES] = [3] of { mtype };
-mtype last[PARTIES]; /* that the party stored */
+mtype last[PARTIES]; /* the party's last store */
 
 active [PARTIES] proctype buffer()
 {

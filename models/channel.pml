@@ -1,28 +1,28 @@
 /* channel.pml: one channel, plain operations, closing.
  *
- * Speaks for send_now, receive_now, lt_chan_claim_first, lt_chan_close_now and refuse_all of
- * chan/chan.c, and for operate, wait_for_partner and withdraw of chan/operate.c. SENDERS send
- * ITEMS each, RECEIVERS receive until they are refused, any operation may have a deadline, and
- * the channel is closed at any time. CAP is 0 or 1. The deadline acts in the party's own
- * process: at its home, that is, while the party does not run.
+ * Models lt_chan_send_now, lt_chan_receive_now and lt_chan_claim_first of chan/now.h,
+ * lt_chan_close_now and refuse_all of chan/chan.c, and operate, wait_for_partner and withdraw of
+ * chan/operate.c. SENDERS send ITEMS each, RECEIVERS receive until they are refused, any operation
+ * may have a deadline, and the channel is closed at any time. CAP is 0 or 1. The deadline acts in
+ * the party's own process, which stands for its home while the party does not run.
  *
  * Proves:
- *  - chan.h's invariants, whenever the lock is given back;
- *  - at the end each item has been received once, if its send said so, and else not at all;
- *    items of one sender come in order;
+ *  - chan.h's invariants hold whenever the lock is released;
+ *  - at the end each item has been received once if its send succeeded, and else not at all; items
+ *    of one sender come in order;
  *  - a party is made ready only while it waits, and once a wait;
- *  - a waiter is not touched once its operation has returned;
- *  - after the close nobody stays parked.
+ *  - a waiter is not touched after its operation has returned;
+ *  - after the close no party stays parked.
  *
  * Broken on purpose:
  *  CLAIM_WITHOUT_LOCK      a sender looks for a receiver without the lock
- *  CLAIMED_STAYS_QUEUED    who claims a waiter leaves it in its queue
+ *  CLAIMED_STAYS_QUEUED    a party that claims a waiter leaves it in its queue
  *  READY_BEFORE_COPY       the receiver is made ready before it has its item
- *  UNLOCK_BEFORE_ENQUEUE   the lock is given up between the look and the queue
+ *  UNLOCK_BEFORE_ENQUEUE   the lock is released between the look and the queue
  *  WITHDRAW_UNASKED        the deadline ends the wait though a partner has claimed it
- *  NEXT_SENDER_FORGOTTEN   a place left in the buffer is not given to a waiting sender
+ *  NEXT_SENDER_FORGOTTEN   a place that becomes free in the buffer is not given to a waiting sender
  *  CLOSE_ONE_SIDE          closing refuses receivers only
- *  CLOSED_TOO_LATE         closing says so after it has given back the lock */
+ *  CLOSED_TOO_LATE         closing sets `closed` after it has released the lock */
 #ifndef SENDERS
 #define SENDERS 2
 #endif
@@ -46,8 +46,8 @@ byte count, slot;
 chan receivers = [PARTIES] of { byte };
 chan senders = [PARTIES] of { byte };
 
-/* Of each party the one waiter. */
-bool alive[PARTIES]; /* its memory is the waiter's */
+/* Each party's one waiter. */
+bool alive[PARTIES]; /* the waiter's memory is valid */
 byte item[PARTIES];
 mtype status[PARTIES];
 bool waits[PARTIES], woken[PARTIES];
@@ -155,7 +155,7 @@ inline park(queue)
     :: true -> /* with a deadline */
         if
         :: woken[self]
-        :: !woken[self] -> /* at home: withdraw, and who cannot waits on */
+        :: !woken[self] -> /* at home: withdraws, or waits on if a partner has claimed it */
             lock();
             if
             :: queue??[eval(self)] -> queue??eval(self); unlock(); result = ETIMEDOUT
@@ -178,7 +178,7 @@ inline park(queue)
     }
 }
 
-/* What follows send_now or receive_now, with the lock still held. */
+/* Called after send_now or receive_now, with the lock still held. */
 inline wait_or_finish(queue)
 {
     if

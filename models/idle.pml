@@ -1,48 +1,54 @@
-/* idle.pml: workers without work: who sleeps, who watches, who is told, who is woken.
+/* idle.pml: workers without work: which sleep, which one watches, who must tell, who is woken.
  *
- * Speaks for sched/idle.c and idle.h; for visit, lt_steal_look, lt_steal_saw_all and
- * lt_look_after_others of sched/steal.c; and for lt_worker_tell, lt_worker_answer, lt_worker_expect,
- * lt_worker_post, lt_worker_drain, next_new and the loop of sched/worker.c and worker.h. inbox.pml has a
- * post and owned.pml the lock whole. All workers begin active, as leat_start leaves them. At any time
- * somebody posts to a worker a party that is ready (POSTS) or one that has not started (SENT), and a thread
- * that is no worker moves to the global queue a task (SPILLS). A function that a worker runs may make another party ready
- * (TASKS) or set a timer (TIMERS), and may never return: but on STUCK workers at most, and not on all. A worker may give its list to another
- * one that is awake (GIVES). A nap of the watcher ends
- * at any time, and so does a sleep before a timer; every other sleep only by a wake-up.
+ * Models sched/idle.c and idle.h; visit, lt_steal_look, lt_steal_saw_all and lt_look_after_others
+ * of sched/steal.c; and lt_worker_tell, lt_worker_answer, lt_worker_expect, lt_worker_post,
+ * lt_worker_drain, next_new and the loop of sched/worker.c and worker.h. inbox.pml models a whole
+ * post, owned.pml the lock. All workers begin active, as leat_start leaves them. At any time a
+ * worker may be posted a party that is ready (POSTS) or one that has not started (SENT), and a
+ * thread that is no worker may put a task into the global queue (TO_GLOBAL). A function that a
+ * worker runs may make another party ready (TASKS) or set a timer (TIMERS), and may never return:
+ * but on STUCK workers at most (all but one, unless said otherwise). A worker may give its ready
+ * parties to another one that is awake (GIVES). The watcher's naps end at any time, and so does a
+ * sleep before a timer; any other sleep ends only by a wake-up.
  *
- * What a worker stores plainly before it looks whether it is to tell may come to memory after that look
- * (`early`): the barrier waits until it has. Of the parties in a list there is how many they are. Of the
- * looks there is that a thief takes half from a worker whose function does not return, and may from others.
+ * To tell is to call lt_worker_tell, as a worker must while `unwatched` is set. What a worker
+ * stores plainly before it reads `unwatched` may reach memory after that read (`early`); the
+ * barrier waits until it has. Of the parties in a list, only their number is modelled. Of the
+ * looks, only that a thief takes half from a worker whose function does not return, and may take
+ * from others.
  *
  * Proves:
- *  - while a worker is idle there is a watcher, or all workers are told to tell; the list of sleepers
+ *  - while a worker is idle there is a watcher, or all workers must tell; the list of sleepers
  *    holds the right ones;
- *  - when nothing moves any more, nobody waits in a list, an inbox or a wheel of a worker that does not
- *    return, nor among the put into the global queue, while another worker is idle (`Quiet`; one always returns);
- *  - with LIVE, under weak fairness: none waits for ever, though the watcher naps on.
+ *  - when nothing moves any more, no party waits in a list, an inbox or a wheel of a worker that
+ *    does not return, nor in the global queue, while another worker is idle (`Quiet`);
+ *  - with LIVE, under weak fairness: no party waits for ever, though the watcher naps on.
  *
  * Broken on purpose:
- *  ROLE_BEFORE_ASLEEP  asks for its role first and says that it sleeps afterwards: whoever makes it the watcher in between
- *                      wakes nobody, and it sleeps without naps
+ *  ROLE_BEFORE_ASLEEP  reads its role before it says that it sleeps: a worker that makes it the
+ *                      watcher in between wakes nobody, and it sleeps without naps
  *  NEWS_BEFORE_ASLEEP  looks for news before it says that it sleeps
- *  CALL_THE_BUSY       lt_idle_call's choice may be about to become active for another reason, and nobody asks again
- *  NOT_HANDED_ON       a watcher that becomes active just leaves
- *  LEFT_UNTOLD         it leaves the others unwatched, and does not say so
+ *  CALL_THE_BUSY       the worker that lt_idle_call woke may have become active for another reason,
+ *                      and does not tell that the global queue has tasks
+ *  NOT_HANDED_ON       a watcher that becomes active does not hand on the watch
+ *  LEFT_UNTOLD         a watcher leaves the others unwatched, and does not set `unwatched`
  *  NO_BARRIER          a watcher that rests makes no barrier before its last look
- *  NO_LAST_LOOK        it does not look once more
- *  ASKED_LAST          it looks, and then asks to be told
- *  MISSED_WHO_IS_INSIDE it does not look again when somebody may be in the middle of something
- *  SPILT_UNSEEN        its last look does not see what another thief has put into the global queue
- *  ALONE_BEFORE        that nobody is active it has found out before it asked to be told, under another hold of the lock
+ *  NO_LAST_LOOK        it makes no last look
+ *  ASKED_LAST          it looks, and sets `unwatched` afterwards
+ *  MISSED_WHO_IS_INSIDE its last look ignores workers that are inside, in the middle of something
+ *  GLOBAL_UNSEEN       its last look ignores what another thief has put into the global queue
+ *  ALONE_BEFORE        it reads that no worker is active before it sets `unwatched`, under another
+ *                      hold of the lock
  *  NO_ALARM            it rests without regard to the timers of others
- *  TOLD_UNHEARD        a watcher that was told rests on
- *  UNTOLD_POST         who posts to a worker that does not sleep tells nobody
- *  UNTOLD_ENTRY        a worker that goes inside tells nobody
- *  UNTOLD_TIMER        a worker that sets a timer tells nobody
- *  UNTOLD_CROWD        a worker that receives several tells nobody: they may have come before it was asked to
- *  UNTOLD_LOOT         one that becomes active tells nobody that it has stolen several
- *  UNTOLD_GIFT         a worker that gives its ready parties to another one tells nobody
- *  UNTOLD_WHEEL        a watcher that becomes active asks whether others have timers, and not whether it has
+ *  TOLD_UNHEARD        a watcher that was told continues to rest
+ *  UNTOLD_POST         a post to a worker that does not sleep does not tell
+ *  UNTOLD_ENTRY        a worker that goes inside does not tell
+ *  UNTOLD_TIMER        a worker that sets a timer does not tell
+ *  UNTOLD_CROWD        a worker that receives several parties does not tell: they may have been
+ *                      posted before `unwatched` was set
+ *  UNTOLD_LOOT         a worker that becomes active does not tell that it has stolen several
+ *  UNTOLD_GIFT         a worker that gives its ready parties to another one does not tell
+ *  UNTOLD_WHEEL        a watcher that becomes active with timers leaves the others unwatched
  *  NEVER_TAKES         (LIVE) the watcher looks and does not take */
 #ifndef WORKERS
 #define WORKERS 2
@@ -59,36 +65,37 @@
 #ifndef TIMERS
 #define TIMERS 0
 #endif
-#ifndef SPILLS
-#define SPILLS 0
+#ifndef TO_GLOBAL
+#define TO_GLOBAL 0
 #endif
 #ifndef VISITS
 #define VISITS 0
 #endif
-#ifndef STUCK
-#define STUCK (WORKERS - 1)
-#endif
 #ifndef GIVES
 #define GIVES 0
+#endif
+#ifndef STUCK
+#define STUCK (WORKERS - 1)
 #endif
 #define NONE 15
 
 byte actives = WORKERS, watcher = NONE, sleepers = NONE;
-bool unwatched; /* and so LT_UNWATCHED, in the calls of each worker */
+bool unwatched; /* LT_UNWATCHED is set in all workers' calls: they must tell */
 byte next_idle[WORKERS];
 
 bool asleep[WORKERS], in_futex[WORKERS];
 byte inbox[WORKERS], sent[WORKERS];
-/* In truth: how many wait in its list, whether there is a timer in its wheel, and somebody is inside. */
+/* The truth: the parties in its list, a timer in its wheel, and the owner or a thief is inside. */
 byte list[WORKERS];
 bool wheel[WORKERS], own[WORKERS];
 bool stuck[WORKERS]; /* it runs a function that does not return */
-byte spilt;
-/* As others see it. */
+byte in_global;
+/* The same, as other workers see it. */
 bool waits[WORKERS], timer[WORKERS], inside[WORKERS];
-bool early[WORKERS]; /* it has looked already, and what it stored before is on its way */
+bool early[WORKERS]; /* it has read `unwatched`; its earlier store has not reached memory */
 
-byte posts = POSTS, to_send = SENT, tasks = TASKS, timers = TIMERS, spills = SPILLS, visits = VISITS, gives = GIVES;
+byte posts = POSTS, to_send = SENT, tasks = TASKS, timers = TIMERS, to_global = TO_GLOBAL;
+byte visits = VISITS, gives = GIVES;
 byte never_return = STUCK;
 
 /* ---- roles: each under one hold of the lock ---- */
@@ -200,7 +207,7 @@ inline become_active()
     wake_next()
 }
 
-/* By who has seen that it is asked to. */
+/* Called after `unwatched` was seen. */
 inline idle_tell()
 {
     d_step {
@@ -262,7 +269,7 @@ inline go_out() { atomic { own[self] = false; inside[self] = false } }
 
 inline append(n) { atomic { list[self] = list[self] + n; waits[self] = true } }
 
-/* A bell has been set, which nobody has to be inside for. */
+/* A shared timer: the worker need not be inside. */
 inline set_timer()
 {
 #ifdef UNTOLD_TIMER
@@ -276,11 +283,14 @@ inline set_timer()
 
 inline fire_timer()
 {
-    atomic { wheel[self] = false; timer[self] = false; called = unwatched; list[self]++; waits[self] = true }
+    atomic {
+        wheel[self] = false; timer[self] = false; called = unwatched;
+        list[self]++; waits[self] = true
+    }
     tell_if_called()
 }
 
-/* In two steps, for who looks meanwhile. */
+/* In two steps: another worker may look in between. */
 inline drain()
 {
     if
@@ -314,7 +324,7 @@ inline visit(victim)
                 :: wheel[victim] -> wheel[victim] = false; list[victim]++
                 :: else
                 fi;
-                spilt = spilt + sent[victim];
+                in_global = in_global + sent[victim];
                 at = (list[victim] + inbox[victim] + 1) / 2;
                 list[victim] = list[victim] + inbox[victim] - at;
                 inbox[victim] = 0;
@@ -337,7 +347,7 @@ inline visit(victim)
     fi
 }
 
-/* lt_steal_give: to one that is awake, and has not gone inside. */
+/* lt_steal_give: to a worker that is awake and is not inside. */
 inline give(other)
 {
     if
@@ -363,7 +373,7 @@ inline give(other)
     fi
 }
 
-/* Who does not return has stood still since the last look; of the others nobody knows. */
+/* A worker whose function does not return has stood still since the last look; another may have. */
 inline steal()
 {
     k = 1;
@@ -387,7 +397,7 @@ inline steal()
 inline leave_if_news()
 {
     if
-    :: inbox[self] + sent[self] + spilt > 0 -> break
+    :: inbox[self] + sent[self] + in_global > 0 -> break
     :: else
     fi
 }
@@ -415,8 +425,8 @@ inline last_look() /* all_is_quiet; its answer is `quiet` */
         fi
     }
     k = 0;
-#ifndef SPILT_UNSEEN
-    quiet = quiet && !spilt
+#ifndef GLOBAL_UNSEEN
+    quiet = quiet && !in_global
 #endif
 #endif
 }
@@ -450,7 +460,7 @@ inline rest()
     quiet = false
 }
 
-/* It may rest, or has been told too often of late. */
+/* It rests, or naps because it was told too often lately. */
 inline rest_or_nap()
 {
     if
@@ -534,7 +544,7 @@ end_sleep:
     }
 #ifndef CALL_THE_BUSY
     if
-    :: spilt > 0 -> tell()
+    :: in_global > 0 -> tell()
     :: else
     fi;
 #endif
@@ -598,7 +608,8 @@ inline see_to_it()
 proctype Worker(byte self)
 {
     byte k, at, moved, next = NONE;
-    bool called, appends, sets, watches, told, alone, due, begun, rests, nap_over, alarm, quiet, visiting;
+    bool called, appends, sets, watches, told, alone, due, begun, rests, nap_over, alarm, quiet;
+    bool visiting;
     do
     ::
         see_to_it();
@@ -606,21 +617,24 @@ proctype Worker(byte self)
         :: list[self] > 0 ->
             atomic { list[self]--; waits[self] = (list[self] > 0) }
             run_function()
-        :: atomic { list[self] == 0 && spilt > 0 -> list[self] = spilt; spilt = 0; waits[self] = true }
+        :: atomic {
+                list[self] == 0 && in_global > 0 ->
+                list[self] = in_global; in_global = 0; waits[self] = true
+            }
             tell()
-        :: list[self] == 0 && spilt == 0 -> idle()
+        :: list[self] == 0 && in_global == 0 -> idle()
         fi
     od
 }
 
-/* ---- who comes from elsewhere ---- */
+/* ---- threads that are no workers ---- */
 
-#if SPILLS > 0
+#if TO_GLOBAL > 0
 proctype Outside()
 {
     byte at, next = NONE;
     do
-    :: spills > 0 -> atomic { spills--; spilt++ } call()
+    :: to_global > 0 -> atomic { to_global--; in_global++ } call()
     :: else -> break
     od
 }
@@ -657,9 +671,9 @@ proctype Poster()
 
 #define HAS(i) (list[i] + inbox[i] + sent[i] > 0 || wheel[i])
 #if WORKERS == 3
-#define SOMEBODY_WAITS (HAS(0) || HAS(1) || HAS(2) || spilt > 0)
+#define SOMEBODY_WAITS (HAS(0) || HAS(1) || HAS(2) || in_global > 0)
 #else
-#define SOMEBODY_WAITS (HAS(0) || HAS(1) || spilt > 0)
+#define SOMEBODY_WAITS (HAS(0) || HAS(1) || in_global > 0)
 #endif
 
 #ifdef LIVE
@@ -678,7 +692,7 @@ init {
         list[0] = 1; /* the program's first task */
         waits[0] = true;
         for (i : 0 .. WORKERS - 1) { own[i] = true; inside[i] = true; run Worker(i) }
-#if SPILLS > 0
+#if TO_GLOBAL > 0
         run Outside();
 #endif
 #if POSTS + SENT > 0

@@ -1,40 +1,38 @@
-/* inbox.pml: what is put before a worker that goes to sleep: parties, nudges, the stop.
+/* inbox.pml: messages to a worker that is about to sleep: parties, nudges, the stop.
  *
- * Speaks for lt_worker_post, lt_worker_wake, lt_worker_wake_sleeping, lt_worker_has_news,
+ * Models lt_worker_post, lt_worker_wake, lt_worker_wake_sleeping, lt_worker_has_news,
  * lt_worker_drain, lt_worker_nudge and lt_worker_look_at_nudges of sched/worker.c and the loop
- * around them, for the sleep in lt_idle of sched/idle.c, nudge_task of scope/cancel.c, and
- * stop_workers of sched/runtime.c. Two posters push onto the inbox: one a party that it posts
- * again as soon as it has run, so the compare-and-swap meets the same top again, one two parties
- * in a row. Somebody else, as idle.c does, wakes the worker for another reason. With NUDGES
- * there is one poster, and two cancellers mark scopes of a task that is at home there. The sleep
- * has no deadline: what is missed is missed for ever, and spin reports that everybody waits.
+ * around them, the sleep in lt_idle of sched/idle.c, nudge_task of scope/cancel.c, and stop_workers
+ * of sched/runtime.c. Two posters push onto the inbox: one posts a party again as soon as it has
+ * run, so the compare-and-swap meets the same top again; the other posts two parties in a row.
+ * `Other` wakes the worker for another reason, as idle.c does. With NUDGES there is one poster, and
+ * two cancellers mark scopes of a task whose home is this worker. The sleep has no deadline, so a
+ * message that is missed is missed for ever, and spin reports that all processes wait.
  *
  * Proves:
- *  - no wake-up is lost, by a post, a nudge or the stop, although only who found the inbox empty
- *    wakes;
- *  - every post arrives once, and each poster's in their order;
- *  - the worker looks at a task after each mark, although only who finds it not nudged yet
- *    nudges; the task is never twice in the list;
- *  - at most one system call is made to wake for each time that the worker said it sleeps.
+ *  - no wake-up by a post, a nudge or the stop is lost, although a poster wakes the worker only if
+ *    it found the inbox empty;
+ *  - every post arrives once, and each poster's in order;
+ *  - the worker looks at a task after each mark, although a canceller nudges only a task that is
+ *    not nudged yet; the task is never twice in the list;
+ *  - for each time that the worker said that it sleeps, at most one system call wakes it.
  *
- * Steps are sequentially consistent here, as the C asks for where it matters. What would come of
- * less is shown by the variants that swap the two steps in question.
+ * Steps are sequentially consistent here, as the C asks for where it matters. The variants that
+ * swap two steps show what a weaker order would allow.
  *
  * Broken on purpose:
- *  SLEEP_WITHOUT_SECOND_LOOK  the worker does not look for news once it has said that it sleeps
+ *  SLEEP_WITHOUT_SECOND_LOOK  the worker does not look for news after it has said that it sleeps
  *  LOOK_FIRST                 it looks before it says so (a store of `asleep` that is not
  *                             seq_cst)
- *  ASK_FIRST                  the poster asks whether it sleeps before it pushes (a relaxed
- *                             push)
+ *  ASK_FIRST                  the poster reads `asleep` before it pushes (a relaxed push)
  *  PUSH_IN_TWO_STEPS          no compare-and-swap
  *  DRAIN_IN_TWO_STEPS         no exchange
  *  NO_VALUE_CHECK             a futex that sleeps whatever the word is
- *  NOT_TURNED_ROUND           the inbox's order is not turned round
- *  WAKE_EVERY_TIME            lt_worker_wake without the exchange: a store, and always the call
- *  LOOK_THEN_CLEAR            (NUDGES) the worker looks at the task before it takes the nudge
- *                             away (which is also what comes of a mere store: the look may
- *                             overtake it)
- *  REST_FORGOTTEN             (NUDGES) the worker sleeps although it has not looked at all it took
+ *  NOT_TURNED_ROUND           the inbox's order is not reversed
+ *  WAKE_EVERY_TIME            lt_worker_wake stores without an exchange, and always makes the call
+ *  LOOK_THEN_CLEAR            (NUDGES) the worker looks at the task before it clears the nudge (a
+ *                             plain store would allow that, too: the look may overtake it)
+ *  REST_FORGOTTEN             (NUDGES) the worker sleeps before it has looked at all nudges it took
  *  NUDGE_THEN_MARK            (NUDGES) the canceller marks the scope last */
 #define PARTIES 3 /* party 1 is posted twice, 2 and 3 once */
 #ifdef NUDGES
@@ -49,7 +47,7 @@ bool asleep, stopping;
 bool in_futex;
 
 bool nudged, in_nudges; /* the task: nudged, and in the worker's list */
-bool told, put_off;     /* taken off it, and left for the next look, once */
+bool told, put_off;     /* taken off the list; left for the next look, once */
 bool marked[2], seen[2];
 
 byte ran, ran_1, last_of_two;
@@ -202,7 +200,7 @@ inline drain()
     od
 }
 
-/* Who marks a scope after the nudge has been taken away nudges again. */
+/* A canceller that marks a scope after the nudge was cleared nudges again. */
 inline look_at_nudges()
 {
     if
@@ -210,7 +208,7 @@ inline look_at_nudges()
     :: else
     fi;
     if
-    :: told && !put_off -> put_off = true /* others were before it, and it has its look the next time */
+    :: told && !put_off -> put_off = true /* others come first; it is looked at next time */
     :: told -> look()
     :: else
     fi
@@ -278,7 +276,7 @@ active proctype Worker()
         :: in_nudges || told ->
             look_at_nudges();
             if
-            :: told -> sleep() /* nothing to run, but it has not looked at all */
+            :: told -> sleep() /* nothing to run, but nudges are left */
             :: else
             fi
         :: inbox == 0 && !in_nudges && !told -> sleep()

@@ -1,41 +1,43 @@
 /* move.pml: a ready task moves to another worker.
  *
- * Speaks for sched/steal.c (visit, stand_in, take_ready, move), for sched/host.c (park, lt_host_resume, run,
- * leave_for_good), lt_worker_look_at_nudges, lt_worker_drain and lt_worker_post of sched/worker.c, lt_ready of
- * sched/current.h and party.c, is_free, ended and moves of scope/go.c, lt_wait_park_until of scope/wait.c, and
- * nudge_tasks and lt_scope_look of scope/cancel.c. A task with its home at worker 0 waits WAITS times, each time in a
- * channel's queue, with a deadline or without, and then ends. A partner comes at any time, also before the task has left
- * its stack, or not at all. Its scope is cancelled at any time, but it is; before that there may be a nudge for
- * nothing. Each of the two workers runs other functions, OTHERS times, and visits the other one, VISITS times. Being inside
- * is an ordinary lock here, which a visitor only tries: owned.pml has the rest.
+ * Models sched/steal.c (visit, stand_in, take_ready, move), sched/host.c (park, lt_host_resume,
+ * run, leave_for_good), lt_worker_look_at_nudges, lt_worker_drain and lt_worker_post of
+ * sched/worker.c, lt_ready of sched/current.h and party.c, is_free, ended and moves of scope/go.c,
+ * lt_wait_park_until of scope/wait.c, and nudge_tasks and lt_scope_look of scope/cancel.c. A task
+ * whose home is worker 0 waits WAITS times, each time in a channel's queue, with a deadline or
+ * without, and then ends. A partner comes at any time, also before the task has left its stack, or
+ * not at all. The task's scope is always cancelled, at any time; before that there may be a nudge
+ * without a cause. Each of the two workers runs other functions, OTHERS times, and visits the
+ * other worker, VISITS times. The lock of a worker's inside is an ordinary one here, and a visitor
+ * only tries it: owned.pml models the real one.
  *
- * With SCOPE_TIMER the task has opened the scope itself, with a deadline, and that is what cancels it.
+ * With SCOPE_TIMER the task has opened the scope itself, with a deadline that cancels it.
  *
  * Proves:
- *  - a task never runs on two workers at once, nor before it has left its stack, and only where its home is;
- *  - it is in one queue at the most, and its nudge in one list;
- *  - nobody touches a task's wait while it runs, after that wait, or after the task's end; timers are taken out of
- *    the wheel that they are in, by who is inside there;
+ *  - a task never runs on two workers at once, nor before it has left its stack, and only at home;
+ *  - it is in at most one queue, and its nudge in at most one list;
+ *  - no other process touches a task's wait while the task runs, after the wait, or after the
+ *    task's end; a timer is taken out of the wheel that it is in, by a process inside that worker;
  *  - each wait is ended once;
  *  - no wake-up and no cancel is lost: in the end the task has ended;
- *  - the descriptor is given back once, when it is in no list, and nobody touches it after.
+ *  - the descriptor is given back once, when it is in no list, and is not touched afterwards.
  *
  * Broken on purpose:
- *  TAKES_RUNNING       a thief takes whoever is ready, also the running task
- *  VISITS_ANYWAY       it goes inside though the worker is
- *  SWITCH_OUTSIDE      a worker leaves before the parking task has left its stack
- *  TIMER_LEFT          the timer of the wait that is over stays in the old wheel
- *  SCOPE_TIMER_LEFT    (SCOPE_TIMER) so does that of a scope which the task has opened
- *  HOME_LATE           the home changes when the thief has left the other
+ *  TAKES_RUNNING       a thief takes any task that is ready, also the running one
+ *  VISITS_ANYWAY       a thief goes inside though the worker is inside
+ *  SWITCH_OUTSIDE      a worker goes outside before the parking task has left its stack
+ *  TIMER_LEFT          the timer of a wait that is over stays in the old wheel
+ *  SCOPE_TIMER_LEFT    (SCOPE_TIMER) so does the timer of a scope that the task has opened
+ *  HOME_LATE           the home changes after the thief has left the other worker
  *  HOME_LEFT           the home does not change
- *  HOME_FIRST          a partner asks for the home before it has claimed the wait
- *  NUDGE_DROPPED       a nudge that finds that the task has gone is forgotten
- *  LOOKED_AT_AWAY      it is looked at all the same
+ *  HOME_FIRST          a partner reads the home before it has claimed the wait
+ *  NUDGE_DROPPED       the nudge of a task that has moved away is dropped
+ *  LOOKED_AT_AWAY      a nudged task is looked at though it has moved away
  *  LOOKED_AT_RUNNING   a thief looks at a nudged task that runs
- *  FREED_NUDGED        a task that ends gives its descriptor back without a look at whether it is nudged
- *  LEFT_NUDGED         who finds the nudge of one that has ended does not give it back
- *  ENDED_UNSEEN        who finds it looks at the task as at any other
- *  FREE_THEN_DELIST    a task that ends asks whether it is nudged while cancellers can still find it */
+ *  FREED_NUDGED        a task that ends gives its descriptor back though it may be nudged
+ *  LEFT_NUDGED         the process that finds the nudge of an ended task does not give it back
+ *  ENDED_UNSEEN        the process that finds it looks at the task as at any other
+ *  FREE_THEN_DELIST    a task that ends looks for a nudge while cancellers can still find it */
 #ifndef WAITS
 #define WAITS 2
 #endif
@@ -51,8 +53,8 @@ mtype = { OK, ETIMEDOUT, ECANCELED };
 mtype = { NOT_NUDGED, IS_NUDGED, ENDED_NUDGED };
 
 /* Each worker's. */
-bool own[2];     /* somebody is inside, the owner or a visitor */
-bool running[2]; /* it runs the task, says `running` */
+bool own[2];     /* the owner or a visitor is inside */
+bool running[2]; /* its `running` is the task */
 bool inbox[2], ready[2], nudges[2]; /* the task is in there */
 
 /* The task's. */
@@ -60,10 +62,10 @@ byte home = 0;
 byte on = 0;               /* the worker whose thread is on its stack */
 mtype nudged = NOT_NUDGED; /* of the descriptor */
 bool listed, listed_lock, cancelled;
-byte timer = NONE, scope_timer = NONE; /* in whose wheel they are */
+byte timer = NONE, scope_timer = NONE; /* the workers whose wheels they are in */
 bool gone, freed;
 
-/* Its wait; `alive`: its memory is there. */
+/* Its wait; `alive`: the wait's memory is valid. */
 bool alive, queued, known, over, has_deadline;
 mtype result, status;
 bool readied; /* for the assertions */
@@ -206,7 +208,7 @@ inline go_out() { unlock(own[home]) }
 inline park()
 {
     if
-    :: ready[home] -> ready[home] = false /* its turn already: it goes on at once */
+    :: ready[home] -> ready[home] = false /* its turn has come already */
     :: true ->
 #ifdef SWITCH_OUTSIDE
         atomic { running[home] = false; unlock(own[home]) }
@@ -305,7 +307,7 @@ active proctype Task()
     atomic { n = 0; done = false; free = false; running[at] = false; on = NONE; at = 0 }
 }
 
-/* ---- workers: inside themselves, but where they run a function ---- */
+/* ---- workers: inside, except while they run a function ---- */
 
 inline fire_timers(at)
 {
@@ -352,7 +354,7 @@ inline take_ready(from)
     append(self)
 }
 
-/* As the thief: it may see to all or some of it. */
+/* By a thief, which does all of this or some. */
 inline visit(other)
 {
     atomic {
@@ -420,10 +422,11 @@ proctype Worker(byte self)
     :: on != self && thefts > 0 -> thefts--; visit(1 - self)
     :: timeout -> break
     od;
-    assert(gone && freed && !nudges[self] && !inbox[self] && !ready[self] && timer == NONE && own[self])
+    assert(gone && freed && !nudges[self] && !inbox[self] && !ready[self]);
+    assert(timer == NONE && own[self])
 }
 
-/* ---- who comes from elsewhere ---- */
+/* ---- the partner and the canceller ---- */
 
 active proctype Partner()
 {

@@ -1,39 +1,41 @@
-/* owned.pml: the lock with an owner for life, whom others visit.
+/* owned.pml: the lock with an owner for life, which others visit.
  *
- * Speaks for base/owned.h and owned.c, and for those who use them in sched/worker.h: lt_worker_enter, which the owner
- * may call while it is inside, and lt_worker_append_now, which does nothing if somebody has called. The owner
- * enters ENTRIES times, and VISITORS visit VISITS times each, all at any time. Plain stores of the owner go through a
- * buffer, as on the processor, and come to memory at any later time, in order; a store or an exchange that is
- * sequentially consistent waits until the buffer is empty, and so does the barrier. Visitors have no
- * plain store that matters here. `fences` is cleared after FENCED entries.
+ * Models base/owned.h and owned.c, and their users in sched/worker.h: lt_worker_enter, which the
+ * owner may call while it is inside, and lt_worker_append_now, which does nothing if a visitor has
+ * called. The owner enters ENTRIES times and VISITORS visit VISITS times each, all at any time.
+ * Plain stores of the owner go through a buffer, as on a processor, and reach memory at any later
+ * time, in order. A sequentially consistent store or exchange waits until the buffer is empty, and
+ * so does the barrier. Visitors have no plain store that matters here. `fences` is cleared after
+ * FENCED entries.
  *
  * With UNBARRED the kernel has no barrier.
  *
  * Proves:
- *  - never are the owner and a visitor inside together, nor two visitors, also where a visitor makes no barrier because
- *    `fences` is set;
- *  - who is inside sees what was written inside before: nothing that is added to `data` is lost;
- *  - the owner gets in in the end, as long as visits end, and a visitor never waits for anybody;
- *  - where the kernel has no barrier, one does get in now and then (UNBARRED NOBODY_VISITS finds it).
+ *  - the owner and a visitor are never inside together, nor are two visitors, also if a visitor
+ *    makes no barrier because `fences` is set;
+ *  - a process that is inside sees what was written inside before: no addition to `data` is lost;
+ *  - the owner gets in in the end, as long as visits end, and a visitor never waits;
+ *  - without a barrier in the kernel, a visitor gets in now and then (UNBARRED NOBODY_VISITS finds
+ *    it).
  *
- * (No matter of safety is which of the two is cleared first, `fences` or what asks for them, since who has seen `fences`
- * has said before that it visits, and the next entry of the owner sees that. Nor is the barrier before that, which only
- * asks whether there is one.)
+ * (For safety it does not matter which is cleared first, `fences` or the request for them: a
+ * visitor that has seen `fences` has set `visited` before, and the owner's next entry sees that.
+ * Nor does the barrier before that matter: it only shows whether the kernel has one.)
  *
  * Broken on purpose:
- *  NO_BARRIER       a visitor looks at once
- *  LOOK_FIRST       it looks whether the owner is inside, and then says that it visits
- *  NO_LOOK          it does not look whether the owner is inside
+ *  NO_BARRIER       a visitor reads `inside` without a barrier
+ *  LOOK_FIRST       it reads `inside`, and then sets `visited`
+ *  NO_LOOK          it does not read `inside`
  *  TWO_VISIT        visitors do not exclude each other
- *  GONE_EARLY       it no longer says that it visits while it is inside
+ *  GONE_EARLY       it clears `visited` while it is inside
  *  GOES_IN          the owner does not wait for the visitor
- *  NO_SECOND_LOOK   it waits for one visitor, and does not see the next
- *  UNFENCED         asked to fence it makes no fence before its look
- *  FENCES_STAY      it makes no fences any more, and `fences` says that it does
- *  CLEARED_LOOSELY  `fences` is cleared by a plain store, without a fence after
- *  ANSWERS_INSIDE   who is inside and enters again makes room for a visitor
- *  APPENDS_CALLED   lt_worker_append_now goes on though somebody has called
- *  LEAVES_EARLY     the owner's last store inside comes to memory after it has left (no release) */
+ *  NO_SECOND_LOOK   the owner waits for one visitor, and does not see the next
+ *  UNFENCED         the owner, asked to fence, makes no fence before its look
+ *  FENCES_STAY      the owner makes no fences any more, and `fences` stays set
+ *  CLEARED_LOOSELY  `fences` is cleared by a plain store, without a fence after it
+ *  ANSWERS_INSIDE   the owner makes room for a visitor when it enters again while it is inside
+ *  APPENDS_CALLED   lt_worker_append_now continues though a visitor has called
+ *  LEAVES_EARLY     the owner's last store inside reaches memory after it has left (no release) */
 #ifndef VISITORS
 #define VISITORS 2
 #endif
@@ -58,13 +60,13 @@ bool wanted;
 #endif
 byte data;
 
-byte in; /* who is inside, in truth */
+byte in; /* how many are truly inside */
 byte added;
 
 /* ---- the owner's stores ---- */
 
 chan stores = [5] of { mtype, byte };
-byte pending, newest; /* stores to `data` in there, and the last one's value */
+byte pending, newest; /* stores to `data` in the buffer, and the last one's value */
 
 active proctype Buffer()
 {
@@ -81,7 +83,7 @@ inline fence() { empty(stores) }
 
 inline store_inside(value) { stores!INSIDE, value }
 
-/* One more, as the owner sees it. */
+/* Adds one to `data` as the owner sees it. */
 inline add()
 {
     atomic {
@@ -111,7 +113,7 @@ inline stop_fencing()
 #endif
 }
 
-/* With a fence in between. */
+/* With a fence between the store and the look. */
 inline enter_and_look()
 {
     store_inside(true);
@@ -214,7 +216,7 @@ active proctype Owner()
         fi;
         is_in();
         if
-        :: n == 2 -> /* once more, inside */
+        :: n == 2 -> /* enters again while it is inside */
             begin();
 #ifdef ANSWERS_INSIDE
             if

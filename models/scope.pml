@@ -1,45 +1,44 @@
-/* scope.pml: who is counted in a scope, who frees it, and who may still touch it.
+/* scope.pml: what a scope counts, who frees the scope, and who may still touch it.
  *
- * Speaks for take, return_units, join, lt_scope_enter, lt_scope_leave, lt_scope_pin, lt_scope_unpin,
- * become_child, leave_parent, leat_scope_open and leat_scope_close of scope/scope.c, for
- * lt_scope_cancel and mark_children of scope/cancel.c (as to whom they touch and count: what a
- * cancel does to a wait is in wait.pml), and for scope/deadline.c with a scope that a thread
- * opened. Scope 0 has two tasks. One may fail, which cancels scope 0 and what is inside. The
+ * Models take, return_units, join, lt_scope_enter, lt_scope_leave, lt_scope_pin, lt_scope_unpin,
+ * become_child, leave_parent, leat_scope_open and leat_scope_close of scope/scope.c;
+ * lt_scope_cancel and mark_children of scope/cancel.c (the scopes that they touch and count:
+ * wait.pml models what a cancel does to a wait); and scope/deadline.c with a scope that a thread
+ * opened. Scope 0 has two tasks. One may fail, which cancels scope 0 and the scope inside. The
  * other opens scope 1 there, with a deadline or without, starts a task in it, which may start
- * another one; they may fail, too; and closes it. Scope 1's deadline may pass at any time, in
- * the worker that has its timer and in its opener, which looks after it while it waits. With
- * OUTSIDE scope 1 is cancelled by somebody who belongs to neither, and so holds it by no more
- * than that its task will not end before.
+ * another one, and closes the scope; these tasks may fail, too. Scope 1's deadline may pass at any
+ * time, in the worker that has its timer and in its opener, which looks at it while it waits. With
+ * OUTSIDE a process that belongs to neither scope cancels scope 1: until then, scope 1 stays only
+ * because its task does not end before.
  *
- * The worker of scope 1's first task may count in advance: take a unit more than it needs, keep the one of the task
- * that has ended, run the second task next, and then return them all.
+ * The worker of scope 1's first task may count in advance: it takes one unit more than it needs,
+ * keeps the unit of the task that has ended, runs the second task next, and then returns them all.
  *
- * The compare-and-swap loops on `live` are one step each: who loses begins again. A lock that
+ * A compare-and-swap loop on `live` is one step: the loser of a race begins again. A lock that
  * guards nothing but a touch is one step, too; the lock of scope 0 is held in full while its
  * children are marked.
  *
  * Proves:
- *  - the last one out wakes the opener, once for each time that it waits, and only while it
- *    waits;
- *  - when a scope is freed only its opener is counted, and nobody touches it afterwards, nor a
- *    deadline that has been freed;
- *  - everybody ends.
+ *  - the last one out wakes the opener, once for each of its waits, and only while it waits;
+ *  - when a scope is freed only its opener is counted, and neither the scope nor a deadline that
+ *    has been freed is touched afterwards;
+ *  - all processes end.
  *
  * Broken on purpose:
  *  NO_PIN             a canceller does not pin the scopes it marks
- *  PIN_AFTER_UNLOCK   it pins a child when it has given up the parent's lock
- *  PIN_AFTER_MARK     (OUTSIDE) it pins the scope it cancels when it has marked it
- *  UNPIN_EARLY        it unpins a scope before it has nudged everybody there
+ *  PIN_AFTER_UNLOCK   it pins a child after it has released the parent's lock
+ *  PIN_AFTER_MARK     (OUTSIDE) it pins the scope it cancels after it has marked it
+ *  UNPIN_EARLY        it unpins a scope before it has nudged all parties there
  *  ONE_JOIN           closing does not join again after it has left the parent
  *  LEAVE_LAST         closing leaves the parent after the second join
  *  DEADLINE_LAST      the deadline is cleared after the second join
  *  DEADLINE_UNPINNED  a deadline that passes does not pin the scope before it cancels it
- *  DEADLINE_FREED     closing frees the deadline and does not leave that to its worker
- *  JOINING_STAYS      who wakes the opener does not take JOINING away
- *  TAKE_IN_TWO_STEPS  subtract, then look whether one was the last
+ *  DEADLINE_FREED     closing frees the deadline itself, instead of leaving that to its worker
+ *  JOINING_STAYS      the process that wakes the opener does not clear JOINING
+ *  TAKE_IN_TWO_STEPS  a process subtracts, and then asks whether it was the last
  *  LEAVE_THEN_FAIL    a task that failed is counted out before it has cancelled its scope
- *  ENTER_LATE         a task is counted when it starts, not by who starts it
- *  KEPT               the worker goes on to somebody else and does not return its units
+ *  ENTER_LATE         a task is counted when it starts, not by the party that starts it
+ *  KEPT               the worker turns to another party and does not return its units
  *  UNCOUNTED          a task is counted by a unit that the worker has returned */
 #define OPENER 1
 #define TASK 1
@@ -136,7 +135,7 @@ inline mark(s)
     atomic { first = !cancelled[s]; cancelled[s] = true }
 }
 
-/* The scope is marked, and so are its children. */
+/* After the scope and its children are marked. */
 inline tell_all(s)
 {
 #ifdef UNPIN_EARLY
@@ -151,7 +150,7 @@ inline tell_all(s)
 #endif
 }
 
-/* Before it is marked: after that its tasks end, and its opener frees it. */
+/* Pins it before the mark: after the mark its tasks end, and its opener frees it. */
 inline pin_and_mark(s)
 {
 #ifdef PIN_AFTER_MARK
@@ -288,9 +287,8 @@ inline clear_deadline()
 
 /* ---- tasks ---- */
 
-/* The second has started; with so many units that the worker of the first has. */
 bool second_runs;
-byte passed;
+byte passed; /* units that the first task's worker has left for it */
 
 inline task_of_1_leaves(units)
 {
@@ -365,7 +363,7 @@ proctype First()
 #endif
     if
     :: atomic { second && !second_runs -> passed = kept + TASK } ->
-        goto out /* and so goes on with the second */
+        goto out /* the worker runs the second one next */
     :: true
     fi;
     task_of_1_leaves(TASK + kept);
@@ -385,7 +383,7 @@ proctype Fails()
     take(0, TASK)
 }
 
-/* The opener of scope 1 waits, and looks after the deadline as lt_deadline_attend does. */
+/* The opener of scope 1 waits, and checks the deadline as lt_deadline_attend does. */
 inline join_1()
 {
     begin_join(1);

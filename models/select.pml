@@ -1,33 +1,33 @@
 /* select.pml: selects over two unbuffered channels, against each other and against a plain
  * operation or a close, with deadlines and cancels.
  *
- * Speaks for chan/select.c (lt_select_try, lock_all, try_certain, enqueue_all, lt_select_enter,
- * lt_select_take_out, withdraw, select_any) as tasks and threads use it, for lt_claim of
- * sched/party.h, and, in chan/chan.c, for lt_chan_claim_first, send_now, receive_now and
- * lt_chan_close_now. Two parties select over channels 0 and 1, listing them in opposite order;
- * each case sends or receives, as spin likes; with SAME both cases of a select are on channel 0.
- * A third party does one plain operation, or closes a channel. A select may have a deadline, or
- * its scope be cancelled, which acts at any time at the party's home, that is, in the party's
- * own process while it is parked. When nothing moves any more `Ender` looks at who still waits,
- * and then cancels them all.
+ * Models chan/select.c (lt_select_try, lock_all, try_certain, enqueue_all, lt_select_enter,
+ * lt_select_take_out, withdraw, select_any) as tasks and threads use it, lt_claim of sched/party.h,
+ * lt_chan_claim_first, lt_chan_send_now and lt_chan_receive_now of chan/now.h, and
+ * lt_chan_close_now of chan/chan.c. Two parties select over channels 0 and 1, listing them in
+ * opposite order; each case sends or receives, as spin likes; with SAME both cases of a select are
+ * on channel 0. A third party does one plain operation, or closes a channel. A select may have a
+ * deadline, or its scope be cancelled; both act at any time at the party's home, that is, in the
+ * party's own process while it is parked. When nothing moves any more, `Ender` checks which parties
+ * still wait, and then cancels them all.
  *
  * Proves:
- *  - of a select exactly one case happens, or none and it was withdrawn; of two partners both
+ *  - exactly one case of a select happens, or none and the select was withdrawn; two partners
  *    agree;
- *  - no lost wake-up: when nothing moves, no two parties wait for each other on one channel,
- *    nobody waits on a closed one, and no lock is held;
+ *  - no lost wake-up: when nothing moves, no two parties wait for each other on one channel, no
+ *    party waits on a closed channel, and no lock is held;
  *  - a party is made ready only while it waits, and once;
- *  - no waiter is touched or in a queue, and its party's claim not asked for it, after the
- *    operation has returned.
+ *  - after an operation has returned, its waiters are in no queue and not touched, and its party's
+ *    claim is not asked for them.
  *
  * Broken on purpose:
- *  NO_CLAIM               who takes a select's waiter off a queue does not ask its claim
- *  CLAIM_IN_TWO_STEPS     the claim is looked at and then set
+ *  NO_CLAIM               a partner takes a select's waiter off a queue without winning its claim
+ *  CLAIM_IN_TWO_STEPS     the claim is read and then set
  *  WITHDRAW_UNASKED       the home ends a select without winning its claim
- *  UNLOCK_BEFORE_ENQUEUE  the locks are given up between the look and the queues
- *  ONE_LOCK_AT_A_TIME     looked at and queued channel by channel
+ *  UNLOCK_BEFORE_ENQUEUE  the locks are released between the look and the queues
+ *  ONE_LOCK_AT_A_TIME     the select looks and enqueues channel by channel
  *  LOCKS_AS_LISTED        locks are taken in the order of the cases
- *  DEQUEUE_WITHOUT_LOCK   a waiter that is off its queue already is left without taking the lock
+ *  DEQUEUE_WITHOUT_LOCK   the lock is not taken for a waiter that is off its queue already
  *  STATUS_AFTER_READY     the status is written after the party has been made ready */
 #define PARTIES 3
 #define PLAIN 2 /* the party; its waiter is 4 */
@@ -48,7 +48,7 @@ byte channel_of[WAITERS], side_of[WAITERS];
 byte with[WAITERS] = NONE; /* the waiter of the partner it exchanged an item with */
 mtype status[WAITERS];
 
-bool alive[PARTIES]; /* the operation's memory, the waiters, is there */
+bool alive[PARTIES]; /* the memory of the operation's waiters is valid */
 bool unclaimed[PARTIES];
 bool waits[PARTIES], woken[PARTIES];
 bool end_all;         /* a cancel for all */
@@ -99,7 +99,7 @@ inline claim_first(q)
     od
 }
 
-/* A claimed waiter is told. */
+/* Writes the result to a claimed waiter. */
 inline tell(result)
 {
     assert(alive[PARTY(partner)]);
@@ -163,7 +163,7 @@ inline begin()
     atomic { alive[self] = true; waits[self] = true; unclaimed[self] = true }
 }
 
-/* The result that a partner left; and the end of the memory. */
+/* Reads the result that a partner left, and ends the memory. */
 inline return_from_wait()
 {
     atomic {
@@ -181,7 +181,7 @@ inline return_from_wait()
     }
 }
 
-/* Neither in a queue, nor with a partner other than the one that is told of. */
+/* The waiters are in no queue, and have no partner but that of the result. */
 inline check_outcome()
 {
     d_step {
@@ -276,7 +276,7 @@ proctype Selector(byte self; byte first)
 #ifdef STATUS_AFTER_READY
     mtype told;
 #endif
-    /* lt_select_try. A hint is no promise: any case may look ready, or none. */
+    /* lt_select_try. Its look is only a hint: any case may look ready, or none. */
     if
     :: k = first
     :: k = first + 1

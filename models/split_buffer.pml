@@ -1,25 +1,28 @@
-/* split_buffer.pml: a buffer whose two ends have locks of their own, beside the lock for all else.
+/* split_buffer.pml: a buffer whose two ends have locks of their own, beside the channel's lock.
  *
- * Speaks for lt_split_move, lt_split_gather, lt_split_give_back and lt_chan_split of chan/split.c, with send_now, receive_now and the
- * queues of chan/now.h as channel.pml has them. SENDERS send ITEMS each, RECEIVERS receive until they are refused, and
- * the channel is closed at any time. It begins without ends; who finds it full or empty may give it some. A move at an
- * end is in steps: the item's slot, and then the count that tells the other end.
+ * Models lt_split_move, lt_split_gather, lt_split_give_back and lt_chan_split of chan/split.c,
+ * with lt_chan_send_now, lt_chan_receive_now and the queues as in channel.pml. SENDERS send ITEMS
+ * each, RECEIVERS receive until they are refused, and the channel is closed at any time. The
+ * buffer is not split at first; a party that finds it full or empty may split it. A move at an end
+ * has two steps: the item's slot, and then the count that the other end reads.
  *
  * Proves:
  *  - a slot is filled only when it is free, and emptied only when it is full;
- *  - a receiver waits only while the buffer is empty, a sender only while it is full, and nobody in a closed channel,
- *    whenever all locks are free;
- *  - each item that was sent is received once, those of one sender in order; after the close nobody stays parked.
+ *  - whenever all locks are free, a receiver waits only if the buffer is empty, a sender only if it
+ *    is full, and no party in a closed channel;
+ *  - each item that was sent is received once, those of one sender in order; after the close no
+ *    party stays parked.
  *
  * Broken on purpose:
- *  END_ALONE         who has the lock does not take the ends' locks
- *  ONE_END           … but only that of the sending end
- *  WAITER_UNSEEN     who moves an item at an end does not look whether somebody waits at the other
- *  CLOSED_UNSEEN     … or whether the channel is closed
- *  COUNT_FIRST       the other end is told before the item is in its slot, or has left it
+ *  END_ALONE         a party that takes the channel's lock does not take the ends' locks
+ *  ONE_END           it takes only that of the sending end
+ *  WAITER_UNSEEN     a move at an end ignores waiters at the other end
+ *  CLOSED_UNSEEN     a move at an end ignores that the channel is closed
+ *  COUNT_FIRST       the count changes before the item is in its slot, or has left it
  *  NOT_GIVEN_BACK    what changed under all locks is not given back to the ends
- *  FREED_EARLY       (with FREED: who receives the last item frees the channel) it takes the ends' locks only
- *  SEEN_TOO_MUCH     a receiver believes what it has seen to be one item more */
+ *  FREED_EARLY       (FREED: the receiver of the last item frees the channel) it takes only the
+ *                    ends' locks
+ *  SEEN_TOO_MUCH     a receiver believes that there is one item more than it has seen */
 #ifndef SENDERS
 #define SENDERS 2
 #endif
@@ -41,7 +44,7 @@ mtype = { OK, EPIPE, NOT_NOW };
 bool locked, sending, receiving; /* the three locks */
 bool split, closed;
 byte slot[CAP];
-byte first, count;                     /* true with the lock held, and before the split */
+byte first, count;                     /* valid with the lock held, and before the split */
 byte tail, head, sent, received;       /* the ends' */
 byte seen_sent, seen_received;
 chan receivers = [PARTIES] of { byte };
@@ -101,7 +104,7 @@ inline unlock()
     d_step { assert(!freed); locked = false }
 }
 
-/* By who has received all: nobody else needs the channel. */
+/* By the receiver of the last item: no other party needs the channel. */
 inline free()
 {
 #ifndef FREED_EARLY
@@ -116,7 +119,7 @@ inline free()
     freed = true
 }
 
-/* With the lock held: the ends come with both their locks taken. */
+/* With the lock held. The new ends begin with both their locks taken. */
 inline maybe_split()
 {
     if
@@ -328,8 +331,10 @@ proctype Closer()
     lock();
     closed = true;
     do
-    :: nempty(receivers) -> receivers?partner; d_step { status[partner] = EPIPE; chain[partner] = true }
-    :: nempty(senders) -> senders?partner; d_step { status[partner] = EPIPE; chain[partner] = true }
+    :: nempty(receivers) -> receivers?partner;
+        d_step { status[partner] = EPIPE; chain[partner] = true }
+    :: nempty(senders) -> senders?partner;
+        d_step { status[partner] = EPIPE; chain[partner] = true }
     :: empty(receivers) && empty(senders) -> break
     od;
     unlock();

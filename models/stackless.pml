@@ -1,34 +1,35 @@
-/* stackless.pml: the three ways a wait ends, for who has no home: a block or a callback.
+/* stackless.pml: the three ways a wait ends, for a stackless party: a block or a callback.
  *
- * Speaks for lt_machine_operate, lt_machine_end, wait_for_nothing, lt_machine_settle, set_alarm,
- * clear_alarm and alarm_rang of block/machine.c, for lt_claim_open and lt_claim_recheck of
- * scope/wait.h, lt_claim of sched/party.h, lt_chan_claim_first of chan/chan.c, end_stackless of
- * scope/cancel.c, and lt_scope_enlist_stackless and lt_scope_delist_stackless of scope/wait_list.c. A machine waits WAITS times, in a channel's queue or in a select without any,
- * with an alarm or without, and is then gone. Each stretch from a wake-up to the next wait is a
- * process, so the next one may begin, on another worker, before the last has returned from
- * parking. The worker of an alarm (`home`) does one thing at a time: it parks the machine, or
- * goes on with it, or lets the alarm ring. A partner comes as often as the machine waits, or
- * less. The scope is cancelled at any time, but it is. With ROSTERS somebody else makes its
- * wait lists, at any time.
+ * Models lt_machine_operate, lt_machine_end, wait_for_nothing, lt_machine_settle, set_alarm,
+ * clear_alarm and alarm_rang of block/machine.c, lt_claim_open and lt_claim_recheck of
+ * scope/wait.h, lt_claim of sched/party.h, lt_chan_claim_first of chan/now.h, end_stackless of
+ * scope/cancel.c, and lt_scope_enlist_stackless and lt_scope_delist_stackless of
+ * scope/wait_list.c. A machine waits WAITS times, in a channel's queue or in a select without
+ * cases, with an alarm or without, and is then gone. Each stretch from a wake-up to the next wait
+ * is a process, so the next one may begin, on another worker, before the last has returned from
+ * parking. The worker of an alarm (`home`) does one thing at a time: it parks the machine, runs
+ * it, or lets the alarm ring. A partner comes as often as the machine waits, or less. The scope is
+ * always cancelled, at any time. With WAIT_LISTS another process makes the scope's wait lists, at
+ * any time.
  *
  * Proves:
- *  - exactly one claims a wait and makes the machine ready, once;
- *  - after the cancel the machine ends: none is lost between its look and its parking;
- *  - nobody touches the machine once it is gone, and its waiter is in no queue then;
+ *  - exactly one process claims a wait and makes the machine ready, once;
+ *  - after the cancel the machine ends: no cancel is lost between its look and its parking;
+ *  - the machine is not touched once it is gone, and its waiter is in no queue then;
  *  - the alarm is touched on its own worker only, and is not set when it is not wanted.
  *
  * Broken on purpose:
- *  NO_RECHECK            having become claimable it does not look again whether it is cancelled
- *  RECHECK_FIRST         it looks before it is claimable (what comes of less than seq_cst)
+ *  NO_RECHECK            once claimable, the machine does not check again whether it is cancelled
+ *  RECHECK_FIRST         it checks before it is claimable (what less than seq_cst would allow)
  *  MARKED_LATE           the canceller claims first and marks then
- *  ENQUEUE_UNLOCKED      the lock is given up before the waiter is in the queue
- *  NO_CLAIM              a partner takes the waiter off the queue without asking the claim
- *  SETTLE_WITHOUT_LOCK   withdrawn and off the queue already, it goes on without taking the lock
- *  NOTHING_UNLOCKED      to wait for nothing it does not take the scope's lock
- *  GOES_ON_ANYWHERE      with an alarm set it goes on on any worker
+ *  ENQUEUE_UNLOCKED      the lock is released before the waiter is in the queue
+ *  NO_CLAIM              a partner takes the waiter off the queue without winning the claim
+ *  SETTLE_WITHOUT_LOCK   withdrawn and off the queue already, the machine does not take the lock
+ *  NOTHING_UNLOCKED      to wait for nothing, the machine does not take the scope's lock
+ *  GOES_ON_ANYWHERE      with an alarm set, the machine runs on any worker
  *  ALARM_LEFT            the alarm stays set
- *  ROSTERS_FIRST         (ROSTERS) the canceller asks whether there are wait lists before it marks
- *  ROSTERS_ALONE         (ROSTERS) where there are wait lists it does not walk the scope's own list */
+ *  WAIT_LISTS_FIRST      (WAIT_LISTS) the canceller looks for wait lists before it marks
+ *  WAIT_LISTS_ALONE      (WAIT_LISTS) if there are wait lists, it skips the scope's own list */
 #ifndef WAITS
 #define WAITS 3
 #endif
@@ -37,7 +38,8 @@ mtype = { UNDECIDED, OK, ETIMEDOUT, ECANCELED };
 
 bool channel_locked, queued;
 bool scope_locked, cancelled, listed;
-bool wait_lists, roster_locked, rostered; /* of the worker where it waits first; and it is there */
+bool wait_lists;
+bool wait_list_locked, on_wait_list; /* the list of the worker where it first waits */
 bool home; /* the alarm's worker is at work */
 
 /* The machine. */
@@ -130,9 +132,9 @@ inline enlist()
 {
     if
     :: wait_lists ->
-        lock(roster_locked);
-        rostered = true;
-        unlock(roster_locked)
+        lock(wait_list_locked);
+        on_wait_list = true;
+        unlock(wait_list_locked)
     :: else ->
         lock(scope_locked);
         listed = true;
@@ -143,10 +145,10 @@ inline enlist()
 inline delist()
 {
     if
-    :: rostered ->
-        lock(roster_locked);
-        rostered = false;
-        unlock(roster_locked)
+    :: on_wait_list ->
+        lock(wait_list_locked);
+        on_wait_list = false;
+        unlock(wait_list_locked)
     :: else ->
         lock(scope_locked);
         listed = false;
@@ -194,7 +196,7 @@ inline wait_for_nothing()
 inline wait()
 {
     if
-    :: !listed && !rostered -> enlist()
+    :: !listed && !on_wait_list -> enlist()
     :: else
     fi;
     if
@@ -233,7 +235,7 @@ inline wait()
         clear_alarm();
         leave_worker();
         go_away()
-    :: else -> leave_worker() /* LT_WAITING: it is no longer ours to touch */
+    :: else -> leave_worker() /* LT_WAITING: the machine must not be touched any more */
     fi
 }
 
@@ -313,7 +315,7 @@ active proctype Partner()
     od
 }
 
-#ifdef ROSTERS
+#ifdef WAIT_LISTS
 active proctype Maker()
 {
     lock(scope_locked);
@@ -325,7 +327,7 @@ active proctype Maker()
 active proctype Canceller()
 {
     bool claimed, more;
-#ifdef ROSTERS_FIRST
+#ifdef WAIT_LISTS_FIRST
     more = wait_lists;
 #endif
 #ifndef MARKED_LATE
@@ -335,24 +337,24 @@ active proctype Canceller()
 #endif
     lock(scope_locked);
     if
-#ifdef ROSTERS_ALONE
+#ifdef WAIT_LISTS_ALONE
     :: wait_lists
 #endif
     :: listed -> end_wait(ECANCELED)
     :: else
     fi;
     unlock(scope_locked);
-#ifndef ROSTERS_FIRST
+#ifndef WAIT_LISTS_FIRST
     more = wait_lists;
 #endif
     if
     :: more ->
-        lock(roster_locked);
+        lock(wait_list_locked);
         if
-        :: rostered -> end_wait(ECANCELED)
+        :: on_wait_list -> end_wait(ECANCELED)
         :: else
         fi;
-        unlock(roster_locked)
+        unlock(wait_list_locked)
     :: else
     fi;
     if

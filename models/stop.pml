@@ -1,29 +1,31 @@
 /* stop.pml: leat_stop, against timers of no scope.
  *
- * Speaks for stop_life, lt_runtime_hold and lt_runtime_release of sched/runtime.c, for who counts in
- * sched/shared_timer.c (lt_shared_timer_set, lt_shared_timer_stop, ring_due, lt_shared_timers_hold), and for set_alone of time/timer.c. What
- * is done under a worker's bells' lock is one step. Of a worker's timers there is how many are set and how
- * many hold the runtime; one may ring at any time. What it rings may set a timer, with no more than that
- * worker's count to hold the runtime, or start an operation of no scope, which holds it itself. Threads set
- * timers with some worker, hold and let go, and start what runs on a worker until it lets go: an operation
- * of no scope, or a scope's task (whose scope's opener lets go when it has ended). That may set a timer,
- * too. Somebody stops timers. leat_stop is called at any moment, and once more when all the others have
- * nothing to do.
+ * Models stop_life, lt_runtime_hold and lt_runtime_release of sched/runtime.c, the counting in
+ * sched/shared_timer.c (lt_shared_timer_set, lt_shared_timer_stop, fire_due,
+ * lt_shared_timers_hold), and set_alone of time/timer.c. What is done under the lock of a worker's
+ * shared timers is one step. Of a worker's timers, only the number that are set and the number that
+ * hold the runtime are modelled; a timer may fire at any time. A timer's function may set a timer,
+ * while only the first timer's count holds the runtime, or start an operation of no scope, which
+ * holds it itself. Threads set timers with any worker, hold and release the runtime, and start
+ * something that runs on a worker until it releases the runtime: an operation of no scope, or a
+ * scope's task (whose scope's opener releases the runtime when it has ended). That may set a timer,
+ * too. `Stops` stops timers. leat_stop is called at any moment, and once more when no other process
+ * has anything to do.
  *
  * Proves:
- *  - when leat_stop has said yes, no timer is set, nothing that one rings is running, nobody else runs on a
- *    worker, and no worker is told of anything;
- *  - it says yes when nobody holds the runtime any more, so every count comes to nothing.
+ *  - when leat_stop has succeeded, no timer is set, no timer's function runs, nothing else runs on
+ *    a worker, and no worker is told of anything;
+ *  - it succeeds when nothing holds the runtime any more, so every count returns to 0.
  *
  * Broken on purpose:
- *  NO_HELD         `life` does not tell that somebody has held the runtime meanwhile
- *  BELLS_FIRST     the bells are looked at before `life` is read
- *  NO_COMPARE      `life` is set to 0, and not exchanged for what was read
- *  ONE_WORKER      the second worker's bells are not looked at
- *  COUNTED_OUT     a timer is counted out when it rings, not when what it rings has returned
- *  SET_ELSEWHERE   what is rung sets its timer with the other worker
- *  SET_UNHELD      a thread sets a timer and does not hold the runtime
- *  TOLD_UNHELD     it lets go before it has told the worker
+ *  NO_HELD         `life` does not record that the runtime was held meanwhile
+ *  TIMERS_FIRST    the timers are looked at before `life` is read
+ *  NO_COMPARE      `life` is set to 0, and not compared with what was read
+ *  ONE_WORKER      the second worker's timers are not looked at
+ *  COUNTED_OUT     a timer is counted out when it fires, not when its function has returned
+ *  SET_ELSEWHERE   a timer's function sets a timer with the other worker
+ *  SET_UNHELD      a thread sets a timer without holding the runtime
+ *  TOLD_UNHELD     it releases the runtime before it has told the worker
  *  STOP_UNCOUNTED  a timer that is stopped is not counted out */
 #ifndef CALLS
 #define CALLS 1 /* of each thread */
@@ -72,7 +74,7 @@ inline release() { atomic { touch(); life = life - HOLD } }
 
 inline set_at(w) { atomic { touch(); set[w]++; holding[w]++ } }
 
-/* By what runs on a worker. */
+/* By a function that runs on a worker. */
 inline set_one()
 {
     if
@@ -85,7 +87,7 @@ inline set_one()
     fi
 }
 
-/* By whoever holds the runtime, which is let go when it has been done. */
+/* By a thread or a function that holds the runtime, which the worker releases afterwards. */
 inline start(w) { atomic { touch(); work[w]++ } }
 
 proctype Worker(byte self)
@@ -112,7 +114,7 @@ end:
         fi;
         atomic { touch(); ringing-- }
 #ifndef COUNTED_OUT
-        holding[self]-- /* and takes the next */
+        holding[self]--
 #endif
     :: atomic { work[self] > 0 -> work[self]-- }
         set_one();
@@ -159,7 +161,7 @@ proctype Thread()
     od
 }
 
-/* leat_timer_stop, which needs nothing but the bells' lock. */
+/* leat_timer_stop, which needs nothing but the lock of the shared timers. */
 inline take(w)
 {
     atomic {
@@ -181,7 +183,7 @@ proctype Stops()
 
 /* ---- leat_stop ---- */
 
-inline look_at_bells()
+inline look_at_timers()
 {
     any = holding[0] > 0;
 #ifndef ONE_WORKER
@@ -213,16 +215,16 @@ inline stop_life()
 {
     do
     ::
-#ifdef BELLS_FIRST
-        look_at_bells();
+#ifdef TIMERS_FIRST
+        look_at_timers();
 #endif
         seen = life;
         if
         :: seen & HOLDS -> break
         :: else
         fi;
-#ifndef BELLS_FIRST
-        look_at_bells();
+#ifndef TIMERS_FIRST
+        look_at_timers();
 #endif
         if
         :: any -> break

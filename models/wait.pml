@@ -1,38 +1,38 @@
-/* wait.pml: the three ways a wait ends, for who has a home: a partner, the deadline, the scope.
+/* wait.pml: the three ways a wait of a task or a thread ends: a partner, the deadline, the scope.
  *
- * Speaks for scope/wait.h and wait.c, for wait_for_partner and withdraw of chan/operate.c, the
- * withdraw that is always granted of time/sleep.c, lt_ready of sched/current.h and party.c,
- * lt_scope_enlist and lt_scope_delist of scope/wait_list.c, ended of scope/go.c, and nudge_tasks,
- * lt_scope_look and nudge_threads of scope/cancel.c; with THREAD also for join_scope and leave_scope of
- * io/blocking.c. One party waits WAITS times, each time in a channel's queue or in a sleep, with
- * a deadline or without, and then ends. A partner comes as often, at any time or never. Its
- * scope is cancelled at any time, but it is.
+ * Models scope/wait.h and wait.c, wait_for_partner and withdraw of chan/operate.c, the withdraw of
+ * time/sleep.c, which always succeeds, lt_ready of sched/current.h and party.c, lt_scope_enlist
+ * and lt_scope_delist of scope/wait_list.c, ended of scope/go.c, and nudge_tasks, lt_scope_look
+ * and nudge_threads of scope/cancel.c; with THREAD also join_scope and leave_scope of
+ * io/blocking.c. One party waits WAITS times, each time in a channel's queue or in a sleep, with a
+ * deadline or without, and then ends. A partner comes as often, at any time, or never. The party's
+ * scope is always cancelled, at any time.
  *
  *  - The party is a task: it and its home worker run in turns. A partner's wake-up comes to the
- *    home's inbox, the canceller's nudge to its list of nudges (inbox.pml has both), the
+ *    home's inbox, the canceller's nudge to its list of nudges (inbox.pml models both), the
  *    deadline is its timer.
- *  - With ROSTERS some other task makes the scope's wait lists, at any time.
+ *  - With WAIT_LISTS another task makes the scope's wait lists, at any time.
  *  - With THREAD it is a thread of leat_go_blocking: it sleeps on its word.
  *
  * Proves:
  *  - exactly one of the three ends a wait: the party is made ready once, while it waits, or it
  *    withdrew;
  *  - after the cancel the party ends: no cancel and no wake-up is lost;
- *  - a wait and its waiter are not touched once the operation has returned, nor the party after
+ *  - a wait and its waiter are not touched after the operation has returned, nor is the party after
  *    its end.
  *
  * Broken on purpose, for a task:
- *  NO_RECHECK         having enlisted for its first wait it does not ask again whether it is
- *                     cancelled
+ *  NO_RECHECK         after it has enlisted for its first wait, it does not check again whether it
+ *                     is cancelled
  *  MARKED_LATE        the task is nudged before the scope is marked
- *  LOOK_ANYWHERE      the canceller ends the wait itself and does not leave it to the home
+ *  LOOK_ANYWHERE      the canceller ends the wait itself, instead of leaving that to the home
  *  NO_OVER            a wait that was withdrawn is withdrawn again (a sleep always can be)
  *  TIMER_LEFT         the timer stays armed after the wait
- *  NUDGE_LEFT         the task ends without a look at whether it is in the list of nudges
- *  ROSTERS_FIRST      (ROSTERS) the canceller asks whether there are wait lists before it marks
- *  ROSTERS_ALONE      (ROSTERS) where there are wait lists it does not walk the scope's own list
+ *  NUDGE_LEFT         the task ends though it may be in the list of nudges
+ *  WAIT_LISTS_FIRST   (WAIT_LISTS) the canceller looks for wait lists before it marks
+ *  WAIT_LISTS_ALONE   (WAIT_LISTS) if there are wait lists, it skips the scope's own list
  * for a thread:
- *  LOOK_THEN_CLEAR    the nudge is cleared after the look at what it is about
+ *  LOOK_THEN_CLEAR    the nudge is cleared after the check for what it is about
  *  NO_EXCHANGE        the last wait's WOKEN is left in the word
  *  EXCHANGE_LATE      it is cleared when the waiter is in its queue already
  *  NO_VALUE_CHECK     a futex that sleeps whatever the word is
@@ -51,7 +51,7 @@ mtype = { OK, ETIMEDOUT, ECANCELED };
 bool channel_locked, queued;
 bool scope_locked, cancelled, listed;
 
-/* The wait; `alive`: its memory is there. */
+/* The wait; `alive`: its memory is valid. */
 bool alive, sleeping, has_deadline, over;
 mtype result, status;
 
@@ -66,10 +66,11 @@ inline unlock(l) { l = false }
 bool woken, nudged, asleep; /* the word */
 bool in_futex, pinned;
 #else
-byte inbox, ready_queue; /* how often the task is in it */
-bool nudged;             /* and so is in the home's list of nudges */
+byte inbox, ready_queue; /* how often the task is in each */
+bool nudged;             /* the task is in the home's list of nudges */
 bool enlisted, task_runs = true, wait_known, timer;
-bool wait_lists, rostered, on_roster, roster_locked; /* the wait list of the task's home */
+bool wait_lists, uses_wait_list; /* the task uses its home's wait list, not the scope's own list */
+bool on_wait_list, wait_list_locked;
 #endif
 
 inline may_be_ready()
@@ -85,7 +86,7 @@ inline ready()
     bool wakes;
     atomic { may_be_ready(); woken = true; wakes = asleep }
     if
-    :: wakes -> in_futex = false /* takes but an address: the thread may be gone */
+    :: wakes -> in_futex = false /* the call takes only an address: the thread may be gone */
     :: else
     fi
 #else
@@ -209,7 +210,7 @@ inline park()
             wait_end(error);
             if
             :: ended -> break
-            :: else -> over = true /* here for: its partner's wake-up is all it waits for */
+            :: else -> over = true /* here: it waits for its partner's wake-up alone */
             fi
         :: else
         fi;
@@ -302,14 +303,14 @@ inline park()
 inline enlist(is)
 {
     if
-    :: is -> rostered = wait_lists
+    :: is -> uses_wait_list = wait_lists
     :: else
     fi;
     if
-    :: rostered ->
-        lock(roster_locked);
-        on_roster = is;
-        unlock(roster_locked)
+    :: uses_wait_list ->
+        lock(wait_list_locked);
+        on_wait_list = is;
+        unlock(wait_list_locked)
     :: else ->
         lock(scope_locked);
         listed = is;
@@ -317,7 +318,7 @@ inline enlist(is)
     fi
 }
 
-#ifdef ROSTERS
+#ifdef WAIT_LISTS
 active proctype Maker()
 {
     lock(scope_locked);
@@ -355,7 +356,7 @@ again:
     od;
     enlist(false);
 #ifndef NUDGE_LEFT
-    nudged = false; /* it looks until its own is taken from the list: it does not wait */
+    nudged = false; /* move.pml has what becomes of this nudge */
 #endif
     atomic { gone = true; n = 0; done = false; task_runs = false }
 }
@@ -412,7 +413,7 @@ end_home:
 
 #endif
 
-/* ---- who comes from elsewhere ---- */
+/* ---- the partner and the canceller ---- */
 
 active proctype Partner()
 {
@@ -445,7 +446,7 @@ active proctype Partner()
 active proctype Canceller()
 {
     bool ended, here;
-#ifdef ROSTERS_FIRST
+#ifdef WAIT_LISTS_FIRST
     here = wait_lists;
 #endif
 #ifndef MARKED_LATE
@@ -478,24 +479,24 @@ active proctype Canceller()
     fi
 #else
     if
-#ifdef ROSTERS_ALONE
+#ifdef WAIT_LISTS_ALONE
     :: wait_lists
 #endif
     :: listed -> nudged = true
     :: else
     fi;
     unlock(scope_locked);
-#ifndef ROSTERS_FIRST
+#ifndef WAIT_LISTS_FIRST
     here = wait_lists;
 #endif
     if
     :: here ->
-        lock(roster_locked);
+        lock(wait_list_locked);
         if
-        :: on_roster -> nudged = true
+        :: on_wait_list -> nudged = true
         :: else
         fi;
-        unlock(roster_locked)
+        unlock(wait_list_locked)
     :: else
     fi
 #endif

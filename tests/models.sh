@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The models in models/ hold, wherever spin looks, which is everywhere; and where they are broken on
-# purpose, spin finds it. One line a run: what was run, states, seconds, verdict.
+# Spin searches all states of the models in models/: none breaks a rule, and each variant that is
+# broken on purpose is caught. One line a run: what was run, states, seconds, verdict.
 # Without LEAT_LONG only the first search and the first broken variant of each model run.
 set -euo pipefail
 
-# What is modelled does not depend on how this tree was built.
+# The models do not depend on how the tree was built: sanitized builds skip them.
 [ -z "${LEAT_SANITIZE-}" ] || exit 77
 cc=${CC:-cc}
 command -v spin >/dev/null && command -v "$cc" >/dev/null || exit 77
@@ -16,20 +16,23 @@ cd "$work"
 failures=0
 
 declare -A begun
-# is_due KIND MODEL: whether this one runs.
+# is_due KIND MODEL: whether this run is due.
 is_due() {
     [ -z "${LEAT_LONG-}" ] || return 0
     [ -z "${begun[$*]-}" ] || return 1
     begun[$*]=1
 }
 
-# search MODEL DEFINITIONS OPTIMIZATION: runs spin's search and leaves what it says in the file
-# `said`, and the states and the seconds in variables.
+# search MODEL DEFINITIONS OPTIMIZATION: runs spin's search. Its output is in the file `said`
+# afterwards, states and seconds in variables.
 search() {
     local model=$1 definitions=$2 optimization=$3 way='-DSAFETY -DCOLLAPSE' options=() limit=150
     case $definitions in
     *-DLIVE*) way='-DNOREDUCE -DCOLLAPSE' options=(-a -f) ;; # cycles, under weak fairness
-    *-DSAMPLE*) way='-DSAFETY -DBITSTATE -DP_RAND -DT_RAND' options=(-w30 -k3 -RS1) limit=30 optimization=-O2 ;;
+    *-DSAMPLE*)
+        way='-DSAFETY -DBITSTATE -DP_RAND -DT_RAND' options=(-w30 -k3 -RS1)
+        limit=30 optimization=-O2
+        ;;
     esac
     rm -f pan* ./*.trail
     # shellcheck disable=SC2086
@@ -46,7 +49,7 @@ search() {
     seconds=$(awk '/elapsed time/ { print $4; exit }' said)
 }
 
-# line VERDICT: what was searched, and what came of it.
+# line VERDICT: prints what was searched, and the verdict.
 line() {
     printf '%-8s %-50s %9s states %6s s  %s\n' "$model" "$what" "${states:-?}" "${seconds:-?}" "$1"
 }
@@ -56,7 +59,7 @@ failed() {
     failures=$((failures + 1))
 }
 
-# holds MODEL [DEFINITION…]: no error anywhere.
+# holds MODEL [DEFINITION…]: spin must find no error.
 holds() {
     local model=$1 what definitions
     is_due holds "$model" || return 0
@@ -71,8 +74,8 @@ holds() {
     fi
 }
 
-# sampled MODEL DEFINITION…: no error in as much of a large model as half a minute of a random search
-# reaches.
+# sampled MODEL DEFINITION…: no error in what a random search of half a minute reaches of a large
+# model.
 sampled() {
     local model=$1 what definitions
     [ -n "${LEAT_LONG-}" ] || return 0
@@ -87,7 +90,7 @@ sampled() {
     fi
 }
 
-# caught MODEL 'DEFINITIONS' VARIANT…: an error in each.
+# caught MODEL 'DEFINITIONS' VARIANT…: spin must find an error in each variant.
 caught() {
     local model=$1 given=$2 definitions=${2:+-D${2// / -D}} variant what
     shift 2
@@ -119,7 +122,8 @@ holds split_buffer SENDERS=2 RECEIVERS=2 ITEMS=1
 holds split_buffer FREED SENDERS=1
 holds split_buffer FREED SENDERS=2
 caught split_buffer FREED FREED_EARLY
-caught split_buffer '' END_ALONE ONE_END WAITER_UNSEEN CLOSED_UNSEEN COUNT_FIRST NOT_GIVEN_BACK SEEN_TOO_MUCH
+caught split_buffer '' END_ALONE ONE_END WAITER_UNSEEN CLOSED_UNSEEN COUNT_FIRST NOT_GIVEN_BACK \
+    SEEN_TOO_MUCH
 
 holds biased PARTIES=2 OPS=4
 holds biased PARTIES=3 OPS=2
@@ -130,8 +134,9 @@ caught owned '' NO_BARRIER LOOK_FIRST NO_LOOK TWO_VISIT GONE_EARLY GOES_IN NO_SE
     FENCES_STAY CLEARED_LOOSELY ANSWERS_INSIDE APPENDS_CALLED LEAVES_EARLY
 
 holds move
-caught move '' TAKES_RUNNING VISITS_ANYWAY SWITCH_OUTSIDE TIMER_LEFT HOME_LATE HOME_LEFT HOME_FIRST \
-    NUDGE_DROPPED LOOKED_AT_AWAY LOOKED_AT_RUNNING FREED_NUDGED LEFT_NUDGED ENDED_UNSEEN FREE_THEN_DELIST
+caught move '' TAKES_RUNNING VISITS_ANYWAY SWITCH_OUTSIDE TIMER_LEFT HOME_LATE HOME_LEFT \
+    HOME_FIRST NUDGE_DROPPED LOOKED_AT_AWAY LOOKED_AT_RUNNING FREED_NUDGED LEFT_NUDGED \
+    ENDED_UNSEEN FREE_THEN_DELIST
 caught move SCOPE_TIMER SCOPE_TIMER_LEFT
 
 holds select
@@ -142,8 +147,8 @@ caught select '' NO_CLAIM CLAIM_IN_TWO_STEPS WITHDRAW_UNASKED UNLOCK_BEFORE_ENQU
 holds wait
 caught wait '' NO_RECHECK MARKED_LATE LOOK_ANYWHERE NO_OVER TIMER_LEFT NUDGE_LEFT \
     WITHDRAW_UNASKED READY_THEN_UNLINK
-holds wait ROSTERS
-caught wait ROSTERS ROSTERS_FIRST ROSTERS_ALONE
+holds wait WAIT_LISTS
+caught wait WAIT_LISTS WAIT_LISTS_FIRST WAIT_LISTS_ALONE
 holds wait THREAD
 caught wait THREAD LOOK_THEN_CLEAR NO_EXCHANGE EXCHANGE_LATE NO_VALUE_CHECK ASLEEP_LATE NO_PINNED \
     WITHDRAW_UNASKED READY_THEN_UNLINK
@@ -151,8 +156,8 @@ caught wait THREAD LOOK_THEN_CLEAR NO_EXCHANGE EXCHANGE_LATE NO_VALUE_CHECK ASLE
 holds stackless
 caught stackless '' NO_RECHECK RECHECK_FIRST MARKED_LATE ENQUEUE_UNLOCKED NO_CLAIM \
     SETTLE_WITHOUT_LOCK NOTHING_UNLOCKED GOES_ON_ANYWHERE ALARM_LEFT
-holds stackless ROSTERS
-caught stackless ROSTERS ROSTERS_FIRST ROSTERS_ALONE NO_RECHECK NOTHING_UNLOCKED
+holds stackless WAIT_LISTS
+caught stackless WAIT_LISTS WAIT_LISTS_FIRST WAIT_LISTS_ALONE NO_RECHECK NOTHING_UNLOCKED
 
 holds inbox
 caught inbox '' SLEEP_WITHOUT_SECOND_LOOK LOOK_FIRST ASK_FIRST PUSH_IN_TWO_STEPS \
@@ -176,8 +181,8 @@ holds idle POSTS=1 TIMERS=1
 caught idle 'POSTS=1 TIMERS=1' NO_ALARM UNTOLD_TIMER UNTOLD_WHEEL
 holds idle POSTS=2 TIMERS=1
 caught idle 'POSTS=2 TIMERS=1' UNTOLD_LOOT
-holds idle SPILLS=1 POSTS=1
-caught idle 'SPILLS=1 POSTS=1' SPILT_UNSEEN CALL_THE_BUSY
+holds idle TO_GLOBAL=1 POSTS=1
+caught idle 'TO_GLOBAL=1 POSTS=1' GLOBAL_UNSEEN CALL_THE_BUSY
 holds idle SENT=1 POSTS=1
 holds idle WORKERS=3 TASKS=1
 sampled idle WORKERS=3 POSTS=1
@@ -189,7 +194,7 @@ caught idle 'TASKS=1 LIVE' NEVER_TAKES
 
 holds stop
 holds stop THREADS=1 CALLS=3 AGAIN=1
-caught stop '' NO_HELD BELLS_FIRST NO_COMPARE ONE_WORKER COUNTED_OUT SET_ELSEWHERE SET_UNHELD \
+caught stop '' NO_HELD TIMERS_FIRST NO_COMPARE ONE_WORKER COUNTED_OUT SET_ELSEWHERE SET_UNHELD \
     TOLD_UNHELD STOP_UNCOUNTED
 
 [ $failures -eq 0 ] || echo "$failures failed"
