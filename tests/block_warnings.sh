@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A step function with every macro, and a select of what is const, compiles without a warning; a local that is kept over an await is
-# warned about; and gdb tells the line at which a block waits.
+# A step function with every macro, and a select with const items, compile without a warning. A
+# local variable that is used after an await gets one. gdb tells the line at which a block waits.
 set -euo pipefail
 
 work=$(mktemp -d)
@@ -131,7 +131,7 @@ int loop(leat_block *b)
 }
 END
 
-# compile COMPILER OPTION…: as quietly as can be asked for.
+# compile COMPILER OPTION…: with warnings as errors, and silent if all is well.
 compile() {
     if ! "$@" -Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Wimplicit-fallthrough -Werror -I "$include" -c \
         -o "$work/out.o" 2> "$work/out"; then
@@ -150,7 +150,7 @@ for compiler in "${compilers[@]}"; do
             compile "$compiler" -std=$standard $level "$work/every.c"
         done
     done
-    # gcc looks only when it optimises; clang has to be asked.
+    # gcc warns only when it optimises; clang needs an option.
     warnings=(-O2 -Wall -Wextra)
     if "$compiler" --version | grep -q clang; then
         warnings+=(-Wconditional-uninitialized)
@@ -172,7 +172,8 @@ for compiler in g++ clang++; do
 done
 [ $failed = 0 ] || exit 1
 
-# gdb: a sanitizer's library needs its flags, and a container may not let it trace.
+# gdb: not with a sanitizer's library, which needs its flags, nor in a container that forbids
+# tracing.
 [ -z "${LEAT_SANITIZE-}" ] || exit 0
 command -v gdb > /dev/null || exit 77
 cat > "$work/program.c" <<'END'

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# What the environment says and leat does not know is named once; what leat, its command or a test reads is known.
+# leat names each variable of the environment that it does not know, once. It knows all variables
+# that it, its command or a test reads.
 set -euo pipefail
 
 program=$LEAT_PROGRAMS/modest
 failed=0
 
-# said VARIABLE: what a program says when it is set, but for what it says anyway.
+# said VARIABLE: what a program prints because the variable is set.
 said() {
     env "$1=" "$program" 2>&1 >/dev/null | grep "$1" || true
 }

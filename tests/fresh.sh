@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Thread-local variables are right after each move, however the library is compiled and linked: by gcc and by clang, at
-# -O2 and -O3, with optimization at link time, static and shared. Without LEAT_LONG only the first of these ways.
+# Thread-local variables are right after each move to another worker, however the library is
+# compiled and linked: by gcc and clang, at -O2 and -O3, with link-time optimization, static and
+# shared. Without LEAT_LONG only the first of these ways is tried.
 set -euo pipefail
 
 machine=$(uname -m)
@@ -21,7 +22,7 @@ compile() {
     done | xargs -P "$(nproc)" -L 1 "$@" "${common[@]}"
 }
 
-# travel NAME COMMAND…: links a program, and runs it.
+# travel NAME COMMAND…: links a program and runs it.
 travel() {
     local name=$1 text
     shift
@@ -35,7 +36,7 @@ travel() {
     fi
 }
 
-# try COMPILER: each way of it.
+# try COMPILER: each way to compile and link with it.
 try() {
     local compiler=$1 name=${1##*/} program=("$here/travels.c" "$here/keep.c" "${common[@]}")
     command -v "$compiler" >/dev/null || return 0
@@ -46,7 +47,7 @@ try() {
     travel "$name-O3-static" "$compiler" -O3 -fPIC "${program[@]}" "$work"/*.o
     "$compiler" -O3 -shared -Wl,-soname,libleat.so "$work"/*.o -pthread -o "$work/libleat.so"
     travel "$name-O3-shared" "$compiler" -O3 -fPIC "${program[@]}" -L"$work" -lleat
-    # Some compilers have no linker for that.
+    # Some compilers have no linker for link-time optimization.
     echo 'int main(void) { return 0; }' >"$work/main.c"
     "$compiler" -O2 -flto "$work/main.c" -o "$work/main" 2>"$work/why" || return 0
     compile "$compiler" -O2 -flto -fPIC

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# gdb sees a task's whole stack: in a function it calls, at every instruction of a switch, and after one.
+# gdb sees a task's whole stack: in a function that the task calls, at each instruction of a switch,
+# and after a switch.
 set -euo pipefail
 
 [ -z "${LEAT_SANITIZE-}" ] || exit 77
@@ -7,7 +8,7 @@ command -v gdb >/dev/null || exit 77
 program=$LEAT_PROGRAMS/backtrace
 failed=0
 
-# look COMMAND…: gdb's backtraces, with the frames' functions in one line for each.
+# look COMMAND…: prints gdb's backtraces, each as one line of its frames' functions.
 look() {
     local arguments=(-nx -batch -ex 'set confirm off' -ex 'set pagination off'
         -ex 'set debuginfod enabled off' -ex 'set breakpoint pending on') command
@@ -22,7 +23,7 @@ if ! look 'break main' 'run' | grep -q 'Breakpoint 1, '; then
     exit 77
 fi
 
-# expect NAME OUTPUT PATTERN…: nothing is broken, and the patterns follow one another.
+# expect NAME OUTPUT PATTERN…: no backtrace is broken, and the patterns occur in this order.
 expect() {
     local name=$1 output=$2 pattern rest
     shift 2
@@ -48,8 +49,8 @@ expect 'called again' "$(look 'break innermost' 'run' 'continue' 'continue' 'con
 expect finished "$(look 'tbreak switching' 'run' 'tbreak lt_switch_left' 'continue' 'finish' 'bt')" \
     '#0 ' 'leat_yield' 'switching' 'outermost'
 
-# Sixteen instructions, over the change of stacks: each time all frames are there, of a task to where a
-# stack begins, of the worker to where a thread begins.
+# Sixteen instructions, across the change of stacks. After each one all frames are seen: a task's
+# down to the beginning of its stack, the worker's down to the beginning of its thread.
 steps=()
 for _ in {1..16}; do
     steps+=('bt' 'stepi')

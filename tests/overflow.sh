@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# A stack overflow ends the program by SIGSEGV, with one line that names the task, the size of its stack
-# and how to raise it. Any other fault takes its usual course, or goes to the handler there was before.
+# A stack overflow ends the program by SIGSEGV, with one line that names the task, the size of its
+# stack and how to raise it. Any other fault has its usual effect, or goes to the earlier handler.
 set -euo pipefail
 
-# A sanitizer has a handler, and frames, of its own.
+# A sanitizer has its own handler and larger frames.
 [ -z "${LEAT_SANITIZE-}" ] || exit 77
 program=$LEAT_PROGRAMS/overflow
 ulimit -c 0
 failed=0
 
-# try WAY STATUS LINES PATTERN…: what it exits with, how many lines it says, and what stands in them.
+# try WAY STATUS LINES PATTERN…: checks the exit status, the number of lines, and patterns in
+# them.
 try() {
     local way=$1 expected=$2 lines=$3 text status=0 pattern
     shift 3

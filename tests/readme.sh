@@ -1,4 +1,4 @@
-# The README's program, as it stands there, compiles without a warning and prints 1, 2, 3.
+# The README's program compiles without a warning and prints 1, 2, 3.
 set -euo pipefail
 
 work=$(mktemp -d)

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# --cache: what has not changed is not read, what has changed is, and nothing harms the cache's file.
+# --cache: unchanged files are not read, changed ones are, and nothing harms the cache's file.
 . "$(dirname "$0")/sum_common.bash"
 
 cache=../cache
 lines() {
     grep -c '^[a-z0-9-]* [0-9]* [0-9]* ' "$cache"
 }
-# forge SED-COMMAND: changes lines of the cache, and makes it whole again
+# forge SED-COMMAND: changes lines of the cache, and corrects its checksum
 forge() {
     sed -i '$d' "$cache"
     sed -i "$1" "$cache"
@@ -15,7 +15,7 @@ forge() {
 line_of() {
     grep "^[^ ]* $(stat -c '%d %i' "$1") " "$cache"
 }
-# settle FILE...: until its times lie well back. Only the clock can do that: nobody sets a ctime.
+# settle FILE...: waits until its times are well in the past; a ctime cannot be set.
 settle() {
     local last
     last=$(stat -c '%Z' "$@" | sort -n | tail -n 1)
@@ -23,12 +23,12 @@ settle() {
         sleep 0.1
     done
 }
-# run ARGUMENT...: with the cache
+# run ARGUMENT...: runs leat sum with the cache
 run() {
     "$leat" sum --cache "$cache" "$@" >"$out/got" 2>"$out/got.err"
     status=$?
 }
-# right WHAT STATUS [MESSAGE]: after run: the lines are the right ones
+# right WHAT STATUS [MESSAGE]: after run, checks that the lines are right
 right() {
     is "$1: status" "$2" "$status"
     same "$1" "$out/wanted" "$out/got"
@@ -45,7 +45,7 @@ head -c 300000 /dev/urandom >t/large
 ln t/1 t/hard
 files=$(find t -type f -printf x | wc -c)
 
-# What is young may be written again within the same tick of the clock, so it is not kept.
+# A file that was just changed may change again within the same tick of the clock: it is not kept.
 date >young
 run young
 written=$(stat -c %Z young)
@@ -58,7 +58,7 @@ run young
 right 'a file from the future' 0
 [ -e "$cache" ] && fail 'a file from the future was kept'
 
-# All others are, for each digest.
+# All others are kept, for each digest.
 for algorithm in md5 sha256; do
     "$leat" sum -a $algorithm t >"$out/wanted"
     for time in first second; do
@@ -76,7 +76,7 @@ before=$(stat -c '%i %z' "$cache")
 run t
 is 'nothing new, nothing written' "$before" "$(stat -c '%i %z' "$cache")"
 
-# It is believed: what is not read is printed as it was kept. So files are not read.
+# The cache is believed: a forged digest is printed, so the file was not read.
 forge "s/^md5 \($(stat -c '%d %i' t/large) .*\) [0-9a-f]* \([0-9]*\)$/md5 \1 $(printf '%032d' 7) \2/"
 run t
 is 'believed: status' 0 "$status"
@@ -88,7 +88,7 @@ run -c list
 is 'believed in a check: status' 1 "$status"
 is 'believed in a check' 't/large: FAILED' "$(cat "$out/got")"
 
-# --paranoid does not believe it.
+# With --paranoid the cache is not believed.
 warning="leat sum: t/large: differs from its stored digest, but its size and times are the same"
 "$leat" sum t >"$out/wanted"
 for jobs in 1 2; do
@@ -102,14 +102,14 @@ is 'paranoid check: messages' "$warning" "$(cat "$out/got.err")"
 "$leat" sum -a sha256 t >"$out/wanted"
 run --paranoid -a sha256 t
 right 'another digest is right' 0
-# It is also seen when a file is read for a further digest; nothing is kept of it then.
+# A difference is also found when a file is read for another digest; then neither is kept.
 "$leat" sum -a md5,sha1 t/large >"$out/wanted"
 run -a md5,sha1 t/large
 right 'seen by the way' 1 "$warning"
 grep -q '^sha1 ' "$cache" && fail 'kept in spite of doubts'
 rm "$cache"
 
-# Whatever changes a file has it read again.
+# After any change a file is read again.
 run t
 touch -r t/a/touched ../before
 echo 't/a/SAME' >t/a/same
@@ -139,7 +139,7 @@ is 'what was moved is still known' "$(printf '%032d' 9)  t2/large" "$(grep 't2/l
 mv t2 t
 rm "$cache"
 
-# Each digest and each length of one has its own line; a file that lacks one of several is read.
+# Each digest and each length has its own line; a file is read if one of several digests is missing.
 "$leat" sum -a md5,blake2b -l 128 t >"$out/wanted"
 run -a md5,blake2b -l 128 t
 right 'a length' 0
@@ -165,7 +165,7 @@ for time in 1 2; do
 done
 is 'standard input and a FIFO' "$before" "$(lines)"
 
-# Lines that no run has met for 90 days go, when it is written again.
+# When the cache is written, it drops lines whose files no run has met for 90 days.
 today=$(($(date +%s) / 86400))
 rm "$cache"
 run t/1 t/2 t/3 t/a/mode
@@ -178,7 +178,7 @@ is 'a younger one stays' $((today - 89)) "$(line_of t/2 | sed 's/.* //')"
 is 'one that was met stays' "$today" "$(line_of t/3 | sed 's/.* //')"
 is 'and so does that of today' "$today" "$(line_of t/a/mode | sed 's/.* //')"
 
-# What is damaged is not used, and is put right.
+# A damaged cache is not used, and replaced.
 rm "$cache"
 run t
 cp "$cache" ../whole
@@ -201,7 +201,7 @@ for length in 17 30 $((size - 1)) $((size / 2)); do
 done
 { cat ../whole && echo; } >"$cache"
 damage 'something after it'
-# One that is whole, but does not hold what it should.
+# A cache with a right checksum and wrong lines.
 for line in 'md5' 'md5 1 2 3 4 5 00' 'md5 1 2 3 4 5 00 1 2' ''; do
     cp ../whole "$cache"
     forge "3s/.*/$line/"
@@ -216,7 +216,7 @@ right 'an empty file' 0
 run --paranoid t
 right 'an empty file: again' 0
 
-# What is no cache, or another version's, is left alone.
+# A file that is no cache, or one of another version, is left alone.
 alone() {
     cp "$cache" ../before
     run t
@@ -243,7 +243,7 @@ run t
 right 'no folder for it' 0 'leat sum: nosuch/cache: cannot be written: No such file or directory'
 cache=../cache
 
-# A link to it stays, and what it leads to is written, be it there already or not.
+# A link to the cache stays; the file that it leads to is written, whether it exists or not.
 mkdir ../kept
 for time in first second; do
     ln -sf kept/own ../between
@@ -263,7 +263,7 @@ right 'a link to no folder' 0 'leat sum: ../cache.link: cannot be written: No su
 rm -r ../kept ../between ../cache ../cache.link
 cache=../cache
 
-# Many at once: each leaves a whole one, and nothing beside it.
+# Many runs at once: each leaves a whole cache, and no other file beside it.
 rm -f "$cache"
 for i in {1..12}; do
     "$leat" sum --cache "$cache" -a "$([ $((i % 2)) = 0 ] && echo md5 || echo sha1)" t >"$out/many.$i" 2>&1 &
@@ -276,7 +276,7 @@ run t
 right 'after many at once' 0
 is 'nothing beside it' "$cache" "$(echo "$cache"*)"
 
-# A signal ends the run, but what was digested is kept.
+# A signal ends the run, but the digests computed until then are kept.
 rm -f "$cache"
 exec 3<>fifo
 "$leat" sum --cache "$cache" t/large fifo >lines &
@@ -290,7 +290,7 @@ is 'a signal: status' 143 $?
 exec 3<&-
 is 'a signal: kept' 1 "$(lines)"
 
-# What changes while it is read is not kept: here it is changed when reading has begun, and not ended.
+# A file that changes while it is read is not kept: here it changes after reading has begun.
 rm -f "$cache"
 truncate -s 512M t/sparse
 settle t/sparse
@@ -317,7 +317,7 @@ run -a sha3-256 t/sparse
 is 'kept when it no longer changes' 1 "$(lines)"
 rm t/sparse
 
-# With the cache in the tree that is looked through for what is not listed.
+# --strict-tree with the cache in the tree.
 "$leat" sum t >../list
 cp "$cache" t/cache
 cache=t/cache

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check lists: what is read as a line, verdicts, messages, their order, statuses are md5sum's.
+# Check lists: accepted lines, verdicts, messages, their order and the status are those of md5sum.
 . "$(dirname "$0")/sum_common.bash"
 need_oracle
 
@@ -90,7 +90,7 @@ for list in ../odd ../missing ../wrong ../good ../nothing; do
     done
 done
 
-# Standard input as a file that a list names, and as a list.
+# Standard input as a file in a list, and as a list.
 { md5sum <plain && md5sum a:b && md5sum </dev/null; } >../stdin
 input=plain
 compare -c ../stdin
@@ -99,7 +99,7 @@ compare -c ../stdin -
 input=../stdin
 compare -c
 
-# The other digests have their own length and tag.
+# Other digests have their own length and tag.
 for pair in sha1sum:sha1 sha224sum:sha224 sha256sum:sha256 sha384sum:sha384 sha512sum:sha512; do
     oracle=${pair%:*} algorithm=${pair#*:}
     "$oracle" plain a:b empty >../list
@@ -108,14 +108,14 @@ for pair in sha1sum:sha1 sha224sum:sha224 sha256sum:sha256 sha384sum:sha384 sha5
     compare -c --warn ../list
     compare -c --warn ../good
 done
-# b2sum takes shorter digests too; here it is the full length or nothing.
+# b2sum also accepts shorter digests; here only the full length is compared.
 oracle=b2sum algorithm=blake2b
 b2sum plain a:b empty >../list
 b2sum --tag plain a:b empty >>../list
 compare -c --warn ../list
 oracle=md5sum algorithm=md5
 
-# More files than are ever under way, checked in the order of the list.
+# More files than can be under way, checked in the order of the list.
 mkdir many
 for i in {0..199}; do
     echo "$i" >"many/$i"
@@ -131,7 +131,7 @@ input=../long
 compare -c -w -
 input=/dev/null
 
-# A pipe as the list, slowly.
+# A pipe that is slow, as the list.
 {
     md5sum plain
     sleep 0.2
@@ -141,7 +141,7 @@ is 'a slow list: status' 0 $?
 printf 'plain: OK\na:b: OK\n' >"$out/wanted"
 same 'a slow list' "$out/wanted" "$out/got"
 
-# Lists with lines changed at random, and both programs' views of them.
+# Lists with lines changed at random: both programs must agree.
 seed=${LEAT_SEED:-$(date +%s)}
 echo "seed $seed"
 RANDOM=$seed
@@ -160,7 +160,7 @@ for ((round = 0; round < ${LEAT_ROUNDS:-60}; round++)); do
         done
         printf '%s\n' "$line"
     done >../random
-    # How 9.1 quotes a name with ' in it that ends unprintably is a fault that is not followed.
+    # coreutils 9.1 has a fault when it quotes a name with a ' that ends unprintably; leat has not.
     case $(tr -d '\n' <../random) in *"'"*) continue ;; esac
     before=$failures
     compare -c -w ../random

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Called by the name of one of coreutils' programs, leat says and does the same, to the letter.
+# Called by the name of one of coreutils' programs, leat prints exactly the same.
 . "$(dirname "$0")/sum_common.bash"
 need_oracle
 
@@ -9,7 +9,7 @@ for program in "${programs[@]}"; do
     ln -s "$leat" "../bin/$program"
 done
 
-# both PROGRAM ARGUMENT...: each stream, both as one, the status
+# both PROGRAM ARGUMENT...: compares each stream, both as one, and the status
 both() {
     local wanted got
     "$@" <"$input" >"$out/wanted" 2>"$out/wanted.err"
@@ -56,7 +56,7 @@ for program in "${programs[@]}"; do
     printf 'x%.0s' {1..5000} >xs
 done
 
-# No folder is walked, so no descriptor is kept for one.
+# No folder is walked, so no descriptor is reserved for one.
 one_descriptor() {
     local fd
     for fd in /proc/self/fd/*; do
@@ -105,7 +105,7 @@ done
 md5sum abc | cut -c -33 >blanks
 both md5sum -c -w blanks
 
-# Its options, and no others.
+# It has coreutils' options, and no others.
 for option in -a -j -L --algorithm=sha1 --jobs=2 --dereference --fail-fast --no-progress -x --bogus \
     --cache=f --paranoid --strict-tree=. \
     --s --st --t --ta --bin --no --che=1 --zero --strict '-c -z' '-c --tag' '-c -b' '--tag -t' '-t --tag'; do
@@ -121,7 +121,7 @@ esac
 "$work/bin/md5sum" nosuch 2>"$out/got"
 is 'its path in messages' "$work/bin/md5sum: nosuch: No such file or directory" "$(cat "$out/got")"
 
-# Streams that are closed, full, or have no reader any more.
+# Streams that are closed, are full, or have lost their reader.
 for ending in '<&-' '- - <&-' '-c <&-' 'nosuch <&-' 'abc >&-' '-c list >/dev/full'; do
     both bash -c "md5sum $ending"
 done

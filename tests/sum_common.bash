@@ -1,6 +1,7 @@
-# sum_common.bash: what the tests of `leat sum` share; sourced, not run.
+# sum_common.bash: functions that the tests of `leat sum` share; sourced, not run.
 #
-# The oracle is coreutils 9.1: same output, same messages but for the program's name, same status.
+# The oracle is coreutils 9.1: the output, the status, and the messages except for the program's
+# name must be the same.
 
 set -u
 export LC_ALL=C
@@ -47,8 +48,8 @@ same() {
     diff <(cat -A "$2") <(cat -A "$3") | head -n 20
 }
 
-# Puts what both programs say on the same arguments side by side: each stream, both as one, the
-# status. $oracle is the program, $algorithm what leat calls its digest, $input the standard input.
+# Compares both programs with the same arguments: each stream, both as one, and the status. $oracle
+# is coreutils' program, $algorithm leat's name for its digest, $input the standard input.
 oracle=md5sum algorithm=md5 input=/dev/null
 compare() {
     local wanted got
@@ -58,7 +59,7 @@ compare() {
     got=$?
     "$oracle" "$@" <"$input" >"$out/wanted.all" 2>&1
     "$leat" sum -a "$algorithm" "$@" <"$input" >"$out/got.all" 2>&1
-    # The oracle has no -a to name.
+    # The oracle has no -a, and so no such hint.
     sed -i "/: choose with -a$/d; s/leat sum: /$oracle: /; s/^Try 'leat sum /Try '$oracle /" \
         "$out"/got.err "$out"/got.all
     is "$oracle $*: status" "$wanted" "$got"

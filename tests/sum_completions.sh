@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# The completions for bash, zsh and fish know the options and the digests that there are, and no others.
+# The completions for bash, zsh and fish have exactly the options and digests of the command.
 . "$(dirname "$0")/sum_common.bash"
 
 files=$LEAT_SOURCE_DIR/cmd/leat/completions
 
-# What getopt knows: nothing at all is short for every option. And what --help tells.
+# getopt's options, which it lists because an empty name abbreviates them all; and those of --help.
 "$leat" sum --= 2>&1 | head -n 1 | grep -oE "'--[a-z0-9-]+'" | tr -d "'" | sort >"$out/options"
 [ "$(wc -l <"$out/options")" -gt 20 ] || fail 'few options'
 "$leat" sum --help | sed -n '/^  /p' >"$out/help"
@@ -15,7 +15,7 @@ sed -nE 's/^ .* (--[a-z0-9-]+)=.*/\1/p' "$out/help" | sort >"$out/valued"
 sort "$out/options" "$out/letters" >"$out/all"
 "$leat" sum -a none 2>&1 | sed -n "s/^  - '\(.*\)'/\1/p" | sort >"$out/digests"
 
-# zsh and fish: what stands in the files.
+# zsh and fish: the options in the files.
 grep -oE -- "[']?(\(|\*)?--[a-z0-9-]+(=|\[)" "$files/_leat" | grep -oE -- '--[a-z0-9-]+' >"$out/found"
 grep -oE -- '\{-[a-zA-Z]\+?,--[a-z0-9-]+=?\}' "$files/_leat" | tr -d '{}+=' | tr , '\n' >>"$out/found"
 sort -u "$out/found" >"$out/got"
@@ -35,7 +35,7 @@ same 'fish: options with a value' "$out/valued" "$out/got"
 sed -n 's/^set -l digests //p' "$files/leat.fish" | tr ' ' '\n' | sort >"$out/got"
 same 'fish: digests' "$out/digests" "$out/got"
 
-# bash: what it offers. completes WORD...: for the last of these words, split as bash splits them
+# bash: what it offers. completes WORD...: completions of the last word; words split as in bash
 completes() {
     bash -c '. "$1" && shift && COMP_WORDS=("$@") COMP_CWORD=$(($# - 1))
         _leat
@@ -71,7 +71,7 @@ offers '' leat sum tr
 is 'bash: what it is for' 'complete -o default -F _leat leat' \
     "$(bash -c '. "$1" && complete -p leat' bash "$files/leat.bash")"
 
-# The shells themselves find nothing wrong, where they are installed.
+# The shells find no error in the files, if they are installed.
 bash -n "$files/leat.bash" || fail 'bash -n'
 if command -v zsh >/dev/null; then
     zsh -n "$files/_leat" || fail 'zsh -n'

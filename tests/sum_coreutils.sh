@@ -4,7 +4,7 @@
 "$LEAT_SOURCE_DIR/scripts/coreutils-source" >"$out/fetched" 2>&1 ||
     skip "coreutils' tests cannot be fetched: $(tail -n 1 "$out/fetched")"
 
-# A copy, since the tests look for the programs in it.
+# A copy, since the tests look for the programs in the folder where they run.
 cp -r "$LEAT_SOURCE_DIR/build/coreutils/tests" .
 mkdir src
 programs=(md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum)
@@ -12,7 +12,7 @@ for program in "${programs[@]}"; do
     ln -s "$leat" "src/$program"
 done
 
-# passes TEST: whether it does, with the programs in src
+# passes TEST: runs it with the programs in src
 passes() {
     export srcdir=$PWD abs_top_builddir=$PWD built_programs=${programs[*]}
     case $1 in
@@ -33,7 +33,7 @@ for test in "${tests[@]}"; do
     [ "$status" -eq 0 ] || tail -n 20 "$out/said"
 done
 
-# They do look at what leat does.
+# The tests do notice what leat does.
 rm src/md5sum
 printf '#!/bin/sh\n%q "$@" | sed "s/OK$/ok/"\n' "$PWD/src/real/md5sum" >src/md5sum
 mkdir src/real

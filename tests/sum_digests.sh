@@ -69,7 +69,7 @@ digest xxh128 XXH128 \
     06b05ab6733a618578af5f94892f3950 \
     a545df8e384a9579b1fd6fae5285c4eb
 
-# More than 4 GiB, so that no length is counted in 32 bits: a hole, which takes no room.
+# More than 4 GiB, which finds lengths counted in 32 bits: a hole, which takes no room on the disk.
 if [ -n "${LEAT_SLOW:-}" ]; then
     truncate -s 4295098369 huge
     "$leat" sum huge >"$out/got"
@@ -77,7 +77,7 @@ if [ -n "${LEAT_SLOW:-}" ]; then
     same 'a huge file' "$out/wanted" "$out/got"
 fi
 
-# libxxhash is asked for its functions for newer processors where it has them.
+# If libxxhash has functions for newer processors, the command uses them.
 library=$(ldd "$leat" | sed -n 's/.*libxxhash.* => \([^ ]*\).*/\1/p')
 update=XXH3_128bits_update_dispatch
 if [ -e /usr/include/xxh_x86dispatch.h ] && nm -D "$library" 2>/dev/null | grep -q " T $update$"; then

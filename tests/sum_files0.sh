@@ -21,7 +21,7 @@ for jobs in 1 4; do
     same 'a pipe: messages' "$out/wanted.err" "$out/got.err"
 done
 
-# The last name may lack its end; a file without names has none.
+# The last name may lack its NUL; a file may have no names.
 printf 'one\0folder/3' | "$leat" sum --files0-from=- >"$out/got"
 is 'no end: status' 0 $?
 "$leat" sum one folder/3 | same 'no end' - "$out/got"
@@ -29,7 +29,7 @@ is 'no end: status' 0 $?
 is 'empty: status' 0 $?
 same 'empty' /dev/null "$out/got"
 
-# Many, and as long as a path can be.
+# Many names, and one as long as a path can be.
 long=$(printf './%.0s' {1..2000})one
 find_many() {
     for ((i = 0; i < 3000; i++)); do printf '%s\0' one "$long"; done
@@ -38,7 +38,7 @@ find_many | "$leat" sum --files0-from=- | cut -c -32 | sort | uniq -c | sed 's/^
 is 'many: status' 0 $?
 is 'many' "6000 $(md5sum <one | cut -c -32)" "$(cat "$out/got")"
 
-# broken WHAT MESSAGE NAMES: said in its place; the others are digested, and the status is 1
+# broken WHAT MESSAGE NAMES: the message has its place, the others are digested, the status is 1
 broken() {
     printf "$3" | "$leat" sum --files0-from=- >"$out/got" 2>&1
     is "$1: status" 1 $?

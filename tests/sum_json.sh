@@ -9,8 +9,8 @@ for name in plain 'a "quoted" one' 'back\slash' $'line\nfeed' $'\t\r\001\037\177
     printf '%s' "$name" >"names/$name"
 done
 
-# An independent reader, which is strict about UTF-8 and control characters, turns it back into what
-# is printed otherwise.
+# An independent reader, strict about UTF-8 and control characters, turns JSON back into plain
+# lines.
 read_json() {
     perl -MJSON::PP -MEncode -e '
         while (<STDIN>) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check lists of any kind: those of openssl, and those whose digests only their length tells.
+# Check lists of any kind: those of openssl, and those where only the length tells the digest.
 . "$(dirname "$0")/sum_common.bash"
 
 echo 1 >one
@@ -12,7 +12,7 @@ hint() {
     echo "leat sum: $1: digests of $2 digits may be of $3: choose with -a"
 }
 
-# As openssl 3 names them, and as those before it did.
+# The names of openssl 3, and those of earlier versions.
 tags=(md5:MD5 sha1:SHA1 sha224:SHA2-224 sha224:SHA224 sha256:SHA2-256 sha256:SHA256 sha384:SHA2-384 sha384:SHA384
     sha512:SHA2-512 sha512:SHA512 sha512-256:SHA2-512/256 sha3-256:SHA3-256 blake2b:BLAKE2B-512)
 : >all
@@ -47,7 +47,7 @@ sha1sum one >>list
 is 'by another name: status' 1 $?
 is 'by another name' '../sha256sum: list: no properly formatted checksum lines found' "$(cat "$out/got")"
 
-# Without a tag: what is certain.
+# Without a tag: lengths that leave no doubt.
 for digest in md5 sha1 sha224 sha384 xxh64; do
     "$leat" sum -a $digest "${files[@]}" >list
     "$leat" sum -c list >"$out/got" 2>&1
@@ -58,7 +58,7 @@ done
 "$leat" sum -a md5,sha256 -c list >"$out/got" 2>&1
 same 'one of two' "$out/ok" "$out/got"
 
-# What is not: digests that nobody takes for others, and a message.
+# Lengths that several have: the lines count as bad, and there is a message.
 for case in '64 sha256,sha512-256,sha3-256' '128 sha512,blake2b'; do
     digits=${case% *} all=${case#* }
     names="sha256, sha512-256, sha3-256 or blake2b"
@@ -87,7 +87,8 @@ is 'one line of another kind: status' 0 $?
 } >"$out/wanted"
 same 'one line of another kind' "$out/wanted" "$out/got"
 
-# Taken for another digest of the same length, by default, or since blake2b has any: not right, and a message.
+# A digest taken for another of the same length, by default or because blake2b has any length: a
+# mismatch and a message.
 # mistaken ARGUMENTS DIGEST DIGITS NAMES
 mistaken() {
     "$leat" sum -a "$2" one >list
@@ -108,7 +109,7 @@ b2sum -l 160 one >list
 "$leat" sum -c list 2>&1 | tail -n 1 >"$out/got"
 hint list 40 'sha1 or blake2b' | same 'a short blake2b' - "$out/got"
 
-# No message where it is certain which was meant, where some are right, and where nothing is to be said.
+# No message if the digest is certain, if some lines match, and if nothing is to be printed.
 quiet() {
     "$leat" sum "$@" >"$out/got" 2>&1
     is "$*: status" 1 $?

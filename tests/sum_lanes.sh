@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Many files digested at once: every length and mix has coreutils' digests, whatever the vectors.
+# Many files digested at once: the digests are coreutils', for every length and mix and all vectors.
 . "$(dirname "$0")/sum_common.bash"
 
-# Short ones of every length, around the ends of blocks and of what is read at a time, and a few long
-# ones among them; then in an order that has nothing to do with their lengths.
+# Short files of every length, around the ends of blocks and of reads, and a few long ones among
+# them; then in an order that has nothing to do with their lengths.
 mkdir mix
 perl -e '
     srand(4);
@@ -17,8 +17,8 @@ perl -e '
         print $o substr($all, int(rand(9999)), $places[$i][1]);
     }'
 
-# Of each digest every way that this processor knows; "none", which is libcrypto, one file after the other;
-# and at last what leat chooses. Up to so many files at a time:
+# Each digest in every way that this processor has; "none", which is libcrypto, one file at a time;
+# and finally leat's own choice. The numbers are files at a time:
 declare -A most=([md5]=40 [sha1]=20 [sha224]=2 [sha256]=20)
 for digest in "${!most[@]}"; do
     "${digest}sum" mix/* >"$out/wanted"
@@ -60,8 +60,8 @@ for digest in "${!most[@]}"; do
 done
 md5sum mix/* >"$out/wanted"
 
-# What keeps its reader waiting keeps nobody else's file from being digested, nor mixes with them; what
-# cannot be read, and what is no file, has its place.
+# A file that keeps its reader waiting does not delay the others, nor mix with them. Files that
+# cannot be read, and other kinds of file, have their places.
 mkfifo fifo
 files=(mix/000? fifo mix/001? nosuch mix mix/002? - mix/003?)
 {
@@ -82,7 +82,7 @@ for jobs in 1 3; do
     wait
 done
 
-# An error in the middle of a file: this one's first page can be read, and no more.
+# An error in the middle of a file: only the first page of this one can be read.
 if [ -r /proc/self/mem ]; then
     for jobs in 1 3; do
         "$leat" sum -j "$jobs" mix/000? /proc/self/mem mix/001? >"$out/got" 2>"$out/got.err"
@@ -93,7 +93,7 @@ if [ -r /proc/self/mem ]; then
     done
 fi
 
-# Standard input from a file goes on from where it is.
+# Standard input from a file is read from its present position.
 for skip in 0 100; do
     {
         [ "$skip" = 0 ] || dd bs="$skip" count=1 of=/dev/null 2>/dev/null
@@ -106,7 +106,7 @@ for skip in 0 100; do
     same "standard input from $skip on" "$out/first" "$out/got"
 done
 
-# A length that needs more than 32 bits, and one whose number of bits does.
+# A length of more than 32 bits, and one whose number of bits needs more.
 if [ -n "${LEAT_SLOW:-}" ]; then
     mkdir huge
     truncate -s 4295098369 huge/1

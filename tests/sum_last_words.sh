@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What is said when all else is over arrives wherever messages go: a file, a pipe, a terminal.
+# The last message, after all else, reaches a file, a pipe and a terminal.
 . "$(dirname "$0")/sum_common.bash"
 
 echo 1 >file
@@ -7,7 +7,7 @@ full='write error: No space left on device'
 closed='-: Bad file descriptor
 standard input: Bad file descriptor'
 
-# words WANTED COMMAND: on all three
+# words WANTED COMMAND: compares the output on all three
 words() {
     sed 's/^/leat sum: /' <<<"$1" >"$out/wanted"
     bash -c "$2" 2>"$out/got"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The manual page, docs/leat-sum.md and --help tell of the same options.
+# The manual page, docs/leat-sum.md and --help have the same options.
 . "$(dirname "$0")/sum_common.bash"
 
 options_of() {
@@ -13,7 +13,7 @@ grep -vE -- '^--(binary|text|help|version)$' "$out/wanted" >"$out/most"
 sed -n '/^## Options/,/^## Lines/p' "$LEAT_SOURCE_DIR/docs/leat-sum.md" | options_of >"$out/got"
 same 'the guide' "$out/most" "$out/got"
 
-# Each does something: none of them is unknown, and so is none of the algorithms.
+# The command knows each of them; and each algorithm is in both documents.
 while read -r option; do
     "$leat" sum "$option" </dev/null >"$out/got" 2>&1
     grep -q 'unrecognized' "$out/got" && fail "$option is unknown"
@@ -25,7 +25,7 @@ while read -r algorithm; do
     grep -q "\`$algorithm\`" "$LEAT_SOURCE_DIR/docs/leat-sum.md" || fail "$algorithm: not in the guide"
 done <"$out/algorithms"
 
-# A formatter, where there is one, finds nothing wrong.
+# groff finds no error, if it is installed.
 if command -v groff >/dev/null; then
     groff -man -Tutf8 -ww -z "$LEAT_SOURCE_DIR/docs/leat-sum.1" >"$out/got" 2>&1
     same 'groff' /dev/null "$out/got"

@@ -4,7 +4,8 @@
 [ -z "${LEAT_SANITIZE:-}" ] || skip 'sanitizers have memory of their own'
 [ -r /proc/self/status ] || skip 'no /proc'
 
-# peak WHAT MIB LAST ARGUMENT...: runs it, and looks when the last line is there and a FIFO keeps it.
+# peak WHAT MIB LAST ARGUMENT...: runs it, and measures when the line LAST is there and a FIFO holds
+# the run.
 mkfifo end lines
 peak() {
     local what=$1 limit=$2 last=$3 kib
@@ -32,7 +33,7 @@ perl -e '
     for (10000 .. 19999) { open(my $o, ">", "tree/flat/$_") or die; }'
 peak '30,000 files' 24 tree/flat/19999 tree end
 
-# As many as can be under way, with names as long as can be, behind a file that takes long.
+# As many files as can be under way, with the longest names, behind a file that takes long.
 perl -e '
     mkdir "wide";
     open(my $long, ">", "wide/0") or die; truncate($long, 1 << 30) or die;
@@ -50,7 +51,7 @@ perl -e '
     printf("%032d  $_\n", 0) for "last", "end"' >list
 peak 'a list of long names' 48 'last: FAILED open or read' -c list
 
-# A line of 100 MB, which might as well never end. What is behind it counts.
+# A line of 100 MB, which leat must treat as if it never ended. The lines after it count.
 perl -e '
     print "n" x 1000000 for 1 .. 100;
     printf("\n%032d  $_\n", 0) for "last", "end"' >list

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Options: what cannot stand together, what is unknown, help and version.
+# Options: contradictions, unknown ones, help and version.
 . "$(dirname "$0")/sum_common.bash"
 need_oracle
 
@@ -25,7 +25,7 @@ compare --bin plain
 compare -bz -- plain -b
 POSIXLY_CORRECT=1 compare plain -b
 
-# status MESSAGE ARGUMENT...: a refusal with this first line, and where to look
+# status MESSAGE ARGUMENT...: a refusal with this first line, and a hint at --help
 refused() {
     local message=$1
     shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Digests of files and of standard input: lines, escapes, messages, statuses are md5sum's.
+# Digests of files and of standard input: lines, escapes, messages and statuses are those of md5sum.
 . "$(dirname "$0")/sum_common.bash"
 need_oracle
 
@@ -21,7 +21,7 @@ for locale in C C.UTF-8; do
 done
 export LC_ALL=C
 
-# Around the blocks of the digests and of reading.
+# Lengths around the blocks of the digests and of reads.
 for size in 0 1 3 54 55 56 57 63 64 65 110 111 112 113 119 120 127 128 129 135 136 137 255 256 257 \
     4095 4096 65535 65536 65537 131071 131072 131073 1000000; do
     head -c "$size" /dev/urandom >"size$size"
@@ -44,7 +44,7 @@ compare - -
 compare - plain -
 input=/dev/null
 
-# What cannot be read, in its place among what can.
+# Files that cannot be read, in their places among the others.
 mkdir folder
 ln -s nowhere dangling
 ln -s plain link
@@ -59,13 +59,13 @@ if [ "$(id -u)" -ne 0 ]; then
     compare plain unreadable size1
 fi
 
-# A folder is no error here, unlike with md5sum.
+# A folder is an error for md5sum, but not here.
 "$leat" sum plain folder size1 >"$out/got" 2>"$out/got.err"
 is 'an empty folder: status' 0 $?
 md5sum plain size1 >"$out/wanted"
 same 'an empty folder: no line' "$out/wanted" "$out/got"
 
-# Many files in the order given, whatever their sizes and however many digesters.
+# Many files in the order given, for all sizes and numbers of digesters.
 many=()
 for _ in {1..40}; do
     many+=(size* plain)
@@ -86,7 +86,7 @@ wait
 sed 's/size131073/fifo/' <(md5sum size131073) >"$out/wanted"
 same 'a FIFO' "$out/wanted" "$out/got"
 
-# Lines come when they are ready, not when the buffer is full or the rest is done.
+# Lines are written when they are ready, not when the buffer is full or the run ends.
 mkfifo lines
 exec 3<>fifo
 "$leat" sum plain size1000000 fifo >lines &

@@ -5,7 +5,7 @@ script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can b
 
 mkfifo slow
 echo 1 >file
-# terminal COMMAND: runs it on a terminal, while a FIFO is slow to end; what the terminal got
+# terminal COMMAND: runs it on a terminal, with a FIFO that ends late; prints what the terminal got
 terminal() {
     (exec 3>slow && sleep 1.2) &
     script -qec "$1" /dev/null </dev/null >"$out/terminal"
@@ -20,7 +20,7 @@ is_shown || fail 'no progress'
 md5sum file >"$out/wanted"
 printf 'd41d8cd98f00b204e9800998ecf8427e  slow\n' >>"$out/wanted"
 same 'the output has digests only' "$out/wanted" "$out/got"
-# Wiped off at the end: a return, spaces over all of it, a return.
+# At the end the line is erased: a return, spaces over all of it, a return.
 tail -c 30 "$out/terminal" | grep -q $'\r  *\r$' || fail 'the progress was left standing'
 times=$(tr '\r' '\n' <"$out/terminal" | grep -c files)
 [ "$times" -le 12 ] || fail "the progress was drawn $times times in a second"

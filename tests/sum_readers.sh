@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# A disk that turns is read one file at a time, from one end to the other, whatever is not in the cache.
+# A rotational disk is read one file at a time, each from its beginning to its end, except for what
+# the cache has.
 . "$(dirname "$0")/sum_common.bash"
 
 mkdir files
@@ -10,7 +11,7 @@ done
 sync
 md5sum files/* >"$out/wanted"
 
-# This disk's place in a /sys of our own: it turns, or does not; itself, or what it is a part of.
+# This disk in a /sys of our own: rotational or not, by itself or as a partition of another.
 device=$(perl -e '$d = (stat("files"))[0];
     printf("%u:%u", ($d >> 8) & 0xfff, ($d & 0xff) | (($d >> 12) & 0xfff00))')
 turns=$work/turns still=$work/still part=$work/part
@@ -23,7 +24,7 @@ mkdir -p "$part/disk/$device" "$part/disk/queue" "$part/dev/block"
 ln -s "../../disk/$device" "$part/dev/block/$device"
 echo 1 >"$part/disk/queue/rotational"
 
-# forget: has the system forget what it read of the files
+# forget: makes the system drop the files from its cache
 forget() {
     local file
     for file in files/*; do
@@ -73,7 +74,8 @@ strace -o "$out/strace" true 2>/dev/null || {
     finish
 }
 
-# reads ARGUMENT...: counts in $again how often it went back to a file after another one to read from the disk
+# reads ARGUMENT...: counts in $again how often it went back to a file after it had read another
+# from the disk
 reads() {
     forget
     strace -f -y -e trace=read,preadv2,fadvise64 -o "$out/strace" "$leat" sum "$@" files >"$out/got"
@@ -86,9 +88,9 @@ reads() {
         END { print $again + 0 }' "$out/strace")
 }
 
-# strictly WHAT ARGUMENT...: does not go back to a file. To ask what the cache has makes the system read ahead, and
-# a quick disk has it there before the answer is given: then several files of a digester are begun without a turn,
-# and go on in one. So a few tries.
+# strictly WHAT ARGUMENT...: it must not go back to a file. Asking for what the cache has makes the
+# system read ahead, and a quick disk may deliver before the answer: then a digester begins several
+# files without a turn, and continues them in one turn. So this tries a few times.
 strictly() {
     local what=$1
     shift
@@ -105,14 +107,14 @@ if ! grep -q 'preadv2.*EAGAIN' "$out/strace"; then
     echo 'without a look at the order of reads: this file system forgets nothing'
     finish
 fi
-strictly 'a disk that turns' -j 4
-! grep -q FADV_WILLNEED "$out/strace" || fail 'a disk that turns was asked for several files'
+strictly 'a rotational disk' -j 4
+! grep -q FADV_WILLNEED "$out/strace" || fail 'a rotational disk was asked for several files'
 LEAT_QUICK=1000000000
 reads -j 4
 grep -q FADV_WILLNEED "$out/strace" || fail 'a disk that says it turns, and is quick, was not asked for several files'
 LEAT_QUICK=0
 LEAT_SYSFS=$part
-strictly 'a part of a disk that turns' -j 4
+strictly 'a part of a rotational disk' -j 4
 LEAT_SYSFS=$still
 strictly 'a bound' -j 4 --readers=1
 LEAT_QUICK=1000000000
@@ -121,15 +123,17 @@ strictly 'a bound of a quick disk' -j 4 --readers=1
 reads -j 4 --readers=4
 [ "$again" -gt 0 ] || fail 'one at a time in spite of --readers=4'
 
-# Long files of a disk that says it turns: a second reader is tried within the first file, and files of a disk that
-# is slow, but as quick with two, are read together. strace makes each read slow.
+# Long files of a disk that claims to be rotational: a second reader is tried within the first file.
+# If the disk is slow, but two readers get twice as much, files are read together. strace makes each
+# read slow.
 rm files/*
 for i in 1 2 3; do
     head -c 8000000 /dev/urandom >"files/$i"
 done
 sync
 LEAT_SYSFS=$turns
-# together: counts in $again how often it changed from a file to another one that was not at its end
+# together: counts in $again how often it turned from a file to another before the first was at its
+# end
 together() {
     forget
     strace -f -y -e trace=read -e inject=read:delay_enter=4000 -o "$out/strace" "$leat" sum "$@" files >"$out/got"

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The system refuses a call: what needs none goes on, and a message names what is the matter.
+# The system refuses a call: all that works without the call continues, and a message names the
+# error.
 . "$(dirname "$0")/sum_common.bash"
 [ -z "${LEAT_SANITIZE:-}" ] || skip 'sanitizers make system calls of their own'
 strace -o "$out/strace" true 2>/dev/null || skip 'there is no strace, which refuses calls here'
@@ -10,7 +11,8 @@ echo 2 >folder/2
 echo 3 >file
 md5sum folder/1 folder/2 file >"$out/all"
 
-# refused CALL ERROR[:WHEN] ARGUMENT...: leaves the output in $out/got, the messages in $out/got.err, and the status
+# refused CALL ERROR[:WHEN] ARGUMENT...: the output is in $out/got, the messages in $out/got.err;
+# returns the status
 refused() {
     local call=$1 error=$2
     shift 2
@@ -19,7 +21,7 @@ refused() {
     status=$?
 }
 
-# Asking what is in the system's cache. A sandbox may say anything.
+# The question what is in the system's cache. A sandbox may return any error.
 for error in EPERM ENOSYS EACCES EINVAL; do
     for arguments in '-j 1' '-j 4' '-a sha512' '--readers=1'; do
         # shellcheck disable=SC2086
@@ -31,13 +33,13 @@ for error in EPERM ENOSYS EACCES EINVAL; do
     done
 done
 
-# Listing a folder, also the one that has the numbers of open files.
+# Listing a folder, also /proc/self/fd.
 refused getdents64 EPERM folder file
 is 'getdents64: status' 1 "$status"
 is 'getdents64: messages' 'leat sum: folder: Operation not permitted' "$(cat "$out/got.err")"
 tail -n 1 "$out/all" | same 'getdents64' - "$out/got"
 
-# Starting a thread: the first that is refused is one of the command, of the runtime, or a task's.
+# Starting a thread: the first refusal is for a thread of the command, of the runtime, or of a task.
 for call in clone3 clone; do
     strace -f -qq -o "$out/strace" -e "trace=$call" "$leat" sum file >"$out/got"
     grep -q "$call(.*CLONE_THREAD" "$out/strace" && break

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Several digests of one reading, and lists whose lines are of several.
+# Several digests in one run, and lists whose lines have several.
 . "$(dirname "$0")/sum_common.bash"
 
 mkdir names
@@ -11,7 +11,7 @@ head -c 300000 /dev/urandom >names/large
 mapfile -t all < <("$leat" sum -a none 2>&1 | sed -n "s/^  - '\(.*\)'/\1/p")
 [ "${#all[@]}" -gt 8 ] || fail 'few algorithms'
 
-# wanted ALGORITHM...: the same from one run for each, file by file
+# wanted ALGORITHM...: the wanted lines, from one run for each algorithm
 wanted() {
     local file algorithm
     find names -type f -print0 | sort -z | while IFS= read -r -d '' file; do
@@ -28,7 +28,7 @@ for set in md5,sha256 sha256,md5 sha1,blake2b,xxh64 "$(IFS=,; echo "${all[*]}")"
         is "$set: status" 0 $?
         same "$set" "$out/wanted" "$out/got"
     done
-    # As a list: of itself, and where only some of its digests are asked for.
+    # As a list: checked with all its digests, and with some of them.
     is "$set: check" "$(wc -l <"$out/got")" "$("$leat" sum -c "$out/got" | grep -c ': OK$')"
     "$leat" sum -a "${set%%,*}" -c "$out/got" >"$out/some" 2>"$out/some.err"
     is "$set: check of the first: status" 0 $?
@@ -44,7 +44,7 @@ same '--tag is how it is anyway' "$out/wanted" "$out/got"
 sha256sum names/plain >"$out/wanted"
 same 'the last -a counts' "$out/wanted" "$out/got"
 
-# From a pipe, and what cannot be read: one message.
+# From a pipe; and a file that cannot be read, with one message.
 cat names/large | "$leat" sum -a md5,sha256 nosuch - >"$out/got" 2>"$out/got.err"
 is 'a missing file: status' 1 $?
 md5sum --tag - <names/large >"$out/wanted"
@@ -52,21 +52,21 @@ sha256sum --tag - <names/large >>"$out/wanted"
 same 'standard input' "$out/wanted" "$out/got"
 is 'a missing file' 'leat sum: nosuch: No such file or directory' "$(cat "$out/got.err")"
 
-# A length is that of the one digest that has any.
+# A length applies only to the digest that has several.
 "$leat" sum -a md5,blake2b,sha1 -l 128 names/plain >"$out/got"
 b2sum -l 128 --tag names/plain >"$out/wanted"
 same '-l' "$out/wanted" <(sed -n 2p "$out/got")
 is '-l: the others' 'MD5 SHA1' "$(sed -n '1s/ .*//p; 3s/ .*//p' "$out/got" | xargs)"
 "$leat" sum -c --quiet "$out/got" || fail '-l: check'
 
-# JSON: one object.
+# JSON: one object for each file.
 printf '{"path":"names/plain","sha1":"%s","md5":"%s"}\n' "$(sha1sum <names/plain | cut -c -40)" \
     "$(md5sum <names/plain | cut -c -32)" >"$out/wanted"
 "$leat" sum --json -a sha1,md5 names/plain >"$out/got"
 same '--json' "$out/wanted" "$out/got"
 
-# Mixed lists: every digest is checked as what its line names it, in the order of the list; without a
-# tag it is md5, or the first that was asked for, or the only one of those that is as long.
+# Mixed lists: each digest is of the algorithm that its line names, in the order of the list.
+# Without a tag it is md5, or the first that -a names, or the only one of those with its length.
 {
     md5sum names/plain
     sha256sum --tag names/empty names/large
@@ -93,7 +93,7 @@ printf 'leat sum: mixed: digests of 64 digits may be of %s: choose with -a\n' \
     'sha256, sha512-256, sha3-256 or blake2b' >>"$out/wanted"
 same 'mixed: messages' "$out/wanted" "$out/got.err"
 is 'plain lines are of the one as long' 5 "$("$leat" sum -a sha256,md5 -c mixed 2>/dev/null | grep -c 'OK$')"
-# Many, so that files of both kinds are under way together.
+# Many files, so that both kinds are under way together.
 for _ in {1..300}; do
     md5sum --tag names/large names/plain
     sha256sum --tag names/plain names/empty names/large

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Ending early: signals, an output that breaks, --fail-fast. No half line, no hang, the right status.
+# Early ends: signals, an output that fails, --fail-fast. No half line, no hang, the right status.
 . "$(dirname "$0")/sum_common.bash"
 
 mkdir many
@@ -10,14 +10,14 @@ done
 "$leat" sum many >"$out/all"
 is 'whole: status' 0 $?
 
-# stopped SIGNAL SECONDS ARGUMENT...: its status, when it gets that signal after that long
+# stopped SIGNAL SECONDS ARGUMENT...: prints the status of a run that gets the signal after a time
 stopped() {
     local signal=$1 seconds=$2
     shift 2
     timeout -k 20 --preserve-status -s "$signal" "$seconds" "$leat" sum "$@"
 }
 
-# Blocked where only the signal can end it.
+# Blocked in a wait that only the signal can end.
 mkfifo fifo
 exec 3<>fifo
 for case in 'INT 130' 'TERM 143' 'HUP 129'; do
@@ -30,11 +30,11 @@ for case in 'INT 130' 'TERM 143' 'HUP 129'; do
     done
 done
 exec 3<&-
-# A FIFO without any writer.
+# A FIFO without a writer.
 stopped INT 0.1 fifo
 is 'no writer: status' 130 $?
 
-# Anywhere in the middle: whole lines, the first of all lines.
+# Stopped at any moment: whole lines, and the first ones.
 for seconds in 0.005 0.01 0.02 0.03 0.05 0.08; do
     stopped INT "$seconds" many >"$out/got" 2>"$out/got.err"
     case $? in
@@ -58,8 +58,8 @@ stopped INT 0.1 -c <(cat "$out/all" "$out/all" "$out/all") >full
 is 'output stuck in a check: status' 130 $?
 exec 4<&-
 
-# In a list or a file of names that goes on for a terabyte, with a line that never ends or with empty lines; also on
-# a terminal, where the files are to be counted.
+# In a list or a file of names of a terabyte, which is one line or many empty ones; also on a
+# terminal, where the files are counted.
 truncate -s 1T huge && {
     stopped INT 0.3 -c huge 2>"$out/got.err"
     is 'a huge list: status' 130 $?
@@ -73,7 +73,7 @@ truncate -s 1T huge && {
     rm huge
 }
 
-# Ignored at the start, ignored for good.
+# A signal that was ignored at the start stays ignored.
 (
     trap '' INT
     "$leat" sum many >"$out/got" &
@@ -83,7 +83,7 @@ truncate -s 1T huge && {
 is 'ignored: status' 0 $?
 same 'ignored: lines' "$out/all" "$out/got"
 
-# Where the first signal cannot end it, the second does: another process keeps a lease on the file.
+# If the first signal cannot end it, the second does: another process keeps a lease on the file.
 mkdir leased
 echo 1 >leased/file
 perl -e '
@@ -109,7 +109,7 @@ if [ -e ready ]; then
 fi
 wait "$holder" 2>/dev/null
 
-# An output that takes nothing more.
+# An output that is full.
 "$leat" sum many >/dev/full 2>"$out/got.err"
 is 'full: status' 1 $?
 is 'full: message' 'leat sum: write error: No space left on device' "$(cat "$out/got.err")"
@@ -118,7 +118,8 @@ is 'full in a check: status' 1 $?
 "$leat" sum many >&- 2>"$out/got.err"
 is 'closed: status' 1 $?
 is 'closed: message' 'leat sum: write error: Bad file descriptor' "$(cat "$out/got.err")"
-# unread HOW ARGUMENT...: its status, when nobody reads its output any more, and it inherits SIGPIPE like this
+# unread HOW ARGUMENT...: prints the status of a run whose output has no reader any more; HOW is the
+# inherited action of SIGPIPE
 unread() {
     local how=$1
     shift
@@ -151,7 +152,7 @@ is 'no input: status' 1 $?
 printf 'leat sum: %s: Bad file descriptor\n' - 'standard input' >"$out/wanted"
 same 'no input: messages' "$out/wanted" "$out/got.err"
 
-# --fail-fast: all that stands before the error, the error, and no more.
+# --fail-fast: all lines before the error, the error, and no more.
 head -n 700 "$out/all" >"$out/wanted"
 echo 'leat sum: nosuch: No such file or directory' >>"$out/wanted"
 paths=(many/*)
@@ -174,7 +175,7 @@ echo 'many/1000: FAILED' >>"$out/wanted"
 is '--fail-fast -c: status' 1 $?
 same '--fail-fast -c' "$out/wanted" "$out/got"
 
-# Not at the first error, without it.
+# Without --fail-fast it does not stop at the first error.
 "$leat" sum "${paths[@]:0:700}" nosuch "${paths[@]:700}" >"$out/got" 2>"$out/got.err"
 is 'going on: status' 1 $?
 same 'going on' "$out/all" "$out/got"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# --strict-tree: files that stand in a tree and in no list.
+# --strict-tree: files in a tree that no list names.
 . "$(dirname "$0")/sum_common.bash"
 
 mkdir -p t/a t/b/c t/empty
@@ -10,7 +10,7 @@ ln -s ../1 t/a/link
 ln -s t/b other
 "$leat" sum t >../list
 
-# check WHAT STATUS ARGUMENT...: a check says this, after its OK lines, which are left out
+# check WHAT STATUS ARGUMENT...: runs a check, and leaves out its OK lines
 check() {
     local what=$1 status=$2
     shift 2
@@ -29,7 +29,7 @@ said() {
 }
 what=
 
-# Everything is listed, however the way to it is spelled.
+# Everything is listed, however the list spells the path.
 for tree in t t/ ./t "$PWD/t" t/a/.. t/a t/b/c other other/; do
     what=$tree
     check "$what" 0 ../list --strict-tree "$tree"
@@ -54,7 +54,7 @@ said ''
     exit "$((failures > 0))"
 ) || failures=$((failures + 1))
 
-# What is not: a file, a hard link to a listed one, one with an odd name, in the order of the walk.
+# Unlisted: a file, a hard link to a listed one, one with an odd name, in the order of the walk.
 echo more >t/a/more
 ln t/1 t/hard
 echo odd >$'t/b/odd\none'
@@ -104,7 +104,7 @@ check "$what" 1 -L ../list ../link --strict-tree t/a
 said 't/a/more: NOT LISTED
 ' 'WARNING: 1 file is not listed'
 
-# Several lists together; the lists themselves may stand in the tree.
+# Several lists together; the lists themselves may be in the tree.
 what='several lists'
 md5sum t/a/more t/hard >t/b/rest
 "$leat" sum $'t/b/odd\none' >t/odd.md5
@@ -117,7 +117,7 @@ t/hard: NOT LISTED
 ' 'WARNING: 3 files are not listed'
 rm t/b/rest t/odd.md5
 
-# Files that are named but wrong or gone are not unlisted; a line that is not understood names nothing.
+# Files that a list names are listed even if they differ or are gone; a bad line names nothing.
 what='wrong and gone'
 sed '1s/^./x/; 2s/^..../0000/' ../list >../odd
 printf '%032d  t/gone/file\n%032d  t/a/gone\n' 0 0 >>../odd
@@ -127,7 +127,7 @@ grep -v FAILED "$out/got" >"$out/some"
 printf '%s: NOT LISTED\n' t/1 t/a/more >"$out/wanted"
 same "$what" "$out/wanted" "$out/some"
 
-# Without all of a list there is no telling.
+# If a list cannot be read to its end, unlisted files are not reported.
 what='a list that is not there'
 check "$what" 1 ../list ../nosuch --strict-tree t
 said '' '../nosuch: No such file or directory'
@@ -138,7 +138,7 @@ what='a tree that is a file'
 check "$what" 1 ../list --strict-tree t/1
 said '' 't/1: Not a directory'
 
-# Special files are told of, as in any walk.
+# Special files are reported, as in any walk.
 what=special
 mkfifo t/a/fifo
 check "$what" 1 ../list --strict-tree t/a
@@ -146,7 +146,7 @@ said 't/a/more: NOT LISTED
 ' 't/a/fifo: is a FIFO, skipped' 'WARNING: 1 file is not listed'
 rm t/a/fifo
 
-# Many: every one of them, and none besides.
+# Many files: exactly the unlisted ones are reported.
 mkdir many
 for i in {1..5000}; do
     : >"many/$i"
@@ -157,7 +157,7 @@ check many 1 ../most --strict-tree many
 sed -n '1~7{s/^.*  //; s/$/: NOT LISTED/; p}' ../many >"$out/wanted"
 same many "$out/wanted" "$out/got"
 
-# Paths longer than the system takes at once: files, folders, lists, with '/' wherever they may be.
+# Paths longer than the system takes: files, folders, lists, with more '/' than needed.
 perl -e '
     mkdir "far"; chdir "far";
     for my $n (1 .. 300) {

@@ -1,16 +1,16 @@
 #!/usr/bin/env bash
-# The time left: told when it is known how much there is, and only then.
+# The time left: shown if the amount of work is known, and only then.
 . "$(dirname "$0")/sum_common.bash"
 script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be had, or script, which makes one, is missing'
 
-# It takes a second or two, and nothing of the disk.
+# The run takes a second or two, and reads nothing from the disk.
 mkdir tree
 truncate -s 1G tree/0sparse
 for i in {1..7000}; do
     : >"tree/$i"
 done
 
-# drawn ARGUMENT...: what a terminal shows, a line for each time it is drawn
+# drawn ARGUMENT...: prints what a terminal shows, a line for each time it is drawn
 drawn() {
     SECONDS=0
     script -qec "$leat sum -a sha3-256 $* >'$out/got' 2>/dev/tty" /dev/null </dev/null | tr '\r' '\n' |
@@ -18,13 +18,13 @@ drawn() {
     took=$SECONDS
     [ -s "$out/drawn" ] || fail "$*: no progress"
 }
-# seconds left, of each line that tells
+# the seconds left, of each line that shows them
 left() {
     sed -n 's/.*, \([0-9]*\):\([0-9]*\) left *$/\1 \2/p' "$out/drawn" | while read -r minutes seconds; do
         echo $((60 * minutes + 10#$seconds))
     done
 }
-# told WHAT: how long it takes, and that this becomes less: at the end no more than it took
+# told WHAT: the time left is shown, gets shorter, and is at the end no more than the whole run took
 told() {
     left >"$out/left"
     [ "$(wc -l <"$out/left")" -gt 1 ] || fail "$1: the time left is not told: $(head -n 3 "$out/drawn")"
@@ -46,7 +46,7 @@ told 'a list'
 drawn tree
 told 'a walk that is over soon'
 
-# The number of files is known before all of them are on their way: here more than ever are.
+# The number of files is known before all are under way: here there are more than ever can be.
 : >t
 drawn tree/0sparse "$(printf ' t%.0s' {1..33000})"
 is 'many files' 33001 "$(wc -l <"$out/got")"
@@ -57,7 +57,7 @@ drawn -c ../long
 left >"$out/left"
 [ -s "$out/left" ] || fail 'a long list: the time left is not told'
 
-# Nobody knows how much is still to come.
+# The amount of work is not known.
 for i in {7001..33000}; do
     : >"tree/$i"
 done

@@ -2,7 +2,7 @@
 # Folders: every regular file, in the order of the bytes of the paths; links, loops, special files.
 . "$(dirname "$0")/sum_common.bash"
 
-# wanted FOLDER...: all files of each folder, in order, as lines of `leat sum -z`
+# wanted FOLDER...: prints all files of each folder, in order, as lines of `leat sum -z`
 wanted() {
     local folder
     for folder; do
@@ -10,13 +10,13 @@ wanted() {
     done >"$out/wanted"
 }
 
-# walk ARGUMENT...: into got, got.err, status
+# walk ARGUMENT...: runs leat sum; its output is in got, got.err and status
 walk() {
     "$leat" sum --no-progress "$@" >"$out/got" 2>"$out/got.err"
     status=$?
 }
 
-# Names that sort otherwise as names than as paths, odd ones, many, deep ones, none.
+# Names that sort differently as names and as paths, odd ones, many, deep ones, none.
 mkdir -p t/a t/a.b t/a-b t/a0 t/A t/ä "t/with space" t/-n t/empty/empty $'t/line\nfeed' $'t/\xff' t/a/b/c/d
 for folder in t t/a t/a.b t/a-b t/a0 t/A t/ä "t/with space" t/-n $'t/line\nfeed' $'t/\xff' t/a/b/c/d; do
     for name in f a.c a0.c 'a c' .hidden $'\x01' -- '*' '\' $'\n' $'\xc3\xa9' $'\xfe'; do
@@ -58,8 +58,8 @@ wanted t
     exit "$((failures > 0))"
 ) || failures=$((failures + 1))
 
-# With hardly any, be they few or taken: `ulimit` counts those that the shell hands on. No file fails, and
-# none waits for one in vain: that would take a second each.
+# With hardly any, because the limit is low or others are open: `ulimit` also counts those that the
+# shell hands on. No file fails, and none waits for a descriptor in vain: that would take a second.
 wanted t
 for free in 4 5 6 8 12; do
     (
@@ -87,7 +87,7 @@ done
     exit "$((failures > 0))"
 ) || failures=$((failures + 1))
 
-# Deeper than any path may be long, with files to come back to on the way up.
+# A tree deeper than the longest path, with files that come after the folders on the way up.
 perl -e '
     mkdir "deep"; chdir "deep";
     my $name = "x" x 50;
@@ -109,7 +109,7 @@ cp "$out/got" "$out/deep"
     exit "$((failures > 0))"
 ) || failures=$((failures + 1))
 
-# Links: none is followed inside, but the one that is named is.
+# Links: those in folders are not followed, a link that the user names is.
 mkdir -p l/inner elsewhere
 echo 1 >l/inner/file
 echo 2 >elsewhere/file
@@ -126,7 +126,7 @@ md5sum named/file >"$out/wanted"
 walk named
 same 'a link that is named' "$out/wanted" "$out/got"
 
-# With -L they are, each under its own name.
+# With -L those in folders are followed, too, each under its own name.
 walk -L l
 is '-L: status' 1 "$status"
 md5sum l/file l/folder/file l/inner/file >"$out/wanted"
@@ -134,7 +134,7 @@ same -L "$out/wanted" "$out/got"
 echo 'leat sum: l/dangling: No such file or directory' >"$out/wanted"
 same '-L: messages' "$out/wanted" "$out/got.err"
 
-# Loops, straight and through each other; the same folder twice is none.
+# Loops, direct and through each other; the same folder twice is no loop.
 mkdir -p loop/a/b loop/c loop/e
 echo 1 >loop/a/b/file
 ln -s . loop/a/self
@@ -151,7 +151,7 @@ for link in a/b/up a/self c/e/c e/c/e twin/b/up twin/self; do
 done >"$out/wanted"
 same 'loops: messages' "$out/wanted" "$out/got.err"
 
-# Special files are passed by, with a note.
+# Special files are skipped, with a message.
 mkdir special
 echo 1 >special/file
 mkfifo special/fifo
@@ -171,7 +171,7 @@ for arguments in special '-L special'; do
 done
 grep -qx 'leat sum: special/link: is a FIFO, skipped' "$out/got.err" || fail 'no note of a link'
 
-# What may not be read is told of in its place, and the rest is read.
+# A file or folder that may not be read is reported in its place, and the rest is read.
 mkdir -p u/closed u/open
 echo 1 >u/closed/file
 echo 2 >u/open/a
@@ -200,8 +200,8 @@ if "${as_nobody[@]}" "$work/leat" --version >"$out/got" 2>&1; then
     same 'unreadable, --fail-fast' "$out/wanted" "$out/got"
 fi
 
-# Files that come, go, and turn into FIFOs and links while the walk is under way: nothing hangs, and
-# nothing is digested but what is there under that name as a file.
+# Files that come, go, and turn into FIFOs and links during the walk: nothing hangs, and only
+# regular files with their own content are digested.
 mkdir moving
 echo secret >secret
 for i in {1..300}; do
@@ -233,7 +233,7 @@ done
 kill "$mover"
 wait "$mover" 2>/dev/null
 
-# A file that takes long does not stop the walk, though nothing can be printed before its end.
+# A file that takes long does not stop the walk, though nothing after it can be printed before.
 if strace -o "$out/strace" true 2>/dev/null && [ -z "${LEAT_SANITIZE:-}" ]; then
     mkdir -p many/{1000..2999}
     touch many/{1000..2999}/file

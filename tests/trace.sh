@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A trace is what its viewers expect: JSON; on each track slices that do not overlap; flows with two ends,
-# each within a slice, an arrow for each item; scopes that begin and end.
+# A trace has the form that its viewers expect: JSON; on each track slices that do not overlap; a
+# flow with two ends for each item, each end within a slice; scopes that begin and end.
 set -euo pipefail
 
 command -v python3 >/dev/null || exit 77
@@ -49,7 +49,7 @@ assert items == {'straight "0"\n': 100, "buffered": 100, "selected": 100, "alone
 PYTHON
 done
 
-# A file that cannot be made is told; an empty name is none.
+# A file that cannot be created is reported; an empty name means no trace.
 status=0
 LEAT_TRACE=$folder/none/trace.json "$LEAT_PROGRAMS/traced" || status=$?
 [ $status = 1 ] || { echo "no such folder: status $status"; failed=1; }

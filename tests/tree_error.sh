@@ -10,7 +10,7 @@ for i in $(seq 50); do echo "$i" >"tree/folder/$i"; done
 chmod 000 tree/folder/17
 chmod 755 .
 as=()
-# To the superuser every file is readable.
+# The superuser can read every file.
 [ "$(id -u)" != 0 ] || as=(setpriv --reuid=65534 --clear-groups)
 "${as[@]}" true 2>/dev/null || exit 77
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# valgrind follows the switches: no error, no warning about stacks, nothing lost.
+# valgrind follows the switches between stacks: no error, no warning about stacks, no leak.
 set -euo pipefail
 
 [ -z "${LEAT_SANITIZE-}" ] || exit 77
@@ -9,7 +9,7 @@ trap 'rm -f "$log"' EXIT
 status=0
 valgrind --log-file="$log" --error-exitcode=99 --leak-check=full --show-leak-kinds=definite,indirect \
     --errors-for-leak-kinds=definite,indirect "$LEAT_PROGRAMS/modest" || status=$?
-# Some versions cannot read what a newer compiler writes for debuggers.
+# Some versions of valgrind cannot read the debug information of newer compilers.
 ! grep -q 'debuginfo reader' "$log" || exit 77
 if [ $status != 0 ] || grep -qi 'switching stacks\|warning:' "$log"; then
     cat "$log"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The example wal on real files: what it counts, and what is left of a log that was cut, of one whose writer was
-# killed, and of one that may not grow.
+# The example wal on real files: its counts, and what it recovers from a log that was cut, from one
+# whose writer was killed, and from one that may not grow.
 set -u
 wal=${LEAT_BUILD_DIR:?}/examples/example-wal
 [ -x "$wal" ] || exit 77
@@ -14,7 +14,7 @@ is() {
     [ "$2" = "$3" ] || { echo "$1: wanted '$2', got '$3'"; failed=1; }
 }
 
-# A record of the program's takes 128 bytes: a cell for its head, and 100 bytes in whole cells.
+# A record takes 128 bytes: a cell for its head, and 100 bytes in whole cells.
 whole() {
     echo "$1 records in $(($1 * 128)) bytes"
 }
@@ -28,7 +28,7 @@ is 'each: status' 0 $?
 "$wal" append log 1 1 >out
 is 'append to a log that is there' "$(whole 101)" "$("$wal" check log)"
 
-# Cut anywhere: what is whole stays, and it goes on behind that.
+# A log cut anywhere: the whole records stay, and the next one follows them.
 for size in 0 1 15 16 127 128 129 1000 $((RANDOM % 12928)) $((RANDOM % 12928)); do
     cp log cut
     truncate -s "$size" cut
@@ -39,18 +39,18 @@ for size in 0 1 15 16 127 128 129 1000 $((RANDOM % 12928)) $((RANDOM % 12928)); 
     "$wal" append cut 3 2 >out
     is "cut at $size, and then" "$(whole $((n + 6)))" "$("$wal" check cut)"
 done
-# A byte that is another: the first half of the log.
+# A changed byte: the log ends before it, after its first half.
 cp log flipped
 printf '?' | dd of=flipped bs=1 seek=$((50 * 128 + 77)) conv=notrunc 2>err
 is 'flipped' "$(whole 50)" "$("$wal" check flipped 2>err | head -n 1)"
 
-# Killed at any moment: all it says is that there may be a last record that is not whole.
+# A writer killed at any moment: at most the last record is not whole.
 for seconds in 0.05 0.1 0.2; do
     rm -f killed
     "$wal" append killed 1000000 16 >out 2>err &
     sleep "$seconds"
     kill -KILL $!
-    # It is gone only when the write and the sync that it was in have ended.
+    # The process ends only after the write or sync that it was in.
     { wait $!; } 2>err
     is 'killed: status' 137 $?
     [ -e killed ] || continue
@@ -60,7 +60,7 @@ for seconds in 0.05 0.1 0.2; do
     is 'killed, and then' "$(whole $((n + 2)))" "$("$wal" check killed)"
 done
 
-# It may not grow beyond 8 KiB: its callers are told, and what it has is whole.
+# The log may not grow beyond 8 KiB: its callers get the error, and all its records are whole.
 (
     trap '' XFSZ
     ulimit -f 8

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Programs are looked after on request: a deadlock is reported, and never where something can still happen;
-# who holds a worker is named; a signal makes a dump.
+# On request leat watches a program: it reports a deadlock, but never while something can still
+# happen; it names a task that holds a worker; a signal makes a dump.
 set -euo pipefail
 
 program=$LEAT_PROGRAMS/watched
 ulimit -c 0
 failed=0
 
-# check NAME EXPECTED STATUS TEXT PATTERN…: what a run exited with, and what stands in what it said.
+# check NAME EXPECTED STATUS TEXT PATTERN…: checks a run's exit status, and patterns in its text.
 check() {
     local name=$1 expected=$2 status=$3 text=$4 pattern
     shift 4
@@ -23,7 +23,7 @@ run() {
     text=$({ timeout 60 env "$@" 2>&1; } 2>/dev/null) || status=$?
 }
 
-# TSan has a thread of its own, of which leat knows nothing; so there is never a report.
+# TSan has a thread of its own that leat does not know, so there is never a report.
 if [ "${LEAT_SANITIZE-}" != thread ]; then
     for how in deadlock deadlock-of-threads deadlock-after-work; do
         run LEAT_DEADLOCK=abort "$program" $how
