@@ -1,4 +1,4 @@
-/* idle.pml: workers without work: which sleep, which one watches, who must tell, who is woken.
+/* idle.pml: workers without work: which sleep, which watches, which tell, which is woken.
  *
  * Models sched/idle.c and idle.h; visit, lt_steal_look, lt_steal_saw_all and lt_look_after_others
  * of sched/steal.c; and lt_worker_tell, lt_worker_answer, lt_worker_expect, lt_worker_post,

@@ -15,7 +15,7 @@ for name in LEAT_WORKRES LEAT_ LEAT_WORKERS2; do
     [ "$(said "$name")" = "leat: $name: leat knows no such variable" ] ||
         { echo "$name: says: $(said "$name")"; failed=1; }
 done
-[ -z "$(said LEATWORKERS)" ] || { echo 'a variable that is not for leat is told'; failed=1; }
+[ -z "$(said LEATWORKERS)" ] || { echo 'a variable that is not for leat is named'; failed=1; }
 
 cd "$LEAT_SOURCE_DIR"
 mapfile -t read_here < <(

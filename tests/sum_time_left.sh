@@ -63,10 +63,10 @@ for i in {7001..33000}; do
 done
 drawn tree
 head -n 3 "$out/drawn" >"$out/first"
-grep -q left "$out/first" && fail 'the time left is told while the walk goes on'
+grep -q left "$out/first" && fail 'the time left is shown during the walk'
 drawn -c - '<../long'
 head -n 3 "$out/drawn" >"$out/first"
-grep -q left "$out/first" && fail 'the time left is told of a list of which nobody knows the length'
+grep -q left "$out/first" && fail 'the time left is shown for a list of unknown length'
 mkfifo fifo
 (exec 3>fifo && sleep 1.2) &
 drawn tree/1 fifo

@@ -29,7 +29,7 @@
 enum {
     FLOW_WINDOW = 32 * 1024,
     FLOW_LONG_NAME = 256,      /* bytes; the memory of a longer name is not reused */
-    FLOW_LONG_TOTAL = 8 << 20, /* bytes of long names under way, for which the producer waits */
+    FLOW_LONG_TOTAL = 8 << 20, /* bytes of long names under way; with more, the producer waits */
 };
 
 struct flow;
