@@ -69,7 +69,7 @@ static bool is_rotational(dev_t number)
 }
 
 /* NULL without memory; then the device is not bounded. */
-static struct device *add(dev_t number)
+static struct device *add_device(dev_t number)
 {
     struct device *d = malloc(sizeof *d);
     if (!d)
@@ -86,7 +86,7 @@ static struct device *add(dev_t number)
     return d;
 }
 
-static struct device *find(dev_t number)
+static struct device *find_device(dev_t number)
 {
     for (struct device **at = &devices; *at; at = &(*at)->next) {
         struct device *d = *at;
@@ -97,13 +97,13 @@ static struct device *find(dev_t number)
             return d;
         }
     }
-    return add(number);
+    return add_device(number);
 }
 
 struct device *device_of(dev_t number)
 {
     pthread_mutex_lock(&lock);
-    struct device *d = find(number);
+    struct device *d = find_device(number);
     pthread_mutex_unlock(&lock);
     return d && d->turns ? d : NULL;
 }
@@ -123,7 +123,7 @@ void device_took(struct device *d, int64_t ns)
     atomic_store_explicit(&d->quick, row, memory_order_relaxed);
 }
 
-static void count(struct device *d, int busy, int waiting)
+static void count_readers(struct device *d, int busy, int waiting)
 {
     pthread_mutex_lock(&d->lock);
     d->busy += (unsigned)busy;
@@ -138,12 +138,12 @@ static int begin_turn(const struct turn *t, struct device *d)
         err = t->before_wait(t->arg);
         if (err)
             return err;
-        count(d, 0, 1);
+        count_readers(d, 0, 1);
         err = leat_recv(d->turns, NULL);
-        count(d, 0, -1);
+        count_readers(d, 0, -1);
     }
     if (!err)
-        count(d, 1, 0);
+        count_readers(d, 1, 0);
     return err;
 }
 

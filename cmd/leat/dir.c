@@ -12,7 +12,7 @@ static atomic_size_t open_count, alive_count;
 
 /* A thread that closes a folder lowers open_count, then reads `few`; the walk sets `few`, then
  * reads open_count. All of it is sequentially consistent, so one of the two sees the other. */
-static leat_chan *_Atomic bell;
+static leat_chan *_Atomic wakeup;
 static atomic_size_t few;
 
 /* Paths below "d" and below "d/" are the same. */
@@ -85,14 +85,14 @@ void dir_drop(struct dir *d)
     if (atomic_fetch_sub_explicit(&d->holds, 1, memory_order_acq_rel) == 1) {
         close(fd);
         size_t left = atomic_fetch_sub(&open_count, 1) - 1;
-        if (left == atomic_load(&few) && atomic_load(&bell))
-            leat_try_send(atomic_load(&bell), NULL);
+        if (left == atomic_load(&few) && atomic_load(&wakeup))
+            leat_try_send(atomic_load(&wakeup), NULL);
     }
 }
 
-void dirs_tell(leat_chan *ch, size_t count)
+void dirs_notify(leat_chan *ch, size_t count)
 {
-    atomic_store(&bell, ch);
+    atomic_store(&wakeup, ch);
     atomic_store(&few, count);
 }
 

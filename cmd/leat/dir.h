@@ -51,9 +51,9 @@ void dir_drop(struct dir *d);
 void dir_path(const struct dir *d, struct text *to);
 
 /* For the walk: from now on a drop that leaves just `few` folders open sends an item of no bytes
- * on `bell`; NULL: no longer. Afterwards the walk checks whether so few are open already: only the
- * walk opens folders. */
-void dirs_tell(leat_chan *bell, size_t few);
+ * on `wakeup`; NULL: no longer. Afterwards the walk checks whether so few are open already: only
+ * the walk opens folders. */
+void dirs_notify(leat_chan *wakeup, size_t few);
 
 /* The number of open folders, and that of all nodes. */
 size_t dirs_open(void);

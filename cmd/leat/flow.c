@@ -9,7 +9,7 @@
 
 /* Records that a task failed, and halts. A task calls this before it closes its channels, since its
  * work looks finished after that. -ECANCELED is no failure. */
-static void leave(struct flow *f, int err)
+static void record_failure(struct flow *f, int err)
 {
     if (err == 0 || err == -ECANCELED)
         return;
@@ -29,7 +29,7 @@ static int watch_task(void *arg)
 static int produce_task(void *arg)
 {
     struct flow *f = arg;
-    leave(f, f->produce(f, f->producer));
+    record_failure(f, f->produce(f, f->producer));
     goal_end(&f->goal);
     leat_close(f->todo);
     leat_chan_done(f->done);
@@ -39,7 +39,7 @@ static int produce_task(void *arg)
 static int digester_task(void *arg)
 {
     struct flow *f = arg;
-    leave(f, digest_task(f));
+    record_failure(f, digest_task(f));
     leat_chan_done(f->done);
     return 0;
 }
@@ -47,20 +47,20 @@ static int digester_task(void *arg)
 static int collector_task(void *arg)
 {
     struct flow *f = arg;
-    leave(f, collect_task(f));
+    record_failure(f, collect_task(f));
     halt_now();
     return 0;
 }
 
 /* leat's -ENOMEM does not tell what the system lacked; it is nearly always threads. */
-static int name_lack(int err)
+static int blame_threads(int err)
 {
     return err == -ENOMEM ? -EAGAIN : err;
 }
 
 static int start_task(struct flow *f, leat_fn *fn)
 {
-    return name_lack(leat_go_blocking(f->scope, fn, f));
+    return blame_threads(leat_go_blocking(f->scope, fn, f));
 }
 
 static int start(struct flow *f)
@@ -68,8 +68,8 @@ static int start(struct flow *f)
     f->spare = leat_chan_of(f->scope, struct chain, FLOW_WINDOW);
     f->todo = leat_chan_of(f->scope, struct slot *, FLOW_WINDOW);
     f->done = leat_chan_of(f->scope, struct chain, FLOW_WINDOW);
-    f->bell = leat_chan_make(f->scope, 0, 1);
-    if (!f->spare || !f->todo || !f->done || !f->bell)
+    f->wakeup = leat_chan_make(f->scope, 0, 1);
+    if (!f->spare || !f->todo || !f->done || !f->wakeup)
         return -ENOMEM;
     /* The producer is the first sender; it adds the digesters as it starts them. */
     int err = leat_chan_senders(f->done, 1);
@@ -90,9 +90,9 @@ static int run(void *arg)
         return -ENOMEM;
     devices_open(f->scope, f->readers);
     int err = start(f);
-    leave(f, err);
+    record_failure(f, err);
     int ended = leat_scope_close(f->scope);
-    dirs_tell(NULL, 0);
+    dirs_notify(NULL, 0);
     return err ? err : ended;
 }
 
@@ -115,7 +115,7 @@ int flow_run(struct flow *f)
     /* All tasks block in the system, on threads of their own: one worker is enough. */
     int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
     if (!f->scope)
-        err = name_lack(err); /* the runtime did not start */
+        err = blame_threads(err); /* the runtime did not start */
     devices_close();
     for (size_t i = 0; i < f->slots_used; i++) {
         flow_wipe(f, &f->slots[i]);
@@ -125,11 +125,11 @@ int flow_run(struct flow *f)
     return err ? err : atomic_load(&f->failure);
 }
 
-/* Waits for one more chain of spare slots, or for the bell. */
-static int gather(struct flow *f)
+/* Waits for one more chain of spare slots, or for the wakeup. */
+static int wait_for_slots(struct flow *f)
 {
     struct chain more;
-    leat_case cases[] = { LEAT_RECV(f->spare, &more), LEAT_RECV(f->bell, NULL) };
+    leat_case cases[] = { LEAT_RECV(f->spare, &more), LEAT_RECV(f->wakeup, NULL) };
     int chosen = leat_select(cases, 2, LEAT_NEVER);
     if (chosen < 0)
         return chosen;
@@ -141,7 +141,7 @@ static int gather(struct flow *f)
 int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg)
 {
     while (f->at_hand.count < f->slots_used && !(enough && enough(arg))) {
-        int err = gather(f);
+        int err = wait_for_slots(f);
         if (err)
             return err;
     }
@@ -162,7 +162,7 @@ static struct slot *spare_slot(struct flow *f, int *err)
         return s;
     }
     while (!*err && !f->at_hand.first)
-        *err = gather(f);
+        *err = wait_for_slots(f);
     return *err ? NULL : chain_take(&f->at_hand);
 }
 

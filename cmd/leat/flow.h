@@ -57,7 +57,7 @@ struct flow {
     leat_scope *scope;
     atomic_int failure; /* of the first task that failed, or 0 */
     leat_chan *spare, *todo, *done;
-    leat_chan *bell;        /* an item wakes the producer in flow_settle */
+    leat_chan *wakeup;      /* an item wakes the producer in flow_settle */
     struct slot *slots;     /* FLOW_WINDOW of them */
     unsigned char *digests; /* `room` bytes for each slot */
     struct stamp *stamps;   /* one for each slot if there is a cache, else NULL */

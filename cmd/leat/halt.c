@@ -33,7 +33,7 @@ static bool is_ignored(int number)
     return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-static void *hear(void *set)
+static void *listen_for_signals(void *set)
 {
     for (;;) {
         int number = 0;
@@ -64,7 +64,7 @@ int halt_open(void)
     if (pipe2(pipe_ends, O_CLOEXEC | O_NONBLOCK) < 0)
         return -errno;
     pthread_sigmask(SIG_BLOCK, &set, &before);
-    int err = pthread_create(&listener, NULL, hear, &set);
+    int err = pthread_create(&listener, NULL, listen_for_signals, &set);
     if (!err)
         return 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);

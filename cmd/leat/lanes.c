@@ -72,7 +72,7 @@ static int fill(struct lanes *ls, struct lane *l, reading_fn *read)
 }
 
 /* Finishes a file that has no lane. 0, or -ECANCELED if that is the error. */
-static int give_up(struct lanes *ls, struct reading *r, int error)
+static int finish_without_lane(struct lanes *ls, struct reading *r, int error)
 {
     reading_close(r);
     if (error == -ECANCELED)
@@ -82,20 +82,20 @@ static int give_up(struct lanes *ls, struct reading *r, int error)
 }
 
 /* Reads the first bytes of the file in the first free lane, or puts the file off. */
-static int begin(struct lanes *ls, reading_fn *read)
+static int read_first(struct lanes *ls, reading_fn *read)
 {
     struct lane *l = &ls->lane[ls->active];
     int err = fill(ls, l, read);
     if (err == READING_LATER)
         later_add(&ls->later, &l->reading);
     else if (err)
-        return give_up(ls, &l->reading, err);
+        return finish_without_lane(ls, &l->reading, err);
     else
         lane_begin(ls->digest, &ls->states, ls->active++);
     return 0;
 }
 
-static int start(struct lanes *ls, struct slot *s)
+static int open_file(struct lanes *ls, struct slot *s)
 {
     struct digester *d = ls->digester;
     struct lane *l = &ls->lane[ls->active];
@@ -106,20 +106,20 @@ static int start(struct lanes *ls, struct slot *s)
         return 0;
     }
     if (err)
-        return give_up(ls, &l->reading, err);
-    return begin(ls, later_has_room(&ls->later) ? reading_begin : reading_next);
+        return finish_without_lane(ls, &l->reading, err);
+    return read_first(ls, later_has_room(&ls->later) ? reading_begin : reading_next);
 }
 
 /* Starts the file that was put off first. */
-static int take_up(struct lanes *ls)
+static int resume_put_off(struct lanes *ls)
 {
     struct lane *l = &ls->lane[ls->active];
     *l = (struct lane){ .bytes = l->bytes, .reading = later_take(&ls->later) };
-    return begin(ls, reading_next);
+    return read_first(ls, reading_next);
 }
 
 /* Ends the lane's file; the last active lane takes its place. */
-static void finish(struct lanes *ls, unsigned lane, int error)
+static void end_lane(struct lanes *ls, unsigned lane, int error)
 {
     struct lane *l = &ls->lane[lane], *last = &ls->lane[--ls->active], ended = *l;
     reading_close(&ended.reading);
@@ -134,19 +134,19 @@ static void finish(struct lanes *ls, unsigned lane, int error)
 static int claim_one(struct lanes *ls)
 {
     if (later_is_due(&ls->later))
-        return take_up(ls);
+        return resume_put_off(ls);
     if (ls->active + ls->later.count == ls->most)
         return -EAGAIN;
     struct slot *s;
     int err = leat_try_recv(ls->digester->flow->todo, &s);
     if (err && ls->later.count > 0)
-        return err == -ECANCELED ? err : take_up(ls);
+        return err == -ECANCELED ? err : resume_put_off(ls);
     if (err == -EAGAIN && ls->active == 0) {
         err = digester_hand_over(ls->digester);
         if (!err)
             err = leat_recv(ls->digester->flow->todo, &s);
     }
-    return err ? err : start(ls, s);
+    return err ? err : open_file(ls, s);
 }
 
 /* Claims files for all lanes if many are waiting. If few are, each digester claims few at a time,
@@ -168,7 +168,7 @@ static int claim(struct lanes *ls)
 }
 
 /* 0 or -ECANCELED. */
-static int run(struct lanes *ls)
+static int run_round(struct lanes *ls)
 {
     const struct lane_kernel *k =
         ls->active < ls->worth ? ls->single : lane_kernel_for(ls->way, ls->active);
@@ -192,7 +192,7 @@ static int run(struct lanes *ls)
         if (err == -ECANCELED)
             return err;
         if (err || l->at == l->end)
-            finish(ls, i, err);
+            end_lane(ls, i, err);
     }
     return 0;
 }
@@ -209,7 +209,7 @@ static int work(struct lanes *ls)
             return -ECANCELED;
         err = 0;
         if (ls->active > 0) {
-            err = run(ls);
+            err = run_round(ls);
         } else if (ls->alone.slot) {
             err = digester_digest(ls->digester, &ls->alone, reading_next);
             ls->alone.slot = NULL;

@@ -32,7 +32,7 @@ struct list {
 };
 
 /* A slot for a message about the list itself. */
-static struct slot *about(const struct list *l, enum slot_kind kind, int *err)
+static struct slot *message_slot(const struct list *l, enum slot_kind kind, int *err)
 {
     struct slot *s = flow_take(l->flow, l->name, strlen(l->name), err);
     if (!s)
@@ -45,10 +45,10 @@ static struct slot *about(const struct list *l, enum slot_kind kind, int *err)
     return s;
 }
 
-static int tell(const struct list *l, enum slot_kind kind, int error, const char *remark)
+static int submit_message(const struct list *l, enum slot_kind kind, int error, const char *remark)
 {
     int err;
-    struct slot *s = about(l, kind, &err);
+    struct slot *s = message_slot(l, kind, &err);
     if (!s)
         return err;
     s->error = error;
@@ -56,10 +56,10 @@ static int tell(const struct list *l, enum slot_kind kind, int error, const char
     return flow_submit(l->flow, s);
 }
 
-static int tell_broken(const struct list *l, int error, const char *remark)
+static int submit_broken(const struct list *l, int error, const char *remark)
 {
     l->src->list_broken = true;
-    return tell(l, SLOT_LIST_BROKEN, error, remark);
+    return submit_message(l, SLOT_LIST_BROKEN, error, remark);
 }
 
 /* Whether only the digest's length tells its algorithm. */
@@ -84,7 +84,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
         l->bad++;
         if (kind == LINE_BAD && found.size > 0)
             l->strange = found.size;
-        return l->src->options->warn ? tell(l, SLOT_BAD_LINE, 0, NULL) : 0;
+        return l->src->options->warn ? submit_message(l, SLOT_BAD_LINE, 0, NULL) : 0;
     }
     l->good++;
     int err = l->named ? named_add(l->named, found.name) : 0;
@@ -104,11 +104,11 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
 }
 
 /* Reports a line that is too long before it has been read: it may never end. */
-static int pass_over_line(struct list *l)
+static int skip_line(struct list *l)
 {
     l->lines++;
     l->bad++;
-    return tell(l, SLOT_BAD_LINE, 0, "line of more than 1 MiB, skipped");
+    return submit_message(l, SLOT_BAD_LINE, 0, "line of more than 1 MiB, skipped");
 }
 
 static int take_lines(struct list *l, struct grammar *g, int fd)
@@ -119,11 +119,11 @@ static int take_lines(struct list *l, struct grammar *g, int fd)
     int err = 0, got = 0;
     lines_open(&lines, fd, '\n');
     while (!err && ((got = lines_next(&lines, &line, &len)) == 1 || got == -E2BIG))
-        err = got == 1 ? take_line(l, g, line, len) : pass_over_line(l);
+        err = got == 1 ? take_line(l, g, line, len) : skip_line(l);
     lines_close(&lines);
     if (err || got == -ENOMEM || got == -ECANCELED)
         return err ? err : got;
-    return got < 0 ? tell_broken(l, 0, "read error") : tell(l, SLOT_LIST_END, 0, NULL);
+    return got < 0 ? submit_broken(l, 0, "read error") : submit_message(l, SLOT_LIST_END, 0, NULL);
 }
 
 static int take_list(struct list l, struct grammar *g, const char *path)
@@ -140,7 +140,7 @@ static int take_list(struct list l, struct grammar *g, const char *path)
         fd = long_path_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     }
     if (fd < 0)
-        return tell_broken(&l, fd, NULL);
+        return submit_broken(&l, fd, NULL);
     return take_lines(&l, g, fd);
 }
 
@@ -169,7 +169,7 @@ static int take_lists(const struct list *l)
 }
 
 /* Reports files in the trees that no list names, except the lists themselves and the cache. */
-static int look_through_trees(struct source *src, struct flow *f, struct named *n)
+static int report_unlisted(struct source *src, struct flow *f, struct named *n)
 {
     const struct options *o = src->options;
     int err = 0;
@@ -203,7 +203,7 @@ int produce_lists(struct flow *f, void *source)
     if (!err)
         err = take_lists(&l);
     if (!err && !src->list_broken)
-        err = look_through_trees(src, f, &named);
+        err = report_unlisted(src, f, &named);
     named_close(&named);
     return err;
 }

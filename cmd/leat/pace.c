@@ -17,13 +17,13 @@ void pace_open(struct pace *p)
     *p = (struct pace){ .limit = 1, .pause = first_pause };
 }
 
-static void count_anew(struct pace *p, int64_t now)
+static void restart_count(struct pace *p, int64_t now)
 {
     p->since = now;
     p->bytes = 0;
 }
 
-static void try(struct pace *p, unsigned limit, double rate)
+static void begin_trial(struct pace *p, unsigned limit, double rate)
 {
     p->before = p->limit;
     p->limit = limit;
@@ -31,7 +31,7 @@ static void try(struct pace *p, unsigned limit, double rate)
 }
 
 /* A higher limit has to gain clearly, since seeks wear a disk. */
-static void judge(struct pace *p, int64_t now, double rate, unsigned busy)
+static void end_trial(struct pace *p, int64_t now, double rate, unsigned busy)
 {
     bool up = p->limit > p->before;
     bool good = up ? busy > p->before && rate >= 1.1 * p->rate : 1.1 * rate >= p->rate;
@@ -48,17 +48,18 @@ static void judge(struct pace *p, int64_t now, double rate, unsigned busy)
     p->next = now + p->pause;
 }
 
-static void consider(struct pace *p, int64_t now, double rate, unsigned busy, unsigned waiting)
+static void consider_trial(struct pace *p, int64_t now, double rate, unsigned busy,
+                           unsigned waiting)
 {
     bool may_climb = waiting > 0 && p->limit<LIMIT_MOST, may_fall = p->limit> 1 && busy == p->limit;
     bool untried = p->pause == first_pause && p->limit == 1;
     if (may_climb && (p->climbs || (untried && rate > quick))) {
-        try(p, 2 * p->limit, rate);
+        begin_trial(p, 2 * p->limit, rate);
     } else if (now >= p->next) {
         if (may_climb && !(p->falls && may_fall))
-            try(p, 2 * p->limit, rate);
+            begin_trial(p, 2 * p->limit, rate);
         else if (may_fall)
-            try(p, p->limit / 2, rate);
+            begin_trial(p, p->limit / 2, rate);
     }
 }
 
@@ -67,7 +68,7 @@ void pace_read(struct pace *p, int64_t now, size_t bytes, unsigned busy, unsigne
     if (!p->started)
         p->next = now + p->pause;
     if (!p->started || now - p->last > idle)
-        count_anew(p, now);
+        restart_count(p, now);
     else
         p->bytes += bytes;
     p->started = true;
@@ -76,8 +77,8 @@ void pace_read(struct pace *p, int64_t now, size_t bytes, unsigned busy, unsigne
         return;
     double rate = (double)p->bytes / (double)(now - p->since);
     if (p->before > 0)
-        judge(p, now, rate, busy);
+        end_trial(p, now, rate, busy);
     else
-        consider(p, now, rate, busy, waiting);
-    count_anew(p, now);
+        consider_trial(p, now, rate, busy, waiting);
+    restart_count(p, now);
 }

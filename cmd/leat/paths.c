@@ -63,7 +63,7 @@ static int take_path(struct paths *p, const char *path, size_t len)
 }
 
 /* Submits a failure of the file of names. */
-static int tell(const struct paths *p, const char *name, int error, const char *remark)
+static int submit_failure(const struct paths *p, const char *name, int error, const char *remark)
 {
     int err;
     struct slot *s = flow_take(p->flow, name, strlen(name), &err);
@@ -82,9 +82,9 @@ static int take_name(struct paths *p, const char *list, bool is_stdin, char *nam
         len--;
     name[len] = '\0';
     if (len == 0)
-        return tell(p, list, 0, "contains an empty file name");
+        return submit_failure(p, list, 0, "contains an empty file name");
     if (is_stdin && strcmp(name, "-") == 0)
-        return tell(p, list, 0, "cannot name itself, '-', as a file");
+        return submit_failure(p, list, 0, "cannot name itself, '-', as a file");
     return take_path(p, name, len);
 }
 
@@ -97,11 +97,11 @@ static int take_names(struct paths *p, const char *list, int fd, bool is_stdin)
     lines_open(&lines, fd, '\0');
     while (!err && ((got = lines_next(&lines, &name, &len)) == 1 || got == -E2BIG))
         err = got == 1 ? take_name(p, list, is_stdin, name, len)
-                       : tell(p, list, 0, "contains a file name of more than 1 MiB");
+                       : submit_failure(p, list, 0, "contains a file name of more than 1 MiB");
     lines_close(&lines);
     if (err || got == 0 || got == -ENOMEM || got == -ECANCELED)
         return err ? err : got;
-    return tell(p, list, got, NULL);
+    return submit_failure(p, list, got, NULL);
 }
 
 static int take_file_of_names(struct paths *p, const char *path)
@@ -111,7 +111,7 @@ static int take_file_of_names(struct paths *p, const char *path)
         return take_names(p, "standard input", STDIN_FILENO, true);
     }
     int fd = long_path_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return fd < 0 ? tell(p, path, fd, NULL) : take_names(p, path, fd, false);
+    return fd < 0 ? submit_failure(p, path, fd, NULL) : take_names(p, path, fd, false);
 }
 
 /* If no path is a folder, the number of files is known at once. */

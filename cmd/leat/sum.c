@@ -49,7 +49,7 @@ static size_t digests_size(const struct options *o)
     return all;
 }
 
-static void say_what_failed(struct emitter *e, int err)
+static void report_failure(struct emitter *e, int err)
 {
     if (err == -ENOMEM || e->out.error == -ENOMEM)
         emit_complaint(e, "memory exhausted", 0);
@@ -82,7 +82,7 @@ static void load_cache(struct emitter *e, const struct options *o)
 
 /* Returns the exit status. *fatal: the signal that is to end the program, or 0. A closed pipe means
  * SIGPIPE if `pipes_end_it`, else a write error. */
-static int run(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
+static int run_flow(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
 {
     struct source source = { .options = o };
     struct emitter emitter;
@@ -127,7 +127,7 @@ static int run(struct options *o, const struct lane_way *way, bool pipes_end_it,
     if (!*fatal && pipes_end_it && emitter.out.error == -EPIPE)
         *fatal = SIGPIPE;
     if (!*fatal) {
-        say_what_failed(&emitter, err);
+        report_failure(&emitter, err);
         /* As coreutils' programs, which complain that they cannot close it. */
         if (source.stdin_used && stdin_was_closed())
             emit_complaint(&emitter, "standard input", -EBADF);
@@ -162,7 +162,7 @@ static int die_of(int number)
     return 128 + number;
 }
 
-/* Returns the exit status; *fatal as in `run`. */
+/* Returns the exit status; *fatal as in `run_flow`. */
 static int load_and_run(struct options *o, bool pipes_end_it, int *fatal)
 {
     if (load_digests(o) < 0)
@@ -176,7 +176,7 @@ static int load_and_run(struct options *o, bool pipes_end_it, int *fatal)
                 getenv("LEAT_LANES"), first->tag);
         return EXIT_FAILURE;
     }
-    return run(o, way, pipes_end_it, fatal);
+    return run_flow(o, way, pipes_end_it, fatal);
 }
 
 int sum_main(const struct persona *persona, int argc, char **argv)

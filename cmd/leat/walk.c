@@ -36,8 +36,8 @@ void walk_close(struct walk *w)
 }
 
 /* Submits a message about a name in the folder `dir`; NULL: about a path. */
-static int tell(struct walk *w, struct dir *dir, const char *name, size_t len, enum slot_kind kind,
-                int error, const char *remark)
+static int submit_message(struct walk *w, struct dir *dir, const char *name, size_t len,
+                          enum slot_kind kind, int error, const char *remark)
 {
     int err;
     struct slot *s = flow_take(w->flow, name, len, &err);
@@ -52,9 +52,9 @@ static int tell(struct walk *w, struct dir *dir, const char *name, size_t len, e
     return flow_submit(w->flow, s);
 }
 
-static int tell_error(struct walk *w, const struct dir *d, int error)
+static int submit_error(struct walk *w, const struct dir *d, int error)
 {
-    return tell(w, d->parent, d->name, d->name_len, SLOT_FAILURE, error, NULL);
+    return submit_message(w, d->parent, d->name, d->name_len, SLOT_FAILURE, error, NULL);
 }
 
 static int submit_file(struct walk *w, struct dir *dir, const char *name)
@@ -83,7 +83,7 @@ static int take_file(struct walk *w, struct dir *dir, const char *name)
         return submit_file(w, dir, name);
     if (named_has(w->named, dir->device, dir->inode, name))
         return 0;
-    return tell(w, dir, name, strlen(name), SLOT_UNLISTED, 0, NULL);
+    return submit_message(w, dir, name, strlen(name), SLOT_UNLISTED, 0, NULL);
 }
 
 static bool few_descriptors(const void *arg)
@@ -93,14 +93,14 @@ static bool few_descriptors(const void *arg)
 }
 
 /* Open folders at which the walk continues: a quarter of the descriptors must be free again. */
-static size_t worth_going_on(const struct walk *w)
+static size_t low_water_mark(const struct walk *w)
 {
     return w->descriptors - 1 - w->descriptors / 4;
 }
 
-static bool fewer_descriptors(const void *arg)
+static bool is_at_low_water(const void *arg)
 {
-    return dirs_open() <= worth_going_on(arg);
+    return dirs_open() <= low_water_mark(arg);
 }
 
 static bool few_nodes(const void *arg)
@@ -129,8 +129,8 @@ static int open_patiently(struct walk *w, struct dir *d)
     int err = 0;
     if (!few_descriptors(w)) {
         /* Slots return in the output's order, so after a long file: closed folders wake us, too. */
-        dirs_tell(w->flow->bell, worth_going_on(w));
-        err = flow_settle(w->flow, fewer_descriptors, w);
+        dirs_notify(w->flow->wakeup, low_water_mark(w));
+        err = flow_settle(w->flow, is_at_low_water, w);
     }
     if (err)
         return err;
@@ -204,8 +204,8 @@ static int enter_held(struct walk *w, struct dir *d)
         d->disk = device_of(about.st_dev);
     }
     if (w->flow->follow && is_loop(w, d)) {
-        err = tell(w, d->parent, d->name, d->name_len, SLOT_SKIPPED, 0,
-                   "leads back to a folder above it, skipped");
+        err = submit_message(w, d->parent, d->name, d->name_len, SLOT_SKIPPED, 0,
+                             "leads back to a folder above it, skipped");
         dir_drop(d);
         dir_unref(d);
         return err;
@@ -215,7 +215,7 @@ static int enter_held(struct walk *w, struct dir *d)
     if (listed == -ENOMEM)
         err = listed;
     else if (listed)
-        err = tell_error(w, d, listed);
+        err = submit_error(w, d, listed);
     if (!err && names)
         err = push(w, d, names);
     if (err || !names) {
@@ -238,7 +238,7 @@ static int enter(struct walk *w, struct dir *parent, const char *name, size_t le
     if (!err)
         return enter_held(w, d);
     if (err != -ECANCELED)
-        err = tell_error(w, d, err);
+        err = submit_error(w, d, err);
     dir_unref(d);
     return err;
 }
@@ -254,7 +254,7 @@ static int handle(struct walk *w, struct dir *dir, struct entry entry)
     case ENTRY_SOCKET: remark = "is a socket, skipped"; break;
     case ENTRY_DEVICE: remark = "is a device, skipped"; break;
     }
-    return tell(w, dir, entry.name, strlen(entry.name), SLOT_SKIPPED, 0, remark);
+    return submit_message(w, dir, entry.name, strlen(entry.name), SLOT_SKIPPED, 0, remark);
 }
 
 int walk_folder(struct walk *w, const char *path)
@@ -272,7 +272,7 @@ int walk_folder(struct walk *w, const char *path)
         if (back == -ECANCELED)
             return back;
         if (back) {
-            err = tell_error(w, top->dir, back);
+            err = submit_error(w, top->dir, back);
             leave_folder(w);
             continue;
         }
