@@ -133,7 +133,8 @@ END
 
 # compile COMPILER OPTION…: with warnings as errors, and silent if all is well.
 compile() {
-    if ! "$@" -Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Wimplicit-fallthrough -Werror -I "$include" -c \
+    if ! "$@" -Wall -Wextra -Wpedantic -Wshadow -Wcast-qual -Wimplicit-fallthrough -Werror \
+        -I "$include" -c \
         -o "$work/out.o" 2> "$work/out"; then
         echo "$* complains: $(head -20 "$work/out")"
         failed=1
@@ -229,7 +230,8 @@ look() {
 output=$(look)
 grep -q 'Breakpoint 1, ' <<<"$output" || exit 77
 line=$(grep -n 'the line' "$work/program.c" | cut -d: -f1)
-if ! grep -q "^\$1 = $line\$" <<<"$output" || ! grep -q 'name = .*"wait_here (.*)"' <<<"$output"; then
+if ! grep -q "^\$1 = $line\$" <<<"$output" ||
+    ! grep -q 'name = .*"wait_here (.*)"' <<<"$output"; then
     echo "gdb does not tell line $line of wait_here: $output"
     exit 1
 fi

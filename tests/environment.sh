@@ -19,11 +19,13 @@ done
 
 cd "$LEAT_SOURCE_DIR"
 mapfile -t read_here < <(
-    grep -rhoE '\b(getenv|lt_env|lt_env_number|read_word|read_ms)\("LEAT_[A-Z_]+' src cmd tests bench |
+    grep -rhoE '\b(getenv|lt_env|lt_env_number|read_word|read_ms)\("LEAT_[A-Z_]+' src cmd tests \
+        bench |
         grep -o 'LEAT_.*' | sort -u
 )
 [ ${#read_here[@]} -ge 12 ] || { echo "only ${#read_here[@]} variables found"; failed=1; }
-for name in "${read_here[@]}" LEAT_BIN LEAT_BUILD_DIR LEAT_SANITIZE LEAT_SOURCE_DIR LEAT_PROGRAMS; do
+for name in "${read_here[@]}" LEAT_BIN LEAT_BUILD_DIR LEAT_SANITIZE LEAT_SOURCE_DIR \
+    LEAT_PROGRAMS; do
     [ -z "$(said "$name")" ] || { echo "$name: $(said "$name")"; failed=1; }
 done
 exit $failed

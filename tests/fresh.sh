@@ -9,7 +9,8 @@ machine=$(uname -m)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 here=$LEAT_SOURCE_DIR/tests/fresh
-common=(-std=gnu17 -fvisibility=hidden "-I$LEAT_SOURCE_DIR/include" "-I$LEAT_SOURCE_DIR/src" -pthread)
+common=(-std=gnu17 -fvisibility=hidden -pthread
+    "-I$LEAT_SOURCE_DIR/include" "-I$LEAT_SOURCE_DIR/src")
 ran=0 failed=0
 
 # compile COMPILER FLAG…: the library, to $work/*.o.
@@ -52,7 +53,8 @@ try() {
     "$compiler" -O2 -flto "$work/main.c" -o "$work/main" 2>"$work/why" || return 0
     compile "$compiler" -O2 -flto -fPIC
     travel "$name-O2-flto-static" "$compiler" -O2 -flto "${program[@]}" "$work"/*.o
-    "$compiler" -O3 -flto -shared -fPIC -Wl,-soname,libleat.so "$work"/*.o -pthread -o "$work/libleat.so"
+    "$compiler" -O3 -flto -shared -fPIC -Wl,-soname,libleat.so "$work"/*.o -pthread \
+        -o "$work/libleat.so"
     travel "$name-O3-flto-shared" "$compiler" -O3 -flto -fPIC "${program[@]}" -L"$work" -lleat
 }
 

@@ -46,7 +46,8 @@ expect called "$(look 'break innermost' 'run' 'bt')" \
     '#0  innermost' '#1 ' 'middle' '#2 ' 'outermost'
 expect 'called again' "$(look 'break innermost' 'run' 'continue' 'continue' 'continue' 'bt')" \
     '#0  innermost' '#1 ' 'middle' '#2 ' 'outermost'
-expect finished "$(look 'tbreak switching' 'run' 'tbreak lt_switch_left' 'continue' 'finish' 'bt')" \
+expect finished \
+    "$(look 'tbreak switching' 'run' 'tbreak lt_switch_left' 'continue' 'finish' 'bt')" \
     '#0 ' 'leat_yield' 'switching' 'outermost'
 
 # Sixteen instructions, across the change of stacks. After each one all frames are seen: a task's

@@ -36,7 +36,8 @@ right() {
 }
 
 mkdir -p t/a
-for file in t/1 t/2 t/3 t/a/old t/a/same t/a/touched t/a/replaced t/a/mode t/a/link 'line'$'\n''feed' forged; do
+for file in t/1 t/2 t/3 t/a/old t/a/same t/a/touched t/a/replaced t/a/mode t/a/link \
+    'line'$'\n''feed' forged; do
     echo "$file" >"$file"
 done
 mv line* t/
@@ -69,7 +70,8 @@ for algorithm in md5 sha256; do
     LC_ALL=C sort -u "$cache" | grep -c "^$algorithm " >"$out/kept"
     is "$algorithm: kept" $((files - 1)) "$(cat "$out/kept")"
 done
-is 'whose it is' "md5 $(stat -c '%d %i %s' t/large)" "$(line_of t/large | head -n 1 | cut -d ' ' -f -4)"
+is 'whose it is' "md5 $(stat -c '%d %i %s' t/large)" \
+    "$(line_of t/large | head -n 1 | cut -d ' ' -f -4)"
 is 'the end is a checksum of the rest' "$(tail -n 1 "$cache")" \
     "xxh64 $(sed '$d' "$cache" | "$leat" sum -a xxh64 | cut -c -16)"
 before=$(stat -c '%i %z' "$cache")
@@ -259,14 +261,16 @@ done
 ln -sf nosuch/own "$cache.link"
 cache=$cache.link
 run t
-right 'a link to no folder' 0 'leat sum: ../cache.link: cannot be written: No such file or directory'
+right 'a link to no folder' 0 \
+    'leat sum: ../cache.link: cannot be written: No such file or directory'
 rm -r ../kept ../between ../cache ../cache.link
 cache=../cache
 
 # Many runs at once: each leaves a whole cache, and no other file beside it.
 rm -f "$cache"
 for i in {1..12}; do
-    "$leat" sum --cache "$cache" -a "$([ $((i % 2)) = 0 ] && echo md5 || echo sha1)" t >"$out/many.$i" 2>&1 &
+    "$leat" sum --cache "$cache" -a "$([ $((i % 2)) = 0 ] && echo md5 || echo sha1)" t \
+        >"$out/many.$i" 2>&1 &
 done
 wait
 for i in {2..12..2}; do

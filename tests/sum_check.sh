@@ -3,8 +3,8 @@
 . "$(dirname "$0")/sum_common.bash"
 need_oracle
 
-names=(plain 'with space' ' leading' '*star' '-n' 'back\slash' 'n\n' $'line\nfeed' $'carriage\rreturn'
-    'end)' 'r) = s' '(q' 'a:b' "it's" $'\xff\xfe' $'\xc3\xa9' empty)
+names=(plain 'with space' ' leading' '*star' '-n' 'back\slash' 'n\n' $'line\nfeed'
+    $'carriage\rreturn' 'end)' 'r) = s' '(q' 'a:b' "it's" $'\xff\xfe' $'\xc3\xa9' empty)
 for name in "${names[@]}"; do
     printf '%s' "$name" >"./$name"
 done

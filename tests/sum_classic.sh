@@ -88,7 +88,8 @@ both b2sum -c openssl
 for length in 1 7 520 4096 x 8x '' -8 99999999999999999999; do
     both b2sum -l "$length" abc
 done
-printf 'BLAKE2%s\n' '' b - '(' ' (' 'b-8 (abc) = 00' 'b-0 (abc) = ' 'b-7 (abc) = 00' 'b-520 (abc) = 00' \
+printf 'BLAKE2%s\n' '' b - '(' ' (' 'b-8 (abc) = 00' 'b-0 (abc) = ' 'b-7 (abc) = 00' \
+    'b-520 (abc) = 00' \
     'b- (abc) = 00' 'b-x (abc) = 00' 'b-0x10 (abc) = 0000' 'b-16(abc)= 0000' >odd
 printf '%s  abc\n' 0 00 000 0000 "$(printf '%0130d' 0)" >>odd
 both b2sum -c -w odd
@@ -96,8 +97,10 @@ both b2sum -c -w odd
 # Two blanks, or a tab and one, before the name, but not after bits; and no name at all.
 tagged=$(b2sum --tag abc) digest=$(b2sum abc | cut -d ' ' -f 1)
 short=$(b2sum -l 128 --tag abc) shorter=$(b2sum -l 128 abc | cut -d ' ' -f 1)
-for line in "${tagged/ / }" "${tagged/ /  }" "${tagged/ /   }" "${tagged/ /$'\t'}" "${tagged/ /$'\t '}" "${tagged/ / $'\t'}" \
-    "${tagged/ /}" "${short/ /  }" "${short/ /$'\t'}" "$digest " "$digest" "$digest  " "$digest"$'\t' "$shorter " "0 " "00 " \
+for line in "${tagged/ / }" "${tagged/ /  }" "${tagged/ /   }" "${tagged/ /$'\t'}" \
+    "${tagged/ /$'\t '}" "${tagged/ / $'\t'}" \
+    "${tagged/ /}" "${short/ /  }" "${short/ /$'\t'}" "$digest " "$digest" "$digest  " \
+        "$digest"$'\t' "$shorter " "0 " "00 " \
     "\\$shorter "; do
     echo "$line" >blanks
     both b2sum -c -w blanks
@@ -106,9 +109,11 @@ md5sum abc | cut -c -33 >blanks
 both md5sum -c -w blanks
 
 # It has coreutils' options, and no others.
-for option in -a -j -L --algorithm=sha1 --jobs=2 --dereference --fail-fast --no-progress -x --bogus \
+for option in -a -j -L --algorithm=sha1 --jobs=2 --dereference --fail-fast --no-progress \
+    -x --bogus \
     --cache=f --paranoid --strict-tree=. \
-    --s --st --t --ta --bin --no --che=1 --zero --strict '-c -z' '-c --tag' '-c -b' '--tag -t' '-t --tag'; do
+    --s --st --t --ta --bin --no --che=1 --zero --strict '-c -z' '-c --tag' '-c -b' '--tag -t' \
+        '-t --tag'; do
     # shellcheck disable=SC2086
     both md5sum $option abc
 done

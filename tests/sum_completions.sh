@@ -16,8 +16,10 @@ sort "$out/options" "$out/letters" >"$out/all"
 "$leat" sum -a none 2>&1 | sed -n "s/^  - '\(.*\)'/\1/p" | sort >"$out/digests"
 
 # zsh and fish: the options in the files.
-grep -oE -- "[']?(\(|\*)?--[a-z0-9-]+(=|\[)" "$files/_leat" | grep -oE -- '--[a-z0-9-]+' >"$out/found"
-grep -oE -- '\{-[a-zA-Z]\+?,--[a-z0-9-]+=?\}' "$files/_leat" | tr -d '{}+=' | tr , '\n' >>"$out/found"
+grep -oE -- "[']?(\(|\*)?--[a-z0-9-]+(=|\[)" "$files/_leat" |
+    grep -oE -- '--[a-z0-9-]+' >"$out/found"
+grep -oE -- '\{-[a-zA-Z]\+?,--[a-z0-9-]+=?\}' "$files/_leat" | tr -d '{}+=' |
+    tr , '\n' >>"$out/found"
 sort -u "$out/found" >"$out/got"
 same 'zsh: options' "$out/all" "$out/got"
 grep -oE -- '--[a-z0-9-]+=' "$files/_leat" | tr -d = | sort -u >"$out/got"
@@ -78,7 +80,8 @@ if command -v zsh >/dev/null; then
 fi
 if command -v fish >/dev/null; then
     fish -n "$files/leat.fish" || fail 'fish -n'
-    fish -c 'source $argv[1]; complete -C"leat sum --"' "$files/leat.fish" | cut -f 1 | sort >"$out/got"
+    fish -c 'source $argv[1]; complete -C"leat sum --"' "$files/leat.fish" | cut -f 1 |
+        sort >"$out/got"
     same 'fish: what it offers' "$out/options" "$out/got"
 fi
 

@@ -80,7 +80,8 @@ fi
 # If libxxhash has functions for newer processors, the command uses them.
 library=$(ldd "$leat" | sed -n 's/.*libxxhash.* => \([^ ]*\).*/\1/p')
 update=XXH3_128bits_update_dispatch
-if [ -e /usr/include/xxh_x86dispatch.h ] && nm -D "$library" 2>/dev/null | grep -q " T $update$"; then
+if [ -e /usr/include/xxh_x86dispatch.h ] && nm -D "$library" 2>/dev/null |
+    grep -q " T $update$"; then
     nm -D "$leat" | grep -q " U $update$" || fail "libxxhash's $update is not used"
 fi
 

@@ -13,8 +13,8 @@ hint() {
 }
 
 # The names of openssl 3, and those of earlier versions.
-tags=(md5:MD5 sha1:SHA1 sha224:SHA2-224 sha224:SHA224 sha256:SHA2-256 sha256:SHA256 sha384:SHA2-384 sha384:SHA384
-    sha512:SHA2-512 sha512:SHA512 sha512-256:SHA2-512/256 sha3-256:SHA3-256 blake2b:BLAKE2B-512)
+tags=(md5:MD5 sha1:SHA1 sha224:SHA2-224 sha224:SHA224 sha256:SHA2-256 sha256:SHA256
+    sha384:SHA2-384 sha384:SHA384 sha512:SHA2-512 sha512:SHA512 sha512-256:SHA2-512/256 sha3-256:SHA3-256 blake2b:BLAKE2B-512)
 : >all
 for pair in "${tags[@]}"; do
     for file in "${files[@]}"; do
@@ -45,7 +45,8 @@ echo "SHA2-256(one)= $(sha256sum <one | cut -c -64)" >list
 sha1sum one >>list
 ../sha256sum -c list >"$out/got" 2>&1
 is 'by another name: status' 1 $?
-is 'by another name' '../sha256sum: list: no properly formatted checksum lines found' "$(cat "$out/got")"
+is 'by another name' '../sha256sum: list: no properly formatted checksum lines found' \
+    "$(cat "$out/got")"
 
 # Without a tag: lengths that leave no doubt.
 for digest in md5 sha1 sha224 sha384 xxh64; do

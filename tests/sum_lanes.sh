@@ -9,7 +9,8 @@ perl -e '
     srand(4);
     my $all = join("", map { chr(int(rand(256))) } 1 .. 70000) x 20;
     my @lengths = (0 .. 300, 1e6, 3e5);
-    for my $k (32, 64, 96, 128) { push @lengths, $k * 1024 + $_ for -65, -64, -63, -9, -8, -1 .. 1, 55, 56, 64 }
+    for my $k (32, 64, 96, 128) {
+        push @lengths, $k * 1024 + $_ for -65, -64, -63, -9, -8, -1 .. 1, 55, 56, 64 }
     push @lengths, int(exp(rand(12))) for 1 .. 400;
     my @places = sort { $a->[0] <=> $b->[0] } map { [rand, $_] } @lengths;
     for my $i (0 .. $#places) {
@@ -28,7 +29,8 @@ for digest in "${!most[@]}"; do
             ways+=("$way")
         else
             is "$digest, $way: message" \
-                "leat sum: LEAT_LANES: this processor has no '$way' for ${digest^^}" "$(cat "$out/got.err")"
+                "leat sum: LEAT_LANES: this processor has no '$way' for ${digest^^}" \
+                    "$(cat "$out/got.err")"
         fi
     done
     [ "${#ways[@]}" -ge 2 ] || fail "$digest: vectors and libcrypto are everywhere"

@@ -22,7 +22,8 @@ done <"$out/wanted"
 while read -r algorithm; do
     grep -qE "(^|[ \`,])$algorithm([\`, .]|\$)" "$LEAT_SOURCE_DIR/docs/leat-sum.1" ||
         fail "$algorithm: not in the manual page"
-    grep -q "\`$algorithm\`" "$LEAT_SOURCE_DIR/docs/leat-sum.md" || fail "$algorithm: not in the guide"
+    grep -q "\`$algorithm\`" "$LEAT_SOURCE_DIR/docs/leat-sum.md" ||
+        fail "$algorithm: not in the guide"
 done <"$out/algorithms"
 
 # groff finds no error, if it is installed.

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Progress: on a terminal, and nowhere else.
 . "$(dirname "$0")/sum_common.bash"
-script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be had, or script, which makes one, is missing'
+script -qec true /dev/null </dev/null >/dev/null 2>&1 ||
+    skip 'no terminal can be had, or script, which makes one, is missing'
 
 mkfifo slow
 echo 1 >file

@@ -111,7 +111,8 @@ strictly 'a rotational disk' -j 4
 ! grep -q FADV_WILLNEED "$out/strace" || fail 'a rotational disk was asked for several files'
 LEAT_QUICK=1000000000
 reads -j 4
-grep -q FADV_WILLNEED "$out/strace" || fail 'a disk that says it turns, and is quick, was not asked for several files'
+grep -q FADV_WILLNEED "$out/strace" ||
+    fail 'a disk that says it turns, and is quick, was not asked for several files'
 LEAT_QUICK=0
 LEAT_SYSFS=$part
 strictly 'a part of a rotational disk' -j 4
@@ -136,7 +137,8 @@ LEAT_SYSFS=$turns
 # end
 together() {
     forget
-    strace -f -y -e trace=read -e inject=read:delay_enter=4000 -o "$out/strace" "$leat" sum "$@" files >"$out/got"
+    strace -f -y -e trace=read -e inject=read:delay_enter=4000 -o "$out/strace" "$leat" sum "$@" \
+        files >"$out/got"
     md5sum files/* | same "$*, slowly" - "$out/got"
     again=$(perl -ne '
         next unless /\bread\(\d+<[^>]*\/(files\/[^>]*)>/;

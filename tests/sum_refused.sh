@@ -28,7 +28,8 @@ for error in EPERM ENOSYS EACCES EINVAL; do
         refused preadv2 $error $arguments folder file
         is "preadv2, $error, $arguments: status" 0 "$status"
         same "preadv2, $error, $arguments: messages" /dev/null "$out/got.err"
-        case $arguments in -a*) sha512sum folder/1 folder/2 file ;; *) cat "$out/all" ;; esac >"$out/wanted"
+        case $arguments in -a*) sha512sum folder/1 folder/2 file ;; *) cat "$out/all" ;; esac \
+            >"$out/wanted"
         same "preadv2, $error, $arguments" "$out/wanted" "$out/got"
     done
 done
@@ -48,7 +49,8 @@ for first in {1..9}; do
     refused "$call" "EAGAIN:when=$first+" -j 2 folder file
     [ "$status" -ne 0 ] || break
     is "$call $first: status" 1 "$status"
-    is "$call $first: message" 'leat sum: cannot start a thread: Resource temporarily unavailable' "$(cat "$out/got.err")"
+    is "$call $first: message" \
+        'leat sum: cannot start a thread: Resource temporarily unavailable' "$(cat "$out/got.err")"
 done
 [ "$first" -gt 3 ] || fail "$call: only $first were refused"
 is "$call $first: goes on with fewer" 0 "$status"

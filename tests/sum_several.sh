@@ -32,7 +32,8 @@ for set in md5,sha256 sha256,md5 sha1,blake2b,xxh64 "$(IFS=,; echo "${all[*]}")"
     is "$set: check" "$(wc -l <"$out/got")" "$("$leat" sum -c "$out/got" | grep -c ': OK$')"
     "$leat" sum -a "${set%%,*}" -c "$out/got" >"$out/some" 2>"$out/some.err"
     is "$set: check of the first: status" 0 $?
-    is "$set: check of the first" "$(find names -type f -printf x | wc -c)" "$(grep -c . "$out/some")"
+    is "$set: check of the first" "$(find names -type f -printf x | wc -c)" \
+        "$(grep -c . "$out/some")"
     is "$set: the others" 'WARNING' "$(grep -o WARNING "$out/some.err")"
 done
 "$leat" sum -a md5,sha256 -z names/plain | tr '\0' '\n' >"$out/got"
@@ -92,7 +93,8 @@ printf 'leat sum: WARNING: %s\n' '4 lines are improperly formatted' \
 printf 'leat sum: mixed: digests of 64 digits may be of %s: choose with -a\n' \
     'sha256, sha512-256, sha3-256 or blake2b' >>"$out/wanted"
 same 'mixed: messages' "$out/wanted" "$out/got.err"
-is 'plain lines are of the one as long' 5 "$("$leat" sum -a sha256,md5 -c mixed 2>/dev/null | grep -c 'OK$')"
+is 'plain lines are of the one as long' 5 \
+    "$("$leat" sum -a sha256,md5 -c mixed 2>/dev/null | grep -c 'OK$')"
 # Many files, so that both kinds are under way together.
 for _ in {1..300}; do
     md5sum --tag names/large names/plain

@@ -188,11 +188,13 @@ done
 for end in '' / ///; do
     is "a long folder, '$end'" "$digest  $folder${end:-/}last" "$("$leat" sum "$folder$end" 2>&1)"
 done
-(cd far && for _ in {1..300}; do cd y* || exit 1; done && printf '%s\0' "$path" >names && md5sum <last >list) ||
+(cd far && for _ in {1..300}; do cd y* || exit 1; done &&
+    printf '%s\0' "$path" >names && md5sum <last >list) ||
     fail 'no way down'
 is 'a long --files0-from' "$digest  $path" "$("$leat" sum --files0-from="$folder/names" 2>&1)"
 is 'a long list' '-: OK' "$(printf last | "$leat" sum -c "$folder/list" 2>&1)"
-is 'a long path to nothing' "leat sum: ${path}x: No such file or directory" "$("$leat" sum "${path}x" 2>&1)"
+is 'a long path to nothing' "leat sum: ${path}x: No such file or directory" \
+    "$("$leat" sum "${path}x" 2>&1)"
 name=$(printf '%4200s' '' | tr ' ' n)
 is 'a long name' "leat sum: $name: File name too long" "$("$leat" sum "$name" 2>&1)"
 

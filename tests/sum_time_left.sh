@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # The time left: shown if the amount of work is known, and only then.
 . "$(dirname "$0")/sum_common.bash"
-script -qec true /dev/null </dev/null >/dev/null 2>&1 || skip 'no terminal can be had, or script, which makes one, is missing'
+script -qec true /dev/null </dev/null >/dev/null 2>&1 ||
+    skip 'no terminal can be had, or script, which makes one, is missing'
 
 # The run takes a second or two, and reads nothing from the disk.
 mkdir tree
@@ -13,21 +14,24 @@ done
 # drawn ARGUMENT...: prints what a terminal shows, a line for each time it is drawn
 drawn() {
     SECONDS=0
-    script -qec "$leat sum -a sha3-256 $* >'$out/got' 2>/dev/tty" /dev/null </dev/null | tr '\r' '\n' |
+    script -qec "$leat sum -a sha3-256 $* >'$out/got' 2>/dev/tty" /dev/null </dev/null |
+        tr '\r' '\n' |
         grep files >"$out/drawn"
     took=$SECONDS
     [ -s "$out/drawn" ] || fail "$*: no progress"
 }
 # the seconds left, of each line that shows them
 left() {
-    sed -n 's/.*, \([0-9]*\):\([0-9]*\) left *$/\1 \2/p' "$out/drawn" | while read -r minutes seconds; do
+    sed -n 's/.*, \([0-9]*\):\([0-9]*\) left *$/\1 \2/p' "$out/drawn" |
+        while read -r minutes seconds; do
         echo $((60 * minutes + 10#$seconds))
     done
 }
 # told WHAT: the time left is shown, gets shorter, and is at the end no more than the whole run took
 told() {
     left >"$out/left"
-    [ "$(wc -l <"$out/left")" -gt 1 ] || fail "$1: the time left is not told: $(head -n 3 "$out/drawn")"
+    [ "$(wc -l <"$out/left")" -gt 1 ] ||
+        fail "$1: the time left is not told: $(head -n 3 "$out/drawn")"
     [ "$(head -n 1 "$out/left")" -ge "$(tail -n 1 "$out/left")" ] || fail "$1: the time left grows"
     [ "$(tail -n 1 "$out/left")" -le $((took + 2)) ] || fail "$1: much is left at the end"
 }
@@ -73,7 +77,8 @@ drawn tree/1 fifo
 untold 'a FIFO'
 wait
 (exec 3>fifo && sleep 1.2) &
-drawn --no-progress fifo 2>/dev/null | grep -q 'no progress' || fail 'progress in spite of --no-progress'
+drawn --no-progress fifo 2>/dev/null | grep -q 'no progress' ||
+    fail 'progress in spite of --no-progress'
 wait
 
 finish

@@ -17,8 +17,10 @@ walk() {
 }
 
 # Names that sort differently as names and as paths, odd ones, many, deep ones, none.
-mkdir -p t/a t/a.b t/a-b t/a0 t/A t/ä "t/with space" t/-n t/empty/empty $'t/line\nfeed' $'t/\xff' t/a/b/c/d
-for folder in t t/a t/a.b t/a-b t/a0 t/A t/ä "t/with space" t/-n $'t/line\nfeed' $'t/\xff' t/a/b/c/d; do
+mkdir -p t/a t/a.b t/a-b t/a0 t/A t/ä "t/with space" t/-n t/empty/empty $'t/line\nfeed' $'t/\xff' \
+    t/a/b/c/d
+for folder in t t/a t/a.b t/a-b t/a0 t/A t/ä "t/with space" t/-n $'t/line\nfeed' $'t/\xff' \
+    t/a/b/c/d; do
     for name in f a.c a0.c 'a c' .hidden $'\x01' -- '*' '\' $'\n' $'\xc3\xa9' $'\xfe'; do
         echo "$folder$name" >"$folder/$name"
     done
@@ -98,7 +100,9 @@ perl -e '
 walk deep
 is 'a deep tree: status' 0 "$status"
 is 'a deep tree: files' 1000 "$(wc -l <"$out/got")"
-is 'a deep tree: digests' "$(for n in a z; do printf '%s  -\n' "$(printf %s "$n" | md5sum | cut -c -32)"; done | sort | tr '\n' ' ')" \
+is 'a deep tree: digests' \
+    "$(for n in a z; do printf '%s  -\n' "$(printf %s "$n" | md5sum | cut -c -32)"; done |
+        sort | tr '\n' ' ')" \
     "$(cut -c -32 "$out/got" | sort -u | sed 's/$/  -/' | tr '\n' ' ')"
 sort -c -k 2 "$out/got" || fail 'a deep tree: order'
 cp "$out/got" "$out/deep"
@@ -227,7 +231,8 @@ for _ in {1..20}; do
     [ "$status" -le 1 ] || fail "moving files: status $status"
     grep -q "^$bad" "$out/got" && fail 'moving files: led astray'
     grep -Evq '^[0-9a-f]{32}  moving/[0-9]+$' "$out/got" && fail 'moving files: an odd line'
-    grep -Ev '(No such file or directory|Too many levels of symbolic links|skipped)$' "$out/got.err" &&
+    grep -Ev '(No such file or directory|Too many levels of symbolic links|skipped)$' \
+        "$out/got.err" &&
         fail 'moving files: an odd message'
 done
 kill "$mover"

@@ -15,7 +15,8 @@ import bisect, collections, json, sys
 
 events = json.load(open(sys.argv[1]))["traceEvents"]
 workers = int(sys.argv[2])
-slices, flows, scopes = collections.defaultdict(list), collections.defaultdict(list), collections.Counter()
+slices, flows = collections.defaultdict(list), collections.defaultdict(list)
+scopes = collections.Counter()
 names = collections.Counter()
 for e in events:
     assert e["pid"] == 1 and 1 <= e["tid"] <= workers + 1, e

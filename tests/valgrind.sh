@@ -7,7 +7,8 @@ command -v valgrind >/dev/null || exit 77
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
 status=0
-valgrind --log-file="$log" --error-exitcode=99 --leak-check=full --show-leak-kinds=definite,indirect \
+valgrind --log-file="$log" --error-exitcode=99 --leak-check=full \
+    --show-leak-kinds=definite,indirect \
     --errors-for-leak-kinds=definite,indirect "$LEAT_PROGRAMS/modest" || status=$?
 # Some versions of valgrind cannot read the debug information of newer compilers.
 ! grep -q 'debuginfo reader' "$log" || exit 77

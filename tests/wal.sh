@@ -74,7 +74,8 @@ is 'no room' "$(whole 64)" "$("$wal" check small)"
 "$wal" check nosuch 2>err
 is 'no log: status' 1 $?
 is 'no log: message' 'wal: nosuch: No such file or directory' "$(cat err)"
-for arguments in '' 'append log' 'append log 0 1' 'append log 1 x' 'each log 1' 'check' 'other log'; do
+for arguments in '' 'append log' 'append log 0 1' 'append log 1 x' 'each log 1' 'check' \
+    'other log'; do
     # shellcheck disable=SC2086
     "$wal" $arguments 2>err
     is "usage of '$arguments'" 2 $?

@@ -27,12 +27,14 @@ run() {
 if [ "${LEAT_SANITIZE-}" != thread ]; then
     for how in deadlock deadlock-of-threads deadlock-after-work; do
         run LEAT_DEADLOCK=abort "$program" $how
-        check $how 134 $status "$text" '^leat: deadlock' '^leat: [0-9]* task' 'receives (.*watched\.c:[0-9]*)' \
+        check $how 134 $status "$text" '^leat: deadlock' '^leat: [0-9]* task' \
+            'receives (.*watched\.c:[0-9]*)' \
             'channel [0-9]* ch: 0 of 0 items'
     done
     run LEAT_DEADLOCK=report timeout 1 "$program" deadlock
     check report 124 $status "$text" '^leat: deadlock'
-    [ "$(grep -c '^leat: deadlock' <<<"$text")" = 1 ] || { echo "report: not once: $text"; failed=1; }
+    [ "$(grep -c '^leat: deadlock' <<<"$text")" = 1 ] ||
+        { echo "report: not once: $text"; failed=1; }
 fi
 for how in sleep deadline call blocking thread main timed talk; do
     run LEAT_DEADLOCK=abort "$program" $how
@@ -41,7 +43,8 @@ for how in sleep deadline call blocking thread main timed talk; do
 done
 
 run LEAT_WATCHDOG=100 "$program" hog
-check watchdog 0 $status "$text" '^leat: task [0-9]* hogs (.*watched\.c:[0-9]*) has held worker [01] for [1-9][0-9]* ms$' \
+check watchdog 0 $status "$text" \
+    '^leat: task [0-9]* hogs (.*watched\.c:[0-9]*) has held worker [01] for [1-9][0-9]* ms$' \
     '^leat: task [0-9]* hogs (.*) held worker [01] for [1-9][0-9]* ms$'
 [ "$(grep -c 'hogs' <<<"$text")" = 2 ] || { echo "watchdog: says $text"; failed=1; }
 run LEAT_WATCHDOG=5000 "$program" sleep
@@ -49,9 +52,11 @@ check 'watchdog: sleep' 0 $status "$text"
 [ -z "$text" ] || { echo "watchdog: sleep: says $text"; failed=1; }
 
 run LEAT_DUMP=SIGUSR1 "$program" signal
-check signal 0 $status "$text" '^leat: ' 'did not answer within .* asks_for_dump' 'receives (.*: waits to receive'
+check signal 0 $status "$text" '^leat: ' 'did not answer within .* asks_for_dump' \
+    'receives (.*: waits to receive'
 
-for wrong in LEAT_DEADLOCK=yes LEAT_WATCHDOG=soon LEAT_WATCHDOG=0 LEAT_DUMP=SIGKILL LEAT_DUMP=3 LEAT_WATCH=all \
+for wrong in LEAT_DEADLOCK=yes LEAT_WATCHDOG=soon LEAT_WATCHDOG=0 LEAT_DUMP=SIGKILL LEAT_DUMP=3 \
+    LEAT_WATCH=all \
     LEAT_TRACE=/nosuch/trace; do
     run $wrong "$program" sleep
     check "$wrong" 2 $status "$text" "^leat: $wrong: wanted is "
