@@ -14,7 +14,8 @@ hint() {
 
 # The names of openssl 3, and those of earlier versions.
 tags=(md5:MD5 sha1:SHA1 sha224:SHA2-224 sha224:SHA224 sha256:SHA2-256 sha256:SHA256
-    sha384:SHA2-384 sha384:SHA384 sha512:SHA2-512 sha512:SHA512 sha512-256:SHA2-512/256 sha3-256:SHA3-256 blake2b:BLAKE2B-512)
+    sha384:SHA2-384 sha384:SHA384 sha512:SHA2-512 sha512:SHA512
+    sha512-256:SHA2-512/256 sha3-256:SHA3-256 blake2b:BLAKE2B-512)
 : >all
 for pair in "${tags[@]}"; do
     for file in "${files[@]}"; do
