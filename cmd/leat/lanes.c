@@ -182,7 +182,7 @@ static int run_round(struct lanes *ls)
         blocks = here < blocks ? here : blocks;
     }
     lane_run(k, &ls->states, in, n, blocks);
-    /* From the last one down: the lane that takes an ended one's place is not to be looked at. */
+    /* From the last one down: what end_lane moves to place i needs nothing more in this round. */
     for (unsigned i = n; i-- > 0;) {
         struct lane *l = &ls->lane[i];
         l->at += blocks * LANE_BLOCK;

@@ -109,7 +109,7 @@ static bool is_known(const struct lane_way *way)
     return true;
 }
 
-/* Nearly all other processors have them, and none without was measured. */
+/* Nearly all other processors have SHA instructions; nothing was measured without. */
 static bool has_sha(void)
 {
     return true;
