@@ -9,9 +9,9 @@
  *            messages, in their order among the files
  *
  * The number of slots is fixed, so memory is bounded. Each channel has room for all slots, so
- * sending never waits. Only the producer waits for spare slots, a digester for jobs and the
- * collector for results. Before a digester or the collector waits, it hands over what it has, so
- * the waits form no circle.
+ * sending never waits. There are three waits: the producer waits for spare slots, a digester for
+ * jobs, the collector for results. A digester and the collector hand over what they have before
+ * they wait, so the waits form no circle.
  *
  * The producer numbers the slots. At most FLOW_WINDOW are under way, so the collector sorts them
  * with a ring of that size. */

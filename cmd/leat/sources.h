@@ -17,7 +17,7 @@ int produce_paths(struct flow *f, void *source);
 int produce_lists(struct flow *f, void *source);
 
 /* Called before each use of standard input. From the second use on, waits until nothing is under
- * way, so that its readers follow each other. */
+ * way, so that two files never read it at the same time. 0 or -ECANCELED. */
 int source_wait_for_stdin(struct source *src, struct flow *f);
 
 /* As flow_take, for a file that the user or a list names; "-" is standard input. */
