@@ -12,6 +12,14 @@
  * then gives a worker something to do, or an earlier timer, tells (lt_worker_tell). That happens
  * once a millisecond in the long run: a watcher that was told more often naps until then.
  *
+ * A worker that runs dry takes the watch over, unless the watcher sleeps without naps: the former
+ * watcher may be in a long nap, and there is a processor for one more active worker now.
+ *
+ * A program may have more workers than processors (lt_runtime.processors), for instance because its
+ * tasks block in the system. While the active workers keep all processors busy, one more would only
+ * take time from them. So a worker that runs dry then sleeps at once, the watcher takes only from
+ * workers that seem to be blocked, and a worker that wakes up gives its ready parties away.
+ *
  * Invariants, all under one lock, which is taken only when a worker runs dry, becomes active again,
  * or tells:
  *  - While a worker is idle, there is a watcher, or `unwatched` is set, and no worker has a timer.

@@ -266,9 +266,10 @@ static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_
     if (c->new > 0) {
         later = is_brief(c) || !new_pay(thief, c);
         taken = !later && take_new(thief, c) > 0;
+    } else if (c->queued) {
+        later = is_slow(c);
     }
     bool waits = c->ready && is_slow(c);
-    later |= c->new <= 0 && c->queued && is_slow(c);
     bool more = is_held_up(c) && !is_brief(c) && has_more(c->victim, now);
     if (!taken && ((waits && is_certain(c)) || more))
         taken = visit(thief, c, now);
