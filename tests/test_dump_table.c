@@ -18,20 +18,20 @@ static void test_a_million(void **state)
     (void)state;
     int64_t before = leat_now();
     for (size_t i = 0; i < MILLION; i++)
-        lt_probe_wait(party(i));
+        lt_since_wait(party(i));
     CHECK_IS(MILLION, lt_since_count());
     for (size_t i = 1; i < MILLION; i += 2)
-        lt_probe_wait_over(party(i));
+        lt_since_wait_over(party(i));
     CHECK_IS(MILLION - MILLION / 2, lt_since_count());
     for (size_t i = 0; i < MILLION; i++)
         CHECK(i % 2 ? lt_since(party(i)) == 0
                     : lt_since(party(i)) >= before && lt_since(party(i)) <= leat_now());
     for (size_t i = 0; i < MILLION; i++)
-        lt_probe_wait_over(party(i));
+        lt_since_wait_over(party(i));
     CHECK_IS(0, lt_since_count());
     lt_since_end();
     CHECK_IS(0, lt_since(party(0)));
-    lt_probe_wait_over(party(0));
+    lt_since_wait_over(party(0));
 }
 
 /* Compares the table with an array. */
@@ -48,9 +48,9 @@ static void test_any_order(void **state)
         bool comes = below(&chance, 10) < (i / 5000 % 2 ? 7 : 3);
         CHECK_IS(waits[at], lt_since(party(at)) != 0);
         if (comes)
-            lt_probe_wait(party(at));
+            lt_since_wait(party(at));
         else
-            lt_probe_wait_over(party(at));
+            lt_since_wait_over(party(at));
         count = count + comes - waits[at];
         waits[at] = comes;
     }
@@ -68,16 +68,16 @@ static void *use_table(void *number)
     uint64_t chance = 1 + (uintptr_t)number;
     for (int i = 0; i < TURNS; i++) {
         size_t mine = (uintptr_t)number * PARTIES + below(&chance, PARTIES);
-        lt_probe_wait(party(mine));
+        lt_since_wait(party(mine));
         CHECK(lt_since(party(mine)) > 0);
         CHECK(lt_since(party(below(&chance, 4 * PARTIES))) >= 0);
         if (below(&chance, 3)) {
-            lt_probe_wait_over(party(mine));
+            lt_since_wait_over(party(mine));
             CHECK_IS(0, lt_since(party(mine)));
         }
     }
     for (size_t i = 0; i < PARTIES; i++)
-        lt_probe_wait_over(party((uintptr_t)number * PARTIES + i));
+        lt_since_wait_over(party((uintptr_t)number * PARTIES + i));
     return NULL;
 }
 
@@ -99,11 +99,11 @@ static void test_starved(void **state)
     (void)state;
 #ifdef LEAT_HARSH
     lt_fault_arm(1);
-    lt_probe_wait(party(1));
+    lt_since_wait(party(1));
     CHECK(lt_fault_struck());
     lt_fault_arm(0);
     CHECK_IS(0, lt_since(party(1)));
-    lt_probe_wait_over(party(1));
+    lt_since_wait_over(party(1));
     CHECK_IS(0, lt_since_count());
 #endif
 }

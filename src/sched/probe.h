@@ -1,13 +1,17 @@
-/* probe.h: calls that record what happens, if somebody has asked for it.
+/* probe.h: where an observer of the runtime is plugged in.
  *
- * Mostly nobody has, so each place that could record something first looks at one word. The
- * functions are in src/watch: these are calls upwards. None of them waits, or takes a lock that is
- * taken elsewhere; but the memory they write to may have to grow, even under a channel's lock. */
+ * Mostly nobody observes, so each place that could report something first reads one word, and
+ * calls a probe only if that asks for it. A probe calls the observer, a table of functions that a
+ * higher room (src/watch) hands over when the runtime starts. None of these functions waits, or
+ * takes a lock that is taken elsewhere; but the memory they write to may have to grow, even under a
+ * channel's lock. */
 #ifndef LT_SCHED_PROBE_H
 #define LT_SCHED_PROBE_H
 
 #include "base/util.h"
 #include "sched/party.h"
+
+#include <leat/runtime.h>
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -30,6 +34,25 @@ static inline unsigned lt_probing(void)
     /* Relaxed: it orders nothing, and tasks start after it is set. */
     return atomic_load_explicit(&lt_probe_flags, memory_order_relaxed);
 }
+
+struct lt_observer {
+    /* When the workers have started, before other threads see the runtime: reads options and
+     * environment, sets lt_probe_flags, and may start a thread. 0, -EINVAL for what it does not
+     * understand, -ENOMEM. */
+    int (*begin)(const leat_options *options);
+    void (*end)(void); /* when the workers have stopped */
+    /* The probes below. */
+    void (*switches)(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
+    void (*wait)(const struct lt_party *party);
+    void (*wait_over)(const struct lt_party *party);
+    void (*step)(struct lt_worker *worker, const struct lt_party *party);
+    void (*items)(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner);
+    void (*new_channel)(uint32_t channel, const char *name);
+    void (*scope)(uint32_t scope, bool opened);
+};
+
+/* Set while no runtime exists. */
+extern const struct lt_observer *lt_observer;
 
 /* A worker leaves `from`, a task that waits from now on, or NULL, and runs `to`; NULL: the
  * scheduler. */

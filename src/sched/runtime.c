@@ -26,7 +26,6 @@
 
 struct lt_runtime lt_runtime;
 void (*lt_runtime_ended)(void);
-_Atomic unsigned lt_probe_flags;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
@@ -255,8 +254,10 @@ static void tear_down(struct lt_runtime *rt)
     memset(rt, 0, sizeof *rt);
 }
 
-static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
+static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
+                 const struct lt_observer *observer)
 {
+    lt_observer = observer;
     lt_bias_open();
     memset(rt, 0, sizeof *rt);
     rt->worker_count = options->workers;
@@ -275,7 +276,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
         started += !error;
     }
     if (!error && !alone)
-        error = lt_watch_begin(options);
+        error = lt_observer->begin(options);
     if (!error && alone) /* the clock is a variable there */
         atomic_store_explicit(&lt_probe_flags, LT_PROBE_WAITS, memory_order_relaxed);
     if (error) {
@@ -290,7 +291,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone)
     return 0;
 }
 
-int leat_start(const leat_options *given)
+int lt_runtime_start(const leat_options *given, const struct lt_observer *observer)
 {
     leat_options options;
     if (lt_current_worker() || lt_pool_is_mine())
@@ -300,7 +301,7 @@ int leat_start(const leat_options *given)
         return error;
     int cancel = lt_cancel_put_off();
     pthread_mutex_lock(&start_stop);
-    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false);
+    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false, observer);
     pthread_mutex_unlock(&start_stop);
     lt_cancel_restore(cancel);
     return error;
@@ -340,7 +341,7 @@ static void stop(struct lt_runtime *rt, unsigned started)
     lt_pool_close();
     if (lt_runtime_ended)
         lt_runtime_ended();
-    lt_watch_end();
+    lt_observer->end();
     tear_down(rt);
 }
 
@@ -364,14 +365,14 @@ int leat_stop(void)
 
 /* ---- for one thread alone ---- */
 
-int lt_runtime_open_alone(unsigned workers, size_t stack_size)
+int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_observer *observer)
 {
     leat_options options = { .workers = workers, .stack_size = stack_size };
     int error = resolve(&options, &options);
     if (error)
         return error;
     pthread_mutex_lock(&start_stop);
-    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, true);
+    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, true, observer);
     pthread_mutex_unlock(&start_stop);
     return error;
 }

@@ -27,12 +27,8 @@ extern struct lt_runtime lt_runtime;
 /* Called when the workers have ended, before they are freed. A higher floor sets it, once. */
 extern void (*lt_runtime_ended)(void);
 
-/* Direct calls upwards, so that src/watch is always linked. lt_watch_begin runs when the workers
- * have started, before other threads see the runtime: it reads its options and the environment, and
- * may start a thread. -EINVAL for what it does not understand, -ENOMEM. lt_watch_end runs when the
- * workers have stopped. */
-int lt_watch_begin(const leat_options *options);
-void lt_watch_end(void);
+/* leat_start, with the observer that a higher floor plugs in. */
+int lt_runtime_start(const leat_options *options, const struct lt_observer *observer);
 
 /* Whether the runtime runs, or the calling thread lives in a seeded world. */
 bool lt_running(void);
@@ -49,8 +45,8 @@ int lt_runtime_look(void);
 void lt_runtime_look_away(void);
 
 /* For the seeded world: opens a runtime for the calling thread alone, which is each of its workers
- * in turn. 0, or as leat_start. lt_runtime_close_alone ends it, when nothing holds it. */
-int lt_runtime_open_alone(unsigned workers, size_t stack_size);
+ * in turn. Of the observer only the probes are used. 0, or as leat_start. lt_runtime_close_alone ends it, when nothing holds it. */
+int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_observer *observer);
 bool lt_runtime_is_held(void);
 void lt_runtime_close_alone(void);
 

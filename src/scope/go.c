@@ -1,4 +1,4 @@
-/* go.c: starts tasks in scopes, and runs a program as the first task (leat_main). */
+/* go.c: starts tasks in scopes. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -96,45 +96,4 @@ int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, const char *
                          size_t stack_size)
 {
     return go(scope, fn, arg, name, stack_size, SPREAD);
-}
-
-/* A function called by a timer or an operation without a scope may be about to return, on another
- * worker, after it has done what the program waited for. So this waits a moment. */
-static int stop(void)
-{
-    const struct timespec nap = { .tv_nsec = 50000 };
-    int64_t until = lt_clock_now() + LT_STOP_PATIENCE_MS * LEAT_MS;
-    int error;
-    while ((error = leat_stop()) == -EBUSY && lt_clock_now() < until)
-        nanosleep(&nap, NULL);
-    return error;
-}
-
-static int run_program(leat_fn *fn, void *arg, const leat_options *options)
-{
-    int error = leat_start(options);
-    if (error)
-        return error;
-    int result = -ENOMEM;
-    leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    if (scope) {
-        error = leat_go_named(scope, fn, arg, "main", 0);
-        result = leat_scope_close(scope);
-    }
-    int stopped = stop();
-    return error ? error : result ? result : stopped;
-}
-
-int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
-{
-    if (!fn)
-        return -EINVAL;
-    int cancel = lt_cancel_put_off(), result = run_program(fn, arg, options);
-    lt_cancel_restore(cancel);
-    return result;
-}
-
-int leat_main(leat_fn *fn, void *arg)
-{
-    return leat_main_with(fn, arg, NULL);
 }

@@ -6,6 +6,7 @@
 #include "base/rng.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
+#include "watch/begin.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -80,7 +81,7 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
     sim->arg = arg;
     lt_list_init(&sim->threads);
     *lt_world_place() = &sim->doors;
-    error = lt_runtime_open_alone(LT_SIM_WORKERS, options.stack_size);
+    error = lt_runtime_open_alone(LT_SIM_WORKERS, options.stack_size, &lt_watch_observer);
     if (!error) {
         lt_sim_catch_faults(sim);
         error = live(sim);

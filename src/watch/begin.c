@@ -1,6 +1,7 @@
 /* begin.c: starts what the options and the environment ask for, and ends it. */
 #include "base/environment.h"
 #include "sched/runtime.h"
+#include "watch/begin.h"
 #include "watch/monitor.h"
 #include "watch/since.h"
 #include "watch/trace.h"
@@ -51,7 +52,15 @@ static const struct word signals[] = { { "SIGQUIT", SIGQUIT },
                                        { "SIGHUP", SIGHUP },
                                        { NULL, 0 } };
 
-int lt_watch_begin(const leat_options *options)
+static void end(void)
+{
+    lt_monitor_stop();
+    atomic_store_explicit(&lt_probe_flags, 0, memory_order_relaxed);
+    lt_since_end();
+    lt_trace_end();
+}
+
+static int begin(const leat_options *options)
 {
     int also = read_word("LEAT_WATCH", waits), on_deadlock = read_word("LEAT_DEADLOCK", deadlock);
     int number = read_word("LEAT_DUMP", signals);
@@ -78,14 +87,18 @@ int lt_watch_begin(const leat_options *options)
     if (!error)
         error = lt_monitor_start(&plan);
     if (error)
-        lt_watch_end();
+        end();
     return error;
 }
 
-void lt_watch_end(void)
-{
-    lt_monitor_stop();
-    atomic_store_explicit(&lt_probe_flags, 0, memory_order_relaxed);
-    lt_since_end();
-    lt_trace_end();
-}
+const struct lt_observer lt_watch_observer = {
+    .begin = begin,
+    .end = end,
+    .switches = lt_trace_switch,
+    .wait = lt_since_wait,
+    .wait_over = lt_since_wait_over,
+    .step = lt_trace_step,
+    .items = lt_trace_items,
+    .new_channel = lt_trace_new_channel,
+    .scope = lt_trace_scope,
+};

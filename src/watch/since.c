@@ -67,7 +67,7 @@ static bool grow(struct shard *shard)
     return true;
 }
 
-void lt_probe_wait(const struct lt_party *party)
+void lt_since_wait(const struct lt_party *party)
 {
     struct entry entry = { party, lt_clock_now() };
     struct shard *shard = shard_of(party);
@@ -94,7 +94,7 @@ static void close_gap(struct shard *shard, size_t gap)
     shard->entries[gap].party = NULL;
 }
 
-void lt_probe_wait_over(const struct lt_party *party)
+void lt_since_wait_over(const struct lt_party *party)
 {
     struct shard *shard = shard_of(party);
     lt_lock(&shard->lock);

@@ -17,8 +17,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Since when the party waits; 0: not known. lt_probe_wait and lt_probe_wait_over (sched/probe.h)
- * write the table. */
+/* The observer's functions, which write the table: see sched/probe.h. */
+void lt_since_wait(const struct lt_party *party);
+void lt_since_wait_over(const struct lt_party *party);
+
+/* Since when the party waits; 0: not known. */
 int64_t lt_since(const struct lt_party *party);
 
 /* How many entries there are. lt_since_end frees all, when no party waits any more. */

@@ -137,7 +137,7 @@ static uint64_t identity(const struct lt_party *party)
 
 /* ---- the probes ---- */
 
-void lt_probe_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to)
+void lt_trace_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to)
 {
     unsigned probing = lt_probing();
     if (probing & LT_PROBE_WAITS && from)
@@ -151,7 +151,7 @@ void lt_probe_switch(struct lt_worker *worker, struct lt_task *from, struct lt_t
     append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = to ? to->number : 0 });
 }
 
-void lt_probe_step(struct lt_worker *worker, const struct lt_party *party)
+void lt_trace_step(struct lt_worker *worker, const struct lt_party *party)
 {
     struct tracer *t = tracer_of(worker);
     const char *name = NULL;
@@ -162,7 +162,7 @@ void lt_probe_step(struct lt_worker *worker, const struct lt_party *party)
     append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = identity(party), .text = name });
 }
 
-void lt_probe_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner)
+void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner)
 {
     add_event((struct lt_event){ .kind = sent ? LT_EV_SENT : LT_EV_RECEIVED,
                                  .number = channel,
@@ -170,7 +170,7 @@ void lt_probe_items(uint32_t channel, bool sent, uint64_t n, const struct lt_par
                                  .party = identity(partner) });
 }
 
-void lt_probe_new_channel(uint32_t channel, const char *name)
+void lt_trace_new_channel(uint32_t channel, const char *name)
 {
     struct lt_worker *worker = lt_worker_self();
     /* The name of a thread's channel is not kept: to copy it would take the threads' lock. */
@@ -179,7 +179,7 @@ void lt_probe_new_channel(uint32_t channel, const char *name)
                                  .text = worker ? copy(tracer_of(worker), name) : NULL });
 }
 
-void lt_probe_scope(uint32_t scope, bool opened)
+void lt_trace_scope(uint32_t scope, bool opened)
 {
     add_event((struct lt_event){ .kind = opened ? LT_EV_OPENED : LT_EV_CLOSED, .number = scope });
 }

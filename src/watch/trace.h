@@ -11,9 +11,13 @@
 
 #include "sched/party.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+
+struct lt_worker;
+struct lt_task;
 
 enum lt_event_kind {
     LT_EV_RUNS,    /* the worker runs `party` from now on; 0: nothing */
@@ -51,5 +55,12 @@ void lt_trace_end(void);
 
 /* Writes what was collected; `lost` says that there are gaps. 0, -ENOMEM or -EIO. */
 int lt_trace_write(FILE *to, unsigned workers, bool lost);
+
+/* The observer's functions: see sched/probe.h. */
+void lt_trace_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
+void lt_trace_step(struct lt_worker *worker, const struct lt_party *party);
+void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner);
+void lt_trace_new_channel(uint32_t channel, const char *name);
+void lt_trace_scope(uint32_t scope, bool opened);
 
 #endif
