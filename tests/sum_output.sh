@@ -5,7 +5,8 @@ need_oracle
 
 names=(plain 'with space' ' leading' 'trailing ' '-n' '--tag' '*star' 'a:b' "it's" 'back\slash'
     'n\n' $'line\nfeed' $'carriage\rreturn' 'end)' 'r) = s' '(q'
-    '#hash' '~tilde' '{' '$dollar' '"quotes"' $'\xff\xfe' $'\xc3\xa9' $'tab\t' "it's \$it" "it's#it" $'\x01' 'MD5 (x) = y')
+    '#hash' '~tilde' '{' '$dollar' '"quotes"' $'\xff\xfe' $'\xc3\xa9' $'tab\t' "it's \$it" "it's#it"
+    $'\x01' 'MD5 (x) = y')
 for name in "${names[@]}"; do
     printf '%s' "$name" >"./$name"
 done

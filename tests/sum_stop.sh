@@ -66,9 +66,8 @@ truncate -s 1T huge && {
     stopped INT 0.3 --files0-from=huge >"$out/got" 2>&1
     is 'a huge file of names: status' 130 $?
     if script -qec true /dev/null </dev/null >/dev/null 2>&1; then
-        script -qec \
-            "timeout --foreground -k 20 --preserve-status -s INT 0.3 '$leat' sum -c huge; echo \$? >'$out/status'" \
-            /dev/null </dev/null >"$out/got"
+        check="timeout --foreground -k 20 --preserve-status -s INT 0.3 '$leat' sum -c huge"
+        script -qec "$check; echo \$? >'$out/status'" /dev/null </dev/null >"$out/got"
         is 'a huge list on a terminal: status' 130 "$(cat "$out/status")"
     fi
     rm huge

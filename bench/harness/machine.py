@@ -1,4 +1,4 @@
-"""What was measured where."""
+"""The machine and the versions of the tools, for the report."""
 
 import os
 import platform
@@ -35,7 +35,7 @@ def cores():
 
 
 def stolen():
-    """Ticks (10 ms) a hypervisor has given to others."""
+    """Ticks of 10 ms that the hypervisor has given to other machines."""
     with open("/proc/stat") as f:
         return int(f.readline().split()[8])
 
@@ -68,7 +68,8 @@ def describe():
             ) if version),
     }
     return [
-        ("processor", f"{cpu_model()}, {cores()} cores" + (", a virtual machine" if virtual else "")),
+        ("processor",
+         f"{cpu_model()}, {cores()} cores" + (", a virtual machine" if virtual else "")),
         ("kernel", f"{platform.system()} {re.sub('[^0-9.].*$', '', platform.release())}"),
         ("C library", " ".join(platform.libc_ver())),
         *((what, which) for what, which in tools.items() if which),

@@ -1,4 +1,4 @@
-"""Running the programs, and what each run says."""
+"""Runs the programs and collects their samples."""
 
 import os
 import re
@@ -13,7 +13,7 @@ from rows import HUNGRY
 
 SAMPLE = re.compile(r"SAMPLE\t([^\t]+)\t([^\t]+)\t(\S+)")
 TIMEOUT = 120
-# A process's loop may be this much slower than the fastest that was seen.
+# The least speed of a process's work loop, as a part of the fastest that was seen.
 SLOW = 0.95
 
 @dataclass
@@ -28,7 +28,7 @@ class Samples:
 
 
 class Results:
-    """All samples, each also in a file from the moment it is there."""
+    """All samples. Each is also appended to a file at once."""
 
     def __init__(self, path):
         self.path = path
@@ -91,20 +91,23 @@ def run_once(command, cores, environment):
 
 
 class Contender:
-    """A peer, in one of its ways, in one row, on so many cores."""
+    """A peer in one of its ways, in one row, on `cores` cores."""
 
     def __init__(self, peer, row, way, cores):
         self.peer, self.way, self.cores = peer, way, cores
         call = peer.calls.get(row, row) if not way else f"{row}_{way}"
         self.command = [*peer.command, call]
-        self.out = False  # has failed
+        self.out = False  # it has failed
 
     def title(self):
         return f"{self.peer.name} ({self.way})" if self.way else self.peer.name
 
 
 def contenders_of(row, peers, all_cores, with_ways):
-    """The same on one core and on two come one after the other, since their ratio is asked for, too."""
+    """Yields the runs of a row.
+
+    The runs of a program on one core and on two are neighbours, since the report gives their ratio.
+    """
     for peer in peers:
         mine = [cores for cores in all_cores if cores in peer.cores and cores in row.cores]
         if row.name in peer.rows:
@@ -116,7 +119,10 @@ def contenders_of(row, peers, all_cores, with_ways):
 
 
 def run_with_work(results, command, cores, environment):
-    """As run_once; again, if the machine was slow while the process counted how many turns its work takes."""
+    """Runs the command once, and again if the machine was slow during its calibration.
+
+    A process first counts how many turns of its loop make up an item's work.
+    """
     def turns(done):
         return dict(done[0]).get("turns/us")
     done = run_once(command, cores, environment)
@@ -127,12 +133,18 @@ def run_with_work(results, command, cores, environment):
 
 
 def touch_pages(gigabytes):
-    """So that a virtual machine's host has its pages ready. It may take them back when they are freed."""
+    """Makes the host of a virtual machine have its pages ready.
+
+    Call it before each measurement: the host may take back the pages that are freed.
+    """
     subprocess.run([os.path.join(C_PROGRAMS, "bench-pretouch"), str(gigabytes)], check=True)
 
 
 def measure_row(results, row, contenders, options, say):
-    """A sample of each in turn, again and again: what the machine does meanwhile happens to all."""
+    """Takes a sample of each contender in turn, again and again.
+
+    So a disturbance of the machine affects all of them alike.
+    """
     start = time.monotonic()
     environment = {"BENCH_MIN_MS": str(options.min_ms), "BENCH_REPEATS": "1"}
     if options.crowd:

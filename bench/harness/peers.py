@@ -1,4 +1,4 @@
-"""Who is measured: how each program is built, and how it is run."""
+"""The programs that are measured: how each is built and run."""
 
 import os
 import re
@@ -19,7 +19,7 @@ JARS = """clojure core.async core.specs.alpha spec.alpha tools.analyzer tools.an
 
 
 class Missing(Exception):
-    """This peer cannot be had here; says why."""
+    """This peer cannot be built here; the message says why."""
 
 
 @dataclass
@@ -28,7 +28,7 @@ class Peer:
     build: callable
     command: list
     cores: tuple = (1, 2)
-    # Row -> what the program calls it, where that is not the row's name.
+    # Row -> the program's own name for it, if that differs.
     calls: dict = field(default_factory=dict)
     environment: dict = field(default_factory=dict)
     only: str = ".*"  # rows whose names match this
@@ -39,7 +39,8 @@ class Peer:
 
 
 def sh(command, **more):
-    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+                          **more)
     if done.returncode:
         print(done.stdout, file=sys.stderr)
         raise Missing(f"{os.path.basename(command[0])} failed")
@@ -69,7 +70,7 @@ def build_go():
 
 
 def distributions(tool):
-    """The distribution's, before any other on PATH: its crates are for its compiler."""
+    """The distribution's tool, or else the first on PATH: its crates need its compiler."""
     path = os.path.join("/usr/bin", tool)
     return path if os.access(path, os.X_OK) else shutil.which(tool)
 
@@ -104,7 +105,7 @@ def rust_program(*words):
 
 
 def all_peers():
-    """leat first; then Go, which it is measured against."""
+    """leat first, then Go, the reference."""
     flume = {row: "flume_" + row for row in
              ("pingpong", "unbuffered_1to1", "unbuffered_4to4", "buffered_1to1", "buffered_4to4",
               "thread_to_task", "task_to_thread", "thread_task_pingpong",
@@ -131,13 +132,14 @@ def all_peers():
 
 
 def ready(wanted, say):
-    """Builds the peers, and returns those that can be had and why the others cannot."""
+    """Builds the peers. Returns those that it could build, and why the others are missing."""
     built, there, missing = {}, [], {}
     for peer in all_peers():
         if wanted and peer.name not in wanted and peer.name != "leat":
             continue
         try:
-            key = peer.build if peer.build in (build_go, build_rust, build_core_async) else peer.name
+            shared = peer.build in (build_go, build_rust, build_core_async)
+            key = peer.build if shared else peer.name
             if key not in built:
                 say(f"building for {peer.name}")
                 built[key] = None

@@ -1,4 +1,4 @@
-"""From samples to tables."""
+"""Turns samples into tables."""
 
 from rows import LIMITS, ROWS, SECOND_CORE
 
@@ -16,7 +16,7 @@ def ratio(x):
 
 
 class Line:
-    """A row of the table: leat in one of its ways, on so many cores, beside the peers."""
+    """A row of the table: leat in one of its ways, on `cores` cores, beside the peers."""
 
     def __init__(self, results, row, way, cores, peers):
         self.row, self.way, self.cores = row, way, cores
@@ -37,7 +37,7 @@ class Line:
 
 class Report:
     def __init__(self, results, notes, more=()):
-        """`more`: parts that others have written."""
+        """`more`: parts in Markdown from other reports."""
         self.results, self.notes, self.more = results, notes, more
         mine = {row.name for row in ROWS}
         names = dict.fromkeys(key[2] for key in results.samples if key[0] in mine)
@@ -69,8 +69,8 @@ class Report:
 
     def markdown(self):
         parts = [self.machine_part(), *(self.table(cores) for cores in self.cores),
-                 *(self.everyone(cores) for cores in self.cores), self.bars(), *self.more, self.limits(),
-                 self.absent()]
+                 *(self.everyone(cores) for cores in self.cores), self.bars(), *self.more,
+                 self.limits(), self.absent()]
         return "\n\n".join(part for part in parts if part) + "\n"
 
     def machine_part(self):
@@ -172,7 +172,7 @@ class Report:
             text += f"\n- not {line.label}: {value(line):.2f}{against}"
         return text
 
-    # ---- limits, and who is missing ----
+    # ---- limits, and missing peers ----
 
     def limits(self):
         out = ["### Limits", "", "| what this machine needs for | ns | min–max |", "|---|--:|--:|"]
@@ -199,7 +199,7 @@ class Report:
                 *((peer, peer, None) for peer in self.peers if peer != "Go")]
 
     def plot_data(self, cores):
-        """A line a row, each series' figure as a part of Go's; "?" where there is none."""
+        """A line for each row, with each series' figure divided by Go's, or "?" if it has none."""
         lines = [line for line in self.on(cores) if not line.way and line.go and line.go.median]
         out = []
         for i, line in enumerate(lines):

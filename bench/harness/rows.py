@@ -11,15 +11,15 @@ class Row:
     unit: str = "ns"
     # Other ways to do the same work with leat. Its program calls them NAME_WAY.
     ways: tuple = ()
-    # At most so much of Go's time, on one core; and for the other ways.
+    # The most that leat may take on one core, as a part of Go's time; and the same for the ways.
     bar: float | None = None
     way_bars: tuple = ()
-    # At most so much by itself.
+    # The most on one core, in the row's unit; and the same for the ways.
     limit: float | None = None
     way_limits: tuple = ()
-    # Of OS threads: ahead of crossbeam's on two cores, or so near to it.
+    # For OS threads: the most on two cores, as a part of crossbeam's time.
     crossbeam: float | None = None
-    cores: tuple = (1, 2)  # on so many it can be done
+    cores: tuple = (1, 2)  # the numbers of cores that the row runs on
     timing: bool = True  # False: memory, where no ratio of times can be promised
 
     def program(self, way):
@@ -76,10 +76,10 @@ ROWS = (
 
 # Two cores may cost leat this much more than one.
 SECOND_CORE = 1.1
-# Rows that fill memory, and so many GiB of it: the machine's pages are touched before.
+# Rows that fill memory -> the GiB to touch before each sample.
 HUNGRY = {"parked": 5, "sleepers": 5, "cancel": 1, "timeout_channel": 1}
 
-# What the limits are called by their program, and what they are.
+# The program's name of each limit, and its meaning.
 LIMITS = (
     ("switch", "a switch that saves what the callee must preserve"),
     ("atomic_add", "an atomic add nobody else wants"),

@@ -1,8 +1,8 @@
-"""From samples of the rows with work to tables and bars."""
+"""Turns the samples of the rows with work into tables and bars."""
 
 from report import figure, ratio
-from work_rows import (EIGHT, EIGHT_SPEED, HOG_WORST_MS, JOIN_MEDIAN_US, JOIN_WORST_US, LOOPS, OPENMP,
-                       SHAPES, SIZES, SPEED_UPS, WAYS, WORK_ROWS)
+from work_rows import (EIGHT, EIGHT_SPEED, HOG_WORST_MS, JOIN_MEDIAN_US, JOIN_WORST_US, LOOPS,
+                       OPENMP, SHAPES, SIZES, SPEED_UPS, WAYS, WORK_ROWS)
 
 P99 = "short p99 ns"
 
@@ -33,7 +33,7 @@ class WorkLine:
         self.label = f"{SHAPES[shape]}, {us:,} µs" + (f", {way}" if way else "")
 
     def median(self, peer, cores, metric="ns/op"):
-        """Of a peer that has no such way: of the row without."""
+        """For a peer that does not have this way, the median of the row without a way."""
         way = self.way if peer in ("leat", EIGHT) else None
         samples = self.report.of(self.name, metric, peer, cores, way)
         return samples.median if samples else None
@@ -52,8 +52,8 @@ class WorkReport:
         self.samples = results.samples
         names = {row.name for row in WORK_ROWS}
         self.peers = list(dict.fromkeys(key[2] for key in self.samples if key[0] in names))
-        lines = (WorkLine(self, shape, us, way) for shape in SHAPES for way in (None, *WAYS.get(shape, ()))
-                 for us in SIZES)
+        lines = (WorkLine(self, shape, us, way) for shape in SHAPES
+                 for way in (None, *WAYS.get(shape, ())) for us in SIZES)
         self.lines = [line for line in lines
                       if line.median("leat", 1) or line.median("leat", 2)]
 
@@ -64,8 +64,8 @@ class WorkReport:
         return [p for p in self.peers if any(self.of(row, metric, p, cores) for cores in (1, 2))]
 
     def markdown(self):
-        parts = [self.shapes(), self.everyone(), self.server(), self.hog(), self.join(), self.loops(),
-                 self.turns(), self.bars()]
+        parts = [self.shapes(), self.everyone(), self.server(), self.hog(), self.join(),
+                 self.loops(), self.turns(), self.bars()]
         parts = [part for part in parts if part]
         return "\n\n".join(["### With work", *parts]) if parts else ""
 
@@ -75,9 +75,9 @@ class WorkReport:
         """leat beside Go."""
         if not self.lines:
             return ""
-        head = ["wall time an item, µs", "leat, one core", "two cores", "speed-up", "8 workers on two",
-                "Go, one core", "two cores", "speed-up", "leat / Go, one core", "two cores",
-                "CPU on two: leat", "Go"]
+        head = ["wall time an item, µs", "leat, one core", "two cores", "speed-up",
+                "8 workers on two", "Go, one core", "two cores", "speed-up", "leat / Go, one core",
+                "two cores", "CPU on two: leat", "Go"]
 
         def us(x):
             return figure(x and x / 1e3)
@@ -91,7 +91,8 @@ class WorkReport:
 
     def everyone(self):
         lines = [line for line in self.lines if not line.way]
-        peers = [p for p in self.peers if any(line.median(p, 1) or line.median(p, 2) for line in lines)]
+        peers = [p for p in self.peers
+                 if any(line.median(p, 1) or line.median(p, 2) for line in lines)]
         if not lines:
             return ""
 
@@ -106,7 +107,8 @@ class WorkReport:
 
     def server(self):
         row = "work_server_{}us"
-        peers = [p for p in self.peers if any(p in self.those_with(row.format(us), P99) for us in SIZES)]
+        peers = [p for p in self.peers
+                 if any(p in self.those_with(row.format(us), P99) for us in SIZES)]
         if not peers:
             return ""
         rows = [(us, cores) for us in SIZES for cores in (1, 2)
@@ -121,8 +123,10 @@ class WorkReport:
                  if self.of("hog", "sleeps", peer, cores)]
         if not found:
             return ""
-        return table(["100 sleepers beside one who computes", "sleeps", "late, median, µs", "worst, µs"],
-                     ([f"{peer}, {on_cores(cores)}", spread(self.of("hog", "sleeps", peer, cores), 1),
+        head = ["100 sleepers beside one who computes", "sleeps", "late, median, µs", "worst, µs"]
+        return table(head,
+                     ([f"{peer}, {on_cores(cores)}",
+                       spread(self.of("hog", "sleeps", peer, cores), 1),
                        spread(self.of("hog", "late median ns", peer, cores), 1e3),
                        spread(self.of("hog", "late worst ns", peer, cores), 1e3)]
                       for peer, cores in found))
@@ -131,7 +135,8 @@ class WorkReport:
         peers = self.those_with("join", "pairs")
         if not peers:
             return ""
-        return table(["until another core begins what is ready", "pairs", "median, µs", "worst, µs"],
+        head = ["until another core begins what is ready", "pairs", "median, µs", "worst, µs"]
+        return table(head,
                      ([peer, spread(self.of("join", "pairs", peer, 2), 1),
                        spread(self.of("join", "median ns", peer, 2), 1e3),
                        spread(self.of("join", "worst ns", peer, 2), 1e3)] for peer in peers))
@@ -159,12 +164,13 @@ class WorkReport:
         return mine.median / other.median if mine and other else None
 
     def turns(self):
-        """Should be the same for all."""
+        """The speed of the work loop, which should be the same for all peers."""
         by_peer = {}
         for (_row, metric, peer, _way, _cores), samples in self.samples.items():
             if metric == "turns/us":
                 by_peer.setdefault(peer, []).extend(samples.values)
-        each = (f"{peer} {figure(min(values))}–{figure(max(values))}" for peer, values in by_peer.items())
+        each = (f"{peer} {figure(min(values))}–{figure(max(values))}"
+                for peer, values in by_peer.items())
         return f"Turns of the work's loop in a microsecond: {', '.join(each)}." if by_peer else ""
 
     # ---- bars ----
@@ -192,19 +198,24 @@ class WorkReport:
         rules = [(what, found) for what, found in rules if found]
         if not rules:
             return ""
-        return "\n".join(["**Bars with work**", "", *(self.rule(what, found) for what, found in rules)])
+        lines = (self.rule(what, found) for what, found in rules)
+        return "\n".join(["**Bars with work**", "", *lines])
 
     @staticmethod
     def rule(what, found):
         text = f"- {what}: {sum(holds for *_, holds in found)} of {len(found)} hold."
-        return text + "".join(f"\n  - not {label}: {value if isinstance(value, str) else f'{value:.2f}'}"
-                              for label, value, holds in found if not holds)
+        for label, value, holds in found:
+            if not holds:
+                shown = value if isinstance(value, str) else f"{value:.2f}"
+                text += f"\n  - not {label}: {shown}"
+        return text
 
     def p99_bars(self):
         found = []
         for us in SIZES:
             for cores in (1, 2):
-                mine, gos = (self.of(f"work_server_{us}us", P99, peer, cores) for peer in ("leat", "Go"))
+                mine, gos = (self.of(f"work_server_{us}us", P99, peer, cores)
+                             for peer in ("leat", "Go"))
                 if mine and gos:
                     part = mine.median / gos.median
                     found.append((f"long ones {us:,} µs, {on_cores(cores)}", part, part <= 1))
@@ -216,8 +227,8 @@ class WorkReport:
         def at_most(what, row, metric, ns):
             samples = self.of(row, metric, "leat", 2)
             if samples and ns:
-                found.append((f"{what}, at most {figure(ns / 1e3)} µs", f"{figure(samples.median / 1e3)} µs",
-                              samples.median <= ns))
+                found.append((f"{what}, at most {figure(ns / 1e3)} µs",
+                              f"{figure(samples.median / 1e3)} µs", samples.median <= ns))
         gos = self.of("hog", "late median ns", "Go", 2)
         at_most("hog, worst", "hog", "late worst ns", 1e6 * HOG_WORST_MS)
         at_most("hog, median, as Go", "hog", "late median ns", gos and gos.median)

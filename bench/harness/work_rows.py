@@ -1,4 +1,4 @@
-"""The rows with work, whose items cost something: what is measured, and what leat has promised for them."""
+"""The rows whose items compute: what is measured, and what leat has promised for each."""
 
 from rows import Row
 
@@ -22,9 +22,9 @@ WORK_ROWS = (
     *(Row(f"parallel_for_{ms}ms", f"parallel for, {ms} ms", ways=("singly",)) for ms in LOOPS),
 )
 
-# Two cores against one: at least so many times as fast, by the size of the items.
+# The least speed-up from one core to two, by the size of the items in µs.
 SPEED_UPS = {20: 1.75, 100: 1.9, 1000: 1.9}
-# With eight workers on two cores at least so much of the speed with two.
+# The least speed of eight workers on two cores, as a part of the speed of two workers.
 EIGHT_SPEED = 0.9
 HOG_WORST_MS = 2
 JOIN_MEDIAN_US, JOIN_WORST_US = 150, 1000
