@@ -1,5 +1,5 @@
-// Boost.Fiber's program of the benchmark. On one core its fibers are run in turn by the one thread;
-// on more, by threads that steal from each other.
+// Boost.Fiber's program of the benchmark. On one core, one thread runs the fibers in turn. On more
+// cores, threads run them and steal from each other.
 #include "work.hpp"
 
 #include <atomic>

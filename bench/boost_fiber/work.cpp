@@ -1,5 +1,5 @@
-// Items that compute for a while, and sleepers beside one who computes. A buffered channel is asked for a power of
-// two, and has room for one less.
+// Items that compute for a while, and sleepers beside a fiber that computes. The capacity of a
+// buffered channel must be a power of two, and the channel holds one item less.
 #include "work.hpp"
 
 #include "../common/hog.h"
@@ -34,7 +34,7 @@ template <class Channel> static void collect(const char *what, Channel &from, in
     bench_check(what, sum, bench_sum(n));
 }
 
-// One feeds, eight work, and the caller collects; no channel has room.
+// One fiber feeds, eight work, and the caller collects. Both channels are unbuffered.
 static uint64_t fan(int64_t n)
 {
     unbuffered in, out;
@@ -60,7 +60,8 @@ void work_fan(const char *row)
     bench_work(row, fan, 1, 1);
 }
 
-// 64 that live long, each with a channel of its own, are given an item each in turn, and then all results are awaited.
+// 64 long-lived fibers, each with a channel of its own. In each round every fiber receives an item,
+// and the caller waits for all results.
 static uint64_t crowd(int64_t n)
 {
     constexpr int members = 64;
@@ -117,7 +118,7 @@ void work_chain(const char *row)
     bench_work(row, chain, 3, 1);
 }
 
-// Eight at a time, a fiber for each item, results in order.
+// A fiber for each item, eight at a time; the results stay in order.
 static uint64_t ordered(int64_t n)
 {
     fibers::buffered_channel<fibers::future<item_t>> slots(8);
@@ -141,7 +142,7 @@ void work_ordered(const char *row)
     bench_work(row, ordered, 1, 1);
 }
 
-// One computes for a second, and a hundred sleep a millisecond at a time: how late do they wake?
+// How late do a hundred sleepers wake beside a fiber that computes for a second?
 void hog(const char *row)
 {
     std::vector<bench_sleeper> sleepers(BENCH_SLEEPERS);

@@ -1,5 +1,5 @@
-// A fiber accepts requests and starts another for each. How many a second, when 64 clients ask, one request at a time
-// each; and how long short ones take, when they come at a pace.
+// A fiber accepts requests and starts another fiber for each. Measures the time of a request while
+// 64 clients send one at a time each, and how long short requests take at a steady pace.
 #include "work.hpp"
 
 #include "../common/requests.h"
@@ -19,7 +19,7 @@ struct request {
 
 static uint64_t serve_clients(int64_t n)
 {
-    // They stay: who has put an answer into one may not have left it when the client has the answer.
+    // Never freed: when the client has its answer, the fiber that sent it may still be in push().
     static std::vector<std::unique_ptr<buffered>> backs;
     while (backs.size() < BENCH_CLIENTS)
         backs.push_back(std::make_unique<buffered>(2));
@@ -65,7 +65,7 @@ static void serve_at_pace(const char *row)
         uint64_t now = bench_now();
         if (all[i].due > now)
             boost::this_fiber::sleep_for(std::chrono::nanoseconds(all[i].due - now));
-        // None is joined: a fiber's stack would be kept until then.
+        // Detached: a fiber that is to be joined keeps its stack until then.
         fibers::fiber([&left, served, me = &all[i]] {
             bench_arrival_serve(me);
             if (--left == 0)

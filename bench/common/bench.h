@@ -1,12 +1,12 @@
 /* bench.h: timing, calibration and reporting, for the programs in C and C++.
  *
  * A program without arguments lists its rows; with the names of rows, or with "all", it runs them.
- * It prints lines of SAMPLE, row, metric and value with tabs in between, and ends with status 3 when
- * a row's own check fails. The environment says how:
- *   BENCH_MIN_MS   a sample lasts at least so long (150)
+ * It prints lines with SAMPLE, row, metric and value, separated by tabs. If a row's own check
+ * fails, the program ends with status 3. The environment sets:
+ *   BENCH_MIN_MS   milliseconds that a sample lasts at least (150)
  *   BENCH_REPEATS  samples (1)
- *   BENCH_OPS      operations of a sample, without looking for how many last long enough
- *   BENCH_CROWD    how many there are where a row has a crowd, if not as many as it says itself */
+ *   BENCH_OPS      operations of a sample; without it, the program finds how many last long enough
+ *   BENCH_CROWD    size of the crowd, in rows that have one (as the row says) */
 #ifndef BENCH_H
 #define BENCH_H
 
@@ -17,9 +17,9 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* Does n operations, checks what came of them, and returns the nanoseconds they took. */
+/* Does n operations, checks their results, and returns the nanoseconds that they took. */
 typedef uint64_t bench_fn(int64_t n);
-/* For rows that are no loop: prints its samples itself. */
+/* For rows that are not a loop of operations: prints its samples itself. */
 typedef void bench_once_fn(const char *row);
 
 struct bench_row {
@@ -68,7 +68,7 @@ static inline int64_t bench_sum(int64_t n)
     return n * (n - 1) / 2;
 }
 
-/* A field of /proc/self/status that is in kB, in bytes. */
+/* The bytes that a field of /proc/self/status, which is in kB, stands for. */
 static inline int64_t bench_status(const char *field)
 {
     char line[256];
@@ -106,8 +106,8 @@ static inline int64_t bench_up(double n, int64_t multiple)
     return ((int64_t)n + multiple - 1) / multiple * multiple;
 }
 
-/* How many operations last long enough. Tries until it sees a quarter of that, and then aims a fifth
- * too high. It is the warm-up, too. */
+/* The number of operations for a sample. Tries more and more until they last a quarter of
+ * BENCH_MIN_MS, then scales up and adds a fifth. These runs are the warm-up, too. */
 static inline int64_t bench_calibrate(const struct bench_row *row)
 {
     double enough = (double)bench_env("BENCH_MIN_MS", 150) * 1e6;
@@ -135,7 +135,7 @@ static inline void bench_run(const struct bench_row *row)
         bench_sample(row->name, "ns/op", (double)row->run(n) / (double)n);
 }
 
-/* `call`: calls bench_run where the program wants rows to run. */
+/* `call`: calls bench_run() in the program's own setting, for example in a task. */
 static inline int bench_main(int argc, char **argv, const struct bench_row *rows,
                              void (*call)(const struct bench_row *))
 {

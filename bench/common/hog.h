@@ -1,5 +1,5 @@
-/* hog.h: how late sleepers wake while somebody computes, for the programs in C and C++. One computes for a second, and
- * a hundred sleep a millisecond at a time. */
+/* hog.h: how late sleepers wake beside a task that computes, for the programs in C and C++. One
+ * task computes for a second, and a hundred sleep for a millisecond again and again. */
 #ifndef BENCH_HOG_H
 #define BENCH_HOG_H
 
@@ -31,7 +31,7 @@ static inline void bench_hog(uint64_t end)
         bench_check("hog", bench_spend(1000), 0);
 }
 
-/* Says whether there is time for another nap. */
+/* Notes how late the sleeper woke. Returns whether there is time for another nap. */
 static inline int bench_sleeper_woke(struct bench_sleeper *me)
 {
     uint64_t now = bench_now();

@@ -1,4 +1,5 @@
-/* loops.h: a loop of a thousand rounds, again and again, for those who share a loop out among cores. */
+/* loops.h: runs a parallel loop of a thousand rounds again and again, for the programs that divide
+ * a loop among cores. */
 #ifndef BENCH_LOOPS_H
 #define BENCH_LOOPS_H
 
@@ -9,8 +10,8 @@ enum { BENCH_ROUNDS = 1000 };
 /* Runs a loop whose rounds each do an item's work, and returns the sum of their numbers. */
 typedef int64_t bench_loop_fn(void);
 
-/* The milliseconds that all rounds compute stand in the row's name: parallel_for_10ms. The process has computed before
- * the first loop, but shared nothing out. */
+/* The row's name says how long all rounds compute on one core: parallel_for_10ms. Before the first
+ * loop the process has computed, but not yet divided a loop among cores. */
 static inline void bench_loops_run(const char *row, bench_loop_fn *loop)
 {
     double total = 1e6 * bench_number_in(row);

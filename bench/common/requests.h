@@ -1,5 +1,5 @@
-/* requests.h: what a server is asked, for the programs in C and C++: one request in ten computes for as long as the
- * row's name says, the others for a microsecond. */
+/* requests.h: the requests to a server, for the programs in C and C++. One request in ten computes
+ * for as long as the row's name says, the others for a microsecond. */
 #ifndef BENCH_REQUESTS_H
 #define BENCH_REQUESTS_H
 
@@ -32,16 +32,16 @@ static inline int64_t bench_request_turns(const struct bench_requests *r, int64_
     return i % BENCH_ONE_IN == 0 ? r->long_turns : r->short_turns;
 }
 
-/* ---- requests that come at a pace: each millisecond as many as need half of it on all cores ---- */
+/* ---- requests at a steady pace, which keep all cores busy for half of the time ---- */
 
 struct bench_arrival {
     int64_t turns;
     uint64_t due, took;
-    int64_t served; /* how often */
+    int64_t served; /* times that it was served */
     int is_long;
 };
 
-/* All requests of a sample. Those that are due at the same time follow each other. */
+/* All requests of a sample, in the order in which they are due, at whole milliseconds. */
 static inline struct bench_arrival *bench_arrivals(const struct bench_requests *r, int64_t *n)
 {
     const int64_t pace = 1000000, bursts = bench_up((double)bench_env("BENCH_MIN_MS", 150), 1);
@@ -69,7 +69,8 @@ static inline void bench_arrival_serve(struct bench_arrival *a)
     a->took = bench_now() - a->due;
 }
 
-/* How long short requests took, from when they were due: a sample of the time within which 99 of 100 were served. */
+/* Prints a sample: the time within which 99 of 100 short requests were served, counted from when
+ * they were due. */
 static inline void bench_arrivals_end(const char *row, struct bench_arrival *all, int64_t n)
 {
     uint64_t *times = (uint64_t *)calloc((size_t)n, sizeof *times);

@@ -1,13 +1,13 @@
 /* work.h: items that compute for a while, for the programs in C and C++.
  *
- * The work is a chain of multiplications, each of which needs the one before, so that its turns take the same time
- * in every language. Each program counts how many fit into a nanosecond before it measures. */
+ * The work is a chain of multiplications. Each needs the result of the one before, so a turn takes
+ * the same time in every language. Each program first measures how many turns a nanosecond has. */
 #ifndef BENCH_WORK_H
 #define BENCH_WORK_H
 
 #include "bench.h"
 
-/* How many turns an item's work has. The program has it, and the row that runs sets it. */
+/* The turns of an item's work. The program defines it, and the row that runs sets it. */
 extern int64_t bench_turns_an_item;
 
 static inline uint64_t bench_turns(int64_t n)
@@ -15,24 +15,23 @@ static inline uint64_t bench_turns(int64_t n)
     uint64_t x = 1;
     for (int64_t i = 0; i < n; i++) {
         x = x * 6364136223846793005u + 1;
-        __asm__("" : "+r"(x)); /* or two turns would become one multiplication */
+        __asm__("" : "+r"(x)); /* keeps two turns from becoming one multiplication */
     }
     return x;
 }
 
-/* Does so many turns. Nobody knows that it is always 0. */
+/* Does `turns` turns. Returns 0, but the compiler cannot know that. */
 static inline int64_t bench_spend(int64_t turns)
 {
     return bench_turns(turns) == 0;
 }
 
-/* Does an item's work. */
 static inline int64_t bench_compute(void)
 {
     return bench_spend(bench_turns_an_item);
 }
 
-/* The best of 200: what disturbed the others is no part of the loop. */
+/* Takes the best of 200 runs, the one that was disturbed least. */
 static inline double bench_turns_a_ns(const char *row)
 {
     const int64_t turns = 100000;
@@ -47,22 +46,22 @@ static inline double bench_turns_a_ns(const char *row)
     return (double)turns / (double)best;
 }
 
-/* How many turns last so long, at least one. */
+/* The number of turns that last `ns`, at least 1. */
 static inline int64_t bench_turns_in(double ns, double turns_a_ns)
 {
     double turns = ns * turns_a_ns;
     return turns < 1 ? 1 : (int64_t)turns;
 }
 
-/* The first number in a row's name: of work_fan_20us 20. */
+/* The first number in a row's name: 20 in work_fan_20us. */
 static inline double bench_number_in(const char *row)
 {
     const char *digits = strpbrk(row, "0123456789");
     return digits ? (double)atoll(digits) : 0;
 }
 
-/* So many items that they keep one core busy for 4/3 of the time that a sample has to last, and two cores for 2/3; but
- * at least 160, so that beginning and end count for little. */
+/* The number of items for a sample: they keep one core busy for 4/3 of BENCH_MIN_MS, and two cores
+ * for 2/3. At least 160, so that the beginning and the end count for little. */
 static inline int64_t bench_items(double ns_an_item, int64_t multiple)
 {
     double n = (double)bench_env("BENCH_OPS", 0);
@@ -73,13 +72,13 @@ static inline int64_t bench_items(double ns_an_item, int64_t multiple)
     return bench_up(n, multiple);
 }
 
-/* For rows that no item counts: a thousand, and fewer where a sample need not last as long as it does by itself. */
+/* The count for rows without items: a thousand, or in proportion to BENCH_MIN_MS if it is set. */
 static inline int64_t bench_about_a_thousand(void)
 {
     return bench_env("BENCH_OPS", bench_env("BENCH_MIN_MS", 150) * 20 / 3);
 }
 
-/* A sample of n items, with what they cost in CPU time, after a tenth of them to warm up. */
+/* Samples of the time and CPU time of n items, after a warm-up with a tenth of them. */
 static inline void bench_items_run(const char *row, bench_fn *shape, int64_t n, int64_t multiple)
 {
     shape(bench_up((double)n / 10, multiple));
@@ -92,7 +91,8 @@ static inline void bench_items_run(const char *row, bench_fn *shape, int64_t n, 
     }
 }
 
-/* A shape in which every item, of as many microseconds as the row's name says, is worked on so many `times`. */
+/* Runs a shape that works on every item `times` times, each time for the microseconds that the
+ * row's name says. */
 static inline void bench_work(const char *row, bench_fn *shape, int times, int64_t multiple)
 {
     double ns = 1e3 * bench_number_in(row);
@@ -106,7 +106,7 @@ static inline int bench_compare(const void *a, const void *b)
     return (*x > *y) - (*x < *y);
 }
 
-/* Sorts the times, and returns the one below which are so many percent of them. */
+/* Sorts the times and returns the percentile. */
 static inline double bench_percentile(uint64_t *times, int64_t n, int percent)
 {
     bench_check("times that were measured", n > 0, 1);

@@ -1,4 +1,4 @@
-/* cores.c: one core alone, and two that talk: in memory, and through the kernel. */
+/* cores.c: an atomic on one core, and messages between two: through memory, and by futexes. */
 #define _GNU_SOURCE
 #include "limits.h"
 

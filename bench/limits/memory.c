@@ -67,13 +67,13 @@ uint64_t limit_guard(int64_t n)
     return with_stacks(n, guard);
 }
 
-/* ---- as a pool of stacks does it ---- */
+/* ---- pages as a pool of stacks gets them ---- */
 
 static char *crowd;
 static unsigned cores;
 static _Atomic unsigned there;
 
-/* Has every batch that is this core's backed, when all are there; returns the time that took. */
+/* Waits for all threads, then backs this core's batches with pages. Returns the time of that. */
 static uint64_t populate(unsigned core)
 {
     limits_stay_on(core);
@@ -131,11 +131,11 @@ uint64_t limit_pages_two_cores(int64_t n)
     return pages(n, 2);
 }
 
-/* ---- as a task does it that goes on after long ---- */
+/* ---- a stack that is in no cache, as after a long wait ---- */
 
 enum { LINES = 7, LINE = 64, AHEAD = 8 };
 
-/* Where the task left the stack: seven lines below its end, which is not the same for all. */
+/* The lowest line in use: 7 to 30 lines below the stack's end, different from stack to stack. */
 static char *left_at(size_t i)
 {
     return crowd + (i + 1) * STACK - (LINES + i * LINES % 24) * LINE;

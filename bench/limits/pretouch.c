@@ -1,5 +1,5 @@
-/* pretouch.c: touches so many gigabytes once and ends, so that the host of a virtual machine has its
- * pages ready for whoever measures memory next. */
+/* pretouch.c: touches the given number of gigabytes once and ends. After that the host of a virtual
+ * machine has the pages ready for the next measurement of memory. */
 #include <stdlib.h>
 #include <sys/mman.h>
 

@@ -1,12 +1,12 @@
-/* switch.c: from one stack to the other and on, saving what the calling convention makes the callee
- * save, and nothing else. */
+/* switch.c: switches between two stacks, saving only the registers that the calling convention
+ * makes the callee save. */
 #include "limits.h"
 
 #ifdef __x86_64__
 
 void switch_to(void **save, void *to);
 
-/* A jump instead of a return, which the processor would predict to go where this came from. */
+/* Jumps instead of returning: the processor would predict a return to this call's own caller. */
 __asm__(".text\n"
         ".globl switch_to\n"
         ".type switch_to, @function\n"
@@ -46,7 +46,7 @@ static void *stack_make(char *bytes, size_t size)
 {
     enum { REGISTERS = 6 };
     uintptr_t *top = (uintptr_t *)(void *)(bytes + size - 64);
-    *--top = 0; /* nobody has called it; and the alignment that a call leaves */
+    *--top = 0; /* no return address; and the alignment that a call leaves */
     *--top = (uintptr_t)go_round;
     return top - REGISTERS;
 }

@@ -1,5 +1,5 @@
-/* Threads and a channel as one writes it without a library: a mutex, condition variables and a ring.
- * With no capacity the sender waits until its item has been taken. */
+/* Threads, and a channel written without a library: a mutex, condition variables and a ring.
+ * Without capacity, a sender waits until its item has been received. */
 #include "../common/bench.h"
 
 #include <pthread.h>
@@ -91,7 +91,7 @@ static void *party_send(void *arg)
 static void *party_recv(void *arg)
 {
     struct party *me = arg;
-    int64_t sum = 0, count = 0; /* not in *me: its neighbours are on other cores */
+    int64_t sum = 0, count = 0; /* not in *me, to avoid false sharing with its neighbours */
     for (int64_t item; channel_recv(me->in, &item); count++)
         sum += item;
     me->sum = sum;

@@ -1,5 +1,5 @@
-/* read.c: walks a tree in order and reads every byte on as many threads as asked for, and no more: the
- * time that nothing which digests the tree can be faster than, but for its walk, which goes first here. */
+/* read.c: walks a tree in order, then reads every byte of it on the given number of threads. No
+ * program that digests the tree can be faster, unless it walks the tree while it reads. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

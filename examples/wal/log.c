@@ -15,8 +15,8 @@ const struct wal_calls wal_system = { pread, pwrite, ftruncate, fdatasync };
 
 /* ---- records ---- */
 
-/* Little-endian. The checksum is of all that follows it. A run of zeros is no record: its checksum would not
- * be 0. */
+/* Little-endian. The checksum covers the rest of the record. Zeros are no record: their checksum
+ * would not be 0. */
 struct head {
     uint64_t checksum, length;
 };
@@ -52,7 +52,7 @@ static size_t payload_size(const unsigned char *frame)
     return le64toh(head.length);
 }
 
-/* The size of the whole record at `bytes`, of which there are n; 0 when there is none. */
+/* The size of the record that begins at `bytes` and is whole within n bytes; 0 if none is. */
 static size_t whole_record(const unsigned char *bytes, size_t n)
 {
     struct head head;
@@ -78,14 +78,14 @@ static size_t whole_records(const unsigned char *bytes, size_t n)
 /* A window on the file, with room for the longest record. */
 struct window {
     unsigned char *bytes;
-    size_t from, to; /* what of it is not visited yet */
-    off_t at;        /* where in the file bytes[from] stands */
+    size_t from, to; /* the part that is not visited yet */
+    off_t at;        /* the offset of bytes[from] in the file */
 };
 
 static const size_t window_room = WAL_CELL + WAL_MOST;
 
-/* How many more bytes it shows now: 0 at the end of the file, and when a record that long would have been
- * whole. */
+/* Moves the window on and returns the number of bytes that this added. 0: the file ends here, or
+ * the window is full. Any record fits into a full window, so the one at its start is not whole. */
 static ssize_t read_on(struct window *window, int fd, const struct wal_calls *calls)
 {
     memmove(window->bytes, window->bytes + window->from, window->to - window->from);
@@ -128,7 +128,7 @@ int wal_each(int fd, const struct wal_calls *calls, wal_visit *visit, void *arg,
 
 /* ---- appending ---- */
 
-/* How many bytes were written, and in *error why not more. */
+/* Returns the number of bytes written; *error says why there are not more. */
 static size_t write_all(struct wal *wal, const unsigned char *bytes, size_t n, int *error)
 {
     size_t done = 0;
@@ -145,7 +145,7 @@ static size_t write_all(struct wal *wal, const unsigned char *bytes, size_t n, i
     return done;
 }
 
-/* Makes the first `size` bytes, and no others, durable. */
+/* Makes the first `size` bytes durable; with `cut`, cuts off the others first. */
 static int settle(struct wal *wal, off_t size, bool cut)
 {
     if ((cut && wal->calls->ftruncate(wal->fd, size) != 0) || wal->calls->fdatasync(wal->fd) != 0)
@@ -154,8 +154,8 @@ static int settle(struct wal *wal, off_t size, bool cut)
     return 0;
 }
 
-/* One write and one sync. When not all could be written, the records that are whole are served, and the
- * beginning of the next is cut off, before anything is written over it. */
+/* Writes and syncs the batch. If the write ends early, the whole records are made durable, and the
+ * begun one is cut off before any other batch is written. */
 static int append_batch(void *arg, leat_batch_view *batch)
 {
     struct wal *wal = arg;
@@ -167,7 +167,8 @@ static int append_batch(void *arg, leat_batch_view *batch)
         whole = whole_records(batch->items, whole);
     wal->broken = settle(wal, wal->end + (off_t)whole, error != 0);
     if (wal->broken) {
-        /* So that who opens it again does not take for durable what stands in the page cache only. */
+        /* These records may be in the page cache only: the next opening must not find them and
+         * take them for durable. */
         int ignored = wal->calls->ftruncate(wal->fd, wal->end);
         (void)ignored;
         return wal->broken;
@@ -198,8 +199,8 @@ int wal_open_file(struct wal *wal, leat_scope *scope, int fd, const struct wal_c
     *wal = (struct wal){ .calls = calls, .fd = fd };
     off_t end;
     int error = wal_each(fd, calls, NULL, NULL, &end);
-    /* Also when there is nothing to cut off: what a killed process has written may stand in the page cache
-     * only. */
+    /* Sync even if there is nothing to cut off: the records of a killed process may be in the page
+     * cache only. */
     if (!error)
         error = settle(wal, end, true);
     if (error)
@@ -211,7 +212,7 @@ int wal_open_file(struct wal *wal, leat_scope *scope, int fd, const struct wal_c
     return wal->batcher ? 0 : -ENOMEM;
 }
 
-/* A file that was made is there after a crash when its directory has been synced. */
+/* A new file survives a crash only if its directory has been synced. */
 static int sync_directory(const char *path)
 {
     char *copy = strdup(path);

@@ -21,7 +21,7 @@ int keeps_its_errno(void)
     return strcmp(before, after) == 0;
 }
 
-/* Functions of their own, which do not wait: here the C library's promise holds. */
+/* These functions do not wait, so in them the compiler may keep errno's address. */
 __attribute__((noinline)) int set_errno(int value)
 {
     errno = value;

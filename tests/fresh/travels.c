@@ -1,5 +1,6 @@
-/* travels.c: for fresh.sh: a task that goes on in another thread between every two operations, all in one function,
- * so that a compiler which keeps the address of a thread-local variable over one of them is found out. */
+/* travels.c: for fresh.sh: a task that moves to another thread between every two operations, all in
+ * one function. So the test fails if the compiler keeps the address of a thread-local variable over
+ * one of them. */
 #define _GNU_SOURCE /* gettid */
 #include <leat/leat.h>
 
@@ -12,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Of keep.c, where errno is the C library's. */
+/* In keep.c, where errno is the C library's. */
 int keeps_its_errno(void);
 int set_errno(int value);
 int get_errno(void);
@@ -49,7 +50,8 @@ static int compute(void *arg)
     return 0;
 }
 
-/* Yields behind a task that computes, until it is in another thread. */
+/* Moves the caller to another thread: starts a task that computes, and yields to it, so that
+ * another worker steals the caller; repeats that until it has happened. */
 static inline void move_on(void)
 {
     pid_t before = gettid();
@@ -73,8 +75,8 @@ struct talk {
     int value;
 };
 
-/* What must be right wherever the task is: errno (as these headers have it, and as the C library has it in the
- * thread that runs), and what leat knows of the caller. */
+/* Checks what must be right in every thread: errno, both as leat's headers define it and as the C
+ * library does; and the caller's name and scope. */
 #define MOVE_AND_LOOK(talk, in_scope) \
     do { \
         CHECK(errno == (talk)->value); \

@@ -1,4 +1,4 @@
-/* backtrace.c: tasks that switch; gdb_backtrace.sh stops in them and looks at their stacks. */
+/* backtrace.c: tasks that switch; gdb_backtrace.sh stops in them and checks their stacks. */
 #include <leat/leat.h>
 
 static volatile int depth;

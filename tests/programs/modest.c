@@ -24,7 +24,7 @@ static int relay(void *arg)
     return 0;
 }
 
-/* On more of its stack than a page. */
+/* Uses more than a page of its stack. */
 static int wait_for_ever(void *arg)
 {
     volatile char much[6000];

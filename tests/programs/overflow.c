@@ -1,4 +1,4 @@
-/* overflow.c: ends by a fault, in the way that its argument says; overflow.sh looks at how. */
+/* overflow.c: ends by the fault that its argument names; overflow.sh checks how. */
 #include <leat/leat.h>
 
 #include <signal.h>
@@ -10,7 +10,7 @@
 static volatile int sink;
 static int *volatile nowhere;
 
-/* A frame that is used before and after the call, so no compiler makes a loop of it. */
+/* Uses the frame before and after the call, so that no compiler turns the recursion into a loop. */
 static __attribute__((noinline)) int dig_too_deep(int depth)
 {
     volatile char frame[256];
@@ -27,8 +27,8 @@ static int overflowing_task(void *arg)
     return 0;
 }
 
-/* Past the stack's end at once, by less than the guard. (Compiled without -fstack-clash-protection, which would find
- * the end on the way.) */
+/* Jumps past the stack's end, by less than the size of the guard, and touches nothing on the way.
+ * (Compiled without -fstack-clash-protection, which would touch every page.) */
 static int jumping_task(void *arg)
 {
     volatile char much[100000];

@@ -1,5 +1,5 @@
-/* Something of everything, to be traced: 100 items through each of three channels, many through one, a select, blocks,
- * scopes in scopes, a thread. */
+/* traced.c: a little of everything, to be traced: 100 items through each of several channels, many
+ * through one, a select, a block, a scope within a scope, a thread. */
 #include <leat/leat.h>
 
 #include <pthread.h>
@@ -64,7 +64,7 @@ static void *thread(void *ch)
     return NULL;
 }
 
-/* More events than any list begins with room for, and not one switch in between. */
+/* More events than a trace's list has room for at first, without a switch in between. */
 static void talk_to_oneself(leat_chan *ch)
 {
     for (int i = 0, item; i < ALONE; i++) {

@@ -74,7 +74,7 @@ static int serves(void *ch)
     return leat_send(ch, &item);
 }
 
-/* Messages between two workers, and nothing else, for as long. */
+/* For 700 ms nothing happens but messages from this blocking thread to a task. */
 static int talks(void *ch)
 {
     int item = 0;
