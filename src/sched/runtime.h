@@ -45,7 +45,8 @@ int lt_runtime_look(void);
 void lt_runtime_look_away(void);
 
 /* For the seeded world: opens a runtime for the calling thread alone, which is each of its workers
- * in turn. Of the observer only the probes are used. 0, or as leat_start. lt_runtime_close_alone ends it, when nothing holds it. */
+ * in turn. Of the observer only the probes and its end are called. 0, or as leat_start.
+ * lt_runtime_close_alone ends it, when nothing holds it. */
 int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_observer *observer);
 bool lt_runtime_is_held(void);
 void lt_runtime_close_alone(void);

@@ -1,5 +1,5 @@
-/* start.c: how a program starts the runtime, with the observer that src/watch provides. It stands on
- * top of the library, so that no lower room has to know of observers. */
+/* start.c: how a program starts the runtime, with the observer that src/watch provides. This room
+ * stands on top of the library, so that no lower room has to know the observer. */
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/config.h"

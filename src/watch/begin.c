@@ -1,7 +1,7 @@
 /* begin.c: starts what the options and the environment ask for, and ends it. */
+#include "watch/begin.h"
 #include "base/environment.h"
 #include "sched/runtime.h"
-#include "watch/begin.h"
 #include "watch/monitor.h"
 #include "watch/since.h"
 #include "watch/trace.h"

@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# No room of the library uses a higher floor, or another room of its own: neither by an #include nor
+# by a reference that the linker resolves. docs/architecture.md draws the floors.
+set -eu
+export LC_ALL=C
+cd "$LEAT_SOURCE_DIR"
+command -v python3 >/dev/null || { echo 'skipped: no python3'; exit 77; }
+
+objects=$LEAT_BUILD_DIR/CMakeFiles/leat.dir/src
+[ -d "$objects" ] || { echo "skipped: no objects in $objects"; exit 77; }
+
+find "$objects" -name '*.o' -exec nm -A {} + | python3 -c '
+import glob, os, re, sys
+
+rooms = sorted(os.path.basename(path) for path in glob.glob("src/*"))
+floor = {}
+for line in open("docs/architecture.md", encoding="utf-8"):
+    drawn = re.match(r"(\d)  (\w+) ", line)
+    if drawn:
+        for word in line.split():
+            if word in rooms:
+                floor[word] = int(drawn[1])
+
+failures = [f"{room} is on no floor" for room in rooms if room not in floor]
+
+def use(room, by, other, what):
+    if room != other and floor[other] >= floor[room]:
+        failures.append(f"{room}/{by} uses {other}, on floor {floor[other]}: {what}")
+
+if not failures:
+    includes = 0
+    for path in glob.glob("src/*/*"):
+        _, room, name = path.split("/")
+        for line in open(path, encoding="utf-8"):
+            found = re.match(r"#include \"(\w+)/", line)
+            if found:
+                includes += 1
+                use(room, name, found[1], line.strip())
+    defined, wanted = {}, []
+    for line in sys.stdin:
+        found = re.match(r".*/src/(\w+)/([\w.]+)\.o:\S*\s+(\w) (\w+)$", line)
+        if found and found[3] == "U":
+            wanted.append((found[1], found[2], found[4]))
+        elif found and found[3].isupper():
+            defined[found[4]] = found[1]
+    references = [(room, name, symbol) for room, name, symbol in wanted if symbol in defined]
+    for room, name, symbol in references:
+        use(room, name, defined[symbol], symbol)
+    if includes < 100 or len(references) < 500:
+        failures.append(f"found only {includes} includes and {len(references)} references")
+
+print("\n".join(failures) or f"{includes} includes, {len(references)} references: none upwards")
+sys.exit(bool(failures))
+'
