@@ -63,7 +63,7 @@ static int resumes_at_the_same_line(void *arg)
     CHECK_IS(0, leat_go_block(s, &hopper.block, hop));
     WAIT_UNTIL(receivers_of(hopper.in) == 1);
     CHECK_IS(hopper.expected_line, line_of(&hopper, hopper.in));
-    CHECK_IS(1, leat_scope_tasks(s));
+    WAIT_UNTIL(leat_scope_tasks(s) == 1);
     CHECK_IS(0, leat_send(hopper.in, &(int){ 7 }));
     WAIT_UNTIL(senders_of(hopper.out) == 1);
     CHECK_IS(hopper.expected_line, line_of(&hopper, hopper.out));

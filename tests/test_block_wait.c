@@ -72,7 +72,7 @@ static int refuses_wrong_arguments(void *arg)
     CHECK_IS(-EINVAL, leat_go_block_typed(s, &me.block, &(leat_block_type){ NULL, "nothing" }));
     CHECK_IS(-EINVAL, leat_go_block_typed(s, &me.block, NULL));
     CHECK_IS(-EINVAL, leat_block_join(NULL));
-    CHECK_IS(0, leat_scope_tasks(s));
+    WAIT_UNTIL(leat_scope_tasks(s) == 0);
     CHECK_IS(0, leat_go_block(s, &me.block, ask_wrongly));
     return leat_scope_close(s);
 }

@@ -120,7 +120,7 @@ static int is_waited_for_when_cancelled(void *arg)
         CHECK_IS(0, leat_scope_cancel(s));
         for (int i = 0; i < 50; i++)
             leat_yield();
-        CHECK_IS(1, leat_scope_tasks(s));
+        WAIT_UNTIL(leat_scope_tasks(s) == 1);
         sem_post(&call.pause.released);
         sem_post(&call.pause.released);
         CHECK_IS(0, leat_scope_close(s));
@@ -230,7 +230,7 @@ static int has_a_thread_each(void *arg)
     int seen[MANY] = { 0 };
     for (int i = 0; i < MANY; i++)
         CHECK_IS(0, leat_go_blocking(s, meet, &meeting));
-    CHECK_IS(MANY, leat_scope_tasks(s));
+    WAIT_UNTIL(leat_scope_tasks(s) == MANY);
     for (int i = 0; i < MANY * 20; i++) {
         int x = -1;
         CHECK_IS(0, leat_recv(meeting.ch, &x));

@@ -106,7 +106,7 @@ static int waits_in_crowds(void *arg)
     for (int i = 0; i < CROWD; i++)
         begin_receiving(&crowd[i], s, ch);
     CHECK_IS(CROWD, receivers_of(ch));
-    CHECK_IS(CROWD, leat_scope_tasks(s));
+    WAIT_UNTIL(leat_scope_tasks(s) == CROWD);
     for (int i = 0; i < CROWD; i += 4)
         CHECK_IS(0, leat_withdraw(&crowd[i].op));
     CHECK_IS(CROWD / 4 * 3, receivers_of(ch));

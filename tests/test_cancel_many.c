@@ -221,7 +221,7 @@ static int reaches_the_parties_of_all_workers(void *arg)
     }
     WAIT_UNTIL(known_to_a_dump(" meets: waits") == MEETINGS * workers);
     WAIT_UNTIL(known_to_a_dump("): waits at line") == MEETINGS * workers);
-    CHECK_IS(2 * MEETINGS * workers, leat_scope_tasks(s));
+    WAIT_UNTIL(leat_scope_tasks(s) == 2 * MEETINGS * workers);
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(2 * MEETINGS * workers, meeting.ended);

@@ -251,7 +251,7 @@ static int refuses_wrong_arguments(void *arg)
     CHECK_IS(-EINVAL, leat_go_spread(s, NULL, &calls));
     CHECK_IS(-EINVAL, leat_go_spread_named(s, count_up, &calls, "x", 16 * 1024 - 1));
     CHECK_IS(-EINVAL, leat_go_spread_named(s, count_up, &calls, "x", SIZE_MAX));
-    CHECK_IS(0, leat_scope_tasks(s));
+    WAIT_UNTIL(leat_scope_tasks(s) == 0);
     CHECK_IS(0, leat_go_pinned(s, count_up, &calls));
     CHECK_IS(0, leat_go_spread(s, count_up, &calls));
     CHECK_IS(0, leat_go_pinned_named(s, look_at_name, "pinned", "pinned", 200 * 1000));

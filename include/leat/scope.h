@@ -58,7 +58,8 @@ LEAT_API int leat_scope_cancel(leat_scope *scope);
 LEAT_API int leat_cancelled(const leat_scope *scope);
 
 /* Counts what has not ended yet in the scope: tasks, blocks, operators, and operations and timers
- * under way. The number may change at any moment; it is for dumps and tests.
+ * under way. The number may change at any moment, and it may be off for a moment, by up to 64 for
+ * each worker that runs tasks of the scope. It is for dumps and tests.
  * Returns the count; 0 for NULL. */
 LEAT_API size_t leat_scope_tasks(const leat_scope *scope);
 
