@@ -38,7 +38,8 @@ extern "C" {
  * defaults. */
 typedef struct leat_options {
     /* The number of worker threads, at most 256. Default: LEAT_WORKERS in the environment, else the
-     * number of cores that this process may run on. */
+     * number of cores that this process may run on when leat starts. More workers than such cores
+     * help only where tasks block in the system: otherwise no more of them stay active. */
     unsigned workers;
     /* The stack of a task that is not started with another size, in bytes: 16 KiB to 1 GiB, rounded
      * up to whole pages. Default: 64 KiB. */

@@ -23,6 +23,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 struct lt_runtime lt_runtime;
 void (*lt_runtime_ended)(void);
@@ -90,12 +91,13 @@ struct lt_worker *lt_any_worker(void)
 
 /* ---- options ---- */
 
-static unsigned cores(void)
+/* Processors that the process may use. */
+static unsigned processors(void)
 {
     cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) != 0)
-        return 1;
-    int n = CPU_COUNT(&set);
+    /* A set for more than CPU_SETSIZE processors is refused: then it may use all, as a rule. */
+    long n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
+                                                         : sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > LT_MAX_WORKERS ? LT_MAX_WORKERS : (unsigned)n;
 }
 
@@ -122,7 +124,7 @@ static int resolve(const leat_options *given, leat_options *options)
     if (workers)
         options->workers = (unsigned)workers;
     if (!options->workers)
-        options->workers = cores();
+        options->workers = processors();
     if (!options->stack_size)
         options->stack_size = LT_STACK_DEFAULT;
     if (options->workers > LT_MAX_WORKERS)
@@ -261,7 +263,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     lt_bias_open();
     memset(rt, 0, sizeof *rt);
     rt->worker_count = options->workers;
-    rt->processors = cores();
+    rt->processors = processors();
     rt->alone = alone;
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
