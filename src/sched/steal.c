@@ -377,11 +377,13 @@ void lt_look_after_others(struct lt_worker *worker)
     worker->until_look = LT_LOOKS_APART;
     if (lt_world() || time < LT_LATE_US * LEAT_US)
         return;
-    worker->surplus = busy(worker, now) >= lt_runtime.processors;
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         struct change c = compare(nth(worker, i), &worker->seen[nth(worker, i)->index], time);
         if (is_held_up(&c) && (c.ready || has_more(c.victim, now)))
             visit(worker, &c, now);
     }
-    lt_steal_look(worker, now);
+    if (busy(worker, now) >= lt_runtime.processors)
+        lt_steal_give(worker);
+    else
+        lt_steal_look(worker, now);
 }
