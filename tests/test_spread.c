@@ -189,6 +189,42 @@ static int is_like_other_tasks(void *arg)
 }
 ON_WORKERS(is_like_other_tasks);
 
+/* A task that is sent away takes a credit along. Its starter may have none, and only a stack that
+ * has been used before. */
+static int wait_for_all(void *arg)
+{
+    return leat_recv(arg, NULL) == -EPIPE ? 0 : -EINVAL;
+}
+
+static void crowd(int n)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *end = leat_chan_make(scope, 0, 0);
+    for (int i = 0; i < n; i++)
+        CHECK_IS(0, leat_go(scope, wait_for_all, end));
+    WAIT_UNTIL(receivers_of(end) == (unsigned)n);
+    CHECK_IS(0, leat_close(end));
+    CHECK_IS(0, leat_scope_close(scope));
+}
+
+static int keeps_count_of_stacks(void *arg)
+{
+    (void)arg;
+    for (int round = 0; round < 10; round++) {
+        crowd(64 + 13 * round);
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        leat_chan *end = leat_chan_make(scope, 0, 0);
+        for (int i = 0; i < 100; i++)
+            CHECK_IS(0, leat_go_spread(scope, wait_for_all, end));
+        CHECK_IS(0, leat_sleep(LEAT_MS));
+        CHECK_IS(0, leat_close(end));
+        CHECK_IS(0, leat_scope_close(scope));
+    }
+    crowd(3000 / SCALE);
+    return 0;
+}
+ON_WORKERS(keeps_count_of_stacks);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +234,7 @@ int main(void)
         TESTS_ON_WORKERS(begins_on_all),
         TESTS_ON_MOVING_WORKERS(begins_while_its_starter_computes),
         TESTS_ON_WORKERS(is_like_other_tasks),
+        TESTS_ON_WORKERS(keeps_count_of_stacks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -230,6 +230,15 @@ static uint64_t load(struct lt_worker *worker)
            atomic_load_explicit(&worker->tally.sent, memory_order_relaxed);
 }
 
+/* Whether the worker has a credit to give away. So far perhaps a stack of its magazine is there for
+ * the new task. */
+static bool has_credit(struct lt_worker *worker)
+{
+    if (!worker->credits)
+        worker->credits = lt_stack_credits_get(1);
+    return worker->credits > 0;
+}
+
 void lt_launch_spread(struct lt_party *party)
 {
     struct lt_worker *here = lt_current_worker(), *best = here ? here : lt_any_worker();
@@ -242,7 +251,7 @@ void lt_launch_spread(struct lt_party *party)
             best = worker;
         }
     }
-    if (best == here) {
+    if (best == here || (here && lt_needs_credit(party) && !has_credit(here))) {
         lt_launch(party);
         return;
     }
