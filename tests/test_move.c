@@ -228,7 +228,8 @@ static int deadlines_pass_after_moves(void *arg)
 ON_MOVING_WORKERS(deadlines_pass_after_moves);
 
 /* When a task moves, the deadline of a wait that is over stays behind, and must not end a later
- * wait. So a partner sends, and computes while that deadline passes. */
+ * wait. So a partner sends, and computes while that deadline passes. The two may settle on a worker
+ * each, where neither has to move; so the task is moved away now and then. */
 struct late {
     leat_chan *ch, *ask;
 };
@@ -252,9 +253,12 @@ static int deadlines_left_behind_do_nothing(void *arg)
     leat_chan *never = leat_chan_of(s, int, 0);
     uint64_t chance = seed_of_test();
     int gotten = 0, moves = 0;
+    int64_t patience = leat_after(60 * LEAT_S); /* beside other programs few tasks move */
     CHECK_IS(0, leat_go(s, send_and_compute, &late));
-    for (int i = 0; i < often(4000); i++) {
+    for (int i = 0; i < often(4000) || (!(gotten && moves) && leat_now() < patience); i++) {
         int x = -1;
+        if (i % 64 == 63)
+            try_to_move();
         pid_t before = gettid();
         CHECK_IS(0, leat_send(late.ask, &i));
         int result = leat_recv_until(late.ch, &x, leat_after(below(&chance, 300) * LEAT_US));
