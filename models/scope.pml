@@ -1,11 +1,11 @@
 /* scope.pml: what a scope counts, who frees the scope, and who may still touch it.
  *
- * Models take, return_units, join, lt_scope_enter, lt_scope_leave, lt_scope_pin, lt_scope_unpin,
- * become_child, leave_parent, leat_scope_open and leat_scope_close of scope/scope.c;
- * lt_scope_cancel and mark_children of scope/cancel.c (the scopes that they touch and count:
- * wait.pml models what a cancel does to a wait); and scope/deadline.c with a scope that a thread
- * opened. Scope 0 has two tasks. One may fail, which cancels scope 0 and the scope inside. The
- * other opens scope 1 there, with a deadline or without, starts a task in it, which may start
+ * Models take, lt_scope_return_units, join, lt_scope_enter, lt_scope_leave, lt_scope_pin,
+ * lt_scope_unpin, become_child, leave_parent, leat_scope_open and leat_scope_close of
+ * scope/scope.c; lt_scope_cancel and mark_children of scope/cancel.c (the scopes that they touch
+ * and count: wait.pml models what a cancel does to a wait); and scope/deadline.c with a scope that
+ * a thread opened. Scope 0 has two tasks. One may fail, which cancels scope 0 and the scope inside.
+ * The other opens scope 1 there, with a deadline or without, starts a task in it, which may start
  * another one, and closes the scope; these tasks may fail, too. Scope 1's deadline may pass at any
  * time, in the worker that has its timer and in its opener, which looks at it while it waits. With
  * OUTSIDE a process that belongs to neither scope cancels scope 1: until then, scope 1 stays only

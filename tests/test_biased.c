@@ -149,6 +149,58 @@ static void lets_one_in_at_a_time(void **state)
     CHECK_IS(atomic_load(&counted), counter);
 }
 
+/* In the harsh build the owner is stopped for a moment just before it reaches for the lock
+ * (base/gap.h). Meanwhile the other thread takes the right back, and then keeps the lock for longer
+ * than that. */
+static _Atomic bool kept;
+static _Atomic int left; /* rounds */
+
+static void *go_on_as_owner(void *me)
+{
+    while (atomic_load(&left) > 0) {
+        lt_biased_init(&biased);
+        atomic_store(&kept, false);
+        pthread_barrier_wait(&barrier);
+        while (!atomic_load(&kept))
+            count(me);
+        count(me);
+        pthread_barrier_wait(&barrier);
+    }
+    return NULL;
+}
+
+static void a_late_owner_sees_that_it_is_not_the_owner(void **state)
+{
+    (void)state;
+    static int one, two;
+    pthread_t thread;
+    lt_bias_open();
+    pthread_barrier_init(&barrier, NULL, 2);
+    counter = shadow = 0;
+    atomic_store(&left, 400 / SCALE);
+    CHECK_IS(0, pthread_create(&thread, NULL, go_on_as_owner, &one));
+    for (int i = atomic_load(&left); i > 0; i--) {
+        pthread_barrier_wait(&barrier);
+        nap();
+        if (i % 2)
+            lt_biased_lock(&biased, &two);
+        else
+            lt_biased_visit(&biased, &two);
+        long before = counter++;
+        nap();
+        nap();
+        CHECK_IS(before, shadow);
+        CHECK_IS(before + 1, counter);
+        shadow++;
+        lt_biased_unlock(&biased);
+        atomic_store(&left, i - 1);
+        atomic_store(&kept, true);
+        pthread_barrier_wait(&barrier);
+    }
+    pthread_join(thread, NULL);
+    pthread_barrier_destroy(&barrier);
+}
+
 /* A dump visits channels' locks. */
 static int dumps(void *file)
 {
@@ -199,6 +251,7 @@ int main(void)
         cmocka_unit_test(the_owner_returns_after_visits),
         cmocka_unit_test(the_owner_returns_after_dumps),
         cmocka_unit_test(lets_one_in_at_a_time),
+        cmocka_unit_test(a_late_owner_sees_that_it_is_not_the_owner),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,12 +10,17 @@
 #include <leat/callback.h>
 #include <leat/chan.h>
 #include <leat/flow.h>
+#include <leat/io.h>
+#include <leat/lines.h>
+#include <leat/net.h>
 #include <leat/pace.h>
 #include <leat/parallel.h>
 #include <leat/pipeline.h>
+#include <leat/process.h>
 #include <leat/runtime.h>
 #include <leat/scope.h>
 #include <leat/select.h>
+#include <leat/signal.h>
 #include <leat/sim.h>
 #include <leat/sync.h>
 #include <leat/task.h>

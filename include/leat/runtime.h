@@ -12,13 +12,13 @@
  * reach the program's own threads: a handler needs more stack than a task may have, and would run
  * in the middle of any task. The threads of leat_blocking and leat_go_blocking have the signal mask
  * that the caller of leat_start or leat_main had at that time. So a program that waits for signals
- * (sigwait, signalfd) blocks them before it starts the runtime. While the runtime runs, leat has a
- * handler for SIGSEGV, which recognises a stack overflow; for any other fault it calls the handler
- * that was installed before.
+ * (sigwait, signalfd) blocks them before it starts the runtime; or it receives them from a channel
+ * (leat/signal.h). While the runtime runs, leat has a handler for SIGSEGV, which recognises a stack
+ * overflow; for any other fault it calls the handler that was installed before.
  *
- * Processes. A process that a task starts inherits the worker's mask: SIGTERM and SIGINT, for
- * example, are blocked in it. Start it in a function that leat_blocking runs, or give it a mask of
- * its own (posix_spawnattr_setsigmask).
+ * Processes. leat_spawn gives a process an empty mask (leat/process.h). Otherwise a process that a
+ * task starts inherits the worker's: SIGTERM and SIGINT, for example, are blocked in it. Start it
+ * in a function that leat_blocking runs, or give it a mask of its own (posix_spawnattr_setsigmask).
  *
  * Sandboxes. A program that locks itself in (seccomp) best does so before it starts the runtime.
  * leat asks the system for membarrier, and does without it where the system refuses it. If the

@@ -36,7 +36,8 @@ enum {
      * LEAT_DEADLOCK=abort do the same. It is a deadlock when all tasks wait, no deadline is set,
      * no call blocks, and every thread of the process waits in leat without a deadline: then
      * nothing can end a wait. While the process has a single thread that leat does not know,
-     * there is no report, since this thread may call leat. The threads are counted in /proc. */
+     * there is no report, since this thread may call leat. The threads are counted in /proc. Nor
+     * is there a report while leat watches a descriptor (leat/io.h): something may come there. */
     LEAT_WATCH_DEADLOCK = 2,
     LEAT_WATCH_DEADLOCK_ABORT = 4
 };

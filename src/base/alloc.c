@@ -32,6 +32,16 @@ void *lt_alloc(size_t size)
     return memory ? memset(memory, 0, whole_lines(size)) : NULL;
 }
 
+void *lt_alloc_item(size_t size)
+{
+    if (lt_fault())
+        return NULL;
+    int saved = errno;
+    void *memory = malloc(size);
+    errno = saved;
+    return memory;
+}
+
 void lt_free(void *memory)
 {
     free(memory);

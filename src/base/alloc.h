@@ -12,6 +12,9 @@ void lt_free(void *memory);
 /* As lt_alloc, but not zeroed, so that memory is touched only when it is used. */
 void *lt_alloc_unset(size_t size);
 
+/* Memory for an item that a user frees with free(3): not zeroed, aligned as malloc(3) does it. */
+void *lt_alloc_item(size_t size);
+
 /* Pages for lt_unmap: readable, writable, zero, and backed by memory only when touched. `size` is a
  * multiple of the page size. NULL when memory has run out. */
 void *lt_map(size_t size);

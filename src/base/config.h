@@ -63,6 +63,8 @@ enum {
     LT_STEAL_AFTER_US = 0,
     LT_STEAL_PAUSES = 1,
     LT_LOOKS_APART = 2,
+    LT_REACTOR_EVENTS = 1,
+    LT_REACTOR_SLOTS = 1,
 #else
     /* Unstarted tasks that a worker holds; more go to the global queue. A power of two. */
     LT_LOCAL_QUEUE_SIZE = 2048,
@@ -98,10 +100,13 @@ enum {
     LT_LOOKS_APART = 64,      /* once in this many visits of their schedulers */
     LT_FENCED_ENTRIES = 4096, /* after which an owner fences no more: base/owned.h */
     LT_IDLE_SPINS = 512,      /* pauses, 10 to 40 ns each, before a sleep, at most */
+    LT_REACTOR_EVENTS = 128,  /* events fetched at a time */
+    LT_REACTOR_SLOTS = 64,    /* slots for descriptors at first; then twice as many each time */
 #endif
-    LT_OFFER_US = 50,     /* us after which an offer of the only processor took long; then */
-    LT_OFFER_RESTS = 32,  /* there is none for this many times as long, */
-    LT_OFFER_REST_S = 10, /* but for these seconds at most */
+    LT_REACTOR_LOOK_US = 50, /* us between a busy worker's looks for events */
+    LT_OFFER_US = 50,        /* us after which an offer of the only processor took long; then */
+    LT_OFFER_RESTS = 32,     /* there is none for this many times as long, */
+    LT_OFFER_REST_S = 10,    /* but for these seconds at most */
     /* us between two looks of the watching worker, at first, */
     LT_WATCH_FIRST_US = 50,
     LT_WATCH_LAST_US = 1000, /* and at most, when stealing has not paid lately */

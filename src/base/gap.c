@@ -6,7 +6,8 @@
 
 void lt_gap(void)
 {
-    enum { SELDOM = 16, NS = 20000 };
+    /* A prime: a loop that passes several gaps stops in each of them in turn. */
+    enum { SELDOM = 17, NS = 20000 };
     static _Atomic uint32_t nobody;
     static _Thread_local unsigned calls;
     if (++calls % SELDOM == 0 && !lt_world())

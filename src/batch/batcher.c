@@ -1,7 +1,10 @@
 /* batcher.c: batchers, and the tasks and threads that put items and get their results. */
-#include "batch/batch.h"
+#include "batch/batcher.h"
 
 #include "base/alloc.h"
+#include "batch/form.h"
+#include "batch/lead.h"
+#include "batch/life.h"
 #include "chan/chan.h"
 #include "flow/mutex.h"
 #include "scope/wait.h"

@@ -1,8 +1,9 @@
 /* form.c: how batches form: items come, and may leave again before their batch has begun. */
-#include "batch/batch.h"
+#include "batch/form.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "batch/life.h"
 #include "chan/chan.h"
 #include "flow/crowd.h"
 

@@ -1,7 +1,8 @@
 /* lead.c: a leader lingers, takes the execution lock, begins the batch, and runs it. */
-#include "batch/batch.h"
+#include "batch/lead.h"
 
 #include "base/clock.h"
+#include "batch/form.h"
 #include "chan/chan.h"
 #include "flow/crowd.h"
 #include "flow/mutex.h"

@@ -1,7 +1,9 @@
 /* stackless.c: blocks and callbacks, which wait for `done`, and their stand-in, which leads. */
-#include "batch/batch.h"
-
-#include "block/machine.h"
+#include "batch/batcher.h"
+#include "batch/form.h"
+#include "batch/lead.h"
+#include "batch/life.h"
+#include "block/callback.h"
 #include "scope/wait.h"
 
 #include <leat/chan.h>
@@ -109,18 +111,10 @@ void leat_block_batch_end(leat_block *b, leat_ticket *ticket)
 static void got(leat_op *public, int status)
 {
     leat_batch_op *op = LT_CONTAINER(public, leat_batch_op, op);
-    op->leat_fn(op, get(&op->leat_claim, op->leat_result, status));
-}
-
-static void taken_back(leat_op *public)
-{
-    if (public->leat_fn == got)
-        lt_batch_leave(&LT_CONTAINER(public, leat_batch_op, op)->leat_claim, false);
-}
-
-__attribute__((constructor)) static void introduce(void)
-{
-    lt_op_taken_back = taken_back;
+    if (status == LT_WITHDRAWN)
+        lt_batch_leave(&op->leat_claim, false);
+    else
+        op->leat_fn(op, get(&op->leat_claim, op->leat_result, status));
 }
 
 int leat_batch_then(leat_batch_op *op, leat_batcher *batcher, const void *item, void *result,
@@ -133,7 +127,7 @@ int leat_batch_then(leat_batch_op *op, leat_batcher *batcher, const void *item, 
         return error;
     op->leat_result = result;
     op->leat_fn = fn;
-    error = leat_recv_then(&op->op, lt_ticket(&op->leat_claim)->batch->done, NULL, got);
+    error = lt_callback_await(&op->op, lt_ticket(&op->leat_claim)->batch->done, got);
     if (error)
         lt_batch_leave(&op->leat_claim, false);
     return error;

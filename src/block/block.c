@@ -2,9 +2,10 @@
  *
  * `awaiter` of a block's party is NULL, the party that awaits its end, or `ended`. As its last act
  * the block exchanges it for `ended`: after that the block may be gone. */
-#include "block/machine.h"
+#include "block/block.h"
 
 #include "base/clock.h"
+#include "block/machine.h"
 #include "chan/now.h"
 #include "sched/current.h"
 #include "sched/probe.h"
@@ -54,7 +55,7 @@ static int step(leat_block *block)
     return verdict;
 }
 
-static void run(struct lt_party *party)
+void lt_block_run(struct lt_party *party)
 {
     leat_block *block = (leat_block *)(void *)party;
     lt_machine_settle(machine_of(block));
@@ -62,13 +63,6 @@ static void run(struct lt_party *party)
     int verdict = step(block);
     if (verdict != LEAT_PARKED_)
         end(block, verdict);
-}
-
-__attribute__((constructor)) static void introduce(void)
-{
-    lt_party_run[LT_BLOCK] = run;
-    lt_party_end[LT_BLOCK] = lt_machine_end;
-    lt_party_moves[LT_BLOCK] = lt_machine_moves;
 }
 
 static void init(leat_block *block, leat_scope *scope, const leat_block_type *type)

@@ -1,6 +1,7 @@
 /* callback.c: operations that call a function when they are done. */
-#include "block/machine.h"
+#include "block/callback.h"
 
+#include "block/machine.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
 
@@ -13,8 +14,6 @@ enum { DEEPEST = 16 };
 
 _Static_assert(offsetof(leat_op, leat_status) == offsetof(leat_block, status),
                "the public struct begins with a machine");
-
-void (*lt_op_taken_back)(leat_op *op);
 
 static struct lt_machine *machine_of(leat_op *op)
 {
@@ -51,17 +50,11 @@ static void call(leat_op *op)
     leave(scope);
 }
 
-static void run(struct lt_party *party)
+void lt_callback_run(struct lt_party *party)
 {
     leat_op *op = (leat_op *)(void *)party;
     lt_machine_settle(machine_of(op));
     call(op);
-}
-
-__attribute__((constructor)) static void introduce(void)
-{
-    lt_party_run[LT_CALLBACK] = run;
-    lt_party_end[LT_CALLBACK] = lt_machine_end;
 }
 
 static int complete(leat_op *op, enum lt_attempt attempt)
@@ -92,7 +85,8 @@ static int begin(leat_op *op, leat_op_fn *fn)
     return 0;
 }
 
-static int operate(leat_op *op, leat_chan *ch, enum lt_side side, void *item, leat_op_fn *fn)
+static int operate(leat_op *op, leat_chan *ch, enum lt_side side, void *item, leat_op_fn *fn,
+                   bool told)
 {
     lt_current_party();
     int error = lt_chan_check(ch, side, item);
@@ -100,17 +94,23 @@ static int operate(leat_op *op, leat_chan *ch, enum lt_side side, void *item, le
         error = begin(op, fn);
     if (error)
         return error;
+    machine_of(op)->waiter.told = told;
     return complete(op, lt_machine_operate(machine_of(op), ch, side, item, LEAT_NEVER, NULL));
 }
 
 int leat_send_then(leat_op *op, leat_chan *ch, const void *item, leat_op_fn *fn)
 {
-    return operate(op, ch, LT_SEND, (void *)(uintptr_t)item, fn);
+    return operate(op, ch, LT_SEND, (void *)(uintptr_t)item, fn, false);
 }
 
 int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn)
 {
-    return operate(op, ch, LT_RECEIVE, item, fn);
+    return operate(op, ch, LT_RECEIVE, item, fn, false);
+}
+
+int lt_callback_await(leat_op *op, leat_chan *ch, leat_op_fn *fn)
+{
+    return operate(op, ch, LT_RECEIVE, NULL, fn, true);
 }
 
 int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
@@ -137,8 +137,8 @@ int leat_withdraw(leat_op *op)
     lt_machine_settle(machine);
     if (scope)
         lt_scope_delist_stackless(&machine->stackless);
-    if (lt_op_taken_back)
-        lt_op_taken_back(op);
+    if (machine->waiter.told)
+        op->leat_fn(op, LT_WITHDRAWN);
     leave(scope);
     return 0;
 }
@@ -161,7 +161,7 @@ static int operate_signal(leat_op *op, leat_chan *ch, enum lt_side side, void *i
         return -EINVAL;
     op->leat_fd = fd;
     op->leat_result = -EAGAIN;
-    return operate(op, ch, side, item, write_signal);
+    return operate(op, ch, side, item, write_signal, false);
 }
 
 int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd)

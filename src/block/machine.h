@@ -52,13 +52,6 @@ enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selectio
 /* The machine whose alarm a timer is, or NULL. For dumps, on the worker that has the timer. */
 const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer);
 
-/* The party that awaits the block's end, or NULL. For dumps: the answer stays true while the caller
- * holds the lock of the list that the block is on. */
-const struct lt_party *lt_block_awaiter(const leat_block *block);
-
-/* Whether a block has ended and is not touched any more. */
-bool lt_block_is_over(const leat_block *block);
-
 /* Sleeps. */
 enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,
                                  leat_alarm *alarm);
@@ -73,9 +66,5 @@ void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_
 /* Claims a machine that waits, and ends its wait for `reason`. False: it does not wait, or has been
  * claimed. After true the caller makes it ready or settles it. */
 bool lt_machine_end(struct lt_party *party, int reason);
-
-/* Called for each operation that leat_withdraw has taken back, before it returns: a higher floor
- * that has begun the operation cleans up here. Or NULL. */
-extern void (*lt_op_taken_back)(leat_op *op);
 
 #endif

@@ -116,13 +116,15 @@ leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
     return ch;
 }
 
-leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, const char *name, size_t extra)
+leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, leat_buffer buffer, const char *name,
+                             size_t extra)
 {
     leat_chan *ch = lt_alloc(sizeof *ch + extra);
     if (!ch)
         return NULL;
     set_up(ch, NULL, &(leat_chan_spec){ .name = name }, 0);
     ch->keeper = keeper;
+    ch->buffer = (uint8_t)buffer;
     ch->special = true;
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
     announce(ch);
@@ -148,8 +150,9 @@ int leat_chan_unref(leat_chan *ch)
     if (!ch || ch->scope)
         return -EINVAL;
     /* Release: what this holder did. Acquire: the last holder sees what all the others did. */
-    if (ch->keeper ? ch->keeper->unref(ch)
-                   : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
+    if (ch->keeper && ch->keeper->unref
+            ? ch->keeper->unref(ch)
+            : atomic_fetch_sub_explicit(&ch->references, 1, memory_order_acq_rel) == 1)
         destroy_orphan(ch);
     return 0;
 }
@@ -348,7 +351,7 @@ int lt_chan_end(leat_chan *ch, bool cut)
     if (!ch)
         return -EINVAL;
     if (ch->keeper)
-        return ch->keeper->close(ch);
+        return ch->keeper->close ? ch->keeper->close(ch) : -EPERM;
     lt_chan_lock(ch);
     mark_cut(ch, cut);
     struct lt_party *woken = close_any(ch);

@@ -42,8 +42,11 @@ struct lt_waiter {
     int status;          /* LT_UNDECIDED, or what the claimer set, as lt_chan_now returns it */
     bool shared;         /* a select's, or of a party without a home: lt_claim decides as well */
     bool embedded;       /* in its party, an lt_machine; else in an lt_far_waiter */
-    bool part;           /* of a block that another block called: its scope does not count it */
-    bool withdrawn;      /* of a block or callback: no partner ended the wait */
+    union {
+        bool part; /* of a block that another block called: its scope does not count it */
+        bool told; /* of a callback: the function learns of its withdrawing, too */
+    };
+    bool withdrawn; /* of a block or callback: no partner ended the wait */
 };
 
 struct lt_far_waiter {
@@ -73,8 +76,8 @@ struct lt_close_hook {
 /* The part of leat behind a channel that leat itself sends to or closes (leat/timeout.h). For all
  * others, sending to it and counting its senders return -EPERM. Such a channel is special. */
 struct lt_keeper {
-    int (*close)(leat_chan *ch);  /* does leat_close */
-    bool (*unref)(leat_chan *ch); /* true: that was the last reference. NULL: a scope owns it */
+    int (*close)(leat_chan *ch);  /* does leat_close. NULL: -EPERM */
+    bool (*unref)(leat_chan *ch); /* true: that was the last reference. NULL: it is just counted */
     void (*free)(leat_chan *ch);  /* before the channel is freed: frees the keeper. May be NULL */
 };
 
@@ -187,7 +190,8 @@ static inline void lt_item_copy(void *to, const void *from, size_t size)
 
 /* Makes a keeper's channel: without a scope, for items without bytes, with `extra` zeroed bytes
  * beside it for the keeper's own use. NULL when memory has run out. */
-leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, const char *name, size_t extra);
+leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, leat_buffer buffer, const char *name,
+                             size_t extra);
 
 static inline void *lt_chan_extra(leat_chan *ch)
 {

@@ -248,6 +248,15 @@ int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **wo
     return send_now(ch, item, woken);
 }
 
+void lt_special_raise(leat_chan *ch, struct lt_party **chain)
+{
+    if (lt_chan_is_closed(ch))
+        return;
+    lt_chan_set_count(ch, 1);
+    for (struct lt_waiter *receiver; (receiver = lt_chan_claim_first(ch, LT_RECEIVE));)
+        deliver(receiver, NULL, 0, chain);
+}
+
 struct lt_party *lt_special_close(leat_chan *ch)
 {
     struct lt_party *chain = NULL;

@@ -27,6 +27,11 @@ int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party
 /* A send by the channel's keeper. All other sends to such a channel return -EPERM. */
 int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **woken);
 
+/* With the lock held, by the keeper of a promise without bytes: raises the flag that such a channel
+ * is. While it is raised, each receive succeeds. Adds the parties that must be made ready to the
+ * chain. To lower it, set the count to 0. */
+void lt_special_raise(leat_chan *ch, struct lt_party **chain);
+
 /* Closes, and releases the lock in between. Returns the chain of parties to be made ready. */
 struct lt_party *lt_special_close(leat_chan *ch);
 

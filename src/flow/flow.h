@@ -30,9 +30,6 @@ void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned
 /* A channel of the scope with the item size and drop function of `like`; NULL: items of 0 bytes. */
 leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity);
 
-/* Whether a mult has taps, at some moment during the call. */
-bool lt_mult_is_tapped(leat_mult *mult);
-
 /* Ends an output. `status` is why the operator ends: -ECANCELED cuts the output short. */
 void lt_flow_end(leat_chan *out, leat_ending ending, int status);
 

@@ -6,7 +6,7 @@
  * else that happens to one changes what another does. A removed input becomes a spare, which the
  * next one reuses: all have items of one size. News for its former life does no harm. */
 #include "base/index.h"
-#include "block/machine.h"
+#include "block/block.h"
 #include "flow/flow.h"
 
 #include <leat/select.h>

@@ -9,6 +9,7 @@
  * eight, or so, stays idle for long. */
 #include "base/index.h"
 #include "flow/flow.h"
+#include "flow/mult.h"
 
 struct topic {
     struct lt_flow flow; /* without its block */

@@ -59,7 +59,7 @@ __attribute__((noinline)) static bool may_go_on(struct lt_worker *worker)
     if (lt_world() || lt_global_queue_any() || lt_worker_has_mail(worker) ||
         lt_worker_is_nudged(worker) || lt_shared_timers_have_moved(&worker->shared_timers) ||
         (worker->wheel.count && lt_wheel_is_due(&worker->wheel, lt_clock_now())) ||
-        --worker->until_look <= 0)
+        lt_reactor_is_due(&worker->reactor) || --worker->until_look <= 0)
         return false;
     worker->direct_left = LT_DIRECT_SWITCHES;
     lt_tally_add(&worker->tally.switches, LT_DIRECT_SWITCHES);
@@ -219,7 +219,7 @@ LT_SEEN static struct lt_worker *run(struct lt_worker *worker, struct lt_task *t
 {
     lt_worker_go_out(worker);
     int result = task->fn(task->arg);
-    bool free = lt_task_ended(task, result);
+    bool free = lt_kinds.task_ended(task, result);
     worker = lt_current_worker();
     if (LT_LIKELY(free))
         lt_slab_put(worker, task);

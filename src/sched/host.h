@@ -8,6 +8,16 @@
 #include "sched/probe.h"
 #include "sched/worker.h"
 
+/* Inside: parks the running task until lt_ready, which may already have been called. The task
+ * returns inside, too, but its home may have changed. Keeps errno. */
+void lt_task_park_inside(struct lt_task *task);
+
+/* The same, called outside, and returning outside. */
+void lt_task_park(struct lt_task *task);
+
+/* Lets others run first. */
+void lt_task_yield(struct lt_task *task);
+
 /* Scheduler: starts a task. Returns when some task switches back to the scheduler. */
 void lt_host_start(struct lt_worker *worker, struct lt_task *task);
 

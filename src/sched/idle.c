@@ -327,8 +327,28 @@ static bool has_several(struct lt_worker *worker)
            (ready && ready->next);
 }
 
+/* Whether events have made a party ready here. */
+static bool was_told(struct lt_worker *worker)
+{
+    return lt_reactor_has_sources(&worker->reactor) && lt_reactor_look(worker) &&
+           worker->ready_head;
+}
+
+/* Until it is woken, by a waker or an event, or until a time. `how` is what `asleep` says. */
+static void sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
+{
+    lt_gap();
+    if (how == LT_SLEEPS_IN_EPOLL)
+        lt_reactor_sleep(worker, until);
+    /* If the reactor was opened before this look, the opener may not have seen `asleep`. */
+    else if (!lt_reactor_is_open(&worker->reactor))
+        lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
+}
+
 void lt_idle(struct lt_worker *worker)
 {
+    if (was_told(worker))
+        return;
     if (is_crowded() ? lt_worker_has_news(worker) : news_soon(worker) || finds_some(worker))
         return;
     int64_t due = next_timer(worker);
@@ -339,28 +359,28 @@ void lt_idle(struct lt_worker *worker)
     become_idle(worker);
     for (;;) {
         lt_tally_add(&worker->tally.sleeps, 1);
+        uint32_t how = lt_reactor_is_open(&worker->reactor) ? LT_SLEEPS_IN_EPOLL : LT_SLEEPS;
         /* Before it asks for its role and for news: a thread that gives it the watch, or news,
          * after that, sees that it must be woken. */
-        atomic_store_explicit(&worker->asleep, LT_SLEEPS, memory_order_seq_cst);
+        atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);
         lt_reclaim_settle(worker);
         struct role role = role_of(worker);
         int64_t now = lt_clock_now();
         if (now >= due)
             woke_for_timer(worker, now);
-        if (lt_worker_has_news(worker) || now >= due ||
+        if (lt_worker_has_news(worker) || worker->ready_head || now >= due ||
             (stole = role.watches && watch_others(worker, &watch, role, now)))
             break;
         int64_t until = role.watches && watch.until < due ? watch.until : due;
-        lt_gap();
-        lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
+        sleep_until(worker, how, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
     /* Relaxed: a thread that sees this late wakes it for nothing. */
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     become_active(worker);
     worker->surplus = !stole && is_crowded();
-    /* The worker may have other things to do before it takes what is in the global queue, or runs
-     * all that it has stolen. */
-    if (lt_global_queue_any() || has_several(worker))
+    /* The worker may have other things to do before it takes what is in the global queue, runs all
+     * that it has stolen, or looks at its descriptors. */
+    if (lt_global_queue_any() || has_several(worker) || lt_reactor_has_sources(&worker->reactor))
         lt_worker_tell(worker);
 }

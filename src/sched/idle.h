@@ -32,7 +32,7 @@
 #ifndef LT_SCHED_IDLE_H
 #define LT_SCHED_IDLE_H
 
-#include "sched/worker.h"
+struct lt_worker;
 
 /* Inside: called by a worker that found nothing to run. Returns when there may be something: in the
  * inbox, by a due timer, stolen, or the end of the runtime. */
@@ -44,5 +44,8 @@ void lt_idle_reset(unsigned active);
 /* Called by a thread that is no worker after it has put something into the global queue: wakes a
  * worker that will take it. */
 void lt_idle_call(void);
+
+/* If no worker would notice that another is late, makes one watch. The caller may hold any lock. */
+void lt_idle_tell(void);
 
 #endif

@@ -1,31 +1,9 @@
 #include "sched/party.h"
 
-#include "base/clock.h"
 #include "base/futex.h"
-#include "base/rng.h"
 #include "base/util.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
-
-_Thread_local struct lt_current lt_current_of_thread LT_FRESH_VARIABLE;
-
-LT_COLD void lt_current_introduce(void)
-{
-    struct lt_current *current = lt_current();
-    current->thread.party.kind = LT_THREAD;
-    current->thread.party.enlisted = true; /* belongs to no scope; the scopes it opens know it */
-    lt_spin_init(&current->thread.spin);
-    current->self = &current->thread.party;
-    current->chance = (uint64_t)lt_clock_now() ^ (uint64_t)(uintptr_t)current;
-}
-
-uint32_t lt_number_batch(void)
-{
-    if (lt_world()) /* which has its own numbers, without batches */
-        return lt_current()->number;
-    static _Atomic uint32_t given;
-    return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);
-}
 
 struct lt_thread *lt_this_thread(void)
 {
@@ -88,16 +66,11 @@ void lt_thread_sleep(struct lt_thread *thread, int64_t deadline)
         lt_futex_wait(word, LT_ASLEEP, deadline);
 }
 
-static void run_job(struct lt_party *party)
+void lt_job_run(struct lt_party *party)
 {
     struct lt_job *job = LT_CONTAINER(party, struct lt_job, party);
     job->run(job);
 }
-
-void (*lt_party_run[LT_KINDS])(struct lt_party *party) = { [LT_JOB] = run_job };
-void (*lt_party_moves[LT_KINDS])(struct lt_party *party, struct lt_worker *from,
-                                 struct lt_worker *to);
-bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
 
 /* The worker on which a party continues: a task's home; for a stackless party the one that has its
  * timer, or else the current one. NULL: any worker. */

@@ -72,7 +72,7 @@ struct lt_thread {
     _Atomic uint32_t word; /* what it sleeps on: LT_WOKEN and so on */
     _Atomic bool pinned;   /* a canceller holds a pointer to it, outside the scope's lock */
     struct lt_node member; /* in the scope it belongs to */
-    const char *name;      /* of the task that it runs by itself (io/blocking.c); else NULL */
+    const char *name;      /* of the task that it runs by itself (scope/blocking.c); else NULL */
     struct lt_spin spin;
     /* When its wait began, while LT_PROBE_WAITS is set; 0: it does not wait. */
     _Atomic int64_t since;
@@ -98,18 +98,8 @@ struct lt_thread *lt_this_thread(void);
 /* The calling thread's state for lt_rng_next. */
 uint64_t *lt_chance(void);
 
-/* Runs a ready party of a kind. A higher floor sets it for its own kinds, before the first is made
- * ready. */
-extern void (*lt_party_run[LT_KINDS])(struct lt_party *party);
-
-/* Called inside both workers when a ready party of a kind moves from one to the other. NULL:
- * nothing to do. */
-extern void (*lt_party_moves[LT_KINDS])(struct lt_party *party, struct lt_worker *from,
-                                        struct lt_worker *to);
-
-/* Ends the wait of a party of a kind for `reason`. True if it was waiting: the caller then makes it
- * ready. */
-extern bool (*lt_party_end[LT_KINDS])(struct lt_party *party, int reason);
+/* Calls a job's function. */
+void lt_job_run(struct lt_party *party);
 
 /* For a party that waits in more than one place, or has no home. True for the one caller that may
  * end its wait. */

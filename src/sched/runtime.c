@@ -26,7 +26,6 @@
 #include <unistd.h>
 
 struct lt_runtime lt_runtime;
-void (*lt_runtime_ended)(void);
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
@@ -244,6 +243,8 @@ static void stop_workers(struct lt_runtime *rt, unsigned started)
 
 static void tear_down(struct lt_runtime *rt)
 {
+    if (rt->workers)
+        lt_reactors_close();
     for (unsigned i = 0; rt->workers && i < rt->worker_count && rt->workers[i]; i++) {
         lt_host_close(rt->workers[i]);
         lt_free(rt->workers[i]->spare_scope);
@@ -257,8 +258,9 @@ static void tear_down(struct lt_runtime *rt)
 }
 
 static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
-                 const struct lt_observer *observer)
+                 const struct lt_kinds *kinds, const struct lt_observer *observer)
 {
+    lt_kinds = *kinds;
     lt_observer = observer;
     lt_bias_open();
     memset(rt, 0, sizeof *rt);
@@ -293,7 +295,8 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     return 0;
 }
 
-int lt_runtime_start(const leat_options *given, const struct lt_observer *observer)
+int lt_runtime_start(const leat_options *given, const struct lt_kinds *kinds,
+                     const struct lt_observer *observer)
 {
     leat_options options;
     if (lt_current_worker() || lt_pool_is_mine())
@@ -303,7 +306,7 @@ int lt_runtime_start(const leat_options *given, const struct lt_observer *observ
         return error;
     int cancel = lt_cancel_put_off();
     pthread_mutex_lock(&start_stop);
-    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false, observer);
+    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false, kinds, observer);
     pthread_mutex_unlock(&start_stop);
     lt_cancel_restore(cancel);
     return error;
@@ -341,8 +344,7 @@ static void stop(struct lt_runtime *rt, unsigned started)
     lt_guard_uninstall();
     stop_workers(rt, started);
     lt_pool_close();
-    if (lt_runtime_ended)
-        lt_runtime_ended();
+    lt_kinds.runtime_ended();
     lt_observer->end();
     tear_down(rt);
 }
@@ -367,14 +369,15 @@ int leat_stop(void)
 
 /* ---- for one thread alone ---- */
 
-int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_observer *observer)
+int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_kinds *kinds,
+                          const struct lt_observer *observer)
 {
     leat_options options = { .workers = workers, .stack_size = stack_size };
     int error = resolve(&options, &options);
     if (error)
         return error;
     pthread_mutex_lock(&start_stop);
-    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, true, observer);
+    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, true, kinds, observer);
     pthread_mutex_unlock(&start_stop);
     return error;
 }

@@ -3,6 +3,7 @@
 #define LT_SCHED_RUNTIME_H
 
 #include "base/lock.h"
+#include "sched/kinds.h"
 #include "sched/probe.h"
 #include "sched/worker.h"
 
@@ -24,11 +25,9 @@ struct lt_runtime {
 
 extern struct lt_runtime lt_runtime;
 
-/* Called when the workers have ended, before they are freed. A higher floor sets it, once. */
-extern void (*lt_runtime_ended)(void);
-
-/* leat_start, with the observer that a higher floor plugs in. */
-int lt_runtime_start(const leat_options *options, const struct lt_observer *observer);
+/* leat_start, with the functions that a higher floor hands over. */
+int lt_runtime_start(const leat_options *options, const struct lt_kinds *kinds,
+                     const struct lt_observer *observer);
 
 /* Whether the runtime runs, or the calling thread lives in a seeded world. */
 bool lt_running(void);
@@ -47,7 +46,8 @@ void lt_runtime_look_away(void);
 /* For the seeded world: opens a runtime for the calling thread alone, which is each of its workers
  * in turn. Of the observer only the probes and its end are called. 0, or as leat_start.
  * lt_runtime_close_alone ends it, when nothing holds it. */
-int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_observer *observer);
+int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_kinds *kinds,
+                          const struct lt_observer *observer);
 bool lt_runtime_is_held(void);
 void lt_runtime_close_alone(void);
 

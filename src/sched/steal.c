@@ -179,8 +179,8 @@ static bool runs_here(struct lt_party *party)
 
 static void move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
 {
-    if (lt_party_moves[party->kind])
-        lt_party_moves[party->kind](party, from, to);
+    if (lt_kinds.moves[party->kind])
+        lt_kinds.moves[party->kind](party, from, to);
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
     if (party->kind != LT_TASK || !lt_task_home(task))
         return;
@@ -219,7 +219,7 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim, ui
         }
         unlink(victim, at);
         if (runs_here(party)) {
-            lt_party_run[LT_JOB](party);
+            lt_job_run(party);
             continue;
         }
         move(party, victim, thief);
@@ -260,12 +260,25 @@ static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
 
 /* ---- a round ---- */
 
+/* Of a worker that is held up: what its reactor tells comes through its inbox, or runs here. */
+static bool look_for(struct lt_worker *thief, const struct change *c)
+{
+    return is_held_up(c) && !is_brief(c) && lt_reactor_has_sources(&c->victim->reactor) &&
+           lt_reactor_look(c->victim) && thief->ready_head;
+}
+
+/* Nothing happens there of which nobody would tell. */
+static bool is_quiet(const struct change *c)
+{
+    return has_stood_still(c) && (c->sleeps || !lt_reactor_has_sources(&c->victim->reactor));
+}
+
 static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_t now)
 {
-    bool taken = false, later = false;
+    bool taken = look_for(thief, c), later = false;
     if (c->new > 0) {
         later = is_brief(c) || !new_pay(thief, c);
-        taken = !later && take_new(thief, c) > 0;
+        taken |= !later && take_new(thief, c) > 0;
     } else if (c->queued) {
         later = is_slow(c);
     }
@@ -277,7 +290,7 @@ static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_
         return LT_LOOT_TAKEN;
     if (later || waits)
         return LT_LOOT_LATER;
-    return has_stood_still(c) ? LT_LOOT_QUIET : LT_LOOT_NONE;
+    return is_quiet(c) ? LT_LOOT_QUIET : LT_LOOT_NONE;
 }
 
 /* The i-th worker after the thief. */
@@ -354,7 +367,7 @@ bool lt_steal_saw_all(const struct lt_worker *thief)
     for (unsigned i = 1; i < lt_runtime.worker_count && all; i++) {
         const struct lt_worker *victim = nth(thief, i);
         all = atomic_load_explicit(&victim->asleep, memory_order_relaxed) ||
-              !lt_owned_is_inside(&victim->own);
+              !(lt_owned_is_inside(&victim->own) || lt_reactor_has_sources(&victim->reactor));
     }
     return all;
 }
@@ -379,6 +392,7 @@ void lt_look_after_others(struct lt_worker *worker)
         return;
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         struct change c = compare(nth(worker, i), &worker->seen[nth(worker, i)->index], time);
+        look_for(worker, &c);
         if (is_held_up(&c) && (c.ready || has_more(c.victim, now)))
             visit(worker, &c, now);
     }

@@ -11,10 +11,6 @@
 
 #include <sched.h>
 
-bool (*lt_task_ended)(struct lt_task *task, int result);
-void (*lt_task_look)(struct lt_task *task);
-void (*lt_units_return)(struct lt_worker *worker);
-
 /* Makes sure that one more unstarted task can be given a stack. */
 static bool reserve_stack(struct lt_worker *worker)
 {

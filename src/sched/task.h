@@ -50,33 +50,10 @@ static inline void lt_task_set_home(struct lt_task *task, struct lt_worker *home
     atomic_store_explicit(&task->home, home, memory_order_relaxed);
 }
 
-/* A higher floor sets each of these once. lt_task_ended: a task's last act, on its stack; false:
- * the descriptor must not be given back. lt_task_look: inside the home of a task that was nudged.
- * lt_units_return: gives back the units of a scope that a worker has, before it runs a party
- * outside of that scope. */
-extern bool (*lt_task_ended)(struct lt_task *task, int result);
-extern void (*lt_task_look)(struct lt_task *task);
-extern void (*lt_units_return)(struct lt_worker *worker);
-
 _Static_assert(sizeof(struct lt_task) == 2 * LT_CACHE_LINE, "shared with no other task");
 
 /* A new task, not yet queued. stack_size 0 is the default. NULL when memory has run out. */
 struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t stack_size);
-
-/* Queues a new task or block, from any thread. lt_launch_spread gives it to the worker with the
- * fewest tasks, and wakes that worker. */
-void lt_launch(struct lt_party *party);
-void lt_launch_spread(struct lt_party *party);
-
-/* Inside: parks the running task until lt_ready, which may already have been called. The task
- * returns inside, too, but its home may have changed. Keeps errno. */
-void lt_task_park_inside(struct lt_task *task);
-
-/* The same, called outside, and returning outside. */
-void lt_task_park(struct lt_task *task);
-
-/* Lets others run first. */
-void lt_task_yield(struct lt_task *task);
 
 /* For lt_task_spend in sched/current.h, when the budget is spent: a task yields. */
 void lt_budget_renew(struct lt_worker *worker, struct lt_party *self);

@@ -65,6 +65,8 @@ bool lt_worker_wake(struct lt_worker *worker)
         lt_die("leat: a thread from outside has called into a seeded world");
     if (found == LT_SLEEPS)
         lt_futex_wake(&worker->asleep);
+    else if (found == LT_SLEEPS_IN_EPOLL)
+        lt_reactor_ring(worker);
     return found != 0;
 }
 
@@ -130,7 +132,7 @@ static void look_at_nudged(struct lt_task *task)
     if (nudged == LT_ENDED_NUDGED)
         lt_slab_put(lt_current_worker(), task);
     else
-        lt_task_look(task);
+        lt_kinds.task_look(task);
 }
 
 /* Only a thief meets the running task here. The task waits until it does not run. */
@@ -298,7 +300,7 @@ static struct lt_party *next_new(struct lt_worker *worker)
 static void run_outside(struct lt_worker *worker, struct lt_party *party)
 {
     lt_worker_go_out(worker);
-    lt_party_run[party->kind](party);
+    lt_kinds.run[party->kind](party);
     lt_worker_go_in(worker);
 }
 
@@ -312,7 +314,7 @@ static LT_COLD void run_noted(struct lt_worker *worker, struct lt_party *party)
 
 static LT_COLD void run_inside(struct lt_party *party)
 {
-    lt_party_run[party->kind](party);
+    lt_kinds.run[party->kind](party);
 }
 
 static bool runs_inside(struct lt_party *party)
@@ -446,6 +448,8 @@ static void see_to_it(struct lt_worker *worker)
     lt_shared_timers_settle(&worker->shared_timers);
     if (worker->wheel.count)
         fire_timers(worker);
+    if (lt_reactor_is_due(&worker->reactor))
+        lt_reactor_look(worker);
     if (LT_UNLIKELY(--worker->until_look <= 0))
         lt_look_after_others(worker);
 }

@@ -28,7 +28,10 @@
 
 #include "base/owned.h"
 #include "base/wheel.h"
+#include "sched/idle.h"
+#include "sched/kinds.h"
 #include "sched/local_queue.h"
+#include "sched/reactor.h"
 #include "sched/shared_timer.h"
 #include "sched/task.h"
 
@@ -64,9 +67,9 @@ static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
     lt_tally_set(count, atomic_load_explicit(count, memory_order_relaxed) + n);
 }
 
-/* Values of `asleep`. LT_SECLUDED: in a seeded world, where only threads of that world may wake
- * it. */
-enum { LT_SLEEPS = 1, LT_SECLUDED = 2 };
+/* Values of `asleep`: on this word; in a seeded world, whose own threads alone may wake it;
+ * or in its epoll (sched/reactor.h). */
+enum { LT_SLEEPS = 1, LT_SECLUDED = 2, LT_SLEEPS_IN_EPOLL = 3 };
 
 /* What a thief has seen of a worker: the ends of its local queue, and how far it is in its work. */
 struct lt_seen {
@@ -128,7 +131,8 @@ struct lt_worker {
     _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
     _Atomic uint64_t sent;            /* unstarted tasks sent to it, ever: see tally.sent */
     _Atomic unsigned reclaim; /* stacks and credits it keeps while it sleeps: sched/reclaim.h */
-    _Atomic uint32_t asleep;  /* LT_SLEEPS: sleeps on this word, or is about to */
+    _Atomic uint32_t asleep;  /* not 0: it sleeps, or is about to */
+    struct lt_reactor reactor;
     struct lt_worker
         *next_idle; /* list of sleepers, see sched/idle.h; or of workers kept between runtimes */
 };
@@ -145,7 +149,7 @@ static inline bool lt_worker_settle(struct lt_worker *worker)
 {
     if (LT_LIKELY(!atomic_load_explicit(&worker->units, memory_order_relaxed)))
         return false;
-    lt_units_return(worker);
+    lt_kinds.units_return(worker);
     return true;
 }
 
@@ -167,9 +171,6 @@ static inline bool lt_worker_has_mail(const struct lt_worker *worker)
 /* A bit in own.calls. While it is set, a thread that gives this worker something to do, and the
  * worker when it takes up something itself, calls lt_idle_tell. */
 enum { LT_UNWATCHED = LT_OTHER_CALL };
-
-/* If no worker would notice that another is late, makes one watch. The caller may hold any lock. */
-void lt_idle_tell(void);
 
 static inline void lt_worker_tell(struct lt_worker *worker)
 {
@@ -266,6 +267,11 @@ void lt_worker_lend(struct lt_worker *worker);
 
 /* The scheduler, after it has run something: unmaps a stack that a task has left for good. */
 void lt_worker_tidy(struct lt_worker *worker);
+
+/* Queues a new task or block, from any thread. lt_launch_spread gives it to the worker with the
+ * fewest tasks, and wakes that worker. */
+void lt_launch(struct lt_party *party);
+void lt_launch_spread(struct lt_party *party);
 
 /* Puts a party into a worker's inbox, from any thread. */
 void lt_worker_post(struct lt_worker *worker, struct lt_party *party);

@@ -1,5 +1,6 @@
 #include "scope/cancel.h"
 
+#include "base/gap.h"
 #include "sched/runtime.h"
 #include "scope/wait.h"
 #include "scope/wait_list.h"
@@ -67,7 +68,7 @@ static void end_stackless(leat_scope *scope)
         for (struct lt_node *node = roll.stackless->next; node != roll.stackless;
              node = node->next) {
             struct lt_party *party = &LT_CONTAINER(node, struct lt_stackless, member)->party;
-            if (!lt_party_end[party->kind](party, -ECANCELED))
+            if (!lt_kinds.end[party->kind](party, -ECANCELED))
                 continue;
             party->next = woken;
             woken = party;
@@ -137,6 +138,7 @@ void lt_scope_cancel(leat_scope *scope, int reason)
     scope->next_marked = NULL;
     leat_scope *marked = scope;
     while (marked) {
+        lt_gap();
         leat_scope *current = marked;
         marked = current->next_marked;
         mark_children(current, &marked);

@@ -1,4 +1,4 @@
-/* cancel.h: cancelling scopes, and pinning them meanwhile. scope.h says how it works. */
+/* cancel.h: cancelling scopes. scope.h says how it works. */
 #ifndef LT_SCOPE_CANCEL_H
 #define LT_SCOPE_CANCEL_H
 
@@ -11,8 +11,7 @@ void lt_scope_cancel(leat_scope *scope, int reason);
 /* With the scope's lock held: marks it. False: it was marked before. */
 bool lt_scope_mark(leat_scope *scope, int reason);
 
-/* A pinned scope is not freed. */
-void lt_scope_pin(leat_scope *scope);
-void lt_scope_unpin(leat_scope *scope);
+/* Inside its home worker: ends the wait of a task whose scope has been cancelled. */
+void lt_scope_look(struct lt_task *task);
 
 #endif

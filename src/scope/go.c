@@ -1,5 +1,7 @@
 /* go.c: starts tasks in scopes. */
 #define _POSIX_C_SOURCE 200809L
+#include "scope/go.h"
+
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/config.h"
@@ -7,6 +9,7 @@
 #include "sched/current.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
+#include "scope/scope.h"
 #include "scope/wait.h"
 #include "scope/wait_list.h"
 
@@ -32,7 +35,7 @@ static bool is_free(struct lt_task *task)
            !atomic_exchange_explicit(&task->nudged, LT_ENDED_NUDGED, memory_order_acq_rel);
 }
 
-static bool ended(struct lt_task *task, int result)
+bool lt_scope_task_ended(struct lt_task *task, int result)
 {
     leat_scope *scope = task->party.scope;
     lt_scope_check_closed(&task->party, task->name);
@@ -44,20 +47,13 @@ static bool ended(struct lt_task *task, int result)
 }
 
 /* The task's wait is over: its timer goes. The timers of scopes it opened move with it. */
-static void moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
+void lt_scope_task_moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
 {
     if (party->wait)
         lt_wheel_remove(&from->wheel, &party->wait->timer);
     for (leat_scope *s = party->scope; s && s->opener == party; s = s->around)
         if (lt_wheel_remove(&from->wheel, &s->timer))
             lt_worker_add_timer(to, &s->timer);
-}
-
-__attribute__((constructor)) static void introduce(void)
-{
-    lt_task_ended = ended;
-    lt_task_look = lt_scope_look;
-    lt_party_moves[LT_TASK] = moves;
 }
 
 enum how { ANYWHERE, PINNED, SPREAD };

@@ -86,7 +86,7 @@ static void set_units(struct lt_worker *worker, leat_scope *scope, uint32_t n)
     atomic_store_explicit(&worker->units, n, memory_order_release);
 }
 
-static void return_units(struct lt_worker *worker)
+void lt_scope_return_units(struct lt_worker *worker)
 {
     leat_scope *scope = atomic_load_explicit(&worker->units_of, memory_order_relaxed);
     uint32_t n = units_of(worker, scope);
@@ -100,7 +100,7 @@ static void return_units(struct lt_worker *worker)
 static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units_of, memory_order_relaxed) != scope)
-        return_units(worker);
+        lt_scope_return_units(worker);
     return units_of(worker, scope);
 }
 
@@ -158,11 +158,6 @@ void lt_scope_leave_here(leat_scope *scope, int result)
         leave_slow_path(worker, scope, result);
 }
 
-__attribute__((constructor)) static void introduce(void)
-{
-    lt_units_return = return_units;
-}
-
 /* The units of a scope that all workers hold. */
 static uint64_t units_in_advance(const leat_scope *scope)
 {
@@ -189,7 +184,7 @@ static void join(leat_scope *scope)
 {
     struct joining joining;
     if (lt_current_worker())
-        return_units(lt_current_worker());
+        lt_scope_return_units(lt_current_worker());
     if (atomic_load_explicit(&scope->live, memory_order_acquire) == OPENER)
         return;
     if (!scope->opener->enlisted)

@@ -89,13 +89,6 @@ static inline bool lt_scope_is_cancelled(const leat_scope *scope)
     return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
 }
 
-/* A task puts itself on a list of its scope. 0, or -EDEADLK for a party that may not park. */
-int lt_scope_enlist(struct lt_party *party);
-
-/* Puts a stackless party on a list of its scope; takes it off, if it is on one. */
-void lt_scope_enlist_stackless(struct lt_stackless *stackless);
-void lt_scope_delist_stackless(struct lt_stackless *stackless);
-
 /* Gives an object to the scope. */
 void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
 
@@ -107,16 +100,17 @@ void lt_scope_leave(leat_scope *scope, int result);
 void lt_scope_enter_here(leat_scope *scope);
 void lt_scope_leave_here(leat_scope *scope, int result);
 
+/* A pinned scope is not freed. */
+void lt_scope_pin(leat_scope *scope);
+void lt_scope_unpin(leat_scope *scope);
+
 /* The scope a task belongs to, not one that it opened. For the task itself, or inside its home. */
 leat_scope *lt_scope_of_task(const struct lt_task *task);
 
 /* Whether the opener waits in leat_scope_close. */
 bool lt_scope_joined(const leat_scope *scope);
 
-/* Inside its home worker: ends the wait of a task whose scope has been cancelled. */
-void lt_scope_look(struct lt_task *task);
-
-/* Ends the program if a task has returned and `party` still has a scope open. */
-void lt_scope_check_closed(const struct lt_party *party, const char *name);
+/* For the table of kinds (sched/kinds.h): gives the worker's units back. */
+void lt_scope_return_units(struct lt_worker *worker);
 
 #endif

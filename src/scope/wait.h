@@ -21,9 +21,11 @@
 #include "base/util.h"
 #include "base/wheel.h"
 #include "sched/current.h"
+#include "sched/host.h"
 #include "sched/party.h"
 #include "sched/runtime.h"
 #include "scope/scope.h"
+#include "scope/wait_list.h"
 
 struct lt_wait;
 

@@ -32,8 +32,15 @@ struct lt_roll {
 /* Sets *roll to the i-th, from 0, the scope's own. Called with no lock held. False: no i-th. */
 bool lt_scope_roll(leat_scope *scope, unsigned i, struct lt_roll *roll);
 
+/* A task puts itself on a list of its scope. 0, or -EDEADLK for a party that may not park. */
+int lt_scope_enlist(struct lt_party *party);
+
 /* A listed task takes itself off its list. */
 void lt_scope_delist(struct lt_task *task);
+
+/* Puts a stackless party on a list of its scope; takes it off, if it is on one. */
+void lt_scope_enlist_stackless(struct lt_stackless *stackless);
+void lt_scope_delist_stackless(struct lt_stackless *stackless);
 
 /* At the scope's end, when no other party knows it. */
 void lt_wait_lists_free(leat_scope *scope);

@@ -1,7 +1,8 @@
 #define _GNU_SOURCE
-#include "sim/sim.h"
+#include "sim/report.h"
 
 #include "chan/chan.h"
+#include "sim/thread.h"
 
 #include <leat/block.h>
 #include <leat/watch.h>

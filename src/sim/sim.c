@@ -6,6 +6,10 @@
 #include "base/rng.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
+#include "sim/choose.h"
+#include "sim/report.h"
+#include "sim/world.h"
+#include "start/kinds.h"
 #include "watch/begin.h"
 
 #include <errno.h>
@@ -81,7 +85,9 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
     sim->arg = arg;
     lt_list_init(&sim->threads);
     *lt_world_place() = &sim->doors;
-    error = lt_runtime_open_alone(LT_SIM_WORKERS, options.stack_size, &lt_watch_observer);
+    struct lt_kinds kinds = lt_start_kinds;
+    kinds.task_ended = lt_sim_task_ended;
+    error = lt_runtime_open_alone(LT_SIM_WORKERS, options.stack_size, &kinds, &lt_watch_observer);
     if (!error) {
         lt_sim_catch_faults(sim);
         error = live(sim);

@@ -1,8 +1,10 @@
-#include "sim/sim.h"
+#include "sim/thread.h"
 
 #include "base/alloc.h"
 #include "base/util.h"
 #include "sched/current.h"
+#include "sched/host.h"
+#include "sim/world.h"
 
 #include <errno.h>
 

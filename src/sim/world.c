@@ -1,4 +1,4 @@
-#include "sim/sim.h"
+#include "sim/world.h"
 
 #include "base/util.h"
 #include "sched/current.h"
@@ -7,6 +7,10 @@
 #include "sched/runtime.h"
 #include "sched/steal.h"
 #include "scope/cancel.h"
+#include "scope/go.h"
+#include "sim/choose.h"
+#include "sim/report.h"
+#include "sim/thread.h"
 
 #include <leat/task.h>
 
@@ -79,7 +83,7 @@ static void run(struct lt_sim *sim, struct lt_party *party)
     struct lt_worker *worker = sim->worker;
     worker->direct_left = worker->budget = 1;
     if (party->kind != LT_TASK) {
-        lt_party_run[party->kind](party);
+        lt_kinds.run[party->kind](party);
         lt_worker_settle(worker);
         return;
     }
@@ -237,12 +241,10 @@ static void run_program(struct lt_work *work)
     sim->ended = true;
 }
 
-static bool (*ended_before)(struct lt_task *task, int result);
-
-static bool ended(struct lt_task *task, int result)
+bool lt_sim_task_ended(struct lt_task *task, int result)
 {
     lt_sim_turn(lt_sim_current())->end = LT_TURN_ENDS;
-    return lt_sim_carried(task) || ended_before(task, result);
+    return lt_sim_carried(task) || lt_scope_task_ended(task, result);
 }
 
 void lt_sim_live(struct lt_sim *sim)
@@ -256,11 +258,8 @@ void lt_sim_live(struct lt_sim *sim)
     sim->result = lt_sim_start(&sim->root);
     if (sim->result)
         return;
-    ended_before = lt_task_ended;
-    lt_task_ended = ended;
     live(sim);
     for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
         atomic_store_explicit(&lt_runtime.workers[i]->asleep, 0, memory_order_relaxed);
     lt_sim_become(sim, lt_runtime.workers[0]);
-    lt_task_ended = ended_before;
 }

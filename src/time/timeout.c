@@ -12,6 +12,8 @@
  *
  * Locking. The table's lock comes before the shared timers' locks. A channel's lock is taken with
  * no other lock held. */
+#include "time/timeout.h"
+
 #include "base/alloc.h"
 #include "chan/chan.h"
 #include "sched/current.h"
@@ -175,8 +177,7 @@ static leat_chan *retire_at(size_t i)
     return ch;
 }
 
-/* When no shared timer fires any more. */
-static void close_all(void)
+void lt_timeout_close_all(void)
 {
     leat_chan *ch;
     for (size_t i = 0; i < (size_t)1 << table.bits; i++)
@@ -189,18 +190,7 @@ static void close_all(void)
     }
 }
 
-__attribute__((constructor)) static void introduce(void)
-{
-    lt_runtime_ended = close_all;
-}
-
 /* ---- the channel's keeper ---- */
-
-static int refuse_close(leat_chan *ch)
-{
-    (void)ch;
-    return -EPERM;
-}
 
 static bool unref(leat_chan *ch)
 {
@@ -214,7 +204,7 @@ static bool unref(leat_chan *ch)
     return last;
 }
 
-static const struct lt_keeper keeper = { .close = refuse_close, .unref = unref };
+static const struct lt_keeper keeper = { .unref = unref };
 
 /* ---- the calls ---- */
 
@@ -258,7 +248,7 @@ static leat_chan *list(leat_chan *made, int64_t deadline, bool shared)
 
 static leat_chan *add(int64_t deadline, bool shared)
 {
-    leat_chan *made = lt_chan_open_kept(&keeper, "timeout", sizeof(struct timeout));
+    leat_chan *made = lt_chan_open_kept(&keeper, LEAT_FIXED, "timeout", sizeof(struct timeout));
     if (!made)
         return NULL;
     timeout_of(made)->timer.fire = fired;

@@ -5,11 +5,14 @@
  * scope is put on the scope's list, set and cancelled under the scope's lock. So it sees a cancel
  * that came before, and a canceller that comes later finds it set. Order: a scope's lock before the
  * shared timers' locks. */
+#include "time/timer.h"
+
 #include "base/clock.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
 #include "sched/shared_timer.h"
 #include "scope/scope.h"
+#include "scope/wait_list.h"
 
 #include <leat/time.h>
 #include <leat/timer.h>
@@ -64,23 +67,17 @@ static struct timer *of_party(struct lt_party *party)
     return LT_CONTAINER(party, struct timer, stackless.party);
 }
 
-static void run(struct lt_party *party)
+void lt_user_timer_run(struct lt_party *party)
 {
     finish(of_party(party));
 }
 
-static bool cancel(struct lt_party *party, int reason)
+bool lt_user_timer_end(struct lt_party *party, int reason)
 {
     if (!lt_shared_timer_stop(&of_party(party)->timer))
         return false;
     of_party(party)->status = reason;
     return true;
-}
-
-__attribute__((constructor)) static void introduce(void)
-{
-    lt_party_run[LT_TIMER] = run;
-    lt_party_end[LT_TIMER] = cancel;
 }
 
 int leat_timer_stop(leat_timer *timer)

@@ -1,11 +1,12 @@
 /* ask.c: what only a worker itself can record: its tasks, its ready queue, its wheel. */
+#include "watch/ask.h"
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/world.h"
 #include "block/machine.h"
 #include "scope/wait_list.h"
-#include "watch/look.h"
 
 #include <errno.h>
 

@@ -4,9 +4,10 @@
  * of sleeping threads comes with the number of times that a thread began to sleep. So when two
  * checks find all of them asleep, with the same counts, none has been awake in between. Then all
  * were asleep together, with nothing on its way to any of them: nothing could have sent it. */
+#include "watch/deadlock.h"
+
 #include "sched/pool.h"
 #include "sched/runtime.h"
-#include "watch/monitor.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -34,7 +35,8 @@ static bool rests(struct lt_worker *worker, uint64_t *sleeps)
     /* Acquire: if this sees the worker asleep, it sees what the worker published before. */
     return atomic_load_explicit(&worker->asleep, memory_order_acquire) &&
            !lt_worker_has_news(worker) &&
-           !atomic_load_explicit(&worker->tally.timers, memory_order_relaxed);
+           !atomic_load_explicit(&worker->tally.timers, memory_order_relaxed) &&
+           !lt_reactor_has_sources(&worker->reactor);
 }
 
 static struct rest sample(void)

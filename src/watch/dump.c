@@ -1,6 +1,6 @@
-#include "watch/tell.h"
-
 #include "base/cancel.h"
+#include "watch/graph.h"
+#include "watch/tell.h"
 
 #include <leat/watch.h>
 

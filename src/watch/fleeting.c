@@ -1,8 +1,9 @@
 /* fleeting.c: tasks and blocks that have not started, and what a worker runs if it does not answer.
  * Any thread may start, end and free these parties during the look. So they are copied without
  * being touched, and the copy is believed if the party was still in its place after it. */
+#include "watch/fleeting.h"
+
 #include "sched/global_queue.h"
-#include "watch/look.h"
 #include "watch/peek.h"
 
 #include <leat/block.h>

@@ -1,5 +1,7 @@
 /* graph.c: what waits for what, for Graphviz. Scopes are frames, parties ovals, channels boxes, and
  * an edge leads from a party to what it waits for. */
+#include "watch/graph.h"
+
 #include "watch/tell.h"
 
 /* A node's name: a letter for the kind, and the number or, without one, the record's order. */

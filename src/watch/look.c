@@ -2,9 +2,12 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "block/block.h"
 #include "block/machine.h"
 #include "scope/cancel.h"
 #include "scope/wait_list.h"
+#include "watch/ask.h"
+#include "watch/fleeting.h"
 
 #include <leat/task.h>
 

@@ -82,24 +82,4 @@ size_t lt_look_scope(const struct lt_look *look, const void *scope);
 size_t lt_look_first_record(const struct lt_look *look, size_t place);
 size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth);
 
-/* ---- asking the workers: ask.c ---- */
-
-/* lt_ask_all asks all workers, and answers for the calling one; lt_ask_wait waits for the answers.
- * After that, asks[i] has the records of worker i, or is NULL when the worker has not answered.
- * Both return 0 or -ENOMEM. */
-int lt_ask_all(struct lt_look *look);
-int lt_ask_wait(struct lt_look *look);
-struct lt_pad *lt_ask_pad(struct lt_ask *ask);
-void lt_ask_free(struct lt_ask *ask);
-
-/* ---- parties that have not started, workers that do not answer: fleeting.c ---- */
-
-int lt_look_at_queues(struct lt_look *look);
-int lt_look_at_busy(struct lt_look *look, unsigned worker);
-
-/* Reads the number and the name of the task that a worker runs. False: the worker does not run that
- * task any more, or the task cannot be read. */
-bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
-                        uint32_t *number, char *name, size_t size);
-
 #endif

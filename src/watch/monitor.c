@@ -5,7 +5,9 @@
 #include "base/fault.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
+#include "watch/deadlock.h"
 #include "watch/text.h"
+#include "watch/watchdog.h"
 
 #include <leat/watch.h>
 

@@ -1,4 +1,4 @@
-/* tell.h: prints what a look has found, as text or as a graph. */
+/* tell.h: prints what a look has found, as text. */
 #ifndef LT_WATCH_TELL_H
 #define LT_WATCH_TELL_H
 
@@ -8,10 +8,7 @@
 /* Writes lines of text. */
 void lt_tell(struct lt_text *text, const struct lt_look *look);
 
-/* Writes a graph in Graphviz's language. */
-void lt_draw(struct lt_text *text, const struct lt_look *look);
-
-/* ---- for both ---- */
+/* ---- for graph.c, too ---- */
 
 /* "task", "thread", … */
 const char *lt_tell_thing(enum lt_thing thing);

@@ -6,6 +6,7 @@
 #include "sched/probe.h"
 #include "sched/runtime.h"
 #include "watch/text.h"
+#include "watch/trace_write.h"
 
 #include <leat/block.h>
 

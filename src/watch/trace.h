@@ -14,7 +14,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdio.h>
 
 struct lt_worker;
 struct lt_task;
@@ -52,9 +51,6 @@ const struct lt_event_chunk *lt_trace_chunks(unsigned i);
  * lt_trace_end writes the file, if there is one, and frees all. */
 int lt_trace_begin(const char *file);
 void lt_trace_end(void);
-
-/* Writes what was collected; `lost` says that there are gaps. 0, -ENOMEM or -EIO. */
-int lt_trace_write(FILE *to, unsigned workers, bool lost);
 
 /* The observer's functions: see sched/probe.h. */
 void lt_trace_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);

@@ -4,9 +4,10 @@
  * on in order: so the n-th item sent is the n-th received, and a flow leads from one to the other.
  * If the sender had to wait, the flow begins where the sender ran last; if the receiver had to
  * wait, it ends where the receiver ran next. Threads have no slices, and so no flows. */
-#include "watch/trace.h"
+#include "watch/trace_write.h"
 
 #include "base/alloc.h"
+#include "watch/trace.h"
 
 #include <leat/base.h>
 

@@ -3,10 +3,11 @@
  * While a worker runs nothing else, two numbers stay as they are: its count of switches, and how
  * many direct switches it has left. The second is the worker's own, and is read as in watch/peek.h.
  * The monitor reads both four times within the limit. */
+#include "watch/watchdog.h"
+
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "watch/look.h"
-#include "watch/monitor.h"
+#include "watch/fleeting.h"
 #include "watch/peek.h"
 #include "watch/text.h"
 

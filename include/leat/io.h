@@ -1,0 +1,262 @@
+/* leat/io.h: descriptors: sockets, pipes, terminals, files.
+ *
+ *     leat_io *io;
+ *     leat_io_adopt(scope, fd, &io);
+ *     int64_t n;
+ *     while ((n = leat_read(io, buffer, sizeof buffer)) > 0)
+ *         leat_write(io, buffer, (size_t)n);
+ *
+ * A leat_io is a descriptor that parties wait for as they wait for channels: a task parks and its
+ * worker runs other parties, a deadline and a cancelled scope end the wait, and a select waits for
+ * descriptors and channels together. No thread of its own is needed: an idle worker waits for all
+ * its descriptors at once (epoll).
+ *
+ * Owning. A scope owns a leat_io, and closes its descriptor when the scope closes. One that was
+ * made with a NULL scope has references instead; its descriptor is closed with the last. Either may
+ * be closed earlier by leat_io_close. While leat has a descriptor, the program must not close(2)
+ * it, and may use it otherwise.
+ *
+ * Several parties may use a leat_io at the same time, for instance one that reads and one that
+ * writes. Two parties that read from one descriptor share what comes; the pieces of two that write
+ * at the same time may mix.
+ *
+ * Blocking. leat never sets O_NONBLOCK on a descriptor that the program has made: that flag
+ * belongs to the open file, which other processes may share. A socket is asked for each call not to
+ * block, and so is a pipe or a terminal where the system can do that. Otherwise the call runs on a
+ * thread of leat_blocking when the descriptor is ready. So do calls on regular files and on other
+ * descriptors that can not be waited for; a block or a callback that uses such a descriptor keeps
+ * its worker for the time of the call.
+ *
+ * Results. Functions return a count of bytes, 0 at the end of the stream, or a negative errno
+ * value: what the system call says, or one of these.
+ *   -EINVAL     an argument is wrong: NULL, no bytes, a negative deadline; or no runtime runs
+ *   -EBADF      the leat_io is closed, perhaps during the call
+ *   -EAGAIN     with LEAT_NOW: the call would have to wait
+ *   -ETIMEDOUT  the deadline has passed
+ *   -ECANCELED  the caller's scope was cancelled
+ *   -EDEADLK    the caller is a block or a callback, and would have to wait
+ *   -EMFILE, -ENFILE, -ENOMEM, -ENOSPC   the system can not watch one more descriptor
+ *   -ENOTSUP    in a seeded world (leat/sim.h), where there are no descriptors
+ * A call that returns an error has moved nothing. A write to a pipe or a socket without a reader
+ * returns -EPIPE and raises no signal.
+ *
+ * Where Go has net.Conn and SetDeadline, leat has leat_io and a deadline in each call. */
+#ifndef LEAT_IO_H
+#define LEAT_IO_H
+
+#include <leat/base.h>
+#include <leat/block.h>
+#include <leat/callback.h>
+#include <leat/chan.h>
+#include <leat/scope.h>
+#include <leat/select.h>
+
+#include <sys/socket.h>
+#include <sys/uio.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct leat_io leat_io;
+
+/* ---- owning ---- */
+
+/* Takes a descriptor over: `fd` may be of any kind. `scope` owns the leat_io; with a NULL scope the
+ * caller has its one reference. The leat_io is written to *io. It closes `fd` when it ends.
+ * Returns 0; -EINVAL for a NULL io or a negative fd, or when no runtime runs; -EBADF when fd is not
+ * open; -ENOMEM; -ENOTSUP in a seeded world. Unless it returns 0, fd stays the caller's, and *io is
+ * unchanged. */
+LEAT_API int leat_io_adopt(leat_scope *scope, int fd, leat_io **io);
+
+/* Add or give back a reference to a leat_io that was made with a NULL scope. leat_io_unref frees it
+ * with its last reference, and closes the descriptor if that has not been done.
+ * Returns 0; -EINVAL for NULL, or for a leat_io that a scope owns. */
+LEAT_API int leat_io_ref(leat_io *io);
+LEAT_API int leat_io_unref(leat_io *io);
+
+/* Closes the descriptor. Parties that wait for it get -EBADF at once. The number is free for reuse
+ * when the last call that is using it has ended, which is mostly before this returns. The leat_io
+ * itself stays until its scope closes, or its last reference is given back. Never waits.
+ * Returns 0; -EBADF when it was closed before; -EINVAL for NULL; or the error of close(2), and then
+ * the descriptor is closed all the same. */
+LEAT_API int leat_io_close(leat_io *io);
+
+/* Takes the descriptor back from leat: it stays open and is the caller's. The leat_io counts as
+ * closed from then on.
+ * Returns the descriptor; -EBUSY while another party uses it; -EBADF when it was closed before;
+ * -EINVAL for NULL. */
+LEAT_API int leat_io_release(leat_io *io);
+
+/* Tells the number of the descriptor, for setsockopt(2) and the like.
+ * Returns it, also when it has been closed; -EINVAL for NULL. */
+LEAT_API int leat_io_fd(const leat_io *io);
+
+/* ---- reading ---- */
+
+/* Reads up to `n` bytes, 1 or more, into `buffer`. Waits until there is at least one, or until the
+ * deadline.
+ * Returns how many bytes were read; 0 at the end of the stream; or an error, see the top. */
+LEAT_API int64_t leat_read(leat_io *io, void *buffer, size_t n);
+LEAT_API int64_t leat_read_until(leat_io *io, void *buffer, size_t n, int64_t deadline);
+
+/* Reads `n` bytes, 1 or more, into `buffer`: waits until all have come, the stream ends, or the
+ * deadline passes.
+ * Returns how many bytes were read: fewer than n when the stream has ended, or when an error has
+ * ended the call, which the next call then finds; 0 at the end of the stream; or, when none was
+ * read, an error. */
+LEAT_API int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t deadline);
+
+/* Reads as leat_read_until does, into the `n` pieces of memory at `parts`, 1 to 1,024, one after
+ * the other.
+ * Returns what leat_read_until does. */
+LEAT_API int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline);
+
+/* Receives a datagram of up to `n` bytes into `buffer`; what is longer is cut off. The sender's
+ * address is written to `from`, and its size to *size, which is the size of the memory at `from`
+ * before the call. Both may be NULL.
+ * Returns the bytes received, which may be 0; or an error, see the top. */
+LEAT_API int64_t leat_recvfrom(leat_io *io, void *buffer, size_t n, struct sockaddr *from,
+                               socklen_t *size, int64_t deadline);
+
+/* Receives as recvmsg(2) does, with its `flags`. Descriptors that come along are closed in programs
+ * that this process executes.
+ * Returns what leat_recvfrom does. */
+LEAT_API int64_t leat_recvmsg(leat_io *io, struct msghdr *header, int flags, int64_t deadline);
+
+/* ---- writing ---- */
+
+/* Writes the `n` bytes at `data`, 1 or more. Waits until the system has taken all of them, or until
+ * the deadline. A call that is cut short returns how far it came; if the reason was an error of the
+ * descriptor, the next write returns that error. With LEAT_NOW it writes what can be written at
+ * once.
+ * Returns how many bytes were written: n, or fewer; or, when none was written, an error, see the
+ * top. */
+LEAT_API int64_t leat_write(leat_io *io, const void *data, size_t n);
+LEAT_API int64_t leat_write_until(leat_io *io, const void *data, size_t n, int64_t deadline);
+
+/* Writes as leat_write_until does, from the `n` pieces of memory at `parts`, 1 to 1,024, one after
+ * the other. The call changes the array to keep track.
+ * Returns what leat_write_until does. */
+LEAT_API int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline);
+
+/* Sends the `n` bytes at `data` as a datagram to the address at `to`, of `size` bytes; with a NULL
+ * `to` where the socket is connected to.
+ * Returns the bytes sent; or an error, see the top. */
+LEAT_API int64_t leat_sendto(leat_io *io, const void *data, size_t n, const struct sockaddr *to,
+                             socklen_t size, int64_t deadline);
+
+/* Sends as sendmsg(2) does, with its `flags`.
+ * Returns what leat_sendto does. */
+LEAT_API int64_t leat_sendmsg(leat_io *io, const struct msghdr *header, int flags,
+                              int64_t deadline);
+
+/* Ends one direction of a connection, or both: `how` is SHUT_RD, SHUT_WR or SHUT_RDWR. After
+ * SHUT_WR the other side reads the end of the stream. Never waits.
+ * Returns 0; -EBADF when it is closed; -EINVAL for NULL; or the error of shutdown(2). */
+LEAT_API int leat_shutdown(leat_io *io, int how);
+
+/* Copies bytes from `from` to `to` until the stream ends, `most` bytes have been copied, or the
+ * deadline passes; INT64_MAX is no limit. From a file to a socket that leat has made, the bytes
+ * stay in the kernel. When the call is cut short while it writes, up to 64 KiB that it has read and
+ * not written are lost.
+ * Returns how many bytes were written; 0 at the end of the stream; or, when none was written, an
+ * error of either side, see the top. */
+LEAT_API int64_t leat_copy(leat_io *to, leat_io *from, int64_t most, int64_t deadline);
+
+/* ---- readiness ---- */
+
+/* What a descriptor can be ready for: a read, a write, either. LEAT_HUP is only told: the other
+ * side has hung up, or there is an error, which the next read or write returns. */
+enum { LEAT_IN = 1, LEAT_OUT = 2, LEAT_HUP = 4 };
+
+/* Waits until the descriptor is ready for one of `events`, LEAT_IN or LEAT_OUT or both, or until
+ * the deadline. Another party may be faster: a read that follows may have to wait nevertheless.
+ * Returns the events that hold now, and LEAT_HUP with them; or an error, see the top. */
+LEAT_API int leat_ready(leat_io *io, unsigned events, int64_t deadline);
+
+/* The same for a descriptor that leat does not have. It must stay open during the call. The call
+ * registers it and undoes that, which takes some microseconds: use leat_io_adopt where you wait
+ * often.
+ * Returns what leat_ready does; -EBADF when fd is not open. */
+LEAT_API int leat_poll(int fd, unsigned events, int64_t deadline);
+
+/* Find the channel from which a party can receive while the descriptor is ready to be read, or
+ * written: the items have no bytes. A select waits on it:
+ *
+ *     leat_case cases[] = { LEAT_RECV(jobs, &job), LEAT_READABLE(io) };
+ *
+ * Then leat_read_until with LEAT_NOW reads. Receiving does not change the readiness; reading does.
+ * Call leat_io_readable anew before each select: it brings the channel up to date. The channel
+ * belongs to the leat_io. It closes when the descriptor is closed.
+ * Returns the channel; NULL for NULL, and when the system can not watch the descriptor. */
+LEAT_API leat_chan *leat_io_readable(leat_io *io);
+LEAT_API leat_chan *leat_io_writable(leat_io *io);
+
+/* Initialise a leat_case: the descriptor is ready to be read, or to be written. */
+#define LEAT_READABLE(io) LEAT_RECV(leat_io_readable(io), NULL)
+#define LEAT_WRITABLE(io) LEAT_RECV(leat_io_writable(io), NULL)
+
+/* ---- blocks and callbacks ---- */
+
+/* Read as leat_read does, in a block; b->status is the result, so `n` is at most INT_MAX. Before
+ * each wait the arguments are evaluated again. `alarm` is as for LEAT_AWAIT_RECV_UNTIL. */
+#define LEAT_AWAIT_READ(b, io, buffer, n) LEAT_AWAIT_READ_UNTIL(b, io, buffer, n, LEAT_NEVER, NULL)
+#define LEAT_AWAIT_READ_UNTIL(b, io, buffer, n, deadline, alarm) \
+    do { \
+        (b)->status = leat_block_read(io, buffer, n); \
+        if ((b)->status != -EAGAIN) \
+            break; \
+        LEAT_AWAIT_(b, leat_block_ready(b, io, LEAT_IN, deadline, alarm)); \
+    } while ((b)->status == 0 || (b)->status == -EPIPE) /* closed: the next try says -EBADF */
+
+/* Write as leat_write does, in a block. `done` is a size_t in the block's struct: how many bytes
+ * have been written. b->status is 0 when all have been; else the error that ended the call. Before
+ * each wait the arguments are evaluated again. */
+#define LEAT_AWAIT_WRITE(b, io, data, n, done) \
+    LEAT_AWAIT_WRITE_UNTIL(b, io, data, n, done, LEAT_NEVER, NULL)
+#define LEAT_AWAIT_WRITE_UNTIL(b, io, data, n, done, deadline, alarm) \
+    do { \
+        (done) = 0; \
+        do { \
+            (b)->status = leat_block_write(io, data, n, &(done)); \
+            if ((b)->status != -EAGAIN) \
+                break; \
+            LEAT_AWAIT_(b, leat_block_ready(b, io, LEAT_OUT, deadline, alarm)); \
+        } while ((b)->status == 0 || (b)->status == -EPIPE); \
+    } while (0)
+
+/* Waits for one event, LEAT_IN or LEAT_OUT, in a block; b->status is 0 or an error. */
+#define LEAT_AWAIT_READY(b, io, event, deadline, alarm) \
+    do { \
+        (b)->status = leat_ready(io, event, LEAT_NOW); \
+        if ((b)->status == -EAGAIN) \
+            LEAT_AWAIT_(b, leat_block_ready(b, io, event, deadline, alarm)); \
+        else if ((b)->status > 0) \
+            (b)->status = 0; \
+        if ((b)->status == -EPIPE) \
+            (b)->status = -EBADF; \
+    } while (0)
+
+/* Calls fn(op, status) when the descriptor is ready for `event`, LEAT_IN or LEAT_OUT. The status is
+ * 0, -EPIPE when the leat_io was closed, or -ECANCELED. fn then reads or writes with LEAT_NOW, and
+ * starts another wait when that returns -EAGAIN. The rules of leat_recv_then hold; leat_withdraw
+ * takes the operation back.
+ * Returns 0 when fn has been or will be called, once; or an error, see the top, and fn will not be
+ * called. */
+LEAT_API int leat_ready_then(leat_op *op, leat_io *io, unsigned event, leat_op_fn *fn);
+
+/* For the macros only.
+ * Returns: leat_block_ready, what leat_block_recv does; leat_block_read, what leat_read_until does
+ * with LEAT_NOW; leat_block_write, 0 when all is written, or -EAGAIN when the block has to wait, or
+ * an error. */
+LEAT_API int leat_block_ready(leat_block *b, leat_io *io, unsigned event, int64_t deadline,
+                              leat_alarm *alarm);
+LEAT_API int leat_block_read(leat_io *io, void *buffer, size_t n);
+LEAT_API int leat_block_write(leat_io *io, const void *data, size_t n, size_t *done);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

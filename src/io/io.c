@@ -1,0 +1,314 @@
+#define _GNU_SOURCE
+#include "io/io.h"
+
+#include "base/cancel.h"
+#include "base/world.h"
+#include "chan/special.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- telling ---- */
+
+/* Under the slot's lock. Adds those it wakes to the chain. */
+static void raise_way(leat_io *io, enum lt_way way, bool hung, struct lt_party **chain)
+{
+    leat_chan *ch = lt_io_chan(io, way);
+    if (!ch)
+        return;
+    lt_chan_lock(ch);
+    atomic_fetch_add_explicit(&io->told[way], 1, memory_order_release);
+    if (hung)
+        atomic_store_explicit(&io->hung[way], true, memory_order_relaxed);
+    lt_special_raise(ch, chain);
+    lt_chan_unlock(ch);
+}
+
+static struct lt_party *told(struct lt_source *source, uint32_t events)
+{
+    leat_io *io = LT_CONTAINER(source, leat_io, source);
+    struct lt_party *chain = NULL;
+    if (events & EPOLLPRI)
+        atomic_store_explicit(&io->urgent, true, memory_order_relaxed);
+    if (events & ~(uint32_t)EPOLLOUT)
+        raise_way(io, LT_IN, events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR), &chain);
+    if (events & (EPOLLOUT | EPOLLHUP | EPOLLERR))
+        raise_way(io, LT_OUT, events & (EPOLLHUP | EPOLLERR), &chain);
+    return chain;
+}
+
+int lt_io_register(leat_io *io)
+{
+    int error = 0;
+    if (lt_io_is_registered(io))
+        return 0;
+    lt_lock(&io->lock);
+    if (!lt_io_is_registered(io))
+        error = lt_reactor_add(&io->source, io->fd);
+    lt_unlock(&io->lock);
+    return error;
+}
+
+enum { STRAYS = 8 };
+
+static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
+{
+    int error = 0;
+    lt_lock(&io->lock);
+    if (atomic_load_explicit(&io->source.worker, memory_order_relaxed) != here) {
+        lt_reactor_remove(&io->source, io->fd);
+        error = lt_reactor_add(&io->source, io->fd);
+    }
+    lt_unlock(&io->lock);
+    /* Nobody tells it any more: all who wait try again, and find the error. */
+    if (error)
+        lt_ready_all(told(&io->source, EPOLLIN | EPOLLOUT));
+}
+
+/* Before a wait: a task may have moved since it registered its descriptor. After some waits on
+ * another worker the descriptor follows it, so that an event need not wake two workers. */
+static void follow_task(leat_io *io)
+{
+    const struct lt_worker *here = lt_current_worker(),
+                           *there = atomic_load_explicit(&io->source.worker, memory_order_relaxed);
+    if (LT_LIKELY(here == there) || !here || !there)
+        return;
+    /* All relaxed: an approximate count will do. */
+    uint8_t strays = atomic_load_explicit(&io->strays, memory_order_relaxed);
+    atomic_store_explicit(&io->strays, (uint8_t)((strays + 1) % STRAYS), memory_order_relaxed);
+    if (strays == STRAYS - 1)
+        follow(io, here);
+}
+
+void lt_io_lower(leat_io *io, enum lt_way way, uint32_t told, bool surely)
+{
+    leat_chan *ch = lt_io_chan(io, way);
+    lt_chan_lock(ch);
+    if (lt_io_told(io, way) == told &&
+        (surely || !atomic_load_explicit(&io->hung[way], memory_order_relaxed)))
+        lt_chan_set_count(ch, 0);
+    lt_chan_unlock(ch);
+}
+
+int lt_io_drained(leat_io *io, enum lt_way way, uint32_t told)
+{
+    /* The caller then tries again, in case that the reactor told it in between. */
+    if (!lt_io_chan(io, way))
+        return lt_io_make_writable(io);
+    int error = lt_io_register(io);
+    if (!error)
+        lt_io_lower(io, way, told, true);
+    return error;
+}
+
+int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline)
+{
+    follow_task(io);
+    int error = leat_recv_until(lt_io_chan(io, way), NULL, deadline);
+    return error == -EPIPE ? -EBADF : error;
+}
+
+/* ---- users ---- */
+
+bool lt_io_enter(leat_io *io)
+{
+    uint32_t users = atomic_load_explicit(&io->users, memory_order_relaxed);
+    do
+        if (LT_UNLIKELY(users & LT_IO_CLOSED))
+            return false;
+    /* Acquire: sees what happened before other users let others in. */
+    while (!atomic_compare_exchange_weak_explicit(&io->users, &users, users + 1,
+                                                  memory_order_acquire, memory_order_relaxed));
+    return true;
+}
+
+static int end(leat_io *io)
+{
+    lt_reactor_remove(&io->source, io->fd);
+    if (io->lent)
+        return 0;
+    int saved = errno, cancel = lt_cancel_put_off();
+    int error = close(io->fd) == 0 || errno == EINTR ? 0 : -errno;
+    lt_cancel_restore(cancel);
+    errno = saved;
+    return error;
+}
+
+int lt_io_leave(leat_io *io)
+{
+    /* Acquire and release: the last one sees what all have done. */
+    if (atomic_fetch_sub_explicit(&io->users, 1, memory_order_acq_rel) == (LT_IO_CLOSED | 1))
+        return end(io);
+    return 0;
+}
+
+int lt_io_begin(leat_io *io, int64_t deadline)
+{
+    if (!io || deadline < 0)
+        return -EINVAL;
+    int error = lt_wait_allowed(lt_current_party());
+    return error ? error : lt_io_enter(io) ? 0 : -EBADF;
+}
+
+void lt_io_finish(leat_io *io, int64_t deadline)
+{
+    lt_io_leave(io);
+    lt_task_spend(lt_current_worker(), lt_current_party(), deadline);
+}
+
+/* Waiters are told that it is closed. */
+static void close_ready(leat_io *io)
+{
+    for (enum lt_way way = LT_IN; way < LT_WAYS; way++) {
+        leat_chan *ch = lt_io_chan(io, way);
+        if (!ch)
+            continue;
+        lt_chan_lock(ch);
+        lt_chan_set_count(ch, 0); /* a receive from a closed promise would still succeed */
+        struct lt_party *woken = lt_chan_close_now(ch);
+        lt_chan_unlock(ch);
+        lt_ready_all(woken);
+    }
+}
+
+/* ---- making and freeing ---- */
+
+static void free_io(leat_chan *ch)
+{
+    leat_io *io = lt_chan_extra(ch);
+    leat_chan *writable = lt_io_chan(io, LT_OUT);
+    if (!(atomic_load_explicit(&io->users, memory_order_relaxed) & LT_IO_CLOSED))
+        end(io);
+    if (writable)
+        leat_chan_unref(writable);
+}
+
+static const struct lt_keeper readable_keeper = { .free = free_io }, writable_keeper;
+
+static void free_owned(struct lt_owned *owned)
+{
+    leat_chan_unref(lt_chan_of_extra(LT_CONTAINER(owned, leat_io, owned)));
+}
+
+int lt_io_make_writable(leat_io *io)
+{
+    leat_chan *none = NULL, *ch = lt_chan_open_kept(&writable_keeper, LEAT_PROMISE, "writable", 0);
+    if (!ch)
+        return -ENOMEM;
+    lt_chan_set_count(ch, 1);
+    /* Under the lock of the first channel, so that closing does not miss the second. */
+    leat_chan *readable = lt_io_chan(io, LT_IN);
+    lt_chan_lock(readable);
+    bool open = !lt_chan_is_closed(readable);
+    bool made =
+        open && atomic_compare_exchange_strong_explicit(&io->ready[LT_OUT], &none, ch,
+                                                        memory_order_release, memory_order_relaxed);
+    lt_chan_unlock(readable);
+    if (!made)
+        leat_chan_unref(ch);
+    return open ? 0 : -EBADF;
+}
+
+void lt_io_own(leat_scope *scope, leat_io *io)
+{
+    io->scope = scope;
+    io->owned.free = free_owned;
+    lt_scope_own(scope, &io->owned);
+}
+
+int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat_io **made)
+{
+    leat_chan *ch = lt_chan_open_kept(&readable_keeper, LEAT_PROMISE, "readable", sizeof(leat_io));
+    if (!ch)
+        return -ENOMEM;
+    leat_io *io = lt_chan_extra(ch);
+    io->source.told = told;
+    io->fd = fd;
+    io->stream = stream;
+    atomic_store_explicit(&io->kind, (uint8_t)kind, memory_order_relaxed);
+    atomic_store_explicit(&io->users, 1, memory_order_relaxed);
+    atomic_store_explicit(&io->ready[LT_IN], ch, memory_order_relaxed);
+    lt_chan_set_count(ch, 1);
+    if (scope)
+        lt_io_own(scope, io);
+    *made = io;
+    return 0;
+}
+
+bool lt_io_is_tcp(int fd)
+{
+    int protocol = 0;
+    socklen_t size = sizeof protocol;
+    return getsockopt(fd, SOL_SOCKET, SO_PROTOCOL, &protocol, &size) == 0 &&
+           protocol == IPPROTO_TCP;
+}
+
+static int adopt(leat_scope *scope, int fd, leat_io **made)
+{
+    struct stat stat;
+    int flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fstat(fd, &stat) != 0)
+        return -errno;
+    if (S_ISSOCK(stat.st_mode))
+        return lt_io_new(scope, fd, LT_IO_SOCKET, lt_io_is_tcp(fd), made);
+    if (S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode) || S_ISBLK(stat.st_mode))
+        return lt_io_new(scope, fd, LT_IO_FILE, false, made);
+    enum lt_io_kind kind = flags & O_NONBLOCK ? LT_IO_NEVER : LT_IO_FOREIGN;
+    return lt_io_new(scope, fd, kind, false, made);
+}
+
+int leat_io_adopt(leat_scope *scope, int fd, leat_io **io)
+{
+    if (fd < 0 || !io || !lt_running())
+        return -EINVAL;
+    if (lt_world())
+        return -ENOTSUP;
+    int saved = errno, error = adopt(scope, fd, io);
+    errno = saved;
+    return error;
+}
+
+int leat_io_fd(const leat_io *io)
+{
+    return io ? io->fd : -EINVAL;
+}
+
+int leat_io_ref(leat_io *io)
+{
+    return io && !io->scope ? leat_chan_ref(lt_chan_of_extra(io)) : -EINVAL;
+}
+
+int leat_io_unref(leat_io *io)
+{
+    return io && !io->scope ? leat_chan_unref(lt_chan_of_extra(io)) : -EINVAL;
+}
+
+int leat_io_close(leat_io *io)
+{
+    if (!io)
+        return -EINVAL;
+    /* Release: operations that find it closed see what was done before. */
+    if (atomic_fetch_or_explicit(&io->users, LT_IO_CLOSED, memory_order_acq_rel) & LT_IO_CLOSED)
+        return -EBADF;
+    close_ready(io);
+    return lt_io_leave(io);
+}
+
+int leat_io_release(leat_io *io)
+{
+    if (!io)
+        return -EINVAL;
+    uint32_t idle = 1;
+    /* From now on the open descriptor's own use is the last. */
+    if (!atomic_compare_exchange_strong_explicit(&io->users, &idle, LT_IO_CLOSED | 1,
+                                                 memory_order_acq_rel, memory_order_relaxed))
+        return idle & LT_IO_CLOSED ? -EBADF : -EBUSY;
+    io->lent = true;
+    close_ready(io);
+    lt_io_leave(io);
+    return io->fd;
+}

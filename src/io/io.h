@@ -1,0 +1,142 @@
+/* io.h: a descriptor from the inside.
+ *
+ * Readiness is a channel: a promise without bytes for each direction, that its keeper raises and
+ * lowers. While it is raised, an operation of that direction may succeed, and each receive from the
+ * channel succeeds. A party that has to wait for the descriptor receives from it. So every kind of
+ * party waits for descriptors by the rules of channels, in a select too, and is cancelled by them.
+ *
+ * Raising and lowering. The reactor raises the channels and counts that in `told`. An operation
+ * reads the count before it makes its system call. If the call shows that there is no more, the
+ * operation lowers the channel, unless the count has changed: then an event came after the call, or
+ * during it, and may tell of something that the call did not see. Two calls show that:
+ *  - one that returns EAGAIN;
+ *  - one on a stream that moved less than it could. It says nothing of an end or an error behind
+ *    the last bytes: so if one of these has been seen (`hung`), the channel stays raised.
+ *
+ * A descriptor is registered with a reactor when a party first waits for it, so that short
+ * connections are never registered. Until then both directions count as raised. The channel for
+ * writing is made at the first wait to write; until then it counts as raised, too.
+ *
+ * Users. Each operation counts itself in `users`, and so does the open descriptor. Closing marks it
+ * and wakes all waiters; the last user closes the descriptor.
+ *
+ * A leat_io is one piece of memory with its channel for reading, and ends with it. */
+#ifndef LT_IO_IO_H
+#define LT_IO_IO_H
+
+#include "chan/chan.h"
+#include "sched/reactor.h"
+
+#include <leat/io.h>
+
+#include <signal.h>
+
+enum lt_way { LT_IN, LT_OUT, LT_WAYS };
+
+enum lt_io_kind {
+    LT_IO_SOCKET,  /* each call says that it must not block */
+    LT_IO_NEVER,   /* O_NONBLOCK is set: calls never block */
+    LT_IO_FOREIGN, /* a pipe or a terminal: calls can be told not to block, perhaps */
+    LT_IO_POLLED,  /* the same where they cannot: poll(2) first */
+    LT_IO_FILE     /* blocks for a disk; nothing to wait for */
+};
+
+struct leat_io {
+    struct lt_source source;
+    struct lt_lock lock; /* for registering */
+    int fd;
+    _Atomic uint8_t kind;   /* enum lt_io_kind */
+    bool stream;            /* a call that moved less than it could shows that there is no more */
+    bool lent;              /* the descriptor is the caller's: not closed */
+    _Atomic uint8_t strays; /* waits on another worker than the one it is registered with */
+    _Atomic bool urgent;    /* urgent data has come: reads stop before it */
+    _Atomic uint32_t users;
+    _Atomic int unsaid[LT_WAYS]; /* the error of a call that had moved some bytes */
+    _Atomic uint32_t told[LT_WAYS];
+    _Atomic bool hung[LT_WAYS];
+    _Atomic(leat_chan *) ready[LT_WAYS];
+    leat_scope *scope;
+    struct lt_owned owned;
+};
+
+/* Set in `users` when it has been closed. */
+#define LT_IO_CLOSED (UINT32_C(1) << 31)
+
+/* Whether a socket is a `stream`; what a listener accepts is what the listener is. Other streams
+ * may have borders at which a read stops: a UNIX socket behind a message with descriptors, or where
+ * the writer changes; a pipe where the writer has set O_DIRECT. */
+bool lt_io_is_tcp(int fd);
+
+/* As leat_io_adopt. `kind` and `stream` are known for what leat has made. */
+int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat_io **made);
+
+/* Gives the caller's one reference to a scope. */
+void lt_io_own(leat_scope *scope, leat_io *io);
+
+/* An operation begins, and ends. False: it is closed. */
+bool lt_io_enter(leat_io *io);
+int lt_io_leave(leat_io *io);
+
+/* The same for an operation that may wait: 0, -EINVAL, -ECANCELED or -EBADF; and after 0 the end,
+ * where a task spends its budget. */
+int lt_io_begin(leat_io *io, int64_t deadline);
+void lt_io_finish(leat_io *io, int64_t deadline);
+
+/* Registers it and, for LT_OUT, makes the channel. 0 or a negative errno value. */
+int lt_io_register(leat_io *io);
+int lt_io_make_writable(leat_io *io);
+
+static inline bool lt_io_is_registered(leat_io *io)
+{
+    return atomic_load_explicit(&io->source.worker, memory_order_acquire) != NULL;
+}
+
+static inline leat_chan *lt_io_chan(leat_io *io, enum lt_way way)
+{
+    /* Acquire: the channel is seen whole. */
+    return atomic_load_explicit(&io->ready[way], memory_order_acquire);
+}
+
+/* Whether a call may succeed: a hint. */
+static inline bool lt_io_is_raised(leat_io *io, enum lt_way way)
+{
+    leat_chan *ch = lt_io_chan(io, way);
+    return !ch || lt_chan_count(ch) != 0;
+}
+
+static inline uint32_t lt_io_told(leat_io *io, enum lt_way way)
+{
+    /* Acquire: read before the system call that it dates. */
+    return atomic_load_explicit(&io->told[way], memory_order_acquire);
+}
+
+/* Lowers the channel if nothing was told since `told`. `surely`: the call said EAGAIN. */
+void lt_io_lower(leat_io *io, enum lt_way way, uint32_t told, bool surely);
+
+/* After a call that said EAGAIN: 0 if the caller may wait for the channel or try again, else a
+ * negative errno value. */
+int lt_io_drained(leat_io *io, enum lt_way way, uint32_t told);
+
+/* Waits until the channel is raised: 0; -EBADF when it was closed; -EAGAIN, -ETIMEDOUT, -ECANCELED,
+ * -EDEADLK. */
+int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);
+
+/* A system call that does not block, or blocks for a disk. Returns a count, or a negative errno
+ * value. */
+typedef int64_t lt_io_call(leat_io *io, void *arg);
+
+/* Around a call that may raise SIGPIPE, when it has no flag against that. `perhaps`: it may have
+ * been raised. Both keep errno. */
+struct lt_io_hush {
+    bool foreign, pending;
+    sigset_t before;
+};
+void lt_io_hush(struct lt_io_hush *hush);
+void lt_io_unhush(const struct lt_io_hush *hush, bool perhaps);
+
+/* Makes the call until it says something other than EAGAIN, and waits in between. `whole`: the
+ * bytes that it could move at most. */
+int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
+                     int64_t deadline);
+
+#endif

@@ -1,0 +1,129 @@
+/* ready.c: waiting for readiness without a transfer. */
+#define _GNU_SOURCE
+#include "base/cancel.h"
+#include "io/io.h"
+
+#include <poll.h>
+
+static short to_poll(unsigned events)
+{
+    return (short)((events & LEAT_IN ? POLLIN : 0) | (events & LEAT_OUT ? POLLOUT : 0));
+}
+
+/* What holds now: events asked for, and LEAT_HUP; or a negative errno value. */
+static int ask(leat_io *io, unsigned events)
+{
+    struct pollfd one = { .fd = io->fd, .events = to_poll(events) };
+    int saved = errno, n, cancel = lt_cancel_put_off();
+    do
+        n = poll(&one, 1, 0);
+    while (n < 0 && errno == EINTR);
+    int error = n < 0 ? -errno : one.revents & POLLNVAL ? -EBADF : 0;
+    lt_cancel_restore(cancel);
+    errno = saved;
+    if (error)
+        return error;
+    /* A read or a write then finds the end or the error, and does not wait. */
+    if (one.revents & (POLLHUP | POLLERR))
+        return (int)(events | LEAT_HUP);
+    return (one.revents & POLLIN ? LEAT_IN : 0) | (one.revents & POLLOUT ? LEAT_OUT : 0);
+}
+
+/* Nobody can wait for such a descriptor: it is always ready. */
+static bool is_always_ready(leat_io *io, int error)
+{
+    if (error == -EPERM)
+        atomic_store_explicit(&io->kind, LT_IO_FILE, memory_order_relaxed);
+    return error == -EPERM;
+}
+
+/* Brings the channels of these events in line with what holds now. Returns that, or a negative
+ * errno value. */
+static int settle(leat_io *io, unsigned events)
+{
+    int error = 0;
+    if ((events & LEAT_OUT) && !lt_io_chan(io, LT_OUT))
+        error = lt_io_make_writable(io);
+    if (!error)
+        error = lt_io_register(io);
+    if (error)
+        return is_always_ready(io, error) ? (int)events : error;
+    uint32_t told[LT_WAYS];
+    for (enum lt_way way = LT_IN; way < LT_WAYS; way++)
+        told[way] = lt_io_told(io, way);
+    int found = ask(io, events);
+    if (found < 0 || found & LEAT_HUP)
+        return found;
+    for (enum lt_way way = LT_IN; way < LT_WAYS; way++)
+        if ((events & ~(unsigned)found) & (way == LT_IN ? LEAT_IN : LEAT_OUT))
+            lt_io_lower(io, way, told[way], true);
+    return found;
+}
+
+static int wait_for(leat_io *io, unsigned events, int64_t deadline)
+{
+    if (events == LEAT_IN || events == LEAT_OUT)
+        return lt_io_wait(io, events == LEAT_IN ? LT_IN : LT_OUT, deadline);
+    leat_case cases[] = { LEAT_RECV(lt_io_chan(io, LT_IN), NULL),
+                          LEAT_RECV(lt_io_chan(io, LT_OUT), NULL) };
+    int way = leat_select(cases, 2, deadline);
+    return way < 0 ? way : cases[way].status == -EPIPE ? -EBADF : cases[way].status;
+}
+
+static int ready(leat_io *io, unsigned events, int64_t deadline)
+{
+    for (;;) {
+        int found = settle(io, events);
+        if (found || deadline == LEAT_NOW)
+            return found ? found : -EAGAIN;
+        int error = wait_for(io, events, deadline);
+        if (error)
+            return error;
+    }
+}
+
+int leat_ready(leat_io *io, unsigned events, int64_t deadline)
+{
+    if (!events || events & ~(unsigned)(LEAT_IN | LEAT_OUT))
+        return -EINVAL;
+    int error = lt_io_begin(io, deadline);
+    if (error)
+        return error;
+    int found = ready(io, events, deadline);
+    lt_io_finish(io, deadline);
+    return found;
+}
+
+int leat_poll(int fd, unsigned events, int64_t deadline)
+{
+    leat_io *io;
+    int error = leat_io_adopt(NULL, fd, &io);
+    if (error)
+        return error;
+    io->lent = true;
+    int found = leat_ready(io, events, deadline);
+    leat_io_unref(io);
+    return found;
+}
+
+static leat_chan *channel(leat_io *io, enum lt_way way)
+{
+    if (!io)
+        return NULL;
+    if (!lt_io_enter(io))
+        return lt_io_chan(io, LT_IN); /* closed, as this says */
+    int found = settle(io, way == LT_IN ? LEAT_IN : LEAT_OUT);
+    leat_chan *ch = found < 0 ? NULL : lt_io_chan(io, way);
+    lt_io_leave(io);
+    return ch;
+}
+
+leat_chan *leat_io_readable(leat_io *io)
+{
+    return channel(io, LT_IN);
+}
+
+leat_chan *leat_io_writable(leat_io *io)
+{
+    return channel(io, LT_OUT);
+}

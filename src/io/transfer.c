@@ -1,0 +1,419 @@
+/* transfer.c: reading and writing, with waits in between. */
+#define _GNU_SOURCE
+#include "base/cancel.h"
+#include "base/gap.h"
+#include "io/io.h"
+
+#include <leat/task.h>
+
+#include <limits.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the loop ---- */
+
+/* An error that comes after some bytes have moved is kept for the next call. An end of the wait is
+ * not: the next call finds it again, or it does not concern that one. */
+static int64_t moved(leat_io *io, enum lt_way way, size_t done, int64_t error)
+{
+    if (!done || error >= 0)
+        return done ? (int64_t)done : error;
+    if (error != -EAGAIN && error != -ETIMEDOUT && error != -ECANCELED && error != -EBADF &&
+        error != -EDEADLK)
+        atomic_store_explicit(&io->unsaid[way], (int)error, memory_order_relaxed);
+    return (int64_t)done;
+}
+
+static int take_unsaid(leat_io *io, enum lt_way way)
+{
+    if (LT_LIKELY(!atomic_load_explicit(&io->unsaid[way], memory_order_relaxed)))
+        return 0;
+    return atomic_exchange_explicit(&io->unsaid[way], 0, memory_order_relaxed);
+}
+
+static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
+                      int64_t deadline)
+{
+    int unsaid = take_unsaid(io, way);
+    if (unsaid)
+        return unsaid;
+    for (;;) {
+        /* Without a wait it asks the system itself: the reactor may not have looked yet. */
+        bool waits = deadline != LEAT_NOW && !lt_io_is_raised(io, way);
+        int error = waits ? lt_io_wait(io, way, deadline) : 0;
+        if (error)
+            return error;
+        uint32_t told = lt_io_told(io, way);
+        int64_t n = call(io, arg);
+        lt_gap();
+        if (n == -EINTR)
+            continue;
+        if (n == -EAGAIN) {
+            error = lt_io_drained(io, way, told);
+            if (error || deadline == LEAT_NOW)
+                return error ? error : -EAGAIN;
+            continue;
+        }
+        if (n > 0 && (size_t)n < whole && io->stream && lt_io_is_registered(io) &&
+            !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way))
+            lt_io_lower(io, way, told, false);
+        return n;
+    }
+}
+
+int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
+                     int64_t deadline)
+{
+    int error = lt_io_begin(io, deadline);
+    if (error)
+        return error;
+    /* The calls are cancellation points. Workers are never cancelled. */
+    bool foreign = !lt_current_worker();
+    int saved = errno, cancel = foreign ? lt_cancel_put_off() : 0;
+    int64_t n = repeat(io, way, call, arg, whole, deadline);
+    if (foreign)
+        lt_cancel_restore(cancel);
+    errno = saved;
+    lt_io_finish(io, deadline);
+    return n;
+}
+
+/* ---- calls that may block, on a thread that may ---- */
+
+struct blocking {
+    int64_t (*call)(int fd, void *arg);
+    int fd;
+    void *arg;
+    int64_t result;
+};
+
+static int run_blocking(void *arg)
+{
+    struct blocking *b = arg;
+    b->result = b->call(b->fd, b->arg);
+    return 0;
+}
+
+/* A block waits for the disk itself: it has no stack that could wait. */
+static int64_t call_blocking(leat_io *io, int64_t (*call)(int fd, void *arg), void *arg)
+{
+    struct blocking b = { .call = call, .fd = io->fd, .arg = arg };
+    int error = leat_blocking(run_blocking, &b);
+    if (error == -EDEADLK)
+        return call(io->fd, arg);
+    return error ? error : b.result;
+}
+
+/* The kinds that may block. RWF_NOWAIT has refused, or it is a file. */
+static int64_t call_slowly(leat_io *io, enum lt_way way, int64_t (*call)(int fd, void *arg),
+                           void *arg)
+{
+    if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_POLLED) {
+        struct pollfd poll_one = { .fd = io->fd, .events = way == LT_IN ? POLLIN : POLLOUT };
+        int n = poll(&poll_one, 1, 0);
+        if (n <= 0)
+            return n == 0 ? -EAGAIN : -errno;
+    }
+    return call_blocking(io, call, arg);
+}
+
+static bool refuses_nowait(leat_io *io, ssize_t n)
+{
+    if (n >= 0 || (errno != EOPNOTSUPP && errno != ENOSYS && errno != EINVAL && errno != ESPIPE))
+        return false;
+    atomic_store_explicit(&io->kind, LT_IO_POLLED, memory_order_relaxed);
+    return true;
+}
+
+static int64_t result_of(ssize_t n)
+{
+    return n >= 0 ? n : errno == EWOULDBLOCK ? -EAGAIN : -errno;
+}
+
+/* ---- reading ---- */
+
+struct vector {
+    struct iovec *at;
+    int n;
+};
+
+static int64_t block_readv(int fd, void *arg)
+{
+    struct vector *v = arg;
+    return result_of(readv(fd, v->at, v->n));
+}
+
+static int64_t call_readv(leat_io *io, void *arg)
+{
+    struct vector *v = arg;
+    switch (atomic_load_explicit(&io->kind, memory_order_relaxed)) {
+    case LT_IO_SOCKET: {
+        if (v->n == 1)
+            return result_of(recv(io->fd, v->at->iov_base, v->at->iov_len, MSG_DONTWAIT));
+        struct msghdr message = { .msg_iov = v->at, .msg_iovlen = (size_t)v->n };
+        return result_of(recvmsg(io->fd, &message, MSG_DONTWAIT));
+    }
+    case LT_IO_NEVER: return result_of(readv(io->fd, v->at, v->n));
+    case LT_IO_FOREIGN: {
+        ssize_t n = preadv2(io->fd, v->at, v->n, -1, RWF_NOWAIT);
+        if (!refuses_nowait(io, n))
+            return result_of(n);
+    }
+        __attribute__((fallthrough));
+    default: return call_slowly(io, LT_IN, block_readv, v);
+    }
+}
+
+static int total(const struct iovec *parts, int n, size_t *bytes)
+{
+    *bytes = 0;
+    if (!parts || n < 1 || n > 1024)
+        return -EINVAL;
+    for (int i = 0; i < n; i++)
+        if ((!parts[i].iov_base && parts[i].iov_len) ||
+            __builtin_add_overflow(*bytes, parts[i].iov_len, bytes) || *bytes > INT64_MAX)
+            return -EINVAL;
+    return *bytes ? 0 : -EINVAL;
+}
+
+int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline)
+{
+    size_t bytes;
+    if (total(parts, n, &bytes) != 0)
+        return -EINVAL;
+    struct vector v = { (struct iovec *)(uintptr_t)parts, n };
+    return lt_io_repeat(io, LT_IN, call_readv, &v, bytes, deadline);
+}
+
+int64_t leat_read_until(leat_io *io, void *buffer, size_t n, int64_t deadline)
+{
+    struct iovec part = { buffer, n };
+    return leat_readv(io, &part, 1, deadline);
+}
+
+int64_t leat_read(leat_io *io, void *buffer, size_t n)
+{
+    return leat_read_until(io, buffer, n, LEAT_NEVER);
+}
+
+int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t deadline)
+{
+    size_t done = 0;
+    int64_t got = 1;
+    while (done < n && (got = leat_read_until(io, (char *)buffer + done, n - done, deadline)) > 0)
+        done += (size_t)got;
+    return n ? moved(io, LT_IN, done, got) : -EINVAL;
+}
+
+/* ---- writing ---- */
+
+/* Workers block SIGPIPE, so it stays pending there and ends nothing. */
+void lt_io_hush(struct lt_io_hush *hush)
+{
+    sigset_t sigpipe, pending;
+    hush->foreign = !lt_current_worker();
+    if (!hush->foreign)
+        return;
+    sigemptyset(&sigpipe);
+    sigaddset(&sigpipe, SIGPIPE);
+    sigpending(&pending);
+    hush->pending = sigismember(&pending, SIGPIPE);
+    pthread_sigmask(SIG_BLOCK, &sigpipe, &hush->before);
+}
+
+void lt_io_unhush(const struct lt_io_hush *hush, bool perhaps)
+{
+    struct timespec at_once = { 0 };
+    sigset_t sigpipe;
+    if (!hush->foreign)
+        return;
+    int error = errno;
+    sigemptyset(&sigpipe);
+    sigaddset(&sigpipe, SIGPIPE);
+    if (perhaps && !hush->pending)
+        sigtimedwait(&sigpipe, NULL, &at_once);
+    pthread_sigmask(SIG_SETMASK, &hush->before, NULL);
+    errno = error;
+}
+
+static size_t bytes_of(const struct vector *v)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < v->n; i++)
+        bytes += v->at[i].iov_len;
+    return bytes;
+}
+
+static ssize_t writev_quietly(int fd, const struct vector *v, int flags)
+{
+    struct lt_io_hush hush;
+    lt_io_hush(&hush);
+    ssize_t n = pwritev2(fd, v->at, v->n, -1, flags);
+    /* A write that has moved something may have raised it for the rest. */
+    lt_io_unhush(&hush, n < 0 ? errno == EPIPE : (size_t)n < bytes_of(v));
+    return n;
+}
+
+static int64_t block_writev(int fd, void *arg)
+{
+    return result_of(writev_quietly(fd, arg, 0));
+}
+
+/* A pipe that poll(2) calls ready takes PIPE_BUF bytes without waiting. A longer write would wait
+ * for the reader, whatever the deadline. */
+static int64_t write_slowly(leat_io *io, struct vector *v)
+{
+    if (atomic_load_explicit(&io->kind, memory_order_relaxed) != LT_IO_POLLED ||
+        bytes_of(v) <= PIPE_BUF)
+        return call_slowly(io, LT_OUT, block_writev, v);
+    struct iovec *first = v->at;
+    while (!first->iov_len)
+        first++;
+    struct iovec piece = { first->iov_base, first->iov_len < PIPE_BUF ? first->iov_len : PIPE_BUF };
+    return call_slowly(io, LT_OUT, block_writev, &(struct vector){ &piece, 1 });
+}
+
+static int64_t call_writev(leat_io *io, void *arg)
+{
+    struct vector *v = arg;
+    switch (atomic_load_explicit(&io->kind, memory_order_relaxed)) {
+    case LT_IO_SOCKET: {
+        enum { QUIETLY = MSG_DONTWAIT | MSG_NOSIGNAL };
+        if (v->n == 1)
+            return result_of(send(io->fd, v->at->iov_base, v->at->iov_len, QUIETLY));
+        struct msghdr message = { .msg_iov = v->at, .msg_iovlen = (size_t)v->n };
+        return result_of(sendmsg(io->fd, &message, QUIETLY));
+    }
+    case LT_IO_NEVER: return result_of(writev_quietly(io->fd, v, 0));
+    case LT_IO_FOREIGN: {
+        ssize_t n = writev_quietly(io->fd, v, RWF_NOWAIT);
+        if (!refuses_nowait(io, n))
+            return result_of(n);
+    }
+        __attribute__((fallthrough));
+    default: return write_slowly(io, v);
+    }
+}
+
+/* Skips what has been written. */
+static void advance(struct iovec **parts, int *n, size_t bytes)
+{
+    while (*n && bytes >= (*parts)->iov_len) {
+        bytes -= (*parts)->iov_len;
+        ++*parts;
+        --*n;
+    }
+    if (*n) {
+        (*parts)->iov_base = (char *)(*parts)->iov_base + bytes;
+        (*parts)->iov_len -= bytes;
+    }
+}
+
+static int64_t write_all(leat_io *io, struct iovec *parts, int n, size_t bytes, int64_t deadline)
+{
+    size_t done = 0;
+    int64_t more = 0;
+    while (more >= 0 && done < bytes) {
+        struct vector v = { parts, n };
+        more = lt_io_repeat(io, LT_OUT, call_writev, &v, bytes - done, deadline);
+        if (more > 0) {
+            done += (size_t)more;
+            advance(&parts, &n, (size_t)more);
+        }
+    }
+    return moved(io, LT_OUT, done, more);
+}
+
+int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline)
+{
+    size_t bytes;
+    if (total(parts, n, &bytes) != 0)
+        return -EINVAL;
+    return write_all(io, parts, n, bytes, deadline);
+}
+
+int64_t leat_write_until(leat_io *io, const void *data, size_t n, int64_t deadline)
+{
+    struct iovec part = { (void *)(uintptr_t)data, n };
+    return leat_writev(io, &part, 1, deadline);
+}
+
+int64_t leat_write(leat_io *io, const void *data, size_t n)
+{
+    return leat_write_until(io, data, n, LEAT_NEVER);
+}
+
+/* ---- messages ---- */
+
+struct message {
+    struct msghdr *header;
+    int flags;
+};
+
+static int64_t call_recvmsg(leat_io *io, void *arg)
+{
+    struct message *m = arg;
+    return result_of(recvmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
+}
+
+static int64_t call_sendmsg(leat_io *io, void *arg)
+{
+    struct message *m = arg;
+    return result_of(sendmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
+}
+
+int64_t leat_recvmsg(leat_io *io, struct msghdr *header, int flags, int64_t deadline)
+{
+    struct message m = { header, flags };
+    return header ? lt_io_repeat(io, LT_IN, call_recvmsg, &m, 0, deadline) : -EINVAL;
+}
+
+int64_t leat_sendmsg(leat_io *io, const struct msghdr *header, int flags, int64_t deadline)
+{
+    struct message m = { (struct msghdr *)(uintptr_t)header, flags };
+    return header ? lt_io_repeat(io, LT_OUT, call_sendmsg, &m, 0, deadline) : -EINVAL;
+}
+
+int64_t leat_recvfrom(leat_io *io, void *buffer, size_t n, struct sockaddr *from, socklen_t *size,
+                      int64_t deadline)
+{
+    struct iovec part = { buffer, n };
+    struct msghdr header = {
+        .msg_name = from, .msg_namelen = size ? *size : 0, .msg_iov = &part, .msg_iovlen = 1
+    };
+    if ((!buffer && n) || (from && !size))
+        return -EINVAL;
+    int64_t got = leat_recvmsg(io, &header, 0, deadline);
+    if (got >= 0 && size)
+        *size = header.msg_namelen;
+    return got;
+}
+
+int64_t leat_sendto(leat_io *io, const void *data, size_t n, const struct sockaddr *to,
+                    socklen_t size, int64_t deadline)
+{
+    struct iovec part = { (void *)(uintptr_t)data, n };
+    struct msghdr header = { .msg_name = (void *)(uintptr_t)to,
+                             .msg_namelen = to ? size : 0,
+                             .msg_iov = &part,
+                             .msg_iovlen = 1 };
+    if (!data && n)
+        return -EINVAL;
+    return leat_sendmsg(io, &header, 0, deadline);
+}
+
+int leat_shutdown(leat_io *io, int how)
+{
+    if (!io)
+        return -EINVAL;
+    if (!lt_io_enter(io))
+        return -EBADF;
+    int saved = errno, error = shutdown(io->fd, how) == 0 ? 0 : -errno;
+    errno = saved;
+    lt_io_leave(io);
+    return error;
+}

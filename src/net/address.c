@@ -1,0 +1,258 @@
+/* address.c: addresses and their texts. */
+#define _GNU_SOURCE
+#include "net/net.h"
+
+#include "base/cancel.h"
+#include "io/io.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { PATH_AT = offsetof(struct sockaddr_un, sun_path) };
+
+/* ---- from text ---- */
+
+/* "unix:@" alone has the size with which the system chooses a name. */
+static int parse_local(const char *path, leat_address *address)
+{
+    struct sockaddr_un *un = (struct sockaddr_un *)&address->at;
+    size_t length = strlen(path);
+    if (!length)
+        return -EINVAL;
+    if (length >= sizeof un->sun_path)
+        return -ENAMETOOLONG;
+    un->sun_family = AF_UNIX;
+    memcpy(un->sun_path, path, length);
+    address->size = (socklen_t)(PATH_AT + length + 1);
+    if (*path == '@') {
+        un->sun_path[0] = 0;
+        address->size = (socklen_t)(length == 1 ? PATH_AT : PATH_AT + length);
+    }
+    return 0;
+}
+
+static int copy_part(char *to, const char *from, size_t length)
+{
+    if (length >= LT_NET_HOST)
+        return -ENAMETOOLONG;
+    memcpy(to, from, length);
+    to[length] = 0;
+    return 0;
+}
+
+static int parse_host(const char *text, struct lt_endpoint *end)
+{
+    const char *colon = strrchr(text, ':'), *host = text;
+    size_t length = colon ? (size_t)(colon - text) : 0;
+    if (!colon || !colon[1])
+        return -EINVAL;
+    if (*text == '[') {
+        if (length < 3 || colon[-1] != ']')
+            return -EINVAL;
+        host++;
+        length -= 2;
+    } else if (memchr(text, ':', length)) {
+        return -EINVAL;
+    }
+    int error = copy_part(end->host, host, length);
+    if (!error)
+        error = copy_part(end->service, colon + 1, strlen(colon + 1));
+    return error;
+}
+
+int lt_net_parse(const char *text, struct lt_endpoint *end)
+{
+    *end = (struct lt_endpoint){ .type = SOCK_STREAM };
+    if (!text)
+        return -EINVAL;
+    end->is_local = strncmp(text, "unix:", 5) == 0;
+    if (end->is_local)
+        return parse_local(text + 5, &end->address);
+    if (strncmp(text, "udp:", 4) == 0) {
+        end->type = SOCK_DGRAM;
+        text += 4;
+    }
+    return parse_host(text, end);
+}
+
+/* The port; -1 if it is no number; -EINVAL if it is too large. */
+static int port_of(const char *service)
+{
+    int port = 0;
+    if (!*service)
+        return -1;
+    for (const char *digit = service; *digit; digit++) {
+        if (*digit < '0' || *digit > '9')
+            return -1;
+        if (port <= 65535)
+            port = 10 * port + *digit - '0';
+    }
+    return port <= 65535 ? port : -EINVAL;
+}
+
+/* The number behind the % in an IPv6 address; 0 if there is no such interface. */
+static uint32_t zone_of(const char *name)
+{
+    int number = port_of(name);
+    return number > 0 ? (uint32_t)number : if_nametoindex(name);
+}
+
+static bool number6(const char *host, struct sockaddr_in6 *in6)
+{
+    char bare[INET6_ADDRSTRLEN];
+    const char *zone = strchr(host, '%');
+    size_t length = zone ? (size_t)(zone - host) : strlen(host);
+    if (length >= sizeof bare)
+        return false;
+    memcpy(bare, host, length);
+    bare[length] = 0;
+    if (inet_pton(AF_INET6, bare, &in6->sin6_addr) != 1)
+        return false;
+    in6->sin6_scope_id = zone ? zone_of(zone + 1) : 0;
+    return !zone || in6->sin6_scope_id;
+}
+
+int lt_net_number(const char *host, const char *service, leat_address *address)
+{
+    int port = port_of(service);
+    if (port < 0)
+        return port == -1 ? 0 : port;
+    *address = (leat_address){ 0 };
+    struct sockaddr_in *in = (struct sockaddr_in *)&address->at;
+    struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&address->at;
+    if (inet_pton(AF_INET, host, &in->sin_addr) == 1) {
+        in->sin_family = AF_INET;
+        in->sin_port = htons((uint16_t)port);
+        address->size = sizeof *in;
+        return 1;
+    }
+    in6->sin6_family = AF_INET6;
+    in6->sin6_port = htons((uint16_t)port);
+    address->size = sizeof *in6;
+    return number6(host, in6);
+}
+
+/* ---- to text ---- */
+
+static int local_text(const leat_address *address, char *text, size_t n)
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)&address->at;
+    size_t length = address->size > PATH_AT ? address->size - PATH_AT : 0;
+    if (length && un->sun_path[0])
+        length = strnlen(un->sun_path, length);
+    if (length + sizeof "unix:" > n)
+        return -ENOSPC;
+    memcpy(text, "unix:", 5);
+    for (size_t i = 0; i < length; i++)
+        text[5 + i] = un->sun_path[i] ? un->sun_path[i] : '@';
+    text[5 + length] = 0;
+    return (int)(5 + length);
+}
+
+static int text6(const struct sockaddr_in6 *in6, char *text, size_t n)
+{
+    char host[INET6_ADDRSTRLEN], zone[16] = "";
+    inet_ntop(AF_INET6, &in6->sin6_addr, host, sizeof host);
+    if (in6->sin6_scope_id)
+        snprintf(zone, sizeof zone, "%%%u", in6->sin6_scope_id);
+    return snprintf(text, n, "[%s%s]:%u", host, zone, ntohs(in6->sin6_port));
+}
+
+static int text4(const struct sockaddr_in *in, char *text, size_t n)
+{
+    char host[INET_ADDRSTRLEN];
+    inet_ntop(AF_INET, &in->sin_addr, host, sizeof host);
+    return snprintf(text, n, "%s:%u", host, ntohs(in->sin_port));
+}
+
+int leat_address_text(const leat_address *address, char *text, size_t n)
+{
+    if (!address || !text || address->size < sizeof(sa_family_t) ||
+        address->size > sizeof address->at)
+        return -EINVAL;
+    int saved = errno, length;
+    switch (address->at.ss_family) {
+    case AF_UNIX: return local_text(address, text, n);
+    case AF_INET:
+        if (address->size < sizeof(struct sockaddr_in))
+            return -EINVAL;
+        length = text4((const struct sockaddr_in *)&address->at, text, n);
+        break;
+    case AF_INET6:
+        if (address->size < sizeof(struct sockaddr_in6))
+            return -EINVAL;
+        length = text6((const struct sockaddr_in6 *)&address->at, text, n);
+        break;
+    default: return -EAFNOSUPPORT;
+    }
+    errno = saved;
+    return (size_t)length < n ? length : -ENOSPC;
+}
+
+/* ---- of sockets ---- */
+
+static int address_of(leat_io *io, leat_address *address,
+                      int (*ask)(int, struct sockaddr *, socklen_t *))
+{
+    if (!io || !address)
+        return -EINVAL;
+    if (!lt_io_enter(io))
+        return -EBADF;
+    leat_address found = { .size = sizeof found.at };
+    int saved = errno, error = 0;
+    if (ask(io->fd, (struct sockaddr *)&found.at, &found.size) != 0)
+        error = -errno;
+    errno = saved;
+    lt_io_leave(io);
+    if (!error)
+        *address = found;
+    return error;
+}
+
+static int ask_local(int fd, struct sockaddr *address, socklen_t *size)
+{
+    return getsockname(fd, address, size);
+}
+
+static int ask_peer(int fd, struct sockaddr *address, socklen_t *size)
+{
+    return getpeername(fd, address, size);
+}
+
+int leat_io_local(leat_io *io, leat_address *address)
+{
+    return address_of(io, address, ask_local);
+}
+
+int leat_io_peer(leat_io *io, leat_address *address)
+{
+    return address_of(io, address, ask_peer);
+}
+
+/* ---- sockets ---- */
+
+int lt_net_socket(int family, int type)
+{
+    int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    return fd >= 0 ? fd : -errno;
+}
+
+void lt_net_undelay(int fd)
+{
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
+}
+
+void lt_net_close(int fd)
+{
+    int saved = errno, cancel = lt_cancel_put_off();
+    close(fd);
+    lt_cancel_restore(cancel);
+    errno = saved;
+}

@@ -1,0 +1,176 @@
+/* listen.c: sockets that listen, and what they accept. */
+#define _GNU_SOURCE
+#include "net/net.h"
+
+#include "base/world.h"
+#include "io/io.h"
+
+#include <leat/task.h>
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
+
+/* ---- listening ---- */
+
+static int bind_socket(int fd, const struct lt_endpoint *end, bool both, int backlog)
+{
+    const struct sockaddr *at = (const struct sockaddr *)&end->address.at;
+    bool stream = end->type == SOCK_STREAM;
+    if (at->sa_family == AF_INET6)
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){ !both }, sizeof(int));
+    if (stream && !end->is_local) {
+        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+        lt_net_undelay(fd); /* what is accepted inherits it */
+    }
+    if (bind(fd, at, end->address.size) != 0)
+        return -errno;
+    return stream && listen(fd, backlog ? backlog : SOMAXCONN) != 0 ? -errno : 0;
+}
+
+/* The descriptor, or a negative errno value. */
+static int listen_at(const struct lt_endpoint *end, bool both, int backlog)
+{
+    int fd = lt_net_socket(end->address.at.ss_family, end->type);
+    int error = fd < 0 ? fd : bind_socket(fd, end, both, backlog);
+    if (error && fd >= 0)
+        lt_net_close(fd);
+    return error ? error : fd;
+}
+
+static int listen_everywhere(struct lt_endpoint *end, int backlog)
+{
+    int fd = lt_net_number("::", end->service, &end->address);
+    if (fd == 1)
+        fd = listen_at(end, true, backlog);
+    else
+        return fd ? fd : -EINVAL;
+    if (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
+        return fd;
+    lt_net_number("0.0.0.0", end->service, &end->address);
+    return listen_at(end, false, backlog);
+}
+
+static int open_listener(const char *address, int backlog)
+{
+    struct lt_endpoint end;
+    int error = lt_net_parse(address, &end);
+    if (error)
+        return error;
+    if (!end.is_local && !*end.host)
+        return listen_everywhere(&end, backlog);
+    if (!end.is_local && lt_net_number(end.host, end.service, &end.address) != 1)
+        return -EINVAL;
+    return listen_at(&end, false, backlog);
+}
+
+int leat_listen(leat_scope *scope, const char *address, int backlog, leat_io **listener)
+{
+    if (!address || backlog < 0 || !listener || !lt_running())
+        return -EINVAL;
+    if (lt_world())
+        return -ENOTSUP;
+    int saved = errno, fd = open_listener(address, backlog);
+    errno = saved;
+    if (fd < 0)
+        return fd;
+    /* LT_IO_NEVER tells leat_accept that the socket is leat's own. Datagrams are a socket's. */
+    int type = SOCK_STREAM;
+    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){ sizeof type });
+    enum lt_io_kind kind = type == SOCK_STREAM ? LT_IO_NEVER : LT_IO_SOCKET;
+    int error = lt_io_new(scope, fd, kind, lt_io_is_tcp(fd), listener);
+    if (error)
+        lt_net_close(fd);
+    return error;
+}
+
+/* ---- accepting ---- */
+
+static int accept_now(int fd)
+{
+    int got = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (got >= 0)
+        return got;
+    switch (errno) {
+    /* Errors of one connection, which is gone. The call is made again. */
+    case ECONNABORTED:
+    case EPROTO:
+    case ENETDOWN:
+    case ENETUNREACH:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENONET: return -EINTR;
+    case EWOULDBLOCK: return -EAGAIN;
+    default: return -errno;
+    }
+}
+
+static int poll_now(int fd)
+{
+    struct pollfd one = { .fd = fd, .events = POLLIN };
+    int n = poll(&one, 1, 0);
+    return n > 0 ? 0 : n == 0 ? -EAGAIN : -errno;
+}
+
+/* One call at a time asks whether there is a connection and takes it. */
+#define FOUR \
+    PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, \
+        PTHREAD_MUTEX_INITIALIZER
+enum { TAKERS = 16 };
+static pthread_mutex_t taking[TAKERS] = { FOUR, FOUR, FOUR, FOUR };
+
+/* On a thread that may block: another process may take the connection in between. */
+static int accept_slowly(void *arg)
+{
+    int fd = *(int *)arg;
+    pthread_mutex_t *mutex = &taking[fd % TAKERS];
+    pthread_mutex_lock(mutex);
+    int got = poll_now(fd);
+    if (!got)
+        got = accept_now(fd);
+    pthread_mutex_unlock(mutex);
+    if (got >= 0)
+        lt_net_undelay(got);
+    return got;
+}
+
+static int64_t call_accept(leat_io *io, void *arg)
+{
+    (void)arg;
+    if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_NEVER)
+        return accept_now(io->fd);
+    int flags = fcntl(io->fd, F_GETFL);
+    if (flags < 0)
+        return -errno;
+    if (!(flags & O_NONBLOCK)) {
+        int error = poll_now(io->fd);
+        return error ? error : leat_blocking(accept_slowly, &io->fd);
+    }
+    int got = accept_now(io->fd);
+    if (got >= 0)
+        lt_net_undelay(got);
+    return got;
+}
+
+int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int64_t deadline)
+{
+    if (!connection)
+        return -EINVAL;
+    /* Made before, so that no connection is taken for which there is no memory. */
+    leat_io *made;
+    int error = listener ? lt_io_new(NULL, -1, LT_IO_SOCKET, listener->stream, &made) : -EINVAL;
+    if (error)
+        return error;
+    int64_t fd = lt_io_repeat(listener, LT_IN, call_accept, NULL, 0, deadline);
+    if (fd < 0) {
+        made->lent = true;
+        leat_io_unref(made);
+        return (int)fd;
+    }
+    made->fd = (int)fd;
+    if (scope)
+        lt_io_own(scope, made);
+    *connection = made;
+    return 0;
+}

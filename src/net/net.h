@@ -1,0 +1,41 @@
+/* net.h: addresses and sockets from the inside. */
+#ifndef LT_NET_NET_H
+#define LT_NET_NET_H
+
+#include <leat/net.h>
+
+#include <stdbool.h>
+
+enum { LT_NET_ADDRESSES = 32, LT_NET_HOST = 256 };
+
+/* The text of an address, taken apart. */
+struct lt_endpoint {
+    int type;               /* SOCK_STREAM or SOCK_DGRAM */
+    bool is_local;          /* "unix:": `address` is set, the rest is not */
+    char host[LT_NET_HOST]; /* may be empty */
+    char service[LT_NET_HOST];
+    leat_address address;
+};
+
+/* 0, -EINVAL or -ENAMETOOLONG. */
+int lt_net_parse(const char *text, struct lt_endpoint *end);
+
+/* Whether host and service are numbers: 1 and the address; 0; or -EINVAL for a port too large. */
+int lt_net_number(const char *host, const char *service, leat_address *address);
+
+/* Makes a socket without O_NONBLOCK being asked for by anybody else: it has that flag and is
+ * closed by execve. The descriptor, or a negative errno value. */
+int lt_net_socket(int family, int type);
+
+/* Sends small writes at once, where the socket knows of that. */
+void lt_net_undelay(int fd);
+
+/* Closes a descriptor; errno stays. */
+void lt_net_close(int fd);
+
+/* Asks the system for up to LT_NET_ADDRESSES addresses. Returns how many, or a negative errno
+ * value. A test puts a function of its own here. */
+typedef int lt_net_asks(const char *host, const char *service, leat_address *addresses);
+extern lt_net_asks *_Atomic lt_net_ask;
+
+#endif

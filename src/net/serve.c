@@ -1,0 +1,248 @@
+/* serve.c: the loop of a server.
+ *
+ * Two scopes. `around` lies in the caller's scope and is cancelled with it. `crowd` lies in
+ * `around`, but is opened under a shield, so that only the server itself cancels it: the
+ * connections are its tasks. The server waits in `crowd`. So it needs `stop`: a channel that closes
+ * when `around` is cancelled (an operation of that scope sees it) or when the listener is closed
+ * (a close hook sees it). */
+#include "net/net.h"
+
+#include "base/alloc.h"
+#include "base/clock.h"
+#include "io/io.h"
+#include "scope/wait.h"
+
+#include <leat/callback.h>
+#include <leat/select.h>
+#include <leat/task.h>
+
+#define FIRST_PAUSE (5 * LEAT_MS)
+#define LONGEST_PAUSE LEAT_S
+#define DEFAULT_GRACE (10 * LEAT_S)
+
+struct server {
+    leat_io *listener;
+    leat_serve_fn *fn;
+    void *arg;
+    leat_serve_options options;
+    leat_scope *around, *crowd;
+    leat_chan *stop, *ended, *never;
+    leat_op watch;
+    struct lt_close_hook hook;
+    leat_io *held; /* accepted, but not being served yet */
+    int64_t pause;
+    _Atomic unsigned active;
+};
+
+struct guest {
+    struct server *server;
+    leat_io *connection;
+};
+
+/* ---- what stops it ---- */
+
+static void watched(leat_op *op, int status)
+{
+    if (status == -ECANCELED)
+        leat_close(LT_CONTAINER(op, struct server, watch)->stop);
+}
+
+static void listener_closed(struct lt_job *job)
+{
+    struct server *server = LT_CONTAINER(job, struct server, hook.job);
+    leat_scope *around = server->around;
+    leat_close(server->stop);
+    lt_scope_leave(around, 0);
+}
+
+/* The hook is a party of `around` until it has run or has been removed. */
+static void watch_listener(struct server *server)
+{
+    lt_scope_enter(server->around);
+    if (!lt_chan_add_close_hook(lt_io_chan(server->listener, LT_IN), &server->hook,
+                                listener_closed))
+        lt_scope_leave(server->around, 0);
+}
+
+static void unwatch_listener(struct server *server)
+{
+    if (lt_chan_remove_close_hook(lt_io_chan(server->listener, LT_IN), &server->hook))
+        lt_scope_leave(server->around, 0);
+}
+
+/* ---- connections ---- */
+
+static int serve_guest(void *arg)
+{
+    struct guest guest = *(struct guest *)arg;
+    struct server *server = guest.server;
+    lt_free(arg);
+    int verdict = server->fn(guest.connection, server->arg);
+    leat_io_close(guest.connection);
+    leat_io_unref(guest.connection);
+    atomic_fetch_sub_explicit(&server->active, 1, memory_order_release);
+    leat_try_send(server->ended, NULL);
+    return server->options.strict ? verdict : 0;
+}
+
+static int start_guest(struct server *server)
+{
+    struct guest *guest = lt_alloc(sizeof *guest);
+    if (!guest)
+        return -ENOMEM;
+    *guest = (struct guest){ server, server->held };
+    atomic_fetch_add_explicit(&server->active, 1, memory_order_relaxed);
+    int error = server->options.threads
+                    ? leat_go_blocking_named(server->crowd, serve_guest, guest, "connection")
+                    : leat_go_spread_named(server->crowd, serve_guest, guest, "connection",
+                                           server->options.stack_size);
+    if (error) {
+        atomic_fetch_sub_explicit(&server->active, 1, memory_order_relaxed);
+        lt_free(guest);
+    } else {
+        server->held = NULL;
+    }
+    return error;
+}
+
+/* ---- the loop ---- */
+
+/* Waits for `ch` as well as for the stop. 0, -ESHUTDOWN for the stop, or an error. */
+static int wait_for(const struct server *server, leat_chan *ch)
+{
+    leat_case cases[] = { LEAT_RECV(server->stop, NULL), LEAT_RECV(ch, NULL) };
+    int i = leat_select_ordered(cases, 2, LEAT_NEVER);
+    return i == 0 ? -ESHUTDOWN : i < 0 ? i : 0;
+}
+
+static unsigned active(const struct server *server)
+{
+    return atomic_load_explicit(&server->active, memory_order_acquire);
+}
+
+static int wait_for_room(const struct server *server)
+{
+    int error = leat_chan_closed(server->stop) ? -ESHUTDOWN : 0;
+    while (!error && server->options.most && active(server) >= server->options.most)
+        error = wait_for(server, server->ended);
+    return error;
+}
+
+/* After -EAGAIN the listener's channel is up to date. */
+static int accept_guest(struct server *server)
+{
+    for (int error = 0; !error;) {
+        error = leat_accept(server->listener, NULL, &server->held, LEAT_NOW);
+        if (error != -EAGAIN)
+            return error;
+        error = wait_for(server, lt_io_chan(server->listener, LT_IN));
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+static bool is_shortage(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOBUFS || error == -ENOMEM;
+}
+
+static int rest(struct server *server, int error)
+{
+    int64_t pause = server->pause ? 2 * server->pause : FIRST_PAUSE;
+    server->pause = pause < LONGEST_PAUSE ? pause : LONGEST_PAUSE;
+    if (server->options.error)
+        server->options.error(server->arg, error);
+    error = leat_recv_until(server->stop, NULL, lt_clock_after(lt_clock_now(), server->pause));
+    return error == -ETIMEDOUT ? 0 : error == -EPIPE ? -ESHUTDOWN : error;
+}
+
+static int loop(struct server *server)
+{
+    int error = 0;
+    while (!error) {
+        error = wait_for_room(server);
+        if (!error && !server->held)
+            error = accept_guest(server);
+        if (!error)
+            error = start_guest(server);
+        if (is_shortage(error))
+            error = rest(server, error);
+        else
+            server->pause = 0;
+    }
+    return error;
+}
+
+/* Waits for the connections, until the grace has passed. */
+static void drain(struct server *server)
+{
+    int64_t grace = server->options.grace ? server->options.grace : DEFAULT_GRACE;
+    int64_t until = lt_clock_after(lt_clock_now(), grace);
+    while (active(server))
+        if (leat_recv_until(server->ended, NULL, until) != 0) {
+            leat_scope_cancel(server->crowd);
+            return;
+        }
+}
+
+/* ---- beginning and ending ---- */
+
+/* With `around` open. */
+static int prepare(struct server *server)
+{
+    server->stop = leat_chan_make(server->around, 0, 0);
+    server->never = leat_chan_make(server->around, 0, 0);
+    server->ended = leat_chan_open(
+        server->around,
+        &(leat_chan_spec){ .capacity = 1, .buffer = LEAT_DROPPING, .name = "ended" });
+    if (!server->stop || !server->never || !server->ended)
+        return -ENOMEM;
+    leat_shield();
+    server->crowd = leat_scope_open(LEAT_NEVER);
+    leat_unshield();
+    return server->crowd ? 0 : -ENOMEM;
+}
+
+static int serve(struct server *server)
+{
+    server->watch = (leat_op)LEAT_OP(server->around, 0);
+    leat_recv_then(&server->watch, server->never, NULL, watched);
+    watch_listener(server);
+    int error = loop(server);
+    drain(server);
+    if (server->held)
+        leat_io_unref(server->held);
+    int verdict = leat_scope_close(server->crowd);
+    unwatch_listener(server);
+    leat_close(server->never);
+    return verdict ? verdict : error == -EBADF || error == -ESHUTDOWN ? 0 : error;
+}
+
+static int check(const struct server *server)
+{
+    size_t stack = server->options.stack_size;
+    if (!server->listener || !server->fn || server->options.grace < 0 || !lt_running())
+        return -EINVAL;
+    if (stack && (stack < LT_STACK_MIN || stack > LT_STACK_MAX))
+        return -EINVAL;
+    return lt_wait_prepare(lt_current_party());
+}
+
+int leat_serve(leat_io *listener, leat_serve_fn *fn, void *arg, const leat_serve_options *options)
+{
+    struct server server = { .listener = listener, .fn = fn, .arg = arg };
+    if (options)
+        server.options = *options;
+    int error = check(&server);
+    if (error)
+        return error;
+    server.around = leat_scope_open(LEAT_NEVER);
+    if (!server.around)
+        return -ENOMEM;
+    error = prepare(&server);
+    if (!error)
+        error = serve(&server);
+    int why = leat_scope_close(server.around);
+    return error ? error : why;
+}

@@ -1,0 +1,186 @@
+/* capture.c: runs a program and collects its output, in the calling party alone. */
+#include "base/alloc.h"
+#include "process/process.h"
+
+#include <leat/select.h>
+#include <leat/time.h>
+
+#include <string.h>
+
+enum { FIRST_BYTES = 4096, LAST_READS = 32 };
+
+struct stream {
+    leat_io *io; /* NULL: it has ended, or there is none */
+    char *bytes;
+    size_t size, room;
+};
+
+struct capture {
+    leat_process *process;
+    struct stream out, err;
+    size_t most;
+    bool partial;
+};
+
+/* Makes room for one more byte, and the 0 behind. */
+static int make_room(struct stream *stream, size_t most)
+{
+    if (stream->bytes && stream->size < stream->room)
+        return 0;
+    size_t room = stream->room ? 2 * stream->room : FIRST_BYTES;
+    room = room < most ? room : most;
+    char *bytes = lt_alloc_unset(room + 1);
+    if (!bytes)
+        return -ENOMEM;
+    if (stream->size)
+        memcpy(bytes, stream->bytes, stream->size);
+    lt_free(stream->bytes);
+    stream->bytes = bytes;
+    stream->room = room;
+    return 0;
+}
+
+static int64_t read_some(struct capture *capture, struct stream *stream, int64_t deadline)
+{
+    char surplus[512];
+    if (stream->size < capture->most) {
+        int error = make_room(stream, capture->most);
+        if (error)
+            return error;
+        int64_t n = leat_read_until(stream->io, stream->bytes + stream->size,
+                                    stream->room - stream->size, deadline);
+        stream->size += n > 0 ? (size_t)n : 0;
+        return n;
+    }
+    int64_t n = leat_read_until(stream->io, surplus, sizeof surplus, deadline);
+    capture->partial |= n > 0;
+    return n;
+}
+
+static int read_stream(struct capture *capture, struct stream *stream, int64_t deadline)
+{
+    int64_t n = stream->io ? read_some(capture, stream, deadline) : -EAGAIN;
+    if (n == 0)
+        stream->io = NULL;
+    return n < 0 && n != -EAGAIN ? (int)n : 0;
+}
+
+/* False: the system can not watch the pipe. */
+static bool await_stream(leat_case *one, const struct stream *stream)
+{
+    *one = (leat_case)LEAT_RECV(stream->io ? leat_io_readable(stream->io) : NULL, NULL);
+    return one->ch || !stream->io;
+}
+
+/* Until both streams have ended; after the end of the process, for its grace at most. */
+static int collect(struct capture *capture)
+{
+    int64_t until = LEAT_NEVER;
+    leat_chan *ended = leat_process_ended(capture->process);
+    while ((capture->out.io || capture->err.io) && (until == LEAT_NEVER || leat_now() < until)) {
+        leat_case cases[3] = { [2] = LEAT_RECV(ended, NULL) };
+        if (!await_stream(&cases[0], &capture->out) || !await_stream(&cases[1], &capture->err))
+            return -ENOMEM;
+        int found = leat_select(cases, 3, until);
+        if (found == -ETIMEDOUT)
+            continue;
+        if (found == 2) {
+            ended = NULL;
+            until = leat_after(capture->process->grace);
+            continue;
+        }
+        struct stream *stream = found == 0 ? &capture->out : &capture->err;
+        int error = found < 0 ? found : read_stream(capture, stream, LEAT_NOW);
+        if (error)
+            return error;
+    }
+    return 0;
+}
+
+/* What was in a pipe when its time was over; its writer may go on. The reactor may not have told of
+ * it yet, but soon will. */
+static int collect_rest(struct capture *capture, struct stream *stream)
+{
+    int error = 0;
+    for (int i = 0; i < LAST_READS && stream->io && !error; i++) {
+        if (leat_ready(stream->io, LEAT_IN, LEAT_NOW) <= 0)
+            break;
+        error = read_stream(capture, stream, LEAT_NEVER);
+    }
+    capture->partial |= stream->io != NULL;
+    return error;
+}
+
+static int finish(struct capture *capture, leat_captured *captured)
+{
+    int error = make_room(&capture->out, capture->most);
+    if (!error)
+        error = make_room(&capture->err, capture->most);
+    leat_exit how;
+    if (!error)
+        error = leat_wait(capture->process, &how, LEAT_NEVER);
+    if (error)
+        return error;
+    capture->out.bytes[capture->out.size] = 0;
+    capture->err.bytes[capture->err.size] = 0;
+    *captured = (leat_captured){ .out = capture->out.bytes,
+                                 .err = capture->err.bytes,
+                                 .out_size = capture->out.size,
+                                 .err_size = capture->err.size,
+                                 .partial = capture->partial,
+                                 .exit = how };
+    return 0;
+}
+
+static int run(struct capture *capture, leat_scope *scope, const char *const *argv,
+               const leat_spawn_options *options, leat_captured *captured)
+{
+    int error = leat_spawn(scope, argv, options, &capture->process);
+    if (error)
+        return error;
+    capture->out.io = leat_process_out(capture->process);
+    capture->err.io = leat_process_err(capture->process);
+    error = collect(capture);
+    if (!error)
+        error = collect_rest(capture, &capture->out);
+    if (!error)
+        error = collect_rest(capture, &capture->err);
+    return error ? error : finish(capture, captured);
+}
+
+int leat_capture(const char *const *argv, const leat_spawn_options *options,
+                 leat_captured *captured, size_t most, int64_t deadline)
+{
+    leat_spawn_options with_pipes = options ? *options : (leat_spawn_options){ 0 };
+    if (!captured || deadline < 0 || with_pipes.flags & LEAT_PIPE_IN)
+        return -EINVAL;
+    int error = lt_wait_prepare(lt_current_party());
+    if (error || deadline == LEAT_NOW)
+        return error ? error : -EAGAIN;
+    with_pipes.flags |= LEAT_PIPE_OUT;
+    if (!(with_pipes.flags & LEAT_ERR_TO_OUT))
+        with_pipes.flags |= LEAT_PIPE_ERR;
+    leat_scope *scope = leat_scope_open(deadline);
+    if (!scope)
+        return -ENOMEM;
+    struct capture capture = { .most = most };
+    error = run(&capture, scope, argv, &with_pipes, captured);
+    if (error)
+        leat_scope_cancel(scope);
+    int why = leat_scope_close(scope);
+    if (!error)
+        return 0;
+    lt_free(capture.out.bytes);
+    lt_free(capture.err.bytes);
+    return error == -ECANCELED && why ? why : error;
+}
+
+int leat_captured_free(leat_captured *captured)
+{
+    if (!captured)
+        return -EINVAL;
+    lt_free(captured->out);
+    lt_free(captured->err);
+    *captured = (leat_captured){ 0 };
+    return 0;
+}

@@ -1,0 +1,251 @@
+/* process.c: waiting for a process, taking its status, and signals to it. */
+#define _GNU_SOURCE
+#include "process/process.h"
+
+#include "chan/special.h"
+
+#include <leat/task.h>
+#include <leat/time.h>
+
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { WAIT_PIDFD = 3, LOOK_MS = 10 };
+
+/* ---- making and freeing ---- */
+
+static leat_chan *ended(leat_process *process)
+{
+    return lt_chan_of_extra(process);
+}
+
+static void free_process(leat_chan *ch)
+{
+    leat_process *process = lt_chan_extra(ch);
+    for (int i = 0; i < 3; i++)
+        leat_io_unref(process->pipes[i]);
+    leat_io_unref(process->pidfd);
+    leat_chan_unref(process->started);
+}
+
+static void free_owned(struct lt_owned *owned)
+{
+    lt_process_unref(LT_CONTAINER(owned, leat_process, owned));
+}
+
+static const struct lt_keeper keeper = { .free = free_process };
+
+leat_process *lt_process_new(void)
+{
+    leat_chan *ch = lt_chan_open_kept(&keeper, LEAT_PROMISE, "ended", sizeof(leat_process));
+    if (!ch)
+        return NULL;
+    leat_process *process = lt_chan_extra(ch);
+    process->owned.free = free_owned;
+    process->started = leat_chan_make(NULL, 0, 0);
+    if (process->started)
+        return process;
+    lt_process_unref(process);
+    return NULL;
+}
+
+void lt_process_unref(leat_process *process)
+{
+    leat_chan_unref(ended(process));
+}
+
+/* ---- the status ---- */
+
+static long ask(leat_process *process, siginfo_t *info, int how, struct rusage *usage)
+{
+    info->si_pid = 0;
+    return syscall(SYS_waitid, WAIT_PIDFD, leat_io_fd(process->pidfd), info,
+                   WEXITED | WNOHANG | how, usage);
+}
+
+/* With the lock held, before the status is taken. */
+static bool is_our_child(leat_process *process)
+{
+    siginfo_t info;
+    return ask(process, &info, WNOWAIT, NULL) == 0;
+}
+
+static bool has_ended(leat_process *process)
+{
+    siginfo_t info;
+    int saved = errno;
+    bool over = ask(process, &info, WNOWAIT, NULL) != 0 || info.si_pid;
+    errno = saved;
+    return over;
+}
+
+static void note(leat_process *process, const siginfo_t *info)
+{
+    leat_exit *how = &process->exit;
+    bool left = info->si_code == CLD_EXITED;
+    how->code = left ? info->si_status : -1;
+    how->signal = left ? 0 : info->si_status;
+    how->core = info->si_code == CLD_DUMPED;
+}
+
+/* False: the process has not ended. */
+static bool take_status(leat_process *process)
+{
+    siginfo_t info;
+    int saved = errno;
+    lt_lock(&process->lock);
+    process->error = ask(process, &info, 0, &process->exit.usage) == 0 ? 0 : -errno;
+    process->taken = process->error || info.si_pid;
+    lt_unlock(&process->lock);
+    errno = saved;
+    if (process->taken && !process->error)
+        note(process, &info);
+    return process->taken;
+}
+
+static void tell(leat_process *process)
+{
+    leat_chan *ch = ended(process);
+    struct lt_party *woken = NULL;
+    lt_chan_lock(ch);
+    lt_special_raise(ch, &woken);
+    lt_chan_unlock(ch);
+    lt_ready_all(woken);
+}
+
+/* ---- signals ---- */
+
+/* With the lock held. */
+static int send_to_group(leat_process *process, int signal)
+{
+    if (!is_our_child(process))
+        return -ESRCH;
+    return kill(-process->pid, signal) == 0 ? 0 : -errno;
+}
+
+static int send_to_one(leat_process *process, int signal)
+{
+    return syscall(SYS_pidfd_send_signal, leat_io_fd(process->pidfd), signal, NULL, 0) == 0
+               ? 0
+               : -errno;
+}
+
+static int send_signal(leat_process *process, int signal, bool all)
+{
+    if (!process)
+        return -EINVAL;
+    int saved = errno, error = -ESRCH;
+    lt_lock(&process->lock);
+    if (!process->taken)
+        error = all && process->has_group ? send_to_group(process, signal)
+                                          : send_to_one(process, signal);
+    lt_unlock(&process->lock);
+    errno = saved;
+    return error;
+}
+
+int leat_kill(leat_process *process, int signal)
+{
+    return send_signal(process, signal, false);
+}
+
+int leat_kill_all(leat_process *process, int signal)
+{
+    return send_signal(process, signal, true);
+}
+
+/* ---- the warden ---- */
+
+/* Until the process has ended: 0; -ETIMEDOUT; -ECANCELED. */
+static int await_end(leat_process *process, int64_t deadline)
+{
+    for (;;) {
+        int error = leat_ready(process->pidfd, LEAT_IN, deadline);
+        if (error > 0 || error == -ETIMEDOUT || error == -ECANCELED)
+            return error > 0 ? 0 : error;
+        /* The system can not watch one more descriptor: look now and then. */
+        if (has_ended(process))
+            return 0;
+        error = leat_now() < deadline ? leat_sleep(LOOK_MS * LEAT_MS) : -ETIMEDOUT;
+        if (error)
+            return error;
+    }
+}
+
+/* What is left of the group ends while its leader still has its number. */
+static void terminate(leat_process *process)
+{
+    leat_kill_all(process, SIGTERM);
+    leat_kill_all(process, SIGCONT);
+    await_end(process, leat_after(process->grace));
+    leat_kill_all(process, SIGKILL);
+    await_end(process, LEAT_NEVER);
+}
+
+static void attend(leat_process *process)
+{
+    if (await_end(process, LEAT_NEVER) == -ECANCELED) {
+        leat_shield();
+        terminate(process);
+        leat_unshield();
+    }
+    leat_shield();
+    while (!take_status(process)) /* a debugger may have it still */
+        leat_sleep(LOOK_MS * LEAT_MS);
+    leat_unshield();
+    leat_io_close(process->pidfd);
+    tell(process);
+}
+
+int lt_process_attend(void *arg)
+{
+    leat_process *process = arg;
+    leat_shield();
+    leat_recv(process->started, NULL);
+    leat_unshield();
+    if (process->pid)
+        attend(process);
+    lt_process_unref(process);
+    return 0;
+}
+
+/* ---- for the user ---- */
+
+int leat_wait(leat_process *process, leat_exit *how, int64_t deadline)
+{
+    if (!process)
+        return -EINVAL;
+    int error = leat_recv_until(ended(process), NULL, deadline);
+    if (error || process->error)
+        return error ? error : process->error;
+    if (how)
+        *how = process->exit;
+    return 0;
+}
+
+leat_chan *leat_process_ended(leat_process *process)
+{
+    return process ? ended(process) : NULL;
+}
+
+leat_io *leat_process_in(leat_process *process)
+{
+    return process ? process->pipes[0] : NULL;
+}
+
+leat_io *leat_process_out(leat_process *process)
+{
+    return process ? process->pipes[1] : NULL;
+}
+
+leat_io *leat_process_err(leat_process *process)
+{
+    return process ? process->pipes[2] : NULL;
+}
+
+pid_t leat_process_id(const leat_process *process)
+{
+    return process ? process->pid : -EINVAL;
+}

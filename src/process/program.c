@@ -1,0 +1,294 @@
+#define _GNU_SOURCE
+#include "process/program.h"
+
+#include "base/alloc.h"
+#include "base/cancel.h"
+
+#include <leat/base.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* Sanitizers know fork only. */
+#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#define SHARES_MEMORY 0
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
+#define SHARES_MEMORY 0
+#endif
+#endif
+#ifndef SHARES_MEMORY
+#define SHARES_MEMORY 1
+#endif
+
+enum { STACK = 64 * 1024, SIGNALS = 64, WAIT_PIDFD = 3 };
+
+/* ---- which file ---- */
+
+static const char *path_in(const char *const *environment)
+{
+    for (; *environment; environment++)
+        if (strncmp(*environment, "PATH=", 5) == 0)
+            return *environment + 5;
+    return "/bin:/usr/bin";
+}
+
+/* A path without a folder is meant from the current one. */
+static char *add_file(char *to, const char *folder, size_t length, const char *name)
+{
+    memcpy(to, folder, length);
+    to += length;
+    if (length)
+        *to++ = '/';
+    size_t size = strlen(name) + 1;
+    memcpy(to, name, size);
+    return to + size;
+}
+
+char *lt_program_files(const char *name, const char *const *environment)
+{
+    bool whole = strchr(name, '/') || !*name;
+    const char *path = whole ? "" : path_in(environment);
+    size_t folders = 1;
+    for (const char *at = path; (at = strchr(at, ':')); at++)
+        folders++;
+    char *files = lt_alloc(strlen(path) + folders * (strlen(name) + 2) + 1), *to = files;
+    for (; files; path++) {
+        size_t length = strcspn(path, ":");
+        to = add_file(to, path, length, name);
+        path += length;
+        if (!*path)
+            break;
+    }
+    return files;
+}
+
+/* ---- the child ---- */
+
+static void reset_signals(void)
+{
+    uint64_t mask = 0, plain[4] = { 0 }; /* as the kernel has them: SIG_DFL, no flags */
+    for (int signal = 1; signal <= SIGNALS; signal++)
+        syscall(SYS_rt_sigaction, signal, plain, NULL, sizeof mask);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
+}
+
+/* Out of the way of what becomes 0, 1 and 2. */
+static int move_up(int *fd)
+{
+    if (*fd < 0 || *fd > 2)
+        return 0;
+    *fd = fcntl(*fd, F_DUPFD_CLOEXEC, 3);
+    return *fd < 0 ? -errno : 0;
+}
+
+static int put_in_place(int fd, int place)
+{
+    if (fd == place)
+        return fcntl(fd, F_SETFD, 0) == 0 ? 0 : -errno;
+    return dup2(fd, place) >= 0 ? 0 : -errno;
+}
+
+static int place_descriptors(struct lt_program *program)
+{
+    int error = move_up(&program->report);
+    for (int i = 0; i < 3 && !error; i++)
+        if (program->given[i] != i)
+            error = move_up(&program->given[i]);
+    for (int i = 0; i < 3 && !error; i++)
+        if (program->given[i] >= 0)
+            error = put_in_place(program->given[i], i);
+    if (!error && program->err_to_out)
+        error = put_in_place(1, 2);
+    return error;
+}
+
+static void hide_one(const char *name)
+{
+    int fd = 0;
+    for (; *name >= '0' && *name <= '9'; name++)
+        fd = 10 * fd + (*name - '0');
+    if (fd > 2)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+/* Before Linux 5.11, and in emulators. */
+static void hide_listed(void)
+{
+    _Alignas(struct dirent64) char entries[2048];
+    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    long n;
+    while ((n = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
+        for (long at = 0; at < n;) {
+            const struct dirent64 *entry = (const void *)(entries + at);
+            hide_one(entry->d_name);
+            at += entry->d_reclen;
+        }
+}
+
+/* execve is to close all other descriptors. */
+static void hide_descriptors(void)
+{
+#ifdef SYS_close_range
+    const unsigned close_on_exec = 4;
+    if (syscall(SYS_close_range, 3, UINT32_MAX, close_on_exec) == 0)
+        return;
+#endif
+    hide_listed();
+}
+
+/* The errors after which execvp tries the next file, too. */
+static bool is_absent(int error)
+{
+    return error == ENOENT || error == ENOTDIR || error == ESTALE || error == ENODEV ||
+           error == ETIMEDOUT;
+}
+
+static int execute(const struct lt_program *program)
+{
+    int error = -ENOENT;
+    for (const char *file = program->files; *file; file += strlen(file) + 1) {
+        execve(file, (char **)(uintptr_t)program->argv, (char **)(uintptr_t)program->environment);
+        if (errno == EACCES)
+            error = -EACCES;
+        else if (!is_absent(errno))
+            return -errno;
+    }
+    return error;
+}
+
+/* Returns only an error. */
+static int become_program(struct lt_program *program)
+{
+    reset_signals();
+    if (program->group && setpgid(0, 0) != 0)
+        return -errno;
+    int error = place_descriptors(program);
+    if (error)
+        return error;
+    if (program->folder && chdir(program->folder) != 0)
+        return -errno;
+    if (!program->inherit)
+        hide_descriptors();
+    return execute(program);
+}
+
+static int child(void *arg)
+{
+    struct lt_program *program = arg;
+    program->shared = true;
+    program->error = become_program(program);
+    ssize_t written = write(program->report, &program->error, sizeof program->error);
+    (void)written;
+    _exit(127);
+}
+
+/* ---- the parent ---- */
+
+static int start_by_fork(struct lt_program *program)
+{
+    pid_t pid = fork();
+    if (pid < 0)
+        return -errno;
+    if (pid == 0)
+        child(program);
+    program->pid = pid;
+    return 0;
+}
+
+static int start_in_shared_memory(struct lt_program *program)
+{
+    char *stack = lt_map(STACK);
+    if (!stack)
+        return -ENOMEM;
+    enum { HOW = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD };
+    pid_t pid = clone(child, stack + STACK, HOW, program, &program->pidfd);
+    int error = pid < 0 ? -errno : 0;
+    lt_unmap(stack, STACK);
+    program->pid = pid < 0 ? 0 : pid;
+    return error;
+}
+
+static int start(struct lt_program *program)
+{
+    int error = SHARES_MEMORY ? start_in_shared_memory(program) : -EINVAL;
+    if (error == -EINVAL)
+        error = start_by_fork(program);
+    if (error || program->pidfd >= 0)
+        return error;
+    program->pidfd = (int)syscall(SYS_pidfd_open, program->pid, 0);
+    if (program->pidfd >= 0)
+        return 0;
+    error = -errno;
+    kill(program->pid, SIGKILL);
+    while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    program->pid = 0;
+    return error;
+}
+
+/* No handler of the program may run in the child. */
+static int start_without_signals(struct lt_program *program)
+{
+    uint64_t all = UINT64_MAX, before;
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, &before, sizeof all);
+    int error = start(program);
+    syscall(SYS_rt_sigprocmask, SIG_SETMASK, &before, NULL, sizeof before);
+    return error;
+}
+
+static int read_report(int fd)
+{
+    int error;
+    ssize_t n;
+    do
+        n = read(fd, &error, sizeof error);
+    while (n < 0 && errno == EINTR);
+    return n == sizeof error ? error : 0;
+}
+
+/* Takes the status of a child that has not become the program. */
+static void forget(struct lt_program *program)
+{
+    siginfo_t info;
+    while (waitid((idtype_t)WAIT_PIDFD, (id_t)program->pidfd, &info, WEXITED) != 0 &&
+           errno == EINTR)
+        ;
+    close(program->pidfd);
+    program->pid = 0;
+}
+
+static int start_and_hear(struct lt_program *program)
+{
+    int report[2];
+    program->pid = 0;
+    program->pidfd = -1;
+    program->shared = false;
+    program->error = 0;
+    if (pipe2(report, O_CLOEXEC) != 0)
+        return -errno;
+    program->report = report[1];
+    int error = start_without_signals(program);
+    close(report[1]);
+    if (!error)
+        error = program->shared ? program->error : read_report(report[0]);
+    close(report[0]);
+    if (error && program->pid)
+        forget(program);
+    return error;
+}
+
+int lt_program_start(struct lt_program *program)
+{
+    int saved = errno, cancel = lt_cancel_put_off(), error = start_and_hear(program);
+    lt_cancel_restore(cancel);
+    errno = saved;
+    return error;
+}

@@ -1,0 +1,38 @@
+/* program.h: how a program is started: fork and execve in one.
+ *
+ * The child shares the parent's memory until execve (CLONE_VM), and the parent's thread stands
+ * still until then (CLONE_VFORK): so that takes no longer in a large program than in a small one.
+ * The child has a stack of its own. It makes system calls and changes only its stack and its
+ * lt_program. All signals are blocked in it until no handler of the program is left.
+ *
+ * Sanitizers and emulators need a plain fork in place of that. Then the memory is not shared, and
+ * an error comes back through a pipe that execve closes. */
+#ifndef LT_PROCESS_PROGRAM_H
+#define LT_PROCESS_PROGRAM_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+struct lt_program {
+    const char *const *argv, *const *environment;
+    const char *folder; /* or NULL */
+    char *files;        /* the paths to try, one behind the other; an empty one ends them */
+    int given[3];       /* what becomes 0, 1, 2; -1: stays as it is */
+    bool err_to_out, group, inherit;
+    /* The results. */
+    pid_t pid;
+    int pidfd;
+    /* Between parent and child. */
+    int report;  /* the pipe's end for writing */
+    bool shared; /* the child has written this: memory is shared */
+    int error;   /* of the child, 0 or a negative errno value */
+};
+
+/* The paths for a name, by PATH in the environment; to be freed. NULL: no memory. */
+char *lt_program_files(const char *name, const char *const *environment);
+
+/* Starts the program, and returns when it runs: 0, and `pid` and `pidfd` are set; or a negative
+ * errno value, and there is no process. Blocks the thread. */
+int lt_program_start(struct lt_program *program);
+
+#endif

@@ -1,0 +1,3 @@
+#include "sched/kinds.h"
+
+struct lt_kinds lt_kinds;

@@ -1,0 +1,393 @@
+#define _GNU_SOURCE
+#include "sched/reactor.h"
+
+#include "base/alloc.h"
+#include "base/cancel.h"
+#include "base/gap.h"
+#include "base/lock.h"
+#include "base/world.h"
+#include "sched/current.h"
+#include "sched/runtime.h"
+
+#include <leat/base.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- slots ---- */
+
+struct slot {
+    struct lt_lock lock;
+    uint32_t generation; /* how many sources it has had; under the lock */
+    uint32_t next_free;  /* index + 1; under the table's lock */
+    struct lt_source *source;
+};
+
+enum { CHUNKS = 32 };
+#define NO_SLOT UINT32_MAX
+#define BELL UINT64_MAX /* the data of a bell's events */
+
+/* Chunk k has LT_REACTOR_SLOTS << k slots. A slot is never freed, since an event that names it may
+ * be under way; it is used again. */
+static struct {
+    struct lt_lock lock;
+    uint32_t free; /* index + 1 of the first free slot; 0: none */
+    unsigned chunks;
+    struct slot *_Atomic chunk[CHUNKS];
+} table;
+
+static struct slot *slot_at(uint32_t index)
+{
+    uint32_t n = index / LT_REACTOR_SLOTS + 1;
+    unsigned k = 31 - (unsigned)__builtin_clz(n);
+    /* Acquire: the slots are seen zeroed. */
+    struct slot *chunk = atomic_load_explicit(&table.chunk[k], memory_order_acquire);
+    return chunk + (index - LT_REACTOR_SLOTS * ((UINT32_C(1) << k) - 1));
+}
+
+/* With the lock held. */
+static bool add_chunk(void)
+{
+    unsigned k = table.chunks;
+    uint32_t n = (uint32_t)LT_REACTOR_SLOTS << k, first = n - LT_REACTOR_SLOTS;
+    struct slot *slots = k < CHUNKS - 8 ? lt_alloc(n * sizeof *slots) : NULL;
+    if (!slots)
+        return false;
+    for (uint32_t i = 0; i < n; i++)
+        slots[i].next_free = i + 1 < n ? first + i + 2 : 0;
+    atomic_store_explicit(&table.chunk[k], slots, memory_order_release);
+    table.chunks++;
+    table.free = first + 1;
+    return true;
+}
+
+/* NO_SLOT when memory has run out. */
+static uint32_t slot_get(struct lt_source *source)
+{
+    uint32_t index = NO_SLOT;
+    lt_lock(&table.lock);
+    if (table.free || add_chunk()) {
+        index = table.free - 1;
+        table.free = slot_at(index)->next_free;
+    }
+    lt_unlock(&table.lock);
+    if (index == NO_SLOT)
+        return NO_SLOT;
+    struct slot *slot = slot_at(index);
+    lt_lock(&slot->lock);
+    slot->source = source;
+    lt_unlock(&slot->lock);
+    return index;
+}
+
+/* With the slot's lock held; the caller then puts the slot back. */
+static void slot_clear(struct slot *slot)
+{
+    slot->source = NULL;
+    slot->generation++;
+}
+
+static void slot_put(uint32_t index)
+{
+    struct slot *slot = slot_at(index);
+    lt_lock(&table.lock);
+    slot->next_free = table.free;
+    table.free = index + 1;
+    lt_unlock(&table.lock);
+}
+
+/* ---- opening and closing ---- */
+
+static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
+
+/* With `opening` held. 0 or a negative errno value. */
+static int open_reactor(struct lt_reactor *reactor)
+{
+    if (!reactor->has_bell) {
+        int bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+        if (bell < 0)
+            return -errno;
+        reactor->bell = bell;
+        reactor->has_bell = true;
+    }
+    int epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (epoll < 0)
+        return -errno;
+    struct epoll_event event = { .events = EPOLLIN | EPOLLET, .data.u64 = BELL };
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, reactor->bell, &event) != 0) {
+        int error = -errno;
+        close(epoll);
+        return error;
+    }
+    reactor->epoll = epoll;
+    atomic_store_explicit(&reactor->open, true, memory_order_seq_cst);
+    return 0;
+}
+
+/* With `opening` held. */
+static int make_open(struct lt_worker *worker)
+{
+    struct lt_reactor *reactor = &worker->reactor;
+    if (lt_reactor_is_open(reactor))
+        return 0;
+    int error = open_reactor(reactor);
+    if (!error)
+        lt_worker_wake(worker); /* to sleep in its epoll from now on */
+    return error;
+}
+
+/* With the slot's lock held: the source is not registered any more. */
+static void take_out(struct slot *slot, struct lt_worker *worker)
+{
+    struct lt_source *source = slot->source;
+    if (source->copy >= 0)
+        close(source->copy);
+    source->copy = -1;
+    slot_clear(slot);
+    atomic_fetch_sub_explicit(&worker->reactor.sources, 1, memory_order_relaxed);
+    /* Release, against a party that sees this and registers the source anew. */
+    atomic_store_explicit(&source->worker, NULL, memory_order_release);
+}
+
+/* A source may outlive the runtime. Its waiters are told that all has happened, so that they try,
+ * and find that no runtime runs; and so does a party that comes when the next one runs. */
+static void forget(uint32_t index)
+{
+    struct slot *slot = slot_at(index);
+    struct lt_party *woken = NULL;
+    lt_lock(&slot->lock);
+    struct lt_source *source = slot->source;
+    if (source) {
+        take_out(slot, atomic_load_explicit(&source->worker, memory_order_relaxed));
+        woken = source->told(source, EPOLLIN | EPOLLOUT);
+    }
+    lt_unlock(&slot->lock);
+    if (source)
+        slot_put(index);
+    lt_ready_all(woken);
+}
+
+void lt_reactors_close(void)
+{
+    pthread_mutex_lock(&opening);
+    for (unsigned k = 0; k < table.chunks; k++)
+        for (uint32_t i = 0, n = (uint32_t)LT_REACTOR_SLOTS << k; i < n; i++)
+            forget(n - LT_REACTOR_SLOTS + i);
+    for (unsigned i = 0; i < lt_runtime.worker_count && lt_runtime.workers[i]; i++) {
+        struct lt_reactor *reactor = &lt_runtime.workers[i]->reactor;
+        if (!lt_reactor_is_open(reactor))
+            continue;
+        close(reactor->epoll);
+        atomic_store_explicit(&reactor->open, false, memory_order_relaxed);
+    }
+    pthread_mutex_unlock(&opening);
+}
+
+/* ---- sources ---- */
+
+/* epoll takes each pair of a number and an open file once. */
+static int add_to_epoll(int epoll, struct lt_source *source, int fd, struct epoll_event *event)
+{
+    source->copy = -1;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, fd, event) == 0)
+        return 0;
+    if (errno != EEXIST)
+        return -errno;
+    int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (copy < 0)
+        return -errno;
+    source->copy = copy;
+    if (epoll_ctl(epoll, EPOLL_CTL_ADD, copy, event) == 0)
+        return 0;
+    int error = -errno;
+    close(copy);
+    return error;
+}
+
+/* The worker's reactor is open. */
+static int add(struct lt_source *source, int fd, struct lt_worker *worker)
+{
+    uint32_t index = slot_get(source);
+    if (index == NO_SLOT)
+        return -ENOMEM;
+    source->slot = index + 1;
+    struct slot *slot = slot_at(index);
+    struct epoll_event event = {
+        .events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLPRI | EPOLLET,
+        .data.u64 = (uint64_t)slot->generation << 32 | index,
+    };
+    int error = add_to_epoll(worker->reactor.epoll, source, fd, &event);
+    if (error) {
+        lt_lock(&slot->lock);
+        slot_clear(slot);
+        lt_unlock(&slot->lock);
+        slot_put(index);
+        return error;
+    }
+    /* Release: see lt_reactor_has_sources, and a user of the source that finds it registered. */
+    atomic_fetch_add_explicit(&worker->reactor.sources, 1, memory_order_release);
+    lt_gap();
+    atomic_store_explicit(&source->worker, worker, memory_order_release);
+    lt_worker_tell(worker); /* it may be computing, and look at its descriptors late */
+    return 0;
+}
+
+/* A worker is there until no scope is open. In another thread `opening` keeps the reactors from
+ * being closed. */
+static int add_to_any(struct lt_source *source, int fd, struct lt_worker *here)
+{
+    if (LT_LIKELY(here && lt_reactor_is_open(&here->reactor)))
+        return add(source, fd, here);
+    pthread_mutex_lock(&opening);
+    struct lt_worker *worker = here ? here : lt_running() ? lt_any_worker() : NULL;
+    int error = worker ? make_open(worker) : -EINVAL;
+    if (!error)
+        error = add(source, fd, worker);
+    pthread_mutex_unlock(&opening);
+    return error;
+}
+
+int lt_reactor_add(struct lt_source *source, int fd)
+{
+    if (lt_world())
+        return -ENOTSUP;
+    int saved = errno, cancel = lt_cancel_put_off();
+    int error = add_to_any(source, fd, lt_current_worker());
+    lt_cancel_restore(cancel);
+    errno = saved;
+    return error;
+}
+
+void lt_reactor_remove(struct lt_source *source, int fd)
+{
+    if (!source->slot)
+        return;
+    int saved = errno, cancel = lt_cancel_put_off();
+    struct epoll_event unused = { 0 };
+    uint32_t index = source->slot - 1;
+    struct slot *slot = slot_at(index);
+    lt_lock(&slot->lock);
+    /* Else the runtime has stopped. Under the lock the epoll is open. */
+    bool registered = slot->source == source;
+    if (registered) {
+        /* Relaxed: no other party uses the source. */
+        struct lt_worker *worker = atomic_load_explicit(&source->worker, memory_order_relaxed);
+        epoll_ctl(worker->reactor.epoll, EPOLL_CTL_DEL, source->copy < 0 ? fd : source->copy,
+                  &unused);
+        take_out(slot, worker);
+    }
+    lt_unlock(&slot->lock);
+    if (registered)
+        slot_put(index);
+    lt_cancel_restore(cancel);
+    errno = saved;
+}
+
+/* ---- events ---- */
+
+/* The worker is inside. It does not tell others of each party, as lt_ready would: a worker that
+ * wakes up tells once. */
+static void make_ready(struct lt_worker *here, struct lt_party *chain)
+{
+    while (chain) {
+        struct lt_party *next = chain->next;
+        if (lt_is_at_home(here, chain))
+            lt_worker_append_inside(here, chain);
+        else
+            lt_ready_elsewhere(chain);
+        chain = next;
+    }
+}
+
+static void tell(uint64_t data, uint32_t events)
+{
+    struct slot *slot = slot_at((uint32_t)data);
+    struct lt_party *woken = NULL;
+    lt_lock(&slot->lock);
+    if (slot->source && slot->generation == (uint32_t)(data >> 32))
+        woken = slot->source->told(slot->source, events);
+    lt_unlock(&slot->lock);
+    make_ready(lt_current_worker(), woken);
+}
+
+/* Returns whether the bell is among them. */
+static bool tell_all(const struct epoll_event *events, long n)
+{
+    bool rung = false;
+    for (long i = 0; i < n; i++)
+        if (events[i].data.u64 == BELL)
+            rung = true;
+        else
+            tell(events[i].data.u64, events[i].events);
+    return rung;
+}
+
+bool lt_reactor_look(struct lt_worker *worker)
+{
+    struct lt_reactor *reactor = &worker->reactor;
+    struct epoll_event events[LT_REACTOR_EVENTS];
+    /* A visitor that has seen sources has perhaps not seen the epoll yet. */
+    if (!lt_reactor_is_open(reactor))
+        return false;
+    int saved = errno, n = epoll_wait(reactor->epoll, events, LT_REACTOR_EVENTS, 0);
+    errno = saved;
+    bool here = worker == lt_current_worker();
+    if (here)
+        reactor->looked = lt_clock_now();
+    /* It rang for the worker, which may have gone to sleep since its visitor saw it awake. */
+    if (tell_all(events, n) && !here)
+        lt_reactor_ring(worker);
+    return n > 0;
+}
+
+/* Rounded up, so that no deadline is early. */
+static int milliseconds(int64_t ns)
+{
+    int64_t ms = ns / LEAT_MS + (ns % LEAT_MS != 0);
+    return ns == LEAT_NEVER ? -1 : ms < INT32_MAX ? (int)ms : INT32_MAX;
+}
+
+/* `ns` may be LEAT_NEVER. */
+static long wait_for_events(int epoll, struct epoll_event *events, int64_t ns)
+{
+#ifdef SYS_epoll_pwait2
+    static _Atomic bool missing; /* Linux before 5.11, or a sandbox refuses it */
+    if (!atomic_load_explicit(&missing, memory_order_relaxed)) {
+        int64_t time[2] = { ns / LEAT_S, ns % LEAT_S };
+        long n = syscall(SYS_epoll_pwait2, epoll, events, LT_REACTOR_EVENTS,
+                         ns == LEAT_NEVER ? NULL : time, NULL, 0);
+        if (n >= 0 || errno == EINTR)
+            return n;
+        atomic_store_explicit(&missing, true, memory_order_relaxed);
+    }
+#endif
+    return epoll_wait(epoll, events, LT_REACTOR_EVENTS, milliseconds(ns));
+}
+
+void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
+{
+    struct epoll_event events[LT_REACTOR_EVENTS];
+    int saved = errno;
+    int64_t now = until == LEAT_NEVER ? 0 : lt_clock_now();
+    int64_t ns = until == LEAT_NEVER ? LEAT_NEVER : until > now ? until - now : 0;
+    long n = wait_for_events(worker->reactor.epoll, events, ns);
+    errno = saved;
+    worker->reactor.looked = lt_clock_now();
+    tell_all(events, n);
+}
+
+void lt_reactor_ring(struct lt_worker *worker)
+{
+    int saved = errno, cancel = lt_cancel_put_off();
+    uint64_t one = 1;
+    /* Only a full counter refuses, after 2^64 rings, and a full bell has rung. */
+    ssize_t written = write(worker->reactor.bell, &one, sizeof one);
+    (void)written;
+    lt_cancel_restore(cancel);
+    errno = saved;
+}

@@ -1,0 +1,9 @@
+/* kinds.h: the table of the kinds of parties, for whoever starts a runtime. */
+#ifndef LT_START_KINDS_H
+#define LT_START_KINDS_H
+
+#include "sched/kinds.h"
+
+extern const struct lt_kinds lt_start_kinds;
+
+#endif

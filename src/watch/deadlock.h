@@ -1,0 +1,14 @@
+/* deadlock.h: whether the program has a deadlock, which the monitor asks now and then. */
+#ifndef LT_WATCH_DEADLOCK_H
+#define LT_WATCH_DEADLOCK_H
+
+#include <stdbool.h>
+
+enum { LT_DEADLOCK_CHECK_MS = 100 };
+
+/* True: there is a deadlock. This call and the one before found everything at rest, and nothing was
+ * done in between. lt_deadlock_reset forgets what was found in an earlier runtime. */
+bool lt_deadlock_check(void);
+void lt_deadlock_reset(void);
+
+#endif

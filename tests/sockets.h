@@ -1,0 +1,42 @@
+/* sockets.h: what the tests of connections share. */
+#ifndef LEAT_TESTS_SOCKETS_H
+#define LEAT_TESTS_SOCKETS_H
+
+#include "net/net.h"
+#include "support.h"
+
+#include <dirent.h>
+#include <unistd.h>
+
+/* How many sockets are open. The runtime's own descriptors are of other kinds. */
+static inline int sockets(void)
+{
+    int n = 0;
+    char path[300], target[8];
+    DIR *folder = opendir("/proc/self/fd");
+    CHECK(folder);
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        snprintf(path, sizeof path, "/proc/self/fd/%s", entry->d_name);
+        n += readlink(path, target, 7) == 7 && memcmp(target, "socket:", 7) == 0;
+    }
+    closedir(folder);
+    return n;
+}
+
+/* Writes the text of a listener's address. */
+static inline void tell_address(leat_io *listener, char *text)
+{
+    leat_address address;
+    CHECK_IS(0, leat_io_local(listener, &address));
+    CHECK(leat_address_text(&address, text, LEAT_ADDRESS_TEXT) > 0);
+}
+
+static inline leat_io *listen_at(const char *at, int backlog, char *text)
+{
+    leat_io *listener;
+    CHECK_IS(0, leat_listen(NULL, at, backlog, &listener));
+    tell_address(listener, text);
+    return listener;
+}
+
+#endif

@@ -1,0 +1,146 @@
+/* test_capture.c: programs that run to their end, and what they write. */
+#define _GNU_SOURCE
+#include "processes.h"
+
+#include <dirent.h>
+
+/* ---- capturing ---- */
+
+static int bounds_what_it_keeps(void *arg)
+{
+    (void)arg;
+    leat_captured captured;
+    CHECK_IS(0, leat_capture(SHELL("echo 0123456789; echo abcdef >&2; exit 4"), NULL, &captured, 7,
+                             LEAT_NEVER));
+    CHECK(strcmp(captured.out, "0123456") == 0 && strcmp(captured.err, "abcdef\n") == 0);
+    CHECK_IS(7, captured.out_size);
+    CHECK_IS(7, captured.err_size);
+    CHECK(captured.partial);
+    CHECK_IS(4, captured.exit.code);
+    CHECK_IS(0, leat_captured_free(&captured));
+    CHECK_IS(0, leat_capture(ARGV("head", "-c", "1000000", "/dev/zero"), NULL, &captured, 10000,
+                             LEAT_NEVER));
+    CHECK_IS(10000, captured.out_size);
+    CHECK(captured.partial);
+    CHECK_IS(0, captured.exit.code);
+    CHECK_IS(0, leat_captured_free(&captured));
+    CHECK_IS(0, leat_capture(ARGV("head", "-c", "1000000", "/dev/zero"), NULL, &captured, SIZE_MAX,
+                             LEAT_NEVER));
+    CHECK_IS(1000000, captured.out_size);
+    CHECK(!captured.partial);
+    CHECK_IS(0, leat_captured_free(&captured));
+    CHECK_IS(0, leat_capture(ARGV("echo", "x"), NULL, &captured, 0, LEAT_NEVER));
+    CHECK(!*captured.out && captured.partial);
+    CHECK_IS(0, leat_captured_free(&captured));
+    CHECK_IS(-ENOENT, leat_capture(ARGV("/no"), NULL, &captured, 10, LEAT_NEVER));
+    return 0;
+}
+ON_WORKERS(bounds_what_it_keeps);
+
+static int ends_at_its_deadline(void *arg)
+{
+    (void)arg;
+    leat_captured captured;
+    int64_t start = leat_now();
+    CHECK_IS(-ETIMEDOUT, leat_capture(SHELL("echo x; sleep 100"), NULL, &captured, 10,
+                                      leat_after(30 * LEAT_MS)));
+    CHECK_IS(-ETIMEDOUT, leat_capture(ARGV("yes"), NULL, &captured, 10, leat_after(30 * LEAT_MS)));
+    CHECK(leat_now() - start < 20 * LEAT_S);
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_scope_cancel(scope);
+    CHECK_IS(-ECANCELED, leat_capture(ARGV("true"), NULL, &captured, 10, LEAT_NEVER));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(!has_children());
+    return 0;
+}
+ON_WORKERS(ends_at_its_deadline);
+
+/* The pipe never runs dry. */
+static void let_go_of_a_busy_pipe(void)
+{
+    leat_captured captured;
+    const leat_spawn_options options = { .grace = 30 * LEAT_MS };
+    CHECK_IS(0, leat_capture(SHELL("yes &"), &options, &captured, 100, LEAT_NEVER));
+    CHECK(captured.partial);
+    CHECK_IS(0, captured.exit.code);
+    CHECK_IS(0, leat_captured_free(&captured));
+}
+
+/* What the program has written is not lost, however short the grace. */
+static void read_late(void)
+{
+    leat_captured captured;
+    const leat_spawn_options options = { .grace = 1 };
+    CHECK_IS(0, leat_capture(ARGV("head", "-c", "60000", "/dev/zero"), &options, &captured, 100000,
+                             LEAT_NEVER));
+    CHECK_IS(60000, captured.out_size);
+    CHECK(!captured.partial);
+    CHECK_IS(0, leat_captured_free(&captured));
+}
+
+static int lets_go_of_a_held_pipe(void *arg)
+{
+    (void)arg;
+    leat_captured captured;
+    const leat_spawn_options options = { .grace = 30 * LEAT_MS };
+    int64_t start = leat_now();
+    CHECK_IS(0, leat_capture(SHELL("sleep 100 & echo $!"), &options, &captured, 100, LEAT_NEVER));
+    CHECK(leat_now() - start >= 30 * LEAT_MS && leat_now() - start < 50 * LEAT_S);
+    CHECK(captured.partial);
+    CHECK_IS(0, captured.exit.code);
+    CHECK_IS(0, kill((pid_t)atoi(captured.out), SIGKILL));
+    CHECK_IS(0, leat_captured_free(&captured));
+    let_go_of_a_busy_pipe();
+    for (int i = 0; i < 20; i++)
+        read_late();
+    return 0;
+}
+ON_WORKERS(lets_go_of_a_held_pipe);
+
+/* ---- many ---- */
+
+static int run_one(void *arg)
+{
+    leat_captured captured;
+    char text[16];
+    snprintf(text, sizeof text, "%d", (int)(intptr_t)arg);
+    CHECK_IS(0, leat_capture(ARGV("echo", "-n", text), NULL, &captured, 100, LEAT_NEVER));
+    CHECK(strcmp(text, captured.out) == 0);
+    return leat_captured_free(&captured);
+}
+
+static int open_descriptors(void)
+{
+    int n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder))
+        n++;
+    CHECK_IS(0, closedir(folder));
+    return n;
+}
+
+static int runs_many_at_a_time(void *arg)
+{
+    (void)arg;
+    run_one(NULL); /* the reactor's own descriptors */
+    int before = open_descriptors();
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    for (intptr_t i = 0; i < 200 / (SCALE > 1 ? 4 : 1); i++)
+        CHECK_IS(0, leat_go(scope, run_one, (void *)i));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(open_descriptors() <= before + 2 * (int)leat_workers());
+    CHECK(!has_children());
+    return 0;
+}
+ON_WORKERS(runs_many_at_a_time);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(bounds_what_it_keeps),
+        TESTS_ON_WORKERS(ends_at_its_deadline),
+        TESTS_ON_WORKERS(lets_go_of_a_held_pipe),
+        TESTS_ON_WORKERS(runs_many_at_a_time),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,575 @@
+/* test_io_race.c: descriptors at the wrong moment: closed, cancelled, written to or given away
+ * while parties use them, and beside workers that compute, sleep or stop. */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include "io/io.h"
+#include "sched/runtime.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+struct pair {
+    leat_io *a, *b;
+};
+
+static struct pair open_pair(leat_scope *scope, int type)
+{
+    int fds[2];
+    struct pair pair;
+    CHECK_IS(0, socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds));
+    CHECK_IS(0, leat_io_adopt(scope, fds[0], &pair.a));
+    CHECK_IS(0, leat_io_adopt(scope, fds[1], &pair.b));
+    return pair;
+}
+
+struct reader {
+    leat_io *io;
+    _Atomic int64_t result;
+    int64_t deadline;
+};
+
+static int read_one(void *arg)
+{
+    struct reader *reader = arg;
+    char byte;
+    int64_t n = leat_read_until(reader->io, &byte, 1, reader->deadline);
+    atomic_store(&reader->result, n);
+    return 0;
+}
+
+static unsigned readers_of(leat_io *io)
+{
+    return receivers_of(leat_io_readable(io));
+}
+
+/* ---- a leat_io outlives the runtime ---- */
+
+static int wait_for_io(void *arg)
+{
+    leat_io *io = *(leat_io **)arg;
+    char byte;
+    CHECK_IS(-ETIMEDOUT, leat_read_until(io, &byte, 1, leat_after(LEAT_MS)));
+    CHECK_IS(1, write(leat_io_fd(((leat_io **)arg)[1]), "x", 1));
+    CHECK_IS(1, leat_read(io, &byte, 1));
+    CHECK_IS(-EAGAIN, leat_read_until(io, &byte, 1, LEAT_NOW));
+    return 0;
+}
+
+static void outlives_the_runtime(void **state)
+{
+    (void)state;
+    char byte;
+    leat_io *ios[2];
+    int fds[2], saved;
+    CHECK_IS(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+    saved = dup(fds[1]);
+    for (unsigned workers = 1; workers <= 4; workers *= 2) {
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = workers }));
+        if (workers == 1)
+            for (int i = 0; i < 2; i++)
+                CHECK_IS(0, leat_io_adopt(NULL, fds[i], &ios[i]));
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_go(scope, wait_for_io, ios));
+        CHECK_IS(0, leat_scope_close(scope));
+        CHECK_IS(0, wait_for_io(ios));
+        struct reader reader = { ios[0], 0, LEAT_NEVER };
+        struct foreign thread;
+        foreign_start(&thread, read_one, &reader);
+        WAIT_UNTIL(readers_of(ios[0]) == 1);
+        /* The one that waits is told; what it does then needs a runtime. */
+        CHECK_IS(0, leat_stop());
+        CHECK_IS(0, foreign_join(&thread));
+        CHECK_IS(-EINVAL, atomic_load(&reader.result));
+        CHECK_IS(-EINVAL, leat_read(ios[0], &byte, 1));
+    }
+    CHECK_IS(0, leat_io_close(ios[0]));
+    CHECK_IS(0, leat_io_unref(ios[0]));
+    CHECK_IS(0, leat_io_unref(ios[1]));
+    CHECK_IS(-1, fcntl(fds[0], F_GETFD));
+    CHECK_IS(-1, fcntl(fds[1], F_GETFD));
+    close(saved);
+}
+
+/* A thread registers and closes while the runtime stops. */
+struct churn {
+    _Atomic bool stop;
+    _Atomic int rounds;
+};
+
+static int churn_descriptors(void *arg)
+{
+    struct churn *churn = arg;
+    while (!atomic_load(&churn->stop)) {
+        char byte;
+        int fds[2];
+        leat_io *io = NULL;
+        CHECK_IS(0, pipe2(fds, O_CLOEXEC));
+        if (leat_io_adopt(NULL, fds[0], &io) == 0) {
+            int64_t n = leat_read_until(io, &byte, 1, leat_after(20 * LEAT_US));
+            CHECK(n == -ETIMEDOUT || n == -EINVAL);
+            CHECK_IS(0, leat_io_unref(io));
+            CHECK_IS(-1, fcntl(fds[0], F_GETFD));
+        } else {
+            close(fds[0]);
+        }
+        close(fds[1]);
+        atomic_fetch_add(&churn->rounds, 1);
+    }
+    return 0;
+}
+
+static void stops_beside_a_thread(void **state)
+{
+    (void)state;
+    struct churn churn = { false, 0 };
+    struct foreign thread;
+    foreign_start(&thread, churn_descriptors, &churn);
+    for (int i = 0; i < 200 / SCALE; i++) {
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 + (unsigned)i % 2 }));
+        int seen = atomic_load(&churn.rounds);
+        WAIT_UNTIL(atomic_load(&churn.rounds) != seen);
+        for (int error; (error = leat_stop()) != 0;)
+            CHECK_IS(-EBUSY, error);
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+        for (unsigned k = 0; k < 2; k++)
+            CHECK(atomic_load(&lt_runtime.workers[k]->reactor.sources) < 2);
+        for (int error; (error = leat_stop()) != 0;)
+            CHECK_IS(-EBUSY, error);
+    }
+    atomic_store(&churn.stop, true);
+    CHECK_IS(0, foreign_join(&thread));
+}
+
+/* ---- another thread looks at a worker's descriptors while the worker goes to sleep ---- */
+
+static int look_all_the_time(void *arg)
+{
+    _Atomic bool *stop = arg;
+    while (!atomic_load(stop))
+        lt_reactor_look(lt_runtime.workers[0]);
+    return 0;
+}
+
+struct balls {
+    leat_chan *there, *back;
+    int n;
+};
+
+static int return_balls(void *arg)
+{
+    struct balls *balls = arg;
+    for (int ball; leat_recv(balls->there, &ball) == 0;)
+        CHECK_IS(0, leat_send(balls->back, &ball));
+    return 0;
+}
+
+static int serve_balls(void *arg)
+{
+    struct balls *balls = arg;
+    for (int i = 0; i < balls->n; i++) {
+        int ball = i;
+        CHECK_IS(0, leat_send(balls->there, &ball));
+        CHECK_IS(0, leat_recv_until(balls->back, &ball, leat_after(60 * LEAT_S)));
+        CHECK_IS(i, ball);
+    }
+    return leat_close(balls->there);
+}
+
+static void wakes_although_others_look(void **state)
+{
+    (void)state;
+    char byte;
+    _Atomic bool stop = false;
+    struct foreign looker;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct pair pair = open_pair(scope, SOCK_STREAM);
+    CHECK_IS(-EAGAIN, leat_read_until(pair.a, &byte, 1, LEAT_NOW)); /* registers it */
+    struct balls balls = { leat_chan_of(scope, int, 0), leat_chan_of(scope, int, 0), 4000 / SCALE };
+    foreign_start(&looker, look_all_the_time, &stop);
+    CHECK_IS(0, leat_go(scope, return_balls, &balls));
+    CHECK_IS(0, serve_balls(&balls));
+    atomic_store(&stop, true);
+    CHECK_IS(0, foreign_join(&looker));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, leat_stop());
+}
+
+/* ---- descriptors of a worker that computes ---- */
+
+struct hog {
+    _Atomic bool stop, runs;
+};
+
+static int compute(void *arg)
+{
+    struct hog *hog = arg;
+    atomic_store(&hog->runs, true);
+    while (!atomic_load(&hog->stop)) {
+    }
+    return 0;
+}
+
+/* Threads register with any worker, also with one that computes while the other one rests. */
+static void threads_read_beside_a_hog(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    struct hog hog = { false, false };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(scope, compute, &hog));
+    WAIT_UNTIL(atomic_load(&hog.runs));
+    for (int i = 0; i < 4; i++) {
+        struct pair pair = open_pair(scope, SOCK_STREAM);
+        struct reader reader = { pair.a, 0, leat_after(30 * LEAT_S) };
+        struct foreign thread;
+        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL); /* the other worker rests */
+        foreign_start(&thread, read_one, &reader);
+        WAIT_UNTIL(receivers_of(lt_io_chan(pair.a, LT_IN)) == 1);
+        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+        CHECK_IS(1, write(leat_io_fd(pair.b), "x", 1));
+        CHECK_IS(0, foreign_join(&thread));
+        CHECK_IS(1, atomic_load(&reader.result));
+    }
+    atomic_store(&hog.stop, true);
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, leat_stop());
+}
+
+/* ---- closing beside users of all kinds ---- */
+
+struct block {
+    leat_block block;
+    leat_io *io;
+    size_t done;
+    int result;
+    char byte;
+};
+
+static int read_as_block(leat_block *b)
+{
+    struct block *me = (struct block *)b;
+    LEAT_BEGIN(b);
+    LEAT_AWAIT_READ(b, me->io, &me->byte, 1);
+    me->result = b->status;
+    LEAT_END(b);
+}
+
+static char much[1 << 20];
+
+static int write_as_block(leat_block *b)
+{
+    struct block *me = (struct block *)b;
+    LEAT_BEGIN(b);
+    LEAT_AWAIT_WRITE(b, me->io, much, sizeof much, me->done);
+    me->result = b->status;
+    LEAT_END(b);
+}
+
+static int wait_as_block(leat_block *b)
+{
+    struct block *me = (struct block *)b;
+    LEAT_BEGIN(b);
+    LEAT_AWAIT_READY(b, me->io, LEAT_IN, LEAT_NEVER, NULL);
+    me->result = b->status;
+    LEAT_END(b);
+}
+
+struct operation {
+    leat_op op;
+    _Atomic int status;
+};
+
+static void note_status(leat_op *op, int status)
+{
+    atomic_store(&((struct operation *)op)->status, status);
+}
+
+static int write_much(void *arg)
+{
+    struct reader *writer = arg;
+    int64_t n = leat_write(writer->io, much, sizeof much);
+    atomic_store(&writer->result, n);
+    return 0;
+}
+
+static int select_one(void *arg)
+{
+    struct reader *reader = arg;
+    leat_case cases[] = { LEAT_READABLE(reader->io) };
+    int n = leat_select(cases, 1, LEAT_NEVER);
+    atomic_store(&reader->result, n ? n : cases[0].status);
+    return 0;
+}
+
+static int ready_one(void *arg)
+{
+    struct reader *reader = arg;
+    atomic_store(&reader->result, leat_ready(reader->io, LEAT_IN | LEAT_OUT, LEAT_NEVER));
+    return 0;
+}
+
+static int closing_ends_each_wait(void *arg)
+{
+    (void)arg;
+    for (int round = 0; round < 12 / SCALE + 1; round++) {
+        struct crew crew;
+        crew_open(&crew);
+        struct pair pair = open_pair(crew.scope, SOCK_STREAM);
+        while (write(leat_io_fd(pair.a), much, 4096) == 4096 &&
+               poll(&(struct pollfd){ leat_io_fd(pair.a), POLLOUT, 0 }, 1, 0) == 1) {
+        }
+        struct reader readers[KINDS], writers[KINDS], selects[KINDS], ready[KINDS];
+        struct block blocks[3] = { { .io = pair.a }, { .io = pair.a }, { .io = pair.a } };
+        struct operation op = { LEAT_OP(crew.scope, 0), 1 };
+        for (enum kind kind = TASK; kind < KINDS; kind++) {
+            readers[kind] = writers[kind] = selects[kind] = ready[kind] =
+                (struct reader){ pair.a, 0, LEAT_NEVER };
+            crew_go(&crew, kind, read_one, &readers[kind]);
+            crew_go(&crew, kind, write_much, &writers[kind]);
+            crew_go(&crew, kind, select_one, &selects[kind]);
+            crew_go(&crew, kind, ready_one, &ready[kind]);
+        }
+        CHECK_IS(0, leat_go_block(crew.scope, &blocks[0].block, read_as_block));
+        CHECK_IS(0, leat_go_block(crew.scope, &blocks[1].block, write_as_block));
+        CHECK_IS(0, leat_go_block(crew.scope, &blocks[2].block, wait_as_block));
+        CHECK_IS(0, leat_ready_then(&op.op, pair.a, LEAT_IN, note_status));
+        if (round)
+            WAIT_UNTIL(readers_of(pair.a) == 12); /* 3 kinds each read, select and get ready; … */
+        CHECK_IS(0, leat_io_close(pair.a));
+        CHECK_IS(-EBADF, leat_io_close(pair.a));
+        crew_close(&crew);
+        for (enum kind kind = TASK; kind < KINDS; kind++) {
+            CHECK_IS(-EBADF, atomic_load(&readers[kind].result));
+            CHECK(atomic_load(&writers[kind].result) == -EBADF ||
+                  atomic_load(&writers[kind].result) > 0);
+            CHECK_IS(-EPIPE, atomic_load(&selects[kind].result));
+            CHECK_IS(-EBADF, atomic_load(&ready[kind].result));
+        }
+        for (int i = 0; i < 3; i++)
+            CHECK_IS(-EBADF, blocks[i].result);
+        CHECK_IS(-EPIPE, atomic_load(&op.status));
+    }
+    return 0;
+}
+ON_WORKERS(closing_ends_each_wait);
+
+/* Also where nobody has waited before. */
+static int closing_closes_the_channels(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    for (int registered = 0; registered < 2; registered++) {
+        struct pair pair = open_pair(scope, SOCK_STREAM);
+        CHECK_IS(1, leat_write(pair.b, "x", 1));
+        leat_chan *in = registered ? leat_io_readable(pair.a) : NULL;
+        leat_chan *out = registered ? leat_io_writable(pair.a) : NULL;
+        CHECK_IS(0, registered ? leat_recv(in, NULL) : 0);
+        CHECK_IS(0, leat_io_close(pair.a));
+        CHECK_IS(-EPIPE, leat_recv(leat_io_readable(pair.a), NULL));
+        CHECK_IS(-EPIPE, leat_recv(leat_io_writable(pair.a), NULL));
+        CHECK_IS(-EPIPE, registered ? leat_recv(in, NULL) : -EPIPE);
+        CHECK_IS(-EPIPE, registered ? leat_recv(out, NULL) : -EPIPE);
+        struct operation op = { LEAT_OP(scope, 0), 1 };
+        CHECK_IS(0, leat_ready_then(&op.op, pair.a, LEAT_OUT, note_status));
+        WAIT_UNTIL(atomic_load(&op.status) == -EPIPE);
+        CHECK_IS(-EBADF, leat_io_release(pair.a));
+        CHECK_IS(-EBADF, leat_shutdown(pair.a, SHUT_RD));
+    }
+    return leat_scope_close(scope);
+}
+ON_WORKERS(closing_closes_the_channels);
+
+/* ---- closed, and the number used again at once ---- */
+
+struct traffic {
+    struct pair pair;
+    _Atomic bool stop;
+    _Atomic int64_t sent, got;
+};
+
+static int send_traffic(void *arg)
+{
+    struct traffic *traffic = arg;
+    char bytes[64] = { 0 };
+    while (!atomic_load(&traffic->stop)) {
+        CHECK_IS(sizeof bytes, leat_write(traffic->pair.a, bytes, sizeof bytes));
+        atomic_fetch_add(&traffic->sent, (int64_t)sizeof bytes);
+    }
+    return leat_shutdown(traffic->pair.a, SHUT_WR);
+}
+
+static int get_traffic(void *arg)
+{
+    struct traffic *traffic = arg;
+    char bytes[100];
+    int64_t n;
+    while ((n = leat_read(traffic->pair.b, bytes, sizeof bytes)) > 0)
+        atomic_fetch_add(&traffic->got, n);
+    return (int)n;
+}
+
+static int closes_and_reuses_numbers(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    crew_open(&crew);
+    struct traffic traffic = { .pair = open_pair(crew.scope, SOCK_STREAM) };
+    crew_go(&crew, TASK, send_traffic, &traffic);
+    crew_go(&crew, BLOCKING, get_traffic, &traffic);
+    for (int i = 0; i < often(12000); i++) {
+        struct crew inner;
+        crew_open(&inner);
+        struct pair pair = open_pair(NULL, SOCK_STREAM);
+        struct reader reader = { pair.a, 0, LEAT_NEVER };
+        /* The peer writes just before or after the close; nobody of the next round hears of it. */
+        if (i % 4 == 0) {
+            char byte;
+            CHECK_IS(-EAGAIN, leat_read_until(pair.a, &byte, 1, LEAT_NOW));
+            int64_t n = leat_read_until(pair.a, &byte, 1, leat_after(LEAT_US));
+            CHECK_IS(-ETIMEDOUT, n);
+        }
+        crew_go(&inner, i % 64 == 0 ? BLOCKING : TASK, read_one, &reader);
+        if (i % 2)
+            leat_yield();
+        int copy = i % 3 ? -1 : dup(leat_io_fd(pair.a));
+        if (i % 8 == 1)
+            CHECK_IS(1, leat_write(pair.b, "x", 1));
+        CHECK_IS(0, leat_io_close(pair.a));
+        if (copy >= 0) {
+            ssize_t n = write(leat_io_fd(pair.b), "x", 1); /* for the copy alone */
+            CHECK_IS(1, n);
+            close(copy);
+        }
+        crew_close(&inner);
+        int64_t n = atomic_load(&reader.result);
+        /* A read that was under way at the close may still find the byte. */
+        CHECK(n == -EBADF || (n == 1 && (i % 8 == 1 || copy >= 0)));
+        CHECK_IS(0, leat_io_unref(pair.a));
+        CHECK_IS(0, leat_io_unref(pair.b));
+    }
+    atomic_store(&traffic.stop, true);
+    crew_close(&crew);
+    CHECK_IS(atomic_load(&traffic.sent), atomic_load(&traffic.got));
+    return 0;
+}
+ON_WORKERS(closes_and_reuses_numbers);
+
+/* ---- deadline, cancel and data at the same moment ---- */
+
+struct race {
+    struct reader reader;
+    int64_t got;
+};
+
+static int read_until_end(void *arg)
+{
+    struct race *race = arg;
+    char bytes[3];
+    int64_t n = leat_read_until(race->reader.io, bytes, sizeof bytes, race->reader.deadline);
+    CHECK(n > 0 || n == -ETIMEDOUT || n == -ECANCELED);
+    race->got = n > 0 ? n : 0;
+    return 0;
+}
+
+static int loses_no_byte(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct pair pair = open_pair(scope, SOCK_STREAM);
+    uint64_t chance = seed_of_test();
+    int64_t sent = 0, got = 0;
+    for (int i = 0; i < often(20000); i++) {
+        struct crew crew;
+        crew_open(&crew);
+        struct race races[2];
+        for (int k = 0; k < 2; k++) {
+            int64_t deadline = leat_after((int64_t)below(&chance, 40) * LEAT_US);
+            races[k] = (struct race){ { pair.a, 0, deadline }, 0 };
+            crew_go(&crew, below(&chance, 32) ? TASK : BLOCKING, read_until_end, &races[k]);
+        }
+        for (unsigned turns = below(&chance, 4); turns > 0; turns--)
+            leat_yield();
+        int64_t n = 1 + below(&chance, 3);
+        sent += n;
+        CHECK_IS(n, write(leat_io_fd(pair.b), "abc", (size_t)n));
+        if (below(&chance, 2))
+            CHECK_IS(0, leat_scope_cancel(crew.scope));
+        crew_close(&crew);
+        got += races[0].got + races[1].got;
+    }
+    char bytes[4096];
+    while (got < sent) {
+        int64_t n = leat_read_until(pair.a, bytes, sizeof bytes, leat_after(30 * LEAT_S));
+        CHECK(n > 0);
+        got += n;
+    }
+    CHECK_IS(sent, got);
+    CHECK_IS(-ETIMEDOUT, leat_read_until(pair.a, bytes, 1, leat_after(LEAT_MS)));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(loses_no_byte);
+
+/* The first wait: data comes around the time of the registration. */
+static int write_later(void *arg)
+{
+    struct pair *pair = arg;
+    leat_yield();
+    CHECK_IS(1, write(leat_io_fd(pair->b), "x", 1));
+    return 0;
+}
+
+static int misses_no_first_edge(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < often(6000); i++) {
+        struct crew crew;
+        crew_open(&crew);
+        struct pair pair = open_pair(crew.scope, i % 2 ? SOCK_STREAM : SOCK_DGRAM);
+        struct reader reader = { pair.a, 0, leat_after(30 * LEAT_S) };
+        crew_go(&crew, TASK, read_one, &reader);
+        crew_go(&crew, i % 16 ? TASK : kind_of(i / 16), write_later, &pair);
+        crew_close(&crew);
+        CHECK_IS(1, atomic_load(&reader.result));
+    }
+    return 0;
+}
+ON_WORKERS(misses_no_first_edge);
+
+/* ---- crowds ---- */
+
+static int cancels_many_readers(void *arg)
+{
+    (void)arg;
+    enum { READERS = SCALE == 1 ? 10000 : 2000 / SCALE };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
+    struct pair pair = open_pair(scope, SOCK_STREAM);
+    struct reader *readers = calloc(READERS, sizeof *readers);
+    for (int i = 0; i < READERS; i++) {
+        readers[i] = (struct reader){ pair.a, 0, i % 2 ? LEAT_NEVER : leat_after(60 * LEAT_S) };
+        CHECK_IS(0, leat_go(inner, read_one, &readers[i]));
+    }
+    WAIT_UNTIL(receivers_of(lt_io_chan(pair.a, LT_IN)) == READERS);
+    CHECK_IS(0, leat_scope_cancel(inner));
+    CHECK_IS(0, leat_scope_close(inner));
+    for (int i = 0; i < READERS; i++)
+        CHECK_IS(-ECANCELED, atomic_load(&readers[i].result));
+    free(readers);
+    return leat_scope_close(scope);
+}
+ON_WORKERS(cancels_many_readers);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(closing_ends_each_wait),     TESTS_ON_WORKERS(closing_closes_the_channels),
+        TESTS_ON_WORKERS(closes_and_reuses_numbers),  TESTS_ON_WORKERS(loses_no_byte),
+        TESTS_ON_WORKERS(misses_no_first_edge),       TESTS_ON_WORKERS(cancels_many_readers),
+        cmocka_unit_test(outlives_the_runtime),       cmocka_unit_test(stops_beside_a_thread),
+        cmocka_unit_test(wakes_although_others_look), cmocka_unit_test(threads_read_beside_a_hog),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,163 @@
+/* test_process_end.c: processes whose scope is cancelled, and whose status others take. */
+#define _GNU_SOURCE
+#include "processes.h"
+
+/* ---- cancelling ---- */
+
+/* Of an orphan, init takes the status when it likes. */
+static bool is_dead(pid_t pid)
+{
+    char path[32], state = 0;
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (!file)
+        return true;
+    CHECK_IS(1, fscanf(file, "%*d (%*[^)]) %c", &state));
+    fclose(file);
+    return state == 'Z' || state == 'X';
+}
+
+/* Reads a number that a program writes. */
+static pid_t read_pid(leat_process *process)
+{
+    char text[32] = { 0 };
+    size_t n = 0;
+    while (!n || text[n - 1] != '\n') {
+        CHECK(n < sizeof text - 1);
+        CHECK_IS(1, leat_read(leat_process_out(process), &text[n++], 1));
+    }
+    return (pid_t)atoi(text);
+}
+
+static int end_by_cancelling(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT };
+    pid_t sleeper = leat_process_id(spawn(scope, ARGV("sleep", "100"), NULL));
+    leat_process *shell = spawn(scope, SHELL("sleep 100 & echo $!; wait"), &options);
+    leat_process *stopped = spawn(scope, ARGV("sleep", "100"), NULL);
+    pid_t pids[] = { sleeper, leat_process_id(shell), read_pid(shell), leat_process_id(stopped) };
+    CHECK_IS(0, leat_kill(stopped, SIGSTOP));
+    int64_t start = leat_now();
+    CHECK_IS(0, leat_scope_cancel(scope));
+    CHECK_IS(-ECANCELED, leat_spawn(scope, ARGV("true"), NULL, &stopped));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(leat_now() - start < 4 * LEAT_S);
+    for (size_t i = 0; i < sizeof pids / sizeof *pids; i++)
+        WAIT_UNTIL(is_dead(pids[i]));
+    CHECK(!has_children());
+    CHECK(is_gone(sleeper));
+    return 0;
+}
+
+static int leaves_nothing_when_cancelled(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(end_by_cancelling);
+    return 0;
+}
+ON_WORKERS(leaves_nothing_when_cancelled);
+
+static int kills_what_ignores_sigterm(void *arg)
+{
+    (void)arg;
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT, .grace = 30 * LEAT_MS };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process =
+        spawn(scope, SHELL("trap '' TERM; sleep 100 & echo $!; while :; do wait; done"), &options);
+    pid_t child = read_pid(process), pid = leat_process_id(process);
+    int64_t start = leat_now();
+    CHECK_IS(0, leat_scope_cancel(scope));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(leat_now() - start >= 30 * LEAT_MS);
+    CHECK(is_gone(pid));
+    WAIT_UNTIL(is_dead(child));
+    return 0;
+}
+ON_WORKERS(kills_what_ignores_sigterm);
+
+/* As leat/process.h says: only what stays in the group. */
+static int does_not_reach_another_session(void *arg)
+{
+    (void)arg;
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process =
+        spawn(scope, SHELL("setsid sh -c 'echo $$; exec sleep 100' & wait"), &options);
+    pid_t escaped = read_pid(process);
+    CHECK_IS(0, leat_scope_cancel(scope));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(!is_gone(escaped));
+    CHECK_IS(0, kill(escaped, SIGKILL));
+    return 0;
+}
+ON_WORKERS(does_not_reach_another_session);
+
+static int cancels_at_any_moment(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < often(200) + 10; i++) {
+        leat_scope *scope = leat_scope_open(leat_after(i * 20 * LEAT_US));
+        leat_process *process;
+        int error = 0;
+        while (!error)
+            error = leat_spawn(scope, ARGV("sleep", "100"), NULL, &process);
+        CHECK_IS(-ECANCELED, error);
+        CHECK_IS(-ETIMEDOUT, leat_scope_close(scope));
+    }
+    CHECK(!has_children());
+    return 0;
+}
+ON_WORKERS(cancels_at_any_moment);
+
+/* ---- a program that takes the statuses of leat's processes ---- */
+
+static int survives_a_thief(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process =
+        spawn(scope, ARGV("cat"), &(leat_spawn_options){ .flags = LEAT_PIPE_IN | LEAT_NO_GROUP });
+    CHECK_IS(0, leat_kill(process, SIGKILL));
+    while (waitpid(-1, NULL, 0) < 0 && errno == EINTR)
+        ;
+    /* leat and the thief may each have been first. */
+    leat_exit how;
+    int error = leat_wait(process, &how, LEAT_NEVER);
+    CHECK(error == 0 || error == -ECHILD);
+    return leat_scope_close(scope);
+}
+ON_WORKERS(survives_a_thief);
+
+static int survives_ignored_children(void *arg)
+{
+    (void)arg;
+    if (UNDER_TSAN)
+        return 0;
+    void (*before)(int) = signal(SIGCHLD, SIG_IGN);
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process =
+        spawn(scope, ARGV("cat"), &(leat_spawn_options){ .flags = LEAT_PIPE_IN });
+    CHECK_IS(0, leat_io_close(leat_process_in(process)));
+    CHECK_IS(-ECHILD, leat_wait(process, NULL, LEAT_NEVER));
+    CHECK_IS(-ECHILD, leat_wait(process, NULL, LEAT_NEVER));
+    CHECK_IS(-ESRCH, leat_kill_all(process, SIGTERM));
+    CHECK_IS(0, leat_scope_close(scope));
+    signal(SIGCHLD, before);
+    return 0;
+}
+ON_WORKERS(survives_ignored_children);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(leaves_nothing_when_cancelled),
+        TESTS_ON_WORKERS(kills_what_ignores_sigterm),
+        TESTS_ON_WORKERS(does_not_reach_another_session),
+        TESTS_ON_WORKERS(cancels_at_any_moment),
+        TESTS_ON_WORKERS(survives_a_thief),
+        TESTS_ON_WORKERS(survives_ignored_children),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,271 @@
+/* test_signals.c: channels of signals. */
+#define _GNU_SOURCE
+#include "support.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static leat_chan *open_signals(leat_scope *scope, int first, int second)
+{
+    leat_chan *ch = NULL;
+    const int signals[] = { first, second };
+    CHECK_IS(0, leat_signals(scope, signals, second ? 2 : 1, &ch));
+    CHECK(ch);
+    return ch;
+}
+
+static int refuses_wrong_arguments(void *arg)
+{
+    (void)arg;
+    leat_chan *ch = NULL;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const int wrong[] = { 0,      -1,      SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE,
+                          SIGILL, SIGTRAP, SIGABRT, SIGSYS,  32,      33,     65 };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_IS(-EINVAL, leat_signals(scope, &wrong[i], 1, &ch));
+    const int twice[] = { SIGUSR1, SIGUSR2, SIGUSR1 };
+    CHECK_IS(-EINVAL, leat_signals(NULL, twice, 1, &ch));
+    CHECK_IS(-EINVAL, leat_signals(scope, NULL, 1, &ch));
+    CHECK_IS(-EINVAL, leat_signals(scope, twice, 0, &ch));
+    CHECK_IS(-EINVAL, leat_signals(scope, twice, 1, NULL));
+    CHECK_IS(-EBUSY, leat_signals(scope, twice, 3, &ch));
+    CHECK(!ch);
+    leat_chan *both = open_signals(scope, SIGUSR1, SIGUSR2);
+    CHECK_IS(-EBUSY, leat_signals(scope, &twice[1], 1, &ch));
+    CHECK_IS(-EPERM, leat_send(both, &(leat_signal){ 0 }));
+    CHECK_IS(0, leat_close(both));
+    CHECK_IS(-EPIPE, leat_recv(both, &(leat_signal){ 0 }));
+    CHECK_IS(0, leat_close(open_signals(scope, SIGUSR2, SIGUSR1)));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(refuses_wrong_arguments);
+
+/* ---- receiving ---- */
+
+static leat_signal receive(leat_chan *ch)
+{
+    leat_signal got = { 0 };
+    CHECK_IS(0, leat_recv_until(ch, &got, leat_after(60 * LEAT_S)));
+    CHECK(got.times >= 1);
+    return got;
+}
+
+static int receives_signals(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *stop = open_signals(scope, SIGINT, SIGTERM);
+    leat_chan *hup = open_signals(scope, SIGHUP, 0);
+    leat_signal got;
+    CHECK_IS(-EAGAIN, leat_try_recv(stop, &got));
+    for (int i = 0; i < 20; i++) {
+        int signal = i % 2 ? SIGINT : SIGTERM;
+        CHECK_IS(0, kill(getpid(), signal));
+        got = receive(stop);
+        CHECK_IS(signal, got.signal);
+        CHECK_IS(1, got.times);
+        CHECK_IS(getpid(), got.pid);
+        CHECK_IS(0, got.value);
+    }
+    CHECK_IS(0, sigqueue(getpid(), SIGHUP, (union sigval){ .sival_int = -5 }));
+    got = receive(hup);
+    CHECK_IS(SIGHUP, got.signal);
+    CHECK_IS(-5, got.value);
+    CHECK_IS(-EAGAIN, leat_try_recv(stop, &got));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(receives_signals);
+
+static int wait_for_usr1(void *ch)
+{
+    CHECK_IS(SIGUSR1, receive(ch).signal);
+    return 0;
+}
+
+static int serves_all_parties(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    crew_open(&crew);
+    leat_chan *ch = open_signals(crew.scope, SIGUSR1, 0);
+    for (int i = 0; i < 2 * KINDS; i++) {
+        crew_go(&crew, kind_of(i), wait_for_usr1, ch);
+        WAIT_UNTIL(receivers_of(ch) == 1);
+        CHECK_IS(0, kill(getpid(), SIGUSR1));
+        WAIT_UNTIL(receivers_of(ch) == 0);
+    }
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(serves_all_parties);
+
+/* ---- many ---- */
+
+enum { STORM = 10000, LAST = 77 };
+
+static int send_storm(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < STORM / SCALE; i++) {
+        CHECK_IS(0, kill(getpid(), SIGUSR1));
+        CHECK_IS(0, kill(getpid(), SIGUSR2));
+    }
+    /* A queued one may find the queue of the system full. */
+    while (sigqueue(getpid(), SIGUSR1, (union sigval){ .sival_int = LAST }) != 0)
+        leat_yield();
+    return 0;
+}
+
+static int loses_none_in_a_storm(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = open_signals(scope, SIGUSR1, SIGUSR2);
+    CHECK_IS(0, leat_go(scope, send_storm, NULL));
+    unsigned times[2] = { 0 };
+    int64_t until = leat_after(60 * LEAT_S);
+    leat_signal got;
+    while (leat_recv_until(ch, &got, until) == 0) {
+        CHECK(got.signal == SIGUSR1 || got.signal == SIGUSR2);
+        CHECK_IS(getpid(), got.pid);
+        times[got.signal == SIGUSR2] += got.times;
+        if (leat_scope_tasks(scope) == 0)
+            until = leat_after(20 * LEAT_MS);
+    }
+    CHECK(times[0] >= 1 && times[0] <= STORM + 1);
+    CHECK(times[1] >= 1 && times[1] <= STORM);
+    return leat_scope_close(scope);
+}
+ON_WORKERS(loses_none_in_a_storm);
+
+/* Real-time signals are queued, so each of them counts. */
+static int adds_to_the_item_that_waits(void *arg)
+{
+    (void)arg;
+    enum { TIMES = 50 };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = open_signals(scope, SIGRTMIN, SIGRTMIN + 1);
+    for (int i = 0; i < TIMES; i++) {
+        CHECK_IS(0, sigqueue(getpid(), SIGRTMIN, (union sigval){ .sival_int = i }));
+        CHECK_IS(0, sigqueue(getpid(), SIGRTMIN + 1, (union sigval){ .sival_int = -i }));
+    }
+    unsigned times[2] = { 0 };
+    int value[2] = { 0 };
+    while (times[0] < TIMES || times[1] < TIMES) {
+        leat_signal got = receive(ch);
+        times[got.signal == SIGRTMIN + 1] += got.times;
+        value[got.signal == SIGRTMIN + 1] = got.value;
+    }
+    CHECK(times[0] == TIMES && times[1] == TIMES);
+    CHECK(value[0] == TIMES - 1 && value[1] == 1 - TIMES);
+    return leat_scope_close(scope);
+}
+ON_WORKERS(adds_to_the_item_that_waits);
+
+/* ---- dispositions ---- */
+
+static _Atomic int handled;
+
+static void own_handler(int signal)
+{
+    atomic_store(&handled, signal);
+}
+
+static int gives_dispositions_back(void *arg)
+{
+    (void)arg;
+    struct sigaction own = { .sa_handler = own_handler }, now;
+    CHECK_IS(0, sigaction(SIGUSR1, &own, NULL));
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = open_signals(scope, SIGUSR1, SIGUSR2);
+    CHECK_IS(0, kill(getpid(), SIGUSR1));
+    CHECK_IS(SIGUSR1, receive(ch).signal);
+    CHECK_IS(0, sigaction(SIGUSR2, &own, NULL)); /* comes after leat's, and stays */
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, handled);
+    CHECK_IS(0, sigaction(SIGUSR1, NULL, &now));
+    CHECK(now.sa_handler == own_handler);
+    CHECK_IS(0, sigaction(SIGUSR2, NULL, &now));
+    CHECK(now.sa_handler == own_handler);
+    CHECK_IS(0, kill(getpid(), SIGUSR1));
+    WAIT_UNTIL(atomic_load(&handled) == SIGUSR1);
+    atomic_store(&handled, 0);
+    signal(SIGUSR1, SIG_DFL);
+    signal(SIGUSR2, SIG_DFL);
+    return 0;
+}
+ON_WORKERS(gives_dispositions_back);
+
+static int opens_and_closes_in_a_storm(void *arg)
+{
+    (void)arg;
+    signal(SIGUSR1, SIG_IGN);
+    leat_scope *outer = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < often(400) + 10; i++) {
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        leat_chan *ch = open_signals(scope, SIGUSR1, 0);
+        for (int j = 0; j < i % 5; j++)
+            CHECK_IS(0, kill(getpid(), SIGUSR1));
+        if (i % 3 == 0 && i % 5)
+            receive(ch);
+        if (i % 2)
+            CHECK_IS(0, leat_scope_cancel(scope));
+        CHECK_IS(0, leat_scope_close(scope));
+    }
+    signal(SIGUSR1, SIG_DFL);
+    return leat_scope_close(outer);
+}
+ON_WORKERS(opens_and_closes_in_a_storm);
+
+/* ---- from outside ---- */
+
+static int end_on_signal(void *arg)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *stop = open_signals(scope, SIGTERM, 0);
+    const char *const argv[] = { "sh", "-c", arg, NULL };
+    leat_process *process;
+    CHECK_IS(0, leat_spawn(scope, argv, NULL, &process));
+    leat_signal got = receive(stop);
+    CHECK_IS(leat_process_id(process), got.pid);
+    return leat_scope_close(scope);
+}
+
+static int comes_from_another_process(void *arg)
+{
+    (void)arg;
+    return end_on_signal("kill -TERM $PPID");
+}
+ON_WORKERS(comes_from_another_process);
+
+/* The thread sanitizer runs a handler when the thread calls a function that the sanitizer knows to
+ * wait; the thread in leat_main does not. */
+static void *take_signals(void *arg)
+{
+    for (;;)
+        nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    return arg;
+}
+
+static void leave_signals_to_another_thread(void)
+{
+    sigset_t all;
+    pthread_t thread;
+    sigfillset(&all);
+    CHECK_IS(0, pthread_create(&thread, NULL, take_signals, NULL));
+    CHECK_IS(0, pthread_detach(thread));
+    CHECK_IS(0, pthread_sigmask(SIG_BLOCK, &all, NULL));
+}
+
+int main(void)
+{
+    if (UNDER_TSAN)
+        leave_signals_to_another_thread();
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(refuses_wrong_arguments),     TESTS_ON_WORKERS(receives_signals),
+        TESTS_ON_WORKERS(serves_all_parties),          TESTS_ON_WORKERS(loses_none_in_a_storm),
+        TESTS_ON_WORKERS(adds_to_the_item_that_waits), TESTS_ON_WORKERS(gives_dispositions_back),
+        TESTS_ON_WORKERS(opens_and_closes_in_a_storm), TESTS_ON_WORKERS(comes_from_another_process),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
