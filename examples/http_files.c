@@ -1,0 +1,344 @@
+/* http_files: a server for the files of a folder, in HTTP/1.1 with GET and HEAD.
+ *
+ *     http_files ADDRESS FOLDER    serves until Ctrl-C
+ *     http_files                   serves a folder of its own to itself
+ *
+ * Each connection is a task. Each request has a scope with a deadline: it ends every wait, also
+ * that for the next request, and closing it closes the file. The kernel copies the bytes of a file
+ * to the socket (leat_copy). A connection stays open for further requests until an error, or until
+ * the client asks otherwise. */
+#include "lines.h"
+
+#include <leat/leat.h>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { REQUEST_S = 60, PATH_ROOM = 1000, HEADERS = 100 };
+
+struct site {
+    int folder;
+    leat_io *listener;
+    leat_chan *stop;
+};
+
+struct request {
+    char method[16], path[PATH_ROOM];
+    int stays;  /* the connection stays open for the next request */
+    int status; /* of HTTP; 0: not known yet */
+    leat_io *file;
+    int64_t size;
+};
+
+/* ---- reading a request ---- */
+
+/* Decodes "%20" and the like in place and cuts off what follows a "?". Returns 400 for a bad code,
+ * 403 for a path that leads out of the folder, else 0. */
+static int decode(char *path)
+{
+    char *to = path;
+    for (const char *from = path; *from && *from != '?'; from++) {
+        unsigned byte = (unsigned char)*from;
+        if (byte == '%') {
+            int length = 0;
+            if (sscanf(from + 1, "%2x%n", &byte, &length) != 1 || length != 2 || byte == 0)
+                return 400;
+            from += 2;
+        }
+        *to++ = (char)byte;
+    }
+    *to = '\0';
+    if (*path != '/')
+        return 400;
+    for (const char *part = path; part; part = strchr(part + 1, '/'))
+        if (strncmp(part, "/..", 3) == 0 && (part[3] == '/' || part[3] == '\0'))
+            return 403;
+    return 0;
+}
+
+/* Reads a request up to its empty line, and finds faults. Returns 0, or an error of the
+ * connection. */
+static int read_request(struct lines *in, struct request *request)
+{
+    char line[PATH_ROOM + 64], *value;
+    int minor, length = 0, n = read_line(in, line, sizeof line, LEAT_NEVER);
+    if (n < 0 && n != -EMSGSIZE)
+        return n;
+    if (n < 0 ||
+        sscanf(line, "%15s %999s HTTP/1.%1d%n", request->method, request->path, &minor, &length) !=
+            3 ||
+        minor > 1 || length != n) {
+        request->status = 400;
+        return 0;
+    }
+    request->stays = minor >= 1;
+    for (int i = 0; (n = read_line(in, line, sizeof line, LEAT_NEVER)) > 0; i++) {
+        if (i == HEADERS || !(value = strchr(line, ':'))) {
+            n = -EMSGSIZE;
+            break;
+        }
+        *value++ = '\0';
+        value += strspn(value, " \t");
+        if (strcasecmp(line, "Connection") == 0)
+            request->stays =
+                minor ? strcasecmp(value, "close") != 0 : strcasecmp(value, "keep-alive") == 0;
+        else if (strcasecmp(line, "Transfer-Encoding") == 0 ||
+                 (strcasecmp(line, "Content-Length") == 0 && strcmp(value, "0") != 0))
+            request->status = 400; /* a body: GET and HEAD have none */
+    }
+    if (n < 0 && n != -EMSGSIZE)
+        return n;
+    if (strcmp(request->method, "GET") != 0 && strcmp(request->method, "HEAD") != 0)
+        request->status = 405;
+    if (n < 0)
+        request->status = 400;
+    if (!request->status)
+        request->status = decode(request->path);
+    return 0;
+}
+
+/* ---- answering it ---- */
+
+/* Opens the file. It is local: this takes no longer than a few lines of the program would. */
+static int open_file(leat_scope *scope, int folder, struct request *request)
+{
+    const char *name = request->path + strspn(request->path, "/");
+    int fd = openat(folder, *name ? name : ".", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+    struct stat about;
+    if (fd < 0)
+        return errno == EACCES ? 403 : errno == ENOENT || errno == ENOTDIR ? 404 : 500;
+    int status = fstat(fd, &about) != 0 ? 500 : S_ISREG(about.st_mode) ? 200 : 403;
+    request->size = (int64_t)about.st_size;
+    if (status == 200 && leat_io_adopt(scope, fd, &request->file) == 0)
+        return 200;
+    close(fd);
+    return status == 200 ? 500 : status;
+}
+
+static const char *reason(int status)
+{
+    switch (status) {
+    case 200: return "OK";
+    case 400: return "Bad Request";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    default: return "Internal Server Error";
+    }
+}
+
+/* Returns 0 when the client has got the whole answer. */
+static int answer(leat_io *client, const struct request *request)
+{
+    char head[256], body[64];
+    snprintf(body, sizeof body, "%d %s\n", request->status, reason(request->status));
+    int64_t size = request->file ? request->size : (int64_t)strlen(body);
+    int n = snprintf(head, sizeof head,
+                     "HTTP/1.1 %d %s\r\n%sContent-Length: %lld\r\nConnection: %s\r\n\r\n",
+                     request->status, reason(request->status),
+                     request->status == 405 ? "Allow: GET, HEAD\r\n" : "", (long long)size,
+                     request->stays ? "keep-alive" : "close");
+    if (leat_write(client, head, (size_t)n) != n)
+        return -EPIPE;
+    if (size == 0 || strcmp(request->method, "HEAD") == 0)
+        return 0;
+    int64_t done = request->file ? leat_copy(client, request->file, size, LEAT_NEVER)
+                                 : leat_write(client, body, (size_t)size);
+    return done == size ? 0 : -EPIPE;
+}
+
+static int attend(leat_io *client, void *arg)
+{
+    struct site *site = arg;
+    struct lines in = { .io = client };
+    int stays;
+    do {
+        struct request request = { 0 };
+        leat_scope *s = leat_scope_open(leat_after(REQUEST_S * LEAT_S));
+        int error = s ? read_request(&in, &request) : -ENOMEM;
+        if (!error) {
+            if (request.status)
+                request.stays = 0;
+            else
+                request.status = open_file(s, site->folder, &request);
+            error = answer(client, &request);
+        }
+        stays = request.stays && !error;
+        if (!stays && !error) { /* read what is left: else the system may take back the answer */
+            char rest[1024];
+            leat_shutdown(client, SHUT_WR);
+            for (int i = 0; i < 64; i++)
+                if (leat_read_until(client, rest, sizeof rest, leat_after(LEAT_S)) <= 0)
+                    break;
+        }
+        leat_scope_close(s);
+    } while (stays);
+    return 0;
+}
+
+/* ---- the server ---- */
+
+static int end_at_signal(void *arg)
+{
+    struct site *site = arg;
+    if (leat_recv(site->stop, NULL) == 0)
+        leat_io_close(site->listener);
+    return 0;
+}
+
+static int serve(const char *address, const char *folder, leat_fn *with)
+{
+    struct site site = { .folder = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) };
+    if (site.folder < 0)
+        return -errno;
+    char text[LEAT_ADDRESS_TEXT];
+    leat_serve_options options = { .most = 1000, .grace = 2 * LEAT_S };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    int error = leat_signals(s, (int[]){ SIGINT, SIGTERM }, 2, &site.stop);
+    if (!error)
+        error = leat_listen(s, address, 0, &site.listener);
+    if (!error)
+        error = leat_go(s, end_at_signal, &site);
+    if (!error && with)
+        error = leat_go(s, with, site.listener);
+    if (!error && !with && address_of(site.listener, text) == 0) {
+        printf("http://%s/\n", text);
+        fflush(stdout);
+    }
+    if (!error)
+        error = leat_serve(site.listener, attend, &site, &options);
+    if (error)
+        leat_scope_cancel(s);
+    leat_scope_close(s);
+    close(site.folder);
+    return error;
+}
+
+/* ---- the client of the test ---- */
+
+enum { LARGE = 1000000 };
+
+static const char *const requests[] = {
+    "GET /hello.txt HTTP/1.1",
+    "HEAD /hello.txt HTTP/1.1",
+    "GET /two%20words?x=1 HTTP/1.1",
+    "GET /large HTTP/1.1",
+    "GET /empty HTTP/1.1",
+    "GET /none HTTP/1.1",
+    "GET / HTTP/1.1",
+    "GET /../etc/passwd HTTP/1.1",
+    "GET /%2e%2e/etc HTTP/1.1",
+    "GET /a..b HTTP/1.1",
+    "DELETE /hello.txt HTTP/1.1",
+    "GET /%zz HTTP/1.1",
+    "nonsense",
+    "GET /hello.txt HTTP/1.0",
+};
+
+/* Reads a body and prints it, or only its size when it is large. */
+static int read_body(struct lines *in, size_t size)
+{
+    char *body = malloc(size + 1);
+    size_t had = in->end - in->begin < size ? in->end - in->begin : size;
+    if (!body)
+        return -ENOMEM;
+    memcpy(body, in->bytes + in->begin, had);
+    in->begin += had;
+    int64_t more = had < size ? leat_read_full(in->io, body + had, size - had, LEAT_NEVER) : 0;
+    body[size] = '\0';
+    int whole = more >= 0 && had + (size_t)more == size;
+    if (whole && size < 100)
+        printf("    %s", body);
+    else if (whole)
+        printf("    %zu bytes, all x: %s\n", size, strspn(body, "x") == size ? "yes" : "no");
+    free(body);
+    return whole ? 0 : -EPIPE;
+}
+
+/* Sends a request and prints the answer. Returns 1 when the connection stays open, 0 when it has
+ * ended, or an error. */
+static int ask(struct lines *in, const char *request)
+{
+    char line[256];
+    size_t size = 0;
+    int stays = 1, n = snprintf(line, sizeof line, "%s\r\nHost: test\r\n\r\n", request);
+    printf("%s\n", request);
+    leat_write(in->io, line, (size_t)n);
+    while ((n = read_line(in, line, sizeof line, LEAT_NEVER)) > 0) {
+        printf("    %s\n", line);
+        sscanf(line, "Content-Length: %zu", &size);
+        stays = stays && strcmp(line, "Connection: close") != 0;
+    }
+    if (n == 0 && size > 0 && strncmp(request, "HEAD", 4) != 0)
+        n = read_body(in, size);
+    if (n == 0 && !stays && read_line(in, line, sizeof line, LEAT_NEVER) != -EPIPE)
+        n = -EPROTO;
+    return n < 0 ? n : stays;
+}
+
+static int ask_all(void *arg)
+{
+    char address[LEAT_ADDRESS_TEXT];
+    int stays = address_of(arg, address);
+    struct lines in;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (size_t i = 0; i < sizeof requests / sizeof *requests && stays >= 0; i++) {
+        if (!stays) {
+            in = (struct lines){ 0 };
+            stays = leat_connect(s, address, &in.io, LEAT_NEVER);
+        }
+        if (stays >= 0)
+            stays = ask(&in, requests[i]);
+    }
+    leat_scope_close(s);
+    kill(getpid(), SIGINT);
+    return stays < 0 ? stays : 0;
+}
+
+static int serve_itself(void)
+{
+    static const char *const names[] = { "hello.txt", "two words", "large", "empty", "a..b" };
+    char folder[] = "/tmp/http_files.XXXXXX", path[64];
+    if (!mkdtemp(folder))
+        return -errno;
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        FILE *file = fopen(path, "w");
+        for (int n = 0; file && i == 2 && n < LARGE; n++)
+            putc('x', file);
+        if (file && i < 2)
+            fprintf(file, "This is %s.\n", names[i]);
+        if (file)
+            fclose(file);
+    }
+    int error = serve("127.0.0.1:0", folder, ask_all);
+    for (int i = 0; i < 5; i++) {
+        snprintf(path, sizeof path, "%s/%s", folder, names[i]);
+        unlink(path);
+    }
+    rmdir(folder);
+    return error;
+}
+
+static int run(void *arg)
+{
+    char **argv = arg;
+    return argv[1] ? serve(argv[1], argv[2], NULL) : serve_itself();
+}
+
+int main(int argc, char **argv)
+{
+    if (argc != 1 && argc != 3) {
+        fprintf(stderr, "usage: http_files [ADDRESS FOLDER]\n");
+        return 2;
+    }
+    int error = leat_main(run, argv);
+    if (error < 0)
+        fprintf(stderr, "http_files: %s\n", strerror(-error));
+    return error < 0;
+}
