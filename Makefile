@@ -4,7 +4,7 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-sum manual install clean
+.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io bench-sum manual install clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -38,6 +38,12 @@ bench-sum: ## digest a tree of 80,000 files with leat sum and with others; the r
 	@scripts/bootstrap run
 	@scripts/build release leat-command
 	@bench/sum/run
+
+bench-io: ## load an echo server of leat's and its peers'; what a request costs
+	@scripts/bootstrap run
+	@scripts/bootstrap bench || true
+	@scripts/build release leat
+	@bench/io/run $(BENCH)
 
 style: ## check the format, run clang-tidy
 	@scripts/bootstrap ci

@@ -1,0 +1,342 @@
+/* load.c: the load generator: one thread and io_uring, so that it costs less than what it loads.
+ *
+ *   load PORT echo N ACTIVE SECONDS PID   N connections and ACTIVE requests of 64 bytes under way,
+ *                                         each on a connection chosen at random among the idle
+ *   load PORT conn ACTIVE SECONDS PID     connect, one request, close
+ *   load PORT stream SECONDS PID          one connection, writes of 64 KiB
+ *
+ * Prints name=value pairs: rate (a second, or GB/s); p50, p99, p999 (us); cpu, the server's user
+ * and system time (us for a request, or ms for a GB); mycpu, the same of this program; mem and
+ * kern, the bytes of the server's anonymous memory and of the kernel's for a connection. */
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <errno.h>
+#include <liburing.h>
+#include <netinet/tcp.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MSG = 64, BUFS = 8192, WARM_MS = 300 };
+#define SERVER_TIMEOUT 20
+
+static struct io_uring ring;
+static struct io_uring_buf_ring *br;
+static char *bufs, message[MSG], big[65536];
+static int port, pid;
+static clockid_t server_clock;
+static uint32_t *lat;
+static size_t nlat, maxlat = 16u << 20;
+
+typedef struct conn {
+    int fd, got;
+    int64_t t0;
+} conn;
+
+static int64_t now(clockid_t c)
+{
+    struct timespec t;
+    clock_gettime(c, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+static void die(const char *what, int e)
+{
+    fprintf(stderr, "load: %s: %s\n", what, strerror(e));
+    exit(1);
+}
+
+static long field(const char *path, const char *name)
+{
+    FILE *f = fopen(path, "r");
+    char line[256];
+    long v = 0;
+    size_t n = strlen(name);
+    while (f && fgets(line, sizeof line, f))
+        if (!strncmp(line, name, n))
+            v = atol(line + n);
+    if (f)
+        fclose(f);
+    return v * 1024;
+}
+static long server_mem(void)
+{
+    char p[64];
+    snprintf(p, sizeof p, "/proc/%d/status", pid);
+    return field(p, "RssAnon:");
+}
+static long kernel_mem(void)
+{
+    const char *m = "/proc/meminfo";
+    return field(m, "Slab:") + field(m, "KernelStack:") + field(m, "PageTables:") +
+           field(m, "Percpu:");
+}
+
+static int dial(int host)
+{
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+    if (fd < 0)
+        die("socket", errno);
+    setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+    struct sockaddr_in a = { .sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(0x7f000002u + (unsigned)host % 64) };
+    setsockopt(fd, IPPROTO_IP, 24 /* IP_BIND_ADDRESS_NO_PORT */, &one, sizeof one);
+    if (bind(fd, (void *)&a, sizeof a))
+        die("bind", errno);
+    a.sin_addr.s_addr = htonl(0x7f000001u);
+    a.sin_port = htons(port);
+    if (connect(fd, (void *)&a, sizeof a))
+        die("connect", errno);
+    return fd;
+}
+
+static struct io_uring_sqe *sqe(void)
+{
+    struct io_uring_sqe *s;
+    while (!(s = io_uring_get_sqe(&ring)))
+        io_uring_submit(&ring);
+    return s;
+}
+static void arm(conn *c)
+{
+    struct io_uring_sqe *s = sqe();
+    io_uring_prep_recv_multishot(s, c->fd, NULL, 0, 0);
+    s->flags |= IOSQE_BUFFER_SELECT;
+    s->buf_group = 0;
+    io_uring_sqe_set_data(s, c);
+}
+static void request(conn *c)
+{
+    struct io_uring_sqe *s = sqe();
+    c->got = 0;
+    c->t0 = now(CLOCK_MONOTONIC);
+    io_uring_prep_send(s, c->fd, message, MSG, 0);
+    s->flags |= IOSQE_CQE_SKIP_SUCCESS;
+    io_uring_sqe_set_data(s, NULL);
+}
+static void open_ring(int single)
+{
+    struct io_uring_params p = { .flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN |
+                                          IORING_SETUP_CQSIZE,
+                                 .cq_entries = 65536 };
+    int e = io_uring_queue_init_params(4096, &ring, &p);
+    if (e)
+        die("io_uring", -e);
+    if (single)
+        return;
+    bufs = malloc((size_t)BUFS * MSG);
+    if (posix_memalign((void **)&br, 4096, BUFS * sizeof(struct io_uring_buf)))
+        die("memory", ENOMEM);
+    struct io_uring_buf_reg reg = { .ring_addr = (uintptr_t)br, .ring_entries = BUFS, .bgid = 0 };
+    if ((e = io_uring_register_buf_ring(&ring, &reg, 0)))
+        die("buf_ring", -e);
+    io_uring_buf_ring_init(br);
+    for (int i = 0; i < BUFS; i++)
+        io_uring_buf_ring_add(br, bufs + i * MSG, MSG, i, BUFS - 1, i);
+    io_uring_buf_ring_advance(br, BUFS);
+}
+static int cmp(const void *a, const void *b)
+{
+    uint32_t x = *(uint32_t *)a, y = *(uint32_t *)b;
+    return (x > y) - (x < y);
+}
+static void report(double ops, double sec, double cpu, double my, double mem, double kern)
+{
+    qsort(lat, nlat, sizeof *lat, cmp);
+#define P(q) (nlat ? lat[(size_t)((nlat - 1) * (q))] / 1e3 : 0)
+    printf("rate=%.0f p50=%.1f p99=%.1f p999=%.1f cpu=%.3f mycpu=%.3f mem=%.0f kern=%.0f\n",
+           ops / sec, P(.5), P(.99), P(.999), cpu / 1e3 / ops, my / 1e3 / ops, mem, kern);
+}
+
+static void echo(int n, int active, double seconds)
+{
+    long m0 = server_mem(), k0 = kernel_mem();
+    open_ring(0);
+    conn *c = calloc(n, sizeof *c), **idle = malloc(n * sizeof *idle);
+    int nidle = 0;
+    for (int i = 0; i < n; i++) {
+        c[i].fd = dial(i);
+        arm(&c[i]);
+        if (i % 256 == 255)
+            io_uring_submit(&ring);
+    }
+    io_uring_submit(&ring);
+    /* Once around, so that every connection of the server has been used; then the clock starts. */
+    int first = 0, phase = 0; /* 0: the first round, 1: warm, 2: measured, 3: done */
+    while (first < n && first < active)
+        request(&c[first++]);
+    double mem = 0, kern = 0, count = 0;
+    int64_t start = 0, end = 0, cpu0 = 0, my0 = 0, cpu1 = 0, my1 = 0, stopped = 0;
+    while (phase < 3) {
+        struct __kernel_timespec to = { SERVER_TIMEOUT, 0 };
+        struct io_uring_cqe *cq;
+        int e = io_uring_submit_and_wait_timeout(&ring, &cq, 1, &to, NULL);
+        if (e < 0 && e != -EINTR)
+            die("no answer from the server", -e);
+        int64_t t = now(CLOCK_MONOTONIC);
+        unsigned head, seen = 0, given = 0;
+        io_uring_for_each_cqe(&ring, head, cq)
+        {
+            seen++;
+            conn *k = io_uring_cqe_get_data(cq);
+            if (!k)
+                die("send", -cq->res);
+            if (cq->flags & IORING_CQE_F_BUFFER) {
+                int b = cq->flags >> IORING_CQE_BUFFER_SHIFT;
+                io_uring_buf_ring_add(br, bufs + b * MSG, MSG, b, BUFS - 1, given++);
+            }
+            if (cq->res <= 0 && cq->res != -ENOBUFS)
+                die("connection lost", -cq->res);
+            if (!(cq->flags & IORING_CQE_F_MORE))
+                arm(k);
+            if (cq->res <= 0)
+                continue;
+            k->got += cq->res;
+            if (k->got < MSG)
+                continue;
+            if (phase == 2) {
+                count++;
+                if (nlat < maxlat)
+                    lat[nlat++] = (uint32_t)(t - k->t0);
+            }
+            idle[nidle++] = k;
+            if (first < n) {
+                request(&c[first++]);
+                continue;
+            }
+            int r = rand() % nidle;
+            conn *next = idle[r];
+            idle[r] = idle[--nidle];
+            request(next);
+        }
+        io_uring_buf_ring_advance(br, given);
+        io_uring_cq_advance(&ring, seen);
+        if (phase == 0 && first >= n) {
+            phase = 1;
+            start = t + WARM_MS * 1000000LL;
+        } else if (phase == 1 && t >= start) {
+            phase = 2;
+            mem = (double)(server_mem() - m0) / n;
+            kern = (double)(kernel_mem() - k0) / n;
+            start = now(CLOCK_MONOTONIC);
+            end = start + (int64_t)(seconds * 1e9);
+            cpu0 = now(server_clock);
+            my0 = now(CLOCK_PROCESS_CPUTIME_ID);
+        } else if (phase == 2 && t >= end) {
+            phase = 3;
+            cpu1 = now(server_clock);
+            my1 = now(CLOCK_PROCESS_CPUTIME_ID);
+            stopped = t;
+        }
+    }
+    report(count, (stopped - start) / 1e9, cpu1 - cpu0, my1 - my0, mem, kern);
+}
+
+static void connect_close(int active, double seconds)
+{
+    open_ring(1);
+    conn *c = calloc(active, sizeof *c);
+    char sink[MSG];
+    int hosts = 0, phase = 0;
+    double count = 0;
+    for (int i = 0; i < active; i++)
+        c[i].fd = -1;
+    int64_t start = now(CLOCK_MONOTONIC) + WARM_MS * 1000000LL, end = 0, cpu0 = 0, my0 = 0;
+    for (;;) {
+        for (int i = 0; i < active; i++)
+            if (c[i].fd < 0) {
+                c[i].t0 = now(CLOCK_MONOTONIC);
+                c[i].fd = dial(hosts++);
+                c[i].got = 0;
+                if (send(c[i].fd, message, MSG, MSG_NOSIGNAL) != MSG)
+                    die("send", errno);
+                struct io_uring_sqe *s = sqe();
+                io_uring_prep_recv(s, c[i].fd, sink, MSG, MSG_WAITALL);
+                io_uring_sqe_set_data(s, &c[i]);
+            }
+        struct __kernel_timespec to = { SERVER_TIMEOUT, 0 };
+        struct io_uring_cqe *cq;
+        int e = io_uring_submit_and_wait_timeout(&ring, &cq, 1, &to, NULL);
+        if (e < 0 && e != -EINTR)
+            die("no answer from the server", -e);
+        int64_t t = now(CLOCK_MONOTONIC);
+        unsigned head, seen = 0;
+        io_uring_for_each_cqe(&ring, head, cq)
+        {
+            seen++;
+            conn *k = io_uring_cqe_get_data(cq);
+            if (cq->res != MSG)
+                die("connection lost", cq->res < 0 ? -cq->res : EPIPE);
+            close(k->fd);
+            k->fd = -1;
+            if (phase) {
+                count++;
+                if (nlat < maxlat)
+                    lat[nlat++] = (uint32_t)(t - k->t0);
+            }
+        }
+        io_uring_cq_advance(&ring, seen);
+        if (!phase && t >= start) {
+            phase = 1;
+            start = t;
+            end = t + (int64_t)(seconds * 1e9);
+            cpu0 = now(server_clock);
+            my0 = now(CLOCK_PROCESS_CPUTIME_ID);
+        } else if (phase && t >= end) {
+            report(count, (t - start) / 1e9, now(server_clock) - cpu0,
+                   now(CLOCK_PROCESS_CPUTIME_ID) - my0, 0, 0);
+            return;
+        }
+    }
+}
+
+static void stream(double seconds)
+{
+    int fd = dial(0);
+    int64_t start = 0, end = 0, cpu0 = 0, my0 = 0, t0 = now(CLOCK_MONOTONIC);
+    double bytes = 0;
+    for (;;) {
+        ssize_t n = send(fd, big, sizeof big, MSG_NOSIGNAL);
+        if (n <= 0)
+            die("send", errno);
+        int64_t t = now(CLOCK_MONOTONIC);
+        if (!start && t - t0 > WARM_MS * 1000000LL) {
+            start = t;
+            end = t + (int64_t)(seconds * 1e9);
+            cpu0 = now(server_clock);
+            my0 = now(CLOCK_PROCESS_CPUTIME_ID);
+        } else if (start)
+            bytes += n;
+        if (start && t >= end)
+            break;
+    }
+    double cpu = now(server_clock) - cpu0, my = now(CLOCK_PROCESS_CPUTIME_ID) - my0,
+           sec = (now(CLOCK_MONOTONIC) - start) / 1e9;
+    shutdown(fd, SHUT_WR);
+    if (recv(fd, big, sizeof big, 0) > 0)
+        die("the server did not close", EPROTO);
+    printf("rate=%.3f cpu=%.1f mycpu=%.1f\n", bytes / 1e9 / sec, cpu / 1e6 / (bytes / 1e9),
+           my / 1e6 / (bytes / 1e9));
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 5)
+        return 2;
+    port = atoi(argv[1]);
+    pid = atoi(argv[argc - 1]);
+    if (clock_getcpuclockid(pid, &server_clock))
+        die("pid", ESRCH);
+    lat = malloc(maxlat * sizeof *lat);
+    memset(message, 'x', sizeof message);
+    if (!strcmp(argv[2], "echo"))
+        echo(atoi(argv[3]), atoi(argv[4]), atof(argv[5]));
+    else if (!strcmp(argv[2], "conn"))
+        connect_close(atoi(argv[3]), atof(argv[4]));
+    else
+        stream(atof(argv[3]));
+    return 0;
+}
