@@ -2,8 +2,8 @@
  * filter of its own at the chain's end. After Hoare's CSP paper and the program that every language
  * with channels has.
  *
- * A filter is not a task but a pipe into a channel with a transform, so each prime costs a few
- * hundred bytes. */
+ * A filter is not a task but a block between two channels, so each prime costs some hundred
+ * bytes. */
 #include <leat/leat.h>
 
 #include <stdint.h>

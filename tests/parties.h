@@ -6,26 +6,15 @@
 #include "support.h"
 
 enum party_kind { A_TASK, A_BLOCK, A_CALLBACK, A_THREAD, PARTY_KINDS };
-/* DOOR_...: the channel has a transform, which fails on some items. */
-enum buffer_kind {
-    NO_BUFFER,
-    FIXED_1,
-    FIXED_3,
-    DROPPING_2,
-    SLIDING_2,
-    PROMISE,
-    DOOR_FIXED_1,
-    DOOR_SLIDING_2,
-    BUFFER_KINDS
-};
+enum buffer_kind { NO_BUFFER, FIXED_1, FIXED_3, DROPPING_2, SLIDING_2, PROMISE, BUFFER_KINDS };
 /* MANY: several items at once, without waiting where the kind of party cannot wait for several.
  * UNTIL: with deadlines that pass; callbacks have none, and are withdrawn now and then instead. */
 enum operation { PLAIN, SELECT, TRY, UNTIL, SELECT_UNTIL, MANY, OPERATIONS };
 enum event { NOTHING, CLOSE, CANCEL, DEADLINE, EVENTS };
 
 static const char *const kind_names[] = { "task", "block", "callback", "thread" };
-static const char *const buffer_names[] = { "none",    "fixed 1", "fixed 3", "dropping",
-                                            "sliding", "promise", "door 1",  "sliding door" };
+static const char *const buffer_names[] = { "none",     "fixed 1", "fixed 3",
+                                            "dropping", "sliding", "promise" };
 static const char *const operation_names[] = { "plain", "select",       "try",
                                                "until", "select until", "many" };
 static const char *const event_names[] = { "nothing", "close", "cancel", "deadline" };
@@ -34,7 +23,6 @@ enum { MOST_PARTIES = 6, MOST_ITEMS = 12, MOST_AT_ONCE = 3, CHANNELS = 2, NOT_NO
 
 struct record {
     unsigned sender, number;
-    bool bad; /* the transform fails on it */
     _Atomic unsigned sent, received, dropped;
 };
 
@@ -107,19 +95,6 @@ static void drop(void *bytes)
 {
     struct record *record = unpack(bytes, sizeof record);
     CHECK_IS(0, atomic_fetch_add(&record->dropped, 1));
-}
-
-static int through_the_door(void *arg, const void *in, void *out)
-{
-    const struct round *round = arg;
-    struct record *record = unpack(in, round->item_size);
-    memcpy(out, in, round->item_size);
-    return record->bad ? -EIO : 0;
-}
-
-static bool has_door(const struct round *round)
-{
-    return round->buffer >= DOOR_FIXED_1;
 }
 
 /* ---- a party's next operation and its outcome ---- */
@@ -212,10 +187,6 @@ static bool settle(struct party *p, unsigned channel, int status)
         CHECK(p->operation == TRY || p->operation == MANY);
         return !p->sends || !is_cancelled(p);
     case -ETIMEDOUT: CHECK(p->operation == UNTIL || p->operation == SELECT_UNTIL); return true;
-    case -EIO:
-        CHECK(p->sends && has_door(round) && p->records[p->done].bad);
-        p->done++;
-        return true;
     default: check_failed(__FILE__, __LINE__, "status is %d", status);
     }
 }

@@ -24,7 +24,7 @@ static void forget_drops(void)
 static leat_chan *open_chan(leat_scope *s, leat_buffer buffer, size_t size, size_t capacity,
                             leat_drop_fn *drop)
 {
-    leat_chan_spec spec = { size, capacity, drop, NULL, buffer, NULL };
+    leat_chan_spec spec = { size, capacity, drop, NULL, buffer };
     return leat_chan_open(s, &spec);
 }
 

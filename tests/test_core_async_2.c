@@ -1,28 +1,43 @@
-/* test_core_async_2.c: core.async's tests of transducers: expanding, ends, closing, failures. */
+/* test_core_async_2.c: core.async's tests of transducers, for transforms between two channels:
+ * expanding, ends, closing, failures. */
 #include "support.h"
 
 enum { INT = sizeof(int) };
 
-static leat_chan *through(leat_scope *s, leat_buffer buffer, size_t capacity, leat_transform *t)
+struct pair {
+    leat_chan *in, *out;
+};
+
+static _Atomic int dropped; /* inputs */
+
+static void count_drop(void *item)
 {
-    leat_chan_spec spec = { t ? t->out_size : INT, capacity, NULL, NULL, buffer, t };
-    leat_chan *ch = t ? leat_chan_open(s, &spec) : NULL;
-    CHECK(ch);
-    return ch;
+    (void)item;
+    atomic_fetch_add(&dropped, 1);
 }
 
-/* The channel holds exactly these items. */
-static void holds(leat_chan *ch, int n, const int *expected)
+static struct pair through(leat_scope *s, size_t capacity, leat_transform *t)
+{
+    struct pair pair = { .in = leat_chan_open(
+                             s, &(leat_chan_spec){ .item_size = INT, .drop = count_drop }) };
+    atomic_store(&dropped, 0);
+    pair.out = leat_through(s, pair.in, t, capacity, NULL);
+    CHECK(pair.in && pair.out);
+    return pair;
+}
+
+/* These items come out, and then the end. */
+static void gives(leat_chan *out, int n, const int *expected)
 {
     int x;
     for (int i = 0; i < n; i++) {
-        CHECK_IS(0, leat_try_recv(ch, &x));
+        CHECK_IS(0, leat_recv(out, &x));
         CHECK_IS(expected[i], x);
     }
-    CHECK_IS(leat_chan_closed(ch) ? -EPIPE : -EAGAIN, leat_try_recv(ch, &x));
+    CHECK_IS(-EPIPE, leat_recv(out, &x));
 }
-#define HOLDS(ch, ...) \
-    holds(ch, (int)(sizeof((int[]){ __VA_ARGS__ }) / INT), (int[]){ __VA_ARGS__ })
+#define GIVES(out, ...) \
+    gives(out, (int)(sizeof((int[]){ __VA_ARGS__ }) / INT), (int[]){ __VA_ARGS__ })
 
 static void put_all(leat_chan *ch, int n, const int *items)
 {
@@ -111,20 +126,19 @@ static int passes_the_bound(void *arg)
     (void)arg;
     struct crew crew;
     crew_open(&crew);
-    leat_chan *ch = through(crew.scope, LEAT_FIXED, 1, leat_mapcat(INT, INT, 3, times, NULL));
+    struct pair p = through(crew.scope, 1, leat_mapcat(INT, INT, 3, times, NULL));
     struct putter pending[3] = { { .x = 3 }, { .x = 3 }, { .x = 3 } };
-    PUT(ch, 3);
-    CHECK_IS(3, leat_chan_len(ch));
-    CHECK_IS(1, leat_chan_cap(ch));
-    wait_to_put(&crew, ch, pending, 3);
+    PUT(p.in, 3);
+    WAIT_UNTIL(leat_chan_len(p.out) == 1 && senders_of(p.out) == 1);
+    wait_to_put(&crew, p.in, pending, 3);
     int x;
     for (int i = 0; i < 12; i++) {
-        CHECK_IS(3 - i % 3, leat_chan_len(ch));
-        /* The last of three items makes room, and the next sender's item comes in. */
-        CHECK_IS(i < 9 ? 3 - i / 3 : 0, senders_of(ch));
-        CHECK_IS(0, leat_recv(ch, &x));
+        CHECK_IS(0, leat_recv(p.out, &x));
         CHECK_IS(i % 3, x);
+        /* It takes the next item when the last output of this one is in the buffer. */
+        WAIT_UNTIL(senders_of(p.in) == (unsigned)(i < 1 ? 3 : i < 10 ? 2 - (i - 1) / 3 : 0));
     }
+    CHECK_IS(0, leat_close(p.in));
     crew_close(&crew);
     for (int i = 0; i < 3; i++)
         CHECK_IS(0, pending[i].result);
@@ -137,14 +151,15 @@ static int serves_several_takers_with_one_put(void *arg)
     (void)arg;
     struct crew crew;
     crew_open(&crew);
-    leat_chan *ch = through(crew.scope, LEAT_FIXED, 1, leat_mapcat(INT, INT, 5, times, NULL));
+    struct pair p = through(crew.scope, 1, leat_mapcat(INT, INT, 5, times, NULL));
     struct putter takers[3];
-    wait_to_take(&crew, ch, takers, 3);
-    PUT(ch, 0); /* emits nothing */
-    CHECK_IS(3, receivers_of(ch));
-    PUT(ch, 5);
-    CHECK_IS(2, leat_chan_len(ch));
-    HOLDS(ch, 3, 4);
+    wait_to_take(&crew, p.out, takers, 3);
+    PUT(p.in, 0); /* emits nothing */
+    CHECK_IS(3, receivers_of(p.out));
+    PUT(p.in, 5);
+    CHECK_IS(0, leat_close(p.in));
+    WAIT_UNTIL(receivers_of(p.out) == 0);
+    GIVES(p.out, 3, 4);
     crew_close(&crew);
     for (int i = 0; i < 3; i++) {
         CHECK_IS(0, takers[i].result);
@@ -159,13 +174,12 @@ static int emits_most_at_the_most(void *arg)
     (void)arg;
     int told = 0;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_chan *ch = through(s, LEAT_FIXED, 1, leat_mapcat(INT, INT, 3, times, &told));
-    CHECK_IS(0, leat_send(ch, &(int){ 3 }));
-    CHECK_IS(0, told);
-    HOLDS(ch, 0, 1, 2);
-    CHECK_IS(-ENOSPC, leat_send(ch, &(int){ 4 }));
+    struct pair p = through(s, 9, leat_mapcat(INT, INT, 3, times, &told));
+    PUT(p.in, 3, 4);
+    CHECK_IS(0, leat_close(p.in));
+    GIVES(p.out, 0, 1, 2, 0, 1, 2);
     CHECK_IS(-ENOSPC, told);
-    HOLDS(ch, 0, 1, 2);
+    CHECK_IS(1, dropped);
     return leat_scope_close(s);
 }
 ON_WORKERS(emits_most_at_the_most);
@@ -176,10 +190,11 @@ static int emits_most_in_a_composition(void *arg)
     int told = 0;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_transform *t = leat_compose(leat_mapcat(INT, INT, 2, times, &told), leat_dedupe(INT));
-    leat_chan *ch = through(s, LEAT_FIXED, 4, t);
-    CHECK_IS(-ENOSPC, leat_send(ch, &(int){ 3 }));
+    struct pair p = through(s, 4, t);
+    PUT(p.in, 3);
+    CHECK_IS(0, leat_close(p.in));
+    GIVES(p.out, 0, 1);
     CHECK_IS(-ENOSPC, told);
-    HOLDS(ch, 0, 1);
     return leat_scope_close(s);
 }
 ON_WORKERS(emits_most_in_a_composition);
@@ -191,50 +206,52 @@ static int lets_waiting_senders_in(void *arg)
     (void)arg;
     struct crew crew;
     crew_open(&crew);
-    leat_chan *ch = through(
-        crew.scope, LEAT_FIXED, 2,
+    struct pair pair = through(
+        crew.scope, 2,
         leat_compose(leat_map(INT, INT, fails_as_told, NULL), leat_filter(INT, is_odd, NULL)));
     struct putter p[] = {
         { .x = 5 }, { .x = 6 }, { .x = -EIO }, { .x = 8 }, { .x = 7 }, { .x = 9 }
     };
-    PUT(ch, 1, 3);
-    wait_to_put(&crew, ch, p, 6);
+    PUT(pair.in, 1, 3, 3);
+    WAIT_UNTIL(senders_of(pair.out) == 1); /* the operator: its output is full */
+    wait_to_put(&crew, pair.in, p, 6);
     int x = 0;
-    CHECK_IS(0, leat_recv(ch, &x)); /* makes room for one: 5 */
+    CHECK_IS(0, leat_recv(pair.out, &x)); /* makes room for one: so it takes 5 */
     CHECK_IS(1, x);
-    CHECK_IS(5, senders_of(ch));
-    CHECK_IS(2, leat_chan_len(ch));
-    CHECK_IS(0, leat_recv(ch, &x)); /* 6, the failing item and 8 emit nothing, so 7 gets the room */
+    WAIT_UNTIL(senders_of(pair.in) == 5);
+    CHECK_IS(0, leat_recv(pair.out, &x)); /* 6, the failing item and 8 emit nothing: it takes 7 */
     CHECK_IS(3, x);
-    CHECK_IS(1, senders_of(ch));
-    CHECK_IS(0, leat_recv(ch, &x));
-    CHECK_IS(0, senders_of(ch));
-    HOLDS(ch, 7, 9);
+    WAIT_UNTIL(senders_of(pair.in) == 1);
+    CHECK_IS(0, leat_recv(pair.out, &x));
+    WAIT_UNTIL(senders_of(pair.in) == 0);
+    CHECK_IS(0, leat_close(pair.in));
+    GIVES(pair.out, 5, 7, 9);
     crew_close(&crew);
     for (int i = 0; i < 6; i++)
-        CHECK_IS(i == 2 ? -EIO : 0, p[i].result); /* only its sender gets the error */
+        CHECK_IS(0, p[i].result);
+    CHECK_IS(1, dropped); /* the failing item: the others belong to the map */
     return 0;
 }
 ON_WORKERS(lets_waiting_senders_in);
 
+/* What comes after the end is left where it is. */
 static int ends_early(void *arg)
 {
     (void)arg;
     struct crew crew;
     crew_open(&crew);
-    leat_chan *ch = through(crew.scope, LEAT_FIXED, 1, leat_take(INT, 2));
+    struct pair pair = through(crew.scope, 0, leat_take(INT, 2));
     struct putter p[4] = { { .x = 2 }, { .x = 3 }, { .x = 4 }, { .x = 5 } };
-    PUT(ch, 1);
-    wait_to_put(&crew, ch, p, 4);
-    int x = 0;
-    CHECK_IS(0, leat_recv(ch, &x));
-    CHECK_IS(1, leat_chan_closed(ch));
-    CHECK_IS(-EPIPE, leat_send(ch, &x));
-    CHECK_IS(-EPIPE, leat_chan_senders(ch, 1));
-    HOLDS(ch, 2);
+    PUT(pair.in, 1);
+    WAIT_UNTIL(senders_of(pair.out) == 1);
+    wait_to_put(&crew, pair.in, p, 4);
+    GIVES(pair.out, 1, 2);
+    CHECK_IS(3, senders_of(pair.in));
+    CHECK_IS(0, leat_close(pair.in));
     crew_close(&crew);
     for (int i = 0; i < 4; i++)
         CHECK_IS(i ? -EPIPE : 0, p[i].result);
+    CHECK_IS(0, dropped);
     return 0;
 }
 ON_WORKERS(ends_early);
@@ -270,37 +287,33 @@ static int flushes_on_close(void *arg)
     (void)arg;
     struct crew crew;
     crew_open(&crew);
-    leat_chan *ch = through(crew.scope, LEAT_FIXED, 2, leat_partition(INT, 4));
+    struct pair p = through(crew.scope, 2, leat_partition(INT, 4));
     struct run r;
-    PUT(ch, 1, 2, 3, 4, 5, 6);
-    CHECK_IS(0, leat_close(ch));
-    CHECK_IS(0, leat_recv(ch, &r));
+    PUT(p.in, 1, 2, 3, 4, 5, 6);
+    CHECK_IS(0, leat_close(p.in));
+    CHECK_IS(0, leat_recv(p.out, &r));
     CHECK(r.run.count == 4 && r.items[0] == 1 && r.items[3] == 4);
-    CHECK_IS(0, leat_recv(ch, &r));
+    CHECK_IS(0, leat_recv(p.out, &r));
     CHECK(r.run.count == 2 && r.items[0] == 5 && r.items[1] == 6);
-    CHECK_IS(-EPIPE, leat_recv(ch, &r));
+    CHECK_IS(-EPIPE, leat_recv(p.out, &r));
 
-    /* A finish may emit more than fits, also after an early end; waiting senders fail before. */
-    ch = through(crew.scope, LEAT_FIXED, 1, counts_of_runs());
-    struct putter pending[2] = { { .x = 9 }, { .x = 9 } };
-    PUT(ch, 7, 7, 8);
-    wait_to_put(&crew, ch, pending, 2);
-    CHECK_IS(0, leat_close(ch));
-    HOLDS(ch, 2, 1);
-    ch = through(crew.scope, LEAT_FIXED, 1, leat_compose(leat_take(INT, 3), counts_of_runs()));
-    PUT(ch, 7, 7, 7);
-    CHECK_IS(1, leat_chan_closed(ch));
-    HOLDS(ch, 3);
+    /* A finish may emit more than fits, also after an early end. */
+    p = through(crew.scope, 0, counts_of_runs());
+    PUT(p.in, 7, 7, 8);
+    CHECK_IS(0, leat_close(p.in));
+    GIVES(p.out, 2, 1);
+    p = through(crew.scope, 1, leat_compose(leat_take(INT, 3), counts_of_runs()));
+    PUT(p.in, 7, 7, 7);
+    GIVES(p.out, 3);
 
     /* A waiting receiver gets it. */
     struct putter takers[3];
-    ch = through(crew.scope, LEAT_FIXED, 1, counts_of_runs());
-    wait_to_take(&crew, ch, takers, 3);
-    PUT(ch, 1, 2, 2);
-    CHECK_IS(2, receivers_of(ch));
-    CHECK_IS(0, leat_close(ch));
+    p = through(crew.scope, 1, counts_of_runs());
+    wait_to_take(&crew, p.out, takers, 3);
+    PUT(p.in, 1, 2, 2);
+    WAIT_UNTIL(receivers_of(p.out) == 2);
+    CHECK_IS(0, leat_close(p.in));
     crew_close(&crew);
-    CHECK(pending[0].result == -EPIPE && pending[1].result == -EPIPE);
     CHECK(takers[0].result == 0 && takers[0].x == 1);
     CHECK(takers[1].result == 0 && takers[1].x == 2);
     CHECK(takers[2].result == -EPIPE && takers[2].x == -1);
@@ -313,15 +326,14 @@ static int ends_for_good(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_chan *ch = through(s, LEAT_FIXED, 4,
+    struct pair p = through(s, 4,
                             leat_compose(leat_partition_by(INT, 4, is_equal, NULL),
                                          leat_take_while(sizeof(struct run), is_single, NULL)));
     struct run r;
-    PUT(ch, 1, 2, 2, 3); /* runs of one and of two are out, and a run of one is open */
-    CHECK_IS(1, leat_chan_closed(ch));
-    CHECK_IS(0, leat_recv(ch, &r));
+    PUT(p.in, 1, 2, 2, 3); /* runs of one and of two are out, and a run of one is open */
+    CHECK_IS(0, leat_recv(p.out, &r));
     CHECK_IS(1, r.items[0]);
-    CHECK_IS(-EPIPE, leat_recv(ch, &r));
+    CHECK_IS(-EPIPE, leat_recv(p.out, &r));
     return leat_scope_close(s);
 }
 ON_WORKERS(ends_for_good);
@@ -340,143 +352,120 @@ static int handles_failures(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_chan *ch = through(s, LEAT_FIXED, 9, leat_map(INT, INT, fails_as_told, NULL));
-    static const int told[] = { -EIO, -ENOMEM, -EPIPE, -ECANCELED, -ETIMEDOUT, -EINVAL };
-    PUT(ch, 1);
-    for (int i = 0; i < 6; i++) {
-        leat_case cases[] = { LEAT_SEND(ch, &told[i]) };
-        CHECK_IS(told[i], leat_send(ch, &told[i]));
-        CHECK_IS(told[i], leat_try_send(ch, &told[i]));
-        CHECK_IS(0, leat_select(cases, 1, LEAT_NEVER));
-        CHECK_IS(told[i], cases[0].status);
-    }
-    PUT(ch, 2); /* the channel still works */
-    HOLDS(ch, 1, 2);
+    struct pair p = through(s, 9, leat_map(INT, INT, fails_as_told, NULL));
+    PUT(p.in, 1, -EIO, -ENOMEM, -EPIPE, -ECANCELED, -EAGAIN, -EINVAL, 2);
+    CHECK_IS(0, leat_close(p.in));
+    GIVES(p.out, 1, 2);
+    CHECK_IS(6, dropped);
 
-    /* The handler may emit a value, emit nothing, or return another error. */
+    /* The handler may emit a value or emit nothing. Then the item is its own. */
     int value = 70, none = 0;
     leat_transform *t = leat_on_failure(leat_map(INT, INT, fails_as_told, NULL), instead, &value);
-    ch = through(s, LEAT_FIXED, 9, t);
-    PUT(ch, 1, -EIO, 3);
-    HOLDS(ch, 1, 70, 3);
+    p = through(s, 9, t);
+    PUT(p.in, 1, -EIO, 3);
+    CHECK_IS(0, leat_close(p.in));
+    GIVES(p.out, 1, 70, 3);
     t = leat_on_failure(leat_map(INT, INT, fails_as_told, NULL), instead, &none);
-    ch = through(s, LEAT_FIXED, 9, leat_compose(t, counts_of_runs()));
-    PUT(ch, 1, -EINTR, 1);
-    CHECK_IS(-EBADMSG, leat_send(ch, &told[0]));
-    CHECK_IS(0, leat_close(ch));
-    HOLDS(ch, 2);
+    p = through(s, 9, leat_compose(t, counts_of_runs()));
+    PUT(p.in, 1, -EINTR, 1);
+    CHECK_IS(0, leat_close(p.in));
+    GIVES(p.out, 2);
 
     /* Around a composition, the handler covers all of it. */
     t = leat_compose(leat_dedupe(INT), leat_map(INT, INT, fails_as_told, NULL));
-    ch = through(s, LEAT_FIXED, 9, leat_on_failure(t, instead, &value));
-    PUT(ch, 1, -EIO, -EIO, 3);
-    HOLDS(ch, 1, 70, 3);
+    p = through(s, 9, leat_on_failure(t, instead, &value));
+    PUT(p.in, 1, -EIO, -EIO, 3);
+    CHECK_IS(0, leat_close(p.in));
+    GIVES(p.out, 1, 70, 3);
+    CHECK_IS(1, dropped); /* the repetition */
     return leat_scope_close(s);
 }
 ON_WORKERS(handles_failures);
 
-/* A transform may fail with an error that leat also uses itself. */
-static int returns_a_transforms_eagain(void *arg)
+/* A handler's error ends the scope, wherever the handler stands: its output is cut short. */
+static int fails_its_scope(void *arg)
 {
     (void)arg;
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_chan *ch = through(s, LEAT_FIXED, 4, leat_map(INT, INT, fails_as_told, NULL));
-    int x = -EAGAIN;
-    leat_case cases[] = { LEAT_SEND(ch, &x) };
-    CHECK_IS(-EAGAIN, leat_try_send(ch, &x));
-    CHECK_IS(-EAGAIN, leat_send_until(ch, &x, leat_after(200 * LEAT_MS)));
-    CHECK_IS(-EAGAIN, leat_send_many(ch, &x, 1, leat_after(200 * LEAT_MS)));
-    CHECK_IS(0, leat_select(cases, 1, LEAT_NEVER));
-    CHECK_IS(-EAGAIN, cases[0].status);
-    return leat_scope_close(s);
+    for (int place = 0; place < 3; place++) {
+        leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
+        int none = 0;
+        leat_transform *t =
+            leat_on_failure(leat_map(INT, INT, fails_as_told, NULL), instead, &none);
+        if (place == 1)
+            t = leat_compose(leat_dedupe(INT), t);
+        if (place == 2)
+            t = leat_on_failure(leat_compose(t, leat_dedupe(INT)), instead, &(int){ 70 });
+        leat_chan *in = leat_to_chan(outer, (int[]){ 1, -EIO, 3 }, INT, 3, count_drop);
+        atomic_store(&dropped, 0);
+        CHECK(leat_through(s, in, t, 9, NULL));
+        CHECK_IS(-EBADMSG, leat_scope_close(s));
+        CHECK_IS(1, leat_chan_len(in));
+        CHECK_IS(0, leat_scope_close(outer));
+        CHECK_IS(1, dropped); /* 3, which nobody has taken */
+    }
+    return 0;
 }
-ON_WORKERS(returns_a_transforms_eagain);
+ON_WORKERS(fails_its_scope);
 
-/* ---- a step that takes long ---- */
+/* ---- what happens during a step ---- */
 
-struct gate {
+enum { INPUT_CLOSES, OUTPUT_CLOSES, SCOPE_IS_CANCELLED, ACTS };
+
+struct act {
     leat_transform t;
-    _Atomic bool inside, open;
-    _Atomic int finishes;
+    int act;
+    leat_scope *scope;
+    leat_chan *in, *out;
+    int finishes, frees;
 };
 
-static int pass_the_gate(leat_transform *t, const void *item, leat_emit *emit)
+static int act_and_emit(leat_transform *t, const void *item, leat_emit *emit)
 {
-    struct gate *gate = (struct gate *)t;
-    gate->inside = true;
-    while (!gate->open)
-        nap();
+    struct act *a = (struct act *)t;
+    switch (a->act) {
+    case INPUT_CLOSES: CHECK_IS(0, leat_close(a->in)); break;
+    case OUTPUT_CLOSES: CHECK_IS(0, leat_close(a->out)); break;
+    default: CHECK_IS(0, leat_scope_cancel(a->scope));
+    }
     return leat_emit_item(emit, item);
 }
 
 static int finish_once(leat_transform *t, leat_emit *emit)
 {
-    CHECK_IS(0, ((struct gate *)t)->finishes++);
+    CHECK_IS(0, ((struct act *)t)->finishes++);
     return leat_emit_item(emit, &(int){ 99 });
 }
 
-/* A close does not interrupt a step. The finish runs right after it, before any waiting sender. */
-static int closes_after_the_step(void *arg)
+static void free_once(leat_transform *t)
+{
+    struct act *a = (struct act *)t;
+    CHECK_IS(1, a->finishes);
+    a->frees++;
+}
+
+/* The step is not interrupted, the finish runs once, and what cannot be sent is dropped. */
+static int ends_after_the_step(void *arg)
 {
     (void)arg;
-    static const leat_buffer buffers[] = { LEAT_FIXED, LEAT_SLIDING };
-    for (int i = 0; i < 2; i++) {
-        struct crew crew;
-        crew_open(&crew);
-        struct gate gate = { .t = { INT, INT, 1, pass_the_gate, finish_once, NULL, NULL } };
-        leat_chan *ch = through(crew.scope, buffers[i], 4, &gate.t);
-        struct putter in = { ch, 1, 1 }, behind[3] = { { .x = 2 }, { .x = 3 }, { .x = 4 } };
-        crew_go(&crew, FOREIGN, put_one, &in);
-        WAIT_UNTIL(gate.inside);
-        CHECK_IS(-EAGAIN, leat_try_send(ch, &in.x));
-        wait_to_put(&crew, ch, behind, 3);
-        CHECK_IS(0, leat_close(ch));
-        CHECK_IS(-EPIPE, leat_send(ch, &in.x));
-        CHECK_IS(-EAGAIN, leat_try_recv(ch, NULL)); /* the step may still emit an item */
-        gate.open = true;
-        int x = 0;
-        CHECK_IS(0, leat_recv(ch, &x));
-        CHECK_IS(1, x);
-        CHECK_IS(0, leat_recv(ch, &x));
-        CHECK_IS(99, x);
-        CHECK_IS(-EPIPE, leat_recv(ch, &x));
-        crew_close(&crew);
-        CHECK_IS(0, in.result);
-        for (int j = 0; j < 3; j++)
-            CHECK_IS(-EPIPE, behind[j].result);
-        CHECK_IS(1, gate.finishes);
+    for (int i = 0; i < ACTS; i++) {
+        leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
+        struct act a = { .t = { INT, INT, 1, act_and_emit, finish_once, NULL, free_once },
+                         .act = i,
+                         .scope = s,
+                         .in = leat_chan_of(outer, int, 0) };
+        atomic_store(&dropped, 0);
+        a.out = leat_through(s, a.in, &a.t, 4, count_drop);
+        PUT(a.in, 1);
+        if (a.act == INPUT_CLOSES)
+            GIVES(a.out, 1, 99);
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(1, a.frees);
+        CHECK_IS(a.act == INPUT_CLOSES ? 0 : 2, dropped);
+        CHECK_IS(0, leat_scope_close(outer));
     }
     return 0;
 }
-ON_WORKERS(closes_after_the_step);
-
-/* ---- transforms of promises, and from callbacks ---- */
-
-static void is_done(leat_op *op, int status)
-{
-    CHECK(op && status == 0);
-}
-
-static int promises_what_passes(void *arg)
-{
-    (void)arg;
-    struct crew crew;
-    crew_open(&crew);
-    leat_chan *ch = through(crew.scope, LEAT_PROMISE, 0, leat_filter(INT, is_odd, NULL));
-    struct putter takers[4];
-    wait_to_take(&crew, ch, takers, 4);
-    PUT(ch, 2, 4);
-    CHECK_IS(4, receivers_of(ch));
-    leat_op op = LEAT_OP(crew.scope, 0);
-    CHECK_IS(0, leat_send_then(&op, ch, &(int){ 5 }, is_done));
-    PUT(ch, 7, 8);
-    CHECK_IS(0, leat_close(ch));
-    crew_close(&crew);
-    for (int i = 0; i < 4; i++)
-        CHECK(takers[i].result == 0 && takers[i].x == 5);
-    return 0;
-}
-ON_WORKERS(promises_what_passes);
+ON_WORKERS(ends_after_the_step);
 
 int main(void)
 {
@@ -488,11 +477,10 @@ int main(void)
         TESTS_ON_WORKERS(ends_early),
         TESTS_ON_WORKERS(flushes_on_close),
         TESTS_ON_WORKERS(handles_failures),
-        TESTS_ON_WORKERS(closes_after_the_step),
-        TESTS_ON_WORKERS(promises_what_passes),
+        TESTS_ON_WORKERS(fails_its_scope),
+        TESTS_ON_WORKERS(ends_after_the_step),
         TESTS_ON_WORKERS(emits_most_in_a_composition),
         TESTS_ON_WORKERS(ends_for_good),
-        TESTS_ON_WORKERS(returns_a_transforms_eagain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

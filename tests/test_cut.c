@@ -58,13 +58,11 @@ static int cuts_special_channels(void *arg)
     CHECK_IS(0, leat_recv(kept, NULL));
     CHECK_IS(0, leat_recv(kept, NULL));
     CHECK_IS(-ECANCELED, leat_recv(broken, NULL));
-    leat_chan *runs =
-        leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(leat_run) + 3 * sizeof(int),
-                                             .capacity = 2,
-                                             .transform = leat_partition(sizeof(int), 3) });
+    leat_chan *items = leat_chan_of(s, int, 1);
+    leat_chan *runs = leat_through(s, items, leat_partition(sizeof(int), 3), 2, NULL);
     CHECK(runs);
-    CHECK_IS(0, leat_send(runs, &(int){ 1 }));
-    CHECK_IS(0, leat_cut(runs));
+    CHECK_IS(0, leat_send(items, &(int){ 1 }));
+    CHECK_IS(0, leat_cut(items));
     CHECK_IS(0, leat_recv(runs, &(char[64]){ 0 })); /* what the transform still held */
     CHECK_IS(-ECANCELED, leat_recv(runs, &(char[64]){ 0 }));
     return leat_scope_close(s);

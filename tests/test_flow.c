@@ -71,7 +71,7 @@ static int goes_through_transforms(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    expect_range(leat_through(s, numbers(s, 0, 100), leat_take(sizeof(int), 7), 1, NULL), 0, 7, 1);
+    expect_range(leat_through(s, numbers(s, 0, 100), leat_take(sizeof(int), 7), 0, NULL), 0, 7, 1);
     expect_range(
         leat_through(s, numbers(s, 0, 100), leat_filter(sizeof(int), is_odd, NULL), 3, NULL), 1,
         100, 2);

@@ -322,22 +322,6 @@ static int ends_with_the_channel(void *arg)
 }
 ON_WORKERS(ends_with_the_channel);
 
-static int is_odd(void *arg, const void *in)
-{
-    (void)arg;
-    int x = *(const int *)in;
-    return x == 7 ? -EIO : x % 2;
-}
-
-/* A transform takes one item per call. Returns how many it took before a call failed. */
-static int send_one_by_one(leat_chan *ch, const int *items, int n)
-{
-    int sent = 0;
-    while (sent < n && leat_send_many(ch, items + sent, (size_t)(n - sent), LEAT_NOW) == 1)
-        sent++;
-    return sent;
-}
-
 static int goes_through_special_channels(void *arg)
 {
     (void)arg;
@@ -359,22 +343,6 @@ static int goes_through_special_channels(void *arg)
     CHECK(leat_recv_many(ch, got, 2, LEAT_NOW) >= 1);
     CHECK_IS(5, got[0]);
     CHECK_IS(1, leat_chan_len(ch));
-
-    spec.buffer = LEAT_FIXED;
-    spec.transform = leat_filter(sizeof(int), is_odd, NULL);
-    ch = leat_chan_open(s, &spec);
-    CHECK_IS(5, send_one_by_one(ch, items, 8)); /* 1, 3 and 5 fill it */
-    CHECK_IS(2, leat_recv_many(ch, got, 2, LEAT_NOW));
-    CHECK_IS(-EIO, leat_send_many(ch, &(int){ 7 }, 1, LEAT_NOW));
-    CHECK_IS(3, send_one_by_one(ch, items + 5, 3));
-    CHECK_IS(2, leat_recv_many(ch, got, 8, LEAT_NOW));
-    CHECK(got[0] == 5 && got[1] == 9);
-    spec.transform = leat_take(sizeof(int), 2);
-    ch = leat_chan_open(s, &spec);
-    CHECK_IS(2, send_one_by_one(ch, items, 8));
-    CHECK_IS(-EPIPE, leat_send_many(ch, items + 2, 6, LEAT_NEVER));
-    CHECK_IS(2, leat_recv_many(ch, got, 8, LEAT_NEVER));
-    CHECK_IS(-EPIPE, leat_recv_many(ch, got, 8, LEAT_NEVER));
     return leat_scope_close(s);
 }
 ON_WORKERS(goes_through_special_channels);

@@ -45,9 +45,7 @@ typedef struct leat_chan leat_chan;
  * function has returned. */
 typedef void leat_drop_fn(void *item);
 
-/* What a channel does when it is full. Except for LEAT_FIXED, a send never waits for room; with a
- * transform it may wait while another sender's item is transformed, and leat_try_send then returns
- * -EAGAIN. */
+/* What a channel does when it is full. Except for LEAT_FIXED, a send never waits. */
 typedef enum leat_buffer {
     LEAT_FIXED,    /* the sender waits */
     LEAT_DROPPING, /* the new item is dropped */
@@ -56,28 +54,22 @@ typedef enum leat_buffer {
                       the first, also after close; `capacity` is ignored */
 } leat_buffer;
 
-typedef struct leat_transform leat_transform; /* leat/transform.h */
-
 /* What a channel is like. A field that is 0 has its default. */
 typedef struct leat_chan_spec {
     /* The size of an item in bytes, 0 to 1 MiB. At most 1 KiB for a channel that drops items when
      * it is full and has a drop function. */
     size_t item_size;
     /* How many items the channel holds; memory for all is allocated at once. At least 1 for
-     * LEAT_DROPPING, for LEAT_SLIDING and with a transform. */
+     * LEAT_DROPPING and LEAT_SLIDING. */
     size_t capacity;
     leat_drop_fn *drop; /* called for dropped items; NULL: nothing is called */
     const char *name;   /* for dumps; not copied: must outlive the channel; NULL is allowed */
     leat_buffer buffer; /* what happens when the channel is full */
-    /* What each item that is sent goes through; NULL: nothing. Belongs to the channel, which frees
-     * it, from the call of leat_chan_open on, also when that fails. */
-    leat_transform *transform;
 } leat_chan_spec;
 
 /* Makes a channel. `scope` owns it; with a NULL scope the caller has its one reference. `spec` is
  * copied.
- * Returns the channel; NULL when memory has run out, `spec` is NULL, a size is out of range, or the
- * outputs of the transform are not of item_size. */
+ * Returns the channel; NULL when memory has run out, `spec` is NULL, or a size is out of range. */
 LEAT_API leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec);
 
 /*     leat_chan *leat_chan_of(leat_scope *scope, type, size_t capacity);
@@ -95,13 +87,12 @@ LEAT_API int leat_chan_ref(leat_chan *ch);
 LEAT_API int leat_chan_unref(leat_chan *ch);
 
 /* Sends an item. Waits until a receiver takes it or the channel has room, or until the deadline;
- * leat_try_send never waits. leat copies the item from `item`, which points to item_size bytes, or
- * with a transform to its in_size; it may be NULL when that is 0.
+ * leat_try_send never waits. leat copies the item from `item`, which points to item_size bytes; it
+ * may be NULL when that is 0.
  * Returns 0; -EPIPE when the channel is closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or
  * from the try form; -EINVAL for a NULL channel or item, or a negative deadline; -EPERM when only
- * leat sends to the channel (leat/timeout.h); -EDEADLK where the caller must not wait; or the error
- * of the channel's transform. Unless it returns 0, the item is not sent and stays with the
- * caller. */
+ * leat sends to the channel (leat/timeout.h); -EDEADLK where the caller must not wait. Unless it
+ * returns 0, the item is not sent and stays with the caller. */
 LEAT_API int leat_send(leat_chan *ch, const void *item);
 LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
 LEAT_API int leat_try_send(leat_chan *ch, const void *item);
@@ -121,15 +112,13 @@ LEAT_API int leat_try_recv(leat_chan *ch, void *item);
 
 /* Send or receive up to `n` items in one call, n being 1 or more. They move as many as they can at
  * once; if they can move none, they wait for one, or until the deadline. `items` is an array of n
- * items, or NULL where leat_send and leat_recv allow that. A channel with a transform takes one
- * item in each call, and a promise gives one.
+ * items, or NULL where leat_send and leat_recv allow that. A promise gives one item in each call.
  * Returns how many items moved, the first of the array; or an error of leat_send_until or
  * leat_recv_until, and then none moved. -EINVAL also for an n of 0. */
 LEAT_API int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline);
 LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t deadline);
 
-/* Closes the channel. Never waits. The finish function of a transform runs in this call, or in the
- * send that is in a step of the transform now.
+/* Closes the channel. Never waits.
  * Returns 0, also when the channel was closed before; -EINVAL for NULL; -EPERM for a timeout. */
 LEAT_API int leat_close(leat_chan *ch);
 

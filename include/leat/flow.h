@@ -50,16 +50,15 @@ typedef enum leat_ending {
 /* ---- one to one ---- */
 
 /*     in ──▶ out
- * Moves every item from `in` to `out`. An item that the transform of `out` refuses is dropped.
+ * Moves every item from `in` to `out`.
  * Returns `out`, or NULL. */
 LEAT_API leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending);
 
 /*     in ──▶ [transform] ──▶ new channel
  * Passes items through a transform (leat/transform.h): the first n items (leat_take), items without
  * repetitions (leat_dedupe, leat_distinct), runs (leat_partition, leat_partition_by), and so on.
- * The new channel owns `transform`, which is freed also when this call fails. The transform owns
- * the inputs that it leaves out: they are not dropped. `capacity` is 1 or more. `drop` is for its
- * outputs.
+ * The operator owns `transform`, which is freed also when this call fails. `drop` is the drop
+ * function of the new channel. leat/transform.h says which inputs go to the drop function of `in`.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,
                                  size_t capacity, leat_drop_fn *drop);

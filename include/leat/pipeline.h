@@ -114,9 +114,7 @@ typedef struct leat_pipeline_spec {
     leat_failing failing;
 
     /* The output channel: an existing one, whose items have out_size bytes, or, with NULL, a new
-     * one of the scope with this capacity (in items) and drop function. If an existing channel
-     * has a transform, out_size is the size of its inputs, and outputs that are not delivered
-     * are not dropped. */
+     * one of the scope with this capacity (in items) and drop function. */
     leat_chan *out;
     size_t capacity;
     leat_drop_fn *drop;

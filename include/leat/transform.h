@@ -1,23 +1,22 @@
-/* leat/transform.h: transforms: they change items on their way into a channel. core.async's
- * transducers.
+/* leat/transform.h: transforms: they change items on their way from a channel to another.
+ * core.async's transducers.
  *
- * A transform makes none, one or several items out of each item that is sent. It runs as the item
- * enters the channel, in the party that brings it in, one item at a time and with no lock held. So
- * it needs no lock of its own. It must not wait. When the channel is closed, it may add what it
- * still holds.
+ * A transform makes none, one or several items out of each item that it gets, and may add what it
+ * still holds at the end. leat_through (leat/flow.h) puts a transform between two channels:
  *
- *     leat_chan *evens = leat_chan_open(s, &(leat_chan_spec){
- *         .item_size = sizeof(int), .capacity = 8,
- *         .transform = leat_filter(sizeof(int), is_even, NULL) });
+ *     leat_chan *evens = leat_through(s, numbers, leat_filter(sizeof(int), is_even, NULL), 8, NULL);
  *
- * The channel's item_size is that of the outputs; senders send inputs. An input enters when there
- * is room for one item. So outputs may exceed the capacity by up to `most` - 1; the memory for that
- * is allocated with the channel.
+ * leat_through makes one step at a time, on some worker, with no lock held. So a transform needs no
+ * lock of its own. It must not wait. The outputs of a step are sent before the next item is taken.
+ * A step that returns LEAT_ENOUGH ends it: the output is closed, and what is left stays in `in`.
  *
- * Owning. A transform belongs to the channel it was given to, and is freed with it. One that was
- * not given to a channel, a composition or an operator is freed by leat_transform_free. An input
- * belongs to the transform when its send has returned 0: the channel's drop function is not called
- * for inputs that it leaves out.
+ * Owning. A transform belongs to the composition or operator that it was given to.
+ * leat_transform_free frees one that was not given away.
+ *
+ * An input belongs to the step that gets it, unless the step fails or calls leat_leave_out: then
+ * the item goes to the drop function of `in`. The ready-made transforms do that with items that
+ * they leave out. In a composition this holds for the inputs of the first transform; the items
+ * between two transforms belong to the second, and no drop function gets them.
  *
  * The functions that make a transform return NULL when memory has run out or an argument is
  * wrong. Every function that takes a transform passes such a NULL on. */
@@ -40,26 +39,33 @@ typedef struct leat_emit leat_emit;
  * (leat/pipeline.h). */
 LEAT_API int leat_emit_item(leat_emit *emit, const void *item);
 
-/* A step returns it after the last item that it wants: the channel closes. */
+/* For a step that makes nothing of its input: hands the item to the drop function of the channel
+ * that it came from. Does nothing if there is none, for a NULL emit, and in a pipeline. The step
+ * must not use the item afterwards. */
+LEAT_API void leat_leave_out(leat_emit *emit, const void *item);
+
+/* A step returns it after the last item that it wants: the output ends. */
 enum { LEAT_ENOUGH = 1 };
 
 /* The base of a transform of one's own. The user allocates it and sets the fields; `free` gives
  * the memory back. */
+typedef struct leat_transform leat_transform;
 struct leat_transform {
     size_t in_size, out_size; /* bytes of an input and of an output */
     size_t most;              /* the most outputs of one step, and of `finish` */
-    /* Takes one input. Returns 0, LEAT_ENOUGH, or a negative errno value: then `failed` is
-     * called. */
+    /* Takes one input. Returns 0, LEAT_ENOUGH, or a negative errno value: then `failed` is called,
+     * or, if it is NULL, the item is dropped, and the next one is taken. */
     int (*step)(leat_transform *t, const void *item, leat_emit *emit);
-    /* Called when the channel closes; may be NULL. Its result is ignored. */
+    /* Called at the end, also after a cancel; may be NULL. Its result is ignored. */
     int (*finish)(leat_transform *t, leat_emit *emit);
-    /* Called after a step that returned an error. May emit in the item's place. Returns what the
-     * item's sender gets. NULL: the sender gets the error. */
+    /* Called after a step that returned an error. The item is its own, as for a step; it may emit in
+     * the item's place. Returns 0, LEAT_ENOUGH, or a negative errno value: then the output is cut
+     * short, and the scope is cancelled with that value. May be NULL. */
     int (*failed)(leat_transform *t, int error, const void *item, leat_emit *emit);
     void (*free)(leat_transform *t); /* may be NULL */
 };
 
-/* Frees a transform that was not given to a channel, a composition or an operator. NULL is
+/* Frees a transform that was not given to a composition or an operator. NULL is
  * allowed. */
 LEAT_API void leat_transform_free(leat_transform *t);
 
@@ -68,8 +74,10 @@ LEAT_API void leat_transform_free(leat_transform *t);
  * Returns NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_transform *leat_compose(leat_transform *first, leat_transform *second);
 
-/* Called for an item on which a step failed with `error`: may emit one item in its place, and
- * returns what the item's sender gets. */
+/* Called for an item on which a step failed with `error`. The item is its own; it may emit one item
+ * in its place. (If the step of a composition failed in its second transform, the item belongs to
+ * the first.) Returns 0 to go on, LEAT_ENOUGH to end the output, or a negative errno value: then
+ * the output is cut short, and the scope is cancelled with that value. */
 typedef int leat_failed_fn(void *arg, int error, const void *item, leat_emit *emit);
 
 /* Handles the failures of a transform: for each item on which its step fails, fn is called with
@@ -94,10 +102,10 @@ LEAT_API leat_transform *leat_remove(size_t size, leat_test_fn *fn, void *arg);
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_mapcat(size_t in_size, size_t out_size, size_t most,
                                      leat_mapcat_fn *fn, void *arg);
-/* Passes the first n items on, and then closes the channel.
+/* Passes the first n items on, and then ends the output.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_take(size_t size, uint64_t n);
-/* Passes items on until one fails the test, and then closes the channel. That item is left out.
+/* Passes items on until one fails the test, and then ends the output. That item is left out.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_take_while(size_t size, leat_test_fn *fn, void *arg);
 
@@ -107,7 +115,7 @@ typedef struct leat_run {
     size_t count; /* items in the run */
 } leat_run;
 /* Gathers runs of n items, 1 or more. `size` is 1 or more. A whole run has at most 1 MiB. What is
- * left when the channel closes is the last run.
+ * left at the end is the last run.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_partition(size_t size, size_t n);
 /* Compares an item with the one before it. Returns 1 for the same run, 0 for another, or an

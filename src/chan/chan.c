@@ -17,7 +17,6 @@ static void destroy(leat_chan *ch)
     if (ch->drop)
         for (size_t i = 0; i < lt_chan_count(ch); i++)
             ch->drop(lt_chan_slot(ch, i));
-    leat_transform_free(ch->transform);
     if (ch->keeper && ch->keeper->free)
         ch->keeper->free(ch);
     lt_free(ch);
@@ -48,10 +47,10 @@ static void destroy_orphan(leat_chan *ch)
     destroy(ch);
 }
 
-static leat_chan *allocate(const leat_chan_spec *spec, size_t slots)
+static leat_chan *allocate(size_t item_size, size_t capacity)
 {
     size_t bytes;
-    if (__builtin_mul_overflow(spec->item_size, slots, &bytes) ||
+    if (__builtin_mul_overflow(item_size, capacity, &bytes) ||
         __builtin_add_overflow(bytes, sizeof(leat_chan), &bytes))
         return NULL;
     return lt_alloc(bytes);
@@ -65,15 +64,14 @@ static void set_usual(leat_chan *ch)
 }
 
 /* Makes a channel of zeroed memory. No other party knows it yet. */
-static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec, size_t slots)
+static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec, size_t capacity)
 {
     lt_biased_init(&ch->lock);
     ch->item_size = (uint32_t)spec->item_size;
-    ch->special = spec->buffer != LEAT_FIXED || spec->transform;
+    ch->special = spec->buffer != LEAT_FIXED;
     set_usual(ch);
     ch->buffer = (uint8_t)spec->buffer;
-    ch->slots = slots;
-    ch->transform = spec->transform;
+    ch->capacity = capacity;
     ch->drop = spec->drop;
     ch->name = spec->name;
     ch->scope = scope;
@@ -99,19 +97,13 @@ static void announce(leat_chan *ch)
 
 leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
 {
-    if (!spec)
+    if (!spec || spec->item_size > LT_ITEM_MAX || !lt_special_check(spec))
         return NULL;
-    size_t capacity = spec->buffer == LEAT_PROMISE ? 1 : spec->capacity, slots = capacity;
-    leat_chan *ch = NULL;
-    if (spec->item_size <= LT_ITEM_MAX && lt_special_check(spec) &&
-        !__builtin_add_overflow(capacity, lt_special_extra_slots(spec), &slots))
-        ch = allocate(spec, slots);
-    if (!ch) {
-        leat_transform_free(spec->transform);
+    size_t capacity = spec->buffer == LEAT_PROMISE ? 1 : spec->capacity;
+    leat_chan *ch = allocate(spec->item_size, capacity);
+    if (!ch)
         return NULL;
-    }
-    set_up(ch, scope, spec, slots);
-    ch->capacity = capacity;
+    set_up(ch, scope, spec, capacity);
     announce(ch);
     return ch;
 }
@@ -220,7 +212,7 @@ static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
         n = most;
     for (size_t moved = 0; moved < n;) {
         unsigned char *slot = lt_chan_slot(ch, from + moved), *item = items;
-        size_t run = (size_t)(ch->items + ch->slots * size - slot) / (size ? size : 1);
+        size_t run = (size_t)(ch->items + ch->capacity * size - slot) / (size ? size : 1);
         if (run > n - moved || !size)
             run = n - moved;
         if (items && side == LT_SEND)
@@ -231,7 +223,7 @@ static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
     }
     if (side == LT_RECEIVE && n) {
         ch->first += n;
-        ch->first -= ch->first < ch->slots ? 0 : ch->slots;
+        ch->first -= ch->first < ch->capacity ? 0 : ch->capacity;
     }
     lt_chan_set_count(ch, side == LT_SEND ? count + n : count - n);
     return n;
@@ -240,11 +232,11 @@ static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
 size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
                         struct lt_party **woken, int *status)
 {
-    size_t moved = 0, size = side == LT_SEND ? lt_chan_in_size(ch) : ch->item_size;
+    size_t moved = 0;
     *woken = NULL;
     *status = LT_NOT_NOW;
     while (moved < n) {
-        void *item = items ? (unsigned char *)items + moved * size : NULL;
+        void *item = items ? (unsigned char *)items + moved * ch->item_size : NULL;
         if ((!lt_chan_is_unusual(ch) || is_only_split(ch)) && lt_list_empty(&ch->receivers) &&
             lt_list_empty(&ch->senders) &&
             lt_chan_count(ch) != (side == LT_SEND ? ch->capacity : 0)) {
@@ -335,15 +327,10 @@ bool lt_chan_remove_close_hook(leat_chan *ch, struct lt_close_hook *hook)
     return hooked;
 }
 
-static struct lt_party *close_any(leat_chan *ch)
-{
-    return ch->special ? lt_special_close(ch) : lt_chan_close_now(ch);
-}
-
 /* With the lock held. */
 static void mark_cut(leat_chan *ch, bool cut)
 {
-    ch->cut |= cut && !lt_chan_is_closed(ch) && !ch->closing;
+    ch->cut |= cut && !lt_chan_is_closed(ch);
 }
 
 int lt_chan_end(leat_chan *ch, bool cut)
@@ -354,7 +341,7 @@ int lt_chan_end(leat_chan *ch, bool cut)
         return ch->keeper->close ? ch->keeper->close(ch) : -EPERM;
     lt_chan_lock(ch);
     mark_cut(ch, cut);
-    struct lt_party *woken = close_any(ch);
+    struct lt_party *woken = lt_chan_close_now(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
     lt_point();
@@ -379,7 +366,7 @@ int leat_chan_senders(leat_chan *ch, unsigned n)
         return -EPERM;
     int error = 0;
     lt_chan_lock(ch);
-    if (lt_chan_is_closed(ch) || ch->closing)
+    if (lt_chan_is_closed(ch))
         error = -EPIPE;
     else if (n > UINT32_MAX - ch->counted_senders)
         error = -EINVAL;
@@ -400,7 +387,7 @@ int lt_chan_end_one(leat_chan *ch, bool cut)
     bool counted = ch->counted_senders > 0;
     mark_cut(ch, cut && counted);
     if (counted && --ch->counted_senders == 0)
-        woken = close_any(ch);
+        woken = lt_chan_close_now(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
     lt_point();
@@ -429,7 +416,7 @@ size_t leat_chan_cap(const leat_chan *ch)
 
 int leat_chan_closed(const leat_chan *ch)
 {
-    return !ch || lt_chan_is_closed(ch) || atomic_load_explicit(&ch->closing, memory_order_relaxed);
+    return !ch || lt_chan_is_closed(ch);
 }
 
 const char *leat_chan_name(const leat_chan *ch)

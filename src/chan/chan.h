@@ -25,7 +25,6 @@
 #include "scope/wait.h"
 
 #include <leat/chan.h>
-#include <leat/transform.h>
 
 #include <string.h>
 
@@ -33,7 +32,7 @@ enum { LT_ITEM_MAX = 1 << 20 }; /* bytes of one item */
 
 enum {
     LT_UNDECIDED = 1, /* a waiter's status until somebody has claimed it */
-    LT_NOT_NOW = 1 /* the operation would have to wait; not -EAGAIN: a transform may return that */
+    LT_NOT_NOW = 1    /* the operation would have to wait */
 };
 
 struct lt_waiter {
@@ -85,15 +84,13 @@ struct leat_chan {
     /* A cache line for what every operation looks at. */
     struct lt_biased lock;
     uint32_t item_size;
-    bool special;         /* a lossy buffer, a promise or a transform: see chan/special.h */
-    bool busy;            /* in special channels: the door is taken */
-    _Atomic bool closing; /* to be closed when the door is free; read without the lock */
+    bool special; /* a lossy buffer, a promise or a keeper's: see chan/special.h */
     /* Written under the lock, read without it as hints, so relaxed. */
     _Atomic bool unusual; /* special, closed, traced or split: not for the fast path */
     _Atomic uint32_t receivers_waiting, senders_waiting;
     _Atomic size_t count;
-    size_t capacity, slots; /* items that may wait inside; places for them: more, if special */
-    size_t first;           /* the slot of the oldest item */
+    size_t capacity; /* slots for items that wait inside */
+    size_t first;    /* the slot of the oldest item */
 
     struct lt_node receivers, senders, close_hooks;
     _Atomic bool closed;      /* as `unusual` */
@@ -102,7 +99,6 @@ struct leat_chan {
     uint32_t counted_senders; /* by leat_chan_senders, less the calls of leat_chan_done */
     _Atomic uint32_t references;
     leat_scope *scope;
-    leat_transform *transform;
     leat_drop_fn *drop;
     const struct lt_keeper *keeper;   /* mostly NULL; set before others use the channel */
     _Atomic(struct lt_split *) split; /* NULL until the buffer is split: see chan/split.h */
@@ -205,8 +201,8 @@ static inline leat_chan *lt_chan_of_extra(void *extra)
 
 /* With the lock held: does the operation if it can be done at once. *woken is the chain of parties
  * that the caller must make ready. Returns 0; -EPIPE; -ECANCELED from a channel that was cut short;
- * -EPERM from a keeper's; a transform's result; or LT_NOT_NOW when nothing was done. (In a special
- * channel this releases the lock in between.) */
+ * -EPERM from a keeper's; or LT_NOT_NOW when nothing was done. (In a special channel this releases
+ * the lock while a drop function runs.) */
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
 /* With the lock held: closes. Returns the chain of parties that the caller must make ready. */
@@ -245,7 +241,7 @@ static inline void lt_chan_set_count(leat_chan *ch, size_t n)
 static inline void *lt_chan_slot(leat_chan *ch, size_t n)
 {
     size_t index = ch->first + n;
-    return ch->items + (index < ch->slots ? index : index - ch->slots) * ch->item_size;
+    return ch->items + (index < ch->capacity ? index : index - ch->capacity) * ch->item_size;
 }
 
 static inline bool lt_chan_is_closed(const leat_chan *ch)
@@ -261,12 +257,6 @@ static inline bool lt_chan_is_as_new(const leat_chan *ch)
 }
 void lt_chan_renew(leat_chan *ch);
 
-/* Bytes of an item as it is sent. */
-static inline size_t lt_chan_in_size(const leat_chan *ch)
-{
-    return ch->transform ? ch->transform->in_size : ch->item_size;
-}
-
 static inline bool lt_chan_is_unusual(const leat_chan *ch)
 {
     return atomic_load_explicit(&ch->unusual, memory_order_relaxed);
@@ -278,7 +268,7 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 {
     size_t count = atomic_load_explicit(&ch->count, memory_order_acquire);
     if (LT_UNLIKELY(lt_chan_is_unusual(ch))) {
-        if (lt_chan_is_closed(ch) || (ch->special && (side == LT_SEND || !ch->keeper)))
+        if (lt_chan_is_closed(ch) || (ch->special && side == LT_SEND))
             return true;
         struct lt_split *split = lt_chan_split_buffer(ch);
         if (split && lt_split_know_some(split, side, ch->capacity))
@@ -321,7 +311,7 @@ static inline int lt_chan_check(const leat_chan *ch, enum lt_side side, const vo
         return -EINVAL;
     if (LT_LIKELY(item))
         return 0;
-    return (side == LT_SEND ? lt_chan_in_size(ch) : ch->drop ? ch->item_size : 0) ? -EINVAL : 0;
+    return ch->item_size && (side == LT_SEND || ch->drop) ? -EINVAL : 0;
 }
 
 #endif

@@ -67,7 +67,7 @@ static inline struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side 
 static inline void lt_chan_push(leat_chan *ch, size_t size, const void *item)
 {
     size_t n = lt_chan_count(ch), index = ch->first + n;
-    index = index < ch->slots ? index : index - ch->slots;
+    index = index < ch->capacity ? index : index - ch->capacity;
     lt_chan_set_count(ch, n + 1);
     lt_item_copy(ch->items + index * size, item, size);
 }
@@ -75,7 +75,7 @@ static inline void lt_chan_push(leat_chan *ch, size_t size, const void *item)
 static inline void lt_chan_pop(leat_chan *ch, size_t size, void *item)
 {
     size_t first = ch->first;
-    ch->first = first + 1 == ch->slots ? 0 : first + 1;
+    ch->first = first + 1 == ch->capacity ? 0 : first + 1;
     lt_chan_set_count(ch, lt_chan_count(ch) - 1);
     if (item)
         lt_item_copy(item, ch->items + first * size, size);
@@ -148,7 +148,7 @@ LT_NOW void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, si
 {
     size_t index = end->slot;
     void *slot = ch->items + index * size;
-    end->slot = index + 1 == ch->slots ? 0 : index + 1;
+    end->slot = index + 1 == ch->capacity ? 0 : index + 1;
     if (side == LT_SEND)
         lt_item_copy(slot, item, size);
     else if (item)

@@ -357,16 +357,14 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
 {
     if (!n || lt_chan_check(ch, side, items) != 0 || deadline < 0)
         return -EINVAL;
-    /* One item at a time: a transform's result is for one item, and a promise has only one. */
-    if (side == LT_SEND ? ch->transform != NULL : ch->buffer == LEAT_PROMISE)
+    if (side == LT_RECEIVE && ch->buffer == LEAT_PROMISE)
         n = 1;
     struct lt_party *self = lt_current_party(), *woken;
     for (size_t waited = 0;; waited = 1) {
         int status = waited ? 0 : lt_wait_allowed(self);
         if (status)
             return status;
-        size_t size = side == LT_SEND ? lt_chan_in_size(ch) : ch->item_size;
-        void *rest = items ? (unsigned char *)items + waited * size : NULL;
+        void *rest = items ? (unsigned char *)items + waited * ch->item_size : NULL;
         lt_chan_lock(ch);
         size_t moved = lt_chan_many_now(ch, side, rest, n - waited, &woken, &status);
         lt_chan_unlock(ch);

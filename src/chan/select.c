@@ -133,15 +133,14 @@ static void unlock_all(const struct lt_selection *s)
 /* ---- choosing ---- */
 
 /* The index of a case that looks ready, or n: the first in an ordered select, else any with the
- * same chance. Special channels are asked only with the locks held, and else are worth a try. */
-__attribute__((always_inline)) static inline uint32_t choose(struct lt_selection *s, bool locked)
+ * same chance. */
+static uint32_t choose(struct lt_selection *s)
 {
     uint32_t n = s->n, chosen = n, ready = 0;
     leat_case *c = s->cases;
     for (uint32_t i = 0; i < n; i++, c++) {
         leat_chan *ch = c->ch;
-        if (!ch || LT_LIKELY(!lt_chan_looks_ready(ch, side_of(c))) ||
-            (locked && ch->special && !lt_special_ready(ch, side_of(c))))
+        if (!ch || LT_LIKELY(!lt_chan_looks_ready(ch, side_of(c))))
             continue;
         if (s->ordered)
             return i;
@@ -180,19 +179,25 @@ static bool do_case_alone(struct lt_selection *s, uint32_t i, struct lt_party **
 
 uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken)
 {
-    uint32_t i = s->ready ? choose(s, false) : s->n;
+    uint32_t i = s->ready ? choose(s) : s->n;
     return i < s->n && do_case_alone(s, i, woken) ? i : s->n;
 }
 
+/* No user's function runs under a lock. */
+static bool may_drop(const struct lt_selection *s, uint32_t i)
+{
+    return lt_special_may_drop(s->cases[i].ch, side_of(&s->cases[i]));
+}
+
 /* Under all locks. A queue that holds only remains of claimed selects looks as if a party waited in
- * it. Trying the case clears the remains away, and the choice is made again. A case on a special
- * channel is only chosen here: it may run a user's function, and none runs under a lock. */
+ * it. Trying the case clears the remains away, and the choice is made again. A case that may drop
+ * an item is only chosen here. */
 static uint32_t try_certain(struct lt_selection *s, struct lt_party **woken)
 {
     uint32_t i;
     do
-        i = choose(s, true);
-    while (i < s->n && !s->cases[i].ch->special && !do_case(s, i, woken));
+        i = choose(s);
+    while (i < s->n && !may_drop(s, i) && !do_case(s, i, woken));
     return i;
 }
 
@@ -307,13 +312,13 @@ uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct 
             lt_worker_go_in(inside);
         lock_all(s);
         uint32_t i = try_certain(s, woken);
-        bool special = i < n && s->cases[i].ch->special;
+        bool alone = i < n && may_drop(s, i);
         if (i == n && waits)
             enqueue_all(s, waits);
         unlock_all(s);
         if (inside)
             lt_worker_go_out(inside);
-        if (!special || do_case_alone(s, i, woken))
+        if (!alone || do_case_alone(s, i, woken))
             return i;
     }
 }

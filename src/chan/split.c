@@ -24,7 +24,7 @@ LT_COLD void lt_split_give_back(leat_chan *ch)
     size_t received = atomic_load_explicit(&receiving->moved, memory_order_relaxed);
     size_t tail = ch->first + count;
     receiving->slot = ch->first;
-    sending->slot = tail < ch->slots ? tail : tail - ch->slots;
+    sending->slot = tail < ch->capacity ? tail : tail - ch->capacity;
     /* Relaxed: these are read under the locks, or as hints. */
     atomic_store_explicit(&receiving->seen, received + count, memory_order_relaxed);
     atomic_store_explicit(&sending->seen, received, memory_order_relaxed);

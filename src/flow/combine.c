@@ -70,7 +70,7 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
         return out;
     }
     size_t head = lt_flow_aligned(sizeof(struct combine) + n * (sizeof(void *) + sizeof *ins));
-    size_t out_size = lt_chan_in_size(out);
+    size_t out_size = out->item_size;
     struct combine *c = lt_flow_make(scope, head + bytes + out_size, NULL);
     if (!c)
         return NULL;
@@ -79,7 +79,7 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     c->fn = fn;
     c->arg = arg;
     c->out = out;
-    c->drop = out->transform ? NULL : out->drop;
+    c->drop = out->drop;
     c->items = (void **)(c + 1);
     c->ins = (leat_chan **)(c->items + n);
     c->result = fn ? memory + bytes : memory;

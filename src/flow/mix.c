@@ -234,7 +234,7 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
 
 int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
 {
-    if (!mix || !in || in == mix->out || in->item_size != lt_chan_in_size(mix->out) ||
+    if (!mix || !in || in == mix->out || in->item_size != mix->out->item_size ||
         state & ~(unsigned)STATES)
         return -EINVAL;
     if (change(mix, in, state))

@@ -223,8 +223,8 @@ leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share
 
 int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
 {
-    if (!m || !ch || ch == m->in || lt_chan_in_size(ch) != m->in->item_size ||
-        flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
+    if (!m || !ch || ch == m->in || ch->item_size != m->in->item_size || flags > LEAT_TAP_LOSSY ||
+        ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     struct tap *tap = lt_alloc(sizeof *tap);
     if (!tap)

@@ -1,4 +1,4 @@
-/* pipe.c: operators that move items from channel to channel: pipe, through, merge, split, balance.
+/* pipe.c: operators that move items from channel to channel: pipe, merge, split, balance.
  * Each holds one item at a time, in its own memory. */
 #include "flow/flow.h"
 
@@ -44,27 +44,13 @@ static struct pipe *make_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, 
 
 leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending)
 {
-    if (!in || !out || in == out || in->item_size != lt_chan_in_size(out) ||
-        ending > LEAT_ENDS_OPEN)
+    if (!in || !out || in == out || in->item_size != out->item_size || ending > LEAT_ENDS_OPEN)
         return NULL;
     struct pipe *p = make_pipe(scope, in, out, ending);
     if (!p)
         return NULL;
     leat_go_block(scope, &p->flow.block, move);
     return out;
-}
-
-leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,
-                        size_t capacity, leat_drop_fn *drop)
-{
-    if (!scope || !in || !transform || transform->in_size != in->item_size) {
-        leat_transform_free(transform);
-        return NULL;
-    }
-    leat_chan_spec spec = {
-        .item_size = transform->out_size, .capacity = capacity, .drop = drop, .transform = transform
-    };
-    return leat_pipe(scope, in, leat_chan_open(scope, &spec), LEAT_ENDS_CLOSED);
 }
 
 /* ---- merge ---- */
@@ -226,7 +212,7 @@ int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_
     if (!scope || !in || !outs || !n || n > INT32_MAX || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     for (size_t i = 0; i < n; i++)
-        if (!outs[i] || outs[i] == in || lt_chan_in_size(outs[i]) != in->item_size)
+        if (!outs[i] || outs[i] == in || outs[i]->item_size != in->item_size)
             return -EINVAL;
     if (__builtin_mul_overflow(n, sizeof(leat_case), &bytes))
         return -ENOMEM;

@@ -280,7 +280,7 @@ static bool fill_in_defaults(leat_pipeline_spec *spec, const leat_chan *in)
            spec->failing <= LEAT_FAIL_TELLS && spec->ending <= LEAT_ENDS_OPEN &&
            (spec->failing != LEAT_FAIL_TELLS || spec->out_size >= sizeof(leat_outcome)) &&
            in != spec->out &&
-           (!spec->out || (!spec->out->keeper && lt_chan_in_size(spec->out) == spec->out_size));
+           (!spec->out || (!spec->out->keeper && spec->out->item_size == spec->out_size));
 }
 
 static bool make_slots(struct lt_stage *stage)
@@ -354,7 +354,7 @@ leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_s
     stage->taking = true;
     if (!make_slots(stage) || !make_channels(stage) || !make_workers(stage))
         return NULL;
-    stage->drop_out = stage->out->transform ? NULL : stage->out->drop;
+    stage->drop_out = stage->out->drop;
     stage->cases[OVER] = (leat_case)LEAT_RECV(stage->over, NULL);
     stage->cases[TAKE] = (leat_case)LEAT_RECV(in, NULL);
     lt_scope_enter(scope);

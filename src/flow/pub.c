@@ -182,7 +182,7 @@ static struct topic *add_topic(leat_pub *pub, struct topic *made)
 
 int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags, leat_ending ending)
 {
-    if (!pub || !ch || ch == pub->in || lt_chan_in_size(ch) != pub->in->item_size ||
+    if (!pub || !ch || ch == pub->in || ch->item_size != pub->in->item_size ||
         flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     struct topic *t = enter_topic(pub, topic, true);

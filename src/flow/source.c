@@ -30,7 +30,7 @@ static int send_items(leat_block *b)
 leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
                      leat_ending ending)
 {
-    if (!ch || (!items && n && lt_chan_in_size(ch)) || ending > LEAT_ENDS_OPEN)
+    if (!ch || (!items && n && ch->item_size) || ending > LEAT_ENDS_OPEN)
         return NULL;
     struct onto *o = lt_flow_make(scope, sizeof *o, NULL);
     if (!o)
@@ -39,7 +39,7 @@ leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t
     o->ending = ending;
     o->items = items;
     o->left = n;
-    o->size = items ? lt_chan_in_size(ch) : 0;
+    o->size = items ? ch->item_size : 0;
     leat_go_block(scope, &o->flow.block, send_items);
     return ch;
 }
@@ -90,11 +90,11 @@ leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
                          const leat_chan_spec *spec)
 {
     leat_chan *out = scope && next ? leat_chan_open(scope, spec) : NULL;
-    struct generator *g = out ? lt_flow_make(scope, sizeof *g + lt_chan_in_size(out), NULL) : NULL;
+    struct generator *g = out ? lt_flow_make(scope, sizeof *g + out->item_size, NULL) : NULL;
     if (!g)
         return NULL;
     g->out = out;
-    g->drop = out->transform ? NULL : out->drop;
+    g->drop = out->drop;
     g->next = next;
     g->arg = arg;
     leat_go_block(scope, &g->flow.block, generate);

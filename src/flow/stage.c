@@ -200,7 +200,7 @@ void lt_stage_gave(struct lt_stage *stage, leat_result *slot, int status)
         lt_stage_stop(stage);
         return;
     }
-    if (status) /* a transform refused it */
+    if (status)
         lt_flow_drop(stage->drop_out, lt_slot_output(slot, slot->sent));
     slot->sent++;
 }
@@ -220,11 +220,8 @@ void lt_stage_give(struct lt_stage *stage)
     if (!is_wanted(stage, slot))
         slot = lt_stage_next(stage);
     for (; slot; slot = lt_stage_next(stage)) {
-        /* A transform may say -EAGAIN itself; and the caller may be cancelled although the stage is
-         * not. */
-        int status = stage->out->transform
-                         ? -EAGAIN
-                         : leat_send_until(stage->out, lt_slot_output(slot, slot->sent), LEAT_NOW);
+        /* The caller may be cancelled although the stage is not. */
+        int status = leat_send_until(stage->out, lt_slot_output(slot, slot->sent), LEAT_NOW);
         if (status == -EAGAIN || status == -ECANCELED) {
             hand_to_block(stage);
             return;

@@ -22,9 +22,9 @@
 #ifndef LT_FLOW_STAGE_H
 #define LT_FLOW_STAGE_H
 
-#include "chan/special.h"
 #include "flow/crowd.h"
 #include "flow/flow.h"
+#include "flow/transform.h"
 
 #include <leat/pipeline.h>
 

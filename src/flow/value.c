@@ -25,7 +25,7 @@ static int run(void *arg)
 static struct valued *make(leat_scope *scope, leat_value_fn *fn, void *arg,
                            const leat_chan_spec *spec)
 {
-    if (!scope || !fn || !spec || spec->buffer != LEAT_FIXED || spec->transform)
+    if (!scope || !fn || !spec || spec->buffer != LEAT_FIXED)
         return NULL;
     leat_chan_spec one = *spec;
     one.capacity = 1;

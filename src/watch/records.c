@@ -247,7 +247,7 @@ void lt_record_channel(struct lt_pad *pad, leat_chan *ch)
         record->name = lt_pad_text(pad, ch->name);
         record->length = lt_chan_count(ch);
         record->capacity = ch->capacity;
-        record->closed = lt_chan_is_closed(ch) || ch->closing;
+        record->closed = lt_chan_is_closed(ch);
         record_waiters(pad, record, &ch->receivers, LT_TO_RECEIVE);
         record_waiters(pad, record, &ch->senders, LT_TO_SEND);
     }

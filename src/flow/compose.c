@@ -1,5 +1,5 @@
 /* compose.c: one transform made of two, and a transform with a function for failures. */
-#include "chan/transform.h"
+#include "flow/transform.h"
 
 #include "base/alloc.h"
 #include "base/util.h"
@@ -30,7 +30,9 @@ static int put_within(leat_emit *emit, const void *item)
 
 static struct limit limit_for(const leat_transform *t, leat_emit *out)
 {
-    return (struct limit){ .emit.put = put_within, .out = out, .left = t->most };
+    return (struct limit){ .emit = { .put = put_within, .passage = out->passage, .inner = true },
+                           .out = out,
+                           .left = t->most };
 }
 
 /* Passes what `first` emits through `second`. */
@@ -53,8 +55,8 @@ static int relay_item(leat_emit *emit, const void *item)
     leat_transform *second = relay->second;
     struct limit limit = limit_for(second, relay->out);
     int result = second->step(second, item, &limit.emit);
-    if (result < 0 && second->failed)
-        result = second->failed(second, result, item, &limit.emit);
+    if (result < 0)
+        result = lt_transform_failed(second, result, item, &limit.emit);
     relay->result = result;
     return result < 0 ? result : 0;
 }
@@ -62,7 +64,10 @@ static int relay_item(leat_emit *emit, const void *item)
 static struct relay relay_to(struct composed *c, leat_emit *out)
 {
     return (struct relay){
-        .emit.put = relay_item, .second = c->second, .out = out, .left = c->first->most
+        .emit = { .put = relay_item, .passage = out->passage, .inner = out->inner },
+        .second = c->second,
+        .out = out,
+        .left = c->first->most,
     };
 }
 
@@ -71,8 +76,10 @@ static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
     struct composed *c = (struct composed *)t;
     struct relay relay = relay_to(c, emit);
     int result = c->first->step(c->first, item, &relay.emit);
-    if (result < 0 && relay.result >= 0 && c->first->failed)
-        result = c->first->failed(c->first, result, item, &relay.emit);
+    if (result < 0 && relay.result >= 0)
+        result = lt_transform_failed(c->first, result, item, &relay.emit);
+    if (relay.result < 0 && emit->passage)
+        emit->passage->taken = true;
     c->enough |= relay.result == LEAT_ENOUGH;
     return relay.result ? relay.result : result;
 }

@@ -1,7 +1,8 @@
 /* transform.c: the ready-made transforms. */
-#include "chan/transform.h"
+#include "flow/transform.h"
 
 #include "base/alloc.h"
+#include "chan/chan.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,6 +12,13 @@ int leat_emit_item(leat_emit *emit, const void *item)
     return emit ? emit->put(emit, item) : -EINVAL;
 }
 
+void leat_leave_out(leat_emit *emit, const void *item)
+{
+    struct lt_passage *passage = emit ? emit->passage : NULL;
+    if (passage && passage->drop && !emit->inner)
+        passage->drop((void *)(uintptr_t)item);
+}
+
 void leat_transform_free(leat_transform *t)
 {
     if (t && t->free)
@@ -18,6 +26,17 @@ void leat_transform_free(leat_transform *t)
 }
 
 /* ---- what they share ---- */
+
+int lt_transform_failed(leat_transform *t, int error, const void *item, leat_emit *emit)
+{
+    struct lt_passage *passage = emit->passage;
+    if (!t->failed || (passage && passage->failure))
+        return error;
+    int result = t->failed(t, error, item, emit);
+    if (result < 0 && passage)
+        passage->failure = result;
+    return result;
+}
 
 static void free_memory(leat_transform *t)
 {
@@ -73,28 +92,37 @@ leat_transform *leat_map(size_t in_size, size_t out_size, leat_map_fn *fn, void 
     return (leat_transform *)w;
 }
 
+/* `passes`: 1 yes, 0 no, or an error. */
+static int pass_or_leave_out(int passes, const void *item, leat_emit *emit)
+{
+    if (passes > 0)
+        return leat_emit_item(emit, item);
+    if (passes == 0)
+        leat_leave_out(emit, item);
+    return passes;
+}
+
 static int filter_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct with_fn *w = (struct with_fn *)t;
-    int passes = w->fn.test(w->arg, item);
-    return passes > 0 ? leat_emit_item(emit, item) : passes;
+    return pass_or_leave_out(w->fn.test(w->arg, item), item, emit);
 }
 
 static int remove_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct with_fn *w = (struct with_fn *)t;
-    int passes = w->fn.test(w->arg, item);
-    return passes == 0 ? leat_emit_item(emit, item) : passes < 0 ? passes : 0;
+    int goes = w->fn.test(w->arg, item);
+    return pass_or_leave_out(goes < 0 ? goes : !goes, item, emit);
 }
 
 static int take_while_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct with_fn *w = (struct with_fn *)t;
-    if (w->ended)
-        return LEAT_ENOUGH; /* the item is one that a transform before this one still held */
-    int passes = w->fn.test(w->arg, item);
+    int passes = w->ended ? 0 : w->fn.test(w->arg, item);
+    /* Once it has ended, a transform before this one may still have held items. */
     w->ended = passes == 0;
-    return passes > 0 ? leat_emit_item(emit, item) : passes == 0 ? LEAT_ENOUGH : passes;
+    int error = pass_or_leave_out(passes, item, emit);
+    return w->ended ? LEAT_ENOUGH : error;
 }
 
 static leat_transform *with_test(size_t size, leat_test_fn *fn, void *arg,
@@ -151,12 +179,11 @@ struct take {
 static int take_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct take *take = (struct take *)t;
-    if (take->left == 0)
-        return LEAT_ENOUGH;
-    int error = leat_emit_item(emit, item);
+    int error = pass_or_leave_out(take->left > 0, item, emit);
     if (error)
         return error;
-    return --take->left == 0 ? LEAT_ENOUGH : 0;
+    take->left -= take->left > 0;
+    return take->left == 0 ? LEAT_ENOUGH : 0;
 }
 
 leat_transform *leat_take(size_t size, uint64_t n)
@@ -251,7 +278,7 @@ static int dedupe_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct dedupe *d = (struct dedupe *)t;
     if (d->any && memcmp(d->last, item, t->in_size) == 0)
-        return 0;
+        return pass_or_leave_out(0, item, emit);
     d->any = true;
     memcpy(d->last, item, t->in_size);
     return leat_emit_item(emit, item);
@@ -326,7 +353,7 @@ static int distinct_step(leat_transform *t, const void *item, leat_emit *emit)
     }
     unsigned char *e = find(d, d->entries, d->room, item);
     if (*e)
-        return 0;
+        return pass_or_leave_out(0, item, emit);
     *e = 1;
     memcpy(e + 1, item, t->in_size);
     d->used++;

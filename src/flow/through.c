@@ -1,0 +1,138 @@
+/* through.c: the operator that passes items through a transform. It takes an item, makes a step,
+ * and sends the outputs of that step before it takes the next item. */
+#include "base/alloc.h"
+#include "flow/flow.h"
+#include "flow/transform.h"
+
+struct through {
+    struct lt_flow flow;
+    leat_chan *in, *out;
+    leat_transform *transform;
+    leat_drop_fn *drop; /* for outputs */
+    leat_emit emit;
+    struct lt_passage passage;
+    unsigned char *outputs; /* room for those of one step */
+    size_t count, sent;
+    int result; /* 0: goes on. Else why it ends: LEAT_ENOUGH, or an error */
+    bool finished;
+    _Alignas(16) unsigned char item[];
+};
+
+static void free_through(struct lt_owned *owned)
+{
+    struct through *t = LT_CONTAINER(owned, struct through, flow.owned);
+    leat_transform_free(t->transform);
+    lt_free(t->outputs);
+    lt_free(t);
+}
+
+static unsigned char *output(struct through *t, size_t i)
+{
+    return t->outputs + i * t->transform->out_size;
+}
+
+static int add_output(leat_emit *emit, const void *item)
+{
+    struct through *t = LT_CONTAINER(emit, struct through, emit);
+    if (t->count == t->transform->most)
+        return -ENOSPC;
+    lt_item_copy(output(t, t->count++), item, t->transform->out_size);
+    return 0;
+}
+
+/* Returns 0, LEAT_ENOUGH, or an error that ends the operator. */
+static int step(struct through *t)
+{
+    leat_transform *transform = t->transform;
+    t->passage.taken = false;
+    t->count = t->sent = 0;
+    int result = transform->step(transform, t->item, &t->emit);
+    if (result < 0)
+        result = lt_transform_failed(transform, result, t->item, &t->emit);
+    if (t->passage.failure)
+        return t->passage.failure;
+    if (result < 0 && !t->passage.taken)
+        leat_leave_out(&t->emit, t->item);
+    return result == LEAT_ENOUGH ? LEAT_ENOUGH : 0;
+}
+
+/* Takes what the transform still holds. */
+static void finish(struct through *t)
+{
+    t->finished = true;
+    t->count = t->sent = 0;
+    if (t->transform->finish)
+        t->transform->finish(t->transform, &t->emit);
+}
+
+static bool has_output(const struct through *t)
+{
+    return t->sent < t->count && !t->passage.failure;
+}
+
+static void drop_outputs(struct through *t)
+{
+    for (; t->sent < t->count; t->sent++)
+        lt_flow_drop(t->drop, output(t, t->sent));
+}
+
+static int pass(leat_block *b)
+{
+    struct through *t = LT_CONTAINER(b, struct through, flow.block);
+    LEAT_BEGIN(b);
+    while (!t->finished) {
+        if (t->result == 0) {
+            LEAT_AWAIT_RECV(b, t->in, t->item);
+            t->result = b->status ? b->status : step(t);
+        } else {
+            finish(t);
+        }
+        for (; has_output(t); t->sent++) {
+            LEAT_AWAIT_SEND(b, t->out, output(t, t->sent));
+            if (b->status) {
+                t->result = b->status;
+                break;
+            }
+        }
+        drop_outputs(t);
+    }
+    /* Before the verdict cancels the scope. */
+    lt_flow_end(t->out, LEAT_ENDS_CLOSED, t->passage.failure ? -ECANCELED : t->result);
+    LEAT_RETURN(b, t->passage.failure);
+}
+
+static struct through *make(leat_scope *scope, leat_chan *in, leat_transform *transform)
+{
+    size_t bytes;
+    if (!in || !transform || !transform->step || transform->in_size != in->item_size ||
+        transform->out_size > LT_ITEM_MAX ||
+        __builtin_mul_overflow(transform->most, transform->out_size, &bytes))
+        return NULL;
+    struct through *t = lt_flow_make(scope, sizeof *t + in->item_size, free_through);
+    if (!t)
+        return NULL;
+    t->outputs = lt_alloc(bytes ? bytes : 1);
+    return t->outputs ? t : NULL;
+}
+
+leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transform,
+                        size_t capacity, leat_drop_fn *drop)
+{
+    struct through *t = make(scope, in, transform);
+    if (!t) {
+        leat_transform_free(transform);
+        return NULL;
+    }
+    t->transform = transform; /* the scope frees it from now on */
+    t->out = leat_chan_open(
+        scope,
+        &(leat_chan_spec){ .item_size = transform->out_size, .capacity = capacity, .drop = drop });
+    if (!t->out)
+        return NULL;
+    t->in = in;
+    t->drop = drop;
+    t->passage.drop = in->drop;
+    t->emit = (leat_emit){ .put = add_output, .passage = &t->passage };
+    leat_go_block(scope, &t->flow.block, pass);
+    return t->out;
+}
