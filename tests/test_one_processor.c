@@ -162,14 +162,8 @@ static int wait_in_vain(void *ch)
     int64_t item, until = leat_after(2 * LEAT_MS);
     CHECK_IS(-ETIMEDOUT, leat_recv_until(ch, &item, until));
     CHECK(leat_now() >= until);
-    CHECK_IS(-ECANCELED, leat_recv(ch, &item));
-    return 0;
-}
-
-static int in_a_scope(void *ch)
-{
     leat_scope *scope = leat_scope_open(leat_after(10 * LEAT_MS));
-    wait_in_vain(ch);
+    CHECK_IS(-ECANCELED, leat_recv(ch, &item));
     CHECK_IS(-ETIMEDOUT, leat_scope_close(scope));
     return 0;
 }
@@ -181,8 +175,8 @@ static int ends_waits(void *arg)
     leat_chan *ch = leat_chan_of(scope, int64_t, 0);
     struct foreign thread;
     for (int i = 0; i < 20; i++) {
-        CHECK_IS(0, leat_go(scope, in_a_scope, ch));
-        foreign_start(&thread, in_a_scope, ch);
+        CHECK_IS(0, leat_go(scope, wait_in_vain, ch));
+        foreign_start(&thread, wait_in_vain, ch);
         CHECK_IS(0, foreign_join(&thread));
     }
     return leat_scope_close(scope);
