@@ -6,20 +6,19 @@
  *     a member's attend ──▶┐               ┌──▶ deliver of a member
  *     a member's attend ──▶┼──▶ said ──▶ mult ──▶ deliver of a member
  *
- * Each member has two tasks: one reads what the member says, one writes what it hears. A member
- * that does not read what it hears misses lines, and does not hold up the others. A member that is
- * silent for too long has to leave. The end begins at `said`: when that is closed, the mult closes
- * what the members hear, and each member's tasks end when they have delivered everything. */
-#include "lines.h"
-
+ * Each member has three tasks: one reads lines, one has them said, one writes what it hears. A
+ * member that does not read what it hears misses lines, and does not hold up the others. A member
+ * that is silent for too long has to leave. The end begins at `said`: when that is closed, the mult
+ * closes what the members hear, and each member's tasks end when they have delivered everything. */
 #include <leat/leat.h>
 
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
-enum { HEARS = 64, NAME_S = 30, WRITE_S = 10 };
+enum { HEARS = 64, LONGEST = 200, NAME_S = 30, WRITE_S = 10 };
 
 struct line {
     char text[256];
@@ -58,34 +57,52 @@ static int deliver(void *arg)
             n)
             break;
     }
-    leat_shutdown(me->connection, SHUT_RDWR); /* this ends attend */
+    leat_shutdown(me->connection, SHUT_RDWR); /* this ends the lines */
     return 0;
+}
+
+/* Says what the member says, until it leaves or is silent for too long. */
+static int listen_to(struct room *room, const char *name, leat_chan *lines)
+{
+    int why;
+    for (leat_line line; (why = leat_recv_until(lines, &line, leat_after(room->silence))) == 0;
+         leat_line_free(&line))
+        say(room->said, "%.15s: %s\n", name, line.text);
+    return why;
 }
 
 static int attend(leat_io *connection, void *arg)
 {
     struct room *room = arg;
-    struct lines in = { .io = connection };
-    char name[16], text[200];
-    int n = read_line(&in, name, sizeof name, leat_after(NAME_S * LEAT_S));
-    if (n <= 0)
-        return 0;
+    leat_chan *lines;
+    leat_line name = { 0 };
     /* The channel has no scope: the mult may still hold it for a moment after leat_untap. */
     struct member me = { connection, leat_chan_of(NULL, struct line, HEARS) };
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    if (leat_tap(room->everybody, me.hears, LEAT_TAP_LOSSY, LEAT_ENDS_CLOSED) == 0 &&
-        leat_go(s, deliver, &me) == 0) {
-        say(room->said, "* %s joined\n", name);
-        while ((n = read_line(&in, text, sizeof text, leat_after(room->silence))) >= 0)
-            say(room->said, "%s: %s\n", name, text);
+    leat_lines_options options = { .most = LONGEST, .crlf = 1 };
+    int error = leat_lines(s, connection, &options, &lines);
+    if (!error)
+        error = leat_recv_until(lines, &name, leat_after(NAME_S * LEAT_S));
+    if (!error)
+        error = leat_tap(room->everybody, me.hears, LEAT_TAP_LOSSY, LEAT_ENDS_CLOSED);
+    if (!error)
+        error = leat_go(s, deliver, &me);
+    if (!error) {
+        say(room->said, "* %.15s joined\n", name.text);
+        error = listen_to(room, name.text, lines);
         leat_untap(room->everybody, me.hears);
-        if (n == -ETIMEDOUT)
+        if (error == -ETIMEDOUT)
             say(me.hears, "* you were silent for too long\n");
-        say(room->said, "* %s left\n", name);
+        leat_shield(); /* a connection that fails cancels the scope of this task */
+        say(room->said, "* %.15s left\n", name.text);
+        leat_unshield();
+    } else {
+        leat_untap(room->everybody, me.hears);
+        leat_scope_cancel(s);
     }
-    leat_untap(room->everybody, me.hears);
-    leat_close(me.hears); /* this ends deliver */
+    leat_close(me.hears); /* this ends deliver, and deliver ends the lines */
     leat_scope_close(s);
+    leat_line_free(&name);
     leat_chan_unref(me.hears);
     return 0;
 }
@@ -130,27 +147,32 @@ struct client {
     struct {
         const char *hears, *says;
     } script[2];
-    struct lines in;
+    leat_io *connection;
+    leat_chan *lines;
     size_t heard;
     char log[1024]; /* what it hears */
 };
 
+static void answer(struct client *me, const char *heard)
+{
+    for (int i = 0; i < 2; i++) {
+        const char *says = me->script[i].says;
+        if (!says || strcmp(heard, me->script[i].hears) != 0)
+            continue;
+        if (*says)
+            leat_write(me->connection, says, strlen(says));
+        else
+            leat_shutdown(me->connection, SHUT_WR);
+    }
+}
+
 static int take_part(void *arg)
 {
     struct client *me = arg;
-    char text[256];
-    while (read_line(&me->in, text, sizeof text, LEAT_NEVER) >= 0) {
+    for (leat_line line; leat_recv(me->lines, &line) == 0; leat_line_free(&line)) {
         me->heard +=
-            (size_t)snprintf(me->log + me->heard, sizeof me->log - me->heard, "  %s\n", text);
-        for (int i = 0; i < 2; i++) {
-            const char *says = me->script[i].says;
-            if (!says || strcmp(text, me->script[i].hears) != 0)
-                continue;
-            if (*says)
-                leat_write(me->in.io, says, strlen(says));
-            else
-                leat_shutdown(me->in.io, SHUT_WR);
-        }
+            (size_t)snprintf(me->log + me->heard, sizeof me->log - me->heard, "  %s\n", line.text);
+        answer(me, line.text);
     }
     return 0;
 }
@@ -158,16 +180,20 @@ static int take_part(void *arg)
 /* Connects, and waits until the server has let it in. */
 static int join(leat_scope *scope, leat_io *listener, struct client *client)
 {
-    char address[LEAT_ADDRESS_TEXT], line[64];
-    int error = address_of(listener, address);
+    char address[LEAT_ADDRESS_TEXT], name[64];
+    leat_line line;
+    leat_io_local_text(listener, address, sizeof address);
+    int error = leat_connect(scope, address, &client->connection, LEAT_NEVER);
     if (!error)
-        error = leat_connect(scope, address, &client->in.io, LEAT_NEVER);
+        error = leat_lines(scope, client->connection, NULL, &client->lines);
     if (error)
         return error;
-    snprintf(line, sizeof line, "%s\n", client->name);
-    leat_write(client->in.io, line, strlen(line));
-    error = read_line(&client->in, line, sizeof line, LEAT_NEVER);
-    return error < 0 ? error : 0;
+    int n = snprintf(name, sizeof name, "%s\n", client->name);
+    leat_write(client->connection, name, (size_t)n);
+    error = leat_recv(client->lines, &line);
+    if (!error)
+        leat_line_free(&line);
+    return error;
 }
 
 static int talk_to_itself(void *arg)
@@ -197,13 +223,13 @@ static int talk_to_itself(void *arg)
 static int be_silent(void *arg)
 {
     struct client dee = { .name = "Dee" };
-    char line[64] = "";
+    char last[64] = "";
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     int error = join(s, arg, &dee);
-    while (!error && read_line(&dee.in, line, sizeof line, LEAT_NEVER) >= 0) {
-    }
+    for (leat_line line; !error && leat_recv(dee.lines, &line) == 0; leat_line_free(&line))
+        snprintf(last, sizeof last, "%s", line.text);
     leat_scope_close(s);
-    printf("Dee hears at last:\n  %s\n", line);
+    printf("Dee hears at last:\n  %s\n", last);
     kill(getpid(), SIGINT);
     return error;
 }

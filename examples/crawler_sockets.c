@@ -8,39 +8,54 @@
  *
  * A task that waits for its page costs a stack and no thread. crawler.c does the same with blocking
  * sockets, and needs a thread for each fetch. */
-#include "lines.h"
-
 #include <leat/leat.h>
 
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { PAGES = 40, LINKS = 3, AT_ONCE = 4, FETCH_S = 30 };
 
 /* ---- the site ---- */
 
+static const leat_lines_options http = { .crlf = 1 };
+
+/* Reads a request up to its empty line. Returns the number of its page, or -1. */
+static int read_request(leat_chan *lines)
+{
+    int page = -1, more = 1;
+    for (leat_line line; more && leat_recv(lines, &line) == 0; leat_line_free(&line)) {
+        sscanf(line.text, "GET /%d HTTP/1.1", &page);
+        more = line.size > 0;
+    }
+    return page;
+}
+
 /* Page n links to 2n + 1, 2n + 2 and n / 2. The last page links to one that is missing. */
+static void write_page(leat_io *connection, int page)
+{
+    char text[192];
+    int n = snprintf(text, sizeof text, "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
+    if (page < PAGES)
+        n = snprintf(text, sizeof text,
+                     "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
+                     "<a href=\"/%d\">\n<a href=\"/%d\">\n<a href=\"/%d\">\n",
+                     (2 * page + 1) % PAGES, (2 * page + 2) % PAGES,
+                     page == PAGES - 1 ? PAGES : page / 2);
+    leat_write(connection, text, (size_t)n);
+}
+
 static int serve_page(leat_io *connection, void *arg)
 {
     (void)arg;
-    struct lines in = { .io = connection };
-    char line[256], links[128];
-    int page, n = read_line(&in, line, sizeof line, LEAT_NEVER);
-    if (n < 0 || sscanf(line, "GET /%d HTTP/1.1", &page) != 1)
-        return 0;
-    while (read_line(&in, line, sizeof line, LEAT_NEVER) > 0) { /* headers */
-    }
-    if (page % 16 == 9)
-        return 0; /* hangs up */
-    n = snprintf(links, sizeof links, "<a href=\"/%d\">\n<a href=\"/%d\">\n<a href=\"/%d\">\n",
-                 (2 * page + 1) % PAGES, (2 * page + 2) % PAGES,
-                 page == PAGES - 1 ? PAGES : page / 2);
-    n = page < PAGES
-            ? snprintf(line, sizeof line, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n%.*s", n,
-                       links)
-            : snprintf(line, sizeof line, "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
-    leat_write(connection, line, (size_t)n);
+    leat_chan *lines;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    int page = leat_lines(s, connection, &http, &lines) == 0 ? read_request(lines) : -1;
+    if (page >= 0 && page % 16 != 9) /* from the others it hangs up */
+        write_page(connection, page);
+    leat_scope_cancel(s); /* this ends the task that reads lines */
+    leat_scope_close(s);
     return 0;
 }
 
@@ -59,19 +74,16 @@ struct page {
 static _Atomic int at_once, most_at_once;
 
 /* Reads the answer to its end: a line with the status, headers, and the lines of the page. */
-static int read_page(leat_io *connection, struct page *page)
+static int read_page(leat_chan *lines, struct page *page)
 {
-    struct lines in = { .io = connection };
-    char line[256];
-    int n = read_line(&in, line, sizeof line, LEAT_NEVER);
-    if (n < 0)
-        return n;
-    if (sscanf(line, "HTTP/1.1 %d", &page->status) != 1)
-        return -EPROTO;
-    while ((n = read_line(&in, line, sizeof line, LEAT_NEVER)) >= 0)
-        if (page->n < LINKS && sscanf(line, "<a href=\"/%d\">", &page->links[page->n]) == 1)
+    int error;
+    for (leat_line line; (error = leat_recv(lines, &line)) == 0; leat_line_free(&line))
+        if (!page->status && sscanf(line.text, "HTTP/1.1 %d", &page->status) != 1)
+            page->status = -1;
+        else if (page->n < LINKS &&
+                 sscanf(line.text, "<a href=\"/%d\">", &page->links[page->n]) == 1)
             page->n++;
-    return n == -EPIPE ? 0 : n;
+    return error == -EPIPE && page->status ? 0 : error;
 }
 
 /* The scope has the deadline of everything in it, and closes the connection. */
@@ -87,14 +99,17 @@ static int fetch(void *arg, const void *in, void *out)
     int n =
         snprintf(request, sizeof request, "GET /%d HTTP/1.1\r\nHost: site\r\n\r\n", page->number);
     leat_io *connection;
+    leat_chan *lines;
     leat_scope *s = leat_scope_open(leat_after(FETCH_S * LEAT_S));
     page->error = leat_connect(s, address, &connection, LEAT_NEVER);
     if (!page->error && leat_write(connection, request, (size_t)n) != n)
         page->error = -EPIPE;
     if (!page->error)
-        page->error = read_page(connection, page);
-    if (leat_scope_close(s) == -ETIMEDOUT)
-        page->error = -ETIMEDOUT;
+        page->error = leat_lines(s, connection, &http, &lines);
+    if (!page->error)
+        page->error = read_page(lines, page);
+    int why = leat_scope_close(s);
+    page->error = why ? why : page->error;
     atomic_fetch_sub(&at_once, 1);
     return 0;
 }
@@ -155,10 +170,9 @@ static int run(void *arg)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     int error = leat_listen(s, "127.0.0.1:0", 0, &listener);
     if (!error)
-        error = address_of(listener, address);
-    if (!error)
         error = leat_go(s, serve, listener);
     if (!error) {
+        leat_io_local_text(listener, address, sizeof address);
         crawl(s, address);
         leat_io_close(listener); /* this ends serve */
     }

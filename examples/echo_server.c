@@ -88,14 +88,11 @@ static void report(struct program *program)
 static int run(void *arg)
 {
     struct program *program = arg;
-    leat_address address;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     program->bytes = leat_chan_make(scope, sizeof(int64_t), CLIENTS + 1);
     int error = leat_listen(scope, "127.0.0.1:0", 0, &program->listener);
-    if (!error)
-        error = leat_io_local(program->listener, &address);
     if (!error) {
-        leat_address_text(&address, program->address, sizeof program->address);
+        leat_io_local_text(program->listener, program->address, sizeof program->address);
         leat_scope *server = leat_scope_open(LEAT_NEVER);
         leat_go(server, serve, program);
         error = run_clients(program);

@@ -7,14 +7,14 @@
  * that for the next request, and closing it closes the file. The kernel copies the bytes of a file
  * to the socket (leat_copy). A connection stays open for further requests until an error, or until
  * the client asks otherwise. */
-#include "lines.h"
-
 #include <leat/leat.h>
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,6 +27,14 @@ struct site {
     leat_chan *stop;
 };
 
+/* A connection, and the bytes that were read and not yet used: those from `begin` to `end`. A
+ * channel of lines (leat_lines) would need a second task, and read on into a body. */
+struct input {
+    leat_io *io;
+    size_t begin, end;
+    char bytes[1024];
+};
+
 struct request {
     char method[16], path[PATH_ROOM];
     int stays;  /* the connection stays open for the next request */
@@ -36,6 +44,31 @@ struct request {
 };
 
 /* ---- reading a request ---- */
+
+/* Reads a line into `line`, which has room for `room` bytes, without its "\n" or "\r\n". Returns
+ * its length; -EPIPE at the end of the stream; -EMSGSIZE when the line is too long, or has a byte
+ * that is 0; or the error of leat_read. */
+static int read_line(struct input *in, char *line, size_t room)
+{
+    for (size_t n = 0;;) {
+        if (in->begin == in->end) {
+            int64_t more = leat_read(in->io, in->bytes, sizeof in->bytes);
+            if (more <= 0)
+                return more < 0 ? (int)more : -EPIPE;
+            in->begin = 0;
+            in->end = (size_t)more;
+        }
+        char byte = in->bytes[in->begin++];
+        if (byte == '\n') {
+            n -= n > 0 && line[n - 1] == '\r';
+            line[n] = '\0';
+            return (int)n;
+        }
+        if (byte == '\0' || n + 1 == room)
+            return -EMSGSIZE;
+        line[n++] = byte;
+    }
+}
 
 /* Decodes "%20" and the like in place and cuts off what follows a "?". Returns 400 for a bad code,
  * 403 for a path that leads out of the folder, else 0. */
@@ -63,10 +96,10 @@ static int decode(char *path)
 
 /* Reads a request up to its empty line, and finds faults. Returns 0, or an error of the
  * connection. */
-static int read_request(struct lines *in, struct request *request)
+static int read_request(struct input *in, struct request *request)
 {
     char line[PATH_ROOM + 64], *value;
-    int minor, length = 0, n = read_line(in, line, sizeof line, LEAT_NEVER);
+    int minor, length = 0, n = read_line(in, line, sizeof line);
     if (n < 0 && n != -EMSGSIZE)
         return n;
     if (n < 0 ||
@@ -77,7 +110,7 @@ static int read_request(struct lines *in, struct request *request)
         return 0;
     }
     request->stays = minor >= 1;
-    for (int i = 0; (n = read_line(in, line, sizeof line, LEAT_NEVER)) > 0; i++) {
+    for (int i = 0; (n = read_line(in, line, sizeof line)) > 0; i++) {
         if (i == HEADERS || !(value = strchr(line, ':'))) {
             n = -EMSGSIZE;
             break;
@@ -155,7 +188,7 @@ static int answer(leat_io *client, const struct request *request)
 static int attend(leat_io *client, void *arg)
 {
     struct site *site = arg;
-    struct lines in = { .io = client };
+    struct input in = { .io = client };
     int stays;
     do {
         struct request request = { 0 };
@@ -206,7 +239,7 @@ static int serve(const char *address, const char *folder, leat_fn *with)
         error = leat_go(s, end_at_signal, &site);
     if (!error && with)
         error = leat_go(s, with, site.listener);
-    if (!error && !with && address_of(site.listener, text) == 0) {
+    if (!error && !with && leat_io_local_text(site.listener, text, sizeof text) > 0) {
         printf("http://%s/\n", text);
         fflush(stdout);
     }
@@ -241,7 +274,7 @@ static const char *const requests[] = {
 };
 
 /* Reads a body and prints it, or only its size when it is large. */
-static int read_body(struct lines *in, size_t size)
+static int read_body(struct input *in, size_t size)
 {
     char *body = malloc(size + 1);
     size_t had = in->end - in->begin < size ? in->end - in->begin : size;
@@ -262,21 +295,21 @@ static int read_body(struct lines *in, size_t size)
 
 /* Sends a request and prints the answer. Returns 1 when the connection stays open, 0 when it has
  * ended, or an error. */
-static int ask(struct lines *in, const char *request)
+static int ask(struct input *in, const char *request)
 {
     char line[256];
     size_t size = 0;
     int stays = 1, n = snprintf(line, sizeof line, "%s\r\nHost: test\r\n\r\n", request);
     printf("%s\n", request);
     leat_write(in->io, line, (size_t)n);
-    while ((n = read_line(in, line, sizeof line, LEAT_NEVER)) > 0) {
+    while ((n = read_line(in, line, sizeof line)) > 0) {
         printf("    %s\n", line);
         sscanf(line, "Content-Length: %zu", &size);
         stays = stays && strcmp(line, "Connection: close") != 0;
     }
     if (n == 0 && size > 0 && strncmp(request, "HEAD", 4) != 0)
         n = read_body(in, size);
-    if (n == 0 && !stays && read_line(in, line, sizeof line, LEAT_NEVER) != -EPIPE)
+    if (n == 0 && !stays && read_line(in, line, sizeof line) != -EPIPE)
         n = -EPROTO;
     return n < 0 ? n : stays;
 }
@@ -284,12 +317,12 @@ static int ask(struct lines *in, const char *request)
 static int ask_all(void *arg)
 {
     char address[LEAT_ADDRESS_TEXT];
-    int stays = address_of(arg, address);
-    struct lines in;
+    int stays = leat_io_local_text(arg, address, sizeof address);
+    struct input in;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     for (size_t i = 0; i < sizeof requests / sizeof *requests && stays >= 0; i++) {
-        if (!stays) {
-            in = (struct lines){ 0 };
+        if (i == 0 || !stays) {
+            in = (struct input){ 0 };
             stays = leat_connect(s, address, &in.io, LEAT_NEVER);
         }
         if (stays >= 0)

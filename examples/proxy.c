@@ -8,8 +8,6 @@
  *
  * The two directions end independently: when one side has sent everything, the other side learns
  * that (SHUT_WR) and may still answer. An error in one direction ends both. */
-#include "lines.h"
-
 #include <leat/leat.h>
 
 #include <signal.h>
@@ -120,9 +118,10 @@ static int serve(void *arg)
 static int start(leat_scope *scope, struct server *server)
 {
     int error = leat_listen(scope, "127.0.0.1:0", 0, &server->listener);
-    if (!error)
-        error = address_of(server->listener, server->address);
-    return error ? error : leat_go(scope, serve, server);
+    if (error)
+        return error;
+    leat_io_local_text(server->listener, server->address, sizeof server->address);
+    return leat_go(scope, serve, server);
 }
 
 /* Sends `n` bytes, ends its own direction, and reads the answer: `n` bytes, or fewer at the end. */

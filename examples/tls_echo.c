@@ -196,16 +196,13 @@ static int run_client(struct program *program, const char *name, SSL_CTX *contex
 static int run(void *arg)
 {
     struct program *program = arg;
-    leat_address address;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     program->verdicts = leat_chan_make(s, TEXT, 1);
     int error = leat_listen(s, "127.0.0.1:0", 0, &program->listener);
     if (!error)
-        error = leat_io_local(program->listener, &address);
-    if (!error)
         error = leat_go(s, serve, program);
     if (!error) {
-        leat_address_text(&address, program->address, sizeof program->address);
+        leat_io_local_text(program->listener, program->address, sizeof program->address);
         error = run_client(program, "a client without trust", program->client);
         X509_STORE_add_cert(SSL_CTX_get_cert_store(program->client), program->certificate);
         if (!error)

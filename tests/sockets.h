@@ -26,9 +26,8 @@ static inline int sockets(void)
 /* Writes the text of a listener's address. */
 static inline void tell_address(leat_io *listener, char *text)
 {
-    leat_address address;
-    CHECK_IS(0, leat_io_local(listener, &address));
-    CHECK(leat_address_text(&address, text, LEAT_ADDRESS_TEXT) > 0);
+    int n = leat_io_local_text(listener, text, LEAT_ADDRESS_TEXT);
+    CHECK_IS(strlen(text), n);
 }
 
 static inline leat_io *listen_at(const char *at, int backlog, char *text)

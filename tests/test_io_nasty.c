@@ -114,11 +114,9 @@ static void read_in_pieces(leat_io *io)
 static void connect_here(leat_scope *scope, leat_io **a, leat_io **b)
 {
     leat_io *listener;
-    leat_address address;
     char text[LEAT_ADDRESS_TEXT];
     CHECK_IS(0, leat_listen(scope, "unix:@", 0, &listener));
-    CHECK_IS(0, leat_io_local(listener, &address));
-    CHECK(leat_address_text(&address, text, sizeof text) > 0);
+    CHECK(leat_io_local_text(listener, text, sizeof text) > 0);
     CHECK_IS(0, leat_connect(scope, text, a, late()));
     CHECK_IS(0, leat_accept(listener, scope, b, late()));
 }

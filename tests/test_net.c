@@ -38,6 +38,7 @@ static int address_is_read(void *arg)
     CHECK_IS(-EINVAL, leat_connect(NULL, ":1", NULL, LEAT_NEVER));
     CHECK_IS(-EINVAL, leat_accept(NULL, NULL, &io, LEAT_NEVER));
     CHECK_IS(-EINVAL, leat_io_local(NULL, NULL));
+    CHECK_IS(-EINVAL, leat_io_local_text(NULL, many, sizeof many));
     CHECK(!io);
     return 0;
 }
@@ -108,6 +109,8 @@ static void meet(const char *at, const char *to)
     CHECK_IS(5, leat_write(client, "hello", 5));
     CHECK_IS(5, leat_read_full(server, bytes, 5, LEAT_NEVER));
     CHECK_IS(0, memcmp(bytes, "hello", 5));
+    CHECK_IS(-ENOSPC, leat_io_local_text(listener, here, 1));
+    CHECK_IS(-EINVAL, leat_io_local_text(listener, NULL, sizeof here));
     CHECK_IS(0, leat_io_peer(client, &peer));
     CHECK_IS(-ENOTCONN, leat_io_peer(listener, &peer));
     CHECK_IS(0, leat_io_unref(server));
@@ -116,6 +119,7 @@ static void meet(const char *at, const char *to)
     CHECK_IS(0, leat_io_close(listener));
     CHECK_IS(-EBADF, leat_accept(listener, scope, &server, LEAT_NEVER));
     CHECK_IS(-EBADF, leat_io_local(listener, &peer));
+    CHECK_IS(-EBADF, leat_io_local_text(listener, text, sizeof text));
     CHECK_IS(0, leat_scope_close(scope));
 }
 

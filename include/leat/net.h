@@ -181,6 +181,11 @@ LEAT_API int leat_address_text(const leat_address *address, char *text, size_t n
 LEAT_API int leat_io_local(leat_io *io, leat_address *address);
 LEAT_API int leat_io_peer(leat_io *io, leat_address *address);
 
+/* Writes the text of a socket's own address, as leat_io_local and then leat_address_text do: what
+ * leat_connect needs to reach a listener whose port the system has chosen.
+ * Returns the length of the text; or an error of these two. */
+LEAT_API int leat_io_local_text(leat_io *io, char *text, size_t n);
+
 #ifdef __cplusplus
 }
 #endif

@@ -236,6 +236,13 @@ int leat_io_peer(leat_io *io, leat_address *address)
     return address_of(io, address, ask_peer);
 }
 
+int leat_io_local_text(leat_io *io, char *text, size_t n)
+{
+    leat_address address;
+    int error = leat_io_local(io, &address);
+    return error ? error : leat_address_text(&address, text, n);
+}
+
 /* ---- sockets ---- */
 
 int lt_net_socket(int family, int type)
