@@ -420,10 +420,13 @@ static int closes_and_reuses_numbers(void *arg)
     struct traffic traffic = { .pair = open_pair(crew.scope, SOCK_STREAM) };
     crew_go(&crew, TASK, send_traffic, &traffic);
     crew_go(&crew, BLOCKING, get_traffic, &traffic);
-    for (int i = 0; i < often(12000); i++) {
+    int rounds = in_long_run() ? 100000 / SCALE : often(12000), reused = 0, number = -1;
+    for (int i = 0; i < rounds; i++) {
         struct crew inner;
         crew_open(&inner);
         struct pair pair = open_pair(NULL, SOCK_STREAM);
+        reused += leat_io_fd(pair.a) == number;
+        number = leat_io_fd(pair.a);
         struct reader reader = { pair.a, 0, LEAT_NEVER };
         /* The peer writes just before or after the close; nobody of the next round hears of it. */
         if (i % 4 == 0) {
@@ -454,6 +457,7 @@ static int closes_and_reuses_numbers(void *arg)
     atomic_store(&traffic.stop, true);
     crew_close(&crew);
     CHECK_IS(atomic_load(&traffic.sent), atomic_load(&traffic.got));
+    CHECK(reused > rounds / 2);
     return 0;
 }
 ON_WORKERS(closes_and_reuses_numbers);
