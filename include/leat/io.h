@@ -36,7 +36,8 @@
  *   -ECANCELED  the caller's scope was cancelled
  *   -EDEADLK    the caller is a block or a callback, and would have to wait
  *   -EMFILE, -ENFILE, -ENOMEM, -ENOSPC   the system can not watch one more descriptor
- *   -ENOTSUP    in a seeded world (leat/sim.h), where there are no descriptors
+ *   -ENOTSUP    in a seeded world (leat/sim.h), which has no descriptors: only the pipes and pairs
+ *               of leat_io_pipe and leat_io_pair
  * A call that returns an error has moved nothing. A write to a pipe or a socket without a reader
  * returns -EPIPE and raises no signal.
  *
@@ -62,6 +63,19 @@ typedef struct leat_io leat_io;
 
 /* ---- owning ---- */
 
+/* Make a pipe, or a pair of connected stream sockets (AF_UNIX). Of a pipe, ends[0] is read, and
+ * ends[1] is written. Of a pair, both ends are read and written. `scope` owns the two leat_ios; with
+ * a NULL scope the caller has the one reference of each. They are written to `ends`. Their
+ * descriptors do not block, and are closed in programs that this process executes. In a seeded world
+ * both are simulated, and there are no descriptors: leat/sim.h says how they behave. All functions
+ * of this header work there with them, except those that need a number or a message: leat_io_fd,
+ * leat_io_release, leat_recvfrom, leat_recvmsg, leat_sendto and leat_sendmsg return -ENOTSUP.
+ * Never wait.
+ * Returns 0; -EINVAL for a NULL `ends`, or when no runtime runs; -EMFILE, -ENFILE, -ENOMEM. Unless
+ * it returns 0, `ends` is unchanged. */
+LEAT_API int leat_io_pipe(leat_scope *scope, leat_io *ends[2]);
+LEAT_API int leat_io_pair(leat_scope *scope, leat_io *ends[2]);
+
 /* Takes a descriptor over: `fd` may be of any kind. `scope` owns the leat_io; with a NULL scope the
  * caller has its one reference. The leat_io is written to *io. It closes `fd` when it ends.
  * Returns 0; -EINVAL for a NULL io or a negative fd, or when no runtime runs; -EBADF when fd is not
@@ -85,11 +99,11 @@ LEAT_API int leat_io_close(leat_io *io);
 /* Takes the descriptor back from leat: it stays open and is the caller's. The leat_io counts as
  * closed from then on.
  * Returns the descriptor; -EBUSY while another party uses it; -EBADF when it was closed before;
- * -EINVAL for NULL. */
+ * -EINVAL for NULL; -ENOTSUP for a simulated one. */
 LEAT_API int leat_io_release(leat_io *io);
 
 /* Tells the number of the descriptor, for setsockopt(2) and the like.
- * Returns it, also when it has been closed; -EINVAL for NULL. */
+ * Returns it, also when it has been closed; -EINVAL for NULL; -ENOTSUP for a simulated one. */
 LEAT_API int leat_io_fd(const leat_io *io);
 
 /* ---- reading ---- */

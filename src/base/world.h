@@ -25,6 +25,11 @@ struct lt_world {
     void (*point)(void);
     /* As sched_yield. */
     void (*yield)(void);
+    /* A number below `bound`, by the seed. */
+    uint32_t (*below)(uint32_t bound);
+    /* Of simulated pipes and pairs, as in leat_sim_options. */
+    uint32_t io_resets;
+    int64_t io_delay;
 };
 
 /* The calling thread's world, nearly always NULL; and the address of that word. */

@@ -4,6 +4,7 @@
 #include "base/cancel.h"
 #include "base/world.h"
 #include "chan/special.h"
+#include "io/simulated.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -41,10 +42,15 @@ static struct lt_party *told(struct lt_source *source, uint32_t events)
     return chain;
 }
 
+void lt_io_tell(leat_io *io, uint32_t events)
+{
+    lt_ready_all(told(&io->source, events));
+}
+
 int lt_io_register(leat_io *io)
 {
     int error = 0;
-    if (lt_io_is_registered(io))
+    if (lt_io_is_registered(io) || io->simulated)
         return 0;
     lt_lock(&io->lock);
     if (!lt_io_is_registered(io))
@@ -66,7 +72,7 @@ static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
     lt_unlock(&io->lock);
     /* Nobody tells it any more: all who wait try again, and find the error. */
     if (error)
-        lt_ready_all(told(&io->source, EPOLLIN | EPOLLOUT));
+        lt_io_tell(io, EPOLLIN | EPOLLOUT);
 }
 
 /* Before a wait: a task may have moved since it registered its descriptor. After some waits on
@@ -129,6 +135,8 @@ bool lt_io_enter(leat_io *io)
 static int end(leat_io *io)
 {
     lt_reactor_remove(&io->source, io->fd);
+    if (io->simulated)
+        lt_simulated_close(io);
     if (io->lent)
         return 0;
     int saved = errno, cancel = lt_cancel_put_off();
@@ -295,13 +303,17 @@ int leat_io_close(leat_io *io)
     if (atomic_fetch_or_explicit(&io->users, LT_IO_CLOSED, memory_order_acq_rel) & LT_IO_CLOSED)
         return -EBADF;
     close_ready(io);
-    return lt_io_leave(io);
+    int error = lt_io_leave(io);
+    lt_point();
+    return error;
 }
 
 int leat_io_release(leat_io *io)
 {
     if (!io)
         return -EINVAL;
+    if (io->simulated)
+        return -ENOTSUP;
     uint32_t idle = 1;
     /* From now on the open descriptor's own use is the last. */
     if (!atomic_compare_exchange_strong_explicit(&io->users, &idle, LT_IO_CLOSED | 1,

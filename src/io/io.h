@@ -38,7 +38,8 @@ enum lt_io_kind {
     LT_IO_NEVER,   /* O_NONBLOCK is set: calls never block */
     LT_IO_FOREIGN, /* a pipe or a terminal: calls can be told not to block, perhaps */
     LT_IO_POLLED,  /* the same where they cannot: poll(2) first */
-    LT_IO_FILE     /* blocks for a disk; nothing to wait for */
+    LT_IO_FILE,    /* blocks for a disk; nothing to wait for */
+    LT_IO_SIMULATED /* in a seeded world: io/simulated.h */
 };
 
 struct leat_io {
@@ -57,6 +58,7 @@ struct leat_io {
     _Atomic(leat_chan *) ready[LT_WAYS];
     leat_scope *scope;
     struct lt_owned owned;
+    struct lt_simulated *simulated; /* NULL unless it is of that kind; then `fd` is -ENOTSUP */
 };
 
 /* Set in `users` when it has been closed. */
@@ -109,6 +111,9 @@ static inline uint32_t lt_io_told(leat_io *io, enum lt_way way)
     /* Acquire: read before the system call that it dates. */
     return atomic_load_explicit(&io->told[way], memory_order_acquire);
 }
+
+/* As the reactor does: raises the channels for EPOLLIN and EPOLLOUT. */
+void lt_io_tell(leat_io *io, uint32_t events);
 
 /* Lowers the channel if nothing was told since `told`. `surely`: the call said EAGAIN. */
 void lt_io_lower(leat_io *io, enum lt_way way, uint32_t told, bool surely);

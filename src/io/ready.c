@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "base/cancel.h"
 #include "io/io.h"
+#include "io/simulated.h"
 
 #include <poll.h>
 
@@ -13,6 +14,8 @@ static short to_poll(unsigned events)
 /* What holds now: events asked for, and LEAT_HUP; or a negative errno value. */
 static int ask(leat_io *io, unsigned events)
 {
+    if (io->simulated)
+        return lt_simulated_ask(io, events);
     struct pollfd one = { .fd = io->fd, .events = to_poll(events) };
     int saved = errno, n, cancel = lt_cancel_put_off();
     do

@@ -3,6 +3,7 @@
 #include "base/cancel.h"
 #include "base/gap.h"
 #include "io/io.h"
+#include "io/simulated.h"
 
 #include <leat/task.h>
 
@@ -158,6 +159,7 @@ static int64_t call_readv(leat_io *io, void *arg)
         return result_of(recvmsg(io->fd, &message, MSG_DONTWAIT));
     }
     case LT_IO_NEVER: return result_of(readv(io->fd, v->at, v->n));
+    case LT_IO_SIMULATED: return lt_simulated_read(io, v->at, v->n);
     case LT_IO_FOREIGN: {
         ssize_t n = preadv2(io->fd, v->at, v->n, -1, RWF_NOWAIT);
         if (!refuses_nowait(io, n))
@@ -289,6 +291,7 @@ static int64_t call_writev(leat_io *io, void *arg)
         return result_of(sendmsg(io->fd, &message, QUIETLY));
     }
     case LT_IO_NEVER: return result_of(writev_quietly(io->fd, v, 0));
+    case LT_IO_SIMULATED: return lt_simulated_write(io, v->at, v->n);
     case LT_IO_FOREIGN: {
         ssize_t n = writev_quietly(io->fd, v, RWF_NOWAIT);
         if (!refuses_nowait(io, n))
@@ -357,12 +360,16 @@ struct message {
 static int64_t call_recvmsg(leat_io *io, void *arg)
 {
     struct message *m = arg;
+    if (LT_UNLIKELY(io->simulated != NULL))
+        return -ENOTSUP;
     return result_of(recvmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 }
 
 static int64_t call_sendmsg(leat_io *io, void *arg)
 {
     struct message *m = arg;
+    if (LT_UNLIKELY(io->simulated != NULL))
+        return -ENOTSUP;
     return result_of(sendmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
 }
 
@@ -412,8 +419,13 @@ int leat_shutdown(leat_io *io, int how)
         return -EINVAL;
     if (!lt_io_enter(io))
         return -EBADF;
-    int saved = errno, error = shutdown(io->fd, how) == 0 ? 0 : -errno;
+    int saved = errno, error;
+    if (io->simulated)
+        error = lt_simulated_shutdown(io, how);
+    else
+        error = shutdown(io->fd, how) == 0 ? 0 : -errno;
     errno = saved;
     lt_io_leave(io);
+    lt_point();
     return error;
 }

@@ -138,6 +138,8 @@ static int accept_slowly(void *arg)
 static int64_t call_accept(leat_io *io, void *arg)
 {
     (void)arg;
+    if (io->simulated)
+        return -ENOTSUP;
     if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_NEVER)
         return accept_now(io->fd);
     int flags = fcntl(io->fd, F_GETFL);

@@ -16,15 +16,17 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-enum { DEPTH = 3, DEEPEST_BY_SEED = 4, SCHEDULE = 64 };
+enum { DEPTH = 3, DEEPEST_BY_SEED = 4, SCHEDULE = 64, IO_DELAY = LEAT_MS };
 
 /* ---- one world ---- */
 
 static int resolve(leat_sim_options *o)
 {
     if (o->mode > LEAT_SIM_PCT || o->depth > LT_SIM_DEEPEST || o->schedule > LT_SIM_REMEMBERED ||
-        o->slip < 0 || o->slip > LEAT_S)
+        o->slip < 0 || o->slip > LEAT_S || o->io_delay < 0 || o->io_delay > LEAT_S)
         return -EINVAL;
+    if (!o->io_delay)
+        o->io_delay = IO_DELAY;
     if (!o->depth)
         o->depth = DEPTH;
     if (o->mode == LEAT_SIM_BY_SEED) {
@@ -81,6 +83,8 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
         return -ENOMEM;
     sim->options = options;
     sim->doors.now = LEAT_SIM_EPOCH;
+    sim->doors.io_resets = options.io_resets;
+    sim->doors.io_delay = options.io_delay;
     sim->fn = fn;
     sim->arg = arg;
     lt_list_init(&sim->threads);

@@ -48,6 +48,11 @@ static void yield(void)
         lt_sim_thread_yield(LT_CONTAINER(self, struct lt_sim_thread, thread.party));
 }
 
+static uint32_t below(uint32_t bound)
+{
+    return lt_sim_below(lt_sim_current(), bound);
+}
+
 /* ---- the scheduler ---- */
 
 void lt_sim_become(struct lt_sim *sim, struct lt_worker *worker)
@@ -254,6 +259,7 @@ void lt_sim_live(struct lt_sim *sim)
     sim->doors.start = lt_sim_start;
     sim->doors.point = lt_sim_point;
     sim->doors.yield = yield;
+    sim->doors.below = below;
     sim->root.run = run_program;
     sim->result = lt_sim_start(&sim->root);
     if (sim->result)

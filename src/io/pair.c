@@ -1,0 +1,69 @@
+/* pair.c: makes pipes and pairs of sockets: the system's, or in a seeded world simulated ones. */
+#define _GNU_SOURCE
+#include "base/world.h"
+#include "io/io.h"
+#include "io/simulated.h"
+
+#include <fcntl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+static int connect_by_system(leat_io *ends[2], bool both_ways)
+{
+    enum { SOCKETS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
+    int fds[2], saved = errno;
+    int error = both_ways ? socketpair(AF_UNIX, SOCKETS, 0, fds) : pipe2(fds, O_NONBLOCK | O_CLOEXEC);
+    if (error)
+        error = -errno;
+    errno = saved;
+    for (int i = 0; i < 2 && !error; i++) {
+        ends[i]->fd = fds[i];
+        ends[i]->lent = false;
+    }
+    return error;
+}
+
+/* The leat_ios are made first, without descriptors: so no call fails that would leave one open. */
+static int make_two(enum lt_io_kind kind, leat_io *made[2])
+{
+    for (int i = 0; i < 2; i++) {
+        int error = lt_io_new(NULL, -ENOTSUP, kind, false, &made[i]);
+        if (error)
+            return error;
+        made[i]->lent = true;
+    }
+    return 0;
+}
+
+static int open_two(leat_scope *scope, leat_io *ends[2], bool both_ways)
+{
+    if (!ends || !lt_running())
+        return -EINVAL;
+    leat_io *made[2] = { NULL, NULL };
+    int error = make_two(lt_world()  ? LT_IO_SIMULATED
+                         : both_ways ? LT_IO_SOCKET
+                                     : LT_IO_NEVER,
+                         made);
+    if (!error)
+        error = lt_world() ? lt_simulated_connect(made, both_ways)
+                           : connect_by_system(made, both_ways);
+    for (int i = 0; i < 2; i++) {
+        if (error)
+            leat_io_unref(made[i]);
+        else if (scope)
+            lt_io_own(scope, made[i]);
+        if (!error)
+            ends[i] = made[i];
+    }
+    return error;
+}
+
+int leat_io_pipe(leat_scope *scope, leat_io *ends[2])
+{
+    return open_two(scope, ends, false);
+}
+
+int leat_io_pair(leat_scope *scope, leat_io *ends[2])
+{
+    return open_two(scope, ends, true);
+}
