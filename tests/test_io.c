@@ -11,14 +11,19 @@ struct pair {
     leat_io *a, *b;
 };
 
-static struct pair open_pair(leat_scope *scope, int type)
+/* Outside of the seeded world the program makes the sockets, and they block. */
+static struct pair open_pair(leat_scope *scope)
 {
     int fds[2];
-    struct pair pair;
-    CHECK_IS(0, socketpair(AF_UNIX, type, 0, fds));
-    CHECK_IS(0, leat_io_adopt(scope, fds[0], &pair.a));
-    CHECK_IS(0, leat_io_adopt(scope, fds[1], &pair.b));
-    return pair;
+    leat_io *ends[2];
+    if (IN_SIM) {
+        CHECK_IS(0, leat_io_pair(scope, ends));
+    } else {
+        CHECK_IS(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+        CHECK_IS(0, leat_io_adopt(scope, fds[0], &ends[0]));
+        CHECK_IS(0, leat_io_adopt(scope, fds[1], &ends[1]));
+    }
+    return (struct pair){ ends[0], ends[1] };
 }
 
 static int refuses_wrong_arguments(void *arg)
@@ -29,9 +34,9 @@ static int refuses_wrong_arguments(void *arg)
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     CHECK_IS(-EINVAL, leat_io_adopt(scope, -1, &io));
     CHECK_IS(-EINVAL, leat_io_adopt(scope, 0, NULL));
-    CHECK_IS(-EBADF, leat_io_adopt(scope, 9999, &io));
+    CHECK_IS(IN_SIM ? -ENOTSUP : -EBADF, leat_io_adopt(scope, 9999, &io));
     CHECK(!io);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
+    struct pair pair = open_pair(scope);
     CHECK_IS(-EINVAL, leat_read(NULL, &byte, 1));
     CHECK_IS(-EINVAL, leat_read(pair.a, NULL, 1));
     CHECK_IS(-EINVAL, leat_read(pair.a, &byte, 0));
@@ -130,7 +135,7 @@ static int is_echoed(void *arg)
     struct pair pairs[4];
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     for (int i = 0; i < 4; i++)
-        pairs[i] = open_pair(scope, SOCK_STREAM);
+        pairs[i] = open_pair(scope);
     struct echo echo = { .io = pairs[1].a };
     struct echo_op op = { LEAT_OP(scope, 0), pairs[2].a };
     CHECK_IS(0, leat_go(scope, echo_as_task, pairs[0].a));
@@ -169,7 +174,7 @@ static int closing_wakes_readers(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
+    struct pair pair = open_pair(scope);
     struct reader readers[3];
     for (int i = 0; i < 3; i++)
         readers[i] = (struct reader){ pair.a, 0, LEAT_NEVER };
@@ -178,12 +183,12 @@ static int closing_wakes_readers(void *arg)
     CHECK_IS(0, leat_go_blocking(scope, read_one, &readers[2]));
     WAIT_UNTIL(readers_of(pair.a) == 3);
     int fd = leat_io_fd(pair.a);
-    CHECK_IS(-EBUSY, leat_io_release(pair.a));
+    CHECK_IS(IN_SIM ? -ENOTSUP : -EBUSY, leat_io_release(pair.a));
     CHECK_IS(0, leat_io_close(pair.a));
     CHECK_IS(0, leat_scope_close(scope));
     for (int i = 0; i < 3; i++)
         CHECK_IS(-EBADF, readers[i].result);
-    CHECK_IS(-1, fcntl(fd, F_GETFD));
+    CHECK(IN_SIM || fcntl(fd, F_GETFD) == -1);
     return 0;
 }
 ON_WORKERS(closing_wakes_readers);
@@ -192,7 +197,7 @@ static int deadline_and_cancel_end_a_read(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
+    struct pair pair = open_pair(scope);
     char byte;
     CHECK_IS(-EAGAIN, leat_read_until(pair.a, &byte, 1, LEAT_NOW));
     CHECK_IS(-ETIMEDOUT, leat_read_until(pair.a, &byte, 1, leat_after(LEAT_MS)));
@@ -218,9 +223,11 @@ static int polls_without_waiting(void *arg)
     (void)arg;
     char byte;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
+    struct pair pair = open_pair(scope);
     CHECK_IS(-EAGAIN, leat_read_until(pair.a, &byte, 1, LEAT_NOW));
     CHECK_IS(1, leat_write(pair.b, "x", 1));
+    if (IN_SIM) /* it may come late */
+        CHECK_IS(0, leat_sleep(LEAT_S));
     CHECK_IS(1, leat_read_until(pair.a, &byte, 1, LEAT_NOW));
     CHECK_IS(-EAGAIN, leat_read_until(pair.a, &byte, 1, LEAT_NOW));
     return leat_scope_close(scope);
@@ -231,7 +238,7 @@ static int selects_descriptors_and_channels(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
+    struct pair pair = open_pair(scope);
     leat_chan *ch = leat_chan_of(scope, int, 1);
     int item = 7;
     char byte;
@@ -255,9 +262,11 @@ ON_WORKERS(selects_descriptors_and_channels);
 
 /* ---- kinds of descriptors ---- */
 
+enum { MUCH = IN_SIM ? 1 << 17 : 1 << 20 };
+
 static int write_much(void *arg)
 {
-    static const char data[1 << 20];
+    static const char data[MUCH];
     CHECK_IS(sizeof data, leat_write(arg, data, sizeof data));
     return leat_io_close(arg);
 }
@@ -265,20 +274,24 @@ static int write_much(void *arg)
 static int much_goes_through(void *arg)
 {
     (void)arg;
-    char *bytes = malloc(1 << 20);
+    char *bytes = malloc(MUCH);
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     int fds[2];
-    leat_io *from, *to;
-    CHECK_IS(0, pipe2(fds, O_CLOEXEC));
-    CHECK_IS(0, leat_io_adopt(scope, fds[0], &from));
-    CHECK_IS(0, leat_io_adopt(scope, fds[1], &to));
-    CHECK_IS(0, leat_go(scope, write_much, to));
-    CHECK_IS(1 << 20, leat_read_full(from, bytes, 1 << 20, LEAT_NEVER));
-    CHECK_IS(0, leat_read(from, bytes, 1));
-    CHECK_IS(0, fcntl(fds[0], F_GETFL) & O_NONBLOCK);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
+    leat_io *ends[2];
+    if (IN_SIM) {
+        CHECK_IS(0, leat_io_pipe(scope, ends));
+    } else {
+        CHECK_IS(0, pipe2(fds, O_CLOEXEC));
+        CHECK_IS(0, leat_io_adopt(scope, fds[0], &ends[0]));
+        CHECK_IS(0, leat_io_adopt(scope, fds[1], &ends[1]));
+    }
+    CHECK_IS(0, leat_go(scope, write_much, ends[1]));
+    CHECK_IS(MUCH, leat_read_full(ends[0], bytes, MUCH, LEAT_NEVER));
+    CHECK_IS(0, leat_read(ends[0], bytes, 1));
+    CHECK(IN_SIM || !(fcntl(fds[0], F_GETFL) & O_NONBLOCK));
+    struct pair pair = open_pair(scope);
     CHECK_IS(0, leat_go(scope, write_much, pair.a));
-    CHECK_IS(1 << 20, leat_read_full(pair.b, bytes, 1 << 20, LEAT_NEVER));
+    CHECK_IS(MUCH, leat_read_full(pair.b, bytes, MUCH, LEAT_NEVER));
     CHECK_IS(0, leat_read(pair.b, bytes, 1));
     free(bytes);
     return leat_scope_close(scope);
@@ -289,6 +302,8 @@ static int reads_files(void *arg)
 {
     (void)arg;
     char bytes[100];
+    if (IN_SIM)
+        return 0;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     FILE *file = tmpfile();
     leat_io *io, *null;
@@ -312,6 +327,8 @@ static int waits_for_foreign_numbers(void *arg)
 {
     (void)arg;
     int fds[2];
+    if (IN_SIM)
+        return 0;
     CHECK_IS(0, pipe2(fds, O_CLOEXEC));
     CHECK_IS(-EAGAIN, leat_poll(fds[0], LEAT_IN, LEAT_NOW));
     CHECK_IS(-ETIMEDOUT, leat_poll(fds[0], LEAT_IN, leat_after(LEAT_MS)));
@@ -342,10 +359,12 @@ static int compute(void *arg)
 static int read_beside_a_hog(void *arg)
 {
     (void)arg;
+    if (IN_SIM)
+        return 0;
     struct hog hog = { false, false };
     struct reader reader = { NULL, 0, LEAT_NEVER };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
+    struct pair pair = open_pair(scope);
     reader.io = pair.a;
     CHECK_IS(0, leat_go(scope, read_one, &reader));
     WAIT_UNTIL(readers_of(pair.a) == 1);

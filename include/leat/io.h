@@ -64,13 +64,15 @@ typedef struct leat_io leat_io;
 /* ---- owning ---- */
 
 /* Make a pipe, or a pair of connected stream sockets (AF_UNIX). Of a pipe, ends[0] is read, and
- * ends[1] is written. Of a pair, both ends are read and written. `scope` owns the two leat_ios; with
- * a NULL scope the caller has the one reference of each. They are written to `ends`. Their
- * descriptors do not block, and are closed in programs that this process executes. In a seeded world
- * both are simulated, and there are no descriptors: leat/sim.h says how they behave. All functions
- * of this header work there with them, except those that need a number or a message: leat_io_fd,
- * leat_io_release, leat_recvfrom, leat_recvmsg, leat_sendto and leat_sendmsg return -ENOTSUP.
- * Never wait.
+ * ends[1] is written. Of a pair, both ends are read and written. `scope` owns the two leat_ios;
+ * with a NULL scope the caller has the one reference of each. They are written to `ends`. Their
+ * descriptors do not block, and are closed in programs that this process executes. Never wait.
+ *
+ * In a seeded world both are simulated, and there are no descriptors: leat/sim.h says how they
+ * behave. All functions of this header work with them, except those that need a number or a
+ * message: leat_io_fd, leat_io_release, leat_recvfrom, leat_recvmsg, leat_sendto and leat_sendmsg
+ * return -ENOTSUP. Use the ends in their world: outside of it they can only be closed, and all else
+ * returns -EINVAL.
  * Returns 0; -EINVAL for a NULL `ends`, or when no runtime runs; -EMFILE, -ENFILE, -ENOMEM. Unless
  * it returns 0, `ends` is unchanged. */
 LEAT_API int leat_io_pipe(leat_scope *scope, leat_io *ends[2]);

@@ -29,10 +29,12 @@
  * how much one takes before its writer has to wait, 4 to 64 KiB; which reads and writes move less
  * than they could; and which bytes come late, and how late. Bytes never overtake others. Where
  * `io_resets` asks for that, some transfers reset their pair, as a connection may be: bytes under
- * way are lost, and bytes that have arrived can still be read. Then the next transfer of each end
- * returns -ECONNRESET, and after that reads return 0 and writes -EPIPE. There is no descriptor
- * behind such a leat_io: functions that need one return -ENOTSUP. So do all functions that make
- * one, such as leat_io_adopt, leat_connect and leat_spawn.
+ * way are lost, and bytes that have arrived can still be read. Each end is told once: a write, or a
+ * read behind the last byte, returns -ECONNRESET. After that reads return 0, and writes -EPIPE. An
+ * end is told the same, behind all bytes, when the other end is closed with bytes unread. A pipe is
+ * never reset. There is no descriptor behind these leat_ios: functions that need one return
+ * -ENOTSUP, and so do all functions that make one, such as leat_io_adopt, leat_connect and
+ * leat_spawn.
  *
  * Deadlock. When no party can run and no timer is set, a report says what each party waits for and
  * since when, and the first scope is cancelled with -EDEADLK, so that the program unwinds. If all
@@ -83,14 +85,14 @@ typedef struct leat_sim_options {
     /* For PCT: in how many first turns the random moments lie. 0: a random number for each
      * moment, 2 to 8,192, small ones as likely as large ones. */
     uint64_t turns;
-    int64_t slip;      /* nanoseconds, 0 to LEAT_S: the clock moves by up to this at each turn */
+    int64_t slip; /* nanoseconds, 0 to LEAT_S: the clock moves by up to this at each turn */
     /* The longest delay of bytes in a simulated pipe or pair, in nanoseconds, 1 to LEAT_S; 0: a
      * millisecond. */
     int64_t io_delay;
     unsigned io_resets; /* one transfer in that many resets its simulated pair; 0: none does */
     size_t stack_size;  /* as in leat_options */
-    FILE *report;      /* where reports are written; NULL: standard error */
-    unsigned schedule; /* how many of the last turns are printed after a failure, 0 to 128 */
+    FILE *report;       /* where reports are written; NULL: standard error */
+    unsigned schedule;  /* how many of the last turns are printed after a failure, 0 to 128 */
     leat_sim_outcome *outcome; /* set if the program was run; may be NULL */
 } leat_sim_options;
 

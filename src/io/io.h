@@ -34,11 +34,11 @@
 enum lt_way { LT_IN, LT_OUT, LT_WAYS };
 
 enum lt_io_kind {
-    LT_IO_SOCKET,  /* each call says that it must not block */
-    LT_IO_NEVER,   /* O_NONBLOCK is set: calls never block */
-    LT_IO_FOREIGN, /* a pipe or a terminal: calls can be told not to block, perhaps */
-    LT_IO_POLLED,  /* the same where they cannot: poll(2) first */
-    LT_IO_FILE,    /* blocks for a disk; nothing to wait for */
+    LT_IO_SOCKET,   /* each call says that it must not block */
+    LT_IO_NEVER,    /* O_NONBLOCK is set: calls never block */
+    LT_IO_FOREIGN,  /* a pipe or a terminal: calls can be told not to block, perhaps */
+    LT_IO_POLLED,   /* the same where they cannot: poll(2) first */
+    LT_IO_FILE,     /* blocks for a disk; nothing to wait for */
     LT_IO_SIMULATED /* in a seeded world: io/simulated.h */
 };
 

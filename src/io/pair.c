@@ -12,7 +12,8 @@ static int connect_by_system(leat_io *ends[2], bool both_ways)
 {
     enum { SOCKETS = SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC };
     int fds[2], saved = errno;
-    int error = both_ways ? socketpair(AF_UNIX, SOCKETS, 0, fds) : pipe2(fds, O_NONBLOCK | O_CLOEXEC);
+    int error =
+        both_ways ? socketpair(AF_UNIX, SOCKETS, 0, fds) : pipe2(fds, O_NONBLOCK | O_CLOEXEC);
     if (error)
         error = -errno;
     errno = saved;
@@ -45,8 +46,8 @@ static int open_two(leat_scope *scope, leat_io *ends[2], bool both_ways)
                                      : LT_IO_NEVER,
                          made);
     if (!error)
-        error = lt_world() ? lt_simulated_connect(made, both_ways)
-                           : connect_by_system(made, both_ways);
+        error =
+            lt_world() ? lt_simulated_connect(made, both_ways) : connect_by_system(made, both_ways);
     for (int i = 0; i < 2; i++) {
         if (error)
             leat_io_unref(made[i]);

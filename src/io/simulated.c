@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 
-/* A real pipe has room for a page at least, and for 64 KiB as a rule: programs count on the page. */
+/* A real pipe has room for a page at least, and mostly for 64 KiB. Programs rely on the page. */
 enum { LEAST_ROOM_LOG = 12, ROOMS = 5 };
 
 /* What comes behind the last byte. */
