@@ -247,6 +247,8 @@ int lt_simulated_ask(leat_io *io, unsigned events)
 {
     const struct lt_simulated *end = io->simulated;
     const struct stream *in = end->in, *out = end->out;
+    if (!lt_world())
+        return -EINVAL;
     bool no_more_in = !in || in->over, no_more_out = !out || is_broken(out);
     if (end->failed || (no_more_in && no_more_out))
         return (int)(events | LEAT_HUP);
