@@ -257,6 +257,38 @@ static int read_one(void *arg)
     return 0;
 }
 
+static int write_until_error(void *arg)
+{
+    static const char bytes[10000];
+    struct talker *me = arg;
+    do
+        me->error = leat_write(me->io, bytes, sizeof bytes);
+    while (me->error > 0);
+    return 0;
+}
+
+/* As TCP does. */
+static int shutdown_ends_a_wait_to_write(void *arg)
+{
+    (void)arg;
+    leat_io *ends[2];
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    open_two(s, true, ends);
+    struct talker writer = { ends[0], 0 };
+    CHECK_IS(0, leat_go(s, write_until_error, &writer));
+    WAIT_UNTIL(receivers_of(leat_io_writable(ends[0])));
+    CHECK_IS(0, leat_shutdown(ends[0], SHUT_WR));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(-EPIPE, writer.error);
+    return 0;
+}
+
+static void shuts_down_under_a_writer(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_sim_each(0, seeds() / 4, shutdown_ends_a_wait_to_write, NULL));
+}
+
 static int sleeps_for_ever(void *arg)
 {
     (void)arg;
@@ -362,6 +394,7 @@ int main(void)
         cmocka_unit_test(repeats_itself),
         cmocka_unit_test(seed_chooses),
         cmocka_unit_test(resets_where_asked),
+        cmocka_unit_test(shuts_down_under_a_writer),
         cmocka_unit_test(reports_deadlocks),
         cmocka_unit_test(refuses),
     };

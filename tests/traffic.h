@@ -164,7 +164,7 @@ static inline int all_arrives(void *arg)
     for (int i = 0; i < FLOWS; i++) {
         leat_io *ends[2];
         open_two(s, i % 2, ends);
-        to[i] = from[i] = (struct traffic){ .bytes = 1 + below(&chance, MOST_BYTES / 5),
+        to[i] = from[i] = (struct traffic){ .bytes = 1 + below(&chance, MOST_BYTES / 2),
                                             .most = 1 + below(&chance, CHUNK),
                                             .shut = i == 1 };
         to[i].io = ends[1];
