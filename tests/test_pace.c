@@ -107,6 +107,26 @@ static void decides_within_the_first_file(void **state)
     assert_true(done < 64 * MIB);
 }
 
+/* On a disk that cannot be rotational, a second reader stays if a trial does not show a loss. */
+static void lets_readers_stay_on_a_fast_disk(void **state)
+{
+    (void)state;
+    const struct disk fast = { "is fast", { 680, 690, 690, 690 } },
+                      slow = { "is slow", { 150, 155, 155, 155 } };
+    for (int i = 0; i < 2; i++) {
+        struct pace p;
+        pace_open(&p);
+        double now = 0;
+        for (uint64_t done = 0; done < 1024ull * MIB; done += CHUNK) {
+            unsigned busy = p.limit < 2 ? p.limit : 2;
+            now += CHUNK / rate_of(i ? &slow : &fast, busy);
+            pace_read(&p, (int64_t)now, CHUNK, busy, 2 - busy);
+        }
+        unsigned limit = p.before ? p.before : p.limit;
+        assert_true(i ? limit == 1 : limit > 1);
+    }
+}
+
 static void adds_no_reader_when_none_waits(void **state)
 {
     (void)state;
@@ -140,6 +160,7 @@ int main(void)
         cmocka_unit_test(loses_a_tenth_at_most),
         cmocka_unit_test(loses_a_fifth_at_most_at_uneven_rates),
         cmocka_unit_test(decides_within_the_first_file),
+        cmocka_unit_test(lets_readers_stay_on_a_fast_disk),
         cmocka_unit_test(adds_no_reader_when_none_waits),
         cmocka_unit_test(notices_a_disk_that_changes),
     };

@@ -30,11 +30,15 @@ static void begin_trial(struct pace *p, unsigned limit, double rate)
     p->rate = rate;
 }
 
-/* A higher limit has to gain clearly, since seeks wear a disk. */
+/* A higher limit has to gain clearly, since seeks wear a disk. But where no rotational disk is as
+ * fast, it may stay if it loses nothing, and a lower one has to gain: a trial is too short to show
+ * all that several readers gain. */
 static void end_trial(struct pace *p, int64_t now, double rate, unsigned busy)
 {
-    bool up = p->limit > p->before;
-    bool good = up ? busy > p->before && rate >= 1.1 * p->rate : 1.1 * rate >= p->rate;
+    const double clearly = 1.1;
+    bool up = p->limit > p->before, has_to_gain = up != (p->rate > quick);
+    bool good = (!up || busy > p->before) &&
+                (has_to_gain ? rate >= clearly * p->rate : clearly * rate >= p->rate);
     if (good) {
         p->pause = first_pause;
     } else {

@@ -2,10 +2,11 @@
  *
  * What a disk says of itself cannot be trusted, and the speed of one reader does not tell that of
  * two. So, while files wait to be read, a second reader is let in for a moment. It stays if both
- * together get clearly more bytes. Then the number is doubled as long as that gains something, and
- * halved now and then. A trial costs a rotational disk some 50 ms. The first trial comes after half
- * a second, or at once if one reader gets more than a rotational disk can give. Each trial that
- * fails doubles the time until the next.
+ * together get clearly more bytes; on a disk that is faster than any rotational one, also if they
+ * get no fewer. Then the number is doubled as long as that succeeds, and halved now and then. A
+ * trial costs a rotational disk some 50 ms. The first trial comes after half a second, or at once
+ * if one reader gets more than a rotational disk can give. Each trial that fails doubles the time
+ * until the next.
  *
  * These functions only calculate: the caller reports what was read, and applies the limit. */
 #ifndef LEAT_CMD_PACE_H
