@@ -165,44 +165,57 @@ static void use_counted_channels(void)
     CHECK_IS(0, leat_chan_unref(ch));
 }
 
+struct counted {
+    int64_t x;
+    _Atomic int *left_out;
+};
+
 static int is_odd(void *arg, const void *item)
 {
     (void)arg;
-    return *(const int *)item % 2;
+    return ((const struct counted *)item)->x % 2 != 0;
 }
-
-static _Atomic int left_out;
 
 static void count_left_out(void *item)
 {
-    (void)item;
-    atomic_fetch_add(&left_out, 1);
+    atomic_fetch_add(((struct counted *)item)->left_out, 1);
 }
 
-/* Each item that was sent arrives or is dropped. */
+/* An item for which leat_distinct has no memory. */
+static int count_failed(void *arg, int error, const void *item, leat_emit *emit)
+{
+    (void)arg, (void)emit;
+    CHECK_IS(-ENOMEM, error);
+    atomic_fetch_add(((const struct counted *)item)->left_out, 1);
+    return 0;
+}
+
+/* Each item that was sent arrives, is left out, or fails. */
 static void use_transforms(void)
 {
+    const size_t size = sizeof(struct counted);
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     if (!made(s))
         return;
-    leat_transform *both =
-        leat_compose(leat_filter(sizeof(int), is_odd, NULL), leat_distinct(sizeof(int)));
-    leat_chan_spec spec = { .item_size = sizeof(int), .capacity = 200, .drop = count_left_out };
+    leat_transform *both = leat_on_failure(
+        leat_compose(leat_filter(size, is_odd, NULL), leat_distinct(size)), count_failed, NULL);
+    leat_chan_spec spec = { .item_size = size, .capacity = 200, .drop = count_left_out };
     leat_chan *in = made(both) ? leat_chan_open(s, &spec) : NULL;
     if (!both || !made(in)) {
         leat_transform_free(both);
         CHECK_IS(0, leat_scope_close(s));
         return;
     }
+    _Atomic int left_out = 0;
     leat_chan *out = leat_through(s, in, both, 200, NULL);
-    int sent = 0, x;
-    atomic_store(&left_out, 0);
+    int sent = 0;
+    struct counted item = { .left_out = &left_out };
     if (made(out)) {
-        for (int i = 0; i < 200; i++)
-            sent += worked(leat_send(in, &i));
+        for (; item.x < 200; item.x++)
+            sent += worked(leat_send(in, &item));
         CHECK_IS(0, leat_close(in));
-        for (; leat_recv(out, &x) == 0; sent--)
-            CHECK_IS(1, x % 2);
+        for (; leat_recv(out, &item) == 0; sent--)
+            CHECK_IS(1, item.x % 2);
         CHECK_IS(sent, left_out);
     }
     CHECK_IS(0, leat_scope_close(s));

@@ -31,8 +31,8 @@ typedef struct leat_case {
     leat_chan *ch; /* NULL: this case never happens */
     void *item;    /* as for leat_recv or leat_send */
     int op;        /* LEAT_CASE_RECV or LEAT_CASE_SEND */
-    /* In the case that happened: 0, or -EPIPE, or -ECANCELED from a channel that was cut short. 0 in
-     * the others. */
+    /* In the case that happened: 0, or -EPIPE, or -ECANCELED from a channel that was cut short. 0
+     * in the others. */
     int status;
     void *leat_private[7];
 } leat_case;

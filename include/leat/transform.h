@@ -4,7 +4,8 @@
  * A transform makes none, one or several items out of each item that it gets, and may add what it
  * still holds at the end. leat_through (leat/flow.h) puts a transform between two channels:
  *
- *     leat_chan *evens = leat_through(s, numbers, leat_filter(sizeof(int), is_even, NULL), 8, NULL);
+ *     leat_chan *evens =
+ *         leat_through(s, numbers, leat_filter(sizeof(int), is_even, NULL), 8, NULL);
  *
  * leat_through makes one step at a time, on some worker, with no lock held. So a transform needs no
  * lock of its own. It must not wait. The outputs of a step are sent before the next item is taken.
@@ -58,9 +59,9 @@ struct leat_transform {
     int (*step)(leat_transform *t, const void *item, leat_emit *emit);
     /* Called at the end, also after a cancel; may be NULL. Its result is ignored. */
     int (*finish)(leat_transform *t, leat_emit *emit);
-    /* Called after a step that returned an error. The item is its own, as for a step; it may emit in
-     * the item's place. Returns 0, LEAT_ENOUGH, or a negative errno value: then the output is cut
-     * short, and the scope is cancelled with that value. May be NULL. */
+    /* Called after a step that returned an error. The item is its own, as for a step; it may emit
+     * in the item's place. Returns 0, LEAT_ENOUGH, or a negative errno value: then the output is
+     * cut short, and the scope is cancelled with that value. May be NULL. */
     int (*failed)(leat_transform *t, int error, const void *item, leat_emit *emit);
     void (*free)(leat_transform *t); /* may be NULL */
 };
