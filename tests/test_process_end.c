@@ -77,6 +77,57 @@ static int kills_what_ignores_sigterm(void *arg)
 }
 ON_WORKERS(kills_what_ignores_sigterm);
 
+/* The scope stays open, and so do other processes of it. */
+static int end_alone(void *arg)
+{
+    (void)arg;
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_exit how;
+    leat_process *other = spawn(scope, ARGV("sleep", "100"), NULL);
+    leat_process *process =
+        spawn(scope, SHELL("trap 'exit 7' INT; sleep 100 & echo $!; kill -STOP $$; wait"), &options);
+    pid_t child = read_pid(process);
+    CHECK_IS(-EINVAL, leat_process_end(NULL, SIGINT));
+    CHECK_IS(-EINVAL, leat_process_end(process, 0));
+    CHECK_IS(-EINVAL, leat_process_end(process, 1000));
+    CHECK_IS(0, leat_process_end(process, SIGINT));
+    CHECK_IS(0, leat_wait(process, &how, LEAT_NEVER));
+    CHECK_IS(7, how.code);
+    WAIT_UNTIL(is_dead(child));
+    CHECK_IS(-ESRCH, leat_process_end(process, SIGINT));
+    CHECK_IS(0, leat_kill(other, 0));
+    CHECK_IS(0, leat_process_end(other, SIGKILL));
+    CHECK_IS(SIGKILL, signal_of(other));
+    return leat_scope_close(scope);
+}
+
+static int ends_one_process(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(end_alone);
+    return 0;
+}
+ON_WORKERS(ends_one_process);
+
+static int kills_what_ignores_the_end(void *arg)
+{
+    (void)arg;
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT, .grace = 30 * LEAT_MS };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process =
+        spawn(scope, SHELL("trap '' HUP; sleep 100 & echo $!; while :; do wait; done"), &options);
+    pid_t child = read_pid(process);
+    int64_t start = leat_now();
+    CHECK_IS(0, leat_process_end(process, SIGHUP));
+    CHECK_IS(0, leat_process_end(process, SIGHUP));
+    CHECK_IS(SIGKILL, signal_of(process));
+    CHECK(leat_now() - start >= 30 * LEAT_MS);
+    WAIT_UNTIL(is_dead(child));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(kills_what_ignores_the_end);
+
 /* As leat/process.h says: only what stays in the group. */
 static int does_not_reach_another_session(void *arg)
 {
@@ -154,6 +205,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(leaves_nothing_when_cancelled),
         TESTS_ON_WORKERS(kills_what_ignores_sigterm),
+        TESTS_ON_WORKERS(ends_one_process),
+        TESTS_ON_WORKERS(kills_what_ignores_the_end),
         TESTS_ON_WORKERS(does_not_reach_another_session),
         TESTS_ON_WORKERS(cancels_at_any_moment),
         TESTS_ON_WORKERS(survives_a_thief),

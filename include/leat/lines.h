@@ -61,6 +61,8 @@ typedef struct leat_lines_options {
     size_t most;
     size_t capacity; /* of the channel, in lines; 0: 64 */
     int crlf;        /* not 0: a CR right before a newline does not belong to the line */
+    int zero;        /* not 0: lines end in a 0 byte, as find -print0 writes them, and may hold
+                        newlines */
 } leat_lines_options;
 
 /* Reads lines: starts a task that sends each line of `io` to a new channel, which is written to

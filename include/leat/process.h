@@ -124,6 +124,13 @@ LEAT_API leat_chan *leat_process_ended(leat_process *process);
 LEAT_API int leat_kill(leat_process *process, int signal);
 LEAT_API int leat_kill_all(leat_process *process, int signal);
 
+/* Ends a process as a cancelled scope does, but begins with `signal`: sends it and SIGCONT to the
+ * process and its group, and SIGKILL to the group when the process has ended, or `grace` later if it
+ * has not. Never waits: leat_wait does. More calls send their signals, too.
+ * Returns 0; -ESRCH when the process has ended; -EPERM; -EINVAL for NULL, 0 or an unknown signal.
+ * Unless it returns 0, the process goes on. */
+LEAT_API int leat_process_end(leat_process *process, int signal);
+
 /* Find leat's ends of the pipes: to the process's 0, from its 1, and from its 2. They belong to the
  * process and are closed with its scope, unless leat_io_close closes them earlier: the process
  * reads the end of its input when leat_process_in has been closed.

@@ -38,6 +38,7 @@ struct reader {
     leat_io *io;
     leat_chan *out;
     size_t most;
+    char end; /* of a line */
     bool crlf;
     bool ended;      /* no more bytes will come */
     size_t have;     /* bytes in the buffer */
@@ -53,7 +54,7 @@ static size_t find_item(struct reader *r, const char *at, size_t left, leat_line
 {
     size_t reach = r->most + 1 + r->crlf; /* a newline farther away does not end this item */
     size_t window = left < reach ? left : reach;
-    const char *newline = memchr(at + r->searched, '\n', window - r->searched);
+    const char *newline = memchr(at + r->searched, r->end, window - r->searched);
     r->searched = 0;
     if (newline) {
         size_t size = (size_t)(newline - at), taken = size + 1;
@@ -153,7 +154,12 @@ int leat_lines(leat_scope *scope, leat_io *io, const leat_lines_options *options
         lt_free(r);
         return -ENOMEM;
     }
-    *r = (struct reader){ .scope = scope, .io = io, .out = out, .most = most, .crlf = o.crlf != 0 };
+    *r = (struct reader){ .scope = scope,
+                          .io = io,
+                          .out = out,
+                          .most = most,
+                          .end = o.zero ? 0 : '\n',
+                          .crlf = o.crlf != 0 };
     int error = leat_go_named(scope, read_lines, r, "leat_lines", 0);
     if (error)
         lt_free(r);

@@ -4,6 +4,7 @@
 
 #include "chan/special.h"
 
+#include <leat/select.h>
 #include <leat/task.h>
 #include <leat/time.h>
 
@@ -12,7 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { WAIT_PIDFD = 3, LOOK_MS = 10 };
+enum { WAIT_PIDFD = 3 };
+
+static const int64_t look = 10 * LEAT_MS;
 
 /* ---- making and freeing ---- */
 
@@ -27,7 +30,7 @@ static void free_process(leat_chan *ch)
     for (int i = 0; i < 3; i++)
         leat_io_unref(process->pipes[i]);
     leat_io_unref(process->pidfd);
-    leat_chan_unref(process->started);
+    leat_chan_unref(process->orders);
 }
 
 static void free_owned(struct lt_owned *owned)
@@ -44,8 +47,8 @@ leat_process *lt_process_new(void)
         return NULL;
     leat_process *process = lt_chan_extra(ch);
     process->owned.free = free_owned;
-    process->started = leat_chan_make(NULL, 0, 0);
-    if (process->started)
+    process->orders = leat_chan_make(NULL, 0, 1);
+    if (process->orders)
         return process;
     lt_process_unref(process);
     return NULL;
@@ -168,17 +171,35 @@ static int await_end(leat_process *process, int64_t deadline)
         /* The system can not watch one more descriptor: look now and then. */
         if (has_ended(process))
             return 0;
-        error = leat_now() < deadline ? leat_sleep(LOOK_MS * LEAT_MS) : -ETIMEDOUT;
+        error = leat_now() < deadline ? leat_sleep(look) : -ETIMEDOUT;
         if (error)
             return error;
     }
 }
 
+/* Until the process has ended: 0; is to end: -EINTR; the scope is cancelled: -ECANCELED. */
+static int await_end_or_order(leat_process *process)
+{
+    for (;;) {
+        leat_case cases[] = { LEAT_RECV(process->orders, NULL), LEAT_READABLE(process->pidfd) };
+        int got = leat_select_ordered(cases, 2, cases[1].ch ? LEAT_NEVER : leat_after(look));
+        if (got == 0 || got == -ECANCELED)
+            return got == 0 ? -EINTR : got;
+        if (has_ended(process))
+            return 0;
+    }
+}
+
+static int ask_to_end(leat_process *process, int signal)
+{
+    int error = leat_kill_all(process, signal);
+    leat_kill_all(process, SIGCONT);
+    return error;
+}
+
 /* What is left of the group ends while its leader still has its number. */
 static void terminate(leat_process *process)
 {
-    leat_kill_all(process, SIGTERM);
-    leat_kill_all(process, SIGCONT);
     await_end(process, leat_after(process->grace));
     leat_kill_all(process, SIGKILL);
     await_end(process, LEAT_NEVER);
@@ -186,14 +207,14 @@ static void terminate(leat_process *process)
 
 static void attend(leat_process *process)
 {
-    if (await_end(process, LEAT_NEVER) == -ECANCELED) {
-        leat_shield();
-        terminate(process);
-        leat_unshield();
-    }
+    int why = await_end_or_order(process);
     leat_shield();
+    if (why == -ECANCELED)
+        ask_to_end(process, SIGTERM);
+    if (why)
+        terminate(process);
     while (!take_status(process)) /* a debugger may have it still */
-        leat_sleep(LOOK_MS * LEAT_MS);
+        leat_sleep(look);
     leat_unshield();
     leat_io_close(process->pidfd);
     tell(process);
@@ -203,9 +224,9 @@ int lt_process_attend(void *arg)
 {
     leat_process *process = arg;
     leat_shield();
-    leat_recv(process->started, NULL);
+    bool started = leat_recv(process->orders, NULL) == 0;
     leat_unshield();
-    if (process->pid)
+    if (started)
         attend(process);
     lt_process_unref(process);
     return 0;
@@ -223,6 +244,18 @@ int leat_wait(leat_process *process, leat_exit *how, int64_t deadline)
     if (how)
         *how = process->exit;
     return 0;
+}
+
+int leat_process_end(leat_process *process, int signal)
+{
+    if (!process || signal <= 0 || signal > SIGRTMAX)
+        return -EINVAL;
+    int error = leat_kill_all(process, 0);
+    if (error)
+        return error;
+    /* The warden has its order before the process can have ended by the signal. */
+    leat_close(process->orders);
+    return ask_to_end(process, signal);
 }
 
 leat_chan *leat_process_ended(leat_process *process)

@@ -1,8 +1,9 @@
 /* process.h: a process from the inside.
  *
  * A task of the scope, the warden, waits for the process's pidfd and takes its status. In a
- * cancelled scope it first ends the process, under a shield. The warden is started before the
- * process, since it could fail to start; it waits until `started` closes.
+ * cancelled scope, or when told to, it first ends the process, under a shield. The warden is started
+ * before the process, since it could fail to start. Its orders come by the channel `orders`: an item
+ * when the process has started, and the end of the channel when there is none or it is to end.
  *
  * The status is taken under the lock, and signals are sent under it: the process's number and its
  * group's are its own until its status is taken. Afterwards the warden raises `ended`, the channel
@@ -24,10 +25,10 @@ struct leat_process {
     struct lt_lock lock;
     bool taken;     /* the status has been taken; under the lock */
     bool has_group; /* of its own */
-    pid_t pid;      /* 0: it has not been started */
+    pid_t pid;
     leat_io *pidfd;
     leat_io *pipes[3];
-    leat_chan *started;
+    leat_chan *orders;
     int64_t grace;
     int error; /* of taking the status: 0 or -ECHILD; this and `exit` do not change once raised */
     leat_exit exit;

@@ -110,8 +110,10 @@ static int start_attended(struct spawning *spawning, leat_scope *scope)
         process->pidfd->fd = spawning->program.pidfd;
         process->pid = spawning->program.pid;
         lt_scope_own(scope, &process->owned);
+        leat_try_send(process->orders, NULL); /* there is room for one */
+    } else {
+        leat_close(process->orders);
     }
-    leat_close(process->started);
     return error;
 }
 
