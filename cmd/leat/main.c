@@ -1,6 +1,7 @@
 /* main.c: the command `leat`, which has commands of its own. */
 #define _GNU_SOURCE
-#include "sum.h"
+#include "shared/finish.h"
+#include "sum/sum.h"
 
 #include <fcntl.h>
 #include <leat/base.h>
@@ -78,11 +79,11 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0) {
         fputs(help, stdout);
-        return sum_finish_stdio("leat", EXIT_SUCCESS);
+        return finish_stdio("leat", EXIT_SUCCESS, EXIT_FAILURE);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("leat %s\n", leat_version());
-        return sum_finish_stdio("leat", EXIT_SUCCESS);
+        return finish_stdio("leat", EXIT_SUCCESS, EXIT_FAILURE);
     }
     return usage(argv[1][0] == '-' ? "unrecognized option" : "unknown command", argv[1]);
 }

@@ -14,8 +14,8 @@
 #define LEAT_CMD_CACHE_H
 
 #include "selection.h"
+#include "shared/text.h"
 #include "slot.h"
-#include "text.h"
 
 struct cache {
     const char *path;

@@ -6,6 +6,7 @@
 #include "emit.h"
 #include "halt.h"
 #include "later.h"
+#include "shared/finish.h"
 #include "sources.h"
 
 #include <errno.h>
@@ -15,15 +16,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-int sum_finish_stdio(const char *program, int status)
-{
-    bool failed = ferror(stdout);
-    if (fflush(stdout) == 0 && !failed)
-        return status;
-    fprintf(stderr, "%s: write error: %s\n", program, strerror(errno));
-    return EXIT_FAILURE;
-}
 
 /* Chooses the vectors for lanes: those that LEAT_LANES names, NULL if it is "none", or without it
  * the fastest, or NULL if none are worth it. False if there are none of that name. */
@@ -154,14 +146,6 @@ static int load_digests(struct options *o)
     return 0;
 }
 
-/* Ends the program by the signal, so that a shell sees that and its loops stop too. */
-static int die_of(int number)
-{
-    signal(number, SIG_DFL);
-    raise(number);
-    return 128 + number;
-}
-
 /* Returns the exit status; *fatal as in `run_flow`. */
 static int load_and_run(struct options *o, bool pipes_end_it, int *fatal)
 {
@@ -189,8 +173,8 @@ int sum_main(const struct persona *persona, int argc, char **argv)
         status = load_and_run(&o, pipes_end_it, &fatal);
         algorithms_unload();
     } else {
-        status = sum_finish_stdio(persona->program, status);
+        status = finish_stdio(persona->program, status, EXIT_FAILURE);
     }
     options_free(&o);
-    return fatal ? die_of(fatal) : status;
+    return fatal ? finish_by_signal(fatal) : status;
 }

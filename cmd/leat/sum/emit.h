@@ -5,9 +5,10 @@
 #ifndef LEAT_CMD_EMIT_H
 #define LEAT_CMD_EMIT_H
 
+#include "goal.h"
 #include "options.h"
 #include "out.h"
-#include "progress.h"
+#include "shared/progress.h"
 #include "slot.h"
 
 struct cache;

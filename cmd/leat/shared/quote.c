@@ -1,4 +1,4 @@
-#include "quote.h"
+#include "shared/quote.h"
 
 #include <string.h>
 #include <wchar.h>

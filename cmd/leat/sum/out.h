@@ -7,7 +7,7 @@
 #ifndef LEAT_CMD_OUT_H
 #define LEAT_CMD_OUT_H
 
-#include "text.h"
+#include "shared/text.h"
 
 enum { OUT_FULL = 64 * 1024 }; /* bytes after which the owner flushes, at the next line end */
 

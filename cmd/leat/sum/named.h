@@ -11,7 +11,7 @@
 #ifndef LEAT_CMD_NAMED_H
 #define LEAT_CMD_NAMED_H
 
-#include "text.h"
+#include "shared/text.h"
 
 #include <sys/types.h>
 

@@ -2,7 +2,7 @@
 #ifndef LEAT_CMD_JSON_H
 #define LEAT_CMD_JSON_H
 
-#include "text.h"
+#include "shared/text.h"
 
 /* "path":"name". JSON cannot hold a name that is not UTF-8; that becomes "path_hex":"digits". */
 void json_path(struct text *to, const char *name);

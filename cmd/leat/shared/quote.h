@@ -7,7 +7,7 @@
 #ifndef LEAT_CMD_QUOTE_H
 #define LEAT_CMD_QUOTE_H
 
-#include "text.h"
+#include "shared/text.h"
 
 void quote_name(struct text *to, const char *name);
 

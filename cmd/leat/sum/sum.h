@@ -7,7 +7,4 @@
 /* Runs the command with its own arguments; argv[0] is its name. Returns the exit status. */
 int sum_main(const struct persona *persona, int argc, char **argv);
 
-/* Flushes stdio's standard output. Returns `status`, or failure if the output was not written. */
-int sum_finish_stdio(const char *program, int status);
-
 #endif

@@ -11,7 +11,7 @@
 #ifndef LEAT_CMD_DIR_H
 #define LEAT_CMD_DIR_H
 
-#include "text.h"
+#include "shared/text.h"
 
 #include <leat/chan.h>
 #include <stdatomic.h>

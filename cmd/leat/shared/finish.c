@@ -1,0 +1,26 @@
+#include "shared/finish.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+int finish_stdio(const char *program, int status, int failure)
+{
+    int failed = ferror(stdout);
+    if (fflush(stdout) == 0 && !failed)
+        return status;
+    fprintf(stderr, "%s: write error: %s\n", program, strerror(errno));
+    return failure;
+}
+
+int finish_by_signal(int number)
+{
+    sigset_t alone;
+    sigemptyset(&alone);
+    sigaddset(&alone, number);
+    signal(number, SIG_DFL);
+    sigprocmask(SIG_UNBLOCK, &alone, NULL);
+    raise(number);
+    return 128 + number;
+}

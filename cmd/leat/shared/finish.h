@@ -1,0 +1,12 @@
+/* finish.h: how a command ends. */
+#ifndef LEAT_CMD_FINISH_H
+#define LEAT_CMD_FINISH_H
+
+/* Flushes stdio's standard output. Returns `status`, or `failure` with a message if the output was
+ * not written. */
+int finish_stdio(const char *program, int status, int failure);
+
+/* Ends the program by the signal, so that a shell sees that and its loops stop too. */
+int finish_by_signal(int number);
+
+#endif

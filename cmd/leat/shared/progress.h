@@ -1,0 +1,38 @@
+/* progress.h: one line on the terminal that shows how far the work is.
+ *
+ * It is shown if standard error is a terminal with this program in the foreground, after half a
+ * second, and redrawn at most ten times a second. Before anything else is written to the terminal,
+ * the line must be erased. */
+#ifndef LEAT_CMD_PROGRESS_H
+#define LEAT_CMD_PROGRESS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PROGRESS_MOST = 128 }; /* columns; a longer text is cut off */
+
+struct progress {
+    int fd;
+    bool on;
+    int shown; /* columns that the line takes now */
+    int64_t started, due;
+};
+
+void progress_open(struct progress *p, int fd, bool wanted);
+
+/* When the line is to be drawn again, as a deadline for waits; LEAT_NEVER if it is off. */
+int64_t progress_due(const struct progress *p);
+
+/* Whether to draw it now; it is due again later. */
+bool progress_is_due(struct progress *p);
+void progress_show(struct progress *p, const char *text);
+void progress_erase(struct progress *p);
+
+/* Since progress_open. */
+double progress_seconds(const struct progress *p);
+
+/* Writes ", 1:02:03 left", or nothing for 100 hours or more. */
+void progress_add_left(char *to, size_t room, double seconds);
+
+#endif
