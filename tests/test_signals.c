@@ -5,9 +5,9 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* A signal may reach the process after its channel was closed: by default it would kill the process.
- * A handler takes it. The handler has the flags of leat's own: qemu-user 7.2 does not read handler and
- * flags at once, and may call the one with the other's. */
+/* A signal may reach the process after its channel was closed: by default it would kill the
+ * process. A handler takes it. The handler has the flags of leat's own: qemu-user 7.2 does not read
+ * handler and flags at once, and may call the one with the other's. */
 static void take_late(int signal, siginfo_t *info, void *context)
 {
     (void)signal, (void)info, (void)context;
