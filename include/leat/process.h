@@ -125,8 +125,8 @@ LEAT_API int leat_kill(leat_process *process, int signal);
 LEAT_API int leat_kill_all(leat_process *process, int signal);
 
 /* Ends a process as a cancelled scope does, but begins with `signal`: sends it and SIGCONT to the
- * process and its group, and SIGKILL to the group when the process has ended, or `grace` later if it
- * has not. Never waits: leat_wait does. More calls send their signals, too.
+ * process and its group, and SIGKILL to the group when the process has ended, or `grace` later if
+ * it has not. Never waits: leat_wait does. More calls send their signals, too.
  * Returns 0; -ESRCH when the process has ended; -EPERM; -EINVAL for NULL, 0 or an unknown signal.
  * Unless it returns 0, the process goes on. */
 LEAT_API int leat_process_end(leat_process *process, int signal);

@@ -1,9 +1,10 @@
 /* process.h: a process from the inside.
  *
  * A task of the scope, the warden, waits for the process's pidfd and takes its status. In a
- * cancelled scope, or when told to, it first ends the process, under a shield. The warden is started
- * before the process, since it could fail to start. Its orders come by the channel `orders`: an item
- * when the process has started, and the end of the channel when there is none or it is to end.
+ * cancelled scope, or when told to, it first ends the process, under a shield. The warden is
+ * started before the process, since it could fail to start. Its orders come by the channel
+ * `orders`: an item when the process has started, and the end of the channel when there is no
+ * process or the process is to end.
  *
  * The status is taken under the lock, and signals are sent under it: the process's number and its
  * group's are its own until its status is taken. Afterwards the warden raises `ended`, the channel
