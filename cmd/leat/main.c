@@ -1,5 +1,6 @@
 /* main.c: the command `leat`, which has commands of its own. */
 #define _GNU_SOURCE
+#include "map/map.h"
 #include "shared/finish.h"
 #include "sum/sum.h"
 
@@ -13,11 +14,12 @@
 
 static const char help[] = "Usage: leat COMMAND [ARGUMENT]...\n"
                            "\n"
-                           "  leat sum [OPTION]... [PATH]...  print or check digests of files\n"
-                           "  leat --help                     print this and exit\n"
-                           "  leat --version                  print the version and exit\n"
+                           "  leat sum [OPTION]... [PATH]...   print or check digests of files\n"
+                           "  leat map [OPTION]... COMMAND...  run a command over items\n"
+                           "  leat --help                      print this and exit\n"
+                           "  leat --version                   print the version and exit\n"
                            "\n"
-                           "leat sum --help describes the command.\n";
+                           "leat sum --help and leat map --help describe the commands.\n";
 
 static const struct persona leat_sum = { "sum", "leat sum", "md5", false };
 
@@ -76,6 +78,11 @@ int main(int argc, char **argv)
         static char name[] = "leat sum";
         argv[1] = name;
         return sum_main(&leat_sum, argc - 1, argv + 1);
+    }
+    if (strcmp(argv[1], "map") == 0) {
+        static char name[] = "leat map";
+        argv[1] = name;
+        return map_main(argc - 1, argv + 1);
     }
     if (strcmp(argv[1], "--help") == 0) {
         fputs(help, stdout);

@@ -1,0 +1,7 @@
+/* help.h: what `leat map --help` prints. */
+#ifndef LEAT_MAP_HELP_H
+#define LEAT_MAP_HELP_H
+
+void help_map(void);
+
+#endif

@@ -1,0 +1,344 @@
+#define _GNU_SOURCE
+#include "map/items.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Bytes of the arguments of a command with -n max, with their pointers: what xargs takes, too. */
+enum { ARGUMENTS_MOST = 128 * 1024 };
+
+enum { LINE_BLOCK = 64 * 1024 };
+
+/* ---- rows ---- */
+
+/* `values`: each has a NUL behind it. With `whole`, the first one is what {} stands for. */
+static struct row *make_row(const struct text *values, size_t count, bool whole)
+{
+    size_t pointers = count - whole;
+    struct row *row =
+        values->broken ? NULL : malloc(sizeof *row + pointers * sizeof(char *) + values->len);
+    if (!row)
+        return NULL;
+    char *at = (char *)&row->values[pointers];
+    memcpy(at, values->bytes, values->len);
+    *row = (struct row){ .whole = whole ? at : NULL, .count = pointers };
+    for (size_t i = 0; i < count; i++) {
+        if (i >= whole)
+            row->values[i - whole] = at;
+        at += strlen(at) + 1;
+    }
+    return row;
+}
+
+static void add_value(struct text *to, const char *value)
+{
+    text_add(to, value, strlen(value) + 1);
+}
+
+/* ---- single values ---- */
+
+static int complain(struct items *it, const char *complaint)
+{
+    it->complaint = complaint;
+    return -EINVAL;
+}
+
+/* Adds a line's bytes. */
+static int take_line(struct items *it, struct text *to)
+{
+    leat_line line;
+    int error;
+    while (!(error = leat_recv(it->lines, &line)) && !line.size && !it->plan->null)
+        leat_line_free(&line);
+    if (error)
+        return error == -EPIPE ? 0 : error;
+    if (line.cut)
+        error = complain(it, "an item is longer than 1 MiB");
+    else if (memchr(line.text, 0, line.size))
+        error = complain(it, "an item has a NUL byte; with --null, items end in one");
+    else
+        text_add(to, line.text, line.size);
+    leat_line_free(&line);
+    return error ? error : 1;
+}
+
+/* Adds the next item and a NUL. */
+static int take_value(struct items *it, struct text *to)
+{
+    if (it->plan->list_count) {
+        if (it->at[0] == it->plan->lists[0].count)
+            return 0;
+        add_value(to, it->plan->lists[0].at[it->at[0]++]);
+        return 1;
+    }
+    int got = take_line(it, to);
+    if (got == 1)
+        text_char(to, '\0');
+    return got;
+}
+
+/* ---- columns ---- */
+
+static bool is_open(const char *line)
+{
+    bool open = false;
+    for (; *line; line++)
+        open ^= *line == '"';
+    return open;
+}
+
+/* Adds one column of the format that RFC 4180 describes. Returns what is behind it. */
+static const char *split_csv(const char *line, struct text *to)
+{
+    bool quoted = *line == '"';
+    line += quoted;
+    for (; *line && (quoted || *line != ','); line++) {
+        if (quoted && *line == '"') {
+            if (line[1] != '"') {
+                quoted = false;
+                continue;
+            }
+            line++;
+        }
+        text_char(to, *line);
+    }
+    return line;
+}
+
+static size_t split(const struct plan *p, const char *line, struct text *to)
+{
+    size_t count = 0;
+    for (;;) {
+        const char *end = p->csv ? split_csv(line, to) : strchrnul(line, p->separator);
+        if (!p->csv)
+            text_add(to, line, (size_t)(end - line));
+        text_char(to, '\0');
+        count++;
+        if (!*end)
+            return count;
+        line = end + 1;
+    }
+}
+
+static int take_columns(struct items *it, struct row **row)
+{
+    struct text line = { 0 }, values = { 0 };
+    int got = take_value(it, &line);
+    /* A quoted column may have line feeds. */
+    while (got == 1 && it->plan->csv && !it->plan->list_count && !line.broken &&
+           is_open(line.bytes)) {
+        line.bytes[line.len - 1] = '\n';
+        got = take_value(it, &line);
+        if (got == 0)
+            got = complain(it, "a quoted column does not end");
+    }
+    if (got == 1 && !line.broken) {
+        text_add(&values, line.bytes, line.len);
+        size_t columns = split(it->plan, line.bytes, &values);
+        *row = make_row(&values, columns + 1, true);
+    }
+    text_free(&line);
+    text_free(&values);
+    return got == 1 && !*row ? -ENOMEM : got;
+}
+
+/* ---- several lists ---- */
+
+static int take_combination(struct items *it, struct row **row)
+{
+    const struct plan *p = it->plan;
+    struct text values = { 0 };
+    for (size_t i = 0; i < p->list_count; i++)
+        if (p->lists[i].count == 0)
+            it->at_end = true;
+    if (it->at_end)
+        return 0;
+    for (size_t i = 0; i < p->list_count; i++)
+        add_value(&values, p->lists[i].at[it->at[i]]);
+    *row = make_row(&values, p->list_count, false);
+    text_free(&values);
+    size_t i = p->list_count;
+    while (i > 0 && ++it->at[i - 1] == p->lists[i - 1].count)
+        it->at[--i] = 0;
+    it->at_end = i == 0;
+    return *row ? 1 : -ENOMEM;
+}
+
+/* ---- several items a command ---- */
+
+static size_t fixed_size(const struct plan *p)
+{
+    size_t size = 0;
+    for (size_t i = 0; i < p->arguments; i++)
+        size += strlen(p->command[i]) + 1 + sizeof(char *);
+    return size;
+}
+
+/* Fills it->held until it has the items of a command, or there are no more. */
+static int gather(struct items *it)
+{
+    size_t fixed = fixed_size(it->plan);
+    while (!it->at_end && it->held_count < it->plan->per_command) {
+        if (it->plan->per_command == SIZE_MAX &&
+            fixed + it->held.len + it->held_count * sizeof(char *) > ARGUMENTS_MOST)
+            return 0;
+        int got = take_value(it, &it->held);
+        if (got < 0)
+            return got;
+        it->at_end = got == 0;
+        it->held_count += !it->at_end;
+    }
+    return 0;
+}
+
+/* The items of the next command. With -n max, the last ones are spread over the places. */
+static size_t share(const struct items *it)
+{
+    size_t n = it->held_count, jobs = it->plan->jobs;
+    if (it->plan->per_command != SIZE_MAX)
+        return n;
+    return it->at_end ? (n + jobs - 1) / jobs : n > 1 ? n - 1 : n;
+}
+
+static int take_several(struct items *it, struct row **row)
+{
+    /* What is spread has been gathered. */
+    int error = it->at_end ? 0 : gather(it);
+    if (error || it->held_count == 0)
+        return error;
+    size_t n = it->spread ? it->spread : share(it), len = 0;
+    if (it->at_end && !it->spread)
+        it->spread = n;
+    if (n > it->held_count)
+        n = it->held_count;
+    for (size_t i = 0; i < n && !it->held.broken; i++)
+        len += strlen(it->held.bytes + len) + 1;
+    struct text first = it->held;
+    first.len = len;
+    *row = make_row(&first, n, false);
+    if (!*row)
+        return -ENOMEM;
+    memmove(it->held.bytes, it->held.bytes + len, it->held.len - len);
+    it->held.len -= len;
+    it->held_count -= n;
+    return 1;
+}
+
+/* ---- blocks ---- */
+
+/* The bytes up to the last line feed; all if there are no more to come; 0: more have to be read. */
+static size_t whole_lines(const struct items *it)
+{
+    if (it->at_end)
+        return it->held.len;
+    const char *end =
+        it->held.len < it->plan->block ? NULL : memrchr(it->held.bytes, '\n', it->held.len);
+    return end ? (size_t)(end - it->held.bytes) + 1 : 0;
+}
+
+static int take_block(struct items *it, struct input *input)
+{
+    size_t n;
+    struct text *held = &it->held;
+    while (!(n = whole_lines(it)) && !it->at_end) {
+        size_t missing = held->len < it->plan->block ? it->plan->block - held->len : LINE_BLOCK;
+        if (!text_reserve(held, missing))
+            return -ENOMEM;
+        int64_t got = leat_read(it->io, held->bytes + held->len, missing);
+        if (got < 0)
+            return (int)got;
+        held->len += (size_t)got;
+        it->at_end = got == 0;
+    }
+    if (n == 0)
+        return 0;
+    struct text none = { 0 };
+    input->block = malloc(n);
+    input->row = make_row(&none, 0, false);
+    if (!input->block || !input->row)
+        return -ENOMEM;
+    memcpy(input->block, held->bytes, n);
+    input->block_size = n;
+    memmove(held->bytes, held->bytes + n, held->len - n);
+    held->len -= n;
+    return 1;
+}
+
+/* ---- opening ---- */
+
+int items_open(struct items *it, const struct plan *p, leat_scope *scope)
+{
+    *it = (struct items){ .plan = p, .name = p->items ? p->items : "standard input" };
+    if (p->list_count) {
+        it->at = calloc(p->list_count, sizeof *it->at);
+        return it->at ? 0 : -ENOMEM;
+    }
+    int fd = STDIN_FILENO;
+    if (p->items && strcmp(p->items, "-") != 0)
+        fd = open(p->items, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return -errno;
+    int error = leat_io_adopt(scope, fd, &it->io);
+    const leat_lines_options lines = { .most = WHOLE_ITEM_MOST, .zero = p->null };
+    if (!error && !p->block)
+        error = leat_lines(scope, it->io, &lines, &it->lines);
+    return error;
+}
+
+void items_close(struct items *it)
+{
+    free(it->at);
+    text_free(&it->held);
+}
+
+int items_next(struct items *it, struct input *input)
+{
+    *input = (struct input){ 0 };
+    int got = it->plan->block            ? take_block(it, input)
+              : it->plan->separator      ? take_columns(it, &input->row)
+              : it->plan->list_count > 1 ? take_combination(it, &input->row)
+                                         : take_several(it, &input->row);
+    if (got < 1) {
+        free(input->row);
+        free(input->block);
+    }
+    return got;
+}
+
+/* ---- how many there are ---- */
+
+/* Lines of the rest of a regular file. */
+static uint64_t count_lines(const struct items *it)
+{
+    struct stat about;
+    int fd = leat_io_fd(it->io);
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
+        return 0;
+    char *block = malloc(LINE_BLOCK);
+    uint64_t lines = 0;
+    ssize_t got;
+    while (block && (got = pread(fd, block, LINE_BLOCK, at)) > 0) {
+        for (const char *c = block;
+             (c = memchr(c, it->plan->null ? 0 : '\n', (size_t)(block + got - c))); c++)
+            lines++;
+        at += got;
+    }
+    free(block);
+    return lines;
+}
+
+uint64_t items_total(const struct items *it)
+{
+    const struct plan *p = it->plan;
+    if (p->block || p->per_command == SIZE_MAX)
+        return 0;
+    uint64_t all = p->list_count ? 1 : count_lines(it);
+    for (size_t i = 0; i < p->list_count; i++)
+        all *= p->lists[i].count;
+    return (all + p->per_command - 1) / p->per_command;
+}

@@ -1,0 +1,42 @@
+/* items.h: the rows of items that jobs get, one after another.
+ *
+ * They come from the lists of the command line, or from lines, which a task reads (leat_lines): no
+ * farther ahead than its channel and its buffer. */
+#ifndef LEAT_MAP_ITEMS_H
+#define LEAT_MAP_ITEMS_H
+
+#include "map/command.h"
+
+#include <leat/leat.h>
+
+struct items {
+    const struct plan *plan;
+    const char *name; /* of what is read, for messages */
+    leat_chan *lines;
+    leat_io *io;
+    size_t *at; /* the next combination of the lists */
+    bool at_end;
+    struct text held; /* values that do not fit into the row before, each with a NUL */
+    size_t held_count;
+    size_t spread;         /* of the last values, to each command; 0: not yet */
+    const char *complaint; /* why items_next failed, or NULL: the error says so */
+};
+
+/* What a job gets. Both are freed by the caller. */
+struct input {
+    struct row *row;
+    char *block; /* for its standard input, or NULL */
+    size_t block_size;
+};
+
+/* Opens the file, or standard input; `scope` owns what reads it. 0 or a negative errno value. */
+int items_open(struct items *it, const struct plan *p, leat_scope *scope);
+void items_close(struct items *it);
+
+/* Returns 1 and the next input; 0 at the end; or a negative errno value. */
+int items_next(struct items *it, struct input *input);
+
+/* The number of all rows, if that is known without waiting; else 0. */
+uint64_t items_total(const struct items *it);
+
+#endif

@@ -1,0 +1,73 @@
+/* job.h: a command that runs for one item.
+ *
+ * Its task owns it until it has sent the news of its end; then the deliverer does. What the two
+ * share meanwhile is under the run's lock. */
+#ifndef LEAT_MAP_JOB_H
+#define LEAT_MAP_JOB_H
+
+#include "map/run.h"
+
+struct job {
+    struct run *run;
+    struct input input;
+    uint64_t number;
+    unsigned place; /* 0: none */
+    unsigned try;   /* from 1 */
+    char *command;  /* for the log and for messages: quoted, or NULL */
+    char *tag;      /* or NULL */
+
+    /* of the last try */
+    leat_exit exit;
+    bool timed_out;
+    int64_t begun, took; /* nanoseconds, by leat_now */
+    double start;        /* seconds since 1970 */
+    uint64_t sent;       /* bytes of its standard input */
+    uint64_t received;   /* bytes of its standard output */
+
+    /* under the run's lock */
+    struct job *next, *previous; /* in `running` */
+    leat_process *process;
+    struct held held;
+    bool has_turn;   /* what it writes goes out at once */
+    bool asks;       /* with --unordered: it has asked for a turn */
+    bool killed;     /* what it writes is dropped */
+    leat_chan *turn; /* closed when it has its turn; NULL: it does not wait for it */
+
+    /* of the writer: its task while it has its turn, else the deliverer */
+    struct line_state lines[STREAMS];
+    struct text rest[STREAMS]; /* with --lines: a line that has no end yet */
+    bool committed;            /* a part of its output is out */
+
+    /* the deliverer's */
+    struct job *waits; /* behind this one, with --unordered */
+    bool in_line, ended;
+};
+
+/* Makes a job with this input. NULL: no memory; then the input stays the caller's. */
+struct job *job_new(struct run *run, const struct input *input, char *command, unsigned place);
+void job_free(struct job *job);
+
+/* Tells that the job's program cannot be run. */
+void job_refuse(struct job *job, int error);
+
+/* The job's task. */
+int job_do(void *job);
+
+/* ---- output.c ---- */
+
+/* Takes what the job has written. Waits for the job's turn when there is no room. */
+void output_take(struct job *job, enum stream stream, const char *bytes, size_t n);
+
+/* For the deliverer: gives the job its turn, and writes what it has held back. */
+void output_begin_turn(struct job *job);
+
+/* Writes what is still held back, and ends a line that has no end if lines are mixed or tagged. */
+void output_end(struct job *job);
+
+/* Before another try: what the last one wrote to its standard output has not been. */
+void output_forget(struct job *job);
+
+/* Takes a place, of those that are free or lent. 0, or -ECANCELED when the run ends. */
+int place_take(struct run *run, leat_chan *end, unsigned *place);
+
+#endif

@@ -1,0 +1,176 @@
+#define _GNU_SOURCE
+#include "map/log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+static const char header[] =
+    "Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand\n";
+
+static int refuse(const char *name, const char *why)
+{
+    fprintf(stderr, "leat map: %s: %s\n", name, why);
+    return EXIT_TROUBLE;
+}
+
+/* ---- the table ---- */
+
+static void digest(const char *command, uint64_t to[2])
+{
+    XXH128_hash_t hash = XXH3_128bits(command, strlen(command));
+    to[0] = hash.low64;
+    to[1] = hash.high64;
+}
+
+/* The entry, or the free place for it. */
+static struct log_entry *find(const struct log *l, const uint64_t wanted[2])
+{
+    size_t i = wanted[0] & (l->size - 1);
+    while (l->entries[i].times &&
+           (l->entries[i].digest[0] != wanted[0] || l->entries[i].digest[1] != wanted[1]))
+        i = (i + 1) & (l->size - 1);
+    return &l->entries[i];
+}
+
+static bool grow(struct log *l)
+{
+    struct log larger = { .size = l->size ? 2 * l->size : 1024 };
+    larger.entries = calloc(larger.size, sizeof *larger.entries);
+    if (!larger.entries)
+        return false;
+    for (size_t i = 0; i < l->size; i++)
+        if (l->entries[i].times)
+            *find(&larger, l->entries[i].digest) = l->entries[i];
+    free(l->entries);
+    l->entries = larger.entries;
+    l->size = larger.size;
+    return true;
+}
+
+/* An entry stays when its count is used up, or the search for others would end there: its count is
+ * one more than the lines that are left. */
+static bool add(struct log *l, const char *command)
+{
+    uint64_t wanted[2];
+    digest(command, wanted);
+    if (2 * l->count >= l->size && !grow(l))
+        return false;
+    struct log_entry *entry = find(l, wanted);
+    if (!entry->times) {
+        *entry = (struct log_entry){ { wanted[0], wanted[1] }, 1 };
+        l->count++;
+    }
+    entry->times++;
+    return true;
+}
+
+bool log_has(struct log *l, const char *command)
+{
+    if (!l->count)
+        return false;
+    uint64_t wanted[2];
+    digest(command, wanted);
+    struct log_entry *entry = find(l, wanted);
+    if (entry->times < 2)
+        return false;
+    entry->times--;
+    return true;
+}
+
+/* ---- reading ---- */
+
+/* Finds the Command of a line whose job is done; NULL: it is not done, or not a line of a log. */
+static char *done_command(const struct plan *p, char *line)
+{
+    char *fields[9];
+    size_t n = 0;
+    for (; n < 8 && line; n++)
+        fields[n] = strsep(&line, "\t");
+    if (n < 8 || !line)
+        return NULL;
+    bool succeeded = strcmp(fields[6], "0") == 0 && strcmp(fields[7], "0") == 0;
+    bool ended = strcmp(fields[7], "0") == 0 || strcmp(fields[6], "-1") == 0;
+    return succeeded || (ended && p->resume_ended) ? line : NULL;
+}
+
+/* Reads all whole lines; *end is what is behind them. */
+static int read_all(struct log *l, const struct plan *p, FILE *file, off_t *end)
+{
+    char *line = NULL;
+    size_t room = 0;
+    ssize_t len;
+    int wrong = 0;
+    *end = 0;
+    while (!wrong && (len = getline(&line, &room, file)) > 0 && line[len - 1] == '\n') {
+        if (*end == 0 && strcmp(line, header) != 0)
+            wrong = refuse(p->log, "this is not a log of leat map or GNU parallel");
+        *end += len;
+        line[len - 1] = '\0';
+        char *command = done_command(p, line);
+        if (!wrong && command && !add(l, command))
+            wrong = refuse(p->log, "memory exhausted");
+    }
+    if (!wrong && ferror(file))
+        wrong = refuse(p->log, strerror(errno));
+    free(line);
+    return wrong;
+}
+
+static int read_old(struct log *l, const struct plan *p, off_t size)
+{
+    off_t end;
+    FILE *file = fopen(p->log, "re");
+    if (!file)
+        return refuse(p->log, strerror(errno));
+    int wrong = read_all(l, p, file, &end);
+    fclose(file);
+    if (!wrong && end == 0 && size > 0)
+        wrong = refuse(p->log, "this is not a log of leat map or GNU parallel");
+    /* A line that a killed run has not written whole. */
+    if (!wrong && end < size && ftruncate(l->fd, end) < 0)
+        wrong = refuse(p->log, strerror(errno));
+    return wrong;
+}
+
+int log_open(struct log *l, const struct plan *p)
+{
+    *l = (struct log){ .fd = -1 };
+    if (!p->log)
+        return 0;
+    l->fd = open(p->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    off_t size = l->fd < 0 ? -1 : lseek(l->fd, 0, SEEK_END);
+    if (size < 0)
+        return refuse(p->log, strerror(errno));
+    if (size > 0)
+        return p->resume ? read_old(l, p, size)
+                         : refuse(p->log, "the log is not empty; --resume goes on with it");
+    return write(l->fd, header, sizeof header - 1) == sizeof header - 1
+               ? 0
+               : refuse(p->log, strerror(errno));
+}
+
+void log_close(struct log *l)
+{
+    if (l->fd >= 0)
+        close(l->fd);
+    free(l->entries);
+}
+
+int log_write(struct log *l, const struct log_line *line)
+{
+    char *text;
+    int len = asprintf(&text, "%llu\t:\t%.3f\t%10.3f\t%llu\t%llu\t%d\t%d\t%s\n",
+                       (unsigned long long)line->number, line->start, line->runtime,
+                       (unsigned long long)line->sent, (unsigned long long)line->received,
+                       line->code, line->signal, line->command);
+    if (len < 0)
+        return -ENOMEM;
+    ssize_t wrote = write(l->fd, text, (size_t)len);
+    free(text);
+    return wrote == len ? 0 : wrote < 0 ? -errno : -ENOSPC;
+}

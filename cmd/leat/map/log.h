@@ -1,0 +1,39 @@
+/* log.h: a line about each job that is over and whose output is delivered, in the format of GNU
+ * parallel; and what a log of an earlier run says. */
+#ifndef LEAT_MAP_LOG_H
+#define LEAT_MAP_LOG_H
+
+#include "map/plan.h"
+
+/* Jobs of an earlier run: a table of digests of their commands. */
+struct log_entry {
+    uint64_t digest[2];
+    uint64_t times; /* 0: the place is free */
+};
+
+struct log {
+    int fd; /* -1: there is no log */
+    struct log_entry *entries;
+    size_t count, size; /* of the table: a power of two */
+};
+
+struct log_line {
+    uint64_t number;
+    double start;            /* seconds since 1970 */
+    double runtime;          /* seconds */
+    uint64_t sent, received; /* bytes */
+    int code, signal;
+    const char *command;
+};
+
+/* Opens the log. 0, or the exit status when it has said what is wrong. */
+int log_open(struct log *l, const struct plan *p);
+void log_close(struct log *l);
+
+/* Whether the job is done; each line of the log counts once. */
+bool log_has(struct log *l, const char *command);
+
+/* 0 or a negative errno value. */
+int log_write(struct log *l, const struct log_line *line);
+
+#endif

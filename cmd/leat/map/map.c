@@ -1,0 +1,119 @@
+#define _GNU_SOURCE
+#include "map/map.h"
+
+#include "map/run.h"
+#include "shared/finish.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+static int open_channels(struct run *run, leat_scope *scope)
+{
+    const struct plan *p = run->plan;
+    run->window = leat_semaphore_open(scope, (int64_t)p->window);
+    run->places = leat_chan_make(scope, sizeof(unsigned), p->jobs);
+    run->lend = leat_chan_make(scope, sizeof(unsigned), 0);
+    run->order = leat_chan_make(scope, sizeof(struct job *), p->window);
+    run->news = leat_chan_make(scope, sizeof(struct news), p->window);
+    run->stopping = leat_chan_make(scope, 0, 0);
+    run->killing = leat_chan_make(scope, 0, 0);
+    if (!run->window || !run->places || !run->lend || !run->order || !run->news || !run->stopping ||
+        !run->killing)
+        return -ENOMEM;
+    for (unsigned place = 1; place <= p->jobs; place++)
+        leat_try_send(run->places, &place);
+    return 0;
+}
+
+static int start_tasks(struct run *run, leat_scope *watch)
+{
+    int error = leat_go(watch, attend_signals, run);
+    if (!error)
+        error = leat_go(watch, draw_progress, run);
+    if (!error)
+        error = leat_go(run->feeding, feed, run);
+    return error;
+}
+
+static int do_run(void *arg)
+{
+    struct run *run = arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    int error = scope ? streams_open(&run->streams, run->plan, scope) : -ENOMEM;
+    if (!error)
+        error = open_channels(run, scope);
+    /* Each is inside the one before: `feeding` is cancelled alone. */
+    run->jobs = leat_scope_open(LEAT_NEVER);
+    leat_scope *watch = leat_scope_open(LEAT_NEVER);
+    run->feeding = leat_scope_open(LEAT_NEVER);
+    if (!run->jobs || !watch || !run->feeding)
+        error = -ENOMEM;
+    if (!error)
+        error = start_tasks(run, watch);
+    leat_shield();
+    if (!error)
+        deliver(run);
+    leat_unshield();
+    int unread = leat_scope_close(run->feeding);
+    if (!error && unread && end_run(run, false, 0, EXIT_TROUBLE))
+        streams_say(&run->streams, "%s: %s", run->items.name, strerror(-unread));
+    leat_scope_cancel(watch);
+    leat_scope_close(watch);
+    leat_scope_close(run->jobs);
+    streams_close(&run->streams);
+    leat_scope_close(scope);
+    return error;
+}
+
+/* One line tells what has failed. */
+static int conclude(struct run *run)
+{
+    const struct tally *t = &run->tally;
+    uint64_t ended = t->succeeded + t->failed;
+    bool found = run->halted && run->plan->halt.what == HALT_SUCCESS;
+    int error = run->streams.error[STREAM_OUT];
+    if (error && error != -EPIPE && error != -ECANCELED)
+        fprintf(stderr, "leat map: standard output: %s\n", strerror(-error));
+    if (run->status < EXIT_CANNOT_RUN && (t->failed || (run->halted && !found)))
+        fprintf(stderr, "leat map: %s%llu of %llu jobs failed\n", run->halted ? "halted: " : "",
+                (unsigned long long)t->failed, (unsigned long long)ended);
+    if (run->status)
+        return run->status;
+    return (t->failed || run->halted) && !found ? EXIT_FAILED : 0;
+}
+
+static int run_plan(const struct plan *p)
+{
+    static struct run run; /* zeroed; some kilobytes */
+    run.plan = p;
+    pthread_mutex_init(&run.lock, NULL);
+    int wrong = log_open(&run.log, p);
+    if (wrong)
+        return wrong;
+    store_open(&run.store, p->spill);
+    int error = leat_main(do_run, &run);
+    items_close(&run.items);
+    store_close(&run.store);
+    log_close(&run.log);
+    if (error) {
+        fprintf(stderr, "leat map: cannot start: %s\n", strerror(-error));
+        return EXIT_TROUBLE;
+    }
+    int status = conclude(&run);
+    return run.signal ? finish_by_signal(run.signal) : status;
+}
+
+int map_main(int argc, char **argv)
+{
+    struct plan p;
+    signal(SIGPIPE, SIG_IGN);
+    int status = plan_read(&p, argc, argv);
+    if (status < 0)
+        status = command_check(&p);
+    if (status == 0 && p.command)
+        status = run_plan(&p);
+    plan_free(&p);
+    return status;
+}

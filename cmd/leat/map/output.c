@@ -1,0 +1,204 @@
+/* output.c: what a job writes, on its way to the run's own streams. */
+#define _GNU_SOURCE
+#include "map/job.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- writing ---- */
+
+static void write_out(struct job *job, enum stream stream, const char *bytes, size_t n)
+{
+    struct run *run = job->run;
+    streams_write(&run->streams, stream, job->tag, &job->lines[stream], bytes, n);
+    int error = run->streams.error[STREAM_OUT];
+    if (error && !leat_chan_closed(run->killing))
+        end_run(run, true, error == -EPIPE ? SIGPIPE : SIGTERM, EXIT_TROUBLE);
+}
+
+/* With --lines: all whole lines. A line of more than WHOLE_ITEM_MOST bytes goes out in parts. */
+static void write_lines(struct job *job, enum stream stream, const char *bytes, size_t n)
+{
+    struct text *rest = &job->rest[stream];
+    const char *end = memrchr(bytes, '\n', n);
+    size_t whole = end ? (size_t)(end - bytes) + 1 : 0;
+    if (whole && rest->len == 0) {
+        write_out(job, stream, bytes, whole);
+    } else if (whole) {
+        text_add(rest, bytes, whole);
+        write_out(job, stream, rest->bytes, rest->len);
+        text_clear(rest);
+    }
+    text_add(rest, bytes + whole, n - whole);
+    if (rest->len > WHOLE_ITEM_MOST || rest->broken) {
+        write_out(job, stream, rest->bytes, rest->len);
+        text_clear(rest);
+    }
+}
+
+static void write_held(struct job *job, struct held *held)
+{
+    enum stream stream;
+    char *bytes;
+    int64_t n;
+    while ((n = store_take(&job->run->store, held, &stream, &bytes)) > 0) {
+        write_out(job, stream, bytes, (size_t)n);
+        free(bytes);
+    }
+    if (n < 0) {
+        streams_say(&job->run->streams, "output that waited cannot be read: %s", strerror((int)-n));
+        end_run(job->run, true, SIGTERM, EXIT_TROUBLE);
+        store_drop(&job->run->store, held);
+    }
+}
+
+static struct held detach(struct job *job)
+{
+    struct held held = job->held;
+    job->held = (struct held){ 0 };
+    return held;
+}
+
+/* ---- the turn ---- */
+
+void output_begin_turn(struct job *job)
+{
+    struct run *run = job->run;
+    for (;;) {
+        pthread_mutex_lock(&run->lock);
+        /* What may not count stays where it is. */
+        bool may_write = run->plan->retries == 0;
+        struct held held = may_write && !job->killed ? detach(job) : (struct held){ 0 };
+        job->has_turn = !held.first;
+        leat_chan *turn = job->has_turn ? job->turn : NULL;
+        if (turn)
+            leat_chan_ref(turn);
+        pthread_mutex_unlock(&run->lock);
+        if (turn) {
+            leat_close(turn);
+            leat_chan_unref(turn);
+        }
+        if (!held.first)
+            return;
+        write_held(job, &held);
+    }
+}
+
+int place_take(struct run *run, leat_chan *end, unsigned *place)
+{
+    leat_case cases[] = { LEAT_RECV(run->places, place), LEAT_RECV(run->lend, place),
+                          LEAT_RECV(end, NULL) };
+    int got = leat_select(cases, 3, LEAT_NEVER);
+    return got == 0 || got == 1 ? 0 : -ECANCELED;
+}
+
+/* Makes the channel that ends the wait. NULL: the job has its turn, or there is no memory. */
+static leat_chan *begin_wait(struct job *job, bool *ask)
+{
+    struct run *run = job->run;
+    leat_chan *turn = leat_chan_make(NULL, 0, 0);
+    pthread_mutex_lock(&run->lock);
+    *ask = run->plan->unordered && !job->asks && !job->has_turn;
+    job->asks |= *ask;
+    job->turn = job->has_turn ? NULL : turn;
+    pthread_mutex_unlock(&run->lock);
+    if (job->turn || !turn)
+        return turn;
+    leat_chan_unref(turn);
+    return NULL;
+}
+
+/* Waits until it is the job's turn, and lends the job's place meanwhile. */
+static void await_turn(struct job *job)
+{
+    struct run *run = job->run;
+    bool ask;
+    leat_chan *turn = begin_wait(job, &ask);
+    if (ask)
+        leat_send(run->news, &(struct news){ job, false });
+    for (int got = 2; turn && got == 2;) {
+        unsigned place = job->place;
+        leat_case cases[] = { LEAT_RECV(turn, NULL), LEAT_RECV(run->killing, NULL),
+                              LEAT_SEND(place ? run->lend : NULL, &place) };
+        got = leat_select(cases, 3, LEAT_NEVER);
+        if (got == 2)
+            job->place = 0;
+    }
+    pthread_mutex_lock(&run->lock);
+    job->turn = NULL;
+    pthread_mutex_unlock(&run->lock);
+    if (turn)
+        leat_chan_unref(turn);
+    else
+        leat_sleep(10 * LEAT_MS); /* no memory: others may give some back */
+    if (!job->place)
+        place_take(run, run->killing, &job->place);
+}
+
+/* ---- taking ---- */
+
+/* DONE: nothing is left to do. FULL: there is no room. WRITE: the caller writes, first `held`. */
+enum step { DONE, FULL, WRITE };
+
+static enum step take(struct job *job, enum stream stream, const char *bytes, size_t n, bool forced,
+                      struct held *held)
+{
+    struct run *run = job->run;
+    enum step step = DONE;
+    pthread_mutex_lock(&run->lock);
+    bool may_change = job->try <= run->plan->retries && !forced;
+    if (job->killed)
+        ;
+    else if (job->has_turn && !may_change)
+        step = WRITE;
+    else if (!store_add(&run->store, &job->held, stream, bytes, n))
+        step = job->has_turn ? WRITE : FULL;
+    if (step == WRITE)
+        *held = detach(job);
+    pthread_mutex_unlock(&run->lock);
+    return step;
+}
+
+void output_take(struct job *job, enum stream stream, const char *bytes, size_t n)
+{
+    struct held held = { 0 };
+    enum step step;
+    if (n == 0)
+        return;
+    if (stream == STREAM_OUT)
+        job->received += n;
+    if (job->run->plan->lines) {
+        if (!leat_chan_closed(job->run->killing))
+            write_lines(job, stream, bytes, n);
+        return;
+    }
+    while ((step = take(job, stream, bytes, n, job->committed, &held)) == FULL)
+        await_turn(job);
+    if (step != WRITE)
+        return;
+    job->committed = true; /* a part of its output is out: it is not tried again */
+    write_held(job, &held);
+    write_out(job, stream, bytes, n);
+}
+
+void output_end(struct job *job)
+{
+    write_held(job, &job->held);
+    for (enum stream i = 0; i < STREAMS; i++) {
+        if (job->rest[i].len)
+            write_out(job, i, job->rest[i].bytes, job->rest[i].len);
+        if (job->lines[i].within && (job->tag || job->run->plan->lines)) {
+            streams_write(&job->run->streams, i, NULL, &job->lines[i], "\n", 1);
+        }
+    }
+}
+
+void output_forget(struct job *job)
+{
+    pthread_mutex_lock(&job->run->lock);
+    store_drop_stream(&job->run->store, &job->held, STREAM_OUT);
+    pthread_mutex_unlock(&job->run->lock);
+    job->received = 0;
+}

@@ -1,0 +1,384 @@
+#define _GNU_SOURCE
+#include "map/plan.h"
+
+#include "map/help.h"
+#include "shared/finish.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <leat/leat.h>
+#include <math.h>
+#include <sched.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { JOBS_MOST = 4096, RETRIES_MOST = 1000, WINDOW_LEAST = 1000, WINDOW_MOST = 1 << 20 };
+
+enum {
+    OPT_SCRIPT = 's',
+    OPT_PIPE = 256,
+    OPT_TAG,
+    OPT_WINDOW,
+    OPT_SPILL,
+    OPT_HALT,
+    OPT_FAIL_FAST,
+    OPT_RETRIES,
+    OPT_BACKOFF,
+    OPT_TIMEOUT,
+    OPT_GRACE,
+    OPT_LOG,
+    OPT_RESUME,
+    OPT_DRY_RUN,
+    OPT_NO_PROGRESS,
+    OPT_HELP,
+    OPT_VERSION,
+};
+
+static const struct option names[] = {
+    { "jobs", required_argument, NULL, 'j' },
+    { "null", no_argument, NULL, '0' },
+    { "items", required_argument, NULL, 'a' },
+    { "columns", required_argument, NULL, 'C' },
+    { "number", required_argument, NULL, 'n' },
+    { "script", no_argument, NULL, OPT_SCRIPT },
+    { "pipe", optional_argument, NULL, OPT_PIPE },
+    { "unordered", no_argument, NULL, 'u' },
+    { "lines", no_argument, NULL, 'l' },
+    { "tag", no_argument, NULL, OPT_TAG },
+    { "output", required_argument, NULL, 'o' },
+    { "window", required_argument, NULL, OPT_WINDOW },
+    { "spill", required_argument, NULL, OPT_SPILL },
+    { "halt", required_argument, NULL, OPT_HALT },
+    { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
+    { "retries", required_argument, NULL, OPT_RETRIES },
+    { "backoff", required_argument, NULL, OPT_BACKOFF },
+    { "timeout", required_argument, NULL, OPT_TIMEOUT },
+    { "grace", required_argument, NULL, OPT_GRACE },
+    { "log", required_argument, NULL, OPT_LOG },
+    { "resume", optional_argument, NULL, OPT_RESUME },
+    { "dry-run", no_argument, NULL, OPT_DRY_RUN },
+    { "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
+    { "verbose", no_argument, NULL, 'v' },
+    { "help", no_argument, NULL, OPT_HELP },
+    { "version", no_argument, NULL, OPT_VERSION },
+    { NULL, 0, NULL, 0 },
+};
+
+/* ---- complaints ---- */
+
+static int try_help(void)
+{
+    fputs("Try 'leat map --help' for more information.\n", stderr);
+    return EXIT_TROUBLE;
+}
+
+int plan_refuse(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fputs("leat map: ", stderr);
+    vfprintf(stderr, format, args);
+    fputc('\n', stderr);
+    va_end(args);
+    return try_help();
+}
+
+static int refuse_argument(const char *option, const char *argument, const char *wanted)
+{
+    return plan_refuse("invalid argument '%s' for '--%s': it takes %s", argument, option, wanted);
+}
+
+/* ---- arguments of options: each returns 0 or the exit status ---- */
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* A number from `least` to `most`; what is behind it is at *rest. */
+static bool read_whole(const char *text, uint64_t least, uint64_t most, uint64_t *to,
+                       const char **rest)
+{
+    char *end;
+    errno = 0;
+    unsigned long long n = strtoull(text, &end, 10);
+    *to = n;
+    *rest = end;
+    return is_digit(*text) && !errno && n >= least && n <= most;
+}
+
+static int read_number(const char *option, const char *text, uint64_t least, uint64_t most,
+                       uint64_t *to)
+{
+    const char *rest;
+    if (read_whole(text, least, most, to, &rest) && !*rest)
+        return 0;
+    char wanted[80];
+    snprintf(wanted, sizeof wanted, "a number from %llu to %llu", (unsigned long long)least,
+             (unsigned long long)most);
+    return refuse_argument(option, text, wanted);
+}
+
+static int read_unsigned(const char *option, const char *text, unsigned least, unsigned most,
+                         unsigned *to)
+{
+    uint64_t n = 0;
+    int wrong = read_number(option, text, least, most, &n);
+    *to = (unsigned)n;
+    return wrong;
+}
+
+/* Bytes: 16M, 1G; each letter is 1024 times the one before. */
+static int read_size(const char *option, const char *text, int64_t least, int64_t *to)
+{
+    static const char letters[] = "KMGT";
+    uint64_t n;
+    const char *rest;
+    if (read_whole(text, 0, INT64_MAX, &n, &rest)) {
+        const char *letter = *rest ? strchr(letters, *rest) : NULL;
+        unsigned shift = letter ? 10 * (unsigned)(letter - letters + 1) : 0;
+        if ((letter ? !rest[1] : !*rest) && n <= (uint64_t)INT64_MAX >> shift &&
+            (int64_t)(n << shift) >= least) {
+            *to = (int64_t)(n << shift);
+            return 0;
+        }
+    }
+    return refuse_argument(option, text, "bytes, such as 500K, 16M or 1G");
+}
+
+/* 500ms, 30s, 2m, 1h; seconds without a unit. */
+static int read_duration(const char *option, const char *text, int64_t *to)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {
+        { "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 }
+    };
+    char *end;
+    double n = strtod(text, &end);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double seconds = n * units[i].seconds;
+        if ((is_digit(*text) || *text == '.') && strcmp(end, units[i].name) == 0 && seconds < 1e9) {
+            *to = (int64_t)(seconds * 1e9);
+            return 0;
+        }
+    }
+    return refuse_argument(option, text, "a time, such as 500ms, 30s, 2m or 1h");
+}
+
+static int read_timeout(struct plan *p, const char *text)
+{
+    char *end;
+    double times = strtod(text, &end);
+    p->timeout = 0;
+    p->timeout_times = 0;
+    if (is_digit(*text) && strcmp(end, "x") == 0) {
+        p->timeout_times = times;
+        return times > 0 && times < 1e6 ? 0 : refuse_argument("timeout", text, "a factor above 0");
+    }
+    int wrong = read_duration("timeout", text, &p->timeout);
+    return wrong || p->timeout > 0 ? wrong : refuse_argument("timeout", text, "a time above 0");
+}
+
+static bool read_halt_goal(struct halt *h, const char *text)
+{
+    static const char *const goals[] = { "fail=", "success=", "done=" };
+    for (unsigned i = 0; i < 3; i++) {
+        size_t len = strlen(goals[i]);
+        if (strncmp(text, goals[i], len) != 0)
+            continue;
+        const char *rest;
+        h->what = i;
+        if (!read_whole(text + len, 1, INT64_MAX, &h->count, &rest))
+            return false;
+        h->percent = h->what == HALT_FAIL && strcmp(rest, "%") == 0;
+        return h->percent ? h->count <= 100 : !*rest;
+    }
+    return false;
+}
+
+static int read_halt(struct halt *h, const char *text)
+{
+    *h = (struct halt){ .what = HALT_FAIL, .count = 1 };
+    if (strcmp(text, "never") == 0)
+        return 0;
+    size_t len = strcspn(text, ",");
+    h->when = len == 4 && memcmp(text, "soon", 4) == 0  ? HALT_SOON
+              : len == 3 && memcmp(text, "now", 3) == 0 ? HALT_NOW
+                                                        : HALT_NEVER;
+    if (h->when != HALT_NEVER && (!text[len] || read_halt_goal(h, text + len + 1)))
+        return 0;
+    return refuse_argument("halt", text,
+                           "never, soon or now, then ,fail=N ,fail=N% ,success=N or ,done=N");
+}
+
+static int read_separator(struct plan *p, const char *text)
+{
+    p->csv = strcmp(text, "csv") == 0;
+    p->separator = p->csv ? ',' : strcmp(text, "\\t") == 0 ? '\t' : *text;
+    if (p->csv || p->separator == '\t' || (*text && !text[1]))
+        return 0;
+    return refuse_argument("columns", text, "one byte, \\t or csv");
+}
+
+static int read_per_command(struct plan *p, const char *text)
+{
+    uint64_t n;
+    if (strcmp(text, "max") == 0) {
+        p->per_command = SIZE_MAX;
+        return 0;
+    }
+    const char *rest;
+    if (!read_whole(text, 1, 1000000, &n, &rest) || *rest)
+        return refuse_argument("number", text, "max or a number from 1 to 1000000");
+    p->per_command = n;
+    return 0;
+}
+
+static int read_resume(struct plan *p, const char *text)
+{
+    p->resume = true;
+    p->resume_ended = text && strcmp(text, "ended") == 0;
+    return !text || p->resume_ended ? 0 : refuse_argument("resume", text, "nothing or ended");
+}
+
+/* ---- the command and the lists ---- */
+
+static int read_command(struct plan *p, int argc, char **argv)
+{
+    p->command = argv;
+    while (p->arguments < (size_t)argc && strcmp(argv[p->arguments], ":::") != 0)
+        p->arguments++;
+    if (p->arguments == 0)
+        return plan_refuse("missing command");
+    p->lists = calloc((size_t)argc, sizeof *p->lists);
+    if (!p->lists)
+        return plan_refuse("memory exhausted");
+    for (size_t i = p->arguments; i < (size_t)argc; i++) {
+        if (strcmp(argv[i], ":::") == 0)
+            p->lists[p->list_count++].at = argv + i + 1;
+        else
+            p->lists[p->list_count - 1].count++;
+    }
+    return 0;
+}
+
+/* ---- options that contradict each other ---- */
+
+static int reconcile(const struct plan *p)
+{
+    bool several = p->per_command > 1;
+    if (p->list_count && p->items)
+        return plan_refuse("':::' cannot be combined with --items");
+    if (p->list_count && p->null)
+        return plan_refuse("--null is meaningless with ':::'");
+    if (p->block && (p->list_count || p->null || p->separator || several))
+        return plan_refuse("--pipe cannot be combined with ':::', --null, --columns or -n");
+    if (p->separator && (p->list_count > 1 || several))
+        return plan_refuse("--columns cannot be combined with -n or with several lists");
+    if (p->list_count > 1 && several)
+        return plan_refuse("-n cannot be combined with several lists");
+    if (p->script && p->arguments > 1)
+        return plan_refuse("a script is one argument, and '%s' is another", p->command[1]);
+    if (p->output && (p->lines || p->tag))
+        return plan_refuse("--output cannot be combined with --lines or --tag");
+    if (p->lines && p->retries)
+        return plan_refuse("--lines cannot be combined with --retries: a line that is written "
+                           "cannot be taken back");
+    if (p->resume && !p->log)
+        return plan_refuse("--resume needs --log=FILE");
+    if (p->dry_run && (p->log || p->output))
+        return plan_refuse("--dry-run cannot be combined with --log or --output");
+    return 0;
+}
+
+static unsigned cores(void)
+{
+    cpu_set_t usable;
+    if (sched_getaffinity(0, sizeof usable, &usable) < 0)
+        return 1;
+    int n = CPU_COUNT(&usable);
+    return n < 1 ? 1 : (unsigned)n;
+}
+
+static int read_option(struct plan *p, int option, char *argument)
+{
+    int64_t bytes = 1 << 20;
+    int wrong = 0;
+    unsigned window = 0;
+    switch (option) {
+    case 'j': return read_unsigned("jobs", argument, 1, JOBS_MOST, &p->jobs);
+    case '0': p->null = true; return 0;
+    case 'a': p->items = argument; return 0;
+    case 'C': return read_separator(p, argument);
+    case 'n': return read_per_command(p, argument);
+    case OPT_SCRIPT: p->script = true; return 0;
+    case OPT_PIPE:
+        wrong = argument ? read_size("pipe", argument, 1, &bytes) : 0;
+        p->block = (size_t)bytes;
+        return wrong;
+    case 'u': p->unordered = true; return 0;
+    case 'l': p->lines = true; return 0;
+    case OPT_TAG: p->tag = true; return 0;
+    case 'o': p->output = argument; return 0;
+    case OPT_WINDOW:
+        wrong = read_unsigned("window", argument, 1, WINDOW_MOST, &window);
+        p->window = window;
+        return wrong;
+    case OPT_SPILL: return read_size("spill", argument, 0, &p->spill);
+    case OPT_HALT: return read_halt(&p->halt, argument);
+    case OPT_FAIL_FAST: return read_halt(&p->halt, "now,fail=1");
+    case OPT_RETRIES: return read_unsigned("retries", argument, 0, RETRIES_MOST, &p->retries);
+    case OPT_BACKOFF: return read_duration("backoff", argument, &p->backoff);
+    case OPT_TIMEOUT: return read_timeout(p, argument);
+    case OPT_GRACE: return read_duration("grace", argument, &p->grace);
+    case OPT_LOG: p->log = argument; return 0;
+    case OPT_RESUME: return read_resume(p, argument);
+    case OPT_DRY_RUN: p->dry_run = true; return 0;
+    case OPT_NO_PROGRESS: p->progress = false; return 0;
+    case 'v': p->verbose = true; return 0;
+    default: return try_help();
+    }
+}
+
+int plan_read(struct plan *p, int argc, char **argv)
+{
+    *p = (struct plan){ .progress = true,
+                        .jobs = cores(),
+                        .per_command = 1,
+                        .spill = (int64_t)1 << 30,
+                        .backoff = LEAT_S,
+                        .grace = 5 * LEAT_S };
+    int option, wrong = 0;
+    optind = 0; /* makes getopt start anew */
+    while (!wrong && (option = getopt_long(argc, argv, "+0a:C:j:ln:o:suv", names, NULL)) != -1) {
+        if (option == OPT_HELP) {
+            help_map();
+            return finish_stdio("leat map", 0, EXIT_TROUBLE);
+        }
+        if (option == OPT_VERSION) {
+            printf("leat map %s\n", leat_version());
+            return finish_stdio("leat map", 0, EXIT_TROUBLE);
+        }
+        wrong = read_option(p, option, optarg);
+    }
+    if (!wrong)
+        wrong = read_command(p, argc - optind, argv + optind);
+    if (!wrong)
+        wrong = reconcile(p);
+    if (!p->grace)
+        p->grace = 1; /* to leat_spawn, 0 is its default */
+    if (!p->window)
+        p->window = 16 * p->jobs < WINDOW_LEAST ? WINDOW_LEAST : 16 * p->jobs;
+    if (p->window < p->jobs)
+        p->window = p->jobs;
+    return wrong ? wrong : -1;
+}
+
+void plan_free(struct plan *p)
+{
+    free(p->lists);
+}

@@ -1,0 +1,60 @@
+/* plan.h: what the user asked of `leat map`. */
+#ifndef LEAT_MAP_PLAN_H
+#define LEAT_MAP_PLAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The exit statuses of `leat map`, beside that of a signal. */
+enum { EXIT_FAILED = 1, EXIT_TROUBLE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+/* Items of the command line: those behind one `:::`. */
+struct item_list {
+    char **at;
+    size_t count;
+};
+
+/* When the run ends early. */
+struct halt {
+    enum { HALT_NEVER, HALT_SOON, HALT_NOW } when;
+    enum { HALT_FAIL, HALT_SUCCESS, HALT_DONE } what;
+    uint64_t count; /* jobs, or per cent of the jobs that have ended */
+    bool percent;
+};
+
+struct plan {
+    char **command; /* the arguments with their placeholders */
+    size_t arguments;
+    struct item_list *lists;
+    size_t list_count;
+    const char *items; /* a file; NULL: standard input, if there are no lists */
+    bool null, script, unordered, lines, tag, dry_run, verbose, progress;
+    char separator; /* of columns; 0: the item is one */
+    bool csv;
+    unsigned jobs;
+    size_t per_command; /* items; SIZE_MAX: as many as fit */
+    size_t block;       /* bytes of a block on a job's standard input; 0: items are arguments */
+    const char *output; /* a template of file names, or NULL */
+    size_t window;      /* jobs under way or not yet delivered */
+    int64_t spill;      /* bytes that may wait in a file */
+    struct halt halt;
+    unsigned retries;
+    int64_t backoff, grace;
+    int64_t timeout;      /* nanoseconds; 0: none */
+    double timeout_times; /* of the median; 0: none */
+    const char *log;
+    bool resume, resume_ended;
+};
+
+enum { WHOLE_ITEM_MOST = 1 << 20 }; /* bytes of an item */
+
+/* Reads the arguments. Returns -1 if the command is to run; else the exit status, when all that is
+ * to be said has been printed. */
+int plan_read(struct plan *p, int argc, char **argv);
+void plan_free(struct plan *p);
+
+/* Prints what is wrong and where help is. Returns EXIT_TROUBLE. */
+__attribute__((format(printf, 1, 2))) int plan_refuse(const char *format, ...);
+
+#endif

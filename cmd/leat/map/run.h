@@ -1,0 +1,89 @@
+/* run.h: one run of `leat map`: who does what, and what they share.
+ *
+ *     feed ── a task for each job ──▶ news ──▶ deliver
+ *       └──────────── order ─────────────────────▲
+ *
+ * The feeder takes an item, a permit of the window and a place, and starts a task for the job. That
+ * task runs the command, again if it failed and is to be tried again, and holds its output back.
+ * The deliverer takes the jobs in order, or with --unordered as they end, and has each one for its
+ * turn: from then on the job writes itself. When the job is over, the deliverer logs it and gives
+ * the permit back.
+ *
+ * A place is a number from 1 to --jobs, an item of `places`. A job without room for its output
+ * waits for its turn, and its place waits with it: so the run neither loses output nor needs more
+ * room. A job that has failed gives its place back until it is tried again. When it is, and it is
+ * its turn, all places may be with jobs that wait for theirs: these lend their places (`lend`).
+ *
+ * Locking. `lock` guards what is below it, and the members of jobs that say so. It is not held over
+ * a wait. */
+#ifndef LEAT_MAP_RUN_H
+#define LEAT_MAP_RUN_H
+
+#include "map/items.h"
+#include "map/log.h"
+#include "map/streams.h"
+#include "map/tally.h"
+
+#include <leat/leat.h>
+
+struct job;
+
+struct run {
+    const struct plan *plan;
+    struct items items;
+    struct log log;
+    struct store store;
+    struct streams streams;
+    leat_scope *feeding; /* cancelled: no more items */
+    leat_scope *jobs;    /* of the jobs' tasks */
+    leat_semaphore *window;
+    leat_chan *places, *lend;
+    leat_chan *order;    /* of struct job *; closed behind the last one */
+    leat_chan *news;     /* of struct news */
+    leat_chan *stopping; /* closed: nothing more is started */
+    leat_chan *killing;  /* closed: jobs that run are ended, and their output is dropped */
+
+    pthread_mutex_t lock;
+    struct job *running; /* those with a process */
+    struct tally tally;
+    uint64_t total; /* of jobs, or 0 */
+    int status;     /* the exit status, if it is not the jobs' */
+    int signal;     /* that has ended the run, or 0 */
+    bool halted;
+};
+
+/* From a job to the deliverer; the feeder sends one without a job behind its last one. */
+struct news {
+    struct job *job;
+    bool ended; /* else it has no room and waits for its turn */
+};
+
+/* ---- feed.c ---- */
+
+int feed(void *run);
+
+/* ---- deliver.c ---- */
+
+/* Delivers jobs until the last one. */
+void deliver(struct run *run);
+
+/* ---- ending.c ---- */
+
+/* Nothing more is started; with `kill`, jobs that run are ended by the signal. The first status
+ * that is not 0 becomes the run's. True: nothing has ended the run before. */
+bool end_run(struct run *run, bool kill, int signal, int status);
+
+/* A job has a process, or none any more. */
+void job_runs(struct run *run, struct job *job);
+void job_rests(struct run *run, struct job *job);
+
+/* A job is over: counts it, and ends the run if --halt says so. */
+void job_counts(struct run *run, struct job *job, bool succeeded);
+
+/* A task: passes signals on. */
+int attend_signals(void *run);
+
+/* A task: draws the progress line. */
+int draw_progress(void *run);
+
+#endif

@@ -1,0 +1,43 @@
+/* streams.h: standard output and standard error of `leat map`, with the progress line.
+ *
+ * Each call writes as a whole. After an error on standard output nothing more is written there. */
+#ifndef LEAT_MAP_STREAMS_H
+#define LEAT_MAP_STREAMS_H
+
+#include "map/plan.h"
+#include "map/store.h"
+#include "shared/progress.h"
+#include "shared/text.h"
+
+#include <leat/leat.h>
+
+struct streams {
+    leat_mutex *lock;
+    leat_io *io[STREAMS];
+    int error[STREAMS];
+    leat_chan *abandoned; /* closed: a wait to write ends */
+    bool one_terminal;    /* standard output goes to the terminal of the progress line */
+    struct progress progress;
+    struct text lines; /* with tags */
+};
+
+/* 0 or a negative errno value. */
+int streams_open(struct streams *s, const struct plan *p, leat_scope *scope);
+void streams_close(struct streams *s);
+
+/* What a job has written to one stream, as far as it concerns the next bytes. */
+struct line_state {
+    bool within; /* a line has begun and not ended */
+};
+
+/* Writes bytes; if `tag` is not NULL, the tag and a tab before each line. */
+void streams_write(struct streams *s, enum stream to, const char *tag, struct line_state *state,
+                   const char *bytes, size_t n);
+
+/* Writes a message about the run, with a line feed. */
+__attribute__((format(printf, 2, 3))) void streams_say(struct streams *s, const char *format, ...);
+
+/* Draws the progress line. */
+void streams_show(struct streams *s, const char *text);
+
+#endif

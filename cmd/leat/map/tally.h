@@ -1,0 +1,24 @@
+/* tally.h: how many jobs have ended and how, and how long the good ones took. */
+#ifndef LEAT_MAP_TALLY_H
+#define LEAT_MAP_TALLY_H
+
+#include "map/plan.h"
+
+enum { TALLY_CLASSES = 64 * 16 }; /* of durations: 16 for each power of two */
+
+struct tally {
+    uint64_t started, running, succeeded, failed;
+    uint64_t passed; /* by --resume */
+    uint64_t durations[TALLY_CLASSES];
+};
+
+/* Counts a job that has succeeded after that many nanoseconds. */
+void tally_succeeded(struct tally *t, int64_t duration);
+
+/* The median of their durations, at most a sixteenth too long; 0: fewer than 10 have succeeded. */
+int64_t tally_median(const struct tally *t);
+
+/* Whether the run has reached the goal of --halt. */
+bool tally_reached(const struct tally *t, const struct halt *h);
+
+#endif
