@@ -3,49 +3,13 @@
 # The oracle is coreutils 9.1: the output, the status, and the messages except for the program's
 # name must be the same.
 
-set -u
-export LC_ALL=C
-leat=${LEAT_BIN:?LEAT_BIN is the command leat}
-work=$(mktemp -d)
-trap 'chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT
-cd "$work" || exit 1
-failures=0
-out=$work/.out
-mkdir "$out" tree
-cd tree || exit 1
-
-skip() {
-    echo "skipped: $*"
-    exit 77
-}
-
-fail() {
-    echo "FAILED: $*"
-    failures=$((failures + 1))
-}
-
-finish() {
-    [ "$failures" -eq 0 ] || echo "$failures failed"
-    exit $((failures > 0))
-}
+. "$(dirname "${BASH_SOURCE[0]}")/command_common.bash"
 
 need_oracle() {
     case $(md5sum --version 2>/dev/null | head -n 1) in
     *' 9.1') ;;
     *) skip 'md5sum is not that of coreutils 9.1' ;;
     esac
-}
-
-# is WHAT WANTED GOT
-is() {
-    [ "$2" = "$3" ] || fail "$1: wanted '$2', got '$3'"
-}
-
-# same WHAT WANTED-FILE GOT-FILE
-same() {
-    cmp -s "$2" "$3" && return
-    fail "$1"
-    diff <(cat -A "$2") <(cat -A "$3") | head -n 20
 }
 
 # Compares both programs with the same arguments: each stream, both as one, and the status. $oracle

@@ -42,8 +42,9 @@ static int make_job(struct run *run, const struct input *input, char *command)
     int error = leat_acquire(run->window, 1);
     if (!error)
         error = leat_recv(run->places, &place);
-    if (error)
-        return error;
+    /* A place that came at the same time as the end of the run is not used. */
+    if (error || leat_chan_closed(run->stopping))
+        return error ? error : -ECANCELED;
     struct job *job = job_new(run, input, command, place);
     if (!job)
         return -ENOMEM;

@@ -255,7 +255,18 @@ static bool is_shortage(int error)
     return error == -EAGAIN || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-/* Starts the program. While others run, what the system is short of may come back. */
+/* What the system is short of comes back when other jobs end; but they may be waiting for it, too.
+ * False: the run ends, or there is nothing left to wait for. */
+static bool wait_for_others(struct run *run, unsigned *patience)
+{
+    pthread_mutex_lock(&run->lock);
+    bool alone = !run->running;
+    pthread_mutex_unlock(&run->lock);
+    if (alone && (*patience)-- == 0)
+        return false;
+    return leat_recv_until(run->stopping, NULL, leat_after(shortage)) == -ETIMEDOUT;
+}
+
 static int start(struct job *job, leat_scope *scope, const char **argv, int out,
                  leat_process **process)
 {
@@ -269,15 +280,12 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
         .flags = (run->plan->block ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_ERR |
                  (out < 0 ? LEAT_PIPE_OUT : 0),
     };
-    int error = all ? 0 : -ENOMEM;
-    while (!error && is_shortage(error = leat_spawn(scope, argv, &options, process))) {
-        pthread_mutex_lock(&run->lock);
-        bool alone = !run->running;
-        pthread_mutex_unlock(&run->lock);
-        if (alone || leat_recv_until(run->stopping, NULL, leat_after(shortage)) != -ETIMEDOUT)
-            break;
-        error = 0;
-    }
+    unsigned patience = 20;
+    int error = -ENOMEM;
+    if (all)
+        do
+            error = leat_spawn(scope, argv, &options, process);
+        while (is_shortage(error) && wait_for_others(run, &patience));
     free(all);
     return error;
 }
@@ -425,12 +433,13 @@ static bool may_retry(const struct job *job)
 static void end_job(struct job *job)
 {
     struct run *run = job->run;
+    /* Before the place is free: a halt lets no further job begin. */
+    if (!job->killed)
+        job_counts(run, job, has_succeeded(job));
     if (job->place)
         leat_send(run->places, &job->place);
     job->place = 0;
     forget_input(job);
-    if (!job->killed)
-        job_counts(run, job, has_succeeded(job));
     leat_send(run->news, &(struct news){ job, true });
 }
 

@@ -1,0 +1,48 @@
+# map_common.bash: functions that the tests of `leat map` share; sourced, not run.
+
+. "$(dirname "${BASH_SOURCE[0]}")/command_common.bash"
+
+# map ARGUMENT...: runs leat map; no test waits longer than two minutes for it.
+map() {
+    timeout -k 5 --foreground 120 "$leat" map "$@"
+}
+
+# gives WHAT STATUS WANTED ARGUMENT...: its status and output; messages are in $out/err.
+gives() {
+    local what=$1 status=$2 wanted=$3 got
+    shift 3
+    got=$(map "$@" 2>"$out/err")
+    is "$what: status" "$status" $?
+    is "$what: output" "$wanted" "$got"
+}
+
+# says WHAT STATUS MESSAGE ARGUMENT...: no output, and the message among its messages.
+says() {
+    local what=$1 status=$2 message=$3
+    shift 3
+    map "$@" >"$out/got" 2>"$out/err" </dev/null
+    is "$what: status" "$status" $?
+    is "$what: output" '' "$(cat "$out/got")"
+    grep -qF -- "$message" "$out/err" || fail "$what: $(head -n 1 "$out/err")"
+}
+
+# wait_for COMMAND...: until it succeeds; a minute at most.
+wait_for() {
+    local tries=0
+    until "$@"; do
+        tries=$((tries + 1))
+        [ $tries -lt 3000 ] || { fail "waited a minute for $*"; return 1; }
+        sleep 0.02
+    done
+}
+
+# are_gone PID...: none of them runs; a zombie does not.
+are_gone() {
+    local pid
+    for pid; do
+        case $(sed -n 's/^State:[^A-Z]*\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) in
+        '' | Z | X) ;;
+        *) return 1 ;;
+        esac
+    done
+}

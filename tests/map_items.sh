@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# leat map: what the items are, and what becomes of them in arguments.
+. "$(dirname "$0")/map_common.bash"
+
+# lists, lines, NULs
+gives 'a list' 0 $'a\nb\nc' echo ::: a b c
+gives 'no item' 0 '' echo ::: </dev/null
+is 'lines' $'x a\nx b c\nx d' "$(printf 'a\n\nb c\nd' | map echo x)"
+is 'NUL' $'[a\nb]\n[]\n[c]' "$(printf 'a\nb\0\0c\0' | map -0 printf '[%s]\n')"
+printf '1\n2\n' >items
+gives 'a file' 0 $'1\n2' -a items echo
+gives 'several lists' 0 $'a-1\na-2\nb-1\nb-2' echo {1}-{2} ::: a b ::: 1 2
+gives 'several lists, {}' 0 $'x a 1 y\nx a 2 y' echo x {} y ::: a ::: 1 2
+gives 'several lists, an empty one' 0 '' echo ::: a b :::
+is 'the items are not eaten' $'1\n2\n3' "$(seq 3 | map -j1 -s 'cat; echo "$1"')"
+
+# what the shell of a peer would run
+is 'names are not code' "\$(touch pwned) ; 'a\" b" \
+    "$(printf '%s\n' "\$(touch pwned) ; 'a\" b" | map echo)"
+is 'names are not code in a script' "\$(touch pwned) ; 'a\" b" \
+    "$(printf '%s\n' "\$(touch pwned) ; 'a\" b" | map -s 'echo "$1"')"
+[ ! -e pwned ] || fail 'a name was run'
+
+# every byte but NUL
+perl -e 'print join("\0", map { chr } 1 .. 255), "\0", join("", map { chr } 1 .. 255), "\0"' >bytes
+map -0 printf '%s\0' <bytes >"$out/got"
+same 'every byte' bytes "$out/got"
+map -0 -s 'printf "%s\0" "$1"' <bytes >"$out/got"
+same 'every byte, by a script' bytes "$out/got"
+
+# placeholders
+gives 'shortened' 0 'a/b/c.tar.gz a/b/c.tar c.tar.gz a/b c.tar' \
+    echo '{} {.} {/} {//} {/.}' ::: a/b/c.tar.gz
+gives 'names that begin with a dot' 0 '.x/.y .y .x .y' echo {.} {/} {//} {/.} ::: .x/.y
+gives 'the root' 0 '/z z / z' echo {.} {/} {//} {/.} ::: /z
+gives 'no folder' 0 '. f' echo {//} {.} ::: f.c
+gives 'a column shortened' 0 'x y.b' echo {1/.} {2/} ::: a/x.c ::: q/y.b
+gives 'number and place' 0 $'1 1 a\n2 1 b' -j1 echo {#} {%} {} ::: a b
+gives 'other braces' 0 '{ } {x} {a,b} ${1} {print} a' echo { } {x} '{a,b}' '${1}' {print} ::: a
+gives 'environment' 0 $'1 1 1\n2 1 1' -j1 -s 'echo $LEAT_SEQ $LEAT_SLOT $LEAT_TRY' ::: a b
+gives 'a script has no braces' 0 $'a ${1}' -s 'echo "$1" "\${1}"' ::: a
+
+# columns
+is 'columns' $'c b a,b,c\nf e d,e,f' "$(printf 'a,b,c\nd,e,f\n' | map -C, echo {3} {2} {})"
+is 'tabs' 'b a' "$(printf 'a\tb\n' | map -C '\t' echo {2} {1})"
+is 'a column that is missing' '[a][]' "$(echo a | map -C, printf '[%s]' {1}{3} {2})"
+is 'columns of a script' 'b a' "$(echo a,b | map -C, -s 'echo $2 $1')"
+is 'csv' $'[x,"y\nz][b]' "$(printf '"x,""y\nz",b\n' | map -C csv printf '[%s]' {1} {2})"
+printf 'a,"b\n' | map -C csv echo {1} >"$out/got" 2>"$out/err"
+is 'csv without an end: status' 2 $?
+
+# several items a command
+gives '-n' 0 $'x 1 2\nx 3 4\nx 5' -n2 echo x ::: 1 2 3 4 5
+gives '-n, in place' 0 $'1 2 x\n3 x' -n2 echo {} x ::: 1 2 3
+gives '-n, shortened' 0 $'a b' -n2 echo {.} ::: a.c b.c
+gives '-n, by number' 0 $'2 1\n 3' -n2 echo '{2} {1}' ::: 1 2 3
+gives '-n max' 0 $'1 2 3\n4 5' -n max -j2 echo ::: 1 2 3 4 5
+seq 100000 >many
+map -n max -j2 -u -s 'for i; do echo "$i"; done' <many | sort -n >"$out/got"
+same '-n max, many' many "$out/got"
+[ "$(map -n max -j2 -s 'echo' <many | wc -l)" -lt 20 ] || fail '-n max: many commands'
+
+# blocks
+seq 20000 >numbers
+map --pipe=1K cat <numbers >"$out/got"
+same '--pipe' numbers "$out/got"
+is '--pipe: whole lines' '' "$(map --pipe=1K tail -c1 <numbers | tr -d '\n')"
+[ "$(map --pipe=1K wc -l <numbers | wc -l)" -gt 50 ] || fail '--pipe: few blocks'
+printf 'a\nb' | map --pipe=1 cat >"$out/got"
+is '--pipe: no line feed at the end' $'a\nb' "$(cat "$out/got")"
+gives '--pipe: nothing' 0 '' --pipe wc </dev/null
+map --pipe=64K true <numbers || fail '--pipe: input that is not wanted'
+{ perl -e 'print "x" x 300000, "\n"'; seq 10; } >long
+map --pipe=1K cat <long >"$out/got"
+same '--pipe: a long line' long "$out/got"
+
+# refused before anything runs
+says 'an unknown placeholder' 2 "unknown placeholder '{..}'" touch ran{..} ::: a
+says 'a value that is missing' 2 "no value for '{2}'" touch ran{2} ::: a
+says 'number 0' 2 "unknown placeholder '{0}'" touch ran{0} ::: a
+says 'a placeholder in a script' 2 'would be read as code' -s 'touch ran{}' ::: a
+says 'a script of two arguments' 2 'one argument' -s 'touch ran' b ::: a
+says 'a part with -n' 2 'argument of its own' -n2 touch ran{} ::: a
+says 'no command' 2 'missing command' -j2
+says 'no command but items' 2 'missing command' ::: a
+says 'no such file' 2 'nosuch: No such file' -a nosuch touch ran
+says 'lists and a file' 2 'cannot be combined' -a items touch ran ::: a
+says 'jobs' 2 "invalid argument '0' for '--jobs'" -j0 touch ran ::: a
+says 'an unknown option' 2 'unrecognized option' --nosuch touch ran ::: a
+for option in --halt=soon,fail=0 --halt=now,fail=101% --halt=now,done=5% --halt=later --timeout=x \
+    --timeout=0 --timeout=0x --spill=1Q --window=0 --columns=ab --columns= --retries=-1 \
+    --backoff=1w -n0 --resume=all --pipe=0; do
+    says "$option" 2 'invalid argument' "$option" touch ran ::: a
+done
+says '--resume alone' 2 'needs --log' --resume touch ran ::: a
+map touch ran <. >"$out/got" 2>"$out/err"
+is 'a folder: status' 2 $?
+printf 'a\0b\n' | map touch ran 2>"$out/err"
+is 'a NUL: status' 2 $?
+grep -q 'NUL' "$out/err" || fail 'a NUL: message'
+perl -e 'print "x" x (1 << 20), "yz\n"' | map echo >"$out/got" 2>"$out/err"
+is 'a long item: status' 2 $?
+map touch ran <&- 2>"$out/err"
+is 'no standard input: status' 2 $?
+[ ! -e ran ] || fail 'something was run'
+
+# not run, but shown
+gives '--dry-run' 0 $'echo \'a b\' \'{#}\'\necho c \'{#}\'' --dry-run echo {} {#} ::: 'a b' c
+eval "$(map -0 --dry-run printf '%s\0' <bytes)" >"$out/got"
+same '--dry-run: a shell reads it back' bytes "$out/got"
+
+finish

@@ -1,0 +1,72 @@
+#!/usr/bin/env bash
+# leat map: how many jobs run, how they fail, are tried again, and end the run.
+. "$(dirname "$0")/map_common.bash"
+
+# exactly n, and never more: each job holds a lock file of its place
+seq 60 | map -j3 -s 'mkdir "place.$LEAT_SLOT" || echo twice; sleep 0.02; rmdir "place.$LEAT_SLOT"
+    [ "$LEAT_SLOT" -le 3 ] || echo high' >"$out/got" 2>&1
+is 'places' '' "$(cat "$out/got")"
+# all n run together: each waits for the others
+gives 'n at a time' 0 '' -j4 -s ': >"here.$1"; while [ ! -e here.1 ] || [ ! -e here.2 ] ||
+    [ ! -e here.3 ] || [ ! -e here.4 ]; do sleep 0.01; done' ::: 1 2 3 4
+gives 'one at a time' 0 $'1\n2\n3' -j1 -s 'mkdir alone; echo "$1"; rmdir alone' ::: 1 2 3
+
+# statuses
+gives 'failures' 1 $'0\n3\n0' -s 'echo "$1"; exit "$1"' ::: 0 3 0
+grep -qx 'leat map: 1 of 3 jobs failed' "$out/err" || fail "failures: $(cat "$out/err")"
+gives 'signals' 1 '' -s 'kill -9 $$' ::: a
+says 'not found' 127 'nosuch: command not found' nosuch ::: a b c d
+is 'not found: told once' 1 "$(wc -l <"$out/err")"
+says 'not to be run' 126 'Permission denied' /etc ::: a b c d
+is 'not to be run: told once' 1 "$(wc -l <"$out/err")"
+
+# tries
+gives 'tries' 0 $'3a\n3b' --retries=2 --backoff=10ms \
+    -s 'echo "$LEAT_TRY$1"; [ "$LEAT_TRY" = 3 ]' ::: a b
+gives 'tries that do not help' 1 '2' --retries=1 --backoff=1ms -s 'echo "$LEAT_TRY"; exit 1' ::: a
+is 'errors of each try' '1 2' \
+    "$(map --retries=1 --backoff=1ms -s 'echo "$LEAT_TRY" >&2; exit 1' ::: a 2>&1 | head -n 2 | xargs)"
+# The place is free meanwhile: one waits until the other, behind it, has run.
+gives 'a place meanwhile' 0 $'1\n2' -j1 --retries=1 --backoff=300ms \
+    -s '[ "$1" = 2 ] && : >ran; [ -e ran ] && echo "$1"' ::: 1 2
+
+# time limits
+gives 'timeout' 1 'a' --timeout=0.3 -s 'echo a; sleep 100' ::: a
+gives 'timeout, deaf' 1 '' --timeout=0.2 --grace=0.2 -s 'trap "" TERM; while :; do sleep 1; done' ::: a
+seq 12 | map -j2 --timeout=5x -s 'if [ "$1" = 12 ]; then sleep 100; else sleep 0.1; fi' 2>"$out/err"
+is 'times the median' 1 $?
+grep -q '1 of 12' "$out/err" || fail "times the median: $(cat "$out/err")"
+
+# halts
+gives 'soon' 1 '1' -j1 --halt=soon,fail=1 -s 'echo "$1"; exit 1' ::: 1 2 3
+grep -q 'halted' "$out/err" || fail "soon: $(cat "$out/err")"
+gives 'now' 1 '1' -j2 --halt=now,fail=1 \
+    -s 'echo "$1"; [ "$1" = 2 ] && sleep 100; while [ ! -e two ]; do sleep 0.01; [ "$1" = 1 ] && : >two; done; exit 1' \
+    ::: 1 2 3
+gives 'fail fast' 1 '' --fail-fast -j2 -s '[ "$1" = 1 ] || exec sleep 100; exit 1' ::: 1 2 3
+gives 'success' 0 '2' -j1 --halt=now,success=1 -s '[ "$1" = 2 ] && echo "$1"' ::: 1 2 3
+gives 'done' 1 $'1\n2' -j1 --halt=soon,done=2 echo ::: 1 2 3 4
+seq 40 >numbers
+map -j1 --halt=soon,fail=50% -s 'echo "$1"; exit $(($1 % 2))' <numbers >"$out/got" 2>"$out/err"
+is 'per cent: status' 1 $?
+is 'per cent: from ten jobs on' 10 "$(wc -l <"$out/got")"
+map -j1 --halt=soon,fail=60% -s 'exit $(($1 % 2))' <numbers 2>"$out/err"
+grep -q '20 of 40' "$out/err" || fail "per cent, not reached: $(cat "$out/err")"
+
+# a daemon that keeps the output is not waited for, and stays
+map -s 'sleep 60 & echo $!' ::: a >"$out/got"
+daemon=$(cat "$out/got")
+are_gone "$daemon" && fail 'a daemon was killed'
+kill "$daemon"
+# nor is what a job leaves that closes its output
+gives 'an output that is closed' 0 '' -s 'exec >&- 2>&-; sleep 0.1' ::: a b
+# a job that stops itself, and one that reads the terminal: the time limit ends them
+gives 'stops itself' 1 '' --timeout=0.3 -s 'kill -STOP $$' ::: a
+# few descriptors: the jobs wait for them
+is 'few descriptors' 40 "$(ulimit -n 24; map -j8 -s 'echo "$1"' <numbers | wc -l)"
+# arguments that are too long are a job's failure
+perl -e 'print "x" x 200000, "\ny\n"' | map echo 2>"$out/err" >"$out/got"
+is 'too long: status' 1 $?
+is 'too long: others' y "$(cat "$out/got")"
+
+finish

@@ -1,0 +1,124 @@
+#!/usr/bin/env bash
+# leat map: outputs are whole, in order or as they come, and memory is bounded.
+. "$(dirname "$0")/map_common.bash"
+
+# in order
+seq 500 >numbers
+map -j8 -s 'sleep 0.00$((RANDOM % 5)); echo "$1"' <numbers >"$out/got"
+same 'in order' numbers "$out/got"
+map -j8 -u -s 'echo "$1"' <numbers | sort -n >"$out/got"
+same 'unordered' numbers "$out/got"
+is 'as they end' $'2\n1' "$(map -j2 -u -s 'while [ "$1" = 1 ] && [ ! -e two ]; do sleep 0.01; done
+    echo "$1"; [ "$1" = 1 ] || { sleep 0.1; : >two; }' ::: 1 2)"
+
+# the first in line streams: the job goes on when its line has been read
+mkfifo first
+map -j2 -s 'echo begun; while [ ! -e seen ]; do sleep 0.01; done; echo "$1"' ::: 1 2 >first &
+read -r line <first
+is 'streams' begun "$line"
+: >seen
+wait $!
+
+# each output whole: every one is larger than a pipe
+map -j4 -u -s 'for i in 1 2 3 4 5 6 7 8; do head -c 20000 /dev/zero | tr "\0" "$1"; done; echo' \
+    ::: a b c d e f | uniq -c | wc -l >"$out/got"
+is 'whole' 6 "$(cat "$out/got")"
+map -j4 -u -s 'for i in 1 2 3; do head -c 50000 /dev/zero | tr "\0" "$1"; done; echo' \
+    ::: a b c d | tr -s a-d | sort | xargs >"$out/got"
+is 'not torn' 'a b c d' "$(cat "$out/got")"
+
+# lines and tags
+map -j4 -l -s 'for i in $(seq 300); do printf %s "$1"; printf "%s\n" "$1$1"; done' ::: a b c d |
+    sort | uniq -c | xargs >"$out/got"
+is 'lines' '300 aaa 300 bbb 300 ccc 300 ddd' "$(cat "$out/got")"
+gives 'tag' 0 $'a\tx\na\ty\nb\tx\nb\ty' --tag -s 'echo x; echo y' ::: a b
+gives 'tag, no line feed' 0 $'a\tx\nb\tx' --tag printf x%.0s ::: a b
+is 'no line feed added' xx "$(map printf x%.0s ::: a b)"
+gives 'tag of columns' 0 $'a,b\ta' -C, --tag echo {1} ::: a,b
+
+# standard error with its job, and status
+map -j4 -s 'echo "$1" >&2; sleep 0.0$((5 - $1))' ::: 1 2 3 4 2>"$out/got"
+is 'errors in order' '1 2 3 4' "$(xargs <"$out/got")"
+map -s 'head -c 10000000 /dev/zero >&2' ::: 1 2 2>"$out/got" >/dev/null
+is '10 MB of errors' 20000000 "$(wc -c <"$out/got")"
+
+# files
+gives '-o' 1 '' -o 'o.{}' -s 'echo "$1"; exit "$1"' ::: 0 1
+is '-o: those that succeeded' 'o.0' "$(echo o.*)"
+is '-o: nothing is left' '' "$(find . -name '.leat-map*')"
+is '-o: content' 0 "$(cat o.0)"
+map -j1 -o 'p.{}' -s 'ls p.* 2>/dev/null; echo ok' ::: 1
+is '-o: only when it is whole' ok "$(cat p.1)"
+says '-o: no folder' 2 'nosuch/a' -o 'nosuch/{}' true ::: a b
+
+# what does not fit waits: in a file, and without one in the job
+big() {
+    map -j3 "$@" -s 'if [ "$1" = 1 ]; then
+            while [ ! -e go ]; do sleep 0.05; done
+        else
+            head -c 30000000 /dev/zero; [ "$1" != 4 ] || : >go
+        fi' ::: 1 2 3
+}
+for spill in 0 1M 16M 1G; do
+    rm -f go
+    (sleep 1; : >go) &
+    is "spill $spill" 60000000 "$(big --spill=$spill | wc -c)"
+    wait $!
+done
+rm -f go
+(sleep 0.5; : >go) &
+is 'no folder for files' 60000000 "$(TMPDIR=/nosuch big | wc -c)"
+wait $!
+# Tries again that find all places with jobs that wait for their turn.
+map -j2 --spill=0 --retries=1 --backoff=300ms -s 'if [ "$1" = 1 ]; then
+        [ "$LEAT_TRY" = 2 ] && echo second
+    else
+        head -c 9000000 /dev/zero | tr "\0" x; echo
+    fi' ::: 1 2 3 4 | cut -c1-6 >"$out/got"
+is 'tries again without a place' 'second xxxxxx xxxxxx xxxxxx' "$(xargs <"$out/got")"
+is 'unordered without room' 36000000 \
+    "$(map -j4 -u --spill=0 -s 'head -c 9000000 /dev/zero' ::: 1 2 3 4 | wc -c)"
+
+# a file system that is full
+if mkdir full && mount -t tmpfs -o size=1m none full 2>/dev/null; then
+    rm -f go
+    (sleep 0.5; : >go) &
+    is 'a full file system' 60000000 "$(TMPDIR=$PWD/full big | wc -c)"
+    wait $!
+    umount full
+fi
+
+# memory
+if [ -z "${LEAT_SANITIZE:-}" ]; then
+    # peak WHAT MIB: the most that the run with the process $! has held, when its output begins
+    rm -f go
+    mkfifo behind
+    "$leat" map -j2 -s 'if [ "$1" = 1 ]; then while [ ! -e go ]; do sleep 0.05; done
+        else head -c 300000000 /dev/zero; fi' ::: 1 2 3 >behind &
+    run=$!
+    exec 3<behind
+    sleep 2
+    : >go
+    is 'behind a slow job' 600000000 "$({ wc -c <&3; })"
+    exec 3<&-
+    wait $run
+    "$leat" map -j2 -s 'if [ "$1" = 1 ]; then sed -n "s/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p" \
+        /proc/$PPID/status; else head -c 100000000 /dev/zero >&2; fi' ::: 2 3 1 2>/dev/null >"$out/got"
+    echo "peak: $(cat "$out/got") KiB"
+    [ "$(cat "$out/got")" -lt $((24 * 1024)) ] || fail "memory: $(cat "$out/got") KiB"
+fi
+
+# the reader goes
+start=$SECONDS
+yes | map echo 2>"$out/err" | head -n 2 >"$out/got"
+is 'SIGPIPE' 141 "${PIPESTATUS[1]}"
+is 'SIGPIPE: no message' '' "$(cat "$out/err")"
+seq 3000 | map -s 'sleep 0.05; echo' 2>"$out/err" | head -n 1 >"$out/got"
+[ $((SECONDS - start)) -lt 60 ] || fail 'it ran on without a reader'
+map echo ::: a >/dev/full 2>"$out/err"
+is 'a full device: status' 2 $?
+grep -q 'No space left' "$out/err" || fail 'a full device: message'
+map echo ::: a >&- 2>"$out/err"
+is 'a closed output: status' 2 $?
+
+finish

@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# leat map: the log, and a run that goes on where another one ended.
+. "$(dirname "$0")/map_common.bash"
+
+map --log=log -s 'echo "$1"; exit "$1"' ::: 0 1 0 2>/dev/null >/dev/null
+is 'header' $'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\tCommand' \
+    "$(head -n 1 log)"
+is 'columns' '1:0:2:0:0 2:1:2:1:0 3:0:2:0:0' \
+    "$(tail -n +2 log | awk -F '\t' '{ print $1 ":" $7 ":" $6 ":" $7 ":" $8 }' | xargs)"
+is 'Command' $'sh -c \'echo "$1"; exit "$1"\' sh 1' "$(sed -n 3p log | cut -f9)"
+is 'number and place stay' "echo '{#}' '{%}' a" "$(map --log=l2 echo {#} {%} ::: a >/dev/null; sed -n 2p l2 | cut -f9)"
+map --log=l3 -s 'kill -9 $$' ::: a 2>/dev/null
+is 'a signal' '-1 9' "$(sed -n 2p l3 | cut -f7,8 | tr '\t' ' ')"
+says 'a log that is not empty' 2 'not empty' --log=log echo ::: a
+printf 'my notes\n' >notes
+says 'a log that is not ours' 2 'not a log' --log=notes --resume echo ::: a
+is 'it is left alone' 'my notes' "$(cat notes)"
+printf 'half a line' >notes
+says 'not even a line' 2 'not a log' --log=notes --resume echo ::: a
+
+# by command and not by number: the fault of a peer
+map --log=order echo ::: a b c >/dev/null
+gives 'a new item first' 0 $'NEW\nd' --log=order --resume echo ::: NEW a b c d
+map --log=twice echo ::: a >/dev/null
+gives 'an item that comes twice' 0 a --log=twice --resume echo ::: a a
+gives 'and now both are done' 0 '' --log=twice --resume echo ::: a a
+gives 'failed ones again' 1 1 --log=log --resume -s 'echo "$1"; exit "$1"' ::: 0 1 0
+gives 'not those that ended' 0 '' --log=log --resume=ended -s 'echo "$1"; exit "$1"' ::: 0 1 0
+gives 'a new one' 0 b --log=new --resume echo ::: b
+# a line that was not written whole
+map --log=torn echo ::: a b >/dev/null
+head -c -3 torn >t && mv t torn
+gives 'torn' 0 b --log=torn --resume echo ::: a b
+is 'torn: whole again' 3 "$(grep -c . torn)"
+is 'torn: readable' 'echo a echo b' "$(tail -n +2 torn | cut -f9 | xargs)"
+
+# killed at any moment and resumed: each output is there, and what the log has is there once
+seq 100 >numbers
+kills=${LEAT_LONG:+60}
+for ((i = 0; i < ${kills:-8}; i++)); do
+    rm -f all log killed
+    "$leat" map -j4 --log=killed -s 'echo "$1"' <numbers >>all &
+    run=$!
+    sleep 0.0$((RANDOM % 10))$((RANDOM % 10))
+    kill -9 $run 2>/dev/null
+    wait $run 2>/dev/null
+    [ -e killed ] && [ "$(tail -n +2 killed | grep -c .)" -gt "$(wc -l <all)" ] &&
+        fail 'logged before it was delivered'
+    [ -s killed ] || rm -f killed
+    map -j4 --log=killed --resume -s 'echo "$1"' <numbers >>all
+    sort -nu all >"$out/got"
+    same 'killed and resumed' numbers "$out/got"
+    is 'the log has all' 100 "$(tail -n +2 killed | cut -f9 | sort -u | wc -l)"
+done
+
+finish

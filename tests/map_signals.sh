@@ -1,0 +1,102 @@
+#!/usr/bin/env bash
+# leat map: signals end the jobs with everything that they have started, and then leat.
+. "$(dirname "$0")/map_common.bash"
+
+# run ARGUMENT...: starts a run whose jobs write their process numbers to `pids`; $run is its own
+run() {
+    rm -f pids
+    "$leat" map "$@" >"$out/got" 2>"$out/err" &
+    run=$!
+}
+# pids N: there are N of them
+pids() {
+    [ -e pids ] && [ "$(wc -l <pids)" -ge "$1" ]
+}
+
+tree='echo $$ >>pids; (sh -c "echo \$\$ >>pids; sleep 1000" & sleep 1000) & echo $! >>pids; wait'
+for case in 'INT 130' 'TERM 143' 'HUP 129'; do
+    signal=${case% *} status=${case#* }
+    # A shell ignores INT in what it starts in the background: env gives it back.
+    rm -f pids
+    env --default-signal "$leat" map -j2 -s "$tree" ::: 1 2 3 4 >"$out/got" 2>"$out/err" &
+    run=$!
+    wait_for pids 6
+    kill -"$signal" $run
+    wait $run 2>/dev/null
+    is "$signal: status" "$status" $?
+    # shellcheck disable=SC2046
+    wait_for are_gone $(cat pids)
+done
+
+# deaf jobs: killed after the grace, and by a second signal at once
+run -j2 --grace=0.3 -s 'trap "" TERM; echo $$ >>pids; while :; do sleep 1; done' ::: 1 2
+wait_for pids 2
+kill -TERM $run
+wait $run
+is 'deaf: status' 143 $?
+# shellcheck disable=SC2046
+are_gone $(cat pids) || fail 'deaf: alive'
+run -j2 --grace=1h -s 'trap "" TERM; echo $$ >>pids; while :; do sleep 1; done' ::: 1 2
+wait_for pids 2
+kill -TERM $run
+sleep 0.2
+kill -TERM $run
+wait $run
+is 'a second signal: status' 143 $?
+# shellcheck disable=SC2046
+wait_for are_gone $(cat pids)
+
+# what ended before is delivered, and the log is whole
+run -j2 --log=log -s 'echo $$ >>pids; echo "$1"; [ "$1" -lt 3 ] || sleep 1000' ::: 1 2 3 4 5
+wait_for pids 4
+kill -TERM $run
+wait $run
+is 'delivered' '1 2' "$(grep -v '[34]' "$out/got" | xargs)"
+is 'logged' '1:0 2:0 3:-1 4:-1' "$(tail -n +2 log | sort -n | cut -f1,7 | tr '\t' : | xargs)"
+
+# stop and continue
+run -j1 -s 'echo $$ >>pids; while [ ! -e go ]; do sleep 0.02; done' ::: 1
+wait_for pids 1
+job=$(cat pids)
+state() { sed -n 's/^State:[^A-Z]*\(.\).*/\1/p' "/proc/$1/status"; }
+stopped() { [ "$(state "$1")" = T ]; }
+running() { [ "$(state "$1")" != T ]; }
+kill -TSTP $run
+wait_for stopped "$run"
+wait_for stopped "$job"
+kill -CONT $run
+wait_for running "$run"
+wait_for running "$job"
+: >go
+wait $run
+is 'stopped and continued: status' 0 $?
+
+# waiting for items, and for a reader that does not read
+mkfifo items sink
+exec 3<>items 4<>sink
+"$leat" map echo <items >"$out/got" 2>"$out/err" &
+run=$!
+echo a >&3
+sleep 0.2
+kill -TERM $run
+wait $run
+is 'waiting for items: status' 143 $?
+"$leat" map -j2 -s 'echo $$ >>pids; head -c 1000000 /dev/zero' ::: 1 2 >sink &
+run=$!
+sleep 0.3
+kill -TERM $run
+sleep 0.2
+kill -TERM $run 2>/dev/null
+wait $run
+is 'a reader that does not read: status' 143 $?
+
+# nohup
+(trap '' HUP && exec "$leat" map -s 'sleep 0.5; echo done' ::: 1) >"$out/got" &
+run=$!
+sleep 0.2
+kill -HUP $run
+wait $run
+is 'nohup: status' 0 $?
+is 'nohup: output' 'done' "$(cat "$out/got")"
+
+finish
