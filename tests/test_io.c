@@ -1,30 +1,7 @@
 /* test_io.c: descriptors: transfers, waits and how they end. Tasks, threads, blocks and callbacks
  * do each. */
 #define _GNU_SOURCE
-#include "support.h"
-
-#include <fcntl.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-struct pair {
-    leat_io *a, *b;
-};
-
-/* Outside of the seeded world the program makes the sockets, and they block. */
-static struct pair open_pair(leat_scope *scope)
-{
-    int fds[2];
-    leat_io *ends[2];
-    if (IN_SIM) {
-        CHECK_IS(0, leat_io_pair(scope, ends));
-    } else {
-        CHECK_IS(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
-        CHECK_IS(0, leat_io_adopt(scope, fds[0], &ends[0]));
-        CHECK_IS(0, leat_io_adopt(scope, fds[1], &ends[1]));
-    }
-    return (struct pair){ ends[0], ends[1] };
-}
+#include "descriptors.h"
 
 static int refuses_wrong_arguments(void *arg)
 {
@@ -151,33 +128,14 @@ ON_WORKERS(is_echoed);
 
 /* ---- how waits end ---- */
 
-struct reader {
-    leat_io *io;
-    int64_t result;
-    int64_t deadline;
-};
-
-static int read_one(void *arg)
-{
-    struct reader *reader = arg;
-    char byte;
-    reader->result = leat_read_until(reader->io, &byte, 1, reader->deadline);
-    return 0;
-}
-
-static unsigned readers_of(leat_io *io)
-{
-    return receivers_of(leat_io_readable(io));
-}
-
 static int closing_wakes_readers(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     struct pair pair = open_pair(scope);
-    struct reader readers[3];
+    struct user readers[3];
     for (int i = 0; i < 3; i++)
-        readers[i] = (struct reader){ pair.a, 0, LEAT_NEVER };
+        readers[i] = (struct user){ pair.a, 0, LEAT_NEVER };
     CHECK_IS(0, leat_go(scope, read_one, &readers[0]));
     CHECK_IS(0, leat_go(scope, read_one, &readers[1]));
     CHECK_IS(0, leat_go_blocking(scope, read_one, &readers[2]));
@@ -203,7 +161,7 @@ static int deadline_and_cancel_end_a_read(void *arg)
     CHECK_IS(-ETIMEDOUT, leat_read_until(pair.a, &byte, 1, leat_after(LEAT_MS)));
     CHECK_IS(-ETIMEDOUT, leat_ready(pair.a, LEAT_IN, leat_after(LEAT_MS)));
     leat_scope *inner = leat_scope_open(LEAT_NEVER);
-    struct reader readers[2] = { { pair.a, 0, LEAT_NEVER }, { pair.b, 0, LEAT_NEVER } };
+    struct user readers[2] = { { pair.a, 0, LEAT_NEVER }, { pair.b, 0, LEAT_NEVER } };
     CHECK_IS(0, leat_go(inner, read_one, &readers[0]));
     CHECK_IS(0, leat_go_blocking(inner, read_one, &readers[1]));
     WAIT_UNTIL(readers_of(pair.a) == 1 && readers_of(pair.b) == 1);
@@ -276,19 +234,15 @@ static int much_goes_through(void *arg)
     (void)arg;
     char *bytes = malloc(MUCH);
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    int fds[2];
     leat_io *ends[2];
-    if (IN_SIM) {
+    if (IN_SIM)
         CHECK_IS(0, leat_io_pipe(scope, ends));
-    } else {
-        CHECK_IS(0, pipe2(fds, O_CLOEXEC));
-        CHECK_IS(0, leat_io_adopt(scope, fds[0], &ends[0]));
-        CHECK_IS(0, leat_io_adopt(scope, fds[1], &ends[1]));
-    }
+    else
+        adopt_pipe(scope, 0, &ends[0], &ends[1]);
     CHECK_IS(0, leat_go(scope, write_much, ends[1]));
     CHECK_IS(MUCH, leat_read_full(ends[0], bytes, MUCH, LEAT_NEVER));
     CHECK_IS(0, leat_read(ends[0], bytes, 1));
-    CHECK(IN_SIM || !(fcntl(fds[0], F_GETFL) & O_NONBLOCK));
+    CHECK(IN_SIM || !(fcntl(leat_io_fd(ends[0]), F_GETFL) & O_NONBLOCK));
     struct pair pair = open_pair(scope);
     CHECK_IS(0, leat_go(scope, write_much, pair.a));
     CHECK_IS(MUCH, leat_read_full(pair.b, bytes, MUCH, LEAT_NEVER));
@@ -306,9 +260,8 @@ static int reads_files(void *arg)
         return 0;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     FILE *file = tmpfile();
-    leat_io *io, *null;
     CHECK(file != NULL);
-    CHECK_IS(0, leat_io_adopt(scope, dup(fileno(file)), &io));
+    leat_io *io = adopt(scope, dup(fileno(file)));
     CHECK_IS(5, leat_write(io, "hello", 5));
     CHECK_IS(0, lseek(leat_io_fd(io), 0, SEEK_SET));
     CHECK_IS(LEAT_IN, leat_ready(io, LEAT_IN, LEAT_NEVER));
@@ -316,7 +269,7 @@ static int reads_files(void *arg)
     CHECK(memcmp(bytes, "hello", 5) == 0);
     CHECK_IS(0, leat_read(io, bytes, 1));
     fclose(file);
-    CHECK_IS(0, leat_io_adopt(scope, open("/dev/null", O_RDWR | O_CLOEXEC), &null));
+    leat_io *null = adopt(scope, open("/dev/null", O_RDWR | O_CLOEXEC));
     CHECK_IS(0, leat_read(null, bytes, 1));
     CHECK_IS(1, leat_write(null, bytes, 1));
     return leat_scope_close(scope);
@@ -343,33 +296,19 @@ static int waits_for_foreign_numbers(void *arg)
 ON_WORKERS(waits_for_foreign_numbers);
 
 /* A task that computes keeps nobody else's descriptors waiting. */
-struct hog {
-    _Atomic bool stop, runs;
-};
-
-static int compute(void *arg)
-{
-    struct hog *hog = arg;
-    atomic_store(&hog->runs, true);
-    while (!atomic_load(&hog->stop)) {
-    }
-    return 0;
-}
-
 static int read_beside_a_hog(void *arg)
 {
     (void)arg;
     if (IN_SIM)
         return 0;
     struct hog hog = { false, false };
-    struct reader reader = { NULL, 0, LEAT_NEVER };
+    struct user reader = { NULL, 0, LEAT_NEVER };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     struct pair pair = open_pair(scope);
     reader.io = pair.a;
     CHECK_IS(0, leat_go(scope, read_one, &reader));
     WAIT_UNTIL(readers_of(pair.a) == 1);
-    CHECK_IS(0, leat_go(scope, compute, &hog));
-    WAIT_UNTIL(atomic_load(&hog.runs));
+    start_hog(scope, &hog);
     CHECK_IS(1, write(leat_io_fd(pair.b), "x", 1));
     WAIT_UNTIL(reader.result == 1);
     atomic_store(&hog.stop, true);

@@ -1,10 +1,8 @@
 /* test_io_pair.c: pipes and pairs that leat makes: how they end, and how waits for them end. In the
  * seeded world they are simulated, and have to behave as outside. */
 #define _GNU_SOURCE
+#include "descriptors.h"
 #include "traffic.h"
-
-#include <fcntl.h>
-#include <unistd.h>
 
 ON_WORKERS(all_arrives);
 
@@ -85,11 +83,6 @@ ON_WORKERS(closing_with_unread_bytes_is_a_reset);
 
 /* ---- waits ---- */
 
-struct user {
-    leat_io *io;
-    int64_t result;
-};
-
 static int blocked_write(void *arg)
 {
     static const char bytes[200000];
@@ -106,7 +99,7 @@ static int reader_leaves_a_blocked_writer(void *arg)
     leat_io *ends[2];
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     open_two(s, false, ends);
-    struct user writer = { ends[1], 0 };
+    struct user writer = { ends[1], 0, LEAT_NEVER };
     CHECK_IS(0, leat_go(s, blocked_write, &writer));
     WAIT_UNTIL(receivers_of(leat_io_writable(ends[1])));
     CHECK_IS(0, leat_io_close(ends[0]));
@@ -115,14 +108,6 @@ static int reader_leaves_a_blocked_writer(void *arg)
     return 0;
 }
 ON_WORKERS(reader_leaves_a_blocked_writer);
-
-static int read_one(void *arg)
-{
-    struct user *me = arg;
-    char byte;
-    me->result = leat_read(me->io, &byte, 1);
-    return 0;
-}
 
 struct timed_block {
     leat_block block;
@@ -172,7 +157,7 @@ static int deadline_and_cancel_end_waits(void *arg)
     CHECK_IS(-ETIMEDOUT, block.status);
 
     s = leat_scope_open(LEAT_NEVER);
-    struct user readers[2] = { { ends[0], 0 }, { ends[0], 0 } };
+    struct user readers[2] = { { ends[0], 0, LEAT_NEVER }, { ends[0], 0, LEAT_NEVER } };
     struct timed_block waits = { .io = ends[0], .deadline = LEAT_NEVER };
     struct told_op cancelled = { .op = LEAT_OP(s, 0) }, withdrawn = { .op = LEAT_OP(s, 0) };
     CHECK_IS(0, leat_go(s, read_one, &readers[0]));
@@ -180,7 +165,7 @@ static int deadline_and_cancel_end_waits(void *arg)
     CHECK_IS(0, leat_go_block(s, &waits.block, read_until_as_block));
     CHECK_IS(0, leat_ready_then(&cancelled.op, ends[0], LEAT_IN, told));
     CHECK_IS(0, leat_ready_then(&withdrawn.op, ends[0], LEAT_IN, told));
-    WAIT_UNTIL(receivers_of(leat_io_readable(ends[0])) == 5);
+    WAIT_UNTIL(readers_of(ends[0]) == 5);
     CHECK_IS(0, leat_withdraw(&withdrawn.op));
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(0, leat_scope_close(s));

@@ -1,243 +1,11 @@
 /* test_io_race.c: descriptors at the wrong moment: closed, cancelled, written to or given away
- * while parties use them, and beside workers that compute, sleep or stop. */
+ * while parties use them. */
 #define _GNU_SOURCE
-#include "support.h"
+#include "descriptors.h"
 
 #include "io/io.h"
-#include "sched/runtime.h"
 
-#include <fcntl.h>
 #include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-struct pair {
-    leat_io *a, *b;
-};
-
-static struct pair open_pair(leat_scope *scope, int type)
-{
-    int fds[2];
-    struct pair pair;
-    CHECK_IS(0, socketpair(AF_UNIX, type | SOCK_CLOEXEC, 0, fds));
-    CHECK_IS(0, leat_io_adopt(scope, fds[0], &pair.a));
-    CHECK_IS(0, leat_io_adopt(scope, fds[1], &pair.b));
-    return pair;
-}
-
-struct reader {
-    leat_io *io;
-    _Atomic int64_t result;
-    int64_t deadline;
-};
-
-static int read_one(void *arg)
-{
-    struct reader *reader = arg;
-    char byte;
-    int64_t n = leat_read_until(reader->io, &byte, 1, reader->deadline);
-    atomic_store(&reader->result, n);
-    return 0;
-}
-
-static unsigned readers_of(leat_io *io)
-{
-    return receivers_of(leat_io_readable(io));
-}
-
-/* ---- a leat_io outlives the runtime ---- */
-
-static int wait_for_io(void *arg)
-{
-    leat_io *io = *(leat_io **)arg;
-    char byte;
-    CHECK_IS(-ETIMEDOUT, leat_read_until(io, &byte, 1, leat_after(LEAT_MS)));
-    CHECK_IS(1, write(leat_io_fd(((leat_io **)arg)[1]), "x", 1));
-    CHECK_IS(1, leat_read(io, &byte, 1));
-    CHECK_IS(-EAGAIN, leat_read_until(io, &byte, 1, LEAT_NOW));
-    return 0;
-}
-
-static void outlives_the_runtime(void **state)
-{
-    (void)state;
-    char byte;
-    leat_io *ios[2];
-    int fds[2], saved;
-    CHECK_IS(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
-    saved = dup(fds[1]);
-    for (unsigned workers = 1; workers <= 4; workers *= 2) {
-        CHECK_IS(0, leat_start(&(leat_options){ .workers = workers }));
-        if (workers == 1)
-            for (int i = 0; i < 2; i++)
-                CHECK_IS(0, leat_io_adopt(NULL, fds[i], &ios[i]));
-        leat_scope *scope = leat_scope_open(LEAT_NEVER);
-        CHECK_IS(0, leat_go(scope, wait_for_io, ios));
-        CHECK_IS(0, leat_scope_close(scope));
-        CHECK_IS(0, wait_for_io(ios));
-        struct reader reader = { ios[0], 0, LEAT_NEVER };
-        struct foreign thread;
-        foreign_start(&thread, read_one, &reader);
-        WAIT_UNTIL(readers_of(ios[0]) == 1);
-        /* The one that waits is told; what it does then needs a runtime. */
-        CHECK_IS(0, leat_stop());
-        CHECK_IS(0, foreign_join(&thread));
-        CHECK_IS(-EINVAL, atomic_load(&reader.result));
-        CHECK_IS(-EINVAL, leat_read(ios[0], &byte, 1));
-    }
-    CHECK_IS(0, leat_io_close(ios[0]));
-    CHECK_IS(0, leat_io_unref(ios[0]));
-    CHECK_IS(0, leat_io_unref(ios[1]));
-    CHECK_IS(-1, fcntl(fds[0], F_GETFD));
-    CHECK_IS(-1, fcntl(fds[1], F_GETFD));
-    close(saved);
-}
-
-/* A thread registers and closes while the runtime stops. */
-struct churn {
-    _Atomic bool stop;
-    _Atomic int rounds;
-};
-
-static int churn_descriptors(void *arg)
-{
-    struct churn *churn = arg;
-    while (!atomic_load(&churn->stop)) {
-        char byte;
-        int fds[2];
-        leat_io *io = NULL;
-        CHECK_IS(0, pipe2(fds, O_CLOEXEC));
-        if (leat_io_adopt(NULL, fds[0], &io) == 0) {
-            int64_t n = leat_read_until(io, &byte, 1, leat_after(20 * LEAT_US));
-            CHECK(n == -ETIMEDOUT || n == -EINVAL);
-            CHECK_IS(0, leat_io_unref(io));
-            CHECK_IS(-1, fcntl(fds[0], F_GETFD));
-        } else {
-            close(fds[0]);
-        }
-        close(fds[1]);
-        atomic_fetch_add(&churn->rounds, 1);
-    }
-    return 0;
-}
-
-static void stops_beside_a_thread(void **state)
-{
-    (void)state;
-    struct churn churn = { false, 0 };
-    struct foreign thread;
-    foreign_start(&thread, churn_descriptors, &churn);
-    for (int i = 0; i < 200 / SCALE; i++) {
-        CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 + (unsigned)i % 2 }));
-        int seen = atomic_load(&churn.rounds);
-        WAIT_UNTIL(atomic_load(&churn.rounds) != seen);
-        for (int error; (error = leat_stop()) != 0;)
-            CHECK_IS(-EBUSY, error);
-        CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
-        for (unsigned k = 0; k < 2; k++)
-            CHECK(atomic_load(&lt_runtime.workers[k]->reactor.sources) < 2);
-        for (int error; (error = leat_stop()) != 0;)
-            CHECK_IS(-EBUSY, error);
-    }
-    atomic_store(&churn.stop, true);
-    CHECK_IS(0, foreign_join(&thread));
-}
-
-/* ---- another thread looks at a worker's descriptors while the worker goes to sleep ---- */
-
-static int look_all_the_time(void *arg)
-{
-    _Atomic bool *stop = arg;
-    while (!atomic_load(stop))
-        lt_reactor_look(lt_runtime.workers[0]);
-    return 0;
-}
-
-struct balls {
-    leat_chan *there, *back;
-    int n;
-};
-
-static int return_balls(void *arg)
-{
-    struct balls *balls = arg;
-    for (int ball; leat_recv(balls->there, &ball) == 0;)
-        CHECK_IS(0, leat_send(balls->back, &ball));
-    return 0;
-}
-
-static int serve_balls(void *arg)
-{
-    struct balls *balls = arg;
-    for (int i = 0; i < balls->n; i++) {
-        int ball = i;
-        CHECK_IS(0, leat_send(balls->there, &ball));
-        CHECK_IS(0, leat_recv_until(balls->back, &ball, leat_after(60 * LEAT_S)));
-        CHECK_IS(i, ball);
-    }
-    return leat_close(balls->there);
-}
-
-static void wakes_although_others_look(void **state)
-{
-    (void)state;
-    char byte;
-    _Atomic bool stop = false;
-    struct foreign looker;
-    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
-    leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
-    CHECK_IS(-EAGAIN, leat_read_until(pair.a, &byte, 1, LEAT_NOW)); /* registers it */
-    struct balls balls = { leat_chan_of(scope, int, 0), leat_chan_of(scope, int, 0), 4000 / SCALE };
-    foreign_start(&looker, look_all_the_time, &stop);
-    CHECK_IS(0, leat_go(scope, return_balls, &balls));
-    CHECK_IS(0, serve_balls(&balls));
-    atomic_store(&stop, true);
-    CHECK_IS(0, foreign_join(&looker));
-    CHECK_IS(0, leat_scope_close(scope));
-    CHECK_IS(0, leat_stop());
-}
-
-/* ---- descriptors of a worker that computes ---- */
-
-struct hog {
-    _Atomic bool stop, runs;
-};
-
-static int compute(void *arg)
-{
-    struct hog *hog = arg;
-    atomic_store(&hog->runs, true);
-    while (!atomic_load(&hog->stop)) {
-    }
-    return 0;
-}
-
-/* Threads register with any worker, also with one that computes while the other one rests. */
-static void threads_read_beside_a_hog(void **state)
-{
-    (void)state;
-    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
-    struct hog hog = { false, false };
-    leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    CHECK_IS(0, leat_go(scope, compute, &hog));
-    WAIT_UNTIL(atomic_load(&hog.runs));
-    for (int i = 0; i < 4; i++) {
-        struct pair pair = open_pair(scope, SOCK_STREAM);
-        struct reader reader = { pair.a, 0, leat_after(30 * LEAT_S) };
-        struct foreign thread;
-        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL); /* the other worker rests */
-        foreign_start(&thread, read_one, &reader);
-        WAIT_UNTIL(receivers_of(lt_io_chan(pair.a, LT_IN)) == 1);
-        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
-        CHECK_IS(1, write(leat_io_fd(pair.b), "x", 1));
-        CHECK_IS(0, foreign_join(&thread));
-        CHECK_IS(1, atomic_load(&reader.result));
-    }
-    atomic_store(&hog.stop, true);
-    CHECK_IS(0, leat_scope_close(scope));
-    CHECK_IS(0, leat_stop());
-}
 
 /* ---- closing beside users of all kinds ---- */
 
@@ -290,25 +58,25 @@ static void note_status(leat_op *op, int status)
 
 static int write_much(void *arg)
 {
-    struct reader *writer = arg;
-    int64_t n = leat_write(writer->io, much, sizeof much);
-    atomic_store(&writer->result, n);
+    struct user *user = arg;
+    int64_t n = leat_write(user->io, much, sizeof much);
+    atomic_store(&user->result, n);
     return 0;
 }
 
 static int select_one(void *arg)
 {
-    struct reader *reader = arg;
-    leat_case cases[] = { LEAT_READABLE(reader->io) };
+    struct user *user = arg;
+    leat_case cases[] = { LEAT_READABLE(user->io) };
     int n = leat_select(cases, 1, LEAT_NEVER);
-    atomic_store(&reader->result, n ? n : cases[0].status);
+    atomic_store(&user->result, n ? n : cases[0].status);
     return 0;
 }
 
 static int ready_one(void *arg)
 {
-    struct reader *reader = arg;
-    atomic_store(&reader->result, leat_ready(reader->io, LEAT_IN | LEAT_OUT, LEAT_NEVER));
+    struct user *user = arg;
+    atomic_store(&user->result, leat_ready(user->io, LEAT_IN | LEAT_OUT, LEAT_NEVER));
     return 0;
 }
 
@@ -318,16 +86,16 @@ static int closing_ends_each_wait(void *arg)
     for (int round = 0; round < 12 / SCALE + 1; round++) {
         struct crew crew;
         crew_open(&crew);
-        struct pair pair = open_pair(crew.scope, SOCK_STREAM);
+        struct pair pair = open_pair(crew.scope);
         while (write(leat_io_fd(pair.a), much, 4096) == 4096 &&
                poll(&(struct pollfd){ leat_io_fd(pair.a), POLLOUT, 0 }, 1, 0) == 1) {
         }
-        struct reader readers[KINDS], writers[KINDS], selects[KINDS], ready[KINDS];
+        struct user readers[KINDS], writers[KINDS], selects[KINDS], ready[KINDS];
         struct block blocks[3] = { { .io = pair.a }, { .io = pair.a }, { .io = pair.a } };
         struct operation op = { LEAT_OP(crew.scope, 0), 1 };
         for (enum kind kind = TASK; kind < KINDS; kind++) {
             readers[kind] = writers[kind] = selects[kind] = ready[kind] =
-                (struct reader){ pair.a, 0, LEAT_NEVER };
+                (struct user){ pair.a, 0, LEAT_NEVER };
             crew_go(&crew, kind, read_one, &readers[kind]);
             crew_go(&crew, kind, write_much, &writers[kind]);
             crew_go(&crew, kind, select_one, &selects[kind]);
@@ -363,7 +131,7 @@ static int closing_closes_the_channels(void *arg)
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     for (int registered = 0; registered < 2; registered++) {
-        struct pair pair = open_pair(scope, SOCK_STREAM);
+        struct pair pair = open_pair(scope);
         CHECK_IS(1, leat_write(pair.b, "x", 1));
         leat_chan *in = registered ? leat_io_readable(pair.a) : NULL;
         leat_chan *out = registered ? leat_io_writable(pair.a) : NULL;
@@ -417,17 +185,17 @@ static int closes_and_reuses_numbers(void *arg)
     (void)arg;
     struct crew crew;
     crew_open(&crew);
-    struct traffic traffic = { .pair = open_pair(crew.scope, SOCK_STREAM) };
+    struct traffic traffic = { .pair = open_pair(crew.scope) };
     crew_go(&crew, TASK, send_traffic, &traffic);
     crew_go(&crew, BLOCKING, get_traffic, &traffic);
     int rounds = in_long_run() ? 100000 / SCALE : often(12000), reused = 0, number = -1;
     for (int i = 0; i < rounds; i++) {
         struct crew inner;
         crew_open(&inner);
-        struct pair pair = open_pair(NULL, SOCK_STREAM);
+        struct pair pair = open_pair(NULL);
         reused += leat_io_fd(pair.a) == number;
         number = leat_io_fd(pair.a);
-        struct reader reader = { pair.a, 0, LEAT_NEVER };
+        struct user reader = { pair.a, 0, LEAT_NEVER };
         /* The peer writes just before or after the close; nobody of the next round hears of it. */
         if (i % 4 == 0) {
             char byte;
@@ -465,7 +233,7 @@ ON_WORKERS(closes_and_reuses_numbers);
 /* ---- deadline, cancel and data at the same moment ---- */
 
 struct race {
-    struct reader reader;
+    struct user user;
     int64_t got;
 };
 
@@ -473,7 +241,7 @@ static int read_until_end(void *arg)
 {
     struct race *race = arg;
     char bytes[3];
-    int64_t n = leat_read_until(race->reader.io, bytes, sizeof bytes, race->reader.deadline);
+    int64_t n = leat_read_until(race->user.io, bytes, sizeof bytes, race->user.deadline);
     CHECK(n > 0 || n == -ETIMEDOUT || n == -ECANCELED);
     race->got = n > 0 ? n : 0;
     return 0;
@@ -483,7 +251,7 @@ static int loses_no_byte(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
+    struct pair pair = open_pair(scope);
     uint64_t chance = seed_of_test();
     int64_t sent = 0, got = 0;
     for (int i = 0; i < often(20000); i++) {
@@ -507,7 +275,7 @@ static int loses_no_byte(void *arg)
     }
     char bytes[4096];
     while (got < sent) {
-        int64_t n = leat_read_until(pair.a, bytes, sizeof bytes, leat_after(30 * LEAT_S));
+        int64_t n = leat_read_until(pair.a, bytes, sizeof bytes, late());
         CHECK(n > 0);
         got += n;
     }
@@ -532,8 +300,9 @@ static int misses_no_first_edge(void *arg)
     for (int i = 0; i < often(6000); i++) {
         struct crew crew;
         crew_open(&crew);
-        struct pair pair = open_pair(crew.scope, i % 2 ? SOCK_STREAM : SOCK_DGRAM);
-        struct reader reader = { pair.a, 0, leat_after(30 * LEAT_S) };
+        struct pair pair;
+        adopt_pair(crew.scope, i % 2 ? SOCK_STREAM : SOCK_DGRAM, &pair.a, &pair.b);
+        struct user reader = { pair.a, 0, late() };
         crew_go(&crew, TASK, read_one, &reader);
         crew_go(&crew, i % 16 ? TASK : kind_of(i / 16), write_later, &pair);
         crew_close(&crew);
@@ -550,10 +319,10 @@ static int cancels_many_readers(void *arg)
     (void)arg;
     enum { READERS = SCALE == 1 ? 10000 : 2000 / SCALE };
     leat_scope *scope = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
-    struct pair pair = open_pair(scope, SOCK_STREAM);
-    struct reader *readers = calloc(READERS, sizeof *readers);
+    struct pair pair = open_pair(scope);
+    struct user *readers = calloc(READERS, sizeof *readers);
     for (int i = 0; i < READERS; i++) {
-        readers[i] = (struct reader){ pair.a, 0, i % 2 ? LEAT_NEVER : leat_after(60 * LEAT_S) };
+        readers[i] = (struct user){ pair.a, 0, i % 2 ? LEAT_NEVER : leat_after(60 * LEAT_S) };
         CHECK_IS(0, leat_go(inner, read_one, &readers[i]));
     }
     WAIT_UNTIL(receivers_of(lt_io_chan(pair.a, LT_IN)) == READERS);
@@ -569,11 +338,9 @@ ON_WORKERS(cancels_many_readers);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(closing_ends_each_wait),     TESTS_ON_WORKERS(closing_closes_the_channels),
-        TESTS_ON_WORKERS(closes_and_reuses_numbers),  TESTS_ON_WORKERS(loses_no_byte),
-        TESTS_ON_WORKERS(misses_no_first_edge),       TESTS_ON_WORKERS(cancels_many_readers),
-        cmocka_unit_test(outlives_the_runtime),       cmocka_unit_test(stops_beside_a_thread),
-        cmocka_unit_test(wakes_although_others_look), cmocka_unit_test(threads_read_beside_a_hog),
+        TESTS_ON_WORKERS(closing_ends_each_wait),    TESTS_ON_WORKERS(closing_closes_the_channels),
+        TESTS_ON_WORKERS(closes_and_reuses_numbers), TESTS_ON_WORKERS(loses_no_byte),
+        TESTS_ON_WORKERS(misses_no_first_edge),      TESTS_ON_WORKERS(cancels_many_readers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

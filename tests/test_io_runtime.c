@@ -1,0 +1,198 @@
+/* test_io_runtime.c: descriptors beside a runtime that stops and starts, and beside its workers:
+ * workers that compute, sleep, or are looked at by others. */
+#define _GNU_SOURCE
+#include "descriptors.h"
+
+#include "io/io.h"
+#include "sched/runtime.h"
+
+/* ---- a leat_io outlives the runtime ---- */
+
+static int wait_for_io(void *arg)
+{
+    leat_io *io = *(leat_io **)arg;
+    char byte;
+    CHECK_IS(-ETIMEDOUT, leat_read_until(io, &byte, 1, leat_after(LEAT_MS)));
+    CHECK_IS(1, write(leat_io_fd(((leat_io **)arg)[1]), "x", 1));
+    CHECK_IS(1, leat_read(io, &byte, 1));
+    CHECK_IS(-EAGAIN, leat_read_until(io, &byte, 1, LEAT_NOW));
+    return 0;
+}
+
+static void outlives_the_runtime(void **state)
+{
+    (void)state;
+    char byte;
+    leat_io *ios[2];
+    int fds[2], saved;
+    CHECK_IS(0, socketpair(AF_UNIX, SOCK_STREAM, 0, fds));
+    saved = dup(fds[1]);
+    for (unsigned workers = 1; workers <= 4; workers *= 2) {
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = workers }));
+        if (workers == 1)
+            for (int i = 0; i < 2; i++)
+                CHECK_IS(0, leat_io_adopt(NULL, fds[i], &ios[i]));
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_go(scope, wait_for_io, ios));
+        CHECK_IS(0, leat_scope_close(scope));
+        CHECK_IS(0, wait_for_io(ios));
+        struct user reader = { ios[0], 0, LEAT_NEVER };
+        struct foreign thread;
+        foreign_start(&thread, read_one, &reader);
+        WAIT_UNTIL(readers_of(ios[0]) == 1);
+        /* The one that waits is told; what it does then needs a runtime. */
+        CHECK_IS(0, leat_stop());
+        CHECK_IS(0, foreign_join(&thread));
+        CHECK_IS(-EINVAL, atomic_load(&reader.result));
+        CHECK_IS(-EINVAL, leat_read(ios[0], &byte, 1));
+    }
+    CHECK_IS(0, leat_io_close(ios[0]));
+    CHECK_IS(0, leat_io_unref(ios[0]));
+    CHECK_IS(0, leat_io_unref(ios[1]));
+    CHECK_IS(-1, fcntl(fds[0], F_GETFD));
+    CHECK_IS(-1, fcntl(fds[1], F_GETFD));
+    close(saved);
+}
+
+/* A thread registers and closes while the runtime stops. */
+struct churn {
+    _Atomic bool stop;
+    _Atomic int rounds;
+};
+
+static int churn_descriptors(void *arg)
+{
+    struct churn *churn = arg;
+    while (!atomic_load(&churn->stop)) {
+        char byte;
+        int fds[2];
+        leat_io *io = NULL;
+        CHECK_IS(0, pipe2(fds, O_CLOEXEC));
+        if (leat_io_adopt(NULL, fds[0], &io) == 0) {
+            int64_t n = leat_read_until(io, &byte, 1, leat_after(20 * LEAT_US));
+            CHECK(n == -ETIMEDOUT || n == -EINVAL);
+            CHECK_IS(0, leat_io_unref(io));
+            CHECK_IS(-1, fcntl(fds[0], F_GETFD));
+        } else {
+            close(fds[0]);
+        }
+        close(fds[1]);
+        atomic_fetch_add(&churn->rounds, 1);
+    }
+    return 0;
+}
+
+static void stops_beside_a_thread(void **state)
+{
+    (void)state;
+    struct churn churn = { false, 0 };
+    struct foreign thread;
+    foreign_start(&thread, churn_descriptors, &churn);
+    for (int i = 0; i < 200 / SCALE; i++) {
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 + (unsigned)i % 2 }));
+        int seen = atomic_load(&churn.rounds);
+        WAIT_UNTIL(atomic_load(&churn.rounds) != seen);
+        for (int error; (error = leat_stop()) != 0;)
+            CHECK_IS(-EBUSY, error);
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+        for (unsigned k = 0; k < 2; k++)
+            CHECK(atomic_load(&lt_runtime.workers[k]->reactor.sources) < 2);
+        for (int error; (error = leat_stop()) != 0;)
+            CHECK_IS(-EBUSY, error);
+    }
+    atomic_store(&churn.stop, true);
+    CHECK_IS(0, foreign_join(&thread));
+}
+
+/* ---- another thread looks at a worker's descriptors while the worker goes to sleep ---- */
+
+static int look_all_the_time(void *arg)
+{
+    _Atomic bool *stop = arg;
+    while (!atomic_load(stop))
+        lt_reactor_look(lt_runtime.workers[0]);
+    return 0;
+}
+
+struct balls {
+    leat_chan *there, *back;
+    int n;
+};
+
+static int return_balls(void *arg)
+{
+    struct balls *balls = arg;
+    for (int ball; leat_recv(balls->there, &ball) == 0;)
+        CHECK_IS(0, leat_send(balls->back, &ball));
+    return 0;
+}
+
+static int serve_balls(void *arg)
+{
+    struct balls *balls = arg;
+    for (int i = 0; i < balls->n; i++) {
+        int ball = i;
+        CHECK_IS(0, leat_send(balls->there, &ball));
+        CHECK_IS(0, leat_recv_until(balls->back, &ball, leat_after(60 * LEAT_S)));
+        CHECK_IS(i, ball);
+    }
+    return leat_close(balls->there);
+}
+
+static void wakes_although_others_look(void **state)
+{
+    (void)state;
+    char byte;
+    _Atomic bool stop = false;
+    struct foreign looker;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct pair pair = open_pair(scope);
+    CHECK_IS(-EAGAIN, leat_read_until(pair.a, &byte, 1, LEAT_NOW)); /* registers it */
+    struct balls balls = { leat_chan_of(scope, int, 0), leat_chan_of(scope, int, 0), 4000 / SCALE };
+    foreign_start(&looker, look_all_the_time, &stop);
+    CHECK_IS(0, leat_go(scope, return_balls, &balls));
+    CHECK_IS(0, serve_balls(&balls));
+    atomic_store(&stop, true);
+    CHECK_IS(0, foreign_join(&looker));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, leat_stop());
+}
+
+/* ---- descriptors of a worker that computes ---- */
+
+/* Threads register with any worker, also with one that computes while the other one rests. */
+static void threads_read_beside_a_hog(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    struct hog hog = { false, false };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    start_hog(scope, &hog);
+    for (int i = 0; i < 4; i++) {
+        struct pair pair = open_pair(scope);
+        struct user reader = { pair.a, 0, late() };
+        struct foreign thread;
+        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL); /* the other worker rests */
+        foreign_start(&thread, read_one, &reader);
+        WAIT_UNTIL(receivers_of(lt_io_chan(pair.a, LT_IN)) == 1);
+        nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+        CHECK_IS(1, write(leat_io_fd(pair.b), "x", 1));
+        CHECK_IS(0, foreign_join(&thread));
+        CHECK_IS(1, atomic_load(&reader.result));
+    }
+    atomic_store(&hog.stop, true);
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, leat_stop());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(outlives_the_runtime),
+        cmocka_unit_test(stops_beside_a_thread),
+        cmocka_unit_test(wakes_although_others_look),
+        cmocka_unit_test(threads_read_beside_a_hog),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
