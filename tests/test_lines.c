@@ -1,22 +1,9 @@
-/* test_lines.c: lines and frames from descriptors to channels, and back. Random texts are compared
- * with a slow model. */
+/* test_lines.c: lines from descriptors to channels, and back. Random texts are compared with a slow
+ * model. */
 #define _GNU_SOURCE
-#include "support.h"
-
-#include <leat/lines.h>
+#include "feeds.h"
 
 #include <fcntl.h>
-
-struct pair {
-    leat_io *in, *out; /* a pipe: what is written to `in` is read from `out` */
-};
-
-static struct pair open_pipe(leat_scope *scope)
-{
-    leat_io *ends[2];
-    CHECK_IS(0, leat_io_pipe(scope, ends));
-    return (struct pair){ .out = ends[0], .in = ends[1] };
-}
 
 static leat_chan *open_lines(leat_scope *scope, size_t capacity)
 {
@@ -39,58 +26,24 @@ static int refuses_wrong_arguments(void *arg)
     (void)arg;
     const leat_lines_options too_long = { .most = (size_t)2 << 30 };
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(s);
-    leat_chan *ch = NULL, *bytes = leat_chan_of(s, char, 1), *none = leat_chan_make(s, 0, 1);
+    struct pipe pipe = open_pipe(s);
+    leat_chan *ch = NULL, *bytes = leat_chan_of(s, char, 1);
     leat_chan *lines = open_lines(s, 1);
     CHECK_IS(-EINVAL, leat_lines(NULL, pipe.out, NULL, &ch));
     CHECK_IS(-EINVAL, leat_lines(s, NULL, NULL, &ch));
     CHECK_IS(-EINVAL, leat_lines(s, pipe.out, NULL, NULL));
     CHECK_IS(-EINVAL, leat_lines(s, pipe.out, &too_long, &ch));
     CHECK_IS(-ENOMEM, leat_lines(s, pipe.out, &(leat_lines_options){ .capacity = SIZE_MAX }, &ch));
-    CHECK_IS(-EINVAL, leat_frames(NULL, pipe.out, 4, 4, &ch));
-    CHECK_IS(-EINVAL, leat_frames(s, NULL, 4, 4, &ch));
-    CHECK_IS(-EINVAL, leat_frames(s, pipe.out, 0, 4, &ch));
-    CHECK_IS(-EINVAL, leat_frames(s, pipe.out, (1 << 20) + 1, 4, &ch));
-    CHECK_IS(-EINVAL, leat_frames(s, pipe.out, 4, 4, NULL));
-    CHECK_IS(-ENOMEM, leat_frames(s, pipe.out, 4, SIZE_MAX, &ch));
     CHECK(!ch);
     CHECK_IS(-EINVAL, leat_write_lines(NULL, lines, pipe.in));
     CHECK_IS(-EINVAL, leat_write_lines(s, NULL, pipe.in));
     CHECK_IS(-EINVAL, leat_write_lines(s, lines, NULL));
     CHECK_IS(-EINVAL, leat_write_lines(s, bytes, pipe.in));
-    CHECK_IS(-EINVAL, leat_write_frames(NULL, bytes, pipe.in));
-    CHECK_IS(-EINVAL, leat_write_frames(s, NULL, pipe.in));
-    CHECK_IS(-EINVAL, leat_write_frames(s, bytes, NULL));
-    CHECK_IS(-EINVAL, leat_write_frames(s, none, pipe.in));
     leat_line_free(NULL);
     leat_line_free(&(leat_line){ 0 });
     return leat_scope_close(s);
 }
 ON_WORKERS(refuses_wrong_arguments);
-
-/* ---- feeding ---- */
-
-struct feed {
-    leat_io *io;
-    const char *bytes;
-    size_t n, most; /* at most that many bytes in one write */
-    uint64_t seed;  /* 0: always that many */
-};
-
-static int feed(void *arg)
-{
-    struct feed *f = arg;
-    uint64_t chance = f->seed;
-    for (size_t done = 0; done < f->n;) {
-        size_t n = f->seed ? 1 + below(&chance, (unsigned)f->most) : f->most;
-        n = n < f->n - done ? n : f->n - done;
-        CHECK_IS(n, leat_write(f->io, f->bytes + done, n));
-        done += n;
-        if (f->seed && below(&chance, 4) == 0)
-            leat_yield();
-    }
-    return leat_io_close(f->io);
-}
 
 /* ---- chosen texts ---- */
 
@@ -144,7 +97,7 @@ static int splits_chosen_texts(void *arg)
         char items[100];
         size_t n = 0;
         leat_scope *s = leat_scope_open(LEAT_NEVER);
-        struct pair pipe = open_pipe(s);
+        struct pipe pipe = open_pipe(s);
         struct feed f = { pipe.in, c->text, c->n ? c->n : strlen(c->text), i % 2 ? 100 : 1, 0 };
         leat_chan *lines;
         CHECK_IS(0, leat_lines(s, pipe.out, &c->options, &lines));
@@ -189,7 +142,7 @@ static int cuts_at_64_kib(void *arg)
     for (int i = 0; i < N; i++, n++)
         text[n += sizes[i]] = '\n';
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(s);
+    struct pipe pipe = open_pipe(s);
     struct feed f = { pipe.in, text, n, 100000, 0 };
     leat_chan *lines;
     CHECK_IS(0, leat_go(s, feed, &f));
@@ -249,7 +202,7 @@ static int splits_random_texts(void *arg)
                                        .capacity = 1 + below(&chance, 4),
                                        .crlf = (int)below(&chance, 2) };
         leat_scope *s = leat_scope_open(LEAT_NEVER);
-        struct pair pipe = open_pipe(s);
+        struct pipe pipe = open_pipe(s);
         struct feed f = { pipe.in, text, n, 1 + below(&chance, 20), 1 + below(&chance, 1000) };
         leat_chan *lines;
         CHECK_IS(0, leat_lines(s, pipe.out, &options, &lines));
@@ -284,7 +237,7 @@ static void go_there_and_back(const char *text, size_t n, uint64_t *chance)
     char got[5000];
     int64_t more;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct pair there = open_pipe(s), back = open_pipe(s);
+    struct pipe there = open_pipe(s), back = open_pipe(s);
     struct feed f = { there.in, text, n, 1 + below(chance, 50000), 1 + below(chance, 1000) };
     leat_lines_options options = { .most = below(chance, 200), .capacity = below(chance, 200) };
     leat_chan *lines;
@@ -320,7 +273,7 @@ static int receiver_leaves(void *arg)
     (void)arg;
     for (int i = 0; i < 8; i++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
-        struct pair pipe = open_pipe(s);
+        struct pipe pipe = open_pipe(s);
         leat_lines_options options = { .capacity = 2 };
         leat_chan *lines;
         leat_line line;
@@ -341,31 +294,11 @@ static int receiver_leaves(void *arg)
 }
 ON_WORKERS(receiver_leaves);
 
-/* A party of an outer scope at the other end of a channel. */
-struct outsider {
-    leat_chan *ch;
-    _Atomic int n;
-    int error;
-    _Atomic bool done;
-};
-
-static int receive_all(void *arg)
-{
-    struct outsider *o = arg;
-    leat_line line;
-    while ((o->error = leat_recv(o->ch, &line)) == 0) {
-        o->n++;
-        leat_line_free(&line);
-    }
-    atomic_store(&o->done, true);
-    return 0;
-}
-
 static int tells_of_read_errors(void *arg)
 {
     (void)arg;
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(outer);
+    struct pipe pipe = open_pipe(outer);
     struct outsider o = { 0 };
     CHECK_IS(sizeof many, leat_write(pipe.in, many, sizeof many));
     if (IN_SIM) /* some bytes may come late */
@@ -388,7 +321,7 @@ static int first_error_counts(void *arg)
     (void)arg;
     for (int i = 0; i < 400 / SCALE; i++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
-        struct pair there = open_pipe(s), back = open_pipe(s);
+        struct pipe there = open_pipe(s), back = open_pipe(s);
         leat_chan *lines;
         CHECK_IS(0, leat_lines(s, there.out, NULL, &lines));
         CHECK_IS(0, leat_write_lines(s, lines, back.in));
@@ -421,7 +354,7 @@ static int tells_of_write_errors(void *arg)
 {
     (void)arg;
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(outer);
+    struct pipe pipe = open_pipe(outer);
     struct outsider o = { .ch = open_lines(outer, 3) };
     CHECK_IS(0, leat_write_lines(s, o.ch, pipe.in));
     CHECK_IS(0, leat_go(outer, send_until_closed, &o));
@@ -448,7 +381,7 @@ static int writes_what_it_receives(void *arg)
     (void)arg;
     for (int cut = 0; cut < 2; cut++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
-        struct pair pipe = open_pipe(s);
+        struct pipe pipe = open_pipe(s);
         leat_chan *lines = open_lines(s, 4);
         leat_line some[] = { line_of("a"), { .size = 0 }, line_of("bcd"), line_of("") };
         some[2].cut = some[3].cut = 1;
@@ -481,7 +414,7 @@ static int slow_reader_holds_up_senders(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(s);
+    struct pipe pipe = open_pipe(s);
     leat_chan *to = open_lines(s, 5), *from;
     CHECK(IN_SIM || fcntl(leat_io_fd(pipe.in), F_SETPIPE_SZ, 4096) >= 0);
     CHECK_IS(0, leat_write_lines(s, to, pipe.in));
@@ -504,121 +437,6 @@ static int slow_reader_holds_up_senders(void *arg)
 }
 ON_WORKERS(slow_reader_holds_up_senders);
 
-/* ---- frames ---- */
-
-static void frames_arrive(const char *bytes, size_t n, size_t size, uint64_t *chance)
-{
-    char *frame = malloc(size);
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(s);
-    struct feed f = { pipe.in, bytes, n, 1 + below(chance, 5000), 1 + below(chance, 1000) };
-    leat_scope *reading = leat_scope_open(LEAT_NEVER);
-    leat_chan *frames;
-    size_t got = 0;
-    int error;
-    CHECK(frame);
-    CHECK_IS(0, leat_go(s, feed, &f));
-    CHECK_IS(0, leat_frames(reading, pipe.out, size, below(chance, 4), &frames));
-    while ((error = leat_recv(frames, frame)) == 0) {
-        CHECK(memcmp(bytes + got, frame, size) == 0);
-        got += size;
-    }
-    if (n % size) { /* some of the last frames may go down with the scope */
-        CHECK_IS(-ECANCELED, error);
-        CHECK_IS(-EBADMSG, leat_scope_close(reading));
-    } else {
-        CHECK_IS(n, got);
-        CHECK_IS(-EPIPE, error);
-        CHECK_IS(0, leat_scope_close(reading));
-    }
-    CHECK_IS(0, leat_scope_close(s));
-    free(frame);
-}
-
-static int reads_frames(void *arg)
-{
-    (void)arg;
-    static const size_t sizes[] = { 1, 4, 100, 4096, 65536, 70000, 300000 };
-    static char bytes[300000];
-    uint64_t chance = seed_of_test();
-    for (size_t i = 0; i < sizeof bytes; i++)
-        bytes[i] = (char)below(&chance, 256);
-    frames_arrive(bytes, 0, 7, &chance);
-    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
-        size_t n = (sizes[i] < 100 ? 5000 : sizeof bytes) / sizes[i] * sizes[i];
-        frames_arrive(bytes, n, sizes[i], &chance);
-        frames_arrive(bytes, n - (sizes[i] > 1), sizes[i], &chance);
-    }
-    return 0;
-}
-ON_WORKERS(reads_frames);
-
-static int frames_before_the_error_arrive(void *arg)
-{
-    (void)arg;
-    leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(outer);
-    struct outsider o = { 0 };
-    leat_line none[5] = { 0 };
-    CHECK_IS(sizeof none - 1, leat_write(pipe.in, none, sizeof none - 1));
-    CHECK_IS(0, leat_io_close(pipe.in));
-    CHECK_IS(0, leat_frames(s, pipe.out, sizeof *none, 1, &o.ch));
-    CHECK_IS(0, leat_go(outer, receive_all, &o));
-    WAIT_UNTIL(atomic_load(&o.done));
-    CHECK_IS(4, o.n);
-    CHECK_IS(-ECANCELED, o.error);
-    CHECK_IS(-EBADMSG, leat_scope_close(s));
-    return leat_scope_close(outer);
-}
-ON_WORKERS(frames_before_the_error_arrive);
-
-struct record {
-    int number;
-    char rest[60];
-};
-
-static int frames_go_there_and_back(void *arg)
-{
-    (void)arg;
-    enum { N = 20000 / SCALE };
-    struct record *records = calloc(N, sizeof *records), record;
-    CHECK(records);
-    for (int i = 0; i < N; i++)
-        records[i].number = i;
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(s);
-    leat_chan *to = leat_chan_of(s, struct record, 50), *from;
-    CHECK_IS(0, leat_write_frames(s, to, pipe.in));
-    CHECK_IS(0, leat_frames(s, pipe.out, sizeof record, 50, &from));
-    CHECK(leat_onto(s, to, records, N, LEAT_ENDS_CLOSED));
-    for (int i = 0; i < N; i++) {
-        CHECK_IS(0, leat_recv(from, &record));
-        CHECK_IS(i, record.number);
-    }
-    CHECK_IS(0, leat_io_close(pipe.in));
-    CHECK_IS(-EPIPE, leat_recv(from, &record));
-    CHECK_IS(0, leat_scope_close(s));
-    free(records);
-    return 0;
-}
-ON_WORKERS(frames_go_there_and_back);
-
-static int tells_of_write_errors_of_frames(void *arg)
-{
-    (void)arg;
-    leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
-    struct pair pipe = open_pipe(outer);
-    leat_chan *frames = leat_chan_of(outer, int, 1);
-    CHECK_IS(0, leat_io_close(pipe.out));
-    CHECK_IS(0, leat_write_frames(s, frames, pipe.in));
-    CHECK_IS(0, leat_try_send(frames, &(int){ 1 }));
-    WAIT_UNTIL(leat_chan_closed(frames));
-    CHECK_IS(-EPIPE, leat_try_send(frames, &(int){ 2 }));
-    CHECK_IS(-EPIPE, leat_scope_close(s));
-    return leat_scope_close(outer);
-}
-ON_WORKERS(tells_of_write_errors_of_frames);
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -633,10 +451,6 @@ int main(void)
         TESTS_ON_WORKERS(tells_of_write_errors),
         TESTS_ON_WORKERS(writes_what_it_receives),
         TESTS_ON_WORKERS(slow_reader_holds_up_senders),
-        TESTS_ON_WORKERS(reads_frames),
-        TESTS_ON_WORKERS(frames_before_the_error_arrive),
-        TESTS_ON_WORKERS(frames_go_there_and_back),
-        TESTS_ON_WORKERS(tells_of_write_errors_of_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
