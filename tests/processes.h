@@ -4,6 +4,7 @@
 
 #include "support.h"
 
+#include <dirent.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,6 +48,16 @@ static inline bool has_children(void)
 {
     siginfo_t info;
     return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0;
+}
+
+static inline int open_descriptors(void)
+{
+    int n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    while (readdir(folder))
+        n++;
+    CHECK_IS(0, closedir(folder));
+    return n;
 }
 
 static inline void on_task_and_thread(leat_fn *fn)

@@ -1,17 +1,7 @@
 /* test_batch_harsh.c: each request of a batcher for memory or a thread fails once, in turn: its
  * call gets an error, the others are served, and nothing leaks. This needs the harsh build. */
-#include "base/fault.h"
 #include "batchers.h"
-
-#ifdef LEAT_HARSH
-static int failures;
-
-static bool worked(int64_t result)
-{
-    CHECK(result == 0 || result == -ENOMEM);
-    failures += result != 0;
-    return result == 0;
-}
+#include "faults.h"
 
 static void use_tickets(struct adder *a)
 {
@@ -62,8 +52,7 @@ static void use_all_ways(leat_scope *s, int blocking)
     leat_batcher_spec spec = adds(&a);
     spec.blocking = blocking;
     a.batcher = leat_batcher_open(s, &spec);
-    failures += !a.batcher;
-    if (!a.batcher)
+    if (!made(a.batcher))
         return;
     int x = 1, y = 0;
     if (worked(leat_batch(a.batcher, &x, &y)))
@@ -84,8 +73,7 @@ static int use_batchers(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    failures += !s;
-    if (!s)
+    if (!made(s))
         return 0;
     use_all_ways(s, 0);
     use_all_ways(s, 1);
@@ -93,34 +81,11 @@ static int use_batchers(void *arg)
     return 0;
 }
 
-/* Runs the test with request n failing. True if it made n requests. */
-static bool attempt(long n)
-{
-    failures = 0;
-    lt_fault_arm(n);
-    int result = leat_main_with(use_batchers, NULL, &(leat_options){ .workers = 2 });
-    bool struck = lt_fault_struck();
-    lt_fault_arm(0);
-    CHECK(result == 0 || (result == -ENOMEM && struck));
-    CHECK(struck || failures == 0);
-    return struck;
-}
-
 static void survives_each_failure(void **state)
 {
     (void)state;
-    long n = 1;
-    for (; attempt(n); n++)
-        snprintf(check_note, sizeof check_note, "after failing request %ld", n);
-    CHECK(n > 20);
+    fail_each_request(use_batchers, 20);
 }
-#else
-static void survives_each_failure(void **state)
-{
-    (void)state;
-    skip();
-}
-#endif
 
 int main(void)
 {

@@ -2,8 +2,6 @@
 #define _GNU_SOURCE
 #include "processes.h"
 
-#include <dirent.h>
-
 /* ---- capturing ---- */
 
 static int bounds_what_it_keeps(void *arg)
@@ -107,16 +105,6 @@ static int run_one(void *arg)
     CHECK_IS(0, leat_capture(ARGV("echo", "-n", text), NULL, &captured, 100, LEAT_NEVER));
     CHECK(strcmp(text, captured.out) == 0);
     return leat_captured_free(&captured);
-}
-
-static int open_descriptors(void)
-{
-    int n = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    while (readdir(folder))
-        n++;
-    CHECK_IS(0, closedir(folder));
-    return n;
 }
 
 static int runs_many_at_a_time(void *arg)

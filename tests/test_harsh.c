@@ -1,29 +1,10 @@
 /* test_harsh.c: each request for memory or a thread fails once, in turn: a function returns -ENOMEM
  * or NULL, nothing is lost, and everything works afterwards. This needs the harsh build. */
-#include "base/fault.h"
-#include "support.h"
+#include "faults.h"
 
 #ifdef LEAT_HARSH
 #include <malloc.h>
 #include <unistd.h>
-
-static _Atomic int failures; /* failures that calls returned */
-
-/* True for 0. Counts -ENOMEM, and accepts no other result. */
-static bool worked(int result)
-{
-    CHECK(result == 0 || result == -ENOMEM);
-    if (result)
-        atomic_fetch_add(&failures, 1);
-    return result == 0;
-}
-
-static bool made(const void *thing)
-{
-    if (!thing)
-        atomic_fetch_add(&failures, 1);
-    return thing != NULL;
-}
 
 struct part {
     leat_chan *in, *out;

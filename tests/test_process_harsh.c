@@ -2,20 +2,8 @@
  * started and signals are taken. The call that needed it returns -ENOMEM, and leaves no process, no
  * descriptor and no handler. This needs the harsh build. */
 #define _GNU_SOURCE
-#include "base/fault.h"
+#include "faults.h"
 #include "processes.h"
-
-#ifdef LEAT_HARSH
-#include <dirent.h>
-
-static int failures;
-
-static bool worked(int error)
-{
-    CHECK(error == 0 || error == -ENOMEM);
-    failures += error != 0;
-    return error == 0;
-}
 
 static void use_process(leat_scope *scope)
 {
@@ -68,47 +56,14 @@ static int use_all(void *arg)
     return 0;
 }
 
-static int open_descriptors(void)
-{
-    int n = 0;
-    DIR *folder = opendir("/proc/self/fd");
-    while (readdir(folder))
-        n++;
-    CHECK_IS(0, closedir(folder));
-    return n;
-}
-
-/* Whether there was an n-th request. */
-static bool attempt(long n)
-{
-    failures = 0;
-    lt_fault_arm(n);
-    int result = leat_main_with(use_all, NULL, &(leat_options){ .workers = 2 });
-    bool struck = lt_fault_struck();
-    lt_fault_arm(0);
-    CHECK(result == 0 || (result == -ENOMEM && struck));
-    CHECK(struck || failures == 0);
-    return struck;
-}
-
 static void survives_each_failure(void **state)
 {
     (void)state;
-    long n = 1;
     int before = open_descriptors();
-    for (; attempt(n); n++)
-        snprintf(check_note, sizeof check_note, "after failing request %ld", n);
-    CHECK(n > 20);
+    fail_each_request(use_all, 20);
     /* The bells of two workers and of signals stay. */
     CHECK(open_descriptors() <= before + 3);
 }
-#else
-static void survives_each_failure(void **state)
-{
-    (void)state;
-    skip();
-}
-#endif
 
 int main(void)
 {
