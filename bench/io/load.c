@@ -31,17 +31,29 @@ static int port, pid;
 static clockid_t server_clock;
 static uint32_t *lat;
 static size_t nlat, maxlat = 16u << 20;
+static double count; /* requests answered while measured */
 
 typedef struct conn {
     int fd, got;
     int64_t t0;
 } conn;
 
+/* A measured time: when it began and is to end, and the processor times at its beginning. */
+typedef struct span {
+    int64_t start, end, cpu, my;
+} span;
+
 static int64_t now(clockid_t c)
 {
     struct timespec t;
     clock_gettime(c, &t);
     return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+static span begin(double seconds)
+{
+    int64_t start = now(CLOCK_MONOTONIC);
+    return (span){ start, start + (int64_t)(seconds * 1e9), now(server_clock),
+                   now(CLOCK_PROCESS_CPUTIME_ID) };
 }
 static void die(const char *what, int e)
 {
@@ -138,17 +150,35 @@ static void open_ring(int single)
         io_uring_buf_ring_add(br, bufs + i * MSG, MSG, i, BUFS - 1, i);
     io_uring_buf_ring_advance(br, BUFS);
 }
+/* Submits, waits for a completion, and returns the time. */
+static int64_t submit_and_wait(void)
+{
+    struct __kernel_timespec to = { SERVER_TIMEOUT, 0 };
+    struct io_uring_cqe *cq;
+    int e = io_uring_submit_and_wait_timeout(&ring, &cq, 1, &to, NULL);
+    if (e < 0 && e != -EINTR)
+        die("no answer from the server", -e);
+    return now(CLOCK_MONOTONIC);
+}
+static void note_answer(const conn *c, int64_t t)
+{
+    count++;
+    if (nlat < maxlat)
+        lat[nlat++] = (uint32_t)(t - c->t0);
+}
 static int cmp(const void *a, const void *b)
 {
     uint32_t x = *(uint32_t *)a, y = *(uint32_t *)b;
     return (x > y) - (x < y);
 }
-static void report(double ops, double sec, double cpu, double my, double mem, double kern)
+static void report(const span *s, int64_t stopped, double mem, double kern)
 {
+    double cpu = now(server_clock) - s->cpu, my = now(CLOCK_PROCESS_CPUTIME_ID) - s->my,
+           sec = (stopped - s->start) / 1e9;
     qsort(lat, nlat, sizeof *lat, cmp);
 #define P(q) (nlat ? lat[(size_t)((nlat - 1) * (q))] / 1e3 : 0)
     printf("rate=%.0f p50=%.1f p99=%.1f p999=%.1f cpu=%.3f mycpu=%.3f mem=%.0f kern=%.0f\n",
-           ops / sec, P(.5), P(.99), P(.999), cpu / 1e3 / ops, my / 1e3 / ops, mem, kern);
+           count / sec, P(.5), P(.99), P(.999), cpu / 1e3 / count, my / 1e3 / count, mem, kern);
 }
 
 static void echo(int n, int active, double seconds)
@@ -165,18 +195,15 @@ static void echo(int n, int active, double seconds)
     }
     io_uring_submit(&ring);
     /* Once around, so that every connection of the server has been used; then the clock starts. */
-    int first = 0, phase = 0; /* 0: the first round, 1: warm, 2: measured, 3: done */
+    int first = 0, phase = 0; /* 0: the first round, 1: warm, 2: measured */
     while (first < n && first < active)
         request(&c[first++]);
-    double mem = 0, kern = 0, count = 0;
-    int64_t start = 0, end = 0, cpu0 = 0, my0 = 0, cpu1 = 0, my1 = 0, stopped = 0;
-    while (phase < 3) {
-        struct __kernel_timespec to = { SERVER_TIMEOUT, 0 };
+    double mem = 0, kern = 0;
+    int64_t start = 0;
+    span measured = { 0 };
+    for (;;) {
+        int64_t t = submit_and_wait();
         struct io_uring_cqe *cq;
-        int e = io_uring_submit_and_wait_timeout(&ring, &cq, 1, &to, NULL);
-        if (e < 0 && e != -EINTR)
-            die("no answer from the server", -e);
-        int64_t t = now(CLOCK_MONOTONIC);
         unsigned head, seen = 0, given = 0;
         io_uring_for_each_cqe(&ring, head, cq)
         {
@@ -197,11 +224,8 @@ static void echo(int n, int active, double seconds)
             k->got += cq->res;
             if (k->got < MSG)
                 continue;
-            if (phase == 2) {
-                count++;
-                if (nlat < maxlat)
-                    lat[nlat++] = (uint32_t)(t - k->t0);
-            }
+            if (phase == 2)
+                note_answer(k, t);
             idle[nidle++] = k;
             if (first < n) {
                 request(&c[first++]);
@@ -221,18 +245,12 @@ static void echo(int n, int active, double seconds)
             phase = 2;
             mem = (double)(server_mem() - m0) / n;
             kern = (double)(kernel_mem() - k0) / n;
-            start = now(CLOCK_MONOTONIC);
-            end = start + (int64_t)(seconds * 1e9);
-            cpu0 = now(server_clock);
-            my0 = now(CLOCK_PROCESS_CPUTIME_ID);
-        } else if (phase == 2 && t >= end) {
-            phase = 3;
-            cpu1 = now(server_clock);
-            my1 = now(CLOCK_PROCESS_CPUTIME_ID);
-            stopped = t;
+            measured = begin(seconds);
+        } else if (phase == 2 && t >= measured.end) {
+            report(&measured, t, mem, kern);
+            return;
         }
     }
-    report(count, (stopped - start) / 1e9, cpu1 - cpu0, my1 - my0, mem, kern);
 }
 
 static void connect_close(int active, double seconds)
@@ -240,11 +258,11 @@ static void connect_close(int active, double seconds)
     open_ring(1);
     conn *c = calloc(active, sizeof *c);
     char sink[MSG];
-    int hosts = 0, phase = 0;
-    double count = 0;
+    int hosts = 0;
     for (int i = 0; i < active; i++)
         c[i].fd = -1;
-    int64_t start = now(CLOCK_MONOTONIC) + WARM_MS * 1000000LL, end = 0, cpu0 = 0, my0 = 0;
+    int64_t start = now(CLOCK_MONOTONIC) + WARM_MS * 1000000LL;
+    span measured = { 0 };
     for (;;) {
         for (int i = 0; i < active; i++)
             if (c[i].fd < 0) {
@@ -257,12 +275,8 @@ static void connect_close(int active, double seconds)
                 io_uring_prep_recv(s, c[i].fd, sink, MSG, MSG_WAITALL);
                 io_uring_sqe_set_data(s, &c[i]);
             }
-        struct __kernel_timespec to = { SERVER_TIMEOUT, 0 };
+        int64_t t = submit_and_wait();
         struct io_uring_cqe *cq;
-        int e = io_uring_submit_and_wait_timeout(&ring, &cq, 1, &to, NULL);
-        if (e < 0 && e != -EINTR)
-            die("no answer from the server", -e);
-        int64_t t = now(CLOCK_MONOTONIC);
         unsigned head, seen = 0;
         io_uring_for_each_cqe(&ring, head, cq)
         {
@@ -272,22 +286,14 @@ static void connect_close(int active, double seconds)
                 die("connection lost", cq->res < 0 ? -cq->res : EPIPE);
             close(k->fd);
             k->fd = -1;
-            if (phase) {
-                count++;
-                if (nlat < maxlat)
-                    lat[nlat++] = (uint32_t)(t - k->t0);
-            }
+            if (measured.start)
+                note_answer(k, t);
         }
         io_uring_cq_advance(&ring, seen);
-        if (!phase && t >= start) {
-            phase = 1;
-            start = t;
-            end = t + (int64_t)(seconds * 1e9);
-            cpu0 = now(server_clock);
-            my0 = now(CLOCK_PROCESS_CPUTIME_ID);
-        } else if (phase && t >= end) {
-            report(count, (t - start) / 1e9, now(server_clock) - cpu0,
-                   now(CLOCK_PROCESS_CPUTIME_ID) - my0, 0, 0);
+        if (!measured.start && t >= start) {
+            measured = begin(seconds);
+        } else if (measured.start && t >= measured.end) {
+            report(&measured, t, 0, 0);
             return;
         }
     }
@@ -296,25 +302,23 @@ static void connect_close(int active, double seconds)
 static void stream(double seconds)
 {
     int fd = dial(0);
-    int64_t start = 0, end = 0, cpu0 = 0, my0 = 0, t0 = now(CLOCK_MONOTONIC);
+    int64_t t0 = now(CLOCK_MONOTONIC);
+    span measured = { 0 };
     double bytes = 0;
     for (;;) {
         ssize_t n = send(fd, big, sizeof big, MSG_NOSIGNAL);
         if (n <= 0)
             die("send", errno);
         int64_t t = now(CLOCK_MONOTONIC);
-        if (!start && t - t0 > WARM_MS * 1000000LL) {
-            start = t;
-            end = t + (int64_t)(seconds * 1e9);
-            cpu0 = now(server_clock);
-            my0 = now(CLOCK_PROCESS_CPUTIME_ID);
-        } else if (start)
+        if (!measured.start && t - t0 > WARM_MS * 1000000LL)
+            measured = begin(seconds);
+        else if (measured.start)
             bytes += n;
-        if (start && t >= end)
+        if (measured.start && t >= measured.end)
             break;
     }
-    double cpu = now(server_clock) - cpu0, my = now(CLOCK_PROCESS_CPUTIME_ID) - my0,
-           sec = (now(CLOCK_MONOTONIC) - start) / 1e9;
+    double cpu = now(server_clock) - measured.cpu, my = now(CLOCK_PROCESS_CPUTIME_ID) - measured.my,
+           sec = (now(CLOCK_MONOTONIC) - measured.start) / 1e9;
     shutdown(fd, SHUT_WR);
     if (recv(fd, big, sizeof big, 0) > 0)
         die("the server did not close", EPROTO);
