@@ -44,6 +44,13 @@ static inline bool is_gone(pid_t pid)
     return kill(pid, 0) != 0 && errno == ESRCH;
 }
 
+/* A zombie, or gone. */
+static inline bool has_ended(pid_t pid)
+{
+    siginfo_t info = { 0 };
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid == pid;
+}
+
 static inline bool has_children(void)
 {
     siginfo_t info;

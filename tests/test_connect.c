@@ -12,14 +12,14 @@
 /* The answers of the stub: the hosts of a name are made of its letters. */
 static _Atomic int asked, answering;
 static _Atomic bool hold;
+static _Atomic int resolved; /* callers that have got their answer */
 
 static int stub(const char *host, const char *service, leat_address *addresses)
 {
     int n = 0;
     atomic_fetch_add(&asked, 1);
     atomic_fetch_add(&answering, 1);
-    while (atomic_load(&hold))
-        usleep(100);
+    WAIT_UNTIL(!atomic_load(&hold));
     for (const char *letter = host; *letter; letter++)
         switch (*letter) {
         case '4': n += lt_net_number("127.0.0.1", service, &addresses[n]); break;
@@ -36,6 +36,7 @@ static lt_net_asks *use_stub(bool holding)
 {
     lt_net_asks *before = atomic_load(&lt_net_ask);
     atomic_store(&asked, 0);
+    atomic_store(&resolved, 0);
     atomic_store(&hold, holding);
     atomic_store(&lt_net_ask, stub);
     return before;
@@ -60,6 +61,7 @@ static int resolve_one(void *arg)
 {
     struct caller *caller = arg;
     caller->result = leat_resolve(caller->address, "80", caller->addresses, 4, caller->deadline);
+    atomic_fetch_add(&resolved, 1);
     return 0;
 }
 
@@ -158,6 +160,21 @@ static int unreachable(void *arg)
 }
 ON_WORKERS(unreachable);
 
+static uint64_t timers(void)
+{
+    leat_counts counts;
+    CHECK_IS(0, leat_count(&counts));
+    return counts.timers;
+}
+
+/* Returns while the caller pauses before its next try. */
+static void start_connecting(leat_scope *scope, struct caller *caller)
+{
+    WAIT_UNTIL(timers() == 0);
+    CHECK_IS(0, leat_go(scope, connect_one, caller));
+    WAIT_UNTIL(timers() == 1);
+}
+
 static int full_backlog_is_tried_again(void *arg)
 {
     (void)arg;
@@ -172,14 +189,12 @@ static int full_backlog_is_tried_again(void *arg)
     struct caller callers[2] = { { .address = text, .deadline = LEAT_NEVER },
                                  { .address = text, .deadline = LEAT_NEVER } };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    CHECK_IS(0, leat_go(scope, connect_one, &callers[0]));
-    leat_sleep(5 * LEAT_MS);
+    start_connecting(scope, &callers[0]);
     CHECK_IS(0, leat_accept(listener, NULL, &io, LEAT_NEVER));
     CHECK_IS(0, leat_scope_close(scope));
     CHECK_IS(0, callers[0].result);
     scope = leat_scope_open(LEAT_NEVER);
-    CHECK_IS(0, leat_go(scope, connect_one, &callers[1]));
-    leat_sleep(LEAT_MS);
+    start_connecting(scope, &callers[1]);
     CHECK_IS(0, leat_scope_cancel(scope));
     CHECK_IS(0, leat_scope_close(scope));
     CHECK_IS(-ECANCELED, callers[1].result);
@@ -267,7 +282,8 @@ static int equal_questions_are_shared(void *arg)
         CHECK_IS(0, i % 2 ? leat_go(scope, resolve_one, &callers[i])
                           : leat_go_blocking(scope, resolve_one, &callers[i]));
     }
-    leat_sleep(20 * LEAT_MS);
+    /* Those with a deadline have left. */
+    WAIT_UNTIL(atomic_load(&resolved) == 12 && atomic_load(&answering) == 2);
     CHECK_IS(2, atomic_load(&asked));
     atomic_store(&hold, false);
     CHECK_IS(0, leat_scope_close(scope));

@@ -244,7 +244,7 @@ static int accept_ends_with_the_listener(void *arg)
         CHECK_IS(0, i % 2 ? leat_go(scope, accept_one, &callers[i])
                           : leat_go_blocking(scope, accept_one, &callers[i]));
     }
-    leat_sleep(2 * LEAT_MS);
+    WAIT_UNTIL(receivers_of(leat_io_readable(listener)) == 4);
     CHECK_IS(0, leat_io_close(listener));
     CHECK_IS(0, leat_scope_close(scope));
     for (int i = 0; i < 4; i++)
@@ -273,7 +273,7 @@ static int adopted_listener_does_not_block(void *arg)
     }
     for (int i = 0; i < 6; i++)
         CHECK_IS(0, leat_connect(scope, text, &clients[i], LEAT_NEVER));
-    leat_sleep(20 * LEAT_MS);
+    WAIT_UNTIL(receivers_of(leat_io_readable(listener)) == 2); /* six have accepted */
     CHECK_IS(0, leat_scope_cancel(inner));
     CHECK_IS(0, leat_scope_close(inner));
     for (int i = 0; i < 8; i++) {
@@ -322,7 +322,7 @@ static int block_accepts(void *arg)
     CHECK_IS(0, leat_listen(scope, "127.0.0.1:0", 0, &acceptor.listener));
     tell_address(acceptor.listener, text);
     CHECK_IS(0, leat_go_block(scope, &acceptor.block, accept_as_block));
-    leat_sleep(LEAT_MS);
+    WAIT_UNTIL(receivers_of(leat_io_readable(acceptor.listener)) == 1);
     CHECK_IS(0, leat_connect(scope, text, &client, LEAT_NEVER));
     CHECK_IS(0, leat_block_join(&acceptor.block));
     return leat_scope_close(scope);

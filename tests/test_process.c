@@ -122,7 +122,7 @@ static int end_as_asked(void *arg)
     CHECK_IS(200, code_of(spawn(scope, SHELL("exit 200"), NULL)));
     CHECK_IS(SIGUSR1, signal_of(spawn(scope, SHELL("kill -USR1 $$"), NULL)));
     leat_process *process = spawn(scope, SHELL("exit 3"), NULL);
-    nanosleep(&(struct timespec){ .tv_nsec = 5000000 }, NULL);
+    WAIT_UNTIL(has_ended(leat_process_id(process)));
     for (int i = 0; i < 3; i++) {
         CHECK_IS(0, leat_wait(process, &how, LEAT_NEVER));
         CHECK_IS(3, how.code);
