@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#include "sched/runtime.h"
+
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -33,11 +35,19 @@ static size_t mapped(void)
     return pages * (size_t)sysconf(_SC_PAGESIZE);
 }
 
+static bool workers_sleep(void)
+{
+    for (unsigned i = 0; i < leat_workers(); i++)
+        if (!atomic_load(&lt_runtime.workers[i]->asleep))
+            return false;
+    return true;
+}
+
 /* Runs in a process of its own, which may map 64 MB more. */
 static void fill_again_and_again(void)
 {
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 4 }));
-    usleep(20000);
+    WAIT_UNTIL(workers_sleep());
     size_t bytes = mapped() + (64 << 20);
     CHECK_IS(0, setrlimit(RLIMIT_AS, &(struct rlimit){ bytes, bytes }));
     int first = 0;
@@ -51,7 +61,7 @@ static void fill_again_and_again(void)
             first = n;
         if (n < first * 7 / 8)
             check_failed(__FILE__, __LINE__, "in round %d only %d of %d", round, n, first);
-        usleep(10000); /* the workers fall asleep */
+        WAIT_UNTIL(workers_sleep());
     }
     CHECK(first > 100);
     CHECK_IS(0, leat_stop());
