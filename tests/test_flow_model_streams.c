@@ -44,13 +44,6 @@ static int same_half(void *arg, const void *before, const void *item)
     return *(const int *)before / 2 == *(const int *)item / 2;
 }
 
-/* The ledger does not see items that a transform keeps back. */
-static void close_without_ledger(struct world *w)
-{
-    CHECK(leat_scope_close(w->s) == 0 || w->early == DEADLINE);
-    CHECK_IS(0, leat_chan_unref(w->left));
-}
-
 static void take_through(struct world *w, leat_transform *transform)
 {
     struct source *source = &w->source[0];
@@ -65,7 +58,7 @@ static void takes(uint64_t *chance)
     uint64_t n = below(&w.chance, LENGTH + 2);
     take_through(&w, leat_take(sizeof(int), n));
     world_run(&w);
-    close_without_ledger(&w);
+    world_close(&w);
     int length = w.source[0].length < (int)n ? w.source[0].length : (int)n;
     check_same(&w.sink[0], w.source[0].items, length);
 }
@@ -81,7 +74,7 @@ static void filters(uint64_t *chance)
                          : which == 1 ? leat_dedupe(sizeof(int))
                                       : leat_distinct(sizeof(int)));
         world_run(&w);
-        close_without_ledger(&w);
+        world_close(&w);
         const struct source *source = &w.source[0];
         int expected[LENGTH] = { 0 }, n = 0;
         bool seen[IDS] = { false };
@@ -160,7 +153,7 @@ static void partitions(uint64_t *chance)
         w.sink[0].size = sizeof(struct run);
         w.sink[0].note = note_run;
         world_run(&w);
-        close_without_ledger(&w);
+        world_close(&w);
         int expected[2 * LENGTH], n = runs_of(&w.source[0], by_half, expected);
         if (!w.whole) { /* the last run may be cut off */
             w.sink[0].n = without_counts(w.sink[0].got, w.sink[0].n);
