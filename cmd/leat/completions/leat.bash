@@ -35,8 +35,8 @@ _leat_sum() {
         [[ $word == -* ]] || return
         _leat_offer -W '-a --algorithm= -l --length= -c --check -j --jobs= --files0-from= --readers=
             -L --dereference --cache= --paranoid --fail-fast --no-progress --json -b --binary -t
-            --text --tag -z --zero --ignore-missing --quiet --status --strict -w --warn --strict-tree=
-            --help --version' -- "$word"
+            --text --tag -z --zero --ignore-missing --quiet --status --strict -w --warn
+            --strict-tree= --help --version' -- "$word"
         if [[ ${COMPREPLY-} == *= ]]; then
             compopt -o nospace 2>/dev/null
         fi
