@@ -46,6 +46,8 @@ is 'tabs' 'b a' "$(printf 'a\tb\n' | map -C '\t' echo {2} {1})"
 is 'a column that is missing' '[a][]' "$(echo a | map -C, printf '[%s]' {1}{3} {2})"
 is 'columns of a script' 'b a' "$(echo a,b | map -C, -s 'echo $2 $1')"
 is 'csv' $'[x,"y\nz][b]' "$(printf '"x,""y\nz",b\n' | map -C csv printf '[%s]' {1} {2})"
+is 'csv, empty lines and CR' $'[x\n\ny][b]' \
+    "$(printf 'a,"x\n\ny",b\r\n' | map -C csv printf '[%s]' {2} {3})"
 printf 'a,"b\n' | map -C csv echo {1} >"$out/got" 2>"$out/err"
 is 'csv without an end: status' 2 $?
 
@@ -68,6 +70,8 @@ is '--pipe: whole lines' '' "$(map --pipe=1K tail -c1 <numbers | tr -d '\n')"
 [ "$(map --pipe=1K wc -l <numbers | wc -l)" -gt 50 ] || fail '--pipe: few blocks'
 printf 'a\nb' | map --pipe=1 cat >"$out/got"
 is '--pipe: no line feed at the end' $'a\nb' "$(cat "$out/got")"
+gives '--pipe: a line each' 0 $'1\n1\n1' --pipe=1 wc -l < <(seq 3)
+is '--pipe: sizes' $'10\n10\n4' "$(printf '1234\n%.0s' 1 2 3 4 5 | head -c 24 | map --pipe=10 wc -c)"
 gives '--pipe: nothing' 0 '' --pipe wc </dev/null
 map --pipe=64K true <numbers || fail '--pipe: input that is not wanted'
 { perl -e 'print "x" x 300000, "\n"'; seq 10; } >long

@@ -33,6 +33,9 @@ gives 'a place meanwhile' 0 $'1\n2' -j1 --retries=1 --backoff=300ms \
 # time limits
 gives 'timeout' 1 'a' --timeout=0.3 -s 'echo a; sleep 100' ::: a
 gives 'timeout, deaf' 1 '' --timeout=0.2 --grace=0.2 -s 'trap "" TERM; while :; do sleep 1; done' ::: a
+# A reader that is slow does not make a job late.
+is 'timeout, a slow reader' 4000000 \
+    "$(map -j2 --timeout=0.5 -s 'head -c 2000000 /dev/zero' ::: a b | (sleep 1; wc -c))"
 seq 12 | map -j2 --timeout=5x -s 'if [ "$1" = 12 ]; then sleep 100; else sleep 0.1; fi' 2>"$out/err"
 is 'times the median' 1 $?
 grep -q '1 of 12' "$out/err" || fail "times the median: $(cat "$out/err")"

@@ -9,7 +9,7 @@ same 'in order' numbers "$out/got"
 map -j8 -u -s 'echo "$1"' <numbers | sort -n >"$out/got"
 same 'unordered' numbers "$out/got"
 is 'as they end' $'2\n1' "$(map -j2 -u -s 'while [ "$1" = 1 ] && [ ! -e two ]; do sleep 0.01; done
-    echo "$1"; [ "$1" = 1 ] || { sleep 0.1; : >two; }' ::: 1 2)"
+    [ "$1" = 1 ] || (sleep 0.3; : >two) & echo "$1"' ::: 1 2)"
 
 # the first in line streams: the job goes on when its line has been read
 mkfifo first
@@ -49,7 +49,11 @@ is '-o: nothing is left' '' "$(find . -name '.leat-map*')"
 is '-o: content' 0 "$(cat o.0)"
 map -j1 -o 'p.{}' -s 'ls p.* 2>/dev/null; echo ok' ::: 1
 is '-o: only when it is whole' ok "$(cat p.1)"
-says '-o: no folder' 2 'nosuch/a' -o 'nosuch/{}' true ::: a b
+map -j2 --fail-fast -o 'q.{}' -s 'if [ "$1" = bad ]; then while [ ! -e begun ]; do sleep 0.01; done
+    exit 1; fi; trap "exit 0" TERM; echo part; : >begun; while :; do sleep 0.05; done' ::: a bad \
+    2>"$out/err"
+is '-o: ended with the run' '' "$(ls q.* 2>/dev/null)"
+says '-o: no folder' 2 ': No such file' -o 'nosuch/{}' true ::: a b
 
 # what does not fit waits: in a file, and without one in the job
 big() {
@@ -76,6 +80,11 @@ map -j2 --spill=0 --retries=1 --backoff=300ms -s 'if [ "$1" = 1 ]; then
         head -c 9000000 /dev/zero | tr "\0" x; echo
     fi' ::: 1 2 3 4 | cut -c1-6 >"$out/got"
 is 'tries again without a place' 'second xxxxxx xxxxxx xxxxxx' "$(xargs <"$out/got")"
+# Others that fill the memory do not keep the first in line from being tried again.
+is 'tries again beside others' 20070000 "$(map -j2 --retries=1 --backoff=0.1 --spill=0 -s 'case $1 in
+    a) head -c 70000 /dev/zero; while [ ! -e full ]; do sleep 0.05; done; test "$LEAT_TRY" = 2;;
+    b) head -c 8000000 /dev/zero; : >full; head -c 12000000 /dev/zero;; esac' ::: a b | wc -c)"
+rm -f full
 is 'unordered without room' 36000000 \
     "$(map -j4 -u --spill=0 -s 'head -c 9000000 /dev/zero' ::: 1 2 3 4 | wc -c)"
 

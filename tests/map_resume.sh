@@ -27,6 +27,18 @@ gives 'and now both are done' 0 '' --log=twice --resume echo ::: a a
 gives 'failed ones again' 1 1 --log=log --resume -s 'echo "$1"; exit "$1"' ::: 0 1 0
 gives 'not those that ended' 0 '' --log=log --resume=ended -s 'echo "$1"; exit "$1"' ::: 0 1 0
 gives 'a new one' 0 b --log=new --resume echo ::: b
+# the same command for different files
+mkdir a b
+map -j1 --log=files -o '{//}/out' sh -c 'test "$LEAT_SEQ" != 1' {/} ::: a/x b/x 2>/dev/null
+map -j1 --log=files --resume -o '{//}/out' sh -c 'test "$LEAT_SEQ" != 1' {/} ::: b/x a/x
+[ -e a/out ] || fail 'the same command for another file'
+# jobs that a signal to leat has ended have neither succeeded nor failed
+timeout -s INT 0.4 "$leat" map -j2 --log=int -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' \
+    ::: a b c >"$out/got"
+: >go
+gives 'ended by a signal' 0 $'b\nc' --log=int --resume=ended \
+    -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' ::: a b c
+says '--pipe' 2 'cannot be combined with --pipe' --log=pipe --resume --pipe wc
 # a line that was not written whole
 map --log=torn echo ::: a b >/dev/null
 head -c -3 torn >t && mv t torn

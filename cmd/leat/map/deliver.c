@@ -46,15 +46,14 @@ static void log_job(struct run *run, const struct job *job)
 {
     if (run->log.fd < 0)
         return;
-    bool ended = job->timed_out || job->killed; /* by us, however it took that */
     struct log_line line = {
         .number = job->number,
         .start = job->start,
         .runtime = (double)job->took / 1e9,
         .sent = job->sent,
         .received = job->received,
-        .code = ended || job->exit.signal ? -1 : job->exit.code,
-        .signal = ended ? SIGTERM : job->exit.signal,
+        .code = job->timed_out || job->exit.signal ? -1 : job->exit.code,
+        .signal = job->timed_out ? SIGTERM : job->exit.signal,
         .command = job->command,
     };
     int error = log_write(&run->log, &line);
@@ -64,13 +63,13 @@ static void log_job(struct run *run, const struct job *job)
     }
 }
 
-/* Of a job that was ended with the run nothing more is written. Nor is it logged if its output
- * could not be written: --resume runs it again. */
+/* Of a job that was ended with the run nothing more is written, and it has neither succeeded nor
+ * failed: it is not logged. Nor is it if its output could not be written. So --resume runs it. */
 static void finish(struct run *run, struct job *job)
 {
     if (!job->killed)
         output_end(job);
-    if (!run->streams.error[STREAM_OUT])
+    if (!job->killed && !run->streams.error[STREAM_OUT])
         log_job(run, job);
     job_free(job);
     leat_release(run->window, 1);

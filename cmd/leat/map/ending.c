@@ -67,8 +67,9 @@ bool end_run(struct run *run, bool kill, int signal, int status)
         if (signal == SIGPIPE)
             run->signal = SIGPIPE;
     }
+    if (run->feeding)
+        leat_scope_cancel(run->feeding);
     pthread_mutex_unlock(&run->lock);
-    leat_scope_cancel(run->feeding);
     return first;
 }
 
@@ -77,7 +78,7 @@ void job_counts(struct run *run, struct job *job, bool succeeded)
     const struct halt *halt = &run->plan->halt;
     pthread_mutex_lock(&run->lock);
     if (succeeded)
-        tally_succeeded(&run->tally, job->took);
+        tally_succeeded(&run->tally, job->took - job->paused);
     else
         run->tally.failed++;
     bool reached = halt->when != HALT_NEVER && !run->halted && tally_reached(&run->tally, halt);
@@ -147,13 +148,14 @@ static void describe(struct run *run, char *text, size_t room)
     char left[32] = "", of[32] = "";
     pthread_mutex_lock(&run->lock);
     uint64_t running = run->tally.running, failed = run->tally.failed, passed = run->tally.passed;
+    uint64_t total = run->total;
     double ended = (double)(run->tally.succeeded + failed);
     pthread_mutex_unlock(&run->lock);
     double seconds = progress_seconds(&run->streams.progress);
-    double all = (double)run->total - (double)passed;
-    if (run->total)
-        snprintf(of, sizeof of, " of %llu", (unsigned long long)(run->total - passed));
-    if (run->total && ended > 0 && all >= ended)
+    double all = (double)total - (double)passed;
+    if (total)
+        snprintf(of, sizeof of, " of %llu", (unsigned long long)(total - passed));
+    if (total && ended > 0 && all >= ended)
         progress_add_left(left, sizeof left, (all - ended) * seconds / ended);
     snprintf(text, room, "%.0f%s jobs done, %llu running, %llu failed, %.1f/s%s", ended, of,
              (unsigned long long)running, (unsigned long long)failed, ended / seconds, left);
@@ -165,7 +167,6 @@ int draw_progress(void *arg)
     struct progress *progress = &run->streams.progress;
     if (!progress->on)
         return 0;
-    run->total = items_total(&run->items);
     while (leat_sleep_until(progress_due(progress)) == 0) {
         if (!progress_is_due(progress))
             continue;

@@ -13,6 +13,13 @@ static char *command_of(const struct run *run, const struct input *input)
     size_t count = command_fill(run->plan, input->row, (struct which){ 0 }, &arguments);
     if (!arguments.broken)
         command_quote(&line, arguments.bytes, count);
+    if (run->plan->output) {
+        text_clear(&arguments);
+        command_output(run->plan, input->row, (struct which){ 0 }, &arguments);
+        text_str(&line, " >");
+        if (text_string(&arguments))
+            command_quote(&line, arguments.bytes, 1);
+    }
     bool good = !arguments.broken && text_string(&line);
     text_free(&arguments);
     if (!good)
@@ -101,25 +108,52 @@ static void complain(struct run *run, int error)
         streams_say(&run->streams, "%s: %s", run->items.name, strerror(-error));
 }
 
-/* The scope of what reads the items: an error of it cancels the scope. */
+static void count_jobs(struct run *run)
+{
+    uint64_t total = items_total(&run->items);
+    pthread_mutex_lock(&run->lock);
+    run->total = total;
+    pthread_mutex_unlock(&run->lock);
+}
+
 static int feed_all(struct run *run)
 {
     struct input input;
     int got = items_open(&run->items, run->plan, run->feeding);
+    if (!got && run->streams.progress.on)
+        count_jobs(run);
     while (got >= 0 && (got = items_next(&run->items, &input)) == 1)
         got = feed_one(run, &input);
     return got;
 }
 
+static void set_feeding(struct run *run, leat_scope *scope)
+{
+    pthread_mutex_lock(&run->lock);
+    run->feeding = scope;
+    if (scope && leat_chan_closed(run->stopping))
+        leat_scope_cancel(scope);
+    pthread_mutex_unlock(&run->lock);
+}
+
 int feed(void *arg)
 {
     struct run *run = arg;
-    int error = feed_all(run);
-    leat_shield();
-    if (error && error != -ECANCELED)
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    int error = -ENOMEM;
+    if (scope) {
+        set_feeding(run, scope);
+        error = feed_all(run);
+        set_feeding(run, NULL);
+        /* An error of what reads the items has cancelled the scope. */
+        leat_scope_cancel(scope);
+        int unread = leat_scope_close(scope);
+        if (error == -ECANCELED)
+            error = unread;
+    }
+    if (error)
         complain(run, error);
     leat_close(run->order);
     leat_send(run->news, &(struct news){ NULL, false });
-    leat_unshield();
     return 0;
 }

@@ -11,7 +11,7 @@
 /* Bytes of the arguments of a command with -n max, with their pointers: what xargs takes, too. */
 enum { ARGUMENTS_MOST = 128 * 1024 };
 
-enum { LINE_BLOCK = 64 * 1024 };
+enum { LINE_BLOCK = 64 * 1024, LONGEST_BLOCK = 1 << 30 };
 
 /* ---- rows ---- */
 
@@ -24,7 +24,8 @@ static struct row *make_row(const struct text *values, size_t count, bool whole)
     if (!row)
         return NULL;
     char *at = (char *)&row->values[pointers];
-    memcpy(at, values->bytes, values->len);
+    if (count)
+        memcpy(at, values->bytes, values->len);
     *row = (struct row){ .whole = whole ? at : NULL, .count = pointers };
     for (size_t i = 0; i < count; i++) {
         if (i >= whole)
@@ -48,11 +49,11 @@ static int complain(struct items *it, const char *complaint)
 }
 
 /* Adds a line's bytes. */
-static int take_line(struct items *it, struct text *to)
+static int take_line(struct items *it, bool pass_empty, struct text *to)
 {
     leat_line line;
     int error;
-    while (!(error = leat_recv(it->lines, &line)) && !line.size && !it->plan->null)
+    while (!(error = leat_recv(it->lines, &line)) && !line.size && pass_empty)
         leat_line_free(&line);
     if (error)
         return error == -EPIPE ? 0 : error;
@@ -75,7 +76,7 @@ static int take_value(struct items *it, struct text *to)
         add_value(to, it->plan->lists[0].at[it->at[0]++]);
         return 1;
     }
-    int got = take_line(it, to);
+    int got = take_line(it, !it->plan->null, to);
     if (got == 1)
         text_char(to, '\0');
     return got;
@@ -131,8 +132,9 @@ static int take_columns(struct items *it, struct row **row)
     /* A quoted column may have line feeds. */
     while (got == 1 && it->plan->csv && !it->plan->list_count && !line.broken &&
            is_open(line.bytes)) {
-        line.bytes[line.len - 1] = '\n';
-        got = take_value(it, &line);
+        line.bytes[line.len - 1] = it->plan->null ? '\0' : '\n';
+        got = take_line(it, false, &line);
+        text_char(&line, '\0');
         if (got == 0)
             got = complain(it, "a quoted column does not end");
     }
@@ -230,14 +232,20 @@ static int take_several(struct items *it, struct row **row)
 
 /* ---- blocks ---- */
 
-/* The bytes up to the last line feed; all if there are no more to come; 0: more have to be read. */
+/* The bytes of the next block: whole lines, as many as fit, or one that is longer. 0: more bytes
+ * have to be read. */
 static size_t whole_lines(const struct items *it)
 {
-    if (it->at_end)
-        return it->held.len;
-    const char *end =
-        it->held.len < it->plan->block ? NULL : memrchr(it->held.bytes, '\n', it->held.len);
-    return end ? (size_t)(end - it->held.bytes) + 1 : 0;
+    const char *bytes = it->held.bytes;
+    size_t most = it->plan->block, len = it->held.len;
+    if (len <= most && it->at_end)
+        return len;
+    if (len < most)
+        return 0;
+    const char *end = memrchr(bytes, '\n', most);
+    if (!end)
+        end = memchr(bytes + most, '\n', len - most);
+    return end ? (size_t)(end - bytes) + 1 : it->at_end ? len : 0;
 }
 
 static int take_block(struct items *it, struct input *input)
@@ -246,6 +254,8 @@ static int take_block(struct items *it, struct input *input)
     struct text *held = &it->held;
     while (!(n = whole_lines(it)) && !it->at_end) {
         size_t missing = held->len < it->plan->block ? it->plan->block - held->len : LINE_BLOCK;
+        if (held->len > LONGEST_BLOCK)
+            return complain(it, "a line is longer than 1 GiB");
         if (!text_reserve(held, missing))
             return -ENOMEM;
         int64_t got = leat_read(it->io, held->bytes + held->len, missing);
@@ -283,7 +293,7 @@ int items_open(struct items *it, const struct plan *p, leat_scope *scope)
     if (fd < 0)
         return -errno;
     int error = leat_io_adopt(scope, fd, &it->io);
-    const leat_lines_options lines = { .most = WHOLE_ITEM_MOST, .zero = p->null };
+    const leat_lines_options lines = { .most = WHOLE_ITEM_MOST, .zero = p->null, .crlf = p->csv };
     if (!error && !p->block)
         error = leat_lines(scope, it->io, &lines, &it->lines);
     return error;

@@ -178,24 +178,29 @@ static int64_t due(const struct job *job, int64_t *look_again)
     *look_again = LEAT_NEVER;
     if (job->timed_out)
         return LEAT_NEVER;
+    int64_t begun = job->begun + job->paused;
     if (run->plan->timeout)
-        return job->begun + run->plan->timeout;
+        return begun + run->plan->timeout;
     if (run->plan->timeout_times == 0)
         return LEAT_NEVER;
     pthread_mutex_lock(&run->lock);
     double limit = (double)tally_median(&run->tally) * run->plan->timeout_times;
     pthread_mutex_unlock(&run->lock);
     *look_again = leat_after(LEAT_S);
-    return limit > 0 && limit < 9e18 ? job->begun + (int64_t)limit : LEAT_NEVER;
+    return limit > 0 && limit < 9e18 - (double)begun ? begun + (int64_t)limit : LEAT_NEVER;
 }
 
 static void read_some(struct capture *c, enum stream stream, size_t most)
 {
     int64_t n = leat_read_until(c->from[stream], c->buffer, most, LEAT_NOW);
-    if (n > 0)
+    if (n > 0) {
+        /* The job may wait for us meanwhile: that is not its fault. */
+        int64_t before = leat_now();
         output_take(c->job, stream, c->buffer, (size_t)n);
-    else if (n != -EAGAIN)
+        c->job->paused += leat_now() - before;
+    } else if (n != -EAGAIN) {
         c->from[stream] = NULL;
+    }
 }
 
 /* An error means that the program does not want more. */
@@ -304,6 +309,7 @@ static void run_started(struct job *job, leat_scope *scope, leat_process *proces
     job->took = leat_now() - job->begun;
     drain(&c, STREAM_OUT);
     drain(&c, STREAM_ERR);
+    job->sent = c.sent;
     job_rests(job->run, job);
     leat_wait(process, &job->exit, LEAT_NEVER);
     leat_scope_close(scope);
@@ -320,6 +326,7 @@ static int run_program(struct job *job, const struct text *arguments, size_t cou
     clock_gettime(CLOCK_REALTIME, &now);
     job->start = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
     job->begun = leat_now();
+    job->paused = 0;
     job->timed_out = false;
     int error = scope ? start(job, scope, argv, out, &process) : -ENOMEM;
     if (!error)
@@ -374,7 +381,7 @@ static void try_once(struct job *job)
         error = run_program(job, &arguments, count, file.fd);
         if (error)
             refuse(job, arguments.broken ? "memory" : arguments.bytes, error);
-        bool good = !error && has_succeeded(job);
+        bool good = !error && has_succeeded(job) && !job->killed;
         struct stat about;
         if (file.fd >= 0 && fstat(file.fd, &about) == 0)
             job->received = (uint64_t)about.st_size;

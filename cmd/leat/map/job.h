@@ -20,6 +20,7 @@ struct job {
     leat_exit exit;
     bool timed_out;
     int64_t begun, took; /* nanoseconds, by leat_now */
+    int64_t paused;      /* of that: while its output was not taken */
     double start;        /* seconds since 1970 */
     uint64_t sent;       /* bytes of its standard input */
     uint64_t received;   /* bytes of its standard output */

@@ -33,7 +33,7 @@ static int start_tasks(struct run *run, leat_scope *watch)
     if (!error)
         error = leat_go(watch, draw_progress, run);
     if (!error)
-        error = leat_go(run->feeding, feed, run);
+        error = leat_go(run->jobs, feed, run);
     return error;
 }
 
@@ -44,21 +44,14 @@ static int do_run(void *arg)
     int error = scope ? streams_open(&run->streams, run->plan, scope) : -ENOMEM;
     if (!error)
         error = open_channels(run, scope);
-    /* Each is inside the one before: `feeding` is cancelled alone. */
     run->jobs = leat_scope_open(LEAT_NEVER);
     leat_scope *watch = leat_scope_open(LEAT_NEVER);
-    run->feeding = leat_scope_open(LEAT_NEVER);
-    if (!run->jobs || !watch || !run->feeding)
+    if (!run->jobs || !watch)
         error = -ENOMEM;
     if (!error)
         error = start_tasks(run, watch);
-    leat_shield();
     if (!error)
         deliver(run);
-    leat_unshield();
-    int unread = leat_scope_close(run->feeding);
-    if (!error && unread && end_run(run, false, 0, EXIT_TROUBLE))
-        streams_say(&run->streams, "%s: %s", run->items.name, strerror(-unread));
     leat_scope_cancel(watch);
     leat_scope_close(watch);
     leat_scope_close(run->jobs);

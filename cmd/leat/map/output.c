@@ -153,7 +153,7 @@ static enum step take(struct job *job, enum stream stream, const char *bytes, si
         ;
     else if (job->has_turn && !may_change)
         step = WRITE;
-    else if (!store_add(&run->store, &job->held, stream, bytes, n))
+    else if (!store_add(&run->store, &job->held, stream, bytes, n, job->has_turn))
         step = job->has_turn ? WRITE : FULL;
     if (step == WRITE)
         *held = detach(job);

@@ -290,6 +290,9 @@ static int reconcile(const struct plan *p)
                            "cannot be taken back");
     if (p->resume && !p->log)
         return plan_refuse("--resume needs --log=FILE");
+    if (p->resume && p->block)
+        return plan_refuse("--resume cannot be combined with --pipe: all blocks have the same "
+                           "command");
     if (p->dry_run && (p->log || p->output))
         return plan_refuse("--dry-run cannot be combined with --log or --output");
     return 0;

@@ -34,8 +34,7 @@ struct run {
     struct log log;
     struct store store;
     struct streams streams;
-    leat_scope *feeding; /* cancelled: no more items */
-    leat_scope *jobs;    /* of the jobs' tasks */
+    leat_scope *jobs; /* of the jobs' tasks and the feeder */
     leat_semaphore *window;
     leat_chan *places, *lend;
     leat_chan *order;    /* of struct job *; closed behind the last one */
@@ -44,6 +43,7 @@ struct run {
     leat_chan *killing;  /* closed: jobs that run are ended, and their output is dropped */
 
     pthread_mutex_t lock;
+    leat_scope *feeding; /* of what reads the items, or NULL; cancelled when the run ends */
     struct job *running; /* those with a process */
     struct tally tally;
     uint64_t total; /* of jobs, or 0 */

@@ -120,10 +120,12 @@ static bool spill(struct store *s, struct held *to, enum stream stream, const ch
     return true;
 }
 
-bool store_add(struct store *s, struct held *to, enum stream stream, const char *bytes, size_t n)
+bool store_add(struct store *s, struct held *to, enum stream stream, const char *bytes, size_t n,
+               bool first)
 {
+    int64_t most = first ? 2 * STORE_MEMORY : STORE_MEMORY;
     pthread_mutex_lock(&s->lock);
-    bool fits = s->memory + (int64_t)n <= STORE_MEMORY && keep(to, stream, bytes, n);
+    bool fits = s->memory + (int64_t)n <= most && keep(to, stream, bytes, n);
     if (fits)
         s->memory += (int64_t)n;
     else

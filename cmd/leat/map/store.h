@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { STORE_MEMORY = 8 << 20 }; /* bytes of output in memory, of all jobs */
+/* Bytes of output in memory, of all jobs; and as many again for the job that has its turn. */
+enum { STORE_MEMORY = 8 << 20 };
 
 /* Where bytes have come from. */
 enum stream { STREAM_OUT, STREAM_ERR, STREAMS };
@@ -33,8 +34,9 @@ struct store {
 void store_open(struct store *s, int64_t room);
 void store_close(struct store *s);
 
-/* Adds bytes. False: there is no room. */
-bool store_add(struct store *s, struct held *to, enum stream stream, const char *bytes, size_t n);
+/* Adds bytes. `first`: the job has its turn. False: there is no room. */
+bool store_add(struct store *s, struct held *to, enum stream stream, const char *bytes, size_t n,
+               bool first);
 
 /* Adds what `more` holds. */
 void store_join(struct held *to, struct held *more);

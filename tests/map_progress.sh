@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# leat map: progress on a terminal, and nowhere else.
+. "$(dirname "$0")/map_common.bash"
+script -qec true /dev/null </dev/null >/dev/null 2>&1 ||
+    skip 'no terminal can be had, or script, which makes one, is missing'
+
+# terminal COMMAND: runs it on a terminal; what the terminal got is in $out/terminal
+terminal() {
+    script -qec "$1" /dev/null </dev/null >"$out/terminal"
+}
+shows() {
+    tr '\r' '\n' <"$out/terminal" | grep -qE "$2" || fail "$1: $(tr '\r' '|' <"$out/terminal")"
+}
+
+terminal "$leat map -j2 -s 'sleep 0.\$1; exit \$((\$1 == 8))' ::: 8 7 6 5 >'$out/got'"
+shows 'lists' '^2 of 4 jobs done, 2 running, 1 failed, [0-9.]+/s, 0:0[0-9] left'
+seq 5 9 >numbers
+terminal "$leat map -j1 -a numbers -s 'sleep 0.\$1' >'$out/got'"
+shows 'a file' '^1 of 5 jobs done, 1 running, 0 failed'
+terminal "cat numbers | $leat map -j1 -s 'sleep 0.\$1; echo \$1'"
+shows 'a pipe' '^1 jobs done, 1 running, 0 failed'
+tr '\r' '\n' <"$out/terminal" | grep -Ev 'jobs done|^ *$' >"$out/got"
+same 'output and progress on one terminal' numbers "$out/got"
+# At the end the line is erased: a return, spaces over all of it, a return.
+terminal "$leat map -j1 -a numbers -s 'sleep 0.\$1' >'$out/got'"
+tail -c 90 "$out/terminal" | grep -q $'\r  *\r$' || fail 'the progress was left standing'
+terminal "$leat map --no-progress -j1 -a numbers -s 'sleep 0.\$1' >'$out/got'"
+is '--no-progress' '' "$(cat "$out/terminal")"
+map -j1 -a numbers -s 'sleep 0.$1' 2>"$out/err"
+is 'no terminal' '' "$(cat "$out/err")"
+
+finish
