@@ -71,7 +71,8 @@ is '--pipe: whole lines' '' "$(map --pipe=1K tail -c1 <numbers | tr -d '\n')"
 printf 'a\nb' | map --pipe=1 cat >"$out/got"
 is '--pipe: no line feed at the end' $'a\nb' "$(cat "$out/got")"
 gives '--pipe: a line each' 0 $'1\n1\n1' --pipe=1 wc -l < <(seq 3)
-is '--pipe: sizes' $'10\n10\n4' "$(printf '1234\n%.0s' 1 2 3 4 5 | head -c 24 | map --pipe=10 wc -c)"
+printf '1234\n%.0s' 1 2 3 4 5 | head -c 24 >five
+is '--pipe: sizes' $'10\n10\n4' "$(map --pipe=10 wc -c <five)"
 gives '--pipe: nothing' 0 '' --pipe wc </dev/null
 map --pipe=64K true <numbers || fail '--pipe: input that is not wanted'
 { perl -e 'print "x" x 300000, "\n"'; seq 10; } >long

@@ -24,15 +24,16 @@ is 'not to be run: told once' 1 "$(wc -l <"$out/err")"
 gives 'tries' 0 $'3a\n3b' --retries=2 --backoff=10ms \
     -s 'echo "$LEAT_TRY$1"; [ "$LEAT_TRY" = 3 ]' ::: a b
 gives 'tries that do not help' 1 '2' --retries=1 --backoff=1ms -s 'echo "$LEAT_TRY"; exit 1' ::: a
-is 'errors of each try' '1 2' \
-    "$(map --retries=1 --backoff=1ms -s 'echo "$LEAT_TRY" >&2; exit 1' ::: a 2>&1 | head -n 2 | xargs)"
+map --retries=1 --backoff=1ms -s 'echo "$LEAT_TRY" >&2; exit 1' ::: a 2>"$out/err"
+is 'errors of each try' '1 2' "$(head -n 2 "$out/err" | xargs)"
 # The place is free meanwhile: one waits until the other, behind it, has run.
 gives 'a place meanwhile' 0 $'1\n2' -j1 --retries=1 --backoff=300ms \
     -s '[ "$1" = 2 ] && : >ran; [ -e ran ] && echo "$1"' ::: 1 2
 
 # time limits
 gives 'timeout' 1 'a' --timeout=0.3 -s 'echo a; sleep 100' ::: a
-gives 'timeout, deaf' 1 '' --timeout=0.2 --grace=0.2 -s 'trap "" TERM; while :; do sleep 1; done' ::: a
+gives 'timeout, deaf' 1 '' --timeout=0.2 --grace=0.2 \
+    -s 'trap "" TERM; while :; do sleep 1; done' ::: a
 # A reader that is slow does not make a job late.
 is 'timeout, a slow reader' 4000000 \
     "$(map -j2 --timeout=0.5 -s 'head -c 2000000 /dev/zero' ::: a b | (sleep 1; wc -c))"
@@ -44,7 +45,7 @@ grep -q '1 of 12' "$out/err" || fail "times the median: $(cat "$out/err")"
 gives 'soon' 1 '1' -j1 --halt=soon,fail=1 -s 'echo "$1"; exit 1' ::: 1 2 3
 grep -q 'halted' "$out/err" || fail "soon: $(cat "$out/err")"
 gives 'now' 1 '1' -j2 --halt=now,fail=1 \
-    -s 'echo "$1"; [ "$1" = 2 ] && sleep 100; while [ ! -e two ]; do sleep 0.01; [ "$1" = 1 ] && : >two; done; exit 1' \
+    -s 'echo "$1"; [ "$1" = 1 ] || exec sleep 100; sleep 0.1; exit 1' \
     ::: 1 2 3
 gives 'fail fast' 1 '' --fail-fast -j2 -s '[ "$1" = 1 ] || exec sleep 100; exit 1' ::: 1 2 3
 gives 'success' 0 '2' -j1 --halt=now,success=1 -s '[ "$1" = 2 ] && echo "$1"' ::: 1 2 3

@@ -81,7 +81,8 @@ map -j2 --spill=0 --retries=1 --backoff=300ms -s 'if [ "$1" = 1 ]; then
     fi' ::: 1 2 3 4 | cut -c1-6 >"$out/got"
 is 'tries again without a place' 'second xxxxxx xxxxxx xxxxxx' "$(xargs <"$out/got")"
 # Others that fill the memory do not keep the first in line from being tried again.
-is 'tries again beside others' 20070000 "$(map -j2 --retries=1 --backoff=0.1 --spill=0 -s 'case $1 in
+is 'tries again beside others' 20070000 \
+    "$(map -j2 --retries=1 --backoff=0.1 --spill=0 -s 'case $1 in
     a) head -c 70000 /dev/zero; while [ ! -e full ]; do sleep 0.05; done; test "$LEAT_TRY" = 2;;
     b) head -c 8000000 /dev/zero; : >full; head -c 12000000 /dev/zero;; esac' ::: a b | wc -c)"
 rm -f full
@@ -111,8 +112,9 @@ if [ -z "${LEAT_SANITIZE:-}" ]; then
     is 'behind a slow job' 600000000 "$({ wc -c <&3; })"
     exec 3<&-
     wait $run
-    "$leat" map -j2 -s 'if [ "$1" = 1 ]; then sed -n "s/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p" \
-        /proc/$PPID/status; else head -c 100000000 /dev/zero >&2; fi' ::: 2 3 1 2>/dev/null >"$out/got"
+    "$leat" map -j2 -s 'if [ "$1" != 1 ]; then head -c 100000000 /dev/zero >&2
+        else sed -n "s/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p" /proc/$PPID/status; fi' \
+        ::: 2 3 1 2>/dev/null >"$out/got"
     echo "peak: $(cat "$out/got") KiB"
     [ "$(cat "$out/got")" -lt $((24 * 1024)) ] || fail "memory: $(cat "$out/got") KiB"
 fi

@@ -8,7 +8,8 @@ is 'header' $'Seq\tHost\tStarttime\tJobRuntime\tSend\tReceive\tExitval\tSignal\t
 is 'columns' '1:0:2:0:0 2:1:2:1:0 3:0:2:0:0' \
     "$(tail -n +2 log | awk -F '\t' '{ print $1 ":" $7 ":" $6 ":" $7 ":" $8 }' | xargs)"
 is 'Command' $'sh -c \'echo "$1"; exit "$1"\' sh 1' "$(sed -n 3p log | cut -f9)"
-is 'number and place stay' "echo '{#}' '{%}' a" "$(map --log=l2 echo {#} {%} ::: a >/dev/null; sed -n 2p l2 | cut -f9)"
+map --log=l2 echo {#} {%} ::: a >/dev/null
+is 'number and place stay' "echo '{#}' '{%}' a" "$(sed -n 2p l2 | cut -f9)"
 map --log=l3 -s 'kill -9 $$' ::: a 2>/dev/null
 is 'a signal' '-1 9' "$(sed -n 2p l3 | cut -f7,8 | tr '\t' ' ')"
 says 'a log that is not empty' 2 'not empty' --log=log echo ::: a

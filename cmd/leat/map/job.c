@@ -101,8 +101,8 @@ static const char **environment(const struct job *job, char variables[VARIABLES]
     for (; kept < VARIABLES; kept++)
         all[kept] = variables[kept];
     for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "LEAT_SEQ=", 9) && strncmp(environ[i], "LEAT_SLOT=", 10) &&
-            strncmp(environ[i], "LEAT_TRY=", 9))
+        if (strncmp(environ[i], "LEAT_SEQ=", 9) != 0 &&
+            strncmp(environ[i], "LEAT_SLOT=", 10) != 0 && strncmp(environ[i], "LEAT_TRY=", 9) != 0)
             all[kept++] = environ[i];
     return all;
 }

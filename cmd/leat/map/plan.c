@@ -77,11 +77,11 @@ static int try_help(void)
 int plan_refuse(const char *format, ...)
 {
     va_list args;
-    va_start(args, format);
     fputs("leat map: ", stderr);
+    va_start(args, format);
     vfprintf(stderr, format, args);
-    fputc('\n', stderr);
     va_end(args);
+    fputc('\n', stderr);
     return try_help();
 }
 
