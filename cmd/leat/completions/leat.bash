@@ -1,4 +1,4 @@
-# Completion of leat for bash. tests/sum_completions.sh compares it with the options of the command.
+# Completion of leat for bash. tests/completions.sh compares it with the options of the commands.
 
 _leat_offer() {
     mapfile -t COMPREPLY < <(compgen "$@")
@@ -14,14 +14,15 @@ _leat_digests() {
     _leat_offer -W "$digests" -- "$word"
 }
 
+_leat_offer_options() {
+    _leat_offer -W "$1" -- "$2"
+    if [[ ${COMPREPLY-} == *= ]]; then
+        compopt -o nospace 2>/dev/null
+    fi
+}
+
 _leat_sum() {
     local word=$1 before=$2
-    # Of --option=value bash makes three words.
-    if [[ $word == = ]]; then
-        word=
-    elif [[ $before == = ]]; then
-        before=${COMP_WORDS[COMP_CWORD - 2]}
-    fi
     case $before in
     -a | --algorithm) _leat_digests "$word" ;;
     -l | --length) _leat_offer -W '128 160 224 256 384 512' -- "$word" ;;
@@ -33,15 +34,59 @@ _leat_sum() {
     --cache | --files0-from) ;;
     *)
         [[ $word == -* ]] || return
-        _leat_offer -W '-a --algorithm= -l --length= -c --check -j --jobs= --files0-from= --readers=
-            -L --dereference --cache= --paranoid --fail-fast --no-progress --json -b --binary -t
-            --text --tag -z --zero --ignore-missing --quiet --status --strict -w --warn
-            --strict-tree= --help --version' -- "$word"
-        if [[ ${COMPREPLY-} == *= ]]; then
-            compopt -o nospace 2>/dev/null
-        fi
+        _leat_offer_options '-a --algorithm= -l --length= -c --check -j --jobs= --files0-from=
+            --readers= -L --dereference --cache= --paranoid --fail-fast --no-progress --json -b
+            --binary -t --text --tag -z --zero --ignore-missing --quiet --status --strict -w --warn
+            --strict-tree= --help --version' "$word"
         ;;
     esac
+}
+
+# Prints the number of the word that is leat map's COMMAND. It is above COMP_CWORD in an option's
+# value.
+_leat_map_command() {
+    local at word
+    for ((at = 2; at < COMP_CWORD; at++)); do
+        word=${COMP_WORDS[at]}
+        case $word in
+        --)
+            ((at++))
+            break
+            ;;
+        --jobs | --items | --columns | --number | --output | --window | --spill | --halt | \
+            --retries | --backoff | --timeout | --grace | --log | --pipe | --resume)
+            if [[ ${COMP_WORDS[at + 1]-} == = ]]; then
+                ((at += 2))
+            elif [[ $word != --@(pipe|resume) ]]; then
+                ((at++))
+            fi
+            ;;
+        -*) [[ $word =~ ^-[0lsuv]*[aCjno]$ ]] && ((at++)) ;;
+        *) break ;;
+        esac
+    done
+    echo "$at"
+}
+
+_leat_map() {
+    local word=$1 before=$2 command
+    command=$(_leat_map_command)
+    if ((command > COMP_CWORD)); then
+        case $before in
+        -C | --columns) _leat_offer -W 'csv ,' -- "$word" ;;
+        -j | --jobs) _leat_offer -W '1 2 4 8 16' -- "$word" ;;
+        -n | --number) _leat_offer -W 'max' -- "$word" ;;
+        --halt) _leat_offer -W 'never soon now soon,fail=1 now,fail=1 now,success=1' -- "$word" ;;
+        --resume) _leat_offer -W 'ended' -- "$word" ;;
+        esac
+    elif ((command == COMP_CWORD)) && [[ $word == -* && $before != -- ]]; then
+        _leat_offer_options '-j --jobs= -a --items= -0 --null -C --columns= -n --number= -s --script
+            --pipe --pipe= -u --unordered -l --lines --tag -o --output= --window= --spill= --halt=
+            --fail-fast --retries= --backoff= --timeout= --grace= --log= --resume --resume=
+            --dry-run --no-progress -v --verbose --help --version' "$word"
+    elif ((command == COMP_CWORD)); then
+        _leat_offer -c -- "$word"
+    fi
 }
 
 # What is not completed here is a file.
@@ -49,10 +94,19 @@ _leat() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _leat_offer -W 'sum --help --version' -- "$word"
-    elif [[ ${COMP_WORDS[1]} == sum ]]; then
-        _leat_sum "$word" "$before"
+        _leat_offer -W 'sum map --help --version' -- "$word"
+        return
     fi
+    # Of --option=value bash makes three words.
+    if [[ $word == = ]]; then
+        word=
+    elif [[ $before == = ]]; then
+        before=${COMP_WORDS[COMP_CWORD - 2]}
+    fi
+    case ${COMP_WORDS[1]} in
+    sum) _leat_sum "$word" "$before" ;;
+    map) _leat_map "$word" "$before" ;;
+    esac
 }
 
 complete -o default -F _leat leat

@@ -1,13 +1,19 @@
-# Completion of leat for fish. tests/sum_completions.sh compares it with the options of the command.
+# Completion of leat for fish. tests/completions.sh compares it with the options of the commands.
 
 set -l digests md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-256 blake2b xxh64 xxh128
 
 complete -c leat -n __fish_use_subcommand -f -a sum -d 'Print or check digests of files'
+complete -c leat -n __fish_use_subcommand -f -a map -d 'Run a command over items'
 complete -c leat -n __fish_use_subcommand -l help -d 'Print help and exit'
 complete -c leat -n __fish_use_subcommand -l version -d 'Print the version and exit'
 
+function __leat_runs -d 'Whether the line begins with leat and this command'
+    set -l words (commandline -opc)
+    test "$words[2]" = $argv[1]
+end
+
 function __leat_sum
-    complete -c leat -n '__fish_seen_subcommand_from sum' $argv
+    complete -c leat -n '__leat_runs sum' $argv
 end
 
 __leat_sum -s a -l algorithm -x -a "(__fish_append , $digests)" -d 'The digests, by default md5'
@@ -36,3 +42,60 @@ __leat_sum -l help -d 'Print the options and exit'
 __leat_sum -l version -d 'Print the version and exit'
 
 functions -e __leat_sum
+
+set -g __leat_map_valued -a --items -C --columns -j --jobs -n --number -o --output --window \
+    --spill --halt --retries --backoff --timeout --grace --log
+
+function __leat_map_begins -d 'Whether there is no COMMAND yet, only options'
+    __leat_runs map; or return
+    set -l words (commandline -opc)[3..]
+    while set -q words[1]
+        if contains -- $words[1] $__leat_map_valued
+            set -e words[1]
+        else if not string match -q -- '-*' $words[1]
+            return 1
+        end
+        set -q words[1]; and set -e words[1]
+    end
+    return 0
+end
+
+function __leat_map_takes_command -d 'Whether the word is of COMMAND, not the value of an option'
+    __leat_runs map; or return
+    not __leat_map_begins; or not contains -- (commandline -opc)[-1] $__leat_map_valued
+end
+
+function __leat_map
+    complete -c leat -n __leat_map_begins $argv
+end
+
+complete -c leat -n __leat_map_takes_command -x \
+    -a '(__fish_complete_subcommand --fcs-skip=2 -- $__leat_map_valued)'
+__leat_map -s j -l jobs -x -d 'Run this many commands at a time'
+__leat_map -s a -l items -r -F -d 'Read the items from this file'
+__leat_map -s 0 -l null -d 'Items end in a NUL byte'
+__leat_map -s C -l columns -x -a 'csv , \\\\t' -d 'Split items at this byte'
+__leat_map -s n -l number -x -a max -d 'Give up to this many items to a command'
+__leat_map -s s -l script -d 'COMMAND is a script for sh'
+__leat_map -l pipe -f -a '1M 16M' -d 'Give blocks of lines to standard input'
+__leat_map -s u -l unordered -d 'Print each output when its command ends'
+__leat_map -s l -l lines -d 'Print each line as it comes'
+__leat_map -l tag -d 'Print the item before each line'
+__leat_map -s o -l output -r -F -d 'Write each output to a file'
+__leat_map -l window -x -d 'Run at most this many commands ahead'
+__leat_map -l spill -x -d 'Keep this much waiting output in a file'
+__leat_map -l halt -x -a 'never soon now soon,fail=1 now,fail=1 now,success=1' -d 'End early'
+__leat_map -l fail-fast -d 'The same as --halt=now,fail=1'
+__leat_map -l retries -x -d 'Try a command that fails again'
+__leat_map -l backoff -x -d 'Wait before the first retry'
+__leat_map -l timeout -x -d 'End a command after this time'
+__leat_map -l grace -x -d 'The time from SIGTERM to SIGKILL'
+__leat_map -l log -r -F -d 'Write a line about each command'
+__leat_map -l resume -f -a ended -d 'Pass by what the log says has succeeded'
+__leat_map -l dry-run -d 'Print the commands'
+__leat_map -l no-progress -d 'Show no progress on a terminal'
+__leat_map -s v -l verbose -d 'Print each command when it starts'
+__leat_map -l help -d 'Print the options and exit'
+__leat_map -l version -d 'Print the version and exit'
+
+functions -e __leat_map
