@@ -46,8 +46,8 @@ sub roff_text {
             my ($stem) = $what =~ m{/(\w+)};
             $out .= '\fB' . ($stem eq 'leat' ? 'leat' : "leat_$stem") . '\fP(7)';
         } elsif ($kind eq 'doc') {
-            my $sum = $what eq 'docs/leat-sum.md';
-            $out .= $sum ? '\fBleat\-sum\fP(1)' : '\fI' . roff_code($what) . '\fP';
+            my ($page) = $what =~ m{^docs/leat-(sum|map)\.md$};
+            $out .= $page ? "\\fBleat\\-$page\\fP(1)" : '\fI' . roff_code($what) . '\fP';
         } else {
             $out .= '\fB' . roff_code($what) . '\fP';
         }
@@ -267,7 +267,7 @@ sub roff_leat {
     for (grep { $_ != $header } @headers) {
         $out .= ".TP\n.BR leat_$_->{name} (7)\n" . roff(ucfirst $_->{brief}) . ".\n";
     }
-    $out .= see_also(7, ['leat-sum', 1],
+    $out .= see_also(7, ['leat-map', 1], ['leat-sum', 1],
         map { ["leat_$_->{name}", 7] } grep { $_ != $header } @headers);
     return $out =~ s/(\n\.S[HS][^\n]*)\n\.PP\n/$1\n/gr;
 }
