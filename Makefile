@@ -4,7 +4,7 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io bench-sum manual install clean
+.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io bench-map bench-sum manual install clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +44,11 @@ bench-io: ## load an echo server of leat's and its peers'; what a request costs
 	@scripts/bootstrap bench || true
 	@scripts/build release leat
 	@bench/io/run $(BENCH)
+
+bench-map: ## run commands over items with leat map and its peers; the ratios
+	@scripts/bootstrap run
+	@scripts/build release leat-command
+	@bench/map/run
 
 style: ## check the format, run clang-tidy
 	@scripts/bootstrap ci

@@ -77,11 +77,14 @@ static int run(void *arg)
     s = leat_scope_open(leat_after(20 * LEAT_MS));
     leat_chan *ch = leat_chan_make(s, 100, 1);
     struct stage both = { ch, ch };
-    for (int i = 0; i < 300; i++)
-        if (i % 3 ? leat_go(s, wait_for_ever, ch) : leat_go(s, choose, &both))
+    /* On a busy machine the deadline may pass earlier. */
+    for (int i = 0; i < 300; i++) {
+        int error = i % 3 ? leat_go(s, wait_for_ever, ch) : leat_go(s, choose, &both);
+        if (error && error != -ECANCELED)
             return 4;
-    int value = 7;
-    if (leat_blocking(answer, &value) != 7)
+    }
+    int value = 7, got = leat_blocking(answer, &value);
+    if (got != 7 && got != -ECANCELED)
         return 5;
     int why = leat_scope_close(s);
     return why == -ETIMEDOUT || why == 0 ? 0 : 6;

@@ -1,10 +1,10 @@
 #include "digest.h"
 
 #include "blake2b.h"
+#include "crypto.h"
 #include "single.h"
 
 #include <errno.h>
-#include <openssl/evp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <xxhash.h>
@@ -39,32 +39,32 @@ static void *crypto_open(const struct algorithm *a)
     size_t i = 0;
     while (fetched[i].algorithm != a)
         i++;
-    EVP_MD_CTX *state = EVP_MD_CTX_new();
-    if (state && EVP_DigestInit_ex2(state, fetched[i].digest, NULL))
+    EVP_MD_CTX *state = libcrypto.EVP_MD_CTX_new();
+    if (state && libcrypto.EVP_DigestInit_ex2(state, fetched[i].digest, NULL))
         return state;
-    EVP_MD_CTX_free(state);
+    libcrypto.EVP_MD_CTX_free(state);
     return NULL;
 }
 
 static void crypto_close(void *state)
 {
-    EVP_MD_CTX_free(state);
+    libcrypto.EVP_MD_CTX_free(state);
 }
 
 static int crypto_begin(void *state, size_t size)
 {
     (void)size;
-    return EVP_DigestInit_ex2(state, NULL, NULL) ? 0 : -EIO; /* NULL: the algorithm stays */
+    return libcrypto.EVP_DigestInit_ex2(state, NULL, NULL) ? 0 : -EIO; /* NULL: the algorithm stays */
 }
 
 static int crypto_add(void *state, const void *bytes, size_t len)
 {
-    return EVP_DigestUpdate(state, bytes, len) ? 0 : -EIO;
+    return libcrypto.EVP_DigestUpdate(state, bytes, len) ? 0 : -EIO;
 }
 
 static int crypto_end(void *state, unsigned char *digest)
 {
-    return EVP_DigestFinal_ex(state, digest, NULL) ? 0 : -EIO;
+    return libcrypto.EVP_DigestFinal_ex(state, digest, NULL) ? 0 : -EIO;
 }
 
 static void *xxh64_open(const struct algorithm *a)
@@ -221,9 +221,11 @@ int algorithm_load(const struct algorithm *a)
 {
     if (!a->library_name)
         return 0;
-    EVP_MD *digest = EVP_MD_fetch(NULL, a->library_name, NULL);
-    if (!digest || (size_t)EVP_MD_get_size(digest) != a->size || fetched_count == FETCHED_MAX) {
-        EVP_MD_free(digest);
+    if (!crypto_load())
+        return -ENOTSUP;
+    EVP_MD *digest = libcrypto.EVP_MD_fetch(NULL, a->library_name, NULL);
+    if (!digest || (size_t)libcrypto.EVP_MD_get_size(digest) != a->size || fetched_count == FETCHED_MAX) {
+        libcrypto.EVP_MD_free(digest);
         return -ENOTSUP;
     }
     fetched[fetched_count].algorithm = a;
@@ -234,7 +236,7 @@ int algorithm_load(const struct algorithm *a)
 void algorithms_unload(void)
 {
     while (fetched_count > 0)
-        EVP_MD_free(fetched[--fetched_count].digest);
+        libcrypto.EVP_MD_free(fetched[--fetched_count].digest);
 }
 
 struct hasher *hasher_open(const struct algorithm *a)

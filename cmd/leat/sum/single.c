@@ -1,17 +1,15 @@
-/* OpenSSL 3's interface cannot begin from a state in the middle of a message. */
-#define OPENSSL_SUPPRESS_DEPRECATED
 #include "single.h"
 
-#include <openssl/sha.h>
+#include "crypto.h"
 
 static void run_sha1(struct lane_states *states, const unsigned char *const *in, size_t blocks)
 {
     SHA_CTX c;
-    SHA1_Init(&c);
+    libcrypto.SHA1_Init(&c);
     SHA_LONG *word[] = { &c.h0, &c.h1, &c.h2, &c.h3, &c.h4 };
     for (int i = 0; i < 5; i++)
         *word[i] = states->word[i][0];
-    SHA1_Update(&c, *in, blocks * LANE_BLOCK);
+    libcrypto.SHA1_Update(&c, *in, blocks * LANE_BLOCK);
     for (int i = 0; i < 5; i++)
         states->word[i][0] = *word[i];
 }
@@ -19,10 +17,10 @@ static void run_sha1(struct lane_states *states, const unsigned char *const *in,
 static void run_sha256(struct lane_states *states, const unsigned char *const *in, size_t blocks)
 {
     SHA256_CTX c;
-    SHA256_Init(&c);
+    libcrypto.SHA256_Init(&c);
     for (int i = 0; i < 8; i++)
         c.h[i] = states->word[i][0];
-    SHA256_Update(&c, *in, blocks * LANE_BLOCK);
+    libcrypto.SHA256_Update(&c, *in, blocks * LANE_BLOCK);
     for (int i = 0; i < 8; i++)
         states->word[i][0] = c.h[i];
 }
