@@ -84,6 +84,8 @@ says 'an unknown placeholder' 2 "unknown placeholder '{..}'" touch ran{..} ::: a
 says 'a value that is missing' 2 "no value for '{2}'" touch ran{2} ::: a
 says 'number 0' 2 "unknown placeholder '{0}'" touch ran{0} ::: a
 says 'a placeholder in a script' 2 'would be read as code' -s 'touch ran{}' ::: a
+says 'a second placeholder in a script' 2 'would be read as code' -s 'echo {1..3} {}' ::: a
+gives 'a pattern in a script' 0 'xxx' -s 'echo "$1" | grep -E "x{3}"' ::: xxx
 says 'a script of two arguments' 2 'one argument' -s 'touch ran' b ::: a
 says 'a part with -n' 2 'argument of its own' -n2 touch ran{} ::: a
 says 'no command' 2 'missing command' -j2

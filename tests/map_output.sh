@@ -31,6 +31,9 @@ is 'not torn' 'a b c d' "$(cat "$out/got")"
 map -j4 -l -s 'for i in $(seq 300); do printf %s "$1"; printf "%s\n" "$1$1"; done' ::: a b c d |
     sort | uniq -c | xargs >"$out/got"
 is 'lines' '300 aaa 300 bbb 300 ccc 300 ddd' "$(cat "$out/got")"
+seq 200 | map -j8 -l --tag -s 'for i in 1 2 3; do printf %s "$1."; echo $i; done; printf end' |
+    grep -cE '^([0-9]+)	(\1\.[123]|end)$' >"$out/got"
+is 'lines, no line feed at the end' 800 "$(cat "$out/got")"
 gives 'tag' 0 $'a\tx\na\ty\nb\tx\nb\ty' --tag -s 'echo x; echo y' ::: a b
 gives 'tag, no line feed' 0 $'a\tx\nb\tx' --tag printf x%.0s ::: a b
 is 'no line feed added' xx "$(map printf x%.0s ::: a b)"
@@ -53,6 +56,9 @@ map -j2 --fail-fast -o 'q.{}' -s 'if [ "$1" = bad ]; then while [ ! -e begun ]; 
     exit 1; fi; trap "exit 0" TERM; echo part; : >begun; while :; do sleep 0.05; done' ::: a bad \
     2>"$out/err"
 is '-o: ended with the run' '' "$(ls q.* 2>/dev/null)"
+mkfifo device
+says '-o: not a file' 2 'device: File exists' -o device true ::: a
+[ -p device ] || fail '-o: a FIFO was replaced'
 says '-o: no folder' 2 ': No such file' -o 'nosuch/{}' true ::: a b
 
 # what does not fit waits: in a file, and without one in the job

@@ -40,6 +40,8 @@ timeout -s INT 0.4 "$leat" map -j2 --log=int -s 'echo "$1"; [ "$1" = a ] || [ -e
 gives 'ended by a signal' 0 $'b\nc' --log=int --resume=ended \
     -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' ::: a b c
 says '--pipe' 2 'cannot be combined with --pipe' --log=pipe --resume --pipe wc
+says 'not found, resumed' 127 'not found' --log=none nosuch ::: a
+says 'not found again' 127 'not found' --log=none --resume=ended nosuch ::: a
 # a line that was not written whole
 map --log=torn echo ::: a b >/dev/null
 head -c -3 torn >t && mv t torn

@@ -81,14 +81,17 @@ sleep 0.2
 kill -TERM $run
 wait $run
 is 'waiting for items: status' 143 $?
-"$leat" map -j2 -s 'echo $$ >>pids; head -c 1000000 /dev/zero' ::: 1 2 >sink &
-run=$!
-sleep 0.3
-kill -TERM $run
-sleep 0.2
-kill -TERM $run 2>/dev/null
-wait $run
-is 'a reader that does not read: status' 143 $?
+for again in '' yes; do
+    rm -f pids
+    "$leat" map -j2 --grace=0.1 -s 'echo $$ >>pids; head -c 1000000 /dev/zero' ::: 1 2 >sink &
+    run=$!
+    wait_for pids 2
+    sleep 0.2
+    kill -TERM $run
+    [ -z "$again" ] || kill -TERM $run 2>/dev/null
+    wait $run
+    is "a reader that does not read${again:+, a second signal}: status" 143 $?
+done
 
 # nohup
 (trap '' HUP && exec "$leat" map -s 'sleep 0.5; echo done' ::: 1) >"$out/got" &

@@ -10,9 +10,9 @@ read_options() {
     "$leat" "$1" --= 2>&1 | head -n 1 | grep -oE "'--[a-z0-9-]+'" | tr -d "'" | sort \
         >"$out/options"
     [ "$(wc -l <"$out/options")" -gt 20 ] || fail "$1: few options"
-    # The rest is in the help, in the column of the options. The help of map has -v alone.
+    # The rest is in the help, in the column of the options.
     "$leat" "$1" --help | sed -nE 's/^  +(-.*)/\1/p' |
-        sed 's/  .*//; s/-v, --help/-v, --verbose, --help/' >"$out/help"
+        sed 's/  .*//' >"$out/help"
     grep -oE -- '--[a-z][a-z0-9-]+' "$out/help" | sort -u >"$out/got"
     same "$1: --help" "$out/options" "$out/got"
     grep -oE -- '(^|, )-[a-zA-Z0-9]\b' "$out/help" | tr -d ', ' | sort >"$out/letters"

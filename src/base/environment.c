@@ -31,8 +31,11 @@ static const char *const known[] = {
     "ROUNDS",
     "SANITIZE",
     "SIM",
+    "SEQ", /* these three tell a job of leat map which one it is */
+    "SLOT",
     "SOURCE_DIR",
     "STRESS_SECONDS",
+    "TRY",
 };
 
 /* `name`: what follows LEAT_. */

@@ -97,12 +97,10 @@ static int check_one(const struct plan *p, const char *text)
 int command_check(const struct plan *p)
 {
     struct placeholder found;
-    if (p->script) {
-        const char *at = find_placeholder(p->command[0], &found);
-        if (at && found.len)
+    for (const char *at = p->command[0]; p->script && (at = find_placeholder(at, &found)); at++)
+        if (found.len && !found.value) /* {3} is a part of many patterns */
             return plan_refuse("'%.*s' in a script would be read as code: use \"$1\", \"$2\"...",
                                (int)found.len, at);
-    }
     int wrong = 0;
     for (size_t i = 0; i < p->arguments && !p->script && !wrong; i++)
         wrong = check_one(p, p->command[i]);

@@ -69,7 +69,7 @@ static void finish(struct run *run, struct job *job)
 {
     if (!job->killed)
         output_end(job);
-    if (!job->killed && !run->streams.error[STREAM_OUT])
+    if (!job->killed && !job->unlogged && !run->streams.error[STREAM_OUT])
         log_job(run, job);
     job_free(job);
     leat_release(run->window, 1);

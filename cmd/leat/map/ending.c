@@ -90,12 +90,18 @@ void job_counts(struct run *run, struct job *job, bool succeeded)
 
 /* ---- signals ---- */
 
-/* A second one kills, and no longer waits for whoever reads the output. */
+/* Nothing more is written where it has to be waited for. */
+static void abandon(struct run *run)
+{
+    leat_close(run->streams.abandoned);
+}
+
+/* A second one kills. */
 static void end_by(struct run *run, int number)
 {
     if (run->signal) {
         signal_all(run, SIGKILL);
-        leat_close(run->streams.abandoned);
+        abandon(run);
         return;
     }
     run->signal = number;
@@ -127,8 +133,18 @@ int attend_signals(void *arg)
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     leat_chan *come;
     leat_signal got;
+    int64_t patience = LEAT_NEVER; /* with a reader that does not read */
     int error = n ? leat_signals(scope, signals, n, &come) : -ECANCELED;
-    while (!error && (error = leat_recv(come, &got)) == 0) {
+    while (!error) {
+        error = leat_recv_until(come, &got, patience);
+        if (error == -ETIMEDOUT) {
+            abandon(run);
+            patience = LEAT_NEVER;
+            error = 0;
+            continue;
+        }
+        if (error)
+            break;
         if (got.signal == SIGTSTP)
             stop_and_continue(run);
         else if (got.signal == SIGCONT)
@@ -136,6 +152,8 @@ int attend_signals(void *arg)
         else
             for (unsigned i = 0; i < got.times; i++)
                 end_by(run, got.signal);
+        if (run->signal && patience == LEAT_NEVER)
+            patience = leat_after(run->plan->grace + LEAT_S);
     }
     leat_scope_close(scope);
     return error == -ECANCELED ? 0 : error;

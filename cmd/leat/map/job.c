@@ -124,6 +124,10 @@ static int open_draft(struct job *job, struct file *file)
     if (!whole)
         return -ENOMEM;
     file->name = name.bytes;
+    /* A device would be replaced. */
+    struct stat about;
+    if (lstat(whole, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode))
+        return S_ISDIR(about.st_mode) ? -EISDIR : -EEXIST;
     const char *slash = strrchr(whole, '/');
     int folder = slash ? (int)(slash + 1 - whole) : 0;
     if (asprintf(&file->draft, "%.*s.leat-map-XXXXXX", folder, whole) < 0) {
@@ -360,6 +364,7 @@ static void refuse(struct job *job, const char *program, int error)
     bool missing = error == -ENOENT;
     job->exit = (leat_exit){ .code = missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN };
     job->took = 0;
+    job->unlogged = error != -E2BIG;
     int status = is_shortage(error) ? EXIT_TROUBLE : job->exit.code;
     if (error == -E2BIG || end_run(run, false, 0, status))
         streams_say(&run->streams, "%s: %s", program,

@@ -19,6 +19,7 @@ struct job {
     /* of the last try */
     leat_exit exit;
     bool timed_out;
+    bool unlogged; /* it could not be run, as no other one could */
     int64_t begun, took; /* nanoseconds, by leat_now */
     int64_t paused;      /* of that: while its output was not taken */
     double start;        /* seconds since 1970 */

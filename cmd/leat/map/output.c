@@ -185,13 +185,15 @@ void output_take(struct job *job, enum stream stream, const char *bytes, size_t 
 
 void output_end(struct job *job)
 {
+    bool mixed = job->tag || job->run->plan->lines;
     write_held(job, &job->held);
     for (enum stream i = 0; i < STREAMS; i++) {
+        /* In one call: with --lines, other jobs write meanwhile. */
+        if (job->rest[i].len || (mixed && job->lines[i].within))
+            text_char(&job->rest[i], '\n');
         if (job->rest[i].len)
-            write_out(job, i, job->rest[i].bytes, job->rest[i].len);
-        if (job->lines[i].within && (job->tag || job->run->plan->lines)) {
-            streams_write(&job->run->streams, i, NULL, &job->lines[i], "\n", 1);
-        }
+            streams_write(&job->run->streams, i, job->tag, &job->lines[i], job->rest[i].bytes,
+                          job->rest[i].len);
     }
 }
 
