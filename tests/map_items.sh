@@ -96,7 +96,7 @@ says 'jobs' 2 "invalid argument '0' for '--jobs'" -j0 touch ran ::: a
 says 'an unknown option' 2 'unrecognized option' --nosuch touch ran ::: a
 for option in --halt=soon,fail=0 --halt=now,fail=101% --halt=now,done=5% --halt=later --timeout=x \
     --timeout=0 --timeout=0x --spill=1Q --window=0 --columns=ab --columns= --retries=-1 \
-    --backoff=1w -n0 --resume=all --pipe=0; do
+    --backoff=1w --backoff=0x10 --grace=inf -n0 --resume=all --pipe=0; do
     says "$option" 2 'invalid argument' "$option" touch ran ::: a
 done
 says '--resume alone' 2 'needs --log' --resume touch ran ::: a

@@ -30,6 +30,12 @@ is 'errors of each try' '1 2' "$(head -n 2 "$out/err" | xargs)"
 gives 'a place meanwhile' 0 $'1\n2' -j1 --retries=1 --backoff=300ms \
     -s '[ "$1" = 2 ] && : >ran; [ -e ran ] && echo "$1"' ::: 1 2
 
+# A place that is lent is not waited for: the third job takes long.
+is 'a place that was lent' 'one two' "$(map -j1 --spill=0 --retries=1 --backoff=0.3 -s 'case $1 in
+    1) [ "$LEAT_TRY" = 2 ] || exit 1; sleep 0.3; echo one;;
+    2) head -c 9000000 /dev/zero | tr "\0" "\n"; echo two; : >second;;
+    *) while [ ! -e second ]; do sleep 0.05; done;; esac' ::: 1 2 3 | xargs)"
+
 # time limits
 gives 'timeout' 1 'a' --timeout=0.3 -s 'echo a; sleep 100' ::: a
 gives 'timeout, deaf' 1 '' --timeout=0.2 --grace=0.2 \
@@ -68,6 +74,10 @@ gives 'an output that is closed' 0 '' -s 'exec >&- 2>&-; sleep 0.1' ::: a b
 gives 'stops itself' 1 '' --timeout=0.3 -s 'kill -STOP $$' ::: a
 # few descriptors: the jobs wait for them
 is 'few descriptors' 40 "$(ulimit -n 24; map -j8 -s 'echo "$1"' <numbers | wc -l)"
+is 'few descriptors for many' 60 \
+    "$(ulimit -n 40; seq 60 | map -j20 -s 'sleep 0.01; echo "$1"' | wc -l)"
+is 'few descriptors for files' 60 \
+    "$(ulimit -n 60; seq 60 | map -j20 -o 'few.{}' -s 'sleep 0.01; echo "$1"'; cat few.* | wc -l)"
 # arguments that are too long are a job's failure
 perl -e 'print "x" x 200000, "\ny\n"' | map echo 2>"$out/err" >"$out/got"
 is 'too long: status' 1 $?

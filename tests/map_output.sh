@@ -36,6 +36,8 @@ seq 200 | map -j8 -l --tag -s 'for i in 1 2 3; do printf %s "$1."; echo $i; done
 is 'lines, no line feed at the end' 800 "$(cat "$out/got")"
 gives 'tag' 0 $'a\tx\na\ty\nb\tx\nb\ty' --tag -s 'echo x; echo y' ::: a b
 gives 'tag, no line feed' 0 $'a\tx\nb\tx' --tag printf x%.0s ::: a b
+gives 'tag, ended within a line' 1 $'a\tabc\nb\tbb\nc\tx' --tag -j3 --fail-fast -s 'case $1 in
+    a) printf abc; sleep 50;; b) echo bb;; c) sleep 0.3; echo x; exit 1;; esac' ::: a b c
 is 'no line feed added' xx "$(map printf x%.0s ::: a b)"
 gives 'tag of columns' 0 $'a,b\ta' -C, --tag echo {1} ::: a,b
 

@@ -63,12 +63,14 @@ static void log_job(struct run *run, const struct job *job)
     }
 }
 
-/* Of a job that was ended with the run nothing more is written, and it has neither succeeded nor
- * failed: it is not logged. Nor is it if its output could not be written. So --resume runs it. */
+/* Of a job that was ended with the run no more than a line feed is written, and it has neither
+ * succeeded nor failed: it is not logged. Nor is it if its output could not be written. So
+ * --resume runs it. */
 static void finish(struct run *run, struct job *job)
 {
-    if (!job->killed)
-        output_end(job);
+    if (job->killed)
+        output_drop(job);
+    output_end(job);
     if (!job->killed && !job->unlogged && !run->streams.error[STREAM_OUT])
         log_job(run, job);
     job_free(job);

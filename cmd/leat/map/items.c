@@ -11,7 +11,7 @@
 /* Bytes of the arguments of a command with -n max, with their pointers: what xargs takes, too. */
 enum { ARGUMENTS_MOST = 128 * 1024 };
 
-enum { LINE_BLOCK = 64 * 1024, LONGEST_BLOCK = 1 << 30 };
+enum { LINE_BLOCK = 64 * 1024, READ_MOST = 1 << 20, LONGEST_BLOCK = 1 << 30 };
 
 /* ---- rows ---- */
 
@@ -234,7 +234,7 @@ static int take_several(struct items *it, struct row **row)
 
 /* The bytes of the next block: whole lines, as many as fit, or one that is longer. 0: more bytes
  * have to be read. */
-static size_t whole_lines(const struct items *it)
+static size_t whole_lines(struct items *it)
 {
     const char *bytes = it->held.bytes;
     size_t most = it->plan->block, len = it->held.len;
@@ -242,9 +242,12 @@ static size_t whole_lines(const struct items *it)
         return len;
     if (len < most)
         return 0;
-    const char *end = memrchr(bytes, '\n', most);
+    const char *end = it->searched ? NULL : memrchr(bytes, '\n', most);
+    if (it->searched < most)
+        it->searched = most;
     if (!end)
-        end = memchr(bytes + most, '\n', len - most);
+        end = memchr(bytes + it->searched, '\n', len - it->searched);
+    it->searched = end ? 0 : len;
     return end ? (size_t)(end - bytes) + 1 : it->at_end ? len : 0;
 }
 
@@ -253,8 +256,10 @@ static int take_block(struct items *it, struct input *input)
     size_t n;
     struct text *held = &it->held;
     while (!(n = whole_lines(it)) && !it->at_end) {
-        size_t missing = held->len < it->plan->block ? it->plan->block - held->len : LINE_BLOCK;
-        if (held->len > LONGEST_BLOCK)
+        size_t missing = it->plan->block > held->len ? it->plan->block - held->len : LINE_BLOCK;
+        if (missing > READ_MOST)
+            missing = READ_MOST;
+        if (held->len > LONGEST_BLOCK && it->searched)
             return complain(it, "a line is longer than 1 GiB");
         if (!text_reserve(held, missing))
             return -ENOMEM;
@@ -287,9 +292,10 @@ int items_open(struct items *it, const struct plan *p, leat_scope *scope)
         it->at = calloc(p->list_count, sizeof *it->at);
         return it->at ? 0 : -ENOMEM;
     }
-    int fd = STDIN_FILENO;
-    if (p->items && strcmp(p->items, "-") != 0)
-        fd = open(p->items, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    /* Not standard input itself, whose number no file may get when this is closed. */
+    bool named = p->items && strcmp(p->items, "-") != 0;
+    int fd = named ? open(p->items, O_RDONLY | O_CLOEXEC | O_NOCTTY)
+                   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
     if (fd < 0)
         return -errno;
     int error = leat_io_adopt(scope, fd, &it->io);

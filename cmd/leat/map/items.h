@@ -18,6 +18,7 @@ struct items {
     bool at_end;
     struct text held; /* values that do not fit into the row before, each with a NUL */
     size_t held_count;
+    size_t searched;       /* of --pipe: that many bytes hold no line feed where a block can end */
     size_t spread;         /* of the last values, to each command; 0: not yet */
     const char *complaint; /* why items_next failed, or NULL: the error says so */
 };

@@ -124,9 +124,9 @@ static int open_draft(struct job *job, struct file *file)
     if (!whole)
         return -ENOMEM;
     file->name = name.bytes;
-    /* A device would be replaced. */
+    /* A device would be replaced, and so would a link. */
     struct stat about;
-    if (lstat(whole, &about) == 0 && !S_ISREG(about.st_mode) && !S_ISLNK(about.st_mode))
+    if (lstat(whole, &about) == 0 && !S_ISREG(about.st_mode))
         return S_ISDIR(about.st_mode) ? -EISDIR : -EEXIST;
     const char *slash = strrchr(whole, '/');
     int folder = slash ? (int)(slash + 1 - whole) : 0;
@@ -264,16 +264,33 @@ static bool is_shortage(int error)
     return error == -EAGAIN || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
-/* What the system is short of comes back when other jobs end; but they may be waiting for it, too.
- * False: the run ends, or there is nothing left to wait for. */
-static bool wait_for_others(struct run *run, unsigned *patience)
+/* What the system is short of comes back when other jobs end. Only one job waits for that: those
+ * that want to wait, too, hold nothing meanwhile. */
+struct patience {
+    bool is_first;
+    unsigned left; /* tries while no job runs */
+};
+
+/* False: the run ends, or there is nothing left to wait for. */
+static bool wait_for_others(struct run *run, struct patience *p)
 {
+    if (!p->is_first) {
+        leat_mutex_lock(run->shortage);
+        *p = (struct patience){ true, 20 };
+        return true;
+    }
     pthread_mutex_lock(&run->lock);
     bool alone = !run->running;
     pthread_mutex_unlock(&run->lock);
-    if (alone && (*patience)-- == 0)
+    if (alone && p->left-- == 0)
         return false;
     return leat_recv_until(run->stopping, NULL, leat_after(shortage)) == -ETIMEDOUT;
+}
+
+static void end_patience(struct run *run, const struct patience *p)
+{
+    if (p->is_first)
+        leat_mutex_unlock(run->shortage);
 }
 
 static int start(struct job *job, leat_scope *scope, const char **argv, int out,
@@ -289,12 +306,13 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
         .flags = (run->plan->block ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_ERR |
                  (out < 0 ? LEAT_PIPE_OUT : 0),
     };
-    unsigned patience = 20;
+    struct patience patience = { 0 };
     int error = -ENOMEM;
     if (all)
         do
             error = leat_spawn(scope, argv, &options, process);
         while (is_shortage(error) && wait_for_others(run, &patience));
+    end_patience(run, &patience);
     free(all);
     return error;
 }
@@ -371,6 +389,19 @@ static void refuse(struct job *job, const char *program, int error)
                     missing ? "command not found" : strerror(-error));
 }
 
+static int open_file(struct job *job, struct file *file)
+{
+    struct patience patience = { 0 };
+    int error;
+    do {
+        free(file->name);
+        *file = (struct file){ .fd = -1 };
+        error = open_draft(job, file);
+    } while (is_shortage(error) && wait_for_others(job->run, &patience));
+    end_patience(job->run, &patience);
+    return error;
+}
+
 static void try_once(struct job *job)
 {
     struct run *run = job->run;
@@ -380,7 +411,7 @@ static void try_once(struct job *job)
     size_t count = command_fill(run->plan, job->input.row, which, &arguments);
     if (run->plan->verbose)
         say_command(job, &arguments, count);
-    int error = run->plan->output ? open_draft(job, &file) : 0;
+    int error = run->plan->output ? open_file(job, &file) : 0;
     bool bad_file = error;
     if (!error) {
         error = run_program(job, &arguments, count, file.fd);
@@ -425,12 +456,18 @@ static int64_t backoff(const struct job *job)
     return pause + pause / 4 * (chance_of(job) % 1024) / 1024;
 }
 
+static void give_place_back(struct job *job)
+{
+    if (job->place)
+        leat_send(job->run->places, &job->place);
+    job->place = 0;
+}
+
 /* Gives the place back, waits, and takes a place again. False: the run ends. */
 static bool wait_for_retry(struct job *job)
 {
     struct run *run = job->run;
-    leat_send(run->places, &job->place);
-    job->place = 0;
+    give_place_back(job);
     if (leat_recv_until(run->stopping, NULL, leat_after(backoff(job))) != -ETIMEDOUT)
         return false;
     return place_take(run, run->stopping, &job->place) == 0;
@@ -448,9 +485,7 @@ static void end_job(struct job *job)
     /* Before the place is free: a halt lets no further job begin. */
     if (!job->killed)
         job_counts(run, job, has_succeeded(job));
-    if (job->place)
-        leat_send(run->places, &job->place);
-    job->place = 0;
+    give_place_back(job);
     forget_input(job);
     leat_send(run->news, &(struct news){ job, true });
 }

@@ -19,7 +19,7 @@ struct job {
     /* of the last try */
     leat_exit exit;
     bool timed_out;
-    bool unlogged; /* it could not be run, as no other one could */
+    bool unlogged;       /* it could not be run, as no other one could */
     int64_t begun, took; /* nanoseconds, by leat_now */
     int64_t paused;      /* of that: while its output was not taken */
     double start;        /* seconds since 1970 */
@@ -65,6 +65,9 @@ void output_begin_turn(struct job *job);
 
 /* Writes what is still held back, and ends a line that has no end if lines are mixed or tagged. */
 void output_end(struct job *job);
+
+/* What is held back is never written. */
+void output_drop(struct job *job);
 
 /* Before another try: what the last one wrote to its standard output has not been. */
 void output_forget(struct job *job);

@@ -13,14 +13,15 @@ static int open_channels(struct run *run, leat_scope *scope)
 {
     const struct plan *p = run->plan;
     run->window = leat_semaphore_open(scope, (int64_t)p->window);
+    run->shortage = leat_mutex_open(scope);
     run->places = leat_chan_make(scope, sizeof(unsigned), p->jobs);
     run->lend = leat_chan_make(scope, sizeof(unsigned), 0);
     run->order = leat_chan_make(scope, sizeof(struct job *), p->window);
     run->news = leat_chan_make(scope, sizeof(struct news), p->window);
     run->stopping = leat_chan_make(scope, 0, 0);
     run->killing = leat_chan_make(scope, 0, 0);
-    if (!run->window || !run->places || !run->lend || !run->order || !run->news || !run->stopping ||
-        !run->killing)
+    if (!run->window || !run->shortage || !run->places || !run->lend || !run->order || !run->news ||
+        !run->stopping || !run->killing)
         return -ENOMEM;
     for (unsigned place = 1; place <= p->jobs; place++)
         leat_try_send(run->places, &place);

@@ -110,7 +110,8 @@ static leat_chan *begin_wait(struct job *job, bool *ask)
     return NULL;
 }
 
-/* Waits until it is the job's turn, and lends the job's place meanwhile. */
+/* Waits until it is the job's turn, and lends the job's place meanwhile. A job that has lent its
+ * place goes on without one: others have their places for long, perhaps. */
 static void await_turn(struct job *job)
 {
     struct run *run = job->run;
@@ -133,8 +134,6 @@ static void await_turn(struct job *job)
         leat_chan_unref(turn);
     else
         leat_sleep(10 * LEAT_MS); /* no memory: others may give some back */
-    if (!job->place)
-        place_take(run, run->killing, &job->place);
 }
 
 /* ---- taking ---- */
@@ -195,6 +194,13 @@ void output_end(struct job *job)
             streams_write(&job->run->streams, i, job->tag, &job->lines[i], job->rest[i].bytes,
                           job->rest[i].len);
     }
+}
+
+void output_drop(struct job *job)
+{
+    store_drop(&job->run->store, &job->held);
+    for (int i = 0; i < STREAMS; i++)
+        text_clear(&job->rest[i]);
 }
 
 void output_forget(struct job *job)

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { JOBS_MOST = 4096, RETRIES_MOST = 1000, WINDOW_LEAST = 1000, WINDOW_MOST = 1 << 20 };
 
@@ -77,11 +78,11 @@ static int try_help(void)
 int plan_refuse(const char *format, ...)
 {
     va_list args;
-    fputs("leat map: ", stderr);
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    dprintf(STDERR_FILENO, "leat map: ");
+    vdprintf(STDERR_FILENO, format, args);
+    dprintf(STDERR_FILENO, "\n");
     va_end(args);
-    fputc('\n', stderr);
     return try_help();
 }
 
@@ -157,11 +158,12 @@ static int read_duration(const char *option, const char *text, int64_t *to)
     } units[] = {
         { "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 }
     };
-    char *end;
-    double n = strtod(text, &end);
+    size_t digits = strspn(text, "0123456789."); /* strtod would also take 0x10, 1e3 and inf */
+    const char *end = text + digits;
+    double n = strtod(text, NULL);
     for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
         double seconds = n * units[i].seconds;
-        if ((is_digit(*text) || *text == '.') && strcmp(end, units[i].name) == 0 && seconds < 1e9) {
+        if (digits && strcmp(end, units[i].name) == 0 && seconds < 1e9) {
             *to = (int64_t)(seconds * 1e9);
             return 0;
         }
@@ -171,11 +173,11 @@ static int read_duration(const char *option, const char *text, int64_t *to)
 
 static int read_timeout(struct plan *p, const char *text)
 {
-    char *end;
-    double times = strtod(text, &end);
+    size_t digits = strspn(text, "0123456789.");
+    double times = strtod(text, NULL);
     p->timeout = 0;
     p->timeout_times = 0;
-    if (is_digit(*text) && strcmp(end, "x") == 0) {
+    if (digits && strcmp(text + digits, "x") == 0) {
         p->timeout_times = times;
         return times > 0 && times < 1e6 ? 0 : refuse_argument("timeout", text, "a factor above 0");
     }

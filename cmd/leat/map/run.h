@@ -12,7 +12,8 @@
  * A place is a number from 1 to --jobs, an item of `places`. A job without room for its output
  * waits for its turn, and its place waits with it: so the run neither loses output nor needs more
  * room. A job that has failed gives its place back until it is tried again. When it is, and it is
- * its turn, all places may be with jobs that wait for theirs: these lend their places (`lend`).
+ * its turn, all places may be with jobs that wait for theirs: these lend their places (`lend`), and
+ * go on without one when they have their turn.
  *
  * Locking. `lock` guards what is below it, and the members of jobs that say so. It is not held over
  * a wait. */
@@ -36,6 +37,7 @@ struct run {
     struct streams streams;
     leat_scope *jobs; /* of the jobs' tasks and the feeder */
     leat_semaphore *window;
+    leat_mutex *shortage; /* of the job that waits for what the system is short of */
     leat_chan *places, *lend;
     leat_chan *order;    /* of struct job *; closed behind the last one */
     leat_chan *news;     /* of struct news */

@@ -54,7 +54,8 @@ static void crypto_close(void *state)
 static int crypto_begin(void *state, size_t size)
 {
     (void)size;
-    return libcrypto.EVP_DigestInit_ex2(state, NULL, NULL) ? 0 : -EIO; /* NULL: the algorithm stays */
+    /* NULL: the algorithm stays. */
+    return libcrypto.EVP_DigestInit_ex2(state, NULL, NULL) ? 0 : -EIO;
 }
 
 static int crypto_add(void *state, const void *bytes, size_t len)
@@ -224,7 +225,8 @@ int algorithm_load(const struct algorithm *a)
     if (!crypto_load())
         return -ENOTSUP;
     EVP_MD *digest = libcrypto.EVP_MD_fetch(NULL, a->library_name, NULL);
-    if (!digest || (size_t)libcrypto.EVP_MD_get_size(digest) != a->size || fetched_count == FETCHED_MAX) {
+    if (!digest || (size_t)libcrypto.EVP_MD_get_size(digest) != a->size ||
+        fetched_count == FETCHED_MAX) {
         libcrypto.EVP_MD_free(digest);
         return -ENOTSUP;
     }
