@@ -39,8 +39,10 @@ static void start_job(struct run *run, struct job *job)
 {
     if (!run->plan->unordered && !run->plan->lines)
         leat_send(run->order, &job); /* there is room for the whole window */
-    if (leat_go(run->jobs, job_do, job) != 0)
-        job_refuse(job, -ENOMEM);
+    if (leat_go(run->jobs, job_do, job) == 0)
+        return;
+    job_refuse(job, run->plan->command[0], -ENOMEM);
+    job_end(job);
 }
 
 static int make_job(struct run *run, const struct input *input, char *command)

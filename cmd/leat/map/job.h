@@ -49,11 +49,26 @@ struct job {
 struct job *job_new(struct run *run, const struct input *input, char *command, unsigned place);
 void job_free(struct job *job);
 
-/* Tells that the job's program cannot be run. */
-void job_refuse(struct job *job, int error);
-
 /* The job's task. */
 int job_do(void *job);
+
+/* The end of the job: counts it, and sends the news. */
+void job_end(struct job *job);
+bool job_has_succeeded(const struct job *job);
+
+/* ---- try.c ---- */
+
+void job_try(struct job *job);
+
+/* The program cannot be run: says so once, and ends the run. */
+void job_refuse(struct job *job, const char *program, int error);
+
+/* ---- capture.c ---- */
+
+enum { CAPTURE_BUFFER = 64 * 1024 }; /* bytes that are read at a time */
+
+/* Attends to the program until it has ended; `buffer` has CAPTURE_BUFFER bytes. */
+void capture(struct job *job, leat_process *process, char *buffer);
 
 /* ---- output.c ---- */
 

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static int open_channels(struct run *run, leat_scope *scope)
 {
@@ -82,6 +83,8 @@ static int run_plan(const struct plan *p)
 {
     static struct run run; /* zeroed; some kilobytes */
     run.plan = p;
+    run.mask = umask(0);
+    umask(run.mask);
     pthread_mutex_init(&run.lock, NULL);
     int wrong = log_open(&run.log, p);
     if (wrong)

@@ -35,6 +35,7 @@ struct run {
     struct log log;
     struct store store;
     struct streams streams;
+    mode_t mask;      /* of the rights of new files */
     leat_scope *jobs; /* of the jobs' tasks and the feeder */
     leat_semaphore *window;
     leat_mutex *shortage; /* of the job that waits for what the system is short of */

@@ -1,0 +1,115 @@
+/* capture.c: a job while its program runs: its output, its input, and its time limit. */
+#include "map/job.h"
+
+#include <signal.h>
+#include <sys/ioctl.h>
+
+struct capture {
+    struct job *job;
+    leat_process *process;
+    leat_io *from[STREAMS]; /* NULL: there is no pipe, or it has ended */
+    leat_io *to;            /* the program's standard input, until it has all */
+    size_t sent;
+    char *buffer;
+};
+
+/* When the job is too late. A multiple of the median may change while the job runs. */
+static int64_t due(const struct job *job, int64_t *look_again)
+{
+    struct run *run = job->run;
+    *look_again = LEAT_NEVER;
+    if (job->timed_out)
+        return LEAT_NEVER;
+    int64_t begun = job->begun + job->paused;
+    if (run->plan->timeout)
+        return begun + run->plan->timeout;
+    if (run->plan->timeout_times == 0)
+        return LEAT_NEVER;
+    pthread_mutex_lock(&run->lock);
+    double limit = (double)tally_median(&run->tally) * run->plan->timeout_times;
+    pthread_mutex_unlock(&run->lock);
+    *look_again = leat_after(LEAT_S);
+    return limit > 0 && limit < 9e18 - (double)begun ? begun + (int64_t)limit : LEAT_NEVER;
+}
+
+static void read_some(struct capture *c, enum stream stream, size_t most)
+{
+    int64_t n = leat_read_until(c->from[stream], c->buffer, most, LEAT_NOW);
+    if (n > 0) {
+        /* The job may wait for us meanwhile: that is not its fault. */
+        int64_t before = leat_now();
+        output_take(c->job, stream, c->buffer, (size_t)n);
+        c->job->paused += leat_now() - before;
+    } else if (n != -EAGAIN) {
+        c->from[stream] = NULL;
+    }
+}
+
+/* An error means that the program does not want more. */
+static void write_some(struct capture *c)
+{
+    const struct input *input = &c->job->input;
+    int64_t n =
+        leat_write_until(c->to, input->block + c->sent, input->block_size - c->sent, LEAT_NOW);
+    if (n > 0)
+        c->sent += (size_t)n;
+    if (c->sent == input->block_size || (n < 0 && n != -EAGAIN)) {
+        leat_io_close(c->to);
+        c->to = NULL;
+    }
+}
+
+/* What the pipe holds now: what processes write later that the program has left behind is not
+ * waited for. */
+static void drain(struct capture *c, enum stream stream)
+{
+    int there = 0;
+    if (!c->from[stream] || ioctl(leat_io_fd(c->from[stream]), FIONREAD, &there) != 0)
+        return;
+    while (there > 0 && c->from[stream]) {
+        size_t most = there < CAPTURE_BUFFER ? (size_t)there : CAPTURE_BUFFER;
+        read_some(c, stream, most);
+        there -= (int)most;
+    }
+}
+
+/* Until the program has ended. */
+static void attend(struct capture *c)
+{
+    for (;;) {
+        int64_t look_again, end = due(c->job, &look_again);
+        leat_case cases[] = { LEAT_READABLE(c->from[STREAM_OUT]),
+                              LEAT_READABLE(c->from[STREAM_ERR]), LEAT_WRITABLE(c->to),
+                              LEAT_RECV(leat_process_ended(c->process), NULL) };
+        switch (leat_select(cases, 4, end < look_again ? end : look_again)) {
+        case 0: read_some(c, STREAM_OUT, CAPTURE_BUFFER); break;
+        case 1: read_some(c, STREAM_ERR, CAPTURE_BUFFER); break;
+        case 2: write_some(c); break;
+        case 3: return;
+        case -ETIMEDOUT:
+            if (leat_now() >= end) {
+                c->job->timed_out = true;
+                leat_process_end(c->process, SIGTERM);
+            }
+        }
+    }
+}
+
+void capture(struct job *job, leat_process *process, char *buffer)
+{
+    struct capture c = { job,
+                         process,
+                         { leat_process_out(process), leat_process_err(process) },
+                         leat_process_in(process),
+                         0,
+                         buffer };
+    job->process = process;
+    job_runs(job->run, job);
+    attend(&c);
+    job->took = leat_now() - job->begun;
+    drain(&c, STREAM_OUT);
+    drain(&c, STREAM_ERR);
+    job->sent = c.sent;
+    job_rests(job->run, job);
+    leat_wait(process, &job->exit, LEAT_NEVER);
+}

@@ -1,0 +1,58 @@
+#define _GNU_SOURCE
+#include "map/draft.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int draft_open(struct draft *d, mode_t mask)
+{
+    d->fd = -1;
+    d->other = NULL;
+    /* A device would be replaced, and so would a link. */
+    struct stat about;
+    if (lstat(d->name, &about) == 0 && !S_ISREG(about.st_mode))
+        return S_ISDIR(about.st_mode) ? -EISDIR : -EEXIST;
+    const char *slash = strrchr(d->name, '/');
+    int folder = slash ? (int)(slash + 1 - d->name) : 0;
+    char *other;
+    if (asprintf(&other, "%.*s.leat-map-XXXXXX", folder, d->name) < 0)
+        return -ENOMEM;
+    d->fd = mkostemp(other, O_CLOEXEC);
+    if (d->fd < 0) {
+        int error = -errno;
+        free(other);
+        return error;
+    }
+    d->other = other;
+    fchmod(d->fd, 0666 & ~mask);
+    return 0;
+}
+
+int draft_close(struct draft *d, bool good)
+{
+    if (d->fd < 0)
+        return 0;
+    int error = good && rename(d->other, d->name) != 0 ? -errno : 0;
+    if (!good || error)
+        unlink(d->other);
+    close(d->fd);
+    d->fd = -1;
+    return error;
+}
+
+void draft_free(struct draft *d)
+{
+    free(d->other);
+    free(d->name);
+}
+
+uint64_t draft_size(const struct draft *d)
+{
+    struct stat about;
+    return d->fd >= 0 && fstat(d->fd, &about) == 0 ? (uint64_t)about.st_size : 0;
+}
