@@ -27,7 +27,7 @@ gives 'tries that do not help' 1 '2' --retries=1 --backoff=1ms -s 'echo "$LEAT_T
 map --retries=1 --backoff=1ms -s 'echo "$LEAT_TRY" >&2; exit 1' ::: a 2>"$out/err"
 is 'errors of each try' '1 2' "$(head -n 2 "$out/err" | xargs)"
 # The place is free meanwhile: one waits until the other, behind it, has run.
-gives 'a place meanwhile' 0 $'1\n2' -j1 --retries=1 --backoff=300ms \
+gives 'a place meanwhile' 0 $'1\n2' -j1 --retries=6 --backoff=100ms \
     -s '[ "$1" = 2 ] && : >ran; [ -e ran ] && echo "$1"' ::: 1 2
 
 # A place that is lent is not waited for: the third job takes long.
@@ -37,13 +37,14 @@ is 'a place that was lent' 'one two' "$(map -j1 --spill=0 --retries=1 --backoff=
     *) while [ ! -e second ]; do sleep 0.05; done;; esac' ::: 1 2 3 | xargs)"
 
 # time limits
-gives 'timeout' 1 'a' --timeout=0.3 -s 'echo a; sleep 100' ::: a
+gives 'timeout' 1 'a' --timeout=2 -s 'echo a; sleep 100' ::: a
 gives 'timeout, deaf' 1 '' --timeout=0.2 --grace=0.2 \
     -s 'trap "" TERM; while :; do sleep 1; done' ::: a
 # A reader that is slow does not make a job late.
 is 'timeout, a slow reader' 4000000 \
-    "$(map -j2 --timeout=0.5 -s 'head -c 2000000 /dev/zero' ::: a b | (sleep 1; wc -c))"
-seq 12 | map -j2 --timeout=5x -s 'if [ "$1" = 12 ]; then sleep 100; else sleep 0.1; fi' 2>"$out/err"
+    "$(map -j2 --timeout=2 -s 'head -c 2000000 /dev/zero' ::: a b | (sleep 3; wc -c))"
+seq 12 | map -j2 --timeout=20x \
+    -s 'if [ "$1" = 12 ]; then sleep 100; else sleep 0.1; fi' 2>"$out/err"
 is 'times the median' 1 $?
 grep -q '1 of 12' "$out/err" || fail "times the median: $(cat "$out/err")"
 

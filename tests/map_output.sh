@@ -9,7 +9,7 @@ same 'in order' numbers "$out/got"
 map -j8 -u -s 'echo "$1"' <numbers | sort -n >"$out/got"
 same 'unordered' numbers "$out/got"
 is 'as they end' $'2\n1' "$(map -j2 -u -s 'while [ "$1" = 1 ] && [ ! -e two ]; do sleep 0.01; done
-    [ "$1" = 1 ] || (sleep 0.3; : >two) & echo "$1"' ::: 1 2)"
+    [ "$1" = 1 ] || (sleep 1; : >two) & echo "$1"' ::: 1 2)"
 
 # the first in line streams: the job goes on when its line has been read
 mkfifo first
@@ -37,7 +37,9 @@ is 'lines, no line feed at the end' 800 "$(cat "$out/got")"
 gives 'tag' 0 $'a\tx\na\ty\nb\tx\nb\ty' --tag -s 'echo x; echo y' ::: a b
 gives 'tag, no line feed' 0 $'a\tx\nb\tx' --tag printf x%.0s ::: a b
 gives 'tag, ended within a line' 1 $'a\tabc\nb\tbb\nc\tx' --tag -j3 --fail-fast -s 'case $1 in
-    a) printf abc; sleep 50;; b) echo bb;; c) sleep 0.3; echo x; exit 1;; esac' ::: a b c
+    a) printf abc; : >a1; sleep 50;; b) echo bb; : >b1;;
+    c) until [ -e a1 ] && [ -e b1 ]; do sleep 0.05; done
+        sleep 0.5; echo x; exit 1;; esac' ::: a b c
 is 'no line feed added' xx "$(map printf x%.0s ::: a b)"
 gives 'tag of columns' 0 $'a,b\ta' -C, --tag echo {1} ::: a,b
 

@@ -34,8 +34,12 @@ map -j1 --log=files -o '{//}/out' sh -c 'test "$LEAT_SEQ" != 1' {/} ::: a/x b/x 
 map -j1 --log=files --resume -o '{//}/out' sh -c 'test "$LEAT_SEQ" != 1' {/} ::: b/x a/x
 [ -e a/out ] || fail 'the same command for another file'
 # jobs that a signal to leat has ended have neither succeeded nor failed
-timeout -s INT 0.4 "$leat" map -j2 --log=int -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' \
-    ::: a b c >"$out/got"
+"$leat" map -j2 --log=int -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' \
+    ::: a b c >"$out/got" &
+run=$!
+wait_for grep -q 'sh a$' int
+kill -TERM $run
+wait $run
 : >go
 gives 'ended by a signal' 0 $'b\nc' --log=int --resume=ended \
     -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' ::: a b c
