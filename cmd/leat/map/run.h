@@ -83,10 +83,13 @@ void job_rests(struct run *run, struct job *job);
 /* A job is over: counts it, and ends the run if --halt says so. */
 void job_counts(struct run *run, struct job *job, bool succeeded);
 
-/* A task: passes signals on. */
-int attend_signals(void *run);
+/* Sends a signal to all jobs that run. */
+void signal_jobs(struct run *run, int signal);
 
-/* A task: draws the progress line. */
+/* ---- signals.c and show.c ---- */
+
+/* Tasks: one attends to signals, one draws the progress line. */
+int attend_signals(void *run);
 int draw_progress(void *run);
 
 #endif
