@@ -55,8 +55,10 @@ is 'torn: readable' 'echo a echo b' "$(tail -n +2 torn | cut -f9 | xargs)"
 
 # killed at any moment and resumed: each output is there, and what the log has is there once
 seq 100 >numbers
-kills=${LEAT_LONG:+60}
-for ((i = 0; i < ${kills:-8}; i++)); do
+kills=8
+[ -z "${LEAT_LONG:-}" ] || kills=200
+[ -z "${LEAT_SANITIZE:-}" ] || kills=8
+for ((i = 0; i < kills; i++)); do
     rm -f all log killed
     "$leat" map -j4 --log=killed -s 'echo "$1"' <numbers >>all &
     run=$!
