@@ -37,7 +37,7 @@ map -j1 --log=files --resume -o '{//}/out' sh -c 'test "$LEAT_SEQ" != 1' {/} :::
 "$leat" map -j2 --log=int -s 'echo "$1"; [ "$1" = a ] || [ -e go ] || sleep 9' \
     ::: a b c >"$out/got" &
 run=$!
-wait_for grep -q 'sh a$' int
+wait_for grep -qs 'sh a$' int
 kill -TERM $run
 wait $run
 : >go
