@@ -2,13 +2,13 @@
 #include "map/plan.h"
 
 #include "map/help.h"
+#include "shared/cores.h"
 #include "shared/finish.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <leat/leat.h>
 #include <math.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -300,15 +300,6 @@ static int reconcile(const struct plan *p)
     return 0;
 }
 
-static unsigned cores(void)
-{
-    cpu_set_t usable;
-    if (sched_getaffinity(0, sizeof usable, &usable) < 0)
-        return 1;
-    int n = CPU_COUNT(&usable);
-    return n < 1 ? 1 : (unsigned)n;
-}
-
 static int read_option(struct plan *p, int option, char *argument)
 {
     int64_t bytes = 1 << 20;
@@ -352,7 +343,7 @@ static int read_option(struct plan *p, int option, char *argument)
 int plan_read(struct plan *p, int argc, char **argv)
 {
     *p = (struct plan){ .progress = true,
-                        .jobs = cores(),
+                        .jobs = cores_usable(),
                         .per_command = 1,
                         .spill = (int64_t)1 << 30,
                         .backoff = LEAT_S,

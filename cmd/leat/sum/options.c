@@ -2,11 +2,11 @@
 #include "options.h"
 
 #include "help.h"
+#include "shared/cores.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <leat/base.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -176,15 +176,6 @@ static int fit_length(struct options *o, const char *length)
     return 0;
 }
 
-static unsigned cores(void)
-{
-    cpu_set_t usable;
-    if (sched_getaffinity(0, sizeof usable, &usable) < 0)
-        return 1;
-    int n = CPU_COUNT(&usable);
-    return n < 1 ? 1 : (unsigned)n;
-}
-
 /* Refuses options that contradict each other. 0, or the exit status. */
 static int reconcile(const struct options *o, bool text, bool form_given, int path_count)
 {
@@ -320,7 +311,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     if (wrong)
         return wrong;
     if (!o->jobs)
-        o->jobs = cores();
+        o->jobs = cores_usable();
     o->paths = argv + optind;
     o->path_count = argc - optind;
     return -1;
