@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "map/map.h"
 #include "shared/finish.h"
+#include "shared/usage.h"
 #include "sum/sum.h"
 
 #include <fcntl.h>
@@ -54,16 +55,6 @@ static bool is_classic(char *called, struct persona *p)
     return false;
 }
 
-static int usage(const char *what, const char *argument)
-{
-    if (argument)
-        fprintf(stderr, "leat: %s '%s'\n", what, argument);
-    else
-        fprintf(stderr, "leat: %s\n", what);
-    fputs("Try 'leat --help' for more information.\n", stderr);
-    return EXIT_FAILURE;
-}
-
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
@@ -72,7 +63,7 @@ int main(int argc, char **argv)
     if (argc > 0 && is_classic(argv[0], &classic))
         return sum_main(&classic, argc, argv);
     if (argc < 2)
-        return usage("missing command", NULL);
+        return usage_refuse("leat", EXIT_FAILURE, "missing command");
     if (strcmp(argv[1], "sum") == 0) {
         /* getopt begins its messages with argv[0]. */
         static char name[] = "leat sum";
@@ -92,5 +83,6 @@ int main(int argc, char **argv)
         printf("leat %s\n", leat_version());
         return finish_stdio("leat", EXIT_SUCCESS, EXIT_FAILURE);
     }
-    return usage(argv[1][0] == '-' ? "unrecognized option" : "unknown command", argv[1]);
+    const char *what = argv[1][0] == '-' ? "unrecognized option" : "unknown command";
+    return usage_refuse("leat", EXIT_FAILURE, "%s '%s'", what, argv[1]);
 }

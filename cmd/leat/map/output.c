@@ -32,7 +32,9 @@ static void write_lines(struct job *job, enum stream stream, const char *bytes, 
         text_clear(rest);
     }
     text_add(rest, bytes + whole, n - whole);
-    if (rest->len > WHOLE_ITEM_MOST || rest->broken) {
+    if (rest->broken && end_run(job->run, true, SIGTERM, EXIT_TROUBLE))
+        streams_say(&job->run->streams, "memory exhausted");
+    if (rest->len > WHOLE_ITEM_MOST) {
         write_out(job, stream, rest->bytes, rest->len);
         text_clear(rest);
     }

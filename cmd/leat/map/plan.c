@@ -9,11 +9,9 @@
 #include <getopt.h>
 #include <leat/leat.h>
 #include <math.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { JOBS_MOST = 4096, RETRIES_MOST = 1000, WINDOW_LEAST = 1000, WINDOW_MOST = 1 << 20 };
 
@@ -67,31 +65,12 @@ static const struct option names[] = {
     { NULL, 0, NULL, 0 },
 };
 
-/* ---- complaints ---- */
-
-static int try_help(void)
-{
-    fputs("Try 'leat map --help' for more information.\n", stderr);
-    return EXIT_TROUBLE;
-}
-
-int plan_refuse(const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    dprintf(STDERR_FILENO, "leat map: ");
-    vdprintf(STDERR_FILENO, format, args);
-    dprintf(STDERR_FILENO, "\n");
-    va_end(args);
-    return try_help();
-}
+/* ---- arguments of options: each returns 0 or the exit status ---- */
 
 static int refuse_argument(const char *option, const char *argument, const char *wanted)
 {
     return plan_refuse("invalid argument '%s' for '--%s': it takes %s", argument, option, wanted);
 }
-
-/* ---- arguments of options: each returns 0 or the exit status ---- */
 
 static bool is_digit(char c)
 {
@@ -336,7 +315,7 @@ static int read_option(struct plan *p, int option, char *argument)
     case OPT_DRY_RUN: p->dry_run = true; return 0;
     case OPT_NO_PROGRESS: p->progress = false; return 0;
     case 'v': p->verbose = true; return 0;
-    default: return try_help();
+    default: return usage_help("leat map", EXIT_TROUBLE);
     }
 }
 

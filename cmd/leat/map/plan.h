@@ -2,6 +2,8 @@
 #ifndef LEAT_MAP_PLAN_H
 #define LEAT_MAP_PLAN_H
 
+#include "shared/usage.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -55,6 +57,6 @@ int plan_read(struct plan *p, int argc, char **argv);
 void plan_free(struct plan *p);
 
 /* Prints what is wrong and where help is. Returns EXIT_TROUBLE. */
-__attribute__((format(printf, 1, 2))) int plan_refuse(const char *format, ...);
+#define plan_refuse(...) usage_refuse("leat map", EXIT_TROUBLE, __VA_ARGS__)
 
 #endif

@@ -16,12 +16,15 @@ static void abandon(struct run *run)
 /* A second one kills. */
 static void end_by(struct run *run, int number)
 {
-    if (run->signal) {
+    pthread_mutex_lock(&run->lock);
+    int former = run->signal;
+    run->signal = former ? former : number;
+    pthread_mutex_unlock(&run->lock);
+    if (former) {
         signal_jobs(run, SIGKILL);
         abandon(run);
         return;
     }
-    run->signal = number;
     if (leat_chan_closed(run->killing))
         signal_jobs(run, number);
     else

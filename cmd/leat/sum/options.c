@@ -3,11 +3,11 @@
 
 #include "help.h"
 #include "shared/cores.h"
+#include "shared/usage.h"
 
 #include <errno.h>
 #include <getopt.h>
 #include <leat/base.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,21 +72,10 @@ static const struct option own_options[] = {
 
 static int try_help(const struct persona *p)
 {
-    fprintf(stderr, "Try '%s --help' for more information.\n", p->program);
-    return EXIT_FAILURE;
+    return usage_help(p->program, EXIT_FAILURE);
 }
 
-__attribute__((format(printf, 2, 3))) static int usage(const struct persona *p, const char *format,
-                                                       ...)
-{
-    va_list args;
-    va_start(args, format);
-    fprintf(stderr, "%s: ", p->program);
-    vfprintf(stderr, format, args);
-    fputc('\n', stderr);
-    va_end(args);
-    return try_help(p);
-}
+#define usage(p, ...) usage_refuse((p)->program, EXIT_FAILURE, __VA_ARGS__)
 
 static int bad_algorithm(const struct options *o, const char *name)
 {
