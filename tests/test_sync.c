@@ -1,6 +1,25 @@
 /* test_sync.c: semaphores, latches, once, shared calls. */
 #include "support.h"
 
+/* How many times a dump says it. A party that waits cannot say so itself. */
+static int times_told(const char *what)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *file = open_memstream(&text, &size);
+    CHECK(file);
+    CHECK_IS(0, leat_dump(file));
+    fclose(file);
+    int times = 0;
+    for (const char *found = text; (found = strstr(found, what)); found++)
+        times++;
+    free(text);
+    return times;
+}
+
+static const char WAITS_FOR_PERMITS[] = "waits to receive from channel";
+static const char WAITS_FOR_CALL[] = "waits for a call of";
+
 /* ---- semaphores ---- */
 
 struct users {
@@ -84,7 +103,7 @@ static int serves_in_order(void *arg)
     for (int i = 0; i < 4; i++) {
         turns[i] = (struct turn){ semaphore, i ? 1 : 5, &order, -1, 1 };
         CHECK_IS(0, leat_go(s, take_turn, &turns[i]));
-        leat_sleep(LEAT_MS); /* it waits by now */
+        WAIT_UNTIL(times_told(WAITS_FOR_PERMITS) == i + 1);
     }
     CHECK_IS(1, leat_permits(semaphore));
     CHECK_IS(-EAGAIN, leat_try_acquire(semaphore, 1)); /* others wait before us */
@@ -113,7 +132,7 @@ static int cancelled_waiters_leave(void *arg)
         turns[i] = (struct turn){ semaphore, 2, &order, -1, 1 };
         CHECK_IS(0, leat_go(inner, take_turn, &turns[i]));
     }
-    leat_sleep(LEAT_MS);
+    WAIT_UNTIL(times_told(WAITS_FOR_PERMITS) == 3);
     CHECK_IS(0, leat_scope_cancel(inner));
     CHECK_IS(0, leat_scope_close(inner));
     for (int i = 0; i < 3; i++)
@@ -266,7 +285,7 @@ static int cancelled_callers_leave(void *arg)
     for (int i = 0; i < 4; i++)
         CHECK_IS(0, i % 2 ? leat_go(inner, call_cancelled, &d)
                           : leat_go_blocking(inner, call_cancelled, &d));
-    leat_sleep(LEAT_MS);
+    WAIT_UNTIL(times_told(WAITS_FOR_CALL) == 2); /* the tasks: dumps show no thread here */
     CHECK_IS(0, leat_scope_cancel(inner));
     CHECK_IS(0, leat_scope_close(inner));
     CHECK_IS(4, d.told);
@@ -313,26 +332,34 @@ static leat_singleflight *open_flights(leat_scope *s, struct lookups *l)
     return leat_singleflight_open(s, &(leat_singleflight_spec){ look_up, l, 4, 4 });
 }
 
-static int shares_calls(void *arg)
+/* Twenty callers with four keys. Threads are not seen to wait, so some may come after the call that
+ * they would have shared. */
+static void share_calls(bool threads)
 {
-    (void)arg;
     struct crew crew;
     crew_open(&crew);
     struct lookups l = { .gate = leat_chan_make(crew.scope, 0, 0) };
     l.flights = open_flights(crew.scope, &l);
     for (int i = 0; i < 20; i++)
-        crew_go(&crew, kind_of(i), ask, &l);
-    WAIT_UNTIL(l.callers == 20 && receivers_of(l.gate) == 4);
-    leat_sleep(LEAT_MS * 5);
+        crew_go(&crew, threads ? kind_of(i) : TASK, ask, &l);
+    WAIT_UNTIL(receivers_of(l.gate) == 4 && (threads || times_told(WAITS_FOR_CALL) == 20));
     CHECK_IS(4, l.calls);
     CHECK_IS(0, leat_close(l.gate));
     WAIT_UNTIL(l.told == 20);
+    CHECK(threads ? l.calls <= 20 : l.calls == 4);
     int key = 1, value; /* no result is kept */
     int before = l.calls;
     CHECK_IS(0, leat_singleflight_do(l.flights, &key, &value, LEAT_NEVER));
     CHECK_IS(2, value);
     CHECK_IS(before + 1, l.calls);
     crew_close(&crew);
+}
+
+static int shares_calls(void *arg)
+{
+    (void)arg;
+    share_calls(false);
+    share_calls(true);
     return 0;
 }
 ON_WORKERS(shares_calls);
@@ -387,7 +414,7 @@ static int a_leaving_caller_disturbs_nobody(void *arg)
     WAIT_UNTIL(receivers_of(l.gate) == 1);
     l.callers = 1;
     CHECK_IS(0, leat_go(s, ask, &l));
-    WAIT_UNTIL(l.callers == 2);
+    WAIT_UNTIL(receivers_of(l.gate) == 1 && times_told(WAITS_FOR_CALL) == 2);
     int key = 1, value = -1;
     CHECK_IS(-ETIMEDOUT, leat_singleflight_do(l.flights, &key, &value, leat_after(LEAT_MS * 5)));
     CHECK_IS(-EAGAIN, leat_singleflight_do(l.flights, &key, &value, LEAT_NOW));
@@ -409,19 +436,6 @@ static int a_leaving_caller_disturbs_nobody(void *arg)
 ON_WORKERS(a_leaving_caller_disturbs_nobody);
 
 /* ---- what dumps show ---- */
-
-static bool is_told(const char *what)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    CHECK(file);
-    CHECK_IS(0, leat_dump(file));
-    fclose(file);
-    bool told = strstr(text, what) != NULL;
-    free(text);
-    return told;
-}
 
 struct told_once {
     leat_once once;
@@ -445,17 +459,17 @@ static int dumps_name_the_wait(void *arg)
     struct told_once o = { .gate = leat_chan_make(s, 0, 0) };
     CHECK_IS(0, leat_go(s, do_at_gate, &o));
     WAIT_UNTIL(receivers_of(o.gate) == 1);
-    CHECK(!is_told("waits for a call of"));
+    CHECK_IS(0, times_told(WAITS_FOR_CALL));
     CHECK_IS(0, leat_go(s, do_at_gate, &o));
-    WAIT_UNTIL(is_told("waits for a call of"));
+    WAIT_UNTIL(times_told(WAITS_FOR_CALL) == 1);
     CHECK_IS(0, leat_close(o.gate));
     CHECK_IS(0, leat_scope_close(s));
     s = leat_scope_open(LEAT_NEVER);
     struct lookups l = { .gate = leat_chan_make(s, 0, 0) };
     l.flights = open_flights(s, &l);
-    CHECK(!is_told("waits for a call of"));
+    CHECK_IS(0, times_told(WAITS_FOR_CALL));
     CHECK_IS(0, leat_go(s, ask, &l));
-    WAIT_UNTIL(is_told("waits for a call of"));
+    WAIT_UNTIL(times_told(WAITS_FOR_CALL) == 1);
     CHECK_IS(0, leat_close(l.gate));
     return leat_scope_close(s);
 }
