@@ -75,8 +75,10 @@ static int drops_ticks_that_come_too_fast(void *arg)
     CHECK_IS(0, leat_recv(tick, &at));
     CHECK(before + LEAT_MS <= at && at < woken);
     CHECK(at <= after + LEAT_MS);
+    int64_t first = at;
     CHECK_IS(0, leat_recv(tick, &at));
-    CHECK(at > woken - 2 * LEAT_MS);
+    /* A worker that the system has held up sends a tick that was due before that. */
+    CHECK(at > (IN_SIM ? woken - 2 * LEAT_MS : first));
     return leat_scope_close(s);
 }
 ON_WORKERS(drops_ticks_that_come_too_fast);
