@@ -212,6 +212,12 @@ static int receive_a_timeout(void *late)
     return 0;
 }
 
+static int last_until_the_cancel(void *arg)
+{
+    (void)arg;
+    return leat_sleep(HOUR) == -ECANCELED ? 0 : -EPROTO;
+}
+
 /* The timeout is due at the moment of the cancel. */
 static int timeouts_may_end_with_the_scope(void *arg)
 {
@@ -219,6 +225,7 @@ static int timeouts_may_end_with_the_scope(void *arg)
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
     leat_chan *late = leat_timeout(20 * LEAT_MS);
     CHECK_IS(0, leat_go(s, receive_a_timeout, late));
+    CHECK_IS(0, leat_go(s, last_until_the_cancel, NULL)); /* else s may close before */
     CHECK_IS(0, leat_go(outer, cancel_soon, s));
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(-EPIPE, leat_recv(late, NULL));
