@@ -4,6 +4,7 @@
 #include "shared/finish.h"
 #include "shared/usage.h"
 #include "sum/sum.h"
+#include "worker/worker.h"
 
 #include <fcntl.h>
 #include <leat/base.h>
@@ -13,14 +14,16 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] = "Usage: leat COMMAND [ARGUMENT]...\n"
-                           "\n"
-                           "  leat sum [OPTION]... [PATH]...   print or check digests of files\n"
-                           "  leat map [OPTION]... COMMAND...  run a command over items\n"
-                           "  leat --help                      print this and exit\n"
-                           "  leat --version                   print the version and exit\n"
-                           "\n"
-                           "leat sum --help and leat map --help describe the commands.\n";
+static const char help[] =
+    "Usage: leat COMMAND [ARGUMENT]...\n"
+    "\n"
+    "  leat sum [OPTION]... [PATH]...   print or check digests of files\n"
+    "  leat map [OPTION]... COMMAND...  run a command over items\n"
+    "  leat worker                      run commands for a leat map elsewhere\n"
+    "  leat --help                      print this and exit\n"
+    "  leat --version                   print the version and exit\n"
+    "\n"
+    "leat sum --help and leat map --help describe the commands.\n";
 
 static const struct persona leat_sum = { "sum", "leat sum", "md5", false };
 
@@ -75,6 +78,8 @@ int main(int argc, char **argv)
         argv[1] = name;
         return map_main(argc - 1, argv + 1);
     }
+    if (strcmp(argv[1], "worker") == 0)
+        return worker_main(argc - 1, argv + 1);
     if (strcmp(argv[1], "--help") == 0) {
         fputs(help, stdout);
         return finish_stdio("leat", EXIT_SUCCESS, EXIT_FAILURE);

@@ -1,0 +1,68 @@
+#include "link/frame.h"
+
+#include <string.h>
+
+void frame_add(struct text *to, uint64_t number, size_t size)
+{
+    for (size_t i = 0; i < size; i++)
+        text_char(to, (char)(number >> 8 * i));
+}
+
+void frame_put(struct text *to, enum frame_kind kind, uint32_t job, const void *body, size_t n)
+{
+    if (!text_reserve(to, FRAME_HEAD + n))
+        return;
+    frame_add(to, n, 4);
+    frame_add(to, kind, 1);
+    frame_add(to, job, 4);
+    text_add(to, body, n);
+}
+
+static uint64_t number_at(const char *bytes, size_t size)
+{
+    uint64_t number = 0;
+    for (size_t i = 0; i < size; i++)
+        number |= (uint64_t)(unsigned char)bytes[i] << 8 * i;
+    return number;
+}
+
+int64_t frame_take(const char *bytes, size_t n, struct frame *to)
+{
+    if (n < FRAME_HEAD)
+        return 0;
+    size_t body = number_at(bytes, 4);
+    unsigned kind = (unsigned char)bytes[4];
+    if (body > FRAME_BODY_MOST || kind < FRAME_HELLO || kind >= FRAME_KINDS)
+        return -1;
+    if (n - FRAME_HEAD < body)
+        return 0;
+    *to = (struct frame){ .kind = kind,
+                          .job = (uint32_t)number_at(bytes + 5, 4),
+                          .body = bytes + FRAME_HEAD,
+                          .left = body };
+    return FRAME_HEAD + (int64_t)body;
+}
+
+uint64_t frame_number(struct frame *f, size_t size)
+{
+    if (f->left < size) {
+        f->broken = true;
+        return 0;
+    }
+    uint64_t number = number_at(f->body, size);
+    f->body += size;
+    f->left -= size;
+    return number;
+}
+
+const char *frame_string(struct frame *f)
+{
+    const char *string = f->body, *end = f->left ? memchr(string, 0, f->left) : NULL;
+    if (!end) {
+        f->broken = true;
+        return "";
+    }
+    f->left -= (size_t)(end + 1 - string);
+    f->body = end + 1;
+    return string;
+}

@@ -1,0 +1,72 @@
+/* frame.h: what `leat map` and a `leat worker` on another machine say to each other.
+ *
+ * A frame is the size of its body in 4 bytes, its kind in 1 byte, the number of the job that it is
+ * about in 4 bytes (0: of none), and the body. Numbers have their low byte first.
+ *
+ *   kind       sent by  body
+ *   HELLO      both     version, NUL; the map adds the grace in 8 bytes, the folder and NUL; the
+ *                       worker adds its cores in 4 bytes
+ *   ARGUMENTS  map      a part of the job's strings: its variables, then its arguments, with NULs
+ *   START      map      the number of strings in 4 bytes; 1 byte that is 1 if the job has an input
+ *   INPUT      map      a part of the job's standard input; without bytes: its end
+ *   SIGNAL     map      1 byte: the signal; 1 byte that is 1 if the job is to end
+ *   OUTPUT     worker   a part of the job's standard output
+ *   ERRORS     worker   a part of its standard error
+ *   CREDIT     both     1 byte: a kind; 4 bytes: as many more bytes of that kind may be sent
+ *   REFUSED    worker   4 bytes: why the program could not be started, an errno value
+ *   ENDED      worker   4 bytes: what the program returned, or -1; 4 bytes: its signal, or 0
+ *
+ * Both begin with HELLO, and neither goes on with another version. Behind REFUSED or ENDED, the
+ * worker sends nothing more for that job; until the map has read it, the map may send more, which
+ * the worker passes by. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
+ * FRAME_CREDIT_MOST bytes: what one side does not take stops the job, and nothing else. */
+#ifndef LEAT_LINK_FRAME_H
+#define LEAT_LINK_FRAME_H
+
+#include "shared/text.h"
+
+enum frame_kind {
+    FRAME_HELLO = 1,
+    FRAME_ARGUMENTS,
+    FRAME_START,
+    FRAME_INPUT,
+    FRAME_SIGNAL,
+    FRAME_OUTPUT,
+    FRAME_ERRORS,
+    FRAME_CREDIT,
+    FRAME_REFUSED,
+    FRAME_ENDED,
+    FRAME_KINDS
+};
+
+enum {
+    FRAME_HEAD = 9,                 /* bytes before the body */
+    FRAME_BODY_MOST = 64 * 1024,    /* bytes */
+    FRAME_CREDIT_MOST = 256 * 1024, /* bytes */
+    FRAME_STRINGS_MOST = 8 << 20    /* bytes of a job's strings: more than execve(2) takes */
+};
+
+struct frame {
+    enum frame_kind kind;
+    uint32_t job;
+    /* What has not been read of the body. A read beyond its end makes the frame `broken`. */
+    const char *body;
+    size_t left;
+    bool broken;
+};
+
+/* Adds a number of `size` bytes. */
+void frame_add(struct text *to, uint64_t number, size_t size);
+
+/* Adds a whole frame. */
+void frame_put(struct text *to, enum frame_kind kind, uint32_t job, const void *body, size_t n);
+
+/* Takes the first frame of `n` bytes. Returns its size with its head; 0: it is not complete yet;
+ * -1: this is no frame. */
+int64_t frame_take(const char *bytes, size_t n, struct frame *to);
+
+/* Read the body. The string is within it. */
+uint64_t frame_number(struct frame *f, size_t size);
+const char *frame_string(struct frame *f);
+
+#endif

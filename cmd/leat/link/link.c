@@ -1,0 +1,151 @@
+#include "link/link.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BUFFER = FRAME_HEAD + FRAME_BODY_MOST };
+
+/* ---- sending ---- */
+
+/* Takes what is to be written, and gives its own memory for what comes next. False: nothing. */
+static bool swap_queue(struct link *l, struct text *mine)
+{
+    text_clear(mine);
+    pthread_mutex_lock(&l->lock);
+    struct text full = l->queue;
+    l->queue = *mine;
+    l->writing = full.len > 0;
+    if (full.broken)
+        l->broken = true;
+    pthread_mutex_unlock(&l->lock);
+    *mine = full;
+    return full.len > 0;
+}
+
+static bool write_all(struct link *l, const struct text *bytes)
+{
+    size_t done = 0;
+    while (done < bytes->len) {
+        int64_t n = leat_write(l->out, bytes->bytes + done, bytes->len - done);
+        if (n < 0)
+            return false;
+        done += (size_t)n;
+    }
+    return !bytes->broken;
+}
+
+/* Whatever has gone wrong here, the other side will be missed where frames are received. */
+static void give_up(struct link *l)
+{
+    pthread_mutex_lock(&l->lock);
+    l->broken = true;
+    l->writing = false;
+    text_free(&l->queue);
+    pthread_mutex_unlock(&l->lock);
+    leat_io_close(l->in);
+}
+
+static int write_frames(void *arg)
+{
+    struct link *l = arg;
+    struct text mine = { 0 };
+    int closed = 0;
+    bool good = true;
+    while (good && !closed) {
+        closed = leat_recv(l->wake, NULL);
+        while (good && swap_queue(l, &mine))
+            good = write_all(l, &mine);
+    }
+    text_free(&mine);
+    if (good)
+        leat_io_close(l->out);
+    else
+        give_up(l);
+    return 0;
+}
+
+void link_send(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n)
+{
+    pthread_mutex_lock(&l->lock);
+    if (!l->broken)
+        frame_put(&l->queue, kind, job, body, n);
+    pthread_mutex_unlock(&l->lock);
+    leat_try_send(l->wake, NULL);
+}
+
+void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t bytes)
+{
+    struct text body = { 0 };
+    frame_add(&body, kind, 1);
+    frame_add(&body, bytes, 4);
+    if (!body.broken)
+        link_send(l, FRAME_CREDIT, job, body.bytes, body.len);
+    text_free(&body);
+}
+
+static bool is_idle(struct link *l)
+{
+    pthread_mutex_lock(&l->lock);
+    bool idle = l->broken || (!l->writing && !l->queue.len);
+    pthread_mutex_unlock(&l->lock);
+    return idle;
+}
+
+void link_flush(struct link *l, int64_t deadline)
+{
+    while (l->wake && !is_idle(l) && leat_now() < deadline && leat_sleep(LEAT_MS) == 0) {
+    }
+}
+
+void link_finish(struct link *l)
+{
+    leat_close(l->wake);
+}
+
+/* ---- receiving ---- */
+
+/* Makes room and reads what there is. */
+static int read_more(struct link *l)
+{
+    l->len -= l->taken;
+    memmove(l->bytes, l->bytes + l->taken, l->len);
+    l->taken = 0;
+    int64_t n = leat_read(l->in, l->bytes + l->len, BUFFER - l->len);
+    if (n > 0)
+        l->len += (size_t)n;
+    return n > 0 ? 0 : n == 0 ? -EPIPE : (int)n;
+}
+
+int link_receive(struct link *l, struct frame *frame)
+{
+    int64_t size;
+    while ((size = frame_take(l->bytes + l->taken, l->len - l->taken, frame)) == 0) {
+        int error = read_more(l);
+        if (error)
+            return error;
+    }
+    if (size < 0)
+        return -EBADMSG;
+    l->taken += (size_t)size;
+    return 0;
+}
+
+/* ---- its life ---- */
+
+int link_open(struct link *l, leat_scope *scope, leat_io *in, leat_io *out)
+{
+    *l = (struct link){ .in = in, .out = out, .bytes = malloc(BUFFER) };
+    pthread_mutex_init(&l->lock, NULL);
+    l->wake = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "frames" });
+    if (!l->bytes || !l->wake)
+        return -ENOMEM;
+    return leat_go(scope, write_frames, l);
+}
+
+void link_free(struct link *l)
+{
+    free(l->bytes);
+    text_free(&l->queue);
+    pthread_mutex_destroy(&l->lock);
+}

@@ -1,0 +1,47 @@
+/* link.h: a stream each way, and the frames on it.
+ *
+ * A send never waits: the frame lies in memory until the link's task has written it, together with
+ * all others that have come meanwhile. Credits bound what lies there, see frame.h.
+ *
+ * Locking. `lock` guards `queue` and `broken`. Any party may send; one task receives. */
+#ifndef LEAT_LINK_LINK_H
+#define LEAT_LINK_LINK_H
+
+#include "link/frame.h"
+
+#include <leat/leat.h>
+#include <pthread.h>
+
+struct link {
+    leat_io *in, *out;
+    leat_chan *wake; /* closed: no more frames will be sent */
+    char *bytes;     /* received; the frames in it are complete up to `taken` */
+    size_t len, taken;
+
+    pthread_mutex_t lock;
+    struct text queue;
+    bool writing; /* the link's task has taken frames and not yet written them */
+    bool broken;  /* the other side does not read */
+};
+
+/* Starts the link's task in the scope. 0 or a negative errno value. */
+int link_open(struct link *l, leat_scope *scope, leat_io *in, leat_io *out);
+
+/* When its task has ended. */
+void link_free(struct link *l);
+
+/* Sends a frame; after the other side has gone, does nothing. */
+void link_send(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n);
+void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t bytes);
+
+/* Waits for the next frame, which is valid until the next call. 0; -EPIPE at the end of the stream;
+ * -EBADMSG if what comes is no frame; or another negative errno value. */
+int link_receive(struct link *l, struct frame *frame);
+
+/* Closes the stream to the other side when all frames are written. */
+void link_finish(struct link *l);
+
+/* Waits until all frames are written, or the deadline. */
+void link_flush(struct link *l, int64_t deadline);
+
+#endif

@@ -1,0 +1,150 @@
+#define _GNU_SOURCE
+#include "worker/worker.h"
+
+#include "shared/cores.h"
+#include "shared/finish.h"
+#include "shared/usage.h"
+#include "worker/work.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { EXIT_TROUBLE = 2 };
+
+static const char help[] =
+    "Usage: leat worker\n"
+    "Run commands for a leat map on another machine, which starts this by ssh.\n"
+    "\n"
+    "It runs what comes on standard input, as the user that has started it. When\n"
+    "that ends, it ends what it has started.\n"
+    "\n"
+    "      --help, --version\n";
+
+static int complain(const char *what, int error)
+{
+    fprintf(stderr, "leat worker: %s: %s\n", what, strerror(-error));
+    return EXIT_TROUBLE;
+}
+
+/* ---- the first frame ---- */
+
+static void say_hello(struct link *link)
+{
+    struct text body = { 0 };
+    text_add(&body, leat_version(), strlen(leat_version()) + 1);
+    frame_add(&body, cores_usable(), 4);
+    link_send(link, FRAME_HELLO, 0, body.bytes, body.len);
+    text_free(&body);
+}
+
+/* Answers the hello of a leat map. 0 or the exit status. To another version, the worker says its
+ * own and ends. */
+static int hear_hello(struct worker *worker)
+{
+    struct frame f;
+    int error = link_receive(&worker->link, &f);
+    if (error)
+        return error == -EPIPE ? EXIT_TROUBLE : complain("the link", error);
+    const char *version = frame_string(&f);
+    bool same = strcmp(version, leat_version()) == 0;
+    uint64_t grace = same ? frame_number(&f, 8) : 0;
+    const char *folder = same ? frame_string(&f) : "";
+    if (f.kind != FRAME_HELLO || f.broken || grace > INT64_MAX)
+        return complain("the link", -EBADMSG);
+    worker->grace = (int64_t)grace;
+    if (*folder && chdir(folder) != 0)
+        return complain(folder, -errno);
+    say_hello(&worker->link);
+    return same ? 0 : EXIT_TROUBLE;
+}
+
+/* ---- serving ---- */
+
+/* The first signal ends the worker as the end of the link does. */
+static int await_signal(void *arg)
+{
+    struct worker *worker = arg;
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    leat_chan *come;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    int error = leat_signals(scope, signals, sizeof signals / sizeof *signals, &come);
+    if (!error && leat_recv(come, NULL) == 0)
+        leat_io_close(worker->link.in);
+    leat_scope_close(scope);
+    return 0;
+}
+
+/* Until the link ends. */
+static int serve(struct worker *worker)
+{
+    struct frame f;
+    int error;
+    while (!(error = link_receive(&worker->link, &f)) && !(error = works_take(worker, &f))) {
+    }
+    return error == -EPIPE || error == -EBADF ? 0 : complain("the link", error);
+}
+
+static int run(struct worker *worker, leat_scope *scope)
+{
+    int status = hear_hello(worker);
+    worker->jobs = status ? NULL : leat_scope_open(LEAT_NEVER);
+    leat_scope *watch = leat_scope_open(LEAT_NEVER);
+    if (worker->jobs && watch && leat_go(watch, await_signal, worker) == 0)
+        status = serve(worker);
+    leat_scope_cancel(watch);
+    leat_scope_close(watch);
+    leat_scope_cancel(worker->jobs);
+    leat_scope_close(worker->jobs);
+    link_finish(&worker->link);
+    return leat_scope_close(scope) ? EXIT_TROUBLE : status;
+}
+
+static int open_link(struct worker *worker, leat_scope *scope)
+{
+    leat_io *in, *out;
+    int error = leat_io_adopt(scope, STDIN_FILENO, &in);
+    if (!error)
+        error = leat_io_adopt(scope, STDOUT_FILENO, &out);
+    return error ? error : link_open(&worker->link, scope, in, out);
+}
+
+static int work(void *arg)
+{
+    struct worker *worker = arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    int error = open_link(worker, scope);
+    if (!error)
+        return run(worker, scope);
+    leat_scope_close(scope);
+    return complain("the link", error);
+}
+
+static int start(void)
+{
+    static struct worker worker; /* zeroed */
+    signal(SIGPIPE, SIG_IGN);
+    pthread_mutex_init(&worker.lock, NULL);
+    /* The kernel does the work: with more workers, these wake each other for nothing. */
+    int status = leat_main_with(work, &worker, &(leat_options){ .workers = 1 });
+    works_free(&worker);
+    link_free(&worker.link);
+    return status < 0 ? complain("cannot start", status) : status;
+}
+
+int worker_main(int argc, char **argv)
+{
+    if (argc == 2 && strcmp(argv[1], "--help") == 0)
+        fputs(help, stdout);
+    else if (argc == 2 && strcmp(argv[1], "--version") == 0)
+        printf("leat worker %s\n", leat_version());
+    else if (argc > 1)
+        return usage_refuse("leat worker", EXIT_TROUBLE, "unexpected argument '%s'", argv[1]);
+    else if (isatty(STDIN_FILENO))
+        return usage_refuse("leat worker", EXIT_TROUBLE, "it is started by leat map --on");
+    else
+        return start();
+    return finish_stdio("leat worker", 0, EXIT_TROUBLE);
+}

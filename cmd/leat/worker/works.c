@@ -1,0 +1,170 @@
+/* works.c: the jobs of a worker, and the frames about them. */
+#include "worker/work.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { WORKS_MOST = 8192 };
+
+/* Several functions here are called with the lock held. */
+static struct work *find(const struct worker *worker, uint32_t job)
+{
+    struct work *work = worker->first;
+    while (work && work->job != job)
+        work = work->next;
+    return work;
+}
+
+static void work_free(struct work *work)
+{
+    text_free(&work->strings);
+    text_free(&work->input);
+    leat_chan_unref(work->changed);
+    free(work);
+}
+
+static struct work *add(struct worker *worker, uint32_t job)
+{
+    struct work *work = worker->count < WORKS_MOST ? calloc(1, sizeof *work) : NULL;
+    if (!work)
+        return NULL;
+    *work = (struct work){ .worker = worker,
+                           .job = job,
+                           .changed = leat_chan_open(NULL, &(leat_chan_spec){ .capacity = 1 }),
+                           .next = worker->first,
+                           .credit = { FRAME_CREDIT_MOST, FRAME_CREDIT_MOST } };
+    if (!work->changed) {
+        free(work);
+        return NULL;
+    }
+    worker->first = work;
+    worker->count++;
+    return work;
+}
+
+static void take_off(struct work *work)
+{
+    struct work **at = &work->worker->first;
+    while (*at != work)
+        at = &(*at)->next;
+    *at = work->next;
+    work->worker->count--;
+}
+
+void works_remove(struct work *work)
+{
+    pthread_mutex_t *lock = &work->worker->lock;
+    pthread_mutex_lock(lock);
+    take_off(work);
+    pthread_mutex_unlock(lock);
+    work_free(work);
+}
+
+void works_free(struct worker *worker)
+{
+    for (struct work *work = worker->first, *next; work; work = next) {
+        next = work->next;
+        work_free(work);
+    }
+}
+
+/* ---- frames ---- */
+
+static int take_arguments(struct worker *worker, const struct frame *f)
+{
+    struct work *work = find(worker, f->job);
+    if (!work)
+        work = add(worker, f->job);
+    if (!work)
+        return -ENOMEM;
+    if (work->started || work->strings.len + f->left > FRAME_STRINGS_MOST)
+        return -EBADMSG;
+    text_add(&work->strings, f->body, f->left);
+    return work->strings.broken ? -ENOMEM : 0;
+}
+
+static size_t count_strings(const struct text *strings)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < strings->len; i++)
+        count += !strings->bytes[i];
+    return count;
+}
+
+static int take_start(struct worker *worker, struct frame *f)
+{
+    struct work *work = find(worker, f->job);
+    if (!work || work->started)
+        return -EBADMSG;
+    work->count = frame_number(f, 4);
+    work->has_input = frame_number(f, 1) == 1;
+    const struct text *strings = &work->strings;
+    if (f->broken || !strings->len || strings->bytes[strings->len - 1] ||
+        count_strings(strings) != work->count)
+        return -EBADMSG;
+    work->started = true;
+    int error = leat_go(worker->jobs, work_do, work);
+    work->started = !error;
+    return error;
+}
+
+static int take_input(struct work *work, const struct frame *f)
+{
+    if (!work->has_input || work->input_ended || work->input.len + f->left > FRAME_CREDIT_MOST)
+        return -EBADMSG;
+    text_add(&work->input, f->body, f->left);
+    work->input_ended = !f->left;
+    return work->input.broken ? -ENOMEM : 0;
+}
+
+static int take_credit(struct work *work, struct frame *f)
+{
+    uint64_t stream = frame_number(f, 1) - FRAME_OUTPUT, bytes = frame_number(f, 4);
+    if (f->broken || stream >= STREAMS || bytes > FRAME_CREDIT_MOST - work->credit[stream])
+        return -EBADMSG;
+    work->credit[stream] += bytes;
+    return 0;
+}
+
+static int take_signal(struct work *work, struct frame *f)
+{
+    int signal = (int)frame_number(f, 1);
+    bool ends = frame_number(f, 1) == 1;
+    if (f->broken || signal == 0)
+        return -EBADMSG;
+    work_signal(work, signal, ends);
+    return 0;
+}
+
+/* About a job that has ended meanwhile, all these are passed by. */
+static int take_other(struct worker *worker, struct frame *f)
+{
+    struct work *work = find(worker, f->job);
+    int error = -EBADMSG;
+    if (!work || !work->started)
+        return work ? -EBADMSG : 0;
+    switch (f->kind) {
+    case FRAME_INPUT: error = take_input(work, f); break;
+    case FRAME_SIGNAL: error = take_signal(work, f); break;
+    case FRAME_CREDIT: error = take_credit(work, f); break;
+    default: break;
+    }
+    leat_try_send(work->changed, NULL);
+    return error;
+}
+
+int works_take(struct worker *worker, struct frame *frame)
+{
+    int error = -EBADMSG;
+    pthread_mutex_lock(&worker->lock);
+    switch (frame->kind) {
+    case FRAME_ARGUMENTS: error = take_arguments(worker, frame); break;
+    case FRAME_START: error = take_start(worker, frame); break;
+    case FRAME_INPUT:
+    case FRAME_SIGNAL:
+    case FRAME_CREDIT: error = take_other(worker, frame); break;
+    default: break;
+    }
+    pthread_mutex_unlock(&worker->lock);
+    return error;
+}
