@@ -36,6 +36,15 @@ wait_for() {
     done
 }
 
+# signal_again: sends SIGTERM to $run until it has ended; a second one may come before the first is
+# seen, and is then lost.
+signal_again() {
+    until are_gone "$run"; do
+        sleep 0.2
+        kill -TERM "$run" 2>/dev/null
+    done
+}
+
 # are_gone PID...: none of them runs; a zombie does not.
 are_gone() {
     local pid

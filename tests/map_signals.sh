@@ -39,8 +39,7 @@ are_gone $(cat pids) || fail 'deaf: alive'
 run -j2 --grace=1h -s 'trap "" TERM; echo $$ >>pids; while :; do sleep 1; done' ::: 1 2
 wait_for pids 2
 kill -TERM $run
-sleep 0.2
-kill -TERM $run
+signal_again
 wait $run
 is 'a second signal: status' 143 $?
 # shellcheck disable=SC2046
@@ -88,7 +87,7 @@ for again in '' yes; do
     wait_for pids 2
     sleep 0.2
     kill -TERM $run
-    [ -z "$again" ] || kill -TERM $run 2>/dev/null
+    [ -z "$again" ] || signal_again
     wait $run
     is "a reader that does not read${again:+, a second signal}: status" 143 $?
 done

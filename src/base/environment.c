@@ -21,6 +21,7 @@ static const char *const known[] = {
     /* the command's */
     "LANES",
     "QUICK",
+    "SSH",
     "SYSFS",
     /* the tests', whose programs inherit them */
     "BIN",

@@ -54,7 +54,8 @@ _leat_map_command() {
             break
             ;;
         --jobs | --items | --columns | --number | --output | --window | --spill | --halt | \
-            --retries | --backoff | --timeout | --grace | --log | --pipe | --resume)
+            --retries | --backoff | --timeout | --grace | --log | --on | --dir | --pipe | \
+            --resume)
             if [[ ${COMP_WORDS[at + 1]-} == = ]]; then
                 ((at += 2))
             elif [[ $word != --@(pipe|resume) ]]; then
@@ -78,12 +79,14 @@ _leat_map() {
         -n | --number) _leat_offer -W 'max' -- "$word" ;;
         --halt) _leat_offer -W 'never soon now soon,fail=1 now,fail=1 now,success=1' -- "$word" ;;
         --resume) _leat_offer -W 'ended' -- "$word" ;;
+        --on) _leat_offer -A hostname -- "$word" ;;
+        --dir) _leat_offer -d -- "$word" ;;
         esac
     elif ((command == COMP_CWORD)) && [[ $word == -* && $before != -- ]]; then
         _leat_offer_options '-j --jobs= -a --items= -0 --null -C --columns= -n --number= -s --script
             --pipe --pipe= -u --unordered -l --lines --tag -o --output= --window= --spill= --halt=
             --fail-fast --retries= --backoff= --timeout= --grace= --log= --resume --resume=
-            --dry-run --no-progress -v --verbose --help --version' "$word"
+            --on= --dir= --dry-run --no-progress -v --verbose --help --version' "$word"
     elif ((command == COMP_CWORD)); then
         _leat_offer -c -- "$word"
     fi

@@ -44,7 +44,7 @@ __leat_sum -l version -d 'Print the version and exit'
 functions -e __leat_sum
 
 set -g __leat_map_valued -a --items -C --columns -j --jobs -n --number -o --output --window \
-    --spill --halt --retries --backoff --timeout --grace --log
+    --spill --halt --retries --backoff --timeout --grace --log --on --dir
 
 function __leat_map_begins -d 'Whether there is no COMMAND yet, only options'
     __leat_runs map; or return
@@ -92,6 +92,8 @@ __leat_map -l timeout -x -d 'End a command after this time'
 __leat_map -l grace -x -d 'The time from SIGTERM to SIGKILL'
 __leat_map -l log -r -F -d 'Write a line about each command'
 __leat_map -l resume -f -a ended -d 'Pass by what the log says has succeeded'
+__leat_map -l on -x -a '(__fish_print_hostnames)' -d 'Run commands on other machines'
+__leat_map -l dir -x -a '(__fish_complete_directories)' -d 'Run commands in this folder'
 __leat_map -l dry-run -d 'Print the commands'
 __leat_map -l no-progress -d 'Show no progress on a terminal'
 __leat_map -s v -l verbose -d 'Print each command when it starts'

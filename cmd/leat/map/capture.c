@@ -13,8 +13,7 @@ struct capture {
     char *buffer;
 };
 
-/* When the job is too late. A multiple of the median may change while the job runs. */
-static int64_t due(const struct job *job, int64_t *look_again)
+int64_t job_due(const struct job *job, int64_t *look_again)
 {
     struct run *run = job->run;
     *look_again = LEAT_NEVER;
@@ -77,7 +76,7 @@ static void drain(struct capture *c, enum stream stream)
 static void attend(struct capture *c)
 {
     for (;;) {
-        int64_t look_again, end = due(c->job, &look_again);
+        int64_t look_again, end = job_due(c->job, &look_again);
         leat_case cases[] = { LEAT_READABLE(c->from[STREAM_OUT]),
                               LEAT_READABLE(c->from[STREAM_ERR]), LEAT_WRITABLE(c->to),
                               LEAT_RECV(leat_process_ended(c->process), NULL) };

@@ -1,5 +1,5 @@
 /* deliver.c: the outputs of jobs, one at a time. */
-#include "map/job.h"
+#include "map/host.h"
 
 #include <signal.h>
 #include <string.h>
@@ -54,6 +54,7 @@ static void log_job(struct run *run, const struct job *job)
         .received = job->received,
         .code = job->timed_out || job->exit.signal ? -1 : job->exit.code,
         .signal = job->timed_out ? SIGTERM : job->exit.signal,
+        .host = job->host ? job->host->machine->name : ":",
         .command = job->command,
     };
     int error = log_write(&run->log, &line);

@@ -1,6 +1,6 @@
 /* ending.c: the jobs that run, and how a run ends before its last item. */
 #define _GNU_SOURCE
-#include "map/job.h"
+#include "map/host.h"
 
 #include <signal.h>
 
@@ -10,7 +10,10 @@
 static void end_job(struct job *job, int signal)
 {
     job->killed = true;
-    leat_process_end(job->process, signal);
+    if (job->remote)
+        remote_signal(job->remote, signal, true);
+    else
+        leat_process_end(job->process, signal);
 }
 
 void job_runs(struct run *run, struct job *job)
@@ -38,6 +41,7 @@ void job_rests(struct run *run, struct job *job)
         run->running = job->next;
     run->tally.running--;
     job->process = NULL;
+    job->remote = NULL;
     pthread_mutex_unlock(&run->lock);
 }
 
@@ -45,7 +49,10 @@ void signal_jobs(struct run *run, int signal)
 {
     pthread_mutex_lock(&run->lock);
     for (struct job *job = run->running; job; job = job->next)
-        leat_kill_all(job->process, signal);
+        if (job->remote)
+            remote_signal(job->remote, signal, false);
+        else
+            leat_kill_all(job->process, signal);
     pthread_mutex_unlock(&run->lock);
 }
 

@@ -50,7 +50,7 @@ static int make_job(struct run *run, const struct input *input, char *command)
     unsigned place = 0;
     int error = leat_acquire(run->window, 1);
     if (!error)
-        error = leat_recv(run->places, &place);
+        error = place_take_free(run, &place);
     /* A place that came at the same time as the end of the run is not used. */
     if (error || leat_chan_closed(run->stopping))
         return error ? error : -ECANCELED;

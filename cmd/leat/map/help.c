@@ -27,6 +27,8 @@ static const char help[] =
     "      --grace=TIME     the time from SIGTERM to SIGKILL (5s)\n"
     "      --log=FILE       write a line about each command\n"
     "      --resume[=ended] pass by what the log says has succeeded [or ended]\n"
+    "      --on=HOST*N,...  run N commands at a time on HOST, by ssh; : is here\n"
+    "      --dir=FOLDER     run commands in FOLDER\n"
     "      --dry-run        print the commands and do not run them\n"
     "  -v, --verbose        print each command when it starts\n"
     "      --no-progress, --help, --version\n"

@@ -1,5 +1,5 @@
 /* job.c: the life of a job, from its input to the news of its end. */
-#include "map/job.h"
+#include "map/host.h"
 
 #include <stdlib.h>
 
@@ -58,6 +58,7 @@ void job_free(struct job *job)
         text_free(&job->rest[i]);
     free(job->command);
     free(job->tag);
+    replay_free(&job->replay);
     free(job);
 }
 
@@ -81,21 +82,14 @@ static int64_t backoff(const struct job *job)
     return pause + pause / 4 * (chance_of(job) % 1024) / 1024;
 }
 
-static void give_place_back(struct job *job)
-{
-    if (job->place)
-        leat_send(job->run->places, &job->place);
-    job->place = 0;
-}
-
 /* Gives the place back, waits, and takes a place again. False: the run ends. */
 static bool wait_for_retry(struct job *job)
 {
     struct run *run = job->run;
-    give_place_back(job);
+    place_give_back(job->run, &job->place);
     if (leat_recv_until(run->stopping, NULL, leat_after(backoff(job))) != -ETIMEDOUT)
         return false;
-    return place_take(run, run->stopping, &job->place) == 0;
+    return place_take(run, &job->place) == 0;
 }
 
 bool job_has_succeeded(const struct job *job)
@@ -115,20 +109,45 @@ void job_end(struct job *job)
     /* Before the place is free: a halt lets no further job begin. */
     if (!job->killed)
         job_counts(run, job, job_has_succeeded(job));
-    give_place_back(job);
+    place_give_back(job->run, &job->place);
     forget_input(job);
     leat_send(run->news, &(struct news){ job, true });
+}
+
+/* The job begins again on another machine. False: the run ends, and it is as if the job had not
+ * begun. */
+static bool move(struct job *job)
+{
+    struct run *run = job->run;
+    job->former = job->host->machine->name;
+    output_forget(job, true);
+    place_give_back(run, &job->place);
+    if (!leat_chan_closed(run->stopping) && place_take(run, &job->place) == 0)
+        return true;
+    pthread_mutex_lock(&run->lock);
+    job->killed = true;
+    pthread_mutex_unlock(&run->lock);
+    return false;
+}
+
+/* False: no other try. */
+static bool try_once(struct job *job)
+{
+    do
+        job_try(job);
+    while (job->lost && move(job));
+    if (job->lost || !may_retry(job) || !wait_for_retry(job))
+        return false;
+    output_forget(job, false);
+    return true;
 }
 
 int job_do(void *arg)
 {
     struct job *job = arg;
-    for (job->try = 1;; job->try++) {
-        job_try(job);
-        if (!may_retry(job) || !wait_for_retry(job))
-            break;
-        output_forget(job);
-    }
+    job->try = 1;
+    while (try_once(job))
+        job->try++;
     job_end(job);
     return 0;
 }

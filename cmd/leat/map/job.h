@@ -5,6 +5,7 @@
 #ifndef LEAT_MAP_JOB_H
 #define LEAT_MAP_JOB_H
 
+#include "map/replay.h"
 #include "map/run.h"
 
 struct job {
@@ -25,11 +26,15 @@ struct job {
     double start;        /* seconds since 1970 */
     uint64_t sent;       /* bytes of its standard input */
     uint64_t received;   /* bytes of its standard output */
+    struct host *host;   /* NULL: this machine */
+    bool lost;           /* with its host: it is no try */
 
     /* under the run's lock */
     struct job *next, *previous; /* in `running` */
-    leat_process *process;
+    leat_process *process;       /* or */
+    struct remote *remote;
     struct held held;
+    bool printed;    /* a part of its output is out, or on its way */
     bool has_turn;   /* what it writes goes out at once */
     bool asks;       /* with --unordered: it has asked for a turn */
     bool killed;     /* what it writes is dropped */
@@ -39,6 +44,8 @@ struct job {
     struct line_state lines[STREAMS];
     struct text rest[STREAMS]; /* with --lines: a line that has no end yet */
     bool committed;            /* a part of its output is out */
+    struct replay replay;
+    const char *former; /* the host that was lost last */
 
     /* the deliverer's */
     struct job *waits; /* behind this one, with --unordered */
@@ -58,6 +65,11 @@ bool job_has_succeeded(const struct job *job);
 
 /* ---- try.c ---- */
 
+enum { JOB_VARIABLES = 3 };
+
+/* Adds the strings NAME=value that tell the job which one it is, each with a NUL behind it. */
+void job_variables(const struct job *job, struct text *to);
+
 void job_try(struct job *job);
 
 /* The program cannot be run: says so once, and ends the run. */
@@ -66,6 +78,10 @@ void job_refuse(struct job *job, const char *program, int error);
 /* ---- capture.c ---- */
 
 enum { CAPTURE_BUFFER = 64 * 1024 }; /* bytes that are read at a time */
+
+/* When the job is too late. A multiple of the median may change while the job runs: until
+ * *look_again at most, what is returned holds. */
+int64_t job_due(const struct job *job, int64_t *look_again);
 
 /* Attends to the program until it has ended; `buffer` has CAPTURE_BUFFER bytes. */
 void capture(struct job *job, leat_process *process, char *buffer);
@@ -84,10 +100,8 @@ void output_end(struct job *job);
 /* What is held back is never written. */
 void output_drop(struct job *job);
 
-/* Before another try: what the last one wrote to its standard output has not been. */
-void output_forget(struct job *job);
-
-/* Takes a place, of those that are free or lent. 0, or -ECANCELED when the run ends. */
-int place_take(struct run *run, leat_chan *end, unsigned *place);
+/* Before another try: what the last one wrote to its standard output has not been. If its machine
+ * was `lost`, a part may be printed: then it stays, and has to come again. */
+void output_forget(struct job *job, bool lost);
 
 #endif

@@ -164,8 +164,8 @@ void log_close(struct log *l)
 int log_write(struct log *l, const struct log_line *line)
 {
     char *text;
-    int len = asprintf(&text, "%llu\t:\t%.3f\t%10.3f\t%llu\t%llu\t%d\t%d\t%s\n",
-                       (unsigned long long)line->number, line->start, line->runtime,
+    int len = asprintf(&text, "%llu\t%s\t%.3f\t%10.3f\t%llu\t%llu\t%d\t%d\t%s\n",
+                       (unsigned long long)line->number, line->host, line->start, line->runtime,
                        (unsigned long long)line->sent, (unsigned long long)line->received,
                        line->code, line->signal, line->command);
     if (len < 0)

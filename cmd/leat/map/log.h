@@ -23,7 +23,7 @@ struct log_line {
     double runtime;          /* seconds */
     uint64_t sent, received; /* bytes */
     int code, signal;
-    const char *command;
+    const char *host, *command;
 };
 
 /* Opens the log. 0, or the exit status when it has said what is wrong. */

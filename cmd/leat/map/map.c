@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "map/map.h"
 
-#include "map/run.h"
+#include "map/host.h"
 #include "shared/finish.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@ static int open_channels(struct run *run, leat_scope *scope)
     const struct plan *p = run->plan;
     run->window = leat_semaphore_open(scope, (int64_t)p->window);
     run->shortage = leat_mutex_open(scope);
-    run->places = leat_chan_make(scope, sizeof(unsigned), p->jobs);
+    run->places = leat_chan_make(scope, sizeof(unsigned), JOBS_MOST);
     run->lend = leat_chan_make(scope, sizeof(unsigned), 0);
     run->order = leat_chan_make(scope, sizeof(struct job *), p->window);
     run->news = leat_chan_make(scope, sizeof(struct news), p->window);
@@ -24,8 +24,8 @@ static int open_channels(struct run *run, leat_scope *scope)
     if (!run->window || !run->shortage || !run->places || !run->lend || !run->order || !run->news ||
         !run->stopping || !run->killing)
         return -ENOMEM;
-    for (unsigned place = 1; place <= p->jobs; place++)
-        leat_try_send(run->places, &place);
+    if (!p->machine_count)
+        places_add(run, NULL, p->jobs);
     return 0;
 }
 
@@ -46,10 +46,13 @@ static int do_run(void *arg)
     int error = scope ? streams_open(&run->streams, run->plan, scope) : -ENOMEM;
     if (!error)
         error = open_channels(run, scope);
+    run->machines = leat_scope_open(LEAT_NEVER);
     run->jobs = leat_scope_open(LEAT_NEVER);
     leat_scope *watch = leat_scope_open(LEAT_NEVER);
-    if (!run->jobs || !watch)
+    if (!run->machines || !run->jobs || !watch)
         error = -ENOMEM;
+    if (!error && run->plan->machine_count)
+        error = hosts_open(run);
     if (!error)
         error = start_tasks(run, watch);
     if (!error)
@@ -57,6 +60,8 @@ static int do_run(void *arg)
     leat_scope_cancel(watch);
     leat_scope_close(watch);
     leat_scope_close(run->jobs);
+    hosts_close(run);
+    leat_scope_close(run->machines);
     streams_close(&run->streams);
     leat_scope_close(scope);
     return error;
@@ -92,6 +97,7 @@ static int run_plan(const struct plan *p)
     store_open(&run.store, p->spill);
     /* The kernel does the work: with more workers, these wake each other for nothing. */
     int error = leat_main_with(do_run, &run, &(leat_options){ .workers = 1 });
+    hosts_free(&run);
     items_close(&run.items);
     store_close(&run.store);
     log_close(&run.log);

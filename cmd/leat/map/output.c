@@ -73,6 +73,7 @@ void output_begin_turn(struct job *job)
         /* What may not count stays where it is. */
         bool may_write = run->plan->retries == 0;
         struct held held = may_write && !job->killed ? detach(job) : (struct held){ 0 };
+        job->printed |= held.first != NULL;
         job->has_turn = !held.first;
         leat_chan *turn = job->has_turn ? job->turn : NULL;
         if (turn)
@@ -86,14 +87,6 @@ void output_begin_turn(struct job *job)
             return;
         write_held(job, &held);
     }
-}
-
-int place_take(struct run *run, leat_chan *end, unsigned *place)
-{
-    leat_case cases[] = { LEAT_RECV(run->places, place), LEAT_RECV(run->lend, place),
-                          LEAT_RECV(end, NULL) };
-    int got = leat_select(cases, 3, LEAT_NEVER);
-    return got == 0 || got == 1 ? 0 : -ECANCELED;
 }
 
 /* Makes the channel that ends the wait. NULL: the job has its turn, or there is no memory. */
@@ -168,9 +161,16 @@ void output_take(struct job *job, enum stream stream, const char *bytes, size_t 
     enum step step;
     if (n == 0)
         return;
-    if (stream == STREAM_OUT)
+    if (stream == STREAM_OUT) {
+        size_t again = replay_take(&job->replay, bytes, n);
         job->received += n;
+        bytes += again;
+        n -= again;
+    }
+    if (n == 0 || job->replay.differs)
+        return;
     if (job->run->plan->lines) {
+        job->printed = true;
         if (!leat_chan_closed(job->run->killing))
             write_lines(job, stream, bytes, n);
         return;
@@ -179,7 +179,7 @@ void output_take(struct job *job, enum stream stream, const char *bytes, size_t 
         await_turn(job);
     if (step != WRITE)
         return;
-    job->committed = true; /* a part of its output is out: it is not tried again */
+    job->printed = job->committed = true; /* a part of its output is out: it is not tried again */
     write_held(job, &held);
     write_out(job, stream, bytes, n);
 }
@@ -205,10 +205,14 @@ void output_drop(struct job *job)
         text_clear(&job->rest[i]);
 }
 
-void output_forget(struct job *job)
+void output_forget(struct job *job, bool lost)
 {
     pthread_mutex_lock(&job->run->lock);
-    store_drop_stream(&job->run->store, &job->held, STREAM_OUT);
+    bool printed = lost && job->printed;
+    if (!printed)
+        store_drop_stream(&job->run->store, &job->held, STREAM_OUT);
     pthread_mutex_unlock(&job->run->lock);
+    if (job->replay.state)
+        replay_begin(&job->replay, printed);
     job->received = 0;
 }

@@ -2,6 +2,7 @@
 #include "map/plan.h"
 
 #include "map/help.h"
+#include "map/machines.h"
 #include "shared/cores.h"
 #include "shared/finish.h"
 
@@ -13,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { JOBS_MOST = 4096, RETRIES_MOST = 1000, WINDOW_LEAST = 1000, WINDOW_MOST = 1 << 20 };
+enum { RETRIES_MOST = 1000, WINDOW_LEAST = 1000, WINDOW_MOST = 1 << 20 };
 
 enum {
     OPT_SCRIPT = 's',
@@ -29,6 +30,8 @@ enum {
     OPT_GRACE,
     OPT_LOG,
     OPT_RESUME,
+    OPT_ON,
+    OPT_DIR,
     OPT_DRY_RUN,
     OPT_NO_PROGRESS,
     OPT_HELP,
@@ -57,6 +60,8 @@ static const struct option names[] = {
     { "grace", required_argument, NULL, OPT_GRACE },
     { "log", required_argument, NULL, OPT_LOG },
     { "resume", optional_argument, NULL, OPT_RESUME },
+    { "on", required_argument, NULL, OPT_ON },
+    { "dir", required_argument, NULL, OPT_DIR },
     { "dry-run", no_argument, NULL, OPT_DRY_RUN },
     { "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
     { "verbose", no_argument, NULL, 'v' },
@@ -285,7 +290,7 @@ static int read_option(struct plan *p, int option, char *argument)
     int wrong = 0;
     unsigned window = 0;
     switch (option) {
-    case 'j': return read_unsigned("jobs", argument, 1, JOBS_MOST, &p->jobs);
+    case 'j': p->jobs_given = true; return read_unsigned("jobs", argument, 1, JOBS_MOST, &p->jobs);
     case '0': p->null = true; return 0;
     case 'a': p->items = argument; return 0;
     case 'C': return read_separator(p, argument);
@@ -312,6 +317,8 @@ static int read_option(struct plan *p, int option, char *argument)
     case OPT_GRACE: return read_duration("grace", argument, &p->grace);
     case OPT_LOG: p->log = argument; return 0;
     case OPT_RESUME: return read_resume(p, argument);
+    case OPT_ON: return machines_add(p, argument);
+    case OPT_DIR: p->folder = argument; return 0;
     case OPT_DRY_RUN: p->dry_run = true; return 0;
     case OPT_NO_PROGRESS: p->progress = false; return 0;
     case 'v': p->verbose = true; return 0;
@@ -355,5 +362,6 @@ int plan_read(struct plan *p, int argc, char **argv)
 
 void plan_free(struct plan *p)
 {
+    machines_free(p);
     free(p->lists);
 }

@@ -25,6 +25,14 @@ struct halt {
     bool percent;
 };
 
+/* A machine that runs commands. */
+struct machine {
+    char *name;      /* as ssh takes it; ":" is this machine */
+    unsigned places; /* commands at a time; 0: the worth of --jobs, or its cores */
+};
+
+enum { JOBS_MOST = 4096 }; /* commands at a time, on all machines */
+
 struct plan {
     char **command; /* the arguments with their placeholders */
     size_t arguments;
@@ -35,6 +43,10 @@ struct plan {
     char separator; /* of columns; 0: the item is one */
     bool csv;
     unsigned jobs;
+    bool jobs_given;
+    struct machine *machines; /* of --on; none: this one */
+    size_t machine_count;
+    const char *folder; /* where commands run; NULL: here, or where a worker begins */
     size_t per_command; /* items; SIZE_MAX: as many as fit */
     size_t block;       /* bytes of a block on a job's standard input; 0: items are arguments */
     const char *output; /* a template of file names, or NULL */

@@ -27,6 +27,7 @@
 
 #include <leat/leat.h>
 
+struct host;
 struct job;
 
 struct run {
@@ -40,15 +41,21 @@ struct run {
     leat_semaphore *window;
     leat_mutex *shortage; /* of the job that waits for what the system is short of */
     leat_chan *places, *lend;
-    leat_chan *order;    /* of struct job *; closed behind the last one */
-    leat_chan *news;     /* of struct news */
-    leat_chan *stopping; /* closed: nothing more is started */
-    leat_chan *killing;  /* closed: jobs that run are ended, and their output is dropped */
+    leat_chan *order;      /* of struct job *; closed behind the last one */
+    leat_chan *news;       /* of struct news */
+    leat_chan *stopping;   /* closed: nothing more is started */
+    leat_scope *machines;  /* of the hosts' tasks, or NULL */
+    struct host *hosts;    /* one for each machine of the plan; or NULL */
+    struct host **host_of; /* by place; NULL: this machine */
+    leat_chan *over;       /* closed: no more jobs will run; or NULL */
+    leat_chan *killing;    /* closed: jobs that run are ended, and their output is dropped */
 
     pthread_mutex_t lock;
     leat_scope *feeding; /* of what reads the items, or NULL; cancelled when the run ends */
     struct job *running; /* those with a process */
     struct tally tally;
+    unsigned place_count;
+    size_t machines_left;
     uint64_t total; /* of jobs, or 0 */
     int status;     /* the exit status, if it is not the jobs' */
     int signal;     /* that has ended the run, or 0 */
@@ -64,6 +71,21 @@ struct news {
 /* ---- feed.c ---- */
 
 int feed(void *run);
+
+/* ---- places.c ---- */
+
+/* Makes `n` places on a host, or with NULL on this machine. */
+void places_add(struct run *run, struct host *host, unsigned n);
+
+/* Takes a free place. 0 or -ECANCELED. */
+int place_take_free(struct run *run, unsigned *place);
+
+/* Takes a place, of those that are free or lent. 0, or -ECANCELED when the run ends. */
+int place_take(struct run *run, unsigned *place);
+void place_give_back(struct run *run, unsigned *place);
+
+/* NULL: this machine. */
+struct host *place_host(const struct run *run, unsigned place);
 
 /* ---- deliver.c ---- */
 

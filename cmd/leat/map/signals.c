@@ -1,6 +1,6 @@
 /* signals.c: signals that leat map gets: they end the run, or are passed on. */
 #define _GNU_SOURCE
-#include "map/job.h"
+#include "map/host.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -34,6 +34,7 @@ static void end_by(struct run *run, int number)
 static void stop_and_continue(struct run *run)
 {
     signal_jobs(run, SIGTSTP);
+    hosts_flush(run);
     raise(SIGSTOP);
     signal_jobs(run, SIGCONT);
 }

@@ -1,7 +1,8 @@
 /* try.c: one try of a job: its program is started with what it gets, and runs to its end. */
 #define _GNU_SOURCE
 #include "map/draft.h"
-#include "map/job.h"
+#include "map/host.h"
+#include "shared/program.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -10,51 +11,32 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { VARIABLES = 3 };
-
 static const int64_t shortage = 50 * LEAT_MS;
 
 /* ---- what a program gets ---- */
 
-/* Pointers to `count` strings that are one behind another, then NULL. NULL: no memory. */
-static const char **point_to(const char *strings, size_t count)
+/* Strings that tell the job which one it is, each with a NUL behind it. */
+void job_variables(const struct job *job, struct text *to)
 {
-    const char **at = calloc(count + 1, sizeof *at);
-    for (size_t i = 0; at && i < count; i++) {
-        at[i] = strings;
-        strings += strlen(strings) + 1;
+    static const char *const names[JOB_VARIABLES] = { "LEAT_SEQ=", "LEAT_SLOT=", "LEAT_TRY=" };
+    const uint64_t values[JOB_VARIABLES] = { job->number, job->place, job->try };
+    for (int i = 0; i < JOB_VARIABLES; i++) {
+        text_str(to, names[i]);
+        text_number(to, values[i]);
+        text_char(to, '\0');
     }
-    return at;
 }
 
-/* The environment, with the job's own variables before others of these names. */
-static const char **environment(const struct job *job, char variables[VARIABLES][40])
+/* The environment with these variables in it, or NULL. */
+static const char **environment(const struct text *variables)
 {
-    size_t n = 0;
-    while (environ[n])
-        n++;
-    const char **all = calloc(n + VARIABLES + 1, sizeof *all);
-    if (!all)
-        return NULL;
-    snprintf(variables[0], 40, "LEAT_SEQ=%llu", (unsigned long long)job->number);
-    snprintf(variables[1], 40, "LEAT_SLOT=%u", job->place);
-    snprintf(variables[2], 40, "LEAT_TRY=%u", job->try);
-    size_t kept = 0;
-    for (; kept < VARIABLES; kept++)
-        all[kept] = variables[kept];
-    for (size_t i = 0; i < n; i++)
-        if (strncmp(environ[i], "LEAT_SEQ=", 9) != 0 &&
-            strncmp(environ[i], "LEAT_SLOT=", 10) != 0 && strncmp(environ[i], "LEAT_TRY=", 9) != 0)
-            all[kept++] = environ[i];
+    const char **own = variables->broken ? NULL : program_strings(variables->bytes, JOB_VARIABLES);
+    const char **all = own ? program_environment(own, JOB_VARIABLES) : NULL;
+    free(own);
     return all;
 }
 
 /* ---- what the system is short of ---- */
-
-static bool is_shortage(int error)
-{
-    return error == -EAGAIN || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
-}
 
 /* What the system is short of comes back when other jobs end. Only one job waits for that: those
  * that want to wait, too, hold nothing meanwhile. */
@@ -91,10 +73,12 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
                  leat_process **process)
 {
     struct run *run = job->run;
-    char variables[VARIABLES][40];
-    const char **all = environment(job, variables);
+    struct text variables = { 0 };
+    job_variables(job, &variables);
+    const char **all = environment(&variables);
     leat_spawn_options options = {
         .environment = all,
+        .folder = run->plan->folder,
         .out = out < 0 ? 0 : out,
         .grace = run->plan->grace,
         .flags = (run->plan->block ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_ERR |
@@ -105,25 +89,20 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
     if (all)
         do
             error = leat_spawn(scope, argv, &options, process);
-        while (is_shortage(error) && wait_for_others(run, &patience));
+        while (program_is_shortage(error) && wait_for_others(run, &patience));
     end_patience(run, &patience);
     free(all);
+    text_free(&variables);
     return error;
 }
 
 /* 0 when the program has run; else it has not, and the error says why. */
-static int run_program(struct job *job, const struct text *arguments, size_t count, int out)
+static int run_here(struct job *job, const struct text *arguments, size_t count, int out)
 {
-    const char **argv = arguments->broken ? NULL : point_to(arguments->bytes, count);
+    const char **argv = arguments->broken ? NULL : program_strings(arguments->bytes, count);
     char *buffer = malloc(CAPTURE_BUFFER);
     leat_scope *scope = argv && buffer ? leat_scope_open(LEAT_NEVER) : NULL;
     leat_process *process;
-    struct timespec now;
-    clock_gettime(CLOCK_REALTIME, &now);
-    job->start = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
-    job->begun = leat_now();
-    job->paused = 0;
-    job->timed_out = false;
     int error = scope ? start(job, scope, argv, out, &process) : -ENOMEM;
     if (!error)
         capture(job, process, buffer);
@@ -132,6 +111,24 @@ static int run_program(struct job *job, const struct text *arguments, size_t cou
     free(argv);
     free(buffer);
     return error;
+}
+
+/* As run_here; *unwritten: an error of `out`. */
+static int run_program(struct job *job, const struct text *arguments, size_t count, int out,
+                       int *unwritten)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    job->start = (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+    job->begun = leat_now();
+    job->paused = 0;
+    job->timed_out = false;
+    job->host = place_host(job->run, job->place);
+    job->lost = false;
+    if (job->host && arguments->broken)
+        return -ENOMEM;
+    return job->host ? remote_run(job, arguments, count, out, unwritten)
+                     : run_here(job, arguments, count, out);
 }
 
 static void say_command(struct job *job, const struct text *arguments, size_t count)
@@ -148,13 +145,14 @@ static void say_command(struct job *job, const struct text *arguments, size_t co
 void job_refuse(struct job *job, const char *program, int error)
 {
     struct run *run = job->run;
+    const char *where = job->host ? job->host->machine->name : "";
     bool missing = error == -ENOENT;
     job->exit = (leat_exit){ .code = missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN };
     job->took = 0;
     job->unlogged = error != -E2BIG;
-    int status = is_shortage(error) ? EXIT_TROUBLE : job->exit.code;
+    int status = program_is_shortage(error) ? EXIT_TROUBLE : job->exit.code;
     if (error == -E2BIG || end_run(run, false, 0, status))
-        streams_say(&run->streams, "%s: %s", program,
+        streams_say(&run->streams, "%s%s%s: %s", where, *where ? ": " : "", program,
                     missing ? "command not found" : strerror(-error));
 }
 
@@ -173,7 +171,7 @@ static int open_draft(struct job *job, struct draft *draft)
     int error;
     do
         error = draft_open(draft, run->mask);
-    while (is_shortage(error) && wait_for_others(run, &patience));
+    while (program_is_shortage(error) && wait_for_others(run, &patience));
     end_patience(run, &patience);
     return error;
 }
@@ -197,12 +195,14 @@ void job_try(struct job *job)
         say_command(job, &arguments, count);
     int unwritten = run->plan->output ? open_draft(job, &draft) : 0;
     if (!unwritten) {
-        int error = run_program(job, &arguments, count, draft.fd);
+        int error = run_program(job, &arguments, count, draft.fd, &unwritten);
         if (error)
             job_refuse(job, arguments.broken ? "memory" : arguments.bytes, error);
         if (draft.fd >= 0)
             job->received = draft_size(&draft);
-        unwritten = draft_close(&draft, !error && job_has_succeeded(job) && !job->killed);
+        bool good = !error && !unwritten && !job->lost && job_has_succeeded(job) && !job->killed;
+        int unfinished = draft_close(&draft, good);
+        unwritten = unwritten ? unwritten : unfinished;
     }
     if (unwritten)
         refuse_draft(job, &draft, unwritten);

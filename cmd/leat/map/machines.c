@@ -1,0 +1,99 @@
+#define _GNU_SOURCE
+#include "map/machines.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int refuse(const char *text, const char *why)
+{
+    return plan_refuse("invalid machine '%s' for '--on': %s", text, why);
+}
+
+static bool has_odd_bytes(const char *name)
+{
+    for (; *name; name++)
+        if (isspace((unsigned char)*name) || iscntrl((unsigned char)*name))
+            return true;
+    return false;
+}
+
+/* `text`: NAME[*N], which becomes NAME. */
+static int read_places(char *text, unsigned *places)
+{
+    char *star = strrchr(text, '*'), *end;
+    *places = 0;
+    if (!star)
+        return 0;
+    errno = 0;
+    unsigned long n = strtoul(star + 1, &end, 10);
+    if (!isdigit((unsigned char)star[1]) || *end || errno || n < 1 || n > JOBS_MOST)
+        return refuse(text, "behind '*' stands how many commands it runs at a time");
+    *star = '\0';
+    *places = (unsigned)n;
+    return 0;
+}
+
+static int add_machine(struct plan *p, char *text)
+{
+    unsigned places;
+    int wrong = read_places(text, &places);
+    if (wrong)
+        return wrong;
+    /* ssh would take a name with a dash for an option. */
+    if (!*text || *text == '-' || has_odd_bytes(text))
+        return refuse(text, "this is no name of a machine");
+    if (strstr(text, "://") && strncmp(text, "ssh://", 6) != 0)
+        return refuse(text, "machines are reached by ssh alone");
+    struct machine *more = reallocarray(p->machines, p->machine_count + 1, sizeof *p->machines);
+    if (!more)
+        return plan_refuse("memory exhausted");
+    p->machines = more;
+    more[p->machine_count] = (struct machine){ strdup(text), places };
+    return more[p->machine_count++].name ? 0 : plan_refuse("memory exhausted");
+}
+
+/* A line is one machine; # begins a comment. */
+static int add_file(struct plan *p, const char *name)
+{
+    FILE *file = fopen(name, "re");
+    char *line = NULL;
+    size_t room = 0;
+    int wrong = 0;
+    if (!file)
+        return plan_refuse("%s: %s", name, strerror(errno));
+    while (!wrong && getline(&line, &room, file) >= 0) {
+        line[strcspn(line, "#\n")] = '\0';
+        char *begin = line + strspn(line, " \t\r"), *end = begin + strlen(begin);
+        while (end > begin && isspace((unsigned char)end[-1]))
+            *--end = '\0';
+        if (*begin)
+            wrong = add_machine(p, begin);
+    }
+    if (!wrong && ferror(file))
+        wrong = plan_refuse("%s: %s", name, strerror(errno));
+    free(line);
+    fclose(file);
+    return wrong;
+}
+
+int machines_add(struct plan *p, const char *list)
+{
+    char *copy = strdup(list), *rest = copy;
+    int wrong = copy ? 0 : plan_refuse("memory exhausted");
+    while (!wrong && rest) {
+        char *one = strsep(&rest, ",");
+        wrong = *one == '@' ? add_file(p, one + 1) : add_machine(p, one);
+    }
+    free(copy);
+    return wrong;
+}
+
+void machines_free(struct plan *p)
+{
+    for (size_t i = 0; i < p->machine_count; i++)
+        free(p->machines[i].name);
+    free(p->machines);
+}

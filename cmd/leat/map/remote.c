@@ -1,0 +1,213 @@
+/* remote.c: a try of a job on another machine. */
+#include "map/host.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct session {
+    struct job *job;
+    struct remote remote;
+    int out, *unwritten;
+    struct text come[STREAMS];
+    size_t sent;
+    bool input_ended;
+};
+
+/* ---- to the machine ---- */
+
+static struct link *link_of(struct session *s)
+{
+    return &s->remote.host->link;
+}
+
+static void send_start(struct session *s, const struct text *strings, size_t count)
+{
+    struct text body = { 0 };
+    for (size_t done = 0; done < strings->len;) {
+        size_t left = strings->len - done, n = left < FRAME_BODY_MOST ? left : FRAME_BODY_MOST;
+        link_send(link_of(s), FRAME_ARGUMENTS, s->remote.job, strings->bytes + done, n);
+        done += n;
+    }
+    frame_add(&body, count, 4);
+    frame_add(&body, s->job->input.block != NULL, 1);
+    link_send(link_of(s), FRAME_START, s->remote.job, body.bytes, body.len);
+    text_free(&body);
+}
+
+static void send_input(struct session *s, size_t credit)
+{
+    const struct input *input = &s->job->input;
+    size_t used = 0;
+    if (!input->block || s->input_ended)
+        return;
+    while (used < credit && s->sent < input->block_size) {
+        size_t n = input->block_size - s->sent;
+        n = n < credit - used ? n : credit - used;
+        n = n < FRAME_BODY_MOST ? n : FRAME_BODY_MOST;
+        link_send(link_of(s), FRAME_INPUT, s->remote.job, input->block + s->sent, n);
+        s->sent += n;
+        used += n;
+    }
+    if (s->sent == input->block_size) {
+        link_send(link_of(s), FRAME_INPUT, s->remote.job, NULL, 0);
+        s->input_ended = true;
+    }
+    pthread_mutex_lock(&s->remote.host->lock);
+    s->remote.input_credit -= used;
+    pthread_mutex_unlock(&s->remote.host->lock);
+}
+
+void remote_signal(struct remote *remote, int signal, bool ends)
+{
+    const char body[2] = { (char)signal, (char)ends };
+    link_send(&remote->host->link, FRAME_SIGNAL, remote->job, body, sizeof body);
+}
+
+/* ---- from the machine ---- */
+
+static int write_all(int fd, const char *bytes, size_t n)
+{
+    while (n > 0) {
+        ssize_t wrote = write(fd, bytes, n);
+        if (wrote < 0 && errno != EINTR)
+            return -errno;
+        if (wrote > 0) {
+            bytes += wrote;
+            n -= (size_t)wrote;
+        }
+    }
+    return 0;
+}
+
+static void write_file(struct session *s, const char *bytes, size_t n)
+{
+    if (*s->unwritten)
+        return;
+    *s->unwritten = write_all(s->out, bytes, n);
+    if (*s->unwritten)
+        remote_signal(&s->remote, SIGTERM, true);
+}
+
+static void print(struct session *s, enum stream stream, const char *bytes, size_t n)
+{
+    struct job *job = s->job;
+    int64_t before = leat_now();
+    bool differed = job->replay.differs;
+    output_take(job, stream, bytes, n);
+    if (job->replay.differs && !differed)
+        remote_signal(&s->remote, SIGTERM, true);
+    job->paused += leat_now() - before;
+}
+
+static void take_output(struct session *s, enum stream stream)
+{
+    const struct text *come = &s->come[stream];
+    for (size_t done = 0; done < come->len;) {
+        size_t left = come->len - done, n = left < CAPTURE_BUFFER ? left : CAPTURE_BUFFER;
+        if (stream == STREAM_OUT && s->out >= 0)
+            write_file(s, come->bytes + done, n);
+        else
+            print(s, stream, come->bytes + done, n);
+        done += n;
+    }
+    pthread_mutex_lock(&s->remote.host->lock);
+    s->remote.credit[stream] += come->len;
+    pthread_mutex_unlock(&s->remote.host->lock);
+    link_send_credit(link_of(s), s->remote.job, FRAME_OUTPUT + stream, come->len);
+}
+
+/* Takes all that has come. False: nothing had, and *over tells whether nothing will. */
+static bool take_all(struct session *s, bool *over)
+{
+    struct remote *r = &s->remote;
+    bool came = false;
+    pthread_mutex_lock(&r->host->lock);
+    for (int i = 0; i < STREAMS; i++) {
+        struct text empty = s->come[i];
+        text_clear(&empty);
+        s->come[i] = r->output[i];
+        r->output[i] = empty;
+        came |= s->come[i].len > 0;
+    }
+    *over = r->ended || r->lost;
+    size_t credit = r->input_credit;
+    pthread_mutex_unlock(&r->host->lock);
+    for (enum stream i = 0; i < STREAMS; i++)
+        if (s->come[i].len)
+            take_output(s, i);
+    if (!*over)
+        send_input(s, credit);
+    return came;
+}
+
+/* ---- the try ---- */
+
+static void attend(struct session *s)
+{
+    for (bool over = false; take_all(s, &over) || !over;) {
+        int64_t look_again, end = job_due(s->job, &look_again);
+        int64_t until = over ? LEAT_NOW : end < look_again ? end : look_again;
+        if (leat_recv_until(s->remote.changed, NULL, until) == -ETIMEDOUT && leat_now() >= end) {
+            s->job->timed_out = true;
+            remote_signal(&s->remote, SIGTERM, true);
+        }
+    }
+}
+
+/* What the job has not printed again is an end that nobody can trust, as if the line had broken. */
+static void take_exit(struct session *s)
+{
+    struct job *job = s->job;
+    job->exit = s->remote.exit;
+    if (s->out < 0 && !s->remote.lost && !replay_is_whole(&job->replay)) {
+        job->exit = (leat_exit){ .code = -1, .signal = SIGHUP };
+        streams_say(&job->run->streams,
+                    "%s was lost, and on %s job %llu did not print the same again", job->former,
+                    s->remote.host->machine->name, (unsigned long long)job->number);
+    }
+}
+
+static void run_session(struct session *s, const struct text *strings, size_t count)
+{
+    struct job *job = s->job;
+    send_start(s, strings, count);
+    job->remote = &s->remote;
+    job_runs(job->run, job);
+    attend(s);
+    job->took = leat_now() - job->begun;
+    job->sent = s->sent;
+    job_rests(job->run, job);
+    host_remove(&s->remote);
+    job->lost = s->remote.lost;
+    take_exit(s);
+}
+
+int remote_run(struct job *job, const struct text *arguments, size_t count, int out, int *unwritten)
+{
+    struct session s = { .job = job, .out = out, .unwritten = unwritten };
+    struct text strings = { 0 };
+    job_variables(job, &strings);
+    text_add(&strings, arguments->bytes, arguments->len);
+    s.remote = (struct remote){ .host = job->host,
+                                .changed = leat_chan_open(NULL, &(leat_chan_spec){ .capacity = 1 }),
+                                .credit = { FRAME_CREDIT_MOST, FRAME_CREDIT_MOST },
+                                .input_credit = FRAME_CREDIT_MOST };
+    int error = strings.broken || !s.remote.changed || !replay_open(&job->replay) ? -ENOMEM : 0;
+    if (!error && strings.len > FRAME_STRINGS_MOST)
+        error = -E2BIG;
+    if (!error && host_add(job->host, &s.remote))
+        run_session(&s, &strings, JOB_VARIABLES + count);
+    else if (!error)
+        job->lost = true;
+    for (int i = 0; i < STREAMS; i++) {
+        text_free(&s.come[i]);
+        text_free(&s.remote.output[i]);
+    }
+    if (s.remote.changed)
+        leat_chan_unref(s.remote.changed);
+    text_free(&strings);
+    return error ? error : -s.remote.refused;
+}

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# What comes over a link is checked: neither leat worker nor leat map --on believes a wrong frame.
+. "$(dirname "$0")/on_common.bash"
+command -v perl >/dev/null || skip 'there is no perl'
+frames=$LEAT_SOURCE_DIR/tests/on_hostile.pl
+version=$("$leat" worker --version)
+version=${version##* }
+[ -n "${LEAT_LONG-}" ] && rounds=300 || rounds=60
+
+# ended WHAT STATUS: the program has ended by itself, with an exit status of its own
+ended() {
+    case $2 in
+    0 | 1 | 2) ;;
+    *) fail "$1: status $2: $(head -n 5 "$out/err")" ;;
+    esac
+}
+cat >"$work/mad" <<'MAD'
+#!/bin/sh
+perl "$FRAMES" "$SEED" "$VERSION" worker
+sleep 0.0$((SEED % 3))
+MAD
+chmod +x "$work/mad"
+export FRAMES=$frames VERSION=$version SEED
+for SEED in $(seq $rounds); do
+    perl "$frames" "$SEED" "$version" map | timeout -k 1 60 "$leat" worker >"$out/got" 2>"$out/err"
+    ended "worker, seed $SEED" "${PIPESTATUS[1]}"
+    LEAT_SSH=$work/mad map --on='a*2' cat /dev/null ::: 1 2 3 >"$out/got" 2>"$out/err"
+    ended "map, seed $SEED" $?
+done
+
+finish

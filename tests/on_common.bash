@@ -1,0 +1,26 @@
+# on_common.bash: machines that are this one, for the tests of `leat map --on`; sourced, not run.
+
+. "$(dirname "${BASH_SOURCE[0]}")/map_common.bash"
+
+# Stands for ssh: it writes its process number, which is then the worker's, to workers/NAME.
+mkdir "$work/workers"
+cat >"$work/rsh" <<'RSH'
+#!/bin/sh
+echo $$ >"$WORKERS/$1"
+case $1 in
+unknown*) echo "ssh: cannot resolve $1" >&2; exit 255 ;;
+stranger) echo 'Welcome to the machine'; exec cat >/dev/null ;;
+old) printf '\010\000\000\000\001\000\000\000\0000.0.1\000\001\000'; exec cat >/dev/null ;;
+silent) exec cat >/dev/null ;;
+slow*) until [ -e "$WORKERS/go" ]; do sleep 0.02; done ;;
+esac
+shift 2
+exec "$LEAT_BIN" "$@"
+RSH
+chmod +x "$work/rsh"
+export WORKERS=$work/workers LEAT_SSH=$work/rsh
+
+# worker NAME: its process number
+worker() {
+    cat "$WORKERS/$1"
+}
