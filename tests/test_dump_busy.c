@@ -171,7 +171,8 @@ static void test_dump_while_busy(void **state)
     (void)state;
     struct crew crew;
     atomic_store(&enough, false);
-    CHECK_IS(0, leat_start(&(leat_options){ .workers = 4, .watch = LEAT_WATCH_WAITS }));
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 4,
+                                            .watch = LEAT_WATCH_WAITS | LEAT_WATCH_STACKS }));
     crew_open(&crew);
     for (int i = 0; i < CHURNERS; i++)
         crew_go(&crew, i < CHURNERS - 1 ? TASK : FOREIGN, churns, NULL);
@@ -212,7 +213,7 @@ static void test_dump_while_stopping(void **state)
     for (int i = 0; i < 300 / SCALE; i++)
         CHECK_IS(0, leat_main_with(
                         starts_some, NULL,
-                        &(leat_options){ .workers = 2, .watch = i % 2 ? LEAT_WATCH_WAITS : 0 }));
+                        &(leat_options){ .workers = 2, .watch = i % 2 ? LEAT_WATCH_STACKS : 0 }));
     atomic_store(&enough, true);
     CHECK_IS(0, foreign_join(&looker));
 }

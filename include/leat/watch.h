@@ -1,10 +1,10 @@
 /* leat/watch.h: dumps, counts and traces: what exists in a running program, and what each party
  * waits for.
  *
- * Dumps and counts may be requested at any time. Reports of deadlocks, a watchdog, traces and how
- * long each party has waited are requested when the runtime starts, by leat_options or the
- * environment (docs/watch.md has a table). Without a request each costs a branch where it would be
- * recorded, and no thread.
+ * Dumps and counts may be requested at any time. Reports of deadlocks, a watchdog, traces, call
+ * stacks and how long each party has waited are requested when the runtime starts, by leat_options
+ * or the environment (docs/watch.md has a table). Without a request each costs a branch where it
+ * would be recorded, and no thread.
  *
  * A trace. With leat_options.trace, or LEAT_TRACE=file in the environment, events are kept in
  * memory (32 bytes each, at most 128 MiB for each worker) and written to the file when the
@@ -39,15 +39,31 @@ enum {
      * there is no report, since this thread may call leat. The threads are counted in /proc. Nor
      * is there a report while leat watches a descriptor (leat/io.h): something may come there. */
     LEAT_WATCH_DEADLOCK = 2,
-    LEAT_WATCH_DEADLOCK_ABORT = 4
+    LEAT_WATCH_DEADLOCK_ABORT = 4,
+    /* Dumps show the call stack of each task that has started and stands still, of the task that
+     * makes the dump, and of what a worker runs that does not answer: a task, a block or a
+     * callback. LEAT_WATCH=stacks in the environment does the same; LEAT_WATCH=waits,stacks does
+     * that and LEAT_WATCH_WAITS. Each call is a line `at file+0x…`, a place for
+     * `addr2line -fe file`, and the name of the function if the dynamic linker knows it: that of an
+     * exported function or, in a program linked with -rdynamic, of any that is not static. A stack
+     * is shown down to the 64th call, and ends early at code without unwind tables
+     * (-fno-asynchronous-unwind-tables).
+     *
+     * It costs nothing until a dump is made, and then a few microseconds for each call. The C
+     * library loads libgcc_s.so.1 for it when the runtime starts; where that is missing, no stack
+     * is shown. While the runtime runs, leat has a handler for SIGPROF, by which a worker that does
+     * not answer shows its stack. A system call in which the worker blocks may then return EINTR.
+     * The handler passes on all signals but leat's own. A program that installs a handler of its
+     * own later gets no stack of such a worker. In a seeded world there are no call stacks. */
+    LEAT_WATCH_STACKS = 8
 };
 
 /* Writes a dump to `to`: all that exists in the running program. These are the workers and what
  * they run; the tree of scopes with their openers; in each scope its tasks, threads, blocks and
  * waiting callbacks, by name, with what each waits for (a channel to receive from or send to, the
  * cases of a select, a time, the end of a scope or block, a call that blocks) and, with
- * LEAT_WATCH_WAITS, since when; and every channel with its items and waiters. docs/watch.md reads a
- * dump.
+ * LEAT_WATCH_WAITS, since when; with LEAT_WATCH_STACKS the call stacks of tasks; and every channel
+ * with its items and waiters. docs/watch.md reads a dump.
  *
  * A task's stack is shown as the bytes of it that are in memory: pages that this task, or one
  * before it on the same stack, has touched. Numbers tell things of one name apart, in the order in
@@ -56,16 +72,17 @@ enum {
  * Any task or thread may call it at any time, also when all others are stuck. It waits until no
  * other dump is being made, and then until the other workers answer, 100 ms at most; then a calling
  * task lets no other task of its worker run. Of a worker that does not answer, which is likely in
- * an endless loop, the dump shows less, and says so. Nothing is stopped: each line is true at some
- * moment during the call. Must not be called from a signal handler: see leat_dump_on_signal. `to`
- * is flushed, and stays the caller's.
+ * an endless loop, the dump shows less, and says so. With LEAT_WATCH_STACKS it waits for the stack
+ * of each such worker, 100 ms at most. Nothing is stopped: each line is true at some moment during
+ * the call. Must not be called from a signal handler: see leat_dump_on_signal. `to` is flushed, and
+ * stays the caller's.
  * Returns 0; -EINVAL for NULL, or when no runtime runs; -ENOMEM; -EIO when it could not be
  * written. */
 LEAT_API int leat_dump(FILE *to);
 
-/* The same as a graph in the language of Graphviz (dot -Tsvg): scopes are frames, parties and
- * channels are nodes, and an edge leads from each waiting party to what it waits for; the edges of
- * a select are dashed.
+/* The same, without call stacks, as a graph in the language of Graphviz (dot -Tsvg): scopes are
+ * frames, parties and channels are nodes, and an edge leads from each waiting party to what it
+ * waits for; the edges of a select are dashed.
  * Returns what leat_dump does. */
 LEAT_API int leat_dump_graph(FILE *to);
 

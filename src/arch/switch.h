@@ -15,6 +15,13 @@
 void lt_switch_left(void **from, void *to);
 void lt_switch_begin(void **from, void *top, void (*entry)(void *arg), void *arg);
 
+/* Calls fn(arg) on the running stack. An unwinder in fn finds, as the callers of lt_switch_pretend,
+ * those of the stack that was saved as `sp`: it only reads that stack, and needs none of its room.
+ * fn returns. A backtrace has the address lt_switch_pretended between the frames of fn and of that
+ * stack. */
+void lt_switch_pretend(void *sp, void (*fn)(void *arg), void *arg);
+extern const char lt_switch_pretended[];
+
 #ifdef __x86_64__
 #ifdef __AVX512F__
 #define LT_SWITCH_CHANGES_MORE \

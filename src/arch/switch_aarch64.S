@@ -90,4 +90,49 @@ lt_switch_begin:
         .cfi_endproc
         .size   lt_switch_begin, . - lt_switch_begin
 
+/* void lt_switch_pretend(void *sp, void (*fn)(void *), void *arg) */
+        .globl  lt_switch_pretend
+        .hidden lt_switch_pretend
+        .type   lt_switch_pretend, %function
+        .p2align 4
+lt_switch_pretend:
+        .cfi_startproc
+        stp     x29, x30, [sp, #-32]!
+        .cfi_adjust_cfa_offset 32
+        .cfi_rel_offset x29, 0
+        .cfi_rel_offset x30, 8
+        str     x19, [sp, #16]
+        .cfi_rel_offset x19, 16
+        mov     x19, x0
+        mov     x0, x2
+        /* What save_registers has left at sp. */
+        .cfi_remember_state
+        .cfi_def_cfa x19, 160
+        .cfi_offset x19, -160
+        .cfi_offset x20, -152
+        .cfi_offset x21, -144
+        .cfi_offset x22, -136
+        .cfi_offset x23, -128
+        .cfi_offset x24, -120
+        .cfi_offset x25, -112
+        .cfi_offset x26, -104
+        .cfi_offset x27, -96
+        .cfi_offset x28, -88
+        .cfi_offset x29, -80
+        .cfi_offset x30, -72
+        blr     x1
+        .globl  lt_switch_pretended
+        .hidden lt_switch_pretended
+lt_switch_pretended:
+        .cfi_restore_state
+        ldr     x19, [sp, #16]
+        .cfi_restore x19
+        ldp     x29, x30, [sp], #32
+        .cfi_adjust_cfa_offset -32
+        .cfi_restore x29
+        .cfi_restore x30
+        ret
+        .cfi_endproc
+        .size   lt_switch_pretend, . - lt_switch_pretend
+
         .section .note.GNU-stack, "", %progbits

@@ -43,4 +43,33 @@ lt_switch_begin:
         .cfi_endproc
         .size   lt_switch_begin, . - lt_switch_begin
 
+/* void lt_switch_pretend(void *sp, void (*fn)(void *), void *arg) */
+        .globl  lt_switch_pretend
+        .hidden lt_switch_pretend
+        .type   lt_switch_pretend, @function
+        .p2align 4
+lt_switch_pretend:
+        .cfi_startproc
+        pushq   %rbx
+        .cfi_adjust_cfa_offset 8
+        .cfi_rel_offset rbx, 0
+        movq    %rdi, %rbx
+        movq    %rdx, %rdi
+        /* What lt_switch_left has saved at sp: rbp, and the address to continue at. */
+        .cfi_remember_state
+        .cfi_def_cfa rbx, 16
+        .cfi_offset rbp, -16
+        .cfi_same_value rbx
+        call    *%rsi
+        .globl  lt_switch_pretended
+        .hidden lt_switch_pretended
+lt_switch_pretended:
+        .cfi_restore_state
+        popq    %rbx
+        .cfi_adjust_cfa_offset -8
+        .cfi_restore rbx
+        ret
+        .cfi_endproc
+        .size   lt_switch_pretend, . - lt_switch_pretend
+
         .section .note.GNU-stack, "", @progbits

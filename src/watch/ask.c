@@ -97,6 +97,24 @@ static void take_alarms(struct lt_pad *pad, void *arg)
     }
 }
 
+/* The tasks on the pad are still where they were. */
+static void take_frames(struct lt_pad *pad, void *arg)
+{
+    const struct lt_ask *ask = arg;
+    struct lt_frames frames;
+    for (struct lt_record *record = pad->first; record && !pad->full; record = record->next) {
+        if (record->thing != LT_A_TASK || !record->complete)
+            continue;
+        const struct lt_task *task = LT_CONTAINER(record->self, const struct lt_task, party);
+        frames.count = 0;
+        if (record->state != LT_IS_RUNNING)
+            lt_frames_of_task(&frames, task);
+        else if (task == lt_task_self())
+            lt_frames_here(&frames, ask->look->caller);
+        record->frames = lt_pad_frames(pad, &frames);
+    }
+}
+
 /* Inside: so no party at home here runs meanwhile, or moves to another worker. */
 static int answer(struct lt_ask *ask)
 {
@@ -109,7 +127,10 @@ static int answer(struct lt_ask *ask)
     for (size_t i = 0; !error && i < ask->look->scope_count; i++)
         error = lt_pad_take(&ask->pad, take_tasks,
                             &(struct visit){ worker, ask->look->scopes[i].scope });
-    return error ? error : lt_pad_take(&ask->pad, take_alarms, worker);
+    if (!error)
+        error = lt_pad_take(&ask->pad, take_alarms, worker);
+    /* Last, with no lock held: a walk may take one of the dynamic linker's. */
+    return error || !ask->look->caller ? error : lt_pad_take(&ask->pad, take_frames, ask);
 }
 
 static void run(struct lt_job *job)

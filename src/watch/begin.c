@@ -2,6 +2,7 @@
 #include "watch/begin.h"
 #include "base/environment.h"
 #include "sched/runtime.h"
+#include "watch/frames.h"
 #include "watch/monitor.h"
 #include "watch/since.h"
 #include "watch/trace.h"
@@ -13,7 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KNOWN = LEAT_WATCH_WAITS | LEAT_WATCH_DEADLOCK | LEAT_WATCH_DEADLOCK_ABORT };
+enum {
+    KNOWN = LEAT_WATCH_WAITS | LEAT_WATCH_DEADLOCK | LEAT_WATCH_DEADLOCK_ABORT | LEAT_WATCH_STACKS
+};
 
 struct word {
     const char *text;
@@ -42,7 +45,10 @@ static int64_t read_ms(const char *variable)
     return ms < 0 ? ms : ms * LEAT_MS;
 }
 
-static const struct word waits[] = { { "waits", LEAT_WATCH_WAITS }, { NULL, 0 } };
+static const struct word details[] = { { "waits", LEAT_WATCH_WAITS },
+                                       { "stacks", LEAT_WATCH_STACKS },
+                                       { "waits,stacks", LEAT_WATCH_WAITS | LEAT_WATCH_STACKS },
+                                       { NULL, 0 } };
 static const struct word deadlock[] = { { "report", LEAT_WATCH_DEADLOCK },
                                         { "abort", LEAT_WATCH_DEADLOCK_ABORT },
                                         { NULL, 0 } };
@@ -56,13 +62,14 @@ static void end(void)
 {
     lt_monitor_stop();
     atomic_store_explicit(&lt_probe_flags, 0, memory_order_relaxed);
+    lt_frames_end();
     lt_since_end();
     lt_trace_end();
 }
 
 static int begin(const leat_options *options)
 {
-    int also = read_word("LEAT_WATCH", waits), on_deadlock = read_word("LEAT_DEADLOCK", deadlock);
+    int also = read_word("LEAT_WATCH", details), on_deadlock = read_word("LEAT_DEADLOCK", deadlock);
     int number = read_word("LEAT_DUMP", signals);
     int64_t limit = options->watchdog ? options->watchdog : read_ms("LEAT_WATCHDOG");
     if (also < 0 || on_deadlock < 0 || number < 0 || (limit && limit < LEAT_MS) ||
@@ -84,6 +91,8 @@ static int begin(const leat_options *options)
     if (!error && trace && *trace)
         flags |= LT_PROBE_TRACE;
     atomic_store_explicit(&lt_probe_flags, flags, memory_order_relaxed);
+    if (!error && watch & LEAT_WATCH_STACKS)
+        lt_frames_begin();
     if (!error)
         error = lt_monitor_start(&plan);
     if (error)

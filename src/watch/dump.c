@@ -6,12 +6,14 @@
 
 #include <errno.h>
 
-static int look_and_write(FILE *to, void (*tell)(struct lt_text *text, const struct lt_look *look))
+typedef void teller(struct lt_text *text, const struct lt_look *look);
+
+static int look_and_write(FILE *to, teller *tell, const void *caller)
 {
     struct lt_look look;
     if (!to)
         return -EINVAL;
-    int error = lt_look_begin(&look);
+    int error = lt_look_begin(&look, caller);
     if (error)
         return error;
     struct lt_text text = { 0 };
@@ -20,19 +22,19 @@ static int look_and_write(FILE *to, void (*tell)(struct lt_text *text, const str
     return lt_text_end(&text, to);
 }
 
-static int look_and_tell(FILE *to, void (*tell)(struct lt_text *text, const struct lt_look *look))
+static int look_and_tell(FILE *to, teller *tell, const void *caller)
 {
-    int cancel = lt_cancel_put_off(), error = look_and_write(to, tell);
+    int cancel = lt_cancel_put_off(), error = look_and_write(to, tell, caller);
     lt_cancel_restore(cancel);
     return error;
 }
 
 int leat_dump(FILE *to)
 {
-    return look_and_tell(to, lt_tell);
+    return look_and_tell(to, lt_tell, lt_frames_wanted() ? __builtin_return_address(0) : NULL);
 }
 
 int leat_dump_graph(FILE *to)
 {
-    return look_and_tell(to, lt_draw);
+    return look_and_tell(to, lt_draw, NULL);
 }

@@ -166,6 +166,10 @@ struct busy {
     const struct lt_look *look;
     unsigned worker;
     struct lt_worker_record *record;
+    /* The worker's call stack, when it ran this task; of none, if it is not known. */
+    struct lt_frames frames;
+    const struct lt_task *ran;
+    uint32_t number;
 };
 
 static void take_busy(struct lt_pad *pad, void *arg)
@@ -175,6 +179,7 @@ static void take_busy(struct lt_pad *pad, void *arg)
     struct lt_task *task = lt_worker_running(worker);
     struct glimpse seen;
     busy->record->running = NULL;
+    busy->record->frames = busy->ran ? NULL : lt_pad_frames(pad, &busy->frames);
     if (!glimpse_running(&seen, worker, task))
         return;
     struct lt_record *record = record_glimpse(pad, &seen, &task->party, LT_IS_RUNNING);
@@ -183,6 +188,8 @@ static void take_busy(struct lt_pad *pad, void *arg)
     record->worker = (int)busy->worker;
     record->stack = seen.stack;
     record->stack_size = seen.stack_size;
+    if (task == busy->ran && seen.number == busy->number)
+        record->frames = lt_pad_frames(pad, &busy->frames);
     /* A task does not belong to a scope that it has opened itself, but to the one around that. A
      * scope that the look has not found is not followed. */
     for (size_t i; (i = lt_look_scope(busy->look, record->scope)) != LT_NOWHERE &&
@@ -195,6 +202,8 @@ static void take_busy(struct lt_pad *pad, void *arg)
 
 int lt_look_at_busy(struct lt_look *look, unsigned worker)
 {
-    return lt_pad_take(&look->pad, take_busy,
-                       &(struct busy){ look, worker, &look->workers[worker] });
+    struct busy busy = { .look = look, .worker = worker, .record = &look->workers[worker] };
+    if (look->caller)
+        lt_frames_of_worker(&busy.frames, lt_runtime.workers[worker], &busy.ran, &busy.number);
+    return lt_pad_take(&look->pad, take_busy, &busy);
 }

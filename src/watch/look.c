@@ -308,6 +308,8 @@ static void merge(struct lt_record *into, struct lt_record *from)
         into->stack = from->stack;
         into->stack_size = from->stack_size;
     }
+    if (from->frames)
+        into->frames = from->frames;
 }
 
 static size_t collect(struct lt_record **to, size_t n, const struct lt_pad *pad)
@@ -431,12 +433,14 @@ static int look_around_pinned(struct lt_look *look)
     return error;
 }
 
-int lt_look_begin(struct lt_look *look)
+int lt_look_begin(struct lt_look *look, const void *caller)
 {
     int saved = errno, error = lt_look_turn();
     if (error)
         return error;
-    *look = (struct lt_look){ .now = lt_clock_now(), .worker_count = lt_runtime.worker_count };
+    *look = (struct lt_look){ .now = lt_clock_now(),
+                              .caller = caller,
+                              .worker_count = lt_runtime.worker_count };
     lt_pad_init(&look->pad);
     look->asks = lt_alloc(look->worker_count * sizeof(struct lt_ask *));
     look->workers = lt_alloc(look->worker_count * sizeof *look->workers);

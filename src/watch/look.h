@@ -9,6 +9,8 @@
  *  - tasks that have parked: on their home worker, between tasks, where they cannot run. Each
  *    worker gets a job that records its own tasks. A worker that has not come to its job after
  *    LT_ANSWER_MS is left alone;
+ *  - call stacks, if they are wanted: of the same tasks at the same time; of a task that a worker
+ *    runs, in its own thread (watch/frames.h);
  *  - blocks that await a block: they do not resume while that block is on its scope's list;
  *  - blocks with an alarm: in the wheel of their worker, read by that worker;
  *  - tasks and blocks that have not started, and the party that a worker runs if it does not
@@ -43,12 +45,14 @@ struct lt_scope_record {
 struct lt_worker_record {
     bool answered;
     const struct lt_record *running; /* or NULL */
+    const struct lt_frames *frames;  /* of the block or callback that it runs; or NULL */
     uint32_t ready, queued;          /* how many parties */
     uint64_t timers;
 };
 
 struct lt_look {
     int64_t now;
+    const void *caller; /* or NULL: call stacks are not wanted */
     unsigned worker_count;
     struct lt_worker_record *workers;
     struct lt_scope_record *scopes;
@@ -63,9 +67,10 @@ struct lt_look {
     _Atomic uint32_t answers;
 };
 
-/* Looks. 0; -EINVAL when no runtime runs; -ENOMEM. After 0 the records can be read, until
- * lt_look_end frees them. */
-int lt_look_begin(struct lt_look *look);
+/* Looks, with call stacks if `caller` is given: the address to which the function returns that the
+ * user has called. 0; -EINVAL when no runtime runs; -ENOMEM. After 0
+ * the records can be read, until lt_look_end frees them. */
+int lt_look_begin(struct lt_look *look, const void *caller);
 void lt_look_end(struct lt_look *look);
 
 /* Waits for the right to look at the workers from outside: lt_runtime_look without its -EBUSY. A

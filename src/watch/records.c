@@ -115,6 +115,13 @@ const char *lt_pad_text(struct lt_pad *pad, const char *text)
     return copy ? memcpy(copy, text, size) : NULL;
 }
 
+const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames *frames)
+{
+    size_t size = offsetof(struct lt_frames, code) + frames->count * sizeof *frames->code;
+    struct lt_frames *copy = frames->count ? get(pad, size) : NULL;
+    return copy ? memcpy(copy, frames, size) : NULL;
+}
+
 /* ---- parties ---- */
 
 static enum lt_thing thing_of(const struct lt_party *party)

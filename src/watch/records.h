@@ -9,6 +9,7 @@
 #define LT_WATCH_RECORDS_H
 
 #include "scope/wait.h"
+#include "watch/frames.h"
 
 #include <leat/chan.h>
 
@@ -53,6 +54,7 @@ struct lt_record {
     int64_t until, since; /* LEAT_NEVER and 0: not known, or none */
     const char *stack;
     size_t stack_size;
+    const struct lt_frames *frames; /* or NULL */
     /* Of a channel. */
     size_t length, capacity;
     bool closed;
@@ -82,6 +84,9 @@ void lt_pad_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, c
 
 /* A copy; of NULL, NULL. */
 const char *lt_pad_text(struct lt_pad *pad, const char *text);
+
+/* A copy of the frames that are there; of no frames, NULL. */
+const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames *frames);
 
 /* ---- records of what exists ---- */
 

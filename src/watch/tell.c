@@ -4,6 +4,7 @@
 #include "watch/peek.h"
 
 #include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 static const char *const things[] = { "task", "thread", "block", "callback", "timer", "channel" };
@@ -13,18 +14,51 @@ const char *lt_tell_thing(enum lt_thing thing)
     return things[thing];
 }
 
+/* The file that has the code, and what the linker knows of it; NULL: not known. */
+static const char *find_code(const void *code, Dl_info *info, const struct link_map **map)
+{
+    if (dladdr1(code, info, (void **)map, RTLD_DL_LINKMAP) == 0 || !info->dli_fname || !*map)
+        return NULL;
+    const char *slash = strrchr(info->dli_fname, '/');
+    return slash ? slash + 1 : info->dli_fname;
+}
+
+/* A place in a file, as addr2line wants it: in a program that is not position-independent, too. */
+static void tell_place_in(struct lt_text *text, const char *file, const struct link_map *map,
+                          const void *code)
+{
+    lt_text_add(text, "%s+0x%zx", file, (size_t)((uintptr_t)code - map->l_addr));
+}
+
 void lt_tell_code(struct lt_text *text, const void *code)
 {
     Dl_info info;
-    if (dladdr(code, &info) == 0 || !info.dli_fname) {
+    const struct link_map *map = NULL;
+    const char *file = find_code(code, &info, &map);
+    if (!file)
         lt_text_add(text, "%p", code);
-    } else if (info.dli_sname && info.dli_saddr == code) {
+    else if (info.dli_sname && info.dli_saddr == code)
         lt_text_add(text, "%s", info.dli_sname);
-    } else {
-        const char *file = strrchr(info.dli_fname, '/');
-        lt_text_add(text, "%s+0x%zx", file ? file + 1 : info.dli_fname,
-                    (size_t)((const char *)code - (const char *)info.dli_fbase));
+    else
+        tell_place_in(text, file, map, code);
+}
+
+/* A line of a call stack: a place for addr2line and, if the linker left a name, that. */
+static void tell_frame(struct lt_text *text, const void *code)
+{
+    Dl_info info;
+    const struct link_map *map = NULL;
+    const char *file = find_code(code, &info, &map);
+    if (!file) {
+        lt_text_add(text, "at %p\n", code);
+        return;
     }
+    lt_text_add(text, "at ");
+    tell_place_in(text, file, map, code);
+    if (info.dli_sname)
+        lt_text_add(text, " %s+0x%zx", info.dli_sname,
+                    (size_t)((const char *)code - (const char *)info.dli_saddr));
+    lt_text_add(text, "\n");
 }
 
 void lt_tell_time(struct lt_text *text, int64_t ns)
@@ -128,6 +162,18 @@ static void tell_state(struct lt_text *text, const struct lt_look *look,
     }
 }
 
+static void tell_frames(struct lt_text *text, const struct lt_frames *frames, unsigned depth)
+{
+    for (size_t i = 0; frames && i < frames->count; i++) {
+        indent(text, depth);
+        tell_frame(text, frames->code[i]);
+    }
+    if (frames && frames->count == LT_FRAMES) {
+        indent(text, depth);
+        lt_text_add(text, "at ...\n");
+    }
+}
+
 static void tell_party(struct lt_text *text, const struct lt_look *look,
                        const struct lt_record *record, unsigned depth)
 {
@@ -136,13 +182,13 @@ static void tell_party(struct lt_text *text, const struct lt_look *look,
     lt_text_add(text, ": ");
     tell_state(text, look, record);
     lt_text_add(text, "\n");
-    if (record->state != LT_IS_WAITING || !record->aims || !record->aims->next)
-        return;
-    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
+    bool selects = record->state == LT_IS_WAITING && record->aims && record->aims->next;
+    for (const struct lt_aim_record *aim = selects ? record->aims : NULL; aim; aim = aim->next) {
         indent(text, depth + 1);
         tell_aim(text, look, aim);
         lt_text_add(text, "\n");
     }
+    tell_frames(text, record->frames, depth + 1);
 }
 
 static void tell_channel(struct lt_text *text, const struct lt_look *look,
@@ -233,6 +279,7 @@ static void tell_worker(struct lt_text *text, const struct lt_look *look, unsign
     if (worker->timers)
         lt_text_add(text, ", %llu timers", (unsigned long long)worker->timers);
     lt_text_add(text, "\n");
+    tell_frames(text, worker->frames, 1);
 }
 
 void lt_tell(struct lt_text *text, const struct lt_look *look)
