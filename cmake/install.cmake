@@ -1,5 +1,5 @@
-# What `make install` installs: the library, its headers and man pages, and its packages for CMake
-# and pkg-config.
+# What `make install` installs: the library, its headers and man pages, its packages for CMake and
+# pkg-config, and its script for gdb.
 
 include(CMakePackageConfigHelpers)
 
@@ -32,6 +32,17 @@ set(pc_includedir "\${prefix}")
 cmake_path(APPEND pc_includedir ${CMAKE_INSTALL_INCLUDEDIR})
 configure_file(cmake/leat.pc.in leat.pc @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/leat.pc DESTINATION ${pc_dir})
+
+# gdb loads a script by itself for a shared library, if it finds one below its own data directory
+# (with the prefix /usr, mostly), under the library's path. A static library has no such place: the
+# manual says to source the script.
+set(gdb_script scripts/leat-gdb.py)
+install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/leat)
+if(BUILD_SHARED_LIBS)
+    set(auto_load ${CMAKE_INSTALL_DATADIR}/gdb/auto-load)
+    install(FILES ${gdb_script} DESTINATION ${auto_load}${CMAKE_INSTALL_FULL_LIBDIR}
+            RENAME libleat.so.${PROJECT_VERSION}-gdb.py)
+endif()
 
 # Debian always has perl; without it, only the man pages are missing.
 find_program(PERL perl)

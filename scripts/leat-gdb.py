@@ -1,0 +1,498 @@
+"""leat-gdb.py: shows leat's tasks in gdb, in a program that runs and in a core dump.
+
+    source /usr/local/share/leat/leat-gdb.py
+
+    info leat        workers, scopes, tasks, blocks, threads and channels, and what waits for what
+    leat bt 37       the call stack of task 37; options of `bt` may follow: `leat bt 37 full`
+    leat bt all      the call stacks of all tasks that have started
+
+It reads the library's structs, so libleat must have its debug information. It calls nothing in the
+program and writes nothing to it. docs/watch.md says more."""
+
+import re
+import struct
+from collections import defaultdict
+from types import SimpleNamespace
+
+import gdb
+from gdb.unwinder import Unwinder, register_unwinder
+
+MOST = 10_000_000  # entries of a list: one that is just being changed might be a ring
+LOST = "its stack cannot be read, or is not in the core dump"
+
+# ---- reading structs ----
+
+def at(kind, address):
+    kind = gdb.lookup_type(kind) if isinstance(kind, str) else kind
+    return gdb.Value(int(address)).cast(kind.pointer()).dereference()
+
+
+def offset(kind, path):
+    """The bytes from the beginning of a struct to `path`, as in "stackless.member"."""
+    total = 0
+    kind = gdb.lookup_type(kind) if isinstance(kind, str) else kind
+    for name in path.split("."):
+        field = next(field for field in kind.strip_typedefs().fields() if field.name == name)
+        total += field.bitpos // 8
+        kind = field.type
+    return total
+
+
+def container(address, kind, path):
+    return at(kind, int(address) - offset(kind, path))
+
+
+def text(pointer):
+    try:
+        return pointer.string(errors="replace") if int(pointer) else ""
+    except gdb.MemoryError:
+        return "?"
+
+
+def variable(name):
+    symbol = gdb.lookup_global_symbol(name)
+    if symbol is None:
+        raise gdb.GdbError("no debug information of libleat: is it stripped, or not loaded yet?")
+    return symbol.value()
+
+
+def chain(first):
+    """The addresses in a list of parties that a NULL ends."""
+    address = int(first)
+    for _ in range(MOST):
+        if not address:
+            return
+        yield address
+        address = int(at("struct lt_party", address)["next"])
+
+
+def ring(head, kind, path):
+    """The structs in a list of struct lt_node; `path` is their node."""
+    step = offset(kind, path)
+    end, node = int(head.address), head["next"]
+    for _ in range(MOST):
+        if not int(node) or int(node) == end:
+            return
+        yield at(kind, int(node) - step)
+        node = node.dereference()["next"]
+
+
+def function_at(address):
+    """The name of a function and its file, as they were compiled."""
+    block = gdb.block_for_pc(int(address))
+    while block and not block.function:
+        block = block.superblock
+    return (block.function.name, block.function.symtab.filename) if block else (hex(address), "")
+
+
+# ---- the program ----
+
+def kind_of(party):
+    return str(party["kind"].cast(gdb.lookup_type("enum lt_party_kind")))
+
+
+class Program:
+    """What exists at this moment."""
+
+    def __init__(self):
+        self.runtime = variable("lt_runtime")
+        count = int(self.runtime["worker_count"])
+        self.workers = [self.runtime["workers"][i].dereference() for i in range(count)]
+        if not self.workers:
+            raise gdb.GdbError("no runtime of leat is there")
+        self.threads = self.find_threads()  # with their stack pointers
+        self.ready, self.queued = set(), set()
+        self.parties = {}  # by address
+        self.members = defaultdict(list)  # parties, by their scope's address
+        self.scopes = []  # (scope, depth), in the order of the tree
+        self.find_scopes(variable("lt_roots")["scopes"], 0)
+        self.find_queued()
+
+    @staticmethod
+    def find_threads():
+        before, found = gdb.selected_thread(), []
+        if before is None:
+            raise gdb.GdbError("the program is not being run")
+        for thread in gdb.selected_inferior().threads():
+            thread.switch()
+            found.append((thread, int(gdb.newest_frame().read_register("sp"))))
+        before.switch()
+        return found
+
+    def add(self, party, scope):
+        if int(party.address) not in self.parties:
+            self.parties[int(party.address)] = party
+            self.members[int(scope)].append(party)
+
+    def find_scopes(self, head, depth):
+        for scope in ring(head, "struct leat_scope", "sibling"):
+            self.scopes.append((scope, depth))
+            rolls = [(scope["tasks"], scope["stackless"])]
+            if int(scope["wait_lists"]):
+                lists = at("struct lt_wait_list", scope["wait_lists"]).address
+                most = 64  # see scope/wait_list.c
+                for i in range(min(len(self.workers), most)):
+                    rolls.append((lists[i]["tasks"], lists[i]["stackless"]))
+            for tasks, stackless in rolls:
+                for task in ring(tasks, "struct lt_task", "member"):
+                    self.add(task["party"], scope.address)
+                for party in ring(stackless, "struct lt_stackless", "member"):
+                    self.add(party["party"], scope.address)
+            for thread in ring(scope["threads"], "struct lt_thread", "member"):
+                self.add(thread["party"], scope.address)
+            self.find_scopes(scope["children"], depth + 1)
+
+    def find_queued(self):
+        """The parties in queues, and those that run: they may never have waited."""
+        for worker in self.workers:
+            self.ready.update(chain(worker["ready_head"]), chain(worker["inbox"]))
+            queue = worker["local_queue"]
+            head, size = int(queue["head"]), queue["slots"].type.range()[1] + 1
+            for i in range((int(queue["tail"]) - head) % (1 << 32)):
+                self.queued.add(int(queue["slots"][(head + i) % size]))
+            if int(worker["pending"]):
+                self.queued.add(int(worker["pending"]))
+            if int(worker["running"]):
+                task = at("struct lt_task", worker["running"])
+                self.add(task["party"], self.scope_of(task["party"]))
+        for symbol in gdb.lookup_static_symbols("queue"):
+            if symbol.symtab.filename.endswith("sched/global_queue.c"):
+                self.queued.update(chain(symbol.value()["head"]))
+        for address in self.ready | self.queued:
+            party = at("struct lt_party", address)
+            if kind_of(party) != "LT_JOB":
+                self.add(party, self.scope_of(party))
+
+    @staticmethod
+    def scope_of(party):
+        """The scope that a party belongs to, not one that it has opened."""
+        scope = party["scope"]
+        if int(party["timer_home"]):
+            scope = at("struct lt_alarm", scope)["scope"]
+        while int(scope) and int(scope["opener"]) == int(party.address):
+            scope = scope["around"]
+        return int(scope)
+
+    def tasks(self):
+        parties = [party for party in self.parties.values() if kind_of(party) == "LT_TASK"]
+        tasks = [container(party.address, "struct lt_task", "party") for party in parties]
+        return sorted(tasks, key=lambda task: int(task["number"]))
+
+    def thread_of(self, task):
+        """The thread that runs the task, or None: its stack pointer is in the task's stack or, when
+        that has overflowed, in the guard below; or it handles a signal on another stack."""
+        try:
+            stack = task["stack"].dereference()
+            for thread, sp in self.threads:
+                if int(stack["base"]) <= sp < int(stack.address):
+                    return thread
+            home = at("struct lt_worker", task["home"])
+            if int(home["running"]) == int(task.address):
+                return gdb.selected_inferior().thread_from_handle(home["thread"])
+        except gdb.error:  # it has not started; or no core dump has that; or no libthread_db
+            pass
+        return None
+
+
+# ---- telling ----
+
+def moment(ns):
+    return f"{int(ns) / 1e9:.3f} s of CLOCK_MONOTONIC"
+
+
+def tell_channel(channel):
+    return f"channel {int(channel['number'])} {text(channel['name'])}".rstrip()
+
+
+def tell_block(block):
+    return f"block {text(block['type']['name'])}".rstrip()
+
+
+def tell_who(party):
+    kind = kind_of(party)
+    if kind == "LT_TASK":
+        task = container(party.address, "struct lt_task", "party")
+        return f"task {int(task['number'])} {text(task['name'])}".rstrip()
+    if kind == "LT_BLOCK":
+        return tell_block(at("struct leat_block", party.address))
+    if kind == "LT_CALLBACK":
+        return f"callback {function_at(at('struct leat_op', party.address)['leat_fn'])[0]}"
+    if kind == "LT_THREAD":
+        thread = container(party.address, "struct lt_thread", "party")
+        return f"thread {text(thread['name'])}" if int(thread["name"]) else "a thread"
+    return "timer" if kind == "LT_TIMER" else kind
+
+
+def tell_aim(side, channel):
+    how = "send to" if str(side) in ("LT_SEND", "LT_TO_SEND") else "receive from"
+    return f"to {how} {tell_channel(at('struct leat_chan', channel))}"
+
+
+def aims_of(wait):
+    """What a task waits for. The file of the function that says so in dumps tells which it is."""
+    describe = int(wait["kind"]["describe"])
+    if not describe:
+        return []
+    name, path = function_at(describe)
+    file = "/".join(path.split("/")[-2:])
+
+    def outer(kind):
+        kind = gdb.lookup_type("struct " + kind, gdb.block_for_pc(describe))
+        return container(wait, kind, "wait")
+
+    if file == "chan/operate.c":
+        operation = outer("operation")
+        return [tell_aim(operation["side"], operation["ch"])]
+    if file == "chan/select.c":
+        selection = outer("selecting")["selection"]
+        cases = [selection["cases"][i] for i in range(int(selection["n"]))]
+        send = 2  # LEAT_CASE_SEND, of an enum without a name
+        sides = ["LT_SEND" if int(case["op"]) == send else "LT_RECEIVE" for case in cases]
+        return [tell_aim(side, case["ch"]) for side, case in zip(sides, cases) if int(case["ch"])]
+    if file == "flow/crowd.c":
+        return [tell_aim(outer("lt_crowd_waiter")["aim"], outer("lt_crowd_waiter")["object"])]
+    if file == "scope/scope.c":
+        return [f"for the tasks of scope {int(outer('joining')['scope']['number'])}"]
+    if file == "scope/blocking.c":
+        return [f"for a call of {function_at(int(outer('call')['fn']))[0]}"]
+    if file == "block/block.c":
+        return ["for the end of " + tell_block(outer("awaiting")["block"].dereference())]
+    return [f"({name} in {file})"]
+
+
+def tell_task(program, task):
+    """The task's state, and the cases of its select."""
+    wait, thread = task["party"]["wait"], program.thread_of(task)
+    if thread:
+        return f"runs, in thread {thread.num}", []
+    if not int(task["home"]):
+        return "has not started", []
+    if any(int(worker["running"]) == int(task.address) for worker in program.workers):
+        return "runs", []
+    where = f", on worker {int(at('struct lt_worker', task['home'])['index'])}"
+    if int(task["party"].address) in program.ready or not int(wait):
+        return "is ready to go on" + where, []
+    try:
+        aims = aims_of(wait)
+    except gdb.MemoryError:
+        return f"waits; {LOST}{where}", []
+    if int(wait["timer"]["node"]["next"]):
+        where = f", until {moment(wait['timer']['deadline'])}{where}"
+    if not aims:
+        return "sleeps" + where, []
+    if len(aims) == 1:
+        return f"waits {aims[0]}{where}", []
+    return "waits in a select" + where, aims
+
+
+def tell_stackless(program, party):
+    address, line = int(party.address), ""
+    if kind_of(party) == "LT_BLOCK":
+        line = f" at line {int(at('struct leat_block', address)['line'])}"
+    if address in program.queued:
+        return "has not started" if line.endswith(" 0") else "is ready to go on"
+    if not int(party["unclaimed"]):
+        return "is ready to go on" if address in program.ready else "runs, or is about to"
+    operation = str(party["operation"].cast(gdb.lookup_type("enum lt_operation")))
+    if operation in ("LT_OP_RECEIVE", "LT_OP_SEND"):
+        side = "LT_SEND" if operation == "LT_OP_SEND" else "LT_RECEIVE"
+        return f"waits{line} " + tell_aim(side, party["next"])
+    if operation == "LT_OP_AWAIT":
+        item = at("struct lt_machine", address)["waiter"]["item"]
+        awaited = at("struct leat_block", item)
+        return f"waits{line} for the end of " + tell_block(awaited)
+    if operation == "LT_OP_SELECT":
+        return f"waits{line} in a select"
+    return f"sleeps{line}"
+
+
+def show_party(program, party, indent):
+    kind, more = kind_of(party), []
+    if kind == "LT_TASK":
+        state, more = tell_task(program, container(party.address, "struct lt_task", "party"))
+    elif kind in ("LT_BLOCK", "LT_CALLBACK"):
+        state = tell_stackless(program, party)
+    else:
+        state = "see info threads" if kind == "LT_THREAD" else "is set"
+    print(f"{indent}{tell_who(party)}: {state}")
+    for aim in more:
+        print(f"{indent}  {aim}")
+
+
+def show_channel(channel, indent):
+    count = int(channel["count"])
+    if int(channel["split"]):
+        ends = at("struct lt_split", channel["split"])["of"]
+        count = int(ends[1]["moved"]) - int(ends[0]["moved"])
+    closed = ", closed" if int(channel["closed"]) else ""
+    print(f"{indent}{tell_channel(channel)}: {count} of {int(channel['capacity'])} items{closed}")
+    for queue, what in (("receivers", "receive"), ("senders", "send")):
+        for waiter in ring(channel[queue], "struct lt_waiter", "node"):
+            if int(waiter["embedded"]):
+                machine = container(waiter.address, "struct lt_machine", "waiter")
+                party = machine["stackless"]["party"]
+            else:
+                far = container(waiter.address, "struct lt_far_waiter", "waiter")
+                party = far["party"].dereference()
+            try:
+                if not int(waiter["shared"]) or int(party["unclaimed"]):
+                    print(f"{indent}  {tell_who(party)} waits to {what}")
+            except gdb.MemoryError:
+                print(f"{indent}  a waiter: {LOST}")
+
+
+def show_worker(worker):
+    if int(worker["running"]):
+        task = at("struct lt_task", worker["running"])
+        state = "runs " + tell_who(task["party"])
+    else:
+        state = "sleeps" if int(worker["asleep"]) else "runs no task"
+    ready, timers = len(list(chain(worker["ready_head"]))), int(worker["wheel"]["count"])
+    print(f"worker {int(worker['index'])}: {state}, {ready} ready, {timers} timers")
+
+
+def show_scope(program, scope, depth):
+    indent, end = "  " * depth, ""
+    if int(scope["cancelled"]):
+        end = ", cancelled"
+    elif int(scope["deadline"]) != (1 << 63) - 1:
+        end = f", cancelled at {moment(scope['deadline'])}"
+    opener = tell_who(scope["opener"].dereference())
+    print(f"{indent}scope {int(scope['number'])}, opened by {opener}{end}")
+    for party in program.members.pop(int(scope.address), []):
+        show_party(program, party, indent + "  ")
+    for owned in ring(scope["owned"], "struct lt_owned", "node"):
+        name, file = function_at(int(owned["free"]))
+        if name == "destroy_owned" and file.endswith("chan/chan.c"):
+            show_channel(container(owned.address, "struct leat_chan", "owned"), indent + "  ")
+
+
+def info_leat(argument):
+    """Show leat's workers, scopes, tasks, blocks, threads and channels."""
+    program = Program()
+    for worker in program.workers:
+        show_worker(worker)
+    for scope, depth in program.scopes:
+        show_scope(program, scope, depth)
+    print("in no scope")
+    for party in sum(program.members.values(), []):  # what the scopes have left
+        show_party(program, party, "  ")
+    for channel in ring(variable("lt_orphans")["channels"], "struct leat_chan", "owned.node"):
+        show_channel(channel, "  ")
+
+
+# ---- call stacks ----
+
+class ParkedUnwinder(Unwinder):
+    """While `task` is set, the caller of the thread's innermost frame is not its real one, but the
+    place where the task left its stack (src/arch/switch_*.S). So gdb walks the task's stack itself,
+    and nothing is written: that works in a core dump, too."""
+
+    def __init__(self):
+        super().__init__("leat")
+        self.enabled = False
+        self.task = self.saved = self.innermost = None
+
+    def __call__(self, frame):
+        pc = frame.read_register("pc")
+        if (int(frame.read_register("sp")), int(pc)) != self.innermost:
+            return None
+
+        def word(value, register):
+            return gdb.Value(value).cast(frame.read_register(register).type)
+
+        # Below the task's frames, or gdb would take its stack for a broken one.
+        low = word(int(self.task["sp"]), "sp")
+        unwind = frame.create_unwind_info(SimpleNamespace(sp=low, pc=pc))
+        for register, value in self.saved.items():
+            unwind.add_saved_register(register, word(value, register))
+        return unwind
+
+    @staticmethod
+    def read_saved(sp):
+        is_x86 = "x86-64" in gdb.newest_frame().architecture().name()
+        size = 16 if is_x86 else 160
+        words = struct.unpack(f"<{size // 8}Q", gdb.selected_inferior().read_memory(sp, size))
+        if not words[1 if is_x86 else 11]:  # a return address
+            raise gdb.MemoryError
+        if is_x86:
+            return {"rbp": words[0], "rip": words[1], "rsp": sp + size}
+        registers = {f"x{19 + i}": words[i] for i in range(12)}
+        return {**registers, "pc": words[11], "sp": sp + size}
+
+    def show(self, task, options):
+        frame, level = gdb.newest_frame(), gdb.selected_frame().level()
+        hidden = 1  # the thread's innermost frame, with the functions that are inlined there
+        while frame.type() == gdb.INLINE_FRAME:
+            frame = frame.older()
+            hidden += 1
+        self.innermost = (int(frame.read_register("sp")), int(frame.pc()))
+        self.task, self.saved = task, self.read_saved(int(task["sp"]))
+        try:
+            self.enabled = True
+            gdb.invalidate_cached_frames()
+            show_frames(gdb.execute("bt " + options, to_string=True), hidden)
+        finally:
+            self.enabled = False
+            gdb.invalidate_cached_frames()
+            frame = gdb.newest_frame()
+            for _ in range(level):
+                frame = frame.older()
+            frame.select()
+
+
+def show_frames(backtrace, hidden):
+    """Prints a backtrace without its first frames, and numbers the others from 0."""
+    for frame in re.split(r"^(?=#\d)", backtrace, flags=re.M):
+        number = re.match(r"#(\d+) *", frame)
+        if number is None:
+            print(frame, end="")
+        elif int(number[1]) >= hidden:
+            print(f"{f'#{int(number[1]) - hidden}':<3} {frame[number.end():]}", end="")
+
+
+def show_stack(program, task, options=""):
+    state, _ = tell_task(program, task)
+    print(f"{tell_who(task['party'])}: {state}")
+    thread = program.thread_of(task)
+    if thread:
+        before = gdb.selected_thread()
+        thread.switch()
+        show_frames(gdb.execute("bt " + options, to_string=True), 0)
+        before.switch()
+    elif int(task["sp"]):
+        try:
+            unwinder.show(task, options)
+        except gdb.MemoryError:
+            print(LOST)
+
+
+def leat_bt(argument):
+    """Show the call stack of a task: leat bt NUMBER|all [OPTION OF bt]..."""
+    which, _, options = argument.partition(" ")
+    if which != "all" and not which.isdigit():
+        raise gdb.GdbError("leat bt NUMBER|all [OPTION OF bt]...")
+    program = Program()
+    tasks = [task for task in program.tasks() if which in ("all", str(int(task["number"])))]
+    if not tasks and which != "all":
+        raise gdb.GdbError(f"no task has the number {which}")
+    for task in tasks:
+        if which != "all" or int(task["home"]):
+            show_stack(program, task, options)
+
+
+class Command(gdb.Command):
+    def __init__(self, name, kind, run):
+        self.__doc__ = run.__doc__
+        self.run = run
+        super().__init__(name, kind)
+
+    def invoke(self, argument, from_tty):
+        self.run(argument)
+
+
+unwinder = ParkedUnwinder()
+register_unwinder(None, unwinder, replace=True)
+Command("info leat", gdb.COMMAND_STATUS, info_leat)
+gdb.Command("leat", gdb.COMMAND_STACK, prefix=True)
+Command("leat bt", gdb.COMMAND_STACK, leat_bt)
