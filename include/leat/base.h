@@ -68,7 +68,7 @@ extern "C" {
 
 /* The version of these headers. */
 #define LEAT_VERSION_MAJOR 0
-#define LEAT_VERSION_MINOR 1
+#define LEAT_VERSION_MINOR 2
 #define LEAT_VERSION_PATCH 0
 
 /* For the library only: marks what it exports. */
