@@ -4,7 +4,7 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io bench-map bench-sum manual install clean
+.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io bench-map bench-sum manual lib install clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,7 +42,7 @@ bench-sum: ## digest a tree of 80,000 files with leat sum and with others; the r
 bench-io: ## load an echo server of leat's and its peers'; what a request costs
 	@scripts/bootstrap run
 	@scripts/bootstrap bench || true
-	@scripts/build release leat
+	@scripts/build release leat-static
 	@bench/io/run $(BENCH)
 
 bench-map: ## run commands over items with leat map and its peers; the ratios
@@ -72,10 +72,13 @@ manual: ## make docs/api.md from the headers
 	@scripts/manual check
 	@scripts/manual md >docs/api.md
 
+lib: ## build and install the library alone: a compiler, cmake and ninja do
+	@scripts/bootstrap lib
+	@PREFIX="$(PREFIX)" scripts/install lib
+
 install: ## install to PREFIX (/usr/local when unset); DESTDIR is heeded
 	@scripts/bootstrap run
-	@scripts/build release all -DCMAKE_INSTALL_PREFIX="$(PREFIX)"
-	@cmake --install build/release
+	@PREFIX="$(PREFIX)" scripts/install release
 
 clean: ## remove what was built
 	rm -rf build

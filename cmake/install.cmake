@@ -1,11 +1,11 @@
-# What `make install` installs: the library, its headers and man pages, its packages for CMake and
-# pkg-config, and its script for gdb.
+# What `make install` installs: the libraries, their headers and man pages, what CMake and pkg-config
+# need to find them, and a script for gdb.
 
 include(CMakePackageConfigHelpers)
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/leat)
 
-install(TARGETS leat EXPORT leatTargets)
+install(TARGETS leat-static leat-shared EXPORT leatTargets)
 install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/leat)
 install(EXPORT leatTargets NAMESPACE leat:: DESTINATION ${package_dir})
 
@@ -38,11 +38,9 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/leat.pc DESTINATION ${pc_dir})
 # manual says to source the script.
 set(gdb_script scripts/leat-gdb.py)
 install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/leat)
-if(BUILD_SHARED_LIBS)
-    set(auto_load ${CMAKE_INSTALL_DATADIR}/gdb/auto-load)
-    install(FILES ${gdb_script} DESTINATION ${auto_load}${CMAKE_INSTALL_FULL_LIBDIR}
-            RENAME libleat.so.${PROJECT_VERSION}-gdb.py)
-endif()
+set(auto_load ${CMAKE_INSTALL_DATADIR}/gdb/auto-load)
+install(FILES ${gdb_script} DESTINATION ${auto_load}${CMAKE_INSTALL_FULL_LIBDIR}
+        RENAME libleat.so.${PROJECT_VERSION}-gdb.py)
 
 # Debian always has perl; without it, only the man pages are missing.
 find_program(PERL perl)

@@ -6,7 +6,7 @@ export LC_ALL=C
 cd "$LEAT_SOURCE_DIR"
 command -v python3 >/dev/null || { echo 'skipped: no python3'; exit 77; }
 
-objects=$LEAT_BUILD_DIR/CMakeFiles/leat.dir/src
+objects=$LEAT_BUILD_DIR/CMakeFiles/leat-objects.dir/src
 [ -d "$objects" ] || { echo "skipped: no objects in $objects"; exit 77; }
 
 find "$objects" -name '*.o' -exec nm -A {} + | python3 -c '
