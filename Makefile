@@ -4,7 +4,7 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io bench-map bench-sum manual lib install clean
+.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io bench-map bench-sum manual lib install deb clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -79,6 +79,10 @@ lib: ## build and install the library alone: a compiler, cmake and ninja do
 install: ## install to PREFIX (/usr/local when unset); DESTDIR is heeded
 	@scripts/bootstrap run
 	@PREFIX="$(PREFIX)" scripts/install release
+
+deb: ## build Debian packages in build/deb: libleat0, libleat-dev, leat, leat-doc
+	@scripts/bootstrap deb
+	@scripts/deb
 
 clean: ## remove what was built
 	rm -rf build

@@ -37,6 +37,11 @@ has_options() {
 has_options sum
 has_options map
 
+if command -v groff >/dev/null; then
+    groff -man -Tutf8 -ww -z "$docs/leat.1" >"$out/got" 2>&1
+    same 'leat: groff' /dev/null "$out/got"
+fi
+
 # Each algorithm of leat sum is in both documents.
 "$leat" sum -a none 2>&1 | sed -n "s/^  - '\(.*\)'/\1/p" >"$out/algorithms"
 [ -s "$out/algorithms" ] || fail 'no algorithms'
