@@ -38,8 +38,11 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/leat.pc DESTINATION ${pc_dir})
 # manual says to source the script.
 set(gdb_script scripts/leat-gdb.py)
 install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/leat)
-set(auto_load ${CMAKE_INSTALL_DATADIR}/gdb/auto-load)
-install(FILES ${gdb_script} DESTINATION ${auto_load}${CMAKE_INSTALL_FULL_LIBDIR}
+set(library_dir ${CMAKE_INSTALL_LIBDIR})
+if(NOT IS_ABSOLUTE ${library_dir})
+    set(library_dir "\${CMAKE_INSTALL_PREFIX}/${library_dir}") # known when it is installed
+endif()
+install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${library_dir}
         RENAME libleat.so.${PROJECT_VERSION}-gdb.py)
 
 # Debian always has perl; without it, only the man pages are missing.
