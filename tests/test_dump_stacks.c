@@ -95,13 +95,15 @@ SEEN int waits_deep(void *ch)
     return result == -EPIPE ? 0 : result;
 }
 
-static _Atomic bool enough;
+static _Atomic bool enough, yielding;
 
 SEEN int yields(void *unused)
 {
     (void)unused;
-    while (!atomic_load(&enough))
+    while (!atomic_load(&enough)) {
+        atomic_store(&yielding, true);
         leat_yield();
+    }
     return 0;
 }
 
@@ -131,10 +133,11 @@ static int parked(void *unused)
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *ch = leat_chan_make(s, 0, 0);
     atomic_store(&enough, false);
+    atomic_store(&yielding, false);
     CHECK_IS(0, leat_go_named(s, waits_outside, ch, "shallow", 0));
     CHECK_IS(0, leat_go_named(s, waits_deep, ch, "deep", 0));
     CHECK_IS(0, leat_go_named(s, yields, NULL, "yielding", 0));
-    WAIT_UNTIL(receivers_of(ch) == 2);
+    WAIT_UNTIL(receivers_of(ch) == 2 && atomic_load(&yielding));
     leat_scope *inner = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_go_named(inner, dumps_outside, NULL, "dumping", 0));
     CHECK_IS(0, leat_scope_close(inner));
