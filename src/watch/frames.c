@@ -10,7 +10,6 @@
 #include <execinfo.h>
 #include <signal.h>
 #include <ucontext.h>
-#include <unistd.h>
 
 enum {
     OWN_FRAMES = 32, /* at least as many as leat has above the first frame that is kept */
@@ -67,13 +66,14 @@ void lt_frames_of_task(struct lt_frames *to, const struct lt_task *task)
 
 /* ---- a worker that does not answer ---- */
 
-enum { IDLE, ASKED, WALKING, WALKED };
+/* From ASKED on, the state is which worker is asked: so a handler that was held up does not take a
+ * later request, to another worker, for its own. */
+enum { IDLE, WALKING, WALKED, ASKED };
 
 /* The handler changes ASKED to WALKING, or the asker takes ASKED back. From WALKING to WALKED all
  * belongs to the handler, else to the asker. */
 static struct {
     _Atomic uint32_t state;
-    _Atomic(struct lt_worker *) worker;
     const struct lt_task *running;
     uint32_t number;
     const void *interrupted_at;
@@ -95,19 +95,16 @@ static const void *interrupted_at(const void *context)
 
 static bool is_asked(void)
 {
-    uint32_t asked = ASKED;
     struct lt_worker *worker = lt_current_worker();
-    /* Acquire: sees for which worker. */
-    return worker && atomic_load_explicit(&call.state, memory_order_acquire) == ASKED &&
-           atomic_load_explicit(&call.worker, memory_order_relaxed) == worker &&
-           atomic_compare_exchange_strong_explicit(&call.state, &asked, WALKING,
-                                                   memory_order_acquire, memory_order_relaxed);
+    uint32_t asked = worker ? ASKED + worker->index : 0;
+    return worker && atomic_compare_exchange_strong_explicit(
+                         &call.state, &asked, WALKING, memory_order_acquire, memory_order_relaxed);
 }
 
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
-    if (info->si_code == SI_TKILL && info->si_pid == getpid())
-        return; /* leat's own, too late */
+    if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &call)
+        return; /* leat's own */
     if (former.sa_flags & SA_SIGINFO) {
         former.sa_sigaction(signal, info, context);
     } else if (former.sa_handler == SIG_DFL) {
@@ -118,12 +115,8 @@ static void pass_on(int signal, siginfo_t *info, void *context)
     }
 }
 
-static void on_signal(int signal, siginfo_t *info, void *context)
+static void walk_as_asked(const void *context)
 {
-    if (!is_asked()) {
-        pass_on(signal, info, context);
-        return;
-    }
     int saved = errno;
     /* A task's descriptor stays readable when the task has ended. */
     call.running = lt_worker_running(lt_current_worker());
@@ -134,6 +127,14 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     atomic_store_explicit(&call.state, WALKED, memory_order_release);
     lt_futex_wake(&call.state);
     errno = saved;
+}
+
+/* While a signal of the program is pending, leat's own is lost in it: so one may be both. */
+static void on_signal(int signal, siginfo_t *info, void *context)
+{
+    if (is_asked())
+        walk_as_asked(context);
+    pass_on(signal, info, context);
 }
 
 static bool is_ours(void)
@@ -151,12 +152,12 @@ static bool wait_for_walk(void)
         uint32_t state = atomic_load_explicit(&call.state, memory_order_acquire);
         if (state == WALKED)
             return true;
-        if (state == ASKED && lt_clock_now() >= deadline &&
+        if (state >= ASKED && lt_clock_now() >= deadline &&
             atomic_compare_exchange_strong_explicit(&call.state, &state, IDLE, memory_order_relaxed,
                                                     memory_order_relaxed))
             return false;
         /* A thread that has begun is soon done. */
-        lt_futex_wait(&call.state, state, state == ASKED ? deadline : LEAT_NEVER);
+        lt_futex_wait(&call.state, state, state >= ASKED ? deadline : LEAT_NEVER);
     }
 }
 
@@ -165,10 +166,10 @@ bool lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
 {
     if (!is_ours())
         return false;
-    atomic_store_explicit(&call.worker, worker, memory_order_relaxed);
-    /* Release: see is_asked. */
-    atomic_store_explicit(&call.state, ASKED, memory_order_release);
-    pthread_kill(worker->thread, SIGPROF);
+    /* Release: what the asker has read of the last walk, it has read before this. */
+    atomic_store_explicit(&call.state, ASKED + worker->index, memory_order_release);
+    /* The value tells this signal from one that the program sends to the thread. */
+    pthread_sigqueue(worker->thread, SIGPROF, (union sigval){ .sival_ptr = &call });
     if (!wait_for_walk())
         return false;
     *running = call.running;
@@ -186,7 +187,9 @@ void lt_frames_begin(void)
                                 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART };
     backtrace(frames, 1); /* the first call loads libgcc_s: not in a handler, nor under locks */
     sigemptyset(&action.sa_mask);
-    sigaction(SIGPROF, &action, &former);
+    /* First, since a profiler's signal may come as soon as the handler is there. */
+    sigaction(SIGPROF, NULL, &former);
+    sigaction(SIGPROF, &action, NULL);
     atomic_store_explicit(&wanted, true, memory_order_relaxed);
 }
 
