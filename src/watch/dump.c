@@ -29,7 +29,8 @@ static int look_and_tell(FILE *to, teller *tell, const void *caller)
     return error;
 }
 
-int leat_dump(FILE *to)
+/* Not inlined, as link-time optimization may do it: the address would be that of another call. */
+__attribute__((noinline)) int leat_dump(FILE *to)
 {
     return look_and_tell(to, lt_tell, lt_frames_wanted() ? __builtin_return_address(0) : NULL);
 }
