@@ -6,10 +6,12 @@
 command -v gdb >/dev/null || exit 77
 failed=0
 
-# debug COMMAND… [-- FILE…]: what gdb prints for the commands, for `program` or for these files.
+# debug COMMAND… [-- FILE…]: what gdb prints for the commands, for `program` or for these files. In
+# a container gdb may be forbidden to fix the program's addresses, and would complain.
 debug() {
     local arguments=(-nx -batch -ex 'set confirm off' -ex 'set pagination off' -ex 'set width 0'
-        -ex 'set debuginfod enabled off' -ex 'set breakpoint pending on')
+        -ex 'set debuginfod enabled off' -ex 'set breakpoint pending on'
+        -ex 'set disable-randomization off')
     while [ $# -gt 0 ] && [ "$1" != -- ]; do
         arguments+=(-ex "$1")
         shift
