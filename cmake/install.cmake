@@ -1,5 +1,5 @@
-# What `make install` installs: the libraries, their headers and man pages, what CMake and pkg-config
-# need to find them, and a script for gdb.
+# What `make install` installs: the libraries, their headers and man pages, what CMake and
+# pkg-config need to find them, and a script for gdb.
 
 include(CMakePackageConfigHelpers)
 
