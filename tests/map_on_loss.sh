@@ -90,6 +90,27 @@ for other in 'seq 2999; echo 3001; seq 5000' 'seq 100'; do
     rm -f "$WORKERS/go" twice log
 done
 
+# A machine is lost while its job waits for room, and the run has taken leave of it when the job has
+# its turn. 8 MiB are held in memory.
+{ echo first; seq 2000000; } >"$out/wanted"
+written() {
+    local n
+    n=$(sed -n 's/^wchar: //p' "/proc/$1/io" 2>/dev/null)
+    [ "${n:-0}" -gt $((8 << 20)) ]
+}
+run --on='a*1,slow*1' --spill=0 -s "if [ \$1 = 1 ]; then $wait_here echo first; exit; fi
+    echo \$\$ >>pids; exec seq 2000000" ::: 1 2
+wait_for pids 1
+: >"$WORKERS/go"
+wait_for pids 2
+wait_for written "$(tail -n 1 pids)"
+kill -KILL "$(worker slow)"
+wait_for grep -q 'slow: lost' "$out/err"
+: >go
+finished 'lost while its job waits for room' 0
+same 'lost while its job waits for room: output' "$out/wanted" "$out/got"
+rm "$WORKERS/go"
+
 # no machine is left
 run --on='a*2' --log=log -s "$wait_here" ::: 1 2 3 4
 wait_for pids 2

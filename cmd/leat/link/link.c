@@ -35,15 +35,14 @@ static bool write_all(struct link *l, const struct text *bytes)
     return !bytes->broken;
 }
 
-/* Whatever has gone wrong here, the other side will be missed where frames are received. */
-static void give_up(struct link *l)
+/* Nothing that comes from now on will be written. */
+static void stop_sending(struct link *l)
 {
     pthread_mutex_lock(&l->lock);
     l->broken = true;
     l->writing = false;
     text_free(&l->queue);
     pthread_mutex_unlock(&l->lock);
-    leat_io_close(l->in);
 }
 
 static int write_frames(void *arg)
@@ -58,10 +57,9 @@ static int write_frames(void *arg)
             good = write_all(l, &mine);
     }
     text_free(&mine);
-    if (good)
-        leat_io_close(l->out);
-    else
-        give_up(l);
+    stop_sending(l);
+    /* Whatever has gone wrong here, the other side will be missed where frames are received. */
+    leat_io_close(good ? l->out : l->in);
     return 0;
 }
 
@@ -137,7 +135,7 @@ int link_open(struct link *l, leat_scope *scope, leat_io *in, leat_io *out)
 {
     *l = (struct link){ .in = in, .out = out, .bytes = malloc(BUFFER) };
     pthread_mutex_init(&l->lock, NULL);
-    l->wake = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "frames" });
+    l->wake = leat_chan_open(NULL, &(leat_chan_spec){ .capacity = 1, .name = "frames" });
     if (!l->bytes || !l->wake)
         return -ENOMEM;
     return leat_go(scope, write_frames, l);
@@ -146,6 +144,8 @@ int link_open(struct link *l, leat_scope *scope, leat_io *in, leat_io *out)
 void link_free(struct link *l)
 {
     free(l->bytes);
+    if (l->wake)
+        leat_chan_unref(l->wake);
     text_free(&l->queue);
     pthread_mutex_destroy(&l->lock);
 }

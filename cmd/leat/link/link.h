@@ -21,16 +21,16 @@ struct link {
     pthread_mutex_t lock;
     struct text queue;
     bool writing; /* the link's task has taken frames and not yet written them */
-    bool broken;  /* the other side does not read */
+    bool broken;  /* the other side does not read, or the link's task has ended */
 };
 
 /* Starts the link's task in the scope. 0 or a negative errno value. */
 int link_open(struct link *l, leat_scope *scope, leat_io *in, leat_io *out);
 
-/* When its task has ended. */
+/* When its task has ended, and nobody sends any more. */
 void link_free(struct link *l);
 
-/* Sends a frame; after the other side has gone, does nothing. */
+/* Sends a frame; after the other side has gone, does nothing. The scope may be closed by then. */
 void link_send(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n);
 void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t bytes);
 

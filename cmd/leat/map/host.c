@@ -316,7 +316,6 @@ static int host_do(void *arg)
         serve(host, scope);
     leat_scope_cancel(scope);
     leat_scope_close(scope);
-    link_free(&host->link);
     give_up_machine(host->run);
     return 0;
 }
@@ -363,6 +362,9 @@ void hosts_free(struct run *run)
 {
     if (run->over)
         leat_chan_unref(run->over);
+    for (size_t i = 0; run->hosts && i < run->plan->machine_count; i++)
+        if (run->hosts[i].run)
+            link_free(&run->hosts[i].link);
     free(run->hosts);
     free(run->host_of);
 }

@@ -4,7 +4,8 @@
  * A host has its places when its worker has said hello. When the link ends, its places are gone,
  * and its jobs begin again on other machines.
  *
- * A task of the host receives all frames and hands them to the jobs.
+ * A task of the host receives all frames and hands them to the jobs. A job may wait for its turn
+ * long after its host is lost: so a link is freed when the run is over.
  *
  * Locking. A host's `lock` guards its list of jobs, `lost`, and the members of struct remote that
  * say so. A link's lock is taken under it or under the run's, and no other. */
