@@ -90,6 +90,37 @@ for other in 'seq 2999; echo 3001; seq 5000' 'seq 100'; do
     rm -f "$WORKERS/go" twice log
 done
 
+# the same when the job begins again here: job 1 has the place here until job 2 is lost
+otherwise="if [ -e twice ]; then seq 2999; echo 3001; exec sleep 20; fi; : >twice; $streams"
+run --on='a*1,:*1' -l --log=log -s "if [ \$1 = 1 ]; then $wait_here exit; fi; $otherwise" ::: 1 2
+wait_for heard
+kill -KILL "$(worker a)"
+wait_for grep -q 'a: lost' "$out/err"
+: >go
+finished 'printed otherwise here' 1
+is 'printed otherwise here: output' "$(seq 3000 | xargs)" "$(xargs <"$out/got")"
+is 'printed otherwise here: log' '2 : -1 1' "$(tail -n 1 log | cut -f1,2,7,8 | xargs)"
+rm -f twice log
+
+# and when a second machine is lost that has printed otherwise: what the first one printed is owed
+thrice='echo $$ >>pids; case $(wc -l <pids) in
+    1) seq 3000; echo heard >&2; until [ -e go ]; do sleep 0.02; done ;;
+    2) trap "" TERM; seq 10001 20000; : >second; while :; do sleep 1; done ;;
+    *) seq 10001 20000 ;;
+    esac'
+run --on='a*1,slow1*1,slow2*1' --grace=1h -s "$thrice" ::: 1
+wait_for heard
+: >"$WORKERS/go"
+kill -KILL "$(worker a)"
+wait_for [ -e second ]
+second=$(awk '/^PPid/ { print $2 }' "/proc/$(tail -n 1 pids)/status")
+kill -KILL "$second"
+finished 'printed otherwise twice' 1
+is 'printed otherwise twice: output' "$(seq 3000 | xargs)" "$(xargs <"$out/got")"
+: >go
+kill -KILL "$(sed -n 2p pids)" 2>/dev/null
+rm -f second "$WORKERS/go"
+
 # A machine is lost while its job waits for room, and the run has taken leave of it when the job has
 # its turn. 8 MiB are held in memory.
 { echo first; seq 2000000; } >"$out/wanted"

@@ -45,6 +45,16 @@ void job_rests(struct run *run, struct job *job)
     pthread_mutex_unlock(&run->lock);
 }
 
+void end_program(struct job *job)
+{
+    pthread_mutex_lock(&job->run->lock);
+    if (job->remote)
+        remote_signal(job->remote, SIGTERM, true);
+    else if (job->process)
+        leat_process_end(job->process, SIGTERM);
+    pthread_mutex_unlock(&job->run->lock);
+}
+
 void signal_jobs(struct run *run, int signal)
 {
     pthread_mutex_lock(&run->lock);

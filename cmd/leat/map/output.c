@@ -162,7 +162,10 @@ void output_take(struct job *job, enum stream stream, const char *bytes, size_t 
     if (n == 0)
         return;
     if (stream == STREAM_OUT) {
+        bool differed = job->replay.differs;
         size_t again = replay_take(&job->replay, bytes, n);
+        if (job->replay.differs && !differed)
+            end_program(job);
         job->received += n;
         bytes += again;
         n -= again;

@@ -93,13 +93,9 @@ static void write_file(struct session *s, const char *bytes, size_t n)
 
 static void print(struct session *s, enum stream stream, const char *bytes, size_t n)
 {
-    struct job *job = s->job;
     int64_t before = leat_now();
-    bool differed = job->replay.differs;
-    output_take(job, stream, bytes, n);
-    if (job->replay.differs && !differed)
-        remote_signal(&s->remote, SIGTERM, true);
-    job->paused += leat_now() - before;
+    output_take(s->job, stream, bytes, n);
+    s->job->paused += leat_now() - before;
 }
 
 static void take_output(struct session *s, enum stream stream)
@@ -157,19 +153,6 @@ static void attend(struct session *s)
     }
 }
 
-/* What the job has not printed again is an end that nobody can trust, as if the line had broken. */
-static void take_exit(struct session *s)
-{
-    struct job *job = s->job;
-    job->exit = s->remote.exit;
-    if (s->out < 0 && !s->remote.lost && !replay_is_whole(&job->replay)) {
-        job->exit = (leat_exit){ .code = -1, .signal = SIGHUP };
-        streams_say(&job->run->streams,
-                    "%s was lost, and on %s job %llu did not print the same again", job->former,
-                    s->remote.host->machine->name, (unsigned long long)job->number);
-    }
-}
-
 static void run_session(struct session *s, const struct text *strings, size_t count)
 {
     struct job *job = s->job;
@@ -182,7 +165,7 @@ static void run_session(struct session *s, const struct text *strings, size_t co
     job_rests(job->run, job);
     host_remove(&s->remote);
     job->lost = s->remote.lost;
-    take_exit(s);
+    job->exit = s->remote.exit;
 }
 
 int remote_run(struct job *job, const struct text *arguments, size_t count, int out, int *unwritten)

@@ -21,7 +21,7 @@ void replay_begin(struct replay *r, bool printed)
 {
     if (!printed) {
         r->owed = 0;
-    } else if (r->taken > r->owed) {
+    } else if (r->taken > r->owed && !r->differs) {
         r->owed = r->taken;
         r->digest = XXH3_64bits_digest(r->state);
     }

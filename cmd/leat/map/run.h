@@ -102,6 +102,9 @@ bool end_run(struct run *run, bool kill, int signal, int status);
 void job_runs(struct run *run, struct job *job);
 void job_rests(struct run *run, struct job *job);
 
+/* Ends the job's program, as at a time limit. */
+void end_program(struct job *job);
+
 /* A job is over: counts it, and ends the run if --halt says so. */
 void job_counts(struct run *run, struct job *job, bool succeeded);
 

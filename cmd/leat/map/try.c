@@ -5,6 +5,7 @@
 #include "shared/program.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,6 +159,17 @@ void job_refuse(struct job *job, const char *program, int error)
 
 /* ---- the try ---- */
 
+/* What the job has not printed again is an end that nobody can trust, as if the line had broken. */
+static void check_replay(struct job *job)
+{
+    if (job->lost || job->killed || replay_is_whole(&job->replay))
+        return;
+    job->exit = (leat_exit){ .code = -1, .signal = SIGHUP };
+    streams_say(&job->run->streams, "%s was lost, and on %s job %llu did not print the same again",
+                job->former, job->host ? job->host->machine->name : "this machine",
+                (unsigned long long)job->number);
+}
+
 /* Whether the job has a file to write to, or needs none. Else the run ends. */
 static int open_draft(struct job *job, struct draft *draft)
 {
@@ -198,6 +210,8 @@ void job_try(struct job *job)
         int error = run_program(job, &arguments, count, draft.fd, &unwritten);
         if (error)
             job_refuse(job, arguments.broken ? "memory" : arguments.bytes, error);
+        else if (draft.fd < 0)
+            check_replay(job);
         if (draft.fd >= 0)
             job->received = draft_size(&draft);
         bool good = !error && !unwritten && !job->lost && job_has_succeeded(job) && !job->killed;
