@@ -99,6 +99,14 @@ says 'another version' 2 'old: it has version 0.0.1 of leat' --on=old echo ::: 1
 says 'none is left' 2 'no machine is left' --on=unknown,unknown2 echo ::: 1
 LEAT_SSH=$PWD/none says 'no ssh' 2 "a: $PWD/none: No such file" --on=a echo ::: 1
 gives 'one that never answers' 0 1 --on=silent,a echo ::: 1
+# and nobody waits for one in the end, or when a signal has come: the grace is longer than a test
+gives 'one that hangs' 0 1 --on=hangs,a --grace=1h echo ::: 1
+env --default-signal "$leat" map --on=hangs2 --grace=1h echo ::: 1 &
+hangs=$!
+wait_for [ -s "$WORKERS/hangs2" ]
+kill -INT $hangs
+wait $hangs
+is 'a signal while one hangs' 130 $?
 gives 'no item' 0 '' --on=unknown echo </dev/null
 
 # lists

@@ -237,7 +237,8 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Ends the link with the run, and the ssh of a worker that does not end. */
+/* Ends the link with the run, and the ssh of a worker that does not end. One that has not answered
+ * yet runs nothing: nobody waits for it. */
 static int see_out(void *arg)
 {
     struct host *host = arg;
@@ -252,7 +253,7 @@ static int see_out(void *arg)
             break;
         if (got == 1)
             link_finish(&host->link);
-        limit = earlier(limit, leat_after(got == 3 ? LEAT_S : patience));
+        limit = earlier(limit, leat_after(!host->ready ? 0 : got == 3 ? LEAT_S : patience));
         cases[got].ch = NULL;
     }
     leat_process_end(host->ssh, SIGTERM);
@@ -275,7 +276,7 @@ static int connect_to(struct host *host, leat_scope *scope)
 }
 
 /* Says why the link has ended, unless that has been said or the run is over. */
-static void say_end(struct host *host, bool ready, int error)
+static void say_end(struct host *host, int error)
 {
     struct run *run = host->run;
     const char *name = host->machine->name;
@@ -283,7 +284,7 @@ static void say_end(struct host *host, bool ready, int error)
     leat_recv_until(host->quiet, NULL, leat_after(LEAT_S));
     if (error == -EPROTO || leat_chan_closed(run->over) || leat_chan_closed(run->killing))
         return;
-    if (!ready)
+    if (!host->ready)
         streams_say(&run->streams, "%s: no leat worker answers", name);
     else if (error == -EBADMSG)
         streams_say(&run->streams, "%s: lost: no leat worker sends this", name);
@@ -295,15 +296,16 @@ static void serve(struct host *host, leat_scope *scope)
 {
     unsigned cores = 0;
     int error = connect_to(host, scope);
-    bool started = !error, ready = started && !(error = hear_hello(host, &cores));
-    if (ready) {
+    bool started = !error;
+    host->ready = started && !(error = hear_hello(host, &cores));
+    if (host->ready) {
         places_add(host->run, host, places_of(host->run, host->machine, cores));
         error = receive_frames(host);
     }
     lose_jobs(host);
     if (started) {
         leat_process_end(host->ssh, SIGTERM);
-        say_end(host, ready, error);
+        say_end(host, error);
     }
 }
 

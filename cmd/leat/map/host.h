@@ -21,6 +21,7 @@ struct host {
     leat_process *ssh;
     leat_chan *quiet; /* closed: ssh and the worker have said all that they say on 2 */
     struct link link;
+    bool ready; /* its worker has said hello */
 
     pthread_mutex_t lock;
     struct remote *first;
