@@ -29,4 +29,24 @@ for SEED in $(seq $rounds); do
     ended "map, seed $SEED" $?
 done
 
+# an end that is cut short is no end, whatever it begins with
+cat >"$work/cut" <<'CUT'
+#!/usr/bin/perl
+sub frame { pack('VCV', length $_[2], $_[0], $_[1]) . $_[2] }
+sub take { my $got = ''; while ($_[0] > length $got) { sysread STDIN, $got, $_[0] - length $got,
+    length $got or exit } $got }
+syswrite STDOUT, frame(1, 0, "$ENV{VERSION}\0" . pack('V', 1));
+for (my $kind = 0; $kind != 3;) {
+    (my $n, $kind) = unpack 'VC', take(9);
+    take($n);
+}
+syswrite STDOUT, frame(10, 1, "\0" x $ENV{BYTES});
+take(1 << 30);
+CUT
+chmod +x "$work/cut"
+for BYTES in 0 4 7; do
+    export BYTES
+    LEAT_SSH=$work/cut says 'a cut end' 2 'a: lost: no leat worker sends this' --on='a*1' true ::: 1
+done
+
 finish

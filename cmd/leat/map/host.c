@@ -61,14 +61,19 @@ static int take_credit(struct remote *r, struct frame *f)
 
 static int take_end(struct remote *r, struct frame *f)
 {
-    r->ended = true;
+    uint32_t first = (uint32_t)frame_number(f, 4);
     if (f->kind == FRAME_REFUSED) {
-        r->refused = (int)frame_number(f, 4);
-        return r->refused > 0 && !f->broken ? 0 : -EBADMSG;
+        if (f->broken || first < 1 || first > INT32_MAX)
+            return -EBADMSG;
+        r->refused = (int)first;
+    } else {
+        uint32_t signal = (uint32_t)frame_number(f, 4);
+        if (f->broken)
+            return -EBADMSG;
+        r->exit = (leat_exit){ .code = (int)(int32_t)first, .signal = (int)signal };
     }
-    r->exit.code = (int)(int32_t)frame_number(f, 4);
-    r->exit.signal = (int)frame_number(f, 4);
-    return f->broken ? -EBADMSG : 0;
+    r->ended = true;
+    return 0;
 }
 
 /* With the lock held. */
