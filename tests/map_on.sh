@@ -107,6 +107,8 @@ wait_for [ -s "$WORKERS/hangs2" ]
 kill -INT $hangs
 wait $hangs
 is 'a signal while one hangs' 130 $?
+gives 'a dry run reaches no machine' 0 'echo 1' --on=dry --dry-run echo ::: 1
+[ ! -e "$WORKERS/dry" ] || fail 'a dry run has reached a machine'
 gives 'no item' 0 '' --on=unknown echo </dev/null
 
 # lists

@@ -379,7 +379,7 @@ void hosts_free(struct run *run)
 void hosts_flush(struct run *run)
 {
     int64_t limit = leat_after(LEAT_S / 4);
-    for (size_t i = 0; i < run->plan->machine_count; i++)
+    for (size_t i = 0; run->hosts && i < run->plan->machine_count; i++)
         if (run->hosts[i].run)
             link_flush(&run->hosts[i].link, limit);
 }

@@ -51,7 +51,7 @@ static int do_run(void *arg)
     leat_scope *watch = leat_scope_open(LEAT_NEVER);
     if (!run->machines || !run->jobs || !watch)
         error = -ENOMEM;
-    if (!error && run->plan->machine_count)
+    if (!error && run->plan->machine_count && !run->plan->dry_run)
         error = hosts_open(run);
     if (!error)
         error = start_tasks(run, watch);
