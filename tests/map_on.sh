@@ -12,6 +12,10 @@ is 'all of them in use, and no more' 5 "$(sort -n peaks | tail -n 1)"
 # three jobs at once: none goes on before the others are there
 meet='mkdir -p in; : >in/$1; until [ -e in/1 ] && [ -e in/2 ] && [ -e in/3 ]; do sleep 0.02; done'
 
+rm -rf in
+gives 'all places, whatever the window' 0 '' --on='a*2,b*1' --window=1 -s "$meet" ::: 1 2 3
+rm -r in
+
 # order, streams, status, input, files, folders
 gives 'order' 0 "$(seq 100)" --on='a*3,b*2' sh -c 'sleep 0.0$((RANDOM % 3)); echo {}' ::: $(seq 100)
 gives 'some fail' 1 $'1\n2\n3' --on=a -s 'echo $1; exit $((1 - $1 % 2))' ::: 1 2 3
@@ -107,6 +111,8 @@ wait_for [ -s "$WORKERS/hangs2" ]
 kill -INT $hangs
 wait $hangs
 is 'a signal while one hangs' 130 $?
+gives 'more places than can be' 0 '' --on=':*4096,full' -j2 \
+    -s "until grep -q 'full: runs 0 jobs in place of 2' $out/err; do sleep 0.02; done" ::: 1
 gives 'a dry run reaches no machine' 0 'echo 1' --on=dry --dry-run echo ::: 1
 [ ! -e "$WORKERS/dry" ] || fail 'a dry run has reached a machine'
 gives 'no item' 0 '' --on=unknown echo </dev/null

@@ -138,6 +138,16 @@ static unsigned places_of(const struct run *run, const struct machine *m, unsign
     return m->places ? m->places : run->plan->jobs_given ? run->plan->jobs : cores;
 }
 
+/* False: it has none, and would be waited for without end if the others were lost. */
+static bool add_places(struct host *host, unsigned wanted)
+{
+    unsigned added = places_add(host->run, host, wanted);
+    if (added < wanted)
+        streams_say(&host->run->streams, "%s: runs %u jobs in place of %u: no more than %d can run",
+                    host->machine->name, added, wanted, JOBS_MOST);
+    return added > 0;
+}
+
 /* Without a machine there will be no place. */
 static void give_up_machine(struct run *run)
 {
@@ -303,10 +313,9 @@ static void serve(struct host *host, leat_scope *scope)
     int error = connect_to(host, scope);
     bool started = !error;
     host->ready = started && !(error = hear_hello(host, &cores));
-    if (host->ready) {
-        places_add(host->run, host, places_of(host->run, host->machine, cores));
-        error = receive_frames(host);
-    }
+    if (host->ready)
+        error = add_places(host, places_of(host->run, host->machine, cores)) ? receive_frames(host)
+                                                                             : -EPROTO;
     lose_jobs(host);
     if (started) {
         leat_process_end(host->ssh, SIGTERM);

@@ -53,14 +53,16 @@ struct host *place_host(const struct run *run, unsigned place)
     return run->host_of ? run->host_of[place] : NULL;
 }
 
-void places_add(struct run *run, struct host *host, unsigned n)
+unsigned places_add(struct run *run, struct host *host, unsigned n)
 {
+    unsigned added = 0;
     pthread_mutex_lock(&run->lock);
-    for (unsigned i = 0; i < n && run->place_count < JOBS_MOST; i++) {
+    for (; added < n && run->place_count < JOBS_MOST; added++) {
         unsigned place = ++run->place_count;
         if (host)
             run->host_of[place] = host;
         leat_try_send(run->places, &place);
     }
     pthread_mutex_unlock(&run->lock);
+    return added;
 }

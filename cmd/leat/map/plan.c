@@ -326,6 +326,21 @@ static int read_option(struct plan *p, int option, char *argument)
     }
 }
 
+/* It has room for all jobs that run at a time. How many cores machines have is not known. */
+static void set_window(struct plan *p)
+{
+    unsigned jobs = p->machine_count ? 0 : p->jobs;
+    for (size_t i = 0; i < p->machine_count && jobs < JOBS_MOST; i++)
+        jobs += p->machines[i].places ? p->machines[i].places : p->jobs;
+    if (jobs > JOBS_MOST)
+        jobs = JOBS_MOST;
+    unsigned least = p->machine_count ? JOBS_MOST : WINDOW_LEAST;
+    if (!p->window)
+        p->window = 16 * p->jobs < least ? least : 16 * p->jobs;
+    if (p->window < jobs)
+        p->window = jobs;
+}
+
 int plan_read(struct plan *p, int argc, char **argv)
 {
     *p = (struct plan){ .progress = true,
@@ -353,10 +368,7 @@ int plan_read(struct plan *p, int argc, char **argv)
         wrong = reconcile(p);
     if (!p->grace)
         p->grace = 1; /* to leat_spawn, 0 is its default */
-    if (!p->window)
-        p->window = 16 * p->jobs < WINDOW_LEAST ? WINDOW_LEAST : 16 * p->jobs;
-    if (p->window < p->jobs)
-        p->window = p->jobs;
+    set_window(p);
     return wrong ? wrong : -1;
 }
 

@@ -74,8 +74,8 @@ int feed(void *run);
 
 /* ---- places.c ---- */
 
-/* Makes `n` places on a host, or with NULL on this machine. */
-void places_add(struct run *run, struct host *host, unsigned n);
+/* Makes `n` places on a host, or with NULL on this machine. Returns how many there was room for. */
+unsigned places_add(struct run *run, struct host *host, unsigned n);
 
 /* Takes a free place. 0 or -ECANCELED. */
 int place_take_free(struct run *run, unsigned *place);
