@@ -146,7 +146,8 @@ static void attend(struct session *s)
     for (bool over = false; take_all(s, &over) || !over;) {
         int64_t look_again, end = job_due(s->job, &look_again);
         int64_t until = over ? LEAT_NOW : end < look_again ? end : look_again;
-        if (leat_recv_until(s->remote.changed, NULL, until) == -ETIMEDOUT && leat_now() >= end) {
+        int got = leat_recv_until(s->remote.changed, NULL, until);
+        if (got == -ETIMEDOUT && !over && leat_now() >= end) {
             s->job->timed_out = true;
             remote_signal(&s->remote, SIGTERM, true);
         }
