@@ -102,6 +102,8 @@ says 'a greeting' 2 "stranger: this is not a leat worker: it said 'Welcome to th
 says 'another version' 2 'old: it has version 0.0.1 of leat' --on=old echo ::: 1
 says 'none is left' 2 'no machine is left' --on=unknown,unknown2 echo ::: 1
 LEAT_SSH=$PWD/none says 'no ssh' 2 "a: $PWD/none: No such file" --on=a echo ::: 1
+LEAT_SSH="env $(printf -- '-u X%s ' $(seq 40))$LEAT_SSH" \
+    gives 'a long LEAT_SSH' 0 1 --on=a echo ::: 1
 gives 'one that never answers' 0 1 --on=silent,a echo ::: 1
 # and nobody waits for one in the end, or when a signal has come: the grace is longer than a test
 gives 'one that hangs' 0 1 --on=hangs,a --grace=1h echo ::: 1

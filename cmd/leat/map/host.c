@@ -11,8 +11,6 @@
 static const char default_ssh[] =
     "ssh -o BatchMode=yes -o ServerAliveInterval=15 -o ServerAliveCountMax=4";
 
-enum { SSH_WORDS_MOST = 32 };
-
 static const int64_t farewell = 5 * LEAT_S;
 
 /* ---- its jobs ---- */
@@ -161,23 +159,27 @@ static void give_up_machine(struct run *run)
 
 static int start_ssh(struct host *host, leat_scope *scope)
 {
-    const char *argv[SSH_WORDS_MOST + 4], *wanted = getenv("LEAT_SSH");
+    const char *wanted = getenv("LEAT_SSH");
     char *words = strdup(wanted && *wanted ? wanted : default_ssh), *rest = words;
+    /* Each word but the last one has a blank behind it. */
+    const char **argv = words ? calloc(strlen(words) / 2 + 5, sizeof *argv) : NULL;
     size_t n = 0;
-    if (!words)
+    if (!argv) {
+        free(words);
         return -ENOMEM;
-    for (char *word; n < SSH_WORDS_MOST && (word = strsep(&rest, " "));)
+    }
+    for (char *word; (word = strsep(&rest, " "));)
         if (*word)
             argv[n++] = word;
     argv[n++] = host->machine->name;
     argv[n++] = "leat";
     argv[n++] = "worker";
-    argv[n] = NULL;
     leat_spawn_options options = { .flags = LEAT_PIPE_IN | LEAT_PIPE_OUT | LEAT_PIPE_ERR };
     int error = leat_spawn(scope, argv, &options, &host->ssh);
     if (error)
         streams_say(&host->run->streams, "%s: %s: %s", host->machine->name, argv[0],
                     strerror(-error));
+    free(argv);
     free(words);
     return error;
 }
