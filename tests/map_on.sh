@@ -9,6 +9,9 @@ slots=$(map --on='a*2,b,:*1' -j2 -s "$peak" ::: 1 2 3 4 5 6 7 8 9 10)
 is 'five places' '1 2 3 4 5' "$(sort -u <<<"$slots" | xargs)"
 is 'all of them in use, and no more' 5 "$(sort -n peaks | tail -n 1)"
 
+# a machine that does not end is given up when all is done, some seconds later, also with this grace
+map --on=stays --grace=1h echo ::: 1 >"$out/stays" 2>&1 & stays=$!
+
 # three jobs at once: none goes on before the others are there
 meet='mkdir -p in; : >in/$1; until [ -e in/1 ] && [ -e in/2 ] && [ -e in/3 ]; do sleep 0.02; done'
 
@@ -131,5 +134,9 @@ done
 grep -q "unexpected argument 'now'" "$out/err" || fail "worker: $(cat "$out/err")"
 "$leat" worker --help | grep -q '^Usage: leat worker' || fail 'worker --help'
 is 'a worker without a link' 2 "$("$leat" worker </dev/null >/dev/null 2>&1; echo $?)"
+
+wait $stays
+is 'a machine that stays: status' 0 $?
+is 'a machine that stays: output' 1 "$(cat "$out/stays")"
 
 finish

@@ -13,6 +13,7 @@ stranger) echo 'Welcome to the machine'; exec cat >/dev/null ;;
 old) printf '\010\000\000\000\001\000\000\000\0000.0.1\000\001\000'; exec cat >/dev/null ;;
 silent) exec cat >/dev/null ;;
 hangs*) exec tail -f /dev/null ;;
+stays*) shift 2; "$LEAT_BIN" "$@"; exec tail -f /dev/null ;;
 slow*) until [ -e "$WORKERS/go" ]; do sleep 0.02; done ;;
 esac
 shift 2

@@ -255,12 +255,13 @@ static int64_t earlier(int64_t a, int64_t b)
 }
 
 /* Ends the link with the run, and the ssh of a worker that does not end. One that has not answered
- * yet runs nothing: nobody waits for it. */
+ * yet runs nothing: nobody waits for it. Only one that ends jobs may take the grace. */
 static int see_out(void *arg)
 {
     struct host *host = arg;
     struct run *run = host->run;
-    int64_t limit = LEAT_NEVER, patience = run->plan->grace + farewell;
+    const int64_t patience[] = { 0, farewell, run->plan->grace + farewell, LEAT_S };
+    int64_t limit = LEAT_NEVER;
     leat_case cases[] = { LEAT_RECV(leat_process_ended(host->ssh), NULL),
                           LEAT_RECV(run->over, NULL), LEAT_RECV(run->killing, NULL),
                           LEAT_RECV(run->streams.abandoned, NULL) };
@@ -270,7 +271,7 @@ static int see_out(void *arg)
             break;
         if (got == 1)
             link_finish(&host->link);
-        limit = earlier(limit, leat_after(!host->ready ? 0 : got == 3 ? LEAT_S : patience));
+        limit = earlier(limit, leat_after(host->ready ? patience[got] : 0));
         cases[got].ch = NULL;
     }
     leat_process_end(host->ssh, SIGTERM);
