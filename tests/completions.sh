@@ -54,7 +54,7 @@ offers() {
 bash_has() {
     completes leat "$1" - | tr -d = | sort -u >"$out/got"
     same "bash: $1: options" "$out/all" "$out/got"
-    completes leat "$1" -- | sed -n 's/=$//p' >"$out/got"
+    completes leat "$1" -- | sed -n 's/=$//p' | sort >"$out/got"
     sort "$out/valued" "$out/optional" >"$out/wanted"
     same "bash: $1: options with a value" "$out/wanted" "$out/got"
     completes leat "$1" -- | grep -v '=$' >"$out/got"

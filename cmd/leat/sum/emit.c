@@ -338,7 +338,7 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
                 " listed files could not be read");
         warn_of(e, e->mismatched, " computed checksum did NOT match",
                 " computed checksums did NOT match");
-        if (o->ignore_missing && e->matched == 0)
+        if ((o->ignore_missing || o->exclude.count > 0) && e->matched == 0)
             emit_note(e, list, "no file was verified", 0);
     }
     size_t strange = e->matched == 0 && e->unsure > 0 ? e->unsure : s->size;

@@ -83,31 +83,45 @@ static bool is_dots(const char *name)
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
+/* What is listed, and how. */
+struct folder {
+    const struct dir *dir;
+    bool follow_links;
+    const struct exclude *exclude; /* or NULL */
+};
+
+static int take(struct lister *l, const struct folder *f, const char *name, unsigned char type)
+{
+    if (is_dots(name))
+        return 0;
+    enum entry_kind kind = classify(f->dir->fd, name, type, f->follow_links);
+    if (!kind || (f->exclude && exclude_has(f->exclude, f->dir, name, kind == ENTRY_FOLDER)))
+        return 0;
+    return add(l, kind, name);
+}
+
 #ifdef __linux__
-static int read_names(struct lister *l, int fd, bool follow_links)
+static int read_names(struct lister *l, const struct folder *f)
 {
     if (!l->block && !(l->block = malloc(BLOCK)))
         return -ENOMEM;
     for (;;) {
-        ssize_t len = getdents64(fd, l->block, BLOCK);
+        ssize_t len = getdents64(f->dir->fd, l->block, BLOCK);
         if (len <= 0)
             return len < 0 ? -errno : 0;
         for (ssize_t at = 0; at < len;) {
             const struct dirent64 *found = (const void *)(l->block + at);
             at += found->d_reclen;
-            if (is_dots(found->d_name))
-                continue;
-            enum entry_kind kind = classify(fd, found->d_name, found->d_type, follow_links);
-            int err = kind ? add(l, kind, found->d_name) : 0;
+            int err = take(l, f, found->d_name, found->d_type);
             if (err)
                 return err;
         }
     }
 }
 #else
-static int read_names(struct lister *l, int fd, bool follow_links)
+static int read_names(struct lister *l, const struct folder *f)
 {
-    int own = openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int own = openat(f->dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *stream = own < 0 ? NULL : fdopendir(own);
     if (!stream) {
         int err = -errno;
@@ -123,10 +137,7 @@ static int read_names(struct lister *l, int fd, bool follow_links)
             err = -errno;
             break;
         }
-        if (is_dots(found->d_name))
-            continue;
-        enum entry_kind kind = classify(fd, found->d_name, found->d_type, follow_links);
-        err = kind ? add(l, kind, found->d_name) : 0;
+        err = take(l, f, found->d_name, found->d_type);
     }
     closedir(stream);
     return err;
@@ -140,11 +151,12 @@ static int by_bytes(const void *a, const void *b, void *bytes)
     return strcmp(names + *(const size_t *)a + 1, names + *(const size_t *)b + 1);
 }
 
-int list_folder(struct lister *l, int fd, bool follow_links, char **names)
+int list_folder(struct lister *l, const struct dir *folder, bool follow_links,
+                const struct exclude *exclude, char **names)
 {
     l->len = l->count = 0;
     *names = NULL;
-    int err = read_names(l, fd, follow_links);
+    int err = read_names(l, &(struct folder){ folder, follow_links, exclude });
     if (l->count == 0)
         return err;
     char *sorted = malloc(l->len + 1);

@@ -6,6 +6,8 @@
 #ifndef LEAT_CMD_LISTING_H
 #define LEAT_CMD_LISTING_H
 
+#include "exclude.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -35,10 +37,12 @@ struct lister {
 
 void lister_free(struct lister *l);
 
-/* Lists the folder open as `fd`. Links are left out or, if followed, count as what they lead to.
- * *names gets a listing for listing_next, which the caller frees with free(); after an error, one
- * of the names read until then; NULL if there are none. Returns 0 or a negative errno value. */
-int list_folder(struct lister *l, int fd, bool follow_links, char **names);
+/* Lists a folder that is held, without what is excluded; NULL excludes nothing. Links are left out
+ * or, if followed, count as what they lead to. *names gets a listing for listing_next, which the
+ * caller frees with free(); after an error, one of the names read until then; NULL if there are
+ * none. Returns 0 or a negative errno value. */
+int list_folder(struct lister *l, const struct dir *folder, bool follow_links,
+                const struct exclude *exclude, char **names);
 
 /* Returns the entry at *at, which starts as `names`, and moves *at to the next one. */
 struct entry listing_next(const char **at);

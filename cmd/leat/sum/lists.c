@@ -88,8 +88,9 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     }
     l->good++;
     int err = l->named ? named_add(l->named, found.name) : 0;
-    if (err)
-        return err;
+    int excluded = err ? err : exclude_has_path(&l->src->options->exclude, found.name);
+    if (excluded)
+        return excluded < 0 ? excluded : 0;
     struct slot *s = source_file(l->src, l->flow, found.name, found.name_len, &err);
     if (!s)
         return err;
@@ -180,6 +181,7 @@ static int report_unlisted(struct source *src, struct flow *f, struct named *n)
     struct walk walk;
     walk_open(&walk, f, src->descriptors);
     walk.named = n;
+    walk.exclude = &o->exclude;
     for (int i = 0; i < o->tree_count && !err; i++)
         err = walk_folder(&walk, o->trees[i]);
     walk_close(&walk);

@@ -28,6 +28,8 @@ enum {
     OPT_STRICT_TREE,
     OPT_CACHE,
     OPT_PARANOID,
+    OPT_EXCLUDE,
+    OPT_EXCLUDE_FROM,
     OPT_HELP,
     OPT_VERSION,
 };
@@ -63,6 +65,8 @@ static const struct option own_options[] = {
     { "cache", required_argument, NULL, OPT_CACHE },
     { "paranoid", no_argument, NULL, OPT_PARANOID },
     { "strict-tree", required_argument, NULL, OPT_STRICT_TREE },
+    { "exclude", required_argument, NULL, OPT_EXCLUDE },
+    { "exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM },
     { "readers", required_argument, NULL, OPT_READERS },
     { "dereference", no_argument, NULL, 'L' },
     { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
@@ -201,15 +205,44 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
     return 0;
 }
 
+static int no_memory(const struct options *o)
+{
+    fprintf(stderr, "%s: memory exhausted\n", o->persona->program);
+    return EXIT_FAILURE;
+}
+
+static int add_exclude(struct options *o, const char *pattern)
+{
+    const char *why;
+    int err = exclude_add(&o->exclude, pattern, &why);
+    if (err == -ENOMEM)
+        return no_memory(o);
+    return err ? usage(o->persona, "invalid --exclude argument '%s': it %s", pattern, why) : 0;
+}
+
+static int read_excludes(struct options *o, const char *path)
+{
+    const char *remark = NULL;
+    size_t line = 0;
+    int err = exclude_read(&o->exclude, path, &line, &remark);
+    if (err == -ENOMEM)
+        return no_memory(o);
+    if (err && line > 0)
+        return usage(o->persona, "%s:%zu: the pattern %s", path, line, remark);
+    if (err) {
+        fprintf(stderr, "%s: %s: %s\n", o->persona->program, path, strerror(-err));
+        return EXIT_FAILURE;
+    }
+    return 0;
+}
+
 /* There are fewer trees than arguments. */
 static int add_tree(struct options *o, int argc, char *path)
 {
     if (!o->trees)
         o->trees = calloc((size_t)argc, sizeof *o->trees);
-    if (!o->trees) {
-        fprintf(stderr, "%s: memory exhausted\n", o->persona->program);
-        return EXIT_FAILURE;
-    }
+    if (!o->trees)
+        return no_memory(o);
     o->trees[o->tree_count++] = path;
     return 0;
 }
@@ -217,6 +250,7 @@ static int add_tree(struct options *o, int argc, char *path)
 void options_free(struct options *o)
 {
     free(o->trees);
+    exclude_free(&o->exclude);
 }
 
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv)
@@ -276,6 +310,8 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             break;
         case OPT_PARANOID: o->paranoid = true; break;
         case OPT_STRICT_TREE: wrong = add_tree(o, argc, optarg); break;
+        case OPT_EXCLUDE: wrong = add_exclude(o, optarg); break;
+        case OPT_EXCLUDE_FROM: wrong = read_excludes(o, optarg); break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
         case OPT_NO_PROGRESS: o->progress = false; break;
         case OPT_HELP: help_print(persona, usual); return EXIT_SUCCESS;

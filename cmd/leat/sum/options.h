@@ -2,6 +2,7 @@
 #ifndef LEAT_CMD_OPTIONS_H
 #define LEAT_CMD_OPTIONS_H
 
+#include "exclude.h"
 #include "selection.h"
 
 /* What a command is called and may do: `leat sum`, or one of coreutils' programs. leat behaves like
@@ -30,6 +31,7 @@ struct options {
     bool paranoid;
     char **trees; /* where a check looks for files that no list names */
     int tree_count;
+    struct exclude exclude;
 };
 
 /* Reads the arguments. Returns -1 if the command is to run; else the exit status, when all that is

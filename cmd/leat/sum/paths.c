@@ -129,6 +129,7 @@ int produce_paths(struct flow *f, void *source)
     const struct options *o = src->options;
     struct paths p = { .src = src, .flow = f };
     walk_open(&p.walk, f, src->descriptors);
+    p.walk.exclude = &o->exclude;
     int err = 0;
     if (f->goal.wanted && !o->files0_from)
         count_paths(f, o);

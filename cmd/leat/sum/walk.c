@@ -211,7 +211,7 @@ static int enter_held(struct walk *w, struct dir *d)
         return err;
     }
     char *names;
-    int listed = list_folder(&w->lister, d->fd, w->flow->follow, &names);
+    int listed = list_folder(&w->lister, d, w->flow->follow, w->exclude, &names);
     if (listed == -ENOMEM)
         err = listed;
     else if (listed)

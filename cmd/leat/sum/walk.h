@@ -23,6 +23,7 @@ struct walk {
     size_t depth, cap;
     size_t held; /* frames from this one on hold their descriptors */
     struct lister lister;
+    const struct exclude *exclude; /* not NULL: leave these out */
     const struct named *named; /* not NULL: report files not in it, instead of digesting files */
 };
 
