@@ -21,6 +21,7 @@ is_shown || fail 'no progress'
 md5sum file >"$out/wanted"
 printf 'd41d8cd98f00b204e9800998ecf8427e  slow\n' >>"$out/wanted"
 same 'the output has digests only' "$out/wanted" "$out/got"
+grep -q '/s: slow' "$out/terminal" || fail 'the file in hand is not shown'
 # At the end the line is erased: a return, spaces over all of it, a return.
 tail -c 30 "$out/terminal" | grep -q $'\r  *\r$' || fail 'the progress was left standing'
 times=$(tr '\r' '\n' <"$out/terminal" | grep -c files)
@@ -34,6 +35,15 @@ terminal "$leat sum file slow nosuch >/dev/null"
 tr '\r' '\n' <"$out/terminal" | grep -Ev 'files,|^ *$' >"$out/got"
 echo 'leat sum: nosuch: No such file or directory' >"$out/wanted"
 same 'messages and progress on one terminal' "$out/wanted" "$out/got"
+
+# Of a long name the end is shown, with what is not printable quoted, and no more than fits.
+long=$(printf 'x/%.0s' {1..60})
+mkdir -p "$long"
+ln -s "$PWD/slow" "$long"/$'e\001d'
+terminal "stty cols 70 </dev/tty; $leat sum $long/e* >/dev/null"
+tr '\r' '\n' <"$out/terminal" | grep files, >"$out/got"
+grep -q "B/s: \.\.\..*x//*e'.*001.*d' *\$" "$out/got" || fail "a long name: $(head -n 1 "$out/got")"
+[ "$(wc -L <"$out/got")" -le 70 ] || fail 'a long name does not fit'
 
 terminal "$leat sum --no-progress file slow >/dev/null"
 is_shown && fail 'progress in spite of --no-progress'

@@ -22,7 +22,7 @@ drawn() {
 }
 # the seconds left, of each line that shows them
 left() {
-    sed -n 's/.*, \([0-9]*\):\([0-9]*\) left *$/\1 \2/p' "$out/drawn" |
+    sed -n 's/.*, \([0-9]*\):\([0-9]*\) left\(: .*\)\{0,1\} *$/\1 \2/p' "$out/drawn" |
         while read -r minutes seconds; do
         echo $((60 * minutes + 10#$seconds))
     done
@@ -41,6 +41,8 @@ untold() {
 
 drawn tree/0sparse
 told 'a file'
+grep -qE '^0 files, .* MB of 1\.07 GB, [0-9]{1,2}%, .*B/s, .* left: tree/0sparse' "$out/drawn" ||
+    fail "the total, the part and the name are not shown: $(head -n 3 "$out/drawn")"
 [ -n "${LEAT_LONG-}" ] || finish # each of the others takes as long
 drawn tree/0sparse tree/1 tree/2 nosuch
 told 'several files'

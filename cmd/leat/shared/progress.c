@@ -28,15 +28,6 @@ static void put(const struct progress *p, const char *line, int len)
         return;
 }
 
-static int columns(const struct progress *p)
-{
-    struct winsize size;
-    if (ioctl(p->fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
-        return 79;
-    /* The last column would move some terminals to the next line. */
-    return size.ws_col > PROGRESS_MOST ? PROGRESS_MOST : size.ws_col - 1;
-}
-
 /* Overwrites the line, with spaces where the new text is shorter. */
 static void show(struct progress *p, const char *text, int len)
 {
@@ -79,9 +70,18 @@ double progress_seconds(const struct progress *p)
     return (double)(leat_now() - p->started) / 1e9;
 }
 
+size_t progress_room(const struct progress *p)
+{
+    struct winsize size;
+    if (ioctl(p->fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        return 79;
+    /* The last column would move some terminals to the next line. */
+    return size.ws_col > PROGRESS_MOST ? PROGRESS_MOST : size.ws_col - 1u;
+}
+
 void progress_show(struct progress *p, const char *text)
 {
-    int len = (int)strlen(text), room = columns(p);
+    int len = (int)strlen(text), room = (int)progress_room(p);
     show(p, text, len < room ? len : room);
 }
 

@@ -26,6 +26,9 @@ int64_t progress_due(const struct progress *p);
 
 /* Whether to draw it now; it is due again later. */
 bool progress_is_due(struct progress *p);
+
+/* Bytes of a text that are shown; the rest is cut off. */
+size_t progress_room(const struct progress *p);
 void progress_show(struct progress *p, const char *text);
 void progress_erase(struct progress *p);
 

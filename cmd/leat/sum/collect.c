@@ -45,7 +45,10 @@ static int print_ready(struct collector *c)
 static void show_progress(struct flow *f)
 {
     uint64_t digested = atomic_load_explicit(&f->digested, memory_order_relaxed);
-    emit_progress(f->emitter, digested, &f->goal);
+    /* A digester takes its slot back from here before it hands the slot over, and only this thread
+     * lets a slot be used again. So what is here keeps its name until then. */
+    const struct slot *in_hand = atomic_load_explicit(&f->in_hand, memory_order_acquire);
+    emit_progress(f->emitter, digested, &f->goal, in_hand);
 }
 
 static int next_finished(struct collector *c, struct chain *finished)

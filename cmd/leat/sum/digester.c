@@ -34,6 +34,7 @@ void digester_finish(struct digester *d, struct slot *s, int error)
         error = 0;
         atomic_fetch_add_explicit(&d->flow->digested, s->stamp->size, memory_order_relaxed);
     }
+    flow_unshow(d->flow, s);
     s->error = error;
     chain_add(&d->finished, s);
 }
@@ -42,6 +43,7 @@ static int digest(struct digester *d, struct reading *r, reading_fn *read)
 {
     int err = hashers_begin(&d->hashers, r->slot->wanted, r->slot->size);
     for (bool first = true; !err; first = false, read = reading_next) {
+        flow_show(d->flow, r->slot);
         /* The finished slots must not wait for a read that may take long. */
         if (r->patient)
             err = digester_hand_over(d);

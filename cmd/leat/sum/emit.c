@@ -34,38 +34,8 @@ int emit_flush(struct emitter *e)
     return out_flush(&e->out);
 }
 
-/* "1.23 GB": three significant digits. */
-static void add_size(char *to, size_t room, double bytes)
-{
-    static const char *const units[] = { "B", "kB", "MB", "GB", "TB", "PB" };
-    unsigned unit = 0;
-    while (bytes >= 999.5 && unit + 1 < sizeof units / sizeof *units) {
-        bytes /= 1000;
-        unit++;
-    }
-    int decimals = unit == 0 || bytes >= 99.95 ? 0 : bytes >= 9.995 ? 1 : 2;
-    snprintf(to, room, "%.*f %s", decimals, bytes, units[unit]);
-}
-
-void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal)
-{
-    if (!progress_is_due(&e->progress))
-        return;
-    char text[PROGRESS_MOST], size[32], rate[32], left[32] = "";
-    double done = (double)digested, all = goal_bytes(goal);
-    double seconds = progress_seconds(&e->progress);
-    add_size(size, sizeof size, done);
-    add_size(rate, sizeof rate, done / seconds);
-    if (done > 0 && all >= done)
-        progress_add_left(left, sizeof left, (all - done) * seconds / done);
-    snprintf(text, sizeof text, "%llu files, %s, %s/s%s", (unsigned long long)e->files, size, rate,
-             left);
-    progress_show(&e->progress, text);
-}
-
-/* The whole path, or NULL if memory has run out. Keeps the folder's path: most neighbours share
- * it. */
-static const char *path_of(struct emitter *e, const struct slot *s)
+/* Keeps the folder's path: most neighbours share it. */
+const char *emit_path(struct emitter *e, const struct slot *s)
 {
     if (s->dir != e->path_dir || e->path.broken) {
         dir_unref(e->path_dir);
@@ -387,7 +357,7 @@ static void emit_bad_line(struct emitter *e, const struct slot *s, const char *l
 
 bool emit(struct emitter *e, struct slot *s)
 {
-    const char *path = path_of(e, s);
+    const char *path = emit_path(e, s);
     if (!path)
         return false;
     switch (s->kind) {

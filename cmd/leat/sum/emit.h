@@ -45,7 +45,12 @@ void emit_complaint(struct emitter *e, const char *what, int error);
 /* Prints a message about a name: a remark, an error, or both. This alone is no failure. */
 void emit_note(struct emitter *e, const char *name, const char *remark, int error);
 
-/* Draws the progress if it is due. `digested`: bytes so far. */
-void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal);
+/* The whole path, until the next call; NULL if memory has run out. */
+const char *emit_path(struct emitter *e, const struct slot *s);
+
+/* Draws the progress if it is due (show.c). `digested`: bytes so far; `in_hand`: a file that is
+ * being digested, or NULL. */
+void emit_progress(struct emitter *e, uint64_t digested, const struct goal *goal,
+                   const struct slot *in_hand);
 
 #endif

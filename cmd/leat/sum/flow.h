@@ -72,6 +72,7 @@ struct flow {
     struct goal goal;
     atomic_size_t long_names;      /* bytes of long names under way */
     atomic_uint_fast64_t digested; /* bytes */
+    struct slot *_Atomic in_hand;  /* if progress is shown, one of those being digested; or NULL */
 };
 
 /* Runs the flow to its end. 0, also if halted (halt.h), or a negative errno value: -EAGAIN if a
@@ -93,6 +94,22 @@ int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg
 
 /* For the collector: drops what the slot refers to, and frees its name if that is long. */
 void flow_wipe(struct flow *f, struct slot *s);
+
+/* For a digester, before it reads a file: shows it in the progress if no other file is. And when it
+ * is done with the file, before it hands the slot over. */
+static inline void flow_show(struct flow *f, struct slot *s)
+{
+    struct slot *none = NULL;
+    if (f->goal.wanted && !atomic_load_explicit(&f->in_hand, memory_order_relaxed))
+        atomic_compare_exchange_strong_explicit(&f->in_hand, &none, s, memory_order_release,
+                                                memory_order_relaxed);
+}
+
+static inline void flow_unshow(struct flow *f, const struct slot *s)
+{
+    if (f->goal.wanted && atomic_load_explicit(&f->in_hand, memory_order_relaxed) == s)
+        atomic_store_explicit(&f->in_hand, NULL, memory_order_release);
+}
 
 /* The tasks that flow_run starts; the argument is the flow. */
 int digest_task(void *flow);

@@ -49,6 +49,7 @@ static int fill(struct lanes *ls, struct lane *l, reading_fn *read)
     l->at = l->end = 0;
     uint64_t before = l->total;
     ssize_t n = 1;
+    flow_show(ls->digester->flow, l->reading.slot);
     for (; l->end < CHUNK && n > 0; read = reading_next) {
         n = read(&l->reading, l->bytes + l->end, CHUNK - l->end);
         if (n > 0) {
