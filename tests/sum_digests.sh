@@ -11,9 +11,11 @@ digest() {
     local name=$1 tag=$2
     printf '%s  empty\n%s  abc\n%s  million\n' "$3" "$4" "$5" >list
     printf '%s (empty) = %s\n' "$tag" "$3" >tagged
+    printf '%s (%s) = %s\n' "$tag" empty "$3" "$tag" abc "$4" "$tag" million "$5" >all
+    [ "$name" = xxh3 ] || cp list all
     "$leat" sum -a "$name" empty abc million >"$out/got"
     is "$name: status" 0 $?
-    same "$name" list "$out/got"
+    same "$name" all "$out/got"
     "$leat" sum "--algorithm=$name" --tag empty >"$out/got"
     same "$name: tag" tagged "$out/got"
     cat list tagged | "$leat" sum -a "$name" -c >"$out/got"
@@ -64,10 +66,38 @@ digest xxh64 XXH64 \
     ef46db3751d8e999 \
     44bc2cf5ad770999 \
     dc483aaa9b4fdc40
+digest xxh3 XXH3 \
+    2d06800538d394c2 \
+    78af5f94892f3950 \
+    b1fd6fae5285c4eb
+digest crc32c CRC32C \
+    00000000 \
+    364b3fb7 \
+    436fe240
 digest xxh128 XXH128 \
     99aa06d3014798d86001c324468d497f \
     06b05ab6733a618578af5f94892f3950 \
     a545df8e384a9579b1fd6fae5285c4eb
+
+# 16 digits without a tag were of xxh64 before there was xxh3, and still are.
+"$leat" sum -a xxh64 abc million >list
+"$leat" sum -c --quiet list || fail 'xxh64 without a tag'
+"$leat" sum -a xxh3 million >list
+"$leat" sum -c --quiet list || fail 'xxh3 with its tag'
+is 'JSON' '{"path":"abc","xxh3":"78af5f94892f3950","crc32c":"364b3fb7"}' \
+    "$("$leat" sum --json -a xxh3,crc32c abc)"
+
+# Other programs, where they are.
+seq 100000 >numbers
+if xxhsum -H3 numbers >list 2>/dev/null && grep -q '^XXH3 (' list; then
+    "$leat" sum -a xxh3 numbers >"$out/got"
+    same xxhsum list "$out/got"
+    xxhsum -c "$out/got" >/dev/null 2>&1 || fail 'xxhsum does not read the list'
+fi
+if rhash --crc32c empty >/dev/null 2>&1; then
+    "$leat" sum -a crc32c numbers >"$out/got"
+    rhash -p '%{crc32c}  %p\n' numbers | same rhash - "$out/got"
+fi
 
 # More than 4 GiB, which finds lengths counted in 32 bits: a hole, which takes no room on the disk.
 if [ -n "${LEAT_SLOW:-}" ]; then

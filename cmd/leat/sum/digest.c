@@ -1,6 +1,7 @@
 #include "digest.h"
 
 #include "blake2b.h"
+#include "crc32c.h"
 #include "crypto.h"
 #include "single.h"
 
@@ -98,13 +99,13 @@ static int xxh64_end(void *state, unsigned char *digest)
     return 0;
 }
 
-static void *xxh128_open(const struct algorithm *a)
+static void *xxh3_open(const struct algorithm *a)
 {
     (void)a;
     return XXH3_createState();
 }
 
-static void xxh128_close(void *state)
+static void xxh3_close(void *state)
 {
     XXH3_freeState(state);
 }
@@ -125,6 +126,53 @@ static int xxh128_end(void *state, unsigned char *digest)
     XXH128_canonical_t canonical;
     XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
     memcpy(digest, canonical.digest, sizeof canonical.digest);
+    return 0;
+}
+
+static int xxh3_begin(void *state, size_t size)
+{
+    (void)size;
+    return XXH3_64bits_reset(state) == XXH_OK ? 0 : -EIO;
+}
+
+static int xxh3_add(void *state, const void *bytes, size_t len)
+{
+    return XXH3_64bits_update(state, bytes, len) == XXH_OK ? 0 : -EIO;
+}
+
+static int xxh3_end(void *state, unsigned char *digest)
+{
+    XXH64_canonical_t canonical;
+    XXH64_canonicalFromHash(&canonical, XXH3_64bits_digest(state));
+    memcpy(digest, canonical.digest, sizeof canonical.digest);
+    return 0;
+}
+
+static void *crc_open(const struct algorithm *a)
+{
+    (void)a;
+    return malloc(sizeof(uint32_t));
+}
+
+static int crc_begin(void *state, size_t size)
+{
+    (void)size;
+    *(uint32_t *)state = 0;
+    return 0;
+}
+
+static int crc_add(void *state, const void *bytes, size_t len)
+{
+    uint32_t *sum = state;
+    *sum = crc32c_add(*sum, bytes, len);
+    return 0;
+}
+
+static int crc_end(void *state, unsigned char *digest)
+{
+    uint32_t sum = *(const uint32_t *)state;
+    for (int i = 0; i < 4; i++)
+        digest[i] = (unsigned char)(sum >> (24 - 8 * i));
     return 0;
 }
 
@@ -187,21 +235,25 @@ static const struct hashing either = { either_open, either_close, either_begin, 
 static const struct hashing crypto = { crypto_open, crypto_close, crypto_begin, crypto_add,
                                        crypto_end };
 static const struct hashing xxh64 = { xxh64_open, xxh64_close, xxh64_begin, xxh64_add, xxh64_end };
-static const struct hashing xxh128 = { xxh128_open, xxh128_close, xxh128_begin, xxh128_add,
+static const struct hashing xxh3 = { xxh3_open, xxh3_close, xxh3_begin, xxh3_add, xxh3_end };
+static const struct hashing xxh128 = { xxh3_open, xxh3_close, xxh128_begin, xxh128_add,
                                        xxh128_end };
+static const struct hashing crc = { crc_open, free, crc_begin, crc_add, crc_end };
 
 static const struct algorithm algorithms[] = {
-    { "md5", "MD5", 16, &crypto, "MD5", false, &lane_md5, NULL },
-    { "sha1", "SHA1", 20, &crypto, "SHA1", false, &lane_sha1, &single_sha1 },
-    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, &lane_sha224, &single_sha256 },
-    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, &lane_sha256, &single_sha256 },
-    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, NULL, NULL },
-    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, NULL, NULL },
-    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, NULL, NULL },
-    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, NULL, NULL },
-    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", true, NULL, NULL },
-    { "xxh64", "XXH64", 8, &xxh64, NULL, false, NULL, NULL },
-    { "xxh128", "XXH128", 16, &xxh128, NULL, false, NULL, NULL },
+    { "md5", "MD5", 16, &crypto, "MD5", false, false, &lane_md5, NULL },
+    { "sha1", "SHA1", 20, &crypto, "SHA1", false, false, &lane_sha1, &single_sha1 },
+    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, false, &lane_sha224, &single_sha256 },
+    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, false, &lane_sha256, &single_sha256 },
+    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, false, NULL, NULL },
+    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, false, NULL, NULL },
+    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, false, NULL, NULL },
+    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, false, NULL, NULL },
+    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", true, false, NULL, NULL },
+    { "xxh64", "XXH64", 8, &xxh64, NULL, false, false, NULL, NULL },
+    { "xxh3", "XXH3", 8, &xxh3, NULL, false, true, NULL, NULL },
+    { "xxh128", "XXH128", 16, &xxh128, NULL, false, false, NULL, NULL },
+    { "crc32c", "CRC32C", 4, &crc, NULL, false, false, NULL, NULL },
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 

@@ -17,8 +17,9 @@ struct algorithm {
     const char *tag;  /* in the output of --tag, and in check lists */
     size_t size;      /* bytes of the digest */
     const struct hashing *hashing;
-    const char *library_name;         /* libcrypto's name for it; NULL: another library's */
-    bool any_size;                    /* digests may also have fewer bytes than `size` */
+    const char *library_name; /* libcrypto's name for it; NULL: another library's */
+    bool any_size;            /* digests may also have fewer bytes than `size` */
+    bool always_tagged; /* its lines name it: those without a tag are of another one of its size */
     const struct lane_digest *lanes;  /* digests many files at once (kernels/kernels.h), or NULL */
     const struct lane_kernel *single; /* takes one lane on, where few are at work; or NULL */
 };

@@ -327,7 +327,8 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     if (!wrong)
         wrong = fit_length(o, length);
     /* With several digests each line must name its own. */
-    if (o->selection.count > 1 && !o->check && !o->json)
+    bool must_tag = o->selection.count > 1 || o->selection.at[0]->always_tagged;
+    if (must_tag && !o->check && !o->json)
         o->tag = o->binary = true;
     if (o->check && !classic && !algorithms_given)
         add_all(o);
