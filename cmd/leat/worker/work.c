@@ -3,6 +3,7 @@
 #include "shared/program.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
@@ -60,8 +61,10 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
 void work_signal(struct work *work, int signal, bool ends)
 {
     if (!work->process) {
-        work->signal = work->ends ? work->signal : signal;
-        work->ends |= ends;
+        /* What ends it counts, and KILL more than that. */
+        if (!work->ends || signal == SIGKILL)
+            work->signal = signal;
+        work->ends = signal != SIGKILL && (ends || work->ends);
     } else if (ends) {
         leat_process_end(work->process, signal);
     } else {
