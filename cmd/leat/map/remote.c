@@ -91,24 +91,20 @@ static void write_file(struct session *s, const char *bytes, size_t n)
         remote_signal(&s->remote, SIGTERM, true);
 }
 
-static void print(struct session *s, enum stream stream, const char *bytes, size_t n)
-{
-    int64_t before = leat_now();
-    output_take(s->job, stream, bytes, n);
-    s->job->paused += leat_now() - before;
-}
-
 static void take_output(struct session *s, enum stream stream)
 {
     const struct text *come = &s->come[stream];
+    int64_t before = leat_now();
     for (size_t done = 0; done < come->len;) {
         size_t left = come->len - done, n = left < CAPTURE_BUFFER ? left : CAPTURE_BUFFER;
         if (stream == STREAM_OUT && s->out >= 0)
             write_file(s, come->bytes + done, n);
         else
-            print(s, stream, come->bytes + done, n);
+            output_take(s->job, stream, come->bytes + done, n);
         done += n;
     }
+    /* The job may wait for us meanwhile: that is not its fault. */
+    s->job->paused += leat_now() - before;
     pthread_mutex_lock(&s->remote.host->lock);
     s->remote.credit[stream] += come->len;
     pthread_mutex_unlock(&s->remote.host->lock);
