@@ -63,6 +63,15 @@ bool host_is_lost(struct host *host);
 bool host_add(struct host *host, struct remote *remote);
 void host_remove(struct remote *remote);
 
+/* ---- connect.c ---- */
+
+/* Starts the ssh and all that attends to it, in the scope. 0 or a negative errno value; -EPROTO
+ * here and below: it has been told. */
+int host_connect(struct host *host, leat_scope *scope);
+
+/* Waits for the worker's hello. */
+int host_hear_hello(struct host *host, unsigned *cores);
+
 /* ---- remote.c ---- */
 
 /* Runs a try of the job on its host. Its standard output goes to `out`, unless that is -1. Returns
