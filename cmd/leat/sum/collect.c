@@ -42,13 +42,24 @@ static int print_ready(struct collector *c)
     }
 }
 
+/* Of the files that are being digested, the first. A digester takes its slot back from here before
+ * it hands the slot over, and only this thread lets a slot be used again. So what is here keeps its
+ * name until then. */
+static const struct slot *first_in_hand(struct flow *f)
+{
+    const struct slot *first = NULL;
+    for (size_t i = 0; i < FLOW_IN_HAND; i++) {
+        const struct slot *s = atomic_load_explicit(&f->in_hand[i], memory_order_acquire);
+        if (s && (!first || s->seq < first->seq))
+            first = s;
+    }
+    return first;
+}
+
 static void show_progress(struct flow *f)
 {
     uint64_t digested = atomic_load_explicit(&f->digested, memory_order_relaxed);
-    /* A digester takes its slot back from here before it hands the slot over, and only this thread
-     * lets a slot be used again. So what is here keeps its name until then. */
-    const struct slot *in_hand = atomic_load_explicit(&f->in_hand, memory_order_acquire);
-    emit_progress(f->emitter, digested, &f->goal, in_hand);
+    emit_progress(f->emitter, digested, &f->goal, first_in_hand(f));
 }
 
 static int next_finished(struct collector *c, struct chain *finished)

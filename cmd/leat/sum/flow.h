@@ -28,6 +28,7 @@
 
 enum {
     FLOW_WINDOW = 32 * 1024,
+    FLOW_IN_HAND = 16,         /* files being digested that the progress knows */
     FLOW_LONG_NAME = 256,      /* bytes; the memory of a longer name is not reused */
     FLOW_LONG_TOTAL = 8 << 20, /* bytes of long names under way; with more, the producer waits */
 };
@@ -70,9 +71,9 @@ struct flow {
     bool threads_spent; /* the system has refused a thread */
 
     struct goal goal;
-    atomic_size_t long_names;      /* bytes of long names under way */
-    atomic_uint_fast64_t digested; /* bytes */
-    struct slot *_Atomic in_hand;  /* if progress is shown, one of those being digested; or NULL */
+    atomic_size_t long_names;                   /* bytes of long names under way */
+    atomic_uint_fast64_t digested;              /* bytes */
+    struct slot *_Atomic in_hand[FLOW_IN_HAND]; /* if progress is shown: those being digested */
 };
 
 /* Runs the flow to its end. 0, also if halted (halt.h), or a negative errno value: -EAGAIN if a
@@ -95,20 +96,23 @@ int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg
 /* For the collector: drops what the slot refers to, and frees its name if that is long. */
 void flow_wipe(struct flow *f, struct slot *s);
 
-/* For a digester, before it reads a file: shows it in the progress if no other file is. And when it
+/* For a digester, before it reads a file: lets the progress show it, if there is room. And when it
  * is done with the file, before it hands the slot over. */
 static inline void flow_show(struct flow *f, struct slot *s)
 {
-    struct slot *none = NULL;
-    if (f->goal.wanted && !atomic_load_explicit(&f->in_hand, memory_order_relaxed))
-        atomic_compare_exchange_strong_explicit(&f->in_hand, &none, s, memory_order_release,
-                                                memory_order_relaxed);
+    for (size_t i = 0; f->goal.wanted && i < FLOW_IN_HAND; i++) {
+        struct slot *none = NULL;
+        if (atomic_compare_exchange_strong_explicit(&f->in_hand[i], &none, s, memory_order_release,
+                                                    memory_order_relaxed))
+            return;
+    }
 }
 
 static inline void flow_unshow(struct flow *f, const struct slot *s)
 {
-    if (f->goal.wanted && atomic_load_explicit(&f->in_hand, memory_order_relaxed) == s)
-        atomic_store_explicit(&f->in_hand, NULL, memory_order_release);
+    for (size_t i = 0; f->goal.wanted && i < FLOW_IN_HAND; i++)
+        if (atomic_load_explicit(&f->in_hand[i], memory_order_relaxed) == s)
+            atomic_store_explicit(&f->in_hand[i], NULL, memory_order_release);
 }
 
 /* The tasks that flow_run starts; the argument is the flow. */
