@@ -51,4 +51,23 @@ terminal "$leat sum file slow >/dev/null 2>'$out/got.err'"
 is_shown && fail 'progress on a terminal that is not standard error'
 same 'no progress in a file' /dev/null "$out/got.err"
 
+# the line names a file also when one that is read in many pieces began before it
+mkfifo pieces
+(
+    exec 3>pieces
+    head -c 40M /dev/zero >&3
+    : >pumped
+    until [ -e begun ]; do sleep 0.02; done
+    sleep 0.3 # else it may end before leat reads the other one, and hide nothing
+) &
+(
+    until [ -e pumped ]; do sleep 0.02; done
+    exec 3>slow
+    : >begun
+    sleep 1.5
+) &
+script -qec "$leat sum -j2 pieces slow >'$out/got'" /dev/null </dev/null >"$out/terminal"
+wait
+grep -q '/s: slow' "$out/terminal" || fail 'a file is hidden by one in many pieces'
+
 finish

@@ -96,23 +96,24 @@ int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg
 /* For the collector: drops what the slot refers to, and frees its name if that is long. */
 void flow_wipe(struct flow *f, struct slot *s);
 
-/* For a digester, before it reads a file: lets the progress show it, if there is room. And when it
- * is done with the file, before it hands the slot over. */
+/* For a digester, before each read of a file: lets the progress show the file, if it does not yet
+ * and there is room. And when it is done with the file, before it hands the slot over. */
 static inline void flow_show(struct flow *f, struct slot *s)
 {
-    for (size_t i = 0; f->goal.wanted && i < FLOW_IN_HAND; i++) {
+    for (uint8_t i = 0; f->goal.wanted && !s->shown && i < FLOW_IN_HAND; i++) {
         struct slot *none = NULL;
-        if (atomic_compare_exchange_strong_explicit(&f->in_hand[i], &none, s, memory_order_release,
+        if (!atomic_load_explicit(&f->in_hand[i], memory_order_relaxed) &&
+            atomic_compare_exchange_strong_explicit(&f->in_hand[i], &none, s, memory_order_release,
                                                     memory_order_relaxed))
-            return;
+            s->shown = i + 1;
     }
 }
 
-static inline void flow_unshow(struct flow *f, const struct slot *s)
+static inline void flow_unshow(struct flow *f, struct slot *s)
 {
-    for (size_t i = 0; f->goal.wanted && i < FLOW_IN_HAND; i++)
-        if (atomic_load_explicit(&f->in_hand[i], memory_order_relaxed) == s)
-            atomic_store_explicit(&f->in_hand[i], NULL, memory_order_release);
+    if (s->shown)
+        atomic_store_explicit(&f->in_hand[s->shown - 1], NULL, memory_order_release);
+    s->shown = 0;
 }
 
 /* The tasks that flow_run starts; the argument is the flow. */

@@ -39,6 +39,7 @@ struct slot {
     enum slot_origin origin;
     int error;       /* 0, or a negative errno value */
     bool unsure;     /* in a check: the digest may be of another algorithm */
+    uint8_t shown;   /* its entry in the flow's in_hand, from 1; 0: none. The digester's */
     bool holds_dir;  /* it holds the folder's descriptor, until the file is open */
     struct dir *dir; /* the folder, referenced; NULL: the name is a path */
     char *name;
