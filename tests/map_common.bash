@@ -45,11 +45,27 @@ signal_again() {
     done
 }
 
+state() {
+    sed -n 's/^State:[^A-Z]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null
+}
+stopped() { [ "$(state "$1")" = T ]; }
+running() { [ "$(state "$1")" != T ]; }
+
+# stop_and_continue JOB: stops $run, with which the job's process stops, and lets both go on.
+stop_and_continue() {
+    kill -TSTP "$run"
+    wait_for stopped "$run"
+    wait_for stopped "$1"
+    kill -CONT "$run"
+    wait_for running "$run"
+    wait_for running "$1"
+}
+
 # are_gone PID...: none of them runs; a zombie does not.
 are_gone() {
     local pid
     for pid; do
-        case $(sed -n 's/^State:[^A-Z]*\(.\).*/\1/p' "/proc/$pid/status" 2>/dev/null) in
+        case $(state "$pid") in
         '' | Z | X) ;;
         *) return 1 ;;
         esac

@@ -220,16 +220,7 @@ finished 'a worker that hangs' 143
 # stop and continue
 run --on='a*1' -s "$wait_here" ::: 1
 wait_for pids 1
-job=$(cat pids)
-state() { sed -n 's/^State:[^A-Z]*\(.\).*/\1/p' "/proc/$1/status"; }
-stopped() { [ "$(state "$1")" = T ]; }
-running() { [ "$(state "$1")" != T ]; }
-kill -TSTP $run
-wait_for stopped "$run"
-wait_for stopped "$job"
-kill -CONT $run
-wait_for running "$run"
-wait_for running "$job"
+stop_and_continue "$(cat pids)"
 : >go
 finished 'stopped and continued' 0
 

@@ -56,16 +56,7 @@ is 'logged' '1:0 2:0' "$(tail -n +2 log | sort -n | cut -f1,7 | tr '\t' : | xarg
 # stop and continue
 run -j1 -s 'echo $$ >>pids; while [ ! -e go ]; do sleep 0.02; done' ::: 1
 wait_for pids 1
-job=$(cat pids)
-state() { sed -n 's/^State:[^A-Z]*\(.\).*/\1/p' "/proc/$1/status"; }
-stopped() { [ "$(state "$1")" = T ]; }
-running() { [ "$(state "$1")" != T ]; }
-kill -TSTP $run
-wait_for stopped "$run"
-wait_for stopped "$job"
-kill -CONT $run
-wait_for running "$run"
-wait_for running "$job"
+stop_and_continue "$(cat pids)"
 : >go
 wait $run
 is 'stopped and continued: status' 0 $?

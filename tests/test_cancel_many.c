@@ -1,5 +1,5 @@
 /* test_cancel_many.c: a cancel reaches every party of a crowd, wherever it waits, and in time. */
-#include "support.h"
+#include "dumps.h"
 
 #ifdef TESTS_IN_SIM
 enum { CROWD = 40 };
@@ -185,20 +185,6 @@ static int meet_and_wait(void *arg)
     return 0;
 }
 
-static unsigned known_to_a_dump(const char *as)
-{
-    unsigned n = 0;
-    char *text;
-    size_t size;
-    FILE *out = open_memstream(&text, &size);
-    CHECK_IS(0, leat_dump(out));
-    fclose(out);
-    for (const char *at = text; (at = strstr(at, as)) != NULL; at++)
-        n++;
-    free(text);
-    return n;
-}
-
 /* Tasks and blocks of all workers first wait in the same scope, in turns. */
 static int reaches_the_parties_of_all_workers(void *arg)
 {
@@ -219,8 +205,8 @@ static int reaches_the_parties_of_all_workers(void *arg)
         for (unsigned k = 0; k < workers; k++)
             CHECK_IS(0, leat_recv(meeting.come, NULL));
     }
-    WAIT_UNTIL(known_to_a_dump(" meets: waits") == MEETINGS * workers);
-    WAIT_UNTIL(known_to_a_dump("): waits at line") == MEETINGS * workers);
+    WAIT_UNTIL(times_told(" meets: waits") == MEETINGS * workers);
+    WAIT_UNTIL(times_told("): waits at line") == MEETINGS * workers);
     WAIT_UNTIL(leat_scope_tasks(s) == 2 * MEETINGS * workers);
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(0, leat_scope_close(s));

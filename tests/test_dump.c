@@ -1,22 +1,11 @@
 /* test_dump.c: what a dump contains; a dump works at any time, even while a worker is stuck. */
-#include "support.h"
+#include "dumps.h"
 
 #include "base/fault.h"
 
 #include <ctype.h>
 
 /* ---- reading a dump ---- */
-
-static char *dump_with(int (*dump)(FILE *to))
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    CHECK(file);
-    CHECK_IS(0, dump(file));
-    CHECK_IS(0, fclose(file));
-    return text;
-}
 
 /* Copies a number, or the rank of a thing's number: 1 for the first in the text. */
 static const char *rank_number(const char *from, char **to, unsigned long *numbers, unsigned *known)

@@ -1,5 +1,5 @@
 /* test_dump_since.c: since when each party waits, in the seeded world and on the real clock. */
-#include "support.h"
+#include "dumps.h"
 
 #include "sched/probe.h"
 #include "watch/since.h"
@@ -7,17 +7,6 @@
 enum { SEEDS = 1000 / SCALE };
 
 /* ---- reading a dump ---- */
-
-static char *dump_with(int (*dump)(FILE *to))
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    CHECK(file);
-    CHECK_IS(0, dump(file));
-    CHECK_IS(0, fclose(file));
-    return text;
-}
 
 /* Removes each `from`, and with `to` also what follows it up to one of the characters of `to`. */
 static void take_out(char *text, const char *from, const char *to)

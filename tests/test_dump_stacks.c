@@ -1,22 +1,11 @@
 /* test_dump_stacks.c: the call stacks in dumps. The program exports its functions (SEEN), so that
  * the dynamic linker knows their names. */
-#include "support.h"
+#include "dumps.h"
 
 #include <signal.h>
 #include <unistd.h>
 
 #define SEEN __attribute__((noinline, visibility("default")))
-
-static char *dump(void)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    CHECK(file);
-    CHECK_IS(0, leat_dump(file));
-    CHECK_IS(0, fclose(file));
-    return text;
-}
 
 /* The lines of a dump from the one about a task to the last one of its stack. Frees the dump. */
 static const char *stack_of(const char *task, char *text)
@@ -111,7 +100,7 @@ SEEN char *dumps_inside(void);
 
 SEEN char *dumps_inside(void)
 {
-    char *text = dump();
+    char *text = dump_with(leat_dump);
     after++;
     return text;
 }
@@ -263,7 +252,7 @@ static void test_held(void **state)
     const char *stack = "";
     /* On a loaded machine the thread of the worker may not run for long. */
     for (int i = 0; i < 100 && frames_in(stack) == 0; i++)
-        stack = stack_of("spinning: runs", dump());
+        stack = stack_of("spinning: runs", dump_with(leat_dump));
     if (!HAS(stack, "spins_inside", "spins_outside"))
         check_failed(__FILE__, __LINE__, "the stack is %s", stack);
     CHECK(strstr(strchr(stack, '\n'), "spins_inside+0x") <
@@ -282,7 +271,7 @@ static void test_held_by_block(void **state)
     WAIT_UNTIL(atomic_load(&spinning));
     const char *stack = "";
     for (int i = 0; i < 100 && frames_in(stack) == 0; i++)
-        stack = stack_of("it runs a block or a callback", dump());
+        stack = stack_of("it runs a block or a callback", dump_with(leat_dump));
     if (!HAS(stack, "spins_inside", "spins_in_block"))
         check_failed(__FILE__, __LINE__, "the stack is %s", stack);
     end(s);
@@ -299,14 +288,14 @@ static void test_handlers(void **state)
     begin(&s);
     CHECK_IS(0, leat_go_named(s, spins_outside, NULL, "spinning", 0));
     WAIT_UNTIL(atomic_load(&spinning));
-    free(dump());
+    free(dump_with(leat_dump));
     CHECK_IS(0, atomic_load(&heard));
     CHECK_IS(0, kill(getpid(), SIGPROF));
     WAIT_UNTIL(atomic_load(&heard) == 1);
     CHECK_IS(0, raise(SIGPROF));
     CHECK_IS(2, atomic_load(&heard));
     CHECK_IS(0, sigaction(SIGPROF, &ours, NULL));
-    CHECK_IS(0, frames_in(stack_of("spinning: runs", dump())));
+    CHECK_IS(0, frames_in(stack_of("spinning: runs", dump_with(leat_dump))));
     CHECK_IS(2, atomic_load(&heard));
     end(s);
     CHECK_IS(0, sigaction(SIGPROF, &before, &now));

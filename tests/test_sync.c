@@ -1,21 +1,5 @@
 /* test_sync.c: semaphores, latches, once, shared calls. */
-#include "support.h"
-
-/* How many times a dump says it. A party that waits cannot say so itself. */
-static int times_told(const char *what)
-{
-    char *text = NULL;
-    size_t size = 0;
-    FILE *file = open_memstream(&text, &size);
-    CHECK(file);
-    CHECK_IS(0, leat_dump(file));
-    fclose(file);
-    int times = 0;
-    for (const char *found = text; (found = strstr(found, what)); found++)
-        times++;
-    free(text);
-    return times;
-}
+#include "dumps.h"
 
 static const char WAITS_FOR_PERMITS[] = "waits to receive from channel";
 static const char WAITS_FOR_CALL[] = "waits for a call of";
@@ -103,7 +87,7 @@ static int serves_in_order(void *arg)
     for (int i = 0; i < 4; i++) {
         turns[i] = (struct turn){ semaphore, i ? 1 : 5, &order, -1, 1 };
         CHECK_IS(0, leat_go(s, take_turn, &turns[i]));
-        WAIT_UNTIL(times_told(WAITS_FOR_PERMITS) == i + 1);
+        WAIT_UNTIL((int)times_told(WAITS_FOR_PERMITS) == i + 1);
     }
     CHECK_IS(1, leat_permits(semaphore));
     CHECK_IS(-EAGAIN, leat_try_acquire(semaphore, 1)); /* others wait before us */
