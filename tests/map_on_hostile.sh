@@ -14,6 +14,7 @@ ended() {
     0 | 1 | 2) ;;
     *) fail "$1: status $2: $(head -n 5 "$out/err")" ;;
     esac
+    ! grep Sanitizer "$out/err" || fail "$1" # which ends a program with status 1, too
 }
 cat >"$work/mad" <<'MAD'
 #!/bin/sh

@@ -13,6 +13,7 @@ if ($from eq 'map') {
     push @frames, frame(1, 0, "$version\0" . pack('Q<', 1_000_000) . "\0");
     for my $job (1 .. 3) {
         my @strings = ('LEAT_SEQ=1', 'LEAT_SLOT=1', 'LEAT_TRY=1', 'sh', '-c', 'cat; echo x');
+        splice @strings, one(1 .. 3) if rand() < 0.2; # no program
         push @frames, frame(2, $job, join '', map { "$_\0" } @strings),
             frame(3, $job, pack('VC', scalar @strings, 1)), frame(4, $job, 'input'),
             frame(4, $job, ''), frame(8, $job, pack('CV', 6, 5)), frame(5, $job, pack('CC', 15, 1));

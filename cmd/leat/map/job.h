@@ -65,9 +65,7 @@ bool job_has_succeeded(const struct job *job);
 
 /* ---- try.c ---- */
 
-enum { JOB_VARIABLES = 3 };
-
-/* Adds the strings NAME=value that tell the job which one it is, each with a NUL behind it. */
+/* Adds the PROGRAM_VARIABLES strings NAME=value of the job, each with a NUL behind it. */
 void job_variables(const struct job *job, struct text *to);
 
 void job_try(struct job *job);

@@ -3,9 +3,14 @@
 
 #include <errno.h>
 
+struct host *place_host(const struct run *run, unsigned place)
+{
+    return run->host_of ? run->host_of[place] : NULL;
+}
+
 static bool is_good(struct run *run, unsigned place)
 {
-    struct host *host = run->host_of ? run->host_of[place] : NULL;
+    struct host *host = place_host(run, place);
     return !host || !host_is_lost(host);
 }
 
@@ -46,11 +51,6 @@ void place_give_back(struct run *run, unsigned *place)
     if (*place && is_good(run, *place))
         leat_send(run->places, place);
     *place = 0;
-}
-
-struct host *place_host(const struct run *run, unsigned place)
-{
-    return run->host_of ? run->host_of[place] : NULL;
 }
 
 unsigned places_add(struct run *run, struct host *host, unsigned n)

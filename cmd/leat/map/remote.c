@@ -1,5 +1,6 @@
 /* remote.c: a try of a job on another machine. */
 #include "map/host.h"
+#include "shared/program.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -179,7 +180,7 @@ int remote_run(struct job *job, const struct text *arguments, size_t count, int 
     if (!error && strings.len > FRAME_STRINGS_MOST)
         error = -E2BIG;
     if (!error && host_add(job->host, &s.remote))
-        run_session(&s, &strings, JOB_VARIABLES + count);
+        run_session(&s, &strings, PROGRAM_VARIABLES + count);
     else if (!error)
         job->lost = true;
     for (int i = 0; i < STREAMS; i++) {

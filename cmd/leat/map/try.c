@@ -19,9 +19,9 @@ static const int64_t shortage = 50 * LEAT_MS;
 /* Strings that tell the job which one it is, each with a NUL behind it. */
 void job_variables(const struct job *job, struct text *to)
 {
-    static const char *const names[JOB_VARIABLES] = { "LEAT_SEQ=", "LEAT_SLOT=", "LEAT_TRY=" };
-    const uint64_t values[JOB_VARIABLES] = { job->number, job->place, job->try };
-    for (int i = 0; i < JOB_VARIABLES; i++) {
+    static const char *const names[PROGRAM_VARIABLES] = { "LEAT_SEQ=", "LEAT_SLOT=", "LEAT_TRY=" };
+    const uint64_t values[PROGRAM_VARIABLES] = { job->number, job->place, job->try };
+    for (int i = 0; i < PROGRAM_VARIABLES; i++) {
         text_str(to, names[i]);
         text_number(to, values[i]);
         text_char(to, '\0');
@@ -31,8 +31,9 @@ void job_variables(const struct job *job, struct text *to)
 /* The environment with these variables in it, or NULL. */
 static const char **environment(const struct text *variables)
 {
-    const char **own = variables->broken ? NULL : program_strings(variables->bytes, JOB_VARIABLES);
-    const char **all = own ? program_environment(own, JOB_VARIABLES) : NULL;
+    const char **own =
+        variables->broken ? NULL : program_strings(variables->bytes, PROGRAM_VARIABLES);
+    const char **all = own ? program_environment(own, PROGRAM_VARIABLES) : NULL;
     free(own);
     return all;
 }

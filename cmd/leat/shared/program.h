@@ -5,6 +5,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* LEAT_SEQ, LEAT_SLOT and LEAT_TRY tell a job of `leat map` which one it is. */
+enum { PROGRAM_VARIABLES = 3 };
+
 /* Pointers to `count` strings, each with a NUL behind it, then NULL. The caller frees them. NULL:
  * no memory. */
 const char **program_strings(const char *strings, size_t count);

@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
-enum { VARIABLES = 3 };
-
 static const int64_t shortage = 50 * LEAT_MS;
 
 struct far {
@@ -39,7 +37,7 @@ static bool wait_for_others(struct worker *worker, unsigned *tries)
 static int start(struct work *work, leat_scope *scope, leat_process **process)
 {
     const char **strings = program_strings(work->strings.bytes, work->count);
-    const char **environment = strings ? program_environment(strings, VARIABLES) : NULL;
+    const char **environment = strings ? program_environment(strings, PROGRAM_VARIABLES) : NULL;
     leat_spawn_options options = {
         .environment = environment,
         .grace = work->worker->grace,
@@ -47,11 +45,9 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
     };
     unsigned tries = 20;
     int error = environment ? 0 : -ENOMEM;
-    if (!error && work->count <= VARIABLES)
-        error = -EINVAL;
     if (!error)
         do
-            error = leat_spawn(scope, strings + VARIABLES, &options, process);
+            error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, process);
         while (program_is_shortage(error) && wait_for_others(work->worker, &tries));
     free(environment);
     free(strings);

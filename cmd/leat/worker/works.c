@@ -1,4 +1,5 @@
 /* works.c: the jobs of a worker, and the frames about them. */
+#include "shared/program.h"
 #include "worker/work.h"
 
 #include <errno.h>
@@ -100,7 +101,7 @@ static int take_start(struct worker *worker, struct frame *f)
     work->has_input = frame_number(f, 1) == 1;
     const struct text *strings = &work->strings;
     if (f->broken || !strings->len || strings->bytes[strings->len - 1] ||
-        count_strings(strings) != work->count)
+        count_strings(strings) != work->count || work->count <= PROGRAM_VARIABLES)
         return -EBADMSG;
     work->started = true;
     int error = leat_go(worker->jobs, work_do, work);
