@@ -48,8 +48,21 @@ signal_again() {
 state() {
     sed -n 's/^State:[^A-Z]*\(.\).*/\1/p' "/proc/$1/status" 2>/dev/null
 }
-stopped() { [ "$(state "$1")" = T ]; }
-running() { [ "$(state "$1")" != T ]; }
+
+# stopped PID: a shell that is stopped between vfork and exec waits (D) for its child, which is.
+stopped() {
+    local child
+    case $(state "$1") in
+    T) return 0 ;;
+    D) ;;
+    *) return 1 ;;
+    esac
+    for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+        [ "$(state "$child")" != T ] || return 0
+    done
+    return 1
+}
+running() { ! stopped "$1"; }
 
 # stop_and_continue JOB: stops $run, with which the job's process stops, and lets both go on.
 stop_and_continue() {
