@@ -56,10 +56,10 @@ static leat_chan *allocate(size_t item_size, size_t capacity)
     return lt_alloc(bytes);
 }
 
-/* While there is a trace, no operation may pass it by on the fast path. */
+/* While items are traced, no operation may pass it by on the fast path. */
 static void set_usual(leat_chan *ch)
 {
-    bool unusual = ch->special || lt_chan_split_buffer(ch) || (lt_probing() & LT_PROBE_TRACE);
+    bool unusual = ch->special || lt_chan_split_buffer(ch) || (lt_probing() & LT_PROBE_ITEMS);
     atomic_store_explicit(&ch->unusual, unusual, memory_order_relaxed);
 }
 
@@ -91,7 +91,7 @@ static void announce(leat_chan *ch)
     } else {
         become_orphan(ch);
     }
-    if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE) && !ch->special)
+    if (LT_UNLIKELY(lt_probing() & LT_PROBE_ITEMS) && !ch->special)
         lt_probe_new_channel(ch->number, ch->name);
 }
 
@@ -180,7 +180,7 @@ static int unusual_now(leat_chan *ch, enum lt_side side, void *item, struct lt_p
                                        : lt_chan_plain_now(ch, side, ch->item_size, item, woken);
     if (*woken)
         (*woken)->next = NULL;
-    if (status == 0 && (lt_probing() & LT_PROBE_TRACE))
+    if (status == 0 && (lt_probing() & LT_PROBE_ITEMS))
         lt_probe_items(ch->number, side == LT_SEND, 1, *woken);
     return status;
 }
@@ -199,7 +199,7 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
 /* Whether only a split buffer makes it unusual. */
 LT_COLD static bool is_only_split(const leat_chan *ch)
 {
-    return lt_chan_split_buffer(ch) && !lt_chan_is_closed(ch) && !(lt_probing() & LT_PROBE_TRACE);
+    return lt_chan_split_buffer(ch) && !lt_chan_is_closed(ch) && !(lt_probing() & LT_PROBE_ITEMS);
 }
 
 /* Moves several items, in at most two copies. No party waits, so only the buffer is concerned. */

@@ -139,7 +139,7 @@ static inline bool lt_end_takes_all(leat_chan *ch, enum lt_side side)
 {
     return atomic_load_explicit(side == LT_SEND ? &ch->receivers_waiting : &ch->senders_waiting,
                                 memory_order_relaxed) ||
-           lt_chan_is_closed(ch) || (lt_probing() & LT_PROBE_TRACE);
+           lt_chan_is_closed(ch) || (lt_probing() & LT_PROBE_ITEMS);
 }
 
 /* Moves one item. The caller has made sure of the item, or of room for it. */

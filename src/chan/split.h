@@ -12,8 +12,8 @@
  *    receiving end's locks. The channel's `first` and `count` are valid only then: lt_chan_lock
  *    gathers them from the ends, and lt_chan_unlock gives them back.
  *  - Under one end's lock alone, an item may be moved at that end if no partner waits at the other
- *    end and the channel is open. Both change only under all three locks. (While operations are
- *    traced, each takes all three.)
+ *    end and the channel is open. Both change only under all three locks. (While items are traced,
+ *    each operation takes all three.)
  *  - Under one end's lock alone, its `moved` only grows. The holder of all locks sets the sending
  *    end's `moved` to what has been received and what lies in the buffer, and updates `seen` of
  *    both ends. So `seen` may be old, and then there is more to receive, or more room, than it

@@ -23,15 +23,20 @@ struct lt_task;
 enum {
     LT_PROBE_WAITS = 1,   /* when a party began to wait */
     LT_PROBE_THREADS = 2, /* how many threads wait without a deadline: lt_threads_asleep */
-    LT_PROBE_TRACE = 4    /* everything below */
+    LT_PROBE_ITEMS = 4,   /* which items pass through channels */
+    LT_PROBE_TRACE = 8    /* switches, steps and scopes */
 };
 
-/* Set while no task exists. */
+/* Set while no task exists, but for LT_PROBE_TRACE, which may change at any moment. So a worker may
+ * report the end of a step and not its beginning, or the other way round, and a probe may be called
+ * a moment after the flag was cleared. LT_PROBE_ITEMS stays because a channel decides when it is
+ * made whether its operations take the fast path. */
 extern _Atomic unsigned lt_probe_flags;
 
 static inline unsigned lt_probing(void)
 {
-    /* Relaxed: it orders nothing, and tasks start after it is set. */
+    /* Relaxed: it orders nothing. Tasks start after it is set, and the observer expects a late
+     * LT_PROBE_TRACE. */
     return atomic_load_explicit(&lt_probe_flags, memory_order_relaxed);
 }
 
@@ -66,12 +71,12 @@ LT_COLD void lt_probe_wait_over(const struct lt_party *party);
 /* A worker begins a step of a party that is no task. NULL: it has ended the step. */
 LT_COLD void lt_probe_step(struct lt_worker *worker, const struct lt_party *party);
 
-/* With the channel's lock held: the running party has sent, or received, `n` items, and the
+/* With LT_PROBE_ITEMS and the channel's lock held: the running party has sent, or received, `n` items, and the
  * partner, if there is one, has done the opposite. */
 LT_COLD void lt_probe_items(uint32_t channel, bool sent, uint64_t n,
                             const struct lt_party *partner);
 
-/* A channel that passes items on in order has been made. */
+/* With LT_PROBE_ITEMS: a channel that passes items on in order has been made. */
 LT_COLD void lt_probe_new_channel(uint32_t channel, const char *name);
 
 /* A scope has been opened, or is about to be freed. */

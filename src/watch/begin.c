@@ -89,7 +89,7 @@ static int begin(const leat_options *options)
     if (error && !options->trace)
         lt_env_refuse("LEAT_TRACE", "a file that can be made");
     if (!error && trace && *trace)
-        flags |= LT_PROBE_TRACE;
+        flags |= LT_PROBE_TRACE | LT_PROBE_ITEMS;
     atomic_store_explicit(&lt_probe_flags, flags, memory_order_relaxed);
     if (!error && watch & LEAT_WATCH_STACKS)
         lt_frames_begin();
