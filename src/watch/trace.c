@@ -1,132 +1,22 @@
 #include "watch/trace.h"
 
-#include "base/alloc.h"
 #include "base/clock.h"
-#include "base/lock.h"
 #include "sched/probe.h"
 #include "sched/runtime.h"
 #include "watch/text.h"
 #include "watch/trace_write.h"
+#include "watch/tracer.h"
 
 #include <leat/block.h>
 
 #include <errno.h>
-#include <string.h>
-
-#ifdef LEAT_HARSH
-enum { CHUNK = 64, MOST_CHUNKS = 4096 };
-#else
-enum { CHUNK = 8192, MOST_CHUNKS = 512 };
-#endif
-enum { NAMES = 256, NAME_CHUNK = 16 * 1024, LONGEST_NAME = 200 };
-
-/* Copies of names. */
-struct names {
-    struct names *next;
-    size_t used;
-    char bytes[NAME_CHUNK];
-};
-
-/* The name of a type of block, copied once. */
-struct known {
-    const void *type;
-    const char *name;
-};
-
-struct tracer {
-    struct lt_event_chunk *first, *last;
-    unsigned chunks;
-    uint64_t lost;
-    struct names *names;
-    struct known known[NAMES];
-};
 
 static struct {
-    FILE *file;
-    unsigned workers;
-    struct tracer **of;  /* each worker's, and one for all threads; set while no worker reads it */
-    struct lt_lock lock; /* guards the threads' tracer, and the end of `of` */
+    _Atomic bool taken; /* a trace is being taken: its taker uses `file` and `now` */
+    FILE *file;         /* of a whole trace */
+    struct lt_recording now;
+    _Atomic int64_t begin; /* of this generation's late trace; 0: not known yet, or a whole trace */
 } trace;
-
-/* ---- collecting ---- */
-
-static bool add_chunk(struct tracer *t)
-{
-    struct lt_event_chunk *chunk =
-        t->chunks < MOST_CHUNKS ? lt_alloc(sizeof *chunk + CHUNK * sizeof(struct lt_event)) : NULL;
-    if (!chunk)
-        return false;
-    if (t->last)
-        t->last->next = chunk;
-    else
-        t->first = chunk;
-    t->last = chunk;
-    t->chunks++;
-    return true;
-}
-
-/* May allocate under a channel's lock: there is no bound on the events between two places without a
- * lock, and the allocator takes no lock of leat's. */
-static void append(struct tracer *t, struct lt_event event)
-{
-    event.at = lt_clock_now();
-    if (t->last->count == CHUNK && !add_chunk(t))
-        t->lost++;
-    else
-        t->last->events[t->last->count++] = event;
-}
-
-static struct tracer *tracer_of(const struct lt_worker *worker)
-{
-    return trace.of[worker ? worker->index : trace.workers];
-}
-
-/* From any thread. */
-static void add_event(struct lt_event event)
-{
-    const struct lt_worker *worker = lt_worker_self();
-    if (worker) {
-        append(tracer_of(worker), event);
-        return;
-    }
-    lt_lock(&trace.lock);
-    if (trace.of) /* the trace may have ended meanwhile */
-        append(tracer_of(NULL), event);
-    lt_unlock(&trace.lock);
-}
-
-/* A copy that lasts until the trace ends; NULL when there is no memory, or no name. */
-static const char *copy(struct tracer *t, const char *name)
-{
-    if (!name)
-        return NULL;
-    size_t length = strnlen(name, LONGEST_NAME);
-    if (!t->names || t->names->used + length + 1 > NAME_CHUNK) {
-        struct names *more = lt_alloc(sizeof *more);
-        if (!more)
-            return NULL;
-        more->next = t->names;
-        t->names = more;
-    }
-    char *to = t->names->bytes + t->names->used;
-    memcpy(to, name, length);
-    to[length] = '\0';
-    t->names->used += length + 1;
-    return to;
-}
-
-static const char *name_of_type(struct tracer *t, const leat_block_type *type)
-{
-    size_t at = (uintptr_t)type / sizeof *type % NAMES;
-    for (unsigned tries = 0; tries < NAMES; tries++, at = (at + 1) % NAMES) {
-        struct known *known = &t->known[at];
-        if (!known->type)
-            *known = (struct known){ type, copy(t, type->name) };
-        if (known->type == type)
-            return known->name;
-    }
-    return NULL;
-}
 
 static uint64_t identity(const struct lt_party *party)
 {
@@ -138,116 +28,193 @@ static uint64_t identity(const struct lt_party *party)
 
 /* ---- the probes ---- */
 
+static void append(struct lt_tracer *t, struct lt_event event)
+{
+    event.at = lt_clock_now();
+    lt_tracer_append(t, event);
+}
+
+static void name_task(struct lt_tracer *t, const struct lt_task *task)
+{
+    append(t, (struct lt_event){ .kind = LT_EV_TASK,
+                                 .number = task->number,
+                                 .text = lt_tracer_copy(t, task->name) });
+}
+
+/* The worker leaves `task`, and has not told of any other since the late trace began: so it has run
+ * this task since then. */
+static void ran_before(struct lt_tracer *t, const struct lt_task *task)
+{
+    /* Relaxed: 0, or the beginning of this generation. If it is that of a later one, nobody reads
+     * this tracer before its owner restarts it. */
+    int64_t begin = atomic_load_explicit(&trace.begin, memory_order_relaxed);
+    if (!begin)
+        return;
+    name_task(t, task);
+    lt_tracer_append(t, (struct lt_event){
+                            .at = begin, .kind = LT_EV_RUNS, .party = task->number, .number = 1 });
+}
+
 void lt_trace_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to)
 {
     unsigned probing = lt_probing();
     if (probing & LT_PROBE_WAITS && from)
         from->left = lt_clock_now();
-    if (!(probing & LT_PROBE_TRACE))
+    struct lt_tracer *t = probing & LT_PROBE_TRACE ? lt_tracer_of(worker) : NULL;
+    if (!t)
         return;
-    struct tracer *t = tracer_of(worker);
+    if (lt_tracer_is_fresh(t) && from)
+        ran_before(t, from);
     if (to && !to->sp) /* its first time */
-        append(t, (struct lt_event){
-                      .kind = LT_EV_TASK, .number = to->number, .text = copy(t, to->name) });
-    append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = to ? to->number : 0 });
+        name_task(t, to);
+    append(t, (struct lt_event){
+                  .kind = LT_EV_RUNS, .party = to ? to->number : 0, .number = to != NULL });
 }
 
 void lt_trace_step(struct lt_worker *worker, const struct lt_party *party)
 {
-    struct tracer *t = tracer_of(worker);
+    struct lt_tracer *t = lt_tracer_of(worker);
     const char *name = NULL;
+    if (!t)
+        return;
+    lt_tracer_is_fresh(t);              /* from now on it is not */
     if (party && party->kind == LT_JOB) /* leat's own work */
         party = NULL;
     if (party && party->kind == LT_BLOCK)
-        name = name_of_type(t, ((const leat_block *)(const void *)party)->type);
+        name = lt_tracer_name_of(t, ((const leat_block *)(const void *)party)->type);
     append(t, (struct lt_event){ .kind = LT_EV_RUNS, .party = identity(party), .text = name });
 }
 
 void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner)
 {
-    add_event((struct lt_event){ .kind = sent ? LT_EV_SENT : LT_EV_RECEIVED,
-                                 .number = channel,
-                                 .count = n,
-                                 .party = identity(partner) });
+    lt_tracers_append((struct lt_event){ .kind = sent ? LT_EV_SENT : LT_EV_RECEIVED,
+                                         .number = channel,
+                                         .count = n,
+                                         .party = identity(partner) });
 }
 
 void lt_trace_new_channel(uint32_t channel, const char *name)
 {
     struct lt_worker *worker = lt_worker_self();
     /* The name of a thread's channel is not kept: to copy it would take the threads' lock. */
-    add_event((struct lt_event){ .kind = LT_EV_CHANNEL,
-                                 .number = channel,
-                                 .text = worker ? copy(tracer_of(worker), name) : NULL });
+    struct lt_tracer *t = worker ? lt_tracer_of(worker) : NULL;
+    lt_tracers_append((struct lt_event){
+        .kind = LT_EV_CHANNEL, .number = channel, .text = t ? lt_tracer_copy(t, name) : NULL });
 }
 
 void lt_trace_scope(uint32_t scope, bool opened)
 {
-    add_event((struct lt_event){ .kind = opened ? LT_EV_OPENED : LT_EV_CLOSED, .number = scope });
+    lt_tracers_append(
+        (struct lt_event){ .kind = opened ? LT_EV_OPENED : LT_EV_CLOSED, .number = scope });
 }
 
 /* ---- beginning and end ---- */
 
-const struct lt_event_chunk *lt_trace_chunks(unsigned i)
+static bool take(void)
 {
-    return trace.of[i]->first;
+    /* Acquire: the former trace is over. */
+    return !atomic_exchange_explicit(&trace.taken, true, memory_order_acquire);
 }
 
-static void tracer_free(struct tracer *t)
+static void give_up(void)
 {
-    while (t && t->first) {
-        struct lt_event_chunk *next = t->first->next;
-        lt_free(t->first);
-        t->first = next;
-    }
-    while (t && t->names) {
-        struct names *next = t->names->next;
-        lt_free(t->names);
-        t->names = next;
-    }
-    lt_free(t);
-}
-
-static void free_all(void)
-{
-    lt_lock(&trace.lock);
-    struct tracer **of = trace.of;
-    trace.of = NULL;
-    lt_unlock(&trace.lock);
-    for (unsigned i = 0; of && i <= trace.workers; i++)
-        tracer_free(of[i]);
-    lt_free(of);
+    lt_look_end(&trace.now.look);
+    trace.now = (struct lt_recording){ 0 };
+    atomic_store_explicit(&trace.taken, false, memory_order_release); /* see take */
 }
 
 int lt_trace_begin(const char *file)
 {
     int saved = errno;
-    trace.workers = lt_runtime.worker_count;
-    trace.of = lt_alloc((trace.workers + 1) * sizeof(struct tracer *));
-    bool made = trace.of != NULL;
-    for (unsigned i = 0; made && i <= trace.workers; i++) {
-        trace.of[i] = lt_alloc(sizeof(struct tracer));
-        made = trace.of[i] && add_chunk(trace.of[i]);
+    if (!take())
+        return -EBUSY;
+    int error = lt_tracers_make(false);
+    if (!error && !(trace.file = fopen(file, "we")))
+        error = -errno;
+    if (!error) {
+        atomic_store_explicit(&trace.begin, 0, memory_order_relaxed);
+        lt_tracers_renew();
+        trace.now.workers = lt_runtime.worker_count;
+    } else {
+        lt_trace_end();
     }
-    trace.file = made ? fopen(file, "we") : NULL;
-    int error = !made ? -ENOMEM : !trace.file ? -errno : 0;
-    if (error)
-        free_all();
     errno = saved;
     return error;
 }
 
-void lt_trace_end(void)
+static void end_file(void)
 {
-    if (!trace.of)
-        return;
-    uint64_t lost = 0;
-    for (unsigned i = 0; i <= trace.workers; i++)
-        lost += trace.of[i]->lost;
-    int saved = errno, error = lt_trace_write(trace.file, trace.workers, lost > 0);
+    trace.now.lost = lt_tracers_lost();
+    int saved = errno, error = lt_trace_write(trace.file, &trace.now);
     if (fclose(trace.file) != 0 && !error)
         error = -EIO;
+    trace.file = NULL;
     errno = saved;
     if (error)
         lt_say("leat: the trace could not be written");
-    free_all();
+}
+
+void lt_trace_end(void)
+{
+    if (trace.file)
+        end_file();
+    lt_tracers_free();
+    give_up();
+}
+
+static void show_switches(bool on)
+{
+    /* Sequentially consistent: what the caller does next, such as reading the clock, comes after
+     * it. Other bits keep. */
+    if (on)
+        atomic_fetch_or_explicit(&lt_probe_flags, LT_PROBE_TRACE, memory_order_seq_cst);
+    else
+        atomic_fetch_and_explicit(&lt_probe_flags, ~(unsigned)LT_PROBE_TRACE, memory_order_seq_cst);
+}
+
+/* Switches on before the look: each task has started before, and the look finds it, or the switch
+ * to it tells its name. */
+static int start_recording(struct lt_recording *now)
+{
+    /* Until the beginning is known: then all workers see the flag. */
+    atomic_store_explicit(&trace.begin, 0, memory_order_relaxed);
+    lt_tracers_renew();
+    show_switches(true);
+    now->workers = lt_runtime.worker_count;
+    now->late = true;
+    now->begin = lt_clock_now();
+    atomic_store_explicit(&trace.begin, now->begin, memory_order_relaxed);
+    int error = lt_look_begin(&now->look, NULL);
+    now->looked = lt_clock_now();
+    if (error)
+        now->look = (struct lt_look){ 0 };
+    return error == -EINVAL ? 0 : error; /* -EINVAL: the runtime stops, and nothing is left */
+}
+
+int lt_trace_record(void)
+{
+    if (!take())
+        return -EBUSY;
+    int error = lt_tracers_make(true);
+    if (!error)
+        error = start_recording(&trace.now);
+    if (error) {
+        show_switches(false);
+        give_up();
+    }
+    return error;
+}
+
+int lt_trace_end_record(FILE *to)
+{
+    int saved = errno;
+    show_switches(false);
+    trace.now.end = lt_clock_now();
+    trace.now.lost = lt_tracers_lost();
+    int error = lt_trace_write(to, &trace.now);
+    if (fflush(to) != 0 && !error)
+        error = -EIO;
+    give_up();
+    errno = saved;
+    return error;
 }

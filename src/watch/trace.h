@@ -1,10 +1,10 @@
 /* trace.h: a trace: what happened in the runtime, for a trace viewer.
  *
- * While a trace is taken, each worker appends events to a list of its own, without a lock. Threads
- * that are no workers share one list, under a lock. A full list grows, even under a channel's lock.
- * Events for which there is no memory are lost, and counted.
+ * There are two kinds. A whole trace is taken from the start of the runtime to its end. A late one
+ * begins and ends while the program runs, and any number of late ones may follow each other. A late
+ * one does not see items: a channel that was made before it has a fast path without a probe.
  *
- * At the end, when no worker runs any more, the events become slices, flows and scopes
+ * The probes append events (tracer.h). At the end these become slices, flows and scopes
  * (trace_write.c). */
 #ifndef LT_WATCH_TRACE_H
 #define LT_WATCH_TRACE_H
@@ -12,47 +12,34 @@
 #include "sched/party.h"
 
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct lt_worker;
 struct lt_task;
 
-enum lt_event_kind {
-    LT_EV_RUNS,    /* the worker runs `party` from now on; 0: nothing */
-    LT_EV_TASK,    /* `number` is a task called `text` */
-    LT_EV_CHANNEL, /* `number` is a channel called `text` */
-    LT_EV_SENT,    /* the running party sent `count` items to channel `number`; `party` got one */
-    LT_EV_RECEIVED,
-    LT_EV_OPENED, /* scope `number` */
-    LT_EV_CLOSED
-};
-
-struct lt_event {
-    int64_t at;
-    uint64_t party; /* a task's number, another's address, or 0 */
-    uint32_t kind, number;
-    union {
-        const char *text; /* or NULL */
-        uint64_t count;
-    };
-};
-
-struct lt_event_chunk {
-    struct lt_event_chunk *next;
-    size_t count;
-    struct lt_event events[];
-};
-
-/* The chunks of worker i, in order; those of threads, if i is the number of workers. */
-const struct lt_event_chunk *lt_trace_chunks(unsigned i);
-
-/* lt_trace_begin makes the file and begins to collect: 0, -ENOMEM, or why the file cannot be made.
- * lt_trace_end writes the file, if there is one, and frees all. */
+/* lt_trace_begin makes the file and begins a whole trace: 0, -ENOMEM, or why the file cannot be
+ * made. lt_trace_end writes the file, if there is one, and frees all: after the workers have ended,
+ * and the threads that call the functions below. */
 int lt_trace_begin(const char *file);
 void lt_trace_end(void);
 
-/* The observer's functions: see sched/probe.h. */
+/* Begins a late trace, of what happens from now on. It also looks at what exists, for the names of
+ * tasks that have started before: so it waits for the workers as a dump does, 100 ms at most.
+ * 0; -EBUSY: a trace is being taken already, be it a whole one or a late one; -ENOMEM.
+ *
+ * Any thread or task of the runtime may call it that has ended before lt_trace_end, also while
+ * leat_stop is at work: leat joins a thread of its own first. If two call it at once, one of them
+ * gets -EBUSY. */
+int lt_trace_record(void);
+
+/* Ends the late trace, and writes it to `to`, which is flushed and stays the caller's. Only for the
+ * caller whose lt_trace_record returned 0. 0, -ENOMEM or -EIO; after an error the trace is over,
+ * too. It waits for no worker. */
+int lt_trace_end_record(FILE *to);
+
+/* The observer's functions: see sched/probe.h. Each may be called when no trace is taken any
+ * more, or not yet. */
 void lt_trace_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
 void lt_trace_step(struct lt_worker *worker, const struct lt_party *party);
 void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner);

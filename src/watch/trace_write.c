@@ -3,11 +3,14 @@
  * Each worker is a track of slices, one for each time that it ran a party. A channel passes items
  * on in order: so the n-th item sent is the n-th received, and a flow leads from one to the other.
  * If the sender had to wait, the flow begins where the sender ran last; if the receiver had to
- * wait, it ends where the receiver ran next. Threads have no slices, and so no flows. */
+ * wait, it ends where the receiver ran next. Threads have no slices, and so no flows.
+ *
+ * The readers of the events, here, get the same events each time, though late ones may still be
+ * appended: each track is taken once. */
 #include "watch/trace_write.h"
 
 #include "base/alloc.h"
-#include "watch/trace.h"
+#include "watch/tracer.h"
 
 #include <leat/base.h>
 
@@ -19,6 +22,7 @@ struct slice {
     int64_t from, to;
     const char *name; /* of a block */
     unsigned track;
+    bool is_task;
 };
 
 struct name {
@@ -37,29 +41,44 @@ struct item {
 };
 
 struct story {
+    const struct lt_recording *of;
     unsigned workers;
     int64_t begin, end;
+    struct lt_track *tracks; /* of the workers and of the threads, from the beginning */
     struct slice *slices;
     struct item *items;
     struct name *tasks, *channels;
-    size_t slice_count, item_count, task_count, channel_count;
+    uint32_t *opened, *older; /* scopes opened during the trace, and those that the look found */
+    size_t slice_count, item_count, task_count, channel_count, opened_count, older_count;
+};
+
+/* How many of each there will be. */
+struct counts {
+    size_t slices, items, tasks, channels, opened;
 };
 
 /* ---- reading the events ---- */
 
-static void count(struct story *s, const struct lt_event *e, size_t *counts)
+/* The track's next event that belongs to the trace. */
+static const struct lt_event *next_event(const struct story *s, struct lt_track *track)
 {
-    if (!s->begin || e->at < s->begin)
+    const struct lt_event *e = lt_track_next(track);
+    return e && s->of->late && e->at > s->of->end ? NULL : e;
+}
+
+static void count(struct story *s, const struct lt_event *e, struct counts *counts)
+{
+    if ((!s->begin && !s->of->late) || e->at < s->begin)
         s->begin = e->at;
     if (e->at > s->end)
         s->end = e->at;
     switch ((enum lt_event_kind)e->kind) {
-    case LT_EV_RUNS: counts[0]++; break;
-    case LT_EV_TASK: counts[1]++; break;
-    case LT_EV_CHANNEL: counts[2]++; break;
+    case LT_EV_RUNS: counts->slices++; break;
+    case LT_EV_TASK: counts->tasks++; break;
+    case LT_EV_CHANNEL: counts->channels++; break;
     case LT_EV_SENT:
-    case LT_EV_RECEIVED: counts[3] += e->count + 1; break;
-    case LT_EV_OPENED:
+    case LT_EV_RECEIVED: counts->items += e->count + 1; break;
+    case LT_EV_OPENED: counts->opened++; break;
     case LT_EV_CLOSED: break;
     }
 }
@@ -86,7 +105,7 @@ static void take(struct story *s, const struct lt_event *e, unsigned track, stru
             (*open)->to = e->at;
         *open = e->party ? &s->slices[s->slice_count++] : NULL;
         if (*open)
-            **open = (struct slice){ e->party, e->at, s->end, e->text, track };
+            **open = (struct slice){ e->party, e->at, s->end, e->text, track, e->number != 0 };
         break;
     case LT_EV_TASK: s->tasks[s->task_count++] = (struct name){ e->number, e->text }; break;
     case LT_EV_CHANNEL:
@@ -99,7 +118,7 @@ static void take(struct story *s, const struct lt_event *e, unsigned track, stru
         if (e->party)
             add_item(s, e, track, !sent, true);
         break;
-    case LT_EV_OPENED:
+    case LT_EV_OPENED: s->opened[s->opened_count++] = e->number; break;
     case LT_EV_CLOSED: break;
     }
 }
@@ -134,29 +153,88 @@ static int by_channel(const void *a, const void *b)
     return order ? order : compare(x->order, y->order);
 }
 
+static int by_value(const void *a, const void *b)
+{
+    return compare(*(const uint32_t *)a, *(const uint32_t *)b);
+}
+
+static bool take_tracks(struct story *s)
+{
+    s->tracks = lt_alloc((s->workers + 1) * sizeof *s->tracks);
+    for (unsigned i = 0; s->tracks && i <= s->workers; i++)
+        s->tracks[i] = lt_trace_track(i);
+    return s->tracks != NULL;
+}
+
+static bool make_room(struct story *s)
+{
+    const struct lt_look *look = &s->of->look;
+    struct counts n = { .slices = s->workers + 1, .tasks = look->record_count };
+    const struct lt_event *e;
+    for (unsigned i = 0; i <= s->workers; i++)
+        for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track));)
+            count(s, e, &n);
+    s->slices = lt_alloc_unset((n.slices + 1) * sizeof *s->slices);
+    s->tasks = lt_alloc_unset((n.tasks + 1) * sizeof *s->tasks);
+    s->channels = lt_alloc_unset((n.channels + 1) * sizeof *s->channels);
+    s->items = lt_alloc_unset((n.items + 1) * sizeof *s->items);
+    s->opened = lt_alloc_unset((n.opened + 1) * sizeof *s->opened);
+    s->older = lt_alloc_unset((look->scope_count + 1) * sizeof *s->older);
+    return s->slices && s->tasks && s->channels && s->items && s->opened && s->older;
+}
+
+/* What the look has found: names of tasks, and scopes. */
+static void take_look(struct story *s)
+{
+    const struct lt_look *look = &s->of->look;
+    for (size_t i = 0; i < look->record_count; i++)
+        if (look->records[i]->thing == LT_A_TASK)
+            s->tasks[s->task_count++] =
+                (struct name){ look->records[i]->number, look->records[i]->name };
+    for (size_t i = 0; i < look->scope_count; i++)
+        s->older[s->older_count++] = look->scopes[i].number;
+}
+
+/* The task that the worker has run since the beginning, since the look has seen it there, and no
+ * event came before; or NULL. */
+static const struct lt_record *runs_first(const struct story *s, unsigned i)
+{
+    if (i >= s->workers || !s->of->look.workers)
+        return NULL;
+    struct lt_track track = s->tracks[i];
+    const struct lt_event *e;
+    while ((e = next_event(s, &track)))
+        if (e->kind == LT_EV_RUNS)
+            break;
+    return e && e->at < s->of->looked ? NULL : s->of->look.workers[i].running;
+}
+
+static void read_track(struct story *s, unsigned i)
+{
+    struct slice *open = NULL;
+    const struct lt_record *first = runs_first(s, i);
+    const struct lt_event *e;
+    if (first && first->thing == LT_A_TASK) {
+        open = &s->slices[s->slice_count++];
+        *open = (struct slice){ first->number, s->of->begin, s->end, NULL, i, true };
+    }
+    for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track));)
+        take(s, e, i, &open);
+}
+
 static bool read_events(struct story *s)
 {
-    size_t counts[4] = { 0 };
-    for (unsigned i = 0; i <= s->workers; i++)
-        for (const struct lt_event_chunk *chunk = lt_trace_chunks(i); chunk; chunk = chunk->next)
-            for (size_t k = 0; k < chunk->count; k++)
-                count(s, &chunk->events[k], counts);
-    s->slices = lt_alloc((counts[0] + 1) * sizeof *s->slices);
-    s->tasks = lt_alloc((counts[1] + 1) * sizeof *s->tasks);
-    s->channels = lt_alloc((counts[2] + 1) * sizeof *s->channels);
-    s->items = lt_alloc((counts[3] + 1) * sizeof *s->items);
-    if (!s->slices || !s->tasks || !s->channels || !s->items)
+    if (!take_tracks(s) || !make_room(s))
         return false;
-    for (unsigned i = 0; i <= s->workers; i++) {
-        struct slice *open = NULL;
-        for (const struct lt_event_chunk *chunk = lt_trace_chunks(i); chunk; chunk = chunk->next)
-            for (size_t k = 0; k < chunk->count; k++)
-                take(s, &chunk->events[k], i, &open);
-    }
+    take_look(s);
+    for (unsigned i = 0; i <= s->workers; i++)
+        read_track(s, i);
     qsort(s->slices, s->slice_count, sizeof *s->slices, by_party);
     qsort(s->tasks, s->task_count, sizeof *s->tasks, by_number);
     qsort(s->channels, s->channel_count, sizeof *s->channels, by_number);
     qsort(s->items, s->item_count, sizeof *s->items, by_channel);
+    qsort(s->opened, s->opened_count, sizeof *s->opened, by_value);
+    qsort(s->older, s->older_count, sizeof *s->older, by_value);
     return true;
 }
 
@@ -199,17 +277,19 @@ static void put_head(FILE *to, const char *phase, unsigned track)
 
 static void put_slice(FILE *to, const struct story *s, const struct slice *slice)
 {
-    const struct name *task = find(s->tasks, s->task_count, slice->party);
+    const struct name *task = slice->is_task ? find(s->tasks, s->task_count, slice->party) : NULL;
     put_head(to, "X", slice->track);
     put_time(to, s, "ts", slice->from);
     put_time(to, s, "dur", s->begin + slice->to - slice->from);
-    fprintf(to, ",\"cat\":\"%s\",\"name\":", task ? "task" : "block");
+    fprintf(to, ",\"cat\":\"%s\",\"name\":", slice->is_task ? "task" : "block");
     if (task && task->text)
         put_text(to, task->text);
+    else if (slice->is_task)
+        put_text(to, "task");
     else
-        put_text(to, slice->name ? slice->name : task ? "task" : "block or callback");
-    if (task)
-        fprintf(to, ",\"args\":{\"task\":%u}", task->number);
+        put_text(to, slice->name ? slice->name : "block or callback");
+    if (slice->is_task)
+        fprintf(to, ",\"args\":{\"task\":%u}", (unsigned)slice->party);
     putc('}', to);
 }
 
@@ -303,25 +383,62 @@ static void put_all_flows(FILE *to, const struct story *s)
     }
 }
 
-static void put_scope(FILE *to, const struct story *s, const struct lt_event *e, unsigned track)
+static bool has(const uint32_t *numbers, size_t n, uint32_t number)
 {
-    put_head(to, e->kind == LT_EV_OPENED ? "b" : "e", track);
-    put_time(to, s, "ts", e->at);
-    fprintf(to, ",\"cat\":\"scope\",\"id\":%u,\"name\":\"scope %u\"}", e->number, e->number);
+    return n && bsearch(&number, numbers, n, sizeof *numbers, by_value);
 }
 
+static void put_scope(FILE *to, const struct story *s, bool opened, int64_t at, uint32_t number,
+                      unsigned track)
+{
+    put_head(to, opened ? "b" : "e", track);
+    put_time(to, s, "ts", at);
+    fprintf(to, ",\"cat\":\"scope\",\"id\":%u,\"name\":\"scope %u\"}", number, number);
+}
+
+/* A scope that is older than the trace begins with the trace. If its beginning is missing, so is
+ * its end. */
 static void put_scopes(FILE *to, const struct story *s)
 {
+    const struct lt_event *e;
+    for (size_t i = 0; i < s->older_count; i++)
+        if (!has(s->opened, s->opened_count, s->older[i]))
+            put_scope(to, s, true, s->of->begin, s->older[i], s->workers);
     for (unsigned i = 0; i <= s->workers; i++)
-        for (const struct lt_event_chunk *chunk = lt_trace_chunks(i); chunk; chunk = chunk->next)
-            for (size_t k = 0; k < chunk->count; k++)
-                if (chunk->events[k].kind == LT_EV_OPENED || chunk->events[k].kind == LT_EV_CLOSED)
-                    put_scope(to, s, &chunk->events[k], i);
+        for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track));)
+            if (e->kind == LT_EV_OPENED ||
+                (e->kind == LT_EV_CLOSED && (has(s->opened, s->opened_count, e->number) ||
+                                             has(s->older, s->older_count, e->number))))
+                put_scope(to, s, e->kind == LT_EV_OPENED, e->at, e->number, i);
 }
 
-int lt_trace_write(FILE *to, unsigned workers, bool lost)
+static void put_metadata(FILE *to, const struct lt_recording *of)
 {
-    struct story story = { .workers = workers };
+    fprintf(to, "\"otherData\":{\"lost events\":%llu", (unsigned long long)of->lost);
+    if (of->late)
+        fputs(",\"arrows\":\"none: the trace began while the program ran\"", to);
+    else if (of->lost)
+        fputs(",\"arrows\":\"none: events were lost\"", to);
+    putc('}', to);
+}
+
+static void free_story(struct story *s)
+{
+    lt_free(s->tracks);
+    lt_free(s->slices);
+    lt_free(s->items);
+    lt_free(s->tasks);
+    lt_free(s->channels);
+    lt_free(s->opened);
+    lt_free(s->older);
+}
+
+int lt_trace_write(FILE *to, const struct lt_recording *recording)
+{
+    unsigned workers = recording->workers;
+    struct story story = {
+        .of = recording, .workers = workers, .begin = recording->begin, .end = recording->end
+    };
     bool whole = read_events(&story);
     fprintf(to, "{\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,"
                 "\"name\":\"process_name\",\"args\":{\"name\":\"leat\"}}");
@@ -332,14 +449,13 @@ int lt_trace_write(FILE *to, unsigned workers, bool lost)
     }
     for (size_t i = 0; whole && i < story.slice_count; i++)
         put_slice(to, &story, &story.slices[i]);
-    if (whole && !lost)
+    if (whole && !recording->late && !recording->lost)
         put_all_flows(to, &story);
     if (whole)
         put_scopes(to, &story);
-    fprintf(to, "\n]}\n");
-    lt_free(story.slices);
-    lt_free(story.items);
-    lt_free(story.tasks);
-    lt_free(story.channels);
+    fprintf(to, "\n],\n");
+    put_metadata(to, recording);
+    fprintf(to, "}\n");
+    free_story(&story);
     return !whole ? -ENOMEM : ferror(to) ? -EIO : 0;
 }
