@@ -10,7 +10,13 @@
  * memory (32 bytes each, at most 128 MiB for each worker) and written to the file when the
  * runtime stops. ui.perfetto.dev and chrome://tracing show it: when each worker ran which task,
  * block or callback; scopes; and an arrow for each item from its sender to its receiver, where
- * both ran on workers. Each runtime of a process overwrites the file. */
+ * both ran on workers. Each runtime of a process overwrites the file.
+ *
+ * `leat look` takes a trace of some seconds of a program that runs already. Such a trace has no
+ * arrows. It is kept in at most 16 MiB for each worker: 12 MiB of events and 4 MiB of names. This
+ * memory stays for the next such trace until the runtime stops; to write the trace takes about as
+ * much again, for a moment. When it is full, further events are lost, and the trace says how many
+ * in its metadata. */
 #ifndef LEAT_WATCH_H
 #define LEAT_WATCH_H
 

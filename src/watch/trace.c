@@ -164,12 +164,12 @@ void lt_trace_end(void)
 
 static void show_switches(bool on)
 {
-    /* Sequentially consistent: what the caller does next, such as reading the clock, comes after
-     * it. Other bits keep. */
+    /* Acquire: what the caller does next, such as reading the clock, comes after it. Release: what
+     * the caller has done came before. Other bits keep. */
     if (on)
-        atomic_fetch_or_explicit(&lt_probe_flags, LT_PROBE_TRACE, memory_order_seq_cst);
+        atomic_fetch_or_explicit(&lt_probe_flags, LT_PROBE_TRACE, memory_order_acq_rel);
     else
-        atomic_fetch_and_explicit(&lt_probe_flags, ~(unsigned)LT_PROBE_TRACE, memory_order_seq_cst);
+        atomic_fetch_and_explicit(&lt_probe_flags, ~(unsigned)LT_PROBE_TRACE, memory_order_acq_rel);
 }
 
 /* Switches on before the look: each task has started before, and the look finds it, or the switch
