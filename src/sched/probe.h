@@ -71,8 +71,8 @@ LT_COLD void lt_probe_wait_over(const struct lt_party *party);
 /* A worker begins a step of a party that is no task. NULL: it has ended the step. */
 LT_COLD void lt_probe_step(struct lt_worker *worker, const struct lt_party *party);
 
-/* With LT_PROBE_ITEMS and the channel's lock held: the running party has sent, or received, `n` items, and the
- * partner, if there is one, has done the opposite. */
+/* With LT_PROBE_ITEMS and the channel's lock held: the running party has sent, or received, `n`
+ * items, and the partner, if there is one, has done the opposite. */
 LT_COLD void lt_probe_items(uint32_t channel, bool sent, uint64_t n,
                             const struct lt_party *partner);
 
