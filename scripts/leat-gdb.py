@@ -362,7 +362,7 @@ def show_scope(program, scope, depth):
     for party in program.members.pop(int(scope.address), []):
         show_party(program, party, indent + "  ")
     for owned in ring(scope["owned"], "struct lt_owned", "node"):
-        name, file = function_at(int(owned["free"]))
+        name, file = function_at(int(owned["kind"]["free"]))
         if name == "destroy_owned" and file.endswith("chan/chan.c"):
             show_channel(container(owned.address, "struct leat_chan", "owned"), indent + "  ")
 

@@ -7,9 +7,13 @@
 #include "batch/life.h"
 #include "chan/chan.h"
 #include "flow/mutex.h"
+#include "scope/sight.h"
 #include "scope/wait.h"
 
 /* ---- the life of a batcher ---- */
+
+/* Of one that the user has given none, for its channels. */
+static const char no_name[] = "batcher";
 
 static void free_batcher(struct lt_owned *owned)
 {
@@ -17,6 +21,38 @@ static void free_batcher(struct lt_owned *owned)
     lt_batch_destroy_all(batcher);
     lt_free(batcher);
 }
+
+/* With the lock held: how many batches of a list are in that state. Relaxed: a leader that is the
+ * only holder ends its batch without the lock. */
+static size_t count_batches(const struct lt_node *list, enum lt_batch_state state, size_t *steps)
+{
+    size_t n = 0;
+    for (const struct lt_node *node = list->next; node != list && *steps; node = node->next) {
+        const struct lt_batch *batch = LT_CONTAINER(node, struct lt_batch, node);
+        n += __atomic_load_n(&batch->state, __ATOMIC_RELAXED) == state;
+        --*steps;
+    }
+    return n;
+}
+
+static void see_batcher(struct lt_owned *owned, struct lt_sight *sight)
+{
+    leat_batcher *batcher = LT_CONTAINER(owned, leat_batcher, owned);
+    *sight = (struct lt_sight){ .kind = LT_SEES_BATCHER,
+                                .self = batcher,
+                                .scope = batcher->scope,
+                                .name = batcher->spec.name == no_name ? NULL : batcher->spec.name,
+                                .steps = sight->steps };
+    lt_lock(&batcher->lock);
+    sight->closed = batcher->closed;
+    sight->forming = count_batches(&batcher->forming, LT_FORMING, &sight->steps);
+    sight->running = count_batches(&batcher->held, LT_BEGUN, &sight->steps);
+    sight->batches = batcher->counts.batches;
+    sight->items = batcher->counts.items;
+    lt_unlock(&batcher->lock);
+}
+
+static const struct lt_owned_kind owned_kind = { .free = free_batcher, .see = see_batcher };
 
 leat_batcher *leat_batcher_open(leat_scope *scope, const leat_batcher_spec *spec)
 {
@@ -31,11 +67,11 @@ leat_batcher *leat_batcher_open(leat_scope *scope, const leat_batcher_spec *spec
     batcher->spec = *spec;
     batcher->spec.lock = lock;
     if (!spec->name)
-        batcher->spec.name = "batcher";
+        batcher->spec.name = no_name;
     lt_list_init(&batcher->forming);
     lt_list_init(&batcher->held);
     lt_list_init(&batcher->spares);
-    batcher->owned.free = free_batcher;
+    batcher->owned.kind = &owned_kind;
     lt_scope_own(scope, &batcher->owned);
     return batcher;
 }

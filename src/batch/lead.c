@@ -151,7 +151,8 @@ static void finish(struct lt_batch *batch, int error)
 static void finish_alone(struct lt_batch *batch, int error)
 {
     batch->error = error;
-    batch->state = LT_BATCH_DONE;
+    /* Relaxed: a look may count the batch as one that runs, or not. */
+    __atomic_store_n(&batch->state, LT_BATCH_DONE, __ATOMIC_RELAXED);
 }
 
 /* With the execution lock held, released here. The parties that waited for this batch become ready

@@ -27,9 +27,11 @@ static void destroy_owned(struct lt_owned *owned)
     destroy(LT_CONTAINER(owned, leat_chan, owned));
 }
 
+static const struct lt_owned_kind owned_kind = { .free = destroy_owned };
+
 leat_chan *lt_chan_owned(struct lt_owned *owned)
 {
-    return owned->free == destroy_owned ? LT_CONTAINER(owned, leat_chan, owned) : NULL;
+    return owned->kind == &owned_kind ? LT_CONTAINER(owned, leat_chan, owned) : NULL;
 }
 
 static void become_orphan(leat_chan *ch)
@@ -86,7 +88,7 @@ static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
 static void announce(leat_chan *ch)
 {
     if (ch->scope) {
-        ch->owned.free = destroy_owned;
+        ch->owned.kind = &owned_kind;
         lt_scope_own(ch->scope, &ch->owned);
     } else {
         become_orphan(ch);

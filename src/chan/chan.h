@@ -78,6 +78,10 @@ struct lt_keeper {
     int (*close)(leat_chan *ch);  /* does leat_close. NULL: -EPERM */
     bool (*unref)(leat_chan *ch); /* true: that was the last reference. NULL: it is just counted */
     void (*free)(leat_chan *ch);  /* before the channel is freed: frees the keeper. May be NULL */
+    /* For looks: the thing of which the channel is a part fills in a sight (scope/sight.h). False:
+     * it is being made. NULL: a look shows the channel itself. */
+    bool (*see)(leat_chan *ch, struct lt_sight *sight);
+    bool follows; /* another channel of the same thing is there, too, and a look goes by that one */
 };
 
 struct leat_chan {

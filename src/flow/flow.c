@@ -7,13 +7,14 @@ static void free_flow(struct lt_owned *owned)
     lt_free(LT_CONTAINER(owned, struct lt_flow, owned));
 }
 
-void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned *owned))
+void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *kind)
 {
+    static const struct lt_owned_kind plain = { .free = free_flow };
     struct lt_flow *flow = scope ? lt_alloc(bytes) : NULL;
     if (!flow)
         return NULL;
     flow->scope = scope;
-    flow->owned.free = free ? free : free_flow;
+    flow->owned.kind = kind ? kind : &plain;
     lt_scope_own(scope, &flow->owned);
     return flow;
 }

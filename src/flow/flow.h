@@ -23,9 +23,9 @@ struct lt_flow {
     struct lt_flow *next; /* links operators that one call makes */
 };
 
-/* Zeroed memory that the scope frees with `free`, or lt_free if that is NULL. NULL for a NULL
- * scope, or when memory has run out. */
-void *lt_flow_make(leat_scope *scope, size_t bytes, void (*free)(struct lt_owned *owned));
+/* Zeroed memory that the scope frees as `kind` says, or with lt_free if that is NULL. NULL for a
+ * NULL scope, or when memory has run out. */
+void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *kind);
 
 /* A channel of the scope with the item size and drop function of `like`; NULL: items of 0 bytes. */
 leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity);

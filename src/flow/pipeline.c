@@ -266,6 +266,8 @@ static void free_stage(struct lt_owned *owned)
     lt_free(stage);
 }
 
+static const struct lt_owned_kind owned_kind = { .free = free_stage };
+
 /* Fills in the defaults. False: the spec is not valid. */
 static bool fill_in_defaults(leat_pipeline_spec *spec, const leat_chan *in)
 {
@@ -345,7 +347,7 @@ leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_s
     leat_pipeline_spec whole = *spec;
     if (!fill_in_defaults(&whole, in))
         return NULL;
-    struct lt_stage *stage = lt_flow_make(scope, sizeof *stage, free_stage);
+    struct lt_stage *stage = lt_flow_make(scope, sizeof *stage, &owned_kind);
     if (!stage)
         return NULL;
     stage->spec = whole;

@@ -26,6 +26,8 @@ static void free_through(struct lt_owned *owned)
     lt_free(t);
 }
 
+static const struct lt_owned_kind owned_kind = { .free = free_through };
+
 static unsigned char *output(struct through *t, size_t i)
 {
     return t->outputs + i * t->transform->out_size;
@@ -108,7 +110,7 @@ static struct through *make(leat_scope *scope, leat_chan *in, leat_transform *tr
         transform->out_size > LT_ITEM_MAX ||
         __builtin_mul_overflow(transform->most, transform->out_size, &bytes))
         return NULL;
-    struct through *t = lt_flow_make(scope, sizeof *t + in->item_size, free_through);
+    struct through *t = lt_flow_make(scope, sizeof *t + in->item_size, &owned_kind);
     if (!t)
         return NULL;
     t->outputs = lt_alloc(bytes ? bytes : 1);

@@ -5,6 +5,7 @@
 #include "base/world.h"
 #include "chan/special.h"
 #include "io/simulated.h"
+#include "scope/sight.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -183,6 +184,49 @@ static void close_ready(leat_io *io)
     }
 }
 
+/* ---- for looks ---- */
+
+/* Relaxed: whoever has to see what the scope's owner did before gets that with the descriptor. */
+static leat_scope *scope_of(const leat_io *io)
+{
+    return atomic_load_explicit(&io->scope, memory_order_relaxed);
+}
+
+static bool see(leat_io *io, struct lt_sight *sight)
+{
+    /* Acquire: a look may find the channel while lt_io_new still makes the rest. */
+    uint32_t users = atomic_load_explicit(&io->users, memory_order_acquire);
+    if (!users)
+        return false;
+    /* Relaxed: that of a pipe or of a connection comes later. */
+    int fd = __atomic_load_n(&io->fd, __ATOMIC_RELAXED);
+    if (fd < 0 && !lt_world())
+        return false;
+    *sight = (struct lt_sight){ .kind = LT_SEES_DESCRIPTOR,
+                                .self = io,
+                                .scope = scope_of(io),
+                                .fd = fd,
+                                .closed = users & LT_IO_CLOSED,
+                                .ways = { lt_io_chan(io, LT_IN), lt_io_chan(io, LT_OUT) },
+                                .steps = sight->steps };
+    return true;
+}
+
+static bool see_readable(leat_chan *ch, struct lt_sight *sight)
+{
+    return see(lt_chan_extra(ch), sight);
+}
+
+static bool see_writable(leat_chan *ch, struct lt_sight *sight)
+{
+    return see(*(leat_io **)lt_chan_extra(ch), sight);
+}
+
+static void see_owned(struct lt_owned *owned, struct lt_sight *sight)
+{
+    see(LT_CONTAINER(owned, leat_io, owned), sight);
+}
+
 /* ---- making and freeing ---- */
 
 static void free_io(leat_chan *ch)
@@ -195,18 +239,22 @@ static void free_io(leat_chan *ch)
         leat_chan_unref(writable);
 }
 
-static const struct lt_keeper readable_keeper = { .free = free_io }, writable_keeper;
-
 static void free_owned(struct lt_owned *owned)
 {
     leat_chan_unref(lt_chan_of_extra(LT_CONTAINER(owned, leat_io, owned)));
 }
 
+static const struct lt_keeper readable_keeper = { .free = free_io, .see = see_readable },
+                              writable_keeper = { .see = see_writable, .follows = true };
+static const struct lt_owned_kind owned_kind = { .free = free_owned, .see = see_owned };
+
 int lt_io_make_writable(leat_io *io)
 {
-    leat_chan *none = NULL, *ch = lt_chan_open_kept(&writable_keeper, LEAT_PROMISE, "writable", 0);
+    leat_chan *none = NULL, *ch = lt_chan_open_kept(&writable_keeper, LEAT_PROMISE, "writable",
+                                                    sizeof(leat_io *));
     if (!ch)
         return -ENOMEM;
+    *(leat_io **)lt_chan_extra(ch) = io;
     lt_chan_set_count(ch, 1);
     /* Under the lock of the first channel, so that closing does not miss the second. */
     leat_chan *readable = lt_io_chan(io, LT_IN);
@@ -223,8 +271,9 @@ int lt_io_make_writable(leat_io *io)
 
 void lt_io_own(leat_scope *scope, leat_io *io)
 {
-    io->scope = scope;
-    io->owned.free = free_owned;
+    /* Relaxed: see scope_of. */
+    atomic_store_explicit(&io->scope, scope, memory_order_relaxed);
+    io->owned.kind = &owned_kind;
     lt_scope_own(scope, &io->owned);
 }
 
@@ -238,9 +287,10 @@ int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat
     io->fd = fd;
     io->stream = stream;
     atomic_store_explicit(&io->kind, (uint8_t)kind, memory_order_relaxed);
-    atomic_store_explicit(&io->users, 1, memory_order_relaxed);
     atomic_store_explicit(&io->ready[LT_IN], ch, memory_order_relaxed);
     lt_chan_set_count(ch, 1);
+    /* Release: a look that sees a user sees the rest. */
+    atomic_store_explicit(&io->users, 1, memory_order_release);
     if (scope)
         lt_io_own(scope, io);
     *made = io;
@@ -287,12 +337,12 @@ int leat_io_fd(const leat_io *io)
 
 int leat_io_ref(leat_io *io)
 {
-    return io && !io->scope ? leat_chan_ref(lt_chan_of_extra(io)) : -EINVAL;
+    return io && !scope_of(io) ? leat_chan_ref(lt_chan_of_extra(io)) : -EINVAL;
 }
 
 int leat_io_unref(leat_io *io)
 {
-    return io && !io->scope ? leat_chan_unref(lt_chan_of_extra(io)) : -EINVAL;
+    return io && !scope_of(io) ? leat_chan_unref(lt_chan_of_extra(io)) : -EINVAL;
 }
 
 int leat_io_close(leat_io *io)

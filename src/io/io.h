@@ -56,7 +56,7 @@ struct leat_io {
     _Atomic uint32_t told[LT_WAYS];
     _Atomic bool hung[LT_WAYS];
     _Atomic(leat_chan *) ready[LT_WAYS];
-    leat_scope *scope;
+    _Atomic(leat_scope *) scope; /* set once */
     struct lt_owned owned;
     struct lt_simulated *simulated; /* NULL unless it is of that kind; then `fd` is -ENOTSUP */
 };

@@ -18,7 +18,8 @@ static int connect_by_system(leat_io *ends[2], bool both_ways)
         error = -errno;
     errno = saved;
     for (int i = 0; i < 2 && !error; i++) {
-        ends[i]->fd = fds[i];
+        /* Relaxed: a look may read it. Others get the leat_io later. */
+        __atomic_store_n(&ends[i]->fd, fds[i], __ATOMIC_RELAXED);
         ends[i]->lent = false;
     }
     return error;

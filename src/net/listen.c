@@ -170,7 +170,8 @@ int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int6
         leat_io_unref(made);
         return (int)fd;
     }
-    made->fd = (int)fd;
+    /* Relaxed: a look may read it. Others get the leat_io later. */
+    __atomic_store_n(&made->fd, (int)fd, __ATOMIC_RELAXED);
     if (scope)
         lt_io_own(scope, made);
     *connection = made;

@@ -38,6 +38,7 @@ static void free_owned(struct lt_owned *owned)
     lt_process_unref(LT_CONTAINER(owned, leat_process, owned));
 }
 
+static const struct lt_owned_kind owned_kind = { .free = free_owned };
 static const struct lt_keeper keeper = { .free = free_process };
 
 leat_process *lt_process_new(void)
@@ -46,7 +47,7 @@ leat_process *lt_process_new(void)
     if (!ch)
         return NULL;
     leat_process *process = lt_chan_extra(ch);
-    process->owned.free = free_owned;
+    process->owned.kind = &owned_kind;
     process->orders = leat_chan_make(NULL, 0, 1);
     if (process->orders)
         return process;

@@ -107,7 +107,8 @@ static int start_attended(struct spawning *spawning, leat_scope *scope)
     }
     error = leat_blocking(start, &spawning->program);
     if (!error) {
-        process->pidfd->fd = spawning->program.pidfd;
+        /* Relaxed: a look may read it. Others get the process later. */
+        __atomic_store_n(&process->pidfd->fd, spawning->program.pidfd, __ATOMIC_RELAXED);
         process->pid = spawning->program.pid;
         lt_scope_own(scope, &process->owned);
         leat_try_send(process->orders, NULL); /* there is room for one */

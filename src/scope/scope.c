@@ -343,7 +343,7 @@ int leat_scope_close(leat_scope *scope)
     while (!lt_list_empty(&scope->owned)) {
         struct lt_owned *owned = LT_CONTAINER(scope->owned.next, struct lt_owned, node);
         lt_list_remove(&owned->node);
-        owned->free(owned);
+        owned->kind->free(owned);
     }
     lt_wait_lists_free(scope);
     int result = scope->result;

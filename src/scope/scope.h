@@ -40,6 +40,7 @@
 #include <errno.h>
 
 struct lt_deadline;
+struct lt_sight;
 struct lt_wait_list;
 
 /* `list` of a stackless party that is on its scope's own list: see scope/wait_list.h. */
@@ -81,7 +82,14 @@ extern struct lt_roots lt_roots;
 /* An object that a scope frees when it closes. */
 struct lt_owned {
     struct lt_node node;
+    const struct lt_owned_kind *kind;
+};
+
+struct lt_owned_kind {
     void (*free)(struct lt_owned *owned);
+    /* For looks, with the scope's lock held: fills in a sight (scope/sight.h), of which `steps` is
+     * set. NULL: a look does not show such things, or knows them otherwise. */
+    void (*see)(struct lt_owned *owned, struct lt_sight *sight);
 };
 
 static inline bool lt_scope_is_cancelled(const leat_scope *scope)
