@@ -59,11 +59,11 @@ bool lt_global_queue_take(struct lt_worker *worker)
     return taken > 0;
 }
 
-void lt_global_queue_each(void (*fn)(void *arg, struct lt_party *party), void *arg)
+void lt_global_queue_each(bool (*fn)(void *arg, struct lt_party *party), void *arg)
 {
     lt_lock(&queue.lock);
-    for (struct lt_party *party = queue.head; party; party = party->next)
-        fn(arg, party);
+    for (struct lt_party *party = queue.head; party && fn(arg, party); party = party->next)
+        continue;
     lt_unlock(&queue.lock);
 }
 

@@ -21,8 +21,8 @@ void lt_global_queue_push(struct lt_worker *worker, struct lt_party *party);
 /* Moves some parties to the calling worker's local queue. False if it moved none. */
 bool lt_global_queue_take(struct lt_worker *worker);
 
-/* Calls fn for each party, in order and under the lock: for dumps. */
-void lt_global_queue_each(void (*fn)(void *arg, struct lt_party *party), void *arg);
+/* Calls fn for each party, in order and under the lock, until it returns false: for looks. */
+void lt_global_queue_each(bool (*fn)(void *arg, struct lt_party *party), void *arg);
 
 /* Whether the queue has any party: a hint. */
 bool lt_global_queue_any(void);

@@ -29,8 +29,16 @@
 
 struct lt_wait;
 
-/* What a wait is for. */
-enum lt_aim { LT_TO_RECEIVE, LT_TO_SEND, LT_FOR_SCOPE, LT_FOR_BLOCK, LT_FOR_CALL };
+/* What a wait is for. The last two are in looks only, instead of the channels of a descriptor. */
+enum lt_aim {
+    LT_TO_RECEIVE,
+    LT_TO_SEND,
+    LT_FOR_SCOPE,
+    LT_FOR_BLOCK,
+    LT_FOR_CALL,
+    LT_TO_READ,
+    LT_TO_WRITE
+};
 
 /* Learns what a party waits for: one call for each aim, with a channel, scope, block or
  * function. */

@@ -37,6 +37,11 @@ static struct lt_roll roll_of(leat_scope *scope, struct lt_wait_list *wait_list)
                : (struct lt_roll){ &scope->lock, &scope->tasks, &scope->stackless };
 }
 
+unsigned lt_scope_rolls(const leat_scope *scope)
+{
+    return wait_lists_of(scope) ? 1 + wait_list_count() : 1;
+}
+
 bool lt_scope_roll(leat_scope *scope, unsigned i, struct lt_roll *roll)
 {
     struct lt_wait_list *wait_lists = i ? wait_lists_of(scope) : NULL;

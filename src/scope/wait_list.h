@@ -29,6 +29,9 @@ struct lt_roll {
     struct lt_node *tasks, *stackless;
 };
 
+/* How many rolls there are. Called with no lock held; there may be more soon. */
+unsigned lt_scope_rolls(const leat_scope *scope);
+
 /* Sets *roll to the i-th, from 0, the scope's own. Called with no lock held. False: no i-th. */
 bool lt_scope_roll(leat_scope *scope, unsigned i, struct lt_roll *roll);
 

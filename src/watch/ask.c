@@ -47,44 +47,73 @@ static void take_queues(struct lt_pad *pad, void *arg)
     struct lt_worker *worker = ask->worker;
     struct lt_task *running = lt_worker_running(worker);
     ask->record.ready = ask->record.queued = 0;
+    ask->record.more = false;
     if (running)
         record_ready(pad, ask, &running->party, LT_IS_RUNNING);
-    for (struct lt_party *party = worker->ready_head; party && !pad->full; party = party->next) {
+    if (worker->pending)
+        record_ready(pad, ask, worker->pending, LT_IS_QUEUED);
+    struct lt_party *party = worker->ready_head;
+    for (; party && lt_pad_step(pad, LT_A_TASK); party = party->next) {
         record_ready(pad, ask, party, LT_IS_READY);
         ask->record.ready += party->kind != LT_JOB;
     }
-    if (worker->pending)
-        record_ready(pad, ask, worker->pending, LT_IS_QUEUED);
+    ask->record.more = party != NULL;
 }
 
 struct visit {
     struct lt_worker *worker;
     leat_scope *scope;
+    size_t room;
 };
 
+/* Passes `most` tasks at most. Returns how many it has passed. */
+static size_t record_roll(struct lt_pad *pad, const struct visit *visit, const struct lt_roll *roll,
+                          size_t most)
+{
+    size_t n = 0;
+    for (struct lt_node *node = roll->tasks->next;
+         node != roll->tasks && n < most && lt_pad_step(pad, LT_A_TASK); node = node->next) {
+        struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
+        if (lt_task_home(task) == visit->worker && task != lt_worker_running(visit->worker))
+            lt_record_task_at_home(pad, task, LT_IS_WAITING);
+        n++;
+    }
+    return n;
+}
+
+/* In a bounded look: the first tasks of each roll, as many as the asker takes (watch/around.c) or
+ * more. */
 static void take_tasks(struct lt_pad *pad, void *arg)
 {
     struct visit *visit = arg;
     struct lt_roll roll;
-    for (unsigned i = 0; lt_scope_roll(visit->scope, i, &roll); i++) {
+    size_t room = visit->room;
+    unsigned rolls = lt_scope_rolls(visit->scope);
+    for (unsigned i = 0; i < rolls && lt_scope_roll(visit->scope, i, &roll); i++) {
+        size_t part = lt_pad_part(pad, room, rolls - i);
         lt_lock(roll.lock);
-        for (struct lt_node *node = roll.tasks->next; node != roll.tasks && !pad->full;
-             node = node->next) {
-            struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
-            if (lt_task_home(task) == visit->worker && task != lt_worker_running(visit->worker))
-                lt_record_task_at_home(pad, task, LT_IS_WAITING);
-        }
+        room -= record_roll(pad, visit, &roll, part);
         lt_unlock(roll.lock);
     }
 }
+
+/* In a bounded look, timers passed for each block that may be recorded: those of tasks are in the
+ * wheel as well. */
+enum { TIMERS = 4 };
 
 /* A block with an alarm here cannot resume on another worker meanwhile. */
 static void take_alarms(struct lt_pad *pad, void *arg)
 {
     struct lt_wheel *wheel = &((struct lt_worker *)arg)->wheel;
+    size_t most = pad->bounded ? TIMERS * pad->left.parties : SIZE_MAX;
     for (unsigned i = 0; i < sizeof wheel->slots / sizeof *wheel->slots; i++) {
         struct lt_node *slot = &wheel->slots[i];
-        for (struct lt_node *node = slot->next; node != slot && !pad->full; node = node->next) {
+        for (struct lt_node *node = slot->next; node != slot && lt_pad_step(pad, LT_A_BLOCK);
+             node = node->next) {
+            if (most-- == 0) {
+                pad->cut = true;
+                return;
+            }
             struct lt_timer *timer = LT_CONTAINER(node, struct lt_timer, node);
             const struct lt_machine *machine = lt_alarm_machine(timer);
             struct lt_record *record =
@@ -102,7 +131,9 @@ static void take_frames(struct lt_pad *pad, void *arg)
 {
     const struct lt_ask *ask = arg;
     struct lt_frames frames;
-    for (struct lt_record *record = pad->first; record && !pad->full; record = record->next) {
+    size_t most = pad->bounded ? LT_LOOK_STACKS : SIZE_MAX;
+    for (struct lt_record *record = pad->first; record && !pad->full && most;
+         record = record->next) {
         if (record->thing != LT_A_TASK || !record->complete)
             continue;
         const struct lt_task *task = LT_CONTAINER(record->self, const struct lt_task, party);
@@ -112,7 +143,29 @@ static void take_frames(struct lt_pad *pad, void *arg)
         else if (task == lt_task_self())
             lt_frames_here(&frames, ask->look->caller);
         record->frames = lt_pad_frames(pad, &frames);
+        most--;
     }
+}
+
+/* Sets what the next walk may record; without a bound, nothing. */
+static void allow(struct lt_ask *ask, size_t parties)
+{
+    if (ask->pad.bounded)
+        ask->pad.left.parties = parties;
+}
+
+static int answer_for_scopes(struct lt_ask *ask)
+{
+    int error = 0;
+    for (size_t i = 0; !error && i < ask->look->scope_count; i++) {
+        const struct lt_scope_record *scope = &ask->look->scopes[i];
+        if (!scope->room)
+            continue;
+        allow(ask, scope->room);
+        error = lt_pad_take(&ask->pad, take_tasks,
+                            &(struct visit){ ask->worker, scope->scope, scope->room });
+    }
+    return error;
 }
 
 /* Inside: so no party at home here runs meanwhile, or moves to another worker. */
@@ -122,11 +175,12 @@ static int answer(struct lt_ask *ask)
     lt_worker_drain(worker);
     ask->record.answered = true;
     ask->record.timers = worker->wheel.count;
+    allow(ask, lt_look_extra(ask->look, 2 * ask->look->worker_count));
     int error = lt_pad_take(&ask->pad, take_queues, ask);
     ask->record.queued = lt_local_queue_length(&worker->local_queue) + (worker->pending != NULL);
-    for (size_t i = 0; !error && i < ask->look->scope_count; i++)
-        error = lt_pad_take(&ask->pad, take_tasks,
-                            &(struct visit){ worker, ask->look->scopes[i].scope });
+    if (!error)
+        error = answer_for_scopes(ask);
+    allow(ask, lt_look_extra(ask->look, 2 * ask->look->worker_count));
     if (!error)
         error = lt_pad_take(&ask->pad, take_alarms, worker);
     /* Last, with no lock held: a walk may take one of the dynamic linker's. */
@@ -155,6 +209,12 @@ static void run(struct lt_job *job)
 
 /* ---- the asker ---- */
 
+/* All that a worker passes in an answer comes out of one allowance. */
+size_t lt_ask_steps(const struct lt_ask *ask)
+{
+    return ask->pad.bounded ? lt_look_steps(&ask->look->bound) - ask->pad.left.steps : 0;
+}
+
 struct lt_pad *lt_ask_pad(struct lt_ask *ask)
 {
     return &ask->pad;
@@ -176,7 +236,15 @@ static struct lt_ask *make(struct lt_look *look, struct lt_worker *worker)
     ask->look = look;
     ask->worker = worker;
     lt_pad_init(&ask->pad);
-    return ask;
+    ask->pad.hasty = true;
+    if (!look->bounded)
+        return ask;
+    ask->pad.left.steps = lt_look_steps(&look->bound);
+    /* So that a worker hardly ever has to allocate. */
+    if (lt_pad_bound(&ask->pad, 2 * look->bound.parties / look->worker_count + 100))
+        return ask;
+    lt_ask_free(ask);
+    return NULL;
 }
 
 /* In a seeded world the caller is all workers, even while it is a simulated thread. */
@@ -241,7 +309,7 @@ static bool wait_until(struct lt_look *look, int64_t deadline)
 int lt_ask_wait(struct lt_look *look)
 {
     int error = 0;
-    if (!wait_until(look, look->now + LT_ANSWER_MS * LEAT_MS)) {
+    if (!wait_until(look, look->now + look->answer_ms * LEAT_MS)) {
         for (unsigned i = 0; i < look->worker_count; i++)
             abandon(look, i);
         wait_until(look, LEAT_NEVER); /* workers that have begun to answer are soon done */

@@ -9,6 +9,7 @@
  * Both return 0 or -ENOMEM. */
 int lt_ask_all(struct lt_look *look);
 int lt_ask_wait(struct lt_look *look);
+size_t lt_ask_steps(const struct lt_ask *ask);
 struct lt_pad *lt_ask_pad(struct lt_ask *ask);
 void lt_ask_free(struct lt_ask *ask);
 

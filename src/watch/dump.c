@@ -13,7 +13,7 @@ static int look_and_write(FILE *to, teller *tell, const void *caller)
     struct lt_look look;
     if (!to)
         return -EINVAL;
-    int error = lt_look_begin(&look, caller);
+    int error = lt_look_begin(&look, caller, NULL);
     if (error)
         return error;
     struct lt_text text = { 0 };

@@ -18,6 +18,7 @@ struct glimpse {
     struct lt_party party;
     enum lt_state state; /* if it is queued */
     const leat_scope *scope;
+    uint32_t scope_number;
     const void *code;
     uint32_t number;
     const char *stack;
@@ -88,9 +89,18 @@ static struct lt_record *record_glimpse(struct lt_pad *pad, const struct glimpse
     record->state = state;
     record->number = seen->number;
     record->scope = seen->scope;
+    record->scope_number = seen->scope_number;
     record->code = seen->code;
     record->name = *seen->name ? lt_pad_text(pad, seen->name) : NULL;
     return record;
+}
+
+/* A bounded look may not have recorded that scope, and so may not know its number. (A block that
+ * goes on may have an alarm in the place of its scope.) */
+static bool glimpse_scope(struct glimpse *to)
+{
+    bool known = to->scope && (to->party.kind != LT_BLOCK || to->state == LT_IS_QUEUED);
+    return !known || lt_peek(&to->scope_number, &to->scope->number, sizeof to->scope_number);
 }
 
 /* ---- queues ---- */
@@ -102,10 +112,10 @@ static void take_local_queue(struct lt_pad *pad, void *arg)
     /* Acquire: the slots before this tail have been written. */
     uint32_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
     uint32_t i = atomic_load_explicit(&queue->head, memory_order_relaxed);
-    for (; (int32_t)(tail - i) > 0 && !pad->full; i++) {
+    for (; (int32_t)(tail - i) > 0 && lt_pad_step(pad, LT_A_TASK); i++) {
         struct lt_party *party =
             atomic_load_explicit(&queue->slots[i % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
-        bool read = glimpse(&seen, party);
+        bool read = glimpse(&seen, party) && (!pad->bounded || glimpse_scope(&seen));
         /* A worker that takes the party moves `head` first. (The party was read by system calls,
          * which this load does not overtake.) */
         uint32_t head = atomic_load_explicit(&queue->head, memory_order_acquire);
@@ -114,15 +124,22 @@ static void take_local_queue(struct lt_pad *pad, void *arg)
     }
 }
 
-static void record_queued(void *arg, struct lt_party *party)
+static bool record_queued(void *arg, struct lt_party *party)
 {
     struct lt_pad *pad = arg;
+    if (!lt_pad_step(pad, LT_A_TASK))
+        return false;
     bool resumed = party->kind == LT_CALLBACK ||
                    (party->kind == LT_BLOCK && ((leat_block *)(void *)party)->leat_resume);
-    struct lt_record *record =
-        pad->full ? NULL : lt_record_party(pad, party, resumed ? LT_IS_READY : LT_IS_QUEUED);
-    if (record)
-        record->scope = party->scope;
+    struct lt_record *record = lt_record_party(pad, party, resumed ? LT_IS_READY : LT_IS_QUEUED);
+    if (!record)
+        return false;
+    record->scope = party->scope;
+    /* It stays as long as the party is in the queue. (A block that goes on may have an alarm there,
+     * see block/machine.h.) */
+    if (party->scope && (!resumed || party->kind == LT_CALLBACK))
+        record->scope_number = party->scope->number;
+    return true;
 }
 
 static void take_global_queue(struct lt_pad *pad, void *unused)
@@ -131,11 +148,20 @@ static void take_global_queue(struct lt_pad *pad, void *unused)
     lt_global_queue_each(record_queued, pad);
 }
 
+static void allow(struct lt_look *look, size_t parties)
+{
+    if (look->bounded)
+        look->pad.left = (struct lt_allowance){ parties, 0, lt_look_steps(&look->bound) };
+}
+
 int lt_look_at_queues(struct lt_look *look)
 {
+    allow(look, lt_look_extra(look, 2));
     int error = lt_pad_take(&look->pad, take_global_queue, NULL);
-    for (unsigned i = 0; !error && i < look->worker_count; i++)
+    for (unsigned i = 0; !error && i < look->worker_count; i++) {
+        allow(look, lt_look_extra(look, 2 * look->worker_count));
         error = lt_pad_take(&look->pad, take_local_queue, &lt_runtime.workers[i]->local_queue);
+    }
     return error;
 }
 
@@ -205,5 +231,6 @@ int lt_look_at_busy(struct lt_look *look, unsigned worker)
     struct busy busy = { .look = look, .worker = worker, .record = &look->workers[worker] };
     if (look->caller)
         lt_frames_of_worker(&busy.frames, lt_runtime.workers[worker], &busy.ran, &busy.number);
+    allow(look, 1);
     return lt_pad_take(&look->pad, take_busy, &busy);
 }

@@ -7,8 +7,8 @@
 /* A node's name: a letter for the kind, and the number or, without one, the record's order. */
 static void node(struct lt_text *text, const struct lt_record *record)
 {
-    static const char letters[] = { 't', 'h', 'b', 'k', 'm', 'c' };
-    if (record->number)
+    static const char letters[] = { 't', 'h', 'b', 'k', 'm', 'c', 'd', 'g' };
+    if (record->number && record->thing <= LT_A_CHANNEL)
         lt_text_add(text, "%c%u", letters[record->thing], record->number);
     else
         lt_text_add(text, "%c_%u", letters[record->thing], record->order);
@@ -26,12 +26,17 @@ static void draw_record(struct lt_text *text, const struct lt_look *look,
                         const struct lt_record *record)
 {
     static const char *const looks[] = { "shape=ellipse", "shape=octagon", "shape=egg",
-                                         "shape=cds",     "shape=diamond", "shape=box" };
+                                         "shape=cds",     "shape=diamond", "shape=box",
+                                         "shape=house",   "shape=folder" };
     static const char *const states[] = { "", "not started", "", "ready", "running" };
     lt_text_add(text, "  ");
     node(text, record);
-    lt_text_add(text, " [%s label=\"%s", looks[record->thing], lt_tell_thing(record->thing));
-    if (record->number)
+    lt_text_add(text, " [%s label=\"", looks[record->thing]);
+    if (record->thing == LT_A_DESCRIPTOR)
+        lt_tell_descriptor(text, record->number);
+    else
+        lt_text_add(text, "%s", lt_tell_thing(record->thing));
+    if (record->number && record->thing <= LT_A_CHANNEL)
         lt_text_add(text, " %u", record->number);
     if (record->name) {
         lt_text_add(text, "\\n");
@@ -44,6 +49,8 @@ static void draw_record(struct lt_text *text, const struct lt_look *look,
     if (record->thing == LT_A_CHANNEL)
         lt_text_add(text, "\\n%zu of %zu%s", record->length, record->capacity,
                     record->closed ? ", closed" : "");
+    else if (record->thing == LT_A_BATCHER)
+        lt_text_add(text, "\\n%zu forming, %zu running", record->forming, record->running);
     else if (*states[record->state])
         lt_text_add(text, "\\n%s", states[record->state]);
     else if (record->state == LT_IS_WAITING && record->line)
@@ -61,8 +68,10 @@ static void draw_record(struct lt_text *text, const struct lt_look *look,
 static void draw_aims(struct lt_text *text, const struct lt_look *look,
                       const struct lt_record *record)
 {
-    static const char *const words[] = { "receive", "send", "join", "end", "call" };
-    if (record->thing == LT_A_CHANNEL || record->state != LT_IS_WAITING)
+    static const char *const words[] = {
+        "receive", "send", "join", "end", "call", "read", "write"
+    };
+    if (!lt_is_party(record->thing) || record->state != LT_IS_WAITING)
         return;
     for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
         const struct lt_record *object = lt_look_find(look, aim->object, aim->number);

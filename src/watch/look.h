@@ -18,6 +18,20 @@
  *    (watch/peek.h).
  * So a look is no snapshot: each line was true at some moment during the look.
  *
+ * A bounded look shows a program of any size without stopping it. The rules of its bound:
+ *  - At most so many scopes, parties and channels are recorded. Descriptors and batchers count as
+ *    channels. A channel's record stays where its waiters' do not: its counts of waiters are exact.
+ *  - While it holds a scope's lock, a wait list's, that of the channels without a scope, or the
+ *    global queue's, and in each worker's answer as a whole, it passes at most lt_look_steps(bound)
+ *    nodes of lists, records or not. (A worker also passes the empty slots of its wheel, and takes
+ *    the locks of the scopes' rolls. While a channel's lock is held, it is some 100 nodes.)
+ *  - Scopes nearest to the roots come first. The scopes inside one scope, and the channels of one,
+ *    get a part of the room that is left: it is divided by the number of scopes still to come, but
+ *    is LT_LOOK_LEAST at least. For parties the room is divided by what the scopes have use for. A
+ *    quarter of that room is kept for parties in queues, on channels and in wheels, and a quarter
+ *    of the room for channels is kept for those without a scope.
+ *  - Asker and workers take a scope's first tasks, so that both record the same ones.
+ *
  * One look at a time. A worker that looks answers itself; its tasks wait meanwhile. */
 #ifndef LT_WATCH_LOOK_H
 #define LT_WATCH_LOOK_H
@@ -25,7 +39,31 @@
 #include "sched/runtime.h"
 #include "watch/records.h"
 
-enum { LT_ANSWER_MS = 100 };
+/* How long a look waits for a worker's answer. Meanwhile no recorded scope can close: so a look
+ * that comes each second does not wait long. */
+enum { LT_ANSWER_MS = 100, LT_ANSWER_BOUNDED_MS = 20 };
+
+/* How much a look records at most. */
+struct lt_look_bound {
+    size_t parties, channels, scopes;
+};
+
+/* For callers without a wish of their own. */
+enum { LT_LOOK_PARTIES = 4000, LT_LOOK_CHANNELS = 4000, LT_LOOK_SCOPES = 2000 };
+#define LT_LOOK_USUAL \
+    (&(const struct lt_look_bound){ LT_LOOK_PARTIES, LT_LOOK_CHANNELS, LT_LOOK_SCOPES })
+
+/* What a scope gets before others get any, of scopes and channels. */
+enum { LT_LOOK_LEAST = 4 };
+
+/* How many call stacks a worker walks in a bounded look. */
+enum { LT_LOOK_STACKS = 32 };
+
+/* The nodes of lists that are passed at most while one lock is held, or in a worker's answer. */
+static inline size_t lt_look_steps(const struct lt_look_bound *bound)
+{
+    return 2 * (bound->parties + bound->channels + bound->scopes) + 256;
+}
 
 /* A scope. The scopes stand in an array; those inside the same scope are neighbours. */
 struct lt_scope_record {
@@ -37,6 +75,7 @@ struct lt_scope_record {
     int64_t deadline, opener_since; /* since: when a thread began to join; 0: not known */
     size_t around;                  /* index of the scope around this one, or LT_NOWHERE */
     size_t inside, count;           /* the scopes inside: the first one's index, and how many */
+    size_t room;                    /* for its parties */
 };
 
 #define LT_NOWHERE SIZE_MAX
@@ -47,12 +86,20 @@ struct lt_worker_record {
     const struct lt_record *running; /* or NULL */
     const struct lt_frames *frames;  /* of the block or callback that it runs; or NULL */
     uint32_t ready, queued;          /* how many parties */
+    bool more;                       /* more are ready: a bounded look has not counted all */
     uint64_t timers;
 };
 
 struct lt_look {
     int64_t now;
     const void *caller; /* or NULL: call stacks are not wanted */
+    bool bounded;
+    bool sampled; /* something was left out */
+    struct lt_look_bound bound;
+    int answer_ms;
+    size_t members; /* the sum of the scopes' `tasks` */
+    /* The most nodes passed at a time by the asker, and by a worker in its answer. */
+    size_t longest, longest_answer;
     unsigned worker_count;
     struct lt_worker_record *workers;
     struct lt_scope_record *scopes;
@@ -68,10 +115,22 @@ struct lt_look {
 };
 
 /* Looks, with call stacks if `caller` is given: the address to which the function returns that the
- * user has called. 0; -EINVAL when no runtime runs; -ENOMEM. After 0
- * the records can be read, until lt_look_end frees them. */
-int lt_look_begin(struct lt_look *look, const void *caller);
+ * user has called. Without a bound it records all. 0; -EINVAL when no runtime runs; -ENOMEM. After
+ * 0 the records can be read, until lt_look_end frees them. */
+int lt_look_begin(struct lt_look *look, const void *caller, const struct lt_look_bound *bound);
 void lt_look_end(struct lt_look *look);
+
+/* Of the room for parties: what is not for the scopes; and the part of that for one of n lists. */
+static inline size_t lt_look_reserve(const struct lt_look *look)
+{
+    return look->bound.parties / 4;
+}
+
+static inline size_t lt_look_extra(const struct lt_look *look, size_t n)
+{
+    size_t part = lt_look_reserve(look) / n;
+    return part > LT_LOOK_LEAST ? part : LT_LOOK_LEAST;
+}
 
 /* Waits for the right to look at the workers from outside: lt_runtime_look without its -EBUSY. A
  * task yields meanwhile, so that its worker can answer the look that is being made. */

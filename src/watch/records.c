@@ -23,7 +23,7 @@ enum { FIRST_ROOM = 16 * 1024, ALIGNMENT = 16 };
 
 void lt_pad_init(struct lt_pad *pad)
 {
-    *pad = (struct lt_pad){ 0 };
+    *pad = (struct lt_pad){ .left = { SIZE_MAX, SIZE_MAX, SIZE_MAX } };
     pad->end = &pad->first;
 }
 
@@ -49,6 +49,15 @@ static bool make_room(struct lt_pad *pad, size_t bytes)
     return true;
 }
 
+/* A record with a name and two aims. */
+enum { USUAL_BYTES = sizeof(struct lt_record) + 2 * sizeof(struct lt_aim_record) + 64 };
+
+bool lt_pad_bound(struct lt_pad *pad, size_t n)
+{
+    pad->bounded = true;
+    return make_room(pad, n * USUAL_BYTES);
+}
+
 int lt_pad_take(struct lt_pad *pad, void (*take)(struct lt_pad *pad, void *arg), void *arg)
 {
     for (size_t room = FIRST_ROOM;; room *= 2) {
@@ -57,9 +66,17 @@ int lt_pad_take(struct lt_pad *pad, void (*take)(struct lt_pad *pad, void *arg),
         struct lt_record **end = pad->end;
         size_t used = pad->chunk->used;
         uint32_t count = pad->count;
+        struct lt_allowance left = pad->left;
+        bool cut = pad->cut;
         take(pad, arg);
+        if (left.steps - pad->left.steps > pad->longest)
+            pad->longest = left.steps - pad->left.steps;
         if (!pad->full)
             return 0;
+        if (pad->hasty)
+            left.steps = pad->left.steps;
+        pad->left = left;
+        pad->cut = cut;
         *end = NULL;
         pad->end = end;
         pad->count = count;
@@ -81,14 +98,33 @@ static void *get(struct lt_pad *pad, size_t bytes)
     return memory;
 }
 
+static size_t *records_left(struct lt_pad *pad, enum lt_thing thing)
+{
+    return lt_is_party(thing) ? &pad->left.parties : &pad->left.channels;
+}
+
+bool lt_pad_step(struct lt_pad *pad, enum lt_thing thing)
+{
+    bool may = *records_left(pad, thing) && pad->left.steps;
+    pad->cut |= !may;
+    pad->left.steps -= may;
+    return may && !pad->full;
+}
+
 struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self)
 {
-    struct lt_record *record = get(pad, sizeof *record);
+    size_t *left = records_left(pad, thing);
+    pad->cut |= !*left;
+    struct lt_record *record = *left ? get(pad, sizeof *record) : NULL;
     if (!record)
         return NULL;
-    *record = (struct lt_record){
-        .thing = thing, .self = self, .order = pad->count++, .worker = -1, .until = LEAT_NEVER
-    };
+    --*left;
+    *record = (struct lt_record){ .thing = thing,
+                                  .self = self,
+                                  .order = pad->count++,
+                                  .chosen = pad->choosing,
+                                  .worker = -1,
+                                  .until = LEAT_NEVER };
     *pad->end = record;
     pad->end = &record->next;
     return record;
@@ -188,12 +224,11 @@ struct listening {
 static void hear(struct lt_listener *listener, enum lt_aim aim, const void *object)
 {
     struct listening *l = LT_CONTAINER(listener, struct listening, listener);
-    uint32_t number = 0;
     if (aim == LT_TO_RECEIVE || aim == LT_TO_SEND)
-        number = ((const leat_chan *)object)->number;
-    else if (aim == LT_FOR_SCOPE)
-        number = ((const leat_scope *)object)->number;
-    lt_pad_aim(l->pad, l->record, aim, object, number);
+        lt_record_aim(l->pad, l->record, aim, (leat_chan *)(uintptr_t)object);
+    else
+        lt_pad_aim(l->pad, l->record, aim, object,
+                   aim == LT_FOR_SCOPE ? ((const leat_scope *)object)->number : 0);
 }
 
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state)
@@ -203,7 +238,9 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
         return;
     const struct lt_wait *wait = task->party.wait;
     record->complete = true;
-    record->scope = lt_scope_of_task(task);
+    const leat_scope *scope = lt_scope_of_task(task);
+    record->scope = scope;
+    record->scope_number = scope->number;
     record->worker = (int)lt_task_home(task)->index;
     record->stack = task->stack->fiber.low;
     record->stack_size = task->stack->fiber.size;
@@ -220,43 +257,4 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
     struct listening listening = { .listener.hear = hear, .pad = pad, .record = record };
     if (wait->kind->describe)
         wait->kind->describe(wait, &listening.listener);
-}
-
-/* ---- channels ---- */
-
-static void record_waiters(struct lt_pad *pad, struct lt_record *channel, struct lt_node *queue,
-                           enum lt_aim aim)
-{
-    for (struct lt_node *node = queue->next; node != queue && !pad->full; node = node->next) {
-        struct lt_waiter *waiter = LT_CONTAINER(node, struct lt_waiter, node);
-        struct lt_party *party = lt_waiter_party(waiter);
-        /* The remains of a wait that was claimed elsewhere. */
-        if (waiter->shared && !atomic_load_explicit(&party->unclaimed, memory_order_relaxed))
-            continue;
-        /* A party in the queue resumes only after it has been taken out, under this lock. */
-        struct lt_record *record = lt_record_party(pad, party, LT_IS_WAITING);
-        if (!record)
-            return;
-        if (record->thing == LT_A_BLOCK)
-            record->line = ((leat_block *)(void *)party)->line;
-        lt_pad_aim(pad, record, aim, channel->self, channel->number);
-        lt_pad_aim(pad, channel, aim, party, record->number);
-    }
-}
-
-void lt_record_channel(struct lt_pad *pad, leat_chan *ch)
-{
-    lt_chan_visit(ch);
-    struct lt_record *record = lt_pad_record(pad, LT_A_CHANNEL, ch);
-    if (record) {
-        record->scope = ch->scope;
-        record->number = ch->number;
-        record->name = lt_pad_text(pad, ch->name);
-        record->length = lt_chan_count(ch);
-        record->capacity = ch->capacity;
-        record->closed = lt_chan_is_closed(ch);
-        record_waiters(pad, record, &ch->receivers, LT_TO_RECEIVE);
-        record_waiters(pad, record, &ch->senders, LT_TO_SEND);
-    }
-    lt_chan_unlock(ch);
 }

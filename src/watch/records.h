@@ -4,6 +4,9 @@
  * the room was too small, the new records are thrown away and made again with more room. Everything
  * lies in chunks that never move. Names are copied, since their owners may be gone at the printing.
  *
+ * A pad of a bounded look has an allowance: so many records, and so many nodes of lists that may be
+ * passed, whether a record is made of them or not. Where the allowance ends, the walk does.
+ *
  * `self` and `scope` are compared, never followed. */
 #ifndef LT_WATCH_RECORDS_H
 #define LT_WATCH_RECORDS_H
@@ -17,7 +20,22 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum lt_thing { LT_A_TASK, LT_A_THREAD, LT_A_BLOCK, LT_A_CALLBACK, LT_A_TIMER, LT_A_CHANNEL };
+enum lt_thing {
+    LT_A_TASK,
+    LT_A_THREAD,
+    LT_A_BLOCK,
+    LT_A_CALLBACK,
+    LT_A_TIMER,
+    LT_A_CHANNEL, /* the first that is no party */
+    LT_A_DESCRIPTOR,
+    LT_A_BATCHER,
+    LT_THINGS
+};
+
+static inline bool lt_is_party(enum lt_thing thing)
+{
+    return thing < LT_A_CHANNEL;
+}
 
 /* What a party does. Of two records of one party the greater state is believed. */
 enum lt_state {
@@ -28,7 +46,8 @@ enum lt_state {
     LT_IS_RUNNING
 };
 
-/* One thing that a party waits for; in a channel's record, one party that waits on the channel. */
+/* One thing that a party waits for; in the record of a channel or a descriptor, one party that
+ * waits on it. */
 struct lt_aim_record {
     struct lt_aim_record *next;
     enum lt_aim aim;
@@ -42,10 +61,14 @@ struct lt_record {
     enum lt_state state;
     const void *self, *scope;
     const char *name;
-    const void *code; /* the function of a callback or a timer */
-    uint32_t number;
-    uint32_t order; /* in which it was recorded */
-    size_t place;   /* the index of its scope, set at the end */
+    const void *code;      /* the function of a callback or a timer */
+    uint32_t number;       /* a descriptor's: the descriptor, or above INT_MAX: it is simulated */
+    uint32_t scope_number; /* a party's, or 0: not known */
+    uint32_t order;        /* in which it was recorded */
+    size_t place;          /* the index of its scope, set at the end */
+    bool in_scope;         /* it is in one, which may be unknown; in a bounded look */
+    bool hidden; /* it is in a scope, which a bounded look has not recorded; set at the end */
+    bool chosen; /* in a bounded look: found as one of its scope's, so not the first to go */
     struct lt_aim_record *aims, *last_aim;
     bool complete; /* made by the party's own worker: all its aims are known */
     /* Of a party. */
@@ -55,27 +78,60 @@ struct lt_record {
     const char *stack;
     size_t stack_size;
     const struct lt_frames *frames; /* or NULL */
+    /* Of a channel, a descriptor, a batcher. */
+    bool closed;
     /* Of a channel. */
     size_t length, capacity;
-    bool closed;
+    uint32_t passed; /* items received since it was made, modulo 2^32 */
+    /* Of a channel: how many wait to receive and to send; of a descriptor: to read and to write.
+     * Also where not all of them are among its aims. */
+    uint32_t receivers, senders;
+    /* Of a batcher. */
+    size_t forming, running; /* batches */
+    bool more;               /* there are more of these batches: not all were counted */
+    uint64_t batches, items; /* that have begun */
+};
+
+struct lt_allowance {
+    size_t parties, channels; /* records; descriptors and batchers count as channels */
+    size_t steps;             /* nodes of lists */
 };
 
 struct lt_pad {
     struct lt_chunk *chunk;
     struct lt_record *first, **end;
     uint32_t count;
-    bool full; /* something did not fit */
+    bool full;    /* something did not fit */
+    bool bounded; /* it is a bounded look's */
+    bool cut;     /* something was left out */
+    bool hasty;   /* a take that is repeated does not get its steps back */
+    bool choosing;
+    struct lt_allowance left;
+    size_t longest; /* the most steps in one call of `take` */
 };
 
 /* Makes an empty pad; frees everything on it. */
 void lt_pad_init(struct lt_pad *pad);
 void lt_pad_free(struct lt_pad *pad);
 
+/* Makes it a bounded look's, with room for n records at once. False: there is no memory. */
+bool lt_pad_bound(struct lt_pad *pad, size_t n);
+
+/* Before each node of a list, in search of such a thing: whether to look at the node. False: the
+ * pad is full, or the allowance has come to its end. */
+bool lt_pad_step(struct lt_pad *pad, enum lt_thing thing);
+
 /* Calls take(pad, arg) again and again, with more room each time, until everything fits. `take`
  * stops early when the pad is full. It may take locks, and releases them. 0 or -ENOMEM. */
 int lt_pad_take(struct lt_pad *pad, void (*take)(struct lt_pad *pad, void *arg), void *arg);
 
-/* A new record, the pad's last; NULL when it does not fit, as below. */
+/* Of a room, the part for the first of n lists; without a bound, all of it. */
+static inline size_t lt_pad_part(const struct lt_pad *pad, size_t room, size_t n)
+{
+    return pad->bounded ? room / n : room;
+}
+
+/* A new record, the pad's last; NULL when it does not fit, as below, or is not allowed. */
 struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self);
 
 /* Adds a thing that the party waits for. */
@@ -97,7 +153,13 @@ struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *par
 /* A task, with what it waits for; called inside its home worker. */
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state);
 
-/* A channel, which nobody frees meanwhile, and all parties that wait on it; takes its lock. */
-void lt_record_channel(struct lt_pad *pad, leat_chan *ch);
+/* What a scope's walk finds: a channel, a descriptor or a batcher, and the parties that wait on it;
+ * takes the locks of channels. And a channel without a scope, or the descriptor that it is a part
+ * of, if that has no scope either. Nobody frees them meanwhile. */
+void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned);
+void lt_record_orphan(struct lt_pad *pad, leat_chan *ch);
+
+/* What a party that waits on this channel waits for: perhaps the channel's descriptor. */
+void lt_record_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, leat_chan *ch);
 
 #endif

@@ -4,10 +4,12 @@
 #include "watch/peek.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
 #include <string.h>
 
-static const char *const things[] = { "task", "thread", "block", "callback", "timer", "channel" };
+static const char *const things[] = { "task",  "thread",  "block",      "callback",
+                                      "timer", "channel", "descriptor", "batcher" };
 
 const char *lt_tell_thing(enum lt_thing thing)
 {
@@ -69,10 +71,22 @@ void lt_tell_time(struct lt_text *text, int64_t ns)
 
 /* ---- pieces of a line ---- */
 
+void lt_tell_descriptor(struct lt_text *text, uint32_t number)
+{
+    if (number > INT_MAX)
+        lt_text_add(text, "simulated descriptor");
+    else
+        lt_text_add(text, "descriptor %u", number);
+}
+
 /* A party or channel, by what is known of it; without a record, by its number. */
 static void tell_who(struct lt_text *text, enum lt_thing thing, uint32_t number,
                      const struct lt_record *record)
 {
+    if (thing == LT_A_DESCRIPTOR) {
+        lt_tell_descriptor(text, number);
+        return;
+    }
     bool nameless = thing == LT_A_THREAD && !(record && record->name);
     lt_text_add(text, "%s%s", nameless ? "a " : "", things[thing]);
     if (number)
@@ -94,6 +108,11 @@ static void tell_aim(struct lt_text *text, const struct lt_look *look,
     case LT_TO_SEND:
         lt_text_add(text, aim->aim == LT_TO_RECEIVE ? "to receive from " : "to send to ");
         tell_who(text, LT_A_CHANNEL, aim->number, record);
+        break;
+    case LT_TO_READ:
+    case LT_TO_WRITE:
+        lt_text_add(text, aim->aim == LT_TO_READ ? "to read from " : "to write to ");
+        lt_tell_descriptor(text, aim->number);
         break;
     case LT_FOR_SCOPE: lt_text_add(text, "for the tasks of scope %u", aim->number); break;
     case LT_FOR_BLOCK:
@@ -181,6 +200,10 @@ static void tell_party(struct lt_text *text, const struct lt_look *look,
     tell_who(text, record->thing, record->number, record);
     lt_text_add(text, ": ");
     tell_state(text, look, record);
+    if (record->hidden && record->scope_number)
+        lt_text_add(text, "; in scope %u, which is not shown", record->scope_number);
+    else if (record->hidden)
+        lt_text_add(text, "; in a scope that is not shown");
     lt_text_add(text, "\n");
     bool selects = record->state == LT_IS_WAITING && record->aims && record->aims->next;
     for (const struct lt_aim_record *aim = selects ? record->aims : NULL; aim; aim = aim->next) {
@@ -191,6 +214,29 @@ static void tell_party(struct lt_text *text, const struct lt_look *look,
     tell_frames(text, record->frames, depth + 1);
 }
 
+static const char *purpose(enum lt_aim aim)
+{
+    switch (aim) {
+    case LT_TO_RECEIVE: return "receive";
+    case LT_TO_SEND: return "send";
+    case LT_TO_READ: return "read";
+    default: return "write";
+    }
+}
+
+static void tell_waiters(struct lt_text *text, const struct lt_look *look,
+                         const struct lt_record *record, unsigned depth)
+{
+    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
+        const struct lt_record *party = lt_look_find(look, aim->object, aim->number);
+        if (!party)
+            continue;
+        indent(text, depth);
+        tell_who(text, party->thing, party->number, party);
+        lt_text_add(text, " waits to %s\n", purpose(aim->aim));
+    }
+}
+
 static void tell_channel(struct lt_text *text, const struct lt_look *look,
                          const struct lt_record *record, unsigned depth)
 {
@@ -198,14 +244,36 @@ static void tell_channel(struct lt_text *text, const struct lt_look *look,
     tell_who(text, LT_A_CHANNEL, record->number, record);
     lt_text_add(text, ": %zu of %zu items%s\n", record->length, record->capacity,
                 record->closed ? ", closed" : "");
-    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
-        const struct lt_record *party = lt_look_find(look, aim->object, aim->number);
-        if (!party)
-            continue;
-        indent(text, depth + 1);
-        tell_who(text, party->thing, party->number, party);
-        lt_text_add(text, " waits to %s\n", aim->aim == LT_TO_RECEIVE ? "receive" : "send");
-    }
+    tell_waiters(text, look, record, depth + 1);
+}
+
+/* "1 waits to read, 2 wait to write"; with nobody, "open" or "closed". */
+static void tell_descriptor(struct lt_text *text, const struct lt_look *look,
+                            const struct lt_record *record, unsigned depth)
+{
+    indent(text, depth);
+    lt_tell_descriptor(text, record->number);
+    lt_text_add(text, record->closed ? ": closed" : ": ");
+    if (record->receivers)
+        lt_text_add(text, "%u %s to read", record->receivers,
+                    record->receivers == 1 ? "waits" : "wait");
+    if (record->senders)
+        lt_text_add(text, "%s%u %s to write", record->receivers ? ", " : "", record->senders,
+                    record->senders == 1 ? "waits" : "wait");
+    if (!record->closed && !record->receivers && !record->senders)
+        lt_text_add(text, "open");
+    lt_text_add(text, "\n");
+    tell_waiters(text, look, record, depth + 1);
+}
+
+static void tell_batcher(struct lt_text *text, const struct lt_record *record, unsigned depth)
+{
+    indent(text, depth);
+    tell_who(text, LT_A_BATCHER, 0, record);
+    lt_text_add(text, ": %zu forming, %zu running, %llu item%s in %llu batch%s so far%s\n",
+                record->forming, record->running, (unsigned long long)record->items,
+                record->items == 1 ? "" : "s", (unsigned long long)record->batches,
+                record->batches == 1 ? "" : "es", record->closed ? ", closed" : "");
 }
 
 static void tell_place(struct lt_text *text, const struct lt_look *look, size_t *next, size_t place,
@@ -213,10 +281,12 @@ static void tell_place(struct lt_text *text, const struct lt_look *look, size_t 
 {
     for (; *next < look->record_count && look->records[*next]->place == place; ++*next) {
         const struct lt_record *record = look->records[*next];
-        if (record->thing == LT_A_CHANNEL)
-            tell_channel(text, look, record, depth);
-        else
-            tell_party(text, look, record, depth);
+        switch (record->thing) {
+        case LT_A_CHANNEL: tell_channel(text, look, record, depth); break;
+        case LT_A_DESCRIPTOR: tell_descriptor(text, look, record, depth); break;
+        case LT_A_BATCHER: tell_batcher(text, record, depth); break;
+        default: tell_party(text, look, record, depth);
+        }
     }
 }
 
@@ -263,7 +333,7 @@ static void tell_worker(struct lt_text *text, const struct lt_look *look, unsign
     const struct lt_worker_record *worker = &look->workers[i];
     lt_text_add(text, "worker %u", i);
     if (!worker->answered)
-        lt_text_add(text, " did not answer within %d ms:", LT_ANSWER_MS);
+        lt_text_add(text, " did not answer within %d ms:", look->answer_ms);
     else
         lt_text_add(text, ":");
     if (worker->running) {
@@ -273,7 +343,7 @@ static void tell_worker(struct lt_text *text, const struct lt_look *look, unsign
         lt_text_add(text, worker->answered ? " runs nothing" : " it runs a block or a callback");
     }
     if (worker->ready)
-        lt_text_add(text, ", %u ready", worker->ready);
+        lt_text_add(text, ", %u%s ready", worker->ready, worker->more ? " or more" : "");
     if (worker->queued)
         lt_text_add(text, ", %u to start", worker->queued);
     if (worker->timers)
@@ -284,13 +354,16 @@ static void tell_worker(struct lt_text *text, const struct lt_look *look, unsign
 
 void lt_tell(struct lt_text *text, const struct lt_look *look)
 {
-    size_t count[LT_A_CHANNEL + 1] = { 0 };
+    size_t count[LT_THINGS] = { 0 };
     for (size_t i = 0; i < look->record_count; i++)
         count[look->records[i]->thing]++;
     lt_text_add(text, "leat: ");
-    for (enum lt_thing thing = LT_A_TASK; thing <= LT_A_CHANNEL; thing++)
-        lt_text_add(text, "%zu %s%s, ", count[thing], things[thing], count[thing] == 1 ? "" : "s");
-    lt_text_add(text, "%zu scope%s\n", look->scope_count, look->scope_count == 1 ? "" : "s");
+    for (enum lt_thing thing = LT_A_TASK; thing < LT_THINGS; thing++)
+        if (thing <= LT_A_CHANNEL || count[thing])
+            lt_text_add(text, "%zu %s%s, ", count[thing], things[thing],
+                        count[thing] == 1 ? "" : "s");
+    lt_text_add(text, "%zu scope%s%s\n", look->scope_count, look->scope_count == 1 ? "" : "s",
+                look->sampled ? ", and more that is not shown" : "");
     for (unsigned i = 0; i < look->worker_count; i++)
         tell_worker(text, look, i);
     tell_scopes(text, look);

@@ -16,6 +16,9 @@ const char *lt_tell_thing(enum lt_thing thing);
 /* Writes a function's name, if the linker left one, else its place in its file, for addr2line. */
 void lt_tell_code(struct lt_text *text, const void *code);
 
+/* Writes "descriptor 7", by its record's number. */
+void lt_tell_descriptor(struct lt_text *text, uint32_t number);
+
 /* Writes seconds, with three decimals. */
 void lt_tell_time(struct lt_text *text, int64_t ns);
 

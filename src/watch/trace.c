@@ -184,7 +184,7 @@ static int start_recording(struct lt_recording *now)
     now->late = true;
     now->begin = lt_clock_now();
     atomic_store_explicit(&trace.begin, now->begin, memory_order_relaxed);
-    int error = lt_look_begin(&now->look, NULL);
+    int error = lt_look_begin(&now->look, NULL, LT_LOOK_USUAL);
     now->looked = lt_clock_now();
     if (error)
         now->look = (struct lt_look){ 0 };
