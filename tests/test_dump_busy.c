@@ -1,7 +1,10 @@
-/* test_dump_busy.c: dumps while tasks, blocks, callbacks, threads, scopes and channels come and go
- * on four workers, and names are freed as soon as they may be. Threads and tasks dump without
- * pause. A dump may contain anything, but it must end, and no sanitizer may report a fault. */
+/* test_dump_busy.c: dumps while tasks, blocks, callbacks, threads, scopes, channels, descriptors
+ * and batchers come and go on four workers, and names are freed as soon as they may be. Threads and
+ * tasks dump without pause, and make bounded looks. A dump may contain anything, but it must end,
+ * and no sanitizer may report a fault. */
 #include "support.h"
+
+#include "watch/look.h"
 
 enum { LOOKERS = 2, CHURNERS = 6 };
 
@@ -22,10 +25,20 @@ static int discard(int (*dump)(FILE *to))
     return error;
 }
 
+static void look_a_little(void)
+{
+    struct lt_look look;
+    const struct lt_look_bound bound = { 20, 20, 5 };
+    CHECK_IS(0, lt_look_begin(&look, NULL, &bound));
+    CHECK(look.scope_count <= bound.scopes);
+    lt_look_end(&look);
+}
+
 static int looks(void *unused)
 {
     (void)unused;
     while (!atomic_load(&enough)) {
+        look_a_little();
         CHECK_IS(0, discard(leat_dump));
         CHECK_IS(0, discard(leat_dump_graph));
     }
@@ -38,6 +51,7 @@ static int looks_now_and_then(void *unused)
     (void)unused;
     while (!atomic_load(&enough)) {
         CHECK_IS(0, discard(leat_dump));
+        look_a_little();
         leat_sleep(LEAT_MS);
     }
     return 0;
@@ -118,6 +132,36 @@ static int blocks(void *unused)
     return leat_blocking(returns, NULL) ? 0 : 0;
 }
 
+static int reads(void *io)
+{
+    char bytes[8];
+    leat_read(io, bytes, sizeof bytes);
+    return 0;
+}
+
+static int serves(void *unused, leat_batch_view *batch)
+{
+    (void)unused;
+    leat_yield();
+    return leat_batch_all_done(batch);
+}
+
+static int batches(void *batcher)
+{
+    leat_batch(batcher, NULL, NULL);
+    return 0;
+}
+
+/* Both ends of a pipe, and a batcher. */
+static void go_things(leat_scope *scope, leat_io *ends[2])
+{
+    leat_batcher *batcher = leat_batcher_open(scope, &(leat_batcher_spec){ .run = serves });
+    CHECK_IS(0, leat_io_pipe(scope, ends));
+    CHECK_IS(0, leat_go(scope, reads, ends[0]));
+    CHECK_IS(0, leat_go(scope, batches, batcher));
+    CHECK_IS(0, leat_go(scope, batches, batcher));
+}
+
 static void got(leat_op *op, int status)
 {
     (void)op, (void)status;
@@ -148,8 +192,11 @@ static void go_round(int number)
     }
     for (int i = 0; i < 3; i++)
         CHECK_IS(0, leat_go_named(round.scope, returns, NULL, name, 0));
+    leat_io *ends[2];
+    go_things(round.scope, ends);
     leat_sleep(number % 5 * 10 * LEAT_US);
     leat_close(round.ch);
+    leat_io_close(ends[1]);
     if (number % 2)
         leat_scope_cancel(round.scope);
     leat_scope_close(round.scope);
