@@ -211,7 +211,7 @@ struct mill {
     leat_scope *scope;
     leat_chan *there, *back; /* older than the trace */
     _Atomic bool enough;
-    _Atomic unsigned passed, walked, opened; /* turns of each kind */
+    _Atomic unsigned passed, walked, opened, threaded; /* turns of each kind */
 };
 
 struct mill_block {
@@ -261,10 +261,9 @@ static inline int mill_child(void *ch)
     return leat_send(ch, &item);
 }
 
-/* In tasks and threads: scopes, channels and tasks that come and go. */
-static inline int mill_opens(void *arg)
+/* Scopes, channels and tasks that come and go. */
+static inline int mill_open_many(struct mill *m, _Atomic unsigned *turns)
 {
-    struct mill *m = arg;
     while (!atomic_load(&m->enough)) {
         int item;
         leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -273,13 +272,23 @@ static inline int mill_opens(void *arg)
         CHECK_IS(0, leat_go_named(s, mill_child, ch, "child \"\\\n", 0));
         CHECK_IS(0, leat_recv(ch, &item));
         CHECK_IS(0, leat_scope_close(s));
-        mill_turn(&m->opened);
+        mill_turn(turns);
         if (lt_worker_self())
             leat_yield();
         else
             nap();
     }
     return 0;
+}
+
+static inline int mill_opens(void *arg)
+{
+    return mill_open_many(arg, &((struct mill *)arg)->opened);
+}
+
+static inline int mill_opens_in_thread(void *arg)
+{
+    return mill_open_many(arg, &((struct mill *)arg)->threaded);
 }
 
 /* Starts it, in the caller's scope: `block` stays until the end. */
@@ -292,16 +301,17 @@ static inline void mill_start(struct mill *m, struct mill_block *block)
     CHECK_IS(0, leat_go_named(m->scope, mill_asks, m, "asks", 0));
     CHECK_IS(0, leat_go_named(m->scope, mill_answers, m, "answers", 0));
     CHECK_IS(0, leat_go_named(m->scope, mill_opens, m, "opens", 0));
-    CHECK_IS(0, leat_go_blocking_named(m->scope, mill_opens, m, "thread"));
+    CHECK_IS(0, leat_go_blocking_named(m->scope, mill_opens_in_thread, m, "thread"));
     CHECK_IS(0, leat_go_block(m->scope, &block->block, mill_walks));
 }
 
 /* Until each kind has made some more turns. */
 static inline void mill_wait(struct mill *m, unsigned turns)
 {
-    unsigned passed = m->passed, walked = m->walked, opened = m->opened;
+    unsigned passed = m->passed, walked = m->walked;
+    unsigned opened = m->opened, threaded = m->threaded;
     WAIT_UNTIL(m->passed - passed >= turns && m->walked - walked >= turns &&
-               m->opened - opened >= turns);
+               m->opened - opened >= turns && m->threaded - threaded >= turns);
 }
 
 #endif
