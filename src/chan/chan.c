@@ -226,6 +226,7 @@ static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
     if (side == LT_RECEIVE && n) {
         ch->first += n;
         ch->first -= ch->first < ch->capacity ? 0 : ch->capacity;
+        ch->passed += (uint32_t)n;
     }
     lt_chan_set_count(ch, side == LT_SEND ? count + n : count - n);
     return n;

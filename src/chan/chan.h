@@ -96,7 +96,9 @@ struct leat_chan {
     size_t capacity; /* slots for items that wait inside */
     size_t first;    /* the slot of the oldest item */
 
-    struct lt_node receivers, senders, close_hooks;
+    struct lt_node receivers, senders;
+    uint32_t passed; /* items that have left it, modulo 2^32, less those that a split counts */
+    struct lt_node close_hooks;
     _Atomic bool closed;      /* as `unusual` */
     uint8_t buffer;           /* enum leat_buffer */
     bool cut;                 /* cut short by leat_cut, now or when it closes; under the lock */
@@ -123,6 +125,15 @@ static inline bool lt_chan_done_split(leat_chan *ch, enum lt_side side, void *it
 {
     struct lt_split *split = lt_chan_split_buffer(ch);
     return LT_UNLIKELY(split != NULL) && lt_split_move(ch, split, side, item, 1) == 0;
+}
+
+/* How many items have left the channel, modulo 2^32. Without the lock it is a hint: `passed` is a
+ * plain word, so that counting takes one instruction, and a reader gets it whole. */
+LT_NO_TSAN static inline uint32_t lt_chan_passed(const leat_chan *ch)
+{
+    const struct lt_split *split = lt_chan_split_buffer(ch);
+    uint32_t passed = __atomic_load_n(&ch->passed, __ATOMIC_RELAXED);
+    return passed + (split ? (uint32_t)lt_split_moved(split, LT_RECEIVE) : 0);
 }
 
 /* lt_chan_lock for a caller that is not the lock's owner. */

@@ -76,6 +76,7 @@ static inline void lt_chan_pop(leat_chan *ch, size_t size, void *item)
 {
     size_t first = ch->first;
     ch->first = first + 1 == ch->capacity ? 0 : first + 1;
+    ch->passed++;
     lt_chan_set_count(ch, lt_chan_count(ch) - 1);
     if (item)
         lt_item_copy(item, ch->items + first * size, size);
@@ -92,6 +93,7 @@ LT_NOW int lt_chan_send_now(leat_chan *ch, size_t size, const void *item, struct
     if (receiver) {
         if (receiver->item)
             lt_item_copy(receiver->item, item, size);
+        ch->passed++;
         receiver->status = 0;
         *woken = lt_waiter_party(receiver);
         return 0;
@@ -116,6 +118,7 @@ LT_NOW int lt_chan_receive_now(leat_chan *ch, size_t size, void *item, struct lt
         sender = lt_chan_claim_first(ch, LT_SEND);
         if (!sender)
             return LT_NOT_NOW;
+        ch->passed++;
         if (item)
             lt_item_copy(item, sender->item, size);
     }

@@ -56,6 +56,7 @@ static int send_now(leat_chan *ch, const void *item, struct lt_party **chain)
     struct lt_waiter *receiver =
         ch->buffer == LEAT_PROMISE ? NULL : lt_chan_claim_first(ch, LT_RECEIVE);
     if (receiver) {
+        ch->passed++;
         serve(receiver, item, ch->item_size, chain);
     } else if (lt_chan_count(ch) == ch->capacity) {
         send_to_full(ch, item);

@@ -1,0 +1,22 @@
+/* server.h: the thread that serves looks.
+ *
+ * It uses poll(2) and sockets of its own, and nothing of the runtime but the looks. So it answers
+ * while all workers are stuck, which is when an answer is wanted most; it is no party and opens no
+ * scope, so the program that is looked at stays as it is; and reports of deadlocks do not take it
+ * for a thread of the program (lt_deadlock_bystanders).
+ *
+ * Locking: none. Each server is its thread's alone, but for `stop`, which wakes the thread. */
+#ifndef LT_LOOK_SERVER_H
+#define LT_LOOK_SERVER_H
+
+struct lt_server;
+
+/* Serves at `address`, until lt_server_stop. `token` may be NULL, and is copied. 0; -EINVAL for an
+ * address that is none; -EPERM when it is not on this machine and there is no token; -ENOMEM; or
+ * the error of listening there. */
+int lt_server_start(struct lt_server **to, const char *address, const char *token);
+
+/* Waits for its thread: for a look that is being made, some 100 ms at most. */
+void lt_server_stop(struct lt_server *server);
+
+#endif

@@ -1,0 +1,370 @@
+#!/usr/bin/env bash
+# look_page.sh URL [DIRECTORY]: the page of `leat look` in a headless Chromium. A program serves it
+# at URL during the whole test (http://127.0.0.1:port/, with ?token= if it needs one), and has
+# tasks that wait and channels. With DIRECTORY, pictures of the page are written there.
+# Documents that a program hardly has are put in place of the answers to the page's questions.
+set -u
+for needed in chromium chromedriver curl; do
+    command -v $needed >/dev/null || { echo "skipped: no $needed"; exit 77; }
+done
+[ $# -gt 0 ] || { echo "skipped: no URL"; exit 77; }
+url=$1 pictures=${2:-}
+work=$(mktemp -d)
+driver=
+session=
+# Chromium ends with its session, some moments later.
+trap '[ -z "$session" ] || curl -s -X DELETE "$session" >/dev/null
+    [ -z "$driver" ] || { kill "$driver"; wait "$driver" 2>/dev/null; }
+    for _ in 1 2 3 4 5; do rm -rf "$work" 2>/dev/null && break; sleep 0.2; done' EXIT
+failed=0
+
+fail() {
+    printf '%.600s\n' "FAILED: $*"
+    failed=1
+}
+
+# is WHAT WANTED GOT
+is() {
+    [ "$2" = "$3" ] || fail "$1: wanted '$2', got '$3'"
+}
+
+# post PATH BODY: prints the answer's value: a text as JSON has it, but without its quotes.
+post() {
+    local answer
+    answer=$(curl -s -H 'Content-Type: application/json' --data-binary "$2" "$session/$1")
+    answer=${answer#'{"value":'}
+    answer=${answer%\}}
+    answer=${answer#\"}
+    printf '%s\n' "${answer%\"}"
+}
+
+# tool NAME PARAMETERS: a command of Chromium's own.
+tool() {
+    post goog/cdp/execute "{\"cmd\": \"$1\", \"params\": $2}" >/dev/null
+}
+
+# script PATH SCRIPT: prints what it returns.
+script() {
+    local text=${2//\\/\\\\}
+    text=${text//\"/\\\"}
+    post "execute/$1" "{\"script\": \"${text//$'\n'/\\n}\", \"args\": []}"
+}
+js() {
+    script sync "$1"
+}
+
+# until_js WHAT EXPRESSION: the page waits until it is true, a minute at most.
+until_js() {
+    local got
+    got=$(script async "const done = arguments[arguments.length - 1], begun = Date.now();
+        (function look() {
+            if ($2) done('now');
+            else if (Date.now() - begun > 60000) done(document.body.innerText.slice(0, 1000));
+            else setTimeout(look, 20);
+        })();")
+    [ "$got" = now ] || { fail "$1: never true: $2: $got"; exit 1; }
+}
+
+# key KEY: presses and releases it. \uE007 is Enter, \uE00C Escape, \uE004 Tab.
+key() {
+    post actions '{"actions": [{"type": "key", "id": "keyboard", "actions": [
+        {"type": "keyDown", "value": "'"$1"'"}, {"type": "keyUp", "value": "'"$1"'"}]}]}' >/dev/null
+}
+
+# text TEXT: presses the keys of letters and digits.
+text() {
+    local i
+    for ((i = 0; i < ${#1}; i++)); do
+        key "${1:i:1}"
+    done
+}
+
+# go FRAGMENT: opens the page anew.
+go() {
+    post url '{"url": "about:blank"}' >/dev/null
+    post url "{\"url\": \"$url#$1\"}" >/dev/null
+    until_js "the page with #$1" 'doc'
+}
+
+# size WIDTH HEIGHT light|dark
+size() {
+    tool Emulation.setDeviceMetricsOverride \
+        "{\"width\": $1, \"height\": $2, \"deviceScaleFactor\": 1, \"mobile\": false}"
+    tool Emulation.setEmulatedMedia "{\"features\":
+        [{\"name\": \"prefers-color-scheme\", \"value\": \"$3\"}]}"
+}
+
+# picture NAME: of the window.
+picture() {
+    [ -n "$pictures" ] || return
+    mkdir -p "$pictures"
+    curl -s "$session/screenshot" | sed 's/.*:"//; s/".*//' | base64 -d >"$pictures/$1.png"
+}
+
+# answers SCRIPT: from now on the page gets a document that the script changes: `next`, a copy of
+# the document that the page had. `n` counts the answers.
+answers() {
+    js "const had = JSON.stringify({ ...doc, graph: undefined }); let n = 0;
+        fetch = async () => {
+            const next = JSON.parse(had);
+            n++;
+            next.uptime += n;
+            $1
+            return new Response(JSON.stringify(next));
+        };
+        window.before = doc;" >/dev/null
+    until_js 'two answers' 'doc !== before'
+    js 'window.before = doc' >/dev/null
+    until_js 'two answers' 'doc !== before'
+}
+
+begin() {
+    : >"$work/driver"
+    chromedriver --port=0 >"$work/driver" 2>&1 &
+    driver=$!
+    local port=
+    for _ in $(seq 600); do
+        port=$(sed -n 's/.*successfully on port \([0-9]*\).*/\1/p' "$work/driver")
+        [ -z "$port" ] || break
+        sleep 0.1
+    done
+    [ -n "$port" ] || { cat "$work/driver"; exit 1; }
+    session=http://127.0.0.1:$port
+    local id
+    id=$(post session '{"capabilities": {"alwaysMatch": {
+        "goog:loggingPrefs": {"browser": "ALL"}, "timeouts": {"script": 120000},
+        "goog:chromeOptions": {"args": ["--headless=new", "--no-sandbox", "--disable-gpu",
+            "--disable-dev-shm-usage", "--user-data-dir='"$work/profile"'"]}}}}')
+    id=${id##*\"sessionId\":\"}
+    session=$session/session/${id%%\"*}
+}
+
+rows='document.querySelectorAll("#table tbody tr")'
+
+test_rows() {
+    go tab=parties\&paused=1
+    until_js 'parties' "$rows.length"
+    is 'rows of parties' true "$(js "return $rows.length === Math.min(300, doc.parties.length)")"
+    is 'paused' paused "$(js 'return document.getElementById("status").textContent')"
+    go tab=parties\&paused=1\&rows=all
+    is 'all parties' true "$(js "return $rows.length === doc.parties.length")"
+    local tab
+    for tab in channels scopes descriptors batchers; do
+        go tab=$tab\&paused=1\&rows=all
+        is "rows of $tab" true "$(js "return $rows.length === doc.$tab.length")"
+    done
+    is 'workers' true "$(js 'return doc.workers.length ===
+        document.querySelectorAll("#workers tbody tr").length')"
+}
+
+# sorted_by COLUMN: prints aria-sort, and whether the cells' ids are in the order of their numbers.
+sorted_by() {
+    js "const head = [...document.querySelectorAll('#table th')];
+        const i = head.findIndex(cell => cell.textContent === '$1');
+        const order = head[i].ariaSort, sign = order === 'ascending' ? 1 : -1;
+        const cells = [...$rows].map(row => Number(row.cells[i].textContent.replace(/\D/g, '')));
+        return order + ' ' + cells.every((n, at) => !at || sign * (n - cells[at - 1]) >= 0)"
+}
+
+test_sorting() {
+    go tab=channels\&paused=1
+    is 'at first' 'ascending true' "$(sorted_by id)"
+    js 'document.querySelectorAll("#table th button")[5].click()' >/dev/null
+    is 'after a click' 'descending true' "$(sorted_by receivers)"
+    js 'document.querySelector("#table th button").focus()' >/dev/null
+    key '\uE007'
+    is 'after Enter' 'ascending true' "$(sorted_by id)"
+    key '\uE007'
+    is 'after a second Enter' 'descending true' "$(sorted_by id)"
+    is 'focus' id "$(js 'return document.activeElement.textContent')"
+    until_js 'fragment' 'location.hash.includes("sort=-id")'
+}
+
+test_filter() {
+    go tab=waits\&paused=1
+    key 2
+    is 'tab by its key' parties "$(js 'return choice.tab')"
+    key /
+    is 'focus' filter "$(js 'return document.activeElement.id')"
+    text 'waiting'
+    is 'filter' true "$(js "return $rows.length > 0 &&
+        [...$rows].every(row => row.textContent.includes('waiting'))")"
+    until_js 'fragment' 'location.hash.includes("filter=waiting")'
+    text 'xyzzyp'
+    is 'none' 0 "$(js "return $rows.length")"
+    is 'a letter in the filter is no command' 1 "$(js 'return choice.paused')"
+    go tab=channels\&sort=-rate\&filter=xyzzy
+    is 'by fragment' 'channels -rate xyzzy descending 0' "$(js "return [choice.tab, choice.sort,
+        document.getElementById('filter').value, [...document.querySelectorAll('#table th')]
+        .find(cell => cell.textContent === 'rate').getAttribute('aria-sort'),
+        $rows.length].join(' ')")"
+}
+
+test_pause() {
+    go tab=graph
+    key p
+    is 'paused' true "$(js 'return document.getElementById("pause").getAttribute("aria-pressed")')"
+    is 'status' paused "$(js 'return document.getElementById("status").textContent')"
+    js 'window.before = doc' >/dev/null
+    key p
+    until_js 'goes on' 'doc !== before'
+}
+
+test_details() {
+    go tab=graph
+    until_js 'chips' 'document.querySelector(".chip")'
+    js 'document.querySelector(".chip").focus(); window.chip = document.activeElement.dataset.id' \
+        >/dev/null
+    key '\uE007'
+    is 'chosen' true "$(js 'return choice.sel === chip && !document.getElementById("details").hidden
+        && document.activeElement.id === "chosen"')"
+    key '\uE00C'
+    is 'closed' true "$(js 'return document.getElementById("details").hidden
+        && document.activeElement.dataset.id === chip')"
+}
+
+# All names of the program are markup, and quotes, and long.
+test_names() {
+    local tab
+    go tab=parties\&rows=all
+    answers 'const evil = "<b>x</b><img src=x onerror=\"window.bad = 1\">&amp;\u0027\u{1F980}";
+        next.program = evil;
+        for (const list of [next.parties, next.channels])
+            for (const thing of list) Object.assign(thing, { name: evil + "y".repeat(300) });
+        for (const party of next.parties) party.calls = [evil, evil];
+        for (const worker of next.workers) worker.answered = false;'
+    for tab in graph parties channels waits scopes stacks; do
+        js "choose({ tab: '$tab', sel: doc.parties[0].id })" >/dev/null
+        is "markup: $tab" true "$(js 'return document.body.textContent.includes("<b>x</b><img")
+            && !document.querySelector("b, img") && window.bad === undefined')"
+        is "markup: $tab: overflow" true "$(fits)"
+    done
+}
+
+test_numbers() {
+    go tab=channels
+    answers 'next.channels = [{ id: "c1", name: "wraps", scope: null, items: 3, capacity: 3,
+        closed: false, receivers: 0, senders: 2, passed: (2 ** 32 - 50 + 100 * n) % 2 ** 32 }];'
+    until_js 'the rate' 'document.querySelector("#table tbody td.n:last-child").textContent ===
+        "100/s"'
+    is 'is told' true "$(js 'return document.getElementById("notes").textContent
+        .includes("wraps is full; senders that wait: 2")')"
+    answers 'next.sampled = true; next.members = 1000123; next.parties = [];
+        for (let i = 0; i < 4000; i++)
+            next.parties.push({ id: `t${i}`, kind: "task", name: "many", code: null,
+                scope: next.scopes[0].id, state: "waiting", since: null, more: null, worker: null,
+                line: null, stack: null, stack_size: null, waits: [], calls: null });'
+    js 'choose({ tab: "graph" })' >/dev/null
+    is 'a chip of many' true "$(js 'return [...document.querySelectorAll(".chip")]
+        .some(chip => chip.textContent.includes("many × 4,000"))')"
+    is 'sampled' true "$(js 'return document.getElementById("facts").textContent
+        .includes("4,000 of 1,000,123")')"
+}
+
+fits() {
+    js 'return document.documentElement.scrollWidth <= innerWidth'
+}
+
+# The least contrast of a text and what is behind it, times 100; texts that are dimmed do not count.
+contrast() {
+    js 'const canvas = document.createElement("canvas").getContext("2d");
+        const light = colors => {
+            canvas.clearRect(0, 0, 1, 1);
+            for (const color of colors) {
+                canvas.fillStyle = color;
+                canvas.fillRect(0, 0, 1, 1);
+            }
+            return [...canvas.getImageData(0, 0, 1, 1).data].slice(0, 3).map(c => c / 255)
+                .map(c => c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
+                .reduce((all, c, i) => all + c * [0.2126, 0.7152, 0.0722][i], 0);
+        };
+        const nodes = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+        let least = 21, of = "";
+        while (nodes.nextNode()) {
+            const parent = nodes.currentNode.parentElement;
+            if (!nodes.currentNode.data.trim() || !parent.checkVisibility() ||
+                parent.closest(".dim, script, style")) continue;
+            const behind = [];
+            for (let node = parent; node; node = node.parentElement)
+                behind.unshift(getComputedStyle(node).backgroundColor);
+            const pair = [light(behind), light([...behind, getComputedStyle(parent).color])];
+            const now = (Math.max(...pair) + 0.05) / (Math.min(...pair) + 0.05);
+            if (now < least) [least, of] = [now, nodes.currentNode.data.trim()];
+        }
+        return least >= 4.5 ? "enough" : `${least} of ${of}`'
+}
+
+test_sizes() {
+    local look width height tab before=
+    go tab=graph
+    until_js 'rates' 'doc.rates.switches !== null'
+    for look in 'light 1600 1000' 'dark 360 740' 'dark 1600 1000' 'light 360 740'; do
+        read -r look width height <<<"$look"
+        size "$width" "$height" "$look"
+        for tab in graph parties channels waits scopes stacks descriptors batchers counts; do
+            js "choose({ tab: '$tab', sel: '' }); window.before = doc" >/dev/null
+            until_js 'the next document' 'doc !== before'
+            is "overflow: $tab, $width" true "$(fits)"
+            is "contrast: $tab, $look" enough "$(contrast)"
+            picture "$tab-$width-$look"
+        done
+        js 'choose({ tab: "graph", sel: doc.parties[0].id })' >/dev/null
+        is "overflow: details, $width" true "$(fits)"
+        picture "details-$width-$look"
+        [ "$width" = 360 ] ||
+            before+=" $(js 'return getComputedStyle(document.body).backgroundColor')"
+    done
+    [ "$(tr ')' '\n' <<<"$before" | grep -c rgb)" = 2 ] || fail "no colors: $before"
+    [ "${before%)*)}" != "${before##*) }" ] || fail "light is as dark: $before"
+    size 1600 1000 light
+}
+
+test_gone() {
+    go tab=parties
+    tool Network.enable '{}'
+    local network='"latency": 0, "downloadThroughput": -1, "uploadThroughput": -1'
+    tool Network.emulateNetworkConditions "{\"offline\": true, $network}"
+    until_js 'gone' 'document.getElementById("status").textContent.includes("gone")'
+    is 'the last document stays' true "$(js "return $rows.length > 0")"
+    picture gone
+    tool Network.emulateNetworkConditions "{\"offline\": false, $network}"
+    until_js 'back' 'document.getElementById("status").textContent === "live" &&
+        document.getElementById("said").textContent.includes("again")'
+}
+
+# load WHAT NAME: clicks, and waits for the file.
+load() {
+    js "document.getElementById('$1').click()" >/dev/null
+    for _ in $(seq 600); do
+        compgen -G "$work/loaded/*.$2" >/dev/null && break
+        sleep 0.1
+    done
+    [ -s "$(compgen -G "$work/loaded/*.$2")" ] || fail "no file of $1"
+}
+
+test_downloads() {
+    go tab=graph
+    mkdir "$work/loaded"
+    tool Browser.setDownloadBehavior \
+        "{\"behavior\": \"allow\", \"downloadPath\": \"$work/loaded\"}"
+    load dump txt
+    load dot dot
+    js 'document.getElementById("seconds").value = .3' >/dev/null
+    load trace trace.json
+    is 'trace' Trace "$(js 'return document.getElementById("trace").textContent')"
+}
+
+# The log has a line for each request that fails; all else is an error of the page.
+test_errors() {
+    is 'errors' '' "$(post se/log '{"type": "browser"}' | sed 's/},{/\n/g' | grep SEVERE |
+        grep -v '"source":"network"')"
+}
+
+begin
+size 1600 1000 light
+for each in ${LOOK_TESTS:-rows sorting filter pause details names numbers sizes gone downloads}; do
+    test_"$each"
+    test_errors
+done
+[ $failed = 1 ] || echo 'all is well'
+exit $failed

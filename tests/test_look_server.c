@@ -1,0 +1,416 @@
+/* test_look_server.c: the page that a program serves about itself: addresses, requests, answers. */
+#include "support.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { ANSWER = 1 << 20 };
+
+static char folder[64], path[128], address[160], answer[ANSWER];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/leat-look-XXXXXX");
+    CHECK(mkdtemp(folder));
+    snprintf(path, sizeof path, "%s/socket", folder);
+    snprintf(address, sizeof address, "unix:%s", path);
+    return 0;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+/* ---- a client ---- */
+
+static int client(void)
+{
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    memcpy(un.sun_path, path, strlen(path) + 1);
+    CHECK(fd >= 0);
+    CHECK_IS(0, connect(fd, (struct sockaddr *)&un, sizeof un));
+    return fd;
+}
+
+static void say(int fd, const char *text)
+{
+    CHECK_IS((ssize_t)strlen(text), send(fd, text, strlen(text), MSG_NOSIGNAL));
+}
+
+/* Reads to the end of the connection; the answer's status. */
+static int hear(int fd)
+{
+    size_t n = 0;
+    ssize_t got;
+    int status = 0;
+    while ((got = read(fd, answer + n, sizeof answer - 1 - n)) > 0)
+        n += (size_t)got;
+    answer[n] = 0;
+    close(fd);
+    CHECK(n < sizeof answer - 1);
+    if (n)
+        CHECK_IS(1, sscanf(answer, "HTTP/1.1 %d ", &status));
+    return status;
+}
+
+/* Asks with these lines after the first one. */
+static int ask_with(const char *target, const char *headers)
+{
+    char request[512];
+    int fd = client();
+    snprintf(request, sizeof request, "GET %s HTTP/1.1\r\n%s\r\n", target, headers);
+    say(fd, request);
+    return hear(fd);
+}
+
+static int ask(const char *target)
+{
+    return ask_with(target, "Host: localhost\r\n");
+}
+
+static bool answer_has(const char *text)
+{
+    return strstr(answer, text) != NULL;
+}
+
+/* ---- addresses ---- */
+
+static int address_errors(void *unused)
+{
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    const char *const wrong[] = { "",      "nowhere",     "127.0.0.1",       "localhost:80",
+                                  "unix:", "127.0.0.1:x", "udp:127.0.0.1:0", "127.0.0.1:65536",
+                                  "[::1]", "1.2.3.4.5:80" };
+    CHECK_IS(-EINVAL, leat_look(NULL, address, NULL));
+    CHECK_IS(-EINVAL, leat_look(s, NULL, NULL));
+    CHECK_IS(-EINVAL, leat_look(s, address, ""));
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        CHECK_IS(-EINVAL, leat_look(s, wrong[i], NULL));
+    CHECK_IS(-EPERM, leat_look(s, "0.0.0.0:0", NULL));
+    CHECK_IS(-EPERM, leat_look(s, ":0", NULL));
+    CHECK_IS(-EPERM, leat_look(s, "192.0.2.1:0", NULL));
+    CHECK_IS(-EADDRNOTAVAIL, leat_look(s, "192.0.2.1:0", "token"));
+    CHECK_IS(-ENOENT, leat_look(s, "unix:/nosuch/folder/socket", NULL));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+/* Two at once cannot have one file; what is no socket stays; a socket without a program goes. */
+static int files(void *unused)
+{
+    struct stat found;
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, NULL));
+    CHECK_IS(0, stat(path, &found));
+    CHECK_IS(0600, found.st_mode & 0777);
+    CHECK_IS(-EADDRINUSE, leat_look(s, address, NULL));
+    CHECK_IS(200, ask("/"));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(-1, stat(path, &found));
+
+    FILE *file = fopen(path, "we");
+    CHECK(file);
+    fclose(file);
+    s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(-EADDRINUSE, leat_look(s, address, NULL));
+    CHECK_IS(0, unlink(path));
+
+    struct sockaddr_un un = { .sun_family = AF_UNIX };
+    memcpy(un.sun_path, path, strlen(path) + 1);
+    int stale = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK_IS(0, bind(stale, (struct sockaddr *)&un, sizeof un));
+    close(stale);
+    CHECK_IS(0, leat_look(s, address, NULL));
+    CHECK_IS(200, ask("/"));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+static void test_addresses(void **state)
+{
+    (void)state;
+    CHECK_IS(-EINVAL, leat_look(NULL, address, NULL)); /* no runtime */
+    CHECK_IS(0, leat_main_with(address_errors, NULL, &(leat_options){ .workers = 2 }));
+    CHECK_IS(0, leat_main_with(files, NULL, &(leat_options){ .workers = 2 }));
+}
+
+static int in_world(void *unused)
+{
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(-ENOTSUP, leat_look(s, address, NULL));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+static void test_seeded_world(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_sim_each(0, 1, in_world, NULL));
+}
+
+/* ---- requests ---- */
+
+static int requests(void *unused)
+{
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, NULL));
+    CHECK_IS(200, ask("/"));
+    CHECK(answer_has("text/html") && answer_has("</script>"));
+    CHECK_IS(200, ask("/json"));
+    CHECK(answer_has("application/json") && answer_has("\"scopes\":[{"));
+    CHECK_IS(200, ask("/json?stacks=1&more=%zz"));
+    CHECK_IS(200, ask("/dump"));
+    CHECK(answer_has("\nscope ") && answer_has("leat-dump.txt"));
+    CHECK_IS(200, ask("/graph"));
+    CHECK(answer_has("digraph leat"));
+    CHECK_IS(200, ask_with("/json", ""));
+    CHECK_IS(200, ask_with("/json", "host:\t127.1.2.3:80\r\n"));
+    CHECK_IS(200, ask_with("/json", "Host: [::1]:80\r\nSec-Fetch-Site: same-origin\r\n"));
+    CHECK_IS(404, ask("/nothing"));
+    CHECK_IS(404, ask("/json/"));
+    CHECK_IS(403, ask_with("/json", "Host: example.org\r\n"));
+    CHECK_IS(403, ask_with("/json", "Host: 128.0.0.1\r\n"));
+    CHECK_IS(403, ask_with("/json", "Host: localhost.example.org\r\n"));
+    CHECK_IS(403, ask_with("/trace", "Host: localhost\r\nSec-Fetch-Site: cross-site\r\n"));
+    CHECK_IS(400, ask("/trace?seconds=0"));
+    CHECK_IS(400, ask("/trace?seconds=61"));
+    CHECK_IS(400, ask("/trace?seconds=1e1"));
+    CHECK_IS(400, ask("/trace?seconds=99999999999999999999999999"));
+    CHECK_IS(200, ask("/trace?seconds=0.05"));
+    CHECK(answer_has("traceEvents") && answer_has("leat-trace.json"));
+    static const char *const wrong[] = { "\r\n\r\n", "GET\r\n\r\n", "GET /\r\n\r\n",
+                                         "GET x HTTP/1.1\r\n\r\n", "GET / HTTP/2\r\n\r\n" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        int fd = client();
+        say(fd, wrong[i]);
+        CHECK_IS(400, hear(fd));
+    }
+    int fd = client();
+    say(fd, "POST / HTTP/1.1\r\n\r\n");
+    CHECK_IS(405, hear(fd));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+static int with_token(void *unused)
+{
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, "a b&c"));
+    CHECK_IS(401, ask("/"));
+    CHECK_IS(401, ask("/json"));
+    CHECK_IS(401, ask("/nothing"));
+    CHECK_IS(401, ask("/?token=a"));
+    CHECK_IS(401, ask("/?token=a%20b%26cd"));
+    CHECK_IS(401, ask("/?nottoken=a%20b%26c"));
+    CHECK_IS(200, ask("/?token=a%20b%26c"));
+    CHECK_IS(200, ask_with("/?x=y&token=a%20b%26c", "Host: example.org\r\n"));
+    CHECK_IS(200, ask_with("/json", "Authorization: Bearer a b&c\r\n"));
+    CHECK_IS(401, ask_with("/json", "Authorization: Bearer a b\r\n"));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+static void test_requests(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(requests, NULL, &(leat_options){ .workers = 2 }));
+    CHECK_IS(0, leat_main_with(with_token, NULL, &(leat_options){ .workers = 2 }));
+}
+
+/* ---- clients that do not do what they should ---- */
+
+static void send_garbage(uint64_t *chance)
+{
+    static const char *const parts[] = { "GET ",
+                                         "/json",
+                                         "/trace?seconds=5",
+                                         " HTTP/1.1",
+                                         "\r\n",
+                                         "\r\n\r\n",
+                                         "Host:",
+                                         "localhost",
+                                         "?token=%",
+                                         "\xFF",
+                                         "Authorization: Bearer ",
+                                         "HEAD " };
+    int fd = client();
+    for (unsigned n = below(chance, 12); n; n--) {
+        const char *part = parts[below(chance, sizeof parts / sizeof *parts)];
+        if (send(fd, part, strlen(part) + (below(chance, 20) == 0), MSG_NOSIGNAL) < 0)
+            break;
+        if (below(chance, 4) == 0)
+            nap();
+    }
+    if (below(chance, 2)) {
+        shutdown(fd, SHUT_WR);
+        hear(fd);
+    } else {
+        close(fd);
+    }
+}
+
+static int hostile(void *unused)
+{
+    static char long_line[10000];
+    uint64_t chance = seed_of_test();
+    int silent[40];
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, NULL));
+    for (int i = 0; i < 2000 / SCALE; i++)
+        send_garbage(&chance);
+    memset(long_line, 'x', sizeof long_line - 1);
+    int fd = client();
+    send(fd, long_line, sizeof long_line - 1, MSG_NOSIGNAL);
+    int status = hear(fd);
+    CHECK(status == 400 || status == 0); /* 0: it went while there was more to read */
+    /* More clients than it has room for, and none of them asks. They go, and it answers again. */
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        silent[i] = client();
+    for (size_t i = 0; i < sizeof silent / sizeof *silent; i++)
+        close(silent[i]);
+    CHECK_IS(200, ask("/json"));
+    /* One that records a trace, and goes: the next one records at once. */
+    fd = client();
+    say(fd, "GET /trace?seconds=60 HTTP/1.1\r\n\r\n");
+    while (ask("/trace?seconds=0.001") == 200)
+        ;
+    CHECK(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
+    close(fd);
+    while (ask("/trace?seconds=0.001") != 200)
+        CHECK(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
+    /* One that is still recording at the end. */
+    fd = client();
+    say(fd, "GET /trace?seconds=60 HTTP/1.1\r\n\r\n");
+    while (ask("/trace?seconds=0.001") == 200)
+        ;
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, hear(fd));
+    return 0;
+}
+
+static void test_hostile(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(hostile, NULL, &(leat_options){ .workers = 2 }));
+}
+
+/* ---- what it shows ---- */
+
+static _Atomic int computing;
+static _Atomic bool over;
+
+static int computes(void *unused)
+{
+    (void)unused;
+    atomic_fetch_add(&computing, 1);
+    while (!atomic_load(&over))
+        ;
+    return 0;
+}
+
+/* While all workers are held, it answers, and says so. */
+static void test_stuck(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, NULL));
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_go(s, computes, NULL));
+    WAIT_UNTIL(atomic_load(&computing) == 2);
+    CHECK_IS(200, ask("/json"));
+    CHECK(answer_has("\"worker\":0,") && answer_has("\"worker\":1,"));
+    CHECK(answer_has("\"answered\":false") && !answer_has("\"answered\":true"));
+    CHECK(answer_has("\"name\":\"computes ("));
+    atomic_store(&over, true);
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_stop());
+}
+
+static unsigned passed(const char *name)
+{
+    char text[64];
+    unsigned n;
+    CHECK_IS(200, ask("/json"));
+    snprintf(text, sizeof text, "\"name\":\"%s\"", name);
+    const char *at = strstr(answer, text);
+    CHECK(at && (at = strstr(at, "\"passed\":")));
+    CHECK_IS(1, sscanf(at, "\"passed\":%u", &n));
+    return n;
+}
+
+enum { ITEMS = 1000, MANY = 8 };
+
+static int sends(void *ch)
+{
+    for (int i = 0; i < ITEMS; i++)
+        CHECK_IS(0, leat_send(ch, &i));
+    return 0;
+}
+
+/* An item counts once it has been received, however the channel passes it on. */
+static int counts(void *unused)
+{
+    static const struct {
+        const char *name;
+        leat_buffer buffer;
+        size_t capacity;
+    } kinds[] = { { "straight", LEAT_FIXED, 0 },
+                  { "buffered", LEAT_FIXED, 16 },
+                  { "sliding", LEAT_SLIDING, 2 * ITEMS } };
+    int item, items[MANY];
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, address, NULL));
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        leat_chan *ch = leat_chan_open(s, &(leat_chan_spec){ .item_size = sizeof(int),
+                                                             .capacity = kinds[i].capacity,
+                                                             .buffer = kinds[i].buffer,
+                                                             .name = kinds[i].name });
+        leat_scope *inner = leat_scope_open(LEAT_NEVER);
+        CHECK_IS(0, leat_go(inner, sends, ch));
+        for (int n = 0; n < ITEMS; n++)
+            CHECK_IS(0, leat_recv(ch, &item));
+        CHECK_IS(ITEMS, passed(kinds[i].name));
+        /* A thread that finds a buffer empty splits it. */
+        CHECK_IS(0, leat_go_blocking(inner, sends, ch));
+        for (int64_t n = 0, got; n < ITEMS; n += got)
+            CHECK((got = leat_recv_many(ch, items, n + MANY < ITEMS ? MANY : 1, LEAT_NEVER)) > 0);
+        CHECK_IS(0, leat_scope_close(inner));
+        CHECK_IS(2 * ITEMS, passed(kinds[i].name));
+    }
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+static void test_passed(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(counts, NULL, &(leat_options){ .workers = 2 }));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_addresses), cmocka_unit_test(test_seeded_world),
+        cmocka_unit_test(test_requests),  cmocka_unit_test(test_hostile),
+        cmocka_unit_test(test_stuck),     cmocka_unit_test(test_passed),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}
