@@ -8,7 +8,9 @@
 file(GLOB sources CONFIGURE_DEPENDS src/*/*.c)
 file(GLOB headers CONFIGURE_DEPENDS include/leat/*.h)
 
-add_library(leat-objects OBJECT ${sources} src/arch/switch_${machine}.S)
+add_library(leat-objects OBJECT ${sources} src/arch/switch_${machine}.S src/look/page.S)
+set_source_files_properties(src/look/page.S PROPERTIES
+    OBJECT_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/src/look/page.html)
 if(machine STREQUAL "x86_64")
     # src/arch/switch.h calls from within a function that the compiler may take for a leaf.
     set_source_files_properties(src/sched/host.c src/sched/worker.c src/sim/world.c

@@ -15,7 +15,7 @@ import glob, os, re, sys
 rooms = sorted(os.path.basename(path) for path in glob.glob("src/*"))
 floor = {}
 for line in open("docs/architecture.md", encoding="utf-8"):
-    drawn = re.match(r"(\d)  (\w+) ", line)
+    drawn = re.match(r" ?(\d+)  (\w+) ", line)
     if drawn:
         for word in line.split():
             if word in rooms:

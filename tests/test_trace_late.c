@@ -4,7 +4,7 @@
 #include "recorded.h"
 
 #include "sched/probe.h"
-#include "watch/begin.h"
+#include "start/begin.h"
 
 /* ---- a task that keeps its worker ---- */
 

@@ -12,6 +12,8 @@
 static const char *const known[] = {
     "DEADLOCK",
     "DUMP",
+    "LOOK",
+    "LOOK_TOKEN",
     "PINNED",
     "SEED",
     "TRACE",

@@ -267,6 +267,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     rt->worker_count = options->workers;
     rt->processors = processors();
     rt->alone = alone;
+    rt->started = lt_clock_now();
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
     rt->pinned = options->pinned != 0;

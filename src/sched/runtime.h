@@ -19,6 +19,7 @@ struct lt_runtime {
     bool pinned;         /* no task moves */
     sigset_t signals;    /* the mask of the thread that started it */
     bool alone;          /* a seeded world's */
+    int64_t started;     /* when */
     _Atomic bool stopping;
     _Atomic unsigned next_worker; /* a counter: see lt_any_worker */
 };

@@ -10,7 +10,7 @@
 #include "sim/report.h"
 #include "sim/world.h"
 #include "start/kinds.h"
-#include "watch/begin.h"
+#include "start/begin.h"
 
 #include <errno.h>
 #include <inttypes.h>

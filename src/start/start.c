@@ -5,7 +5,7 @@
 #include "base/config.h"
 #include "sched/runtime.h"
 #include "start/kinds.h"
-#include "watch/begin.h"
+#include "start/begin.h"
 
 #include <leat/scope.h>
 #include <leat/task.h>

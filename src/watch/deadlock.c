@@ -18,6 +18,7 @@ struct rest {
 };
 
 static struct rest before;
+static _Atomic unsigned bystanders;
 
 /* How many threads the process has; 0: not known. */
 static uint64_t threads_of_process(void)
@@ -50,8 +51,16 @@ static struct rest sample(void)
     lt_pool_count(&pool, &idle);
     now.threads = atomic_load_explicit(&lt_threads_asleep, memory_order_relaxed);
     uint64_t asleep = now.threads & UINT32_MAX, monitor = 1;
-    now.found = threads_of_process() == lt_runtime.worker_count + idle + asleep + monitor;
+    /* Relaxed: a number that is late hides a deadlock until the next check. */
+    unsigned others = atomic_load_explicit(&bystanders, memory_order_relaxed);
+    now.found = threads_of_process() == lt_runtime.worker_count + idle + asleep + monitor + others;
     return now;
+}
+
+void lt_deadlock_bystander(int by)
+{
+    /* Relaxed: see above. */
+    atomic_fetch_add_explicit(&bystanders, (unsigned)by, memory_order_relaxed);
 }
 
 void lt_deadlock_reset(void)

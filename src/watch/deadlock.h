@@ -11,4 +11,9 @@ enum { LT_DEADLOCK_CHECK_MS = 100 };
 bool lt_deadlock_check(void);
 void lt_deadlock_reset(void);
 
+/* One more thread of leat's own that never calls leat for the program: by is 1, and -1 for one
+ * less. Counted only while the thread exists: with a thread too many counted, a thread of the
+ * program would be overlooked. */
+void lt_deadlock_bystander(int by);
+
 #endif

@@ -45,22 +45,19 @@ void lt_tell_code(struct lt_text *text, const void *code)
         tell_place_in(text, file, map, code);
 }
 
-/* A line of a call stack: a place for addr2line and, if the linker left a name, that. */
-static void tell_frame(struct lt_text *text, const void *code)
+void lt_tell_frame(struct lt_text *text, const void *code)
 {
     Dl_info info;
     const struct link_map *map = NULL;
     const char *file = find_code(code, &info, &map);
     if (!file) {
-        lt_text_add(text, "at %p\n", code);
+        lt_text_add(text, "%p", code);
         return;
     }
-    lt_text_add(text, "at ");
     tell_place_in(text, file, map, code);
     if (info.dli_sname)
         lt_text_add(text, " %s+0x%zx", info.dli_sname,
                     (size_t)((const char *)code - (const char *)info.dli_saddr));
-    lt_text_add(text, "\n");
 }
 
 void lt_tell_time(struct lt_text *text, int64_t ns)
@@ -185,7 +182,9 @@ static void tell_frames(struct lt_text *text, const struct lt_frames *frames, un
 {
     for (size_t i = 0; frames && i < frames->count; i++) {
         indent(text, depth);
-        tell_frame(text, frames->code[i]);
+        lt_text_add(text, "at ");
+        lt_tell_frame(text, frames->code[i]);
+        lt_text_add(text, "\n");
     }
     if (frames && frames->count == LT_FRAMES) {
         indent(text, depth);

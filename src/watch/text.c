@@ -37,6 +37,22 @@ void lt_text_add(struct lt_text *text, const char *format, ...)
     va_end(arguments);
 }
 
+void lt_text_put(struct lt_text *text, const char *bytes, size_t n)
+{
+    if (!make_room(text, n)) {
+        text->failed = true;
+        return;
+    }
+    memcpy(text->bytes + text->length, bytes, n);
+    text->length += n;
+}
+
+void lt_text_free(struct lt_text *text)
+{
+    lt_free(text->bytes);
+    *text = (struct lt_text){ 0 };
+}
+
 int lt_text_end(struct lt_text *text, FILE *to)
 {
     int saved = errno;

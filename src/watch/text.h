@@ -16,6 +16,11 @@ struct lt_text {
 void lt_text_add(struct lt_text *text, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Adds n bytes. */
+void lt_text_put(struct lt_text *text, const char *bytes, size_t n);
+
+void lt_text_free(struct lt_text *text);
+
 /* Writes it all and frees it. 0, -ENOMEM when some is missing, or -EIO. */
 int lt_text_end(struct lt_text *text, FILE *to);
 
