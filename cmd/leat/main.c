@@ -1,5 +1,6 @@
 /* main.c: the command `leat`, which has commands of its own. */
 #define _GNU_SOURCE
+#include "look/look.h"
 #include "map/map.h"
 #include "shared/finish.h"
 #include "shared/usage.h"
@@ -19,11 +20,12 @@ static const char help[] =
     "\n"
     "  leat sum [OPTION]... [PATH]...   print or check digests of files\n"
     "  leat map [OPTION]... COMMAND...  run a command over items\n"
+    "  leat look [OPTION]... ADDRESS    show what a running program does\n"
     "  leat worker                      run commands for a leat map elsewhere\n"
     "  leat --help                      print this and exit\n"
     "  leat --version                   print the version and exit\n"
     "\n"
-    "leat sum --help and leat map --help describe the commands.\n";
+    "leat sum --help, leat map --help and leat look --help describe the commands.\n";
 
 static const struct persona leat_sum = { "sum", "leat sum", "md5", false };
 
@@ -77,6 +79,11 @@ int main(int argc, char **argv)
         static char name[] = "leat map";
         argv[1] = name;
         return map_main(argc - 1, argv + 1);
+    }
+    if (strcmp(argv[1], "look") == 0) {
+        static char name[] = "leat look";
+        argv[1] = name;
+        return look_main(argc - 1, argv + 1);
     }
     if (strcmp(argv[1], "worker") == 0)
         return worker_main(argc - 1, argv + 1);

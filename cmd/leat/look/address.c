@@ -1,0 +1,119 @@
+#define _GNU_SOURCE
+#include "look/address.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char forms[] = "ADDRESS is unix:/path, unix:@name, host:port or http://host:port/";
+
+static void copy(char *to, size_t room, const char *from, size_t len, struct trouble *why)
+{
+    if (len >= room) {
+        trouble_say(why, "ADDRESS is too long");
+        return;
+    }
+    memcpy(to, from, len);
+    to[len] = '\0';
+}
+
+/* The text goes into the head of a request, where a line's end would begin another field. */
+static bool is_plain(const char *text)
+{
+    for (; *text; text++)
+        if (*text <= ' ' || *text >= 0x7f)
+            return false;
+    return true;
+}
+
+/* Where the port begins, at its colon; NULL if there is none. Colons in brackets are the host's. */
+static const char *find_port(const char *host)
+{
+    const char *bracket = strrchr(host, ']');
+    const char *colon = strrchr(bracket ? bracket : host, ':');
+    return colon && colon[1] ? colon : NULL;
+}
+
+static void read_host(struct address *a, const char *text, size_t len, bool url,
+                      struct trouble *why)
+{
+    copy(a->connect, sizeof a->connect, text, len, why);
+    if (is_trouble(why))
+        return;
+    memcpy(a->host, a->connect, len + 1);
+    if (!is_plain(a->host) || strpbrk(a->host, "/@?#") || !len) {
+        trouble_say(why, "%s", forms);
+        return;
+    }
+    if (find_port(a->host))
+        return;
+    if (!url || a->host[len - 1] == ':')
+        trouble_say(why, "the port is missing: %s", forms);
+    else if (len + 4 > sizeof a->connect)
+        trouble_say(why, "ADDRESS is too long");
+    else
+        strcat(a->connect, ":80"); /* NOLINT: there is room */
+}
+
+/* What the browser shows behind the host is of no use here, but must not be something else. */
+static void read_url(struct address *a, const char *text, struct trouble *why)
+{
+    size_t host = strcspn(text, "/?#");
+    const char *rest = text + host;
+    if (strstr(rest, "token="))
+        trouble_say(why, "a token on the command line is seen by others: use --token=FILE or "
+                         "LEAT_LOOK_TOKEN");
+    else if (*rest && strcmp(rest, "/") != 0 && strcmp(rest, "/json") != 0)
+        trouble_say(why, "%s", forms);
+    read_host(a, text, host, true, why);
+}
+
+void address_read(struct address *a, const char *given, struct trouble *why)
+{
+    static const char http[] = "http://";
+    a->given = given;
+    if (strncmp(given, "unix:", 5) == 0) {
+        strcpy(a->host, "localhost"); /* NOLINT: there is room */
+        copy(a->connect, sizeof a->connect, given, strlen(given), why);
+        if (!given[5] || strcmp(given, "unix:@") == 0)
+            trouble_say(why, "the path is missing: %s", forms);
+    } else if (strncasecmp(given, http, sizeof http - 1) == 0) {
+        read_url(a, given + sizeof http - 1, why);
+    } else if (strncmp(given, "udp:", 4) == 0 || strstr(given, "://")) {
+        trouble_say(why, "%s", forms);
+    } else {
+        read_host(a, given, strlen(given), false, why);
+    }
+}
+
+static void read_file(struct address *a, const char *path, struct trouble *why)
+{
+    FILE *file = fopen(path, "re");
+    if (!file) {
+        trouble_say(why, "%s: %s", path, strerror(errno));
+        return;
+    }
+    /* Room for one byte more than a token may have, and a NUL. */
+    char line[TOKEN_MOST + 2] = "";
+    if (!fgets(line, sizeof line, file) && ferror(file))
+        trouble_say(why, "%s: %s", path, strerror(errno));
+    fclose(file);
+    size_t len = strcspn(line, "\r\n");
+    copy(a->token, sizeof a->token, line, len < TOKEN_MOST ? len : TOKEN_MOST, why);
+    line[len] = '\0';
+    if (len == 0 || len > TOKEN_MOST || !is_plain(line))
+        trouble_say(why, "%s: its first line is no token", path);
+}
+
+void address_read_token(struct address *a, const char *path, struct trouble *why)
+{
+    const char *variable = getenv("LEAT_LOOK_TOKEN");
+    if (path)
+        read_file(a, path, why);
+    else if (variable && (strlen(variable) > TOKEN_MOST || !is_plain(variable)))
+        trouble_say(why, "LEAT_LOOK_TOKEN is no token");
+    else if (variable)
+        strcpy(a->token, variable); /* NOLINT: there is room */
+}

@@ -1,0 +1,170 @@
+#define _GNU_SOURCE
+#include "look/arguments.h"
+
+#include "shared/finish.h"
+#include "shared/usage.h"
+
+#include <getopt.h>
+#include <leat/base.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "Usage: leat look [OPTION]... ADDRESS\n"
+    "Show what a running program does, as top does: a program that uses libleat and\n"
+    "was started with LEAT_LOOK=ADDRESS.\n"
+    "\n"
+    "ADDRESS is unix:/path, unix:@name, host:port or http://host:port/.\n"
+    "\n"
+    "  -d, --delay=SECONDS  look every SECONDS (1)\n"
+    "      --list=LIST      begin with LIST: parties, channels, scopes or waits\n"
+    "      --sort=COLUMN    sort the list by COLUMN\n"
+    "  -r, --reverse        sort the other way round\n"
+    "      --filter=TEXT    show the lines that have TEXT\n"
+    "      --once           print one look as text, as without a terminal\n"
+    "      --json           print the document that the program gives\n"
+    "      --token=FILE     take the token from FILE ($LEAT_LOOK_TOKEN)\n"
+    "      --help, --version\n"
+    "\n"
+    "Keys: q quit, h help.\n"
+    "Exit status: 0, or 2 for trouble.\n";
+
+enum {
+    OPT_LIST = 256,
+    OPT_SORT,
+    OPT_FILTER,
+    OPT_ONCE,
+    OPT_JSON,
+    OPT_TOKEN,
+    OPT_HELP,
+    OPT_VERSION,
+};
+
+static const struct option names[] = {
+    { "delay", required_argument, NULL, 'd' },
+    { "list", required_argument, NULL, OPT_LIST },
+    { "sort", required_argument, NULL, OPT_SORT },
+    { "reverse", no_argument, NULL, 'r' },
+    { "filter", required_argument, NULL, OPT_FILTER },
+    { "once", no_argument, NULL, OPT_ONCE },
+    { "json", no_argument, NULL, OPT_JSON },
+    { "token", required_argument, NULL, OPT_TOKEN },
+    { "help", no_argument, NULL, OPT_HELP },
+    { "version", no_argument, NULL, OPT_VERSION },
+    { NULL, 0, NULL, 0 },
+};
+
+/* The texts of the arguments; NULL where there is none. */
+struct given {
+    const char *list, *sort, *filter, *token;
+    bool reverse;
+};
+
+#define refuse(...) usage_refuse("leat look", EXIT_TROUBLE, __VA_ARGS__)
+
+static int read_delay(struct arguments *o, const char *text)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+    bool plain = strspn(text, "0123456789.") == strlen(text); /* no 0x10, 1e3, inf */
+    if (!plain || !*text || *end || !(seconds >= 0.1 && seconds <= 3600))
+        return refuse("invalid argument '%s' for '--delay': it takes seconds, from 0.1 to 3600",
+                      text);
+    o->delay = (int64_t)(seconds * 1e9);
+    return 0;
+}
+
+static int read_option(struct arguments *o, struct given *g, int option, const char *argument)
+{
+    switch (option) {
+    case 'd': return read_delay(o, argument);
+    case 'r': g->reverse = true; return 0;
+    case OPT_LIST: g->list = argument; return 0;
+    case OPT_SORT: g->sort = argument; return 0;
+    case OPT_FILTER: g->filter = argument; return 0;
+    case OPT_ONCE: o->once = true; return 0;
+    case OPT_JSON: o->json = true; return 0;
+    case OPT_TOKEN: g->token = argument; return 0;
+    default: return usage_help("leat look", EXIT_TROUBLE);
+    }
+}
+
+static int refuse_column(enum list list, const char *name)
+{
+    struct text names_of = { 0 };
+    size_t count;
+    const struct column *columns = list_columns(list, &count);
+    for (size_t i = 0; i < count; i++) {
+        text_str(&names_of, i ? ", " : "");
+        text_str(&names_of, columns[i].name);
+    }
+    const char *all = text_string(&names_of);
+    int status = refuse("invalid argument '%s' for '--sort': the columns of %s are %s", name,
+                        list_name(list), all ? all : "");
+    text_free(&names_of);
+    return status;
+}
+
+static int begin_view(struct arguments *o, const struct given *g)
+{
+    enum list list = LIST_PARTIES;
+    while (g->list && list < LISTS && strcmp(list_name(list), g->list) != 0)
+        list++;
+    if (list == LISTS)
+        return refuse("invalid argument '%s' for '--list': it takes parties, channels, scopes or "
+                      "waits",
+                      g->list);
+    view_begin(&o->view, list);
+    size_t column = g->sort ? list_find_column(list, g->sort) : list_first_column(list);
+    if (column == SIZE_MAX)
+        return refuse_column(list, g->sort);
+    o->view.order[list].column = column;
+    o->view.order[list].reverse = g->reverse;
+    if (g->filter)
+        text_str(&o->view.filter, g->filter);
+    return 0;
+}
+
+static int read_address(struct arguments *o, const struct given *g, int argc, char **argv)
+{
+    struct trouble why = { 0 };
+    if (argc == 0)
+        return refuse("missing ADDRESS");
+    if (argc > 1)
+        return refuse("unexpected argument '%s'", argv[1]);
+    if (o->json && (g->list || g->sort || g->filter || g->reverse))
+        return refuse("--json prints the whole document: it cannot be combined with --list, "
+                      "--sort, --reverse or --filter");
+    address_read(&o->address, argv[0], &why);
+    if (is_trouble(&why))
+        return refuse("%s", why.said);
+    address_read_token(&o->address, g->token, &why);
+    if (is_trouble(&why)) {
+        fprintf(stderr, "leat look: %s\n", why.said);
+        return EXIT_TROUBLE;
+    }
+    return begin_view(o, g);
+}
+
+int arguments_read(struct arguments *o, int argc, char **argv)
+{
+    *o = (struct arguments){ .delay = LEAT_S };
+    struct given g = { 0 };
+    int option, wrong = 0;
+    optind = 0; /* makes getopt start anew */
+    while (!wrong && (option = getopt_long(argc, argv, "d:r", names, NULL)) != -1) {
+        if (option == OPT_HELP) {
+            fputs(help, stdout);
+            return finish_stdio("leat look", 0, EXIT_TROUBLE);
+        }
+        if (option == OPT_VERSION) {
+            printf("leat look %s\n", leat_version());
+            return finish_stdio("leat look", 0, EXIT_TROUBLE);
+        }
+        wrong = read_option(o, &g, option, optarg);
+    }
+    if (!wrong)
+        wrong = read_address(o, &g, argc - optind, argv + optind);
+    return wrong ? wrong : -1;
+}

@@ -1,0 +1,20 @@
+/* arguments.h: what the arguments of leat look say. */
+#ifndef LEAT_LOOK_ARGUMENTS_H
+#define LEAT_LOOK_ARGUMENTS_H
+
+#include "look/address.h"
+#include "look/view.h"
+
+enum { EXIT_TROUBLE = 2 };
+
+struct arguments {
+    struct address address;
+    int64_t delay; /* nanoseconds */
+    bool once, json;
+    struct view view;
+};
+
+/* Returns -1, or the exit status when there is nothing to do. */
+int arguments_read(struct arguments *o, int argc, char **argv);
+
+#endif

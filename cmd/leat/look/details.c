@@ -1,0 +1,177 @@
+#include "look/details.h"
+
+#include "look/format.h"
+#include "look/lists.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const struct column columns[] = { { "", BY_TEXT, 16 }, { "", BY_TEXT, 0 } };
+
+/* A line, unless the value is not known. */
+static void add(struct table *t, const char *what, const char *value)
+{
+    if (!value)
+        return;
+    table_row(t, NULL, t->count);
+    table_text(t, what);
+    table_text(t, value);
+}
+
+static void add_seconds(struct table *t, const char *what, double seconds)
+{
+    char shown[FORMATTED];
+    add(t, what, isnan(seconds) ? NULL : format_seconds(shown, seconds));
+}
+
+static void add_count(struct table *t, const char *what, double count)
+{
+    char shown[FORMATTED];
+    add(t, what, isnan(count) ? NULL : format_count(shown, count));
+}
+
+static void add_named(struct table *t, const char *what, const char *id, const char *name)
+{
+    if (!id)
+        return;
+    table_row(t, NULL, t->count);
+    table_text(t, what);
+    table_open_cell(t);
+    text_str(&t->words, id);
+    if (name) {
+        text_char(&t->words, ' ');
+        text_str(&t->words, name);
+    }
+    table_close_cell(t);
+}
+
+static void add_calls(struct table *t, const struct document *d, const struct party *p)
+{
+    const struct worker *w = document_worker(d, p->worker);
+    bool runs = w && w->runs && strcmp(w->runs, p->id) == 0 && !p->call_count;
+    const char *const *calls = runs ? w->calls : p->calls;
+    size_t count = runs ? w->call_count : p->call_count;
+    for (size_t i = 0; i < count; i++)
+        add(t, i ? "" : "calls", calls[i]);
+    if (!count)
+        add(t, "calls",
+            d->stacks ? "not known" : "not known: start the program with LEAT_WATCH=stacks");
+}
+
+static void add_party(struct table *t, const struct document *d, const struct party *p)
+{
+    char stack[2 * FORMATTED + 8], used[FORMATTED], size[FORMATTED];
+    add_named(t, p->kind, p->id, p->name);
+    add(t, "code", p->code);
+    add(t, "state", p->state);
+    add_seconds(t, "since", p->since);
+    add_seconds(t, "more", p->more);
+    add_count(t, "worker", p->worker);
+    add(t, "scope", p->scope);
+    add_count(t, "line", p->line);
+    snprintf(stack, sizeof stack, "%s of %s", format_bytes(used, p->stack),
+             format_bytes(size, p->stack_size));
+    add(t, "stack", isnan(p->stack) ? NULL : stack);
+    for (size_t i = 0; i < p->wait_count; i++) {
+        table_row(t, NULL, t->count);
+        table_text(t, i ? "" : "waits to");
+        table_open_cell(t);
+        list_add_wait(&t->words, d, &p->waits[i]);
+        table_close_cell(t);
+    }
+    if (!p->wait_count && strcmp(p->state, "waiting") == 0)
+        add(t, "waits to", "sleep");
+    add_calls(t, d, p);
+}
+
+static void add_users(struct table *t, const struct document *d, const char *id, const char *what,
+                      const char *said)
+{
+    for (size_t i = 0; i < d->party_count; i++)
+        for (size_t w = 0; w < d->parties[i].wait_count; w++) {
+            const struct wait *wait = &d->parties[i].waits[w];
+            if (wait->of && strcmp(wait->of, id) == 0 && strcmp(wait->what, what) == 0)
+                add_named(t, said, d->parties[i].id, d->parties[i].name);
+        }
+}
+
+static void add_channel(struct table *t, const struct document *d, const struct document *before,
+                        const struct channel *c)
+{
+    char items[2 * FORMATTED + 8], held[FORMATTED], room[FORMATTED];
+    add_named(t, "channel", c->id, c->name);
+    add(t, "state", c->closed ? "closed" : "open");
+    snprintf(items, sizeof items, "%s of %s", format_count(held, c->items),
+             format_count(room, c->capacity));
+    add(t, "items", items);
+    add_count(t, "passed", c->passed);
+    add_count(t, "passed a second", list_rate(c, d, before));
+    add(t, "scope", c->scope);
+    add_users(t, d, c->id, "receive", "receiver");
+    add_users(t, d, c->id, "send", "sender");
+}
+
+static bool is_in(const char *scope, const struct scope *s)
+{
+    return scope && strcmp(scope, s->id) == 0;
+}
+
+static void add_descriptors(struct table *t, const struct document *d, const struct scope *s)
+{
+    char said[5 * FORMATTED + 60], n[4][FORMATTED];
+    for (size_t i = 0; i < d->descriptor_count; i++) {
+        const struct descriptor *one = &d->descriptors[i];
+        snprintf(said, sizeof said, "%s, %s readers, %s writers", format_count(n[0], one->fd),
+                 format_count(n[1], one->readers), format_count(n[2], one->writers));
+        add(t, "descriptor", is_in(one->scope, s) ? said : NULL);
+    }
+    for (size_t i = 0; i < d->batcher_count; i++) {
+        const struct batcher *b = &d->batchers[i];
+        snprintf(said, sizeof said, "%s forming, %s running, %s batches of %s items",
+                 format_count(n[0], b->forming), format_count(n[1], b->running),
+                 format_count(n[2], b->batches), format_count(n[3], b->items));
+        add(t, "batcher", is_in(b->scope, s) ? said : NULL);
+    }
+}
+
+static void add_scope(struct table *t, const struct document *d, const struct scope *s)
+{
+    const struct party *opener = document_party(d, s->opener);
+    add(t, "scope", s->id);
+    add(t, "around it", s->around);
+    add_named(t, "opener", s->opener ? s->opener : "a thread", opener ? opener->name : NULL);
+    add(t, "state",
+        s->cancelled ? "cancelled"
+        : s->joins   ? "its opener waits for its end"
+                     : "open");
+    add_seconds(t, "cancelled in", s->ends);
+    add_seconds(t, "joins since", s->since);
+    add_count(t, "members", s->members);
+    for (size_t i = 0; i < d->scope_count; i++)
+        if (is_in(d->scopes[i].around, s))
+            add(t, "scope inside", d->scopes[i].id);
+    for (size_t i = 0; i < d->party_count; i++)
+        if (is_in(d->parties[i].scope, s))
+            add_named(t, d->parties[i].kind, d->parties[i].id, d->parties[i].name);
+    for (size_t i = 0; i < d->channel_count; i++)
+        if (is_in(d->channels[i].scope, s))
+            add_named(t, "channel", d->channels[i].id, d->channels[i].name);
+    add_descriptors(t, d, s);
+}
+
+void details_fill(struct table *t, const char *id, const struct document *d,
+                  const struct document *before)
+{
+    const struct party *p = document_party(d, id);
+    const struct channel *c = document_channel(d, id);
+    const struct scope *s = document_scope(d, id);
+    table_begin(t, columns, 2);
+    if (p)
+        add_party(t, d, p);
+    else if (c)
+        add_channel(t, d, before, c);
+    else if (s)
+        add_scope(t, d, s);
+    table_end(t);
+}

@@ -1,0 +1,12 @@
+/* details.h: all that is known of one thing, as a table of two columns. */
+#ifndef LEAT_LOOK_DETAILS_H
+#define LEAT_LOOK_DETAILS_H
+
+#include "look/document.h"
+#include "look/table.h"
+
+/* The party, channel or scope of this id. The table is empty if the document has none. */
+void details_fill(struct table *t, const char *id, const struct document *d,
+                  const struct document *before);
+
+#endif

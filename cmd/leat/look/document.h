@@ -1,0 +1,105 @@
+/* document.h: what a program tells of itself at one moment, as structs.
+ *
+ * A field that is not known is NULL or NAN. Strings and lists belong to the document. References
+ * are ids, and need not lead anywhere: document_find looks. Two documents of the same run of the
+ * program tell rates. */
+#ifndef LEAT_LOOK_DOCUMENT_H
+#define LEAT_LOOK_DOCUMENT_H
+
+#include "look/trouble.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct counts {
+    double switches, started, received, stolen, moved, sleeps, timers;
+};
+
+struct worker {
+    double number, cpu;
+    bool answered;
+    const char *runs;
+    const char *const *calls;
+    size_t call_count;
+    double ready, queued;
+    struct counts counts;
+};
+
+struct scope {
+    const char *id, *around, *opener;
+    bool joins, cancelled;
+    double ends, members, since;
+    unsigned depth; /* scopes around it that the document has */
+};
+
+struct wait {
+    const char *what, *of; /* "receive", "c34" */
+};
+
+struct party {
+    const char *id, *kind, *name, *code, *scope, *state;
+    double since, more, worker, line, stack, stack_size;
+    const struct wait *waits;
+    const char *const *calls;
+    size_t wait_count, call_count;
+};
+
+struct channel {
+    const char *id, *name, *scope;
+    bool closed;
+    double items, capacity, receivers, senders, passed;
+};
+
+struct descriptor {
+    const char *scope;
+    double fd, readers, writers;
+};
+
+struct batcher {
+    const char *scope;
+    double forming, running, batches, items;
+};
+
+enum thing { A_PARTY, A_CHANNEL, A_SCOPE };
+struct entry {
+    const char *id;
+    enum thing thing;
+    size_t at;
+};
+
+struct document {
+    void *json;
+    const char *program, *leat;
+    double pid, uptime, took, members;
+    bool sampled, waits, stacks; /* the latter two: whether `since` and `calls` are known */
+    struct counts counts;
+    double stacks_used, stacks_free, threads, threads_free;
+    struct worker *workers;
+    struct scope *scopes;
+    struct party *parties;
+    struct channel *channels;
+    struct descriptor *descriptors;
+    struct batcher *batchers;
+    size_t worker_count, scope_count, party_count, channel_count, descriptor_count, batcher_count;
+    struct entry *index; /* sorted by id */
+    size_t index_count;
+    void **lists; /* the memory of `calls` and `waits` */
+    size_t list_count;
+};
+
+/* Reads the `len` bytes of JSON. NULL after a trouble. */
+struct document *document_read(const char *bytes, size_t len, struct trouble *why);
+void document_free(struct document *d);
+
+/* These return NULL if the document has no such thing, or the id is NULL. */
+const struct party *document_party(const struct document *d, const char *id);
+const struct channel *document_channel(const struct document *d, const char *id);
+const struct scope *document_scope(const struct document *d, const char *id);
+
+/* The worker of this number. */
+const struct worker *document_worker(const struct document *d, double number);
+
+/* Whether `before` is an earlier document of the same run of the program; it may be NULL. */
+bool document_follows(const struct document *d, const struct document *before);
+
+#endif

@@ -1,0 +1,126 @@
+#define _GNU_SOURCE
+#include "look/fetch.h"
+
+#include "look/reply.h"
+
+#include <errno.h>
+#include <leat/leat.h>
+#include <string.h>
+
+/* A head that is longer is none. */
+enum { HEAD_MOST = 64 << 10, PIECE = 64 << 10 };
+
+static void send_request(leat_io *to, const struct address *a, bool stacks, int64_t limit,
+                         struct trouble *why)
+{
+    struct text request = { 0 };
+    text_str(&request,
+             stacks ? "GET /json?stacks=1 HTTP/1.1\r\nHost: " : "GET /json HTTP/1.1\r\nHost: ");
+    text_str(&request, a->host);
+    text_str(&request, "\r\nAccept: application/json\r\nConnection: close\r\n");
+    if (a->token[0]) {
+        text_str(&request, "Authorization: Bearer ");
+        text_str(&request, a->token);
+        text_str(&request, "\r\n");
+    }
+    text_str(&request, "\r\n");
+    int64_t n = request.broken ? -ENOMEM : leat_write_until(to, request.bytes, request.len, limit);
+    if (n < 0)
+        trouble_error(why, (int)n);
+    text_free(&request);
+}
+
+/* Whether the answer has come as far as it is needed. */
+static bool is_whole(const struct text *got, struct reply *r, struct trouble *why)
+{
+    if (!r->head) {
+        int error = reply_read(r, got->bytes, got->len);
+        if (error == -EBADMSG || (error && got->len > HEAD_MOST))
+            trouble_say(why, "it does not answer in HTTP");
+        if (error)
+            return false;
+        if (r->coded)
+            trouble_say(why, "its answer is encoded, which no leat does");
+    }
+    if (r->has_length ? r->length > FETCH_MOST : got->len - r->head > FETCH_MOST)
+        trouble_say(why, "its answer is longer than 64 MiB");
+    return r->has_length && got->len - r->head >= r->length;
+}
+
+static void read_answer(leat_io *from, struct text *got, struct reply *r, int64_t limit,
+                        struct trouble *why)
+{
+    int64_t n = 0;
+    do {
+        if (!text_reserve(got, PIECE)) {
+            trouble_error(why, -ENOMEM);
+            return;
+        }
+        n = leat_read_until(from, got->bytes + got->len, PIECE, limit);
+        if (n > 0)
+            got->len += (size_t)n;
+    } while (n > 0 && !is_whole(got, r, why) && !is_trouble(why));
+    if (n < 0)
+        trouble_error(why, (int)n);
+    else if (n == 0 && got->len == 0)
+        trouble_say(why, "it closed the connection without an answer");
+    else if (!r->head)
+        trouble_say(why, "its answer was cut off in the head");
+    else if (r->has_length && got->len - r->head < r->length)
+        trouble_say(why, "its answer was cut off after %zu of %zu bytes", got->len - r->head,
+                    (size_t)r->length);
+}
+
+/* Leaves the body. Of an answer other than 200, its first line is the trouble. */
+static void take_body(struct text *got, const struct reply *r, struct trouble *why)
+{
+    const char *body = got->bytes + r->head;
+    size_t len = got->len - r->head;
+    if (r->has_length && len > r->length)
+        len = (size_t)r->length;
+    if (r->status != 200) {
+        const char *end = memchr(body, '\n', len);
+        size_t line = end ? (size_t)(end - body) : len;
+        if (line && body[line - 1] == '\r')
+            line--;
+        bool told = line > 0;
+        trouble_say(why, "%u: %.*s", r->status, (int)(told ? line : r->reason_len),
+                    told ? body : got->bytes + r->reason);
+        return;
+    }
+    memmove(got->bytes, body, len);
+    got->len = len;
+}
+
+static void converse(leat_scope *scope, const struct address *from, bool stacks, struct text *to,
+                     struct trouble *why)
+{
+    leat_io *io;
+    struct reply r = { 0 };
+    int64_t limit = leat_after(FETCH_PATIENCE);
+    int error = leat_connect(scope, from->connect, &io, limit);
+    if (error == -EINVAL)
+        trouble_say(why, "this is no address");
+    else if (error == -ENOENT && strncmp(from->connect, "unix:", 5) != 0)
+        trouble_say(why, "this host or service is not known");
+    else if (error)
+        trouble_error(why, error);
+    why->gone = error != 0;
+    if (!is_trouble(why))
+        send_request(io, from, stacks, limit, why);
+    if (!is_trouble(why))
+        read_answer(io, to, &r, limit, why);
+    if (!is_trouble(why))
+        take_body(to, &r, why);
+}
+
+void fetch(const struct address *from, bool stacks, struct text *to, struct trouble *why)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    if (!scope) {
+        trouble_error(why, -ENOMEM);
+        return;
+    }
+    converse(scope, from, stacks, to, why);
+    leat_scope_close(scope);
+}

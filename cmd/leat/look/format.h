@@ -1,0 +1,16 @@
+/* format.h: numbers for people: a few digits and a unit. NAN is a number that is not known. */
+#ifndef LEAT_LOOK_FORMAT_H
+#define LEAT_LOOK_FORMAT_H
+
+enum { FORMATTED = 24 };
+
+/* 312ms, 2.69s, 12:34, 1:02:03, 12d; unknown: - */
+const char *format_seconds(char to[FORMATTED], double seconds);
+
+/* 0, 99999, 123k, 4.56M; unknown: - */
+const char *format_count(char to[FORMATTED], double count);
+
+/* Of bytes, in units of 1024: 512, 4K, 1.5M; unknown: - */
+const char *format_bytes(char to[FORMATTED], double bytes);
+
+#endif

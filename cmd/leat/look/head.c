@@ -1,0 +1,155 @@
+#include "look/head.h"
+
+#include "look/format.h"
+#include "look/lists.h"
+
+#include <math.h>
+
+static void draw_program(struct canvas *c, const struct document *d)
+{
+    char up[FORMATTED], members[FORMATTED], pid[FORMATTED];
+    canvas_put(c, BOLD, d->program);
+    canvas_print(c, NORMAL, " %s, up %s, %s members", format_count(pid, d->pid),
+                 format_seconds(up, d->uptime), format_count(members, d->members));
+    if (d->sampled)
+        canvas_put(c, YELLOW, ", sampled");
+    canvas_print(c, NORMAL, ", leat %s", d->leat);
+}
+
+static void draw_gone(struct canvas *c, const struct document *d, const struct trouble *why)
+{
+    char pid[FORMATTED];
+    canvas_put(c, BOLD, d->program);
+    canvas_print(c, RED, " %s%s: %s; trying again", format_count(pid, d->pid),
+                 why->gone ? " is gone" : "", why->said);
+}
+
+struct change {
+    double now, before;
+};
+
+static void draw_rate(struct canvas *c, const char *name, struct change n, double seconds)
+{
+    char rate[FORMATTED];
+    double a_second = seconds > 0 ? (n.now - n.before) / seconds : (double)NAN;
+    canvas_print(c, NORMAL, "%s %s/s  ", name, format_count(rate, fmax(a_second, 0)));
+}
+
+static void draw_counts(struct canvas *c, const struct document *d, const struct document *before)
+{
+    static const struct counts nothing;
+    const struct counts *now = &d->counts, *was = before ? &before->counts : &nothing;
+    double seconds = before ? d->uptime - before->uptime : d->uptime;
+    char n[5][FORMATTED];
+    draw_rate(c, "switches", (struct change){ now->switches, was->switches }, seconds);
+    draw_rate(c, "started", (struct change){ now->started, was->started }, seconds);
+    draw_rate(c, "received", (struct change){ now->received, was->received }, seconds);
+    draw_rate(c, "stolen", (struct change){ now->stolen, was->stolen }, seconds);
+    draw_rate(c, "moved", (struct change){ now->moved, was->moved }, seconds);
+    draw_rate(c, "sleeps", (struct change){ now->sleeps, was->sleeps }, seconds);
+    canvas_print(c, NORMAL, "timers %s  stacks %s, %s free  threads %s, %s free",
+                 format_count(n[0], now->timers), format_count(n[1], d->stacks_used),
+                 format_count(n[2], d->stacks_free), format_count(n[3], d->threads),
+                 format_count(n[4], d->threads_free));
+}
+
+void head_draw(struct canvas *c, const struct document *d, const struct document *before,
+               const struct trouble *why)
+{
+    if (is_trouble(why))
+        draw_gone(c, d, why);
+    else
+        draw_program(c, d);
+    canvas_end_line(c);
+    draw_counts(c, d, before);
+    canvas_end_line(c);
+}
+
+/* ---- workers ---- */
+
+/* From 0 to 1; NAN if it is not known. */
+static double load_of(const struct worker *w, const struct document *d,
+                      const struct document *before)
+{
+    const struct worker *was = document_worker(before, w->number);
+    double seconds = was ? d->uptime - before->uptime : d->uptime;
+    double load = (w->cpu - (was ? was->cpu : 0)) / seconds;
+    return isnan(load) ? load : fmin(fmax(load, 0), 1);
+}
+
+static size_t bar_width(const struct canvas *c)
+{
+    return c->columns < 60 ? 0 : c->columns < 100 ? 10 : 20;
+}
+
+static void draw_load(struct canvas *c, double load)
+{
+    static const char full[] = "||||||||||||||||||||";
+    size_t width = bar_width(c);
+    enum style style = load < 0.5 ? GREEN : load < 0.9 ? YELLOW : RED;
+    if (width) {
+        size_t begin = c->at + 1;
+        canvas_put(c, NORMAL, "[");
+        canvas_print(c, style, "%.*s", isnan(load) ? 0 : (int)lround(load * (double)width), full);
+        canvas_to(c, NORMAL, begin + width);
+        canvas_put(c, NORMAL, "] ");
+    }
+    if (isnan(load))
+        canvas_put(c, NORMAL, "  -  ");
+    else
+        canvas_print(c, style, "%3.0f%% ", load * 100);
+}
+
+static void draw_runs(struct canvas *c, const struct document *d, const struct worker *w)
+{
+    if (!w->runs) {
+        canvas_put(c, NORMAL, w->answered ? "runs nothing" : "");
+        return;
+    }
+    canvas_put(c, NORMAL, "runs ");
+    const struct party *p = document_party(d, w->runs);
+    canvas_put(c, NORMAL, w->runs);
+    if (!p || !list_title(p))
+        return;
+    struct text name = { 0 };
+    list_add_name(&name, list_title(p));
+    const char *shown = text_string(&name);
+    canvas_put(c, NORMAL, " ");
+    canvas_put(c, NORMAL, shown ? shown : "");
+    text_free(&name);
+}
+
+static void draw_worker(struct canvas *c, const struct document *d, const struct document *before,
+                        const struct worker *w)
+{
+    char n[4][FORMATTED];
+    canvas_print(c, BOLD, "worker %-3s ", format_count(n[0], w->number));
+    draw_load(c, load_of(w, d, before));
+    canvas_print(c, NORMAL, " ready %-5s queued %-5s timers %-5s ", format_count(n[1], w->ready),
+                 format_count(n[2], w->queued), format_count(n[3], w->counts.timers));
+    canvas_put(c, RED, w->answered ? "" : "does not answer ");
+    draw_runs(c, d, w);
+    canvas_end_line(c);
+}
+
+static void draw_others(struct canvas *c, const struct document *d, const struct document *before,
+                        size_t first)
+{
+    double load = 0;
+    size_t count = d->worker_count - first;
+    for (size_t i = first; i < d->worker_count; i++)
+        load += load_of(&d->workers[i], d, before);
+    canvas_print(c, BOLD, "%zu more   ", count);
+    draw_load(c, load / (double)count);
+    canvas_end_line(c);
+}
+
+void head_draw_workers(struct canvas *c, const struct document *d, const struct document *before,
+                       size_t most)
+{
+    size_t shown = d->worker_count <= most ? d->worker_count : most ? most - 1 : 0;
+    for (size_t i = 0; i < shown; i++)
+        draw_worker(c, d, before, &d->workers[i]);
+    if (most && shown < d->worker_count)
+        draw_others(c, d, before, shown);
+}

@@ -1,0 +1,18 @@
+/* head.h: the lines above the list: the program, its counts, its workers. */
+#ifndef LEAT_LOOK_HEAD_H
+#define LEAT_LOOK_HEAD_H
+
+#include "look/canvas.h"
+#include "look/document.h"
+#include "look/trouble.h"
+
+/* `before` is an earlier document of the same run: then rates and loads are those between the two.
+ * With NULL they are averages since the start. */
+void head_draw(struct canvas *c, const struct document *d, const struct document *before,
+               const struct trouble *why);
+
+/* One line for each worker, `most` at most: then the last one is about those that are left out. */
+void head_draw_workers(struct canvas *c, const struct document *d, const struct document *before,
+                       size_t most);
+
+#endif

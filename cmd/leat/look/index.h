@@ -1,0 +1,13 @@
+/* index.h: finds the things of a document by their ids. */
+#ifndef LEAT_LOOK_INDEX_H
+#define LEAT_LOOK_INDEX_H
+
+#include "look/document.h"
+
+/* Orders ids: by letter, then by number: t9, t10. Returns as strcmp. */
+int index_compare(const char *id, const char *other);
+
+/* Fills the index, which has room for all parties, channels and scopes, and the scopes' depths. */
+void index_make(struct document *d);
+
+#endif

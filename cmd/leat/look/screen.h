@@ -1,0 +1,14 @@
+/* screen.h: puts the parts of a screen together. */
+#ifndef LEAT_LOOK_SCREEN_H
+#define LEAT_LOOK_SCREEN_H
+
+#include "look/canvas.h"
+#include "look/document.h"
+#include "look/trouble.h"
+#include "look/view.h"
+
+/* Draws the view, which is fresh. `before` is an earlier document of the same run, or NULL. */
+void screen_draw(struct canvas *c, struct view *v, const struct document *d,
+                 const struct document *before, const struct trouble *why);
+
+#endif

@@ -1,0 +1,25 @@
+/* trouble.h: why something has failed, as one line for the user.
+ *
+ * The text may quote what a server has said: it goes to a terminal only by shown_add. The first
+ * trouble stays; later ones are its consequences. */
+#ifndef LEAT_LOOK_TROUBLE_H
+#define LEAT_LOOK_TROUBLE_H
+
+#include <stdbool.h>
+
+struct trouble {
+    char said[240]; /* empty: there is no trouble */
+    bool gone;      /* nobody listens at the address */
+};
+
+static inline bool is_trouble(const struct trouble *t)
+{
+    return t->said[0] != '\0';
+}
+
+__attribute__((format(printf, 2, 3))) void trouble_say(struct trouble *t, const char *format, ...);
+
+/* Says the negative errno value `error`. */
+void trouble_error(struct trouble *t, int error);
+
+#endif
