@@ -267,7 +267,7 @@ sub roff_leat {
     for (grep { $_ != $header } @headers) {
         $out .= ".TP\n.BR leat_$_->{name} (7)\n" . roff(ucfirst $_->{brief}) . ".\n";
     }
-    $out .= see_also(7, ['leat-map', 1], ['leat-sum', 1],
+    $out .= see_also(7, ['leat-look', 1], ['leat-map', 1], ['leat-sum', 1],
         map { ["leat_$_->{name}", 7] } grep { $_ != $header } @headers);
     return $out =~ s/(\n\.S[HS][^\n]*)\n\.PP\n/$1\n/gr;
 }

@@ -62,7 +62,7 @@ bash_has() {
     same "bash: $1: options without" "$out/wanted" "$out/got"
 }
 
-for command in sum map; do
+for command in sum map look; do
     read_options $command
     zsh_has $command
     fish_has $command
@@ -78,9 +78,10 @@ same 'bash: digests' "$out/digests" "$out/got"
 
 mkdir -p trees/a trees/b
 : >trees/file
-offers '--help --version map sum' leat ''
+offers '--help --version look map sum' leat ''
 offers sum leat s
 offers map leat m
+offers look leat l
 offers '--strict --strict-tree=' leat sum --str
 offers '--quiet' leat sum t --qu
 offers '' leat other --qu
@@ -92,6 +93,11 @@ offers 'trees' leat sum -c l --strict-tree = tr
 offers 'trees/a trees/b' leat sum --strict-tree trees/
 offers '' leat sum --cache = tr
 offers '' leat sum tr
+
+offers '--json' leat look --js
+offers 'channels' leat look --list = ch
+offers 'since' leat look --sort = si
+offers '' leat look --token = tr
 
 # leat map has a COMMAND, and what follows it is for that command.
 offers '--retries=' leat map --ret
@@ -124,7 +130,7 @@ fish_offers() {
 }
 if command -v fish >/dev/null; then
     fish -n "$files/leat.fish" || fail 'fish -n'
-    for command in sum map; do
+    for command in sum map look; do
         read_options $command
         fish_offers "leat $command --" | sed 's/=.*//' | sort -u >"$out/got"
         same "fish: what it offers for $command" "$out/options" "$out/got"

@@ -92,12 +92,28 @@ _leat_map() {
     fi
 }
 
+_leat_look() {
+    local word=$1 before=$2
+    case $before in
+    -d | --delay) _leat_offer -W '0.2 0.5 1 2 5' -- "$word" ;;
+    --list) _leat_offer -W 'parties channels scopes waits' -- "$word" ;;
+    --sort) _leat_offer -W 'around capacity ends for id items kind members more name opener passed
+        rate receivers scope senders since stack state tree waits worker' -- "$word" ;;
+    --filter | --token) ;;
+    *)
+        [[ $word == -* ]] || return
+        _leat_offer_options '-d --delay= --list= --sort= -r --reverse --filter= --once --json
+            --token= --help --version' "$word"
+        ;;
+    esac
+}
+
 # What is not completed here is a file.
 _leat() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _leat_offer -W 'sum map --help --version' -- "$word"
+        _leat_offer -W 'sum map look --help --version' -- "$word"
         return
     fi
     # Of --option=value bash makes three words.
@@ -109,6 +125,7 @@ _leat() {
     case ${COMP_WORDS[1]} in
     sum) _leat_sum "$word" "$before" ;;
     map) _leat_map "$word" "$before" ;;
+    look) _leat_look "$word" "$before" ;;
     esac
 }
 

@@ -4,6 +4,7 @@ set -l digests md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-256 blake2b 
 
 complete -c leat -n __fish_use_subcommand -f -a sum -d 'Print or check digests of files'
 complete -c leat -n __fish_use_subcommand -f -a map -d 'Run a command over items'
+complete -c leat -n __fish_use_subcommand -f -a look -d 'Show what a running program does'
 complete -c leat -n __fish_use_subcommand -l help -d 'Print help and exit'
 complete -c leat -n __fish_use_subcommand -l version -d 'Print the version and exit'
 
@@ -103,3 +104,20 @@ __leat_map -l help -d 'Print the options and exit'
 __leat_map -l version -d 'Print the version and exit'
 
 functions -e __leat_map
+
+function __leat_look
+    complete -c leat -n '__leat_runs look' $argv
+end
+
+__leat_look -s d -l delay -x -a '0.2 0.5 1 2 5' -d 'The seconds from one look to the next'
+__leat_look -l list -x -a 'parties channels scopes waits' -d 'Begin with this list'
+__leat_look -l sort -x -d 'Sort the list by this column'
+__leat_look -s r -l reverse -d 'Sort the other way round'
+__leat_look -l filter -x -d 'Show the lines that have this text'
+__leat_look -l once -d 'Print one look as text'
+__leat_look -l json -d 'Print the document that the program gives'
+__leat_look -l token -r -F -d 'Take the token from this file'
+__leat_look -l help -d 'Print the options and exit'
+__leat_look -l version -d 'Print the version and exit'
+
+functions -e __leat_look
