@@ -17,7 +17,8 @@ ran=0 failed=0
 compile() {
     rm -f "$work"/*.o
     local file room
-    for file in "$LEAT_SOURCE_DIR"/src/*/*.c "$LEAT_SOURCE_DIR/src/arch/switch_$machine.S"; do
+    for file in "$LEAT_SOURCE_DIR"/src/*/*.c "$LEAT_SOURCE_DIR/src/arch/switch_$machine.S" \
+        "$LEAT_SOURCE_DIR/src/look/page.S"; do
         room=${file%/*}
         echo "-c $file -o $work/${room##*/}-${file##*/}.o"
     done | xargs -P "$(nproc)" -L 1 "$@" "${common[@]}"

@@ -1,15 +1,31 @@
 #!/usr/bin/env bash
-# look_page.sh URL [DIRECTORY]: the page of `leat look` in a headless Chromium. A program serves it
+# look_page.sh [URL [DIRECTORY]]: the page of `leat look` in a headless Chromium. A program serves it
 # at URL during the whole test (http://127.0.0.1:port/, with ?token= if it needs one), and has
-# tasks that wait and channels. With DIRECTORY, pictures of the page are written there.
+# tasks that wait and channels; without a URL, the program is programs/looked. With DIRECTORY,
+# pictures of the page are written there.
 # Documents that a program hardly has are put in place of the answers to the page's questions.
 set -u
 for needed in chromium chromedriver curl; do
     command -v $needed >/dev/null || { echo "skipped: no $needed"; exit 77; }
 done
-[ $# -gt 0 ] || { echo "skipped: no URL"; exit 77; }
-url=$1 pictures=${2:-}
 work=$(mktemp -d)
+if [ $# = 0 ]; then
+    mkfifo "$work/input"
+    LEAT_LOOK=127.0.0.1:0 LEAT_WATCH=waits,stacks "$LEAT_PROGRAMS/looked" busy \
+        <"$work/input" 2>"$work/said" &
+    exec 9>"$work/input"
+    until url=$(sed -n 's/^leat: look at //p' "$work/said") && [ -n "$url" ]; do
+        kill -0 $! || { cat "$work/said"; exit 1; }
+        sleep 0.1
+    done
+    bash "$0" "$url" 9>&-
+    status=$?
+    exec 9>&-
+    wait $! || { echo "the program ends with $?"; status=1; }
+    rm -r "$work"
+    exit $status
+fi
+url=$1 pictures=${2:-}
 driver=
 session=
 # Chromium ends with its session, some moments later.
