@@ -9,8 +9,8 @@
 #include "sim/choose.h"
 #include "sim/report.h"
 #include "sim/world.h"
-#include "start/kinds.h"
 #include "start/begin.h"
+#include "start/kinds.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "sched/runtime.h"
-#include "start/kinds.h"
 #include "start/begin.h"
+#include "start/kinds.h"
 
 #include <leat/scope.h>
 #include <leat/task.h>
