@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# look_page.sh [URL [DIRECTORY]]: the page of `leat look` in a headless Chromium. A program serves it
+# look_page.sh [URL [DIRECTORY]]: the page of a program in a headless Chromium. A program serves it
 # at URL during the whole test (http://127.0.0.1:port/, with ?token= if it needs one), and has
 # tasks that wait and channels; without a URL, the program is programs/looked. With DIRECTORY,
 # pictures of the page are written there.

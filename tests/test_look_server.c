@@ -146,11 +146,23 @@ static void test_addresses(void **state)
     CHECK_IS(0, leat_main_with(files, NULL, &(leat_options){ .workers = 2 }));
 }
 
+/* A simulated thread runs on a task that is in no scope. */
+static int dumps(void *unused)
+{
+    (void)unused;
+    FILE *to = fopen("/dev/null", "we");
+    CHECK(to);
+    CHECK_IS(0, leat_dump(to));
+    fclose(to);
+    return 0;
+}
+
 static int in_world(void *unused)
 {
     (void)unused;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     CHECK_IS(-ENOTSUP, leat_look(s, address, NULL));
+    CHECK_IS(0, leat_go_blocking(s, dumps, NULL));
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }

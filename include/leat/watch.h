@@ -100,7 +100,7 @@ LEAT_API int leat_dump_graph(FILE *to);
  * Returns 0; -EINVAL for a signal that cannot be handled, or when no runtime runs; -ENOMEM. */
 LEAT_API int leat_dump_on_signal(int signal);
 
-/* Serves a page about the running program at `address`, for a browser and for the command leat look,
+/* Serves a page about the running program at `address`, for a browser and for `leat look`,
  * until `scope` closes: the graph of scopes, parties and channels, the workers and their load, what
  * each party waits for, and downloads of a dump, a graph and a trace. docs/watch.md describes the
  * page and the JSON behind it. LEAT_LOOK=ADDRESS in the environment does the same from the start of
@@ -110,16 +110,16 @@ LEAT_API int leat_dump_on_signal(int signal);
  * "unix:/run/mill.look". At port 0 the system chooses a port, and leat says which on standard
  * error. A UNIX socket answers its own user and root only; its file is removed at the end, and one
  * that a killed program left is replaced. A TCP port on this machine (127.0.0.1, [::1]) answers
- * every user of this machine. With a `token`, LEAT_LOOK_TOKEN in the environment, each request needs
- * the token ("http://127.0.0.1:8080/?token=…"), and any address is allowed: without encryption, so
- * for networks that are trusted. `token` may be NULL; both texts are copied.
+ * every user of this machine. With a `token`, LEAT_LOOK_TOKEN in the environment, each request
+ * needs the token ("http://127.0.0.1:8080/?token=…"), and any address is allowed: without
+ * encryption, so for networks that are trusted. `token` may be NULL; both texts are copied.
  *
  * A thread of leat's own serves. It makes a look only when it is asked for one, so it costs nothing
  * before; and it answers, too, while all workers are stuck. A look records 4,000 parties at most.
  * The page changes nothing in the program.
  *
  * Any task or thread may call it, for a scope that stays open during the call. The close of the
- * scope waits for a look that is being made, some 100 ms at most.
+ * scope waits for a look that is being made, some 100 ms at most, or for a download of a dump.
  * Returns 0; -EINVAL for a NULL scope, an address that is none, an empty token, or when no runtime
  * runs; -EPERM for an address of other machines without a token; -ENOTSUP in a seeded world;
  * -ENOMEM; or the error of listening: -EADDRINUSE, -EACCES and the like. */

@@ -19,7 +19,7 @@ static size_t waiters_allowed(const struct lt_pad *pad)
 static void find_scope(struct lt_record *record, const struct lt_party *party)
 {
     if (party->kind == LT_TASK)
-        record->scope = lt_scope_of_task(LT_CONTAINER(party, const struct lt_task, party));
+        record->scope = lt_record_scope(LT_CONTAINER(party, const struct lt_task, party));
     else if (party->kind == LT_CALLBACK)
         record->scope = party->scope;
     if (record->scope)

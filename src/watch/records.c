@@ -231,6 +231,11 @@ static void hear(struct lt_listener *listener, enum lt_aim aim, const void *obje
                    aim == LT_FOR_SCOPE ? ((const leat_scope *)object)->number : 0);
 }
 
+const leat_scope *lt_record_scope(const struct lt_task *task)
+{
+    return task->party.scope ? lt_scope_of_task(task) : NULL;
+}
+
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state)
 {
     struct lt_record *record = lt_record_party(pad, &task->party, state);
@@ -238,9 +243,9 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
         return;
     const struct lt_wait *wait = task->party.wait;
     record->complete = true;
-    const leat_scope *scope = lt_scope_of_task(task);
+    const leat_scope *scope = lt_record_scope(task);
     record->scope = scope;
-    record->scope_number = scope->number;
+    record->scope_number = scope ? scope->number : 0;
     record->worker = (int)lt_task_home(task)->index;
     record->stack = task->stack->fiber.low;
     record->stack_size = task->stack->fiber.size;

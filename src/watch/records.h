@@ -150,6 +150,9 @@ const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames
 struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
                                   enum lt_state state);
 
+/* The scope of a task; NULL for the one on which the seeded world runs a thread. */
+const leat_scope *lt_record_scope(const struct lt_task *task);
+
 /* A task, with what it waits for; called inside its home worker. */
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state);
 

@@ -33,8 +33,8 @@ void lt_trace_end(void);
  * gets -EBUSY. */
 int lt_trace_record(void);
 
-/* Ends the late trace, and writes it to `to`, which is flushed and stays the caller's; with NULL
- * it is thrown away. Only for the caller whose lt_trace_record returned 0. 0, -ENOMEM or -EIO; after
+/* Ends the late trace, and writes it to `to`, which is flushed and stays the caller's; with NULL it
+ * is thrown away. Only for the caller whose lt_trace_record returned 0. 0, -ENOMEM or -EIO; after
  * an error the trace is over, too. It waits for no worker. */
 int lt_trace_end_record(FILE *to);
 
