@@ -226,9 +226,10 @@ static int prepare(struct lt_server *server, const char *token)
     server->stop = eventfd(0, EFD_CLOEXEC);
     errno = saved;
     if (token) {
-        server->token = lt_alloc(strlen(token) + 1);
+        size_t size = strlen(token) + 1;
+        server->token = lt_alloc(size);
         if (server->token)
-            strcpy(server->token, token);
+            memcpy(server->token, token, size);
     }
     return server->stop < 0 || (token && !server->token) ? -ENOMEM : 0;
 }
