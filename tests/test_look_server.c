@@ -349,7 +349,8 @@ static void test_stuck(void **state)
     CHECK_IS(200, ask("/json"));
     CHECK(answer_has("\"worker\":0,") && answer_has("\"worker\":1,"));
     CHECK(answer_has("\"answered\":false") && !answer_has("\"answered\":true"));
-    CHECK(answer_has("\"name\":\"computes ("));
+    if (!getenv("LEAT_EMULATED")) /* where the task of a busy worker cannot be read */
+        CHECK(answer_has("\"name\":\"computes ("));
     atomic_store(&over, true);
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(0, leat_stop());
