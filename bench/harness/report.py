@@ -189,23 +189,3 @@ class Report:
         notes = [f"- without {peer}: {why}" for peer, why in self.notes["missing"].items()]
         notes += [f"- {what}: {why}" for what, why in self.notes["failures"].items()]
         return "\n".join(["### Who is missing", "", *notes]) if notes else ""
-
-    # ---- the plot's data ----
-
-    def plot_series(self):
-        """(name, peer, way) of each: leat in all its ways, and the peers but Go, which is 1."""
-        ways = dict.fromkeys(line.way for line in self.lines)
-        return [*((f"leat, {way}" if way else "leat", "leat", way) for way in ways),
-                *((peer, peer, None) for peer in self.peers if peer != "Go")]
-
-    def plot_data(self, cores):
-        """A line for each row, with each series' figure divided by Go's, or "?" if it has none."""
-        lines = [line for line in self.on(cores) if not line.way and line.go and line.go.median]
-        out = []
-        for i, line in enumerate(lines):
-            cells = [str(len(lines) - i), line.label]
-            for _name, peer, way in self.plot_series():
-                s = self.results.of(line.row, peer, cores, way)
-                cells.append(f"{s.median / line.go.median:.5g}" if s and s.median > 0 else "?")
-            out.append("\t".join(cells))
-        return "\n".join(out) + "\n"
