@@ -4,7 +4,8 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io bench-map bench-sum manual lib install deb clean
+.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io \
+    bench-map bench-sum manual docs lib install deb clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -65,12 +66,16 @@ bench: ## measure leat beside its peers; BENCH holds options of bench/run
 	@scripts/bootstrap bench || true
 	@bench/run $(BENCH)
 
-bench-docs: ## copy the last whole run's figures and plot to docs/
+bench-docs: ## copy the last whole run's figures and picture to docs/
 	@bench/run --docs
 
 manual: ## make docs/api.md from the headers
 	@scripts/manual check
 	@scripts/manual md >docs/api.md
+
+docs: ## make build/site, the manual in a browser: index.html there
+	@scripts/bootstrap docs
+	@scripts/site/build build/site
 
 lib: ## build and install the library alone: a compiler, cmake and ninja do
 	@scripts/bootstrap lib
