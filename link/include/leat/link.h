@@ -1,0 +1,225 @@
+/* leat/link.h: a stage over several machines. For the library libleat-link.
+ *
+ *     // Here: a stage whose function runs elsewhere.
+ *     leat_link *link;
+ *     leat_link_open(scope, "redis://queue.example", NULL, &link);
+ *     leat_chan *thumbs = leat_remote(scope, photos, &(leat_remote_spec){
+ *         .link = link, .stage = "resize", .run = "holiday-2026", .n = 64, .window = 4096,
+ *         .out_size = sizeof(struct thumb) });
+ *
+ *     // Elsewhere, in any number of processes:
+ *     leat_serve_stage(link, &(leat_serve_stage_spec){
+ *         .stage = "resize", .n = 4, .run = resize });
+ *
+ * The two sides meet at an engine: a Redis of version 6.2 or later. It keeps what has been given to
+ * the stage and not yet delivered. The side with the channels is the near end; a process that
+ * serves is a far end.
+ *
+ *     in ──▶ [window] ──▶ engine ──▶ [n leases] ──▶ far ends: run ──▶ engine ──▶ [in order] ──▶ out
+ *
+ * Promises.
+ *  1. At most n items of a run are worked on at once, over all far ends together; and n are, if
+ *     there are n items and the far ends have n places. There is one exception. A far end that is
+ *     cut off from the engine, or stopped, for longer than its lease still works on what it has.
+ *     It learns of that when it next renews its leases: the scopes of these items are cancelled,
+ *     and their results do not count.
+ *  2. The function runs at least once for each item. Its result is delivered once, and in order,
+ *     while the near end lives.
+ *  3. A near end that ends early, or is killed, can be started again with the same run and the same
+ *     inputs. It skips the inputs that the engine has already, and goes on with the first result
+ *     that may not have been used. That is the result before the last one received, or, if `out`
+ *     has a capacity, as many results earlier. So a few results may come twice: leat_outcome's
+ *     index tells. Of two near ends with the same run, the one that was opened first ends with
+ *     -ESTALE.
+ *  4. A far end that is killed loses nothing. What it had is given to others when its lease has
+ *     ended, and at once if the far end ends by itself.
+ *  5. An engine that is killed and restarted loses nothing that it has answered, as far as it
+ *     writes to its disk first. leat_link_open reads its settings, and refuses an engine that may
+ *     lose or evict.
+ *  6. While the engine is away everybody waits, up to `away`. Cancelling and deadlines end every
+ *     wait as anywhere in leat.
+ *  7. An item that has failed `tries` times, or whose far ends have died as often, is a failed
+ *     item. It is not given out for ever.
+ *  8. The near end takes at most `window` items from `in` that it has not delivered. A far end
+ *     takes nothing that it has no place for. So the engine's memory is bounded: about `window`
+ *     times the bytes of an item, of a result, and 400 more.
+ *
+ * Everybody who can write to the engine can give the far ends work, and everybody who can read from
+ * it sees all items. So an engine has a password, and is not open to the world. */
+#ifndef LEAT_LINK_H
+#define LEAT_LINK_H
+
+#include <leat/base.h>
+#include <leat/chan.h>
+#include <leat/flow.h>
+#include <leat/pipeline.h>
+#include <leat/scope.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- bytes ---- */
+
+/* Bytes that are being put together. */
+typedef struct leat_bytes leat_bytes;
+
+/* Appends `n` bytes, which are copied. `data` may be NULL if n is 0.
+ * Returns 0; -EINVAL for a NULL; -EMSGSIZE when the bytes would be more than the item or result may
+ * have; -ENOMEM. After an error the bytes are as they were. */
+LEAT_API int leat_bytes_add(leat_bytes *bytes, const void *data, size_t n);
+
+/* ---- the engine ---- */
+
+typedef struct leat_link leat_link;
+
+/* Told, in a task of leat's, what a user should know: that the engine is away or there again, and
+ * why a link, a stage or a far end fails. `message` has one line without a line feed, and is valid
+ * during the call. It names no password. */
+typedef void leat_link_tell_fn(void *arg, const char *message);
+
+/* Describes a link. A field that is 0 has its default. All texts are copied. */
+typedef struct leat_link_spec {
+    /* Who asks. They win over those in the address. Both NULL: as the environment's LEAT_LINK_USER
+     * and LEAT_LINK_PASSWORD say, and otherwise without a password. */
+    const char *user, *password;
+    const char *prefix; /* of all keys in the engine, up to 64 bytes; NULL: "leat:" */
+    /* How long a far end may be silent until what it has is given to others: from 100 ms on;
+     * 0: 5 s. It counts for the far ends that use this link. */
+    int64_t lease;
+    int64_t away; /* how long the engine may be away until the stage fails; 0: LEAT_NEVER */
+    int trust;    /* not 0: the engine's settings are not looked at */
+    leat_link_tell_fn *tell; /* NULL: nobody is told */
+    void *arg;               /* given to `tell` */
+} leat_link_spec;
+
+/* Opens a link to the engine at `url`:
+ *
+ *     redis://HOST   redis://HOST:PORT/DATABASE   redis+unix:/run/redis.sock
+ *
+ * HOST is a name or a number, an IPv6 address in brackets. The port is 6379 unless given, and the
+ * database is 0. USER:PASSWORD@ may stand before HOST, with % for what is no letter or digit; but a
+ * command line shows it to everybody, and the environment does not. The connection is not
+ * encrypted: outside of a network that you trust, use a tunnel.
+ *
+ * Connects once, to look at the engine; stages and far ends make their own connections. `scope`
+ * owns the link, which must be open as long as a stage or far end uses it. `spec` may be NULL. For
+ * tasks and threads. The link is written to *link.
+ * Returns 0; -EINVAL for a NULL, an address or a value that is wrong; -ENOTSUP when the engine is
+ * older than 6.2, when it may lose what it has answered (appendonly is not "yes", appendfsync is
+ * "no", maxmemory-policy evicts), or when it does not let its settings be read; -EACCES when it
+ * refuses the password; -EPROTO when it is no Redis; -ETIMEDOUT when it has not answered within
+ * 5 s; -ENOMEM; -ECANCELED; -EDEADLK where the caller must not wait; or an error of
+ * leat_connect. */
+LEAT_API int leat_link_open(leat_scope *scope, const char *url, const leat_link_spec *spec,
+                            leat_link **link);
+
+/* Removes all that the engine has of a run: its items, results and leases. For a run that will not
+ * be opened again. Far ends that work on its items learn of it when they next renew. A near end of
+ * the run that is still open ends with -ESTALE. For tasks and threads.
+ * Returns 0; -ENOENT when the engine has no such run; -EINVAL for a NULL or a name that is wrong;
+ * or an error of leat_link_open. */
+LEAT_API int leat_link_forget(leat_link *link, const char *stage, const char *run);
+
+/* ---- the near end ---- */
+
+/* Writes the bytes of an item to `to`. Returns 0, or an error with which the item fails. */
+typedef int leat_pack_fn(void *arg, const void *item, leat_bytes *to);
+
+/* Makes an output from the `size` bytes at `data`. With LEAT_FAIL_TELLS the output begins with a
+ * leat_outcome, which is there already. Returns 0, or an error with which the item fails; then it
+ * has made no output. */
+typedef int leat_unpack_fn(void *arg, const void *data, size_t size, void *out);
+
+/* Describes a remote stage. A field that is 0 has its default; link, stage, run and n must be
+ * set. */
+typedef struct leat_remote_spec {
+    leat_link *link;
+    /* The name that far ends serve, and the name of this run of the stage: up to 128 bytes each,
+     * letters, digits and any of "._-+". Not copied: constants, or valid until the scope closes. */
+    const char *stage, *run;
+    unsigned n;      /* items that run at once, on all machines together: 1 to 65,536 */
+    unsigned window; /* items in flight, n to 1,048,576; 0: four times n, 4,096 at least */
+    /* Makes bytes from an item. NULL: the item as it lies, which holds for machines of one type. */
+    leat_pack_fn *pack;
+    /* Makes an output from bytes. NULL: the bytes are the output, without the leat_outcome. */
+    leat_unpack_fn *unpack;
+    void *arg;             /* given to `pack` and `unpack` */
+    size_t in_size;        /* bytes of an item of `in`; must be what `in` was made with */
+    leat_drop_fn *in_drop; /* called for each item when its bytes are made, or are not needed */
+    size_t out_size;       /* bytes of an output, 0 to 1 MiB */
+    size_t max_bytes;      /* of an item or a result; a larger one fails; 0: 1 MiB */
+    unsigned tries;        /* how often an item is tried; 0: 5 */
+    int unordered;         /* not 0: outputs are sent as they come */
+    leat_failing failing;
+    leat_chan *out; /* as in leat_pipeline_spec */
+    size_t capacity;
+    leat_drop_fn *drop;
+    leat_ending ending;
+} leat_remote_spec;
+
+/* Puts a remote stage behind `in`, and returns its output channel. It is like leat_pipeline: the
+ * same rules hold for the end, for dropping and for failures. The values of leat_outcome's status
+ * are those of the far end's function, and these: -EOWNERDEAD when the far ends of the item have
+ * died, -EMSGSIZE, -EPROTO when the result has not out_size bytes, and what pack or unpack return.
+ *
+ * When the input is closed and everything is delivered, the run ends, and far ends forget it. The
+ * engine keeps a few last results for a day, for a near end that is started again (promise 3).
+ *
+ * The stage fails, which cancels the scope: -ESTALE when another near end has opened the run, or
+ * the run was removed; -EHOSTDOWN when the engine was longer away than the link allows; and the
+ * errors of leat_link_open, when the engine has changed.
+ *
+ * A party that may call leat_go for the scope may call this. It never waits.
+ * Returns NULL when memory has run out, or an argument is wrong. */
+LEAT_API leat_chan *leat_remote(leat_scope *scope, leat_chan *in, const leat_remote_spec *spec);
+
+/* ---- the far end ---- */
+
+/* The room that a key takes, in bytes, with its 0 at the end. */
+enum { LEAT_KEY_MAX = 160 };
+
+/* An item that a far end works on. All of it is valid until the function returns. */
+typedef struct leat_far_item {
+    const void *data; /* `size` bytes */
+    size_t size;
+    const char *run;
+    uint64_t index; /* of the item in its run, from 0 */
+    unsigned again; /* how often this item has been tried before, and has failed or been lost */
+    /* The run and the index, as "holiday-2026/17". The same for every try of an item: what the
+     * function does elsewhere can be made harmless to repeat by it. */
+    const char *key;
+} leat_far_item;
+
+/* Works on an item, and appends its result to `result`. It runs in a scope of its own, which is
+ * cancelled when another far end has been given the item, or the grace has passed. Returns 0; or a
+ * negative errno value: the item is tried again, or fails. */
+typedef int leat_far_fn(void *arg, const leat_far_item *item, leat_bytes *result);
+
+/* Describes a far end. A field that is 0 has its default; stage, n and run must be set. */
+typedef struct leat_serve_stage_spec {
+    const char *stage; /* as in leat_remote_spec */
+    unsigned n;        /* places: items that this far end works on at once, 1 to 65,536 */
+    leat_far_fn *run;
+    void *arg;         /* given to `run` */
+    int blocking;      /* not 0: `run` is called on OS threads, and may block in the system */
+    size_t stack_size; /* of each task, as for leat_go_sized */
+    size_t max_bytes;  /* of a result; a larger one fails with -EMSGSIZE; 0: 1 MiB */
+    /* How long items may go on after the caller's scope was cancelled; then they are cancelled.
+     * What has ended is stored, and the rest is given back at once. LEAT_NEVER: as long as they
+     * take; 0: 10 s. */
+    int64_t grace;
+} leat_serve_stage_spec;
+
+/* Serves a stage: works on the items of all its runs, in turn, until the caller's scope is
+ * cancelled. For tasks and threads. `spec` is copied.
+ * Returns -ECANCELED when the caller's scope was cancelled; -EINVAL for a NULL or a value that is
+ * wrong; -EHOSTDOWN when the engine was longer away than the link allows; -ENOMEM; -EDEADLK where
+ * the caller must not wait; or an error of leat_link_open. */
+LEAT_API int leat_serve_stage(leat_link *link, const leat_serve_stage_spec *spec);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

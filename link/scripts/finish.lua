@@ -1,0 +1,12 @@
+-- Ends a run of which everything is delivered. It keeps its counts and last results for a while.
+-- KEYS[9]: all runs of the stage. ARGV: epoch, name, milliseconds.
+local epoch, name, keep = unpack(ARGV)
+if not is_near_end(epoch) then
+    return stale
+end
+call('HDEL', run, 'n', 'tries')
+call('SREM', KEYS[9], name)
+for k = 1, 8 do
+    call('PEXPIRE', KEYS[k], keep)
+end
+return 0

@@ -1,0 +1,30 @@
+-- Gives items to the run, or one that has failed already. May be sent twice.
+-- ARGV: channel, name, epoch, index of the first, status, then the items' bytes.
+-- Returns how many are published.
+local channel, name, epoch, first, status = unpack(ARGV, 1, 5)
+if not is_near_end(epoch) then
+    return stale
+end
+local published = tonumber(call('HGET', run, 'published')) or 0
+local indexes, fields = {}, {}
+for a = 6, #ARGV do
+    local index = first + a - 6
+    if index >= published then
+        indexes[#indexes + 1] = index
+        fields[#fields + 1] = index
+        fields[#fields + 1] = ARGV[a]
+    end
+end
+if #indexes == 0 then
+    return published
+end
+if status == '0' then
+    call('HSET', items, unpack(fields))
+    call('RPUSH', queue, unpack(indexes))
+    wake(channel, name)
+else
+    store({ string.format('%.0f:%s', indexes[1], status), '' })
+end
+published = first + #ARGV - 5
+call('HSET', run, 'published', published)
+return published

@@ -1,0 +1,51 @@
+-- Renews the leases of a far end. After a lost connection it tells all that it has: what else the
+-- engine takes to be its own came in an answer that was lost, and waits again. So a far end that
+-- ends tells that it has nothing.
+-- ARGV: channel, name, far end, lease in milliseconds, all: 1 if these are all; then indexes.
+-- Returns the indexes that are not the far end's any more.
+local channel, name, far_end, lease, all = unpack(ARGV, 1, 5)
+local lost, kept = {}, {}
+local time = call('TIME')
+local ends_at = time[1] * 1000 + math.floor(time[2] / 1000) + lease
+
+local function renew(from, to)
+    local ends = {}
+    for i, owner in ipairs(call('HMGET', owners, unpack(ARGV, from, to))) do
+        local index = ARGV[from + i - 1]
+        if owner == far_end then
+            kept[index] = true
+            ends[#ends + 1] = ends_at
+            ends[#ends + 1] = index
+        else
+            lost[#lost + 1] = index
+        end
+    end
+    if #ends > 0 then
+        call('ZADD', leases, unpack(ends))
+    end
+end
+
+local function give_back_others()
+    local has, some = call('HGETALL', owners), false
+    for i = 1, #has, 2 do
+        local index = has[i]
+        if has[i + 1] == far_end and not kept[index] then
+            call('HDEL', owners, index)
+            call('ZREM', leases, index)
+            call('LPUSH', queue, index)
+            some = true
+        end
+    end
+    call('SREM', waiting, far_end)
+    if some then
+        wake(channel, name)
+    end
+end
+
+for from = 6, #ARGV, 1000 do
+    renew(from, math.min(from + 999, #ARGV))
+end
+if all == '1' then
+    give_back_others()
+end
+return lost

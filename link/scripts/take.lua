@@ -1,0 +1,49 @@
+-- Takes items for a far end, up to its places and the run's n. Items whose lease has ended wait
+-- again first; but not soon after the engine has started, when far ends are only coming back.
+-- ARGV: channel, name, far end, places, lease in milliseconds, look: 1 to look for ended leases.
+-- Returns nothing if the run is over; else {index, tries, bytes, index, …}.
+local channel, name, far_end, places, lease, look = unpack(ARGV)
+local spec = call('HMGET', run, 'n', 'tries')
+if not spec[1] then
+    return false
+end
+local time = call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+
+local function engine_is_new()
+    local uptime = string.match(call('INFO', 'server'), 'uptime_in_seconds:(%d+)')
+    return tonumber(uptime) * 1000 < tonumber(lease)
+end
+
+if look == '1' then
+    local ended = call('ZRANGEBYSCORE', leases, '-inf', now, 'LIMIT', 0, 1000)
+    if #ended > 0 and not engine_is_new() then
+        local failed = {}
+        for e = #ended, 1, -1 do
+            try_again(ended[e], -130, tonumber(spec[2]), failed) -- EOWNERDEAD
+        end
+        store(failed)
+    end
+end
+
+local free = spec[1] - call('ZCARD', leases)
+local most = math.min(places, free)
+local indexes = most > 0 and call('LPOP', queue, most) or {}
+local taken = {}
+if #indexes > 0 then
+    local bytes, tried = call('HMGET', items, unpack(indexes)), call('HMGET', tries, unpack(indexes))
+    local ends, mine = {}, {}
+    for i, index in ipairs(indexes) do
+        ends[2 * i - 1], ends[2 * i] = now + lease, index
+        mine[2 * i - 1], mine[2 * i] = index, far_end
+        taken[3 * i - 2], taken[3 * i - 1], taken[3 * i] = index, tried[i] or 0, bytes[i]
+    end
+    call('ZADD', leases, unpack(ends))
+    call('HSET', owners, unpack(mine))
+end
+if #indexes < tonumber(places) then
+    call('SADD', waiting, far_end)
+elseif free > #indexes and call('LLEN', queue) > 0 then
+    wake(channel, name)
+end
+return taken

@@ -1,0 +1,14 @@
+/* bytes.h: bytes that a user's function puts together. */
+#ifndef LK_BYTES_H
+#define LK_BYTES_H
+
+#include <leat/link.h>
+
+struct leat_bytes {
+    char *data;
+    size_t size, room, most;
+};
+
+void lk_bytes_free(leat_bytes *bytes);
+
+#endif

@@ -1,0 +1,293 @@
+/* deliver.c: the task that receives results and sends outputs. */
+#include "remote.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How long the engine waits for results until it says that there are none. */
+#define BLOCK_MS 5000
+#define ENTRIES "256"
+
+/* ---- progress ---- */
+
+/* An output may not have been used until the receiver has come for the next; one in the channel's
+ * buffer has not. */
+static uint64_t used(const struct lk_remote *remote)
+{
+    uint64_t unsure = leat_chan_cap(remote->out) + 1;
+    return remote->delivered > unsure ? remote->delivered - unsure : 0;
+}
+
+/* The count of results in entries that may go must be whole where results have no order. */
+static uint64_t drop_entries(struct lk_remote *remote)
+{
+    uint64_t confirmed = used(remote);
+    while (remote->entry_count && remote->entries[remote->entry_first].after <= confirmed) {
+        remote->gone = remote->entries[remote->entry_first].after;
+        remote->entry_first++;
+        remote->entry_count--;
+    }
+    return remote->spec.unordered ? remote->gone : confirmed;
+}
+
+static void tell_progress(struct lk_remote *remote)
+{
+    struct lk_progress now = { .delivered = remote->delivered, .confirmed = drop_entries(remote) };
+    if (remote->entry_count)
+        memcpy(now.entry, remote->entries[remote->entry_first].id, sizeof now.entry);
+    remote->told = remote->delivered;
+    pthread_mutex_lock(&remote->lock);
+    if (now.confirmed < remote->progress.confirmed)
+        now.confirmed = remote->progress.confirmed;
+    remote->progress = now;
+    pthread_mutex_unlock(&remote->lock);
+    lk_ring(remote);
+}
+
+static struct lk_entry *new_entry(struct lk_remote *remote)
+{
+    if (remote->entry_first + remote->entry_count == remote->entry_room) {
+        if (remote->entry_first > remote->entry_room / 2) {
+            memmove(remote->entries, remote->entries + remote->entry_first,
+                    remote->entry_count * sizeof *remote->entries);
+        } else {
+            size_t room = 2 * remote->entry_room + 64;
+            struct lk_entry *more = realloc(remote->entries, room * sizeof *more);
+            if (!more)
+                return NULL;
+            remote->entries = more;
+            remote->entry_room = room;
+            memmove(more, more + remote->entry_first, remote->entry_count * sizeof *more);
+        }
+        remote->entry_first = 0;
+    }
+    return &remote->entries[remote->entry_first + remote->entry_count++];
+}
+
+/* ---- one output ---- */
+
+/* Makes the output of an item. Returns its status. */
+static int make_output(struct lk_remote *remote, uint64_t index, const struct lk_result *result)
+{
+    const leat_remote_spec *spec = &remote->spec;
+    size_t head = spec->failing == LEAT_FAIL_TELLS ? sizeof(leat_outcome) : 0;
+    leat_outcome outcome = { .index = index };
+    memset(remote->output, 0, spec->out_size);
+    memcpy(remote->output, &outcome, head);
+    int status = result->status;
+    if (!status && spec->unpack)
+        status = spec->unpack(spec->arg, result->data, result->size, remote->output);
+    else if (!status && result->size != spec->out_size - head)
+        status = -EPROTO;
+    else if (!status && result->size)
+        memcpy((char *)remote->output + head, result->data, result->size);
+    if (status)
+        memset(remote->output, 0, spec->out_size);
+    outcome.status = status;
+    memcpy(remote->output, &outcome, head);
+    return status;
+}
+
+static int send_output(struct lk_remote *remote)
+{
+    int error = leat_send(remote->out, remote->output);
+    if (error && remote->spec.drop)
+        remote->spec.drop(remote->output);
+    return error == -EPIPE ? -ESHUTDOWN : error;
+}
+
+/* 0; the verdict of an item that cancels; -ESHUTDOWN when nobody wants more; -ECANCELED. */
+static int deliver(struct lk_remote *remote, uint64_t index, const struct lk_result *result)
+{
+    int status = make_output(remote, index, result);
+    int error = 0;
+    if (!status || remote->spec.failing == LEAT_FAIL_TELLS)
+        error = send_output(remote);
+    else if (remote->spec.failing == LEAT_FAIL_CANCELS)
+        error = status;
+    if (error)
+        return error;
+    remote->delivered++;
+    if (remote->delivered - remote->told > remote->spec.window / 16)
+        tell_progress(remote);
+    return 0;
+}
+
+/* Delivers those that are next. */
+static int deliver_kept(struct lk_remote *remote)
+{
+    for (;;) {
+        struct lk_result *kept = &lk_slot(remote, remote->delivered)->result;
+        if (!kept->data)
+            return 0;
+        struct lk_result next = *kept;
+        *kept = (struct lk_result){ 0 };
+        int error = deliver(remote, remote->delivered, &next);
+        free(next.data);
+        if (error)
+            return error;
+    }
+}
+
+static int keep(struct lk_remote *remote, uint64_t index, const struct lk_result *result)
+{
+    struct lk_result *to = &lk_slot(remote, index)->result;
+    if (to->data)
+        return -EPROTO;
+    to->data = malloc(result->size + 1);
+    if (!to->data)
+        return -ENOMEM;
+    if (result->size)
+        memcpy(to->data, result->data, result->size);
+    to->size = result->size;
+    to->status = result->status;
+    return 0;
+}
+
+static int take_result(struct lk_remote *remote, uint64_t index, const struct lk_result *result)
+{
+    if (remote->spec.unordered)
+        return deliver(remote, index, result);
+    if (index < remote->delivered)
+        return 0; /* delivered to a near end before this one */
+    if (index - remote->delivered >= remote->ring)
+        return -EPROTO;
+    if (index != remote->delivered)
+        return keep(remote, index, result);
+    int error = deliver(remote, index, result);
+    return error ? error : deliver_kept(remote);
+}
+
+/* ---- entries of the stream ---- */
+
+/* "17" or "17:-5" */
+static bool read_name(const char *name, uint64_t *index, int *status)
+{
+    char *end;
+    if (*name < '0' || *name > '9')
+        return false;
+    errno = 0;
+    *index = strtoull(name, &end, 10);
+    long value = *end == ':' ? strtol(end + 1, &end, 10) : 0;
+    *status = (int)value;
+    return errno == 0 && *end == '\0' && *status == value;
+}
+
+static int take_fields(struct lk_remote *remote, const redisReply *fields, uint64_t *after)
+{
+    for (size_t i = 0; i + 1 < fields->elements; i += 2) {
+        const redisReply *name = fields->element[i], *bytes = fields->element[i + 1];
+        uint64_t index;
+        struct lk_result result = { .data = bytes->str, .size = bytes->len };
+        if (name->type != REDIS_REPLY_STRING || bytes->type != REDIS_REPLY_STRING ||
+            !read_name(name->str, &index, &result.status))
+            return -EPROTO;
+        int error = take_result(remote, index, &result);
+        if (error)
+            return error;
+        if (index + 1 > *after)
+            *after = index + 1;
+    }
+    return 0;
+}
+
+static int take_entry(struct lk_remote *remote, const redisReply *entry, char *last, size_t size)
+{
+    if (entry->type != REDIS_REPLY_ARRAY || entry->elements != 2 ||
+        entry->element[0]->type != REDIS_REPLY_STRING || entry->element[0]->len >= size ||
+        entry->element[1]->type != REDIS_REPLY_ARRAY)
+        return -EPROTO;
+    memcpy(last, entry->element[0]->str, entry->element[0]->len + 1);
+    uint64_t after = 0;
+    int error = take_fields(remote, entry->element[1], &after);
+    if (error)
+        return error;
+    struct lk_entry *new = new_entry(remote);
+    if (!new)
+        return -ENOMEM;
+    memcpy(new->id, last, size);
+    new->after = remote->spec.unordered ? remote->delivered : after;
+    return 0;
+}
+
+/* [[key, [entry, …]]], or nothing. */
+static int take_reply(struct lk_remote *remote, const redisReply *reply, char *last, size_t size)
+{
+    if (reply->type == REDIS_REPLY_NIL)
+        return 0;
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements != 1 ||
+        reply->element[0]->type != REDIS_REPLY_ARRAY || reply->element[0]->elements != 2 ||
+        reply->element[0]->element[1]->type != REDIS_REPLY_ARRAY)
+        return -EPROTO;
+    const redisReply *entries = reply->element[0]->element[1];
+    int error = 0;
+    for (size_t i = 0; !error && i < entries->elements; i++)
+        error = take_entry(remote, entries->element[i], last, size);
+    tell_progress(remote);
+    return error;
+}
+
+/* ---- the task ---- */
+
+static int ask(struct lk_remote *remote, const char *last, redisReply **reply)
+{
+    struct lk_engine *engine = &remote->deliverer;
+    lk_request_texts(&engine->request, "XREAD", "COUNT", ENTRIES, "BLOCK", "5000", "STREAMS",
+                     remote->keys.results, last, NULL);
+    int error = lk_engine_send(engine);
+    return error ? error
+                 : lk_engine_reply(engine, reply,
+                                   leat_after(BLOCK_MS * LEAT_MS + engine->link->lease));
+}
+
+/* -ESHUTDOWN at the end, and when nobody wants more. */
+static int deliver_all(struct lk_remote *remote)
+{
+    struct lk_engine *engine = &remote->deliverer;
+    char last[sizeof remote->entries->id] = "0-0";
+    int error = lk_is_all(remote, remote->delivered) ? -ESHUTDOWN : lk_engine_return(engine, NULL);
+    while (!error) {
+        redisReply *reply;
+        error = ask(remote, last, &reply);
+        if (!error) {
+            lk_engine_is_there(engine);
+            error = take_reply(remote, reply, last, sizeof last);
+            freeReplyObject(reply);
+        } else if (lk_engine_may_return(error)) {
+            error = lk_engine_return(engine, NULL);
+        }
+        if (!error && lk_is_all(remote, remote->delivered))
+            error = -ESHUTDOWN;
+    }
+    return error;
+}
+
+static void end_output(const struct lk_remote *remote, bool whole)
+{
+    if (!whole)
+        leat_cut(remote->out);
+    else if (remote->spec.ending == LEAT_ENDS_CLOSED)
+        leat_close(remote->out);
+    else if (remote->spec.ending == LEAT_ENDS_DONE)
+        leat_chan_done(remote->out);
+}
+
+int lk_deliver(void *arg)
+{
+    struct lk_remote *remote = arg;
+    leat_case cases[] = { LEAT_RECV(remote->opened, NULL), LEAT_RECV(remote->quit, NULL) };
+    int i = leat_select_ordered(cases, 2, LEAT_NEVER);
+    int error = i < 0 ? i : i == 0 ? deliver_all(remote) : -ESHUTDOWN;
+    lk_engine_leave(&remote->deliverer);
+    bool all = lk_is_all(remote, remote->delivered);
+    end_output(remote, all && !atomic_load_explicit(&remote->cut, memory_order_relaxed));
+    if (!all) {
+        leat_close(remote->quit);
+        leat_try_acquire(remote->window, 1);
+        leat_release(remote->window, 1);
+    }
+    return error == -ESHUTDOWN ? 0 : error;
+}

@@ -1,0 +1,387 @@
+#define _GNU_SOURCE
+#include "engine.h"
+
+#include <leat/leat.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST_PAUSE (50 * LEAT_MS)
+#define LONGEST_PAUSE (2 * LEAT_S)
+#define CONNECT_TIME (5 * LEAT_S)
+
+void lk_engine_init(struct lk_engine *engine, const leat_link *link)
+{
+    engine->link = link;
+    engine->io = NULL;
+    engine->reader = NULL;
+    engine->shut = false;
+    engine->away_since = engine->pause = 0;
+    engine->told = false;
+    engine->request = (struct lk_request){ 0 };
+    pthread_mutex_init(&engine->lock, NULL);
+}
+
+void lk_engine_leave(struct lk_engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    leat_io *io = engine->io;
+    engine->io = NULL;
+    pthread_mutex_unlock(&engine->lock);
+    if (io) {
+        leat_io_close(io);
+        leat_io_unref(io);
+    }
+    if (engine->reader)
+        redisReaderFree(engine->reader);
+    engine->reader = NULL;
+}
+
+void lk_engine_free(struct lk_engine *engine)
+{
+    lk_engine_leave(engine);
+    lk_request_free(&engine->request);
+    pthread_mutex_destroy(&engine->lock);
+}
+
+void lk_engine_shut(struct lk_engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->shut = true;
+    if (engine->io)
+        leat_shutdown(engine->io, SHUT_RDWR);
+    pthread_mutex_unlock(&engine->lock);
+}
+
+static bool is_shut(struct lk_engine *engine)
+{
+    pthread_mutex_lock(&engine->lock);
+    bool shut = engine->shut;
+    pthread_mutex_unlock(&engine->lock);
+    return shut;
+}
+
+/* ---- replies ---- */
+
+static bool begins(const char *text, const char *with)
+{
+    return strncmp(text, with, strlen(with)) == 0;
+}
+
+/* What an engine's error means. */
+static int error_of(struct lk_engine *engine, const char *text)
+{
+    static const char *const later[] = { "LOADING",    "BUSY",     "TRYAGAIN",    "MASTERDOWN",
+                                         "READONLY",   "OOM",      "CLUSTERDOWN", "MISCONF",
+                                         "NOREPLICAS", "NOSCRIPT", "UNKILLABLE" };
+    static const char *const denied[] = { "NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password" };
+    if (begins(text, "STALE"))
+        return -ESTALE;
+    lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
+    for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+        if (begins(text, later[i]))
+            return -EAGAIN;
+    for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
+        if (begins(text, denied[i]))
+            return -EACCES;
+    return -EPROTO;
+}
+
+static int read_more(struct lk_engine *engine, int64_t deadline)
+{
+    int64_t n = leat_read_until(engine->io, engine->bytes, sizeof engine->bytes, deadline);
+    if (n <= 0)
+        return is_shut(engine) ? -ESHUTDOWN : n ? (int)n : -ECONNRESET;
+    return redisReaderFeed(engine->reader, engine->bytes, (size_t)n) == REDIS_OK ? 0 : -ENOMEM;
+}
+
+int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline)
+{
+    void *got = NULL;
+    if (!engine->io)
+        return -ENOTCONN;
+    for (;;) {
+        if (redisReaderGetReply(engine->reader, &got) != REDIS_OK) {
+            int error = engine->reader->err == REDIS_ERR_OOM ? -ENOMEM : -EPROTO;
+            lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown,
+                    engine->reader->errstr);
+            return error;
+        }
+        if (got)
+            break;
+        int error = read_more(engine, deadline);
+        if (error)
+            return error;
+    }
+    *reply = got;
+    if ((*reply)->type != REDIS_REPLY_ERROR)
+        return 0;
+    int error = error_of(engine, (*reply)->str);
+    freeReplyObject(*reply);
+    return error;
+}
+
+int lk_engine_send(struct lk_engine *engine)
+{
+    struct lk_request *request = &engine->request;
+    if (request->failed)
+        return -ENOMEM;
+    if (!engine->io)
+        return -ENOTCONN;
+    if (!request->size)
+        return 0;
+    int64_t n = leat_write_until(engine->io, request->bytes, request->size,
+                                 leat_after(engine->link->lease + CONNECT_TIME));
+    bool whole = n == (int64_t)request->size;
+    lk_request_empty(request);
+    return whole ? 0 : is_shut(engine) ? -ESHUTDOWN : n < 0 ? (int)n : -ETIMEDOUT;
+}
+
+void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struct lk_keys *keys,
+                    size_t n)
+{
+    lk_request_begin(&engine->request, 3 + 9 + n);
+    lk_request_word(&engine->request, "EVALSHA", 7);
+    lk_request_word(&engine->request, engine->sha[script], 40);
+    lk_request_word(&engine->request, "9", 1);
+    lk_request_raw(&engine->request, keys->words, keys->size);
+}
+
+/* ---- connecting ---- */
+
+static int ask(struct lk_engine *engine, redisReply **reply, int64_t deadline)
+{
+    int error = lk_engine_send(engine);
+    return error ? error : lk_engine_reply(engine, reply, deadline);
+}
+
+static int expect(struct lk_engine *engine, int64_t deadline)
+{
+    redisReply *reply;
+    int error = ask(engine, &reply, deadline);
+    if (!error)
+        freeReplyObject(reply);
+    return error;
+}
+
+static int say_who(struct lk_engine *engine, int64_t deadline)
+{
+    const struct lk_url *url = &engine->link->url;
+    int error = 0;
+    if (url->password) {
+        if (url->user)
+            lk_request_texts(&engine->request, "AUTH", url->user, url->password, NULL);
+        else
+            lk_request_texts(&engine->request, "AUTH", url->password, NULL);
+        error = expect(engine, deadline);
+        if (error == -EPROTO) /* "ERR AUTH … without any password configured" */
+            error = -EACCES;
+    }
+    if (!error && url->database) {
+        lk_request_texts(&engine->request, "SELECT", url->database, NULL);
+        error = expect(engine, deadline);
+    }
+    return error;
+}
+
+static int check_version(struct lk_engine *engine, int64_t deadline)
+{
+    redisReply *reply;
+    int major = 0, minor = 0;
+    lk_request_texts(&engine->request, "INFO", "server", NULL);
+    int error = ask(engine, &reply, deadline);
+    if (error)
+        return error;
+    const char *at =
+        reply->type == REDIS_REPLY_STRING ? strstr(reply->str, "redis_version:") : NULL;
+    if (at) {
+        char *end;
+        major = (int)strtol(at + strlen("redis_version:"), &end, 10);
+        minor = *end == '.' ? (int)strtol(end + 1, NULL, 10) : 0;
+    }
+    freeReplyObject(reply);
+    if (!at)
+        return -EPROTO;
+    if (major > 6 || (major == 6 && minor >= 2))
+        return 0;
+    lk_tell(engine->link, "the engine at %s has version %d.%d; leat needs 6.2 or later",
+            engine->link->url.shown, major, minor);
+    return -ENOTSUP;
+}
+
+/* A setting, and why an engine that has a value is refused. `bad` is what the value is, or with a
+ * leading "!" is not, or with a trailing "*" how it begins. */
+static const struct setting {
+    const char *name, *bad, *reason;
+} settings[] = {
+    { "appendonly", "!yes", "a restart would lose everything" },
+    { "appendfsync", "no", "a loss of power would lose what was answered" },
+    { "maxmemory-policy", "allkeys*", "it would remove items when its memory is full" },
+    { "maxmemory-policy", "volatile*", "it would remove results when its memory is full" },
+};
+
+static bool is_bad(const struct setting *setting, const char *value)
+{
+    size_t n = strlen(setting->bad);
+    if (setting->bad[0] == '!')
+        return strcmp(value, setting->bad + 1) != 0;
+    if (setting->bad[n - 1] == '*')
+        return strncmp(value, setting->bad, n - 1) == 0;
+    return strcmp(value, setting->bad) == 0;
+}
+
+static int check_setting(struct lk_engine *engine, const struct setting *setting, int64_t deadline)
+{
+    redisReply *reply;
+    lk_request_texts(&engine->request, "CONFIG", "GET", setting->name, NULL);
+    int error = ask(engine, &reply, deadline);
+    if (error == -EACCES || error == -EPROTO) {
+        lk_tell(engine->link,
+                "the engine at %s does not let its settings be read, so leat does not know "
+                "whether it may lose items; `trust` accepts that",
+                engine->link->url.shown);
+        return -ENOTSUP;
+    }
+    if (error)
+        return error;
+    bool told = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                reply->element[1]->type == REDIS_REPLY_STRING;
+    const char *value = told ? reply->element[1]->str : "unknown";
+    if (!told || is_bad(setting, value)) {
+        lk_tell(engine->link, "the engine at %s has the setting %s %s: %s; `trust` accepts that",
+                engine->link->url.shown, setting->name, value, setting->reason);
+        error = -ENOTSUP;
+    }
+    freeReplyObject(reply);
+    return error;
+}
+
+static int load_script(struct lk_engine *engine, enum lk_script script, int64_t deadline)
+{
+    redisReply *reply;
+    char *whole;
+    if (asprintf(&whole, "%s%s", lk_script_common, lk_script_text(script)) < 0)
+        return -ENOMEM;
+    lk_request_texts(&engine->request, "SCRIPT", "LOAD", whole, NULL);
+    free(whole);
+    int error = ask(engine, &reply, deadline);
+    if (error)
+        return error;
+    if (reply->type == REDIS_REPLY_STRING && reply->len == 40)
+        memcpy(engine->sha[script], reply->str, 41);
+    else
+        error = -EPROTO;
+    freeReplyObject(reply);
+    return error;
+}
+
+static int greet(struct lk_engine *engine, int64_t deadline)
+{
+    int error = say_who(engine, deadline);
+    error = error ? error : check_version(engine, deadline);
+    for (size_t i = 0; !error && !engine->link->trust && i < sizeof settings / sizeof *settings;
+         i++)
+        error = check_setting(engine, &settings[i], deadline);
+    for (int i = 0; !error && i < LK_SCRIPTS; i++)
+        error = load_script(engine, (enum lk_script)i, deadline);
+    return error;
+}
+
+int lk_engine_connect(struct lk_engine *engine, int64_t deadline)
+{
+    leat_io *io;
+    lk_engine_leave(engine);
+    int error = leat_connect(NULL, engine->link->url.address, &io, deadline);
+    if (error)
+        return error;
+    pthread_mutex_lock(&engine->lock);
+    engine->io = io;
+    bool shut = engine->shut;
+    pthread_mutex_unlock(&engine->lock);
+    engine->reader = redisReaderCreate();
+    lk_request_empty(&engine->request);
+    error = shut ? -ESHUTDOWN : engine->reader ? greet(engine, deadline) : -ENOMEM;
+    if (error)
+        lk_engine_leave(engine);
+    return error;
+}
+
+/* ---- coming back ---- */
+
+bool lk_engine_may_return(int error)
+{
+    switch (error) {
+    case -EACCES:
+    case -ENOTSUP:
+    case -EPROTO:
+    case -EINVAL:
+    case -ENOMEM:
+    case -ESTALE:
+    case -ESHUTDOWN:
+    case -ECANCELED:
+    case -EDEADLK:
+    case -ENAMETOOLONG: return false;
+    default: return true;
+    }
+}
+
+static int pause_for(int64_t pause, leat_chan *stop)
+{
+    int error = stop ? leat_recv_until(stop, NULL, leat_after(pause)) : leat_sleep(pause);
+    return error == -EPIPE ? -ESHUTDOWN : error == -ETIMEDOUT ? 0 : error;
+}
+
+static int64_t shorter(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+static void tell_away(const struct lk_engine *engine, int error)
+{
+    lk_tell(engine->link, "the engine at %s is away: %s", engine->link->url.shown,
+            strerror(-error));
+}
+
+/* A connection that has never been of use is no return, so the pauses grow over such. */
+int lk_engine_return(struct lk_engine *engine, leat_chan *stop)
+{
+    const leat_link *link = engine->link;
+    int error = engine->away_since ? -EAGAIN : 0;
+    if (!engine->away_since) {
+        engine->away_since = leat_now();
+        engine->pause = FIRST_PAUSE;
+    }
+    for (;;) {
+        int64_t away = leat_now() - engine->away_since;
+        if (error && link->away != LEAT_NEVER && away >= link->away) {
+            tell_away(engine, error);
+            return -EHOSTDOWN;
+        }
+        if (error && !engine->told && away >= LEAT_S) {
+            tell_away(engine, error);
+            engine->told = true;
+        }
+        if (error) {
+            int64_t pause = engine->pause;
+            engine->pause = shorter(2 * pause, LONGEST_PAUSE);
+            if (link->away != LEAT_NEVER)
+                pause = shorter(pause, link->away - away);
+            int stopped = pause_for(pause, stop);
+            if (stopped)
+                return stopped;
+        }
+        error = is_shut(engine) ? -ESHUTDOWN : lk_engine_connect(engine, leat_after(CONNECT_TIME));
+        if (!error || !lk_engine_may_return(error))
+            return error;
+    }
+}
+
+void lk_engine_is_there(struct lk_engine *engine)
+{
+    engine->away_since = 0;
+    if (engine->told)
+        lk_tell(engine->link, "the engine at %s is there again", engine->link->url.shown);
+    engine->told = false;
+}

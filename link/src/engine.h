@@ -1,0 +1,67 @@
+/* engine.h: a connection to the engine. One task uses it; another may only end its waits by
+ * lk_engine_shut.
+ *
+ * Requests are put together in `request`, written at once, and answered in order. A connection that
+ * fails is away: the caller connects again (lk_engine_return) and sends anew what has no reply yet.
+ * Each script may be run twice with the same arguments. */
+#ifndef LK_ENGINE_H
+#define LK_ENGINE_H
+
+#include "link.h"
+#include "scripts.h"
+
+#include <leat/io.h>
+
+#include <hiredis/hiredis.h>
+#include <pthread.h>
+
+struct lk_engine {
+    const leat_link *link;
+    leat_io *io; /* NULL: away. `lock` guards changes, and the other task's use */
+    pthread_mutex_t lock;
+    bool shut;
+    redisReader *reader;
+    struct lk_request request;
+    char sha[LK_SCRIPTS][41];
+    int64_t away_since; /* 0: it answers */
+    int64_t pause;      /* before the next attempt */
+    bool told;          /* that it is away */
+    char bytes[1 << 14];
+};
+
+void lk_engine_init(struct lk_engine *engine, const leat_link *link);
+void lk_engine_free(struct lk_engine *engine);
+
+/* Connects, says who asks, checks the engine's settings, and loads the scripts. Tells why it fails.
+ * 0; -EACCES, -ENOTSUP or -EPROTO: it will not help to try again; or another error. */
+int lk_engine_connect(struct lk_engine *engine, int64_t deadline);
+
+/* Whether a later connection may succeed where this error came up. */
+bool lk_engine_may_return(int error);
+
+/* Connects again and again, with pauses, until it succeeds; `stop` (or NULL) ends that when it
+ * closes. 0; -EHOSTDOWN when it was away for longer than the link allows; -ESHUTDOWN; -ECANCELED;
+ * or an error that will stay. */
+int lk_engine_return(struct lk_engine *engine, leat_chan *stop);
+
+/* The engine has done what it was asked. */
+void lk_engine_is_there(struct lk_engine *engine);
+
+/* Begins a call of a script: `n` words must follow. */
+void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struct lk_keys *keys,
+                    size_t n);
+
+/* Writes the requests. 0 or an error. */
+int lk_engine_send(struct lk_engine *engine);
+
+/* Receives the next reply, which the caller frees. 0; -ESTALE when a script said so; -EAGAIN when
+ * the engine cannot answer now; or another error. After an error there is no reply. */
+int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline);
+
+/* The connection has failed. */
+void lk_engine_leave(struct lk_engine *engine);
+
+/* Ends the task's waits now, and all later ones, with -ESHUTDOWN. From any party. */
+void lk_engine_shut(struct lk_engine *engine);
+
+#endif

@@ -1,0 +1,264 @@
+#include "far.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define REPLY_TIME (5 * LEAT_S)
+
+/* ---- what is due ---- */
+
+static int add_step(struct lk_far *far, enum lk_script script, struct lk_run *run, uint64_t asked)
+{
+    if (far->step_count == far->step_room) {
+        size_t room = 2 * far->step_room + 8;
+        struct lk_step *more = realloc(far->steps, room * sizeof *more);
+        if (!more)
+            return -ENOMEM;
+        far->steps = more;
+        far->step_room = room;
+    }
+    far->steps[far->step_count++] = (struct lk_step){ script, run, asked };
+    return 0;
+}
+
+/* The words with which all calls but done begin. */
+static void name_far_end(struct lk_far *far, const struct lk_run *run)
+{
+    lk_request_text(&far->engine.request, run->keys.channel);
+    lk_request_text(&far->engine.request, run->keys.run);
+    lk_request_text(&far->engine.request, far->id);
+}
+
+static int plan_done(struct lk_far *far, struct lk_run *run)
+{
+    struct lk_request *request = &far->engine.request;
+    size_t n = 0, bytes = 0;
+    for (struct lk_item *item = run->ended; item && n < LK_MOST && bytes < LK_MOST_BYTES;
+         item = item->next, n++) {
+        item->stored = true;
+        bytes += item->result.size;
+    }
+    if (!n)
+        return 0;
+    lk_engine_call(&far->engine, LK_DONE, &run->keys, 1 + 3 * n);
+    lk_request_text(request, far->id);
+    for (struct lk_item *item = run->ended; n--; item = item->next) {
+        lk_request_text(request, item->index);
+        lk_request_number(request, item->status);
+        lk_request_word(request, item->result.data, item->status ? 0 : item->result.size);
+    }
+    return add_step(far, LK_DONE, run, 0);
+}
+
+static size_t count(const struct lk_item *item)
+{
+    size_t n = 0;
+    for (; item; item = item->next)
+        n += !item->lost;
+    return n;
+}
+
+static void add_indexes(struct lk_far *far, const struct lk_item *item)
+{
+    for (; item; item = item->next)
+        if (!item->lost)
+            lk_request_text(&far->engine.request, item->index);
+}
+
+static int plan_renew(struct lk_far *far, struct lk_run *run, bool has_nothing)
+{
+    struct lk_request *request = &far->engine.request;
+    size_t n = has_nothing ? 0 : count(run->held) + count(run->ended);
+    if (!n && !far->all && !has_nothing)
+        return 0;
+    lk_engine_call(&far->engine, LK_RENEW, &run->keys, 5 + n);
+    name_far_end(far, run);
+    lk_request_number(request, far->link->lease / LEAT_MS);
+    lk_request_number(request, far->all || has_nothing);
+    if (!has_nothing) {
+        add_indexes(far, run->held);
+        add_indexes(far, run->ended);
+    }
+    return add_step(far, LK_RENEW, run, 0);
+}
+
+/* The run that was asked last comes last. */
+static struct lk_run *next_ready(struct lk_far *far)
+{
+    for (struct lk_run **at = &far->runs; *at; at = &(*at)->next) {
+        struct lk_run *run = *at;
+        if (!run->ready)
+            continue;
+        struct lk_run **last = at;
+        *at = run->next;
+        while (*last)
+            last = &(*last)->next;
+        run->next = NULL;
+        *last = run;
+        return run;
+    }
+    return NULL;
+}
+
+static int plan_take(struct lk_far *far)
+{
+    struct lk_request *request = &far->engine.request;
+    struct lk_run *run = far->free && !far->stopping ? next_ready(far) : NULL;
+    if (!run)
+        return 0;
+    unsigned places = far->free < LK_MOST ? far->free : LK_MOST;
+    lk_engine_call(&far->engine, LK_TAKE, &run->keys, 6);
+    name_far_end(far, run);
+    lk_request_number(request, places);
+    lk_request_number(request, far->link->lease / LEAT_MS);
+    lk_request_number(request, run->look);
+    return add_step(far, LK_TAKE, run, places);
+}
+
+static void look_if_due(struct lk_far *far, int64_t now)
+{
+    if (now < far->look_at)
+        return;
+    far->look_at = now + far->link->lease / 4;
+    for (struct lk_run *run = far->runs; run; run = run->next)
+        run->look = run->ready = true;
+}
+
+int lk_far_plan(struct lk_far *far)
+{
+    int64_t now = leat_now();
+    bool renew = far->all || now >= far->renew_at;
+    int error = 0;
+    lk_request_empty(&far->engine.request);
+    far->step_count = 0;
+    look_if_due(far, now);
+    for (struct lk_run *run = far->runs; !error && run; run = run->next) {
+        if (renew)
+            error = plan_renew(far, run, false);
+        error = error ? error : plan_done(far, run);
+    }
+    if (renew)
+        far->renew_at = now + far->link->lease / 3;
+    return error ? error : plan_take(far);
+}
+
+/* ---- replies ---- */
+
+static void forget_stored(struct lk_run *run)
+{
+    for (struct lk_item *item = run->ended, *next; item; item = next) {
+        next = item->next;
+        if (!item->stored)
+            continue;
+        lk_item_unlink(item);
+        lk_item_free(item);
+    }
+}
+
+static struct lk_item *find(struct lk_item *item, const char *index)
+{
+    while (item && strcmp(item->index, index) != 0)
+        item = item->next;
+    return item;
+}
+
+static int lose(struct lk_run *run, const redisReply *reply)
+{
+    if (reply->type != REDIS_REPLY_ARRAY)
+        return -EPROTO;
+    for (size_t i = 0; i < reply->elements; i++) {
+        if (reply->element[i]->type != REDIS_REPLY_STRING)
+            return -EPROTO;
+        struct lk_item *item = find(run->held, reply->element[i]->str);
+        if (item)
+            lk_item_lose(item);
+    }
+    return 0;
+}
+
+/* A number up to 20 digits. */
+static bool is_index(const redisReply *reply)
+{
+    return reply->type == REDIS_REPLY_STRING && reply->len > 0 && reply->len <= 20 &&
+           strspn(reply->str, "0123456789") == reply->len;
+}
+
+/* index, tries, bytes */
+static int start(struct lk_far *far, struct lk_run *run, redisReply *const *three)
+{
+    const redisReply *tried = three[1], *bytes = three[2];
+    if (!is_index(three[0]) || bytes->type != REDIS_REPLY_STRING)
+        return -EPROTO;
+    long long again = tried->type == REDIS_REPLY_INTEGER ? tried->integer
+                      : is_index(tried)                  ? strtoll(tried->str, NULL, 10)
+                                                         : 0;
+    return lk_item_start(far, run, three[0]->str, (unsigned)again, bytes->str, bytes->len);
+}
+
+static int start_all(struct lk_far *far, const struct lk_step *step, const redisReply *reply)
+{
+    struct lk_run *run = step->run;
+    run->look = false;
+    run->over = reply->type == REDIS_REPLY_NIL;
+    if (run->over) {
+        run->ready = false;
+        return 0;
+    }
+    if (reply->type != REDIS_REPLY_ARRAY || reply->elements % 3 ||
+        reply->elements / 3 > step->asked)
+        return -EPROTO;
+    run->ready = reply->elements / 3 == step->asked;
+    int error = 0;
+    for (size_t i = 0; !error && i < reply->elements; i += 3)
+        error = start(far, run, reply->element + i);
+    return error;
+}
+
+static int handle(struct lk_far *far, const struct lk_step *step)
+{
+    redisReply *reply;
+    int error = lk_engine_reply(&far->engine, &reply, leat_after(far->link->lease + REPLY_TIME));
+    if (error)
+        return error;
+    if (step->script == LK_DONE)
+        forget_stored(step->run);
+    else if (step->script == LK_RENEW)
+        error = lose(step->run, reply);
+    else
+        error = start_all(far, step, reply);
+    freeReplyObject(reply);
+    return error;
+}
+
+static void none_stored(struct lk_far *far)
+{
+    for (struct lk_run *run = far->runs; run; run = run->next)
+        for (struct lk_item *item = run->ended; item; item = item->next)
+            item->stored = false;
+}
+
+int lk_far_exchange(struct lk_far *far)
+{
+    int error = lk_engine_send(&far->engine);
+    for (size_t i = 0; !error && i < far->step_count; i++)
+        error = handle(far, &far->steps[i]);
+    if (error) {
+        none_stored(far);
+        return error;
+    }
+    far->all = false;
+    lk_runs_clean(far);
+    lk_engine_is_there(&far->engine);
+    return 0;
+}
+
+int lk_far_give_back(struct lk_far *far)
+{
+    int error = 0;
+    lk_request_empty(&far->engine.request);
+    far->step_count = 0;
+    for (struct lk_run *run = far->runs; !error && run; run = run->next)
+        error = plan_renew(far, run, true);
+    return error ? error : lk_far_exchange(far);
+}

@@ -1,0 +1,126 @@
+/* far.h: a far end.
+ *
+ *     engine ──▶ take ──▶ items, a task each ──▶ ended ──▶ done ──▶ engine
+ *                              ▲ renew
+ *
+ * One task, the caller's, is the loop: it alone talks to the engine, and it owns all lists. It puts
+ * everything that is due into one request: the results that have come, a take for the places that
+ * are free, renewals. While a request is under way, results gather for the next. A second task
+ * listens, on a connection of its own, for runs that have items.
+ *
+ * Two scopes, as in leat_serve. `around` lies in the caller's scope and is cancelled with it; then
+ * `stop` closes. `crowd` is opened under a shield. So items go on until the grace has passed.
+ *
+ * Locking. `lock` guards each item's `scope` and `lost`. All else belongs to the loop; an item
+ * belongs to its task until the task has sent it to `ended`. */
+#ifndef LK_FAR_H
+#define LK_FAR_H
+
+#include "bytes.h"
+#include "engine.h"
+
+#include <leat/leat.h>
+
+#include <pthread.h>
+
+struct lk_far;
+
+/* What a far end knows of a run. */
+struct lk_run {
+    struct lk_run *next;
+    struct lk_keys keys;
+    struct lk_item *held;  /* being worked on */
+    struct lk_item *ended; /* with a result that is not stored yet */
+    bool ready;            /* a take may find items */
+    bool look;             /* the next take looks for leases that have ended */
+    bool over;
+};
+
+struct lk_item {
+    struct lk_item *next, **before; /* in a list of its run */
+    struct lk_far *far;
+    struct lk_run *run;
+    leat_far_item told;
+    leat_bytes result;
+    int status;
+    bool stored;       /* in the request under way */
+    leat_scope *scope; /* NULL: the function does not run */
+    bool lost;         /* the lease is another's, or the grace has passed */
+    char key[LEAT_KEY_MAX];
+    const char *index; /* within the key */
+    char data[];
+};
+
+/* What a request of the loop consists of, in order. */
+struct lk_step {
+    enum lk_script script;
+    struct lk_run *run;
+    uint64_t asked; /* take: places */
+};
+
+struct lk_far {
+    leat_link *link;
+    leat_serve_stage_spec spec;
+    char id[17];
+    leat_scope *around, *crowd;
+    leat_chan *stop, *never, *bell, *ended;
+    leat_op watch;
+    struct lk_engine engine, listener;
+    struct lk_run *runs;
+    unsigned running, free; /* places */
+    struct lk_step *steps;  /* of the request under way */
+    size_t step_count, step_room;
+    int64_t renew_at, look_at;
+    bool all;     /* the next renewal tells all that it has */
+    bool ask_all; /* there may be runs that it does not know */
+    bool stopping;
+    int64_t stop_at; /* when the grace is over */
+    pthread_mutex_t lock;
+};
+
+/* An item of the bell: which run has items. Empty: any may, and there may be new ones. */
+struct lk_news {
+    char run[LK_NAME + 1];
+};
+
+/* ---- item.c ---- */
+
+/* Starts the work on an item. 0, or an error, and then there is no item. */
+int lk_item_start(struct lk_far *far, struct lk_run *run, const char *index, unsigned again,
+                  const void *data, size_t size);
+void lk_item_free(struct lk_item *item);
+
+void lk_item_link(struct lk_item **list, struct lk_item *item);
+void lk_item_unlink(struct lk_item *item);
+
+/* Cancels the work on an item, whose result will not count. */
+void lk_item_lose(struct lk_item *item);
+
+/* ---- runs.c ---- */
+
+/* Finds a run, or makes what is known of it. NULL: no memory, or no name. */
+struct lk_run *lk_run_find(struct lk_far *far, const char *name);
+
+/* Forgets the runs that are over and of which it has no item. */
+void lk_runs_clean(struct lk_far *far);
+void lk_runs_free(struct lk_far *far);
+
+/* Asks the engine for the names of the runs. */
+int lk_runs_ask(struct lk_far *far);
+
+/* ---- listen.c: the task that hears of items ---- */
+
+int lk_listen(void *far);
+
+/* ---- exchange.c: requests of the loop ---- */
+
+/* Puts together what is due: far->step_count calls. 0 or -ENOMEM. */
+int lk_far_plan(struct lk_far *far);
+
+/* Sends that, and does what the replies say. After an error the next plan has it again. */
+int lk_far_exchange(struct lk_far *far);
+
+/* Gives back all that the engine takes to be the far end's. */
+int lk_far_give_back(struct lk_far *far);
+
+#endif

@@ -1,0 +1,105 @@
+#include "request.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What is kept between requests. */
+enum { KEEP = 1 << 20 };
+
+void lk_request_empty(struct lk_request *to)
+{
+    if (to->room > KEEP)
+        lk_request_free(to);
+    to->size = 0;
+    to->replies = 0;
+    to->failed = false;
+}
+
+void lk_request_free(struct lk_request *to)
+{
+    free(to->bytes);
+    *to = (struct lk_request){ 0 };
+}
+
+static bool reserve(struct lk_request *to, size_t more)
+{
+    if (to->failed)
+        return false;
+    if (to->room - to->size >= more)
+        return true;
+    size_t room = 2 * to->room + more + 1024;
+    char *bytes = realloc(to->bytes, room);
+    if (!bytes) {
+        to->failed = true;
+        return false;
+    }
+    to->bytes = bytes;
+    to->room = room;
+    return true;
+}
+
+/* Writes a mark, a number, and the end of the line. */
+static void head(struct lk_request *to, char mark, size_t number)
+{
+    char line[32], *at = line + sizeof line;
+    *--at = '\n';
+    *--at = '\r';
+    do
+        *--at = (char)('0' + number % 10);
+    while (number /= 10);
+    *--at = mark;
+    lk_request_raw(to, at, (size_t)(line + sizeof line - at));
+}
+
+void lk_request_raw(struct lk_request *to, const char *words, size_t n)
+{
+    if (!reserve(to, n))
+        return;
+    memcpy(to->bytes + to->size, words, n);
+    to->size += n;
+}
+
+void lk_request_begin(struct lk_request *to, size_t words)
+{
+    head(to, '*', words);
+    to->replies++;
+}
+
+void lk_request_word(struct lk_request *to, const void *data, size_t n)
+{
+    head(to, '$', n);
+    if (n)
+        lk_request_raw(to, data, n);
+    lk_request_raw(to, "\r\n", 2);
+}
+
+void lk_request_text(struct lk_request *to, const char *text)
+{
+    lk_request_word(to, text, strlen(text));
+}
+
+void lk_request_number(struct lk_request *to, int64_t number)
+{
+    char text[24];
+    int n = snprintf(text, sizeof text, "%" PRId64, number);
+    lk_request_word(to, text, (size_t)n);
+}
+
+void lk_request_texts(struct lk_request *to, const char *first, ...)
+{
+    va_list texts, again;
+    va_start(texts, first);
+    va_copy(again, texts);
+    size_t words = 1;
+    while (va_arg(texts, const char *))
+        words++;
+    va_end(texts);
+    lk_request_begin(to, words);
+    lk_request_text(to, first);
+    for (const char *text; (text = va_arg(again, const char *));)
+        lk_request_text(to, text);
+    va_end(again);
+}

@@ -1,0 +1,22 @@
+/* scripts.h: what the engine runs in one piece. ../scripts/ has the texts: common.lua says what the
+ * engine has of a run, and each script what it does with that. */
+#ifndef LK_SCRIPTS_H
+#define LK_SCRIPTS_H
+
+enum lk_script {
+    LK_OPEN,
+    LK_PUBLISH,
+    LK_CONFIRM,
+    LK_FINISH,
+    LK_FORGET,
+    LK_TAKE,
+    LK_DONE,
+    LK_RENEW,
+    LK_SCRIPTS
+};
+
+/* What every script begins with, and the rest of one. */
+extern const char lk_script_common[] __attribute__((visibility("hidden")));
+const char *lk_script_text(enum lk_script script);
+
+#endif

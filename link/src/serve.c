@@ -1,0 +1,259 @@
+/* serve.c: the loop of a far end. */
+#include "far.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define DEFAULT_GRACE (10 * LEAT_S)
+
+enum { N_MOST = 65536, NEWS = 64, STACK_LEAST = 16 << 10, STACK_MOST = 1 << 30 };
+
+/* ---- what ends and what comes ---- */
+
+static void take_back(struct lk_far *far, struct lk_item *item)
+{
+    far->running--;
+    far->free++;
+    lk_item_unlink(item);
+    item->stored = false;
+    if (item->lost)
+        lk_item_free(item);
+    else
+        lk_item_link(&item->run->ended, item);
+}
+
+static void hear(struct lk_far *far, const struct lk_news *news)
+{
+    if (!news->run[0]) {
+        far->ask_all = true;
+        return;
+    }
+    struct lk_run *run = lk_run_find(far, news->run);
+    if (run) {
+        run->ready = true;
+        run->over = false;
+    }
+}
+
+static void collect(struct lk_far *far)
+{
+    struct lk_item *item;
+    struct lk_news news;
+    while (leat_try_recv(far->ended, &item) == 0)
+        take_back(far, item);
+    while (leat_try_recv(far->bell, &news) == 0)
+        hear(far, &news);
+}
+
+static void lose_all(struct lk_far *far)
+{
+    for (struct lk_run *run = far->runs; run; run = run->next)
+        for (struct lk_item *item = run->held; item; item = item->next)
+            lk_item_lose(item);
+}
+
+static void begin_to_stop(struct lk_far *far)
+{
+    int64_t grace = far->spec.grace ? far->spec.grace : DEFAULT_GRACE;
+    far->stopping = true;
+    far->stop_at = grace == LEAT_NEVER ? LEAT_NEVER : leat_after(grace);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Waits until something is due. */
+static void wait(struct lk_far *far)
+{
+    struct lk_item *item;
+    struct lk_news news;
+    int64_t until = far->stopping ? far->stop_at : LEAT_NEVER;
+    if (far->running)
+        until = earlier(until, far->renew_at);
+    if (far->free && !far->stopping)
+        until = earlier(until, far->look_at);
+    leat_case cases[] = { LEAT_RECV(far->ended, &item), LEAT_RECV(far->bell, &news),
+                          LEAT_RECV(far->stopping ? NULL : far->stop, NULL) };
+    int i = leat_select_ordered(cases, 3, until);
+    if (i == 0)
+        take_back(far, item);
+    else if (i == 1)
+        hear(far, &news);
+    else if (i == 2)
+        begin_to_stop(far);
+    if (far->stopping && leat_now() >= far->stop_at) {
+        far->stop_at = LEAT_NEVER;
+        lose_all(far);
+    }
+}
+
+/* ---- the loop ---- */
+
+static bool has_results(const struct lk_far *far)
+{
+    for (const struct lk_run *run = far->runs; run; run = run->next)
+        if (run->ended)
+            return true;
+    return false;
+}
+
+static int come_back(struct lk_far *far)
+{
+    int error = lk_engine_return(&far->engine, far->stop);
+    if (error)
+        return error;
+    far->all = far->ask_all = true;
+    for (struct lk_run *run = far->runs; run; run = run->next)
+        run->ready = true;
+    return 0;
+}
+
+static int go_round(struct lk_far *far)
+{
+    int error = 0;
+    if (far->ask_all && !far->stopping)
+        error = lk_runs_ask(far);
+    if (error)
+        return error;
+    far->ask_all = false;
+    error = lk_far_plan(far);
+    return error || !far->step_count ? error : lk_far_exchange(far);
+}
+
+static int loop(struct lk_far *far)
+{
+    int error = come_back(far);
+    while (!error) {
+        collect(far);
+        if (far->stopping && !far->running && !has_results(far))
+            break;
+        error = go_round(far);
+        if (lk_engine_may_return(error) && error)
+            error = come_back(far);
+        else if (!error && !far->step_count)
+            wait(far);
+        else if (!error && !far->stopping && leat_chan_closed(far->stop))
+            begin_to_stop(far);
+    }
+    return error;
+}
+
+/* Waits for the items, which are cancelled. */
+static void drain(struct lk_far *far)
+{
+    struct lk_item *item;
+    lose_all(far);
+    while (far->running && leat_recv(far->ended, &item) == 0)
+        take_back(far, item);
+}
+
+static int serve(struct lk_far *far)
+{
+    int error = leat_go_named(far->crowd, lk_listen, far, "listen", 0);
+    error = error ? error : loop(far);
+    drain(far);
+    if (far->engine.io)
+        lk_far_give_back(far);
+    leat_close(far->stop);
+    leat_close(far->bell);
+    lk_engine_shut(&far->listener);
+    return error == -ESHUTDOWN ? 0 : error;
+}
+
+/* ---- beginning and ending ---- */
+
+static void watched(leat_op *op, int status)
+{
+    struct lk_far *far = (struct lk_far *)((char *)op - offsetof(struct lk_far, watch));
+    if (status == -ECANCELED)
+        leat_close(far->stop);
+}
+
+static int make_id(char id[17])
+{
+    uint64_t random;
+    if (getrandom(&random, sizeof random, 0) != sizeof random)
+        return -EAGAIN;
+    snprintf(id, 17, "%016llx", (unsigned long long)random);
+    return 0;
+}
+
+/* With `around` open. */
+static int prepare(struct lk_far *far)
+{
+    far->stop = leat_chan_make(far->around, 0, 0);
+    far->never = leat_chan_make(far->around, 0, 0);
+    far->bell = leat_chan_make(far->around, sizeof(struct lk_news), NEWS);
+    far->ended = leat_chan_make(far->around, sizeof(struct lk_item *), far->spec.n);
+    if (!far->stop || !far->never || !far->bell || !far->ended)
+        return -ENOMEM;
+    leat_shield();
+    far->crowd = leat_scope_open(LEAT_NEVER);
+    leat_unshield();
+    return far->crowd ? make_id(far->id) : -ENOMEM;
+}
+
+static int serve_prepared(struct lk_far *far)
+{
+    far->watch = (leat_op)LEAT_OP(far->around, 0);
+    leat_recv_then(&far->watch, far->never, NULL, watched);
+    int error = serve(far);
+    leat_scope_close(far->crowd);
+    leat_close(far->never);
+    return error;
+}
+
+static int check(const leat_link *link, const leat_serve_stage_spec *spec)
+{
+    if (!link || !spec || !lk_is_name(spec->stage) || !spec->run)
+        return -EINVAL;
+    if (!spec->n || spec->n > N_MOST || spec->grace < 0)
+        return -EINVAL;
+    if (spec->stack_size && (spec->stack_size < STACK_LEAST || spec->stack_size > STACK_MOST))
+        return -EINVAL;
+    return spec->max_bytes > LK_MAX_BYTES * (size_t)64 ? -EINVAL : 0;
+}
+
+static int serve_around(struct lk_far *far)
+{
+    far->around = leat_scope_open(LEAT_NEVER);
+    if (!far->around)
+        return -ENOMEM;
+    int error = prepare(far);
+    if (!error)
+        error = serve_prepared(far);
+    else if (far->crowd)
+        leat_scope_close(far->crowd);
+    int why = leat_scope_close(far->around);
+    return error ? error : why;
+}
+
+int leat_serve_stage(leat_link *link, const leat_serve_stage_spec *spec)
+{
+    int error = check(link, spec);
+    if (error)
+        return error;
+    struct lk_far *far = calloc(1, sizeof *far);
+    if (!far)
+        return -ENOMEM;
+    far->link = link;
+    far->spec = *spec;
+    far->spec.max_bytes = spec->max_bytes ? spec->max_bytes : LK_MAX_BYTES;
+    far->free = spec->n;
+    pthread_mutex_init(&far->lock, NULL);
+    lk_engine_init(&far->engine, link);
+    lk_engine_init(&far->listener, link);
+    error = serve_around(far);
+    lk_runs_free(far);
+    free(far->steps);
+    lk_engine_free(&far->engine);
+    lk_engine_free(&far->listener);
+    pthread_mutex_destroy(&far->lock);
+    free(far);
+    return error;
+}

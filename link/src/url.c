@@ -1,0 +1,143 @@
+#define _GNU_SOURCE
+#include "url.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TCP "redis://"
+#define UNIX "redis+unix:"
+#define DATABASE "?db="
+
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Copies a part, with %XX as the byte that it means. 0, -EINVAL or -ENOMEM. */
+static int decode(char **to, const char *from, size_t n)
+{
+    char *text = malloc(n + 1), *end = text;
+    if (!text)
+        return -ENOMEM;
+    for (size_t i = 0; i < n; i++) {
+        char c = from[i];
+        if (c == '%') {
+            int high = i + 2 < n ? digit(from[i + 1]) : -1;
+            int low = i + 2 < n ? digit(from[i + 2]) : -1;
+            c = (char)(high * 16 + low);
+            if (high < 0 || low < 0 || !c) {
+                lk_wipe(text);
+                return -EINVAL;
+            }
+            i += 2;
+        }
+        *end++ = c;
+    }
+    *end = '\0';
+    *to = text;
+    return 0;
+}
+
+static bool is_number(const char *text)
+{
+    return *text && strlen(text) <= 5 && text[strspn(text, "0123456789")] == '\0';
+}
+
+static int take_database(struct lk_url *to, const char *text)
+{
+    if (!*text)
+        return 0;
+    if (!is_number(text))
+        return -EINVAL;
+    to->database = strdup(text);
+    return to->database ? 0 : -ENOMEM;
+}
+
+/* USER:PASSWORD, USER, or :PASSWORD */
+static int take_user(struct lk_url *to, const char *from, size_t n)
+{
+    const char *colon = memchr(from, ':', n);
+    size_t name = colon ? (size_t)(colon - from) : n;
+    int error = name ? decode(&to->user, from, name) : 0;
+    if (!error && colon)
+        error = decode(&to->password, colon + 1, n - name - 1);
+    return error;
+}
+
+static int parse_tcp(struct lk_url *to, const char *text)
+{
+    size_t n = strcspn(text, "/?#");
+    const char *rest = text + n, *at = memrchr(text, '@', n);
+    if (at) {
+        int error = take_user(to, text, (size_t)(at - text));
+        if (error)
+            return error;
+        n -= (size_t)(at + 1 - text);
+        text = at + 1;
+    }
+    const char *bracket = memchr(text, ']', n);
+    const char *after = bracket ? bracket : text;
+    const char *port = memchr(after, ':', n - (size_t)(after - text));
+    if (n == 0 || text[0] == ':' || (port && port + 1 == text + n))
+        return -EINVAL;
+    if (asprintf(&to->address, "%.*s%s", (int)n, text, port ? "" : ":6379") < 0) {
+        to->address = NULL;
+        return -ENOMEM;
+    }
+    if (*rest && *rest != '/')
+        return -EINVAL;
+    return take_database(to, *rest ? rest + 1 : rest);
+}
+
+static int parse_unix(struct lk_url *to, const char *text)
+{
+    const char *query = strstr(text, DATABASE);
+    int n = (int)(query ? (size_t)(query - text) : strlen(text));
+    if (text[0] != '/')
+        return -EINVAL;
+    if (asprintf(&to->address, "unix:%.*s", n, text) < 0) {
+        to->address = NULL;
+        return -ENOMEM;
+    }
+    return query ? take_database(to, query + strlen(DATABASE)) : 0;
+}
+
+int lk_url_parse(struct lk_url *to, const char *text)
+{
+    *to = (struct lk_url){ 0 };
+    int error = -EINVAL;
+    if (strncmp(text, TCP, strlen(TCP)) == 0)
+        error = parse_tcp(to, text + strlen(TCP));
+    else if (strncmp(text, UNIX, strlen(UNIX)) == 0)
+        error = parse_unix(to, text + strlen(UNIX));
+    else if (strncmp(text, "rediss://", strlen("rediss://")) == 0)
+        error = -ENOTSUP;
+    if (!error && !(to->shown = strdup(to->address)))
+        error = -ENOMEM;
+    if (error)
+        lk_url_free(to);
+    return error;
+}
+
+void lk_wipe(char *text)
+{
+    if (text)
+        explicit_bzero(text, strlen(text));
+    free(text);
+}
+
+void lk_url_free(struct lk_url *url)
+{
+    free(url->address);
+    free(url->database);
+    free(url->shown);
+    lk_wipe(url->user);
+    lk_wipe(url->password);
+    *url = (struct lk_url){ 0 };
+}

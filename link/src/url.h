@@ -1,0 +1,22 @@
+/* url.h: the address of an engine. */
+#ifndef LK_URL_H
+#define LK_URL_H
+
+/* What an address says. All are texts of their own, or NULL. */
+struct lk_url {
+    char *address; /* for leat_connect */
+    char *user, *password;
+    char *database;
+    char *shown; /* for messages: the address without user and password */
+};
+
+/* 0; -EINVAL for what is no address of an engine; -ENOTSUP for an encrypted one; -ENOMEM. */
+int lk_url_parse(struct lk_url *to, const char *text);
+
+/* Wipes the password. */
+void lk_url_free(struct lk_url *url);
+
+/* Overwrites a text that nobody may read later, and frees it. NULL is allowed. */
+void lk_wipe(char *text);
+
+#endif
