@@ -4,7 +4,7 @@ DIR ?= .
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
-.PHONY: help run test asan tsan harsh clang aarch64 style format bench bench-docs bench-io \
+.PHONY: help run run-cluster test asan tsan harsh clang aarch64 style format bench bench-docs bench-io \
     bench-map bench-sum manual docs lib install deb clean
 
 help: ## list what one can do here
@@ -14,6 +14,11 @@ help: ## list what one can do here
 run: ## digest the files under DIR (this folder when unset)
 	@{ scripts/bootstrap run && scripts/build release leat-command; } >&2
 	@build/release/cmd/leat/leat sum "$(DIR)"
+
+run-cluster: ## a stage over three processes and a Redis, of which two are killed
+	@scripts/bootstrap cluster
+	@scripts/build release leat-cluster
+	@link/examples/run build/release/link/cluster
 
 test: ## build and run all tests, the longest shortened; LEAT_LONG=1: all in full
 	@scripts/bootstrap test

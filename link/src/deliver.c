@@ -80,7 +80,7 @@ static int make_output(struct lk_remote *remote, uint64_t index, const struct lk
     int status = result->status;
     if (!status && spec->unpack)
         status = spec->unpack(spec->arg, result->data, result->size, remote->output);
-    else if (!status && result->size != spec->out_size - head)
+    else if (!status && result->size > spec->out_size - head)
         status = -EPROTO;
     else if (!status && result->size)
         memcpy((char *)remote->output + head, result->data, result->size);

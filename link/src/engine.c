@@ -20,6 +20,7 @@ void lk_engine_init(struct lk_engine *engine, const leat_link *link)
     engine->shut = false;
     engine->away_since = engine->pause = 0;
     engine->told = false;
+    engine->why[0] = '\0';
     engine->request = (struct lk_request){ 0 };
     pthread_mutex_init(&engine->lock, NULL);
 }
@@ -79,10 +80,12 @@ static int error_of(struct lk_engine *engine, const char *text)
     static const char *const denied[] = { "NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password" };
     if (begins(text, "STALE"))
         return -ESTALE;
-    lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-        if (begins(text, later[i]))
+        if (begins(text, later[i])) {
+            snprintf(engine->why, sizeof engine->why, "%s", text);
             return -EAGAIN;
+        }
+    lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
     for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
         if (begins(text, denied[i]))
             return -EACCES;
@@ -341,14 +344,14 @@ static int64_t shorter(int64_t a, int64_t b)
 static void tell_away(const struct lk_engine *engine, int error)
 {
     lk_tell(engine->link, "the engine at %s is away: %s", engine->link->url.shown,
-            strerror(-error));
+            error == -EAGAIN && engine->why[0] ? engine->why : strerror(-error));
 }
 
 /* A connection that has never been of use is no return, so the pauses grow over such. */
 int lk_engine_return(struct lk_engine *engine, leat_chan *stop)
 {
     const leat_link *link = engine->link;
-    int error = engine->away_since ? -EAGAIN : 0;
+    int error = engine->away_since ? -EAGAIN : 0; /* it came back, and was of no use */
     if (!engine->away_since) {
         engine->away_since = leat_now();
         engine->pause = FIRST_PAUSE;

@@ -26,6 +26,7 @@ struct lk_engine {
     int64_t away_since; /* 0: it answers */
     int64_t pause;      /* before the next attempt */
     bool told;          /* that it is away */
+    char why[128];      /* the last reason that it gave for not answering */
     char bytes[1 << 14];
 };
 

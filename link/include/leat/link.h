@@ -142,7 +142,8 @@ typedef struct leat_remote_spec {
     unsigned window; /* items in flight, n to 1,048,576; 0: four times n, 4,096 at least */
     /* Makes bytes from an item. NULL: the item as it lies, which holds for machines of one type. */
     leat_pack_fn *pack;
-    /* Makes an output from bytes. NULL: the bytes are the output, without the leat_outcome. */
+    /* Makes an output from bytes. NULL: the bytes are the output, behind the leat_outcome if there
+     * is one; what they do not fill is 0. */
     leat_unpack_fn *unpack;
     void *arg;             /* given to `pack` and `unpack` */
     size_t in_size;        /* bytes of an item of `in`; must be what `in` was made with */
@@ -161,7 +162,7 @@ typedef struct leat_remote_spec {
 /* Puts a remote stage behind `in`, and returns its output channel. It is like leat_pipeline: the
  * same rules hold for the end, for dropping and for failures. The values of leat_outcome's status
  * are those of the far end's function, and these: -EOWNERDEAD when the far ends of the item have
- * died, -EMSGSIZE, -EPROTO when the result has not out_size bytes, and what pack or unpack return.
+ * died, -EMSGSIZE, -EPROTO when the result has more bytes than out_size, and what pack or unpack return.
  *
  * When the input is closed and everything is delivered, the run ends, and far ends forget it. The
  * engine keeps a few last results for a day, for a near end that is started again (promise 3).
