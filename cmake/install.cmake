@@ -6,7 +6,9 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/leat)
 
 install(TARGETS leat-static leat-shared EXPORT leatTargets)
-install(FILES ${headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/leat)
+set(own_headers ${headers})
+list(REMOVE_ITEM own_headers ${link_header})
+install(FILES ${own_headers} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/leat)
 install(EXPORT leatTargets NAMESPACE leat:: DESTINATION ${package_dir})
 
 configure_package_config_file(cmake/leatConfig.cmake.in leatConfig.cmake
@@ -51,7 +53,8 @@ if(PERL)
     set(man ${CMAKE_CURRENT_BINARY_DIR}/man)
     file(GLOB manual CONFIGURE_DEPENDS scripts/manual*)
     add_custom_command(OUTPUT ${man}/made
-        COMMAND ${PERL} ${PROJECT_SOURCE_DIR}/scripts/manual man ${man}
+        COMMAND ${CMAKE_COMMAND} -E env LEAT_LINK=${LEAT_LINK}
+                ${PERL} ${PROJECT_SOURCE_DIR}/scripts/manual man ${man}
         COMMAND ${CMAKE_COMMAND} -E touch ${man}/made
         DEPENDS ${headers} ${manual} README.md
         COMMENT "Making the man pages")

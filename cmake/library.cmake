@@ -7,6 +7,7 @@
 
 file(GLOB sources CONFIGURE_DEPENDS src/*/*.c)
 file(GLOB headers CONFIGURE_DEPENDS include/leat/*.h)
+set(link_header ${CMAKE_CURRENT_SOURCE_DIR}/include/leat/link.h) # of another library: link/
 
 add_library(leat-objects OBJECT ${sources} src/arch/switch_${machine}.S src/look/page.S)
 set_source_files_properties(src/look/page.S PROPERTIES
