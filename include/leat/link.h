@@ -168,8 +168,9 @@ typedef struct leat_remote_spec {
  * engine keeps a few last results for a day, for a near end that is started again (promise 3).
  *
  * The stage fails, which cancels the scope: -ESTALE when another near end has opened the run, or
- * the run was removed; -EHOSTDOWN when the engine was longer away than the link allows; and the
- * errors of leat_link_open, when the engine has changed.
+ * the run was removed; -EIO when the engine has lost items, by a loss of power for instance, and
+ * then the same run can be started again; -EHOSTDOWN when the engine was longer away than the link
+ * allows; and the errors of leat_link_open, when the engine has changed.
  *
  * A party that may call leat_go for the scope may call this. It never waits.
  * Returns NULL when memory has run out, or an argument is wrong. */

@@ -26,6 +26,7 @@ end
 local function is_near_end(epoch)
     return call('HGET', run, 'epoch') == epoch
 end
+local lost = { err = 'LOST the engine has lost items that it had been given' }
 local stale = { err = 'STALE the run was opened again, or removed' }
 
 -- Takes the lease of an item away. Once tried often enough it fails, else it waits again.

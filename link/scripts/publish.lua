@@ -6,6 +6,9 @@ if not is_near_end(epoch) then
     return stale
 end
 local published = tonumber(call('HGET', run, 'published')) or 0
+if tonumber(first) > published then
+    return lost
+end
 local indexes, fields = {}, {}
 for a = 6, #ARGV do
     local index = first + a - 6

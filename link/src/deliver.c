@@ -282,6 +282,9 @@ int lk_deliver(void *arg)
     int i = leat_select_ordered(cases, 2, LEAT_NEVER);
     int error = i < 0 ? i : i == 0 ? deliver_all(remote) : -ESHUTDOWN;
     lk_engine_leave(&remote->deliverer);
+    if (error == -EPROTO)
+        lk_tell(remote->spec.link, "the engine has results that the run %s cannot have",
+                remote->keys.run);
     bool all = lk_is_all(remote, remote->delivered);
     end_output(remote, all && !atomic_load_explicit(&remote->cut, memory_order_relaxed));
     if (!all) {

@@ -80,6 +80,10 @@ static int error_of(struct lk_engine *engine, const char *text)
     static const char *const denied[] = { "NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password" };
     if (begins(text, "STALE"))
         return -ESTALE;
+    if (begins(text, "LOST")) {
+        lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
+        return -EIO;
+    }
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
         if (begins(text, later[i])) {
             snprintf(engine->why, sizeof engine->why, "%s", text);
@@ -322,6 +326,7 @@ bool lk_engine_may_return(int error)
     case -EINVAL:
     case -ENOMEM:
     case -ESTALE:
+    case -EIO:
     case -ESHUTDOWN:
     case -ECANCELED:
     case -EDEADLK:

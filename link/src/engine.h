@@ -55,8 +55,9 @@ void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struc
 /* Writes the requests. 0 or an error. */
 int lk_engine_send(struct lk_engine *engine);
 
-/* Receives the next reply, which the caller frees. 0; -ESTALE when a script said so; -EAGAIN when
- * the engine cannot answer now; or another error. After an error there is no reply. */
+/* Receives the next reply, which the caller frees. 0; -ESTALE or -EIO when a script said that the
+ * run is another's, or that items are lost; -EAGAIN when the engine cannot answer now; or another
+ * error. After an error there is no reply. */
 int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline);
 
 /* The connection has failed. */

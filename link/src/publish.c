@@ -138,8 +138,9 @@ static void add_confirm(struct publisher *p)
 {
     struct lk_request *request = &p->engine->request;
     p->confirming = progress(p->remote);
-    lk_engine_call(p->engine, LK_CONFIRM, &p->remote->keys, 3);
+    lk_engine_call(p->engine, LK_CONFIRM, &p->remote->keys, 4);
     lk_request_text(request, p->remote->epoch);
+    lk_request_number(request, (int64_t)p->published);
     lk_request_number(request, (int64_t)p->confirming.confirmed);
     lk_request_text(request, p->confirming.entry);
 }
