@@ -6,7 +6,8 @@
 --   items    index → bytes, of items that have no result yet
 --   queue    indexes that nobody has, next first
 --   leases   index → when its lease ends, in milliseconds of the engine's clock: n at most
---   owners   index → the far end that has the lease
+--   owners   index → the far end that has the lease. Its name has more than 64 bytes: so the engine
+--            keeps a table, and no list that it searches from the beginning
 --   tries    index → how often it has failed or was lost, if it has
 --   results  a stream. The fields of an entry are items: the name is the index, and after a colon
 --            the status, if that is not 0; the value has the bytes

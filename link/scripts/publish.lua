@@ -11,8 +11,9 @@ if tonumber(first) > published then
 end
 local indexes, fields = {}, {}
 for a = 6, #ARGV do
-    local index = first + a - 6
-    if index >= published then
+    local number = first + a - 6
+    if number >= published then
+        local index = string.format('%d', number)
         indexes[#indexes + 1] = index
         fields[#fields + 1] = index
         fields[#fields + 1] = ARGV[a]
@@ -26,7 +27,7 @@ if status == '0' then
     call('RPUSH', queue, unpack(indexes))
     wake(channel, name)
 else
-    store({ string.format('%.0f:%s', indexes[1], status), '' })
+    store({ indexes[1] .. ':' .. status, '' })
 end
 published = first + #ARGV - 5
 call('HSET', run, 'published', published)

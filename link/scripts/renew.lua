@@ -6,7 +6,7 @@
 local channel, name, far_end, lease, all = unpack(ARGV, 1, 5)
 local lost, kept = {}, {}
 local time = call('TIME')
-local ends_at = time[1] * 1000 + math.floor(time[2] / 1000) + lease
+local ends_at = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000) + lease)
 
 local function renew(from, to)
     local ends = {}

@@ -32,9 +32,9 @@ local indexes = most > 0 and call('LPOP', queue, most) or {}
 local taken = {}
 if #indexes > 0 then
     local bytes, tried = call('HMGET', items, unpack(indexes)), call('HMGET', tries, unpack(indexes))
-    local ends, mine = {}, {}
+    local ends_at, ends, mine = string.format('%d', now + lease), {}, {}
     for i, index in ipairs(indexes) do
-        ends[2 * i - 1], ends[2 * i] = now + lease, index
+        ends[2 * i - 1], ends[2 * i] = ends_at, index
         mine[2 * i - 1], mine[2 * i] = index, far_end
         taken[3 * i - 2], taken[3 * i - 1], taken[3 * i] = index, tried[i] or 0, bytes[i]
     end

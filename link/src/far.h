@@ -23,6 +23,8 @@
 
 #include <pthread.h>
 
+enum { LK_FAR_ID = 72 };
+
 struct lk_far;
 
 /* What a far end knows of a run. */
@@ -61,7 +63,7 @@ struct lk_step {
 struct lk_far {
     leat_link *link;
     leat_serve_stage_spec spec;
-    char id[17];
+    char id[LK_FAR_ID + 1]; /* see common.lua */
     leat_scope *around, *crowd;
     leat_chan *stop, *never, *bell, *ended;
     leat_op watch;

@@ -1,11 +1,14 @@
 /* serve.c: the loop of a far end. */
+#define _GNU_SOURCE
 #include "far.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
+#include <unistd.h>
 
 #define DEFAULT_GRACE (10 * LEAT_S)
 
@@ -174,12 +177,17 @@ static void watched(leat_op *op, int status)
         leat_close(far->stop);
 }
 
-static int make_id(char id[17])
+/* The random number makes it the only one; the host and the process tell a reader who it is. */
+static int make_id(char id[LK_FAR_ID + 1])
 {
+    char host[48] = "";
     uint64_t random;
     if (getrandom(&random, sizeof random, 0) != sizeof random)
         return -EAGAIN;
-    snprintf(id, 17, "%016llx", (unsigned long long)random);
+    gethostname(host, sizeof host - 1);
+    int n = snprintf(id, LK_FAR_ID + 1, "%016" PRIx64 " %d %s", random, (int)getpid(), host);
+    memset(id + n, '.', (size_t)(LK_FAR_ID - n));
+    id[LK_FAR_ID] = '\0';
     return 0;
 }
 
