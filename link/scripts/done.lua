@@ -1,21 +1,23 @@
 -- Stores results of a far end, and frees their leases. An item that is not the far end's any more
 -- is passed over, so a result may be sent twice.
--- ARGV: far end, then index, status, bytes of each.
-local far_end = ARGV[1]
+-- A lease that is free may be what others wait for. They are not woken where the far end takes items
+-- of the run next, in the same request: take wakes them if it leaves some.
+-- ARGV: channel, name, far end, takes: 1 if it takes next; then index, status, bytes of each.
+local channel, name, far_end, takes = unpack(ARGV, 1, 4)
 local limit = tonumber(call('HGET', run, 'tries'))
 local indexes = {}
-for a = 2, #ARGV, 3 do
+for a = 5, #ARGV, 3 do
     indexes[#indexes + 1] = ARGV[a]
 end
 local has = call('HMGET', owners, unpack(indexes))
 local mine, fields = {}, {}
 for i, index in ipairs(indexes) do
     if has[i] == far_end then
-        local status = ARGV[3 * i]
+        local status = ARGV[3 * i + 3]
         if status == '0' then
             mine[#mine + 1] = index
             fields[#fields + 1] = index
-            fields[#fields + 1] = ARGV[3 * i + 1]
+            fields[#fields + 1] = ARGV[3 * i + 4]
         else
             try_again(index, status, limit, fields)
         end
@@ -28,4 +30,7 @@ if #mine > 0 then
     call('ZREM', leases, unpack(mine))
 end
 store(fields)
+if takes ~= '1' and call('LLEN', queue) > 0 then
+    wake(channel, name)
+end
 return #fields / 2

@@ -22,7 +22,7 @@ static int add_step(struct lk_far *far, enum lk_script script, struct lk_run *ru
     return 0;
 }
 
-/* The words with which all calls but done begin. */
+/* The words with which all calls begin. */
 static void name_far_end(struct lk_far *far, const struct lk_run *run)
 {
     lk_request_text(&far->engine.request, run->keys.channel);
@@ -30,7 +30,8 @@ static void name_far_end(struct lk_far *far, const struct lk_run *run)
     lk_request_text(&far->engine.request, far->id);
 }
 
-static int plan_done(struct lk_far *far, struct lk_run *run)
+/* `takes`: a take of the run follows in the same request. */
+static int plan_done(struct lk_far *far, struct lk_run *run, bool takes)
 {
     struct lk_request *request = &far->engine.request;
     size_t n = 0, bytes = 0;
@@ -41,8 +42,9 @@ static int plan_done(struct lk_far *far, struct lk_run *run)
     }
     if (!n)
         return 0;
-    lk_engine_call(&far->engine, LK_DONE, &run->keys, 1 + 3 * n);
-    lk_request_text(request, far->id);
+    lk_engine_call(&far->engine, LK_DONE, &run->keys, 4 + 3 * n);
+    name_far_end(far, run);
+    lk_request_number(request, takes);
     for (struct lk_item *item = run->ended; n--; item = item->next) {
         lk_request_text(request, item->index);
         lk_request_number(request, item->status);
@@ -101,10 +103,9 @@ static struct lk_run *next_ready(struct lk_far *far)
     return NULL;
 }
 
-static int plan_take(struct lk_far *far)
+static int plan_take(struct lk_far *far, struct lk_run *run)
 {
     struct lk_request *request = &far->engine.request;
-    struct lk_run *run = far->free && !far->stopping ? next_ready(far) : NULL;
     if (!run)
         return 0;
     unsigned places = far->free < LK_MOST ? far->free : LK_MOST;
@@ -125,6 +126,14 @@ static void look_if_due(struct lk_far *far, int64_t now)
         run->look = run->ready = true;
 }
 
+/* A lease that a result frees may be all that kept the run from giving more. */
+static struct lk_run *choose_run(struct lk_far *far)
+{
+    for (struct lk_run *run = far->runs; run; run = run->next)
+        run->ready |= run->ended != NULL;
+    return far->free && !far->stopping ? next_ready(far) : NULL;
+}
+
 int lk_far_plan(struct lk_far *far)
 {
     int64_t now = leat_now();
@@ -133,14 +142,15 @@ int lk_far_plan(struct lk_far *far)
     lk_request_empty(&far->engine.request);
     far->step_count = 0;
     look_if_due(far, now);
+    struct lk_run *from = choose_run(far);
     for (struct lk_run *run = far->runs; !error && run; run = run->next) {
         if (renew)
             error = plan_renew(far, run, false);
-        error = error ? error : plan_done(far, run);
+        error = error ? error : plan_done(far, run, run == from);
     }
     if (renew)
         far->renew_at = now + far->link->lease / 3;
-    return error ? error : plan_take(far);
+    return error ? error : plan_take(far, from);
 }
 
 /* ---- replies ---- */
