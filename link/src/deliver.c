@@ -201,16 +201,16 @@ static int take_entry(struct lk_remote *remote, const redisReply *entry, char *l
         entry->element[1]->type != REDIS_REPLY_ARRAY)
         return -EPROTO;
     memcpy(last, entry->element[0]->str, entry->element[0]->len + 1);
-    uint64_t after = 0;
-    int error = take_fields(remote, entry->element[1], &after);
-    if (error)
-        return error;
     struct lk_entry *new = new_entry(remote);
     if (!new)
         return -ENOMEM;
     memcpy(new->id, last, size);
-    new->after = remote->spec.unordered ? remote->delivered : after;
-    return 0;
+    new->after = UINT64_MAX; /* it must stay while its results are delivered */
+    uint64_t after = 0;
+    int error = take_fields(remote, entry->element[1], &after);
+    if (!error)
+        new->after = remote->spec.unordered ? remote->delivered : after;
+    return error;
 }
 
 /* [[key, [entry, …]]], or nothing. */
