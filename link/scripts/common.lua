@@ -1,7 +1,7 @@
 -- What every script begins with. The engine runs a script alone: nothing comes between its calls.
 --
 -- What the engine has of a run (engine.h names the keys):
---   run      epoch: how often it was opened; published, delivered: counts of items; n, tries: while
+--   run      epoch: when it was opened; published, delivered: counts of items; n, tries: while
 --            it is open
 --   items    index → bytes, of items that have no result yet
 --   queue    indexes that nobody has, next first
