@@ -77,12 +77,15 @@ struct lk_far {
     bool ask_all; /* there may be runs that it does not know */
     bool stopping;
     int64_t stop_at; /* when the grace is over */
+    int deaf;        /* why it cannot listen any more, or 0 */
     pthread_mutex_t lock;
 };
 
-/* An item of the bell: which run has items. Empty: any may, and there may be new ones. */
+/* An item of the bell: which run has items. Empty: any may, and there may be new ones. Or an error:
+ * the far end cannot listen, so it fails. */
 struct lk_news {
     char run[LK_NAME + 1];
+    int error;
 };
 
 /* ---- item.c ---- */

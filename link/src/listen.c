@@ -23,7 +23,7 @@ static bool is(const redisReply *reply, const char *text)
 /* ["message", channel, run], or another kind of news, which is none. */
 static int pass_on(struct lk_far *far, const redisReply *reply)
 {
-    struct lk_news news = { { 0 } };
+    struct lk_news news = { 0 };
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
         return -EPROTO;
     if (is(reply->element[0], "subscribe"))
@@ -71,5 +71,8 @@ int lk_listen(void *arg)
         error = error ? error : listen_once(far);
     } while (lk_engine_may_return(error));
     lk_engine_leave(&far->listener);
+    /* At the end the bell is closed, or nobody answers it any more. */
+    if (error != -ESHUTDOWN)
+        leat_send(far->bell, &(struct lk_news){ .error = error });
     return 0;
 }

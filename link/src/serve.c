@@ -30,6 +30,10 @@ static void take_back(struct lk_far *far, struct lk_item *item)
 
 static void hear(struct lk_far *far, const struct lk_news *news)
 {
+    if (news->error) {
+        far->deaf = news->error;
+        return;
+    }
     if (!news->run[0]) {
         far->ask_all = true;
         return;
@@ -133,6 +137,8 @@ static int loop(struct lk_far *far)
     int error = come_back(far);
     while (!error) {
         collect(far);
+        if (far->deaf && !far->stopping)
+            return far->deaf;
         if (far->stopping && !far->running && !has_results(far))
             break;
         error = go_round(far);
