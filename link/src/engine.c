@@ -177,11 +177,12 @@ static int say_who(struct lk_engine *engine, int64_t deadline)
 {
     const struct lk_url *url = &engine->link->url;
     int error = 0;
-    if (url->password) {
+    if (url->user || url->password) {
+        const char *password = url->password ? url->password : "";
         if (url->user)
-            lk_request_texts(&engine->request, "AUTH", url->user, url->password, NULL);
+            lk_request_texts(&engine->request, "AUTH", url->user, password, NULL);
         else
-            lk_request_texts(&engine->request, "AUTH", url->password, NULL);
+            lk_request_texts(&engine->request, "AUTH", password, NULL);
         error = expect(engine, deadline);
         if (error == -EPROTO) /* "ERR AUTH … without any password configured" */
             error = -EACCES;
