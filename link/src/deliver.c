@@ -99,7 +99,7 @@ static int send_output(struct lk_remote *remote)
     return error == -EPIPE ? -ESHUTDOWN : error;
 }
 
-/* 0; the verdict of an item that cancels; -ESHUTDOWN when nobody wants more; -ECANCELED. */
+/* 0; -ESHUTDOWN when nobody wants more, or when the item cancels; -ECANCELED. */
 static int deliver(struct lk_remote *remote, uint64_t index, const struct lk_result *result)
 {
     int status = make_output(remote, index, result);
@@ -107,7 +107,9 @@ static int deliver(struct lk_remote *remote, uint64_t index, const struct lk_res
     if (!status || remote->spec.failing == LEAT_FAIL_TELLS)
         error = send_output(remote);
     else if (remote->spec.failing == LEAT_FAIL_CANCELS)
-        error = status;
+        remote->verdict = status;
+    if (remote->verdict)
+        return -ESHUTDOWN;
     if (error)
         return error;
     remote->delivered++;
@@ -292,5 +294,5 @@ int lk_deliver(void *arg)
         leat_try_acquire(remote->window, 1);
         leat_release(remote->window, 1);
     }
-    return error == -ESHUTDOWN ? 0 : error;
+    return error == -ESHUTDOWN ? remote->verdict : error;
 }

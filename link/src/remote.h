@@ -81,6 +81,7 @@ struct lk_remote {
     struct lk_entry *entries;
     size_t entry_first, entry_count, entry_room;
     void *output;
+    int verdict; /* the status of the item that cancels the scope */
 
     /* What the deliverer tells the publisher; guarded by `lock`. */
     pthread_mutex_t lock;
