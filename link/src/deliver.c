@@ -78,7 +78,9 @@ static int make_output(struct lk_remote *remote, uint64_t index, const struct lk
     memset(remote->output, 0, spec->out_size);
     memcpy(remote->output, &outcome, head);
     int status = result->status;
-    if (!status && spec->unpack)
+    if (!status && result->size > spec->max_bytes)
+        status = -EMSGSIZE;
+    else if (!status && spec->unpack)
         status = spec->unpack(spec->arg, result->data, result->size, remote->output);
     else if (!status && result->size > spec->out_size - head)
         status = -EPROTO;
