@@ -167,7 +167,7 @@ static int exchange(struct publisher *p)
     return error;
 }
 
-/* Tries until the engine has answered. */
+/* Tries until the engine has answered, or nobody wants more. */
 static int insist(struct publisher *p, void add(struct publisher *))
 {
     for (;;) {
@@ -175,7 +175,7 @@ static int insist(struct publisher *p, void add(struct publisher *))
         int error = exchange(p);
         if (!error || !lk_engine_may_return(error))
             return error;
-        error = lk_engine_return(p->engine, NULL);
+        error = lk_engine_return(p->engine, p->remote->quit);
         if (error)
             return error;
     }
