@@ -155,13 +155,20 @@ static int make(leat_link *link, const char *url, const leat_link_spec *spec)
     return link->prefix ? find_password(link, spec) : -ENOMEM;
 }
 
-/* Connects once. */
-static int look(const leat_link *link)
+/* Connects once, and has that done with the engine; `then` may be NULL. A connection has a large
+ * buffer, and the stack of a task may be small. */
+static int connect_once(const leat_link *link, const struct lk_keys *keys,
+                        int then(struct lk_engine *, const struct lk_keys *))
 {
-    struct lk_engine engine;
-    lk_engine_init(&engine, link);
-    int error = lk_engine_connect(&engine, leat_after(5 * LEAT_S));
-    lk_engine_free(&engine);
+    struct lk_engine *engine = malloc(sizeof *engine);
+    if (!engine)
+        return -ENOMEM;
+    lk_engine_init(engine, link);
+    int error = lk_engine_connect(engine, leat_after(5 * LEAT_S));
+    if (!error && then)
+        error = then(engine, keys);
+    lk_engine_free(engine);
+    free(engine);
     return error;
 }
 
@@ -176,7 +183,7 @@ int leat_link_open(leat_scope *scope, const char *url, const leat_link_spec *spe
     if (!link)
         return -ENOMEM;
     error = make(link, url, spec);
-    error = error ? error : look(link);
+    error = error ? error : connect_once(link, NULL, NULL);
     error = error ? error : lk_own(scope, link, drop_link);
     if (error)
         free_link(link);
@@ -187,29 +194,29 @@ int leat_link_open(leat_scope *scope, const char *url, const leat_link_spec *spe
 
 /* ---- forgetting ---- */
 
+static int forget(struct lk_engine *engine, const struct lk_keys *keys)
+{
+    redisReply *reply;
+    lk_engine_call(engine, LK_FORGET, keys, 1);
+    lk_request_text(&engine->request, keys->run);
+    int error = lk_engine_send(engine);
+    error = error ? error : lk_engine_reply(engine, &reply, leat_after(5 * LEAT_S));
+    if (error)
+        return error;
+    error = reply->type != REDIS_REPLY_INTEGER ? -EPROTO : reply->integer ? 0 : -ENOENT;
+    freeReplyObject(reply);
+    return error;
+}
+
 int leat_link_forget(leat_link *link, const char *stage, const char *run)
 {
     struct lk_keys keys;
-    struct lk_engine engine;
     if (!link || !lk_is_name(stage) || !lk_is_name(run))
         return -EINVAL;
     int error = lk_keys_make(&keys, link, stage, run);
     if (error)
         return error;
-    lk_engine_init(&engine, link);
-    error = lk_engine_connect(&engine, leat_after(5 * LEAT_S));
-    if (!error) {
-        redisReply *reply;
-        lk_engine_call(&engine, LK_FORGET, &keys, 1);
-        lk_request_text(&engine.request, run);
-        error = lk_engine_send(&engine);
-        error = error ? error : lk_engine_reply(&engine, &reply, leat_after(5 * LEAT_S));
-        if (!error) {
-            error = reply->type != REDIS_REPLY_INTEGER ? -EPROTO : reply->integer ? 0 : -ENOENT;
-            freeReplyObject(reply);
-        }
-    }
-    lk_engine_free(&engine);
+    error = connect_once(link, &keys, forget);
     lk_keys_free(&keys);
     return error;
 }
