@@ -284,7 +284,9 @@ int lk_deliver(void *arg)
     struct lk_remote *remote = arg;
     leat_case cases[] = { LEAT_RECV(remote->opened, NULL), LEAT_RECV(remote->quit, NULL) };
     int i = leat_select_ordered(cases, 2, LEAT_NEVER);
-    int error = i < 0 ? i : i == 0 ? deliver_all(remote) : -ESHUTDOWN;
+    if (i == 1)
+        return 0; /* leat_remote has failed: `out` is the caller's */
+    int error = i < 0 ? i : deliver_all(remote);
     lk_engine_leave(&remote->deliverer);
     if (error == -EPROTO)
         lk_tell(remote->spec.link, "the engine has results that the run %s cannot have",
