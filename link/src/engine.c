@@ -16,6 +16,7 @@ void lk_engine_init(struct lk_engine *engine, const leat_link *link)
 {
     engine->link = link;
     engine->io = NULL;
+    engine->connecting = NULL;
     engine->reader = NULL;
     engine->shut = false;
     engine->away_since = engine->pause = 0;
@@ -53,6 +54,8 @@ void lk_engine_shut(struct lk_engine *engine)
     engine->shut = true;
     if (engine->io)
         leat_shutdown(engine->io, SHUT_RDWR);
+    if (engine->connecting)
+        leat_scope_cancel(engine->connecting);
     pthread_mutex_unlock(&engine->lock);
 }
 
@@ -297,11 +300,32 @@ static int greet(struct lk_engine *engine, int64_t deadline)
     return error;
 }
 
+static bool set_connecting(struct lk_engine *engine, leat_scope *scope)
+{
+    pthread_mutex_lock(&engine->lock);
+    engine->connecting = scope;
+    bool shut = engine->shut;
+    pthread_mutex_unlock(&engine->lock);
+    return shut;
+}
+
+/* In a scope of its own, which lk_engine_shut cancels. Without one it takes until the deadline. */
+static int reach(struct lk_engine *engine, leat_io **io, int64_t deadline)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    bool shut = set_connecting(engine, scope);
+    int error = shut ? -ESHUTDOWN : leat_connect(NULL, engine->link->url.address, io, deadline);
+    shut = set_connecting(engine, NULL);
+    if (scope)
+        leat_scope_close(scope);
+    return error && shut ? -ESHUTDOWN : error;
+}
+
 int lk_engine_connect(struct lk_engine *engine, int64_t deadline)
 {
     leat_io *io;
     lk_engine_leave(engine);
-    int error = leat_connect(NULL, engine->link->url.address, &io, deadline);
+    int error = reach(engine, &io, deadline);
     if (error)
         return error;
     pthread_mutex_lock(&engine->lock);

@@ -19,6 +19,7 @@ struct lk_engine {
     const leat_link *link;
     leat_io *io; /* NULL: away. `lock` guards changes, and the other task's use */
     pthread_mutex_t lock;
+    leat_scope *connecting; /* NULL: it does not connect. Guarded by `lock`, as `shut` is */
     bool shut;
     redisReader *reader;
     struct lk_request request;

@@ -6,7 +6,8 @@
  * One task, the caller's, is the loop: it alone talks to the engine, and it owns all lists. It puts
  * everything that is due into one request: the results that have come, a take for the places that
  * are free, renewals. While a request is under way, results gather for the next. A second task
- * listens, on a connection of its own, for runs that have items.
+ * listens, on a connection of its own, for runs that have items. A third one sees to it that an
+ * engine that does not answer cannot keep the far end after the grace.
  *
  * Two scopes, as in leat_serve. `around` lies in the caller's scope and is cancelled with it; then
  * `stop` closes. `crowd` is opened under a shield. So items go on until the grace has passed.
@@ -22,6 +23,7 @@
 #include <leat/leat.h>
 
 #include <pthread.h>
+#include <stdatomic.h>
 
 enum { LK_FAR_ID = 72 };
 
@@ -66,6 +68,8 @@ struct lk_far {
     char id[LK_FAR_ID + 1]; /* see common.lua */
     leat_scope *around, *crowd;
     leat_chan *stop, *never, *bell, *ended;
+    leat_chan *over;            /* closes when the loop needs the engine no more */
+    _Atomic unsigned exchanges; /* begun and ended: odd during one. Relaxed: nothing follows */
     leat_op watch;
     struct lk_engine engine, listener;
     struct lk_run *runs;
@@ -116,6 +120,10 @@ int lk_runs_ask(struct lk_far *far);
 /* ---- listen.c: the task that hears of items ---- */
 
 int lk_listen(void *far);
+
+/* ---- hurry.c: the task that ends a wait for the engine after the grace ---- */
+
+int lk_hurry(void *far);
 
 /* ---- exchange.c: requests of the loop ---- */
 

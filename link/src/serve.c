@@ -64,7 +64,7 @@ static void lose_all(struct lk_far *far)
 
 static void begin_to_stop(struct lk_far *far)
 {
-    int64_t grace = far->spec.grace ? far->spec.grace : DEFAULT_GRACE;
+    int64_t grace = far->spec.grace;
     far->stopping = true;
     far->stop_at = grace == LEAT_NEVER ? LEAT_NEVER : leat_after(grace);
 }
@@ -109,9 +109,16 @@ static bool has_results(const struct lk_far *far)
     return false;
 }
 
+static void count_exchange(struct lk_far *far)
+{
+    atomic_fetch_add_explicit(&far->exchanges, 1, memory_order_relaxed);
+}
+
 static int come_back(struct lk_far *far)
 {
+    count_exchange(far);
     int error = lk_engine_return(&far->engine, far->stop);
+    count_exchange(far);
     if (error)
         return error;
     far->all = far->ask_all = true;
@@ -123,13 +130,17 @@ static int come_back(struct lk_far *far)
 static int go_round(struct lk_far *far)
 {
     int error = 0;
+    count_exchange(far);
     if (far->ask_all && !far->stopping)
         error = lk_runs_ask(far);
-    if (error)
-        return error;
-    far->ask_all = false;
-    error = lk_far_plan(far);
-    return error || !far->step_count ? error : lk_far_exchange(far);
+    if (!error) {
+        far->ask_all = false;
+        error = lk_far_plan(far);
+    }
+    if (!error && far->step_count)
+        error = lk_far_exchange(far);
+    count_exchange(far);
+    return error;
 }
 
 static int loop(struct lk_far *far)
@@ -164,10 +175,14 @@ static void drain(struct lk_far *far)
 static int serve(struct lk_far *far)
 {
     int error = leat_go_named(far->crowd, lk_listen, far, "listen", 0);
+    error = error ? error : leat_go_named(far->crowd, lk_hurry, far, "hurry", 0);
     error = error ? error : loop(far);
     drain(far);
+    count_exchange(far);
     if (far->engine.io)
         lk_far_give_back(far);
+    count_exchange(far);
+    leat_close(far->over);
     leat_close(far->stop);
     leat_close(far->bell);
     lk_engine_shut(&far->listener);
@@ -202,9 +217,10 @@ static int prepare(struct lk_far *far)
 {
     far->stop = leat_chan_make(far->around, 0, 0);
     far->never = leat_chan_make(far->around, 0, 0);
+    far->over = leat_chan_make(far->around, 0, 0);
     far->bell = leat_chan_make(far->around, sizeof(struct lk_news), NEWS);
     far->ended = leat_chan_make(far->around, sizeof(struct lk_item *), far->spec.n);
-    if (!far->stop || !far->never || !far->bell || !far->ended)
+    if (!far->stop || !far->never || !far->over || !far->bell || !far->ended)
         return -ENOMEM;
     leat_shield();
     far->crowd = leat_scope_open(LEAT_NEVER);
@@ -258,6 +274,7 @@ int leat_serve_stage(leat_link *link, const leat_serve_stage_spec *spec)
     far->link = link;
     far->spec = *spec;
     far->spec.max_bytes = spec->max_bytes ? spec->max_bytes : LK_MAX_BYTES;
+    far->spec.grace = spec->grace ? spec->grace : DEFAULT_GRACE;
     far->free = spec->n;
     pthread_mutex_init(&far->lock, NULL);
     lk_engine_init(&far->engine, link);
