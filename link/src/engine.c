@@ -12,6 +12,8 @@
 #define LONGEST_PAUSE (2 * LEAT_S)
 #define CONNECT_TIME (5 * LEAT_S)
 
+enum { ELEMENTS_MOST = 1 << 17 };
+
 void lk_engine_init(struct lk_engine *engine, const leat_link *link)
 {
     engine->link = link;
@@ -74,6 +76,24 @@ static bool begins(const char *text, const char *with)
     return strncmp(text, with, strlen(with)) == 0;
 }
 
+/* Within a script, an engine before 7.0 puts the reason behind other words: "ERR Error running
+ * script (call to f_…): @user_script:9: @user_script: 9: -OOM command not allowed …". */
+static const char *reason_of(const char *text)
+{
+    const char *reason = text;
+    if (begins(text, "ERR Error running script"))
+        for (const char *at = text; (at = strstr(at, ": -")); at += 3)
+            reason = at + 3;
+    return reason;
+}
+
+/* Some services repeat a command that they do not know. */
+static const char *without_password(const struct lk_engine *engine, const char *text)
+{
+    const char *password = engine->link->url.password;
+    return password && *password && strstr(text, password) ? "(a text with the password)" : text;
+}
+
 /* What an engine's error means. */
 static int error_of(struct lk_engine *engine, const char *text)
 {
@@ -83,6 +103,7 @@ static int error_of(struct lk_engine *engine, const char *text)
     static const char *const denied[] = { "NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password" };
     if (begins(text, "STALE"))
         return -ESTALE;
+    text = without_password(engine, reason_of(text));
     if (begins(text, "LOST")) {
         lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
         return -EIO;
@@ -104,7 +125,15 @@ static int read_more(struct lk_engine *engine, int64_t deadline)
     int64_t n = leat_read_until(engine->io, engine->bytes, sizeof engine->bytes, deadline);
     if (n <= 0)
         return is_shut(engine) ? -ESHUTDOWN : n ? (int)n : -ECONNRESET;
+    engine->received += (size_t)n;
+    if (engine->received > LK_REPLY_MOST)
+        return -EMSGSIZE;
     return redisReaderFeed(engine->reader, engine->bytes, (size_t)n) == REDIS_OK ? 0 : -ENOMEM;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
 }
 
 int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline)
@@ -114,7 +143,8 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
         return -ENOTCONN;
     for (;;) {
         if (redisReaderGetReply(engine->reader, &got) != REDIS_OK) {
-            int error = engine->reader->err == REDIS_ERR_OOM ? -ENOMEM : -EPROTO;
+            bool no_memory = engine->reader->err == REDIS_ERR_OOM && !engine->refused;
+            int error = no_memory ? -ENOMEM : -EPROTO;
             lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown,
                     engine->reader->errstr);
             return error;
@@ -124,7 +154,10 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
         int error = read_more(engine, deadline);
         if (error)
             return error;
+        if (engine->greeted)
+            deadline = later(deadline, leat_after(engine->link->lease));
     }
+    engine->received = 0;
     *reply = got;
     if ((*reply)->type != REDIS_REPLY_ERROR)
         return 0;
@@ -142,11 +175,12 @@ int lk_engine_send(struct lk_engine *engine)
         return -ENOTCONN;
     if (!request->size)
         return 0;
-    int64_t n = leat_write_until(engine->io, request->bytes, request->size,
-                                 leat_after(engine->link->lease + CONNECT_TIME));
-    bool whole = n == (int64_t)request->size;
+    int64_t n = 0;
+    for (size_t done = 0; n >= 0 && done<request->size; done += n> 0 ? (size_t)n : 0)
+        n = leat_write_until(engine->io, request->bytes + done, request->size - done,
+                             leat_after(engine->link->lease + CONNECT_TIME));
     lk_request_empty(request);
-    return whole ? 0 : is_shut(engine) ? -ESHUTDOWN : n < 0 ? (int)n : -ETIMEDOUT;
+    return n >= 0 ? 0 : is_shut(engine) ? -ESHUTDOWN : (int)n;
 }
 
 void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struct lk_keys *keys,
@@ -160,6 +194,28 @@ void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struc
 }
 
 /* ---- connecting ---- */
+
+static void *make_array(const redisReadTask *task, lk_elements n)
+{
+    struct lk_engine *engine = task->privdata;
+    engine->refused = n > ELEMENTS_MOST;
+    return engine->refused ? NULL : engine->array(task, n);
+}
+
+static redisReader *make_reader(struct lk_engine *engine)
+{
+    redisReader *reader = redisReaderCreate();
+    engine->received = 0;
+    engine->refused = engine->greeted = false;
+    if (!reader)
+        return NULL;
+    engine->functions = *reader->fn;
+    engine->array = engine->functions.createArray;
+    engine->functions.createArray = make_array;
+    reader->fn = &engine->functions;
+    reader->privdata = engine;
+    return reader;
+}
 
 static int ask(struct lk_engine *engine, redisReply **reply, int64_t deadline)
 {
@@ -332,9 +388,10 @@ int lk_engine_connect(struct lk_engine *engine, int64_t deadline)
     engine->io = io;
     bool shut = engine->shut;
     pthread_mutex_unlock(&engine->lock);
-    engine->reader = redisReaderCreate();
+    engine->reader = make_reader(engine);
     lk_request_empty(&engine->request);
     error = shut ? -ESHUTDOWN : engine->reader ? greet(engine, deadline) : -ENOMEM;
+    engine->greeted = !error;
     if (error)
         lk_engine_leave(engine);
     return error;

@@ -1,6 +1,11 @@
 /* engine.h: a connection to the engine. One task uses it; another may only end its waits by
  * lk_engine_shut.
  *
+ * What an engine can make us allocate: a reply has LK_REPLY_MOST bytes at most, since it is read
+ * into memory as a whole, and an array ELEMENTS_MOST parts, since hiredis makes room for as many as
+ * it claims to have. hiredis itself refuses arrays within more than seven others. A reply that is
+ * read to its end takes some 50 bytes for each number in it.
+ *
  * Requests are put together in `request`, written at once, and answered in order. A connection that
  * fails is away: the caller connects again (lk_engine_return) and sends anew what has no reply yet.
  * Each script may be run twice with the same arguments. */
@@ -15,6 +20,14 @@
 #include <hiredis/hiredis.h>
 #include <pthread.h>
 
+enum { LK_REPLY_MOST = 128 << 20 };
+
+#if HIREDIS_MAJOR >= 1
+typedef size_t lk_elements;
+#else
+typedef int lk_elements;
+#endif
+
 struct lk_engine {
     const leat_link *link;
     leat_io *io; /* NULL: away. `lock` guards changes, and the other task's use */
@@ -22,6 +35,11 @@ struct lk_engine {
     leat_scope *connecting; /* NULL: it does not connect. Guarded by `lock`, as `shut` is */
     bool shut;
     redisReader *reader;
+    redisReplyObjectFunctions functions; /* of the reader; `array` is its own function for arrays */
+    void *(*array)(const redisReadTask *, lk_elements);
+    size_t received; /* bytes since the last reply */
+    bool refused;    /* an array with too many parts */
+    bool greeted;    /* all is well so far: a reply may take long as long as it goes on */
     struct lk_request request;
     char sha[LK_SCRIPTS][41];
     int64_t away_since; /* 0: it answers */
@@ -56,9 +74,11 @@ void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struc
 /* Writes the requests. 0 or an error. */
 int lk_engine_send(struct lk_engine *engine);
 
-/* Receives the next reply, which the caller frees. 0; -ESTALE or -EIO when a script said that the
- * run is another's, or that items are lost; -EAGAIN when the engine cannot answer now; or another
- * error. After an error there is no reply. */
+/* Receives the next reply, which the caller frees. A reply that has begun to come may go on after
+ * the deadline, as long as no lease passes without a byte. 0; -ESTALE or -EIO when a script said
+ * that the run is another's, or that items are lost; -EAGAIN when the engine cannot answer now;
+ * -EMSGSIZE for more than LK_REPLY_MOST bytes; or another error. After an error there is no
+ * reply. */
 int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline);
 
 /* The connection has failed. */
