@@ -1,8 +1,9 @@
 -- Takes items for a far end, up to its places and the run's n. Items whose lease has ended wait
 -- again first; but not soon after the engine has started, when far ends are only coming back.
--- ARGV: channel, name, far end, places, lease in milliseconds, look: 1 to look for ended leases.
+-- ARGV: channel, name, far end, places, lease in milliseconds, look: 1 to look for ended leases,
+-- bytes: once it has so many, it takes no more items.
 -- Returns nothing if the run is over; else {index, tries, bytes, index, …}.
-local channel, name, far_end, places, lease, look = unpack(ARGV)
+local channel, name, far_end, places, lease, look, most_bytes = unpack(ARGV)
 local spec = call('HMGET', run, 'n', 'tries')
 if not spec[1] then
     return false
@@ -33,6 +34,16 @@ local taken = {}
 if #indexes > 0 then
     local bytes, tried = call('HMGET', items, unpack(indexes)), call('HMGET', tries, unpack(indexes))
     local ends_at, ends, mine = string.format('%d', now + lease), {}, {}
+    local size, last = 0, #indexes
+    for i, index in ipairs(indexes) do
+        size = size + #(bytes[i] or '')
+        if i < last and size >= tonumber(most_bytes) then
+            last = i
+        end
+    end
+    for i = #indexes, last + 1, -1 do
+        call('LPUSH', queue, table.remove(indexes))
+    end
     for i, index in ipairs(indexes) do
         ends[2 * i - 1], ends[2 * i] = ends_at, index
         mine[2 * i - 1], mine[2 * i] = index, far_end
@@ -41,9 +52,9 @@ if #indexes > 0 then
     call('ZADD', leases, unpack(ends))
     call('HSET', owners, unpack(mine))
 end
-if #indexes < tonumber(places) then
-    call('SADD', waiting, far_end)
-elseif free > #indexes and call('LLEN', queue) > 0 then
+if free > #indexes and call('LLEN', queue) > 0 then
     wake(channel, name)
+elseif #indexes < tonumber(places) then
+    call('SADD', waiting, far_end)
 end
 return taken

@@ -9,7 +9,10 @@
 
 /* How long the engine waits for results until it says that there are none. */
 #define BLOCK_MS 5000
-#define ENTRIES "256"
+
+/* How many entries are asked for at once: it becomes half and double with the bytes that come. An
+ * entry may have some MiB. */
+enum { ENTRIES = 16, ENTRIES_MOST = 256, MANY_BYTES = 1 << 20 };
 
 /* ---- progress ---- */
 
@@ -45,6 +48,13 @@ static void tell_progress(struct lk_remote *remote)
     remote->progress = now;
     pthread_mutex_unlock(&remote->lock);
     lk_ring(remote);
+}
+
+/* No engine that keeps to the rules has more: each entry has a result of its own, of an item in
+ * flight, or one that is delivered and perhaps not used. */
+static bool has_too_many(const struct lk_remote *remote)
+{
+    return remote->entry_count / 4 > remote->ring + leat_chan_cap(remote->out);
 }
 
 static struct lk_entry *new_entry(struct lk_remote *remote)
@@ -151,12 +161,21 @@ static int keep(struct lk_remote *remote, uint64_t index, const struct lk_result
     return 0;
 }
 
+/* Acquire, as the publisher does: an engine has results only of items that it was given. */
+static bool was_given(struct lk_remote *remote, uint64_t index)
+{
+    uint64_t given = atomic_load_explicit(&remote->packed_to, memory_order_acquire);
+    return index < given && remote->delivered < given;
+}
+
 static int take_result(struct lk_remote *remote, uint64_t index, const struct lk_result *result)
 {
+    if (index < remote->delivered && !remote->spec.unordered)
+        return 0; /* delivered to a near end before this one */
+    if (!was_given(remote, index))
+        return -EPROTO;
     if (remote->spec.unordered)
         return deliver(remote, index, result);
-    if (index < remote->delivered)
-        return 0; /* delivered to a near end before this one */
     if (index - remote->delivered >= remote->ring)
         return -EPROTO;
     if (index != remote->delivered)
@@ -182,7 +201,9 @@ static bool read_name(const char *name, uint64_t *index, int *status)
 
 static int take_fields(struct lk_remote *remote, const redisReply *fields, uint64_t *after)
 {
-    for (size_t i = 0; i + 1 < fields->elements; i += 2) {
+    if (fields->elements == 0 || fields->elements % 2)
+        return -EPROTO;
+    for (size_t i = 0; i < fields->elements; i += 2) {
         const redisReply *name = fields->element[i], *bytes = fields->element[i + 1];
         uint64_t index;
         struct lk_result result = { .data = bytes->str, .size = bytes->len };
@@ -203,6 +224,8 @@ static int take_entry(struct lk_remote *remote, const redisReply *entry, char *l
     if (entry->type != REDIS_REPLY_ARRAY || entry->elements != 2 ||
         entry->element[0]->type != REDIS_REPLY_STRING || entry->element[0]->len >= size ||
         entry->element[1]->type != REDIS_REPLY_ARRAY)
+        return -EPROTO;
+    if (has_too_many(remote))
         return -EPROTO;
     memcpy(last, entry->element[0]->str, entry->element[0]->len + 1);
     struct lk_entry *new = new_entry(remote);
@@ -239,7 +262,9 @@ static int take_reply(struct lk_remote *remote, const redisReply *reply, char *l
 static int ask(struct lk_remote *remote, const char *last, redisReply **reply)
 {
     struct lk_engine *engine = &remote->deliverer;
-    lk_request_texts(&engine->request, "XREAD", "COUNT", ENTRIES, "BLOCK", "5000", "STREAMS",
+    char most[16];
+    snprintf(most, sizeof most, "%u", remote->entries_most);
+    lk_request_texts(&engine->request, "XREAD", "COUNT", most, "BLOCK", "5000", "STREAMS",
                      remote->keys.results, last, NULL);
     int error = lk_engine_send(engine);
     return error ? error
@@ -247,20 +272,31 @@ static int ask(struct lk_remote *remote, const char *last, redisReply **reply)
                                    leat_after(BLOCK_MS * LEAT_MS + engine->link->lease));
 }
 
+static void adapt(struct lk_remote *remote, const redisReply *reply)
+{
+    if (remote->deliverer.reply_size > MANY_BYTES)
+        remote->entries_most -= remote->entries_most / 2;
+    else if (reply->type == REDIS_REPLY_ARRAY && remote->entries_most < ENTRIES_MOST)
+        remote->entries_most *= 2;
+}
+
 /* -ESHUTDOWN at the end, and when nobody wants more. */
 static int deliver_all(struct lk_remote *remote)
 {
     struct lk_engine *engine = &remote->deliverer;
     char last[sizeof remote->entries->id] = "0-0";
+    remote->entries_most = ENTRIES;
     int error = lk_is_all(remote, remote->delivered) ? -ESHUTDOWN : lk_engine_return(engine, NULL);
     while (!error) {
         redisReply *reply;
         error = ask(remote, last, &reply);
         if (!error) {
             lk_engine_is_there(engine);
+            adapt(remote, reply);
             error = take_reply(remote, reply, last, sizeof last);
             freeReplyObject(reply);
         } else if (lk_engine_may_return(error)) {
+            remote->entries_most = 1;
             error = lk_engine_return(engine, NULL);
         }
         if (!error && lk_is_all(remote, remote->delivered))

@@ -157,6 +157,7 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
         if (engine->greeted)
             deadline = later(deadline, leat_after(engine->link->lease));
     }
+    engine->reply_size = engine->received;
     engine->received = 0;
     *reply = got;
     if ((*reply)->type != REDIS_REPLY_ERROR)

@@ -37,9 +37,10 @@ struct lk_engine {
     redisReader *reader;
     redisReplyObjectFunctions functions; /* of the reader; `array` is its own function for arrays */
     void *(*array)(const redisReadTask *, lk_elements);
-    size_t received; /* bytes since the last reply */
-    bool refused;    /* an array with too many parts */
-    bool greeted;    /* all is well so far: a reply may take long as long as it goes on */
+    size_t received;   /* bytes since the last reply */
+    size_t reply_size; /* about: bytes of the last reply */
+    bool refused;      /* an array with too many parts */
+    bool greeted;      /* all is well so far: a reply may take long as long as it goes on */
     struct lk_request request;
     char sha[LK_SCRIPTS][41];
     int64_t away_since; /* 0: it answers */

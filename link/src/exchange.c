@@ -109,11 +109,12 @@ static int plan_take(struct lk_far *far, struct lk_run *run)
     if (!run)
         return 0;
     unsigned places = far->free < LK_MOST ? far->free : LK_MOST;
-    lk_engine_call(&far->engine, LK_TAKE, &run->keys, 6);
+    lk_engine_call(&far->engine, LK_TAKE, &run->keys, 7);
     name_far_end(far, run);
     lk_request_number(request, places);
     lk_request_number(request, far->link->lease / LEAT_MS);
     lk_request_number(request, run->look);
+    lk_request_number(request, LK_MOST_BYTES);
     return add_step(far, LK_TAKE, run, places);
 }
 
@@ -218,10 +219,13 @@ static int start_all(struct lk_far *far, const struct lk_step *step, const redis
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements % 3 ||
         reply->elements / 3 > step->asked)
         return -EPROTO;
-    run->ready = reply->elements / 3 == step->asked;
     int error = 0;
-    for (size_t i = 0; !error && i < reply->elements; i += 3)
+    size_t bytes = 0;
+    for (size_t i = 0; !error && i < reply->elements; i += 3) {
         error = start(far, run, reply->element + i);
+        bytes += reply->element[i + 2]->len;
+    }
+    run->ready = reply->elements / 3 == step->asked || bytes >= LK_MOST_BYTES;
     return error;
 }
 

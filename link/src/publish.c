@@ -149,8 +149,10 @@ static int expect(struct publisher *p)
 {
     redisReply *reply;
     int error = lk_engine_reply(p->engine, &reply, deadline(p));
-    if (!error)
-        freeReplyObject(reply);
+    if (error)
+        return error;
+    error = reply->type == REDIS_REPLY_INTEGER ? 0 : -EPROTO;
+    freeReplyObject(reply);
     return error;
 }
 

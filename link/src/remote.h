@@ -79,6 +79,7 @@ struct lk_remote {
     uint64_t delivered, told;
     uint64_t gone; /* unordered: how many results were in entries that may go */
     struct lk_entry *entries;
+    unsigned entries_most; /* in the next reply */
     size_t entry_first, entry_count, entry_room;
     void *output;
     int verdict; /* the status of the item that cancels the scope */
