@@ -70,6 +70,14 @@ static int take_user(struct lk_url *to, const char *from, size_t n)
     return error;
 }
 
+/* Whether leat_connect would take "HOST:PORT" for something else. */
+static bool is_other(const char *text, size_t n, size_t host)
+{
+    bool kind =
+        (host == 3 && memcmp(text, "udp", 3) == 0) || (host == 4 && memcmp(text, "unix", 4) == 0);
+    return kind || (host < n && memchr(text + host + 1, ':', n - host - 1));
+}
+
 static int parse_tcp(struct lk_url *to, const char *text)
 {
     size_t n = strcspn(text, "/?#");
@@ -85,6 +93,8 @@ static int parse_tcp(struct lk_url *to, const char *text)
     const char *after = bracket ? bracket : text;
     const char *port = memchr(after, ':', n - (size_t)(after - text));
     if (n == 0 || text[0] == ':' || (port && port + 1 == text + n))
+        return -EINVAL;
+    if (!bracket && is_other(text, n, port ? (size_t)(port - text) : n))
         return -EINVAL;
     if (asprintf(&to->address, "%.*s%s", (int)n, text, port ? "" : ":6379") < 0) {
         to->address = NULL;
