@@ -169,19 +169,22 @@ static void forget_stored(struct lk_run *run)
 
 static struct lk_item *find(struct lk_item *item, const char *index)
 {
-    while (item && strcmp(item->index, index) != 0)
+    while (item && (item->lost || strcmp(item->index, index) != 0))
         item = item->next;
     return item;
 }
 
+/* The indexes come as they were sent: in the order of the list of items that are held, and then
+ * those of items that have ended, which are no loss. */
 static int lose(struct lk_run *run, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ARRAY)
         return -EPROTO;
-    for (size_t i = 0; i < reply->elements; i++) {
+    struct lk_item *item = run->held;
+    for (size_t i = 0; item && i < reply->elements; i++) {
         if (reply->element[i]->type != REDIS_REPLY_STRING)
             return -EPROTO;
-        struct lk_item *item = find(run->held, reply->element[i]->str);
+        item = find(item, reply->element[i]->str);
         if (item)
             lk_item_lose(item);
     }

@@ -73,6 +73,7 @@ struct lk_far {
     leat_op watch;
     struct lk_engine engine, listener;
     struct lk_run *runs;
+    unsigned run_count;
     unsigned running, free; /* places */
     struct lk_step *steps;  /* of the request under way */
     size_t step_count, step_room;
@@ -107,7 +108,8 @@ void lk_item_lose(struct lk_item *item);
 
 /* ---- runs.c ---- */
 
-/* Finds a run, or makes what is known of it. NULL: no memory, or no name. */
+/* Finds a run, or makes what is known of it. NULL: no memory, no name, or too many runs: a run that
+ * is not over and has no near end any more is still one, so leat_link_forget is for those. */
 struct lk_run *lk_run_find(struct lk_far *far, const char *name);
 
 /* Forgets the runs that are over and of which it has no item. */

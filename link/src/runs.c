@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { RUNS_MOST = 1 << 14 };
+
 struct lk_run *lk_run_find(struct lk_far *far, const char *name)
 {
     if (!lk_is_name(name))
@@ -11,7 +13,7 @@ struct lk_run *lk_run_find(struct lk_far *far, const char *name)
     for (struct lk_run *run = far->runs; run; run = run->next)
         if (strcmp(run->keys.run, name) == 0)
             return run;
-    struct lk_run *run = calloc(1, sizeof *run);
+    struct lk_run *run = far->run_count < RUNS_MOST ? calloc(1, sizeof *run) : NULL;
     if (!run)
         return NULL;
     if (lk_keys_make(&run->keys, far->link, far->spec.stage, name) != 0) {
@@ -20,6 +22,7 @@ struct lk_run *lk_run_find(struct lk_far *far, const char *name)
     }
     run->next = far->runs;
     far->runs = run;
+    far->run_count++;
     return run;
 }
 
@@ -39,6 +42,7 @@ void lk_runs_clean(struct lk_far *far)
         struct lk_run *run = *at;
         if (run->over && !run->held && !run->ended) {
             *at = run->next;
+            far->run_count--;
             free_run(run);
         } else {
             at = &run->next;
