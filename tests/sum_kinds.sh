@@ -15,7 +15,7 @@ hint() {
 # The names of openssl 3, and those of earlier versions.
 tags=(md5:MD5 sha1:SHA1 sha224:SHA2-224 sha224:SHA224 sha256:SHA2-256 sha256:SHA256
     sha384:SHA2-384 sha384:SHA384 sha512:SHA2-512 sha512:SHA512
-    sha512-256:SHA2-512/256 sha3-256:SHA3-256 blake2b:BLAKE2B-512)
+    sha512-256:SHA2-512/256 sha3-256:SHA3-256 sha3-512:SHA3-512 blake2b:BLAKE2B-512)
 : >all
 for pair in "${tags[@]}"; do
     for file in "${files[@]}"; do
@@ -64,7 +64,7 @@ same 'one of two' "$out/ok" "$out/got"
 for case in '64 sha256,sha512-256,sha3-256' '128 sha512,blake2b'; do
     digits=${case% *} all=${case#* }
     names="sha256, sha512-256, sha3-256 or blake2b"
-    [ "$digits" -eq 64 ] || names="sha512 or blake2b"
+    [ "$digits" -eq 64 ] || names="sha512, sha3-512 or blake2b"
     for digest in ${all//,/ }; do
         "$leat" sum -a "$digest" "${files[@]}" >list
         "$leat" sum -c list >"$out/got" 2>&1

@@ -27,15 +27,6 @@ static const char help[] =
     "\n"
     "leat sum --help, leat map --help and leat look --help describe the commands.\n";
 
-static const struct persona leat_sum = { "sum", "leat sum", "md5", false };
-
-static const struct persona classics[] = {
-    { "md5sum", NULL, "md5", true },       { "sha1sum", NULL, "sha1", true },
-    { "sha224sum", NULL, "sha224", true }, { "sha256sum", NULL, "sha256", true },
-    { "sha384sum", NULL, "sha384", true }, { "sha512sum", NULL, "sha512", true },
-    { "b2sum", NULL, "blake2b", true },
-};
-
 /* No file that is opened later may get the number of a standard stream. A stream that was closed
  * stays unusable: to read or write it is still an error, and sum.c recognizes it by O_PATH. */
 static void occupy_standard_streams(void)
@@ -45,19 +36,17 @@ static void occupy_standard_streams(void)
             exit(EXIT_FAILURE);
 }
 
-/* If leat was called by the name of one of coreutils' programs, fills in its persona, whose
- * messages begin with the name as it was called. */
+/* If leat was called by the name of md5sum or its kin, fills in its persona, whose messages begin
+ * with the name as it was called. */
 static bool is_classic(char *called, struct persona *p)
 {
     const char *slash = strrchr(called, '/');
-    for (size_t i = 0; i < sizeof classics / sizeof *classics; i++) {
-        if (strcmp(classics[i].name, slash ? slash + 1 : called) == 0) {
-            *p = classics[i];
-            p->program = called;
-            return true;
-        }
-    }
-    return false;
+    const struct persona *known = persona_find(slash ? slash + 1 : called);
+    if (!known)
+        return false;
+    *p = *known;
+    p->program = called;
+    return true;
 }
 
 int main(int argc, char **argv)
@@ -73,7 +62,7 @@ int main(int argc, char **argv)
         /* getopt begins its messages with argv[0]. */
         static char name[] = "leat sum";
         argv[1] = name;
-        return sum_main(&leat_sum, argc - 1, argv + 1);
+        return sum_main(&persona_own, argc - 1, argv + 1);
     }
     if (strcmp(argv[1], "map") == 0) {
         static char name[] = "leat map";

@@ -94,7 +94,8 @@ static bool find_by_size(const struct grammar *g, size_t size, unsigned *algorit
         return true;
     unsigned matches = 0;
     for (unsigned i = 1; i < s->count && !g->classic; i++) {
-        if (s->at[i]->size == size && !s->at[i]->always_tagged) {
+        const struct algorithm *a = s->at[i];
+        if (a->size == size && !a->always_tagged && !(g->any_digest && a->yields)) {
             *algorithm = i;
             matches++;
         }

@@ -20,7 +20,8 @@
 /* What is accepted, and what earlier lines have shown: before the first line, `blanks` is 0. */
 struct grammar {
     const struct selection *selection;
-    bool classic; /* accept only what coreutils 9.1 accepts */
+    bool classic;    /* accept only what coreutils 9.1 accepts */
+    bool any_digest; /* nobody has said which digests to expect */
     enum { BLANKS_UNKNOWN, BLANKS_TWO, BLANKS_ONE } blanks;
 };
 

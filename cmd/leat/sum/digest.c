@@ -28,7 +28,7 @@ struct hasher {
 };
 
 /* Fetching an algorithm costs more than hashing a small file, so each is fetched once. */
-enum { FETCHED_MAX = 16 };
+enum { FETCHED_MAX = 24 };
 static struct {
     const struct algorithm *algorithm;
     EVP_MD *digest;
@@ -241,19 +241,24 @@ static const struct hashing xxh128 = { xxh3_open, xxh3_close, xxh128_begin, xxh1
 static const struct hashing crc = { crc_open, free, crc_begin, crc_add, crc_end };
 
 static const struct algorithm algorithms[] = {
-    { "md5", "MD5", 16, &crypto, "MD5", false, false, &lane_md5, NULL },
-    { "sha1", "SHA1", 20, &crypto, "SHA1", false, false, &lane_sha1, &single_sha1 },
-    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, false, &lane_sha224, &single_sha256 },
-    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, false, &lane_sha256, &single_sha256 },
-    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, false, NULL, NULL },
-    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, false, NULL, NULL },
-    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, false, NULL, NULL },
-    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, false, NULL, NULL },
-    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", true, false, NULL, NULL },
-    { "xxh64", "XXH64", 8, &xxh64, NULL, false, false, NULL, NULL },
-    { "xxh3", "XXH3", 8, &xxh3, NULL, false, true, NULL, NULL },
-    { "xxh128", "XXH128", 16, &xxh128, NULL, false, false, NULL, NULL },
-    { "crc32c", "CRC32C", 4, &crc, NULL, false, false, NULL, NULL },
+    { "md5", "MD5", 16, &crypto, "MD5", false, false, false, &lane_md5, NULL },
+    { "sha1", "SHA1", 20, &crypto, "SHA1", false, false, false, &lane_sha1, &single_sha1 },
+    { "sha224", "SHA224", 28, &crypto, "SHA2-224", false, false, false, &lane_sha224,
+      &single_sha256 },
+    { "sha256", "SHA256", 32, &crypto, "SHA2-256", false, false, false, &lane_sha256,
+      &single_sha256 },
+    { "sha384", "SHA384", 48, &crypto, "SHA2-384", false, false, false, NULL, NULL },
+    { "sha512", "SHA512", 64, &crypto, "SHA2-512", false, false, false, NULL, NULL },
+    { "sha512-256", "SHA512-256", 32, &crypto, "SHA2-512/256", false, false, false, NULL, NULL },
+    { "sha3-224", "SHA3-224", 28, &crypto, "SHA3-224", false, false, true, NULL, NULL },
+    { "sha3-256", "SHA3-256", 32, &crypto, "SHA3-256", false, false, false, NULL, NULL },
+    { "sha3-384", "SHA3-384", 48, &crypto, "SHA3-384", false, false, true, NULL, NULL },
+    { "sha3-512", "SHA3-512", 64, &crypto, "SHA3-512", false, false, true, NULL, NULL },
+    { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", true, false, false, NULL, NULL },
+    { "xxh64", "XXH64", 8, &xxh64, NULL, false, false, false, NULL, NULL },
+    { "xxh3", "XXH3", 8, &xxh3, NULL, false, true, false, NULL, NULL },
+    { "xxh128", "XXH128", 16, &xxh128, NULL, false, false, false, NULL, NULL },
+    { "crc32c", "CRC32C", 4, &crc, NULL, false, false, false, NULL, NULL },
 };
 enum { ALGORITHMS = sizeof algorithms / sizeof *algorithms };
 

@@ -20,6 +20,7 @@ struct algorithm {
     const char *library_name; /* libcrypto's name for it; NULL: another library's */
     bool any_size;            /* digests may also have fewer bytes than `size` */
     bool always_tagged; /* its lines name it: those without a tag are of another one of its size */
+    bool yields;        /* unless it is asked for, untagged lines of its size are of another one */
     const struct lane_digest *lanes;  /* digests many files at once (kernels/kernels.h), or NULL */
     const struct lane_kernel *single; /* takes one lane on, where few are at work; or NULL */
 };

@@ -9,8 +9,8 @@ static const char own_help[] =
     "standard input, which is also read if there is no PATH.\n"
     "\n"
     "  -a, --algorithm=NAME,...  the digests, by default md5: md5, sha1, sha224, sha256,\n"
-    "                        sha384, sha512, sha512-256, sha3-256, blake2b, xxh64, xxh3,\n"
-    "                        xxh128, crc32c\n"
+    "                        sha384, sha512, sha512-256, sha3-224, sha3-256, sha3-384,\n"
+    "                        sha3-512, blake2b, xxh64, xxh3, xxh128, crc32c\n"
     "  -l, --length=BITS     of the digest, for blake2b: 8 to 512, in steps of 8\n"
     "  -c, --check           read digests from the PATHs and check the files they name\n"
     "  -j, --jobs=N          digest on N cores; by default, on all\n"
@@ -50,10 +50,12 @@ static const char own_help[] =
     "Paths are printed in the order given, those within a folder in the order of their bytes.\n"
     "The exit status is 0 if all went well and 1 if not, or that of a signal that ended leat.\n";
 
-static const char classic_help[] =
+static const char classic_head[] =
     "With no FILE, or when FILE is -, standard input is read. Files are digested on\n"
     "all cores, and their lines are printed in the order given.\n"
-    "\n"
+    "\n";
+
+static const char coreutils_help[] =
     "  -b, --binary          a * before the name\n"
     "  -c, --check           read digests from the FILEs and check the files they name\n"
     "      --tag             lines that name the digest: MD5 (name) = digest\n"
@@ -68,9 +70,50 @@ static const char classic_help[] =
     "  -w, --warn            report each improperly formatted line\n"
     "\n"
     "      --help            print this and exit\n"
-    "      --version         print the version and exit\n"
+    "      --version         print the version and exit\n";
+
+static const char xxhsum_help[] =
+    "  -H1, -H2, -H3         XXH64, XXH128 (default), XXH3\n"
+    "  -c, --check           read digests from the FILEs and check the files they name\n"
+    "      --tag             lines that name the digest: XXH128 (name) = digest\n"
+    "\n"
+    "When checking:\n"
+    "      --ignore-missing  do not report files that do not exist\n"
+    "  -q, --quiet           do not print OK for files that match\n"
+    "      --status          print nothing; only the exit status tells the result\n"
+    "      --strict          fail if a line is improperly formatted\n"
+    "  -w, --warn            report each improperly formatted line\n"
+    "\n"
+    "  -h, --help            print this and exit\n"
+    "  -V, --version         print the version and exit\n";
+
+static const char sha3sum_help[] =
+    "  -a, --algorithm=BITS  224 (default), 256, 384 or 512\n"
+    "  -b, --binary          a * before the name\n"
+    "  -c, --check           read digests from the FILEs and check the files they name\n"
+    "      --tag             lines that name the digest: SHA3-224 (name) = digest\n"
+    "  -t, --text            a space before the name (default)\n"
+    "\n"
+    "When checking:\n"
+    "      --ignore-missing  do not report files that do not exist\n"
+    "  -q, --quiet           do not print OK for files that match\n"
+    "  -s, --status          print nothing; only the exit status tells the result\n"
+    "      --strict          fail if a line is improperly formatted\n"
+    "  -w, --warn            report each improperly formatted line\n"
+    "\n"
+    "  -h, --help            print this and exit\n"
+    "  -v, --version         print the version and exit\n";
+
+static const char classic_tail[] =
     "\n"
     "This is leat sum, which can do more under its own name: see leat sum --help.\n";
+
+static const char *options_of(const struct persona *p)
+{
+    return p->kind == PERSONA_XXHSUM    ? xxhsum_help
+           : p->kind == PERSONA_SHA3SUM ? sha3sum_help
+                                        : coreutils_help;
+}
 
 void help_print(const struct persona *p, const struct algorithm *a)
 {
@@ -82,5 +125,7 @@ void help_print(const struct persona *p, const struct algorithm *a)
            a->tag, 8 * a->size);
     if (a->any_size)
         puts("  -l, --length=BITS     fewer bits, in steps of 8");
-    fputs(classic_help, stdout);
+    fputs(classic_head, stdout);
+    fputs(options_of(p), stdout);
+    fputs(classic_tail, stdout);
 }

@@ -162,7 +162,11 @@ static uint64_t bytes_of_lists(const struct options *o)
 static int take_lists(const struct list *l)
 {
     const struct options *o = l->src->options;
-    struct grammar g = { .selection = &o->selection, .classic = o->persona->classic };
+    struct grammar g = {
+        .selection = &o->selection,
+        .classic = o->persona->kind == PERSONA_COREUTILS,
+        .any_digest = o->any_digest,
+    };
     int err = o->path_count > 0 ? 0 : take_list(*l, &g, "-");
     for (int i = 0; i < o->path_count && !err; i++)
         err = take_list(*l, &g, o->paths[i]);

@@ -6,73 +6,12 @@
 #include "shared/usage.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <leat/base.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 enum { COUNT_MAX = 1024 }; /* of --jobs and --readers */
-
-enum {
-    OPT_TAG = 256,
-    OPT_IGNORE_MISSING,
-    OPT_QUIET,
-    OPT_STATUS,
-    OPT_STRICT,
-    OPT_FAIL_FAST,
-    OPT_FILES0_FROM,
-    OPT_JSON,
-    OPT_READERS,
-    OPT_NO_PROGRESS,
-    OPT_STRICT_TREE,
-    OPT_CACHE,
-    OPT_PARANOID,
-    OPT_EXCLUDE,
-    OPT_EXCLUDE_FROM,
-    OPT_HELP,
-    OPT_VERSION,
-};
-
-/* In the order in which coreutils' programs list the options that an abbreviation could mean. */
-#define CLASSIC_OPTIONS \
-    { "check", no_argument, NULL, 'c' }, \
-        { "ignore-missing", no_argument, NULL, OPT_IGNORE_MISSING }, \
-        { "quiet", no_argument, NULL, OPT_QUIET }, { "status", no_argument, NULL, OPT_STATUS }, \
-        { "warn", no_argument, NULL, 'w' }, { "strict", no_argument, NULL, OPT_STRICT }, \
-        { "tag", no_argument, NULL, OPT_TAG }, { "zero", no_argument, NULL, 'z' }, \
-        { "binary", no_argument, NULL, 'b' }, { "text", no_argument, NULL, 't' }, \
-        { "help", no_argument, NULL, OPT_HELP }, \
-    { \
-        "version", no_argument, NULL, OPT_VERSION \
-    }
-
-static const struct option classic_options[] = { CLASSIC_OPTIONS, { NULL, 0, NULL, 0 } };
-
-static const struct option b2sum_options[] = {
-    { "length", required_argument, NULL, 'l' },
-    CLASSIC_OPTIONS,
-    { NULL, 0, NULL, 0 },
-};
-
-static const struct option own_options[] = {
-    CLASSIC_OPTIONS,
-    { "length", required_argument, NULL, 'l' },
-    { "algorithm", required_argument, NULL, 'a' },
-    { "jobs", required_argument, NULL, 'j' },
-    { "files0-from", required_argument, NULL, OPT_FILES0_FROM },
-    { "json", no_argument, NULL, OPT_JSON },
-    { "cache", required_argument, NULL, OPT_CACHE },
-    { "paranoid", no_argument, NULL, OPT_PARANOID },
-    { "strict-tree", required_argument, NULL, OPT_STRICT_TREE },
-    { "exclude", required_argument, NULL, OPT_EXCLUDE },
-    { "exclude-from", required_argument, NULL, OPT_EXCLUDE_FROM },
-    { "readers", required_argument, NULL, OPT_READERS },
-    { "dereference", no_argument, NULL, 'L' },
-    { "fail-fast", no_argument, NULL, OPT_FAIL_FAST },
-    { "no-progress", no_argument, NULL, OPT_NO_PROGRESS },
-    { NULL, 0, NULL, 0 },
-};
 
 static int try_help(const struct persona *p)
 {
@@ -90,9 +29,43 @@ static int bad_algorithm(const struct options *o, const char *name)
     return try_help(o->persona);
 }
 
+/* Makes the algorithm the only one. */
+static int choose_algorithm(struct options *o, const char *name)
+{
+    o->selection.count = 0;
+    selection_add(&o->selection, algorithm_find(name));
+    return 0;
+}
+
+/* sha3sum's --algorithm. */
+static int read_sha3(struct options *o, const char *bits)
+{
+    static const char *const known[][2] = {
+        { "224", "sha3-224" }, { "256", "sha3-256" }, { "384", "sha3-384" }, { "512", "sha3-512" }
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(bits, known[i][0]) == 0)
+            return choose_algorithm(o, known[i][1]);
+    return usage(o->persona, "invalid algorithm '%s': it can be 224, 256, 384 or 512", bits);
+}
+
+/* xxhsum's -H. */
+static int read_xxhash(struct options *o, const char *number)
+{
+    static const char *const known[][2] = {
+        { "1", "xxh64" }, { "64", "xxh64" }, { "2", "xxh128" }, { "128", "xxh128" }, { "3", "xxh3" }
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (strcmp(number, known[i][0]) == 0)
+            return choose_algorithm(o, known[i][1]);
+    return usage(o->persona, "invalid algorithm '-H%s': it can be 1, 2, 3, 64 or 128", number);
+}
+
 /* Reads names with commas between them; overwrites the commas. */
 static int read_algorithms(struct options *o, char *names)
 {
+    if (o->persona->kind == PERSONA_SHA3SUM)
+        return read_sha3(o, names);
     o->selection.count = 0;
     for (char *rest = names; rest;) {
         const char *name = strsep(&rest, ",");
@@ -112,6 +85,21 @@ static void add_all(struct options *o)
     o->any_digest = true;
     for (size_t i = 0; algorithm_at(i); i++)
         selection_add(&o->selection, algorithm_at(i));
+}
+
+/* The digests of which a list that is checked may have lines. */
+static void add_checked(struct options *o, bool algorithms_given)
+{
+    static const char *const xxhash[] = { "xxh128", "xxh64", "xxh3", NULL };
+    static const char *const sha3[] = { "sha3-224", "sha3-256", "sha3-384", "sha3-512", NULL };
+    if (!o->persona->classic && !algorithms_given)
+        add_all(o);
+    if (o->persona->kind != PERSONA_XXHSUM && o->persona->kind != PERSONA_SHA3SUM)
+        return;
+    o->selection.count = 0;
+    for (const char *const *name = o->persona->kind == PERSONA_XXHSUM ? xxhash : sha3; *name;
+         name++)
+        selection_add(&o->selection, algorithm_find(*name));
 }
 
 static int read_count(const struct persona *p, const char *option, const char *number, unsigned *to)
@@ -259,9 +247,8 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     *o = (struct options){ .persona = persona, .progress = !classic };
     const struct algorithm *usual = algorithm_find(persona->algorithm);
     selection_add(&o->selection, usual);
-    bool is_b2sum = classic && usual->any_size;
-    const char *letters = is_b2sum ? "bcl:twz" : classic ? "bctwz" : "a:bcj:Ll:twz";
-    const struct option *names = is_b2sum ? b2sum_options : classic ? classic_options : own_options;
+    const char *letters = persona_letters(persona);
+    const struct option *names = persona_options(persona);
     const char *length = NULL;
     bool text = false, form_given = false, algorithms_given = false;
     int option, wrong = 0;
@@ -272,6 +259,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             algorithms_given = true;
             wrong = read_algorithms(o, optarg);
             break;
+        case 'H': wrong = read_xxhash(o, optarg); break;
         case 'b':
         case 't':
             form_given = true;
@@ -295,11 +283,13 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case 'z': o->zero = true; break;
         /* The last of these three counts. */
         case 'w':
+        case 'q':
         case OPT_QUIET:
+        case 's':
         case OPT_STATUS:
             o->warn = option == 'w';
-            o->quiet = option == OPT_QUIET;
-            o->status = option == OPT_STATUS;
+            o->quiet = option == 'q' || option == OPT_QUIET;
+            o->status = option == 's' || option == OPT_STATUS;
             break;
         case OPT_IGNORE_MISSING: o->ignore_missing = true; break;
         case OPT_STRICT: o->strict = true; break;
@@ -314,7 +304,10 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case OPT_EXCLUDE_FROM: wrong = read_excludes(o, optarg); break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
         case OPT_NO_PROGRESS: o->progress = false; break;
+        case 'h':
         case OPT_HELP: help_print(persona, usual); return EXIT_SUCCESS;
+        case 'V':
+        case 'v':
         case OPT_VERSION:
             if (classic)
                 printf("%s (leat) %s\n", persona->name, leat_version());
@@ -330,8 +323,8 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     bool must_tag = o->selection.count > 1 || o->selection.at[0]->always_tagged;
     if (must_tag && !o->check && !o->json)
         o->tag = o->binary = true;
-    if (o->check && !classic && !algorithms_given)
-        add_all(o);
+    if (o->check)
+        add_checked(o, algorithms_given);
     if (!wrong)
         wrong = reconcile(o, text, form_given, argc - optind);
     if (wrong)

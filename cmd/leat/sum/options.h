@@ -3,16 +3,8 @@
 #define LEAT_CMD_OPTIONS_H
 
 #include "exclude.h"
+#include "persona.h"
 #include "selection.h"
-
-/* What a command is called and may do: `leat sum`, or one of coreutils' programs. leat behaves like
- * one of those if it is called by that name. */
-struct persona {
-    const char *name;
-    const char *program;   /* messages begin with it */
-    const char *algorithm; /* the default */
-    bool classic;          /* one of coreutils': only its options, and folders are errors */
-};
 
 struct options {
     const struct persona *persona;

@@ -7,7 +7,7 @@
 
 #include "digest.h"
 
-enum { SELECTION_MAX = 16 };
+enum { SELECTION_MAX = 24 };
 
 struct selection {
     const struct algorithm *at[SELECTION_MAX];

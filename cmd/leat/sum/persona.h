@@ -1,0 +1,60 @@
+/* persona.h: what a command is called and may do: `leat sum`, or a program that it stands in for.
+ *
+ * leat behaves like md5sum and its kin if it is called by such a name: it has that program's
+ * options and no others, and folders are errors. The tables do not change. */
+#ifndef LEAT_CMD_PERSONA_H
+#define LEAT_CMD_PERSONA_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+enum persona_kind {
+    PERSONA_OWN,
+    PERSONA_COREUTILS, /* lists as coreutils 9.1 reads them, and nothing else */
+    PERSONA_XXHSUM,
+    PERSONA_SHA3SUM,
+};
+
+struct persona {
+    const char *name;
+    const char *program;   /* messages begin with it */
+    const char *algorithm; /* the default */
+    bool classic;          /* any but PERSONA_OWN */
+    enum persona_kind kind;
+};
+
+/* Options without a letter, as getopt_long returns them. */
+enum {
+    OPT_TAG = 256,
+    OPT_IGNORE_MISSING,
+    OPT_QUIET,
+    OPT_STATUS,
+    OPT_STRICT,
+    OPT_FAIL_FAST,
+    OPT_FILES0_FROM,
+    OPT_JSON,
+    OPT_READERS,
+    OPT_NO_PROGRESS,
+    OPT_STRICT_TREE,
+    OPT_CACHE,
+    OPT_PARANOID,
+    OPT_EXCLUDE,
+    OPT_EXCLUDE_FROM,
+    OPT_HELP,
+    OPT_VERSION,
+};
+
+extern const struct persona persona_own;
+
+/* The persona of a program of this name, or NULL. */
+const struct persona *persona_find(const char *name);
+
+/* For getopt_long: the letters, and the long options. */
+const char *persona_letters(const struct persona *p);
+const struct option *persona_options(const struct persona *p);
+
+/* Whether --length is one of its options, although it is not leat's own. */
+bool persona_is_b2sum(const struct persona *p);
+
+#endif
