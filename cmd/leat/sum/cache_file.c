@@ -1,10 +1,8 @@
-/* cache_file.c: reads and writes the cache's file.
- *
- * A new file is written beside the old one, then renamed over it. So a reader finds the whole old
- * file or the whole new one, and of two runs at once the last to end leaves its file. A symbolic
- * link to the file stays. */
+/* cache_file.c: reads and writes the cache's file. Of two runs at once the last to end leaves its
+ * own (replace.h). */
 #define _GNU_SOURCE
 #include "cache_lines.h"
+#include "replace.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -175,7 +173,8 @@ bool cache_load(struct cache *c, const char *path, const struct selection *selec
 
 /* A new file while it is written. */
 struct writer {
-    int fd, error;
+    const struct replacement *to;
+    int error;
     struct text text;
     XXH64_state_t *sum;
 };
@@ -186,13 +185,8 @@ static void write_out(struct writer *w)
         w->error = -ENOMEM;
     if (w->text.len > 0 && XXH64_update(w->sum, w->text.bytes, w->text.len) != XXH_OK)
         w->error = -EIO;
-    for (size_t at = 0; at < w->text.len && !w->error;) {
-        ssize_t n = write(w->fd, w->text.bytes + at, w->text.len - at);
-        if (n > 0)
-            at += (size_t)n;
-        else if (n < 0 && errno != EINTR)
-            w->error = -errno;
-    }
+    if (!w->error)
+        w->error = replacement_write(w->to, w->text.bytes, w->text.len);
     text_clear(&w->text);
 }
 
@@ -230,59 +224,23 @@ static void write_all(struct writer *w, struct cache *c)
     write_out(w);
 }
 
-static int write_file(struct cache *c, int fd)
+static int write_file(struct cache *c, const struct replacement *to)
 {
-    struct writer w = { .fd = fd, .sum = XXH64_createState() };
+    struct writer w = { .to = to, .sum = XXH64_createState() };
     if (!w.sum || XXH64_reset(w.sum, 0) != XXH_OK)
         w.error = -ENOMEM;
     if (!w.error)
         write_all(&w, c);
-    if (!w.error && fsync(fd) < 0)
-        w.error = -errno;
     XXH64_freeState(w.sum);
     text_free(&w.text);
     return w.error;
 }
 
-/* The path of the file itself, which the caller frees; NULL with errno set. */
-static char *find_place(const char *path)
-{
-    struct stat about;
-    if (lstat(path, &about) < 0 || !S_ISLNK(about.st_mode))
-        return strdup(path);
-    /* A link may lead to a file that does not exist yet, and realpath needs one. */
-    int fd = open(path, O_RDONLY | O_CREAT | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0600);
-    if (fd < 0)
-        return NULL;
-    close(fd);
-    return realpath(path, NULL);
-}
-
-static int replace_file(struct cache *c, const char *place)
-{
-    struct text beside = { 0 };
-    text_str(&beside, place);
-    text_str(&beside, ".XXXXXX");
-    if (!text_string(&beside))
-        return -ENOMEM;
-    int fd = mkostemp(beside.bytes, O_CLOEXEC);
-    int err = fd < 0 ? -errno : write_file(c, fd);
-    if (fd >= 0 && close(fd) < 0 && !err)
-        err = -errno;
-    if (!err && rename(beside.bytes, place) < 0)
-        err = -errno;
-    if (err && fd >= 0)
-        unlink(beside.bytes);
-    text_free(&beside);
-    return err;
-}
-
 int cache_save(struct cache *c)
 {
+    struct replacement r;
     if (!c->changed)
         return 0;
-    char *place = find_place(c->path);
-    int err = place ? replace_file(c, place) : -errno;
-    free(place);
-    return err;
+    int err = replacement_begin(&r, c->path);
+    return err ? err : replacement_end(&r, write_file(c, &r));
 }

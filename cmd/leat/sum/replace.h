@@ -1,0 +1,28 @@
+/* replace.h: replaces a file as a whole.
+ *
+ * A new file is written beside the old one, then renamed over it. So a reader finds the whole old
+ * file or the whole new one, whatever ends the program. A symbolic link to the file stays. The new
+ * file has the old one's mode and, as far as the system allows, its owner; a file that did not
+ * exist gets one that only its owner reads. */
+#ifndef LEAT_CMD_REPLACE_H
+#define LEAT_CMD_REPLACE_H
+
+#include "shared/text.h"
+
+struct replacement {
+    char *place;        /* the path of the file itself */
+    struct text beside; /* that of the new one */
+    int fd;             /* to write to */
+};
+
+/* 0 or a negative errno value; after an error there is nothing to end. */
+int replacement_begin(struct replacement *r, const char *path);
+
+/* Puts the new file in place if `err` is 0; otherwise removes it. Returns `err`, or a negative errno
+ * value. */
+int replacement_end(struct replacement *r, int err);
+
+/* Writes all bytes: 0 or a negative errno value. */
+int replacement_write(const struct replacement *r, const void *bytes, size_t len);
+
+#endif
