@@ -31,12 +31,13 @@ _leat_sum() {
         compopt -o filenames 2>/dev/null
         _leat_offer -d -- "$word"
         ;;
-    --cache | --exclude | --exclude-from | --files0-from) ;;
+    --accept) _leat_offer -W 'changed missing changed,missing' -- "$word" ;;
+    --cache | --update | --exclude | --exclude-from | --files0-from) ;;
     *)
         [[ $word == -* ]] || return
         _leat_offer_options '-a --algorithm= -l --length= -c --check -j --jobs= --files0-from=
-            --readers= -L --dereference --exclude= --exclude-from= --cache= --paranoid --fail-fast
-            --no-progress --json -b --binary -t --text --tag -z --zero --ignore-missing --quiet
+            --readers= -L --dereference --exclude= --exclude-from= --update= --accept= --cache= --paranoid
+            --fail-fast --no-progress --json -b --binary -t --text --tag -z --zero --ignore-missing --quiet
             --status --strict -w --warn --strict-tree= --help --version' "$word"
         ;;
     esac

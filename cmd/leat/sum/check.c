@@ -83,6 +83,7 @@ static bool read_tagged(char *at, char *end, bool escaped, struct checked *found
         hex++;
     if (!read_hex(hex, found->digest, found->size) || hex[2 * found->size])
         return false;
+    found->digest_at = (size_t)(hex - found->line);
     return take_name(found, at, (size_t)(close - at), escaped);
 }
 
@@ -118,12 +119,14 @@ static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, str
         return false;
     if (!read_hex(at, found->digest, size))
         return false;
+    found->digest_at = (size_t)(at - found->line);
     at += 2 * size + 1;
     bool one_blank = end - at == 1 || (*at != ' ' && *at != '*');
     if (one_blank && g->blanks == BLANKS_TWO)
         return false;
     if (one_blank)
         g->blanks = BLANKS_ONE;
+    found->mark = g->blanks == BLANKS_ONE ? " " : *at == '*' ? " *" : "  ";
     if (g->blanks != BLANKS_ONE) {
         g->blanks = BLANKS_TWO;
         at++;
@@ -203,6 +206,7 @@ enum line_kind check_read(struct grammar *g, char *line, size_t len, struct chec
         return LINE_IGNORED;
     line[len] = '\0';
 
+    found->line = line;
     char *at = line, *end = line + len;
     while (is_blank(*at))
         at++;
@@ -211,6 +215,7 @@ enum line_kind check_read(struct grammar *g, char *line, size_t len, struct chec
         at++;
     found->algorithm = 0;
     found->size = 0;
+    found->mark = "  ";
     if (read_entry(g, at, end, escaped, found))
         return LINE_GOOD;
     if (found->tagged)

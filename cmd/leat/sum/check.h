@@ -30,11 +30,14 @@ enum line_kind { LINE_IGNORED, LINE_GOOD, LINE_BAD };
 /* The file and the digest of a good line. Of a bad line only `size` has a meaning: the bytes of an
  * untagged digest, or 0. */
 struct checked {
+    const char *line;
     char *name; /* within the line */
     size_t name_len;
     unsigned algorithm; /* its index in the selection */
     size_t size;        /* bytes of the digest */
     bool tagged;
+    const char *mark; /* without a tag: what is between the digest and the name */
+    size_t digest_at; /* where the digest begins in the line */
     unsigned char digest[DIGEST_MAX];
 };
 

@@ -1,8 +1,10 @@
 #include "emit.h"
 
 #include "cache.h"
+#include "form.h"
 #include "json.h"
 #include "shared/quote.h"
+#include "update.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -101,61 +103,20 @@ void emit_note(struct emitter *e, const char *name, const char *remark, int erro
     end_message(e);
 }
 
-static void add_escaped(struct text *to, const char *name)
-{
-    for (;;) {
-        size_t plain = strcspn(name, "\\\n\r");
-        text_add(to, name, plain);
-        name += plain;
-        if (!*name)
-            return;
-        text_char(to, '\\');
-        text_char(to, *name == '\n' ? 'n' : *name == '\r' ? 'r' : '\\');
-        name++;
-    }
-}
-
-static void add_name(struct text *to, const char *name, bool escape)
-{
-    if (escape)
-        add_escaped(to, name);
-    else
-        text_str(to, name);
-}
-
-static void emit_digest(struct emitter *e, const struct algorithm *a, const unsigned char *digest,
-                        size_t size, const char *path)
-{
-    const struct options *o = e->options;
-    struct text *t = &e->out.text;
-    bool escape = !o->zero && strpbrk(path, "\\\n\r");
-    if (escape)
-        text_char(t, '\\');
-    if (o->tag) {
-        text_str(t, a->tag);
-        if (size < a->size) {
-            text_char(t, '-');
-            text_number(t, 8 * size);
-        }
-        text_str(t, " (");
-        add_name(t, path, escape);
-        text_str(t, ") = ");
-        text_hex(t, digest, size);
-    } else {
-        text_hex(t, digest, size);
-        text_str(t, o->binary ? " *" : "  ");
-        add_name(t, path, escape);
-    }
-    text_char(t, e->out.line_end);
-}
-
 static void emit_digests(struct emitter *e, const struct slot *s, const char *path)
 {
     const struct selection *all = &e->options->selection;
     const unsigned char *digest = s->digest;
+    const struct options *o = e->options;
+    const struct form form = {
+        .tag = o->tag,
+        .mark = o->binary ? " *" : "  ",
+        .escape = !o->zero,
+        .end = o->zero ? NULL : "\n",
+    };
     for (unsigned i = 0; i < all->count; i++) {
         size_t size = digest_size(all->at[i], s->size);
-        emit_digest(e, all->at[i], digest, size, path);
+        form_add(&form, &e->out.text, all->at[i], digest, size, path);
         digest += size;
     }
 }
@@ -196,10 +157,12 @@ static void emit_verdict(struct emitter *e, const char *path, const char *verdic
         return;
     }
     struct text *t = &e->out.text;
-    bool escape = strchr(path, '\n');
-    if (escape)
+    if (strchr(path, '\n')) {
         text_char(t, '\\');
-    add_name(t, path, escape);
+        form_add_escaped(t, path);
+    } else {
+        text_str(t, path);
+    }
     text_str(t, ": ");
     text_str(t, verdict);
     text_char(t, '\n');
@@ -227,21 +190,78 @@ static void emit_checked(struct emitter *e, const struct slot *s, const char *pa
     }
 }
 
+/* A verdict of an update on something that has been done. */
+static void emit_done(struct emitter *e, const char *path, const char *verdict)
+{
+    if (!e->options->status && !e->options->quiet)
+        emit_verdict(e, path, verdict);
+}
+
+/* A file of the list that is updated and is no more. */
+static void emit_missing(struct emitter *e, const struct slot *s, const char *path)
+{
+    if (e->options->accept_missing) {
+        update_drop(e->update, s->line);
+        emit_done(e, path, "REMOVED");
+        return;
+    }
+    e->missing++;
+    e->failed = true;
+    if (!e->options->status)
+        emit_verdict(e, path, "MISSING");
+}
+
+/* `trusted`: nothing but its digest, or nothing at all, speaks against the file. */
+static void emit_updated(struct emitter *e, const struct slot *s, const char *path, bool trusted)
+{
+    bool differs = s->expected && !s->error && memcmp(s->digest, s->expected, s->size) != 0;
+    if (!s->expected) {
+        if (s->error || !trusted)
+            return;
+        update_add(e->update, s, path);
+        emit_done(e, path, "ADDED");
+    } else if (differs && trusted && e->options->accept_changed) {
+        if (s->unsure)
+            e->unsure = s->size;
+        update_replace(e->update, s->line, s->digest, s->size);
+        emit_done(e, path, "REPLACED");
+    } else if (s->error || differs) {
+        emit_checked(e, s, path);
+    } else {
+        e->matched++;
+    }
+}
+
+static bool is_missing(const struct emitter *e, const struct slot *s)
+{
+    return s->expected && (s->error == -ENOENT || (e->update && s->error == -ENOTDIR));
+}
+
 static void emit_file(struct emitter *e, const struct slot *s, const char *path)
 {
     const struct options *o = e->options;
+    bool trusted = true;
     e->files++;
-    if (s->error) {
-        if (o->check && o->ignore_missing && s->error == -ENOENT)
+    if (is_missing(e, s)) {
+        if (o->ignore_missing)
             return;
+        if (e->update) {
+            emit_missing(e, s, path);
+            return;
+        }
+    }
+    if (s->error) {
         emit_note(e, path, NULL, s->error);
         e->failed = true;
     } else if (e->cache && !cache_remember(e->cache, s)) {
         emit_note(e, path, "differs from its stored digest, but its size and times are the same",
                   0);
         e->failed = true;
+        trusted = false;
     }
-    if (o->check)
+    if (e->update)
+        emit_updated(e, s, path, trusted);
+    else if (o->check)
         emit_checked(e, s, path);
     else if (!s->error && o->json)
         emit_json(e, s, path);
@@ -299,23 +319,32 @@ static void emit_hint(struct emitter *e, const char *list, size_t size)
 static void emit_list_end(struct emitter *e, const struct slot *s, const char *list)
 {
     const struct options *o = e->options;
-    if (s->good_lines == 0) {
+    bool may_be_empty = e->update && s->bad_lines == 0;
+    if (s->good_lines == 0 && !may_be_empty) {
         emit_note(e, list, "no properly formatted checksum lines found", 0);
     } else if (!o->status) {
         warn_of(e, s->bad_lines, " line is improperly formatted",
                 " lines are improperly formatted");
+        warn_of(e, e->missing, " listed file does not exist", " listed files do not exist");
         warn_of(e, e->unreadable, " listed file could not be read",
                 " listed files could not be read");
         warn_of(e, e->mismatched, " computed checksum did NOT match",
                 " computed checksums did NOT match");
-        if ((o->ignore_missing || o->exclude.count > 0) && e->matched == 0)
+        if ((o->ignore_missing || o->exclude.count > 0) && e->matched == 0 && !e->update)
             emit_note(e, list, "no file was verified", 0);
     }
     size_t strange = e->matched == 0 && e->unsure > 0 ? e->unsure : s->size;
     if (strange > 0 && !o->status && !o->persona->classic)
         emit_hint(e, list, strange);
+    /* Its digests may be of another algorithm, and then nothing has changed. */
+    if (e->update && e->matched == 0 && e->unsure > 0 && o->accept_changed) {
+        emit_note(e, list, "no digest is right, so it is left alone", 0);
+        e->update->refused = true;
+        e->failed = true;
+    }
     /* A list fails unless it has verified at least one file. */
-    if (e->matched == 0 || (o->strict && s->bad_lines > 0))
+    if ((e->matched == 0 && !e->update) || (e->update && s->good_lines == 0 && s->bad_lines > 0) ||
+        (o->strict && s->bad_lines > 0))
         e->failed = true;
     e->mismatched = e->unreadable = e->matched = e->unsure = 0;
 }
@@ -330,6 +359,8 @@ static void emit_unlisted(struct emitter *e, const char *path)
 
 static void emit_trees_end(struct emitter *e)
 {
+    if (e->update)
+        e->update->complete = !e->update->refused;
     if (!e->options->status)
         warn_of(e, e->unlisted, " file is not listed", " files are not listed");
 }

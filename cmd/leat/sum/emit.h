@@ -12,10 +12,12 @@
 #include "slot.h"
 
 struct cache;
+struct update;
 
 struct emitter {
     const struct options *options;
-    struct cache *cache; /* or NULL */
+    struct cache *cache;   /* or NULL */
+    struct update *update; /* or NULL */
     struct out out, err;
     struct progress progress;
     bool one_terminal; /* standard output is a terminal, maybe that of the progress */
@@ -25,6 +27,7 @@ struct emitter {
     size_t prefix_len;
     uint64_t mismatched, unreadable, matched; /* of the present check list */
     size_t unsure;     /* bytes of a mismatched digest that may be of another algorithm, or 0 */
+    uint64_t missing;  /* listed files that do not exist, in an update */
     uint64_t unlisted; /* files in trees that no list names */
     uint64_t files;    /* digested so far */
     bool failed;       /* the exit status is to be 1 */

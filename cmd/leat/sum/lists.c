@@ -5,6 +5,7 @@
 #include "long_path.h"
 #include "named.h"
 #include "sources.h"
+#include "update.h"
 #include "walk.h"
 
 #include <errno.h>
@@ -76,6 +77,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     struct checked found;
     l->lines++;
     l->way->done += len;
+    bool crlf = len > 1 && memcmp(line + len - 2, "\r\n", 2) == 0;
     enum line_kind kind = check_read(g, line, len, &found);
     if (kind == LINE_IGNORED)
         return 0;
@@ -87,6 +89,8 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
         return l->src->options->warn ? submit_message(l, SLOT_BAD_LINE, 0, NULL) : 0;
     }
     l->good++;
+    if (l->src->update)
+        update_meet(l->src->update, &found, crlf);
     int err = l->named ? named_add(l->named, found.name) : 0;
     int excluded = err ? err : exclude_has_path(&l->src->options->exclude, found.name);
     if (excluded)
@@ -94,6 +98,7 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     struct slot *s = source_file(l->src, l->flow, found.name, found.name_len, &err);
     if (!s)
         return err;
+    s->line = l->lines;
     s->wanted = 1u << found.algorithm;
     s->size = found.size;
     s->unsure = is_unsure(l->src->options, &found);
@@ -122,6 +127,9 @@ static int take_lines(struct list *l, struct grammar *g, int fd)
     while (!err && ((got = lines_next(&lines, &line, &len)) == 1 || got == -E2BIG))
         err = got == 1 ? take_line(l, g, line, len) : skip_line(l);
     lines_close(&lines);
+    /* What has lines, but none with a digest, is something else: it must not be changed. */
+    if (l->src->update && l->good == 0 && l->bad > 0)
+        l->src->list_broken = true;
     if (err || got == -ENOMEM || got == -ECANCELED)
         return err ? err : got;
     return got < 0 ? submit_broken(l, 0, "read error") : submit_message(l, SLOT_LIST_END, 0, NULL);
@@ -138,10 +146,18 @@ static int take_list(struct list l, struct grammar *g, const char *path)
         if (err)
             return err;
     } else {
-        fd = long_path_open(AT_FDCWD, path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        /* A list that may not be changed is to be refused before everything has been read. */
+        int flags = l.src->update ? O_RDWR : O_RDONLY;
+        fd = long_path_open(AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     }
     if (fd < 0)
         return submit_broken(&l, fd, NULL);
+    int err = l.src->update ? update_take_stamp(l.src->update, fd) : 0;
+    if (err) {
+        close(fd);
+        return submit_broken(&l, err == -EINVAL ? 0 : err,
+                             err == -EINVAL ? "is not a regular file" : NULL);
+    }
     return take_lines(&l, g, fd);
 }
 
@@ -150,7 +166,7 @@ static uint64_t bytes_of_lists(const struct options *o)
 {
     uint64_t all = 0;
     struct stat about;
-    for (int i = 0; i < o->path_count; i++) {
+    for (int i = 0; i < o->path_count && !o->update; i++) {
         if (strcmp(o->paths[i], "-") == 0 || stat(o->paths[i], &about) < 0 ||
             !S_ISREG(about.st_mode))
             return 0;
@@ -167,28 +183,47 @@ static int take_lists(const struct list *l)
         .classic = o->persona->kind == PERSONA_COREUTILS,
         .any_digest = o->any_digest,
     };
+    if (o->update)
+        return take_list(*l, &g, o->update);
     int err = o->path_count > 0 ? 0 : take_list(*l, &g, "-");
     for (int i = 0; i < o->path_count && !err; i++)
         err = take_list(*l, &g, o->paths[i]);
     return err;
 }
 
-/* Reports files in the trees that no list names, except the lists themselves and the cache. */
-static int report_unlisted(struct source *src, struct flow *f, struct named *n)
+/* The lists themselves and the cache are nothing that has to be listed. */
+static int name_own_files(struct source *src, struct named *n)
 {
     const struct options *o = src->options;
-    int err = 0;
-    for (int i = 0; i < o->path_count && !err; i++)
+    int err = o->update ? named_add(n, o->update) : 0;
+    for (int i = 0; i < o->path_count && !o->update && !err; i++)
         err = named_add(n, o->paths[i]);
     if (!err && o->cache)
         err = named_add(n, o->cache);
+    return err;
+}
+
+static int walk_trees(struct source *src, struct flow *f, struct named *n)
+{
+    const struct options *o = src->options;
     struct walk walk;
+    int err = 0;
     walk_open(&walk, f, src->descriptors);
     walk.named = n;
+    walk.report = true;
     walk.exclude = &o->exclude;
     for (int i = 0; i < o->tree_count && !err; i++)
         err = walk_folder(&walk, o->trees[i]);
     walk_close(&walk);
+    return err;
+}
+
+/* Looks for files that no list names: to report them, or to add them to the list. */
+static int find_unlisted(struct source *src, struct flow *f, struct named *n)
+{
+    int err = name_own_files(src, n);
+    if (!err)
+        err = src->update ? source_new_files(src, f, n) : walk_trees(src, f, n);
     struct slot *s = err ? NULL : flow_take(f, "", 0, &err);
     if (!s)
         return err;
@@ -201,7 +236,7 @@ int produce_lists(struct flow *f, void *source)
     struct source *src = source;
     struct way way = { .all = f->goal.wanted ? bytes_of_lists(src->options) : 0 };
     struct list l = { .src = src, .flow = f, .way = &way };
-    if (src->options->tree_count == 0)
+    if (src->options->tree_count == 0 && !src->update)
         return take_lists(&l);
     struct named named;
     int err = named_open(&named);
@@ -209,7 +244,7 @@ int produce_lists(struct flow *f, void *source)
     if (!err)
         err = take_lists(&l);
     if (!err && !src->list_broken)
-        err = report_unlisted(src, f, &named);
+        err = find_unlisted(src, f, &named);
     named_close(&named);
     return err;
 }

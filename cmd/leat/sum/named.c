@@ -80,21 +80,38 @@ static int look_at_folder(struct named *n, const char *path, size_t len)
     return 0;
 }
 
-int named_add(struct named *n, const char *path)
+int named_add_entry(struct named *n, dev_t device, ino_t inode, const char *name)
 {
-    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-    int err = look_at_folder(n, path, (size_t)(name - path));
-    if (err || !n->folder_is_there)
-        return err;
-    if (n->count >= n->cap / 4 * 3)
-        err = grow(n);
+    int err = n->count >= n->cap / 4 * 3 ? grow(n) : 0;
     if (err)
         return err;
-    uint64_t hash = hash_of(n, n->device, n->inode, name), *place = place_of(n, hash);
+    uint64_t hash = hash_of(n, device, inode, name), *place = place_of(n, hash);
     if (!*place)
         n->count++;
     *place = hash;
     return 0;
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+int named_add(struct named *n, const char *path)
+{
+    const char *name = last_name(path);
+    int err = look_at_folder(n, path, (size_t)(name - path));
+    if (err || !n->folder_is_there)
+        return err;
+    return named_add_entry(n, n->device, n->inode, name);
+}
+
+int named_has_path(struct named *n, const char *path)
+{
+    const char *name = last_name(path);
+    int err = look_at_folder(n, path, (size_t)(name - path));
+    return err ? err : n->folder_is_there && named_has(n, n->device, n->inode, name);
 }
 
 bool named_has(const struct named *n, dev_t device, ino_t inode, const char *name)

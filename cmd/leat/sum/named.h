@@ -31,6 +31,10 @@ void named_close(struct named *n);
 
 /* 0, -ENOMEM, or -EMFILE or -ENFILE. A path in a folder that does not exist names nothing. */
 int named_add(struct named *n, const char *path);
+int named_add_entry(struct named *n, dev_t device, ino_t inode, const char *name);
 bool named_has(const struct named *n, dev_t device, ino_t inode, const char *name);
+
+/* 1 if the path is that of an entry, otherwise 0, or an error as above. */
+int named_has_path(struct named *n, const char *path);
 
 #endif

@@ -157,6 +157,45 @@ static int fit_length(struct options *o, const char *length)
     return 0;
 }
 
+/* Reads names with commas between them; overwrites the commas. */
+static int read_accept(struct options *o, char *names)
+{
+    for (char *rest = names; rest;) {
+        const char *name = strsep(&rest, ",");
+        if (strcmp(name, "changed") == 0)
+            o->accept_changed = true;
+        else if (strcmp(name, "missing") == 0)
+            o->accept_missing = true;
+        else
+            return usage(o->persona, "invalid --accept argument '%s': it can be changed, missing",
+                         name);
+    }
+    return 0;
+}
+
+/* The same for --update, which has the list as its argument. 0, or the exit status. */
+static int reconcile_update(const struct options *o, bool check_given, bool form_given,
+                            int path_count)
+{
+    const struct persona *p = o->persona;
+    if (!*o->update || strcmp(o->update, "-") == 0)
+        return usage(p, "invalid --update argument '%s': a list in a file is needed", o->update);
+    const char *other = check_given         ? "check"
+                        : o->trees          ? "strict-tree"
+                        : o->ignore_missing ? "ignore-missing"
+                                            : NULL;
+    if (other)
+        return usage(p, "--update cannot be combined with --%s", other);
+    if (form_given || o->zero)
+        return usage(p, "new lines look as those of the list that --update names: --binary, "
+                        "--text, --tag and --zero have no meaning");
+    if (o->files0_from)
+        return path_count > 0 ? usage(p, "paths cannot be combined with --files0-from") : 0;
+    if (path_count == 0)
+        return usage(p, "--update needs a path: where to look for new files");
+    return 0;
+}
+
 /* Refuses options that contradict each other. 0, or the exit status. */
 static int reconcile(const struct options *o, bool text, bool form_given, int path_count)
 {
@@ -167,8 +206,8 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
         return usage(p, "paths cannot be combined with --files0-from");
     if (o->json && (o->zero || form_given))
         return usage(p, "--json cannot be combined with --binary, --text, --tag or --zero");
-    if (o->paranoid && !o->cache)
-        return usage(p, "the --paranoid option is meaningful only with --cache");
+    if (o->accept_changed || o->accept_missing)
+        return usage(p, "the --accept option is meaningful only with --update");
     if (o->check) {
         if (o->files0_from)
             return usage(p, "the --files0-from option is not supported when verifying checksums");
@@ -300,6 +339,8 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             break;
         case OPT_PARANOID: o->paranoid = true; break;
         case OPT_STRICT_TREE: wrong = add_tree(o, argc, optarg); break;
+        case OPT_UPDATE: o->update = optarg; break;
+        case OPT_ACCEPT: wrong = read_accept(o, optarg); break;
         case OPT_EXCLUDE: wrong = add_exclude(o, optarg); break;
         case OPT_EXCLUDE_FROM: wrong = read_excludes(o, optarg); break;
         case OPT_FAIL_FAST: o->fail_fast = true; break;
@@ -319,13 +360,20 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     }
     if (!wrong)
         wrong = fit_length(o, length);
+    if (!wrong && o->paranoid && !o->cache)
+        wrong = usage(persona, "the --paranoid option is meaningful only with --cache");
     /* With several digests each line must name its own. */
+    o->first_digests = selection_all(&o->selection);
+    bool check_given = o->check;
+    o->check = o->check || o->update;
     bool must_tag = o->selection.count > 1 || o->selection.at[0]->always_tagged;
     if (must_tag && !o->check && !o->json)
         o->tag = o->binary = true;
     if (o->check)
         add_checked(o, algorithms_given);
-    if (!wrong)
+    if (!wrong && o->update)
+        wrong = reconcile_update(o, check_given, form_given, argc - optind);
+    else if (!wrong)
         wrong = reconcile(o, text, form_given, argc - optind);
     if (wrong)
         return wrong;

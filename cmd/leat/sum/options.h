@@ -15,6 +15,9 @@ struct options {
     bool any_digest;  /* a check's lines tell the algorithm; the selection has all */
     bool check, tag, binary, zero, json;
     bool ignore_missing, quiet, status, strict, warn; /* of a check */
+    const char *update; /* a list that gets new files; `check` is true, for its lines; or NULL */
+    bool accept_changed, accept_missing; /* of the list that is updated */
+    unsigned first_digests; /* the set of digests of a list without lines that is updated */
     bool fail_fast, follow, progress;
     const char *files0_from; /* a file of names, in place of paths */
     char **paths;            /* the remaining arguments */

@@ -2,7 +2,9 @@
 #define _GNU_SOURCE
 #include "lines.h"
 #include "long_path.h"
+#include "named.h"
 #include "sources.h"
+#include "update.h"
 #include "walk.h"
 
 #include <errno.h>
@@ -57,9 +59,17 @@ static int take_path(struct paths *p, const char *path, size_t len)
     bool classic = p->src->options->persona->classic;
     if (!classic && strcmp(path, "-") != 0 && is_folder(path))
         return walk_folder(&p->walk, path);
-    int err;
-    struct slot *s = source_file(p->src, p->flow, path, len, &err);
-    return s ? flow_submit(p->flow, s) : err;
+    int err = p->walk.named ? named_has_path(p->walk.named, path) : 0;
+    if (err)
+        return err < 0 ? err : 0;
+    if (p->walk.named)
+        err = named_add(p->walk.named, path);
+    struct slot *s = err ? NULL : source_file(p->src, p->flow, path, len, &err);
+    if (!s)
+        return err;
+    s->wanted = p->walk.wanted;
+    s->size = p->walk.size;
+    return flow_submit(p->flow, s);
 }
 
 /* Submits a failure of the file of names. */
@@ -123,22 +133,38 @@ static void count_paths(struct flow *f, const struct options *o)
     goal_set(&f->goal, (uint64_t)o->path_count);
 }
 
+static int take_paths(struct paths *p)
+{
+    const struct options *o = p->src->options;
+    p->walk.exclude = &o->exclude;
+    if (o->files0_from)
+        return take_file_of_names(p, o->files0_from);
+    int err = o->path_count == 0 ? take_path(p, "-", 1) : 0;
+    for (int i = 0; i < o->path_count && !err; i++)
+        err = take_path(p, o->paths[i], strlen(o->paths[i]));
+    return err;
+}
+
 int produce_paths(struct flow *f, void *source)
 {
     struct source *src = source;
-    const struct options *o = src->options;
     struct paths p = { .src = src, .flow = f };
     walk_open(&p.walk, f, src->descriptors);
-    p.walk.exclude = &o->exclude;
-    int err = 0;
-    if (f->goal.wanted && !o->files0_from)
-        count_paths(f, o);
-    if (o->files0_from)
-        err = take_file_of_names(&p, o->files0_from);
-    else if (o->path_count == 0)
-        err = take_path(&p, "-", 1);
-    for (int i = 0; i < o->path_count && !err; i++)
-        err = take_path(&p, o->paths[i], strlen(o->paths[i]));
+    if (f->goal.wanted && !src->options->files0_from)
+        count_paths(f, src->options);
+    int err = take_paths(&p);
+    walk_close(&p.walk);
+    return err;
+}
+
+int source_new_files(struct source *src, struct flow *f, struct named *n)
+{
+    struct paths p = { .src = src, .flow = f };
+    walk_open(&p.walk, f, src->descriptors);
+    p.walk.named = n;
+    p.walk.wanted = update_wanted(src->update);
+    p.walk.size = src->update->size;
+    int err = take_paths(&p);
     walk_close(&p.walk);
     return err;
 }

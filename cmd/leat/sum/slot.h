@@ -23,7 +23,7 @@ enum slot_kind {
     SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines`; `size`: bytes of an
                          untagged digest in a bad line, or 0 */
     SLOT_UNLISTED,    /* a file in a tree that no check list names */
-    SLOT_TREES_END,   /* all trees have been searched for those */
+    SLOT_TREES_END,   /* all trees have been searched for those, or for new files */
 };
 
 enum slot_origin {
@@ -45,7 +45,8 @@ struct slot {
     char *name;
     size_t name_len, name_cap;
     const char *remark;
-    uint64_t line, good_lines, bad_lines;
+    uint64_t line; /* of a check list: a file's, or that of a message */
+    uint64_t good_lines, bad_lines;
     unsigned wanted;         /* a set of digests (selection.h) */
     size_t size;             /* bytes of a digest: in a check, or if there are several sizes */
     unsigned char *digest;   /* memory for the wanted digests */

@@ -9,12 +9,19 @@ struct source {
     const struct options *options;
     size_t descriptors; /* folders that may be open at the same time */
     bool stdin_used;
-    bool list_broken; /* a list could not be read: what it names is not known */
+    struct update *update; /* or NULL */
+    bool list_broken;      /* a list could not be read: what it names is not known */
 };
 
 /* Each is a flow_produce_fn; the argument is a struct source. */
 int produce_paths(struct flow *f, void *source);
 int produce_lists(struct flow *f, void *source);
+
+struct named;
+
+/* Submits those files of the paths that are not named, and so are to be added to a list. 0 or a
+ * negative errno value. */
+int source_new_files(struct source *src, struct flow *f, struct named *n);
 
 /* Called before each use of standard input. From the second use on, waits until nothing is under
  * way, so that two files never read it at the same time. 0 or -ECANCELED. */

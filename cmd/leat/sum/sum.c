@@ -8,6 +8,7 @@
 #include "later.h"
 #include "shared/finish.h"
 #include "sources.h"
+#include "update.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,6 +42,14 @@ static size_t digests_size(const struct options *o)
     return all;
 }
 
+/* In a check there are the digest of a line and that of its file; in an update also all digests of
+ * a new file. */
+static size_t room_for_digests(const struct options *o)
+{
+    size_t all = digests_size(o), two = 2 * (size_t)DIGEST_MAX;
+    return !o->check || (o->update && all > two) ? all : two;
+}
+
 static void report_failure(struct emitter *e, int err)
 {
     if (err == -ENOMEM || e->out.error == -ENOMEM)
@@ -72,6 +81,23 @@ static void load_cache(struct emitter *e, const struct options *o)
         e->cache = NULL;
 }
 
+/* Writes the updated list, unless the run has ended early. */
+static void write_update(struct emitter *e)
+{
+    struct update *u = e->update;
+    if (!u->complete || e->out.error)
+        return;
+    int err = update_write(u);
+    const char *remark = err == -ESTALE  ? "has been changed meanwhile, and is left alone"
+                         : err == -E2BIG ? "has a line of more than 1 MiB, and is left alone"
+                         : err           ? "cannot be written"
+                                         : NULL;
+    if (!remark)
+        return;
+    emit_note(e, u->path, remark, err == -ESTALE || err == -E2BIG ? 0 : err);
+    e->failed = true;
+}
+
 /* Returns the exit status. *fatal: the signal that is to end the program, or 0. A closed pipe means
  * SIGPIPE if `pipes_end_it`, else a write error. */
 static int run_flow(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
@@ -80,12 +106,18 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
     struct emitter emitter;
     struct cache cache = { 0 };
     emit_open(&emitter, o, o->cache ? &cache : NULL);
+    struct update update = { 0 };
+    if (o->update) {
+        update_open(&update, o->update, &o->selection, o->first_digests, o->size);
+        update.any_digest = o->any_digest;
+        emitter.update = source.update = &update;
+    }
     if (o->cache)
         load_cache(&emitter, o);
     struct flow flow = {
         .selection = &o->selection,
         .size = o->size,
-        .room = o->check ? 2 * (size_t)DIGEST_MAX : digests_size(o),
+        .room = room_for_digests(o),
         .way = way,
         .jobs = o->jobs,
         .files = way ? way->lanes : 1 + LATER_MOST,
@@ -101,7 +133,7 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
     size_t others = HALT_DESCRIPTORS;
     if (o->check || o->files0_from)
         others++; /* a list */
-    if (!o->persona->classic && (!o->check || o->trees))
+    if (!o->persona->classic && (!o->check || o->trees || o->update))
         others++; /* a folder */
     int err = descriptors_share(&flow, others, &source.descriptors), unsaved = 0;
     if (!err)
@@ -111,6 +143,8 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
         /* Also after a halt: all its digests are right. */
         if (emitter.cache)
             unsaved = cache_save(emitter.cache);
+        if (emitter.update && !err)
+            write_update(&emitter);
         halt_close();
     }
     if (unsaved)
@@ -126,6 +160,7 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
     }
     emit_close(&emitter);
     cache_free(&cache);
+    update_close(&update);
     return emitter.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 

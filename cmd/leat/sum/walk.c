@@ -13,7 +13,12 @@ enum { NODES_AWAY = 64 * 1024 }; /* folders needed only by files under way, at m
 
 void walk_open(struct walk *w, struct flow *f, size_t descriptors)
 {
-    *w = (struct walk){ .flow = f, .descriptors = descriptors };
+    *w = (struct walk){
+        .flow = f,
+        .descriptors = descriptors,
+        .wanted = selection_all(f->selection),
+        .size = f->size,
+    };
 }
 
 static void leave_folder(struct walk *w)
@@ -64,8 +69,8 @@ static int submit_file(struct walk *w, struct dir *dir, const char *name)
     if (!s)
         return err;
     s->origin = ORIGIN_WALK;
-    s->wanted = selection_all(w->flow->selection);
-    s->size = w->flow->size;
+    s->wanted = w->wanted;
+    s->size = w->size;
     s->dir = dir;
     dir_ref(dir);
     s->holds_dir = dir_hold_open(dir);
@@ -83,7 +88,10 @@ static int take_file(struct walk *w, struct dir *dir, const char *name)
         return submit_file(w, dir, name);
     if (named_has(w->named, dir->device, dir->inode, name))
         return 0;
-    return submit_message(w, dir, name, strlen(name), SLOT_UNLISTED, 0, NULL);
+    if (w->report)
+        return submit_message(w, dir, name, strlen(name), SLOT_UNLISTED, 0, NULL);
+    int err = named_add_entry(w->named, dir->device, dir->inode, name);
+    return err ? err : submit_file(w, dir, name);
 }
 
 static bool few_descriptors(const void *arg)

@@ -24,7 +24,10 @@ struct walk {
     size_t held; /* frames from this one on hold their descriptors */
     struct lister lister;
     const struct exclude *exclude; /* not NULL: leave these out */
-    const struct named *named; /* not NULL: report files not in it, instead of digesting files */
+    struct named *named;           /* not NULL: only the files that are not in it */
+    bool report;     /* report these as not listed; else digest them, and add them to it */
+    unsigned wanted; /* the set of digests of each file, at first that of all, */
+    size_t size;     /* and the bytes of one if there are several sizes */
 };
 
 void walk_open(struct walk *w, struct flow *f, size_t descriptors);

@@ -1,0 +1,22 @@
+/* form.h: how a line with a digest looks. */
+#ifndef LEAT_CMD_FORM_H
+#define LEAT_CMD_FORM_H
+
+#include "digest.h"
+#include "shared/text.h"
+
+struct form {
+    bool tag;         /* MD5 (name) = digest */
+    const char *mark; /* otherwise: what is between digest and name */
+    bool escape;      /* names that need it */
+    const char *end;  /* of a line; NULL: a NUL byte */
+};
+
+/* Adds the line for a digest of `size` bytes. */
+void form_add(const struct form *f, struct text *to, const struct algorithm *a,
+              const unsigned char *digest, size_t size, const char *name);
+
+/* Adds the name with \\, \n and \r in place of these bytes. */
+void form_add_escaped(struct text *to, const char *name);
+
+#endif

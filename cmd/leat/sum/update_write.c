@@ -1,0 +1,160 @@
+/* update_write.c: writes the updated list. New files go where the order of the names has their
+ * place if the list is in that order, otherwise behind all others. */
+#define _GNU_SOURCE
+#include "lines.h"
+#include "long_path.h"
+#include "replace.h"
+#include "update.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { BLOCK = 64 * 1024 };
+
+struct writer {
+    const struct update *update;
+    struct grammar grammar;
+    struct replacement to;
+    struct text out;
+    struct text raw; /* the present line as it is in the list */
+    uint64_t line;
+    size_t change, file; /* the next ones */
+};
+
+static int compare(const void *a, const void *b, void *names)
+{
+    const struct update_file *x = a, *y = b;
+    return strcmp((const char *)names + x->name, (const char *)names + y->name);
+}
+
+static int flush(struct writer *w, size_t enough)
+{
+    if (w->out.broken)
+        return -ENOMEM;
+    if (w->out.len < enough)
+        return 0;
+    int err = replacement_write(&w->to, w->out.bytes, w->out.len);
+    text_clear(&w->out);
+    return err;
+}
+
+/* Writes new files up to this name; NULL: all. */
+static int add_files(struct writer *w, const char *name)
+{
+    const struct update *u = w->update;
+    int err = 0;
+    for (; w->file < u->file_count && !err; w->file++) {
+        const struct update_file *f = &u->files[w->file];
+        if (name && strcmp(u->names.bytes + f->name, name) > 0)
+            return 0;
+        text_add(&w->out, u->added.bytes + f->lines, f->lines_len);
+        err = flush(w, BLOCK);
+    }
+    return err;
+}
+
+/* Puts the change's digest into the line. */
+static void put_digest(struct writer *w, const struct update_change *c, size_t at)
+{
+    struct text digits = { 0 };
+    text_hex(&digits, c->digest, c->size);
+    if (digits.broken)
+        w->out.broken = true;
+    else
+        memcpy(w->raw.bytes + at, digits.bytes, digits.len);
+    text_free(&digits);
+}
+
+static int take_line(struct writer *w, char *line, size_t len)
+{
+    const struct update *u = w->update;
+    struct checked found;
+    w->line++;
+    text_clear(&w->raw);
+    text_add(&w->raw, line, len);
+    if (w->raw.broken)
+        return -ENOMEM;
+    enum line_kind kind = check_read(&w->grammar, line, len, &found);
+    int err = kind == LINE_GOOD && u->in_order ? add_files(w, found.name) : 0;
+    const struct update_change *c = w->change < u->change_count ? &u->changes[w->change] : NULL;
+    if (c && c->line == w->line) {
+        w->change++;
+        if (kind != LINE_GOOD || (c->size > 0 && c->size != found.size))
+            return -ESTALE;
+        if (c->size == 0)
+            return err;
+        put_digest(w, c, found.digest_at);
+    }
+    text_add(&w->out, w->raw.bytes, w->raw.len);
+    if (len > 0 && w->raw.bytes[len - 1] != '\n')
+        text_char(&w->out, '\n');
+    return err ? err : flush(w, BLOCK);
+}
+
+static int take_lines(struct writer *w, int fd)
+{
+    struct lines lines;
+    char *line;
+    size_t len;
+    int err = 0, got = 0;
+    lines_open(&lines, fd, '\n');
+    while (!err && (got = lines_next(&lines, &line, &len)) == 1)
+        err = take_line(w, line, len);
+    lines_close(&lines);
+    if (!err)
+        err = got;
+    if (!err && w->change < w->update->change_count)
+        err = -ESTALE;
+    if (!err)
+        err = add_files(w, NULL);
+    return err ? err : flush(w, 1);
+}
+
+/* Whether the list is still the one that was read. */
+static int look_again(const struct update *u, int fd)
+{
+    struct stat about;
+    if (fstat(fd, &about) < 0)
+        return -errno;
+    struct stamp now = stamp_of(&about, NULL);
+    return stamp_is_same(&now, &u->stamp) ? 0 : -ESTALE;
+}
+
+static int write_list(struct writer *w, int fd)
+{
+    int err = replacement_begin(&w->to, w->update->path);
+    if (err) {
+        close(fd);
+        return err;
+    }
+    err = replacement_end(&w->to, take_lines(w, fd));
+    text_free(&w->out);
+    text_free(&w->raw);
+    return err;
+}
+
+int update_write(struct update *u)
+{
+    if (u->broken)
+        return -ENOMEM;
+    if (u->change_count == 0 && u->file_count == 0)
+        return 0;
+    if (u->in_order && u->file_count > 0)
+        qsort_r(u->files, u->file_count, sizeof *u->files, compare, u->names.bytes);
+    int fd = long_path_open(AT_FDCWD, u->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return fd;
+    int err = look_again(u, fd);
+    if (err) {
+        close(fd);
+        return err;
+    }
+    struct writer w = {
+        .update = u,
+        .grammar = { .selection = u->selection, .any_digest = u->any_digest },
+    };
+    return write_list(&w, fd);
+}
