@@ -27,7 +27,7 @@ _leat_sum() {
     -a | --algorithm) _leat_digests "$word" ;;
     -l | --length) _leat_offer -W '128 160 224 256 384 512' -- "$word" ;;
     -j | --jobs | --readers) _leat_offer -W '1 2 4 8 16' -- "$word" ;;
-    --strict-tree)
+    --strict-tree | --find-moved)
         compopt -o filenames 2>/dev/null
         _leat_offer -d -- "$word"
         ;;
@@ -38,7 +38,8 @@ _leat_sum() {
         _leat_offer_options '-a --algorithm= -l --length= -c --check -j --jobs= --files0-from=
             --readers= -L --dereference --exclude= --exclude-from= --update= --accept= --cache= --paranoid
             --fail-fast --no-progress --json -b --binary -t --text --tag -z --zero --ignore-missing --quiet
-            --status --strict -w --warn --strict-tree= --help --version' "$word"
+            --status --strict -w --warn --strict-tree= --find-moved= --duplicates
+            --help --version' "$word"
         ;;
     esac
 }

@@ -43,6 +43,8 @@ __leat_sum -l status -d 'Print nothing'
 __leat_sum -l strict -d 'Fail if a line is improperly formatted'
 __leat_sum -s w -l warn -d 'Report each improperly formatted line'
 __leat_sum -l strict-tree -r -F -d 'Also report files there that no list names'
+__leat_sum -l find-moved -r -F -d 'Look there for files that are missing'
+__leat_sum -l duplicates -d 'Tell which files are the same'
 __leat_sum -l help -d 'Print the options and exit'
 __leat_sum -l version -d 'Print the version and exit'
 

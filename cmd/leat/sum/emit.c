@@ -14,6 +14,8 @@
 void emit_open(struct emitter *e, const struct options *o, struct cache *cache)
 {
     *e = (struct emitter){ .options = o, .cache = cache };
+    same_open(&e->gone, &o->selection);
+    same_open(&e->seen, &o->selection);
     out_open(&e->out, STDOUT_FILENO, o->zero ? '\0' : '\n');
     out_open(&e->err, STDERR_FILENO, '\n');
     progress_open(&e->progress, STDERR_FILENO, o->progress);
@@ -26,6 +28,8 @@ void emit_close(struct emitter *e)
     out_free(&e->out);
     out_free(&e->err);
     text_free(&e->path);
+    same_free(&e->gone);
+    same_free(&e->seen);
     dir_unref(e->path_dir);
 }
 
@@ -127,7 +131,7 @@ static void emit_json(struct emitter *e, const struct slot *s, const char *path)
     const unsigned char *digest = s->digest;
     struct text *t = &e->out.text;
     text_char(t, '{');
-    json_path(t, path);
+    json_name(t, "path", path);
     for (unsigned i = 0; i < all->count; i++) {
         size_t size = digest_size(all->at[i], s->size);
         text_str(t, ",\"");
@@ -140,31 +144,48 @@ static void emit_json(struct emitter *e, const struct slot *s, const char *path)
     text_str(t, "}\n");
 }
 
-static void emit_json_verdict(struct emitter *e, const char *path, const char *verdict)
+static void emit_json_verdict(struct emitter *e, const char *path, const char *verdict,
+                              const char *other)
 {
     struct text *t = &e->out.text;
     text_char(t, '{');
-    json_path(t, path);
+    json_name(t, "path", path);
     text_str(t, ",\"verdict\":\"");
     text_str(t, verdict);
-    text_str(t, "\"}\n");
+    text_char(t, '"');
+    if (other) {
+        text_char(t, ',');
+        json_name(t, "other", other);
+    }
+    text_str(t, "}\n");
 }
 
-static void emit_verdict(struct emitter *e, const char *path, const char *verdict)
+static void add_name(struct text *to, const char *name, bool escape)
+{
+    if (escape)
+        form_add_escaped(to, name);
+    else
+        text_str(to, name);
+}
+
+void emit_verdict(struct emitter *e, const char *path, const char *verdict, const char *relation,
+                  const char *other)
 {
     if (e->options->json) {
-        emit_json_verdict(e, path, verdict);
+        emit_json_verdict(e, path, verdict, other);
         return;
     }
     struct text *t = &e->out.text;
-    if (strchr(path, '\n')) {
+    bool escape = strchr(path, '\n') || (other && strchr(other, '\n'));
+    if (escape)
         text_char(t, '\\');
-        form_add_escaped(t, path);
-    } else {
-        text_str(t, path);
-    }
+    add_name(t, path, escape);
     text_str(t, ": ");
     text_str(t, verdict);
+    if (other) {
+        text_str(t, relation);
+        add_name(t, other, escape);
+    }
     text_char(t, '\n');
 }
 
@@ -175,18 +196,20 @@ static void emit_checked(struct emitter *e, const struct slot *s, const char *pa
         e->unreadable++;
         e->failed = true;
         if (!o->status)
-            emit_verdict(e, path, "FAILED open or read");
+            emit_verdict(e, path, "FAILED open or read", NULL, NULL);
     } else if (memcmp(s->digest, s->expected, s->size) != 0) {
         e->mismatched++;
         if (s->unsure)
             e->unsure = s->size;
         e->failed = true;
         if (!o->status)
-            emit_verdict(e, path, "FAILED");
+            emit_verdict(e, path, "FAILED", NULL, NULL);
     } else {
         e->matched++;
         if (!o->status && !o->quiet)
-            emit_verdict(e, path, "OK");
+            emit_verdict(e, path, "OK", NULL, NULL);
+        if (o->duplicates)
+            emit_duplicate(e, s, path);
     }
 }
 
@@ -194,7 +217,7 @@ static void emit_checked(struct emitter *e, const struct slot *s, const char *pa
 static void emit_done(struct emitter *e, const char *path, const char *verdict)
 {
     if (!e->options->status && !e->options->quiet)
-        emit_verdict(e, path, verdict);
+        emit_verdict(e, path, verdict, NULL, NULL);
 }
 
 /* A file of the list that is updated and is no more. */
@@ -208,7 +231,7 @@ static void emit_missing(struct emitter *e, const struct slot *s, const char *pa
     e->missing++;
     e->failed = true;
     if (!e->options->status)
-        emit_verdict(e, path, "MISSING");
+        emit_verdict(e, path, "MISSING", NULL, NULL);
 }
 
 /* `trusted`: nothing but its digest, or nothing at all, speaks against the file. */
@@ -234,7 +257,8 @@ static void emit_updated(struct emitter *e, const struct slot *s, const char *pa
 
 static bool is_missing(const struct emitter *e, const struct slot *s)
 {
-    return s->expected && (s->error == -ENOENT || (e->update && s->error == -ENOTDIR));
+    bool more = e->update || e->options->moved;
+    return s->expected && (s->error == -ENOENT || (more && s->error == -ENOTDIR));
 }
 
 static void emit_file(struct emitter *e, const struct slot *s, const char *path)
@@ -243,6 +267,10 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
     bool trusted = true;
     e->files++;
     if (is_missing(e, s)) {
+        if (o->moved) {
+            emit_put_off(e, s, path);
+            return;
+        }
         if (o->ignore_missing)
             return;
         if (e->update) {
@@ -261,6 +289,8 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
     }
     if (e->update)
         emit_updated(e, s, path, trusted);
+    else if (o->check && !s->expected)
+        emit_candidate(e, s, path);
     else if (o->check)
         emit_checked(e, s, path);
     else if (!s->error && o->json)
@@ -269,8 +299,7 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
         emit_digests(e, s, path);
 }
 
-/* "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for 0. */
-static void warn_of(struct emitter *e, uint64_t count, const char *one, const char *many)
+void emit_warning(struct emitter *e, uint64_t count, const char *one, const char *many)
 {
     if (count == 0)
         return;
@@ -323,13 +352,13 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
     if (s->good_lines == 0 && !may_be_empty) {
         emit_note(e, list, "no properly formatted checksum lines found", 0);
     } else if (!o->status) {
-        warn_of(e, s->bad_lines, " line is improperly formatted",
-                " lines are improperly formatted");
-        warn_of(e, e->missing, " listed file does not exist", " listed files do not exist");
-        warn_of(e, e->unreadable, " listed file could not be read",
-                " listed files could not be read");
-        warn_of(e, e->mismatched, " computed checksum did NOT match",
-                " computed checksums did NOT match");
+        emit_warning(e, s->bad_lines, " line is improperly formatted",
+                     " lines are improperly formatted");
+        emit_warning(e, e->missing, " listed file does not exist", " listed files do not exist");
+        emit_warning(e, e->unreadable, " listed file could not be read",
+                     " listed files could not be read");
+        emit_warning(e, e->mismatched, " computed checksum did NOT match",
+                     " computed checksums did NOT match");
         if ((o->ignore_missing || o->exclude.count > 0) && e->matched == 0 && !e->update)
             emit_note(e, list, "no file was verified", 0);
     }
@@ -354,7 +383,7 @@ static void emit_unlisted(struct emitter *e, const char *path)
     e->unlisted++;
     e->failed = true;
     if (!e->options->status)
-        emit_verdict(e, path, "NOT LISTED");
+        emit_verdict(e, path, "NOT LISTED", NULL, NULL);
 }
 
 static void emit_trees_end(struct emitter *e)
@@ -362,7 +391,7 @@ static void emit_trees_end(struct emitter *e)
     if (e->update)
         e->update->complete = !e->update->refused;
     if (!e->options->status)
-        warn_of(e, e->unlisted, " file is not listed", " files are not listed");
+        emit_warning(e, e->unlisted, " file is not listed", " files are not listed");
 }
 
 static void emit_bad_line(struct emitter *e, const struct slot *s, const char *list)
@@ -406,9 +435,12 @@ bool emit(struct emitter *e, struct slot *s)
         break;
     case SLOT_LIST_END: emit_list_end(e, s, path); break;
     case SLOT_UNLISTED: emit_unlisted(e, path); break;
+    case SLOT_MOVED_END: emit_moved_end(e); break;
     case SLOT_TREES_END: emit_trees_end(e); break;
     }
     if (e->out.text.len >= OUT_FULL)
         emit_flush(e);
+    if (e->gone.broken || e->seen.broken)
+        e->out.error = -ENOMEM;
     return !(e->failed && e->options->fail_fast);
 }

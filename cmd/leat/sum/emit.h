@@ -8,6 +8,7 @@
 #include "goal.h"
 #include "options.h"
 #include "out.h"
+#include "same.h"
 #include "shared/progress.h"
 #include "slot.h"
 
@@ -28,6 +29,9 @@ struct emitter {
     uint64_t mismatched, unreadable, matched; /* of the present check list */
     size_t unsure;     /* bytes of a mismatched digest that may be of another algorithm, or 0 */
     uint64_t missing;  /* listed files that do not exist, in an update */
+    struct same gone;  /* those that are put off, since they may have moved */
+    struct same seen;  /* the files that are right, for --duplicates */
+    uint64_t moved;    /* of the files that are gone */
     uint64_t unlisted; /* files in trees that no list names */
     uint64_t files;    /* digested so far */
     bool failed;       /* the exit status is to be 1 */
@@ -47,6 +51,20 @@ void emit_complaint(struct emitter *e, const char *what, int error);
 
 /* Prints a message about a name: a remark, an error, or both. This alone is no failure. */
 void emit_note(struct emitter *e, const char *name, const char *remark, int error);
+
+/* Prints "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for 0. */
+void emit_warning(struct emitter *e, uint64_t count, const char *one, const char *many);
+
+/* Prints the verdict on a file. `other`: another file that it names, after the relation; or NULL. */
+void emit_verdict(struct emitter *e, const char *path, const char *verdict, const char *relation,
+                  const char *other);
+
+/* In emit_same.c: puts off a listed file that is missing; prints the verdict that it has moved if
+ * this file has its digest; prints what is left; says of which file this one is a duplicate. */
+void emit_put_off(struct emitter *e, const struct slot *s, const char *path);
+void emit_candidate(struct emitter *e, const struct slot *s, const char *path);
+void emit_moved_end(struct emitter *e);
+void emit_duplicate(struct emitter *e, const struct slot *s, const char *path);
 
 /* The whole path, until the next call; NULL if memory has run out. */
 const char *emit_path(struct emitter *e, const struct slot *s);

@@ -47,6 +47,8 @@ static const char own_help[] =
     "  -w, --warn            report each improperly formatted line\n"
     "      --strict-tree=DIR  also report files in DIR that no list names, and fail if there\n"
     "                        are any; may be given several times\n"
+    "      --find-moved=DIR  look in DIR for files that are missing, and print where they are\n"
+    "      --duplicates      print which of the files that match are the same\n"
     "\n"
     "      --help            print this and exit\n"
     "      --version         print the version and exit\n"

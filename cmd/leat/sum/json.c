@@ -42,13 +42,15 @@ static void add_string(struct text *to, const char *s)
     }
 }
 
-void json_path(struct text *to, const char *name)
+void json_name(struct text *to, const char *key, const char *name)
 {
+    text_char(to, '"');
+    text_str(to, key);
     if (is_utf8((const unsigned char *)name)) {
-        text_str(to, "\"path\":\"");
+        text_str(to, "\":\"");
         add_string(to, name);
     } else {
-        text_str(to, "\"path_hex\":\"");
+        text_str(to, "_hex\":\"");
         text_hex(to, (const unsigned char *)name, strlen(name));
     }
     text_char(to, '"');

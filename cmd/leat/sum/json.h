@@ -4,7 +4,7 @@
 
 #include "shared/text.h"
 
-/* "path":"name". JSON cannot hold a name that is not UTF-8; that becomes "path_hex":"digits". */
-void json_path(struct text *to, const char *name);
+/* "key":"name". JSON cannot hold a name that is not UTF-8; that becomes "key_hex":"digits". */
+void json_name(struct text *to, const char *key, const char *name);
 
 #endif

@@ -218,17 +218,50 @@ static int walk_trees(struct source *src, struct flow *f, struct named *n)
     return err;
 }
 
+static int submit_end(struct flow *f, enum slot_kind kind)
+{
+    int err;
+    struct slot *s = flow_take(f, "", 0, &err);
+    if (!s)
+        return err;
+    s->kind = kind;
+    return flow_submit(f, s);
+}
+
+static int walk_for_moved(struct source *src, struct flow *f, struct named *n)
+{
+    const struct options *o = src->options;
+    struct named looked;
+    struct walk walk;
+    int err = named_open(&looked);
+    walk_open(&walk, f, src->descriptors);
+    walk.wanted = same_algorithms(&f->emitter->gone, &walk.size);
+    walk.named = n;
+    walk.looked = &looked;
+    walk.exclude = &o->exclude;
+    for (int i = 0; i < o->moved_count && !err; i++)
+        err = walk_folder(&walk, o->moved[i]);
+    walk_close(&walk);
+    named_close(&looked);
+    return err;
+}
+
+/* Looks for listed files that are missing among those that no list names. */
+static int find_moved(struct source *src, struct flow *f, struct named *n)
+{
+    /* When nothing is under way the collector has met all files of the lists, and stays out of the
+     * table of those that are missing. */
+    int err = flow_settle(f, NULL, NULL);
+    if (!err && f->emitter->gone.count > 0 && !src->list_broken)
+        err = walk_for_moved(src, f, n);
+    return err ? err : submit_end(f, SLOT_MOVED_END);
+}
+
 /* Looks for files that no list names: to report them, or to add them to the list. */
 static int find_unlisted(struct source *src, struct flow *f, struct named *n)
 {
-    int err = name_own_files(src, n);
-    if (!err)
-        err = src->update ? source_new_files(src, f, n) : walk_trees(src, f, n);
-    struct slot *s = err ? NULL : flow_take(f, "", 0, &err);
-    if (!s)
-        return err;
-    s->kind = SLOT_TREES_END;
-    return flow_submit(f, s);
+    int err = src->update ? source_new_files(src, f, n) : walk_trees(src, f, n);
+    return err ? err : submit_end(f, SLOT_TREES_END);
 }
 
 int produce_lists(struct flow *f, void *source)
@@ -236,14 +269,18 @@ int produce_lists(struct flow *f, void *source)
     struct source *src = source;
     struct way way = { .all = f->goal.wanted ? bytes_of_lists(src->options) : 0 };
     struct list l = { .src = src, .flow = f, .way = &way };
-    if (src->options->tree_count == 0 && !src->update)
+    if (!src->options->trees && !src->options->moved && !src->update)
         return take_lists(&l);
     struct named named;
     int err = named_open(&named);
     l.named = &named;
     if (!err)
         err = take_lists(&l);
-    if (!err && !src->list_broken)
+    if (!err)
+        err = name_own_files(src, &named);
+    if (!err && src->options->moved)
+        err = find_moved(src, f, &named);
+    if (!err && !src->list_broken && (src->options->trees || src->update))
         err = find_unlisted(src, f, &named);
     named_close(&named);
     return err;

@@ -182,6 +182,8 @@ static int reconcile_update(const struct options *o, bool check_given, bool form
         return usage(p, "invalid --update argument '%s': a list in a file is needed", o->update);
     const char *other = check_given         ? "check"
                         : o->trees          ? "strict-tree"
+                        : o->moved          ? "find-moved"
+                        : o->duplicates     ? "duplicates"
                         : o->ignore_missing ? "ignore-missing"
                                             : NULL;
     if (other)
@@ -226,6 +228,8 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
                        : o->quiet        ? "quiet"
                        : o->strict       ? "strict"
                        : o->trees        ? "strict-tree"
+                       : o->moved        ? "find-moved"
+                       : o->duplicates   ? "duplicates"
                                          : NULL;
     if (lost)
         return usage(p, "the --%s option is meaningful only when verifying checksums", lost);
@@ -263,20 +267,21 @@ static int read_excludes(struct options *o, const char *path)
     return 0;
 }
 
-/* There are fewer trees than arguments. */
-static int add_tree(struct options *o, int argc, char *path)
+/* There are fewer folders than arguments. */
+static int add_folder(struct options *o, char ***all, int *count, int argc, char *path)
 {
-    if (!o->trees)
-        o->trees = calloc((size_t)argc, sizeof *o->trees);
-    if (!o->trees)
+    if (!*all)
+        *all = calloc((size_t)argc, sizeof **all);
+    if (!*all)
         return no_memory(o);
-    o->trees[o->tree_count++] = path;
+    (*all)[(*count)++] = path;
     return 0;
 }
 
 void options_free(struct options *o)
 {
     free(o->trees);
+    free(o->moved);
     exclude_free(&o->exclude);
 }
 
@@ -338,7 +343,9 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
                 wrong = usage(persona, "invalid --cache argument ''");
             break;
         case OPT_PARANOID: o->paranoid = true; break;
-        case OPT_STRICT_TREE: wrong = add_tree(o, argc, optarg); break;
+        case OPT_STRICT_TREE: wrong = add_folder(o, &o->trees, &o->tree_count, argc, optarg); break;
+        case OPT_FIND_MOVED: wrong = add_folder(o, &o->moved, &o->moved_count, argc, optarg); break;
+        case OPT_DUPLICATES: o->duplicates = true; break;
         case OPT_UPDATE: o->update = optarg; break;
         case OPT_ACCEPT: wrong = read_accept(o, optarg); break;
         case OPT_EXCLUDE: wrong = add_exclude(o, optarg); break;

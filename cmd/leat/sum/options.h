@@ -26,6 +26,9 @@ struct options {
     bool paranoid;
     char **trees; /* where a check looks for files that no list names */
     int tree_count;
+    char **moved; /* where a check looks for files that are missing */
+    int moved_count;
+    bool duplicates; /* a check tells which files are the same */
     struct exclude exclude;
 };
 

@@ -161,7 +161,7 @@ int source_new_files(struct source *src, struct flow *f, struct named *n)
 {
     struct paths p = { .src = src, .flow = f };
     walk_open(&p.walk, f, src->descriptors);
-    p.walk.named = n;
+    p.walk.named = p.walk.looked = n;
     p.walk.wanted = update_wanted(src->update);
     p.walk.size = src->update->size;
     int err = take_paths(&p);

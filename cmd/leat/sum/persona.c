@@ -72,6 +72,8 @@ static const struct option own_options[] = {
     { "cache", required_argument, NULL, OPT_CACHE },
     { "paranoid", no_argument, NULL, OPT_PARANOID },
     { "strict-tree", required_argument, NULL, OPT_STRICT_TREE },
+    { "find-moved", required_argument, NULL, OPT_FIND_MOVED },
+    { "duplicates", no_argument, NULL, OPT_DUPLICATES },
     { "update", required_argument, NULL, OPT_UPDATE },
     { "accept", required_argument, NULL, OPT_ACCEPT },
     { "exclude", required_argument, NULL, OPT_EXCLUDE },

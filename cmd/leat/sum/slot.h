@@ -22,6 +22,7 @@ enum slot_kind {
     SLOT_LIST_BROKEN, /* a list could not be read: `error`, or `remark` */
     SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines`; `size`: bytes of an
                          untagged digest in a bad line, or 0 */
+    SLOT_MOVED_END,   /* all folders have been searched for files that have moved */
     SLOT_UNLISTED,    /* a file in a tree that no check list names */
     SLOT_TREES_END,   /* all trees have been searched for those, or for new files */
 };

@@ -42,12 +42,12 @@ static size_t digests_size(const struct options *o)
     return all;
 }
 
-/* In a check there are the digest of a line and that of its file; in an update also all digests of
- * a new file. */
+/* In a check there are the digest of a line and that of its file; a file that no list names may have
+ * them all. */
 static size_t room_for_digests(const struct options *o)
 {
     size_t all = digests_size(o), two = 2 * (size_t)DIGEST_MAX;
-    return !o->check || (o->update && all > two) ? all : two;
+    return !o->check || ((o->update || o->moved) && all > two) ? all : two;
 }
 
 static void report_failure(struct emitter *e, int err)
@@ -133,7 +133,7 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
     size_t others = HALT_DESCRIPTORS;
     if (o->check || o->files0_from)
         others++; /* a list */
-    if (!o->persona->classic && (!o->check || o->trees || o->update))
+    if (!o->persona->classic && (!o->check || o->trees || o->moved || o->update))
         others++; /* a folder */
     int err = descriptors_share(&flow, others, &source.descriptors), unsaved = 0;
     if (!err)

@@ -90,7 +90,9 @@ static int take_file(struct walk *w, struct dir *dir, const char *name)
         return 0;
     if (w->report)
         return submit_message(w, dir, name, strlen(name), SLOT_UNLISTED, 0, NULL);
-    int err = named_add_entry(w->named, dir->device, dir->inode, name);
+    if (named_has(w->looked, dir->device, dir->inode, name))
+        return 0;
+    int err = named_add_entry(w->looked, dir->device, dir->inode, name);
     return err ? err : submit_file(w, dir, name);
 }
 

@@ -25,9 +25,10 @@ struct walk {
     struct lister lister;
     const struct exclude *exclude; /* not NULL: leave these out */
     struct named *named;           /* not NULL: only the files that are not in it */
-    bool report;     /* report these as not listed; else digest them, and add them to it */
-    unsigned wanted; /* the set of digests of each file, at first that of all, */
-    size_t size;     /* and the bytes of one if there are several sizes */
+    bool report;                   /* report these as not listed; else digest them: */
+    struct named *looked;          /* only those that are not in this, to which they are added */
+    unsigned wanted;               /* the set of digests of each file, at first that of all, */
+    size_t size;                   /* and the bytes of one if there are several sizes */
 };
 
 void walk_open(struct walk *w, struct flow *f, size_t descriptors);

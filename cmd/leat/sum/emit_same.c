@@ -1,0 +1,69 @@
+/* emit_same.c: what a check says of listed files with the same content: those that have moved, and
+ * duplicates. */
+#include "emit.h"
+
+#include <string.h>
+
+static struct same_digest digest_of_line(const struct slot *s)
+{
+    struct same_digest d = { .size = s->size, .digest = s->expected };
+    while (!(s->wanted >> d.algorithm & 1))
+        d.algorithm++;
+    return d;
+}
+
+void emit_put_off(struct emitter *e, const struct slot *s, const char *path)
+{
+    struct same_digest d = digest_of_line(s);
+    same_add(&e->gone, &d, path, s->error);
+}
+
+void emit_candidate(struct emitter *e, const struct slot *s, const char *path)
+{
+    const struct options *o = e->options;
+    const unsigned char *digest = s->digest;
+    for (unsigned i = 0; i < o->selection.count && !s->error; i++) {
+        if (!(s->wanted >> i & 1))
+            continue;
+        struct same_digest d = { i, digest_size(o->selection.at[i], s->size), digest };
+        const char *old = same_take(&e->gone, &d);
+        digest += d.size;
+        if (!old)
+            continue;
+        e->moved++;
+        e->failed = e->failed || !o->ignore_missing;
+        if (!o->status)
+            emit_verdict(e, old, "MOVED", " TO ", path);
+    }
+}
+
+void emit_moved_end(struct emitter *e)
+{
+    const struct options *o = e->options;
+    uint64_t left = 0;
+    for (size_t i = 0; i < e->gone.count && !o->ignore_missing; i++) {
+        int error;
+        const char *path = same_left(&e->gone, i, &error);
+        if (!path)
+            continue;
+        left++;
+        e->failed = true;
+        emit_note(e, path, NULL, error);
+        if (!o->status)
+            emit_verdict(e, path, "FAILED open or read", NULL, NULL);
+    }
+    if (o->status)
+        return;
+    emit_warning(e, e->moved, " listed file has moved", " listed files have moved");
+    emit_warning(e, left, " listed file could not be read", " listed files could not be read");
+}
+
+void emit_duplicate(struct emitter *e, const struct slot *s, const char *path)
+{
+    struct same_digest d = digest_of_line(s);
+    const char *first = same_first(&e->seen, &d);
+    if (!first)
+        same_add(&e->seen, &d, path, 0);
+    else if (strcmp(first, path) != 0 && !e->options->status)
+        emit_verdict(e, path, "SAME", " AS ", first);
+}

@@ -1,0 +1,54 @@
+/* same.h: names by digests: which file of a list has the same content as another one.
+ *
+ * Nothing is said of digests of empty files, which all are the same, nor of digests of less than 64
+ * bits, which differing files may well share. It belongs to the collector's thread. */
+#ifndef LEAT_CMD_SAME_H
+#define LEAT_CMD_SAME_H
+
+#include "selection.h"
+#include "shared/text.h"
+
+#include <stdint.h>
+
+struct same_entry;
+
+struct same {
+    const struct selection *selection;
+    struct same_entry *entries; /* in the order in which they were added */
+    size_t count, cap;
+    size_t *table; /* of `places`: the first entry of a digest, from 1; 0: free */
+    size_t places;
+    struct text bytes; /* of each entry: the digest and the name */
+    bool broken;       /* memory has run out */
+    struct {
+        size_t size;
+        unsigned char digest[DIGEST_MAX];
+    } nothing[SELECTION_MAX]; /* the digests of empty files, where they are known */
+};
+
+/* What a digest is: the algorithm's index in the selection, and its bytes. */
+struct same_digest {
+    unsigned algorithm;
+    size_t size;
+    const unsigned char *digest;
+};
+
+void same_open(struct same *s, const struct selection *selection);
+void same_free(struct same *s);
+
+/* `error`: why the file is not there, or 0. */
+void same_add(struct same *s, const struct same_digest *d, const char *name, int error);
+
+/* The name that was added first with this digest, or NULL; until the next call of same_add. */
+const char *same_first(struct same *s, const struct same_digest *d);
+
+/* The same with the first name that has not been taken, and takes it. */
+const char *same_take(struct same *s, const struct same_digest *d);
+
+/* The i-th name if it has not been taken, or NULL; and its error. */
+const char *same_left(const struct same *s, size_t i, int *error);
+
+/* The set of all algorithms, and the bytes of a digest where one has several sizes; 0: none has. */
+unsigned same_algorithms(const struct same *s, size_t *size);
+
+#endif
