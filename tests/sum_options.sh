@@ -19,7 +19,9 @@ compare --binary --text --zero plain
 compare --check --warn ../list
 compare --unknown
 compare -Q plain
-compare --t plain
+# Of --t leat sum says that it may also be --tree.
+compare --te plain
+compare --ta plain
 compare --tag=yes plain
 compare --bin plain
 compare -bz -- plain -b

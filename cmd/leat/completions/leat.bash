@@ -36,7 +36,7 @@ _leat_sum() {
     *)
         [[ $word == -* ]] || return
         _leat_offer_options '-a --algorithm= -l --length= -c --check -j --jobs= --files0-from=
-            --readers= -L --dereference --exclude= --exclude-from= --update= --accept= --cache= --paranoid
+            --readers= -L --dereference --exclude= --exclude-from= --tree --update= --accept= --cache= --paranoid
             --fail-fast --no-progress --json -b --binary -t --text --tag -z --zero --ignore-missing --quiet
             --status --strict -w --warn --strict-tree= --find-moved= --duplicates
             --help --version' "$word"

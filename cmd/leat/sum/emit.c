@@ -29,6 +29,7 @@ void emit_close(struct emitter *e)
     out_free(&e->err);
     text_free(&e->path);
     same_free(&e->gone);
+    tree_free(&e->tree);
     same_free(&e->seen);
     dir_unref(e->path_dir);
 }
@@ -261,6 +262,22 @@ static bool is_missing(const struct emitter *e, const struct slot *s)
     return s->expected && (s->error == -ENOENT || (more && s->error == -ENOTDIR));
 }
 
+/* Prints what is known of a file, or of a whole folder. */
+static void emit_result(struct emitter *e, const struct slot *s, const char *path, bool trusted)
+{
+    const struct options *o = e->options;
+    if (e->update)
+        emit_updated(e, s, path, trusted);
+    else if (o->check && !s->expected)
+        emit_candidate(e, s, path);
+    else if (o->check)
+        emit_checked(e, s, path);
+    else if (!s->error && o->json)
+        emit_json(e, s, path);
+    else if (!s->error)
+        emit_digests(e, s, path);
+}
+
 static void emit_file(struct emitter *e, const struct slot *s, const char *path)
 {
     const struct options *o = e->options;
@@ -287,16 +304,22 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
         e->failed = true;
         trusted = false;
     }
-    if (e->update)
-        emit_updated(e, s, path, trusted);
-    else if (o->check && !s->expected)
-        emit_candidate(e, s, path);
-    else if (o->check)
-        emit_checked(e, s, path);
-    else if (!s->error && o->json)
-        emit_json(e, s, path);
-    else if (!s->error)
-        emit_digests(e, s, path);
+    if (e->tree.open) {
+        e->tree.trusted = e->tree.trusted && trusted;
+        tree_add(&e->tree, s, path);
+        return;
+    }
+    emit_result(e, s, path, trusted);
+}
+
+static void emit_tree_end(struct emitter *e, struct slot *s, const char *path)
+{
+    s->error = tree_end(&e->tree, s);
+    if (s->error) {
+        emit_note(e, path, "has no digest, since not all of it could be read", 0);
+        e->failed = true;
+    }
+    emit_result(e, s, path, e->tree.trusted);
 }
 
 void emit_warning(struct emitter *e, uint64_t count, const char *one, const char *many)
@@ -422,7 +445,10 @@ bool emit(struct emitter *e, struct slot *s)
         return false;
     switch (s->kind) {
     case SLOT_FILE: emit_file(e, s, path); break;
+    case SLOT_TREE: tree_begin(&e->tree, &e->options->selection, s); break;
+    case SLOT_TREE_END: emit_tree_end(e, s, path); break;
     case SLOT_FAILURE:
+        tree_fail(&e->tree, s->error);
         emit_note(e, path, NULL, s->error);
         e->failed = true;
         break;

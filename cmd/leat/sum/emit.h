@@ -11,6 +11,7 @@
 #include "same.h"
 #include "shared/progress.h"
 #include "slot.h"
+#include "tree.h"
 
 struct cache;
 struct update;
@@ -29,6 +30,7 @@ struct emitter {
     uint64_t mismatched, unreadable, matched; /* of the present check list */
     size_t unsure;     /* bytes of a mismatched digest that may be of another algorithm, or 0 */
     uint64_t missing;  /* listed files that do not exist, in an update */
+    struct tree tree;  /* the folder in hand that is digested as a whole */
     struct same gone;  /* those that are put off, since they may have moved */
     struct same seen;  /* the files that are right, for --duplicates */
     uint64_t moved;    /* of the files that are gone */

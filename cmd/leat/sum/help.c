@@ -22,6 +22,8 @@ static const char own_help[] =
     "      --exclude=PATTERN  leave out what PATTERN fits in folders, and when checking of what\n"
     "                        lists name; as in .gitignore; several times: the last counts\n"
     "      --exclude-from=F  leave out by the patterns in F, one a line, as in .gitignore\n"
+    "      --tree            print one digest for each folder: that of the lines which\n"
+    "                        leat sum . prints in it\n"
     "      --update=LIST     add files in the PATHs that LIST does not name to it, and check\n"
     "                        those that it names\n"
     "      --accept=WHAT,... with --update, put what is changed into the list, and take what\n"

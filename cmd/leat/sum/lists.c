@@ -72,6 +72,30 @@ static bool is_unsure(const struct options *o, const struct checked *found)
            found->size != digest_size(o->selection.at[0], o->size);
 }
 
+/* Whether the name is one of a folder that is digested as a whole. */
+static bool is_tree(const struct list *l, const struct checked *found)
+{
+    struct stat about;
+    return !l->src->options->persona->classic && found->name_len > 0 &&
+           found->name[found->name_len - 1] == '/' &&
+           long_path_stat(AT_FDCWD, found->name, &about, 0) == 0 && S_ISDIR(about.st_mode);
+}
+
+static int take_tree(struct list *l, const struct checked *found)
+{
+    const struct options *o = l->src->options;
+    struct walk_checked checked = { l->lines, is_unsure(o, found), found->digest };
+    struct walk walk;
+    walk_open(&walk, l->flow, l->src->descriptors);
+    walk.wanted = 1u << found->algorithm;
+    walk.size = found->size;
+    walk.naming = l->named;
+    walk.exclude = &o->exclude;
+    int err = walk_tree(&walk, found->name, &checked);
+    walk_close(&walk);
+    return err;
+}
+
 static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
 {
     struct checked found;
@@ -95,6 +119,8 @@ static int take_line(struct list *l, struct grammar *g, char *line, size_t len)
     int excluded = err ? err : exclude_has_path(&l->src->options->exclude, found.name);
     if (excluded)
         return excluded < 0 ? excluded : 0;
+    if (is_tree(l, &found))
+        return take_tree(l, &found);
     struct slot *s = source_file(l->src, l->flow, found.name, found.name_len, &err);
     if (!s)
         return err;

@@ -184,6 +184,7 @@ static int reconcile_update(const struct options *o, bool check_given, bool form
                         : o->trees          ? "strict-tree"
                         : o->moved          ? "find-moved"
                         : o->duplicates     ? "duplicates"
+                        : o->tree           ? "tree"
                         : o->ignore_missing ? "ignore-missing"
                                             : NULL;
     if (other)
@@ -211,6 +212,9 @@ static int reconcile(const struct options *o, bool text, bool form_given, int pa
     if (o->accept_changed || o->accept_missing)
         return usage(p, "the --accept option is meaningful only with --update");
     if (o->check) {
+        if (o->tree)
+            return usage(p, "the --tree option is meaningless when verifying checksums: "
+                            "a line whose name ends in / is one of a folder");
         if (o->files0_from)
             return usage(p, "the --files0-from option is not supported when verifying checksums");
         if (o->zero)
@@ -345,6 +349,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case OPT_PARANOID: o->paranoid = true; break;
         case OPT_STRICT_TREE: wrong = add_folder(o, &o->trees, &o->tree_count, argc, optarg); break;
         case OPT_FIND_MOVED: wrong = add_folder(o, &o->moved, &o->moved_count, argc, optarg); break;
+        case OPT_TREE: o->tree = true; break;
         case OPT_DUPLICATES: o->duplicates = true; break;
         case OPT_UPDATE: o->update = optarg; break;
         case OPT_ACCEPT: wrong = read_accept(o, optarg); break;

@@ -26,6 +26,7 @@ struct options {
     bool paranoid;
     char **trees; /* where a check looks for files that no list names */
     int tree_count;
+    bool tree;    /* one digest for each folder */
     char **moved; /* where a check looks for files that are missing */
     int moved_count;
     bool duplicates; /* a check tells which files are the same */

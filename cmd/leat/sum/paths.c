@@ -58,7 +58,8 @@ static int take_path(struct paths *p, const char *path, size_t len)
 {
     bool classic = p->src->options->persona->classic;
     if (!classic && strcmp(path, "-") != 0 && is_folder(path))
-        return walk_folder(&p->walk, path);
+        return p->src->options->tree ? walk_tree(&p->walk, path, NULL)
+                                     : walk_folder(&p->walk, path);
     int err = p->walk.named ? named_has_path(p->walk.named, path) : 0;
     if (err)
         return err < 0 ? err : 0;

@@ -74,6 +74,7 @@ static const struct option own_options[] = {
     { "strict-tree", required_argument, NULL, OPT_STRICT_TREE },
     { "find-moved", required_argument, NULL, OPT_FIND_MOVED },
     { "duplicates", no_argument, NULL, OPT_DUPLICATES },
+    { "tree", no_argument, NULL, OPT_TREE },
     { "update", required_argument, NULL, OPT_UPDATE },
     { "accept", required_argument, NULL, OPT_ACCEPT },
     { "exclude", required_argument, NULL, OPT_EXCLUDE },

@@ -39,6 +39,7 @@ enum {
     OPT_STRICT_TREE,
     OPT_FIND_MOVED,
     OPT_DUPLICATES,
+    OPT_TREE,
     OPT_UPDATE,
     OPT_ACCEPT,
     OPT_CACHE,

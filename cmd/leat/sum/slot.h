@@ -15,10 +15,12 @@
 #include <stdint.h>
 
 enum slot_kind {
-    SLOT_FILE,        /* to be digested; afterwards it has its digests, or `error` */
-    SLOT_FAILURE,     /* something that the producer could not do: `error` */
-    SLOT_SKIPPED,     /* not to be digested; `remark` says why */
-    SLOT_BAD_LINE,    /* a check list's line that does not parse: `line`; `remark` if too long */
+    SLOT_FILE,     /* to be digested; afterwards it has its digests, or `error` */
+    SLOT_TREE,     /* files that follow are those in this folder, which is digested as a whole, */
+    SLOT_TREE_END, /* up to here; afterwards it has the digests of all */
+    SLOT_FAILURE,  /* something that the producer could not do: `error` */
+    SLOT_SKIPPED,  /* not to be digested; `remark` says why */
+    SLOT_BAD_LINE, /* a check list's line that does not parse: `line`; `remark` if too long */
     SLOT_LIST_BROKEN, /* a list could not be read: `error`, or `remark` */
     SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines`; `size`: bytes of an
                          untagged digest in a bad line, or 0 */

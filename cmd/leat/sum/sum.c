@@ -133,7 +133,7 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
     size_t others = HALT_DESCRIPTORS;
     if (o->check || o->files0_from)
         others++; /* a list */
-    if (!o->persona->classic && (!o->check || o->trees || o->moved || o->update))
+    if (!o->persona->classic)
         others++; /* a folder */
     int err = descriptors_share(&flow, others, &source.descriptors), unsaved = 0;
     if (!err)

@@ -84,6 +84,9 @@ static int submit_file(struct walk *w, struct dir *dir, const char *name)
 
 static int take_file(struct walk *w, struct dir *dir, const char *name)
 {
+    int named = w->naming ? named_add_entry(w->naming, dir->device, dir->inode, name) : 0;
+    if (named)
+        return named;
     if (!w->named)
         return submit_file(w, dir, name);
     if (named_has(w->named, dir->device, dir->inode, name))
@@ -289,4 +292,44 @@ int walk_folder(struct walk *w, const char *path)
         err = handle(w, top->dir, entry);
     }
     return err;
+}
+
+static struct slot *tree_slot(struct walk *w, const char *path, enum slot_kind kind, int *err)
+{
+    struct text name = { 0 };
+    size_t len = strlen(path);
+    text_str(&name, path);
+    if (len == 0 || path[len - 1] != '/')
+        text_char(&name, '/');
+    struct slot *s = NULL;
+    *err = text_string(&name) ? 0 : -ENOMEM;
+    if (!*err)
+        s = flow_take(w->flow, name.bytes, name.len, err);
+    text_free(&name);
+    if (!s)
+        return NULL;
+    s->kind = kind;
+    s->wanted = w->wanted;
+    s->size = w->size;
+    return s;
+}
+
+int walk_tree(struct walk *w, const char *path, const struct walk_checked *checked)
+{
+    int err;
+    struct slot *s = tree_slot(w, path, SLOT_TREE, &err);
+    if (s)
+        err = flow_submit(w->flow, s);
+    if (!err)
+        err = walk_folder(w, path);
+    s = err ? NULL : tree_slot(w, path, SLOT_TREE_END, &err);
+    if (!s)
+        return err;
+    if (checked) {
+        s->line = checked->line;
+        s->unsure = checked->unsure;
+        s->expected = s->digest + DIGEST_MAX;
+        memcpy(s->expected, checked->digest, DIGEST_MAX);
+    }
+    return flow_submit(w->flow, s);
 }

@@ -10,6 +10,13 @@
 #include "flow.h"
 #include "listing.h"
 
+/* What a line of a check list says of a folder. */
+struct walk_checked {
+    uint64_t line;
+    bool unsure;
+    const unsigned char *digest; /* DIGEST_MAX bytes */
+};
+
 struct frame {
     struct dir *dir;
     char *names;    /* a listing */
@@ -25,6 +32,7 @@ struct walk {
     struct lister lister;
     const struct exclude *exclude; /* not NULL: leave these out */
     struct named *named;           /* not NULL: only the files that are not in it */
+    struct named *naming;          /* not NULL: all files are added to this */
     bool report;                   /* report these as not listed; else digest them: */
     struct named *looked;          /* only those that are not in this, to which they are added */
     unsigned wanted;               /* the set of digests of each file, at first that of all, */
@@ -36,5 +44,8 @@ void walk_close(struct walk *w);
 
 /* Submits all files in and below the folder `path`. 0 or a negative errno value. */
 int walk_folder(struct walk *w, const char *path);
+
+/* The same between a SLOT_TREE and a SLOT_TREE_END. `checked` may be NULL. */
+int walk_tree(struct walk *w, const char *path, const struct walk_checked *checked);
 
 #endif
