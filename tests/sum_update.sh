@@ -261,6 +261,13 @@ for name in nosuch . ../fifo; do
 done
 [ ! -e nosuch ] || fail 'a list was made'
 
+cp $list "$out/before"
+what='standard input'
+"$leat" sum --update=$list f/1 - <f/2 >"$out/got" 2>"$out/got.err"
+is "$what: status" 1 $?
+said '' "'standard input': cannot be added to a list"
+untouched
+
 # refused ARGUMENT...
 refused() {
     "$leat" sum "$@" >"$out/got" 2>"$out/got.err" </dev/null

@@ -57,7 +57,7 @@ void emit_note(struct emitter *e, const char *name, const char *remark, int erro
 /* Prints "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for 0. */
 void emit_warning(struct emitter *e, uint64_t count, const char *one, const char *many);
 
-/* Prints the verdict on a file. `other`: another file that it names, after the relation; or NULL. */
+/* Prints the verdict on a file. `other`: a file that it names after the relation, or NULL. */
 void emit_verdict(struct emitter *e, const char *path, const char *verdict, const char *relation,
                   const char *other);
 

@@ -173,7 +173,7 @@ static int read_accept(struct options *o, char *names)
     return 0;
 }
 
-/* The same for --update, which has the list as its argument. 0, or the exit status. */
+/* Refuses options that contradict --update. 0, or the exit status. */
 static int reconcile_update(const struct options *o, bool check_given, bool form_given,
                             int path_count)
 {
@@ -190,7 +190,7 @@ static int reconcile_update(const struct options *o, bool check_given, bool form
     if (other)
         return usage(p, "--update cannot be combined with --%s", other);
     if (form_given || o->zero)
-        return usage(p, "new lines look as those of the list that --update names: --binary, "
+        return usage(p, "new lines look like those of the list that --update names: --binary, "
                         "--text, --tag and --zero have no meaning");
     if (o->files0_from)
         return path_count > 0 ? usage(p, "paths cannot be combined with --files0-from") : 0;

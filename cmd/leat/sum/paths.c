@@ -54,8 +54,23 @@ struct paths {
     struct walk walk;
 };
 
+/* Submits a failure of the file of names, or of standard input. */
+static int submit_failure(const struct paths *p, const char *name, int error, const char *remark)
+{
+    int err;
+    struct slot *s = flow_take(p->flow, name, strlen(name), &err);
+    if (!s)
+        return err;
+    s->kind = SLOT_LIST_BROKEN;
+    s->error = error;
+    s->remark = remark;
+    return flow_submit(p->flow, s);
+}
+
 static int take_path(struct paths *p, const char *path, size_t len)
 {
+    if (p->walk.named && strcmp(path, "-") == 0)
+        return submit_failure(p, "standard input", 0, "cannot be added to a list");
     bool classic = p->src->options->persona->classic;
     if (!classic && strcmp(path, "-") != 0 && is_folder(path))
         return p->src->options->tree ? walk_tree(&p->walk, path, NULL)
@@ -70,19 +85,6 @@ static int take_path(struct paths *p, const char *path, size_t len)
         return err;
     s->wanted = p->walk.wanted;
     s->size = p->walk.size;
-    return flow_submit(p->flow, s);
-}
-
-/* Submits a failure of the file of names. */
-static int submit_failure(const struct paths *p, const char *name, int error, const char *remark)
-{
-    int err;
-    struct slot *s = flow_take(p->flow, name, strlen(name), &err);
-    if (!s)
-        return err;
-    s->kind = SLOT_LIST_BROKEN;
-    s->error = error;
-    s->remark = remark;
     return flow_submit(p->flow, s);
 }
 

@@ -18,8 +18,8 @@ struct replacement {
 /* 0 or a negative errno value; after an error there is nothing to end. */
 int replacement_begin(struct replacement *r, const char *path);
 
-/* Puts the new file in place if `err` is 0; otherwise removes it. Returns `err`, or a negative errno
- * value. */
+/* Puts the new file in place if `err` is 0; otherwise removes it. Returns `err`, or why the file
+ * could not be put there: a negative errno value. */
 int replacement_end(struct replacement *r, int err);
 
 /* Writes all bytes: 0 or a negative errno value. */

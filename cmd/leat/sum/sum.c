@@ -42,8 +42,8 @@ static size_t digests_size(const struct options *o)
     return all;
 }
 
-/* In a check there are the digest of a line and that of its file; a file that no list names may have
- * them all. */
+/* In a check there are the digest of a line and that of its file; a file that no list names may
+ * have them all. */
 static size_t room_for_digests(const struct options *o)
 {
     size_t all = digests_size(o), two = 2 * (size_t)DIGEST_MAX;
