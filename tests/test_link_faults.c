@@ -1,7 +1,7 @@
 /* test_link_faults.c: what went wrong once in a stage over an engine. The test takes the far end's
  * or the near end's part itself where it needs a certain order of things. */
 #include "link_engine.h"
-#include "src/link.h"
+#include "src/keys.h"
 
 enum { ITEMS = 10 };
 

@@ -2,7 +2,7 @@
  * in turn. The call fails, or the stage does; and a call that fails leaves the caller's output
  * alone. This needs the harsh build. */
 #include "faults.h"
-#include "src/link.h"
+#include "src/keys.h"
 
 #include <leat/link.h>
 

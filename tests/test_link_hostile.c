@@ -3,7 +3,7 @@
  *
  * LEAT_SEED=n repeats a round's lies; parties may still meet in another order. */
 #include "link_liar.h"
-#include "src/link.h"
+#include "src/keys.h"
 
 enum { ENDS = 8 };
 

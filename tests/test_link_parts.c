@@ -3,7 +3,7 @@
 #include "support.h"
 
 #include "src/bytes.h"
-#include "src/link.h"
+#include "src/keys.h"
 
 #include <leat/link.h>
 

@@ -1,6 +1,6 @@
 -- What every script begins with. The engine runs a script alone: nothing comes between its calls.
 --
--- What the engine has of a run (engine.h names the keys):
+-- What the engine has of a run (keys.h names the keys):
 --   run      epoch: when it was opened; published, delivered: counts of items; n, tries: while
 --            it is open
 --   items    index → bytes, of items that have no result yet

@@ -12,6 +12,7 @@
 #ifndef LK_ENGINE_H
 #define LK_ENGINE_H
 
+#include "keys.h"
 #include "link.h"
 #include "scripts.h"
 

@@ -1,0 +1,27 @@
+/* keys.h: the names of what an engine has. */
+#ifndef LK_KEYS_H
+#define LK_KEYS_H
+
+#include "link.h"
+#include "request.h"
+
+enum { LK_NAME = 128 /* bytes of a stage's or run's name at most */ };
+
+/* Whether a text may name a stage or a run. */
+bool lk_is_name(const char *text);
+
+/* The names of a run's keys, as words of a request, in the order of common.lua; the ninth is the
+ * set of the stage's runs. All have the stage in braces: so a cluster keeps them together. */
+struct lk_keys {
+    char *words;
+    size_t size;
+    char *channel; /* where far ends hear of items; also the beginning of all keys */
+    char *runs, *results;
+    char run[LK_NAME + 1];
+};
+
+/* 0 or -ENOMEM. */
+int lk_keys_make(struct lk_keys *keys, const leat_link *link, const char *stage, const char *run);
+void lk_keys_free(struct lk_keys *keys);
+
+#endif
