@@ -76,7 +76,7 @@ done >"$work/missing"
 # ---- links that lead nowhere ----
 
 mkdir "$work/tree"
-(cd "$source" && cp -R README.md CHANGELOG.md CONTRIBUTING.md docs examples include scripts \
+(cd "$source" && cp -R README.md CHANGELOG.md CONTRIBUTING.md docs examples include link scripts \
     "$work/tree")
 
 # refused FILE TEXT SAID: with the text at the file's end
