@@ -19,8 +19,8 @@ done
 
 cd "$LEAT_SOURCE_DIR"
 mapfile -t read_here < <(
-    grep -rhoE '\b(getenv|lt_env|lt_env_number|read_word|read_ms)\("LEAT_[A-Z_]+' src cmd tests \
-        bench |
+    grep -rhoE '\b(getenv|lt_env|lt_env_number|read_word|read_ms)\("LEAT_[A-Z_]+' src cmd link \
+        tests bench |
         grep -o 'LEAT_.*' | sort -u
 )
 [ ${#read_here[@]} -ge 12 ] || { echo "only ${#read_here[@]} variables found"; failed=1; }

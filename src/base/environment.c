@@ -20,6 +20,9 @@ static const char *const known[] = {
     "WATCH",
     "WATCHDOG",
     "WORKERS",
+    /* libleat-link's */
+    "LINK_PASSWORD",
+    "LINK_USER",
     /* the command's */
     "LANES",
     "QUICK",
@@ -29,6 +32,7 @@ static const char *const known[] = {
     "BIN",
     "BUILD_DIR",
     "EMULATED",
+    "LINK_SEED",
     "LONG",
     "PROGRAMS",
     "ROUNDS",
