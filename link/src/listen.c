@@ -65,11 +65,12 @@ static int listen_once(struct lk_far *far)
 int lk_listen(void *arg)
 {
     struct lk_far *far = arg;
-    int error;
-    do {
-        error = lk_engine_return(&far->listener, far->stop);
-        error = error ? error : listen_once(far);
-    } while (lk_engine_may_return(error));
+    int error = lk_engine_return(&far->listener, far->stop);
+    while (!error) {
+        error = listen_once(far);
+        if (lk_engine_may_return(error))
+            error = lk_engine_return(&far->listener, far->stop);
+    }
     lk_engine_leave(&far->listener);
     /* At the end the bell is closed, or nobody answers it any more. */
     if (error != -ESHUTDOWN)
