@@ -299,7 +299,7 @@ static int deliver_all(struct lk_remote *remote)
             remote->entries_most = 1;
             error = lk_engine_return(engine, NULL);
         }
-        if (!error && lk_is_all(remote, remote->delivered))
+        if (!error && (lk_is_all(remote, remote->delivered) || leat_chan_closed(remote->out)))
             error = -ESHUTDOWN;
     }
     return error;

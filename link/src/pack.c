@@ -20,9 +20,14 @@ static int take(struct lk_remote *remote)
     return i < 0 ? i : i == 0 ? -ESHUTDOWN : cases[1].status;
 }
 
+/* -ESHUTDOWN when nobody wants more outputs: the deliverer, which may wait for some, ends too. */
 static int wait_for_window(struct lk_remote *remote)
 {
     int error = leat_acquire(remote->window, 1);
+    if (!error && leat_chan_closed(remote->out)) {
+        lk_engine_shut(&remote->deliverer);
+        error = -ESHUTDOWN;
+    }
     return error ? error : leat_chan_closed(remote->quit) ? -ESHUTDOWN : 0;
 }
 
