@@ -1,0 +1,288 @@
+"""link_engine.py [NAME...]: engines refused, away or changed; see link_engine.sh."""
+import socket
+import threading
+import time
+
+from link_common import (HOUR, SERVED, WHOLE, Engine, check, read_log, read_outputs, run_cases,
+                         same, starts, wait_for)
+from link_proxy import Proxy
+
+SECRET = "rosebud7"
+
+
+def opens(case, url, environment=None, **options):
+    """What leat_link_open returned to a far end, and what it told."""
+    far = case.bench.far(url, case.stage, case.log, environment, **options)
+    if wait_for("it says something", far.process.stdout.peek).startswith(b"serves"):
+        same("far end", SERVED, far.term())
+        return 0, far.told()
+    return far.end()["open"], far.told()
+
+
+def settings(case):
+    """An engine that may lose or evict is refused, with the setting's name; `trust` accepts it."""
+    engine = Engine(case.bench)
+    for name, value in [("appendonly", "no"), ("appendfsync", "no"),
+                        ("maxmemory-policy", "allkeys-lru"), ("maxmemory-policy", "volatile-ttl")]:
+        engine.ask("CONFIG", "SET", name, value)
+        error, told = opens(case, engine.url)
+        same(name, -95, error)
+        check(name in told and value in told and "trust" in told, f"{name}: {told}")
+        same(f"{name}: trust", (0, ""), opens(case, engine.url, trust=1))
+        before = {"appendonly": "yes", "appendfsync": "everysec"}.get(name, "noeviction")
+        engine.ask("CONFIG", "SET", name, before)
+    engine.ask("CONFIG", "SET", "appendfsync", "always")
+    same("appendfsync always", (0, ""), opens(case, engine.url))
+    engine.ask("ACL", "SETUSER", "default", "-config")
+    error, told = opens(case, engine.url)
+    same("settings that cannot be read", -95, error)
+    check("trust" in told, told)
+    same("settings that cannot be read: trust", (0, ""), opens(case, engine.url, trust=1))
+    engine.kill()
+
+
+def password(case):
+    """A password is used, and never told."""
+    engine = Engine(case.bench, password=SECRET)
+    proxy = Proxy(engine.path, 0, 0)
+    right, wrong = {"LEAT_LINK_PASSWORD": SECRET}, {"LEAT_LINK_PASSWORD": "rosebud8"}
+    same("right", (0, ""), opens(case, engine.url, right))
+    same("in the address", (0, ""), opens(case, proxy.url.replace("//", f"//:{SECRET}@")))
+    user = proxy.url.replace("//", "//default:%72osebud7@")
+    same("user in the address", (0, ""), opens(case, user, wrong))
+    for what, url, environment in [
+            ("none", engine.url, {}), ("wrong", engine.url, wrong),
+            ("wrong user", engine.url, right | {"LEAT_LINK_USER": "nobody"}),
+            ("wrong in the address", proxy.url.replace("//", "//:rosebud8@"), right)]:
+        error, told = opens(case, url, environment)
+        same(what, -13, error)
+        check("rosebud" not in told and told.count("\n") == 1, f"{what}: {told}")
+    far = case.bench.far(engine.url, case.stage, case.log, right)
+    wait_for("it serves", far.process.stdout.peek)
+    with open(f"/proc/{far.pid}/cmdline", "rb") as file:
+        check(SECRET.encode() not in file.read(), "the command line has the password")
+    engine.ask("CONFIG", "SET", "requirepass", "another")
+    engine.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
+    same("it was changed", {"serves": 0, "served": -13}, far.end())
+    check(SECRET not in far.told() and "WRONGPASS" in far.told(), far.told())
+    engine.kill()
+    proxy.close()
+
+
+def password_echoed(case):
+    """Nor is it when the engine repeats what it was asked: it has no password, or no AUTH."""
+    secret = {"LEAT_LINK_PASSWORD": SECRET, "LEAT_LINK_USER": "rosebud-user"}
+    error, told = opens(case, case.engine.url, secret)
+    same("the user is unknown", -13, error)
+    check("rosebud" not in told, told)
+    for unknown in f"ERR unknown command 'AUTH', with args beginning with: '{SECRET}'", \
+            f"-ERR {SECRET}\r\n":
+        listener = answer_all(f"-{unknown}\r\n".encode())
+        error, told = opens(case, "redis://127.0.0.1:%d" % listener.getsockname()[1], secret)
+        same("no AUTH", -13, error)
+        check(SECRET not in told and told, told)
+        listener.close()
+
+
+def answer_all(answer):
+    """A server that says always the same."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        try:
+            while True:
+                client, _ = listener.accept()
+                with client:
+                    client.recv(4096)
+                    client.sendall(answer)
+        except OSError:
+            pass
+
+    threading.Thread(target=serve, daemon=True).start()
+    return listener
+
+
+def strangers(case):
+    """What is no engine of ours, or none at all."""
+    for answer, error in [(b"HTTP/1.1 400 Bad Request\r\n\r\n", -71), (b"+OK\r\n", -71),
+                          (b"$25\r\n# Server\r\nversion:6.0.16\r\n\r\n", -71),
+                          (b"$24\r\nredis_version:6.0.16\r\n\r\n\r\n", -95),
+                          (b"*99999999999999999999\r\n", -71), (b"", -104)]:
+        listener = answer_all(answer)
+        same(str(answer), error, opens(
+            case, "redis://127.0.0.1:%d" % listener.getsockname()[1])[0])
+        listener.close()
+    free = socket.create_server(("127.0.0.1", 0))
+    port = free.getsockname()[1]
+    free.close()
+    same("refused", -111, opens(case, f"redis://127.0.0.1:{port}")[0])
+    same("no socket", -2, opens(case, "redis+unix:/nowhere/redis")[0])
+    same("no address", -22, opens(case, "redis://")[0])
+    same("encrypted", -95, opens(case, "rediss://localhost")[0])
+
+
+def away(case):
+    """An engine that is away for longer than the link allows is told, and ends both ends."""
+    engine = Engine(case.bench)
+    case.engine = engine
+    near = case.near(away=300)
+    near.feed(case.wait_here(0), case.wait_here(1))
+    far = case.far(places=2, away=300, lease=100)
+    case.wait_for_starts(2)
+    engine.kill()
+    same("near end", {"opened": 0, "ending": -125, "verdict": -112}, near.end())
+    same("far end", {"serves": 0, "served": -112}, far.end())
+    for program in near, far:
+        told = program.told()
+        check("is away: " in told, told)
+        check(told.count("\n") < 10, f"it was told {told.count(chr(10))} times")
+
+
+def away_deaf(case):
+    """A far end that has lost its engine waits for its items, and does nothing else."""
+    engine = Engine(case.bench)
+    case.engine = engine
+    near = case.near()
+    near.feed(f"0 deaf wait={case.go}")
+    far = case.far(away=100, lease=100)
+    case.wait_for_starts(1)
+    engine.kill()
+    wait_for("it is told", lambda: "is away" in far.told())
+    time.sleep(0.2)  # a chance for what must not happen
+    check(far.told().count("\n") < 10, f"it was told {far.told().count(chr(10))} times")
+    case.let_go()
+    same("far end", {"serves": 0, "served": -112}, far.end())
+    near.kill()
+
+
+def away_for_ever(case):
+    """While the engine is away both ends wait; then they go on. Cancelling ends the waits."""
+    engine = Engine(case.bench)
+    case.engine = engine
+    nears = [case.near(), case.near("other", case.bench.file())]
+    nears[0].feed(case.wait_here(0), *range(1, 50))
+    nears[1].feed(1)
+    fars = [case.far(places=2, lease=HOUR)]
+    case.wait_for_starts(1, 0)
+    fars.append(case.far(places=2, lease=HOUR))
+    wait_for("it serves", fars[1].process.stdout.peek)
+    engine.kill()
+    for program in *nears, *fars:
+        wait_for("it is told", lambda: "is away" in program.told())
+    same("near end", 0, nears[1].term()["verdict"])
+    same("far end", SERVED, fars.pop().term())
+    case.let_go()
+    engine.start({})
+    nears[0].end_input()
+    same("near end", WHOLE, nears[0].end())
+    same("outputs", [(i, 0, i * i) for i in range(50)], case.got())
+    check("is there again" in nears[0].told(), nears[0].told())
+    for far in fars:
+        same("far end", SERVED, far.term())
+    same("starts of the first", 1, sum(
+        line[:2] == ("start", "run/0") for line in read_log(case.log)))
+    engine.kill()
+
+
+def changed(case):
+    """An engine that comes back with other settings is refused by both ends."""
+    engine = Engine(case.bench)
+    case.engine = engine
+    near = case.near()
+    near.feed(case.wait_here(0))
+    far = case.far()
+    case.wait_for_starts(1)
+    engine.restart({"appendfsync": "no"})
+    same("near end", {"opened": 0, "ending": -125, "verdict": -95}, near.end())
+    same("far end", {"serves": 0, "served": -95}, far.end())
+    check("appendfsync" in near.told() and "appendfsync" in far.told(), near.told())
+    engine.kill()
+
+
+def crowded(case):
+    """An engine with too many clients is away until it has fewer."""
+    engine = Engine(case.bench)
+    case.engine = engine
+    near = case.near()
+    near.feed(case.wait_here(0))
+    far = case.far()
+    case.wait_for_starts(1)
+    engine.ask("CONFIG", "SET", "maxclients", 1)
+    for kind in "normal", "pubsub":
+        engine.ask("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
+    for program in near, far:
+        wait_for("it is told", lambda: "is away: " in program.told())
+    engine.ask("CONFIG", "SET", "maxclients", 100)
+    case.let_go()
+    near.end_input()
+    same("near end", WHOLE, near.end())
+    same("far end", SERVED, far.term())
+    engine.kill()
+
+
+def call(words):
+    """How the call of a script begins. The number of words tells which, if there is one item:
+    15 finish, 16 open and confirm, 17 renew, 18 publish and take, 19 done."""
+    return b"*%d\r\n$7\r\nEVALSHA" % words
+
+
+def swallowed(case):
+    """The engine does what it is asked, and the answer is lost: all goes on at once. Nobody could
+    wait for these leases."""
+    proxy = Proxy(case.engine.path, 0, 0)
+    for words in 15, 16, 17, 18, 19:
+        outputs, log = case.bench.file(), case.bench.file()
+        stage = f"words-{words}"
+        far = case.bench.far(proxy.url, stage, log, lease=HOUR)
+        near = case.bench.near(proxy.url, stage, "run", outputs)
+        near.feed(0)
+        wait_for("an output", lambda: read_outputs(outputs)[0])
+        proxy.swallow(call(words))
+        if words == 17:
+            proxy.cut_all()  # a far end that comes back tells what it has
+        for item in range(1, 20):
+            near.feed(item)
+            wait_for("its output", lambda: len(read_outputs(outputs)[0]) > item)
+        near.end_input()
+        same(f"{words}: end", WHOLE, near.end())
+        same(f"{words}: outputs", [(i, 0, i * i) for i in range(20)], read_outputs(outputs)[0])
+        same(f"{words}: starts", [0] * 20, [line[2] for line in starts(log)])
+        same(f"{words}: far end", SERVED, far.term())
+        check(not proxy.to_swallow, f"{words}: nothing was swallowed")
+    proxy.close()
+
+
+def late(case):
+    """A request of a connection that was given up comes late, and takes nothing back."""
+    proxy = Proxy(case.engine.path, 0, 0)
+    near = case.bench.near(proxy.url, case.stage, "run", case.outputs, lease=100)
+    far = case.far(places=4)
+    near.feed(*range(10))
+    wait_for("outputs", lambda: len(case.got()) == 10)
+    wait_for("it is noted", lambda: delivered(case) == 9)
+    proxy.hold(call(16))  # a confirmation
+    near.feed(10)
+    wait_for("it is held", proxy.held.is_set)
+    wait_for("it is noted", lambda: delivered(case) == 10)
+    near.feed(11)
+    wait_for("it is noted again", lambda: delivered(case) == 11)
+    proxy.let_go()
+    near.kill()
+    same("delivered", 11, delivered(case))
+    near = case.near()
+    near.feed(*range(20))
+    near.end_input()
+    same("end", WHOLE, near.end())
+    same("outputs", [(i, 0, i * i) for i in range(20)], case.got())
+    far.term()
+    proxy.close()
+
+
+def delivered(case):
+    return int(case.engine.ask("HGET", case.run.key("run"), "delivered") or 0)
+
+
+CASES = [settings, password, password_echoed, strangers, away, away_deaf, away_for_ever, changed,
+         crowded, swallowed, late]
+
+run_cases(CASES)
