@@ -32,6 +32,7 @@ static int decode(char **to, const char *from, size_t n)
             int low = i + 2 < n ? digit(from[i + 2]) : -1;
             c = (char)(high * 16 + low);
             if (high < 0 || low < 0 || !c) {
+                *end = '\0'; /* lk_wipe looks for it */
                 lk_wipe(text);
                 return -EINVAL;
             }
