@@ -12,7 +12,7 @@
 #define LONGEST_PAUSE (2 * LEAT_S)
 #define CONNECT_TIME (5 * LEAT_S)
 
-enum { ELEMENTS_MOST = 1 << 17 };
+enum { PARTS_MOST = 1 << 20 };
 
 void lk_engine_init(struct lk_engine *engine, const leat_link *link)
 {
@@ -159,7 +159,7 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
             deadline = later(deadline, leat_after(engine->link->lease));
     }
     engine->reply_size = engine->received;
-    engine->received = 0;
+    engine->received = engine->parts = 0;
     *reply = got;
     if ((*reply)->type != REDIS_REPLY_ERROR)
         return 0;
@@ -200,14 +200,15 @@ void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struc
 static void *make_array(const redisReadTask *task, lk_elements n)
 {
     struct lk_engine *engine = task->privdata;
-    engine->refused = n > ELEMENTS_MOST;
+    engine->parts += (size_t)n;
+    engine->refused = engine->parts > PARTS_MOST;
     return engine->refused ? NULL : engine->array(task, n);
 }
 
 static redisReader *make_reader(struct lk_engine *engine)
 {
     redisReader *reader = redisReaderCreate();
-    engine->received = 0;
+    engine->received = engine->parts = 0;
     engine->refused = engine->greeted = false;
     if (!reader)
         return NULL;

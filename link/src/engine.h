@@ -2,9 +2,9 @@
  * lk_engine_shut.
  *
  * What an engine can make us allocate: a reply has LK_REPLY_MOST bytes at most, since it is read
- * into memory as a whole, and an array ELEMENTS_MOST parts, since hiredis makes room for as many as
- * it claims to have. hiredis itself refuses arrays within more than seven others. A reply that is
- * read to its end takes some 50 bytes for each number in it.
+ * into memory as a whole. Its arrays claim to have PARTS_MOST parts at most, all together, since
+ * hiredis makes room for as many as an array claims, and some 64 bytes for each part that comes.
+ * hiredis itself refuses an array within more than seven others.
  *
  * Requests are put together in `request`, written at once, and answered in order. A connection that
  * fails is away: the caller connects again (lk_engine_return) and sends anew what has no reply yet.
@@ -39,8 +39,9 @@ struct lk_engine {
     redisReplyObjectFunctions functions; /* of the reader; `array` is its own function for arrays */
     void *(*array)(const redisReadTask *, lk_elements);
     size_t received;   /* bytes since the last reply */
+    size_t parts;      /* of arrays since then */
     size_t reply_size; /* about: bytes of the last reply */
-    bool refused;      /* an array with too many parts */
+    bool refused;      /* a reply with too many parts */
     bool greeted;      /* all is well so far: a reply may take long as long as it goes on */
     struct lk_request request;
     char sha[LK_SCRIPTS][41];
