@@ -45,7 +45,9 @@
  *     times the bytes of an item, of a result, and 400 more.
  *
  * Everybody who can write to the engine can give the far ends work, and everybody who can read from
- * it sees all items. So an engine has a password, and is not open to the world. */
+ * it sees all items. So an engine has a password, and is not open to the world. An engine that
+ * lies can make results wrong and a stage fail; and a reply of 128 MiB, the largest that is read,
+ * takes about three times that for a moment. */
 #ifndef LEAT_LINK_H
 #define LEAT_LINK_H
 
@@ -75,7 +77,7 @@ typedef struct leat_link leat_link;
 
 /* Told, in a task of leat's, what a user should know: that the engine is away or there again, and
  * why a link, a stage or a far end fails. `message` has one line without a line feed, and is valid
- * during the call. It names no password. */
+ * during the call. It names no password. Several parties may call it at the same time. */
 typedef void leat_link_tell_fn(void *arg, const char *message);
 
 /* Describes a link. A field that is 0 has its default. All texts are copied. */
@@ -109,8 +111,8 @@ typedef struct leat_link_spec {
  * older than 6.2, when it may lose what it has answered (appendonly is not "yes", appendfsync is
  * "no", maxmemory-policy evicts), or when it does not let its settings be read; -EACCES when it
  * refuses the password; -EPROTO when it is no Redis; -ETIMEDOUT when it has not answered within
- * 5 s; -ENOMEM; -ECANCELED; -EDEADLK where the caller must not wait; or an error of
- * leat_connect. */
+ * 5 s; -EAGAIN when it cannot answer now, as while it reads its disk; -ENOMEM; -ECANCELED;
+ * -EDEADLK where the caller must not wait; or an error of leat_connect. */
 LEAT_API int leat_link_open(leat_scope *scope, const char *url, const leat_link_spec *spec,
                             leat_link **link);
 
@@ -149,7 +151,7 @@ typedef struct leat_remote_spec {
     size_t in_size;        /* bytes of an item of `in`; must be what `in` was made with */
     leat_drop_fn *in_drop; /* called for each item when its bytes are made, or are not needed */
     size_t out_size;       /* bytes of an output, 0 to 1 MiB */
-    size_t max_bytes;      /* of an item or a result; a larger one fails; 0: 1 MiB */
+    size_t max_bytes;      /* of an item or a result; a larger one fails; up to 64 MiB; 0: 1 MiB */
     unsigned tries;        /* how often an item is tried; 0: 5 */
     int unordered;         /* not 0: outputs are sent as they come */
     leat_failing failing;
@@ -162,7 +164,8 @@ typedef struct leat_remote_spec {
 /* Puts a remote stage behind `in`, and returns its output channel. It is like leat_pipeline: the
  * same rules hold for the end, for dropping and for failures. The values of leat_outcome's status
  * are those of the far end's function, and these: -EOWNERDEAD when the far ends of the item have
- * died, -EMSGSIZE, -EPROTO when the result has more bytes than out_size, and what pack or unpack return.
+ * died, -EMSGSIZE, -EPROTO when the result has more bytes than out_size, and what pack or unpack
+ * return.
  *
  * When the input is closed and everything is delivered, the run ends, and far ends forget it. The
  * engine keeps a few last results for a day, for a near end that is started again (promise 3).
@@ -206,10 +209,12 @@ typedef struct leat_serve_stage_spec {
     void *arg;         /* given to `run` */
     int blocking;      /* not 0: `run` is called on OS threads, and may block in the system */
     size_t stack_size; /* of each task, as for leat_go_sized */
-    size_t max_bytes;  /* of a result; a larger one fails with -EMSGSIZE; 0: 1 MiB */
+    size_t max_bytes;  /* of a result, up to 64 MiB; a larger one is refused: leat_bytes_add
+                          returns -EMSGSIZE; 0: 1 MiB */
     /* How long items may go on after the caller's scope was cancelled; then they are cancelled.
-     * What has ended is stored, and the rest is given back at once. LEAT_NEVER: as long as they
-     * take; 0: 10 s. */
+     * What has ended is stored, and the rest is given back at once. But an answer of the engine
+     * that takes a second after the grace is not waited for. LEAT_NEVER: as long as they take;
+     * 0: 10 s. */
     int64_t grace;
 } leat_serve_stage_spec;
 
