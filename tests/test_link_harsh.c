@@ -1,6 +1,6 @@
-/* test_link_harsh.c: each request of leat_remote and leat_serve_stage to leat for memory fails once,
- * in turn. The call fails, or the stage does; and a call that fails leaves the caller's output
- * alone. This needs the harsh build. */
+/* test_link_harsh.c: each request of leat_remote and leat_serve_stage to leat for memory fails
+ * once, in turn. The call fails, or the stage does; and a call that fails leaves the caller's
+ * output alone. This needs the harsh build. */
 #include "faults.h"
 #include "src/keys.h"
 
