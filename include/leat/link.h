@@ -27,8 +27,9 @@
  *     while the near end lives.
  *  3. A near end that ends early, or is killed, can be started again with the same run and the same
  *     inputs. It skips the inputs that the engine has already, and goes on with the first result
- *     that may not have been used. That is the result before the last one received, or, if `out`
- *     has a capacity, as many results earlier. So a few results may come twice: leat_outcome's
+ *     that the engine does not know to be used. A result counts as used when the receiver has come
+ *     for the next one (or, if `out` has a capacity, for as many later), and the engine learns of
+ *     that after an eighth of the window, or 20 ms. So a few results may come twice: leat_outcome's
  *     index tells. Of two near ends with the same run, the one that was opened first ends with
  *     -ESTALE.
  *  4. A far end that is killed loses nothing. What it had is given to others when its lease has
@@ -168,7 +169,9 @@ typedef struct leat_remote_spec {
  * return.
  *
  * When the input is closed and everything is delivered, the run ends, and far ends forget it. The
- * engine keeps a few last results for a day, for a near end that is started again (promise 3).
+ * engine keeps a few last results for a day, for a near end that is started again (promise 3). A run
+ * that ends otherwise stays in the engine, and far ends work on what it has there: open it again, or
+ * remove it (leat_link_forget).
  *
  * The stage fails, which cancels the scope: -ESTALE when another near end has opened the run, or
  * the run was removed; -EIO when the engine has lost items, by a loss of power for instance, and

@@ -12,6 +12,9 @@
 
 #define DEFAULT_GRACE (10 * LEAT_S)
 
+/* How often an end that is to stop asks an engine that is away. */
+#define RETRY LEAT_S
+
 enum { N_MOST = 65536, NEWS = 64, STACK_LEAST = 16 << 10, STACK_MOST = 1 << 30 };
 
 /* ---- what ends and what comes ---- */
@@ -114,10 +117,27 @@ static void count_exchange(struct lk_far *far)
     atomic_fetch_add_explicit(&far->exchanges, 1, memory_order_relaxed);
 }
 
+/* The stop came while the engine was away: items go on, and their results may still be stored. */
+static int come_back_in_grace(struct lk_far *far)
+{
+    if (!far->stopping)
+        begin_to_stop(far);
+    for (;;) {
+        bool last = !far->running;
+        int error = lk_engine_connect(&far->engine, leat_after(RETRY));
+        if (!error || last || !lk_engine_may_return(error))
+            return error ? -ESHUTDOWN : 0;
+        far->renew_at = leat_after(RETRY);
+        wait(far);
+    }
+}
+
 static int come_back(struct lk_far *far)
 {
     count_exchange(far);
     int error = lk_engine_return(&far->engine, far->stop);
+    if (error == -ESHUTDOWN)
+        error = come_back_in_grace(far);
     count_exchange(far);
     if (error)
         return error;
