@@ -184,6 +184,28 @@ def away_for_ever(case):
     engine.kill()
 
 
+def grace_away(case):
+    """A far end that is to end while the engine is away still stores what it has."""
+    engine = Engine(case.bench)
+    case.engine = engine
+    near = case.near()
+    near.feed(case.wait_here(3))
+    near.end_input()
+    far = case.far(grace="never", lease=HOUR)
+    case.wait_for_starts(1)
+    engine.kill()
+    wait_for("it is told", lambda: "is away" in far.told())
+    far.process.terminate()
+    time.sleep(0.2)  # a chance for what must not happen
+    case.let_go()
+    engine.start({})
+    same("far end", SERVED, far.end())
+    same("near end", WHOLE, near.end())
+    same("outputs", [(0, 0, 9)], case.got())
+    same("starts", 1, len(starts(case.log)))
+    engine.kill()
+
+
 def changed(case):
     """An engine that comes back with other settings is refused by both ends."""
     engine = Engine(case.bench)
@@ -282,7 +304,7 @@ def delivered(case):
     return int(case.engine.ask("HGET", case.run.key("run"), "delivered") or 0)
 
 
-CASES = [settings, password, password_echoed, strangers, away, away_deaf, away_for_ever, changed,
-         crowded, swallowed, late]
+CASES = [settings, password, password_echoed, strangers, away, away_deaf, away_for_ever, grace_away,
+         changed, crowded, swallowed, late]
 
 run_cases(CASES)

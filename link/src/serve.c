@@ -83,7 +83,7 @@ static void wait(struct lk_far *far)
     struct lk_item *item;
     struct lk_news news;
     int64_t until = far->stopping ? far->stop_at : LEAT_NEVER;
-    if (far->running)
+    if (far->running || far->stopping)
         until = earlier(until, far->renew_at);
     if (far->free && !far->stopping)
         until = earlier(until, far->look_at);
@@ -117,13 +117,14 @@ static void count_exchange(struct lk_far *far)
     atomic_fetch_add_explicit(&far->exchanges, 1, memory_order_relaxed);
 }
 
-/* The stop came while the engine was away: items go on, and their results may still be stored. */
+/* The stop came while the engine was away: items go on, and results wait to be stored. The grace
+ * ends both (lk_hurry). */
 static int come_back_in_grace(struct lk_far *far)
 {
     if (!far->stopping)
         begin_to_stop(far);
     for (;;) {
-        bool last = !far->running;
+        bool last = !far->running && !has_results(far);
         int error = lk_engine_connect(&far->engine, leat_after(RETRY));
         if (!error || last || !lk_engine_may_return(error))
             return error ? -ESHUTDOWN : 0;
