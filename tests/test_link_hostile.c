@@ -315,7 +315,7 @@ static void test_lies(void **state)
 {
     (void)state;
     uint64_t seed = seed_of_test();
-    for (int i = 0; i < often(24) + 3; i++, seed++) {
+    for (int i = 0; i < often(6) + 1; i++, seed++) {
         snprintf(check_note, sizeof check_note, "LEAT_SEED=%llu", (unsigned long long)seed);
         CHECK_IS(0, leat_main_with(one_round, &seed, &(leat_options){ .workers = 2 }));
     }
