@@ -4,6 +4,7 @@
 #include "map/help.h"
 #include "map/machines.h"
 #include "shared/cores.h"
+#include "shared/duration.h"
 #include "shared/finish.h"
 
 #include <errno.h>
@@ -133,26 +134,9 @@ static int read_size(const char *option, const char *text, int64_t least, int64_
     return refuse_argument(option, text, "bytes, such as 500K, 16M or 1G");
 }
 
-/* 500ms, 30s, 2m, 1h; seconds without a unit. */
 static int read_duration(const char *option, const char *text, int64_t *to)
 {
-    static const struct {
-        const char *name;
-        double seconds;
-    } units[] = {
-        { "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 }
-    };
-    size_t digits = strspn(text, "0123456789."); /* strtod would also take 0x10, 1e3 and inf */
-    const char *end = text + digits;
-    double n = strtod(text, NULL);
-    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
-        double seconds = n * units[i].seconds;
-        if (digits && strcmp(end, units[i].name) == 0 && seconds < 1e9) {
-            *to = (int64_t)(seconds * 1e9);
-            return 0;
-        }
-    }
-    return refuse_argument(option, text, "a time, such as 500ms, 30s, 2m or 1h");
+    return duration_read(text, to) ? 0 : refuse_argument(option, text, DURATION_WANTED);
 }
 
 static int read_timeout(struct plan *p, const char *text)
