@@ -21,11 +21,11 @@ static const char help[] =
     "  leat sum [OPTION]... [PATH]...   print or check digests of files\n"
     "  leat map [OPTION]... COMMAND...  run a command over items\n"
     "  leat look [OPTION]... ADDRESS    show what a running program does\n"
-    "  leat worker                      run commands for a leat map elsewhere\n"
+    "  leat worker [ADDRESS]            run commands for a leat map elsewhere\n"
     "  leat --help                      print this and exit\n"
     "  leat --version                   print the version and exit\n"
     "\n"
-    "leat sum --help, leat map --help and leat look --help describe the commands.\n";
+    "leat COMMAND --help describes the command.\n";
 
 /* No file that is opened later may get the number of a standard stream. A stream that was closed
  * stays unusable: to read or write it is still an error, and sum.c recognizes it by O_PATH. */
@@ -74,8 +74,11 @@ int main(int argc, char **argv)
         argv[1] = name;
         return look_main(argc - 1, argv + 1);
     }
-    if (strcmp(argv[1], "worker") == 0)
+    if (strcmp(argv[1], "worker") == 0) {
+        static char name[] = "leat worker";
+        argv[1] = name;
         return worker_main(argc - 1, argv + 1);
+    }
     if (strcmp(argv[1], "--help") == 0) {
         fputs(help, stdout);
         return finish_stdio("leat", EXIT_SUCCESS, EXIT_FAILURE);

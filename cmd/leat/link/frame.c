@@ -18,6 +18,15 @@ void frame_put(struct text *to, enum frame_kind kind, uint32_t job, const void *
     text_add(to, body, n);
 }
 
+void frame_put_all(struct text *to, enum frame_kind kind, uint32_t job, const char *body, size_t n)
+{
+    for (size_t done = 0; done < n;) {
+        size_t left = n - done, part = left < FRAME_BODY_MOST ? left : FRAME_BODY_MOST;
+        frame_put(to, kind, job, body + done, part);
+        done += part;
+    }
+}
+
 static uint64_t number_at(const char *bytes, size_t size)
 {
     uint64_t number = 0;
@@ -65,4 +74,12 @@ const char *frame_string(struct frame *f)
     f->left -= (size_t)(end + 1 - string);
     f->body = end + 1;
     return string;
+}
+
+bool frame_strings_are(const struct text *strings, uint64_t count)
+{
+    uint64_t found = 0;
+    for (size_t i = 0; i < strings->len; i++)
+        found += !strings->bytes[i];
+    return strings->len && !strings->bytes[strings->len - 1] && found == count;
 }

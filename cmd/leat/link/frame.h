@@ -1,4 +1,5 @@
-/* frame.h: what `leat map` and a `leat worker` on another machine say to each other.
+/* frame.h: what `leat map` and a `leat worker` on another machine say to each other: on a stream
+ * each way, or through a queue (shared/queue.h).
  *
  * A frame is the size of its body in 4 bytes, its kind in 1 byte, the number of the job that it is
  * about in 4 bytes (0: of none), and the body. Numbers have their low byte first.
@@ -15,8 +16,12 @@
  *   CREDIT     both     1 byte: a kind; 4 bytes: as many more bytes of that kind may be sent
  *   REFUSED    worker   4 bytes: why the program could not be started, an errno value
  *   ENDED      worker   4 bytes: what the program returned, or -1; 4 bytes: its signal, or 0
+ *   LIMIT      map      8 bytes: how long the program may run, in nanoseconds; 0: without end
+ *   RAN        worker   8 bytes: how long it ran, in nanoseconds; 8 bytes: as much of its input as
+ *                       it has read; 1 byte of bits (FRAME_RAN_LATE, FRAME_RAN_LARGE); the name of
+ *                       the worker's machine, NUL
  *
- * Both begin with HELLO, and neither goes on with another version. Behind REFUSED or ENDED, the
+ * On a stream, both begin with HELLO, and neither goes on with another version. Behind REFUSED or ENDED, the
  * worker sends nothing more for that job; until the map has read it, the map may send more, which
  * the worker passes by. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
  * FRAME_CREDIT_MOST bytes: what one side does not take stops the job, and nothing else. */
@@ -36,6 +41,8 @@ enum frame_kind {
     FRAME_CREDIT,
     FRAME_REFUSED,
     FRAME_ENDED,
+    FRAME_LIMIT,
+    FRAME_RAN,
     FRAME_KINDS
 };
 
@@ -43,8 +50,13 @@ enum {
     FRAME_HEAD = 9,                 /* bytes before the body */
     FRAME_BODY_MOST = 64 * 1024,    /* bytes */
     FRAME_CREDIT_MOST = 256 * 1024, /* bytes */
+    FRAME_PARCEL_MOST = 64 << 20,   /* bytes */
     FRAME_STRINGS_MOST = 8 << 20    /* bytes of a job's strings: more than execve(2) takes */
 };
+
+/* Of RAN: the program was ended at its limit, or because its output was too large for a result,
+ * which then has none. */
+enum { FRAME_RAN_LATE = 1, FRAME_RAN_LARGE = 2 };
 
 struct frame {
     enum frame_kind kind;
@@ -61,6 +73,9 @@ void frame_add(struct text *to, uint64_t number, size_t size);
 /* Adds a whole frame. */
 void frame_put(struct text *to, enum frame_kind kind, uint32_t job, const void *body, size_t n);
 
+/* Adds frames of at most FRAME_BODY_MOST bytes; without bytes: none. */
+void frame_put_all(struct text *to, enum frame_kind kind, uint32_t job, const char *body, size_t n);
+
 /* Takes the first frame of `n` bytes. Returns its size with its head; 0: it is not complete yet;
  * -1: this is no frame. */
 int64_t frame_take(const char *bytes, size_t n, struct frame *to);
@@ -68,5 +83,8 @@ int64_t frame_take(const char *bytes, size_t n, struct frame *to);
 /* Read the body. The string is within it. */
 uint64_t frame_number(struct frame *f, size_t size);
 const char *frame_string(struct frame *f);
+
+/* Whether `count` strings, each with a NUL behind it, are all that there is. */
+bool frame_strings_are(const struct text *strings, uint64_t count);
 
 #endif

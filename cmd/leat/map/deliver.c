@@ -46,6 +46,7 @@ static void log_job(struct run *run, const struct job *job)
 {
     if (run->log.fd < 0)
         return;
+    const char *where = job_where(job);
     struct log_line line = {
         .number = job->number,
         .start = job->start,
@@ -54,7 +55,7 @@ static void log_job(struct run *run, const struct job *job)
         .received = job->received,
         .code = job->timed_out || job->exit.signal ? -1 : job->exit.code,
         .signal = job->timed_out ? SIGTERM : job->exit.signal,
-        .host = job->host ? job->host->machine->name : ":",
+        .host = *where ? where : ":",
         .command = job->command,
     };
     int error = log_write(&run->log, &line);

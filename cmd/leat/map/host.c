@@ -50,7 +50,7 @@ static int take_credit(struct remote *r, struct frame *f)
     return 0;
 }
 
-static int take_end(struct remote *r, struct frame *f)
+int host_take_end(struct remote *r, struct frame *f)
 {
     uint32_t first = (uint32_t)frame_number(f, 4);
     if (f->kind == FRAME_REFUSED) {
@@ -81,7 +81,7 @@ static int take_frame(struct host *host, struct frame *f)
     case FRAME_ERRORS: error = take_output(r, f, STREAM_ERR); break;
     case FRAME_CREDIT: error = take_credit(r, f); break;
     case FRAME_REFUSED:
-    case FRAME_ENDED: error = take_end(r, f); break;
+    case FRAME_ENDED: error = host_take_end(r, f); break;
     default: break;
     }
     leat_try_send(r->changed, NULL);
@@ -111,7 +111,7 @@ bool host_is_lost(struct host *host)
     return lost;
 }
 
-static void lose_jobs(struct host *host)
+void host_lose_jobs(struct host *host)
 {
     pthread_mutex_lock(&host->lock);
     host->lost = true;
@@ -129,14 +129,13 @@ static unsigned places_of(const struct run *run, const struct machine *m, unsign
     return m->places ? m->places : run->plan->jobs_given ? run->plan->jobs : cores;
 }
 
-/* False: it has none, and would be waited for without end if the others were lost. */
-static bool add_places(struct host *host, unsigned wanted)
+unsigned host_add_places(struct host *host, unsigned wanted)
 {
     unsigned added = places_add(host->run, host, wanted);
     if (added < wanted)
         streams_say(&host->run->streams, "%s: runs %u jobs in place of %u: no more than %d can run",
                     host->machine->name, added, wanted, JOBS_MOST);
-    return added > 0;
+    return added;
 }
 
 /* Without a machine there will be no place. */
@@ -174,13 +173,24 @@ static void serve(struct host *host, leat_scope *scope)
     bool started = !error;
     host->ready = started && !(error = host_hear_hello(host, &cores));
     if (host->ready)
-        error = add_places(host, places_of(host->run, host->machine, cores)) ? receive_frames(host)
-                                                                             : -EPROTO;
-    lose_jobs(host);
+        error = host_add_places(host, places_of(host->run, host->machine, cores))
+                    ? receive_frames(host)
+                    : -EPROTO;
+    host_lose_jobs(host);
     if (started) {
         leat_process_end(host->ssh, SIGTERM);
         say_end(host, error);
     }
+}
+
+static int queue_do(void *arg)
+{
+    struct host *host = arg;
+    queue_serve(host, places_of(host->run, host->machine, QUEUE_PLACES));
+    host_lose_jobs(host);
+    leat_close(host->given);
+    give_up_machine(host->run);
+    return 0;
 }
 
 static int host_do(void *arg)
@@ -207,7 +217,10 @@ static int open_host(struct run *run, struct host *host, const struct machine *m
     host->run = run;
     host->machine = machine;
     pthread_mutex_init(&host->lock, NULL);
-    return leat_go(run->machines, host_do, host);
+    if (!machine->queue.engine)
+        return leat_go(run->machines, host_do, host);
+    host->given = leat_chan_make(NULL, sizeof(uint32_t), JOBS_MOST);
+    return host->given ? leat_go(run->machines, queue_do, host) : -ENOMEM;
 }
 
 int hosts_open(struct run *run)
@@ -234,13 +247,20 @@ void hosts_close(struct run *run)
     pthread_mutex_unlock(&run->lock);
 }
 
+static void free_host(struct host *host)
+{
+    if (host->given)
+        leat_chan_unref(host->given);
+    else if (host->run)
+        link_free(&host->link);
+}
+
 void hosts_free(struct run *run)
 {
     if (run->over)
         leat_chan_unref(run->over);
     for (size_t i = 0; run->hosts && i < run->plan->machine_count; i++)
-        if (run->hosts[i].run)
-            link_free(&run->hosts[i].link);
+        free_host(&run->hosts[i]);
     free(run->hosts);
     free(run->host_of);
 }
@@ -249,6 +269,6 @@ void hosts_flush(struct run *run)
 {
     int64_t limit = leat_after(LEAT_S / 4);
     for (size_t i = 0; run->hosts && i < run->plan->machine_count; i++)
-        if (run->hosts[i].run)
+        if (run->hosts[i].run && !run->hosts[i].given)
             link_flush(&run->hosts[i].link, limit);
 }

@@ -1,5 +1,6 @@
 /* host.h: another machine that runs commands: a link to the `leat worker` there, which an ssh
- * carries; and the jobs that it runs.
+ * carries; and the jobs that it runs. Or a queue, from which any workers take jobs: to the rest of
+ * the run it is a machine like others. It has no link, and a job's output comes with its end.
  *
  * A host has its places when its worker has said hello. When the link ends, its places are gone,
  * and its jobs begin again on other machines.
@@ -21,12 +22,23 @@ struct host {
     leat_process *ssh;
     leat_chan *quiet; /* closed: ssh and the worker have said all that they say on 2 */
     struct link link;
-    bool ready; /* its worker has said hello */
+    bool ready;       /* its worker has said hello */
+    leat_chan *given; /* of uint32_t, for a queue: the numbers of jobs; or NULL */
 
     pthread_mutex_t lock;
+    uint64_t packed; /* jobs that have gone into the queue */
     struct remote *first;
     uint32_t last_job;
     bool lost;
+};
+
+/* What the worker tells of a program that came through a queue. */
+struct ran {
+    char host[65];
+    int64_t took;   /* nanoseconds */
+    uint64_t sent;  /* bytes of its input that it has read */
+    uint64_t flags; /* FRAME_RAN_LATE, FRAME_RAN_LARGE */
+    double ended;   /* seconds since 1970, by the clock here */
 };
 
 /* The program of a job, on a host. On the stack of the job's task. */
@@ -43,6 +55,13 @@ struct remote {
     bool ended, lost;
     int refused; /* why it could not be started: an errno value */
     leat_exit exit;
+
+    /* in a queue; under the host's lock, too */
+    struct text parcel; /* the frames of the job */
+    uint64_t index;     /* of the job in the queue, if it is `packed` */
+    bool packed;
+    int failed; /* a negative errno value: it has no result */
+    struct ran ran;
 };
 
 /* Begins to reach all machines of the plan. 0 or a negative errno value. */
@@ -63,6 +82,16 @@ bool host_is_lost(struct host *host);
 bool host_add(struct host *host, struct remote *remote);
 void host_remove(struct remote *remote);
 
+/* Returns how many there was room for. A host without any would be waited for without end if the
+ * others were lost. */
+unsigned host_add_places(struct host *host, unsigned wanted);
+
+/* No more jobs run there, and those that did are lost. */
+void host_lose_jobs(struct host *host);
+
+/* Acts on REFUSED or ENDED. 0 or -EBADMSG. */
+int host_take_end(struct remote *remote, struct frame *f);
+
 /* ---- connect.c ---- */
 
 /* Starts the ssh and all that attends to it, in the scope. 0 or a negative errno value; -EPROTO
@@ -82,5 +111,31 @@ int remote_run(struct job *job, const struct text *arguments, size_t count, int 
 
 /* Sends a signal to the program and its group; with `ends`, KILL follows. Never waits. */
 void remote_signal(struct remote *remote, int signal, bool ends);
+
+/* ---- queue.c ---- */
+
+enum { QUEUE_PLACES = 64 }; /* unless the user says how many */
+
+/* Attends to a queue until the run is over or the queue is lost, which it tells. */
+void queue_serve(struct host *host, unsigned places);
+
+/* Makes the parcel of a job. 0 or a negative errno value. */
+int queue_pack(struct remote *remote, const struct job *job, const struct text *strings,
+               size_t count);
+
+/* Puts the job into the queue; it is on the host's list. */
+void queue_give(struct remote *remote);
+
+/* Ends the job here, if the signal is to end it. Workers learn of that when the run is over. */
+void queue_signal(struct remote *remote, int signal, bool ends);
+
+/* ---- answer.c ---- */
+
+/* Reads the result that came through a queue; with the host's lock held. 0 or why it failed;
+ * -EPROTONOSUPPORT: it is of another version, which is at ran.host. */
+int answer_read(struct remote *remote, const char *bytes, size_t n);
+
+/* The try has failed in a queue: tells why, and lets the job fail. */
+void answer_fail(struct job *job, const struct remote *remote);
 
 #endif

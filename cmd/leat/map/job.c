@@ -58,8 +58,14 @@ void job_free(struct job *job)
         text_free(&job->rest[i]);
     free(job->command);
     free(job->tag);
+    free(job->ran_on);
     replay_free(&job->replay);
     free(job);
+}
+
+const char *job_where(const struct job *job)
+{
+    return job->ran_on ? job->ran_on : job->host ? job->host->machine->name : "";
 }
 
 /* ---- tries ---- */

@@ -27,6 +27,7 @@ struct job {
     uint64_t sent;       /* bytes of its standard input */
     uint64_t received;   /* bytes of its standard output */
     struct host *host;   /* NULL: this machine */
+    char *ran_on;        /* the worker's machine, if a queue was between; or NULL */
     bool lost;           /* with its host: it is no try */
 
     /* under the run's lock */
@@ -51,6 +52,9 @@ struct job {
     struct job *waits; /* behind this one, with --unordered */
     bool in_line, ended;
 };
+
+/* Where its last try ran, for the log and for messages; "" is this machine. */
+const char *job_where(const struct job *job);
 
 /* Makes a job with this input. NULL: no memory; then the input stays the caller's. */
 struct job *job_new(struct run *run, const struct input *input, char *command, unsigned place);

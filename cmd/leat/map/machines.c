@@ -36,22 +36,47 @@ static int read_places(char *text, unsigned *places)
     return 0;
 }
 
-static int add_machine(struct plan *p, char *text)
+/* The message does not show the password once more. */
+static int refuse_password(void)
 {
-    unsigned places;
-    int wrong = read_places(text, &places);
-    if (wrong)
-        return wrong;
+    return plan_refuse("an address for '--on' has no password, which a command line shows to "
+                       "everybody: use LEAT_LINK_USER and LEAT_LINK_PASSWORD");
+}
+
+static int read_queue(struct queue *q, const char *text)
+{
+    const char *why = queue_read(q, text);
+    return why ? refuse(text, why) : 0;
+}
+
+static int check_name(const char *text)
+{
     /* ssh would take a name with a dash for an option. */
     if (!*text || *text == '-' || has_odd_bytes(text))
         return refuse(text, "this is no name of a machine");
     if (strstr(text, "://") && strncmp(text, "ssh://", 6) != 0)
-        return refuse(text, "machines are reached by ssh alone");
+        return refuse(text, "machines are reached by ssh, or by a queue at redis://");
+    return 0;
+}
+
+static int add_machine(struct plan *p, char *text)
+{
+    unsigned places = 0;
+    struct queue queue = { 0 };
+    int wrong = queue_is_meant(text) && strchr(text, '@') ? refuse_password() : 0;
+    if (!wrong)
+        wrong = read_places(text, &places);
+    if (!wrong)
+        wrong = queue_is_meant(text) ? read_queue(&queue, text) : check_name(text);
+    if (wrong)
+        return wrong;
     struct machine *more = reallocarray(p->machines, p->machine_count + 1, sizeof *p->machines);
-    if (!more)
+    if (!more) {
+        queue_free(&queue);
         return plan_refuse("memory exhausted");
+    }
     p->machines = more;
-    more[p->machine_count] = (struct machine){ strdup(text), places };
+    more[p->machine_count] = (struct machine){ strdup(text), queue, places };
     return more[p->machine_count++].name ? 0 : plan_refuse("memory exhausted");
 }
 
@@ -93,7 +118,9 @@ int machines_add(struct plan *p, const char *list)
 
 void machines_free(struct plan *p)
 {
-    for (size_t i = 0; i < p->machine_count; i++)
+    for (size_t i = 0; i < p->machine_count; i++) {
         free(p->machines[i].name);
+        queue_free(&p->machines[i].queue);
+    }
     free(p->machines);
 }

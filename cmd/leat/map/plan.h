@@ -2,6 +2,7 @@
 #ifndef LEAT_MAP_PLAN_H
 #define LEAT_MAP_PLAN_H
 
+#include "shared/queue.h"
 #include "shared/usage.h"
 
 #include <stdbool.h>
@@ -25,10 +26,11 @@ struct halt {
     bool percent;
 };
 
-/* A machine that runs commands. */
+/* A machine that runs commands, or a queue for many. */
 struct machine {
-    char *name;      /* as ssh takes it; ":" is this machine */
-    unsigned places; /* commands at a time; 0: the worth of --jobs, or its cores */
+    char *name;         /* as ssh takes it; ":" is this machine; or the address of a queue */
+    struct queue queue; /* without an engine: a machine */
+    unsigned places;    /* commands at a time; 0: the worth of --jobs, or its cores */
 };
 
 enum { JOBS_MOST = 4096 }; /* commands at a time, on all machines */

@@ -1,4 +1,4 @@
-/* remote.c: a try of a job on another machine. */
+/* remote.c: a try of a job on another machine, or through a queue. */
 #include "map/host.h"
 #include "shared/program.h"
 
@@ -18,6 +18,12 @@ struct session {
 };
 
 /* ---- to the machine ---- */
+
+/* Then its worker has the input and the time limit, and sends no output before the end. */
+static bool is_queued(const struct session *s)
+{
+    return s->remote.host->given;
+}
 
 static struct link *link_of(struct session *s)
 {
@@ -42,7 +48,7 @@ static void send_input(struct session *s, size_t credit)
 {
     const struct input *input = &s->job->input;
     size_t used = 0;
-    if (!input->block || s->input_ended)
+    if (!input->block || s->input_ended || is_queued(s))
         return;
     while (used < credit && s->sent < input->block_size) {
         size_t n = input->block_size - s->sent;
@@ -64,7 +70,10 @@ static void send_input(struct session *s, size_t credit)
 void remote_signal(struct remote *remote, int signal, bool ends)
 {
     const char body[2] = { (char)signal, (char)ends };
-    link_send(&remote->host->link, FRAME_SIGNAL, remote->job, body, sizeof body);
+    if (remote->host->given)
+        queue_signal(remote, signal, ends);
+    else
+        link_send(&remote->host->link, FRAME_SIGNAL, remote->job, body, sizeof body);
 }
 
 /* ---- from the machine ---- */
@@ -109,7 +118,8 @@ static void take_output(struct session *s, enum stream stream)
     pthread_mutex_lock(&s->remote.host->lock);
     s->remote.credit[stream] += come->len;
     pthread_mutex_unlock(&s->remote.host->lock);
-    link_send_credit(link_of(s), s->remote.job, FRAME_OUTPUT + stream, come->len);
+    if (!is_queued(s))
+        link_send_credit(link_of(s), s->remote.job, FRAME_OUTPUT + stream, come->len);
 }
 
 /* Takes all that has come. False: nothing had, and *over tells whether nothing will. */
@@ -141,7 +151,8 @@ static bool take_all(struct session *s, bool *over)
 static void attend(struct session *s)
 {
     for (bool over = false; take_all(s, &over) || !over;) {
-        int64_t look_again, end = job_due(s->job, &look_again);
+        int64_t look_again = LEAT_NEVER;
+        int64_t end = is_queued(s) ? LEAT_NEVER : job_due(s->job, &look_again);
         int64_t until = over ? LEAT_NOW : end < look_again ? end : look_again;
         int got = leat_recv_until(s->remote.changed, NULL, until);
         if (got == -ETIMEDOUT && !over && leat_now() >= end) {
@@ -151,10 +162,28 @@ static void attend(struct session *s)
     }
 }
 
+/* What has been measured where the program ran. */
+static void take_account(struct session *s)
+{
+    struct job *job = s->job;
+    const struct ran *ran = &s->remote.ran;
+    if (s->remote.failed || !ran->host[0])
+        return;
+    job->ran_on = strdup(ran->host);
+    job->took = ran->took;
+    job->paused = 0;
+    job->start = ran->ended - (double)ran->took / 1e9;
+    job->sent = ran->sent;
+    job->timed_out = ran->flags & FRAME_RAN_LATE;
+}
+
 static void run_session(struct session *s, const struct text *strings, size_t count)
 {
     struct job *job = s->job;
-    send_start(s, strings, count);
+    if (is_queued(s))
+        queue_give(&s->remote);
+    else
+        send_start(s, strings, count);
     job->remote = &s->remote;
     job_runs(job->run, job);
     attend(s);
@@ -164,6 +193,9 @@ static void run_session(struct session *s, const struct text *strings, size_t co
     host_remove(&s->remote);
     job->lost = s->remote.lost;
     job->exit = s->remote.exit;
+    take_account(s);
+    if (s->remote.failed && !job->lost)
+        answer_fail(job, &s->remote);
 }
 
 int remote_run(struct job *job, const struct text *arguments, size_t count, int out, int *unwritten)
@@ -179,6 +211,8 @@ int remote_run(struct job *job, const struct text *arguments, size_t count, int 
     int error = strings.broken || !s.remote.changed || !replay_open(&job->replay) ? -ENOMEM : 0;
     if (!error && strings.len > FRAME_STRINGS_MOST)
         error = -E2BIG;
+    if (!error && job->host->given)
+        error = queue_pack(&s.remote, job, &strings, PROGRAM_VARIABLES + count);
     if (!error && host_add(job->host, &s.remote))
         run_session(&s, &strings, PROGRAM_VARIABLES + count);
     else if (!error)
@@ -189,6 +223,7 @@ int remote_run(struct job *job, const struct text *arguments, size_t count, int 
     }
     if (s.remote.changed)
         leat_chan_unref(s.remote.changed);
+    text_free(&s.remote.parcel);
     text_free(&strings);
     return error ? error : -s.remote.refused;
 }

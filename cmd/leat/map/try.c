@@ -127,6 +127,8 @@ static int run_program(struct job *job, const struct text *arguments, size_t cou
     job->timed_out = false;
     job->host = place_host(job->run, job->place);
     job->lost = false;
+    free(job->ran_on);
+    job->ran_on = NULL;
     if (job->host && arguments->broken)
         return -ENOMEM;
     return job->host ? remote_run(job, arguments, count, out, unwritten)
@@ -143,17 +145,17 @@ static void say_command(struct job *job, const struct text *arguments, size_t co
 }
 
 /* A program that cannot be run would fail for every item: the run ends. Not so if the arguments of
- * this one are too long. */
+ * this one are too long, or its input is too large for a queue. */
 void job_refuse(struct job *job, const char *program, int error)
 {
     struct run *run = job->run;
-    const char *where = job->host ? job->host->machine->name : "";
-    bool missing = error == -ENOENT;
+    const char *where = job_where(job);
+    bool missing = error == -ENOENT, large = error == -E2BIG || error == -EMSGSIZE;
     job->exit = (leat_exit){ .code = missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN };
     job->took = 0;
-    job->unlogged = error != -E2BIG;
+    job->unlogged = !large;
     int status = program_is_shortage(error) ? EXIT_TROUBLE : job->exit.code;
-    if (error == -E2BIG || end_run(run, false, 0, status))
+    if (large || end_run(run, false, 0, status))
         streams_say(&run->streams, "%s%s%s: %s", where, *where ? ": " : "", program,
                     missing ? "command not found" : strerror(-error));
 }

@@ -1,9 +1,8 @@
+/* worker.c: a worker at the far end of a stream, from its first frame to the last. */
 #define _GNU_SOURCE
 #include "worker/worker.h"
 
 #include "shared/cores.h"
-#include "shared/finish.h"
-#include "shared/usage.h"
 #include "worker/work.h"
 
 #include <errno.h>
@@ -12,21 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { EXIT_TROUBLE = 2 };
-
-static const char help[] =
-    "Usage: leat worker\n"
-    "Run commands for a leat map on another machine, which starts this by ssh.\n"
-    "\n"
-    "It runs what comes on standard input, as the user that has started it. When\n"
-    "that ends, it ends what it has started.\n"
-    "\n"
-    "      --help, --version\n";
-
 static int complain(const char *what, int error)
 {
     fprintf(stderr, "leat worker: %s: %s\n", what, strerror(-error));
-    return EXIT_TROUBLE;
+    return WORKER_TROUBLE;
 }
 
 /* ---- the first frame ---- */
@@ -47,7 +35,7 @@ static int hear_hello(struct worker *worker)
     struct frame f;
     int error = link_receive(&worker->link, &f);
     if (error)
-        return error == -EPIPE ? EXIT_TROUBLE : complain("the link", error);
+        return error == -EPIPE ? WORKER_TROUBLE : complain("the link", error);
     const char *version = frame_string(&f);
     bool same = strcmp(version, leat_version()) == 0;
     uint64_t grace = same ? frame_number(&f, 8) : 0;
@@ -58,7 +46,7 @@ static int hear_hello(struct worker *worker)
     if (*folder && chdir(folder) != 0)
         return complain(folder, -errno);
     say_hello(&worker->link);
-    return same ? 0 : EXIT_TROUBLE;
+    return same ? 0 : WORKER_TROUBLE;
 }
 
 /* ---- serving ---- */
@@ -99,7 +87,7 @@ static int run(struct worker *worker, leat_scope *scope)
     leat_scope_cancel(worker->jobs);
     leat_scope_close(worker->jobs);
     link_finish(&worker->link);
-    return leat_scope_close(scope) ? EXIT_TROUBLE : status;
+    return leat_scope_close(scope) ? WORKER_TROUBLE : status;
 }
 
 static int open_link(struct worker *worker, leat_scope *scope)
@@ -122,7 +110,7 @@ static int work(void *arg)
     return complain("the link", error);
 }
 
-static int start(void)
+int worker_on_stream(void)
 {
     static struct worker worker; /* zeroed */
     signal(SIGPIPE, SIG_IGN);
@@ -132,19 +120,4 @@ static int start(void)
     works_free(&worker);
     link_free(&worker.link);
     return status < 0 ? complain("cannot start", status) : status;
-}
-
-int worker_main(int argc, char **argv)
-{
-    if (argc == 2 && strcmp(argv[1], "--help") == 0)
-        fputs(help, stdout);
-    else if (argc == 2 && strcmp(argv[1], "--version") == 0)
-        printf("leat worker %s\n", leat_version());
-    else if (argc > 1)
-        return usage_refuse("leat worker", EXIT_TROUBLE, "unexpected argument '%s'", argv[1]);
-    else if (isatty(STDIN_FILENO))
-        return usage_refuse("leat worker", EXIT_TROUBLE, "it is started by leat map --on");
-    else
-        return start();
-    return finish_stdio("leat worker", 0, EXIT_TROUBLE);
 }

@@ -1,7 +1,14 @@
 #ifndef LEAT_WORKER_WORKER_H
 #define LEAT_WORKER_WORKER_H
 
+enum { WORKER_TROUBLE = 2 }; /* the exit status */
+
 /* Runs `leat worker`. Returns the exit status. */
 int worker_main(int argc, char **argv);
+
+/* ---- worker.c ---- */
+
+/* Serves the leat map that has standard input and output. Returns the exit status. */
+int worker_on_stream(void);
 
 #endif

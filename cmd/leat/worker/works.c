@@ -84,14 +84,6 @@ static int take_arguments(struct worker *worker, const struct frame *f)
     return work->strings.broken ? -ENOMEM : 0;
 }
 
-static size_t count_strings(const struct text *strings)
-{
-    size_t count = 0;
-    for (size_t i = 0; i < strings->len; i++)
-        count += !strings->bytes[i];
-    return count;
-}
-
 static int take_start(struct worker *worker, struct frame *f)
 {
     struct work *work = find(worker, f->job);
@@ -99,9 +91,8 @@ static int take_start(struct worker *worker, struct frame *f)
         return -EBADMSG;
     work->count = frame_number(f, 4);
     work->has_input = frame_number(f, 1) == 1;
-    const struct text *strings = &work->strings;
-    if (f->broken || !strings->len || strings->bytes[strings->len - 1] ||
-        count_strings(strings) != work->count || work->count <= PROGRAM_VARIABLES)
+    if (f->broken || !frame_strings_are(&work->strings, work->count) ||
+        work->count <= PROGRAM_VARIABLES)
         return -EBADMSG;
     work->started = true;
     int error = leat_go(worker->jobs, work_do, work);

@@ -1,0 +1,48 @@
+#define _GNU_SOURCE
+#include "shared/queue.h"
+
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TCP "redis://"
+#define UNIX "redis+unix:/"
+
+bool queue_is_meant(const char *text)
+{
+    return strncmp(text, "redis", 5) == 0 && strchr(text, ':');
+}
+
+/* As leat/link.h has the names of stages. */
+static bool is_name(const char *text)
+{
+    static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                  "0123456789._-+";
+    size_t n = strspn(text, allowed);
+    return n > 0 && !text[n] && n < QUEUE_STAGE - sizeof "map-";
+}
+
+const char *queue_read(struct queue *q, const char *text)
+{
+    const char *slash = strrchr(text, '/');
+    size_t scheme = strncmp(text, TCP, strlen(TCP)) == 0     ? strlen(TCP)
+                    : strncmp(text, UNIX, strlen(UNIX)) == 0 ? strlen(UNIX)
+                                                             : 0;
+#ifndef LEAT_CMD_LINK
+    return "this leat is built without libleat-link, which a queue needs";
+#endif
+    if (!scheme)
+        return "a queue is redis://HOST/QUEUE or redis+unix:/SOCKET/QUEUE";
+    if (slash <= text + scheme || !is_name(slash + 1))
+        return "behind the last slash stands the name of a queue, of letters, digits and . _ - +";
+    *q = (struct queue){ .engine = strndup(text, (size_t)(slash - text)) };
+    snprintf(q->stage, sizeof q->stage, "map-%s", slash + 1);
+    return q->engine ? NULL : "memory exhausted";
+}
+
+void queue_free(struct queue *q)
+{
+    free(q->engine);
+    q->engine = NULL;
+}

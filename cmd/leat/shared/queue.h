@@ -1,0 +1,26 @@
+/* queue.h: the address of a queue that has jobs of `leat map` for any `leat worker`:
+ *
+ *     redis://HOST/QUEUE   redis://HOST:PORT/DATABASE/QUEUE   redis+unix:/run/redis.sock/QUEUE
+ *
+ * What stands before the last slash is the address of an engine, as leat/link.h has it. It has no
+ * password: those who see the command line would read it. */
+#ifndef LEAT_CMD_QUEUE_H
+#define LEAT_CMD_QUEUE_H
+
+#include <stdbool.h>
+
+enum { QUEUE_STAGE = 129 }; /* bytes of a stage's name, with its NUL */
+
+struct queue {
+    char *engine;
+    char stage[QUEUE_STAGE]; /* the name of the queue, behind "map-" */
+};
+
+/* Whether a text is meant to be such an address. */
+bool queue_is_meant(const char *text);
+
+/* Reads an address. Returns NULL, or what is wrong with it. */
+const char *queue_read(struct queue *q, const char *text);
+void queue_free(struct queue *q);
+
+#endif

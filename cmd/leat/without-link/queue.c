@@ -1,0 +1,41 @@
+/* queue.c: in place of map/queue.c and worker/take.c, for a command without libleat-link. No address
+ * of a queue is accepted (shared/queue.c), so nobody calls this. */
+#include "worker/queue.h"
+#include "map/host.h"
+#include "worker/worker.h"
+
+#include <errno.h>
+
+void queue_serve(struct host *host, unsigned places)
+{
+    (void)host;
+    (void)places;
+}
+
+int queue_pack(struct remote *remote, const struct job *job, const struct text *strings,
+               size_t count)
+{
+    (void)remote;
+    (void)job;
+    (void)strings;
+    (void)count;
+    return -ENOTSUP;
+}
+
+void queue_give(struct remote *remote)
+{
+    (void)remote;
+}
+
+void queue_signal(struct remote *remote, int signal, bool ends)
+{
+    (void)remote;
+    (void)signal;
+    (void)ends;
+}
+
+int taker_run(struct taker *taker)
+{
+    (void)taker;
+    return WORKER_TROUBLE;
+}

@@ -1,0 +1,245 @@
+/* errand.c: a job from a queue: its program, what goes to and from it, and its result. */
+#define _GNU_SOURCE
+#include "shared/program.h"
+#include "worker/order.h"
+#include "worker/queue.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+enum { STREAMS = 2, ROOM_FOR_END = 1024 };
+
+static const int64_t shortage = 50 * LEAT_MS;
+
+struct errand {
+    struct taker *taker;
+    struct order order;
+    leat_process *process;
+    leat_io *from[STREAMS]; /* NULL: it has ended */
+    leat_io *to;            /* NULL: there is no input, or it has ended */
+    size_t written;
+    int64_t begun, took;
+    unsigned flags;
+    struct text result; /* frames */
+    char *buffer;       /* of FRAME_BODY_MOST bytes */
+};
+
+/* ---- its result ---- */
+
+static void begin_result(struct errand *e)
+{
+    struct text body = { 0 };
+    text_add(&body, leat_version(), strlen(leat_version()) + 1);
+    frame_put(&e->result, FRAME_HELLO, 0, body.bytes, body.len);
+    text_free(&body);
+}
+
+/* `kind` is REFUSED or ENDED, with one number or two. */
+static void end_result(struct errand *e, enum frame_kind kind, int first, int second)
+{
+    struct text body = { 0 };
+    frame_add(&body, (uint64_t)e->took, 8);
+    frame_add(&body, e->written, 8);
+    frame_add(&body, e->flags, 1);
+    text_add(&body, e->taker->host, strlen(e->taker->host) + 1);
+    frame_put(&e->result, FRAME_RAN, 0, body.bytes, body.len);
+    text_clear(&body);
+    frame_add(&body, (uint32_t)first, 4);
+    if (kind == FRAME_ENDED)
+        frame_add(&body, (uint32_t)second, 4);
+    frame_put(&e->result, kind, 0, body.bytes, body.len);
+    if (body.broken)
+        e->result.broken = true;
+    text_free(&body);
+}
+
+/* ---- starting ---- */
+
+static void count(struct taker *taker, int more)
+{
+    pthread_mutex_lock(&taker->lock);
+    taker->running += (unsigned)more;
+    pthread_mutex_unlock(&taker->lock);
+}
+
+/* What the system is short of comes back when other programs end. */
+static bool wait_for_others(struct taker *taker, unsigned *tries)
+{
+    pthread_mutex_lock(&taker->lock);
+    bool alone = !taker->running;
+    pthread_mutex_unlock(&taker->lock);
+    if (alone && (*tries)-- == 0)
+        return false;
+    return leat_recv_until(taker->hurry, NULL, leat_after(shortage)) == -ETIMEDOUT;
+}
+
+static int start(struct errand *e, leat_scope *scope)
+{
+    const struct order *order = &e->order;
+    const char **strings = program_strings(order->strings.bytes, order->count);
+    const char **environment = strings ? program_environment(strings, PROGRAM_VARIABLES) : NULL;
+    leat_spawn_options options = {
+        .environment = environment,
+        .folder = *order->folder ? order->folder : NULL,
+        .grace = order->grace,
+        .flags = (order->has_input ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_OUT | LEAT_PIPE_ERR,
+    };
+    unsigned tries = 20;
+    int error = environment ? 0 : -ENOMEM;
+    if (!error)
+        do
+            error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, &e->process);
+        while (program_is_shortage(error) && wait_for_others(e->taker, &tries));
+    free(environment);
+    free(strings);
+    return error;
+}
+
+/* ---- while it runs ---- */
+
+static void end_program(struct errand *e, unsigned flag)
+{
+    e->flags |= flag;
+    leat_process_end(e->process, SIGTERM);
+}
+
+/* An error means that the program does not want more. */
+static void write_some(struct errand *e)
+{
+    const struct text *input = &e->order.input;
+    int64_t n = 0;
+    if (e->written < input->len)
+        n = leat_write_until(e->to, input->bytes + e->written, input->len - e->written, LEAT_NOW);
+    if (n > 0)
+        e->written += (size_t)n;
+    if (e->written == input->len || (n < 0 && n != -EAGAIN)) {
+        leat_io_close(e->to);
+        e->to = NULL;
+    }
+}
+
+static void read_some(struct errand *e, int stream, size_t most)
+{
+    int64_t n = leat_read_until(e->from[stream], e->buffer, most, LEAT_NOW);
+    if (n == -EAGAIN)
+        return;
+    if (n <= 0) {
+        e->from[stream] = NULL;
+        return;
+    }
+    size_t size = e->result.len + FRAME_HEAD + (size_t)n + ROOM_FOR_END;
+    if (size > FRAME_PARCEL_MOST && !(e->flags & FRAME_RAN_LARGE))
+        end_program(e, FRAME_RAN_LARGE);
+    if (!(e->flags & FRAME_RAN_LARGE))
+        frame_put(&e->result, FRAME_OUTPUT + (unsigned)stream, 0, e->buffer, (size_t)n);
+}
+
+/* What the pipe holds when the program has ended, and not what others write to it later. */
+static void drain(struct errand *e, int stream)
+{
+    int there = 0;
+    if (!e->from[stream] || ioctl(leat_io_fd(e->from[stream]), FIONREAD, &there) != 0)
+        return;
+    while (there > 0 && e->from[stream]) {
+        size_t most = there < FRAME_BODY_MOST ? (size_t)there : FRAME_BODY_MOST;
+        read_some(e, stream, most);
+        there -= (int)most;
+    }
+}
+
+/* Until the program has ended. 0; or -ECANCELED, and then the scope ends it. */
+static int attend(struct errand *e)
+{
+    int64_t end = e->order.limit && e->order.limit < INT64_MAX - e->begun
+                      ? e->begun + e->order.limit
+                      : LEAT_NEVER;
+    for (;;) {
+        leat_case cases[] = { LEAT_READABLE(e->from[0]), LEAT_READABLE(e->from[1]),
+                              LEAT_WRITABLE(e->to), LEAT_RECV(leat_process_ended(e->process), NULL),
+                              LEAT_RECV(e->taker->hurry, NULL) };
+        int got = leat_select(cases, 5, e->flags & FRAME_RAN_LATE ? LEAT_NEVER : end);
+        switch (got) {
+        case 0:
+        case 1: read_some(e, got, FRAME_BODY_MOST); break;
+        case 2: write_some(e); break;
+        case 3: return 0;
+        case -ETIMEDOUT: end_program(e, FRAME_RAN_LATE); break;
+        default: return -ECANCELED;
+        }
+    }
+}
+
+static int run_program(struct errand *e)
+{
+    leat_exit how;
+    e->from[0] = leat_process_out(e->process);
+    e->from[1] = leat_process_err(e->process);
+    e->to = leat_process_in(e->process);
+    count(e->taker, 1);
+    int error = attend(e);
+    e->took = leat_now() - e->begun;
+    for (int i = 0; i < STREAMS && !error; i++)
+        drain(e, i);
+    count(e->taker, -1);
+    error = error ? error : leat_wait(e->process, &how, LEAT_NEVER);
+    if (error)
+        return error;
+    if (e->flags & FRAME_RAN_LARGE) {
+        text_clear(&e->result);
+        begin_result(e);
+    }
+    end_result(e, FRAME_ENDED, how.code, how.signal);
+    return 0;
+}
+
+/* ---- the job ---- */
+
+/* 0: there is a result. */
+static int run(struct errand *e)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    if (!scope)
+        return -ENOMEM;
+    e->begun = leat_now();
+    int error = start(e, scope);
+    if (!error) {
+        error = run_program(e);
+        if (error)
+            leat_scope_cancel(scope);
+    } else if (error != -ECANCELED && error != -ENOMEM && !leat_chan_closed(e->taker->hurry)) {
+        end_result(e, FRAME_REFUSED, -error, 0);
+        error = 0;
+    }
+    leat_scope_close(scope);
+    return error;
+}
+
+/* Another version learns which one this is. */
+static int do_order(struct errand *e, const leat_far_item *item)
+{
+    int error = order_read(&e->order, item->data, item->size);
+    begin_result(e);
+    if (!error)
+        error = run(e);
+    else if (error == -EPROTONOSUPPORT)
+        error = 0;
+    else if (item->again == 0)
+        fprintf(stderr, "leat worker: refused %s: no leat map sends this\n", item->key);
+    return error;
+}
+
+int errand_do(void *taker, const leat_far_item *item, leat_bytes *result)
+{
+    struct errand e = { .taker = taker, .buffer = malloc(FRAME_BODY_MOST) };
+    int error = e.buffer ? do_order(&e, item) : -ENOMEM;
+    if (!error)
+        error = e.result.broken ? -ENOMEM : leat_bytes_add(result, e.result.bytes, e.result.len);
+    order_free(&e.order);
+    text_free(&e.result);
+    free(e.buffer);
+    return error;
+}

@@ -1,0 +1,152 @@
+/* options.c: what the user asked of `leat worker`. */
+#define _GNU_SOURCE
+#include "shared/cores.h"
+#include "shared/duration.h"
+#include "shared/finish.h"
+#include "shared/usage.h"
+#include "worker/queue.h"
+#include "worker/worker.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+    "Usage: leat worker\n"
+    "  or:  leat worker [OPTION]... redis://HOST/QUEUE\n"
+    "Run commands for leat map.\n"
+    "\n"
+    "Without an address: for a leat map on another machine, which starts this by\n"
+    "ssh. It runs what comes on standard input, as the user that has started it.\n"
+    "When that ends, it ends what it has started.\n"
+    "\n"
+    "With an address: for every leat map --on=redis://HOST/QUEUE, until a signal\n"
+    "ends it. IT RUNS WHATEVER THE QUEUE SENDS, as the user that has started it:\n"
+    "who can write to the queue can run any command here.\n"
+    "\n"
+    "  -j, --jobs=N       run N commands at a time (one for each core)\n"
+    "      --dir=FOLDER   run them in FOLDER\n"
+    "      --grace=TIME   after the first SIGTERM, commands have TIME to end (10s)\n"
+    "      --lease=TIME   a worker that is silent for TIME has lost its jobs (5s)\n"
+    "      --help, --version\n"
+    "\n"
+    "LEAT_LINK_USER and LEAT_LINK_PASSWORD in the environment say who asks.\n";
+
+enum { JOBS_MOST = 4096, OPT_DIR = 256, OPT_GRACE, OPT_LEASE, OPT_HELP, OPT_VERSION };
+
+static const struct option names[] = {
+    { "jobs", required_argument, NULL, 'j' },
+    { "dir", required_argument, NULL, OPT_DIR },
+    { "grace", required_argument, NULL, OPT_GRACE },
+    { "lease", required_argument, NULL, OPT_LEASE },
+    { "help", no_argument, NULL, OPT_HELP },
+    { "version", no_argument, NULL, OPT_VERSION },
+    { NULL, 0, NULL, 0 },
+};
+
+struct wishes {
+    struct taker taker;
+    const char *folder;
+    bool any, told; /* told: all has been printed that was asked for */
+};
+
+#define refuse(...) usage_refuse("leat worker", WORKER_TROUBLE, __VA_ARGS__)
+
+static int read_time(const char *option, const char *text, int64_t least, int64_t *to)
+{
+    if (duration_read(text, to) && *to >= least)
+        return 0;
+    return refuse("invalid argument '%s' for '--%s': it takes %s", text, option, DURATION_WANTED);
+}
+
+static int read_jobs(const char *text, unsigned *to)
+{
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(text, &end, 10);
+    *to = (unsigned)n;
+    if (*text >= '0' && *text <= '9' && !*end && !errno && n >= 1 && n <= JOBS_MOST)
+        return 0;
+    return refuse("invalid argument '%s' for '--jobs': it takes a number from 1 to %d", text,
+                  JOBS_MOST);
+}
+
+static int read_option(struct wishes *w, int option, const char *argument)
+{
+    int wrong = 0;
+    w->any = true;
+    switch (option) {
+    case 'j': return read_jobs(argument, &w->taker.jobs);
+    case OPT_DIR: w->folder = argument; return 0;
+    case OPT_GRACE:
+        wrong = read_time("grace", argument, 0, &w->taker.grace);
+        w->taker.grace += !w->taker.grace; /* to libleat-link, 0 is its default */
+        return wrong;
+    case OPT_LEASE: return read_time("lease", argument, 100 * LEAT_MS, &w->taker.lease);
+    case OPT_HELP:
+        w->told = true;
+        fputs(help, stdout);
+        return finish_stdio("leat worker", 0, WORKER_TROUBLE);
+    case OPT_VERSION:
+        w->told = true;
+        printf("leat worker %s\n", leat_version());
+        return finish_stdio("leat worker", 0, WORKER_TROUBLE);
+    default: return usage_help("leat worker", WORKER_TROUBLE);
+    }
+}
+
+static int read_address(struct taker *taker, const char *text)
+{
+    if (!queue_is_meant(text))
+        return refuse("unexpected argument '%s'", text);
+    if (strchr(text, '@'))
+        return refuse("an address has no password, which a command line shows to everybody: use "
+                      "LEAT_LINK_USER and LEAT_LINK_PASSWORD");
+    const char *why = queue_read(&taker->queue, text);
+    taker->address = text;
+    return why ? refuse("invalid address '%s': %s", text, why) : 0;
+}
+
+/* 0 if there is something to do. */
+static int read_all(struct wishes *w, int argc, char **argv)
+{
+    int option, wrong = 0;
+    optind = 0; /* makes getopt start anew */
+    while (!wrong && !w->told && (option = getopt_long(argc, argv, "j:", names, NULL)) != -1)
+        wrong = read_option(w, option, optarg);
+    if (wrong || w->told)
+        return wrong;
+    if (optind + 1 < argc)
+        return refuse("unexpected argument '%s'", argv[optind + 1]);
+    if (optind < argc)
+        return read_address(&w->taker, argv[optind]);
+    return w->any ? refuse("the options need the address of a queue") : 0;
+}
+
+static int start(struct wishes *w)
+{
+    if (w->taker.address) {
+        if (w->folder && chdir(w->folder) != 0) {
+            fprintf(stderr, "leat worker: %s: %s\n", w->folder, strerror(errno));
+            return WORKER_TROUBLE;
+        }
+        return taker_run(&w->taker);
+    }
+    if (isatty(STDIN_FILENO))
+        return refuse("without an address, it is started by leat map --on");
+    return worker_on_stream();
+}
+
+int worker_main(int argc, char **argv)
+{
+    static struct wishes wishes; /* zeroed */
+    wishes.taker.jobs = cores_usable();
+    int status = read_all(&wishes, argc, argv);
+    if (!status && !wishes.told)
+        status = start(&wishes);
+    queue_free(&wishes.taker.queue);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* order.h: a job as it comes from a queue, where anybody may have written it who can. */
+#ifndef LEAT_WORKER_ORDER_H
+#define LEAT_WORKER_ORDER_H
+
+#include "link/frame.h"
+
+struct order {
+    struct text strings; /* its variables, then its arguments */
+    size_t count;        /* of them */
+    bool has_input;
+    struct text input;
+    const char *folder; /* in the bytes that were read; "": the worker's own */
+    int64_t grace;
+    int64_t limit; /* of the time that it runs; 0: none */
+};
+
+/* Reads a job. 0; -EPROTONOSUPPORT: another version has written it; -EBADMSG: no `leat map` writes
+ * this; -ENOMEM. */
+int order_read(struct order *order, const char *bytes, size_t n);
+void order_free(struct order *order);
+
+#endif

@@ -1,0 +1,39 @@
+/* queue.h: `leat worker ADDRESS`: takes jobs of any `leat map` from a queue, and runs them.
+ *
+ * It is a far end of a stage over machines (leat/link.h). Each job is a task of that, and its result
+ * is stored when its program has ended. When the queue gives a job to another worker, or its run is
+ * forgotten, the task is cancelled, and with it the program and its group.
+ *
+ * Locking. `lock` guards `running`. */
+#ifndef LEAT_WORKER_QUEUE_H
+#define LEAT_WORKER_QUEUE_H
+
+#include "shared/queue.h"
+
+#include <leat/leat.h>
+#include <leat/link.h>
+#include <pthread.h>
+#include <stdint.h>
+
+struct taker {
+    struct queue queue;
+    const char *address; /* as the user gave it */
+    unsigned jobs;       /* at a time */
+    int64_t grace;       /* of the jobs that run when the worker is to end */
+    int64_t lease;
+    char host[65];    /* of this machine */
+    leat_chan *hurry; /* closed: jobs end now */
+    leat_scope *serving;
+    pthread_mutex_t lock;
+    unsigned running; /* programs */
+};
+
+/* Takes jobs until a signal comes. Returns the exit status. */
+int taker_run(struct taker *taker);
+
+/* ---- errand.c ---- */
+
+/* Runs one job; a leat_far_fn whose `arg` is the taker. */
+int errand_do(void *taker, const leat_far_item *item, leat_bytes *result);
+
+#endif

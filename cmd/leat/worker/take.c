@@ -1,0 +1,102 @@
+/* take.c: a worker at a queue, from its first job to the signal that ends it. */
+#define _GNU_SOURCE
+#include "worker/queue.h"
+
+#include "link/frame.h"
+#include "worker/worker.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static void tell(void *arg, const char *message)
+{
+    (void)arg;
+    fprintf(stderr, "leat worker: %s\n", message);
+}
+
+static int complain(const char *what, int error)
+{
+    fprintf(stderr, "leat worker: %s: %s\n", what, strerror(-error));
+    return WORKER_TROUBLE;
+}
+
+/* The name has what a log and a terminal may have. */
+static void find_host(struct taker *taker)
+{
+    char *name = taker->host;
+    if (gethostname(name, sizeof taker->host) != 0 || !*name)
+        snprintf(name, sizeof taker->host, "unknown");
+    name[sizeof taker->host - 1] = '\0';
+    for (; *name; name++)
+        if (!isgraph((unsigned char)*name))
+            *name = '?';
+}
+
+/* The first signal: no more jobs, and those that run have the grace. The second: they end now. */
+static int await_signals(void *arg)
+{
+    struct taker *taker = arg;
+    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+    leat_chan *come;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    int error = leat_signals(scope, signals, sizeof signals / sizeof *signals, &come);
+    if (!error && leat_recv(come, NULL) == 0) {
+        leat_scope_cancel(taker->serving);
+        if (leat_recv(come, NULL) == 0)
+            leat_close(taker->hurry);
+    }
+    leat_scope_close(scope);
+    return 0;
+}
+
+static int serve(struct taker *taker, leat_link *link)
+{
+    leat_scope *watch = leat_scope_open(LEAT_NEVER);
+    taker->serving = leat_scope_open(LEAT_NEVER);
+    int error = watch && taker->serving ? leat_go(watch, await_signals, taker) : -ENOMEM;
+    if (!error)
+        error = leat_serve_stage(link, &(leat_serve_stage_spec){ .stage = taker->queue.stage,
+                                                                 .n = taker->jobs,
+                                                                 .run = errand_do,
+                                                                 .arg = taker,
+                                                                 .max_bytes = FRAME_PARCEL_MOST,
+                                                                 .grace = taker->grace });
+    leat_scope_close(taker->serving);
+    leat_scope_cancel(watch);
+    leat_scope_close(watch);
+    return error == -ECANCELED ? 0 : error;
+}
+
+static int work(void *arg)
+{
+    struct taker *taker = arg;
+    leat_link *link;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    taker->hurry = scope ? leat_chan_make(scope, 0, 0) : NULL;
+    int error = taker->hurry ? 0 : -ENOMEM;
+    if (!error)
+        error = leat_link_open(scope, taker->queue.engine,
+                               &(leat_link_spec){ .lease = taker->lease, .tell = tell }, &link);
+    /* The link has it, and no job is to have it. */
+    unsetenv("LEAT_LINK_PASSWORD");
+    if (!error)
+        error = serve(taker, link);
+    if (scope)
+        leat_scope_close(scope);
+    return error ? complain(taker->address, error) : 0;
+}
+
+int taker_run(struct taker *taker)
+{
+    signal(SIGPIPE, SIG_IGN);
+    pthread_mutex_init(&taker->lock, NULL);
+    find_host(taker);
+    /* The kernel does the work: with more workers, these wake each other for nothing. */
+    int status = leat_main_with(work, taker, &(leat_options){ .workers = 1 });
+    return status < 0 ? complain("cannot start", status) : status;
+}
