@@ -62,7 +62,7 @@ bash_has() {
     same "bash: $1: options without" "$out/wanted" "$out/got"
 }
 
-for command in sum map look; do
+for command in sum map look worker; do
     read_options $command
     zsh_has $command
     fish_has $command
@@ -78,10 +78,11 @@ same 'bash: digests' "$out/digests" "$out/got"
 
 mkdir -p trees/a trees/b
 : >trees/file
-offers '--help --version look map sum' leat ''
+offers '--help --version look map sum worker' leat ''
 offers sum leat s
 offers map leat m
 offers look leat l
+offers worker leat w
 offers '--strict --strict-tree=' leat sum --str
 offers '--quiet' leat sum t --qu
 offers '' leat other --qu
@@ -130,7 +131,7 @@ fish_offers() {
 }
 if command -v fish >/dev/null; then
     fish -n "$files/leat.fish" || fail 'fish -n'
-    for command in sum map look; do
+    for command in sum map look worker; do
         read_options $command
         fish_offers "leat $command --" | sed 's/=.*//' | sort -u >"$out/got"
         same "fish: what it offers for $command" "$out/options" "$out/got"

@@ -8,7 +8,8 @@ options_of() {
     grep -oE -- '--[a-z][a-z0-9-]+' | sort -u
 }
 
-# has_options COMMAND: and the command knows each of them. leat look has no guide of its own.
+# has_options COMMAND: and the command knows each of them. leat look and leat worker have no
+# guide of their own.
 has_options() {
     local page=$docs/leat-$1.1 option
     read_options "$1"
@@ -39,6 +40,7 @@ has_options() {
 has_options sum
 has_options map
 has_options look
+has_options worker
 
 if command -v groff >/dev/null; then
     groff -man -Tutf8 -ww -z "$docs/leat.1" >"$out/got" 2>&1

@@ -110,12 +110,28 @@ _leat_look() {
     esac
 }
 
+_leat_worker() {
+    local word=$1 before=$2
+    case $before in
+    -j | --jobs) _leat_offer -W '1 2 4 8 16' -- "$word" ;;
+    --dir)
+        compopt -o filenames 2>/dev/null
+        _leat_offer -d -- "$word"
+        ;;
+    --grace | --lease) ;;
+    *)
+        [[ $word == -* ]] || return
+        _leat_offer_options '-j --jobs= --dir= --grace= --lease= --help --version' "$word"
+        ;;
+    esac
+}
+
 # What is not completed here is a file.
 _leat() {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]}
     COMPREPLY=()
     if ((COMP_CWORD == 1)); then
-        _leat_offer -W 'sum map look --help --version' -- "$word"
+        _leat_offer -W 'sum map look worker --help --version' -- "$word"
         return
     fi
     # Of --option=value bash makes three words.
@@ -128,6 +144,7 @@ _leat() {
     sum) _leat_sum "$word" "$before" ;;
     map) _leat_map "$word" "$before" ;;
     look) _leat_look "$word" "$before" ;;
+    worker) _leat_worker "$word" "$before" ;;
     esac
 }
 

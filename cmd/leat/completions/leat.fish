@@ -5,6 +5,7 @@ set -l digests md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-224 sha3-256
 complete -c leat -n __fish_use_subcommand -f -a sum -d 'Print or check digests of files'
 complete -c leat -n __fish_use_subcommand -f -a map -d 'Run a command over items'
 complete -c leat -n __fish_use_subcommand -f -a look -d 'Show what a running program does'
+complete -c leat -n __fish_use_subcommand -f -a worker -d 'Run commands for leat map'
 complete -c leat -n __fish_use_subcommand -l help -d 'Print help and exit'
 complete -c leat -n __fish_use_subcommand -l version -d 'Print the version and exit'
 
@@ -126,3 +127,16 @@ __leat_look -l help -d 'Print the options and exit'
 __leat_look -l version -d 'Print the version and exit'
 
 functions -e __leat_look
+
+function __leat_worker
+    complete -c leat -n '__leat_runs worker' $argv
+end
+
+__leat_worker -s j -l jobs -x -a '1 2 4 8 16' -d 'Run this many commands at a time'
+__leat_worker -l dir -x -a '(__fish_complete_directories)' -d 'Run commands in this folder'
+__leat_worker -l grace -x -d 'The time that commands have after SIGTERM'
+__leat_worker -l lease -x -d 'How long it may be silent'
+__leat_worker -l help -d 'Print the options and exit'
+__leat_worker -l version -d 'Print the version and exit'
+
+functions -e __leat_worker
