@@ -105,7 +105,8 @@ zeros='\000\000\000\000'
 version=$("$leat" map --version | cut -d' ' -f3)
 hello="\\$(printf %03o $((${#version} + 1)))\\000\\000\\000\\001$zeros$version\\000"
 old="\\006\\000\\000\\000\\001${zeros}0.0.1\\000"
-begun="\\$(printf %03o $((${#version} + 10)))\\000\\000\\000\\001$zeros$version\\000$zeros$zeros\\000"
+begun="\\$(printf %03o $((${#version} + 10)))\\000\\000\\000\\001"
+begun+="$zeros$version\\000$zeros$zeros\\000"
 for bytes in garbage "$begun" "$begun\\005\\000\\000\\000\\003$zeros\\004$zeros" "$hello"; do
     : >"$out/worker"
     run --on="$queue" echo ::: 1

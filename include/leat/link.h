@@ -169,9 +169,9 @@ typedef struct leat_remote_spec {
  * return.
  *
  * When the input is closed and everything is delivered, the run ends, and far ends forget it. The
- * engine keeps a few last results for a day, for a near end that is started again (promise 3). A run
- * that ends otherwise stays in the engine, and far ends work on what it has there: open it again, or
- * remove it (leat_link_forget).
+ * engine keeps a few last results for a day, for a near end that is started again (promise 3). A
+ * run that ends otherwise stays in the engine, and far ends work on what it has there: open it
+ * again, or remove it (leat_link_forget).
  *
  * The stage fails, which cancels the scope: -ESTALE when another near end has opened the run, or
  * the run was removed; -EIO when the engine has lost items, by a loss of power for instance, and

@@ -1,4 +1,4 @@
-/* link.h: what is known of an engine. All of it is constant once it is made, so no lock is needed. */
+/* link.h: what is known of an engine. All of it is constant once it is made: no lock is needed. */
 #ifndef LK_LINK_H
 #define LK_LINK_H
 

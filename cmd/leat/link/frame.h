@@ -21,9 +21,9 @@
  *                       it has read; 1 byte of bits (FRAME_RAN_LATE, FRAME_RAN_LARGE); the name of
  *                       the worker's machine, NUL
  *
- * On a stream, both begin with HELLO, and neither goes on with another version. Behind REFUSED or ENDED, the
- * worker sends nothing more for that job; until the map has read it, the map may send more, which
- * the worker passes by. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
+ * On a stream, both begin with HELLO, and neither goes on with another version. Behind REFUSED or
+ * ENDED, the worker sends nothing more for that job; until the map has read it, the map may send
+ * more, which the worker passes by. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
  * FRAME_CREDIT_MOST bytes: what one side does not take stops the job, and nothing else. */
 #ifndef LEAT_LINK_FRAME_H
 #define LEAT_LINK_FRAME_H

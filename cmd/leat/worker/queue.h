@@ -1,8 +1,8 @@
 /* queue.h: `leat worker ADDRESS`: takes jobs of any `leat map` from a queue, and runs them.
  *
- * It is a far end of a stage over machines (leat/link.h). Each job is a task of that, and its result
- * is stored when its program has ended. When the queue gives a job to another worker, or its run is
- * forgotten, the task is cancelled, and with it the program and its group.
+ * It is a far end of a stage over machines (leat/link.h). Each job is a task of that, and its
+ * result is stored when its program has ended. When the queue gives a job to another worker, or its
+ * run is forgotten, the task is cancelled, and with it the program and its group.
  *
  * Locking. `lock` guards `running`. */
 #ifndef LEAT_WORKER_QUEUE_H
