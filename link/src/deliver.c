@@ -42,7 +42,7 @@ static void tell_progress(struct lk_remote *remote)
     if (remote->entry_count)
         memcpy(now.entry, remote->entries[remote->entry_first].id, sizeof now.entry);
     remote->told = remote->delivered;
-    pthread_mutex_lock(&remote->lock);
+    lk_lock(&remote->lock);
     if (now.confirmed < remote->progress.confirmed)
         now.confirmed = remote->progress.confirmed;
     remote->progress = now;

@@ -14,6 +14,8 @@
 
 enum { PARTS_MOST = 1 << 20 };
 
+int (*lk_dial)(leat_scope *, const char *, leat_io **, int64_t) = leat_connect;
+
 void lk_engine_init(struct lk_engine *engine, const leat_link *link)
 {
     engine->link = link;
@@ -30,7 +32,7 @@ void lk_engine_init(struct lk_engine *engine, const leat_link *link)
 
 void lk_engine_leave(struct lk_engine *engine)
 {
-    pthread_mutex_lock(&engine->lock);
+    lk_lock(&engine->lock);
     leat_io *io = engine->io;
     engine->io = NULL;
     pthread_mutex_unlock(&engine->lock);
@@ -52,7 +54,7 @@ void lk_engine_free(struct lk_engine *engine)
 
 void lk_engine_shut(struct lk_engine *engine)
 {
-    pthread_mutex_lock(&engine->lock);
+    lk_lock(&engine->lock);
     engine->shut = true;
     if (engine->io)
         leat_shutdown(engine->io, SHUT_RDWR);
@@ -63,7 +65,7 @@ void lk_engine_shut(struct lk_engine *engine)
 
 static bool is_shut(struct lk_engine *engine)
 {
-    pthread_mutex_lock(&engine->lock);
+    lk_lock(&engine->lock);
     bool shut = engine->shut;
     pthread_mutex_unlock(&engine->lock);
     return shut;
@@ -361,7 +363,7 @@ static int greet(struct lk_engine *engine, int64_t deadline)
 
 static bool set_connecting(struct lk_engine *engine, leat_scope *scope)
 {
-    pthread_mutex_lock(&engine->lock);
+    lk_lock(&engine->lock);
     engine->connecting = scope;
     bool shut = engine->shut;
     pthread_mutex_unlock(&engine->lock);
@@ -373,7 +375,7 @@ static int reach(struct lk_engine *engine, leat_io **io, int64_t deadline)
 {
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     bool shut = set_connecting(engine, scope);
-    int error = shut ? -ESHUTDOWN : leat_connect(NULL, engine->link->url.address, io, deadline);
+    int error = shut ? -ESHUTDOWN : lk_dial(NULL, engine->link->url.address, io, deadline);
     shut = set_connecting(engine, NULL);
     if (scope)
         leat_scope_close(scope);
@@ -387,7 +389,7 @@ int lk_engine_connect(struct lk_engine *engine, int64_t deadline)
     int error = reach(engine, &io, deadline);
     if (error)
         return error;
-    pthread_mutex_lock(&engine->lock);
+    lk_lock(&engine->lock);
     engine->io = io;
     bool shut = engine->shut;
     pthread_mutex_unlock(&engine->lock);

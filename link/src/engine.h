@@ -52,6 +52,10 @@ struct lk_engine {
     char bytes[1 << 14];
 };
 
+/* What connects: leat_connect. A test in the seeded world replaces it, before the world begins. */
+extern int (*lk_dial)(leat_scope *scope, const char *address, leat_io **connection,
+                      int64_t deadline);
+
 void lk_engine_init(struct lk_engine *engine, const leat_link *link);
 void lk_engine_free(struct lk_engine *engine);
 

@@ -29,7 +29,7 @@ void lk_item_free(struct lk_item *item)
 
 void lk_item_lose(struct lk_item *item)
 {
-    pthread_mutex_lock(&item->far->lock);
+    lk_lock(&item->far->lock);
     item->lost = true;
     if (item->scope)
         leat_scope_cancel(item->scope);
@@ -39,7 +39,7 @@ void lk_item_lose(struct lk_item *item)
 /* The scope of the function that runs. */
 static bool set_scope(struct lk_item *item, leat_scope *scope)
 {
-    pthread_mutex_lock(&item->far->lock);
+    lk_lock(&item->far->lock);
     item->scope = scope;
     bool lost = item->lost;
     pthread_mutex_unlock(&item->far->lock);

@@ -21,6 +21,15 @@ void lk_tell(const leat_link *link, const char *format, ...)
     link->tell(link->arg, message);
 }
 
+void lk_lock(pthread_mutex_t *lock)
+{
+    if (!leat_sim_running())
+        pthread_mutex_lock(lock);
+    else
+        while (pthread_mutex_trylock(lock) != 0)
+            leat_yield();
+}
+
 /* A scope drops what is left in its channels after its last task has ended. */
 int lk_own(leat_scope *scope, void *pointer, leat_drop_fn *drop)
 {

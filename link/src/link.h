@@ -6,6 +6,8 @@
 
 #include <leat/link.h>
 
+#include <pthread.h>
+
 enum {
     LK_MOST = 1000,          /* items in one call of a script: Lua unpacks 8,000 values at most */
     LK_MOST_BYTES = 1 << 20, /* after so many, a request or reply takes no more items */
@@ -27,5 +29,9 @@ void lk_tell(const leat_link *link, const char *format, ...) __attribute__((form
 /* Lets the scope free something: `drop` gets the address of the pointer when the scope closes. 0 or
  * -ENOMEM, and then drop is not called. */
 int lk_own(leat_scope *scope, void *pointer, leat_drop_fn *drop);
+
+/* Locks. In the seeded world all parties share a thread, and one that holds the lock may be
+ * interrupted: then the others ask again. */
+void lk_lock(pthread_mutex_t *lock);
 
 #endif

@@ -34,7 +34,7 @@ static int64_t deadline(const struct publisher *p)
 
 static struct lk_progress progress(struct lk_remote *remote)
 {
-    pthread_mutex_lock(&remote->lock);
+    lk_lock(&remote->lock);
     struct lk_progress now = remote->progress;
     pthread_mutex_unlock(&remote->lock);
     return now;
