@@ -175,7 +175,12 @@ static void say_names(struct liar_line *line)
 static void say_likely(struct liar_line *line, const redisReply *request)
 {
     switch (script_of(request)) {
-    case LK_OPEN: say(line, "*3\r\n:1\r\n:%u\r\n:0\r\n", below(&line->chance, 20)); return;
+    case LK_OPEN:
+        if (below(&line->chance, 2))
+            say(line, ":%u\r\n", below(&line->chance, 3));
+        else
+            say(line, "*3\r\n:1\r\n:%u\r\n:0\r\n", below(&line->chance, 20));
+        return;
     case LK_TAKE: say_items(line); return;
     case LK_RENEW: say_names(line); return;
     case -1: break;

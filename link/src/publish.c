@@ -14,9 +14,13 @@
 #define KEEP_MS INT64_C(86400000)
 #define ALL_KEEP (4 << 20)
 
+/* How often a run is asked for at once, while others open it in between. */
+enum { OPENINGS = 8 };
+
 struct publisher {
     struct lk_remote *remote;
     struct lk_engine *engine;
+    int64_t seen; /* the epoch of the run before it is opened; 0: it is new */
     uint64_t published, confirmed;
     uint64_t freed; /* of how many items the permit was given back */
     uint64_t debt;  /* how many items more than the window were in flight */
@@ -75,23 +79,38 @@ static int set_up(struct publisher *p, const redisReply *reply)
     return 0;
 }
 
-static int open_run(struct publisher *p)
+static int ask_for_run(struct publisher *p, redisReply **reply)
 {
     const struct lk_remote *remote = p->remote;
     struct lk_request *request = &p->engine->request;
-    redisReply *reply;
-    lk_engine_call(p->engine, LK_OPEN, &remote->keys, 4);
+    lk_engine_call(p->engine, LK_OPEN, &remote->keys, 5);
     lk_request_text(request, remote->keys.channel);
     lk_request_text(request, remote->keys.run);
     lk_request_number(request, remote->spec.n);
     lk_request_number(request, remote->spec.tries);
+    lk_request_number(request, p->seen);
     int error = lk_engine_send(p->engine);
-    error = error ? error : lk_engine_reply(p->engine, &reply, deadline(p));
-    if (error)
-        return error;
-    error = set_up(p, reply);
-    freeReplyObject(reply);
-    return error;
+    return error ? error : lk_engine_reply(p->engine, reply, deadline(p));
+}
+
+/* -EAGAIN if the run has always another epoch than the one seen. */
+static int open_run(struct publisher *p)
+{
+    for (int i = 0; i < OPENINGS; i++) {
+        redisReply *reply;
+        int error = ask_for_run(p, &reply);
+        if (error)
+            return error;
+        bool refused = number(reply) >= 0;
+        if (refused)
+            p->seen = number(reply);
+        else
+            error = set_up(p, reply);
+        freeReplyObject(reply);
+        if (!refused)
+            return error;
+    }
+    return -EAGAIN;
 }
 
 /* ---- one request ---- */
