@@ -150,7 +150,7 @@ static int keep(struct lk_remote *remote, uint64_t index, const struct lk_result
 {
     struct lk_result *to = &lk_slot(remote, index)->result;
     if (to->data)
-        return -EPROTO;
+        return -ESTALE;
     to->data = malloc(result->size + 1);
     if (!to->data)
         return -ENOMEM;
@@ -161,7 +161,8 @@ static int keep(struct lk_remote *remote, uint64_t index, const struct lk_result
     return 0;
 }
 
-/* Acquire, as the publisher does: an engine has results only of items that it was given. */
+/* Acquire, as the publisher does: an engine has results only of items that it was given. Others
+ * come when another near end, which has opened the run since, has given it more. */
 static bool was_given(struct lk_remote *remote, uint64_t index)
 {
     uint64_t given = atomic_load_explicit(&remote->packed_to, memory_order_acquire);
@@ -173,11 +174,11 @@ static int take_result(struct lk_remote *remote, uint64_t index, const struct lk
     if (index < remote->delivered && !remote->spec.unordered)
         return 0; /* delivered to a near end before this one */
     if (!was_given(remote, index))
-        return -EPROTO;
+        return -ESTALE;
     if (remote->spec.unordered)
         return deliver(remote, index, result);
     if (index - remote->delivered >= remote->ring)
-        return -EPROTO;
+        return -ESTALE;
     if (index != remote->delivered)
         return keep(remote, index, result);
     int error = deliver(remote, index, result);
@@ -324,6 +325,10 @@ int lk_deliver(void *arg)
         return 0; /* leat_remote has failed: `out` is the caller's */
     int error = i < 0 ? i : deliver_all(remote);
     lk_engine_leave(&remote->deliverer);
+    if (error == -ESTALE)
+        lk_tell(remote->spec.link,
+                "the run %s was opened again elsewhere, or removed: it has other items now",
+                remote->keys.run);
     if (error == -EPROTO)
         lk_tell(remote->spec.link, "the engine has results that the run %s cannot have",
                 remote->keys.run);
