@@ -1,0 +1,448 @@
+/* test_link_scripts.c: the scripts in an engine and what link_scripts.h has in C do the same: the
+ * same calls, chosen by a seed, get the same replies and leave the same behind. Skipped where there
+ * is no redis-server.
+ *
+ * The engine's clock cannot be set. So leases are long, or have ended long ago, each at a time of
+ * its own. */
+#include "link_engine.h"
+#include "link_scripts.h"
+
+enum { ROUNDS = 40, CALLS = 150, LEASE = 1000000000, MOST_INDEX = 100 };
+
+static const char *const far_ends[] = { "f0", "f1", "f2" };
+
+struct pair {
+    uint64_t chance;
+    redisContext *redis;
+    struct lk_engine link; /* for its requests, and the names of the scripts */
+    struct lk_keys keys;
+    struct engine engine;
+    struct run_keys *run; /* the engine's */
+    int64_t leases;       /* how many have ended */
+};
+
+/* ---- comparing ---- */
+
+static void check_same(const redisReply *a, const redisReply *b)
+{
+    CHECK_IS(a->type, b->type);
+    CHECK_IS(a->integer, b->integer);
+    CHECK_IS(a->elements, b->elements);
+    if (a->type == REDIS_REPLY_STRING || a->type == REDIS_REPLY_ERROR) {
+        CHECK_IS(a->len, b->len);
+        CHECK(memcmp(a->str, b->str, (size_t)a->len) == 0);
+    }
+    for (size_t i = 0; i < a->elements; i++)
+        check_same(a->element[i], b->element[i]);
+}
+
+static redisReply *ask(struct pair *pair, const char *command, const char *key, const char *more)
+{
+    char name[64];
+    snprintf(name, sizeof name, "t:{s}:r:%s", key);
+    redisReply *reply = more ? redisCommand(pair->redis, "%s %s %s", command, name, more)
+                             : redisCommand(pair->redis, "%s %s", command, name);
+    CHECK(reply && reply->type != REDIS_REPLY_ERROR);
+    return reply;
+}
+
+/* The value of a field, or -1. */
+static int64_t field_of(struct pair *pair, const char *key, const char *field)
+{
+    redisReply *reply = ask(pair, "HGET", key, field);
+    int64_t value = reply->type == REDIS_REPLY_STRING ? strtoll(reply->str, NULL, 10) : -1;
+    freeReplyObject(reply);
+    return value;
+}
+
+static int64_t size_of(struct pair *pair, const char *command, const char *key)
+{
+    redisReply *reply = ask(pair, command, key, NULL);
+    int64_t size = reply->integer;
+    freeReplyObject(reply);
+    return size;
+}
+
+static void check_run(struct pair *pair)
+{
+    const struct run_keys *run = pair->run;
+    redisReply *listed = redisCommand(pair->redis, "SISMEMBER t:{s}:runs r");
+    CHECK_IS(run->listed, listed->integer);
+    freeReplyObject(listed);
+    CHECK_IS(run->exists ? run->epoch : -1, field_of(pair, "run", "epoch"));
+    CHECK_IS(run->open ? run->n : -1, field_of(pair, "run", "n"));
+    CHECK_IS(run->open ? run->limit : -1, field_of(pair, "run", "tries"));
+    CHECK_IS(run->published ? run->published : -1, field_of(pair, "run", "published"));
+    int64_t delivered = field_of(pair, "run", "delivered");
+    CHECK_IS(run->delivered, delivered < 0 ? 0 : delivered);
+    CHECK_IS(run->exists ? run->expires : false, size_of(pair, "PTTL", "run") > 0);
+    CHECK_IS(run->waiting_count, size_of(pair, "SCARD", "waiting"));
+}
+
+static void check_cell(struct pair *pair, uint64_t index)
+{
+    char name[24];
+    const struct cell *cell = cell_of(pair->run, index);
+    snprintf(name, sizeof name, "%" PRIu64, index);
+    CHECK_IS(cell->tries ? cell->tries : -1, field_of(pair, "tries", name));
+    redisReply *item = ask(pair, "HGET", "items", name);
+    CHECK_IS(cell->item != NULL, item->type == REDIS_REPLY_STRING);
+    CHECK(!cell->item ||
+          ((size_t)item->len == cell->size && memcmp(item->str, cell->item, cell->size) == 0));
+    freeReplyObject(item);
+    redisReply *owner = ask(pair, "HGET", "owners", name);
+    CHECK(strcmp(cell->owner, owner->str ? owner->str : "") == 0);
+    freeReplyObject(owner);
+    redisReply *lease = ask(pair, "ZSCORE", "leases", name);
+    CHECK_IS(cell->leased, lease->type == REDIS_REPLY_STRING);
+    if (cell->leased)
+        CHECK_IS(cell->ends_at > ms_of(&pair->engine),
+                 strtod(lease->str, NULL) > (double)ms_of(&pair->engine));
+    freeReplyObject(lease);
+}
+
+static void check_queue(struct pair *pair)
+{
+    redisReply *queue = redisCommand(pair->redis, "LRANGE t:{s}:r:queue 0 -1");
+    CHECK_IS(pair->run->queue_count, queue->elements);
+    for (size_t i = 0; i < queue->elements; i++)
+        CHECK_IS(pair->run->queue[i], strtoull(queue->element[i]->str, NULL, 10));
+    freeReplyObject(queue);
+}
+
+static void check_fields(const struct entry *entry, const redisReply *fields)
+{
+    CHECK_IS(2 * entry->n, fields->elements);
+    for (size_t i = 0; i < entry->n; i++) {
+        const redisReply *bytes = fields->element[2 * i + 1];
+        CHECK(strcmp(entry->fields[i].name, fields->element[2 * i]->str) == 0);
+        CHECK_IS(entry->fields[i].size, bytes->len);
+        CHECK(memcmp(entry->fields[i].data, bytes->str, entry->fields[i].size) == 0);
+    }
+}
+
+static redisReply *results(struct pair *pair)
+{
+    redisReply *reply = redisCommand(pair->redis, "XRANGE t:{s}:r:results - +");
+    CHECK(reply && reply->type == REDIS_REPLY_ARRAY);
+    return reply;
+}
+
+static void check_results(struct pair *pair)
+{
+    redisReply *entries = results(pair);
+    CHECK_IS(pair->run->entry_count, entries->elements);
+    for (size_t i = 0; i < entries->elements; i++)
+        check_fields(&pair->run->entries[i], entries->element[i]->element[1]);
+    freeReplyObject(entries);
+}
+
+static void check_all(struct pair *pair)
+{
+    check_run(pair);
+    check_queue(pair);
+    check_results(pair);
+    if (below(&pair->chance, 10))
+        return;
+    for (uint64_t i = 0; i < pair->run->cell_count && i < (uint64_t)pair->run->published; i++)
+        check_cell(pair, i);
+}
+
+/* ---- calls ---- */
+
+static void begin(struct pair *pair, enum lk_script script, size_t n)
+{
+    lk_request_empty(&pair->link.request);
+    lk_engine_call(&pair->link, script, &pair->keys, n);
+}
+
+static void add_text(struct pair *pair, const char *text)
+{
+    lk_request_text(&pair->link.request, text);
+}
+
+static void add_number(struct pair *pair, int64_t number)
+{
+    lk_request_number(&pair->link.request, number);
+}
+
+static redisReply *read_bytes(const struct lk_request *bytes)
+{
+    void *reply = NULL;
+    redisReader *reader = redisReaderCreate();
+    CHECK(reader);
+    CHECK_IS(REDIS_OK, redisReaderFeed(reader, bytes->bytes, bytes->size));
+    CHECK_IS(REDIS_OK, redisReaderGetReply(reader, &reply));
+    redisReaderFree(reader);
+    CHECK(reply);
+    return reply;
+}
+
+static redisReply *call_script(struct pair *pair)
+{
+    void *reply = NULL;
+    CHECK_IS(REDIS_OK, redisAppendFormattedCommand(pair->redis, pair->link.request.bytes,
+                                                   (size_t)pair->link.request.size));
+    CHECK_IS(REDIS_OK, redisGetReply(pair->redis, &reply));
+    return reply;
+}
+
+static redisReply *call_double(struct pair *pair, enum lk_script script)
+{
+    struct lk_request out = { 0 };
+    redisReply *request = read_bytes(&pair->link.request);
+    const struct call call = { .engine = &pair->engine,
+                               .run = pair->run,
+                               .words = request->element + 12,
+                               .n = request->elements - 12,
+                               .reply = &out };
+    run_script(&call, script);
+    redisReply *reply = read_bytes(&out);
+    lk_request_free(&out);
+    freeReplyObject(request);
+    return reply;
+}
+
+static void set_clock(struct pair *pair)
+{
+    redisReply *time = redisCommand(pair->redis, "TIME");
+    pair->engine.us = strtoll(time->element[0]->str, NULL, 10) * 1000000 +
+                      strtoll(time->element[1]->str, NULL, 10);
+    freeReplyObject(time);
+}
+
+/* Calls both with the request. */
+static void call_both(struct pair *pair, enum lk_script script)
+{
+    set_clock(pair);
+    redisReply *a = call_script(pair);
+    if (script == LK_OPEN && a->elements) /* the epoch comes from the engine's clock */
+        pair->engine.us = a->element[0]->integer;
+    redisReply *b = call_double(pair, script);
+    check_same(a, b);
+    freeReplyObject(a);
+    freeReplyObject(b);
+    check_all(pair);
+}
+
+/* ---- calls by chance ---- */
+
+static int64_t some_epoch(struct pair *pair)
+{
+    return pair->run->epoch - (below(&pair->chance, 8) == 0);
+}
+
+static int64_t some_lease(struct pair *pair)
+{
+    if (below(&pair->chance, 2))
+        return LEASE;
+    return -1000000 * (1 + (int64_t)below(&pair->chance, 100)) - 1000 * ++pair->leases;
+}
+
+static const char *some_far_end(struct pair *pair)
+{
+    return far_ends[below(&pair->chance, 3)];
+}
+
+static void add_names(struct pair *pair)
+{
+    add_text(pair, pair->keys.channel);
+    add_text(pair, "r");
+}
+
+static void call_open(struct pair *pair)
+{
+    begin(pair, LK_OPEN, 5);
+    add_names(pair);
+    add_number(pair, 1 + below(&pair->chance, 6));
+    add_number(pair, 1 + below(&pair->chance, 4));
+    add_number(pair, some_epoch(pair));
+    call_both(pair, LK_OPEN);
+}
+
+static void call_publish(struct pair *pair)
+{
+    bool fails = below(&pair->chance, 6) == 0;
+    unsigned n = fails ? 1 : 1 + below(&pair->chance, 5);
+    int64_t first = pair->run->published + 1 - below(&pair->chance, 4);
+    if (first > MOST_INDEX)
+        return;
+    begin(pair, LK_PUBLISH, 5 + n);
+    add_names(pair);
+    add_number(pair, some_epoch(pair));
+    add_number(pair, first < 0 ? 0 : first);
+    add_number(pair, fails ? -EDOM : 0);
+    for (unsigned i = 0; i < n; i++)
+        lk_request_word(&pair->link.request, "some\0bytes", below(&pair->chance, 11));
+    call_both(pair, LK_PUBLISH);
+}
+
+/* An entry's name is the engine's own, so the double gets another word. */
+static void call_confirm(struct pair *pair)
+{
+    redisReply *entries = results(pair);
+    size_t at = below(&pair->chance, (unsigned)entries->elements + 1);
+    bool named = at < entries->elements;
+    int64_t delivered = below(&pair->chance, (unsigned)pair->run->published + 1);
+    int64_t epoch = some_epoch(pair);
+    int64_t given = pair->run->published + (below(&pair->chance, 8) == 0);
+    char own[64] = "";
+    if (named)
+        snprintf(own, sizeof own, "%" PRId64 "-%" PRIu64, pair->run->entries[at].ms,
+                 pair->run->entries[at].number);
+    const char *const words[] = { named ? entries->element[at]->element[0]->str : "", own };
+    redisReply *replies[2];
+    for (int i = 0; i < 2; i++) {
+        begin(pair, LK_CONFIRM, 4);
+        add_number(pair, epoch);
+        add_number(pair, given);
+        add_number(pair, delivered);
+        add_text(pair, words[i]);
+        replies[i] = i ? call_double(pair, LK_CONFIRM) : call_script(pair);
+    }
+    check_same(replies[0], replies[1]);
+    freeReplyObject(replies[0]);
+    freeReplyObject(replies[1]);
+    freeReplyObject(entries);
+    check_all(pair);
+}
+
+static void call_finish(struct pair *pair)
+{
+    begin(pair, LK_FINISH, 3);
+    add_number(pair, some_epoch(pair));
+    add_text(pair, "r");
+    add_number(pair, LEASE);
+    call_both(pair, LK_FINISH);
+}
+
+static void call_forget(struct pair *pair)
+{
+    begin(pair, LK_FORGET, 1);
+    add_text(pair, "r");
+    call_both(pair, LK_FORGET);
+}
+
+static void call_take(struct pair *pair)
+{
+    begin(pair, LK_TAKE, 7);
+    add_names(pair);
+    add_text(pair, some_far_end(pair));
+    add_number(pair, 1 + below(&pair->chance, 4));
+    add_number(pair, some_lease(pair));
+    add_number(pair, below(&pair->chance, 2));
+    add_number(pair, 1 + below(&pair->chance, 24));
+    call_both(pair, LK_TAKE);
+}
+
+/* Up to three indexes that differ. */
+static unsigned some_indexes(struct pair *pair, int64_t indexes[3])
+{
+    unsigned n = 0, most = 1 + below(&pair->chance, 3);
+    while (n < most && (int64_t)n < pair->run->published) {
+        indexes[n] = below(&pair->chance, (unsigned)pair->run->published);
+        if ((n < 1 || indexes[n] != indexes[0]) && (n < 2 || indexes[n] != indexes[1]))
+            n++;
+    }
+    return n;
+}
+
+/* Only while the run is open can there be owners. */
+static void call_done(struct pair *pair)
+{
+    int64_t indexes[3];
+    unsigned n = some_indexes(pair, indexes);
+    if (!n || !pair->run->open)
+        return;
+    begin(pair, LK_DONE, 4 + 3 * n);
+    add_names(pair);
+    add_text(pair, some_far_end(pair));
+    add_number(pair, below(&pair->chance, 2));
+    for (unsigned i = 0; i < n; i++) {
+        bool fails = below(&pair->chance, 3) == 0;
+        add_number(pair, indexes[i]);
+        add_number(pair, fails ? -EIO : 0);
+        lk_request_word(&pair->link.request, "a\r\nresult", fails ? 0 : below(&pair->chance, 10));
+    }
+    call_both(pair, LK_DONE);
+}
+
+static void call_renew(struct pair *pair)
+{
+    int64_t indexes[3];
+    unsigned n = some_indexes(pair, indexes);
+    begin(pair, LK_RENEW, 5 + n);
+    add_names(pair);
+    add_text(pair, some_far_end(pair));
+    add_number(pair, LEASE);
+    add_number(pair, below(&pair->chance, 3) == 0);
+    for (unsigned i = 0; i < n; i++)
+        add_number(pair, indexes[i]);
+    call_both(pair, LK_RENEW);
+}
+
+static void call_something(struct pair *pair)
+{
+    switch (below(&pair->chance, 16)) {
+    case 0: call_open(pair); break;
+    case 1: call_confirm(pair); break;
+    case 2: call_renew(pair); break;
+    case 3: (below(&pair->chance, 8) ? call_renew : call_finish)(pair); break;
+    case 4: (below(&pair->chance, 8) ? call_confirm : call_forget)(pair); break;
+    case 5:
+    case 6:
+    case 7: call_publish(pair); break;
+    case 8:
+    case 9:
+    case 10:
+    case 11: call_take(pair); break;
+    default: call_done(pair);
+    }
+}
+
+/* ---- the test ---- */
+
+static void load_scripts(struct pair *pair)
+{
+    for (int i = 0; i < LK_SCRIPTS; i++) {
+        redisReply *reply = redisCommand(pair->redis, "SCRIPT LOAD %s%s", lk_script_common,
+                                         lk_script_text((enum lk_script)i));
+        CHECK(reply && reply->type == REDIS_REPLY_STRING);
+        snprintf(pair->link.sha[i], sizeof pair->link.sha[i], "%s", reply->str);
+        freeReplyObject(reply);
+    }
+}
+
+static struct test_engine engine;
+
+static void both_do_the_same(void **state)
+{
+    static struct pair pair;
+    char prefix[] = "t:";
+    const leat_link link = { .prefix = prefix };
+    (void)state;
+    pair.chance = seed_of_test();
+    pair.redis = engine_ask(&engine);
+    pair.run = run_named(&pair.engine, "r");
+    CHECK_IS(0, lk_keys_make(&pair.keys, &link, "s", "r"));
+    load_scripts(&pair);
+    for (int round = 0; round < ROUNDS / SCALE; round++) {
+        for (int i = 0; i < CALLS; i++)
+            call_something(&pair);
+        call_forget(&pair);
+    }
+    lk_keys_free(&pair.keys);
+    lk_request_free(&pair.link.request);
+    free_run(pair.run);
+    redisFree(pair.redis);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { cmocka_unit_test(both_do_the_same) };
+    if (!engine_start(&engine))
+        return 77;
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    engine_stop(&engine);
+    return failed;
+}
