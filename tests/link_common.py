@@ -14,7 +14,7 @@ import time
 
 PROGRAMS = os.environ["LEAT_PROGRAMS"]
 PATIENCE = 60
-SAFE = {"appendonly": "yes", "appendfsync": "everysec", "maxmemory-policy": "noeviction"}
+SAFE = {"appendonly": "yes", "appendfsync": "always", "maxmemory-policy": "noeviction"}
 
 
 class Failed(Exception):

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# leat map --on=redis://HOST/QUEUE: workers and engines that go away, runs that end early, and a
-# queue that has what no leat has put there.
+# leat map --on=redis://HOST/QUEUE: workers and engines that go away, runs that end early, and
+# strange jobs and results in the queue.
 . "$(dirname "$0")/redis_common.bash"
 
 # a worker is killed: its job begins again elsewhere
@@ -100,13 +100,13 @@ for case in 'INT 130' 'TERM 143'; do
 done
 end_worker
 
-# what no leat has put there: a job, then results
+# strange jobs, then strange results
 zeros='\000\000\000\000'
 version=$("$leat" map --version | cut -d' ' -f3)
 hello="\\$(printf %03o $((${#version} + 1)))\\000\\000\\000\\001$zeros$version\\000"
 old="\\006\\000\\000\\000\\001${zeros}0.0.1\\000"
-begun="\\$(printf %03o $((${#version} + 10)))\\000\\000\\000\\001"
-begun+="$zeros$version\\000$zeros$zeros\\000"
+begun="\\$(printf %03o $((${#version} + 10)))\\000\\000\\000\\001$zeros$version\\000"
+begun+="$zeros$zeros\\000"
 for bytes in garbage "$begun" "$begun\\005\\000\\000\\000\\003$zeros\\004$zeros" "$hello"; do
     : >"$out/worker"
     run --on="$queue" echo ::: 1

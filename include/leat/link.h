@@ -34,9 +34,10 @@
  *     -ESTALE.
  *  4. A far end that is killed loses nothing. What it had is given to others when its lease has
  *     ended, and at once if the far end ends by itself.
- *  5. An engine that is killed and restarted loses nothing that it has answered, as far as it
- *     writes to its disk first. leat_link_open reads its settings, and refuses an engine that may
- *     lose or evict.
+ *  5. An engine that is killed and restarted loses nothing if it writes to its disk before it
+ *     answers (appendfsync always). With everysec it may lose what it answered in the last two
+ *     seconds: then the near end fails, and can be started again. leat_link_open reads the
+ *     engine's settings, and refuses one that may lose more, or evict.
  *  6. While the engine is away everybody waits, up to `away`. Cancelling and deadlines end every
  *     wait as anywhere in leat.
  *  7. An item that has failed `tries` times, or whose far ends have died as often, is a failed

@@ -24,7 +24,12 @@
  * On a stream, both begin with HELLO, and neither goes on with another version. Behind REFUSED or
  * ENDED, the worker sends nothing more for that job; until the map has read it, the map may send
  * more, which the worker passes by. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
- * FRAME_CREDIT_MOST bytes: what one side does not take stops the job, and nothing else. */
+ * FRAME_CREDIT_MOST bytes: what one side does not take stops the job, and nothing else.
+ *
+ * In a queue, an item is a whole job: HELLO, ARGUMENTS, LIMIT, START, INPUT. Its result is HELLO
+ * without cores, OUTPUT and ERRORS, RAN, and then REFUSED or ENDED; to a job of another version it
+ * is HELLO alone. Both have at most FRAME_PARCEL_MOST bytes. LIMIT and RAN are in queues only, and
+ * SIGNAL and CREDIT on streams only. */
 #ifndef LEAT_LINK_FRAME_H
 #define LEAT_LINK_FRAME_H
 

@@ -1,5 +1,5 @@
-/* answer.c: the result of a job that has come through a queue, which anybody may have written who
- * can write to the queue. */
+/* answer.c: the result of a job that has come through a queue. Anybody with a right to write to the
+ * queue may have written it. */
 #define _GNU_SOURCE
 #include "map/host.h"
 

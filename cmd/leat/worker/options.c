@@ -25,7 +25,7 @@ static const char help[] =
     "\n"
     "With an address: for every leat map --on=redis://HOST/QUEUE, until a signal\n"
     "ends it. IT RUNS WHATEVER THE QUEUE SENDS, as the user that has started it:\n"
-    "who can write to the queue can run any command here.\n"
+    "everybody with a right to write to the queue can run any command here.\n"
     "\n"
     "  -j, --jobs=N       run N commands at a time (one for each core)\n"
     "      --dir=FOLDER   run them in FOLDER\n"

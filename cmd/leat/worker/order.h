@@ -1,4 +1,5 @@
-/* order.h: a job as it comes from a queue, where anybody may have written it who can. */
+/* order.h: a job as it comes from a queue. Anybody with a right to write to the queue may have
+ * written it. */
 #ifndef LEAT_WORKER_ORDER_H
 #define LEAT_WORKER_ORDER_H
 
