@@ -1,6 +1,6 @@
-/* link_simulated.h: what an engine has of the runs of a stage, for tests: a run's keys in the engine
- * are members of struct run_keys. link/scripts/common.lua describes them, and its functions are
- * here in C. link_scripts.h has the scripts.
+/* link_simulated.h: what an engine has of the runs of a stage, for tests: a run's keys in the
+ * engine are members of struct run_keys. link/scripts/common.lua describes them, and its functions
+ * are here in C. link_scripts.h has the scripts.
  *
  * Nothing here waits, so each script runs alone, as in an engine. */
 #ifndef LEAT_TESTS_LINK_SIMULATED_H
