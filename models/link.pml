@@ -1,0 +1,490 @@
+/* link.pml: a run of a remote stage in an engine, its near ends and its far ends.
+ *
+ * Models link/scripts/*.lua, each script as one step, and how publish.c, deliver.c, serve.c and
+ * exchange.c of link/src call them. A far end takes one item at a time, and may have all. The queue
+ * is a set. A lease ends at any time when its far end is dead or does not know of it, and STALLS
+ * times while the far end works on the item. LOST times a connection is lost with a request: before
+ * it has any effect, or before its answer arrives; one of these requests may have its effect at any
+ * later time instead, also when its sender is gone. Every far end but one may die at any time. With
+ * SECOND the first near end may, too, and a second one opens the run at any time after it, or never
+ * if the first one has ended the run.
+ *
+ * Proves:
+ *  - an item is in one place: in the queue, or leased and owned, or it has its one result;
+ *  - there are never more than N leases;
+ *  - a far end that has lost its lease stores nothing, and changes no lease of another;
+ *  - the receiver gets every index, in order and without a gap, over both near ends;
+ *  - a near end is refused only if the other one has opened the run since;
+ *  - no item is lost: when nothing can go on, the run has ended, and nothing is queued or leased;
+ *    or the first near end took the run back, by an open that was on its way, and has died.
+ *
+ * Broken on purpose:
+ *  DONE_UNOWNED       a far end stores a result though it has lost the lease
+ *  LEASE_LEFT         the lease of an item that waits again stays
+ *  OWNER_LEFT         its owner stays
+ *  FAILED_STAYS       an item that has failed for good waits again, too
+ *  PUBLISHED_TWICE    publish does not look at what is published already
+ *  TAKEN_ANYWAY       take does not look at the number of leases
+ *  TAKEN_IN_TWO_STEPS something may come between take's look and its lease
+ *  RENEWED_UNOWNED    a lease is renewed though it is another's, or nobody's
+ *  KEPT_UNNAMED       a far end renews what it does not name, too
+ *  EPOCH_UNCHECKED    confirm does not look at the epoch
+ *  OPENED_UNSEEN      open does not look at the epoch that the near end has seen
+ *  CONFIRMED_BACK     a late confirm takes back what is delivered
+ *  CONFIRMED_UNUSED   a near end confirms what may not have been used */
+#ifndef ITEMS
+#define ITEMS 2
+#endif
+#ifndef N
+#define N 1
+#endif
+#ifndef TRIES
+#define TRIES 2
+#endif
+#ifndef LOST
+#define LOST 2
+#endif
+#ifndef STALLS
+#define STALLS 1
+#endif
+#ifndef FARS
+#define FARS 2
+#endif
+#ifndef SECOND
+#define SECOND 0 /* 1: there is a second near end */
+#endif
+#define NOBODY FARS
+
+mtype = { NONE, OPEN, PUBLISH, CONFIRM, FINISH, TAKE, DONE, RENEW };
+
+/* What the engine has. */
+byte epoch, published, delivered, trimmed, leases;
+byte opener; /* which near end has opened the run */
+bool is_open, refused; /* refused: what open answers */
+byte queued[ITEMS], owner[ITEMS], tries[ITEMS], results[ITEMS];
+bool leased[ITEMS];
+
+/* Whether a far end has an item. */
+bool has[FARS * ITEMS];
+#define HAS(f, i) has[(f) * ITEMS + (i)]
+bool dead[FARS], gone[2]; /* far ends; near ends */
+
+byte used; /* how many results the receiver has used, from both near ends */
+bool over;
+byte lost = LOST, stalls = STALLS;
+
+/* A request that has its effect later. */
+mtype late = NONE;
+byte late_by, late_first, late_second;
+
+/* ---- the scripts ---- */
+
+inline check()
+{
+    n = 0;
+    do
+    :: n < ITEMS ->
+        assert(queued[n] + leased[n] + results[n] == (n < published));
+        assert(leased[n] == (owner[n] != NOBODY));
+        n++
+    :: else -> break
+    od;
+    n = 0;
+    assert(leases <= N)
+}
+
+inline lease(i, is)
+{
+    leases = leases + is - leased[i];
+    leased[i] = is
+}
+
+inline try_again(i)
+{
+#ifndef OWNER_LEFT
+    owner[i] = NOBODY;
+#endif
+#ifndef LEASE_LEFT
+    lease(i, 0);
+#endif
+    tries[i]++;
+    if
+    :: tries[i] < TRIES -> queued[i]++
+    :: else ->
+#ifdef FAILED_STAYS
+        queued[i]++;
+#endif
+        tries[i] = 0;
+        results[i]++
+    fi
+}
+
+inline script_open(k, seen)
+{
+    refused = false;
+    if
+#ifdef OPENED_UNSEEN
+    :: true ->
+#else
+    :: seen == epoch ->
+#endif
+        epoch++; opener = k; is_open = true
+#ifndef OPENED_UNSEEN
+    :: else -> refused = true
+#endif
+    fi
+}
+
+inline script_publish(e, i)
+{
+    if
+#ifdef PUBLISHED_TWICE
+    :: e == epoch ->
+#else
+    :: e == epoch && i == published ->
+#endif
+        published = i + 1;
+        queued[i]++
+    :: else
+    fi
+}
+
+inline script_confirm(e, n)
+{
+    if
+#ifdef EPOCH_UNCHECKED
+    :: true ->
+#else
+    :: e == epoch ->
+#endif
+        if
+#ifndef CONFIRMED_BACK
+        :: n < delivered
+#endif
+        :: else -> delivered = n
+        fi;
+        if
+        :: n > trimmed -> trimmed = n
+        :: else
+        fi
+    :: else
+    fi
+}
+
+inline script_finish(e)
+{
+    if
+    :: e == epoch -> is_open = false
+    :: else
+    fi
+}
+
+#ifdef TAKEN_ANYWAY
+#define MAY_TAKE(i, room) (is_open && queued[i])
+#else
+#ifdef TAKEN_IN_TWO_STEPS
+#define MAY_TAKE(i, room) (is_open && queued[i] && room)
+#else
+#define MAY_TAKE(i, room) (is_open && queued[i] && leases < N)
+#endif
+#endif
+
+inline script_take(f, i, room)
+{
+    if
+    :: MAY_TAKE(i, room) -> queued[i]--; lease(i, 1); owner[i] = f
+    :: else
+    fi
+}
+
+/* A part of take, which does this first. */
+#ifdef KEPT_UNNAMED
+#define ENDS_UNKNOWN(i) false
+#else
+#define ENDS_UNKNOWN(i) (!HAS(owner[i], i))
+#endif
+#define MAY_END(i) (is_open && leased[i] && (dead[owner[i]] || ENDS_UNKNOWN(i) || stalls > 0))
+
+inline script_look(i)
+{
+    if
+    :: dead[owner[i]] || ENDS_UNKNOWN(i)
+    :: else -> stalls--
+    fi;
+    try_again(i);
+    check()
+}
+
+inline script_done(f, i, fails)
+{
+    if
+#ifdef DONE_UNOWNED
+    :: true ->
+#else
+    :: owner[i] == f ->
+#endif
+        if
+        :: fails -> try_again(i)
+        :: else ->
+            lease(i, 0);
+            owner[i] = NOBODY;
+            tries[i] = 0;
+            results[i]++
+        fi
+    :: else
+    fi
+}
+
+/* Of all that the far end has; `named`: a bit for each item. */
+inline script_renew(f, named)
+{
+    n = 0;
+    do
+    :: n < ITEMS ->
+        if
+#ifdef RENEWED_UNOWNED
+        :: named & (1 << n) -> lease(n, 1)
+#endif
+        :: !(named & (1 << n)) && owner[n] == f ->
+#ifdef KEPT_UNNAMED
+            skip
+#else
+            owner[n] = NOBODY; lease(n, 0); queued[n]++
+#endif
+        :: else
+        fi;
+        n++
+    :: else -> break
+    od;
+    n = 0
+}
+
+/* ---- requests ---- */
+
+inline run_script(script, by, first, second)
+{
+    if
+    :: script == OPEN -> script_open(by, first)
+    :: script == PUBLISH -> script_publish(first, second)
+    :: script == CONFIRM -> script_confirm(first, second)
+    :: script == FINISH -> script_finish(first)
+    :: script == TAKE -> script_take(by, first, second)
+    :: script == DONE -> script_done(by, first, second)
+    :: script == RENEW -> script_renew(by, first)
+    fi;
+    check()
+}
+
+/* `answered`: whether there is an answer. To be used in one step with what the answer says. */
+inline ask(script, by, first, second)
+{
+    if
+    :: run_script(script, by, first, second); answered = true
+    :: lost > 0 -> lost--; answered = false
+    :: lost > 0 -> lost--; run_script(script, by, first, second); answered = false
+    :: lost > 0 && late == NONE ->
+        lost--;
+        late = script; late_by = by; late_first = first; late_second = second;
+        answered = false
+    fi
+}
+
+active proctype Late()
+{
+    byte n;
+end:
+    do
+    :: atomic {
+        late != NONE ->
+        run_script(late, late_by, late_first, late_second);
+        refused = false;
+        late = NONE; late_by = 0; late_first = 0; late_second = 0
+    }
+    od
+}
+
+/* ---- far ends ---- */
+
+inline take(i)
+{
+#ifdef TAKEN_IN_TWO_STEPS
+    room = (leases < N);
+#endif
+    atomic {
+        ask(TAKE, self, i, room);
+        all = !answered;
+        if
+        :: answered && owner[i] == self -> HAS(self, i) = 1
+        :: else
+        fi;
+        room = 0; answered = false
+    }
+}
+
+inline done(i, fails)
+{
+    ask(DONE, self, i, fails);
+    all = !answered;
+    if
+    :: answered -> HAS(self, i) = 0
+    :: else
+    fi;
+    answered = false
+}
+
+/* It gives up what is not its own any more. */
+inline renew()
+{
+    do
+    :: n < ITEMS -> named = named + HAS(self, n) * (1 << n); n++
+    :: else -> break
+    od;
+    n = 0;
+    ask(RENEW, self, named, 0);
+    all = !answered;
+    do
+    :: n < ITEMS && answered -> HAS(self, n) = HAS(self, n) && owner[n] == self; n++
+    :: else -> break
+    od;
+    n = 0; named = 0; answered = false
+}
+
+/* The function may end at any time, and fail. */
+#define STEPS(i) \
+    :: !all && MAY_TAKE(i, leases < N) -> take(i) \
+    :: atomic { !all && HAS(self, i) -> done(i, 0) } \
+    :: atomic { !all && HAS(self, i) -> done(i, 1) } \
+    :: atomic { !all && HAS(self, i) && owner[i] != self -> renew() } \
+    :: atomic { MAY_END(i) -> script_look(i) }
+#define HAS_NOTHING (!HAS(self, 0) && !HAS(self, ITEMS - 1) && !HAS(self, ITEMS / 2))
+
+proctype Far(byte self)
+{
+    byte n, named;
+    bool all, answered, room;
+end:
+    do
+    STEPS(0)
+    STEPS(1)
+#if ITEMS > 2
+    STEPS(2)
+#endif
+    :: atomic { all -> renew() }
+    :: over && HAS_NOTHING -> break
+    :: self > 0 -> atomic { dead[self] = true; break }
+    od
+}
+
+/* ---- near ends ---- */
+
+/* In one step with what the answer says: ends if the run is another's. */
+inline ask_as_near_end(script, second)
+{
+    ask(script, self, own, second);
+    if
+    :: answered && own != epoch -> assert(opener != self); stale = true; answered = false
+    :: else
+    fi
+}
+
+#ifdef CONFIRMED_UNUSED
+#define SURE to
+#else
+#define SURE (to - 1)
+#endif
+
+proctype Near(byte self)
+{
+    byte n, own, seen, from, to, confirmed;
+    bool answered, stale;
+    do
+    :: !answered ->
+        atomic {
+            ask(OPEN, self, seen, 0);
+            if
+            :: answered && refused -> seen = epoch; answered = false
+            :: answered && !refused -> own = epoch; from = published; to = delivered
+            :: else
+            fi;
+            refused = false
+        }
+    :: self == 0 && SECOND && !answered -> break
+    :: answered -> break
+    od;
+    if
+    :: answered && own == epoch -> assert(to <= used)
+    :: else -> stale = true
+    fi;
+    confirmed = to;
+    answered = false;
+    do
+    :: stale -> break
+    :: atomic { !stale && from < ITEMS -> ask_as_near_end(PUBLISH, from);
+            from = from + answered;
+            answered = false
+        }
+    :: atomic { !stale && to < ITEMS && results[to] && to >= trimmed ->
+            assert(to <= used + 1);
+            if
+            :: to > used -> used = to
+            :: else
+            fi;
+            to++
+        }
+    :: atomic { !stale && to > 0 && SURE > confirmed ->
+            ask_as_near_end(CONFIRM, SURE);
+            confirmed = (answered -> SURE : confirmed);
+            answered = false
+        }
+    :: atomic { !stale && from == ITEMS && own != epoch -> /* it asks now and then */
+            ask_as_near_end(CONFIRM, confirmed)
+        }
+    :: atomic { !stale && from == ITEMS && to == ITEMS -> ask_as_near_end(FINISH, 0) }
+        if
+        :: answered -> over = true; break
+        :: !answered
+        fi
+    :: self == 0 && SECOND -> break /* it dies */
+    od;
+    gone[self] = true
+}
+
+proctype Second()
+{
+    if
+    :: epoch > 0 || gone[0] -> run Near(1)
+    :: over
+    fi
+}
+
+active proctype Quiet()
+{
+    byte n;
+end:
+    timeout ->
+    assert(over || (opener == 0 && gone[0]));
+    check();
+    do
+    :: over && n < ITEMS -> assert(n < published && results[n] == 1); n++
+    :: else -> break
+    od
+}
+
+init {
+    atomic {
+        byte i;
+        do
+        :: i < ITEMS -> owner[i] = NOBODY; i++
+        :: else -> break
+        od;
+        for (i : 0 .. FARS - 1) {
+            run Far(i)
+        }
+        i = 0;
+        run Near(0);
+        if
+        :: SECOND -> run Second()
+        :: else
+        fi
+    }
+}
