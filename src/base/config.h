@@ -93,8 +93,8 @@ enum {
     LT_SPLIT_FEW = 32,        /* items, at most, that count as few: see chan/split.h */
     LT_WAIT_LISTS_AFTER = 16, /* changes of worker before each gets lists: scope/wait_list.h */
     LT_SLOW_NS = 1000,        /* ns per party from which a worker is slow: thieves take from it */
-    /* us that a worker which runs dry waits to see whether another is slow, */
-    LT_STEAL_AFTER_US = 10,
+    /* us from one look of a worker that has run dry to the next: whether another is slow; */
+    LT_STEAL_AFTER_US = 5,
     LT_STEAL_PAUSES = 32,     /* and the pauses between its looks for news */
     LT_LATE_US = 500,         /* us in which a worker has done nothing: others look after it, */
     LT_LOOKS_APART = 64,      /* once in this many visits of their schedulers */

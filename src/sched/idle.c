@@ -306,7 +306,7 @@ static bool watch_others(struct lt_worker *worker, struct watch *watch, struct r
 
 /* Before a worker sleeps: if others have more to do than they are doing, it looks again some
  * microseconds later. */
-static bool finds_some(struct lt_worker *worker)
+static bool finds_some_by_waiting(struct lt_worker *worker)
 {
     int64_t now = lt_clock_now(), until = now + LT_STEAL_AFTER_US * LEAT_US;
     if (worker->spin.offers || !lt_steal_look(worker, now))
@@ -318,6 +318,18 @@ static bool finds_some(struct lt_worker *worker)
             lt_pause();
     }
     return lt_steal(worker, now) == LT_LOOT_TAKEN;
+}
+
+/* A worker that others give a little to do, again and again, never waits that long. It compares
+ * with the look that it made when it ran dry an earlier time. (Each other worker that is active
+ * costs a cache miss or two: where they are many, it looks less often.) */
+static bool finds_some_by_last_look(struct lt_worker *worker)
+{
+    unsigned workers = lt_runtime.worker_count, processors = lt_runtime.processors;
+    int64_t others = (workers < processors ? workers : processors) - 1, now;
+    return others > 0 && !worker->spin.offers &&
+           (now = lt_clock_now()) - worker->looked >= others * LT_STEAL_AFTER_US * LEAT_US &&
+           lt_steal(worker, now) == LT_LOOT_TAKEN;
 }
 
 static bool has_several(struct lt_worker *worker)
@@ -349,7 +361,9 @@ void lt_idle(struct lt_worker *worker)
 {
     if (was_told(worker))
         return;
-    if (is_crowded() ? lt_worker_has_news(worker) : news_soon(worker) || finds_some(worker))
+    if (is_crowded()
+            ? lt_worker_has_news(worker)
+            : finds_some_by_last_look(worker) || news_soon(worker) || finds_some_by_waiting(worker))
         return;
     int64_t due = next_timer(worker);
     struct watch watch = { 0 };

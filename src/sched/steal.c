@@ -122,15 +122,26 @@ static uint32_t room(struct lt_worker *worker)
     return stacks < STEAL_MOST ? (uint32_t)stacks : STEAL_MOST;
 }
 
+/* Whether each party that it has started meanwhile kept it that long. */
+static bool starts_slowly(const struct change *c)
+{
+    return c->time >= LT_SLOW_NS * ((int64_t)c->started + 1);
+}
+
 /* While a worker makes more in a burst and has started none, that says nothing of how long they
  * will take. */
+static bool is_making(struct lt_worker *thief, const struct change *c)
+{
+    if (is_brief(c))
+        return true;
+    return c->made > (uint32_t)c->new && thief->patience < PATIENCE && ++thief->patience;
+}
+
 static bool new_pay(struct lt_worker *thief, const struct change *c)
 {
-    if (c->made > (uint32_t)c->new && thief->patience < PATIENCE) {
-        thief->patience++;
-        return false;
-    }
-    return (uint32_t)c->new / PATIENCE >= c->started;
+    if (c->started == 0)
+        return !is_making(thief, c);
+    return starts_slowly(c) || (uint32_t)c->new / PATIENCE >= c->started;
 }
 
 static uint32_t take_new(struct lt_worker *thief, const struct change *c)
@@ -277,10 +288,10 @@ static enum lt_loot from(struct lt_worker *thief, const struct change *c, int64_
 {
     bool taken = look_for(thief, c), later = false;
     if (c->new > 0) {
-        later = is_brief(c) || !new_pay(thief, c);
+        later = !new_pay(thief, c);
         taken |= !later && take_new(thief, c) > 0;
     } else if (c->queued) {
-        later = is_slow(c);
+        later = starts_slowly(c);
     }
     bool waits = c->ready && is_slow(c);
     bool more = is_held_up(c) && !is_brief(c) && has_more(c->victim, now);

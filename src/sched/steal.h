@@ -1,10 +1,10 @@
 /* steal.h: what a worker takes over from others that are late.
  *
- * A thief looks at each other worker twice, at least some ten microseconds apart, and compares.
- * What was there at both looks has waited that long.
+ * A thief looks at each other worker twice, at least some microseconds apart, and compares. What
+ * was there at both looks has waited that long.
  *  - Of unstarted parties in the local queue the thief takes half, unless the other worker will
- *    soon start them: it has started at least a quarter of what waits since the last look, or, for
- *    a few looks, it is still making more in a burst.
+ *    soon start them: it has started at least a quarter of what waits since the last look, and
+ *    they were short; or, for a few looks, it has started none and is still making more.
  *  - Of ready parties the thief takes half, if the other worker has meanwhile given each that it
  *    ran LT_SLOW_NS or more. So a talkative crowd stays together: each party in it is served at
  *    once, and waits only because there are many. (After shorter runs a move would not pay.)
