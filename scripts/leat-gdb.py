@@ -241,7 +241,7 @@ def aims_of(wait):
         return container(wait, kind, "wait")
 
     if file == "chan/operate.c":
-        operation = outer("operation")
+        operation = outer("lt_chan_wait")
         return [tell_aim(operation["side"], operation["ch"])]
     if file == "chan/select.c":
         selection = outer("selecting")["selection"]

@@ -1,6 +1,11 @@
 /* test_chan.c: channel functions' arguments, items of all sizes, order, and the try forms. */
 #include "support.h"
 
+static void drop_nothing(void *item)
+{
+    (void)item;
+}
+
 static int refuses_impossible_sizes(void *arg)
 {
     (void)arg;
@@ -20,10 +25,14 @@ static int refuses_impossible_sizes(void *arg)
         leat_chan_open(s, &(leat_chan_spec){ .item_size = 3, .capacity = 5, .name = "x" });
     CHECK(ch);
     CHECK_IS(5, leat_chan_cap(ch));
+    CHECK_IS(3, leat_chan_item_size(ch));
+    CHECK(!leat_chan_drop_fn(ch));
     CHECK_IS(0, leat_chan_len(ch));
     CHECK_IS(0, leat_chan_closed(ch));
-    ch = leat_chan_open(s, &(leat_chan_spec){ 0 });
+    ch = leat_chan_open(s, &(leat_chan_spec){ .drop = drop_nothing });
     CHECK_IS(0, leat_chan_cap(ch));
+    CHECK_IS(0, leat_chan_item_size(ch));
+    CHECK(leat_chan_drop_fn(ch) == drop_nothing);
     return leat_scope_close(s);
 }
 ON_WORKERS(refuses_impossible_sizes);
@@ -45,16 +54,13 @@ static int refuses_null_channels(void *arg)
     CHECK_IS(-EINVAL, leat_chan_unref(NULL));
     CHECK_IS(0, leat_chan_len(NULL));
     CHECK_IS(0, leat_chan_cap(NULL));
+    CHECK_IS(0, leat_chan_item_size(NULL));
+    CHECK(!leat_chan_drop_fn(NULL));
     CHECK_IS(1, leat_chan_closed(NULL));
     CHECK_IS(7, x);
     return 0;
 }
 ON_WORKERS(refuses_null_channels);
-
-static void drop_nothing(void *item)
-{
-    (void)item;
-}
 
 static int checks_items_and_deadlines(void *arg)
 {

@@ -138,6 +138,12 @@ LEAT_API int leat_cut(leat_chan *ch);
 LEAT_API int leat_chan_senders(leat_chan *ch, unsigned n);
 LEAT_API int leat_chan_done(leat_chan *ch);
 
+/* Tell how a channel was made: the bytes of one item, and what drops an item. For code that makes
+ * other channels like it, or memory for its items.
+ * Returns the bytes; the function, or NULL if there is none. For a NULL channel: 0 bytes, NULL. */
+LEAT_API size_t leat_chan_item_size(const leat_chan *ch);
+LEAT_API leat_drop_fn *leat_chan_drop_fn(const leat_chan *ch);
+
 /* Tell about a channel: how many items it holds, its capacity, whether it is closed, and its name.
  * For dumps and tests: the answer may be out of date when the call returns, and while items pass
  * very fast, their number may be a little off.

@@ -28,7 +28,7 @@
 
 #include "base/list.h"
 #include "base/lock.h"
-#include "scope/scope.h"
+#include "scope/owned.h"
 
 #include <leat/batch.h>
 

@@ -2,10 +2,10 @@
 #include "batch/batcher.h"
 
 #include "base/alloc.h"
+#include "base/item.h"
 #include "batch/form.h"
 #include "batch/lead.h"
 #include "batch/life.h"
-#include "chan/chan.h"
 #include "flow/mutex.h"
 #include "scope/sight.h"
 #include "scope/wait.h"

@@ -3,9 +3,9 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "base/item.h"
 #include "batch/life.h"
-#include "chan/chan.h"
-#include "flow/crowd.h"
+#include "scope/crowd.h"
 
 #include <leat/chan.h>
 

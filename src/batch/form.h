@@ -4,6 +4,8 @@
 
 #include "batch/batch.h"
 
+struct lt_party;
+
 /* Puts items into a batch. 0, with a ticket; or -EPIPE, -ENOMEM, -EINVAL. Before the call *leads
  * says whether the caller wants to lead a batch that it creates; after it, whether the caller
  * leads. With `locked`, this takes the execution lock before it puts the items: 0 then means that

@@ -2,10 +2,10 @@
 #include "batch/lead.h"
 
 #include "base/clock.h"
+#include "base/item.h"
 #include "batch/form.h"
-#include "chan/chan.h"
-#include "flow/crowd.h"
 #include "flow/mutex.h"
+#include "scope/crowd.h"
 
 #include <leat/chan.h>
 #include <leat/task.h>

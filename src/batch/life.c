@@ -3,7 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/config.h"
-#include "chan/chan.h"
+#include "chan/more.h"
 
 /* Lays out the next piece of one allocation, aligned to 16 bytes. False: the size overflows. */
 static bool lay_out(size_t *end, size_t n, size_t size, size_t *at)
@@ -101,10 +101,15 @@ static void retire(struct lt_batch *batch)
         lt_batch_destroy(batch);
 }
 
+static bool is_open_and_empty(const leat_chan *ch)
+{
+    return !leat_chan_closed(ch) && leat_chan_len(ch) == 0;
+}
+
 /* Whether no party had to wait for the batch. */
 static bool is_as_new(const struct lt_batch *batch)
 {
-    return lt_chan_is_as_new(batch->turn) && (!batch->done || lt_chan_is_as_new(batch->done));
+    return is_open_and_empty(batch->turn) && (!batch->done || is_open_and_empty(batch->done));
 }
 
 void lt_batch_drop(struct lt_batch *batch)

@@ -298,7 +298,8 @@ struct lt_party *lt_chan_close_now(leat_chan *ch)
 
 void lt_chan_renew(leat_chan *ch)
 {
-    if (lt_chan_is_as_new(ch))
+    bool is_as_new = !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0 && !lt_chan_split_buffer(ch);
+    if (is_as_new)
         return;
     lt_chan_lock(ch);
     lt_chan_set_count(ch, 0);
@@ -336,7 +337,7 @@ static void mark_cut(leat_chan *ch, bool cut)
     ch->cut |= cut && !lt_chan_is_closed(ch);
 }
 
-int lt_chan_end(leat_chan *ch, bool cut)
+static int end(leat_chan *ch, bool cut)
 {
     if (!ch)
         return -EINVAL;
@@ -353,12 +354,12 @@ int lt_chan_end(leat_chan *ch, bool cut)
 
 int leat_close(leat_chan *ch)
 {
-    return lt_chan_end(ch, false);
+    return end(ch, false);
 }
 
 int leat_cut(leat_chan *ch)
 {
-    return lt_chan_end(ch, true);
+    return end(ch, true);
 }
 
 int leat_chan_senders(leat_chan *ch, unsigned n)
@@ -397,6 +398,17 @@ int lt_chan_end_one(leat_chan *ch, bool cut)
     return counted ? 0 : -EINVAL;
 }
 
+bool lt_chan_has_receiver(const leat_chan *ch)
+{
+    /* Acquire: sees what the receiver did before it began to wait. */
+    return atomic_load_explicit(&ch->receivers_waiting, memory_order_acquire);
+}
+
+bool lt_chan_is_kept(const leat_chan *ch)
+{
+    return ch->keeper;
+}
+
 int leat_chan_done(leat_chan *ch)
 {
     return lt_chan_end_one(ch, false);
@@ -415,6 +427,16 @@ size_t leat_chan_len(const leat_chan *ch)
 size_t leat_chan_cap(const leat_chan *ch)
 {
     return ch ? ch->capacity : 0;
+}
+
+size_t leat_chan_item_size(const leat_chan *ch)
+{
+    return ch ? ch->item_size : 0;
+}
+
+leat_drop_fn *leat_chan_drop_fn(const leat_chan *ch)
+{
+    return ch ? ch->drop : NULL;
 }
 
 int leat_chan_closed(const leat_chan *ch)

@@ -21,14 +21,12 @@
 #define LT_CHAN_CHAN_H
 
 #include "base/biased.h"
+#include "base/item.h"
+#include "chan/more.h"
 #include "chan/split.h"
 #include "scope/wait.h"
 
 #include <leat/chan.h>
-
-#include <string.h>
-
-enum { LT_ITEM_MAX = 1 << 20 }; /* bytes of one item */
 
 enum {
     LT_UNDECIDED = 1, /* a waiter's status until somebody has claimed it */
@@ -64,13 +62,6 @@ static inline struct lt_party *lt_waiter_party(struct lt_waiter *waiter)
     return waiter->embedded ? &LT_CONTAINER(waiter, struct lt_machine, waiter)->stackless.party
                             : LT_CONTAINER(waiter, struct lt_far_waiter, waiter)->party;
 }
-
-/* A job that becomes ready, once, when the channel closes: for code that must notice the close but
- * has nothing to send or to receive at that moment. */
-struct lt_close_hook {
-    struct lt_node node;
-    struct lt_job job;
-};
 
 /* The part of leat behind a channel that leat itself sends to or closes (leat/timeout.h). For all
  * others, sending to it and counting its senders return -EPERM. Such a channel is special. */
@@ -180,25 +171,6 @@ extern struct lt_orphans lt_orphans;
 /* The channel that `owned` is a part of, or NULL. */
 leat_chan *lt_chan_owned(struct lt_owned *owned);
 
-/* Whether lt_item_copy needs no call for it. */
-static inline bool lt_item_is_short(size_t size)
-{
-    return size == 8 || size == 4 || size == 16 || size == 0;
-}
-
-static inline void lt_item_copy(void *to, const void *from, size_t size)
-{
-    /* Fixed sizes become single moves; memcpy's call would cost as much as the rest of a send. */
-    if (LT_LIKELY(size == 8))
-        memcpy(to, from, 8);
-    else if (size == 4)
-        memcpy(to, from, 4);
-    else if (size == 16)
-        memcpy(to, from, 16);
-    else if (size)
-        memcpy(to, from, size);
-}
-
 /* Makes a keeper's channel: without a scope, for items without bytes, with `extra` zeroed bytes
  * beside it for the keeper's own use. NULL when memory has run out. */
 leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, leat_buffer buffer, const char *name,
@@ -223,24 +195,11 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
 /* With the lock held: closes. Returns the chain of parties that the caller must make ready. */
 struct lt_party *lt_chan_close_now(leat_chan *ch);
 
-/* leat_close and leat_chan_done. With `cut`, the channel counts as cut short when it closes, be it
- * now or later. */
-int lt_chan_end(leat_chan *ch, bool cut);
-int lt_chan_end_one(leat_chan *ch, bool cut);
-
 /* With the lock held: what a receive from a closed and empty channel returns. */
 static inline int lt_chan_last_word(const leat_chan *ch)
 {
     return ch->cut ? -ECANCELED : -EPIPE;
 }
-
-/* Makes `closed` run on a worker when the channel closes. False: the channel is closed already, and
- * `closed` will not run. The caller keeps the hook, the channel and the runtime until then. */
-bool lt_chan_add_close_hook(leat_chan *ch, struct lt_close_hook *hook,
-                            void (*closed)(struct lt_job *job));
-
-/* True: `closed` will not run. False: the hook was not added, or its job is on the way. */
-bool lt_chan_remove_close_hook(leat_chan *ch, struct lt_close_hook *hook);
 
 static inline size_t lt_chan_count(const leat_chan *ch)
 {
@@ -263,14 +222,6 @@ static inline bool lt_chan_is_closed(const leat_chan *ch)
 {
     return atomic_load_explicit(&ch->closed, memory_order_relaxed);
 }
-
-/* lt_chan_renew makes a plain channel without a drop function like new, if it is not like new
- * already. At that time a dump may look at the channel, but no other party knows it. */
-static inline bool lt_chan_is_as_new(const leat_chan *ch)
-{
-    return !lt_chan_is_closed(ch) && lt_chan_count(ch) == 0 && !lt_chan_split_buffer(ch);
-}
-void lt_chan_renew(leat_chan *ch);
 
 static inline bool lt_chan_is_unusual(const leat_chan *ch)
 {

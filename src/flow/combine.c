@@ -17,7 +17,7 @@ struct combine {
 static void drop_round(struct combine *c)
 {
     for (size_t i = 0; i < c->have; i++)
-        lt_flow_drop(c->ins[i]->drop, c->items[i]);
+        lt_flow_drop(leat_chan_drop_fn(c->ins[i]), c->items[i]);
 }
 
 static int combine(leat_block *b)
@@ -59,7 +59,7 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     for (size_t i = 0; i < n; i++) {
         if (!ins[i])
             return NULL;
-        bytes += fn ? lt_flow_aligned(ins[i]->item_size) : ins[i]->item_size;
+        bytes += fn ? lt_flow_aligned(leat_chan_item_size(ins[i])) : leat_chan_item_size(ins[i]);
     }
     leat_chan_spec spec = *out_spec;
     if (!fn)
@@ -70,7 +70,7 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
         return out;
     }
     size_t head = lt_flow_aligned(sizeof(struct combine) + n * (sizeof(void *) + sizeof *ins));
-    size_t out_size = out->item_size;
+    size_t out_size = leat_chan_item_size(out);
     struct combine *c = lt_flow_make(scope, head + bytes + out_size, NULL);
     if (!c)
         return NULL;
@@ -79,14 +79,14 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     c->fn = fn;
     c->arg = arg;
     c->out = out;
-    c->drop = out->drop;
+    c->drop = leat_chan_drop_fn(out);
     c->items = (void **)(c + 1);
     c->ins = (leat_chan **)(c->items + n);
     c->result = fn ? memory + bytes : memory;
     for (size_t i = 0; i < n; i++) {
         c->ins[i] = ins[i];
         c->items[i] = memory;
-        memory += fn ? lt_flow_aligned(ins[i]->item_size) : ins[i]->item_size;
+        memory += fn ? lt_flow_aligned(leat_chan_item_size(ins[i])) : leat_chan_item_size(ins[i]);
     }
     leat_go_block(scope, &c->flow.block, combine);
     return out;

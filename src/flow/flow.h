@@ -9,11 +9,13 @@
 #ifndef LT_FLOW_FLOW_H
 #define LT_FLOW_FLOW_H
 
-#include "chan/chan.h"
-#include "scope/scope.h"
+#include "base/item.h"
+#include "scope/owned.h"
 
 #include <leat/block.h>
 #include <leat/flow.h>
+
+#include <errno.h>
 
 /* What every operator's struct begins with. */
 struct lt_flow {
@@ -32,6 +34,19 @@ leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacit
 
 /* Ends an output. `status` is why the operator ends: -ECANCELED cuts the output short. */
 void lt_flow_end(leat_chan *out, leat_ending ending, int status);
+
+/* Whether items of `in` may go to `out`: both exist, are different, and have the same item size. */
+static inline bool lt_flow_fits(const leat_chan *in, const leat_chan *out)
+{
+    return in && out && in != out && leat_chan_item_size(in) == leat_chan_item_size(out);
+}
+
+/* Whether two channels have items of the same size with the same drop function. */
+static inline bool lt_flow_alike(const leat_chan *a, const leat_chan *b)
+{
+    return leat_chan_item_size(a) == leat_chan_item_size(b) &&
+           leat_chan_drop_fn(a) == leat_chan_drop_fn(b);
+}
 
 /* Hands an item to a drop function, if there is one. */
 static inline void lt_flow_drop(leat_drop_fn *drop, void *item)

@@ -217,14 +217,14 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
     leat_scope *scope = mix->flow.scope;
     struct input *input = take_spare(mix);
     if (!input) {
-        input = lt_flow_make(scope, sizeof *input + in->item_size, NULL);
+        input = lt_flow_make(scope, sizeof *input + leat_chan_item_size(in), NULL);
         leat_chan_spec spec = { .capacity = 1, .buffer = LEAT_DROPPING };
         if (!input || !(input->news = leat_chan_open(scope, &spec)))
             return NULL;
     }
     input->mix = mix;
     input->in = in;
-    input->drop = in->drop;
+    input->drop = leat_chan_drop_fn(in);
     input->state = 0;
     input->begun = false;
     input->cases[0] = (leat_case)LEAT_RECV(input->news, NULL);
@@ -234,8 +234,7 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
 
 int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
 {
-    if (!mix || !in || in == mix->out || in->item_size != mix->out->item_size ||
-        state & ~(unsigned)STATES)
+    if (!mix || !lt_flow_fits(in, mix->out) || state & ~(unsigned)STATES)
         return -EINVAL;
     if (change(mix, in, state))
         return 0;

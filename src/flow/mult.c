@@ -14,6 +14,7 @@
 
 #include "base/alloc.h"
 #include "base/index.h"
+#include "base/lock.h"
 #include "flow/flow.h"
 
 #include <leat/callback.h>
@@ -207,14 +208,14 @@ static int distribute(leat_block *b)
 
 leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share)
 {
-    leat_mult *m = in ? lt_flow_make(scope, sizeof *m + in->item_size, NULL) : NULL;
+    leat_mult *m = in ? lt_flow_make(scope, sizeof *m + leat_chan_item_size(in), NULL) : NULL;
     if (!m)
         return NULL;
     m->done = leat_chan_make(scope, 0, 1);
     if (!m->done)
         return NULL;
     m->in = in;
-    m->drop = in->drop;
+    m->drop = leat_chan_drop_fn(in);
     m->share = share;
     lt_list_init(&m->taps);
     leat_go_block(scope, &m->flow.block, distribute);
@@ -223,8 +224,7 @@ leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share
 
 int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
 {
-    if (!m || !ch || ch == m->in || ch->item_size != m->in->item_size || flags > LEAT_TAP_LOSSY ||
-        ending > LEAT_ENDS_OPEN)
+    if (!m || !lt_flow_fits(m->in, ch) || flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     struct tap *tap = lt_alloc(sizeof *tap);
     if (!tap)

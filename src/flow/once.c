@@ -1,5 +1,5 @@
 /* once.c: runs a function once. The lock guards everything but `over`. */
-#include "flow/crowd.h"
+#include "scope/crowd.h"
 
 #include <leat/sync.h>
 

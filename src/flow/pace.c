@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
+#include "sched/party.h"
 
 #include <leat/pace.h>
 #include <leat/time.h>
@@ -14,6 +15,7 @@ struct pace {
     struct lt_flow flow;
     leat_alarm alarm;
     leat_chan *in, *out;
+    size_t item_size;
     leat_drop_fn *drop;
     int64_t time, deadline;
     unsigned burst;
@@ -152,7 +154,7 @@ static size_t *count_of(const struct pace *p)
 
 static unsigned char *item_of(const struct pace *p, size_t i)
 {
-    return p->held + sizeof(leat_run) + i * p->in->item_size;
+    return p->held + sizeof(leat_run) + i * p->item_size;
 }
 
 static bool sent_run(struct pace *p, int status)
@@ -256,7 +258,7 @@ static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t 
     if (!in || time <= 0 || outs > LT_ITEM_MAX)
         return NULL;
     size_t head = lt_flow_aligned(sizeof(struct pace)), held = lt_flow_aligned(outs);
-    struct pace *p = lt_flow_make(scope, head + held + in->item_size, NULL);
+    struct pace *p = lt_flow_make(scope, head + held + leat_chan_item_size(in), NULL);
     if (!p)
         return NULL;
     p->out = leat_chan_open(
@@ -264,7 +266,8 @@ static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t 
     if (!p->out)
         return NULL;
     p->in = in;
-    p->drop = in->drop;
+    p->item_size = leat_chan_item_size(in);
+    p->drop = leat_chan_drop_fn(in);
     p->time = time;
     p->held = (unsigned char *)p + head;
     p->next = p->held + held;
@@ -273,7 +276,8 @@ static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t 
 
 static struct pace *make_like(leat_scope *scope, leat_chan *in, int64_t time, size_t capacity)
 {
-    return in ? make(scope, in, time, in->item_size, in->drop, capacity) : NULL;
+    return in ? make(scope, in, time, leat_chan_item_size(in), leat_chan_drop_fn(in), capacity)
+              : NULL;
 }
 
 static leat_chan *start(leat_scope *scope, struct pace *p, const leat_block_type *type)
@@ -309,7 +313,8 @@ leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time,
 {
     if (!in || !n || n > LT_ITEM_MAX)
         return NULL;
-    struct pace *p = make(scope, in, time, sizeof(leat_run) + n * in->item_size, drop, capacity);
+    struct pace *p =
+        make(scope, in, time, sizeof(leat_run) + n * leat_chan_item_size(in), drop, capacity);
     if (p)
         p->n = n;
     return start(scope, p, LEAT_BLOCK_TYPE_(window));

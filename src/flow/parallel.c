@@ -5,9 +5,9 @@
  * matter. The counter only decides which task runs what, so it is relaxed: the caller sees what the
  * tasks did because it joins them. */
 #include "base/alloc.h"
-#include "chan/chan.h"
-#include "sched/runtime.h"
-#include "scope/cancel.h"
+#include "base/item.h"
+#include "sched/current.h"
+#include "scope/owned.h"
 
 #include <leat/parallel.h>
 #include <leat/runtime.h>
@@ -41,7 +41,7 @@ static int run_parts(void *arg)
     struct loop *loop = arg;
     size_t begin, end;
     int error = 0;
-    while (!error && !lt_scope_is_cancelled(loop->scope) && take(loop, &begin, &end))
+    while (!error && !leat_cancelled(loop->scope) && take(loop, &begin, &end))
         error = loop->fn(loop->arg, begin, end);
     return error;
 }
@@ -54,7 +54,7 @@ static int run_loop(struct loop *loop, unsigned tasks)
         return -EDEADLK;
     loop->scope = leat_scope_open(LEAT_NEVER);
     if (!loop->scope)
-        return lt_running() ? -ENOMEM : -EINVAL;
+        return leat_workers() ? -ENOMEM : -EINVAL;
     size_t parts =
         (loop->end - atomic_load_explicit(&loop->next, memory_order_relaxed)) / loop->grain;
     for (unsigned i = 1; i < tasks && i <= parts; i++)

@@ -1,5 +1,6 @@
 /* pipe.c: operators that move items from channel to channel: pipe, merge, split, balance.
  * Each holds one item at a time, in its own memory. */
+#include "chan/more.h"
 #include "flow/flow.h"
 
 #include <leat/select.h>
@@ -32,19 +33,19 @@ static int move(leat_block *b)
 
 static struct pipe *make_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending)
 {
-    struct pipe *p = lt_flow_make(scope, sizeof *p + in->item_size, NULL);
+    struct pipe *p = lt_flow_make(scope, sizeof *p + leat_chan_item_size(in), NULL);
     if (!p)
         return NULL;
     p->in = in;
     p->out = out;
-    p->drop = in->drop;
+    p->drop = leat_chan_drop_fn(in);
     p->ending = ending;
     return p;
 }
 
 leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending)
 {
-    if (!in || !out || in == out || in->item_size != out->item_size || ending > LEAT_ENDS_OPEN)
+    if (!lt_flow_fits(in, out) || ending > LEAT_ENDS_OPEN)
         return NULL;
     struct pipe *p = make_pipe(scope, in, out, ending);
     if (!p)
@@ -60,7 +61,7 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
     if (!scope || (!ins && n) || n > UINT32_MAX)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!ins[i] || ins[i]->item_size != ins[0]->item_size || ins[i]->drop != ins[0]->drop)
+        if (!ins[i] || !lt_flow_alike(ins[i], ins[0]))
             return NULL;
     leat_chan *out = lt_flow_chan(scope, n ? ins[0] : NULL, capacity);
     if (!out || !n) {
@@ -135,7 +136,7 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
 {
     if (!scope || !in || !test || !yes || !no)
         return -EINVAL;
-    struct split *s = lt_flow_make(scope, sizeof *s + in->item_size, NULL);
+    struct split *s = lt_flow_make(scope, sizeof *s + leat_chan_item_size(in), NULL);
     leat_chan *no_out = lt_flow_chan(scope, in, no_capacity),
               *yes_out = lt_flow_chan(scope, in, yes_capacity);
     if (!s || !no_out || !yes_out)
@@ -143,7 +144,7 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
     s->in = in;
     *no = s->no = s->outs[0] = no_out;
     *yes = s->yes = s->outs[1] = yes_out;
-    s->drop = in->drop;
+    s->drop = leat_chan_drop_fn(in);
     s->test = test;
     s->arg = arg;
     leat_go_block(scope, &s->flow.block, part);
@@ -171,7 +172,7 @@ static bool give_to_emptiest(struct balance *s)
         leat_chan *ch = s->cases[i].ch;
         size_t len = leat_chan_len(ch);
         /* Of empty outputs, one with a waiting receiver comes first. */
-        if (!len && atomic_load_explicit(&ch->receivers_waiting, memory_order_relaxed)) {
+        if (!len && lt_chan_has_receiver(ch)) {
             emptiest = ch;
             break;
         }
@@ -212,16 +213,16 @@ int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_
     if (!scope || !in || !outs || !n || n > INT32_MAX || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     for (size_t i = 0; i < n; i++)
-        if (!outs[i] || outs[i] == in || outs[i]->item_size != in->item_size)
+        if (!lt_flow_fits(in, outs[i]))
             return -EINVAL;
     if (__builtin_mul_overflow(n, sizeof(leat_case), &bytes))
         return -ENOMEM;
     struct balance *s =
-        lt_flow_make(scope, lt_flow_aligned(sizeof *s) + bytes + in->item_size, NULL);
+        lt_flow_make(scope, lt_flow_aligned(sizeof *s) + bytes + leat_chan_item_size(in), NULL);
     if (!s)
         return -ENOMEM;
     s->in = in;
-    s->drop = in->drop;
+    s->drop = leat_chan_drop_fn(in);
     s->ending = ending;
     s->n = n;
     s->cases = (leat_case *)(void *)((unsigned char *)s + lt_flow_aligned(sizeof *s));

@@ -102,8 +102,8 @@ int leat_result_add(leat_result *slot, const void *item)
 static int finish(leat_result *slot, int status)
 {
     struct lt_stage *stage = slot->stage;
-    bool cancels = status && stage->spec.failing == LEAT_FAIL_CANCELS &&
-                   !lt_scope_is_cancelled(stage->flow.scope);
+    bool cancels =
+        status && stage->spec.failing == LEAT_FAIL_CANCELS && !leat_cancelled(stage->flow.scope);
     /* If `filled`, the stage has stopped, and the giver may use the slot: leave it alone. */
     if (status && !slot->filled) {
         lt_slot_drop(slot);
@@ -232,7 +232,7 @@ static int give_and_wait(leat_block *b)
         while ((stage->is_giving = lt_stage_next(stage))) {
             LEAT_AWAIT_SEND(b, stage->out,
                             lt_slot_output(stage->is_giving, stage->is_giving->sent));
-            if (b->status == -ECANCELED && lt_scope_is_cancelled(stage->flow.scope))
+            if (b->status == -ECANCELED && leat_cancelled(stage->flow.scope))
                 goto end;
             lt_stage_gave(stage, stage->is_giving, b->status);
         }
@@ -282,12 +282,13 @@ static bool fill_in_defaults(leat_pipeline_spec *spec, const leat_chan *in)
            spec->failing <= LEAT_FAIL_TELLS && spec->ending <= LEAT_ENDS_OPEN &&
            (spec->failing != LEAT_FAIL_TELLS || spec->out_size >= sizeof(leat_outcome)) &&
            in != spec->out &&
-           (!spec->out || (!spec->out->keeper && spec->out->item_size == spec->out_size));
+           (!spec->out ||
+            (!lt_chan_is_kept(spec->out) && leat_chan_item_size(spec->out) == spec->out_size));
 }
 
 static bool make_slots(struct lt_stage *stage)
 {
-    size_t outs, bytes, in = lt_flow_aligned(stage->in->item_size);
+    size_t outs, bytes, in = lt_flow_aligned(leat_chan_item_size(stage->in));
     if (__builtin_mul_overflow(stage->spec.room, stage->spec.out_size, &outs) ||
         outs > SIZE_MAX / 2)
         return false;
@@ -352,11 +353,11 @@ leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_s
         return NULL;
     stage->spec = whole;
     stage->in = in;
-    stage->drop_in = in->drop;
+    stage->drop_in = leat_chan_drop_fn(in);
     stage->taking = true;
     if (!make_slots(stage) || !make_channels(stage) || !make_workers(stage))
         return NULL;
-    stage->drop_out = stage->out->drop;
+    stage->drop_out = leat_chan_drop_fn(stage->out);
     stage->cases[OVER] = (leat_case)LEAT_RECV(stage->over, NULL);
     stage->cases[TAKE] = (leat_case)LEAT_RECV(in, NULL);
     lt_scope_enter(scope);

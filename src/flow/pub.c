@@ -8,6 +8,8 @@
  * at most: the cost does not grow with their number, and where topics come and go, at most one in
  * eight, or so, stays idle for long. */
 #include "base/index.h"
+#include "base/lock.h"
+#include "chan/more.h"
 #include "flow/flow.h"
 #include "flow/mult.h"
 
@@ -43,7 +45,7 @@ static struct topic *find(leat_pub *pub, uint64_t topic)
 static bool is_idle(const leat_pub *pub, const struct topic *t)
 {
     return t != pub->to && !t->users && !lt_mult_is_tapped(t->mult) && !leat_chan_len(t->ch) &&
-           atomic_load_explicit(&t->ch->receivers_waiting, memory_order_acquire);
+           lt_chan_has_receiver(t->ch);
 }
 
 /* With the lock held: makes an idle topic this one. NULL: it has found none. */
@@ -131,11 +133,11 @@ leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *s
     if (!in || !spec || !spec->topic || spec->buffer >= LEAT_PROMISE ||
         (spec->buffer != LEAT_FIXED && !spec->capacity))
         return NULL;
-    leat_pub *pub = lt_flow_make(scope, sizeof *pub + in->item_size, NULL);
+    leat_pub *pub = lt_flow_make(scope, sizeof *pub + leat_chan_item_size(in), NULL);
     if (!pub)
         return NULL;
     pub->in = in;
-    pub->drop = in->drop;
+    pub->drop = leat_chan_drop_fn(in);
     pub->spec = *spec;
     leat_go_block(scope, &pub->flow.block, publish);
     return pub;
@@ -150,7 +152,7 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
         return NULL;
     t->indexed.key = topic; /* for add_topic */
     t->users = 1;
-    t->ch = leat_chan_open(scope, &(leat_chan_spec){ .item_size = pub->in->item_size,
+    t->ch = leat_chan_open(scope, &(leat_chan_spec){ .item_size = leat_chan_item_size(pub->in),
                                                      .capacity = pub->spec.capacity,
                                                      .buffer = pub->spec.buffer,
                                                      .drop = pub->drop,
@@ -182,8 +184,7 @@ static struct topic *add_topic(leat_pub *pub, struct topic *made)
 
 int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags, leat_ending ending)
 {
-    if (!pub || !ch || ch == pub->in || ch->item_size != pub->in->item_size ||
-        flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
+    if (!pub || !lt_flow_fits(pub->in, ch) || flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     struct topic *t = enter_topic(pub, topic, true);
     if (!t) {

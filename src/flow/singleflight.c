@@ -6,10 +6,10 @@
  * may leave early.
  *
  * Locking. One lock guards the list and all waiters; it is not held while the function runs. */
-#include "flow/crowd.h"
 #include "flow/flow.h"
 
 #include "base/alloc.h"
+#include "scope/crowd.h"
 
 #include <leat/sync.h>
 #include <leat/task.h>

@@ -30,7 +30,7 @@ static int send_items(leat_block *b)
 leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
                      leat_ending ending)
 {
-    if (!ch || (!items && n && ch->item_size) || ending > LEAT_ENDS_OPEN)
+    if (!ch || (!items && n && leat_chan_item_size(ch)) || ending > LEAT_ENDS_OPEN)
         return NULL;
     struct onto *o = lt_flow_make(scope, sizeof *o, NULL);
     if (!o)
@@ -39,7 +39,7 @@ leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t
     o->ending = ending;
     o->items = items;
     o->left = n;
-    o->size = items ? ch->item_size : 0;
+    o->size = items ? leat_chan_item_size(ch) : 0;
     leat_go_block(scope, &o->flow.block, send_items);
     return ch;
 }
@@ -90,11 +90,12 @@ leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
                          const leat_chan_spec *spec)
 {
     leat_chan *out = scope && next ? leat_chan_open(scope, spec) : NULL;
-    struct generator *g = out ? lt_flow_make(scope, sizeof *g + out->item_size, NULL) : NULL;
+    struct generator *g =
+        out ? lt_flow_make(scope, sizeof *g + leat_chan_item_size(out), NULL) : NULL;
     if (!g)
         return NULL;
     g->out = out;
-    g->drop = out->drop;
+    g->drop = leat_chan_drop_fn(out);
     g->next = next;
     g->arg = arg;
     leat_go_block(scope, &g->flow.block, generate);
@@ -107,7 +108,7 @@ int leat_reduce(leat_chan *in, leat_reduce_fn *fn, void *state)
 {
     if (!in || !fn)
         return -EINVAL;
-    void *item = lt_alloc(in->item_size ? in->item_size : 1);
+    void *item = lt_alloc(leat_chan_item_size(in) ? leat_chan_item_size(in) : 1);
     if (!item)
         return -ENOMEM;
     int status;
@@ -147,7 +148,7 @@ leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn
 {
     if (!scope || !in || !fn || (!state && state_size))
         return NULL;
-    struct reduce *r = lt_flow_make(scope, sizeof *r + in->item_size, NULL);
+    struct reduce *r = lt_flow_make(scope, sizeof *r + leat_chan_item_size(in), NULL);
     leat_chan *out = r ? leat_chan_make(scope, state_size, 1) : NULL;
     if (!out)
         return NULL;
@@ -163,11 +164,11 @@ leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn
 
 int64_t leat_into(leat_chan *in, void *items, size_t n)
 {
-    if (!in || n > INT64_MAX || (!items && n && in->item_size))
+    if (!in || n > INT64_MAX || (!items && n && leat_chan_item_size(in)))
         return -EINVAL;
     size_t got = 0;
     while (got < n) {
-        unsigned char *at = items ? (unsigned char *)items + got * in->item_size : NULL;
+        unsigned char *at = items ? (unsigned char *)items + got * leat_chan_item_size(in) : NULL;
         int64_t more = leat_recv_many(in, at, n - got, LEAT_NEVER);
         if (more == -EPIPE)
             break;

@@ -75,7 +75,7 @@ static void free_grown(leat_result *slot)
     lt_free(slot->grown);
     slot->grown = NULL;
     slot->room = slot->stage->spec.room;
-    slot->outs = slot->in + lt_flow_aligned(slot->stage->in->item_size);
+    slot->outs = slot->in + lt_flow_aligned(leat_chan_item_size(slot->stage->in));
 }
 
 leat_result *lt_stage_begin_to_take(struct lt_stage *stage)

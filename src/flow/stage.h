@@ -22,9 +22,10 @@
 #ifndef LT_FLOW_STAGE_H
 #define LT_FLOW_STAGE_H
 
-#include "flow/crowd.h"
+#include "chan/more.h"
 #include "flow/flow.h"
 #include "flow/transform.h"
+#include "scope/crowd.h"
 
 #include <leat/pipeline.h>
 
@@ -82,7 +83,7 @@ static inline unsigned char *lt_slot_output(const leat_result *slot, size_t i)
 static inline bool lt_stage_is_stopped(struct lt_stage *stage)
 {
     return atomic_load_explicit(&stage->stopped, memory_order_relaxed) ||
-           lt_scope_is_cancelled(stage->flow.scope);
+           leat_cancelled(stage->flow.scope);
 }
 
 /* Makes the caller the taker, with a slot. NULL: not now, and the caller must wait for a seat. */

@@ -106,11 +106,11 @@ static int pass(leat_block *b)
 static struct through *make(leat_scope *scope, leat_chan *in, leat_transform *transform)
 {
     size_t bytes;
-    if (!in || !transform || !transform->step || transform->in_size != in->item_size ||
+    if (!in || !transform || !transform->step || transform->in_size != leat_chan_item_size(in) ||
         transform->out_size > LT_ITEM_MAX ||
         __builtin_mul_overflow(transform->most, transform->out_size, &bytes))
         return NULL;
-    struct through *t = lt_flow_make(scope, sizeof *t + in->item_size, &owned_kind);
+    struct through *t = lt_flow_make(scope, sizeof *t + leat_chan_item_size(in), &owned_kind);
     if (!t)
         return NULL;
     t->outputs = lt_alloc(bytes ? bytes : 1);
@@ -133,7 +133,7 @@ leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transf
         return NULL;
     t->in = in;
     t->drop = drop;
-    t->passage.drop = in->drop;
+    t->passage.drop = leat_chan_drop_fn(in);
     t->emit = (leat_emit){ .put = add_output, .passage = &t->passage };
     leat_go_block(scope, &t->flow.block, pass);
     return t->out;

@@ -2,7 +2,7 @@
 #include "flow/transform.h"
 
 #include "base/alloc.h"
-#include "chan/chan.h"
+#include "base/item.h"
 
 #include <errno.h>
 #include <string.h>

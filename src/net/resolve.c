@@ -10,8 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/world.h"
-#include "flow/crowd.h"
 #include "sched/pool.h"
+#include "scope/crowd.h"
 
 #include <netdb.h>
 #include <netinet/in.h>

@@ -4,10 +4,6 @@
 
 #include "scope/scope.h"
 
-/* Cancels a scope and all scopes inside it. If the scope was not marked before, leat_scope_close
- * will return `reason`. The caller makes sure that the scope is not freed meanwhile. */
-void lt_scope_cancel(leat_scope *scope, int reason);
-
 /* With the scope's lock held: marks it. False: it was marked before. */
 bool lt_scope_mark(leat_scope *scope, int reason);
 

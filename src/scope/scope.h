@@ -33,6 +33,7 @@
 #include "base/wheel.h"
 #include "sched/party.h"
 #include "sched/task.h"
+#include "scope/owned.h"
 
 #include <leat/base.h>
 #include <leat/scope.h>
@@ -40,7 +41,6 @@
 #include <errno.h>
 
 struct lt_deadline;
-struct lt_sight;
 struct lt_wait_list;
 
 /* `list` of a stackless party that is on its scope's own list: see scope/wait_list.h. */
@@ -79,32 +79,13 @@ struct lt_roots {
 
 extern struct lt_roots lt_roots;
 
-/* An object that a scope frees when it closes. */
-struct lt_owned {
-    struct lt_node node;
-    const struct lt_owned_kind *kind;
-};
-
-struct lt_owned_kind {
-    void (*free)(struct lt_owned *owned);
-    /* For looks, with the scope's lock held: fills in a sight (scope/sight.h), of which `steps` is
-     * set. NULL: a look does not show such things, or knows them otherwise. */
-    void (*see)(struct lt_owned *owned, struct lt_sight *sight);
-};
-
 static inline bool lt_scope_is_cancelled(const leat_scope *scope)
 {
     return atomic_load_explicit(&scope->cancelled, memory_order_relaxed);
 }
 
-/* Gives an object to the scope. */
-void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
-
-/* Adds one unit; takes one away, for a party that has ended with `result`. */
-void lt_scope_enter(leat_scope *scope);
-void lt_scope_leave(leat_scope *scope, int result);
-
-/* The same for tasks and blocks, by units in advance if possible. To leave is their last act. */
+/* lt_scope_enter and lt_scope_leave for tasks and blocks, by units in advance if possible. To leave
+ * is their last act. */
 void lt_scope_enter_here(leat_scope *scope);
 void lt_scope_leave_here(leat_scope *scope, int result);
 

@@ -1,4 +1,4 @@
-#include "flow/crowd.h"
+#include "scope/crowd.h"
 
 static bool withdraw(struct lt_wait *wait)
 {

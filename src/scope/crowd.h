@@ -3,8 +3,8 @@
  * To end a wait, a party takes the waiter off the list with the lock held, and makes it ready after
  * it has released the lock. Taking off is the claim, as for a channel's waiters: deadline and scope
  * act at the waiter's home, and find it on the list or not. */
-#ifndef LT_FLOW_CROWD_H
-#define LT_FLOW_CROWD_H
+#ifndef LT_SCOPE_CROWD_H
+#define LT_SCOPE_CROWD_H
 
 #include "base/lock.h"
 #include "scope/wait.h"

@@ -1,0 +1,40 @@
+/* more.h: more about channels than leat/chan.h tells, for what is built on them. chan/chan.h is the
+ * inside. Any party may call these. */
+#ifndef LT_CHAN_MORE_H
+#define LT_CHAN_MORE_H
+
+#include "base/list.h"
+#include "sched/party.h"
+
+#include <leat/chan.h>
+
+/* leat_chan_done. With `cut`, the channel counts as cut short when it closes, be it now or
+ * later. */
+int lt_chan_end_one(leat_chan *ch, bool cut);
+
+/* Whether only leat itself sends to the channel and closes it, as for a timeout. */
+bool lt_chan_is_kept(const leat_chan *ch);
+
+/* Whether a receiver waits. The answer may be out of date when the call returns. */
+bool lt_chan_has_receiver(const leat_chan *ch);
+
+/* A job that becomes ready, once, when the channel closes: for code that must notice the close but
+ * has nothing to send or to receive at that moment. */
+struct lt_close_hook {
+    struct lt_node node;
+    struct lt_job job;
+};
+
+/* Makes `closed` run on a worker when the channel closes. False: the channel is closed already, and
+ * `closed` will not run. The caller keeps the hook, the channel and the runtime until then. */
+bool lt_chan_add_close_hook(leat_chan *ch, struct lt_close_hook *hook,
+                            void (*closed)(struct lt_job *job));
+
+/* True: `closed` will not run. False: the hook was not added, or its job is on the way. */
+bool lt_chan_remove_close_hook(leat_chan *ch, struct lt_close_hook *hook);
+
+/* Makes a plain channel without a drop function like new. At that time a dump may look at the
+ * channel, but no other party knows it. */
+void lt_chan_renew(leat_chan *ch);
+
+#endif

@@ -1,0 +1,37 @@
+/* owned.h: what belongs to a scope and is not a task or a block: objects that it frees, and units
+ * that keep it open. For what is built on scopes; scope/scope.h is the inside. Any party may call
+ * these. */
+#ifndef LT_SCOPE_OWNED_H
+#define LT_SCOPE_OWNED_H
+
+#include "base/list.h"
+
+#include <leat/scope.h>
+
+struct lt_sight;
+
+/* An object that a scope frees when it closes. */
+struct lt_owned {
+    struct lt_node node;
+    const struct lt_owned_kind *kind;
+};
+
+struct lt_owned_kind {
+    void (*free)(struct lt_owned *owned);
+    /* For looks, with the scope's lock held: fills in a sight (scope/sight.h), of which `steps` is
+     * set. NULL: a look does not show such things, or knows them otherwise. */
+    void (*see)(struct lt_owned *owned, struct lt_sight *sight);
+};
+
+/* Gives an object to the scope. */
+void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
+
+/* Adds one unit; takes one away, for a party that has ended with `result`. */
+void lt_scope_enter(leat_scope *scope);
+void lt_scope_leave(leat_scope *scope, int result);
+
+/* Cancels a scope and all scopes inside it. If the scope was not marked before, leat_scope_close
+ * will return `reason`. The caller makes sure that the scope is not freed meanwhile. */
+void lt_scope_cancel(leat_scope *scope, int reason);
+
+#endif
