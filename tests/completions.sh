@@ -89,6 +89,7 @@ offers '' leat other --qu
 offers 'md5,sha1' leat sum -a md5,sha1
 offers 'sha1,sha224,md5' leat sum -a sha1,sha224,m
 offers 'sha1,sha224' leat sum -a sha1,sha22
+offers 'blake2b blake3' leat sum -a bl
 offers 'xxh128 xxh3 xxh64' leat sum --algorithm = xx
 offers 'trees' leat sum -c l --strict-tree = tr
 offers 'trees/a trees/b' leat sum --strict-tree trees/

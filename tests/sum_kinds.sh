@@ -61,9 +61,9 @@ done
 same 'one of two' "$out/ok" "$out/got"
 
 # Lengths that several have: the lines count as bad, and there is a message.
-for case in '64 sha256,sha512-256,sha3-256' '128 sha512,blake2b'; do
+for case in '64 sha256,sha512-256,sha3-256,blake3' '128 sha512,blake2b'; do
     digits=${case% *} all=${case#* }
-    names="sha256, sha512-256, sha3-256 or blake2b"
+    names="sha256, sha512-256, sha3-256, blake2b or blake3"
     [ "$digits" -eq 64 ] || names="sha512, sha3-512 or blake2b"
     for digest in ${all//,/ }; do
         "$leat" sum -a "$digest" "${files[@]}" >list
@@ -85,7 +85,7 @@ is 'one line of another kind: status' 0 $?
 {
     echo 'one: OK'
     echo 'leat sum: WARNING: 1 line is improperly formatted'
-    hint list 64 'sha256, sha512-256, sha3-256 or blake2b'
+    hint list 64 'sha256, sha512-256, sha3-256, blake2b or blake3'
 } >"$out/wanted"
 same 'one line of another kind' "$out/wanted" "$out/got"
 
@@ -106,7 +106,7 @@ mistaken() {
 }
 mistaken '' xxh128 32 'md5, blake2b or xxh128'
 mistaken '-a blake2b' md5 32 'md5, blake2b or xxh128'
-mistaken '-a blake2b' sha256 64 'sha256, sha512-256, sha3-256 or blake2b'
+mistaken '-a blake2b' sha256 64 'sha256, sha512-256, sha3-256, blake2b or blake3'
 b2sum -l 160 one >list
 "$leat" sum -c list 2>&1 | tail -n 1 >"$out/got"
 hint list 40 'sha1 or blake2b' | same 'a short blake2b' - "$out/got"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# Called as xxh128sum or sha3sum, leat takes that program's options and prints what it prints.
+# Called as xxh128sum, sha3sum or b3sum, leat takes the options of that program and prints what it
+# prints.
 . "$(dirname "$0")/sum_common.bash"
 
 mkdir ../bin folder
-for name in xxh128sum sha3sum; do
+for name in xxh128sum sha3sum b3sum; do
     ln -s "$leat" "../bin/$name"
 done
 ours() {
@@ -39,6 +40,10 @@ says 'sha3sum -b' 0 'e642824c3f8cf24ad09234ee7d3c766fc9a3a5168d0c94ad73b46fdf *a
 says 'sha3sum --tag' 0 \
     'SHA3-256 (abc) = 3a985da74fe225b2045c172d6bd390bd855f086e3e9d525b46bfe24511431532' \
     sha3sum -a 256 --tag abc
+says 'b3sum' 0 '6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85  abc' b3sum abc
+says 'b3sum --tag' 0 \
+    'BLAKE3 (abc) = 6437b3ac38465133ffb63b75273a8db548c558465d79db03fd359c6cd5bd9d85' \
+    b3sum --tag abc
 says 'an odd name' 0 '\99aa06d3014798d86001c324468d497f  a\\b' xxh128sum 'a\b'
 says 'a folder' 1 'xxh128sum: folder: Is a directory' xxh128sum folder
 says 'no file' 1 'sha3sum: nosuch: No such file or directory' sha3sum nosuch
@@ -56,15 +61,20 @@ says 'no file' 1 'sha3sum: nosuch: No such file or directory' sha3sum nosuch
     done
     ours xxh128sum --tag abc
 } >xxh
-for case in 'sha3sum sha3 20' 'xxh128sum xxh 16'; do
+{
+    ours b3sum "${plain[@]}" $'a\nb'
+    ours b3sum --tag 'a\b'
+} >b3
+for case in 'sha3sum sha3 20' 'xxh128sum xxh 16' 'b3sum b3 5'; do
     # shellcheck disable=SC2086
     set -- $case
     is "$2: all" "$3" "$(ours "$1" -c "$2" | grep -c ': OK$')"
-    says "$2: -q" 0 '' "$1" -q -c "$2"
+    says "$2: --quiet" 0 '' "$1" --quiet -c "$2"
     says "$2: --status" 0 '' "$1" --status -c "$2"
     "$leat" sum -a sha1 abc >other
     says "$2: a list of another" 1 "$1: other: no properly formatted checksum lines found" "$1" \
         -c other
+    [ "$1" = b3sum ] || says "$2: -q" 0 '' "$1" -q -c "$2"
     [ "$1" = sha3sum ] || continue
     says "$2: -s" 0 '' "$1" -s -c "$2"
 done
@@ -86,7 +96,9 @@ done
 for case in 'xxh128sum -b' 'xxh128sum -z' 'xxh128sum -H0' 'xxh128sum -H32' 'xxh128sum --json' \
     'xxh128sum --little-endian' 'xxh128sum --quiet' 'xxh128sum -c --tag' \
     'sha3sum -z' 'sha3sum -a 128000' 'sha3sum -a sha256' 'sha3sum -U' 'sha3sum -0' \
-    'sha3sum -j 2' 'sha3sum -s'; do
+    'sha3sum -j 2' 'sha3sum -s' \
+    'b3sum -q -c' 'b3sum -z' 'b3sum -a sha256' 'b3sum -l 64' 'b3sum --length=64' 'b3sum --keyed' \
+    'b3sum --derive-key=x' 'b3sum --no-names' 'b3sum --raw' 'b3sum --quiet'; do
     # shellcheck disable=SC2086
     set -- $case
     ours "$@" abc >"$out/got" 2>"$out/got.err"
@@ -94,12 +106,14 @@ for case in 'xxh128sum -b' 'xxh128sum -z' 'xxh128sum -H0' 'xxh128sum -H32' 'xxh1
     same "$case: output" /dev/null "$out/got"
     [ -s "$out/got.err" ] || fail "$case: no message"
 done
-for name in xxh128sum sha3sum; do
+says 'an option that it lacks' 1 "b3sum: unrecognized option '--raw'
+Try 'b3sum --help' for more information." b3sum --raw abc
+for name in xxh128sum sha3sum b3sum; do
     is "$name --help" "Usage: ../bin/$name [OPTION]... [FILE]..." \
         "$(ours $name -h | head -n 1)"
 done
-case $(ours xxh128sum -V)$(ours sha3sum -v) in
-'xxh128sum (leat) '*'sha3sum (leat) '*) ;;
+case $(ours xxh128sum -V)$(ours sha3sum -v)$(ours b3sum -V) in
+'xxh128sum (leat) '*'sha3sum (leat) '*'b3sum (leat) '*) ;;
 *) fail 'the version' ;;
 esac
 

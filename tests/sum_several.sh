@@ -91,7 +91,7 @@ done >"$out/wanted"
 printf 'leat sum: WARNING: %s\n' '4 lines are improperly formatted' \
     '1 computed checksum did NOT match' >>"$out/wanted"
 printf 'leat sum: mixed: digests of 64 digits may be of %s: choose with -a\n' \
-    'sha256, sha512-256, sha3-256 or blake2b' >>"$out/wanted"
+    'sha256, sha512-256, sha3-256, blake2b or blake3' >>"$out/wanted"
 same 'mixed: messages' "$out/wanted" "$out/got.err"
 is 'plain lines are of the one as long' 5 \
     "$("$leat" sum -a sha256,md5 -c mixed 2>/dev/null | grep -c 'OK$')"

@@ -8,7 +8,7 @@ _leat_offer() {
 _leat_digests() {
     local word=$1 have= digest digests=
     [[ $word == *,* ]] && have=${word%,*},
-    for digest in md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512 blake2b xxh64 xxh3 xxh128 crc32c; do
+    for digest in md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512 blake2b blake3 xxh64 xxh3 xxh128 crc32c; do
         [[ ,$have == *,$digest,* ]] || digests+=" $have$digest"
     done
     _leat_offer -W "$digests" -- "$word"

@@ -1,6 +1,6 @@
 # Completion of leat for fish. tests/completions.sh compares it with the options of the commands.
 
-set -l digests md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512 blake2b xxh64 xxh3 xxh128 crc32c
+set -l digests md5 sha1 sha224 sha256 sha384 sha512 sha512-256 sha3-224 sha3-256 sha3-384 sha3-512 blake2b blake3 xxh64 xxh3 xxh128 crc32c
 
 complete -c leat -n __fish_use_subcommand -f -a sum -d 'Print or check digests of files'
 complete -c leat -n __fish_use_subcommand -f -a map -d 'Run a command over items'

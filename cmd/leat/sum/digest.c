@@ -1,6 +1,7 @@
 #include "digest.h"
 
 #include "blake2b.h"
+#include "blake3.h"
 #include "crc32c.h"
 #include "crypto.h"
 #include "single.h"
@@ -230,6 +231,31 @@ static int either_end(void *state, unsigned char *digest)
     return 0;
 }
 
+static void *tree_open(const struct algorithm *a)
+{
+    (void)a;
+    return malloc(sizeof(struct blake3));
+}
+
+static int tree_begin(void *state, size_t size)
+{
+    (void)size;
+    blake3_begin(state, node_way_at(0));
+    return 0;
+}
+
+static int tree_add(void *state, const void *bytes, size_t len)
+{
+    blake3_add(state, bytes, len);
+    return 0;
+}
+
+static int tree_end(void *state, unsigned char *digest)
+{
+    blake3_end(state, digest);
+    return 0;
+}
+
 static const struct hashing either = { either_open, either_close, either_begin, either_add,
                                        either_end };
 static const struct hashing crypto = { crypto_open, crypto_close, crypto_begin, crypto_add,
@@ -238,6 +264,7 @@ static const struct hashing xxh64 = { xxh64_open, xxh64_close, xxh64_begin, xxh6
 static const struct hashing xxh3 = { xxh3_open, xxh3_close, xxh3_begin, xxh3_add, xxh3_end };
 static const struct hashing xxh128 = { xxh3_open, xxh3_close, xxh128_begin, xxh128_add,
                                        xxh128_end };
+static const struct hashing tree = { tree_open, free, tree_begin, tree_add, tree_end };
 static const struct hashing crc = { crc_open, free, crc_begin, crc_add, crc_end };
 
 static const struct algorithm algorithms[] = {
@@ -255,6 +282,7 @@ static const struct algorithm algorithms[] = {
     { "sha3-384", "SHA3-384", 48, &crypto, "SHA3-384", false, false, true, NULL, NULL },
     { "sha3-512", "SHA3-512", 64, &crypto, "SHA3-512", false, false, true, NULL, NULL },
     { "blake2b", "BLAKE2b", 64, &either, "BLAKE2B-512", true, false, false, NULL, NULL },
+    { "blake3", "BLAKE3", 32, &tree, NULL, false, false, true, NULL, NULL },
     { "xxh64", "XXH64", 8, &xxh64, NULL, false, false, false, NULL, NULL },
     { "xxh3", "XXH3", 8, &xxh3, NULL, false, true, false, NULL, NULL },
     { "xxh128", "XXH128", 16, &xxh128, NULL, false, false, false, NULL, NULL },

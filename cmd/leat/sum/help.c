@@ -10,7 +10,7 @@ static const char own_help[] =
     "\n"
     "  -a, --algorithm=NAME,...  the digests, by default md5: md5, sha1, sha224, sha256,\n"
     "                        sha384, sha512, sha512-256, sha3-224, sha3-256, sha3-384,\n"
-    "                        sha3-512, blake2b, xxh64, xxh3, xxh128, crc32c\n"
+    "                        sha3-512, blake2b, blake3, xxh64, xxh3, xxh128, crc32c\n"
     "  -l, --length=BITS     of the digest, for blake2b: 8 to 512, in steps of 8\n"
     "  -c, --check           read digests from the PATHs and check the files they name\n"
     "  -j, --jobs=N          digest on N cores; by default, on all\n"
@@ -112,6 +112,20 @@ static const char sha3sum_help[] =
     "  -h, --help            print this and exit\n"
     "  -v, --version         print the version and exit\n";
 
+static const char b3sum_help[] =
+    "  -c, --check           read digests from the FILEs and check the files they name\n"
+    "      --tag             lines that name the digest: BLAKE3 (name) = digest\n"
+    "\n"
+    "When checking:\n"
+    "      --ignore-missing  do not report files that do not exist\n"
+    "      --quiet           do not print OK for files that match\n"
+    "      --status          print nothing; only the exit status tells the result\n"
+    "      --strict          fail if a line is improperly formatted\n"
+    "  -w, --warn            report each improperly formatted line\n"
+    "\n"
+    "  -h, --help            print this and exit\n"
+    "  -V, --version         print the version and exit\n";
+
 static const char classic_tail[] =
     "\n"
     "This is leat sum, which can do more under its own name: see leat sum --help.\n";
@@ -120,6 +134,7 @@ static const char *options_of(const struct persona *p)
 {
     return p->kind == PERSONA_XXHSUM    ? xxhsum_help
            : p->kind == PERSONA_SHA3SUM ? sha3sum_help
+           : p->kind == PERSONA_B3SUM   ? b3sum_help
                                         : coreutils_help;
 }
 

@@ -14,6 +14,7 @@ static const struct persona classics[] = {
     { "b2sum", NULL, "blake2b", true, PERSONA_COREUTILS },
     { "xxh128sum", NULL, "xxh128", true, PERSONA_XXHSUM },
     { "sha3sum", NULL, "sha3-224", true, PERSONA_SHA3SUM },
+    { "b3sum", NULL, "blake3", true, PERSONA_B3SUM },
 };
 
 /* In the order in which coreutils' programs list the options that an abbreviation could mean. */
@@ -52,6 +53,8 @@ static const struct option b2sum_options[] = {
 };
 
 static const struct option xxhsum_options[] = { CHECK_OPTIONS, LAST_OPTIONS };
+
+static const struct option b3sum_options[] = { CHECK_OPTIONS, LAST_OPTIONS };
 
 static const struct option sha3sum_options[] = {
     CHECK_OPTIONS,
@@ -105,6 +108,7 @@ const char *persona_letters(const struct persona *p)
     case PERSONA_COREUTILS: return persona_is_b2sum(p) ? "bcl:twz" : "bctwz";
     case PERSONA_XXHSUM: return "cH:hqVw";
     case PERSONA_SHA3SUM: return "a:bchqstvw";
+    case PERSONA_B3SUM: return "chVw";
     case PERSONA_OWN: break;
     }
     return "a:bcj:Ll:twz";
@@ -116,6 +120,7 @@ const struct option *persona_options(const struct persona *p)
     case PERSONA_COREUTILS: return persona_is_b2sum(p) ? b2sum_options : coreutils_options;
     case PERSONA_XXHSUM: return xxhsum_options;
     case PERSONA_SHA3SUM: return sha3sum_options;
+    case PERSONA_B3SUM: return b3sum_options;
     case PERSONA_OWN: break;
     }
     return own_options;

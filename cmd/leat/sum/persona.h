@@ -14,6 +14,7 @@ enum persona_kind {
     PERSONA_COREUTILS, /* lists as coreutils 9.1 reads them, and nothing else */
     PERSONA_XXHSUM,
     PERSONA_SHA3SUM,
+    PERSONA_B3SUM,
 };
 
 struct persona {

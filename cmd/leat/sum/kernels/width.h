@@ -132,6 +132,9 @@ static always_inline void LOCAL(add)(uint32_t *states, VEC more)
 #include "sha1.h"
 #include "sha256.h"
 #endif
+#if SETS == 1
+#include "blake3.h"
+#endif
 
 #undef WIDTH
 #undef SETS

@@ -1,0 +1,34 @@
+/* blake3.h: BLAKE3, the plain hash with digests of 32 bytes.
+ *
+ * From the specification: "BLAKE3: one function, fast everywhere", by O'Connor, Aumasson, Neves and
+ * Wilcox-O'Hearn, 2020. The chunks of the message are the leaves of a binary tree, in which each
+ * left child has as many leaves as a power of two, and at least as many as its right sibling. The
+ * digest is the value of the root, which is computed with a flag of its own. kernels/nodes.h has
+ * the values of the other nodes.
+ *
+ * Invariants: `stack` has the values of complete subtrees, the largest first, from left to right.
+ * Their sizes are the powers of two in `chunks`; but the last one may still be in two halves, since
+ * its parent is not known to be another node than the root until more bytes come. For the same
+ * reason chunk 0 stays in `tail` until more bytes come. */
+#ifndef LEAT_CMD_BLAKE3_H
+#define LEAT_CMD_BLAKE3_H
+
+#include "kernels/nodes.h"
+
+enum { BLAKE3_DEPTH = 54 }; /* enough for 2^64 - 1 bytes */
+
+struct blake3 {
+    const struct node_way *way;
+    uint64_t chunks; /* those whose values are in the stack */
+    unsigned depth;
+    unsigned used; /* bytes of `tail` */
+    unsigned char stack[BLAKE3_DEPTH][NODE_VALUE];
+    unsigned char tail[NODE_CHUNK]; /* a chunk that is not full, or may be the last */
+};
+
+/* `way`: one of node_way_at. */
+void blake3_begin(struct blake3 *b, const struct node_way *way);
+void blake3_add(struct blake3 *b, const void *bytes, size_t len);
+void blake3_end(struct blake3 *b, unsigned char digest[NODE_VALUE]);
+
+#endif
