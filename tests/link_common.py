@@ -3,6 +3,7 @@
 A Bench has a folder of its own, and ends all that it has started. Everything waits for states, by
 polling; a minute without the state is a failure.
 """
+import contextlib
 import os
 import shutil
 import signal
@@ -163,11 +164,14 @@ class Program:
         self.pid = self.process.pid
 
     def feed(self, *lines):
-        self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
-        self.process.stdin.flush()
+        """A program that has ended already is not fed: its end tells why."""
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
+            self.process.stdin.flush()
 
     def end_input(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
 
     def kill(self):
         self.process.kill()

@@ -118,7 +118,6 @@ def strangers(case):
     same("refused", -111, opens(case, f"redis://127.0.0.1:{port}")[0])
     same("no socket", -2, opens(case, "redis+unix:/nowhere/redis")[0])
     same("no address", -22, opens(case, "redis://")[0])
-    same("encrypted", -95, opens(case, "rediss://localhost")[0])
 
 
 def away(case):

@@ -11,13 +11,15 @@ import time
 
 class Proxy:
     def __init__(self, path, seed, often):
-        """`often`: a request of so many has a fault; 0: none has."""
+        """`path`: of the engine's socket, or its host and port. `often`: a request of so many has a
+        fault; 0: none has."""
         self.path, self.often = path, often
         self.random = random.Random(seed)
         self.lock = threading.Lock()
         self.count = {"delay": 0, "cut": 0, "swallow": 0}
         self.pairs = set()
         self.to_hold = self.to_swallow = None
+        self.to_spoil = False
         self.held, self.goes, self.answered = (threading.Event() for _ in range(3))
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = "redis://127.0.0.1:%d" % self.listener.getsockname()[1]
@@ -29,9 +31,8 @@ class Proxy:
                 near, _ = self.listener.accept()
             except OSError:
                 return
-            far = socket.socket(socket.AF_UNIX)
             try:
-                far.connect(self.path)
+                far = self.connect()
             except OSError:
                 near.close()
                 continue
@@ -39,6 +40,17 @@ class Proxy:
             with self.lock:
                 self.pairs.add(pair)
             pair.start()
+
+    def connect(self):
+        if isinstance(self.path, tuple):
+            return socket.create_connection(self.path)
+        far = socket.socket(socket.AF_UNIX)
+        try:
+            far.connect(self.path)
+        except OSError:
+            far.close()
+            raise
+        return far
 
     def choose(self, data):
         """The fault of a request, if it has one."""
@@ -59,6 +71,15 @@ class Proxy:
     def swallow(self, word):
         """The reply to the next request with this word does not pass."""
         self.to_swallow = word
+
+    def spoil(self):
+        """The next reply comes with a wrong byte."""
+        self.to_spoil = True
+
+    def spoiled(self, data):
+        with self.lock:
+            spoils, self.to_spoil = self.to_spoil, False
+        return data[:-1] + bytes([data[-1] ^ 1]) if spoils else data
 
     def holds(self, data):
         with self.lock:
@@ -142,4 +163,4 @@ class Pair:
             self.replied.set()
             if self.swallows:
                 return
-            self.near.sendall(data)
+            self.near.sendall(self.proxy.spoiled(data))

@@ -89,7 +89,7 @@ grep -q 'LEAT_LINK_PASSWORD' "$out/err" || fail "a worker's password: $(cat "$ou
 grep -q secret "$out/err" && fail 'the password is shown once more by a worker'
 
 # addresses
-for bad in redis://h redis://h/ 'redis://h/a b' redis:///q redis:q rediss://h/q "$queue*0"; do
+for bad in redis://h redis://h/ 'redis://h/a b' redis:///q redis:q rediss://h "$queue*0"; do
     says "--on=$bad" 2 'leat map: ' --on="$bad" echo ::: 1
     [ "$(grep -c 'leat map: ' "$out/err")" = 1 ] || fail "--on=$bad: $(cat "$out/err")"
 done

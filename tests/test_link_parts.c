@@ -30,6 +30,17 @@ static void check_url(const char *text, const char *address, const char *user, c
     check_note[0] = '\0';
 }
 
+static void check_host(const char *text, const char *address, const char *host, bool tls)
+{
+    struct lk_url url;
+    check_url(text, address, NULL, NULL, NULL);
+    CHECK_IS(0, lk_url_parse(&url, text));
+    CHECK(same(url.host, host));
+    CHECK_IS(tls, url.tls);
+    lk_url_free(&url);
+    CHECK(!url.host && !url.tls);
+}
+
 static void test_urls(void **state)
 {
     (void)state;
@@ -45,6 +56,19 @@ static void test_urls(void **state)
     check_url("redis+unix:/run/x.sock?db=3", "unix:/run/x.sock", NULL, NULL, "3");
     check_url("redis+unix:/run/x.sock?db=", "unix:/run/x.sock", NULL, NULL, NULL);
     check_url("redis+unix:/a%20b@c:d", "unix:/a%20b@c:d", NULL, NULL, NULL);
+}
+
+static void test_hosts(void **state)
+{
+    (void)state;
+    check_host("redis://host", "host:6379", "host", false);
+    check_host("rediss://host", "host:6379", "host", true);
+    check_host("rediss://@host.:70/", "host.:70", "host.", true);
+    check_host("rediss://192.0.2.1", "192.0.2.1:6379", "192.0.2.1", true);
+    check_host("rediss://[::1]:7", "[::1]:7", "::1", true);
+    check_host("rediss://[fe80::1%eth0]", "[fe80::1%eth0]:6379", "fe80::1", true);
+    check_host("redis+unix:/run/x.sock", "unix:/run/x.sock", NULL, false);
+    check_url("rediss://me:pw@host:1/2", "host:1", "me", "pw", "2");
 }
 
 static void test_users(void **state)
@@ -99,6 +123,11 @@ static void test_wrong_urls(void **state)
         "redis+unix:@x",
         "redis+unix:/x?db=y",
         "redis+unix:/x?db=1&y",
+        "rediss://",
+        "rediss:/host",
+        "rediss://:6379",
+        "rediss://me:%00@host",
+        "rediss+unix:/x",
         "http://host",
         "REDIS://host",
     };
@@ -109,8 +138,6 @@ static void test_wrong_urls(void **state)
         CHECK(!url.address && !url.user && !url.password && !url.database && !url.shown);
     }
     check_note[0] = '\0';
-    struct lk_url url;
-    CHECK_IS(-ENOTSUP, lk_url_parse(&url, "rediss://host"));
 }
 
 /* ---- requests ---- */
@@ -284,12 +311,13 @@ static int refused_links(void *arg)
                                      { .lease = 25 * 3600 * LEAT_S },
                                      { .prefix = memset(prefix, 'x', 65) },
                                      { .prefix = "{" },
-                                     { .prefix = "x}" } };
+                                     { .prefix = "x}" },
+                                     { .cert = "/x" },
+                                     { .key = "/x" } };
     CHECK_IS(-EINVAL, leat_link_open(NULL, url, NULL, &link));
     CHECK_IS(-EINVAL, leat_link_open(scope, NULL, NULL, &link));
     CHECK_IS(-EINVAL, leat_link_open(scope, url, NULL, NULL));
     CHECK_IS(-EINVAL, leat_link_open(scope, "host", NULL, &link));
-    CHECK_IS(-ENOTSUP, leat_link_open(scope, "rediss://host", NULL, &link));
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_IS(-EINVAL, leat_link_open(scope, url, &wrong[i], &link));
     leat_link_spec right = { .prefix = prefix + 1, .lease = 100 * LEAT_MS };
@@ -416,12 +444,12 @@ static void test_refused(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_urls),          cmocka_unit_test(test_users),
-        cmocka_unit_test(test_wrong_urls),    cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_large_request), cmocka_unit_test(test_failed_request),
-        cmocka_unit_test(test_bytes),         cmocka_unit_test(test_many_bytes),
-        cmocka_unit_test(test_names),         cmocka_unit_test(test_keys),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_urls),           cmocka_unit_test(test_hosts),
+        cmocka_unit_test(test_users),          cmocka_unit_test(test_wrong_urls),
+        cmocka_unit_test(test_requests),       cmocka_unit_test(test_large_request),
+        cmocka_unit_test(test_failed_request), cmocka_unit_test(test_bytes),
+        cmocka_unit_test(test_many_bytes),     cmocka_unit_test(test_names),
+        cmocka_unit_test(test_keys),           cmocka_unit_test(test_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

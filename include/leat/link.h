@@ -95,26 +95,37 @@ typedef struct leat_link_spec {
     int trust;    /* not 0: the engine's settings are not looked at */
     leat_link_tell_fn *tell; /* NULL: nobody is told */
     void *arg;               /* given to `tell` */
+    /* For rediss:// only: paths of files in the PEM format, which are read once, when the link
+     * opens. `ca` has the certificates that may vouch for the engine's; NULL: as the environment's
+     * LEAT_LINK_CA says, and otherwise the system's. `cert` and `key`, both or none, are the
+     * certificate that is shown to the engine, perhaps with those that vouch for it, and its key
+     * without a passphrase; NULL: as LEAT_LINK_CERT and LEAT_LINK_KEY say, and otherwise none. */
+    const char *ca, *cert, *key;
 } leat_link_spec;
 
 /* Opens a link to the engine at `url`:
  *
  *     redis://HOST   redis://HOST:PORT/DATABASE   redis+unix:/run/redis.sock
+ *     rediss://HOST  rediss://HOST:PORT/DATABASE
  *
  * HOST is a name or a number, an IPv6 address in brackets. The port is 6379 unless given, and the
  * database is 0. USER:PASSWORD@ may stand before HOST, with % for what is no letter or digit; but a
- * command line shows it to everybody, and the environment does not. The connection is not
- * encrypted: outside of a network that you trust, use a tunnel.
+ * command line shows it to everybody, and the environment does not. With rediss:// the connection
+ * has TLS, of version 1.2 at least, and the engine's certificate is checked: who vouches for it,
+ * its time, and that it is HOST's. Nothing turns that off. OpenSSL's libssl does the work, and is
+ * loaded then. Without TLS nothing is encrypted: keep it within a network that you trust.
  *
  * Connects once, to look at the engine; stages and far ends make their own connections. `scope`
  * owns the link, which must be open as long as a stage or far end uses it. `spec` may be NULL. For
  * tasks and threads. The link is written to *link.
- * Returns 0; -EINVAL for a NULL, an address or a value that is wrong; -ENOTSUP when the engine is
- * older than 6.2, when it may lose what it has answered (appendonly is not "yes", appendfsync is
- * "no", maxmemory-policy evicts), or when it does not let its settings be read; -EACCES when it
- * refuses the password; -EPROTO when it is no Redis; -ETIMEDOUT when it has not answered within
- * 5 s; -EAGAIN when it cannot answer now, as while it reads its disk; -ENOMEM; -ECANCELED;
- * -EDEADLK where the caller must not wait; or an error of leat_connect. */
+ * Returns 0; -EINVAL for a NULL, an address or a value that is wrong, or a file of `ca`, `cert` or
+ * `key`; -ENOTSUP when the engine is older than 6.2, when it may lose what it has answered
+ * (appendonly is not "yes", appendfsync is "no", maxmemory-policy evicts), when it does not let its
+ * settings be read, or when the system has no libssl for rediss://; -EACCES when it refuses the
+ * password, or one side the other's certificate; -EPROTO when it is no Redis, or speaks no TLS with
+ * rediss://; -ETIMEDOUT when it has not answered within 5 s; -EAGAIN when it cannot answer now, as
+ * while it reads its disk; -ENOMEM; -ECANCELED; -EDEADLK where the caller must not wait; or an
+ * error of leat_connect. */
 LEAT_API int leat_link_open(leat_scope *scope, const char *url, const leat_link_spec *spec,
                             leat_link **link);
 

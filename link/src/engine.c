@@ -14,12 +14,10 @@
 
 enum { PARTS_MOST = 1 << 20 };
 
-int (*lk_dial)(leat_scope *, const char *, leat_io **, int64_t) = leat_connect;
-
 void lk_engine_init(struct lk_engine *engine, const leat_link *link)
 {
     engine->link = link;
-    engine->io = NULL;
+    engine->line = (struct lk_line){ 0 };
     engine->connecting = NULL;
     engine->reader = NULL;
     engine->shut = false;
@@ -33,13 +31,10 @@ void lk_engine_init(struct lk_engine *engine, const leat_link *link)
 void lk_engine_leave(struct lk_engine *engine)
 {
     lk_lock(&engine->lock);
-    leat_io *io = engine->io;
-    engine->io = NULL;
+    struct lk_line line = engine->line;
+    engine->line = (struct lk_line){ 0 };
     pthread_mutex_unlock(&engine->lock);
-    if (io) {
-        leat_io_close(io);
-        leat_io_unref(io);
-    }
+    lk_line_close(&line);
     if (engine->reader)
         redisReaderFree(engine->reader);
     engine->reader = NULL;
@@ -56,8 +51,7 @@ void lk_engine_shut(struct lk_engine *engine)
 {
     lk_lock(&engine->lock);
     engine->shut = true;
-    if (engine->io)
-        leat_shutdown(engine->io, SHUT_RDWR);
+    lk_line_shut(&engine->line);
     if (engine->connecting)
         leat_scope_cancel(engine->connecting);
     pthread_mutex_unlock(&engine->lock);
@@ -125,7 +119,7 @@ static int error_of(struct lk_engine *engine, const char *text)
 
 static int read_more(struct lk_engine *engine, int64_t deadline)
 {
-    int64_t n = leat_read_until(engine->io, engine->bytes, sizeof engine->bytes, deadline);
+    int64_t n = lk_line_read(&engine->line, engine->bytes, sizeof engine->bytes, deadline);
     if (n <= 0)
         return is_shut(engine) ? -ESHUTDOWN : n ? (int)n : -ECONNRESET;
     engine->received += (size_t)n;
@@ -142,7 +136,7 @@ static int64_t later(int64_t a, int64_t b)
 int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline)
 {
     void *got = NULL;
-    if (!engine->io)
+    if (!engine->line.io)
         return -ENOTCONN;
     for (;;) {
         if (redisReaderGetReply(engine->reader, &got) != REDIS_OK) {
@@ -175,14 +169,14 @@ int lk_engine_send(struct lk_engine *engine)
     struct lk_request *request = &engine->request;
     if (request->failed)
         return -ENOMEM;
-    if (!engine->io)
+    if (!engine->line.io)
         return -ENOTCONN;
     if (!request->size)
         return 0;
     int64_t n = 0;
     for (size_t done = 0; n >= 0 && done<request->size; done += n> 0 ? (size_t)n : 0)
-        n = leat_write_until(engine->io, request->bytes + done, request->size - done,
-                             leat_after(engine->link->lease + CONNECT_TIME));
+        n = lk_line_write(&engine->line, request->bytes + done, request->size - done,
+                          leat_after(engine->link->lease + CONNECT_TIME));
     lk_request_empty(request);
     return n >= 0 ? 0 : is_shut(engine) ? -ESHUTDOWN : (int)n;
 }
@@ -371,11 +365,11 @@ static bool set_connecting(struct lk_engine *engine, leat_scope *scope)
 }
 
 /* In a scope of its own, which lk_engine_shut cancels. Without one it takes until the deadline. */
-static int reach(struct lk_engine *engine, leat_io **io, int64_t deadline)
+static int reach(struct lk_engine *engine, struct lk_line *line, int64_t deadline)
 {
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     bool shut = set_connecting(engine, scope);
-    int error = shut ? -ESHUTDOWN : lk_dial(NULL, engine->link->url.address, io, deadline);
+    int error = shut ? -ESHUTDOWN : lk_line_open(line, engine->link, deadline);
     shut = set_connecting(engine, NULL);
     if (scope)
         leat_scope_close(scope);
@@ -384,13 +378,13 @@ static int reach(struct lk_engine *engine, leat_io **io, int64_t deadline)
 
 int lk_engine_connect(struct lk_engine *engine, int64_t deadline)
 {
-    leat_io *io;
+    struct lk_line line;
     lk_engine_leave(engine);
-    int error = reach(engine, &io, deadline);
+    int error = reach(engine, &line, deadline);
     if (error)
         return error;
     lk_lock(&engine->lock);
-    engine->io = io;
+    engine->line = line;
     bool shut = engine->shut;
     pthread_mutex_unlock(&engine->lock);
     engine->reader = make_reader(engine);

@@ -13,10 +13,9 @@
 #define LK_ENGINE_H
 
 #include "keys.h"
+#include "line.h"
 #include "link.h"
 #include "scripts.h"
-
-#include <leat/io.h>
 
 #include <hiredis/hiredis.h>
 #include <pthread.h>
@@ -31,7 +30,7 @@ typedef int lk_elements;
 
 struct lk_engine {
     const leat_link *link;
-    leat_io *io; /* NULL: away. `lock` guards changes, and the other task's use */
+    struct lk_line line; /* closed: away. `lock` guards changes, and the other task's use */
     pthread_mutex_t lock;
     leat_scope *connecting; /* NULL: it does not connect. Guarded by `lock`, as `shut` is */
     bool shut;
@@ -51,10 +50,6 @@ struct lk_engine {
     char why[128];      /* the last reason that it gave for not answering */
     char bytes[1 << 14];
 };
-
-/* What connects: leat_connect. A test in the seeded world replaces it, before the world begins. */
-extern int (*lk_dial)(leat_scope *scope, const char *address, leat_io **connection,
-                      int64_t deadline);
 
 void lk_engine_init(struct lk_engine *engine, const leat_link *link);
 void lk_engine_free(struct lk_engine *engine);

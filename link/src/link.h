@@ -16,6 +16,7 @@ enum {
 
 struct leat_link {
     struct lk_url url;
+    struct ssl_ctx_st *tls; /* NULL: without TLS */
     char *prefix;
     int64_t lease, away;
     int trust;

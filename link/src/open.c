@@ -1,5 +1,6 @@
 /* open.c: leat_link_open and leat_link_forget. */
 #include "engine.h"
+#include "tls.h"
 
 #include <leat/leat.h>
 
@@ -17,6 +18,7 @@ enum { PREFIX_MOST = 64 };
 
 static void free_link(leat_link *link)
 {
+    lk_tls_free(link->tls);
     lk_url_free(&link->url);
     free(link->prefix);
     free(link);
@@ -58,7 +60,25 @@ static int check(const char *url, const leat_link_spec *spec, leat_link **link)
         return -EINVAL;
     if (spec->prefix && (strlen(spec->prefix) > PREFIX_MOST || strpbrk(spec->prefix, "{}")))
         return -EINVAL;
-    return 0;
+    return !spec->cert == !spec->key ? 0 : -EINVAL;
+}
+
+static const char *from_environment(const char *name)
+{
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
+static int make_tls(leat_link *link, const leat_link_spec *spec)
+{
+    const char *ca = spec->ca ? spec->ca : from_environment("LEAT_LINK_CA");
+    const char *cert = spec->cert ? spec->cert : from_environment("LEAT_LINK_CERT");
+    const char *key = spec->key ? spec->key : from_environment("LEAT_LINK_KEY");
+    if (!cert == !key)
+        return lk_tls_make(link, ca, cert, key);
+    lk_tell(link, "a certificate needs its key: LEAT_LINK_CERT and LEAT_LINK_KEY are both set, "
+                  "or none of them");
+    return -EINVAL;
 }
 
 static int make(leat_link *link, const char *url, const leat_link_spec *spec)
@@ -69,12 +89,23 @@ static int make(leat_link *link, const char *url, const leat_link_spec *spec)
                          .tell = spec->tell,
                          .arg = spec->arg };
     int error = lk_url_parse(&link->url, url);
-    if (error == -ENOTSUP)
-        lk_tell(link, "leat does not encrypt the connection to an engine: use a tunnel");
+    if (!error && link->url.tls)
+        error = make_tls(link, spec);
     if (error)
         return error;
     link->prefix = strdup(spec->prefix ? spec->prefix : "leat:");
     return link->prefix ? find_password(link, spec) : -ENOMEM;
+}
+
+/* A port with TLS that is asked without, and the other way round, often has nothing to say. */
+static void guess(const leat_link *link, int error)
+{
+    const struct lk_url *url = &link->url;
+    if (url->tls && error == -ETIMEDOUT)
+        lk_tell(link, "the engine at %s does not answer: does its port have TLS?", url->shown);
+    else if (url->host && !url->tls && (error == -ECONNRESET || error == -EPIPE))
+        lk_tell(link, "the engine at %s closes the connection: a port with TLS needs rediss://",
+                url->shown);
 }
 
 /* Connects once, and has that done with the engine; `then` may be NULL. A connection has a large
@@ -91,6 +122,7 @@ static int connect_once(const leat_link *link, const struct lk_keys *keys,
         error = then(engine, keys);
     lk_engine_free(engine);
     free(engine);
+    guess(link, error);
     return error;
 }
 

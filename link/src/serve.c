@@ -200,7 +200,7 @@ static int serve(struct lk_far *far)
     error = error ? error : loop(far);
     drain(far);
     count_exchange(far);
-    if (far->engine.io)
+    if (far->engine.line.io)
         lk_far_give_back(far);
     count_exchange(far);
     leat_close(far->over);

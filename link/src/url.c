@@ -2,12 +2,12 @@
 #include "url.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define TCP "redis://"
+#define TLS "rediss://"
 #define UNIX "redis+unix:"
 #define DATABASE "?db="
 
@@ -79,6 +79,12 @@ static bool is_other(const char *text, size_t n, size_t host)
     return kind || (host < n && memchr(text + host + 1, ':', n - host - 1));
 }
 
+static int take_host(struct lk_url *to, const char *text, size_t n)
+{
+    to->host = *text == '[' ? strndup(text + 1, strcspn(text + 1, "%]")) : strndup(text, n);
+    return to->host ? 0 : -ENOMEM;
+}
+
 static int parse_tcp(struct lk_url *to, const char *text)
 {
     size_t n = strcspn(text, "/?#");
@@ -103,7 +109,8 @@ static int parse_tcp(struct lk_url *to, const char *text)
     }
     if (*rest && *rest != '/')
         return -EINVAL;
-    return take_database(to, *rest ? rest + 1 : rest);
+    int error = take_host(to, text, port ? (size_t)(port - text) : n);
+    return error ? error : take_database(to, *rest ? rest + 1 : rest);
 }
 
 static int parse_unix(struct lk_url *to, const char *text)
@@ -127,8 +134,8 @@ int lk_url_parse(struct lk_url *to, const char *text)
         error = parse_tcp(to, text + strlen(TCP));
     else if (strncmp(text, UNIX, strlen(UNIX)) == 0)
         error = parse_unix(to, text + strlen(UNIX));
-    else if (strncmp(text, "rediss://", strlen("rediss://")) == 0)
-        error = -ENOTSUP;
+    else if ((to->tls = strncmp(text, TLS, strlen(TLS)) == 0))
+        error = parse_tcp(to, text + strlen(TLS));
     if (!error && !(to->shown = strdup(to->address)))
         error = -ENOMEM;
     if (error)
@@ -146,6 +153,7 @@ void lk_wipe(char *text)
 void lk_url_free(struct lk_url *url)
 {
     free(url->address);
+    free(url->host);
     free(url->database);
     free(url->shown);
     lk_wipe(url->user);

@@ -2,15 +2,19 @@
 #ifndef LK_URL_H
 #define LK_URL_H
 
+#include <stdbool.h>
+
 /* What an address says. All are texts of their own, or NULL. */
 struct lk_url {
     char *address; /* for leat_connect */
+    char *host; /* its name or number, without brackets and zone; NULL: a socket of this machine */
     char *user, *password;
     char *database;
+    bool tls;
     char *shown; /* for messages: the address without user and password */
 };
 
-/* 0; -EINVAL for what is no address of an engine; -ENOTSUP for an encrypted one; -ENOMEM. */
+/* 0; -EINVAL for what is no address of an engine; -ENOMEM. */
 int lk_url_parse(struct lk_url *to, const char *text);
 
 /* Wipes the password. */

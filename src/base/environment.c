@@ -21,6 +21,9 @@ static const char *const known[] = {
     "WATCHDOG",
     "WORKERS",
     /* libleat-link's */
+    "LINK_CA",
+    "LINK_CERT",
+    "LINK_KEY",
     "LINK_PASSWORD",
     "LINK_USER",
     /* the command's */

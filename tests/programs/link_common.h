@@ -87,6 +87,9 @@ static inline int begin(struct program *p, const char *url)
                                   .away = time_option(p, "away"),
                                   .prefix = text_option(p, "prefix", NULL),
                                   .trust = (int)option(p, "trust", 0),
+                                  .ca = text_option(p, "ca", NULL),
+                                  .cert = text_option(p, "cert", NULL),
+                                  .key = text_option(p, "key", NULL),
                                   .tell = tell };
     int error = leat_link_open(p->scope, url, &spec, &p->link);
     while (error && option(p, "insist", 0) && leat_sleep(10 * LEAT_MS) == 0)

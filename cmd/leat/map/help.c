@@ -28,7 +28,7 @@ static const char help[] =
     "      --log=FILE       write a line about each command\n"
     "      --resume[=ended] pass by what the log says has succeeded [or ended]\n"
     "      --on=HOST*N,...  run N commands at a time on HOST, by ssh; : is here;\n"
-    "                         redis://HOST/QUEUE*N: by any leat worker at a queue\n"
+    "                         redis[s]://HOST/QUEUE*N: by any leat worker at a queue\n"
     "      --dir=FOLDER     run commands in FOLDER\n"
     "      --dry-run        print the commands and do not run them\n"
     "  -v, --verbose        print each command when it starts\n"

@@ -55,7 +55,7 @@ static int check_name(const char *text)
     if (!*text || *text == '-' || has_odd_bytes(text))
         return refuse(text, "this is no name of a machine");
     if (strstr(text, "://") && strncmp(text, "ssh://", 6) != 0)
-        return refuse(text, "machines are reached by ssh, or by a queue at redis://");
+        return refuse(text, "machines are reached by ssh, or by a queue at redis:// or rediss://");
     return 0;
 }
 

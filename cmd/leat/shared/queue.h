@@ -1,6 +1,7 @@
 /* queue.h: the address of a queue that has jobs of `leat map` for any `leat worker`:
  *
  *     redis://HOST/QUEUE   redis://HOST:PORT/DATABASE/QUEUE   redis+unix:/run/redis.sock/QUEUE
+ *     rediss://HOST/QUEUE, and so on: with TLS
  *
  * What stands before the last slash is the address of an engine, as leat/link.h has it. It has no
  * password: those who see the command line would read it. */

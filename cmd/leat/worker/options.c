@@ -33,7 +33,8 @@ static const char help[] =
     "      --lease=TIME   a worker that is silent for TIME has lost its jobs (5s)\n"
     "      --help, --version\n"
     "\n"
-    "LEAT_LINK_USER and LEAT_LINK_PASSWORD in the environment say who asks.\n";
+    "LEAT_LINK_USER and LEAT_LINK_PASSWORD in the environment say who asks. For\n"
+    "rediss:// (TLS), LEAT_LINK_CA names a file with the trusted certificates.\n";
 
 enum { JOBS_MOST = 4096, OPT_DIR = 256, OPT_GRACE, OPT_LEASE, OPT_HELP, OPT_VERSION };
 
