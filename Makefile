@@ -90,7 +90,7 @@ install: ## install to PREFIX (/usr/local when unset); DESTDIR is heeded
 	@scripts/bootstrap run
 	@PREFIX="$(PREFIX)" scripts/install release
 
-deb: ## build Debian packages in build/deb: libleat0, libleat-dev, leat, leat-doc
+deb: ## build Debian packages in build/deb: the libraries, the command, the manual
 	@scripts/bootstrap deb
 	@scripts/deb
 

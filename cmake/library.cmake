@@ -41,11 +41,25 @@ if(lto OR LEAT_SANITIZE OR flags MATCHES "-fsanitize" OR NOT CMAKE_OBJCOPY)
 else()
     set(static_hides ON)
     set(whole ${CMAKE_CURRENT_BINARY_DIR}/libleat$<$<BOOL:$<CONFIG>>:-$<CONFIG>>.o)
-    if(CMAKE_C_COMPILER_TARGET)
-        set(for_target ${CMAKE_C_COMPILE_OPTIONS_TARGET}${CMAKE_C_COMPILER_TARGET})
+    # As CMake calls the compiler for a link, so that -m32 or --sysroot has its effect here, too.
+    # But a flag for coverage brings a library of the compiler's, which is the program's to link.
+    separate_arguments(for_link UNIX_COMMAND "${CMAKE_C_COMPILER_ARG1} ${flags}")
+    list(FILTER for_link EXCLUDE REGEX "^(--?coverage$|-fprofile-(arcs|generate|instr))")
+    if(CMAKE_C_COMPILER_ID MATCHES Clang)
+        list(APPEND for_link -Wno-unused-command-line-argument)
+    endif()
+    foreach(kind TARGET EXTERNAL_TOOLCHAIN)
+        if(CMAKE_C_COMPILER_${kind} AND CMAKE_C_COMPILE_OPTIONS_${kind})
+            list(APPEND for_link ${CMAKE_C_COMPILE_OPTIONS_${kind}}${CMAKE_C_COMPILER_${kind}})
+        endif()
+    endforeach()
+    if(CMAKE_SYSROOT_LINK OR CMAKE_SYSROOT)
+        set(sysroot ${CMAKE_SYSROOT_LINK} ${CMAKE_SYSROOT})
+        list(GET sysroot 0 sysroot)
+        list(APPEND for_link ${CMAKE_C_COMPILE_OPTIONS_SYSROOT}${sysroot})
     endif()
     add_custom_command(OUTPUT ${whole}
-        COMMAND ${CMAKE_C_COMPILER} ${for_target} -r -nostdlib -o ${whole}
+        COMMAND ${CMAKE_C_COMPILER} ${for_link} -r -nostdlib -o ${whole}
                 $<TARGET_OBJECTS:leat-objects>
         COMMAND ${CMAKE_OBJCOPY} --localize-hidden ${whole}
         DEPENDS $<TARGET_OBJECTS:leat-objects>

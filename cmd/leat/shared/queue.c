@@ -1,5 +1,6 @@
 #define _GNU_SOURCE
 #include "shared/queue.h"
+#include "shared/hiredis.h"
 
 #include <stddef.h>
 #include <stdio.h>
@@ -7,6 +8,7 @@
 #include <string.h>
 
 #define TCP "redis://"
+#define TLS "rediss://"
 #define UNIX "redis+unix:/"
 
 bool queue_is_meant(const char *text)
@@ -27,15 +29,20 @@ const char *queue_read(struct queue *q, const char *text)
 {
     const char *slash = strrchr(text, '/');
     size_t scheme = strncmp(text, TCP, strlen(TCP)) == 0     ? strlen(TCP)
+                    : strncmp(text, TLS, strlen(TLS)) == 0   ? strlen(TLS)
                     : strncmp(text, UNIX, strlen(UNIX)) == 0 ? strlen(UNIX)
                                                              : 0;
 #ifndef LEAT_CMD_LINK
     return "this leat is built without libleat-link, which a queue needs";
 #endif
     if (!scheme)
-        return "a queue is redis://HOST/QUEUE or redis+unix:/SOCKET/QUEUE";
+        return "a queue is redis://HOST/QUEUE, rediss://HOST/QUEUE or redis+unix:/SOCKET/QUEUE";
     if (slash <= text + scheme || !is_name(slash + 1))
         return "behind the last slash stands the name of a queue, of letters, digits and . _ - +";
+#ifdef LEAT_CMD_LOADS_HIREDIS
+    if (!hiredis_load())
+        return "a queue needs libhiredis, which this system does not have";
+#endif
     *q = (struct queue){ .engine = strndup(text, (size_t)(slash - text)) };
     snprintf(q->stage, sizeof q->stage, "map-%s", slash + 1);
     return q->engine ? NULL : "memory exhausted";

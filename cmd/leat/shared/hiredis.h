@@ -1,0 +1,15 @@
+/* hiredis.h: libhiredis, loaded when an address of a queue is read: it takes a part of the start of
+ * a program, which other commands need not pay.
+ *
+ * hiredis.c has the functions of hiredis that libleat-link calls, and passes them on. So it is for
+ * a command that has libleat-link's objects and no archive of hiredis. None of these functions is
+ * called before hiredis_load has returned true. No lock: no other thread runs yet. */
+#ifndef LEAT_CMD_HIREDIS_H
+#define LEAT_CMD_HIREDIS_H
+
+#include <stdbool.h>
+
+/* Loads the library, once. False: the system does not have it. */
+bool hiredis_load(void);
+
+#endif
