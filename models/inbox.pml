@@ -6,16 +6,17 @@
  * of sched/runtime.c. Two posters push onto the inbox: one posts a party again as soon as it has
  * run, so the compare-and-swap meets the same top again; the other posts two parties in a row.
  * `Other` wakes the worker for another reason, as idle.c does. With NUDGES there is one poster, and
- * two cancellers mark scopes of a task whose home is this worker. The sleep has no deadline, so a
- * message that is missed is missed for ever, and spin reports that all processes wait.
+ * two cancellers mark scopes of a task whose home is this worker. With STOPS the first poster posts
+ * once, and the system may stop it until the other one's parties have run. The sleep has no
+ * deadline, so a message that is missed is missed for ever, and spin reports that all processes
+ * wait.
  *
  * Proves:
- *  - no wake-up by a post, a nudge or the stop is lost, although a poster wakes the worker only if
- *    it found the inbox empty;
+ *  - no wake-up by a post, a nudge or the stop is lost;
  *  - every post arrives once, and each poster's in order;
  *  - the worker looks at a task after each mark, although a canceller nudges only a task that is
  *    not nudged yet; the task is never twice in the list;
- *  - for each time that the worker said that it sleeps, at most one system call wakes it.
+ *  - with STOPS: a poster that is stopped holds up no party of another poster.
  *
  * Steps are sequentially consistent here, as the C asks for where it matters. The variants that
  * swap two steps show what a weaker order would allow.
@@ -29,22 +30,32 @@
  *  DRAIN_IN_TWO_STEPS         no exchange
  *  NO_VALUE_CHECK             a futex that sleeps whatever the word is
  *  NOT_TURNED_ROUND           the inbox's order is not reversed
- *  WAKE_EVERY_TIME            lt_worker_wake stores without an exchange, and always makes the call
  *  LOOK_THEN_CLEAR            (NUDGES) the worker looks at the task before it clears the nudge (a
  *                             plain store would allow that, too: the look may overtake it)
  *  REST_FORGOTTEN             (NUDGES) the worker sleeps before it has looked at all nudges it took
- *  NUDGE_THEN_MARK            (NUDGES) the canceller marks the scope last */
+ *  NUDGE_THEN_MARK            (NUDGES) the canceller marks the scope last
+ *  FIRST_ONLY                 (STOPS) a poster wakes the worker only if it found the inbox empty
+ *  AWAKE_BEFORE_CALL          (STOPS) the worker looks awake as soon as a waker has claimed the call
+ *  ANY_SLEEP                  (STOPS) a waker that is late says that the worker is awake, although
+ *                             the worker sleeps once more */
 #define PARTIES 3 /* party 1 is posted twice, 2 and 3 once */
 #ifdef NUDGES
 #define POSTS 2
+#elif defined(STOPS)
+#define POSTS 3
+#define NUMBERS 7 /* more than there are sleeps, so that a late waker knows its own */
 #else
 #define POSTS 4
+#endif
+#ifndef NUMBERS
+#define NUMBERS 2
 #endif
 
 byte inbox;            /* the party on top; 0: empty */
 byte next[PARTIES + 1];
-bool asleep, stopping;
-bool in_futex;
+byte asleep;           /* the number of the sleep; 0: awake, or woken */
+bool called;           /* a waker has claimed the call */
+bool stopping, in_futex;
 
 bool nudged, in_nudges; /* the task: nudged, and in the worker's list */
 bool told, put_off;     /* taken off the list; left for the next look, once */
@@ -52,22 +63,41 @@ bool marked[2], seen[2];
 
 byte ran, ran_1, last_of_two;
 bool posted[PARTIES + 1];
-byte said, calls; /* how often the worker said it sleeps, and the kernel was asked to wake it */
+byte said = 1; /* the number of the last sleep: from 1 to NUMBERS in turn */
 
+#ifdef STOPS
+bool stopped; /* the first poster is */
+#define GOES (!stopped || _pid != first_pid)
+pid first_pid;
+#else
+#define GOES true
+#endif
+
+/* `was_asleep`: which sleep the waker has claimed. */
 inline wake()
 {
-#ifdef WAKE_EVERY_TIME
-    asleep = false;
-    was_asleep = true;
+#ifdef AWAKE_BEFORE_CALL
+    atomic { GOES; was_asleep = asleep; asleep = 0; called = false }
 #else
-    atomic { was_asleep = asleep; asleep = false }
+    atomic { GOES; was_asleep = asleep; called = (asleep != 0) }
 #endif
     if
-    :: was_asleep ->
-        atomic { in_futex = false; calls++; assert(calls <= said) }
+    :: was_asleep != 0 ->
+        atomic { GOES; in_futex = false }
+        atomic {
+            GOES;
+            if
+#ifdef ANY_SLEEP
+            :: called -> asleep = 0; called = false
+#else
+            :: called && asleep == was_asleep -> asleep = 0; called = false
+#endif
+            :: else
+            fi
+        }
     :: else
     fi;
-    was_asleep = false
+    was_asleep = 0
 }
 
 inline post(party)
@@ -76,7 +106,7 @@ inline post(party)
     posted[party] = true;
     top = inbox;
 #ifdef ASK_FIRST
-    sleeps = asleep;
+    sleeps = (asleep != 0);
 #endif
     do
     :: next[party] = top;
@@ -92,10 +122,13 @@ inline post(party)
 #endif
     od;
 #ifndef ASK_FIRST
-    sleeps = (top == 0 && asleep);
+    atomic { GOES; sleeps = (asleep != 0) }
+#endif
+#ifdef FIRST_ONLY
+    sleeps = sleeps && top == 0;
 #endif
     if
-    :: top == 0 && sleeps -> wake()
+    :: sleeps -> wake()
     :: else
     fi;
     top = 0; sleeps = false
@@ -104,17 +137,24 @@ inline post(party)
 active proctype PosterOfOne()
 {
     byte top;
-    bool sleeps, was_asleep;
+    bool sleeps;
+    byte was_asleep;
+#ifdef STOPS
+    first_pid = _pid;
+    post(1)
+#else
     post(1);
     ran_1 == 1;
     post(1)
+#endif
 }
 
 #ifdef NUDGES
 
 proctype Canceller(byte i)
 {
-    bool was_nudged, was_asleep;
+    bool was_nudged;
+    byte was_asleep;
 #ifndef NUDGE_THEN_MARK
     marked[i] = true;
 #endif
@@ -123,7 +163,7 @@ proctype Canceller(byte i)
     :: !was_nudged ->
         atomic { assert(!in_nudges && !told); in_nudges = true }
         if
-        :: asleep -> wake()
+        :: asleep != 0 -> wake()
         :: else
         fi
     :: else
@@ -138,27 +178,42 @@ proctype Canceller(byte i)
 active proctype PosterOfTwo()
 {
     byte top;
-    bool sleeps, was_asleep;
+    bool sleeps;
+    byte was_asleep;
     post(2);
     post(3)
 }
 
 active proctype Other()
 {
-    bool was_asleep;
+    byte was_asleep;
     wake()
 }
+
+#ifdef STOPS
+active proctype System()
+{
+    if
+    :: atomic { last_of_two < 3 -> stopped = true }
+    :: true
+    fi
+}
+#endif
 
 #endif
 
 active proctype Stopper()
 {
-    bool was_asleep;
+    byte was_asleep;
 #ifdef NUDGES
     run Canceller(0);
     run Canceller(1);
     ran == POSTS && seen[0] && seen[1];
 #else
+#ifdef STOPS
+    last_of_two == 3;
+    stopped = false;
+#endif
     ran == POSTS;
 #endif
     stopping = true;
@@ -243,7 +298,7 @@ inline sleep()
 #ifdef LOOK_FIRST
     look_for_news();
 #endif
-    atomic { asleep = true; said++ }
+    atomic { said = said % NUMBERS + 1; asleep = said; called = false }
 #if !defined(LOOK_FIRST) && !defined(SLEEP_WITHOUT_SECOND_LOOK)
     look_for_news();
 #endif
@@ -254,7 +309,7 @@ inline sleep()
 #ifdef NO_VALUE_CHECK
             :: true -> in_futex = true
 #else
-            :: asleep -> in_futex = true
+            :: asleep == said && !called -> in_futex = true
             :: else
 #endif
             fi
@@ -262,7 +317,7 @@ inline sleep()
         !in_futex
     :: else -> news = false
     fi;
-    asleep = false
+    atomic { asleep = 0; called = false }
 }
 
 active proctype Worker()

@@ -5,6 +5,9 @@
  * the test waits for it in vain. scripts/mutate makes such orders. */
 #include "support.h"
 
+#include "base/gap.h"
+#include "sched/runtime.h"
+
 #include <sched.h>
 
 #ifdef LEAT_HARSH
@@ -205,6 +208,85 @@ static void a_worker_that_goes_to_sleep_learns_of_the_stop(void **state)
     }
 }
 
+/* ---- a poster, between its push and its call, and in the middle of its call ---- */
+
+#ifdef LEAT_HARSH
+
+static _Thread_local int gaps_left; /* the thread stops in the last of them */
+static _Atomic bool is_stopped, may_go_on;
+
+static void stop_here(void)
+{
+    if (gaps_left == 0 || --gaps_left > 0)
+        return;
+    is_stopped = true;
+    WAIT_UNTIL(may_go_on);
+}
+
+struct stopping_poster {
+    leat_chan *to;
+    int gaps;
+    _Atomic bool has_ended;
+};
+
+static void *post_and_stop(void *arg)
+{
+    struct stopping_poster *me = arg;
+    gaps_left = me->gaps;
+    CHECK_IS(0, leat_send(me->to, NULL));
+    gaps_left = 0;
+    me->has_ended = true;
+    return NULL;
+}
+
+/* True if the first poster stopped. Then the second one's item must arrive meanwhile. */
+static bool second_poster_is_heard(leat_chan *first, leat_chan *second, int gaps)
+{
+    int before = passed;
+    pthread_t thread;
+    struct stopping_poster poster = { .to = first, .gaps = gaps };
+    is_stopped = may_go_on = false;
+    WAIT_UNTIL(lt_runtime.workers[0]->asleep);
+    CHECK_IS(0, pthread_create(&thread, NULL, post_and_stop, &poster));
+    WAIT_UNTIL(is_stopped || poster.has_ended);
+    bool stopped = is_stopped;
+    CHECK_IS(0, leat_send(second, NULL));
+    WAIT_UNTIL(passed >= before + 1);
+    may_go_on = true;
+    CHECK_IS(0, pthread_join(thread, NULL));
+    WAIT_UNTIL(passed == before + 2);
+    return stopped;
+}
+
+static int count_items(void *arg)
+{
+    while (leat_recv(arg, NULL) == 0)
+        atomic_fetch_add(&passed, 1);
+    return 0;
+}
+
+static void a_stopped_poster_holds_up_no_other(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *first = leat_chan_make(s, 0, 0), *second = leat_chan_make(s, 0, 0);
+    CHECK_IS(0, leat_go(s, count_items, first));
+    CHECK_IS(0, leat_go(s, count_items, second));
+    WAIT_UNTIL(receivers_of(first) == 1 && receivers_of(second) == 1);
+    lt_gap_hook = stop_here;
+    /* One gap: behind its push. Two: when it has claimed the call. */
+    for (int gaps = 1; gaps <= 2; gaps++)
+        WAIT_UNTIL(second_poster_is_heard(first, second, gaps));
+    lt_gap_hook = NULL;
+    CHECK_IS(0, leat_close(first));
+    CHECK_IS(0, leat_close(second));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_stop());
+}
+
+#endif
+
 /* ---- a home worker, between the look at a nudged task and the next nudge ---- */
 
 enum { HIDDEN = 20 };
@@ -302,6 +384,9 @@ int main(void)
         cmocka_unit_test(cancel_reaches_a_block_that_begins_to_sleep),
         cmocka_unit_test(news_reach_a_worker_that_goes_to_sleep),
         cmocka_unit_test(a_worker_that_goes_to_sleep_learns_of_the_stop),
+#ifdef LEAT_HARSH
+        cmocka_unit_test(a_stopped_poster_holds_up_no_other),
+#endif
         cmocka_unit_test(a_second_nudge_is_seen),
         cmocka_unit_test(a_canceller_keeps_the_scopes_it_has_marked),
     };

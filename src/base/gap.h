@@ -7,6 +7,10 @@
 #ifdef LEAT_HARSH
 /* The caller may hold any lock. Keeps errno. */
 void lt_gap(void);
+
+/* If not NULL, what each thread calls in each gap: a test's, to stop one of them for as long as it
+ * likes. */
+extern void (*_Atomic lt_gap_hook)(void);
 #else
 static inline void lt_gap(void)
 {

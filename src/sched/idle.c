@@ -346,15 +346,23 @@ static bool was_told(struct lt_worker *worker)
            worker->ready_head;
 }
 
+/* What `asleep` is to say. */
+static uint32_t how_to_sleep(const struct lt_worker *worker)
+{
+    uint64_t sleeps = atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
+    return (uint32_t)sleeps * LT_SLEEP_ONE +
+           (lt_reactor_is_open(&worker->reactor) ? LT_SLEEPS_IN_EPOLL : LT_SLEEPS);
+}
+
 /* Until it is woken, by a waker or an event, or until a time. `how` is what `asleep` says. */
 static void sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
 {
     lt_gap();
-    if (how == LT_SLEEPS_IN_EPOLL)
+    if ((how & LT_HOW) == LT_SLEEPS_IN_EPOLL)
         lt_reactor_sleep(worker, until);
     /* If the reactor was opened before this look, the opener may not have seen `asleep`. */
     else if (!lt_reactor_is_open(&worker->reactor))
-        lt_futex_wait(&worker->asleep, LT_SLEEPS, until);
+        lt_futex_wait(&worker->asleep, how, until);
 }
 
 void lt_idle(struct lt_worker *worker)
@@ -373,7 +381,7 @@ void lt_idle(struct lt_worker *worker)
     become_idle(worker);
     for (;;) {
         lt_tally_add(&worker->tally.sleeps, 1);
-        uint32_t how = lt_reactor_is_open(&worker->reactor) ? LT_SLEEPS_IN_EPOLL : LT_SLEEPS;
+        uint32_t how = how_to_sleep(worker);
         /* Before it asks for its role and for news: a thread that gives it the watch, or news,
          * after that, sees that it must be woken. */
         atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);

@@ -39,6 +39,7 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
      * `asleep` and looks at the inbox again: one of the two sees the other. */
     while (!atomic_compare_exchange_weak_explicit(&worker->inbox, &top, party, memory_order_seq_cst,
                                                   memory_order_relaxed));
+    lt_gap();
     /* Every poster does, since the one that found the inbox empty may be stopped before it does. */
     lt_worker_alert(worker);
 }
@@ -56,18 +57,36 @@ bool lt_worker_wake_sleeping(struct lt_worker *worker)
     return lt_worker_wake(worker);
 }
 
+/* `how`: the worker sleeps. */
+static void call(struct lt_worker *worker, uint32_t how)
+{
+    if (how == LT_SECLUDED && !lt_world())
+        lt_die("leat: a thread from outside has called into a seeded world");
+    if (how == LT_SLEEPS)
+        lt_futex_wake(&worker->asleep);
+    else if (how == LT_SLEEPS_IN_EPOLL)
+        lt_reactor_ring(worker);
+}
+
 bool lt_worker_wake(struct lt_worker *worker)
 {
-    /* The exchange lets one of several wakers make the call. Sequentially consistent, against what
-     * the worker looks at after it has stored `asleep`. */
-    uint32_t found = atomic_exchange_explicit(&worker->asleep, 0, memory_order_seq_cst);
-    if (found == LT_SECLUDED && !lt_world())
-        lt_die("leat: a thread from outside has called into a seeded world");
-    if (found == LT_SLEEPS)
-        lt_futex_wake(&worker->asleep);
-    else if (found == LT_SLEEPS_IN_EPOLL)
-        lt_reactor_ring(worker);
-    return found != 0;
+    /* Sequentially consistent, as the exchange is, against what the worker looks at after it has
+     * stored `asleep`. */
+    uint32_t found = atomic_load_explicit(&worker->asleep, memory_order_seq_cst);
+    while (found && !(found & LT_CALLED) &&
+           !atomic_compare_exchange_weak_explicit(&worker->asleep, &found, found | LT_CALLED,
+                                                  memory_order_seq_cst, memory_order_seq_cst)) {
+    }
+    if (!found)
+        return false;
+    lt_gap();
+    call(worker, found & LT_HOW);
+    found |= LT_CALLED;
+    /* Only now does it look awake: a waker that was stopped before its call leaves this to the next
+     * one. Relaxed: orders nothing. It fails if the worker has woken meanwhile. */
+    atomic_compare_exchange_strong_explicit(&worker->asleep, &found, 0, memory_order_relaxed,
+                                            memory_order_relaxed);
+    return true;
 }
 
 bool lt_worker_has_news(struct lt_worker *worker)

@@ -67,9 +67,17 @@ static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
     lt_tally_set(count, atomic_load_explicit(count, memory_order_relaxed) + n);
 }
 
-/* Values of `asleep`: on this word; in a seeded world, whose own threads alone may wake it;
- * or in its epoll (sched/reactor.h). */
-enum { LT_SLEEPS = 1, LT_SECLUDED = 2, LT_SLEEPS_IN_EPOLL = 3 };
+/* Parts of `asleep`. How the worker sleeps: on this word; in a seeded world, whose own threads alone
+ * may wake it; or in its epoll (sched/reactor.h). Whether a waker is in the middle of its system
+ * call. Above these, the number of the sleep. */
+enum {
+    LT_SLEEPS = 1,
+    LT_SECLUDED = 2,
+    LT_SLEEPS_IN_EPOLL = 3,
+    LT_HOW = 3,
+    LT_CALLED = 4,
+    LT_SLEEP_ONE = 8
+};
 
 /* What a thief has seen of a worker: the ends of its local queue, and how far it is in its work. */
 struct lt_seen {
@@ -276,7 +284,7 @@ void lt_launch_spread(struct lt_party *party);
 /* Puts a party into a worker's inbox, from any thread. */
 void lt_worker_post(struct lt_worker *worker, struct lt_party *party);
 
-/* Wakes the worker if it sleeps. True for the one caller that woke it. */
+/* Wakes the worker if it sleeps. False: it does not, or has been woken. */
 bool lt_worker_wake(struct lt_worker *worker);
 
 /* The same, after a look, which is cheap when the worker does not sleep. */
