@@ -60,6 +60,7 @@ enum {
     LT_FENCED_ENTRIES = 2,
     LT_SLOW_NS = 0,
     LT_LATE_US = 1,
+    LT_BLOCKED_US = 1,
     LT_STEAL_AFTER_US = 0,
     LT_STEAL_PAUSES = 1,
     LT_LOOKS_APART = 2,
@@ -95,9 +96,10 @@ enum {
     LT_SLOW_NS = 1000,        /* ns per party from which a worker is slow: thieves take from it */
     /* us from one look of a worker that has run dry to the next: whether another is slow; */
     LT_STEAL_AFTER_US = 5,
-    LT_STEAL_PAUSES = 32,     /* and the pauses between its looks for news */
-    LT_LATE_US = 500,         /* us in which a worker has done nothing: others look after it, */
-    LT_LOOKS_APART = 64,      /* once in this many visits of their schedulers */
+    LT_STEAL_PAUSES = 32, /* and the pauses between its looks for news */
+    LT_LATE_US = 500,     /* us in which a worker has done nothing: others look after it, */
+    LT_LOOKS_APART = 64,  /* once in this many visits of their schedulers */
+    LT_BLOCKED_US = 4000, /* us in which it has done nothing, and so is not just off a processor */
     LT_FENCED_ENTRIES = 4096, /* after which an owner fences no more: base/owned.h */
     LT_IDLE_SPINS = 512,      /* pauses, 10 to 40 ns each, before a sleep, at most */
     LT_REACTOR_EVENTS = 128,  /* events fetched at a time */

@@ -45,6 +45,7 @@ static bool someone_waits(const struct lt_worker *worker)
 struct change {
     struct lt_worker *victim;
     int64_t time;           /* from one to the other */
+    int64_t still;          /* if it has done nothing since the first look: for how long */
     uint32_t started, made; /* taken from its local queue; put into it */
     int32_t new;            /* waiting in the local queue since before the first look */
     bool queued;            /* a party waits in the local queue */
@@ -53,12 +54,14 @@ struct change {
     bool sleeps;            /* it sleeps, or is about to wake */
 };
 
-static struct change compare(struct lt_worker *victim, const struct lt_seen *before, int64_t time)
+static struct change compare(const struct lt_worker *thief, struct lt_worker *victim, int64_t time)
 {
+    const struct lt_seen *before = &thief->seen[victim->index];
     struct lt_seen now = see(victim);
     return (struct change){
         .victim = victim,
-        .time = time,
+        .time = time - thief->looked,
+        .still = time - before->since,
         .started = now.head - before->head,
         .made = now.tail - before->tail,
         .new = (int32_t)(before->tail - now.head),
@@ -79,10 +82,11 @@ static bool is_held_up(const struct change *c)
     return has_stood_still(c) && !c->sleeps;
 }
 
-/* It may sleep in a system call. */
+/* It may sleep in a system call. A shorter time says nothing where workers share processors: the
+ * system may just let another one run. */
 static bool is_blocked(const struct change *c)
 {
-    return is_held_up(c) && c->time >= LT_LATE_US * LEAT_US;
+    return is_held_up(c) && c->still >= LT_BLOCKED_US * LEAT_US;
 }
 
 /* It has run each party that long. */
@@ -319,7 +323,7 @@ static unsigned busy(const struct lt_worker *worker, int64_t now)
         return 0;
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         struct lt_worker *other = nth(worker, i);
-        struct change c = compare(other, &worker->seen[other->index], now - worker->looked);
+        struct change c = compare(worker, other, now);
         n += !c.sleeps && !is_blocked(&c);
     }
     return n;
@@ -331,8 +335,10 @@ bool lt_steal_look(struct lt_worker *thief, int64_t now)
     thief->looked = now;
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
         struct lt_worker *victim = nth(thief, i);
-        struct lt_seen *seen = &thief->seen[victim->index];
+        struct lt_seen *seen = &thief->seen[victim->index], before = *seen;
         *seen = see(victim);
+        bool still = seen->head == before.head && seen->done == before.done;
+        seen->since = still ? before.since : now;
         any |= seen->tail != seen->head || someone_waits(victim) || lt_worker_has_mail(victim) ||
                lt_worker_is_nudged(victim);
     }
@@ -345,7 +351,7 @@ enum lt_loot lt_steal(struct lt_worker *thief, int64_t now)
     bool full = busy(thief, now) >= lt_runtime.processors;
     for (unsigned i = 1; i < lt_runtime.worker_count && most < LT_LOOT_TAKEN; i++) {
         struct lt_worker *victim = nth(thief, i);
-        struct change c = compare(victim, &thief->seen[victim->index], now - thief->looked);
+        struct change c = compare(thief, victim, now);
         enum lt_loot loot = full && !is_blocked(&c) ? LT_LOOT_NONE : from(thief, &c, now);
         most = loot > most ? loot : most;
     }
@@ -361,7 +367,7 @@ void lt_steal_give(struct lt_worker *worker)
     worker->surplus = false;
     for (unsigned i = 1; i < lt_runtime.worker_count && worker->ready_head; i++) {
         struct lt_worker *other = nth(worker, i);
-        struct change c = compare(other, &worker->seen[other->index], now - worker->looked);
+        struct change c = compare(worker, other, now);
         if (c.sleeps || has_stood_still(&c) || !lt_owned_visit(&other->own))
             continue;
         uint32_t given = take_ready(other, worker, UINT32_MAX);
@@ -397,12 +403,12 @@ int64_t lt_steal_next(const struct lt_worker *thief)
 /* Only workers that are held up: one that is merely slow is as busy as this one. */
 void lt_look_after_others(struct lt_worker *worker)
 {
-    int64_t now = lt_clock_now(), time = now - worker->looked;
+    int64_t now = lt_clock_now();
     worker->until_look = LT_LOOKS_APART;
-    if (lt_world() || time < LT_LATE_US * LEAT_US)
+    if (lt_world() || now - worker->looked < LT_LATE_US * LEAT_US)
         return;
     for (unsigned i = 1; i < lt_runtime.worker_count; i++) {
-        struct change c = compare(nth(worker, i), &worker->seen[nth(worker, i)->index], time);
+        struct change c = compare(worker, nth(worker, i), now);
         look_for(worker, &c);
         if (is_held_up(&c) && (c.ready || has_more(c.victim, now)))
             visit(worker, &c, now);

@@ -83,6 +83,7 @@ enum {
 struct lt_seen {
     uint32_t head, tail;
     uint64_t done; /* switches, ever, more or less */
+    int64_t since; /* when a look first found it that far */
 };
 
 struct lt_worker {
