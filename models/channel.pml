@@ -1,7 +1,7 @@
 /* channel.pml: one channel, plain operations, closing.
  *
  * Models lt_chan_send_now, lt_chan_receive_now and lt_chan_claim_first of chan/now.h,
- * lt_chan_close_now and refuse_all of chan/chan.c, and operate, wait_for_partner and withdraw of
+ * lt_chan_close_now and refuse_all of chan/chan.c, and operate, lt_chan_wait_begin and withdraw of
  * chan/operate.c. SENDERS send ITEMS each, RECEIVERS receive until they are refused, any operation
  * may have a deadline, and the channel is closed at any time. CAP is 0 or 1. The deadline acts in
  * the party's own process, which stands for its home while the party does not run.

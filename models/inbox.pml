@@ -35,7 +35,7 @@
  *  REST_FORGOTTEN             (NUDGES) the worker sleeps before it has looked at all nudges it took
  *  NUDGE_THEN_MARK            (NUDGES) the canceller marks the scope last
  *  FIRST_ONLY                 (STOPS) a poster wakes the worker only if it found the inbox empty
- *  AWAKE_BEFORE_CALL          (STOPS) the worker looks awake as soon as a waker has claimed the call
+ *  AWAKE_BEFORE_CALL          (STOPS) the worker looks awake as soon as a waker claims the call
  *  ANY_SLEEP                  (STOPS) a waker that is late says that the worker is awake, although
  *                             the worker sleeps once more */
 #define PARTIES 3 /* party 1 is posted twice, 2 and 3 once */

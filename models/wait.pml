@@ -1,12 +1,12 @@
 /* wait.pml: the three ways a wait of a task or a thread ends: a partner, the deadline, the scope.
  *
- * Models scope/wait.h and wait.c, wait_for_partner and withdraw of chan/operate.c, the withdraw of
- * time/sleep.c, which always succeeds, lt_ready of sched/current.h and party.c, lt_scope_enlist
- * and lt_scope_delist of scope/wait_list.c, lt_scope_task_ended of scope/go.c, and nudge_tasks,
- * lt_scope_look and nudge_threads of scope/cancel.c; with THREAD also join_scope and leave_scope of
- * scope/blocking.c. One party waits WAITS times, each time in a channel's queue or in a sleep, with
- * a deadline or without, and then ends. A partner comes as often, at any time, or never. The
- * party's scope is always cancelled, at any time.
+ * Models scope/wait.h and wait.c, lt_fast_wait of chan/fast.h, withdraw of chan/operate.c, the
+ * withdraw of time/sleep.c, which always succeeds, lt_ready of sched/current.h and party.c,
+ * lt_scope_enlist and lt_scope_delist of scope/wait_list.c, lt_scope_task_ended of scope/go.c, and
+ * nudge_tasks, lt_scope_look and nudge_threads of scope/cancel.c; with THREAD also join_scope and
+ * leave_scope of scope/blocking.c. One party waits WAITS times, each time in a channel's queue or
+ * in a sleep, with a deadline or without, and then ends. A partner comes as often, at any time, or
+ * never. The party's scope is always cancelled, at any time.
  *
  *  - The party is a task: it and its home worker run in turns. A partner's wake-up comes to the
  *    home's inbox, the canceller's nudge to its list of nudges (inbox.pml models both), the

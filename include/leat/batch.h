@@ -29,9 +29,8 @@
  *
  * Fairness. Batches run in the order in which their leaders ask for the execution lock. Items
  * that are put while the function runs go into the next batch of their key. So a caller waits for
- * at most two executions for its key, the one that runs and its own, and for one for each other
- * key. It may wait for more if `most` or `most_bytes` holds its items back, or if its leader
- * lingers.
+ * at most two executions of its own key, the one that runs and its own, and for one of each other
+ * key. `most`, `most_bytes` and a leader that lingers can add to that.
  *
  * Deadlock. Putting or getting within the function, or while the caller holds the execution lock,
  * could never end and returns -EDEADLK. */
@@ -191,7 +190,7 @@ LEAT_API void leat_block_batch_end(leat_block *b, leat_ticket *ticket);
 
 typedef struct leat_batch_op leat_batch_op;
 
-/* Receives what came of an operation: `status` is what leat_batch would have returned. */
+/* Called with the operation's result: `status` is what leat_batch would have returned. */
 typedef void leat_batch_op_fn(leat_batch_op *op, int status);
 
 /* Memory for an operation, set by LEAT_BATCH_OP. It is leat's until its function is called; the

@@ -10,7 +10,7 @@
  *  - An operator is a block, or a few, in memory of its scope: it needs no task and no stack. The
  *    call that makes it allocates all its memory. It counts as a task of its scope: closing the
  *    scope waits until the operator's inputs are closed or the scope is cancelled.
- *  - When its inputs are closed and it has delivered what came of them, it closes its output (or
+ *  - When its inputs are closed and it has delivered its last outputs, it closes its output (or
  *    does what `ending` says). If another party closes the output, the operator ends when it next
  *    has an item to send. To end it earlier, cancel its scope.
  *  - It cuts its output short (leat_cut) when its scope is cancelled, when its input was cut short,
@@ -280,8 +280,8 @@ typedef int leat_value_fn(void *arg, void *value);
  * select; with items of 0 bytes it waits without a value. The task does not wait for a receiver. If
  * fn returns another value than 0, the channel is cut short (leat_cut) and the scope is cancelled,
  * as after any task. To report an error and cancel nothing, put the error into the value. `spec`
- * describes the channel: item_size, drop and name; its capacity is ignored. A lossy buffer and a
- * transform are wrong arguments. A party that may call leat_go for the scope may call this.
+ * describes the channel: item_size, drop and name; its capacity is ignored, and its buffer must be
+ * LEAT_FIXED. A party that may call leat_go for the scope may call this.
  * Returns the channel, which belongs to the scope; NULL when memory has run out, or an argument
  * is wrong, and then fn will not be called. */
 #define leat_go_value(scope, fn, arg, ...) \
@@ -313,9 +313,9 @@ LEAT_API leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_redu
 
 /* Receives up to n items into the array `items`, without gaps, until the channel is closed. For
  * tasks and threads.
- * Returns how many; when that is fewer than n, there are no more, or an error came in between,
- * which the next call returns. An error before the first item: -ECANCELED, -EINVAL for a NULL,
- * or -EDEADLK where the caller cannot wait. */
+ * Returns how many. Fewer than n: the channel has ended, or an error came, and the next call
+ * returns that error. An error before the first item: -ECANCELED, -EINVAL for a NULL, or -EDEADLK
+ * where the caller cannot wait. */
 LEAT_API int64_t leat_into(leat_chan *in, void *items, size_t n);
 
 #ifdef __cplusplus

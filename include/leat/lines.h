@@ -23,9 +23,8 @@
  *
  * Errors. An error that ends a task is its verdict and cancels the scope, as with all tasks:
  * leat_scope_close returns it, if it is the first. Before that, a task that reads cuts its channel
- * short (leat_cut). So a receiver in any scope gets -EPIPE only behind the whole stream. A task
- * that writes takes an input that was cut short for an error, -ECANCELED: nobody takes its output
- * for complete. */
+ * short (leat_cut). So a receiver in any scope gets -EPIPE only behind the whole stream. If the
+ * input of a task that writes was cut short, the task fails with -ECANCELED. */
 #ifndef LEAT_LINES_H
 #define LEAT_LINES_H
 

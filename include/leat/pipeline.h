@@ -41,8 +41,8 @@
  * waits end at once, and the output is cut short, as after a failure that cancels. If the input was
  * cut short, the stage delivers what it has taken, and then cuts the output short.
  *
- * Dropping. An input belongs to the function that it is given to, and a `run` that fails has made
- * no output. Inputs that were taken and not given to the function go to the input channel's drop
+ * Dropping. The function owns the input that it is given. A `run` that fails must leave no output.
+ * Inputs that were taken and not given to the function go to the input channel's drop
  * function, and outputs that were not delivered to the output channel's, at the latest when the
  * scope ends. A stage counts as a task of its scope: closing the scope waits for it.
  *

@@ -99,7 +99,7 @@ typedef struct leat_exit {
     int code;   /* what it returned or passed to exit, 0 to 255; -1 when a signal ended it */
     int signal; /* the signal that ended it, or 0 */
     int core;   /* not 0: it left a core dump */
-    struct rusage usage; /* what it used, with those processes that it waited for */
+    struct rusage usage; /* what it used, including children that it has waited for */
 } leat_exit;
 
 /* Waits until the process has ended, or until the deadline. `how` may be NULL. Any number of

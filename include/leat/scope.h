@@ -8,10 +8,10 @@
  * it opened last, else the scope that it belongs to. Cancelling a scope also cancels all scopes
  * inside it, and none outside.
  *
- * In a cancelled scope every wait ends with -ECANCELED, its opener's too, unless the function that
- * waits says otherwise. Every later call that may wait returns -ECANCELED at once, even where it
- * would not have to wait. The try forms still work. So nobody takes a stream that was cancelled for
- * one that has ended.
+ * Cancelling a scope ends every wait in it with -ECANCELED, the opener's waits too. Exceptions are
+ * documented at their functions. Every later call that may wait returns -ECANCELED at once, even
+ * where it would not have to wait. The try forms still work. So a cancelled stream never looks
+ * complete.
  *
  * A scope is cancelled by leat_scope_cancel, by its deadline, by the scope around it, or by the
  * first of its tasks that returns a value other than 0. Clean-up that has to wait in a cancelled

@@ -1,5 +1,5 @@
-/* leat/sync.h: what is left to wait for besides channels: permits, a lock, a count that reaches
- * zero, something that is done once, a call that is shared.
+/* leat/sync.h: what a party can wait for besides channels: semaphores, mutexes, latches, functions
+ * that run once, and calls that several callers share.
  *
  * Tasks and threads wait in these. In blocks and callbacks, a call that would have to wait returns
  * -EDEADLK. They wait for a latch by receiving from it, since it is a channel, and can use a

@@ -3,8 +3,8 @@
  *
  * Dumps and counts may be requested at any time. Reports of deadlocks, a watchdog, traces, call
  * stacks and how long each party has waited are requested when the runtime starts, by leat_options
- * or the environment (docs/watch.md has a table). Without a request each costs a branch where it
- * would be recorded, and no thread.
+ * or the environment (docs/watch.md has a table). What is not requested costs one branch for each
+ * event, and no thread.
  *
  * A trace. With leat_options.trace, or LEAT_TRACE=file in the environment, events are kept in
  * memory (32 bytes each, at most 128 MiB for each worker) and written to the file when the
@@ -34,9 +34,9 @@ enum {
     /* Dumps say since when each party has waited. LEAT_WATCH=waits in the environment does the
      * same; in a seeded world it is always so, by the world's clock. Tasks and threads then read
      * the clock at each wait. For blocks and callbacks the time is kept in a table of 64 parts
-     * with a lock each: some 160 instructions a wait, with the clock, and up to 64 bytes for
-     * each block or callback of the most that ever waited at once, until the runtime stops. If
-     * memory for it runs out, the time is not shown. */
+     * with a lock each: some 160 instructions a wait, with the clock. The table grows to 64 bytes
+     * for each block and callback of the largest number that waited at once, and is freed when the
+     * runtime stops. If memory for it runs out, the time is not shown. */
     LEAT_WATCH_WAITS = 1,
     /* A deadlock is reported once on standard error, with a dump; with LEAT_WATCH_DEADLOCK_ABORT
      * the program is then aborted. The environment's LEAT_DEADLOCK=report and

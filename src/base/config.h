@@ -116,7 +116,7 @@ enum {
     LT_TOLD_AT_ONCE = 8,
     /* us from one wake-up for a timer to the next, at least; the kernel's usual slack. */
     LT_NAP_LEAST_US = 50,
-    LT_NAP_THICK = 16,        /* if at least so many timers come in that time, */
+    LT_NAP_THICK = 16,        /* if at least this many timers come in that time, */
     LT_NAP_MOST_US = 400,     /* it is this long */
     LT_STOP_PATIENCE_MS = 20, /* ms leat_main waits for functions that are about to return */
     LT_POOL_IDLE_S = 10,      /* s without work after which a pool thread ends */

@@ -30,7 +30,7 @@
 
 enum {
     LT_UNDECIDED = 1, /* a waiter's status until somebody has claimed it */
-    LT_NOT_NOW = 1    /* the operation would have to wait */
+    LT_NOT_NOW = 2    /* the operation would have to wait */
 };
 
 struct lt_waiter {

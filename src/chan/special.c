@@ -42,7 +42,7 @@ static void serve(struct lt_waiter *receiver, const void *item, size_t size,
     *chain = party;
 }
 
-/* The first item of a promise goes to all who wait. */
+/* The first item of a promise goes to all that wait. */
 static void serve_all(leat_chan *ch, const void *item, struct lt_party **chain)
 {
     for (struct lt_waiter *receiver; (receiver = lt_chan_claim_first(ch, LT_RECEIVE));)

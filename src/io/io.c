@@ -71,7 +71,7 @@ static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
         error = lt_reactor_add(&io->source, io->fd);
     }
     lt_unlock(&io->lock);
-    /* Nobody tells it any more: all who wait try again, and find the error. */
+    /* Nothing tells it any more: all that wait try again, and find the error. */
     if (error)
         lt_io_tell(io, EPOLLIN | EPOLLOUT);
 }
@@ -186,7 +186,8 @@ static void close_ready(leat_io *io)
 
 /* ---- for looks ---- */
 
-/* Relaxed: whoever has to see what the scope's owner did before gets that with the descriptor. */
+/* Relaxed: a party that has to see what the scope's owner did before gets that with the
+ * descriptor. */
 static leat_scope *scope_of(const leat_io *io)
 {
     return atomic_load_explicit(&io->scope, memory_order_relaxed);

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Who asks. */
+/* The client. */
 struct lt_asker {
     const char *token; /* that each request needs, or NULL */
     bool stranger;     /* another user of this machine, at a UNIX socket */

@@ -16,7 +16,7 @@
 struct lt_program {
     const char *const *argv, *const *environment;
     const char *folder; /* or NULL */
-    char *files;        /* the paths to try, one behind the other; an empty one ends them */
+    char *files;        /* the paths to try, in one text; an empty one ends them */
     int given[3];       /* what becomes 0, 1, 2; -1: stays as it is */
     bool err_to_out, group, inherit;
     /* The results. */

@@ -56,7 +56,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     uint64_t pid = sent || signal == SIGCHLD ? (uint32_t)info->si_pid : 0;
     uint64_t value = info->si_code == SI_QUEUE ? (uint32_t)info->si_value.sival_int : 0;
     atomic_store_explicit(&counts[signal].last, pid << 32 | value, memory_order_relaxed);
-    /* Release: whoever takes the count finds this sender, or a later one. */
+    /* Release: the party that takes the count finds this sender, or a later one. */
     atomic_fetch_add_explicit(&counts[signal].times, 1, memory_order_release);
     uint64_t one = 1;
     ssize_t written = write(the_bell(), &one, sizeof one);

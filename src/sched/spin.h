@@ -22,11 +22,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LT_SPIN_LEAST = 16, LT_SPIN_PROBE = 16 /* of so many waits in vain, one makes all looks */ };
+enum { LT_SPIN_LEAST = 16, LT_SPIN_PROBE = 16 /* waits in vain, of which one makes all looks */ };
 
 struct lt_spin {
     unsigned most, looks, vain;
-    /* Looks for more items, in a row, that found none: see chan/operate.c. */
+    /* Looks for more items, in a row, that found none: see chan/linger.c. */
     unsigned alone;
     bool offers;              /* there is one processor, which a waiter offers; */
     int64_t rest, rest_until; /* but not before then, since an offer took long */

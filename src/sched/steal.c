@@ -115,7 +115,7 @@ static bool has_more(struct lt_worker *worker, int64_t now)
            atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now;
 }
 
-/* ---- taking what has not started ---- */
+/* ---- taking unstarted parties ---- */
 
 /* How many tasks the thief has stacks for. */
 static uint32_t room(struct lt_worker *worker)
@@ -161,7 +161,7 @@ static uint32_t take_new(struct lt_worker *thief, const struct change *c)
     return n;
 }
 
-/* ---- taking who is ready: inside the other ---- */
+/* ---- taking ready parties: inside the other worker ---- */
 
 static bool is_pinned(const struct lt_task *task)
 {

@@ -67,9 +67,9 @@ static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
     lt_tally_set(count, atomic_load_explicit(count, memory_order_relaxed) + n);
 }
 
-/* Parts of `asleep`. How the worker sleeps: on this word; in a seeded world, whose own threads alone
- * may wake it; or in its epoll (sched/reactor.h). Whether a waker is in the middle of its system
- * call. Above these, the number of the sleep. */
+/* Parts of `asleep`. How the worker sleeps: on this word; in a seeded world, whose own threads
+ * alone may wake it; or in its epoll (sched/reactor.h). Whether a waker is in the middle of its
+ * system call. Above these, the number of the sleep. */
 enum {
     LT_SLEEPS = 1,
     LT_SECLUDED = 2,

@@ -1,4 +1,4 @@
-/* kinds.h: the table of the kinds of parties, for whoever starts a runtime. */
+/* kinds.h: the table of the kinds of parties, for the code that starts a runtime. */
 #ifndef LT_START_KINDS_H
 #define LT_START_KINDS_H
 

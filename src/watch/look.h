@@ -19,7 +19,7 @@
  * So a look is no snapshot: each line was true at some moment during the look.
  *
  * A bounded look shows a program of any size without stopping it. The rules of its bound:
- *  - At most so many scopes, parties and channels are recorded. Descriptors and batchers count as
+ *  - The number of scopes, parties and channels is bounded. Descriptors and batchers count as
  *    channels. A channel's record stays where its waiters' do not: its counts of waiters are exact.
  *  - While it holds a scope's lock, a wait list's, that of the channels without a scope, or the
  *    global queue's, and in each worker's answer as a whole, it passes at most lt_look_steps(bound)

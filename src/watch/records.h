@@ -4,7 +4,7 @@
  * the room was too small, the new records are thrown away and made again with more room. Everything
  * lies in chunks that never move. Names are copied, since their owners may be gone at the printing.
  *
- * A pad of a bounded look has an allowance: so many records, and so many nodes of lists that may be
+ * A pad of a bounded look has an allowance: a number of records, and of nodes of lists that may be
  * passed, whether a record is made of them or not. Where the allowance ends, the walk does.
  *
  * `self` and `scope` are compared, never followed. */
