@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "map/machines.h"
 
+#include "shared/number.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -23,16 +25,13 @@ static bool has_odd_bytes(const char *name)
 /* `text`: NAME[*N], which becomes NAME. */
 static int read_places(char *text, unsigned *places)
 {
-    char *star = strrchr(text, '*'), *end;
+    char *star = strrchr(text, '*');
     *places = 0;
     if (!star)
         return 0;
-    errno = 0;
-    unsigned long n = strtoul(star + 1, &end, 10);
-    if (!isdigit((unsigned char)star[1]) || *end || errno || n < 1 || n > JOBS_MOST)
+    if (!number_read(star + 1, 1, JOBS_MOST, places))
         return refuse(text, "behind '*' stands how many commands it runs at a time");
     *star = '\0';
-    *places = (unsigned)n;
     return 0;
 }
 

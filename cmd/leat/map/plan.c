@@ -6,8 +6,8 @@
 #include "shared/cores.h"
 #include "shared/duration.h"
 #include "shared/finish.h"
+#include "shared/number.h"
 
-#include <errno.h>
 #include <getopt.h>
 #include <leat/leat.h>
 #include <math.h>
@@ -78,42 +78,14 @@ static int refuse_argument(const char *option, const char *argument, const char 
     return plan_refuse("invalid argument '%s' for '--%s': it takes %s", argument, option, wanted);
 }
 
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-/* A number from `least` to `most`; what is behind it is at *rest. */
-static bool read_whole(const char *text, uint64_t least, uint64_t most, uint64_t *to,
-                       const char **rest)
-{
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    *to = n;
-    *rest = end;
-    return is_digit(*text) && !errno && n >= least && n <= most;
-}
-
-static int read_number(const char *option, const char *text, uint64_t least, uint64_t most,
-                       uint64_t *to)
-{
-    const char *rest;
-    if (read_whole(text, least, most, to, &rest) && !*rest)
-        return 0;
-    char wanted[80];
-    snprintf(wanted, sizeof wanted, "a number from %llu to %llu", (unsigned long long)least,
-             (unsigned long long)most);
-    return refuse_argument(option, text, wanted);
-}
-
 static int read_unsigned(const char *option, const char *text, unsigned least, unsigned most,
                          unsigned *to)
 {
-    uint64_t n = 0;
-    int wrong = read_number(option, text, least, most, &n);
-    *to = (unsigned)n;
-    return wrong;
+    char wanted[80];
+    if (number_read(text, least, most, to))
+        return 0;
+    snprintf(wanted, sizeof wanted, "a number from %u to %u", least, most);
+    return refuse_argument(option, text, wanted);
 }
 
 /* Bytes: 16M, 1G; each letter is 1024 times the one before. */
@@ -122,7 +94,7 @@ static int read_size(const char *option, const char *text, int64_t least, int64_
     static const char letters[] = "KMGT";
     uint64_t n;
     const char *rest;
-    if (read_whole(text, 0, INT64_MAX, &n, &rest)) {
+    if (number_begin(text, &n, &rest)) {
         const char *letter = *rest ? strchr(letters, *rest) : NULL;
         unsigned shift = letter ? 10 * (unsigned)(letter - letters + 1) : 0;
         if ((letter ? !rest[1] : !*rest) && n <= (uint64_t)INT64_MAX >> shift &&
@@ -162,7 +134,7 @@ static bool read_halt_goal(struct halt *h, const char *text)
             continue;
         const char *rest;
         h->what = i;
-        if (!read_whole(text + len, 1, INT64_MAX, &h->count, &rest))
+        if (!number_begin(text + len, &h->count, &rest) || h->count == 0 || h->count > INT64_MAX)
             return false;
         h->percent = h->what == HALT_FAIL && strcmp(rest, "%") == 0;
         return h->percent ? h->count <= 100 : !*rest;
@@ -196,13 +168,12 @@ static int read_separator(struct plan *p, const char *text)
 
 static int read_per_command(struct plan *p, const char *text)
 {
-    uint64_t n;
+    unsigned n;
     if (strcmp(text, "max") == 0) {
         p->per_command = SIZE_MAX;
         return 0;
     }
-    const char *rest;
-    if (!read_whole(text, 1, 1000000, &n, &rest) || *rest)
+    if (!number_read(text, 1, 1000000, &n))
         return refuse_argument("number", text, "max or a number from 1 to 1000000");
     p->per_command = n;
     return 0;

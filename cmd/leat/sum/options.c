@@ -3,6 +3,7 @@
 
 #include "help.h"
 #include "shared/cores.h"
+#include "shared/number.h"
 #include "shared/usage.h"
 
 #include <errno.h>
@@ -104,12 +105,11 @@ static void add_checked(struct options *o, bool algorithms_given)
 
 static int read_count(const struct persona *p, const char *option, const char *number, unsigned *to)
 {
-    char *end;
-    errno = 0;
-    unsigned long n = strtoul(number, &end, 10);
-    if (*number < '0' || *number > '9' || *end || n == 0)
+    uint64_t n;
+    const char *rest;
+    if (!number_begin(number, &n, &rest) || *rest || n == 0)
         return usage(p, "invalid --%s argument '%s'", option, number);
-    *to = errno || n > COUNT_MAX ? COUNT_MAX : (unsigned)n;
+    *to = n > COUNT_MAX ? COUNT_MAX : (unsigned)n;
     return 0;
 }
 
@@ -121,12 +121,11 @@ static int bad_length(const struct options *o, const char *number)
 
 static int read_length(struct options *o, const char *number)
 {
-    char *end;
-    errno = 0;
-    unsigned long bits = strtoul(number, &end, 10);
-    if (*number < '0' || *number > '9' || *end)
+    uint64_t bits;
+    const char *rest;
+    if (!number_begin(number, &bits, &rest) || *rest)
         return bad_length(o, number);
-    if (errno) {
+    if (bits == UINT64_MAX) {
         fprintf(stderr, "%s: invalid length: '%s': %s\n", o->persona->program, number,
                 strerror(EOVERFLOW));
         return EXIT_FAILURE;

@@ -3,6 +3,7 @@
 #include "shared/cores.h"
 #include "shared/duration.h"
 #include "shared/finish.h"
+#include "shared/number.h"
 #include "shared/usage.h"
 #include "worker/queue.h"
 #include "worker/worker.h"
@@ -65,11 +66,7 @@ static int read_time(const char *option, const char *text, int64_t least, int64_
 
 static int read_jobs(const char *text, unsigned *to)
 {
-    char *end;
-    errno = 0;
-    unsigned long n = strtoul(text, &end, 10);
-    *to = (unsigned)n;
-    if (*text >= '0' && *text <= '9' && !*end && !errno && n >= 1 && n <= JOBS_MOST)
+    if (number_read(text, 1, JOBS_MOST, to))
         return 0;
     return refuse("invalid argument '%s' for '--jobs': it takes a number from 1 to %d", text,
                   JOBS_MOST);

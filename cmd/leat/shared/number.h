@@ -1,0 +1,15 @@
+/* number.h: whole numbers in arguments. */
+#ifndef LEAT_CMD_NUMBER_H
+#define LEAT_CMD_NUMBER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads the digits at the beginning of a text: strtoull would also take blanks and a sign. A number
+ * that is too large is UINT64_MAX. What is behind the digits is at *rest. False: there is none. */
+bool number_begin(const char *text, uint64_t *to, const char **rest);
+
+/* The text is a number, and nothing else, from `least` to `most`. */
+bool number_read(const char *text, unsigned least, unsigned most, unsigned *to);
+
+#endif
