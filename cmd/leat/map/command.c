@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "map/command.h"
 
+#include "shared/quote.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -241,50 +243,12 @@ void command_output(const struct plan *p, const struct row *row, struct which wh
 
 /* ---- for a shell ---- */
 
-static bool is_plain(const char *s)
-{
-    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "%+,-./:=@_^";
-    if (!*s)
-        return false;
-    for (; *s; s++)
-        if ((unsigned char)*s < 128 && !strchr(plain, *s))
-            return false;
-    return true;
-}
-
-static void quote_one(struct text *to, const char *s)
-{
-    if (is_plain(s)) {
-        text_str(to, s);
-        return;
-    }
-    bool has_control = false;
-    for (const char *c = s; *c; c++)
-        has_control |= (unsigned char)*c < 32 || *c == 127;
-    text_str(to, has_control ? "$'" : "'");
-    for (; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (has_control && (c < 32 || c == 127 || c == '\\' || c == '\'')) {
-            text_char(to, '\\');
-            text_char(to, (char)('0' + (c >> 6)));
-            text_char(to, (char)('0' + (c >> 3 & 7)));
-            text_char(to, (char)('0' + (c & 7)));
-        } else if (c == '\'') {
-            text_str(to, "'\\''");
-        } else {
-            text_char(to, (char)c);
-        }
-    }
-    text_char(to, '\'');
-}
-
 void command_quote(struct text *to, const char *arguments, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (i)
             text_char(to, ' ');
-        quote_one(to, arguments);
+        quote_word(to, arguments);
         arguments += strlen(arguments) + 1;
     }
 }

@@ -75,17 +75,23 @@ static struct survey look_over(const char *name, const char *end)
     return found;
 }
 
-static void add_escaped(struct text *to, unsigned char byte)
+static void add_octal(struct text *to, unsigned char byte)
 {
-    static const char letters[] = "abtnvfr";
     text_char(to, '\\');
-    if (byte >= '\a' && byte <= '\r') {
-        text_char(to, letters[byte - '\a']);
-        return;
-    }
     text_char(to, (char)('0' + (byte >> 6)));
     text_char(to, (char)('0' + (byte >> 3 & 7)));
     text_char(to, (char)('0' + (byte & 7)));
+}
+
+static void add_escaped(struct text *to, unsigned char byte)
+{
+    static const char letters[] = "abtnvfr";
+    if (byte >= '\a' && byte <= '\r') {
+        text_char(to, '\\');
+        text_char(to, letters[byte - '\a']);
+    } else {
+        add_octal(to, byte);
+    }
 }
 
 /* 'plain bytes', with unprintable ones between them as $'\n'. */
@@ -132,4 +138,41 @@ void quote_name(struct text *to, const char *name)
     } else {
         add_in_single_quotes(to, name, end);
     }
+}
+
+/* ---- for a shell ---- */
+
+static bool is_plain(const char *s)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
+                                "%+,-./:=@_^";
+    if (!*s)
+        return false;
+    for (; *s; s++)
+        if ((unsigned char)*s < 128 && !strchr(plain, *s))
+            return false;
+    return true;
+}
+
+void quote_word(struct text *to, const char *argument)
+{
+    if (is_plain(argument)) {
+        text_str(to, argument);
+        return;
+    }
+    bool has_control = false;
+    for (const char *c = argument; *c; c++)
+        has_control |= (unsigned char)*c < 32 || *c == 127;
+    text_str(to, has_control ? "$'" : "'");
+    for (const char *s = argument; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (has_control && (c < 32 || c == 127 || c == '\\' || c == '\'')) {
+            add_octal(to, c);
+        } else if (c == '\'') {
+            text_str(to, "'\\''");
+        } else {
+            text_char(to, (char)c);
+        }
+    }
+    text_char(to, '\'');
 }

@@ -1,4 +1,4 @@
-/* quote.h: names inside messages.
+/* quote.h: names inside messages, and arguments for a shell.
  *
  * A name that a shell would read as one plain word is shown as it is. Any other is quoted, so that
  * it can be pasted into a shell, and so that bytes that are not printable in the user's locale
@@ -10,5 +10,9 @@
 #include "shared/text.h"
 
 void quote_name(struct text *to, const char *name);
+
+/* Adds an argument as bash and GNU parallel read it, on one line. The same bytes always give the same
+ * text, whatever the locale: a log finds its commands again. */
+void quote_word(struct text *to, const char *argument);
 
 #endif
