@@ -80,6 +80,14 @@ wait_for nothing_left
 cli config set requirepass secret >/dev/null
 says 'no password' 2 'NOAUTH' --on="$queue" echo ::: 1
 LEAT_LINK_PASSWORD=secret gives 'a password' 0 1 --on="$queue" echo ::: 1
+# which no job gets, wherever it runs: each waits until all three have begun
+LEAT_LINK_PASSWORD=secret LEAT_LINK_USER=default gives 'no password for jobs anywhere' 0 \
+    $'none default\nnone default\nnone default' --on=":*1,a*1,$queue*1" -s 'mkdir -p began
+    : >began/$1; until [ "$(ls began | wc -l)" -ge 3 ]; do sleep 0.02; done
+    echo ${LEAT_LINK_PASSWORD-none} $LEAT_LINK_USER' ::: 1 2 3
+# and which a job keeps in a run that has no use for it
+LEAT_LINK_PASSWORD=secret gives 'a password of the jobs' 0 secret \
+    -s 'echo ${LEAT_LINK_PASSWORD-none}' ::: 1
 redis-cli -s "$socket" --no-auth-warning -a secret config set requirepass '' >/dev/null
 says 'a password for all to see' 2 'use LEAT_LINK_USER and LEAT_LINK_PASSWORD' \
     --on=redis://me:secret@host/q echo ::: 1

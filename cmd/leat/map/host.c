@@ -223,6 +223,24 @@ static int open_host(struct run *run, struct host *host, const struct machine *m
     return host->given ? leat_go(run->machines, queue_do, host) : -ENOMEM;
 }
 
+static bool uses_queue(const struct plan *p)
+{
+    for (size_t i = 0; i < p->machine_count; i++)
+        if (p->machines[i].queue.engine)
+            return true;
+    return false;
+}
+
+bool hosts_take_password(struct run *run)
+{
+    const char *password = uses_queue(run->plan) ? getenv("LEAT_LINK_PASSWORD") : NULL;
+    if (!password)
+        return true;
+    run->password = strdup(password);
+    unsetenv("LEAT_LINK_PASSWORD");
+    return run->password;
+}
+
 int hosts_open(struct run *run)
 {
     size_t n = run->plan->machine_count;
@@ -263,6 +281,7 @@ void hosts_free(struct run *run)
         free_host(&run->hosts[i]);
     free(run->hosts);
     free(run->host_of);
+    free(run->password);
 }
 
 void hosts_flush(struct run *run)

@@ -64,6 +64,10 @@ struct remote {
     struct ran ran;
 };
 
+/* Takes LEAT_LINK_PASSWORD out of the environment if a queue is to have it: no job of this run gets
+ * it. Call this while there is one thread. False: no memory. */
+bool hosts_take_password(struct run *run);
+
 /* Begins to reach all machines of the plan. 0 or a negative errno value. */
 int hosts_open(struct run *run);
 

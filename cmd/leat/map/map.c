@@ -96,7 +96,9 @@ static int run_plan(const struct plan *p)
         return wrong;
     store_open(&run.store, p->spill);
     /* The kernel does the work: with more workers, these wake each other for nothing. */
-    int error = leat_main_with(do_run, &run, &(leat_options){ .workers = 1 });
+    int error = -ENOMEM;
+    if (hosts_take_password(&run))
+        error = leat_main_with(do_run, &run, &(leat_options){ .workers = 1 });
     hosts_free(&run);
     items_close(&run.items);
     store_close(&run.store);

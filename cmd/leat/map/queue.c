@@ -216,7 +216,11 @@ void queue_serve(struct host *host, unsigned wanted)
     int error = scope ? make_name(&near) : -ENOMEM;
     if (!error)
         error = leat_link_open(scope, host->machine->queue.engine,
-                               &(leat_link_spec){ .tell = tell, .arg = host }, &near.link);
+                               &(leat_link_spec){ .user = getenv("LEAT_LINK_USER"),
+                                                  .password = host->run->password,
+                                                  .tell = tell,
+                                                  .arg = host },
+                               &near.link);
     unsigned places = error ? 0 : host_add_places(host, wanted);
     host->ready = places > 0;
     if (host->ready) {

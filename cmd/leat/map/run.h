@@ -37,6 +37,7 @@ struct run {
     struct store store;
     struct streams streams;
     mode_t mask;      /* of the rights of new files */
+    char *password;   /* for a queue, or NULL */
     leat_scope *jobs; /* of the jobs' tasks and the feeder */
     leat_semaphore *window;
     leat_mutex *shortage; /* of the job that waits for what the system is short of */
