@@ -26,6 +26,20 @@ says() {
     grep -qF -- "$message" "$out/err" || fail "$what: $(head -n 1 "$out/err")"
 }
 
+# can_be_full: whether a file system of 1 MiB can be mounted in the folder `full`.
+can_be_full() {
+    mkdir -p full && unshare -rm mount -t tmpfs -o size=1m none full 2>"$out/err"
+}
+
+# in_full COMMAND...: runs it where `full` is a new file system of 1 MiB, which goes with it.
+in_full() {
+    timeout -k 5 --foreground 120 \
+        unshare -rm sh -c 'mount -t tmpfs -o size=1m none full && exec "$@"' sh "$@"
+}
+on_full() {
+    in_full "$leat" map "$@"
+}
+
 # wait_for COMMAND...: until it succeeds; a minute at most.
 wait_for() {
     local tries=0

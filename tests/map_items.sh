@@ -40,6 +40,25 @@ gives 'other braces' 0 '{ } {x} {a,b} ${1} {print} a' echo { } {x} '{a,b}' '${1}
 gives 'environment' 0 $'1 1 1\n2 1 1' -j1 -s 'echo $LEAT_SEQ $LEAT_SLOT $LEAT_TRY' ::: a b
 gives 'a script has no braces' 0 $'a ${1}' -s 'echo "$1" "\${1}"' ::: a
 
+# What is read ahead: the items of the window, as many that wait for it, and a buffer of 64 KiB.
+# What the writer has written beyond that is in the pipe.
+if [ -r /proc/self/io ]; then
+    mkfifo endless
+    perl -e 'open(my $to, ">", "pipe") or die; print $to fcntl(STDOUT, 1032, 0); close $to;
+        $line = "x" x 999 . "\n"; while () { syswrite STDOUT, $line or die }' >endless 2>/dev/null &
+    writer=$!
+    "$leat" map -j2 --window=8 --fail-fast \
+        -s 'echo >>begun; until [ -e enough ]; do sleep 0.02; done; exit 1' <endless 2>/dev/null &
+    run=$!
+    begun() { [ "$(cat begun 2>/dev/null | wc -l)" = 2 ]; }
+    wait_for begun
+    written() { sed -n 's/^wchar: //p' "/proc/$writer/io"; }
+    until before=$(written) && sleep 0.3 && [ "$(written)" = "$before" ]; do :; done
+    [ "$before" -lt $(($(cat pipe) + 65536 + 20 * 1000)) ] || fail "read ahead: $before bytes"
+    : >enough
+    wait $run $writer
+fi
+
 # columns
 is 'columns' $'c b a,b,c\nf e d,e,f' "$(printf 'a,b,c\nd,e,f\n' | map -C, echo {3} {2} {})"
 is 'tabs' 'b a' "$(printf 'a\tb\n' | map -C '\t' echo {2} {1})"

@@ -43,6 +43,11 @@ gives 'timeout, deaf' 1 '' --timeout=0.2 --grace=0.2 \
 # A reader that is slow does not make a job late.
 is 'timeout, a slow reader' 4000000 \
     "$(map -j2 --timeout=2 -s 'head -c 2000000 /dev/zero' ::: a b | (sleep 3; wc -c))"
+# with everything that the job has started
+tree='echo $$ >>pids; (sh -c "echo \$\$ >>pids; sleep 1000" & sleep 1000) & echo $! >>pids; wait'
+gives 'timeout, a tree' 1 '' --timeout=2 -s "$tree" ::: a
+# shellcheck disable=SC2046
+wait_for are_gone $(cat pids)
 seq 12 | map -j2 --timeout=20x \
     -s 'if [ "$1" = 12 ]; then sleep 100; else sleep 0.1; fi' 2>"$out/err"
 is 'times the median' 1 $?
@@ -54,6 +59,16 @@ grep -q 'halted' "$out/err" || fail "soon: $(cat "$out/err")"
 gives 'now' 1 '1' -j2 --halt=now,fail=1 \
     -s 'echo "$1"; [ "$1" = 1 ] || exec sleep 100; sleep 0.1; exit 1' \
     ::: 1 2 3
+# which does not wait for jobs: a minute is long for it
+begun=$SECONDS
+gives 'now is now' 1 '' -j2 --halt=now,fail=1 -s '[ "$1" = 1 ] || exec sleep 60; exit 1' ::: 1 2
+[ $((SECONDS - begun)) -lt 40 ] || fail "now is now: it took $((SECONDS - begun)) s"
+# nor leaves anything of them
+rm pids
+gives 'now, a tree' 1 '' -j2 --halt=now,fail=1 -s "if [ \$1 = 1 ]; then $tree; fi
+    until [ -e pids ] && [ \$(wc -l <pids) -ge 3 ]; do sleep 0.02; done; exit 1" ::: 1 2
+# shellcheck disable=SC2046
+wait_for are_gone $(cat pids)
 gives 'fail fast' 1 '' --fail-fast -j2 -s '[ "$1" = 1 ] || exec sleep 100; exit 1' ::: 1 2 3
 gives 'success' 0 '2' -j1 --halt=now,success=1 -s '[ "$1" = 2 ] && echo "$1"' ::: 1 2 3
 gives 'done' 1 $'1\n2' -j1 --halt=soon,done=2 echo ::: 1 2 3 4
@@ -71,8 +86,25 @@ are_gone "$daemon" && fail 'a daemon was killed'
 kill "$daemon"
 # nor is what a job leaves that closes its output
 gives 'an output that is closed' 0 '' -s 'exec >&- 2>&-; sleep 0.1' ::: a b
-# a job that stops itself, and one that reads the terminal: the time limit ends them
+# a job that stops itself: the time limit ends it
 gives 'stops itself' 1 '' --timeout=0.3 -s 'kill -STOP $$' ::: a
+# how far they run ahead: 3 behind the one that is first in line, and not one more
+mkdir ahead
+"$leat" map -j2 --window=4 \
+    -s ': >ahead/$1; [ $1 != 1 ] || until [ -e behind ]; do sleep 0.02; done' ::: 1 2 3 4 5 6 7 8 &
+run=$!
+are_ahead() { [ "$(ls ahead | wc -l)" -ge "$1" ]; }
+wait_for are_ahead 4
+sleep 0.3
+is 'window' '1 2 3 4' "$(ls ahead | xargs)"
+: >behind
+wait $run
+is 'window: status' 0 $?
+is 'window: all' 8 "$(ls ahead | wc -l)"
+# A window that is smaller than the number of places has their number.
+gives 'a small window' 0 '' -j4 --window=1 -s ': >"met.$1"; while [ ! -e met.1 ] ||
+    [ ! -e met.2 ] || [ ! -e met.3 ] || [ ! -e met.4 ]; do sleep 0.01; done' ::: 1 2 3 4
+
 # few descriptors: the jobs wait for them
 is 'few descriptors' 40 "$(ulimit -n 24; map -j8 -s 'echo "$1"' <numbers | wc -l)"
 is 'few descriptors for many' 60 \

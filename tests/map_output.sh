@@ -43,6 +43,13 @@ gives 'tag, ended within a line' 1 $'a\tabc\nb\tbb\nc\tx' --tag -j3 --fail-fast 
 is 'no line feed added' xx "$(map printf x%.0s ::: a b)"
 gives 'tag of columns' 0 $'a,b\ta' -C, --tag echo {1} ::: a,b
 
+# what is run
+map -v -j1 echo ::: a 'b c' >"$out/got" 2>"$out/err"
+is '-v: output' $'a\nb c' "$(cat "$out/got")"
+is '-v: commands' $'leat map: echo a\nleat map: echo \'b c\'' "$(cat "$out/err")"
+map -v -j1 --retries=1 --backoff=1ms -s 'exit 3' ::: a 2>"$out/err"
+is '-v: each try' 2 "$(grep -cx "leat map: sh -c 'exit 3' sh a" "$out/err")"
+
 # standard error with its job, and status
 map -j4 -s 'echo "$1" >&2; sleep 0.0$((5 - $1))' ::: 1 2 3 4 2>"$out/got"
 is 'errors in order' '1 2 3 4' "$(xargs <"$out/got")"
@@ -66,12 +73,10 @@ says '-o: not a file' 2 'device: File exists' -o device true ::: a
 says '-o: no folder' 2 ': No such file' -o 'nosuch/{}' true ::: a b
 
 # what does not fit waits: in a file, and without one in the job
+big='if [ "$1" = 1 ]; then while [ ! -e go ]; do sleep 0.05; done
+    else head -c 30000000 /dev/zero; fi'
 big() {
-    map -j3 "$@" -s 'if [ "$1" = 1 ]; then
-            while [ ! -e go ]; do sleep 0.05; done
-        else
-            head -c 30000000 /dev/zero; [ "$1" != 4 ] || : >go
-        fi' ::: 1 2 3
+    map -j3 "$@" -s "$big" ::: 1 2 3
 }
 for spill in 0 1M 16M 1G; do
     rm -f go
@@ -99,29 +104,63 @@ rm -f full
 is 'unordered without room' 36000000 \
     "$(map -j4 -u --spill=0 -s 'head -c 9000000 /dev/zero' ::: 1 2 3 4 | wc -c)"
 
-# a file system that is full
-if mkdir full && mount -t tmpfs -o size=1m none full 2>/dev/null; then
+# a file system that is full: waiting output has room elsewhere, a file of --output and a log do not
+if can_be_full; then
     rm -f go
     (sleep 0.5; : >go) &
-    is 'a full file system' 60000000 "$(TMPDIR=$PWD/full big | wc -c)"
+    TMPDIR=$PWD/full on_full -j3 -s "$big" ::: 1 2 3 >"$out/got"
+    is 'a full file system: status' 0 $?
+    is 'a full file system: output' 60000000 "$(wc -c <"$out/got")"
     wait $!
-    umount full
+    on_full -j1 -o 'full/{}' -s 'if [ "$1" = a ]; then exec head -c 2000000 /dev/zero; fi
+        echo ok; ls -A full | wc -l >&2' ::: a b 2>"$out/err"
+    is 'a file on a full file system: status' 1 $?
+    is 'a file on a full file system: only that of the next job is there' 1 \
+        "$(grep -xE '[0-9]+' "$out/err")"
+    on_full -j1 --log=full/log -s 'head -c 2000000 /dev/zero >full/all' \
+        ::: 1 "$(printf %09000d 2)" 2>"$out/err"
+    is 'a log on a full file system: status' 2 $?
+    grep -q 'full/log: No space left' "$out/err" || fail "a full log: $(cat "$out/err")"
+else
+    echo 'skipped: what a full file system does, since none can be mounted'
 fi
 
 # memory
 if [ -z "${LEAT_SANITIZE:-}" ]; then
-    # peak WHAT MIB: the most that the run with the process $! has held, when its output begins
-    rm -f go
+    # The output of job 2 comes long before that of job 1: all of it is in the file when it ends,
+    # and without a file it waits in its write. Job 3 tells the most that leat has held.
+    most=13000000 # 103 MB
+    [ -z "${LEAT_LONG:-}" ] || most=118485000 # 1 GiB
+    digits=${#most}
+    bytes=$(((digits + 1) * (most + 1) - (10 ** digits - 1) / 9 - 1 + 6)) # "first", too
     mkfifo behind
-    "$leat" map -j2 -s 'if [ "$1" = 1 ]; then while [ ! -e go ]; do sleep 0.05; done
-        else head -c 300000000 /dev/zero; fi' ::: 1 2 3 >behind &
-    run=$!
-    exec 3<behind
-    sleep 2
-    : >go
-    is 'behind a slow job' 600000000 "$({ wc -c <&3; })"
-    exec 3<&-
-    wait $run
+    has_written() {
+        local n
+        n=$(sed -n 's/^wchar: //p' "/proc/$(cat big)/io" 2>/dev/null)
+        [ "${n:-0}" -gt $((8 << 20)) ]
+    }
+    for spill in 1G 0; do
+        rm -f go big drained peak
+        "$leat" map -j2 --spill=$spill -s 'case $1 in
+            1) until [ -e go ]; do sleep 0.02; done; echo first ;;
+            2) echo $$ >big; exec seq "$2" ;;
+            *) until [ -e drained ]; do sleep 0.02; done
+                sed -n "s/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p" /proc/$PPID/status >peak ;;
+            esac' ::: 1 2 3 ::: $most >behind 2>"$out/err" &
+        run=$!
+        exec 3<behind
+        wait_for [ -s big ]
+        if [ $spill = 0 ]; then wait_for has_written; else wait_for are_gone "$(cat big)"; fi
+        : >go
+        head -c $bytes <&3 | cmp - <(echo first; seq $most) ||
+            fail "behind a slow job, --spill=$spill"
+        : >drained
+        wait $run
+        is "behind a slow job, --spill=$spill: status" 0 $?
+        exec 3<&-
+        echo "peak with --spill=$spill: $(cat peak) KiB"
+        [ "$(cat peak)" -lt $((24 * 1024)) ] || fail "--spill=$spill: $(cat peak) KiB"
+    done
     "$leat" map -j2 -s 'if [ "$1" != 1 ]; then head -c 100000000 /dev/zero >&2
         else sed -n "s/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p" /proc/$PPID/status; fi' \
         ::: 2 3 1 2>/dev/null >"$out/got"

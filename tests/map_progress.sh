@@ -29,4 +29,23 @@ is '--no-progress' '' "$(cat "$out/terminal")"
 map -j1 -a numbers -s 'sleep 0.$1' 2>"$out/err"
 is 'no terminal' '' "$(cat "$out/err")"
 
+
+# A job that reads the terminal is stopped, and the terminal's input is not its own; the time limit
+# ends it. Its standard input is not the terminal.
+terminal "$leat map -j1 --timeout=1 --no-progress \
+    -s 'echo \$\$ >reader; read x </dev/tty; echo \$x' ::: 1; echo \"status \$?\""
+shows 'reads the terminal: status' '^status 1$'
+shows 'reads the terminal: message' '^leat map: 1 of 1 jobs failed$'
+wait_for are_gone "$(cat reader)"
+# It waits, and does not fail: job 2 sees job 1 stopped, and lets it go.
+terminal "$leat map -j2 --no-progress -s 'if [ \$1 = 1 ]; then
+        echo \$\$ >reader; read x </dev/tty; echo read \$?
+    else
+        until grep -qs \"^State:.T\" /proc/\$(cat reader)/status; do sleep 0.02; done
+        echo stopped; kill -KILL \$(cat reader)
+    fi' ::: 1 2"
+shows 'reads the terminal: is stopped' '^stopped$'
+is 'input that is not the terminal' '' "$(terminal "$leat map --no-progress cat ::: /dev/stdin" &&
+    cat "$out/terminal")"
+
 finish

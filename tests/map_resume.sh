@@ -53,25 +53,81 @@ gives 'torn' 0 b --log=torn --resume echo ::: a b
 is 'torn: whole again' 3 "$(grep -c . torn)"
 is 'torn: readable' 'echo a echo b' "$(tail -n +2 torn | cut -f9 | xargs)"
 
-# killed at any moment and resumed: each output is there, and what the log has is there once
+# names of every byte but NUL: a log with each, and a file or a tag for each
+perl -e 'my @all = grep { $_ ne "/" } map { chr } 1 .. 255;
+    print map { "$_\0" } @all, join("", @all), "\$(x)", "a\tb\n\tc"' >names
+count=$(tr -dc '\0' <names | wc -c)
+mkdir odd.files
+map -0 --log=odd -o 'odd.files/x{}' printf %s <names || fail 'odd names'
+is 'odd names: files' "$count" "$(find odd.files -printf x -name 'x*' | tail -c +2 | wc -c)"
+perl -0 -ne 'chomp; open(my $file, "<", "odd.files/x$_") or die; print <$file>, "\0"' names \
+    >"$out/got"
+same 'odd names: each is in its file' names "$out/got"
+is 'odd names: a line each' $((count + 1)) "$(wc -l <odd)"
+mv odd.files odd.made
+mkdir odd.files
+# shellcheck disable=SC1090
+. <(tail -n +2 odd | cut -f9)
+diff -r odd.made odd.files >"$out/got"
+same 'odd names: a shell does the same by the log' /dev/null "$out/got"
+{ printf 'new\0'; cat names; } >more
+map -0 --log=odd --resume -o 'odd.files/x{}' -v printf %s <more 2>"$out/err"
+is 'odd names: resumed' 0 $?
+is 'odd names: only the new one is run' "leat map: printf %s new" "$(cat "$out/err")"
+map -0 --tag printf '%s\n' <names >"$out/got"
+perl -0 -ne 'chomp(my $name = $_); print map { "$name\t$_" } "$name\n" =~ /.*\n/g' names \
+    >"$out/wanted"
+same 'odd names: tags' "$out/wanted" "$out/got"
+
+# killed at any moment and resumed: each output is there, and what the log has is there once; no
+# more jobs begin twice than the window has; and a file that has its name is whole
 seq 100 >numbers
-kills=8
-[ -z "${LEAT_LONG:-}" ] || kills=200
-[ -z "${LEAT_SANITIZE:-}" ] || kills=8
-for ((i = 0; i < kills; i++)); do
-    rm -f all log killed
-    "$leat" map -j4 --log=killed -s 'echo "$1"' <numbers >>all &
+rounds=9
+[ -z "${LEAT_LONG:-}" ] || [ -n "${LEAT_SANITIZE:-}" ] || rounds=200
+job='echo "$1" >>starts; echo "$1"'
+# killed ARGUMENT...: a run that is killed; what it says is in `all`
+killed() {
+    rm -rf all log starts results && mkdir results
+    "$leat" map -j4 --log=log "$@" -s "$job" <numbers >>all &
     run=$!
     sleep 0.0$((RANDOM % 10))$((RANDOM % 10))
     kill -9 $run 2>/dev/null
     wait $run 2>/dev/null
-    [ -e killed ] && [ "$(tail -n +2 killed | grep -c .)" -gt "$(wc -l <all)" ] &&
-        fail 'logged before it was delivered'
-    [ -s killed ] || rm -f killed
-    map -j4 --log=killed --resume -s 'echo "$1"' <numbers >>all
+    [ -s log ] || rm -f log
+}
+# resumed ARGUMENT...: goes on with it
+resumed() {
+    map -j4 --log=log --resume "$@" -s "$job" <numbers >>all
+    is "resumed $*: status" 0 $?
+    is "resumed $*: the log has all" 100 "$(tail -n +2 log | cut -f9 | sort -u | wc -l)"
+}
+logged() {
+    [ ! -e log ] || tail -n +2 log | grep '\S'
+}
+for ((i = 0; i < rounds; i += 3)); do
+    killed
+    [ "$(logged | wc -l)" -le "$(wc -l <all)" ] || fail 'logged before it was delivered'
+    resumed
     sort -nu all >"$out/got"
     same 'killed and resumed' numbers "$out/got"
-    is 'the log has all' 100 "$(tail -n +2 killed | cut -f9 | sort -u | wc -l)"
+
+    killed --window=6
+    resumed --window=6
+    sort -nu all >"$out/got"
+    same 'killed and resumed, a small window' numbers "$out/got"
+    # Jobs of the killed run may still have been about to begin.
+    [ "$(wc -l <starts)" -le 106 ] || fail "a window of 6: $(wc -l <starts) starts"
+
+    killed -o 'results/{}'
+    logged | sed -n 's/.*>//p' | while read -r name; do
+        [ -e "$name" ] || echo "$name"
+    done >"$out/got"
+    same 'logged before it had its name' /dev/null "$out/got"
+    resumed -o 'results/{}'
+    (cd results && printf '%s\n' * | sort -n) >"$out/got"
+    same 'killed and resumed, files' numbers "$out/got"
+    cat results/* | sort -n >"$out/got"
+    same 'killed and resumed, files: content' numbers "$out/got"
 done
 
 finish

@@ -36,6 +36,16 @@ wait $run
 is 'deaf: status' 143 $?
 # shellcheck disable=SC2046
 are_gone $(cat pids) || fail 'deaf: alive'
+rm -f pids
+env --default-signal "$leat" map -j2 --grace=0.3 \
+    -s 'trap "" INT; echo $$ >>pids; while :; do sleep 1; done' ::: 1 2 >"$out/got" 2>"$out/err" &
+run=$!
+wait_for pids 2
+kill -INT $run
+wait $run 2>/dev/null
+is 'deaf to INT: status' 130 $?
+# shellcheck disable=SC2046
+are_gone $(cat pids) || fail 'deaf to INT: alive'
 run -j2 --grace=1h -s 'trap "" TERM; echo $$ >>pids; while :; do sleep 1; done' ::: 1 2
 wait_for pids 2
 kill -TERM $run

@@ -299,7 +299,11 @@ int items_open(struct items *it, const struct plan *p, leat_scope *scope)
     if (fd < 0)
         return -errno;
     int error = leat_io_adopt(scope, fd, &it->io);
-    const leat_lines_options lines = { .most = WHOLE_ITEM_MOST, .zero = p->null, .crlf = p->csv };
+    /* A window that is smaller than this channel is by default is not to be read far ahead of. */
+    const leat_lines_options lines = { .most = WHOLE_ITEM_MOST,
+                                       .capacity = p->window < 64 ? p->window : 0,
+                                       .zero = p->null,
+                                       .crlf = p->csv };
     if (!error && !p->block)
         error = leat_lines(scope, it->io, &lines, &it->lines);
     return error;
