@@ -37,30 +37,79 @@ peer 'xargs tears' 4 \
 
 # processes that are left
 tree='echo $$ >>pids; sleep 77 & echo $! >>pids; wait'
-"$leat" map -j2 -s "$tree" ::: 1 2 &
-run=$!
 has_pids() { [ -e pids ] && [ "$(wc -l <pids)" -ge 4 ]; }
-wait_for has_pids
-kill -TERM $run
-wait $run
-# shellcheck disable=SC2046
-wait_for are_gone $(cat pids)
+# left: those that a tool has left when it has ended, which are ended then
+left() {
+    local pid
+    while read -r pid; do
+        are_gone "$pid" || echo left
+        kill -KILL "$pid" 2>/dev/null
+    done <pids
+}
+# after_signal SIGNAL TOOL...: sends the signal to a tool with two jobs, and waits for its end
+after_signal() {
+    local signal=$1
+    shift
+    rm -f pids
+    "$@" >"$out/got" 2>&1 &
+    run=$!
+    wait_for has_pids
+    kill -"$signal" $run
+    wait $run 2>/dev/null
+}
+printf '1\n2\n' >two
+printf 'all: 1 2\n1 2:\n\t@%s\n' "${tree//\$/\$\$}" >tree.mk
+for signal in TERM HUP; do
+    after_signal $signal "$leat" map -j2 -a two -s "$tree"
+    is "$signal: processes left" '' "$(left)"
+    after_signal $signal xargs -a two -P2 -n1 sh -c "$tree" sh
+    peer "$signal to xargs leaves its jobs" '' "$(left)"
+done
+if has make; then
+    after_signal TERM make -s -j2 -f tree.mk
+    peer 'TERM to make leaves what its jobs have started' '' "$(left)"
+fi
 
-if has_parallel; then
-    # resume looks at the number alone
-    parallel --will-cite --joblog peer.log echo ::: a b c >/dev/null 2>&1
-    peer 'parallel does not run what is new' $'NEW\nd' \
-        "$(parallel --will-cite -k --resume --joblog peer.log echo ::: NEW a b c d 2>/dev/null)"
-    # leat reads the log of the peer; the commands are written as the peer writes them
-    gives 'a log of parallel' 0 NEW --log=peer.log --resume echo ::: NEW a b c
-    # a full temporary folder
-    # no pause between tries
-    start=$SECONDS
-    parallel --will-cite --retries 4 false ::: a >/dev/null 2>&1
-    peer 'parallel does not pause' 1 $((SECONDS - start >= 1))
+# a command that is not there is not looked for again
+is 'not found: once' 1 "$(map nosuch ::: a b c 2>&1 | grep -c 'not found')"
+
+# no pause between tries
+begun=$(date +%s%N)
+map --retries=2 --backoff=200ms false ::: a 2>/dev/null
+[ $((($(date +%s%N) - begun) / 1000000)) -ge 600 ] || fail 'no pause between tries'
+
+# a full folder for waiting output
+full='[ $1 = 1 ] && sleep 0.5; head -c 20000000 /dev/zero'
+can_be_full || echo 'skipped: a full temporary folder, since none can be mounted'
+if can_be_full; then
+    is 'a full temporary folder' 60000000 \
+        "$(TMPDIR=$PWD/full on_full -j3 -s "$full" ::: 1 2 3 | wc -c)"
+fi
+
+if ! has_parallel; then
+    echo 'skipped: the faults of GNU parallel, which is not there'
+    finish
+fi
+export PARALLEL_HOME=$out/parallel
+mkdir "$PARALLEL_HOME"
+parallel() { command parallel --will-cite "$@"; }
+# resume looks at the number alone
+parallel --joblog peer.log echo ::: a b c >/dev/null 2>&1
+peer 'parallel does not run what is new' $'NEW\nd' \
+    "$(parallel -k --resume --joblog peer.log echo ::: NEW a b c d 2>/dev/null)"
+# leat reads the log of the peer; the commands are written as the peer writes them
+gives 'a log of parallel' 0 NEW --log=peer.log --resume echo ::: NEW a b c
+parallel nosuch ::: a b c 2>"$out/err"
+peer 'parallel looks for a missing command each time' 1 "$(grep -c 'not found' "$out/err")"
+if can_be_full; then
+    is_incomplete() {
+        TMPDIR=$PWD/full in_full \
+            parallel --will-cite -k -j3 -q sh -c "$full" sh ::: 1 2 3 2>"$out/err" | wc -c
+    }
+    peer 'parallel stops when its temporary folder is full' 60000000 "$(is_incomplete)"
 fi
 start=$(date +%s%N)
-map --retries=2 --backoff=200ms false ::: a 2>/dev/null
-[ $((($(date +%s%N) - start) / 1000000)) -ge 600 ] || fail 'no pause between tries'
+parallel --retries 4 false ::: a >/dev/null 2>&1
+peer 'parallel does not pause' 1 $((($(date +%s%N) - start) / 1000000 >= 1500))
 
 finish
