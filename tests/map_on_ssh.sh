@@ -1,57 +1,9 @@
 #!/usr/bin/env bash
 # leat map --on by a real ssh, to a server of its own on a port of its own.
 . "$(dirname "$0")/on_common.bash"
-sshd=$(PATH=$PATH:/usr/sbin command -v sshd) || skip 'there is no sshd'
-command -v ssh >/dev/null || skip 'there is no ssh'
-
-# What the server starts finds `leat` here.
-mkdir "$work/bin"
-ln -s "$leat" "$work/bin/leat"
-ssh-keygen -q -t ed25519 -N '' -f "$work/host" && ssh-keygen -q -t ed25519 -N '' -f "$work/user" ||
-    skip 'no keys'
-cp "$work/user.pub" "$work/authorized"
-# As root, sshd wants a folder that Debian makes when it boots.
-[ "$(id -u)" -ne 0 ] || mkdir -p /run/sshd
-: >"$out/server"
-serves() {
-    cat >"$work/server" <<CONFIG
-Port $port
-ListenAddress 127.0.0.1
-HostKey $work/host
-AuthorizedKeysFile $work/authorized
-StrictModes no
-UsePAM no
-PidFile none
-SetEnv PATH=$work/bin:$PATH
-CONFIG
-    "$sshd" -D -e -f "$work/server" 2>"$out/server" &
-    server=$!
-    for _ in $(seq 100); do
-        grep -q 'Server listening' "$out/server" && return
-        kill -0 $server 2>/dev/null || return 1
-        sleep 0.05
-    done
-    return 1
-}
-for try in 1 2 3 4 5; do
-    port=$((20000 + RANDOM % 20000))
-    serves && break
-    [ $try -lt 5 ] || skip "sshd does not start: $(tail -n 1 "$out/server")"
-done
-trap 'kill $server; chmod -R u+rwx "$work"; rm -rf "$work"' EXIT
-cat >"$work/client" <<CONFIG
-Host here there
-    HostName 127.0.0.1
-    Port $port
-    IdentityFile $work/user
-    UserKnownHostsFile $work/known
-    StrictHostKeyChecking accept-new
-Host closed
-    HostName 127.0.0.1
-    Port 1
-CONFIG
+. "$LEAT_SOURCE_DIR/tests/sshd_common.bash"
+start_sshd || skip "$why"
 export LEAT_SSH="ssh -F $work/client -o BatchMode=yes"
-ssh -F "$work/client" -o BatchMode=yes here true 2>"$out/err" || skip "ssh: $(cat "$out/err")"
 
 gives 'order' 0 "$(seq 50)" --on='here*2,there*2' echo ::: $(seq 50)
 is 'one connection for each machine' 3 "$(grep -c 'Accepted publickey' "$out/server")"
