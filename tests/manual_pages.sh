@@ -8,6 +8,13 @@ options_of() {
     grep -oE -- '--[a-z][a-z0-9-]+' | sort -u
 }
 
+# fits_screen COMMAND: its help, with the prompt below it, on 80 columns and 40 lines.
+fits_screen() {
+    "$leat" "$1" --help >"$out/got"
+    is "$1: --help: lines that are too long" '' "$(grep -E '.{81}' "$out/got")"
+    [ "$(wc -l <"$out/got")" -lt 40 ] || fail "$1: --help has $(wc -l <"$out/got") lines"
+}
+
 # has_options COMMAND: and the command knows each of them. leat look and leat worker have no
 # guide of their own.
 has_options() {
@@ -41,6 +48,8 @@ has_options sum
 has_options map
 has_options look
 has_options worker
+fits_screen map
+fits_screen worker
 
 if command -v groff >/dev/null; then
     groff -man -Tutf8 -ww -z "$docs/leat.1" >"$out/got" 2>&1
