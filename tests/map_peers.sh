@@ -99,6 +99,10 @@ peer 'parallel does not run what is new' $'NEW\nd' \
     "$(parallel -k --resume --joblog peer.log echo ::: NEW a b c d 2>/dev/null)"
 # leat reads the log of the peer; the commands are written as the peer writes them
 gives 'a log of parallel' 0 NEW --log=peer.log --resume echo ::: NEW a b c
+perl -e 'print map { "$_\n" } map({ chr, "a" . chr() . "b" } 32 .. 126), "\xc3\xa9", "\x27\x27",
+    "\x27a", "a\x27", "a\x27\x27b", "a b"' >names
+parallel -j1 --joblog odd.log echo <names >/dev/null 2>&1
+is 'a log of parallel, with all that can be printed' '' "$(map --log=odd.log --resume echo <names)"
 parallel nosuch ::: a b c 2>"$out/err"
 peer 'parallel looks for a missing command each time' 1 "$(grep -c 'not found' "$out/err")"
 if can_be_full; then

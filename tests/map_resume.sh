@@ -73,7 +73,7 @@ same 'odd names: a shell does the same by the log' /dev/null "$out/got"
 { printf 'new\0'; cat names; } >more
 map -0 --log=odd --resume -o 'odd.files/x{}' -v printf %s <more 2>"$out/err"
 is 'odd names: resumed' 0 $?
-is 'odd names: only the new one is run' "leat map: printf %s new" "$(cat "$out/err")"
+is 'odd names: only the new one is run' "leat map: printf '%s' new" "$(cat "$out/err")"
 map -0 --tag printf '%s\n' <names >"$out/got"
 perl -0 -ne 'chomp(my $name = $_); print map { "$name\t$_" } "$name\n" =~ /.*\n/g' names \
     >"$out/wanted"

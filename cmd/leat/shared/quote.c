@@ -145,34 +145,59 @@ void quote_name(struct text *to, const char *name)
 static bool is_plain(const char *s)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
-                                "%+,-./:=@_^";
-    if (!*s)
-        return false;
+                                "+-./_";
+    return *s && !s[strspn(s, plain)];
+}
+
+static bool has_control(const char *s)
+{
     for (; *s; s++)
-        if ((unsigned char)*s < 128 && !strchr(plain, *s))
-            return false;
-    return true;
+        if ((unsigned char)*s < 32 || *s == 127)
+            return true;
+    return false;
+}
+
+/* $'…', where a byte may be escaped. */
+static void add_with_escapes(struct text *to, const char *s)
+{
+    text_str(to, "$'");
+    for (; *s; s++) {
+        unsigned char c = (unsigned char)*s;
+        if (c < 32 || c == 127 || c == '\\' || c == '\'')
+            add_octal(to, c);
+        else
+            text_char(to, (char)c);
+    }
+    text_char(to, '\'');
+}
+
+/* As GNU parallel: '…', which ends for each apostrophe; but at neither end of the word stands a ''
+ * beside one. */
+static void add_between_quotes(struct text *to, const char *s)
+{
+    if (*s != '\'')
+        text_char(to, '\'');
+    for (bool first = true; *s; s++, first = false) {
+        if (*s != '\'') {
+            text_char(to, *s);
+            continue;
+        }
+        text_str(to, first ? "\"'\"" : "'\"'\"");
+        if (s[1])
+            text_char(to, '\'');
+    }
+    if (s[-1] != '\'')
+        text_char(to, '\'');
 }
 
 void quote_word(struct text *to, const char *argument)
 {
-    if (is_plain(argument)) {
+    if (is_plain(argument))
         text_str(to, argument);
-        return;
-    }
-    bool has_control = false;
-    for (const char *c = argument; *c; c++)
-        has_control |= (unsigned char)*c < 32 || *c == 127;
-    text_str(to, has_control ? "$'" : "'");
-    for (const char *s = argument; *s; s++) {
-        unsigned char c = (unsigned char)*s;
-        if (has_control && (c < 32 || c == 127 || c == '\\' || c == '\'')) {
-            add_octal(to, c);
-        } else if (c == '\'') {
-            text_str(to, "'\\''");
-        } else {
-            text_char(to, (char)c);
-        }
-    }
-    text_char(to, '\'');
+    else if (!*argument)
+        text_str(to, "''");
+    else if (has_control(argument))
+        add_with_escapes(to, argument);
+    else
+        add_between_quotes(to, argument);
 }
