@@ -1,6 +1,11 @@
-/* crawler_sockets: visits every page of a site that this program serves itself, over HTTP and the
- * loopback. Four tasks fetch at a time, each with a connection of its own. Pages link in circles;
- * some hang up, one is missing. The program ends when no page is left to visit.
+/* crawler_sockets: visits every page of a site over HTTP, four at a time.
+ *
+ *     crawler_sockets ADDRESS PATH    a site of others, for instance that of the example http_files
+ *     crawler_sockets                 pages of its own, which it serves as http_files does
+ *
+ * It begins at PATH, and follows what is written as href="/…". Pages link in circles. Four tasks
+ * fetch at a time, each with a connection of its own. The program ends when no page is left to
+ * visit.
  *
  *     to visit ──▶ fetch, 4 tasks ──▶ found
  *         ▲                              │
@@ -8,96 +13,73 @@
  *
  * A task that waits for its page costs a stack and no thread. crawler.c does the same with blocking
  * sockets, and needs a thread for each fetch. */
-#include <leat/leat.h>
+#include "http_server.h"
 
 #include <stdatomic.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-enum { PAGES = 40, LINKS = 3, AT_ONCE = 4, FETCH_S = 30 };
+enum { MOST = 1000, LINKS = 8, NAME = 64, AT_ONCE = 4, FETCH_S = 30 };
 
-/* ---- the site ---- */
+struct path {
+    char text[NAME];
+};
 
-static const leat_lines_options http = { .crlf = 1 };
+struct page {
+    struct path path;
+    int error, status, n;
+    struct path links[LINKS];
+};
 
-/* Reads a request up to its empty line. Returns the number of its page, or -1. */
-static int read_request(leat_chan *lines)
-{
-    int page = -1, more = 1;
-    for (leat_line line; more && leat_recv(lines, &line) == 0; leat_line_free(&line)) {
-        sscanf(line.text, "GET /%d HTTP/1.1", &page);
-        more = line.size > 0;
-    }
-    return page;
-}
-
-/* Page n links to 2n + 1, 2n + 2 and n / 2. The last page links to one that is missing. */
-static void write_page(leat_io *connection, int page)
-{
-    char text[192];
-    int n = snprintf(text, sizeof text, "HTTP/1.1 404 Not Found\r\nConnection: close\r\n\r\n");
-    if (page < PAGES)
-        n = snprintf(text, sizeof text,
-                     "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n"
-                     "<a href=\"/%d\">\n<a href=\"/%d\">\n<a href=\"/%d\">\n",
-                     (2 * page + 1) % PAGES, (2 * page + 2) % PAGES,
-                     page == PAGES - 1 ? PAGES : page / 2);
-    leat_write(connection, text, (size_t)n);
-}
-
-static int serve_page(leat_io *connection, void *arg)
-{
-    (void)arg;
-    leat_chan *lines;
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    int page = leat_lines(s, connection, &http, &lines) == 0 ? read_request(lines) : -1;
-    if (page >= 0 && page % 16 != 9) /* from the others it hangs up */
-        write_page(connection, page);
-    leat_scope_cancel(s); /* this ends the task that reads lines */
-    leat_scope_close(s);
-    return 0;
-}
-
-static int serve(void *listener)
-{
-    return leat_serve(listener, serve_page, NULL, NULL);
-}
+struct crawl {
+    const char *address;
+    struct path *seen; /* in the order of finding, and to be visited in that order */
+    struct page *pages;
+    int found, sent, visited;
+};
 
 /* ---- fetching a page ---- */
 
-struct page {
-    int number, error, status, n;
-    int links[LINKS];
-};
-
 static _Atomic int at_once, most_at_once;
+
+static void note_start(void)
+{
+    int now = atomic_fetch_add(&at_once, 1) + 1, most = atomic_load(&most_at_once);
+    while (now > most && !atomic_compare_exchange_weak(&most_at_once, &most, now)) {
+    }
+}
+
+/* One link of a line at most; those that do not fit are not followed. */
+static void find_link(const char *line, struct page *page)
+{
+    const char *from = strstr(line, "href=\"/");
+    const char *to = from ? strchr(from + 6, '"') : NULL;
+    if (to && to - (from + 6) < NAME && page->n < LINKS)
+        snprintf(page->links[page->n++].text, NAME, "%.*s", (int)(to - (from + 6)), from + 6);
+}
 
 /* Reads the answer to its end: a line with the status, headers, and the lines of the page. */
 static int read_page(leat_chan *lines, struct page *page)
 {
     int error;
-    for (leat_line line; (error = leat_recv(lines, &line)) == 0; leat_line_free(&line))
+    for (leat_line line; (error = leat_recv(lines, &line)) == 0; leat_line_free(&line)) {
         if (!page->status && sscanf(line.text, "HTTP/1.1 %d", &page->status) != 1)
             page->status = -1;
-        else if (page->n < LINKS &&
-                 sscanf(line.text, "<a href=\"/%d\">", &page->links[page->n]) == 1)
-            page->n++;
+        find_link(line.text, page);
+    }
     return error == -EPIPE && page->status ? 0 : error;
 }
 
 /* The scope has the deadline of everything in it, and closes the connection. */
 static int fetch(void *arg, const void *in, void *out)
 {
+    static const leat_lines_options http = { .crlf = 1 };
     const char *address = arg;
-    int now = atomic_fetch_add(&at_once, 1) + 1, most = atomic_load(&most_at_once);
-    while (now > most && !atomic_compare_exchange_weak(&most_at_once, &most, now)) {
-    }
     struct page *page = out;
-    *page = (struct page){ .number = *(const int *)in };
-    char request[64];
-    int n =
-        snprintf(request, sizeof request, "GET /%d HTTP/1.1\r\nHost: site\r\n\r\n", page->number);
+    char request[256];
+    note_start();
+    *page = (struct page){ .path = *(const struct path *)in };
+    int n = snprintf(request, sizeof request,
+                     "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n", page->path.text,
+                     address);
     leat_io *connection;
     leat_chan *lines;
     leat_scope *s = leat_scope_open(leat_after(FETCH_S * LEAT_S));
@@ -116,71 +98,142 @@ static int fetch(void *arg, const void *in, void *out)
 
 /* ---- the crawl ---- */
 
-static void report(const struct page *page)
+static void find(struct crawl *crawl, const struct path *path)
 {
-    if (page->error)
-        printf("/%d: %s\n", page->number, strerror(-page->error));
-    else
-        printf("/%d: %d, %d links\n", page->number, page->status, page->n);
+    for (int i = 0; i < crawl->found; i++)
+        if (strcmp(crawl->seen[i].text, path->text) == 0)
+            return;
+    if (crawl->found < MOST)
+        crawl->seen[crawl->found++] = *path;
 }
 
 /* One task knows which pages were seen, so there is no lock. It sends and receives in one select,
  * so that a full stage never waits for itself. */
-static void crawl(leat_scope *s, char *address)
+static void visit_all(struct crawl *crawl)
 {
-    struct page pages[PAGES + 1], page;
-    int seen[PAGES + 1] = { 1 }, queue[PAGES + 1] = { 0 }; /* it begins at page 0 */
-    int visited = 0, sent = 0, found = 1;
-    leat_chan *to_visit = leat_chan_of(s, int, 0);
-    leat_chan *fetched = leat_pipeline(
-        s, to_visit,
-        &(leat_pipeline_spec){
-            .n = AT_ONCE, .run = fetch, .arg = address, .unordered = 1, .out_size = sizeof page });
-    while (fetched && visited < found) {
+    struct page page;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *to_visit = leat_chan_of(s, struct path, 0);
+    leat_chan *fetched = leat_pipeline(s, to_visit,
+                                       &(leat_pipeline_spec){ .n = AT_ONCE,
+                                                              .run = fetch,
+                                                              .arg = (void *)crawl->address,
+                                                              .unordered = 1,
+                                                              .out_size = sizeof page });
+    while (fetched && crawl->visited < crawl->found) {
+        leat_chan *next = crawl->sent < crawl->found ? to_visit : NULL;
         leat_case cases[] = { LEAT_RECV(fetched, &page),
-                              LEAT_SEND(sent < found ? to_visit : NULL, &queue[sent % found]) };
+                              LEAT_SEND(next, &crawl->seen[crawl->sent % MOST]) };
         int which = leat_select(cases, 2, LEAT_NEVER);
         if (which < 0 || cases[which].status)
             break;
         if (which == 1) {
-            sent++;
+            crawl->sent++;
             continue;
         }
-        pages[page.number] = page;
-        visited++;
-        for (int i = 0; i < page.n; i++) {
-            int link = page.links[i];
-            if (link >= 0 && link <= PAGES && !seen[link]++)
-                queue[found++] = link;
-        }
+        crawl->pages[crawl->visited++] = page;
+        for (int i = 0; i < page.n; i++)
+            find(crawl, &page.links[i]);
     }
     leat_close(to_visit);
-    for (int i = 0; i <= PAGES && visited == found; i++)
-        if (seen[i])
-            report(&pages[i]);
-    printf("%d pages, %s than four at once\n", visited,
+    leat_scope_close(s);
+}
+
+static int by_path(const void *a, const void *b)
+{
+    return strcmp(((const struct page *)a)->path.text, ((const struct page *)b)->path.text);
+}
+
+static void report(const struct crawl *crawl)
+{
+    qsort(crawl->pages, (size_t)crawl->visited, sizeof *crawl->pages, by_path);
+    for (int i = 0; i < crawl->visited; i++) {
+        const struct page *page = &crawl->pages[i];
+        if (page->error)
+            printf("%s: %s\n", page->path.text, strerror(-page->error));
+        else
+            printf("%s: %d, %d links\n", page->path.text, page->status, page->n);
+    }
+    printf("%d pages, %s than four at once\n", crawl->visited,
            most_at_once > AT_ONCE ? "more" : "never more");
+}
+
+static int crawl_site(const char *address, const char *path)
+{
+    struct crawl crawl = { .address = address, .found = 1 };
+    crawl.seen = calloc(MOST, sizeof *crawl.seen);
+    crawl.pages = calloc(MOST, sizeof *crawl.pages);
+    int error = crawl.seen && crawl.pages ? 0 : -ENOMEM;
+    if (!error) {
+        snprintf(crawl.seen[0].text, NAME, "%s", path);
+        visit_all(&crawl);
+        report(&crawl);
+        if (crawl.visited < crawl.found || crawl.pages[0].error)
+            error = -EIO;
+    }
+    free(crawl.seen);
+    free(crawl.pages);
+    return error;
+}
+
+/* ---- a site of its own ---- */
+
+enum { PAGES = 40 };
+
+static int crawl_own(void *listener)
+{
+    char address[LEAT_ADDRESS_TEXT];
+    leat_io_local_text(listener, address, sizeof address);
+    int error = crawl_site(address, "/0");
+    kill(getpid(), SIGINT); /* the server ends as by Ctrl-C */
+    return error;
+}
+
+/* Page n links to 2n + 1, 2n + 2 and n / 2. Page 9 links to the folder, which the server does not
+ * show, and the last page to one that is missing. */
+static void write_page(const char *folder, int n)
+{
+    char path[64], third[16];
+    snprintf(path, sizeof path, "%s/%d", folder, n);
+    snprintf(third, sizeof third, "%d", n == PAGES - 1 ? PAGES : n / 2);
+    FILE *file = fopen(path, "w");
+    if (!file)
+        return;
+    fprintf(file, "<a href=\"/%d\">\n<a href=\"/%d\">\n<a href=\"/%s\">\n", (2 * n + 1) % PAGES,
+            (2 * n + 2) % PAGES, n == 9 ? "" : third);
+    fclose(file);
+}
+
+static int serve_and_crawl(void)
+{
+    char folder[] = "/tmp/crawler.XXXXXX", path[64];
+    if (!mkdtemp(folder))
+        return -errno;
+    for (int n = 0; n < PAGES; n++)
+        write_page(folder, n);
+    int error = http_serve("127.0.0.1:0", folder, crawl_own);
+    for (int n = 0; n < PAGES; n++) {
+        snprintf(path, sizeof path, "%s/%d", folder, n);
+        unlink(path);
+    }
+    rmdir(folder);
+    return error;
 }
 
 static int run(void *arg)
 {
-    (void)arg;
-    leat_io *listener;
-    char address[LEAT_ADDRESS_TEXT];
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    int error = leat_listen(s, "127.0.0.1:0", 0, &listener);
-    if (!error)
-        error = leat_go(s, serve, listener);
-    if (!error) {
-        leat_io_local_text(listener, address, sizeof address);
-        crawl(s, address);
-        leat_io_close(listener); /* this ends serve */
-    }
-    int why = leat_scope_close(s);
-    return error ? error : why;
+    char **argv = arg;
+    return argv[1] ? crawl_site(argv[1], argv[2]) : serve_and_crawl();
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
-    return leat_main(run, NULL) < 0;
+    if (argc != 1 && argc != 3) {
+        fprintf(stderr, "usage: crawler_sockets [ADDRESS PATH]\n");
+        return 2;
+    }
+    int error = leat_main(run, argv);
+    if (error < 0)
+        fprintf(stderr, "crawler_sockets: %s\n", strerror(-error));
+    return error < 0;
 }

@@ -1,10 +1,20 @@
 /* echo_server: a server that sends back what it reads, and ends a connection that is silent for
- * too long. Its clients are tasks of the same program: three talk, and one says nothing. When they
- * have left, the program closes the listener, and the server ends when its last connection has. */
+ * too long.
+ *
+ *     echo_server ADDRESS    serves until Ctrl-C, for example at 127.0.0.1:7000
+ *     echo_server            talks to itself, and sends itself the signal of Ctrl-C
+ *
+ * At the signal the server stops to accept, and its connections go on until they end by themselves,
+ * for 10 s at most (the grace of leat_serve). The clients of the test are tasks of the same
+ * program: three talk, and one says nothing. The last of those that talk sends the signal half
+ * way, and gets all its answers. */
 #include <leat/leat.h>
 
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PATIENCE LEAT_S
 
@@ -13,8 +23,12 @@ enum { CLIENTS = 3, ROUNDS = 100 };
 struct program {
     leat_io *listener;
     char address[LEAT_ADDRESS_TEXT];
-    leat_chan *bytes; /* of int64_t: how many a connection has echoed */
+    leat_chan *stop;   /* of signals */
+    leat_chan *ending; /* closed when the server accepts no more */
+    leat_chan *bytes;  /* of int64_t: how many a connection has echoed; sliding */
 };
+
+/* ---- the server ---- */
 
 static int echo(leat_io *connection, void *arg)
 {
@@ -28,28 +42,82 @@ static int echo(leat_io *connection, void *arg)
     return 0;
 }
 
-static int serve(void *arg)
+static int end_at_signal(void *arg)
 {
     struct program *program = arg;
-    return leat_serve(program->listener, echo, program, NULL);
+    if (leat_recv(program->stop, NULL) == 0) {
+        leat_io_close(program->listener);
+        leat_close(program->ending);
+    }
+    return 0;
 }
 
-static int talk(void *arg)
+static void report(struct program *program)
 {
-    struct program *program = arg;
+    int64_t bytes, all = 0;
+    int connections = 0;
+    while (leat_try_recv(program->bytes, &bytes) == 0) {
+        all += bytes;
+        connections++;
+    }
+    printf("%d connections, %lld bytes\n", connections, (long long)all);
+}
+
+static int serve(const char *address, leat_fn *with)
+{
+    struct program program = { 0 };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    program.ending = leat_chan_make(scope, 0, 0);
+    program.bytes = leat_chan_open(scope, &(leat_chan_spec){ .item_size = sizeof(int64_t),
+                                                             .capacity = 1000,
+                                                             .buffer = LEAT_SLIDING });
+    int error = leat_signals(scope, (int[]){ SIGINT, SIGTERM }, 2, &program.stop);
+    if (!error)
+        error = leat_listen(scope, address, 0, &program.listener);
+    if (!error)
+        error = leat_go(scope, end_at_signal, &program);
+    if (!error && with) {
+        leat_io_local_text(program.listener, program.address, sizeof program.address);
+        error = leat_go(scope, with, &program);
+    }
+    if (!error)
+        error = leat_serve(program.listener, echo, &program, NULL);
+    if (!error)
+        report(&program);
+    else
+        leat_scope_cancel(scope);
+    int why = leat_scope_close(scope);
+    return error ? error : why;
+}
+
+/* ---- the clients of the test ---- */
+
+static int talk_and_signal(struct program *program, bool signals)
+{
     leat_io *connection;
     char sent[64], got[64];
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     int error = leat_connect(scope, program->address, &connection, leat_after(10 * LEAT_S));
     for (int i = 0; !error && i < ROUNDS; i++) {
+        if (signals && i == ROUNDS / 2) {
+            kill(getpid(), SIGINT);
+            leat_recv(program->ending, NULL);
+        }
         memset(sent, i, sizeof sent);
         if (leat_write(connection, sent, sizeof sent) != sizeof sent ||
             leat_read_full(connection, got, sizeof got, LEAT_NEVER) != sizeof got ||
             memcmp(sent, got, sizeof got) != 0)
             error = -EIO;
     }
+    if (signals && !error)
+        puts("the last client got all its answers");
     leat_scope_close(scope);
     return error;
+}
+
+static int talk(void *arg)
+{
+    return talk_and_signal(arg, false);
 }
 
 static int say_nothing(void *arg)
@@ -65,51 +133,29 @@ static int say_nothing(void *arg)
     return error;
 }
 
-static int run_clients(struct program *program)
-{
-    leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    leat_go(scope, say_nothing, program);
-    for (int i = 0; i < CLIENTS; i++)
-        leat_go(scope, talk, program);
-    return leat_scope_close(scope);
-}
-
-static void report(struct program *program)
-{
-    int64_t bytes, all = 0;
-    int connections = 0;
-    while (leat_try_recv(program->bytes, &bytes) == 0) {
-        all += bytes;
-        connections++;
-    }
-    printf("%d connections, %lld bytes\n", connections, (long long)all);
-}
-
-static int run(void *arg)
+static int run_clients(void *arg)
 {
     struct program *program = arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    program->bytes = leat_chan_make(scope, sizeof(int64_t), CLIENTS + 1);
-    int error = leat_listen(scope, "127.0.0.1:0", 0, &program->listener);
-    if (!error) {
-        leat_io_local_text(program->listener, program->address, sizeof program->address);
-        leat_scope *server = leat_scope_open(LEAT_NEVER);
-        leat_go(server, serve, program);
-        error = run_clients(program);
-        leat_io_close(program->listener);
-        int ended = leat_scope_close(server);
-        error = error ? error : ended;
-        report(program);
-    }
-    leat_scope_close(scope);
-    return error;
+    leat_go(scope, say_nothing, program);
+    for (int i = 1; i < CLIENTS; i++)
+        leat_go(scope, talk, program);
+    int error = leat_scope_close(scope);
+    int last = talk_and_signal(program, true);
+    if (last)
+        kill(getpid(), SIGINT); /* perhaps it did not come so far */
+    return error ? error : last;
 }
 
-int main(void)
+static int run(void *address)
 {
-    struct program program = { 0 };
-    int error = leat_main(run, &program);
-    if (error)
+    return address ? serve(address, NULL) : serve("127.0.0.1:0", run_clients);
+}
+
+int main(int argc, char **argv)
+{
+    int error = leat_main(run, argc > 1 ? argv[1] : NULL);
+    if (error < 0)
         fprintf(stderr, "echo_server: %s\n", strerror(-error));
-    return error != 0;
+    return error < 0;
 }

@@ -6,12 +6,14 @@
 #include <leat/leat.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <fts.h>
 #include <openssl/evp.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 struct sum {
     char *path; /* freed with the tree */
@@ -81,27 +83,48 @@ static void tree_finish(struct tree *tree, int error)
     free(tree->failed);
 }
 
-/* Reads and digests the file at sum->path, unless the sum has an error already. */
+/* `scope` owns *file, and closes it. */
+static int open_file(leat_scope *scope, const char *path, leat_io **file)
+{
+    int fd = open(path, O_RDONLY | O_CLOEXEC), error = fd < 0 ? -errno : 0;
+    if (!error)
+        error = leat_io_adopt(scope, fd, file);
+    if (error && fd >= 0)
+        close(fd);
+    return error;
+}
+
+static int digest_bytes(leat_io *file, EVP_MD_CTX *context)
+{
+    char buffer[16384];
+    int64_t n;
+    while ((n = leat_read(file, buffer, sizeof buffer)) > 0)
+        EVP_DigestUpdate(context, buffer, (size_t)n);
+    return (int)n;
+}
+
+/* Reads and digests the file at sum->path, unless the sum has an error already. Reading is a task's
+ * wait as any other: a thread of the library waits for the disk, the worker runs other tasks, and
+ * cancelling the scope ends it before the next piece. */
 static void digest_file(struct sum *sum)
 {
-    FILE *file = sum->error ? NULL : fopen(sum->path, "rb");
-    if (!file) {
-        sum->error = sum->error ? sum->error : -errno;
+    leat_io *file;
+    leat_scope *s = sum->error ? NULL : leat_scope_open(LEAT_NEVER);
+    if (!s) {
+        sum->error = sum->error ? sum->error : -ENOMEM;
         return;
     }
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     if (!context || !EVP_DigestInit_ex(context, EVP_md5(), NULL))
         sum->error = -ENOMEM;
-    char buffer[16384];
-    size_t n;
-    while (!sum->error && (n = fread(buffer, 1, sizeof buffer, file)) > 0)
-        EVP_DigestUpdate(context, buffer, n);
-    if (!sum->error && ferror(file))
-        sum->error = -EIO;
+    if (!sum->error)
+        sum->error = open_file(s, sum->path, &file);
+    if (!sum->error)
+        sum->error = digest_bytes(file, context);
     if (!sum->error)
         EVP_DigestFinal_ex(context, sum->digest, NULL);
     EVP_MD_CTX_free(context);
-    fclose(file);
+    leat_scope_close(s);
 }
 
 /* Calls visit(sum, arg) for every regular file, and, with an error in the sum, for every path
