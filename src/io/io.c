@@ -316,8 +316,10 @@ static int adopt(leat_scope *scope, int fd, leat_io **made)
         return lt_io_new(scope, fd, LT_IO_SOCKET, lt_io_is_tcp(fd), made);
     if (S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode) || S_ISBLK(stat.st_mode))
         return lt_io_new(scope, fd, LT_IO_FILE, false, made);
-    enum lt_io_kind kind = flags & O_NONBLOCK ? LT_IO_NEVER : LT_IO_FOREIGN;
-    return lt_io_new(scope, fd, kind, false, made);
+    /* The flag belongs to the open file. Other processes share those of 0, 1 and 2, and may change
+     * it at any time: a shell does. */
+    bool never = flags & O_NONBLOCK && fd > STDERR_FILENO;
+    return lt_io_new(scope, fd, never ? LT_IO_NEVER : LT_IO_FOREIGN, false, made);
 }
 
 int leat_io_adopt(leat_scope *scope, int fd, leat_io **io)
