@@ -326,6 +326,47 @@ static int questions_wait_for_threads(void *arg)
 }
 ON_WORKERS(questions_wait_for_threads);
 
+/* The system does not answer. Callers leave at their deadline or when they are cancelled, their scope
+ * closes, and leat_stop waits for the answer: the thread that asks still writes to memory of the
+ * runtime. */
+static int answer_later(void *arg)
+{
+    (void)arg;
+    nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+    atomic_store(&hold, false);
+    return 0;
+}
+
+static void stop_waits_for_the_system(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= 4; workers *= 2) {
+        struct foreign later;
+        CHECK_IS(0, leat_start(&(leat_options){ .workers = workers }));
+        lt_net_asks *system = use_stub(true);
+        struct caller callers[3] = { { .address = "4", .deadline = leat_after(5 * LEAT_MS) },
+                                     { .address = "6", .deadline = LEAT_NEVER },
+                                     { .address = "4", .deadline = LEAT_NEVER } };
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        for (int i = 0; i < 3; i++)
+            CHECK_IS(0, i == 2 ? leat_go_blocking(scope, resolve_one, &callers[i])
+                               : leat_go(scope, resolve_one, &callers[i]));
+        CHECK_IS(-EBUSY, leat_stop());
+        WAIT_UNTIL(atomic_load(&resolved) == 1 && atomic_load(&answering) == 2);
+        CHECK_IS(-ETIMEDOUT, callers[0].result);
+        CHECK_IS(0, leat_scope_cancel(scope));
+        CHECK_IS(0, leat_scope_close(scope));
+        CHECK_IS(-ECANCELED, callers[1].result);
+        CHECK_IS(-ECANCELED, callers[2].result);
+        CHECK_IS(2, atomic_load(&answering));
+        foreign_start(&later, answer_later, NULL);
+        CHECK_IS(0, leat_stop());
+        CHECK_IS(0, atomic_load(&answering));
+        CHECK_IS(0, foreign_join(&later));
+        atomic_store(&lt_net_ask, system);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +379,7 @@ int main(void)
         TESTS_ON_WORKERS(system_resolves),
         TESTS_ON_WORKERS(equal_questions_are_shared),
         TESTS_ON_WORKERS(questions_wait_for_threads),
+        cmocka_unit_test(stop_waits_for_the_system),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

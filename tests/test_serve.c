@@ -221,7 +221,8 @@ static int64_t processor_time(void)
            (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * LEAT_US;
 }
 
-/* A connection comes while no descriptor is left. It is served later. */
+/* A connection comes while no descriptor is left. It is served later. Meanwhile the server takes
+ * less than 1 % of a processor. */
 static int rests_without_descriptors(void *arg)
 {
     (void)arg;
@@ -241,12 +242,13 @@ static int rests_without_descriptors(void *arg)
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
     CHECK_IS(0, connect(fd, (struct sockaddr *)&at, size));
     leat_sleep(20 * LEAT_MS);
-    int64_t begun = processor_time();
-    leat_sleep(300 * LEAT_MS);
-    CHECK(processor_time() - begun < 30 * LEAT_MS);
+    int64_t begun = processor_time(), since = leat_now();
+    leat_sleep(600 * LEAT_MS);
+    int64_t used = processor_time() - begun, passed = leat_now() - since;
+    CHECK(used < passed / (SCALE == 1 ? 100 : 10)); /* the sanitizers have threads of their own */
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &limit));
     int told = atomic_load(&server.told);
-    CHECK(told >= 3 && told <= 9);
+    CHECK(told >= 3 && told <= 9 + passed / LEAT_S);
     leat_io *io;
     CHECK_IS(0, leat_io_adopt(NULL, fd, &io));
     talk(io);

@@ -3,6 +3,7 @@
 #include "support.h"
 
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* A signal may reach the process after its channel was closed: by default it would kill the
@@ -252,6 +253,92 @@ static int comes_from_another_process(void *arg)
 }
 ON_WORKERS(comes_from_another_process);
 
+/* ---- in a process that was forked ---- */
+
+/* It has the handler, too, and the eventfd that wakes the parent. But the signals that it gets are
+ * its own: the parent hears nothing of them. Nor do they kill it, also when the parent has closed
+ * the channel. */
+static int forked_process_is_alone(void *arg)
+{
+    (void)arg;
+    if (getenv("LEAT_EMULATED"))
+        return 0; /* an emulator is not made for a fork beside threads */
+    for (int i = 0; i < 6; i++) {
+        int ends[2], status;
+        char byte;
+        leat_signal got;
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        leat_chan *ch = open_signals(scope, SIGUSR1, 0);
+        CHECK_IS(0, pipe(ends));
+        pid_t child = fork();
+        CHECK(child >= 0);
+        if (child == 0) {
+            sigset_t none;
+            sigemptyset(&none);
+            pthread_sigmask(SIG_SETMASK, &none, NULL); /* not a worker's */
+            close(ends[1]);
+            if (i % 2 && read(ends[0], &byte, 1) != 0)
+                _exit(1);
+            for (int k = 0; k < 10; k++)
+                raise(SIGUSR1);
+            _exit(7);
+        }
+        close(ends[0]);
+        if (i % 2) {
+            CHECK_IS(0, leat_scope_close(scope));
+            close(ends[1]);
+        }
+        CHECK_IS(child, waitpid(child, &status, 0));
+        CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+        if (i % 2)
+            continue;
+        CHECK_IS(-ETIMEDOUT, leat_recv_until(ch, &got, leat_after(5 * LEAT_MS)));
+        CHECK_IS(0, kill(getpid(), SIGUSR1));
+        got = receive(ch);
+        CHECK_IS(1, got.times);
+        CHECK_IS(getpid(), got.pid);
+        close(ends[1]);
+        CHECK_IS(0, leat_scope_close(scope));
+    }
+    return 0;
+}
+ON_WORKERS(forked_process_is_alone);
+
+/* ---- the scope is closed while handlers run ---- */
+
+static int send_until_told(void *arg)
+{
+    while (!atomic_load((_Atomic bool *)arg)) {
+        CHECK_IS(0, kill(getpid(), SIGUSR1));
+        CHECK_IS(0, kill(getpid(), SIGUSR2));
+    }
+    return 0;
+}
+
+/* The party that receives a signal closes the scope, while signals come and interrupt each
+ * thread. */
+static int receiver_closes_in_a_storm(void *arg)
+{
+    (void)arg;
+    _Atomic bool over = false;
+    struct crew crew;
+    crew_open(&crew);
+    crew_go(&crew, FOREIGN, send_until_told, (void *)&over);
+    for (int i = 0; i < often(400) + 10; i++) {
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        leat_chan *ch = open_signals(scope, SIGUSR1, SIGUSR2);
+        leat_signal got = receive(ch);
+        CHECK(got.signal == SIGUSR1 || got.signal == SIGUSR2);
+        if (i % 3 == 0)
+            CHECK_IS(0, leat_close(ch));
+        CHECK_IS(0, leat_scope_close(scope));
+    }
+    atomic_store(&over, true);
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(receiver_closes_in_a_storm);
+
 /* The thread sanitizer runs a handler when the thread calls a function that the sanitizer knows to
  * wait; the thread in leat_main does not. */
 static void *take_signals(void *arg)
@@ -281,6 +368,7 @@ int main(void)
         TESTS_ON_WORKERS(serves_all_parties),          TESTS_ON_WORKERS(loses_none_in_a_storm),
         TESTS_ON_WORKERS(adds_to_the_item_that_waits), TESTS_ON_WORKERS(gives_dispositions_back),
         TESTS_ON_WORKERS(opens_and_closes_in_a_storm), TESTS_ON_WORKERS(comes_from_another_process),
+        TESTS_ON_WORKERS(forked_process_is_alone),     TESTS_ON_WORKERS(receiver_closes_in_a_storm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,310 @@
+/* test_accept.c: servers whose system refuses: accept4 fails as it does for connections that have
+ * gone, or where no descriptor is left; and on which worker connections come to live. */
+#define _GNU_SOURCE
+#include "sockets.h"
+
+#include <netinet/in.h>
+#include <sys/syscall.h>
+
+/* ---- accept4, as a test wants it to fail ---- */
+
+static _Atomic int refusal;  /* the errno value, or 0 */
+static _Atomic int refusals; /* how many more calls are refused */
+static _Atomic int calls;
+
+/* In place of the C library's accept4. */
+int accept_or_refuse(int fd, struct sockaddr *address, socklen_t *size,
+                     int flags) __asm__("accept4");
+
+int accept_or_refuse(int fd, struct sockaddr *address, socklen_t *size, int flags)
+{
+    atomic_fetch_add(&calls, 1);
+    if (atomic_load(&refusals) > 0 && atomic_fetch_sub(&refusals, 1) > 0) {
+        errno = atomic_load(&refusal);
+        return -1;
+    }
+    return (int)syscall(SYS_accept4, fd, address, size, flags);
+}
+
+static void refuse(int error, int times)
+{
+    atomic_store(&calls, 0);
+    atomic_store(&refusal, error);
+    atomic_store(&refusals, times);
+}
+
+/* Of one connection, which has gone; of a network, which comes back; or of a lack. */
+static const int passing[] = { ECONNABORTED, EPROTO,       ENETDOWN, ENETUNREACH,
+                               EHOSTDOWN,    EHOSTUNREACH, ENONET,   EINTR };
+static const int lacks[] = { ENFILE, EMFILE, ENOBUFS, ENOMEM };
+
+enum { PASSING = sizeof passing / sizeof *passing, LACKS = sizeof lacks / sizeof *lacks };
+
+static leat_io *call(const char *text)
+{
+    leat_io *io;
+    CHECK_IS(0, leat_connect(NULL, text, &io, leat_after(60 * LEAT_S)));
+    return io;
+}
+
+static void hang_up(leat_io *one, leat_io *other)
+{
+    CHECK_IS(0, leat_io_unref(one));
+    CHECK_IS(0, leat_io_unref(other));
+}
+
+/* ---- leat_accept ---- */
+
+static int passes_over_what_has_gone(void *arg)
+{
+    (void)arg;
+    char text[LEAT_ADDRESS_TEXT];
+    leat_io *listener = listen_at("127.0.0.1:0", 0, text), *client, *server;
+    int before = sockets();
+    for (int i = 0; i < PASSING; i++) {
+        refuse(passing[i], 5);
+        client = call(text);
+        CHECK_IS(0, leat_accept(listener, NULL, &server, leat_after(60 * LEAT_S)));
+        CHECK_IS(6, atomic_load(&calls));
+        hang_up(client, server);
+        /* Where no other connection comes, the deadline holds. */
+        refuse(passing[i], 5);
+        CHECK_IS(-ETIMEDOUT, leat_accept(listener, NULL, &server, leat_after(LEAT_MS)));
+        CHECK_IS(0, atomic_load(&refusals));
+    }
+    CHECK_IS(before, sockets());
+    return leat_io_unref(listener);
+}
+ON_WORKERS(passes_over_what_has_gone);
+
+/* The caller is told, and the connection waits on. */
+static int tells_a_lack(void *arg)
+{
+    (void)arg;
+    char text[LEAT_ADDRESS_TEXT];
+    leat_io *listener = listen_at("127.0.0.1:0", 0, text), *client, *server = NULL;
+    for (int i = 0; i < LACKS; i++) {
+        refuse(lacks[i], 2);
+        client = call(text);
+        for (int k = 0; k < 2; k++)
+            CHECK_IS(-lacks[i], leat_accept(listener, NULL, &server, leat_after(60 * LEAT_S)));
+        CHECK(!server);
+        CHECK_IS(0, leat_accept(listener, NULL, &server, leat_after(60 * LEAT_S)));
+        hang_up(client, server);
+        server = NULL;
+    }
+    return leat_io_unref(listener);
+}
+ON_WORKERS(tells_a_lack);
+
+/* ---- leat_serve ---- */
+
+enum { GUESTS = 200 };
+
+struct server {
+    leat_io *listener;
+    char text[LEAT_ADDRESS_TEXT];
+    int expected; /* the error that `error` must be told */
+    _Atomic int told, served;
+    int64_t told_at[32];
+    _Atomic unsigned on[4]; /* connections of each worker */
+};
+
+/* Tells a byte where its connection lives. */
+static int serve_bytes(leat_io *connection, void *arg)
+{
+    struct server *server = arg;
+    char byte;
+    while (leat_read(connection, &byte, 1) == 1) {
+        byte = (char)lt_current_worker()->index;
+        CHECK_IS(1, leat_write(connection, &byte, 1));
+    }
+    atomic_fetch_add(&server->served, 1);
+    return 0;
+}
+
+static void tell(void *arg, int error)
+{
+    struct server *server = arg;
+    CHECK_IS(-server->expected, error);
+    int n = atomic_fetch_add(&server->told, 1);
+    if (n < 32)
+        server->told_at[n] = leat_now();
+}
+
+static int run_server(void *arg)
+{
+    struct server *server = arg;
+    return leat_serve(server->listener, serve_bytes, server,
+                      &(leat_serve_options){ .error = tell });
+}
+
+static unsigned ask(leat_io *io)
+{
+    char byte = 0;
+    CHECK_IS(1, leat_write(io, &byte, 1));
+    CHECK_IS(1, leat_read_until(io, &byte, 1, leat_after(60 * LEAT_S)));
+    CHECK(byte >= 0 && byte < 4);
+    return (unsigned)byte;
+}
+
+static void open_server(struct server *server, leat_scope *scope)
+{
+    *server = (struct server){ 0 };
+    server->listener = listen_at("127.0.0.1:0", 0, server->text);
+    CHECK_IS(0, leat_go(scope, run_server, server));
+}
+
+static void close_server(struct server *server, leat_scope *scope)
+{
+    CHECK_IS(0, leat_io_close(server->listener));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK_IS(0, leat_io_unref(server->listener));
+}
+
+/* Connections that have gone pause nothing: the server calls again at once. */
+static int goes_on_after_what_has_gone(void *arg)
+{
+    (void)arg;
+    struct server server;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    open_server(&server, scope);
+    for (int i = 0; i < PASSING; i++) {
+        refuse(passing[i], 1000);
+        leat_io *io = call(server.text);
+        ask(io);
+        CHECK_IS(0, leat_io_unref(io));
+        CHECK(atomic_load(&calls) > 1000);
+    }
+    CHECK_IS(0, atomic_load(&server.told));
+    close_server(&server, scope);
+    CHECK_IS(PASSING, atomic_load(&server.served));
+    return 0;
+}
+ON_WORKERS(goes_on_after_what_has_gone);
+
+static int64_t processor_time(void)
+{
+    struct timespec time;
+    CHECK_IS(0, clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time));
+    return time.tv_sec * LEAT_S + time.tv_nsec;
+}
+
+/* While the system has no descriptor, the server costs less than 1 % of a processor; here for 0.6 s
+ * that begin with the shortest pauses. */
+static int rests_while_there_is_a_lack(void *arg)
+{
+    (void)arg;
+    struct server server;
+    for (int i = 0; i < 2; i++) {
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        open_server(&server, scope);
+        server.expected = lacks[i];
+        refuse(lacks[i], INT32_MAX);
+        leat_io *io = call(server.text);
+        WAIT_UNTIL(atomic_load(&server.told) > 0);
+        int64_t begun = processor_time(), since = leat_now();
+        CHECK_IS(0, leat_sleep(600 * LEAT_MS));
+        int64_t used = processor_time() - begun, passed = leat_now() - since;
+        /* The sanitizers have threads of their own. */
+        CHECK(used < passed / (SCALE == 1 ? 100 : 10));
+        /* 5, 10, 20 … ms: eight in the first second. */
+        CHECK(atomic_load(&server.told) <= 9 + passed / LEAT_S);
+        refuse(0, 0);
+        ask(io);
+        CHECK_IS(0, leat_io_unref(io));
+        for (int k = 2; k < atomic_load(&server.told) && k < 9; k++)
+            CHECK(server.told_at[k] - server.told_at[k - 1] >= (5 << (k - 1)) * LEAT_MS);
+        close_server(&server, scope);
+    }
+    return 0;
+}
+ON_WORKERS(rests_while_there_is_a_lack);
+
+/* ---- where connections live ---- */
+
+static unsigned most_on_one(leat_io **guests)
+{
+    unsigned on[4] = { 0 }, most = 0;
+    for (int i = 0; i < GUESTS; i++)
+        on[ask(guests[i])]++;
+    for (unsigned i = 0; i < leat_workers(); i++)
+        most = on[i] > most ? on[i] : most;
+    return most;
+}
+
+/* Before the server has accepted any. */
+static void call_at_once(const struct server *server, leat_io **guests)
+{
+    struct sockaddr_in at;
+    socklen_t size = sizeof at;
+    int fds[GUESTS];
+    CHECK_IS(0, getsockname(leat_io_fd(server->listener), (struct sockaddr *)&at, &size));
+    for (int i = 0; i < GUESTS; i++) {
+        fds[i] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        CHECK_IS(0, connect(fds[i], (struct sockaddr *)&at, size));
+    }
+    for (int i = 0; i < GUESTS; i++)
+        CHECK_IS(0, leat_io_adopt(NULL, fds[i], &guests[i]));
+}
+
+static void call_in_turn(const struct server *server, leat_io **guests, bool calm)
+{
+    for (int i = 0; i < GUESTS; i++) {
+        guests[i] = call(server->text);
+        if (calm)
+            CHECK_IS(0, leat_sleep(LEAT_MS));
+    }
+}
+
+enum call_kind { CALMLY, QUICKLY, AT_ONCE, CALL_KINDS };
+
+/* How many connections the worker with the most has. */
+static unsigned spread_once(enum call_kind kind)
+{
+    struct server server;
+    leat_io *guests[GUESTS];
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    open_server(&server, scope);
+    if (kind == AT_ONCE)
+        call_at_once(&server, guests);
+    else
+        call_in_turn(&server, guests, kind == CALMLY);
+    unsigned most = most_on_one(guests), again = most_on_one(guests);
+    for (int i = 0; i < GUESTS; i++)
+        CHECK_IS(0, leat_io_unref(guests[i]));
+    close_server(&server, scope);
+    CHECK_IS(GUESTS, atomic_load(&server.served));
+    return most > again ? most : again;
+}
+
+/* Of two workers none has more than three of five connections, whether these come one by one, with
+ * pauses in which the workers sleep, or all at once. While other programs keep a worker from
+ * running, the other one steals its connections: one success in ROUNDS is enough. */
+static void spreads_connections(void **state)
+{
+    (void)state;
+    enum { ROUNDS = 50 };
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 2 }));
+    for (enum call_kind kind = 0; kind < CALL_KINDS; kind++) {
+        unsigned most = GUESTS;
+        for (int i = 0; i < ROUNDS && most > GUESTS * 6 / 10; i++) {
+            most = spread_once(kind);
+            snprintf(check_note, sizeof check_note, "kind %d: %u of %d", kind, most, GUESTS);
+        }
+        CHECK(most <= GUESTS * 6 / 10);
+    }
+    CHECK_IS(0, leat_stop());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(passes_over_what_has_gone),
+        TESTS_ON_WORKERS(tells_a_lack),
+        TESTS_ON_WORKERS(goes_on_after_what_has_gone),
+        TESTS_ON_WORKERS(rests_while_there_is_a_lack),
+        cmocka_unit_test(spreads_connections),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
