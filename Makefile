@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
 .PHONY: help run run-cluster test asan tsan harsh clang aarch64 style format bench bench-docs bench-io \
-    bench-map bench-sum manual docs lib install deb clean
+    bench-map bench-process bench-sum manual docs lib install deb clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -50,6 +50,11 @@ bench-io: ## load an echo server of leat's and its peers'; what a request costs
 	@scripts/bootstrap bench || true
 	@scripts/build release leat-static
 	@bench/io/run $(BENCH)
+
+bench-process: ## start programs by leat_spawn and by others; what each costs
+	@scripts/bootstrap run
+	@scripts/build release leat-static
+	@bench/process/run $(BENCH)
 
 bench-map: ## run commands over items with leat map and its peers; the ratios
 	@scripts/bootstrap run

@@ -1,5 +1,5 @@
-/* leat.c: a task, or with the argument `block` a block, for each connection. CORES is how many
- * workers. */
+/* leat.c: a task for each connection; with the argument `block` a block, with `serve` a task of
+ * leat_serve. CORES is how many workers. */
 #define _GNU_SOURCE
 #include "server.h"
 
@@ -10,9 +10,9 @@
 
 static bool sink;
 
-static int serve_as_task(void *arg)
+static int talk(leat_io *io, void *arg)
 {
-    leat_io *io = arg;
+    (void)arg;
     size_t size = sink ? SINK_BYTES : ECHO_BYTES;
     char small[ECHO_BYTES], *buffer = sink ? malloc(size) : small;
     int64_t n;
@@ -21,6 +21,12 @@ static int serve_as_task(void *arg)
             break;
     if (buffer != small)
         free(buffer);
+    return 0;
+}
+
+static int serve_as_task(void *io)
+{
+    talk(io, NULL);
     leat_io_unref(io);
     return 0;
 }
@@ -79,11 +85,27 @@ static int run(void *as_block)
     return leat_scope_close(scope);
 }
 
+static int run_leat_serve(void *arg)
+{
+    (void)arg;
+    char address[32];
+    leat_io *listener;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    snprintf(address, sizeof address, "127.0.0.1:%s", getenv("PORT"));
+    int error = leat_listen(scope, address, 4096, &listener);
+    if (!error)
+        error = leat_serve(listener, talk, NULL, NULL);
+    leat_scope_close(scope);
+    return error;
+}
+
 int main(int argc, char **argv)
 {
     const char *cores = getenv("CORES");
     sink = is_sink();
     leat_options options = { .workers = cores ? (unsigned)atoi(cores) : 1 };
+    if (argc > 1 && strcmp(argv[1], "serve") == 0)
+        return leat_main_with(run_leat_serve, NULL, &options);
     bool as_block = argc > 1 && strcmp(argv[1], "block") == 0;
     return leat_main_with(run, as_block ? &options : NULL, &options);
 }
