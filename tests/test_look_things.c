@@ -1,6 +1,7 @@
-/* test_look_things.c: dumps show descriptors and batchers, and what parties wait for there. */
+/* test_look_things.c: dumps show descriptors, batchers and stages, and what parties wait for there. */
 #include "dumps.h"
 
+#include "chan/more.h"
 #include "watch/look.h"
 
 #include <unistd.h>
@@ -200,10 +201,152 @@ static void test_batchers(void **state)
     run_on(2, batchers);
 }
 
+/* ---- stages ---- */
+
+static leat_chan *gate;
+
+static int passes(void *unused, const void *in, void *out)
+{
+    (void)unused;
+    memcpy(out, in, sizeof(int));
+    return leat_recv(gate, NULL) == -EPIPE ? 0 : -ECANCELED;
+}
+
+static int is_odd(void *unused, const void *item)
+{
+    (void)unused;
+    return *(const int *)item & 1;
+}
+
+static uint64_t topic_of(void *unused, const void *item)
+{
+    (void)unused;
+    return (uint64_t) * (const int *)item;
+}
+
+/* Until a dump has the line. */
+__attribute__((format(printf, 1, 2))) static void wait_for_line(const char *format, ...)
+{
+    char line[300];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    while (!times_told(line))
+        leat_yield();
+}
+
+static leat_chan *named_chan(leat_scope *s, const char *name)
+{
+    leat_chan_spec spec = { .item_size = sizeof(int), .capacity = 4, .name = name };
+    return leat_chan_open(s, &spec);
+}
+
+static int pipelines(void *unused)
+{
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = named_chan(s, "urls");
+    gate = leat_chan_make(s, 0, 0);
+    leat_chan *out = leat_pipeline(s, in,
+                                   &(leat_pipeline_spec){ .n = 3,
+                                                          .window = 5,
+                                                          .run = passes,
+                                                          .out_size = sizeof(int),
+                                                          .capacity = 8,
+                                                          .name = "fetch" });
+    CHECK(out);
+    unsigned from = lt_chan_number(in), to = lt_chan_number(out);
+    wait_for_line("  pipeline stage fetch: from channel %u to channel %u, 0 of 3 run, 0 of 5 items "
+                  "in flight, 0 so far\n",
+                  from, to);
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_send(in, &i));
+    wait_for_line("2 of 3 run, 2 of 5 items in flight, 2 so far\n");
+    for (int i = 0; i < 4; i++)
+        CHECK_IS(0, leat_send(in, &i));
+    wait_for_line("3 of 3 run, 3 of 5 items in flight, 3 so far\n");
+    char *text = dump_with(leat_dump_graph), edge[40];
+    CHECK(strstr(text, "label=\"pipeline\\nfetch\\n3 of 3 run\\n3 of 5 in flight\""));
+    snprintf(edge, sizeof edge, "  c%u -> p_", from);
+    CHECK(strstr(text, edge));
+    snprintf(edge, sizeof edge, " -> c%u [color=gray", to);
+    CHECK(strstr(text, edge));
+    free(text);
+    CHECK_IS(0, leat_close(gate));
+    wait_for_line("0 of 3 run, 0 of 5 items in flight, 6 so far\n");
+    CHECK_IS(0, leat_close(in));
+    while (times_told(" stage fetch:")) /* one that has ended is not shown */
+        leat_yield();
+    return leat_scope_close(s);
+}
+
+enum { WAYS = 10 };
+
+static int operators(void *unused)
+{
+    (void)unused;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ins[3], *ways[WAYS], *yes, *no;
+    leat_chan *piped = named_chan(s, "piped"), *mixed = named_chan(s, "mixed"),
+              *topic = named_chan(s, "subscriber");
+    for (int i = 0; i < 3; i++)
+        ins[i] = named_chan(s, i ? "other" : "first");
+    for (int i = 0; i < WAYS; i++)
+        ways[i] = leat_chan_of(s, int, 1);
+    unsigned first = lt_chan_number(ins[0]), second = lt_chan_number(ins[1]),
+             third = lt_chan_number(ins[2]);
+    CHECK(leat_pipe(s, ins[0], piped, LEAT_ENDS_CLOSED));
+    wait_for_line("  pipe stage: from channel %u to channel %u\n", first, lt_chan_number(piped));
+    leat_chan *merged = leat_merge(s, ins, 2, 0);
+    wait_for_line("  merge stage: from channel %u to channel %u\n", first, lt_chan_number(merged));
+    CHECK_IS(2, (int)times_told("  merge stage: "));
+    CHECK(leat_combine(s, ins, 3, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));
+    wait_for_line("  combine stage: from channel %u, channel %u, channel %u to channel", first,
+                  second, third);
+    CHECK_IS(0, leat_split(s, ins[0], is_odd, NULL, &yes, &no, 1));
+    wait_for_line("  split stage: from channel %u to channel ", first);
+    CHECK_IS(0, leat_balance(s, ins[0], ways, WAYS, LEAT_ENDS_OPEN));
+    wait_for_line(", channel %u and 2 more\n", lt_chan_number(ways[7]));
+    CHECK(leat_through(s, ins[0], leat_take(sizeof(int), 3), 1, NULL));
+    CHECK(leat_debounce(s, ins[0], LEAT_S, 1));
+    wait_for_line("  through stage: from channel %u to ", first);
+    wait_for_line("  debounce stage: from channel %u to ", first);
+    leat_mix *mix = leat_mix_open(s, mixed, LEAT_MIX_MUTE);
+    wait_for_line("  mix stage: to channel %u\n", lt_chan_number(mixed));
+    CHECK_IS(0, leat_admix(mix, ins[0], 0));
+    CHECK_IS(0, leat_admix(mix, ins[1], 0));
+    wait_for_line("  mix stage: from channel %u, channel %u to ", first, second);
+    CHECK_IS(0, leat_unmix(mix, ins[0]));
+    wait_for_line("  mix stage: from channel %u to ", second);
+    leat_mult *mult = leat_mult_open(s, ins[0], NULL);
+    CHECK_IS(0, leat_tap(mult, ways[0], 0, LEAT_ENDS_OPEN));
+    wait_for_line("  mult stage: from channel %u to channel %u\n", first, lt_chan_number(ways[0]));
+    leat_pub *pub = leat_pub_open(s, ins[0], &(leat_pub_spec){ .topic = topic_of, .capacity = 1 });
+    CHECK_IS(0, leat_sub(pub, 7, topic, 0, LEAT_ENDS_OPEN));
+    wait_for_line("  pub stage: from channel %u to channel ", first);
+    CHECK_IS(0, leat_close(ins[0]));
+    while (times_told(" pipe stage:") || times_told(" pub stage:") || times_told(" split stage:"))
+        leat_yield();
+    leat_scope_cancel(s);
+    int result = leat_scope_close(s);
+    return result == -ECANCELED ? 0 : result;
+}
+
+static void test_stages(void **state)
+{
+    (void)state;
+    for (unsigned workers = 1; workers <= 2; workers++) {
+        run_on(workers, pipelines);
+        run_on(workers, operators);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_descriptors),
                                         cmocka_unit_test(test_adopted),
-                                        cmocka_unit_test(test_batchers) };
+                                        cmocka_unit_test(test_batchers),
+                                        cmocka_unit_test(test_stages) };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

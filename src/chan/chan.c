@@ -404,6 +404,11 @@ bool lt_chan_has_receiver(const leat_chan *ch)
     return atomic_load_explicit(&ch->receivers_waiting, memory_order_acquire);
 }
 
+uint32_t lt_chan_number(const leat_chan *ch)
+{
+    return ch ? ch->number : 0;
+}
+
 bool lt_chan_is_kept(const leat_chan *ch)
 {
     return ch->keeper;

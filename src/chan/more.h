@@ -12,6 +12,9 @@
  * later. */
 int lt_chan_end_one(leat_chan *ch, bool cut);
 
+/* The channel's number, which stays its own when the channel has gone. Of NULL, 0. */
+uint32_t lt_chan_number(const leat_chan *ch);
+
 /* Whether only leat itself sends to the channel and closes it, as for a timeout. */
 bool lt_chan_is_kept(const leat_chan *ch);
 

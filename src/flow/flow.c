@@ -1,16 +1,18 @@
 #include "flow/flow.h"
 
 #include "base/alloc.h"
+#include "block/block.h"
 #include "chan/more.h"
+#include "scope/sight.h"
 
-static void free_flow(struct lt_owned *owned)
+void lt_flow_free(struct lt_owned *owned)
 {
     lt_free(LT_CONTAINER(owned, struct lt_flow, owned));
 }
 
 void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *kind)
 {
-    static const struct lt_owned_kind plain = { .free = free_flow };
+    static const struct lt_owned_kind plain = { .free = lt_flow_free, .see = lt_flow_see };
     struct lt_flow *flow = scope ? lt_alloc(bytes) : NULL;
     if (!flow)
         return NULL;
@@ -18,6 +20,44 @@ void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *
     flow->owned.kind = kind ? kind : &plain;
     lt_scope_own(scope, &flow->owned);
     return flow;
+}
+
+void lt_flow_go(struct lt_flow *flow, const char *what, const leat_chan *in, const leat_chan *out,
+                const leat_block_type *type)
+{
+    /* Before the operator runs: it may end, and others may free its channels. */
+    flow->in = lt_chan_number(in);
+    flow->out = lt_chan_number(out);
+    leat_go_block_typed(flow->scope, &flow->block, type);
+    /* After that: the block's head is no one's before. The caller keeps the scope open. */
+    lt_flow_show(flow, what);
+}
+
+/* The owned part is its name, since the block at the head is a thing of its own. */
+bool lt_flow_sight(struct lt_owned *owned, struct lt_sight *sight)
+{
+    struct lt_flow *flow = LT_CONTAINER(owned, struct lt_flow, owned);
+    const char *what = atomic_load_explicit(&flow->what, memory_order_acquire);
+    *sight = (struct lt_sight){ .kind = LT_SEES_STAGE,
+                                .self = what ? owned : NULL,
+                                .scope = flow->scope,
+                                .what = what,
+                                .steps = sight->steps };
+    if (what) {
+        lt_sight_in(sight, flow->in);
+        lt_sight_out(sight, flow->out);
+    }
+    return what;
+}
+
+void lt_flow_see(struct lt_owned *owned, struct lt_sight *sight)
+{
+    struct lt_flow *flow = LT_CONTAINER(owned, struct lt_flow, owned);
+    if (!lt_flow_sight(owned, sight))
+        return;
+    sight->block = &flow->block;
+    if (lt_block_is_over(&flow->block))
+        sight->self = NULL;
 }
 
 leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity)

@@ -16,6 +16,7 @@
 #include <leat/flow.h>
 
 #include <errno.h>
+#include <stdatomic.h>
 
 /* What every operator's struct begins with. */
 struct lt_flow {
@@ -23,11 +24,36 @@ struct lt_flow {
     struct lt_owned owned;
     leat_scope *scope;
     struct lt_flow *next; /* links operators that one call makes */
+    /* What looks call it, such as "merge"; NULL: they do not see it. Written by lt_flow_show when
+     * all that they read is there, and read with acquire. */
+    const char *_Atomic what;
+    /* The numbers of its channels, or 0. Not the channels: these may go when the operator has
+     * ended. */
+    uint32_t in, out;
 };
 
-/* Zeroed memory that the scope frees as `kind` says, or with lt_free if that is NULL. NULL for a
+/* Zeroed memory that the scope frees as `kind` says; NULL: by lt_flow_free. NULL for a
  * NULL scope, or when memory has run out. */
 void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *kind);
+void lt_flow_free(struct lt_owned *owned);
+
+/* Starts the block of an operator that looks call `what`. Where `in` and `out` are not all of its
+ * channels, its kind's `see` adds the others, and they are NULL. */
+void lt_flow_go(struct lt_flow *flow, const char *what, const leat_chan *in, const leat_chan *out,
+                const leat_block_type *type);
+
+/* From here on looks see it. */
+static inline void lt_flow_show(struct lt_flow *flow, const char *what)
+{
+    /* Release: a look that reads `what` also sees the fields that were written before. */
+    atomic_store_explicit(&flow->what, what, memory_order_release);
+}
+
+/* `see` of an operator that is one block. */
+void lt_flow_see(struct lt_owned *owned, struct lt_sight *sight);
+
+/* The beginning of each `see`. False: there is nothing to see. */
+bool lt_flow_sight(struct lt_owned *owned, struct lt_sight *sight);
 
 /* A channel of the scope with the item size and drop function of `like`; NULL: items of 0 bytes. */
 leat_chan *lt_flow_chan(leat_scope *scope, const leat_chan *like, size_t capacity);

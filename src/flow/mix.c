@@ -7,7 +7,9 @@
  * next one reuses: all have items of one size. News for its former life does no harm. */
 #include "base/index.h"
 #include "block/block.h"
+#include "chan/more.h"
 #include "flow/flow.h"
+#include "scope/sight.h"
 
 #include <leat/select.h>
 
@@ -21,6 +23,7 @@ struct input {
     leat_chan *in, *news;
     leat_drop_fn *drop;
     unsigned state;
+    uint32_t number;   /* of `in` */
     bool begun;        /* its block is started, or about to be */
     uint64_t notified; /* the value of mix->changes at its last news */
     leat_case cases[2];
@@ -149,17 +152,33 @@ static bool is_for_others(unsigned state)
     return state == LEAT_MIX_MUTE || state == LEAT_MIX_PAUSE;
 }
 
+static void see_mix(struct lt_owned *owned, struct lt_sight *sight)
+{
+    leat_mix *mix = LT_CONTAINER(owned, leat_mix, flow.owned);
+    if (!lt_flow_sight(owned, sight))
+        return;
+    lt_lock(&mix->lock);
+    for (struct lt_node *node = mix->inputs.next; node != &mix->inputs && sight->steps;
+         node = node->next, sight->steps--)
+        lt_sight_in(sight, LT_CONTAINER(node, struct input, node)->number);
+    lt_unlock(&mix->lock);
+}
+
+static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = see_mix };
+
 leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
 {
     if (!out || !is_for_others(others))
         return NULL;
-    leat_mix *mix = lt_flow_make(scope, sizeof *mix, NULL);
+    leat_mix *mix = lt_flow_make(scope, sizeof *mix, &owned_kind);
     if (!mix)
         return NULL;
     mix->out = out;
     mix->others = others;
     lt_list_init(&mix->inputs);
     lt_list_init(&mix->spares);
+    mix->flow.out = lt_chan_number(out);
+    lt_flow_show(&mix->flow, "mix");
     return mix;
 }
 
@@ -224,6 +243,7 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
     }
     input->mix = mix;
     input->in = in;
+    input->number = lt_chan_number(in);
     input->drop = leat_chan_drop_fn(in);
     input->state = 0;
     input->begun = false;

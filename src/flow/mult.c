@@ -15,7 +15,9 @@
 #include "base/alloc.h"
 #include "base/index.h"
 #include "base/lock.h"
+#include "chan/more.h"
 #include "flow/flow.h"
+#include "scope/sight.h"
 
 #include <leat/callback.h>
 
@@ -27,6 +29,7 @@ struct tap {
     leat_mult *mult;
     leat_chan *ch;
     unsigned flags, holds;
+    uint32_t number; /* of `ch` */
     leat_ending ending;
     bool busy, begun, removed;
     int64_t missed;
@@ -206,9 +209,25 @@ static int distribute(leat_block *b)
     LEAT_END(b);
 }
 
+static void see_mult(struct lt_owned *owned, struct lt_sight *sight)
+{
+    leat_mult *m = LT_CONTAINER(owned, leat_mult, flow.owned);
+    lt_flow_see(owned, sight);
+    if (!sight->self)
+        return;
+    lt_lock(&m->lock);
+    for (struct lt_node *node = m->taps.next; node != &m->taps && sight->steps;
+         node = node->next, sight->steps--)
+        lt_sight_out(sight, LT_CONTAINER(node, struct tap, node)->number);
+    lt_unlock(&m->lock);
+}
+
+static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = see_mult };
+
 leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share)
 {
-    leat_mult *m = in ? lt_flow_make(scope, sizeof *m + leat_chan_item_size(in), NULL) : NULL;
+    leat_mult *m =
+        in ? lt_flow_make(scope, sizeof *m + leat_chan_item_size(in), &owned_kind) : NULL;
     if (!m)
         return NULL;
     m->done = leat_chan_make(scope, 0, 1);
@@ -218,7 +237,7 @@ leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share
     m->drop = leat_chan_drop_fn(in);
     m->share = share;
     lt_list_init(&m->taps);
-    leat_go_block(scope, &m->flow.block, distribute);
+    lt_flow_go(&m->flow, "mult", in, NULL, LEAT_BLOCK_TYPE_(distribute));
     return m;
 }
 
@@ -232,6 +251,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     tap->op = (leat_op)LEAT_OP(m->flow.scope, 0);
     tap->mult = m;
     tap->ch = ch;
+    tap->number = lt_chan_number(ch);
     leat_chan_ref(ch);
     tap->flags = flags;
     tap->holds = 1;

@@ -280,32 +280,32 @@ static struct pace *make_like(leat_scope *scope, leat_chan *in, int64_t time, si
               : NULL;
 }
 
-static leat_chan *start(leat_scope *scope, struct pace *p, const leat_block_type *type)
+static leat_chan *start(struct pace *p, const char *what, const leat_block_type *type)
 {
     if (!p)
         return NULL;
-    leat_go_block_typed(scope, &p->flow.block, type);
+    lt_flow_go(&p->flow, what, p->in, p->out, type);
     return p->out;
 }
 
 leat_chan *leat_debounce(leat_scope *scope, leat_chan *in, int64_t quiet, size_t capacity)
 {
-    return start(scope, make_like(scope, in, quiet, capacity), LEAT_BLOCK_TYPE_(debounce));
+    return start(make_like(scope, in, quiet, capacity), "debounce", LEAT_BLOCK_TYPE_(debounce));
 }
 
 leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t interval, size_t capacity)
 {
-    return start(scope, make_like(scope, in, interval, capacity), LEAT_BLOCK_TYPE_(throttle));
+    return start(make_like(scope, in, interval, capacity), "throttle", LEAT_BLOCK_TYPE_(throttle));
 }
 
 leat_chan *leat_sample(leat_scope *scope, leat_chan *in, int64_t interval, size_t capacity)
 {
-    return start(scope, make_like(scope, in, interval, capacity), LEAT_BLOCK_TYPE_(sample));
+    return start(make_like(scope, in, interval, capacity), "sample", LEAT_BLOCK_TYPE_(sample));
 }
 
 leat_chan *leat_lapse(leat_scope *scope, leat_chan *in, int64_t time, size_t capacity)
 {
-    return start(scope, make_like(scope, in, time, capacity), LEAT_BLOCK_TYPE_(lapse));
+    return start(make_like(scope, in, time, capacity), "lapse", LEAT_BLOCK_TYPE_(lapse));
 }
 
 leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time, size_t capacity,
@@ -317,7 +317,7 @@ leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time,
         make(scope, in, time, sizeof(leat_run) + n * leat_chan_item_size(in), drop, capacity);
     if (p)
         p->n = n;
-    return start(scope, p, LEAT_BLOCK_TYPE_(window));
+    return start(p, "window", LEAT_BLOCK_TYPE_(window));
 }
 
 leat_chan *leat_rate(leat_scope *scope, leat_chan *in, int64_t interval, unsigned burst,
@@ -329,7 +329,7 @@ leat_chan *leat_rate(leat_scope *scope, leat_chan *in, int64_t interval, unsigne
     struct pace *p = make_like(scope, in, interval, capacity);
     if (p)
         p->burst = burst;
-    return start(scope, p, LEAT_BLOCK_TYPE_(limit_rate));
+    return start(p, "rate", LEAT_BLOCK_TYPE_(limit_rate));
 }
 
 /* ---- trying again ---- */

@@ -5,6 +5,7 @@
  * the functions, and then drops what is left in the slots. */
 #include "base/alloc.h"
 #include "flow/stage.h"
+#include "scope/sight.h"
 
 #include <leat/select.h>
 #include <leat/task.h>
@@ -266,7 +267,27 @@ static void free_stage(struct lt_owned *owned)
     lt_free(stage);
 }
 
-static const struct lt_owned_kind owned_kind = { .free = free_stage };
+static void see_stage(struct lt_owned *owned, struct lt_sight *sight)
+{
+    struct lt_stage *stage = LT_CONTAINER(owned, struct lt_stage, flow.owned);
+    if (!lt_flow_sight(owned, sight))
+        return;
+    sight->name = stage->spec.name;
+    sight->block = &stage->flow.block;
+    sight->n = stage->spec.n;
+    sight->window = stage->spec.window;
+    lt_lock(&stage->lock);
+    sight->closed = stage->closed;
+    sight->running = stage->running;
+    /* The taker's slot has no input yet. */
+    sight->held = stage->held - (stage->taking && stage->held);
+    sight->items = stage->taken;
+    if (stage->closed && !stage->held)
+        sight->self = NULL;
+    lt_unlock(&stage->lock);
+}
+
+static const struct lt_owned_kind owned_kind = { .free = free_stage, .see = see_stage };
 
 /* Fills in the defaults. False: the spec is not valid. */
 static bool fill_in_defaults(leat_pipeline_spec *spec, const leat_chan *in)
@@ -311,13 +332,18 @@ static bool make_slots(struct lt_stage *stage)
     return true;
 }
 
+static leat_chan *make_inner(leat_scope *scope, const char *name, size_t capacity)
+{
+    return leat_chan_open(scope, &(leat_chan_spec){ .capacity = capacity, .name = name });
+}
+
 static bool make_channels(struct lt_stage *stage)
 {
     leat_scope *scope = stage->flow.scope;
     const leat_pipeline_spec *spec = &stage->spec;
-    stage->seats = leat_chan_make(scope, 0, spec->start ? 1 : spec->n);
-    stage->calls = leat_chan_make(scope, 0, 1);
-    stage->over = leat_chan_make(scope, 0, 0);
+    stage->seats = make_inner(scope, "seats", spec->start ? 1 : spec->n);
+    stage->calls = make_inner(scope, "calls", 1);
+    stage->over = make_inner(scope, "over", 0);
     stage->out = spec->out;
     if (!stage->out)
         stage->out = leat_chan_open(scope, &(leat_chan_spec){ .item_size = spec->out_size,
@@ -364,7 +390,7 @@ leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_s
     if (!lt_chan_add_close_hook(stage->out, &stage->close_hook, output_closed))
         output_closed(&stage->close_hook.job);
     leat_chan *out = stage->out;
-    leat_go_block(scope, &stage->flow.block, give_and_wait);
+    lt_flow_go(&stage->flow, "pipeline", in, out, LEAT_BLOCK_TYPE_(give_and_wait));
     if (whole.start)
         leat_go_block(scope, &stage->taker, take_and_start);
     lt_stage_open(stage);

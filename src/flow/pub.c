@@ -12,6 +12,7 @@
 #include "chan/more.h"
 #include "flow/flow.h"
 #include "flow/mult.h"
+#include "scope/sight.h"
 
 struct topic {
     struct lt_flow flow; /* without its block */
@@ -128,18 +129,33 @@ static int publish(leat_block *b)
     LEAT_END(b);
 }
 
+/* The topics' channels belong to the scope. */
+static void see_pub(struct lt_owned *owned, struct lt_sight *sight)
+{
+    leat_pub *pub = LT_CONTAINER(owned, leat_pub, flow.owned);
+    lt_flow_see(owned, sight);
+    if (!sight->self)
+        return;
+    lt_lock(&pub->lock);
+    for (const struct topic *t = pub->topics; t && sight->steps; t = t->next, sight->steps--)
+        lt_sight_out(sight, lt_chan_number(t->ch));
+    lt_unlock(&pub->lock);
+}
+
+static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = see_pub };
+
 leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *spec)
 {
     if (!in || !spec || !spec->topic || spec->buffer >= LEAT_PROMISE ||
         (spec->buffer != LEAT_FIXED && !spec->capacity))
         return NULL;
-    leat_pub *pub = lt_flow_make(scope, sizeof *pub + leat_chan_item_size(in), NULL);
+    leat_pub *pub = lt_flow_make(scope, sizeof *pub + leat_chan_item_size(in), &owned_kind);
     if (!pub)
         return NULL;
     pub->in = in;
     pub->drop = leat_chan_drop_fn(in);
     pub->spec = *spec;
-    leat_go_block(scope, &pub->flow.block, publish);
+    lt_flow_go(&pub->flow, "pub", in, NULL, LEAT_BLOCK_TYPE_(publish));
     return pub;
 }
 

@@ -40,7 +40,7 @@ leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t
     o->items = items;
     o->left = n;
     o->size = items ? leat_chan_item_size(ch) : 0;
-    leat_go_block(scope, &o->flow.block, send_items);
+    lt_flow_go(&o->flow, "onto", NULL, ch, LEAT_BLOCK_TYPE_(send_items));
     return ch;
 }
 
@@ -98,7 +98,7 @@ leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
     g->drop = leat_chan_drop_fn(out);
     g->next = next;
     g->arg = arg;
-    leat_go_block(scope, &g->flow.block, generate);
+    lt_flow_go(&g->flow, "generate", NULL, out, LEAT_BLOCK_TYPE_(generate));
     return out;
 }
 
@@ -156,7 +156,7 @@ leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn
     r->out = out;
     r->fn = fn;
     r->state = state;
-    leat_go_block(scope, &r->flow.block, reduce);
+    lt_flow_go(&r->flow, "reduce", in, out, LEAT_BLOCK_TYPE_(reduce));
     return out;
 }
 

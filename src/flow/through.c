@@ -26,7 +26,7 @@ static void free_through(struct lt_owned *owned)
     lt_free(t);
 }
 
-static const struct lt_owned_kind owned_kind = { .free = free_through };
+static const struct lt_owned_kind owned_kind = { .free = free_through, .see = lt_flow_see };
 
 static unsigned char *output(struct through *t, size_t i)
 {
@@ -135,6 +135,6 @@ leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transf
     t->drop = drop;
     t->passage.drop = leat_chan_drop_fn(in);
     t->emit = (leat_emit){ .put = add_output, .passage = &t->passage };
-    leat_go_block(scope, &t->flow.block, pass);
+    lt_flow_go(&t->flow, "through", in, t->out, LEAT_BLOCK_TYPE_(pass));
     return t->out;
 }

@@ -19,7 +19,7 @@
 
 /* ---- ids ---- */
 
-static const char letters[LT_THINGS] = { 't', 'h', 'b', 'k', 'm', 'c', 'd', 'g' };
+static const char letters[LT_THINGS] = { 't', 'h', 'b', 'k', 'm', 'c', 'd', 'g', 'p' };
 
 static void add_id(struct lt_text *to, const char *key, const struct lt_record *record)
 {
@@ -282,6 +282,49 @@ static void add_batcher(struct lt_text *to, const struct lt_look *look,
     lt_json_close(to, '}');
 }
 
+static void add_ends(struct lt_text *to, const char *key, const struct lt_record *record,
+                     enum lt_aim way)
+{
+    lt_json_open(to, key, '[');
+    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next)
+        if (aim->aim == way)
+            lt_json_id(to, NULL, 'c', aim->number);
+    lt_json_close(to, ']');
+}
+
+static void add_if(struct lt_text *to, const char *key, bool known, uint64_t value)
+{
+    if (known)
+        lt_json_number(to, key, value);
+    else
+        lt_json_null(to, key);
+}
+
+static void add_stage(struct lt_text *to, const struct lt_look *look,
+                      const struct lt_record *record)
+{
+    lt_json_open(to, NULL, '{');
+    add_id(to, "id", record);
+    lt_json_string(to, "kind", record->what);
+    lt_json_string(to, "name", record->name);
+    add_scope_id(to, "scope", look, record->place);
+    if (record->block)
+        lt_json_place(to, "block", 'b', record->block);
+    else
+        lt_json_null(to, "block");
+    lt_json_bool(to, "closed", record->closed);
+    add_if(to, "n", record->n, record->n);
+    add_if(to, "running", record->n, record->running);
+    add_if(to, "window", record->n, record->window);
+    add_if(to, "held", record->n, record->held);
+    add_if(to, "items", record->n, record->items);
+    lt_json_number(to, "inputs", record->receivers);
+    add_ends(to, "in", record, LT_TO_RECEIVE);
+    lt_json_number(to, "outputs", record->senders);
+    add_ends(to, "out", record, LT_TO_SEND);
+    lt_json_close(to, '}');
+}
+
 /* ---- the document ---- */
 
 typedef void adds_record(struct lt_text *to, const struct lt_look *look,
@@ -312,6 +355,7 @@ static void add_lists(struct lt_text *to, const struct lt_look *look,
     add_records(to, "channels", look, LT_A_CHANNEL, LT_A_CHANNEL, add_channel);
     add_records(to, "descriptors", look, LT_A_DESCRIPTOR, LT_A_DESCRIPTOR, add_descriptor);
     add_records(to, "batchers", look, LT_A_BATCHER, LT_A_BATCHER, add_batcher);
+    add_records(to, "stages", look, LT_A_STAGE, LT_A_STAGE, add_stage);
 }
 
 static void add_head(struct lt_text *to, const struct lt_look *look)

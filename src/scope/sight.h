@@ -1,6 +1,6 @@
 /* sight.h: how a look (watch/look.h) sees what a room makes that the look's room may not include: a
- * descriptor, a batcher. That room fills in a sight, by a function in its lt_owned_kind or its
- * lt_keeper. What a sight points to lives as long as the thing. */
+ * descriptor, a batcher, a stage. That room fills in a sight, by a function in its lt_owned_kind or
+ * its lt_keeper. What a sight points to lives as long as the thing. */
 #ifndef LT_SCOPE_SIGHT_H
 #define LT_SCOPE_SIGHT_H
 
@@ -12,11 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum lt_sight_kind { LT_SEES_DESCRIPTOR, LT_SEES_BATCHER };
+enum lt_sight_kind { LT_SEES_DESCRIPTOR, LT_SEES_BATCHER, LT_SEES_STAGE };
+
+/* Of a stage's inputs, and of its outputs, at most so many are told. */
+enum { LT_SIGHT_ENDS = 8 };
 
 struct lt_sight {
     enum lt_sight_kind kind;
-    const void *self;
+    const void *self;        /* NULL: there is nothing to see, as of a stage that has ended */
     const leat_scope *scope; /* or NULL */
     const char *name;        /* or NULL */
     bool closed;
@@ -24,11 +27,32 @@ struct lt_sight {
     int fd;             /* negative: it is simulated */
     leat_chan *ways[2]; /* on which parties wait to read, and to write; NULL: none has yet */
     /* Of a batcher. */
-    size_t forming, running; /* batches */
+    size_t forming, running; /* batches; of a stage, calls of its function */
     uint64_t batches, items; /* that have begun */
+    /* Of a stage, which may be an operator. */
+    const char *what;                /* "pipeline", "merge": never freed */
+    const void *block;               /* of an operator: its party; or NULL */
+    uint32_t n, window, held;        /* of a pipeline's stage; else n is 0 */
+    uint32_t in[LT_SIGHT_ENDS], ins; /* numbers of channels, and how many there are */
+    uint32_t out[LT_SIGHT_ENDS], outs;
     /* The nodes of lists that the function may pass, and, when it returns, those that are left. At
      * 0 it has not counted all. */
     size_t steps;
 };
+
+/* Adds an input or an output; 0 is none. */
+static inline void lt_sight_in(struct lt_sight *sight, uint32_t number)
+{
+    if (number && sight->ins < LT_SIGHT_ENDS)
+        sight->in[sight->ins] = number;
+    sight->ins += number != 0;
+}
+
+static inline void lt_sight_out(struct lt_sight *sight, uint32_t number)
+{
+    if (number && sight->outs < LT_SIGHT_ENDS)
+        sight->out[sight->outs] = number;
+    sight->outs += number != 0;
+}
 
 #endif

@@ -1,4 +1,4 @@
-/* channels.c: records of channels, and of what has channels inside: descriptors and batchers. */
+/* channels.c: records of channels, and of what has channels: descriptors, batchers and stages. */
 #include "block/machine.h"
 #include "scope/sight.h"
 #include "watch/records.h"
@@ -94,7 +94,7 @@ static void record_channel(struct lt_pad *pad, leat_chan *ch)
     lt_chan_unlock(ch);
 }
 
-/* ---- descriptors and batchers ---- */
+/* ---- descriptors, batchers and stages ---- */
 
 /* Parties wait for readiness by receiving it. */
 static uint32_t record_way(struct lt_pad *pad, struct lt_record *record, leat_chan *ch,
@@ -109,10 +109,25 @@ static uint32_t record_way(struct lt_pad *pad, struct lt_record *record, leat_ch
     return count;
 }
 
+static void record_stage(struct lt_pad *pad, struct lt_record *record, const struct lt_sight *sight)
+{
+    record->what = sight->what;
+    record->block = sight->block;
+    record->n = sight->n;
+    record->window = sight->window;
+    record->held = sight->held;
+    record->receivers = sight->ins;
+    record->senders = sight->outs;
+    for (uint32_t i = 0; i < sight->ins && i < LT_SIGHT_ENDS; i++)
+        lt_pad_aim(pad, record, LT_TO_RECEIVE, NULL, sight->in[i]);
+    for (uint32_t i = 0; i < sight->outs && i < LT_SIGHT_ENDS; i++)
+        lt_pad_aim(pad, record, LT_TO_SEND, NULL, sight->out[i]);
+}
+
 static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
 {
-    enum lt_thing thing = sight->kind == LT_SEES_DESCRIPTOR ? LT_A_DESCRIPTOR : LT_A_BATCHER;
-    struct lt_record *record = lt_pad_record(pad, thing, sight->self);
+    static const enum lt_thing things[] = { LT_A_DESCRIPTOR, LT_A_BATCHER, LT_A_STAGE };
+    struct lt_record *record = lt_pad_record(pad, things[sight->kind], sight->self);
     if (!record)
         return;
     record->scope = sight->scope;
@@ -124,7 +139,9 @@ static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
     record->items = sight->items;
     record->more = !sight->steps;
     pad->cut |= record->more;
-    if (thing != LT_A_DESCRIPTOR)
+    if (sight->kind == LT_SEES_STAGE)
+        record_stage(pad, record, sight);
+    if (sight->kind != LT_SEES_DESCRIPTOR)
         return;
     record->number = (uint32_t)sight->fd;
     record->receivers = record_way(pad, record, sight->ways[0], LT_TO_READ);
@@ -143,7 +160,8 @@ void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned)
     struct lt_sight sight = { .steps = pad->left.steps };
     owned->kind->see(owned, &sight);
     pad->left.steps = sight.steps;
-    record_sight(pad, &sight);
+    if (sight.self)
+        record_sight(pad, &sight);
 }
 
 /* The keeper of a channel without a scope is set before others find the channel. */

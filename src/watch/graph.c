@@ -1,5 +1,5 @@
-/* graph.c: what waits for what, for Graphviz. Scopes are frames, parties ovals, channels boxes, and
- * an edge leads from a party to what it waits for. */
+/* graph.c: what waits for what, for Graphviz. Scopes are frames, parties ovals, channels boxes, stages
+ * arrows. An edge leads from a party to what it waits for; a gray one is the way of the items. */
 #include "watch/graph.h"
 
 #include "watch/tell.h"
@@ -7,7 +7,7 @@
 /* A node's name: a letter for the kind, and the number or, without one, the record's order. */
 static void node(struct lt_text *text, const struct lt_record *record)
 {
-    static const char letters[] = { 't', 'h', 'b', 'k', 'm', 'c', 'd', 'g' };
+    static const char letters[] = { 't', 'h', 'b', 'k', 'm', 'c', 'd', 'g', 'p' };
     if (record->number && record->thing <= LT_A_CHANNEL)
         lt_text_add(text, "%c%u", letters[record->thing], record->number);
     else
@@ -27,7 +27,7 @@ static void draw_record(struct lt_text *text, const struct lt_look *look,
 {
     static const char *const looks[] = { "shape=ellipse", "shape=octagon", "shape=egg",
                                          "shape=cds",     "shape=diamond", "shape=box",
-                                         "shape=house",   "shape=folder" };
+                                         "shape=house",   "shape=folder",  "shape=rarrow" };
     static const char *const states[] = { "", "not started", "", "ready", "running" };
     lt_text_add(text, "  ");
     node(text, record);
@@ -35,7 +35,7 @@ static void draw_record(struct lt_text *text, const struct lt_look *look,
     if (record->thing == LT_A_DESCRIPTOR)
         lt_tell_descriptor(text, record->number);
     else
-        lt_text_add(text, "%s", lt_tell_thing(record->thing));
+        lt_text_add(text, "%s", record->what ? record->what : lt_tell_thing(record->thing));
     if (record->number && record->thing <= LT_A_CHANNEL)
         lt_text_add(text, " %u", record->number);
     if (record->name) {
@@ -51,6 +51,9 @@ static void draw_record(struct lt_text *text, const struct lt_look *look,
                     record->closed ? ", closed" : "");
     else if (record->thing == LT_A_BATCHER)
         lt_text_add(text, "\\n%zu forming, %zu running", record->forming, record->running);
+    else if (record->thing == LT_A_STAGE && record->n)
+        lt_text_add(text, "\\n%zu of %u run\\n%u of %u in flight", record->running, record->n,
+                    record->held, record->window);
     else if (*states[record->state])
         lt_text_add(text, "\\n%s", states[record->state]);
     else if (record->state == LT_IS_WAITING && record->line)
@@ -89,6 +92,23 @@ static void draw_aims(struct lt_text *text, const struct lt_look *look,
     }
 }
 
+/* The way of the items, through a stage. */
+static void draw_ends(struct lt_text *text, const struct lt_record *record)
+{
+    if (record->thing != LT_A_STAGE)
+        return;
+    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
+        bool in = aim->aim == LT_TO_RECEIVE;
+        lt_text_add(text, "  ");
+        if (in)
+            lt_text_add(text, "c%u -> ", aim->number);
+        node(text, record);
+        if (!in)
+            lt_text_add(text, " -> c%u", aim->number);
+        lt_text_add(text, " [color=gray style=bold];\n");
+    }
+}
+
 /* A scope's frame stays open for the scopes inside, which come right after the scope. */
 static void draw_scopes(struct lt_text *text, const struct lt_look *look)
 {
@@ -118,5 +138,7 @@ void lt_draw(struct lt_text *text, const struct lt_look *look)
         draw_record(text, look, look->records[i]);
     for (size_t i = 0; i < look->record_count; i++)
         draw_aims(text, look, look->records[i]);
+    for (size_t i = 0; i < look->record_count; i++)
+        draw_ends(text, look->records[i]);
     lt_text_add(text, "}\n");
 }

@@ -19,8 +19,9 @@
  * So a look is no snapshot: each line was true at some moment during the look.
  *
  * A bounded look shows a program of any size without stopping it. The rules of its bound:
- *  - The number of scopes, parties and channels is bounded. Descriptors and batchers count as
- *    channels. A channel's record stays where its waiters' do not: its counts of waiters are exact.
+ *  - The number of scopes, parties and channels is bounded. Descriptors, batchers and stages count
+ *    as channels. A channel's record stays where its waiters' do not: its counts of waiters are
+ *    exact.
  *  - While it holds a scope's lock, a wait list's, that of the channels without a scope, or the
  *    global queue's, and in each worker's answer as a whole, it passes at most lt_look_steps(bound)
  *    nodes of lists, records or not. (A worker also passes the empty slots of its wheel, and takes

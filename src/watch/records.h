@@ -29,6 +29,7 @@ enum lt_thing {
     LT_A_CHANNEL, /* the first that is no party */
     LT_A_DESCRIPTOR,
     LT_A_BATCHER,
+    LT_A_STAGE,
     LT_THINGS
 };
 
@@ -47,7 +48,8 @@ enum lt_state {
 };
 
 /* One thing that a party waits for; in the record of a channel or a descriptor, one party that
- * waits on it. */
+ * waits on it; in that of a stage, a channel that it receives from or sends to, of which only the
+ * number is known. */
 struct lt_aim_record {
     struct lt_aim_record *next;
     enum lt_aim aim;
@@ -78,22 +80,26 @@ struct lt_record {
     const char *stack;
     size_t stack_size;
     const struct lt_frames *frames; /* or NULL */
-    /* Of a channel, a descriptor, a batcher. */
+    /* Of a channel, a descriptor, a batcher, a stage. */
     bool closed;
     /* Of a channel. */
     size_t length, capacity;
     uint32_t passed; /* items received since it was made, modulo 2^32 */
     /* Of a channel: how many wait to receive and to send; of a descriptor: to read and to write.
-     * Also where not all of them are among its aims. */
+     * Of a stage: its inputs and outputs. Also where not all of them are among its aims. */
     uint32_t receivers, senders;
     /* Of a batcher. */
-    size_t forming, running; /* batches */
-    bool more;               /* there are more of these batches: not all were counted */
-    uint64_t batches, items; /* that have begun */
+    size_t forming, running; /* batches; of a stage, calls of its function */
+    bool more;               /* of these batches, or of a stage's channels: not all were counted */
+    uint64_t batches, items; /* that have begun; of a stage, that it has taken */
+    /* Of a stage. */
+    const char *what;         /* "merge": never freed */
+    const void *block;        /* of an operator: its party; or NULL */
+    uint32_t n, window, held; /* of a pipeline's: calls at once, and items in flight; else n is 0 */
 };
 
 struct lt_allowance {
-    size_t parties, channels; /* records; descriptors and batchers count as channels */
+    size_t parties, channels; /* records; descriptors, batchers and stages count as channels */
     size_t steps;             /* nodes of lists */
 };
 
@@ -156,8 +162,8 @@ const leat_scope *lt_record_scope(const struct lt_task *task);
 /* A task, with what it waits for; called inside its home worker. */
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state);
 
-/* What a scope's walk finds: a channel, a descriptor or a batcher, and the parties that wait on it;
- * takes the locks of channels. And a channel without a scope, or the descriptor that it is a part
+/* What a scope's walk finds: a channel, a descriptor, a batcher or a stage, and the parties that wait
+ * on it; takes the locks of channels. And a channel without a scope, or the descriptor that it is a part
  * of, if that has no scope either. Nobody frees them meanwhile. */
 void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned);
 void lt_record_orphan(struct lt_pad *pad, leat_chan *ch);

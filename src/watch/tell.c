@@ -8,8 +8,8 @@
 #include <link.h>
 #include <string.h>
 
-static const char *const things[] = { "task",  "thread",  "block",      "callback",
-                                      "timer", "channel", "descriptor", "batcher" };
+static const char *const things[] = { "task",    "thread",     "block",   "callback", "timer",
+                                      "channel", "descriptor", "batcher", "stage" };
 
 const char *lt_tell_thing(enum lt_thing thing)
 {
@@ -275,6 +275,37 @@ static void tell_batcher(struct lt_text *text, const struct lt_record *record, u
                 record->batches == 1 ? "" : "es", record->closed ? ", closed" : "");
 }
 
+/* "channel 3, channel 4 and 7 more" */
+static void tell_ends(struct lt_text *text, const struct lt_record *record, enum lt_aim way)
+{
+    uint32_t left = way == LT_TO_RECEIVE ? record->receivers : record->senders;
+    const char *before = way == LT_TO_RECEIVE ? " from" : " to";
+    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
+        if (aim->aim != way)
+            continue;
+        lt_text_add(text, "%s channel %u", before, aim->number);
+        before = ",";
+        left--;
+    }
+    if (left)
+        lt_text_add(text, " and %u more", left);
+}
+
+/* An operator is a block: what it does stands there. */
+static void tell_stage(struct lt_text *text, const struct lt_record *record, unsigned depth)
+{
+    indent(text, depth);
+    lt_text_add(text, "%s ", record->what);
+    tell_who(text, LT_A_STAGE, 0, record);
+    lt_text_add(text, ":");
+    tell_ends(text, record, LT_TO_RECEIVE);
+    tell_ends(text, record, LT_TO_SEND);
+    if (record->n)
+        lt_text_add(text, ", %zu of %u run, %u of %u items in flight, %llu so far", record->running,
+                    record->n, record->held, record->window, (unsigned long long)record->items);
+    lt_text_add(text, "%s\n", record->closed ? ", closed" : "");
+}
+
 static void tell_place(struct lt_text *text, const struct lt_look *look, size_t *next, size_t place,
                        unsigned depth)
 {
@@ -284,6 +315,7 @@ static void tell_place(struct lt_text *text, const struct lt_look *look, size_t 
         case LT_A_CHANNEL: tell_channel(text, look, record, depth); break;
         case LT_A_DESCRIPTOR: tell_descriptor(text, look, record, depth); break;
         case LT_A_BATCHER: tell_batcher(text, record, depth); break;
+        case LT_A_STAGE: tell_stage(text, record, depth); break;
         default: tell_party(text, look, record, depth);
         }
     }
