@@ -84,6 +84,14 @@ document "$at" 'named["step"]["kind"] == "block" and named["step"]["line"] > 0'
 document "$at" \
     'named["idles"]["scope"] in [s["id"] for s in d["scopes"] if s["ends"] and s["members"] == 67]'
 document "$at" 'named["inner"]["waits"][0]["of"] in [s["id"] for s in d["scopes"] if s["joins"]]'
+stage='[s for s in d["stages"] if s["name"] == "doubles"][0]'
+document "$at" "($stage['kind'], $stage['n'], $stage['window']) == ('pipeline', 2, 3)"
+document "$at" "$stage['items'] > 10 and $stage['in'] == [named['words']['id']]"
+document "$at" "$stage['out'][0] in [s['in'][0] for s in d['stages'] if s['kind'] == 'merge']"
+document "$at" 'len([s for s in d["stages"] if s["kind"] == "merge" and s["n"] is None]) == 2'
+document "$at" 'all(s["block"] in [p["id"] for p in d["parties"]] for s in d["stages"])'
+document "$at" '[b["name"] for b in d["batchers"]] == ["log"] and d["batchers"][0]["items"] > 10'
+document "$at" 'sorted(x["readers"] for x in d["descriptors"]) == [0, 1]'
 document "$at" 'all(p["since"] is None and p["calls"] is None for p in d["parties"])'
 stop
 [ ! -e socket ] || fail 'the file of the socket stays'

@@ -53,6 +53,26 @@ is 'scopes' 's1 s33 s40' "$(column tree)"
 grep -q '^    s40 ' "$out/got" || fail 'the tree'
 look --list=waits >"$out/got"
 is 'waits' 'k9 t102 t101 t100 t37 t37 b7f m1 t2' "$(column id)"
+look --list=stages >"$out/got"
+is 'stages' 'p1 p2' "$(column id)"
+is 'what runs' '2 -' "$(column running)"
+is 'the window' '4 -' "$(column held)"
+grep -q 'open .* parse *c34 quotes *c35 log$' "$out/got" || fail 'the ends of a stage'
+grep -q 'waiting .* c35 log, c99 and 1 more *c34 quotes$' "$out/got" || fail 'of an operator'
+look --list=stacks >"$out/got"
+is 'the request for stacks' $'GET /json?stacks=1 HTTP/1.1\r' "$(head -n 1 "$out/mode.request")"
+is 'stacks' 't37' "$(column first)"
+grep -q '^ *1  t37 .* mill+0xa166 next_quote+0x26, mill+0xb000 main?+0x1$' "$out/got" ||
+    fail 'a stack'
+look --list=descriptors >"$out/got"
+is 'descriptors' d7 "$(column id)"
+is 'readers' 1 "$(column readers)"
+look --list=batchers >"$out/got"
+is 'batchers' g1 "$(column id)"
+grep -qE '^g1 +open +1 +1 .* s1 +log$' "$out/got" || fail 'a batcher'
+look --list=counts >"$out/got"
+is 'counts' 11 "$(column number | wc -w)"
+grep -qE '^stacks, free +4 +- +stacks are mapped and not in use$' "$out/got" || fail 'a count'
 
 # ---- sort and filter ----
 
@@ -146,9 +166,9 @@ says '--json of an error' "$at: 404: there is no ?[31msuch page" --json "$at"
 rounds=150
 [ -z "${LEAT_LONG-}" ] || rounds=1000
 refused=0
-lists=(parties channels scopes waits)
+lists=(parties channels scopes waits stages stacks descriptors batchers counts)
 for seed in $(seq $rounds); do
-    list=${lists[seed % 4]}
+    list=${lists[seed % 9]}
     answer mad "$seed"
     [ $((seed % 10)) != 0 ] || answer bytes "$seed"
     look --list=$list --filter=e >"$out/got" 2>"$out/err"
@@ -184,12 +204,18 @@ for delay in 0 0.05 -1 x 1e3 0x10 '' inf nan 3601 1.2.3; do
     says "-d $delay" "invalid argument '$delay' for '--delay': it takes seconds, from 0.1 to 3600" \
         -d "$delay" a:1
 done
-says '--list' "invalid argument 'tasks' for '--list': it takes parties, channels, scopes or waits" \
-    --list=tasks a:1
+says '--list' "invalid argument 'tasks' for '--list': it takes parties, channels, scopes, waits, \
+stages, stacks, descriptors, batchers or counts" --list=tasks a:1
 says '--sort' "invalid argument 'rate' for '--sort': the columns of scopes are tree, members, \
 state, ends, since, around, opener" --list=scopes --sort=rate a:1
-says '--json' '--json prints the whole document: it cannot be combined with --list, --sort, '\
-'--reverse or --filter' --json --filter=x a:1
+says '--json' '--json, --dump, --graph and --trace print all: they cannot be combined with '\
+'--list, --sort, --reverse or --filter' --json --filter=x a:1
+says 'two prints' 'only one of --json, --dump, --graph and --trace can be printed' --dump --graph a:1
+for seconds in 0 61 x ''; do
+    says "--trace=$seconds" \
+        "invalid argument '$seconds' for '--trace': it takes seconds, from 0.1 to 60" \
+        --trace=$seconds a:1
+done
 is '--version' "leat look $("$leat" --version | sed 's/leat //')" "$("$leat" look --version)"
 answer ok 3
 look --once >/dev/full 2>"$out/err"

@@ -59,6 +59,12 @@ def document(tasks):
         return {"id": id, "name": name, "scope": "s33", "items": items, "capacity": capacity,
                 "closed": False, "receivers": 2, "senders": 0, "passed": passed % 2**32}
 
+    def stage(id, kind, name, numbers, ins, outs):
+        keys = ["n", "running", "window", "held", "items"]
+        return {"id": id, "kind": kind, "name": name, "scope": "s33", "block": "b7f",
+                "closed": False, "in": ins, "inputs": 3 if id == "p2" else 1, "out": outs,
+                "outputs": 1} | dict(zip(keys, numbers))
+
     def worker(number, cpu, answered, runs):
         return {"worker": number, "cpu": cpu, "answered": answered, "runs": runs, "calls": None,
                 "ready": 0, "queued": looks} | counts(looks * 10)
@@ -76,8 +82,12 @@ def document(tasks):
         # The count of quotes wraps around.
         "channels": [channel("c34", "quotes", 0, 0, 2**32 - 5 + looks * 1000),
                      channel("c35", "log", 8, 8, 7)],
-        "descriptors": [{"fd": 7, "scope": "s1", "readers": 1, "writers": 0}],
-        "batchers": [{"scope": "s1", "forming": 1, "running": 1, "batches": 5, "items": 50}],
+        "descriptors": [{"id": "d7", "fd": 7, "scope": "s1", "closed": False, "readers": 1,
+                         "writers": 0}],
+        "batchers": [{"id": "g1", "name": "log", "scope": "s1", "closed": False, "forming": 1,
+                      "running": 1, "batches": 5 * looks, "items": 50 * looks}],
+        "stages": [stage("p1", "pipeline", "parse", [3, 2, 5, 4, looks * 100], ["c34"], ["c35"]),
+                   stage("p2", "merge", None, [None] * 5, ["c35", "c99"], ["c34"])],
     }
 
 

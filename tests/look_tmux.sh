@@ -58,9 +58,9 @@ look="'$leat' look -d 0.1 '$at'"
 # ---- lists and keys ----
 
 run "$look"
-sees 'the first list' '^ 1 parties  2 channels  3 scopes  4 waits  37, by since'
+sees 'the first list' '^parties: 37, by since +1 parties  2 channels  3 scopes '
 sees 'the head' '^mill [0-9]+, up .* members, leat 0.2.0$'
-sees 'workers' '^worker 0 +\[\|{5} +\]  25%'
+sees 'workers' '^worker 0 +\[\|{3} +\]  25%'
 sees 'the first row' '^k9 +callback +waiting +2:00:00'
 sees 'control characters' 'runs t36 evil\?\[31m\?next\?\?$'
 sees 'the foot' '^q quit  Tab list'
@@ -75,16 +75,29 @@ sees 'a rate' '^c34 +open +0 +0 +2 +0 +[1-9][0-9]+ '
 press Tab
 sees 'Tab' '^    s40 +0 +open'
 press BTab Tab Tab
-sees 'Tab, again' 'waits  [0-9]+, by since'
+sees 'Tab, again' '^waits: [0-9]+, by since'
+press 5
+sees 'stages' '^p1 +pipeline +open +2 +3 +4 +5 +[1-9][0-9.k]* +s33 +parse '
+press 6
+sees 'stacks' '^ +1 +t37 .*mill\+0xa166'
+press 7
+sees 'descriptors' '^d7 +open +1 +0 +s1'
+press Enter
+sees 'a descriptor' '^descriptor +d7$'
+press Enter 8
+sees 'batchers' '^g1 +open +1 +1 .* log$'
+press 9
+sees 'counts' '^sleeps +[0-9]+ +[0-9.]+ +a worker found nothing'
+sees 'a line of loads' '^worker 1 +\[\|+\] 100% +█{3,20} ready'
 press 1
 press s
-sees 's' '37, by more$'
+sees 's' '37, by more '
 press r
-sees 'r' '37, by more, reversed$'
+sees 'r' '37, by more, reversed '
 press s s s s s
-sees 's, again' '37, by waits$'
+sees 's, again' '37, by waits '
 press s
-sees 's, around' '37, by id$'
+sees 's, around' '37, by id '
 sees 'by id' '^b7f '
 press / r e a d e r
 sees 'typing' '^filter: reader'
@@ -104,7 +117,7 @@ wait_for grep -q '^GET /json?stacks=1 ' "$out/mode.request"
 press Escape
 sees 'Esc from details' " 1 of 37 with 'reader', by id"
 press Escape
-sees 'Esc from a filter' '  37, by id'
+sees 'Esc from a filter' ': 37, by id'
 wait_for grep -q '^GET /json ' "$out/mode.request"
 press j j Enter
 sees 'j' '^m1$'
@@ -115,12 +128,12 @@ sees 'arrows' '^m1$'
 press Enter h
 sees 'help' '^PgUp PgDn +one page$'
 press '?'
-sees 'no help' '  37, by id'
+sees 'no help' ': 37, by id'
 # The cursor stays with its party when the order changes.
 press s s s Enter
 sees 'the cursor stays' '^m1$'
 press Escape p
-sees 'paused' 'by since, paused$'
+sees 'paused' 'by since, paused'
 before=$(first_line 1)
 press j
 is 'a paused head' "$before" "$(first_line 1)"
@@ -144,7 +157,7 @@ for size in '1 1' '2 3' '5 2' '20 3' '200 60' '7 7'; do
     tmux resize-window -x "$1" -y "$2"
 done
 tmux resize-window -x 120 -y 24
-sees 'back' '^ 1 parties  2 channels  3 scopes  4 waits  37, by since'
+sees 'back' '^parties: 37, by since +1 parties  2 channels  3 scopes '
 sees 'the foot is back' '^q quit  Tab list'
 is 'one head' 1 "$(screen | grep -c '^mill')"
 
@@ -155,12 +168,12 @@ sees 'gone' '^mill [0-9]+ is gone: (No such file or directory|Connection refused
 sees 'the last screen stays' '^k9 +callback'
 answer ok 3
 serve
-sees 'back again' '  10, by since'
+sees 'back again' ': 10, by since'
 answer 500 0
 sees 'trouble' '^mill [0-9]+: 500: Trouble Here; trying again$'
 answer mad 3
 answer ok 4
-sees 'no trouble' '  11, by since'
+sees 'no trouble' ': 11, by since'
 
 # ---- ends ----
 
@@ -185,7 +198,7 @@ ended 'true' 0
 restored 'q'
 for end in TERM:143 HUP:129 QUIT:131; do
     run "(ulimit -c 0; exec $look)"
-    sees "$end" '^ 1 parties'
+    sees "$end" '^parties: '
     kill -s "${end%:*}" "$(pid_of_look)"
     ended "$end" "${end#*:}"
     run true
@@ -193,7 +206,7 @@ for end in TERM:143 HUP:129 QUIT:131; do
     restored "$end"
 done
 run "$look"
-sees 'before Ctrl-C' '^ 1 parties'
+sees 'before Ctrl-C' '^parties: '
 press C-c
 # A shell that is told of SIGINT leaves the rest of its line.
 sees 'the prompt' '^\$ ?$'
@@ -202,7 +215,7 @@ sees 'Ctrl-C' '^status 130$'
 restored 'Ctrl-C'
 
 run "$look"
-sees 'before Ctrl-Z' '^ 1 parties'
+sees 'before Ctrl-Z' '^parties: '
 press C-z
 sees 'Ctrl-Z' 'Stopped'
 restored 'Ctrl-Z'
@@ -216,7 +229,7 @@ stops_again() {
 wait_for stops_again
 restored 'bg'
 press 'clear; fg' Enter
-sees 'fg' '^ 1 parties'
+sees 'fg' '^parties: '
 press 2
 sees 'keys after fg' 'by rate'
 press q
@@ -245,7 +258,7 @@ wait_for coloured
 press q
 ended 'colours' 0
 run "NO_COLOR=1 $look"
-sees 'NO_COLOR' '^ 1 parties'
+sees 'NO_COLOR' '^parties: '
 ! coloured || fail 'colours with NO_COLOR'
 press q
 ended 'NO_COLOR' 0

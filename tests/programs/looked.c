@@ -2,6 +2,7 @@
  * with `busy`, a task that computes holds one of its workers meanwhile. */
 #include <leat/leat.h>
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 
 enum { IDLERS = 64 };
 
-static leat_chan *words, *full, *shut, *never;
+static leat_chan *words, *doubled, *full, *shut, *never;
 static _Atomic bool over;
 
 static int ticks(void *unused)
@@ -23,13 +24,54 @@ static int ticks(void *unused)
     return 0;
 }
 
-static int reads(void *unused)
+static int drinks(void *io)
+{
+    char byte;
+    return leat_read(io, &byte, 1) == -ECANCELED ? 0 : -EPROTO;
+}
+
+static int reads(void *batcher)
 {
     long n;
-    (void)unused;
-    while (leat_recv(words, &n) == 0)
-        ;
+    while (leat_recv(doubled, &n) == 0)
+        leat_batch_many(batcher, &n, 1, NULL, NULL, LEAT_NEVER);
     return 0;
+}
+
+static int doubles(void *unused, const void *in, void *out)
+{
+    (void)unused;
+    long n;
+    memcpy(&n, in, sizeof n);
+    n *= 2;
+    memcpy(out, &n, sizeof n);
+    return 0;
+}
+
+static int logs(void *unused, leat_batch_view *batch)
+{
+    (void)unused;
+    return leat_batch_all_done(batch);
+}
+
+/* words ──▶ [doubles] ──▶ [merge] ──▶ doubled, which `reads` receives from and puts into batches.
+ * Also a pipe that nobody writes to. */
+static int make_stages(leat_scope *s)
+{
+    static leat_chan *ins[2];
+    leat_io *ends[2];
+    ins[0] = leat_pipeline(
+        s, words,
+        &(leat_pipeline_spec){
+            .n = 2, .window = 3, .run = doubles, .out_size = sizeof(long), .name = "doubles" });
+    ins[1] = leat_chan_of(s, long, 0);
+    doubled = leat_merge(s, ins, 2, 4);
+    leat_batcher *log = leat_batcher_open(
+        s, &(leat_batcher_spec){ .item_size = sizeof(long), .run = logs, .name = "log" });
+    int error = doubled && log ? leat_io_pipe(s, ends) : -ENOMEM;
+    if (!error)
+        error = leat_go(s, drinks, ends[0]);
+    return error ? error : leat_go(s, reads, log);
 }
 
 static int idles(void *unused)
@@ -115,7 +157,7 @@ static int run(void *busy)
     shut = leat_chan_open(
         s, &(leat_chan_spec){ .item_size = sizeof(long), .capacity = 2, .name = "shut \x1b[31m" });
     int error = words && never && full && shut ? fill() : -ENOMEM;
-    if (error || (error = leat_go(s, ticks, NULL)) || (error = leat_go(s, reads, NULL)) ||
+    if (error || (error = leat_go(s, ticks, NULL)) || (error = make_stages(s)) ||
         (error = leat_go(s, naps, NULL)) || (error = leat_go(s, inner, NULL)) ||
         (busy && (error = leat_go(s, computes, NULL))) ||
         (error = leat_go_blocking(s, waits_for_input, s)))

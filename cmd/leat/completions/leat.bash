@@ -98,13 +98,16 @@ _leat_look() {
     local word=$1 before=$2
     case $before in
     -d | --delay) _leat_offer -W '0.2 0.5 1 2 5' -- "$word" ;;
-    --list) _leat_offer -W 'parties channels scopes waits' -- "$word" ;;
+    --list)
+        _leat_offer -W 'parties channels scopes waits stages stacks descriptors batchers counts' \
+            -- "$word"
+        ;;
     --sort) _leat_offer -W 'around capacity ends for id items kind members more name opener passed
         rate receivers scope senders since stack state tree waits worker' -- "$word" ;;
     --filter | --token) ;;
     *)
         [[ $word == -* ]] || return
-        _leat_offer_options '-d --delay= --list= --sort= -r --reverse --filter= --once --json
+        _leat_offer_options '-d --delay= --list= --sort= -r --reverse --filter= --once --json --dump --graph --trace=
             --token= --help --version' "$word"
         ;;
     esac

@@ -116,12 +116,15 @@ function __leat_look
 end
 
 __leat_look -s d -l delay -x -a '0.2 0.5 1 2 5' -d 'The seconds from one look to the next'
-__leat_look -l list -x -a 'parties channels scopes waits' -d 'Begin with this list'
+__leat_look -l list -x -a 'parties channels scopes waits stages stacks descriptors batchers counts' -d 'Begin with this list'
 __leat_look -l sort -x -d 'Sort the list by this column'
 __leat_look -s r -l reverse -d 'Sort the other way round'
 __leat_look -l filter -x -d 'Show the lines that have this text'
 __leat_look -l once -d 'Print one look as text'
 __leat_look -l json -d 'Print the document that the program gives'
+__leat_look -l dump -d 'Print a dump'
+__leat_look -l graph -d 'Print who waits for what, for Graphviz'
+__leat_look -l trace -x -a '1 2 5 10' -d 'Print a trace of the next seconds'
 __leat_look -l token -r -F -d 'Take the token from this file'
 __leat_look -l help -d 'Print the options and exit'
 __leat_look -l version -d 'Print the version and exit'

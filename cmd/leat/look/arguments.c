@@ -18,12 +18,16 @@ static const char help[] =
     "ADDRESS is unix:/path, unix:@name, host:port or http://host:port/.\n"
     "\n"
     "  -d, --delay=SECONDS  look every SECONDS (1)\n"
-    "      --list=LIST      begin with LIST: parties, channels, scopes or waits\n"
+    "      --list=LIST      begin with LIST: parties, channels, scopes, waits, stages,\n"
+    "                       stacks, descriptors, batchers or counts\n"
     "      --sort=COLUMN    sort the list by COLUMN\n"
     "  -r, --reverse        sort the other way round\n"
     "      --filter=TEXT    show the lines that have TEXT\n"
     "      --once           print one look as text, as without a terminal\n"
     "      --json           print the document that the program gives\n"
+    "      --dump           print a dump: all that exists, as text\n"
+    "      --graph          print who waits for what, for Graphviz\n"
+    "      --trace=SECONDS  print a trace of the next SECONDS, for ui.perfetto.dev\n"
     "      --token=FILE     take the token from FILE ($LEAT_LOOK_TOKEN)\n"
     "      --help, --version\n"
     "\n"
@@ -36,6 +40,9 @@ enum {
     OPT_FILTER,
     OPT_ONCE,
     OPT_JSON,
+    OPT_DUMP,
+    OPT_GRAPH,
+    OPT_TRACE,
     OPT_TOKEN,
     OPT_HELP,
     OPT_VERSION,
@@ -49,6 +56,9 @@ static const struct option names[] = {
     { "filter", required_argument, NULL, OPT_FILTER },
     { "once", no_argument, NULL, OPT_ONCE },
     { "json", no_argument, NULL, OPT_JSON },
+    { "dump", no_argument, NULL, OPT_DUMP },
+    { "graph", no_argument, NULL, OPT_GRAPH },
+    { "trace", required_argument, NULL, OPT_TRACE },
     { "token", required_argument, NULL, OPT_TOKEN },
     { "help", no_argument, NULL, OPT_HELP },
     { "version", no_argument, NULL, OPT_VERSION },
@@ -63,16 +73,44 @@ struct given {
 
 #define refuse(...) usage_refuse("leat look", EXIT_TROUBLE, __VA_ARGS__)
 
-static int read_delay(struct arguments *o, const char *text)
+/* Nanoseconds from 0.1 s to `most` seconds, or 0. */
+static int64_t read_seconds(const char *text, double most)
 {
     char *end;
     double seconds = strtod(text, &end);
     bool plain = strspn(text, "0123456789.") == strlen(text); /* no 0x10, 1e3, inf */
-    if (!plain || !*text || *end || !(seconds >= 0.1 && seconds <= 3600))
-        return refuse("invalid argument '%s' for '--delay': it takes seconds, from 0.1 to 3600",
-                      text);
-    o->delay = (int64_t)(seconds * 1e9);
+    bool fits = plain && *text && !*end && seconds >= 0.1 && seconds <= most;
+    return fits ? (int64_t)(seconds * 1e9) : 0;
+}
+
+static int read_delay(struct arguments *o, const char *text)
+{
+    o->delay = read_seconds(text, 3600);
+    return o->delay ? 0
+                    : refuse("invalid argument '%s' for '--delay': it takes seconds, from 0.1 to "
+                             "3600",
+                             text);
+}
+
+static int print_raw(struct arguments *o, const char *target)
+{
+    if (o->raw.target)
+        return refuse("only one of --json, --dump, --graph and --trace can be printed");
+    o->raw.target = target;
+    o->raw.most = FETCH_MOST_RAW;
     return 0;
+}
+
+static int read_trace(struct arguments *o, const char *text)
+{
+    int64_t time = read_seconds(text, 60);
+    if (!time)
+        return refuse("invalid argument '%s' for '--trace': it takes seconds, from 0.1 to 60",
+                      text);
+    snprintf(o->trace, sizeof o->trace, "/trace?seconds=%lld.%03lld", (long long)(time / LEAT_S),
+             (long long)(time / LEAT_MS % 1000));
+    o->raw.time = time;
+    return print_raw(o, o->trace);
 }
 
 static int read_option(struct arguments *o, struct given *g, int option, const char *argument)
@@ -84,7 +122,10 @@ static int read_option(struct arguments *o, struct given *g, int option, const c
     case OPT_SORT: g->sort = argument; return 0;
     case OPT_FILTER: g->filter = argument; return 0;
     case OPT_ONCE: o->once = true; return 0;
-    case OPT_JSON: o->json = true; return 0;
+    case OPT_JSON: return print_raw(o, FETCH_STACKS);
+    case OPT_DUMP: return print_raw(o, "/dump");
+    case OPT_GRAPH: return print_raw(o, "/graph");
+    case OPT_TRACE: return read_trace(o, argument);
     case OPT_TOKEN: g->token = argument; return 0;
     default: return usage_help("leat look", EXIT_TROUBLE);
     }
@@ -106,15 +147,23 @@ static int refuse_column(enum list list, const char *name)
     return status;
 }
 
+static int refuse_list(const char *name)
+{
+    struct text names_of = { 0 };
+    list_add_all(&names_of);
+    const char *all = text_string(&names_of);
+    int status = refuse("invalid argument '%s' for '--list': it takes %s", name, all ? all : "");
+    text_free(&names_of);
+    return status;
+}
+
 static int begin_view(struct arguments *o, const struct given *g)
 {
     enum list list = LIST_PARTIES;
     while (g->list && list < LISTS && strcmp(list_name(list), g->list) != 0)
         list++;
     if (list == LISTS)
-        return refuse("invalid argument '%s' for '--list': it takes parties, channels, scopes or "
-                      "waits",
-                      g->list);
+        return refuse_list(g->list);
     view_begin(&o->view, list);
     size_t column = g->sort ? list_find_column(list, g->sort) : list_first_column(list);
     if (column == SIZE_MAX)
@@ -133,9 +182,9 @@ static int read_address(struct arguments *o, const struct given *g, int argc, ch
         return refuse("missing ADDRESS");
     if (argc > 1)
         return refuse("unexpected argument '%s'", argv[1]);
-    if (o->json && (g->list || g->sort || g->filter || g->reverse))
-        return refuse("--json prints the whole document: it cannot be combined with --list, "
-                      "--sort, --reverse or --filter");
+    if (o->raw.target && (g->list || g->sort || g->filter || g->reverse))
+        return refuse("--json, --dump, --graph and --trace print all: they cannot be combined with "
+                      "--list, --sort, --reverse or --filter");
     address_read(&o->address, argv[0], &why);
     if (is_trouble(&why))
         return refuse("%s", why.said);

@@ -3,6 +3,7 @@
 #define LEAT_LOOK_ARGUMENTS_H
 
 #include "look/address.h"
+#include "look/fetch.h"
 #include "look/view.h"
 
 enum { EXIT_TROUBLE = 2 };
@@ -10,7 +11,9 @@ enum { EXIT_TROUBLE = 2 };
 struct arguments {
     struct address address;
     int64_t delay; /* nanoseconds */
-    bool once, json;
+    bool once;
+    struct wanted raw; /* what to print as it comes; its target is NULL: nothing */
+    char trace[64];    /* that target for a trace */
     struct view view;
 };
 

@@ -2,6 +2,7 @@
 
 #include "look/format.h"
 #include "look/lists.h"
+#include "look/stacks.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -48,10 +49,8 @@ static void add_named(struct table *t, const char *what, const char *id, const c
 
 static void add_calls(struct table *t, const struct document *d, const struct party *p)
 {
-    const struct worker *w = document_worker(d, p->worker);
-    bool runs = w && w->runs && strcmp(w->runs, p->id) == 0 && !p->call_count;
-    const char *const *calls = runs ? w->calls : p->calls;
-    size_t count = runs ? w->call_count : p->call_count;
+    size_t count;
+    const char *const *calls = stacks_calls(d, p, &count);
     for (size_t i = 0; i < count; i++)
         add(t, i ? "" : "calls", calls[i]);
     if (!count)
@@ -117,7 +116,7 @@ static bool is_in(const char *scope, const struct scope *s)
     return scope && strcmp(scope, s->id) == 0;
 }
 
-static void add_descriptors(struct table *t, const struct document *d, const struct scope *s)
+static void add_others(struct table *t, const struct document *d, const struct scope *s)
 {
     char said[5 * FORMATTED + 60], n[4][FORMATTED];
     for (size_t i = 0; i < d->descriptor_count; i++) {
@@ -133,6 +132,9 @@ static void add_descriptors(struct table *t, const struct document *d, const str
                  format_count(n[2], b->batches), format_count(n[3], b->items));
         add(t, "batcher", is_in(b->scope, s) ? said : NULL);
     }
+    for (size_t i = 0; i < d->stage_count; i++)
+        if (is_in(d->stages[i].scope, s))
+            add_named(t, d->stages[i].kind, d->stages[i].id, d->stages[i].name);
 }
 
 static void add_scope(struct table *t, const struct document *d, const struct scope *s)
@@ -157,7 +159,58 @@ static void add_scope(struct table *t, const struct document *d, const struct sc
     for (size_t i = 0; i < d->channel_count; i++)
         if (is_in(d->channels[i].scope, s))
             add_named(t, "channel", d->channels[i].id, d->channels[i].name);
-    add_descriptors(t, d, s);
+    add_others(t, d, s);
+}
+
+/* ---- descriptors, batchers, stages ---- */
+
+static void add_descriptor(struct table *t, const struct document *d, const struct descriptor *one)
+{
+    add(t, "descriptor", one->id);
+    add(t, "state", one->closed ? "closed" : "open");
+    add(t, "scope", one->scope);
+    add_users(t, d, one->id, "read", "reader");
+    add_users(t, d, one->id, "write", "writer");
+}
+
+static void add_batcher(struct table *t, const struct batcher *b)
+{
+    add_named(t, "batcher", b->id, b->name);
+    add(t, "state", b->closed ? "closed" : "open");
+    add_count(t, "forming", b->forming);
+    add_count(t, "running", b->running);
+    add_count(t, "batches", b->batches);
+    add_count(t, "items", b->items);
+    add(t, "scope", b->scope);
+}
+
+static void add_ends(struct table *t, const struct document *d, const char *what,
+                     const char *const *ids, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        const struct channel *c = document_channel(d, ids[i]);
+        add_named(t, i ? "" : what, ids[i], c ? c->name : NULL);
+    }
+}
+
+static void add_stage(struct table *t, const struct document *d, const struct document *before,
+                      const struct stage *s)
+{
+    char share[2 * FORMATTED + 8], some[FORMATTED], most[FORMATTED];
+    add_named(t, s->kind, s->id, s->name);
+    add(t, "state", s->closed ? "closed" : "open");
+    snprintf(share, sizeof share, "%s of %s", format_count(some, s->running),
+             format_count(most, s->n));
+    add(t, "running", isnan(s->n) ? NULL : share);
+    snprintf(share, sizeof share, "%s of %s", format_count(some, s->held),
+             format_count(most, s->window));
+    add(t, "in flight", isnan(s->n) ? NULL : share);
+    add_count(t, "taken", s->items);
+    add_count(t, "taken a second", list_stage_rate(s, d, before));
+    add(t, "scope", s->scope);
+    add(t, "block", s->block);
+    add_ends(t, d, "from", s->in, s->in_count);
+    add_ends(t, d, "to", s->out, s->out_count);
 }
 
 void details_fill(struct table *t, const char *id, const struct document *d,
@@ -166,6 +219,9 @@ void details_fill(struct table *t, const char *id, const struct document *d,
     const struct party *p = document_party(d, id);
     const struct channel *c = document_channel(d, id);
     const struct scope *s = document_scope(d, id);
+    const struct descriptor *descriptor = document_descriptor(d, id);
+    const struct batcher *b = document_batcher(d, id);
+    const struct stage *stage = document_stage(d, id);
     table_begin(t, columns, 2);
     if (p)
         add_party(t, d, p);
@@ -173,5 +229,11 @@ void details_fill(struct table *t, const char *id, const struct document *d,
         add_channel(t, d, before, c);
     else if (s)
         add_scope(t, d, s);
+    else if (descriptor)
+        add_descriptor(t, d, descriptor);
+    else if (b)
+        add_batcher(t, b);
+    else if (stage)
+        add_stage(t, d, before, stage);
     table_end(t);
 }

@@ -35,7 +35,7 @@ static void *make_list(struct document *d, size_t count, size_t size, struct tro
     return list;
 }
 
-/* What is seen only in the details of a scope may be missing. */
+/* What an older leat does not tell may be missing. */
 static struct list open_extra(struct document *d, const struct fields *f, const char *name)
 {
     bool there = json_object_get(f->object, name) != NULL;
@@ -47,21 +47,27 @@ static struct list open_list(struct document *d, const struct fields *f, const c
     return (struct list){ d, field_array(f, name, NEVER_NULL), name, f->why };
 }
 
-static const char *const *read_calls(struct document *d, const struct fields *f, size_t *count)
+static const char *const *read_strings(struct document *d, const struct fields *f, const char *name,
+                                       enum nullable n, size_t *count)
 {
-    json_t *array = field_array(f, "calls", MAYBE_NULL);
+    json_t *array = field_array(f, name, n);
     *count = json_array_size(array);
-    const char **calls = make_list(d, *count, sizeof *calls, f->why);
-    for (size_t i = 0; calls && i < *count; i++) {
-        calls[i] = json_string_value(json_array_get(array, i));
-        if (!calls[i]) {
-            trouble_say(f->why, "its document is wrong: call %zu of %s %zu is not a string", i,
+    const char **strings = make_list(d, *count, sizeof *strings, f->why);
+    for (size_t i = 0; strings && i < *count; i++) {
+        strings[i] = json_string_value(json_array_get(array, i));
+        if (!strings[i]) {
+            trouble_say(f->why, "its document is wrong: %s %zu of %s %zu is not a string", name, i,
                         f->list, f->at);
-            calls[i] = "";
+            strings[i] = "";
         }
     }
-    *count = calls ? *count : 0;
-    return calls;
+    *count = strings ? *count : 0;
+    return strings;
+}
+
+static const char *const *read_calls(struct document *d, const struct fields *f, size_t *count)
+{
+    return read_strings(d, f, "calls", MAYBE_NULL, count);
 }
 
 static struct counts read_counts(const struct fields *f)
@@ -158,8 +164,10 @@ static void read_descriptor(struct document *d, const struct fields *f, void *to
 {
     (void)d;
     struct descriptor *one = to;
+    one->id = field_string(f, "id", NEVER_NULL);
     one->scope = field_string(f, "scope", MAYBE_NULL);
-    one->fd = field_count(f, "fd", NEVER_NULL);
+    one->closed = field_bool(f, "closed");
+    one->fd = field_count(f, "fd", MAYBE_NULL);
     one->readers = field_count(f, "readers", NEVER_NULL);
     one->writers = field_count(f, "writers", NEVER_NULL);
 }
@@ -168,11 +176,34 @@ static void read_batcher(struct document *d, const struct fields *f, void *to)
 {
     (void)d;
     struct batcher *b = to;
+    b->id = field_string(f, "id", NEVER_NULL);
+    b->name = field_string(f, "name", MAYBE_NULL);
     b->scope = field_string(f, "scope", MAYBE_NULL);
+    b->closed = field_bool(f, "closed");
     b->forming = field_count(f, "forming", NEVER_NULL);
     b->running = field_count(f, "running", NEVER_NULL);
     b->batches = field_count(f, "batches", NEVER_NULL);
     b->items = field_count(f, "items", NEVER_NULL);
+}
+
+static void read_stage(struct document *d, const struct fields *f, void *to)
+{
+    struct stage *s = to;
+    s->id = field_string(f, "id", NEVER_NULL);
+    s->kind = field_string(f, "kind", NEVER_NULL);
+    s->name = field_string(f, "name", MAYBE_NULL);
+    s->scope = field_string(f, "scope", MAYBE_NULL);
+    s->block = field_string(f, "block", MAYBE_NULL);
+    s->closed = field_bool(f, "closed");
+    s->n = field_count(f, "n", MAYBE_NULL);
+    s->running = field_count(f, "running", MAYBE_NULL);
+    s->window = field_count(f, "window", MAYBE_NULL);
+    s->held = field_count(f, "held", MAYBE_NULL);
+    s->items = field_count(f, "items", MAYBE_NULL);
+    s->inputs = field_count(f, "inputs", NEVER_NULL);
+    s->outputs = field_count(f, "outputs", NEVER_NULL);
+    s->in = read_strings(d, f, "in", NEVER_NULL, &s->in_count);
+    s->out = read_strings(d, f, "out", NEVER_NULL, &s->out_count);
 }
 
 static void *read_list(struct list l, size_t size, size_t *count,
@@ -227,7 +258,10 @@ static void read_all(struct document *d, struct trouble *why)
                                &d->descriptor_count, read_descriptor);
     d->batchers = read_list(open_extra(d, &f, "batchers"), sizeof *d->batchers, &d->batcher_count,
                             read_batcher);
-    size_t things = d->party_count + d->channel_count + d->scope_count;
+    d->stages =
+        read_list(open_extra(d, &f, "stages"), sizeof *d->stages, &d->stage_count, read_stage);
+    size_t things = d->party_count + d->channel_count + d->scope_count + d->descriptor_count +
+                    d->batcher_count + d->stage_count;
     d->index = make_list(d, things, sizeof *d->index, why);
     if (!is_trouble(why))
         index_make(d);

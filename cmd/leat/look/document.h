@@ -51,16 +51,27 @@ struct channel {
 };
 
 struct descriptor {
-    const char *scope;
+    const char *id, *scope;
+    bool closed;
     double fd, readers, writers;
 };
 
 struct batcher {
-    const char *scope;
+    const char *id, *name, *scope;
+    bool closed;
     double forming, running, batches, items;
 };
 
-enum thing { A_PARTY, A_CHANNEL, A_SCOPE };
+/* Of an operator the numbers are not known. */
+struct stage {
+    const char *id, *kind, *name, *scope, *block;
+    bool closed;
+    double n, running, window, held, items, inputs, outputs;
+    const char *const *in, *const *out; /* ids of channels: perhaps not all */
+    size_t in_count, out_count;
+};
+
+enum thing { A_PARTY, A_CHANNEL, A_SCOPE, A_DESCRIPTOR, A_BATCHER, A_STAGE };
 struct entry {
     const char *id;
     enum thing thing;
@@ -80,10 +91,12 @@ struct document {
     struct channel *channels;
     struct descriptor *descriptors;
     struct batcher *batchers;
+    struct stage *stages;
     size_t worker_count, scope_count, party_count, channel_count, descriptor_count, batcher_count;
+    size_t stage_count;
     struct entry *index; /* sorted by id */
     size_t index_count;
-    void **lists; /* the memory of `calls` and `waits` */
+    void **lists; /* the memory of `calls`, `waits` and so on */
     size_t list_count;
 };
 
@@ -95,6 +108,9 @@ void document_free(struct document *d);
 const struct party *document_party(const struct document *d, const char *id);
 const struct channel *document_channel(const struct document *d, const char *id);
 const struct scope *document_scope(const struct document *d, const char *id);
+const struct descriptor *document_descriptor(const struct document *d, const char *id);
+const struct batcher *document_batcher(const struct document *d, const char *id);
+const struct stage *document_stage(const struct document *d, const char *id);
 
 /* The worker of this number. */
 const struct worker *document_worker(const struct document *d, double number);

@@ -10,14 +10,15 @@
 /* A head that is longer is none. */
 enum { HEAD_MOST = 64 << 10, PIECE = 64 << 10 };
 
-static void send_request(leat_io *to, const struct address *a, bool stacks, int64_t limit,
+static void send_request(leat_io *to, const struct address *a, const char *target, int64_t limit,
                          struct trouble *why)
 {
     struct text request = { 0 };
-    text_str(&request,
-             stacks ? "GET /json?stacks=1 HTTP/1.1\r\nHost: " : "GET /json HTTP/1.1\r\nHost: ");
+    text_str(&request, "GET ");
+    text_str(&request, target);
+    text_str(&request, " HTTP/1.1\r\nHost: ");
     text_str(&request, a->host);
-    text_str(&request, "\r\nAccept: application/json\r\nConnection: close\r\n");
+    text_str(&request, "\r\nAccept: */*\r\nConnection: close\r\n");
     if (a->token[0]) {
         text_str(&request, "Authorization: Bearer ");
         text_str(&request, a->token);
@@ -31,7 +32,7 @@ static void send_request(leat_io *to, const struct address *a, bool stacks, int6
 }
 
 /* Whether the answer has come as far as it is needed. */
-static bool is_whole(const struct text *got, struct reply *r, struct trouble *why)
+static bool is_whole(const struct text *got, struct reply *r, size_t most, struct trouble *why)
 {
     if (!r->head) {
         int error = reply_read(r, got->bytes, got->len);
@@ -42,13 +43,13 @@ static bool is_whole(const struct text *got, struct reply *r, struct trouble *wh
         if (r->coded)
             trouble_say(why, "its answer is encoded, which no leat does");
     }
-    if (r->has_length ? r->length > FETCH_MOST : got->len - r->head > FETCH_MOST)
-        trouble_say(why, "its answer is longer than 64 MiB");
+    if (r->has_length ? r->length > most : got->len - r->head > most)
+        trouble_say(why, "its answer is longer than %zu MiB", most >> 20);
     return r->has_length && got->len - r->head >= r->length;
 }
 
-static void read_answer(leat_io *from, struct text *got, struct reply *r, int64_t limit,
-                        struct trouble *why)
+static void read_answer(leat_io *from, struct text *got, struct reply *r, size_t most,
+                        int64_t limit, struct trouble *why)
 {
     int64_t n = 0;
     do {
@@ -59,7 +60,7 @@ static void read_answer(leat_io *from, struct text *got, struct reply *r, int64_
         n = leat_read_until(from, got->bytes + got->len, PIECE, limit);
         if (n > 0)
             got->len += (size_t)n;
-    } while (n > 0 && !is_whole(got, r, why) && !is_trouble(why));
+    } while (n > 0 && !is_whole(got, r, most, why) && !is_trouble(why));
     if (n < 0)
         trouble_error(why, (int)n);
     else if (n == 0 && got->len == 0)
@@ -92,12 +93,12 @@ static void take_body(struct text *got, const struct reply *r, struct trouble *w
     got->len = len;
 }
 
-static void converse(leat_scope *scope, const struct address *from, bool stacks, struct text *to,
-                     struct trouble *why)
+static void converse(leat_scope *scope, const struct address *from, const struct wanted *wanted,
+                     struct text *to, struct trouble *why)
 {
     leat_io *io;
     struct reply r = { 0 };
-    int64_t limit = leat_after(FETCH_PATIENCE);
+    int64_t limit = leat_after(wanted->time + FETCH_PATIENCE);
     int error = leat_connect(scope, from->connect, &io, limit);
     if (error == -EINVAL)
         trouble_say(why, "this is no address");
@@ -107,20 +108,21 @@ static void converse(leat_scope *scope, const struct address *from, bool stacks,
         trouble_error(why, error);
     why->gone = error != 0;
     if (!is_trouble(why))
-        send_request(io, from, stacks, limit, why);
+        send_request(io, from, wanted->target, limit, why);
     if (!is_trouble(why))
-        read_answer(io, to, &r, limit, why);
+        read_answer(io, to, &r, wanted->most, limit, why);
     if (!is_trouble(why))
         take_body(to, &r, why);
 }
 
-void fetch(const struct address *from, bool stacks, struct text *to, struct trouble *why)
+void fetch(const struct address *from, const struct wanted *wanted, struct text *to,
+           struct trouble *why)
 {
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     if (!scope) {
         trouble_error(why, -ENOMEM);
         return;
     }
-    converse(scope, from, stacks, to, why);
+    converse(scope, from, wanted, to, why);
     leat_scope_close(scope);
 }

@@ -1,7 +1,8 @@
-/* fetch.h: gets the document from the program, by HTTP.
+/* fetch.h: gets the document, or another thing, from the program, by HTTP.
  *
- * At most FETCH_MOST bytes of an answer are read, and for no longer than FETCH_PATIENCE. Whatever
- * the server sends, the outcome is the body of a whole answer, or a trouble. */
+ * At most FETCH_MOST bytes of a document are read, or FETCH_MOST_RAW of what is not parsed, and for
+ * no longer than FETCH_PATIENCE after the time that the program takes. Whatever the server sends,
+ * the outcome is the body of a whole answer, or a trouble. */
 #ifndef LEAT_LOOK_FETCH_H
 #define LEAT_LOOK_FETCH_H
 
@@ -11,11 +12,21 @@
 
 #include <leat/base.h>
 
-enum { FETCH_MOST = 64 << 20 };
+enum { FETCH_MOST = 64 << 20, FETCH_MOST_RAW = 1 << 30 };
 #define FETCH_PATIENCE (10 * LEAT_S)
 
-/* Writes the body to `to`, which is empty. With `stacks` the document has call stacks, if the
- * program keeps them. Call it in a task or thread. */
-void fetch(const struct address *from, bool stacks, struct text *to, struct trouble *why);
+/* What to ask for. With `?stacks=1` the document has call stacks, if the program keeps them. */
+#define FETCH_DOCUMENT "/json"
+#define FETCH_STACKS "/json?stacks=1"
+
+struct wanted {
+    const char *target;
+    size_t most;  /* bytes */
+    int64_t time; /* nanoseconds until the program answers, as for a trace */
+};
+
+/* Writes the body to `to`, which is empty. Call it in a task or thread. */
+void fetch(const struct address *from, const struct wanted *wanted, struct text *to,
+           struct trouble *why);
 
 #endif

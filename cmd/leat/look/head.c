@@ -67,19 +67,15 @@ void head_draw(struct canvas *c, const struct document *d, const struct document
 
 /* ---- workers ---- */
 
-/* From 0 to 1; NAN if it is not known. */
-static double load_of(const struct worker *w, const struct document *d,
-                      const struct document *before)
-{
-    const struct worker *was = document_worker(before, w->number);
-    double seconds = was ? d->uptime - before->uptime : d->uptime;
-    double load = (w->cpu - (was ? was->cpu : 0)) / seconds;
-    return isnan(load) ? load : fmin(fmax(load, 0), 1);
-}
-
 static size_t bar_width(const struct canvas *c)
 {
-    return c->columns < 60 ? 0 : c->columns < 100 ? 10 : 20;
+    return c->columns < 60 ? 0 : c->columns < 140 ? 10 : 20;
+}
+
+/* How many loads of the past there is room for. */
+static size_t line_width(const struct canvas *c)
+{
+    return c->columns < 100 ? 0 : c->columns < 140 ? 20 : c->columns < 180 ? 40 : 60;
 }
 
 static void draw_load(struct canvas *c, double load)
@@ -119,12 +115,23 @@ static void draw_runs(struct canvas *c, const struct document *d, const struct w
     text_free(&name);
 }
 
+static void draw_history(struct canvas *c, const struct history *h, double worker)
+{
+    struct text line = { 0 };
+    history_line(h, worker, line_width(c), &line);
+    const char *shown = text_string(&line);
+    canvas_put(c, NORMAL, shown ? shown : "");
+    text_free(&line);
+}
+
 static void draw_worker(struct canvas *c, const struct document *d, const struct document *before,
-                        const struct worker *w)
+                        const struct history *h, const struct worker *w)
 {
     char n[4][FORMATTED];
     canvas_print(c, BOLD, "worker %-3s ", format_count(n[0], w->number));
-    draw_load(c, load_of(w, d, before));
+    draw_load(c, history_load(w, d, before));
+    if (h)
+        draw_history(c, h, w->number);
     canvas_print(c, NORMAL, " ready %-5s queued %-5s timers %-5s ", format_count(n[1], w->ready),
                  format_count(n[2], w->queued), format_count(n[3], w->counts.timers));
     canvas_put(c, RED, w->answered ? "" : "does not answer ");
@@ -138,18 +145,18 @@ static void draw_others(struct canvas *c, const struct document *d, const struct
     double load = 0;
     size_t count = d->worker_count - first;
     for (size_t i = first; i < d->worker_count; i++)
-        load += load_of(&d->workers[i], d, before);
+        load += history_load(&d->workers[i], d, before);
     canvas_print(c, BOLD, "%zu more   ", count);
     draw_load(c, load / (double)count);
     canvas_end_line(c);
 }
 
 void head_draw_workers(struct canvas *c, const struct document *d, const struct document *before,
-                       size_t most)
+                       const struct history *h, size_t most)
 {
     size_t shown = d->worker_count <= most ? d->worker_count : most ? most - 1 : 0;
     for (size_t i = 0; i < shown; i++)
-        draw_worker(c, d, before, &d->workers[i]);
+        draw_worker(c, d, before, h, &d->workers[i]);
     if (most && shown < d->worker_count)
         draw_others(c, d, before, shown);
 }

@@ -4,6 +4,7 @@
 
 #include "look/canvas.h"
 #include "look/document.h"
+#include "look/history.h"
 #include "look/trouble.h"
 
 /* `before` is an earlier document of the same run: then rates and loads are those between the two.
@@ -11,8 +12,9 @@
 void head_draw(struct canvas *c, const struct document *d, const struct document *before,
                const struct trouble *why);
 
-/* One line for each worker, `most` at most: then the last one is about those that are left out. */
+/* One line for each worker, `most` at most: then the last one is about those that are left out. The
+ * history may be NULL. */
 void head_draw_workers(struct canvas *c, const struct document *d, const struct document *before,
-                       size_t most);
+                       const struct history *h, size_t most);
 
 #endif

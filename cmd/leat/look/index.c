@@ -50,6 +50,12 @@ void index_make(struct document *d)
         add(d, d->channels[i].id, A_CHANNEL, i);
     for (size_t i = 0; i < d->scope_count; i++)
         add(d, d->scopes[i].id, A_SCOPE, i);
+    for (size_t i = 0; i < d->descriptor_count; i++)
+        add(d, d->descriptors[i].id, A_DESCRIPTOR, i);
+    for (size_t i = 0; i < d->batcher_count; i++)
+        add(d, d->batchers[i].id, A_BATCHER, i);
+    for (size_t i = 0; i < d->stage_count; i++)
+        add(d, d->stages[i].id, A_STAGE, i);
     if (d->index_count)
         qsort(d->index, d->index_count, sizeof *d->index, compare_entries);
     measure_depths(d);
@@ -71,4 +77,22 @@ const struct scope *document_scope(const struct document *d, const char *id)
 {
     const struct entry *e = find(d, id, A_SCOPE);
     return e ? &d->scopes[e->at] : NULL;
+}
+
+const struct descriptor *document_descriptor(const struct document *d, const char *id)
+{
+    const struct entry *e = find(d, id, A_DESCRIPTOR);
+    return e ? &d->descriptors[e->at] : NULL;
+}
+
+const struct batcher *document_batcher(const struct document *d, const char *id)
+{
+    const struct entry *e = find(d, id, A_BATCHER);
+    return e ? &d->batchers[e->at] : NULL;
+}
+
+const struct stage *document_stage(const struct document *d, const char *id)
+{
+    const struct entry *e = find(d, id, A_STAGE);
+    return e ? &d->stages[e->at] : NULL;
 }

@@ -1,6 +1,8 @@
 #include "look/lists.h"
 
+#include "look/counts.h"
 #include "look/format.h"
+#include "look/stacks.h"
 
 #include <math.h>
 #include <string.h>
@@ -33,6 +35,39 @@ static const struct column waits[] = {
     { "for", BY_TEXT, WAITS_MOST },  { "scope", BY_ID, NAME_MOST },
 };
 
+static const struct column stages[] = {
+    { "id", BY_ID, NAME_MOST },       { "kind", BY_TEXT, STATE_MOST },
+    { "state", BY_TEXT, STATE_MOST }, { "running", BY_NUMBER, 0 },
+    { "of", BY_NUMBER, 0 },           { "held", BY_NUMBER, 0 },
+    { "window", BY_NUMBER, 0 },       { "rate", BY_NUMBER, 0 },
+    { "scope", BY_ID, NAME_MOST },    { "name", BY_TEXT, NAME_MOST },
+    { "from", BY_TEXT, NAME_MOST },   { "to", BY_TEXT, 0 },
+};
+
+static const struct column stacks[] = {
+    { "parties", BY_NUMBER, 0 },      { "first", BY_ID, NAME_MOST }, { "name", BY_TEXT, NAME_MOST },
+    { "state", BY_TEXT, STATE_MOST }, { "calls", BY_TEXT, 0 },
+};
+
+static const struct column descriptors[] = {
+    { "id", BY_ID, NAME_MOST },  { "state", BY_TEXT, STATE_MOST },
+    { "readers", BY_NUMBER, 0 }, { "writers", BY_NUMBER, 0 },
+    { "scope", BY_ID, 0 },
+};
+
+static const struct column batchers[] = {
+    { "id", BY_ID, NAME_MOST },  { "state", BY_TEXT, STATE_MOST }, { "forming", BY_NUMBER, 0 },
+    { "running", BY_NUMBER, 0 }, { "batches", BY_NUMBER, 0 },      { "items", BY_NUMBER, 0 },
+    { "rate", BY_NUMBER, 0 },    { "scope", BY_ID, NAME_MOST },    { "name", BY_TEXT, 0 },
+};
+
+static const struct column counts[] = {
+    { "count", BY_PLACE, NAME_MOST },
+    { "number", BY_NUMBER, 0 },
+    { "rate", BY_NUMBER, 0 },
+    { "meaning", BY_TEXT, 0 },
+};
+
 #define COLUMNS(of) of, sizeof of / sizeof *(of)
 static const struct {
     const char *name;
@@ -43,11 +78,24 @@ static const struct {
     [LIST_CHANNELS] = { "channels", COLUMNS(channels), 6 },
     [LIST_SCOPES] = { "scopes", COLUMNS(scopes), 0 },
     [LIST_WAITS] = { "waits", COLUMNS(waits), 0 },
+    [LIST_STAGES] = { "stages", COLUMNS(stages), 7 },
+    [LIST_STACKS] = { "stacks", COLUMNS(stacks), 0 },
+    [LIST_DESCRIPTORS] = { "descriptors", COLUMNS(descriptors), 0 },
+    [LIST_BATCHERS] = { "batchers", COLUMNS(batchers), 6 },
+    [LIST_COUNTS] = { "counts", COLUMNS(counts), 0 },
 };
 
 const char *list_name(enum list list)
 {
     return lists[list].name;
+}
+
+void list_add_all(struct text *to)
+{
+    for (enum list l = 0; l < LISTS; l++) {
+        text_str(to, l == 0 ? "" : l + 1 < LISTS ? ", " : " or ");
+        text_str(to, lists[l].name);
+    }
 }
 
 const struct column *list_columns(enum list list, size_t *count)
@@ -77,7 +125,7 @@ static void add_seconds(struct table *t, double seconds)
     table_number(t, seconds, format_seconds(shown, seconds));
 }
 
-static void add_count(struct table *t, double count)
+void list_add_count(struct table *t, double count)
 {
     char shown[FORMATTED];
     table_number(t, count, format_count(shown, count));
@@ -115,7 +163,7 @@ static void add_part(struct text *to, const char *part)
     }
 }
 
-static void add_name_cell(struct table *t, const char *name)
+void list_add_title(struct table *t, const char *name)
 {
     table_open_cell(t);
     list_add_name(&t->words, name ? name : "-");
@@ -150,6 +198,33 @@ double list_rate(const struct channel *c, const struct document *d, const struct
     return items / (d->uptime - before->uptime);
 }
 
+double list_stage_rate(const struct stage *s, const struct document *d,
+                       const struct document *before)
+{
+    const struct stage *was = document_stage(before, s->id);
+    return was && document_follows(d, before)
+               ? fmax(s->items - was->items, 0) / (d->uptime - before->uptime)
+               : (double)NAN;
+}
+
+void list_add_ends(struct text *to, const struct document *d, const char *const *ids, size_t count,
+                   double all)
+{
+    char more[FORMATTED];
+    for (size_t i = 0; i < count; i++) {
+        text_str(to, i ? ", " : "");
+        text_str(to, ids[i]);
+        add_part(to, name_of(d, ids[i]));
+    }
+    if (all > (double)count) {
+        text_str(to, " and ");
+        text_str(to, format_count(more, all - (double)count));
+        text_str(to, " more");
+    }
+    if (!count)
+        text_char(to, '-');
+}
+
 /* ---- lists ---- */
 
 static void fill_party(struct table *t, const struct document *d, const struct party *p)
@@ -160,10 +235,10 @@ static void fill_party(struct table *t, const struct document *d, const struct p
     table_text(t, p->state);
     add_seconds(t, p->since);
     add_seconds(t, p->more);
-    add_count(t, p->worker);
+    list_add_count(t, p->worker);
     add_bytes(t, p->stack);
     table_text(t, p->scope);
-    add_name_cell(t, list_title(p));
+    list_add_title(t, list_title(p));
     table_open_cell(t);
     for (size_t i = 0; i < p->wait_count; i++) {
         if (i)
@@ -181,14 +256,14 @@ static void fill_channel(struct table *t, const struct document *d, const struct
     table_row(t, c->id, 0);
     table_text(t, c->id);
     table_text(t, c->closed ? "closed" : c->items > 0 && c->items >= c->capacity ? "full" : "open");
-    add_count(t, c->items);
-    add_count(t, c->capacity);
-    add_count(t, c->receivers);
-    add_count(t, c->senders);
-    add_count(t, list_rate(c, d, before));
-    add_count(t, c->passed);
+    list_add_count(t, c->items);
+    list_add_count(t, c->capacity);
+    list_add_count(t, c->receivers);
+    list_add_count(t, c->senders);
+    list_add_count(t, list_rate(c, d, before));
+    list_add_count(t, c->passed);
     table_text(t, c->scope);
-    add_name_cell(t, c->name);
+    list_add_title(t, c->name);
 }
 
 enum { INDENT_MOST = 10 };
@@ -201,7 +276,7 @@ static void fill_scope(struct table *t, const struct document *d, const struct s
         text_str(&t->words, "  ");
     text_str(&t->words, s->id);
     table_close_cell(t);
-    add_count(t, s->members);
+    list_add_count(t, s->members);
     table_text(t, s->cancelled ? "cancelled" : s->joins ? "joins" : "open");
     add_seconds(t, s->ends);
     add_seconds(t, s->since);
@@ -219,8 +294,8 @@ static void fill_wait(struct table *t, const struct document *d, const struct pa
     add_seconds(t, p->more);
     table_text(t, p->id);
     table_text(t, p->kind);
-    add_count(t, p->worker);
-    add_name_cell(t, list_title(p));
+    list_add_count(t, p->worker);
+    list_add_title(t, list_title(p));
     table_open_cell(t);
     if (at < p->wait_count)
         list_add_wait(&t->words, d, &p->waits[at]);
@@ -240,6 +315,58 @@ static void fill_waits(struct table *t, const struct document *d)
     }
 }
 
+static void fill_stage(struct table *t, const struct document *d, const struct document *before,
+                       const struct stage *s)
+{
+    /* An operator's block does its work. */
+    const struct party *block = isnan(s->n) ? document_party(d, s->block) : NULL;
+    table_row(t, s->id, 0);
+    table_text(t, s->id);
+    table_text(t, s->kind);
+    table_text(t, s->closed ? "closed" : block ? block->state : "open");
+    list_add_count(t, s->running);
+    list_add_count(t, s->n);
+    list_add_count(t, s->held);
+    list_add_count(t, s->window);
+    list_add_count(t, list_stage_rate(s, d, before));
+    table_text(t, s->scope);
+    list_add_title(t, s->name);
+    table_open_cell(t);
+    list_add_ends(&t->words, d, s->in, s->in_count, s->inputs);
+    table_close_cell(t);
+    table_open_cell(t);
+    list_add_ends(&t->words, d, s->out, s->out_count, s->outputs);
+    table_close_cell(t);
+}
+
+static void fill_descriptor(struct table *t, const struct descriptor *one)
+{
+    table_row(t, one->id, 0);
+    table_text(t, one->id);
+    table_text(t, one->closed ? "closed" : "open");
+    list_add_count(t, one->readers);
+    list_add_count(t, one->writers);
+    table_text(t, one->scope);
+}
+
+static void fill_batcher(struct table *t, const struct document *d, const struct document *before,
+                         const struct batcher *b)
+{
+    const struct batcher *was =
+        document_follows(d, before) ? document_batcher(before, b->id) : NULL;
+    double items = was ? fmax(b->items - was->items, 0) : (double)NAN;
+    table_row(t, b->id, 0);
+    table_text(t, b->id);
+    table_text(t, b->closed ? "closed" : "open");
+    list_add_count(t, b->forming);
+    list_add_count(t, b->running);
+    list_add_count(t, b->batches);
+    list_add_count(t, b->items);
+    list_add_count(t, was ? items / (d->uptime - before->uptime) : items);
+    table_text(t, b->scope);
+    list_add_title(t, b->name);
+}
+
 void list_fill(struct table *t, enum list list, const struct document *d,
                const struct document *before)
 {
@@ -250,7 +377,17 @@ void list_fill(struct table *t, enum list list, const struct document *d,
         fill_channel(t, d, before, &d->channels[i]);
     for (size_t i = 0; list == LIST_SCOPES && i < d->scope_count; i++)
         fill_scope(t, d, &d->scopes[i]);
+    for (size_t i = 0; list == LIST_STAGES && i < d->stage_count; i++)
+        fill_stage(t, d, before, &d->stages[i]);
+    for (size_t i = 0; list == LIST_DESCRIPTORS && i < d->descriptor_count; i++)
+        fill_descriptor(t, &d->descriptors[i]);
+    for (size_t i = 0; list == LIST_BATCHERS && i < d->batcher_count; i++)
+        fill_batcher(t, d, before, &d->batchers[i]);
     if (list == LIST_WAITS)
         fill_waits(t, d);
+    else if (list == LIST_STACKS)
+        stacks_fill(t, d);
+    else if (list == LIST_COUNTS)
+        counts_fill(t, d, before);
     table_end(t);
 }

@@ -1,11 +1,22 @@
-/* lists.h: the four lists that can be shown, as tables. */
+/* lists.h: the lists that can be shown, as tables. */
 #ifndef LEAT_LOOK_LISTS_H
 #define LEAT_LOOK_LISTS_H
 
 #include "look/document.h"
 #include "look/table.h"
 
-enum list { LIST_PARTIES, LIST_CHANNELS, LIST_SCOPES, LIST_WAITS, LISTS };
+enum list {
+    LIST_PARTIES,
+    LIST_CHANNELS,
+    LIST_SCOPES,
+    LIST_WAITS,
+    LIST_STAGES,
+    LIST_STACKS,
+    LIST_DESCRIPTORS,
+    LIST_BATCHERS,
+    LIST_COUNTS,
+    LISTS
+};
 
 const char *list_name(enum list list);
 const struct column *list_columns(enum list list, size_t *count);
@@ -21,6 +32,13 @@ size_t list_find_column(enum list list, const char *name);
 void list_fill(struct table *t, enum list list, const struct document *d,
                const struct document *before);
 
+/* Fill the next cell with a count, or with a name, of which NULL is shown as `-`. */
+void list_add_count(struct table *t, double count);
+void list_add_title(struct table *t, const char *name);
+
+/* The names of all lists: "a, b or c". */
+void list_add_all(struct text *to);
+
 /* Adds a name such as "reader (/src/mill.c:30)", without the folders: they would fill the line. */
 void list_add_name(struct text *to, const char *name);
 
@@ -30,7 +48,14 @@ const char *list_title(const struct party *p);
 /* Adds what the party waits for: receive c34 quotes, send c35 log */
 void list_add_wait(struct text *to, const struct document *d, const struct wait *w);
 
-/* The number of items a second that the channel has passed; NAN if that is not known. */
+/* Adds "c34 quotes, c35 log and 2 more": of `all` channels, the ids of those that are told. */
+void list_add_ends(struct text *to, const struct document *d, const char *const *ids, size_t count,
+                   double all);
+
+/* The number of items a second that the channel has passed, or the stage has taken; NAN if that is
+ * not known. */
 double list_rate(const struct channel *c, const struct document *d, const struct document *before);
+double list_stage_rate(const struct stage *s, const struct document *d,
+                       const struct document *before);
 
 #endif

@@ -4,6 +4,7 @@
 #include "look/live.h"
 
 #include "look/fetch.h"
+#include "look/history.h"
 #include "look/screen.h"
 
 #include <errno.h>
@@ -29,6 +30,7 @@ struct live {
     leat_chan *asked, *news, *signals;
     leat_io *io;
     struct document *now, *before;
+    struct history history;
     struct trouble trouble; /* of the last look */
     struct keys keys;
     struct text screen;
@@ -47,7 +49,8 @@ static int get_documents(void *arg)
     while (leat_recv(l->asked, &stacks) == 0) {
         struct news n = { 0 };
         struct text body = { 0 };
-        fetch(l->options->address, stacks, &body, &n.why);
+        struct wanted wanted = { stacks ? FETCH_STACKS : FETCH_DOCUMENT, FETCH_MOST, 0 };
+        fetch(l->options->address, &wanted, &body, &n.why);
         if (!is_trouble(&n.why))
             n.document = document_read(body.bytes, body.len, &n.why);
         text_free(&body);
@@ -59,7 +62,7 @@ static int get_documents(void *arg)
 
 static void ask(struct live *l)
 {
-    bool stacks = l->view->mode == MODE_DETAILS;
+    bool stacks = l->view->mode == MODE_DETAILS || l->view->list == LIST_STACKS;
     if (l->waiting || leat_try_send(l->asked, &stacks) != 0)
         return;
     l->waiting = true;
@@ -82,7 +85,7 @@ static void draw(struct live *l)
     view_refresh(l->view, l->now, former(l));
     text_clear(&l->screen);
     struct canvas c = canvas_screen(&l->screen, columns, rows);
-    screen_draw(&c, l->view, l->now, former(l), &l->trouble);
+    screen_draw(&c, l->view, l->now, former(l), &l->history, &l->trouble);
     int64_t n = l->screen.broken ? 1
                                  : leat_write_until(l->io, l->screen.bytes, l->screen.len,
                                                     leat_after(draw_patience));
@@ -101,6 +104,7 @@ static void take_news(struct live *l, const struct news *n)
         document_free(l->before);
         l->before = l->now;
         l->now = n->document;
+        history_add(&l->history, l->now, former(l));
     } else if (!l->now) {
         l->over = true;
         l->ended_by = -1;

@@ -31,7 +31,7 @@ static void print(struct look *l, const struct text *body)
     struct text out = { 0 };
     struct canvas c = canvas_plain(&out);
     view_refresh(&l->arguments.view, d, NULL);
-    screen_draw(&c, &l->arguments.view, d, NULL, &l->why);
+    screen_draw(&c, &l->arguments.view, d, NULL, NULL, &l->why);
     if (out.broken)
         trouble_say(&l->why, "memory exhausted");
     else
@@ -44,8 +44,12 @@ static int look_once(void *arg)
 {
     struct look *l = arg;
     struct text body = { 0 };
-    fetch(&l->arguments.address, l->arguments.json, &body, &l->why);
-    if (!is_trouble(&l->why) && l->arguments.json)
+    const struct arguments *o = &l->arguments;
+    bool raw = o->raw.target;
+    struct wanted document = { o->view.list == LIST_STACKS ? FETCH_STACKS : FETCH_DOCUMENT,
+                               FETCH_MOST, 0 };
+    fetch(&o->address, raw ? &o->raw : &document, &body, &l->why);
+    if (!is_trouble(&l->why) && raw)
         fwrite(body.bytes, 1, body.len, stdout);
     else if (!is_trouble(&l->why))
         print(l, &body);
@@ -98,7 +102,7 @@ int look_main(int argc, char **argv)
     if (status >= 0)
         return status;
     look.terminal.fd = -1;
-    look.live = !look.arguments.once && !look.arguments.json && terminal_open(&look.terminal);
+    look.live = !look.arguments.once && !look.arguments.raw.target && terminal_open(&look.terminal);
     /* This process is the one that looks: it must not serve at the address of the other. */
     unsetenv("LEAT_LOOK");
     unsetenv("LEAT_LOOK_TOKEN");

@@ -10,7 +10,8 @@ static const char hints[] = "q quit  Tab list  s sort  r reverse  / filter  p pa
 
 static const char *const help[HELP_LINES] = {
     "q                  quit",
-    "Tab, 1 2 3 4       the list: parties, channels, scopes, waits",
+    "Tab, 1 to 9        the list: parties, channels, scopes, waits, stages, stacks,",
+    "                   descriptors, batchers, counts",
     "Up Down k j        one line",
     "PgUp PgDn          one page",
     "Home End           the first line, the last line",
@@ -30,18 +31,12 @@ static const char *const help[HELP_LINES] = {
 
 static void draw_lists(struct canvas *c, const struct view *v)
 {
-    for (enum list l = 0; l < LISTS; l++) {
-        bool here = l == v->list;
-        if (c->plain && !here)
-            continue;
-        if (!c->plain)
-            canvas_print(c, here ? REVERSE : NORMAL, " %u %s ", (unsigned)l + 1, list_name(l));
-        else
-            canvas_print(c, NORMAL, "%s:", list_name(l));
-    }
+    canvas_put(c, NORMAL, "   ");
+    for (enum list l = 0; l < LISTS; l++)
+        canvas_print(c, l == v->list ? REVERSE : NORMAL, " %u %s ", (unsigned)l + 1, list_name(l));
 }
 
-static void draw_title(struct canvas *c, struct view *v)
+static void draw_title(struct canvas *c, struct view *v, const struct document *d)
 {
     const char *filter = view_filter(v);
     size_t columns;
@@ -52,15 +47,19 @@ static void draw_title(struct canvas *c, struct view *v)
     } else if (v->mode == MODE_HELP) {
         canvas_put(c, BOLD, "help");
     } else {
-        draw_lists(c, v);
+        canvas_print(c, BOLD, "%s:", list_name(v->list));
         canvas_print(c, NORMAL, " %zu", v->table.count);
         if (*filter)
             canvas_print(c, NORMAL, " of %zu with '%s'", v->all, filter);
         canvas_print(c, NORMAL, ", by %s%s", column->name,
                      v->order[v->list].reverse ? ", reversed" : "");
+        if (v->list == LIST_STACKS && !d->stacks)
+            canvas_put(c, NORMAL, ", not known: start the program with LEAT_WATCH=stacks");
     }
     if (v->paused)
         canvas_put(c, YELLOW, ", paused");
+    if (v->mode == MODE_LIST && !c->plain)
+        draw_lists(c, v);
     canvas_end_line(c);
 }
 
@@ -170,12 +169,12 @@ static void draw_body(struct canvas *c, struct view *v, size_t foot)
 }
 
 void screen_draw(struct canvas *c, struct view *v, const struct document *d,
-                 const struct document *before, const struct trouble *why)
+                 const struct document *before, const struct history *h, const struct trouble *why)
 {
     size_t foot = c->plain || c->rows < 4 ? 0 : 1;
     head_draw(c, d, before, why);
-    head_draw_workers(c, d, before, c->plain ? SIZE_MAX : c->rows / 3);
-    draw_title(c, v);
+    head_draw_workers(c, d, before, h, c->plain ? SIZE_MAX : c->rows / 3);
+    draw_title(c, v, d);
     draw_body(c, v, foot);
     if (!foot)
         return;

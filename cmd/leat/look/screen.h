@@ -4,11 +4,13 @@
 
 #include "look/canvas.h"
 #include "look/document.h"
+#include "look/history.h"
 #include "look/trouble.h"
 #include "look/view.h"
 
-/* Draws the view, which is fresh. `before` is an earlier document of the same run, or NULL. */
+/* Draws the view, which is fresh. `before` is an earlier document of the same run, or NULL; so may
+ * the history be. */
 void screen_draw(struct canvas *c, struct view *v, const struct document *d,
-                 const struct document *before, const struct trouble *why);
+                 const struct document *before, const struct history *h, const struct trouble *why);
 
 #endif

@@ -125,7 +125,7 @@ static enum reaction choose_list(struct view *v, size_t list)
     v->mode = MODE_LIST;
     v->cursor = v->top = 0;
     v->chosen[0] = '\0';
-    return REACT_DRAW;
+    return v->list == LIST_STACKS ? REACT_FETCH : REACT_DRAW; /* with call stacks */
 }
 
 static enum reaction leave(struct view *v)
@@ -139,7 +139,7 @@ static enum reaction show_details(struct view *v)
 {
     if (v->mode != MODE_LIST)
         return leave(v);
-    if (!v->table.count)
+    if (!v->table.count || v->list == LIST_COUNTS)
         return REACT_NOT;
     copy_id(v->detailed, v->table.rows[v->cursor].id);
     v->mode = MODE_DETAILS;
@@ -170,7 +170,12 @@ static enum reaction press_character(struct view *v, char c)
     case '1':
     case '2':
     case '3':
-    case '4': return choose_list(v, (size_t)(c - '1'));
+    case '4':
+    case '5':
+    case '6':
+    case '7':
+    case '8':
+    case '9': return choose_list(v, (size_t)(c - '1'));
     case 'j': return move(v, KEY_DOWN) ? REACT_DRAW : REACT_NOT;
     case 'k': return move(v, KEY_UP) ? REACT_DRAW : REACT_NOT;
     case 's': return sort_next(v);

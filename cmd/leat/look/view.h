@@ -8,7 +8,7 @@
 #include "look/table.h"
 
 enum mode { MODE_LIST, MODE_DETAILS, MODE_HELP };
-enum { ID_MOST = 64, HELP_LINES = 15 };
+enum { ID_MOST = 64, HELP_LINES = 16 };
 
 struct view {
     enum mode mode;
