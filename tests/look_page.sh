@@ -56,7 +56,7 @@ test_rows() {
     go tab=parties\&paused=1\&rows=all
     is 'all parties' true "$(js "return $rows.length === doc.parties.length")"
     local tab
-    for tab in channels scopes descriptors batchers; do
+    for tab in channels stages scopes descriptors batchers; do
         go tab=$tab\&paused=1\&rows=all
         is "rows of $tab" true "$(js "return $rows.length === doc.$tab.length")"
     done
@@ -107,6 +107,25 @@ test_filter() {
         $rows.length].join(' ')")"
 }
 
+test_stages() {
+    go tab=graph
+    answers 'next.stages[0].items += 100 * n;
+        next.stages = [Object.assign(next.stages[0], { id: "p1", kind: "pipeline", name: "parse",
+            n: 4, running: 3, window: 8, held: 8, in: [next.channels[0].id], inputs: 1,
+            out: [next.channels[1].id], outputs: 3, scope: next.channels[0].scope })];'
+    is 'a stage in the graph' true "$(js 'return [...document.querySelectorAll(".chip.stage")]
+        .some(chip => chip.textContent.includes("3 of 4 run · 8 of 8 in flight · 100/s"))')"
+    is 'its edges' 2 "$(js 'return document.querySelectorAll("#edges .items").length')"
+    key 4
+    is 'the list by its key' stages "$(js 'return choice.tab')"
+    is 'a row' true "$(js "return $rows.length === 1 &&
+        /^parse.*3 of 4.*8 of 8.*100.s.* and 2 more$/.test($rows[0].textContent)")"
+    js "$rows[0].querySelector('button').click()" >/dev/null
+    is 'details' true "$(js 'return document.getElementById("chosen").textContent === "parse p1"')"
+    key 0
+    is 'the last view by its key' counts "$(js 'return choice.tab')"
+}
+
 test_pause() {
     go tab=graph
     key p
@@ -136,11 +155,11 @@ test_names() {
     go tab=parties\&rows=all
     answers 'const evil = "<b>x</b><img src=x onerror=\"window.bad = 1\">&amp;\u0027\u{1F980}";
         next.program = evil;
-        for (const list of [next.parties, next.channels])
+        for (const list of [next.parties, next.channels, next.stages])
             for (const thing of list) Object.assign(thing, { name: evil + "y".repeat(300) });
         for (const party of next.parties) party.calls = [evil, evil];
         for (const worker of next.workers) worker.answered = false;'
-    for tab in graph parties channels waits scopes stacks; do
+    for tab in graph parties channels stages waits scopes stacks; do
         js "choose({ tab: '$tab', sel: doc.parties[0].id })" >/dev/null
         is "markup: $tab" true "$(js 'return document.body.textContent.includes("<b>x</b><img")
             && !document.querySelector("b, img") && window.bad === undefined')"
@@ -175,7 +194,7 @@ test_sizes() {
     for look in 'light 1600 1000' 'dark 360 740' 'dark 1600 1000' 'light 360 740'; do
         read -r look width height <<<"$look"
         size "$width" "$height" "$look"
-        for tab in graph parties channels waits scopes stacks descriptors batchers counts; do
+        for tab in graph parties channels stages waits scopes stacks descriptors batchers counts; do
             js "choose({ tab: '$tab', sel: '' }); window.before = doc" >/dev/null
             until_js 'the next document' 'doc !== before'
             is "overflow: $tab, $width" true "$(fits)"
@@ -236,7 +255,8 @@ test_errors() {
 
 begin
 size 1600 1000 light
-for each in ${LOOK_TESTS:-rows sorting filter pause details names numbers sizes gone downloads}; do
+all=(rows sorting filter stages pause details names numbers sizes gone downloads)
+for each in ${LOOK_TESTS:-"${all[@]}"}; do
     test_"$each"
     test_errors
 done
