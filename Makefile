@@ -5,7 +5,7 @@ PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := help
 .PHONY: help run run-cluster test asan tsan harsh clang aarch64 style format bench bench-docs bench-io \
-    bench-map bench-process bench-sum manual docs lib install deb clean
+    bench-link bench-look bench-map bench-process bench-sum manual docs lib install deb clean
 
 help: ## list what one can do here
 	@awk -F ':.*## ' '/^[a-z0-9 -]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -60,6 +60,11 @@ bench-map: ## run commands over items with leat map and its peers; the ratios
 	@scripts/bootstrap run
 	@scripts/build release leat-command
 	@bench/map/run
+
+bench-look: ## measure what it costs a program to be looked at
+	@scripts/bootstrap run
+	@scripts/build release leat-static
+	@bench/look/run
 
 style: ## check the format, run clang-tidy
 	@scripts/bootstrap ci
