@@ -1,9 +1,11 @@
 /* server.h: the thread that serves looks.
  *
- * It uses poll(2) and sockets of its own, and nothing of the runtime but the looks. So it answers
- * while all workers are stuck, which is when an answer is wanted most; it is no party and opens no
- * scope, so the program that is looked at stays as it is; and reports of deadlocks do not take it
- * for a thread of the program (lt_deadlock_bystanders).
+ * It uses poll(2) and sockets of its own, and nothing of the runtime but the looks. That is
+ * deliberate, though the library has I/O of its own: a task that served would wait for a worker,
+ * and when all workers are held, which is when an answer is wanted most, it would not get one. As a
+ * thread it answers then. It is no party and opens no scope, so the program that is looked at stays
+ * as it is; and reports of deadlocks do not take it for a thread of the program
+ * (lt_deadlock_bystanders).
  *
  * Locking: none. Each server is its thread's alone, but for `stop`, which wakes the thread. */
 #ifndef LT_LOOK_SERVER_H
