@@ -14,7 +14,7 @@
 
 enum lt_sight_kind { LT_SEES_DESCRIPTOR, LT_SEES_BATCHER, LT_SEES_STAGE };
 
-/* Of a stage's inputs, and of its outputs, at most so many are told. */
+/* How many of a stage's inputs, and of its outputs, are told at most. */
 enum { LT_SIGHT_ENDS = 8 };
 
 struct lt_sight {

@@ -26,7 +26,7 @@ static const char help[] =
     "      --once           print one look as text, as without a terminal\n"
     "      --json           print the document that the program gives\n"
     "      --dump           print a dump: all that exists, as text\n"
-    "      --graph          print who waits for what, for Graphviz\n"
+    "      --graph          print what each party waits for, for Graphviz\n"
     "      --trace=SECONDS  print a trace of the next SECONDS, for ui.perfetto.dev\n"
     "      --token=FILE     take the token from FILE ($LEAT_LOOK_TOKEN)\n"
     "      --help, --version\n"
