@@ -102,8 +102,9 @@ _leat_look() {
         _leat_offer -W 'parties channels scopes waits stages stacks descriptors batchers counts' \
             -- "$word"
         ;;
-    --sort) _leat_offer -W 'around capacity ends for id items kind members more name opener passed
-        rate receivers scope senders since stack state tree waits worker' -- "$word" ;;
+    --sort) _leat_offer -W 'around batches calls capacity count ends first for forming from held
+        id items kind meaning members more name number of opener parties passed rate readers
+        receivers running scope senders since stack state to tree waits window worker writers' -- "$word" ;;
     --filter | --token) ;;
     *)
         [[ $word == -* ]] || return
