@@ -78,6 +78,7 @@ press BTab Tab Tab
 sees 'Tab, again' '^waits: [0-9]+, by since'
 press 5
 sees 'stages' '^p1 +pipeline +open +2 +3 +4 +5 +[1-9][0-9.k]* +s33 +parse '
+sees 'an operator has no rate' '^p2 +merge +waiting +- +- +- +- +- +s33 '
 press 6
 sees 'stacks' '^ +1 +t37 .*mill\+0xa166'
 press 7

@@ -202,9 +202,9 @@ double list_stage_rate(const struct stage *s, const struct document *d,
                        const struct document *before)
 {
     const struct stage *was = document_stage(before, s->id);
-    return was && document_follows(d, before)
-               ? fmax(s->items - was->items, 0) / (d->uptime - before->uptime)
-               : (double)NAN;
+    if (!was || !document_follows(d, before) || isnan(s->items)) /* fmax is not NAN then */
+        return (double)NAN;
+    return fmax(s->items - was->items, 0) / (d->uptime - before->uptime);
 }
 
 void list_add_ends(struct text *to, const struct document *d, const char *const *ids, size_t count,
