@@ -65,6 +65,16 @@ ON_WORKERS(listens_after_a_hangup);
 
 /* ---- an error ends both directions at once ---- */
 
+/* They wait; or the system has found some more room for them. */
+static bool writers_at_rest(leat_io *io, struct io_party *parties)
+{
+    leat_chan *ch = lt_io_chan(io, LT_OUT);
+    unsigned n = ch ? receivers_of(ch) : 0;
+    for (int i = IO_KINDS; i < 2 * IO_KINDS; i++)
+        n += (unsigned)atomic_load(&parties[i].calls);
+    return n == IO_KINDS;
+}
+
 /* Readers and writers of all kinds wait for one connection when it is reset. One of them gets the
  * error, the others find the connection without it. */
 static int error_wakes_both_ways(void *arg)
@@ -77,9 +87,8 @@ static int error_wakes_both_ways(void *arg)
         tcp_pair(ends);
         leat_scope *scope = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
         leat_io *io = adopt(scope, ends[0]);
-        while (leat_write_until(io, many, sizeof many, leat_after(LEAT_MS)) > 0)
+        while (leat_write_until(io, many, sizeof many, leat_after(5 * LEAT_MS)) > 0)
             continue;
-        CHECK_IS(-EAGAIN, leat_write_until(io, many, 1, LEAT_NOW));
         for (int i = 0; i < 2 * IO_KINDS; i++) {
             parties[i] = (struct io_party){ .kind = (enum io_kind)(i % IO_KINDS),
                                             .deed = i < IO_KINDS ? READS : WRITES,
@@ -90,7 +99,7 @@ static int error_wakes_both_ways(void *arg)
             io_party_go(&parties[i]);
         }
         wait_for_parties(io, LT_IN, IO_KINDS);
-        wait_for_parties(io, LT_OUT, IO_KINDS);
+        WAIT_UNTIL(writers_at_rest(io, parties));
         CHECK_IS(0, setsockopt(ends[1], SOL_SOCKET, SO_LINGER, &(struct linger){ .l_onoff = 1 },
                                sizeof(struct linger)));
         CHECK_IS(0, close(ends[1]));
@@ -98,7 +107,7 @@ static int error_wakes_both_ways(void *arg)
         for (int i = 0; i < 2 * IO_KINDS; i++) {
             io_party_check(&parties[i]);
             told += parties[i].result == -ECONNRESET;
-            if (parties[i].result != -ECONNRESET)
+            if (parties[i].result != -ECONNRESET && parties[i].result != (int64_t)parties[i].n)
                 CHECK_IS(parties[i].deed == READS ? 0 : -EPIPE, parties[i].result);
         }
         CHECK_IS(1, told);
