@@ -2,7 +2,8 @@
 
     source /usr/local/share/leat/leat-gdb.py
 
-    info leat        workers, scopes, tasks, blocks, threads and channels, and what waits for what
+    info leat        workers, scopes, tasks, blocks, threads, channels, descriptors and batchers, and
+                     what waits for what
     leat bt 37       the call stack of task 37; options of `bt` may follow: `leat bt 37 full`
     leat bt all      the call stacks of all tasks that have started
 
@@ -79,10 +80,10 @@ def ring(head, kind, path):
 
 def function_at(address):
     """The name of a function and its file, as they were compiled."""
-    block = gdb.block_for_pc(int(address))
-    while block and not block.function:
-        block = block.superblock
-    return (block.function.name, block.function.symtab.filename) if block else (hex(address), "")
+    block, found = gdb.block_for_pc(int(address)), None
+    while block:  # the outermost, not one that is inlined at its beginning
+        found, block = block.function or found, block.superblock
+    return (found.name, found.symtab.filename) if found else (hex(int(address)), "")
 
 
 # ---- the program ----
@@ -223,9 +224,37 @@ def tell_who(party):
     return "timer" if kind == "LT_TIMER" else kind
 
 
-def tell_aim(side, channel):
-    how = "send to" if str(side) in ("LT_SEND", "LT_TO_SEND") else "receive from"
-    return f"to {how} {tell_channel(at('struct leat_chan', channel))}"
+def readiness_of(channel):
+    """The descriptor that the channel is a part of, and for what it is ready when the channel is
+    raised, as in io/io.c; None for any other channel."""
+    keeper = channel["keeper"]
+    if int(channel["scope"]) or not int(keeper) or not int(keeper["see"]):
+        return None
+    name, path = function_at(keeper["see"])
+    if not path.endswith("io/io.c"):
+        return None
+    extra = int(channel["items"].address)
+    if name == "see_readable":
+        return at("struct leat_io", extra), "read"
+    return at(gdb.lookup_type("struct leat_io").pointer(), extra).dereference(), "write"
+
+
+def tell_descriptor(descriptor):
+    fd = int(descriptor["fd"])
+    return f"descriptor {fd}" if fd >= 0 else "simulated descriptor"
+
+
+def tell_aim(aim, thing):
+    """`thing`: a channel or, for LT_FOR_CALL, a function."""
+    if str(aim) == "LT_FOR_CALL":
+        return f"for a call of {function_at(thing)[0]}"
+    channel = at("struct leat_chan", thing)
+    readiness = readiness_of(channel)
+    if readiness:
+        descriptor, way = readiness
+        return f"to {way} {'from' if way == 'read' else 'to'} {tell_descriptor(descriptor)}"
+    how = "send to" if str(aim) in ("LT_SEND", "LT_TO_SEND") else "receive from"
+    return f"to {how} {tell_channel(channel)}"
 
 
 def aims_of(wait):
@@ -249,12 +278,13 @@ def aims_of(wait):
         send = 2  # LEAT_CASE_SEND, of an enum without a name
         sides = ["LT_SEND" if int(case["op"]) == send else "LT_RECEIVE" for case in cases]
         return [tell_aim(side, case["ch"]) for side, case in zip(sides, cases) if int(case["ch"])]
-    if file == "flow/crowd.c":
-        return [tell_aim(outer("lt_crowd_waiter")["aim"], outer("lt_crowd_waiter")["object"])]
+    if file == "scope/crowd.c":
+        waiter = outer("lt_crowd_waiter")
+        return [tell_aim(waiter["aim"], waiter["object"])]
     if file == "scope/scope.c":
         return [f"for the tasks of scope {int(outer('joining')['scope']['number'])}"]
     if file == "scope/blocking.c":
-        return [f"for a call of {function_at(int(outer('call')['fn']))[0]}"]
+        return [tell_aim("LT_FOR_CALL", outer("call")["fn"])]
     if file == "block/block.c":
         return ["for the end of " + tell_block(outer("awaiting")["block"].dereference())]
     return [f"({name} in {file})"]
@@ -319,6 +349,30 @@ def show_party(program, party, indent):
         print(f"{indent}  {aim}")
 
 
+def waiters_of(queue):
+    """The parties in a queue of a channel. None: the party's stack is lost."""
+    for waiter in ring(queue, "struct lt_waiter", "node"):
+        if int(waiter["embedded"]):
+            machine = container(waiter.address, "struct lt_machine", "waiter")
+            party = machine["stackless"]["party"]
+        else:
+            far = container(waiter.address, "struct lt_far_waiter", "waiter")
+            party = far["party"].dereference()
+        try:
+            if not int(waiter["shared"]) or int(party["unclaimed"]):
+                yield party
+        except gdb.MemoryError:
+            yield None
+
+
+def show_waiters(queue, what, indent):
+    for party in waiters_of(queue):
+        if party is None:
+            print(f"{indent}a waiter: {LOST}")
+        else:
+            print(f"{indent}{tell_who(party)} waits to {what}")
+
+
 def show_channel(channel, indent):
     count = int(channel["count"])
     if int(channel["split"]):
@@ -326,19 +380,65 @@ def show_channel(channel, indent):
         count = int(ends[1]["moved"]) - int(ends[0]["moved"])
     closed = ", closed" if int(channel["closed"]) else ""
     print(f"{indent}{tell_channel(channel)}: {count} of {int(channel['capacity'])} items{closed}")
-    for queue, what in (("receivers", "receive"), ("senders", "send")):
-        for waiter in ring(channel[queue], "struct lt_waiter", "node"):
-            if int(waiter["embedded"]):
-                machine = container(waiter.address, "struct lt_machine", "waiter")
-                party = machine["stackless"]["party"]
-            else:
-                far = container(waiter.address, "struct lt_far_waiter", "waiter")
-                party = far["party"].dereference()
-            try:
-                if not int(waiter["shared"]) or int(party["unclaimed"]):
-                    print(f"{indent}  {tell_who(party)} waits to {what}")
-            except gdb.MemoryError:
-                print(f"{indent}  a waiter: {LOST}")
+    show_waiters(channel["receivers"], "receive", indent + "  ")
+    show_waiters(channel["senders"], "send", indent + "  ")
+
+
+def show_descriptor(descriptor, indent):
+    """Parties wait for a way to be ready by receiving from its channel."""
+    closed = int(descriptor["users"]) & 1 << 31  # LT_IO_CLOSED
+    queues = []
+    for ready, what in zip((descriptor["ready"][0], descriptor["ready"][1]), ("read", "write")):
+        if int(ready):
+            queues.append((at("struct leat_chan", ready)["receivers"], what))
+    counts = [(len(list(waiters_of(queue))), what) for queue, what in queues]
+    waiting = [f"{n} {'waits' if n == 1 else 'wait'} to {what}" for n, what in counts if n]
+    state = "closed" if closed else ", ".join(waiting) or "open"
+    print(f"{indent}{tell_descriptor(descriptor)}: {state}")
+    for queue, what in queues:
+        show_waiters(queue, what, indent + "  ")
+
+
+def show_batcher(batcher, indent):
+    def count(batches, state):
+        batches = list(ring(batcher[batches], "struct lt_batch", "node"))
+        return sum(str(batch["state"]) == state for batch in batches)
+
+    def several(n, what, ending):
+        return f"{n} {what}{'' if n == 1 else ending}"
+
+    name = text(batcher["spec"]["name"])
+    name = "batcher" if name == "batcher" else f"batcher {name}"  # its name without one
+    forming, running = count("forming", "LT_FORMING"), count("held", "LT_BEGUN")
+    items = several(int(batcher["counts"]["items"]), "item", "s")
+    batches = several(int(batcher["counts"]["batches"]), "batch", "es")
+    closed = ", closed" if int(batcher["closed"]) else ""
+    print(f"{indent}{name}: {forming} forming, {running} running, {items} in {batches} so far"
+          f"{closed}")
+
+
+def show_owned(owned, indent):
+    """An object that a scope owns, if dumps show such objects: `kind` tells which it is."""
+    name, path = function_at(owned["kind"]["free"])
+    where = "/".join(path.split("/")[-2:]) + ":" + name
+    if where == "chan/chan.c:destroy_owned":
+        show_channel(container(owned.address, "struct leat_chan", "owned"), indent)
+    elif where == "io/io.c:free_owned":
+        show_descriptor(container(owned.address, "struct leat_io", "owned"), indent)
+    elif where == "batch/batcher.c:free_batcher":
+        show_batcher(container(owned.address, "struct leat_batcher", "owned"), indent)
+
+
+def show_orphan(channel, indent):
+    """A channel in no scope; of the two that a descriptor may have, the one for reading tells of
+    the descriptor, unless a scope owns that, or it is just being made."""
+    readiness = readiness_of(channel)
+    if not readiness:
+        show_channel(channel, indent)
+        return
+    descriptor, way = readiness
+    if way == "read" and int(descriptor["users"]) and not int(descriptor["scope"]):
+        show_descriptor(descriptor, indent)
 
 
 def show_worker(worker):
@@ -362,13 +462,11 @@ def show_scope(program, scope, depth):
     for party in program.members.pop(int(scope.address), []):
         show_party(program, party, indent + "  ")
     for owned in ring(scope["owned"], "struct lt_owned", "node"):
-        name, file = function_at(int(owned["kind"]["free"]))
-        if name == "destroy_owned" and file.endswith("chan/chan.c"):
-            show_channel(container(owned.address, "struct leat_chan", "owned"), indent + "  ")
+        show_owned(owned, indent + "  ")
 
 
 def info_leat(argument):
-    """Show leat's workers, scopes, tasks, blocks, threads and channels."""
+    """Show leat's workers, scopes, tasks, blocks, threads, channels, descriptors and batchers."""
     program = Program()
     for worker in program.workers:
         show_worker(worker)
@@ -378,7 +476,7 @@ def info_leat(argument):
     for party in sum(program.members.values(), []):  # what the scopes have left
         show_party(program, party, "  ")
     for channel in ring(variable("lt_orphans")["channels"], "struct leat_chan", "owned.node"):
-        show_channel(channel, "  ")
+        show_orphan(channel, "  ")
 
 
 # ---- call stacks ----

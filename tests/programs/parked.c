@@ -3,6 +3,7 @@
 
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 struct receiver {
     leat_block block;
@@ -73,6 +74,70 @@ static int yields(void *stop)
     return 0;
 }
 
+/* ---- waits for a call, or for its room ---- */
+
+static int emits_two(void *arg, const void *in, leat_emit *emit)
+{
+    (void)arg;
+    leat_emit_item(emit, in);
+    atomic_fetch_add(&waiting, 1);
+    return leat_emit_item(emit, in) ? -1 : 0;
+}
+
+static int prepare(void *unused)
+{
+    return sleeps(unused);
+}
+
+static int does_once(void *once)
+{
+    atomic_fetch_add(&waiting, 1);
+    return leat_once_do(once, prepare, NULL) == -ECANCELED ? 0 : -1;
+}
+
+static int runs_once(void *once)
+{
+    leat_once_do(once, prepare, NULL);
+    return 0;
+}
+
+static int store(void *arg, leat_batch_view *batch)
+{
+    (void)arg;
+    return leat_batch_all_done(batch);
+}
+
+static int batches(void *batcher)
+{
+    atomic_fetch_add(&waiting, 1);
+    return leat_batch(batcher, &(int){ 1 }, NULL) ? -1 : 0;
+}
+
+static int read_blocking(void *end)
+{
+    char byte;
+    return (int)read(*(int *)end, &byte, 1);
+}
+
+static int blocks(void *end)
+{
+    atomic_fetch_add(&waiting, 1);
+    return leat_blocking(read_blocking, end);
+}
+
+static int joins(void *block)
+{
+    atomic_fetch_add(&waiting, 1);
+    return leat_block_join(block) < 0 ? -1 : 0;
+}
+
+static int reads(void *end)
+{
+    char byte;
+    atomic_fetch_add(&waiting, 1);
+    return (int)leat_read(end, &byte, 1);
+}
+
 static int receive_step(leat_block *b)
 {
     struct receiver *me = (struct receiver *)(void *)b;
@@ -82,11 +147,39 @@ static int receive_step(leat_block *b)
     LEAT_END(b);
 }
 
+/* Returns how many of them count themselves in `waiting`. */
+static int start_waiters(leat_scope *s, int *pipe_end, leat_io *orphans[2])
+{
+    static leat_once once;
+    leat_io *ends[2];
+    leat_batcher *batcher = leat_batcher_open(
+        s, &(leat_batcher_spec){
+               .item_size = 4, .run = store, .name = "ledger", .linger = 1000 * LEAT_S });
+    leat_chan *in = leat_chan_of(s, int, 1);
+    leat_send(in, &(int){ 1 });
+    leat_pipeline(
+        s, in,
+        &(leat_pipeline_spec){ .n = 1, .run_many = emits_two, .out_size = 4, .name = "two" });
+    leat_io_pair(s, ends);
+    leat_io_pipe(NULL, orphans);
+    leat_io_close(orphans[1]);
+    leat_go(s, runs_once, &once);
+    leat_go(s, does_once, &once);
+    leat_go(s, batches, batcher);
+    leat_go(s, blocks, pipe_end);
+    leat_go(s, reads, ends[0]);
+    return 5 + 1; /* and prepare sleeps */
+}
+
 static int run(void *unused)
 {
     (void)unused;
     static _Atomic int stop;
     static struct receiver receiver;
+    leat_io *orphans[2];
+    int pipe_ends[2];
+    if (pipe(pipe_ends))
+        return -1;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     leat_chan *quotes = leat_chan_open(s, &(leat_chan_spec){ .item_size = 4, .name = "quotes" });
     leat_chan *log =
@@ -99,7 +192,9 @@ static int run(void *unused)
     leat_go(s, opens, NULL);
     leat_go(s, yields, &stop);
     leat_go_block(s, &receiver.block, receive_step);
-    while (atomic_load(&waiting) < 4)
+    leat_go(s, joins, &receiver.block);
+    int parked = 5 + start_waiters(s, &pipe_ends[0], orphans);
+    while (atomic_load(&waiting) < parked)
         leat_yield();
     everybody_waits();
     depth++;
@@ -107,6 +202,9 @@ static int run(void *unused)
     leat_close(quotes);
     leat_close(log);
     leat_chan_unref(orphan);
+    leat_io_unref(orphans[0]);
+    leat_io_unref(orphans[1]);
+    close(pipe_ends[1]);
     leat_scope_cancel(s);
     return leat_scope_close(s);
 }
