@@ -38,6 +38,22 @@ b3sum long >"$out/wanted"
 "$leat" sum -a blake3 long >"$out/got"
 same 'a long file' "$out/wanted" "$out/got"
 
+# Long enough for several cores. With bounded readers only what the system has in its cache is read
+# by several at a time: some is not, unless the file system has no other place.
+for i in {1..5}; do cat long; done >longer
+head -c $((17 << 20)) longer >even
+b3sum longer even >"$out/wanted"
+for jobs in 1 2 5; do
+    for readers in '' --readers=1; do
+        dd of=longer oflag=nocache conv=notrunc,fdatasync count=0 2>/dev/null || true
+        head -c 11000000 longer >/dev/null
+        "$leat" sum -a blake3 -j $jobs $readers longer even >"$out/got"
+        same "several cores, -j $jobs $readers" "$out/wanted" "$out/got"
+    done
+done
+"$leat" sum -a blake3,xxh64 -j 3 --tag longer | grep -F "$(b3sum --no-names longer)" >"$out/got"
+is 'with another digest' 1 "$(wc -l <"$out/got")"
+
 # Under its name.
 ln -s "$leat" ../b3sum
 echo 1 >'two words'

@@ -194,6 +194,50 @@ static void split(uint64_t seed, const struct node_way *way)
     CHECK(memcmp(got, wanted, sizeof got) == 0);
 }
 
+/* The first `subtrees` of a message each by itself, the rest as it comes. */
+static void check_subtrees(const unsigned char *bytes, size_t len, unsigned subtrees)
+{
+    unsigned char wanted[NODE_VALUE], got[NODE_VALUE], value[NODE_VALUE];
+    struct blake3 whole, part;
+    for (size_t w = 0; node_way_at(w); w++) {
+        snprintf(check_note, sizeof check_note, "%s, %zu bytes, %u subtrees", node_way_at(w)->name,
+                 len, subtrees);
+        blake3_begin(&whole, node_way_at(w));
+        blake3_add(&whole, bytes, len);
+        blake3_end(&whole, wanted);
+        blake3_begin(&whole, node_way_at(w));
+        for (unsigned i = 0; i < subtrees; i++) {
+            const unsigned char *from = bytes + (size_t)i * BLAKE3_SUBTREE;
+            blake3_begin_subtree(&part, node_way_at(w), i);
+            blake3_add(&part, from, 1000);
+            blake3_add(&part, from + 1000, BLAKE3_SUBTREE - 1000);
+            blake3_end_subtree(&part, value);
+            blake3_add_subtree(&whole, value);
+        }
+        blake3_add(&whole, bytes + (size_t)subtrees * BLAKE3_SUBTREE,
+                   len - (size_t)subtrees * BLAKE3_SUBTREE);
+        blake3_end(&whole, got);
+        CHECK(memcmp(got, wanted, sizeof got) == 0);
+    }
+}
+
+static void digests_subtrees(void **state)
+{
+    (void)state;
+    size_t most = 5 * BLAKE3_SUBTREE + 1;
+    unsigned char *bytes = malloc(most);
+    CHECK(bytes);
+    uint64_t rng = 7;
+    for (size_t i = 0; i < most; i++)
+        bytes[i] = (unsigned char)lt_rng_below(&rng, 256);
+    for (unsigned subtrees = 2; subtrees <= 5; subtrees++) {
+        check_subtrees(bytes, (size_t)subtrees * BLAKE3_SUBTREE, subtrees);
+        check_subtrees(bytes, (size_t)subtrees * BLAKE3_SUBTREE + 1, subtrees);
+        check_subtrees(bytes, most, subtrees);
+    }
+    free(bytes);
+}
+
 static void digests_any_pieces(void **state)
 {
     (void)state;
@@ -231,6 +275,7 @@ int main(void)
         cmocka_unit_test(has_the_published_digests),
         cmocka_unit_test(digests_every_length),
         cmocka_unit_test(digests_any_pieces),
+        cmocka_unit_test(digests_subtrees),
         cmocka_unit_test(has_the_nodes),
     };
     fill_message();

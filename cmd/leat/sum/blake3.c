@@ -8,7 +8,7 @@ enum { RUN = 64 };
 void blake3_begin(struct blake3 *b, const struct node_way *way)
 {
     b->way = way;
-    b->chunks = 0;
+    b->first = b->chunks = 0;
     b->depth = b->used = 0;
 }
 
@@ -35,7 +35,7 @@ static void add_run(struct blake3 *b, const unsigned char *from, unsigned n)
 {
     unsigned char value[RUN][NODE_VALUE];
     unsigned level = 0;
-    nodes_run(b->way, NODES_CHUNKS, from, n, b->chunks, *value);
+    nodes_run(b->way, NODES_CHUNKS, from, n, b->first + b->chunks, *value);
     /* The parents take the place of the first values of their level. If the last one has no
      * sibling, it stays where it is. */
     for (; n >> level > 2; level++)
@@ -119,4 +119,25 @@ void blake3_end(struct blake3 *b, unsigned char digest[NODE_VALUE])
     memcpy(state, blake3_first, sizeof state);
     blake3_compress(state, *b->stack, 0, NODE_BLOCK, NODE_PARENT | NODE_ROOT);
     put(digest, state);
+}
+
+/* ---- subtrees ---- */
+
+void blake3_begin_subtree(struct blake3 *b, const struct node_way *way, uint64_t number)
+{
+    blake3_begin(b, way);
+    b->first = number * BLAKE3_SUBTREE_CHUNKS;
+}
+
+/* All chunks but the first one of a message are added when they are full. */
+void blake3_end_subtree(struct blake3 *b, unsigned char value[NODE_VALUE])
+{
+    while (b->depth > 1)
+        join(b);
+    memcpy(value, b->stack[0], NODE_VALUE);
+}
+
+void blake3_add_subtree(struct blake3 *b, const unsigned char value[NODE_VALUE])
+{
+    push(b, value, BLAKE3_SUBTREE_CHUNKS);
 }

@@ -19,6 +19,7 @@ enum { BLAKE3_DEPTH = 54 }; /* enough for 2^64 - 1 bytes */
 
 struct blake3 {
     const struct node_way *way;
+    uint64_t first;  /* the number of its first chunk: 0, but for a subtree */
     uint64_t chunks; /* those whose values are in the stack */
     unsigned depth;
     unsigned used; /* bytes of `tail` */
@@ -30,5 +31,14 @@ struct blake3 {
 void blake3_begin(struct blake3 *b, const struct node_way *way);
 void blake3_add(struct blake3 *b, const void *bytes, size_t len);
 void blake3_end(struct blake3 *b, unsigned char digest[NODE_VALUE]);
+
+/* A subtree can be digested by itself, on another core. It has BLAKE3_SUBTREE bytes, and begins at
+ * a multiple of that; `number`: at which. It is not the whole message. The message itself takes the
+ * values of its first subtrees, in order and before all other bytes: two or more, or none. */
+enum { BLAKE3_SUBTREE_CHUNKS = 1024, BLAKE3_SUBTREE = BLAKE3_SUBTREE_CHUNKS * NODE_CHUNK };
+
+void blake3_begin_subtree(struct blake3 *b, const struct node_way *way, uint64_t number);
+void blake3_end_subtree(struct blake3 *b, unsigned char value[NODE_VALUE]);
+void blake3_add_subtree(struct blake3 *b, const unsigned char value[NODE_VALUE]);
 
 #endif

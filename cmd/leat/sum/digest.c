@@ -362,3 +362,8 @@ int hasher_end(struct hasher *h, unsigned char *digest)
 {
     return h->hashing->end(h->state, digest);
 }
+
+struct blake3 *hasher_tree(struct hasher *h)
+{
+    return h->hashing == &tree ? h->state : NULL;
+}

@@ -48,4 +48,7 @@ int hasher_begin(struct hasher *h, size_t size);
 int hasher_add(struct hasher *h, const void *bytes, size_t len);
 int hasher_end(struct hasher *h, unsigned char *digest);
 
+/* Its state, if it computes BLAKE3, else NULL. */
+struct blake3 *hasher_tree(struct hasher *h);
+
 #endif

@@ -1,5 +1,6 @@
 #include "digester.h"
 #include "later.h"
+#include "split.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -39,6 +40,14 @@ void digester_finish(struct digester *d, struct slot *s, int error)
     chain_add(&d->finished, s);
 }
 
+/* After the first bytes of a long file. 0 or an error. */
+static int begin_long(struct digester *d, const struct reading *r)
+{
+    struct blake3 *tree = hashers_tree(&d->hashers);
+    int err = digester_hand_over(d);
+    return err || !tree ? err : split_digest(d->flow, r, tree, CHUNK, d->chunk, CHUNK);
+}
+
 static int digest(struct digester *d, struct reading *r, reading_fn *read)
 {
     int err = hashers_begin(&d->hashers, r->slot->wanted, r->slot->size);
@@ -55,7 +64,7 @@ static int digest(struct digester *d, struct reading *r, reading_fn *read)
         err = hashers_add(&d->hashers, d->chunk, (size_t)n);
         atomic_fetch_add_explicit(&d->flow->digested, (uint64_t)n, memory_order_relaxed);
         if (!err && first && n == CHUNK)
-            err = digester_hand_over(d);
+            err = begin_long(d, r);
         if (leat_cancelled(NULL))
             return -ECANCELED;
     }
@@ -107,8 +116,10 @@ static int digest_next(struct digester *d, struct later *later)
         return digest_put_off(d, later);
     if (err == -EAGAIN) {
         err = digester_hand_over(d);
+        atomic_fetch_sub_explicit(&d->flow->busy, 1, memory_order_relaxed);
         if (!err)
             err = leat_recv(d->flow->todo, &s);
+        atomic_fetch_add_explicit(&d->flow->busy, 1, memory_order_relaxed);
     }
     return err ? err : digest_slot(d, s, later);
 }
@@ -117,11 +128,13 @@ static int work(struct digester *d)
 {
     struct later later = { .most = d->flow->files - 1 };
     int err;
+    atomic_fetch_add_explicit(&d->flow->busy, 1, memory_order_relaxed);
     do {
         err = digest_next(d, &later);
         if (!err)
             err = leat_cancelled(NULL) ? -ECANCELED : digester_hand_over_when_due(d);
     } while (!err);
+    atomic_fetch_sub_explicit(&d->flow->busy, 1, memory_order_relaxed);
     later_close(&later);
     return err == -EPIPE ? digester_hand_over(d) : err;
 }

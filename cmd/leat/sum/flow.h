@@ -73,6 +73,7 @@ struct flow {
     struct goal goal;
     atomic_size_t long_names;                   /* bytes of long names under way */
     atomic_uint_fast64_t digested;              /* bytes */
+    atomic_uint busy;                           /* digesters with a file, helpers (split.h) */
     struct slot *_Atomic in_hand[FLOW_IN_HAND]; /* if progress is shown: those being digested */
 };
 

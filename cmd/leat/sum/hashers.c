@@ -44,3 +44,10 @@ int hashers_end(struct hashers *h, unsigned char *digests)
     }
     return err;
 }
+
+struct blake3 *hashers_tree(const struct hashers *h)
+{
+    if (h->wanted & (h->wanted - 1))
+        return NULL;
+    return hasher_tree(h->each[__builtin_ctz(h->wanted)]);
+}

@@ -19,4 +19,7 @@ int hashers_begin(struct hashers *h, unsigned wanted, size_t size);
 int hashers_add(struct hashers *h, const void *bytes, size_t len);
 int hashers_end(struct hashers *h, unsigned char *digests);
 
+/* After hashers_begin: the state of the only digest if that is BLAKE3, else NULL. */
+struct blake3 *hashers_tree(const struct hashers *h);
+
 #endif

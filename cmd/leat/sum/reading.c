@@ -241,6 +241,16 @@ ssize_t reading_begin(struct reading *r, void *to, size_t len)
     return READING_LATER;
 }
 
+ssize_t reading_at(const struct reading *r, void *to, size_t len, uint64_t offset, size_t ahead)
+{
+    struct iovec all = { to, len };
+    ssize_t n = preadv2(r->fd, &all, 1, (off_t)offset, RWF_NOWAIT);
+    if (n >= 0 || (r->device && device_has_turns(r->device)))
+        return n;
+    posix_fadvise(r->fd, (off_t)offset, (off_t)ahead, POSIX_FADV_WILLNEED);
+    return pread(r->fd, to, len, (off_t)offset);
+}
+
 void reading_close(struct reading *r)
 {
     if (r->fd > STDIN_FILENO) {

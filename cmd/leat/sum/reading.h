@@ -42,6 +42,11 @@ ssize_t reading_next(struct reading *r, void *to, size_t len);
  * that has no turns. */
 ssize_t reading_begin(struct reading *r, void *to, size_t len);
 
+/* Reads at an offset, without a turn; several parties may do so at once. `ahead`: how many bytes
+ * the caller will read from there on. Returns the number of bytes, 0 at the end, or a negative
+ * number: the bytes are to be read otherwise. */
+ssize_t reading_at(const struct reading *r, void *to, size_t len, uint64_t offset, size_t ahead);
+
 void reading_close(struct reading *r);
 
 #endif
