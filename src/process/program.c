@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -28,7 +29,15 @@
 #define SHARES_MEMORY 1
 #endif
 
-enum { STACK = 64 * 1024, SIGNALS = 64, WAIT_PIDFD = 3 };
+enum { STACK = 64 * 1024, STACKS = 8, SIGNALS = 64, WAIT_PIDFD = 3 };
+
+/* Whether a child has been seen to share memory: then all do, and none needs a pipe. Relaxed: a
+ * start that does not know makes the pipe. */
+static _Atomic bool memory_is_shared;
+
+/* Stacks for children, which are not in use. To unmap one after each child would interrupt the
+ * processors of the other threads. */
+static _Atomic(char *) stacks[STACKS];
 
 /* ---- which file ---- */
 
@@ -185,8 +194,10 @@ static int child(void *arg)
     struct lt_program *program = arg;
     program->shared = true;
     program->error = become_program(program);
-    ssize_t written = write(program->report, &program->error, sizeof program->error);
-    (void)written;
+    if (program->report >= 0) {
+        ssize_t written = write(program->report, &program->error, sizeof program->error);
+        (void)written;
+    }
     _exit(127);
 }
 
@@ -203,15 +214,35 @@ static int start_by_fork(struct lt_program *program)
     return 0;
 }
 
+static char *take_stack(void)
+{
+    char *stack = NULL;
+    /* Acquire and release: its last user is done with it. */
+    for (int i = 0; i < STACKS && !stack; i++)
+        stack = atomic_exchange_explicit(&stacks[i], NULL, memory_order_acquire);
+    return stack ? stack : lt_map(STACK);
+}
+
+static void put_stack(char *stack)
+{
+    for (int i = 0; i < STACKS; i++) {
+        char *none = NULL;
+        if (atomic_compare_exchange_strong_explicit(&stacks[i], &none, stack, memory_order_release,
+                                                    memory_order_relaxed))
+            return;
+    }
+    lt_unmap(stack, STACK);
+}
+
 static int start_in_shared_memory(struct lt_program *program)
 {
-    char *stack = lt_map(STACK);
+    char *stack = take_stack();
     if (!stack)
         return -ENOMEM;
     enum { HOW = CLONE_VM | CLONE_VFORK | CLONE_PIDFD | SIGCHLD };
     pid_t pid = clone(child, stack + STACK, HOW, program, &program->pidfd);
     int error = pid < 0 ? -errno : 0;
-    lt_unmap(stack, STACK);
+    put_stack(stack);
     program->pid = pid < 0 ? 0 : pid;
     return error;
 }
@@ -219,7 +250,7 @@ static int start_in_shared_memory(struct lt_program *program)
 static int start(struct lt_program *program)
 {
     int error = SHARES_MEMORY ? start_in_shared_memory(program) : -EINVAL;
-    if (error == -EINVAL)
+    if (error == -EINVAL && program->report >= 0)
         error = start_by_fork(program);
     if (error || program->pidfd >= 0)
         return error;
@@ -267,19 +298,24 @@ static void forget(struct lt_program *program)
 
 static int start_and_hear(struct lt_program *program)
 {
-    int report[2];
+    int report[2] = { -1, -1 };
+    bool known = atomic_load_explicit(&memory_is_shared, memory_order_relaxed);
     program->pid = 0;
     program->pidfd = -1;
     program->shared = false;
     program->error = 0;
-    if (pipe2(report, O_CLOEXEC) != 0)
+    if (!known && pipe2(report, O_CLOEXEC) != 0)
         return -errno;
     program->report = report[1];
     int error = start_without_signals(program);
-    close(report[1]);
+    if (!known)
+        close(report[1]);
     if (!error)
-        error = program->shared ? program->error : read_report(report[0]);
-    close(report[0]);
+        error = known || program->shared ? program->error : read_report(report[0]);
+    if (!known)
+        close(report[0]);
+    if (program->shared)
+        atomic_store_explicit(&memory_is_shared, true, memory_order_relaxed);
     if (error && program->pid)
         forget(program);
     return error;

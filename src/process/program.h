@@ -23,7 +23,7 @@ struct lt_program {
     pid_t pid;
     int pidfd;
     /* Between parent and child. */
-    int report;  /* the pipe's end for writing */
+    int report;  /* the pipe's end for writing; -1: memory is known to be shared */
     bool shared; /* the child has written this: memory is shared */
     int error;   /* of the child, 0 or a negative errno value */
 };
