@@ -13,7 +13,7 @@ static int refuses_wrong_arguments(void *arg)
     leat_process *process = NULL;
     leat_captured captured;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    const unsigned wrong[] = { 128, 1U << 31, LEAT_PIPE_IN | LEAT_NULL_IN,
+    const unsigned wrong[] = { 256, 1U << 31, LEAT_PIPE_IN | LEAT_NULL_IN,
                                LEAT_PIPE_ERR | LEAT_ERR_TO_OUT };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         CHECK_IS(-EINVAL, leat_spawn(scope, ARGV("true"),

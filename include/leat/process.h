@@ -76,7 +76,8 @@ enum {
     LEAT_ERR_TO_OUT = 8, /* its 2 is the same as its 1 */
     LEAT_NULL_IN = 16,   /* its 0 is /dev/null */
     LEAT_NO_GROUP = 32,  /* it stays in the group of this process */
-    LEAT_INHERIT = 64    /* it has every descriptor of the program without FD_CLOEXEC */
+    LEAT_INHERIT = 64,   /* it has every descriptor of the program without FD_CLOEXEC */
+    LEAT_ATTENDED = 128  /* the thread that starts it attends to it, see leat_attend */
 };
 
 /* Starts a program. `argv` is its name and its arguments, then NULL. A name without a slash is
@@ -109,6 +110,22 @@ typedef struct leat_exit {
  * -ETIMEDOUT; -ECANCELED; -EDEADLK in a block or callback that would have to wait; -EINVAL for a
  * NULL process or a negative deadline. Unless it returns 0, *how is unchanged. */
 LEAT_API int leat_wait(leat_process *process, leat_exit *how, int64_t deadline);
+
+/* Waits until a process has ended, or one of the pipes in `pipes` can be read or written, or until
+ * the deadline. `pipes` are LEAT_PIPE_IN, LEAT_PIPE_OUT and LEAT_PIPE_ERR; those that the process
+ * does not have are passed over. A pipe that has ended can be read, too: leave it out afterwards.
+ *
+ * LEAT_ATTENDED is for a thread that runs programs, such as one of leat_go_blocking. No task of
+ * leat's waits for the process then, and no worker wakes for it. In return the thread that starts
+ * the process waits in leat_attend or leat_wait until the process has ended. No other party reads
+ * the pipes, and their end is not told before the process has ended. When the thread's scope is
+ * cancelled, these calls end the process as the scope does, and return 0 when it has ended. So does
+ * closing the scope earlier, in which case it blocks the thread. For a task the flag means nothing.
+ * Returns 0 when the process has ended, whether or not its pipes hold something; else those pipes
+ * that can be read or written; -EAGAIN with LEAT_NOW; -ETIMEDOUT; -ECANCELED; -EDEADLK in a block
+ * or callback that would have to wait; -EINVAL for a NULL process, other pipes or a negative
+ * deadline. */
+LEAT_API int leat_attend(leat_process *process, unsigned pipes, int64_t deadline);
 
 /* Finds the channel from which every receive succeeds when the process has ended; the items have no
  * bytes. For selects and blocks, which then call leat_wait with LEAT_NOW. It belongs to the

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "process/process.h"
 
+#include "base/cancel.h"
 #include "chan/special.h"
 
 #include <leat/select.h>
@@ -30,26 +31,38 @@ static void free_process(leat_chan *ch)
     for (int i = 0; i < 3; i++)
         leat_io_unref(process->pipes[i]);
     leat_io_unref(process->pidfd);
-    leat_chan_unref(process->orders);
+    if (process->orders)
+        leat_chan_unref(process->orders);
 }
 
 static void free_owned(struct lt_owned *owned)
 {
-    lt_process_unref(LT_CONTAINER(owned, leat_process, owned));
+    leat_process *process = LT_CONTAINER(owned, leat_process, owned);
+    /* Its attendant has not come back, and has no call under way. */
+    if (process->attendant && !process->taken) {
+        leat_process_end(process, SIGTERM);
+        lt_process_attend_here(process, 0, LEAT_NEVER);
+    }
+    lt_process_unref(process);
 }
 
 static const struct lt_owned_kind owned_kind = { .free = free_owned };
 static const struct lt_keeper keeper = { .free = free_process };
 
-leat_process *lt_process_new(void)
+leat_process *lt_process_new(struct lt_thread *attendant)
 {
     leat_chan *ch = lt_chan_open_kept(&keeper, LEAT_PROMISE, "ended", sizeof(leat_process));
     if (!ch)
         return NULL;
     leat_process *process = lt_chan_extra(ch);
     process->owned.kind = &owned_kind;
-    process->orders = leat_chan_make(NULL, 0, 1);
-    if (process->orders)
+    process->attendant = attendant;
+    process->bell = -1;
+    process->kill_at = LEAT_NEVER;
+    for (int i = 0; i < 3; i++)
+        process->kept[i] = -1;
+    process->orders = attendant ? NULL : leat_chan_make(NULL, 0, 1);
+    if (attendant || process->orders)
         return process;
     lt_process_unref(process);
     return NULL;
@@ -100,6 +113,8 @@ static bool take_status(leat_process *process)
     siginfo_t info;
     int saved = errno;
     lt_lock(&process->lock);
+    if (process->ending && process->has_group && is_our_child(process))
+        kill(-process->pid, SIGKILL);
     process->error = ask(process, &info, 0, &process->exit.usage) == 0 ? 0 : -errno;
     process->taken = process->error || info.si_pid;
     lt_unlock(&process->lock);
@@ -233,13 +248,50 @@ int lt_process_attend(void *arg)
     return 0;
 }
 
+/* ---- the attendant ---- */
+
+bool lt_process_is_mine(const leat_process *process)
+{
+    const struct lt_party *self = lt_current_party();
+    return self->kind == LT_THREAD && process->attendant &&
+           process->attendant == LT_CONTAINER(self, const struct lt_thread, party);
+}
+
+void lt_process_finish(leat_process *process)
+{
+    while (!take_status(process)) /* a debugger may have it still */
+        usleep((useconds_t)(look / LEAT_US));
+    for (int i = 0; i < 3; i++)
+        if (process->kept[i] >= 0)
+            close(process->kept[i]);
+    leat_io_close(process->pidfd);
+    tell(process);
+}
+
+/* The attendant sees to the rest. */
+static void order_end(leat_process *process)
+{
+    const uint64_t one = 1;
+    int saved = errno, cancel = lt_cancel_put_off();
+    lt_lock(&process->lock);
+    if (!process->ending)
+        process->kill_at = leat_after(process->grace);
+    process->ending = true;
+    ssize_t written = process->bell < 0 ? 0 : write(process->bell, &one, sizeof one);
+    (void)written;
+    lt_unlock(&process->lock);
+    lt_cancel_restore(cancel);
+    errno = saved;
+}
+
 /* ---- for the user ---- */
 
 int leat_wait(leat_process *process, leat_exit *how, int64_t deadline)
 {
     if (!process)
         return -EINVAL;
-    int error = leat_recv_until(ended(process), NULL, deadline);
+    int error = lt_process_is_mine(process) ? lt_process_attend_here(process, 0, deadline)
+                                            : leat_recv_until(ended(process), NULL, deadline);
     if (error || process->error)
         return error ? error : process->error;
     if (how)
@@ -255,7 +307,10 @@ int leat_process_end(leat_process *process, int signal)
     if (error)
         return error;
     /* The warden has its order before the process can have ended by the signal. */
-    leat_close(process->orders);
+    if (process->attendant)
+        order_end(process);
+    else
+        leat_close(process->orders);
     return ask_to_end(process, signal);
 }
 

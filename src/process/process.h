@@ -6,6 +6,10 @@
  * `orders`: an item when the process has started, and the end of the channel when there is no
  * process or the process is to end.
  *
+ * With LEAT_ATTENDED a thread is the warden of its process, while it is in leat_attend or leat_wait
+ * (attend.c). Others tell it by `bell` that the process is to end. If it does not come back, the
+ * scope ends the process when it closes.
+ *
  * The status is taken under the lock, and signals are sent under it: the process's number and its
  * group's are its own until its status is taken. Afterwards the warden raises `ended`, the channel
  * from which parties receive that wait for the process.
@@ -26,10 +30,16 @@ struct leat_process {
     struct lt_lock lock;
     bool taken;     /* the status has been taken; under the lock */
     bool has_group; /* of its own */
+    bool ending;    /* it is to end, and the rest of its group; under the lock, with an attendant */
+    bool cancelled; /* the attendant has seen that its scope is */
     pid_t pid;
     leat_io *pidfd;
     leat_io *pipes[3];
-    leat_chan *orders;
+    leat_chan *orders;           /* NULL with an attendant */
+    struct lt_thread *attendant; /* or NULL; only compared */
+    int kept[3];                 /* with an attendant: the ends for writing; -1: none */
+    int bell;                    /* wakes the attendant; -1: it does not wait; under the lock */
+    int64_t kill_at;             /* while it is ending; under the lock, with an attendant */
     int64_t grace;
     int error; /* of taking the status: 0 or -ECHILD; this and `exit` do not change once raised */
     leat_exit exit;
@@ -38,11 +48,23 @@ struct leat_process {
 
 enum { LT_GRACE_S = 5 };
 
-/* Makes a process that has not been started, with one reference. NULL: no memory. */
-leat_process *lt_process_new(void);
+/* Makes a process that has not been started, with one reference. `attendant` may be NULL. NULL: no
+ * memory. */
+leat_process *lt_process_new(struct lt_thread *attendant);
 void lt_process_unref(leat_process *process);
 
 /* The warden. */
 int lt_process_attend(void *process);
+
+/* ---- with an attendant ---- */
+
+/* Whether the caller is the process's attendant. */
+bool lt_process_is_mine(const leat_process *process);
+
+/* leat_attend, for the attendant. */
+int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline);
+
+/* The process has ended: takes its status, after the end of its group if it was to end. */
+void lt_process_finish(leat_process *process);
 
 #endif

@@ -22,7 +22,7 @@ static bool are_clear(const leat_spawn_options *options)
     bool in = !!options->in + !!(flags & LEAT_PIPE_IN) + !!(flags & LEAT_NULL_IN) <= 1;
     bool out = !!options->out + !!(flags & LEAT_PIPE_OUT) <= 1;
     bool err = !!options->err + !!(flags & LEAT_PIPE_ERR) + !!(flags & LEAT_ERR_TO_OUT) <= 1;
-    return in && out && err && flags < 2 * LEAT_INHERIT;
+    return in && out && err && flags < 2 * LEAT_ATTENDED;
 }
 
 static int check(leat_scope *scope, const leat_spawn_options *options)
@@ -77,11 +77,15 @@ static int open_descriptors(struct spawning *spawning, const leat_spawn_options 
     return error;
 }
 
-static void close_theirs(struct spawning *spawning)
+/* An attendant keeps the ends for writing (attend.c). */
+static void close_theirs(struct spawning *spawning, bool keep)
 {
-    for (int i = 0; i < 3; i++)
-        if (spawning->theirs[i] >= 0)
+    for (int i = 0; i < 3; i++) {
+        if (keep && i > 0)
+            spawning->process->kept[i] = spawning->theirs[i];
+        else if (spawning->theirs[i] >= 0)
             close(spawning->theirs[i]);
+    }
 }
 
 /* ---- the start ---- */
@@ -89,6 +93,15 @@ static void close_theirs(struct spawning *spawning)
 static int start(void *arg)
 {
     return lt_program_start(arg);
+}
+
+static void note_start(struct spawning *spawning, leat_scope *scope)
+{
+    leat_process *process = spawning->process;
+    /* Relaxed: a look may read it. Others get the process later. */
+    __atomic_store_n(&process->pidfd->fd, spawning->program.pidfd, __ATOMIC_RELAXED);
+    process->pid = spawning->program.pid;
+    lt_scope_own(scope, &process->owned);
 }
 
 /* The warden and all memory come first: if they failed later, the process would have to be
@@ -99,6 +112,12 @@ static int start_attended(struct spawning *spawning, leat_scope *scope)
     int error = lt_io_new(NULL, -1, LT_IO_NEVER, false, &process->pidfd);
     if (error)
         return error;
+    if (process->attendant) {
+        error = lt_program_start(&spawning->program);
+        if (!error)
+            note_start(spawning, scope);
+        return error;
+    }
     leat_chan_ref(leat_process_ended(process));
     error = leat_go_named(scope, lt_process_attend, process, "process", 0);
     if (error) {
@@ -107,10 +126,7 @@ static int start_attended(struct spawning *spawning, leat_scope *scope)
     }
     error = leat_blocking(start, &spawning->program);
     if (!error) {
-        /* Relaxed: a look may read it. Others get the process later. */
-        __atomic_store_n(&process->pidfd->fd, spawning->program.pidfd, __ATOMIC_RELAXED);
-        process->pid = spawning->program.pid;
-        lt_scope_own(scope, &process->owned);
+        note_start(spawning, scope);
         leat_try_send(process->orders, NULL); /* there is room for one */
     } else {
         leat_close(process->orders);
@@ -135,9 +151,17 @@ static int spawn(struct spawning *spawning, leat_scope *scope, const leat_spawn_
     int error = open_descriptors(spawning, options);
     if (!error)
         error = start_attended(spawning, scope);
-    close_theirs(spawning);
+    close_theirs(spawning, process->attendant && !error);
     lt_free(plan->files);
     return error;
+}
+
+/* A task has a warden in any case: its worker is not to block. */
+static struct lt_thread *attendant(const leat_spawn_options *options)
+{
+    struct lt_party *self = lt_current_party();
+    bool attends = options->flags & LEAT_ATTENDED && self->kind == LT_THREAD;
+    return attends ? LT_CONTAINER(self, struct lt_thread, party) : NULL;
 }
 
 int leat_spawn(leat_scope *scope, const char *const *argv, const leat_spawn_options *options,
@@ -152,7 +176,7 @@ int leat_spawn(leat_scope *scope, const char *const *argv, const leat_spawn_opti
     if (error)
         return error;
     struct spawning spawning = { .program.argv = argv, .theirs = { -1, -1, -1 } };
-    spawning.process = lt_process_new();
+    spawning.process = lt_process_new(attendant(options));
     if (!spawning.process)
         return -ENOMEM;
     /* A task may go on in another worker; workers are never cancelled. */

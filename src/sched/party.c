@@ -1,9 +1,18 @@
+#define _GNU_SOURCE
 #include "sched/party.h"
 
+#include "base/cancel.h"
+#include "base/clock.h"
 #include "base/futex.h"
 #include "base/util.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
+
+#include <leat/base.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <unistd.h>
 
 struct lt_thread *lt_this_thread(void)
 {
@@ -19,12 +28,28 @@ uint64_t *lt_chance(void)
     return &lt_current()->chance;
 }
 
+/* The caller of lt_thread_nudge keeps the thread from going. If it has left its poll meanwhile, it
+ * has seen the nudge, and this wakes another poll for nothing. */
+static LT_COLD void ring(struct lt_thread *thread)
+{
+    /* Relaxed: the word, which said that the thread polls, was written after it. */
+    int bell = atomic_load_explicit(&thread->bell, memory_order_relaxed);
+    int saved = errno, cancel = lt_cancel_put_off();
+    uint64_t one = 1;
+    ssize_t written = bell < 0 ? 0 : write(bell, &one, sizeof one);
+    (void)written;
+    lt_cancel_restore(cancel);
+    errno = saved;
+}
+
 static void wake_thread(struct lt_thread *thread, uint32_t why)
 {
-    /* Release: the woken thread sees what was done for it. Once the word is set the thread may be
-     * gone, so the futex call uses only the address. */
+    /* Release: the woken thread sees what was done for it. Acquire: see ring. Once the word is set
+     * the thread may be gone, so the futex call uses only the address. */
     _Atomic uint32_t *word = &thread->word;
-    uint32_t before = atomic_fetch_or_explicit(word, why, memory_order_release);
+    uint32_t before = atomic_fetch_or_explicit(word, why, memory_order_acq_rel);
+    if (LT_UNLIKELY(before & LT_POLLS))
+        ring(thread);
     if (before == LT_SLEEPS_COUNTED)
         atomic_fetch_sub_explicit(&lt_threads_asleep, 1, memory_order_relaxed);
     if (before & LT_ASLEEP)
@@ -64,6 +89,22 @@ void lt_thread_sleep(struct lt_thread *thread, int64_t deadline)
     if (atomic_compare_exchange_strong_explicit(word, &nothing, LT_ASLEEP, memory_order_relaxed,
                                                 memory_order_relaxed))
         lt_futex_wait(word, LT_ASLEEP, deadline);
+}
+
+void lt_thread_poll(struct lt_thread *thread, struct pollfd *fds, unsigned n, int bell,
+                    int64_t deadline)
+{
+    uint32_t nothing = 0;
+    int64_t ns = deadline == LEAT_NEVER ? 0 : deadline - lt_clock_now();
+    struct timespec time = { 0 };
+    if (ns > 0)
+        time = (struct timespec){ (time_t)(ns / LEAT_S), (long)(ns % LEAT_S) };
+    /* Release: see ring. */
+    atomic_store_explicit(&thread->bell, bell, memory_order_relaxed);
+    if (!atomic_compare_exchange_strong_explicit(&thread->word, &nothing, LT_POLLS,
+                                                 memory_order_release, memory_order_relaxed))
+        return;
+    ppoll(fds, n, deadline == LEAT_NEVER ? NULL : &time, NULL);
 }
 
 void lt_job_run(struct lt_party *party)

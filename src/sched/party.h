@@ -23,6 +23,7 @@
 
 struct lt_worker;
 struct lt_wait;
+struct pollfd;
 
 enum lt_party_kind { LT_TASK, LT_THREAD, LT_JOB, LT_BLOCK, LT_CALLBACK, LT_TIMER, LT_KINDS };
 
@@ -72,6 +73,7 @@ struct lt_thread {
     _Atomic uint32_t word; /* what it sleeps on: LT_WOKEN and so on */
     _Atomic bool pinned;   /* a canceller holds a pointer to it, outside the scope's lock */
     struct lt_node member; /* in the scope it belongs to */
+    _Atomic int bell;      /* while it polls: what a nudge writes to; -1: nothing does */
     const char *name;      /* of the task that it runs by itself (scope/blocking.c); else NULL */
     struct lt_spin spin;
     /* When its wait began, while LT_PROBE_WAITS is set; 0: it does not wait. */
@@ -82,7 +84,8 @@ enum {
     LT_WOKEN = 1,  /* its wait is over: it has been claimed */
     LT_NUDGED = 2, /* its scope may have been cancelled: look */
     LT_ASLEEP = 4, /* it sleeps, or is about to: a thread that writes to the word wakes it, */
-    LT_SLEEPS_COUNTED = LT_ASLEEP | 8 /* and lt_threads_asleep counts it */
+    LT_SLEEPS_COUNTED = LT_ASLEEP | 8, /* and lt_threads_asleep counts it */
+    LT_POLLS = 16 /* it sleeps in poll(2), or is about to: a nudge rings its bell */
 };
 
 /* Lower half: threads that sleep without a deadline and have not been woken. Upper half: how often
@@ -91,6 +94,13 @@ extern _Atomic uint64_t lt_threads_asleep;
 
 /* The calling thread sleeps while its word is 0, until the deadline at most. */
 void lt_thread_sleep(struct lt_thread *thread, int64_t deadline);
+
+/* The calling thread sleeps until a descriptor is ready, while its word is 0; until the deadline at
+ * most. One of the descriptors is `bell`, or that is -1. The thread waits for no partner: only a
+ * nudge finds it here, and keeps it from going meanwhile. The call may change errno, and is a
+ * cancellation point. */
+void lt_thread_poll(struct lt_thread *thread, struct pollfd *fds, unsigned n, int bell,
+                    int64_t deadline);
 
 /* The calling thread's own party, also while it runs tasks. */
 struct lt_thread *lt_this_thread(void);

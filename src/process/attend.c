@@ -1,0 +1,210 @@
+/* attend.c: a thread that attends to its process itself (LEAT_ATTENDED): it polls the pidfd, the
+ * pipes and a bell. No worker has to wake for the process, neither when it starts nor when it ends.
+ *
+ * leat's copies of the ends that the process has for writing stay open until it has ended: so the
+ * thread wakes once at the end, and not for each pipe before. */
+#define _GNU_SOURCE
+#include "base/alloc.h"
+#include "base/cancel.h"
+#include "base/clock.h"
+#include "process/process.h"
+#include "scope/deadline.h"
+#include "scope/wait.h"
+
+#include <leat/select.h>
+#include <leat/time.h>
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+static const int64_t look = 10 * LEAT_MS;
+
+/* ---- bells ---- */
+
+/* Of threads that do not attend to anything now. They stay open: a ring that comes late wakes
+ * another thread for nothing, and writes into no other descriptor. */
+struct bell {
+    struct bell *next;
+    int fd;
+};
+
+static struct {
+    struct lt_lock lock;
+    struct bell *first;
+} bells;
+
+static struct bell *make_bell(void)
+{
+    struct bell *bell = lt_alloc(sizeof *bell);
+    if (!bell)
+        return NULL;
+    bell->fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (bell->fd >= 0)
+        return bell;
+    lt_free(bell);
+    return NULL;
+}
+
+/* NULL: the system has none. Then the thread looks now and then. */
+static struct bell *take_bell(void)
+{
+    lt_lock(&bells.lock);
+    struct bell *bell = bells.first;
+    if (bell)
+        bells.first = bell->next;
+    lt_unlock(&bells.lock);
+    return bell ? bell : make_bell();
+}
+
+static void put_bell(struct bell *bell)
+{
+    if (!bell)
+        return;
+    lt_lock(&bells.lock);
+    bell->next = bells.first;
+    bells.first = bell;
+    lt_unlock(&bells.lock);
+}
+
+static void silence(const struct bell *bell)
+{
+    uint64_t rings;
+    ssize_t n = read(bell->fd, &rings, sizeof rings);
+    (void)n;
+}
+
+/* ---- what a thread polls ---- */
+
+enum { PIDFD, BELL, PIPES, ALL = PIPES + 3 };
+
+struct attention {
+    leat_process *process;
+    struct lt_thread *thread;
+    struct bell *bell;
+    struct pollfd fds[ALL];
+};
+
+static void choose(struct attention *a, unsigned pipes)
+{
+    leat_process *process = a->process;
+    a->fds[PIDFD] = (struct pollfd){ leat_io_fd(process->pidfd), POLLIN, 0 };
+    a->fds[BELL] = (struct pollfd){ a->bell ? a->bell->fd : -1, POLLIN, 0 };
+    for (int i = 0; i < 3; i++) {
+        leat_io *io = pipes >> i & 1 ? process->pipes[i] : NULL;
+        a->fds[PIPES + i] =
+            (struct pollfd){ io ? leat_io_fd(io) : -1, i == 0 ? POLLOUT : POLLIN, 0 };
+    }
+}
+
+static int found(const struct attention *a)
+{
+    int pipes = 0;
+    for (int i = 0; i < 3; i++)
+        pipes |= a->fds[PIPES + i].revents ? 1 << i : 0;
+    return pipes;
+}
+
+/* ---- attending ---- */
+
+static void set_bell(leat_process *process, int fd)
+{
+    lt_lock(&process->lock);
+    process->bell = fd;
+    lt_unlock(&process->lock);
+}
+
+/* In a cancelled scope the process ends. Returns when it is to be killed, or LEAT_NEVER. */
+static int64_t look_around(struct attention *a)
+{
+    leat_process *process = a->process;
+    if (!process->cancelled && lt_wait_allowed(&a->thread->party) != 0) {
+        process->cancelled = true;
+        leat_process_end(process, SIGTERM);
+    }
+    lt_lock(&process->lock);
+    int64_t at = process->kill_at;
+    bool now = at <= lt_clock_now();
+    if (now)
+        process->kill_at = LEAT_NEVER;
+    lt_unlock(&process->lock);
+    if (now)
+        leat_kill_all(process, SIGKILL);
+    return now ? LEAT_NEVER : at;
+}
+
+/* Until the process has ended, or one of the pipes is ready. */
+static int attend(struct attention *a, int64_t deadline)
+{
+    for (;;) {
+        /* Acquire: a nudge is cleared before the thread looks at its scope. */
+        atomic_fetch_and_explicit(&a->thread->word, ~(uint32_t)(LT_NUDGED | LT_POLLS),
+                                  memory_order_acquire);
+        int64_t next = lt_deadline_attend(&a->thread->party), kill_at = look_around(a);
+        next = kill_at < next ? kill_at : next;
+        if (!a->bell && lt_clock_now() + look < next)
+            next = lt_clock_now() + look;
+        lt_thread_poll(a->thread, a->fds, ALL, a->fds[BELL].fd, deadline < next ? deadline : next);
+        if (a->fds[PIDFD].revents) {
+            lt_process_finish(a->process);
+            return 0;
+        }
+        int pipes = found(a);
+        if (pipes)
+            return pipes;
+        if (a->fds[BELL].revents)
+            silence(a->bell);
+        if (deadline != LEAT_NEVER && lt_clock_now() >= deadline)
+            return deadline == LEAT_NOW ? -EAGAIN : -ETIMEDOUT;
+    }
+}
+
+int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline)
+{
+    if (process->taken) /* which only the attendant writes */
+        return 0;
+    int saved = errno;
+    struct attention a = { process, lt_this_thread(), take_bell(), { { 0 } } };
+    int cancel = lt_cancel_put_off();
+    choose(&a, pipes);
+    set_bell(process, a.fds[BELL].fd);
+    /* Acquire: see lt_wait_begin. */
+    atomic_exchange_explicit(&a.thread->word, 0, memory_order_acquire);
+    int result = attend(&a, deadline);
+    /* A nudge that comes after this is cleared by the next wait. */
+    atomic_exchange_explicit(&a.thread->word, 0, memory_order_acquire);
+    set_bell(process, -1);
+    put_bell(a.bell);
+    lt_cancel_restore(cancel);
+    errno = saved;
+    return result;
+}
+
+/* ---- any party ---- */
+
+static leat_chan *channel_of(const leat_process *process, unsigned pipes, int i)
+{
+    leat_io *io = pipes >> i & 1 ? process->pipes[i] : NULL;
+    return !io ? NULL : i == 0 ? leat_io_writable(io) : leat_io_readable(io);
+}
+
+static int select_from(leat_process *process, unsigned pipes, int64_t deadline)
+{
+    leat_case cases[] = { LEAT_RECV(leat_process_ended(process), NULL),
+                          LEAT_RECV(channel_of(process, pipes, 0), NULL),
+                          LEAT_RECV(channel_of(process, pipes, 1), NULL),
+                          LEAT_RECV(channel_of(process, pipes, 2), NULL) };
+    int got = leat_select_ordered(cases, 4, deadline);
+    return got > 0 ? 1 << (got - 1) : got;
+}
+
+int leat_attend(leat_process *process, unsigned pipes, int64_t deadline)
+{
+    if (!process || pipes & ~(unsigned)(LEAT_PIPE_IN | LEAT_PIPE_OUT | LEAT_PIPE_ERR) ||
+        deadline < 0)
+        return -EINVAL;
+    return lt_process_is_mine(process) ? lt_process_attend_here(process, pipes, deadline)
+                                       : select_from(process, pipes, deadline);
+}

@@ -1,0 +1,293 @@
+/* test_attend.c: processes that a thread attends to (LEAT_ATTENDED), and leat_attend of others. */
+#define _GNU_SOURCE
+#include "processes.h"
+
+static const unsigned outputs = LEAT_PIPE_OUT | LEAT_PIPE_ERR;
+
+static leat_process *attended(leat_scope *scope, const char *const *argv, unsigned flags)
+{
+    return spawn(scope, argv, &(leat_spawn_options){ .flags = flags | LEAT_ATTENDED });
+}
+
+/* Reads the pipes until the process has ended, and what they hold then. */
+struct heard {
+    char text[2][100];
+    size_t n[2];
+    bool over[2];
+};
+
+static void hear_one(struct heard *heard, int i, leat_io *io)
+{
+    int64_t n = leat_read_until(io, heard->text[i] + heard->n[i],
+                                sizeof heard->text[i] - 1 - heard->n[i], LEAT_NOW);
+    CHECK(n >= 0 || n == -EAGAIN);
+    heard->n[i] += n > 0 ? (size_t)n : 0;
+    heard->over[i] = n == 0;
+}
+
+static struct heard hear(leat_process *process)
+{
+    struct heard heard = { 0 };
+    leat_io *from[] = { leat_process_out(process), leat_process_err(process) };
+    int ready;
+    while ((ready = leat_attend(
+                process, (heard.over[0] ? 0 : LEAT_PIPE_OUT) | (heard.over[1] ? 0 : LEAT_PIPE_ERR),
+                LEAT_NEVER)) > 0) {
+        CHECK(!(ready & ~(int)outputs));
+        for (int i = 0; i < 2; i++)
+            if (ready & (i == 0 ? LEAT_PIPE_OUT : LEAT_PIPE_ERR))
+                hear_one(&heard, i, from[i]);
+    }
+    CHECK_IS(0, ready);
+    for (int i = 0; i < 2; i++)
+        while (!heard.over[i])
+            hear_one(&heard, i, from[i]);
+    return heard;
+}
+
+static int talk_and_end(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process =
+        attended(scope, SHELL("echo one; echo two >&2; sleep 0.02; echo three; exit 3"), outputs);
+    struct heard heard = hear(process);
+    CHECK(strcmp(heard.text[0], "one\nthree\n") == 0 && strcmp(heard.text[1], "two\n") == 0);
+    CHECK_IS(0, leat_attend(process, outputs, LEAT_NOW));
+    CHECK_IS(3, code_of(process));
+    CHECK_IS(3, code_of(process));
+    CHECK_IS(-ESRCH, leat_kill(process, SIGTERM));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(!has_children());
+    return 0;
+}
+
+static int tells_pipes_and_the_end(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(talk_and_end);
+    return 0;
+}
+ON_WORKERS(tells_pipes_and_the_end);
+
+static int refuse(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process = attended(scope, ARGV("sleep", "100"), LEAT_NULL_IN);
+    CHECK_IS(-EINVAL, leat_attend(NULL, 0, LEAT_NEVER));
+    CHECK_IS(-EINVAL, leat_attend(process, LEAT_NULL_IN, LEAT_NEVER));
+    CHECK_IS(-EINVAL, leat_attend(process, 0, -1));
+    errno = 33;
+    CHECK_IS(-EAGAIN, leat_attend(process, outputs, LEAT_NOW));
+    CHECK_IS(-ETIMEDOUT, leat_attend(process, outputs, leat_after(LEAT_MS)));
+    CHECK_IS(-EAGAIN, leat_wait(process, NULL, LEAT_NOW));
+    CHECK_IS(-ETIMEDOUT, leat_wait(process, NULL, leat_after(LEAT_MS)));
+    CHECK_IS(33, errno);
+    CHECK_IS(0, leat_kill(process, SIGUSR1));
+    CHECK_IS(SIGUSR1, signal_of(process));
+    CHECK_IS(-ENOENT,
+             leat_spawn(scope, ARGV("/no/such"),
+                        &(leat_spawn_options){ .flags = LEAT_ATTENDED | outputs }, &process));
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(!has_children());
+    return 0;
+}
+
+static int refuses_and_times_out(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(refuse);
+    return 0;
+}
+ON_WORKERS(refuses_and_times_out);
+
+/* Of pipes and processes: bells and reactors stay. */
+static int passing_descriptors(void)
+{
+    int n = 0;
+    DIR *folder = opendir("/proc/self/fd");
+    for (struct dirent *entry; (entry = readdir(folder));) {
+        char to[64] = { 0 };
+        ssize_t length = readlinkat(dirfd(folder), entry->d_name, to, sizeof to - 1);
+        n += length > 0 && (strncmp(to, "pipe:", 5) == 0 || strstr(to, "pidfd"));
+    }
+    CHECK_IS(0, closedir(folder));
+    return n;
+}
+
+static int leave_no_descriptor(void *arg)
+{
+    (void)arg;
+    int before = passing_descriptors();
+    for (int i = 0; i < 3; i++) {
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        leat_process *process = attended(scope, ARGV("cat"), LEAT_PIPE_IN | outputs);
+        CHECK(passing_descriptors() > before);
+        CHECK_IS(LEAT_PIPE_IN, leat_attend(process, LEAT_PIPE_IN, LEAT_NEVER));
+        CHECK_IS(2, leat_write(leat_process_in(process), "hi", 2));
+        CHECK_IS(0, leat_io_close(leat_process_in(process)));
+        struct heard heard = hear(process);
+        CHECK(strcmp(heard.text[0], "hi") == 0);
+        CHECK_IS(0, leat_scope_close(scope));
+    }
+    CHECK_IS(before, passing_descriptors());
+    return 0;
+}
+
+static int leaves_no_descriptor(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(leave_no_descriptor);
+    return 0;
+}
+ON_WORKERS(leaves_no_descriptor);
+
+/* ---- ending ---- */
+
+/* Both processes of the group ignore `signal`; the script prints when they do. */
+#define STUBBORN(signal) SHELL("trap '' " signal "; sleep 100 & echo ready; while :; do wait; done")
+
+static void await_ready(leat_process *process)
+{
+    char byte;
+    CHECK_IS(1, leat_read(leat_process_out(process), &byte, 1));
+}
+
+struct pair {
+    leat_process *process;
+    leat_chan *told;
+};
+
+static int end_it(void *arg)
+{
+    struct pair *pair = arg;
+    CHECK_IS(0, leat_recv(pair->told, NULL));
+    leat_sleep(5 * LEAT_MS);
+    CHECK_IS(0, leat_process_end(pair->process, SIGHUP));
+    /* Others learn of the end from the channel. */
+    CHECK_IS(SIGKILL, signal_of(pair->process));
+    return 0;
+}
+
+/* Another party ends the process, and the thread that attends to it kills what is stubborn. */
+static int be_told_to_end(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct pair pair = { .told = leat_chan_make(scope, 0, 1) };
+    CHECK_IS(0, leat_go(scope, end_it, &pair));
+    const leat_spawn_options options = { .flags = LEAT_ATTENDED | LEAT_PIPE_OUT,
+                                         .grace = 20 * LEAT_MS };
+    pair.process = spawn(scope, STUBBORN("HUP"), &options);
+    await_ready(pair.process);
+    int64_t start = leat_now();
+    CHECK_IS(0, leat_send(pair.told, NULL));
+    CHECK_IS(SIGKILL, signal_of(pair.process));
+    CHECK(leat_now() - start >= 20 * LEAT_MS);
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(!has_children());
+    return 0;
+}
+
+static int is_told_to_end(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(be_told_to_end);
+    return 0;
+}
+ON_WORKERS(is_told_to_end);
+
+static int cancel_soon(void *arg)
+{
+    leat_sleep(5 * LEAT_MS);
+    return leat_scope_cancel(arg);
+}
+
+/* The thread polls when its scope is cancelled. */
+static int attend_while_cancelled(void *arg)
+{
+    (void)arg;
+    leat_scope *around = leat_scope_open(LEAT_NEVER), *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process = attended(scope, ARGV("sleep", "100"), 0);
+    CHECK_IS(0, leat_go(scope, cancel_soon, scope));
+    CHECK_IS(0, leat_attend(process, 0, LEAT_NEVER));
+    CHECK_IS(SIGTERM, signal_of(process));
+    leat_scope_close(scope);
+    CHECK_IS(0, leat_scope_close(around));
+    return 0;
+}
+
+/* The thread comes back late, or never. */
+static int close_early(void *arg)
+{
+    (void)arg;
+    const leat_spawn_options options = { .flags = LEAT_ATTENDED | LEAT_PIPE_OUT,
+                                         .grace = 20 * LEAT_MS };
+    leat_scope *scope = leat_scope_open(leat_after(10 * LEAT_MS));
+    leat_process *process = attended(scope, ARGV("sleep", "100"), 0);
+    pid_t one = leat_process_id(process);
+    CHECK_IS(0, leat_wait(process, NULL, LEAT_NEVER)); /* its scope's deadline ends it */
+    CHECK_IS(-ETIMEDOUT, leat_scope_close(scope));
+    CHECK(is_gone(one));
+
+    scope = leat_scope_open(LEAT_NEVER);
+    process = spawn(scope, STUBBORN("TERM"), &options);
+    pid_t other = leat_process_id(process);
+    await_ready(process);
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(is_gone(other));
+    CHECK(!has_children());
+    return 0;
+}
+
+/* These are only for threads: of a task's process, a warden waits for the end. */
+static int ends_with_its_scope(void *arg)
+{
+    (void)arg;
+    struct foreign foreign;
+    foreign_start(&foreign, attend_while_cancelled, NULL);
+    CHECK_IS(0, foreign_join(&foreign));
+    foreign_start(&foreign, close_early, NULL);
+    CHECK_IS(0, foreign_join(&foreign));
+    return 0;
+}
+ON_WORKERS(ends_with_its_scope);
+
+/* ---- many ---- */
+
+enum { THREADS = 4 };
+
+static int run_several(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < often(100) + 10; i++) {
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        leat_process *process = attended(scope, SHELL("echo x; exit 5"), outputs);
+        struct heard heard = hear(process);
+        CHECK(strcmp(heard.text[0], "x\n") == 0);
+        CHECK_IS(5, code_of(process));
+        CHECK_IS(0, leat_scope_close(scope));
+    }
+    return 0;
+}
+
+static int goes_on_in_many_threads(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < THREADS; i++)
+        CHECK_IS(0, leat_go_blocking(scope, run_several, NULL));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(goes_on_in_many_threads);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(tells_pipes_and_the_end), TESTS_ON_WORKERS(refuses_and_times_out),
+        TESTS_ON_WORKERS(leaves_no_descriptor),    TESTS_ON_WORKERS(is_told_to_end),
+        TESTS_ON_WORKERS(ends_with_its_scope),     TESTS_ON_WORKERS(goes_on_in_many_threads),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
