@@ -76,20 +76,21 @@ static void drain(struct capture *c, enum stream stream)
 static void attend(struct capture *c)
 {
     for (;;) {
+        unsigned pipes = (c->from[STREAM_OUT] ? LEAT_PIPE_OUT : 0) |
+                         (c->from[STREAM_ERR] ? LEAT_PIPE_ERR : 0) | (c->to ? LEAT_PIPE_IN : 0);
         int64_t look_again, end = job_due(c->job, &look_again);
-        leat_case cases[] = { LEAT_READABLE(c->from[STREAM_OUT]),
-                              LEAT_READABLE(c->from[STREAM_ERR]), LEAT_WRITABLE(c->to),
-                              LEAT_RECV(leat_process_ended(c->process), NULL) };
-        switch (leat_select(cases, 4, end < look_again ? end : look_again)) {
-        case 0: read_some(c, STREAM_OUT, CAPTURE_BUFFER); break;
-        case 1: read_some(c, STREAM_ERR, CAPTURE_BUFFER); break;
-        case 2: write_some(c); break;
-        case 3: return;
-        case -ETIMEDOUT:
-            if (leat_now() >= end) {
-                c->job->timed_out = true;
-                leat_process_end(c->process, SIGTERM);
-            }
+        int ready = leat_attend(c->process, pipes, end < look_again ? end : look_again);
+        if (ready == 0)
+            return;
+        if (ready > 0 && ready & LEAT_PIPE_OUT)
+            read_some(c, STREAM_OUT, CAPTURE_BUFFER);
+        if (ready > 0 && ready & LEAT_PIPE_ERR)
+            read_some(c, STREAM_ERR, CAPTURE_BUFFER);
+        if (ready > 0 && ready & LEAT_PIPE_IN)
+            write_some(c);
+        if (ready == -ETIMEDOUT && leat_now() >= end) {
+            c->job->timed_out = true;
+            leat_process_end(c->process, SIGTERM);
         }
     }
 }

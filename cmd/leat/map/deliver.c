@@ -73,7 +73,7 @@ static void finish(struct run *run, struct job *job)
     if (job->killed)
         output_drop(job);
     output_end(job);
-    if (!job->killed && !job->unlogged && !run->streams.error[STREAM_OUT])
+    if (!job->killed && !job->unlogged && !streams_error(&run->streams, STREAM_OUT))
         log_job(run, job);
     job_free(job);
     leat_release(run->window, 1);

@@ -1,4 +1,4 @@
-/* feed.c: the jobs, one after another, as soon as there is room for them. */
+/* feed.c: the jobs, offered one after another as soon as the window has room for them. */
 #include "map/job.h"
 
 #include <errno.h>
@@ -34,33 +34,25 @@ static void pass_by(struct run *run)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* A job without memory for its task is over before it begins. */
-static void start_job(struct run *run, struct job *job)
+/* Takes the input and the command if it returns 0. */
+static int offer(struct run *run, const struct input *input, char *command)
 {
-    if (!run->plan->unordered && !run->plan->lines)
-        leat_send(run->order, &job); /* there is room for the whole window */
-    if (leat_go(run->jobs, job_do, job) == 0)
-        return;
-    job_refuse(job, run->plan->command[0], -ENOMEM);
-    job_end(job);
-}
-
-static int make_job(struct run *run, const struct input *input, char *command)
-{
-    unsigned place = 0;
     int error = leat_acquire(run->window, 1);
     if (!error)
-        error = place_take_free(run, &place);
-    /* A place that came at the same time as the end of the run is not used. */
+        error = leat_acquire(run->room, 1);
     if (error || leat_chan_closed(run->stopping))
         return error ? error : -ECANCELED;
-    struct job *job = job_new(run, input, command, place);
-    if (!job)
-        return -ENOMEM;
-    leat_shield(); /* the deliverer waits for it */
-    start_job(run, job);
-    leat_unshield();
-    return 0;
+    pthread_mutex_lock(&run->lock);
+    uint64_t number = ++run->fed + run->tally.passed;
+    pthread_mutex_unlock(&run->lock);
+    return leat_send(run->offers, &(struct offer){ *input, command, number });
+}
+
+void offer_free(const struct offer *offer)
+{
+    free(offer->command);
+    free(offer->input.row);
+    free(offer->input.block);
 }
 
 static int print_command(struct run *run, const struct input *input)
@@ -72,14 +64,14 @@ static int print_command(struct run *run, const struct input *input)
     streams_write(&run->streams, STREAM_OUT, NULL, &state, command, strlen(command));
     streams_write(&run->streams, STREAM_OUT, NULL, &state, "\n", 1);
     free(command);
-    return run->streams.error[STREAM_OUT];
+    return streams_error(&run->streams, STREAM_OUT);
 }
 
 static int feed_one(struct run *run, struct input *input)
 {
     char *command = NULL;
     int error = 0;
-    bool started = false;
+    bool offered = false;
     if (run->plan->dry_run) {
         error = print_command(run, input);
     } else if (run->plan->log && !(command = command_of(run, input))) {
@@ -87,20 +79,17 @@ static int feed_one(struct run *run, struct input *input)
     } else if (command && log_has(&run->log, command)) {
         pass_by(run);
     } else {
-        error = make_job(run, input, command);
-        started = !error;
+        error = offer(run, input, command);
+        offered = !error;
     }
-    if (!started) {
-        free(command);
-        free(input->row);
-        free(input->block);
-    }
+    if (!offered)
+        offer_free(&(struct offer){ .input = *input, .command = command });
     return error;
 }
 
-static void complain(struct run *run, int error)
+void feed_complain(struct run *run, int error)
 {
-    if (!end_run(run, false, 0, EXIT_TROUBLE) || run->streams.error[STREAM_OUT])
+    if (!end_run(run, false, 0, EXIT_TROUBLE) || streams_error(&run->streams, STREAM_OUT))
         return;
     if (run->items.complaint)
         streams_say(&run->streams, "%s: %s", run->items.name, run->items.complaint);
@@ -153,9 +142,12 @@ int feed(void *arg)
         if (error == -ECANCELED)
             error = unread;
     }
-    if (error)
-        complain(run, error);
-    leat_close(run->order);
-    leat_send(run->news, &(struct news){ NULL, false });
+    leat_close(run->offers);
+    leat_mutex_lock(run->taking);
+    run->fed_all = true;
+    run->fed_badly = error;
+    if (run->taken == run->fed)
+        leat_close(run->drained);
+    leat_mutex_unlock(run->taking);
     return 0;
 }

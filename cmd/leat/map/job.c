@@ -22,24 +22,24 @@ static char *make_tag(const struct row *row)
     return tag.broken ? NULL : tag.bytes;
 }
 
-struct job *job_new(struct run *run, const struct input *input, char *command, unsigned place)
+struct job *job_new(struct run *run, const struct offer *offer, unsigned place)
 {
     struct job *job = calloc(1, sizeof *job);
-    char *tag = run->plan->tag ? make_tag(input->row) : NULL;
+    char *tag = run->plan->tag ? make_tag(offer->input.row) : NULL;
     if (!job || (run->plan->tag && !tag)) {
         free(job);
         free(tag);
         return NULL;
     }
     pthread_mutex_lock(&run->lock);
-    uint64_t number = ++run->tally.started + run->tally.passed;
+    run->tally.started++;
     pthread_mutex_unlock(&run->lock);
     *job = (struct job){ .run = run,
-                         .input = *input,
-                         .command = command,
+                         .input = offer->input,
+                         .command = offer->command,
                          .tag = tag,
                          .place = place,
-                         .number = number };
+                         .number = offer->number };
     return job;
 }
 
@@ -109,15 +109,34 @@ static bool may_retry(const struct job *job)
            !leat_chan_closed(job->run->stopping);
 }
 
+/* Before the place is free: a halt lets no further job begin. */
+static void count(struct job *job)
+{
+    if (!job->killed) /* which nobody changes any more */
+        job_counts(job->run, job, job_has_succeeded(job));
+    forget_input(job);
+}
+
 void job_end(struct job *job)
 {
     struct run *run = job->run;
-    /* Before the place is free: a halt lets no further job begin. */
-    if (!job->killed)
-        job_counts(run, job, job_has_succeeded(job));
-    place_give_back(job->run, &job->place);
-    forget_input(job);
+    count(job);
+    place_give_back(run, &job->place);
     leat_send(run->news, &(struct news){ job, true });
+}
+
+/* As job_end. Returns another job that has the place, or NULL. */
+static struct job *end_and_go_on(struct job *job)
+{
+    struct run *run = job->run;
+    unsigned place = job->place;
+    count(job);
+    job->place = 0;
+    leat_send(run->news, &(struct news){ job, true });
+    job = place && place_is_good(run, place) ? next_job(run, place) : NULL;
+    if (!job)
+        place_give_back(run, &place);
+    return job;
 }
 
 /* The job begins again on another machine. False: the run ends, and it is as if the job had not
@@ -150,10 +169,10 @@ static bool try_once(struct job *job)
 
 int job_do(void *arg)
 {
-    struct job *job = arg;
-    job->try = 1;
-    while (try_once(job))
-        job->try++;
-    job_end(job);
+    for (struct job *job = arg; job; job = end_and_go_on(job)) {
+        job->try = 1;
+        while (try_once(job))
+            job->try++;
+    }
     return 0;
 }

@@ -1,6 +1,6 @@
 /* job.h: a command that runs for one item.
  *
- * Its task owns it until it has sent the news of its end; then the deliverer does. What the two
+ * Its party owns it until it has sent the news of its end; then the deliverer does. What the two
  * share meanwhile is under the run's lock. */
 #ifndef LEAT_MAP_JOB_H
 #define LEAT_MAP_JOB_H
@@ -41,7 +41,7 @@ struct job {
     bool killed;     /* what it writes is dropped */
     leat_chan *turn; /* closed when it has its turn; NULL: it does not wait for it */
 
-    /* of the writer: its task while it has its turn, else the deliverer */
+    /* of the writer: its party while it has its turn, else the deliverer */
     struct line_state lines[STREAMS];
     struct text rest[STREAMS]; /* with --lines: a line that has no end yet */
     bool committed;            /* a part of its output is out */
@@ -56,14 +56,14 @@ struct job {
 /* Where its last try ran, for the log and for messages; "" is this machine. */
 const char *job_where(const struct job *job);
 
-/* Makes a job with this input. NULL: no memory; then the input stays the caller's. */
-struct job *job_new(struct run *run, const struct input *input, char *command, unsigned place);
+/* Makes a job of the offer. NULL: no memory; then the offer stays the caller's. */
+struct job *job_new(struct run *run, const struct offer *offer, unsigned place);
 void job_free(struct job *job);
 
-/* The job's task. */
+/* The job's party; and after the job that of others, as long as there is one for the place. */
 int job_do(void *job);
 
-/* The end of the job: counts it, and sends the news. */
+/* The end of the job: counts it, gives back its place, and sends the news. */
 void job_end(struct job *job);
 bool job_has_succeeded(const struct job *job);
 

@@ -16,12 +16,18 @@ static int open_channels(struct run *run, leat_scope *scope)
     run->window = leat_semaphore_open(scope, (int64_t)p->window);
     run->shortage = leat_mutex_open(scope);
     run->places = leat_chan_make(scope, sizeof(unsigned), JOBS_MOST);
+    unsigned ahead = offers_ahead(p);
+    run->offers = leat_chan_make(scope, sizeof(struct offer), ahead);
+    run->room = leat_semaphore_open(scope, ahead);
+    run->taking = leat_mutex_open(scope);
+    run->drained = leat_chan_make(scope, 0, 0);
     run->lend = leat_chan_make(scope, sizeof(unsigned), 0);
     run->order = leat_chan_make(scope, sizeof(struct job *), p->window);
     run->news = leat_chan_make(scope, sizeof(struct news), p->window);
     run->stopping = leat_chan_make(scope, 0, 0);
     run->killing = leat_chan_make(scope, 0, 0);
-    if (!run->window || !run->shortage || !run->places || !run->lend || !run->order || !run->news ||
+    if (!run->offers || !run->room || !run->taking || !run->drained || !run->window ||
+        !run->shortage || !run->places || !run->lend || !run->order || !run->news ||
         !run->stopping || !run->killing)
         return -ENOMEM;
     if (!p->machine_count)
@@ -35,8 +41,18 @@ static int start_tasks(struct run *run, leat_scope *watch)
     if (!error)
         error = leat_go(watch, draw_progress, run);
     if (!error)
+        error = leat_go(run->jobs, start_jobs, run);
+    if (!error)
         error = leat_go(run->jobs, feed, run);
     return error;
+}
+
+/* Of a run that has ended early. */
+static void drop_offers(struct run *run)
+{
+    struct offer offer;
+    while (run->offers && leat_try_recv(run->offers, &offer) == 0)
+        offer_free(&offer);
 }
 
 static int do_run(void *arg)
@@ -60,6 +76,7 @@ static int do_run(void *arg)
     leat_scope_cancel(watch);
     leat_scope_close(watch);
     leat_scope_close(run->jobs);
+    drop_offers(run);
     hosts_close(run);
     leat_scope_close(run->machines);
     streams_close(&run->streams);
@@ -73,7 +90,7 @@ static int conclude(struct run *run)
     const struct tally *t = &run->tally;
     uint64_t ended = t->succeeded + t->failed;
     bool found = run->halted && run->plan->halt.what == HALT_SUCCESS;
-    int error = run->streams.error[STREAM_OUT];
+    int error = streams_error(&run->streams, STREAM_OUT);
     if (error && error != -EPIPE && error != -ECANCELED)
         fprintf(stderr, "leat map: standard output: %s\n", strerror(-error));
     if (run->status < EXIT_CANNOT_RUN && (t->failed || (run->halted && !found)))

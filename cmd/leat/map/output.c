@@ -13,7 +13,7 @@ static void write_out(struct job *job, enum stream stream, const char *bytes, si
 {
     struct run *run = job->run;
     streams_write(&run->streams, stream, job->tag, &job->lines[stream], bytes, n);
-    int error = run->streams.error[STREAM_OUT];
+    int error = streams_error(&run->streams, STREAM_OUT);
     if (error && !leat_chan_closed(run->killing))
         end_run(run, true, error == -EPIPE ? SIGPIPE : SIGTERM, EXIT_TROUBLE);
 }

@@ -8,7 +8,7 @@ struct host *place_host(const struct run *run, unsigned place)
     return run->host_of ? run->host_of[place] : NULL;
 }
 
-static bool is_good(struct run *run, unsigned place)
+bool place_is_good(struct run *run, unsigned place)
 {
     struct host *host = place_host(run, place);
     return !host || !host_is_lost(host);
@@ -22,16 +22,32 @@ static int give_up(struct run *run)
     return -ECANCELED;
 }
 
-int place_take_free(struct run *run, unsigned *place)
+/* No machine is left. Somebody has to be told only if there is a job for one. */
+static int give_up_offers(struct run *run)
 {
-    int error;
-    do
-        error = leat_recv(run->places, place);
-    while (!error && !is_good(run, *place));
-    return error == -EPIPE ? give_up(run) : error;
+    struct offer offer;
+    leat_case cases[] = { LEAT_RECV(run->stopping, NULL), LEAT_RECV(run->drained, NULL),
+                          LEAT_RECV(run->offers, &offer) };
+    if (leat_select_ordered(cases, 3, LEAT_NEVER) != 2 || cases[2].status)
+        return -ECANCELED;
+    offer_free(&offer);
+    return give_up(run);
 }
 
-int place_take(struct run *run, unsigned *place)
+int place_take_free(struct run *run, unsigned *place)
+{
+    leat_case cases[] = { LEAT_RECV(run->stopping, NULL), LEAT_RECV(run->drained, NULL),
+                          LEAT_RECV(run->places, place) };
+    do {
+        if (leat_select_ordered(cases, 3, LEAT_NEVER) != 2)
+            return -ECANCELED;
+        if (cases[2].status == -EPIPE)
+            return give_up_offers(run);
+    } while (!place_is_good(run, *place));
+    return 0;
+}
+
+static int await_place(struct run *run, unsigned *place)
 {
     leat_case cases[] = { LEAT_RECV(run->places, place), LEAT_RECV(run->lend, place),
                           LEAT_RECV(run->stopping, NULL) };
@@ -41,14 +57,22 @@ int place_take(struct run *run, unsigned *place)
             return give_up(run);
         if (got != 0 && got != 1)
             return -ECANCELED;
-        if (is_good(run, *place))
+        if (place_is_good(run, *place))
             return 0;
     }
 }
 
+int place_take(struct run *run, unsigned *place)
+{
+    atomic_fetch_add_explicit(&run->wants, 1, memory_order_relaxed); /* see next_job */
+    int error = await_place(run, place);
+    atomic_fetch_sub_explicit(&run->wants, 1, memory_order_relaxed);
+    return error;
+}
+
 void place_give_back(struct run *run, unsigned *place)
 {
-    if (*place && is_good(run, *place))
+    if (*place && place_is_good(run, *place))
         leat_send(run->places, place);
     *place = 0;
 }

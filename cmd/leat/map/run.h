@@ -1,10 +1,13 @@
 /* run.h: one run of `leat map`: who does what, and what they share.
  *
- *     feed ── a task for each job ──▶ news ──▶ deliver
- *       └──────────── order ─────────────────────▲
+ *     feed ── offers ──▶ start ── parties for jobs ── news ──▶ deliver
+ *                          └────────────── order ──────────────▲
  *
- * The feeder takes an item, a permit of the window and a place, and starts a task for the job. That
- * task runs the command, again if it failed and is to be tried again, and holds its output back.
+ * The feeder takes an item and a permit of the window, and offers a job. The starter takes a place
+ * and an offer, and starts a party for the job. The party runs the command, again if it failed and
+ * is to be tried again, and holds its output back. At the end it takes the next offer with the same
+ * place: so no other party has to run between two jobs of a place. On this machine the parties are
+ * threads, each of which attends to its program itself (LEAT_ATTENDED), unless the places are many.
  * The deliverer takes the jobs in order, or with --unordered as they end, and has each one for its
  * turn: from then on the job writes itself. When the job is over, the deliverer logs it and gives
  * the permit back.
@@ -14,6 +17,11 @@
  * room. A job that has failed gives its place back until it is tried again. When it is, and it is
  * its turn, all places may be with jobs that wait for theirs: these lend their places (`lend`), and
  * go on without one when they have their turn.
+ *
+ * leat_pipeline is not under this. A stage has n fixed permits, and its function keeps one while it
+ * waits; a job gives its place back before another try, lends it, or loses it with its machine. The
+ * outputs that a stage holds back are counted for each input; jobs share bytes, in memory and then
+ * in a file, and may take back what they have written.
  *
  * Locking. `lock` guards what is below it, and the members of jobs that say so. It is not held over
  * a wait. */
@@ -27,6 +35,8 @@
 
 #include <leat/leat.h>
 
+#include <stdatomic.h>
+
 struct host;
 struct job;
 
@@ -38,18 +48,27 @@ struct run {
     struct streams streams;
     mode_t mask;      /* of the rights of new files */
     char *password;   /* for a queue, or NULL */
-    leat_scope *jobs; /* of the jobs' tasks and the feeder */
+    leat_scope *jobs; /* of the jobs' parties, the starter and the feeder */
     leat_semaphore *window;
     leat_mutex *shortage; /* of the job that waits for what the system is short of */
     leat_chan *places, *lend;
-    leat_chan *order;      /* of struct job *; closed behind the last one */
-    leat_chan *news;       /* of struct news */
-    leat_chan *stopping;   /* closed: nothing more is started */
-    leat_scope *machines;  /* of the hosts' tasks, or NULL */
-    struct host *hosts;    /* one for each machine of the plan; or NULL */
-    struct host **host_of; /* by place; NULL: this machine */
-    leat_chan *over;       /* closed: no more jobs will run; or NULL */
-    leat_chan *killing;    /* closed: jobs that run are ended, and their output is dropped */
+    leat_chan *offers;    /* of struct offer; closed behind the last one */
+    leat_semaphore *room; /* for offers; given back several at a time: so the feeder wakes less */
+    leat_mutex *taking;   /* of offers: they go into `order` as they come */
+    leat_chan *drained;   /* closed: no offer is left, and none will come */
+    uint64_t fed;         /* offers that were made; the feeder's until `fed_all` */
+    uint64_t taken;       /* offers; this and the next two under `taking` */
+    bool fed_all;
+    int fed_badly;          /* why there are no more items, or 0 */
+    _Atomic unsigned wants; /* jobs that wait for a place */
+    leat_chan *order;       /* of struct job *; closed behind the last one */
+    leat_chan *news;        /* of struct news */
+    leat_chan *stopping;    /* closed: nothing more is started */
+    leat_scope *machines;   /* of the hosts' tasks, or NULL */
+    struct host *hosts;     /* one for each machine of the plan; or NULL */
+    struct host **host_of;  /* by place; NULL: this machine */
+    leat_chan *over;        /* closed: no more jobs will run; or NULL */
+    leat_chan *killing;     /* closed: jobs that run are ended, and their output is dropped */
 
     pthread_mutex_t lock;
     leat_scope *feeding; /* of what reads the items, or NULL; cancelled when the run ends */
@@ -63,7 +82,7 @@ struct run {
     bool halted;
 };
 
-/* From a job to the deliverer; the feeder sends one without a job behind its last one. */
+/* From a job to the deliverer; the starter sends one without a job behind its last one. */
 struct news {
     struct job *job;
     bool ended; /* else it has no room and waits for its turn */
@@ -71,19 +90,47 @@ struct news {
 
 /* ---- feed.c ---- */
 
+/* A job that may begin. */
+struct offer {
+    struct input input;
+    char *command; /* for the log, or NULL */
+    uint64_t number;
+};
+
+/* A task: makes the offers. */
 int feed(void *run);
+
+/* Says why there are no more items. */
+void feed_complain(struct run *run, int error);
+void offer_free(const struct offer *offer);
+
+/* ---- start.c ---- */
+
+/* How many jobs are offered ahead. */
+unsigned offers_ahead(const struct plan *plan);
+
+/* A task: starts parties for jobs while there are places for more. */
+int start_jobs(void *run);
+
+/* Another job for the place, if one is offered now, and no other job waits for a place. Else
+ * NULL. */
+struct job *next_job(struct run *run, unsigned place);
 
 /* ---- places.c ---- */
 
 /* Makes `n` places on a host, or with NULL on this machine. Returns how many there was room for. */
 unsigned places_add(struct run *run, struct host *host, unsigned n);
 
-/* Takes a free place. 0 or -ECANCELED. */
+/* Takes a free place for the next job. 0, or -ECANCELED when there is no job left, or the run
+ * ends. */
 int place_take_free(struct run *run, unsigned *place);
 
 /* Takes a place, of those that are free or lent. 0, or -ECANCELED when the run ends. */
 int place_take(struct run *run, unsigned *place);
 void place_give_back(struct run *run, unsigned *place);
+
+/* Whether its machine is there. */
+bool place_is_good(struct run *run, unsigned place);
 
 /* NULL: this machine. */
 struct host *place_host(const struct run *run, unsigned place);

@@ -78,7 +78,9 @@ int attend_signals(void *arg)
             abandon(run);
         else if (!error)
             act_on(run, &got);
+        pthread_mutex_lock(&run->lock);
         bool ends = run->signal && error != -ETIMEDOUT;
+        pthread_mutex_unlock(&run->lock);
         patience = ends ? leat_after(run->plan->grace + LEAT_S) : LEAT_NEVER;
     }
     leat_scope_close(scope);

@@ -8,6 +8,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Relaxed: nothing but the number is read. */
+int streams_error(struct streams *s, enum stream to)
+{
+    return atomic_load_explicit(&s->error[to], memory_order_relaxed);
+}
+
+static void set_error(struct streams *s, enum stream to, int error)
+{
+    atomic_store_explicit(&s->error[to], error, memory_order_relaxed);
+}
+
 int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
 {
     static const int fds[STREAMS] = { STDOUT_FILENO, STDERR_FILENO };
@@ -19,7 +30,7 @@ int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
         return -ENOMEM;
     /* A stream that is closed is an error when something is to be written. */
     for (int i = 0; i < STREAMS; i++)
-        s->error[i] = leat_io_adopt(scope, fds[i], &s->io[i]);
+        set_error(s, i, leat_io_adopt(scope, fds[i], &s->io[i]));
     return 0;
 }
 
@@ -43,12 +54,12 @@ static int wait_to_write(struct streams *s, enum stream to)
 
 static void put(struct streams *s, enum stream to, const char *bytes, size_t n)
 {
-    while (n > 0 && !s->error[to]) {
+    while (n > 0 && !streams_error(s, to)) {
         int64_t wrote = leat_write_until(s->io[to], bytes, n, LEAT_NOW);
         if (wrote == -EAGAIN)
             wrote = wait_to_write(s, to);
         if (wrote < 0) {
-            s->error[to] = (int)wrote;
+            set_error(s, to, (int)wrote);
             break;
         }
         bytes += wrote;
@@ -89,7 +100,7 @@ void streams_write(struct streams *s, enum stream to, const char *tag, struct li
     if (tag) {
         add_tagged(s, tag, state->within, bytes, n);
         if (s->lines.broken)
-            s->error[to] = -ENOMEM;
+            set_error(s, to, -ENOMEM);
         put(s, to, s->lines.bytes, s->lines.len);
     } else {
         put(s, to, bytes, n);

@@ -11,12 +11,14 @@
 
 #include <leat/leat.h>
 
+#include <stdatomic.h>
+
 struct streams {
     leat_mutex *lock;
     leat_io *io[STREAMS];
-    int error[STREAMS];
-    leat_chan *abandoned; /* closed: a wait to write ends */
-    bool one_terminal;    /* standard output goes to the terminal of the progress line */
+    _Atomic int error[STREAMS]; /* of writing, or 0: see streams_error */
+    leat_chan *abandoned;       /* closed: a wait to write ends */
+    bool one_terminal;          /* standard output goes to the terminal of the progress line */
     struct progress progress;
     struct text lines; /* with tags */
 };
@@ -24,6 +26,9 @@ struct streams {
 /* 0 or a negative errno value. */
 int streams_open(struct streams *s, const struct plan *p, leat_scope *scope);
 void streams_close(struct streams *s);
+
+/* Why nothing more is written there, or 0. */
+int streams_error(struct streams *s, enum stream to);
 
 /* What a job has written to one stream, as far as it concerns the next bytes. */
 struct line_state {

@@ -83,7 +83,7 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
         .folder = run->plan->folder,
         .out = out < 0 ? 0 : out,
         .grace = run->plan->grace,
-        .flags = (run->plan->block ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_ERR |
+        .flags = (run->plan->block ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_ERR | LEAT_ATTENDED |
                  (out < 0 ? LEAT_PIPE_OUT : 0),
     };
     struct patience patience = { 0 };

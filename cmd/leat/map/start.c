@@ -1,0 +1,95 @@
+/* start.c: jobs begin: those that are offered get places. */
+#include "map/job.h"
+
+#include <errno.h>
+
+/* A place's thread is worth its stack where the processors are busy with the commands' starts and
+ * ends: not with more places than that, most of which wait. */
+enum { THREADS_MOST = 64, AHEAD = 16 };
+
+/* Blocks of input are large. */
+unsigned offers_ahead(const struct plan *plan)
+{
+    return plan->block ? 2 : AHEAD;
+}
+
+/* With `taking` locked: makes the job, and puts it into the order. NULL: no memory, and the run
+ * ends. */
+static struct job *take(struct run *run, const struct offer *offer, unsigned place)
+{
+    unsigned several = offers_ahead(run->plan) / 2;
+    if (++run->taken % several == 0)
+        leat_release(run->room, several);
+    if (run->fed_all && run->taken == run->fed)
+        leat_close(run->drained);
+    struct job *job = job_new(run, offer, place);
+    if (job && !run->plan->unordered && !run->plan->lines)
+        leat_send(run->order, &job); /* there is room for the whole window */
+    if (job)
+        return job;
+    offer_free(offer);
+    if (end_run(run, false, 0, EXIT_TROUBLE))
+        streams_say(&run->streams, "memory exhausted");
+    return NULL;
+}
+
+struct job *next_job(struct run *run, unsigned place)
+{
+    struct job *job = NULL;
+    struct offer offer;
+    /* Relaxed: a job that begins to wait now gets a place that is free later. */
+    if (atomic_load_explicit(&run->wants, memory_order_relaxed) ||
+        leat_mutex_try_lock(run->taking) != 0)
+        return NULL;
+    if (!leat_chan_closed(run->stopping) && leat_try_recv(run->offers, &offer) == 0)
+        job = take(run, &offer, place);
+    leat_mutex_unlock(run->taking);
+    return job;
+}
+
+/* Waits for an offer. NULL: there are no more, or nothing more is to be started. */
+static struct job *await_job(struct run *run, unsigned place)
+{
+    struct offer offer;
+    struct job *job = NULL;
+    leat_case cases[] = { LEAT_RECV(run->stopping, NULL), LEAT_RECV(run->offers, &offer) };
+    leat_mutex_lock(run->taking);
+    if (leat_select_ordered(cases, 2, LEAT_NEVER) == 1 && cases[1].status == 0)
+        job = take(run, &offer, place);
+    leat_mutex_unlock(run->taking);
+    return job;
+}
+
+static int start_party(struct run *run, struct job *job)
+{
+    bool as_thread = !run->hosts && run->plan->jobs <= THREADS_MOST;
+    return as_thread ? leat_go_blocking(run->jobs, job_do, job) : leat_go(run->jobs, job_do, job);
+}
+
+/* A job without memory for its party is over before it begins. */
+static void start_job(struct run *run, struct job *job)
+{
+    if (start_party(run, job) == 0)
+        return;
+    job_refuse(job, run->plan->command[0], -ENOMEM);
+    job_end(job);
+}
+
+int start_jobs(void *arg)
+{
+    struct run *run = arg;
+    struct job *job;
+    unsigned place;
+    leat_shield(); /* the deliverer waits for the last job */
+    while (place_take_free(run, &place) == 0 && (job = await_job(run, place)))
+        start_job(run, job);
+    leat_mutex_lock(run->taking);
+    if (run->fed_badly)
+        feed_complain(run, run->fed_badly);
+    /* No offer is taken any more: none is left, or the run ends. */
+    leat_close(run->order);
+    leat_send(run->news, &(struct news){ NULL, false });
+    leat_mutex_unlock(run->taking);
+    leat_unshield();
+    return 0;
+}
