@@ -100,7 +100,8 @@ LEAT_API int leat_io_close(leat_io *io);
 
 /* Takes the descriptor back from leat: it stays open and is the caller's. The leat_io counts as
  * closed from then on.
- * Returns the descriptor; -EBUSY while another party uses it; -EBADF when it was closed before;
+ * Returns the descriptor; -EBUSY while another party uses it, or while there are bytes that a
+ * leat_copy has given back; -EBADF when it was closed before;
  * -EINVAL for NULL; -ENOTSUP for a simulated one. */
 LEAT_API int leat_io_release(leat_io *io);
 
@@ -174,8 +175,9 @@ LEAT_API int leat_shutdown(leat_io *io, int how);
 
 /* Copies bytes from `from` to `to` until the stream ends, `most` bytes have been copied, or the
  * deadline passes; INT64_MAX is no limit. From a file to a socket that leat has made, the bytes
- * stay in the kernel. When the call is cut short while it writes, up to 64 KiB that it has read and
- * not written are lost.
+ * stay in the kernel. What the call has read and could not write, when it is cut short, goes back
+ * to `from`: the next read returns these bytes first, so nothing is lost. (They are leat's then:
+ * read(2) does not see them, and leat_io_release is refused until they have been read.)
  * Returns how many bytes were written; 0 at the end of the stream; or, when none was written, an
  * error of either side, see the top. */
 LEAT_API int64_t leat_copy(leat_io *to, leat_io *from, int64_t most, int64_t deadline);

@@ -236,6 +236,7 @@ static void free_io(leat_chan *ch)
     leat_chan *writable = lt_io_chan(io, LT_OUT);
     if (!(atomic_load_explicit(&io->users, memory_order_relaxed) & LT_IO_CLOSED))
         end(io);
+    lt_io_drop_unread(io);
     if (writable)
         leat_chan_unref(writable);
 }
@@ -367,6 +368,8 @@ int leat_io_release(leat_io *io)
         return -EINVAL;
     if (io->simulated)
         return -ENOTSUP;
+    if (lt_io_has_unread(io))
+        return -EBUSY;
     uint32_t idle = 1;
     /* From now on the open descriptor's own use is the last. */
     if (!atomic_compare_exchange_strong_explicit(&io->users, &idle, LT_IO_CLOSED | 1,

@@ -20,6 +20,10 @@
  * Users. Each operation counts itself in `users`, and so does the open descriptor. Closing marks it
  * and wakes all waiters; the last user closes the descriptor.
  *
+ * Unread bytes. What a copy has read and could not write goes back: the next reads take it before
+ * they ask the system. While there is some, the channel for reading stays raised: it is raised
+ * again when bytes come back, and no call is made that could lower it.
+ *
  * A leat_io is one piece of memory with its channel for reading, and ends with it. */
 #ifndef LT_IO_IO_H
 #define LT_IO_IO_H
@@ -44,7 +48,7 @@ enum lt_io_kind {
 
 struct leat_io {
     struct lt_source source;
-    struct lt_lock lock; /* for registering */
+    struct lt_lock lock; /* for registering, and for `unread` */
     int fd;
     _Atomic uint8_t kind;   /* enum lt_io_kind */
     bool stream;            /* a call that moved less than it could shows that there is no more */
@@ -56,7 +60,8 @@ struct leat_io {
     _Atomic uint32_t told[LT_WAYS];
     _Atomic bool hung[LT_WAYS];
     _Atomic(leat_chan *) ready[LT_WAYS];
-    _Atomic(leat_scope *) scope; /* set once */
+    _Atomic(struct lt_unread *) unread; /* the first of a list; written under `lock` */
+    _Atomic(leat_scope *) scope;        /* set once */
     struct lt_owned owned;
     struct lt_simulated *simulated; /* NULL unless it is of that kind; then `fd` is -ENOTSUP */
 };
@@ -129,6 +134,31 @@ int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);
 /* A system call that does not block, or blocks for a disk. Returns a count, or a negative errno
  * value. */
 typedef int64_t lt_io_call(leat_io *io, void *arg);
+
+/* Bytes that were read and go back: those at bytes[begin] up to bytes[end]. */
+struct lt_unread {
+    struct lt_unread *next;
+    size_t begin, end;
+    char bytes[];
+};
+
+static inline bool lt_io_has_unread(leat_io *io)
+{
+    /* Relaxed: a party that was woken by their coming back has synchronised with it by the channel;
+     * another one may as well have been earlier. */
+    return LT_UNLIKELY(atomic_load_explicit(&io->unread, memory_order_relaxed) != NULL);
+}
+
+/* Gives bytes back, of which there is one at least: before those that are there already. The
+ * leat_io frees them. */
+void lt_io_unread(leat_io *io, struct lt_unread *unread);
+
+/* Where lt_io_has_unread: reads some of these bytes, and removes them unless `peek`. Returns how
+ * many; or -EINTR when another party has been faster: then the system may be asked. */
+int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek);
+
+/* Frees them when the leat_io ends. */
+void lt_io_drop_unread(leat_io *io);
 
 /* Around a call that may raise SIGPIPE, when it has no flag against that. `perhaps`: it may have
  * been raised. Both keep errno. */

@@ -12,7 +12,7 @@ static short to_poll(unsigned events)
 }
 
 /* What holds now: events asked for, and LEAT_HUP; or a negative errno value. */
-static int ask(leat_io *io, unsigned events)
+static int ask_system(leat_io *io, unsigned events)
 {
     if (io->simulated)
         return lt_simulated_ask(io, events);
@@ -30,6 +30,12 @@ static int ask(leat_io *io, unsigned events)
     if (one.revents & (POLLHUP | POLLERR))
         return (int)(events | LEAT_HUP);
     return (one.revents & POLLIN ? LEAT_IN : 0) | (one.revents & POLLOUT ? LEAT_OUT : 0);
+}
+
+static int ask(leat_io *io, unsigned events)
+{
+    int found = ask_system(io, events);
+    return found >= 0 && lt_io_has_unread(io) ? found | (int)(events & LEAT_IN) : found;
 }
 
 /* Nobody can wait for such a descriptor: it is always ready. */

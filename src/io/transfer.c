@@ -151,6 +151,8 @@ static int64_t block_readv(int fd, void *arg)
 static int64_t call_readv(leat_io *io, void *arg)
 {
     struct vector *v = arg;
+    if (lt_io_has_unread(io))
+        return lt_io_reread(io, v->at, (size_t)v->n, false);
     switch (atomic_load_explicit(&io->kind, memory_order_relaxed)) {
     case LT_IO_SOCKET: {
         if (v->n == 1)
@@ -362,6 +364,12 @@ static int64_t call_recvmsg(leat_io *io, void *arg)
     struct message *m = arg;
     if (LT_UNLIKELY(io->simulated != NULL))
         return -ENOTSUP;
+    if (lt_io_has_unread(io) && !(m->flags & (MSG_OOB | MSG_ERRQUEUE))) {
+        m->header->msg_namelen = 0;
+        m->header->msg_controllen = 0;
+        m->header->msg_flags = 0;
+        return lt_io_reread(io, m->header->msg_iov, m->header->msg_iovlen, m->flags & MSG_PEEK);
+    }
     return result_of(recvmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 }
 

@@ -1,0 +1,68 @@
+/* unread.c: bytes that were read from a descriptor and have come back. */
+#include "base/alloc.h"
+#include "base/lock.h"
+#include "io/io.h"
+
+#include <string.h>
+#include <sys/epoll.h>
+
+void lt_io_unread(leat_io *io, struct lt_unread *unread)
+{
+    lt_lock(&io->lock);
+    /* In front: all that is there was behind it. */
+    unread->next = atomic_load_explicit(&io->unread, memory_order_relaxed);
+    /* Relaxed: a party that sees it takes the lock. */
+    atomic_store_explicit(&io->unread, unread, memory_order_relaxed);
+    lt_unlock(&io->lock);
+    /* After that, so that a reader that is woken finds them. A reader that has looked for them in
+     * vain, and asks the system, has read the count of tellings before: it does not lower the
+     * channel. */
+    lt_io_tell(io, EPOLLIN);
+    lt_point();
+}
+
+static size_t copy_out(const struct lt_unread *unread, const struct iovec *parts, size_t n)
+{
+    size_t done = 0, left = unread->end - unread->begin;
+    for (size_t i = 0; i < n && left; i++) {
+        size_t bytes = parts[i].iov_len < left ? parts[i].iov_len : left;
+        if (bytes)
+            memcpy(parts[i].iov_base, unread->bytes + unread->begin + done, bytes);
+        done += bytes;
+        left -= bytes;
+    }
+    return done;
+}
+
+int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek)
+{
+    struct lt_unread *first, *empty = NULL;
+    int64_t done = -EINTR;
+    lt_lock(&io->lock);
+    first = atomic_load_explicit(&io->unread, memory_order_relaxed);
+    if (first) {
+        /* Nothing has been asked of the system: so the caller must not lower the channel. */
+        atomic_fetch_add_explicit(&io->told[LT_IN], 1, memory_order_relaxed);
+        size_t bytes = copy_out(first, parts, n);
+        done = (int64_t)bytes;
+        first->begin += peek ? 0 : bytes;
+        if (first->begin == first->end) {
+            empty = first;
+            atomic_store_explicit(&io->unread, first->next, memory_order_relaxed);
+        }
+    }
+    lt_unlock(&io->lock);
+    lt_free(empty);
+    return done;
+}
+
+void lt_io_drop_unread(leat_io *io)
+{
+    /* Relaxed: nobody else uses it any more. */
+    struct lt_unread *unread = atomic_load_explicit(&io->unread, memory_order_relaxed);
+    while (unread) {
+        struct lt_unread *next = unread->next;
+        lt_free(unread);
+        unread = next;
+    }
+}
