@@ -24,8 +24,10 @@
  * belongs to the open file, which other processes may share. A socket is asked for each call not to
  * block, and so is a pipe or a terminal where the system can do that. Otherwise the call runs on a
  * thread of leat_blocking when the descriptor is ready. So do calls on regular files and on other
- * descriptors that can not be waited for; a block or a callback that uses such a descriptor keeps
- * its worker for the time of the call.
+ * descriptors that can not be waited for. A block or a callback waits for such a call in
+ * LEAT_AWAIT_READ, leat_read_then and the like; neither a deadline nor cancelling ends that wait. A
+ * plain leat_read or leat_write there, also with LEAT_NOW, keeps the worker for the time of the
+ * call.
  *
  * Results. Functions return a count of bytes, 0 at the end of the stream, or a negative errno
  * value: what the system call says, or one of these.
@@ -153,7 +155,8 @@ LEAT_API int64_t leat_write(leat_io *io, const void *data, size_t n);
 LEAT_API int64_t leat_write_until(leat_io *io, const void *data, size_t n, int64_t deadline);
 
 /* Writes as leat_write_until does, from the `n` pieces of memory at `parts`, 1 to 1,024, one after
- * the other. The call changes the array to keep track.
+ * the other. When the call is cut short, the array holds what is left: it may be given to the next
+ * call as it is.
  * Returns what leat_write_until does. */
 LEAT_API int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline);
 
@@ -215,18 +218,18 @@ LEAT_API leat_chan *leat_io_writable(leat_io *io);
 #define LEAT_READABLE(io) LEAT_RECV(leat_io_readable(io), NULL)
 #define LEAT_WRITABLE(io) LEAT_RECV(leat_io_writable(io), NULL)
 
-/* ---- blocks and callbacks ---- */
+/* ---- blocks ---- */
 
 /* Read as leat_read does, in a block; b->status is the result, so `n` is at most INT_MAX. Before
  * each wait the arguments are evaluated again. `alarm` is as for LEAT_AWAIT_RECV_UNTIL. */
 #define LEAT_AWAIT_READ(b, io, buffer, n) LEAT_AWAIT_READ_UNTIL(b, io, buffer, n, LEAT_NEVER, NULL)
 #define LEAT_AWAIT_READ_UNTIL(b, io, buffer, n, deadline, alarm) \
-    do { \
-        (b)->status = leat_block_read(io, buffer, n); \
-        if ((b)->status != -EAGAIN) \
-            break; \
-        LEAT_AWAIT_(b, leat_block_ready(b, io, LEAT_IN, deadline, alarm)); \
-    } while ((b)->status == 0 || (b)->status == -EPIPE) /* closed: the next try says -EBADF */
+    LEAT_AWAIT_IO_(b, io, LEAT_IN, leat_block_read(b, io, buffer, n), deadline, alarm)
+
+/* Reads as leat_readv does, in a block. The array must stay where it is during the wait: in the
+ * block's struct. The rest is as for LEAT_AWAIT_READ_UNTIL. */
+#define LEAT_AWAIT_READV(b, io, parts, n, deadline, alarm) \
+    LEAT_AWAIT_IO_(b, io, LEAT_IN, leat_block_readv(b, io, parts, n), deadline, alarm)
 
 /* Write as leat_write does, in a block. `done` is a size_t in the block's struct: how many bytes
  * have been written. b->status is 0 when all have been; else the error that ended the call. Before
@@ -236,13 +239,34 @@ LEAT_API leat_chan *leat_io_writable(leat_io *io);
 #define LEAT_AWAIT_WRITE_UNTIL(b, io, data, n, done, deadline, alarm) \
     do { \
         (done) = 0; \
-        do { \
-            (b)->status = leat_block_write(io, data, n, &(done)); \
-            if ((b)->status != -EAGAIN) \
-                break; \
-            LEAT_AWAIT_(b, leat_block_ready(b, io, LEAT_OUT, deadline, alarm)); \
-        } while ((b)->status == 0 || (b)->status == -EPIPE); \
+        LEAT_AWAIT_IO_(b, io, LEAT_OUT, leat_block_write(b, io, data, n, &(done)), deadline, \
+                       alarm); \
     } while (0)
+
+/* Writes as leat_writev does, in a block. The array must stay where it is during the wait, and then
+ * holds what is left. b->status is 0 when all bytes have been written; else the error that ended
+ * the call. */
+#define LEAT_AWAIT_WRITEV(b, io, parts, n, deadline, alarm) \
+    LEAT_AWAIT_IO_(b, io, LEAT_OUT, leat_block_writev(b, io, parts, n), deadline, alarm)
+
+/* Send and receive messages as leat_recvfrom, leat_sendto, leat_recvmsg and leat_sendmsg do, in a
+ * block; b->status is the result. Before each wait the arguments are evaluated again. */
+#define LEAT_AWAIT_RECVFROM(b, io, buffer, n, from, size, deadline, alarm) \
+    LEAT_AWAIT_IO_(b, io, LEAT_IN, \
+                   leat_block_answer(b, leat_recvfrom(io, buffer, n, from, size, LEAT_NOW)), \
+                   deadline, alarm)
+#define LEAT_AWAIT_SENDTO(b, io, data, n, to, size, deadline, alarm) \
+    LEAT_AWAIT_IO_(b, io, LEAT_OUT, \
+                   leat_block_answer(b, leat_sendto(io, data, n, to, size, LEAT_NOW)), deadline, \
+                   alarm)
+#define LEAT_AWAIT_RECVMSG(b, io, header, flags, deadline, alarm) \
+    LEAT_AWAIT_IO_(b, io, LEAT_IN, \
+                   leat_block_answer(b, leat_recvmsg(io, header, flags, LEAT_NOW)), deadline, \
+                   alarm)
+#define LEAT_AWAIT_SENDMSG(b, io, header, flags, deadline, alarm) \
+    LEAT_AWAIT_IO_(b, io, LEAT_OUT, \
+                   leat_block_answer(b, leat_sendmsg(io, header, flags, LEAT_NOW)), deadline, \
+                   alarm)
 
 /* Waits for one event, LEAT_IN or LEAT_OUT, in a block; b->status is 0 or an error. */
 #define LEAT_AWAIT_READY(b, io, event, deadline, alarm) \
@@ -256,6 +280,62 @@ LEAT_API leat_chan *leat_io_writable(leat_io *io);
             (b)->status = -EBADF; \
     } while (0)
 
+/* For the macros only. `event` is what the block waits for after -EAGAIN. -EPIPE: the leat_io was
+ * closed, and the next attempt says -EBADF. */
+#define LEAT_AWAIT_IO_(b, io, event, attempt, deadline, alarm) \
+    do { \
+        LEAT_AWAIT_(b, attempt); \
+        if ((b)->status != -EAGAIN) \
+            break; \
+        LEAT_AWAIT_(b, leat_block_ready(b, io, event, deadline, alarm)); \
+    } while ((b)->status == 0 || (b)->status == -EPIPE)
+
+/* For the macros only. b->status is the result: that of leat_read and so on with LEAT_NOW, but 0
+ * when all is written.
+ * Returns LEAT_DONE_; or LEAT_PARKED_, and then the step function must return, too. */
+LEAT_API int leat_block_ready(leat_block *b, leat_io *io, unsigned event, int64_t deadline,
+                              leat_alarm *alarm);
+LEAT_API int leat_block_read(leat_block *b, leat_io *io, void *buffer, size_t n);
+LEAT_API int leat_block_readv(leat_block *b, leat_io *io, const struct iovec *parts, int n);
+LEAT_API int leat_block_write(leat_block *b, leat_io *io, const void *data, size_t n, size_t *done);
+LEAT_API int leat_block_writev(leat_block *b, leat_io *io, struct iovec *parts, int n);
+LEAT_API int leat_block_answer(leat_block *b, int64_t status);
+
+/* ---- callbacks ---- */
+
+typedef struct leat_io_op leat_io_op;
+
+/* Receives what came of an operation: `status` is as for the LEAT_AWAIT_… of that name. */
+typedef void leat_io_op_fn(leat_io_op *op, int status);
+
+/* Memory for an operation, set by LEAT_IO_OP. It and the bytes are leat's until its function is
+ * called; the rules of leat/callback.h hold. leat_withdraw(&io_op.op) takes the operation back:
+ * nothing has been read or accepted then, and `done` bytes have been written. If it returns
+ * -EALREADY, the function may yet be called with -ECANCELED. */
+struct leat_io_op {
+    leat_op op;
+    void *leat_private[12];
+    leat_io_op_fn *leat_fn;
+    size_t done; /* of leat_write_then: how many bytes have been written */
+};
+
+/* Initialises a leat_io_op. The arguments are those of LEAT_OP. */
+/* clang-format off */
+#define LEAT_IO_OP(in_scope, with_flags) { LEAT_OP(in_scope, with_flags), { NULL }, NULL, 0 }
+/* clang-format on */
+
+/* Reads up to `n` bytes, 1 to INT_MAX, into `buffer`, and calls fn(op, status) when there was at
+ * least one: the status is what leat_read returns. Never waits.
+ * Returns 0 when fn has been or will be called, once. Returns -EINVAL when it will not: for a NULL,
+ * no bytes or too many, or when no runtime runs. */
+LEAT_API int leat_read_then(leat_io_op *op, leat_io *io, void *buffer, size_t n, leat_io_op_fn *fn);
+
+/* Writes the `n` bytes at `data`, 1 or more, and calls fn(op, status): the status is 0 when all have
+ * been written, else the error that ended the operation; op->done tells how many were. Never waits.
+ * Returns what leat_read_then does. */
+LEAT_API int leat_write_then(leat_io_op *op, leat_io *io, const void *data, size_t n,
+                             leat_io_op_fn *fn);
+
 /* Calls fn(op, status) when the descriptor is ready for `event`, LEAT_IN or LEAT_OUT. The status is
  * 0, -EPIPE when the leat_io was closed, or -ECANCELED. fn then reads or writes with LEAT_NOW, and
  * starts another wait when that returns -EAGAIN. The rules of leat_recv_then hold; leat_withdraw
@@ -263,15 +343,6 @@ LEAT_API leat_chan *leat_io_writable(leat_io *io);
  * Returns 0 when fn has been or will be called, once; or an error, see the top, and fn will not be
  * called. */
 LEAT_API int leat_ready_then(leat_op *op, leat_io *io, unsigned event, leat_op_fn *fn);
-
-/* For the macros only.
- * Returns: leat_block_ready, what leat_block_recv does; leat_block_read, what leat_read_until does
- * with LEAT_NOW; leat_block_write, 0 when all is written, or -EAGAIN when the block has to wait, or
- * an error. */
-LEAT_API int leat_block_ready(leat_block *b, leat_io *io, unsigned event, int64_t deadline,
-                              leat_alarm *alarm);
-LEAT_API int leat_block_read(leat_io *io, void *buffer, size_t n);
-LEAT_API int leat_block_write(leat_io *io, const void *data, size_t n, size_t *done);
 
 #ifdef __cplusplus
 }

@@ -26,7 +26,7 @@
  * Small writes to a connection are sent at once (TCP_NODELAY).
  *
  * Blocks and callbacks may call each function that does not have to wait; where it has to, they get
- * -EDEADLK. A block accepts by LEAT_AWAIT_ACCEPT.
+ * -EDEADLK. A block accepts by LEAT_AWAIT_ACCEPT, a callback by leat_accept_then.
  *
  * Functions return the error of the system call that failed, or one of these.
  *   -EINVAL     an argument is wrong: NULL, a text that is no address, a negative deadline; or no
@@ -95,12 +95,20 @@ LEAT_API int leat_connect(leat_scope *scope, const char *address, leat_io **conn
 /* Accepts as leat_accept does, in a block; b->status is 0 or an error. Before each wait the
  * arguments are evaluated again. `alarm` is as for LEAT_AWAIT_RECV_UNTIL. */
 #define LEAT_AWAIT_ACCEPT(b, listener, scope, connection, deadline, alarm) \
-    do { \
-        (b)->status = leat_accept(listener, scope, connection, LEAT_NOW); \
-        if ((b)->status != -EAGAIN) \
-            break; \
-        LEAT_AWAIT_(b, leat_block_ready(b, listener, LEAT_IN, deadline, alarm)); \
-    } while ((b)->status == 0)
+    LEAT_AWAIT_IO_(b, listener, LEAT_IN, leat_block_accept(b, listener, scope, connection), \
+                   deadline, alarm)
+
+/* Accepts as leat_accept does, and calls fn(op, status) when there is a connection, with 0, or with
+ * an error. Never waits.
+ * Returns 0 when fn has been or will be called, once; or -EINVAL when it will not: for a NULL, or
+ * when no runtime runs. */
+LEAT_API int leat_accept_then(leat_io_op *op, leat_io *listener, leat_scope *scope,
+                              leat_io **connection, leat_io_op_fn *fn);
+
+/* For the macro only. b->status is what leat_accept returns with LEAT_NOW.
+ * Returns LEAT_DONE_; or LEAT_PARKED_, and then the step function must return, too. */
+LEAT_API int leat_block_accept(leat_block *b, leat_io *listener, leat_scope *scope,
+                               leat_io **connection);
 
 /* ---- serving ---- */
 

@@ -250,6 +250,17 @@ int leat_block_sleep_for(leat_block *b, int64_t ns, leat_alarm *alarm)
     return answer(b, lt_machine_sleep(machine_of(b), lt_clock_after(now, ns), now, alarm));
 }
 
+int lt_block_answer(leat_block *b, int status)
+{
+    b->status = status;
+    return answer(b, LT_DONE);
+}
+
+int lt_block_call(leat_block *b, struct lt_call *call)
+{
+    return answer(b, lt_machine_call(machine_of(b), call));
+}
+
 int leat_block_yield(leat_block *b)
 {
     b->status = 0;

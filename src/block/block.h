@@ -6,12 +6,20 @@
 
 #include <leat/block.h>
 
+struct lt_call;
+
 /* Runs a ready block's next step. */
 void lt_block_run(struct lt_party *party);
 
 /* The party that awaits the block's end, or NULL. For dumps: the answer stays true while the caller
  * holds the lock of the list that the block is on. */
 const struct lt_party *lt_block_awaiter(const leat_block *block);
+
+/* For a block's own step function, as the functions of leat/block.h for macros: the answer of an
+ * operation that did not wait; and a wait for a call (block/machine.h), whose result is the status.
+ * Both return LEAT_DONE_ or LEAT_PARKED_. */
+int lt_block_answer(leat_block *block, int status);
+int lt_block_call(leat_block *block, struct lt_call *call);
 
 /* Whether a block has ended and is not touched any more. */
 bool lt_block_is_over(const leat_block *block);

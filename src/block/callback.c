@@ -1,12 +1,12 @@
 /* callback.c: operations that call a function when they are done. */
 #include "block/callback.h"
 
-#include "block/machine.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
 
 #include <leat/callback.h>
 
+#include <string.h>
 #include <unistd.h>
 
 /* How deep the functions of operations that complete at once may nest. */
@@ -50,10 +50,27 @@ static void call(leat_op *op)
     leave(scope);
 }
 
+static uint8_t mode_of(const leat_op *op)
+{
+    const struct lt_machine *machine = (const struct lt_machine *)(const void *)op;
+    /* Relaxed: leat_withdraw may read it while the operation ends. */
+    return __atomic_load_n(&machine->waiter.mode, __ATOMIC_RELAXED);
+}
+
+static void set_mode(leat_op *op, uint8_t mode)
+{
+    __atomic_store_n(&machine_of(op)->waiter.mode, mode, __ATOMIC_RELAXED);
+}
+
+static bool resume(struct lt_trial *trial);
+
 void lt_callback_run(struct lt_party *party)
 {
     leat_op *op = (leat_op *)(void *)party;
-    lt_machine_settle(machine_of(op));
+    if (mode_of(op) != LT_TRIES)
+        lt_machine_settle(machine_of(op));
+    else if (!resume((struct lt_trial *)op))
+        return;
     call(op);
 }
 
@@ -76,41 +93,41 @@ static int complete(leat_op *op, enum lt_attempt attempt)
 
 /* ---- starting ---- */
 
-static int begin(leat_op *op, leat_op_fn *fn)
+static int begin(leat_op *op, leat_op_fn *fn, uint8_t mode)
 {
     if (!op || !fn || !lt_running() || !enter(op->scope))
         return -EINVAL;
     lt_machine_init(machine_of(op), LT_CALLBACK, op->scope);
+    set_mode(op, mode);
     op->leat_fn = fn;
     return 0;
 }
 
 static int operate(leat_op *op, leat_chan *ch, enum lt_side side, void *item, leat_op_fn *fn,
-                   bool told)
+                   uint8_t mode)
 {
     lt_current_party();
     int error = lt_chan_check(ch, side, item);
     if (!error)
-        error = begin(op, fn);
+        error = begin(op, fn, mode);
     if (error)
         return error;
-    machine_of(op)->waiter.told = told;
     return complete(op, lt_machine_operate(machine_of(op), ch, side, item, LEAT_NEVER, NULL));
 }
 
 int leat_send_then(leat_op *op, leat_chan *ch, const void *item, leat_op_fn *fn)
 {
-    return operate(op, ch, LT_SEND, (void *)(uintptr_t)item, fn, false);
+    return operate(op, ch, LT_SEND, (void *)(uintptr_t)item, fn, LT_PLAIN);
 }
 
 int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn)
 {
-    return operate(op, ch, LT_RECEIVE, item, fn, false);
+    return operate(op, ch, LT_RECEIVE, item, fn, LT_PLAIN);
 }
 
 int lt_callback_await(leat_op *op, leat_chan *ch, leat_op_fn *fn)
 {
-    return operate(op, ch, LT_RECEIVE, NULL, fn, true);
+    return operate(op, ch, LT_RECEIVE, NULL, fn, LT_TOLD);
 }
 
 int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
@@ -120,10 +137,113 @@ int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
     lt_select_begin(&s, cases, false);
     int error = n ? lt_select_check(&s, n, LEAT_NEVER) : -EINVAL;
     if (!error)
-        error = begin(op, fn);
+        error = begin(op, fn, LT_PLAIN);
     if (error)
         return error;
     return complete(op, lt_machine_select(machine_of(op), &s, n, LEAT_NEVER, NULL));
+}
+
+/* ---- trials ---- */
+
+/* It is over: the function may be called. */
+static bool over(struct lt_trial *trial, int status)
+{
+    trial->op.leat_status = status;
+    set_mode(&trial->op, LT_PLAIN);
+    return true;
+}
+
+/* As the operation, so that its own scope counts, and no call waits. */
+static int attempt(struct lt_trial *trial)
+{
+    struct lt_party *before = lt_current_party();
+    lt_set_current_party(&machine_of(&trial->op)->stackless.party);
+    int status = trial->kind->attempt(trial);
+    lt_set_current_party(before);
+    return status;
+}
+
+/* LT_DONE: leat_status is 0 if another try may succeed. After LT_WAITING it may be gone. */
+static enum lt_attempt wait_for_channel(struct lt_trial *trial)
+{
+    enum lt_attempt attempt = LT_DONE;
+    lt_lock(&trial->lock);
+    if (trial->withdrawn)
+        trial->op.leat_status = -ECANCELED;
+    else
+        attempt = lt_machine_operate(machine_of(&trial->op), trial->kind->channel(trial),
+                                     LT_RECEIVE, NULL, LEAT_NEVER, NULL);
+    lt_unlock(&trial->lock);
+    return attempt;
+}
+
+/* As wait_for_channel, but the status is the result. */
+static enum lt_attempt wait_for_call(struct lt_trial *trial)
+{
+    struct lt_call *call = trial->kind->call(trial);
+    if (call)
+        return lt_machine_call(machine_of(&trial->op), call);
+    trial->op.leat_status = -ENOMEM;
+    return LT_DONE;
+}
+
+/* `status` is a result, -EAGAIN or -EDEADLK. True: it is over. False: it waits, and may be gone. */
+static bool go_on(struct lt_trial *trial, int status)
+{
+    for (;;) {
+        if (status == -EDEADLK) {
+            if (wait_for_call(trial) == LT_WAITING)
+                return false;
+            status = trial->op.leat_status;
+        }
+        if (status != -EAGAIN)
+            return over(trial, status);
+        if (wait_for_channel(trial) == LT_WAITING)
+            return false;
+        status = trial->op.leat_status;
+        /* -EPIPE: what it waits for was closed. The next try says so in its own way. */
+        if (status && status != -EPIPE)
+            return over(trial, status);
+        status = attempt(trial);
+    }
+}
+
+/* After a wait. Returns as go_on does. */
+static bool resume(struct lt_trial *trial)
+{
+    struct lt_machine *machine = machine_of(&trial->op);
+    /* The party that began the wait has let go of it. */
+    lt_lock(&trial->lock);
+    lt_unlock(&trial->lock);
+    bool called = machine->stackless.party.operation == LT_OP_CALL;
+    lt_machine_settle(machine);
+    int status = trial->op.leat_status;
+    if (!called && status && status != -EPIPE)
+        return over(trial, status);
+    return go_on(trial, called ? status : attempt(trial));
+}
+
+int lt_trial_begin(struct lt_trial *trial, leat_op_fn *fn)
+{
+    lt_current_party();
+    int error = begin(&trial->op, fn, LT_TRIES);
+    if (error)
+        return error;
+    memset(&trial->lock, 0, sizeof trial->lock);
+    trial->withdrawn = false;
+    return go_on(trial, attempt(trial)) ? complete(&trial->op, LT_DONE) : 0;
+}
+
+/* ---- taking back ---- */
+
+/* False: it is over, or a try is under way, and is the last one. */
+static bool withdraw_trial(struct lt_trial *trial)
+{
+    lt_lock(&trial->lock);
+    bool claimed = lt_machine_end(&machine_of(&trial->op)->stackless.party, -ECANCELED);
+    trial->withdrawn = true;
+    lt_unlock(&trial->lock);
+    return claimed;
 }
 
 int leat_withdraw(leat_op *op)
@@ -132,12 +252,13 @@ int leat_withdraw(leat_op *op)
         return -EINVAL;
     struct lt_machine *machine = machine_of(op);
     leat_scope *scope = machine->stackless.party.scope;
-    if (!lt_machine_end(&machine->stackless.party, -ECANCELED))
+    if (mode_of(op) == LT_TRIES ? !withdraw_trial((struct lt_trial *)op)
+                                : !lt_machine_end(&machine->stackless.party, -ECANCELED))
         return -EALREADY;
     lt_machine_settle(machine);
     if (scope)
         lt_scope_delist_stackless(&machine->stackless);
-    if (machine->waiter.told)
+    if (mode_of(op) == LT_TOLD)
         op->leat_fn(op, LT_WITHDRAWN);
     leave(scope);
     return 0;
@@ -161,7 +282,7 @@ static int operate_signal(leat_op *op, leat_chan *ch, enum lt_side side, void *i
         return -EINVAL;
     op->leat_fd = fd;
     op->leat_result = -EAGAIN;
-    return operate(op, ch, side, item, write_signal, false);
+    return operate(op, ch, side, item, write_signal, LT_PLAIN);
 }
 
 int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd)

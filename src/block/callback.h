@@ -2,9 +2,18 @@
 #ifndef LT_BLOCK_CALLBACK_H
 #define LT_BLOCK_CALLBACK_H
 
+#include "base/lock.h"
+#include "block/machine.h"
 #include "chan/chan.h"
 
 #include <leat/callback.h>
+
+/* The mode of an operation (struct lt_waiter). */
+enum {
+    LT_PLAIN,
+    LT_TOLD, /* its function is called with LT_WITHDRAWN, too */
+    LT_TRIES /* a struct lt_trial's, until it is over */
+};
 
 /* Calls the function of a ready operation. */
 void lt_callback_run(struct lt_party *party);
@@ -15,5 +24,31 @@ enum { LT_WITHDRAWN = LT_UNDECIDED };
 /* As leat_recv_then without an item. But leat_withdraw, if it takes the operation back, calls fn
  * with LT_WITHDRAWN before it returns. */
 int lt_callback_await(leat_op *op, leat_chan *ch, leat_op_fn *fn);
+
+/* An operation that is tried, waits for a channel, and is tried again, until it is over.
+ *
+ * Between the end of a wait and the next wait nobody can claim the operation. So that leat_withdraw
+ * is not lost there, it leaves a mark, which the operation finds before it waits again. The lock is
+ * held while it begins to wait, and by all that end a wait before they touch the operation: it may
+ * be gone then. */
+struct lt_trial {
+    leat_op op;
+    const struct lt_trial_kind *kind;
+    struct lt_lock lock;
+    bool withdrawn; /* under the lock */
+};
+
+struct lt_trial_kind {
+    /* Tries, as the operation itself. The status that the function gets; -EAGAIN: not now; or
+     * -EDEADLK: not here, but by a call. */
+    int (*attempt)(struct lt_trial *trial);
+    /* Makes the call that tries (lt_machine_call). NULL when memory has run out. */
+    struct lt_call *(*call)(struct lt_trial *trial);
+    /* After -EAGAIN: the channel from which a receive succeeds when another try may. */
+    leat_chan *(*channel)(struct lt_trial *trial);
+};
+
+/* As leat_recv_then. `kind` and the rest that `attempt` needs are set; op is the user's. */
+int lt_trial_begin(struct lt_trial *trial, leat_op_fn *fn);
 
 #endif

@@ -1,5 +1,6 @@
 #include "block/machine.h"
 
+#include "base/alloc.h"
 #include "chan/now.h"
 #include "sched/probe.h"
 #include "sched/worker.h"
@@ -312,6 +313,32 @@ enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, i
     return done(machine, -ECANCELED, NULL);
 }
 
+/* ---- calls on threads of the pool ---- */
+
+static void run_call(struct lt_work *work)
+{
+    struct lt_call *call = LT_CONTAINER(work, struct lt_call, work);
+    call->result = call->run(call);
+    lt_ready(&call->machine->stackless.party);
+}
+
+enum lt_attempt lt_machine_call(struct lt_machine *machine, struct lt_call *call)
+{
+    struct lt_party *party = &machine->stackless.party;
+    call->work.run = run_call;
+    call->machine = machine;
+    machine->waiter.item = call;
+    party->operation = LT_OP_CALL;
+    begin_wait(machine, LEAT_NEVER, NULL);
+    /* It is not opened for claims. The mutex of the pool lets the thread see it whole. */
+    int error = lt_pool_submit(&call->work);
+    if (!error)
+        return LT_WAITING;
+    lt_free(call);
+    end_wait(party);
+    return done(machine, error, NULL);
+}
+
 /* ---- the end of a wait ---- */
 
 bool lt_machine_end(struct lt_party *party, int reason)
@@ -359,6 +386,12 @@ void lt_machine_settle(struct lt_machine *machine)
             waiter->status = 0;
         break;
     case LT_OP_AWAIT: waiter->status = ((leat_block *)waiter->item)->status; break;
+    case LT_OP_CALL: {
+        struct lt_call *call = waiter->item;
+        waiter->status = call->result;
+        lt_free(call);
+        break;
+    }
     case LT_OP_NONE: break;
     }
     waiter->withdrawn = false;

@@ -8,18 +8,28 @@
  *  - `party.next`, while it waits on a channel, is that channel. A claimer that ends the wait for
  *    the deadline or the scope moves the channel to `waiter.item`: making the machine ready needs
  *    `next`, and the item is not wanted any more.
- *  - `waiter.item`, while it waits in a select, is the cases; while it awaits a block, that block.
+ *  - `waiter.item`, while it waits in a select, is the cases; while it awaits a block, that block;
+ *    and while it waits for a call, that call.
  *  - `party.scope`, while an alarm is set, is the alarm, which stores the scope meanwhile.
  * lt_machine_settle puts all back before the machine runs again. */
 #ifndef LT_BLOCK_MACHINE_H
 #define LT_BLOCK_MACHINE_H
 
 #include "chan/select.h"
+#include "sched/pool.h"
 
 #include <leat/block.h>
 #include <leat/callback.h>
 
-enum lt_operation { LT_OP_NONE, LT_OP_RECEIVE, LT_OP_SEND, LT_OP_SELECT, LT_OP_SLEEP, LT_OP_AWAIT };
+enum lt_operation {
+    LT_OP_NONE,
+    LT_OP_RECEIVE,
+    LT_OP_SEND,
+    LT_OP_SELECT,
+    LT_OP_SLEEP,
+    LT_OP_AWAIT,
+    LT_OP_CALL
+};
 
 /* A leat_alarm from the inside. Its timer is in the wheel of the worker on which the machine
  * parked. The machine is resumed there, unless a thief moves it and removes the timer. */
@@ -55,6 +65,19 @@ const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer);
 /* Sleeps. */
 enum lt_attempt lt_machine_sleep(struct lt_machine *machine, int64_t deadline, int64_t now,
                                  leat_alarm *alarm);
+
+/* A function that may block: a thread of the pool runs it while the machine waits. */
+struct lt_call {
+    struct lt_work work;
+    struct lt_machine *machine;
+    int (*run)(struct lt_call *call);
+    int result;
+};
+
+/* Waits until the function has returned: neither a deadline nor the scope ends this. waiter.status
+ * is then its result; or -ENOMEM after LT_DONE, if there is no thread for it. The machine frees the
+ * call (lt_free). */
+enum lt_attempt lt_machine_call(struct lt_machine *machine, struct lt_call *call);
 
 /* After a wait, before the machine runs again: takes it out of every queue and wheel. waiter.status
  * then says how the wait ended. */

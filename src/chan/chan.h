@@ -40,8 +40,8 @@ struct lt_waiter {
     bool shared;         /* a select's, or of a party without a home: lt_claim decides as well */
     bool embedded;       /* in its party, an lt_machine; else in an lt_far_waiter */
     union {
-        bool part; /* of a block that another block called: its scope does not count it */
-        bool told; /* of a callback: the function learns of its withdrawing, too */
+        bool part;    /* of a block that another block called: its scope does not count it */
+        uint8_t mode; /* of a callback: see block/callback.h */
     };
     bool withdrawn; /* of a block or callback: no partner ended the wait */
 };

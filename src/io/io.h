@@ -135,6 +135,29 @@ int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);
  * value. */
 typedef int64_t lt_io_call(leat_io *io, void *arg);
 
+/* As leat_readv and leat_writev. `asks`: a block or a callback, which can not wait, gets -EDEADLK
+ * for a call that may block, in place of that call. */
+int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline, bool asks);
+int64_t lt_io_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline, bool asks);
+
+/* A call that a block or a callback makes, perhaps several times and with waits in between. It is
+ * made on a thread of the pool if it may block. */
+struct lt_io_turn {
+    /* Makes it with LEAT_NOW. `asks` as above. Returns the status; -EAGAIN: the caller waits for
+     * the descriptor; or -EDEADLK, if it asks. */
+    int (*make)(const struct lt_io_turn *turn, bool asks);
+    leat_io *io;
+    enum lt_way way;
+    size_t n; /* these three are for `make` */
+    void *at, *more;
+};
+
+/* A block makes it, once. Returns LEAT_DONE_ or LEAT_PARKED_. */
+int lt_io_turn_in_block(leat_block *b, const struct lt_io_turn *turn);
+
+/* A callback makes it until it is over. Returns as leat_read_then. */
+int lt_io_turn_then(leat_io_op *op, const struct lt_io_turn *turn, leat_io_op_fn *fn);
+
 /* Bytes that were read and go back: those at bytes[begin] up to bytes[end]. */
 struct lt_unread {
     struct lt_unread *next;

@@ -1,5 +1,9 @@
-/* stackless.c: descriptors for blocks and callbacks: they try, wait for the channel, and try
- * again. */
+/* stackless.c: descriptors for blocks and callbacks: they try, wait for the channel, and try again.
+ * What may block is tried on a thread of the pool. */
+#include "base/alloc.h"
+#include "block/block.h"
+#include "block/callback.h"
+#include "block/machine.h"
 #include "io/io.h"
 
 #include <limits.h>
@@ -9,6 +13,84 @@ static enum lt_way way_of(unsigned event)
     return event == LEAT_IN ? LT_IN : LT_OUT;
 }
 
+/* ---- turns ---- */
+
+struct call {
+    struct lt_call call;
+    struct lt_io_turn turn;
+};
+
+/* The thread may wait, so it does not need to ask. */
+static int run_call(struct lt_call *call)
+{
+    const struct lt_io_turn *turn = &LT_CONTAINER(call, struct call, call)->turn;
+    return turn->make(turn, false);
+}
+
+static struct lt_call *make_call(const struct lt_io_turn *turn)
+{
+    struct call *call = lt_alloc(sizeof *call);
+    if (!call)
+        return NULL;
+    call->call.run = run_call;
+    call->turn = *turn;
+    return &call->call;
+}
+
+int lt_io_turn_in_block(leat_block *b, const struct lt_io_turn *turn)
+{
+    int status = turn->make(turn, true);
+    if (LT_LIKELY(status != -EDEADLK))
+        return lt_block_answer(b, status);
+    struct lt_call *call = make_call(turn);
+    return call ? lt_block_call(b, call) : lt_block_answer(b, -ENOMEM);
+}
+
+struct operation {
+    struct lt_trial trial;
+    struct lt_io_turn turn;
+};
+
+_Static_assert(sizeof(struct operation) <= offsetof(leat_io_op, leat_fn), "fits the public struct");
+
+static int attempt(struct lt_trial *trial)
+{
+    const struct lt_io_turn *turn = &LT_CONTAINER(trial, struct operation, trial)->turn;
+    return turn->make(turn, true);
+}
+
+static struct lt_call *call(struct lt_trial *trial)
+{
+    return make_call(&LT_CONTAINER(trial, struct operation, trial)->turn);
+}
+
+static leat_chan *channel(struct lt_trial *trial)
+{
+    const struct lt_io_turn *turn = &LT_CONTAINER(trial, struct operation, trial)->turn;
+    return lt_io_chan(turn->io, turn->way);
+}
+
+static const struct lt_trial_kind turns = { attempt, call, channel };
+
+static void tell(leat_op *op, int status)
+{
+    leat_io_op *mine = (leat_io_op *)op;
+    mine->leat_fn(mine, status);
+}
+
+int lt_io_turn_then(leat_io_op *op, const struct lt_io_turn *turn, leat_io_op_fn *fn)
+{
+    if (!op || !turn->io || !fn)
+        return -EINVAL;
+    struct operation *mine = (struct operation *)op;
+    mine->trial.kind = &turns;
+    mine->turn = *turn;
+    op->leat_fn = fn;
+    return lt_trial_begin(&mine->trial, tell);
+}
+
+/* ---- readiness ---- */
+
 /* After a call with LEAT_NOW that returned -EAGAIN. So the channel is there, and up to date. */
 int leat_block_ready(leat_block *b, leat_io *io, unsigned event, int64_t deadline,
                      leat_alarm *alarm)
@@ -17,33 +99,133 @@ int leat_block_ready(leat_block *b, leat_io *io, unsigned event, int64_t deadlin
     return leat_block_recv(b, ch, NULL, deadline, alarm);
 }
 
-/* A block that has read all goes on to wait: that needs no system call. */
-int leat_block_read(leat_io *io, void *buffer, size_t n)
-{
-    if (n > INT_MAX)
-        return -EINVAL;
-    if (io && !lt_io_is_raised(io, LT_IN) && !lt_chan_is_closed(lt_io_chan(io, LT_IN)) &&
-        !atomic_load_explicit(&io->unsaid[LT_IN], memory_order_relaxed))
-        return -EAGAIN;
-    return (int)leat_read_until(io, buffer, n, LEAT_NOW);
-}
-
-int leat_block_write(leat_io *io, const void *data, size_t n, size_t *done)
-{
-    /* Again after some bytes: the call that says -EAGAIN or another error is the last. */
-    do {
-        int64_t more = leat_write_until(io, (const char *)data + *done, n - *done, LEAT_NOW);
-        if (more < 0)
-            return (int)more;
-        *done += (size_t)more;
-    } while (*done < n);
-    return 0;
-}
-
 int leat_ready_then(leat_op *op, leat_io *io, unsigned event, leat_op_fn *fn)
 {
     if (!op || !io || (event != LEAT_IN && event != LEAT_OUT))
         return -EINVAL;
     leat_chan *ch = event == LEAT_IN ? leat_io_readable(io) : leat_io_writable(io);
     return ch ? leat_recv_then(op, ch, NULL, fn) : -ENOMEM;
+}
+
+int leat_block_answer(leat_block *b, int64_t status)
+{
+    return lt_block_answer(b, (int)status);
+}
+
+/* ---- reading ---- */
+
+static int make_readv(const struct lt_io_turn *turn, bool asks)
+{
+    return (int)lt_io_readv(turn->io, turn->at, (int)turn->n, LEAT_NOW, asks);
+}
+
+static int make_read(const struct lt_io_turn *turn, bool asks)
+{
+    struct iovec part = { turn->at, turn->n };
+    return (int)lt_io_readv(turn->io, &part, 1, LEAT_NOW, asks);
+}
+
+static bool is_drained(leat_io *io)
+{
+    return io && !lt_io_is_raised(io, LT_IN) && !lt_chan_is_closed(lt_io_chan(io, LT_IN)) &&
+           !atomic_load_explicit(&io->unsaid[LT_IN], memory_order_relaxed);
+}
+
+/* A block that has read all goes on to wait: that needs no system call. */
+static int read_in_block(leat_block *b, const struct lt_io_turn *turn)
+{
+    if (is_drained(turn->io))
+        return lt_block_answer(b, -EAGAIN);
+    return lt_io_turn_in_block(b, turn);
+}
+
+int leat_block_read(leat_block *b, leat_io *io, void *buffer, size_t n)
+{
+    if (n > INT_MAX)
+        return lt_block_answer(b, -EINVAL);
+    return read_in_block(b, &(struct lt_io_turn){ make_read, io, LT_IN, n, buffer, NULL });
+}
+
+static bool is_too_much(const struct iovec *parts, int n)
+{
+    size_t left = INT_MAX;
+    for (int i = 0; parts && i < n; i++) {
+        if (parts[i].iov_len > left)
+            return true;
+        left -= parts[i].iov_len;
+    }
+    return false;
+}
+
+int leat_block_readv(leat_block *b, leat_io *io, const struct iovec *parts, int n)
+{
+    if (n < 0 || is_too_much(parts, n))
+        return lt_block_answer(b, -EINVAL);
+    void *at = (void *)(uintptr_t)parts;
+    return read_in_block(b, &(struct lt_io_turn){ make_readv, io, LT_IN, (size_t)n, at, NULL });
+}
+
+int leat_read_then(leat_io_op *op, leat_io *io, void *buffer, size_t n, leat_io_op_fn *fn)
+{
+    if (!buffer || !n || n > INT_MAX)
+        return -EINVAL;
+    return lt_io_turn_then(op, &(struct lt_io_turn){ make_read, io, LT_IN, n, buffer, NULL }, fn);
+}
+
+/* ---- writing ---- */
+
+/* Again after some bytes: the call that says -EAGAIN or another error is the last. */
+static int make_write(const struct lt_io_turn *turn, bool asks)
+{
+    size_t *done = turn->more;
+    do {
+        struct iovec part = { (char *)turn->at + *done, turn->n - *done };
+        int64_t more = lt_io_writev(turn->io, &part, 1, LEAT_NOW, asks);
+        if (more < 0)
+            return (int)more;
+        *done += (size_t)more;
+    } while (*done < turn->n);
+    return 0;
+}
+
+int leat_block_write(leat_block *b, leat_io *io, const void *data, size_t n, size_t *done)
+{
+    void *at = (void *)(uintptr_t)data;
+    return lt_io_turn_in_block(b, &(struct lt_io_turn){ make_write, io, LT_OUT, n, at, done });
+}
+
+static size_t bytes_of(const struct iovec *parts, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += parts[i].iov_len;
+    return bytes;
+}
+
+/* The call leaves in the array what is not written. */
+static int make_writev(const struct lt_io_turn *turn, bool asks)
+{
+    int64_t more;
+    do
+        more = lt_io_writev(turn->io, turn->at, (int)turn->n, LEAT_NOW, asks);
+    while (more > 0 && bytes_of(turn->at, turn->n));
+    return more < 0 ? (int)more : 0;
+}
+
+int leat_block_writev(leat_block *b, leat_io *io, struct iovec *parts, int n)
+{
+    if (n < 0)
+        return lt_block_answer(b, -EINVAL);
+    return lt_io_turn_in_block(
+        b, &(struct lt_io_turn){ make_writev, io, LT_OUT, (size_t)n, parts, NULL });
+}
+
+int leat_write_then(leat_io_op *op, leat_io *io, const void *data, size_t n, leat_io_op_fn *fn)
+{
+    if (!op || !data || !n)
+        return -EINVAL;
+    void *at = (void *)(uintptr_t)data;
+    op->done = 0;
+    return lt_io_turn_then(op, &(struct lt_io_turn){ make_write, io, LT_OUT, n, at, &op->done },
+                           fn);
 }

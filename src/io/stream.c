@@ -10,7 +10,7 @@ static size_t bytes_of(const struct iovec *parts, int n)
     return bytes;
 }
 
-/* leat_writev shortens the part in which it stops, and leaves those before it as they were. */
+/* leat_writev leaves nothing of the parts that it has written, and some of the next. */
 static int first_left(const struct iovec *parts, int n, size_t left)
 {
     while (left)

@@ -99,19 +99,25 @@ static int run_blocking(void *arg)
     return 0;
 }
 
-/* A block waits for the disk itself: it has no stack that could wait. */
-static int64_t call_blocking(leat_io *io, int64_t (*call)(int fd, void *arg), void *arg)
+struct vector {
+    struct iovec *at;
+    int n;
+    bool asks; /* see lt_io_readv */
+};
+
+/* A block that calls leat_read itself waits for the disk: it has no stack that could wait. */
+static int64_t call_blocking(leat_io *io, int64_t (*call)(int fd, void *arg), struct vector *v)
 {
-    struct blocking b = { .call = call, .fd = io->fd, .arg = arg };
+    struct blocking b = { .call = call, .fd = io->fd, .arg = v };
     int error = leat_blocking(run_blocking, &b);
-    if (error == -EDEADLK)
-        return call(io->fd, arg);
+    if (error == -EDEADLK && !v->asks)
+        return call(io->fd, v);
     return error ? error : b.result;
 }
 
 /* The kinds that may block. RWF_NOWAIT has refused, or it is a file. */
 static int64_t call_slowly(leat_io *io, enum lt_way way, int64_t (*call)(int fd, void *arg),
-                           void *arg)
+                           struct vector *v)
 {
     if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_POLLED) {
         struct pollfd poll_one = { .fd = io->fd, .events = way == LT_IN ? POLLIN : POLLOUT };
@@ -119,7 +125,7 @@ static int64_t call_slowly(leat_io *io, enum lt_way way, int64_t (*call)(int fd,
         if (n <= 0)
             return n == 0 ? -EAGAIN : -errno;
     }
-    return call_blocking(io, call, arg);
+    return call_blocking(io, call, v);
 }
 
 static bool refuses_nowait(leat_io *io, ssize_t n)
@@ -136,11 +142,6 @@ static int64_t result_of(ssize_t n)
 }
 
 /* ---- reading ---- */
-
-struct vector {
-    struct iovec *at;
-    int n;
-};
 
 static int64_t block_readv(int fd, void *arg)
 {
@@ -184,13 +185,18 @@ static int total(const struct iovec *parts, int n, size_t *bytes)
     return *bytes ? 0 : -EINVAL;
 }
 
-int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline)
+int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline, bool asks)
 {
     size_t bytes;
     if (total(parts, n, &bytes) != 0)
         return -EINVAL;
-    struct vector v = { (struct iovec *)(uintptr_t)parts, n };
+    struct vector v = { (struct iovec *)(uintptr_t)parts, n, asks };
     return lt_io_repeat(io, LT_IN, call_readv, &v, bytes, deadline);
+}
+
+int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline)
+{
+    return lt_io_readv(io, parts, n, deadline, false);
 }
 
 int64_t leat_read_until(leat_io *io, void *buffer, size_t n, int64_t deadline)
@@ -278,7 +284,7 @@ static int64_t write_slowly(leat_io *io, struct vector *v)
     while (!first->iov_len)
         first++;
     struct iovec piece = { first->iov_base, first->iov_len < PIPE_BUF ? first->iov_len : PIPE_BUF };
-    return call_slowly(io, LT_OUT, block_writev, &(struct vector){ &piece, 1 });
+    return call_slowly(io, LT_OUT, block_writev, &(struct vector){ &piece, 1, v->asks });
 }
 
 static int64_t call_writev(leat_io *io, void *arg)
@@ -304,11 +310,12 @@ static int64_t call_writev(leat_io *io, void *arg)
     }
 }
 
-/* Skips what has been written. */
+/* Skips what has been written, and leaves it out of the array. */
 static void advance(struct iovec **parts, int *n, size_t bytes)
 {
     while (*n && bytes >= (*parts)->iov_len) {
         bytes -= (*parts)->iov_len;
+        (*parts)->iov_len = 0;
         ++*parts;
         --*n;
     }
@@ -318,12 +325,14 @@ static void advance(struct iovec **parts, int *n, size_t bytes)
     }
 }
 
-static int64_t write_all(leat_io *io, struct iovec *parts, int n, size_t bytes, int64_t deadline)
+int64_t lt_io_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline, bool asks)
 {
-    size_t done = 0;
+    size_t bytes, done = 0;
     int64_t more = 0;
+    if (total(parts, n, &bytes) != 0)
+        return -EINVAL;
     while (more >= 0 && done < bytes) {
-        struct vector v = { parts, n };
+        struct vector v = { parts, n, asks };
         more = lt_io_repeat(io, LT_OUT, call_writev, &v, bytes - done, deadline);
         if (more > 0) {
             done += (size_t)more;
@@ -335,10 +344,7 @@ static int64_t write_all(leat_io *io, struct iovec *parts, int n, size_t bytes, 
 
 int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline)
 {
-    size_t bytes;
-    if (total(parts, n, &bytes) != 0)
-        return -EINVAL;
-    return write_all(io, parts, n, bytes, deadline);
+    return lt_io_writev(io, parts, n, deadline, false);
 }
 
 int64_t leat_write_until(leat_io *io, const void *data, size_t n, int64_t deadline)

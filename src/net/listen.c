@@ -177,3 +177,30 @@ int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int6
     *connection = made;
     return 0;
 }
+
+/* ---- for blocks and callbacks ---- */
+
+/* -EDEADLK is leat_blocking's, for a listener of the program's that may block. */
+static int make_accept(const struct lt_io_turn *turn, bool asks)
+{
+    (void)asks;
+    return leat_accept(turn->io, turn->more, (leat_io **)turn->at, LEAT_NOW);
+}
+
+static struct lt_io_turn accepting(leat_io *listener, leat_scope *scope, leat_io **connection)
+{
+    return (struct lt_io_turn){ make_accept, listener, LT_IN, 0, (void *)connection, scope };
+}
+
+int leat_block_accept(leat_block *b, leat_io *listener, leat_scope *scope, leat_io **connection)
+{
+    struct lt_io_turn turn = accepting(listener, scope, connection);
+    return lt_io_turn_in_block(b, &turn);
+}
+
+int leat_accept_then(leat_io_op *op, leat_io *listener, leat_scope *scope, leat_io **connection,
+                     leat_io_op_fn *fn)
+{
+    struct lt_io_turn turn = accepting(listener, scope, connection);
+    return connection ? lt_io_turn_then(op, &turn, fn) : -EINVAL;
+}
