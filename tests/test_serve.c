@@ -9,16 +9,28 @@ struct server {
     leat_io *listener;
     char text[LEAT_ADDRESS_TEXT];
     leat_serve_fn *fn;
+    leat_step *step; /* NULL: it has tasks or threads */
     leat_serve_options options;
     int result;
     _Atomic int now, most, all, told, cancelled;
     _Atomic bool let_go, ended;
 };
 
+struct talk {
+    leat_served served;
+    int n;
+    size_t done;
+    char bytes[100];
+};
+
 static int run_server(void *arg)
 {
     struct server *server = arg;
-    server->result = leat_serve(server->listener, server->fn, server, &server->options);
+    const leat_block_type type = { server->step, "talk" };
+    server->result = server->step
+                         ? leat_serve_blocks_typed(server->listener, &type, sizeof(struct talk),
+                                                   server, &server->options)
+                         : leat_serve(server->listener, server->fn, server, &server->options);
     atomic_store(&server->ended, true);
     return 0;
 }
@@ -46,6 +58,27 @@ static int echo(leat_io *connection, void *arg)
     return -EIO; /* which ends a strict server only */
 }
 
+static int echo_as_block(leat_block *b)
+{
+    struct talk *me = (struct talk *)b;
+    struct server *server = me->served.arg;
+    LEAT_BEGIN(b);
+    CHECK(!me->n && !me->done && !me->bytes[0] && !me->bytes[99]);
+    count(server);
+    for (;;) {
+        LEAT_AWAIT_READ(b, me->served.connection, me->bytes, sizeof me->bytes);
+        me->n = b->status;
+        if (me->n <= 0)
+            break;
+        LEAT_AWAIT_WRITE(b, me->served.connection, me->bytes, (size_t)me->n, me->done);
+        if (b->status < 0)
+            break;
+    }
+    atomic_fetch_add(&server->cancelled, me->n == -ECANCELED);
+    atomic_fetch_sub(&server->now, 1);
+    LEAT_RETURN(b, -EIO);
+}
+
 static void tell(void *arg, int error)
 {
     struct server *server = arg;
@@ -53,9 +86,9 @@ static void tell(void *arg, int error)
     atomic_fetch_add(&server->told, 1);
 }
 
-static struct server make_server(void)
+static struct server make_server(bool blocks)
 {
-    struct server server = { .fn = echo };
+    struct server server = { .fn = echo, .step = blocks ? echo_as_block : NULL };
     server.listener = listen_at("127.0.0.1:0", 0, server.text);
     return server;
 }
@@ -84,7 +117,18 @@ static int call_and_talk(void *arg)
 static int refuses_wrong_arguments(void *arg)
 {
     (void)arg;
-    struct server server = make_server();
+    struct server server = make_server(false);
+    const leat_block_type none = { NULL, NULL };
+    const size_t size = sizeof(struct talk);
+    CHECK_IS(-EINVAL, leat_serve_blocks(NULL, echo_as_block, size, NULL, NULL));
+    CHECK_IS(-EINVAL, leat_serve_blocks(server.listener, echo_as_block, sizeof(leat_served) - 1,
+                                        NULL, NULL));
+    CHECK_IS(-EINVAL, leat_serve_blocks(server.listener, echo_as_block, size, NULL,
+                                        &(leat_serve_options){ .threads = 1 }));
+    CHECK_IS(-EINVAL, leat_serve_blocks(server.listener, echo_as_block, size, NULL,
+                                        &(leat_serve_options){ .stack_size = 1 << 20 }));
+    CHECK_IS(-EINVAL, leat_serve_blocks_typed(server.listener, NULL, size, NULL, NULL));
+    CHECK_IS(-EINVAL, leat_serve_blocks_typed(server.listener, &none, size, NULL, NULL));
     CHECK_IS(-EINVAL, leat_serve(NULL, echo, NULL, NULL));
     CHECK_IS(-EINVAL, leat_serve(server.listener, NULL, NULL, NULL));
     CHECK_IS(-EINVAL,
@@ -107,8 +151,8 @@ ON_WORKERS(refuses_wrong_arguments);
 static int serves_so_many(void *arg)
 {
     (void)arg;
-    for (unsigned most = 1; most <= 3; most++) {
-        struct server server = make_server();
+    for (unsigned most = 1; most <= 4; most++) {
+        struct server server = make_server(most == 4);
         server.options.most = most;
         server.options.threads = most == 2;
         leat_scope *scope = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
@@ -131,10 +175,10 @@ ON_WORKERS(serves_so_many);
 /* ---- the end ---- */
 
 /* The server waits for its connections, which go on meanwhile; or the grace passes. */
-static void end_gracefully(bool by_cancel, int64_t grace, unsigned most)
+static void end_gracefully(bool blocks, bool by_cancel, int64_t grace, unsigned most)
 {
     int before = sockets();
-    struct server server = make_server();
+    struct server server = make_server(blocks);
     server.options = (leat_serve_options){ .grace = grace, .most = most };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_go(scope, run_server, &server));
@@ -161,16 +205,15 @@ static void end_gracefully(bool by_cancel, int64_t grace, unsigned most)
 static int ends_gracefully(void *arg)
 {
     (void)arg;
-    for (int i = 0; i < 8; i++)
-        end_gracefully(i & 1, i & 2 ? LEAT_NEVER : 10 * LEAT_MS, i & 4 ? 1 : 0);
+    for (int i = 0; i < 16; i++)
+        end_gracefully(i & 8, i & 1, i & 2 ? LEAT_NEVER : 10 * LEAT_MS, i & 4 ? 1 : 0);
     return 0;
 }
 ON_WORKERS(ends_gracefully);
 
-static int strict_server_ends(void *arg)
+static void end_strictly(bool blocks)
 {
-    (void)arg;
-    struct server server = make_server();
+    struct server server = make_server(blocks);
     server.options.strict = 1;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_go(scope, run_server, &server));
@@ -181,7 +224,15 @@ static int strict_server_ends(void *arg)
     CHECK_IS(-EIO, server.result);
     CHECK_IS(1, atomic_load(&server.cancelled));
     CHECK_IS(0, leat_io_unref(other));
-    return leat_io_unref(server.listener);
+    CHECK_IS(0, leat_io_unref(server.listener));
+}
+
+static int strict_server_ends(void *arg)
+{
+    (void)arg;
+    end_strictly(false);
+    end_strictly(true);
+    return 0;
 }
 ON_WORKERS(strict_server_ends);
 
@@ -192,11 +243,18 @@ static int keep(leat_io *connection, void *arg)
     return 0;
 }
 
-static int connection_is_kept(void *arg)
+static int keep_as_block(leat_block *b)
 {
-    (void)arg;
-    struct server server = make_server();
+    leat_served *me = (leat_served *)b;
+    return keep(me->connection, me->arg);
+}
+
+static void keep_connection(bool blocks)
+{
+    struct server server = make_server(blocks);
     server.fn = keep;
+    if (blocks)
+        server.step = keep_as_block;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_go(scope, run_server, &server));
     leat_io *io = call(&server);
@@ -207,7 +265,15 @@ static int connection_is_kept(void *arg)
     CHECK_IS(0, close(atomic_load(&server.now)));
     CHECK_IS(1, leat_read(io, server.text, 1));
     CHECK_IS(0, leat_io_unref(io));
-    return leat_io_unref(server.listener);
+    CHECK_IS(0, leat_io_unref(server.listener));
+}
+
+static int connection_is_kept(void *arg)
+{
+    (void)arg;
+    keep_connection(false);
+    keep_connection(true);
+    return 0;
 }
 ON_WORKERS(connection_is_kept);
 
@@ -226,7 +292,7 @@ static int64_t processor_time(void)
 static int rests_without_descriptors(void *arg)
 {
     (void)arg;
-    struct server server = make_server();
+    struct server server = make_server(false);
     struct rlimit limit, none;
     server.options.error = tell;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
@@ -286,11 +352,10 @@ static int call_often(void *arg)
     return 0;
 }
 
-static int many_come_and_go(void *arg)
+static void come_and_go(bool blocks)
 {
-    (void)arg;
     int before = sockets();
-    struct server server = make_server();
+    struct server server = make_server(blocks);
     struct many many[CALLERS];
     uint64_t chance = seed_of_test();
     leat_scope *scope = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
@@ -307,6 +372,13 @@ static int many_come_and_go(void *arg)
     CHECK(atomic_load(&server.all) <= 2000);
     CHECK_IS(0, leat_io_unref(server.listener));
     CHECK_IS(before, sockets());
+}
+
+static int many_come_and_go(void *arg)
+{
+    (void)arg;
+    come_and_go(false);
+    come_and_go(true);
     return 0;
 }
 ON_WORKERS(many_come_and_go);

@@ -330,8 +330,9 @@ struct leat_io_op {
  * no bytes or too many, or when no runtime runs. */
 LEAT_API int leat_read_then(leat_io_op *op, leat_io *io, void *buffer, size_t n, leat_io_op_fn *fn);
 
-/* Writes the `n` bytes at `data`, 1 or more, and calls fn(op, status): the status is 0 when all have
- * been written, else the error that ended the operation; op->done tells how many were. Never waits.
+/* Writes the `n` bytes at `data`, 1 or more, and calls fn(op, status): the status is 0 when all
+ * have been written, else the error that ended the operation; op->done tells how many were. Never
+ * waits.
  * Returns what leat_read_then does. */
 LEAT_API int leat_write_then(leat_io_op *op, leat_io *io, const void *data, size_t n,
                              leat_io_op_fn *fn);

@@ -153,6 +153,48 @@ typedef struct leat_serve_options {
 LEAT_API int leat_serve(leat_io *listener, leat_serve_fn *fn, void *arg,
                         const leat_serve_options *options);
 
+/* The head of the struct of a connection's block, see leat_serve_blocks, which sets all of it. */
+typedef struct leat_served {
+    leat_block block;
+    leat_io *connection;
+    void *arg; /* that of leat_serve_blocks */
+} leat_served;
+
+/*     int leat_serve_blocks(leat_io *listener, step, size_t size, void *arg,
+ *                           const leat_serve_options *options);
+ *
+ * Serves as leat_serve does, with a block for each connection (leat/block.h), which costs a third
+ * of a task's memory or less. `step` is the name of the step function. The block's struct begins
+ * with a leat_served and has `size` bytes, behind its head all 0. leat makes it, and frees it when
+ * the block has ended; so nobody may wait for that block. At its end the connection is closed,
+ * unless the block has taken the descriptor back (leat_io_release).
+ *
+ *     struct talk { leat_served served; size_t done; int n; char bytes[512]; };
+ *
+ *     static int echo(leat_block *b) {
+ *         struct talk *me = (struct talk *)b;
+ *         LEAT_BEGIN(b);
+ *         for (;;) {
+ *             LEAT_AWAIT_READ(b, me->served.connection, me->bytes, sizeof me->bytes);
+ *             if ((me->n = b->status) <= 0)
+ *                 break;
+ *             LEAT_AWAIT_WRITE(b, me->served.connection, me->bytes, (size_t)me->n, me->done);
+ *         }
+ *         LEAT_END(b);
+ *     }
+ *     …
+ *     leat_serve_blocks(listener, echo, sizeof(struct talk), NULL, NULL);
+ *
+ * Returns what leat_serve does; -EINVAL also for a `size` that is too small, and for options that
+ * blocks do not have: threads and stack_size. */
+#define leat_serve_blocks(listener, step, size, arg, options) \
+    leat_serve_blocks_typed(listener, LEAT_BLOCK_TYPE_(step), size, arg, options)
+
+/* The same as a function, for a step function chosen at run time. `type` is not copied.
+ * Returns what leat_serve_blocks does; -EINVAL also for a NULL type or a NULL `step` in it. */
+LEAT_API int leat_serve_blocks_typed(leat_io *listener, const leat_block_type *type, size_t size,
+                                     void *arg, const leat_serve_options *options);
+
 /* ---- addresses ---- */
 
 /* An address of a socket: pass (struct sockaddr *)&a.at and a.size, or &a.size, to leat_sendto and

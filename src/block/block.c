@@ -1,7 +1,8 @@
 /* block.c: starts blocks, runs their steps, ends them, and wakes what awaits the end.
  *
  * `awaiter` of a block's party is NULL, the party that awaits its end, or `ended`. As its last act
- * the block exchanges it for `ended`: after that the block may be gone. */
+ * the block exchanges it for `ended`: after that the block may be gone. A job may stand there, too:
+ * of a block by lt_go_block_at. */
 #include "block/block.h"
 
 #include "base/clock.h"
@@ -84,6 +85,21 @@ int leat_go_block_typed(leat_scope *scope, leat_block *block, const leat_block_t
     return 0;
 }
 
+void lt_go_block_at(struct lt_worker *worker, leat_scope *scope, leat_block *block,
+                    const leat_block_type *type, struct lt_job *ended_job)
+{
+    init(block, scope, type);
+    machine_of(block)->waiter.part = true;
+    /* Relaxed: the worker that runs the block gets it with the block. */
+    atomic_store_explicit(&party_of(block)->awaiter, &ended_job->party, memory_order_relaxed);
+    lt_scope_enter(scope);
+    if (worker == lt_current_worker())
+        lt_launch(party_of(block));
+    else
+        lt_worker_post(worker, party_of(block));
+    lt_point();
+}
+
 /* ---- waiting for one ---- */
 
 /* False: the block has ended already. After true, its end makes `awaiter` ready. */
@@ -118,7 +134,7 @@ static const struct lt_party *awaiter_of(const leat_block *block)
 const struct lt_party *lt_block_awaiter(const leat_block *block)
 {
     const struct lt_party *awaiter = awaiter_of(block);
-    return awaiter == &ended ? NULL : awaiter;
+    return awaiter == &ended || (awaiter && awaiter->kind == LT_JOB) ? NULL : awaiter;
 }
 
 bool lt_block_is_over(const leat_block *block)

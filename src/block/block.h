@@ -11,6 +11,12 @@ struct lt_call;
 /* Runs a ready block's next step. */
 void lt_block_run(struct lt_party *party);
 
+/* As leat_go_block_typed, at a worker of the caller's choice. At the end of the block `ended` runs,
+ * on any worker. From then on nobody uses the block, and its verdict is in block->status. `ended`
+ * leaves the scope in the block's place (lt_scope_leave). */
+void lt_go_block_at(struct lt_worker *worker, leat_scope *scope, leat_block *block,
+                    const leat_block_type *type, struct lt_job *ended);
+
 /* The party that awaits the block's end, or NULL. For dumps: the answer stays true while the caller
  * holds the lock of the list that the block is on. */
 const struct lt_party *lt_block_awaiter(const leat_block *block);

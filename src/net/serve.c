@@ -4,17 +4,26 @@
  * `around`, but is opened under a shield, so that only the server itself cancels it: the
  * connections are its tasks. The server waits in `crowd`. So it needs `stop`: a channel that closes
  * when `around` is cancelled (an operation of that scope sees it) or when the listener is closed
- * (a close hook sees it). */
+ * (a close hook sees it).
+ *
+ * A block is put on the worker that has the fewest of this server's. There its descriptor is
+ * registered, as a task's is. (Workers count tasks, and no blocks.) A job ends it: it frees what
+ * the block, whose own memory that is, can not free. */
 #include "net/net.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
+#include "block/block.h"
 #include "io/io.h"
+#include "sched/runtime.h"
 #include "scope/wait.h"
 
 #include <leat/callback.h>
 #include <leat/select.h>
 #include <leat/task.h>
+
+#include <limits.h>
+#include <stddef.h>
 
 #define FIRST_PAUSE (5 * LEAT_MS)
 #define LONGEST_PAUSE LEAT_S
@@ -23,6 +32,8 @@
 struct server {
     leat_io *listener;
     leat_serve_fn *fn;
+    const leat_block_type *type; /* of the blocks; NULL: it has tasks or threads */
+    size_t size;                 /* of a block's struct */
     void *arg;
     leat_serve_options options;
     leat_scope *around, *crowd;
@@ -32,11 +43,19 @@ struct server {
     leat_io *held; /* accepted, but not being served yet */
     int64_t pause;
     _Atomic unsigned active;
+    _Atomic unsigned *blocks; /* one count for each worker: those put there that have not ended */
 };
 
 struct guest {
     struct server *server;
     leat_io *connection;
+};
+
+struct guest_block {
+    struct lt_job ended;
+    struct server *server;
+    _Atomic unsigned *count;
+    leat_served served; /* and the rest of the block's struct */
 };
 
 /* ---- what stops it ---- */
@@ -72,21 +91,77 @@ static void unwatch_listener(struct server *server)
 
 /* ---- connections ---- */
 
-static int serve_guest(void *arg)
+/* Returns the verdict that counts. The server stays until the caller has left `crowd`. */
+static int guest_ends(struct server *server, leat_io *connection, int verdict)
 {
-    struct guest guest = *(struct guest *)arg;
-    struct server *server = guest.server;
-    lt_free(arg);
-    int verdict = server->fn(guest.connection, server->arg);
-    leat_io_close(guest.connection);
-    leat_io_unref(guest.connection);
+    leat_io_close(connection);
+    leat_io_unref(connection);
     atomic_fetch_sub_explicit(&server->active, 1, memory_order_release);
     leat_try_send(server->ended, NULL);
     return server->options.strict ? verdict : 0;
 }
 
+_Static_assert(offsetof(struct guest_block, served) % _Alignof(max_align_t) == 0,
+               "a block's struct may hold anything");
+
+static int serve_guest(void *arg)
+{
+    struct guest guest = *(struct guest *)arg;
+    lt_free(arg);
+    int verdict = guest.server->fn(guest.connection, guest.server->arg);
+    return guest_ends(guest.server, guest.connection, verdict);
+}
+
+static void block_ended(struct lt_job *job)
+{
+    struct guest_block *guest = LT_CONTAINER(job, struct guest_block, ended);
+    struct server *server = guest->server;
+    leat_scope *crowd = server->crowd;
+    /* Relaxed: it counts, no more. */
+    atomic_fetch_sub_explicit(guest->count, 1, memory_order_relaxed);
+    int verdict = guest_ends(server, guest->served.connection, guest->served.block.status);
+    lt_free(guest);
+    lt_scope_leave(crowd, verdict);
+}
+
+static unsigned index_of_fewest(const struct server *server)
+{
+    unsigned best = 0, least = UINT_MAX;
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        unsigned n = atomic_load_explicit(&server->blocks[i], memory_order_relaxed);
+        if (n < least) {
+            least = n;
+            best = i;
+        }
+    }
+    return best;
+}
+
+static int start_block(struct server *server)
+{
+    struct guest_block *guest = lt_alloc(offsetof(struct guest_block, served) + server->size);
+    if (!guest)
+        return -ENOMEM;
+    unsigned index = index_of_fewest(server);
+    guest->ended.party.kind = LT_JOB;
+    guest->ended.run = block_ended;
+    guest->ended.place = LT_ANYWHERE;
+    guest->server = server;
+    guest->count = &server->blocks[index];
+    guest->served.connection = server->held;
+    guest->served.arg = server->arg;
+    server->held = NULL;
+    atomic_fetch_add_explicit(guest->count, 1, memory_order_relaxed);
+    atomic_fetch_add_explicit(&server->active, 1, memory_order_relaxed);
+    lt_go_block_at(lt_runtime.workers[index], server->crowd, &guest->served.block, server->type,
+                   &guest->ended);
+    return 0;
+}
+
 static int start_guest(struct server *server)
 {
+    if (server->type)
+        return start_block(server);
     struct guest *guest = lt_alloc(sizeof *guest);
     if (!guest)
         return -ENOMEM;
@@ -196,7 +271,9 @@ static int prepare(struct server *server)
     server->ended = leat_chan_open(
         server->around,
         &(leat_chan_spec){ .capacity = 1, .buffer = LEAT_DROPPING, .name = "ended" });
-    if (!server->stop || !server->never || !server->ended)
+    if (server->type)
+        server->blocks = lt_alloc(lt_runtime.worker_count * sizeof *server->blocks);
+    if (!server->stop || !server->never || !server->ended || (server->type && !server->blocks))
         return -ENOMEM;
     leat_shield();
     server->crowd = leat_scope_open(LEAT_NEVER);
@@ -222,27 +299,43 @@ static int serve(struct server *server)
 static int check(const struct server *server)
 {
     size_t stack = server->options.stack_size;
-    if (!server->listener || !server->fn || server->options.grace < 0 || !lt_running())
+    if (!server->listener || server->options.grace < 0 || !lt_running())
+        return -EINVAL;
+    if (server->type && (!server->type->step || server->size < sizeof(leat_served) || stack ||
+                         server->options.threads))
         return -EINVAL;
     if (stack && (stack < LT_STACK_MIN || stack > LT_STACK_MAX))
         return -EINVAL;
     return lt_wait_prepare(lt_current_party());
 }
 
+static int run(struct server *server, const leat_serve_options *options)
+{
+    if (options)
+        server->options = *options;
+    int error = check(server);
+    if (error)
+        return error;
+    server->around = leat_scope_open(LEAT_NEVER);
+    if (!server->around)
+        return -ENOMEM;
+    error = prepare(server);
+    if (!error)
+        error = serve(server);
+    int why = leat_scope_close(server->around);
+    lt_free(server->blocks);
+    return error ? error : why;
+}
+
 int leat_serve(leat_io *listener, leat_serve_fn *fn, void *arg, const leat_serve_options *options)
 {
     struct server server = { .listener = listener, .fn = fn, .arg = arg };
-    if (options)
-        server.options = *options;
-    int error = check(&server);
-    if (error)
-        return error;
-    server.around = leat_scope_open(LEAT_NEVER);
-    if (!server.around)
-        return -ENOMEM;
-    error = prepare(&server);
-    if (!error)
-        error = serve(&server);
-    int why = leat_scope_close(server.around);
-    return error ? error : why;
+    return fn ? run(&server, options) : -EINVAL;
+}
+
+int leat_serve_blocks_typed(leat_io *listener, const leat_block_type *type, size_t size, void *arg,
+                            const leat_serve_options *options)
+{
+    struct server server = { .listener = listener, .type = type, .size = size, .arg = arg };
+    return type ? run(&server, options) : -EINVAL;
 }
