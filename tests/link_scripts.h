@@ -54,7 +54,7 @@ static inline void script_publish(const struct call *call)
         for (int64_t index = from; !status && index < end; index++)
             add_item(run, (uint64_t)index, call->words[index - first + 5]);
         if (!status)
-            wake(call, word(call, 1), word(call, 2));
+            wake(call, word(call, 1), word(call, 2), end - from);
         else
             add_field(&failed, (uint64_t)from, status, "", 0);
         store(call, &failed);
@@ -222,8 +222,10 @@ static inline void script_take(const struct call *call)
     reply_array(call->reply, 3 * (size_t)n);
     for (int64_t i = 0; i < n; i++)
         hand_out(call);
-    if (free_ones > n && run->queue_count)
-        wake(call, word(call, 1), word(call, 2));
+    int64_t left = (int64_t)run->queue_count, room = free_ones - n;
+    left = left < room ? left : room;
+    if (left > 0)
+        wake(call, word(call, 1), word(call, 2), left);
     else if (n < places)
         add_waiting(run, word(call, 3));
 }
@@ -254,7 +256,7 @@ static inline void script_done(const struct call *call)
     reply_number(call->reply, (int64_t)fields.n);
     store(call, &fields);
     if (number_of(call, 4) != 1 && call->run->queue_count)
-        wake(call, word(call, 1), word(call, 2));
+        wake(call, word(call, 1), word(call, 2), (int64_t)call->run->queue_count);
 }
 
 static inline bool is_named(const struct call *call, uint64_t index)
@@ -279,14 +281,13 @@ static inline uint64_t next_other(const struct call *call)
 
 static inline void give_back_others(const struct call *call)
 {
-    bool some = false;
-    for (uint64_t i; (i = next_other(call)) != UINT64_MAX; some = true) {
+    for (uint64_t i; (i = next_other(call)) != UINT64_MAX;) {
         drop_lease(cell_of(call->run, i));
         push(call->run, i, true);
     }
     remove_waiting(call->run, word(call, 3));
-    if (some)
-        wake(call, word(call, 1), word(call, 2));
+    if (call->run->queue_count)
+        wake(call, word(call, 1), word(call, 2), (int64_t)call->run->queue_count);
 }
 
 static inline void script_renew(const struct call *call)

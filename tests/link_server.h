@@ -38,7 +38,7 @@ struct conn {
     leat_io *io;
     leat_chan *out, *bell; /* the bell: there are new entries */
     redisReader *reader;
-    char *channel; /* that it listens to, or NULL */
+    char *channels[2]; /* that it listens to, or NULL */
     bool gone;
 };
 
@@ -99,11 +99,28 @@ static inline int write_out(void *arg)
 }
 
 /* Passes on what a script has published. A script runs alone, so this is done behind it. */
+static inline bool listens_to(const struct conn *c, const char *channel)
+{
+    for (int i = 0; i < 2 && !c->gone; i++)
+        if (c->channels[i] && strcmp(c->channels[i], channel) == 0)
+            return true;
+    return false;
+}
+
+static inline bool is_heard(const struct engine *engine, const char *channel)
+{
+    const struct server *server = (const struct server *)engine; /* its first member */
+    for (struct conn *c = server->conns; c; c = c->next)
+        if (listens_to(c, channel))
+            return true;
+    return false;
+}
+
 static inline void tell_listeners(struct server *server, const struct message *message)
 {
     for (struct conn *c = server->conns; c; c = c->next) {
         struct lk_request out = { 0 };
-        if (c->gone || !c->channel || strcmp(c->channel, message->channel) != 0)
+        if (!listens_to(c, message->channel))
             continue;
         lk_request_texts(&out, "message", message->channel, message->text, NULL);
         send_out(c, out.bytes, out.size, LEAT_NOW);
@@ -246,14 +263,18 @@ static inline void answer_setting(const char *name, struct lk_request *reply)
     lk_request_texts(reply, name, value, NULL);
 }
 
-static inline void listen_to(struct conn *c, const char *channel, struct lk_request *reply)
+static inline void listen_to(struct conn *c, const redisReply *request, struct lk_request *reply)
 {
-    free(c->channel);
-    c->channel = copy_of(channel, strlen(channel));
-    reply_array(reply, 3);
-    lk_request_text(reply, "subscribe");
-    lk_request_text(reply, channel);
-    reply_number(reply, 1);
+    CHECK_IS(3, request->elements);
+    for (int i = 0; i < 2; i++) {
+        const char *channel = request->element[i + 1]->str;
+        free(c->channels[i]);
+        c->channels[i] = copy_of(channel, strlen(channel));
+        reply_array(reply, 3);
+        lk_request_text(reply, "subscribe");
+        lk_request_text(reply, channel);
+        reply_number(reply, i + 1);
+    }
 }
 
 static inline void answer(struct conn *c, const redisReply *request, struct lk_request *reply)
@@ -273,7 +294,7 @@ static inline void answer(struct conn *c, const redisReply *request, struct lk_r
     else if (is(request, "PING"))
         lk_request_texts(reply, "pong", "", NULL);
     else if (is(request, "SUBSCRIBE"))
-        listen_to(c, request->element[1]->str, reply);
+        listen_to(c, request, reply);
     else if (is(request, "AUTH") || is(request, "SELECT"))
         reply_line(reply, "+OK");
     else
@@ -402,6 +423,7 @@ static inline int dial(leat_scope *scope, const char *address, leat_io **to, int
 static inline void server_open(struct server *server)
 {
     server->scope = leat_scope_open(LEAT_NEVER);
+    server->engine.is_heard = is_heard;
     server->started = leat_now() - 3600 * LEAT_S;
     the_server = server;
     lk_dial = dial;
@@ -438,7 +460,8 @@ static inline void server_close(struct server *server)
         CHECK_IS(0, leat_io_unref(c->io));
         CHECK_IS(0, leat_chan_unref(c->out));
         CHECK_IS(0, leat_chan_unref(c->bell));
-        free(c->channel);
+        free(c->channels[0]);
+        free(c->channels[1]);
         free(c);
     }
     for (int i = 0; i < RUNS; i++)

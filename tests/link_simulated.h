@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-enum { RUNS = 4, WAITERS = 64, NAME_ROOM = 80, MESSAGES = 4 };
+enum { RUNS = 4, WAITERS = 64, NAME_ROOM = 80, MESSAGES = 12 };
 
 /* What the engine has of an index. */
 struct cell {
@@ -58,9 +58,12 @@ struct engine {
     uint64_t owned;
     /* What the last script has published, and whether it has added an entry. */
     struct message {
-        const char *channel, *text; /* valid as long as the call */
+        char channel[2 * NAME_ROOM];
+        const char *text; /* valid as long as the call */
     } messages[MESSAGES];
     size_t message_count;
+    /* Whether there is a far end that listens to the channel; or NULL: there is none. */
+    bool (*is_heard)(const struct engine *engine, const char *channel);
     bool added;
 };
 
@@ -227,14 +230,40 @@ static inline struct run_keys *run_named(struct engine *engine, const char *name
 static inline void publish(struct engine *engine, const char *channel, const char *text)
 {
     CHECK(engine->message_count < MESSAGES);
-    engine->messages[engine->message_count++] = (struct message){ channel, text };
+    struct message *message = &engine->messages[engine->message_count++];
+    snprintf(message->channel, sizeof message->channel, "%s", channel);
+    message->text = text;
 }
 
-static inline void wake(const struct call *call, const char *channel, const char *name)
+/* The engine takes any of those that wait. */
+static inline void take_waiting(const struct call *call, char far_end[NAME_ROOM])
 {
-    if (call->run->waiting_count)
-        publish(call->engine, channel, name);
-    call->run->waiting_count = 0;
+    struct run_keys *run = call->run;
+    char *taken = run->waiting[call->engine->owned % run->waiting_count];
+    memcpy(far_end, taken, NAME_ROOM);
+    memmove(taken, run->waiting[--run->waiting_count], NAME_ROOM);
+}
+
+static inline void wake(const struct call *call, const char *channel, const char *name,
+                        int64_t count)
+{
+    struct engine *engine = call->engine;
+    struct run_keys *run = call->run;
+    if (!run->waiting_count)
+        return;
+    if (count > 8 || (count > 1 && count >= (int64_t)run->waiting_count)) {
+        publish(engine, channel, name);
+        run->waiting_count = 0;
+    }
+    while (count > 0 && run->waiting_count) {
+        char far_end[NAME_ROOM], own[2 * NAME_ROOM];
+        take_waiting(call, far_end);
+        snprintf(own, sizeof own, "%s:%s", channel, far_end);
+        if (!engine->is_heard || !engine->is_heard(engine, own))
+            continue;
+        publish(engine, own, name);
+        count--;
+    }
 }
 
 static inline bool is_near_end(const struct call *call, int64_t epoch)

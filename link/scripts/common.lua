@@ -17,10 +17,22 @@
 local run, items, queue, leases, owners, tries, results, waiting = unpack(KEYS)
 local call = redis.call
 
--- Lets the far ends that wait ask again.
-local function wake(channel, name)
-    if call('DEL', waiting) == 1 then
-        call('PUBLISH', channel, name)
+-- Lets far ends that wait ask again: a few items, and as many far ends; for more, all. One that has no
+-- place when it hears of it passes it on (take). It is lost with a far end that dies just then: the
+-- others look by themselves four times in a lease.
+local function wake(channel, name, count)
+    if count > 8 or (count > 1 and count >= call('SCARD', waiting)) then
+        if call('DEL', waiting) == 1 then
+            call('PUBLISH', channel, name)
+        end
+        return
+    end
+    while count > 0 do
+        local far_end = call('SPOP', waiting)
+        if not far_end then
+            return
+        end
+        count = count - call('PUBLISH', channel .. ':' .. far_end, name) -- 0: it is gone
     end
 end
 

@@ -4,7 +4,7 @@
 -- of the run next, in the same request: take wakes them if it leaves some.
 -- ARGV: channel, name, far end, takes: 1 if it takes next; then index, status, bytes of each.
 local channel, name, far_end, takes = unpack(ARGV, 1, 4)
-local limit = tonumber(call('HGET', run, 'tries'))
+local limit
 local indexes = {}
 for a = 5, #ARGV, 3 do
     indexes[#indexes + 1] = ARGV[a]
@@ -19,6 +19,7 @@ for i, index in ipairs(indexes) do
             fields[#fields + 1] = index
             fields[#fields + 1] = ARGV[3 * i + 4]
         else
+            limit = limit or tonumber(call('HGET', run, 'tries'))
             try_again(index, status, limit, fields)
         end
     end
@@ -30,7 +31,8 @@ if #mine > 0 then
     call('ZREM', leases, unpack(mine))
 end
 store(fields)
-if takes ~= '1' and call('LLEN', queue) > 0 then
-    wake(channel, name)
+local count = takes ~= '1' and call('LLEN', queue) or 0
+if count > 0 then
+    wake(channel, name, count)
 end
 return #fields / 2

@@ -2,10 +2,11 @@
 -- ARGV: channel, name, epoch, index of the first, status, then the items' bytes.
 -- Returns how many are published.
 local channel, name, epoch, first, status = unpack(ARGV, 1, 5)
-if not is_near_end(epoch) then
+local at = call('HMGET', run, 'epoch', 'published')
+if at[1] ~= epoch then
     return stale
 end
-local published = tonumber(call('HGET', run, 'published')) or 0
+local published = tonumber(at[2]) or 0
 if tonumber(first) > published then
     return lost
 end
@@ -25,7 +26,7 @@ end
 if status == '0' then
     call('HSET', items, unpack(fields))
     call('RPUSH', queue, unpack(indexes))
-    wake(channel, name)
+    wake(channel, name, #indexes)
 else
     store({ indexes[1] .. ':' .. status, '' })
 end

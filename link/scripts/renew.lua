@@ -25,20 +25,21 @@ local function renew(from, to)
     end
 end
 
+-- The far end may have been woken for an item, and may not take it any more: so others are.
 local function give_back_others()
-    local has, some = call('HGETALL', owners), false
+    local has = call('HGETALL', owners)
     for i = 1, #has, 2 do
         local index = has[i]
         if has[i + 1] == far_end and not kept[index] then
             call('HDEL', owners, index)
             call('ZREM', leases, index)
             call('LPUSH', queue, index)
-            some = true
         end
     end
     call('SREM', waiting, far_end)
-    if some then
-        wake(channel, name)
+    local count = call('LLEN', queue)
+    if count > 0 then
+        wake(channel, name, count)
     end
 end
 

@@ -1,5 +1,6 @@
 -- Takes items for a far end, up to its places and the run's n. Items whose lease has ended wait
 -- again first; but not soon after the engine has started, when far ends are only coming back.
+-- A far end without a place calls this to wake another one in its stead.
 -- ARGV: channel, name, far end, places, lease in milliseconds, look: 1 to look for ended leases,
 -- bytes: once it has so many, it takes no more items.
 -- Returns nothing if the run is over; else {index, tries, bytes, index, …}.
@@ -7,6 +8,13 @@ local channel, name, far_end, places, lease, look, most_bytes = unpack(ARGV)
 local spec = call('HMGET', run, 'n', 'tries')
 if not spec[1] then
     return false
+end
+local waits = call('LLEN', queue)
+if waits == 0 and look ~= '1' then
+    if places ~= '0' then
+        call('SADD', waiting, far_end)
+    end
+    return {}
 end
 local time = call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -24,6 +32,7 @@ if look == '1' then
             try_again(ended[e], -130, tonumber(spec[2]), failed) -- EOWNERDEAD
         end
         store(failed)
+        waits = call('LLEN', queue)
     end
 end
 
@@ -52,8 +61,9 @@ if #indexes > 0 then
     call('ZADD', leases, unpack(ends))
     call('HSET', owners, unpack(mine))
 end
-if free > #indexes and call('LLEN', queue) > 0 then
-    wake(channel, name)
+local left = math.min(waits, free) - #indexes
+if left > 0 then
+    wake(channel, name, left)
 elseif #indexes < tonumber(places) then
     call('SADD', waiting, far_end)
 end

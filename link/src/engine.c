@@ -164,6 +164,11 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
     return error;
 }
 
+bool lk_engine_has_more(const struct lk_engine *engine)
+{
+    return engine->reader && engine->reader->pos < engine->reader->len;
+}
+
 int lk_engine_send(struct lk_engine *engine)
 {
     struct lk_request *request = &engine->request;

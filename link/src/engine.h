@@ -83,6 +83,9 @@ int lk_engine_send(struct lk_engine *engine);
  * reply. */
 int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline);
 
+/* Whether some bytes of a later reply have come with the last one. */
+bool lk_engine_has_more(const struct lk_engine *engine);
+
 /* The connection has failed. */
 void lk_engine_leave(struct lk_engine *engine);
 

@@ -103,12 +103,9 @@ static struct lk_run *next_ready(struct lk_far *far)
     return NULL;
 }
 
-static int plan_take(struct lk_far *far, struct lk_run *run)
+static int plan_take(struct lk_far *far, struct lk_run *run, unsigned places)
 {
     struct lk_request *request = &far->engine.request;
-    if (!run)
-        return 0;
-    unsigned places = far->free < LK_MOST ? far->free : LK_MOST;
     lk_engine_call(&far->engine, LK_TAKE, &run->keys, 7);
     name_far_end(far, run);
     lk_request_number(request, places);
@@ -116,6 +113,16 @@ static int plan_take(struct lk_far *far, struct lk_run *run)
     lk_request_number(request, run->look);
     lk_request_number(request, LK_MOST_BYTES);
     return add_step(far, LK_TAKE, run, places);
+}
+
+/* Without a place for them, another far end may have one. */
+static int pass_on(struct lk_far *far)
+{
+    int error = 0;
+    for (struct lk_run *run = far->runs; !error && run; run = run->next)
+        if (run->woken)
+            error = plan_take(far, run, 0);
+    return error;
 }
 
 static void look_if_due(struct lk_far *far, int64_t now)
@@ -151,7 +158,11 @@ int lk_far_plan(struct lk_far *far)
     }
     if (renew)
         far->renew_at = now + far->link->lease / 3;
-    return error ? error : plan_take(far, from);
+    if (!error && from)
+        error = plan_take(far, from, far->free < LK_MOST ? far->free : LK_MOST);
+    else if (!error && (!far->free || far->stopping))
+        error = pass_on(far);
+    return error;
 }
 
 /* ---- replies ---- */
@@ -213,7 +224,7 @@ static int start(struct lk_far *far, struct lk_run *run, redisReply *const *thre
 static int start_all(struct lk_far *far, const struct lk_step *step, const redisReply *reply)
 {
     struct lk_run *run = step->run;
-    run->look = false;
+    run->woken = run->look = false;
     run->over = reply->type == REDIS_REPLY_NIL;
     if (run->over) {
         run->ready = false;
@@ -228,7 +239,8 @@ static int start_all(struct lk_far *far, const struct lk_step *step, const redis
         error = start(far, run, reply->element + i);
         bytes += reply->element[i + 2]->len;
     }
-    run->ready = reply->elements / 3 == step->asked || bytes >= LK_MOST_BYTES;
+    if (step->asked)
+        run->ready = reply->elements / 3 == step->asked || bytes >= LK_MOST_BYTES;
     return error;
 }
 

@@ -6,7 +6,9 @@
  * One task, the caller's, is the loop: it alone talks to the engine, and it owns all lists. It puts
  * everything that is due into one request: the results that have come, a take for the places that
  * are free, renewals. While a request is under way, results gather for the next. A second task
- * listens, on a connection of its own, for runs that have items. A third one sees to it that an
+ * listens, on a connection of its own, for runs that have items. It ends when it has passed on what
+ * has come, and the loop starts it again: so it is where the loop is, however both were stolen, and
+ * need not wake another worker for each item. A third one sees to it that an
  * engine that does not answer cannot keep the far end after the grace.
  *
  * Two scopes, as in leat_serve. `around` lies in the caller's scope and is cancelled with it; then
@@ -36,6 +38,7 @@ struct lk_run {
     struct lk_item *held;  /* being worked on */
     struct lk_item *ended; /* with a result that is not stored yet */
     bool ready;            /* a take may find items */
+    bool woken;            /* no other may have been: it takes, or another has to be */
     bool look;             /* the next take looks for leases that have ended */
     bool over;
 };
@@ -80,6 +83,7 @@ struct lk_far {
     int64_t renew_at, look_at;
     bool all;     /* the next renewal tells all that it has */
     bool ask_all; /* there may be runs that it does not know */
+    bool listens; /* the task that listens has been started, and has not said that it ends */
     bool stopping;
     int64_t stop_at; /* when the grace is over */
     int deaf;        /* why it cannot listen any more, or 0 */
@@ -90,6 +94,8 @@ struct lk_far {
  * the far end cannot listen, so it fails. */
 struct lk_news {
     char run[LK_NAME + 1];
+    bool is_own;  /* only this far end was told */
+    bool is_last; /* the task that listens has ended */
     int error;
 };
 
@@ -121,6 +127,7 @@ int lk_runs_ask(struct lk_far *far);
 
 /* ---- listen.c: the task that hears of items ---- */
 
+/* Until there was some news. */
 int lk_listen(void *far);
 
 /* ---- hurry.c: the task that ends a wait for the engine after the grace ---- */

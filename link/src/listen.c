@@ -1,7 +1,9 @@
+#define _GNU_SOURCE
 #include "far.h"
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int subscribe(struct lk_far *far)
@@ -10,9 +12,14 @@ static int subscribe(struct lk_far *far)
     int error = lk_keys_make(&keys, far->link, far->spec.stage, "-");
     if (error)
         return error;
-    lk_request_texts(&far->listener.request, "SUBSCRIBE", keys.channel, NULL);
+    char *own;
+    error = asprintf(&own, "%s:%s", keys.channel, far->id) < 0 ? -ENOMEM : 0;
+    if (!error) {
+        lk_request_texts(&far->listener.request, "SUBSCRIBE", keys.channel, own, NULL);
+        free(own);
+    }
     lk_keys_free(&keys);
-    return lk_engine_send(&far->listener);
+    return error ? error : lk_engine_send(&far->listener);
 }
 
 static bool is(const redisReply *reply, const char *text)
@@ -20,19 +27,27 @@ static bool is(const redisReply *reply, const char *text)
     return reply->type == REDIS_REPLY_STRING && strcmp(reply->str, text) == 0;
 }
 
-/* ["message", channel, run], or another kind of news, which is none. */
-static int pass_on(struct lk_far *far, const redisReply *reply)
+/* Its own channel ends with its name. */
+static bool is_own(const struct lk_far *far, const redisReply *channel)
 {
-    struct lk_news news = { 0 };
+    size_t n = strlen(far->id);
+    return channel->type == REDIS_REPLY_STRING && (size_t)channel->len > n &&
+           strcmp(channel->str + channel->len - n, far->id) == 0;
+}
+
+/* ["message", channel, run], or another kind of news, which is none. 1: there is news. */
+static int read_news(const struct lk_far *far, const redisReply *reply, struct lk_news *news)
+{
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
         return -EPROTO;
     if (is(reply->element[0], "subscribe"))
-        return leat_send(far->bell, &news);
+        return 1;
     if (reply->elements != 3 || !is(reply->element[0], "message") ||
         reply->element[2]->type != REDIS_REPLY_STRING || !lk_is_name(reply->element[2]->str))
         return 0;
-    snprintf(news.run, sizeof news.run, "%s", reply->element[2]->str);
-    return leat_send(far->bell, &news);
+    snprintf(news->run, sizeof news->run, "%s", reply->element[2]->str);
+    news->is_own = is_own(far, reply->element[1]);
+    return 1;
 }
 
 /* A connection without a word may be a dead one. */
@@ -47,30 +62,38 @@ static int hear(struct lk_far *far, redisReply **reply)
     return error ? error : lk_engine_reply(engine, reply, leat_after(far->link->lease));
 }
 
-static int listen_once(struct lk_far *far)
+/* Passes news on until there was some and no more has come. 0 or an error. */
+static int pass_on(struct lk_far *far)
 {
-    int error = subscribe(far);
-    while (!error) {
+    for (;;) {
         redisReply *reply;
-        error = hear(far, &reply);
+        struct lk_news news = { 0 };
+        int error = hear(far, &reply);
         if (error)
-            break;
+            return error;
         lk_engine_is_there(&far->listener);
-        error = pass_on(far, reply);
+        int got = read_news(far, reply, &news);
         freeReplyObject(reply);
+        news.is_last = !lk_engine_has_more(&far->listener);
+        error = got > 0 ? leat_send(far->bell, &news) : got;
+        if (error || (got > 0 && news.is_last))
+            return error;
     }
-    return error;
 }
 
 int lk_listen(void *arg)
 {
     struct lk_far *far = arg;
-    int error = lk_engine_return(&far->listener, far->stop);
-    while (!error) {
-        error = listen_once(far);
-        if (lk_engine_may_return(error))
-            error = lk_engine_return(&far->listener, far->stop);
+    int error = far->listener.line.io ? pass_on(far) : -ENOTCONN;
+    while (error && lk_engine_may_return(error)) {
+        error = lk_engine_return(&far->listener, far->stop);
+        if (error)
+            break;
+        error = subscribe(far);
+        error = error ? error : pass_on(far);
     }
+    if (!error)
+        return 0;
     lk_engine_leave(&far->listener);
     /* At the end the bell is closed, or nobody answers it any more. */
     if (error != -ESHUTDOWN)

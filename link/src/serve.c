@@ -33,6 +33,7 @@ static void take_back(struct lk_far *far, struct lk_item *item)
 
 static void hear(struct lk_far *far, const struct lk_news *news)
 {
+    far->listens = !news->is_last;
     if (news->error) {
         far->deaf = news->error;
         return;
@@ -44,8 +45,19 @@ static void hear(struct lk_far *far, const struct lk_news *news)
     struct lk_run *run = lk_run_find(far, news->run);
     if (run) {
         run->ready = true;
+        run->woken |= news->is_own;
         run->over = false;
     }
+}
+
+/* Without memory for the task, the next round tries again. */
+static int start_listening(struct lk_far *far)
+{
+    if (far->listens || far->deaf || far->stopping)
+        return 0;
+    int error = leat_go_named(far->crowd, lk_listen, far, "listen", 0);
+    far->listens = !error;
+    return error;
 }
 
 static void collect(struct lk_far *far)
@@ -56,6 +68,7 @@ static void collect(struct lk_far *far)
         take_back(far, item);
     while (leat_try_recv(far->bell, &news) == 0)
         hear(far, &news);
+    start_listening(far);
 }
 
 static void lose_all(struct lk_far *far)
@@ -195,7 +208,7 @@ static void drain(struct lk_far *far)
 
 static int serve(struct lk_far *far)
 {
-    int error = leat_go_named(far->crowd, lk_listen, far, "listen", 0);
+    int error = start_listening(far);
     error = error ? error : leat_go_named(far->crowd, lk_hurry, far, "hurry", 0);
     error = error ? error : loop(far);
     drain(far);
