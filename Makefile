@@ -56,6 +56,12 @@ bench-process: ## start programs by leat_spawn and by others; what each costs
 	@scripts/build release leat-static
 	@bench/process/run $(BENCH)
 
+bench-link: ## a stage over processes beside a program that drives the engine itself; the bars
+	@scripts/bootstrap cluster
+	@scripts/build release leat-command
+	@scripts/build bench bench-link
+	@bench/link/run
+
 bench-map: ## run commands over items with leat map and its peers; the ratios
 	@scripts/bootstrap run
 	@scripts/build release leat-command
