@@ -10,6 +10,7 @@
 
 #include <inttypes.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,9 +106,10 @@ static int take_results(leat_chan *results, uint64_t want)
         }
     }
     double seconds = (double)(leat_now() - begun) / (double)LEAT_S;
-    printf("%" PRIu64 " of %" PRIu64 " results, in order, each once; %" PRIu64 " wrong; %.1f s\n",
-           n, want, wrong, seconds);
-    return error != -EPIPE ? error : n == want && !wrong ? 0 : -EBADMSG;
+    bool good = error == -EPIPE && n == want && !wrong;
+    printf("%" PRIu64 " of %" PRIu64 " results%s; %" PRIu64 " wrong; %.1f s\n", n, want,
+           good ? ", in order, each once" : "", wrong, seconds);
+    return error != -EPIPE ? error : good ? 0 : -EBADMSG;
 }
 
 static int run(char **words)
