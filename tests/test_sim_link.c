@@ -5,7 +5,14 @@
  * a gap; there are never more than n leases; all ends, and then the engine has nothing left. */
 #include "link_server.h"
 
-enum { SEEDS = 600, FARS = 3, FIRST_NEAR = FARS, NEARS = PARTIES - FARS, ITEMS = 60 };
+enum {
+    SEEDS = 600,
+    FARS = 3,
+    FIRST_NEAR = FARS,
+    NEARS = PARTIES - FARS,
+    ITEMS = 60,
+    PLACES = 6 /* of a far end, at most */
+};
 
 /* In virtual time: by then everything has ended. */
 #define LONG_AFTER (3600 * LEAT_S)
@@ -32,6 +39,8 @@ struct near {
 struct world {
     struct server server;
     bool calm, unordered, blocking;
+    bool timely; /* a far end without a fault renews in time */
+    unsigned events;
     unsigned items, n, window, capacity, tries, far_count;
     int64_t lease;
     uint64_t chance;
@@ -41,7 +50,7 @@ struct world {
     leat_chan *ended; /* gets a near end that has ended */
     uint64_t next;    /* the first index that nobody has received */
     bool seen[ITEMS], complete, over;
-    unsigned results[ITEMS];
+    unsigned results[ITEMS], starts[ITEMS];
 };
 
 /* ---- what an item is ---- */
@@ -55,6 +64,13 @@ static bool cannot_be_packed(uint64_t index)
 static unsigned failures_of(uint64_t index)
 {
     return index % 7 == 3 ? (unsigned)(index % 4) : 0;
+}
+
+/* How often it is begun where nothing goes wrong. */
+static unsigned starts_of(const struct world *world, uint64_t index)
+{
+    unsigned most = failures_of(index) + 1;
+    return cannot_be_packed(index) ? 0 : most < world->tries ? most : world->tries;
 }
 
 static uint64_t value_of(uint64_t index)
@@ -120,8 +136,22 @@ static void check_engine(struct server *server, const struct run_keys *run)
         CHECK_IS(1, ++world->results[strtoul(new->fields[i].name, NULL, 10)]);
 }
 
+/* Something that happens costs what one far end has, or less; of all far ends it costs nothing,
+ * since an engine that was away lets them come back. */
+static void check_starts(const struct world *world)
+{
+    unsigned more = 0;
+    for (unsigned i = 0; i < world->items; i++) {
+        unsigned wanted = starts_of(world, i), begun = world->starts[i];
+        CHECK(!world->calm || begun == wanted);
+        more += begun > wanted ? begun - wanted : 0;
+    }
+    CHECK(!world->timely || more <= world->events * PLACES);
+}
+
 static void check_end(struct world *world)
 {
+    check_starts(world);
     const struct run_keys *run = run_named(&world->server.engine, run_name);
     CHECK(!run->open && !run->listed && run->expires);
     CHECK_IS(world->items, run->published);
@@ -175,6 +205,7 @@ static int work(void *arg, const leat_far_item *item, leat_bytes *result)
     snprintf(key, sizeof key, "%s/%" PRIu64, run_name, index);
     CHECK(strcmp(key, item->key) == 0 && strcmp(item->run, run_name) == 0);
     CHECK(item->again < world->tries);
+    world->starts[index]++;
     world->running++;
     CHECK(!world->calm || world->running <= world->n);
     int error = leat_sleep(some_work(world));
@@ -192,7 +223,7 @@ static int be_far_end(void *arg)
         leat_scope *scope = far->scope = leat_scope_open(LEAT_NEVER);
         leat_link *link = open_link(world, scope, far->party);
         const leat_serve_stage_spec spec = { .stage = stage,
-                                             .n = 1 + below(&world->chance, 6),
+                                             .n = 1 + below(&world->chance, PLACES),
                                              .run = work,
                                              .arg = far,
                                              .blocking = world->blocking,
@@ -366,6 +397,7 @@ static void live(struct world *world)
             begin_near_end(world);
         if (error && events) {
             events--;
+            world->events++;
             something_happens(world);
         }
     }
@@ -385,6 +417,8 @@ static void choose(struct world *world, bool may_be_calm)
     world->far_count = 1 + below(chance, FARS);
     world->lease = (100 + (int64_t)below(chance, 900)) * LEAT_MS;
     world->server.faults = world->calm ? 0 : below(chance, 30);
+    world->events = world->server.faults;
+    world->timely = may_be_calm;
     world->server.one_in = 5 + below(chance, 60);
     world->server.longest = LEAT_S * (1 + below(chance, 12));
     world->server.chance = lt_rng_next(chance);
