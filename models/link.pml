@@ -5,9 +5,17 @@
  * is a set. A lease ends at any time when its far end is dead or does not know of it, and STALLS
  * times while the far end works on the item. LOST times a connection is lost with a request: before
  * it has any effect, or before its answer arrives; one of these requests may have its effect at any
- * later time instead, also when its sender is gone. Every far end but one may die at any time. With
- * SECOND the first near end may, too, and a second one opens the run at any time after it, or never
- * if the first one has ended the run.
+ * later time instead, also when its sender is gone. Every far end but one may die at any time, or
+ * end and give back what it has. With SECOND the first near end may die, too, and a second one
+ * opens the run at any time after it, or never if the first one has ended the run. RESTARTS times
+ * the engine is killed and comes back with all that it had: all connections are lost, and all
+ * leases have ended meanwhile. It counts as new until all far ends have renewed what they have.
+ *
+ * A far end takes when it is ready: when it begins, when it was woken, and again after it got an
+ * item or stored a result. Where it got none, the engine notes that it waits. One that is woken and
+ * has no place passes that on. It also looks by itself four times in a lease, which the model has
+ * only after a lost connection, and after the death of one that was woken: without these, waking
+ * must be enough.
  *
  * Proves:
  *  - an item is in one place: in the queue, or leased and owned, or it has its one result;
@@ -16,7 +24,8 @@
  *  - the receiver gets every index, in order and without a gap, over both near ends;
  *  - a near end is refused only if the other one has opened the run since;
  *  - no item is lost: when nothing can go on, the run has ended, and nothing is queued or leased;
- *    or the first near end took the run back, by an open that was on its way, and has died.
+ *    or the first near end took the run back, by an open that was on its way, and has died;
+ *  - a far end that comes back to an engine that was away keeps what it has.
  *
  * Broken on purpose:
  *  DONE_UNOWNED       a far end stores a result though it has lost the lease
@@ -31,7 +40,12 @@
  *  EPOCH_UNCHECKED    confirm does not look at the epoch
  *  OPENED_UNSEEN      open does not look at the epoch that the near end has seen
  *  CONFIRMED_BACK     a late confirm takes back what is delivered
- *  CONFIRMED_UNUSED   a near end confirms what may not have been used */
+ *  CONFIRMED_UNUSED   a near end confirms what may not have been used
+ *  UNWOKEN            publish wakes no far end that waits
+ *  BACK_UNWOKEN       renew wakes none for what it lets wait again
+ *  NOT_NOTED          take does not note that a far end waits
+ *  NEVER_RECLAIMED    no lease that has ended is taken away
+ *  NEW_UNSEEN         a lease that ended while the engine was away is taken away at once */
 #ifndef ITEMS
 #define ITEMS 2
 #endif
@@ -47,11 +61,17 @@
 #ifndef STALLS
 #define STALLS 1
 #endif
+#ifndef PLACES
+#define PLACES ITEMS /* of a far end */
+#endif
 #ifndef FARS
 #define FARS 2
 #endif
 #ifndef SECOND
 #define SECOND 0 /* 1: there is a second near end */
+#endif
+#ifndef RESTARTS
+#define RESTARTS 0
 #endif
 #define NOBODY FARS
 
@@ -61,17 +81,25 @@ mtype = { NONE, OPEN, PUBLISH, CONFIRM, FINISH, TAKE, DONE, RENEW };
 byte epoch, published, delivered, trimmed, leases;
 byte opener; /* which near end has opened the run */
 bool is_open, refused; /* refused: what open answers */
+byte got = ITEMS;      /* what take answers: an item, or ITEMS for none */
 byte queued[ITEMS], owner[ITEMS], tries[ITEMS], results[ITEMS];
 bool leased[ITEMS];
+bool ended[ITEMS]; /* the lease, while the engine was away */
+bool waiting[FARS], is_new;
+byte many; /* for how many items far ends are woken */
 
 /* Whether a far end has an item. */
 bool has[FARS * ITEMS];
 #define HAS(f, i) has[(f) * ITEMS + (i)]
 bool dead[FARS], gone[2]; /* far ends; near ends */
+bool ready[FARS];         /* a take may find something */
+bool woken[FARS];         /* no other may have been */
+bool all[FARS];           /* the next renewal names all */
+bool owed;                /* one was woken and is dead */
 
 byte used; /* how many results the receiver has used, from both near ends */
 bool over;
-byte lost = LOST, stalls = STALLS;
+byte lost = LOST, stalls = STALLS, restarts = RESTARTS;
 
 /* A request that has its effect later. */
 mtype late = NONE;
@@ -96,8 +124,34 @@ inline check()
 inline lease(i, is)
 {
     leases = leases + is - leased[i];
-    leased[i] = is
+    leased[i] = is;
+    ended[i] = false
 }
+
+/* For one item one of those that wait, else all. */
+inline wake()
+{
+    if
+    :: many == 1 && waiting[0] ->
+        waiting[0] = false; ready[0] = true; woken[0] = true
+    :: many == 1 && waiting[FARS - 1] ->
+        waiting[FARS - 1] = false; ready[FARS - 1] = true; woken[FARS - 1] = true
+    :: else ->
+        n = 0;
+        do
+        :: n < FARS ->
+            ready[n] = ready[n] || waiting[n];
+            waiting[n] = false;
+            n++
+        :: else -> break
+        od;
+        n = 0
+    fi;
+    many = 0
+}
+
+#define QUEUED (queued[0] + queued[1] + (ITEMS > 2) * queued[ITEMS - 1])
+#define LEFT (QUEUED < N - leases -> QUEUED : N - leases)
 
 inline try_again(i)
 {
@@ -128,7 +182,13 @@ inline script_open(k, seen)
 #else
     :: seen == epoch ->
 #endif
-        epoch++; opener = k; is_open = true
+        epoch++; opener = k; is_open = true;
+        n = 0;
+        do /* it is told to all */
+        :: n < FARS -> ready[n] = !dead[n]; n++
+        :: else -> break
+        od;
+        n = 0
 #ifndef OPENED_UNSEEN
     :: else -> refused = true
 #endif
@@ -144,7 +204,10 @@ inline script_publish(e, i)
     :: e == epoch && i == published ->
 #endif
         published = i + 1;
-        queued[i]++
+        queued[i]++;
+#ifndef UNWOKEN
+        many = 1; wake()
+#endif
     :: else
     fi
 }
@@ -189,27 +252,54 @@ inline script_finish(e)
 #endif
 #endif
 
-inline script_take(f, i, room)
+inline take_one(f, i)
 {
+    queued[i]--; lease(i, 1); owner[i] = f; got = i;
     if
-    :: MAY_TAKE(i, room) -> queued[i]--; lease(i, 1); owner[i] = f
+    :: leases < N && QUEUED -> many = LEFT; wake()
     :: else
     fi
 }
 
-/* A part of take, which does this first. */
+inline script_take(f, room)
+{
+    if
+    :: MAY_TAKE(0, room) -> take_one(f, 0)
+    :: MAY_TAKE(1, room) -> take_one(f, 1)
+#if ITEMS > 2
+    :: MAY_TAKE(2, room) -> take_one(f, 2)
+#endif
+    :: else ->
+#ifndef NOT_NOTED
+        waiting[f] = is_open && !dead[f]; /* one that is dead does not hear: the next one is told */
+#endif
+        skip
+    fi
+}
+
+/* A part of take, which does this first, and then takes. */
 #ifdef KEPT_UNNAMED
 #define ENDS_UNKNOWN(i) false
 #else
 #define ENDS_UNKNOWN(i) (!HAS(owner[i], i))
 #endif
-#define MAY_END(i) (is_open && leased[i] && (dead[owner[i]] || ENDS_UNKNOWN(i) || stalls > 0))
+#define IS_DEAD(i) (dead[owner[i]] || ENDS_UNKNOWN(i))
+#ifdef NEW_UNSEEN
+#define MAY_LOOK true
+#else
+#define MAY_LOOK (!is_new)
+#endif
+#ifdef NEVER_RECLAIMED
+#define MAY_END(i) false
+#else
+#define MAY_END(i) (is_open && leased[i] && MAY_LOOK && (IS_DEAD(i) || ended[i] || stalls > 0))
+#endif
 
 inline script_look(i)
 {
     if
-    :: dead[owner[i]] || ENDS_UNKNOWN(i)
-    :: else -> stalls--
+    :: IS_DEAD(i)
+    :: else -> assert(!ended[i]); stalls--
     fi;
     try_again(i);
     check()
@@ -232,11 +322,15 @@ inline script_done(f, i, fails)
             results[i]++
         fi
     :: else
+    fi;
+    if
+    :: QUEUED -> many = QUEUED; wake()
+    :: else
     fi
 }
 
 /* Of all that the far end has; `named`: a bit for each item. */
-inline script_renew(f, named)
+inline script_renew(f, named, names_all)
 {
     n = 0;
     do
@@ -244,6 +338,8 @@ inline script_renew(f, named)
         if
 #ifdef RENEWED_UNOWNED
         :: named & (1 << n) -> lease(n, 1)
+#else
+        :: named & (1 << n) && owner[n] == f -> ended[n] = false
 #endif
         :: !(named & (1 << n)) && owner[n] == f ->
 #ifdef KEPT_UNNAMED
@@ -256,7 +352,14 @@ inline script_renew(f, named)
         n++
     :: else -> break
     od;
-    n = 0
+    n = 0;
+    waiting[f] = waiting[f] && !names_all;
+    if
+#ifndef BACK_UNWOKEN
+    :: QUEUED -> many = QUEUED; wake()
+#endif
+    :: else
+    fi
 }
 
 /* ---- requests ---- */
@@ -268,9 +371,9 @@ inline run_script(script, by, first, second)
     :: script == PUBLISH -> script_publish(first, second)
     :: script == CONFIRM -> script_confirm(first, second)
     :: script == FINISH -> script_finish(first)
-    :: script == TAKE -> script_take(by, first, second)
+    :: script == TAKE -> script_take(by, second)
     :: script == DONE -> script_done(by, first, second)
-    :: script == RENEW -> script_renew(by, first)
+    :: script == RENEW -> script_renew(by, first, second)
     fi;
     check()
 }
@@ -297,7 +400,7 @@ end:
     :: atomic {
         late != NONE ->
         run_script(late, late_by, late_first, late_second);
-        refused = false;
+        refused = false; got = ITEMS;
         late = NONE; late_by = 0; late_first = 0; late_second = 0
     }
     od
@@ -305,18 +408,20 @@ end:
 
 /* ---- far ends ---- */
 
-inline take(i)
+inline take()
 {
 #ifdef TAKEN_IN_TWO_STEPS
     room = (leases < N);
 #endif
     atomic {
-        ask(TAKE, self, i, room);
-        all = !answered;
+        ask(TAKE, self, 0, room);
+        all[self] = all[self] || !answered;
+        ready[self] = !answered || got < ITEMS;
         if
-        :: answered && owner[i] == self -> HAS(self, i) = 1
+        :: answered && got < ITEMS -> HAS(self, got) = 1
         :: else
         fi;
+        got = ITEMS; woken[self] = false;
         room = 0; answered = false
     }
 }
@@ -324,11 +429,12 @@ inline take(i)
 inline done(i, fails)
 {
     ask(DONE, self, i, fails);
-    all = !answered;
+    all[self] = all[self] || !answered;
     if
     :: answered -> HAS(self, i) = 0
     :: else
     fi;
+    ready[self] = true;
     answered = false
 }
 
@@ -340,8 +446,9 @@ inline renew()
     :: else -> break
     od;
     n = 0;
-    ask(RENEW, self, named, 0);
-    all = !answered;
+    ask(RENEW, self, named, all[self]);
+    ready[self] = ready[self] || all[self] || !answered;
+    all[self] = !answered;
     do
     :: n < ITEMS && answered -> HAS(self, n) = HAS(self, n) && owner[n] == self; n++
     :: else -> break
@@ -349,19 +456,36 @@ inline renew()
     n = 0; named = 0; answered = false
 }
 
+inline goes()
+{
+    dead[self] = true; all[self] = false;
+    ready[self] = false; woken[self] = false; waiting[self] = false
+}
+
+#define HELD (HAS(self, 0) + HAS(self, 1) + (ITEMS > 2) * HAS(self, ITEMS - 1))
+
+/* A take without a place. The answer says nothing. */
+inline pass_on()
+{
+    woken[self] = false;
+    if
+    :: leases < N && QUEUED -> many = LEFT; wake()
+    :: else
+    fi
+}
+
 /* The function may end at any time, and fail. */
 #define STEPS(i) \
-    :: !all && MAY_TAKE(i, leases < N) -> take(i) \
-    :: atomic { !all && HAS(self, i) -> done(i, 0) } \
-    :: atomic { !all && HAS(self, i) -> done(i, 1) } \
-    :: atomic { !all && HAS(self, i) && owner[i] != self -> renew() } \
-    :: atomic { MAY_END(i) -> script_look(i) }
+    :: atomic { !all[self] && HAS(self, i) -> done(i, 0) } \
+    :: atomic { !all[self] && HAS(self, i) -> done(i, 1) } \
+    :: atomic { !all[self] && HAS(self, i) && owner[i] != self -> renew() } \
+    :: atomic { !all[self] && HELD < PLACES && MAY_END(i) -> script_look(i); take() }
 #define HAS_NOTHING (!HAS(self, 0) && !HAS(self, ITEMS - 1) && !HAS(self, ITEMS / 2))
 
 proctype Far(byte self)
 {
     byte n, named;
-    bool all, answered, room;
+    bool answered, room;
 end:
     do
     STEPS(0)
@@ -369,9 +493,38 @@ end:
 #if ITEMS > 2
     STEPS(2)
 #endif
-    :: atomic { all -> renew() }
+    :: !all[self] && ready[self] && HELD < PLACES -> take()
+    :: atomic { !all[self] && woken[self] && HELD == PLACES -> pass_on() }
+    :: atomic { (lost < LOST || owed) && HELD < PLACES && !ready[self] && QUEUED && leases < N ->
+            ready[self] = true
+        }
+    :: atomic { all[self] -> renew() }
     :: over && HAS_NOTHING -> break
-    :: self > 0 -> atomic { dead[self] = true; break }
+    :: self > 0 -> atomic { owed = owed || woken[self]; goes(); break }
+    :: atomic { self > 0 && !all[self] -> script_renew(self, 0, 1); check(); goes(); break }
+    od
+}
+
+/* ---- the engine is killed ---- */
+
+proctype Engine()
+{
+    byte n;
+end:
+    do
+    :: atomic {
+        restarts > 0 && !is_new ->
+        restarts--;
+        is_new = true;
+        for (n : 0 .. ITEMS - 1) {
+            ended[n] = leased[n]
+        }
+        for (n : 0 .. FARS - 1) {
+            all[n] = !dead[n]
+        }
+        n = 0
+    }
+    :: atomic { is_new && !all[0] && !all[FARS - 1] -> is_new = false }
     od
 }
 
@@ -478,9 +631,14 @@ init {
         :: else -> break
         od;
         for (i : 0 .. FARS - 1) {
+            ready[i] = true;
             run Far(i)
         }
         i = 0;
+        if
+        :: RESTARTS > 0 -> run Engine()
+        :: else
+        fi;
         run Near(0);
         if
         :: SECOND -> run Second()
