@@ -285,6 +285,10 @@ def aims_of(wait):
         return [f"for the tasks of scope {int(outer('joining')['scope']['number'])}"]
     if file == "scope/blocking.c":
         return [tell_aim("LT_FOR_CALL", outer("call")["fn"])]
+    if file == "io/ring.c":
+        transfer = outer("ring_wait")
+        how = "read from" if str(transfer["way"]) == "LT_IN" else "write to"
+        return [f"to {how} {tell_descriptor(transfer['io'].dereference())}"]
     if file == "block/block.c":
         return ["for the end of " + tell_block(outer("awaiting")["block"].dereference())]
     return [f"({name} in {file})"]

@@ -5,6 +5,8 @@
 
 #include "support.h"
 
+#include "io/io.h"
+
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -96,9 +98,15 @@ static inline int read_one(void *arg)
     return 0;
 }
 
+/* Whether a task waits in its worker's ring, to read or to write. */
+static inline unsigned in_ring(leat_io *io, enum lt_way way)
+{
+    return lt_io_in_ring(io, way) != NULL;
+}
+
 static inline unsigned readers_of(leat_io *io)
 {
-    return receivers_of(leat_io_readable(io));
+    return receivers_of(leat_io_readable(io)) + in_ring(io, LT_IN);
 }
 
 /* A task that computes, and keeps its worker. */

@@ -3,8 +3,6 @@
 #define _GNU_SOURCE
 #include "descriptors.h"
 
-#include "io/io.h"
-
 #include <poll.h>
 
 /* ---- closing beside users of all kinds ---- */
@@ -325,7 +323,7 @@ static int cancels_many_readers(void *arg)
         readers[i] = (struct user){ pair.a, 0, i % 2 ? LEAT_NEVER : leat_after(60 * LEAT_S) };
         CHECK_IS(0, leat_go(inner, read_one, &readers[i]));
     }
-    WAIT_UNTIL(receivers_of(lt_io_chan(pair.a, LT_IN)) == READERS);
+    WAIT_UNTIL(receivers_of(lt_io_chan(pair.a, LT_IN)) + in_ring(pair.a, LT_IN) == READERS);
     CHECK_IS(0, leat_scope_cancel(inner));
     CHECK_IS(0, leat_scope_close(inner));
     for (int i = 0; i < READERS; i++)

@@ -43,6 +43,10 @@
  * A call that returns an error has moved nothing. A write to a pipe or a socket without a reader
  * returns -EPIPE and raises no signal.
  *
+ * Environment. LEAT_IO is auto, epoll or uring. With uring, reads and writes of tasks on sockets go
+ * through an io_uring of their worker, if the system allows it; auto, the default, is epoll. The
+ * results are the same. docs/io.md says when a ring pays.
+ *
  * Where Go has net.Conn and SetDeadline, leat has leat_io and a deadline in each call. */
 #ifndef LEAT_IO_H
 #define LEAT_IO_H

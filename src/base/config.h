@@ -66,6 +66,8 @@ enum {
     LT_LOOKS_APART = 2,
     LT_REACTOR_EVENTS = 1,
     LT_REACTOR_SLOTS = 1,
+    LT_URING_QUEUE = 2,
+    LT_URING_COMPLETIONS = 16,
 #else
     /* Unstarted tasks that a worker holds; more go to the global queue. A power of two. */
     LT_LOCAL_QUEUE_SIZE = 2048,
@@ -104,7 +106,12 @@ enum {
     LT_IDLE_SPINS = 512,      /* pauses, 10 to 40 ns each, before a sleep, at most */
     LT_REACTOR_EVENTS = 128,  /* events fetched at a time */
     LT_REACTOR_SLOTS = 64,    /* slots for descriptors at first; then twice as many each time */
+    /* Powers of two: entries of a worker's ring that are submitted at a time; and its completions,
+     * 16 bytes each. Operations under way are nearly half as many; more wait in epoll. */
+    LT_URING_QUEUE = 256,
+    LT_URING_COMPLETIONS = 16384,
 #endif
+    LT_URING_PAUSES = 1000,  /* pauses until a processor that was interrupted has completed */
     LT_REACTOR_LOOK_US = 50, /* us between a busy worker's looks for events */
     LT_OFFER_US = 50,        /* us after which an offer of the only processor took long; then */
     LT_OFFER_RESTS = 32,     /* there is none for this many times as long, */

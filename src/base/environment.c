@@ -12,6 +12,7 @@
 static const char *const known[] = {
     "DEADLOCK",
     "DUMP",
+    "IO",
     "LOOK",
     "LOOK_TOKEN",
     "PINNED",

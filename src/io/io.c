@@ -209,6 +209,7 @@ static bool see(leat_io *io, struct lt_sight *sight)
                                 .fd = fd,
                                 .closed = users & LT_IO_CLOSED,
                                 .ways = { lt_io_chan(io, LT_IN), lt_io_chan(io, LT_OUT) },
+                                .in_ring = { lt_io_in_ring(io, LT_IN), lt_io_in_ring(io, LT_OUT) },
                                 .steps = sight->steps };
     return true;
 }
@@ -357,6 +358,7 @@ int leat_io_close(leat_io *io)
     if (atomic_fetch_or_explicit(&io->users, LT_IO_CLOSED, memory_order_acq_rel) & LT_IO_CLOSED)
         return -EBADF;
     close_ready(io);
+    lt_io_end_ring(io);
     int error = lt_io_leave(io);
     lt_point();
     return error;

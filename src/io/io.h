@@ -17,6 +17,12 @@
  * connections are never registered. Until then both directions count as raised. The channel for
  * writing is made at the first wait to write; until then it counts as raised, too.
  *
+ * The ring. With LEAT_IO=uring, a task on a worker reads from a socket that is not registered by an
+ * operation in the worker's ring (sched/uring.h), if the read would have to wait; and it writes so
+ * when other parties are ready, whose operations go into the same call. Such a task is in no
+ * channel: `in_ring` names it to the closer. An operation that was cancelled, or whose deadline has
+ * passed, ends with its own completion; if that says that bytes have moved, so does the call.
+ *
  * Users. Each operation counts itself in `users`, and so does the open descriptor. Closing marks it
  * and wakes all waiters; the last user closes the descriptor.
  *
@@ -48,13 +54,14 @@ enum lt_io_kind {
 
 struct leat_io {
     struct lt_source source;
-    struct lt_lock lock; /* for registering, and for `unread` */
+    struct lt_lock lock; /* for registering, and for `unread` and `in_ring` */
     int fd;
     _Atomic uint8_t kind;   /* enum lt_io_kind */
     bool stream;            /* a call that moved less than it could shows that there is no more */
     bool lent;              /* the descriptor is the caller's: not closed */
     _Atomic uint8_t strays; /* waits on another worker than the one it is registered with */
     _Atomic bool urgent;    /* urgent data has come: reads stop before it */
+    _Atomic bool dry;       /* the last read showed that there is no more: a hint */
     _Atomic uint32_t users;
     _Atomic int unsaid[LT_WAYS]; /* the error of a call that had moved some bytes */
     _Atomic uint32_t told[LT_WAYS];
@@ -63,6 +70,8 @@ struct leat_io {
     _Atomic(struct lt_unread *) unread; /* the first of a list; written under `lock` */
     _Atomic(leat_scope *) scope;        /* set once */
     struct lt_owned owned;
+    /* The task whose operation is in a ring, or NULL. Changed under `lock`. */
+    _Atomic(struct lt_task *) in_ring[LT_WAYS];
     struct lt_simulated *simulated; /* NULL unless it is of that kind; then `fd` is -ENOTSUP */
 };
 
@@ -130,6 +139,19 @@ int lt_io_drained(leat_io *io, enum lt_way way, uint32_t told);
 /* Waits until the channel is raised: 0; -EBADF when it was closed; -EAGAIN, -ETIMEDOUT, -ECANCELED,
  * -EDEADLK. */
 int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);
+
+/* Receives or sends in the worker's ring, and waits for the completion. -EAGAIN: there is no ring
+ * for it, or no room; -EINTR: it begins again. Else the result. */
+int64_t lt_io_by_ring(leat_io *io, enum lt_way way, void *buffer, size_t n, int64_t deadline);
+
+static inline struct lt_task *lt_io_in_ring(const leat_io *io, enum lt_way way)
+{
+    /* Relaxed: certain under the lock, for a look without it. */
+    return atomic_load_explicit(&io->in_ring[way], memory_order_relaxed);
+}
+
+/* After it was closed, or lt_io_unread: operations in rings are called off. */
+void lt_io_end_ring(leat_io *io);
 
 /* A system call that does not block, or blocks for a disk. Returns a count, or a negative errno
  * value. */

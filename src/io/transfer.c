@@ -4,6 +4,7 @@
 #include "base/gap.h"
 #include "io/io.h"
 #include "io/simulated.h"
+#include "sched/runtime.h"
 
 #include <leat/task.h>
 
@@ -14,6 +15,12 @@
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
+
+struct vector {
+    struct iovec *at;
+    int n;
+    bool asks; /* see lt_io_readv */
+};
 
 /* ---- the loop ---- */
 
@@ -36,6 +43,52 @@ static int take_unsaid(leat_io *io, enum lt_way way)
     return atomic_exchange_explicit(&io->unsaid[way], 0, memory_order_relaxed);
 }
 
+/* ---- in the ring ---- */
+
+static int64_t call_readv(leat_io *io, void *arg);
+static int64_t call_writev(leat_io *io, void *arg);
+
+/* Longer writes are as fast by themselves. */
+enum { SHORT = 16 * 1024 };
+
+/* Others are ready, or have operations queued: one call submits them all. */
+static bool has_company(const struct lt_worker *here)
+{
+    return LT_HINT(here->ready_head) || lt_uring_has_queued(&here->reactor.ring);
+}
+
+/* Whether the call may be made in a ring: a plain transfer of a socket that nobody watches. */
+static bool suits_ring(leat_io *io, lt_io_call *call, const void *arg, int64_t deadline)
+{
+    return LT_UNLIKELY(lt_runtime.rings) && (call == call_readv || call == call_writev) &&
+           ((const struct vector *)arg)->n == 1 && deadline != LEAT_NOW &&
+           atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_SOCKET &&
+           lt_current_worker() && !lt_io_is_registered(io) &&
+           (call == call_writev || !lt_io_has_unread(io));
+}
+
+/* Relaxed: a hint, which the ring does not rely on. */
+static bool is_dry(const leat_io *io)
+{
+    return atomic_load_explicit(&io->dry, memory_order_relaxed);
+}
+
+static void set_dry(leat_io *io, bool dry)
+{
+    atomic_store_explicit(&io->dry, dry, memory_order_relaxed);
+}
+
+/* -EAGAIN: it is not made in the ring. */
+static int64_t try_ring(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, int64_t deadline)
+{
+    if (!suits_ring(io, call, arg, deadline))
+        return -EAGAIN;
+    const struct iovec *part = ((const struct vector *)arg)->at;
+    bool pays =
+        way == LT_IN ? is_dry(io) : part->iov_len <= SHORT && has_company(lt_current_worker());
+    return pays ? lt_io_by_ring(io, way, part->iov_base, part->iov_len, deadline) : -EAGAIN;
+}
+
 static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
                       int64_t deadline)
 {
@@ -43,6 +96,15 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
     if (unsaid)
         return unsaid;
     for (;;) {
+        int64_t done =
+            LT_UNLIKELY(lt_runtime.rings) ? try_ring(io, way, call, arg, deadline) : -EAGAIN;
+        if (done == -EINTR)
+            continue;
+        if (done != -EAGAIN) {
+            if (way == LT_IN)
+                set_dry(io, done > 0 && (size_t)done < whole);
+            return done;
+        }
         /* Without a wait it asks the system itself: the reactor may not have looked yet. */
         bool waits = deadline != LEAT_NOW && !lt_io_is_raised(io, way);
         int error = waits ? lt_io_wait(io, way, deadline) : 0;
@@ -53,6 +115,10 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         lt_gap();
         if (n == -EINTR)
             continue;
+        if (n == -EAGAIN && way == LT_IN && suits_ring(io, call, arg, deadline) && !is_dry(io)) {
+            set_dry(io, true);
+            continue;
+        }
         if (n == -EAGAIN) {
             error = lt_io_drained(io, way, told);
             if (error || deadline == LEAT_NOW)
@@ -62,6 +128,8 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         if (n > 0 && (size_t)n < whole && io->stream && lt_io_is_registered(io) &&
             !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way))
             lt_io_lower(io, way, told, false);
+        else if (way == LT_IN && LT_UNLIKELY(lt_runtime.rings))
+            set_dry(io, n > 0 && (size_t)n < whole);
         return n;
     }
 }
@@ -98,12 +166,6 @@ static int run_blocking(void *arg)
     b->result = b->call(b->fd, b->arg);
     return 0;
 }
-
-struct vector {
-    struct iovec *at;
-    int n;
-    bool asks; /* see lt_io_readv */
-};
 
 /* A block that calls leat_read itself waits for the disk: it has no stack that could wait. */
 static int64_t call_blocking(leat_io *io, int64_t (*call)(int fd, void *arg), struct vector *v)

@@ -18,6 +18,7 @@ void lt_io_unread(leat_io *io, struct lt_unread *unread)
      * vain, and asks the system, has read the count of tellings before: it does not lower the
      * channel. */
     lt_io_tell(io, EPOLLIN);
+    lt_io_end_ring(io);
     lt_point();
 }
 

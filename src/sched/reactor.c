@@ -182,10 +182,28 @@ void lt_reactors_close(void)
         struct lt_reactor *reactor = &lt_runtime.workers[i]->reactor;
         if (!lt_reactor_is_open(reactor))
             continue;
+        lt_uring_close(&reactor->ring);
         close(reactor->epoll);
         atomic_store_explicit(&reactor->open, false, memory_order_relaxed);
     }
     pthread_mutex_unlock(&opening);
+}
+
+static LT_COLD struct lt_uring *open_ring(struct lt_worker *worker)
+{
+    struct lt_uring *ring = &worker->reactor.ring;
+    if (!lt_uring_is(ring, LT_URING_UNUSED) || lt_uring_refusal())
+        return NULL;
+    pthread_mutex_lock(&opening);
+    bool opened = make_open(worker) == 0 && lt_uring_open(ring);
+    pthread_mutex_unlock(&opening);
+    return opened ? ring : NULL;
+}
+
+struct lt_uring *lt_reactor_uring(struct lt_worker *worker)
+{
+    struct lt_uring *ring = &worker->reactor.ring;
+    return LT_LIKELY(lt_uring_is(ring, LT_URING_OPEN)) ? ring : open_ring(worker);
 }
 
 /* ---- sources ---- */
@@ -327,22 +345,42 @@ static bool tell_all(const struct epoll_event *events, long n)
     return rung;
 }
 
+static bool look_at_ring(struct lt_worker *worker)
+{
+    struct lt_uring *ring = &worker->reactor.ring;
+    struct lt_party *woken = lt_uring_has_more(ring) ? lt_uring_round(ring) : NULL;
+    make_ready(worker, woken);
+    return woken != NULL;
+}
+
+void lt_reactor_stand_in(struct lt_worker *worker)
+{
+    struct lt_uring *ring = &worker->reactor.ring;
+    if (!lt_uring_is(ring, LT_URING_UNUSED))
+        make_ready(lt_current_worker(), lt_uring_stand_in(ring));
+}
+
 bool lt_reactor_look(struct lt_worker *worker)
 {
     struct lt_reactor *reactor = &worker->reactor;
     struct epoll_event events[LT_REACTOR_EVENTS];
+    bool here = worker == lt_current_worker(), any = here && look_at_ring(worker);
     /* A visitor that has seen sources has perhaps not seen the epoll yet. */
     if (!lt_reactor_is_open(reactor))
-        return false;
-    int saved = errno, n = epoll_wait(reactor->epoll, events, LT_REACTOR_EVENTS, 0);
-    errno = saved;
-    bool here = worker == lt_current_worker();
+        return any;
     if (here)
         reactor->looked = lt_clock_now();
+    /* Relaxed: see lt_reactor_has_sources. A poll in the ring that has not ended says that there are
+     * no events. */
+    if (!atomic_load_explicit(&reactor->sources, memory_order_relaxed) ||
+        (here && lt_uring_is(&reactor->ring, LT_URING_OPEN) && reactor->ring.polls))
+        return any;
+    int saved = errno, n = epoll_wait(reactor->epoll, events, LT_REACTOR_EVENTS, 0);
+    errno = saved;
     /* It rang for the worker, which may have gone to sleep since its visitor saw it awake. */
     if (tell_all(events, n) && !here)
         lt_reactor_ring(worker);
-    return n > 0;
+    return any || n > 0;
 }
 
 /* Rounded up, so that no deadline is early. */
@@ -369,13 +407,27 @@ static long wait_for_events(int epoll, struct epoll_event *events, int64_t ns)
     return epoll_wait(epoll, events, LT_REACTOR_EVENTS, milliseconds(ns));
 }
 
+/* In the ring, if there is one. Returns how long it may then sleep in the epoll. */
+static int64_t sleep_in_ring(struct lt_worker *worker, int64_t ns)
+{
+    struct lt_uring *ring = &worker->reactor.ring;
+    if (LT_LIKELY(lt_uring_is(ring, LT_URING_UNUSED)))
+        return ns;
+    make_ready(worker, lt_uring_sleep(ring, worker->reactor.epoll, ns));
+    if (lt_uring_is(ring, LT_URING_OPEN))
+        return ring->polls ? -1 : 0;
+    /* The kernel does not tell when it completes what a refused ring has left. */
+    return worker->ready_head ? 0 : lt_uring_owed(ring) && ns > LEAT_MS ? LEAT_MS : ns;
+}
+
 void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
 {
     struct epoll_event events[LT_REACTOR_EVENTS];
     int saved = errno;
     int64_t now = until == LEAT_NEVER ? 0 : lt_clock_now();
     int64_t ns = until == LEAT_NEVER ? LEAT_NEVER : until > now ? until - now : 0;
-    long n = wait_for_events(worker->reactor.epoll, events, ns);
+    ns = sleep_in_ring(worker, ns);
+    long n = ns < 0 ? 0 : wait_for_events(worker->reactor.epoll, events, ns);
     errno = saved;
     worker->reactor.looked = lt_clock_now();
     tell_all(events, n);

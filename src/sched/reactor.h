@@ -11,6 +11,9 @@
  * dropped. (Even after EPOLL_CTL_DEL: epoll watches open files, and a child between vfork and
  * execve holds a copy of each.)
  *
+ * With LEAT_IO=uring a worker also has a ring (sched/uring.h), from the first operation there on. It
+ * then sleeps in the ring, which polls the epoll.
+ *
  * Locking. A slot's lock is held while its source is told of an event, and comes before a channel's
  * lock. */
 #ifndef LT_SCHED_REACTOR_H
@@ -19,6 +22,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "base/util.h"
+#include "sched/uring.h"
 
 #include <leat/base.h>
 
@@ -35,6 +39,7 @@ struct lt_reactor {
     int epoll, bell;
     _Atomic uint32_t sources; /* registered with it */
     int64_t looked;           /* when its worker looked last; the worker's alone */
+    struct lt_uring ring;     /* beside the epoll, where leat is told to use one */
 };
 
 /* A descriptor, as a reactor sees it. */
@@ -64,6 +69,12 @@ bool lt_reactor_look(struct lt_worker *worker);
 /* The worker: the same after a wait, which ends by an event, by the bell, or at a time. */
 void lt_reactor_sleep(struct lt_worker *worker, int64_t until);
 
+/* The current worker's ring, which this opens; NULL where leat does without. Called outside. */
+struct lt_uring *lt_reactor_uring(struct lt_worker *worker);
+
+/* A thief inside a worker that is held up: does for its ring what the worker would do. */
+void lt_reactor_stand_in(struct lt_worker *worker);
+
 /* Ends the worker's lt_reactor_sleep, or its next one. */
 void lt_reactor_ring(struct lt_worker *worker);
 
@@ -78,11 +89,12 @@ static inline bool lt_reactor_is_open(const struct lt_reactor *reactor)
     return atomic_load_explicit(&reactor->open, memory_order_seq_cst);
 }
 
-/* Whether descriptors are registered: a hint. */
+/* Whether descriptors are registered, or operations under way in the ring: a hint. */
 static inline bool lt_reactor_has_sources(const struct lt_reactor *reactor)
 {
     /* Acquire: a thief that looks sees the open reactor. */
-    return atomic_load_explicit(&reactor->sources, memory_order_acquire) != 0;
+    return atomic_load_explicit(&reactor->sources, memory_order_acquire) != 0 ||
+           lt_uring_owed(&reactor->ring) != 0;
 }
 
 /* The worker: whether it is time to look, although there are parties to run. */

@@ -109,6 +109,15 @@ static int pinned_by_environment(void)
     return strcmp(text, "1") == 0 ? 1 : lt_env_refuse("LEAT_PINNED", "0 or 1");
 }
 
+/* 1: with rings; 0: epoll alone; -EINVAL for any other value. */
+static int rings_by_environment(void)
+{
+    const char *text = lt_env("LEAT_IO");
+    if (!text || strcmp(text, "auto") == 0 || strcmp(text, "epoll") == 0)
+        return 0;
+    return strcmp(text, "uring") == 0 ? 1 : lt_env_refuse("LEAT_IO", "auto, epoll or uring");
+}
+
 static int resolve(const leat_options *given, leat_options *options)
 {
     lt_env_tell_unknown();
@@ -117,6 +126,8 @@ static int resolve(const leat_options *given, leat_options *options)
     if (pinned < 0)
         return pinned;
     options->pinned = pinned;
+    if (rings_by_environment() < 0)
+        return -EINVAL;
     int64_t workers = options->workers ? 0 : lt_env_number("LEAT_WORKERS", LT_MAX_WORKERS);
     if (workers < 0)
         return -EINVAL;
@@ -271,6 +282,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
     rt->pinned = options->pinned != 0;
+    rt->rings = !alone && rings_by_environment() == 1;
     pthread_sigmask(SIG_SETMASK, NULL, &rt->signals);
     lt_stack_pool_open(options->stack_size);
     int error = make_workers(rt);

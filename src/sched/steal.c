@@ -112,7 +112,8 @@ static bool has_more(struct lt_worker *worker, int64_t now)
 {
     return lt_worker_has_mail(worker) || lt_worker_is_nudged(worker) ||
            lt_shared_timers_have_moved(&worker->shared_timers) ||
-           atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now;
+           atomic_load_explicit(&worker->next_timer, memory_order_relaxed) <= now ||
+           lt_uring_has_more(&worker->reactor.ring);
 }
 
 /* ---- taking unstarted parties ---- */
@@ -254,6 +255,7 @@ static void stand_in(struct lt_worker *victim, int64_t now)
     lt_shared_timers_settle(&victim->shared_timers);
     lt_wheel_advance(&victim->wheel, now); /* which may nudge */
     lt_worker_look_at_nudges(victim);
+    lt_reactor_stand_in(victim);
     lt_worker_expect(victim, lt_wheel_next(&victim->wheel));
 }
 

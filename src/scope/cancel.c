@@ -33,6 +33,13 @@ static void nudge_task(struct lt_task *task, struct worker_set *workers)
     lt_worker_nudge(home, task);
 }
 
+static void alert(const struct worker_set *workers)
+{
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
+        if (workers->words[i / 64] >> (i % 64) & 1)
+            lt_worker_alert(lt_runtime.workers[i]);
+}
+
 static void nudge_tasks(leat_scope *scope)
 {
     struct worker_set workers = { 0 };
@@ -45,16 +52,28 @@ static void nudge_tasks(leat_scope *scope)
     }
     if (scope->opener->kind == LT_TASK)
         nudge_task(LT_CONTAINER(scope->opener, struct lt_task, party), &workers);
-    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
-        if (workers.words[i / 64] >> (i % 64) & 1)
-            lt_worker_alert(lt_runtime.workers[i]);
+    alert(&workers);
+}
+
+void lt_scope_nudge(struct lt_task *task)
+{
+    struct worker_set workers = { 0 };
+    nudge_task(task, &workers);
+    alert(&workers);
 }
 
 void lt_scope_look(struct lt_task *task)
 {
     struct lt_party *party = &task->party;
-    if (party->wait && lt_wait_allowed(party) != 0 && lt_wait_end(party->wait, -ECANCELED))
-        lt_ready(party);
+    struct lt_wait *wait = party->wait;
+    if (!wait)
+        return;
+    if (lt_wait_allowed(party) != 0) {
+        if (lt_wait_end(wait, -ECANCELED))
+            lt_ready(party);
+    } else if (wait->kind->look) {
+        wait->kind->look(wait);
+    }
 }
 
 /* ---- stackless parties: claimed ---- */

@@ -26,6 +26,7 @@ struct lt_sight {
     /* Of a descriptor. */
     int fd;             /* negative: it is simulated */
     leat_chan *ways[2]; /* on which parties wait to read, and to write; NULL: none has yet */
+    bool in_ring[2];    /* one more waits elsewhere */
     /* Of a batcher. */
     size_t forming, running; /* batches; of a stage, calls of its function */
     uint64_t batches, items; /* that have begun */

@@ -31,21 +31,28 @@ static void deadline_passed(struct lt_timer *timer)
         lt_ready(wait->party);
 }
 
-int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
+int lt_wait_park_inside(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
 {
-    struct lt_worker *home = lt_task_home(task);
-    wait->timer.deadline = deadline;
-    wait->timer.fire = deadline_passed;
-    wait->timer.owner = task;
-    lt_worker_go_in(home);
-    lt_worker_add_timer(home, &wait->timer);
+    if (deadline != LEAT_NEVER) {
+        wait->timer.deadline = deadline;
+        wait->timer.fire = deadline_passed;
+        wait->timer.owner = task;
+        lt_worker_add_timer(lt_task_home(task), &wait->timer);
+    }
     task->party.wait = wait;
     lt_task_park_inside(task);
     task->party.wait = NULL;
-    home = lt_task_home(task);
-    lt_wheel_remove(&home->wheel, &wait->timer);
-    lt_worker_go_out(home);
+    if (deadline != LEAT_NEVER)
+        lt_wheel_remove(&lt_task_home(task)->wheel, &wait->timer);
     return wait->result;
+}
+
+int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline)
+{
+    lt_worker_go_in(lt_task_home(task));
+    int result = lt_wait_park_inside(wait, task, deadline);
+    lt_worker_go_out(lt_task_home(task));
+    return result;
 }
 
 /* The error with which a thread's wait should end now, or 0. */

@@ -50,6 +50,9 @@ struct lt_wait_kind {
     /* Takes the waiter from where partners find it. False: a partner has claimed it. NULL: only a
      * partner ends this wait. */
     bool (*withdraw)(struct lt_wait *wait);
+    /* Looks whether the wait has another reason to end: a task was nudged. Called at home. NULL: there
+     * is none. */
+    void (*look)(struct lt_wait *wait);
     /* Says what the wait is for. Called at home, perhaps with locks held. NULL: for a time. */
     void (*describe)(const struct lt_wait *wait, struct lt_listener *listener);
 };
@@ -133,6 +136,10 @@ static inline int lt_wait_park_task(struct lt_wait *wait, struct lt_task *task)
     return wait->result;
 }
 int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline);
+
+/* The same with any deadline, called inside, and returning inside. */
+int lt_wait_park_inside(struct lt_wait *wait, struct lt_task *task, int64_t deadline);
+
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline);
 
 /* Parks until the wait ends, and returns its result. The waiters are in their queues; `deadline` is

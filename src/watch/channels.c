@@ -144,8 +144,10 @@ static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
     if (sight->kind != LT_SEES_DESCRIPTOR)
         return;
     record->number = (uint32_t)sight->fd;
-    record->receivers = record_way(pad, record, sight->ways[0], LT_TO_READ);
-    record->senders = record_way(pad, record, sight->ways[1], LT_TO_WRITE);
+    record->receivers =
+        record_way(pad, record, sight->ways[0], LT_TO_READ) + (uint32_t)sight->in_ring[0];
+    record->senders =
+        record_way(pad, record, sight->ways[1], LT_TO_WRITE) + (uint32_t)sight->in_ring[1];
 }
 
 /* ---- what the walks find ---- */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "watch/tell.h"
 
+#include "sched/runtime.h"
 #include "watch/peek.h"
 
 #include <dlfcn.h>
@@ -359,6 +360,16 @@ static void tell_scopes(struct lt_text *text, const struct lt_look *look)
     tell_place(text, look, &next, LT_NOWHERE, 1);
 }
 
+/* Only where the environment asks for rings. */
+static void tell_rings(struct lt_text *text)
+{
+    int refusal = lt_uring_refusal();
+    if (refusal)
+        lt_text_add(text, "descriptors: epoll; the system refuses io_uring, error %d\n", -refusal);
+    else if (lt_runtime.rings)
+        lt_text_add(text, "descriptors: io_uring and epoll\n");
+}
+
 static void tell_worker(struct lt_text *text, const struct lt_look *look, unsigned i)
 {
     const struct lt_worker_record *worker = &look->workers[i];
@@ -395,6 +406,7 @@ void lt_tell(struct lt_text *text, const struct lt_look *look)
                         count[thing] == 1 ? "" : "s");
     lt_text_add(text, "%zu scope%s%s\n", look->scope_count, look->scope_count == 1 ? "" : "s",
                 look->sampled ? ", and more that is not shown" : "");
+    tell_rings(text);
     for (unsigned i = 0; i < look->worker_count; i++)
         tell_worker(text, look, i);
     tell_scopes(text, look);

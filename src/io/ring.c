@@ -1,0 +1,138 @@
+/* ring.c: reads and writes of tasks in their worker's ring. */
+#include "io/io.h"
+#include "scope/cancel.h"
+#include "scope/wait.h"
+
+struct ring_wait {
+    struct lt_wait wait;
+    struct lt_uring_op op;
+    leat_io *io;
+    enum lt_way way;
+};
+
+/* The completion alone ends the wait: the kernel writes to the buffer until then. */
+static bool call_off(struct lt_wait *wait)
+{
+    struct ring_wait *w = LT_CONTAINER(wait, struct ring_wait, wait);
+    struct lt_task *task = LT_CONTAINER(wait->party, struct lt_task, party);
+    lt_uring_call_off(&lt_task_home(task)->reactor.ring, &w->op);
+    return false;
+}
+
+static bool is_closed(const leat_io *io)
+{
+    /* Acquire: see leat_io_close. */
+    return atomic_load_explicit(&io->users, memory_order_acquire) & LT_IO_CLOSED;
+}
+
+/* It is closed, or there are bytes that come before those of the kernel. */
+static bool is_over(leat_io *io, enum lt_way way)
+{
+    return is_closed(io) || (way == LT_IN && lt_io_has_unread(io));
+}
+
+static void look(struct lt_wait *wait)
+{
+    struct ring_wait *w = LT_CONTAINER(wait, struct ring_wait, wait);
+    if (is_over(w->io, w->way))
+        call_off(wait);
+}
+
+/* As if it waited for the channel. */
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    const struct ring_wait *w = LT_CONTAINER(wait, struct ring_wait, wait);
+    leat_chan *ch = lt_io_chan(w->io, w->way);
+    if (ch)
+        listener->hear(listener, LT_TO_RECEIVE, ch);
+}
+
+static const struct lt_wait_kind in_ring = { .withdraw = call_off,
+                                             .look = look,
+                                             .describe = describe };
+
+/* Relaxed: under the lock; a look reads it. */
+static void set_in_ring(leat_io *io, enum lt_way way, struct lt_task *task)
+{
+    atomic_store_explicit(&io->in_ring[way], task, memory_order_relaxed);
+}
+
+/* One task of each direction at a time; others wait for the channel. */
+static bool begin(leat_io *io, enum lt_way way, struct lt_task *task)
+{
+    lt_lock(&io->lock);
+    bool free = !lt_io_in_ring(io, way);
+    if (free)
+        set_in_ring(io, way, task);
+    lt_unlock(&io->lock);
+    return free;
+}
+
+static void finish(leat_io *io, enum lt_way way)
+{
+    lt_lock(&io->lock);
+    set_in_ring(io, way, NULL);
+    lt_unlock(&io->lock);
+}
+
+void lt_io_end_ring(leat_io *io)
+{
+    lt_lock(&io->lock);
+    for (enum lt_way way = LT_IN; way < LT_WAYS; way++)
+        if (lt_io_in_ring(io, way))
+            lt_scope_nudge(lt_io_in_ring(io, way));
+    lt_unlock(&io->lock);
+}
+
+/* Queues the operation and parks. False: there is no room. */
+static bool run(struct ring_wait *w, struct lt_task *task, struct lt_uring *ring, void *buffer,
+                size_t n, int64_t deadline)
+{
+    lt_worker_go_in(lt_task_home(task));
+    bool queued = lt_uring_queue(ring, &w->op, w->way == LT_IN ? LT_URING_RECV : LT_URING_SEND,
+                                 w->io->fd, buffer, n);
+    if (queued)
+        lt_wait_park_inside(&w->wait, task, deadline);
+    lt_worker_go_out(lt_task_home(task));
+    return queued;
+}
+
+/* Why it was called off. If there is no reason any more, or its ring was refused, it begins
+ * again. */
+static int64_t reason(const leat_io *io, const struct lt_party *self, int64_t deadline)
+{
+    int error = is_closed(io) ? -EBADF : lt_wait_allowed(self);
+    if (!error && deadline != LEAT_NEVER && lt_clock_now() >= deadline)
+        error = -ETIMEDOUT;
+    return error ? error : -EINTR;
+}
+
+static int64_t transfer(leat_io *io, enum lt_way way, struct lt_task *task, struct lt_uring *ring,
+                        void *buffer, size_t n, int64_t deadline)
+{
+    struct ring_wait w = { .op.party = &task->party, .io = io, .way = way };
+    /* After `in_ring` has been set: either this sees it, or lt_io_end_ring sees the task. */
+    if (is_over(io, way))
+        return is_closed(io) ? -EBADF : -EINTR;
+    lt_wait_begin(&w.wait, &task->party, &in_ring);
+    if (!run(&w, task, ring, buffer, n, deadline))
+        return -EAGAIN;
+    return w.op.result == -ECANCELED ? reason(io, &task->party, deadline) : w.op.result;
+}
+
+int64_t lt_io_by_ring(leat_io *io, enum lt_way way, void *buffer, size_t n, int64_t deadline)
+{
+    struct lt_party *self = lt_current_party();
+    struct lt_task *task = LT_CONTAINER(self, struct lt_task, party);
+    if (self->kind != LT_TASK)
+        return -EAGAIN;
+    struct lt_uring *ring = lt_reactor_uring(lt_task_home(task));
+    int error = ring ? lt_wait_prepare(self) : -EAGAIN;
+    if (error)
+        return error;
+    if (!begin(io, way, task))
+        return -EAGAIN;
+    int64_t result = transfer(io, way, task, ring, buffer, n, deadline);
+    finish(io, way);
+    return result;
+}
