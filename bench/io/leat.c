@@ -1,5 +1,5 @@
 /* leat.c: a task for each connection; with the argument `block` a block, with `serve` a task of
- * leat_serve. CORES is how many workers. */
+ * leat_serve. A second argument is LEAT_IO. CORES is how many workers. */
 #define _GNU_SOURCE
 #include "server.h"
 
@@ -103,6 +103,8 @@ int main(int argc, char **argv)
 {
     const char *cores = getenv("CORES");
     sink = is_sink();
+    if (argc > 2)
+        setenv("LEAT_IO", argv[2], 1);
     leat_options options = { .workers = cores ? (unsigned)atoi(cores) : 1 };
     if (argc > 1 && strcmp(argv[1], "serve") == 0)
         return leat_main_with(run_leat_serve, NULL, &options);
