@@ -2,7 +2,7 @@
 
     source /usr/local/share/leat/leat-gdb.py
 
-    info leat        workers, scopes, tasks, blocks, threads, channels, descriptors and batchers, and
+    info leat        workers, scopes, tasks, blocks, threads, channels, descriptors, batchers, and
                      what waits for what
     leat bt 37       the call stack of task 37; options of `bt` may follow: `leat bt 37 full`
     leat bt all      the call stacks of all tasks that have started

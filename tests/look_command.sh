@@ -210,7 +210,8 @@ says '--sort' "invalid argument 'rate' for '--sort': the columns of scopes are t
 state, ends, since, around, opener" --list=scopes --sort=rate a:1
 says '--json' '--json, --dump, --graph and --trace print all: they cannot be combined with '\
 '--list, --sort, --reverse or --filter' --json --filter=x a:1
-says 'two prints' 'only one of --json, --dump, --graph and --trace can be printed' --dump --graph a:1
+says 'two prints' 'only one of --json, --dump, --graph and --trace can be printed' \
+    --dump --graph a:1
 for seconds in 0 61 x ''; do
     says "--trace=$seconds" \
         "invalid argument '$seconds' for '--trace': it takes seconds, from 0.1 to 60" \

@@ -32,8 +32,10 @@ shows channels '^c[0-9]+ +full +8 +8 +0 +1 .* s[0-9]+ +full$'
 shows channels '^c[0-9]+ +closed +0 +2 .* shut \?\[31m$'
 shows scopes '^    s[0-9]+ +67 +joins .* t[0-9]+ inner \(looked.c:[0-9]+\)$'
 shows waits '^[0-9.]+m?s .* idles \(looked.c:[0-9]+\) +receive c[0-9]+ never '
-shows stages '^p[0-9a-f]+ +pipeline +open +[0-2] +2 +[0-3] +3 .* doubles +c[0-9]+ words +c[0-9]+ doubles$'
-shows stages '^p[0-9a-f]+ +merge +(waiting|ready|running|started|queued) +- +- +- +- .* c[0-9]+ doubles '
+doubles='doubles +c[0-9]+ words +c[0-9]+ doubles'
+shows stages "^p[0-9a-f]+ +pipeline +open +[0-2] +2 +[0-3] +3 .* $doubles\$"
+states='(waiting|ready|running|started|queued)'
+shows stages "^p[0-9a-f]+ +merge +$states +- +- +- +- .* c[0-9]+ doubles "
 shows descriptors '^d[0-9]+ +open +1 +0 +s[0-9]+$'
 shows batchers '^g[0-9a-f]+ +open +[01] +[01] +[1-9][0-9]* +[1-9][0-9]* .* log$'
 shows counts '^switches +[1-9][0-9.kM]+ +- '

@@ -60,8 +60,8 @@ failed() {
     failures=$((failures + 1))
 }
 
-# optimization_for MODEL: to compile link takes a minute with -O2, and a search without a few seconds
-# longer.
+# optimization_for MODEL: to compile link takes a minute with -O2, and a search without it takes a
+# few seconds longer.
 optimization_for() {
     [ "$1" = link ] && echo -O0 || echo -O2
 }

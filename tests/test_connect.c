@@ -326,9 +326,9 @@ static int questions_wait_for_threads(void *arg)
 }
 ON_WORKERS(questions_wait_for_threads);
 
-/* The system does not answer. Callers leave at their deadline or when they are cancelled, their scope
- * closes, and leat_stop waits for the answer: the thread that asks still writes to memory of the
- * runtime. */
+/* The system does not answer. Callers leave at their deadline or when they are cancelled, their
+ * scope closes, and leat_stop waits for the answer: the thread that asks still writes to memory of
+ * the runtime. */
 static int answer_later(void *arg)
 {
     (void)arg;

@@ -1,4 +1,5 @@
-/* test_look_things.c: dumps show descriptors, batchers and stages, and what parties wait for there. */
+/* test_look_things.c: dumps show descriptors, batchers and stages, and the parties that wait
+ * there. */
 #include "dumps.h"
 
 #include "chan/more.h"

@@ -370,8 +370,8 @@ bool lt_reactor_look(struct lt_worker *worker)
         return any;
     if (here)
         reactor->looked = lt_clock_now();
-    /* Relaxed: see lt_reactor_has_sources. A poll in the ring that has not ended says that there are
-     * no events. */
+    /* Relaxed: see lt_reactor_has_sources. A poll in the ring that has not ended says that there
+     * are no events. */
     if (!atomic_load_explicit(&reactor->sources, memory_order_relaxed) ||
         (here && lt_uring_is(&reactor->ring, LT_URING_OPEN) && reactor->ring.polls))
         return any;

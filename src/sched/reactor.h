@@ -11,8 +11,8 @@
  * dropped. (Even after EPOLL_CTL_DEL: epoll watches open files, and a child between vfork and
  * execve holds a copy of each.)
  *
- * With LEAT_IO=uring a worker also has a ring (sched/uring.h), from the first operation there on. It
- * then sleeps in the ring, which polls the epoll.
+ * With LEAT_IO=uring a worker also has a ring (sched/uring.h), from the first operation there on.
+ * It then sleeps in the ring, which polls the epoll.
  *
  * Locking. A slot's lock is held while its source is told of an event, and comes before a channel's
  * lock. */

@@ -50,8 +50,8 @@ struct lt_wait_kind {
     /* Takes the waiter from where partners find it. False: a partner has claimed it. NULL: only a
      * partner ends this wait. */
     bool (*withdraw)(struct lt_wait *wait);
-    /* Looks whether the wait has another reason to end: a task was nudged. Called at home. NULL: there
-     * is none. */
+    /* Looks whether the wait has another reason to end: a task was nudged. Called at home. NULL:
+     * there is none. */
     void (*look)(struct lt_wait *wait);
     /* Says what the wait is for. Called at home, perhaps with locks held. NULL: for a time. */
     void (*describe)(const struct lt_wait *wait, struct lt_listener *listener);

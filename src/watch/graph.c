@@ -1,5 +1,6 @@
-/* graph.c: what waits for what, for Graphviz. Scopes are frames, parties ovals, channels boxes, stages
- * arrows. An edge leads from a party to what it waits for; a gray one is the way of the items. */
+/* graph.c: what waits for what, for Graphviz. Scopes are frames, parties ovals, channels boxes,
+ * stages arrows. An edge leads from a party to what it waits for; a gray one is the way of the
+ * items. */
 #include "watch/graph.h"
 
 #include "watch/tell.h"

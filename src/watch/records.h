@@ -162,9 +162,9 @@ const leat_scope *lt_record_scope(const struct lt_task *task);
 /* A task, with what it waits for; called inside its home worker. */
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state);
 
-/* What a scope's walk finds: a channel, a descriptor, a batcher or a stage, and the parties that wait
- * on it; takes the locks of channels. And a channel without a scope, or the descriptor that it is a part
- * of, if that has no scope either. Nobody frees them meanwhile. */
+/* What a scope's walk finds: a channel, a descriptor, a batcher or a stage, and the parties that
+ * wait on it; takes the locks of channels. And a channel without a scope, or the descriptor that it
+ * is a part of, if that has no scope either. Nobody frees them meanwhile. */
 void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned);
 void lt_record_orphan(struct lt_pad *pad, leat_chan *ch);
 
