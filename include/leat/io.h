@@ -309,7 +309,7 @@ LEAT_API int leat_block_answer(leat_block *b, int64_t status);
 
 typedef struct leat_io_op leat_io_op;
 
-/* Receives what came of an operation: `status` is as for the LEAT_AWAIT_… of that name. */
+/* Called with the result of an operation: `status` is as for the LEAT_AWAIT_… of that name. */
 typedef void leat_io_op_fn(leat_io_op *op, int status);
 
 /* Memory for an operation, set by LEAT_IO_OP. It and the bytes are leat's until its function is
