@@ -144,7 +144,7 @@ static unsigned ask(leat_io *io)
     char byte = 0;
     CHECK_IS(1, leat_write(io, &byte, 1));
     CHECK_IS(1, leat_read_until(io, &byte, 1, leat_after(60 * LEAT_S)));
-    CHECK(byte >= 0 && byte < 4);
+    CHECK((unsigned char)byte < 4);
     return (unsigned)byte;
 }
 
