@@ -4,7 +4,7 @@
 #include "base/gap.h"
 #include "io/io.h"
 #include "io/simulated.h"
-#include "sched/runtime.h"
+#include "sched/uring.h"
 
 #include <leat/task.h>
 
@@ -60,7 +60,7 @@ static bool has_company(const struct lt_worker *here)
 /* Whether the call may be made in a ring: a plain transfer of a socket that nobody watches. */
 static bool suits_ring(leat_io *io, lt_io_call *call, const void *arg, int64_t deadline)
 {
-    return LT_UNLIKELY(lt_runtime.rings) && (call == call_readv || call == call_writev) &&
+    return LT_UNLIKELY(lt_uring_is_wanted()) && (call == call_readv || call == call_writev) &&
            ((const struct vector *)arg)->n == 1 && deadline != LEAT_NOW &&
            atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_SOCKET &&
            lt_current_worker() && !lt_io_is_registered(io) &&
@@ -97,7 +97,7 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         return unsaid;
     for (;;) {
         int64_t done =
-            LT_UNLIKELY(lt_runtime.rings) ? try_ring(io, way, call, arg, deadline) : -EAGAIN;
+            LT_UNLIKELY(lt_uring_is_wanted()) ? try_ring(io, way, call, arg, deadline) : -EAGAIN;
         if (done == -EINTR)
             continue;
         if (done != -EAGAIN) {
@@ -128,7 +128,7 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         if (n > 0 && (size_t)n < whole && io->stream && lt_io_is_registered(io) &&
             !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way))
             lt_io_lower(io, way, told, false);
-        else if (way == LT_IN && LT_UNLIKELY(lt_runtime.rings))
+        else if (way == LT_IN && LT_UNLIKELY(lt_uring_is_wanted()))
             set_dry(io, n > 0 && (size_t)n < whole);
         return n;
     }

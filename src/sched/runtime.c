@@ -282,7 +282,9 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     lt_idle_reset(rt->worker_count);
     rt->stack_size = options->stack_size;
     rt->pinned = options->pinned != 0;
-    rt->rings = !alone && rings_by_environment() == 1;
+    /* Relaxed: it orders nothing. */
+    atomic_store_explicit(&lt_uring_wanted, !alone && rings_by_environment() == 1,
+                          memory_order_relaxed);
     pthread_sigmask(SIG_SETMASK, NULL, &rt->signals);
     lt_stack_pool_open(options->stack_size);
     int error = make_workers(rt);

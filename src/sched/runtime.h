@@ -17,7 +17,6 @@ struct lt_runtime {
     unsigned processors; /* the process may use */
     size_t stack_size;   /* default, whole pages */
     bool pinned;         /* no task moves */
-    bool rings;          /* LEAT_IO=uring: see sched/uring.h */
     sigset_t signals;    /* the mask of the thread that started it */
     bool alone;          /* a seeded world's */
     int64_t started;     /* when */

@@ -42,6 +42,8 @@ enum {
     SQ_BYTES = LT_URING_QUEUE * (int)sizeof(struct io_uring_sqe)
 };
 
+_Atomic bool lt_uring_wanted;
+
 static _Atomic int refusal;
 
 int lt_uring_refusal(void)

@@ -95,6 +95,15 @@ void lt_uring_close(struct lt_uring *ring);
 /* What the dump says: the error with which the system has refused a ring; 0: none yet. */
 int lt_uring_refusal(void);
 
+/* Whether the runtime uses rings: LEAT_IO=uring. Set when it starts. */
+extern _Atomic bool lt_uring_wanted;
+
+static inline bool lt_uring_is_wanted(void)
+{
+    /* Relaxed: a thread that is no worker may read it beside the start. */
+    return atomic_load_explicit(&lt_uring_wanted, memory_order_relaxed);
+}
+
 static inline bool lt_uring_is(const struct lt_uring *ring, enum lt_uring_state state)
 {
     /* Acquire: a thief that sees it open sees the pointers. */

@@ -366,7 +366,7 @@ static void tell_rings(struct lt_text *text)
     int refusal = lt_uring_refusal();
     if (refusal)
         lt_text_add(text, "descriptors: epoll; the system refuses io_uring, error %d\n", -refusal);
-    else if (lt_runtime.rings)
+    else if (lt_uring_is_wanted())
         lt_text_add(text, "descriptors: io_uring and epoll\n");
 }
 
