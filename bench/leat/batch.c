@@ -96,8 +96,8 @@ static uint64_t measure(leat_scope *s, leat_fn *fn, int (*call)(int64_t, int64_t
     leat_scope_close(crowd);
     uint64_t time = bench_now() - start;
     leat_close(requests);
-    requests = NULL;
     leat_scope_close(s);
+    requests = NULL;
     int64_t sum = 0;
     for (int i = 0; i < CALLERS; i++)
         sum += callers[i].sum;
