@@ -61,6 +61,11 @@ until_js() {
     [ "$got" = now ] || { fail "$1: never true: $2: $got"; exit 1; }
 }
 
+# Chromium drops what is pressed before a page's first picture.
+until_painted() {
+    until_js 'painted' 'performance.getEntriesByName("first-contentful-paint").length'
+}
+
 # key KEY: presses and releases it. \uE007 is Enter, \uE00C Escape, \uE004 Tab.
 key() {
     post actions '{"actions": [{"type": "key", "id": "keyboard", "actions": [

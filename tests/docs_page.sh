@@ -70,6 +70,7 @@ test_looks() {
 test_search() {
     size 1600 1000 light
     go channels.html
+    until_painted
     search leat_send
     is 'leat_send' 'leat_send function · leat/chan.h' "$(first)"
     picture search
@@ -86,6 +87,7 @@ test_search() {
     search qqqq
     is 'nothing' 'Nothing is found.' "$(js 'return found.innerText')"
     go source/examples/hunt.c.html
+    until_painted
     search leat_sim
     is 'chosen' 0 "$(chosen)"
     key "$down"
@@ -104,6 +106,7 @@ test_search() {
 test_keyboard() {
     size 360 740 light
     go channels.html
+    until_painted
     key "$tab"
     is 'skip' 'Skip to the text' "$(js 'return document.activeElement.textContent')"
     key "$enter"

@@ -27,6 +27,7 @@ go() {
     post url '{"url": "about:blank"}' >/dev/null
     post url "{\"url\": \"$url#$1\"}" >/dev/null
     until_js "the page with #$1" 'doc'
+    until_painted
 }
 
 # answers SCRIPT: from now on the page gets a document that the script changes: `next`, a copy of
