@@ -195,9 +195,10 @@ test_sizes() {
     for look in 'light 1600 1000' 'dark 360 740' 'dark 1600 1000' 'light 360 740'; do
         read -r look width height <<<"$look"
         size "$width" "$height" "$look"
+        js 'window.before = doc' >/dev/null
+        until_js 'the next document' 'doc !== before'
         for tab in graph parties channels stages waits scopes stacks descriptors batchers counts; do
-            js "choose({ tab: '$tab', sel: '' }); window.before = doc" >/dev/null
-            until_js 'the next document' 'doc !== before'
+            js "choose({ tab: '$tab', sel: '' })" >/dev/null
             is "overflow: $tab, $width" true "$(fits)"
             is "contrast: $tab, $look" enough "$(contrast)"
             picture "$tab-$width-$look"
