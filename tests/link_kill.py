@@ -1,6 +1,6 @@
 """link_kill.py: at random times, kills, stops and cuts off the parties of a run; see link_kill.sh.
 
-Everything happens when so many outputs were delivered, and not by the clock. The seed is printed,
+Each event happens after a number of delivered outputs, and not by the clock. The seed is printed,
 and LEAT_LINK_SEED sets it.
 """
 import os
@@ -79,7 +79,7 @@ class Battle:
             insist=1)
 
     def open_gate(self, count):
-        """Lets the input go on to so many, so that the run does not end before all events."""
+        """Lets the input go on to `count` items: the run does not end before all events."""
         if count > self.open_to:
             self.open_to = count
             with open(self.gate, "ab") as file:

@@ -11,8 +11,8 @@ import time
 
 class Proxy:
     def __init__(self, path, seed, often):
-        """`path`: of the engine's socket, or its host and port. `often`: a request of so many has a
-        fault; 0: none has."""
+        """`path`: of the engine's socket, or its host and port. `often`: one request in
+        `often` has a fault; 0: none has."""
         self.path, self.often = path, often
         self.random = random.Random(seed)
         self.lock = threading.Lock()

@@ -1,9 +1,9 @@
 /* link_server.h: a simulated engine in a seeded world: what lk_dial connects to.
  *
  * Each connection is a simulated pair. One task reads requests from it, and runs them; another
- * writes the replies, some of them late. A party is who connects: "p3" in the address is party 3.
+ * writes the replies, some of them late. The address names the party: "p3" is party 3.
  *
- * Faults. The seed chooses some of so many requests: the connection is cut before the request has
+ * Faults. The seed chooses some of the requests: the connection is cut before the request has
  * any effect, or after that and before the reply; or the request waits in the engine for long, and
  * then it has its effect even if the party has left by then. The test chooses these: a party is
  * slow (until a time it gets no connection and no answer), or cut off for ever; the engine is away,

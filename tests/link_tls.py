@@ -103,7 +103,7 @@ def maps(pid):
 
 
 def items(case):
-    """Some thousand items come in order; and only who needs libssl loads it."""
+    """Some thousand items come in order; and only an end that needs libssl loads it."""
     engine = TlsEngine(case.bench)
     near, far = whole(case, engine.tls, 5000, ca=engine.authority.ca)
     ends_well(case, near, far, 5000)

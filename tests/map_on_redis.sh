@@ -76,7 +76,7 @@ grep -q 'job 2: its output is more than a queue takes' "$out/err" ||
 is 'a large output: log' '-1 25' "$(grep ' 2$' large | cut -f7,8 | xargs)"
 wait_for nothing_left
 
-# who asks
+# the password
 cli config set requirepass secret >/dev/null
 says 'no password' 2 'NOAUTH' --on="$queue" echo ::: 1
 LEAT_LINK_PASSWORD=secret gives 'a password' 0 1 --on="$queue" echo ::: 1

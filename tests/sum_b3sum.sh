@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# BLAKE3 beside b3sum, the program of those who designed it: digests, lists and checks.
+# BLAKE3 beside b3sum, the program of its designers: digests, lists and checks.
 . "$(dirname "$0")/sum_common.bash"
 
 b3sum --version >/dev/null 2>&1 || skip 'there is no b3sum'

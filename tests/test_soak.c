@@ -3,7 +3,7 @@
  * and no memory is left.
  *
  *     test_soak              some thousand connections
- *     test_soak 1000000      so many
+ *     test_soak 1000000      a million
  *
  * The first byte from a client is an order: what the server shall do. So it is known which clients
  * must get everything back. */

@@ -22,7 +22,7 @@ func turns(n int) uint64 {
 	return x
 }
 
-// Does so many turns. The compiler does not know that it is always 0.
+// Does n turns. The compiler does not know that it is always 0.
 func spend(n int) int {
 	if turns(n) == 0 {
 		return 1
@@ -77,7 +77,7 @@ func runItems(name string, shape row, n, multiple int) {
 	}
 }
 
-// A shape in which every item is worked on so many times.
+// A shape in which every item is worked on `times` times.
 func work(shape row, times, multiple int) once {
 	return func(name string) {
 		ns := itemNs(name)
@@ -86,7 +86,7 @@ func work(shape row, times, multiple int) once {
 	}
 }
 
-// Sorts them, and returns the one below which are so many percent.
+// Sorts the times, and returns the one that `percent` of them are below.
 func percentile(times []time.Duration, percent int) float64 {
 	sort.Slice(times, func(a, b int) bool { return times[a] < times[b] })
 	at := len(times) * percent / 100

@@ -123,7 +123,7 @@ class WorkReport:
                  if self.of("hog", "sleeps", peer, cores)]
         if not found:
             return ""
-        head = ["100 sleepers beside one who computes", "sleeps", "late, median, µs", "worst, µs"]
+        head = ["100 sleepers beside one that computes", "sleeps", "late, median, µs", "worst, µs"]
         return table(head,
                      ([f"{peer}, {on_cores(cores)}",
                        spread(self.of("hog", "sleeps", peer, cores), 1),

@@ -17,7 +17,7 @@ LOOPS = (1, 10, 100)  # ms a loop, on one core
 WORK_ROWS = (
     *(Row(f"{shape}_{us}us", f"{title}, {us:,} µs", ways=WAYS.get(shape, ()))
       for shape, title in SHAPES.items() for us in SIZES),
-    Row("hog", "sleepers beside one who computes"),
+    Row("hog", "sleepers beside one that computes"),
     Row("join", "another core begins", cores=(2,)),
     *(Row(f"parallel_for_{ms}ms", f"parallel for, {ms} ms", ways=("singly",)) for ms in LOOPS),
 )

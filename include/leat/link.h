@@ -84,8 +84,8 @@ typedef void leat_link_tell_fn(void *arg, const char *message);
 
 /* Describes a link. A field that is 0 has its default. All texts are copied. */
 typedef struct leat_link_spec {
-    /* Who asks. They win over those in the address. Both NULL: as the environment's LEAT_LINK_USER
-     * and LEAT_LINK_PASSWORD say, and otherwise without a password. */
+    /* They win over those in the address. Both NULL: as the environment's LEAT_LINK_USER and
+     * LEAT_LINK_PASSWORD say, and otherwise without a password. */
     const char *user, *password;
     const char *prefix; /* of all keys in the engine, up to 64 bytes; NULL: "leat:" */
     /* How long a far end may be silent until what it has is given to others: from 100 ms on;
@@ -111,7 +111,7 @@ typedef struct leat_link_spec {
  * HOST is a name or a number, an IPv6 address in brackets. The port is 6379 unless given, and the
  * database is 0. USER:PASSWORD@ may stand before HOST, with % for what is no letter or digit; but a
  * command line shows it to everybody, and the environment does not. With rediss:// the connection
- * has TLS, of version 1.2 at least, and the engine's certificate is checked: who vouches for it,
+ * has TLS, of version 1.2 at least, and the engine's certificate is checked: its authority,
  * its time, and that it is HOST's. Nothing turns that off. OpenSSL's libssl does the work, and is
  * loaded then. Without TLS nothing is encrypted: keep it within a network that you trust.
  *

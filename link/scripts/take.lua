@@ -2,7 +2,7 @@
 -- again first; but not soon after the engine has started, when far ends are only coming back.
 -- A far end without a place calls this to wake another one in its stead.
 -- ARGV: channel, name, far end, places, lease in milliseconds, look: 1 to look for ended leases,
--- bytes: once it has so many, it takes no more items.
+-- bytes: with that many, it takes no more items.
 -- Returns nothing if the run is over; else {index, tries, bytes, index, …}.
 local channel, name, far_end, places, lease, look, most_bytes = unpack(ARGV)
 local spec = call('HMGET', run, 'n', 'tries')

@@ -54,8 +54,9 @@ struct lk_engine {
 void lk_engine_init(struct lk_engine *engine, const leat_link *link);
 void lk_engine_free(struct lk_engine *engine);
 
-/* Connects, says who asks, checks the engine's settings, and loads the scripts. Tells why it fails.
- * 0; -EACCES, -ENOTSUP or -EPROTO: it will not help to try again; or another error. */
+/* Connects, sends the user and the password, checks the engine's settings, and loads the scripts.
+ * Tells why it fails. 0; -EACCES, -ENOTSUP or -EPROTO: it will not help to try again; or another
+ * error. */
 int lk_engine_connect(struct lk_engine *engine, int64_t deadline);
 
 /* Whether a later connection may succeed where this error came up. */

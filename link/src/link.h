@@ -10,7 +10,7 @@
 
 enum {
     LK_MOST = 1000,          /* items in one call of a script: Lua unpacks 8,000 values at most */
-    LK_MOST_BYTES = 1 << 20, /* after so many, a request or reply takes no more items */
+    LK_MOST_BYTES = 1 << 20, /* from here on, a request or reply takes no more items */
     LK_MAX_BYTES = 1 << 20
 };
 

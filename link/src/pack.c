@@ -80,7 +80,7 @@ int lk_pack(void *arg)
     if (error != -EPIPE && leat_cancelled(NULL))
         return error;
     atomic_store_explicit(&remote->cut, error != -EPIPE, memory_order_relaxed);
-    /* Release: whoever sees the total sees the slots below it, and `cut`. */
+    /* Release: a reader of the total sees the slots below it, and `cut`. */
     atomic_store_explicit(&remote->total,
                           atomic_load_explicit(&remote->packed_to, memory_order_relaxed),
                           memory_order_release);

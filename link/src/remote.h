@@ -43,7 +43,7 @@ struct lk_slot {
     struct lk_result result;
 };
 
-/* An entry of the stream of results: it can go when so many are confirmed. */
+/* An entry of the stream of results: it can go when `after` items are confirmed. */
 struct lk_entry {
     char id[48];
     uint64_t after;

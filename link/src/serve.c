@@ -232,7 +232,7 @@ static void watched(leat_op *op, int status)
         leat_close(far->stop);
 }
 
-/* The random number makes it the only one; the host and the process tell a reader who it is. */
+/* The random number makes it the only one; the host and the process tell a reader where it is. */
 static int make_id(char id[LK_FAR_ID + 1])
 {
     char host[48] = "";

@@ -12,7 +12,7 @@ import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
 
 HEADINGS = ("h1", "h2", "h3", "h4")
-UNBROKEN = 24  # code of so many characters stays in one line
+UNBROKEN = 24  # characters of code that stay in one line
 
 
 @dataclass

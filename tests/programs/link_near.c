@@ -39,7 +39,7 @@ static int send_text(struct near *near, char *text, size_t size)
     return error;
 }
 
-/* Waits until the file has more than so many bytes: so the test says how far the input goes. */
+/* Waits until the file has more than `bytes` bytes: so the test says how far the input goes. */
 static int wait_for_gate(const char *path, int64_t bytes)
 {
     struct stat status;

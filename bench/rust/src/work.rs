@@ -17,7 +17,7 @@ fn turns(n: i64) -> u64 {
     x
 }
 
-/// Does so many turns. Nobody knows that it is always 0.
+/// Does n turns. Nobody knows that it is always 0.
 pub fn spend(n: i64) -> i64 {
     (turns(n) == 0) as i64
 }
@@ -77,14 +77,14 @@ fn run_items(row: &str, n: i64, multiple: i64, shape: impl Fn(i64) -> Duration) 
     }
 }
 
-/// A shape in which every item is worked on so many times.
+/// A shape in which every item is worked on `times` times.
 pub fn work(row: &str, times: i64, multiple: i64, shape: impl Fn(i64) -> Duration) {
     let ns = item_ns(row);
     TURNS_AN_ITEM.store(turns_in(ns, turns_a_ns(row)), Relaxed);
     run_items(row, items(ns * times as f64, multiple), multiple, shape);
 }
 
-/// Sorts them, and returns the one below which are so many percent.
+/// Sorts the times, and returns the one that `percent` of them are below.
 pub fn percentile(times: &mut [u64], percent: usize) -> f64 {
     times.sort_unstable();
     times[(times.len() * percent / 100).min(times.len() - 1)] as f64

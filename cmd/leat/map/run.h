@@ -1,4 +1,4 @@
-/* run.h: one run of `leat map`: who does what, and what they share.
+/* run.h: one run of `leat map`: which party does what, and what they share.
  *
  *     feed ── offers ──▶ start ── parties for jobs ── news ──▶ deliver
  *                          └────────────── order ──────────────▲

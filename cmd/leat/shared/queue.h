@@ -4,7 +4,7 @@
  *     rediss://HOST/QUEUE, and so on: with TLS
  *
  * What stands before the last slash is the address of an engine, as leat/link.h has it. It has no
- * password: those who see the command line would read it. */
+ * password: a command line shows it to everybody. */
 #ifndef LEAT_CMD_QUEUE_H
 #define LEAT_CMD_QUEUE_H
 

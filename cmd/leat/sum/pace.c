@@ -43,7 +43,7 @@ static void end_trial(struct pace *p, int64_t now, double rate, unsigned busy)
         p->pause = first_pause;
     } else {
         p->limit = p->before;
-        p->falls = up;
+        p->lowers = up;
         if (p->pause < last_pause)
             p->pause *= 2;
     }
@@ -55,14 +55,15 @@ static void end_trial(struct pace *p, int64_t now, double rate, unsigned busy)
 static void consider_trial(struct pace *p, int64_t now, double rate, unsigned busy,
                            unsigned waiting)
 {
-    bool may_climb = waiting > 0 && p->limit<LIMIT_MOST, may_fall = p->limit> 1 && busy == p->limit;
+    bool may_climb =
+        waiting > 0 && p->limit<LIMIT_MOST, may_lower = p->limit> 1 && busy == p->limit;
     bool untried = p->pause == first_pause && p->limit == 1;
     if (may_climb && (p->climbs || (untried && rate > quick))) {
         begin_trial(p, 2 * p->limit, rate);
     } else if (now >= p->next) {
-        if (may_climb && !(p->falls && may_fall))
+        if (may_climb && !(p->lowers && may_lower))
             begin_trial(p, 2 * p->limit, rate);
-        else if (may_fall)
+        else if (may_lower)
             begin_trial(p, p->limit / 2, rate);
     }
 }

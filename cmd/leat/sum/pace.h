@@ -20,7 +20,7 @@ struct pace {
     unsigned limit;  /* readers at a time */
     unsigned before; /* during a trial, the limit before it; else 0 */
     bool climbs;     /* the last trial was of a higher limit, and gained something */
-    bool falls;      /* the next trial is of a lower limit, if possible */
+    bool lowers;     /* the next trial is of a lower limit, if possible */
     bool started;
     int64_t last;   /* the time of the last read */
     int64_t since;  /* the time from which bytes are counted */

@@ -43,8 +43,8 @@ struct node_kernel {
 
 struct node_way {
     const char *name;
-    const struct node_kernel *kernels; /* each wider than the one before, */
-    unsigned lanes;                    /* up to the one with so many */
+    const struct node_kernel *kernels; /* each wider than the one before */
+    unsigned lanes;                    /* of the widest kernel */
 };
 
 /* The i-th of the ways that this processor has, the fastest first; NULL after the last. */

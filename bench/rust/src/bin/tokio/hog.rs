@@ -1,4 +1,4 @@
-//! One who computes and never waits: how long do others wait for another core?
+//! One task computes and never waits: how long do others wait for another core?
 use bench::work::*;
 use bench::*;
 use std::time::{Duration, Instant};
