@@ -17,6 +17,15 @@ static leat_link *open_link(leat_scope *scope, const struct liar *liar)
     return link;
 }
 
+static void end_all(leat_scope *scope, leat_scope *around, struct liar *liar)
+{
+    leat_scope_cancel(scope);
+    CHECK_IS(0, leat_scope_close(scope));
+    leat_scope_cancel(around);
+    CHECK_IS(0, leat_scope_close(around));
+    liar_end(liar);
+}
+
 /* ---- lies of any kind ---- */
 
 static void say_any(struct liar_line *line, int depth)
@@ -308,11 +317,7 @@ static int one_round(void *arg)
         CHECK_IS(0, leat_go(scope, run_end, &far));
     }
     WAIT_UNTIL(atomic_load(&liar.requests) > 40 * ENDS || atomic_load(&ends) == 0);
-    leat_scope_cancel(scope);
-    CHECK_IS(0, leat_scope_close(scope));
-    leat_scope_cancel(around);
-    CHECK_IS(0, leat_scope_close(around));
-    liar_end(&liar);
+    end_all(scope, around, &liar);
     return 0;
 }
 
@@ -326,7 +331,7 @@ static void test_lies(void **state)
     }
 }
 
-/* ---- an engine that falls silent ---- */
+/* ---- an engine that says no more ---- */
 
 static int say_little(struct liar_line *line, const redisReply *request)
 {
@@ -360,11 +365,7 @@ static int silence(void *arg)
     CHECK_IS(0, leat_go(scope, serve_alone, link));
     CHECK(leat_remote(scope, leat_chan_make(scope, 0, 0), &remote));
     WAIT_UNTIL(atomic_load(&liar.requests) >= 5); /* the names, renew, take; subscribe; open */
-    leat_scope_cancel(scope);
-    CHECK_IS(0, leat_scope_close(scope));
-    leat_scope_cancel(around);
-    CHECK_IS(0, leat_scope_close(around));
-    liar_end(&liar);
+    end_all(scope, around, &liar);
     return 0;
 }
 
@@ -396,11 +397,7 @@ static int no_memory(void *arg)
     CHECK(leat_remote(scope, leat_chan_make(scope, 0, 0), &remote));
     WAIT_UNTIL(atomic_load(&liar.requests) >= 3);
     CHECK(!leat_cancelled(scope));
-    leat_scope_cancel(scope);
-    CHECK_IS(0, leat_scope_close(scope));
-    leat_scope_cancel(around);
-    CHECK_IS(0, leat_scope_close(around));
-    liar_end(&liar);
+    end_all(scope, around, &liar);
     return 0;
 }
 
