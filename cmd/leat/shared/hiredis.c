@@ -1,11 +1,8 @@
 #include "shared/hiredis.h"
 
-#include <dlfcn.h>
-#include <hiredis/hiredis.h>
-#include <string.h>
+#include "shared/library.h"
 
-#define TEXT_OF(version) #version
-#define LIBRARY(version) "libhiredis.so." TEXT_OF(version)
+#include <hiredis/hiredis.h>
 
 /* The functions that libleat-link calls: X(name). */
 #define HIREDIS_FUNCTIONS(X) \
@@ -21,28 +18,13 @@ static struct {
 #undef HIREDIS_MEMBER
 } loaded;
 
-static bool find(void *library, const char *name, void *to)
-{
-    void *found = dlsym(library, name);
-    memcpy(to, &found, sizeof found);
-    return found;
-}
-
 bool hiredis_load(void)
 {
-    static void *library; /* stays until the program ends */
-    if (library)
-        return true;
-    void *opened = dlopen(LIBRARY(HIREDIS_SONAME), RTLD_LAZY);
-    bool complete = opened;
-#define FIND(name) complete = complete && find(opened, #name, &loaded.name);
-    HIREDIS_FUNCTIONS(FIND)
-#undef FIND
-    if (complete)
-        library = opened;
-    else if (opened)
-        dlclose(opened);
-    return complete;
+#define HIREDIS_NAME(name) #name,
+    static const char *const names[] = { HIREDIS_FUNCTIONS(HIREDIS_NAME) };
+#undef HIREDIS_NAME
+    return library_load(LIBRARY_FILE("libhiredis", HIREDIS_SONAME), names,
+                        sizeof names / sizeof *names, &loaded);
 }
 
 redisReader *redisReaderCreate(void)

@@ -1,5 +1,4 @@
-/* hiredis.h: libhiredis, loaded when an address of a queue is read: it takes a part of the start of
- * a program, which other commands need not pay.
+/* hiredis.h: libhiredis, loaded (library.h) when an address of a queue is read.
  *
  * hiredis.c has the functions of hiredis that libleat-link calls, and passes them on. So it is for
  * a command that has libleat-link's objects and no archive of hiredis. None of these functions is

@@ -69,6 +69,25 @@ void text_hex(struct text *t, const unsigned char *bytes, size_t len)
     t->len += 2 * len;
 }
 
+static int digit(char c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+bool text_read_hex(const char *digits, unsigned char *to, size_t size)
+{
+    for (size_t i = 0; i < size; i++) {
+        int high = digit(digits[2 * i]), low = high < 0 ? -1 : digit(digits[2 * i + 1]);
+        if (low < 0)
+            return false;
+        to[i] = (unsigned char)(high << 4 | low);
+    }
+    return true;
+}
+
 const char *text_string(struct text *t)
 {
     if (!text_reserve(t, 1))

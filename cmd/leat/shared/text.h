@@ -24,6 +24,9 @@ void text_char(struct text *t, char c);
 void text_number(struct text *t, uintmax_t number);
 void text_hex(struct text *t, const unsigned char *bytes, size_t len);
 
+/* Reads `size` bytes from two digits each. False: a digit is missing. */
+bool text_read_hex(const char *digits, unsigned char *to, size_t size);
+
 /* The text as a string, with a NUL that `len` does not count. NULL if broken. */
 const char *text_string(struct text *t);
 

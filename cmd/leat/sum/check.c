@@ -1,35 +1,14 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include "shared/text.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 static bool is_blank(char c)
 {
     return c == ' ' || c == '\t';
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    if (c >= 'A' && c <= 'F')
-        return c - 'A' + 10;
-    return -1;
-}
-
-static bool read_hex(const char *from, unsigned char *digest, size_t size)
-{
-    for (size_t i = 0; i < size; i++) {
-        int high = hex_value(from[2 * i]);
-        int low = high < 0 ? -1 : hex_value(from[2 * i + 1]);
-        if (low < 0)
-            return false;
-        digest[i] = (unsigned char)(high << 4 | low);
-    }
-    return true;
 }
 
 /* In place. False if the name has a NUL, or a \ with anything unknown after it. */
@@ -81,7 +60,7 @@ static bool read_tagged(char *at, char *end, bool escaped, struct checked *found
         return false;
     while (is_blank(*hex))
         hex++;
-    if (!read_hex(hex, found->digest, found->size) || hex[2 * found->size])
+    if (!text_read_hex(hex, found->digest, found->size) || hex[2 * found->size])
         return false;
     found->digest_at = (size_t)(hex - found->line);
     return take_name(found, at, (size_t)(close - at), escaped);
@@ -117,7 +96,7 @@ static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, str
     /* The digest, a blank, and a name, which may be empty if the algorithm has several sizes. */
     if ((size_t)(end - at) < 2 * size + (a->any_size ? 1 : 2))
         return false;
-    if (!read_hex(at, found->digest, size))
+    if (!text_read_hex(at, found->digest, size))
         return false;
     found->digest_at = (size_t)(at - found->line);
     at += 2 * size + 1;
@@ -138,7 +117,7 @@ static bool read_plain(struct grammar *g, char *at, char *end, bool escaped, str
 static bool read_bits(const struct algorithm *a, char **at, struct checked *found)
 {
     char *end;
-    if (hex_value(**at) < 0 || hex_value(**at) > 9)
+    if (**at < '0' || **at > '9')
         return false;
     unsigned long bits = strtoul(*at, &end, 0);
     if (bits == 0 || bits % 8 != 0 || bits > 8 * a->size)

@@ -1,5 +1,4 @@
-/* crypto.h: libcrypto, loaded when a digest needs it: its many relocations take more than a
- * millisecond at the start of a program, which other commands need not pay. */
+/* crypto.h: libcrypto, loaded (shared/library.h) when a digest needs it. */
 #ifndef LEAT_CMD_CRYPTO_H
 #define LEAT_CMD_CRYPTO_H
 

@@ -110,8 +110,6 @@ void emit_note(struct emitter *e, const char *name, const char *remark, int erro
 
 static void emit_digests(struct emitter *e, const struct slot *s, const char *path)
 {
-    const struct selection *all = &e->options->selection;
-    const unsigned char *digest = s->digest;
     const struct options *o = e->options;
     const struct form form = {
         .tag = o->tag,
@@ -119,28 +117,21 @@ static void emit_digests(struct emitter *e, const struct slot *s, const char *pa
         .escape = !o->zero,
         .end = o->zero ? NULL : "\n",
     };
-    for (unsigned i = 0; i < all->count; i++) {
-        size_t size = digest_size(all->at[i], s->size);
-        form_add(&form, &e->out.text, all->at[i], digest, size, path);
-        digest += size;
-    }
+    for (struct part p = { 0 }; selection_next(&o->selection, s->wanted, s->size, &p);)
+        form_add(&form, &e->out.text, p.algorithm, s->digest + p.at, p.size, path);
 }
 
 static void emit_json(struct emitter *e, const struct slot *s, const char *path)
 {
-    const struct selection *all = &e->options->selection;
-    const unsigned char *digest = s->digest;
     struct text *t = &e->out.text;
     text_char(t, '{');
     json_name(t, "path", path);
-    for (unsigned i = 0; i < all->count; i++) {
-        size_t size = digest_size(all->at[i], s->size);
+    for (struct part p = { 0 }; selection_next(&e->options->selection, s->wanted, s->size, &p);) {
         text_str(t, ",\"");
-        text_str(t, all->at[i]->name);
+        text_str(t, p.algorithm->name);
         text_str(t, "\":\"");
-        text_hex(t, digest, size);
+        text_hex(t, s->digest + p.at, p.size);
         text_char(t, '"');
-        digest += size;
     }
     text_str(t, "}\n");
 }
@@ -161,14 +152,6 @@ static void emit_json_verdict(struct emitter *e, const char *path, const char *v
     text_str(t, "}\n");
 }
 
-static void add_name(struct text *to, const char *name, bool escape)
-{
-    if (escape)
-        form_add_escaped(to, name);
-    else
-        text_str(to, name);
-}
-
 void emit_verdict(struct emitter *e, const char *path, const char *verdict, const char *relation,
                   const char *other)
 {
@@ -180,12 +163,12 @@ void emit_verdict(struct emitter *e, const char *path, const char *verdict, cons
     bool escape = strchr(path, '\n') || (other && strchr(other, '\n'));
     if (escape)
         text_char(t, '\\');
-    add_name(t, path, escape);
+    form_add_name(t, path, escape);
     text_str(t, ": ");
     text_str(t, verdict);
     if (other) {
         text_str(t, relation);
-        add_name(t, other, escape);
+        form_add_name(t, other, escape);
     }
     text_char(t, '\n');
 }

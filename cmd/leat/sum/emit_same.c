@@ -21,13 +21,10 @@ void emit_put_off(struct emitter *e, const struct slot *s, const char *path)
 void emit_candidate(struct emitter *e, const struct slot *s, const char *path)
 {
     const struct options *o = e->options;
-    const unsigned char *digest = s->digest;
-    for (unsigned i = 0; i < o->selection.count && !s->error; i++) {
-        if (!(s->wanted >> i & 1))
-            continue;
-        struct same_digest d = { i, digest_size(o->selection.at[i], s->size), digest };
+    for (struct part p = { 0 };
+         !s->error && selection_next(&o->selection, s->wanted, s->size, &p);) {
+        struct same_digest d = { p.index, p.size, s->digest + p.at };
         const char *old = same_take(&e->gone, &d);
-        digest += d.size;
         if (!old)
             continue;
         e->moved++;

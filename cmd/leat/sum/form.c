@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-void form_add_escaped(struct text *to, const char *name)
+void form_add_name(struct text *to, const char *name, bool escape)
 {
     for (;;) {
-        size_t plain = strcspn(name, "\\\n\r");
+        size_t plain = escape ? strcspn(name, "\\\n\r") : strlen(name);
         text_add(to, name, plain);
         name += plain;
         if (!*name)
@@ -14,14 +14,6 @@ void form_add_escaped(struct text *to, const char *name)
         text_char(to, *name == '\n' ? 'n' : *name == '\r' ? 'r' : '\\');
         name++;
     }
-}
-
-static void add_name(struct text *to, const char *name, bool escape)
-{
-    if (escape)
-        form_add_escaped(to, name);
-    else
-        text_str(to, name);
 }
 
 void form_add(const struct form *f, struct text *to, const struct algorithm *a,
@@ -37,13 +29,13 @@ void form_add(const struct form *f, struct text *to, const struct algorithm *a,
             text_number(to, 8 * size);
         }
         text_str(to, " (");
-        add_name(to, name, escape);
+        form_add_name(to, name, escape);
         text_str(to, ") = ");
         text_hex(to, digest, size);
     } else {
         text_hex(to, digest, size);
         text_str(to, f->mark);
-        add_name(to, name, escape);
+        form_add_name(to, name, escape);
     }
     if (f->end)
         text_str(to, f->end);

@@ -16,7 +16,7 @@ struct form {
 void form_add(const struct form *f, struct text *to, const struct algorithm *a,
               const unsigned char *digest, size_t size, const char *name);
 
-/* Adds the name with \\, \n and \r in place of these bytes. */
-void form_add_escaped(struct text *to, const char *name);
+/* Adds the name; to `escape` it is to write \\, \n and \r in place of these bytes. */
+void form_add_name(struct text *to, const char *name, bool escape);
 
 #endif

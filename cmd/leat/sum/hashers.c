@@ -13,13 +13,11 @@ int hashers_begin(struct hashers *h, unsigned wanted, size_t size)
     h->wanted = wanted;
     h->size = size;
     int err = 0;
-    for (unsigned i = 0; i < h->selection->count && !err; i++) {
-        if (!(wanted >> i & 1))
-            continue;
-        const struct algorithm *a = h->selection->at[i];
-        if (!h->each[i])
-            h->each[i] = hasher_open(a);
-        err = h->each[i] ? hasher_begin(h->each[i], digest_size(a, size)) : -ENOMEM;
+    for (struct part p = { 0 }; !err && selection_next(h->selection, wanted, size, &p);) {
+        struct hasher **each = &h->each[p.index];
+        if (!*each)
+            *each = hasher_open(p.algorithm);
+        err = *each ? hasher_begin(*each, p.size) : -ENOMEM;
     }
     return err;
 }
@@ -27,21 +25,16 @@ int hashers_begin(struct hashers *h, unsigned wanted, size_t size)
 int hashers_add(struct hashers *h, const void *bytes, size_t len)
 {
     int err = 0;
-    for (unsigned i = 0; i < h->selection->count && !err; i++)
-        if (h->wanted >> i & 1)
-            err = hasher_add(h->each[i], bytes, len);
+    for (struct part p = { 0 }; !err && selection_next(h->selection, h->wanted, h->size, &p);)
+        err = hasher_add(h->each[p.index], bytes, len);
     return err;
 }
 
 int hashers_end(struct hashers *h, unsigned char *digests)
 {
     int err = 0;
-    for (unsigned i = 0; i < h->selection->count && !err; i++) {
-        if (!(h->wanted >> i & 1))
-            continue;
-        err = hasher_end(h->each[i], digests);
-        digests += digest_size(h->selection->at[i], h->size);
-    }
+    for (struct part p = { 0 }; !err && selection_next(h->selection, h->wanted, h->size, &p);)
+        err = hasher_end(h->each[p.index], digests + p.at);
     return err;
 }
 

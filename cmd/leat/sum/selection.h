@@ -30,4 +30,16 @@ static inline size_t digest_size(const struct algorithm *a, size_t size)
     return a->any_size ? size : a->size;
 }
 
+/* One digest of a set: its algorithm, which is the `index`-th of the selection; its bytes, and where
+ * they are among those of the set. */
+struct part {
+    const struct algorithm *algorithm;
+    unsigned index, next; /* `next`: where the search goes on */
+    size_t at, size;
+};
+
+/* Goes from a zeroed part to the set's first digest, and from each to the next. `size`: bytes of
+ * one whose algorithm has several sizes. False: there are no more. */
+bool selection_next(const struct selection *s, unsigned set, size_t size, struct part *p);
+
 #endif

@@ -11,68 +11,44 @@ void tree_fail(struct tree *t, int error)
 
 void tree_begin(struct tree *t, const struct selection *selection, const struct slot *s)
 {
-    t->selection = selection;
     t->open = t->trusted = true;
-    t->wanted = s->wanted;
-    t->size = s->size;
     t->prefix = s->name_len;
-    t->error = 0;
-    for (unsigned i = 0; i < selection->count; i++) {
-        if (!(t->wanted >> i & 1))
-            continue;
-        const struct algorithm *a = selection->at[i];
-        if (!t->hasher[i])
-            t->hasher[i] = hasher_open(a);
-        int err = t->hasher[i] ? hasher_begin(t->hasher[i], digest_size(a, t->size)) : -ENOMEM;
-        if (err)
-            tree_fail(t, err);
-    }
+    t->hashers.selection = selection;
+    t->error = hashers_begin(&t->hashers, s->wanted, s->size);
 }
 
 void tree_add(struct tree *t, const struct slot *s, const char *path)
 {
-    if (s->error)
-        tree_fail(t, s->error);
-    const unsigned char *digest = s->digest;
+    const struct hashers *h = &t->hashers;
     struct form form = { .mark = "  ", .escape = true, .end = "\n" };
+    tree_fail(t, s->error);
     text_clear(&t->name);
     text_str(&t->name, "./");
     text_str(&t->name, path + t->prefix);
     const char *name = text_string(&t->name);
-    for (unsigned i = 0; i < t->selection->count && !t->error; i++) {
-        if (!(t->wanted >> i & 1))
-            continue;
-        const struct algorithm *a = t->selection->at[i];
-        size_t size = digest_size(a, t->size);
-        form.tag = a->always_tagged;
+    for (struct part p = { 0 };
+         !t->error && selection_next(h->selection, h->wanted, h->size, &p);) {
+        form.tag = p.algorithm->always_tagged;
         text_clear(&t->line);
         if (name)
-            form_add(&form, &t->line, a, digest, size, name);
-        if (!name || t->line.broken)
-            tree_fail(t, -ENOMEM);
-        else
-            t->error = hasher_add(t->hasher[i], t->line.bytes, t->line.len);
-        digest += size;
+            form_add(&form, &t->line, p.algorithm, s->digest + p.at, p.size, name);
+        t->error = !name || t->line.broken
+                       ? -ENOMEM
+                       : hasher_add(h->each[p.index], t->line.bytes, t->line.len);
     }
 }
 
 int tree_end(struct tree *t, const struct slot *s)
 {
-    unsigned char *digest = s->digest;
     t->open = false;
-    for (unsigned i = 0; i < t->selection->count && !t->error; i++) {
-        if (!(t->wanted >> i & 1))
-            continue;
-        t->error = hasher_end(t->hasher[i], digest);
-        digest += digest_size(t->selection->at[i], t->size);
-    }
+    if (!t->error)
+        t->error = hashers_end(&t->hashers, s->digest);
     return t->error;
 }
 
 void tree_free(struct tree *t)
 {
-    for (unsigned i = 0; i < SELECTION_MAX; i++)
-        hasher_close(t->hasher[i]);
+    hashers_close(&t->hashers);
     text_free(&t->line);
     text_free(&t->name);
 }

@@ -8,20 +8,17 @@
 #define LEAT_CMD_TREE_H
 
 #include "form.h"
-#include "selection.h"
+#include "hashers.h"
 #include "slot.h"
 
 struct tree {
-    const struct selection *selection;
     bool open;        /* the slots are of files in a folder */
     bool trusted;     /* none of its files differs from its digest in the cache without a trace */
-    unsigned wanted;  /* the set of digests */
-    size_t size;      /* bytes of a digest where an algorithm has several sizes */
     size_t prefix;    /* bytes of the path that are the folder's */
     int error;        /* of the first file that has no digest, or 0 */
     struct text line; /* memory that is reused, */
     struct text name; /* and that for a name */
-    struct hasher *hasher[SELECTION_MAX];
+    struct hashers hashers;
 };
 
 /* The slot says which digests, and names the folder, with a '/' at its end. */

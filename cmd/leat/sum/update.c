@@ -107,17 +107,6 @@ void update_replace(struct update *u, uint64_t line, const unsigned char *digest
     memcpy(c->digest, digest, size);
 }
 
-/* The digests in the slot come in the order of the selection. */
-static const unsigned char *digest_of(const struct update *u, const struct slot *s,
-                                      unsigned algorithm)
-{
-    const unsigned char *digest = s->digest;
-    for (unsigned i = 0; i < algorithm; i++)
-        if (s->wanted >> i & 1)
-            digest += digest_size(u->selection->at[i], s->size);
-    return digest;
-}
-
 void update_add(struct update *u, const struct slot *s, const char *path)
 {
     struct update_file *all = grow(u, u->files, u->file_count, &u->file_cap, sizeof *all);
@@ -130,9 +119,10 @@ void update_add(struct update *u, const struct slot *s, const char *path)
     text_str(&u->names, path);
     text_char(&u->names, '\0');
     for (unsigned i = 0; i < u->digests; i++) {
-        const struct algorithm *a = u->selection->at[u->order[i]];
-        form_add(&u->form, &u->added, a, digest_of(u, s, u->order[i]), digest_size(a, s->size),
-                 path);
+        struct part p = { 0 }; /* the slot's digests come in the order of the selection */
+        while (selection_next(u->selection, s->wanted, s->size, &p) && p.index != u->order[i]) {
+        }
+        form_add(&u->form, &u->added, p.algorithm, s->digest + p.at, p.size, path);
     }
     f->lines_len = u->added.len - f->lines;
     u->broken = u->broken || u->names.broken || u->added.broken;
