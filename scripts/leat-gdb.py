@@ -428,7 +428,8 @@ def show_owned(owned, indent):
     if where == "chan/chan.c:destroy_owned":
         show_channel(container(owned.address, "struct leat_chan", "owned"), indent)
     elif where == "io/io.c:free_owned":
-        show_descriptor(container(owned.address, "struct leat_io", "owned"), indent)
+        channel = container(owned.address, "struct leat_chan", "owned")
+        show_descriptor(at("struct leat_io", int(channel["items"].address)), indent)
     elif where == "batch/batcher.c:free_batcher":
         show_batcher(container(owned.address, "struct leat_batcher", "owned"), indent)
 

@@ -11,19 +11,24 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+/* malloc(3) has a header of this size before each piece. With the next piece's header a piece fills
+ * whole lines: so pieces that are made in a row lie without gaps. */
+enum { HEADER = sizeof(void *) };
+
 static size_t whole_lines(size_t size)
 {
-    return (size + LT_CACHE_LINE - 1) / LT_CACHE_LINE * LT_CACHE_LINE;
+    return (size + HEADER + LT_CACHE_LINE - 1) / LT_CACHE_LINE * LT_CACHE_LINE - HEADER;
 }
 
 void *lt_alloc_unset(size_t size)
 {
-    if (size > SIZE_MAX - LT_CACHE_LINE || lt_fault())
+    if (size > SIZE_MAX - LT_CACHE_LINE - HEADER || lt_fault())
         return NULL;
     int saved = errno;
-    void *memory = aligned_alloc(LT_CACHE_LINE, whole_lines(size));
+    void *memory = NULL;
+    int error = posix_memalign(&memory, LT_CACHE_LINE, whole_lines(size));
     errno = saved;
-    return memory;
+    return error ? NULL : memory;
 }
 
 void *lt_alloc(size_t size)

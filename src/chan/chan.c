@@ -49,6 +49,20 @@ static void destroy_orphan(leat_chan *ch)
     destroy(ch);
 }
 
+void lt_chan_own(leat_scope *scope, leat_chan *ch, const struct lt_owned_kind *kind)
+{
+    lt_lock(&lt_orphans.lock);
+    lt_list_remove(&ch->owned.node);
+    lt_unlock(&lt_orphans.lock);
+    ch->owned.kind = kind;
+    lt_scope_own(scope, &ch->owned);
+}
+
+void lt_chan_disown(leat_chan *ch)
+{
+    become_orphan(ch);
+}
+
 static leat_chan *allocate(size_t item_size, size_t capacity)
 {
     size_t bytes;

@@ -101,7 +101,7 @@ struct leat_chan {
     _Atomic(struct lt_split *) split; /* NULL until the buffer is split: see chan/split.h */
     const char *name;
     uint32_t number;       /* in dumps and traces */
-    struct lt_owned owned; /* by the scope; without a scope, its node is in lt_orphans */
+    struct lt_owned owned; /* by a scope; else its node is in lt_orphans */
     _Alignas(16) unsigned char items[];
 };
 
@@ -170,6 +170,12 @@ extern struct lt_orphans lt_orphans;
 
 /* The channel that `owned` is a part of, or NULL. */
 leat_chan *lt_chan_owned(struct lt_owned *owned);
+
+/* Gives a keeper's channel to a scope, which calls the function of `kind` to free it, as a look does
+ * to see it; and takes it back, for that function. It keeps its references, and a look finds it in
+ * the scope alone. */
+void lt_chan_own(leat_scope *scope, leat_chan *ch, const struct lt_owned_kind *kind);
+void lt_chan_disown(leat_chan *ch);
 
 /* Makes a keeper's channel: without a scope, for items without bytes, with `extra` zeroed bytes
  * beside it for the keeper's own use. NULL when memory has run out. */

@@ -51,7 +51,7 @@ void lt_io_tell(leat_io *io, uint32_t events)
 int lt_io_register(leat_io *io)
 {
     int error = 0;
-    if (lt_io_is_registered(io) || io->simulated)
+    if (lt_io_is_registered(io) || lt_io_is_simulated(io))
         return 0;
     lt_lock(&io->lock);
     if (!lt_io_is_registered(io))
@@ -136,7 +136,7 @@ bool lt_io_enter(leat_io *io)
 static int end(leat_io *io)
 {
     lt_reactor_remove(&io->source, io->fd);
-    if (io->simulated)
+    if (lt_io_is_simulated(io) && io->simulated)
         lt_simulated_close(io);
     if (io->lent)
         return 0;
@@ -226,7 +226,7 @@ static bool see_writable(leat_chan *ch, struct lt_sight *sight)
 
 static void see_owned(struct lt_owned *owned, struct lt_sight *sight)
 {
-    see(LT_CONTAINER(owned, leat_io, owned), sight);
+    see(lt_chan_extra(LT_CONTAINER(owned, leat_chan, owned)), sight);
 }
 
 /* ---- making and freeing ---- */
@@ -244,7 +244,9 @@ static void free_io(leat_chan *ch)
 
 static void free_owned(struct lt_owned *owned)
 {
-    leat_chan_unref(lt_chan_of_extra(LT_CONTAINER(owned, leat_io, owned)));
+    leat_chan *ch = LT_CONTAINER(owned, leat_chan, owned);
+    lt_chan_disown(ch);
+    leat_chan_unref(ch);
 }
 
 static const struct lt_keeper readable_keeper = { .free = free_io, .see = see_readable },
@@ -276,8 +278,7 @@ void lt_io_own(leat_scope *scope, leat_io *io)
 {
     /* Relaxed: see scope_of. */
     atomic_store_explicit(&io->scope, scope, memory_order_relaxed);
-    io->owned.kind = &owned_kind;
-    lt_scope_own(scope, &io->owned);
+    lt_chan_own(scope, lt_chan_of_extra(io), &owned_kind);
 }
 
 int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat_io **made)
@@ -286,7 +287,8 @@ int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat
     if (!ch)
         return -ENOMEM;
     leat_io *io = lt_chan_extra(ch);
-    io->source.told = told;
+    if (kind != LT_IO_SIMULATED)
+        io->source.told = told;
     io->fd = fd;
     io->stream = stream;
     atomic_store_explicit(&io->kind, (uint8_t)kind, memory_order_relaxed);
@@ -368,7 +370,7 @@ int leat_io_release(leat_io *io)
 {
     if (!io)
         return -EINVAL;
-    if (io->simulated)
+    if (lt_io_is_simulated(io))
         return -ENOTSUP;
     if (lt_io_has_unread(io))
         return -EBUSY;

@@ -53,8 +53,14 @@ enum lt_io_kind {
 };
 
 struct leat_io {
-    struct lt_source source;
+    union {
+        struct lt_source source;
+        /* Of that kind, or NULL while it is made. Such a one is never registered, so the source's
+         * first word is free; and `fd` is -ENOTSUP. */
+        struct lt_simulated *simulated;
+    };
     struct lt_lock lock; /* for registering, and for `unread` and `in_ring` */
+    _Atomic bool hung[LT_WAYS];
     int fd;
     _Atomic uint8_t kind;   /* enum lt_io_kind */
     bool stream;            /* a call that moved less than it could shows that there is no more */
@@ -63,17 +69,19 @@ struct leat_io {
     _Atomic bool urgent;    /* urgent data has come: reads stop before it */
     _Atomic bool dry;       /* the last read showed that there is no more: a hint */
     _Atomic uint32_t users;
-    _Atomic int unsaid[LT_WAYS]; /* the error of a call that had moved some bytes */
+    _Atomic int16_t unsaid[LT_WAYS]; /* the error of a call that had moved some bytes */
     _Atomic uint32_t told[LT_WAYS];
-    _Atomic bool hung[LT_WAYS];
     _Atomic(leat_chan *) ready[LT_WAYS];
     _Atomic(struct lt_unread *) unread; /* the first of a list; written under `lock` */
     _Atomic(leat_scope *) scope;        /* set once */
-    struct lt_owned owned;
     /* The task whose operation is in a ring, or NULL. Changed under `lock`. */
     _Atomic(struct lt_task *) in_ring[LT_WAYS];
-    struct lt_simulated *simulated; /* NULL unless it is of that kind; then `fd` is -ENOTSUP */
 };
+
+/* Five lines of a cache, with the header that malloc(3) adds. There may be many. */
+_Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 5 * LT_CACHE_LINE - 8 ||
+                   sizeof(void *) != 8,
+               "a line more for each connection");
 
 /* Set in `users` when it has been closed. */
 #define LT_IO_CLOSED (UINT32_C(1) << 31)
@@ -101,6 +109,12 @@ void lt_io_finish(leat_io *io, int64_t deadline);
 /* Registers it and, for LT_OUT, makes the channel. 0 or a negative errno value. */
 int lt_io_register(leat_io *io);
 int lt_io_make_writable(leat_io *io);
+
+static inline bool lt_io_is_simulated(leat_io *io)
+{
+    /* Relaxed: of that kind from the beginning, or never. */
+    return atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_SIMULATED;
+}
 
 static inline bool lt_io_is_registered(leat_io *io)
 {

@@ -14,7 +14,7 @@ static short to_poll(unsigned events)
 /* What holds now: events asked for, and LEAT_HUP; or a negative errno value. */
 static int ask_system(leat_io *io, unsigned events)
 {
-    if (io->simulated)
+    if (lt_io_is_simulated(io))
         return lt_simulated_ask(io, events);
     struct pollfd one = { .fd = io->fd, .events = to_poll(events) };
     int saved = errno, n, cancel = lt_cancel_put_off();

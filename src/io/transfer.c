@@ -32,7 +32,7 @@ static int64_t moved(leat_io *io, enum lt_way way, size_t done, int64_t error)
         return done ? (int64_t)done : error;
     if (error != -EAGAIN && error != -ETIMEDOUT && error != -ECANCELED && error != -EBADF &&
         error != -EDEADLK)
-        atomic_store_explicit(&io->unsaid[way], (int)error, memory_order_relaxed);
+        atomic_store_explicit(&io->unsaid[way], (int16_t)error, memory_order_relaxed);
     return (int64_t)done;
 }
 
@@ -430,7 +430,7 @@ struct message {
 static int64_t call_recvmsg(leat_io *io, void *arg)
 {
     struct message *m = arg;
-    if (LT_UNLIKELY(io->simulated != NULL))
+    if (LT_UNLIKELY(lt_io_is_simulated(io)))
         return -ENOTSUP;
     if (lt_io_has_unread(io) && !(m->flags & (MSG_OOB | MSG_ERRQUEUE))) {
         m->header->msg_namelen = 0;
@@ -444,7 +444,7 @@ static int64_t call_recvmsg(leat_io *io, void *arg)
 static int64_t call_sendmsg(leat_io *io, void *arg)
 {
     struct message *m = arg;
-    if (LT_UNLIKELY(io->simulated != NULL))
+    if (LT_UNLIKELY(lt_io_is_simulated(io)))
         return -ENOTSUP;
     return result_of(sendmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_NOSIGNAL));
 }
@@ -496,7 +496,7 @@ int leat_shutdown(leat_io *io, int how)
     if (!lt_io_enter(io))
         return -EBADF;
     int saved = errno, error;
-    if (io->simulated)
+    if (lt_io_is_simulated(io))
         error = lt_simulated_shutdown(io, how);
     else
         error = shutdown(io->fd, how) == 0 ? 0 : -errno;

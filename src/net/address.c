@@ -207,7 +207,7 @@ static int address_of(leat_io *io, leat_address *address,
         return -EBADF;
     leat_address found = { .size = sizeof found.at };
     int saved = errno, error = 0;
-    if (io->simulated)
+    if (lt_io_is_simulated(io))
         error = -ENOTSUP;
     else if (ask(io->fd, (struct sockaddr *)&found.at, &found.size) != 0)
         error = -errno;

@@ -138,7 +138,7 @@ static int accept_slowly(void *arg)
 static int64_t call_accept(leat_io *io, void *arg)
 {
     (void)arg;
-    if (io->simulated)
+    if (lt_io_is_simulated(io))
         return -ENOTSUP;
     if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_NEVER)
         return accept_now(io->fd);
