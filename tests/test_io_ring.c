@@ -33,7 +33,7 @@ static int reads_in_the_ring(void *arg)
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     for (int i = 0; i < 20; i++) {
         struct pair pair = i % 2 ? tcp(scope) : open_pair(scope);
-        struct user reader = { pair.a, 0, i % 4 < 2 ? LEAT_NEVER : late() };
+        struct user reader = { pair.a, -1, i % 4 < 2 ? LEAT_NEVER : late() };
         CHECK_IS(0, leat_go(scope, read_one, &reader));
         WAIT_UNTIL(in_ring(pair.a, LT_IN));
         CHECK(!lt_io_is_registered(pair.a));
