@@ -332,7 +332,7 @@ ON_WORKERS(questions_wait_for_threads);
 static int answer_later(void *arg)
 {
     (void)arg;
-    nanosleep(&(struct timespec){ .tv_nsec = 30000000 }, NULL);
+    WAIT_UNTIL(!lt_running()); /* leat_stop is under way */
     atomic_store(&hold, false);
     return 0;
 }
