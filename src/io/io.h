@@ -154,9 +154,17 @@ int lt_io_drained(leat_io *io, enum lt_way way, uint32_t told);
  * -EDEADLK. */
 int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);
 
-/* Receives or sends in the worker's ring, and waits for the completion. -EAGAIN: there is no ring
- * for it, or no room; -EINTR: it begins again. Else the result. */
-int64_t lt_io_by_ring(leat_io *io, enum lt_way way, void *buffer, size_t n, int64_t deadline);
+/* With LEAT_IO=uring: receives or sends in the worker's ring, where that pays, and waits for the
+ * completion. `part`: of a transfer that has no other; else NULL. -EAGAIN: it is not made there, or
+ * there is no room; -EINTR: it begins again. Else the result. */
+int64_t lt_io_by_ring(leat_io *io, enum lt_way way, const struct iovec *part, int64_t deadline);
+
+/* After a read that said EAGAIN: whether the ring may make it from now on, so that the reactor need
+ * not watch the descriptor. */
+bool lt_io_turns_to_ring(leat_io *io, const struct iovec *part, int64_t deadline);
+
+/* What a read outside of the ring has shown: there is no more. */
+void lt_io_set_dry(leat_io *io, bool dry);
 
 static inline struct lt_task *lt_io_in_ring(const leat_io *io, enum lt_way way)
 {

@@ -120,7 +120,7 @@ static int64_t transfer(leat_io *io, enum lt_way way, struct lt_task *task, stru
     return w.op.result == -ECANCELED ? reason(io, &task->party, deadline) : w.op.result;
 }
 
-int64_t lt_io_by_ring(leat_io *io, enum lt_way way, void *buffer, size_t n, int64_t deadline)
+static int64_t by_ring(leat_io *io, enum lt_way way, void *buffer, size_t n, int64_t deadline)
 {
     struct lt_party *self = lt_current_party();
     struct lt_task *task = LT_CONTAINER(self, struct lt_task, party);
@@ -135,4 +135,54 @@ int64_t lt_io_by_ring(leat_io *io, enum lt_way way, void *buffer, size_t n, int6
     int64_t result = transfer(io, way, task, ring, buffer, n, deadline);
     finish(io, way);
     return result;
+}
+
+/* ---- when it pays ---- */
+
+/* Longer writes are as fast by themselves. */
+enum { SHORT = 16 * 1024 };
+
+/* Others are ready, or have operations queued: one call submits them all. */
+static bool has_company(const struct lt_worker *here)
+{
+    return LT_HINT(here->ready_head) || lt_uring_has_queued(&here->reactor.ring);
+}
+
+/* A plain transfer of a socket that nobody watches. */
+static bool suits(leat_io *io, enum lt_way way, const struct iovec *part, int64_t deadline)
+{
+    return part && deadline != LEAT_NOW &&
+           atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_SOCKET &&
+           lt_current_worker() && !lt_io_is_registered(io) &&
+           (way == LT_OUT || !lt_io_has_unread(io));
+}
+
+/* Relaxed: a hint, which the ring does not rely on. */
+static bool is_dry(const leat_io *io)
+{
+    return atomic_load_explicit(&io->dry, memory_order_relaxed);
+}
+
+void lt_io_set_dry(leat_io *io, bool dry)
+{
+    atomic_store_explicit(&io->dry, dry, memory_order_relaxed);
+}
+
+bool lt_io_turns_to_ring(leat_io *io, const struct iovec *part, int64_t deadline)
+{
+    if (is_dry(io) || !suits(io, LT_IN, part, deadline))
+        return false;
+    lt_io_set_dry(io, true);
+    return true;
+}
+
+int64_t lt_io_by_ring(leat_io *io, enum lt_way way, const struct iovec *part, int64_t deadline)
+{
+    if (!suits(io, way, part, deadline) ||
+        (way == LT_IN ? !is_dry(io) : part->iov_len > SHORT || !has_company(lt_current_worker())))
+        return -EAGAIN;
+    int64_t n = by_ring(io, way, part->iov_base, part->iov_len, deadline);
+    if (n != -EAGAIN && n != -EINTR && way == LT_IN)
+        lt_io_set_dry(io, n > 0 && (size_t)n < part->iov_len);
+    return n;
 }

@@ -43,50 +43,14 @@ static int take_unsaid(leat_io *io, enum lt_way way)
     return atomic_exchange_explicit(&io->unsaid[way], 0, memory_order_relaxed);
 }
 
-/* ---- in the ring ---- */
-
 static int64_t call_readv(leat_io *io, void *arg);
 static int64_t call_writev(leat_io *io, void *arg);
 
-/* Longer writes are as fast by themselves. */
-enum { SHORT = 16 * 1024 };
-
-/* Others are ready, or have operations queued: one call submits them all. */
-static bool has_company(const struct lt_worker *here)
+/* The bytes of a plain transfer, which a ring could make; else NULL. */
+static const struct iovec *only_part(lt_io_call *call, const void *arg)
 {
-    return LT_HINT(here->ready_head) || lt_uring_has_queued(&here->reactor.ring);
-}
-
-/* Whether the call may be made in a ring: a plain transfer of a socket that nobody watches. */
-static bool suits_ring(leat_io *io, lt_io_call *call, const void *arg, int64_t deadline)
-{
-    return LT_UNLIKELY(lt_uring_is_wanted()) && (call == call_readv || call == call_writev) &&
-           ((const struct vector *)arg)->n == 1 && deadline != LEAT_NOW &&
-           atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_SOCKET &&
-           lt_current_worker() && !lt_io_is_registered(io) &&
-           (call == call_writev || !lt_io_has_unread(io));
-}
-
-/* Relaxed: a hint, which the ring does not rely on. */
-static bool is_dry(const leat_io *io)
-{
-    return atomic_load_explicit(&io->dry, memory_order_relaxed);
-}
-
-static void set_dry(leat_io *io, bool dry)
-{
-    atomic_store_explicit(&io->dry, dry, memory_order_relaxed);
-}
-
-/* -EAGAIN: it is not made in the ring. */
-static int64_t try_ring(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, int64_t deadline)
-{
-    if (!suits_ring(io, call, arg, deadline))
-        return -EAGAIN;
-    const struct iovec *part = ((const struct vector *)arg)->at;
-    bool pays =
-        way == LT_IN ? is_dry(io) : part->iov_len <= SHORT && has_company(lt_current_worker());
-    return pays ? lt_io_by_ring(io, way, part->iov_base, part->iov_len, deadline) : -EAGAIN;
+    const struct vector *v = arg;
+    return (call == call_readv || call == call_writev) && v->n == 1 ? v->at : NULL;
 }
 
 static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
@@ -95,16 +59,13 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
     int unsaid = take_unsaid(io, way);
     if (unsaid)
         return unsaid;
+    const bool rings = LT_UNLIKELY(lt_uring_is_wanted());
     for (;;) {
-        int64_t done =
-            LT_UNLIKELY(lt_uring_is_wanted()) ? try_ring(io, way, call, arg, deadline) : -EAGAIN;
+        int64_t done = rings ? lt_io_by_ring(io, way, only_part(call, arg), deadline) : -EAGAIN;
         if (done == -EINTR)
             continue;
-        if (done != -EAGAIN) {
-            if (way == LT_IN)
-                set_dry(io, done > 0 && (size_t)done < whole);
+        if (done != -EAGAIN)
             return done;
-        }
         /* Without a wait it asks the system itself: the reactor may not have looked yet. */
         bool waits = deadline != LEAT_NOW && !lt_io_is_raised(io, way);
         int error = waits ? lt_io_wait(io, way, deadline) : 0;
@@ -115,10 +76,9 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         lt_gap();
         if (n == -EINTR)
             continue;
-        if (n == -EAGAIN && way == LT_IN && suits_ring(io, call, arg, deadline) && !is_dry(io)) {
-            set_dry(io, true);
+        if (n == -EAGAIN && rings && way == LT_IN &&
+            lt_io_turns_to_ring(io, only_part(call, arg), deadline))
             continue;
-        }
         if (n == -EAGAIN) {
             error = lt_io_drained(io, way, told);
             if (error || deadline == LEAT_NOW)
@@ -128,8 +88,8 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         if (n > 0 && (size_t)n < whole && io->stream && lt_io_is_registered(io) &&
             !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way))
             lt_io_lower(io, way, told, false);
-        else if (way == LT_IN && LT_UNLIKELY(lt_uring_is_wanted()))
-            set_dry(io, n > 0 && (size_t)n < whole);
+        else if (rings && way == LT_IN)
+            lt_io_set_dry(io, n > 0 && (size_t)n < whole);
         return n;
     }
 }
