@@ -48,6 +48,9 @@ tree='echo $$ >>pids; (sh -c "echo \$\$ >>pids; sleep 1000" & sleep 1000) & echo
 gives 'timeout, a tree' 1 '' --timeout=2 -s "$tree" ::: a
 # shellcheck disable=SC2046
 wait_for are_gone $(cat pids)
+# which has the grace to end in
+gives 'timeout, the rest of a group' 1 late --timeout=1 --grace=1h -s '(trap "sleep 0.1
+    echo late; exit" TERM; exec 2>&-; while :; do sleep 0.02; done) & exec sleep 100' ::: a
 seq 12 | map -j2 --timeout=20x \
     -s 'if [ "$1" = 12 ]; then sleep 100; else sleep 0.1; fi' 2>"$out/err"
 is 'times the median' 1 $?

@@ -16,9 +16,10 @@ pids() {
 tree='echo $$ >>pids; (sh -c "echo \$\$ >>pids; sleep 1000" & sleep 1000) & echo $! >>pids; wait'
 for case in 'INT 130' 'TERM 143' 'HUP 129'; do
     signal=${case% *} status=${case#* }
-    # A shell ignores INT in what it starts in the background: env gives it back.
+    # A shell ignores INT in what it starts in the background: env gives it back. What the jobs start
+    # there ignores it, too, until the grace is over.
     rm -f pids
-    env --default-signal "$leat" map -j2 -s "$tree" ::: 1 2 3 4 >"$out/got" 2>"$out/err" &
+    env --default-signal "$leat" map -j2 --grace=0.5 -s "$tree" ::: 1 2 3 4 >"$out/got" 2>"$out/err" &
     run=$!
     wait_for pids 6
     kill -"$signal" $run
@@ -54,6 +55,15 @@ wait $run
 is 'a second signal: status' 143 $?
 # shellcheck disable=SC2046
 wait_for are_gone $(cat pids)
+
+# A job's process dies at once; another one of its group has the grace to end in.
+run -j1 --grace=1h -s '(trap "sleep 0.1; : >late; exit" TERM; echo $$ >>pids
+    while :; do sleep 0.02; done) & exec sleep 1000' ::: 1
+wait_for pids 1
+kill -TERM $run
+wait $run
+is 'the rest of a group: status' 143 $?
+[ -e late ] || fail 'the rest of a group was killed at once'
 
 # what ended before is delivered, and the log is whole
 run -j2 --log=log -s 'echo $$ >>pids; echo "$1"; [ "$1" -lt 3 ] || sleep 1000' ::: 1 2 3 4 5
@@ -92,6 +102,22 @@ for again in '' yes; do
     wait $run
     is "a reader that does not read${again:+, a second signal}: status" 143 $?
 done
+
+# A deaf job is killed although leat waits to write its output.
+rm -f pids
+"$leat" map -j2 --fail-fast --grace=0.2 -s 'if [ "$1" = 1 ]; then
+        trap "" TERM; echo $$ >>pids; head -c 1000000 /dev/zero; while :; do sleep 1; done
+    fi
+    until [ -e pids ]; do sleep 0.02; done; sleep 0.3; exit 1' ::: 1 2 >sink &
+run=$!
+wait_for pids 1
+# shellcheck disable=SC2046
+wait_for are_gone $(cat pids)
+is_gone=$(are_gone $run && echo gone)
+is 'deaf, a reader that does not read: leat waits for it' '' "$is_gone"
+kill -TERM $run
+wait $run
+is 'deaf, a reader that does not read: status' 143 $?
 
 # nohup
 (trap '' HUP && exec "$leat" map -s 'sleep 0.5; echo done' ::: 1) >"$out/got" &

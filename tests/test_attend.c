@@ -198,6 +198,31 @@ static int is_told_to_end(void *arg)
 }
 ON_WORKERS(is_told_to_end);
 
+/* What is stubborn is killed while the thread that attends to it does something else. */
+static int be_elsewhere(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = LEAT_ATTENDED | LEAT_PIPE_OUT,
+                                         .grace = 20 * LEAT_MS };
+    leat_process *process = spawn(scope, STUBBORN("TERM"), &options);
+    await_ready(process);
+    int64_t start = leat_now();
+    CHECK_IS(0, leat_process_end(process, SIGTERM));
+    WAIT_UNTIL(has_ended(leat_process_id(process)));
+    CHECK(leat_now() - start >= 20 * LEAT_MS);
+    CHECK_IS(SIGKILL, signal_of(process));
+    return leat_scope_close(scope);
+}
+
+static int kills_while_it_is_elsewhere(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(be_elsewhere);
+    return 0;
+}
+ON_WORKERS(kills_while_it_is_elsewhere);
+
 static int cancel_soon(void *arg)
 {
     leat_sleep(5 * LEAT_MS);
@@ -285,9 +310,10 @@ ON_WORKERS(goes_on_in_many_threads);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(tells_pipes_and_the_end), TESTS_ON_WORKERS(refuses_and_times_out),
-        TESTS_ON_WORKERS(leaves_no_descriptor),    TESTS_ON_WORKERS(is_told_to_end),
-        TESTS_ON_WORKERS(ends_with_its_scope),     TESTS_ON_WORKERS(goes_on_in_many_threads),
+        TESTS_ON_WORKERS(tells_pipes_and_the_end),     TESTS_ON_WORKERS(refuses_and_times_out),
+        TESTS_ON_WORKERS(leaves_no_descriptor),        TESTS_ON_WORKERS(is_told_to_end),
+        TESTS_ON_WORKERS(kills_while_it_is_elsewhere), TESTS_ON_WORKERS(ends_with_its_scope),
+        TESTS_ON_WORKERS(goes_on_in_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,7 +81,7 @@ ON_WORKERS(kills_what_ignores_sigterm);
 static int end_alone(void *arg)
 {
     (void)arg;
-    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT };
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT, .grace = 30 * LEAT_MS };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     leat_exit how;
     leat_process *other = spawn(scope, ARGV("sleep", "100"), NULL);
@@ -128,6 +128,83 @@ static int kills_what_ignores_the_end(void *arg)
     return leat_scope_close(scope);
 }
 ON_WORKERS(kills_what_ignores_the_end);
+
+/* ---- the rest of the group ---- */
+
+/* The process itself dies of SIGTERM at once; another one of its group has something to do. */
+static int let_a_group_finish(void *arg)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | *(unsigned *)arg,
+                                         .grace = 3600 * LEAT_S };
+    leat_process *process =
+        spawn(scope,
+              SHELL("(trap 'sleep 0.1; echo late; exit' TERM; exec 2>/dev/null; echo 0;"
+                    " while :; do sleep 0.01; done) & exec sleep 100"),
+              &options);
+    char late[8] = { 0 };
+    read_pid(process);
+    CHECK_IS(0, leat_process_end(process, SIGTERM));
+    CHECK_IS(SIGTERM, signal_of(process));
+    CHECK_IS(5, leat_read(leat_process_out(process), late, sizeof late));
+    CHECK(strcmp(late, "late\n") == 0);
+    return leat_scope_close(scope);
+}
+
+static int kill_a_deaf_group(void *arg)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | *(unsigned *)arg,
+                                         .grace = 30 * LEAT_MS };
+    leat_process *process =
+        spawn(scope, SHELL("(trap '' TERM; exec sh -c 'echo $$; exec sleep 100') & exec sleep 100"),
+              &options);
+    pid_t deaf = read_pid(process);
+    int64_t start = leat_now();
+    CHECK_IS(0, leat_process_end(process, SIGTERM));
+    CHECK_IS(SIGTERM, signal_of(process));
+    CHECK(leat_now() - start >= 30 * LEAT_MS);
+    WAIT_UNTIL(is_dead(deaf));
+    return leat_scope_close(scope);
+}
+
+/* Its parent, in a session of its own, never takes its status. */
+static int pass_by_a_zombie(void *arg)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | *(unsigned *)arg,
+                                         .grace = 3600 * LEAT_S };
+    leat_process *process = spawn(
+        scope,
+        SHELL("(sh -c 'echo $$' & exec setsid sh -c 'echo $$; exec sleep 100') & exec sleep 100"),
+        &options);
+    pid_t one = read_pid(process), other = read_pid(process);
+    pid_t zombie = getpgid(one) == leat_process_id(process) ? one : other;
+    WAIT_UNTIL(is_dead(zombie));
+    CHECK_IS(0, leat_process_end(process, SIGTERM));
+    CHECK_IS(SIGTERM, signal_of(process));
+    CHECK_IS(0, kill(zombie == one ? other : one, SIGKILL));
+    return leat_scope_close(scope);
+}
+
+static int end_groups(void *flags)
+{
+    CHECK_IS(0, let_a_group_finish(flags));
+    CHECK_IS(0, kill_a_deaf_group(flags));
+    return pass_by_a_zombie(flags);
+}
+
+static int gives_the_group_its_grace(void *arg)
+{
+    static unsigned none, attended = LEAT_ATTENDED;
+    struct foreign foreign;
+    (void)arg;
+    CHECK_IS(0, end_groups(&none));
+    foreign_start(&foreign, end_groups, &attended);
+    CHECK_IS(0, foreign_join(&foreign));
+    return 0;
+}
+ON_WORKERS(gives_the_group_its_grace);
 
 /* As leat/process.h says: only what stays in the group. */
 static int does_not_reach_another_session(void *arg)
@@ -208,6 +285,7 @@ int main(void)
         TESTS_ON_WORKERS(kills_what_ignores_sigterm),
         TESTS_ON_WORKERS(ends_one_process),
         TESTS_ON_WORKERS(kills_what_ignores_the_end),
+        TESTS_ON_WORKERS(gives_the_group_its_grace),
         TESTS_ON_WORKERS(does_not_reach_another_session),
         TESTS_ON_WORKERS(cancels_at_any_moment),
         TESTS_ON_WORKERS(survives_a_thief),

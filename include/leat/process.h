@@ -12,10 +12,11 @@
  *     leat_wait(sort, &how, LEAT_NEVER);
  *
  * A process belongs to a scope as a task does: closing the scope waits until the process has ended.
- * When the scope is cancelled, leat sends SIGTERM and SIGCONT to the process and its group. It
- * sends SIGKILL to the group when the process has ended, or `grace` later if it has not. Only then
- * does leat_scope_close return. So no process outlives its scope, and none stays as a zombie. A
- * process that leaves the group (setsid) is out of reach.
+ * When the scope is cancelled, leat sends SIGTERM and SIGCONT to the process and its group, and
+ * `grace` later SIGKILL to what is left of them. leat_scope_close returns when the process and its
+ * group have ended or got SIGKILL. So no process outlives its scope, and none stays as a zombie. A
+ * process that leaves the group (setsid) is out of reach. leat finds the group in /proc. Without
+ * /proc, what is left of it gets SIGKILL as soon as the process itself has ended.
  *
  * The end of a process and the end of its output are two events: a process that it has started may
  * keep the pipe open. leat_wait tells the first, leat_read the second, and leat_capture waits for
@@ -63,7 +64,7 @@ typedef struct leat_spawn_options {
      * programs do not expect that. */
     int in, out, err;
     unsigned flags; /* LEAT_PIPE_IN and so on */
-    /* A time in nanoseconds: from SIGTERM to SIGKILL in a cancelled scope, and for leat_capture
+    /* A time in nanoseconds: from SIGTERM to SIGKILL in a cancelled scope; for leat_capture also
      * from the end of the process to the end of its output. Default: 5 s. */
     int64_t grace;
 } leat_spawn_options;
@@ -117,10 +118,12 @@ LEAT_API int leat_wait(leat_process *process, leat_exit *how, int64_t deadline);
  *
  * LEAT_ATTENDED is for a thread that runs programs, such as one of leat_go_blocking. No task of
  * leat's waits for the process then, and no worker wakes for it. In return the thread that starts
- * the process waits in leat_attend or leat_wait until the process has ended. No other party reads
- * the pipes, and their end is not told before the process has ended. When the thread's scope is
- * cancelled, these calls end the process as the scope does, and return 0 when it has ended. So does
- * closing the scope earlier, in which case it blocks the thread. For a task the flag means nothing.
+ * the process waits in leat_attend or leat_wait until the process has ended. While it does something
+ * else, nobody learns that the process has ended; a process that is to end gets SIGKILL after the
+ * grace all the same. No other party reads the pipes, and their end is not told before the process
+ * has ended. When the thread's scope is cancelled, these calls end the process as the scope does,
+ * and return 0 when it has ended. So does closing the scope earlier, in which case it blocks the
+ * thread. For a task the flag means nothing.
  * Returns 0 when the process has ended, whether or not its pipes hold something; else those pipes
  * that can be read or written; -EAGAIN with LEAT_NOW; -ETIMEDOUT; -ECANCELED; -EDEADLK in a block
  * or callback that would have to wait; -EINVAL for a NULL process, other pipes or a negative
@@ -142,8 +145,9 @@ LEAT_API int leat_kill(leat_process *process, int signal);
 LEAT_API int leat_kill_all(leat_process *process, int signal);
 
 /* Ends a process as a cancelled scope does, but begins with `signal`: sends it and SIGCONT to the
- * process and its group, and SIGKILL to the group when the process has ended, or `grace` later if
- * it has not. Never waits: leat_wait does. More calls send their signals, too.
+ * process and its group, and `grace` later SIGKILL to what is left of them. From here on the
+ * process has ended for leat_wait and the others when its group has, too, or has got SIGKILL. Never
+ * waits: leat_wait does. More calls send their signals, too.
  * Returns 0; -ESRCH when the process has ended; -EPERM; -EINVAL for NULL, 0 or an unknown signal.
  * Unless it returns 0, the process goes on. */
 LEAT_API int leat_process_end(leat_process *process, int signal);

@@ -1,5 +1,6 @@
 /* attend.c: a thread that attends to its process itself (LEAT_ATTENDED): it polls the pidfd, the
- * pipes and a bell. No worker has to wake for the process, neither when it starts nor when it ends.
+ * pipes and a bell, which rings when its scope is cancelled. No worker has to wake for the process,
+ * neither when it starts nor when it ends.
  *
  * leat's copies of the ends that the process has for writing stay open until it has ended: so the
  * thread wakes once at the end, and not for each pipe before. */
@@ -109,47 +110,34 @@ static int found(const struct attention *a)
 
 /* ---- attending ---- */
 
-static void set_bell(leat_process *process, int fd)
-{
-    lt_lock(&process->lock);
-    process->bell = fd;
-    lt_unlock(&process->lock);
-}
-
-/* In a cancelled scope the process ends. Returns when it is to be killed, or LEAT_NEVER. */
-static int64_t look_around(struct attention *a)
+/* In a cancelled scope the process ends. */
+static void look_around(struct attention *a)
 {
     leat_process *process = a->process;
     if (!process->cancelled && lt_wait_allowed(&a->thread->party) != 0) {
         process->cancelled = true;
         leat_process_end(process, SIGTERM);
     }
-    lt_lock(&process->lock);
-    int64_t at = process->kill_at;
-    bool now = at <= lt_clock_now();
-    if (now)
-        process->kill_at = LEAT_NEVER;
-    lt_unlock(&process->lock);
-    if (now)
-        leat_kill_all(process, SIGKILL);
-    return now ? LEAT_NEVER : at;
 }
 
 /* Until the process has ended, or one of the pipes is ready. */
 static int attend(struct attention *a, int64_t deadline)
 {
+    bool ended = false; /* but others of its group have not */
     for (;;) {
         /* Acquire: a nudge is cleared before the thread looks at its scope. */
         atomic_fetch_and_explicit(&a->thread->word, ~(uint32_t)(LT_NUDGED | LT_POLLS),
                                   memory_order_acquire);
-        int64_t next = lt_deadline_attend(&a->thread->party), kill_at = look_around(a);
-        next = kill_at < next ? kill_at : next;
-        if (!a->bell && lt_clock_now() + look < next)
+        int64_t next = lt_deadline_attend(&a->thread->party);
+        look_around(a);
+        if ((!a->bell || ended) && lt_clock_now() + look < next)
             next = lt_clock_now() + look;
         lt_thread_poll(a->thread, a->fds, ALL, a->fds[BELL].fd, deadline < next ? deadline : next);
-        if (a->fds[PIDFD].revents) {
-            lt_process_finish(a->process);
-            return 0;
+        if (a->fds[PIDFD].revents || ended) {
+            if (lt_process_finish(a->process))
+                return 0;
+            ended = true;
+            a->fds[PIDFD].fd = -1;
         }
         int pipes = found(a);
         if (pipes)
@@ -169,13 +157,11 @@ int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadli
     struct attention a = { process, lt_this_thread(), take_bell(), { { 0 } } };
     int cancel = lt_cancel_put_off();
     choose(&a, pipes);
-    set_bell(process, a.fds[BELL].fd);
     /* Acquire: see lt_wait_begin. */
     atomic_exchange_explicit(&a.thread->word, 0, memory_order_acquire);
     int result = attend(&a, deadline);
     /* A nudge that comes after this is cleared by the next wait. */
     atomic_exchange_explicit(&a.thread->word, 0, memory_order_acquire);
-    set_bell(process, -1);
     put_bell(a.bell);
     lt_cancel_restore(cancel);
     errno = saved;

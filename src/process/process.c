@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "process/process.h"
 
-#include "base/cancel.h"
 #include "chan/special.h"
 
 #include <leat/select.h>
@@ -57,8 +56,6 @@ leat_process *lt_process_new(struct lt_thread *attendant)
     leat_process *process = lt_chan_extra(ch);
     process->owned.kind = &owned_kind;
     process->attendant = attendant;
-    process->bell = -1;
-    process->kill_at = LEAT_NEVER;
     for (int i = 0; i < 3; i++)
         process->kept[i] = -1;
     process->orders = attendant ? NULL : leat_chan_make(NULL, 0, 1);
@@ -216,7 +213,11 @@ static int ask_to_end(leat_process *process, int signal)
 /* What is left of the group ends while its leader still has its number. */
 static void terminate(leat_process *process)
 {
-    await_end(process, leat_after(process->grace));
+    int64_t spared_until = leat_after(process->grace);
+    int late = await_end(process, spared_until);
+    while (!late && leat_now() < spared_until && process->has_group &&
+           lt_process_has_followers(process))
+        leat_sleep(look);
     leat_kill_all(process, SIGKILL);
     await_end(process, LEAT_NEVER);
 }
@@ -257,31 +258,59 @@ bool lt_process_is_mine(const leat_process *process)
            process->attendant == LT_CONTAINER(self, const struct lt_thread, party);
 }
 
-void lt_process_finish(leat_process *process)
+static bool is_spared(leat_process *process)
 {
+    lt_lock(&process->lock);
+    bool spared = process->spared;
+    lt_unlock(&process->lock);
+    return spared;
+}
+
+/* The grace is over. The attendant waits for the end of this, and may then free the process. */
+static void kill_all(struct lt_shared_timer *killer)
+{
+    leat_process *process = LT_CONTAINER(killer, leat_process, killer);
+    leat_kill_all(process, SIGKILL);
+    lt_lock(&process->lock);
+    process->spared = false;
+    lt_unlock(&process->lock);
+}
+
+static void disarm(leat_process *process)
+{
+    if (lt_shared_timer_stop(&process->killer))
+        return;
+    while (is_spared(process))
+        usleep((useconds_t)(look / LEAT_US));
+}
+
+bool lt_process_finish(leat_process *process)
+{
+    if (process->has_group && is_spared(process) && lt_process_has_followers(process))
+        return false;
     while (!take_status(process)) /* a debugger may have it still */
         usleep((useconds_t)(look / LEAT_US));
+    disarm(process);
     for (int i = 0; i < 3; i++)
         if (process->kept[i] >= 0)
             close(process->kept[i]);
     leat_io_close(process->pidfd);
     tell(process);
+    return true;
 }
 
-/* The attendant sees to the rest. */
+/* The attendant and the timer see to the rest. Its scope is open, and holds the runtime. */
 static void order_end(leat_process *process)
 {
-    const uint64_t one = 1;
-    int saved = errno, cancel = lt_cancel_put_off();
+    struct lt_shared_timers *timers = NULL;
     lt_lock(&process->lock);
-    if (!process->ending)
-        process->kill_at = leat_after(process->grace);
-    process->ending = true;
-    ssize_t written = process->bell < 0 ? 0 : write(process->bell, &one, sizeof one);
-    (void)written;
+    if (!process->ending && !process->taken) {
+        process->ending = process->spared = true;
+        process->killer.fire = kill_all;
+        timers = lt_shared_timer_set(&process->killer, leat_after(process->grace));
+    }
     lt_unlock(&process->lock);
-    lt_cancel_restore(cancel);
-    errno = saved;
+    lt_shared_timers_tell(timers);
 }
 
 /* ---- for the user ---- */

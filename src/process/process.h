@@ -7,8 +7,11 @@
  * process or the process is to end.
  *
  * With LEAT_ATTENDED a thread is the warden of its process, while it is in leat_attend or leat_wait
- * (attend.c). Others tell it by `bell` that the process is to end. If it does not come back, the
- * scope ends the process when it closes.
+ * (attend.c). When the process is to end, a timer sees to SIGKILL, wherever the thread is. If the
+ * thread does not come back, the scope ends the process when it closes.
+ *
+ * A process that is to end takes its group with it: its status is taken when no other process of
+ * the group is left (group.c), or when the grace is over and the rest has got SIGKILL.
  *
  * The status is taken under the lock, and signals are sent under it: the process's number and its
  * group's are its own until its status is taken. Afterwards the warden raises `ended`, the channel
@@ -21,6 +24,7 @@
 
 #include "base/lock.h"
 #include "chan/chan.h"
+#include "sched/shared_timer.h"
 
 #include <leat/process.h>
 
@@ -31,15 +35,15 @@ struct leat_process {
     bool taken;     /* the status has been taken; under the lock */
     bool has_group; /* of its own */
     bool ending;    /* it is to end, and the rest of its group; under the lock, with an attendant */
+    bool spared;    /* while it is ending: the grace is not over; under the lock */
     bool cancelled; /* the attendant has seen that its scope is */
     pid_t pid;
     leat_io *pidfd;
     leat_io *pipes[3];
-    leat_chan *orders;           /* NULL with an attendant */
-    struct lt_thread *attendant; /* or NULL; only compared */
-    int kept[3];                 /* with an attendant: the ends for writing; -1: none */
-    int bell;                    /* wakes the attendant; -1: it does not wait; under the lock */
-    int64_t kill_at;             /* while it is ending; under the lock, with an attendant */
+    leat_chan *orders;             /* NULL with an attendant */
+    struct lt_thread *attendant;   /* or NULL; only compared */
+    int kept[3];                   /* with an attendant: the ends for writing; -1: none */
+    struct lt_shared_timer killer; /* set while it is spared */
     int64_t grace;
     int error; /* of taking the status: 0 or -ECHILD; this and `exit` do not change once raised */
     leat_exit exit;
@@ -56,6 +60,10 @@ void lt_process_unref(leat_process *process);
 /* The warden. */
 int lt_process_attend(void *process);
 
+/* While the process has not ended or its status is not taken: whether another one of its group is
+ * left. False, too, where there is no /proc. */
+bool lt_process_has_followers(const leat_process *process);
+
 /* ---- with an attendant ---- */
 
 /* Whether the caller is the process's attendant. */
@@ -64,7 +72,8 @@ bool lt_process_is_mine(const leat_process *process);
 /* leat_attend, for the attendant. */
 int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline);
 
-/* The process has ended: takes its status, after the end of its group if it was to end. */
-void lt_process_finish(leat_process *process);
+/* The process has ended. False: it was to end, and the grace of its group goes on. Else takes its
+ * status. */
+bool lt_process_finish(leat_process *process);
 
 #endif

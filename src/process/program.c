@@ -119,27 +119,34 @@ static int place_descriptors(struct lt_program *program)
     return error;
 }
 
-static void hide_one(const char *name)
+static int number_of(const char *name)
 {
-    int fd = 0;
+    int number = 0;
     for (; *name >= '0' && *name <= '9'; name++)
-        fd = 10 * fd + (*name - '0');
-    if (fd > 2)
-        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        number = 10 * number + (*name - '0');
+    return number;
 }
 
-/* Before Linux 5.11, and in emulators. */
-static void hide_listed(void)
+void lt_each_number(const char *path, void (*fn)(int number, void *arg), void *arg)
 {
     _Alignas(struct dirent64) char entries[2048];
-    int folder = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long n;
     while ((n = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
         for (long at = 0; at < n;) {
             const struct dirent64 *entry = (const void *)(entries + at);
-            hide_one(entry->d_name);
+            fn(number_of(entry->d_name), arg);
             at += entry->d_reclen;
         }
+    if (folder >= 0)
+        close(folder);
+}
+
+static void hide_one(int fd, void *arg)
+{
+    (void)arg;
+    if (fd > 2)
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
 /* execve is to close all other descriptors. */
@@ -150,7 +157,8 @@ static void hide_descriptors(void)
     if (syscall(SYS_close_range, 3, UINT32_MAX, close_on_exec) == 0)
         return;
 #endif
-    hide_listed();
+    /* Before Linux 5.11, and in emulators. */
+    lt_each_number("/proc/self/fd", hide_one, NULL);
 }
 
 /* The errors after which execvp tries the next file, too. */

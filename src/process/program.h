@@ -31,6 +31,10 @@ struct lt_program {
 /* The paths for a name, by PATH in the environment; to be freed. NULL: no memory. */
 char *lt_program_files(const char *name, const char *const *environment);
 
+/* Calls `fn` for each entry of a folder in /proc with the number that is its name, or 0. Makes
+ * system calls only. */
+void lt_each_number(const char *path, void (*fn)(int number, void *arg), void *arg);
+
 /* Starts the program, and returns when it runs: 0, and `pid` and `pidfd` are set; or a negative
  * errno value, and there is no process. Blocks the thread. */
 int lt_program_start(struct lt_program *program);

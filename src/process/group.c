@@ -1,0 +1,47 @@
+/* group.c: whether processes are left of a group whose leader has ended.
+ *
+ * kill(2) with signal 0 does not tell that: the leader counts until its status is taken, and its
+ * number keeps the group's from being another's. So each process is asked for its group. That costs
+ * 1 us for three of them, and is done only when a process is being ended. */
+#define _GNU_SOURCE
+#include "process/process.h"
+#include "process/program.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* A process that has ended keeps its group while its parent has not taken its status. */
+static bool has_ended(pid_t pid)
+{
+    char path[32], text[256];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return true;
+    ssize_t n = read(fd, text, sizeof text - 1);
+    close(fd);
+    text[n < 0 ? 0 : n] = '\0';
+    const char *name_end = strrchr(text, ')'); /* the state is behind the name */
+    return !name_end || strchr("ZX", name_end[1] ? name_end[2] : '\0');
+}
+
+struct search {
+    pid_t leader;
+    bool found;
+};
+
+static void look_at(int pid, void *arg)
+{
+    struct search *search = arg;
+    if (!search->found && pid != search->leader && pid && getpgid(pid) == search->leader)
+        search->found = !has_ended(pid);
+}
+
+bool lt_process_has_followers(const leat_process *process)
+{
+    struct search search = { .leader = process->pid };
+    lt_each_number("/proc", look_at, &search);
+    return search.found;
+}
