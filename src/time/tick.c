@@ -24,15 +24,6 @@ struct tick {
     uint8_t holders;
 };
 
-/* With the lock held, released here. */
-static void drop_holder(struct tick *t)
-{
-    bool last = --t->holders == 0;
-    lt_unlock(&t->lock);
-    if (last)
-        lt_free(t);
-}
-
 /* The first due time after `now`. */
 static int64_t next_due(const struct tick *t, int64_t now)
 {
@@ -48,17 +39,18 @@ static void fired(struct lt_shared_timer *timer)
     struct tick *t = LT_CONTAINER(timer, struct tick, timer);
     struct lt_party *woken = NULL;
     lt_lock(&t->lock);
-    if (t->stopped) {
-        drop_holder(t);
-        return;
+    bool last = t->stopped && --t->holders == 0;
+    if (!t->stopped) {
+        lt_chan_lock(t->ch);
+        lt_special_keeper_send(t->ch, &t->due, &woken);
+        lt_chan_unlock(t->ch);
+        t->due = next_due(t, lt_clock_now());
+        lt_shared_timer_set(&t->timer, t->due); /* on a worker, so no other worker must be told */
     }
-    lt_chan_lock(t->ch);
-    lt_special_keeper_send(t->ch, &t->due, &woken);
-    lt_chan_unlock(t->ch);
-    t->due = next_due(t, lt_clock_now());
-    lt_shared_timer_set(&t->timer, t->due); /* on a worker, so no other worker must be told */
     lt_unlock(&t->lock);
     lt_ready_all(woken);
+    if (last)
+        lt_free(t);
 }
 
 /* ---- the channel's keeper ---- */
@@ -95,7 +87,10 @@ static void free_tick(leat_chan *ch)
     struct tick *t = tick_of(ch);
     lt_lock(&t->lock);
     stop(t);
-    drop_holder(t);
+    bool last = --t->holders == 0;
+    lt_unlock(&t->lock);
+    if (last)
+        lt_free(t);
 }
 
 leat_chan *leat_tick(leat_scope *scope, int64_t ns)

@@ -208,42 +208,36 @@ static const struct lt_keeper keeper = { .unref = unref };
 
 /* ---- the calls ---- */
 
-/* With the lock held, released in between to allocate. False: the table is full, and there is no
- * memory for a larger one. */
-static bool make_room(void)
+/* With the lock held. Returns `made`, which is in the table now, or the timeout that another caller
+ * has added meanwhile; NULL when the table is full. */
+static leat_chan *list(leat_chan *made, int64_t deadline, bool shared)
 {
-    if (!is_crowded())
-        return true;
-    unsigned bits = table.bits + GROW_BITS;
-    lt_unlock(&table.lock);
+    struct timeout *t = timeout_of(made);
+    leat_chan *ch = shared ? share(deadline) : NULL;
+    if (ch || is_full())
+        return ch;
+    /* No time is negative, and no two timeouts have the same address. */
+    t->key = shared ? deadline : -(int64_t)(uintptr_t)made;
+    t->fires = deadline != LEAT_NEVER;
+    t->listed = true;
+    put_in(t->key, made);
+    return made;
+}
+
+/* Without memory, a crowded table stays as it is. */
+static void grow(unsigned bits)
+{
     struct entry *entries = lt_alloc(sizeof *entries << bits), *old = entries;
+    if (!entries)
+        return;
     lt_lock(&table.lock);
-    if (entries && table.bits < bits) {
+    if (table.bits < bits) {
         old = table.entries;
         use(entries, bits);
     }
     lt_unlock(&table.lock);
     if (old != first_entries)
         lt_free(old);
-    lt_lock(&table.lock);
-    return !is_full();
-}
-
-/* With the lock held, released here. Returns `made`, or the timeout that another caller has added
- * meanwhile; NULL when there is no memory. */
-static leat_chan *list(leat_chan *made, int64_t deadline, bool shared)
-{
-    struct timeout *t = timeout_of(made);
-    /* No time is negative, and no two timeouts have the same address. */
-    t->key = shared ? deadline : -(int64_t)(uintptr_t)made;
-    leat_chan *ch = NULL;
-    if (make_room() && !(ch = shared ? share(deadline) : NULL)) {
-        t->fires = deadline != LEAT_NEVER;
-        t->listed = true;
-        put_in(t->key, ch = made);
-    }
-    lt_unlock(&table.lock);
-    return ch;
 }
 
 static leat_chan *add(int64_t deadline, bool shared)
@@ -254,6 +248,10 @@ static leat_chan *add(int64_t deadline, bool shared)
     timeout_of(made)->timer.fire = fired;
     lt_lock(&table.lock);
     leat_chan *ch = list(made, deadline, shared);
+    unsigned more_bits = is_crowded() ? table.bits + GROW_BITS : 0;
+    lt_unlock(&table.lock);
+    if (more_bits)
+        grow(more_bits);
     if (ch != made)
         leat_chan_unref(made);
     else if (deadline != LEAT_NEVER)
