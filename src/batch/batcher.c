@@ -120,7 +120,7 @@ int leat_batch_put(leat_batcher *batcher, const void *items, size_t n, leat_tick
     lt_ticket(ticket)->batch = NULL;
     bool leads = false;
     int error = lt_batch_check(batcher, items, n);
-    return error ? error : lt_batch_join(batcher, items, n, ticket, &leads, false);
+    return error ? error : lt_batch_join(batcher, items, n, ticket, &leads);
 }
 
 /* ---- getting ---- */
@@ -185,26 +185,34 @@ static int wait_in(leat_ticket *ticket, bool leads, void *results, int *status, 
     return error;
 }
 
-/* While the caller holds the execution lock, no batch can begin: so if the items must leave their
- * batch, they can. */
-static int call_now(leat_batcher *batcher, const void *items, size_t n, void *results, int *status)
+/* With the execution lock held: so no batch can begin, and if the items must leave theirs, they
+ * can. */
+static int join_and_lead(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket)
 {
-    leat_ticket ticket;
     bool leads = true;
-    int error = lt_batch_join(batcher, items, n, &ticket, &leads, true);
+    int error = lt_batch_join(batcher, items, n, ticket, &leads);
     if (error)
         return error;
-    struct lt_batch *batch = lt_ticket(&ticket)->batch;
+    struct lt_batch *batch = lt_ticket(ticket)->batch;
     if (!leads)
         error = leat_recv_until(batch->turn, NULL, LEAT_NOW);
     leads = !error;
     if (leads)
         error = lt_batch_lead_now(batch);
-    if (!error)
-        return lt_batch_collect(&ticket, results, status);
-    lt_batch_leave(&ticket, leads);
-    leat_mutex_unlock(batcher->spec.lock);
+    if (error)
+        lt_batch_leave(ticket, leads);
     return error;
+}
+
+static int call_now(leat_batcher *batcher, const void *items, size_t n, void *results, int *status)
+{
+    leat_ticket ticket;
+    int error = leat_mutex_lock_until(batcher->spec.lock, LEAT_NOW);
+    if (error)
+        return error;
+    error = join_and_lead(batcher, items, n, &ticket);
+    leat_mutex_unlock(batcher->spec.lock);
+    return error ? error : lt_batch_collect(&ticket, results, status);
 }
 
 int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *results, int *status,
@@ -220,7 +228,7 @@ int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *re
     if (!error && deadline == LEAT_NOW)
         return call_now(batcher, items, n, results, status);
     if (!error)
-        error = lt_batch_join(batcher, items, n, &ticket, &leads, false);
+        error = lt_batch_join(batcher, items, n, &ticket, &leads);
     return error ? error : wait_in(&ticket, leads, results, status, deadline);
 }
 

@@ -200,20 +200,15 @@ static bool measure(const leat_batcher_spec *spec, struct put *put)
 }
 
 int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket,
-                  bool *leads, bool locked)
+                  bool *leads)
 {
     struct put put = { .items = items, .n = n, .ticket = lt_ticket(ticket) };
     if (!measure(&batcher->spec, &put))
         return -EINVAL;
-    int error = locked ? leat_mutex_lock_until(batcher->spec.lock, LEAT_NOW) : 0;
-    if (error)
-        return error;
-    error = join(batcher, &put);
+    int error = join(batcher, &put);
     if (put.batch)
         lt_batch_destroy(put.batch);
     lt_free(put.store);
-    if (error && locked)
-        leat_mutex_unlock(batcher->spec.lock);
     if (error)
         return error;
     *leads = *leads && put.creates;

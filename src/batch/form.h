@@ -8,10 +8,9 @@ struct lt_party;
 
 /* Puts items into a batch. 0, with a ticket; or -EPIPE, -ENOMEM, -EINVAL. Before the call *leads
  * says whether the caller wants to lead a batch that it creates; after it, whether the caller
- * leads. With `locked`, this takes the execution lock before it puts the items: 0 then means that
- * the lock is held, and -EAGAIN and -ECANCELED are possible too. */
+ * leads. */
 int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket,
-                  bool *leads, bool locked);
+                  bool *leads);
 
 /* Spends a ticket without a look at the results. A caller that `leads` gives the right back. */
 void lt_batch_leave(leat_ticket *ticket, bool leads);

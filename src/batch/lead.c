@@ -155,20 +155,19 @@ static void finish_alone(struct lt_batch *batch, int error)
     __atomic_store_n(&batch->state, LT_BATCH_DONE, __ATOMIC_RELAXED);
 }
 
-/* With the execution lock held, released here. The parties that waited for this batch become ready
- * before the next leader does: what they put next is in that leader's batch. */
-static void run_locked(struct lt_batch *batch, int64_t now)
+/* With the execution lock held. The parties that waited for this batch become ready before the next
+ * leader does: what they put next is in that leader's batch. */
+static void run_unless_dead(struct lt_batch *batch, int64_t now)
 {
     bool alone;
-    if (begin(batch, now, &alone)) {
-        int error = run(batch);
-        batch->ran = lt_clock_now() - now;
-        if (alone)
-            finish_alone(batch, error);
-        else
-            finish(batch, error);
-    }
-    leat_mutex_unlock(batch->batcher->spec.lock);
+    if (!begin(batch, now, &alone))
+        return;
+    int error = run(batch);
+    batch->ran = lt_clock_now() - now;
+    if (alone)
+        finish_alone(batch, error);
+    else
+        finish(batch, error);
 }
 
 int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline)
@@ -181,7 +180,8 @@ int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadlin
         return error == -EPIPE ? 0 : error;
     /* A batch that was created just now needs no second look at the clock. */
     bool fresh = leader == LT_BEGINNER && !waited && !batch->batcher->spec.linger;
-    run_locked(batch, fresh ? batch->first : lt_clock_now());
+    run_unless_dead(batch, fresh ? batch->first : lt_clock_now());
+    leat_mutex_unlock(batch->batcher->spec.lock);
     return 0;
 }
 
@@ -189,6 +189,6 @@ int lt_batch_lead_now(struct lt_batch *batch)
 {
     int error = linger(batch, LEAT_NOW);
     if (!error)
-        run_locked(batch, lt_clock_now());
+        run_unless_dead(batch, lt_clock_now());
     return error;
 }

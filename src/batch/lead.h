@@ -14,8 +14,7 @@ enum lt_leader {
  * -ECANCELED: the batch has not begun, and the caller still has the right to lead. */
 int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline);
 
-/* The same with the execution lock held, without waiting. 0: the lock is released. -EAGAIN or
- * -ECANCELED: the lock is still held. */
+/* The same with the execution lock held, without waiting. 0, -EAGAIN or -ECANCELED. */
 int lt_batch_lead_now(struct lt_batch *batch);
 
 #endif
