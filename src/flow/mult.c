@@ -83,6 +83,11 @@ static struct tap *find(leat_mult *m, const leat_chan *ch)
     return found ? LT_CONTAINER(found, struct tap, indexed) : NULL;
 }
 
+static struct tap *first(const leat_mult *m)
+{
+    return lt_list_empty(&m->taps) ? NULL : LT_CONTAINER(m->taps.next, struct tap, node);
+}
+
 /* ---- a round ---- */
 
 static void leave_round(leat_mult *m, bool delivered)
@@ -181,8 +186,7 @@ static void end_taps(leat_mult *m, int status)
     lt_lock(&m->lock);
     m->over = true;
     m->cut = status == -ECANCELED;
-    while (!lt_list_empty(&m->taps)) {
-        struct tap *tap = LT_CONTAINER(m->taps.next, struct tap, node);
+    for (struct tap *tap; (tap = first(m));) {
         unlist(tap);
         lt_unlock(&m->lock);
         lt_flow_end(tap->ch, tap->ending, status);
@@ -270,41 +274,33 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     return 0;
 }
 
-/* Called with the lock held; releases it. */
-static void remove_tap(struct tap *tap)
+/* Removes the tap of a channel; NULL: the tap that has been there longest. False: there is none. */
+static bool remove_tap(leat_mult *m, const leat_chan *ch)
 {
-    unlist(tap);
-    bool takes_back = tap->busy && tap->begun;
-    lt_unlock(&tap->mult->lock);
+    lt_lock(&m->lock);
+    struct tap *tap = ch ? find(m, ch) : first(m);
+    bool takes_back = tap && unlist(tap) && tap->busy && tap->begun;
+    lt_unlock(&m->lock);
     if (takes_back)
         withdraw(tap);
-    release_tap(tap);
+    if (tap)
+        release_tap(tap);
+    return tap;
 }
 
 int leat_untap(leat_mult *m, leat_chan *ch)
 {
     if (!m || !ch)
         return -EINVAL;
-    lt_lock(&m->lock);
-    struct tap *tap = find(m, ch);
-    if (tap)
-        remove_tap(tap);
-    else
-        lt_unlock(&m->lock);
-    return tap ? 0 : -ENOENT;
+    return remove_tap(m, ch) ? 0 : -ENOENT;
 }
 
 int leat_untap_all(leat_mult *m)
 {
     if (!m)
         return -EINVAL;
-    for (;;) {
-        lt_lock(&m->lock);
-        if (lt_list_empty(&m->taps))
-            break;
-        remove_tap(LT_CONTAINER(m->taps.next, struct tap, node));
-    }
-    lt_unlock(&m->lock);
+    while (remove_tap(m, NULL))
+        continue;
     return 0;
 }
 
