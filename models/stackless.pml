@@ -3,14 +3,13 @@
  * Models lt_machine_operate, lt_machine_end, wait_for_nothing, lt_machine_settle, set_alarm,
  * clear_alarm and alarm_rang of block/machine.c, lt_claim_open and lt_claim_recheck of
  * scope/wait.h, lt_claim of sched/party.h, lt_chan_claim_first of chan/now.h, end_stackless of
- * scope/cancel.c, and lt_scope_enlist_stackless and lt_scope_delist_stackless of
- * scope/wait_list.c. A machine waits WAITS times, in a channel's queue or in a select without
- * cases, with an alarm or without, and is then gone. Each stretch from a wake-up to the next wait
- * is a process, so the next one may begin, on another worker, before the last has returned from
- * parking. The worker of an alarm (`home`) does one thing at a time: it parks the machine, runs
- * it, or lets the alarm ring. A partner comes as often as the machine waits, or less. The scope is
- * always cancelled, at any time. With WAIT_LISTS another process makes the scope's wait lists, at
- * any time.
+ * scope/cancel.c, and lt_scope_enlist_stackless and lt_scope_delist_stackless of scope/scope.c. A
+ * machine waits WAITS times, in a channel's queue or in a select without cases, with an alarm or
+ * without, and is then gone. Each stretch from a wake-up to the next wait is a process, so the next
+ * one may begin, on another worker, before the last has returned from parking. The worker of an
+ * alarm (`home`) does one thing at a time: it parks the machine, runs it, or lets the alarm ring. A
+ * partner comes as often as the machine waits, or less. The scope is always cancelled, at any
+ * time.
  *
  * Proves:
  *  - exactly one process claims a wait and makes the machine ready, once;
@@ -27,9 +26,7 @@
  *  SETTLE_WITHOUT_LOCK   withdrawn and off the queue already, the machine does not take the lock
  *  NOTHING_UNLOCKED      to wait for nothing, the machine does not take the scope's lock
  *  GOES_ON_ANYWHERE      with an alarm set, the machine runs on any worker
- *  ALARM_LEFT            the alarm stays set
- *  WAIT_LISTS_FIRST      (WAIT_LISTS) the canceller looks for wait lists before it marks
- *  WAIT_LISTS_ALONE      (WAIT_LISTS) if there are wait lists, it skips the scope's own list */
+ *  ALARM_LEFT            the alarm stays set */
 #ifndef WAITS
 #define WAITS 3
 #endif
@@ -38,8 +35,6 @@ mtype = { UNDECIDED, OK, ETIMEDOUT, ECANCELED };
 
 bool channel_locked, queued;
 bool scope_locked, cancelled, listed;
-bool wait_lists;
-bool wait_list_locked, on_wait_list; /* the list of the worker where it first waits */
 bool home; /* the alarm's worker is at work */
 
 /* The machine. */
@@ -128,37 +123,16 @@ inline settle()
     assert(!queued)
 }
 
-inline enlist()
+inline enlist(is)
 {
-    if
-    :: wait_lists ->
-        lock(wait_list_locked);
-        on_wait_list = true;
-        unlock(wait_list_locked)
-    :: else ->
-        lock(scope_locked);
-        listed = true;
-        unlock(scope_locked)
-    fi
-}
-
-inline delist()
-{
-    if
-    :: on_wait_list ->
-        lock(wait_list_locked);
-        on_wait_list = false;
-        unlock(wait_list_locked)
-    :: else ->
-        lock(scope_locked);
-        listed = false;
-        unlock(scope_locked)
-    fi
+    lock(scope_locked);
+    listed = is;
+    unlock(scope_locked)
 }
 
 inline go_away()
 {
-    delist();
+    enlist(false);
     atomic { assert(!gone && !queued && !unclaimed && !alarm); gone = true }
 }
 
@@ -196,7 +170,7 @@ inline wait_for_nothing()
 inline wait()
 {
     if
-    :: !listed && !on_wait_list -> enlist()
+    :: !listed -> enlist(true)
     :: else
     fi;
     if
@@ -315,21 +289,10 @@ active proctype Partner()
     od
 }
 
-#ifdef WAIT_LISTS
-active proctype Maker()
-{
-    lock(scope_locked);
-    wait_lists = true;
-    unlock(scope_locked)
-}
-#endif
 
 active proctype Canceller()
 {
-    bool claimed, more;
-#ifdef WAIT_LISTS_FIRST
-    more = wait_lists;
-#endif
+    bool claimed;
 #ifndef MARKED_LATE
     lock(scope_locked);
     cancelled = true;
@@ -337,26 +300,10 @@ active proctype Canceller()
 #endif
     lock(scope_locked);
     if
-#ifdef WAIT_LISTS_ALONE
-    :: wait_lists
-#endif
     :: listed -> end_wait(ECANCELED)
     :: else
     fi;
     unlock(scope_locked);
-#ifndef WAIT_LISTS_FIRST
-    more = wait_lists;
-#endif
-    if
-    :: more ->
-        lock(wait_list_locked);
-        if
-        :: on_wait_list -> end_wait(ECANCELED)
-        :: else
-        fi;
-        unlock(wait_list_locked)
-    :: else
-    fi;
     if
     :: claimed -> ready()
     :: else

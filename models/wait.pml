@@ -2,7 +2,7 @@
  *
  * Models scope/wait.h and wait.c, lt_fast_wait of chan/fast.h, withdraw of chan/operate.c, the
  * withdraw of time/sleep.c, which always succeeds, lt_ready of sched/current.h and party.c,
- * lt_scope_enlist and lt_scope_delist of scope/wait_list.c, lt_scope_task_ended of scope/go.c, and
+ * lt_scope_enlist and lt_scope_delist of scope/scope.c, lt_scope_task_ended of scope/go.c, and
  * nudge_tasks, lt_scope_look and nudge_threads of scope/cancel.c; with THREAD also join_scope and
  * leave_scope of scope/blocking.c. One party waits WAITS times, each time in a channel's queue or
  * in a sleep, with a deadline or without, and then ends. A partner comes as often, at any time, or
@@ -11,7 +11,6 @@
  *  - The party is a task: it and its home worker run in turns. A partner's wake-up comes to the
  *    home's inbox, the canceller's nudge to its list of nudges (inbox.pml models both), the
  *    deadline is its timer.
- *  - With WAIT_LISTS another task makes the scope's wait lists, at any time.
  *  - With THREAD it is a thread of leat_go_blocking: it sleeps on its word.
  *
  * Proves:
@@ -29,8 +28,6 @@
  *  NO_OVER            a wait that was withdrawn is withdrawn again (a sleep always can be)
  *  TIMER_LEFT         the timer stays armed after the wait
  *  NUDGE_LEFT         the task ends though it may be in the list of nudges
- *  WAIT_LISTS_FIRST   (WAIT_LISTS) the canceller looks for wait lists before it marks
- *  WAIT_LISTS_ALONE   (WAIT_LISTS) if there are wait lists, it skips the scope's own list
  * for a thread:
  *  LOOK_THEN_CLEAR    the nudge is cleared after the check for what it is about
  *  NO_EXCHANGE        the last wait's WOKEN is left in the word
@@ -69,8 +66,6 @@ bool in_futex, pinned;
 byte inbox, ready_queue; /* how often the task is in each */
 bool nudged;             /* the task is in the home's list of nudges */
 bool enlisted, task_runs = true, wait_known, timer;
-bool wait_lists, uses_wait_list; /* the task uses its home's wait list, not the scope's own list */
-bool on_wait_list, wait_list_locked;
 #endif
 
 inline may_be_ready()
@@ -302,30 +297,11 @@ inline park()
 
 inline enlist(is)
 {
-    if
-    :: is -> uses_wait_list = wait_lists
-    :: else
-    fi;
-    if
-    :: uses_wait_list ->
-        lock(wait_list_locked);
-        on_wait_list = is;
-        unlock(wait_list_locked)
-    :: else ->
-        lock(scope_locked);
-        listed = is;
-        unlock(scope_locked)
-    fi
-}
-
-#ifdef WAIT_LISTS
-active proctype Maker()
-{
     lock(scope_locked);
-    wait_lists = true;
+    listed = is;
     unlock(scope_locked)
 }
-#endif
+
 
 active proctype Task()
 {
@@ -446,9 +422,6 @@ active proctype Partner()
 active proctype Canceller()
 {
     bool ended, here;
-#ifdef WAIT_LISTS_FIRST
-    here = wait_lists;
-#endif
 #ifndef MARKED_LATE
     lock(scope_locked);
     cancelled = true;
@@ -479,26 +452,10 @@ active proctype Canceller()
     fi
 #else
     if
-#ifdef WAIT_LISTS_ALONE
-    :: wait_lists
-#endif
     :: listed -> nudged = true
     :: else
     fi;
-    unlock(scope_locked);
-#ifndef WAIT_LISTS_FIRST
-    here = wait_lists;
-#endif
-    if
-    :: here ->
-        lock(wait_list_locked);
-        if
-        :: on_wait_list -> nudged = true
-        :: else
-        fi;
-        unlock(wait_list_locked)
-    :: else
-    fi
+    unlock(scope_locked)
 #endif
 #endif
 #ifdef MARKED_LATE

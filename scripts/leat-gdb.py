@@ -128,17 +128,10 @@ class Program:
     def find_scopes(self, head, depth):
         for scope in ring(head, "struct leat_scope", "sibling"):
             self.scopes.append((scope, depth))
-            rolls = [(scope["tasks"], scope["stackless"])]
-            if int(scope["wait_lists"]):
-                lists = at("struct lt_wait_list", scope["wait_lists"]).address
-                most = 64  # see scope/wait_list.c
-                for i in range(min(len(self.workers), most)):
-                    rolls.append((lists[i]["tasks"], lists[i]["stackless"]))
-            for tasks, stackless in rolls:
-                for task in ring(tasks, "struct lt_task", "member"):
-                    self.add(task["party"], scope.address)
-                for party in ring(stackless, "struct lt_stackless", "member"):
-                    self.add(party["party"], scope.address)
+            for task in ring(scope["tasks"], "struct lt_task", "member"):
+                self.add(task["party"], scope.address)
+            for party in ring(scope["stackless"], "struct lt_stackless", "member"):
+                self.add(party["party"], scope.address)
             for thread in ring(scope["threads"], "struct lt_thread", "member"):
                 self.add(thread["party"], scope.address)
             self.find_scopes(scope["children"], depth + 1)

@@ -235,7 +235,7 @@ static void test_timers(void **state)
     run_on(2, timers);
 }
 
-/* ---- tasks: rolls in which a worker's own tasks are few ---- */
+/* ---- tasks, of which each worker has a few ---- */
 
 static int tasks(void *unused)
 {

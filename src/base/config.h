@@ -56,7 +56,6 @@ enum {
     LT_SPLIT_FROM = 1,
     LT_SPLIT_ALONE = 1,
     LT_SPLIT_FEW = 2,
-    LT_WAIT_LISTS_AFTER = 1,
     LT_FENCED_ENTRIES = 2,
     LT_SLOW_NS = 0,
     LT_LATE_US = 1,
@@ -94,7 +93,6 @@ enum {
     LT_SPLIT_FROM = 64,       /* capacity from which a split buffer pays: see chan/split.h */
     LT_SPLIT_ALONE = 0,       /* 1: also with one processor */
     LT_SPLIT_FEW = 32,        /* items, at most, that count as few: see chan/split.h */
-    LT_WAIT_LISTS_AFTER = 16, /* changes of worker before each gets lists: scope/wait_list.h */
     LT_SLOW_NS = 1000,        /* ns per party from which a worker is slow: thieves take from it */
     /* us from one look of a worker that has run dry to the next: whether another is slow; */
     LT_STEAL_AFTER_US = 5,

@@ -118,7 +118,7 @@ static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_pa
 /* Whether its scope can find it. */
 static bool is_prepared(const struct lt_party *party)
 {
-    return party->list || !party->scope;
+    return party->listed || !party->scope;
 }
 
 /* Lets the scope find the machine. 0, or an error if it may not wait. */
@@ -127,7 +127,7 @@ static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alar
     struct lt_stackless *stackless = &machine->stackless;
     if (deadline != LEAT_NEVER && !alarm)
         return -EINVAL;
-    if (stackless->party.scope && !stackless->party.list)
+    if (stackless->party.scope && !stackless->party.listed)
         lt_scope_enlist_stackless(stackless);
     return lt_wait_allowed(&stackless->party);
 }

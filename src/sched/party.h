@@ -38,7 +38,7 @@ struct lt_party {
     uint16_t shields; /* leat_shield calls that hold for the innermost scope */
     /* Stackless parties only. Not beside lt_stackless.member: its neighbours in that list write
      * there. */
-    uint16_t list : 7;       /* which of its scope's lists it is on: see scope/wait_list.h */
+    uint16_t listed : 1;     /* on its scope's list */
     uint16_t timer_home : 9; /* 1 + the index of the worker whose wheel has its timer; or 0 */
     leat_scope *scope;       /* the innermost scope: the one whose cancelling ends its waits */
     union {

@@ -26,7 +26,6 @@ struct lt_task {
     struct lt_node member; /* in a list of its scope's, when enlisted */
     struct lt_task *nudge_next;
     _Atomic uint8_t nudged; /* enum lt_nudged */
-    uint8_t wait_list;      /* which of its scope's lists it is on: see scope/wait_list.h */
     uint16_t pins;          /* leat_pin calls that hold */
     uint32_t number;        /* names it to the user */
     bool stays;             /* pinned for life */

@@ -3,7 +3,6 @@
 #include "base/gap.h"
 #include "sched/runtime.h"
 #include "scope/wait.h"
-#include "scope/wait_list.h"
 
 bool lt_scope_mark(leat_scope *scope, int reason)
 {
@@ -43,13 +42,10 @@ static void alert(const struct worker_set *workers)
 static void nudge_tasks(leat_scope *scope)
 {
     struct worker_set workers = { 0 };
-    struct lt_roll roll;
-    for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
-        lt_lock(roll.lock);
-        for (struct lt_node *node = roll.tasks->next; node != roll.tasks; node = node->next)
-            nudge_task(LT_CONTAINER(node, struct lt_task, member), &workers);
-        lt_unlock(roll.lock);
-    }
+    lt_lock(&scope->lock);
+    for (struct lt_node *node = scope->tasks.next; node != &scope->tasks; node = node->next)
+        nudge_task(LT_CONTAINER(node, struct lt_task, member), &workers);
+    lt_unlock(&scope->lock);
     if (scope->opener->kind == LT_TASK)
         nudge_task(LT_CONTAINER(scope->opener, struct lt_task, party), &workers);
     alert(&workers);
@@ -81,19 +77,16 @@ void lt_scope_look(struct lt_task *task)
 static void end_stackless(leat_scope *scope)
 {
     struct lt_party *woken = NULL;
-    struct lt_roll roll;
-    for (unsigned i = 0; lt_scope_roll(scope, i, &roll); i++) {
-        lt_lock(roll.lock);
-        for (struct lt_node *node = roll.stackless->next; node != roll.stackless;
-             node = node->next) {
-            struct lt_party *party = &LT_CONTAINER(node, struct lt_stackless, member)->party;
-            if (!lt_kinds.end[party->kind](party, -ECANCELED))
-                continue;
-            party->next = woken;
-            woken = party;
-        }
-        lt_unlock(roll.lock);
+    lt_lock(&scope->lock);
+    for (struct lt_node *node = scope->stackless.next; node != &scope->stackless;
+         node = node->next) {
+        struct lt_party *party = &LT_CONTAINER(node, struct lt_stackless, member)->party;
+        if (!lt_kinds.end[party->kind](party, -ECANCELED))
+            continue;
+        party->next = woken;
+        woken = party;
     }
+    lt_unlock(&scope->lock);
     lt_ready_all(woken);
 }
 

@@ -11,7 +11,6 @@
 #include "sched/runtime.h"
 #include "scope/scope.h"
 #include "scope/wait.h"
-#include "scope/wait_list.h"
 
 #include <leat/runtime.h>
 #include <leat/task.h>

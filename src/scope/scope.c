@@ -7,7 +7,6 @@
 #include "scope/cancel.h"
 #include "scope/deadline.h"
 #include "scope/wait.h"
-#include "scope/wait_list.h"
 
 #include <string.h>
 
@@ -239,6 +238,47 @@ void lt_scope_own(leat_scope *scope, struct lt_owned *owned)
     lt_unlock(&scope->lock);
 }
 
+int lt_scope_enlist(struct lt_party *party)
+{
+    if (party->kind != LT_TASK)
+        return -EDEADLK;
+    struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+    leat_scope *scope = lt_scope_of_task(task);
+    lt_lock(&scope->lock);
+    lt_list_append(&scope->tasks, &task->member);
+    lt_unlock(&scope->lock);
+    party->enlisted = true;
+    return 0;
+}
+
+void lt_scope_delist(struct lt_task *task)
+{
+    leat_scope *scope = task->party.scope;
+    lt_lock(&scope->lock);
+    lt_list_remove(&task->member);
+    lt_unlock(&scope->lock);
+}
+
+void lt_scope_enlist_stackless(struct lt_stackless *stackless)
+{
+    leat_scope *scope = stackless->party.scope;
+    lt_lock(&scope->lock);
+    lt_list_append(&scope->stackless, &stackless->member);
+    lt_unlock(&scope->lock);
+    stackless->party.listed = true;
+}
+
+void lt_scope_delist_stackless(struct lt_stackless *stackless)
+{
+    if (!stackless->party.listed)
+        return;
+    stackless->party.listed = false;
+    leat_scope *scope = stackless->party.scope;
+    lt_lock(&scope->lock);
+    lt_list_remove(&stackless->member);
+    lt_unlock(&scope->lock);
+}
+
 /* ---- opening and closing ---- */
 
 static void become_child(leat_scope *scope, leat_scope *parent)
@@ -345,7 +385,6 @@ int leat_scope_close(leat_scope *scope)
         lt_list_remove(&owned->node);
         owned->kind->free(owned);
     }
-    lt_wait_lists_free(scope);
     int result = scope->result;
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE))
         lt_probe_scope(scope->number, false);

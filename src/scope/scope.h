@@ -11,9 +11,9 @@
  * becomes idle, not at each visit of its scheduler. An opener gives back its worker's before it
  * waits in leat_scope_close.
  *
- * Finding. A task is put on a list of its scope (scope/wait_list.h) before it parks for the first
- * time, and stays there until it ends: a task that never parks never takes the scope's lock.
- * Threads have a list of their own, and so do stackless parties (blocks and callbacks).
+ * Finding. A task is put on a list of its scope before it parks for the first time, and stays there
+ * until it ends: a task that never parks never takes the scope's lock. Threads have a list of their
+ * own, and so do stackless parties (blocks and callbacks).
  *
  * Cancelling. The canceller marks the scope and all scopes inside, each under its own lock. Then it
  * reaches each party on a marked scope's lists: a task inside its home worker, while the task does
@@ -21,7 +21,7 @@
  * missed: a task listed before the mark is nudged, and one listed later sees the mark before it
  * parks; a stackless party looks again after it can be claimed.
  *
- * Locking. A scope's lock guards its own lists (not the wait lists), `result` and the marking.
+ * Locking. A scope's lock guards its lists, `result` and the marking.
  * Order: a scope before the scopes inside it, a scope before a channel. Only its opener closes a
  * scope. */
 #ifndef LT_SCOPE_SCOPE_H
@@ -41,10 +41,6 @@
 #include <errno.h>
 
 struct lt_deadline;
-struct lt_wait_list;
-
-/* `list` of a stackless party that is on its scope's own list: see scope/wait_list.h. */
-enum { LT_IN_SCOPE = 1 };
 
 struct leat_scope {
     /* Read at each wait, rarely written: not on a line that each task writes. */
@@ -60,10 +56,7 @@ struct leat_scope {
     int result; /* what leat_scope_close returns */
     /* Written at a party's first wait, and at its end. */
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
-    uint16_t last_home; /* worker of the party listed last, */
-    uint16_t turns;     /* and how often that changed */
     struct lt_node tasks, threads, stackless;
-    _Atomic(struct lt_wait_list *) wait_lists; /* or NULL: see scope/wait_list.h */
     /* Written by workers when they take units or give them back. */
     _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
     struct lt_node owned;
@@ -95,6 +88,16 @@ void lt_scope_unpin(leat_scope *scope);
 
 /* The scope a task belongs to, not one that it opened. For the task itself, or inside its home. */
 leat_scope *lt_scope_of_task(const struct lt_task *task);
+
+/* A task puts itself on its scope's list. 0, or -EDEADLK for a party that may not park. */
+int lt_scope_enlist(struct lt_party *party);
+
+/* A listed task takes itself off the list. */
+void lt_scope_delist(struct lt_task *task);
+
+/* Puts a stackless party on its scope's list; takes it off, if it is there. */
+void lt_scope_enlist_stackless(struct lt_stackless *stackless);
+void lt_scope_delist_stackless(struct lt_stackless *stackless);
 
 /* Whether the opener waits in leat_scope_close. */
 bool lt_scope_joined(const leat_scope *scope);

@@ -25,7 +25,6 @@
 #include "sched/party.h"
 #include "sched/runtime.h"
 #include "scope/scope.h"
-#include "scope/wait_list.h"
 
 struct lt_wait;
 

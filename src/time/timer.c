@@ -12,7 +12,6 @@
 #include "sched/runtime.h"
 #include "sched/shared_timer.h"
 #include "scope/scope.h"
-#include "scope/wait_list.h"
 
 #include <leat/time.h>
 #include <leat/timer.h>
@@ -115,7 +114,7 @@ static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
     bool cancelled = lt_scope_is_cancelled(scope);
     if (!cancelled) {
         lt_list_append(&scope->stackless, &t->stackless.member);
-        t->stackless.party.list = LT_IN_SCOPE;
+        t->stackless.party.listed = true;
         tell = lt_shared_timer_set(&t->timer, deadline);
     }
     lt_unlock(&scope->lock);
@@ -144,7 +143,7 @@ int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
     if (!timer || !fn || deadline < 0 || (!lt_current_worker() && !lt_running()))
         return -EINVAL;
     struct timer *t = timer_of(timer);
-    if (lt_shared_timer_is_set(&t->timer) || t->stackless.party.list)
+    if (lt_shared_timer_is_set(&t->timer) || t->stackless.party.listed)
         return -EBUSY;
     t->stackless.party = (struct lt_party){ .kind = LT_TIMER, .scope = timer->scope };
     t->timer.fire = fired;

@@ -3,7 +3,6 @@
 
 #include "block/block.h"
 #include "block/machine.h"
-#include "scope/wait_list.h"
 #include "watch/fleeting.h"
 
 /* ---- parties ---- */
@@ -69,17 +68,6 @@ static void record_stackless(struct lt_pad *pad, const struct lt_node *stackless
     }
 }
 
-/* Both kinds get some of the room. */
-static void record_roll(struct lt_pad *pad, const struct lt_roll *roll, leat_scope *scope)
-{
-    size_t room = pad->left.parties,
-           for_tasks = lt_list_empty(roll->stackless) ? room : room - room / 2;
-    pad->left.parties = for_tasks;
-    record_tasks(pad, roll->tasks, scope);
-    pad->left.parties += room - for_tasks;
-    record_stackless(pad, roll->stackless, scope);
-}
-
 static void record_threads(struct lt_pad *pad, leat_scope *scope)
 {
     for (struct lt_node *node = scope->threads.next;
@@ -94,23 +82,19 @@ static void record_threads(struct lt_pad *pad, leat_scope *scope)
     }
 }
 
-/* What a roll has left over is for the next ones. */
+/* Tasks and stackless parties get some of the room each. */
 static void take_parties(struct lt_pad *pad, void *arg)
 {
     leat_scope *scope = arg;
-    struct lt_roll roll;
-    unsigned rolls = lt_scope_rolls(scope);
     lt_lock(&scope->lock);
     record_threads(pad, scope);
+    size_t room = pad->left.parties,
+           for_tasks = lt_list_empty(&scope->stackless) ? room : room - room / 2;
+    pad->left.parties = for_tasks;
+    record_tasks(pad, &scope->tasks, scope);
+    pad->left.parties += room - for_tasks;
+    record_stackless(pad, &scope->stackless, scope);
     lt_unlock(&scope->lock);
-    for (unsigned i = 0; i < rolls && lt_scope_roll(scope, i, &roll); i++) {
-        size_t room = pad->left.parties, part = lt_pad_part(pad, room, rolls - i);
-        pad->left.parties = part;
-        lt_lock(roll.lock);
-        record_roll(pad, &roll, scope);
-        lt_unlock(roll.lock);
-        pad->left.parties += room - part;
-    }
 }
 
 /* ---- channels ---- */

@@ -6,7 +6,6 @@
 #include "base/futex.h"
 #include "base/world.h"
 #include "block/machine.h"
-#include "scope/wait_list.h"
 
 #include <errno.h>
 
@@ -66,35 +65,20 @@ struct visit {
     size_t room;
 };
 
-/* Passes `most` tasks at most. Returns how many it has passed. */
-static size_t record_roll(struct lt_pad *pad, const struct visit *visit, const struct lt_roll *roll,
-                          size_t most)
-{
-    size_t n = 0;
-    for (struct lt_node *node = roll->tasks->next;
-         node != roll->tasks && n < most && lt_pad_step(pad, LT_A_TASK); node = node->next) {
-        struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
-        if (lt_task_home(task) == visit->worker && task != lt_worker_running(visit->worker))
-            lt_record_task_at_home(pad, task, LT_IS_WAITING);
-        n++;
-    }
-    return n;
-}
-
-/* In a bounded look: the first tasks of each roll, as many as the asker takes (watch/around.c) or
- * more. */
+/* In a bounded look: the first tasks, as many as the asker takes (watch/around.c) or more. */
 static void take_tasks(struct lt_pad *pad, void *arg)
 {
     struct visit *visit = arg;
-    struct lt_roll roll;
+    struct lt_node *tasks = &visit->scope->tasks;
     size_t room = visit->room;
-    unsigned rolls = lt_scope_rolls(visit->scope);
-    for (unsigned i = 0; i < rolls && lt_scope_roll(visit->scope, i, &roll); i++) {
-        size_t part = lt_pad_part(pad, room, rolls - i);
-        lt_lock(roll.lock);
-        room -= record_roll(pad, visit, &roll, part);
-        lt_unlock(roll.lock);
+    lt_lock(&visit->scope->lock);
+    for (struct lt_node *node = tasks->next;
+         node != tasks && room > 0 && lt_pad_step(pad, LT_A_TASK); node = node->next, room--) {
+        struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
+        if (lt_task_home(task) == visit->worker && task != lt_worker_running(visit->worker))
+            lt_record_task_at_home(pad, task, LT_IS_WAITING);
     }
+    lt_unlock(&visit->scope->lock);
 }
 
 /* In a bounded look, timers passed for each block that may be recorded: those of tasks are in the
