@@ -1,6 +1,6 @@
 /* wait.pml: the three ways a wait of a task or a thread ends: a partner, the deadline, the scope.
  *
- * Models scope/wait.h and wait.c, lt_fast_wait of chan/fast.h, withdraw of chan/operate.c, the
+ * Models scope/wait.h and wait.c, lt_fast_wait of chan/operate.h, withdraw of chan/operate.c, the
  * withdraw of time/sleep.c, which always succeeds, lt_ready of sched/current.h and party.c,
  * lt_scope_enlist and lt_scope_delist of scope/scope.c, lt_scope_task_ended of scope/go.c, and
  * nudge_tasks, lt_scope_look and nudge_threads of scope/cancel.c; with THREAD also join_scope and

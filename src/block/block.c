@@ -7,7 +7,7 @@
 
 #include "base/clock.h"
 #include "block/machine.h"
-#include "chan/now.h"
+#include "chan/operate.h"
 #include "sched/current.h"
 #include "sched/probe.h"
 
@@ -194,10 +194,9 @@ __attribute__((noinline)) static int operate_slow_path(leat_block *b, leat_chan 
     return answer(b, lt_machine_operate(machine_of(b), ch, side, item, deadline, alarm));
 }
 
-/* Called with the channel's lock held; releases it. */
-__attribute__((noinline)) static int wait_for_partner(leat_block *b, leat_chan *ch,
-                                                      enum lt_side side, void *item,
-                                                      int64_t deadline, leat_alarm *alarm)
+__attribute__((noinline)) static int get_ready_to_wait(leat_block *b, leat_chan *ch,
+                                                       enum lt_side side, void *item,
+                                                       int64_t deadline, leat_alarm *alarm)
 {
     return answer(b, lt_machine_wait(machine_of(b), ch, side, item, deadline, alarm));
 }
@@ -208,7 +207,7 @@ __attribute__((noinline)) static int wake_and_answer(leat_block *b, struct lt_pa
     return answer(b, LT_DONE);
 }
 
-/* As in chan/operate.c: the fast path makes no call but the last, so it saves no registers. */
+/* As in chan/operate.h: the fast path makes no call but the last, so it saves no registers. */
 __attribute__((always_inline)) static inline int operate(leat_block *b, leat_chan *ch,
                                                          enum lt_side side, void *item,
                                                          int64_t deadline, leat_alarm *alarm)
@@ -219,20 +218,20 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
     if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
         return operate_slow_path(b, ch, side, item, deadline, alarm);
     struct lt_party *woken;
-    size_t size = ch->item_size;
-    if (LT_UNLIKELY(lt_wait_allowed(party_of(b)) != 0 || lt_chan_is_unusual(ch) ||
-                    !lt_item_is_short(size))) {
+    int status = lt_fast_try(ch, side, item, party_of(b), &woken);
+    if (status == LT_NOT_NOW && LT_LIKELY(lt_machine_may_park(machine_of(b), deadline))) {
+        enum lt_attempt attempt = lt_machine_park(machine_of(b), ch, side, item, LEAT_NEVER, NULL);
         lt_biased_let_go(&ch->lock);
-        return operate_slow_path(b, ch, side, item, deadline, alarm);
+        return answer(b, attempt);
     }
-    if (lt_chan_plain_now(ch, side, size, item, &woken) == LT_NOT_NOW)
-        return wait_for_partner(b, ch, side, item, deadline, alarm);
     lt_biased_let_go(&ch->lock);
+    if (status == LT_NOT_NOW)
+        return get_ready_to_wait(b, ch, side, item, deadline, alarm);
+    if (LT_UNLIKELY(status))
+        return operate_slow_path(b, ch, side, item, deadline, alarm);
     b->status = 0;
-    if (woken) {
-        if (LT_UNLIKELY(!lt_is_at_home(here, woken) || !lt_worker_append_now(here, woken)))
-            return wake_and_answer(b, woken);
-    }
+    if (woken && LT_UNLIKELY(!lt_is_at_home(here, woken) || !lt_worker_append_now(here, woken)))
+        return wake_and_answer(b, woken);
     return spend(b, here);
 }
 

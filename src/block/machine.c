@@ -115,12 +115,6 @@ static enum lt_attempt done(struct lt_machine *machine, int status, struct lt_pa
     return LT_DONE;
 }
 
-/* Whether its scope can find it. */
-static bool is_prepared(const struct lt_party *party)
-{
-    return party->listed || !party->scope;
-}
-
 /* Lets the scope find the machine. 0, or an error if it may not wait. */
 static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alarm *alarm)
 {
@@ -132,9 +126,8 @@ static int prepare(struct lt_machine *machine, int64_t deadline, const leat_alar
     return lt_wait_allowed(&stackless->party);
 }
 
-/* Called with the channel's lock held; releases it. With an alarm, inside the worker. */
-static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
-                            void *item, int64_t deadline, leat_alarm *alarm)
+enum lt_attempt lt_machine_park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                                void *item, int64_t deadline, leat_alarm *alarm)
 {
     struct lt_party *party = &machine->stackless.party;
     struct lt_waiter *waiter = &machine->waiter;
@@ -146,45 +139,41 @@ static enum lt_attempt park(struct lt_machine *machine, leat_chan *ch, enum lt_s
     begin_wait(machine, deadline, alarm);
     lt_claim_open(party);
     /* A canceller may claim it from here on, but settling it takes the channel's lock. */
-    bool ended = lt_claim_recheck(party, scope);
-    if (!ended)
-        lt_chan_enqueue(ch, side, waiter);
-    lt_chan_unlock(ch);
-    if (!ended)
-        return LT_WAITING;
-    end_wait(party);
-    return done(machine, -ECANCELED, NULL);
+    if (lt_claim_recheck(party, scope)) {
+        end_wait(party);
+        return done(machine, -ECANCELED, NULL);
+    }
+    lt_chan_enqueue(ch, side, waiter);
+    return LT_WAITING;
 }
 
-/* With no lock held: tries once more, else parks. */
-static enum lt_attempt try_again_or_park(struct lt_machine *machine, leat_chan *ch,
-                                         enum lt_side side, void *item, int64_t deadline,
-                                         leat_alarm *alarm)
+/* Tries, and if nothing can be done now, parks if it `may_park`. Otherwise the status is LT_NOT_NOW
+ * then. */
+static enum lt_attempt try_or_park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                                   void *item, int64_t deadline, leat_alarm *alarm, bool may_park)
 {
     struct lt_party *woken;
-    struct lt_worker *inside = go_in_for_alarm(deadline);
+    enum lt_attempt attempt = LT_DONE;
+    struct lt_worker *inside = may_park ? go_in_for_alarm(deadline) : NULL;
     lt_chan_lock(ch);
     int status = lt_chan_now(ch, side, item, &woken);
-    if (status == LT_NOT_NOW) {
-        enum lt_attempt attempt = park(machine, ch, side, item, deadline, alarm);
-        go_out(inside);
-        return attempt;
-    }
+    bool parks = status == LT_NOT_NOW && may_park;
+    if (parks)
+        attempt = lt_machine_park(machine, ch, side, item, deadline, alarm);
     lt_chan_unlock(ch);
     go_out(inside);
+    if (parks)
+        return attempt;
     return done(machine, lt_wait_told(&machine->stackless.party, status), woken);
 }
 
 enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                 void *item, int64_t deadline, leat_alarm *alarm)
 {
-    if (LT_LIKELY(deadline == LEAT_NEVER && is_prepared(&machine->stackless.party)))
-        return park(machine, ch, side, item, deadline, alarm);
-    lt_chan_unlock(ch);
     int error = deadline == LEAT_NOW ? -EAGAIN : prepare(machine, deadline, alarm);
     if (error)
         return done(machine, error, NULL);
-    return try_again_or_park(machine, ch, side, item, deadline, alarm);
+    return try_or_park(machine, ch, side, item, deadline, alarm, true);
 }
 
 enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
@@ -197,13 +186,11 @@ enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, en
         return done(machine, error, NULL);
     if (lt_chan_done_split(ch, side, item))
         return done(machine, 0, NULL);
-    struct lt_party *woken;
-    lt_chan_lock(ch);
-    int status = lt_chan_now(ch, side, item, &woken);
-    if (status == LT_NOT_NOW)
-        return lt_machine_wait(machine, ch, side, item, deadline, alarm);
-    lt_chan_unlock(ch);
-    return done(machine, lt_wait_told(&machine->stackless.party, status), woken);
+    enum lt_attempt attempt = try_or_park(machine, ch, side, item, deadline, alarm,
+                                          lt_machine_may_park(machine, deadline));
+    if (attempt == LT_WAITING || machine->waiter.status != LT_NOT_NOW)
+        return attempt;
+    return lt_machine_wait(machine, ch, side, item, deadline, alarm);
 }
 
 /* A select without channels: no channel's lock keeps claimers away, so lt_claim_open is the last

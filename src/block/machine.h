@@ -51,9 +51,21 @@ void lt_machine_init(struct lt_machine *machine, enum lt_party_kind kind, leat_s
  * is a time needs `alarm`. */
 enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                    void *item, int64_t deadline, leat_alarm *alarm);
-/* Its slow path: nothing could be done at once. Called with the channel's lock held; releases
- * it. */
+/* The same when nothing could be done just now: gets ready to wait before it tries again. */
 enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
+                                void *item, int64_t deadline, leat_alarm *alarm);
+
+/* Whether lt_machine_park may be called: there is no alarm to set, and the scope can find the
+ * machine. */
+static inline bool lt_machine_may_park(const struct lt_machine *machine, int64_t deadline)
+{
+    const struct lt_party *party = &machine->stackless.party;
+    return deadline == LEAT_NEVER && (party->listed || !party->scope);
+}
+
+/* Parks, with the channel's lock held, and with an alarm inside the worker. LT_DONE: its scope is
+ * cancelled. */
+enum lt_attempt lt_machine_park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                 void *item, int64_t deadline, leat_alarm *alarm);
 
 enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selection *s, size_t n,

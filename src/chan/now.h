@@ -82,7 +82,7 @@ static inline void lt_chan_pop(leat_chan *ch, size_t size, void *item)
         lt_item_copy(item, ch->items + first * size, size);
 }
 
-/* Always inlined: the fast path (chan/fast.h) must make no call. */
+/* Always inlined: the fast path (chan/operate.h) must make no call. */
 #define LT_NOW __attribute__((always_inline)) static inline
 
 /* As lt_chan_now, but *woken is one party or NULL, and no chain. */

@@ -1,28 +1,5 @@
-/* operate.c: one send or one receive. Both are the same, seen from the two sides.
- *
- *  - The fast path (chan/fast.h) does what an open, plain channel can do at once.
- *  - The slow path is for all other cases: a lock that is taken, an unusual channel, items that are
- *    not short, a party that has not waited before.
- *  - A wait ends by a partner, the deadline or the scope: see scope/wait.h. */
-#include "chan/fast.h"
+#include "chan/operate.h"
 #include "chan/linger.h"
-
-static bool withdraw(struct lt_wait *wait)
-{
-    struct lt_chan_wait *op = LT_CONTAINER(wait, struct lt_chan_wait, wait);
-    lt_chan_lock(op->ch);
-    bool was_queued = lt_chan_dequeue(op->ch, op->side, &op->far.waiter);
-    lt_chan_unlock(op->ch);
-    return was_queued;
-}
-
-static void describe(const struct lt_wait *wait, struct lt_listener *listener)
-{
-    const struct lt_chan_wait *op = LT_CONTAINER(wait, struct lt_chan_wait, wait);
-    listener->hear(listener, op->side == LT_RECEIVE ? LT_TO_RECEIVE : LT_TO_SEND, op->ch);
-}
-
-const struct lt_wait_kind lt_chan_wait_kind = { .withdraw = withdraw, .describe = describe };
 
 /* ---- the slow path ---- */
 
@@ -93,6 +70,25 @@ int lt_operate_slowly(leat_chan *ch, enum lt_side side, void *item, int64_t dead
     return try_or_wait(ch, side, item, deadline, self, lingers);
 }
 
+/* ---- the wait ---- */
+
+static bool withdraw(struct lt_wait *wait)
+{
+    struct lt_chan_wait *op = LT_CONTAINER(wait, struct lt_chan_wait, wait);
+    lt_chan_lock(op->ch);
+    bool was_queued = lt_chan_dequeue(op->ch, op->side, &op->far.waiter);
+    lt_chan_unlock(op->ch);
+    return was_queued;
+}
+
+static void describe(const struct lt_wait *wait, struct lt_listener *listener)
+{
+    const struct lt_chan_wait *op = LT_CONTAINER(wait, struct lt_chan_wait, wait);
+    listener->hear(listener, op->side == LT_RECEIVE ? LT_TO_RECEIVE : LT_TO_SEND, op->ch);
+}
+
+const struct lt_wait_kind lt_chan_wait_kind = { .withdraw = withdraw, .describe = describe };
+
 /* ---- ends of the fast path ---- */
 
 int lt_operate_wake(struct lt_worker *here, struct lt_party *woken, int64_t deadline)
@@ -108,7 +104,7 @@ int lt_operate_renew_budget(struct lt_worker *here)
     return 0;
 }
 
-/* ---- one operation ---- */
+/* ---- the operations ---- */
 
 __attribute__((noinline)) static int send_unowned(leat_chan *ch, void *item, int64_t deadline)
 {
