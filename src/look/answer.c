@@ -1,14 +1,11 @@
 #define _GNU_SOURCE /* open_memstream */
 #include "look/answer.h"
 
-#include "base/alloc.h"
-#include "look/document.h"
-#include "look/page.h"
-#include "watch/graph.h"
 #include "watch/tell.h"
 #include "watch/trace.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { LONGEST_TRACE = 60 };
@@ -39,106 +36,132 @@ static const struct status *find_status(int number)
 }
 
 /* `file`: what a browser saves it as; or NULL. */
-static void put_head(struct lt_text *to, int status, const char *type, const char *file, size_t n)
+static void put(struct lt_answer *to, int status, const char *type, const char *file,
+                const char *body, size_t n)
 {
-    lt_text_add(to,
-                "HTTP/1.1 %d %s\r\nContent-Type: %s; charset=utf-8\r\nContent-Length: %zu\r\n"
-                "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
-                "Referrer-Policy: no-referrer\r\n"
-                "Content-Security-Policy: frame-ancestors 'none'\r\nConnection: close\r\n",
-                status, find_status(status)->reason, type, n);
+    FILE *out = open_memstream(&to->bytes, &to->length);
+    if (!out)
+        return;
+    fprintf(out,
+            "HTTP/1.1 %d %s\r\nContent-Type: %s; charset=utf-8\r\nContent-Length: %zu\r\n"
+            "Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"
+            "Referrer-Policy: no-referrer\r\n"
+            "Content-Security-Policy: frame-ancestors 'none'\r\nConnection: close\r\n",
+            status, find_status(status)->reason, type, n);
     if (status == 401)
-        lt_text_add(to, "WWW-Authenticate: Bearer\r\n");
+        fputs("WWW-Authenticate: Bearer\r\n", out);
     if (status == 405)
-        lt_text_add(to, "Allow: GET\r\n");
+        fputs("Allow: GET\r\n", out);
     if (file)
-        lt_text_add(to, "Content-Disposition: attachment; filename=\"leat-%s\"\r\n", file);
-    lt_text_put(to, "\r\n", 2);
+        fprintf(out, "Content-Disposition: attachment; filename=\"leat-%s\"\r\n", file);
+    fputs("\r\n", out);
+    fwrite(body, 1, n, out);
+    if (fclose(out) == 0)
+        return;
+    free(to->bytes);
+    to->bytes = NULL;
 }
 
-void lt_answer_status(struct lt_text *to, int status)
+void lt_answer_status(struct lt_answer *to, int status)
 {
-    const char *line = find_status(status)->line;
-    to->length = 0;
-    put_head(to, status, "text/plain", NULL, strlen(line) + 1);
-    lt_text_add(to, "%s\n", line);
+    char line[128];
+    int n = snprintf(line, sizeof line, "%s\n", find_status(status)->line);
+    put(to, status, "text/plain", NULL, line, (size_t)n);
 }
 
-static void put_body(struct lt_text *to, const char *type, const char *file, struct lt_text *body)
-{
-    put_head(to, 200, type, file, body->length);
-    lt_text_put(to, body->bytes, body->length);
-    to->failed |= body->failed;
-    lt_text_free(body);
-}
-
-static void put_error(struct lt_text *to, int error)
+static void put_error(struct lt_answer *to, int error)
 {
     lt_answer_status(to, error == -EINVAL ? 503 : error == -EBUSY ? 409 : 500);
 }
 
 /* ---- the answers ---- */
 
-typedef int64_t answers(struct lt_text *to, const struct lt_request *request);
+typedef int writes(FILE *body, const struct lt_request *request);
 
-static int64_t answer_page(struct lt_text *to, const struct lt_request *request)
+static int write_page(FILE *body, const struct lt_request *request)
 {
     (void)request;
-    size_t n = (size_t)(lt_page_end - lt_page);
-    put_head(to, 200, "text/html", NULL, n);
-    lt_text_put(to, lt_page, n);
+    fwrite(lt_page, 1, (size_t)(lt_page_end - lt_page), body);
     return 0;
 }
 
 /* Call stacks come from this address on in the thread that looks; it runs no task, so none does. */
-static const void *caller(const struct lt_request *request)
+static const void *caller(void)
+{
+    return lt_frames_wanted() ? __builtin_return_address(0) : NULL;
+}
+
+static int write_document(FILE *body, const struct lt_request *request)
 {
     char value[8];
-    bool wanted = lt_frames_wanted() && lt_request_query(request, "stacks", value, sizeof value) &&
-                  strcmp(value, "1") == 0;
-    return wanted ? __builtin_return_address(0) : NULL;
+    bool stacks = lt_request_query(request, "stacks", value, sizeof value) && !strcmp(value, "1");
+    return lt_document(body, stacks ? caller() : NULL);
 }
 
-static int64_t answer_document(struct lt_text *to, const struct lt_request *request)
-{
-    struct lt_text body = { 0 };
-    int error = lt_document(&body, caller(request));
-    if (error) {
-        lt_text_free(&body);
-        put_error(to, error);
-    } else {
-        put_body(to, "application/json", NULL, &body);
-    }
-    return 0;
-}
-
-static void look_at_all(struct lt_text *to, const void *stacks, const char *file,
-                        void (*tell)(struct lt_text *text, const struct lt_look *look))
+static int look_at_all(FILE *body, const void *stacks,
+                       void (*tell)(FILE *to, const struct lt_look *look))
 {
     struct lt_look look;
-    struct lt_text body = { 0 };
     int error = lt_look_begin(&look, stacks, NULL);
-    if (error) {
-        put_error(to, error);
-        return;
-    }
-    tell(&body, &look);
+    if (error)
+        return error;
+    tell(body, &look);
     lt_look_end(&look);
-    put_body(to, "text/plain", file, &body);
-}
-
-static int64_t answer_dump(struct lt_text *to, const struct lt_request *request)
-{
-    (void)request;
-    look_at_all(to, lt_frames_wanted() ? __builtin_return_address(0) : NULL, "dump.txt", lt_tell);
     return 0;
 }
 
-static int64_t answer_graph(struct lt_text *to, const struct lt_request *request)
+static int write_dump(FILE *body, const struct lt_request *request)
 {
     (void)request;
-    look_at_all(to, NULL, "graph.dot", lt_draw);
-    return 0;
+    return look_at_all(body, caller(), lt_tell);
+}
+
+static int write_graph(FILE *body, const struct lt_request *request)
+{
+    (void)request;
+    return look_at_all(body, NULL, lt_draw);
+}
+
+static int write_trace(FILE *body, const struct lt_request *request)
+{
+    (void)request;
+    return lt_trace_end_record(body);
+}
+
+static const struct route {
+    const char *path, *type, *file;
+    writes *write;
+} routes[] = { { "/", "text/html", NULL, write_page },
+               { "/json", "application/json", NULL, write_document },
+               { "/dump", "text/plain", "dump.txt", write_dump },
+               { "/graph", "text/plain", "graph.dot", write_graph },
+               { "/trace", "application/json", "trace.json", write_trace } };
+
+enum { ROUTES = sizeof routes / sizeof *routes, TRACE = ROUTES - 1 };
+
+static void follow(const struct route *route, struct lt_answer *to,
+                   const struct lt_request *request)
+{
+    char *bytes = NULL;
+    size_t n = 0;
+    int saved = errno;
+    FILE *body = open_memstream(&bytes, &n);
+    int error = body ? route->write(body, request) : -ENOMEM;
+    if (!body && route == &routes[TRACE])
+        lt_trace_end_record(NULL);
+    if (body && fclose(body) != 0)
+        error = error ? error : -ENOMEM;
+    errno = saved;
+    if (error)
+        put_error(to, error);
+    else
+        put(to, 200, route->type, route->file, bytes, n);
+    free(bytes);
+}
+
+void lt_answer_trace(struct lt_answer *to)
+{
+    follow(&routes[TRACE], to, NULL);
 }
 
 /* Seconds with a fraction, as nanoseconds; 0: they are none. Not by strtod, which goes by the
@@ -161,7 +184,7 @@ static int64_t parse_seconds(const char *text)
     return ns <= LONGEST_TRACE * LEAT_S ? ns : 0;
 }
 
-static int64_t answer_record(struct lt_text *to, const struct lt_request *request)
+static int64_t record(struct lt_answer *to, const struct lt_request *request)
 {
     char value[32] = "2";
     lt_request_query(request, "seconds", value, sizeof value);
@@ -172,27 +195,6 @@ static int64_t answer_record(struct lt_text *to, const struct lt_request *reques
     else if (error)
         put_error(to, error);
     return error ? 0 : ns;
-}
-
-void lt_answer_trace(struct lt_text *to)
-{
-    struct lt_text body = { 0 };
-    int saved = errno, error;
-    FILE *file = open_memstream(&body.bytes, &body.length);
-    error = lt_trace_end_record(file);
-    bool whole = file && fclose(file) == 0;
-    errno = saved;
-    if (error || !whole) {
-        lt_text_free(&body);
-        put_error(to, -ENOMEM);
-    } else {
-        put_body(to, "application/json", "trace.json", &body);
-    }
-}
-
-void lt_answer_no_trace(void)
-{
-    lt_trace_end_record(NULL);
 }
 
 /* ---- which one ---- */
@@ -211,21 +213,18 @@ static int refusal(const struct lt_asker *asker, const struct lt_request *reques
     return lt_token_is(token, asker->token) ? 0 : 401;
 }
 
-int64_t lt_answer(struct lt_text *to, const struct lt_asker *asker,
+int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker,
                   const struct lt_request *request)
 {
-    static const struct {
-        const char *path;
-        answers *answer;
-    } routes[] = { { "/", answer_page },
-                   { "/json", answer_document },
-                   { "/dump", answer_dump },
-                   { "/graph", answer_graph },
-                   { "/trace", answer_record } };
     int status = refusal(asker, request);
-    for (size_t i = 0; !status && i < sizeof routes / sizeof *routes; i++)
-        if (strcmp(request->path, routes[i].path) == 0)
-            return routes[i].answer(to, request);
-    lt_answer_status(to, status ? status : 404);
+    const struct route *route = routes;
+    while (route < routes + ROUTES && strcmp(request->path, route->path) != 0)
+        route++;
+    if (status || route == routes + ROUTES)
+        lt_answer_status(to, status ? status : 404);
+    else if (route == &routes[TRACE])
+        return record(to, request);
+    else
+        follow(route, to, request);
     return 0;
 }

@@ -1,11 +1,11 @@
-/* answer.h: what the look answers to a request. */
+/* answer.h: what the look answers to a request: the page, a document, a dump, a graph, a trace. */
 #ifndef LT_LOOK_ANSWER_H
 #define LT_LOOK_ANSWER_H
 
 #include "look/request.h"
-#include "watch/text.h"
 
 #include <stdint.h>
+#include <stdio.h>
 
 /* The client. */
 struct lt_asker {
@@ -13,16 +13,26 @@ struct lt_asker {
     bool stranger;     /* another user of this machine, at a UNIX socket */
 };
 
+/* A whole answer, for free(3). NULL: there was no memory, or there is none yet. */
+struct lt_answer {
+    char *bytes;
+    size_t length;
+};
+
 /* Writes the whole answer. Or returns for how many nanoseconds a trace is to be recorded, which has
  * begun then: lt_answer_trace ends the trace and writes the answer. Else 0. */
-int64_t lt_answer(struct lt_text *to, const struct lt_asker *asker,
+int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker,
                   const struct lt_request *request);
-void lt_answer_trace(struct lt_text *to);
-
-/* Ends the trace for a client that has gone. */
-void lt_answer_no_trace(void);
+void lt_answer_trace(struct lt_answer *to);
 
 /* An answer of one line, such as "404 Not Found". */
-void lt_answer_status(struct lt_text *to, int status);
+void lt_answer_status(struct lt_answer *to, int status);
+
+/* Looks, within LT_LOOK_USUAL, and writes the document: docs/watch.md has its fields. `caller`: as
+ * for lt_look_begin. 0; -EINVAL when no runtime runs; -ENOMEM. */
+int lt_document(FILE *to, const void *caller);
+
+/* The page, src/look/page.html, as it is in the program. */
+extern const char lt_page[], lt_page_end[];
 
 #endif

@@ -4,15 +4,15 @@
 #include "base/cancel.h"
 #include "base/environment.h"
 #include "base/world.h"
-#include "look/server.h"
 #include "sched/runtime.h"
 #include "scope/scope.h"
-#include "watch/text.h"
 
 #include <leat/watch.h>
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 /* ---- a scope's ---- */
 
@@ -70,7 +70,7 @@ int lt_look_serve(void)
         return lt_env_refuse("LEAT_LOOK",
                              "an address of this machine, unless LEAT_LOOK_TOKEN is set");
     if (error)
-        lt_say("leat: LEAT_LOOK: %s: %s", address, strerror(-error));
+        dprintf(STDERR_FILENO, "leat: LEAT_LOOK: %s: %s\n", address, strerror(-error));
     return 0;
 }
 

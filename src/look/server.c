@@ -1,19 +1,146 @@
 #define _GNU_SOURCE
-#include "look/server.h"
+#include "look/look.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "look/answer.h"
-#include "look/listen.h"
+#include "net/net.h"
 #include "sched/thread.h"
-#include "watch/deadlock.h"
+#include "watch/monitor.h"
+#include "watch/trace.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+/* ---- the socket ---- */
+
+struct place {
+    int fd;
+    bool is_local;                              /* a UNIX socket */
+    char path[sizeof(struct sockaddr_storage)]; /* of its file, or "" */
+};
+
+static bool is_loopback(const leat_address *address)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)&address->at;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&address->at;
+    return address->at.ss_family == AF_INET ? ntohl(in->sin_addr.s_addr) >> 24 == 127
+                                            : IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+/* ":80" serves every address of this machine. */
+static int resolve(const char *text, struct lt_endpoint *end)
+{
+    int error = lt_net_parse(text, end);
+    if (error || end->is_local)
+        return error;
+    const char *host = *end->host ? end->host : "0.0.0.0";
+    bool known = end->type == SOCK_STREAM && lt_net_number(host, end->service, &end->address) == 1;
+    return known ? 0 : -EINVAL;
+}
+
+static int bind_at(int fd, const leat_address *address)
+{
+    if (bind(fd, (const struct sockaddr *)&address->at, address->size) == 0)
+        return 0;
+    return -errno;
+}
+
+/* Removes the file of a socket at which nobody listens any more: a program was killed. */
+static bool remove_stale(const leat_address *address, const char *path)
+{
+    struct stat found;
+    int fd = lt_net_socket(AF_UNIX, SOCK_STREAM);
+    bool refused = fd >= 0 && lstat(path, &found) == 0 && S_ISSOCK(found.st_mode) &&
+                   connect(fd, (const struct sockaddr *)&address->at, address->size) != 0 &&
+                   errno == ECONNREFUSED;
+    if (fd >= 0)
+        lt_net_close(fd);
+    return refused && unlink(path) == 0;
+}
+
+static int bind_and_listen(struct place *place, const leat_address *address)
+{
+    int error;
+    if (place->is_local)
+        fchmod(place->fd, S_IRUSR | S_IWUSR); /* the file gets this mode */
+    else
+        setsockopt(place->fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+    error = bind_at(place->fd, address);
+    if (error == -EADDRINUSE && *place->path && remove_stale(address, place->path))
+        error = bind_at(place->fd, address);
+    if (error)
+        place->path[0] = 0; /* the file is another program's */
+    return error ? error : listen(place->fd, SOMAXCONN) == 0 ? 0 : -errno;
+}
+
+/* A user who let the system choose the port has to be told. */
+static void tell_port(const struct place *place)
+{
+    char text[LEAT_ADDRESS_TEXT];
+    leat_address address = { .size = sizeof address.at };
+    if (getsockname(place->fd, (struct sockaddr *)&address.at, &address.size) == 0 &&
+        leat_address_text(&address, text, sizeof text) > 0)
+        dprintf(STDERR_FILENO, "leat: look at http://%s/\n", text);
+}
+
+/* Closes the socket, and removes its file. */
+static void close_place(struct place *place)
+{
+    int saved = errno;
+    lt_net_close(place->fd);
+    if (*place->path)
+        unlink(place->path);
+    errno = saved;
+}
+
+/* `has_token`: also at an address that other machines reach. 0, or as lt_server_start. */
+static int open_place(struct place *place, const char *address, bool has_token)
+{
+    struct lt_endpoint end;
+    int saved = errno, error = resolve(address, &end);
+    if (!error && !end.is_local && !has_token && !is_loopback(&end.address))
+        error = -EPERM;
+    if (error)
+        return error;
+    *place = (struct place){ .is_local = end.is_local };
+    if (end.is_local)
+        snprintf(place->path, sizeof place->path, "%s",
+                 ((const struct sockaddr_un *)&end.address.at)->sun_path);
+    place->fd = lt_net_socket(end.address.at.ss_family, SOCK_STREAM);
+    error = place->fd < 0 ? place->fd : bind_and_listen(place, &end.address);
+    if (error && place->fd >= 0)
+        close_place(place);
+    else if (!error && !end.is_local && strcmp(end.service, "0") == 0)
+        tell_port(place);
+    errno = saved;
+    return error;
+}
+
+/* Accepts a client: its descriptor, or a negative errno value. *stranger: another user of this
+ * machine. */
+static int accept_at(const struct place *place, bool *stranger)
+{
+    struct ucred peer = { 0 };
+    int fd = accept4(place->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    *stranger = place->is_local &&
+                (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){ sizeof peer }) != 0 ||
+                 (peer.uid != geteuid() && peer.uid != 0));
+    return fd;
+}
+
+/* ---- a client ---- */
 
 enum { CLIENTS = 16, LONGEST_HEAD = 8192 };
 
@@ -29,12 +156,12 @@ struct client {
     bool stranger;
     int64_t until; /* it is given up then; while RECORDS the trace is complete */
     size_t asked, sent;
-    struct lt_text answer;
+    struct lt_answer answer;
     char head[LONGEST_HEAD + 1];
 };
 
 struct lt_server {
-    struct lt_place place;
+    struct place place;
     pthread_t thread;
     int stop; /* an eventfd: readable when the thread is to end */
     char *token;
@@ -42,14 +169,13 @@ struct lt_server {
     struct client clients[CLIENTS];
 };
 
-/* ---- a client ---- */
-
 static void leave(struct client *c)
 {
     if (c->state == RECORDS)
-        lt_answer_no_trace();
+        lt_trace_end_record(NULL);
     lt_net_close(c->fd);
-    lt_text_free(&c->answer);
+    free(c->answer.bytes);
+    c->answer.bytes = NULL;
     c->fd = -1;
 }
 
@@ -70,13 +196,11 @@ static void send_more(struct client *c)
 
 static void begin_to_send(struct client *c)
 {
-    if (c->answer.failed) {
-        lt_text_free(&c->answer);
+    if (!c->answer.bytes)
         lt_answer_status(&c->answer, 500);
-    }
     c->state = READS;
     c->until = lt_clock_now() + patience;
-    if (c->answer.failed)
+    if (!c->answer.bytes)
         leave(c);
     else
         send_more(c);
@@ -151,7 +275,7 @@ static void take_client(struct lt_server *server)
 {
     struct client *c = free_client(server);
     bool stranger = false;
-    int fd = lt_place_accept(&server->place, &stranger);
+    int fd = accept_at(&server->place, &stranger);
     if (fd >= 0) {
         c->fd = fd;
         c->state = ASKS;
@@ -244,29 +368,29 @@ int lt_server_start(struct lt_server **to, const char *address, const char *toke
         free_server(server);
         return error;
     }
-    error = lt_place_open(&server->place, address, token);
+    error = open_place(&server->place, address, token);
     if (!error) {
         error = lt_thread_start(&server->thread, serve, server);
         if (error)
-            lt_place_close(&server->place);
+            close_place(&server->place);
     }
     if (error)
         free_server(server);
     else
         *to = server;
     if (!error)
-        lt_deadlock_bystander(1);
+        lt_monitor_bystander(1);
     return error;
 }
 
 void lt_server_stop(struct lt_server *server)
 {
     int saved = errno;
-    lt_deadlock_bystander(-1);
+    lt_monitor_bystander(-1);
     ssize_t written = write(server->stop, &(uint64_t){ 1 }, sizeof(uint64_t));
     (void)written;
     pthread_join(server->thread, NULL);
-    lt_place_close(&server->place);
+    close_place(&server->place);
     free_server(server);
     errno = saved;
 }

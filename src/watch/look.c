@@ -1,17 +1,407 @@
+/* look.c: a look from its beginning to its end: its scopes, the room that each of them has, and one
+ * record for each thing of all that the asker and the workers have recorded. */
 #include "watch/look.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "watch/around.h"
-#include "watch/ask.h"
-#include "watch/fleeting.h"
-#include "watch/merge.h"
-#include "watch/tree.h"
+#include "scope/cancel.h"
+#include "watch/find.h"
 
 #include <leat/task.h>
 
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+static int compare(uintptr_t a, uintptr_t b)
+{
+    return a < b ? -1 : a > b;
+}
+
+static size_t at_least(size_t n, size_t least)
+{
+    return n > least ? n : least;
+}
+
+static size_t at_most(size_t n, size_t most)
+{
+    return n < most ? n : most;
+}
+
+/* ---- scopes ---- */
+
+/* A list of scopes: the roots, or the scopes inside another. */
+struct branch {
+    struct lt_lock *lock;
+    struct lt_node *scopes;
+};
+
+/* Since when the scope's opener, a thread, joins it. The scope is pinned, so the thread stays. */
+static int64_t joins_since(const leat_scope *scope)
+{
+    if (scope->opener->kind != LT_THREAD || !lt_scope_joined(scope) ||
+        !(lt_probing() & LT_PROBE_WAITS))
+        return 0;
+    return atomic_load_explicit(&LT_CONTAINER(scope->opener, struct lt_thread, party)->since,
+                                memory_order_relaxed);
+}
+
+static void record_scope(struct lt_look *look, leat_scope *scope, size_t around)
+{
+    const struct lt_party *opener = scope->opener;
+    look->scopes[look->scope_count++] = (struct lt_scope_record){
+        .scope = scope,
+        .opener = opener,
+        .number = scope->number,
+        .opener_is_thread = opener->kind == LT_THREAD,
+        .opener_number =
+            opener->kind == LT_TASK ? LT_CONTAINER(opener, struct lt_task, party)->number : 0,
+        .opener_joins = lt_scope_joined(scope),
+        .opener_since = joins_since(scope),
+        .cancelled = lt_scope_is_cancelled(scope),
+        .tasks = leat_scope_tasks(scope),
+        .deadline = scope->deadline,
+        .around = around,
+    };
+}
+
+/* Records and pins the scopes of a branch, `most` at most. 0; or for how many there is no room:
+ * none is pinned. */
+static size_t take_branch(struct lt_look *look, struct branch branch, size_t around, size_t most)
+{
+    size_t before = look->scope_count, missing = 0;
+    lt_lock(branch.lock);
+    for (struct lt_node *node = branch.scopes->next; node != branch.scopes; node = node->next) {
+        leat_scope *scope = LT_CONTAINER(node, leat_scope, sibling);
+        if (look->scope_count - before + missing == most) {
+            look->sampled = true;
+            break;
+        }
+        if (look->scope_count == look->scope_room) {
+            missing++;
+            continue;
+        }
+        lt_scope_pin(scope);
+        record_scope(look, scope, around);
+    }
+    lt_unlock(branch.lock);
+    while (missing && look->scope_count > before)
+        lt_scope_unpin(look->scopes[--look->scope_count].scope);
+    return missing;
+}
+
+static bool grow(struct lt_look *look, size_t by)
+{
+    size_t room = (look->scope_room + by) * 2;
+    struct lt_scope_record *scopes = lt_alloc(room * sizeof *scopes);
+    if (!scopes)
+        return false;
+    if (look->scope_count)
+        memcpy(scopes, look->scopes, look->scope_count * sizeof *scopes);
+    lt_free(look->scopes);
+    lt_free(look->by_scope);
+    look->scopes = scopes;
+    look->scope_room = room;
+    return true;
+}
+
+static int look_at_branch(struct lt_look *look, struct branch branch, size_t around, size_t most)
+{
+    for (size_t missing; (missing = take_branch(look, branch, around, most));)
+        if (!grow(look, missing))
+            return -ENOMEM;
+    return 0;
+}
+
+/* How many scopes may be recorded inside the one that comes next, when `left` others have still to
+ * come: so one scope with many inside leaves room for those in others. */
+static size_t scopes_allowed(const struct lt_look *look, size_t left)
+{
+    size_t rest = look->bound.scopes - look->scope_count;
+    return look->bounded ? at_most(rest, at_least(rest / (left + 1), LT_LOOK_LEAST)) : SIZE_MAX;
+}
+
+static int by_scope(const void *a, const void *b)
+{
+    const struct lt_scope_record *x = *(struct lt_scope_record *const *)a;
+    const struct lt_scope_record *y = *(struct lt_scope_record *const *)b;
+    return compare((uintptr_t)x->scope, (uintptr_t)y->scope);
+}
+
+/* Records and pins the scopes, those nearest to the roots first. */
+static int find_scopes(struct lt_look *look)
+{
+    /* Half of the room is for scopes inside others. */
+    int error = look_at_branch(look, (struct branch){ &lt_roots.lock, &lt_roots.scopes },
+                               LT_NOWHERE, scopes_allowed(look, 1));
+    look->root_count = look->scope_count;
+    for (size_t i = 0; !error && i < look->scope_count; i++) {
+        leat_scope *scope = look->scopes[i].scope;
+        size_t first = look->scope_count;
+        error = look_at_branch(look, (struct branch){ &scope->lock, &scope->children }, i,
+                               scopes_allowed(look, first - i - 1));
+        look->scopes[i].inside = first;
+        look->scopes[i].count = look->scope_count - first;
+        look->members += look->scopes[i].tasks;
+    }
+    look->by_scope = lt_alloc((look->scope_count + 1) * sizeof(struct lt_scope_record *));
+    if (error || !look->by_scope)
+        return -ENOMEM;
+    for (size_t i = 0; i < look->scope_count; i++)
+        look->by_scope[i] = &look->scopes[i];
+    qsort(look->by_scope, look->scope_count, sizeof(struct lt_scope_record *), by_scope);
+    return 0;
+}
+
+static void unpin(struct lt_look *look)
+{
+    for (size_t i = look->scope_count; i-- > 0;)
+        lt_scope_unpin(look->scopes[i].scope);
+}
+
+size_t lt_look_scope(const struct lt_look *look, const void *scope)
+{
+    const struct lt_scope_record wanted = { .scope = (leat_scope *)(uintptr_t)scope },
+                                 *key = &wanted;
+    struct lt_scope_record **found =
+        bsearch(&key, look->by_scope, look->scope_count, sizeof *found, by_scope);
+    return found ? (size_t)(*found - look->scopes) : LT_NOWHERE;
+}
+
+size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth)
+{
+    const struct lt_scope_record *scopes = look->scopes;
+    if (scopes[at].count) {
+        ++*depth;
+        return scopes[at].inside;
+    }
+    for (;;) {
+        size_t around = scopes[at].around;
+        size_t end =
+            around == LT_NOWHERE ? look->root_count : scopes[around].inside + scopes[around].count;
+        if (at + 1 < end)
+            return at + 1;
+        if (around == LT_NOWHERE)
+            return LT_NOWHERE;
+        at = around;
+        --*depth;
+    }
+}
+
+/* ---- room for parties ---- */
+
+/* How much room all scopes take if each takes what it has use for, but `most` at most. */
+static size_t room_taken(const struct lt_look *look, size_t most)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < look->scope_count; i++)
+        n += at_most(look->scopes[i].tasks, most);
+    return n;
+}
+
+/* The greatest limit for all scopes with which the room is enough. */
+static size_t fair_limit(const struct lt_look *look, size_t room)
+{
+    size_t low = 0, high = room;
+    while (low < high) {
+        size_t middle = low + (high - low + 1) / 2;
+        if (room_taken(look, middle) <= room)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Shares the room for parties out among the scopes. No scope gets more than another one that has
+ * use for more, except that those nearest to the roots get LT_LOOK_LEAST where that is more. Blocks
+ * that await others are no tasks of the scope, but need room as well: so what is left goes to the
+ * scopes that have tasks. */
+static void share_room(struct lt_look *look, size_t room)
+{
+    if (!look->bounded) {
+        for (size_t i = 0; i < look->scope_count; i++)
+            look->scopes[i].room = SIZE_MAX;
+        return;
+    }
+    size_t limit = at_least(fair_limit(look, room), LT_LOOK_LEAST), busy = 0;
+    for (size_t i = 0; i < look->scope_count; i++) {
+        look->scopes[i].room = at_most(at_most(look->scopes[i].tasks, limit), room);
+        room -= look->scopes[i].room;
+        busy += look->scopes[i].tasks != 0;
+    }
+    for (size_t i = 0; busy && i < look->scope_count; i++) {
+        if (!look->scopes[i].tasks)
+            continue;
+        size_t more = room / busy--;
+        look->scopes[i].room += more;
+        room -= more;
+    }
+}
+
+/* ---- one record for each thing ---- */
+
+static int by_thing(const void *a, const void *b)
+{
+    const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;
+    int order = compare((uintptr_t)x->self, (uintptr_t)y->self);
+    return order ? order : compare(x->number, y->number);
+}
+
+static int by_self(const void *a, const void *b)
+{
+    const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;
+    int order = by_thing(a, b);
+    return order ? order : compare(x->order, y->order);
+}
+
+/* In the order of the dump: by scope; then tasks, threads, blocks, callbacks, timers, channels,
+ * and so on; then by number or, without one, as they were found. */
+static int by_place(const void *a, const void *b)
+{
+    const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;
+    int order = compare(x->place, y->place);
+    if (!order)
+        order = compare(x->thing, y->thing);
+    if (!order)
+        order = compare(x->number, y->number);
+    return order ? order : compare(x->order, y->order);
+}
+
+static void merge(struct lt_record *into, struct lt_record *from)
+{
+    if (from->state > into->state)
+        into->state = from->state;
+    if (from->complete && !into->complete) {
+        into->aims = from->aims;
+        into->last_aim = from->last_aim;
+    } else if (from->aims && from->complete == into->complete) {
+        *(into->last_aim ? &into->last_aim->next : &into->aims) = from->aims;
+        into->last_aim = from->last_aim;
+    }
+    into->complete |= from->complete;
+    into->chosen |= from->chosen;
+    into->scope = into->scope ? into->scope : from->scope;
+    into->in_scope |= from->in_scope;
+    into->scope_number = into->scope_number ? into->scope_number : from->scope_number;
+    into->worker = into->worker >= 0 ? into->worker : from->worker;
+    into->line = into->line ? into->line : from->line;
+    into->until = into->until != LEAT_NEVER ? into->until : from->until;
+    into->since = into->since ? into->since : from->since;
+    if (from->stack) {
+        into->stack = from->stack;
+        into->stack_size = from->stack_size;
+    }
+    if (from->frames)
+        into->frames = from->frames;
+}
+
+/* All records, in the order in which they were made. */
+static size_t collect(struct lt_record **to, const struct lt_look *look)
+{
+    size_t n = 0;
+    for (unsigned i = 0; i <= look->worker_count; i++)
+        for (struct lt_record *record = look->pads[i].first; record; record = record->next) {
+            record->order = (uint32_t)n;
+            to[n++] = record;
+        }
+    return n;
+}
+
+static void merge_all(struct lt_look *look, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        struct lt_record *record = look->by_self[i],
+                         *last = look->record_count ? look->by_self[look->record_count - 1] : NULL;
+        if (last && last->self == record->self && last->number == record->number)
+            merge(last, record);
+        else
+            look->by_self[look->record_count++] = record;
+    }
+}
+
+/* First what runs, and what the scopes have shown; then what was found elsewhere, in that order. */
+static int by_rank(const void *a, const void *b)
+{
+    const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;
+    bool x_last = !x->chosen && x->state != LT_IS_RUNNING,
+         y_last = !y->chosen && y->state != LT_IS_RUNNING;
+    return x_last != y_last ? compare(x_last, y_last) : compare(x->order, y->order);
+}
+
+/* Takes out the parties beyond the bound. Uses look->records, which is not filled yet. */
+static void take_out(struct lt_look *look)
+{
+    size_t parties = 0, kept = 0;
+    for (size_t i = 0; i < look->record_count; i++)
+        if (lt_is_party(look->by_self[i]->thing))
+            look->records[parties++] = look->by_self[i];
+    if (parties <= look->bound.parties)
+        return;
+    look->sampled = true;
+    qsort(look->records, parties, sizeof(struct lt_record *), by_rank);
+    for (size_t i = look->bound.parties; i < parties; i++)
+        look->records[i]->self = NULL;
+    for (size_t i = 0; i < look->record_count; i++)
+        if (look->by_self[i]->self)
+            look->by_self[kept++] = look->by_self[i];
+    look->record_count = kept;
+}
+
+static int merge_pads(struct lt_look *look)
+{
+    size_t total = 1;
+    bool failed = false;
+    for (unsigned i = 0; i <= look->worker_count; i++) {
+        struct lt_pad *pad = &look->pads[i];
+        total += pad->count;
+        failed |= pad->failed;
+        look->sampled |= pad->cut;
+    }
+    look->records = failed ? NULL : lt_alloc(total * sizeof(struct lt_record *));
+    look->by_self = look->records ? lt_alloc(total * sizeof(struct lt_record *)) : NULL;
+    if (!look->by_self)
+        return -ENOMEM;
+    size_t n = collect(look->by_self, look);
+    qsort(look->by_self, n, sizeof(struct lt_record *), by_self);
+    merge_all(look, n);
+    if (look->bounded)
+        take_out(look);
+    for (size_t i = 0; i < look->record_count; i++) {
+        struct lt_record *record = look->records[i] = look->by_self[i];
+        record->place = lt_look_scope(look, record->scope);
+        record->hidden =
+            look->bounded && (record->scope || record->in_scope) && record->place == LT_NOWHERE;
+        if (record->state == LT_IS_RUNNING && record->worker >= 0)
+            look->workers[record->worker].running = record;
+    }
+    qsort(look->records, look->record_count, sizeof(struct lt_record *), by_place);
+    return 0;
+}
+
+const struct lt_record *lt_look_find(const struct lt_look *look, const void *self, uint32_t number)
+{
+    const struct lt_record wanted = { .self = self, .number = number }, *key = &wanted;
+    struct lt_record **found =
+        bsearch(&key, look->by_self, look->record_count, sizeof *found, by_thing);
+    return found ? *found : NULL;
+}
+
+size_t lt_look_first_record(const struct lt_look *look, size_t place)
+{
+    size_t low = 0, high = look->record_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (look->records[middle]->place < place)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* ---- a look ---- */
 
 int lt_look_turn(void)
 {
@@ -23,45 +413,43 @@ int lt_look_turn(void)
     return error;
 }
 
-static int look_around_pinned(struct lt_look *look)
-{
-    int error = lt_look_at_scopes(look);
-    if (error)
-        return error;
-    lt_look_share(look, look->bound.parties - lt_look_reserve(look));
-    error = lt_ask_all(look);
-    if (error)
-        return error;
-    error = lt_look_around(look);
-    int unanswered = lt_ask_wait(look);
-    error = error ? error : unanswered;
-    for (unsigned i = 0; !error && i < look->worker_count; i++)
-        if (!look->asks[i])
-            error = lt_look_at_busy(look, i);
-    return error;
-}
-
 static int prepare(struct lt_look *look)
 {
-    lt_pad_init(&look->pad);
-    look->asks = lt_alloc(look->worker_count * sizeof(struct lt_ask *));
-    look->workers = lt_alloc(look->worker_count * sizeof *look->workers);
-    if (!look->asks || !look->workers)
-        return -ENOMEM;
-    return look->bounded && !lt_pad_bound(&look->pad, look->bound.parties) ? -ENOMEM : 0;
+    unsigned n = look->worker_count;
+    size_t steps = lt_look_steps(&look->bound);
+    look->workers = lt_alloc(n * sizeof *look->workers);
+    look->pads = look->workers ? lt_alloc((n + 1) * sizeof *look->pads) : NULL;
+    for (unsigned i = 0; look->pads && i <= n; i++)
+        lt_pad_init(&look->pads[i]);
+    bool made = look->pads != NULL;
+    for (unsigned i = 0; made && look->bounded && i <= n; i++)
+        made = lt_pad_bound(&look->pads[i],
+                            i ? 2 * look->bound.parties / n + 100 : look->bound.parties, steps);
+    return made ? 0 : -ENOMEM;
 }
 
-static void add_up(struct lt_look *look)
+/* With the scopes pinned. */
+static int look_around(struct lt_look *look)
 {
-    look->sampled |= look->pad.cut;
-    look->longest = look->pad.longest;
-    for (unsigned i = 0; i < look->worker_count; i++) {
-        if (!look->asks[i])
-            continue;
-        look->sampled |= lt_ask_pad(look->asks[i])->cut;
-        look->longest_answer = lt_ask_steps(look->asks[i]) > look->longest_answer
-                                   ? lt_ask_steps(look->asks[i])
-                                   : look->longest_answer;
+    share_room(look, look->bound.parties - lt_look_reserve(look));
+    int error = lt_look_ask(look);
+    if (error)
+        return error;
+    lt_look_around(look);
+    lt_look_hear(look);
+    for (unsigned i = 0; i < look->worker_count; i++)
+        if (!look->workers[i].answered)
+            lt_look_at_busy(look, i);
+    return 0;
+}
+
+/* The most steps of one allowance, the asker's and in any answer. */
+static void note_longest(struct lt_look *look)
+{
+    for (unsigned i = 0; i <= look->worker_count; i++) {
+        size_t *most = i ? &look->longest_answer : &look->longest;
+        lt_pad_allow(&look->pads[i], 0, 0);
+        *most = at_least(look->pads[i].longest, *most);
     }
 }
 
@@ -79,25 +467,26 @@ int lt_look_begin(struct lt_look *look, const void *caller, const struct lt_look
         look->bound = *bound;
     error = prepare(look);
     if (!error)
-        error = look_around_pinned(look);
-    lt_look_unpin(look);
+        error = find_scopes(look);
+    if (!error)
+        error = look_around(look);
+    unpin(look);
     lt_runtime_look_away();
     if (!error)
-        error = lt_look_merge(look);
+        error = merge_pads(look);
     if (error)
         lt_look_end(look);
     else
-        add_up(look);
+        note_longest(look);
     errno = saved;
     return error;
 }
 
 void lt_look_end(struct lt_look *look)
 {
-    for (unsigned i = 0; look->asks && i < look->worker_count; i++)
-        lt_ask_free(look->asks[i]);
-    lt_pad_free(&look->pad);
-    lt_free(look->asks);
+    for (unsigned i = 0; look->pads && i <= look->worker_count; i++)
+        lt_pad_free(&look->pads[i]);
+    lt_free(look->pads);
     lt_free(look->workers);
     lt_free(look->scopes);
     lt_free(look->by_scope);

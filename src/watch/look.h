@@ -8,14 +8,14 @@
  *  - parties in a channel's queue: under the channel's lock, where they do not resume;
  *  - tasks that have parked: on their home worker, between tasks, where they cannot run. Each
  *    worker gets a job that records its own tasks. A worker that has not come to its job after
- *    LT_ANSWER_MS is left alone;
+ *    LT_ANSWER_MS is left alone (watch/ask.c);
  *  - call stacks, if they are wanted: of the same tasks at the same time; of a task that a worker
  *    runs, in its own thread (watch/frames.h);
  *  - blocks that await a block: they do not resume while that block is on its scope's list;
  *  - blocks with an alarm: in the wheel of their worker, read by that worker;
  *  - tasks and blocks that have not started, and the party that a worker runs if it does not
  *    answer: read without protection, and believed if they were still in their place afterwards
- *    (watch/peek.h).
+ *    (watch/find.c).
  * So a look is no snapshot: each line was true at some moment during the look.
  *
  * A bounded look shows a program of any size without stopping it. The rules of its bound:
@@ -103,15 +103,15 @@ struct lt_look {
     size_t longest, longest_answer;
     unsigned worker_count;
     struct lt_worker_record *workers;
+    struct lt_pad *pads; /* the asker's, and then each worker's */
     struct lt_scope_record *scopes;
     size_t scope_count, scope_room, root_count;
     struct lt_scope_record **by_scope;
-    struct lt_pad pad;
     /* From all pads: one record for each party or channel, by scope, thing and number. */
     struct lt_record **records;
     size_t record_count;
     struct lt_record **by_self;
-    struct lt_ask **asks;
+    struct lt_asks *asks;
     _Atomic uint32_t answers;
 };
 
@@ -120,18 +120,6 @@ struct lt_look {
  * 0 the records can be read, until lt_look_end frees them. */
 int lt_look_begin(struct lt_look *look, const void *caller, const struct lt_look_bound *bound);
 void lt_look_end(struct lt_look *look);
-
-/* Of the room for parties: what is not for the scopes; and the part of that for one of n lists. */
-static inline size_t lt_look_reserve(const struct lt_look *look)
-{
-    return look->bound.parties / 4;
-}
-
-static inline size_t lt_look_extra(const struct lt_look *look, size_t n)
-{
-    size_t part = lt_look_reserve(look) / n;
-    return part > LT_LOOK_LEAST ? part : LT_LOOK_LEAST;
-}
 
 /* Waits for the right to look at the workers from outside: lt_runtime_look without its -EBUSY. A
  * task yields meanwhile, so that its worker can answer the look that is being made. */

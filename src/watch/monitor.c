@@ -1,13 +1,13 @@
 #define _GNU_SOURCE
 #include "watch/monitor.h"
 
+#include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "sched/pool.h"
 #include "sched/runtime.h"
 #include "sched/thread.h"
-#include "watch/deadlock.h"
-#include "watch/text.h"
-#include "watch/watchdog.h"
+#include "watch/find.h"
 
 #include <leat/watch.h>
 
@@ -18,7 +18,141 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+/* ---- deadlocks: whether anything is left that could end a wait ----
+ *
+ * A check does not see everything at one moment. But each worker counts its sleeps, and the number
+ * of sleeping threads comes with the number of times that a thread began to sleep. So when two
+ * checks find all of them asleep, with the same counts, none has been awake in between. Then all
+ * were asleep together, with nothing on its way to any of them: nothing could have sent it. */
+
+enum { DEADLOCK_CHECK_MS = 100 };
+
+struct rest {
+    bool found;
+    uint64_t sleeps, threads;
+};
+
+static _Atomic unsigned bystanders;
+
+/* How many threads the process has; 0: not known. */
+static uint64_t threads_of_process(void)
+{
+    int saved = errno;
+    struct stat tasks;
+    bool known = stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 2;
+    errno = saved;
+    return known ? (uint64_t)tasks.st_nlink - 2 : 0;
+}
+
+static bool rests(struct lt_worker *worker, uint64_t *sleeps)
+{
+    *sleeps += atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
+    /* Acquire: if this sees the worker asleep, it sees what the worker published before. */
+    return atomic_load_explicit(&worker->asleep, memory_order_acquire) &&
+           !lt_worker_has_news(worker) &&
+           !atomic_load_explicit(&worker->tally.timers, memory_order_relaxed) &&
+           !lt_reactor_has_sources(&worker->reactor);
+}
+
+static struct rest sample(void)
+{
+    struct rest now = { .found = true };
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++)
+        now.found &= rests(lt_runtime.workers[i], &now.sleeps);
+    if (!now.found)
+        return now;
+    unsigned pool, idle;
+    lt_pool_count(&pool, &idle);
+    now.threads = atomic_load_explicit(&lt_threads_asleep, memory_order_relaxed);
+    uint64_t asleep = now.threads & UINT32_MAX, monitor = 1;
+    /* Relaxed: a number that is late hides a deadlock until the next check. */
+    unsigned others = atomic_load_explicit(&bystanders, memory_order_relaxed);
+    now.found = threads_of_process() == lt_runtime.worker_count + idle + asleep + monitor + others;
+    return now;
+}
+
+void lt_monitor_bystander(int by)
+{
+    /* Relaxed: see above. */
+    atomic_fetch_add_explicit(&bystanders, (unsigned)by, memory_order_relaxed);
+}
+
+/* True: there is a deadlock. This call and the one before found everything at rest, and nothing was
+ * done in between. */
+static bool is_deadlock(struct rest *before)
+{
+    struct rest now = sample();
+    bool same = now.found && before->found && now.sleeps == before->sleeps &&
+                now.threads == before->threads;
+    *before = now;
+    return same && lt_running();
+}
+
+/* ---- the watchdog: which parties keep a worker ----
+ *
+ * While a worker runs nothing else, two numbers stay as they are: its count of switches, and how
+ * many direct switches it has left. The second is the worker's own, and is read by lt_peek. The
+ * monitor reads both four times within the limit. */
+
+struct hold {
+    const struct lt_task *running;
+    uint64_t switches;
+    unsigned direct_left;
+    int64_t since; /* 0: not read yet */
+    bool reported;
+    uint32_t number; /* 0: not known */
+    char name[160];
+};
+
+static void report(const struct hold *hold, unsigned worker, const char *how, int64_t held)
+{
+    long long ms = (long long)(held / LEAT_MS);
+    if (hold->number)
+        dprintf(STDERR_FILENO, "leat: task %u %s %s worker %u for %lld ms\n", hold->number,
+                hold->name, how, worker, ms);
+    else
+        dprintf(STDERR_FILENO, "leat: a %s %s worker %u for %lld ms\n",
+                hold->running ? "task" : "block or callback", how, worker, ms);
+}
+
+static void check(struct hold *hold, unsigned i, int64_t limit, int64_t now)
+{
+    struct lt_worker *worker = lt_runtime.workers[i];
+    struct hold seen = {
+        .running = lt_worker_running(worker),
+        .switches = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed),
+        .since = now,
+    };
+    /* Where the kernel forbids this, tasks that slowly switch to one another may pass for one. */
+    if (!lt_peek(&seen.direct_left, &worker->direct_left, sizeof seen.direct_left))
+        seen.direct_left = 0;
+    if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) || !hold->since ||
+        seen.running != hold->running || seen.switches != hold->switches ||
+        seen.direct_left != hold->direct_left) {
+        if (hold->reported)
+            report(hold, i, "held", now - hold->since);
+        *hold = seen;
+    } else if (!hold->reported && now - hold->since >= limit) {
+        hold->reported = true;
+        if (!lt_look_at_running(worker, hold->running, &hold->number, hold->name,
+                                sizeof hold->name))
+            hold->number = 0;
+        report(hold, i, "has held", now - hold->since);
+    }
+}
+
+/* Reports each party that has kept a worker for `limit` nanoseconds. */
+static void check_workers(struct hold *holds, int64_t limit)
+{
+    int64_t now = lt_clock_now();
+    for (unsigned i = 0; limit && i < lt_runtime.worker_count; i++)
+        check(&holds[i], i, limit, now);
+}
+
+/* ---- the monitor ---- */
 
 enum { SIGNALS = 65 };
 
@@ -26,7 +160,8 @@ static struct {
     pthread_mutex_t mutex; /* guards all but what the signal handler and the thread read */
     bool running;
     pthread_t thread;
-    struct lt_plan plan; /* not written while the thread runs */
+    struct lt_plan plan; /* not written while the thread runs, as the next */
+    struct hold *holds;  /* each worker's, for the watchdog */
     struct {
         bool taken;
         struct sigaction former;
@@ -81,7 +216,7 @@ static void wait_for_event(int64_t interval)
 
 static int64_t interval_of(const struct lt_plan *plan)
 {
-    int64_t interval = plan->deadlock ? LT_DEADLOCK_CHECK_MS * LEAT_MS : 0;
+    int64_t interval = plan->deadlock ? DEADLOCK_CHECK_MS * LEAT_MS : 0;
     if (plan->watchdog && (!interval || plan->watchdog / 4 < interval))
         interval = plan->watchdog / 4;
     return interval;
@@ -89,7 +224,8 @@ static int64_t interval_of(const struct lt_plan *plan)
 
 static void report_deadlock(bool end)
 {
-    lt_say("leat: deadlock: everybody waits, and nothing is left that could end a wait");
+    dprintf(STDERR_FILENO,
+            "leat: deadlock: everybody waits, and nothing is left that could end a wait\n");
     leat_dump(stderr);
     if (end)
         abort();
@@ -98,24 +234,23 @@ static void report_deadlock(bool end)
 static void *run_monitor(void *argument)
 {
     struct lt_plan plan = *(struct lt_plan *)argument;
+    struct rest before = { 0 };
     int64_t next_check = 0;
     /* Acquire, here and below: pairs with the release in wake_monitor. */
     while (!atomic_load_explicit(&monitor.stop, memory_order_acquire)) {
         wait_for_event(interval_of(&plan));
         if (atomic_exchange_explicit(&monitor.dump, false, memory_order_acquire))
             leat_dump(stderr);
-        if (plan.watchdog)
-            lt_watchdog_check(plan.watchdog);
+        check_workers(monitor.holds, plan.watchdog);
         if (!plan.deadlock || lt_clock_now() < next_check)
             continue;
-        next_check = lt_clock_now() + LT_DEADLOCK_CHECK_MS * LEAT_MS / 2;
-        if (lt_deadlock_check()) {
+        next_check = lt_clock_now() + DEADLOCK_CHECK_MS * LEAT_MS / 2;
+        if (is_deadlock(&before)) {
             report_deadlock(plan.abort);
             plan.deadlock = false;
         }
     }
-    if (plan.watchdog)
-        lt_watchdog_check(plan.watchdog); /* reports for how long a worker was held until now */
+    check_workers(monitor.holds, plan.watchdog); /* for how long a worker was held until now */
     return NULL;
 }
 
@@ -123,14 +258,19 @@ static int start_thread(const struct lt_plan *plan)
 {
     if (monitor.running)
         return 0;
-    if (!make_event() || lt_watchdog_reset(plan->watchdog ? lt_runtime.worker_count : 0) != 0)
+    struct hold *holds = plan->watchdog ? lt_alloc(lt_runtime.worker_count * sizeof *holds) : NULL;
+    if (!make_event() || (plan->watchdog && !holds)) {
+        lt_free(holds);
         return -ENOMEM;
-    lt_deadlock_reset();
+    }
+    monitor.holds = holds;
     monitor.plan = *plan;
     atomic_store_explicit(&monitor.stop, false, memory_order_relaxed);
     atomic_store_explicit(&monitor.dump, false, memory_order_relaxed);
     int error = lt_thread_start(&monitor.thread, run_monitor, &monitor.plan);
     monitor.running = !error;
+    if (error)
+        lt_free(holds);
     return error;
 }
 
@@ -141,7 +281,7 @@ static void stop_thread(void)
     wake_monitor(&monitor.stop);
     pthread_join(monitor.thread, NULL);
     monitor.running = false;
-    lt_watchdog_reset(0);
+    lt_free(monitor.holds);
 }
 
 /* ---- signals ---- */

@@ -18,4 +18,9 @@ int lt_monitor_start(const struct lt_plan *plan);
 /* Joins the thread, and puts back the former handlers of signals. */
 void lt_monitor_stop(void);
 
+/* One more thread of leat's own that never calls leat for the program: by is 1, and -1 for one
+ * less. Counted only while the thread exists: with a thread too many counted, a thread of the
+ * program would be overlooked when deadlocks are looked for. */
+void lt_monitor_bystander(int by);
+
 #endif

@@ -1,14 +1,15 @@
+/* records.c: pads, and the records of parties, channels, and what has channels. */
 #include "watch/records.h"
 
 #include "base/alloc.h"
 #include "block/machine.h"
 #include "sched/runtime.h"
+#include "scope/sight.h"
 #include "watch/since.h"
 
 #include <leat/callback.h>
 #include <leat/timer.h>
 
-#include <errno.h>
 #include <string.h>
 
 /* ---- the pad ---- */
@@ -29,22 +30,17 @@ void lt_pad_init(struct lt_pad *pad)
 
 void lt_pad_free(struct lt_pad *pad)
 {
-    while (pad->chunk) {
-        struct lt_chunk *next = pad->chunk->next;
-        lt_free(pad->chunk);
-        pad->chunk = next;
+    for (struct lt_chunk *chunk = pad->chunk, *next; chunk; chunk = next) {
+        next = chunk->next;
+        lt_free(chunk);
     }
 }
 
-static bool make_room(struct lt_pad *pad, size_t bytes)
+static bool add_chunk(struct lt_pad *pad, struct lt_chunk *chunk, size_t size)
 {
-    if (pad->chunk && pad->chunk->size - pad->chunk->used >= bytes)
-        return true;
-    struct lt_chunk *chunk = lt_alloc(sizeof *chunk + bytes);
     if (!chunk)
         return false;
-    chunk->size = bytes;
-    chunk->next = pad->chunk;
+    *chunk = (struct lt_chunk){ .next = pad->chunk, .size = size };
     pad->chunk = chunk;
     return true;
 }
@@ -52,50 +48,41 @@ static bool make_room(struct lt_pad *pad, size_t bytes)
 /* A record with a name and two aims. */
 enum { USUAL_BYTES = sizeof(struct lt_record) + 2 * sizeof(struct lt_aim_record) + 64 };
 
-bool lt_pad_bound(struct lt_pad *pad, size_t n)
+/* Zeroed, so that no page is touched for the first time under a lock. */
+bool lt_pad_bound(struct lt_pad *pad, size_t n, size_t steps)
 {
     pad->bounded = true;
-    return make_room(pad, n * USUAL_BYTES);
+    pad->steps = pad->left.steps = steps;
+    return add_chunk(pad, lt_alloc(sizeof *pad->chunk + n * USUAL_BYTES), n * USUAL_BYTES);
 }
 
-int lt_pad_take(struct lt_pad *pad, void (*take)(struct lt_pad *pad, void *arg), void *arg)
+void lt_pad_allow(struct lt_pad *pad, size_t parties, size_t channels)
 {
-    for (size_t room = FIRST_ROOM;; room *= 2) {
-        if (!make_room(pad, room))
-            return -ENOMEM;
-        struct lt_record **end = pad->end;
-        size_t used = pad->chunk->used;
-        uint32_t count = pad->count;
-        struct lt_allowance left = pad->left;
-        bool cut = pad->cut;
-        take(pad, arg);
-        if (left.steps - pad->left.steps > pad->longest)
-            pad->longest = left.steps - pad->left.steps;
-        if (!pad->full)
-            return 0;
-        if (pad->hasty)
-            left.steps = pad->left.steps;
-        pad->left = left;
-        pad->cut = cut;
-        *end = NULL;
-        pad->end = end;
-        pad->count = count;
-        pad->chunk->used = used;
-        pad->full = false;
-    }
+    if (!pad->bounded)
+        return;
+    size_t used = pad->steps - pad->left.steps;
+    pad->longest = used > pad->longest ? used : pad->longest;
+    pad->left = (struct lt_allowance){ parties, channels, pad->steps };
 }
 
 static void *get(struct lt_pad *pad, size_t bytes)
 {
-    struct lt_chunk *chunk = pad->chunk;
     size_t rounded = (bytes + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-    if (rounded > chunk->size - chunk->used) {
-        pad->full = true;
-        return NULL;
+    if (!pad->chunk || rounded > pad->chunk->size - pad->chunk->used) {
+        size_t size = (pad->chunk ? 2 * pad->chunk->size : FIRST_ROOM) + rounded;
+        pad->failed |= !add_chunk(pad, lt_alloc_unset(sizeof *pad->chunk + size), size);
+        if (pad->failed)
+            return NULL;
     }
-    void *memory = chunk->bytes + chunk->used;
-    chunk->used += rounded;
+    void *memory = pad->chunk->bytes + pad->chunk->used;
+    pad->chunk->used += rounded;
     return memory;
+}
+
+static void *copy(struct lt_pad *pad, const void *from, size_t bytes)
+{
+    void *to = get(pad, bytes);
+    return to ? memcpy(to, from, bytes) : NULL;
 }
 
 static size_t *records_left(struct lt_pad *pad, enum lt_thing thing)
@@ -108,7 +95,7 @@ bool lt_pad_step(struct lt_pad *pad, enum lt_thing thing)
     bool may = *records_left(pad, thing) && pad->left.steps;
     pad->cut |= !may;
     pad->left.steps -= may;
-    return may && !pad->full;
+    return may && !pad->failed;
 }
 
 struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self)
@@ -137,32 +124,26 @@ void lt_pad_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, c
     if (!one)
         return;
     *one = (struct lt_aim_record){ .aim = aim, .object = object, .number = number };
-    if (record->last_aim)
-        record->last_aim->next = one;
-    else
-        record->aims = one;
+    *(record->last_aim ? &record->last_aim->next : &record->aims) = one;
     record->last_aim = one;
 }
 
 const char *lt_pad_text(struct lt_pad *pad, const char *text)
 {
-    size_t size = text ? strlen(text) + 1 : 0;
-    char *copy = size ? get(pad, size) : NULL;
-    return copy ? memcpy(copy, text, size) : NULL;
+    return text ? copy(pad, text, strlen(text) + 1) : NULL;
 }
 
 const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames *frames)
 {
     size_t size = offsetof(struct lt_frames, code) + frames->count * sizeof *frames->code;
-    struct lt_frames *copy = frames->count ? get(pad, size) : NULL;
-    return copy ? memcpy(copy, frames, size) : NULL;
+    return frames->count ? copy(pad, frames, size) : NULL;
 }
 
 /* ---- parties ---- */
 
-static enum lt_thing thing_of(const struct lt_party *party)
+enum lt_thing lt_thing_of(enum lt_party_kind kind)
 {
-    switch (party->kind) {
+    switch (kind) {
     case LT_TASK: return LT_A_TASK;
     case LT_BLOCK: return LT_A_BLOCK;
     case LT_CALLBACK: return LT_A_CALLBACK;
@@ -189,7 +170,7 @@ static int64_t since_when(const struct lt_party *party, enum lt_state state)
 struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
                                   enum lt_state state)
 {
-    struct lt_record *record = lt_pad_record(pad, thing_of(party), party);
+    struct lt_record *record = lt_pad_record(pad, lt_thing_of(party->kind), party);
     if (!record)
         return NULL;
     record->state = state;
@@ -215,6 +196,36 @@ struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *par
     return record;
 }
 
+void lt_record_scope(struct lt_record *record, const leat_scope *scope)
+{
+    record->scope = scope;
+    record->scope_number = scope ? scope->number : 0;
+}
+
+/* NULL for the scope on which the seeded world runs a thread. */
+static const leat_scope *scope_of(const struct lt_task *task)
+{
+    return task->party.scope ? lt_scope_of_task(task) : NULL;
+}
+
+/* The keeper of a channel without a scope is set before others find the channel. */
+static const struct lt_keeper *keeper_of(const leat_chan *ch)
+{
+    return ch->scope ? NULL : ch->keeper;
+}
+
+/* What a party that waits on this channel waits for: perhaps the channel's descriptor. */
+static void record_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, leat_chan *ch)
+{
+    const struct lt_keeper *keeper = keeper_of(ch);
+    struct lt_sight sight = { .steps = SIZE_MAX };
+    if (keeper && keeper->see && keeper->see(ch, &sight))
+        lt_pad_aim(pad, record, sight.ways[1] == ch ? LT_TO_WRITE : LT_TO_READ, sight.self,
+                   (uint32_t)sight.fd);
+    else
+        lt_pad_aim(pad, record, aim, ch, ch->number);
+}
+
 struct listening {
     struct lt_listener listener;
     struct lt_pad *pad;
@@ -225,15 +236,10 @@ static void hear(struct lt_listener *listener, enum lt_aim aim, const void *obje
 {
     struct listening *l = LT_CONTAINER(listener, struct listening, listener);
     if (aim == LT_TO_RECEIVE || aim == LT_TO_SEND)
-        lt_record_aim(l->pad, l->record, aim, (leat_chan *)(uintptr_t)object);
+        record_aim(l->pad, l->record, aim, (leat_chan *)(uintptr_t)object);
     else
         lt_pad_aim(l->pad, l->record, aim, object,
                    aim == LT_FOR_SCOPE ? ((const leat_scope *)object)->number : 0);
-}
-
-const leat_scope *lt_record_scope(const struct lt_task *task)
-{
-    return task->party.scope ? lt_scope_of_task(task) : NULL;
 }
 
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state)
@@ -243,9 +249,7 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
         return;
     const struct lt_wait *wait = task->party.wait;
     record->complete = true;
-    const leat_scope *scope = lt_record_scope(task);
-    record->scope = scope;
-    record->scope_number = scope ? scope->number : 0;
+    lt_record_scope(record, scope_of(task));
     record->worker = (int)lt_task_home(task)->index;
     record->stack = task->stack->fiber.low;
     record->stack_size = task->stack->fiber.size;
@@ -262,4 +266,177 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
     struct listening listening = { .listener.hear = hear, .pad = pad, .record = record };
     if (wait->kind->describe)
         wait->kind->describe(wait, &listening.listener);
+}
+
+/* ---- channels ---- */
+
+/* In a bounded look, waiters of one channel: at most MOST, and else a part of the room that is left
+ * for waiters. So there is some room for the channels to come. */
+enum { MOST = 100, LEAST = 4, PARTS = 32 };
+
+static size_t waiters_allowed(const struct lt_pad *pad)
+{
+    size_t part = pad->left.parties / PARTS;
+    return !pad->bounded ? SIZE_MAX : part < LEAST ? LEAST : part > MOST ? MOST : part;
+}
+
+/* In a bounded look it may be that nothing else tells of the scope. That of a task or a callback
+ * that waits does not change. A block's is not read: while the block has an alarm, it is elsewhere
+ * (block/machine.h). A thread may be in none. */
+static void find_scope(struct lt_record *record, const struct lt_party *party)
+{
+    if (party->kind == LT_TASK)
+        lt_record_scope(record, scope_of(LT_CONTAINER(party, const struct lt_task, party)));
+    else if (party->kind == LT_CALLBACK)
+        lt_record_scope(record, party->scope);
+    record->in_scope = record->scope || party->kind == LT_BLOCK;
+}
+
+static void record_waiter(struct lt_pad *pad, struct lt_record *on, struct lt_party *party,
+                          enum lt_aim aim)
+{
+    struct lt_record *record = lt_record_party(pad, party, LT_IS_WAITING);
+    if (!record)
+        return;
+    if (record->thing == LT_A_BLOCK)
+        record->line = ((leat_block *)(void *)party)->line;
+    if (pad->bounded)
+        find_scope(record, party);
+    lt_pad_aim(pad, record, aim, on->self, on->number);
+    lt_pad_aim(pad, on, aim, party, record->number);
+}
+
+static void record_waiters(struct lt_pad *pad, struct lt_record *on, struct lt_node *queue,
+                           enum lt_aim aim)
+{
+    size_t most = waiters_allowed(pad);
+    for (struct lt_node *node = queue->next; node != queue; node = node->next) {
+        if (most-- == 0) {
+            pad->cut = true;
+            return;
+        }
+        if (!lt_pad_step(pad, LT_A_TASK))
+            return;
+        struct lt_waiter *waiter = LT_CONTAINER(node, struct lt_waiter, node);
+        struct lt_party *party = lt_waiter_party(waiter);
+        /* Not the remains of a wait that was claimed elsewhere. A party in the queue resumes only
+         * after it has been taken out, under this lock. */
+        if (!waiter->shared || atomic_load_explicit(&party->unclaimed, memory_order_relaxed))
+            record_waiter(pad, on, party, aim);
+    }
+}
+
+static uint32_t waiting(const _Atomic uint32_t *count)
+{
+    /* Relaxed: a number that orders nothing. */
+    return atomic_load_explicit(count, memory_order_relaxed);
+}
+
+static void record_channel(struct lt_pad *pad, leat_chan *ch)
+{
+    struct lt_record *record = lt_pad_record(pad, LT_A_CHANNEL, ch);
+    if (!record)
+        return;
+    record->scope = ch->scope;
+    record->number = ch->number;
+    record->name = lt_pad_text(pad, ch->name);
+    record->capacity = ch->capacity;
+    /* The owner of a biased lock pays for each visit. So a bounded look, which may come each
+     * second, spares channels on which no party waits. */
+    bool visited =
+        !pad->bounded || waiting(&ch->receivers_waiting) || waiting(&ch->senders_waiting);
+    if (visited)
+        lt_chan_visit(ch);
+    record->length = visited ? lt_chan_count(ch) : leat_chan_len(ch);
+    record->passed = lt_chan_passed(ch);
+    record->closed = lt_chan_is_closed(ch);
+    record->receivers = waiting(&ch->receivers_waiting);
+    record->senders = waiting(&ch->senders_waiting);
+    if (!visited)
+        return;
+    record_waiters(pad, record, &ch->receivers, LT_TO_RECEIVE);
+    record_waiters(pad, record, &ch->senders, LT_TO_SEND);
+    lt_chan_unlock(ch);
+}
+
+/* ---- descriptors, batchers and stages ---- */
+
+/* Parties wait for readiness by receiving it. */
+static uint32_t record_way(struct lt_pad *pad, struct lt_record *record, leat_chan *ch,
+                           enum lt_aim aim)
+{
+    if (!ch || !waiting(&ch->receivers_waiting))
+        return 0;
+    lt_chan_visit(ch);
+    uint32_t count = waiting(&ch->receivers_waiting);
+    record_waiters(pad, record, &ch->receivers, aim);
+    lt_chan_unlock(ch);
+    return count;
+}
+
+static void record_stage(struct lt_pad *pad, struct lt_record *record, const struct lt_sight *sight)
+{
+    record->what = sight->what;
+    record->block = sight->block;
+    record->n = sight->n;
+    record->window = sight->window;
+    record->held = sight->held;
+    record->receivers = sight->ins;
+    record->senders = sight->outs;
+    for (uint32_t i = 0; i < sight->ins && i < LT_SIGHT_ENDS; i++)
+        lt_pad_aim(pad, record, LT_TO_RECEIVE, NULL, sight->in[i]);
+    for (uint32_t i = 0; i < sight->outs && i < LT_SIGHT_ENDS; i++)
+        lt_pad_aim(pad, record, LT_TO_SEND, NULL, sight->out[i]);
+}
+
+static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
+{
+    static const enum lt_thing things[] = { LT_A_DESCRIPTOR, LT_A_BATCHER, LT_A_STAGE };
+    struct lt_record *record = lt_pad_record(pad, things[sight->kind], sight->self);
+    if (!record)
+        return;
+    record->scope = sight->scope;
+    record->name = lt_pad_text(pad, sight->name);
+    record->closed = sight->closed;
+    record->forming = sight->forming;
+    record->running = sight->running;
+    record->batches = sight->batches;
+    record->items = sight->items;
+    record->more = !sight->steps;
+    pad->cut |= record->more;
+    if (sight->kind == LT_SEES_STAGE)
+        record_stage(pad, record, sight);
+    if (sight->kind != LT_SEES_DESCRIPTOR)
+        return;
+    record->number = (uint32_t)sight->fd;
+    record->receivers =
+        record_way(pad, record, sight->ways[0], LT_TO_READ) + (uint32_t)sight->in_ring[0];
+    record->senders =
+        record_way(pad, record, sight->ways[1], LT_TO_WRITE) + (uint32_t)sight->in_ring[1];
+}
+
+/* ---- what the walks find ---- */
+
+void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned)
+{
+    leat_chan *ch = lt_chan_owned(owned);
+    if (ch)
+        record_channel(pad, ch);
+    if (!owned->kind->see)
+        return;
+    struct lt_sight sight = { .steps = pad->left.steps };
+    owned->kind->see(owned, &sight);
+    pad->left.steps = sight.steps;
+    if (sight.self)
+        record_sight(pad, &sight);
+}
+
+void lt_record_orphan(struct lt_pad *pad, leat_chan *ch)
+{
+    const struct lt_keeper *keeper = keeper_of(ch);
+    struct lt_sight sight = { .steps = pad->left.steps };
+    if (!keeper || !keeper->see)
+        record_channel(pad, ch);
+    else if (!keeper->follows && keeper->see(ch, &sight) && !sight.scope)
+        record_sight(pad, &sight);
 }

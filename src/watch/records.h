@@ -1,8 +1,8 @@
 /* records.h: what a look finds, recorded on pads, to be sorted and printed later.
  *
- * Records are made under locks, where nothing may be allocated. So a pad gets its room before. If
- * the room was too small, the new records are thrown away and made again with more room. Everything
- * lies in chunks that never move. Names are copied, since their owners may be gone at the printing.
+ * Everything lies in chunks that never move. Names are copied, since their owners may be gone at
+ * the printing. A pad that is full allocates a chunk, also while its caller holds locks: the
+ * allocator takes none of leat's. A bounded look gives its pads their room before.
  *
  * A pad of a bounded look has an allowance: a number of records, and of nodes of lists that may be
  * passed, whether a record is made of them or not. Where the allowance ends, the walk does.
@@ -107,29 +107,28 @@ struct lt_pad {
     struct lt_chunk *chunk;
     struct lt_record *first, **end;
     uint32_t count;
-    bool full;    /* something did not fit */
+    bool failed;  /* there was no memory for something */
     bool bounded; /* it is a bounded look's */
     bool cut;     /* something was left out */
-    bool hasty;   /* a take that is repeated does not get its steps back */
     bool choosing;
     struct lt_allowance left;
-    size_t longest; /* the most steps in one call of `take` */
+    size_t steps, longest; /* what an allowance has, and the most that was used of one */
 };
 
-/* Makes an empty pad; frees everything on it. */
+/* Makes an empty pad. lt_pad_free frees everything on it. */
 void lt_pad_init(struct lt_pad *pad);
 void lt_pad_free(struct lt_pad *pad);
 
-/* Makes it a bounded look's, with room for n records at once. False: there is no memory. */
-bool lt_pad_bound(struct lt_pad *pad, size_t n);
+/* Makes it a bounded look's, with room for n records at once, and `steps` in each allowance. False:
+ * there is no memory. */
+bool lt_pad_bound(struct lt_pad *pad, size_t n, size_t steps);
+
+/* Begins a new allowance; without a bound, nothing. */
+void lt_pad_allow(struct lt_pad *pad, size_t parties, size_t channels);
 
 /* Before each node of a list, in search of such a thing: whether to look at the node. False: the
- * pad is full, or the allowance has come to its end. */
+ * allowance has come to its end, or there is no memory. */
 bool lt_pad_step(struct lt_pad *pad, enum lt_thing thing);
-
-/* Calls take(pad, arg) again and again, with more room each time, until everything fits. `take`
- * stops early when the pad is full. It may take locks, and releases them. 0 or -ENOMEM. */
-int lt_pad_take(struct lt_pad *pad, void (*take)(struct lt_pad *pad, void *arg), void *arg);
 
 /* Of a room, the part for the first of n lists; without a bound, all of it. */
 static inline size_t lt_pad_part(const struct lt_pad *pad, size_t room, size_t n)
@@ -137,7 +136,7 @@ static inline size_t lt_pad_part(const struct lt_pad *pad, size_t room, size_t n
     return pad->bounded ? room / n : room;
 }
 
-/* A new record, the pad's last; NULL when it does not fit, as below, or is not allowed. */
+/* A new record, the pad's last; NULL when it is not allowed, or there is no memory. */
 struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self);
 
 /* Adds a thing that the party waits for. */
@@ -152,12 +151,14 @@ const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames
 
 /* ---- records of what exists ---- */
 
+enum lt_thing lt_thing_of(enum lt_party_kind kind);
+
 /* A party, with its name, its number, and what else never changes while it exists. */
 struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
                                   enum lt_state state);
 
-/* The scope of a task; NULL for the one on which the seeded world runs a thread. */
-const leat_scope *lt_record_scope(const struct lt_task *task);
+/* Sets the scope that the party belongs to. NULL: none, or not known. */
+void lt_record_scope(struct lt_record *record, const leat_scope *scope);
 
 /* A task, with what it waits for; called inside its home worker. */
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state);
@@ -167,8 +168,5 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
  * is a part of, if that has no scope either. Nobody frees them meanwhile. */
 void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned);
 void lt_record_orphan(struct lt_pad *pad, leat_chan *ch);
-
-/* What a party that waits on this channel waits for: perhaps the channel's descriptor. */
-void lt_record_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, leat_chan *ch);
 
 #endif

@@ -1,13 +1,17 @@
 #define _GNU_SOURCE
 #include "watch/tell.h"
 
+#include "base/alloc.h"
 #include "sched/runtime.h"
-#include "watch/peek.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* ---- pieces, for others that write what a look has found ---- */
 
 static const char *const things[] = { "task",    "thread",     "block",   "callback", "timer",
                                       "channel", "descriptor", "batcher", "stage" };
@@ -17,397 +21,437 @@ const char *lt_tell_thing(enum lt_thing thing)
     return things[thing];
 }
 
-/* The file that has the code, and what the linker knows of it; NULL: not known. */
-static const char *find_code(const void *code, Dl_info *info, const struct link_map **map)
+/* What the linker knows of the code, and of the file that has it; or NULL. */
+static const struct link_map *find_code(const void *code, Dl_info *info)
 {
-    if (dladdr1(code, info, (void **)map, RTLD_DL_LINKMAP) == 0 || !info->dli_fname || !*map)
-        return NULL;
-    const char *slash = strrchr(info->dli_fname, '/');
-    return slash ? slash + 1 : info->dli_fname;
+    struct link_map *map = NULL;
+    *info = (Dl_info){ 0 };
+    return dladdr1(code, info, (void **)&map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
 }
 
 /* A place in a file, as addr2line wants it: in a program that is not position-independent, too. */
-static void tell_place_in(struct lt_text *text, const char *file, const struct link_map *map,
-                          const void *code)
+static void tell_place(FILE *to, const void *code, const Dl_info *info, const struct link_map *map)
 {
-    lt_text_add(text, "%s+0x%zx", file, (size_t)((uintptr_t)code - map->l_addr));
-}
-
-void lt_tell_code(struct lt_text *text, const void *code)
-{
-    Dl_info info;
-    const struct link_map *map = NULL;
-    const char *file = find_code(code, &info, &map);
-    if (!file)
-        lt_text_add(text, "%p", code);
-    else if (info.dli_sname && info.dli_saddr == code)
-        lt_text_add(text, "%s", info.dli_sname);
+    const char *slash = map && info->dli_fname ? strrchr(info->dli_fname, '/') : NULL;
+    if (!map || !info->dli_fname)
+        fprintf(to, "%p", code);
     else
-        tell_place_in(text, file, map, code);
+        fprintf(to, "%s+0x%zx", slash ? slash + 1 : info->dli_fname,
+                (size_t)((uintptr_t)code - map->l_addr));
 }
 
-void lt_tell_frame(struct lt_text *text, const void *code)
+void lt_tell_code(FILE *to, const void *code)
 {
     Dl_info info;
-    const struct link_map *map = NULL;
-    const char *file = find_code(code, &info, &map);
-    if (!file) {
-        lt_text_add(text, "%p", code);
-        return;
-    }
-    tell_place_in(text, file, map, code);
-    if (info.dli_sname)
-        lt_text_add(text, " %s+0x%zx", info.dli_sname,
-                    (size_t)((const char *)code - (const char *)info.dli_saddr));
+    const struct link_map *map = find_code(code, &info);
+    if (info.dli_sname && info.dli_saddr == code)
+        fputs(info.dli_sname, to);
+    else
+        tell_place(to, code, &info, map);
 }
 
-void lt_tell_time(struct lt_text *text, int64_t ns)
+void lt_tell_frame(FILE *to, const void *code)
+{
+    Dl_info info;
+    const struct link_map *map = find_code(code, &info);
+    tell_place(to, code, &info, map);
+    if (info.dli_sname)
+        fprintf(to, " %s+0x%zx", info.dli_sname,
+                (size_t)((const char *)code - (const char *)info.dli_saddr));
+}
+
+void lt_tell_descriptor(FILE *to, uint32_t number)
+{
+    if (number > INT_MAX)
+        fputs("simulated descriptor", to);
+    else
+        fprintf(to, "descriptor %u", number);
+}
+
+void lt_tell_time(FILE *to, int64_t ns)
 {
     int64_t ms = (ns < 0 ? 0 : ns) / LEAT_MS;
-    lt_text_add(text, "%lld.%03lld s", (long long)(ms / 1000), (long long)(ms % 1000));
+    fprintf(to, "%lld.%03lld s", (long long)(ms / 1000), (long long)(ms % 1000));
+}
+
+/* How many bytes the UTF-8 character at `at` has; 0: it is none (RFC 3629). */
+static size_t utf8_length(const unsigned char *at)
+{
+    size_t n = at[0] < 0x80                     ? 1
+               : at[0] >= 0xC2 && at[0] <= 0xDF ? 2
+               : (at[0] & 0xF0) == 0xE0         ? 3
+               : at[0] >= 0xF0 && at[0] <= 0xF4 ? 4
+                                                : 0;
+    for (size_t i = 1; i < n; i++)
+        if ((at[i] & 0xC0) != 0x80)
+            return 0;
+    bool overlong = (at[0] == 0xE0 && at[1] < 0xA0) || (at[0] == 0xF0 && at[1] < 0x90);
+    bool surrogate = at[0] == 0xED && at[1] >= 0xA0, beyond = at[0] == 0xF4 && at[1] >= 0x90;
+    return overlong || surrogate || beyond ? 0 : n;
+}
+
+static bool is_plain(unsigned char c)
+{
+    return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
+}
+
+void lt_tell_json(FILE *to, const char *text)
+{
+    if (!text) {
+        fputs("null", to);
+        return;
+    }
+    putc('"', to);
+    while (*text) {
+        size_t run = 0;
+        while (is_plain((unsigned char)text[run]))
+            run++;
+        fwrite(text, 1, run, to);
+        text += run;
+        unsigned char c = (unsigned char)*text;
+        size_t n = c ? utf8_length((const unsigned char *)text) : 0;
+        if (n > 1)
+            fwrite(text, 1, n, to);
+        else if (c == '"' || c == '\\')
+            fprintf(to, "\\%c", c);
+        else if (c)
+            fprintf(to, "\\u%04x", n ? c : 0xFFFD);
+        text += n ? n : c != 0;
+    }
+    putc('"', to);
+}
+
+size_t lt_resident(const char *low, size_t size)
+{
+    enum { PAGES = 512 };
+    unsigned char there[PAGES];
+    size_t page = lt_page_size(), count = 0, pages = (size + page - 1) / page;
+    int saved = errno;
+    for (size_t i = 0; i < pages; i += PAGES) {
+        size_t n = pages - i < PAGES ? pages - i : PAGES;
+        if (mincore((void *)(uintptr_t)(low + i * page), n * page, there) != 0)
+            break;
+        for (size_t k = 0; k < n; k++)
+            count += there[k] & 1;
+    }
+    errno = saved;
+    return count * page;
 }
 
 /* ---- pieces of a line ---- */
 
-void lt_tell_descriptor(struct lt_text *text, uint32_t number)
-{
-    if (number > INT_MAX)
-        lt_text_add(text, "simulated descriptor");
-    else
-        lt_text_add(text, "descriptor %u", number);
-}
-
 /* A party or channel, by what is known of it; without a record, by its number. */
-static void tell_who(struct lt_text *text, enum lt_thing thing, uint32_t number,
-                     const struct lt_record *record)
+static void tell_who(FILE *to, enum lt_thing thing, uint32_t number, const struct lt_record *record)
 {
     if (thing == LT_A_DESCRIPTOR) {
-        lt_tell_descriptor(text, number);
+        lt_tell_descriptor(to, number);
         return;
     }
     bool nameless = thing == LT_A_THREAD && !(record && record->name);
-    lt_text_add(text, "%s%s", nameless ? "a " : "", things[thing]);
+    fprintf(to, "%s%s", nameless ? "a " : "", things[thing]);
     if (number)
-        lt_text_add(text, " %u", number);
+        fprintf(to, " %u", number);
     if (record && record->name)
-        lt_text_add(text, " %s", record->name);
+        fprintf(to, " %s", record->name);
     if (record && record->code) {
-        lt_text_add(text, " ");
-        lt_tell_code(text, record->code);
+        fputs(" ", to);
+        lt_tell_code(to, record->code);
     }
 }
 
-static void tell_aim(struct lt_text *text, const struct lt_look *look,
-                     const struct lt_aim_record *aim)
+static void tell_aim(FILE *to, const struct lt_look *look, const struct lt_aim_record *aim)
 {
     const struct lt_record *record = lt_look_find(look, aim->object, aim->number);
     switch (aim->aim) {
     case LT_TO_RECEIVE:
     case LT_TO_SEND:
-        lt_text_add(text, aim->aim == LT_TO_RECEIVE ? "to receive from " : "to send to ");
-        tell_who(text, LT_A_CHANNEL, aim->number, record);
+        fputs(aim->aim == LT_TO_RECEIVE ? "to receive from " : "to send to ", to);
+        tell_who(to, LT_A_CHANNEL, aim->number, record);
         break;
     case LT_TO_READ:
     case LT_TO_WRITE:
-        lt_text_add(text, aim->aim == LT_TO_READ ? "to read from " : "to write to ");
-        lt_tell_descriptor(text, aim->number);
+        fputs(aim->aim == LT_TO_READ ? "to read from " : "to write to ", to);
+        lt_tell_descriptor(to, aim->number);
         break;
-    case LT_FOR_SCOPE: lt_text_add(text, "for the tasks of scope %u", aim->number); break;
+    case LT_FOR_SCOPE: fprintf(to, "for the tasks of scope %u", aim->number); break;
     case LT_FOR_BLOCK:
-        lt_text_add(text, "for the end of ");
-        tell_who(text, LT_A_BLOCK, 0, record);
+        fputs("for the end of ", to);
+        tell_who(to, LT_A_BLOCK, 0, record);
         break;
     case LT_FOR_CALL:
-        lt_text_add(text, "for a call of ");
-        lt_tell_code(text, aim->object);
+        fputs("for a call of ", to);
+        lt_tell_code(to, aim->object);
         break;
     }
 }
 
-static void indent(struct lt_text *text, unsigned depth)
+static void indent(FILE *to, unsigned depth)
 {
-    lt_text_add(text, "%*s", (int)(2 * depth), "");
+    fprintf(to, "%*s", (int)(2 * depth), "");
 }
 
 /* ---- lines ---- */
 
-static void tell_waiting(struct lt_text *text, const struct lt_look *look,
-                         const struct lt_record *record)
+static void tell_waiting(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
-    lt_text_add(text, !record->aims && record->until != LEAT_NEVER ? "sleeps" : "waits");
+    fputs(!record->aims && record->until != LEAT_NEVER ? "sleeps" : "waits", to);
     if (record->line)
-        lt_text_add(text, " at line %u", record->line);
+        fprintf(to, " at line %u", record->line);
     if (record->aims && !record->aims->next) {
-        lt_text_add(text, " ");
-        tell_aim(text, look, record->aims);
+        fputs(" ", to);
+        tell_aim(to, look, record->aims);
     } else if (record->aims) {
-        lt_text_add(text, " in a select");
+        fputs(" in a select", to);
     }
     if (record->until != LEAT_NEVER) {
-        lt_text_add(text, ", ");
-        lt_tell_time(text, record->until - look->now);
-        lt_text_add(text, " more");
-        lt_text_add(text, record->aims ? " at most" : "");
+        fputs(", ", to);
+        lt_tell_time(to, record->until - look->now);
+        fputs(record->aims ? " more at most" : " more", to);
     }
     if (record->since) {
-        lt_text_add(text, ", since ");
-        lt_tell_time(text, look->now - record->since);
+        fputs(", since ", to);
+        lt_tell_time(to, look->now - record->since);
     }
 }
 
-static void tell_state(struct lt_text *text, const struct lt_look *look,
-                       const struct lt_record *record)
+static void tell_state(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
     switch (record->state) {
     case LT_IS_THERE:
-        lt_text_add(text, record->thing == LT_A_THREAD  ? "runs, or waits elsewhere"
-                          : record->thing == LT_A_TIMER ? "is set"
-                          : record->worker < 0          ? "runs, or is about to"
-                                                        : "has started");
+        fputs(record->thing == LT_A_THREAD  ? "runs, or waits elsewhere"
+              : record->thing == LT_A_TIMER ? "is set"
+              : record->worker < 0          ? "runs, or is about to"
+                                            : "has started",
+              to);
         break;
-    case LT_IS_QUEUED: lt_text_add(text, "has not started"); break;
-    case LT_IS_WAITING: tell_waiting(text, look, record); break;
-    case LT_IS_READY: lt_text_add(text, "is ready to go on"); break;
-    case LT_IS_RUNNING: lt_text_add(text, "runs"); break;
+    case LT_IS_QUEUED: fputs("has not started", to); break;
+    case LT_IS_WAITING: tell_waiting(to, look, record); break;
+    case LT_IS_READY: fputs("is ready to go on", to); break;
+    case LT_IS_RUNNING: fputs("runs", to); break;
     }
     if (record->worker >= 0 && look->worker_count > 1)
-        lt_text_add(text, ", on worker %d", record->worker);
+        fprintf(to, ", on worker %d", record->worker);
     if (record->stack) {
         size_t used = lt_resident(record->stack, record->stack_size);
-        lt_text_add(text, "; stack %zu of %zu KiB", used / 1024,
-                    (record->stack_size + 1023) / 1024);
+        fprintf(to, "; stack %zu of %zu KiB", used / 1024, (record->stack_size + 1023) / 1024);
     }
 }
 
-static void tell_frames(struct lt_text *text, const struct lt_frames *frames, unsigned depth)
+static void tell_frames(FILE *to, const struct lt_frames *frames, unsigned depth)
 {
     for (size_t i = 0; frames && i < frames->count; i++) {
-        indent(text, depth);
-        lt_text_add(text, "at ");
-        lt_tell_frame(text, frames->code[i]);
-        lt_text_add(text, "\n");
+        indent(to, depth);
+        fputs("at ", to);
+        lt_tell_frame(to, frames->code[i]);
+        fputs("\n", to);
     }
     if (frames && frames->count == LT_FRAMES) {
-        indent(text, depth);
-        lt_text_add(text, "at ...\n");
+        indent(to, depth);
+        fputs("at ...\n", to);
     }
 }
 
-static void tell_party(struct lt_text *text, const struct lt_look *look,
-                       const struct lt_record *record, unsigned depth)
+static void tell_party(FILE *to, const struct lt_look *look, const struct lt_record *record,
+                       unsigned depth)
 {
-    indent(text, depth);
-    tell_who(text, record->thing, record->number, record);
-    lt_text_add(text, ": ");
-    tell_state(text, look, record);
+    tell_who(to, record->thing, record->number, record);
+    fputs(": ", to);
+    tell_state(to, look, record);
     if (record->hidden && record->scope_number)
-        lt_text_add(text, "; in scope %u, which is not shown", record->scope_number);
+        fprintf(to, "; in scope %u, which is not shown", record->scope_number);
     else if (record->hidden)
-        lt_text_add(text, "; in a scope that is not shown");
-    lt_text_add(text, "\n");
+        fputs("; in a scope that is not shown", to);
+    fputs("\n", to);
     bool selects = record->state == LT_IS_WAITING && record->aims && record->aims->next;
     for (const struct lt_aim_record *aim = selects ? record->aims : NULL; aim; aim = aim->next) {
-        indent(text, depth + 1);
-        tell_aim(text, look, aim);
-        lt_text_add(text, "\n");
+        indent(to, depth + 1);
+        tell_aim(to, look, aim);
+        fputs("\n", to);
     }
-    tell_frames(text, record->frames, depth + 1);
+    tell_frames(to, record->frames, depth + 1);
 }
 
-static const char *purpose(enum lt_aim aim)
+static void tell_waiters(FILE *to, const struct lt_look *look, const struct lt_record *record,
+                         unsigned depth)
 {
-    switch (aim) {
-    case LT_TO_RECEIVE: return "receive";
-    case LT_TO_SEND: return "send";
-    case LT_TO_READ: return "read";
-    default: return "write";
-    }
-}
-
-static void tell_waiters(struct lt_text *text, const struct lt_look *look,
-                         const struct lt_record *record, unsigned depth)
-{
+    static const char *const purposes[] = { [LT_TO_RECEIVE] = "receive",
+                                            [LT_TO_SEND] = "send",
+                                            [LT_TO_READ] = "read",
+                                            [LT_TO_WRITE] = "write" };
     for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
         const struct lt_record *party = lt_look_find(look, aim->object, aim->number);
         if (!party)
             continue;
-        indent(text, depth);
-        tell_who(text, party->thing, party->number, party);
-        lt_text_add(text, " waits to %s\n", purpose(aim->aim));
+        indent(to, depth);
+        tell_who(to, party->thing, party->number, party);
+        fprintf(to, " waits to %s\n", purposes[aim->aim]);
     }
 }
 
-static void tell_channel(struct lt_text *text, const struct lt_look *look,
-                         const struct lt_record *record, unsigned depth)
+static void tell_channel(FILE *to, const struct lt_look *look, const struct lt_record *record,
+                         unsigned depth)
 {
-    indent(text, depth);
-    tell_who(text, LT_A_CHANNEL, record->number, record);
-    lt_text_add(text, ": %zu of %zu items%s\n", record->length, record->capacity,
-                record->closed ? ", closed" : "");
-    tell_waiters(text, look, record, depth + 1);
+    tell_who(to, LT_A_CHANNEL, record->number, record);
+    fprintf(to, ": %zu of %zu items%s\n", record->length, record->capacity,
+            record->closed ? ", closed" : "");
+    tell_waiters(to, look, record, depth + 1);
 }
 
 /* "1 waits to read, 2 wait to write"; with nobody, "open" or "closed". */
-static void tell_descriptor(struct lt_text *text, const struct lt_look *look,
-                            const struct lt_record *record, unsigned depth)
+static void tell_descriptor(FILE *to, const struct lt_look *look, const struct lt_record *record,
+                            unsigned depth)
 {
-    indent(text, depth);
-    lt_tell_descriptor(text, record->number);
-    lt_text_add(text, record->closed ? ": closed" : ": ");
+    lt_tell_descriptor(to, record->number);
+    fputs(record->closed ? ": closed" : ": ", to);
     if (record->receivers)
-        lt_text_add(text, "%u %s to read", record->receivers,
-                    record->receivers == 1 ? "waits" : "wait");
+        fprintf(to, "%u %s to read", record->receivers, record->receivers == 1 ? "waits" : "wait");
     if (record->senders)
-        lt_text_add(text, "%s%u %s to write", record->receivers ? ", " : "", record->senders,
-                    record->senders == 1 ? "waits" : "wait");
+        fprintf(to, "%s%u %s to write", record->receivers ? ", " : "", record->senders,
+                record->senders == 1 ? "waits" : "wait");
     if (!record->closed && !record->receivers && !record->senders)
-        lt_text_add(text, "open");
-    lt_text_add(text, "\n");
-    tell_waiters(text, look, record, depth + 1);
+        fputs("open", to);
+    fputs("\n", to);
+    tell_waiters(to, look, record, depth + 1);
 }
 
-static void tell_batcher(struct lt_text *text, const struct lt_record *record, unsigned depth)
+static void tell_batcher(FILE *to, const struct lt_record *record)
 {
-    indent(text, depth);
-    tell_who(text, LT_A_BATCHER, 0, record);
-    lt_text_add(text, ": %zu forming, %zu running, %llu item%s in %llu batch%s so far%s\n",
-                record->forming, record->running, (unsigned long long)record->items,
-                record->items == 1 ? "" : "s", (unsigned long long)record->batches,
-                record->batches == 1 ? "" : "es", record->closed ? ", closed" : "");
+    tell_who(to, LT_A_BATCHER, 0, record);
+    fprintf(to, ": %zu forming, %zu running, %llu item%s in %llu batch%s so far%s\n",
+            record->forming, record->running, (unsigned long long)record->items,
+            record->items == 1 ? "" : "s", (unsigned long long)record->batches,
+            record->batches == 1 ? "" : "es", record->closed ? ", closed" : "");
 }
 
 /* "channel 3, channel 4 and 7 more" */
-static void tell_ends(struct lt_text *text, const struct lt_record *record, enum lt_aim way)
+static void tell_ends(FILE *to, const struct lt_record *record, enum lt_aim way)
 {
     uint32_t left = way == LT_TO_RECEIVE ? record->receivers : record->senders;
     const char *before = way == LT_TO_RECEIVE ? " from" : " to";
     for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
         if (aim->aim != way)
             continue;
-        lt_text_add(text, "%s channel %u", before, aim->number);
+        fprintf(to, "%s channel %u", before, aim->number);
         before = ",";
         left--;
     }
     if (left)
-        lt_text_add(text, " and %u more", left);
+        fprintf(to, " and %u more", left);
 }
 
 /* An operator is a block: what it does stands there. */
-static void tell_stage(struct lt_text *text, const struct lt_record *record, unsigned depth)
+static void tell_stage(FILE *to, const struct lt_record *record)
 {
-    indent(text, depth);
-    lt_text_add(text, "%s ", record->what);
-    tell_who(text, LT_A_STAGE, 0, record);
-    lt_text_add(text, ":");
-    tell_ends(text, record, LT_TO_RECEIVE);
-    tell_ends(text, record, LT_TO_SEND);
+    fprintf(to, "%s ", record->what);
+    tell_who(to, LT_A_STAGE, 0, record);
+    fputs(":", to);
+    tell_ends(to, record, LT_TO_RECEIVE);
+    tell_ends(to, record, LT_TO_SEND);
     if (record->n)
-        lt_text_add(text, ", %zu of %u run, %u of %u items in flight, %llu so far", record->running,
-                    record->n, record->held, record->window, (unsigned long long)record->items);
-    lt_text_add(text, "%s\n", record->closed ? ", closed" : "");
+        fprintf(to, ", %zu of %u run, %u of %u items in flight, %llu so far", record->running,
+                record->n, record->held, record->window, (unsigned long long)record->items);
+    fprintf(to, "%s\n", record->closed ? ", closed" : "");
 }
 
-static void tell_place(struct lt_text *text, const struct lt_look *look, size_t *next, size_t place,
-                       unsigned depth)
+/* The records of a scope, or those in none. */
+static void tell_records(FILE *to, const struct lt_look *look, size_t place, unsigned depth)
 {
-    for (; *next < look->record_count && look->records[*next]->place == place; ++*next) {
-        const struct lt_record *record = look->records[*next];
+    for (size_t i = lt_look_first_record(look, place);
+         i < look->record_count && look->records[i]->place == place; i++) {
+        const struct lt_record *record = look->records[i];
+        indent(to, depth);
         switch (record->thing) {
-        case LT_A_CHANNEL: tell_channel(text, look, record, depth); break;
-        case LT_A_DESCRIPTOR: tell_descriptor(text, look, record, depth); break;
-        case LT_A_BATCHER: tell_batcher(text, record, depth); break;
-        case LT_A_STAGE: tell_stage(text, record, depth); break;
-        default: tell_party(text, look, record, depth);
+        case LT_A_CHANNEL: tell_channel(to, look, record, depth); break;
+        case LT_A_DESCRIPTOR: tell_descriptor(to, look, record, depth); break;
+        case LT_A_BATCHER: tell_batcher(to, record); break;
+        case LT_A_STAGE: tell_stage(to, record); break;
+        default: tell_party(to, look, record, depth);
         }
     }
 }
 
-static void tell_scope(struct lt_text *text, const struct lt_look *look,
-                       const struct lt_scope_record *scope, unsigned depth)
+static void tell_scope(FILE *to, const struct lt_look *look, const struct lt_scope_record *scope,
+                       unsigned depth)
 {
     const struct lt_record *opener = lt_look_find(look, scope->opener, scope->opener_number);
-    indent(text, depth);
-    lt_text_add(text, "scope %u, opened by ", scope->number);
-    tell_who(text, scope->opener_is_thread ? LT_A_THREAD : LT_A_TASK, scope->opener_number, opener);
+    indent(to, depth);
+    fprintf(to, "scope %u, opened by ", scope->number);
+    tell_who(to, scope->opener_is_thread ? LT_A_THREAD : LT_A_TASK, scope->opener_number, opener);
     if (scope->opener_joins)
-        lt_text_add(text, ", which waits for its end");
+        fputs(", which waits for its end", to);
     if (scope->opener_since) {
-        lt_text_add(text, ", since ");
-        lt_tell_time(text, look->now - scope->opener_since);
+        fputs(", since ", to);
+        lt_tell_time(to, look->now - scope->opener_since);
     }
     if (scope->cancelled)
-        lt_text_add(text, ", cancelled");
+        fputs(", cancelled", to);
     else if (scope->deadline != LEAT_NEVER) {
-        lt_text_add(text, ", cancelled in ");
-        lt_tell_time(text, scope->deadline - look->now);
+        fputs(", cancelled in ", to);
+        lt_tell_time(to, scope->deadline - look->now);
     }
-    lt_text_add(text, "\n");
+    fputs("\n", to);
 }
 
-static void tell_scopes(struct lt_text *text, const struct lt_look *look)
+static void tell_scopes(FILE *to, const struct lt_look *look)
 {
     unsigned depth = 0;
     for (size_t at = look->scope_count ? 0 : LT_NOWHERE; at != LT_NOWHERE;
          at = lt_look_next_scope(look, at, &depth)) {
-        size_t next = lt_look_first_record(look, at);
-        tell_scope(text, look, &look->scopes[at], depth);
-        tell_place(text, look, &next, at, depth + 1);
+        tell_scope(to, look, &look->scopes[at], depth);
+        tell_records(to, look, at, depth + 1);
     }
-    size_t next = lt_look_first_record(look, LT_NOWHERE);
-    if (next == look->record_count)
-        return;
-    lt_text_add(text, "in no scope\n");
-    tell_place(text, look, &next, LT_NOWHERE, 1);
+    if (lt_look_first_record(look, LT_NOWHERE) < look->record_count)
+        fputs("in no scope\n", to);
+    tell_records(to, look, LT_NOWHERE, 1);
 }
 
 /* Only where the environment asks for rings. */
-static void tell_rings(struct lt_text *text)
+static void tell_rings(FILE *to)
 {
     int refusal = lt_uring_refusal();
     if (refusal)
-        lt_text_add(text, "descriptors: epoll; the system refuses io_uring, error %d\n", -refusal);
+        fprintf(to, "descriptors: epoll; the system refuses io_uring, error %d\n", -refusal);
     else if (lt_uring_is_wanted())
-        lt_text_add(text, "descriptors: io_uring and epoll\n");
+        fputs("descriptors: io_uring and epoll\n", to);
 }
 
-static void tell_worker(struct lt_text *text, const struct lt_look *look, unsigned i)
+static void tell_worker(FILE *to, const struct lt_look *look, unsigned i)
 {
     const struct lt_worker_record *worker = &look->workers[i];
-    lt_text_add(text, "worker %u", i);
+    fprintf(to, "worker %u", i);
     if (!worker->answered)
-        lt_text_add(text, " did not answer within %d ms:", look->answer_ms);
+        fprintf(to, " did not answer within %d ms:", look->answer_ms);
     else
-        lt_text_add(text, ":");
+        fputs(":", to);
     if (worker->running) {
-        lt_text_add(text, worker->answered ? " runs " : " it has been running ");
-        tell_who(text, LT_A_TASK, worker->running->number, worker->running);
+        fputs(worker->answered ? " runs " : " it has been running ", to);
+        tell_who(to, LT_A_TASK, worker->running->number, worker->running);
     } else {
-        lt_text_add(text, worker->answered ? " runs nothing" : " it runs a block or a callback");
+        fputs(worker->answered ? " runs nothing" : " it runs a block or a callback", to);
     }
     if (worker->ready)
-        lt_text_add(text, ", %u%s ready", worker->ready, worker->more ? " or more" : "");
+        fprintf(to, ", %u%s ready", worker->ready, worker->more ? " or more" : "");
     if (worker->queued)
-        lt_text_add(text, ", %u to start", worker->queued);
+        fprintf(to, ", %u to start", worker->queued);
     if (worker->timers)
-        lt_text_add(text, ", %llu timers", (unsigned long long)worker->timers);
-    lt_text_add(text, "\n");
-    tell_frames(text, worker->frames, 1);
+        fprintf(to, ", %llu timers", (unsigned long long)worker->timers);
+    fputs("\n", to);
+    tell_frames(to, worker->frames, 1);
 }
 
-void lt_tell(struct lt_text *text, const struct lt_look *look)
+void lt_tell(FILE *to, const struct lt_look *look)
 {
     size_t count[LT_THINGS] = { 0 };
     for (size_t i = 0; i < look->record_count; i++)
         count[look->records[i]->thing]++;
-    lt_text_add(text, "leat: ");
+    fputs("leat: ", to);
     for (enum lt_thing thing = LT_A_TASK; thing < LT_THINGS; thing++)
         if (thing <= LT_A_CHANNEL || count[thing])
-            lt_text_add(text, "%zu %s%s, ", count[thing], things[thing],
-                        count[thing] == 1 ? "" : "s");
-    lt_text_add(text, "%zu scope%s%s\n", look->scope_count, look->scope_count == 1 ? "" : "s",
-                look->sampled ? ", and more that is not shown" : "");
-    tell_rings(text);
+            fprintf(to, "%zu %s%s, ", count[thing], things[thing], count[thing] == 1 ? "" : "s");
+    fprintf(to, "%zu scope%s%s\n", look->scope_count, look->scope_count == 1 ? "" : "s",
+            look->sampled ? ", and more that is not shown" : "");
+    tell_rings(to);
     for (unsigned i = 0; i < look->worker_count; i++)
-        tell_worker(text, look, i);
-    tell_scopes(text, look);
+        tell_worker(to, look, i);
+    tell_scopes(to, look);
 }

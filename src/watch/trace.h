@@ -4,8 +4,7 @@
  * begins and ends while the program runs, and any number of late ones may follow each other. A late
  * one does not see items: a channel that was made before it has a fast path without a probe.
  *
- * The probes append events (tracer.h). At the end these become slices, flows and scopes
- * (trace_write.c). */
+ * The probes append events. At the end these become slices, flows and scopes (trace_write.c). */
 #ifndef LT_WATCH_TRACE_H
 #define LT_WATCH_TRACE_H
 

@@ -7,10 +7,10 @@
  *
  * The readers of the events, here, get the same events each time, though late ones may still be
  * appended: each track is taken once. */
-#include "watch/trace_write.h"
+#include "watch/recording.h"
 
 #include "base/alloc.h"
-#include "watch/tracer.h"
+#include "watch/tell.h"
 
 #include <leat/base.h>
 
@@ -248,21 +248,6 @@ static const struct name *find(const struct name *names, size_t n, uint64_t numb
 
 /* ---- writing ---- */
 
-static void put_text(FILE *to, const char *text)
-{
-    putc('"', to);
-    for (; *text; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            fprintf(to, "\\%c", c);
-        else if (c < 0x20)
-            fprintf(to, "\\u%04x", c);
-        else
-            putc(c, to);
-    }
-    putc('"', to);
-}
-
 /* Writes microseconds since the beginning. */
 static void put_time(FILE *to, const struct story *s, const char *key, int64_t at)
 {
@@ -283,11 +268,11 @@ static void put_slice(FILE *to, const struct story *s, const struct slice *slice
     put_time(to, s, "dur", s->begin + slice->to - slice->from);
     fprintf(to, ",\"cat\":\"%s\",\"name\":", slice->is_task ? "task" : "block");
     if (task && task->text)
-        put_text(to, task->text);
+        lt_tell_json(to, task->text);
     else if (slice->is_task)
-        put_text(to, "task");
+        lt_tell_json(to, "task");
     else
-        put_text(to, slice->name ? slice->name : "block or callback");
+        lt_tell_json(to, slice->name ? slice->name : "block or callback");
     if (slice->is_task)
         fprintf(to, ",\"args\":{\"task\":%u}", (unsigned)slice->party);
     putc('}', to);
@@ -344,7 +329,7 @@ static void put_end(FILE *to, const struct story *s, const char *phase, struct e
     put_time(to, s, "ts", end.at);
     fprintf(to, ",\"id\":%zu,\"cat\":\"channel\",\"name\":", id);
     if (channel->text)
-        put_text(to, channel->text);
+        lt_tell_json(to, channel->text);
     else
         fprintf(to, "\"channel %u\"", channel->number);
     putc('}', to);

@@ -1,0 +1,396 @@
+/* find.c: what the asker finds itself: the parties and channels of each scope, and of none, under
+ * their locks; and parties that no lock keeps in their place. Any thread may start, end and free
+ * those during the look. So they are copied without being touched, and the copy is believed if the
+ * party was still in its place after it. */
+#define _GNU_SOURCE
+#include "watch/find.h"
+
+#include "base/alloc.h"
+#include "block/block.h"
+#include "block/machine.h"
+#include "sched/global_queue.h"
+
+#include <leat/block.h>
+#include <leat/callback.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+/* ---- parties ---- */
+
+/* The block's awaiter, the awaiter of that, and so on: none resumes while the block is listed. */
+static void record_awaiters(struct lt_pad *pad, const struct lt_party *awaited)
+{
+    while (awaited->kind == LT_BLOCK) {
+        const struct lt_party *party = lt_block_awaiter((const void *)awaited);
+        struct lt_record *record = party ? lt_record_party(pad, party, LT_IS_WAITING) : NULL;
+        if (!record)
+            return;
+        if (record->thing == LT_A_BLOCK) {
+            record->line = ((const leat_block *)(const void *)party)->line;
+            lt_record_scope(record, party->scope);
+        }
+        lt_pad_aim(pad, record, LT_FOR_BLOCK, awaited, 0);
+        awaited = party;
+    }
+}
+
+static void record_tasks(struct lt_pad *pad, const struct lt_node *tasks, leat_scope *scope)
+{
+    struct lt_record *record;
+    for (struct lt_node *node = tasks->next; node != tasks && lt_pad_step(pad, LT_A_TASK);
+         node = node->next) {
+        struct lt_task *task = LT_CONTAINER(node, struct lt_task, member);
+        if (!(record = lt_record_party(pad, &task->party, LT_IS_THERE)))
+            break;
+        lt_record_scope(record, scope);
+        record->worker = (int)task->home->index;
+        record->stack = task->stack->fiber.low;
+        record->stack_size = task->stack->fiber.size;
+    }
+}
+
+/* Channels tell which stackless parties wait, and for what. A bounded look does not hear of all
+ * that wait on a channel, so it asks the party. */
+static enum lt_state state_of(const struct lt_pad *pad, const struct lt_party *party)
+{
+    /* Relaxed: the answer is old in any case. */
+    return pad->bounded && atomic_load_explicit(&party->unclaimed, memory_order_relaxed)
+               ? LT_IS_WAITING
+               : LT_IS_THERE;
+}
+
+static void record_stackless(struct lt_pad *pad, const struct lt_node *stackless, leat_scope *scope)
+{
+    for (struct lt_node *node = stackless->next; node != stackless && lt_pad_step(pad, LT_A_BLOCK);
+         node = node->next) {
+        struct lt_party *party = &LT_CONTAINER(node, struct lt_stackless, member)->party;
+        struct lt_record *record = lt_record_party(pad, party, state_of(pad, party));
+        if (record)
+            lt_record_scope(record, scope);
+        record_awaiters(pad, party);
+    }
+}
+
+static void record_threads(struct lt_pad *pad, leat_scope *scope)
+{
+    for (struct lt_node *node = scope->threads.next;
+         node != &scope->threads && lt_pad_step(pad, LT_A_THREAD); node = node->next) {
+        struct lt_thread *thread = LT_CONTAINER(node, struct lt_thread, member);
+        struct lt_record *record = lt_record_party(pad, &thread->party, LT_IS_THERE);
+        if (!record)
+            break;
+        lt_record_scope(record, scope);
+        if (record->since)
+            record->state = LT_IS_WAITING;
+    }
+}
+
+/* Tasks and stackless parties get some of the room each. */
+static void record_parties(struct lt_pad *pad, leat_scope *scope, size_t all)
+{
+    lt_pad_allow(pad, all, 0);
+    lt_lock(&scope->lock);
+    record_threads(pad, scope);
+    size_t room = pad->left.parties,
+           for_tasks = lt_list_empty(&scope->stackless) ? room : room - room / 2;
+    pad->left.parties = for_tasks;
+    record_tasks(pad, &scope->tasks, scope);
+    pad->left.parties += room - for_tasks;
+    record_stackless(pad, &scope->stackless, scope);
+    lt_unlock(&scope->lock);
+}
+
+/* ---- channels ---- */
+
+static void record_channels(struct lt_pad *pad, leat_scope *scope)
+{
+    lt_lock(&scope->lock);
+    for (struct lt_node *node = scope->owned.next;
+         node != &scope->owned && lt_pad_step(pad, LT_A_CHANNEL); node = node->next)
+        lt_record_owned(pad, LT_CONTAINER(node, struct lt_owned, node));
+    lt_unlock(&scope->lock);
+}
+
+static void record_orphans(struct lt_pad *pad)
+{
+    struct lt_node *all = &lt_orphans.channels;
+    lt_lock(&lt_orphans.lock);
+    for (struct lt_node *node = all->next; node != all && lt_pad_step(pad, LT_A_CHANNEL);
+         node = node->next)
+        lt_record_orphan(pad, LT_CONTAINER(node, leat_chan, owned.node));
+    lt_unlock(&lt_orphans.lock);
+}
+
+/* What is left for all scopes to come. */
+struct rest {
+    size_t channels, waiters;
+};
+
+/* The channels of a scope, or without one. `others`: how many scopes are still to come. */
+static void look_at_channels(struct lt_pad *pad, leat_scope *scope, struct rest *rest,
+                             size_t others)
+{
+    size_t part = rest->channels / (others + 1);
+    if (part < LT_LOOK_LEAST)
+        part = rest->channels < LT_LOOK_LEAST ? rest->channels : LT_LOOK_LEAST;
+    lt_pad_allow(pad, rest->waiters, part);
+    if (scope)
+        record_channels(pad, scope);
+    else
+        record_orphans(pad);
+    rest->waiters = pad->left.parties;
+    rest->channels -= part - pad->left.channels;
+}
+
+/* ---- parties that have not started ---- */
+
+/* The kernel copies: where a load would fault, it returns an error. No sanitizer reports its
+ * reading as a race. It is one, and the caller deals with it. */
+bool lt_peek(void *to, const void *from, size_t size)
+{
+    int saved = errno;
+    struct iovec here = { to, size }, there = { (void *)(uintptr_t)from, size };
+    ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    errno = saved;
+    return got == (ssize_t)size;
+}
+
+static bool peek_text(char *to, size_t size, const char *from)
+{
+    size_t page = lt_page_size(), got = 0;
+    /* A page at a time: the page after the string's end may not be mapped. */
+    while (got < size - 1) {
+        size_t piece = page - ((uintptr_t)from + got) % page;
+        if (piece > size - 1 - got)
+            piece = size - 1 - got;
+        if (!lt_peek(to + got, from + got, piece))
+            return false;
+        if (memchr(to + got, '\0', piece))
+            return true;
+        got += piece;
+    }
+    to[got] = '\0';
+    return true;
+}
+
+enum { LONGEST_NAME = 256 };
+
+/* What could be read of a party. */
+struct glimpse {
+    struct lt_party party;
+    enum lt_state state; /* if it is queued */
+    const leat_scope *scope;
+    uint32_t scope_number;
+    const void *code;
+    uint32_t number;
+    const char *stack;
+    size_t stack_size;
+    char name[LONGEST_NAME];
+};
+
+static bool glimpse_task(struct glimpse *to, const struct lt_party *party)
+{
+    struct lt_task task;
+    struct lt_stack stack;
+    if (!lt_peek(&task, party, sizeof task))
+        return false;
+    to->number = task.number;
+    to->scope = task.party.scope;
+    if (task.stack && lt_peek(&stack, task.stack, sizeof stack)) {
+        to->stack = stack.fiber.low;
+        to->stack_size = stack.fiber.size;
+    }
+    return !task.name || peek_text(to->name, sizeof to->name, task.name);
+}
+
+static bool glimpse_block(struct glimpse *to, const struct lt_party *party)
+{
+    leat_block block;
+    leat_block_type type;
+    if (!lt_peek(&block, party, sizeof block) || !lt_peek(&type, block.type, sizeof type))
+        return false;
+    to->scope = to->party.scope;
+    to->state = block.leat_resume ? LT_IS_READY : LT_IS_QUEUED;
+    return !type.name || peek_text(to->name, sizeof to->name, type.name);
+}
+
+static bool glimpse_callback(struct glimpse *to, const struct lt_party *party)
+{
+    leat_op op;
+    if (!lt_peek(&op, party, sizeof op))
+        return false;
+    to->scope = to->party.scope;
+    to->state = LT_IS_READY;
+    to->code = (const void *)(uintptr_t)op.leat_fn;
+    return true;
+}
+
+/* False: the party cannot be read. */
+static bool glimpse(struct glimpse *to, const struct lt_party *party)
+{
+    *to = (struct glimpse){ .state = LT_IS_QUEUED };
+    if (!lt_peek(&to->party, party, sizeof to->party))
+        return false;
+    switch (to->party.kind) {
+    case LT_TASK: return glimpse_task(to, party);
+    case LT_BLOCK: return glimpse_block(to, party);
+    case LT_CALLBACK: return glimpse_callback(to, party);
+    default: return false;
+    }
+}
+
+static struct lt_record *record_glimpse(struct lt_pad *pad, const struct glimpse *seen,
+                                        const struct lt_party *party, enum lt_state state)
+{
+    struct lt_record *record = lt_pad_record(pad, lt_thing_of(seen->party.kind), party);
+    if (!record)
+        return NULL;
+    record->state = state;
+    record->number = seen->number;
+    record->scope = seen->scope;
+    record->scope_number = seen->scope_number;
+    record->code = seen->code;
+    record->name = *seen->name ? lt_pad_text(pad, seen->name) : NULL;
+    return record;
+}
+
+/* A bounded look may not have recorded that scope, and so may not know its number. (A block that
+ * goes on may have an alarm in the place of its scope.) */
+static bool glimpse_scope(struct glimpse *to)
+{
+    bool known = to->scope && (to->party.kind != LT_BLOCK || to->state == LT_IS_QUEUED);
+    return !known || lt_peek(&to->scope_number, &to->scope->number, sizeof to->scope_number);
+}
+
+static void record_local_queue(struct lt_pad *pad, struct lt_local_queue *queue)
+{
+    struct glimpse seen;
+    /* Acquire: the slots before this tail have been written. */
+    uint32_t tail = atomic_load_explicit(&queue->tail, memory_order_acquire);
+    uint32_t i = atomic_load_explicit(&queue->head, memory_order_relaxed);
+    for (; (int32_t)(tail - i) > 0 && lt_pad_step(pad, LT_A_TASK); i++) {
+        struct lt_party *party =
+            atomic_load_explicit(&queue->slots[i % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
+        bool read = glimpse(&seen, party) && (!pad->bounded || glimpse_scope(&seen));
+        /* A worker that takes the party moves `head` first. (The party was read by system calls,
+         * which this load does not overtake.) */
+        uint32_t head = atomic_load_explicit(&queue->head, memory_order_acquire);
+        if (read && (int32_t)(head - i) <= 0)
+            record_glimpse(pad, &seen, party, seen.state);
+    }
+}
+
+static bool record_queued(void *arg, struct lt_party *party)
+{
+    struct lt_pad *pad = arg;
+    if (!lt_pad_step(pad, LT_A_TASK))
+        return false;
+    bool resumed = party->kind == LT_CALLBACK ||
+                   (party->kind == LT_BLOCK && ((leat_block *)(void *)party)->leat_resume);
+    struct lt_record *record = lt_record_party(pad, party, resumed ? LT_IS_READY : LT_IS_QUEUED);
+    if (!record)
+        return false;
+    record->scope = party->scope;
+    /* It stays as long as the party is in the queue. (A block that goes on may have an alarm there,
+     * see block/machine.h.) */
+    if (party->scope && (!resumed || party->kind == LT_CALLBACK))
+        record->scope_number = party->scope->number;
+    return true;
+}
+
+static void look_at_queues(struct lt_look *look, struct lt_pad *pad)
+{
+    lt_pad_allow(pad, lt_look_extra(look, 2), 0);
+    lt_global_queue_each(record_queued, pad);
+    for (unsigned i = 0; i < look->worker_count; i++) {
+        lt_pad_allow(pad, lt_look_extra(look, 2 * look->worker_count), 0);
+        record_local_queue(pad, &lt_runtime.workers[i]->local_queue);
+    }
+}
+
+/* In this order: stackless parties bring along the parties that await them, and channels the
+ * parties that wait on them. Channels without a scope have the last quarter of the room, or more.
+ * What is found on a channel only is the first to go when it is too much. */
+void lt_look_around(struct lt_look *look)
+{
+    struct lt_pad *pad = look->pads;
+    size_t orphans = look->bound.channels / 4;
+    struct rest rest = { look->bound.channels - orphans, look->bound.parties };
+    for (size_t i = 0; i < look->scope_count; i++) {
+        leat_scope *scope = look->scopes[i].scope;
+        pad->choosing = look->bounded;
+        record_parties(pad, scope, look->scopes[i].room);
+        pad->choosing = false;
+        look_at_channels(pad, scope, &rest, look->scope_count - i - 1);
+    }
+    rest.channels += orphans;
+    look_at_channels(pad, NULL, &rest, 0);
+    look_at_queues(look, pad);
+}
+
+/* ---- busy workers ---- */
+
+/* Reads the task that a worker runs. False: it cannot be read, or the worker runs another by
+ * now. */
+static bool glimpse_running(struct glimpse *to, const struct lt_worker *worker,
+                            const struct lt_task *task)
+{
+    uint32_t number;
+    return task && glimpse(to, &task->party) && lt_worker_running(worker) == task &&
+           lt_peek(&number, &task->number, sizeof number) && number == to->number;
+}
+
+bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
+                        uint32_t *number, char *name, size_t size)
+{
+    struct glimpse seen;
+    if (!glimpse_running(&seen, worker, task))
+        return false;
+    *number = seen.number;
+    snprintf(name, size, "%s", seen.name);
+    return true;
+}
+
+/* A task does not belong to a scope that it has opened itself, but to the one around that. A scope
+ * that the look has not found is not followed. */
+static const leat_scope *scope_outside(const struct lt_look *look, const struct lt_task *task,
+                                       const leat_scope *scope)
+{
+    for (size_t i;
+         (i = lt_look_scope(look, scope)) != LT_NOWHERE && look->scopes[i].opener == &task->party;)
+        scope = look->scopes[i].around == LT_NOWHERE ? NULL
+                                                     : look->scopes[look->scopes[i].around].scope;
+    return scope;
+}
+
+void lt_look_at_busy(struct lt_look *look, unsigned i)
+{
+    struct lt_pad *pad = look->pads;
+    struct lt_worker *worker = lt_runtime.workers[i];
+    /* The worker's call stack, when it ran this task; of none, if it is not known. */
+    struct lt_frames frames = { 0 };
+    const struct lt_task *ran = NULL, *task;
+    struct glimpse seen;
+    uint32_t number = 0;
+    if (look->caller)
+        lt_frames_of_worker(&frames, worker, &ran, &number);
+    lt_pad_allow(pad, 1, 0);
+    look->workers[i].frames = ran ? NULL : lt_pad_frames(pad, &frames);
+    task = lt_worker_running(worker);
+    if (!glimpse_running(&seen, worker, task))
+        return;
+    struct lt_record *record = record_glimpse(pad, &seen, &task->party, LT_IS_RUNNING);
+    if (!record)
+        return;
+    record->scope = scope_outside(look, task, seen.scope);
+    record->worker = (int)i;
+    record->stack = seen.stack;
+    record->stack_size = seen.stack_size;
+    if (task == ran && seen.number == number)
+        record->frames = lt_pad_frames(pad, &frames);
+    look->workers[i].running = record;
+}
