@@ -1,16 +1,13 @@
 #define _GNU_SOURCE /* program_invocation_short_name */
 #include "look/answer.h"
 
-#include "base/alloc.h"
 #include "base/clock.h"
 #include "watch/tell.h"
 
 #include <leat/watch.h>
 
-#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TEXT(word) #word
@@ -98,36 +95,6 @@ static void put_frames(FILE *to, const struct lt_frames *frames)
 
 /* ---- workers ---- */
 
-/* What is read of a worker beside the look. */
-struct worker_counts {
-    leat_counts counts;
-    int64_t cpu; /* nanoseconds; -1: not known */
-};
-
-static int64_t cpu_time(pthread_t thread)
-{
-    clockid_t clock;
-    struct timespec used;
-    if (pthread_getcpuclockid(thread, &clock) != 0 || clock_gettime(clock, &used) != 0)
-        return -1;
-    return used.tv_sec * LEAT_S + used.tv_nsec;
-}
-
-static int count_workers(struct worker_counts *counts, unsigned n)
-{
-    int error = 0;
-    for (unsigned i = 0; !error && i < n; i++)
-        error = leat_count_worker(&counts[i].counts, i);
-    if (!error)
-        error = lt_look_turn();
-    if (error)
-        return error;
-    for (unsigned i = 0; i < n; i++)
-        counts[i].cpu = cpu_time(lt_runtime.workers[i]->thread);
-    lt_runtime_look_away();
-    return 0;
-}
-
 static void put_counts(FILE *to, const leat_counts *counts)
 {
     put_number(to, "\"switches\":", true, counts->switches);
@@ -139,12 +106,11 @@ static void put_counts(FILE *to, const leat_counts *counts)
     put_number(to, ",\"timers\":", true, counts->timers);
 }
 
-static void put_worker(FILE *to, const struct lt_look *look, unsigned i,
-                       const struct worker_counts *counts)
+static void put_worker(FILE *to, const struct lt_look *look, unsigned i)
 {
     const struct lt_worker_record *worker = &look->workers[i];
     fprintf(to, "%s{\"worker\":%u", i ? "," : "", i);
-    put_time(to, ",\"cpu\":", counts->cpu >= 0, counts->cpu);
+    put_time(to, ",\"cpu\":", worker->cpu >= 0, worker->cpu);
     fprintf(to, ",\"answered\":%s", truth(worker->answered));
     if (worker->running)
         put_record_id(to, ",\"runs\":", worker->running);
@@ -152,7 +118,7 @@ static void put_worker(FILE *to, const struct lt_look *look, unsigned i,
         fputs(",\"runs\":null", to);
     put_frames(to, worker->frames);
     fprintf(to, ",\"ready\":%u,\"queued\":%u,", worker->ready, worker->queued);
-    put_counts(to, &counts->counts);
+    put_counts(to, &worker->counts);
     putc('}', to);
 }
 
@@ -245,43 +211,40 @@ static void put_descriptor(FILE *to, const struct lt_look *look, const struct lt
 
 static void put_batcher(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
+    const struct lt_sight *seen = record->sight;
     put_text(to, ",\"name\":", record->name);
     put_scope(to, ",\"scope\":", look, record->place);
-    fprintf(to, ",\"closed\":%s,\"forming\":%zu,\"running\":%zu", truth(record->closed),
-            record->forming, record->running);
-    put_number(to, ",\"batches\":", true, record->batches);
-    put_number(to, ",\"items\":", true, record->items);
+    fprintf(to, ",\"closed\":%s,\"forming\":%zu,\"running\":%zu", truth(seen->closed),
+            seen->forming, seen->running);
+    put_number(to, ",\"batches\":", true, seen->batches);
+    put_number(to, ",\"items\":", true, seen->items);
 }
 
-static void put_ends(FILE *to, const char *key, const struct lt_record *record, enum lt_aim way)
+static void put_ends(FILE *to, const char *key, const uint32_t *numbers, uint32_t n)
 {
-    const char *before = "";
     fputs(key, to);
-    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
-        if (aim->aim != way)
-            continue;
-        put_id(to, before, 'c', aim->number, NULL);
-        before = ",";
-    }
+    for (uint32_t i = 0; i < n && i < LT_SIGHT_ENDS; i++)
+        put_id(to, i ? "," : "", 'c', numbers[i], NULL);
     putc(']', to);
 }
 
 static void put_stage(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
-    put_text(to, ",\"kind\":", record->what);
+    const struct lt_sight *seen = record->sight;
+    put_text(to, ",\"kind\":", seen->what);
     put_text(to, ",\"name\":", record->name);
     put_scope(to, ",\"scope\":", look, record->place);
-    put_id(to, ",\"block\":", 'b', 0, record->block);
-    fprintf(to, ",\"closed\":%s", truth(record->closed));
-    put_number(to, ",\"n\":", record->n, record->n);
-    put_number(to, ",\"running\":", record->n, record->running);
-    put_number(to, ",\"window\":", record->n, record->window);
-    put_number(to, ",\"held\":", record->n, record->held);
-    put_number(to, ",\"items\":", record->n, record->items);
-    put_number(to, ",\"inputs\":", true, record->receivers);
-    put_ends(to, ",\"in\":[", record, LT_TO_RECEIVE);
-    put_number(to, ",\"outputs\":", true, record->senders);
-    put_ends(to, ",\"out\":[", record, LT_TO_SEND);
+    put_id(to, ",\"block\":", 'b', 0, seen->block);
+    fprintf(to, ",\"closed\":%s", truth(seen->closed));
+    put_number(to, ",\"n\":", seen->n, seen->n);
+    put_number(to, ",\"running\":", seen->n, seen->running);
+    put_number(to, ",\"window\":", seen->n, seen->window);
+    put_number(to, ",\"held\":", seen->n, seen->held);
+    put_number(to, ",\"items\":", seen->n, seen->items);
+    put_number(to, ",\"inputs\":", true, seen->ins);
+    put_ends(to, ",\"in\":[", seen->in, seen->ins);
+    put_number(to, ",\"outputs\":", true, seen->outs);
+    put_ends(to, ",\"out\":[", seen->out, seen->outs);
 }
 
 /* ---- the document ---- */
@@ -306,11 +269,11 @@ static void put_records(FILE *to, const char *key, const struct lt_look *look, e
     putc(']', to);
 }
 
-static void put_lists(FILE *to, const struct lt_look *look, const struct worker_counts *counts)
+static void put_lists(FILE *to, const struct lt_look *look)
 {
     fputs(",\"workers\":[", to);
     for (unsigned i = 0; i < look->worker_count; i++)
-        put_worker(to, look, i, &counts[i]);
+        put_worker(to, look, i);
     fputs("],\"scopes\":[", to);
     for (size_t i = 0; i < look->scope_count; i++)
         put_scope_record(to, look, i);
@@ -341,29 +304,19 @@ static void put_head(FILE *to, const struct lt_look *look, const leat_counts *al
     putc('}', to);
 }
 
-static int write_document(FILE *to, const struct lt_look *look)
-{
-    leat_counts all;
-    struct worker_counts *counts = lt_alloc(look->worker_count * sizeof *counts);
-    int error = counts ? leat_count(&all) : -ENOMEM;
-    if (!error)
-        error = count_workers(counts, look->worker_count);
-    if (!error) {
-        put_head(to, look, &all);
-        put_lists(to, look, counts);
-        fputs("}\n", to);
-    }
-    lt_free(counts);
-    return error;
-}
-
 int lt_document(FILE *to, const void *caller)
 {
     struct lt_look look;
+    leat_counts all;
     int error = lt_look_begin(&look, caller, LT_LOOK_USUAL);
     if (error)
         return error;
-    error = write_document(to, &look);
+    error = leat_count(&all);
+    if (!error) {
+        put_head(to, &look, &all);
+        put_lists(to, &look);
+        fputs("}\n", to);
+    }
     lt_look_end(&look);
     return error;
 }

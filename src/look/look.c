@@ -1,18 +1,409 @@
+#define _GNU_SOURCE
 #include "look/look.h"
 
 #include "base/alloc.h"
 #include "base/cancel.h"
+#include "base/clock.h"
 #include "base/environment.h"
 #include "base/world.h"
+#include "look/answer.h"
+#include "net/net.h"
 #include "sched/runtime.h"
+#include "sched/thread.h"
 #include "scope/scope.h"
+#include "watch/monitor.h"
+#include "watch/trace.h"
 
 #include <leat/watch.h>
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/eventfd.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
+
+/* ---- the socket ---- */
+
+struct place {
+    int fd;
+    bool is_local;                              /* a UNIX socket */
+    char path[sizeof(struct sockaddr_storage)]; /* of its file, or "" */
+};
+
+static bool is_loopback(const leat_address *address)
+{
+    const struct sockaddr_in *in = (const struct sockaddr_in *)&address->at;
+    const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)&address->at;
+    return address->at.ss_family == AF_INET ? ntohl(in->sin_addr.s_addr) >> 24 == 127
+                                            : IN6_IS_ADDR_LOOPBACK(&in6->sin6_addr);
+}
+
+/* ":80" serves every address of this machine. */
+static int resolve(const char *text, struct lt_endpoint *end)
+{
+    int error = lt_net_parse(text, end);
+    if (error || end->is_local)
+        return error;
+    const char *host = *end->host ? end->host : "0.0.0.0";
+    bool known = end->type == SOCK_STREAM && lt_net_number(host, end->service, &end->address) == 1;
+    return known ? 0 : -EINVAL;
+}
+
+static int bind_at(int fd, const leat_address *address)
+{
+    if (bind(fd, (const struct sockaddr *)&address->at, address->size) == 0)
+        return 0;
+    return -errno;
+}
+
+/* Removes the file of a socket at which nobody listens any more: a program was killed. */
+static bool remove_stale(const leat_address *address, const char *path)
+{
+    struct stat found;
+    int fd = lt_net_socket(AF_UNIX, SOCK_STREAM);
+    bool refused = fd >= 0 && lstat(path, &found) == 0 && S_ISSOCK(found.st_mode) &&
+                   connect(fd, (const struct sockaddr *)&address->at, address->size) != 0 &&
+                   errno == ECONNREFUSED;
+    if (fd >= 0)
+        lt_net_close(fd);
+    return refused && unlink(path) == 0;
+}
+
+static int bind_and_listen(struct place *place, const leat_address *address)
+{
+    int error;
+    if (place->is_local)
+        fchmod(place->fd, S_IRUSR | S_IWUSR); /* the file gets this mode */
+    else
+        setsockopt(place->fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
+    error = bind_at(place->fd, address);
+    if (error == -EADDRINUSE && *place->path && remove_stale(address, place->path))
+        error = bind_at(place->fd, address);
+    if (error)
+        place->path[0] = 0; /* the file is another program's */
+    return error ? error : listen(place->fd, SOMAXCONN) == 0 ? 0 : -errno;
+}
+
+/* A user who let the system choose the port has to be told. */
+static void tell_port(const struct place *place)
+{
+    char text[LEAT_ADDRESS_TEXT];
+    leat_address address = { .size = sizeof address.at };
+    if (getsockname(place->fd, (struct sockaddr *)&address.at, &address.size) == 0 &&
+        leat_address_text(&address, text, sizeof text) > 0)
+        dprintf(STDERR_FILENO, "leat: look at http://%s/\n", text);
+}
+
+/* Closes the socket, and removes its file. */
+static void close_place(struct place *place)
+{
+    int saved = errno;
+    lt_net_close(place->fd);
+    if (*place->path)
+        unlink(place->path);
+    errno = saved;
+}
+
+/* `has_token`: also at an address that other machines reach. 0; -EINVAL for
+ * an address that is none; -EPERM when it is not on this machine and there is no token; or the
+ * error of listening there. */
+static int open_place(struct place *place, const char *address, bool has_token)
+{
+    struct lt_endpoint end;
+    int saved = errno, error = resolve(address, &end);
+    if (!error && !end.is_local && !has_token && !is_loopback(&end.address))
+        error = -EPERM;
+    if (error)
+        return error;
+    *place = (struct place){ .is_local = end.is_local };
+    if (end.is_local)
+        snprintf(place->path, sizeof place->path, "%s",
+                 ((const struct sockaddr_un *)&end.address.at)->sun_path);
+    place->fd = lt_net_socket(end.address.at.ss_family, SOCK_STREAM);
+    error = place->fd < 0 ? place->fd : bind_and_listen(place, &end.address);
+    if (error && place->fd >= 0)
+        close_place(place);
+    else if (!error && !end.is_local && strcmp(end.service, "0") == 0)
+        tell_port(place);
+    errno = saved;
+    return error;
+}
+
+/* Accepts a client: its descriptor, or a negative errno value. *stranger: another user of this
+ * machine. */
+static int accept_at(const struct place *place, bool *stranger)
+{
+    struct ucred peer = { 0 };
+    int fd = accept4(place->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    if (fd < 0)
+        return -errno;
+    *stranger = place->is_local &&
+                (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &(socklen_t){ sizeof peer }) != 0 ||
+                 (peer.uid != geteuid() && peer.uid != 0));
+    return fd;
+}
+
+/* ---- a client ---- */
+
+enum { CLIENTS = 16, LONGEST_HEAD = 8192 };
+
+/* How long a client may take to ask, and to read some more; and a listener that fails, to recover:
+ * mostly there is no descriptor left. */
+static const int64_t patience = 10 * LEAT_S, pause_of_listener = LEAT_S / 10;
+
+enum state { ASKS, RECORDS, READS };
+
+struct client {
+    int fd; /* -1: there is none */
+    enum state state;
+    bool stranger;
+    int64_t until; /* it is given up then; while RECORDS the trace is complete */
+    size_t asked, sent;
+    struct lt_answer answer;
+    char head[LONGEST_HEAD + 1];
+};
+
+struct lt_server {
+    struct place place;
+    pthread_t thread;
+    int stop; /* an eventfd: readable when the thread is to end */
+    char *token;
+    int64_t listens; /* not before */
+    struct client clients[CLIENTS];
+};
+
+static void leave(struct client *c)
+{
+    if (c->state == RECORDS)
+        lt_trace_end_record(NULL);
+    lt_net_close(c->fd);
+    free(c->answer.bytes);
+    c->answer.bytes = NULL;
+    c->fd = -1;
+}
+
+static void send_more(struct client *c)
+{
+    ssize_t n = send(c->fd, c->answer.bytes + c->sent, c->answer.length - c->sent, MSG_NOSIGNAL);
+    if (n > 0) {
+        c->sent += (size_t)n;
+        c->until = lt_clock_now() + patience;
+    }
+    if (n < 0 && errno != EAGAIN && errno != EINTR) {
+        leave(c);
+    } else if (c->sent == c->answer.length) {
+        shutdown(c->fd, SHUT_WR);
+        leave(c);
+    }
+}
+
+static void begin_to_send(struct client *c)
+{
+    if (!c->answer.bytes)
+        lt_answer_status(&c->answer, 500);
+    c->state = READS;
+    c->until = lt_clock_now() + patience;
+    if (!c->answer.bytes)
+        leave(c);
+    else
+        send_more(c);
+}
+
+static void answer(struct lt_server *server, struct client *c)
+{
+    struct lt_request request;
+    struct lt_asker asker = { server->token, c->stranger };
+    int status = lt_request_parse(&request, c->head, c->asked);
+    int64_t records = 0;
+    if (status)
+        lt_answer_status(&c->answer, status);
+    else
+        records = lt_answer(&c->answer, &asker, &request);
+    if (records) {
+        c->state = RECORDS;
+        c->until = lt_clock_now() + records;
+    } else {
+        begin_to_send(c);
+    }
+}
+
+static void read_more(struct lt_server *server, struct client *c)
+{
+    ssize_t n = recv(c->fd, c->head + c->asked, LONGEST_HEAD - c->asked, 0);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        leave(c);
+        return;
+    }
+    c->asked += (size_t)n;
+    if (lt_request_is_whole(c->head, c->asked)) {
+        answer(server, c);
+    } else if (c->asked == LONGEST_HEAD) {
+        lt_answer_status(&c->answer, 400);
+        begin_to_send(c);
+    }
+}
+
+/* While a trace is recorded, only the client's end is of interest. */
+static void attend(struct lt_server *server, struct client *c, short events)
+{
+    if (c->state == ASKS && events)
+        read_more(server, c);
+    else if (c->state == READS && events)
+        send_more(c);
+    else if (c->state == RECORDS && events & (POLLHUP | POLLERR))
+        leave(c);
+    if (c->fd < 0 || lt_clock_now() < c->until)
+        return;
+    if (c->state == RECORDS) {
+        lt_answer_trace(&c->answer);
+        begin_to_send(c);
+    } else {
+        leave(c);
+    }
+}
+
+/* ---- the thread ---- */
+
+static struct client *free_client(struct lt_server *server)
+{
+    for (size_t i = 0; i < CLIENTS; i++)
+        if (server->clients[i].fd < 0)
+            return &server->clients[i];
+    return NULL;
+}
+
+static void take_client(struct lt_server *server)
+{
+    struct client *c = free_client(server);
+    bool stranger = false;
+    int fd = accept_at(&server->place, &stranger);
+    if (fd >= 0) {
+        c->fd = fd;
+        c->state = ASKS;
+        c->stranger = stranger;
+        c->until = lt_clock_now() + patience;
+        c->asked = c->sent = 0;
+    } else if (fd != -EAGAIN && fd != -EINTR && fd != -ECONNABORTED) {
+        server->listens = lt_clock_now() + pause_of_listener;
+    }
+}
+
+enum { STOP, LISTENER, FIRST_CLIENT, DESCRIPTORS = FIRST_CLIENT + CLIENTS };
+
+/* Waits for the first event, or for the first time. */
+static void wait_for_events(struct lt_server *server, struct pollfd *fds)
+{
+    static const short events[] = { POLLIN, 0, POLLOUT };
+    int64_t now = lt_clock_now(), first = LEAT_NEVER;
+    bool listens = free_client(server) && server->listens <= now;
+    if (free_client(server) && !listens)
+        first = server->listens;
+    fds[STOP] = (struct pollfd){ .fd = server->stop, .events = POLLIN };
+    fds[LISTENER] = (struct pollfd){ .fd = listens ? server->place.fd : -1, .events = POLLIN };
+    for (size_t i = 0; i < CLIENTS; i++) {
+        const struct client *c = &server->clients[i];
+        fds[FIRST_CLIENT + i] = (struct pollfd){ .fd = c->fd, .events = events[c->state] };
+        if (c->fd >= 0 && c->until < first)
+            first = c->until;
+    }
+    int64_t left = first == LEAT_NEVER ? 0 : first > now ? first - now : 0;
+    struct timespec most = { (time_t)(left / LEAT_S), (long)(left % LEAT_S) };
+    if (ppoll(fds, DESCRIPTORS, first == LEAT_NEVER ? NULL : &most, NULL) < 0)
+        for (size_t i = 0; i < DESCRIPTORS; i++)
+            fds[i].revents = 0;
+}
+
+static void *serve(void *argument)
+{
+    struct lt_server *server = argument;
+    struct pollfd fds[DESCRIPTORS];
+    for (;;) {
+        wait_for_events(server, fds);
+        if (fds[STOP].revents)
+            break;
+        for (size_t i = 0; i < CLIENTS; i++)
+            if (server->clients[i].fd >= 0)
+                attend(server, &server->clients[i], fds[FIRST_CLIENT + i].revents);
+        if (fds[LISTENER].revents)
+            take_client(server);
+    }
+    for (size_t i = 0; i < CLIENTS; i++)
+        if (server->clients[i].fd >= 0)
+            leave(&server->clients[i]);
+    return NULL;
+}
+
+/* ---- beginning and end ---- */
+
+static void free_server(struct lt_server *server)
+{
+    if (server->stop >= 0)
+        lt_net_close(server->stop);
+    lt_free(server->token);
+    lt_free(server);
+}
+
+static int prepare(struct lt_server *server, const char *token)
+{
+    int saved = errno;
+    for (size_t i = 0; i < CLIENTS; i++)
+        server->clients[i].fd = -1;
+    server->stop = eventfd(0, EFD_CLOEXEC);
+    errno = saved;
+    if (token) {
+        size_t size = strlen(token) + 1;
+        server->token = lt_alloc(size);
+        if (server->token)
+            memcpy(server->token, token, size);
+    }
+    return server->stop < 0 || (token && !server->token) ? -ENOMEM : 0;
+}
+
+/* `token` may be NULL, and is copied. */
+static int start_server(struct lt_server **to, const char *address, const char *token)
+{
+    struct lt_server *server = lt_alloc(sizeof *server);
+    if (!server)
+        return -ENOMEM;
+    int error = prepare(server, token);
+    if (error) {
+        free_server(server);
+        return error;
+    }
+    error = open_place(&server->place, address, token);
+    if (!error) {
+        error = lt_thread_start(&server->thread, serve, server);
+        if (error)
+            close_place(&server->place);
+    }
+    if (error)
+        free_server(server);
+    else
+        *to = server;
+    if (!error)
+        lt_monitor_bystander(1);
+    return error;
+}
+
+static void stop_server(struct lt_server *server)
+{
+    int saved = errno;
+    lt_monitor_bystander(-1);
+    ssize_t written = write(server->stop, &(uint64_t){ 1 }, sizeof(uint64_t));
+    (void)written;
+    pthread_join(server->thread, NULL);
+    close_place(&server->place);
+    free_server(server);
+    errno = saved;
+}
 
 /* ---- a scope's ---- */
 
@@ -24,7 +415,7 @@ struct look {
 static void free_look(struct lt_owned *owned)
 {
     struct look *look = LT_CONTAINER(owned, struct look, owned);
-    lt_server_stop(look->server);
+    stop_server(look->server);
     lt_free(look);
 }
 
@@ -33,7 +424,7 @@ static const struct lt_owned_kind look_kind = { .free = free_look };
 static int start(leat_scope *scope, const char *address, const char *token)
 {
     struct look *look = lt_alloc(sizeof *look);
-    int error = look ? lt_server_start(&look->server, address, token) : -ENOMEM;
+    int error = look ? start_server(&look->server, address, token) : -ENOMEM;
     if (error) {
         lt_free(look);
         return error;
@@ -63,7 +454,7 @@ int lt_look_serve(void)
     const char *address = lt_env("LEAT_LOOK");
     if (!address)
         return 0;
-    int error = lt_server_start(&from_environment, address, lt_env("LEAT_LOOK_TOKEN"));
+    int error = start_server(&from_environment, address, lt_env("LEAT_LOOK_TOKEN"));
     if (error == -EINVAL)
         return lt_env_refuse("LEAT_LOOK", "an address such as 127.0.0.1:8080 or unix:/path");
     if (error == -EPERM)
@@ -77,6 +468,6 @@ int lt_look_serve(void)
 void lt_look_serve_end(void)
 {
     if (from_environment)
-        lt_server_stop(from_environment);
+        stop_server(from_environment);
     from_environment = NULL;
 }

@@ -11,16 +11,6 @@
 #ifndef LT_LOOK_LOOK_H
 #define LT_LOOK_LOOK_H
 
-struct lt_server;
-
-/* Serves at `address`, until lt_server_stop. `token` may be NULL, and is copied. 0; -EINVAL for an
- * address that is none; -EPERM when it is not on this machine and there is no token; -ENOMEM; or
- * the error of listening there. */
-int lt_server_start(struct lt_server **to, const char *address, const char *token);
-
-/* Waits for its thread: for a look that is being made, some 100 ms at most. */
-void lt_server_stop(struct lt_server *server);
-
 /* LEAT_LOOK and LEAT_LOOK_TOKEN: serves from the start of the runtime to its end. 0, or -EINVAL for
  * values that leat does not understand. If the address cannot be had, a line on standard error says
  * so, and the program goes on: another one that inherited the variable may have it. */
@@ -28,4 +18,3 @@ int lt_look_serve(void);
 void lt_look_serve_end(void);
 
 #endif
-

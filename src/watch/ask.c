@@ -69,7 +69,6 @@ static void record_queues(struct lt_pad *pad, struct lt_worker *worker, struct l
         record_ready(pad, worker, party, LT_IS_READY);
         to->ready += party->kind != LT_JOB;
     }
-    to->more = party != NULL;
     to->queued = lt_local_queue_length(&worker->local_queue) + (worker->pending != NULL);
 }
 

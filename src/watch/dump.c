@@ -2,6 +2,7 @@
 #include "arch/stack.h"
 #include "base/cancel.h"
 #include "sched/pool.h"
+#include "watch/find.h"
 #include "watch/tell.h"
 
 #include <leat/watch.h>
@@ -61,8 +62,9 @@ static uint64_t read_count(const _Atomic uint64_t *count)
     return atomic_load_explicit(count, memory_order_relaxed);
 }
 
-static void add(leat_counts *counts, const struct lt_tally *tally)
+void lt_count(leat_counts *counts, const struct lt_worker *worker)
 {
+    const struct lt_tally *tally = &worker->tally;
     counts->switches += read_count(&tally->switches);
     counts->started += read_count(&tally->started);
     counts->received += read_count(&tally->received);
@@ -93,7 +95,7 @@ int leat_count(leat_counts *counts)
         return error;
     *counts = (leat_counts){ 0 };
     for (unsigned i = 0; i < lt_runtime.worker_count; i++)
-        add(counts, &lt_runtime.workers[i]->tally);
+        lt_count(counts, lt_runtime.workers[i]);
     add_shared(counts);
     lt_runtime_look_away();
     return 0;
@@ -106,7 +108,7 @@ int leat_count_worker(leat_counts *counts, unsigned worker)
         return error;
     *counts = (leat_counts){ 0 };
     if (worker < lt_runtime.worker_count)
-        add(counts, &lt_runtime.workers[worker]->tally);
+        lt_count(counts, lt_runtime.workers[worker]);
     else
         error = -EINVAL;
     lt_runtime_look_away();

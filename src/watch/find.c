@@ -149,123 +149,118 @@ static void look_at_channels(struct lt_pad *pad, leat_scope *scope, struct rest 
 /* ---- parties that have not started ---- */
 
 /* The kernel copies: where a load would fault, it returns an error. No sanitizer reports its
- * reading as a race. It is one, and the caller deals with it. */
-bool lt_peek(void *to, const void *from, size_t size)
+ * reading as a race. It is one, and the caller deals with it. Returns how many bytes. */
+static size_t read_own(void *to, size_t size, const struct iovec *from, unsigned long pieces)
 {
     int saved = errno;
-    struct iovec here = { to, size }, there = { (void *)(uintptr_t)from, size };
-    ssize_t got = process_vm_readv(getpid(), &here, 1, &there, 1, 0);
+    ssize_t got = process_vm_readv(getpid(), &(struct iovec){ to, size }, 1, from, pieces, 0);
     errno = saved;
-    return got == (ssize_t)size;
+    return got > 0 ? (size_t)got : 0;
 }
 
+bool lt_peek(void *to, const void *from, size_t size)
+{
+    return read_own(to, size, &(struct iovec){ (void *)(uintptr_t)from, size }, 1) == size;
+}
+
+/* A string of less than a page, cut off where it does not fit. The page after the string's end may
+ * not be mapped. */
 static bool peek_text(char *to, size_t size, const char *from)
 {
-    size_t page = lt_page_size(), got = 0;
-    /* A page at a time: the page after the string's end may not be mapped. */
-    while (got < size - 1) {
-        size_t piece = page - ((uintptr_t)from + got) % page;
-        if (piece > size - 1 - got)
-            piece = size - 1 - got;
-        if (!lt_peek(to + got, from + got, piece))
-            return false;
-        if (memchr(to + got, '\0', piece))
-            return true;
-        got += piece;
-    }
+    char *at = (char *)(uintptr_t)from;
+    size_t page = lt_page_size(), here = page - (uintptr_t)from % page, most = size - 1;
+    here = here < most ? here : most;
+    size_t got =
+        read_own(to, most, (struct iovec[]){ { at, here }, { at + here, most - here } }, 2);
     to[got] = '\0';
-    return true;
+    return got == most || memchr(to, '\0', got);
 }
 
 enum { LONGEST_NAME = 256 };
 
-/* What could be read of a party. */
+/* A copy of a party that may have been another by the time, with a copy of its name. */
 struct glimpse {
-    struct lt_party party;
-    enum lt_state state; /* if it is queued */
-    const leat_scope *scope;
-    uint32_t scope_number;
-    const void *code;
-    uint32_t number;
-    const char *stack;
-    size_t stack_size;
+    union {
+        struct lt_party party;
+        struct lt_task task;
+        leat_block block;
+        leat_op op;
+    };
+    struct lt_stack stack; /* of a task; empty: it has none, or it cannot be read */
+    leat_block_type type;
     char name[LONGEST_NAME];
 };
 
-static bool glimpse_task(struct glimpse *to, const struct lt_party *party)
+static bool peek_name(struct glimpse *to, const char **name)
 {
-    struct lt_task task;
-    struct lt_stack stack;
-    if (!lt_peek(&task, party, sizeof task))
-        return false;
-    to->number = task.number;
-    to->scope = task.party.scope;
-    if (task.stack && lt_peek(&stack, task.stack, sizeof stack)) {
-        to->stack = stack.fiber.low;
-        to->stack_size = stack.fiber.size;
-    }
-    return !task.name || peek_text(to->name, sizeof to->name, task.name);
+    const char *from = *name;
+    *name = from ? to->name : NULL;
+    return !from || peek_text(to->name, sizeof to->name, from);
 }
 
-static bool glimpse_block(struct glimpse *to, const struct lt_party *party)
+static bool peek_task(struct glimpse *to, const struct lt_party *party)
 {
-    leat_block block;
-    leat_block_type type;
-    if (!lt_peek(&block, party, sizeof block) || !lt_peek(&type, block.type, sizeof type))
+    if (!lt_peek(&to->task, party, sizeof to->task))
         return false;
-    to->scope = to->party.scope;
-    to->state = block.leat_resume ? LT_IS_READY : LT_IS_QUEUED;
-    return !type.name || peek_text(to->name, sizeof to->name, type.name);
+    if (!to->task.stack || !lt_peek(&to->stack, to->task.stack, sizeof to->stack))
+        to->stack = (struct lt_stack){ 0 };
+    return peek_name(to, &to->task.name);
 }
 
-static bool glimpse_callback(struct glimpse *to, const struct lt_party *party)
+static bool peek_block(struct glimpse *to, const struct lt_party *party)
 {
-    leat_op op;
-    if (!lt_peek(&op, party, sizeof op))
+    if (!lt_peek(&to->block, party, sizeof to->block) ||
+        !lt_peek(&to->type, to->block.type, sizeof to->type))
         return false;
-    to->scope = to->party.scope;
-    to->state = LT_IS_READY;
-    to->code = (const void *)(uintptr_t)op.leat_fn;
-    return true;
+    to->block.type = &to->type;
+    return peek_name(to, &to->type.name);
 }
 
 /* False: the party cannot be read. */
-static bool glimpse(struct glimpse *to, const struct lt_party *party)
+static bool peek_party(struct glimpse *to, const struct lt_party *party)
 {
-    *to = (struct glimpse){ .state = LT_IS_QUEUED };
     if (!lt_peek(&to->party, party, sizeof to->party))
         return false;
-    switch (to->party.kind) {
-    case LT_TASK: return glimpse_task(to, party);
-    case LT_BLOCK: return glimpse_block(to, party);
-    case LT_CALLBACK: return glimpse_callback(to, party);
-    default: return false;
-    }
+    enum lt_party_kind kind = to->party.kind;
+    bool read = kind == LT_TASK       ? peek_task(to, party)
+                : kind == LT_BLOCK    ? peek_block(to, party)
+                : kind == LT_CALLBACK ? lt_peek(&to->op, party, sizeof to->op)
+                                      : false;
+    to->party.kind = kind;
+    return read;
 }
 
+/* A block that goes on, or a callback. */
+static bool is_resumed(const struct lt_party *party)
+{
+    return party->kind == LT_CALLBACK ||
+           (party->kind == LT_BLOCK && ((const leat_block *)(const void *)party)->leat_resume);
+}
+
+static enum lt_state queued_state(const struct lt_party *party)
+{
+    return is_resumed(party) ? LT_IS_READY : LT_IS_QUEUED;
+}
+
+/* Whether party.scope is the scope: a block that goes on may have an alarm there. */
+static bool has_scope(const struct lt_party *party)
+{
+    return party->scope && (party->kind == LT_CALLBACK || !is_resumed(party));
+}
+
+/* Records a copy of the party. */
 static struct lt_record *record_glimpse(struct lt_pad *pad, const struct glimpse *seen,
                                         const struct lt_party *party, enum lt_state state)
 {
-    struct lt_record *record = lt_pad_record(pad, lt_thing_of(seen->party.kind), party);
+    struct lt_record *record = lt_record_party(pad, &seen->party, state);
     if (!record)
         return NULL;
-    record->state = state;
-    record->number = seen->number;
-    record->scope = seen->scope;
-    record->scope_number = seen->scope_number;
-    record->code = seen->code;
-    record->name = *seen->name ? lt_pad_text(pad, seen->name) : NULL;
+    record->self = party;
+    record->scope = seen->party.scope;
     return record;
 }
 
-/* A bounded look may not have recorded that scope, and so may not know its number. (A block that
- * goes on may have an alarm in the place of its scope.) */
-static bool glimpse_scope(struct glimpse *to)
-{
-    bool known = to->scope && (to->party.kind != LT_BLOCK || to->state == LT_IS_QUEUED);
-    return !known || lt_peek(&to->scope_number, &to->scope->number, sizeof to->scope_number);
-}
-
+/* A bounded look may not have recorded the party's scope, and so may not know its number. */
 static void record_local_queue(struct lt_pad *pad, struct lt_local_queue *queue)
 {
     struct glimpse seen;
@@ -275,30 +270,31 @@ static void record_local_queue(struct lt_pad *pad, struct lt_local_queue *queue)
     for (; (int32_t)(tail - i) > 0 && lt_pad_step(pad, LT_A_TASK); i++) {
         struct lt_party *party =
             atomic_load_explicit(&queue->slots[i % LT_LOCAL_QUEUE_SIZE], memory_order_relaxed);
-        bool read = glimpse(&seen, party) && (!pad->bounded || glimpse_scope(&seen));
+        uint32_t scope = 0;
+        bool read =
+            peek_party(&seen, party) && (!pad->bounded || !has_scope(&seen.party) ||
+                                         lt_peek(&scope, &seen.party.scope->number, sizeof scope));
         /* A worker that takes the party moves `head` first. (The party was read by system calls,
          * which this load does not overtake.) */
         uint32_t head = atomic_load_explicit(&queue->head, memory_order_acquire);
-        if (read && (int32_t)(head - i) <= 0)
-            record_glimpse(pad, &seen, party, seen.state);
+        if (!read || (int32_t)(head - i) > 0)
+            continue;
+        struct lt_record *record = record_glimpse(pad, &seen, party, queued_state(&seen.party));
+        if (record)
+            record->scope_number = scope;
     }
 }
 
+/* The party's scope stays as long as the party is in the queue. */
 static bool record_queued(void *arg, struct lt_party *party)
 {
     struct lt_pad *pad = arg;
-    if (!lt_pad_step(pad, LT_A_TASK))
-        return false;
-    bool resumed = party->kind == LT_CALLBACK ||
-                   (party->kind == LT_BLOCK && ((leat_block *)(void *)party)->leat_resume);
-    struct lt_record *record = lt_record_party(pad, party, resumed ? LT_IS_READY : LT_IS_QUEUED);
+    struct lt_record *record =
+        lt_pad_step(pad, LT_A_TASK) ? lt_record_party(pad, party, queued_state(party)) : NULL;
     if (!record)
         return false;
     record->scope = party->scope;
-    /* It stays as long as the party is in the queue. (A block that goes on may have an alarm there,
-     * see block/machine.h.) */
-    if (party->scope && (!resumed || party->kind == LT_CALLBACK))
-        record->scope_number = party->scope->number;
+    record->scope_number = has_scope(party) ? party->scope->number : 0;
     return true;
 }
 
@@ -336,22 +332,23 @@ void lt_look_around(struct lt_look *look)
 
 /* Reads the task that a worker runs. False: it cannot be read, or the worker runs another by
  * now. */
-static bool glimpse_running(struct glimpse *to, const struct lt_worker *worker,
-                            const struct lt_task *task)
+static bool peek_running(struct glimpse *to, const struct lt_worker *worker,
+                         const struct lt_task *task)
 {
     uint32_t number;
-    return task && glimpse(to, &task->party) && lt_worker_running(worker) == task &&
-           lt_peek(&number, &task->number, sizeof number) && number == to->number;
+    return task && peek_party(to, &task->party) && to->party.kind == LT_TASK &&
+           lt_worker_running(worker) == task && lt_peek(&number, &task->number, sizeof number) &&
+           number == to->task.number;
 }
 
 bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
                         uint32_t *number, char *name, size_t size)
 {
     struct glimpse seen;
-    if (!glimpse_running(&seen, worker, task))
+    if (!peek_running(&seen, worker, task))
         return false;
-    *number = seen.number;
-    snprintf(name, size, "%s", seen.name);
+    *number = seen.task.number;
+    snprintf(name, size, "%s", seen.task.name ? seen.task.name : "");
     return true;
 }
 
@@ -381,16 +378,16 @@ void lt_look_at_busy(struct lt_look *look, unsigned i)
     lt_pad_allow(pad, 1, 0);
     look->workers[i].frames = ran ? NULL : lt_pad_frames(pad, &frames);
     task = lt_worker_running(worker);
-    if (!glimpse_running(&seen, worker, task))
+    if (!peek_running(&seen, worker, task))
         return;
     struct lt_record *record = record_glimpse(pad, &seen, &task->party, LT_IS_RUNNING);
     if (!record)
         return;
-    record->scope = scope_outside(look, task, seen.scope);
+    record->scope = scope_outside(look, task, seen.party.scope);
     record->worker = (int)i;
-    record->stack = seen.stack;
-    record->stack_size = seen.stack_size;
-    if (task == ran && seen.number == number)
+    record->stack = seen.stack.fiber.low;
+    record->stack_size = seen.stack.fiber.size;
+    if (task == ran && seen.task.number == number)
         record->frames = lt_pad_frames(pad, &frames);
     look->workers[i].running = record;
 }

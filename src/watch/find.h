@@ -26,6 +26,9 @@ void lt_look_hear(struct lt_look *look);
 void lt_look_around(struct lt_look *look);
 void lt_look_at_busy(struct lt_look *look, unsigned worker);
 
+/* Adds the worker's counts. */
+void lt_count(leat_counts *counts, const struct lt_worker *worker);
+
 /* Reads the number and the name of the task that a worker runs. False: the worker does not run that
  * task any more, or the task cannot be read. */
 bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,

@@ -26,13 +26,14 @@ static void draw_record(FILE *to, const struct lt_look *look, const struct lt_re
                                          "shape=cds",     "shape=diamond", "shape=box",
                                          "shape=house",   "shape=folder",  "shape=rarrow" };
     static const char *const states[] = { "", "not started", "", "ready", "running" };
+    const struct lt_sight *seen = record->sight;
     fputs("  ", to);
     node(to, record);
     fprintf(to, " [%s label=\"", looks[record->thing]);
     if (record->thing == LT_A_DESCRIPTOR)
         lt_tell_descriptor(to, record->number);
     else
-        fprintf(to, "%s", record->what ? record->what : lt_tell_thing(record->thing));
+        fputs(record->thing == LT_A_STAGE ? seen->what : lt_tell_thing(record->thing), to);
     if (record->number && record->thing <= LT_A_CHANNEL)
         fprintf(to, " %u", record->number);
     if (record->name) {
@@ -47,10 +48,10 @@ static void draw_record(FILE *to, const struct lt_look *look, const struct lt_re
         fprintf(to, "\\n%zu of %zu%s", record->length, record->capacity,
                 record->closed ? ", closed" : "");
     else if (record->thing == LT_A_BATCHER)
-        fprintf(to, "\\n%zu forming, %zu running", record->forming, record->running);
-    else if (record->thing == LT_A_STAGE && record->n)
-        fprintf(to, "\\n%zu of %u run\\n%u of %u in flight", record->running, record->n,
-                record->held, record->window);
+        fprintf(to, "\\n%zu forming, %zu running", seen->forming, seen->running);
+    else if (record->thing == LT_A_STAGE && seen->n)
+        fprintf(to, "\\n%zu of %u run\\n%u of %u in flight", seen->running, seen->n, seen->held,
+                seen->window);
     else if (*states[record->state])
         fprintf(to, "\\n%s", states[record->state]);
     else if (record->state == LT_IS_WAITING && record->line)
@@ -91,17 +92,18 @@ static void draw_aims(FILE *to, const struct lt_look *look, const struct lt_reco
 /* The way of the items, through a stage. */
 static void draw_ends(FILE *to, const struct lt_record *record)
 {
+    const struct lt_sight *seen = record->sight;
     if (record->thing != LT_A_STAGE)
         return;
-    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
-        bool in = aim->aim == LT_TO_RECEIVE;
-        fputs("  ", to);
-        if (in)
-            fprintf(to, "c%u -> ", aim->number);
+    for (uint32_t i = 0; i < seen->ins && i < LT_SIGHT_ENDS; i++) {
+        fprintf(to, "  c%u -> ", seen->in[i]);
         node(to, record);
-        if (!in)
-            fprintf(to, " -> c%u", aim->number);
         fputs(" [color=gray style=bold];\n", to);
+    }
+    for (uint32_t i = 0; i < seen->outs && i < LT_SIGHT_ENDS; i++) {
+        fputs("  ", to);
+        node(to, record);
+        fprintf(to, " -> c%u [color=gray style=bold];\n", seen->out[i]);
     }
 }
 

@@ -31,12 +31,6 @@ static size_t at_most(size_t n, size_t most)
 
 /* ---- scopes ---- */
 
-/* A list of scopes: the roots, or the scopes inside another. */
-struct branch {
-    struct lt_lock *lock;
-    struct lt_node *scopes;
-};
-
 /* Since when the scope's opener, a thread, joins it. The scope is pinned, so the thread stays. */
 static int64_t joins_since(const leat_scope *scope)
 {
@@ -66,52 +60,41 @@ static void record_scope(struct lt_look *look, leat_scope *scope, size_t around)
     };
 }
 
-/* Records and pins the scopes of a branch, `most` at most. 0; or for how many there is no room:
- * none is pinned. */
-static size_t take_branch(struct lt_look *look, struct branch branch, size_t around, size_t most)
+static bool grow(struct lt_look *look)
 {
-    size_t before = look->scope_count, missing = 0;
-    lt_lock(branch.lock);
-    for (struct lt_node *node = branch.scopes->next; node != branch.scopes; node = node->next) {
-        leat_scope *scope = LT_CONTAINER(node, leat_scope, sibling);
-        if (look->scope_count - before + missing == most) {
-            look->sampled = true;
-            break;
-        }
-        if (look->scope_count == look->scope_room) {
-            missing++;
-            continue;
-        }
-        lt_scope_pin(scope);
-        record_scope(look, scope, around);
-    }
-    lt_unlock(branch.lock);
-    while (missing && look->scope_count > before)
-        lt_scope_unpin(look->scopes[--look->scope_count].scope);
-    return missing;
-}
-
-static bool grow(struct lt_look *look, size_t by)
-{
-    size_t room = (look->scope_room + by) * 2;
-    struct lt_scope_record *scopes = lt_alloc(room * sizeof *scopes);
+    size_t room = 2 * look->scope_room + 64;
+    struct lt_scope_record *scopes = lt_alloc_unset(room * sizeof *scopes);
     if (!scopes)
         return false;
     if (look->scope_count)
         memcpy(scopes, look->scopes, look->scope_count * sizeof *scopes);
     lt_free(look->scopes);
-    lt_free(look->by_scope);
     look->scopes = scopes;
     look->scope_room = room;
     return true;
 }
 
-static int look_at_branch(struct lt_look *look, struct branch branch, size_t around, size_t most)
+/* Records and pins the scopes of a list, `most` at most: the roots, or those inside another. False:
+ * there is no memory. */
+static bool take_list(struct lt_look *look, struct lt_lock *lock, const struct lt_node *scopes,
+                      size_t around, size_t most)
 {
-    for (size_t missing; (missing = take_branch(look, branch, around, most));)
-        if (!grow(look, missing))
-            return -ENOMEM;
-    return 0;
+    bool made = true;
+    lt_lock(lock);
+    for (struct lt_node *node = scopes->next; made && node != scopes; node = node->next) {
+        leat_scope *scope = LT_CONTAINER(node, leat_scope, sibling);
+        if (!most--) {
+            look->sampled = true;
+            break;
+        }
+        made = look->scope_count < look->scope_room || grow(look);
+        if (!made)
+            break;
+        lt_scope_pin(scope);
+        record_scope(look, scope, around);
+    }
+    lt_unlock(lock);
+    return made;
 }
 
 /* How many scopes may be recorded inside the one that comes next, when `left` others have still to
@@ -133,20 +116,20 @@ static int by_scope(const void *a, const void *b)
 static int find_scopes(struct lt_look *look)
 {
     /* Half of the room is for scopes inside others. */
-    int error = look_at_branch(look, (struct branch){ &lt_roots.lock, &lt_roots.scopes },
-                               LT_NOWHERE, scopes_allowed(look, 1));
+    bool made =
+        take_list(look, &lt_roots.lock, &lt_roots.scopes, LT_NOWHERE, scopes_allowed(look, 1));
     look->root_count = look->scope_count;
-    for (size_t i = 0; !error && i < look->scope_count; i++) {
+    for (size_t i = 0; made && i < look->scope_count; i++) {
         leat_scope *scope = look->scopes[i].scope;
         size_t first = look->scope_count;
-        error = look_at_branch(look, (struct branch){ &scope->lock, &scope->children }, i,
-                               scopes_allowed(look, first - i - 1));
+        made =
+            take_list(look, &scope->lock, &scope->children, i, scopes_allowed(look, first - i - 1));
         look->scopes[i].inside = first;
         look->scopes[i].count = look->scope_count - first;
         look->members += look->scopes[i].tasks;
     }
     look->by_scope = lt_alloc((look->scope_count + 1) * sizeof(struct lt_scope_record *));
-    if (error || !look->by_scope)
+    if (!made || !look->by_scope)
         return -ENOMEM;
     for (size_t i = 0; i < look->scope_count; i++)
         look->by_scope[i] = &look->scopes[i];
@@ -283,7 +266,6 @@ static void merge(struct lt_record *into, struct lt_record *from)
     into->complete |= from->complete;
     into->chosen |= from->chosen;
     into->scope = into->scope ? into->scope : from->scope;
-    into->in_scope |= from->in_scope;
     into->scope_number = into->scope_number ? into->scope_number : from->scope_number;
     into->worker = into->worker >= 0 ? into->worker : from->worker;
     into->line = into->line ? into->line : from->line;
@@ -371,8 +353,6 @@ static int merge_pads(struct lt_look *look)
     for (size_t i = 0; i < look->record_count; i++) {
         struct lt_record *record = look->records[i] = look->by_self[i];
         record->place = lt_look_scope(look, record->scope);
-        record->hidden =
-            look->bounded && (record->scope || record->in_scope) && record->place == LT_NOWHERE;
         if (record->state == LT_IS_RUNNING && record->worker >= 0)
             look->workers[record->worker].running = record;
     }
@@ -428,6 +408,25 @@ static int prepare(struct lt_look *look)
     return made ? 0 : -ENOMEM;
 }
 
+static int64_t cpu_time(const struct lt_worker *worker)
+{
+    clockid_t clock;
+    struct timespec used;
+    if (lt_runtime.alone || pthread_getcpuclockid(worker->thread, &clock) != 0 ||
+        clock_gettime(clock, &used) != 0)
+        return -1;
+    return used.tv_sec * LEAT_S + used.tv_nsec;
+}
+
+static void look_at_worker(struct lt_look *look, unsigned i)
+{
+    struct lt_worker_record *record = &look->workers[i];
+    if (!record->answered)
+        lt_look_at_busy(look, i);
+    lt_count(&record->counts, lt_runtime.workers[i]);
+    record->cpu = cpu_time(lt_runtime.workers[i]);
+}
+
 /* With the scopes pinned. */
 static int look_around(struct lt_look *look)
 {
@@ -438,8 +437,7 @@ static int look_around(struct lt_look *look)
     lt_look_around(look);
     lt_look_hear(look);
     for (unsigned i = 0; i < look->worker_count; i++)
-        if (!look->workers[i].answered)
-            lt_look_at_busy(look, i);
+        look_at_worker(look, i);
     return 0;
 }
 

@@ -40,6 +40,8 @@
 #include "sched/runtime.h"
 #include "watch/records.h"
 
+#include <leat/watch.h>
+
 /* How long a look waits for a worker's answer. Meanwhile no recorded scope can close: so a look
  * that comes each second does not wait long. */
 enum { LT_ANSWER_MS = 100, LT_ANSWER_BOUNDED_MS = 20 };
@@ -87,8 +89,9 @@ struct lt_worker_record {
     const struct lt_record *running; /* or NULL */
     const struct lt_frames *frames;  /* of the block or callback that it runs; or NULL */
     uint32_t ready, queued;          /* how many parties */
-    bool more;                       /* more are ready: a bounded look has not counted all */
     uint64_t timers;
+    leat_counts counts;
+    int64_t cpu; /* processor time of its thread; -1: not known */
 };
 
 struct lt_look {

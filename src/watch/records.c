@@ -4,7 +4,6 @@
 #include "base/alloc.h"
 #include "block/machine.h"
 #include "sched/runtime.h"
-#include "scope/sight.h"
 #include "watch/since.h"
 
 #include <leat/callback.h>
@@ -289,7 +288,6 @@ static void find_scope(struct lt_record *record, const struct lt_party *party)
         lt_record_scope(record, scope_of(LT_CONTAINER(party, const struct lt_task, party)));
     else if (party->kind == LT_CALLBACK)
         lt_record_scope(record, party->scope);
-    record->in_scope = record->scope || party->kind == LT_BLOCK;
 }
 
 static void record_waiter(struct lt_pad *pad, struct lt_record *on, struct lt_party *party,
@@ -374,21 +372,6 @@ static uint32_t record_way(struct lt_pad *pad, struct lt_record *record, leat_ch
     return count;
 }
 
-static void record_stage(struct lt_pad *pad, struct lt_record *record, const struct lt_sight *sight)
-{
-    record->what = sight->what;
-    record->block = sight->block;
-    record->n = sight->n;
-    record->window = sight->window;
-    record->held = sight->held;
-    record->receivers = sight->ins;
-    record->senders = sight->outs;
-    for (uint32_t i = 0; i < sight->ins && i < LT_SIGHT_ENDS; i++)
-        lt_pad_aim(pad, record, LT_TO_RECEIVE, NULL, sight->in[i]);
-    for (uint32_t i = 0; i < sight->outs && i < LT_SIGHT_ENDS; i++)
-        lt_pad_aim(pad, record, LT_TO_SEND, NULL, sight->out[i]);
-}
-
 static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
 {
     static const enum lt_thing things[] = { LT_A_DESCRIPTOR, LT_A_BATCHER, LT_A_STAGE };
@@ -398,14 +381,8 @@ static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
     record->scope = sight->scope;
     record->name = lt_pad_text(pad, sight->name);
     record->closed = sight->closed;
-    record->forming = sight->forming;
-    record->running = sight->running;
-    record->batches = sight->batches;
-    record->items = sight->items;
-    record->more = !sight->steps;
-    pad->cut |= record->more;
-    if (sight->kind == LT_SEES_STAGE)
-        record_stage(pad, record, sight);
+    record->sight = copy(pad, sight, sizeof *sight);
+    pad->cut |= !sight->steps;
     if (sight->kind != LT_SEES_DESCRIPTOR)
         return;
     record->number = (uint32_t)sight->fd;

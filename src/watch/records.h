@@ -11,6 +11,7 @@
 #ifndef LT_WATCH_RECORDS_H
 #define LT_WATCH_RECORDS_H
 
+#include "scope/sight.h"
 #include "scope/wait.h"
 #include "watch/frames.h"
 
@@ -48,8 +49,7 @@ enum lt_state {
 };
 
 /* One thing that a party waits for; in the record of a channel or a descriptor, one party that
- * waits on it; in that of a stage, a channel that it receives from or sends to, of which only the
- * number is known. */
+ * waits on it. */
 struct lt_aim_record {
     struct lt_aim_record *next;
     enum lt_aim aim;
@@ -68,8 +68,6 @@ struct lt_record {
     uint32_t scope_number; /* a party's, or 0: not known */
     uint32_t order;        /* in which it was recorded */
     size_t place;          /* the index of its scope, set at the end */
-    bool in_scope;         /* it is in one, which may be unknown; in a bounded look */
-    bool hidden; /* it is in a scope, which a bounded look has not recorded; set at the end */
     bool chosen; /* in a bounded look: found as one of its scope's, so not the first to go */
     struct lt_aim_record *aims, *last_aim;
     bool complete; /* made by the party's own worker: all its aims are known */
@@ -80,22 +78,14 @@ struct lt_record {
     const char *stack;
     size_t stack_size;
     const struct lt_frames *frames; /* or NULL */
-    /* Of a channel, a descriptor, a batcher, a stage. */
+    /* Of a channel; `closed` of others as well. */
     bool closed;
-    /* Of a channel. */
     size_t length, capacity;
     uint32_t passed; /* items received since it was made, modulo 2^32 */
     /* Of a channel: how many wait to receive and to send; of a descriptor: to read and to write.
-     * Of a stage: its inputs and outputs. Also where not all of them are among its aims. */
+     * Also where not all of them are among its aims. */
     uint32_t receivers, senders;
-    /* Of a batcher. */
-    size_t forming, running; /* batches; of a stage, calls of its function */
-    bool more;               /* of these batches, or of a stage's channels: not all were counted */
-    uint64_t batches, items; /* that have begun; of a stage, that it has taken */
-    /* Of a stage. */
-    const char *what;         /* "merge": never freed */
-    const void *block;        /* of an operator: its party; or NULL */
-    uint32_t n, window, held; /* of a pipeline's: calls at once, and items in flight; else n is 0 */
+    const struct lt_sight *sight; /* of a descriptor, a batcher, a stage; without its name */
 };
 
 struct lt_allowance {

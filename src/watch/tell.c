@@ -257,10 +257,6 @@ static void tell_party(FILE *to, const struct lt_look *look, const struct lt_rec
     tell_who(to, record->thing, record->number, record);
     fputs(": ", to);
     tell_state(to, look, record);
-    if (record->hidden && record->scope_number)
-        fprintf(to, "; in scope %u, which is not shown", record->scope_number);
-    else if (record->hidden)
-        fputs("; in a scope that is not shown", to);
     fputs("\n", to);
     bool selects = record->state == LT_IS_WAITING && record->aims && record->aims->next;
     for (const struct lt_aim_record *aim = selects ? record->aims : NULL; aim; aim = aim->next) {
@@ -316,41 +312,36 @@ static void tell_descriptor(FILE *to, const struct lt_look *look, const struct l
 
 static void tell_batcher(FILE *to, const struct lt_record *record)
 {
+    const struct lt_sight *seen = record->sight;
     tell_who(to, LT_A_BATCHER, 0, record);
-    fprintf(to, ": %zu forming, %zu running, %llu item%s in %llu batch%s so far%s\n",
-            record->forming, record->running, (unsigned long long)record->items,
-            record->items == 1 ? "" : "s", (unsigned long long)record->batches,
-            record->batches == 1 ? "" : "es", record->closed ? ", closed" : "");
+    fprintf(to, ": %zu forming, %zu running, %llu item%s in %llu batch%s so far%s\n", seen->forming,
+            seen->running, (unsigned long long)seen->items, seen->items == 1 ? "" : "s",
+            (unsigned long long)seen->batches, seen->batches == 1 ? "" : "es",
+            seen->closed ? ", closed" : "");
 }
 
-/* "channel 3, channel 4 and 7 more" */
-static void tell_ends(FILE *to, const struct lt_record *record, enum lt_aim way)
+/* "from channel 3, channel 4 and 7 more" */
+static void tell_ends(FILE *to, const char *before, const uint32_t *numbers, uint32_t n)
 {
-    uint32_t left = way == LT_TO_RECEIVE ? record->receivers : record->senders;
-    const char *before = way == LT_TO_RECEIVE ? " from" : " to";
-    for (const struct lt_aim_record *aim = record->aims; aim; aim = aim->next) {
-        if (aim->aim != way)
-            continue;
-        fprintf(to, "%s channel %u", before, aim->number);
-        before = ",";
-        left--;
-    }
-    if (left)
-        fprintf(to, " and %u more", left);
+    for (uint32_t i = 0; i < n && i < LT_SIGHT_ENDS; i++, before = ",")
+        fprintf(to, "%s channel %u", before, numbers[i]);
+    if (n > LT_SIGHT_ENDS)
+        fprintf(to, " and %u more", n - LT_SIGHT_ENDS);
 }
 
 /* An operator is a block: what it does stands there. */
 static void tell_stage(FILE *to, const struct lt_record *record)
 {
-    fprintf(to, "%s ", record->what);
+    const struct lt_sight *seen = record->sight;
+    fprintf(to, "%s ", seen->what);
     tell_who(to, LT_A_STAGE, 0, record);
-    fputs(":", to);
-    tell_ends(to, record, LT_TO_RECEIVE);
-    tell_ends(to, record, LT_TO_SEND);
-    if (record->n)
-        fprintf(to, ", %zu of %u run, %u of %u items in flight, %llu so far", record->running,
-                record->n, record->held, record->window, (unsigned long long)record->items);
-    fprintf(to, "%s\n", record->closed ? ", closed" : "");
+    putc(':', to);
+    tell_ends(to, " from", seen->in, seen->ins);
+    tell_ends(to, " to", seen->out, seen->outs);
+    if (seen->n)
+        fprintf(to, ", %zu of %u run, %u of %u items in flight, %llu so far", seen->running,
+                seen->n, seen->held, seen->window, (unsigned long long)seen->items);
+    fprintf(to, "%s\n", seen->closed ? ", closed" : "");
 }
 
 /* The records of a scope, or those in none. */
@@ -430,7 +421,7 @@ static void tell_worker(FILE *to, const struct lt_look *look, unsigned i)
         fputs(worker->answered ? " runs nothing" : " it runs a block or a callback", to);
     }
     if (worker->ready)
-        fprintf(to, ", %u%s ready", worker->ready, worker->more ? " or more" : "");
+        fprintf(to, ", %u ready", worker->ready);
     if (worker->queued)
         fprintf(to, ", %u to start", worker->queued);
     if (worker->timers)
@@ -448,8 +439,7 @@ void lt_tell(FILE *to, const struct lt_look *look)
     for (enum lt_thing thing = LT_A_TASK; thing < LT_THINGS; thing++)
         if (thing <= LT_A_CHANNEL || count[thing])
             fprintf(to, "%zu %s%s, ", count[thing], things[thing], count[thing] == 1 ? "" : "s");
-    fprintf(to, "%zu scope%s%s\n", look->scope_count, look->scope_count == 1 ? "" : "s",
-            look->sampled ? ", and more that is not shown" : "");
+    fprintf(to, "%zu scope%s\n", look->scope_count, look->scope_count == 1 ? "" : "s");
     tell_rings(to);
     for (unsigned i = 0; i < look->worker_count; i++)
         tell_worker(to, look, i);

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-/* Writes lines of text; and a graph in Graphviz's language. */
+/* Writes lines of text, and a graph, in Graphviz's language, of a look without a bound. */
 void lt_tell(FILE *to, const struct lt_look *look);
 void lt_draw(FILE *to, const struct lt_look *look);
 
