@@ -1,14 +1,149 @@
-#define _GNU_SOURCE /* open_memstream */
+#define _GNU_SOURCE /* open_memstream, memmem */
 #include "look/answer.h"
 
 #include "watch/tell.h"
 #include "watch/trace.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 enum { LONGEST_TRACE = 60 };
+
+/* ---- the request: HTTP/1.1 (RFC 9112); a body is never read ---- */
+
+struct request {
+    const char *path;  /* "/json" */
+    const char *query; /* what follows the '?', or "" */
+    const char *host;  /* the header's value, or NULL */
+    const char *token; /* of "Authorization: Bearer TOKEN", or NULL */
+    bool cross_site;   /* a page of another site made the browser ask */
+};
+
+bool lt_request_is_whole(const char *head, size_t n)
+{
+    return memmem(head, n, "\r\n\r\n", 4) != NULL;
+}
+
+/* Ends the line at its CRLF. What follows it, or NULL. */
+static char *end_line(char *line)
+{
+    char *end = strstr(line, "\r\n");
+    if (!end)
+        return NULL;
+    *end = 0;
+    return end + 2;
+}
+
+/* The header's value, if the line has that name. */
+static const char *value_of(const char *line, const char *name)
+{
+    size_t length = strlen(name);
+    if (strncasecmp(line, name, length) != 0 || line[length] != ':')
+        return NULL;
+    return line + length + 1 + strspn(line + length + 1, " \t");
+}
+
+static void take_header(struct request *to, const char *line)
+{
+    const char *value;
+    if ((value = value_of(line, "Host")))
+        to->host = value;
+    else if ((value = value_of(line, "Authorization")) && strncasecmp(value, "Bearer ", 7) == 0)
+        to->token = value + 7;
+    else if ((value = value_of(line, "Sec-Fetch-Site")))
+        to->cross_site = strcmp(value, "cross-site") == 0;
+}
+
+/* "GET /path?query HTTP/1.1" */
+static int take_target(struct request *to, char *line)
+{
+    char *target = strchr(line, ' '), *version = target ? strchr(target + 1, ' ') : NULL;
+    if (!version || strncmp(version + 1, "HTTP/1.", 7) != 0 || target[1] != '/')
+        return 400;
+    *target++ = 0;
+    *version = 0;
+    if (strcmp(line, "GET") != 0)
+        return 405;
+    char *query = strchr(target, '?');
+    if (query)
+        *query++ = 0;
+    to->path = target;
+    to->query = query ? query : "";
+    return 0;
+}
+
+/* Takes a whole head apart, in place; `head[n]` is writable. 0, or an HTTP status: 400, 405. */
+static int parse(struct request *to, char *head, size_t n)
+{
+    *to = (struct request){ 0 };
+    head[n] = 0;
+    if (strlen(head) != n)
+        return 400;
+    char *line = end_line(head);
+    int status = line ? take_target(to, head) : 400;
+    for (char *next; !status && line && *line && (next = end_line(line)); line = next)
+        take_header(to, line);
+    return status;
+}
+
+static int hex(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Copies the value of the query's parameter `name` to `value`, cut off where it does not fit, with
+ * %XX decoded. False: there is none. */
+static bool query_of(const struct request *request, const char *name, char *value, size_t size)
+{
+    size_t length = strlen(name), n = 0;
+    const char *at = request->query;
+    while (at && (strncmp(at, name, length) != 0 || at[length] != '=')) {
+        at = strchr(at, '&');
+        at += at != NULL;
+    }
+    if (!at)
+        return false;
+    for (at += length + 1; *at && *at != '&' && n + 1 < size; at++) {
+        bool escape = at[0] == '%' && hex(at[1]) >= 0 && hex(at[2]) >= 0;
+        value[n++] = escape ? (char)(16 * hex(at[1]) + hex(at[2])) : *at;
+        at += escape ? 2 : 0;
+    }
+    value[n] = 0;
+    return true;
+}
+
+/* Whether the host is this machine by a number or as localhost, or not given. A page of another
+ * site whose name leads here (DNS rebinding) asks with that name. */
+static bool is_for_loopback(const struct request *request)
+{
+    char name[64];
+    struct in_addr four;
+    if (!request->host)
+        return true;
+    size_t length =
+        *request->host == '[' ? strcspn(request->host, "]") + 1 : strcspn(request->host, ":");
+    if (length >= sizeof name)
+        return false;
+    snprintf(name, sizeof name, "%.*s", (int)length, request->host);
+    return strcasecmp(name, "localhost") == 0 || strcmp(name, "[::1]") == 0 ||
+           (inet_pton(AF_INET, name, &four) == 1 && ntohl(four.s_addr) >> 24 == 127);
+}
+
+/* Compares in a time that tells nothing of `wanted` but its length. */
+static bool token_is(const char *token, const char *wanted)
+{
+    size_t n = strlen(wanted);
+    unsigned char differs = strlen(token) != n;
+    for (size_t i = 0; i < n && token[i]; i++)
+        differs |= (unsigned char)(token[i] ^ wanted[i]);
+    return !differs;
+}
 
 /* ---- the parts of an answer ---- */
 
@@ -76,9 +211,9 @@ static void put_error(struct lt_answer *to, int error)
 
 /* ---- the answers ---- */
 
-typedef int writes(FILE *body, const struct lt_request *request);
+typedef int writes(FILE *body, const struct request *request);
 
-static int write_page(FILE *body, const struct lt_request *request)
+static int write_page(FILE *body, const struct request *request)
 {
     (void)request;
     fwrite(lt_page, 1, (size_t)(lt_page_end - lt_page), body);
@@ -91,10 +226,10 @@ static const void *caller(void)
     return lt_frames_wanted() ? __builtin_return_address(0) : NULL;
 }
 
-static int write_document(FILE *body, const struct lt_request *request)
+static int write_document(FILE *body, const struct request *request)
 {
     char value[8];
-    bool stacks = lt_request_query(request, "stacks", value, sizeof value) && !strcmp(value, "1");
+    bool stacks = query_of(request, "stacks", value, sizeof value) && !strcmp(value, "1");
     return lt_document(body, stacks ? caller() : NULL);
 }
 
@@ -110,19 +245,19 @@ static int look_at_all(FILE *body, const void *stacks,
     return 0;
 }
 
-static int write_dump(FILE *body, const struct lt_request *request)
+static int write_dump(FILE *body, const struct request *request)
 {
     (void)request;
     return look_at_all(body, caller(), lt_tell);
 }
 
-static int write_graph(FILE *body, const struct lt_request *request)
+static int write_graph(FILE *body, const struct request *request)
 {
     (void)request;
     return look_at_all(body, NULL, lt_draw);
 }
 
-static int write_trace(FILE *body, const struct lt_request *request)
+static int write_trace(FILE *body, const struct request *request)
 {
     (void)request;
     return lt_trace_end_record(body);
@@ -139,8 +274,7 @@ static const struct route {
 
 enum { ROUTES = sizeof routes / sizeof *routes, TRACE = ROUTES - 1 };
 
-static void follow(const struct route *route, struct lt_answer *to,
-                   const struct lt_request *request)
+static void follow(const struct route *route, struct lt_answer *to, const struct request *request)
 {
     char *bytes = NULL;
     size_t n = 0;
@@ -184,10 +318,10 @@ static int64_t parse_seconds(const char *text)
     return ns <= LONGEST_TRACE * LEAT_S ? ns : 0;
 }
 
-static int64_t record(struct lt_answer *to, const struct lt_request *request)
+static int64_t record(struct lt_answer *to, const struct request *request)
 {
     char value[32] = "2";
-    lt_request_query(request, "seconds", value, sizeof value);
+    query_of(request, "seconds", value, sizeof value);
     int64_t ns = parse_seconds(value);
     int error = ns ? lt_trace_record() : 0;
     if (!ns)
@@ -200,31 +334,33 @@ static int64_t record(struct lt_answer *to, const struct lt_request *request)
 /* ---- which one ---- */
 
 /* 0, or the status with which the asker is refused. */
-static int refusal(const struct lt_asker *asker, const struct lt_request *request)
+static int refusal(const struct lt_asker *asker, const struct request *request)
 {
     char token[256] = "";
     if (request->cross_site)
         return 403;
     if (!asker->token)
-        return asker->stranger || !lt_request_is_for_loopback(request) ? 403 : 0;
+        return asker->stranger || !is_for_loopback(request) ? 403 : 0;
     if (request->token)
-        return lt_token_is(request->token, asker->token) ? 0 : 401;
-    lt_request_query(request, "token", token, sizeof token);
-    return lt_token_is(token, asker->token) ? 0 : 401;
+        return token_is(request->token, asker->token) ? 0 : 401;
+    query_of(request, "token", token, sizeof token);
+    return token_is(token, asker->token) ? 0 : 401;
 }
 
-int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker,
-                  const struct lt_request *request)
+int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker, char *head, size_t n)
 {
-    int status = refusal(asker, request);
+    struct request request;
+    int status = parse(&request, head, n);
+    if (!status)
+        status = refusal(asker, &request);
     const struct route *route = routes;
-    while (route < routes + ROUTES && strcmp(request->path, route->path) != 0)
+    while (!status && route < routes + ROUTES && strcmp(request.path, route->path) != 0)
         route++;
     if (status || route == routes + ROUTES)
         lt_answer_status(to, status ? status : 404);
     else if (route == &routes[TRACE])
-        return record(to, request);
+        return record(to, &request);
     else
-        follow(route, to, request);
+        follow(route, to, &request);
     return 0;
 }

@@ -2,8 +2,8 @@
 #ifndef LT_LOOK_ANSWER_H
 #define LT_LOOK_ANSWER_H
 
-#include "look/request.h"
-
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -19,10 +19,13 @@ struct lt_answer {
     size_t length;
 };
 
-/* Writes the whole answer. Or returns for how many nanoseconds a trace is to be recorded, which has
- * begun then: lt_answer_trace ends the trace and writes the answer. Else 0. */
-int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker,
-                  const struct lt_request *request);
+/* Whether the n bytes at `head` have a whole head: it ends with an empty line. */
+bool lt_request_is_whole(const char *head, size_t n);
+
+/* Takes a whole head apart, in place; `head[n]` is writable. Writes the whole answer. Or returns for
+ * how many nanoseconds a trace is to be recorded, which has begun then: lt_answer_trace ends the
+ * trace and writes the answer. Else 0. */
+int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker, char *head, size_t n);
 void lt_answer_trace(struct lt_answer *to);
 
 /* An answer of one line, such as "404 Not Found". */

@@ -217,14 +217,8 @@ static void begin_to_send(struct client *c)
 
 static void answer(struct lt_server *server, struct client *c)
 {
-    struct lt_request request;
     struct lt_asker asker = { server->token, c->stranger };
-    int status = lt_request_parse(&request, c->head, c->asked);
-    int64_t records = 0;
-    if (status)
-        lt_answer_status(&c->answer, status);
-    else
-        records = lt_answer(&c->answer, &asker, &request);
+    int64_t records = lt_answer(&c->answer, &asker, c->head, c->asked);
     if (records) {
         c->state = RECORDS;
         c->until = lt_clock_now() + records;
