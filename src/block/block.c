@@ -201,6 +201,15 @@ __attribute__((noinline)) static int get_ready_to_wait(leat_block *b, leat_chan 
     return answer(b, lt_machine_wait(machine_of(b), ch, side, item, deadline, alarm));
 }
 
+/* With the lock held, released here: the fast path's last act, as lt_fast_wait for tasks. */
+__attribute__((noinline)) static int park(leat_block *b, leat_chan *ch, enum lt_side side,
+                                          void *item)
+{
+    enum lt_attempt attempt = lt_machine_park(machine_of(b), ch, side, item, LEAT_NEVER, NULL);
+    lt_biased_let_go(&ch->lock);
+    return answer(b, attempt);
+}
+
 __attribute__((noinline)) static int wake_and_answer(leat_block *b, struct lt_party *woken)
 {
     lt_ready(woken);
@@ -219,11 +228,8 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
         return operate_slow_path(b, ch, side, item, deadline, alarm);
     struct lt_party *woken;
     int status = lt_fast_try(ch, side, item, party_of(b), &woken);
-    if (status == LT_NOT_NOW && LT_LIKELY(lt_machine_may_park(machine_of(b), deadline))) {
-        enum lt_attempt attempt = lt_machine_park(machine_of(b), ch, side, item, LEAT_NEVER, NULL);
-        lt_biased_let_go(&ch->lock);
-        return answer(b, attempt);
-    }
+    if (status == LT_NOT_NOW && LT_LIKELY(lt_machine_may_park(machine_of(b), deadline)))
+        return park(b, ch, side, item);
     lt_biased_let_go(&ch->lock);
     if (status == LT_NOT_NOW)
         return get_ready_to_wait(b, ch, side, item, deadline, alarm);
