@@ -1,8 +1,6 @@
 /* combine.c: makes one output of one item from each input. It receives from the inputs in turn: a
  * round takes as long as the slowest input, whichever that is. */
-#include "chan/more.h"
 #include "flow/flow.h"
-#include "scope/sight.h"
 
 struct combine {
     struct lt_flow flow;
@@ -14,7 +12,6 @@ struct combine {
     leat_chan **ins;
     void **items; /* where each item is, behind this struct */
     unsigned char *result;
-    uint32_t numbers[LT_SIGHT_ENDS]; /* of the first inputs */
 };
 
 static void drop_round(struct combine *c)
@@ -52,18 +49,6 @@ end:
     LEAT_END(b);
 }
 
-static void see_combine(struct lt_owned *owned, struct lt_sight *sight)
-{
-    const struct combine *c = LT_CONTAINER(owned, struct combine, flow.owned);
-    lt_flow_see(owned, sight);
-    for (size_t i = 0; sight->self && i < c->n && i < LT_SIGHT_ENDS; i++)
-        lt_sight_in(sight, c->numbers[i]);
-    if (sight->self)
-        sight->ins = (uint32_t)c->n;
-}
-
-static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = see_combine };
-
 leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat_combine_fn *fn,
                         void *arg, const leat_chan_spec *out_spec)
 {
@@ -86,7 +71,7 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     }
     size_t head = lt_flow_aligned(sizeof(struct combine) + n * (sizeof(void *) + sizeof *ins));
     size_t out_size = leat_chan_item_size(out);
-    struct combine *c = lt_flow_make(scope, head + bytes + out_size, &owned_kind);
+    struct combine *c = lt_flow_make(scope, head + bytes + out_size, NULL);
     if (!c)
         return NULL;
     unsigned char *memory = (unsigned char *)c + head;
@@ -100,11 +85,10 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     c->result = fn ? memory + bytes : memory;
     for (size_t i = 0; i < n; i++) {
         c->ins[i] = ins[i];
+        lt_flow_sees(&c->flow, ins[i], NULL);
         c->items[i] = memory;
         memory += fn ? lt_flow_aligned(leat_chan_item_size(ins[i])) : leat_chan_item_size(ins[i]);
     }
-    for (size_t i = 0; i < n && i < LT_SIGHT_ENDS; i++)
-        c->numbers[i] = lt_chan_number(ins[i]);
     lt_flow_go(&c->flow, "combine", NULL, out, LEAT_BLOCK_TYPE_(combine));
     return out;
 }

@@ -3,7 +3,6 @@
 #include "base/alloc.h"
 #include "block/block.h"
 #include "chan/more.h"
-#include "scope/sight.h"
 
 void lt_flow_free(struct lt_owned *owned)
 {
@@ -22,12 +21,19 @@ void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *
     return flow;
 }
 
+void lt_flow_sees(struct lt_flow *flow, const leat_chan *in, const leat_chan *out)
+{
+    if (in && flow->ins++ < LT_SIGHT_ENDS)
+        flow->in[flow->ins - 1] = lt_chan_number(in);
+    if (out && flow->outs++ < LT_SIGHT_ENDS)
+        flow->out[flow->outs - 1] = lt_chan_number(out);
+}
+
 void lt_flow_go(struct lt_flow *flow, const char *what, const leat_chan *in, const leat_chan *out,
                 const leat_block_type *type)
 {
     /* Before the operator runs: it may end, and others may free its channels. */
-    flow->in = lt_chan_number(in);
-    flow->out = lt_chan_number(out);
+    lt_flow_sees(flow, in, out);
     leat_go_block_typed(flow->scope, &flow->block, type);
     /* After that: the block's head is no one's before. The caller keeps the scope open. */
     lt_flow_show(flow, what);
@@ -44,8 +50,10 @@ bool lt_flow_sight(struct lt_owned *owned, struct lt_sight *sight)
                                 .what = what,
                                 .steps = sight->steps };
     if (what) {
-        lt_sight_in(sight, flow->in);
-        lt_sight_out(sight, flow->out);
+        memcpy(sight->in, flow->in, sizeof flow->in);
+        memcpy(sight->out, flow->out, sizeof flow->out);
+        sight->ins = flow->ins;
+        sight->outs = flow->outs;
     }
     return what;
 }

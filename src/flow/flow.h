@@ -11,6 +11,7 @@
 
 #include "base/item.h"
 #include "scope/owned.h"
+#include "scope/sight.h"
 
 #include <leat/block.h>
 #include <leat/flow.h>
@@ -27,9 +28,9 @@ struct lt_flow {
     /* What looks call it, such as "merge"; NULL: they do not see it. Written by lt_flow_show when
      * all that they read is there, and read with acquire. */
     const char *_Atomic what;
-    /* The numbers of its channels, or 0. Not the channels: these may go when the operator has
-     * ended. */
-    uint32_t in, out;
+    /* The numbers of its first channels, and how many there are. Not the channels: these may go
+     * when the operator has ended. */
+    uint32_t in[LT_SIGHT_ENDS], out[LT_SIGHT_ENDS], ins, outs;
 };
 
 /* Zeroed memory that the scope frees as `kind` says; NULL: by lt_flow_free. NULL for a
@@ -37,8 +38,11 @@ struct lt_flow {
 void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *kind);
 void lt_flow_free(struct lt_owned *owned);
 
-/* Starts the block of an operator that looks call `what`. Where `in` and `out` are not all of its
- * channels, its kind's `see` adds the others, and they are NULL. */
+/* Lets looks see these channels of the operator; each may be NULL. */
+void lt_flow_sees(struct lt_flow *flow, const leat_chan *in, const leat_chan *out);
+
+/* Starts the block of an operator that looks call `what`, and lets them see its channels. If these
+ * change while it runs, its kind's `see` adds them. */
 void lt_flow_go(struct lt_flow *flow, const char *what, const leat_chan *in, const leat_chan *out,
                 const leat_block_type *type);
 

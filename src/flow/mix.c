@@ -9,7 +9,6 @@
 #include "block/block.h"
 #include "chan/more.h"
 #include "flow/flow.h"
-#include "scope/sight.h"
 
 #include <leat/select.h>
 
@@ -177,7 +176,7 @@ leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
     mix->others = others;
     lt_list_init(&mix->inputs);
     lt_list_init(&mix->spares);
-    mix->flow.out = lt_chan_number(out);
+    lt_flow_sees(&mix->flow, NULL, out);
     lt_flow_show(&mix->flow, "mix");
     return mix;
 }

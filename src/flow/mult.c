@@ -17,7 +17,6 @@
 #include "base/lock.h"
 #include "chan/more.h"
 #include "flow/flow.h"
-#include "scope/sight.h"
 
 #include <leat/callback.h>
 

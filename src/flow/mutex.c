@@ -33,16 +33,22 @@ struct lt_party *lt_mutex_pass(leat_mutex *mutex, struct lt_party *to)
     return from;
 }
 
-int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline)
+static int lock(leat_mutex *mutex, int64_t deadline, bool waits)
 {
     if (!mutex || deadline < 0)
         return -EINVAL;
     if (lt_mutex_held(mutex))
         return -EDEADLK;
-    int error = leat_recv_until(mutex->turn, NULL, deadline);
+    int error =
+        waits ? leat_recv_until(mutex->turn, NULL, deadline) : leat_try_recv(mutex->turn, NULL);
     if (!error)
         set_owner(mutex, lt_current_party());
     return error;
+}
+
+int leat_mutex_lock_until(leat_mutex *mutex, int64_t deadline)
+{
+    return lock(mutex, deadline, true);
 }
 
 int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop)
@@ -56,19 +62,12 @@ int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop)
 
 int leat_mutex_lock(leat_mutex *mutex)
 {
-    return leat_mutex_lock_until(mutex, LEAT_NEVER);
+    return lock(mutex, LEAT_NEVER, true);
 }
 
 int leat_mutex_try_lock(leat_mutex *mutex)
 {
-    if (!mutex)
-        return -EINVAL;
-    if (lt_mutex_held(mutex))
-        return -EDEADLK;
-    int error = leat_try_recv(mutex->turn, NULL);
-    if (!error)
-        set_owner(mutex, lt_current_party());
-    return error;
+    return lock(mutex, LEAT_NOW, false);
 }
 
 int leat_mutex_unlock(leat_mutex *mutex)

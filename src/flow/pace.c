@@ -19,11 +19,11 @@ struct pace {
     leat_drop_fn *drop;
     int64_t time, deadline;
     unsigned burst;
-    int status;          /* why it ends, for lt_flow_end */
-    bool has;            /* an item is held; not used by windows */
-    size_t n;            /* most items of a window */
-    unsigned char *held; /* the item, or a window's run, that will be sent */
-    unsigned char *next; /* where the next item goes */
+    int status;                   /* why it ends, for lt_flow_end */
+    size_t has, most;             /* items that are held; the most of a window, else 0 */
+    bool (*took)(struct pace *p); /* an item has come to `next`: whether to wait for more */
+    unsigned char *held;          /* the item, or a window's run, that will be sent */
+    unsigned char *next;          /* where the next item goes */
 };
 
 static struct pace *pace_of(leat_block *b)
@@ -35,7 +35,7 @@ static void drop_held(struct pace *p)
 {
     if (p->has)
         lt_flow_drop(p->drop, p->held);
-    p->has = false;
+    p->has = 0;
 }
 
 /* Holds the item that has come, and drops the one that was held. */
@@ -45,13 +45,23 @@ static void hold_next(struct pace *p)
     unsigned char *next = p->next;
     p->next = p->held;
     p->held = next;
-    p->has = true;
+    p->has = 1;
+}
+
+static unsigned char *item_of_run(const struct pace *p, size_t i)
+{
+    return p->held + sizeof(leat_run) + i * p->item_size;
 }
 
 static bool sent(struct pace *p, int status)
 {
-    p->has = false;
-    return lt_flow_sent(status, p->drop, p->held);
+    bool goes_on = true;
+    for (size_t i = 0; i < p->has; i++)
+        goes_on = lt_flow_sent(status, p->drop, p->most ? item_of_run(p, i) : p->held);
+    p->has = 0;
+    if (p->most)
+        p->next = item_of_run(p, 0);
+    return goes_on;
 }
 
 /* The last send may cut the output short, but not make it whole. */
@@ -61,7 +71,7 @@ static void end_for(struct pace *p, int status)
         p->status = status;
 }
 
-/* The end of all operators but windows: sends what is held, if that is still possible. */
+/* The end of all operators: sends what is held, if that is still possible. */
 #define SEND_THE_REST(b, p) \
     do { \
         (p)->status = (b)->status; \
@@ -74,24 +84,31 @@ static void end_for(struct pace *p, int status)
         LEAT_END(b); \
     } while (0)
 
-static int debounce(leat_block *b)
+/* Holds what comes until `took` or the deadline says that it is to be sent. */
+static int gather(leat_block *b)
 {
     struct pace *p = pace_of(b);
     LEAT_BEGIN(b);
     for (;;) {
         LEAT_AWAIT_RECV_UNTIL(b, p->in, p->next, p->has ? p->deadline : LEAT_NEVER, &p->alarm);
         if (b->status == 0) {
-            hold_next(p);
-            p->deadline = leat_after(p->time);
-            continue;
-        }
-        if (b->status != -ETIMEDOUT)
+            if (p->took(p))
+                continue;
+        } else if (b->status != -ETIMEDOUT) {
             break;
+        }
         LEAT_AWAIT_SEND(b, p->out, p->held);
         if (!sent(p, b->status))
             break;
     }
     SEND_THE_REST(b, p);
+}
+
+static bool begin_quiet(struct pace *p)
+{
+    hold_next(p);
+    p->deadline = leat_after(p->time);
+    return true;
 }
 
 static int throttle(leat_block *b)
@@ -102,7 +119,7 @@ static int throttle(leat_block *b)
         LEAT_AWAIT_RECV(b, p->in, p->held);
         if (b->status)
             break;
-        p->has = true;
+        p->has = 1;
         if (lt_clock_now() < p->deadline) {
             drop_held(p);
             continue;
@@ -122,77 +139,21 @@ static int64_t next_tick(const struct pace *p)
     return lt_clock_after(now, p->time - (now - p->deadline) % p->time);
 }
 
-static int sample(leat_block *b)
+static bool take_sample(struct pace *p)
 {
-    struct pace *p = pace_of(b);
-    LEAT_BEGIN(b);
-    p->deadline = lt_clock_now();
-    for (;;) {
-        LEAT_AWAIT_RECV_UNTIL(b, p->in, p->next, p->has ? p->deadline : LEAT_NEVER, &p->alarm);
-        if (b->status == 0) {
-            if (!p->has)
-                p->deadline = next_tick(p);
-            hold_next(p);
-            if (lt_clock_now() < p->deadline)
-                continue;
-        } else if (b->status != -ETIMEDOUT) {
-            break;
-        }
-        LEAT_AWAIT_SEND(b, p->out, p->held);
-        if (!sent(p, b->status))
-            break;
-    }
-    SEND_THE_REST(b, p);
+    if (!p->has)
+        p->deadline = next_tick(p);
+    hold_next(p);
+    return lt_clock_now() < p->deadline;
 }
 
-/* ---- windows ---- */
-
-static size_t *count_of(const struct pace *p)
+static bool add_to_window(struct pace *p)
 {
-    return &((leat_run *)(void *)p->held)->count;
-}
-
-static unsigned char *item_of(const struct pace *p, size_t i)
-{
-    return p->held + sizeof(leat_run) + i * p->item_size;
-}
-
-static bool sent_run(struct pace *p, int status)
-{
-    bool goes_on = true;
-    for (size_t i = 0; i < *count_of(p); i++)
-        goes_on = lt_flow_sent(status, p->drop, item_of(p, i));
-    *count_of(p) = 0;
-    return goes_on;
-}
-
-static int window(leat_block *b)
-{
-    struct pace *p = pace_of(b);
-    LEAT_BEGIN(b);
-    for (;;) {
-        LEAT_AWAIT_RECV_UNTIL(b, p->in, item_of(p, *count_of(p)),
-                              *count_of(p) ? p->deadline : LEAT_NEVER, &p->alarm);
-        if (b->status == 0) {
-            if ((*count_of(p))++ == 0)
-                p->deadline = leat_after(p->time);
-            if (*count_of(p) < p->n && lt_clock_now() < p->deadline)
-                continue;
-        } else if (b->status != -ETIMEDOUT) {
-            break;
-        }
-        LEAT_AWAIT_SEND(b, p->out, p->held);
-        if (!sent_run(p, b->status))
-            break;
-    }
-    p->status = b->status;
-    if (*count_of(p)) {
-        LEAT_AWAIT_SEND(b, p->out, p->held);
-        sent_run(p, b->status);
-        end_for(p, b->status);
-    }
-    lt_flow_end(p->out, LEAT_ENDS_CLOSED, p->status);
-    LEAT_END(b);
+    if (p->has++ == 0)
+        p->deadline = leat_after(p->time);
+    ((leat_run *)(void *)p->held)->count = p->has;
+    p->next = item_of_run(p, p->has);
+    return p->has < p->most && lt_clock_now() < p->deadline;
 }
 
 /* ---- rates, and their opposite ---- */
@@ -219,7 +180,7 @@ static int limit_rate(leat_block *b)
         LEAT_AWAIT_RECV(b, p->in, p->held);
         if (b->status)
             break;
-        p->has = true;
+        p->has = 1;
         if (token_time(p) > lt_clock_now()) {
             LEAT_AWAIT_SLEEP_UNTIL(b, token_time(p), &p->alarm);
             if (b->status)
@@ -241,7 +202,7 @@ static int lapse(leat_block *b)
         LEAT_AWAIT_RECV_UNTIL(b, p->in, p->held, leat_after(p->time), &p->alarm);
         if (b->status)
             break;
-        p->has = true;
+        p->has = 1;
         LEAT_AWAIT_SEND(b, p->out, p->held);
         if (!sent(p, b->status))
             break;
@@ -288,9 +249,16 @@ static leat_chan *start(struct pace *p, const char *what, const leat_block_type 
     return p->out;
 }
 
+static leat_chan *start_gathering(struct pace *p, const char *what, bool (*took)(struct pace *p))
+{
+    if (p)
+        p->took = took;
+    return start(p, what, LEAT_BLOCK_TYPE_(gather));
+}
+
 leat_chan *leat_debounce(leat_scope *scope, leat_chan *in, int64_t quiet, size_t capacity)
 {
-    return start(make_like(scope, in, quiet, capacity), "debounce", LEAT_BLOCK_TYPE_(debounce));
+    return start_gathering(make_like(scope, in, quiet, capacity), "debounce", begin_quiet);
 }
 
 leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t interval, size_t capacity)
@@ -300,7 +268,10 @@ leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t interval, siz
 
 leat_chan *leat_sample(leat_scope *scope, leat_chan *in, int64_t interval, size_t capacity)
 {
-    return start(make_like(scope, in, interval, capacity), "sample", LEAT_BLOCK_TYPE_(sample));
+    struct pace *p = make_like(scope, in, interval, capacity);
+    if (p)
+        p->deadline = lt_clock_now();
+    return start_gathering(p, "sample", take_sample);
 }
 
 leat_chan *leat_lapse(leat_scope *scope, leat_chan *in, int64_t time, size_t capacity)
@@ -315,9 +286,11 @@ leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time,
         return NULL;
     struct pace *p =
         make(scope, in, time, sizeof(leat_run) + n * leat_chan_item_size(in), drop, capacity);
-    if (p)
-        p->n = n;
-    return start(p, "window", LEAT_BLOCK_TYPE_(window));
+    if (p) {
+        p->most = n;
+        p->next = item_of_run(p, 0);
+    }
+    return start_gathering(p, "window", add_to_window);
 }
 
 leat_chan *leat_rate(leat_scope *scope, leat_chan *in, int64_t interval, unsigned burst,

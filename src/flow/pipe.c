@@ -2,7 +2,6 @@
  * Each holds one item at a time, in its own memory. */
 #include "chan/more.h"
 #include "flow/flow.h"
-#include "scope/sight.h"
 
 #include <leat/select.h>
 
@@ -93,7 +92,6 @@ struct split {
     struct lt_flow flow;
     leat_chan *in, *outs[2]; /* no, yes; NULL: closed */
     leat_chan *no, *yes;
-    uint32_t numbers[2]; /* of the outputs */
     leat_drop_fn *drop;
     leat_test_fn *test;
     void *arg;
@@ -127,16 +125,6 @@ static int part(leat_block *b)
     LEAT_END(b);
 }
 
-static void see_split(struct lt_owned *owned, struct lt_sight *sight)
-{
-    const struct split *s = LT_CONTAINER(owned, struct split, flow.owned);
-    lt_flow_see(owned, sight);
-    for (size_t i = 0; sight->self && i < 2; i++)
-        lt_sight_out(sight, s->numbers[i]);
-}
-
-static const struct lt_owned_kind split_kind = { .free = lt_flow_free, .see = see_split };
-
 int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg, leat_chan **yes,
                leat_chan **no, size_t capacity)
 {
@@ -148,7 +136,7 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
 {
     if (!scope || !in || !test || !yes || !no)
         return -EINVAL;
-    struct split *s = lt_flow_make(scope, sizeof *s + leat_chan_item_size(in), &split_kind);
+    struct split *s = lt_flow_make(scope, sizeof *s + leat_chan_item_size(in), NULL);
     leat_chan *no_out = lt_flow_chan(scope, in, no_capacity),
               *yes_out = lt_flow_chan(scope, in, yes_capacity);
     if (!s || !no_out || !yes_out)
@@ -159,9 +147,8 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
     s->drop = leat_chan_drop_fn(in);
     s->test = test;
     s->arg = arg;
-    s->numbers[0] = lt_chan_number(yes_out);
-    s->numbers[1] = lt_chan_number(no_out);
-    lt_flow_go(&s->flow, "split", in, NULL, LEAT_BLOCK_TYPE_(part));
+    lt_flow_sees(&s->flow, NULL, yes_out);
+    lt_flow_go(&s->flow, "split", in, no_out, LEAT_BLOCK_TYPE_(part));
     return 0;
 }
 
@@ -173,7 +160,6 @@ struct balance {
     leat_drop_fn *drop;
     leat_ending ending;
     size_t n;
-    uint32_t numbers[LT_SIGHT_ENDS]; /* of the first outputs */
     leat_case *cases;
     unsigned char *item;
 };
@@ -221,18 +207,6 @@ static int balance(leat_block *b)
     LEAT_END(b);
 }
 
-static void see_balance(struct lt_owned *owned, struct lt_sight *sight)
-{
-    const struct balance *s = LT_CONTAINER(owned, struct balance, flow.owned);
-    lt_flow_see(owned, sight);
-    for (size_t i = 0; sight->self && i < s->n && i < LT_SIGHT_ENDS; i++)
-        lt_sight_out(sight, s->numbers[i]);
-    if (sight->self)
-        sight->outs = (uint32_t)s->n;
-}
-
-static const struct lt_owned_kind balance_kind = { .free = lt_flow_free, .see = see_balance };
-
 int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_t n,
                  leat_ending ending)
 {
@@ -244,8 +218,8 @@ int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_
             return -EINVAL;
     if (__builtin_mul_overflow(n, sizeof(leat_case), &bytes))
         return -ENOMEM;
-    struct balance *s = lt_flow_make(
-        scope, lt_flow_aligned(sizeof *s) + bytes + leat_chan_item_size(in), &balance_kind);
+    struct balance *s =
+        lt_flow_make(scope, lt_flow_aligned(sizeof *s) + bytes + leat_chan_item_size(in), NULL);
     if (!s)
         return -ENOMEM;
     s->in = in;
@@ -254,10 +228,10 @@ int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_
     s->n = n;
     s->cases = (leat_case *)(void *)((unsigned char *)s + lt_flow_aligned(sizeof *s));
     s->item = (unsigned char *)(s->cases + n);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++) {
         s->cases[i] = (leat_case)LEAT_SEND(outs[i], s->item);
-    for (size_t i = 0; i < n && i < LT_SIGHT_ENDS; i++)
-        s->numbers[i] = lt_chan_number(outs[i]);
+        lt_flow_sees(&s->flow, NULL, outs[i]);
+    }
     lt_flow_go(&s->flow, "balance", in, NULL, LEAT_BLOCK_TYPE_(balance));
     return 0;
 }

@@ -5,7 +5,6 @@
  * the functions, and then drops what is left in the slots. */
 #include "base/alloc.h"
 #include "flow/stage.h"
-#include "scope/sight.h"
 
 #include <leat/select.h>
 #include <leat/task.h>
@@ -35,7 +34,7 @@ static int wait_for_room(leat_result *slot)
     struct lt_crowd_waiter waiter;
     if (!slot->filled) {
         slot->filled = true;
-        if (lt_stage_is_full(stage, slot))
+        if (lt_stage_has(stage, slot, LT_SLOT_FULL))
             lt_stage_give(stage);
     }
     bool waits = lt_crowd_may_wait() == 0;
@@ -116,7 +115,7 @@ static int finish(leat_result *slot, int status)
     }
     if (cancels)
         lt_stage_stop(stage);
-    if (lt_stage_has_ended(stage, slot))
+    if (lt_stage_has(stage, slot, LT_SLOT_ENDED))
         lt_stage_give(stage);
     return cancels ? status : 0;
 }

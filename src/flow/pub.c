@@ -12,7 +12,6 @@
 #include "chan/more.h"
 #include "flow/flow.h"
 #include "flow/mult.h"
-#include "scope/sight.h"
 
 struct topic {
     struct lt_flow flow; /* without its block */

@@ -134,22 +134,11 @@ bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
 
 /* ---- what a function has done ---- */
 
-bool lt_stage_is_full(struct lt_stage *stage, leat_result *slot)
+bool lt_stage_has(struct lt_stage *stage, leat_result *slot, enum lt_slot_state state)
 {
     lt_lock(&stage->lock);
-    slot->state = LT_SLOT_FULL;
-    if (!slot->lined)
-        line_up(stage, slot);
-    bool gives = becomes_giver(stage);
-    lt_unlock(&stage->lock);
-    return gives;
-}
-
-bool lt_stage_has_ended(struct lt_stage *stage, leat_result *slot)
-{
-    lt_lock(&stage->lock);
-    slot->state = LT_SLOT_ENDED;
-    stage->running--;
+    slot->state = state;
+    stage->running -= state == LT_SLOT_ENDED;
     if (!slot->lined)
         line_up(stage, slot);
     bool gives = becomes_giver(stage);

@@ -93,11 +93,9 @@ leat_result *lt_stage_begin_to_take(struct lt_stage *stage);
  * stage like a closed one, but cuts the output short. True: the caller must run the function. */
 bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status);
 
-/* The function of a slot has filled its room. True: the caller has become the giver. */
-bool lt_stage_is_full(struct lt_stage *stage, leat_result *slot);
-
-/* The function of a slot has ended, and must not touch the slot any more. True: as above. */
-bool lt_stage_has_ended(struct lt_stage *stage, leat_result *slot);
+/* The function of a slot has filled its room, LT_SLOT_FULL, or has ended, LT_SLOT_ENDED, and then
+ * must not touch the slot any more. True: the caller has become the giver. */
+bool lt_stage_has(struct lt_stage *stage, leat_result *slot, enum lt_slot_state state);
 
 /* For the giver: the slot whose next output must be sent. NULL: there is none, and the caller has
  * given up the role. */

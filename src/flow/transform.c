@@ -44,7 +44,7 @@ static void free_memory(leat_transform *t)
 }
 
 void *lt_transform_make(size_t bytes, size_t in_size, size_t out_size, size_t most,
-                        int (*step)(leat_transform *, const void *, leat_emit *))
+                        lt_step_fn *step)
 {
     if (in_size > LT_ITEM_MAX || out_size > LT_ITEM_MAX || !step)
         return NULL;
@@ -60,14 +60,16 @@ void *lt_transform_make(size_t bytes, size_t in_size, size_t out_size, size_t mo
 
 /* ---- one function for each item ---- */
 
+union fn {
+    leat_map_fn *map;
+    leat_test_fn *test;
+    leat_mapcat_fn *mapcat;
+};
+
 /* The step knows which member of `fn` is set. */
 struct with_fn {
     leat_transform t;
-    union {
-        leat_map_fn *map;
-        leat_test_fn *test;
-        leat_mapcat_fn *mapcat;
-    } fn;
+    union fn fn;
     void *arg;
     bool ended;                       /* for take_while */
     _Alignas(16) unsigned char out[]; /* for map */
@@ -80,16 +82,21 @@ static int map_step(leat_transform *t, const void *item, leat_emit *emit)
     return error ? error : leat_emit_item(emit, w->out);
 }
 
-leat_transform *leat_map(size_t in_size, size_t out_size, leat_map_fn *fn, void *arg)
+static leat_transform *with_fn(size_t in, size_t out, size_t most, lt_step_fn *step, union fn fn,
+                               void *arg)
 {
-    if (!fn || out_size > LT_ITEM_MAX)
-        return NULL;
-    struct with_fn *w = lt_transform_make(sizeof *w + out_size, in_size, out_size, 1, map_step);
+    size_t room = step == map_step && out <= LT_ITEM_MAX ? out : 0;
+    struct with_fn *w = fn.map ? lt_transform_make(sizeof *w + room, in, out, most, step) : NULL;
     if (w) {
-        w->fn.map = fn;
+        w->fn = fn;
         w->arg = arg;
     }
     return (leat_transform *)w;
+}
+
+leat_transform *leat_map(size_t in_size, size_t out_size, leat_map_fn *fn, void *arg)
+{
+    return with_fn(in_size, out_size, 1, map_step, (union fn){ .map = fn }, arg);
 }
 
 /* `passes`: 1 yes, 0 no, or an error. */
@@ -125,30 +132,19 @@ static int take_while_step(leat_transform *t, const void *item, leat_emit *emit)
     return w->ended ? LEAT_ENOUGH : error;
 }
 
-static leat_transform *with_test(size_t size, leat_test_fn *fn, void *arg,
-                                 int (*step)(leat_transform *, const void *, leat_emit *))
-{
-    struct with_fn *w = fn ? lt_transform_make(sizeof *w, size, size, 1, step) : NULL;
-    if (w) {
-        w->fn.test = fn;
-        w->arg = arg;
-    }
-    return (leat_transform *)w;
-}
-
 leat_transform *leat_filter(size_t size, leat_test_fn *fn, void *arg)
 {
-    return with_test(size, fn, arg, filter_step);
+    return with_fn(size, size, 1, filter_step, (union fn){ .test = fn }, arg);
 }
 
 leat_transform *leat_remove(size_t size, leat_test_fn *fn, void *arg)
 {
-    return with_test(size, fn, arg, remove_step);
+    return with_fn(size, size, 1, remove_step, (union fn){ .test = fn }, arg);
 }
 
 leat_transform *leat_take_while(size_t size, leat_test_fn *fn, void *arg)
 {
-    return with_test(size, fn, arg, take_while_step);
+    return with_fn(size, size, 1, take_while_step, (union fn){ .test = fn }, arg);
 }
 
 static int mapcat_step(leat_transform *t, const void *item, leat_emit *emit)
@@ -160,13 +156,7 @@ static int mapcat_step(leat_transform *t, const void *item, leat_emit *emit)
 leat_transform *leat_mapcat(size_t in_size, size_t out_size, size_t most, leat_mapcat_fn *fn,
                             void *arg)
 {
-    struct with_fn *w =
-        fn ? lt_transform_make(sizeof *w, in_size, out_size, most, mapcat_step) : NULL;
-    if (w) {
-        w->fn.mapcat = fn;
-        w->arg = arg;
-    }
-    return (leat_transform *)w;
+    return with_fn(in_size, out_size, most, mapcat_step, (union fn){ .mapcat = fn }, arg);
 }
 
 /* ---- take ---- */

@@ -19,10 +19,12 @@ struct leat_emit {
     bool inner;                 /* the step's inputs are outputs of another step */
 };
 
+typedef int lt_step_fn(leat_transform *t, const void *item, leat_emit *emit);
+
 /* Makes a transform at the head of `bytes` bytes, with the rest zeroed. Its `free` is lt_free. NULL
  * when the sizes are wrong or memory has run out. */
 void *lt_transform_make(size_t bytes, size_t in_size, size_t out_size, size_t most,
-                        int (*step)(leat_transform *, const void *, leat_emit *));
+                        lt_step_fn *step);
 
 /* A step has failed: asks the transform's `failed`. Returns what that returns, or the error. */
 int lt_transform_failed(leat_transform *t, int error, const void *item, leat_emit *emit);
