@@ -52,4 +52,18 @@ bool cache_recall(const struct cache *c, const struct slot *s);
  * digest differs although the file's stamp is still the same. */
 bool cache_remember(struct cache *c, const struct slot *s);
 
+/* ---- its lines, for cache_file.c ---- */
+
+#define NO_LINE SIZE_MAX
+
+/* The line's last field. */
+uint64_t line_day(const char *line);
+
+/* The length of the fields that say whose digest it is; 0 if this is no line of a cache. */
+size_t line_whose(const char *line, size_t len);
+
+/* The place in the table of the line that begins with these bytes, or the free place where it would
+ * go. The table must not be empty; it always has a free place. */
+size_t lines_place(const struct cache *c, const char *whose, size_t len);
+
 #endif

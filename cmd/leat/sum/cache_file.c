@@ -1,7 +1,7 @@
 /* cache_file.c: reads and writes the cache's file. Of two runs at once the last to end leaves its
  * own (replace.h). */
 #define _GNU_SOURCE
-#include "cache_lines.h"
+#include "cache.h"
 #include "replace.h"
 
 #include <errno.h>

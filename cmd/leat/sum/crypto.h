@@ -2,7 +2,7 @@
 #ifndef LEAT_CMD_CRYPTO_H
 #define LEAT_CMD_CRYPTO_H
 
-/* OpenSSL 3's interface cannot begin from a state in the middle of a message: single.c uses the old
+/* OpenSSL 3's interface cannot begin from a state in the middle of a message: digest.c uses the old
  * one. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>

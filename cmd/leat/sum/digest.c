@@ -4,7 +4,6 @@
 #include "blake3.h"
 #include "crc32c.h"
 #include "crypto.h"
-#include "single.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,25 +80,6 @@ static void xxh64_close(void *state)
     XXH64_freeState(state);
 }
 
-static int xxh64_begin(void *state, size_t size)
-{
-    (void)size;
-    return XXH64_reset(state, 0) == XXH_OK ? 0 : -EIO;
-}
-
-static int xxh64_add(void *state, const void *bytes, size_t len)
-{
-    return XXH64_update(state, bytes, len) == XXH_OK ? 0 : -EIO;
-}
-
-static int xxh64_end(void *state, unsigned char *digest)
-{
-    XXH64_canonical_t canonical;
-    XXH64_canonicalFromHash(&canonical, XXH64_digest(state));
-    memcpy(digest, canonical.digest, sizeof canonical.digest);
-    return 0;
-}
-
 static void *xxh3_open(const struct algorithm *a)
 {
     (void)a;
@@ -111,43 +91,28 @@ static void xxh3_close(void *state)
     XXH3_freeState(state);
 }
 
-static int xxh128_begin(void *state, size_t size)
-{
-    (void)size;
-    return XXH3_128bits_reset(state) == XXH_OK ? 0 : -EIO;
-}
-
-static int xxh128_add(void *state, const void *bytes, size_t len)
-{
-    return XXH3_128bits_update(state, bytes, len) == XXH_OK ? 0 : -EIO;
-}
-
-static int xxh128_end(void *state, unsigned char *digest)
-{
-    XXH128_canonical_t canonical;
-    XXH128_canonicalFromHash(&canonical, XXH3_128bits_digest(state));
-    memcpy(digest, canonical.digest, sizeof canonical.digest);
-    return 0;
-}
-
-static int xxh3_begin(void *state, size_t size)
-{
-    (void)size;
-    return XXH3_64bits_reset(state) == XXH_OK ? 0 : -EIO;
-}
-
-static int xxh3_add(void *state, const void *bytes, size_t len)
-{
-    return XXH3_64bits_update(state, bytes, len) == XXH_OK ? 0 : -EIO;
-}
-
-static int xxh3_end(void *state, unsigned char *digest)
-{
-    XXH64_canonical_t canonical;
-    XXH64_canonicalFromHash(&canonical, XXH3_64bits_digest(state));
-    memcpy(digest, canonical.digest, sizeof canonical.digest);
-    return 0;
-}
+/* `type`: XXH64 or XXH128, after which libxxhash names the bytes of a digest. */
+#define XXHASH(name, type, reset, update, digest_of) \
+    static int name##_begin(void *state, size_t size) \
+    { \
+        (void)size; \
+        return (reset) == XXH_OK ? 0 : -EIO; \
+    } \
+    static int name##_add(void *state, const void *bytes, size_t len) \
+    { \
+        return update(state, bytes, len) == XXH_OK ? 0 : -EIO; \
+    } \
+    static int name##_end(void *state, unsigned char *digest) \
+    { \
+        type##_canonical_t canonical; \
+        type##_canonicalFromHash(&canonical, digest_of(state)); \
+        memcpy(digest, canonical.digest, sizeof canonical.digest); \
+        return 0; \
+    }
+XXHASH(xxh64, XXH64, XXH64_reset(state, 0), XXH64_update, XXH64_digest)
+XXHASH(xxh3, XXH64, XXH3_64bits_reset(state), XXH3_64bits_update, XXH3_64bits_digest)
+XXHASH(xxh128, XXH128, XXH3_128bits_reset(state), XXH3_128bits_update, XXH3_128bits_digest)
+#undef XXHASH
 
 static void *crc_open(const struct algorithm *a)
 {
@@ -255,6 +220,34 @@ static int tree_end(void *state, unsigned char *digest)
     blake3_end(state, digest);
     return 0;
 }
+
+/* ---- libcrypto's compression functions as kernels with one lane: for a few lanes at work, whose
+ * messages end sooner one after another ---- */
+
+static void run_sha1(struct lane_states *states, const unsigned char *const *in, size_t blocks)
+{
+    SHA_CTX c;
+    libcrypto.SHA1_Init(&c);
+    SHA_LONG *word[] = { &c.h0, &c.h1, &c.h2, &c.h3, &c.h4 };
+    for (int i = 0; i < 5; i++)
+        *word[i] = states->word[i][0];
+    libcrypto.SHA1_Update(&c, *in, blocks * LANE_BLOCK);
+    for (int i = 0; i < 5; i++)
+        states->word[i][0] = *word[i];
+}
+
+static void run_sha256(struct lane_states *states, const unsigned char *const *in, size_t blocks)
+{
+    SHA256_CTX c;
+    libcrypto.SHA256_Init(&c);
+    for (int i = 0; i < 8; i++)
+        c.h[i] = states->word[i][0];
+    libcrypto.SHA256_Update(&c, *in, blocks * LANE_BLOCK);
+    for (int i = 0; i < 8; i++)
+        states->word[i][0] = c.h[i];
+}
+
+static const struct lane_kernel single_sha1 = { 1, run_sha1 }, single_sha256 = { 1, run_sha256 };
 
 static const struct hashing either = { either_open, either_close, either_begin, either_add,
                                        either_end };

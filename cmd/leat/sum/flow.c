@@ -252,3 +252,19 @@ int flow_submit(struct flow *f, struct slot *s)
         err = start_digester(f);
     return err;
 }
+
+int flow_tell(struct flow *f, struct dir *dir, const char *name, enum slot_kind kind, int error,
+              const char *remark)
+{
+    int err;
+    struct slot *s = flow_take(f, name, strlen(name), &err);
+    if (!s)
+        return err;
+    s->kind = kind;
+    s->error = error;
+    s->remark = remark;
+    s->dir = dir;
+    if (dir)
+        dir_ref(dir);
+    return flow_submit(f, s);
+}

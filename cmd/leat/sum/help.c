@@ -63,68 +63,36 @@ static const char classic_head[] =
     "all cores, and their lines are printed in the order given.\n"
     "\n";
 
-static const char coreutils_help[] =
-    "  -b, --binary          a * before the name\n"
-    "  -c, --check           read digests from the FILEs and check the files they name\n"
-    "      --tag             lines that name the digest: MD5 (name) = digest\n"
-    "  -t, --text            a space before the name (default)\n"
-    "  -z, --zero            lines end in NUL, and names are not escaped\n"
-    "\n"
-    "When checking:\n"
-    "      --ignore-missing  do not report files that do not exist\n"
-    "      --quiet           do not print OK for files that match\n"
-    "      --status          print nothing; only the exit status tells the result\n"
-    "      --strict          fail if a line is improperly formatted\n"
+#define BINARY "  -b, --binary          a * before the name\n"
+#define CHECK "  -c, --check           read digests from the FILEs and check the files they name\n"
+#define TAG(tag) "      --tag             lines that name the digest: " tag " (name) = digest\n"
+#define TEXT "  -t, --text            a space before the name (default)\n"
+#define CHECKING(quiet, status) \
+    "\n" \
+    "When checking:\n" \
+    "      --ignore-missing  do not report files that do not exist\n" \
+    "  " quiet " --quiet           do not print OK for files that match\n" \
+    "  " status " --status          print nothing; only the exit status tells the result\n" \
+    "      --strict          fail if a line is improperly formatted\n" \
     "  -w, --warn            report each improperly formatted line\n"
-    "\n"
-    "      --help            print this and exit\n"
-    "      --version         print the version and exit\n";
+#define LAST(help, version) \
+    "\n" \
+    "  " help " --help            print this and exit\n" \
+    "  " version " --version         print the version and exit\n"
+
+static const char coreutils_help[] = BINARY CHECK TAG("MD5") TEXT
+    "  -z, --zero            lines end in NUL, and names are not escaped\n" CHECKING("   ", "   ")
+        LAST("   ", "   ");
 
 static const char xxhsum_help[] =
-    "  -H1, -H2, -H3         XXH64, XXH128 (default), XXH3\n"
-    "  -c, --check           read digests from the FILEs and check the files they name\n"
-    "      --tag             lines that name the digest: XXH128 (name) = digest\n"
-    "\n"
-    "When checking:\n"
-    "      --ignore-missing  do not report files that do not exist\n"
-    "  -q, --quiet           do not print OK for files that match\n"
-    "      --status          print nothing; only the exit status tells the result\n"
-    "      --strict          fail if a line is improperly formatted\n"
-    "  -w, --warn            report each improperly formatted line\n"
-    "\n"
-    "  -h, --help            print this and exit\n"
-    "  -V, --version         print the version and exit\n";
+    "  -H1, -H2, -H3         XXH64, XXH128 (default), XXH3\n" CHECK TAG("XXH128")
+        CHECKING("-q,", "   ") LAST("-h,", "-V,");
 
 static const char sha3sum_help[] =
-    "  -a, --algorithm=BITS  224 (default), 256, 384 or 512\n"
-    "  -b, --binary          a * before the name\n"
-    "  -c, --check           read digests from the FILEs and check the files they name\n"
-    "      --tag             lines that name the digest: SHA3-224 (name) = digest\n"
-    "  -t, --text            a space before the name (default)\n"
-    "\n"
-    "When checking:\n"
-    "      --ignore-missing  do not report files that do not exist\n"
-    "  -q, --quiet           do not print OK for files that match\n"
-    "  -s, --status          print nothing; only the exit status tells the result\n"
-    "      --strict          fail if a line is improperly formatted\n"
-    "  -w, --warn            report each improperly formatted line\n"
-    "\n"
-    "  -h, --help            print this and exit\n"
-    "  -v, --version         print the version and exit\n";
+    "  -a, --algorithm=BITS  224 (default), 256, 384 or 512\n" BINARY CHECK TAG("SHA3-224")
+        TEXT CHECKING("-q,", "-s,") LAST("-h,", "-v,");
 
-static const char b3sum_help[] =
-    "  -c, --check           read digests from the FILEs and check the files they name\n"
-    "      --tag             lines that name the digest: BLAKE3 (name) = digest\n"
-    "\n"
-    "When checking:\n"
-    "      --ignore-missing  do not report files that do not exist\n"
-    "      --quiet           do not print OK for files that match\n"
-    "      --status          print nothing; only the exit status tells the result\n"
-    "      --strict          fail if a line is improperly formatted\n"
-    "  -w, --warn            report each improperly formatted line\n"
-    "\n"
-    "  -h, --help            print this and exit\n"
-    "  -V, --version         print the version and exit\n";
+static const char b3sum_help[] = CHECK TAG("BLAKE3") CHECKING("   ", "   ") LAST("-h,", "-V,");
 
 static const char classic_tail[] =
     "\n"

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { BLOCK = 32 * 1024 };
 
@@ -100,7 +99,6 @@ static int take(struct lister *l, const struct folder *f, const char *name, unsi
     return add(l, kind, name);
 }
 
-#ifdef __linux__
 static int read_names(struct lister *l, const struct folder *f)
 {
     if (!l->block && !(l->block = malloc(BLOCK)))
@@ -118,31 +116,6 @@ static int read_names(struct lister *l, const struct folder *f)
         }
     }
 }
-#else
-static int read_names(struct lister *l, const struct folder *f)
-{
-    int own = openat(f->dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *stream = own < 0 ? NULL : fdopendir(own);
-    if (!stream) {
-        int err = -errno;
-        if (own >= 0)
-            close(own);
-        return err;
-    }
-    int err = 0;
-    for (const struct dirent *found; !err;) {
-        errno = 0;
-        found = readdir(stream);
-        if (!found) {
-            err = -errno;
-            break;
-        }
-        err = take(l, f, found->d_name, found->d_type);
-    }
-    closedir(stream);
-    return err;
-}
-#endif
 
 static int by_bytes(const void *a, const void *b, void *bytes)
 {

@@ -32,28 +32,20 @@ struct list {
     size_t strange; /* bytes of an untagged digest in a bad line, or 0 */
 };
 
-/* A slot for a message about the list itself. */
-static struct slot *message_slot(const struct list *l, enum slot_kind kind, int *err)
+/* Submits a message about the list itself. */
+static int submit_message(const struct list *l, enum slot_kind kind, int error, const char *remark)
 {
-    struct slot *s = flow_take(l->flow, l->name, strlen(l->name), err);
+    int err;
+    struct slot *s = flow_take(l->flow, l->name, strlen(l->name), &err);
     if (!s)
-        return NULL;
+        return err;
     s->kind = kind;
+    s->error = error;
+    s->remark = remark;
     s->line = l->lines;
     s->good_lines = l->good;
     s->bad_lines = l->bad;
     s->size = l->strange;
-    return s;
-}
-
-static int submit_message(const struct list *l, enum slot_kind kind, int error, const char *remark)
-{
-    int err;
-    struct slot *s = message_slot(l, kind, &err);
-    if (!s)
-        return err;
-    s->error = error;
-    s->remark = remark;
     return flow_submit(l->flow, s);
 }
 
@@ -244,16 +236,6 @@ static int walk_trees(struct source *src, struct flow *f, struct named *n)
     return err;
 }
 
-static int submit_end(struct flow *f, enum slot_kind kind)
-{
-    int err;
-    struct slot *s = flow_take(f, "", 0, &err);
-    if (!s)
-        return err;
-    s->kind = kind;
-    return flow_submit(f, s);
-}
-
 static int walk_for_moved(struct source *src, struct flow *f, struct named *n)
 {
     const struct options *o = src->options;
@@ -280,14 +262,14 @@ static int find_moved(struct source *src, struct flow *f, struct named *n)
     int err = flow_settle(f, NULL, NULL);
     if (!err && f->emitter->gone.count > 0 && !src->list_broken)
         err = walk_for_moved(src, f, n);
-    return err ? err : submit_end(f, SLOT_MOVED_END);
+    return err ? err : flow_tell(f, NULL, "", SLOT_MOVED_END, 0, NULL);
 }
 
 /* Looks for files that no list names: to report them, or to add them to the list. */
 static int find_unlisted(struct source *src, struct flow *f, struct named *n)
 {
     int err = src->update ? source_new_files(src, f, n) : walk_trees(src, f, n);
-    return err ? err : submit_end(f, SLOT_TREES_END);
+    return err ? err : flow_tell(f, NULL, "", SLOT_TREES_END, 0, NULL);
 }
 
 int produce_lists(struct flow *f, void *source)

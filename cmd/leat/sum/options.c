@@ -30,43 +30,38 @@ static int bad_algorithm(const struct options *o, const char *name)
     return try_help(o->persona);
 }
 
-/* Makes the algorithm the only one. */
-static int choose_algorithm(struct options *o, const char *name)
+/* What sha3sum's --algorithm and xxhsum's -H may say. */
+struct spelling {
+    const char *given, *name;
+};
+static const struct spelling sha3_bits[] = { { "224", "sha3-224" },
+                                             { "256", "sha3-256" },
+                                             { "384", "sha3-384" },
+                                             { "512", "sha3-512" },
+                                             { 0 } };
+static const struct spelling xxhash_numbers[] = { { "2", "xxh128" }, { "128", "xxh128" },
+                                                  { "1", "xxh64" },  { "64", "xxh64" },
+                                                  { "3", "xxh3" },   { 0 } };
+
+/* False: it is not among them. */
+static bool choose(struct options *o, const struct spelling *known, const char *given)
 {
+    while (known->given && strcmp(given, known->given) != 0)
+        known++;
     o->selection.count = 0;
-    selection_add(&o->selection, algorithm_find(name));
-    return 0;
-}
-
-/* sha3sum's --algorithm. */
-static int read_sha3(struct options *o, const char *bits)
-{
-    static const char *const known[][2] = {
-        { "224", "sha3-224" }, { "256", "sha3-256" }, { "384", "sha3-384" }, { "512", "sha3-512" }
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(bits, known[i][0]) == 0)
-            return choose_algorithm(o, known[i][1]);
-    return usage(o->persona, "invalid algorithm '%s': it can be 224, 256, 384 or 512", bits);
-}
-
-/* xxhsum's -H. */
-static int read_xxhash(struct options *o, const char *number)
-{
-    static const char *const known[][2] = {
-        { "1", "xxh64" }, { "64", "xxh64" }, { "2", "xxh128" }, { "128", "xxh128" }, { "3", "xxh3" }
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (strcmp(number, known[i][0]) == 0)
-            return choose_algorithm(o, known[i][1]);
-    return usage(o->persona, "invalid algorithm '-H%s': it can be 1, 2, 3, 64 or 128", number);
+    if (known->given)
+        selection_add(&o->selection, algorithm_find(known->name));
+    return known->given;
 }
 
 /* Reads names with commas between them; overwrites the commas. */
 static int read_algorithms(struct options *o, char *names)
 {
     if (o->persona->kind == PERSONA_SHA3SUM)
-        return read_sha3(o, names);
+        return choose(o, sha3_bits, names)
+                   ? 0
+                   : usage(o->persona, "invalid algorithm '%s': it can be 224, 256, 384 or 512",
+                           names);
     o->selection.count = 0;
     for (char *rest = names; rest;) {
         const char *name = strsep(&rest, ",");
@@ -91,16 +86,14 @@ static void add_all(struct options *o)
 /* The digests of which a list that is checked may have lines. */
 static void add_checked(struct options *o, bool algorithms_given)
 {
-    static const char *const xxhash[] = { "xxh128", "xxh64", "xxh3", NULL };
-    static const char *const sha3[] = { "sha3-224", "sha3-256", "sha3-384", "sha3-512", NULL };
     if (!o->persona->classic && !algorithms_given)
         add_all(o);
     if (o->persona->kind != PERSONA_XXHSUM && o->persona->kind != PERSONA_SHA3SUM)
         return;
     o->selection.count = 0;
-    for (const char *const *name = o->persona->kind == PERSONA_XXHSUM ? xxhash : sha3; *name;
-         name++)
-        selection_add(&o->selection, algorithm_find(*name));
+    const struct spelling *known = o->persona->kind == PERSONA_XXHSUM ? xxhash_numbers : sha3_bits;
+    for (; known->given; known++)
+        selection_add(&o->selection, algorithm_find(known->name));
 }
 
 static int read_count(const struct persona *p, const char *option, const char *number, unsigned *to)
@@ -294,19 +287,22 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     *o = (struct options){ .persona = persona, .progress = !classic };
     const struct algorithm *usual = algorithm_find(persona->algorithm);
     selection_add(&o->selection, usual);
-    const char *letters = persona_letters(persona);
     const struct option *names = persona_options(persona);
     const char *length = NULL;
     bool text = false, form_given = false, algorithms_given = false;
     int option, wrong = 0;
     optind = 0; /* makes getopt start anew */
-    while (!wrong && (option = getopt_long(argc, argv, letters, names, NULL)) != -1) {
+    while (!wrong && (option = getopt_long(argc, argv, persona->letters, names, NULL)) != -1) {
         switch (option) {
         case 'a':
             algorithms_given = true;
             wrong = read_algorithms(o, optarg);
             break;
-        case 'H': wrong = read_xxhash(o, optarg); break;
+        case 'H':
+            if (!choose(o, xxhash_numbers, optarg))
+                wrong = usage(persona, "invalid algorithm '-H%s': it can be 1, 2, 3, 64 or 128",
+                              optarg);
+            break;
         case 'b':
         case 't':
             form_given = true;

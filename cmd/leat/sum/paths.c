@@ -57,14 +57,7 @@ struct paths {
 /* Submits a failure of the file of names, or of standard input. */
 static int submit_failure(const struct paths *p, const char *name, int error, const char *remark)
 {
-    int err;
-    struct slot *s = flow_take(p->flow, name, strlen(name), &err);
-    if (!s)
-        return err;
-    s->kind = SLOT_LIST_BROKEN;
-    s->error = error;
-    s->remark = remark;
-    return flow_submit(p->flow, s);
+    return flow_tell(p->flow, NULL, name, SLOT_LIST_BROKEN, error, remark);
 }
 
 static int take_path(struct paths *p, const char *path, size_t len)

@@ -23,15 +23,19 @@ struct persona {
     const char *algorithm; /* the default */
     bool classic;          /* any but PERSONA_OWN */
     enum persona_kind kind;
+    const char *letters; /* the options that have one, for getopt_long */
 };
 
-/* Options without a letter, as getopt_long returns them. */
+/* Options without a letter, as getopt_long returns them. Those before OPT_OWN are each persona's. */
 enum {
     OPT_TAG = 256,
     OPT_IGNORE_MISSING,
     OPT_QUIET,
     OPT_STATUS,
     OPT_STRICT,
+    OPT_HELP,
+    OPT_VERSION,
+    OPT_OWN,
     OPT_FAIL_FAST,
     OPT_FILES0_FROM,
     OPT_JSON,
@@ -47,8 +51,6 @@ enum {
     OPT_PARANOID,
     OPT_EXCLUDE,
     OPT_EXCLUDE_FROM,
-    OPT_HELP,
-    OPT_VERSION,
 };
 
 extern const struct persona persona_own;
@@ -56,11 +58,7 @@ extern const struct persona persona_own;
 /* The persona of a program of this name, or NULL. */
 const struct persona *persona_find(const char *name);
 
-/* For getopt_long: the letters, and the long options. */
-const char *persona_letters(const struct persona *p);
+/* The persona's long options, for getopt_long; of the persona that was asked for last. */
 const struct option *persona_options(const struct persona *p);
-
-/* Whether --length is one of its options, although it is not leat's own. */
-bool persona_is_b2sum(const struct persona *p);
 
 #endif

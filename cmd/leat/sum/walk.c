@@ -40,26 +40,9 @@ void walk_close(struct walk *w)
     lister_free(&w->lister);
 }
 
-/* Submits a message about a name in the folder `dir`; NULL: about a path. */
-static int submit_message(struct walk *w, struct dir *dir, const char *name, size_t len,
-                          enum slot_kind kind, int error, const char *remark)
-{
-    int err;
-    struct slot *s = flow_take(w->flow, name, len, &err);
-    if (!s)
-        return err;
-    s->kind = kind;
-    s->error = error;
-    s->remark = remark;
-    s->dir = dir;
-    if (dir)
-        dir_ref(dir);
-    return flow_submit(w->flow, s);
-}
-
 static int submit_error(struct walk *w, const struct dir *d, int error)
 {
-    return submit_message(w, d->parent, d->name, d->name_len, SLOT_FAILURE, error, NULL);
+    return flow_tell(w->flow, d->parent, d->name, SLOT_FAILURE, error, NULL);
 }
 
 static int submit_file(struct walk *w, struct dir *dir, const char *name)
@@ -92,7 +75,7 @@ static int take_file(struct walk *w, struct dir *dir, const char *name)
     if (named_has(w->named, dir->device, dir->inode, name))
         return 0;
     if (w->report)
-        return submit_message(w, dir, name, strlen(name), SLOT_UNLISTED, 0, NULL);
+        return flow_tell(w->flow, dir, name, SLOT_UNLISTED, 0, NULL);
     if (named_has(w->looked, dir->device, dir->inode, name))
         return 0;
     int err = named_add_entry(w->looked, dir->device, dir->inode, name);
@@ -217,8 +200,8 @@ static int enter_held(struct walk *w, struct dir *d)
         d->disk = device_of(about.st_dev);
     }
     if (w->flow->follow && is_loop(w, d)) {
-        err = submit_message(w, d->parent, d->name, d->name_len, SLOT_SKIPPED, 0,
-                             "leads back to a folder above it, skipped");
+        err = flow_tell(w->flow, d->parent, d->name, SLOT_SKIPPED, 0,
+                        "leads back to a folder above it, skipped");
         dir_drop(d);
         dir_unref(d);
         return err;
@@ -267,7 +250,7 @@ static int handle(struct walk *w, struct dir *dir, struct entry entry)
     case ENTRY_SOCKET: remark = "is a socket, skipped"; break;
     case ENTRY_DEVICE: remark = "is a device, skipped"; break;
     }
-    return submit_message(w, dir, entry.name, strlen(entry.name), SLOT_SKIPPED, 0, remark);
+    return flow_tell(w->flow, dir, entry.name, SLOT_SKIPPED, 0, remark);
 }
 
 int walk_folder(struct walk *w, const char *path)
