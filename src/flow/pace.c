@@ -31,17 +31,11 @@ static struct pace *pace_of(leat_block *b)
     return LT_CONTAINER(b, struct pace, flow.block);
 }
 
-static void drop_held(struct pace *p)
-{
-    if (p->has)
-        lt_flow_drop(p->drop, p->held);
-    p->has = 0;
-}
-
 /* Holds the item that has come, and drops the one that was held. */
 static void hold_next(struct pace *p)
 {
-    drop_held(p);
+    if (p->has)
+        lt_flow_drop(p->drop, p->held);
     unsigned char *next = p->next;
     p->next = p->held;
     p->held = next;
@@ -64,27 +58,22 @@ static bool sent(struct pace *p, int status)
     return goes_on;
 }
 
-/* The last send may cut the output short, but not make it whole. */
-static void end_for(struct pace *p, int status)
-{
-    if (status)
-        p->status = status;
-}
-
-/* The end of all operators: sends what is held, if that is still possible. */
+/* The end of all operators: sends what is held, if that is still possible. This send may cut the
+ * output short, but not make it whole. */
 #define SEND_THE_REST(b, p) \
     do { \
         (p)->status = (b)->status; \
         if ((p)->has) { \
             LEAT_AWAIT_SEND(b, (p)->out, (p)->held); \
             sent(p, (b)->status); \
-            end_for(p, (b)->status); \
+            if ((b)->status) \
+                (p)->status = (b)->status; \
         } \
         lt_flow_end((p)->out, LEAT_ENDS_CLOSED, (p)->status); \
         LEAT_END(b); \
     } while (0)
 
-/* Holds what comes until `took` or the deadline says that it is to be sent. */
+/* Holds what comes until `took`, or the deadline while something is held, says to send it. */
 static int gather(leat_block *b)
 {
     struct pace *p = pace_of(b);
@@ -111,25 +100,16 @@ static bool begin_quiet(struct pace *p)
     return true;
 }
 
-static int throttle(leat_block *b)
+/* `deadline`: when the next item may pass. */
+static bool pass_seldom(struct pace *p)
 {
-    struct pace *p = pace_of(b);
-    LEAT_BEGIN(b);
-    for (;;) {
-        LEAT_AWAIT_RECV(b, p->in, p->held);
-        if (b->status)
-            break;
-        p->has = 1;
-        if (lt_clock_now() < p->deadline) {
-            drop_held(p);
-            continue;
-        }
-        p->deadline = leat_after(p->time);
-        LEAT_AWAIT_SEND(b, p->out, p->held);
-        if (!sent(p, b->status))
-            break;
+    if (lt_clock_now() < p->deadline) {
+        lt_flow_drop(p->drop, p->next);
+        return true;
     }
-    SEND_THE_REST(b, p);
+    p->deadline = leat_after(p->time);
+    hold_next(p);
+    return false;
 }
 
 /* The next time that is a whole number of intervals after the first. */
@@ -263,7 +243,7 @@ leat_chan *leat_debounce(leat_scope *scope, leat_chan *in, int64_t quiet, size_t
 
 leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t interval, size_t capacity)
 {
-    return start(make_like(scope, in, interval, capacity), "throttle", LEAT_BLOCK_TYPE_(throttle));
+    return start_gathering(make_like(scope, in, interval, capacity), "throttle", pass_seldom);
 }
 
 leat_chan *leat_sample(leat_scope *scope, leat_chan *in, int64_t interval, size_t capacity)
