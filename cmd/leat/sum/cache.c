@@ -129,7 +129,8 @@ static bool is_contradicted(const struct cache *c, const struct part *p, const s
 {
     unsigned char kept[DIGEST_MAX];
     const char *hex = recall(c, p, s->stamp);
-    return hex && (!read_digest(hex, kept, p->size) || memcmp(kept, s->digest + p->at, p->size));
+    return hex &&
+           (!read_digest(hex, kept, p->size) || memcmp(kept, s->digest + p->at, p->size) != 0);
 }
 
 static void remember(struct cache *c, const struct part *p, const struct slot *s)
