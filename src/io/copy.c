@@ -1,18 +1,22 @@
 /* copy.c: bytes from one descriptor to another: from a file to a socket in the kernel (sendfile),
- * else through a buffer.
+ * from a TCP socket to another, where they come in bulk, through a pipe (splice), else through a
+ * buffer.
  *
  * What has been read and can not be written goes back to the source (lt_io_unread), so a copy that
- * is cut short loses nothing, whatever the two descriptors are. There is no splice(2): between a
- * pipe and a socket its EAGAIN does not say which of the two is not ready, and between two sockets
- * it needs a pipe, whose bytes would have to go back as well. */
+ * is cut short loses nothing, whatever the two descriptors are. That is also why a pipe is filled
+ * only when it is empty, and emptied before it is filled again: so EAGAIN says which of the two
+ * sockets is not ready, and what goes back is no more than the buffer has room for. Between a
+ * program's pipe and a socket EAGAIN would not say that. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "io/io.h"
 
 #include <leat/task.h>
 
 #include <fcntl.h>
 #include <sys/sendfile.h>
+#include <unistd.h>
 
 enum { COPY_BYTES = 64 * 1024, SENDFILE_BYTES = 1 << 20 };
 
@@ -45,18 +49,126 @@ static int64_t copy_piece(struct copy *copy, struct lt_unread *left)
     return written < n ? -EIO : n; /* the next write says why */
 }
 
+/* ---- through a pipe ---- */
+
+struct hose {
+    struct copy *copy;
+    int ends[2];
+    size_t inside;
+};
+
+/* -EXDEV: bytes that have come back to the source are first, or the kernel can not do it. */
+static int64_t fill(leat_io *from, void *arg)
+{
+    const struct hose *hose = arg;
+    if (lt_io_has_unread(from))
+        return -EXDEV;
+    size_t most = next_bytes(hose->copy, COPY_BYTES);
+    ssize_t n = splice(from->fd, NULL, hose->ends[1], NULL, most, SPLICE_F_NONBLOCK);
+    return n >= 0 ? n : errno == EINVAL ? -EXDEV : -errno;
+}
+
+static int64_t drain(leat_io *to, void *arg)
+{
+    const struct hose *hose = arg;
+    struct lt_io_hush hush;
+    lt_io_hush(&hush);
+    ssize_t n = splice(hose->ends[0], NULL, to->fd, NULL, hose->inside, 0);
+    lt_io_unhush(&hush, n < 0 ? errno == EPIPE : (size_t)n < hose->inside);
+    return n >= 0 ? n : -errno;
+}
+
+/* Returns as leat_read does. After an error something is inside, perhaps. */
+static int64_t pass_piece(struct hose *hose)
+{
+    struct copy *copy = hose->copy;
+    int64_t n = lt_io_repeat(copy->from, LT_IN, fill, hose, 0, copy->deadline), out;
+    if (n <= 0)
+        return n;
+    for (hose->inside = (size_t)n; hose->inside; hose->inside -= (size_t)out) {
+        out = lt_io_repeat(copy->to, LT_OUT, drain, hose, 0, copy->deadline);
+        if (out <= 0)
+            return out ? out : -EIO;
+        copy->done += out;
+    }
+    return n;
+}
+
+/* No call on these waits: the pipe is empty, or has bytes; and the sockets have O_NONBLOCK. */
+static bool suits_splice(const struct copy *copy)
+{
+    return copy->to->kind == LT_IO_SOCKET && copy->from->kind == LT_IO_SOCKET && copy->to->stream &&
+           copy->from->stream && fcntl(copy->to->fd, F_GETFL) & O_NONBLOCK &&
+           fcntl(copy->from->fd, F_GETFL) & O_NONBLOCK;
+}
+
+/* False also if the user has so many pipes that the kernel makes only small ones. */
+static bool open_hose(struct hose *hose)
+{
+    int saved = errno;
+    bool made = pipe2(hose->ends, O_CLOEXEC) == 0;
+    bool large = made && fcntl(hose->ends[0], F_GETPIPE_SZ) >= COPY_BYTES;
+    if (made && !large) {
+        close(hose->ends[0]);
+        close(hose->ends[1]);
+    }
+    errno = saved;
+    return large;
+}
+
+static void close_hose(struct hose *hose, struct lt_unread *left)
+{
+    int saved = errno;
+    ssize_t back = hose->inside ? read(hose->ends[0], left->bytes, hose->inside) : 0;
+    left->begin = 0;
+    left->end = back > 0 ? (size_t)back : 0;
+    close(hose->ends[0]);
+    close(hose->ends[1]);
+    errno = saved;
+}
+
+/* -EXDEV: the rest goes through the buffer. */
+static int64_t copy_by_pipe(struct copy *copy, struct lt_unread *left)
+{
+    struct hose hose = { .copy = copy };
+    int cancel = lt_cancel_put_off();
+    bool open = suits_splice(copy) && open_hose(&hose);
+    lt_cancel_restore(cancel);
+    if (!open)
+        return -EXDEV;
+    int64_t n = 1;
+    while (n > 0 && copy->done < copy->most)
+        n = pass_piece(&hose);
+    cancel = lt_cancel_put_off();
+    close_hose(&hose, left);
+    lt_cancel_restore(cancel);
+    return n;
+}
+
+/* ---- through a buffer ---- */
+
 static int64_t copy_by_buffer(struct copy *copy)
 {
     struct lt_unread *left = lt_alloc_unset(sizeof *left + COPY_BYTES);
     int64_t n = left ? 1 : -ENOMEM;
-    while (n > 0 && copy->done < copy->most)
+    bool tried = false;
+    while (n > 0 && copy->done < copy->most) {
         n = copy_piece(copy, left);
+        /* A short message is not worth a pipe. */
+        if (n < COPY_BYTES || copy->done >= copy->most || tried)
+            continue;
+        int64_t passed = copy_by_pipe(copy, left);
+        tried = true;
+        n = passed == -EXDEV ? n : passed;
+    }
     if (left && left->begin < left->end)
         lt_io_unread(copy->from, left);
     else
         lt_free(left);
     return n;
 }
+
+/* ---- from a file ---- */
 
 /* Where it may wait for the disk. It does not wait for the socket. */
 static int send_piece(void *arg)
