@@ -1,10 +1,11 @@
-/* test_capture.c: programs that run to their end, and what they write. */
+/* test_capture.c: programs that run to their end, and what they write. A thread attends to its
+ * program. */
 #define _GNU_SOURCE
 #include "processes.h"
 
 /* ---- capturing ---- */
 
-static int bounds_what_it_keeps(void *arg)
+static int keep_some(void *arg)
 {
     (void)arg;
     leat_captured captured;
@@ -33,9 +34,15 @@ static int bounds_what_it_keeps(void *arg)
     CHECK_IS(-ENOENT, leat_capture(ARGV("/no"), NULL, &captured, 10, LEAT_NEVER));
     return 0;
 }
+static int bounds_what_it_keeps(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(keep_some);
+    return 0;
+}
 ON_WORKERS(bounds_what_it_keeps);
 
-static int ends_at_its_deadline(void *arg)
+static int end_in_time(void *arg)
 {
     (void)arg;
     leat_captured captured;
@@ -49,6 +56,12 @@ static int ends_at_its_deadline(void *arg)
     CHECK_IS(-ECANCELED, leat_capture(ARGV("true"), NULL, &captured, 10, LEAT_NEVER));
     CHECK_IS(0, leat_scope_close(scope));
     CHECK(!has_children());
+    return 0;
+}
+static int ends_at_its_deadline(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(end_in_time);
     return 0;
 }
 ON_WORKERS(ends_at_its_deadline);
@@ -76,7 +89,7 @@ static void read_late(void)
     CHECK_IS(0, leat_captured_free(&captured));
 }
 
-static int lets_go_of_a_held_pipe(void *arg)
+static int let_go_of_a_held_pipe(void *arg)
 {
     (void)arg;
     leat_captured captured;
@@ -91,6 +104,12 @@ static int lets_go_of_a_held_pipe(void *arg)
     let_go_of_a_busy_pipe();
     for (int i = 0; i < 20; i++)
         read_late();
+    return 0;
+}
+static int lets_go_of_a_held_pipe(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(let_go_of_a_held_pipe);
     return 0;
 }
 ON_WORKERS(lets_go_of_a_held_pipe);

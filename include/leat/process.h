@@ -179,7 +179,8 @@ typedef struct leat_captured {
  * LEAT_ERR_TO_OUT `out` has both. When the program has ended and another process keeps the pipe
  * open, the call reads on for options->grace at most. When `deadline` passes or the caller's scope
  * is cancelled, the program is ended as in a cancelled scope: then the call returns up to
- * options->grace later. The caller frees the result with leat_captured_free.
+ * options->grace later. The caller frees the result with leat_captured_free. A thread attends to
+ * the program (leat_attend), with LEAT_ATTENDED or without: it blocks, and no worker wakes.
  * Returns 0 when the program has ended, however it ended. Else there is nothing to free, and the
  * result is -ETIMEDOUT; -ECANCELED; -EAGAIN with LEAT_NOW, which starts nothing; -ECHILD as for
  * leat_wait; or an error of leat_spawn, -EINVAL also for a NULL `captured`, a negative deadline, or

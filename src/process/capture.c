@@ -1,4 +1,5 @@
-/* capture.c: runs a program and collects its output, in the calling party alone. */
+/* capture.c: runs a program and collects its output, in the calling party alone. A thread attends
+ * to the process, since it blocks anyway. */
 #include "base/alloc.h"
 #include "process/process.h"
 
@@ -72,25 +73,55 @@ static bool await_stream(leat_case *one, const struct stream *stream)
     return one->ch || !stream->io;
 }
 
+enum { OUT, ERR, ENDED };
+
+/* `ended` is NULL after the end of the process. */
+static int await(struct capture *capture, leat_chan *ended, int64_t until)
+{
+    if (ended && lt_process_is_mine(capture->process)) {
+        unsigned pipes =
+            (capture->out.io ? LEAT_PIPE_OUT : 0) | (capture->err.io ? LEAT_PIPE_ERR : 0);
+        int found = leat_attend(capture->process, pipes, until);
+        return found <= 0 ? found ? found : ENDED : found & LEAT_PIPE_OUT ? OUT : ERR;
+    }
+    leat_case cases[] = { [ENDED] = LEAT_RECV(ended, NULL) };
+    if (!await_stream(&cases[OUT], &capture->out) || !await_stream(&cases[ERR], &capture->err))
+        return -ENOMEM;
+    return leat_select(cases, 3, until);
+}
+
+/* What is in a pipe; its writer may go on. */
+static int read_what_is_there(struct capture *capture, struct stream *stream)
+{
+    int64_t n = 1;
+    for (int i = 0; i < LAST_READS && n > 0 && stream->io; i++)
+        n = read_some(capture, stream, LEAT_NOW);
+    if (n == 0)
+        stream->io = NULL;
+    return n < 0 && n != -EAGAIN ? (int)n : 0;
+}
+
 /* Until both streams have ended; after the end of the process, for its grace at most. */
 static int collect(struct capture *capture)
 {
     int64_t until = LEAT_NEVER;
     leat_chan *ended = leat_process_ended(capture->process);
     while ((capture->out.io || capture->err.io) && (until == LEAT_NEVER || leat_now() < until)) {
-        leat_case cases[3] = { [2] = LEAT_RECV(ended, NULL) };
-        if (!await_stream(&cases[0], &capture->out) || !await_stream(&cases[1], &capture->err))
-            return -ENOMEM;
-        int found = leat_select(cases, 3, until);
+        int found = await(capture, ended, until), error = 0;
         if (found == -ETIMEDOUT)
             continue;
-        if (found == 2) {
+        if (found < 0)
+            return found;
+        if (found == ENDED) {
             ended = NULL;
             until = leat_after(capture->process->grace);
-            continue;
         }
-        struct stream *stream = found == 0 ? &capture->out : &capture->err;
-        int error = found < 0 ? found : read_stream(capture, stream, LEAT_NOW);
+        if (found == OUT || found == ERR)
+            error = read_stream(capture, found == OUT ? &capture->out : &capture->err, LEAT_NOW);
+        else
+            error = read_what_is_there(capture, &capture->out);
+        if (found == ENDED && !error)
+            error = read_what_is_there(capture, &capture->err);
         if (error)
             return error;
     }
@@ -117,6 +148,9 @@ static int finish(struct capture *capture, leat_captured *captured)
     if (!error)
         error = make_room(&capture->err, capture->most);
     leat_exit how;
+    /* In a cancelled scope an attendant's waits end with the process, without an error. */
+    if (!error)
+        error = lt_wait_allowed(lt_current_party());
     if (!error)
         error = leat_wait(capture->process, &how, LEAT_NEVER);
     if (error)
@@ -157,7 +191,7 @@ int leat_capture(const char *const *argv, const leat_spawn_options *options,
     int error = lt_wait_prepare(lt_current_party());
     if (error || deadline == LEAT_NOW)
         return error ? error : -EAGAIN;
-    with_pipes.flags |= LEAT_PIPE_OUT;
+    with_pipes.flags |= LEAT_PIPE_OUT | LEAT_ATTENDED;
     if (!(with_pipes.flags & LEAT_ERR_TO_OUT))
         with_pipes.flags |= LEAT_PIPE_ERR;
     leat_scope *scope = leat_scope_open(deadline);
