@@ -70,6 +70,64 @@ if has make; then
     peer 'TERM to make leaves what its jobs have started' '' "$(left)"
 fi
 
+# Ctrl-C, of jobs that ignore it: all of the terminal's group gets the signal
+after_ctrl_c() {
+    rm -f pids
+    env --default-signal setsid "$@" >"$out/got" 2>&1 &
+    run=$!
+    wait_for has_pids
+    kill -INT -- -$run
+    wait $run 2>/dev/null
+}
+deaf="trap '' INT; $tree"
+after_ctrl_c "$leat" map -j2 --grace=0.2 -a two -s "$deaf"
+is 'Ctrl-C: processes left' '' "$(left)"
+after_ctrl_c xargs -a two -P2 -n1 sh -c "$deaf" sh
+peer 'xargs leaves what ignores Ctrl-C' '' "$(left)"
+
+# what a job leaves, which has its output
+# takes MS COMMAND...: says so if it takes longer
+takes() {
+    local from to
+    from=$(date +%s%N)
+    "${@:2}" >"$out/got" 2>&1 </dev/null
+    to=$(date +%s%N)
+    [ $(((to - from) / 1000000)) -ge "$1" ] && echo long
+}
+is 'an output that is held' '' "$(takes 20000 map -s 'sleep 20 &' ::: a)"
+if has ninja; then
+    printf 'rule r\n command = sleep 2 &\nbuild a: r\n' >held.ninja
+    peer 'ninja waits for what holds the output' '' "$(takes 2000 ninja -f held.ninja)"
+fi
+
+# standard input is not the jobs'
+is 'standard input' '' "$(map cat ::: /dev/stdin <names)"
+if has parallel.moreutils; then
+    peer 'moreutils gives it to its jobs' '' "$(parallel.moreutils cat -- /dev/stdin <names)"
+fi
+
+# the reader goes
+job='echo >>"$0"; sleep 0.01; echo'
+seq 3000 | map sh -c "$job" begun | head -n 1 >"$out/got"
+[ "$(wc -l <begun)" -lt 3000 ] || fail 'the reader has left, and all jobs have run'
+if has parallel.moreutils; then
+    # shellcheck disable=SC2046
+    parallel.moreutils -j2 sh -c "$job" begun.peer -- $(seq 300) | head -n 1 >"$out/got"
+    peer 'moreutils runs all' '' "$([ "$(wc -l <begun.peer)" = 300 ] && echo all)"
+fi
+
+# a failure that the status does not tell
+map false ::: x 2>/dev/null
+is 'a failure: status' 1 $?
+if has xjobs; then
+    echo x | xjobs -v0 false >"$out/got" 2>&1
+    peer 'xjobs does not tell of a failure' 1 $?
+fi
+if has pexec; then
+    pexec -r x -- false >"$out/got" 2>&1
+    peer 'pexec does not tell of a failure' 1 $?
+fi
+
 # a command that is not there is not looked for again
 is 'not found: once' 1 "$(map nosuch ::: a b c 2>&1 | grep -c 'not found')"
 
@@ -112,6 +170,35 @@ if can_be_full; then
     }
     peer 'parallel stops when its temporary folder is full' 60000000 "$(is_incomplete)"
 fi
+# when FILE TRIES: whether the first job has run before the last item is there
+when() {
+    local i
+    echo "$1"
+    for ((i = 0; i < $2; i++)); do
+        [ ! -e "$1" ] || { echo early >when; return; }
+        sleep 0.02
+    done
+    echo late >when
+}
+when now 1000 | map touch
+is 'the first job is not late' early "$(cat when)"
+when now.peer 50 | parallel --eta touch >/dev/null 2>&1
+peer 'parallel --eta reads all items first' early "$(cat when)"
+after_hup() {
+    rm -f pids
+    command parallel --will-cite -j2 sh -c "'$tree'" ::: 1 2 >/dev/null 2>&1 &
+    run=$!
+    wait_for has_pids
+    kill -HUP $run
+    sleep 0.5
+    are_gone $run || echo runs
+    kill -TERM $run
+    sleep 0.2
+    kill -KILL $run 2>/dev/null
+    wait $run 2>/dev/null
+    left >/dev/null
+}
+peer 'parallel ignores HUP' '' "$(after_hup)"
 start=$(date +%s%N)
 parallel --retries 4 false ::: a >/dev/null 2>&1
 peer 'parallel does not pause' 1 $((($(date +%s%N) - start) / 1000000 >= 1500))

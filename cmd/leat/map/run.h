@@ -18,10 +18,11 @@
  * its turn, all places may be with jobs that wait for theirs: these lend their places (`lend`), and
  * go on without one when they have their turn.
  *
- * leat_pipeline is not under this. A stage has n fixed permits, and its function keeps one while it
- * waits; a job gives its place back before another try, lends it, or loses it with its machine. The
- * outputs that a stage holds back are counted for each input; jobs share bytes, in memory and then
- * in a file, and may take back what they have written.
+ * leat_pipeline is not under this: it would save start.c and parts of three files, some 120 lines,
+ * and need four additions. n may change, since machines come and go. A function may give its permit
+ * back: before another try, and while it waits for its turn. It learns that its turn has come while
+ * it attends to its program, and not by a wait in leat_emit_item. And outputs share one room of
+ * bytes, in memory and then in a file, and may be taken back; a stage has a room for each input.
  *
  * Locking. `lock` guards what is below it, and the members of jobs that say so. It is not held over
  * a wait. */
