@@ -1,11 +1,10 @@
 #!/usr/bin/env bash
 # Thread-local variables are right after each move to another worker, however the library is
-# compiled and linked: by gcc and clang, at -O2 and -O3, with link-time optimization, static and
-# shared. Without LEAT_LONG only the first of these ways is tried.
+# compiled and linked: by gcc and clang, at -O2 and -O3, with position-independent code and without,
+# static and shared, with link-time optimization, and for AArch64 under qemu-user. Without LEAT_LONG
+# only the first of these ways is tried. A way that the machine cannot try is named.
 set -euo pipefail
 
-machine=$(uname -m)
-[ -e "$LEAT_SOURCE_DIR/src/arch/switch_$machine.S" ] || exit 77
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 here=$LEAT_SOURCE_DIR/tests/fresh
@@ -13,7 +12,10 @@ common=(-std=gnu17 -fvisibility=hidden -pthread
     "-I$LEAT_SOURCE_DIR/include" "-I$LEAT_SOURCE_DIR/src")
 ran=0 failed=0
 
-# compile COMPILER FLAG…: the library, to $work/*.o.
+# Set by try: the command of the compiler, what it builds for, and what runs that.
+compiler=() name='' machine='' runner=()
+
+# compile FLAG…: the library, to $work/*.o.
 compile() {
     rm -f "$work"/*.o
     local file room
@@ -21,45 +23,81 @@ compile() {
         "$LEAT_SOURCE_DIR/src/look/page.S"; do
         room=${file%/*}
         echo "-c $file -o $work/${room##*/}-${file##*/}.o"
-    done | xargs -P "$(nproc)" -L 1 "$@" "${common[@]}"
+    done | xargs -P "$(nproc)" -L 1 "${compiler[@]}" "$@" "${common[@]}"
 }
 
-# travel NAME COMMAND…: links a program and runs it.
+# travel WAY ARGUMENT…: links the program with the library and runs it.
 travel() {
-    local name=$1 text
-    shift
-    "$@" -o "$work/$name"
+    local program=$work/$name-$1 text
+    "${compiler[@]}" "$here/travels.c" "$here/keep.c" "${common[@]}" -L"$work" "${@:2}" -o "$program"
     ran=$((ran + 1))
-    if text=$(LD_LIBRARY_PATH=$work timeout 100 "$work/$name" 2>&1); then
-        echo "$name: $text"
+    if text=$(LD_LIBRARY_PATH=$work timeout 100 "${runner[@]}" "$program" 2>&1); then
+        echo "$name-$1: $text"
     else
-        echo "$name: status $?: $text"
+        echo "$name-$1: status $?: $text"
         failed=1
     fi
 }
 
-# try COMPILER: each way to compile and link with it.
-try() {
-    local compiler=$1 name=${1##*/} program=("$here/travels.c" "$here/keep.c" "${common[@]}")
-    command -v "$compiler" >/dev/null || return 0
-    compile "$compiler" -O2
-    travel "$name-O2-static" "$compiler" -O2 "${program[@]}" "$work"/*.o
-    [ -n "${LEAT_LONG-}" ] || exit $failed
-    compile "$compiler" -O3 -fPIC
-    travel "$name-O3-static" "$compiler" -O3 -fPIC "${program[@]}" "$work"/*.o
-    "$compiler" -O3 -shared -Wl,-soname,libleat.so "$work"/*.o -pthread -o "$work/libleat.so"
-    travel "$name-O3-shared" "$compiler" -O3 -fPIC "${program[@]}" -L"$work" -lleat
-    # Some compilers have no linker for link-time optimization.
-    echo 'int main(void) { return 0; }' >"$work/main.c"
-    "$compiler" -O2 -flto "$work/main.c" -o "$work/main" 2>"$work/why" || return 0
-    compile "$compiler" -O2 -flto -fPIC
-    travel "$name-O2-flto-static" "$compiler" -O2 -flto "${program[@]}" "$work"/*.o
-    "$compiler" -O3 -flto -shared -fPIC -Wl,-soname,libleat.so "$work"/*.o -pthread \
-        -o "$work/libleat.so"
-    travel "$name-O3-flto-shared" "$compiler" -O3 -flto -fPIC "${program[@]}" -L"$work" -lleat
+# shared FLAG…: the library as a shared object.
+shared() {
+    "${compiler[@]}" "$@" -shared -Wl,-soname,libleat.so "$work"/*.o -pthread -o "$work/libleat.so"
 }
 
-try gcc
-try clang
+# links FLAG…: whether the compiler and its linker work. Else says which ways are left out.
+links() {
+    echo 'int main(void) { return 0; }' >"$work/main.c"
+    "${compiler[@]}" "$@" "$work/main.c" -o "$work/main" 2>"$work/why" && return
+    echo "SKIPPED: $name $*: $(head -n 1 "$work/why")"
+    return 1
+}
+
+try_levels() {
+    local level
+    for level in -O2 -O3; do
+        compile $level -fno-pic
+        travel "${level#-}-static" $level -fno-pic -no-pie "$work"/*.o
+        [ -n "${LEAT_LONG-}" ] || exit $failed
+        compile $level -fPIC
+        travel "${level#-}-pic-static" $level -fPIC "$work"/*.o
+        shared $level
+        travel "${level#-}-pic-shared" $level -fPIC -lleat
+    done
+}
+
+try_lto() {
+    links -flto || return 0
+    compile -O2 -flto -fPIC
+    travel O2-lto-static -O2 -flto "$work"/*.o
+    shared -O3 -flto -fPIC
+    travel O3-lto-shared -O3 -flto -fPIC -lleat
+}
+
+# try MACHINE COMPILER…: each way to compile and link with it.
+try() {
+    machine=$1 compiler=("${@:2}") name=$1-$2 runner=()
+    if [ "$machine" != "$(uname -m)" ]; then
+        runner=(qemu-aarch64 -E "LD_LIBRARY_PATH=$work" -L /usr/aarch64-linux-gnu)
+        if ! command -v "${runner[0]}" >/dev/null; then
+            echo "SKIPPED: $name: there is no ${runner[0]}"
+            return 0
+        fi
+    fi
+    if ! command -v "$2" >/dev/null; then
+        echo "SKIPPED: $name: there is no such compiler"
+    elif links; then
+        try_levels
+        try_lto
+    fi
+}
+
+own=$(uname -m)
+[ -e "$LEAT_SOURCE_DIR/src/arch/switch_$own.S" ] || exit 77
+try "$own" gcc
+try "$own" clang
+if [ "$own" != aarch64 ]; then
+    try aarch64 aarch64-linux-gnu-gcc
+    try aarch64 clang --target=aarch64-linux-gnu
+fi
 [ $ran -gt 0 ] || exit 77
 exit $failed

@@ -31,7 +31,7 @@
 enum {
     LT_VISITED = 1,
     LT_FENCE_WANTED = 2,
-    LT_OTHER_CALL = 4 /* free for the user of the lock */
+    LT_OTHER_CALL = 4 /* this one and those above are free for the user of the lock */
 };
 
 struct lt_owned_lock {

@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 struct lt_work;
+struct lt_worker;
 
 struct lt_world {
     int64_t now; /* virtual nanoseconds */
@@ -23,6 +24,8 @@ struct lt_world {
     int (*start)(struct lt_work *work);
     /* The running party has done an operation and holds no lock: others may run here. */
     void (*point)(void);
+    /* The caller is outside that worker, is about to go inside, and holds no lock. */
+    void (*entry)(const struct lt_worker *worker);
     /* As sched_yield. */
     void (*yield)(void);
     /* A number below `bound`, by the seed. */

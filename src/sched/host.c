@@ -148,6 +148,20 @@ void lt_task_yield(struct lt_task *task)
     lt_worker_go_out(worker);
 }
 
+SWITCHES void lt_host_hold_up(struct lt_task *task)
+{
+    struct lt_fiber *fiber = &task->stack->fiber;
+    struct lt_worker *worker = lt_task_home(task);
+    int saved = *worker->errno_here;
+    if (LT_UNLIKELY(lt_probing()))
+        lt_probe_switch(worker, task, NULL);
+    lt_set_current_party(&lt_current()->thread.party);
+    lt_fiber_leave(fiber, &worker->fiber, 0);
+    lt_switch(&task->sp, worker->sp);
+    lt_fiber_arrive(fiber, 0, NULL);
+    *worker->errno_here = saved;
+}
+
 /* Keeps a pooled stack that the task is about to leave for good. If the magazine is full, returns
  * its oldest stack instead: this one is still in use, and the oldest is known early enough to
  * prefetch it. */

@@ -50,6 +50,10 @@ LT_RESUMES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
     lt_fiber_arrive(&worker->fiber, 0, NULL);
 }
 
+/* The running task, outside, lets the scheduler of a seeded world go on as if it came from another
+ * thread: its worker still runs the task, until lt_host_resume. Keeps errno. */
+void lt_host_hold_up(struct lt_task *task);
+
 /* Prefetches `lines` cache lines of the task's stack, from where the task left it. */
 LT_FETCHES void lt_host_fetch(const struct lt_task *task, size_t lines)
 {

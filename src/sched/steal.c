@@ -259,20 +259,24 @@ static void stand_in(struct lt_worker *victim, int64_t now)
     lt_worker_expect(victim, lt_wheel_next(&victim->wheel));
 }
 
-/* Whether the thief has something to run now. That includes what it made ready, or put into the
- * global queue, as it stood in. */
-static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
+/* What the thief has to run includes what it made ready, or put into the global queue, as it stood
+ * in. */
+bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held_up, int64_t now)
 {
-    struct lt_worker *victim = c->victim;
     if (!lt_owned_visit(&victim->own))
         return false;
-    if (is_held_up(c) && !is_brief(c)) {
+    if (held_up) {
         stand_in(victim, now);
         lt_worker_drain(victim);
     }
     uint32_t taken = take_ready(thief, victim, half(victim));
     lt_owned_end_visit(&victim->own, taken > 0);
     return thief->ready_head || lt_global_queue_any();
+}
+
+static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
+{
+    return lt_steal_visit(thief, c->victim, is_held_up(c) && !is_brief(c), now);
 }
 
 /* ---- a round ---- */

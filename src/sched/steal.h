@@ -52,6 +52,10 @@ bool lt_steal_saw_all(const struct lt_worker *thief);
  * does not answer needs help. */
 int64_t lt_steal_next(const struct lt_worker *thief);
 
+/* Inside the thief: goes inside the other worker, if it can, and takes ready parties. Of a worker
+ * that is held up it first does what that one would do. True: the thief has something to run. */
+bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held_up, int64_t now);
+
 /* Inside both: moves a party that was made ready on `from` and is in no list. False: it stays. */
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
 

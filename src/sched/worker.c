@@ -25,6 +25,10 @@ struct lt_worker *lt_worker_self(void)
 
 LT_COLD void lt_worker_answer(struct lt_worker *worker, bool before)
 {
+    if (!before && lt_world()) {
+        lt_owned_leave(&worker->own, false);
+        lt_world()->entry(worker);
+    }
     if (!before)
         lt_owned_answer(&worker->own);
     lt_worker_tell(worker);

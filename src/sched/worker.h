@@ -181,6 +181,9 @@ static inline bool lt_worker_has_mail(const struct lt_worker *worker)
  * worker when it takes up something itself, calls lt_idle_tell. */
 enum { LT_UNWATCHED = LT_OTHER_CALL };
 
+/* Another one, always set in a seeded world, which is told of each entry. */
+enum { LT_SEEDED = 2 * LT_OTHER_CALL };
+
 static inline void lt_worker_tell(struct lt_worker *worker)
 {
     /* Relaxed: the worker that sets it makes a barrier before its last look. */

@@ -157,7 +157,35 @@ static void gather_from(struct lt_sim *sim, struct lt_worker *worker)
 void lt_sim_gather(struct lt_sim *sim)
 {
     for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
-        gather_from(sim, lt_runtime.workers[i]);
+        if (!lt_sim_computes(sim, lt_runtime.workers[i]))
+            gather_from(sim, lt_runtime.workers[i]);
+}
+
+static void give_back(struct lt_worker *worker, struct lt_party *party)
+{
+    if (party->kind == LT_TASK && !lt_task_home(LT_CONTAINER(party, struct lt_task, party)))
+        lt_global_queue_push(NULL, party); /* with its credit */
+    else
+        lt_worker_append_inside(worker, party);
+}
+
+void lt_sim_hold_up(struct lt_sim *sim, struct lt_worker *worker)
+{
+    struct lt_sim_jobs *jobs = &sim->jobs[worker->index];
+    for (struct lt_party *job = jobs->first, *next; job; job = next) {
+        next = job->next;
+        give_back(worker, job);
+    }
+    jobs->first = NULL;
+    jobs->end = &jobs->first;
+    size_t others = 0;
+    for (size_t i = 0; i < sim->count; i++)
+        if (sim->candidates[i].worker != worker)
+            sim->candidates[others++] = sim->candidates[i];
+        else
+            give_back(worker, sim->candidates[i].party);
+    sim->count = others;
+    add_task(sim, sim->held); /* in the place where it was chosen */
 }
 
 /* ---- which one does ---- */

@@ -10,6 +10,9 @@ void lt_sim_choose_close(struct lt_sim *sim);
 /* Makes candidates of all parties that can run. */
 void lt_sim_gather(struct lt_sim *sim);
 
+/* The running task computes from here on: its worker has its other candidates and jobs again. */
+void lt_sim_hold_up(struct lt_sim *sim, struct lt_worker *worker);
+
 /* Takes one of the candidates. There must be at least one. */
 struct lt_candidate lt_sim_choose(struct lt_sim *sim);
 

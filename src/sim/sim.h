@@ -8,8 +8,14 @@
  *
  * A chosen party may first be moved to another worker, as a thief moves it, and one worker may see
  * to another's nudges and timers. What one worker tells another, through an inbox or a nudge,
- * arrives when the scheduler gets there. The steps inside a theft are not among the choices, since
- * no two workers run at once: models/owned.pml and models/move.pml check these steps.
+ * arrives when the scheduler gets there.
+ *
+ * A task may be held up in the middle of its turn, wherever it is about to go inside its worker: in
+ * the middle of a wait, say, whose waiter partners find already. Its worker then computes, as far
+ * as others can see. What it had is in its queues again. The other worker runs its own parties, and
+ * visits this one as any thief does (sched/steal.h), once or several times, until the task goes on.
+ * No two threads run at once, so the memory accesses within a step are not among the choices:
+ * models/owned.pml and models/move.pml check these.
  *
  * What the world may know. Choices depend on the seed, on the order in which parties became able to
  * run, and on the virtual time: never on an address, the real clock, or earlier worlds.
@@ -56,6 +62,7 @@ struct lt_sim {
     struct lt_world doors;
     struct lt_worker *worker; /* the one that the thread is at present */
     uint32_t stillness;       /* one turn in that many begins with a move; 0: none */
+    struct lt_task *held;     /* computes, in the middle of its turn, or NULL */
     leat_sim_options options; /* resolved: no field is a default any more */
     uint64_t chance; /* for the world's own choices: the program's chance is another stream */
 
@@ -92,6 +99,12 @@ struct lt_sim {
     int result;
     bool ended, deadlock;
 };
+
+/* Whether the worker computes: it runs nothing else, and only thieves see to it. */
+static inline bool lt_sim_computes(const struct lt_sim *sim, const struct lt_worker *worker)
+{
+    return sim->held && lt_task_home(sim->held) == worker;
+}
 
 static inline struct lt_turn *lt_sim_turn(struct lt_sim *sim)
 {

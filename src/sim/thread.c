@@ -65,7 +65,7 @@ int lt_sim_start(struct lt_work *work)
 static void wake_up(struct lt_sim_thread *thread)
 {
     thread->sleeps_on = NULL;
-    lt_worker_append(lt_task_home(thread->carrier), &thread->carrier->party);
+    lt_worker_append_inside(lt_task_home(thread->carrier), &thread->carrier->party);
 }
 
 static void time_is_up(struct lt_timer *timer)

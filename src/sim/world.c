@@ -41,6 +41,27 @@ void lt_sim_point(void)
         lt_sim_thread_yield(LT_CONTAINER(self, struct lt_sim_thread, thread.party));
 }
 
+/* Whether the calling task is held up here. Not one that has ended, which has no descriptor, nor
+ * one that the world interrupts, nor one that has never waited: no look would find that one. */
+static bool is_held_up_here(struct lt_sim *sim, const struct lt_party *self)
+{
+    return sim->stillness && !sim->held && self->kind == LT_TASK && self->enlisted &&
+           lt_sim_turn(sim)->end == LT_TURN_WAITS &&
+           !lt_sim_carried(LT_CONTAINER(self, const struct lt_task, party)) &&
+           lt_sim_below(sim, 2 * sim->stillness) == 0;
+}
+
+static void entry(const struct lt_worker *worker)
+{
+    struct lt_sim *sim = lt_sim_current();
+    struct lt_party *self = lt_current_party();
+    if (worker != sim->worker || !is_held_up_here(sim, self))
+        return;
+    lt_sim_turn(sim)->end = LT_TURN_INTERRUPTED;
+    sim->held = LT_CONTAINER(self, struct lt_task, party);
+    lt_host_hold_up(sim->held);
+}
+
 static void yield(void)
 {
     struct lt_party *self = lt_current_party();
@@ -69,7 +90,7 @@ static struct lt_worker *another(const struct lt_worker *worker)
 /* A thief may have moved the party before. It needs a stack for a task that has not started. */
 static void move(struct lt_sim *sim, struct lt_candidate *candidate)
 {
-    if (!sim->stillness || lt_sim_below(sim, sim->stillness) != 0)
+    if (sim->held || !sim->stillness || lt_sim_below(sim, sim->stillness) != 0)
         return;
     struct lt_worker *thief = another(candidate->worker);
     size_t credits = lt_needs_credit(candidate->party);
@@ -93,10 +114,16 @@ static void run(struct lt_sim *sim, struct lt_party *party)
         return;
     }
     struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
+    if (task == sim->held)
+        sim->held = NULL;
     if (lt_task_home(task))
         lt_host_resume(worker, task);
     else
         lt_host_start(worker, task);
+    if (lt_sim_computes(sim, worker)) {
+        lt_sim_hold_up(sim, worker);
+        return;
+    }
     lt_worker_settle(worker);
     lt_worker_tidy(worker);
     if (lt_sim_turn(sim)->end == LT_TURN_WAITS && task->party.wait)
@@ -137,7 +164,10 @@ static void turn(struct lt_sim *sim)
     run(sim, candidate.party);
     lt_sim_gather(sim);
     sim->ran = NULL;
-    sim->yields = lt_sim_turn(sim)->end == LT_TURN_YIELDS ? sim->yields + 1 : 0;
+    if (lt_sim_turn(sim)->end == LT_TURN_YIELDS)
+        sim->yields++;
+    else if (!sim->held)
+        sim->yields = 0;
     if (sim->yields == YIELDS_AT_ONCE)
         pass_time(sim, LEAT_NEVER);
     else if (++sim->at_once == TURNS_AT_ONCE)
@@ -145,13 +175,15 @@ static void turn(struct lt_sim *sim)
 }
 
 /* What a worker sees to between parties. */
-enum duty { JOBS = 1, NUDGES = 2, TIMERS = 4 };
+enum duty { JOBS = 1, NUDGES = 2, TIMERS = 4, VISIT = 8 };
 
 static unsigned duties(struct lt_sim *sim, struct lt_worker *worker)
 {
-    return (sim->jobs[worker->index].first ? JOBS : 0u) |
-           (lt_worker_is_nudged(worker) ? NUDGES : 0u) |
-           (lt_wheel_is_due(&worker->wheel, sim->doors.now) ? TIMERS : 0u);
+    unsigned due = (lt_worker_is_nudged(worker) ? NUDGES : 0u) |
+                   (lt_wheel_is_due(&worker->wheel, sim->doors.now) ? TIMERS : 0u);
+    if (lt_sim_computes(sim, worker))
+        return due || worker->ready_head || lt_worker_has_mail(worker) ? VISIT : 0u;
+    return due | (sim->jobs[worker->index].first ? JOBS : 0u);
 }
 
 static void run_job(struct lt_sim_jobs *jobs)
@@ -166,9 +198,13 @@ static void run_job(struct lt_sim_jobs *jobs)
 static void see_to_duty(struct lt_sim *sim, struct lt_worker *worker, enum duty duty)
 {
     /* A thief may act for the worker. Jobs stay with the worker, since some belong to it. */
-    bool thief = duty != JOBS && sim->stillness && lt_sim_below(sim, sim->stillness) == 0;
-    lt_sim_become(sim, thief ? another(worker) : worker);
+    bool thief =
+        duty != JOBS && sim->stillness && !sim->held && lt_sim_below(sim, sim->stillness) == 0;
+    lt_sim_become(sim, thief || duty == VISIT ? another(worker) : worker);
     switch (duty) {
+    case VISIT:
+        lt_steal_visit(sim->worker, worker, lt_sim_below(sim, 2) != 0, sim->doors.now);
+        break;
     case JOBS: run_job(&sim->jobs[worker->index]); break;
     case NUDGES: lt_worker_look_at_nudges(worker); break;
     case TIMERS: lt_wheel_fire(&worker->wheel, sim->doors.now); break;
@@ -178,7 +214,7 @@ static void see_to_duty(struct lt_sim *sim, struct lt_worker *worker, enum duty 
 /* A duty may be done late, so it is chosen like everything else. */
 static bool see_to(struct lt_sim *sim)
 {
-    enum { DUTIES = 3 };
+    enum { DUTIES = 4 };
     struct {
         struct lt_worker *worker;
         enum duty duty;
@@ -258,6 +294,10 @@ void lt_sim_live(struct lt_sim *sim)
     sim->doors.wake = lt_sim_wake;
     sim->doors.start = lt_sim_start;
     sim->doors.point = lt_sim_point;
+    sim->doors.entry = entry;
+    for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
+        atomic_fetch_or_explicit(&lt_runtime.workers[i]->own.calls, LT_SEEDED,
+                                 memory_order_relaxed);
     sim->doors.yield = yield;
     sim->doors.below = below;
     sim->root.run = run_program;
