@@ -73,7 +73,7 @@ static void thefts_are_among_the_choices(void **state)
     (void)state;
     struct road road = { .taken = 0 };
     leat_sim_options options = { .slip = LEAT_US };
-    CHECK_IS(0, leat_sim_each_with(&options, 0, 2000, travels, &road));
+    CHECK_IS(0, leat_sim_each_with(&options, 0, 2000 / (SCALE * SCALE), travels, &road));
     CHECK(road.taken > 0);
     printf("%llu parties taken\n", (unsigned long long)road.taken);
 }
