@@ -4,6 +4,7 @@
 
 #include "sched/current.h"
 
+#include <dirent.h>
 #include <unistd.h>
 
 /* In the seeded world each tick would come, one at a time. */
@@ -218,6 +219,51 @@ static void wakes_nobody_for_nothing(void **state)
     check_failed(__FILE__, __LINE__, "a worker wakes though it has nothing to do");
 }
 
+/* Of all threads but the calling one. -1: the system does not say. */
+static long switches_of_others(void)
+{
+    long sum = 0;
+    DIR *threads = opendir("/proc/self/task");
+    for (struct dirent *entry; threads && sum >= 0 && (entry = readdir(threads));) {
+        int thread = atoi(entry->d_name);
+        if (thread == 0 || thread == gettid())
+            continue;
+        long switches = switches_of(thread);
+        sum = switches < 0 ? -1 : sum + switches;
+    }
+    return threads && closedir(threads) == 0 ? sum : -1;
+}
+
+static int work_a_little(void *arg)
+{
+    (void)arg;
+    for (int64_t end = leat_after(100 * LEAT_US); leat_now() < end;)
+        leat_yield();
+    return leat_sleep(100 * LEAT_US);
+}
+
+/* Some time after the last work, no worker wakes up, nor does any other thread of leat's. */
+static void sleeps_when_idle(void **state)
+{
+    (void)state;
+    enum { TASKS = 20, WINDOW = 150000000 };
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 4 }));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < TASKS; i++)
+        CHECK_IS(0, leat_go(s, work_a_little, NULL));
+    CHECK_IS(0, leat_scope_close(s));
+    long before = -1, after = -2;
+    for (int attempt = 0; attempt < 50 && before != after; attempt++) {
+        before = switches_of_others();
+        nanosleep(&(struct timespec){ .tv_nsec = WINDOW }, NULL);
+        after = switches_of_others();
+    }
+    CHECK_IS(0, leat_stop());
+    if (before < 0)
+        skip(); /* the system has no such files */
+    CHECK_IS(before, after);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -227,6 +273,7 @@ int main(void)
         TESTS_ON_WORKERS(is_stopped),
         TESTS_ON_WORKERS(ends_with_its_scope),
         cmocka_unit_test(wakes_nobody_for_nothing),
+        cmocka_unit_test(sleeps_when_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
