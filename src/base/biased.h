@@ -107,12 +107,6 @@ static inline void lt_biased_lock(struct lt_biased *biased, const void *me)
         lt_biased_contend(biased, me);
 }
 
-/* With `lock` taken, and not by the owner: from now on no party becomes the owner. */
-static inline void lt_biased_settle(struct lt_biased *biased)
-{
-    biased->settled = true;
-}
-
 /* Whether `me`, the caller, is the owner. If so, no other party has had the lock since the
  * caller became the owner, because a party that takes the right back writes `owner` before it
  * changes anything. So what the caller has read before without the lock is as if read under it;

@@ -103,7 +103,8 @@ int leat_batcher_count(leat_batcher *batcher, leat_batcher_counts *counts)
 
 /* ---- putting ---- */
 
-int lt_batch_check(const leat_batcher *batcher, const void *items, size_t n)
+/* 0, or the error that the put returns. */
+static int check(const leat_batcher *batcher, const void *items, size_t n)
 {
     if (!batcher || !n || (!items && batcher->spec.item_size) ||
         (batcher->spec.most && n > batcher->spec.most))
@@ -119,7 +120,7 @@ int leat_batch_put(leat_batcher *batcher, const void *items, size_t n, leat_tick
         return -EINVAL;
     lt_ticket(ticket)->batch = NULL;
     bool leads = false;
-    int error = lt_batch_check(batcher, items, n);
+    int error = check(batcher, items, n);
     return error ? error : lt_batch_join(batcher, items, n, ticket, &leads);
 }
 
@@ -222,7 +223,7 @@ int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *re
     bool leads = true;
     if (batcher && !n && deadline >= 0)
         return lt_wait_allowed(lt_current_party());
-    int error = deadline < 0 ? -EINVAL : lt_batch_check(batcher, items, n);
+    int error = deadline < 0 ? -EINVAL : check(batcher, items, n);
     if (!error)
         error = lt_wait_prepare(lt_current_party());
     if (!error && deadline == LEAT_NOW)

@@ -4,9 +4,6 @@
 
 #include "batch/batch.h"
 
-/* Before a put: 0, or the error that the put returns. */
-int lt_batch_check(const leat_batcher *batcher, const void *items, size_t n);
-
 bool lt_batch_is_done(struct lt_batch *batch);
 
 /* When the batch is done: spends the ticket for its results, by the rules of leat_batch_get. */

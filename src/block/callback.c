@@ -44,8 +44,7 @@ static void call(leat_op *op)
 {
     struct lt_machine *machine = machine_of(op);
     leat_scope *scope = machine->stackless.party.scope;
-    if (scope)
-        lt_scope_delist_stackless(&machine->stackless);
+    lt_scope_delist_stackless(&machine->stackless);
     op->leat_fn(op, op->leat_status);
     leave(scope);
 }
@@ -256,8 +255,7 @@ int leat_withdraw(leat_op *op)
                                 : !lt_machine_end(&machine->stackless.party, -ECANCELED))
         return -EALREADY;
     lt_machine_settle(machine);
-    if (scope)
-        lt_scope_delist_stackless(&machine->stackless);
+    lt_scope_delist_stackless(&machine->stackless);
     if (mode_of(op) == LT_TOLD)
         op->leat_fn(op, LT_WITHDRAWN);
     leave(scope);

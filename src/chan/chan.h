@@ -127,26 +127,14 @@ LT_NO_TSAN static inline uint32_t lt_chan_passed(const leat_chan *ch)
     return passed + (split ? (uint32_t)lt_split_moved(split, LT_RECEIVE) : 0);
 }
 
-/* lt_chan_lock for a caller that is not the lock's owner. */
-static inline void lt_chan_lock_shared(leat_chan *ch, struct lt_worker *here)
-{
-    lt_biased_contend(&ch->lock, here);
-    if (LT_UNLIKELY(lt_chan_split_buffer(ch) != NULL))
-        lt_split_gather(ch);
-}
-
-static inline void lt_chan_unlock_shared(leat_chan *ch)
-{
-    if (LT_UNLIKELY(lt_chan_split_buffer(ch) != NULL))
-        lt_split_give_back(ch);
-    lt_unlock(&ch->lock.lock);
-}
-
 /* `here` is the current worker, or NULL. */
 static inline void lt_chan_lock_from(leat_chan *ch, struct lt_worker *here)
 {
-    if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
-        lt_chan_lock_shared(ch, here);
+    if (LT_LIKELY(lt_biased_grip(&ch->lock, here)))
+        return;
+    lt_biased_contend(&ch->lock, here);
+    if (LT_UNLIKELY(lt_chan_split_buffer(ch) != NULL))
+        lt_split_gather(ch);
 }
 
 static inline void lt_chan_lock(leat_chan *ch)
@@ -156,8 +144,11 @@ static inline void lt_chan_lock(leat_chan *ch)
 
 static inline void lt_chan_unlock(leat_chan *ch)
 {
-    if (LT_UNLIKELY(!lt_biased_loosen(&ch->lock)))
-        lt_chan_unlock_shared(ch);
+    if (LT_LIKELY(lt_biased_loosen(&ch->lock)))
+        return;
+    if (LT_UNLIKELY(lt_chan_split_buffer(ch) != NULL))
+        lt_split_give_back(ch);
+    lt_unlock(&ch->lock.lock);
 }
 
 /* The channels without a scope. The lock of this list comes before any channel's lock. */

@@ -4,10 +4,10 @@
 /* ---- the slow path ---- */
 
 /* After an operation that did not have to wait, with no lock held: wakes its partners. */
-static void finish(struct lt_party *self, struct lt_party *woken, int64_t deadline)
+static void finish(struct lt_party *woken, int64_t deadline)
 {
     lt_ready_all(woken);
-    lt_task_spend(lt_current_worker(), self, deadline);
+    lt_task_spend(lt_current_worker(), deadline);
 }
 
 /* With the lock held, before a thread waits. With one processor the two ends are never used at the
@@ -51,7 +51,7 @@ static int try_or_wait(leat_chan *ch, enum lt_side side, void *item, int64_t dea
     }
     if (status == LT_NOT_NOW && waits)
         return lt_chan_wait_park(&op, deadline);
-    finish(self, woken, deadline);
+    finish(woken, deadline);
     return status == LT_NOT_NOW ? -EAGAIN : lt_wait_told(self, status);
 }
 
@@ -63,7 +63,7 @@ int lt_operate_slowly(leat_chan *ch, enum lt_side side, void *item, int64_t dead
         return error;
     struct lt_split *split = lt_chan_split_buffer(ch);
     if (split && lt_linger_at_end(ch, split, side, item, deadline, self) == 0) {
-        lt_task_spend(lt_current_worker(), self, deadline);
+        lt_task_spend(lt_current_worker(), deadline);
         return 0;
     }
     bool lingers = self->kind == LT_THREAD && !split && ch->capacity && !ch->special && !lt_world();
@@ -89,22 +89,14 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 const struct lt_wait_kind lt_chan_wait_kind = { .withdraw = withdraw, .describe = describe };
 
-/* ---- ends of the fast path ---- */
+/* ---- the operations ---- */
 
 int lt_operate_wake(struct lt_worker *here, struct lt_party *woken, int64_t deadline)
 {
     lt_ready_from(here, woken);
-    lt_task_spend(here, lt_current_party_or_null(), deadline);
+    lt_task_spend(here, deadline);
     return 0;
 }
-
-int lt_operate_renew_budget(struct lt_worker *here)
-{
-    lt_budget_renew(here, lt_current_party_or_null());
-    return 0;
-}
-
-/* ---- the operations ---- */
 
 __attribute__((noinline)) static int send_unowned(leat_chan *ch, void *item, int64_t deadline)
 {
@@ -181,7 +173,7 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
         lt_chan_lock(ch);
         size_t moved = lt_chan_many_now(ch, side, rest, n - waited, &woken, &status);
         lt_chan_unlock(ch);
-        finish(self, woken, deadline);
+        finish(woken, deadline);
         if (moved + waited)
             return (int64_t)(moved + waited);
         /* Nothing can be moved at once: wait for one item, then see what else can be moved. */

@@ -23,9 +23,8 @@ int lt_operate_first_wait(leat_chan *ch, enum lt_side side, void *item, int64_t 
 static int lt_fast_wait(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
                         struct lt_party *self);
 
-/* The ends of an operation that did not wait. Both return 0, for the caller's tail call. */
+/* The end of an operation that woke a partner. Returns 0, for the caller's tail call. */
 int lt_operate_wake(struct lt_worker *here, struct lt_party *woken, int64_t deadline);
-int lt_operate_renew_budget(struct lt_worker *here);
 
 /* ---- the fast path ---- */
 
@@ -44,7 +43,7 @@ LT_NOW int lt_fast_try(leat_chan *ch, enum lt_side side, void *item, const struc
 LT_NOW int lt_fast_spend(struct lt_worker *here, bool is_worker, int64_t deadline)
 {
     if (deadline != LEAT_NOW && (is_worker || here))
-        return LT_UNLIKELY(--here->budget == 0) ? lt_operate_renew_budget(here) : 0;
+        return LT_UNLIKELY(--here->budget == 0) ? lt_budget_renew(here) : 0;
     lt_point();
     return 0;
 }

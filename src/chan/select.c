@@ -186,7 +186,8 @@ uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken)
 /* No user's function runs under a lock. */
 static bool may_drop(const struct lt_selection *s, uint32_t i)
 {
-    return lt_special_may_drop(s->cases[i].ch, side_of(&s->cases[i]));
+    const leat_case *c = &s->cases[i];
+    return side_of(c) == LT_SEND && c->ch->special && c->ch->drop;
 }
 
 /* Under all locks. A queue that holds only remains of claimed selects looks as if a party waited in
@@ -346,10 +347,10 @@ static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 
 static const struct lt_wait_kind selects = { .withdraw = withdraw, .describe = describe };
 
-static int finish(struct lt_party *self, struct lt_party *woken, int result, int64_t deadline)
+static int finish(struct lt_party *woken, int result, int64_t deadline)
 {
     lt_ready_all(woken);
-    lt_task_spend(lt_current_worker(), self, deadline);
+    lt_task_spend(lt_current_worker(), deadline);
     return result;
 }
 
@@ -368,11 +369,11 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
         return error;
     uint32_t i = lt_select_try(&s, &woken);
     if (i < s.n)
-        return finish(self, woken, lt_select_told(cases, i, self), deadline);
+        return finish(woken, lt_select_told(cases, i, self), deadline);
     struct selecting selecting;
     bool waits = deadline != LEAT_NOW;
     if (!waits && none_is_ready(&s))
-        return finish(self, NULL, -EAGAIN, deadline);
+        return finish(NULL, -EAGAIN, deadline);
     if (waits) {
         error = lt_wait_prepare(self);
         if (error)
@@ -382,9 +383,9 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
     }
     i = lt_select_enter(&s, waits ? self : NULL, &woken);
     if (i < s.n)
-        return finish(self, woken, lt_select_told(cases, i, self), deadline);
+        return finish(woken, lt_select_told(cases, i, self), deadline);
     if (!waits)
-        return finish(self, NULL, -EAGAIN, deadline);
+        return finish(NULL, -EAGAIN, deadline);
     error = lt_wait_park(&selecting.wait, deadline);
     i = lt_select_take_out(cases, s.n);
     return error ? error : lt_select_told(cases, i, self);

@@ -49,7 +49,7 @@ static void serve_all(leat_chan *ch, const void *item, struct lt_party **chain)
         serve(receiver, item, ch->item_size, chain);
 }
 
-static int send_now(leat_chan *ch, const void *item, struct lt_party **chain)
+int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **chain)
 {
     if (lt_chan_is_closed(ch))
         return -EPIPE;
@@ -83,12 +83,7 @@ int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party
 {
     if (side == LT_RECEIVE)
         return receive_now(ch, item);
-    return ch->keeper ? -EPERM : send_now(ch, item, woken);
-}
-
-int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **woken)
-{
-    return send_now(ch, item, woken);
+    return ch->keeper ? -EPERM : lt_special_keeper_send(ch, item, woken);
 }
 
 void lt_special_raise(leat_chan *ch, struct lt_party **chain)

@@ -14,12 +14,6 @@
  * this returns. */
 int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
-/* Whether that may call the drop function. */
-static inline bool lt_special_may_drop(const leat_chan *ch, enum lt_side side)
-{
-    return side == LT_SEND && ch->special && ch->drop;
-}
-
 /* A send by the channel's keeper. All other sends to such a channel return -EPERM. */
 int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **woken);
 

@@ -49,7 +49,7 @@ LT_COLD void lt_chan_split(leat_chan *ch)
         return;
     size_t quarter = ch->capacity / 4 + 1;
     split->few = quarter < LT_SPLIT_FEW ? quarter : LT_SPLIT_FEW;
-    lt_biased_settle(&ch->lock);
+    ch->lock.settled = true; /* from now on no party becomes the owner */
     lt_lock(&split->of[LT_SEND].lock);
     lt_lock(&split->of[LT_RECEIVE].lock);
     /* Relaxed: a reader without a lock sees this together with `split`. */

@@ -71,14 +71,13 @@ int leat_acquire_until(leat_semaphore *s, int64_t n, int64_t deadline)
 {
     if (!s || n <= 0 || n > s->total || deadline < 0)
         return -EINVAL;
-    struct lt_party *self = lt_current_party();
-    int error = lt_wait_allowed(self);
+    int error = lt_wait_allowed(lt_current_party());
     if (error)
         return error;
     bool taken = take_at_once(s, n);
     if (!taken && deadline != LEAT_NOW)
         return take_in_turn(s, n, deadline);
-    lt_task_spend(lt_current_worker(), self, deadline);
+    lt_task_spend(lt_current_worker(), deadline);
     return taken ? 0 : -EAGAIN;
 }
 

@@ -166,7 +166,7 @@ int lt_io_begin(leat_io *io, int64_t deadline)
 void lt_io_finish(leat_io *io, int64_t deadline)
 {
     lt_io_leave(io);
-    lt_task_spend(lt_current_worker(), lt_current_party(), deadline);
+    lt_task_spend(lt_current_worker(), deadline);
 }
 
 /* Waiters are told that it is closed. */

@@ -101,14 +101,14 @@ static inline void lt_point(void)
 /* After an operation that did not wait. After LT_OP_BUDGET of them a task yields: else a task whose
  * partners always keep up would keep its worker for itself. It does not yield where the deadline
  * was LEAT_NOW, since it may hold a mutex that the worker's next task wants. `here` as above. */
-static inline void lt_task_spend(struct lt_worker *here, struct lt_party *self, int64_t deadline)
+static inline void lt_task_spend(struct lt_worker *here, int64_t deadline)
 {
     if (LT_UNLIKELY(!here || deadline == LEAT_NOW)) {
         lt_point();
         return;
     }
     if (LT_UNLIKELY(--here->budget == 0))
-        lt_budget_renew(here, self);
+        lt_budget_renew(here);
 }
 
 #endif

@@ -48,16 +48,18 @@ struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t sta
     return task;
 }
 
-void lt_budget_renew(struct lt_worker *worker, struct lt_party *self)
+int lt_budget_renew(struct lt_worker *worker)
 {
+    struct lt_party *self = lt_current_party_or_null();
     if (LT_UNLIKELY(lt_world() != NULL)) {
         worker->budget = 1;
         lt_world()->point();
-        return;
+        return 0;
     }
     worker->budget = LT_OP_BUDGET;
     if (self->kind == LT_TASK)
         lt_task_yield(LT_CONTAINER(self, struct lt_task, party));
+    return 0;
 }
 
 struct lt_task *lt_task_self(void)

@@ -54,8 +54,9 @@ _Static_assert(sizeof(struct lt_task) == 2 * LT_CACHE_LINE, "shared with no othe
 /* A new task, not yet queued. stack_size 0 is the default. NULL when memory has run out. */
 struct lt_task *lt_task_new(leat_fn *fn, void *arg, const char *name, size_t stack_size);
 
-/* For lt_task_spend in sched/current.h, when the budget is spent: a task yields. */
-void lt_budget_renew(struct lt_worker *worker, struct lt_party *self);
+/* For lt_task_spend in sched/current.h, when the budget is spent: a task yields. Returns 0, for the
+ * caller's tail call. */
+int lt_budget_renew(struct lt_worker *worker);
 
 /* The running task; NULL when the caller is no task. */
 struct lt_task *lt_task_self(void);

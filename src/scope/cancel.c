@@ -4,7 +4,8 @@
 #include "sched/runtime.h"
 #include "scope/wait.h"
 
-bool lt_scope_mark(leat_scope *scope, int reason)
+/* With the scope's lock held. False: it was marked before. */
+static bool mark(leat_scope *scope, int reason)
 {
     if (lt_scope_is_cancelled(scope))
         return false;
@@ -125,7 +126,7 @@ static void mark_children(leat_scope *scope, leat_scope **marked)
     for (struct lt_node *node = scope->children.next; node != &scope->children; node = node->next) {
         leat_scope *child = LT_CONTAINER(node, leat_scope, sibling);
         lt_lock(&child->lock);
-        bool first = lt_scope_mark(child, -ECANCELED);
+        bool first = mark(child, -ECANCELED);
         lt_unlock(&child->lock);
         if (!first)
             continue;
@@ -141,7 +142,7 @@ void lt_scope_cancel(leat_scope *scope, int reason)
     /* Pin first: once the scope is marked its tasks end, and its opener may free it. */
     lt_scope_pin(scope);
     lt_lock(&scope->lock);
-    bool first = lt_scope_mark(scope, reason);
+    bool first = mark(scope, reason);
     lt_unlock(&scope->lock);
     if (!first) {
         lt_scope_unpin(scope);

@@ -4,9 +4,6 @@
 
 #include "scope/scope.h"
 
-/* With the scope's lock held: marks it. False: it was marked before. */
-bool lt_scope_mark(leat_scope *scope, int reason);
-
 /* Inside its home worker: ends the wait of a task whose scope has been cancelled, and asks the wait
  * whether it has another reason to end. */
 void lt_scope_look(struct lt_task *task);

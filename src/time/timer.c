@@ -34,12 +34,6 @@ static struct timer *timer_of(leat_timer *timer)
 
 /* ---- the end of a timer: by its claimer ---- */
 
-static void delist(struct timer *t, leat_scope *scope)
-{
-    if (scope)
-        lt_scope_delist_stackless(&t->stackless);
-}
-
 static void leave(leat_scope *scope)
 {
     if (scope)
@@ -51,7 +45,7 @@ static void finish(struct timer *t)
 {
     leat_timer *timer = (leat_timer *)(void *)t;
     leat_scope *scope = t->stackless.party.scope;
-    delist(t, scope);
+    lt_scope_delist_stackless(&t->stackless);
     timer->leat_fn(timer, t->status);
     leave(scope);
 }
@@ -87,7 +81,7 @@ int leat_timer_stop(leat_timer *timer)
     if (!lt_shared_timer_stop(&t->timer))
         return -EALREADY;
     leat_scope *scope = t->stackless.party.scope;
-    delist(t, scope);
+    lt_scope_delist_stackless(&t->stackless);
     leave(scope);
     return 0;
 }

@@ -120,12 +120,6 @@ void lt_pad_allow(struct lt_pad *pad, size_t parties, size_t channels);
  * allowance has come to its end, or there is no memory. */
 bool lt_pad_step(struct lt_pad *pad, enum lt_thing thing);
 
-/* Of a room, the part for the first of n lists; without a bound, all of it. */
-static inline size_t lt_pad_part(const struct lt_pad *pad, size_t room, size_t n)
-{
-    return pad->bounded ? room / n : room;
-}
-
 /* A new record, the pad's last; NULL when it is not allowed, or there is no memory. */
 struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self);
 
