@@ -22,9 +22,9 @@ struct lt_answer {
 /* Whether the n bytes at `head` have a whole head: it ends with an empty line. */
 bool lt_request_is_whole(const char *head, size_t n);
 
-/* Takes a whole head apart, in place; `head[n]` is writable. Writes the whole answer. Or returns for
- * how many nanoseconds a trace is to be recorded, which has begun then: lt_answer_trace ends the
- * trace and writes the answer. Else 0. */
+/* Takes a whole head apart, in place; `head[n]` is writable. Writes the whole answer. Or returns
+ * for how many nanoseconds a trace is to be recorded, which has begun then: lt_answer_trace ends
+ * the trace and writes the answer. Else 0. */
 int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker, char *head, size_t n);
 void lt_answer_trace(struct lt_answer *to);
 

@@ -140,7 +140,7 @@ const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames
 
 /* ---- parties ---- */
 
-enum lt_thing lt_thing_of(enum lt_party_kind kind)
+static enum lt_thing thing_of(enum lt_party_kind kind)
 {
     switch (kind) {
     case LT_TASK: return LT_A_TASK;
@@ -169,7 +169,7 @@ static int64_t since_when(const struct lt_party *party, enum lt_state state)
 struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
                                   enum lt_state state)
 {
-    struct lt_record *record = lt_pad_record(pad, lt_thing_of(party->kind), party);
+    struct lt_record *record = lt_pad_record(pad, thing_of(party->kind), party);
     if (!record)
         return NULL;
     record->state = state;

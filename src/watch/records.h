@@ -135,8 +135,6 @@ const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames
 
 /* ---- records of what exists ---- */
 
-enum lt_thing lt_thing_of(enum lt_party_kind kind);
-
 /* A party, with its name, its number, and what else never changes while it exists. */
 struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
                                   enum lt_state state);

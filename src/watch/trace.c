@@ -84,11 +84,6 @@ static bool next_chunk(struct chunks *in)
     return true;
 }
 
-static struct lt_event *events_of(struct lt_trace_chunk *chunk)
-{
-    return (void *)chunk->bytes;
-}
-
 /* By the owner: nobody reads events of the former generation any more. */
 LT_COLD static void restart(struct tracer *t, uint64_t generation)
 {
@@ -137,7 +132,7 @@ static void put(struct tracer *t, struct lt_event event)
         atomic_store_explicit(&t->lost, lost + 1, memory_order_relaxed);
         return;
     }
-    events_of(t->events.last)[count % CHUNK] = event;
+    ((struct lt_event *)(void *)t->events.last->bytes)[count % CHUNK] = event;
     /* Release: a reader that counts the event finds it, its text and its chunk. */
     atomic_store_explicit(&t->count, count + 1, memory_order_release);
 }
@@ -199,11 +194,9 @@ static const char *name_of_type(struct tracer *t, const leat_block_type *type)
 static struct tracer *tracer_to_read(unsigned i)
 {
     struct tracer *t = atomic_load_explicit(&tracers.of, memory_order_relaxed)[i];
+    uint64_t now = atomic_load_explicit(&tracers.generation, memory_order_relaxed);
     /* Acquire: see restart. The present generation is the reader's own. */
-    return atomic_load_explicit(&t->generation, memory_order_acquire) ==
-                   atomic_load_explicit(&tracers.generation, memory_order_relaxed)
-               ? t
-               : NULL;
+    return atomic_load_explicit(&t->generation, memory_order_acquire) == now ? t : NULL;
 }
 
 struct lt_track lt_trace_track(unsigned i)
@@ -223,7 +216,7 @@ const struct lt_event *lt_track_next(struct lt_track *track)
         track->at = 0;
     }
     track->left--;
-    return &events_of(track->chunk)[track->at++];
+    return (struct lt_event *)(void *)track->chunk->bytes + track->at++;
 }
 
 /* How many events of this generation were lost. */
@@ -267,8 +260,8 @@ static struct tracer *make_tracer(bool late)
     return t;
 }
 
-/* Makes the tracers, unless they are there: each with room for a trace of a whole run, or for a late
- * one. 0 or -ENOMEM. */
+/* Makes the tracers, unless they are there: each with room for a trace of a whole run, or for a
+ * late one. 0 or -ENOMEM. */
 static int make_tracers(bool late)
 {
     if (atomic_load_explicit(&tracers.of, memory_order_relaxed))
