@@ -221,7 +221,7 @@ static bool peek_party(struct glimpse *to, const struct lt_party *party)
 {
     if (!lt_peek(&to->party, party, sizeof to->party))
         return false;
-    enum lt_party_kind kind = to->party.kind;
+    uint8_t kind = to->party.kind;
     bool read = kind == LT_TASK       ? peek_task(to, party)
                 : kind == LT_BLOCK    ? peek_block(to, party)
                 : kind == LT_CALLBACK ? lt_peek(&to->op, party, sizeof to->op)
