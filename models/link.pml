@@ -11,6 +11,12 @@
  * the engine is killed and comes back with all that it had: all connections are lost, and all
  * leases have ended meanwhile. It counts as new until all far ends have renewed what they have.
  *
+ * publish hands an item over to a far end that waits, if there is a lease for it. The news of that
+ * is on its way for less than a lease, and may be lost with a connection, which the far end notices.
+ * It has a number: a far end that tells all that it has takes no item of news from before, since
+ * that renewal, which does not name the item, gives it back. Nor does it take one that it has no
+ * place for: then it tells all.
+ *
  * A far end takes when it is ready: when it begins, when it was woken, and again after it got an
  * item or stored a result. Where it got none, the engine notes that it waits. One that is woken and
  * has no place passes that on. It also looks by itself four times in a lease, which the model has
@@ -22,6 +28,7 @@
  *  - there are never more than N leases;
  *  - a far end that has lost its lease stores nothing, and changes no lease of another;
  *  - the receiver gets every index, in order and without a gap, over both near ends;
+ *  - with no connection lost, a far end takes no item of news that is not its own;
  *  - a near end is refused only if the other one has opened the run since;
  *  - no item is lost: when nothing can go on, the run has ended, and nothing is queued or leased;
  *    or the first near end took the run back, by an open that was on its way, and has died;
@@ -44,6 +51,8 @@
  *  UNWOKEN            publish wakes no far end that waits
  *  BACK_UNWOKEN       renew wakes none for what it lets wait again
  *  NOT_NOTED          take does not note that a far end waits
+ *  HANDED_ANYWAY      publish does not look at the number of leases
+ *  NEWS_UNNUMBERED    a far end takes an item of news from before it told all
  *  NEVER_RECLAIMED    no lease that has ended is taken away
  *  NEW_UNSEEN         a lease that ended while the engine was away is taken away at once */
 #ifndef ITEMS
@@ -85,7 +94,9 @@ byte got = ITEMS;      /* what take answers: an item, or ITEMS for none */
 byte queued[ITEMS], owner[ITEMS], tries[ITEMS], results[ITEMS];
 bool leased[ITEMS];
 bool ended[ITEMS]; /* the lease, while the engine was away */
-bool waiting[FARS], is_new;
+byte waiting[FARS]; /* how many items it would take */
+bool is_new;
+bool old[FARS]; /* it waits with an old number */
 byte many; /* for how many items far ends are woken */
 
 /* Whether a far end has an item. */
@@ -95,6 +106,8 @@ bool dead[FARS], gone[2]; /* far ends; near ends */
 bool ready[FARS];         /* a take may find something */
 bool woken[FARS];         /* no other may have been */
 bool all[FARS];           /* the next renewal names all */
+byte sent[FARS];          /* of items handed over, a bit for each: the news is on its way */
+bool refuses[FARS];       /* news with an old number is on its way */
 bool owed;                /* one was woken and is dead */
 
 byte used; /* how many results the receiver has used, from both near ends */
@@ -133,15 +146,15 @@ inline wake()
 {
     if
     :: many == 1 && waiting[0] ->
-        waiting[0] = false; ready[0] = true; woken[0] = true
+        waiting[0] = 0; ready[0] = true; woken[0] = true
     :: many == 1 && waiting[FARS - 1] ->
-        waiting[FARS - 1] = false; ready[FARS - 1] = true; woken[FARS - 1] = true
+        waiting[FARS - 1] = 0; ready[FARS - 1] = true; woken[FARS - 1] = true
     :: else ->
         n = 0;
         do
         :: n < FARS ->
             ready[n] = ready[n] || waiting[n];
-            waiting[n] = false;
+            waiting[n] = 0;
             n++
         :: else -> break
         od;
@@ -195,6 +208,23 @@ inline script_open(k, seen)
     fi
 }
 
+#ifdef HANDED_ANYWAY
+#define MAY_HAND(f) waiting[f]
+#else
+#define MAY_HAND(f) (waiting[f] && leases < N)
+#endif
+
+inline hand_over(f, i)
+{
+    waiting[f]--;
+    lease(i, 1);
+    owner[i] = f;
+    if
+    :: old[f] -> refuses[f] = true
+    :: else -> sent[f] = sent[f] | (1 << i)
+    fi
+}
+
 inline script_publish(e, i)
 {
     if
@@ -204,10 +234,17 @@ inline script_publish(e, i)
     :: e == epoch && i == published ->
 #endif
         published = i + 1;
-        queued[i]++;
+        if
 #ifndef UNWOKEN
-        many = 1; wake()
+        :: MAY_HAND(0) -> hand_over(0, i)
+        :: MAY_HAND(FARS - 1) -> hand_over(FARS - 1, i)
 #endif
+        :: else ->
+            queued[i]++;
+#ifndef UNWOKEN
+            many = 1; wake()
+#endif
+        fi
     :: else
     fi
 }
@@ -261,6 +298,11 @@ inline take_one(f, i)
     fi
 }
 
+/* What the far end has, or is on its way to it: take learns that from what the far end believes. */
+#define SENT(f, i) ((sent[f] >> (i)) & 1)
+#define ITS(f) (HAS(f, 0) + HAS(f, 1) + (ITEMS > 2) * HAS(f, ITEMS - 1) + \
+    SENT(f, 0) + SENT(f, 1) + (ITEMS > 2) * SENT(f, ITEMS - 1))
+
 inline script_take(f, room)
 {
     if
@@ -271,7 +313,9 @@ inline script_take(f, room)
 #endif
     :: else ->
 #ifndef NOT_NOTED
-        waiting[f] = is_open && !dead[f]; /* one that is dead does not hear: the next one is told */
+        old[f] = false;
+        /* One that is dead does not hear: the next one is told. */
+        waiting[f] = (is_open && !dead[f] && PLACES > ITS(f) -> PLACES - ITS(f) : 0);
 #endif
         skip
     fi
@@ -281,7 +325,7 @@ inline script_take(f, room)
 #ifdef KEPT_UNNAMED
 #define ENDS_UNKNOWN(i) false
 #else
-#define ENDS_UNKNOWN(i) (!HAS(owner[i], i))
+#define ENDS_UNKNOWN(i) (!HAS(owner[i], i) && !(sent[owner[i]] & (1 << (i))))
 #endif
 #define IS_DEAD(i) (dead[owner[i]] || ENDS_UNKNOWN(i))
 #ifdef NEW_UNSEEN
@@ -353,7 +397,7 @@ inline script_renew(f, named, names_all)
     :: else -> break
     od;
     n = 0;
-    waiting[f] = waiting[f] && !names_all;
+    waiting[f] = (names_all -> 0 : waiting[f]);
     if
 #ifndef BACK_UNWOKEN
     :: QUEUED -> many = QUEUED; wake()
@@ -400,6 +444,13 @@ end:
     :: atomic {
         late != NONE ->
         run_script(late, late_by, late_first, late_second);
+#ifndef NEWS_UNNUMBERED
+        if
+        :: late == TAKE && waiting[late_by] -> old[late_by] = true
+        :: late == TAKE && waiting[late_by] && all[late_by]
+        :: late != TAKE || !waiting[late_by]
+        fi;
+#endif
         refused = false; got = ITEMS;
         late = NONE; late_by = 0; late_first = 0; late_second = 0
     }
@@ -441,6 +492,12 @@ inline done(i, fails)
 /* It gives up what is not its own any more. */
 inline renew()
 {
+#ifndef NEWS_UNNUMBERED
+    if
+    :: all[self] -> sent[self] = 0; old[self] = waiting[self] > 0
+    :: else
+    fi;
+#endif
     do
     :: n < ITEMS -> named = named + HAS(self, n) * (1 << n); n++
     :: else -> break
@@ -450,7 +507,10 @@ inline renew()
     ready[self] = ready[self] || all[self] || !answered;
     all[self] = !answered;
     do
-    :: n < ITEMS && answered -> HAS(self, n) = HAS(self, n) && owner[n] == self; n++
+    :: n < ITEMS && answered ->
+        ready[self] = ready[self] || (HAS(self, n) && owner[n] != self);
+        HAS(self, n) = HAS(self, n) && owner[n] == self;
+        n++
     :: else -> break
     od;
     n = 0; named = 0; answered = false
@@ -459,7 +519,8 @@ inline renew()
 inline goes()
 {
     dead[self] = true; all[self] = false;
-    ready[self] = false; woken[self] = false; waiting[self] = false
+    ready[self] = false; woken[self] = false; waiting[self] = 0;
+    sent[self] = 0; refuses[self] = false
 }
 
 #define HELD (HAS(self, 0) + HAS(self, 1) + (ITEMS > 2) * HAS(self, ITEMS - 1))
@@ -474,8 +535,20 @@ inline pass_on()
     fi
 }
 
+#define NOTHING_ODD (lost == LOST && stalls == STALLS)
+
+inline hear(i)
+{
+    sent[self] = sent[self] & ~(1 << i);
+    if
+    :: HELD < PLACES -> assert(owner[i] == self || !NOTHING_ODD); HAS(self, i) = 1
+    :: else -> all[self] = true
+    fi
+}
+
 /* The function may end at any time, and fail. */
 #define STEPS(i) \
+    :: atomic { sent[self] & (1 << i) -> hear(i) } \
     :: atomic { !all[self] && HAS(self, i) -> done(i, 0) } \
     :: atomic { !all[self] && HAS(self, i) -> done(i, 1) } \
     :: atomic { !all[self] && HAS(self, i) && owner[i] != self -> renew() } \
@@ -499,6 +572,8 @@ end:
             ready[self] = true
         }
     :: atomic { all[self] -> renew() }
+    :: atomic { refuses[self] -> refuses[self] = false; all[self] = true }
+    :: atomic { lost > 0 && sent[self] -> lost--; sent[self] = 0; all[self] = true }
     :: over && HAS_NOTHING -> break
     :: self > 0 -> atomic { owed = owed || woken[self]; goes(); break }
     :: atomic { self > 0 && !all[self] -> script_renew(self, 0, 1); check(); goes(); break }

@@ -199,7 +199,7 @@ def frees_n(case):
     first = case.far(places=2, lease=HOUR, grace="never")
     case.wait_for_starts(2)
     second = case.far(places=2, lease=HOUR)
-    wait_for("the second waits", lambda: case.engine.ask("SCARD", case.run.key("waiting")) == 1)
+    wait_for("the second waits", lambda: case.engine.ask("HLEN", case.run.key("waiting")) == 1)
     first.process.terminate()
     case.let_go()
     same("first", SERVED, first.end())

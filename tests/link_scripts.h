@@ -32,7 +32,55 @@ static inline void add_item(struct run_keys *run, uint64_t index, const redisRep
     free(cell->item);
     cell->item = copy_of(bytes->str, bytes->len);
     cell->size = bytes->len;
-    push(run, index, false);
+}
+
+static inline void begin_lease(const struct call *call, struct cell *cell, int64_t lease,
+                               const char *far_end)
+{
+    cell->leased = true;
+    cell->ends_at = ms_of(call->engine) + lease;
+    if (!cell->owner[0])
+        cell->owned_since = ++call->engine->owned;
+    snprintf(cell->owner, sizeof cell->owner, "%s", far_end);
+}
+
+static inline void add_news(struct message *message, int64_t number, uint64_t index,
+                            const struct cell *cell)
+{
+    message->size += (size_t)snprintf(message->text + message->size, 48,
+                                      " %" PRId64 " %" PRIu64 " ", number, index);
+    CHECK(message->size + cell->size <= MESSAGE_ROOM);
+    memcpy(message->text + message->size, cell->item, cell->size);
+    message->size += cell->size;
+}
+
+static inline bool hand_over(const struct call *call, uint64_t index)
+{
+    struct run_keys *run = call->run;
+    struct cell *cell = cell_of(run, index);
+    if (!run->open || cell->size > 16384 || count_leases(run) >= run->n)
+        return false;
+    while (run->waiting_count) {
+        char own[2 * NAME_ROOM];
+        struct waiter waiter = take_waiting(call);
+        if (!hears(call->engine, word(call, 1), &waiter, own))
+            continue;
+        add_news(publish(call->engine, own, word(call, 2)), waiter.number, index, cell);
+        begin_lease(call, cell, waiter.lease, waiter.far_end);
+        if (--waiter.places > 0)
+            run->waiting[run->waiting_count++] = waiter;
+        return true;
+    }
+    return false;
+}
+
+static inline void give_out(const struct call *call, int64_t from, int64_t end)
+{
+    if (end - from == 1 && hand_over(call, (uint64_t)from))
+        return;
+    for (int64_t index = from; index < end; index++)
+        push(call->run, (uint64_t)index, false);
+    wake(call, word(call, 1), word(call, 2), end - from);
 }
 
 static inline void script_publish(const struct call *call)
@@ -54,7 +102,7 @@ static inline void script_publish(const struct call *call)
         for (int64_t index = from; !status && index < end; index++)
             add_item(run, (uint64_t)index, call->words[index - first + 5]);
         if (!status)
-            wake(call, word(call, 1), word(call, 2), end - from);
+            give_out(call, from, end);
         else
             add_field(&failed, (uint64_t)from, status, "", 0);
         store(call, &failed);
@@ -158,23 +206,36 @@ static inline void look_for_ended(const struct call *call)
     store(call, &failed);
 }
 
-static inline void add_waiting(struct run_keys *run, const char *far_end)
+static inline int64_t places_noted(const struct run_keys *run, const char *far_end)
 {
     for (size_t i = 0; i < run->waiting_count; i++)
-        if (strcmp(run->waiting[i], far_end) == 0)
-            return;
-    CHECK(run->waiting_count < WAITERS);
-    snprintf(run->waiting[run->waiting_count++], NAME_ROOM, "%s", far_end);
+        if (strcmp(run->waiting[i].far_end, far_end) == 0)
+            return run->waiting[i].places;
+    return 0;
 }
 
 static inline void remove_waiting(struct run_keys *run, const char *far_end)
 {
     for (size_t i = 0; i < run->waiting_count; i++)
-        if (strcmp(run->waiting[i], far_end) == 0) {
-            run->waiting_count--;
-            memmove(run->waiting[i], run->waiting[run->waiting_count], NAME_ROOM);
+        if (strcmp(run->waiting[i].far_end, far_end) == 0) {
+            run->waiting[i] = run->waiting[--run->waiting_count];
             return;
         }
+}
+
+static inline void set_waiting(const struct call *call, int64_t places)
+{
+    struct run_keys *run = call->run;
+    if (places > 0 || number_of(call, 9))
+        remove_waiting(run, word(call, 3));
+    if (places <= 0)
+        return;
+    CHECK(run->waiting_count < WAITERS);
+    struct waiter *waiter = &run->waiting[run->waiting_count++];
+    *waiter = (struct waiter){ .lease = number_of(call, 5),
+                               .number = number_of(call, 8),
+                               .places = places };
+    snprintf(waiter->far_end, sizeof waiter->far_end, "%s", word(call, 3));
 }
 
 static inline void hand_out(const struct call *call)
@@ -190,11 +251,7 @@ static inline void hand_out(const struct call *call)
         reply_number(call->reply, 0);
     CHECK(cell->item);
     lk_request_word(call->reply, cell->item, cell->size);
-    cell->leased = true;
-    cell->ends_at = ms_of(call->engine) + number_of(call, 5);
-    if (!cell->owner[0])
-        cell->owned_since = ++call->engine->owned;
-    snprintf(cell->owner, sizeof cell->owner, "%s", word(call, 3));
+    begin_lease(call, cell, number_of(call, 5), word(call, 3));
 }
 
 /* How many of the queue's first items are taken: up to `most`, and up to the bytes. */
@@ -215,9 +272,13 @@ static inline void script_take(const struct call *call)
         reply_line(call->reply, "$-1");
         return;
     }
+    int64_t places = number_of(call, 4);
+    int64_t on_their_way = number_of(call, 9) - places_noted(run, word(call, 3));
+    if (number_of(call, 9) && on_their_way > 0)
+        places = places > on_their_way ? places - on_their_way : 0;
     if (number_of(call, 6) == 1)
         look_for_ended(call);
-    int64_t free_ones = run->n - count_leases(run), places = number_of(call, 4);
+    int64_t free_ones = run->n - count_leases(run);
     int64_t n = count_taken(call, places < free_ones ? places : free_ones);
     reply_array(call->reply, 3 * (size_t)n);
     for (int64_t i = 0; i < n; i++)
@@ -226,8 +287,7 @@ static inline void script_take(const struct call *call)
     left = left < room ? left : room;
     if (left > 0)
         wake(call, word(call, 1), word(call, 2), left);
-    else if (n < places)
-        add_waiting(run, word(call, 3));
+    set_waiting(call, left > 0 ? 0 : places - n);
 }
 
 /* One result. */

@@ -122,7 +122,10 @@ static inline void tell_listeners(struct server *server, const struct message *m
         struct lk_request out = { 0 };
         if (!listens_to(c, message->channel))
             continue;
-        lk_request_texts(&out, "message", message->channel, message->text, NULL);
+        lk_request_begin(&out, 3);
+        lk_request_text(&out, "message");
+        lk_request_text(&out, message->channel);
+        lk_request_word(&out, message->text, message->size);
         send_out(c, out.bytes, out.size, LEAT_NOW);
     }
 }

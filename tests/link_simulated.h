@@ -12,7 +12,7 @@
 
 #include <inttypes.h>
 
-enum { RUNS = 4, WAITERS = 64, NAME_ROOM = 80, MESSAGES = 12 };
+enum { RUNS = 4, WAITERS = 64, NAME_ROOM = 80, MESSAGES = 12, MESSAGE_ROOM = 512 };
 
 /* What the engine has of an index. */
 struct cell {
@@ -48,7 +48,10 @@ struct run_keys {
     size_t queue_count, queue_room;
     struct entry *entries;
     size_t entry_count, entry_room;
-    char waiting[WAITERS][NAME_ROOM];
+    struct waiter {
+        char far_end[NAME_ROOM];
+        int64_t lease, number, places;
+    } waiting[WAITERS];
     size_t waiting_count;
 };
 
@@ -59,11 +62,14 @@ struct engine {
     /* What the last script has published, and whether it has added an entry. */
     struct message {
         char channel[2 * NAME_ROOM];
-        const char *text; /* valid as long as the call */
+        char text[MESSAGE_ROOM];
+        size_t size;
     } messages[MESSAGES];
     size_t message_count;
     /* Whether there is a far end that listens to the channel; or NULL: there is none. */
     bool (*is_heard)(const struct engine *engine, const char *channel);
+    /* Which of the far ends that wait is told next; or NULL: any. */
+    size_t (*choose)(const struct engine *engine, const struct run_keys *run);
     bool added;
 };
 
@@ -227,21 +233,31 @@ static inline struct run_keys *run_named(struct engine *engine, const char *name
 
 /* ---- common.lua ---- */
 
-static inline void publish(struct engine *engine, const char *channel, const char *text)
+static inline struct message *publish(struct engine *engine, const char *channel, const char *text)
 {
     CHECK(engine->message_count < MESSAGES);
     struct message *message = &engine->messages[engine->message_count++];
     snprintf(message->channel, sizeof message->channel, "%s", channel);
-    message->text = text;
+    message->size = (size_t)snprintf(message->text, sizeof message->text, "%s", text);
+    return message;
 }
 
 /* The engine takes any of those that wait. */
-static inline void take_waiting(const struct call *call, char far_end[NAME_ROOM])
+static inline struct waiter take_waiting(const struct call *call)
 {
+    const struct engine *engine = call->engine;
     struct run_keys *run = call->run;
-    char *taken = run->waiting[call->engine->owned % run->waiting_count];
-    memcpy(far_end, taken, NAME_ROOM);
-    memmove(taken, run->waiting[--run->waiting_count], NAME_ROOM);
+    size_t at = engine->choose ? engine->choose(engine, run) : engine->owned % run->waiting_count;
+    struct waiter taken = run->waiting[at];
+    run->waiting[at] = run->waiting[--run->waiting_count];
+    return taken;
+}
+
+static inline bool hears(const struct engine *engine, const char *channel,
+                         const struct waiter *waiter, char own[2 * NAME_ROOM])
+{
+    snprintf(own, 2 * NAME_ROOM, "%s:%s", channel, waiter->far_end);
+    return engine->is_heard && engine->is_heard(engine, own);
 }
 
 static inline void wake(const struct call *call, const char *channel, const char *name,
@@ -256,10 +272,9 @@ static inline void wake(const struct call *call, const char *channel, const char
         run->waiting_count = 0;
     }
     while (count > 0 && run->waiting_count) {
-        char far_end[NAME_ROOM], own[2 * NAME_ROOM];
-        take_waiting(call, far_end);
-        snprintf(own, sizeof own, "%s:%s", channel, far_end);
-        if (!engine->is_heard || !engine->is_heard(engine, own))
+        char own[2 * NAME_ROOM];
+        struct waiter waiter = take_waiting(call);
+        if (!hears(engine, channel, &waiter, own))
             continue;
         publish(engine, own, name);
         count--;

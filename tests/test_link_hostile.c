@@ -180,6 +180,30 @@ static void say_names(struct liar_line *line)
         say_name(line);
 }
 
+/* What a far end hears, with items that come by themselves. */
+static void say_news(struct liar_line *line)
+{
+    static const char *const texts[] = { "run2",
+                                         "run1 1 5 data",
+                                         "run2 2 6 ",
+                                         "run2 1 7",
+                                         "run3 0 0 x y",
+                                         "run2  1 x",
+                                         "run2 -1 1 x",
+                                         "run* 1 1 x",
+                                         " 1 1 x",
+                                         "run2 99999999999 1 x",
+                                         "run2 1 999999999999999999999 x",
+                                         "run2 1 x x" };
+    unsigned n = 1 + below(&line->chance, 4);
+    say(line, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n");
+    while (n--) {
+        const char *text = texts[below(&line->chance, below(&line->chance, 4) ? 4 : 12)];
+        say(line, "*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n");
+        say_bulk(line, text, strlen(text));
+    }
+}
+
 /* What could be true. */
 static void say_likely(struct liar_line *line, const redisReply *request)
 {
@@ -200,8 +224,7 @@ static void say_likely(struct liar_line *line, const redisReply *request)
     else if (asks(request, "SMEMBERS"))
         say_runs(line);
     else if (asks(request, "SUBSCRIBE"))
-        say(line, "*3\r\n$9\r\nsubscribe\r\n$1\r\nc\r\n:1\r\n*3\r\n$7\r\nmessage\r\n$1\r\nc\r\n"
-                  "$4\r\nrun2\r\n");
+        say_news(line);
     else
         say(line, "*2\r\n$4\r\npong\r\n$0\r\n\r\n");
 }

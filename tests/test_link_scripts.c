@@ -13,11 +13,12 @@ static const char *const far_ends[] = { "f0", "f1", "f2" };
 
 struct pair {
     uint64_t chance;
-    redisContext *redis;
+    redisContext *redis, *listener;
     struct lk_engine link; /* for its requests, and the names of the scripts */
     struct lk_keys keys;
     struct engine engine;
     struct run_keys *run; /* the engine's */
+    redisReply *stay;     /* far ends that wait after the call */
     int64_t leases;       /* how many have ended */
 };
 
@@ -76,7 +77,26 @@ static void check_run(struct pair *pair)
     int64_t delivered = field_of(pair, "run", "delivered");
     CHECK_IS(run->delivered, delivered < 0 ? 0 : delivered);
     CHECK_IS(run->exists ? run->expires : false, size_of(pair, "PTTL", "run") > 0);
-    CHECK_IS(run->waiting_count, size_of(pair, "SCARD", "waiting"));
+}
+
+static void word_of(const struct waiter *waiter, char word[64])
+{
+    snprintf(word, 64, "%" PRId64 " %" PRId64 " %" PRId64, waiter->lease, waiter->number,
+             waiter->places);
+}
+
+static void check_waiting(struct pair *pair)
+{
+    const struct run_keys *run = pair->run;
+    CHECK_IS(run->waiting_count, size_of(pair, "HLEN", "waiting"));
+    for (size_t i = 0; i < run->waiting_count; i++) {
+        char word[64];
+        const struct waiter *waiter = &run->waiting[i];
+        redisReply *reply = ask(pair, "HGET", "waiting", waiter->far_end);
+        word_of(waiter, word);
+        CHECK(reply->type == REDIS_REPLY_STRING && strcmp(reply->str, word) == 0);
+        freeReplyObject(reply);
+    }
 }
 
 static void check_cell(struct pair *pair, uint64_t index)
@@ -140,6 +160,7 @@ static void check_results(struct pair *pair)
 static void check_all(struct pair *pair)
 {
     check_run(pair);
+    check_waiting(pair);
     check_queue(pair);
     check_results(pair);
     if (below(&pair->chance, 10))
@@ -211,6 +232,56 @@ static void set_clock(struct pair *pair)
     freeReplyObject(time);
 }
 
+/* Whether it waits as before. */
+static bool stays(const struct pair *pair, const struct waiter *waiter)
+{
+    char word[64];
+    word_of(waiter, word);
+    for (size_t i = 0; i < pair->stay->elements; i += 2)
+        if (strcmp(pair->stay->element[i]->str, waiter->far_end) == 0)
+            return strcmp(pair->stay->element[i + 1]->str, word) == 0;
+    return false;
+}
+
+/* The last of the names is that of a far end that is gone. */
+static bool is_heard(const struct engine *engine, const char *channel)
+{
+    (void)engine;
+    return strcmp(strrchr(channel, ':') + 1, far_ends[2]) != 0;
+}
+
+/* The engine tells far ends by chance, so the double tells those that wait otherwise then:
+ * first the one that is gone. */
+static size_t choose(const struct engine *engine, const struct run_keys *run)
+{
+    const struct pair *pair =
+        (const struct pair *)((const char *)engine - offsetof(struct pair, engine));
+    size_t chosen = run->waiting_count;
+    for (size_t i = 0; i < run->waiting_count; i++)
+        if (!stays(pair, &run->waiting[i]) &&
+            (chosen == run->waiting_count || strcmp(run->waiting[i].far_end, far_ends[2]) == 0))
+            chosen = i;
+    CHECK(chosen < run->waiting_count);
+    return chosen;
+}
+
+/* Several messages may come in another order. */
+static void check_messages(struct pair *pair)
+{
+    size_t n = pair->engine.message_count;
+    for (size_t i = 0; i < n; i++) {
+        void *got;
+        CHECK_IS(REDIS_OK, redisGetReply(pair->listener, &got));
+        redisReply *reply = got;
+        const struct message *message = &pair->engine.messages[i];
+        CHECK_IS(3, reply->elements);
+        CHECK(n > 1 || strcmp(reply->element[1]->str, message->channel) == 0);
+        CHECK_IS(message->size, reply->element[2]->len);
+        CHECK(memcmp(reply->element[2]->str, message->text, message->size) == 0);
+        freeReplyObject(reply);
+    }
+}
+
 /* Calls both with the request. */
 static void call_both(struct pair *pair, enum lk_script script)
 {
@@ -218,10 +289,13 @@ static void call_both(struct pair *pair, enum lk_script script)
     redisReply *a = call_script(pair);
     if (script == LK_OPEN && a->elements) /* the epoch comes from the engine's clock */
         pair->engine.us = a->element[0]->integer;
+    pair->stay = ask(pair, "HGETALL", "waiting", NULL);
     redisReply *b = call_double(pair, script);
+    freeReplyObject(pair->stay);
     check_same(a, b);
     freeReplyObject(a);
     freeReplyObject(b);
+    check_messages(pair);
     check_all(pair);
 }
 
@@ -325,13 +399,15 @@ static void call_forget(struct pair *pair)
 
 static void call_take(struct pair *pair)
 {
-    begin(pair, LK_TAKE, 7);
+    begin(pair, LK_TAKE, 9);
     add_names(pair);
     add_text(pair, some_far_end(pair));
     add_number(pair, 1 + below(&pair->chance, 4));
     add_number(pair, some_lease(pair));
     add_number(pair, below(&pair->chance, 2));
     add_number(pair, 1 + below(&pair->chance, 24));
+    add_number(pair, below(&pair->chance, 3));
+    add_number(pair, below(&pair->chance, 4));
     call_both(pair, LK_TAKE);
 }
 
@@ -415,6 +491,22 @@ static void load_scripts(struct pair *pair)
 
 static struct test_engine engine;
 
+/* Two far ends listen, and one is gone. */
+static void listen_to_messages(struct pair *pair)
+{
+    pair->listener = engine_ask(&engine);
+    pair->engine.is_heard = is_heard;
+    pair->engine.choose = choose;
+    for (int i = 0; i < 3; i++) {
+        const char *channel = pair->keys.channel;
+        redisReply *reply =
+            i ? redisCommand(pair->listener, "SUBSCRIBE %s:%s", channel, far_ends[i - 1])
+              : redisCommand(pair->listener, "SUBSCRIBE %s", channel);
+        CHECK(reply && reply->type == REDIS_REPLY_ARRAY);
+        freeReplyObject(reply);
+    }
+}
+
 static void both_do_the_same(void **state)
 {
     static struct pair pair;
@@ -426,6 +518,7 @@ static void both_do_the_same(void **state)
     pair.run = run_named(&pair.engine, "r");
     CHECK_IS(0, lk_keys_make(&pair.keys, &link, "s", "r"));
     load_scripts(&pair);
+    listen_to_messages(&pair);
     for (int round = 0; round < ROUNDS / SCALE; round++) {
         for (int i = 0; i < CALLS; i++)
             call_something(&pair);
@@ -435,6 +528,7 @@ static void both_do_the_same(void **state)
     lk_request_free(&pair.link.request);
     free_run(pair.run);
     redisFree(pair.redis);
+    redisFree(pair.listener);
 }
 
 int main(void)

@@ -11,7 +11,8 @@
 --   tries    index → how often it has failed or was lost, if it has
 --   results  a stream. The fields of an entry are items: the name is the index, and after a colon
 --            the status, if that is not 0; the value has the bytes
---   waiting  far ends that would take more items than there were
+--   waiting  far end → its lease in milliseconds, a number (far.h), and how many items it would
+--            take more than there were
 -- Invariant: an index that was published and has no result is either in `queue`, or in `leases` and
 -- `owners`. So each gets one result.
 local run, items, queue, leases, owners, tries, results, waiting = unpack(KEYS)
@@ -21,17 +22,18 @@ local call = redis.call
 -- place when it hears of it passes it on (take). It is lost with a far end that dies just then: the
 -- others look by themselves four times in a lease.
 local function wake(channel, name, count)
-    if count > 8 or (count > 1 and count >= call('SCARD', waiting)) then
+    if count > 8 or (count > 1 and count >= call('HLEN', waiting)) then
         if call('DEL', waiting) == 1 then
             call('PUBLISH', channel, name)
         end
         return
     end
     while count > 0 do
-        local far_end = call('SPOP', waiting)
+        local far_end = call('HRANDFIELD', waiting)
         if not far_end then
             return
         end
+        call('HDEL', waiting, far_end)
         count = count - call('PUBLISH', channel .. ':' .. far_end, name) -- 0: it is gone
     end
 end

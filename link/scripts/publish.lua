@@ -1,8 +1,10 @@
 -- Gives items to the run, or one that has failed already. May be sent twice.
+-- A lone item goes to a far end that waits, with the news of it, and its lease begins here: so it is
+-- worked on without a take.
 -- ARGV: channel, name, epoch, index of the first, status, then the items' bytes.
 -- Returns how many are published.
 local channel, name, epoch, first, status = unpack(ARGV, 1, 5)
-local at = call('HMGET', run, 'epoch', 'published')
+local at = call('HMGET', run, 'epoch', 'published', 'n')
 if at[1] ~= epoch then
     return stale
 end
@@ -10,6 +12,35 @@ local published = tonumber(at[2]) or 0
 if tonumber(first) > published then
     return lost
 end
+
+-- An engine may cut off a listener for which much has gathered: so large items are taken.
+local function hand_over(index, bytes)
+    if not at[3] or #bytes > 16384 or call('ZCARD', leases) >= tonumber(at[3]) then
+        return false
+    end
+    while true do
+        local far_end, word = unpack(call('HRANDFIELD', waiting, 1, 'WITHVALUES'))
+        if not far_end then
+            return false
+        end
+        local lease, number, places = string.match(word, '(%S+) (%S+) (%S+)')
+        local news = name .. ' ' .. number .. ' ' .. index .. ' ' .. bytes
+        local is_heard = call('PUBLISH', channel .. ':' .. far_end, news) > 0
+        if is_heard and places ~= '1' then
+            call('HSET', waiting, far_end, lease .. ' ' .. number .. ' ' .. places - 1)
+        else
+            call('HDEL', waiting, far_end)
+        end
+        if is_heard then
+            local time = call('TIME')
+            local ends_at = time[1] * 1000 + math.floor(time[2] / 1000) + lease
+            call('ZADD', leases, string.format('%d', ends_at), index)
+            call('HSET', owners, index, far_end)
+            return true
+        end
+    end
+end
+
 local indexes, fields = {}, {}
 for a = 6, #ARGV do
     local number = first + a - 6
@@ -25,8 +56,10 @@ if #indexes == 0 then
 end
 if status == '0' then
     call('HSET', items, unpack(fields))
-    call('RPUSH', queue, unpack(indexes))
-    wake(channel, name, #indexes)
+    if #indexes > 1 or not hand_over(indexes[1], fields[2]) then
+        call('RPUSH', queue, unpack(indexes))
+        wake(channel, name, #indexes)
+    end
 else
     store({ indexes[1] .. ':' .. status, '' })
 end

@@ -36,7 +36,7 @@ local function give_back_others()
             call('LPUSH', queue, index)
         end
     end
-    call('SREM', waiting, far_end)
+    call('HDEL', waiting, far_end)
     local count = call('LLEN', queue)
     if count > 0 then
         wake(channel, name, count)

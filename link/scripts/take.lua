@@ -2,18 +2,33 @@
 -- again first; but not soon after the engine has started, when far ends are only coming back.
 -- A far end without a place calls this to wake another one in its stead.
 -- ARGV: channel, name, far end, places, lease in milliseconds, look: 1 to look for ended leases,
--- bytes: with that many, it takes no more items.
+-- bytes: with that many, it takes no more items; number; waits: how many items it believes to be
+-- noted that it would take.
 -- Returns nothing if the run is over; else {index, tries, bytes, index, …}.
-local channel, name, far_end, places, lease, look, most_bytes = unpack(ARGV)
+local channel, name, far_end, places, lease, look, most_bytes, number, believed = unpack(ARGV)
 local spec = call('HMGET', run, 'n', 'tries')
 if not spec[1] then
     return false
 end
+
+-- Where fewer are noted, items are on their way to it, and need a place.
+places = tonumber(places)
+if believed ~= '0' then
+    local noted = string.match(call('HGET', waiting, far_end) or '0', '%S+$')
+    places = math.max(math.min(places, places - believed + noted), 0)
+end
+
+local function wait(count)
+    if count > 0 then
+        call('HSET', waiting, far_end, lease .. ' ' .. number .. ' ' .. count)
+    elseif believed ~= '0' then
+        call('HDEL', waiting, far_end)
+    end
+end
+
 local waits = call('LLEN', queue)
 if waits == 0 and look ~= '1' then
-    if places ~= '0' then
-        call('SADD', waiting, far_end)
-    end
+    wait(places)
     return {}
 end
 local time = call('TIME')
@@ -64,7 +79,6 @@ end
 local left = math.min(waits, free) - #indexes
 if left > 0 then
     wake(channel, name, left)
-elseif #indexes < tonumber(places) then
-    call('SADD', waiting, far_end)
 end
+wait(left > 0 and 0 or places - #indexes)
 return taken

@@ -85,6 +85,14 @@ static int plan_renew(struct lk_far *far, struct lk_run *run, bool has_nothing)
     return add_step(far, LK_RENEW, run, 0);
 }
 
+/* Nothing has its lease but what the renewals tell, and news that is on its way is of no more use. */
+static void begin_anew(struct lk_far *far)
+{
+    far->number++;
+    for (struct lk_run *run = far->runs; run; run = run->next)
+        run->waits = 0;
+}
+
 /* The run that was asked last comes last. */
 static struct lk_run *next_ready(struct lk_far *far)
 {
@@ -106,12 +114,14 @@ static struct lk_run *next_ready(struct lk_far *far)
 static int plan_take(struct lk_far *far, struct lk_run *run, unsigned places)
 {
     struct lk_request *request = &far->engine.request;
-    lk_engine_call(&far->engine, LK_TAKE, &run->keys, 7);
+    lk_engine_call(&far->engine, LK_TAKE, &run->keys, 9);
     name_far_end(far, run);
     lk_request_number(request, places);
     lk_request_number(request, far->link->lease / LEAT_MS);
     lk_request_number(request, run->look);
     lk_request_number(request, LK_MOST_BYTES);
+    lk_request_number(request, far->number);
+    lk_request_number(request, run->waits);
     return add_step(far, LK_TAKE, run, places);
 }
 
@@ -149,6 +159,8 @@ int lk_far_plan(struct lk_far *far)
     int error = 0;
     lk_request_empty(&far->engine.request);
     far->step_count = 0;
+    if (far->all)
+        begin_anew(far);
     look_if_due(far, now);
     struct lk_run *from = choose_run(far);
     for (struct lk_run *run = far->runs; !error && run; run = run->next) {
@@ -178,13 +190,6 @@ static void forget_stored(struct lk_run *run)
     }
 }
 
-static struct lk_item *find(struct lk_item *item, const char *index)
-{
-    while (item && (item->lost || strcmp(item->index, index) != 0))
-        item = item->next;
-    return item;
-}
-
 /* The indexes come as they were sent: in the order of the list of items that are held, and then
  * those of items that have ended, which are no loss. */
 static int lose(struct lk_run *run, const redisReply *reply)
@@ -195,17 +200,16 @@ static int lose(struct lk_run *run, const redisReply *reply)
     for (size_t i = 0; item && i < reply->elements; i++) {
         if (reply->element[i]->type != REDIS_REPLY_STRING)
             return -EPROTO;
-        item = find(item, reply->element[i]->str);
+        item = lk_item_find(item, reply->element[i]->str);
         if (item)
             lk_item_lose(item);
     }
     return 0;
 }
 
-/* A number up to 20 digits. */
 static bool is_index(const redisReply *reply)
 {
-    return reply->type == REDIS_REPLY_STRING && reply->len > 0 && reply->len <= 20 &&
+    return reply->type == REDIS_REPLY_STRING && reply->len > 0 && reply->len <= LK_INDEX &&
            strspn(reply->str, "0123456789") == reply->len;
 }
 
@@ -228,6 +232,7 @@ static int start_all(struct lk_far *far, const struct lk_step *step, const redis
     run->over = reply->type == REDIS_REPLY_NIL;
     if (run->over) {
         run->ready = false;
+        run->waits = 0;
         return 0;
     }
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements % 3 ||
@@ -239,8 +244,10 @@ static int start_all(struct lk_far *far, const struct lk_step *step, const redis
         error = start(far, run, reply->element + i);
         bytes += reply->element[i + 2]->len;
     }
-    if (step->asked)
+    if (step->asked) {
         run->ready = reply->elements / 3 == step->asked || bytes >= LK_MOST_BYTES;
+        run->waits = run->ready ? 0 : (unsigned)(step->asked - reply->elements / 3);
+    }
     return error;
 }
 

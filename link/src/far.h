@@ -6,8 +6,8 @@
  * One task, the caller's, is the loop: it alone talks to the engine, and it owns all lists. It puts
  * everything that is due into one request: the results that have come, a take for the places that
  * are free, renewals. While a request is under way, results gather for the next. A second task
- * listens, on a connection of its own, for runs that have items. It ends when it has passed on what
- * has come, and the loop starts it again: so it is where the loop is, however both were stolen, and
+ * listens, on a connection of its own, for runs that have items, and for lone items, which come with
+ * the news of them (publish.lua). It ends when it has passed on what has come, and the loop starts it again: so it is where the loop is, however both were stolen, and
  * need not wake another worker for each item. A third one sees to it that an
  * engine that does not answer cannot keep the far end after the grace.
  *
@@ -39,6 +39,7 @@ struct lk_run {
     struct lk_item *ended; /* with a result that is not stored yet */
     bool ready;            /* a take may find items */
     bool woken;            /* no other may have been: it takes, or another has to be */
+    unsigned waits;        /* as many items the engine may send; some are perhaps on their way */
     bool look;             /* the next take looks for leases that have ended */
     bool over;
 };
@@ -81,6 +82,9 @@ struct lk_far {
     struct lk_step *steps;  /* of the request under way */
     size_t step_count, step_room;
     int64_t renew_at, look_at;
+    /* Tells news of items that are its own from older ones: of these, the renewal that tells all has
+     * given the items back. So each such renewal has another number. */
+    unsigned number;
     bool all;     /* the next renewal tells all that it has */
     bool ask_all; /* there may be runs that it does not know */
     bool listens; /* the task that listens has been started, and has not said that it ends */
@@ -90,10 +94,16 @@ struct lk_far {
     pthread_mutex_t lock;
 };
 
-/* An item of the bell: which run has items. Empty: any may, and there may be new ones. Or an error:
- * the far end cannot listen, so it fails. */
+enum { LK_INDEX = 20 };
+
+/* An item of the bell: which run has items. Empty: any may, and there may be new ones. Or an item
+ * itself. Or an error: the far end cannot listen, so it fails. */
 struct lk_news {
     char run[LK_NAME + 1];
+    char index[LK_INDEX + 1]; /* of the item; empty: there is none */
+    unsigned number;          /* see struct lk_far */
+    char *data;               /* `size` bytes, which the receiver frees; or NULL */
+    size_t size;
     bool is_own;  /* only this far end was told */
     bool is_last; /* the task that listens has ended */
     int error;
@@ -108,6 +118,9 @@ void lk_item_free(struct lk_item *item);
 
 void lk_item_link(struct lk_item **list, struct lk_item *item);
 void lk_item_unlink(struct lk_item *item);
+
+/* The item with that index from this one of a list on that is not lost, or NULL. */
+struct lk_item *lk_item_find(struct lk_item *item, const char *index);
 
 /* Cancels the work on an item, whose result will not count. */
 void lk_item_lose(struct lk_item *item);

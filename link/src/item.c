@@ -27,6 +27,13 @@ void lk_item_free(struct lk_item *item)
     free(item);
 }
 
+struct lk_item *lk_item_find(struct lk_item *item, const char *index)
+{
+    while (item && (item->lost || strcmp(item->index, index) != 0))
+        item = item->next;
+    return item;
+}
+
 void lk_item_lose(struct lk_item *item)
 {
     lk_lock(&item->far->lock);

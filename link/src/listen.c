@@ -35,7 +35,47 @@ static bool is_own(const struct lk_far *far, const redisReply *channel)
            strcmp(channel->str + channel->len - n, far->id) == 0;
 }
 
-/* ["message", channel, run], or another kind of news, which is none. 1: there is news. */
+/* Reads up to the space, or the end. False: too long. */
+static bool read_word(const char **at, const char *end, char *to, size_t room)
+{
+    const char *space = memchr(*at, ' ', (size_t)(end - *at));
+    size_t n = (size_t)((space ? space : end) - *at);
+    if (n >= room)
+        return false;
+    memcpy(to, *at, n);
+    to[n] = '\0';
+    *at = space ? space + 1 : end;
+    return true;
+}
+
+static bool is_number(const char *text)
+{
+    return *text && strspn(text, "0123456789") == strlen(text);
+}
+
+/* "run", or "run number index bytes". 1: there is news; 0: none; or an error. */
+static int read_message(const redisReply *text, struct lk_news *news)
+{
+    const char *at = text->str, *end = at + text->len;
+    char number[12];
+    if (!read_word(&at, end, news->run, sizeof news->run) || !lk_is_name(news->run))
+        return 0;
+    if (at == end)
+        return 1;
+    if (!read_word(&at, end, number, sizeof number) ||
+        !read_word(&at, end, news->index, sizeof news->index) || !is_number(number) ||
+        !is_number(news->index))
+        return -EPROTO;
+    news->number = (unsigned)strtoul(number, NULL, 10);
+    news->size = (size_t)(end - at);
+    news->data = malloc(news->size + 1);
+    if (!news->data)
+        return -ENOMEM;
+    memcpy(news->data, at, news->size);
+    return 1;
+}
+
+/* ["message", channel, text], or another kind of news, which is none. */
 static int read_news(const struct lk_far *far, const redisReply *reply, struct lk_news *news)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
@@ -43,11 +83,10 @@ static int read_news(const struct lk_far *far, const redisReply *reply, struct l
     if (is(reply->element[0], "subscribe"))
         return 1;
     if (reply->elements != 3 || !is(reply->element[0], "message") ||
-        reply->element[2]->type != REDIS_REPLY_STRING || !lk_is_name(reply->element[2]->str))
+        reply->element[2]->type != REDIS_REPLY_STRING)
         return 0;
-    snprintf(news->run, sizeof news->run, "%s", reply->element[2]->str);
     news->is_own = is_own(far, reply->element[1]);
-    return 1;
+    return read_message(reply->element[2], news);
 }
 
 /* A connection without a word may be a dead one. */
@@ -76,6 +115,8 @@ static int pass_on(struct lk_far *far)
         freeReplyObject(reply);
         news.is_last = !lk_engine_has_more(&far->listener);
         error = got > 0 ? leat_send(far->bell, &news) : got;
+        if (error)
+            free(news.data);
         if (error || (got > 0 && news.is_last))
             return error;
     }

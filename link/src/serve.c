@@ -25,10 +25,23 @@ static void take_back(struct lk_far *far, struct lk_item *item)
     far->free++;
     lk_item_unlink(item);
     item->stored = false;
-    if (item->lost)
+    if (item->lost) {
+        item->run->ready = true;
         lk_item_free(item);
-    else
+    } else {
         lk_item_link(&item->run->ended, item);
+    }
+}
+
+/* An item that came by itself. One that the far end cannot take, or has given back already, it does
+ * not tell: so it is given to another. */
+static void take_item(struct lk_far *far, struct lk_run *run, const struct lk_news *news)
+{
+    bool takes = news->number == far->number && far->free && !far->stopping &&
+                 !lk_item_find(run->held, news->index);
+    run->waits -= news->number == far->number && run->waits;
+    if (!takes || lk_item_start(far, run, news->index, 0, news->data, news->size) != 0)
+        far->all = true;
 }
 
 static void hear(struct lk_far *far, const struct lk_news *news)
@@ -39,15 +52,21 @@ static void hear(struct lk_far *far, const struct lk_news *news)
         return;
     }
     if (!news->run[0]) {
-        far->ask_all = true;
+        far->ask_all = far->all = true; /* with the connection, items may be lost */
         return;
     }
     struct lk_run *run = lk_run_find(far, news->run);
     if (run) {
-        run->ready = true;
-        run->woken |= news->is_own;
         run->over = false;
+        if (news->data) {
+            take_item(far, run, news);
+        } else {
+            run->waits = 0;
+            run->ready = true;
+            run->woken |= news->is_own;
+        }
     }
+    free(news->data);
 }
 
 /* Without memory for the task, the next round tries again. */
@@ -225,6 +244,11 @@ static int serve(struct lk_far *far)
 
 /* ---- beginning and ending ---- */
 
+static void drop_news(void *news)
+{
+    free(((struct lk_news *)news)->data);
+}
+
 static void watched(leat_op *op, int status)
 {
     struct lk_far *far = (struct lk_far *)((char *)op - offsetof(struct lk_far, watch));
@@ -252,7 +276,9 @@ static int prepare(struct lk_far *far)
     far->stop = leat_chan_make(far->around, 0, 0);
     far->never = leat_chan_make(far->around, 0, 0);
     far->over = leat_chan_make(far->around, 0, 0);
-    far->bell = leat_chan_make(far->around, sizeof(struct lk_news), NEWS);
+    far->bell = leat_chan_open(far->around, &(leat_chan_spec){ .item_size = sizeof(struct lk_news),
+                                                               .capacity = NEWS,
+                                                               .drop = drop_news });
     far->ended = leat_chan_make(far->around, sizeof(struct lk_item *), far->spec.n);
     if (!far->stop || !far->never || !far->over || !far->bell || !far->ended)
         return -ENOMEM;
