@@ -44,6 +44,23 @@ static int take_ran(struct remote *r, struct frame *f)
     return good && !f->broken && took <= INT64_MAX ? 0 : -EBADMSG;
 }
 
+int answer_take_end(struct remote *r, struct frame *f)
+{
+    uint32_t first = (uint32_t)frame_number(f, 4);
+    if (f->kind == FRAME_REFUSED) {
+        if (f->broken || first < 1 || first > INT32_MAX)
+            return -EBADMSG;
+        r->refused = (int)first;
+    } else {
+        uint32_t signal = (uint32_t)frame_number(f, 4);
+        if (f->broken)
+            return -EBADMSG;
+        r->exit = (leat_exit){ .code = (int)(int32_t)first, .signal = (int)signal };
+    }
+    r->ended = true;
+    return 0;
+}
+
 /* One of those behind HELLO. */
 static int take_frame(struct remote *r, struct frame *f)
 {
@@ -56,7 +73,7 @@ static int take_frame(struct remote *r, struct frame *f)
     }
     case FRAME_RAN: return take_ran(r, f);
     case FRAME_REFUSED:
-    case FRAME_ENDED: return r->ran.host[0] ? host_take_end(r, f) : -EBADMSG;
+    case FRAME_ENDED: return r->ran.host[0] ? answer_take_end(r, f) : -EBADMSG;
     default: return -EBADMSG;
     }
 }

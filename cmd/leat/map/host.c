@@ -50,23 +50,6 @@ static int take_credit(struct remote *r, struct frame *f)
     return 0;
 }
 
-int host_take_end(struct remote *r, struct frame *f)
-{
-    uint32_t first = (uint32_t)frame_number(f, 4);
-    if (f->kind == FRAME_REFUSED) {
-        if (f->broken || first < 1 || first > INT32_MAX)
-            return -EBADMSG;
-        r->refused = (int)first;
-    } else {
-        uint32_t signal = (uint32_t)frame_number(f, 4);
-        if (f->broken)
-            return -EBADMSG;
-        r->exit = (leat_exit){ .code = (int)(int32_t)first, .signal = (int)signal };
-    }
-    r->ended = true;
-    return 0;
-}
-
 /* With the lock held. */
 static int take_frame(struct host *host, struct frame *f)
 {
@@ -81,7 +64,7 @@ static int take_frame(struct host *host, struct frame *f)
     case FRAME_ERRORS: error = take_output(r, f, STREAM_ERR); break;
     case FRAME_CREDIT: error = take_credit(r, f); break;
     case FRAME_REFUSED:
-    case FRAME_ENDED: error = host_take_end(r, f); break;
+    case FRAME_ENDED: error = answer_take_end(r, f); break;
     default: break;
     }
     leat_try_send(r->changed, NULL);

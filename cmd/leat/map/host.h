@@ -93,9 +93,6 @@ unsigned host_add_places(struct host *host, unsigned wanted);
 /* No more jobs run there, and those that did are lost. */
 void host_lose_jobs(struct host *host);
 
-/* Acts on REFUSED or ENDED. 0 or -EBADMSG. */
-int host_take_end(struct remote *remote, struct frame *f);
-
 /* ---- connect.c ---- */
 
 /* Starts the ssh and all that attends to it, in the scope. 0 or a negative errno value; -EPROTO
@@ -134,6 +131,9 @@ void queue_give(struct remote *remote);
 void queue_signal(struct remote *remote, int signal, bool ends);
 
 /* ---- answer.c ---- */
+
+/* Acts on REFUSED or ENDED. 0 or -EBADMSG. */
+int answer_take_end(struct remote *remote, struct frame *f);
 
 /* Reads the result that came through a queue; with the host's lock held. 0 or why it failed;
  * -EPROTONOSUPPORT: it is of another version, which is at ran.host. */
