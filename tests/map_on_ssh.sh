@@ -38,4 +38,39 @@ wait $run
 is 'a way breaks: status' 0 $?
 is 'a way breaks: output' '1 2 3' "$(xargs <"$out/got")"
 
+# ways break at random moments, by the death of ssh here or of the worker there: each item comes once
+# and in order, in the output and in the log, as long as this machine is left
+seed=${LEAT_SEED:-$RANDOM}
+RANDOM=$seed
+rounds=3
+[ -z "${LEAT_LONG-}" ] || rounds=8
+numbers=$(seq 200)
+for round in $(seq $rounds); do
+    rm -f log
+    # shellcheck disable=SC2086
+    "$leat" map --on='here*3,there*3,:*1' --log=log -s 'sleep 0.0$((RANDOM % 4)); seq $1 $(($1 + 99))' \
+        ::: $numbers >"$out/got" 2>"$out/err" &
+    run=$!
+    wait_for [ -s log ]
+    for host in here there; do
+        sleep 0.$((RANDOM % 5))$((RANDOM % 10))
+        way=$(pgrep -P $run -f "ssh.* $host leat worker" | head -n 1)
+        # the server has a process for each way, and below it the worker
+        [ $((RANDOM % 2)) = 0 ] || way=$(pgrep -x -f 'leat worker' | while read -r worker; do
+            up=$worker
+            while [ "${up:-1}" -gt 1 ] && [ "$up" != "$server" ]; do
+                up=$(awk '/^PPid/ { print $2 }' "/proc/$up/status" 2>/dev/null)
+            done
+            [ "$up" != "$server" ] || echo "$worker"
+        done | head -n 1)
+        [ -z "$way" ] || kill -KILL "$way" 2>/dev/null
+    done
+    wait $run
+    is "seed $seed, round $round: status" 0 $?
+    for i in $numbers; do seq "$i" $((i + 99)); done >"$out/wanted"
+    same "seed $seed, round $round: output" "$out/wanted" "$out/got"
+    is "seed $seed, round $round: log" "$(xargs <<<"$numbers")" \
+        "$(tail -n +2 log | cut -f1 | sort -n | xargs)"
+done
+
 finish
