@@ -269,7 +269,7 @@ static inline int mill_open_many(struct mill *m, _Atomic unsigned *turns)
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         leat_chan *ch = leat_chan_of(s, int, 1);
         CHECK(ch);
-        CHECK_IS(0, leat_go_named(s, mill_child, ch, "child \"\\\n", 0));
+        CHECK_IS(0, leat_go_named(s, mill_child, ch, "child \"\\\n\xff\xc3\xa4", 0));
         CHECK_IS(0, leat_recv(ch, &item));
         CHECK_IS(0, leat_scope_close(s));
         mill_turn(turns);

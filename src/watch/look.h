@@ -114,7 +114,7 @@ struct lt_look {
     struct lt_record **records;
     size_t record_count;
     struct lt_record **by_self;
-    struct lt_asks *asks;
+    struct lt_asks *asks; /* until the workers have been heard */
     _Atomic uint32_t answers;
 };
 
