@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # No room of the library uses a higher floor, or another room of its own: neither by an #include nor
 # a reference that the linker resolves. Rooms that are built on the public headers use only a few
-# others. docs/architecture.md draws the floors and has the list.
+# others. docs/architecture.md draws the floors and has the list. And a header declares what its own
+# file defines, or files of its room without a header of their own; only a header for a whole room,
+# or for the rooms that are built on the public headers, declares more.
 set -eu
 export LC_ALL=C
 cd "$LEAT_SOURCE_DIR"
@@ -48,19 +50,34 @@ if not failures:
                 use(room, name, found[1], line.strip())
                 if is_inside(room, found[1], found[2]):
                     failures.append(f"{room}/{name} uses the inside of {found[1]}: {found[2]}")
-    defined, wanted = {}, []
+    defined, wanted, files = {}, [], {}
     for line in sys.stdin:
         found = re.match(r".*/src/(\w+)/([\w.]+)\.o:\S*\s+(\w) (\w+)$", line)
         if found and found[3] == "U":
             wanted.append((found[1], found[2], found[4]))
         elif found and found[3].isupper():
             defined[found[4]] = found[1]
+            files[found[4]] = f"{found[1]}/{os.path.splitext(found[2])[0]}"
     references = [(room, name, symbol) for room, name, symbol in wanted if symbol in defined]
     for room, name, symbol in references:
         use(room, name, defined[symbol], symbol)
-    if includes < 100 or len(references) < 500:
-        failures.append(f"found only {includes} includes and {len(references)} references")
+    declared = 0
+    for path in glob.glob("src/*/*.h"):
+        _, room, name = path.split("/")
+        if name == f"{room}.h" or f"{room}/{name}" in open_to_all:
+            continue
+        for line in open(path, encoding="utf-8"):
+            found = re.match(r"(?!static|typedef|LT_NOW)[a-zA-Z].*?\b(lt_\w+)[(;[]", line)
+            where = files.get(found[1], "") if found else ""
+            declared += where != ""
+            if where and f"src/{where}.h" != path and (os.path.exists(f"src/{where}.h") or
+                                                       not where.startswith(f"{room}/")):
+                failures.append(f"{room}/{name} declares {found[1]}, which {where} defines")
+    if includes < 100 or len(references) < 500 or declared < 300:
+        failures.append(f"found only {includes} includes, {len(references)} references and "
+                        f"{declared} declarations")
 
-print("\n".join(failures) or f"{includes} includes, {len(references)} references: none upwards")
+print("\n".join(failures) or f"{includes} includes, {len(references)} references: none upwards; "
+      f"{declared} declarations")
 sys.exit(bool(failures))
 '

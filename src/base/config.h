@@ -82,18 +82,18 @@ enum {
     /* Switches from task to task, or steps of blocks, before the worker looks at its inbox, nudges
      * and timers. */
     LT_DIRECT_SWITCHES = 16,
-    LT_OP_BUDGET = 256,       /* channel operations without a wait before a task yields */
-    LT_TICK_SHIFT = 10,       /* the timer wheel's tick: 2^10 ns, about a microsecond */
-    LT_CHAIN_SCAN = 64,       /* timers read for the exact next deadline before a sleep */
-    LT_GLOBAL_TURN = 61,      /* one start in this many tries the global queue first */
-    LT_BIAS_AFTER = 64,       /* times in a row a worker takes a lock until it owns it */
-    LT_BIAS_TRIALS = 64,      /* owned locks taken back, in all, before their share counts */
-    LT_SIM_ROOM = 64,         /* parties a seeded world chooses among without more memory */
-    LT_NUMBER_BATCH = 32,     /* numbers for tasks, scopes, channels a thread takes at a time */
-    LT_SPLIT_FROM = 64,       /* capacity from which a split buffer pays: see chan/split.h */
-    LT_SPLIT_ALONE = 0,       /* 1: also with one processor */
-    LT_SPLIT_FEW = 32,        /* items, at most, that count as few: see chan/split.h */
-    LT_SLOW_NS = 1000,        /* ns per party from which a worker is slow: thieves take from it */
+    LT_OP_BUDGET = 256,   /* channel operations without a wait before a task yields */
+    LT_TICK_SHIFT = 10,   /* the timer wheel's tick: 2^10 ns, about a microsecond */
+    LT_CHAIN_SCAN = 64,   /* timers read for the exact next deadline before a sleep */
+    LT_GLOBAL_TURN = 61,  /* one start in this many tries the global queue first */
+    LT_BIAS_AFTER = 64,   /* times in a row a worker takes a lock until it owns it */
+    LT_BIAS_TRIALS = 64,  /* owned locks taken back, in all, before their share counts */
+    LT_SIM_ROOM = 64,     /* parties a seeded world chooses among without more memory */
+    LT_NUMBER_BATCH = 32, /* numbers for tasks, scopes, channels a thread takes at a time */
+    LT_SPLIT_FROM = 64,   /* capacity from which a split buffer pays: see chan/split.h */
+    LT_SPLIT_ALONE = 0,   /* 1: also with one processor */
+    LT_SPLIT_FEW = 32,    /* items, at most, that count as few: see chan/split.h */
+    LT_SLOW_NS = 1000,    /* ns per party from which a worker is slow: thieves take from it */
     /* us from one look of a worker that has run dry to the next: whether another is slow; */
     LT_STEAL_AFTER_US = 5,
     LT_STEAL_PAUSES = 32, /* and the pauses between its looks for news */

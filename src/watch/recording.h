@@ -32,11 +32,6 @@ struct lt_track {
     size_t at, left;
 };
 
-/* The track of worker i; that of threads, if i is the number of workers. And its next event, in
- * order; NULL: there are no more. */
-struct lt_track lt_trace_track(unsigned i);
-const struct lt_event *lt_track_next(struct lt_track *track);
-
 /* What is known of a trace beside its tracks. */
 struct lt_recording {
     unsigned workers;

@@ -5,7 +5,6 @@
 #include "base/lock.h"
 #include "sched/probe.h"
 #include "sched/runtime.h"
-#include "watch/recording.h"
 
 #include <leat/block.h>
 

@@ -9,6 +9,7 @@
 #define LT_WATCH_TRACE_H
 
 #include "sched/party.h"
+#include "watch/recording.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -44,5 +45,12 @@ void lt_trace_step(struct lt_worker *worker, const struct lt_party *party);
 void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner);
 void lt_trace_new_channel(uint32_t channel, const char *name);
 void lt_trace_scope(uint32_t scope, bool opened);
+
+/* ---- for trace_write.c ---- */
+
+/* The track of worker i; that of threads, if i is the number of workers. And its next event, in
+ * order; NULL: there are no more. */
+struct lt_track lt_trace_track(unsigned i);
+const struct lt_event *lt_track_next(struct lt_track *track);
 
 #endif

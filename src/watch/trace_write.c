@@ -7,7 +7,7 @@
  *
  * The readers of the events, here, get the same events each time, though late ones may still be
  * appended: each track is taken once. */
-#include "watch/recording.h"
+#include "watch/trace.h"
 
 #include "base/alloc.h"
 #include "watch/tell.h"
