@@ -91,7 +91,8 @@ const struct lt_wait_kind lt_chan_wait_kind = { .withdraw = withdraw, .describe 
 
 /* ---- the operations ---- */
 
-int lt_operate_wake(struct lt_worker *here, struct lt_party *woken, int64_t deadline)
+__attribute__((noinline)) int lt_operate_wake(struct lt_worker *here, struct lt_party *woken,
+                                              int64_t deadline)
 {
     lt_ready_from(here, woken);
     lt_task_spend(here, deadline);
