@@ -46,10 +46,10 @@
  *     takes nothing that it has no place for. So the engine's memory is bounded: about `window`
  *     times the bytes of an item, of a result, and 400 more.
  *
- * Everybody who can write to the engine can give the far ends work, and everybody who can read from
- * it sees all items. So an engine has a password, and is not open to the world. An engine that
- * lies can make results wrong and a stage fail; and a reply of 128 MiB, the largest that is read,
- * takes about three times that for a moment. */
+ * Everybody with a right to write to the engine can give the far ends work, and everybody with a
+ * right to read from it sees all items. So an engine has a password, and is not open to the world.
+ * An engine that lies can make results wrong and a stage fail; and a reply of 128 MiB, the largest
+ * that is read, takes about three times that for a moment. */
 #ifndef LEAT_LINK_H
 #define LEAT_LINK_H
 
