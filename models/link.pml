@@ -12,10 +12,10 @@
  * leases have ended meanwhile. It counts as new until all far ends have renewed what they have.
  *
  * publish hands an item over to a far end that waits, if there is a lease for it. The news of that
- * is on its way for less than a lease, and may be lost with a connection, which the far end notices.
- * It has a number: a far end that tells all that it has takes no item of news from before, since
- * that renewal, which does not name the item, gives it back. Nor does it take one that it has no
- * place for: then it tells all.
+ * is on its way for less than a lease, and may be lost with a connection, which the far end
+ * notices. It has a number: a far end that tells all that it has takes no item of news from before,
+ * since that renewal, which does not name the item, gives it back. Nor does it take one that it has
+ * no place for: then it tells all.
  *
  * A far end takes when it is ready: when it begins, when it was woken, and again after it got an
  * item or stored a result. Where it got none, the engine notes that it waits. One that is woken and

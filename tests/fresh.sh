@@ -29,7 +29,8 @@ compile() {
 # travel WAY ARGUMENT…: links the program with the library and runs it.
 travel() {
     local program=$work/$name-$1 text
-    "${compiler[@]}" "$here/travels.c" "$here/keep.c" "${common[@]}" -L"$work" "${@:2}" -o "$program"
+    "${compiler[@]}" "$here/travels.c" "$here/keep.c" "${common[@]}" -L"$work" "${@:2}" \
+        -o "$program"
     ran=$((ran + 1))
     if text=$(LD_LIBRARY_PATH=$work timeout 100 "${runner[@]}" "$program" 2>&1); then
         echo "$name-$1: $text"

@@ -38,8 +38,8 @@ wait $run
 is 'a way breaks: status' 0 $?
 is 'a way breaks: output' '1 2 3' "$(xargs <"$out/got")"
 
-# ways break at random moments, by the death of ssh here or of the worker there: each item comes once
-# and in order, in the output and in the log, as long as this machine is left
+# ways break at random moments, by the death of ssh here or of the worker there: each item comes
+# once and in order, in the output and in the log, as long as this machine is left
 seed=${LEAT_SEED:-$RANDOM}
 RANDOM=$seed
 rounds=3
@@ -48,8 +48,8 @@ numbers=$(seq 200)
 for round in $(seq $rounds); do
     rm -f log
     # shellcheck disable=SC2086
-    "$leat" map --on='here*3,there*3,:*1' --log=log -s 'sleep 0.0$((RANDOM % 4)); seq $1 $(($1 + 99))' \
-        ::: $numbers >"$out/got" 2>"$out/err" &
+    "$leat" map --on='here*3,there*3,:*1' --log=log \
+        -s 'sleep 0.0$((RANDOM % 4)); seq $1 $(($1 + 99))' ::: $numbers >"$out/got" 2>"$out/err" &
     run=$!
     wait_for [ -s log ]
     for host in here there; do

@@ -91,6 +91,16 @@ static size_t count_waiting(const struct lt_look *look, const char *name)
     return n;
 }
 
+static bool is_parked(const char *name)
+{
+    struct lt_look look;
+    CHECK_IS(0, lt_look_begin(&look, NULL, NULL));
+    const struct lt_record *record = find(&look, name);
+    bool parked = record && record->state == LT_IS_WAITING;
+    lt_look_end(&look);
+    return parked;
+}
+
 /* ---- a small scope beside what is large ---- */
 
 struct small_scope {
@@ -108,7 +118,8 @@ static void small_open(struct small_scope *s)
     s->scope = leat_scope_open(LEAT_NEVER);
     s->quiet = leat_chan_open(s->scope, &(leat_chan_spec){ .name = "quiet" });
     CHECK_IS(0, leat_go_named(s->scope, waits, s->quiet, "little", 0));
-    WAIT_UNTIL(receivers_of(s->quiet) == 1);
+    /* It is a receiver before it has parked. */
+    WAIT_UNTIL(receivers_of(s->quiet) == 1 && is_parked("little"));
 }
 
 static void small_is_shown(const struct lt_look *look, const struct small_scope *s)

@@ -1,7 +1,7 @@
-/* test_parcels.c: what lies in a queue, a job for a worker or a result for leat map, may be anybody's
- * bytes. Those of a leat are read as they were written; and whatever a seed makes of them is refused
- * or has all that its reader relies on. Each copy fills its memory, so that AddressSanitizer sees a
- * read beyond it. */
+/* test_parcels.c: what lies in a queue, a job for a worker or a result for leat map, may be
+ * anybody's bytes. Those of a leat are read as they were written; and whatever a seed makes of them
+ * is refused or has all that its reader relies on. Each copy fills its memory, so that
+ * AddressSanitizer sees a read beyond it. */
 #include "support.h"
 
 #include "map/host.h"

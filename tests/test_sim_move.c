@@ -24,7 +24,7 @@ static int sends(void *arg)
     return leat_close(road->ch);
 }
 
-/* Each wait ends by a partner, by its own deadline, by that of the task's scope, or by the close. */
+/* A partner, its own deadline, that of the task's scope, or the close ends each wait. */
 static int receives(void *arg)
 {
     struct road *road = arg;

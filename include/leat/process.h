@@ -118,12 +118,12 @@ LEAT_API int leat_wait(leat_process *process, leat_exit *how, int64_t deadline);
  *
  * LEAT_ATTENDED is for a thread that runs programs, such as one of leat_go_blocking. No task of
  * leat's waits for the process then, and no worker wakes for it. In return the thread that starts
- * the process waits in leat_attend or leat_wait until the process has ended. While it does something
- * else, nobody learns that the process has ended; a process that is to end gets SIGKILL after the
- * grace all the same. No other party reads the pipes, and their end is not told before the process
- * has ended. When the thread's scope is cancelled, these calls end the process as the scope does,
- * and return 0 when it has ended. So does closing the scope earlier, in which case it blocks the
- * thread. For a task the flag means nothing.
+ * the process waits in leat_attend or leat_wait until the process has ended. While it does
+ * something else, nobody learns that the process has ended; a process that is to end gets SIGKILL
+ * after the grace all the same. No other party reads the pipes, and their end is not told before
+ * the process has ended. When the thread's scope is cancelled, these calls end the process as the
+ * scope does, and return 0 when it has ended. So does closing the scope earlier, in which case it
+ * blocks the thread. For a task the flag means nothing.
  * Returns 0 when the process has ended, whether or not its pipes hold something; else those pipes
  * that can be read or written; -EAGAIN with LEAT_NOW; -ETIMEDOUT; -ECANCELED; -EDEADLK in a block
  * or callback that would have to wait; -EINVAL for a NULL process, other pipes or a negative

@@ -85,7 +85,7 @@ static int plan_renew(struct lk_far *far, struct lk_run *run, bool has_nothing)
     return add_step(far, LK_RENEW, run, 0);
 }
 
-/* Nothing has its lease but what the renewals tell, and news that is on its way is of no more use. */
+/* Nothing has its lease but what the renewals tell, and news that is on its way is of no use. */
 static void begin_anew(struct lk_far *far)
 {
     far->number++;

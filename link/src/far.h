@@ -6,10 +6,11 @@
  * One task, the caller's, is the loop: it alone talks to the engine, and it owns all lists. It puts
  * everything that is due into one request: the results that have come, a take for the places that
  * are free, renewals. While a request is under way, results gather for the next. A second task
- * listens, on a connection of its own, for runs that have items, and for lone items, which come with
- * the news of them (publish.lua). It ends when it has passed on what has come, and the loop starts it again: so it is where the loop is, however both were stolen, and
- * need not wake another worker for each item. A third one sees to it that an
- * engine that does not answer cannot keep the far end after the grace.
+ * listens, on a connection of its own, for runs that have items, and for lone items, which come
+ * with the news of them (publish.lua). It ends when it has passed on what has come, and the loop
+ * starts it again: so it is where the loop is, however both were stolen, and need not wake another
+ * worker for each item. A third one sees to it that an engine that does not answer cannot keep the
+ * far end after the grace.
  *
  * Two scopes, as in leat_serve. `around` lies in the caller's scope and is cancelled with it; then
  * `stop` closes. `crowd` is opened under a shield. So items go on until the grace has passed.
@@ -82,8 +83,8 @@ struct lk_far {
     struct lk_step *steps;  /* of the request under way */
     size_t step_count, step_room;
     int64_t renew_at, look_at;
-    /* Tells news of items that are its own from older ones: of these, the renewal that tells all has
-     * given the items back. So each such renewal has another number. */
+    /* Tells news of items that are its own from older ones: of these, the renewal that tells all
+     * has given the items back. So each such renewal has another number. */
     unsigned number;
     bool all;     /* the next renewal tells all that it has */
     bool ask_all; /* there may be runs that it does not know */

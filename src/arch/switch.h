@@ -53,8 +53,8 @@ static inline __attribute__((always_inline)) void lt_switch(void **from, void *t
 #endif
 }
 
-/* The same, but nothing continues the running stack. AddressSanitizer may keep frames elsewhere, and
- * has freed them when a stack is left for good: so this function's frame stays on the stack. */
+/* The same, but nothing continues the running stack. AddressSanitizer may keep frames elsewhere,
+ * and has freed them when a stack is left for good: so this function's frame stays on the stack. */
 static inline __attribute__((noreturn, no_sanitize("address"))) void lt_switch_away(void *to)
 {
     void *nowhere;

@@ -1,6 +1,6 @@
-/* operate.h: one send or one receive, in three steps: the fast path does at once what an open, plain
- * channel with a free lock can do; the slow path (chan/operate.c) does all the rest; and a party
- * that has to wait parks until a partner, its deadline or its scope ends the wait.
+/* operate.h: one send or one receive, in three steps: the fast path does at once what an open,
+ * plain channel with a free lock can do; the slow path (chan/operate.c) does all the rest; and a
+ * party that has to wait parks until a partner, its deadline or its scope ends the wait.
  *
  * The fast path is inlined into leat_send and its like, where `side` and mostly the deadline are
  * constants. It calls a function only as its last act, so it has no registers to save. That is why
@@ -58,8 +58,8 @@ LT_NOW void lt_fast_release(leat_chan *ch, bool gripped)
 }
 
 /* With the lock held, released here. `gripped`: the lock's owner took it by lt_biased_grip. A
- * thread that finds a buffer full or empty looks again for a moment before it waits (chan/linger.h):
- * that is slow anyway. */
+ * thread that finds a buffer full or empty looks again for a moment before it waits
+ * (chan/linger.h): that is slow anyway. */
 LT_NOW int lt_fast_path(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
                         struct lt_worker *here, bool gripped)
 {

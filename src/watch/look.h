@@ -24,8 +24,8 @@
  *    exact.
  *  - While it holds a scope's lock, that of the channels without a scope, or the global queue's,
  *    and in each worker's answer as a whole, it passes at most lt_look_steps(bound) nodes of
- *    lists, records or not. (A worker also passes the empty slots of its wheel, and takes the scopes'
- *    locks. While a channel's lock is held, it is some 100 nodes.)
+ *    lists, records or not. (A worker also passes the empty slots of its wheel, and takes the
+ *    scopes' locks. While a channel's lock is held, it is some 100 nodes.)
  *  - Scopes nearest to the roots come first. The scopes inside one scope, and the channels of one,
  *    get a part of the room that is left: it is divided by the number of scopes still to come, but
  *    is LT_LOOK_LEAST at least. For parties the room is divided by what the scopes have use for. A

@@ -89,8 +89,8 @@ struct slot *flow_take(struct flow *f, const char *name, size_t len, int *err);
  * 0, -ECANCELED, -ENOMEM, or -EAGAIN if there is no thread for the first digester. */
 int flow_submit(struct flow *f, struct slot *s);
 
-/* For the producer: submits a message about a name in the folder `dir`; NULL: about a path, or about
- * nothing. As flow_submit. */
+/* For the producer: submits a message about a name in the folder `dir`; NULL: about a path, or
+ * about nothing. As flow_submit. */
 int flow_tell(struct flow *f, struct dir *dir, const char *name, enum slot_kind kind, int error,
               const char *remark);
 

@@ -26,7 +26,8 @@ struct persona {
     const char *letters; /* the options that have one, for getopt_long */
 };
 
-/* Options without a letter, as getopt_long returns them. Those before OPT_OWN are each persona's. */
+/* Options without a letter, as getopt_long returns them. Those before OPT_OWN are for each
+ * persona. */
 enum {
     OPT_TAG = 256,
     OPT_IGNORE_MISSING,

@@ -30,8 +30,8 @@ static inline size_t digest_size(const struct algorithm *a, size_t size)
     return a->any_size ? size : a->size;
 }
 
-/* One digest of a set: its algorithm, which is the `index`-th of the selection; its bytes, and where
- * they are among those of the set. */
+/* One digest of a set: its algorithm, which is the `index`-th of the selection; its bytes, and
+ * where they are among those of the set. */
 struct part {
     const struct algorithm *algorithm;
     unsigned index, next; /* `next`: where the search goes on */
