@@ -91,14 +91,13 @@ static size_t count_waiting(const struct lt_look *look, const char *name)
     return n;
 }
 
-static bool is_parked(const char *name)
+static size_t parked(const char *name)
 {
     struct lt_look look;
     CHECK_IS(0, lt_look_begin(&look, NULL, NULL));
-    const struct lt_record *record = find(&look, name);
-    bool parked = record && record->state == LT_IS_WAITING;
+    size_t n = count_waiting(&look, name);
     lt_look_end(&look);
-    return parked;
+    return n;
 }
 
 /* ---- a small scope beside what is large ---- */
@@ -119,7 +118,7 @@ static void small_open(struct small_scope *s)
     s->quiet = leat_chan_open(s->scope, &(leat_chan_spec){ .name = "quiet" });
     CHECK_IS(0, leat_go_named(s->scope, waits, s->quiet, "little", 0));
     /* It is a receiver before it has parked. */
-    WAIT_UNTIL(receivers_of(s->quiet) == 1 && is_parked("little"));
+    WAIT_UNTIL(receivers_of(s->quiet) == 1 && parked("little") == 1);
 }
 
 static void small_is_shown(const struct lt_look *look, const struct small_scope *s)
@@ -264,7 +263,7 @@ static int tasks(void *unused)
     for (int i = 0; i < SOME; i++)
         CHECK_IS(0, leat_go_named(scope, waits, ch, "one of many", 0));
     small_open(&s);
-    WAIT_UNTIL(receivers_of(ch) == SOME);
+    WAIT_UNTIL(receivers_of(ch) == SOME && parked("one of many") == SOME);
     begin(&look, &small);
     CHECK(look.sampled);
     small_is_shown(&look, &s);

@@ -161,12 +161,16 @@ void lt_sim_gather(struct lt_sim *sim)
             gather_from(sim, lt_runtime.workers[i]);
 }
 
+/* The credit that an unstarted task took along may be a stack of the worker's magazine. So the task
+ * goes back to the local queue, which is empty here; a full one holds more than a magazine. */
 static void give_back(struct lt_worker *worker, struct lt_party *party)
 {
-    if (party->kind == LT_TASK && !lt_task_home(LT_CONTAINER(party, struct lt_task, party)))
-        lt_global_queue_push(NULL, party); /* with its credit */
-    else
+    if (party->kind != LT_TASK || lt_task_home(LT_CONTAINER(party, struct lt_task, party)))
         lt_worker_append_inside(worker, party);
+    else if (lt_local_queue_push(&worker->local_queue, party))
+        worker->credits += lt_needs_credit(party);
+    else
+        lt_global_queue_push(NULL, party);
 }
 
 void lt_sim_hold_up(struct lt_sim *sim, struct lt_worker *worker)
