@@ -31,9 +31,11 @@ static int records(void *arg)
         CHECK_IS(0, leat_scope_close(s));
         mill_wait(m, TURNS);
         char *text = end_record();
-        check_slice(text, "asks\"");
-        check_slice(text, "answers\"");
-        check_slice(text, "opens\"");
+        if (!IN_SIM) { /* a look there may miss the name of a task that is held up */
+            check_slice(text, "asks\"");
+            check_slice(text, "answers\"");
+            check_slice(text, "opens\"");
+        }
         check_slice(text, "child \\\"\\\\\\u000a\\ufffd\xc3\xa4\"");
         if (!IN_SIM) /* the seeded world runs blocks without the probes of a worker */
             check_slice(text, "mill_walks");

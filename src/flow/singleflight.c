@@ -24,6 +24,9 @@ struct leat_singleflight {
 struct flight {
     struct lt_node node, callers;
     leat_singleflight *group;
+    bool starts; /* its first caller starts the task, and frees a flight that has landed by then */
+    bool landed;
+    int status;
     unsigned char *value;
     _Alignas(16) unsigned char key[]; /* and behind it the value */
 };
@@ -59,8 +62,12 @@ static void land(struct flight *flight, int status)
             lt_item_copy(caller->value, flight->value, group->spec.value_size);
         caller->status = status;
     }
+    bool starts = flight->starts;
+    flight->landed = true;
+    flight->status = status;
     lt_unlock(&group->lock);
-    lt_free(flight);
+    if (!starts)
+        lt_free(flight);
     lt_ready_all(woken);
 }
 
@@ -96,6 +103,34 @@ static struct flight *make(leat_singleflight *group, const void *key)
     return flight;
 }
 
+static void join(leat_singleflight *group, struct flight *flight, struct caller *caller)
+{
+    lt_crowd_join(&group->lock, &flight->callers, &caller->waiter, LT_FOR_CALL,
+                  (const void *)(uintptr_t)group->spec.run);
+}
+
+/* Starts the flight, and joins it only then: no party may be between a join and its wait while
+ * others run. False: the flight has landed already, and the caller has its result. */
+static bool start(leat_singleflight *group, struct flight *flight, struct caller *caller)
+{
+    int error = leat_go(group->flow.scope, fly, flight);
+    if (error)
+        land(flight, error);
+    lt_lock(&group->lock);
+    bool landed = flight->landed;
+    flight->starts = false;
+    if (!landed)
+        join(group, flight, caller);
+    lt_unlock(&group->lock);
+    if (!landed)
+        return true;
+    caller->status = flight->status;
+    if (!caller->status)
+        lt_item_copy(caller->value, flight->value, group->spec.value_size);
+    lt_free(flight);
+    return false;
+}
+
 int leat_singleflight_do(leat_singleflight *group, const void *key, void *value, int64_t deadline)
 {
     if (!group || deadline < 0 || (!key && group->spec.key_size) ||
@@ -109,16 +144,19 @@ int leat_singleflight_do(leat_singleflight *group, const void *key, void *value,
     struct caller caller = { .value = value };
     lt_lock(&group->lock);
     struct flight *flight = find(group, key);
-    if (!flight)
+    if (flight) {
+        join(group, flight, &caller);
+    } else {
+        made->starts = true;
         lt_list_append(&group->flights, &made->node);
-    lt_crowd_join(&group->lock, flight ? &flight->callers : &made->callers, &caller.waiter,
-                  LT_FOR_CALL, (const void *)(uintptr_t)group->spec.run);
+    }
     lt_unlock(&group->lock);
+    bool waits = true;
     if (flight)
         lt_free(made);
-    else if ((error = leat_go(group->flow.scope, fly, made)) != 0)
-        land(made, error);
-    error = lt_crowd_park(&caller.waiter, deadline);
+    else
+        waits = start(group, made, &caller);
+    error = waits ? lt_crowd_park(&caller.waiter, deadline) : 0;
     return error ? error : caller.status;
 }
 
