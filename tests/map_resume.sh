@@ -88,6 +88,7 @@ job='echo "$1" >>starts; echo "$1"'
 # killed ARGUMENT...: a run that is killed; what it says is in `all`
 killed() {
     rm -rf all log starts results && mkdir results
+    : >all # the run may be killed before it has a shell
     "$leat" map -j4 --log=log "$@" -s "$job" <numbers >>all &
     run=$!
     sleep 0.0$((RANDOM % 10))$((RANDOM % 10))
