@@ -168,18 +168,31 @@ static int kill_a_deaf_group(void *arg)
     return leat_scope_close(scope);
 }
 
-/* Its parent, in a session of its own, never takes its status. */
+static bool is_sleep(pid_t pid)
+{
+    char path[32], name[16] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(name, sizeof name, file);
+    CHECK(!file || fclose(file) == 0);
+    return read && strcmp(name, "sleep\n") == 0;
+}
+
+/* Its parent, in a session of its own, never takes its status: no shell is left that might. */
 static int pass_by_a_zombie(void *arg)
 {
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | *(unsigned *)arg,
                                          .grace = 3600 * LEAT_S };
-    leat_process *process = spawn(
-        scope,
-        SHELL("(sh -c 'echo $$' & exec setsid sh -c 'echo $$; exec sleep 100') & exec sleep 100"),
-        &options);
+    leat_process *process =
+        spawn(scope,
+              SHELL("(sh -c 'echo $$; exec sleep 100' & exec setsid sh -c 'echo $$; exec sleep "
+                    "100') & exec sleep 100"),
+              &options);
     pid_t one = read_pid(process), other = read_pid(process);
     pid_t zombie = getpgid(one) == leat_process_id(process) ? one : other;
+    WAIT_UNTIL(is_sleep(one) && is_sleep(other));
+    CHECK_IS(0, kill(zombie, SIGKILL));
     WAIT_UNTIL(is_dead(zombie));
     CHECK_IS(0, leat_process_end(process, SIGTERM));
     CHECK_IS(SIGTERM, signal_of(process));
