@@ -1,58 +1,57 @@
 /* leat/base.h: what every other header needs: results, deadlines, who may call, errno.
  *
- * Words. A worker is a thread of leat's, which runs tasks and blocks. A task is a function with a
- * stack of its own (leat/task.h). A block is a function that waits without a stack (leat/block.h).
- * A callback is a function that leat calls when an operation is done (leat/callback.h). Tasks,
+ * Words. A worker is a thread of leat that runs tasks and blocks. A task is a function with a stack
+ * of its own (leat/task.h). A block is a function that waits without a stack (leat/block.h). A
+ * callback is a function that leat calls when an operation is done (leat/callback.h). Tasks,
  * blocks, callbacks and the program's own threads are all called parties.
  *
  * Results. A function that can fail returns an int: 0 or a count when it succeeds, a negative errno
  * value when it fails. It never sets errno. A function that makes something returns a pointer: NULL
  * when memory has run out or an argument is wrong. A function that takes such a pointer returns
- * -EINVAL for NULL, or says what NULL means. So an unchecked failure shows at the next call, and
- * corrupts nothing.
+ * -EINVAL for NULL, unless its comment says what NULL means. So if a program does not check for
+ * NULL, the next call reports the failure, and nothing is corrupted.
  *
  *   -EINVAL     an argument is wrong, or the call is not allowed here
  *   -ENOMEM     memory has run out, or (for threads) another resource of the system
  *   -EPIPE      the channel is closed
- *   -EAGAIN     the call would have to wait, and may not
+ *   -EAGAIN     the call would have to wait, but the caller asked it not to
  *   -ETIMEDOUT  the deadline has passed
  *   -ECANCELED  the caller's scope was cancelled, or the channel was cut short (leat_cut)
  *   -EBUSY      the object is still in use
- *   -EALREADY   too late: it has happened, or is happening
+ *   -EALREADY   too late: the event has happened, or is happening
  *   -ENOENT     what the call names does not exist
  *   -ENOSPC     there is no room for more
- *   -EPERM      this belongs to another party: leat closes a timeout, its holder unlocks a mutex
- *   -EDEADLK    the caller may not wait here, or the wait could never end
+ *   -EPERM      only another party may do this, such as the holder of a mutex
+ *   -EDEADLK    the caller must not wait here, or the wait could never end
  *
  * Deadlines. A deadline is an absolute time on the monotonic clock: an int64_t, in nanoseconds.
- * leat_after(50 * LEAT_MS) makes one. LEAT_NEVER is no deadline. LEAT_NOW means: do not wait, but
- * return -EAGAIN. A negative deadline is -EINVAL.
+ * leat_after(50 * LEAT_MS) makes one. LEAT_NEVER means no deadline. With LEAT_NOW, a call that
+ * would have to wait returns -EAGAIN instead. With a negative deadline, a call returns -EINVAL.
  *
  * Who may call. Unless a function says otherwise, every task and every thread of the program may
- * call it, also a thread that leat did not start. So may blocks, callbacks, timers, and the
- * functions that leat calls for a channel or an operator. But these must not wait: in a block, a
+ * call it, even a thread that leat did not start. Blocks, callbacks, timers, and the functions that
+ * leat calls for a channel or an operator may call it, too, but must not wait: in a block, a
  * callback or a timer a call that would have to wait returns -EDEADLK. A function waits only if it
- * takes a deadline or says that it waits. Only leat_version and leat_errno_location may be called
- * from a signal handler. The same holds in the child of a fork(2) that was called while a runtime
- * ran, until the child calls execve: it has only the thread that forked.
+ * takes a deadline or says that it waits. A signal handler may call only leat_version and
+ * leat_errno_location. If a program calls fork(2) while a runtime runs, the child has only the
+ * thread that forked: until it calls execve(2), it may call only these two functions as well.
  *
- * Pointers. A pointer that is passed to a function must stay valid until the function returns, and
- * no longer, unless the function says otherwise.
+ * Pointers. Unless a function says otherwise, a pointer that is passed to it must stay valid only
+ * until the function returns.
  *
  * Threads that end. A thread may be cancelled (pthread_cancel) while it is in a function of leat.
- * The function returns no earlier for that (cancel the scope to end a wait early) and leaves
- * nothing locked; the thread ends at its next cancellation point after the call. What the thread
- * holds, such as an open scope, its own cleanup handler gives back (pthread_cleanup_push). No
- * thread may end, or leave by longjmp, inside a function that leat calls: a thread that may be
- * cancelled disables that there (pthread_setcancelstate). A thread that uses leat must not be
- * cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS). The program must not end leat's own
- * threads.
+ * This does not end the call early (to do that, cancel the scope) and leaves nothing locked; the
+ * thread ends at its next cancellation point after the call. If the thread holds something, such as
+ * an open scope, its cleanup handler must release it (pthread_cleanup_push). A function that leat
+ * calls must not end its thread, nor leave by longjmp: if the thread may be cancelled, the function
+ * disables that first (pthread_setcancelstate). A thread that uses leat must not be cancelled
+ * asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS). The program must not end leat's own threads.
  *
- * The variable errno. leat never reports by errno. It keeps a task's errno over a wait, also when
- * the task then runs in another thread. The C library promises compilers that the address of errno
- * never changes within a function, and such a task breaks that promise. So these headers define
- * errno anew, as a call that compilers must not leave out: in each file that includes them, errno
- * is right before and after a wait. A file that needs the C library's own definition defines
+ * The variable errno. leat never reports an error in errno. It keeps a task's errno across a wait,
+ * even if the task continues in another thread. The C library promises compilers that the address
+ * of errno never changes within a function, and such a task breaks that promise. So these headers
+ * redefine errno as a call that compilers must not optimise away: in each file that includes them,
+ * errno is right before and after a wait. A file that needs the C library's own definition defines
  * LEAT_KEEP_ERRNO first.
  */
 #ifndef LEAT_BASE_H
@@ -78,7 +77,7 @@ extern "C" {
 #define LEAT_STR2(x) #x
 #define LEAT_STR(x) LEAT_STR2(x)
 
-/* Makes a name for a task: a string constant of the function `what` and this place in the source.
+/* Makes a name for a task: a string constant with the function `what` and this place in the source.
  * leat_go names its task so; a call of leat_go_named may pass it too. */
 #define LEAT_HERE(what) #what " (" __FILE__ ":" LEAT_STR(__LINE__) ")"
 
@@ -89,8 +88,8 @@ extern "C" {
 #define LEAT_MS INT64_C(1000000)   /* a millisecond */
 #define LEAT_S INT64_C(1000000000) /* a second */
 
-/* Finds the errno of the thread that the caller runs in. The address holds until the caller waits.
- * May be called from a signal handler.
+/* Finds the errno of the thread that the caller runs in. The address is valid until the caller
+ * waits. May be called from a signal handler.
  * Returns the address; never NULL. */
 LEAT_API int *leat_errno_location(void);
 

@@ -1,8 +1,9 @@
 /* leat/block.h: blocks: functions that wait without a stack of their own.
  *
  * A block is a struct of the caller's with a leat_block in it, and a step function. The step
- * function is written straight down. Each LEAT_AWAIT_… in it either continues at once or returns
- * from the function. Later leat calls the function again, and it continues at that line:
+ * function is written as straight-line code. Each LEAT_AWAIT_… in it either continues at once, or
+ * returns from the function. In the latter case leat calls the function again later, and the
+ * function continues at that line:
  *
  *     struct search { leat_block block; leat_alarm alarm; leat_chan *out; struct hit hit; };
  *
@@ -17,14 +18,14 @@
  *     leat_go_block(scope, &me->block, search);
  *
  * A block uses the same channels by the same rules as a task. It costs 96 bytes and the struct's
- * own fields. Starting one and waiting in one allocate nothing, so a million are no trouble. It
- * runs on one worker at a time, and after a wait perhaps on another.
+ * own fields. Starting a block and waiting in it allocate nothing, so a program can have a million.
+ * A block runs on one worker at a time, and may continue on another after a wait.
  *
  * Rules for a step function, between LEAT_BEGIN and LEAT_END:
  *  - Awaits may stand in loops, branches and switches, at any depth.
- *  - A local variable does not survive an await, since the function returns there: what must last
- *    belongs in the struct. Locals declared before LEAT_BEGIN are set anew each time the function
- *    is called (`me` in the example). gcc's -Wmaybe-uninitialized (from -O1) and clang's
+ *  - A local variable does not survive an await, since the function returns there: values that must
+ *    last belong in the struct. Locals declared before LEAT_BEGIN are set anew each time the
+ *    function is called (`me` in the example). gcc's -Wmaybe-uninitialized (from -O1) and clang's
  *    -Wconditional-uninitialized find many mistakes. A variable-length array must not be in scope
  *    at an await.
  *  - An await right before a case label needs `__attribute__((fallthrough));` where falling through
@@ -73,8 +74,8 @@ struct leat_block {
     unsigned line; /* the line of the source at which it waits or has waited last */
 };
 
-/* Memory for a block's timer. A block that sleeps or has deadlines has one in its struct. It is
- * leat's during an await that was given it, and need not be initialised. */
+/* Memory for a block's timer. A block that sleeps or has deadlines has an alarm in its struct. leat
+ * uses the alarm during each await that gets it. It need not be initialised. */
 typedef struct leat_alarm {
     void *leat_private[8];
 } leat_alarm;
@@ -120,9 +121,9 @@ LEAT_API int leat_block_join(leat_block *block);
         return (value); \
     } while (0)
 
-/* Sends `item` on `chan`, closes the channel, and ends the block with the verdict 0:
- * core.async's value of a go block. If the channel has room or a receiver waits, the block does
- * not wait, and the item is sent even in a cancelled scope. Otherwise the block waits; if it is
+/* Sends `item` on `chan`, closes the channel, and ends the block with the verdict 0: like the value
+ * of a go block in core.async. If the channel has room or a receiver waits, the block does not
+ * wait, and the item is sent even in a cancelled scope. Otherwise the block waits; if it is
  * cancelled then, it cuts the channel short (leat_cut). */
 #define LEAT_RETURN_ON(b, chan, item) \
     do { \
@@ -143,8 +144,8 @@ LEAT_API int leat_block_join(leat_block *block);
     LEAT_AWAIT_(b, leat_block_recv(b, chan, item, LEAT_NEVER, NULL))
 
 /* The same with a deadline, as leat_send_until and leat_recv_until. `alarm` may be NULL with
- * LEAT_NEVER and LEAT_NOW; if it is NULL and the block has to wait for a time, b->status is
- * -EINVAL. */
+ * LEAT_NEVER and LEAT_NOW. If it is NULL and the block has to wait for another deadline, b->status
+ * is -EINVAL. */
 #define LEAT_AWAIT_SEND_UNTIL(b, chan, item, deadline, alarm) \
     LEAT_AWAIT_(b, leat_block_send(b, chan, item, deadline, alarm))
 #define LEAT_AWAIT_RECV_UNTIL(b, chan, item, deadline, alarm) \
@@ -168,13 +169,12 @@ LEAT_API int leat_block_join(leat_block *block);
 #define LEAT_AWAIT_YIELD(b) LEAT_AWAIT_(b, leat_block_yield(b))
 
 /* Waits until the block `other` has ended; b->status is its verdict, or -EINVAL for NULL or the
- * block itself. Cancelling does not end this wait, like that of leat_block_join. */
+ * block itself. As in leat_block_join, cancelling does not end this wait. */
 #define LEAT_AWAIT_BLOCK(b, other) LEAT_AWAIT_(b, leat_block_await(b, other))
 
-/* Runs the block `other` as a part of this one, from beginning to end: a sub-machine. It starts
- * at once and needs only its struct, which may lie in this one's. b->status is its verdict,
- * which cancels nothing; or -EINVAL for NULL or the block itself. `step` is as for
- * leat_go_block. */
+/* Runs the block `other` as a part of this one, from beginning to end. `other` starts at once; its
+ * struct may be a field of this block's struct. b->status is the verdict of `other`, which cancels
+ * nothing; or -EINVAL for NULL or the block itself. `step` is as for leat_go_block. */
 #define LEAT_AWAIT_CALL(b, other, step) \
     LEAT_AWAIT_(b, leat_block_call(b, other, LEAT_BLOCK_TYPE_(step)))
 

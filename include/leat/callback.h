@@ -1,24 +1,25 @@
 /* leat/callback.h: callbacks: operations that call a function when they are done.
  *
- * core.async's take! and put!. The caller starts an operation on a struct of its own and does not
- * wait. When the item has been sent or received, the function is called, exactly once. Nothing is
- * allocated, and any number of operations may wait on one channel. So an event loop or a library
- * with callbacks of its own can use channels without a task or a thread.
+ * They are core.async's take! and put!. The caller starts an operation with a struct of its own,
+ * and does not wait. When the item has been sent or received, the function is called, exactly once.
+ * Nothing is allocated, and any number of operations may wait on one channel. So an event loop or a
+ * library with callbacks of its own can use channels without a task or a thread.
  *
  *     static void got(leat_op *op, int status) { … }
  *     leat_op op = LEAT_OP(scope, 0);
  *     leat_recv_then(&op, ch, &item, got);
  *
- * Where the function runs. If the operation is done at once, the caller calls the function before
- * the starting call returns. (At most 16 such functions nest; a worker calls those beyond.) If it
- * is done later, a worker calls the function. With LEAT_ON_WORKER a worker calls it always. On a
- * worker the function must not wait: functions that wait return -EDEADLK there.
+ * Where the function runs. If the operation is done at once, the function runs in the caller,
+ * before the call that starts the operation returns. (Such functions nest up to 16 deep; beyond
+ * that, a worker calls them.) If the operation is done later, a worker calls the function. With
+ * LEAT_ON_WORKER a worker always calls it. On a worker the function must not wait: functions that
+ * wait return -EDEADLK there.
  *
  * Owning. The struct and the item must stay where they are until the function is called, or until
- * leat_withdraw has returned 0. Within the function they may already be freed or used again.
+ * leat_withdraw has returned 0. The function may free them or use them again.
  *
- * The runtime must be running. An operation with a scope may be started by a party that may call
- * leat_go for that scope. */
+ * The runtime must be running. If an operation has a scope, only a party that may call leat_go for
+ * that scope may start it. */
 #ifndef LEAT_CALLBACK_H
 #define LEAT_CALLBACK_H
 
@@ -33,11 +34,11 @@ extern "C" {
 
 typedef struct leat_op leat_op;
 
-/* Receives what came of an operation: `status` is what leat_send, leat_recv or leat_select would
- * have returned. */
+/* Called with the result of an operation: `status` is what leat_send, leat_recv or leat_select
+ * would have returned. */
 typedef void leat_op_fn(leat_op *op, int status);
 
-/* A flag of operations: a worker calls the function, always. */
+/* A flag of operations: a worker always calls the function. */
 enum { LEAT_ON_WORKER = 1 };
 
 /* Memory for an operation, set by LEAT_OP. */
@@ -54,34 +55,34 @@ struct leat_op {
     int leat_result;
 };
 
-/* Initialises a leat_op. It belongs to the scope, or to none with NULL. Flags: 0 or
+/* Initialises a leat_op. `in_scope` is its scope, or NULL for none; `with_flags` is 0 or
  * LEAT_ON_WORKER. */
 /* clang-format off */
 #define LEAT_OP(in_scope, with_flags) { { NULL }, 0, 0, NULL, (in_scope), (with_flags), -1, 0 }
 /* clang-format on */
 
-/* Starts sending or receiving one item; fn(op, status) is called when that is done. `item` is as
+/* Starts sending or receiving one item; leat calls fn(op, status) when that is done. `item` is as
  * for leat_send and leat_recv. Never waits.
  * Returns 0 when fn has been or will be called, once. Returns -EINVAL when it will not: for a
  * NULL op or fn, for a NULL that leat_send or leat_recv would refuse, or when no runtime runs. */
 LEAT_API int leat_send_then(leat_op *op, leat_chan *ch, const void *item, leat_op_fn *fn);
 LEAT_API int leat_recv_then(leat_op *op, leat_chan *ch, void *item, leat_op_fn *fn);
 
-/* The same for the first of n cases, 1 to INT_MAX; the status is its index. The cases must stay
- * where they are until fn is called.
+/* The same for a select over `n` cases, 1 to INT_MAX; the status is the index of the case that
+ * happened, or an error. The cases must stay where they are until fn is called.
  * Returns 0 or -EINVAL, as leat_recv_then. */
 LEAT_API int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn);
 
 /* Takes an operation back. Any party may call it, after the call that started the operation has
  * returned. Never waits.
- * Returns 0 when it was in time: nothing was sent or received, and fn will not be called.
- * Returns -EALREADY when the operation is done: fn has been, is being or will be called. So the
- * caller must know that the struct still exists: an operation that may be done at any moment is
- * taken back within its own scope, or under a lock that fn takes, too. Returns -EINVAL for NULL. */
+ * Returns 0 when the call was in time: nothing was sent or received, and fn will not be called.
+ * Returns -EALREADY when the operation is done: fn has been, is being or will be called. The struct
+ * must still exist during the call. If fn frees it, hold a lock that fn takes, too; else keep it at
+ * least until the operation's scope is closed. Returns -EINVAL for NULL. */
 LEAT_API int leat_withdraw(leat_op *op);
 
-/* Start sending or receiving one item, for the event loop of another library. When it is done, the
- * number 1 is written to the eventfd `fd`, which the loop watches, and no function is called. The
+/* Start sending or receiving one item, for the event loop of another library. When that is done,
+ * leat writes the number 1 to the eventfd `fd`, which the loop watches, and calls no function. The
  * fd is the caller's. It must stay open until it has been signalled for each operation, or until
  * the operations' scope is closed. Several operations may share one eventfd: leat_op_status, which
  * is set before the signal, tells which are done.
@@ -90,7 +91,7 @@ LEAT_API int leat_withdraw(leat_op *op);
 LEAT_API int leat_send_signal(leat_op *op, leat_chan *ch, const void *item, int fd);
 LEAT_API int leat_recv_signal(leat_op *op, leat_chan *ch, void *item, int fd);
 
-/* Asks what came of an operation with a signal. Never waits.
+/* Reads the result of an operation that signals an eventfd. Never waits.
  * Returns what leat_send or leat_recv would have returned; -EAGAIN while the operation is under
  * way; -EINVAL for NULL. */
 LEAT_API int leat_op_status(const leat_op *op);
