@@ -2,31 +2,31 @@
  *
  * A channel carries items of one fixed size from senders to receivers, by copying. Every party may
  * use either end. With capacity 0 a send and a receive meet, and the item is copied from one to the
- * other. With a larger capacity the channel holds that many items. Items leave, and parties that
- * wait are served, in the order in which they came. Waiting allocates nothing.
+ * other. With a larger capacity the channel holds that many items. Items leave in the order in
+ * which they came; waiting parties are served in that order, too. Waiting allocates nothing.
  *
- * Closing. After leat_close, sends return -EPIPE, also those that wait already; their items stay
- * with the senders. Receives return the items that the channel still holds, and then -EPIPE. Any
- * party may close a channel, any number of times.
+ * Closing. After leat_close, sends return -EPIPE, including those that wait already; their items
+ * stay with the senders. Receives return the items that the channel still holds, and then -EPIPE.
+ * Any party may close a channel, any number of times.
  *
  * Cutting short. A sender that must end before it has sent everything closes the channel by
  * leat_cut. Receives then return the items that the channel still holds, and then -ECANCELED: so no
- * receiver takes part of a stream for all of it. Operators (leat/flow.h) do this when their scope
- * is cancelled.
+ * receiver mistakes a part of the stream for all of it. Operators (leat/flow.h) do this when their
+ * scope is cancelled.
  *
  * Owning. A channel made in a scope is freed when the scope closes. A channel made with a NULL
  * scope counts references: it starts with one, and leat_chan_unref of the last one frees it. Items
  * that the channel then still holds go to its drop function. A channel must not be freed while a
  * call waits on it; that ends the program with a message.
  *
- * Cancelling. In a cancelled scope the forms that may wait return -ECANCELED, with every deadline,
- * and send and receive nothing (leat/scope.h). They do so even when a cancelled partner has closed
- * the channel first: -EPIPE means that the caller's scope was not cancelled. The try forms still
- * work.
+ * Cancelling. In a cancelled scope the forms that may wait return -ECANCELED, whatever the
+ * deadline, and send and receive nothing (leat/scope.h). They do so even when a cancelled partner
+ * has closed the channel first: -EPIPE means that the caller's scope was not cancelled. The try
+ * forms still work.
  *
  * Taking turns. A task whose sends and receives never have to wait yields by itself now and then.
- * The try forms, and calls with LEAT_NOW, never yield. So a loop that polls calls leat_yield, or
- * better waits: else it keeps its worker, and its partner may never run.
+ * The try forms, and calls with LEAT_NOW, never yield. So a loop that polls must call leat_yield,
+ * or better, wait: otherwise it keeps its worker, and its partner may never run.
  */
 #ifndef LEAT_CHAN_H
 #define LEAT_CHAN_H
@@ -41,8 +41,8 @@ extern "C" {
 typedef struct leat_chan leat_chan;
 
 /* A drop function. leat calls it once for each item that nobody will receive, in the party that
- * drops the item, with no lock held. `item` points to the item's bytes, which are gone when the
- * function has returned. */
+ * drops the item, with no lock held. `item` points to the item's bytes, which are valid only until
+ * the function returns. */
 typedef void leat_drop_fn(void *item);
 
 /* What a channel does when it is full. Except for LEAT_FIXED, a send never waits. */
@@ -67,8 +67,8 @@ typedef struct leat_chan_spec {
     leat_buffer buffer; /* what happens when the channel is full */
 } leat_chan_spec;
 
-/* Makes a channel. `scope` owns it; with a NULL scope the caller has its one reference. `spec` is
- * copied.
+/* Makes a channel. `scope` owns it; if `scope` is NULL, the caller holds the only reference to it.
+ * `spec` is copied.
  * Returns the channel; NULL when memory has run out, `spec` is NULL, or a size is out of range. */
 LEAT_API leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec);
 
@@ -87,8 +87,8 @@ LEAT_API int leat_chan_ref(leat_chan *ch);
 LEAT_API int leat_chan_unref(leat_chan *ch);
 
 /* Sends an item. Waits until a receiver takes it or the channel has room, or until the deadline;
- * leat_try_send never waits. leat copies the item from `item`, which points to item_size bytes; it
- * may be NULL when that is 0.
+ * leat_try_send never waits. leat copies the item_size bytes at `item`, which may be NULL if
+ * item_size is 0.
  * Returns 0; -EPIPE when the channel is closed; -ECANCELED; -ETIMEDOUT; -EAGAIN with LEAT_NOW or
  * from the try form; -EINVAL for a NULL channel or item, or a negative deadline; -EPERM when only
  * leat sends to the channel (leat/timeout.h); -EDEADLK where the caller must not wait. Unless it
@@ -98,23 +98,24 @@ LEAT_API int leat_send_until(leat_chan *ch, const void *item, int64_t deadline);
 LEAT_API int leat_try_send(leat_chan *ch, const void *item);
 
 /* Receives an item. Waits until a sender or the channel has one, or until the deadline;
- * leat_try_recv never waits. The item is copied to `item`, which has room for item_size bytes. With
- * a NULL `item` the received item is discarded; but NULL is -EINVAL where the channel has a drop
- * function and items have bytes.
+ * leat_try_recv never waits. The item is copied to `item`, which has room for item_size bytes. If
+ * `item` is NULL, the received item is discarded; if the channel has a drop function and item_size
+ * is not 0, NULL is not allowed.
  * Returns 0; -EPIPE when the channel is closed and empty; -ECANCELED, also when the channel was cut
  * short and is empty (leat_cancelled tells whether the caller's scope was cancelled); -ETIMEDOUT;
- * -EAGAIN with LEAT_NOW or from the try form; -EINVAL for a NULL channel, a NULL item where that is
- * not allowed, or a negative deadline; -EDEADLK where the caller must not wait. Unless it returns
- * 0, nothing is written to `item`. */
+ * -EAGAIN with LEAT_NOW or from the try form; -EINVAL for a NULL channel, an `item` that must not
+ * be NULL, or a negative deadline; -EDEADLK where the caller must not wait. Unless it returns 0,
+ * nothing is written to `item`. */
 LEAT_API int leat_recv(leat_chan *ch, void *item);
 LEAT_API int leat_recv_until(leat_chan *ch, void *item, int64_t deadline);
 LEAT_API int leat_try_recv(leat_chan *ch, void *item);
 
-/* Send or receive up to `n` items in one call, n being 1 or more. They move as many as they can at
- * once; if they can move none, they wait for one, or until the deadline. `items` is an array of n
- * items, or NULL where leat_send and leat_recv allow that. A promise gives one item in each call.
- * Returns how many items moved, the first of the array; or an error of leat_send_until or
- * leat_recv_until, and then none moved. -EINVAL also for an n of 0. */
+/* Send or receive up to `n` items, 1 or more, in one call. They move as many items as they can
+ * without waiting. If they can move none, they wait until they can, or until the deadline. `items`
+ * is an array of n items, or NULL where leat_send and leat_recv allow NULL. A promise gives one
+ * item in each call.
+ * Returns how many items were moved, from the start of the array; or an error of leat_send_until or
+ * leat_recv_until, and then none was moved. -EINVAL also for an n of 0. */
 LEAT_API int64_t leat_send_many(leat_chan *ch, const void *items, size_t n, int64_t deadline);
 LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t deadline);
 
@@ -123,8 +124,8 @@ LEAT_API int64_t leat_recv_many(leat_chan *ch, void *items, size_t n, int64_t de
 LEAT_API int leat_close(leat_chan *ch);
 
 /* Closes the channel and marks it as cut short. Like leat_close, but receives return -ECANCELED
- * instead of -EPIPE, also those that wait already. Does nothing to a channel that is closed
- * already.
+ * instead of -EPIPE, including those that wait already. If the channel is closed already, it does
+ * nothing.
  * Returns 0; -EINVAL for NULL; -EPERM for a timeout. */
 LEAT_API int leat_cut(leat_chan *ch);
 
@@ -132,21 +133,21 @@ LEAT_API int leat_cut(leat_chan *ch);
  * count of senders. Each sender calls leat_chan_done once, when it will send no more; that
  * subtracts 1, and the call that brings the count to 0 closes the channel.
  * leat_chan_senders returns 0; -EINVAL for NULL, an n of 0, or a count above UINT32_MAX; -EPIPE
- * when the channel is closed already; -EPERM when only leat sends to it.
+ * when the channel is closed already; -EPERM when only leat sends to the channel.
  * leat_chan_done returns 0; -EINVAL for NULL, or when the count is 0 already; -EPERM when only leat
  * sends to the channel. */
 LEAT_API int leat_chan_senders(leat_chan *ch, unsigned n);
 LEAT_API int leat_chan_done(leat_chan *ch);
 
-/* Tell how a channel was made: the bytes of one item, and what drops an item. For code that makes
- * other channels like it, or memory for its items.
- * Returns the bytes; the function, or NULL if there is none. For a NULL channel: 0 bytes, NULL. */
+/* Tell how a channel was made: the size of an item in bytes, and the drop function. For code that
+ * makes similar channels, or allocates memory for items.
+ * Returns the size; the function, or NULL if there is none. For a NULL channel: 0, NULL. */
 LEAT_API size_t leat_chan_item_size(const leat_chan *ch);
 LEAT_API leat_drop_fn *leat_chan_drop_fn(const leat_chan *ch);
 
 /* Tell about a channel: how many items it holds, its capacity, whether it is closed, and its name.
- * For dumps and tests: the answer may be out of date when the call returns, and while items pass
- * very fast, their number may be a little off.
+ * For dumps and tests: the answer may be out of date when the call returns, and the number of items
+ * may be slightly wrong while items pass very fast.
  * Returns the number or the capacity in items; 1 when closed, else 0; the name as it was given, or
  * NULL. For a NULL channel: 0 items, capacity 0, closed, no name. */
 LEAT_API size_t leat_chan_len(const leat_chan *ch);

@@ -1,9 +1,8 @@
-/* leat/pace.h: operators that look at the clock: they slow items down, thin them out, or gather
- * them.
+/* leat/pace.h: operators that use the clock: they slow items down, thin them out, or gather them.
  *
- * The rules of leat/flow.h hold. Each operator makes a new channel with `capacity` items of
- * room. Times are in nanoseconds, 1 or more, and an operator waits at least that long. Each has
- * timers of its own. */
+ * The rules of leat/flow.h hold. Each operator makes a new channel with a capacity of `capacity`
+ * items, and has timers of its own. Times are in nanoseconds, 1 or more, and an operator waits at
+ * least that long. */
 #ifndef LEAT_PACE_H
 #define LEAT_PACE_H
 
@@ -18,14 +17,14 @@ extern "C" {
 
 /*     in   a b c · · · · d · · ·
  *     out  · · · · · c · · · · d
- * Debounce: sends the last item once `quiet` has passed without another. The items before it are
+ * Debounce: when `quiet` has passed since the last item, sends that item. The items before it are
  * dropped. When the input closes, the item that is left is sent at once.
  * Returns the new channel, or NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_chan *leat_debounce(leat_scope *scope, leat_chan *in, int64_t quiet, size_t capacity);
 
 /*     in   a b c · d e · ·
  *     out  a · · · d · · ·
- * Throttle: sends an item, and then none for `interval`; the items that come in that time are
+ * Throttle: sends an item, and then no other item for `interval`; items that come in that time are
  * dropped.
  * Returns the new channel, or NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t interval,
@@ -33,15 +32,16 @@ LEAT_API leat_chan *leat_throttle(leat_scope *scope, leat_chan *in, int64_t inte
 
 /*     in   a b · c · · · · d ·
  *     out  · · b · · c · · · · d
- * Sample: every `interval`, sends the last item that came in that interval, if one did. The others
- * are dropped. When the input closes, the item that is left is sent at once.
+ * Sample: every `interval`, sends the last item that came in that interval, if any came. The other
+ * items are dropped. When the input closes, the item that is left is sent at once.
  * Returns the new channel, or NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_chan *leat_sample(leat_scope *scope, leat_chan *in, int64_t interval,
                                 size_t capacity);
 
 /* Gathers runs like those of leat_partition (leat/transform.h). A run ends after n items, 1 or
- * more, or when `time` has passed since its first item. The last run is what is left when the input
- * closes. A run has at most 1 MiB. `drop` is for runs.
+ * more, or when `time` has passed since its first item. When the input closes, the items that are
+ * left form the last run. A run has at most 1 MiB. `drop` is the new channel's drop function, which
+ * gets runs.
  * Returns the new channel, or NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int64_t time,
                                 size_t capacity, leat_drop_fn *drop);
@@ -54,7 +54,7 @@ LEAT_API leat_chan *leat_window(leat_scope *scope, leat_chan *in, size_t n, int6
 LEAT_API leat_chan *leat_rate(leat_scope *scope, leat_chan *in, int64_t interval, unsigned burst,
                               size_t capacity);
 
-/* Passes all items on, and closes the output when none has come for `time`.
+/* Passes all items on, and closes the output when no item has come for `time`.
  * Returns the new channel, or NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_chan *leat_lapse(leat_scope *scope, leat_chan *in, int64_t time, size_t capacity);
 
@@ -63,16 +63,16 @@ typedef struct leat_retrying {
     unsigned tries; /* in all; 0: no limit */
     int64_t pause;  /* nanoseconds before the second try; 0: 10 ms; doubled for each further try */
     int64_t most;   /* the longest pause, in nanoseconds; 0: 10 s */
-    /* 0: each pause is shortened at random, to half at the least, so that many callers that
-     * failed together do not try again together. */
+    /* 0: each pause is shortened at random, by up to a half, so that callers that failed together
+     * do not try again together. Not 0: pauses are exact. */
     int exact;
 } leat_retrying;
 
 /* Calls fn(arg) until it returns 0, and pauses between the calls. `how` may be NULL. For tasks and
  * threads.
- * Returns 0; the value that the last call returned; -ECANCELED when the scope is cancelled in a
- * pause, or when fn returns that in a cancelled scope; -EINVAL for a NULL fn or a negative time;
- * -EDEADLK when it would pause in a block or callback. */
+ * Returns 0; the value that the last call returned; -ECANCELED when the caller's scope is cancelled
+ * in a pause, or when fn returns -ECANCELED in a cancelled scope; -EINVAL for a NULL fn or a
+ * negative time; -EDEADLK when it would pause in a block or callback. */
 LEAT_API int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how);
 
 #ifdef __cplusplus
