@@ -6,44 +6,45 @@
  *         .n = 2, .run_many = split, .room = 100, .out_size = sizeof(struct word) });
  *     for (struct word w; leat_recv(words, &w) == 0;) …
  *
- * core.async's pipeline, pipeline-blocking and pipeline-async, with a bound that holds: the stage
- * takes an item from the input only with a permit, and the permit is free again when the item's
- * last output has been delivered.
+ * Stages are core.async's pipeline, pipeline-blocking and pipeline-async, but keep their bound: a
+ * stage takes an item from the input only with a permit, and the permit is free again when the
+ * item's last output has been delivered.
  *
  *     in ──▶ [permit] ──▶ n at a time: run ──▶ [in order] ──▶ out
  *               ▲                                   │
  *               └───────────────────────────────────┘
  *
- *  - At most `n` items run at once. If there are n items, and n tasks can run, n do.
+ *  - At most `n` items run at once. If there are n items, and n tasks can run, n items run.
  *  - At most `window` items (0: n) are in flight: taken and not yet delivered. An item is delivered
  *    when the output channel has its last output, in the buffer or at a receiver. An item without
- *    outputs is delivered when its turn is over. So the stage takes nothing while the consumer
- *    stalls.
- *  - In order and with a window of n, an item that takes long holds up those behind it: they have
- *    run, and wait with their permits. A larger window lets up to window - n more items continue
- *    meanwhile, still n at a time.
+ *    outputs counts as delivered when its turn is over. So the stage takes nothing while the
+ *    consumer stalls.
+ *  - If outputs are in order and the window is n, a slow item holds up the items after it: they
+ *    have run, and wait with their permits. With a larger window, up to window - n more items
+ *    continue meanwhile, still n at a time.
  *
  * Which function. Set one of these:
  *  - run makes one output of an input.
- *  - run_many makes any number of outputs, by leat_emit_item. Both run on n tasks and may wait.
- *    With `blocking` they run on n OS threads and may block in the system.
- *  - start starts something and returns at once. The outputs and the end go to a leat_result, then
- *    or later, from any party. It is called on a worker and must not wait.
+ *  - run_many makes any number of outputs, by leat_emit_item. Both functions run on n tasks and may
+ *    wait. With `blocking` they run on n OS threads and may block in the system.
+ *  - start begins the work and returns at once. Any party then gives the outputs and the end to a
+ *    leat_result, during the call or later. leat calls `start` on a worker; it must not wait.
  *
  * Several outputs. All outputs of one input stay together, and the input is in flight until the
- * last one is delivered. There is `room` for some outputs until it is their turn. When the room is
- * full, leat_emit_item waits until all earlier inputs are delivered, and then for the consumer.
+ * last one is delivered. Until it is their turn, `room` outputs of each input are kept. If an input
+ * has more, leat_emit_item waits until all earlier inputs are delivered, and then for the consumer.
  * leat_result_add must not wait: it allocates more memory.
  *
  * The end. When the input is closed and everything is delivered, the stage ends its output as
- * `ending` says. If another party closes the output, the stage takes no more at once; functions
- * that run learn it from leat_emit_item. If the scope is cancelled, the stage and the functions'
- * waits end at once, and the output is cut short, as after a failure that cancels. If the input was
- * cut short, the stage delivers what it has taken, and then cuts the output short.
+ * `ending` says. If another party closes the output, the stage takes no more inputs, and
+ * leat_emit_item returns -ECANCELED to the functions that run. If the scope is cancelled, the stage
+ * and the functions' waits end at once, and the output is cut short, as after a failure that
+ * cancels. If the input was cut short, the stage delivers what it has taken, and then cuts the
+ * output short.
  *
  * Dropping. The function owns the input that it is given. A `run` that fails must leave no output.
- * Inputs that were taken and not given to the function go to the input channel's drop
- * function, and outputs that were not delivered to the output channel's, at the latest when the
+ * Inputs that were taken and not given to the function go to the input channel's drop function.
+ * Outputs that were not delivered go to the output channel's drop function, at the latest when the
  * scope ends. A stage counts as a task of its scope: closing the scope waits for it.
  *
  * All memory, slots for `window` items, is allocated when the stage is made. Only
@@ -65,7 +66,7 @@ extern "C" {
 typedef struct leat_result leat_result;
 
 /* Starts the work for an input. `in` is valid until leat_result_end. Returns 0; or an error, and
- * then nothing has called or will call leat_result_end for this input. */
+ * then no party has called or will call leat_result_end for this input. */
 typedef int leat_start_fn(void *arg, const void *in, leat_result *result);
 
 /* Adds an output, which is copied. Never waits. One party at a time may call it for a result.
@@ -80,18 +81,18 @@ LEAT_API int leat_result_add(leat_result *result, const void *item);
  * Returns 0; -EINVAL for NULL. */
 LEAT_API int leat_result_end(leat_result *result, int status);
 
-/* What becomes of an input that fails: its function returns another value than 0 (LEAT_ENOUGH is
- * one), or leat_result_end is called with one. */
+/* What happens to an input that fails: its function returns a value other than 0 (such as
+ * LEAT_ENOUGH), or leat_result_end gets one. */
 typedef enum leat_failing {
-    LEAT_FAIL_CANCELS, /* it becomes the stage's verdict, like a task's: the scope is cancelled */
+    LEAT_FAIL_CANCELS, /* its value is the stage's verdict, as for a task: the scope is cancelled */
     LEAT_FAIL_DROPS,   /* its outputs are dropped, except those sent already; the stage continues */
     /* Every output begins with a leat_outcome. A failed input's outputs are dropped, except
      * those sent already, and one more is sent: a leat_outcome with its status, and zeros. */
     LEAT_FAIL_TELLS
 } leat_failing;
 
-/* The stage writes it at the head of each output; out_size includes it. What the function writes
- * there is overwritten. */
+/* The stage writes it at the head of each output, over anything that the function writes there.
+ * out_size includes it. */
 typedef struct leat_outcome {
     uint64_t index; /* of the input, counted from 0 */
     int status;     /* 0, or the value with which the input failed */
@@ -122,8 +123,8 @@ typedef struct leat_pipeline_spec {
     const char *name;   /* of the new channel, the stage and its tasks; not copied */
 } leat_pipeline_spec;
 
-/* Puts a stage behind `in` and returns its output channel, so stages chain: if `in` is NULL, so is
- * the result. `spec` is copied. A party that may call leat_go for the scope may call this.
+/* Puts a stage behind `in` and returns its output channel, so stages chain: if `in` is NULL, the
+ * result is NULL. `spec` is copied. A party that may call leat_go for the scope may call this.
  * Returns NULL when memory or threads have run out, or an argument is wrong; then nothing has
  * been taken and nothing runs. */
 LEAT_API leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_spec *spec);

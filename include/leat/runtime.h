@@ -1,29 +1,30 @@
 /* leat/runtime.h: starting and stopping the workers.
  *
  * A program has one runtime: some worker threads that run its tasks. leat_main runs a whole program
- * in a runtime. leat_start and leat_stop embed the runtime in a program that has a main loop of its
- * own; its threads then open scopes, start tasks and use channels, as tasks do.
+ * in a runtime. leat_start and leat_stop embed the runtime in a program with its own main loop; the
+ * program's threads then open scopes, start tasks and use channels, as tasks do.
  *
- * Environment. A variable with a value that leat does not understand makes the start fail, and leat
- * names it on standard error. A variable that begins with LEAT_ and that leat does not know is only
- * named, at the first start.
+ * Environment. If leat does not understand the value of one of its variables, the start fails, and
+ * leat names the variable on standard error. If leat does not know a variable whose name begins
+ * with LEAT_, the first start names it, and does not fail.
  *
- * Signals. Workers block every signal except those that a fault raises and SIGPROF. So signals
- * reach the program's own threads: a handler needs more stack than a task may have, and would run
- * in the middle of any task. The threads of leat_blocking and leat_go_blocking have the signal mask
- * that the caller of leat_start or leat_main had at that time. So a program that waits for signals
- * (sigwait, signalfd) blocks them before it starts the runtime; or it receives them from a channel
- * (leat/signal.h). While the runtime runs, leat has a handler for SIGSEGV, which recognises a stack
- * overflow; for any other fault it calls the handler that was installed before.
+ * Signals. Workers block every signal except SIGPROF and those that a fault raises. So signals
+ * reach the program's own threads: on a worker, a handler would run in the middle of a task, whose
+ * stack may be too small for it. The threads of leat_blocking and leat_go_blocking have the signal
+ * mask that the caller of leat_start or leat_main had at that time. So a program that waits for
+ * signals (sigwait, signalfd) must block them before it starts the runtime, or receive them from a
+ * channel (leat/signal.h). While the runtime runs, leat has a handler for SIGSEGV, which recognises
+ * a stack overflow; for any other fault it calls the handler that was installed before.
  *
- * Processes. leat_spawn gives a process an empty mask (leat/process.h). Otherwise a process that a
- * task starts inherits the worker's: SIGTERM and SIGINT, for example, are blocked in it. Start it
- * in a function that leat_blocking runs, or give it a mask of its own (posix_spawnattr_setsigmask).
+ * Processes. leat_spawn gives a process an empty signal mask (leat/process.h). If a task starts a
+ * process in another way, the process inherits the worker's mask: it blocks SIGTERM and SIGINT, for
+ * example. So start it in a function that leat_blocking runs, or set its mask
+ * (posix_spawnattr_setsigmask).
  *
- * Sandboxes. A program that locks itself in (seccomp) best does so before it starts the runtime.
- * leat asks the system for membarrier, and does without it where the system refuses it. If the
- * system refuses it only after the start, leat uses sched_setaffinity in its place. If the system
- * refuses that as well, the program ends with a line that says so.
+ * Sandboxes. A program that restricts its own system calls (seccomp) should do so before it starts
+ * the runtime. If the system refuses membarrier(2) at the start, leat works without it. If the
+ * system refuses it later, leat uses sched_setaffinity instead. If the system refuses that as well,
+ * the program ends with a message.
  */
 #ifndef LEAT_RUNTIME_H
 #define LEAT_RUNTIME_H
@@ -38,20 +39,20 @@ extern "C" {
  * defaults. */
 typedef struct leat_options {
     /* The number of worker threads, at most 256. Default: LEAT_WORKERS in the environment, else the
-     * number of cores that this process may run on when leat starts. More workers than such cores
-     * help only where tasks block in the system: otherwise no more of them stay active. */
+     * number of cores that this process may run on when leat starts. More workers than cores help
+     * only if tasks block in the system: otherwise no more workers than cores stay active. */
     unsigned workers;
-    /* The stack of a task that is not started with another size, in bytes: 16 KiB to 1 GiB, rounded
-     * up to whole pages. Default: 64 KiB. */
+    /* The default size of a task's stack, in bytes: 16 KiB to 1 GiB, rounded up to whole pages.
+     * Default: 64 KiB. */
     size_t stack_size;
     /* Not 0: a task that has started never leaves its thread; a task that has not started may still
      * begin on another worker. Default: LEAT_PINNED in the environment, 0 or 1; else 0. */
     int pinned;
     /* What leat watches: flags LEAT_WATCH_…, see leat/watch.h. The environment may add more. */
     unsigned watch;
-    /* A time in nanoseconds, LEAT_MS or more. leat names a task, block or callback that keeps its
-     * worker for longer, on standard error. Default: LEAT_WATCHDOG in the environment, in
-     * milliseconds; else never. */
+    /* How long a party may keep its worker, in nanoseconds, LEAT_MS or more. If a task, block or
+     * callback takes longer, leat names it on standard error. Default: LEAT_WATCHDOG in the
+     * environment, in milliseconds; else never. */
     int64_t watchdog;
     /* The path of a file for a trace, see leat/watch.h. Default: LEAT_TRACE in the environment;
      * else no trace. */
@@ -61,11 +62,12 @@ typedef struct leat_options {
 /* Runs a program: starts the runtime, runs fn(arg) as the first task of a scope, waits until every
  * task of that scope has ended, and stops the runtime. `options` may be NULL and is copied. Only a
  * thread of the program may call it. With leat_main all options have their defaults.
- * Returns what the scope ended with: 0, or the first value other than 0 that a task returned. If
- * that is 0 but leat_stop fails: -EBUSY, and the runtime still runs; another thread of the program
- * may have a scope open. When fn was not called: -EINVAL for a NULL fn, wrong options or wrong
- * variables in the environment; -EBUSY when a runtime is running already; -EDEADLK from a task or a
- * thread of the runtime; -ENOMEM; or the error of opening the file for a trace, such as -EACCES. */
+ * Returns the result of the scope: 0, or the first value other than 0 that a task returned. If it
+ * is 0 but the runtime cannot be stopped, for example because another thread has a scope open:
+ * -EBUSY, and the runtime still runs. When fn was not called: -EINVAL for a NULL fn, wrong options
+ * or wrong variables in the environment; -EBUSY when a runtime is running already; -EDEADLK from a
+ * task or a thread of the runtime; -ENOMEM; or the error of opening the file for a trace, such as
+ * -EACCES. */
 LEAT_API int leat_main(leat_fn *fn, void *arg);
 LEAT_API int leat_main_with(leat_fn *fn, void *arg, const leat_options *options);
 
