@@ -10,8 +10,8 @@
  * happen: its status then is -EPIPE, or -ECANCELED where the channel was cut short. (In a cancelled
  * scope the select itself returns -ECANCELED.) A case with a NULL channel never happens.
  *
- * The array of cases belongs to the caller. leat uses it while the call lasts, so nothing is
- * allocated. It may be used again. The work for n cases grows as n log n.
+ * The array of cases belongs to the caller. leat uses it only during the call, and allocates
+ * nothing. The array may be used again. A select over n cases takes time in O(n log n).
  */
 #ifndef LEAT_SELECT_H
 #define LEAT_SELECT_H
@@ -31,8 +31,8 @@ typedef struct leat_case {
     leat_chan *ch; /* NULL: this case never happens */
     void *item;    /* as for leat_recv or leat_send */
     int op;        /* LEAT_CASE_RECV or LEAT_CASE_SEND */
-    /* In the case that happened: 0, or -EPIPE, or -ECANCELED from a channel that was cut short. 0
-     * in the others. */
+    /* The result of the case that happened: 0; -EPIPE; or -ECANCELED from a channel that was cut
+     * short. 0 in the other cases. */
     int status;
     void *leat_private[7];
 } leat_case;

@@ -1,41 +1,45 @@
 /* leat/task.h: tasks, and calls that block.
  *
- * A task is a C function with a stack of its own. The workers run it: any worker starts it, and any
- * worker may continue it after a wait. When a task has been ready for some tens of microseconds and
- * another worker has nothing to do, that worker takes it. Between two waits a task stays in one
- * thread.
+ * A task is a C function with a stack of its own. Workers run tasks: any worker may start a task,
+ * and any worker may continue it after a wait. If a task has been ready for some tens of
+ * microseconds and another worker is idle, that worker takes the task. Between two waits a task
+ * stays in one thread.
  *
  * What that means for the code of a task:
- *  - Local variables, arguments and memory are as safe as in a thread. errno is kept over a wait,
- *    see leat/base.h.
- *  - A thread-local variable belongs to the worker's thread. After a wait the same name may mean
- *    another thread's variable, and other tasks may have changed this one. Compilers may also keep
- *    its address over a wait (gcc and clang do, in code for shared libraries). So use a
- *    thread-local variable only between two waits, in a function of its own that does not wait.
- *    Safe: a function that looks something up in a thread-local cache. Wrong: `int *p = &depth;
- *    leat_recv(ch, NULL); ++*p;`, since p may point into the thread that the task has left.
- *  - What a library keeps for each thread does not move with a task: a pthread_mutex_t or another
- *    lock that its own thread must release, a graphics context, a JNIEnv, the locale of uselocale.
- *  - In C++ a task must not wait inside a catch handler: the exceptions that are being handled
- *    belong to the thread.
+ *  - Local variables, arguments and memory are as safe as in a thread. errno is kept across a wait
+ *    (leat/base.h).
+ *  - A thread-local variable belongs to the worker's thread. After a wait the same name may refer
+ *    to another thread's variable. Even if it does not, other tasks may have changed the variable.
+ *    Compilers may also keep its address across a wait (gcc and clang do so in code for shared
+ *    libraries). So use a thread-local variable only between two waits, in a function of its own
+ *    that does not wait. Safe: a function that looks something up in a thread-local cache. Wrong:
+ *    `int *p = &depth; leat_recv(ch, NULL); ++*p;`, since p may point into the thread that the task
+ *    has left.
+ *  - State that a library keeps for each thread does not move with a task: a pthread_mutex_t or
+ *    another lock that only the locking thread may release, a graphics context, a JNIEnv, the
+ *    locale of uselocale.
+ *  - In C++ a task must not wait inside a catch handler: the exception that is being handled
+ *    belongs to the thread.
  *  - The floating-point environment (rounding mode, exception masks) belongs to the worker, as in
  *    the calling convention. A task that changes it restores it before it waits.
- * Code that cannot follow these rules stays in one thread: for a task's life with leat_go_pinned,
- * for some lines between leat_pin and leat_unpin, for a whole program with leat_options.pinned or
- * LEAT_PINNED=1 in the environment. A pinned task still shares its thread with other tasks.
+ * Code that cannot follow these rules can stay in one thread: a task for its whole life
+ * (leat_go_pinned), some lines of it (leat_pin, leat_unpin), or all tasks of a program
+ * (leat_options.pinned, or LEAT_PINNED=1 in the environment). A pinned task still shares its thread
+ * with other tasks.
  *
- * Stacks. Below each stack lie 60 KiB that cannot be touched. A stack that overflows ends the
- * program with a message that names the task. (Before Linux 6.13 this holds for 16,384 stacks at a
- * time.) A function with more than 60 KiB of variables may step over them, unless it is compiled
- * with -fstack-clash-protection; leat's packages for CMake and pkg-config add that option.
+ * Stacks. Below each stack lies a guard area of 60 KiB. If a stack overflows into it, the program
+ * ends with a message that names the task. (Before Linux 6.13, at most 16,384 stacks at a time have
+ * a guard area.) A function with more than 60 KiB of variables may jump over it, unless the
+ * function is compiled with -fstack-clash-protection; leat's packages for CMake and pkg-config add
+ * that option.
  *
  * Switches. A worker switches tasks only where a task waits, yields or ends. A call that never
  * waits never switches: leat_go, leat_close, leat_release, leat_mutex_unlock, the try forms, and
- * every call with LEAT_NOW. So a task may hold a pthread_mutex_t over these calls (but not in a
+ * every call with LEAT_NOW. So a task may hold a pthread_mutex_t across these calls (but not in a
  * seeded world, leat/sim.h). A task that computes for long, polls, or blocks in the system keeps
- * its worker; other workers take the other tasks as long as they have time. Where there are more
- * such tasks than workers, those that compute or poll call leat_yield now and then, and those that
- * block call leat_blocking.
+ * its worker; other workers take the remaining tasks if they have time. If there may be more such
+ * tasks than workers, tasks that compute or poll should call leat_yield now and then, and tasks
+ * that block should call leat_blocking.
  */
 #ifndef LEAT_TASK_H
 #define LEAT_TASK_H
@@ -49,13 +53,12 @@ extern "C" {
 
 /*     int leat_go(leat_scope *scope, leat_fn *fn, void *arg);
  *
- * Starts a task in `scope` that runs fn(arg). What `arg` points to must stay valid until the task
- * ends; it may be a variable of the function that closes the scope. In a cancelled scope the task
- * still runs, so that it can free what it was given, but its waits return -ECANCELED. When fn
- * returns a value other than 0, that cancels the scope, see leat_scope_close. fn must close the
- * scopes that it opens: a task that returns with an open scope ends the program with a message. The
- * caller must be the party that opened the scope, or one that belongs to it or to a scope inside
- * it.
+ * Starts a task in `scope` that runs fn(arg). The memory at `arg` must stay valid until the task
+ * ends; `arg` may point to a variable of the function that closes the scope. In a cancelled scope
+ * the task still runs, so that it can free what it was given, but its waits return -ECANCELED. If
+ * fn returns a value other than 0, the scope is cancelled, see leat_scope_close. fn must close the
+ * scopes that it opens: if a task returns with an open scope, the program ends with a message. The
+ * caller must be the party that opened `scope`, or a party in `scope` or in a scope inside it.
  * Returns 0; -EINVAL for a NULL scope or fn; -ENOMEM. Unless it returns 0, fn will not be
  * called. */
 #define leat_go(scope, fn, ...) leat_go_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
@@ -85,7 +88,7 @@ extern "C" {
 #define leat_go_spread(scope, fn, ...) \
     leat_go_spread_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn), 0)
 
-/* Start a task as leat_go, leat_go_pinned and leat_go_spread do, with a name of its own. `name`
+/* Start a task as leat_go, leat_go_pinned and leat_go_spread do, with a name of your choice. `name`
  * appears in messages and dumps. It may be NULL; it is not copied and must stay valid until the
  * task ends. `stack_size` is as for leat_go_sized.
  * Returns what leat_go_sized does. */
@@ -96,24 +99,24 @@ LEAT_API int leat_go_pinned_named(leat_scope *scope, leat_fn *fn, void *arg, con
 LEAT_API int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, const char *name,
                                   size_t stack_size);
 
-/* Keep the calling task in its thread from leat_pin until the matching leat_unpin, also over waits.
- * For code that uses thread-local variables before and after a wait. Pins nest, 65,534 deep. In a
- * thread they do nothing.
- * Returns 0; -EINVAL in a block or callback, for leat_unpin without a pin, and for a pin too
- * many. */
+/* Keep the calling task in its thread from leat_pin until the matching leat_unpin, even across
+ * waits. For code that uses thread-local variables before and after a wait. Pins nest, 65,534 deep.
+ * In a thread they do nothing.
+ * Returns 0; -EINVAL in a block or callback, for leat_unpin without a pin, and when pins nest too
+ * deep. */
 LEAT_API int leat_pin(void);
 LEAT_API int leat_unpin(void);
 
 /* Lets the other tasks of the worker run first: those that are ready, and those that have not
- * begun. Cancelling does not end it. In a thread, a block or a callback it is sched_yield.
+ * begun. It works in a cancelled scope, too. In a thread, a block or a callback it is sched_yield.
  * Returns 0, always. */
 LEAT_API int leat_yield(void);
 
-/* Runs fn(arg), which may block, on a thread of a pool that grows. The calling task waits for fn;
- * its worker runs other tasks meanwhile. Cancelling does not end the wait, since fn works on the
- * caller's memory. On its thread fn is in no scope: its own waits are not cancelled, and it must
- * close a scope that it opens. Its thread, and processes that it starts, have the signal mask of
- * the thread that started the runtime (see leat/runtime.h). When the caller is a thread,
+/* Runs fn(arg), which may block, on a thread of a pool that grows as needed. The calling task waits
+ * for fn; its worker runs other tasks meanwhile. Cancelling does not end the wait, since fn works
+ * on the caller's memory. On that thread fn belongs to no scope: nothing cancels its waits, and it
+ * must close the scopes that it opens. The pool's threads, and processes that fn starts, have the
+ * signal mask of the thread that started the runtime (leat/runtime.h). If the caller is a thread,
  * leat_blocking just calls fn(arg).
  * Returns what fn returned. When fn was not called: -EINVAL for a NULL fn; -ENOMEM when the system
  * has no thread for it; -ECANCELED in a cancelled scope; -EDEADLK in a block or callback. */
