@@ -9,9 +9,10 @@
  * To limit one wait, use the deadline that every wait takes: it is exact and costs less. Use a
  * timeout for a limit on several waits, or one that several parties share.
  *
- * Both are channels to receive from, by every party, in selects too. Only leat sends to them. For
- * the program every form of sending returns -EPERM, and so do leat_chan_senders and leat_chan_done.
- * In a select a send case on such a channel can always happen, with -EPERM as its status.
+ * Every party can receive from these channels, also in a select. Only leat sends to them: if the
+ * program sends, every form of sending returns -EPERM, and so do leat_chan_senders and
+ * leat_chan_done. In a select a send case on such a channel can always happen, with -EPERM as its
+ * status.
  */
 #ifndef LEAT_TIMEOUT_H
 #define LEAT_TIMEOUT_H
@@ -25,20 +26,21 @@ extern "C" {
 #endif
 
 /* Makes a channel that closes when `ns` nanoseconds have passed, and no sooner. No items pass
- * through it; its item size is 0. With an `ns` of 0 or less it closes soon, with LEAT_NEVER never.
+ * through it; its item size is 0. If `ns` is 0 or less, it closes soon; with LEAT_NEVER, it never
+ * closes.
  *
  * Shared. The time is rounded up to a multiple of the resolution, which is 10 ms by default, and
  * all calls for the same multiple return the same channel. So a thousand timeouts of 500 ms, made
- * at about the same time, are one channel and one timer, and each closes up to one resolution late.
- * leat_close on it returns -EPERM, so no party can close it for the others.
+ * at about the same time, share one channel and one timer, and close up to one resolution late.
+ * leat_close returns -EPERM for a timeout, so no party can close it for the others.
  *
  * Owning. Each call returns one reference. Its caller gives it back by leat_chan_unref, before or
- * after the channel has closed. When the last one is given back, the channel and its timer are
- * freed at once. leat_chan_ref adds a reference for another party. A timeout that is never given
- * back costs its memory, and nothing else once it has closed.
+ * after the channel has closed. When the last reference is given back, the channel and its timer
+ * are freed at once. leat_chan_ref adds a reference for another party. If a reference is never
+ * given back, the timeout costs only its memory once it has closed.
  *
- * leat_stop closes early all timeouts that are still held, so that no thread waits for ever; their
- * references are given back as usual.
+ * leat_stop closes all timeouts that are still held, even before their time, so that no thread
+ * waits for ever. Their references must still be given back.
  *
  * Returns the channel; NULL when memory has run out or no runtime is running. */
 LEAT_API leat_chan *leat_timeout(int64_t ns);
@@ -53,9 +55,9 @@ LEAT_API int leat_timeout_resolution(int64_t ns);
 
 /* Makes a channel to which leat sends a tick every `ns` nanoseconds, 1 or more; the first one after
  * `ns`. A tick is an int64_t: the time at which it was due, in nanoseconds on the clock of
- * leat_now, which is a multiple of `ns` after the call. The channel holds one tick, and drops later
- * ones until that is received: a slow receiver misses ticks, and none pile up. When several ticks
- * have become due while the worker was busy, leat sends only the first of them.
+ * leat_now: a multiple of `ns` after the call. The channel holds one tick, and drops later ticks
+ * until that tick is received: a slow receiver misses ticks, and ticks do not pile up. If several
+ * ticks have become due while the worker was busy, leat sends only the first of them.
  *
  * The channel belongs to `scope`, which stops and frees it when it closes; the channel does not
  * keep the scope open. leat_close stops it earlier: then receives return -EPIPE, and a tick that
