@@ -1,15 +1,16 @@
-/* leat/transform.h: transforms: they change items on their way from a channel to another.
- * core.async's transducers.
+/* leat/transform.h: transforms: they change items on their way from one channel to another. They
+ * are core.async's transducers.
  *
- * A transform makes none, one or several items out of each item that it gets, and may add what it
- * still holds at the end. leat_through (leat/flow.h) puts a transform between two channels:
+ * A transform makes zero, one or several items from each item that it gets. At the end it may add
+ * items that it still holds. leat_through (leat/flow.h) puts a transform between two channels:
  *
  *     leat_chan *evens =
  *         leat_through(s, numbers, leat_filter(sizeof(int), is_even, NULL), 8, NULL);
  *
  * leat_through makes one step at a time, on some worker, with no lock held. So a transform needs no
  * lock of its own. It must not wait. The outputs of a step are sent before the next item is taken.
- * A step that returns LEAT_ENOUGH ends it: the output is closed, and what is left stays in `in`.
+ * If a step returns LEAT_ENOUGH, the transform ends: the output is closed, and further items stay
+ * in `in`.
  *
  * Owning. A transform belongs to the composition or operator that it was given to.
  * leat_transform_free frees one that was not given away.
@@ -19,8 +20,8 @@
  * they leave out. In a composition this holds for the inputs of the first transform; the items
  * between two transforms belong to the second, and no drop function gets them.
  *
- * The functions that make a transform return NULL when memory has run out or an argument is
- * wrong. Every function that takes a transform passes such a NULL on. */
+ * The functions that make a transform return NULL when memory has run out or an argument is wrong.
+ * Every function that takes a transform fails in the same way for NULL, so calls can be nested. */
 #ifndef LEAT_TRANSFORM_H
 #define LEAT_TRANSFORM_H
 
@@ -40,28 +41,28 @@ typedef struct leat_emit leat_emit;
  * (leat/pipeline.h). */
 LEAT_API int leat_emit_item(leat_emit *emit, const void *item);
 
-/* For a step that makes nothing of its input: hands the item to the drop function of the channel
- * that it came from. Does nothing if there is none, for a NULL emit, and in a pipeline. The step
- * must not use the item afterwards. */
+/* Leaves an item out: if a step makes no output from its input, it hands the item to the drop
+ * function of the channel that the item came from. Does nothing if the channel has no drop
+ * function, for a NULL emit, and in a pipeline. The step must not use the item afterwards. */
 LEAT_API void leat_leave_out(leat_emit *emit, const void *item);
 
 /* A step returns it after the last item that it wants: the output ends. */
 enum { LEAT_ENOUGH = 1 };
 
-/* The base of a transform of one's own. The user allocates it and sets the fields; `free` gives
- * the memory back. */
+/* The base of a transform that a program defines. The program allocates it and sets the fields;
+ * `free` frees the memory. */
 typedef struct leat_transform leat_transform;
 struct leat_transform {
     size_t in_size, out_size; /* bytes of an input and of an output */
     size_t most;              /* the most outputs of one step, and of `finish` */
-    /* Takes one input. Returns 0, LEAT_ENOUGH, or a negative errno value: then `failed` is called,
-     * or, if it is NULL, the item is dropped, and the next one is taken. */
+    /* Takes one input. Returns 0, LEAT_ENOUGH, or a negative errno value: then leat calls `failed`;
+     * if `failed` is NULL, leat drops the item and takes the next one. */
     int (*step)(leat_transform *t, const void *item, leat_emit *emit);
     /* Called at the end, also after a cancel; may be NULL. Its result is ignored. */
     int (*finish)(leat_transform *t, leat_emit *emit);
-    /* Called after a step that returned an error. The item is its own, as for a step; it may emit
-     * in the item's place. Returns 0, LEAT_ENOUGH, or a negative errno value: then the output is
-     * cut short, and the scope is cancelled with that value. May be NULL. */
+    /* Called after a step that returned an error. It owns the item, as a step does, and may emit
+     * other items in its place. Returns 0, LEAT_ENOUGH, or a negative errno value: then the output
+     * is cut short, and the scope is cancelled with that value. May be NULL. */
     int (*failed)(leat_transform *t, int error, const void *item, leat_emit *emit);
     void (*free)(leat_transform *t); /* may be NULL */
 };
@@ -75,7 +76,7 @@ LEAT_API void leat_transform_free(leat_transform *t);
  * Returns NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_transform *leat_compose(leat_transform *first, leat_transform *second);
 
-/* Called for an item on which a step failed with `error`. The item is its own; it may emit one item
+/* Called for an item on which a step failed with `error`. It owns the item, and may emit one item
  * in its place. (If the step of a composition failed in its second transform, the item belongs to
  * the first.) Returns 0 to go on, LEAT_ENOUGH to end the output, or a negative errno value: then
  * the output is cut short, and the scope is cancelled with that value. */
@@ -99,24 +100,24 @@ LEAT_API leat_transform *leat_map(size_t in_size, size_t out_size, leat_map_fn *
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_filter(size_t size, leat_test_fn *fn, void *arg);
 LEAT_API leat_transform *leat_remove(size_t size, leat_test_fn *fn, void *arg);
-/* Makes up to `most` items out of each item.
+/* Makes up to `most` items from each item.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_mapcat(size_t in_size, size_t out_size, size_t most,
                                      leat_mapcat_fn *fn, void *arg);
 /* Passes the first n items on, and then ends the output.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_take(size_t size, uint64_t n);
-/* Passes items on until one fails the test, and then ends the output. That item is left out.
+/* Passes items on until an item fails the test, and then ends the output. That item is left out.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_take_while(size_t size, leat_test_fn *fn, void *arg);
 
-/* Heads a run of items: `count` items without gaps stand behind it. An output is
- * sizeof(leat_run) + n * size bytes. A run may have fewer than n items. */
+/* The head of a run of items: `count` items follow it, without gaps. An output is sizeof(leat_run)
+ * + n * size bytes. A run may have fewer than n items. */
 typedef struct leat_run {
     size_t count; /* items in the run */
 } leat_run;
-/* Gathers runs of n items, 1 or more. `size` is 1 or more. A whole run has at most 1 MiB. What is
- * left at the end is the last run.
+/* Gathers runs of n items, 1 or more. `size` is 1 or more. A whole run has at most 1 MiB. The items
+ * that are left at the end form the last run.
  * Returns a transform, or NULL. */
 LEAT_API leat_transform *leat_partition(size_t size, size_t n);
 /* Compares an item with the one before it. Returns 1 for the same run, 0 for another, or an
