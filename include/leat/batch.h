@@ -2,8 +2,8 @@
  *
  * Some work costs little more for a hundred items than for one: an fsync, a query, a matrix
  * product. A batcher collects the items of all callers that come at about the same time. One of
- * these callers, the leader, runs a function for the whole batch; meanwhile the next batch forms.
- * A batcher keeps no idle thread or task, never polls, and lets no caller wait for company unless
+ * these callers, the leader, runs a function for the whole batch; meanwhile the next batch forms. A
+ * batcher keeps no idle thread or task, never polls, and makes no caller wait for others unless
  * `linger` says so:
  *
  *     static int add_one(void *arg, leat_batch_view *batch) { … }
@@ -14,9 +14,10 @@
  *
  * Who leads. A caller puts its items into a batch and then waits. The first caller that waits
  * leads: it waits for its turn at the execution lock, takes the whole batch as it is by then, and
- * runs the function. If a leader is cancelled or its deadline passes before it has begun, it
- * leaves alone, and the next caller that waits leads. Blocks and callbacks cannot lead: when the
- * first of them joins a batch, the batcher starts a task in its own scope that leads for them.
+ * runs the function. If a leader is cancelled, or its deadline passes, before it has begun, then
+ * only the leader leaves, and the next caller that waits leads. Blocks and callbacks cannot lead:
+ * when the first block or callback joins a batch, the batcher starts a task in its own scope that
+ * leads for them.
  *
  * Whose memory. Items are copied when they are put, and results when a caller gets them. The
  * function works on arrays of the batcher and never on the memory of a caller. If a caller leaves
@@ -24,8 +25,8 @@
  * are served all the same.
  *
  * Status. Each item has a status: LEAT_NOT_DONE until the function sets it, so a caller sees
- * success only where the function said so. If the function returns an error, each item of that
- * batch has this error as its status. Other batches are not affected.
+ * success only if the function has reported success. If the function returns an error, each item of
+ * that batch has this error as its status. Other batches are not affected.
  *
  * Fairness. Batches run in the order in which their leaders ask for the execution lock. Items
  * that are put while the function runs go into the next batch of their key. So a caller waits for
@@ -54,7 +55,8 @@ typedef struct leat_batcher leat_batcher;
 /* The status of an item that the function has not set. */
 #define LEAT_NOT_DONE (-ENODATA)
 
-/* What the function sees. The arrays are aligned as malloc aligns and valid until it returns. */
+/* The batch as the function sees it. The arrays are aligned as by malloc, and valid until the
+ * function returns. */
 typedef struct leat_batch_view {
     size_t n;          /* items in the batch, 1 or more */
     const void *items; /* n items without gaps, in the order in which they were put */
@@ -98,8 +100,8 @@ typedef struct leat_batcher_spec {
     /* The most items and bytes in a batch; 0: no limit. Items that do not fit go into the next
      * batch. A run that alone counts for more than `most_bytes` has a batch to itself. */
     size_t most, most_bytes;
-    /* The execution lock: give several batchers, or other code, the same one if they use the same
-     * thing. It must live as long as the batcher. NULL: the batcher has one of its own. */
+    /* The execution lock: batchers and other code that use the same resource share one. It must
+     * live as long as the batcher. NULL: the batcher has its own lock. */
     leat_mutex *lock;
     int blocking; /* not 0: `run` blocks in the system, and is called by leat_blocking */
 } leat_batcher_spec;
@@ -109,8 +111,8 @@ typedef struct leat_batcher_spec {
  * Returns NULL when memory has run out, or an argument is wrong. */
 LEAT_API leat_batcher *leat_batcher_open(leat_scope *scope, const leat_batcher_spec *spec);
 
-/* Closes a batcher: from now on a put returns -EPIPE, and leaders linger no longer. Items that
- * were put before are served as ever. Never waits.
+/* Closes a batcher: from now on a put returns -EPIPE, and leaders no longer linger. Items that were
+ * put before are served as usual. Never waits.
  * Returns 0, also when it was closed before; -EINVAL for NULL. */
 LEAT_API int leat_batcher_close(leat_batcher *batcher);
 
@@ -123,9 +125,9 @@ LEAT_API int leat_batcher_close(leat_batcher *batcher);
  * Returns the item's status; -EPIPE when the batcher is closed; -ECANCELED; -ETIMEDOUT; -EAGAIN
  * with LEAT_NOW when it would have to wait; -EDEADLK within the function, with the execution lock
  * held, or where the caller cannot wait; -ENOMEM; -EINVAL for a NULL batcher, for a NULL item of
- * some bytes, or for a negative deadline. After -ECANCELED or -ETIMEDOUT the item may have been
- * served, or may be yet, if its batch had begun. After any other error of the call itself it is in
- * no batch. */
+ * some bytes, or for a negative deadline. After -ECANCELED or -ETIMEDOUT, the item may be served
+ * all the same if its batch had begun. After any other error of the call itself, the item is in no
+ * batch. */
 LEAT_API int leat_batch(leat_batcher *batcher, const void *item, void *result);
 LEAT_API int leat_batch_until(leat_batcher *batcher, const void *item, void *result,
                               int64_t deadline);
@@ -135,15 +137,15 @@ LEAT_API int leat_batch_until(leat_batcher *batcher, const void *item, void *res
  * not wanted. A result counts only if its item's status is 0. All items of a run must have the
  * same key, and n must not exceed `most`: else -EINVAL. With n = 0 nothing is put and nothing
  * waits, even when the batcher is closed.
- * Returns 0 when all statuses are 0, and with n = 0; else the first that is not 0; or an error of
- * leat_batch, and then neither array is written. */
+ * Returns 0 when all statuses are 0, and with n = 0; else the first status that is not 0; or an
+ * error of leat_batch, and then neither array is written. */
 LEAT_API int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *results,
                              int *status, int64_t deadline);
 
 /* ---- put now, get later ---- */
 
-/* A claim to the results of a run of items. The memory is the caller's. From a leat_batch_put that
- * returns 0 until the ticket is spent, it must stay as it is. */
+/* The right to the results of a run of items. The memory is the caller's. After leat_batch_put has
+ * returned 0, the memory must not be moved or changed until the ticket is spent. */
 typedef struct leat_ticket {
     void *leat_private[4];
 } leat_ticket;
@@ -159,8 +161,8 @@ LEAT_API int leat_batch_put(leat_batcher *batcher, const void *items, size_t n,
 /* Waits until a run has been served, and takes its results as leat_batch_many does. The caller may
  * lead. A block or callback, which cannot wait, gets the results if the batch has run already,
  * also in a cancelled scope. Spends the ticket, unless it returns -EAGAIN, -EDEADLK or -EINVAL.
- * Returns 0 when all statuses are 0, else the first that is not; -ECANCELED and -ETIMEDOUT as
- * leat_batch; -EAGAIN with LEAT_NOW when it would have to wait; -EDEADLK as leat_batch; -EINVAL
+ * Returns 0 when all statuses are 0, else the first status that is not 0; -ECANCELED and -ETIMEDOUT
+ * as leat_batch; -EAGAIN with LEAT_NOW when it would have to wait; -EDEADLK as leat_batch; -EINVAL
  * for NULL, a ticket that is spent, or a negative deadline. */
 LEAT_API int leat_batch_get(leat_ticket *ticket, void *results, int *status, int64_t deadline);
 

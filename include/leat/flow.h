@@ -7,15 +7,15 @@
  *     leat_mult *m = leat_mult_open(s, odd, NULL);
  *
  * Rules for all operators:
- *  - An operator is a block, or a few, in memory of its scope: it needs no task and no stack. The
- *    call that makes it allocates all its memory. It counts as a task of its scope: closing the
- *    scope waits until the operator's inputs are closed or the scope is cancelled.
+ *  - An operator is one block, or a few, in memory of its scope: it needs no task and no stack. The
+ *    call that makes the operator allocates all its memory. It counts as a task of its scope:
+ *    closing the scope waits until the operator's inputs are closed or the scope is cancelled.
  *  - When its inputs are closed and it has delivered its last outputs, it closes its output (or
  *    does what `ending` says). If another party closes the output, the operator ends when it next
  *    has an item to send. To end it earlier, cancel its scope.
  *  - It cuts its output short (leat_cut) when its scope is cancelled, when its input was cut short,
  *    or when a function that it calls has failed and ends it. So a receiver in any scope gets
- *    -EPIPE only behind a complete output, and otherwise -ECANCELED behind the items that were
+ *    -EPIPE only after a complete output; otherwise it gets -ECANCELED after the items that were
  *    sent. With LEAT_ENDS_DONE the channel counts as cut short when the last sender is done.
  *  - An item that it has taken and cannot deliver goes to the drop function of the channel that it
  *    came from. So does an item that it leaves out.
@@ -25,7 +25,7 @@
  *    wait.
  *  - A NULL channel or another wrong argument yields NULL or -EINVAL; a lack of memory yields NULL
  *    or -ENOMEM. So calls chain, and a failure passes through them.
- *  - A party that may call leat_go for the scope may make an operator. That never waits.
+ *  - A party that may call leat_go for the scope may make an operator. To make one never waits.
  *
  * Any party may send to an operator's inputs and receive from its outputs. */
 #ifndef LEAT_FLOW_H
@@ -43,7 +43,7 @@ extern "C" {
 /* What an operator does with its output when it ends. */
 typedef enum leat_ending {
     LEAT_ENDS_CLOSED, /* closes it: leat_close, or leat_cut */
-    LEAT_ENDS_DONE,   /* calls leat_chan_done: the caller has counted it by leat_chan_senders */
+    LEAT_ENDS_DONE,   /* calls leat_chan_done; the caller has called leat_chan_senders for it */
     LEAT_ENDS_OPEN    /* leaves it open for other senders */
 } leat_ending;
 
@@ -96,9 +96,9 @@ LEAT_API leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_
 /*               ┌──▶ yes
  *     in ──▶ test
  *               └──▶ no
- * Splits into two new channels. An item is dropped if the test returns an error, or if its channel
- * is closed. When both channels are closed, the operator ends. leat_split_sized has a capacity for
- * each channel. When it returns 0, it has set *yes and *no.
+ * Splits: sends each item to one of two new channels: *yes if the test returns 1, *no if it returns
+ * 0. An item is dropped if the test returns an error, or if its channel is closed. When both
+ * channels are closed, the operator ends. leat_split_sized has a capacity for each channel.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
                         leat_chan **yes, leat_chan **no, size_t capacity);
@@ -110,8 +110,8 @@ LEAT_API int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *te
  *     in ──▶ least filled
  *               └──▶ outs[n-1]
  * Balances: sends each item to one of the n outputs (1 to INT_MAX), the one with the fewest items
- * in its buffer. When all are full, it sends to the first that has room again. Ends when one output
- * is closed. `ending` is for all outputs.
+ * in its buffer. When all are full, it sends to the first output that has room again. The operator
+ * ends when one output is closed. `ending` is for all outputs.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_t n,
                           leat_ending ending);
@@ -122,15 +122,14 @@ LEAT_API int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *ou
  *     in ──▶ mult ──▶ tap
  *               └──▶ tap
  *
- * A mult takes the next item when every tap has received the one before. So a slow tap holds up
- * the others, unless it is lossy or its channel drops or slides. A tap that is closed or removed
- * no longer holds up the others, even while the mult waits for it. Without taps, items are
- * dropped. */
+ * A mult takes the next item when every tap has received the previous item. So a slow tap holds up
+ * the others, unless it is lossy or its channel drops or slides. A tap that is closed or removed no
+ * longer holds up the others, even while the mult waits for it. Without taps, items are dropped. */
 
 typedef struct leat_mult leat_mult;
 
-/* Called for each copy of an item, before the copy is sent to a tap: takes another reference,
- * where items hold one. A copy that does not arrive is dropped. Must not wait. (Without such a
+/* Called for each copy of an item, before the copy is sent to a tap: takes another reference, if
+ * items hold references. A copy that does not arrive is dropped. Must not wait. (Without such a
  * function, an item is dropped only if no tap received it.) */
 typedef void leat_share_fn(void *item);
 
@@ -142,10 +141,10 @@ LEAT_API leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_
 enum { LEAT_TAP_LOSSY = 1 };
 
 /* Adds a channel as a tap: it receives the items that are handed out from now on. When the input is
- * closed, the mult ends the channel as `ending` says; if the input is closed already, at once.
- * Items have the input's size. `flags` is 0 or LEAT_TAP_LOSSY. If the channel is a tap already,
- * nothing changes. A tap whose channel is found closed is removed. A channel without a scope has
- * one more reference while it is a tap.
+ * closed (or at once, if it is closed already), the mult ends the channel as `ending` says. The
+ * channel's items must have the input's size. `flags` is 0 or LEAT_TAP_LOSSY. If the channel is a
+ * tap already, nothing changes. If the mult finds the channel closed, it removes the tap. If the
+ * channel has no scope, the mult holds a reference to it while it is a tap.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_tap(leat_mult *mult, leat_chan *ch, unsigned flags, leat_ending ending);
 
@@ -242,9 +241,9 @@ LEAT_API int leat_unmix_all(leat_mix *mix);
 
 /* ---- sources and sinks ---- */
 
-/* Sends n items to `ch` and then ends it as `ending` says. `items` is an array without gaps, of
- * items as senders send them, and must stay valid until the operator has ended. Items that were not
- * sent are still the caller's.
+/* Sends n items to `ch` and then ends it as `ending` says. `items` is an array without gaps, and
+ * must stay valid until the operator has ended. Items that were not sent still belong to the
+ * caller.
  * Returns `ch`, or NULL. */
 LEAT_API leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
                               leat_ending ending);
@@ -254,13 +253,13 @@ LEAT_API leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *item
 LEAT_API leat_chan *leat_to_chan(leat_scope *scope, const void *items, size_t item_size, size_t n,
                                  leat_drop_fn *drop);
 
-/* Writes the next item to `item` and returns 0. Any other value: there are no more items, and a
- * negative errno value is the generator's verdict, which cancels the scope. */
+/* Writes the next item to `item` and returns 0. Any other value means that there are no more items;
+ * a negative errno value is the generator's verdict, which cancels the scope. */
 typedef int leat_next_fn(void *arg, void *item);
 
 /*     next ──▶ new channel
  * Generates: sends the items that `next` makes, until it makes no more. `next` is called again when
- * the item before has been sent. `spec` describes the new channel.
+ * the previous item has been sent. `spec` describes the new channel.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
                                   const leat_chan_spec *spec);
@@ -276,12 +275,12 @@ typedef int leat_value_fn(void *arg, void *value);
  *
  * Starts a task whose value is sent on a new channel: core.async's `thread`. leat_go_blocking_value
  * runs it on an OS thread of its own, like leat_go_blocking. One receiver gets the value; all
- * others, and later receives, get -EPIPE. So any party can wait for that one task, also in a
- * select; with items of 0 bytes it waits without a value. The task does not wait for a receiver. If
- * fn returns another value than 0, the channel is cut short (leat_cut) and the scope is cancelled,
- * as after any task. To report an error and cancel nothing, put the error into the value. `spec`
- * describes the channel: item_size, drop and name; its capacity is ignored, and its buffer must be
- * LEAT_FIXED. A party that may call leat_go for the scope may call this.
+ * others, and later receives, get -EPIPE. So any party can wait for the end of one task, also in a
+ * select. For a task without a value, let items have 0 bytes. The task does not wait for a
+ * receiver. If fn returns another value than 0, the channel is cut short (leat_cut) and the scope
+ * is cancelled, as after any task. To report an error and cancel nothing, put the error into the
+ * value. `spec` describes the channel: item_size, drop and name; its capacity is ignored, and its
+ * buffer must be LEAT_FIXED. A party that may call leat_go for the scope may call this.
  * Returns the channel, which belongs to the scope; NULL when memory has run out, or an argument
  * is wrong, and then fn will not be called. */
 #define leat_go_value(scope, fn, arg, ...) \
@@ -303,19 +302,19 @@ typedef int leat_reduce_fn(void *state, const void *item);
  * a NULL `in` or fn; -ENOMEM; -EDEADLK where the caller cannot wait. */
 LEAT_API int leat_reduce(leat_chan *in, leat_reduce_fn *fn, void *state);
 
-/* The same by an operator: when it ends, it sends `state` (state_size bytes) to a new channel that
- * has room for it, and closes that channel. `state` must stay valid until then. After an error, or
- * when `in` was cut short, it sends nothing and cuts the new channel short. An error of fn cancels
- * the scope.
+/* The same, by an operator. When the operator ends, it sends `state` (state_size bytes) to a new
+ * channel, which has room for it, and closes that channel. `state` must stay valid until then.
+ * After an error, or when `in` was cut short, it sends nothing and cuts the new channel short. An
+ * error of fn cancels the scope.
  * Returns the new channel, or NULL. */
 LEAT_API leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn,
                                      void *state, size_t state_size);
 
 /* Receives up to n items into the array `items`, without gaps, until the channel is closed. For
  * tasks and threads.
- * Returns how many. Fewer than n: the channel has ended, or an error came, and the next call
- * returns that error. An error before the first item: -ECANCELED, -EINVAL for a NULL, or -EDEADLK
- * where the caller cannot wait. */
+ * Returns how many items it received. Fewer than n: the channel has ended, or an error came, and
+ * the next call returns that error. If an error comes before the first item: -ECANCELED; -EINVAL
+ * for a NULL; -EDEADLK where the caller cannot wait. */
 LEAT_API int64_t leat_into(leat_chan *in, void *items, size_t n);
 
 #ifdef __cplusplus

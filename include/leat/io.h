@@ -11,33 +11,33 @@
  * descriptors and channels together. No thread of its own is needed: an idle worker waits for all
  * its descriptors at once (epoll).
  *
- * Owning. A scope owns a leat_io, and closes its descriptor when the scope closes. One that was
- * made with a NULL scope has references instead; its descriptor is closed with the last. Either may
- * be closed earlier by leat_io_close. While leat has a descriptor, the program must not close(2)
- * it, and may use it otherwise.
+ * Owning. A scope owns a leat_io, and closes its descriptor when the scope closes. A leat_io that
+ * was made with a NULL scope counts references instead; its descriptor is closed when the last
+ * reference is given back. leat_io_close closes either kind earlier. While leat has a descriptor,
+ * the program must not close(2) it; any other use is allowed.
  *
  * Several parties may use a leat_io at the same time, for instance one that reads and one that
- * writes. Two parties that read from one descriptor share what comes; the pieces of two that write
- * at the same time may mix.
+ * writes. If two parties read from one descriptor, each byte reaches one of them. If two parties
+ * write at the same time, their bytes may mix.
  *
- * Blocking. leat never sets O_NONBLOCK on a descriptor that the program has made: that flag
- * belongs to the open file, which other processes may share. A socket is asked for each call not to
- * block, and so is a pipe or a terminal where the system can do that. Otherwise the call runs on a
- * thread of leat_blocking when the descriptor is ready. So do calls on regular files and on other
- * descriptors that can not be waited for. A block or a callback waits for such a call in
- * LEAT_AWAIT_READ, leat_read_then and the like; neither a deadline nor cancelling ends that wait. A
- * plain leat_read or leat_write there, also with LEAT_NOW, keeps the worker for the time of the
- * call.
+ * Blocking. leat never sets O_NONBLOCK on a descriptor that the program has made: that flag belongs
+ * to the open file, which other processes may share. On a socket, leat asks the system in each call
+ * not to block; also on a pipe or a terminal, where the system can do that. Otherwise the call runs
+ * on a thread of leat_blocking when the descriptor is ready. So do calls on regular files and on
+ * other descriptors that cannot be waited for. A block or a callback waits for such a call in
+ * LEAT_AWAIT_READ, leat_read_then and the like; neither a deadline nor cancelling ends that wait.
+ * If a block or a callback makes a plain leat_read or leat_write on such a descriptor, even with
+ * LEAT_NOW, the call keeps the worker until it is done.
  *
  * Results. Functions return a count of bytes, 0 at the end of the stream, or a negative errno
- * value: what the system call says, or one of these.
+ * value: the error of the system call, or one of these.
  *   -EINVAL     an argument is wrong: NULL, no bytes, a negative deadline; or no runtime runs
  *   -EBADF      the leat_io is closed, perhaps during the call
  *   -EAGAIN     with LEAT_NOW: the call would have to wait
  *   -ETIMEDOUT  the deadline has passed
  *   -ECANCELED  the caller's scope was cancelled
  *   -EDEADLK    the caller is a block or a callback, and would have to wait
- *   -EMFILE, -ENFILE, -ENOMEM, -ENOSPC   the system can not watch one more descriptor
+ *   -EMFILE, -ENFILE, -ENOMEM, -ENOSPC   the system cannot watch one more descriptor
  *   -ENOTSUP    in a seeded world (leat/sim.h), which has no descriptors: only the pipes and pairs
  *               of leat_io_pipe and leat_io_pair
  * A call that returns an error has moved nothing. A write to a pipe or a socket without a reader
@@ -69,23 +69,24 @@ typedef struct leat_io leat_io;
 
 /* ---- owning ---- */
 
-/* Make a pipe, or a pair of connected stream sockets (AF_UNIX). Of a pipe, ends[0] is read, and
- * ends[1] is written. Of a pair, both ends are read and written. `scope` owns the two leat_ios;
- * with a NULL scope the caller has the one reference of each. They are written to `ends`. Their
+/* Make a pipe, or a pair of connected stream sockets (AF_UNIX). In a pipe, ends[0] is for reading,
+ * and ends[1] is for writing. In a pair, both ends are for both. `scope` owns the two leat_ios; if
+ * `scope` is NULL, the caller holds the only reference to each. They are written to `ends`. Their
  * descriptors do not block, and are closed in programs that this process executes. Never wait.
  *
  * In a seeded world both are simulated, and there are no descriptors: leat/sim.h says how they
  * behave. All functions of this header work with them, except those that need a number or a
  * message: leat_io_fd, leat_io_release, leat_recvfrom, leat_recvmsg, leat_sendto and leat_sendmsg
- * return -ENOTSUP. Use the ends in their world: outside of it they can only be closed, and all else
- * returns -EINVAL.
+ * return -ENOTSUP. Use the ends in their world: outside of it they can only be closed, and all
+ * other calls return -EINVAL.
  * Returns 0; -EINVAL for a NULL `ends`, or when no runtime runs; -EMFILE, -ENFILE, -ENOMEM. Unless
  * it returns 0, `ends` is unchanged. */
 LEAT_API int leat_io_pipe(leat_scope *scope, leat_io *ends[2]);
 LEAT_API int leat_io_pair(leat_scope *scope, leat_io *ends[2]);
 
-/* Takes a descriptor over: `fd` may be of any kind. `scope` owns the leat_io; with a NULL scope the
- * caller has its one reference. The leat_io is written to *io. It closes `fd` when it ends.
+/* Takes over the descriptor `fd`, which may be of any kind. `scope` owns the new leat_io; if
+ * `scope` is NULL, the caller holds the only reference to it. The leat_io is written to *io. When
+ * it ends, leat closes `fd`.
  * Returns 0; -EINVAL for a NULL io or a negative fd, or when no runtime runs; -EBADF when fd is not
  * open; -ENOMEM; -ENOTSUP in a seeded world. Unless it returns 0, fd stays the caller's, and *io is
  * unchanged. */
@@ -97,15 +98,15 @@ LEAT_API int leat_io_adopt(leat_scope *scope, int fd, leat_io **io);
 LEAT_API int leat_io_ref(leat_io *io);
 LEAT_API int leat_io_unref(leat_io *io);
 
-/* Closes the descriptor. Parties that wait for it get -EBADF at once. The number is free for reuse
- * when the last call that is using it has ended, which is mostly before this returns. The leat_io
- * itself stays until its scope closes, or its last reference is given back. Never waits.
+/* Closes the descriptor. Parties that wait for it get -EBADF at once. The descriptor's number is
+ * free for reuse when the last call that uses it has ended, usually before this returns. The
+ * leat_io itself stays until its scope closes, or its last reference is given back. Never waits.
  * Returns 0; -EBADF when it was closed before; -EINVAL for NULL; or the error of close(2), and then
  * the descriptor is closed all the same. */
 LEAT_API int leat_io_close(leat_io *io);
 
-/* Takes the descriptor back from leat: it stays open and is the caller's. The leat_io counts as
- * closed from then on.
+/* Takes the descriptor back from leat: the descriptor stays open and is the caller's. The leat_io
+ * counts as closed from then on.
  * Returns the descriptor; -EBUSY while another party uses it, or while there are bytes that a
  * leat_copy has given back; -EBADF when it was closed before;
  * -EINVAL for NULL; -ENOTSUP for a simulated one. */
@@ -125,8 +126,8 @@ LEAT_API int64_t leat_read_until(leat_io *io, void *buffer, size_t n, int64_t de
 
 /* Reads `n` bytes, 1 or more, into `buffer`: waits until all have come, the stream ends, or the
  * deadline passes.
- * Returns how many bytes were read: fewer than n when the stream has ended, or when an error has
- * ended the call, which the next call then finds; 0 at the end of the stream; or, when none was
+ * Returns how many bytes were read. Fewer than n: the stream has ended, or an error has ended the
+ * call, and the next call returns that error. 0 at the end of the stream; or, when no byte was
  * read, an error. */
 LEAT_API int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t deadline);
 
@@ -135,9 +136,9 @@ LEAT_API int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t dea
  * Returns what leat_read_until does. */
 LEAT_API int64_t leat_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline);
 
-/* Receives a datagram of up to `n` bytes into `buffer`; what is longer is cut off. The sender's
- * address is written to `from`, and its size to *size, which is the size of the memory at `from`
- * before the call. Both may be NULL.
+/* Receives a datagram of up to `n` bytes into `buffer`; a longer one is cut off. The sender's
+ * address is written to `from`. *size is the size of the memory at `from` before the call, and the
+ * size of the address after it. Both may be NULL.
  * Returns the bytes received, which may be 0; or an error, see the top. */
 LEAT_API int64_t leat_recvfrom(leat_io *io, void *buffer, size_t n, struct sockaddr *from,
                                socklen_t *size, int64_t deadline);
@@ -150,9 +151,9 @@ LEAT_API int64_t leat_recvmsg(leat_io *io, struct msghdr *header, int flags, int
 /* ---- writing ---- */
 
 /* Writes the `n` bytes at `data`, 1 or more. Waits until the system has taken all of them, or until
- * the deadline. A call that is cut short returns how far it came; if the reason was an error of the
- * descriptor, the next write returns that error. With LEAT_NOW it writes what can be written at
- * once.
+ * the deadline. If a call is cut short, it returns how many bytes it has written; if an error of
+ * the descriptor cut it short, the next write returns that error. With LEAT_NOW it writes as many
+ * bytes as it can without waiting.
  * Returns how many bytes were written: n, or fewer; or, when none was written, an error, see the
  * top. */
 LEAT_API int64_t leat_write(leat_io *io, const void *data, size_t n);
@@ -164,8 +165,8 @@ LEAT_API int64_t leat_write_until(leat_io *io, const void *data, size_t n, int64
  * Returns what leat_write_until does. */
 LEAT_API int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline);
 
-/* Sends the `n` bytes at `data` as a datagram to the address at `to`, of `size` bytes; with a NULL
- * `to` where the socket is connected to.
+/* Sends the `n` bytes at `data` as a datagram to the address at `to`, of `size` bytes; if `to` is
+ * NULL, to the address that the socket is connected to.
  * Returns the bytes sent; or an error, see the top. */
 LEAT_API int64_t leat_sendto(leat_io *io, const void *data, size_t n, const struct sockaddr *to,
                              socklen_t size, int64_t deadline);
@@ -182,27 +183,28 @@ LEAT_API int leat_shutdown(leat_io *io, int how);
 
 /* Copies bytes from `from` to `to` until the stream ends, `most` bytes have been copied, or the
  * deadline passes; INT64_MAX is no limit. From a file to a socket that leat has made, the bytes
- * stay in the kernel. What the call has read and could not write, when it is cut short, goes back
- * to `from`: the next read returns these bytes first, so nothing is lost. (They are leat's then:
- * read(2) does not see them, and leat_io_release is refused until they have been read.)
+ * stay in the kernel. If the call is cut short, the bytes that it has read and could not write go
+ * back to `from`: the next read returns these bytes first, so nothing is lost. (leat holds them:
+ * read(2) does not see them, and leat_io_release returns -EBUSY until they have been read.)
  * Returns how many bytes were written; 0 at the end of the stream; or, when none was written, an
  * error of either side, see the top. */
 LEAT_API int64_t leat_copy(leat_io *to, leat_io *from, int64_t most, int64_t deadline);
 
 /* ---- readiness ---- */
 
-/* What a descriptor can be ready for: a read, a write, either. LEAT_HUP is only told: the other
- * side has hung up, or there is an error, which the next read or write returns. */
+/* What a descriptor can be ready for: LEAT_IN a read, LEAT_OUT a write. LEAT_HUP is only reported:
+ * the other side has hung up, or there is an error, which the next read or write returns. */
 enum { LEAT_IN = 1, LEAT_OUT = 2, LEAT_HUP = 4 };
 
 /* Waits until the descriptor is ready for one of `events`, LEAT_IN or LEAT_OUT or both, or until
- * the deadline. Another party may be faster: a read that follows may have to wait nevertheless.
- * Returns the events that hold now, and LEAT_HUP with them; or an error, see the top. */
+ * the deadline. If another party is faster, a read that follows may have to wait all the same.
+ * Returns the events for which the descriptor is ready now, and LEAT_HUP if it holds; or an error,
+ * see the top. */
 LEAT_API int leat_ready(leat_io *io, unsigned events, int64_t deadline);
 
-/* The same for a descriptor that leat does not have. It must stay open during the call. The call
- * registers it and undoes that, which takes some microseconds: use leat_io_adopt where you wait
- * often.
+/* The same for a descriptor that leat does not have. It must stay open during the call. Each call
+ * registers and unregisters the descriptor, which takes some microseconds: use leat_io_adopt if you
+ * wait often.
  * Returns what leat_ready does; -EBADF when fd is not open. */
 LEAT_API int leat_poll(int fd, unsigned events, int64_t deadline);
 
@@ -214,7 +216,7 @@ LEAT_API int leat_poll(int fd, unsigned events, int64_t deadline);
  * Then leat_read_until with LEAT_NOW reads. Receiving does not change the readiness; reading does.
  * Call leat_io_readable anew before each select: it brings the channel up to date. The channel
  * belongs to the leat_io. It closes when the descriptor is closed.
- * Returns the channel; NULL for NULL, and when the system can not watch the descriptor. */
+ * Returns the channel; NULL for NULL, and when the system cannot watch the descriptor. */
 LEAT_API leat_chan *leat_io_readable(leat_io *io);
 LEAT_API leat_chan *leat_io_writable(leat_io *io);
 
@@ -312,8 +314,8 @@ typedef struct leat_io_op leat_io_op;
 /* Called with the result of an operation: `status` is as for the LEAT_AWAIT_… of that name. */
 typedef void leat_io_op_fn(leat_io_op *op, int status);
 
-/* Memory for an operation, set by LEAT_IO_OP. It and the bytes are leat's until its function is
- * called; the rules of leat/callback.h hold. leat_withdraw(&io_op.op) takes the operation back:
+/* Memory for an operation, set by LEAT_IO_OP. leat uses the struct and the bytes until it calls the
+ * function; the rules of leat/callback.h hold. leat_withdraw(&io_op.op) takes the operation back:
  * nothing has been read or accepted then, and `done` bytes have been written. If it returns
  * -EALREADY, the function may yet be called with -ECANCELED. */
 struct leat_io_op {
@@ -328,15 +330,15 @@ struct leat_io_op {
 #define LEAT_IO_OP(in_scope, with_flags) { LEAT_OP(in_scope, with_flags), { NULL }, NULL, 0 }
 /* clang-format on */
 
-/* Reads up to `n` bytes, 1 to INT_MAX, into `buffer`, and calls fn(op, status) when there was at
+/* Reads up to `n` bytes, 1 to INT_MAX, into `buffer`, and calls fn(op, status) when it has read at
  * least one: the status is what leat_read returns. Never waits.
  * Returns 0 when fn has been or will be called, once. Returns -EINVAL when it will not: for a NULL,
  * no bytes or too many, or when no runtime runs. */
 LEAT_API int leat_read_then(leat_io_op *op, leat_io *io, void *buffer, size_t n, leat_io_op_fn *fn);
 
 /* Writes the `n` bytes at `data`, 1 or more, and calls fn(op, status): the status is 0 when all
- * have been written, else the error that ended the operation; op->done tells how many were. Never
- * waits.
+ * bytes have been written, else the error that ended the operation; op->done is the number of bytes
+ * written. Never waits.
  * Returns what leat_read_then does. */
 LEAT_API int leat_write_then(leat_io_op *op, leat_io *io, const void *data, size_t n,
                              leat_io_op_fn *fn);
