@@ -1,4 +1,4 @@
-/* leat/lines.h: descriptors as channels: what comes in arrives as items, and items go out.
+/* leat/lines.h: descriptors as channels: input arrives as items, and items are written as output.
  *
  *     leat_chan *lines;
  *     leat_lines(s, in, NULL, &lines);
@@ -12,10 +12,10 @@
  * does not close it. The leat_io and the channel must stay valid until the task has ended, which
  * they do if they belong to that scope or to one around it.
  *
- * Reading. The task reads up to 64 KiB at a time, and reads on when a receiver or the channel has
- * taken what came of that. So a slow receiver holds up the sender at the other end. Bytes that the
- * task has read and not sent are lost to other readers of the descriptor. If another party closes
- * the channel, the task ends without an error when it next has an item to send.
+ * Reading. The task reads up to 64 KiB at a time, and reads more when a receiver or the channel has
+ * taken the items from that. So a slow receiver holds up the sender at the other end. Bytes that
+ * the task has read and not sent are lost to other readers of the descriptor. If another party
+ * closes the channel, the task ends without an error when it next has an item to send.
  *
  * Writing. The task writes all the items that are ready in one call. When it ends, for whatever
  * reason, it closes the channel: later sends return -EPIPE. Items that the channel then still holds
@@ -23,7 +23,7 @@
  *
  * Errors. An error that ends a task is its verdict and cancels the scope, as with all tasks:
  * leat_scope_close returns it, if it is the first. Before that, a task that reads cuts its channel
- * short (leat_cut). So a receiver in any scope gets -EPIPE only behind the whole stream. If the
+ * short (leat_cut). So a receiver in any scope gets -EPIPE only after the whole stream. If the
  * input of a task that writes was cut short, the task fails with -ECANCELED. */
 #ifndef LEAT_LINES_H
 #define LEAT_LINES_H
@@ -43,7 +43,7 @@ extern "C" {
  * leat_line_free. `text` is from malloc(3): a program may also change it, replace it, or make lines
  * of its own. */
 typedef struct leat_line {
-    char *text;   /* `size` bytes, without the newline, and a 0 behind them; may hold more zeros */
+    char *text;   /* `size` bytes, without the newline, then a 0; may hold more zeros */
     size_t size;  /* in bytes */
     unsigned cut; /* 1: the line goes on in the next item; 0: it ends here */
 } leat_line;
@@ -66,17 +66,17 @@ typedef struct leat_lines_options {
 
 /* Reads lines: starts a task that sends each line of `io` to a new channel, which is written to
  * *lines. `scope` owns the channel, and leat_line_free is its drop function. `options` may be NULL
- * and is copied. The last line is sent also when no newline follows it; behind a last newline there
+ * and is copied. The last line is sent even if no newline follows it; after a final newline there
  * is no further line. The channel closes at the end of the stream. An error of leat_read, or
- * -ENOMEM, ends the task; a line that had not been read to its end is not sent then.
+ * -ENOMEM, ends the task; then a line that has not been read to its end is not sent.
  * Returns 0; -EINVAL for a NULL scope, io or `lines`, or a `most` that is too large; -ENOMEM.
  * Unless it returns 0, nothing is read and *lines is unchanged. */
 LEAT_API int leat_lines(leat_scope *scope, leat_io *io, const leat_lines_options *options,
                         leat_chan **lines);
 
 /* Writes lines: starts a task that receives each leat_line from `lines`, writes it to `io` with a
- * newline behind it, and frees it. Behind a piece with `cut` set it writes no newline. The task
- * ends when the channel is closed and everything is written. An error of leat_writev ends the task;
+ * newline after it, and frees it. After a piece with `cut` set it writes no newline. The task ends
+ * when the channel is closed and everything is written. An error of leat_writev ends the task;
  * lines that it has received and not written are freed.
  * Returns 0; -EINVAL for a NULL argument, or when the channel's items are not of the size of a
  * leat_line; -ENOMEM. Unless it returns 0, nothing is received. */

@@ -11,45 +11,45 @@
  *     leat_serve_stage(link, &(leat_serve_stage_spec){
  *         .stage = "resize", .n = 4, .run = resize });
  *
- * The two sides meet at an engine: a Redis of version 6.2 or later. It keeps what has been given to
- * the stage and not yet delivered. The side with the channels is the near end; a process that
- * serves is a far end.
+ * The two sides meet at an engine: a Redis of version 6.2 or later. It keeps the items that have
+ * been given to the stage and not yet delivered. The side with the channels is the near end; a
+ * process that serves is a far end.
  *
  *     in ──▶ [window] ──▶ engine ──▶ [n leases] ──▶ far ends: run ──▶ engine ──▶ [in order] ──▶ out
  *
  * Promises.
- *  1. At most n items of a run are worked on at once, over all far ends together; and n are, if
- *     there are n items and the far ends have n places. There is one exception. A far end that is
- *     cut off from the engine, or stopped, for longer than its lease still works on what it has.
- *     It learns of that when it next renews its leases: the scopes of these items are cancelled,
- *     and their results do not count.
+ *  1. At most n items of a run are worked on at once, over all far ends together; if there are n
+ *     items and the far ends have n places, n are. There is one exception. If a far end is cut off
+ *     from the engine, or stopped, for longer than its lease, it still works on its items, which
+ *     may have been given to others. It learns of that when it next renews its leases: the scopes
+ *     of these items are cancelled, and their results do not count.
  *  2. The function runs at least once for each item. Its result is delivered once, and in order,
  *     while the near end lives.
  *  3. A near end that ends early, or is killed, can be started again with the same run and the same
  *     inputs. It skips the inputs that the engine has already, and goes on with the first result
- *     that the engine does not know to be used. A result counts as used when the receiver has come
- *     for the next one (or, if `out` has a capacity, for as many later), and the engine learns of
- *     that after an eighth of the window, or 20 ms. So a few results may come twice: leat_outcome's
- *     index tells. Of two near ends with the same run, the one that was opened first ends with
- *     -ESTALE.
- *  4. A far end that is killed loses nothing. What it had is given to others when its lease has
- *     ended, and at once if the far end ends by itself.
+ *     that the engine does not know to be used. A result counts as used when the receiver asks for
+ *     the next result (or, if `out` has a capacity, for a result that many later). The engine
+ *     learns of that after an eighth of the window, or 20 ms. So a few results may come twice:
+ *     leat_outcome's index shows it. Of two near ends with the same run, the one that was opened
+ *     first ends with -ESTALE.
+ *  4. A far end that is killed loses nothing. Its items are given to others when its lease has
+ *     ended; if the far end ends by itself, at once.
  *  5. An engine that is killed and restarted loses nothing if it writes to its disk before it
  *     answers (appendfsync always). With everysec it may lose what it answered in the last two
- *     seconds: then the near end fails, and can be started again. leat_link_open reads the
- *     engine's settings, and refuses one that may lose more, or evict.
- *  6. While the engine is away everybody waits, up to `away`. Cancelling and deadlines end every
+ *     seconds: then the near end fails, and can be started again. leat_link_open reads the engine's
+ *     settings, and refuses one that may lose more, or evict.
+ *  6. While the engine is away, both ends wait, up to `away`. Cancelling and deadlines end every
  *     wait as anywhere in leat.
- *  7. An item that has failed `tries` times, or whose far ends have died as often, is a failed
- *     item. It is not given out for ever.
+ *  7. If an item has failed `tries` times, or its far ends have died that often, it counts as
+ *     failed, and is not given out again.
  *  8. The near end takes at most `window` items from `in` that it has not delivered. A far end
- *     takes nothing that it has no place for. So the engine's memory is bounded: about `window`
+ *     takes no item that it has no place for. So the engine's memory is bounded: about `window`
  *     times the bytes of an item, of a result, and 400 more.
  *
- * Everybody with a right to write to the engine can give the far ends work, and everybody with a
- * right to read from it sees all items. So an engine has a password, and is not open to the world.
- * An engine that lies can make results wrong and a stage fail; and a reply of 128 MiB, the largest
- * that is read, takes about three times that for a moment. */
+ * Anyone who can write to the engine can give work to the far ends, and anyone who can read from it
+ * sees all items. So give the engine a password, and do not open it to the world. An engine that
+ * lies can make results wrong and a stage fail; and a reply of 128 MiB, the largest that leat
+ * reads, takes about three times that memory for a moment. */
 #ifndef LEAT_LINK_H
 #define LEAT_LINK_H
 
@@ -69,37 +69,38 @@ extern "C" {
 typedef struct leat_bytes leat_bytes;
 
 /* Appends `n` bytes, which are copied. `data` may be NULL if n is 0.
- * Returns 0; -EINVAL for a NULL; -EMSGSIZE when the bytes would be more than the item or result may
- * have; -ENOMEM. After an error the bytes are as they were. */
+ * Returns 0; -EINVAL for a NULL; -EMSGSIZE when the item or result would become too large; -ENOMEM.
+ * After an error the bytes are as they were. */
 LEAT_API int leat_bytes_add(leat_bytes *bytes, const void *data, size_t n);
 
 /* ---- the engine ---- */
 
 typedef struct leat_link leat_link;
 
-/* Told, in a task of leat's, what a user should know: that the engine is away or there again, and
- * why a link, a stage or a far end fails. `message` has one line without a line feed, and is valid
- * during the call. It names no password. Several parties may call it at the same time. */
+/* Called in a task of leat with what a user should know: that the engine is away or back, and why a
+ * link, a stage or a far end fails. `message` has one line without a line feed, and is valid during
+ * the call. It names no password. Several parties may call it at the same time. */
 typedef void leat_link_tell_fn(void *arg, const char *message);
 
 /* Describes a link. A field that is 0 has its default. All texts are copied. */
 typedef struct leat_link_spec {
-    /* They win over those in the address. Both NULL: as the environment's LEAT_LINK_USER and
-     * LEAT_LINK_PASSWORD say, and otherwise without a password. */
+    /* They replace the user and the password in the address. Both NULL: LEAT_LINK_USER and
+     * LEAT_LINK_PASSWORD in the environment; else no password. */
     const char *user, *password;
     const char *prefix; /* of all keys in the engine, up to 64 bytes; NULL: "leat:" */
-    /* How long a far end may be silent until what it has is given to others: from 100 ms on;
-     * 0: 5 s. It counts for the far ends that use this link. */
+    /* How long a far end may be silent before its items are given to others, in nanoseconds, 100 ms
+     * or more; 0: 5 s. It is for the far ends that use this link. */
     int64_t lease;
-    int64_t away; /* how long the engine may be away until the stage fails; 0: LEAT_NEVER */
-    int trust;    /* not 0: the engine's settings are not looked at */
+    int64_t away; /* nanoseconds that the engine may be away before a stage fails; 0: LEAT_NEVER */
+    int trust;    /* not 0: the engine's settings are not checked */
     leat_link_tell_fn *tell; /* NULL: nobody is told */
     void *arg;               /* given to `tell` */
-    /* For rediss:// only: paths of files in the PEM format, which are read once, when the link
-     * opens. `ca` has the certificates that may vouch for the engine's; NULL: as the environment's
-     * LEAT_LINK_CA says, and otherwise the system's. `cert` and `key`, both or none, are the
-     * certificate that is shown to the engine, perhaps with those that vouch for it, and its key
-     * without a passphrase; NULL: as LEAT_LINK_CERT and LEAT_LINK_KEY say, and otherwise none. */
+    /* For rediss:// only: paths of files in the PEM format, which leat reads once, when the link
+     * opens. `ca` has the certificates of the authorities that leat trusts; NULL: LEAT_LINK_CA in
+     * the environment, else the system's. `cert` and `key`, both or none, are the certificate that
+     * leat shows to the engine, perhaps with the certificates of its authorities, and its key
+     * without a passphrase; NULL: LEAT_LINK_CERT and LEAT_LINK_KEY in the environment, else
+     * none. */
     const char *ca, *cert, *key;
 } leat_link_spec;
 
@@ -109,29 +110,30 @@ typedef struct leat_link_spec {
  *     rediss://HOST  rediss://HOST:PORT/DATABASE
  *
  * HOST is a name or a number, an IPv6 address in brackets. The port is 6379 unless given, and the
- * database is 0. USER:PASSWORD@ may stand before HOST, with % for what is no letter or digit; but a
- * command line shows it to everybody, and the environment does not. With rediss:// the connection
- * has TLS, of version 1.2 at least, and the engine's certificate is checked: its authority,
- * its time, and that it is HOST's. Nothing turns that off. OpenSSL's libssl does the work, and is
- * loaded then. Without TLS nothing is encrypted: keep it within a network that you trust.
+ * database is 0. USER:PASSWORD@ may stand before HOST, with each character that is no letter or
+ * digit written as % and two hexadecimal digits; but every user can see it in a command line, and
+ * not in the environment. With rediss:// the connection has TLS, of version 1.2 at least, and leat
+ * checks the engine's certificate: its authority, its time, and that it is for HOST. This check
+ * cannot be turned off. leat loads OpenSSL's libssl for it. Without TLS nothing is encrypted: keep
+ * it within a network that you trust.
  *
  * Connects once, to look at the engine; stages and far ends make their own connections. `scope`
- * owns the link, which must be open as long as a stage or far end uses it. `spec` may be NULL. For
- * tasks and threads. The link is written to *link.
+ * owns the link, which must stay open as long as a stage or far end uses it. `spec` may be NULL.
+ * For tasks and threads. The link is written to *link.
  * Returns 0; -EINVAL for a NULL, an address or a value that is wrong, or a file of `ca`, `cert` or
  * `key`; -ENOTSUP when the engine is older than 6.2, when it may lose what it has answered
  * (appendonly is not "yes", appendfsync is "no", maxmemory-policy evicts), when it does not let its
  * settings be read, or when the system has no libssl for rediss://; -EACCES when it refuses the
- * password, or one side the other's certificate; -EPROTO when it is no Redis, or speaks no TLS with
- * rediss://; -ETIMEDOUT when it has not answered within 5 s; -EAGAIN when it cannot answer now, as
- * while it reads its disk; -ENOMEM; -ECANCELED; -EDEADLK where the caller must not wait; or an
- * error of leat_connect. */
+ * password, or when either side refuses the other's certificate; -EPROTO when it is no Redis, or
+ * speaks no TLS with rediss://; -ETIMEDOUT when it has not answered within 5 s; -EAGAIN when it
+ * cannot answer now, as while it reads its disk; -ENOMEM; -ECANCELED; -EDEADLK where the caller
+ * must not wait; or an error of leat_connect. */
 LEAT_API int leat_link_open(leat_scope *scope, const char *url, const leat_link_spec *spec,
                             leat_link **link);
 
-/* Removes all that the engine has of a run: its items, results and leases. For a run that will not
- * be opened again. Far ends that work on its items learn of it when they next renew. A near end of
- * the run that is still open ends with -ESTALE. For tasks and threads.
+/* Removes everything that the engine holds of a run: items, results and leases. For a run that will
+ * not be opened again. Far ends that work on its items learn of it when they next renew. A near end
+ * of the run that is still open ends with -ESTALE. For tasks and threads.
  * Returns 0; -ENOENT when the engine has no such run; -EINVAL for a NULL or a name that is wrong;
  * or an error of leat_link_open. */
 LEAT_API int leat_link_forget(leat_link *link, const char *stage, const char *run);
@@ -142,8 +144,8 @@ LEAT_API int leat_link_forget(leat_link *link, const char *stage, const char *ru
 typedef int leat_pack_fn(void *arg, const void *item, leat_bytes *to);
 
 /* Makes an output from the `size` bytes at `data`. With LEAT_FAIL_TELLS the output begins with a
- * leat_outcome, which is there already. Returns 0, or an error with which the item fails; then it
- * has made no output. */
+ * leat_outcome, which leat has written already. Returns 0, or an error with which the item fails;
+ * then it has made no output. */
 typedef int leat_unpack_fn(void *arg, const void *data, size_t size, void *out);
 
 /* Describes a remote stage. A field that is 0 has its default; link, stage, run and n must be
@@ -155,14 +157,15 @@ typedef struct leat_remote_spec {
     const char *stage, *run;
     unsigned n;      /* items that run at once, on all machines together: 1 to 65,536 */
     unsigned window; /* items in flight, n to 1,048,576; 0: four times n, 4,096 at least */
-    /* Makes bytes from an item. NULL: the item as it lies, which holds for machines of one type. */
+    /* Makes bytes from an item. NULL: the item as it is in memory, which needs machines of one
+     * type. */
     leat_pack_fn *pack;
-    /* Makes an output from bytes. NULL: the bytes are the output, behind the leat_outcome if there
-     * is one; what they do not fill is 0. */
+    /* Makes an output from bytes. NULL: the bytes are the output, after the leat_outcome if there
+     * is one; the rest of the output is 0. */
     leat_unpack_fn *unpack;
     void *arg;             /* given to `pack` and `unpack` */
     size_t in_size;        /* bytes of an item of `in`; must be what `in` was made with */
-    leat_drop_fn *in_drop; /* called for each item when its bytes are made, or are not needed */
+    leat_drop_fn *in_drop; /* called for each item when its bytes are made, or not needed */
     size_t out_size;       /* bytes of an output, 0 to 1 MiB */
     size_t max_bytes;      /* of an item or a result; a larger one fails; up to 64 MiB; 0: 1 MiB */
     unsigned tries;        /* how often an item is tried; 0: 5 */
@@ -181,9 +184,9 @@ typedef struct leat_remote_spec {
  * return.
  *
  * When the input is closed and everything is delivered, the run ends, and far ends forget it. The
- * engine keeps a few last results for a day, for a near end that is started again (promise 3). A
- * run that ends otherwise stays in the engine, and far ends work on what it has there: open it
- * again, or remove it (leat_link_forget).
+ * engine keeps the last few results for a day, for a near end that is started again (promise 3). If
+ * a run ends otherwise, it stays in the engine, and far ends work on the items that it has there:
+ * open it again, or remove it (leat_link_forget).
  *
  * The stage fails, which cancels the scope: -ESTALE when another near end has opened the run, or
  * the run was removed; -EIO when the engine has lost items, by a loss of power for instance, and
@@ -205,9 +208,9 @@ typedef struct leat_far_item {
     size_t size;
     const char *run;
     uint64_t index; /* of the item in its run, from 0 */
-    unsigned again; /* how often this item has been tried before, and has failed or been lost */
-    /* The run and the index, as "holiday-2026/17". The same for every try of an item: what the
-     * function does elsewhere can be made harmless to repeat by it. */
+    unsigned again; /* how many earlier tries of this item have failed or been lost */
+    /* The run and the index, as "holiday-2026/17". It is the same for every try of an item: by it,
+     * a function can make its effects elsewhere safe to repeat. */
     const char *key;
 } leat_far_item;
 
@@ -226,10 +229,10 @@ typedef struct leat_serve_stage_spec {
     size_t stack_size; /* of each task, as for leat_go_sized */
     size_t max_bytes;  /* of a result, up to 64 MiB; a larger one is refused: leat_bytes_add
                           returns -EMSGSIZE; 0: 1 MiB */
-    /* How long items may go on after the caller's scope was cancelled; then they are cancelled.
-     * What has ended is stored, and the rest is given back at once. But an answer of the engine
-     * that takes a second after the grace is not waited for. LEAT_NEVER: as long as they take;
-     * 0: 10 s. */
+    /* How long items may go on after the caller's scope was cancelled, in nanoseconds; then they
+     * are cancelled. Results are stored, and other items are given back at once. If the engine does
+     * not answer within a second after the grace, leat does not wait for it. LEAT_NEVER: as long as
+     * they take; 0: 10 s. */
     int64_t grace;
 } leat_serve_stage_spec;
 

@@ -25,14 +25,14 @@
  * A socket that leat makes does not block, and is closed in programs that this process executes.
  * Small writes to a connection are sent at once (TCP_NODELAY).
  *
- * Blocks and callbacks may call each function that does not have to wait; where it has to, they get
+ * Blocks and callbacks may call these functions, too; there a call that would have to wait returns
  * -EDEADLK. A block accepts by LEAT_AWAIT_ACCEPT, a callback by leat_accept_then.
  *
  * Functions return the error of the system call that failed, or one of these.
  *   -EINVAL     an argument is wrong: NULL, a text that is no address, a negative deadline; or no
  *               runtime runs
  *   -EAGAIN     with LEAT_NOW: the call would have to wait
- *   -ETIMEDOUT  the deadline has passed; or the system has waited for the other side in vain
+ *   -ETIMEDOUT  the deadline has passed; or the other side has not answered the system in time
  *   -ECANCELED  the caller's scope was cancelled
  *   -EDEADLK    the caller is a block or a callback, and would have to wait
  *   -ENAMETOOLONG   the address has a path of 108 bytes or more, or another part of 256 or more
@@ -55,10 +55,10 @@ extern "C" {
 
 /* Makes a socket that listens at `address`, which has numbers and no names; with "udp:" one that
  * receives datagrams there (leat_recvfrom). `backlog`, 0 or more, is how many connections may wait
- * to be accepted; 0 is as many as the system allows. `scope` owns the leat_io; with a NULL scope
- * the caller has its one reference. The leat_io is written to *listener. A port may be listened at
- * again at once after an earlier program has ended. An IPv6 address in brackets serves IPv6 only,
- * also [::]. leat does not remove the file of a "unix:" address: neither one that is there already,
+ * to be accepted; 0 is as many as the system allows. `scope` owns the leat_io; if `scope` is NULL,
+ * the caller holds the only reference to it. The leat_io is written to *listener. A port can be
+ * used again as soon as an earlier program has ended. An IPv6 address in brackets serves IPv6 only,
+ * also [::]. leat does not remove the file of a "unix:" address: neither one that exists already,
  * nor its own at the end. "unix:@" lets the system choose a name. Never waits.
  * Returns 0; -EADDRINUSE when the address is taken, or a file has that path; -EADDRNOTAVAIL when it
  * is no address of this machine; -EACCES; -EAFNOSUPPORT when the system lacks IPv6; or an error,
@@ -66,29 +66,30 @@ extern "C" {
 LEAT_API int leat_listen(leat_scope *scope, const char *address, int backlog, leat_io **listener);
 
 /* Takes the next connection that has come to `listener`. Waits until there is one, or until the
- * deadline. Several parties may accept from one listener. `scope` owns the connection; with a NULL
- * scope the caller has its one reference. The connection is written to *connection. Connections
- * that have failed before they are accepted are passed over. A call that is cancelled loses no
- * connection.
+ * deadline. Several parties may accept from one listener. `scope` owns the connection; if `scope`
+ * is NULL, the caller holds the only reference to it. The connection is written to *connection.
+ * Connections that fail before they are accepted are skipped. If a call is cancelled, no connection
+ * is lost.
  *
- * The listener may be one that the program has made (leat_io_adopt). If it has no O_NONBLOCK and
- * another process accepts from it too, a call may keep a thread of leat_blocking until the next
+ * The listener may be one that the program has made (leat_io_adopt). If it has no O_NONBLOCK, and
+ * another process accepts from it, too, a call may keep a thread of leat_blocking until the next
  * connection comes, and then neither deadline nor cancelling ends it.
  * Returns 0; -EBADF when the listener is closed, perhaps during the call; -EINVAL also for a socket
- * that does not listen; -EOPNOTSUPP for one of datagrams; -EMFILE, -ENFILE: the connection waits
- * on; or an error, see the top. */
+ * that does not listen; -EOPNOTSUPP for one of datagrams; -EMFILE, -ENFILE, and then the connection
+ * still waits; or an error, see the top. */
 LEAT_API int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection,
                          int64_t deadline);
 
 /* Connects to `address`. A name is resolved first, as leat_resolve does. If there are several
  * addresses, the families take turns (RFC 8305): the next attempt begins after 250 ms, or at once
- * when one fails; the first that succeeds wins, and the others are closed. Where the backlog of a
+ * when one fails; the first that succeeds wins, and the others are closed. If the backlog of a
  * "unix:" listener is full, the call tries again, after 1 ms at first and 100 ms at most. With
  * "udp:" the socket sends to that address and receives only from there. `scope` owns the
- * connection; with a NULL scope the caller has its one reference. It is written to *connection.
+ * connection; if `scope` is NULL, the caller holds the only reference to it. The connection is
+ * written to *connection.
  * Returns 0; -ECONNREFUSED when nobody listens there; -ENOENT when the name, the service or the
- * path does not exist; -EHOSTUNREACH, -ENETUNREACH; another error of leat_resolve; or an error,
- * see the top. Of several failed attempts, the error of the first. */
+ * path does not exist; -EHOSTUNREACH, -ENETUNREACH; another error of leat_resolve; or an error, see
+ * the top. If all of several attempts fail, it returns the error of the first. */
 LEAT_API int leat_connect(leat_scope *scope, const char *address, leat_io **connection,
                           int64_t deadline);
 
@@ -98,8 +99,8 @@ LEAT_API int leat_connect(leat_scope *scope, const char *address, leat_io **conn
     LEAT_AWAIT_IO_(b, listener, LEAT_IN, leat_block_accept(b, listener, scope, connection), \
                    deadline, alarm)
 
-/* Accepts as leat_accept does, and calls fn(op, status) when there is a connection, with 0, or with
- * an error. Never waits.
+/* Accepts as leat_accept does, and calls fn(op, status): the status is 0 when there is a
+ * connection, else an error. Never waits.
  * Returns 0 when fn has been or will be called, once; or -EINVAL when it will not: for a NULL, or
  * when no runtime runs. */
 LEAT_API int leat_accept_then(leat_io_op *op, leat_io *listener, leat_scope *scope,
@@ -120,8 +121,8 @@ typedef int leat_serve_fn(leat_io *connection, void *arg);
 /* How leat_serve serves. A field that is 0 has its default: `leat_serve_options o = {0};` is all
  * defaults. */
 typedef struct leat_serve_options {
-    /* How many connections are served at a time, at most; further ones wait in the backlog.
-     * Default: no limit. */
+    /* The most connections that are served at a time; further ones wait in the backlog. Default: no
+     * limit. */
     unsigned most;
     /* Not 0: each connection has a thread to itself, as by leat_go_blocking. */
     int threads;
@@ -129,17 +130,18 @@ typedef struct leat_serve_options {
     int strict;
     /* The stack of each task, in bytes, as for leat_go_sized. */
     size_t stack_size;
-    /* A time in nanoseconds: how long connections may go on after the server has stopped accepting.
-     * Then they are cancelled. LEAT_NEVER: as long as they take. Default: 10 s. */
+    /* How long connections may go on after the server has stopped accepting, in nanoseconds. Then
+     * they are cancelled. LEAT_NEVER: as long as they take. Default: 10 s. */
     int64_t grace;
-    /* Told of each error for which accepting pauses: -EMFILE, -ENFILE, -ENOBUFS or -ENOMEM. The
-     * party that called leat_serve calls it, with that call's `arg`. Default: nobody is told. */
+    /* Called with each error that makes accepting pause: -EMFILE, -ENFILE, -ENOBUFS or -ENOMEM. The
+     * party that called leat_serve calls it, with that call's `arg`. Default: no function. */
     void (*error)(void *arg, int error);
 } leat_serve_options;
 
 /* Accepts connections from `listener` and runs fn(connection, arg) for each, in a task of its own
- * on the worker that has the fewest. When the system has no descriptor or no memory left, accepting
- * pauses, for 5 ms at first and twice as long each time up to 1 s; what comes meanwhile waits.
+ * on the worker that has the fewest tasks. When the system has no descriptor or no memory left,
+ * accepting pauses, for 5 ms at first and twice as long each time up to 1 s; connections that come
+ * meanwhile wait.
  *
  * The server stops when the listener is closed (leat_io_close), when the caller's scope is
  * cancelled, or when accepting fails for good. It then accepts no more and waits for the
@@ -165,9 +167,10 @@ typedef struct leat_served {
  *
  * Serves as leat_serve does, with a block for each connection (leat/block.h), which costs a third
  * of a task's memory or less. `step` is the name of the step function. The block's struct begins
- * with a leat_served and has `size` bytes, behind its head all 0. leat makes it, and frees it when
- * the block has ended; so nobody may wait for that block. At its end the connection is closed,
- * unless the block has taken the descriptor back (leat_io_release).
+ * with a leat_served and has `size` bytes; the bytes after the leat_served are 0 at first. leat
+ * makes the struct, and frees it when the block has ended; so no party may wait for that block.
+ * When the block ends, the connection is closed, unless the block has taken the descriptor back
+ * (leat_io_release).
  *
  *     struct talk { leat_served served; size_t done; int n; char bytes[512]; };
  *
@@ -198,7 +201,7 @@ LEAT_API int leat_serve_blocks_typed(leat_io *listener, const leat_block_type *t
 /* ---- addresses ---- */
 
 /* An address of a socket: pass (struct sockaddr *)&a.at and a.size, or &a.size, to leat_sendto and
- * leat_recvfrom. Before it is received into, size is sizeof a.at. */
+ * leat_recvfrom. Before leat_recvfrom, set a.size to sizeof a.at. */
 typedef struct leat_address {
     struct sockaddr_storage at;
     socklen_t size; /* of what `at` holds, in bytes */
@@ -210,12 +213,12 @@ enum { LEAT_ADDRESS_TEXT = 128 };
 /* Finds the addresses of `host`, a name or a number as in "example.org" or "::1", with the port of
  * `service`, a name or a number as in "http" or "80". Writes up to `n` of them, 1 or more, to
  * `addresses`, best first; it finds 32 at most. Numbers are converted at once. For names, a thread
- * of leat_blocking asks the system (getaddrinfo), at most 32 at a time. Callers that ask the same
- * at the same time share one question. A caller whose deadline passes, or whose scope is
- * cancelled, leaves at once; but leat_stop waits until the system has answered.
+ * of leat_blocking asks the system (getaddrinfo), at most 32 at a time. Callers that ask for the
+ * same name and service at the same time share one lookup. A caller whose deadline passes, or whose
+ * scope is cancelled, returns at once; but leat_stop waits until the system has answered.
  * Returns how many addresses were written; -ENOENT when the name or the service does not exist, or
- * has no address; -EHOSTDOWN when the servers of names do not answer now; -EPROTO when they answer
- * with a failure; or an error, see the top: -EAGAIN for a name with LEAT_NOW, always. */
+ * has no address; -EHOSTDOWN when the name servers do not answer now; -EPROTO when they answer with
+ * a failure; or an error, see the top: -EAGAIN for a name with LEAT_NOW, always. */
 LEAT_API int leat_resolve(const char *host, const char *service, leat_address *addresses, size_t n,
                           int64_t deadline);
 
@@ -225,7 +228,8 @@ LEAT_API int leat_resolve(const char *host, const char *service, leat_address *a
  * address of another family; -EINVAL for a NULL, or a size that is wrong. */
 LEAT_API int leat_address_text(const leat_address *address, char *text, size_t n);
 
-/* Find a socket's own address, for instance after listening at port 0, and that of the other side.
+/* Find a socket's own address, for instance after listening at port 0, and the address of the other
+ * side.
  * Returns 0; -EBADF when it is closed; -ENOTSOCK; -ENOTCONN when there is no other side; -EINVAL
  * for a NULL. */
 LEAT_API int leat_io_local(leat_io *io, leat_address *address);
