@@ -18,21 +18,21 @@
  * process that leaves the group (setsid) is out of reach. leat finds the group in /proc. Without
  * /proc, what is left of it gets SIGKILL as soon as the process itself has ended.
  *
- * The end of a process and the end of its output are two events: a process that it has started may
- * keep the pipe open. leat_wait tells the first, leat_read the second, and leat_capture waits for
- * both.
+ * The end of a process and the end of its output are two events: its child processes may keep the
+ * pipe open. leat_wait reports the end of the process, leat_read reports the end of its output, and
+ * leat_capture waits for both.
  *
- * leat waits for each of its processes alone, by a pidfd. It has no handler for SIGCHLD, and takes
- * no other process's status. A program that waits for every child (waitpid with -1) or ignores
+ * leat waits for each of its processes by a pidfd. It has no handler for SIGCHLD, and never takes
+ * the status of another process. A program that waits for every child (waitpid with -1) or ignores
  * SIGCHLD may take the status of leat's processes: then leat_wait returns -ECHILD when the process
  * has ended. Such a program must not use leat_kill_all, nor cancel a scope with processes that have
  * a group: the number of a group whose leader is gone may belong to others.
  *
  * What a process inherits. Its signal mask is empty, and all signals have their default
- * dispositions. Of the descriptors it has 0, 1 and 2, unless LEAT_INHERIT is given. The limits, the
- * user and the controlling terminal are those of this process. A process in a group of its own is
- * not in the terminal's foreground: it is stopped when it reads from the terminal, and Ctrl-C does
- * not reach it.
+ * dispositions. It has only the descriptors 0, 1 and 2, unless LEAT_INHERIT is given. The limits,
+ * the user and the controlling terminal are those of this process. A process in a group of its own
+ * is not in the terminal's foreground: it is stopped when it reads from the terminal, and Ctrl-C
+ * does not reach it.
  *
  * Where Go has os/exec, leat has this header; `grace` is Go's WaitDelay. */
 #ifndef LEAT_PROCESS_H
@@ -60,8 +60,8 @@ typedef struct leat_spawn_options {
     /* The folder in which the program starts. Default: this process's own. */
     const char *folder;
     /* The descriptors that become 0, 1 and 2 of the process. They stay the caller's. Default: the
-     * 0, 1 and 2 of this process. Give none that is non-blocking, such as leat_process_out's: most
-     * programs do not expect that. */
+     * 0, 1 and 2 of this process. Do not give a non-blocking descriptor, such as
+     * leat_process_out's: most programs do not expect one. */
     int in, out, err;
     unsigned flags; /* LEAT_PIPE_IN and so on */
     /* A time in nanoseconds: from SIGTERM to SIGKILL in a cancelled scope; for leat_capture also
@@ -81,12 +81,13 @@ enum {
     LEAT_ATTENDED = 128  /* the thread that starts it attends to it, see leat_attend */
 };
 
-/* Starts a program. `argv` is its name and its arguments, then NULL. A name without a slash is
- * looked for in the folders of PATH, as the process's environment has it. A text file without "#!"
- * is no program. `options` may be NULL. Nothing is kept of either. `scope` owns the process; a
- * party that may call leat_go for the scope may call this. The process is written to *process, and
- * is valid until the scope closes. The call takes 0.1 to 4 ms: a task waits meanwhile, as for
- * leat_blocking, and a thread blocks. Cancelling does not cut it short.
+/* Starts a program. `argv` is its name and its arguments, then NULL. If the name has no slash, leat
+ * looks for it in the folders of the PATH in the new process's environment. A text file without
+ * "#!" does not count as a program. `options` may be NULL. leat uses `argv` and `options` only
+ * during the call. `scope` owns the process; a party that may call leat_go for the scope may call
+ * this. The process is written to *process, and is valid until the scope closes. The call takes 0.1
+ * to 4 ms: a task waits meanwhile, as for leat_blocking, and a thread blocks. Cancelling does not
+ * cut it short.
  * Returns 0 when the program runs. Else nothing runs, *process is unchanged, and the result is the
  * error of execve(2) or chdir(2), such as -ENOENT, -EACCES, -E2BIG or -ENOEXEC; -EINVAL for a NULL
  * scope, argv, argv[0] or process, flags that contradict each other or a descriptor, or a negative
@@ -105,7 +106,7 @@ typedef struct leat_exit {
 } leat_exit;
 
 /* Waits until the process has ended, or until the deadline. `how` may be NULL. Any number of
- * parties may wait, any number of times: all get the same answer. A process that is stopped has not
+ * parties may wait, any number of times; all get the same result. A process that is stopped has not
  * ended.
  * Returns 0; -ECHILD when it has ended and its status is lost, see the top; -EAGAIN with LEAT_NOW;
  * -ETIMEDOUT; -ECANCELED; -EDEADLK in a block or callback that would have to wait; -EINVAL for a
@@ -113,41 +114,43 @@ typedef struct leat_exit {
 LEAT_API int leat_wait(leat_process *process, leat_exit *how, int64_t deadline);
 
 /* Waits until a process has ended, or one of the pipes in `pipes` can be read or written, or until
- * the deadline. `pipes` are LEAT_PIPE_IN, LEAT_PIPE_OUT and LEAT_PIPE_ERR; those that the process
- * does not have are passed over. A pipe that has ended can be read, too: leave it out afterwards.
+ * the deadline. `pipes` is a sum of LEAT_PIPE_IN, LEAT_PIPE_OUT and LEAT_PIPE_ERR; pipes that the
+ * process does not have are ignored. A pipe whose stream has ended counts as readable: leave it out
+ * afterwards.
  *
- * LEAT_ATTENDED is for a thread that runs programs, such as one of leat_go_blocking. No task of
- * leat's waits for the process then, and no worker wakes for it. In return the thread that starts
- * the process waits in leat_attend or leat_wait until the process has ended. While it does
- * something else, nobody learns that the process has ended; a process that is to end gets SIGKILL
- * after the grace all the same. No other party reads the pipes, and their end is not told before
- * the process has ended. When the thread's scope is cancelled, these calls end the process as the
- * scope does, and return 0 when it has ended. So does closing the scope earlier, in which case it
- * blocks the thread. For a task the flag means nothing.
+ * LEAT_ATTENDED is for a thread that runs programs, such as one of leat_go_blocking. With it, no
+ * task of leat waits for the process, and no worker wakes for it. In return the thread that starts
+ * the process must wait in leat_attend or leat_wait until the process has ended. While the thread
+ * does something else, leat does not notice the end of the process; but if leat has begun to end
+ * the process, SIGKILL still follows after the grace. No other party may read the pipes, and their
+ * end is reported only when the process has ended. If the thread's scope is cancelled, leat_attend
+ * and leat_wait end the process as the scope would, and return 0 when it has ended. If the scope is
+ * closed before the process has ended, the close ends the process in the same way, and blocks the
+ * thread meanwhile. For a task the flag has no effect.
  * Returns 0 when the process has ended, whether or not its pipes hold something; else those pipes
  * that can be read or written; -EAGAIN with LEAT_NOW; -ETIMEDOUT; -ECANCELED; -EDEADLK in a block
  * or callback that would have to wait; -EINVAL for a NULL process, other pipes or a negative
  * deadline. */
 LEAT_API int leat_attend(leat_process *process, unsigned pipes, int64_t deadline);
 
-/* Finds the channel from which every receive succeeds when the process has ended; the items have no
- * bytes. For selects and blocks, which then call leat_wait with LEAT_NOW. It belongs to the
- * process and is never closed.
+/* Finds a channel for the end of the process: once the process has ended, every receive succeeds.
+ * The items have no bytes. For selects and blocks, which then call leat_wait with LEAT_NOW. The
+ * channel belongs to the process and is never closed.
  * Returns the channel; NULL for NULL. */
 LEAT_API leat_chan *leat_process_ended(leat_process *process);
 
 /* Send a signal: leat_kill to the process, leat_kill_all to every process of its group. With signal
- * 0 they only look whether it is there. Without a group of its own, leat_kill_all is leat_kill.
- * Never wait.
+ * 0 they only check that it exists. Without a group of its own, leat_kill_all is leat_kill. Never
+ * wait.
  * Returns 0; -ESRCH when the process has ended and leat has taken its status, also for a group
  * whose other processes still run; -EPERM; -EINVAL for NULL or an unknown signal. */
 LEAT_API int leat_kill(leat_process *process, int signal);
 LEAT_API int leat_kill_all(leat_process *process, int signal);
 
 /* Ends a process as a cancelled scope does, but begins with `signal`: sends it and SIGCONT to the
- * process and its group, and `grace` later SIGKILL to what is left of them. From here on the
- * process has ended for leat_wait and the others when its group has, too, or has got SIGKILL. Never
- * waits: leat_wait does. More calls send their signals, too.
+ * process and its group, and `grace` later SIGKILL to what is left of them. After this call,
+ * leat_wait and the other functions count the process as ended only when its group has ended, too,
+ * or has got SIGKILL. Never waits: leat_wait does. Further calls send their signals, too.
  * Returns 0; -ESRCH when the process has ended; -EPERM; -EINVAL for NULL, 0 or an unknown signal.
  * Unless it returns 0, the process goes on. */
 LEAT_API int leat_process_end(leat_process *process, int signal);
@@ -175,12 +178,12 @@ typedef struct leat_captured {
 } leat_captured;
 
 /* Runs a program to its end and collects what it writes to 1 and 2: up to `most` bytes of each; the
- * rest is read and forgotten. `argv` and `options` are as for leat_spawn; with
- * LEAT_ERR_TO_OUT `out` has both. When the program has ended and another process keeps the pipe
- * open, the call reads on for options->grace at most. When `deadline` passes or the caller's scope
- * is cancelled, the program is ended as in a cancelled scope: then the call returns up to
- * options->grace later. The caller frees the result with leat_captured_free. A thread attends to
- * the program (leat_attend), with LEAT_ATTENDED or without: it blocks, and no worker wakes.
+ * rest is read and discarded. `argv` and `options` are as for leat_spawn; with LEAT_ERR_TO_OUT
+ * `out` has both. When the program has ended and another process keeps the pipe open, the call
+ * reads on for options->grace at most. When `deadline` passes or the caller's scope is cancelled,
+ * the program is ended as in a cancelled scope: then the call returns up to options->grace later.
+ * The caller frees the result with leat_captured_free. If the caller is a thread, it attends to the
+ * program (leat_attend), with LEAT_ATTENDED or without: it blocks, and no worker wakes.
  * Returns 0 when the program has ended, however it ended. Else there is nothing to free, and the
  * result is -ETIMEDOUT; -ECANCELED; -EAGAIN with LEAT_NOW, which starts nothing; -ECHILD as for
  * leat_wait; or an error of leat_spawn, -EINVAL also for a NULL `captured`, a negative deadline, or

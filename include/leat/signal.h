@@ -7,12 +7,12 @@
  *     leat_recv(stop, &got);
  *     leat_scope_cancel(scope);
  *
- * leat has a handler for these signals as long as the channel is open. It only counts: what follows
- * happens in a party that receives, where everything is allowed.
+ * leat has a handler for these signals as long as the channel is open. The handler only counts. The
+ * program acts in a party that receives, which may call any function.
  *
- * A signal that comes while an item of the same signal waits in the channel is added to that item.
- * So a channel holds one item of each signal at most, and no signal is lost, however many come.
- * (The system itself keeps only one of each standard signal that is pending.)
+ * If a signal comes while an item of the same signal waits in the channel, it is added to that
+ * item. So a channel holds at most one item of each signal, and no signal is lost, however many
+ * come. (The system itself keeps only one of each standard signal that is pending.)
  *
  * Workers block signals, so a thread of the program runs the handler: the thread that is in
  * leat_main does, while it waits there. A signal that every thread of the program blocks does not
@@ -36,14 +36,14 @@ extern "C" {
 typedef struct leat_signal {
     int signal;
     pid_t pid;      /* the process that sent it last; 0: the kernel */
-    int value;      /* what sigqueue(3) gave along last, else 0 */
-    unsigned times; /* how often it came, 1 or more, since the item before */
+    int value;      /* the last value that sigqueue(3) gave, else 0 */
+    unsigned times; /* how often it came since the previous item, 1 or more */
 } leat_signal;
 
-/* Makes a channel that gives the `n` signals at `signals`, 1 or more, as items of type leat_signal.
- * `scope` owns it. When the scope closes, or when leat_close closes the channel, the signals get
- * back the dispositions that they had before the call. Only leat sends to the channel. The channel
- * is written to *chan.
+/* Makes a channel of leat_signal items for the `n` signals, 1 or more, at `signals`. `scope` owns
+ * it. When the scope closes, or when leat_close closes the channel, the signals get back the
+ * dispositions that they had before the call. Only leat sends to the channel. The channel is
+ * written to *chan.
  * Returns 0; -EBUSY when one of the signals is given twice, or has a channel already; -EINVAL for a
  * NULL argument, an n of 0, or a signal that no program can handle or that shows a fault: SIGKILL,
  * SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS; -ENOTSUP in a seeded world

@@ -8,30 +8,31 @@
  *
  *     int main(void) { return leat_sim_each(0, 1000, body, NULL) != 0; }
  *
- * It is the ordinary library: nothing has to be built anew. docs/sim.md is a tour.
+ * It is the ordinary library: nothing has to be rebuilt. docs/sim.md is a tour.
  *
  * The choice. At every operation on a channel or scope, at each start of a task, and wherever a
- * party waits, yields or ends, the world chooses one of all that could run: tasks, blocks,
- * callbacks, threads, timers. What a program does between two operations happens at once;
- * leat_sim_point marks a place in between.
+ * party waits, yields or ends, the world chooses one of all that can run: tasks, blocks, callbacks,
+ * threads, timers. Between two operations a party runs without interruption; leat_sim_point marks a
+ * place where the world may interrupt it.
  *
  * Time. leat_now begins at LEAT_SIM_EPOCH, and stands still while any party can run: computing
- * takes no time. When none can run, it moves to the next deadline, exactly. Parties that never wait
- * do not stop it: after ten thousand turns at one moment it moves to the next deadline, by a
- * millisecond at most, and after a thousand yields in a row it moves to the next deadline.
+ * takes no time. When no party can run, the clock moves to the next deadline, exactly. Parties that
+ * never wait do not stop the clock: after ten thousand turns at one moment it moves towards the
+ * next deadline, by a millisecond at most, and after a thousand yields in a row it moves to the
+ * next deadline.
  *
  * Threads. leat_blocking and leat_go_blocking run their functions as simulated threads, which wait
  * like threads and are chosen like every other party. Threads of the system are outside: they must
- * not use the world's channels and scopes. What blocks in the system (a mutex that another task
- * holds, a read) stops the whole world.
+ * not use the world's channels and scopes. A call that blocks in the system (a mutex that another
+ * task holds, a read) stops the whole world.
  *
  * Pipes and pairs. leat_io_pipe and leat_io_pair (leat/io.h) make simulated ones. The seed chooses
  * how much one takes before its writer has to wait, 4 to 64 KiB; which reads and writes move less
- * than they could; and which bytes come late, and how late. Bytes never overtake others. Where
- * `io_resets` asks for that, some transfers reset their pair, as a connection may be: bytes under
- * way are lost, and bytes that have arrived can still be read. Each end is told once: a write, or a
- * read behind the last byte, returns -ECONNRESET. After that reads return 0, and writes -EPIPE. An
- * end is told the same, behind all bytes, when the other end is closed with bytes unread. A pipe is
+ * than they could; and which bytes come late, and how late. Bytes never overtake others. If
+ * `io_resets` is set, some transfers reset their pair, as a connection may be reset: bytes under
+ * way are lost, and bytes that have arrived can still be read. Each end reports this once: a write,
+ * or a read after the last byte, returns -ECONNRESET. After that reads return 0, and writes -EPIPE.
+ * If an end is closed with bytes unread, the other end reports the same after all bytes. A pipe is
  * never reset. There is no descriptor behind these leat_ios: functions that need one return
  * -ENOTSUP, and so do all functions that make one, such as leat_io_adopt, leat_connect and
  * leat_spawn.
@@ -53,7 +54,7 @@
 extern "C" {
 #endif
 
-/* The virtual time at which each run begins, in nanoseconds. */
+/* The virtual time at which each run begins, in nanoseconds of leat_now. */
 #define LEAT_SIM_EPOCH LEAT_S
 
 /* How the next party is chosen. */
@@ -82,22 +83,22 @@ typedef struct leat_sim_options {
     uint64_t seed;
     leat_sim_mode mode;
     unsigned depth; /* for PCT: 1 to 64; 0: 3 */
-    /* For PCT: in how many first turns the random moments lie. 0: a random number for each
-     * moment, 2 to 8,192, small ones as likely as large ones. */
+    /* For PCT: the random moments lie in this many turns from the start. 0: a random number for
+     * each moment, 2 to 8,192, small ones as likely as large ones. */
     uint64_t turns;
     int64_t slip; /* nanoseconds, 0 to LEAT_S: the clock moves by up to this at each turn */
     /* The longest delay of bytes in a simulated pipe or pair, in nanoseconds, 1 to LEAT_S; 0: a
      * millisecond. */
     int64_t io_delay;
-    unsigned io_resets; /* one transfer in that many resets its simulated pair; 0: none does */
+    unsigned io_resets; /* one transfer in this many resets its simulated pair; 0: none does */
     size_t stack_size;  /* as in leat_options */
     FILE *report;       /* where reports are written; NULL: standard error */
     unsigned schedule;  /* how many of the last turns are printed after a failure, 0 to 128 */
     leat_sim_outcome *outcome; /* set if the program was run; may be NULL */
 } leat_sim_options;
 
-/* Runs fn(arg) as the first task of a first scope, like leat_main, in a world of its own. Called by
- * a thread, while no runtime runs. `options` is copied and may be NULL.
+/* Runs fn(arg) as the first task of a first scope, like leat_main, in a world of its own. Only a
+ * thread may call it, while no runtime runs. `options` is copied and may be NULL.
  * Returns what the scope was closed with; -EDEADLK after a deadlock. When fn was not called:
  * -EINVAL for a NULL fn or options out of range, -EBUSY when a runtime runs, -EDEADLK in a task
  * or in a world, -ENOMEM. */
@@ -115,8 +116,8 @@ LEAT_API int leat_sim_each(uint64_t from, uint64_t to, leat_fn *fn, void *arg);
 LEAT_API int leat_sim_each_with(const leat_sim_options *options, uint64_t from, uint64_t to,
                                 leat_fn *fn, void *arg);
 
-/* Marks a place in a task or simulated thread where the world may run another party, as after an
- * operation: for code that shares memory without leat. Outside of a seeded world it does
+/* Marks a place in a task or simulated thread where the world may run another party, as at an
+ * operation. For code that shares memory without leat. Outside of a seeded world it does
  * nothing. */
 LEAT_API void leat_sim_point(void);
 
