@@ -14,9 +14,9 @@
  *
  * `leat look` takes a trace of some seconds of a program that runs already. Such a trace has no
  * arrows. It is kept in at most 16 MiB for each worker: 12 MiB of events and 4 MiB of names. This
- * memory stays for the next such trace until the runtime stops; to write the trace takes about as
- * much again, for a moment. When it is full, further events are lost, and the trace says how many
- * in its metadata. */
+ * memory is kept for the next such trace until the runtime stops; writing the trace takes about as
+ * much again, for a moment. When the memory is full, further events are lost, and the trace's
+ * metadata says how many. */
 #ifndef LEAT_WATCH_H
 #define LEAT_WATCH_H
 
@@ -32,36 +32,36 @@ extern "C" {
 /* Flags for leat_options.watch. */
 enum {
     /* Dumps say since when each party has waited. LEAT_WATCH=waits in the environment does the
-     * same; in a seeded world it is always so, by the world's clock. Tasks and threads then read
-     * the clock at each wait. For blocks and callbacks the time is kept in a table of 64 parts
+     * same; in a seeded world dumps always say so, by the world's clock. Tasks and threads then
+     * read the clock at each wait. For blocks and callbacks the time is kept in a table of 64 parts
      * with a lock each: some 160 instructions a wait, with the clock. The table grows to 64 bytes
-     * for each block and callback of the largest number that waited at once, and is freed when the
-     * runtime stops. If memory for it runs out, the time is not shown. */
+     * for each block and callback that waits at the same time, and is freed when the runtime stops.
+     * If memory for it runs out, the time is not shown. */
     LEAT_WATCH_WAITS = 1,
     /* A deadlock is reported once on standard error, with a dump; with LEAT_WATCH_DEADLOCK_ABORT
-     * the program is then aborted. The environment's LEAT_DEADLOCK=report and
-     * LEAT_DEADLOCK=abort do the same. It is a deadlock when all tasks wait, no deadline is set,
-     * no call blocks, and every thread of the process waits in leat without a deadline: then
-     * nothing can end a wait. While the process has a single thread that leat does not know,
-     * there is no report, since this thread may call leat. The threads are counted in /proc. Nor
-     * is there a report while leat watches a descriptor (leat/io.h): something may come there. */
+     * the program is then aborted. The environment's LEAT_DEADLOCK=report and LEAT_DEADLOCK=abort
+     * do the same. It is a deadlock when all tasks wait, no deadline is set, no call blocks, and
+     * every thread of the process waits in leat without a deadline: then nothing can end a wait.
+     * While the process has even one thread that leat does not know, there is no report, since this
+     * thread may call leat. leat counts the threads in /proc. There is no report either while leat
+     * watches a descriptor (leat/io.h), since input may come there. */
     LEAT_WATCH_DEADLOCK = 2,
     LEAT_WATCH_DEADLOCK_ABORT = 4,
     /* Dumps show the call stack of each task that has started and stands still, of the task that
-     * makes the dump, and of what a worker runs that does not answer: a task, a block or a
-     * callback. LEAT_WATCH=stacks in the environment does the same; LEAT_WATCH=waits,stacks does
-     * that and LEAT_WATCH_WAITS. Each call is a line `at file+0x…`, a place for
-     * `addr2line -fe file`, and the name of the function if the dynamic linker knows it: that of an
-     * exported function or, in a program linked with -rdynamic, of any that is not static. A stack
-     * is shown down to the 64th call, and ends early at code without unwind tables
-     * (-fno-asynchronous-unwind-tables).
+     * makes the dump, and of the task, block or callback on a worker that does not answer.
+     * LEAT_WATCH=stacks in the environment does the same; LEAT_WATCH=waits,stacks does that and
+     * LEAT_WATCH_WAITS. Each call is a line `at file+0x…`, a place for `addr2line -fe file`, and
+     * the name of the function if the dynamic linker knows it: that of an exported function or, in
+     * a program linked with -rdynamic, of any that is not static. A stack is shown down to the 64th
+     * call, and ends early at code without unwind tables (-fno-asynchronous-unwind-tables).
      *
      * It costs nothing until a dump is made, and then a few microseconds for each call. The C
      * library loads libgcc_s.so.1 for it when the runtime starts; where that is missing, no stack
-     * is shown. While the runtime runs, leat has a handler for SIGPROF, by which a worker that does
-     * not answer shows its stack. A system call in which the worker blocks may then return EINTR.
-     * The handler passes on all signals but leat's own. A program that installs a handler of its
-     * own later gets no stack of such a worker. In a seeded world there are no call stacks. */
+     * is shown. While the runtime runs, leat has a handler for SIGPROF, which reads the stack of a
+     * worker that does not answer. If that worker blocks in a system call, the call may return
+     * EINTR. The handler passes on all signals but leat's own. If a program installs its own
+     * handler later, dumps show no stack of such a worker. In a seeded world there are no call
+     * stacks. */
     LEAT_WATCH_STACKS = 8
 };
 
@@ -73,16 +73,16 @@ enum {
  * with its items and waiters. docs/watch.md reads a dump.
  *
  * A task's stack is shown as the bytes of it that are in memory: pages that this task, or one
- * before it on the same stack, has touched. Numbers tell things of one name apart, in the order in
+ * before it on the same stack, has touched. Things with the same name have numbers, in the order in
  * which one thread made them.
  *
  * Any task or thread may call it at any time, also when all others are stuck. It waits until no
- * other dump is being made, and then until the other workers answer, 100 ms at most; then a calling
- * task lets no other task of its worker run. Of a worker that does not answer, which is likely in
- * an endless loop, the dump shows less, and says so. With LEAT_WATCH_STACKS it waits for the stack
- * of each such worker, 100 ms at most. Nothing is stopped: each line is true at some moment during
- * the call. Must not be called from a signal handler: see leat_dump_on_signal. `to` is flushed, and
- * stays the caller's.
+ * other dump is being made, and then until the other workers answer, 100 ms at most; during the
+ * latter wait a calling task keeps its worker. If a worker does not answer, which is likely in an
+ * endless loop, the dump shows less of it, and says so. With LEAT_WATCH_STACKS it waits for the
+ * stack of each such worker, 100 ms at most. Nothing is stopped: each line is true at some moment
+ * during the call. Must not be called from a signal handler: see leat_dump_on_signal. `to` is
+ * flushed, and stays the caller's.
  * Returns 0; -EINVAL for NULL, or when no runtime runs; -ENOMEM; -EIO when it could not be
  * written. */
 LEAT_API int leat_dump(FILE *to);
@@ -106,28 +106,29 @@ LEAT_API int leat_dump_on_signal(int signal);
  * page and the JSON behind it. LEAT_LOOK=ADDRESS in the environment does the same from the start of
  * the runtime to its end.
  *
- * `address` is one of leat/net.h, with numbers and for streams: "127.0.0.1:8080", "[::1]:8080",
- * "unix:/run/mill.look". At port 0 the system chooses a port, and leat says which on standard
- * error. A UNIX socket answers its own user and root only; its file is removed at the end, and one
- * that a killed program left is replaced. A TCP port on this machine (127.0.0.1, [::1]) answers
- * every user of this machine. With a `token`, LEAT_LOOK_TOKEN in the environment, each request
- * needs the token ("http://127.0.0.1:8080/?token=…"), and any address is allowed: without
- * encryption, so for networks that are trusted. `token` may be NULL; both texts are copied.
+ * `address` is an address of a stream as in leat/net.h, with numbers: "127.0.0.1:8080",
+ * "[::1]:8080", "unix:/run/mill.look". At port 0 the system chooses a port, and leat says which on
+ * standard error. A UNIX socket answers only its own user and root. leat removes the socket's file
+ * at the end, and replaces a file that a killed program has left. A TCP port on this machine
+ * (127.0.0.1, [::1]) answers every user of this machine. With a `token`, LEAT_LOOK_TOKEN in the
+ * environment, each request needs the token ("http://127.0.0.1:8080/?token=…"), and any address is
+ * allowed: without encryption, so for networks that are trusted. `token` may be NULL; both texts
+ * are copied.
  *
- * A thread of leat's own serves. It makes a look only when it is asked for one, so it costs nothing
- * before; and it answers, too, while all workers are stuck. A look records 4,000 parties at most.
- * The page changes nothing in the program.
+ * A thread of leat serves the page. It makes a look only on request, so it costs nothing otherwise,
+ * and it answers even while all workers are stuck. A look records 4,000 parties at most. The page
+ * changes nothing in the program.
  *
- * Any task or thread may call it, for a scope that stays open during the call. The close of the
- * scope waits for a look that is being made, some 100 ms at most, or for a download of a dump.
- * Returns 0; -EINVAL for a NULL scope, an address that is none, an empty token, or when no runtime
- * runs; -EPERM for an address of other machines without a token; -ENOTSUP in a seeded world;
+ * Any task or thread may call it, for a scope that stays open during the call. Closing the scope
+ * waits for a look that is being made, some 100 ms at most, or for a download of a dump.
+ * Returns 0; -EINVAL for a NULL scope, a wrong address, an empty token, or when no runtime runs;
+ * -EPERM for an address that other machines can reach, without a token; -ENOTSUP in a seeded world;
  * -ENOMEM; or the error of listening: -EADDRINUSE, -EACCES and the like. */
 LEAT_API int leat_look(leat_scope *scope, const char *address, const char *token);
 
 /* Counts since the runtime started, and numbers of what exists now. A worker adds up its counts
- * only when its scheduler has its next look, so a number may be some switches behind; counting
- * costs nothing in a switch. */
+ * only now and then, in its scheduler, so a number may be some switches behind; counting costs
+ * nothing in a switch. */
 typedef struct leat_counts {
     uint64_t switches;     /* times a task, block or callback began to run or ran again */
     uint64_t started;      /* tasks that have started; the other switches resumed one */
