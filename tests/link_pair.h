@@ -12,9 +12,11 @@ struct pair {
     struct lk_engine link; /* for its requests, and the names of the scripts */
     struct lk_keys keys;
     struct engine engine;
-    struct run_keys *run; /* the engine's */
-    redisReply *stay;     /* far ends that wait after the call */
-    int64_t leases;       /* how many have ended */
+    struct run_keys *run;           /* the engine's */
+    redisReply *stay;               /* far ends that wait after the call */
+    redisReply *messages[MESSAGES]; /* that the engine's call has published, in order */
+    size_t message_count;
+    int64_t leases; /* how many have ended */
 };
 
 static inline void check_same(const redisReply *a, const redisReply *b)

@@ -91,31 +91,50 @@ static bool is_heard(const struct engine *engine, const char *channel)
     return strcmp(strrchr(channel, ':') + 1, far_ends[2]) != 0;
 }
 
-/* The engine tells far ends by chance, so the double tells those that wait otherwise then:
- * first the one that is gone. */
+/* The engine tells far ends by chance, so the double tells the same: the gone one, which hears
+ * nothing, if the engine has come upon it, and then the one that got the next message. */
 static size_t choose(const struct engine *engine, const struct run_keys *run)
 {
     const struct pair *pair =
         (const struct pair *)((const char *)engine - offsetof(struct pair, engine));
-    size_t chosen = run->waiting_count;
     for (size_t i = 0; i < run->waiting_count; i++)
-        if (!stays(pair, &run->waiting[i]) &&
-            (chosen == run->waiting_count || strcmp(run->waiting[i].far_end, far_ends[2]) == 0))
-            chosen = i;
+        if (strcmp(run->waiting[i].far_end, far_ends[2]) == 0 && !stays(pair, &run->waiting[i]))
+            return i;
+    CHECK(engine->message_count < pair->message_count);
+    const char *told = pair->messages[engine->message_count]->element[1]->str;
+    size_t chosen = 0;
+    while (chosen < run->waiting_count &&
+           strcmp(run->waiting[chosen].far_end, strrchr(told, ':') + 1) != 0)
+        chosen++;
     CHECK(chosen < run->waiting_count);
     return chosen;
 }
 
-/* The engine chooses far ends by chance, so the texts count, and not the channels. */
-static void check_messages(struct pair *pair)
+/* Up to a message of its own, which comes after all of the call. */
+static void read_messages(struct pair *pair)
 {
-    size_t n = pair->engine.message_count;
-    for (size_t i = 0; i < n; i++) {
+    freeReplyObject(redisCommand(pair->redis, "PUBLISH end end"));
+    for (pair->message_count = 0;; pair->message_count++) {
         void *got;
         CHECK_IS(REDIS_OK, redisGetReply(pair->listener, &got));
         redisReply *reply = got;
-        const struct message *message = &pair->engine.messages[i];
         CHECK_IS(3, reply->elements);
+        if (strcmp(reply->element[1]->str, "end") == 0) {
+            freeReplyObject(reply);
+            return;
+        }
+        CHECK(pair->message_count < MESSAGES);
+        pair->messages[pair->message_count] = reply;
+    }
+}
+
+static void check_messages(struct pair *pair)
+{
+    CHECK_IS(pair->message_count, pair->engine.message_count);
+    for (size_t i = 0; i < pair->message_count; i++) {
+        redisReply *reply = pair->messages[i];
+        const struct message *message = &pair->engine.messages[i];
+        CHECK(strcmp(reply->element[1]->str, message->channel) == 0);
         CHECK_IS(message->size, reply->element[2]->len);
         CHECK(memcmp(reply->element[2]->str, message->text, message->size) == 0);
         freeReplyObject(reply);
@@ -130,6 +149,7 @@ static void call_both(struct pair *pair, enum lk_script script)
     if (script == LK_OPEN && a->elements) /* the epoch comes from the engine's clock */
         pair->engine.us = a->element[0]->integer;
     pair->stay = ask(pair, "HGETALL", "waiting", NULL);
+    read_messages(pair);
     redisReply *b = call_double(pair, script);
     freeReplyObject(pair->stay);
     check_same(a, b);
@@ -337,13 +357,15 @@ static void listen_to_messages(struct pair *pair)
     pair->listener = engine_ask(&engine);
     pair->engine.is_heard = is_heard;
     pair->engine.choose = choose;
-    for (int i = 0; i < 3; i++) {
-        const char *channel = pair->keys.channel;
-        redisReply *reply =
-            i ? redisCommand(pair->listener, "SUBSCRIBE %s:%s", channel, far_ends[i - 1])
-              : redisCommand(pair->listener, "SUBSCRIBE %s", channel);
+    const char *channel = pair->keys.channel;
+    redisReply *reply = redisCommand(pair->listener, "SUBSCRIBE %s %s:%s %s:%s end", channel,
+                                     channel, far_ends[0], channel, far_ends[1]);
+    for (int i = 0; i < 4; i++) {
+        void *next = NULL;
         CHECK(reply && reply->type == REDIS_REPLY_ARRAY);
         freeReplyObject(reply);
+        CHECK(i == 3 || redisGetReply(pair->listener, &next) == REDIS_OK);
+        reply = next;
     }
 }
 
