@@ -47,8 +47,8 @@ sub md_blocks {
         } elsif ($kind eq 'item') {
             $out .= '- ' . md_text("@lines", $here) =~ s/\n/\n  /gr . "\n";
         } elsif ($kind eq 'term') {
-            my $term = shift @lines;
-            $out .= "- `$term`: " . md_text("@lines", $here) . "\n";
+            my $term = join ', ', map { "`$_`" } split /, /, shift @lines;
+            $out .= "- $term: " . md_text("@lines", $here) . "\n";
         } else {
             $out .= md_text("@lines", $here) . "\n";
         }

@@ -21,6 +21,10 @@ command -v perl >/dev/null || { echo 'skipped: no perl'; exit 77; }
 cmp -s "$work/api.md" "$source/docs/api.md" ||
     fail 'docs/api.md is not what the headers say: make manual'
 
+# Each error of a header's list is an item of its own.
+said=$(cat "$source"/include/leat/*.h | grep -cE '^ \*   -E[A-Z]+.*  ')
+[ "$(grep -c '^- `-E' "$work/api.md")" -eq "$said" ] || fail 'an error is not an item of its list'
+
 # Each link leads to a heading of this page, or a file.
 sed -n '/^#/{s/^#* //;p}' "$work/api.md" | tr '[:upper:]' '[:lower:]' |
     sed 's/[^a-z0-9_ -]//g; s/ /-/g' | sort >"$work/anchors"
