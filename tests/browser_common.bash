@@ -124,7 +124,13 @@ fits() {
 # The least contrast of a text and what is behind it, times 100; texts that are dimmed do not count.
 contrast() {
     js 'const canvas = document.createElement("canvas").getContext("2d");
+        const known = new Map(); // to read pixels back takes long, and a page has few colors
         const light = colors => {
+            const key = colors.join();
+            if (!known.has(key)) known.set(key, painted(colors));
+            return known.get(key);
+        };
+        const painted = colors => {
             canvas.clearRect(0, 0, 1, 1);
             for (const color of colors) {
                 canvas.fillStyle = color;
