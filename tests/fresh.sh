@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # Thread-local variables are right after each move to another worker, however the library is
 # compiled and linked: by gcc and clang, at -O2 and -O3, with position-independent code and without,
-# static and shared, with link-time optimization, and for AArch64 under qemu-user. Each compiler
-# builds the library three times, so that each of these is tried, and not each with each other.
-# Only with LEAT_LONG: a build takes ten seconds of a processor. A way that the machine cannot try
-# is named.
+# static and shared, with link-time optimization, and for AArch64 under qemu-user. Only with
+# LEAT_LONG, since each build takes ten seconds of a processor. A way that the machine cannot try is
+# named.
 set -euo pipefail
 
 if [ -z "${LEAT_LONG-}" ]; then
@@ -59,20 +58,22 @@ links() {
     return 1
 }
 
-# The first is what is installed.
 try_levels() {
-    compile -O2 -fPIC
-    travel O2-pic-static -O2 -fPIC "$work"/*.o
-    shared -O2
-    travel O2-pic-shared -O2 -fPIC -lleat
-    compile -O3 -fno-pic
-    travel O3-static -O3 -fno-pic -no-pie "$work"/*.o
+    local level
+    for level in -O2 -O3; do
+        compile $level -fno-pic
+        travel "${level#-}-static" $level -fno-pic -no-pie "$work"/*.o
+        compile $level -fPIC
+        travel "${level#-}-pic-static" $level -fPIC "$work"/*.o
+        shared $level
+        travel "${level#-}-pic-shared" $level -fPIC -lleat
+    done
 }
 
 try_lto() {
     links -flto || return 0
-    compile -O3 -flto -fPIC
-    travel O3-lto-static -O3 -flto "$work"/*.o
+    compile -O2 -flto -fPIC
+    travel O2-lto-static -O2 -flto "$work"/*.o
     shared -O3 -flto -fPIC
     travel O3-lto-shared -O3 -flto -fPIC -lleat
 }
