@@ -101,7 +101,8 @@ refused() {
         'docs/watch.md: a link of watch.html leads nowhere: nothing.png'
 } | sort >"$work/wanted"
 "$work/wrong/scripts/site/build" "$work/wrong/site" >"$work/said" 2>&1 && fail 'accepts wrong links'
-sort "$work/said" | diff "$work/wanted" - >"$work/diff" || fail "of wrong links: $(cat "$work/diff")"
+sort "$work/said" | diff "$work/wanted" - >"$work/diff" ||
+    fail "of wrong links: $(cat "$work/diff")"
 
 # A new document has a page, in the list of pages too; and a file that a document leads to.
 printf '# A new one\n\n[a text](../examples/upper.txt)\n' >"$work/tree/docs/new.md"
