@@ -9,7 +9,8 @@
  * worker runs may make another party ready (TASKS) or set a timer (TIMERS), and may never return:
  * but on STUCK workers at most (all but one, unless said otherwise). A worker may give its ready
  * parties to another one that is awake (GIVES). The watcher's naps end at any time, and so does a
- * sleep before a timer; any other sleep ends only by a wake-up.
+ * sleep before a timer; any other sleep ends only by a wake-up. A worker that hands on the watch
+ * may leave one that naps asleep; the code does so only while all processors are in use.
  *
  * To tell is to call lt_worker_tell, as a worker must while `unwatched` is set. What a worker
  * stores plainly before it reads `unwatched` may reach memory after that read (`early`); the
@@ -41,6 +42,8 @@
  *                      hold of the lock
  *  NO_ALARM            it rests without regard to the timers of others
  *  TOLD_UNHEARD        a watcher that was told continues to rest
+ *  NAPS_FOR_GOOD       a former watcher whose nap is over still passes for one that naps
+ *  NAPS_AND_RESTS      so does a watcher that rests
  *  UNTOLD_POST         a post to a worker that does not sleep does not tell
  *  UNTOLD_ENTRY        a worker that goes inside does not tell
  *  UNTOLD_TIMER        a worker that sets a timer does not tell
@@ -82,6 +85,7 @@
 byte actives = WORKERS, watcher = NONE, sleepers = NONE;
 bool unwatched; /* LT_UNWATCHED is set in all workers' calls: they must tell */
 byte next_idle[WORKERS];
+bool naps[WORKERS]; /* it is idle, and its sleep ends soon by itself */
 
 bool asleep[WORKERS], in_futex[WORKERS];
 byte inbox[WORKERS], sent[WORKERS];
@@ -150,6 +154,7 @@ inline become_idle()
 {
     d_step {
         actives--;
+        naps[self] = false;
         if
         :: watcher != NONE && unwatched -> next_idle[self] = sleepers; sleepers = self
         :: else ->
@@ -197,13 +202,17 @@ inline become_active()
 #ifndef LEFT_UNTOLD
             unwatched = true
 #endif
-        :: else -> hand_on_watch()
+        :: else -> hand_on_watch(); may_sleep_on = (next != NONE && naps[next])
 #endif
         fi;
 #if !defined(NOT_HANDED_ON) && !defined(LEFT_UNTOLD)
         check()
 #endif
     }
+    if
+    :: may_sleep_on -> next = NONE; may_sleep_on = false
+    :: true -> may_sleep_on = false
+    fi;
     wake_next()
 }
 
@@ -236,6 +245,9 @@ inline call() /* lt_idle_call */
 
 inline ask_to_be_told(ask)
 {
+#ifndef NAPS_AND_RESTS
+    naps[self] = !ask;
+#endif
     if
     :: watcher == self -> unwatched = ask
     :: else
@@ -506,7 +518,14 @@ inline idle() /* lt_idle, after the spins */
 #ifndef ROLE_BEFORE_ASLEEP
         asleep[self] = true;
 #endif
-        atomic { watches = (watcher == self); told = !unwatched; alone = (actives == 0) }
+        atomic {
+            watches = (watcher == self); told = !unwatched; alone = (actives == 0);
+#ifdef NAPS_FOR_GOOD
+            naps[self] = naps[self] || (watches && !rests)
+#else
+            naps[self] = watches && !rests
+#endif
+        }
 #ifdef ROLE_BEFORE_ASLEEP
         asleep[self] = true;
 #endif
@@ -609,7 +628,7 @@ proctype Worker(byte self)
 {
     byte k, at, moved, next = NONE;
     bool called, appends, sets, watches, told, alone, due, begun, rests, nap_over, alarm, quiet;
-    bool visiting;
+    bool visiting, may_sleep_on;
     do
     ::
         see_to_it();

@@ -33,6 +33,12 @@ static bool is_crowded(void)
     return active() > lt_runtime.processors;
 }
 
+/* There is no processor for one more, unless an active worker is blocked. */
+static bool is_full(void)
+{
+    return active() >= lt_runtime.processors;
+}
+
 static void count_active(int more)
 {
     atomic_store_explicit(&idle.active, active() + (unsigned)more, memory_order_relaxed);
@@ -70,8 +76,8 @@ static void remove_sleeper(struct lt_worker *worker)
         *at = worker->next_idle;
 }
 
-/* Makes a sleeper the watcher, if there is one. Returns the worker that must be woken for it, or
- * NULL. */
+/* Makes a sleeper the watcher, if there is one, and returns it. It must be woken, unless it looks
+ * soon enough anyhow. */
 static struct lt_worker *hand_on_watch(void)
 {
     idle.watcher = idle.sleepers;
@@ -85,6 +91,7 @@ static void become_idle(struct lt_worker *worker)
 {
     lt_lock(&idle.lock);
     count_active(-1);
+    worker->naps = false;
     if (idle.watcher && idle.unwatched) {
         add_sleeper(worker);
     } else {
@@ -119,6 +126,8 @@ static void become_active(struct lt_worker *worker)
         set_unwatched(true);
     } else {
         next = hand_on_watch();
+        if (next && next->naps && is_full())
+            next = NULL;
     }
     lt_unlock(&idle.lock);
     if (next)
@@ -131,10 +140,12 @@ struct role {
     bool alone;   /* no worker is active */
 };
 
-static struct role role_of(const struct lt_worker *worker)
+/* If it is the watcher, it goes on to nap, unless it rests. */
+static struct role role_of(struct lt_worker *worker, bool rests)
 {
     lt_lock(&idle.lock);
     struct role role = { idle.watcher == worker, !idle.unwatched, active() == 0 };
+    worker->naps = role.watches && !rests;
     lt_unlock(&idle.lock);
     return role;
 }
@@ -144,6 +155,7 @@ static struct role role_of(const struct lt_worker *worker)
 static bool ask_to_be_told(struct lt_worker *worker, bool ask)
 {
     lt_lock(&idle.lock);
+    worker->naps = !ask;
     if (idle.watcher == worker)
         set_unwatched(ask);
     bool alone = active() == 0;
@@ -238,7 +250,7 @@ static void begin_watch(struct lt_worker *worker, struct watch *watch, int64_t n
     watch->begun = now;
     if (watch->told)
         worker->told_until = (worker->told_until > now ? worker->told_until : now) + longest;
-    nap(watch, now, shortest);
+    nap(watch, now, is_full() ? longest : shortest);
     lt_steal_look(worker, now);
 }
 
@@ -386,7 +398,7 @@ void lt_idle(struct lt_worker *worker)
          * after that, sees that it must be woken. */
         atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);
         lt_reclaim_settle(worker);
-        struct role role = role_of(worker);
+        struct role role = role_of(worker, watch.rests);
         int64_t now = lt_clock_now();
         if (now >= due)
             woke_for_timer(worker, now);

@@ -18,11 +18,16 @@
  * A program may have more workers than processors (lt_runtime.processors), for instance because its
  * tasks block in the system. While the active workers keep all processors busy, one more would only
  * take time from them. So a worker that runs dry then sleeps at once, the watcher takes only from
- * workers that seem to be blocked, and a worker that wakes up gives its ready parties away.
+ * workers that seem to be blocked, and a worker that wakes up gives its ready parties away. A new
+ * watcher then begins with the longest nap; and a watcher that becomes active wakes nobody if the
+ * next one is in a nap: it was the watcher a moment ago. Else wake-ups would take time from the
+ * active workers as often as one of these runs dry and steals again.
  *
  * Invariants, all under one lock, which is taken only when a worker runs dry, becomes active again,
  * or tells:
  *  - While a worker is idle, there is a watcher, or `unwatched` is set, and no worker has a timer.
+ *  - An idle worker that has `naps` set asks for its role again within LT_WATCH_LAST_US: the
+ *    hold of the lock in which it finds that it is not the watcher, or rests, clears the word.
  *  - `unwatched` is set while the watcher sleeps without naps, or while there is none and a worker
  *    is idle.
  *
