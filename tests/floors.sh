@@ -73,7 +73,7 @@ if not failures:
             if where and f"src/{where}.h" != path and (os.path.exists(f"src/{where}.h") or
                                                        not where.startswith(f"{room}/")):
                 failures.append(f"{room}/{name} declares {found[1]}, which {where} defines")
-    if includes < 100 or len(references) < 500 or declared < 300:
+    if includes < 100 or len(references) < 500 or declared < 250:
         failures.append(f"found only {includes} includes, {len(references)} references and "
                         f"{declared} declarations")
 
