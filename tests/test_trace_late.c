@@ -4,7 +4,7 @@
 #include "recorded.h"
 
 #include "sched/probe.h"
-#include "start/begin.h"
+#include "start/start.h"
 
 /* ---- a task that keeps its worker ---- */
 

@@ -32,6 +32,8 @@
 
 #include <leat/batch.h>
 
+struct lt_party;
+
 /* Spare batches that a batcher keeps: one forms, one runs, and one or two have unread results. */
 enum { LT_BATCH_SPARES = 4 };
 
@@ -92,5 +94,61 @@ static inline struct lt_claim_check *lt_ticket(leat_ticket *ticket)
 {
     return (struct lt_claim_check *)(void *)ticket;
 }
+
+/* ---- life.c: the memory of batches ---- */
+
+/* NULL: there is no memory, or the size overflows. */
+struct lt_batch *lt_batch_make(leat_batcher *batcher);
+struct lt_store *lt_store_make(const leat_batcher *batcher, size_t room);
+
+void lt_batch_destroy(struct lt_batch *batch);
+
+/* One holder fewer. After this the batch may be gone. */
+void lt_batch_drop(struct lt_batch *batch);
+
+/* All batches of a batcher that has no users any more. */
+void lt_batch_destroy_all(leat_batcher *batcher);
+
+/* ---- form.c: how batches form, and are left by their holders ---- */
+
+/* Puts items into a batch. 0, with a ticket; or -EPIPE, -ENOMEM, -EINVAL. Before the call *leads
+ * says whether the caller wants to lead a batch that it creates; after it, whether the caller
+ * leads. */
+int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket,
+                  bool *leads);
+
+/* Spends a ticket without a look at the results. A caller that `leads` gives the right back. */
+void lt_batch_leave(leat_ticket *ticket, bool leads);
+
+/* Gives the right to lead to the next party that waits for it. */
+void lt_batch_pass_on(struct lt_batch *batch);
+
+/* With the lock held: whether the leader need not linger for it any longer. */
+bool lt_batch_is_enough(const struct lt_batch *batch);
+
+/* With the lock held: if so, adds the leader that lingers to the chain of the woken. */
+void lt_batch_wake(struct lt_batch *batch, struct lt_party **woken);
+
+/* ---- lead.c: what a leader does with its batch ---- */
+
+enum lt_leader {
+    LT_BEGINNER, /* created the batch just now */
+    LT_LEADER,   /* received the right to lead from `turn` */
+    LT_STAND_IN  /* has no item in the batch: so the batch may die meanwhile */
+};
+
+/* Runs the batch, as its leader. 0: the batch has run, or is dead. -EAGAIN, -ETIMEDOUT or
+ * -ECANCELED: the batch has not begun, and the caller still has the right to lead. */
+int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadline);
+
+/* The same with the execution lock held, without waiting. 0, -EAGAIN or -ECANCELED. */
+int lt_batch_lead_now(struct lt_batch *batch);
+
+/* ---- batcher.c: what all kinds of parties do before a put and after their wait ---- */
+
+bool lt_batch_is_done(struct lt_batch *batch);
+
+/* When the batch is done: spends the ticket for its results, by the rules of leat_batch_get. */
+int lt_batch_collect(leat_ticket *ticket, void *results, int *status);
 
 #endif

@@ -1,11 +1,8 @@
 /* batcher.c: batchers, and the tasks and threads that put items and get their results. */
-#include "batch/batcher.h"
+#include "batch/batch.h"
 
 #include "base/alloc.h"
 #include "base/item.h"
-#include "batch/form.h"
-#include "batch/lead.h"
-#include "batch/life.h"
 #include "flow/mutex.h"
 #include "scope/sight.h"
 #include "scope/wait.h"

@@ -1,10 +1,9 @@
 /* form.c: how batches form: items come, and may leave again before their batch has begun. */
-#include "batch/form.h"
+#include "batch/batch.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/item.h"
-#include "batch/life.h"
 #include "scope/crowd.h"
 
 #include <leat/chan.h>

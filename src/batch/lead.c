@@ -1,9 +1,8 @@
 /* lead.c: a leader lingers, takes the execution lock, begins the batch, and runs it. */
-#include "batch/lead.h"
+#include "batch/batch.h"
 
 #include "base/clock.h"
 #include "base/item.h"
-#include "batch/form.h"
 #include "flow/mutex.h"
 #include "scope/crowd.h"
 

@@ -1,5 +1,5 @@
 /* life.c: the memory of batches: allocated, kept as spares, freed. */
-#include "batch/life.h"
+#include "batch/batch.h"
 
 #include "base/alloc.h"
 #include "base/config.h"

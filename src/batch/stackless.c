@@ -1,8 +1,5 @@
 /* stackless.c: blocks and callbacks, which wait for `done`, and their stand-in, which leads. */
-#include "batch/batcher.h"
-#include "batch/form.h"
-#include "batch/lead.h"
-#include "batch/life.h"
+#include "batch/batch.h"
 #include "block/callback.h"
 #include "scope/wait.h"
 

@@ -99,4 +99,7 @@ static inline size_t lt_flow_aligned(size_t bytes)
     return (bytes + 15) / 16 * 16;
 }
 
+/* Whether a mult has taps, at some moment during the call. */
+bool lt_mult_is_tapped(leat_mult *mult);
+
 #endif

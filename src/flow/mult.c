@@ -10,13 +10,12 @@
  *
  * Locking. `lock` guards the list, the taps' fields and the counts of the round. No channel's
  * operation and no user's function is called under it. The item is constant during a round. */
-#include "flow/mult.h"
+#include "flow/flow.h"
 
 #include "base/alloc.h"
 #include "base/index.h"
 #include "base/lock.h"
 #include "chan/more.h"
-#include "flow/flow.h"
 
 #include <leat/callback.h>
 

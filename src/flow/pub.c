@@ -11,7 +11,6 @@
 #include "base/lock.h"
 #include "chan/more.h"
 #include "flow/flow.h"
-#include "flow/mult.h"
 
 struct topic {
     struct lt_flow flow; /* without its block */

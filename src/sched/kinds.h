@@ -1,7 +1,7 @@
 /* kinds.h: what the scheduler calls in higher rooms: a row of functions for each kind of party, and
  * what else scopes and timeouts do for it.
  *
- * src/start assembles the table (start/kinds.h) and hands it over when a runtime starts. No party
+ * src/start assembles the table (start/kinds.c) and hands it over when a runtime starts. No party
  * is made ready, moved or ended while no runtime runs, so the functions are always there. This is a
  * copy, with one array for each column: a call costs one load. */
 #ifndef LT_SCHED_KINDS_H

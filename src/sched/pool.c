@@ -3,10 +3,10 @@
 
 #include "base/clock.h"
 #include "base/config.h"
+#include "base/fault.h"
 #include "base/util.h"
 #include "base/world.h"
 #include "sched/runtime.h"
-#include "sched/thread.h"
 
 #include <leat/base.h>
 
@@ -31,6 +31,23 @@ static _Thread_local bool is_pool_thread __attribute__((tls_model("initial-exec"
 bool lt_pool_is_mine(void)
 {
     return is_pool_thread || lt_world();
+}
+
+int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument)
+{
+    if (lt_fault())
+        return -ENOMEM;
+    /* The new thread inherits the mask: signals stay with the program's own threads. */
+    sigset_t all, before;
+    sigfillset(&all);
+    const int faults[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF };
+    for (size_t i = 0; i < sizeof faults / sizeof *faults; i++)
+        sigdelset(&all, faults[i]);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int saved = errno, error = pthread_create(thread, NULL, fn, argument);
+    errno = saved;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error ? -ENOMEM : 0; /* EAGAIN: no resources for another thread */
 }
 
 /* On first use: condition variables that go by the monotonic clock have no static initialiser. */

@@ -1,10 +1,11 @@
 /* pool.h: OS threads for work that blocks: one for each piece of work, kept for a while for the
- * next.
+ * next; and how leat starts any thread of its own.
  *
  * Each accepted piece of work has a thread at once, so pieces may wait for one another. */
 #ifndef LT_SCHED_POOL_H
 #define LT_SCHED_POOL_H
 
+#include <pthread.h>
 #include <stdbool.h>
 
 /* A piece of work. The caller keeps it until `run` is called with it. */
@@ -24,5 +25,8 @@ bool lt_pool_is_mine(void);
 
 /* Ends and joins all threads; no work is left. */
 void lt_pool_close(void);
+
+/* Starts one of the runtime's own threads, which leaves signals to the program's. 0 or -ENOMEM. */
+int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument);
 
 #endif

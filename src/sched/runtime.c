@@ -14,7 +14,6 @@
 #include "sched/idle.h"
 #include "sched/pool.h"
 #include "sched/slab.h"
-#include "sched/thread.h"
 
 #include <leat/runtime.h>
 #include <leat/task.h>

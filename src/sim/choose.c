@@ -9,7 +9,7 @@
  * otherwise a party that polls with the highest priority would starve what it waits for. Two
  * parties that talk to each other for ever would starve the rest: so after UNFAIR_TURNS turns the
  * choice is uniform, as in the fair variant of Coyote's (github.com/microsoft/coyote). */
-#include "sim/choose.h"
+#include "sim/sim.h"
 
 #include "base/alloc.h"
 #include "base/rng.h"
@@ -17,7 +17,6 @@
 #include "sched/global_queue.h"
 #include "sched/host.h"
 #include "sched/runtime.h"
-#include "sim/world.h"
 
 #include <string.h>
 

@@ -1,8 +1,7 @@
 #define _GNU_SOURCE
-#include "sim/report.h"
+#include "sim/sim.h"
 
 #include "chan/chan.h"
-#include "sim/thread.h"
 
 #include <leat/block.h>
 #include <leat/watch.h>

@@ -6,11 +6,7 @@
 #include "base/rng.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
-#include "sim/choose.h"
-#include "sim/report.h"
-#include "sim/world.h"
-#include "start/begin.h"
-#include "start/kinds.h"
+#include "start/start.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -111,4 +111,77 @@ static inline struct lt_turn *lt_sim_turn(struct lt_sim *sim)
     return &sim->turns[sim->turn % LT_SIM_REMEMBERED];
 }
 
+/* ---- thread.c: the threads of the world ---- */
+
+/* A simulated thread: an lt_thread like any other, on the stack of a task, its carrier. While the
+ * thread runs, lt_current_worker is NULL. Where the thread sleeps, its carrier parks. */
+struct lt_sim_thread {
+    struct lt_thread thread;
+    struct lt_node node;
+    struct lt_task *carrier;
+    struct lt_work *work;
+    struct lt_timer timer;
+    _Atomic uint32_t *sleeps_on; /* NULL: the thread is awake */
+};
+
+/* The thread that a task carries; NULL for a task of the program. */
+struct lt_sim_thread *lt_sim_carried(const struct lt_task *task);
+
+/* Doors. */
+int lt_sim_start(struct lt_work *work);
+bool lt_sim_sleep(_Atomic uint32_t *word, uint32_t expected, int64_t deadline);
+bool lt_sim_wake(_Atomic uint32_t *word);
+
+/* The running thread lets others go first. */
+void lt_sim_thread_yield(struct lt_sim_thread *thread);
+
+/* ---- choose.c: which party runs next ---- */
+
+void lt_sim_choose_open(struct lt_sim *sim);
+void lt_sim_choose_close(struct lt_sim *sim);
+
+/* Makes candidates of all parties that can run. */
+void lt_sim_gather(struct lt_sim *sim);
+
+/* The running task computes from here on: its worker has its other candidates and jobs again. */
+void lt_sim_hold_up(struct lt_sim *sim, struct lt_worker *worker);
+
+/* Takes one of the candidates. There must be at least one. */
+struct lt_candidate lt_sim_choose(struct lt_sim *sim);
+
+/* A number below `bound` from the world's chance. The number becomes a part of the digest. */
+uint32_t lt_sim_below(struct lt_sim *sim, uint32_t bound);
+
+/* ---- report.c: what the world remembers, and prints when it fails ---- */
+
+/* Remembers that a party's turn begins. */
+void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *candidate);
+
+/* Remembers that a task's turn has ended in a wait. */
+void lt_sim_remember_wait(struct lt_sim *sim, const struct lt_task *task);
+
+/* Prints what each party waits for, when no party can run. */
+void lt_sim_report(struct lt_sim *sim);
+
+/* Prints the result and the last turns, as many as the options say. */
+void lt_sim_print_failure(struct lt_sim *sim, int result);
+
+/* Between these two calls, an abort or a fault in the world prints the world's seed. */
+void lt_sim_catch_faults(struct lt_sim *sim);
+void lt_sim_uncatch_faults(void);
+
+/* ---- world.c: the scheduler ---- */
+
+/* The caller's world. The caller must live in one. */
+struct lt_sim *lt_sim_current(void);
+
+/* The thread is that worker from here on. */
+void lt_sim_become(struct lt_sim *sim, struct lt_worker *worker);
+
+/* Runs the program until nothing is left of it, in a runtime that the caller has opened. */
+void lt_sim_live(struct lt_sim *sim);
+
+/* For the table of kinds (sched/kinds.h), instead of lt_scope_task_ended. */
+bool lt_sim_task_ended(struct lt_task *task, int result);
+
 #endif

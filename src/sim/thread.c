@@ -1,10 +1,9 @@
-#include "sim/thread.h"
+#include "sim/sim.h"
 
 #include "base/alloc.h"
 #include "base/util.h"
 #include "sched/current.h"
 #include "sched/host.h"
-#include "sim/world.h"
 
 #include <errno.h>
 

@@ -1,4 +1,4 @@
-#include "sim/world.h"
+#include "sim/sim.h"
 
 #include "base/util.h"
 #include "sched/current.h"
@@ -8,9 +8,6 @@
 #include "sched/steal.h"
 #include "scope/cancel.h"
 #include "scope/go.h"
-#include "sim/choose.h"
-#include "sim/report.h"
-#include "sim/thread.h"
 
 #include <leat/task.h>
 
@@ -28,7 +25,7 @@ struct lt_sim *lt_sim_current(void)
 
 /* ---- the doors of the running party ---- */
 
-void lt_sim_point(void)
+static void point(void)
 {
     struct lt_party *self = lt_current_party();
     struct lt_sim *sim = lt_sim_current();
@@ -293,7 +290,7 @@ void lt_sim_live(struct lt_sim *sim)
     sim->doors.sleep = lt_sim_sleep;
     sim->doors.wake = lt_sim_wake;
     sim->doors.start = lt_sim_start;
-    sim->doors.point = lt_sim_point;
+    sim->doors.point = point;
     sim->doors.entry = entry;
     for (unsigned i = 0; i < LT_SIM_WORKERS; i++)
         atomic_fetch_or_explicit(&lt_runtime.workers[i]->own.calls, LT_SEEDED,

@@ -1,8 +1,8 @@
 /* begin.c: starts what the options and the environment ask for, and ends it. */
-#include "start/begin.h"
 #include "base/environment.h"
 #include "look/look.h"
 #include "sched/runtime.h"
+#include "start/start.h"
 #include "watch/frames.h"
 #include "watch/monitor.h"
 #include "watch/since.h"

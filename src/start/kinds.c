@@ -1,4 +1,4 @@
-#include "start/kinds.h"
+#include "start/start.h"
 
 #include "block/block.h"
 #include "block/callback.h"
@@ -6,8 +6,7 @@
 #include "scope/cancel.h"
 #include "scope/go.h"
 #include "scope/scope.h"
-#include "time/timeout.h"
-#include "time/timer.h"
+#include "time/time.h"
 
 /* A row of the table. */
 #define KIND(kind, when_ready, when_moved, to_end) \

@@ -1,11 +1,10 @@
 /* start.c: how a program starts the runtime, with the observer that src/watch provides. This room
  * stands on top of the library, so that no lower room has to know the observer. */
+#include "start/start.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/config.h"
 #include "sched/runtime.h"
-#include "start/begin.h"
-#include "start/kinds.h"
 
 #include <leat/scope.h>
 #include <leat/task.h>

@@ -12,7 +12,7 @@
  *
  * Locking. The table's lock comes before the shared timers' locks. A channel's lock is taken with
  * no other lock held. */
-#include "time/timeout.h"
+#include "time/time.h"
 
 #include "base/alloc.h"
 #include "chan/chan.h"

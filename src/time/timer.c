@@ -5,7 +5,7 @@
  * scope is put on the scope's list, set and cancelled under the scope's lock. So it sees a cancel
  * that came before, and a canceller that comes later finds it set. Order: a scope's lock before the
  * shared timers' locks. */
-#include "time/timer.h"
+#include "time/time.h"
 
 #include "base/clock.h"
 #include "sched/current.h"

@@ -6,7 +6,6 @@
 #include "base/fault.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
-#include "sched/thread.h"
 #include "watch/find.h"
 
 #include <leat/watch.h>
