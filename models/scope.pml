@@ -20,8 +20,7 @@
  *
  * Proves:
  *  - the last one out wakes the opener, once for each of its waits, and only while it waits;
- *  - when a scope is freed only its opener is counted, and neither the scope nor a deadline that
- *    has been freed is touched afterwards;
+ *  - when a scope is freed only its opener is counted, and the scope is not touched afterwards;
  *  - all processes end.
  *
  * Broken on purpose:
@@ -32,8 +31,8 @@
  *  ONE_JOIN           closing does not join again after it has left the parent
  *  LEAVE_LAST         closing leaves the parent after the second join
  *  DEADLINE_LAST      the deadline is cleared after the second join
- *  DEADLINE_UNPINNED  a deadline that passes does not pin the scope before it cancels it
- *  DEADLINE_FREED     closing frees the deadline itself, instead of leaving that to its worker
+ *  DEADLINE_UNPINNED  closing does not pin the scope for a timer that is being fired
+ *  DEADLINE_LOOKS     the timer and the opener each look for the other before they leave
  *  JOINING_STAYS      the process that wakes the opener does not clear JOINING
  *  TAKE_IN_TWO_STEPS  a process subtracts, and then asks whether it was the last
  *  LEAVE_THEN_FAIL    a task that failed is counted out before it has cancelled its scope
@@ -45,15 +44,12 @@
 #define PIN 16
 #define JOINING 128
 
-mtype = { ADD, REMOVE };
-
 byte live[2] = OPENER;
 bool cancelled[2], freed[2];
 bool locked;       /* scope 0's */
 bool child_listed; /* scope 1 in scope 0 */
 
-chan jobs = [2] of { mtype }; /* to the worker that has scope 1's timer */
-bool remote_locked, remote_scope, remote_freed;
+bool timer_set, timer_left; /* scope 1's shared timer */
 
 bool waits[2], readied[2]; /* the openers */
 
@@ -220,43 +216,30 @@ inline cancel_0()
 
 /* ---- deadlines ---- */
 
-#define touch_remote() assert(!remote_freed)
+/* The later of the timer and the opener gives the opener's pin back. */
+inline leave_timer()
+{
+#ifdef DEADLINE_LOOKS
+    atomic { touch(1); both = timer_left };
+    atomic { touch(1); timer_left = true };
+#elif !defined(DEADLINE_UNPINNED)
+    atomic { touch(1); both = timer_left; timer_left = true };
+#endif
+    if
+    :: both -> both = false; unpin(1)
+    :: else
+    fi
+}
 
-inline lock_remote() { atomic { !remote_locked -> remote_locked = true; touch_remote() } }
-inline unlock_remote() { atomic { touch_remote(); remote_locked = false } }
-
-/* The worker that has scope 1's timer in its wheel. */
+/* The worker that has scope 1's timer. To take the timer out of the wheel is the claim. */
 active proctype Worker()
 {
-    bool first, last, timer, there;
+    bool first, last, both;
 end:
     do
-    :: jobs?ADD -> touch_remote(); timer = true
-    :: jobs?REMOVE ->
-#ifndef DEADLINE_FREED
-        remote_freed = true;
-#endif
-        break
-    :: timer -> /* passed_remote */
-        timer = false;
-        lock_remote();
-        there = remote_scope;
-#ifndef DEADLINE_UNPINNED
-        if
-        :: there -> pin(1)
-        :: else
-        fi;
-#endif
-        unlock_remote();
-        if
-        :: there ->
-            there = false;
-            cancel_1();
-#ifndef DEADLINE_UNPINNED
-            unpin(1)
-#endif
-        :: else
-        fi
+    :: atomic { timer_set -> timer_set = false };
+        cancel_1();
+        leave_timer()
     od
 }
 
@@ -264,7 +247,7 @@ inline set_deadline()
 {
     if
 #ifndef OUTSIDE
-    :: has_deadline = true; remote_scope = true; jobs!ADD
+    :: has_deadline = true; timer_set = true
 #endif
     :: true
     fi
@@ -274,13 +257,15 @@ inline clear_deadline()
 {
     if
     :: has_deadline ->
-        lock_remote();
-        remote_scope = false;
-        unlock_remote();
-#ifdef DEADLINE_FREED
-        remote_freed = true;
+        atomic { stopped = timer_set; timer_set = false };
+        if
+        :: stopped
+        :: else ->
+#ifndef DEADLINE_UNPINNED
+            pin(1);
 #endif
-        jobs!REMOVE
+            leave_timer()
+        fi
     :: else
     fi
 }
@@ -412,7 +397,7 @@ inline leave_parent()
 
 proctype Opens()
 {
-    bool first, last, has_deadline;
+    bool first, last, has_deadline, stopped, both;
     /* open */
     set_deadline();
     lock();

@@ -51,8 +51,8 @@ void lt_scope_task_moves(struct lt_party *party, struct lt_worker *from, struct 
     if (party->wait)
         lt_wheel_remove(&from->wheel, &party->wait->timer);
     for (leat_scope *s = party->scope; s && s->opener == party; s = s->around)
-        if (lt_wheel_remove(&from->wheel, &s->timer))
-            lt_worker_add_timer(to, &s->timer);
+        if (lt_wheel_remove(&from->wheel, &s->timer.timer))
+            lt_worker_add_timer(to, &s->timer.timer);
 }
 
 enum how { ANYWHERE, PINNED, SPREAD };

@@ -343,11 +343,11 @@ leat_scope *leat_scope_open(int64_t deadline)
     if (deadline < 0 || (self->kind != LT_TASK && self->kind != LT_THREAD) || !lt_runtime_hold())
         return NULL;
     leat_scope *scope = make(self);
-    if (!scope || !lt_deadline_set(scope, deadline)) {
-        lt_free(scope);
+    if (!scope) {
         lt_runtime_release();
         return NULL;
     }
+    lt_deadline_set(scope, deadline);
     self->scope = scope;
     self->shields = 0;
     if (scope->around && !scope->opener_shields)

@@ -30,8 +30,8 @@
 #include "base/list.h"
 #include "base/lock.h"
 #include "base/util.h"
-#include "base/wheel.h"
 #include "sched/party.h"
+#include "sched/shared_timer.h"
 #include "sched/task.h"
 #include "scope/owned.h"
 
@@ -39,8 +39,6 @@
 #include <leat/scope.h>
 
 #include <errno.h>
-
-struct lt_deadline;
 
 struct leat_scope {
     /* Read at each wait, rarely written: not on a line that each task writes. */
@@ -52,8 +50,8 @@ struct leat_scope {
     leat_scope *parent;      /* the same, or NULL when cancelling does not come from there */
     leat_scope *next_marked; /* while being cancelled */
     int64_t deadline;
-    struct lt_deadline *remote;
-    int result; /* what leat_scope_close returns */
+    int result;              /* what leat_scope_close returns */
+    _Atomic bool timer_left; /* by the timer or by the opener: see scope/deadline.c */
     /* Written at a party's first wait, and at its end. */
     _Alignas(LT_CACHE_LINE) struct lt_lock lock;
     struct lt_node tasks, threads, stackless;
@@ -61,7 +59,7 @@ struct leat_scope {
     _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
     struct lt_node owned;
     struct lt_node children, sibling; /* `sibling`: in the parent's children, or in lt_roots */
-    struct lt_timer timer;            /* see scope/deadline.h */
+    struct lt_shared_timer timer;     /* a task's scope uses its `timer` alone: scope/deadline.h */
 };
 
 /* The scopes that have no parent. Their lock comes before any scope's. */
