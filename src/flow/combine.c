@@ -7,8 +7,6 @@ struct combine {
     size_t n, have; /* `have`: items of this round */
     leat_combine_fn *fn;
     void *arg;
-    leat_chan *out;
-    leat_drop_fn *drop; /* for a result that the output does not take */
     leat_chan **ins;
     void **items; /* where each item is, behind this struct */
     unsigned char *result;
@@ -34,10 +32,10 @@ static int combine(leat_block *b)
         }
         if (c->fn && c->fn(c->arg, c->items, c->result) != 0)
             continue;
-        LEAT_AWAIT_SEND(b, c->out, c->result);
+        LEAT_AWAIT_SEND(b, c->flow.out, c->result);
         if (b->status) {
             if (c->fn)
-                lt_flow_drop(c->drop, c->result);
+                lt_flow_drop(c->flow.drop, c->result);
             else
                 drop_round(c);
         }
@@ -45,7 +43,7 @@ static int combine(leat_block *b)
             break;
     }
 end:
-    lt_flow_end(c->out, LEAT_ENDS_CLOSED, b->status);
+    lt_flow_end(c->flow.out, LEAT_ENDS_CLOSED, b->status);
     LEAT_END(b);
 }
 
@@ -71,15 +69,13 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
     }
     size_t head = lt_flow_aligned(sizeof(struct combine) + n * (sizeof(void *) + sizeof *ins));
     size_t out_size = leat_chan_item_size(out);
-    struct combine *c = lt_flow_make(scope, head + bytes + out_size, NULL);
+    struct combine *c = lt_flow_make(scope, NULL, out, head + bytes + out_size, NULL);
     if (!c)
         return NULL;
     unsigned char *memory = (unsigned char *)c + head;
     c->n = n;
     c->fn = fn;
     c->arg = arg;
-    c->out = out;
-    c->drop = leat_chan_drop_fn(out);
     c->items = (void **)(c + 1);
     c->ins = (leat_chan **)(c->items + n);
     c->result = fn ? memory + bytes : memory;
@@ -89,6 +85,6 @@ leat_chan *leat_combine(leat_scope *scope, leat_chan *const *ins, size_t n, leat
         c->items[i] = memory;
         memory += fn ? lt_flow_aligned(leat_chan_item_size(ins[i])) : leat_chan_item_size(ins[i]);
     }
-    lt_flow_go(&c->flow, "combine", NULL, out, LEAT_BLOCK_TYPE_(combine));
+    lt_flow_go(&c->flow, "combine", LEAT_BLOCK_TYPE_(combine));
     return out;
 }

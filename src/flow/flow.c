@@ -9,13 +9,17 @@ void lt_flow_free(struct lt_owned *owned)
     lt_free(LT_CONTAINER(owned, struct lt_flow, owned));
 }
 
-void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *kind)
+void *lt_flow_make(leat_scope *scope, leat_chan *in, leat_chan *out, size_t bytes,
+                   const struct lt_owned_kind *kind)
 {
     static const struct lt_owned_kind plain = { .free = lt_flow_free, .see = lt_flow_see };
     struct lt_flow *flow = scope ? lt_alloc(bytes) : NULL;
     if (!flow)
         return NULL;
     flow->scope = scope;
+    flow->in = in;
+    flow->out = out;
+    flow->drop = leat_chan_drop_fn(in ? in : out);
     flow->owned.kind = kind ? kind : &plain;
     lt_scope_own(scope, &flow->owned);
     return flow;
@@ -24,16 +28,15 @@ void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *
 void lt_flow_sees(struct lt_flow *flow, const leat_chan *in, const leat_chan *out)
 {
     if (in && flow->ins++ < LT_SIGHT_ENDS)
-        flow->in[flow->ins - 1] = lt_chan_number(in);
+        flow->seen_in[flow->ins - 1] = lt_chan_number(in);
     if (out && flow->outs++ < LT_SIGHT_ENDS)
-        flow->out[flow->outs - 1] = lt_chan_number(out);
+        flow->seen_out[flow->outs - 1] = lt_chan_number(out);
 }
 
-void lt_flow_go(struct lt_flow *flow, const char *what, const leat_chan *in, const leat_chan *out,
-                const leat_block_type *type)
+void lt_flow_go(struct lt_flow *flow, const char *what, const leat_block_type *type)
 {
     /* Before the operator runs: it may end, and others may free its channels. */
-    lt_flow_sees(flow, in, out);
+    lt_flow_sees(flow, flow->in, flow->out);
     leat_go_block_typed(flow->scope, &flow->block, type);
     /* After that: the block's head is no one's before. The caller keeps the scope open. */
     lt_flow_show(flow, what);
@@ -50,8 +53,8 @@ bool lt_flow_sight(struct lt_owned *owned, struct lt_sight *sight)
                                 .what = what,
                                 .steps = sight->steps };
     if (what) {
-        memcpy(sight->in, flow->in, sizeof flow->in);
-        memcpy(sight->out, flow->out, sizeof flow->out);
+        memcpy(sight->in, flow->seen_in, sizeof flow->seen_in);
+        memcpy(sight->out, flow->seen_out, sizeof flow->seen_out);
         sight->ins = flow->ins;
         sight->outs = flow->outs;
     }

@@ -24,27 +24,29 @@ struct lt_flow {
     leat_block block;
     struct lt_owned owned;
     leat_scope *scope;
+    leat_chan *in, *out;  /* NULL: it has none, or several */
+    leat_drop_fn *drop;   /* of `in`; without an `in`, of `out` */
     struct lt_flow *next; /* links operators that one call makes */
     /* What looks call it, such as "merge"; NULL: they do not see it. Written by lt_flow_show when
      * all that they read is there, and read with acquire. */
     const char *_Atomic what;
-    /* The numbers of its first channels, and how many there are. Not the channels: these may go
+    /* For looks, the numbers of its first channels, and how many there are. The channels may go
      * when the operator has ended. */
-    uint32_t in[LT_SIGHT_ENDS], out[LT_SIGHT_ENDS], ins, outs;
+    uint32_t seen_in[LT_SIGHT_ENDS], seen_out[LT_SIGHT_ENDS], ins, outs;
 };
 
 /* Zeroed memory that the scope frees as `kind` says; NULL: by lt_flow_free. NULL for a
- * NULL scope, or when memory has run out. */
-void *lt_flow_make(leat_scope *scope, size_t bytes, const struct lt_owned_kind *kind);
+ * NULL scope, or when memory has run out. `in` and `out` may be NULL. */
+void *lt_flow_make(leat_scope *scope, leat_chan *in, leat_chan *out, size_t bytes,
+                   const struct lt_owned_kind *kind);
 void lt_flow_free(struct lt_owned *owned);
 
-/* Lets looks see these channels of the operator; each may be NULL. */
+/* Lets looks see these channels of the operator, too; each may be NULL. */
 void lt_flow_sees(struct lt_flow *flow, const leat_chan *in, const leat_chan *out);
 
-/* Starts the block of an operator that looks call `what`, and lets them see its channels. If these
- * change while it runs, its kind's `see` adds them. */
-void lt_flow_go(struct lt_flow *flow, const char *what, const leat_chan *in, const leat_chan *out,
-                const leat_block_type *type);
+/* Starts the block of an operator that looks call `what`, and lets them see its `in` and `out`. If
+ * its channels change while it runs, its kind's `see` adds them. */
+void lt_flow_go(struct lt_flow *flow, const char *what, const leat_block_type *type);
 
 /* From here on looks see it. */
 static inline void lt_flow_show(struct lt_flow *flow, const char *what)

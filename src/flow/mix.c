@@ -19,10 +19,9 @@ struct input {
     struct lt_node node;
     struct lt_indexed indexed; /* while it is among the inputs, by its channel */
     leat_mix *mix;
-    leat_chan *in, *news;
-    leat_drop_fn *drop;
+    leat_chan *news;
     unsigned state;
-    uint32_t number;   /* of `in` */
+    uint32_t number;   /* of `flow.in` */
     bool begun;        /* its block is started, or about to be */
     uint64_t notified; /* the value of mix->changes at its last news */
     leat_case cases[2];
@@ -31,7 +30,6 @@ struct input {
 
 struct leat_mix {
     struct lt_flow flow; /* without its block */
-    leat_chan *out;
     unsigned others;
     struct lt_lock lock;
     struct lt_node inputs; /* in the order of `notified` */
@@ -65,7 +63,7 @@ static void add(leat_mix *mix, struct input *input)
 {
     input->notified = mix->changes;
     lt_list_append(&mix->inputs, &input->node);
-    lt_index_add(&mix->index, &input->indexed, lt_index_key(input->in));
+    lt_index_add(&mix->index, &input->indexed, lt_index_key(input->flow.in));
 }
 
 /* What the input must do now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0: play. */
@@ -125,7 +123,7 @@ static int play(leat_block *b)
     unsigned now;
     LEAT_BEGIN(b);
     while ((now = role(input)) != REMOVED) {
-        input->cases[1].ch = now == LEAT_MIX_PAUSE ? NULL : input->in;
+        input->cases[1].ch = now == LEAT_MIX_PAUSE ? NULL : input->flow.in;
         LEAT_AWAIT_SELECT_ORDERED(b, input->cases, 2, LEAT_NEVER, NULL);
         if (b->status == 0)
             continue;
@@ -133,11 +131,11 @@ static int play(leat_block *b)
             break;
         /* An item that was received before the input was paused or removed is delivered. */
         if (role(input) == LEAT_MIX_MUTE) {
-            lt_flow_drop(input->drop, input->item);
+            lt_flow_drop(input->flow.drop, input->item);
             continue;
         }
-        LEAT_AWAIT_SEND(b, input->mix->out, input->item);
-        if (!lt_flow_sent(b->status, input->drop, input->item))
+        LEAT_AWAIT_SEND(b, input->flow.out, input->item);
+        if (!lt_flow_sent(b->status, input->flow.drop, input->item))
             break;
     }
     leat_mix *mix = input->mix;
@@ -169,10 +167,9 @@ leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned others)
 {
     if (!out || !is_for_others(others))
         return NULL;
-    leat_mix *mix = lt_flow_make(scope, sizeof *mix, &owned_kind);
+    leat_mix *mix = lt_flow_make(scope, NULL, out, sizeof *mix, &owned_kind);
     if (!mix)
         return NULL;
-    mix->out = out;
     mix->others = others;
     lt_list_init(&mix->inputs);
     lt_list_init(&mix->spares);
@@ -235,15 +232,16 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
     leat_scope *scope = mix->flow.scope;
     struct input *input = take_spare(mix);
     if (!input) {
-        input = lt_flow_make(scope, sizeof *input + leat_chan_item_size(in), NULL);
+        input =
+            lt_flow_make(scope, in, mix->flow.out, sizeof *input + leat_chan_item_size(in), NULL);
         leat_chan_spec spec = { .capacity = 1, .buffer = LEAT_DROPPING };
         if (!input || !(input->news = leat_chan_open(scope, &spec)))
             return NULL;
     }
     input->mix = mix;
-    input->in = in;
+    input->flow.in = in;
     input->number = lt_chan_number(in);
-    input->drop = leat_chan_drop_fn(in);
+    input->flow.drop = leat_chan_drop_fn(in);
     input->state = 0;
     input->begun = false;
     input->cases[0] = (leat_case)LEAT_RECV(input->news, NULL);
@@ -253,7 +251,7 @@ static struct input *make_input(leat_mix *mix, leat_chan *in)
 
 int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
 {
-    if (!mix || !lt_flow_fits(in, mix->out) || state & ~(unsigned)STATES)
+    if (!mix || !lt_flow_fits(in, mix->flow.out) || state & ~(unsigned)STATES)
         return -EINVAL;
     if (change(mix, in, state))
         return 0;

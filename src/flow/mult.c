@@ -35,8 +35,7 @@ struct tap {
 
 struct leat_mult {
     struct lt_flow flow;
-    leat_chan *in, *done;
-    leat_drop_fn *drop;
+    leat_chan *done;
     leat_share_fn *share;
     struct lt_lock lock;
     struct lt_node taps;
@@ -100,7 +99,7 @@ static void leave_round(leat_mult *m, bool delivered)
     /* With `share` each copy has a reference of its own. Else there is only one, and it belongs to
      * the receivers if any tap got the item. */
     if (m->share || !delivered)
-        lt_flow_drop(m->drop, m->item);
+        lt_flow_drop(m->flow.drop, m->item);
     leat_try_send(m->done, NULL);
 }
 
@@ -109,7 +108,7 @@ static void end_send(struct tap *tap, int status)
 {
     leat_mult *m = tap->mult;
     if (status && m->share)
-        lt_flow_drop(m->drop, m->item);
+        lt_flow_drop(m->flow.drop, m->item);
     lt_lock(&m->lock);
     tap->busy = false;
     tap->missed += status == -EAGAIN;
@@ -199,7 +198,7 @@ static int distribute(leat_block *b)
     leat_mult *m = LT_CONTAINER(b, leat_mult, flow.block);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, m->in, m->item);
+        LEAT_AWAIT_RECV(b, m->flow.in, m->item);
         if (b->status)
             break;
         begin_round(m);
@@ -229,23 +228,21 @@ static const struct lt_owned_kind owned_kind = { .free = lt_flow_free, .see = se
 leat_mult *leat_mult_open(leat_scope *scope, leat_chan *in, leat_share_fn *share)
 {
     leat_mult *m =
-        in ? lt_flow_make(scope, sizeof *m + leat_chan_item_size(in), &owned_kind) : NULL;
+        in ? lt_flow_make(scope, in, NULL, sizeof *m + leat_chan_item_size(in), &owned_kind) : NULL;
     if (!m)
         return NULL;
     m->done = leat_chan_make(scope, 0, 1);
     if (!m->done)
         return NULL;
-    m->in = in;
-    m->drop = leat_chan_drop_fn(in);
     m->share = share;
     lt_list_init(&m->taps);
-    lt_flow_go(&m->flow, "mult", in, NULL, LEAT_BLOCK_TYPE_(distribute));
+    lt_flow_go(&m->flow, "mult", LEAT_BLOCK_TYPE_(distribute));
     return m;
 }
 
 int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
 {
-    if (!m || !lt_flow_fits(m->in, ch) || flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
+    if (!m || !lt_flow_fits(m->flow.in, ch) || flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     struct tap *tap = lt_alloc(sizeof *tap);
     if (!tap)

@@ -6,7 +6,7 @@
 
 leat_mutex *leat_mutex_open(leat_scope *scope)
 {
-    leat_mutex *mutex = lt_flow_make(scope, sizeof *mutex, NULL);
+    leat_mutex *mutex = lt_flow_make(scope, NULL, NULL, sizeof *mutex, NULL);
     if (!mutex)
         return NULL;
     mutex->turn = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "mutex" });

@@ -14,9 +14,7 @@
 struct pace {
     struct lt_flow flow;
     leat_alarm alarm;
-    leat_chan *in, *out;
     size_t item_size;
-    leat_drop_fn *drop;
     int64_t time, deadline;
     unsigned burst;
     int status;                   /* why it ends, for lt_flow_end */
@@ -35,7 +33,7 @@ static struct pace *pace_of(leat_block *b)
 static void hold_next(struct pace *p)
 {
     if (p->has)
-        lt_flow_drop(p->drop, p->held);
+        lt_flow_drop(p->flow.drop, p->held);
     unsigned char *next = p->next;
     p->next = p->held;
     p->held = next;
@@ -51,7 +49,7 @@ static bool sent(struct pace *p, int status)
 {
     bool goes_on = true;
     for (size_t i = 0; i < p->has; i++)
-        goes_on = lt_flow_sent(status, p->drop, p->most ? item_of_run(p, i) : p->held);
+        goes_on = lt_flow_sent(status, p->flow.drop, p->most ? item_of_run(p, i) : p->held);
     p->has = 0;
     if (p->most)
         p->next = item_of_run(p, 0);
@@ -64,12 +62,12 @@ static bool sent(struct pace *p, int status)
     do { \
         (p)->status = (b)->status; \
         if ((p)->has) { \
-            LEAT_AWAIT_SEND(b, (p)->out, (p)->held); \
+            LEAT_AWAIT_SEND(b, (p)->flow.out, (p)->held); \
             sent(p, (b)->status); \
             if ((b)->status) \
                 (p)->status = (b)->status; \
         } \
-        lt_flow_end((p)->out, LEAT_ENDS_CLOSED, (p)->status); \
+        lt_flow_end((p)->flow.out, LEAT_ENDS_CLOSED, (p)->status); \
         LEAT_END(b); \
     } while (0)
 
@@ -79,14 +77,14 @@ static int gather(leat_block *b)
     struct pace *p = pace_of(b);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV_UNTIL(b, p->in, p->next, p->has ? p->deadline : LEAT_NEVER, &p->alarm);
+        LEAT_AWAIT_RECV_UNTIL(b, p->flow.in, p->next, p->has ? p->deadline : LEAT_NEVER, &p->alarm);
         if (b->status == 0) {
             if (p->took(p))
                 continue;
         } else if (b->status != -ETIMEDOUT) {
             break;
         }
-        LEAT_AWAIT_SEND(b, p->out, p->held);
+        LEAT_AWAIT_SEND(b, p->flow.out, p->held);
         if (!sent(p, b->status))
             break;
     }
@@ -104,7 +102,7 @@ static bool begin_quiet(struct pace *p)
 static bool pass_seldom(struct pace *p)
 {
     if (lt_clock_now() < p->deadline) {
-        lt_flow_drop(p->drop, p->next);
+        lt_flow_drop(p->flow.drop, p->next);
         return true;
     }
     p->deadline = leat_after(p->time);
@@ -157,7 +155,7 @@ static int limit_rate(leat_block *b)
     struct pace *p = pace_of(b);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, p->in, p->held);
+        LEAT_AWAIT_RECV(b, p->flow.in, p->held);
         if (b->status)
             break;
         p->has = 1;
@@ -167,7 +165,7 @@ static int limit_rate(leat_block *b)
                 break;
         }
         take_token(p);
-        LEAT_AWAIT_SEND(b, p->out, p->held);
+        LEAT_AWAIT_SEND(b, p->flow.out, p->held);
         if (!sent(p, b->status))
             break;
     }
@@ -179,11 +177,11 @@ static int lapse(leat_block *b)
     struct pace *p = pace_of(b);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV_UNTIL(b, p->in, p->held, leat_after(p->time), &p->alarm);
+        LEAT_AWAIT_RECV_UNTIL(b, p->flow.in, p->held, leat_after(p->time), &p->alarm);
         if (b->status)
             break;
         p->has = 1;
-        LEAT_AWAIT_SEND(b, p->out, p->held);
+        LEAT_AWAIT_SEND(b, p->flow.out, p->held);
         if (!sent(p, b->status))
             break;
     }
@@ -199,16 +197,13 @@ static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t 
     if (!in || time <= 0 || outs > LT_ITEM_MAX)
         return NULL;
     size_t head = lt_flow_aligned(sizeof(struct pace)), held = lt_flow_aligned(outs);
-    struct pace *p = lt_flow_make(scope, head + held + leat_chan_item_size(in), NULL);
+    leat_chan_spec spec = { .item_size = outs, .capacity = capacity, .drop = drop };
+    leat_chan *out = scope ? leat_chan_open(scope, &spec) : NULL;
+    struct pace *p =
+        out ? lt_flow_make(scope, in, out, head + held + leat_chan_item_size(in), NULL) : NULL;
     if (!p)
         return NULL;
-    p->out = leat_chan_open(
-        scope, &(leat_chan_spec){ .item_size = outs, .capacity = capacity, .drop = drop });
-    if (!p->out)
-        return NULL;
-    p->in = in;
     p->item_size = leat_chan_item_size(in);
-    p->drop = leat_chan_drop_fn(in);
     p->time = time;
     p->held = (unsigned char *)p + head;
     p->next = p->held + held;
@@ -225,8 +220,8 @@ static leat_chan *start(struct pace *p, const char *what, const leat_block_type 
 {
     if (!p)
         return NULL;
-    lt_flow_go(&p->flow, what, p->in, p->out, type);
-    return p->out;
+    lt_flow_go(&p->flow, what, type);
+    return p->flow.out;
 }
 
 static leat_chan *start_gathering(struct pace *p, const char *what, bool (*took)(struct pace *p))

@@ -9,8 +9,6 @@
 
 struct pipe {
     struct lt_flow flow;
-    leat_chan *in, *out;
-    leat_drop_fn *drop;
     leat_ending ending;
     _Alignas(16) unsigned char item[];
 };
@@ -20,26 +18,22 @@ static int move(leat_block *b)
     struct pipe *p = LT_CONTAINER(b, struct pipe, flow.block);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, p->in, p->item);
+        LEAT_AWAIT_RECV(b, p->flow.in, p->item);
         if (b->status)
             break;
-        LEAT_AWAIT_SEND(b, p->out, p->item);
-        if (!lt_flow_sent(b->status, p->drop, p->item))
+        LEAT_AWAIT_SEND(b, p->flow.out, p->item);
+        if (!lt_flow_sent(b->status, p->flow.drop, p->item))
             break;
     }
-    lt_flow_end(p->out, p->ending, b->status);
+    lt_flow_end(p->flow.out, p->ending, b->status);
     LEAT_END(b);
 }
 
 static struct pipe *make_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_ending ending)
 {
-    struct pipe *p = lt_flow_make(scope, sizeof *p + leat_chan_item_size(in), NULL);
-    if (!p)
-        return NULL;
-    p->in = in;
-    p->out = out;
-    p->drop = leat_chan_drop_fn(in);
-    p->ending = ending;
+    struct pipe *p = lt_flow_make(scope, in, out, sizeof *p + leat_chan_item_size(in), NULL);
+    if (p)
+        p->ending = ending;
     return p;
 }
 
@@ -50,7 +44,7 @@ leat_chan *leat_pipe(leat_scope *scope, leat_chan *in, leat_chan *out, leat_endi
     struct pipe *p = make_pipe(scope, in, out, ending);
     if (!p)
         return NULL;
-    lt_flow_go(&p->flow, "pipe", in, out, LEAT_BLOCK_TYPE_(move));
+    lt_flow_go(&p->flow, "pipe", LEAT_BLOCK_TYPE_(move));
     return out;
 }
 
@@ -81,7 +75,7 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
     while (first) { /* a pipe that runs may end, but its memory stays */
         struct pipe *p = first;
         first = p->flow.next ? LT_CONTAINER(p->flow.next, struct pipe, flow) : NULL;
-        lt_flow_go(&p->flow, "merge", p->in, out, LEAT_BLOCK_TYPE_(move));
+        lt_flow_go(&p->flow, "merge", LEAT_BLOCK_TYPE_(move));
     }
     return out;
 }
@@ -90,9 +84,8 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
 
 struct split {
     struct lt_flow flow;
-    leat_chan *in, *outs[2]; /* no, yes; NULL: closed */
+    leat_chan *outs[2]; /* no, yes; NULL: closed */
     leat_chan *no, *yes;
-    leat_drop_fn *drop;
     leat_test_fn *test;
     void *arg;
     int side;
@@ -104,17 +97,17 @@ static int part(leat_block *b)
     struct split *s = LT_CONTAINER(b, struct split, flow.block);
     LEAT_BEGIN(b);
     while (s->outs[0] || s->outs[1]) {
-        LEAT_AWAIT_RECV(b, s->in, s->item);
+        LEAT_AWAIT_RECV(b, s->flow.in, s->item);
         if (b->status)
             break;
         s->side = s->test(s->arg, s->item);
         if (s->side < 0 || !s->outs[s->side > 0]) {
-            lt_flow_drop(s->drop, s->item);
+            lt_flow_drop(s->flow.drop, s->item);
             continue;
         }
         LEAT_AWAIT_SEND(b, s->outs[s->side > 0], s->item);
         if (b->status)
-            lt_flow_drop(s->drop, s->item);
+            lt_flow_drop(s->flow.drop, s->item);
         if (b->status == -EPIPE)
             s->outs[s->side > 0] = NULL;
         else if (b->status)
@@ -136,19 +129,18 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
 {
     if (!scope || !in || !test || !yes || !no)
         return -EINVAL;
-    struct split *s = lt_flow_make(scope, sizeof *s + leat_chan_item_size(in), NULL);
+    struct split *s = lt_flow_make(scope, in, NULL, sizeof *s + leat_chan_item_size(in), NULL);
     leat_chan *no_out = lt_flow_chan(scope, in, no_capacity),
               *yes_out = lt_flow_chan(scope, in, yes_capacity);
     if (!s || !no_out || !yes_out)
         return -ENOMEM;
-    s->in = in;
     *no = s->no = s->outs[0] = no_out;
     *yes = s->yes = s->outs[1] = yes_out;
-    s->drop = leat_chan_drop_fn(in);
     s->test = test;
     s->arg = arg;
     lt_flow_sees(&s->flow, NULL, yes_out);
-    lt_flow_go(&s->flow, "split", in, no_out, LEAT_BLOCK_TYPE_(part));
+    lt_flow_sees(&s->flow, NULL, no_out);
+    lt_flow_go(&s->flow, "split", LEAT_BLOCK_TYPE_(part));
     return 0;
 }
 
@@ -156,8 +148,6 @@ int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void 
 
 struct balance {
     struct lt_flow flow;
-    leat_chan *in;
-    leat_drop_fn *drop;
     leat_ending ending;
     size_t n;
     leat_case *cases;
@@ -190,7 +180,7 @@ static int balance(leat_block *b)
     struct balance *s = LT_CONTAINER(b, struct balance, flow.block);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, s->in, s->item);
+        LEAT_AWAIT_RECV(b, s->flow.in, s->item);
         if (b->status)
             break;
         if (give_to_emptiest(s))
@@ -198,7 +188,7 @@ static int balance(leat_block *b)
         LEAT_AWAIT_SELECT(b, s->cases, s->n, LEAT_NEVER, NULL);
         if (b->status >= 0 && s->cases[b->status].status == 0)
             continue;
-        lt_flow_drop(s->drop, s->item);
+        lt_flow_drop(s->flow.drop, s->item);
         if (b->status < 0 || s->cases[b->status].status == -EPIPE)
             break;
     }
@@ -218,12 +208,10 @@ int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_
             return -EINVAL;
     if (__builtin_mul_overflow(n, sizeof(leat_case), &bytes))
         return -ENOMEM;
-    struct balance *s =
-        lt_flow_make(scope, lt_flow_aligned(sizeof *s) + bytes + leat_chan_item_size(in), NULL);
+    bytes += lt_flow_aligned(sizeof(struct balance)) + leat_chan_item_size(in);
+    struct balance *s = lt_flow_make(scope, in, NULL, bytes, NULL);
     if (!s)
         return -ENOMEM;
-    s->in = in;
-    s->drop = leat_chan_drop_fn(in);
     s->ending = ending;
     s->n = n;
     s->cases = (leat_case *)(void *)((unsigned char *)s + lt_flow_aligned(sizeof *s));
@@ -232,6 +220,6 @@ int leat_balance(leat_scope *scope, leat_chan *in, leat_chan *const *outs, size_
         s->cases[i] = (leat_case)LEAT_SEND(outs[i], s->item);
         lt_flow_sees(&s->flow, NULL, outs[i]);
     }
-    lt_flow_go(&s->flow, "balance", in, NULL, LEAT_BLOCK_TYPE_(balance));
+    lt_flow_go(&s->flow, "balance", LEAT_BLOCK_TYPE_(balance));
     return 0;
 }

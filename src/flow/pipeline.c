@@ -42,7 +42,7 @@ static int wait_for_room(leat_result *slot)
     slot->filled = slot->state == LT_SLOT_FULL;
     waits = waits && slot->filled && !lt_stage_is_stopped(stage);
     if (waits)
-        lt_crowd_join(&stage->lock, &slot->emitter, &waiter, LT_TO_SEND, stage->out);
+        lt_crowd_join(&stage->lock, &slot->emitter, &waiter, LT_TO_SEND, stage->flow.out);
     lt_unlock(&stage->lock);
     if (waits) {
         lt_crowd_park(&waiter, LEAT_NEVER);
@@ -145,10 +145,10 @@ static leat_result *take(struct lt_stage *stage)
     while (!(slot = lt_stage_begin_to_take(stage)))
         if (leat_recv(stage->seats, NULL) != 0)
             return NULL;
-    int status = leat_recv_until(stage->in, slot->in, LEAT_NOW);
+    int status = leat_recv_until(stage->flow.in, slot->in, LEAT_NOW);
     if (status == -EAGAIN) {
         leat_case cases[] = {
-            [OVER] = LEAT_RECV(stage->over, NULL), [TAKE] = LEAT_RECV(stage->in, slot->in)
+            [OVER] = LEAT_RECV(stage->over, NULL), [TAKE] = LEAT_RECV(stage->flow.in, slot->in)
         };
         status =
             leat_select_ordered(cases, 2, LEAT_NEVER) == TAKE ? cases[TAKE].status : -ECANCELED;
@@ -196,7 +196,7 @@ static int take_and_start(leat_block *b)
             if (b->status)
                 return 0;
         }
-        LEAT_AWAIT_RECV_UNTIL(b, stage->in, stage->took->in, LEAT_NOW, NULL);
+        LEAT_AWAIT_RECV_UNTIL(b, stage->flow.in, stage->took->in, LEAT_NOW, NULL);
         stage->status = b->status;
         if (stage->status == -EAGAIN) {
             stage->cases[TAKE].item = stage->took->in;
@@ -214,9 +214,9 @@ static void end_output(struct lt_stage *stage)
 {
     int verdict = lt_stage_verdict(stage);
     lt_stage_stop(stage);
-    if (lt_chan_remove_close_hook(stage->out, &stage->close_hook))
+    if (lt_chan_remove_close_hook(stage->flow.out, &stage->close_hook))
         lt_scope_leave(stage->flow.scope, 0);
-    lt_flow_end(stage->out, stage->spec.ending, verdict);
+    lt_flow_end(stage->flow.out, stage->spec.ending, verdict);
 }
 
 static int give_and_wait(leat_block *b)
@@ -230,7 +230,7 @@ static int give_and_wait(leat_block *b)
         if (!lt_stage_is_handed(stage))
             continue;
         while ((stage->is_giving = lt_stage_next(stage))) {
-            LEAT_AWAIT_SEND(b, stage->out,
+            LEAT_AWAIT_SEND(b, stage->flow.out,
                             lt_slot_output(stage->is_giving, stage->is_giving->sent));
             if (b->status == -ECANCELED && leat_cancelled(stage->flow.scope))
                 goto end;
@@ -308,7 +308,7 @@ static bool fill_in_defaults(leat_pipeline_spec *spec, const leat_chan *in)
 
 static bool make_slots(struct lt_stage *stage)
 {
-    size_t outs, bytes, in = lt_flow_aligned(leat_chan_item_size(stage->in));
+    size_t outs, bytes, in = lt_flow_aligned(leat_chan_item_size(stage->flow.in));
     if (__builtin_mul_overflow(stage->spec.room, stage->spec.out_size, &outs) ||
         outs > SIZE_MAX / 2)
         return false;
@@ -343,13 +343,13 @@ static bool make_channels(struct lt_stage *stage)
     stage->seats = make_inner(scope, "seats", spec->start ? 1 : spec->n);
     stage->calls = make_inner(scope, "calls", 1);
     stage->over = make_inner(scope, "over", 0);
-    stage->out = spec->out;
-    if (!stage->out)
-        stage->out = leat_chan_open(scope, &(leat_chan_spec){ .item_size = spec->out_size,
-                                                              .capacity = spec->capacity,
-                                                              .drop = spec->drop,
-                                                              .name = spec->name });
-    return stage->seats && stage->calls && stage->over && stage->out;
+    stage->flow.out = spec->out;
+    if (!stage->flow.out)
+        stage->flow.out = leat_chan_open(scope, &(leat_chan_spec){ .item_size = spec->out_size,
+                                                                   .capacity = spec->capacity,
+                                                                   .drop = spec->drop,
+                                                                   .name = spec->name });
+    return stage->seats && stage->calls && stage->over && stage->flow.out;
 }
 
 /* The workers find `taking` set, and wait for a seat. */
@@ -373,23 +373,21 @@ leat_chan *leat_pipeline(leat_scope *scope, leat_chan *in, const leat_pipeline_s
     leat_pipeline_spec whole = *spec;
     if (!fill_in_defaults(&whole, in))
         return NULL;
-    struct lt_stage *stage = lt_flow_make(scope, sizeof *stage, &owned_kind);
+    struct lt_stage *stage = lt_flow_make(scope, in, NULL, sizeof *stage, &owned_kind);
     if (!stage)
         return NULL;
     stage->spec = whole;
-    stage->in = in;
-    stage->drop_in = leat_chan_drop_fn(in);
     stage->taking = true;
     if (!make_slots(stage) || !make_channels(stage) || !make_workers(stage))
         return NULL;
-    stage->drop_out = leat_chan_drop_fn(stage->out);
+    stage->drop_out = leat_chan_drop_fn(stage->flow.out);
     stage->cases[OVER] = (leat_case)LEAT_RECV(stage->over, NULL);
     stage->cases[TAKE] = (leat_case)LEAT_RECV(in, NULL);
     lt_scope_enter(scope);
-    if (!lt_chan_add_close_hook(stage->out, &stage->close_hook, output_closed))
+    if (!lt_chan_add_close_hook(stage->flow.out, &stage->close_hook, output_closed))
         output_closed(&stage->close_hook.job);
-    leat_chan *out = stage->out;
-    lt_flow_go(&stage->flow, "pipeline", in, out, LEAT_BLOCK_TYPE_(give_and_wait));
+    leat_chan *out = stage->flow.out;
+    lt_flow_go(&stage->flow, "pipeline", LEAT_BLOCK_TYPE_(give_and_wait));
     if (whole.start)
         leat_go_block(scope, &stage->taker, take_and_start);
     lt_stage_open(stage);

@@ -23,8 +23,6 @@ struct topic {
 
 struct leat_pub {
     struct lt_flow flow;
-    leat_chan *in;
-    leat_drop_fn *drop;
     leat_pub_spec spec;
     struct lt_lock lock;
     bool over, cut; /* `cut`: over, and cut short */
@@ -109,17 +107,17 @@ static int publish(leat_block *b)
     leat_pub *pub = LT_CONTAINER(b, leat_pub, flow.block);
     LEAT_BEGIN(b);
     for (;;) {
-        LEAT_AWAIT_RECV(b, pub->in, pub->item);
+        LEAT_AWAIT_RECV(b, pub->flow.in, pub->item);
         if (b->status)
             break;
         choose_topic(pub);
         if (!pub->to) {
-            lt_flow_drop(pub->drop, pub->item);
+            lt_flow_drop(pub->flow.drop, pub->item);
             continue;
         }
         LEAT_AWAIT_SEND(b, pub->to->ch, pub->item);
         if (b->status)
-            lt_flow_drop(pub->drop, pub->item);
+            lt_flow_drop(pub->flow.drop, pub->item);
         if (b->status == -ECANCELED)
             break;
     }
@@ -147,13 +145,12 @@ leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *s
     if (!in || !spec || !spec->topic || spec->buffer >= LEAT_PROMISE ||
         (spec->buffer != LEAT_FIXED && !spec->capacity))
         return NULL;
-    leat_pub *pub = lt_flow_make(scope, sizeof *pub + leat_chan_item_size(in), &owned_kind);
+    leat_pub *pub =
+        lt_flow_make(scope, in, NULL, sizeof *pub + leat_chan_item_size(in), &owned_kind);
     if (!pub)
         return NULL;
-    pub->in = in;
-    pub->drop = leat_chan_drop_fn(in);
     pub->spec = *spec;
-    lt_flow_go(&pub->flow, "pub", in, NULL, LEAT_BLOCK_TYPE_(publish));
+    lt_flow_go(&pub->flow, "pub", LEAT_BLOCK_TYPE_(publish));
     return pub;
 }
 
@@ -161,15 +158,15 @@ leat_pub *leat_pub_open(leat_scope *scope, leat_chan *in, const leat_pub_spec *s
 static struct topic *make_topic(leat_pub *pub, uint64_t topic)
 {
     leat_scope *scope = pub->flow.scope;
-    struct topic *t = lt_flow_make(scope, sizeof *t, NULL);
+    struct topic *t = lt_flow_make(scope, NULL, NULL, sizeof *t, NULL);
     if (!t)
         return NULL;
     t->indexed.key = topic; /* for add_topic */
     t->users = 1;
-    t->ch = leat_chan_open(scope, &(leat_chan_spec){ .item_size = leat_chan_item_size(pub->in),
+    t->ch = leat_chan_open(scope, &(leat_chan_spec){ .item_size = leat_chan_item_size(pub->flow.in),
                                                      .capacity = pub->spec.capacity,
                                                      .buffer = pub->spec.buffer,
-                                                     .drop = pub->drop,
+                                                     .drop = pub->flow.drop,
                                                      .name = "topic" });
     t->mult = leat_mult_open(scope, t->ch, pub->spec.share);
     return t->mult ? t : NULL;
@@ -198,7 +195,8 @@ static struct topic *add_topic(leat_pub *pub, struct topic *made)
 
 int leat_sub(leat_pub *pub, uint64_t topic, leat_chan *ch, unsigned flags, leat_ending ending)
 {
-    if (!pub || !lt_flow_fits(pub->in, ch) || flags > LEAT_TAP_LOSSY || ending > LEAT_ENDS_OPEN)
+    if (!pub || !lt_flow_fits(pub->flow.in, ch) || flags > LEAT_TAP_LOSSY ||
+        ending > LEAT_ENDS_OPEN)
         return -EINVAL;
     struct topic *t = enter_topic(pub, topic, true);
     if (!t) {

@@ -22,7 +22,7 @@ struct leat_semaphore {
 
 leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits)
 {
-    leat_semaphore *s = permits > 0 ? lt_flow_make(scope, sizeof *s, NULL) : NULL;
+    leat_semaphore *s = permits > 0 ? lt_flow_make(scope, NULL, NULL, sizeof *s, NULL) : NULL;
     if (!s)
         return NULL;
     s->turn = leat_chan_open(scope, &(leat_chan_spec){ .capacity = 1, .name = "semaphore" });

@@ -41,7 +41,7 @@ leat_singleflight *leat_singleflight_open(leat_scope *scope, const leat_singlefl
 {
     if (!spec || !spec->run || spec->key_size > LT_ITEM_MAX || spec->value_size > LT_ITEM_MAX)
         return NULL;
-    leat_singleflight *group = lt_flow_make(scope, sizeof *group, NULL);
+    leat_singleflight *group = lt_flow_make(scope, NULL, NULL, sizeof *group, NULL);
     if (!group)
         return NULL;
     group->spec = *spec;

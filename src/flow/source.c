@@ -7,7 +7,6 @@
 
 struct onto {
     struct lt_flow flow;
-    leat_chan *out;
     leat_ending ending;
     const unsigned char *items;
     size_t left, size;
@@ -19,11 +18,11 @@ static int send_items(leat_block *b)
     LEAT_BEGIN(b);
     b->status = 0;
     for (; o->left; o->left--, o->items += o->size) {
-        LEAT_AWAIT_SEND(b, o->out, o->items);
+        LEAT_AWAIT_SEND(b, o->flow.out, o->items);
         if (b->status)
             break;
     }
-    lt_flow_end(o->out, o->ending, b->status);
+    lt_flow_end(o->flow.out, o->ending, b->status);
     LEAT_END(b);
 }
 
@@ -32,15 +31,14 @@ leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t
 {
     if (!ch || (!items && n && leat_chan_item_size(ch)) || ending > LEAT_ENDS_OPEN)
         return NULL;
-    struct onto *o = lt_flow_make(scope, sizeof *o, NULL);
+    struct onto *o = lt_flow_make(scope, NULL, ch, sizeof *o, NULL);
     if (!o)
         return NULL;
-    o->out = ch;
     o->ending = ending;
     o->items = items;
     o->left = n;
     o->size = items ? leat_chan_item_size(ch) : 0;
-    lt_flow_go(&o->flow, "onto", NULL, ch, LEAT_BLOCK_TYPE_(send_items));
+    lt_flow_go(&o->flow, "onto", LEAT_BLOCK_TYPE_(send_items));
     return ch;
 }
 
@@ -63,8 +61,6 @@ leat_chan *leat_to_chan(leat_scope *scope, const void *items, size_t item_size, 
 
 struct generator {
     struct lt_flow flow;
-    leat_chan *out;
-    leat_drop_fn *drop;
     leat_next_fn *next;
     void *arg;
     int result;
@@ -77,12 +73,12 @@ static int generate(leat_block *b)
     LEAT_BEGIN(b);
     b->status = 0;
     while ((g->result = g->next(g->arg, g->item)) == 0) {
-        LEAT_AWAIT_SEND(b, g->out, g->item);
-        if (!lt_flow_sent(b->status, g->drop, g->item))
+        LEAT_AWAIT_SEND(b, g->flow.out, g->item);
+        if (!lt_flow_sent(b->status, g->flow.drop, g->item))
             break;
     }
     /* Before the verdict cancels the scope. */
-    lt_flow_end(g->out, LEAT_ENDS_CLOSED, g->result < 0 ? -ECANCELED : b->status);
+    lt_flow_end(g->flow.out, LEAT_ENDS_CLOSED, g->result < 0 ? -ECANCELED : b->status);
     LEAT_RETURN(b, g->result < 0 ? g->result : 0);
 }
 
@@ -91,14 +87,12 @@ leat_chan *leat_generate(leat_scope *scope, leat_next_fn *next, void *arg,
 {
     leat_chan *out = scope && next ? leat_chan_open(scope, spec) : NULL;
     struct generator *g =
-        out ? lt_flow_make(scope, sizeof *g + leat_chan_item_size(out), NULL) : NULL;
+        out ? lt_flow_make(scope, NULL, out, sizeof *g + leat_chan_item_size(out), NULL) : NULL;
     if (!g)
         return NULL;
-    g->out = out;
-    g->drop = leat_chan_drop_fn(out);
     g->next = next;
     g->arg = arg;
-    lt_flow_go(&g->flow, "generate", NULL, out, LEAT_BLOCK_TYPE_(generate));
+    lt_flow_go(&g->flow, "generate", LEAT_BLOCK_TYPE_(generate));
     return out;
 }
 
@@ -120,7 +114,6 @@ int leat_reduce(leat_chan *in, leat_reduce_fn *fn, void *state)
 
 struct reduce {
     struct lt_flow flow;
-    leat_chan *in, *out;
     leat_reduce_fn *fn;
     void *state;
     int result;
@@ -132,14 +125,14 @@ static int reduce(leat_block *b)
     struct reduce *r = LT_CONTAINER(b, struct reduce, flow.block);
     LEAT_BEGIN(b);
     do {
-        LEAT_AWAIT_RECV(b, r->in, r->item);
+        LEAT_AWAIT_RECV(b, r->flow.in, r->item);
         r->result = b->status ? b->status : r->fn(r->state, r->item);
     } while (r->result == 0);
     if (r->result == -EPIPE || r->result == LEAT_ENOUGH) {
         r->result = 0;
-        leat_try_send(r->out, r->state); /* its channel has room for it */
+        leat_try_send(r->flow.out, r->state); /* its channel has room for it */
     }
-    lt_flow_end(r->out, LEAT_ENDS_CLOSED, r->result ? -ECANCELED : 0);
+    lt_flow_end(r->flow.out, LEAT_ENDS_CLOSED, r->result ? -ECANCELED : 0);
     LEAT_RETURN(b, r->result == -ECANCELED ? 0 : r->result);
 }
 
@@ -148,15 +141,14 @@ leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn
 {
     if (!scope || !in || !fn || (!state && state_size))
         return NULL;
-    struct reduce *r = lt_flow_make(scope, sizeof *r + leat_chan_item_size(in), NULL);
-    leat_chan *out = r ? leat_chan_make(scope, state_size, 1) : NULL;
-    if (!out)
+    leat_chan *out = leat_chan_make(scope, state_size, 1);
+    struct reduce *r =
+        out ? lt_flow_make(scope, in, out, sizeof *r + leat_chan_item_size(in), NULL) : NULL;
+    if (!r)
         return NULL;
-    r->in = in;
-    r->out = out;
     r->fn = fn;
     r->state = state;
-    lt_flow_go(&r->flow, "reduce", in, out, LEAT_BLOCK_TYPE_(reduce));
+    lt_flow_go(&r->flow, "reduce", LEAT_BLOCK_TYPE_(reduce));
     return out;
 }
 

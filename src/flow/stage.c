@@ -75,7 +75,7 @@ static void free_grown(leat_result *slot)
     lt_free(slot->grown);
     slot->grown = NULL;
     slot->room = slot->stage->spec.room;
-    slot->outs = slot->in + lt_flow_aligned(leat_chan_item_size(slot->stage->in));
+    slot->outs = slot->in + lt_flow_aligned(leat_chan_item_size(slot->stage->flow.in));
 }
 
 leat_result *lt_stage_begin_to_take(struct lt_stage *stage)
@@ -105,9 +105,9 @@ static void close_seats(struct lt_stage *stage)
 bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
 {
     /* The output may be closed before its close hook has stopped the stage. */
-    bool stops = lt_stage_is_stopped(stage) || leat_chan_closed(stage->out);
+    bool stops = lt_stage_is_stopped(stage) || leat_chan_closed(stage->flow.out);
     if (!status && stops)
-        lt_flow_drop(stage->drop_in, slot->in);
+        lt_flow_drop(stage->flow.drop, slot->in);
     lt_lock(&stage->lock);
     stage->taking = false;
     if (!status && !stops) {
@@ -210,7 +210,7 @@ void lt_stage_give(struct lt_stage *stage)
         slot = lt_stage_next(stage);
     for (; slot; slot = lt_stage_next(stage)) {
         /* The caller may be cancelled although the stage is not. */
-        int status = leat_send_until(stage->out, lt_slot_output(slot, slot->sent), LEAT_NOW);
+        int status = leat_send_until(stage->flow.out, lt_slot_output(slot, slot->sent), LEAT_NOW);
         if (status == -EAGAIN || status == -ECANCELED) {
             hand_to_block(stage);
             return;

@@ -50,11 +50,10 @@ struct lt_stage {
     struct lt_flow flow; /* its block: the giver that may wait */
     leat_block taker;    /* where the function is `start`: the only taker */
     leat_pipeline_spec spec;
-    leat_chan *in, *out;
-    leat_chan *seats;                 /* parties that wait to take: an item calls one */
-    leat_chan *calls;                 /* to the giving block: it has the role, or all is done */
-    leat_chan *over;                  /* closes when nothing more is taken */
-    leat_drop_fn *drop_in, *drop_out; /* the channels may be gone when these are called */
+    leat_chan *seats;       /* parties that wait to take: an item calls one */
+    leat_chan *calls;       /* to the giving block: it has the role, or all is done */
+    leat_chan *over;        /* closes when nothing more is taken */
+    leat_drop_fn *drop_out; /* the channel may be gone when it is called */
     struct lt_close_hook close_hook;
     leat_case cases[2];            /* of the block that takes */
     leat_result *took, *is_giving; /* slots of the two blocks */

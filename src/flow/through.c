@@ -6,7 +6,6 @@
 
 struct through {
     struct lt_flow flow;
-    leat_chan *in, *out;
     leat_transform *transform;
     leat_drop_fn *drop; /* for outputs */
     leat_emit emit;
@@ -84,13 +83,13 @@ static int pass(leat_block *b)
     LEAT_BEGIN(b);
     while (!t->finished) {
         if (t->result == 0) {
-            LEAT_AWAIT_RECV(b, t->in, t->item);
+            LEAT_AWAIT_RECV(b, t->flow.in, t->item);
             t->result = b->status ? b->status : step(t);
         } else {
             finish(t);
         }
         for (; has_output(t); t->sent++) {
-            LEAT_AWAIT_SEND(b, t->out, output(t, t->sent));
+            LEAT_AWAIT_SEND(b, t->flow.out, output(t, t->sent));
             if (b->status) {
                 t->result = b->status;
                 break;
@@ -99,7 +98,7 @@ static int pass(leat_block *b)
         drop_outputs(t);
     }
     /* Before the verdict cancels the scope. */
-    lt_flow_end(t->out, LEAT_ENDS_CLOSED, t->passage.failure ? -ECANCELED : t->result);
+    lt_flow_end(t->flow.out, LEAT_ENDS_CLOSED, t->passage.failure ? -ECANCELED : t->result);
     LEAT_RETURN(b, t->passage.failure);
 }
 
@@ -110,7 +109,8 @@ static struct through *make(leat_scope *scope, leat_chan *in, leat_transform *tr
         transform->out_size > LT_ITEM_MAX ||
         __builtin_mul_overflow(transform->most, transform->out_size, &bytes))
         return NULL;
-    struct through *t = lt_flow_make(scope, sizeof *t + leat_chan_item_size(in), &owned_kind);
+    struct through *t =
+        lt_flow_make(scope, in, NULL, sizeof *t + leat_chan_item_size(in), &owned_kind);
     if (!t)
         return NULL;
     t->outputs = lt_alloc(bytes ? bytes : 1);
@@ -126,15 +126,14 @@ leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transf
         return NULL;
     }
     t->transform = transform; /* the scope frees it from now on */
-    t->out = leat_chan_open(
+    t->flow.out = leat_chan_open(
         scope,
         &(leat_chan_spec){ .item_size = transform->out_size, .capacity = capacity, .drop = drop });
-    if (!t->out)
+    if (!t->flow.out)
         return NULL;
-    t->in = in;
     t->drop = drop;
-    t->passage.drop = leat_chan_drop_fn(in);
+    t->passage.drop = t->flow.drop;
     t->emit = (leat_emit){ .put = add_output, .passage = &t->passage };
-    lt_flow_go(&t->flow, "through", in, t->out, LEAT_BLOCK_TYPE_(pass));
-    return t->out;
+    lt_flow_go(&t->flow, "through", LEAT_BLOCK_TYPE_(pass));
+    return t->flow.out;
 }

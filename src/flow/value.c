@@ -7,7 +7,6 @@ struct valued {
     struct lt_flow flow; /* without its block */
     leat_value_fn *fn;
     void *arg;
-    leat_chan *out;
     _Alignas(16) unsigned char value[];
 };
 
@@ -16,9 +15,9 @@ static int run(void *arg)
     struct valued *v = arg;
     int error = v->fn(v->arg, v->value);
     if (!error)
-        leat_try_send(v->out, v->value);
+        leat_try_send(v->flow.out, v->value);
     /* Before the verdict cancels the scope. */
-    lt_flow_end(v->out, LEAT_ENDS_CLOSED, error ? -ECANCELED : 0);
+    lt_flow_end(v->flow.out, LEAT_ENDS_CLOSED, error ? -ECANCELED : 0);
     return error;
 }
 
@@ -30,12 +29,12 @@ static struct valued *make(leat_scope *scope, leat_value_fn *fn, void *arg,
     leat_chan_spec one = *spec;
     one.capacity = 1;
     leat_chan *out = leat_chan_open(scope, &one);
-    struct valued *v = out ? lt_flow_make(scope, sizeof *v + spec->item_size, NULL) : NULL;
+    struct valued *v =
+        out ? lt_flow_make(scope, NULL, out, sizeof *v + spec->item_size, NULL) : NULL;
     if (!v)
         return NULL;
     v->fn = fn;
     v->arg = arg;
-    v->out = out;
     return v;
 }
 
@@ -43,12 +42,12 @@ leat_chan *leat_go_value_named(leat_scope *scope, leat_value_fn *fn, void *arg,
                                const leat_chan_spec *spec, const char *name)
 {
     struct valued *v = make(scope, fn, arg, spec);
-    return v && leat_go_named(scope, run, v, name, 0) == 0 ? v->out : NULL;
+    return v && leat_go_named(scope, run, v, name, 0) == 0 ? v->flow.out : NULL;
 }
 
 leat_chan *leat_go_blocking_value_named(leat_scope *scope, leat_value_fn *fn, void *arg,
                                         const leat_chan_spec *spec, const char *name)
 {
     struct valued *v = make(scope, fn, arg, spec);
-    return v && leat_go_blocking_named(scope, run, v, name) == 0 ? v->out : NULL;
+    return v && leat_go_blocking_named(scope, run, v, name) == 0 ? v->flow.out : NULL;
 }
