@@ -301,7 +301,7 @@ static int passed_over(void *unused)
     struct lt_look look;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     for (int i = 0; i < CHANNELS; i++)
-        CHECK(lt_flow_make(scope, sizeof(struct lt_flow), NULL));
+        CHECK(lt_flow_make(scope, NULL, NULL, sizeof(struct lt_flow), NULL));
     CHECK(leat_chan_open(scope, &(leat_chan_spec){ .name = "behind" }));
     begin(&look, &small);
     CHECK(look.sampled && !find(&look, "behind"));
