@@ -25,8 +25,12 @@ struct slice {
     bool is_task;
 };
 
-struct name {
-    uint32_t number;
+/* What is known of a number: the name of a task or a channel; or that a scope was opened during the
+ * trace, or found by the look. */
+enum about { TASK, CHANNEL, OPENED, OLDER };
+
+struct fact {
+    uint64_t key; /* what it is about, and the number */
     const char *text;
 };
 
@@ -47,14 +51,13 @@ struct story {
     struct lt_track *tracks; /* of the workers and of the threads, from the beginning */
     struct slice *slices;
     struct item *items;
-    struct name *tasks, *channels;
-    uint32_t *opened, *older; /* scopes opened during the trace, and those that the look found */
-    size_t slice_count, item_count, task_count, channel_count, opened_count, older_count;
+    struct fact *facts;
+    size_t slice_count, item_count, fact_count;
 };
 
 /* How many of each there will be. */
 struct counts {
-    size_t slices, items, tasks, channels, opened;
+    size_t slices, items, facts;
 };
 
 /* ---- reading the events ---- */
@@ -74,13 +77,23 @@ static void count(struct story *s, const struct lt_event *e, struct counts *coun
         s->end = e->at;
     switch ((enum lt_event_kind)e->kind) {
     case LT_EV_RUNS: counts->slices++; break;
-    case LT_EV_TASK: counts->tasks++; break;
-    case LT_EV_CHANNEL: counts->channels++; break;
+    case LT_EV_TASK:
+    case LT_EV_CHANNEL:
+    case LT_EV_OPENED: counts->facts++; break;
     case LT_EV_SENT:
     case LT_EV_RECEIVED: counts->items += e->count + 1; break;
-    case LT_EV_OPENED: counts->opened++; break;
     case LT_EV_CLOSED: break;
     }
+}
+
+static uint64_t key_of(enum about about, uint32_t number)
+{
+    return (uint64_t)about << 32 | number;
+}
+
+static void add_fact(struct story *s, enum about about, uint32_t number, const char *text)
+{
+    s->facts[s->fact_count++] = (struct fact){ key_of(about, number), text };
 }
 
 static void add_item(struct story *s, const struct lt_event *e, unsigned track, bool sent,
@@ -107,10 +120,8 @@ static void take(struct story *s, const struct lt_event *e, unsigned track, stru
         if (*open)
             **open = (struct slice){ e->party, e->at, s->end, e->text, track, e->number != 0 };
         break;
-    case LT_EV_TASK: s->tasks[s->task_count++] = (struct name){ e->number, e->text }; break;
-    case LT_EV_CHANNEL:
-        s->channels[s->channel_count++] = (struct name){ e->number, e->text };
-        break;
+    case LT_EV_TASK: add_fact(s, TASK, e->number, e->text); break;
+    case LT_EV_CHANNEL: add_fact(s, CHANNEL, e->number, e->text); break;
     case LT_EV_SENT:
     case LT_EV_RECEIVED:
         for (uint64_t i = 0; i < e->count; i++)
@@ -118,7 +129,7 @@ static void take(struct story *s, const struct lt_event *e, unsigned track, stru
         if (e->party)
             add_item(s, e, track, !sent, true);
         break;
-    case LT_EV_OPENED: s->opened[s->opened_count++] = e->number; break;
+    case LT_EV_OPENED: add_fact(s, OPENED, e->number, NULL); break;
     case LT_EV_CLOSED: break;
     }
 }
@@ -128,10 +139,10 @@ static int compare(uint64_t a, uint64_t b)
     return a < b ? -1 : a > b;
 }
 
-static int by_number(const void *a, const void *b)
+static int by_key(const void *a, const void *b)
 {
-    const struct name *x = a, *y = b;
-    return compare(x->number, y->number);
+    const struct fact *x = a, *y = b;
+    return compare(x->key, y->key);
 }
 
 static int by_party(const void *a, const void *b)
@@ -153,11 +164,6 @@ static int by_channel(const void *a, const void *b)
     return order ? order : compare(x->order, y->order);
 }
 
-static int by_value(const void *a, const void *b)
-{
-    return compare(*(const uint32_t *)a, *(const uint32_t *)b);
-}
-
 static bool take_tracks(struct story *s)
 {
     s->tracks = lt_alloc((s->workers + 1) * sizeof *s->tracks);
@@ -169,18 +175,15 @@ static bool take_tracks(struct story *s)
 static bool make_room(struct story *s)
 {
     const struct lt_look *look = &s->of->look;
-    struct counts n = { .slices = s->workers + 1, .tasks = look->record_count };
+    struct counts n = { s->workers + 1, 0, look->record_count + look->scope_count };
     const struct lt_event *e;
     for (unsigned i = 0; i <= s->workers; i++)
         for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track));)
             count(s, e, &n);
     s->slices = lt_alloc_unset((n.slices + 1) * sizeof *s->slices);
-    s->tasks = lt_alloc_unset((n.tasks + 1) * sizeof *s->tasks);
-    s->channels = lt_alloc_unset((n.channels + 1) * sizeof *s->channels);
     s->items = lt_alloc_unset((n.items + 1) * sizeof *s->items);
-    s->opened = lt_alloc_unset((n.opened + 1) * sizeof *s->opened);
-    s->older = lt_alloc_unset((look->scope_count + 1) * sizeof *s->older);
-    return s->slices && s->tasks && s->channels && s->items && s->opened && s->older;
+    s->facts = lt_alloc_unset((n.facts + 1) * sizeof *s->facts);
+    return s->slices && s->items && s->facts;
 }
 
 /* What the look has found: names of tasks, and scopes. */
@@ -189,10 +192,9 @@ static void take_look(struct story *s)
     const struct lt_look *look = &s->of->look;
     for (size_t i = 0; i < look->record_count; i++)
         if (look->records[i]->thing == LT_A_TASK)
-            s->tasks[s->task_count++] =
-                (struct name){ look->records[i]->number, look->records[i]->name };
+            add_fact(s, TASK, look->records[i]->number, look->records[i]->name);
     for (size_t i = 0; i < look->scope_count; i++)
-        s->older[s->older_count++] = look->scopes[i].number;
+        add_fact(s, OLDER, look->scopes[i].number, NULL);
 }
 
 /* The task that the worker has run since the beginning, since the look has seen it there, and no
@@ -230,20 +232,15 @@ static bool read_events(struct story *s)
     for (unsigned i = 0; i <= s->workers; i++)
         read_track(s, i);
     qsort(s->slices, s->slice_count, sizeof *s->slices, by_party);
-    qsort(s->tasks, s->task_count, sizeof *s->tasks, by_number);
-    qsort(s->channels, s->channel_count, sizeof *s->channels, by_number);
     qsort(s->items, s->item_count, sizeof *s->items, by_channel);
-    qsort(s->opened, s->opened_count, sizeof *s->opened, by_value);
-    qsort(s->older, s->older_count, sizeof *s->older, by_value);
+    qsort(s->facts, s->fact_count, sizeof *s->facts, by_key);
     return true;
 }
 
-static const struct name *find(const struct name *names, size_t n, uint64_t number)
+static const struct fact *find(const struct story *s, enum about about, uint32_t number)
 {
-    if (number > UINT32_MAX || !n)
-        return NULL;
-    return bsearch(&(struct name){ .number = (uint32_t)number }, names, n, sizeof *names,
-                   by_number);
+    return bsearch(&(struct fact){ .key = key_of(about, number) }, s->facts, s->fact_count,
+                   sizeof *s->facts, by_key);
 }
 
 /* ---- writing ---- */
@@ -262,17 +259,13 @@ static void put_head(FILE *to, const char *phase, unsigned track)
 
 static void put_slice(FILE *to, const struct story *s, const struct slice *slice)
 {
-    const struct name *task = slice->is_task ? find(s->tasks, s->task_count, slice->party) : NULL;
+    const struct fact *task = slice->is_task ? find(s, TASK, (uint32_t)slice->party) : NULL;
+    const char *name = task ? task->text : slice->name;
     put_head(to, "X", slice->track);
     put_time(to, s, "ts", slice->from);
     put_time(to, s, "dur", s->begin + slice->to - slice->from);
     fprintf(to, ",\"cat\":\"%s\",\"name\":", slice->is_task ? "task" : "block");
-    if (task && task->text)
-        lt_tell_json(to, task->text);
-    else if (slice->is_task)
-        lt_tell_json(to, "task");
-    else
-        lt_tell_json(to, slice->name ? slice->name : "block or callback");
+    lt_tell_json(to, name ? name : slice->is_task ? "task" : "block or callback");
     if (slice->is_task)
         fprintf(to, ",\"args\":{\"task\":%u}", (unsigned)slice->party);
     putc('}', to);
@@ -323,7 +316,7 @@ static bool find_end(const struct story *s, const struct item *item, struct end 
 }
 
 static void put_end(FILE *to, const struct story *s, const char *phase, struct end end, size_t id,
-                    const struct name *channel)
+                    const struct fact *channel)
 {
     put_head(to, phase, end.track);
     put_time(to, s, "ts", end.at);
@@ -331,7 +324,7 @@ static void put_end(FILE *to, const struct story *s, const char *phase, struct e
     if (channel->text)
         lt_tell_json(to, channel->text);
     else
-        fprintf(to, "\"channel %u\"", channel->number);
+        fprintf(to, "\"channel %u\"", (unsigned)channel->key);
     putc('}', to);
 }
 
@@ -339,7 +332,7 @@ static void put_end(FILE *to, const struct story *s, const char *phase, struct e
 static void put_flows(FILE *to, const struct story *s, size_t first, size_t received, size_t after,
                       size_t *id)
 {
-    const struct name *channel = find(s->channels, s->channel_count, s->items[first].channel);
+    const struct fact *channel = find(s, CHANNEL, s->items[first].channel);
     if (!channel)
         return; /* older than the trace: items may have been in it before */
     for (size_t i = 0; first + i < received && received + i < after; i++) {
@@ -368,11 +361,6 @@ static void put_all_flows(FILE *to, const struct story *s)
     }
 }
 
-static bool has(const uint32_t *numbers, size_t n, uint32_t number)
-{
-    return n && bsearch(&number, numbers, n, sizeof *numbers, by_value);
-}
-
 static void put_scope(FILE *to, const struct story *s, bool opened, int64_t at, uint32_t number,
                       unsigned track)
 {
@@ -385,15 +373,16 @@ static void put_scope(FILE *to, const struct story *s, bool opened, int64_t at, 
  * its end. */
 static void put_scopes(FILE *to, const struct story *s)
 {
+    const struct lt_look *look = &s->of->look;
     const struct lt_event *e;
-    for (size_t i = 0; i < s->older_count; i++)
-        if (!has(s->opened, s->opened_count, s->older[i]))
-            put_scope(to, s, true, s->of->begin, s->older[i], s->workers);
+    for (size_t i = 0; i < look->scope_count; i++)
+        if (!find(s, OPENED, look->scopes[i].number))
+            put_scope(to, s, true, s->of->begin, look->scopes[i].number, s->workers);
     for (unsigned i = 0; i <= s->workers; i++)
         for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track));)
             if (e->kind == LT_EV_OPENED ||
-                (e->kind == LT_EV_CLOSED && (has(s->opened, s->opened_count, e->number) ||
-                                             has(s->older, s->older_count, e->number))))
+                (e->kind == LT_EV_CLOSED &&
+                 (find(s, OPENED, e->number) || find(s, OLDER, e->number))))
                 put_scope(to, s, e->kind == LT_EV_OPENED, e->at, e->number, i);
 }
 
@@ -412,10 +401,7 @@ static void free_story(struct story *s)
     lt_free(s->tracks);
     lt_free(s->slices);
     lt_free(s->items);
-    lt_free(s->tasks);
-    lt_free(s->channels);
-    lt_free(s->opened);
-    lt_free(s->older);
+    lt_free(s->facts);
 }
 
 int lt_trace_write(FILE *to, const struct lt_recording *recording)
