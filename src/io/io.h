@@ -236,6 +236,15 @@ struct lt_io_hush {
 void lt_io_hush(struct lt_io_hush *hush);
 void lt_io_unhush(const struct lt_io_hush *hush, bool perhaps);
 
+/* How many bytes there are in these parts. */
+static inline size_t lt_io_bytes(const struct iovec *parts, size_t n)
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < n; i++)
+        bytes += parts[i].iov_len;
+    return bytes;
+}
+
 /* Makes the call until it says something other than EAGAIN, and waits in between. `whole`: the
  * bytes that it could move at most. */
 int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,

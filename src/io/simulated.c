@@ -157,11 +157,10 @@ static bool take_failure(struct lt_simulated *end)
 
 /* ---- transfers ---- */
 
+/* How many bytes to move: all that the parts have, or have room for, but `most` at most. */
 static size_t bytes_of(const struct iovec *parts, int n, size_t most)
 {
-    size_t bytes = 0;
-    for (int i = 0; i < n && bytes < most; i++)
-        bytes += parts[i].iov_len;
+    size_t bytes = lt_io_bytes(parts, (size_t)n);
     return bytes < most ? bytes : most;
 }
 

@@ -194,21 +194,13 @@ int leat_block_write(leat_block *b, leat_io *io, const void *data, size_t n, siz
     return lt_io_turn_in_block(b, &(struct lt_io_turn){ make_write, io, LT_OUT, n, at, done });
 }
 
-static size_t bytes_of(const struct iovec *parts, size_t n)
-{
-    size_t bytes = 0;
-    for (size_t i = 0; i < n; i++)
-        bytes += parts[i].iov_len;
-    return bytes;
-}
-
 /* The call leaves in the array what is not written. */
 static int make_writev(const struct lt_io_turn *turn, bool asks)
 {
     int64_t more;
     do
         more = lt_io_writev(turn->io, turn->at, (int)turn->n, LEAT_NOW, asks);
-    while (more > 0 && bytes_of(turn->at, turn->n));
+    while (more > 0 && lt_io_bytes(turn->at, turn->n));
     return more < 0 ? (int)more : 0;
 }
 

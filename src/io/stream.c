@@ -1,34 +1,17 @@
 #include "io/stream.h"
 
-#include "scope/cancel.h"
+#include "io/io.h"
+#include "scope/scope.h"
 
-static size_t bytes_of(const struct iovec *parts, int n)
-{
-    size_t bytes = 0;
-    for (int i = 0; i < n; i++)
-        bytes += parts[i].iov_len;
-    return bytes;
-}
-
-/* leat_writev leaves nothing of the parts that it has written, and some of the next. */
-static int first_left(const struct iovec *parts, int n, size_t left)
-{
-    while (left)
-        left -= parts[--n].iov_len;
-    return n;
-}
-
+/* What a call has written it leaves out of the array. If it has not written all, the next one says
+ * why. */
 int lt_stream_write(leat_io *io, struct iovec *parts, int n)
 {
-    size_t left = bytes_of(parts, n);
-    while (left) {
+    for (size_t left = lt_io_bytes(parts, (size_t)n); left;) {
         int64_t done = leat_writev(io, parts, n, LEAT_NEVER);
         if (done < 0)
             return (int)done;
         left -= (size_t)done;
-        int first = first_left(parts, n, left);
-        parts += first;
-        n -= first;
     }
     return 0;
 }

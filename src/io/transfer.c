@@ -274,10 +274,7 @@ void lt_io_unhush(const struct lt_io_hush *hush, bool perhaps)
 
 static size_t bytes_of(const struct vector *v)
 {
-    size_t bytes = 0;
-    for (int i = 0; i < v->n; i++)
-        bytes += v->at[i].iov_len;
-    return bytes;
+    return lt_io_bytes(v->at, (size_t)v->n);
 }
 
 static ssize_t writev_quietly(int fd, const struct vector *v, int flags)
