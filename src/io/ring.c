@@ -1,6 +1,6 @@
 /* ring.c: reads and writes of tasks in their worker's ring. */
 #include "io/io.h"
-#include "scope/cancel.h"
+#include "scope/scope.h"
 #include "scope/wait.h"
 
 struct ring_wait {

@@ -2,7 +2,7 @@
  * result, or as a task of a scope with a thread to itself. */
 #include "base/alloc.h"
 #include "sched/pool.h"
-#include "scope/go.h"
+#include "scope/scope.h"
 #include "scope/wait.h"
 
 #include <leat/task.h>

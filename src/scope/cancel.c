@@ -1,4 +1,4 @@
-#include "scope/cancel.h"
+#include "scope/scope.h"
 
 #include "base/gap.h"
 #include "sched/runtime.h"

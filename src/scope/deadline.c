@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "sched/current.h"
-#include "scope/cancel.h"
+#include "scope/scope.h"
 
 /* ---- of a task's scope ---- */
 

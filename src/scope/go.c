@@ -1,6 +1,6 @@
 /* go.c: starts tasks in scopes. */
 #define _POSIX_C_SOURCE 200809L
-#include "scope/go.h"
+#include "scope/scope.h"
 
 #include "base/cancel.h"
 #include "base/clock.h"
@@ -9,7 +9,6 @@
 #include "sched/current.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
-#include "scope/scope.h"
 #include "scope/wait.h"
 
 #include <leat/runtime.h>

@@ -103,4 +103,18 @@ bool lt_scope_joined(const leat_scope *scope);
 /* For the table of kinds (sched/kinds.h): gives the worker's units back. */
 void lt_scope_return_units(struct lt_worker *worker);
 
+/* Inside its home worker: ends the wait of a task whose scope has been cancelled, and asks the wait
+ * whether it has another reason to end. */
+void lt_scope_look(struct lt_task *task);
+
+/* From any thread: the task's home looks soon. The caller keeps the task from ending. */
+void lt_scope_nudge(struct lt_task *task);
+
+/* Ends the program if a task has returned and `party` still has a scope open. */
+void lt_scope_check_closed(const struct lt_party *party, const char *name);
+
+/* For the table of kinds (sched/kinds.h), which says when each is called. */
+bool lt_scope_task_ended(struct lt_task *task, int result);
+void lt_scope_task_moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
+
 #endif

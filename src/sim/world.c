@@ -6,8 +6,7 @@
 #include "sched/host.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
-#include "scope/cancel.h"
-#include "scope/go.h"
+#include "scope/scope.h"
 
 #include <leat/task.h>
 

@@ -3,8 +3,6 @@
 #include "block/block.h"
 #include "block/callback.h"
 #include "block/machine.h"
-#include "scope/cancel.h"
-#include "scope/go.h"
 #include "scope/scope.h"
 #include "time/time.h"
 

@@ -4,7 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/clock.h"
-#include "scope/cancel.h"
+#include "scope/scope.h"
 #include "watch/find.h"
 
 #include <leat/task.h>
