@@ -4,6 +4,7 @@
 
 #include "support.h"
 
+#include "sched/current.h"
 #include "watch/trace.h"
 
 /* ---- whether a text is JSON ---- */
@@ -273,7 +274,7 @@ static inline int mill_open_many(struct mill *m, _Atomic unsigned *turns)
         CHECK_IS(0, leat_recv(ch, &item));
         CHECK_IS(0, leat_scope_close(s));
         mill_turn(turns);
-        if (lt_worker_self())
+        if (lt_current_worker())
             leat_yield();
         else
             nap();

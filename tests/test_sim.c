@@ -1,4 +1,5 @@
 /* test_sim.c: the seeded world repeats runs, runs all four parties, and refuses some calls. */
+#include "sched/current.h"
 #include "sched/runtime.h"
 #include "support.h"
 
@@ -386,7 +387,7 @@ static void *wake_late(void *arg)
 static int remember_worker(void *arg)
 {
     (void)arg;
-    woken_late = lt_worker_self();
+    woken_late = lt_current_worker();
     return 0;
 }
 

@@ -39,7 +39,7 @@ const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)
  * claimed and is not touched any more. NULL: there is no alarm. */
 static struct lt_worker *go_in_for_alarm(int64_t deadline)
 {
-    struct lt_worker *worker = deadline == LEAT_NEVER ? NULL : lt_worker_self();
+    struct lt_worker *worker = deadline == LEAT_NEVER ? NULL : lt_current_worker();
     if (worker)
         lt_worker_go_in(worker);
     return worker;
@@ -57,7 +57,7 @@ static void set_alarm(struct lt_machine *machine, int64_t deadline, leat_alarm *
         return;
     struct lt_party *party = &machine->stackless.party;
     struct lt_alarm *alarm = (struct lt_alarm *)(void *)given;
-    struct lt_worker *worker = lt_worker_self();
+    struct lt_worker *worker = lt_current_worker();
     alarm->timer.node.next = NULL;
     alarm->timer.deadline = deadline;
     alarm->timer.fire = alarm_rang;
@@ -101,7 +101,7 @@ static void end_wait(struct lt_party *party)
         lt_probe_wait_over(party);
     if (!party->timer_home)
         return;
-    struct lt_worker *worker = lt_worker_self();
+    struct lt_worker *worker = lt_current_worker();
     bool before = lt_worker_enter(worker);
     clear_alarm(party, worker);
     lt_worker_leave(worker, before);

@@ -34,7 +34,7 @@ leat_chan *lt_chan_owned(struct lt_owned *owned)
     return owned->kind == &owned_kind ? LT_CONTAINER(owned, leat_chan, owned) : NULL;
 }
 
-static void become_orphan(leat_chan *ch)
+void lt_chan_disown(leat_chan *ch)
 {
     lt_lock(&lt_orphans.lock);
     lt_list_append(&lt_orphans.channels, &ch->owned.node);
@@ -56,11 +56,6 @@ void lt_chan_own(leat_scope *scope, leat_chan *ch, const struct lt_owned_kind *k
     lt_unlock(&lt_orphans.lock);
     ch->owned.kind = kind;
     lt_scope_own(scope, &ch->owned);
-}
-
-void lt_chan_disown(leat_chan *ch)
-{
-    become_orphan(ch);
 }
 
 static leat_chan *allocate(size_t item_size, size_t capacity)
@@ -105,7 +100,7 @@ static void announce(leat_chan *ch)
         ch->owned.kind = &owned_kind;
         lt_scope_own(ch->scope, &ch->owned);
     } else {
-        become_orphan(ch);
+        lt_chan_disown(ch);
     }
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_ITEMS) && !ch->special)
         lt_probe_new_channel(ch->number, ch->name);

@@ -163,8 +163,8 @@ extern struct lt_orphans lt_orphans;
 leat_chan *lt_chan_owned(struct lt_owned *owned);
 
 /* Gives a keeper's channel to a scope, which calls the function of `kind` to free it, as a look
- * does to see it; and takes it back, for that function. It keeps its references, and a look finds
- * it in the scope alone. */
+ * does to see it; and takes it back, for that function: then it is in no scope. It keeps its
+ * references, and a look finds it in the scope alone. */
 void lt_chan_own(leat_scope *scope, leat_chan *ch, const struct lt_owned_kind *kind);
 void lt_chan_disown(leat_chan *ch);
 

@@ -18,11 +18,6 @@
 #include <errno.h>
 #include <sys/prctl.h>
 
-struct lt_worker *lt_worker_self(void)
-{
-    return lt_current_worker();
-}
-
 LT_COLD void lt_worker_answer(struct lt_worker *worker, bool before)
 {
     if (!before && lt_world()) {

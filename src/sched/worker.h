@@ -265,9 +265,6 @@ static inline void lt_worker_add_timer(struct lt_worker *worker, struct lt_timer
     lt_worker_expect(worker, timer->deadline);
 }
 
-/* The current worker; NULL in other threads. */
-struct lt_worker *lt_worker_self(void);
-
 /* The worker's thread: runs until the runtime stops. */
 void *lt_worker_main(void *worker);
 

@@ -179,7 +179,7 @@ static void run(struct lt_job *job)
 /* In a seeded world the caller is all workers, even while it is a simulated thread. */
 static bool is_mine(unsigned i)
 {
-    return lt_world() || lt_runtime.workers[i] == lt_worker_self();
+    return lt_world() || lt_runtime.workers[i] == lt_current_worker();
 }
 
 static void answer_myself(struct ask *ask)

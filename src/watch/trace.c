@@ -145,7 +145,7 @@ static void put_now(struct tracer *t, struct lt_event event)
 /* From any thread. */
 static void put_from_anywhere(struct lt_event event)
 {
-    const struct lt_worker *worker = lt_worker_self();
+    const struct lt_worker *worker = lt_current_worker();
     if (!worker)
         lt_lock(&tracers.lock);
     struct tracer *t = tracer_of(worker);
@@ -367,7 +367,7 @@ void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_par
 
 void lt_trace_new_channel(uint32_t channel, const char *name)
 {
-    struct lt_worker *worker = lt_worker_self();
+    struct lt_worker *worker = lt_current_worker();
     /* The name of a thread's channel is not kept: to copy it would take the threads' lock. */
     struct tracer *t = worker ? tracer_of(worker) : NULL;
     put_from_anywhere((struct lt_event){
