@@ -1,8 +1,9 @@
 #define _GNU_SOURCE /* open_memstream, memmem */
 #include "look/answer.h"
 
-#include "watch/tell.h"
 #include "watch/trace.h"
+
+#include <leat/watch.h>
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -220,41 +221,24 @@ static int write_page(FILE *body, const struct request *request)
     return 0;
 }
 
-/* Call stacks come from this address on in the thread that looks; it runs no task, so none does. */
-static const void *caller(void)
-{
-    return lt_frames_wanted() ? __builtin_return_address(0) : NULL;
-}
-
 static int write_document(FILE *body, const struct request *request)
 {
     char value[8];
     bool stacks = query_of(request, "stacks", value, sizeof value) && !strcmp(value, "1");
-    return lt_document(body, stacks ? caller() : NULL);
-}
-
-static int look_at_all(FILE *body, const void *stacks,
-                       void (*tell)(FILE *to, const struct lt_look *look))
-{
-    struct lt_look look;
-    int error = lt_look_begin(&look, stacks, NULL);
-    if (error)
-        return error;
-    tell(body, &look);
-    lt_look_end(&look);
-    return 0;
+    /* In the thread that looks, call stacks would begin at this address; but it runs no task. */
+    return lt_document(body, stacks && lt_frames_wanted() ? __builtin_return_address(0) : NULL);
 }
 
 static int write_dump(FILE *body, const struct request *request)
 {
     (void)request;
-    return look_at_all(body, caller(), lt_tell);
+    return leat_dump(body);
 }
 
 static int write_graph(FILE *body, const struct request *request)
 {
     (void)request;
-    return look_at_all(body, NULL, lt_draw);
+    return leat_dump_graph(body);
 }
 
 static int write_trace(FILE *body, const struct request *request)

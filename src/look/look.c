@@ -55,13 +55,6 @@ static int resolve(const char *text, struct lt_endpoint *end)
     return known ? 0 : -EINVAL;
 }
 
-static int bind_at(int fd, const leat_address *address)
-{
-    if (bind(fd, (const struct sockaddr *)&address->at, address->size) == 0)
-        return 0;
-    return -errno;
-}
-
 /* Removes the file of a socket at which nobody listens any more: a program was killed. */
 static bool remove_stale(const leat_address *address, const char *path)
 {
@@ -75,19 +68,12 @@ static bool remove_stale(const leat_address *address, const char *path)
     return refused && unlink(path) == 0;
 }
 
-static int bind_and_listen(struct place *place, const leat_address *address)
+static int listen_at(const struct lt_endpoint *end, const char *path)
 {
-    int error;
-    if (place->is_local)
-        fchmod(place->fd, S_IRUSR | S_IWUSR); /* the file gets this mode */
-    else
-        setsockopt(place->fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-    error = bind_at(place->fd, address);
-    if (error == -EADDRINUSE && *place->path && remove_stale(address, place->path))
-        error = bind_at(place->fd, address);
-    if (error)
-        place->path[0] = 0; /* the file is another program's */
-    return error ? error : listen(place->fd, SOMAXCONN) == 0 ? 0 : -errno;
+    int fd = lt_net_listen(end, false, 0, S_IRUSR | S_IWUSR);
+    if (fd == -EADDRINUSE && *path && remove_stale(&end->address, path))
+        fd = lt_net_listen(end, false, 0, S_IRUSR | S_IWUSR);
+    return fd;
 }
 
 /* A user who let the system choose the port has to be told. */
@@ -110,8 +96,8 @@ static void close_place(struct place *place)
     errno = saved;
 }
 
-/* `has_token`: also at an address that other machines reach. 0; -EINVAL for
- * an address that is none; -EPERM when it is not on this machine and there is no token; or the
+/* `has_token`: also at an address that other machines reach. 0; -EINVAL for an address that is
+ * none; -EPERM when it is not on this machine and there is no token; or the
  * error of listening there. */
 static int open_place(struct place *place, const char *address, bool has_token)
 {
@@ -125,14 +111,11 @@ static int open_place(struct place *place, const char *address, bool has_token)
     if (end.is_local)
         snprintf(place->path, sizeof place->path, "%s",
                  ((const struct sockaddr_un *)&end.address.at)->sun_path);
-    place->fd = lt_net_socket(end.address.at.ss_family, SOCK_STREAM);
-    error = place->fd < 0 ? place->fd : bind_and_listen(place, &end.address);
-    if (error && place->fd >= 0)
-        close_place(place);
-    else if (!error && !end.is_local && strcmp(end.service, "0") == 0)
+    place->fd = listen_at(&end, place->path);
+    if (place->fd >= 0 && !end.is_local && strcmp(end.service, "0") == 0)
         tell_port(place);
     errno = saved;
-    return error;
+    return place->fd < 0 ? place->fd : 0;
 }
 
 /* Accepts a client: its descriptor, or a negative errno value. *stranger: another user of this
@@ -170,6 +153,7 @@ struct client {
 };
 
 struct lt_server {
+    struct lt_owned owned; /* of leat_look */
     struct place place;
     pthread_t thread;
     int stop; /* an eventfd: readable when the thread is to end */
@@ -368,23 +352,21 @@ static int start_server(struct lt_server **to, const char *address, const char *
     if (!server)
         return -ENOMEM;
     int error = prepare(server, token);
+    if (!error)
+        error = open_place(&server->place, address, token);
     if (error) {
         free_server(server);
         return error;
     }
-    error = open_place(&server->place, address, token);
-    if (!error) {
-        error = lt_thread_start(&server->thread, serve, server);
-        if (error)
-            close_place(&server->place);
-    }
-    if (error)
+    error = lt_thread_start(&server->thread, serve, server);
+    if (error) {
+        close_place(&server->place);
         free_server(server);
-    else
-        *to = server;
-    if (!error)
-        lt_monitor_bystander(1);
-    return error;
+        return error;
+    }
+    lt_monitor_bystander(1);
+    *to = server;
+    return 0;
 }
 
 static void stop_server(struct lt_server *server)
@@ -401,32 +383,12 @@ static void stop_server(struct lt_server *server)
 
 /* ---- a scope's ---- */
 
-struct look {
-    struct lt_owned owned;
-    struct lt_server *server;
-};
-
-static void free_look(struct lt_owned *owned)
+static void free_owned(struct lt_owned *owned)
 {
-    struct look *look = LT_CONTAINER(owned, struct look, owned);
-    stop_server(look->server);
-    lt_free(look);
+    stop_server(LT_CONTAINER(owned, struct lt_server, owned));
 }
 
-static const struct lt_owned_kind look_kind = { .free = free_look };
-
-static int start(leat_scope *scope, const char *address, const char *token)
-{
-    struct look *look = lt_alloc(sizeof *look);
-    int error = look ? start_server(&look->server, address, token) : -ENOMEM;
-    if (error) {
-        lt_free(look);
-        return error;
-    }
-    look->owned.kind = &look_kind;
-    lt_scope_own(scope, &look->owned);
-    return 0;
-}
+static const struct lt_owned_kind owned_kind = { .free = free_owned };
 
 int leat_look(leat_scope *scope, const char *address, const char *token)
 {
@@ -434,9 +396,14 @@ int leat_look(leat_scope *scope, const char *address, const char *token)
         return -EINVAL;
     if (lt_world())
         return -ENOTSUP;
-    int cancel = lt_cancel_put_off(), error = start(scope, address, token);
+    struct lt_server *server;
+    int cancel = lt_cancel_put_off(), error = start_server(&server, address, token);
     lt_cancel_restore(cancel);
-    return error;
+    if (error)
+        return error;
+    server->owned.kind = &owned_kind;
+    lt_scope_own(scope, &server->owned);
+    return 0;
 }
 
 /* ---- the environment's ---- */

@@ -11,10 +11,11 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sys/stat.h>
 
 /* ---- listening ---- */
 
-static int bind_socket(int fd, const struct lt_endpoint *end, bool both, int backlog)
+static int bind_socket(int fd, const struct lt_endpoint *end, bool both, int backlog, mode_t mode)
 {
     const struct sockaddr *at = (const struct sockaddr *)&end->address.at;
     bool stream = end->type == SOCK_STREAM;
@@ -24,16 +25,17 @@ static int bind_socket(int fd, const struct lt_endpoint *end, bool both, int bac
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
         lt_net_undelay(fd); /* what is accepted inherits it */
     }
+    if (end->is_local && mode)
+        fchmod(fd, mode); /* the file gets it */
     if (bind(fd, at, end->address.size) != 0)
         return -errno;
     return stream && listen(fd, backlog ? backlog : SOMAXCONN) != 0 ? -errno : 0;
 }
 
-/* The descriptor, or a negative errno value. */
-static int listen_at(const struct lt_endpoint *end, bool both, int backlog)
+int lt_net_listen(const struct lt_endpoint *end, bool both, int backlog, mode_t mode)
 {
     int fd = lt_net_socket(end->address.at.ss_family, end->type);
-    int error = fd < 0 ? fd : bind_socket(fd, end, both, backlog);
+    int error = fd < 0 ? fd : bind_socket(fd, end, both, backlog, mode);
     if (error && fd >= 0)
         lt_net_close(fd);
     return error ? error : fd;
@@ -43,13 +45,13 @@ static int listen_everywhere(struct lt_endpoint *end, int backlog)
 {
     int fd = lt_net_number("::", end->service, &end->address);
     if (fd == 1)
-        fd = listen_at(end, true, backlog);
+        fd = lt_net_listen(end, true, backlog, 0);
     else
         return fd ? fd : -EINVAL;
     if (fd != -EAFNOSUPPORT && fd != -EADDRNOTAVAIL)
         return fd;
     lt_net_number("0.0.0.0", end->service, &end->address);
-    return listen_at(end, false, backlog);
+    return lt_net_listen(end, false, backlog, 0);
 }
 
 static int open_listener(const char *address, int backlog)
@@ -62,7 +64,7 @@ static int open_listener(const char *address, int backlog)
         return listen_everywhere(&end, backlog);
     if (!end.is_local && lt_net_number(end.host, end.service, &end.address) != 1)
         return -EINVAL;
-    return listen_at(&end, false, backlog);
+    return lt_net_listen(&end, false, backlog, 0);
 }
 
 int leat_listen(leat_scope *scope, const char *address, int backlog, leat_io **listener)

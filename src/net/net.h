@@ -27,6 +27,11 @@ int lt_net_number(const char *host, const char *service, leat_address *address);
  * closed by execve. The descriptor, or a negative errno value. */
 int lt_net_socket(int family, int type);
 
+/* Makes a socket that is bound and, unless it is for datagrams, listens. `both`: at an address of
+ * IPv6 it serves IPv4, too. `backlog`: 0 is the system's. `mode`: of the file of a local socket; 0:
+ * as the system makes it. The descriptor, or a negative errno value. */
+int lt_net_listen(const struct lt_endpoint *end, bool both, int backlog, mode_t mode);
+
 /* Sends small writes at once, where the socket knows of that. */
 void lt_net_undelay(int fd);
 
