@@ -301,7 +301,7 @@ int leat_block_await(leat_block *b, leat_block *other)
     machine->stackless.party.operation = LT_OP_AWAIT;
     machine->waiter.item = other;
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
-        lt_probe_wait(party_of(b));
+        lt_observer->wait(party_of(b));
     if (await_end(other, party_of(b)))
         return LEAT_PARKED_;
     lt_machine_settle(machine);

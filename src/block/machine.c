@@ -90,7 +90,7 @@ void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_
 static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm)
 {
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
-        lt_probe_wait(&machine->stackless.party);
+        lt_observer->wait(&machine->stackless.party);
     set_alarm(machine, deadline, alarm);
 }
 
@@ -98,7 +98,7 @@ static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm 
 static void end_wait(struct lt_party *party)
 {
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
-        lt_probe_wait_over(party);
+        lt_observer->wait_over(party);
     if (!party->timer_home)
         return;
     struct lt_worker *worker = lt_current_worker();

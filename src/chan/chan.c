@@ -103,7 +103,7 @@ static void announce(leat_chan *ch)
         lt_chan_disown(ch);
     }
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_ITEMS) && !ch->special)
-        lt_probe_new_channel(ch->number, ch->name);
+        lt_observer->new_channel(ch->number, ch->name);
 }
 
 leat_chan *leat_chan_open(leat_scope *scope, const leat_chan_spec *spec)
@@ -192,7 +192,7 @@ static int unusual_now(leat_chan *ch, enum lt_side side, void *item, struct lt_p
     if (*woken)
         (*woken)->next = NULL;
     if (status == 0 && (lt_probing() & LT_PROBE_ITEMS))
-        lt_probe_items(ch->number, side == LT_SEND, 1, *woken);
+        lt_observer->items(ch->number, side == LT_SEND, 1, *woken);
     return status;
 }
 

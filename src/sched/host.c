@@ -94,7 +94,7 @@ leave(struct lt_worker *worker, struct lt_task *task, struct lt_task *next)
 SWITCHES LT_COLD static void leave_probed(struct lt_worker *worker, struct lt_task *task,
                                           struct lt_task *next)
 {
-    lt_probe_switch(worker, task, next);
+    lt_observer->switches(worker, task, next);
     leave(worker, task, next);
 }
 
@@ -154,7 +154,7 @@ SWITCHES void lt_host_hold_up(struct lt_task *task)
     struct lt_worker *worker = lt_task_home(task);
     int saved = *worker->errno_here;
     if (LT_UNLIKELY(lt_probing()))
-        lt_probe_switch(worker, task, NULL);
+        lt_observer->switches(worker, task, NULL);
     lt_set_current_party(&lt_current()->thread.party);
     lt_fiber_leave(fiber, &worker->fiber, 0);
     lt_switch(&task->sp, worker->sp);
@@ -191,7 +191,7 @@ SWITCHES static void leave_for_good(struct lt_worker *worker, struct lt_stack *s
         worker->ended = stack;
     }
     if (LT_UNLIKELY(lt_probing()))
-        lt_probe_switch(worker, NULL, next);
+        lt_observer->switches(worker, NULL, next);
     lt_now_running(worker, next);
     lt_fiber_leave(&stack->fiber, next ? &next->stack->fiber : &worker->fiber, 1);
     lt_switch_away(next ? next->sp : worker->sp);
@@ -223,7 +223,7 @@ begin_task(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stac
     worker->started_last = true;
     lt_tally_add(&worker->tally.started, 1);
     if (LT_UNLIKELY(lt_probing()))
-        lt_probe_switch(worker, NULL, task);
+        lt_observer->switches(worker, NULL, task);
     lt_now_running(worker, task);
 }
 

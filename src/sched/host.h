@@ -43,7 +43,7 @@ LT_RESUMES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 {
     worker->started_last = false;
     if (LT_UNLIKELY(lt_probing()))
-        lt_probe_switch(worker, NULL, task);
+        lt_observer->switches(worker, NULL, task);
     lt_now_running(worker, task);
     lt_fiber_leave(&worker->fiber, &task->stack->fiber, 0);
     lt_switch(&worker->sp, task->sp);

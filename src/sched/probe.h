@@ -1,7 +1,7 @@
 /* probe.h: where an observer of the runtime is plugged in.
  *
  * Mostly nobody observes, so each place that could report something first reads one word, and
- * calls a probe only if that asks for it. A probe calls the observer, a table of functions that a
+ * calls a probe only if that asks for it. The probes are functions of the observer, a table that a
  * higher room (src/watch) hands over when the runtime starts. None of these functions waits, or
  * takes a lock that is taken elsewhere; but the memory they write to may have to grow, even under a
  * channel's lock. */
@@ -46,40 +46,25 @@ struct lt_observer {
      * understand, -ENOMEM. */
     int (*begin)(const leat_options *options);
     void (*end)(void); /* when the workers have stopped */
-    /* The probes below. */
+    /* A worker leaves `from`, a task that waits from now on, or NULL, and runs `to`; NULL: the
+     * scheduler. */
     void (*switches)(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
+    /* A block or a callback is about to wait: called before it can be claimed. `wait_over`: it no
+     * longer waits; called before it runs. */
     void (*wait)(const struct lt_party *party);
     void (*wait_over)(const struct lt_party *party);
+    /* A worker begins a step of a party that is no task. NULL: it has ended the step. */
     void (*step)(struct lt_worker *worker, const struct lt_party *party);
+    /* With LT_PROBE_ITEMS and the channel's lock held: the running party has sent, or received, `n`
+     * items, and the partner, if there is one, has done the opposite. */
     void (*items)(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner);
+    /* With LT_PROBE_ITEMS: a channel that passes items on in order has been made. */
     void (*new_channel)(uint32_t channel, const char *name);
+    /* A scope has been opened, or is about to be freed. */
     void (*scope)(uint32_t scope, bool opened);
 };
 
 /* Set while no runtime exists. */
 extern const struct lt_observer *lt_observer;
-
-/* A worker leaves `from`, a task that waits from now on, or NULL, and runs `to`; NULL: the
- * scheduler. */
-LT_COLD void lt_probe_switch(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
-
-/* A block or a callback is about to wait: called before it can be claimed. lt_probe_wait_over: it
- * no longer waits; called before it runs. */
-LT_COLD void lt_probe_wait(const struct lt_party *party);
-LT_COLD void lt_probe_wait_over(const struct lt_party *party);
-
-/* A worker begins a step of a party that is no task. NULL: it has ended the step. */
-LT_COLD void lt_probe_step(struct lt_worker *worker, const struct lt_party *party);
-
-/* With LT_PROBE_ITEMS and the channel's lock held: the running party has sent, or received, `n`
- * items, and the partner, if there is one, has done the opposite. */
-LT_COLD void lt_probe_items(uint32_t channel, bool sent, uint64_t n,
-                            const struct lt_party *partner);
-
-/* With LT_PROBE_ITEMS: a channel that passes items on in order has been made. */
-LT_COLD void lt_probe_new_channel(uint32_t channel, const char *name);
-
-/* A scope has been opened, or is about to be freed. */
-LT_COLD void lt_probe_scope(uint32_t scope, bool opened);
 
 #endif

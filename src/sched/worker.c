@@ -325,9 +325,9 @@ static void run_outside(struct lt_worker *worker, struct lt_party *party)
 /* Functions of their own, so that the fast path has no registers to save. */
 static LT_COLD void run_noted(struct lt_worker *worker, struct lt_party *party)
 {
-    lt_probe_step(worker, party);
+    lt_observer->step(worker, party);
     run_outside(worker, party);
-    lt_probe_step(worker, NULL);
+    lt_observer->step(worker, NULL);
 }
 
 static LT_COLD void run_inside(struct lt_party *party)

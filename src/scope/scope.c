@@ -354,7 +354,7 @@ leat_scope *leat_scope_open(int64_t deadline)
     else
         become_root(scope);
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE))
-        lt_probe_scope(scope->number, true);
+        lt_observer->scope(scope->number, true);
     return scope;
 }
 
@@ -386,7 +386,7 @@ int leat_scope_close(leat_scope *scope)
     }
     int result = scope->result;
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE))
-        lt_probe_scope(scope->number, false);
+        lt_observer->scope(scope->number, false);
     put_memory(lt_current_worker(), scope);
     lt_runtime_release();
     return result;
