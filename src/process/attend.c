@@ -9,7 +9,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "process/process.h"
-#include "scope/deadline.h"
+#include "scope/scope.h"
 #include "scope/wait.h"
 
 #include <leat/select.h>

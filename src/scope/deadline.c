@@ -1,8 +1,13 @@
-#include "scope/deadline.h"
+/* deadline.c: the deadlines of scopes.
+ *
+ * A task's scope has its timer in the wheel of that task's worker. A thread's scope has a shared
+ * timer (sched/shared_timer.h). If that has been taken out to be fired when the scope closes, the
+ * opener pins the scope, and waits until the timer has fired. While the thread itself waits, it
+ * looks after its scopes' deadlines. */
+#include "scope/scope.h"
 
 #include "base/clock.h"
 #include "sched/current.h"
-#include "scope/scope.h"
 
 /* ---- of a task's scope ---- */
 

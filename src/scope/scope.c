@@ -4,7 +4,6 @@
 #include "sched/current.h"
 #include "sched/probe.h"
 #include "sched/runtime.h"
-#include "scope/deadline.h"
 #include "scope/wait.h"
 
 #include <string.h>

@@ -59,7 +59,7 @@ struct leat_scope {
     _Alignas(LT_CACHE_LINE) _Atomic uint64_t live;
     struct lt_node owned;
     struct lt_node children, sibling; /* `sibling`: in the parent's children, or in lt_roots */
-    struct lt_shared_timer timer;     /* a task's scope uses its `timer` alone: scope/deadline.h */
+    struct lt_shared_timer timer;     /* a task's scope uses its `timer` alone: scope/deadline.c */
 };
 
 /* The scopes that have no parent. Their lock comes before any scope's. */
@@ -116,5 +116,15 @@ void lt_scope_check_closed(const struct lt_party *party, const char *name);
 /* For the table of kinds (sched/kinds.h), which says when each is called. */
 bool lt_scope_task_ended(struct lt_task *task, int result);
 void lt_scope_task_moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
+
+/* The deadline of a scope: called when it opens. */
+void lt_deadline_set(leat_scope *scope, int64_t deadline);
+
+/* Called when the scope closes and no task is left. */
+void lt_deadline_clear(leat_scope *scope);
+
+/* For a thread that waits: cancels its scopes whose deadline has passed. Returns the next deadline,
+ * or LEAT_NEVER. */
+int64_t lt_deadline_attend(const struct lt_party *thread);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/config.h"
 #include "sched/probe.h"
-#include "scope/deadline.h"
+#include "scope/scope.h"
 
 int lt_wait_closed(const struct lt_party *self)
 {

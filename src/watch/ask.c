@@ -4,7 +4,7 @@
 #include "base/futex.h"
 #include "base/world.h"
 #include "block/machine.h"
-#include "watch/find.h"
+#include "watch/look.h"
 
 #include <errno.h>
 

@@ -2,7 +2,7 @@
 #include "arch/stack.h"
 #include "base/cancel.h"
 #include "sched/pool.h"
-#include "watch/find.h"
+#include "watch/look.h"
 #include "watch/tell.h"
 
 #include <leat/watch.h>

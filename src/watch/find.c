@@ -3,7 +3,7 @@
  * those during the look. So they are copied without being touched, and the copy is believed if the
  * party was still in its place after it. */
 #define _GNU_SOURCE
-#include "watch/find.h"
+#include "watch/look.h"
 
 #include "base/alloc.h"
 #include "block/block.h"

@@ -5,7 +5,6 @@
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "scope/scope.h"
-#include "watch/find.h"
 
 #include <leat/task.h>
 

@@ -6,7 +6,7 @@
 #include "base/fault.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
-#include "watch/find.h"
+#include "watch/look.h"
 
 #include <leat/watch.h>
 
