@@ -72,3 +72,19 @@ int64_t lt_env_number(const char *variable, long most)
     snprintf(wanted, sizeof wanted, "a number from 1 to %ld", most);
     return lt_env_refuse(variable, wanted);
 }
+
+int lt_env_word(const char *variable, const struct lt_word *words)
+{
+    const char *text = lt_env(variable);
+    char wanted[64] = "";
+    if (!text)
+        return 0;
+    for (const struct lt_word *word = words; word->text; word++) {
+        if (strcmp(text, word->text) == 0)
+            return word->value;
+        size_t length = strlen(wanted);
+        const char *before = !length ? "" : word[1].text ? ", " : " or ";
+        snprintf(wanted + length, sizeof wanted - length, "%s%s", before, word->text);
+    }
+    return lt_env_refuse(variable, wanted);
+}

@@ -17,6 +17,16 @@ int lt_env_refuse(const char *variable, const char *wanted);
  * -EINVAL, after a message, for any other. */
 int64_t lt_env_number(const char *variable, long most);
 
+/* The value that a word stands for. A list of them ends with a NULL. */
+struct lt_word {
+    const char *text;
+    int value;
+};
+
+/* What the variable's word stands for. 0: it has no value; -EINVAL, after a message, if the list
+ * does not have the word. */
+int lt_env_word(const char *variable, const struct lt_word *words);
+
 /* The first call names on standard error each variable that begins with LEAT_ and is unknown to
  * leat. */
 void lt_env_tell_unknown(void);

@@ -97,12 +97,12 @@ static void settle(struct race *race, leat_io *io, int error)
 {
     if (!error && race->type == SOCK_STREAM && is_its_own_peer(io->fd))
         error = -ECONNREFUSED;
-    if (!error)
+    if (!error) {
         race->winner = io;
-    else
-        leat_io_unref(io);
-    if (error)
-        failed(race, error);
+        return;
+    }
+    leat_io_unref(io);
+    failed(race, error);
 }
 
 static void begin(struct race *race, const leat_address *to)

@@ -99,33 +99,20 @@ static unsigned processors(void)
     return n < 1 ? 1 : n > LT_MAX_WORKERS ? LT_MAX_WORKERS : (unsigned)n;
 }
 
-/* 0 or 1; -EINVAL for any other value. */
-static int pinned_by_environment(void)
-{
-    const char *text = lt_env("LEAT_PINNED");
-    if (!text || strcmp(text, "0") == 0)
-        return 0;
-    return strcmp(text, "1") == 0 ? 1 : lt_env_refuse("LEAT_PINNED", "0 or 1");
-}
-
-/* 1: with rings; 0: epoll alone; -EINVAL for any other value. */
-static int rings_by_environment(void)
-{
-    const char *text = lt_env("LEAT_IO");
-    if (!text || strcmp(text, "auto") == 0 || strcmp(text, "epoll") == 0)
-        return 0;
-    return strcmp(text, "uring") == 0 ? 1 : lt_env_refuse("LEAT_IO", "auto, epoll or uring");
-}
+static const struct lt_word pinned_words[] = { { "0", 0 }, { "1", 1 }, { NULL, 0 } };
+static const struct lt_word io_words[] = {
+    { "auto", 0 }, { "epoll", 0 }, { "uring", 1 }, { NULL, 0 }
+};
 
 static int resolve(const leat_options *given, leat_options *options)
 {
     lt_env_tell_unknown();
     *options = given ? *given : (leat_options){ 0 };
-    int pinned = options->pinned ? 1 : pinned_by_environment();
+    int pinned = options->pinned ? 1 : lt_env_word("LEAT_PINNED", pinned_words);
     if (pinned < 0)
         return pinned;
     options->pinned = pinned;
-    if (rings_by_environment() < 0)
+    if (lt_env_word("LEAT_IO", io_words) < 0)
         return -EINVAL;
     int64_t workers = options->workers ? 0 : lt_env_number("LEAT_WORKERS", LT_MAX_WORKERS);
     if (workers < 0)
@@ -282,7 +269,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     rt->stack_size = options->stack_size;
     rt->pinned = options->pinned != 0;
     /* Relaxed: it orders nothing. */
-    atomic_store_explicit(&lt_uring_wanted, !alone && rings_by_environment() == 1,
+    atomic_store_explicit(&lt_uring_wanted, !alone && lt_env_word("LEAT_IO", io_words) == 1,
                           memory_order_relaxed);
     pthread_sigmask(SIG_SETMASK, NULL, &rt->signals);
     lt_stack_pool_open(options->stack_size);

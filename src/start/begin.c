@@ -19,45 +19,24 @@ enum {
     KNOWN = LEAT_WATCH_WAITS | LEAT_WATCH_DEADLOCK | LEAT_WATCH_DEADLOCK_ABORT | LEAT_WATCH_STACKS
 };
 
-struct word {
-    const char *text;
-    int value;
-};
-
-/* The value of a variable's word, by a list that ends with a NULL. 0: not set; -EINVAL: unknown. */
-static int read_word(const char *variable, const struct word *words)
-{
-    const char *text = lt_env(variable);
-    char wanted[64] = "";
-    if (!text)
-        return 0;
-    for (const struct word *word = words; word->text; word++) {
-        if (strcmp(text, word->text) == 0)
-            return word->value;
-        size_t length = strlen(wanted);
-        snprintf(wanted + length, sizeof wanted - length, "%s%s", length ? " or " : "", word->text);
-    }
-    return lt_env_refuse(variable, wanted);
-}
-
 static int64_t read_ms(const char *variable)
 {
     int64_t ms = lt_env_number(variable, 1000000000);
     return ms < 0 ? ms : ms * LEAT_MS;
 }
 
-static const struct word details[] = { { "waits", LEAT_WATCH_WAITS },
-                                       { "stacks", LEAT_WATCH_STACKS },
-                                       { "waits,stacks", LEAT_WATCH_WAITS | LEAT_WATCH_STACKS },
-                                       { NULL, 0 } };
-static const struct word deadlock[] = { { "report", LEAT_WATCH_DEADLOCK },
-                                        { "abort", LEAT_WATCH_DEADLOCK_ABORT },
-                                        { NULL, 0 } };
-static const struct word signals[] = { { "SIGQUIT", SIGQUIT },
-                                       { "SIGUSR1", SIGUSR1 },
-                                       { "SIGUSR2", SIGUSR2 },
-                                       { "SIGHUP", SIGHUP },
-                                       { NULL, 0 } };
+static const struct lt_word details[] = { { "waits", LEAT_WATCH_WAITS },
+                                          { "stacks", LEAT_WATCH_STACKS },
+                                          { "waits,stacks", LEAT_WATCH_WAITS | LEAT_WATCH_STACKS },
+                                          { NULL, 0 } };
+static const struct lt_word deadlock[] = { { "report", LEAT_WATCH_DEADLOCK },
+                                           { "abort", LEAT_WATCH_DEADLOCK_ABORT },
+                                           { NULL, 0 } };
+static const struct lt_word signals[] = { { "SIGQUIT", SIGQUIT },
+                                          { "SIGUSR1", SIGUSR1 },
+                                          { "SIGUSR2", SIGUSR2 },
+                                          { "SIGHUP", SIGHUP },
+                                          { NULL, 0 } };
 
 static void end(void)
 {
@@ -71,8 +50,9 @@ static void end(void)
 
 static int begin(const leat_options *options)
 {
-    int also = read_word("LEAT_WATCH", details), on_deadlock = read_word("LEAT_DEADLOCK", deadlock);
-    int number = read_word("LEAT_DUMP", signals);
+    int also = lt_env_word("LEAT_WATCH", details),
+        on_deadlock = lt_env_word("LEAT_DEADLOCK", deadlock);
+    int number = lt_env_word("LEAT_DUMP", signals);
     int64_t limit = options->watchdog ? options->watchdog : read_ms("LEAT_WATCHDOG");
     if (also < 0 || on_deadlock < 0 || number < 0 || (limit && limit < LEAT_MS) ||
         options->watch & ~(unsigned)KNOWN)
