@@ -38,8 +38,8 @@ static int read_places(char *text, unsigned *places)
 /* The message does not show the password once more. */
 static int refuse_password(void)
 {
-    return plan_refuse("an address for '--on' has no password, which a command line shows to "
-                       "everybody: use LEAT_LINK_USER and LEAT_LINK_PASSWORD");
+    return plan_refuse("an address for '--on' must not have a password, since every user can "
+                       "see a command line: use LEAT_LINK_USER and LEAT_LINK_PASSWORD");
 }
 
 static int read_queue(struct queue *q, const char *text)

@@ -21,20 +21,20 @@ static const char help[] =
     "Run commands for leat map.\n"
     "\n"
     "Without an address: for a leat map on another machine, which starts this by\n"
-    "ssh. It runs what comes on standard input, as the user that has started it.\n"
-    "When that ends, it ends what it has started.\n"
+    "ssh. It runs the commands that come on standard input, as the user that has\n"
+    "started it. When standard input ends, it ends these commands.\n"
     "\n"
     "With an address: for every leat map --on=redis://HOST/QUEUE, until a signal\n"
-    "ends it. IT RUNS WHATEVER THE QUEUE SENDS, as the user that has started it:\n"
-    "everybody with a right to write to the queue can run any command here.\n"
+    "ends it. IT RUNS EVERY COMMAND THAT THE QUEUE SENDS, as the user that has\n"
+    "started it: anyone who can write to the queue can run any command here.\n"
     "\n"
     "  -j, --jobs=N       run N commands at a time (one for each core)\n"
     "      --dir=FOLDER   run them in FOLDER\n"
-    "      --grace=TIME   after the first SIGTERM, commands have TIME to end (10s)\n"
-    "      --lease=TIME   a worker that is silent for TIME has lost its jobs (5s)\n"
+    "      --grace=TIME   the time that commands have after the first SIGTERM (10s)\n"
+    "      --lease=TIME   if a worker is silent for TIME, others get its jobs (5s)\n"
     "      --help, --version\n"
     "\n"
-    "LEAT_LINK_USER and LEAT_LINK_PASSWORD in the environment say who asks. For\n"
+    "LEAT_LINK_USER and LEAT_LINK_PASSWORD in the environment are for the Redis. For\n"
     "rediss:// (TLS), LEAT_LINK_CA names a file with the trusted certificates.\n";
 
 enum { JOBS_MOST = 4096, OPT_DIR = 256, OPT_GRACE, OPT_LEASE, OPT_HELP, OPT_VERSION };
@@ -101,8 +101,8 @@ static int read_address(struct taker *taker, const char *text)
     if (!queue_is_meant(text))
         return refuse("unexpected argument '%s'", text);
     if (strchr(text, '@'))
-        return refuse("an address has no password, which a command line shows to everybody: use "
-                      "LEAT_LINK_USER and LEAT_LINK_PASSWORD");
+        return refuse("an address must not have a password, since every user can see a command "
+                      "line: use LEAT_LINK_USER and LEAT_LINK_PASSWORD");
     const char *why = queue_read(&taker->queue, text);
     taker->address = text;
     return why ? refuse("invalid address '%s': %s", text, why) : 0;
