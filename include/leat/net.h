@@ -18,7 +18,7 @@
  *   [::1]:80          an IPv6 address, perhaps with a zone as in [fe80::1%eth0]:80
  *   :80               to listen: every address of this machine; to connect: this machine
  *   example.org:http  to connect: a name; the port may be the name of a service
- *   udp:127.0.0.1:53  any of these, for datagrams in place of a stream
+ *   udp:127.0.0.1:53  any of these, for datagrams instead of a stream
  *   unix:/run/x       a socket of this machine, in the file system
  *   unix:@x           one in the abstract name space of Linux
  *
