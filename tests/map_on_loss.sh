@@ -208,6 +208,15 @@ wait_for grep -q lost "$out/err"
 finished 'a worker gets SIGTERM' 0
 is 'a worker gets SIGTERM: output' '1 2' "$(xargs <"$out/got")"
 
+# a signal that a worker ignores from its start
+run --on='nohup*1' -s "$wait_here echo \$1" ::: 1
+wait_for pids 1
+kill -HUP "$(worker nohup)"
+sleep 0.2
+: >go
+finished 'a worker ignores HUP' 0
+is 'a worker ignores HUP: messages' '' "$(cat "$out/err")"
+
 # a worker that does not answer is given up: after a second signal within a second
 run --on='a*1' -s "$wait_here" ::: 1
 wait_for pids 1

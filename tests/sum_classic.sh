@@ -63,7 +63,7 @@ one_descriptor() {
         fd=${fd##*/}
         [ "$fd" -lt 3 ] || eval "exec $fd>&-"
     done
-    ulimit -n 6
+    ulimit -n 8
     exec "$work/bin/md5sum" abc xs
 }
 md5sum abc xs >"$out/wanted"

@@ -52,7 +52,7 @@ for first in {1..9}; do
     is "$call $first: message" \
         'leat sum: cannot start a thread: Resource temporarily unavailable' "$(cat "$out/got.err")"
 done
-[ "$first" -gt 3 ] || fail "$call: only $first were refused"
+[ "$first" -gt 2 ] || fail "$call: only $first were refused"
 is "$call $first: goes on with fewer" 0 "$status"
 
 finish

@@ -237,6 +237,9 @@ md5sum f/1 f/2 >$list
 update 'a line without end' 1 f
 grep -q 'line of more than 1 MiB, and is left alone' "$out/got.err" || fail "$what: no message"
 untouched
+"$leat" sum --update="$list" f 2>&1 | cat >"$out/got"
+grep -q 'and is left alone' "$out/got" || fail "$what: no message in a pipe"
+untouched
 md5sum f/1 f/2 >$list
 chmod 400 $list
 if ! : 2>/dev/null >>$list; then

@@ -6,6 +6,7 @@
 #include "look/fetch.h"
 #include "look/history.h"
 #include "look/screen.h"
+#include "shared/stop.h"
 
 #include <errno.h>
 #include <leat/leat.h>
@@ -227,7 +228,7 @@ static int open_all(struct live *l, leat_scope *scope)
     l->news = leat_chan_of(scope, struct news, 0);
     if (!l->asked || !l->news)
         return -ENOMEM;
-    int error = leat_signals(scope, numbers, sizeof numbers / sizeof *numbers, &l->signals);
+    int error = stop_signals(scope, numbers, sizeof numbers / sizeof *numbers, &l->signals);
     if (!error)
         error = leat_io_adopt(scope, l->terminal->fd, &l->io);
     return error ? error : leat_go_blocking(scope, get_documents, l);

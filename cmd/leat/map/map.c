@@ -35,11 +35,11 @@ static int open_channels(struct run *run, leat_scope *scope)
     return 0;
 }
 
-static int start_tasks(struct run *run, leat_scope *watch)
+static int start_tasks(struct run *run)
 {
-    int error = leat_go(watch, attend_signals, run);
+    int error = signals_attend(run);
     if (!error)
-        error = leat_go(watch, draw_progress, run);
+        error = leat_go(run->watch, draw_progress, run);
     if (!error)
         error = leat_go(run->jobs, start_jobs, run);
     if (!error)
@@ -64,17 +64,18 @@ static int do_run(void *arg)
         error = open_channels(run, scope);
     run->machines = leat_scope_open(LEAT_NEVER);
     run->jobs = leat_scope_open(LEAT_NEVER);
-    leat_scope *watch = leat_scope_open(LEAT_NEVER);
-    if (!run->machines || !run->jobs || !watch)
+    run->watch = leat_scope_open(LEAT_NEVER);
+    if (!run->machines || !run->jobs || !run->watch)
         error = -ENOMEM;
     if (!error && run->plan->machine_count && !run->plan->dry_run)
         error = hosts_open(run);
     if (!error)
-        error = start_tasks(run, watch);
+        error = start_tasks(run);
     if (!error)
         deliver(run);
-    leat_scope_cancel(watch);
-    leat_scope_close(watch);
+    stop_close(&run->stop);
+    leat_scope_cancel(run->watch);
+    leat_scope_close(run->watch);
     leat_scope_close(run->jobs);
     drop_offers(run);
     hosts_close(run);

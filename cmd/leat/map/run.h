@@ -33,6 +33,7 @@
 #include "map/log.h"
 #include "map/streams.h"
 #include "map/tally.h"
+#include "shared/stop.h"
 
 #include <leat/leat.h>
 
@@ -47,9 +48,11 @@ struct run {
     struct log log;
     struct store store;
     struct streams streams;
-    mode_t mask;      /* of the rights of new files */
-    char *password;   /* for a queue, or NULL */
-    leat_scope *jobs; /* of the jobs' parties, the starter and the feeder */
+    mode_t mask;       /* of the rights of new files */
+    char *password;    /* for a queue, or NULL */
+    leat_scope *jobs;  /* of the jobs' parties, the starter and the feeder */
+    leat_scope *watch; /* of what looks after the run */
+    struct stop stop;
     leat_semaphore *window;
     leat_mutex *shortage; /* of the job that waits for what the system is short of */
     leat_chan *places, *lend;
@@ -162,8 +165,10 @@ void signal_jobs(struct run *run, int signal);
 
 /* ---- signals.c and show.c ---- */
 
-/* Tasks: one attends to signals, one draws the progress line. */
-int attend_signals(void *run);
+/* Attends to signals until run->stop is closed. 0 or a negative errno value. */
+int signals_attend(struct run *run);
+
+/* A task: draws the progress line. */
 int draw_progress(void *run);
 
 #endif

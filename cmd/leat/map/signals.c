@@ -2,15 +2,21 @@
 #define _GNU_SOURCE
 #include "map/host.h"
 
-#include <errno.h>
 #include <signal.h>
-
-enum { SIGNALS = 5 };
 
 /* Nothing more is written where it has to be waited for. */
 static void abandon(struct run *run)
 {
     leat_close(run->streams.abandoned);
+}
+
+/* With a reader that does not read. */
+static int lose_patience(void *arg)
+{
+    struct run *run = arg;
+    if (leat_sleep(run->plan->grace + LEAT_S) == 0)
+        abandon(run);
+    return 0;
 }
 
 /* A second one kills. */
@@ -29,6 +35,8 @@ static void end_by(struct run *run, int number)
         signal_jobs(run, number);
     else
         end_run(run, true, number, 0);
+    if (leat_go(run->watch, lose_patience, run) != 0)
+        abandon(run);
 }
 
 static void stop_and_continue(struct run *run)
@@ -39,50 +47,18 @@ static void stop_and_continue(struct run *run)
     signal_jobs(run, SIGCONT);
 }
 
-static void act_on(struct run *run, const leat_signal *got)
-{
-    if (got->signal == SIGTSTP)
-        stop_and_continue(run);
-    else if (got->signal == SIGCONT)
-        signal_jobs(run, SIGCONT);
-    else
-        for (unsigned i = 0; i < got->times; i++)
-            end_by(run, got->signal);
-}
-
-/* What is ignored stays ignored: with nohup, in a shell's background. */
-static size_t wanted_signals(int *to)
-{
-    static const int all[SIGNALS] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT };
-    struct sigaction now;
-    size_t n = 0;
-    for (size_t i = 0; i < SIGNALS; i++)
-        if (sigaction(all[i], NULL, &now) == 0 && now.sa_handler != SIG_IGN)
-            to[n++] = all[i];
-    return n;
-}
-
-int attend_signals(void *arg)
+static void act_on(void *arg, int number)
 {
     struct run *run = arg;
-    int signals[SIGNALS];
-    size_t n = wanted_signals(signals);
-    int64_t patience = LEAT_NEVER; /* with a reader that does not read */
-    leat_chan *come;
-    leat_signal got;
-    leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    int error = n ? leat_signals(scope, signals, n, &come) : -ECANCELED;
-    while (!error || error == -ETIMEDOUT) {
-        error = leat_recv_until(come, &got, patience);
-        if (error == -ETIMEDOUT)
-            abandon(run);
-        else if (!error)
-            act_on(run, &got);
-        pthread_mutex_lock(&run->lock);
-        bool ends = run->signal && error != -ETIMEDOUT;
-        pthread_mutex_unlock(&run->lock);
-        patience = ends ? leat_after(run->plan->grace + LEAT_S) : LEAT_NEVER;
-    }
-    leat_scope_close(scope);
-    return error == -ECANCELED ? 0 : error;
+    if (number == SIGTSTP)
+        stop_and_continue(run);
+    else if (number == SIGCONT)
+        signal_jobs(run, SIGCONT);
+    else
+        end_by(run, number);
+}
+
+int signals_attend(struct run *run)
+{
+    return stop_open(&run->stop, run->watch, true, act_on, run);
 }

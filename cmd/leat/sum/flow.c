@@ -7,23 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Records that a task failed, and halts. A task calls this before it closes its channels, since its
- * work looks finished after that. -ECANCELED is no failure. */
+static void end(struct flow *f)
+{
+    halt_now();
+    leat_scope_cancel(f->scope);
+}
+
+/* Records that a task failed, and ends the others. A task calls this before it closes its channels,
+ * since its work looks finished after that. -ECANCELED is no failure. */
 static void record_failure(struct flow *f, int err)
 {
     if (err == 0 || err == -ECANCELED)
         return;
     int none = 0;
     atomic_compare_exchange_strong(&f->failure, &none, err);
-    halt_now();
-}
-
-static int watch_task(void *arg)
-{
-    struct flow *f = arg;
-    halt_wait(-1, 0);
-    leat_scope_cancel(f->scope);
-    return 0;
+    end(f);
 }
 
 static int produce_task(void *arg)
@@ -48,7 +46,7 @@ static int collector_task(void *arg)
 {
     struct flow *f = arg;
     record_failure(f, collect_task(f));
-    halt_now();
+    end(f);
     return 0;
 }
 
@@ -74,30 +72,32 @@ static int start(struct flow *f)
     /* The producer is the first sender; it adds the digesters as it starts them. */
     int err = leat_chan_senders(f->done, 1);
     if (!err)
-        err = start_task(f, watch_task);
-    if (!err)
         err = start_task(f, collector_task);
     if (!err)
         err = start_task(f, produce_task);
     return err;
 }
 
-static int run(void *arg)
+static int run(struct flow *f)
 {
-    struct flow *f = arg;
     f->scope = leat_scope_open(LEAT_NEVER);
     if (!f->scope)
         return -ENOMEM;
     devices_open(f->scope, f->readers);
-    int err = start(f);
-    record_failure(f, err);
-    int ended = leat_scope_close(f->scope);
+    record_failure(f, start(f));
+    int err = leat_scope_close(f->scope);
     dirs_notify(NULL, 0);
-    return err ? err : ended;
+    devices_close();
+    int failure = atomic_load(&f->failure);
+    return failure ? failure : err == -ECANCELED ? 0 : err;
 }
 
-static void free_slots(struct flow *f)
+static void wipe_slots(struct flow *f)
 {
+    for (size_t i = 0; i < f->slots_used; i++) {
+        flow_wipe(f, &f->slots[i]);
+        free(f->slots[i].name);
+    }
     free(f->slots);
     free(f->digests);
     free(f->stamps);
@@ -108,21 +108,10 @@ int flow_run(struct flow *f)
     f->slots = calloc(FLOW_WINDOW, sizeof *f->slots);
     f->digests = calloc(FLOW_WINDOW, f->room);
     f->stamps = f->cache ? calloc(FLOW_WINDOW, sizeof *f->stamps) : NULL;
-    if (!f->slots || !f->digests || (f->cache && !f->stamps)) {
-        free_slots(f);
-        return -ENOMEM;
-    }
-    /* All tasks block in the system, on threads of their own: one worker is enough. */
-    int err = leat_main_with(run, f, &(leat_options){ .workers = 1 });
-    if (!f->scope)
-        err = blame_threads(err); /* the runtime did not start */
-    devices_close();
-    for (size_t i = 0; i < f->slots_used; i++) {
-        flow_wipe(f, &f->slots[i]);
-        free(f->slots[i].name);
-    }
-    free_slots(f);
-    return err ? err : atomic_load(&f->failure);
+    bool whole = f->slots && f->digests && (f->stamps || !f->cache);
+    int err = whole ? run(f) : -ENOMEM;
+    wipe_slots(f);
+    return err;
 }
 
 /* Waits for one more chain of spare slots, or for the wakeup. */

@@ -77,8 +77,8 @@ struct flow {
     struct slot *_Atomic in_hand[FLOW_IN_HAND]; /* if progress is shown: those being digested */
 };
 
-/* Runs the flow to its end. 0, also if halted (halt.h), or a negative errno value: -EAGAIN if a
- * thread could not be started. */
+/* Runs the flow to its end, in a task. 0, also if the caller's scope is cancelled, or a negative
+ * errno value: -EAGAIN if a thread could not be started. */
 int flow_run(struct flow *f);
 
 /* For the producer: a slot to fill, with this name and with memory for digests and stamp; all else

@@ -7,6 +7,7 @@
 #include "halt.h"
 #include "later.h"
 #include "shared/finish.h"
+#include "shared/stop.h"
 #include "sources.h"
 #include "update.h"
 
@@ -98,6 +99,61 @@ static void write_update(struct emitter *e)
     e->failed = true;
 }
 
+/* ---- the work, in leat's runtime ---- */
+
+enum { RUNTIME_DESCRIPTORS = 4 }; /* with the halt's */
+
+struct work {
+    struct flow *flow;
+    leat_scope *scope;
+    int signal; /* that has ended it early, or 0 */
+    int err, unsaved;
+};
+
+/* What holds up the end after a signal, the next one ends. */
+static void halt(void *arg, int number)
+{
+    struct work *w = arg;
+    if (w->signal)
+        finish_by_signal(number);
+    w->signal = number;
+    halt_now();
+    leat_scope_cancel(w->scope);
+}
+
+/* Also after a halt: all digests of the cache are right. */
+static int save(void *arg)
+{
+    struct work *w = arg;
+    struct emitter *e = w->flow->emitter;
+    if (e->cache)
+        w->unsaved = cache_save(e->cache);
+    if (e->update && !w->err)
+        write_update(e);
+    return 0;
+}
+
+static int work(void *arg)
+{
+    struct work *w = arg;
+    struct stop stop;
+    w->scope = leat_scope_open(LEAT_NEVER);
+    w->err = w->scope ? halt_open() : -ENOMEM;
+    if (!w->err)
+        w->err = stop_open(&stop, w->scope, false, halt, w);
+    if (!w->err) {
+        w->err = flow_run(w->flow);
+        halt_close();
+        leat_shield();
+        if (leat_blocking(save, w) != 0)
+            save(w);
+        leat_unshield();
+        stop_close(&stop);
+    }
+    leat_scope_close(w->scope);
+    return w->err;
+}
+
 /* Returns the exit status. *fatal: the signal that is to end the program, or 0. A closed pipe means
  * SIGPIPE if `pipes_end_it`, else a write error. */
 static int run_flow(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
@@ -130,26 +186,22 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
         .emitter = &emitter,
         .goal = { .wanted = emitter.progress.on },
     };
-    size_t others = HALT_DESCRIPTORS;
+    size_t others = RUNTIME_DESCRIPTORS;
     if (o->check || o->files0_from)
         others++; /* a list */
     if (!o->persona->classic)
         others++; /* a folder */
-    int err = descriptors_share(&flow, others, &source.descriptors), unsaved = 0;
+    struct work w = { .flow = &flow };
+    int err = descriptors_share(&flow, others, &source.descriptors);
+    /* All tasks block in the system, on threads of their own: one worker is enough. */
     if (!err)
-        err = halt_open();
-    if (!err) {
-        err = flow_run(&flow);
-        /* Also after a halt: all its digests are right. */
-        if (emitter.cache)
-            unsaved = cache_save(emitter.cache);
-        if (emitter.update && !err)
-            write_update(&emitter);
-        halt_close();
-    }
-    if (unsaved)
-        emit_note(&emitter, o->cache, "cannot be written", unsaved);
-    *fatal = halt_signal();
+        err = leat_main_with(work, &w, &(leat_options){ .workers = 1 });
+    /* leat's -ENOMEM does not tell what the system lacked; here it is nearly always threads. */
+    if (err == -ENOMEM && !w.scope)
+        err = -EAGAIN;
+    if (w.unsaved)
+        emit_note(&emitter, o->cache, "cannot be written", w.unsaved);
+    *fatal = w.signal;
     if (!*fatal && pipes_end_it && emitter.out.error == -EPIPE)
         *fatal = SIGPIPE;
     if (!*fatal) {

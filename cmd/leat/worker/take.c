@@ -3,6 +3,7 @@
 #include "worker/queue.h"
 
 #include "link/frame.h"
+#include "shared/stop.h"
 #include "worker/worker.h"
 
 #include <ctype.h>
@@ -38,37 +39,30 @@ static void find_host(struct taker *taker)
 }
 
 /* The first signal: no more jobs, and those that run have the grace. The second: they end now. */
-static int await_signals(void *arg)
+static void end_jobs(void *arg, int number)
 {
     struct taker *taker = arg;
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-    leat_chan *come;
-    leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    int error = leat_signals(scope, signals, sizeof signals / sizeof *signals, &come);
-    if (!error && leat_recv(come, NULL) == 0) {
-        leat_scope_cancel(taker->serving);
-        if (leat_recv(come, NULL) == 0)
-            leat_close(taker->hurry);
-    }
-    leat_scope_close(scope);
-    return 0;
+    (void)number;
+    if (leat_cancelled(taker->serving))
+        leat_close(taker->hurry);
+    leat_scope_cancel(taker->serving);
 }
 
 static int serve(struct taker *taker, leat_link *link)
 {
-    leat_scope *watch = leat_scope_open(LEAT_NEVER);
+    struct stop stop;
     taker->serving = leat_scope_open(LEAT_NEVER);
-    int error = watch && taker->serving ? leat_go(watch, await_signals, taker) : -ENOMEM;
-    if (!error)
+    int error = taker->serving ? stop_open(&stop, taker->serving, false, end_jobs, taker) : -ENOMEM;
+    if (!error) {
         error = leat_serve_stage(link, &(leat_serve_stage_spec){ .stage = taker->queue.stage,
                                                                  .n = taker->jobs,
                                                                  .run = errand_do,
                                                                  .arg = taker,
                                                                  .max_bytes = FRAME_PARCEL_MOST,
                                                                  .grace = taker->grace });
+        stop_close(&stop);
+    }
     leat_scope_close(taker->serving);
-    leat_scope_cancel(watch);
-    leat_scope_close(watch);
     return error == -ECANCELED ? 0 : error;
 }
 

@@ -3,6 +3,7 @@
 #include "worker/worker.h"
 
 #include "shared/cores.h"
+#include "shared/stop.h"
 #include "worker/work.h"
 
 #include <errno.h>
@@ -51,18 +52,12 @@ static int hear_hello(struct worker *worker)
 
 /* ---- serving ---- */
 
-/* The first signal ends the worker as the end of the link does. */
-static int await_signal(void *arg)
+/* A signal ends the worker as the end of the link does. */
+static void end_link(void *arg, int number)
 {
     struct worker *worker = arg;
-    static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-    leat_chan *come;
-    leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    int error = leat_signals(scope, signals, sizeof signals / sizeof *signals, &come);
-    if (!error && leat_recv(come, NULL) == 0)
-        leat_io_close(worker->link.in);
-    leat_scope_close(scope);
-    return 0;
+    (void)number;
+    leat_io_close(worker->link.in);
 }
 
 /* Until the link ends. */
@@ -77,13 +72,13 @@ static int serve(struct worker *worker)
 
 static int run(struct worker *worker, leat_scope *scope)
 {
+    struct stop stop;
     int status = hear_hello(worker);
     worker->jobs = status ? NULL : leat_scope_open(LEAT_NEVER);
-    leat_scope *watch = leat_scope_open(LEAT_NEVER);
-    if (worker->jobs && watch && leat_go(watch, await_signal, worker) == 0)
+    if (worker->jobs && stop_open(&stop, scope, false, end_link, worker) == 0) {
         status = serve(worker);
-    leat_scope_cancel(watch);
-    leat_scope_close(watch);
+        stop_close(&stop);
+    }
     leat_scope_cancel(worker->jobs);
     leat_scope_close(worker->jobs);
     link_finish(&worker->link);
