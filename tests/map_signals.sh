@@ -82,6 +82,17 @@ stop_and_continue "$(cat pids)"
 wait $run
 is 'stopped and continued: status' 0 $?
 
+# waiting for a writer of the items
+mkfifo unwritten
+for arguments in '' --pipe; do
+    # shellcheck disable=SC2086
+    timeout -k 10 --preserve-status -s TERM 0.3 "$leat" map $arguments -a unwritten echo
+    is "no writer, $arguments: status" 143 $?
+done
+(sleep 0.2; echo a >unwritten) &
+gives 'a late writer' 0 a -a unwritten echo
+wait
+
 # waiting for items, and for a reader that does not read
 mkfifo items sink
 exec 3<>items 4<>sink

@@ -53,6 +53,14 @@ broken 'an empty name' 'contains an empty file name' 'one\0\0folder/3\0'
 broken 'itself' "cannot name itself, '-', as a file" 'one\0-\0folder/3\0'
 broken 'a name too long' 'contains a file name of more than 1 MiB' \
     "one\\0$(head -c 3000000 /dev/zero | tr '\0' x)\\0folder/3\\0"
+# The bound does not depend on how the names come.
+mebi=$(printf '%*s' $((1 << 20)) '' | tr ' ' x)
+for by in 1 4096 1000000; do
+    printf '%s\0%sx\0one\0' "$mebi" "$mebi" | dd obs=$by status=none |
+        "$leat" sum --files0-from=- 2>&1 | cut -c -100 >"$out/got"
+    is "a name of 1 MiB, by $by" 'too long: 1, left: 1' \
+        "too long: $(grep -c 'more than 1 MiB' "$out/got"), left: $(grep -c 'one$' "$out/got")"
+done
 "$leat" sum --files0-from=nosuch >"$out/got" 2>&1
 is 'no file: status' 1 $?
 is 'no file' 'leat sum: nosuch: No such file or directory' "$(cat "$out/got")"

@@ -110,7 +110,7 @@ static void count_jobs(struct run *run)
 static int feed_all(struct run *run)
 {
     struct input input;
-    int got = items_open(&run->items, run->plan, run->feeding);
+    int got = items_open(&run->items, run->plan);
     if (!got && run->streams.progress.on)
         count_jobs(run);
     while (got >= 0 && (got = items_next(&run->items, &input)) == 1)
@@ -136,11 +136,7 @@ int feed(void *arg)
         set_feeding(run, scope);
         error = feed_all(run);
         set_feeding(run, NULL);
-        /* An error of what reads the items has cancelled the scope. */
-        leat_scope_cancel(scope);
-        int unread = leat_scope_close(scope);
-        if (error == -ECANCELED)
-            error = unread;
+        leat_scope_close(scope);
     }
     leat_close(run->offers);
     leat_mutex_lock(run->taking);

@@ -51,20 +51,20 @@ static int complain(struct items *it, const char *complaint)
 /* Adds a line's bytes. */
 static int take_line(struct items *it, bool pass_empty, struct text *to)
 {
-    leat_line line;
-    int error;
-    while (!(error = leat_recv(it->lines, &line)) && !line.size && pass_empty)
-        leat_line_free(&line);
-    if (error)
-        return error == -EPIPE ? 0 : error;
-    if (line.cut)
-        error = complain(it, "an item is longer than 1 MiB");
-    else if (memchr(line.text, 0, line.size))
-        error = complain(it, "an item has a NUL byte; with --null, items end in one");
-    else
-        text_add(to, line.text, line.size);
-    leat_line_free(&line);
-    return error ? error : 1;
+    char *line;
+    size_t len;
+    int got;
+    do {
+        got = lines_next(&it->lines, &line, &len);
+        if (got != 1)
+            return got == -E2BIG ? complain(it, "an item is longer than 1 MiB") : got;
+        len -= line[len - 1] == it->lines.end;
+        len -= it->plan->csv && len && line[len - 1] == '\r';
+    } while (!len && pass_empty);
+    if (memchr(line, 0, len))
+        return complain(it, "an item has a NUL byte; with --null, items end in one");
+    text_add(to, line, len);
+    return 1;
 }
 
 /* Adds the next item and a NUL. */
@@ -236,9 +236,10 @@ static int take_several(struct items *it, struct row **row)
  * have to be read. */
 static size_t whole_lines(struct items *it)
 {
-    const char *bytes = it->held.bytes;
-    size_t most = it->plan->block, len = it->held.len;
-    if (len <= most && it->at_end)
+    const struct lines *l = &it->lines;
+    const char *bytes = l->read.bytes + l->from;
+    size_t most = it->plan->block, len = l->read.len - l->from;
+    if (len <= most && l->at_end)
         return len;
     if (len < most)
         return 0;
@@ -248,26 +249,21 @@ static size_t whole_lines(struct items *it)
     if (!end)
         end = memchr(bytes + it->searched, '\n', len - it->searched);
     it->searched = end ? 0 : len;
-    return end ? (size_t)(end - bytes) + 1 : it->at_end ? len : 0;
+    return end ? (size_t)(end - bytes) + 1 : l->at_end ? len : 0;
 }
 
 static int take_block(struct items *it, struct input *input)
 {
     size_t n;
-    struct text *held = &it->held;
-    while (!(n = whole_lines(it)) && !it->at_end) {
-        size_t missing = it->plan->block > held->len ? it->plan->block - held->len : LINE_BLOCK;
-        if (missing > READ_MOST)
-            missing = READ_MOST;
-        if (held->len > LONGEST_BLOCK && it->searched)
+    struct lines *l = &it->lines;
+    while (!(n = whole_lines(it)) && !l->at_end) {
+        size_t there = l->read.len - l->from;
+        size_t missing = it->plan->block > there ? it->plan->block - there : LINE_BLOCK;
+        if (there > LONGEST_BLOCK && it->searched)
             return complain(it, "a line is longer than 1 GiB");
-        if (!text_reserve(held, missing))
-            return -ENOMEM;
-        int64_t got = leat_read(it->io, held->bytes + held->len, missing);
-        if (got < 0)
-            return (int)got;
-        held->len += (size_t)got;
-        it->at_end = got == 0;
+        int error = lines_read(l, missing < READ_MOST ? missing : READ_MOST);
+        if (error)
+            return error;
     }
     if (n == 0)
         return 0;
@@ -276,42 +272,32 @@ static int take_block(struct items *it, struct input *input)
     input->row = make_row(&none, 0, false);
     if (!input->block || !input->row)
         return -ENOMEM;
-    memcpy(input->block, held->bytes, n);
+    memcpy(input->block, l->read.bytes + l->from, n);
     input->block_size = n;
-    memmove(held->bytes, held->bytes + n, held->len - n);
-    held->len -= n;
+    l->from += n;
     return 1;
 }
 
 /* ---- opening ---- */
 
-int items_open(struct items *it, const struct plan *p, leat_scope *scope)
+int items_open(struct items *it, const struct plan *p)
 {
     *it = (struct items){ .plan = p, .name = p->items ? p->items : "standard input" };
     if (p->list_count) {
         it->at = calloc(p->list_count, sizeof *it->at);
         return it->at ? 0 : -ENOMEM;
     }
-    /* Not standard input itself, whose number no file may get when this is closed. */
     bool named = p->items && strcmp(p->items, "-") != 0;
-    int fd = named ? open(p->items, O_RDONLY | O_CLOEXEC | O_NOCTTY)
-                   : fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
-    if (fd < 0)
-        return -errno;
-    int error = leat_io_adopt(scope, fd, &it->io);
-    /* A window that is smaller than this channel is by default is not to be read far ahead of. */
-    const leat_lines_options lines = { .most = WHOLE_ITEM_MOST,
-                                       .capacity = p->window < 64 ? p->window : 0,
-                                       .zero = p->null,
-                                       .crlf = p->csv };
-    if (!error && !p->block)
-        error = leat_lines(scope, it->io, &lines, &it->lines);
-    return error;
+    /* Without O_NONBLOCK, opening a FIFO would wait for a writer, and no signal would end that. */
+    int fd = named ? open(p->items, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK) : STDIN_FILENO;
+    lines_open(&it->lines, fd < 0 ? -errno : fd, p->null ? '\0' : '\n');
+    return it->lines.error;
 }
 
 void items_close(struct items *it)
 {
     free(it->at);
+    lines_close(&it->lines);
     text_free(&it->held);
 }
 
@@ -335,7 +321,7 @@ int items_next(struct items *it, struct input *input)
 static uint64_t count_lines(const struct items *it)
 {
     struct stat about;
-    int fd = leat_io_fd(it->io);
+    int fd = leat_io_fd(it->lines.io);
     off_t at = lseek(fd, 0, SEEK_CUR);
     if (at < 0 || fstat(fd, &about) < 0 || !S_ISREG(about.st_mode))
         return 0;
@@ -343,8 +329,7 @@ static uint64_t count_lines(const struct items *it)
     uint64_t lines = 0;
     ssize_t got;
     while (block && (got = pread(fd, block, LINE_BLOCK, at)) > 0) {
-        for (const char *c = block;
-             (c = memchr(c, it->plan->null ? 0 : '\n', (size_t)(block + got - c))); c++)
+        for (const char *c = block; (c = memchr(c, it->lines.end, (size_t)(block + got - c))); c++)
             lines++;
         at += got;
     }

@@ -1,19 +1,19 @@
 /* items.h: the rows of items that jobs get, one after another.
  *
- * They come from the lists of the command line, or from lines, which a task reads (leat_lines): no
- * farther ahead than its channel and its buffer. */
+ * They come from the lists of the command line, or from lines, which are read no farther ahead than
+ * their buffer. */
 #ifndef LEAT_MAP_ITEMS_H
 #define LEAT_MAP_ITEMS_H
 
 #include "map/command.h"
+#include "shared/lines.h"
 
 #include <leat/leat.h>
 
 struct items {
     const struct plan *plan;
     const char *name; /* of what is read, for messages */
-    leat_chan *lines;
-    leat_io *io;
+    struct lines lines;
     size_t *at; /* the next combination of the lists */
     bool at_end;
     struct text held; /* values that do not fit into the row before, each with a NUL */
@@ -30,8 +30,8 @@ struct input {
     size_t block_size;
 };
 
-/* Opens the file, or standard input; `scope` owns what reads it. 0 or a negative errno value. */
-int items_open(struct items *it, const struct plan *p, leat_scope *scope);
+/* Opens the file, or standard input. 0 or a negative errno value. */
+int items_open(struct items *it, const struct plan *p);
 void items_close(struct items *it);
 
 /* Returns 1 and the next input; 0 at the end; or a negative errno value. */

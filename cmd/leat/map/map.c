@@ -77,6 +77,7 @@ static int do_run(void *arg)
     leat_scope_cancel(run->watch);
     leat_scope_close(run->watch);
     leat_scope_close(run->jobs);
+    items_close(&run->items);
     drop_offers(run);
     hosts_close(run);
     leat_scope_close(run->machines);
@@ -118,7 +119,6 @@ static int run_plan(const struct plan *p)
     if (hosts_take_password(&run))
         error = leat_main_with(do_run, &run, &(leat_options){ .workers = 1 });
     hosts_free(&run);
-    items_close(&run.items);
     store_close(&run.store);
     log_close(&run.log);
     if (error) {

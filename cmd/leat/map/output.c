@@ -18,7 +18,7 @@ static void write_out(struct job *job, enum stream stream, const char *bytes, si
         end_run(run, true, error == -EPIPE ? SIGPIPE : SIGTERM, EXIT_TROUBLE);
 }
 
-/* With --lines: all whole lines. A line of more than WHOLE_ITEM_MOST bytes goes out in parts. */
+/* With --lines: all whole lines. A line of more than LINE_MOST bytes goes out in parts. */
 static void write_lines(struct job *job, enum stream stream, const char *bytes, size_t n)
 {
     struct text *rest = &job->rest[stream];
@@ -34,7 +34,7 @@ static void write_lines(struct job *job, enum stream stream, const char *bytes, 
     text_add(rest, bytes + whole, n - whole);
     if (rest->broken && end_run(job->run, true, SIGTERM, EXIT_TROUBLE))
         streams_say(&job->run->streams, "memory exhausted");
-    if (rest->len > WHOLE_ITEM_MOST) {
+    if (rest->len > LINE_MOST) {
         write_out(job, stream, rest->bytes, rest->len);
         text_clear(rest);
     }

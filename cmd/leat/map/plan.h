@@ -63,8 +63,6 @@ struct plan {
     bool resume, resume_ended;
 };
 
-enum { WHOLE_ITEM_MOST = 1 << 20 }; /* bytes of an item */
-
 /* Reads the arguments. Returns -1 if the command is to run; else the exit status, when all that is
  * to be said has been printed. */
 int plan_read(struct plan *p, int argc, char **argv);

@@ -1,9 +1,9 @@
 /* lists.c: the producer for check lists: the files that they name. */
 #define _GNU_SOURCE
 #include "check.h"
-#include "lines.h"
 #include "long_path.h"
 #include "named.h"
+#include "shared/lines.h"
 #include "sources.h"
 #include "update.h"
 #include "walk.h"

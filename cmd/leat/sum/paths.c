@@ -1,8 +1,8 @@
 /* paths.c: the producer for the paths of the command line or of a file of names. */
 #define _GNU_SOURCE
-#include "lines.h"
 #include "long_path.h"
 #include "named.h"
+#include "shared/lines.h"
 #include "sources.h"
 #include "update.h"
 #include "walk.h"

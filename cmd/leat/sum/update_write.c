@@ -1,9 +1,9 @@
 /* update_write.c: writes the updated list. New files go where the order of the names has their
  * place if the list is in that order, otherwise behind all others. */
 #define _GNU_SOURCE
-#include "lines.h"
 #include "long_path.h"
 #include "replace.h"
+#include "shared/lines.h"
 #include "update.h"
 
 #include <errno.h>
