@@ -4,7 +4,7 @@
 . "$(dirname "$0")/options_common.bash"
 
 files=$LEAT_SOURCE_DIR/cmd/leat/completions
-"$leat" sum -a none 2>&1 | sed -n "s/^  - '\(.*\)'/\1/p" | sort >"$out/digests"
+"$leat" sum -a none 2>&1 | sed -n 's/.*it takes //; s/, \| or /\n/g; 1p' | sort >"$out/digests"
 
 # ---- zsh and fish: what is in the files ----
 

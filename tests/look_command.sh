@@ -206,8 +206,8 @@ for delay in 0 0.05 -1 x 1e3 0x10 '' inf nan 3601 1.2.3; do
 done
 says '--list' "invalid argument 'tasks' for '--list': it takes parties, channels, scopes, waits, \
 stages, stacks, descriptors, batchers or counts" --list=tasks a:1
-says '--sort' "invalid argument 'rate' for '--sort': the columns of scopes are tree, members, \
-state, ends, since, around, opener" --list=scopes --sort=rate a:1
+says '--sort' "invalid argument 'rate' for '--sort': it takes tree, members, state, ends, \
+since, around or opener" --list=scopes --sort=rate a:1
 says '--json' '--json, --dump, --graph and --trace print all: they cannot be combined with '\
 '--list, --sort, --reverse or --filter' --json --filter=x a:1
 says 'two prints' 'only one of --json, --dump, --graph and --trace can be printed' \

@@ -57,7 +57,7 @@ if command -v groff >/dev/null; then
 fi
 
 # Each algorithm of leat sum is in both documents.
-"$leat" sum -a none 2>&1 | sed -n "s/^  - '\(.*\)'/\1/p" >"$out/algorithms"
+"$leat" sum -a none 2>&1 | sed -n 's/.*it takes //; s/, \| or /\n/g; 1p' >"$out/algorithms"
 [ -s "$out/algorithms" ] || fail 'no algorithms'
 while read -r algorithm; do
     grep -qE "(^|[ \`,])$algorithm([\`, .]|\$)" "$docs/leat-sum.1" ||

@@ -12,6 +12,10 @@ need_oracle() {
     esac
 }
 
+# What --algorithm takes, in messages.
+algorithms='md5, sha1, sha224, sha256, sha384, sha512, sha512-256, sha3-224, sha3-256, sha3-384, '
+algorithms+='sha3-512, blake2b, blake3, xxh64, xxh3, xxh128 or crc32c'
+
 # Compares both programs with the same arguments: each stream, both as one, and the status. $oracle
 # is coreutils' program, $algorithm leat's name for its digest, $input the standard input.
 oracle=md5sum algorithm=md5 input=/dev/null

@@ -88,7 +88,7 @@ rm t/c.d/new.o t/a/new
 refuses() {
     "$leat" sum "--exclude=$2" t >"$out/got" 2>&1
     is "'$2': status" 1 $?
-    is "'$2'" "leat sum: invalid --exclude argument '$2': it $1" "$(head -n 1 "$out/got")"
+    is "'$2'" "leat sum: invalid argument '$2' for '--exclude': it $1" "$(head -n 1 "$out/got")"
     printf '# one\nx\n%s\nx\n' "$2" >../patterns
     [ -z "$2" ] && return
     "$leat" sum --exclude-from=../patterns t >"$out/got" 2>&1

@@ -37,15 +37,15 @@ refused() {
     is "$*: hint" "Try 'leat sum --help' for more information." "$(tail -n 1 "$out/got.err")"
     [ -s "$out/got" ] && fail "$*: output"
 }
-refused "invalid argument 'md6' for '--algorithm'" -a md6 plain
-refused "invalid argument '' for '--algorithm'" --algorithm= plain
+refused "invalid argument 'md6' for '--algorithm': it takes $algorithms" -a md6 plain
+refused "invalid argument '' for '--algorithm': it takes $algorithms" --algorithm= plain
 refused "option requires an argument -- 'a'" -a
 refused '--length is only supported with --algorithm=blake2b' -l 128 plain
 for jobs in 0 -1 '' x 1x ' 1' +1; do
-    refused "invalid --jobs argument '$jobs'" -j "$jobs" plain
+    refused "invalid argument '$jobs' for '--jobs': it takes a number above 0" -j "$jobs" plain
 done
-refused "invalid --cache argument ''" --cache= plain
-refused "invalid --cache argument ''" --cache '' plain
+refused "invalid argument '' for '--cache': it takes a file" --cache= plain
+refused "invalid argument '' for '--cache': it takes a file" --cache '' plain
 "$leat" sum -j 99999999999999999999 plain >"$out/got"
 is 'very many jobs: status' 0 $?
 

@@ -53,7 +53,8 @@ done
 for count in 0 -1 x ''; do
     "$leat" sum --readers="$count" files >"$out/got" 2>&1
     is "--readers=$count: status" 1 $?
-    is "--readers=$count: message" "leat sum: invalid --readers argument '$count'" \
+    is "--readers=$count: message" \
+        "leat sum: invalid argument '$count' for '--readers': it takes a number above 0" \
         "$(head -n 1 "$out/got")"
 done
 

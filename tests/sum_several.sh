@@ -8,7 +8,7 @@ for name in plain 'with space' $'line\nfeed' 'back\slash' 'end) = x'; do
 done
 : >names/empty
 head -c 300000 /dev/urandom >names/large
-mapfile -t all < <("$leat" sum -a none 2>&1 | sed -n "s/^  - '\(.*\)'/\1/p")
+mapfile -t all < <("$leat" sum -a none 2>&1 | sed -n 's/.*it takes //; s/, \| or /\n/g; 1p')
 [ "${#all[@]}" -gt 8 ] || fail 'few algorithms'
 
 # wanted ALGORITHM...: the wanted lines, from one run for each algorithm
@@ -114,10 +114,11 @@ refused() {
     [ -s "$out/got" ] && fail "$*: output"
 }
 refused "'md5' is given twice in the argument of '--algorithm'" -a md5,sha1,md5 names/plain
-refused "invalid argument 'md6' for '--algorithm'" -a md5,md6 names/plain
-refused "invalid argument '' for '--algorithm'" -a md5,,sha1 names/plain
-refused "invalid argument '' for '--algorithm'" -a md5, names/plain
-refused "invalid argument ' sha1' for '--algorithm'" -a 'md5, sha1' names/plain
+refused "invalid argument 'md6' for '--algorithm': it takes $algorithms" -a md5,md6 names/plain
+refused "invalid argument '' for '--algorithm': it takes $algorithms" -a md5,,sha1 names/plain
+refused "invalid argument '' for '--algorithm': it takes $algorithms" -a md5, names/plain
+refused "invalid argument ' sha1' for '--algorithm': it takes $algorithms" -a 'md5, sha1' \
+    names/plain
 refused '--tag does not support --text mode' -a md5,sha1 -t names/plain
 refused '--length is only supported with --algorithm=blake2b' -a md5,sha1 -l 128 names/plain
 

@@ -72,6 +72,7 @@ struct given {
 };
 
 #define refuse(...) usage_refuse("leat look", EXIT_TROUBLE, __VA_ARGS__)
+#define refuse_argument(...) usage_argument("leat look", EXIT_TROUBLE, __VA_ARGS__)
 
 /* Nanoseconds from 0.1 s to `most` seconds, or 0. */
 static int64_t read_seconds(const char *text, double most)
@@ -86,10 +87,7 @@ static int64_t read_seconds(const char *text, double most)
 static int read_delay(struct arguments *o, const char *text)
 {
     o->delay = read_seconds(text, 3600);
-    return o->delay ? 0
-                    : refuse("invalid argument '%s' for '--delay': it takes seconds, from 0.1 to "
-                             "3600",
-                             text);
+    return o->delay ? 0 : refuse_argument("--delay", text, "seconds, from 0.1 to 3600");
 }
 
 static int print_raw(struct arguments *o, const char *target)
@@ -105,8 +103,7 @@ static int read_trace(struct arguments *o, const char *text)
 {
     int64_t time = read_seconds(text, 60);
     if (!time)
-        return refuse("invalid argument '%s' for '--trace': it takes seconds, from 0.1 to 60",
-                      text);
+        return refuse_argument("--trace", text, "seconds, from 0.1 to 60");
     snprintf(o->trace, sizeof o->trace, "/trace?seconds=%lld.%03lld", (long long)(time / LEAT_S),
              (long long)(time / LEAT_MS % 1000));
     o->raw.time = time;
@@ -131,30 +128,22 @@ static int read_option(struct arguments *o, struct given *g, int option, const c
     }
 }
 
-static int refuse_column(enum list list, const char *name)
+static const char *column_name(const void *columns, size_t i)
 {
-    struct text names_of = { 0 };
-    size_t count;
-    const struct column *columns = list_columns(list, &count);
-    for (size_t i = 0; i < count; i++) {
-        text_str(&names_of, i ? ", " : "");
-        text_str(&names_of, columns[i].name);
-    }
-    const char *all = text_string(&names_of);
-    int status = refuse("invalid argument '%s' for '--sort': the columns of %s are %s", name,
-                        list_name(list), all ? all : "");
-    text_free(&names_of);
-    return status;
+    return ((const struct column *)columns)[i].name;
 }
 
-static int refuse_list(const char *name)
+static int refuse_column(enum list list, const char *name)
 {
-    struct text names_of = { 0 };
-    list_add_all(&names_of);
-    const char *all = text_string(&names_of);
-    int status = refuse("invalid argument '%s' for '--list': it takes %s", name, all ? all : "");
-    text_free(&names_of);
-    return status;
+    size_t count;
+    const struct column *columns = list_columns(list, &count);
+    return usage_name("leat look", EXIT_TROUBLE, "--sort", name, column_name, columns, count);
+}
+
+static const char *name_of_list(const void *none, size_t i)
+{
+    (void)none;
+    return list_name((enum list)i);
 }
 
 static int begin_view(struct arguments *o, const struct given *g)
@@ -163,7 +152,7 @@ static int begin_view(struct arguments *o, const struct given *g)
     while (g->list && list < LISTS && strcmp(list_name(list), g->list) != 0)
         list++;
     if (list == LISTS)
-        return refuse_list(g->list);
+        return usage_name("leat look", EXIT_TROUBLE, "--list", g->list, name_of_list, NULL, LISTS);
     view_begin(&o->view, list);
     size_t column = g->sort ? list_find_column(list, g->sort) : list_first_column(list);
     if (column == SIZE_MAX)

@@ -90,14 +90,6 @@ const char *list_name(enum list list)
     return lists[list].name;
 }
 
-void list_add_all(struct text *to)
-{
-    for (enum list l = 0; l < LISTS; l++) {
-        text_str(to, l == 0 ? "" : l + 1 < LISTS ? ", " : " or ");
-        text_str(to, lists[l].name);
-    }
-}
-
 const struct column *list_columns(enum list list, size_t *count)
 {
     *count = lists[list].count;

@@ -36,9 +36,6 @@ void list_fill(struct table *t, enum list list, const struct document *d,
 void list_add_count(struct table *t, double count);
 void list_add_title(struct table *t, const char *name);
 
-/* The names of all lists: "a, b or c". */
-void list_add_all(struct text *to);
-
 /* Adds a name such as "reader (/src/mill.c:30)", without the folders: they would fill the line. */
 void list_add_name(struct text *to, const char *name);
 

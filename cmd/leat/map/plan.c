@@ -4,7 +4,6 @@
 #include "map/help.h"
 #include "map/machines.h"
 #include "shared/cores.h"
-#include "shared/duration.h"
 #include "shared/finish.h"
 #include "shared/number.h"
 
@@ -73,20 +72,12 @@ static const struct option names[] = {
 
 /* ---- arguments of options: each returns 0 or the exit status ---- */
 
-static int refuse_argument(const char *option, const char *argument, const char *wanted)
-{
-    return plan_refuse("invalid argument '%s' for '--%s': it takes %s", argument, option, wanted);
-}
+#define refuse_argument(option, argument, ...) \
+    usage_argument("leat map", EXIT_TROUBLE, option, argument, __VA_ARGS__)
 
-static int read_unsigned(const char *option, const char *text, unsigned least, unsigned most,
-                         unsigned *to)
-{
-    char wanted[80];
-    if (number_read(text, least, most, to))
-        return 0;
-    snprintf(wanted, sizeof wanted, "a number from %u to %u", least, most);
-    return refuse_argument(option, text, wanted);
-}
+#define read_unsigned(...) usage_number("leat map", EXIT_TROUBLE, __VA_ARGS__)
+#define read_duration(option, text, to) \
+    usage_duration("leat map", EXIT_TROUBLE, option, text, 0, to)
 
 /* Bytes: 16M, 1G; each letter is 1024 times the one before. */
 static int read_size(const char *option, const char *text, int64_t least, int64_t *to)
@@ -106,11 +97,6 @@ static int read_size(const char *option, const char *text, int64_t least, int64_
     return refuse_argument(option, text, "bytes, such as 500K, 16M or 1G");
 }
 
-static int read_duration(const char *option, const char *text, int64_t *to)
-{
-    return duration_read(text, to) ? 0 : refuse_argument(option, text, DURATION_WANTED);
-}
-
 static int read_timeout(struct plan *p, const char *text)
 {
     size_t digits = strspn(text, "0123456789.");
@@ -119,10 +105,11 @@ static int read_timeout(struct plan *p, const char *text)
     p->timeout_times = 0;
     if (digits && strcmp(text + digits, "x") == 0) {
         p->timeout_times = times;
-        return times > 0 && times < 1e6 ? 0 : refuse_argument("timeout", text, "a factor above 0");
+        return times > 0 && times < 1e6 ? 0
+                                        : refuse_argument("--timeout", text, "a factor above 0");
     }
-    int wrong = read_duration("timeout", text, &p->timeout);
-    return wrong || p->timeout > 0 ? wrong : refuse_argument("timeout", text, "a time above 0");
+    int wrong = read_duration("--timeout", text, &p->timeout);
+    return wrong || p->timeout > 0 ? wrong : refuse_argument("--timeout", text, "a time above 0");
 }
 
 static bool read_halt_goal(struct halt *h, const char *text)
@@ -153,8 +140,8 @@ static int read_halt(struct halt *h, const char *text)
                                                         : HALT_NEVER;
     if (h->when != HALT_NEVER && (!text[len] || read_halt_goal(h, text + len + 1)))
         return 0;
-    return refuse_argument("halt", text,
-                           "never, soon or now, then ,fail=N ,fail=N% ,success=N or ,done=N");
+    return refuse_argument("--halt", text,
+                           "never, soon or now, then ,fail=N ,fail=N%% ,success=N or ,done=N");
 }
 
 static int read_separator(struct plan *p, const char *text)
@@ -163,7 +150,7 @@ static int read_separator(struct plan *p, const char *text)
     p->separator = p->csv ? ',' : strcmp(text, "\\t") == 0 ? '\t' : *text;
     if (p->csv || p->separator == '\t' || (*text && !text[1]))
         return 0;
-    return refuse_argument("columns", text, "one byte, \\t or csv");
+    return refuse_argument("--columns", text, "one byte, \\t or csv");
 }
 
 static int read_per_command(struct plan *p, const char *text)
@@ -174,7 +161,7 @@ static int read_per_command(struct plan *p, const char *text)
         return 0;
     }
     if (!number_read(text, 1, 1000000, &n))
-        return refuse_argument("number", text, "max or a number from 1 to 1000000");
+        return refuse_argument("--number", text, "max or a number from 1 to 1000000");
     p->per_command = n;
     return 0;
 }
@@ -183,7 +170,7 @@ static int read_resume(struct plan *p, const char *text)
 {
     p->resume = true;
     p->resume_ended = text && strcmp(text, "ended") == 0;
-    return !text || p->resume_ended ? 0 : refuse_argument("resume", text, "nothing or ended");
+    return !text || p->resume_ended ? 0 : refuse_argument("--resume", text, "nothing or ended");
 }
 
 /* ---- the command and the lists ---- */
@@ -245,14 +232,16 @@ static int read_option(struct plan *p, int option, char *argument)
     int wrong = 0;
     unsigned window = 0;
     switch (option) {
-    case 'j': p->jobs_given = true; return read_unsigned("jobs", argument, 1, JOBS_MOST, &p->jobs);
+    case 'j':
+        p->jobs_given = true;
+        return read_unsigned("--jobs", argument, 1, JOBS_MOST, &p->jobs);
     case '0': p->null = true; return 0;
     case 'a': p->items = argument; return 0;
     case 'C': return read_separator(p, argument);
     case 'n': return read_per_command(p, argument);
     case OPT_SCRIPT: p->script = true; return 0;
     case OPT_PIPE:
-        wrong = argument ? read_size("pipe", argument, 1, &bytes) : 0;
+        wrong = argument ? read_size("--pipe", argument, 1, &bytes) : 0;
         p->block = (size_t)bytes;
         return wrong;
     case 'u': p->unordered = true; return 0;
@@ -260,16 +249,16 @@ static int read_option(struct plan *p, int option, char *argument)
     case OPT_TAG: p->tag = true; return 0;
     case 'o': p->output = argument; return 0;
     case OPT_WINDOW:
-        wrong = read_unsigned("window", argument, 1, WINDOW_MOST, &window);
+        wrong = read_unsigned("--window", argument, 1, WINDOW_MOST, &window);
         p->window = window;
         return wrong;
-    case OPT_SPILL: return read_size("spill", argument, 0, &p->spill);
+    case OPT_SPILL: return read_size("--spill", argument, 0, &p->spill);
     case OPT_HALT: return read_halt(&p->halt, argument);
     case OPT_FAIL_FAST: return read_halt(&p->halt, "now,fail=1");
-    case OPT_RETRIES: return read_unsigned("retries", argument, 0, RETRIES_MOST, &p->retries);
-    case OPT_BACKOFF: return read_duration("backoff", argument, &p->backoff);
+    case OPT_RETRIES: return read_unsigned("--retries", argument, 0, RETRIES_MOST, &p->retries);
+    case OPT_BACKOFF: return read_duration("--backoff", argument, &p->backoff);
     case OPT_TIMEOUT: return read_timeout(p, argument);
-    case OPT_GRACE: return read_duration("grace", argument, &p->grace);
+    case OPT_GRACE: return read_duration("--grace", argument, &p->grace);
     case OPT_LOG: p->log = argument; return 0;
     case OPT_RESUME: return read_resume(p, argument);
     case OPT_ON: return machines_add(p, argument);

@@ -5,9 +5,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What the options take, for messages. */
-#define DURATION_WANTED "a time, such as 500ms, 30s, 2m or 1h"
-
 /* Reads a time in nanoseconds; seconds without a unit. False: this is none. */
 bool duration_read(const char *text, int64_t *to);
 

@@ -1,12 +1,31 @@
-/* usage.h: messages about arguments that make no sense. */
+/* usage.h: messages about arguments that make no sense. Each returns the exit status. */
 #ifndef LEAT_CMD_USAGE_H
 #define LEAT_CMD_USAGE_H
 
-/* Prints where help is. Returns `status`. */
+#include <stddef.h>
+#include <stdint.h>
+
+/* Prints where help is. */
 int usage_help(const char *program, int status);
 
-/* Prints the program's name, the message, and where help is. Returns `status`. */
+/* Prints the program's name, the message, and where help is. */
 __attribute__((format(printf, 3, 4))) int usage_refuse(const char *program, int status,
                                                        const char *format, ...);
+
+/* The option, such as "--jobs", does not take the argument. The format says what the option
+ * takes. */
+__attribute__((format(printf, 5, 6))) int usage_argument(const char *program, int status,
+                                                         const char *option, const char *argument,
+                                                         const char *format, ...);
+
+/* The same for an option that takes one of `count` names. */
+int usage_name(const char *program, int status, const char *option, const char *argument,
+               const char *(*name)(const void *from, size_t i), const void *from, size_t count);
+
+/* Read an argument, a number or a time in nanoseconds. Return 0, or refuse it. */
+int usage_number(const char *program, int status, const char *option, const char *argument,
+                 unsigned least, unsigned most, unsigned *to);
+int usage_duration(const char *program, int status, const char *option, const char *argument,
+                   int64_t least, int64_t *to);
 
 #endif

@@ -14,20 +14,23 @@
 
 enum { COUNT_MAX = 1024 }; /* of --jobs and --readers */
 
-static int try_help(const struct persona *p)
-{
-    return usage_help(p->program, EXIT_FAILURE);
-}
-
 #define usage(p, ...) usage_refuse((p)->program, EXIT_FAILURE, __VA_ARGS__)
+
+#define usage_of(p, ...) usage_argument((p)->program, EXIT_FAILURE, __VA_ARGS__)
+
+static const char *algorithm_name(const void *none, size_t i)
+{
+    (void)none;
+    return algorithm_at(i)->name;
+}
 
 static int bad_algorithm(const struct options *o, const char *name)
 {
-    fprintf(stderr, "%s: invalid argument '%s' for '--algorithm'\nValid arguments are:\n",
-            o->persona->program, name);
-    for (size_t i = 0; algorithm_at(i); i++)
-        fprintf(stderr, "  - '%s'\n", algorithm_at(i)->name);
-    return try_help(o->persona);
+    size_t count = 0;
+    while (algorithm_at(count))
+        count++;
+    return usage_name(o->persona->program, EXIT_FAILURE, "--algorithm", name, algorithm_name, NULL,
+                      count);
 }
 
 /* What sha3sum's --algorithm and xxhsum's -H may say. */
@@ -60,8 +63,7 @@ static int read_algorithms(struct options *o, char *names)
     if (o->persona->kind == PERSONA_SHA3SUM)
         return choose(o, sha3_bits, names)
                    ? 0
-                   : usage(o->persona, "invalid algorithm '%s': it can be 224, 256, 384 or 512",
-                           names);
+                   : usage_of(o->persona, "--algorithm", names, "224, 256, 384 or 512");
     o->selection.count = 0;
     for (char *rest = names; rest;) {
         const char *name = strsep(&rest, ",");
@@ -101,7 +103,7 @@ static int read_count(const struct persona *p, const char *option, const char *n
     uint64_t n;
     const char *rest;
     if (!number_begin(number, &n, &rest) || *rest || n == 0)
-        return usage(p, "invalid --%s argument '%s'", option, number);
+        return usage_of(p, option, number, "a number above 0");
     *to = n > COUNT_MAX ? COUNT_MAX : (unsigned)n;
     return 0;
 }
@@ -159,8 +161,7 @@ static int read_accept(struct options *o, char *names)
         else if (strcmp(name, "missing") == 0)
             o->accept_missing = true;
         else
-            return usage(o->persona, "invalid --accept argument '%s': it can be changed, missing",
-                         name);
+            return usage_of(o->persona, "--accept", name, "changed, missing or both");
     }
     return 0;
 }
@@ -171,7 +172,7 @@ static int reconcile_update(const struct options *o, bool check_given, bool form
 {
     const struct persona *p = o->persona;
     if (!*o->update || strcmp(o->update, "-") == 0)
-        return usage(p, "invalid --update argument '%s': a list in a file is needed", o->update);
+        return usage_of(p, "--update", o->update, "a list in a file");
     const char *other = check_given         ? "check"
                         : o->trees          ? "strict-tree"
                         : o->moved          ? "find-moved"
@@ -244,7 +245,8 @@ static int add_exclude(struct options *o, const char *pattern)
     int err = exclude_add(&o->exclude, pattern, &why);
     if (err == -ENOMEM)
         return no_memory(o);
-    return err ? usage(o->persona, "invalid --exclude argument '%s': it %s", pattern, why) : 0;
+    return err ? usage(o->persona, "invalid argument '%s' for '--exclude': it %s", pattern, why)
+               : 0;
 }
 
 static int read_excludes(struct options *o, const char *path)
@@ -300,8 +302,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             break;
         case 'H':
             if (!choose(o, xxhash_numbers, optarg))
-                wrong = usage(persona, "invalid algorithm '-H%s': it can be 1, 2, 3, 64 or 128",
-                              optarg);
+                wrong = usage_of(persona, "-H", optarg, "1, 2, 3, 64 or 128");
             break;
         case 'b':
         case 't':
@@ -314,10 +315,10 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             text = false;
             break;
         case 'c': o->check = true; break;
-        case 'j': wrong = read_count(persona, "jobs", optarg, &o->jobs); break;
+        case 'j': wrong = read_count(persona, "--jobs", optarg, &o->jobs); break;
         case OPT_FILES0_FROM: o->files0_from = optarg; break;
         case OPT_JSON: o->json = true; break;
-        case OPT_READERS: wrong = read_count(persona, "readers", optarg, &o->readers); break;
+        case OPT_READERS: wrong = read_count(persona, "--readers", optarg, &o->readers); break;
         case 'l':
             length = optarg;
             wrong = read_length(o, length);
@@ -339,7 +340,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
         case OPT_CACHE:
             o->cache = optarg;
             if (!*optarg)
-                wrong = usage(persona, "invalid --cache argument ''");
+                wrong = usage_of(persona, "--cache", optarg, "a file");
             break;
         case OPT_PARANOID: o->paranoid = true; break;
         case OPT_STRICT_TREE: wrong = add_folder(o, &o->trees, &o->tree_count, argc, optarg); break;
@@ -362,7 +363,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
             else
                 printf("leat %s\n", leat_version());
             return EXIT_SUCCESS;
-        default: return try_help(persona);
+        default: return usage_help(persona->program, EXIT_FAILURE);
         }
     }
     if (!wrong)

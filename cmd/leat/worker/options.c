@@ -1,9 +1,7 @@
 /* options.c: what the user asked of `leat worker`. */
 #define _GNU_SOURCE
 #include "shared/cores.h"
-#include "shared/duration.h"
 #include "shared/finish.h"
-#include "shared/number.h"
 #include "shared/usage.h"
 #include "worker/queue.h"
 #include "worker/worker.h"
@@ -56,34 +54,22 @@ struct wishes {
 };
 
 #define refuse(...) usage_refuse("leat worker", WORKER_TROUBLE, __VA_ARGS__)
-
-static int read_time(const char *option, const char *text, int64_t least, int64_t *to)
-{
-    if (duration_read(text, to) && *to >= least)
-        return 0;
-    return refuse("invalid argument '%s' for '--%s': it takes %s", text, option, DURATION_WANTED);
-}
-
-static int read_jobs(const char *text, unsigned *to)
-{
-    if (number_read(text, 1, JOBS_MOST, to))
-        return 0;
-    return refuse("invalid argument '%s' for '--jobs': it takes a number from 1 to %d", text,
-                  JOBS_MOST);
-}
+#define read_time(...) usage_duration("leat worker", WORKER_TROUBLE, __VA_ARGS__)
 
 static int read_option(struct wishes *w, int option, const char *argument)
 {
     int wrong = 0;
     w->any = true;
     switch (option) {
-    case 'j': return read_jobs(argument, &w->taker.jobs);
+    case 'j':
+        return usage_number("leat worker", WORKER_TROUBLE, "--jobs", argument, 1, JOBS_MOST,
+                            &w->taker.jobs);
     case OPT_DIR: w->folder = argument; return 0;
     case OPT_GRACE:
-        wrong = read_time("grace", argument, 0, &w->taker.grace);
+        wrong = read_time("--grace", argument, 0, &w->taker.grace);
         w->taker.grace += !w->taker.grace; /* to libleat-link, 0 is its default */
         return wrong;
-    case OPT_LEASE: return read_time("lease", argument, 100 * LEAT_MS, &w->taker.lease);
+    case OPT_LEASE: return read_time("--lease", argument, 100 * LEAT_MS, &w->taker.lease);
     case OPT_HELP:
         w->told = true;
         fputs(help, stdout);
