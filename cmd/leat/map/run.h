@@ -18,11 +18,14 @@
  * its turn, all places may be with jobs that wait for theirs: these lend their places (`lend`), and
  * go on without one when they have their turn.
  *
- * leat_pipeline is not under this: it would save start.c and parts of three files, some 120 lines,
- * and need four additions. n may change, since machines come and go. A function may give its permit
- * back: before another try, and while it waits for its turn. It learns that its turn has come while
- * it attends to its program, and not by a wait in leat_emit_item. And outputs share one room of
- * bytes, in memory and then in a file, and may be taken back; a stage has a room for each input.
+ * leat_pipeline is not under this. Order and window are a channel and a semaphore here, and seven
+ * calls. A stage would save these, and also start.c if its permits could be places. They cannot:
+ * their number is fixed, and machines come and go; a function keeps its permit to its end, and a
+ * job gives back its place before another try, and while it waits for its turn; a function learns
+ * that its turn has come by a wait in leat_emit_item, and a job while it attends to its program;
+ * and outputs have a room for each input, where here all share one, in bytes, in memory and then in
+ * a file, and may be taken back. These four additions to the library are more than the 95 lines of
+ * start.c.
  *
  * Locking. `lock` guards what is below it, and the members of jobs that say so. It is not held over
  * a wait. */
