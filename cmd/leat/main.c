@@ -8,9 +8,7 @@
 #include "worker/worker.h"
 
 #include <fcntl.h>
-#include <leat/base.h>
 #include <locale.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -79,14 +77,10 @@ int main(int argc, char **argv)
         argv[1] = name;
         return worker_main(argc - 1, argv + 1);
     }
-    if (strcmp(argv[1], "--help") == 0) {
-        fputs(help, stdout);
-        return finish_stdio("leat", EXIT_SUCCESS, EXIT_FAILURE);
-    }
-    if (strcmp(argv[1], "--version") == 0) {
-        printf("leat %s\n", leat_version());
-        return finish_stdio("leat", EXIT_SUCCESS, EXIT_FAILURE);
-    }
+    if (strcmp(argv[1], "--help") == 0)
+        return finish_text("leat", help, EXIT_FAILURE);
+    if (strcmp(argv[1], "--version") == 0)
+        return finish_version("leat", EXIT_FAILURE);
     const char *what = argv[1][0] == '-' ? "unrecognized option" : "unknown command";
     return usage_refuse("leat", EXIT_FAILURE, "%s '%s'", what, argv[1]);
 }

@@ -192,14 +192,10 @@ int arguments_read(struct arguments *o, int argc, char **argv)
     int option, wrong = 0;
     optind = 0; /* makes getopt start anew */
     while (!wrong && (option = getopt_long(argc, argv, "d:r", names, NULL)) != -1) {
-        if (option == OPT_HELP) {
-            fputs(help, stdout);
-            return finish_stdio("leat look", 0, EXIT_TROUBLE);
-        }
-        if (option == OPT_VERSION) {
-            printf("leat look %s\n", leat_version());
-            return finish_stdio("leat look", 0, EXIT_TROUBLE);
-        }
+        if (option == OPT_HELP)
+            return finish_text("leat look", help, EXIT_TROUBLE);
+        if (option == OPT_VERSION)
+            return finish_version("leat look", EXIT_TROUBLE);
         wrong = read_option(o, &g, option, optarg);
     }
     if (!wrong)

@@ -1,8 +1,6 @@
 #include "map/help.h"
 
-#include <stdio.h>
-
-static const char help[] =
+const char help_map[] =
     "Usage: leat map [OPTION]... COMMAND [ARG]... [::: ITEM...]...\n"
     "Run COMMAND once for each item: each line of standard input, or each ITEM.\n"
     "\n"
@@ -37,8 +35,3 @@ static const char help[] =
     "In arguments: {} item, {.} without extension, {/} last part, {//} folder,\n"
     "{/.} both, {1} column, {#} number, {%} place. Without any, {} is added.\n"
     "Exit status: 0 all succeeded, 1 some failed, 2 trouble, 126 and 127 not run.\n";
-
-void help_map(void)
-{
-    fputs(help, stdout);
-}

@@ -2,6 +2,6 @@
 #ifndef LEAT_MAP_HELP_H
 #define LEAT_MAP_HELP_H
 
-void help_map(void);
+extern const char help_map[];
 
 #endif

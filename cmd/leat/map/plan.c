@@ -10,7 +10,6 @@
 #include <getopt.h>
 #include <leat/leat.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -296,14 +295,10 @@ int plan_read(struct plan *p, int argc, char **argv)
     int option, wrong = 0;
     optind = 0; /* makes getopt start anew */
     while (!wrong && (option = getopt_long(argc, argv, "+0a:C:j:ln:o:suv", names, NULL)) != -1) {
-        if (option == OPT_HELP) {
-            help_map();
-            return finish_stdio("leat map", 0, EXIT_TROUBLE);
-        }
-        if (option == OPT_VERSION) {
-            printf("leat map %s\n", leat_version());
-            return finish_stdio("leat map", 0, EXIT_TROUBLE);
-        }
+        if (option == OPT_HELP)
+            return finish_text("leat map", help_map, EXIT_TROUBLE);
+        if (option == OPT_VERSION)
+            return finish_version("leat map", EXIT_TROUBLE);
         wrong = read_option(p, option, optarg);
     }
     if (!wrong)

@@ -1,6 +1,7 @@
 #include "shared/finish.h"
 
 #include <errno.h>
+#include <leat/base.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,6 +13,18 @@ int finish_stdio(const char *program, int status, int failure)
         return status;
     fprintf(stderr, "%s: write error: %s\n", program, strerror(errno));
     return failure;
+}
+
+int finish_text(const char *program, const char *text, int failure)
+{
+    fputs(text, stdout);
+    return finish_stdio(program, 0, failure);
+}
+
+int finish_version(const char *program, int failure)
+{
+    printf("%s %s\n", program, leat_version());
+    return finish_stdio(program, 0, failure);
 }
 
 int finish_by_signal(int number)

@@ -6,6 +6,11 @@
  * not written. */
 int finish_stdio(const char *program, int status, int failure);
 
+/* Print a text, such as a help; the program's name and leat's version. Return 0, or `failure`, as
+ * finish_stdio. */
+int finish_text(const char *program, const char *text, int failure);
+int finish_version(const char *program, int failure);
+
 /* Ends the program by the signal, so that a shell sees that and its loops stop too. */
 int finish_by_signal(int number);
 

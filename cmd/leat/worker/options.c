@@ -8,8 +8,6 @@
 
 #include <errno.h>
 #include <getopt.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -70,14 +68,8 @@ static int read_option(struct wishes *w, int option, const char *argument)
         w->taker.grace += !w->taker.grace; /* to libleat-link, 0 is its default */
         return wrong;
     case OPT_LEASE: return read_time("--lease", argument, 100 * LEAT_MS, &w->taker.lease);
-    case OPT_HELP:
-        w->told = true;
-        fputs(help, stdout);
-        return finish_stdio("leat worker", 0, WORKER_TROUBLE);
-    case OPT_VERSION:
-        w->told = true;
-        printf("leat worker %s\n", leat_version());
-        return finish_stdio("leat worker", 0, WORKER_TROUBLE);
+    case OPT_HELP: w->told = true; return finish_text("leat worker", help, WORKER_TROUBLE);
+    case OPT_VERSION: w->told = true; return finish_version("leat worker", WORKER_TROUBLE);
     default: return usage_help("leat worker", WORKER_TROUBLE);
     }
 }
@@ -113,10 +105,8 @@ static int read_all(struct wishes *w, int argc, char **argv)
 static int start(struct wishes *w)
 {
     if (w->taker.address) {
-        if (w->folder && chdir(w->folder) != 0) {
-            fprintf(stderr, "leat worker: %s: %s\n", w->folder, strerror(errno));
-            return WORKER_TROUBLE;
-        }
+        if (w->folder && chdir(w->folder) != 0)
+            return worker_complain(w->folder, -errno);
         return taker_run(&w->taker);
     }
     if (isatty(STDIN_FILENO))

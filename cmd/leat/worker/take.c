@@ -11,19 +11,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 static void tell(void *arg, const char *message)
 {
     (void)arg;
     fprintf(stderr, "leat worker: %s\n", message);
-}
-
-static int complain(const char *what, int error)
-{
-    fprintf(stderr, "leat worker: %s: %s\n", what, strerror(-error));
-    return WORKER_TROUBLE;
 }
 
 /* The name has what a log and a terminal may have. */
@@ -82,7 +75,7 @@ static int work(void *arg)
         error = serve(taker, link);
     if (scope)
         leat_scope_close(scope);
-    return error ? complain(taker->address, error) : 0;
+    return error ? worker_complain(taker->address, error) : 0;
 }
 
 int taker_run(struct taker *taker)
@@ -92,5 +85,5 @@ int taker_run(struct taker *taker)
     find_host(taker);
     /* The kernel does the work: with more workers, these wake each other for nothing. */
     int status = leat_main_with(work, taker, &(leat_options){ .workers = 1 });
-    return status < 0 ? complain("cannot start", status) : status;
+    return status < 0 ? worker_complain("cannot start", status) : status;
 }

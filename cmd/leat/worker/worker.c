@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int complain(const char *what, int error)
+int worker_complain(const char *what, int error)
 {
     fprintf(stderr, "leat worker: %s: %s\n", what, strerror(-error));
     return WORKER_TROUBLE;
@@ -36,16 +36,16 @@ static int hear_hello(struct worker *worker)
     struct frame f;
     int error = link_receive(&worker->link, &f);
     if (error)
-        return error == -EPIPE ? WORKER_TROUBLE : complain("the link", error);
+        return error == -EPIPE ? WORKER_TROUBLE : worker_complain("the link", error);
     const char *version = frame_string(&f);
     bool same = strcmp(version, leat_version()) == 0;
     uint64_t grace = same ? frame_number(&f, 8) : 0;
     const char *folder = same ? frame_string(&f) : "";
     if (f.kind != FRAME_HELLO || f.broken || grace > INT64_MAX)
-        return complain("the link", -EBADMSG);
+        return worker_complain("the link", -EBADMSG);
     worker->grace = (int64_t)grace;
     if (*folder && chdir(folder) != 0)
-        return complain(folder, -errno);
+        return worker_complain(folder, -errno);
     say_hello(&worker->link);
     return same ? 0 : WORKER_TROUBLE;
 }
@@ -67,7 +67,7 @@ static int serve(struct worker *worker)
     int error;
     while (!(error = link_receive(&worker->link, &f)) && !(error = works_take(worker, &f))) {
     }
-    return error == -EPIPE || error == -EBADF ? 0 : complain("the link", error);
+    return error == -EPIPE || error == -EBADF ? 0 : worker_complain("the link", error);
 }
 
 static int run(struct worker *worker, leat_scope *scope)
@@ -102,7 +102,7 @@ static int work(void *arg)
     if (!error)
         return run(worker, scope);
     leat_scope_close(scope);
-    return complain("the link", error);
+    return worker_complain("the link", error);
 }
 
 int worker_on_stream(void)
@@ -114,5 +114,5 @@ int worker_on_stream(void)
     int status = leat_main_with(work, &worker, &(leat_options){ .workers = 1 });
     works_free(&worker);
     link_free(&worker.link);
-    return status < 0 ? complain("cannot start", status) : status;
+    return status < 0 ? worker_complain("cannot start", status) : status;
 }
