@@ -47,6 +47,19 @@ static bool is_classic(char *called, struct persona *p)
     return true;
 }
 
+static int sum_own(int argc, char **argv)
+{
+    return sum_main(&persona_own, argc, argv);
+}
+
+static struct {
+    char name[12];
+    int (*run)(int argc, char **argv);
+} commands[] = { { "leat sum", sum_own },
+                 { "leat map", map_main },
+                 { "leat look", look_main },
+                 { "leat worker", worker_main } };
+
 int main(int argc, char **argv)
 {
     occupy_standard_streams();
@@ -56,26 +69,11 @@ int main(int argc, char **argv)
         return sum_main(&classic, argc, argv);
     if (argc < 2)
         return usage_refuse("leat", EXIT_FAILURE, "missing command");
-    if (strcmp(argv[1], "sum") == 0) {
-        /* getopt begins its messages with argv[0]. */
-        static char name[] = "leat sum";
-        argv[1] = name;
-        return sum_main(&persona_own, argc - 1, argv + 1);
-    }
-    if (strcmp(argv[1], "map") == 0) {
-        static char name[] = "leat map";
-        argv[1] = name;
-        return map_main(argc - 1, argv + 1);
-    }
-    if (strcmp(argv[1], "look") == 0) {
-        static char name[] = "leat look";
-        argv[1] = name;
-        return look_main(argc - 1, argv + 1);
-    }
-    if (strcmp(argv[1], "worker") == 0) {
-        static char name[] = "leat worker";
-        argv[1] = name;
-        return worker_main(argc - 1, argv + 1);
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        if (strcmp(argv[1], strchr(commands[i].name, ' ') + 1) != 0)
+            continue;
+        argv[1] = commands[i].name; /* getopt begins its messages with it */
+        return commands[i].run(argc - 1, argv + 1);
     }
     if (strcmp(argv[1], "--help") == 0)
         return finish_text("leat", help, EXIT_FAILURE);
