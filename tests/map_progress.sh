@@ -14,9 +14,9 @@ shows() {
 
 terminal "$leat map -j2 -s 'sleep 0.\$1; exit \$((\$1 == 8))' ::: 8 7 6 5 >'$out/got'"
 shows 'lists' '^2 of 4 jobs done, 2 running, 1 failed, [0-9.]+/s, 0:0[0-9] left'
-seq 5 9 >numbers
+seq 5 7 >numbers
 terminal "$leat map -j1 -a numbers -s 'sleep 0.\$1' >'$out/got'"
-shows 'a file' '^1 of 5 jobs done, 1 running, 0 failed'
+shows 'a file' '^1 of 3 jobs done, 1 running, 0 failed'
 terminal "cat numbers | $leat map -j1 -s 'sleep 0.\$1; echo \$1'"
 shows 'a pipe' '^1 jobs done, 1 running, 0 failed'
 tr '\r' '\n' <"$out/terminal" | grep -Ev 'jobs done|^ *$' >"$out/got"
