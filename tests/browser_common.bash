@@ -1,6 +1,8 @@
 # browser_common.bash: functions that the tests in a headless Chromium share; sourced, not run. They
 # speak WebDriver over curl. A test calls `begin` first.
+# These tests take half a minute each, so that they run only with LEAT_LONG.
 set -u
+[ -n "${LEAT_LONG-}" ] || { echo 'skipped: without LEAT_LONG'; exit 77; }
 for needed in chromium chromedriver curl; do
     command -v $needed >/dev/null || { echo "skipped: no $needed"; exit 77; }
 done

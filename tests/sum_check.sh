@@ -148,7 +148,9 @@ RANDOM=$seed
 pieces=(' ' $'\t' '\' '(' ')' '=' '*' '0' 'MD5' $'\r' '#' '-' '\n')
 cat ../odd ../good ../tagged ../openssl | tr -d '\0' >../pool
 mapfile -t pool <../pool
-for ((round = 0; round < ${LEAT_ROUNDS:-60}; round++)); do
+rounds=60
+[ -n "${LEAT_LONG-}" ] || rounds=15
+for ((round = 0; round < ${LEAT_ROUNDS:-$rounds}; round++)); do
     for ((i = RANDOM % 8; i >= 0; i--)); do
         line=${pool[RANDOM % ${#pool[@]}]}
         for ((changes = RANDOM % 3; changes > 0; changes--)); do

@@ -5,6 +5,7 @@ need_oracle
 
 mkdir ../bin folder
 programs=(md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum)
+[ -n "${LEAT_LONG-}" ] || programs=(md5sum sha256sum b2sum)
 for program in "${programs[@]}"; do
     ln -s "$leat" "../bin/$program"
 done

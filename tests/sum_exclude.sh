@@ -211,6 +211,8 @@ for my $round (1 .. $rounds + @tables) {
 }
 exit $wrong;
 END
-perl ../random.pl "$leat" "${LEAT_SEED:-1}" "${LEAT_ROUNDS:-150}" || fail 'not as git'
+rounds=150
+[ -n "${LEAT_LONG-}" ] || rounds=40
+perl ../random.pl "$leat" "${LEAT_SEED:-1}" "${LEAT_ROUNDS:-$rounds}" || fail 'not as git'
 
 finish

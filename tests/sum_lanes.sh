@@ -20,6 +20,8 @@ perl -e '
 
 # Each digest in every way that this processor has; "none", which is libcrypto, one file at a time;
 # and finally leat's own choice. The numbers are files at a time:
+all_jobs='1 2 5' step=1
+[ -n "${LEAT_LONG-}" ] || all_jobs=2 step=5
 declare -A most=([md5]=40 [sha1]=20 [sha224]=2 [sha256]=20)
 for digest in "${!most[@]}"; do
     "${digest}sum" mix/* >"$out/wanted"
@@ -38,7 +40,7 @@ for digest in "${!most[@]}"; do
     for way in "${ways[@]}" ''; do
         if [ -n "$way" ]; then export LEAT_LANES=$way; else unset LEAT_LANES; fi
         sum=("$leat" sum -a "$digest") what="$digest, $way"
-        for jobs in 1 2 5; do
+        for jobs in $all_jobs; do
             "${sum[@]}" -j "$jobs" mix >"$out/got" 2>&1
             is "$what, -j $jobs: status" 0 $?
             same "$what, -j $jobs" "$out/wanted" "$out/got"
@@ -52,7 +54,7 @@ for digest in "${!most[@]}"; do
         same "$what, few descriptors" "$out/wanted" "$out/got"
 
         # Few files at a time.
-        for ((count = 1; count <= most[$digest]; count++)); do
+        for ((count = 1; count <= most[$digest]; count += step)); do
             head -n "$count" "$out/wanted" >"$out/first"
             mapfile -t paths < <(sed 's/.* //' "$out/first")
             "${sum[@]}" -j 1 "${paths[@]}" >"$out/got"

@@ -36,7 +36,7 @@ peak '30,000 files' 24 tree/flat/19999 tree end
 # As many files as can be under way, with the longest names, behind a file that takes long.
 perl -e '
     mkdir "wide";
-    open(my $long, ">", "wide/0") or die; truncate($long, 1 << 30) or die;
+    open(my $long, ">", "wide/0") or die; truncate($long, 1 << 29) or die;
     for my $d (100 .. 199) {
         mkdir "wide/$d";
         for (100 .. 449) { open(my $o, ">", "wide/$d/" . "n" x 252 . $_) or die; }

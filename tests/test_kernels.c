@@ -237,6 +237,7 @@ static void digest_side_by_side(const struct reference *r, const struct lane_ker
 /* Every length in every kernel, in all of its lanes and in some. */
 static void digest_every_length(const struct reference *r)
 {
+    size_t step = in_long_run() ? SCALE : 3 * SCALE;
     static uint32_t before[LANE_MOST][EVERY / 64 + 1][8];
     for (unsigned lane = 0; lane < LANE_MOST; lane++) {
         memcpy(before[lane][0], r->d->first, sizeof r->d->first);
@@ -248,7 +249,7 @@ static void digest_every_length(const struct reference *r)
     for (size_t w = 0; lane_way_at(r->d, w); w++) {
         const struct lane_way *way = lane_way_at(r->d, w);
         for (const struct lane_kernel *k = way->kernels;; k++) {
-            for (size_t len = 0; len <= EVERY; len += len < 320 ? 1 : SCALE) {
+            for (size_t len = 0; len <= EVERY; len += len < 320 ? 1 : step) {
                 snprintf(check_note, sizeof check_note, "%s, %s, %u lanes, %zu bytes", r->name,
                          way->name, k->lanes, len);
                 digest_side_by_side(r, k, k->lanes, len, before);

@@ -5,7 +5,7 @@
 
 #include <sched.h>
 
-enum { ROUNDS = 100000 / SCALE };
+enum { ROUNDS = 100000 };
 
 /* Two threads meet without any function of leat. */
 static _Atomic int arrived[2];
@@ -38,7 +38,7 @@ static int found[2];
 static int send_and_try(void *arg)
 {
     int me = *(int *)arg, item = 0;
-    for (int i = 1; i <= ROUNDS; i++) {
+    for (int i = 1, rounds = often(ROUNDS); i <= rounds; i++) {
         meet(me, 3 * i);
         CHECK_IS(0, leat_send(own[me], &item));
         found[me] = leat_try_recv(own[1 - me], &item);
@@ -72,7 +72,7 @@ static _Atomic int news, seen;
 static int signal_or_wait(void *arg)
 {
     int me = *(int *)arg, sent = 0;
-    for (int i = 1; i <= ROUNDS; i++) {
+    for (int i = 1, rounds = often(ROUNDS); i <= rounds; i++) {
         if (me == 0)
             leat_send_until(signals, NULL, LEAT_NOW); /* fills the buffer */
         meet(me, 2 * i);
