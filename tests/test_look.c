@@ -15,7 +15,7 @@ enum {
     SLOW = UNDER_TSAN || IS_HARSH,
     MANY = IN_SIM ? 2000
            : SLOW ? 5000
-                  : 1000000 / SCALE, /* blocks, timers */
+                  : 500000 / SCALE, /* blocks, timers */
     SOME = IN_SIM ? 300
            : SLOW ? 500
                   : 10000 / SCALE,                 /* tasks */

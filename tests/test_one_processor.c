@@ -4,7 +4,7 @@
 
 #include <sched.h>
 
-enum { ITEMS = 20000 / SCALE, CAPACITIES = 3 };
+enum { ITEMS = 10000 / SCALE, CAPACITIES = 3 };
 
 static const size_t capacities[CAPACITIES] = { 0, 1, 128 };
 
