@@ -10,7 +10,8 @@
  * but on STUCK workers at most (all but one, unless said otherwise). A worker may give its ready
  * parties to another one that is awake (GIVES). The watcher's naps end at any time, and so does a
  * sleep before a timer; any other sleep ends only by a wake-up. A worker that hands on the watch
- * may leave one that naps asleep; the code does so only while all processors are in use.
+ * may leave one that naps asleep; the code does so only while all processors are in use. With
+ * WAKES_NEXT it never does.
  *
  * To tell is to call lt_worker_tell, as a worker must while `unwatched` is set. What a worker
  * stores plainly before it reads `unwatched` may reach memory after that read (`early`); the
@@ -81,6 +82,11 @@
 #define STUCK (WORKERS - 1)
 #endif
 #define NONE 15
+#ifdef WAKES_NEXT
+#define IN_NAP(is) false
+#else
+#define IN_NAP(is) (is)
+#endif
 
 byte actives = WORKERS, watcher = NONE, sleepers = NONE;
 bool unwatched; /* LT_UNWATCHED is set in all workers' calls: they must tell */
@@ -246,7 +252,7 @@ inline call() /* lt_idle_call */
 inline ask_to_be_told(ask)
 {
 #ifndef NAPS_AND_RESTS
-    naps[self] = !ask;
+    naps[self] = IN_NAP(!ask);
 #endif
     if
     :: watcher == self -> unwatched = ask
@@ -521,9 +527,9 @@ inline idle() /* lt_idle, after the spins */
         atomic {
             watches = (watcher == self); told = !unwatched; alone = (actives == 0);
 #ifdef NAPS_FOR_GOOD
-            naps[self] = naps[self] || (watches && !rests)
+            naps[self] = naps[self] || IN_NAP(watches && !rests)
 #else
-            naps[self] = watches && !rests
+            naps[self] = IN_NAP(watches && !rests)
 #endif
         }
 #ifdef ROLE_BEFORE_ASLEEP

@@ -116,7 +116,7 @@ caught() {
     for variant; do
         is_due caught "$model" || return 0
         what="$variant${given:+ ($given)}"
-        search "$model" "$definitions -D$variant" -O0 150
+        search "$model" "$definitions -D$variant" -O0 300
         if grep -q '^pan:1: \(assertion violated\|invalid end state\|acceptance cycle\)' said; then
             line "caught: $(sed -n 's/^pan:1: \(assertion violated\|[a-z ]*[a-z]\).*/\1/p' said)"
         else
@@ -206,7 +206,7 @@ holds idle SENT=1 POSTS=1
 holds idle WORKERS=3 TASKS=1
 sampled idle WORKERS=3 POSTS=1
 sampled idle WORKERS=3 TASKS=1 GIVES=1 STUCK=1
-caught idle 'WORKERS=3 TASKS=1 GIVES=1 STUCK=1 SAMPLE' UNTOLD_GIFT
+caught idle 'WORKERS=3 TASKS=1 GIVES=1 STUCK=1 WAKES_NEXT SAMPLE' UNTOLD_GIFT
 holds idle TASKS=1 LIVE
 holds idle POSTS=1 LIVE
 caught idle 'TASKS=1 LIVE' NEVER_TAKES
