@@ -22,15 +22,31 @@ static void count(void)
     lt_unlock(&lock);
 }
 
+static void take(void)
+{
+    lt_lock(&lock);
+}
+
+static void take_soon(void)
+{
+    lt_lock_soon(&lock);
+}
+
+static void try_to_take(void)
+{
+    while (!lt_try_lock(&lock))
+        lt_pause();
+}
+
+typedef void take_fn(void);
+
+static take_fn *const ways[THREADS] = { take, take_soon, take_soon, try_to_take };
+
 static void *count_on(void *arg)
 {
-    bool tries = arg != NULL;
+    take_fn *const *way = arg;
     for (int i = 0; i < ROUNDS; i++) {
-        if (tries)
-            while (!lt_try_lock(&lock))
-                lt_pause();
-        else
-            lt_lock(&lock);
+        (*way)();
         count();
         if (i % 1024 == 0)
             usleep(10);
@@ -44,7 +60,7 @@ static void lets_one_in_at_a_time(void **state)
     pthread_t threads[THREADS];
     counter = shadow = 0;
     for (int i = 0; i < THREADS; i++)
-        CHECK_IS(0, pthread_create(&threads[i], NULL, count_on, i % 4 == 3 ? &lock : NULL));
+        CHECK_IS(0, pthread_create(&threads[i], NULL, count_on, (void *)&ways[i]));
     for (int i = 0; i < THREADS; i++)
         CHECK_IS(0, pthread_join(threads[i], NULL));
     CHECK_IS(THREADS * ROUNDS, counter);
@@ -59,9 +75,9 @@ static int error_after;
 
 static void *take_once(void *arg)
 {
-    (void)arg;
+    take_fn *const *way = arg;
     errno = EBADF;
-    lt_lock(&lock);
+    (*way)();
     error_after = errno;
     atomic_store(&had, true);
     lt_unlock(&lock);
@@ -80,13 +96,13 @@ static void stay_on_one_processor(void)
 }
 
 /* How often a thread that uses the lock all the time takes it while another one waits. */
-static int times_taken(bool sleeps)
+static int times_taken(take_fn *const *way, bool sleeps)
 {
     pthread_t thread;
     int times = 0;
     atomic_store(&had, false);
     lt_lock(&lock);
-    CHECK_IS(0, pthread_create(&thread, NULL, take_once, NULL));
+    CHECK_IS(0, pthread_create(&thread, NULL, take_once, (void *)way));
     while (!atomic_load(&lock.wanted))
         sched_yield();
     if (sleeps)
@@ -113,10 +129,10 @@ static void *try_all(void *arg)
 {
     (void)arg;
     stay_on_one_processor();
-    for (int sleeps = 0; sleeps < 2; sleeps++) {
+    for (int kind = 0; kind < 4; kind++) {
         int times[TRIALS];
         for (int i = 0; i < TRIALS; i++)
-            times[i] = times_taken(sleeps);
+            times[i] = times_taken(&ways[kind / 2], kind % 2);
         qsort(times, TRIALS, sizeof *times, compare);
         CHECK(times[TRIALS / 2] <= SOON);
     }

@@ -109,3 +109,14 @@ LT_COLD void lt_lock_contended(struct lt_lock *lock, uint8_t found)
             nap *= 2;
     }
 }
+
+LT_COLD void lt_lock_contended_soon(struct lt_lock *lock, uint8_t found)
+{
+    enum { FIRST = 8, LAST = 32 };
+    for (unsigned pauses = FIRST; found == LT_LOCK_HELD && pauses <= LAST; pauses *= 2) {
+        pause_for(pauses);
+        if (try_take(lock, false))
+            return;
+    }
+    lt_lock_contended(lock, found);
+}

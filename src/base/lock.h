@@ -24,8 +24,9 @@ struct lt_lock {
     _Atomic uint8_t wanted; /* LT_LOCK_FREE or LT_LOCK_WANTED: what unlocking writes to `held` */
 };
 
-/* Takes the lock after an exchange of LT_LOCK_HELD for `found`, which is not LT_LOCK_FREE. */
+/* Take the lock after an exchange of LT_LOCK_HELD for `found`, which is not LT_LOCK_FREE. */
 void lt_lock_contended(struct lt_lock *lock, uint8_t found);
+void lt_lock_contended_soon(struct lt_lock *lock, uint8_t found);
 
 static inline void lt_unlock(struct lt_lock *lock)
 {
@@ -41,6 +42,16 @@ static inline void lt_lock(struct lt_lock *lock)
     uint8_t found = atomic_exchange_explicit(&lock->held, LT_LOCK_HELD, memory_order_acquire);
     if (LT_UNLIKELY(found))
         lt_lock_contended(lock, found);
+}
+
+/* As lt_lock, for a lock that no thread takes all the time, because each does something else
+ * between two holds. A thread that finds it held looks again sooner: it will mostly be free. */
+static inline void lt_lock_soon(struct lt_lock *lock)
+{
+    /* Acquire: as above. */
+    uint8_t found = atomic_exchange_explicit(&lock->held, LT_LOCK_HELD, memory_order_acquire);
+    if (LT_UNLIKELY(found))
+        lt_lock_contended_soon(lock, found);
 }
 
 /* False if the lock is held or wanted. */

@@ -38,7 +38,7 @@ static int wait_for_room(leat_result *slot)
             lt_stage_give(stage);
     }
     bool waits = lt_crowd_may_wait() == 0;
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     slot->filled = slot->state == LT_SLOT_FULL;
     waits = waits && slot->filled && !lt_stage_is_stopped(stage);
     if (waits)
@@ -46,7 +46,7 @@ static int wait_for_room(leat_result *slot)
     lt_unlock(&stage->lock);
     if (waits) {
         lt_crowd_park(&waiter, LEAT_NEVER);
-        lt_lock(&stage->lock);
+        lt_lock_soon(&stage->lock);
         slot->filled = slot->state == LT_SLOT_FULL;
         lt_unlock(&stage->lock);
     }
@@ -275,7 +275,7 @@ static void see_stage(struct lt_owned *owned, struct lt_sight *sight)
     sight->block = &stage->flow.block;
     sight->n = stage->spec.n;
     sight->window = stage->spec.window;
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     sight->closed = stage->closed;
     sight->running = stage->running;
     /* The taker's slot has no input yet. */

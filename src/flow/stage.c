@@ -62,7 +62,7 @@ static void unlock_and_call(struct lt_stage *stage, struct lt_party *woken)
 
 void lt_stage_open(struct lt_stage *stage)
 {
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     stage->taking = false;
     unlock_and_call(stage, NULL);
 }
@@ -80,7 +80,7 @@ static void free_grown(leat_result *slot)
 
 leat_result *lt_stage_begin_to_take(struct lt_stage *stage)
 {
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     leat_result *slot = may_take(stage) ? stage->free : NULL;
     if (slot) {
         stage->taking = true;
@@ -108,7 +108,7 @@ bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
     bool stops = lt_stage_is_stopped(stage) || leat_chan_closed(stage->flow.out);
     if (!status && stops)
         lt_flow_drop(stage->flow.drop, slot->in);
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     stage->taking = false;
     if (!status && !stops) {
         slot->state = LT_SLOT_RUNS;
@@ -136,7 +136,7 @@ bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status)
 
 bool lt_stage_has(struct lt_stage *stage, leat_result *slot, enum lt_slot_state state)
 {
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     slot->state = state;
     stage->running -= state == LT_SLOT_ENDED;
     if (!slot->lined)
@@ -158,7 +158,7 @@ leat_result *lt_stage_next(struct lt_stage *stage)
 {
     struct lt_party *woken = NULL;
     leat_result *slot;
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     while ((slot = stage->first) && slot->state >= LT_SLOT_FULL) {
         if (is_wanted(stage, slot)) {
             unlock_and_call(stage, woken);
@@ -168,7 +168,7 @@ leat_result *lt_stage_next(struct lt_stage *stage)
             unlock_and_call(stage, woken);
             woken = NULL;
             lt_slot_drop(slot);
-            lt_lock(&stage->lock);
+            lt_lock_soon(&stage->lock);
         } else if (slot->state == LT_SLOT_FULL) {
             slot->state = LT_SLOT_RUNS;
             slot->sent = slot->count = 0;
@@ -196,7 +196,7 @@ void lt_stage_gave(struct lt_stage *stage, leat_result *slot, int status)
 
 static void hand_to_block(struct lt_stage *stage)
 {
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     stage->handed = true;
     lt_unlock(&stage->lock);
     leat_try_send(stage->calls, NULL);
@@ -221,7 +221,7 @@ void lt_stage_give(struct lt_stage *stage)
 
 bool lt_stage_is_handed(struct lt_stage *stage)
 {
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     bool handed = stage->handed;
     lt_unlock(&stage->lock);
     return handed;
@@ -232,7 +232,7 @@ bool lt_stage_is_handed(struct lt_stage *stage)
 void lt_stage_stop(struct lt_stage *stage)
 {
     struct lt_party *woken = NULL;
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     stage->closed = true;
     atomic_store_explicit(&stage->stopped, true, memory_order_relaxed);
     for (leat_result *slot = stage->first; slot; slot = slot->next)
@@ -244,7 +244,7 @@ void lt_stage_stop(struct lt_stage *stage)
 int lt_stage_verdict(struct lt_stage *stage)
 {
     bool stopped = lt_stage_is_stopped(stage);
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     bool cut = stage->cut || stopped;
     lt_unlock(&stage->lock);
     return cut ? -ECANCELED : 0;
@@ -252,7 +252,7 @@ int lt_stage_verdict(struct lt_stage *stage)
 
 bool lt_stage_is_done(struct lt_stage *stage)
 {
-    lt_lock(&stage->lock);
+    lt_lock_soon(&stage->lock);
     bool done = is_done(stage);
     lt_unlock(&stage->lock);
     return done;
