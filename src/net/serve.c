@@ -145,7 +145,6 @@ static int start_block(struct server *server)
     unsigned index = index_of_fewest(server);
     guest->ended.party.kind = LT_JOB;
     guest->ended.run = block_ended;
-    guest->ended.place = LT_ANYWHERE;
     guest->server = server;
     guest->count = &server->blocks[index];
     guest->served.connection = server->held;

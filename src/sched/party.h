@@ -56,15 +56,11 @@ struct lt_stackless {
     struct lt_node member; /* in its scope's list, once it has parked */
 };
 
-/* Where a job runs: outside, on any worker; inside the worker that it was sent to; or inside that
- * worker, but perhaps by a thief. */
-enum lt_job_place { LT_ANYWHERE, LT_AT_HOME, LT_INSIDE };
-
 /* A function that a worker runs on its own stack, between tasks. It does not wait. */
 struct lt_job {
     struct lt_party party;
     void (*run)(struct lt_job *job);
-    enum lt_job_place place;
+    bool inside; /* it runs inside the worker that it was sent to; else outside, on any worker */
 };
 
 /* A thread as a party: every thread of the process has one. */

@@ -175,7 +175,7 @@ static bool stays(struct lt_worker *victim, struct lt_party *party)
         struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
         return is_pinned(task) || task == lt_worker_running(victim);
     }
-    return party->kind == LT_JOB && LT_CONTAINER(party, struct lt_job, party)->place == LT_AT_HOME;
+    return party->kind == LT_JOB && LT_CONTAINER(party, struct lt_job, party)->inside;
 }
 
 /* Takes the party at *at out of the list. */
@@ -186,11 +186,6 @@ static struct lt_party *unlink(struct lt_worker *victim, struct lt_party **at)
     if (!party->next)
         victim->ready_end = at;
     return party;
-}
-
-static bool runs_here(struct lt_party *party)
-{
-    return party->kind == LT_JOB && LT_CONTAINER(party, struct lt_job, party)->place == LT_INSIDE;
 }
 
 static void move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
@@ -234,10 +229,6 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim, ui
             continue;
         }
         unlink(victim, at);
-        if (runs_here(party)) {
-            lt_job_run(party);
-            continue;
-        }
         move(party, victim, thief);
         lt_worker_append_inside(thief, party);
         taken++;

@@ -200,8 +200,7 @@ int lt_look_ask(struct lt_look *look)
     /* Relaxed: posting publishes it. */
     atomic_store_explicit(&asks->users, n + 1, memory_order_relaxed);
     for (unsigned i = 0; i < n; i++) {
-        asks->each[i].job =
-            (struct lt_job){ .party.kind = LT_JOB, .run = run, .place = LT_AT_HOME };
+        asks->each[i].job = (struct lt_job){ .party.kind = LT_JOB, .run = run, .inside = true };
         asks->each[i].worker = i;
         asks->each[i].asks = asks;
         if (!is_mine(i))
