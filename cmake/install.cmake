@@ -39,13 +39,15 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/leat.pc DESTINATION ${pc_dir})
 # (with the prefix /usr, mostly), under the library's path. A static library has no such place: the
 # manual says to source the script.
 set(gdb_script scripts/leat-gdb.py)
-install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/leat)
+set(gdb_module scripts/leat_gdb_program.py) # which the script imports from its own folder
+install(FILES ${gdb_script} ${gdb_module} DESTINATION ${CMAKE_INSTALL_DATADIR}/leat)
 set(library_dir ${CMAKE_INSTALL_LIBDIR})
 if(NOT IS_ABSOLUTE ${library_dir})
     set(library_dir "\${CMAKE_INSTALL_PREFIX}/${library_dir}") # known when it is installed
 endif()
-install(FILES ${gdb_script} DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${library_dir}
-        RENAME libleat.so.${PROJECT_VERSION}-gdb.py)
+set(auto_load ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${library_dir})
+install(FILES ${gdb_script} DESTINATION ${auto_load} RENAME libleat.so.${PROJECT_VERSION}-gdb.py)
+install(FILES ${gdb_module} DESTINATION ${auto_load})
 
 # Debian always has perl; without it, only the man pages are missing.
 find_program(PERL perl)
