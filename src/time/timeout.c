@@ -6,15 +6,14 @@
  * timer is about to fire by then, the worker that fires it frees the timeout. So nobody finds a
  * timeout that is being freed.
  *
- * With many timeouts, the cost of a call is what it must bring into the cache. So the table itself
- * holds the times, in neighbouring entries if two of them have the same place ("linear probing"),
- * and a timeout is one piece of memory with its channel.
+ * With many timeouts, the cost of a call is what it must bring into the cache. So a timeout is one
+ * piece of memory with its channel.
  *
  * Locking. The table's lock comes before the shared timers' locks. A channel's lock is taken with
  * no other lock held. */
 #include "time/time.h"
 
-#include "base/alloc.h"
+#include "base/table.h"
 #include "chan/chan.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
@@ -26,26 +25,14 @@
 /* In one piece of memory with its channel. */
 struct timeout {
     struct lt_shared_timer timer;
-    int64_t key; /* the time; if the timeout is not shared, a negative number of its own */
-    bool fires;  /* its shared timer is set, or about to fire */
-    bool listed; /* it is in the table */
+    uint64_t key; /* by which it is in the table; 0: it is not */
+    bool fires;   /* its shared timer is set, or about to fire */
 };
-
-struct entry {
-    int64_t key;
-    leat_chan *ch; /* NULL: the entry is free */
-};
-
-enum { FIRST_BITS = 10, GROW_BITS = 2 };
-
-static struct entry first_entries[1 << FIRST_BITS];
 
 static struct {
     struct lt_lock lock;
-    unsigned bits;
-    struct entry *entries;
-    size_t count;
-} table = { .bits = FIRST_BITS, .entries = first_entries };
+    struct lt_table channels;
+} table;
 
 static _Atomic int64_t resolution = LEAT_TIMEOUT_RESOLUTION;
 
@@ -56,80 +43,34 @@ static struct timeout *timeout_of(leat_chan *ch)
 
 /* ---- the table, under its lock ---- */
 
-static size_t mask(void)
+static uint64_t key_of(int64_t deadline)
 {
-    return ((size_t)1 << table.bits) - 1;
+    return (uint64_t)deadline + 1;
 }
 
-static size_t place_of(int64_t key)
+/* No time is negative, and no two timeouts have the same address. */
+static uint64_t key_of_unshared(const leat_chan *ch)
 {
-    /* Fibonacci hashing: multiples of anything are spread evenly. */
-    return (uint64_t)key * UINT64_C(0x9E3779B97F4A7C15) >> (64 - table.bits);
+    return -(uint64_t)(uintptr_t)ch;
 }
 
-/* The entry of that key, or the free entry where it belongs. */
-static struct entry *find(int64_t key)
+static void take_out(struct timeout *t)
 {
-    size_t at = place_of(key);
-    while (table.entries[at].ch && table.entries[at].key != key)
-        at = (at + 1) & mask();
-    return &table.entries[at];
+    if (t->key)
+        lt_table_remove(&table.channels, t->key);
+    t->key = 0;
 }
 
-static void put_in(int64_t key, leat_chan *ch)
+static leat_chan *chan_in(const struct lt_entry *entry)
 {
-    *find(key) = (struct entry){ key, ch };
-    table.count++;
-}
-
-/* Then those entries move up that stand where they do only because of this one. */
-static void take_out(leat_chan *ch)
-{
-    struct timeout *t = timeout_of(ch);
-    if (!t->listed)
-        return;
-    t->listed = false;
-    table.count--;
-    size_t hole = (size_t)(find(t->key) - table.entries);
-    for (size_t at = (hole + 1) & mask(); table.entries[at].ch; at = (at + 1) & mask()) {
-        size_t far = (at - place_of(table.entries[at].key)) & mask();
-        if (far < ((at - hole) & mask()))
-            continue;
-        table.entries[hole] = table.entries[at];
-        hole = at;
-    }
-    table.entries[hole] = (struct entry){ 0 };
-}
-
-/* Half full: beyond that, searches get long. Without memory to grow, one free entry is enough. */
-static bool is_crowded(void)
-{
-    return table.count > mask() / 2;
-}
-
-static bool is_full(void)
-{
-    return table.count == mask();
-}
-
-static void use(struct entry *entries, unsigned bits)
-{
-    struct entry *old = table.entries;
-    size_t n = (size_t)1 << table.bits;
-    table.entries = entries;
-    table.bits = bits;
-    table.count = 0;
-    for (size_t i = 0; i < n; i++) {
-        if (old[i].ch)
-            put_in(old[i].key, old[i].ch);
-        old[i] = (struct entry){ 0 };
-    }
+    return (leat_chan *)(uintptr_t)entry->value;
 }
 
 /* The timeout for that time, with one more reference; NULL when there is none. */
 static leat_chan *share(int64_t deadline)
 {
-    leat_chan *ch = find(deadline)->ch;
+    const struct lt_entry *found = lt_table_find(&table.channels, key_of(deadline));
+    leat_chan *ch = found ? chan_in(found) : NULL;
     if (ch)
         /* Relaxed, here and below: the lock orders it. */
         atomic_fetch_add_explicit(&ch->references, 1, memory_order_relaxed);
@@ -152,7 +93,7 @@ static void close_passed(leat_chan *ch)
 static leat_chan *retire(leat_chan *ch)
 {
     timeout_of(ch)->fires = false;
-    take_out(ch);
+    take_out(timeout_of(ch));
     atomic_fetch_add_explicit(&ch->references, 1, memory_order_relaxed);
     return ch;
 }
@@ -165,10 +106,11 @@ static void fired(struct lt_shared_timer *timer)
     close_passed(ch);
 }
 
-static leat_chan *retire_at(size_t i)
+static leat_chan *retire_at(size_t place)
 {
     lt_lock(&table.lock);
-    leat_chan *ch = table.entries[i].ch;
+    const struct lt_entry *entry = &table.channels.entries[place];
+    leat_chan *ch = entry->key ? chan_in(entry) : NULL;
     if (ch) {
         lt_shared_timer_stop(&timeout_of(ch)->timer);
         retire(ch);
@@ -180,14 +122,10 @@ static leat_chan *retire_at(size_t i)
 void lt_timeout_close_all(void)
 {
     leat_chan *ch;
-    for (size_t i = 0; i < (size_t)1 << table.bits; i++)
+    for (size_t i = 0; i < table.channels.room; i++)
         while ((ch = retire_at(i)))
             close_passed(ch);
-    if (table.entries != first_entries) {
-        lt_free(table.entries);
-        table.entries = first_entries;
-        table.bits = FIRST_BITS;
-    }
+    lt_table_free(&table.channels);
 }
 
 /* ---- the channel's keeper ---- */
@@ -199,7 +137,7 @@ static bool unref(leat_chan *ch)
     bool last = atomic_fetch_sub_explicit(&ch->references, 1, memory_order_relaxed) == 1 &&
                 (!t->fires || lt_shared_timer_stop(&t->timer));
     if (last)
-        take_out(ch);
+        take_out(t);
     lt_unlock(&table.lock);
     return last;
 }
@@ -209,35 +147,17 @@ static const struct lt_keeper keeper = { .unref = unref };
 /* ---- the calls ---- */
 
 /* With the lock held. Returns `made`, which is in the table now, or the timeout that another caller
- * has added meanwhile; NULL when the table is full. */
+ * has added meanwhile; NULL: there is no memory. */
 static leat_chan *list(leat_chan *made, int64_t deadline, bool shared)
 {
     struct timeout *t = timeout_of(made);
     leat_chan *ch = shared ? share(deadline) : NULL;
-    if (ch || is_full())
+    uint64_t key = shared ? key_of(deadline) : key_of_unshared(made);
+    if (ch || !lt_table_put(&table.channels, key, (uintptr_t)made))
         return ch;
-    /* No time is negative, and no two timeouts have the same address. */
-    t->key = shared ? deadline : -(int64_t)(uintptr_t)made;
+    t->key = key;
     t->fires = deadline != LEAT_NEVER;
-    t->listed = true;
-    put_in(t->key, made);
     return made;
-}
-
-/* Without memory, a crowded table stays as it is. */
-static void grow(unsigned bits)
-{
-    struct entry *entries = lt_alloc(sizeof *entries << bits), *old = entries;
-    if (!entries)
-        return;
-    lt_lock(&table.lock);
-    if (table.bits < bits) {
-        old = table.entries;
-        use(entries, bits);
-    }
-    lt_unlock(&table.lock);
-    if (old != first_entries)
-        lt_free(old);
 }
 
 static leat_chan *add(int64_t deadline, bool shared)
@@ -248,10 +168,7 @@ static leat_chan *add(int64_t deadline, bool shared)
     timeout_of(made)->timer.fire = fired;
     lt_lock(&table.lock);
     leat_chan *ch = list(made, deadline, shared);
-    unsigned more_bits = is_crowded() ? table.bits + GROW_BITS : 0;
     lt_unlock(&table.lock);
-    if (more_bits)
-        grow(more_bits);
     if (ch != made)
         leat_chan_unref(made);
     else if (deadline != LEAT_NEVER)

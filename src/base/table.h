@@ -1,0 +1,37 @@
+/* table.h: finds numbers by keys that are numbers. All entries stand in one piece of memory, so that
+ * a search mostly touches one cache line: where neither the key nor its owner is in the cache, this
+ * costs half of what base/index.h does. But a table needs memory, which can run out.
+ *
+ * Two entries with the same place stand side by side ("linear probing"). At most half of the places
+ * are taken. The caller locks. */
+#ifndef LT_BASE_TABLE_H
+#define LT_BASE_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct lt_entry {
+    uint64_t key; /* 0: the place is free */
+    uint64_t value;
+};
+
+/* All zero: empty, without memory. */
+struct lt_table {
+    struct lt_entry *entries;
+    size_t room, count; /* room: a power of two, or 0 */
+};
+
+/* The entry of a key that is not 0; or NULL. */
+struct lt_entry *lt_table_find(const struct lt_table *table, uint64_t key);
+
+/* Sets the value of a key that is not 0. False: there is no memory. */
+bool lt_table_put(struct lt_table *table, uint64_t key, uint64_t value);
+
+/* Removes the key's entry, if there is one. */
+void lt_table_remove(struct lt_table *table, uint64_t key);
+
+/* Frees the memory. The table is empty then. */
+void lt_table_free(struct lt_table *table);
+
+#endif
