@@ -305,7 +305,7 @@ static int passed_over(void *unused)
     CHECK(leat_chan_open(scope, &(leat_chan_spec){ .name = "behind" }));
     begin(&look, &small);
     CHECK(look.sampled && !find(&look, "behind"));
-    CHECK_IS(lt_look_steps(&small), look.longest);
+    CHECK((size_t)CHANNELS > lt_look_steps(&small));
     lt_look_end(&look);
     return leat_scope_close(scope);
 }

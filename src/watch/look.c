@@ -440,16 +440,6 @@ static int look_around(struct lt_look *look)
     return 0;
 }
 
-/* The most steps of one allowance, the asker's and in any answer. */
-static void note_longest(struct lt_look *look)
-{
-    for (unsigned i = 0; i <= look->worker_count; i++) {
-        size_t *most = i ? &look->longest_answer : &look->longest;
-        lt_pad_allow(&look->pads[i], 0, 0);
-        *most = at_least(look->pads[i].longest, *most);
-    }
-}
-
 int lt_look_begin(struct lt_look *look, const void *caller, const struct lt_look_bound *bound)
 {
     int saved = errno, error = lt_look_turn();
@@ -473,8 +463,6 @@ int lt_look_begin(struct lt_look *look, const void *caller, const struct lt_look
         error = merge_pads(look);
     if (error)
         lt_look_end(look);
-    else
-        note_longest(look);
     errno = saved;
     return error;
 }

@@ -102,8 +102,6 @@ struct lt_look {
     struct lt_look_bound bound;
     int answer_ms;
     size_t members; /* the sum of the scopes' `tasks` */
-    /* The most nodes passed at a time by the asker, and by a worker in its answer. */
-    size_t longest, longest_answer;
     unsigned worker_count;
     struct lt_worker_record *workers;
     struct lt_pad *pads; /* the asker's, and then each worker's */

@@ -57,11 +57,8 @@ bool lt_pad_bound(struct lt_pad *pad, size_t n, size_t steps)
 
 void lt_pad_allow(struct lt_pad *pad, size_t parties, size_t channels)
 {
-    if (!pad->bounded)
-        return;
-    size_t used = pad->steps - pad->left.steps;
-    pad->longest = used > pad->longest ? used : pad->longest;
-    pad->left = (struct lt_allowance){ parties, channels, pad->steps };
+    if (pad->bounded)
+        pad->left = (struct lt_allowance){ parties, channels, pad->steps };
 }
 
 static void *get(struct lt_pad *pad, size_t bytes)

@@ -102,7 +102,7 @@ struct lt_pad {
     bool cut;     /* something was left out */
     bool choosing;
     struct lt_allowance left;
-    size_t steps, longest; /* what an allowance has, and the most that was used of one */
+    size_t steps; /* what an allowance has */
 };
 
 /* Makes an empty pad. lt_pad_free frees everything on it. */
