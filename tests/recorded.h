@@ -5,7 +5,7 @@
 #include "support.h"
 
 #include "sched/current.h"
-#include "watch/trace.h"
+#include "trace/trace.h"
 
 /* ---- whether a text is JSON ---- */
 

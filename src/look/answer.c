@@ -1,7 +1,7 @@
 #define _GNU_SOURCE /* open_memstream, memmem */
 #include "look/answer.h"
 
-#include "watch/trace.h"
+#include "trace/trace.h"
 
 #include <leat/watch.h>
 

@@ -11,8 +11,8 @@
 #include "sched/pool.h"
 #include "sched/runtime.h"
 #include "scope/scope.h"
+#include "trace/trace.h"
 #include "watch/monitor.h"
-#include "watch/trace.h"
 
 #include <leat/watch.h>
 

@@ -337,8 +337,7 @@ static LT_COLD void run_inside(struct lt_party *party)
 
 static bool runs_inside(struct lt_party *party)
 {
-    return LT_UNLIKELY(party->kind == LT_JOB) &&
-           LT_CONTAINER(party, struct lt_job, party)->inside;
+    return LT_UNLIKELY(party->kind == LT_JOB) && LT_CONTAINER(party, struct lt_job, party)->inside;
 }
 
 /* Called inside; the party runs outside. */

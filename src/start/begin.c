@@ -3,10 +3,10 @@
 #include "look/look.h"
 #include "sched/runtime.h"
 #include "start/start.h"
+#include "trace/trace.h"
 #include "watch/frames.h"
 #include "watch/monitor.h"
 #include "watch/since.h"
-#include "watch/trace.h"
 
 #include <leat/watch.h>
 

@@ -4,9 +4,9 @@
  * begins and ends while the program runs, and any number of late ones may follow each other. A late
  * one does not see items: a channel that was made before it has a fast path without a probe.
  *
- * The probes append events. At the end these become slices, flows and scopes (trace_write.c). */
-#ifndef LT_WATCH_TRACE_H
-#define LT_WATCH_TRACE_H
+ * The probes append events. At the end these become slices, flows and scopes (trace/write.c). */
+#ifndef LT_TRACE_TRACE_H
+#define LT_TRACE_TRACE_H
 
 #include "sched/party.h"
 #include "watch/look.h"

@@ -1,4 +1,4 @@
-/* trace_write.c: a trace as Chrome's trace viewer and Perfetto read it ("Trace Event Format").
+/* write.c: a trace as Chrome's trace viewer and Perfetto read it ("Trace Event Format").
  *
  * Each worker is a track of slices, one for each time that it ran a party. A channel passes items
  * on in order: so the n-th item sent is the n-th received, and a flow leads from one to the other.
@@ -7,7 +7,7 @@
  *
  * The readers of the events, here, get the same events each time, though late ones may still be
  * appended: each track is taken once. */
-#include "watch/trace.h"
+#include "trace/trace.h"
 
 #include "base/alloc.h"
 #include "watch/tell.h"
