@@ -1,5 +1,5 @@
 /* records.c: pads, and the records of parties, channels, and what has channels. */
-#include "watch/records.h"
+#include "watch/look.h"
 
 #include "base/alloc.h"
 #include "block/machine.h"
