@@ -1,7 +1,10 @@
 /* test_process_many.c: very many processes, one after the other and at once; very much output for a
- * slow reader; and processes that run while the runtime is to stop. */
+ * slow reader; starts that fail; and processes that run while the runtime is to stop. */
 #define _GNU_SOURCE
 #include "processes.h"
+
+#include <fcntl.h>
+#include <sys/resource.h>
 
 /* 10,000 in a long run. */
 static int children(void)
@@ -171,6 +174,45 @@ static int outputs_come_in_order(void *arg)
 }
 ON_WORKERS(outputs_come_in_order);
 
+/* ---- starts that fail ---- */
+
+/* With `more` descriptors to spare: whether the program is started. */
+static bool starts_with(int more, int out)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    struct rlimit before, few;
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &before));
+    int next = dup(0);
+    few = before;
+    few.rlim_cur = (rlim_t)(next + more);
+    close(next);
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &few));
+    leat_process *process;
+    int error = leat_spawn(scope, ARGV("echo"), &(leat_spawn_options){ .out = out }, &process);
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &before));
+    CHECK(error == 0 || error == -EMFILE);
+    if (!error)
+        CHECK_IS(0, code_of(process));
+    CHECK_IS(0, leat_scope_close(scope));
+    return !error;
+}
+
+/* Whoever is told that a start has failed may try again: so the program must not have run. */
+static int what_fails_to_start_does_not_run(void *arg)
+{
+    (void)arg;
+    int out = open("/tmp", O_TMPFILE | O_WRONLY | O_APPEND, 0600), started = 1;
+    CHECK(out >= 0);
+    CHECK(starts_with(100, out)); /* the reactors' own descriptors come with the first */
+    for (int i = 0; i < often(400) + 10; i++)
+        started += starts_with(i % 10, out);
+    CHECK(started > 1);
+    CHECK_IS(started, lseek(out, 0, SEEK_END));
+    close(out);
+    return 0;
+}
+ON_WORKERS(what_fails_to_start_does_not_run);
+
 /* ---- the runtime is to stop ---- */
 
 /* leat_stop does not wait for processes: their scope is open, and it says so. When the scope is
@@ -203,8 +245,11 @@ static void does_not_stop_before_them(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(many_come_and_go),          TESTS_ON_WORKERS(many_end_at_once),
-        TESTS_ON_WORKERS(much_is_read_slowly),       TESTS_ON_WORKERS(outputs_come_in_order),
+        TESTS_ON_WORKERS(many_come_and_go),
+        TESTS_ON_WORKERS(many_end_at_once),
+        TESTS_ON_WORKERS(much_is_read_slowly),
+        TESTS_ON_WORKERS(outputs_come_in_order),
+        TESTS_ON_WORKERS(what_fails_to_start_does_not_run),
         cmocka_unit_test(does_not_stop_before_them),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

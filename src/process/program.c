@@ -211,15 +211,44 @@ static int child(void *arg)
 
 /* ---- the parent ---- */
 
+static int open_pidfd(struct lt_program *program)
+{
+    program->pidfd = (int)syscall(SYS_pidfd_open, program->pid, 0);
+    if (program->pidfd >= 0)
+        return 0;
+    int error = -errno;
+    kill(program->pid, SIGKILL);
+    while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    program->pid = 0;
+    return error;
+}
+
+/* The child waits at a gate until there is a pidfd: without one it ends, and must not have begun to
+ * run the program. */
 static int start_by_fork(struct lt_program *program)
 {
-    pid_t pid = fork();
-    if (pid < 0)
+    int gate[2];
+    if (pipe2(gate, O_CLOEXEC) != 0)
         return -errno;
-    if (pid == 0)
-        child(program);
-    program->pid = pid;
-    return 0;
+    pid_t pid = fork();
+    int error = pid < 0 ? -errno : 0;
+    char byte = 0;
+    if (pid == 0) {
+        close(gate[1]); /* if the parent dies, the child reads an end */
+        if (read(gate[0], &byte, 1) == 1)
+            child(program);
+        _exit(127);
+    }
+    if (!error) {
+        program->pid = pid;
+        error = open_pidfd(program);
+    }
+    if (!error && write(gate[1], &byte, 1) != 1)
+        error = -errno;
+    close(gate[0]); /* only now, so that the write raises no SIGPIPE */
+    close(gate[1]);
+    return error;
 }
 
 static char *take_stack(void)
@@ -260,17 +289,7 @@ static int start(struct lt_program *program)
     int error = SHARES_MEMORY ? start_in_shared_memory(program) : -EINVAL;
     if (error == -EINVAL && program->report >= 0)
         error = start_by_fork(program);
-    if (error || program->pidfd >= 0)
-        return error;
-    program->pidfd = (int)syscall(SYS_pidfd_open, program->pid, 0);
-    if (program->pidfd >= 0)
-        return 0;
-    error = -errno;
-    kill(program->pid, SIGKILL);
-    while (waitpid(program->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    program->pid = 0;
-    return error;
+    return error || program->pidfd >= 0 ? error : open_pidfd(program);
 }
 
 /* No handler of the program may run in the child. */
