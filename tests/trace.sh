@@ -14,6 +14,8 @@ for workers in 1 2 4; do
 import bisect, collections, json, sys
 
 events = json.load(open(sys.argv[1]))["traceEvents"]
+# As viewers do: a scope that has moved may end on a track that comes before that of its beginning.
+events.sort(key=lambda e: e.get("ts", 0))
 workers = int(sys.argv[2])
 slices, flows = collections.defaultdict(list), collections.defaultdict(list)
 scopes = collections.Counter()
