@@ -24,7 +24,8 @@
  * On a stream, both begin with HELLO, and neither goes on with another version. Behind REFUSED or
  * ENDED, the worker sends nothing more for that job; until the map has read it, the map may send
  * more, which the worker passes by. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
- * FRAME_CREDIT_MOST bytes: what one side does not take stops the job, and nothing else.
+ * FRAME_CREDIT_MOST bytes: what one side does not take stops the job, and nothing else. A side may
+ * keep back a credit of less than FRAME_CREDIT_STEP bytes.
  *
  * In a queue, an item is a whole job: HELLO, ARGUMENTS, LIMIT, START, INPUT. Its result is HELLO
  * without cores, OUTPUT and ERRORS, RAN, and then REFUSED or ENDED; to a job of another version it
@@ -55,6 +56,7 @@ enum {
     FRAME_HEAD = 9,                 /* bytes before the body */
     FRAME_BODY_MOST = 64 * 1024,    /* bytes */
     FRAME_CREDIT_MOST = 256 * 1024, /* bytes */
+    FRAME_CREDIT_STEP = 64 * 1024,  /* bytes; less is given back later, or not at all */
     FRAME_PARCEL_MOST = 64 << 20,   /* bytes */
     FRAME_STRINGS_MOST = 8 << 20    /* bytes of a job's strings: more than execve(2) takes */
 };

@@ -8,31 +8,50 @@ enum { BUFFER = FRAME_HEAD + FRAME_BODY_MOST };
 
 /* ---- sending ---- */
 
-/* Takes what is to be written, and gives its own memory for what comes next. False: nothing. */
-static bool swap_queue(struct link *l, struct text *mine)
+/* With the lock held. Whether the caller is to write `going` now. */
+static bool take_turn(struct link *l)
 {
-    text_clear(mine);
-    pthread_mutex_lock(&l->lock);
-    struct text full = l->queue;
-    l->queue = *mine;
-    l->writing = full.len > 0;
-    if (full.broken)
-        l->broken = true;
-    pthread_mutex_unlock(&l->lock);
-    *mine = full;
-    return full.len > 0;
+    if (l->writing || l->broken)
+        return false;
+    if (l->going.len == 0) {
+        struct text empty = l->going;
+        l->going = l->queue;
+        l->queue = empty;
+    }
+    l->writing = l->going.len > 0;
+    return l->writing;
 }
 
-static bool write_all(struct link *l, const struct text *bytes)
+/* With the lock held: `n` bytes are written, or n is an error. */
+static void give_turn(struct link *l, int64_t n)
 {
-    size_t done = 0;
-    while (done < bytes->len) {
-        int64_t n = leat_write(l->out, bytes->bytes + done, bytes->len - done);
-        if (n < 0)
-            return false;
-        done += (size_t)n;
+    l->writing = false;
+    l->gone += n > 0 ? (size_t)n : 0;
+    if (l->gone == l->going.len) {
+        text_clear(&l->going);
+        l->gone = 0;
     }
-    return !bytes->broken;
+}
+
+static int64_t write_some(struct link *l, int64_t deadline)
+{
+    return leat_write_until(l->out, l->going.bytes + l->gone, l->going.len - l->gone, deadline);
+}
+
+/* False: no more will be written. */
+static bool write_all(struct link *l)
+{
+    pthread_mutex_lock(&l->lock);
+    while (take_turn(l)) {
+        pthread_mutex_unlock(&l->lock);
+        int64_t n = write_some(l, LEAT_NEVER);
+        pthread_mutex_lock(&l->lock);
+        give_turn(l, n);
+        l->broken |= n < 0;
+    }
+    bool good = !l->broken;
+    pthread_mutex_unlock(&l->lock);
+    return good;
 }
 
 /* Nothing that comes from now on will be written. */
@@ -40,7 +59,6 @@ static void stop_sending(struct link *l)
 {
     pthread_mutex_lock(&l->lock);
     l->broken = true;
-    l->writing = false;
     text_free(&l->queue);
     pthread_mutex_unlock(&l->lock);
 }
@@ -48,28 +66,49 @@ static void stop_sending(struct link *l)
 static int write_frames(void *arg)
 {
     struct link *l = arg;
-    struct text mine = { 0 };
     int closed = 0;
     bool good = true;
     while (good && !closed) {
         closed = leat_recv(l->wake, NULL);
-        while (good && swap_queue(l, &mine))
-            good = write_all(l, &mine);
+        good = write_all(l);
     }
-    text_free(&mine);
     stop_sending(l);
     /* Whatever has gone wrong here, the other side will be missed where frames are received. */
     leat_io_close(good ? l->out : l->in);
     return 0;
 }
 
+/* With the lock held. */
+static void put(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n)
+{
+    if (l->broken)
+        return;
+    frame_put(&l->queue, kind, job, body, n);
+    l->broken = l->queue.broken;
+}
+
+void link_add(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n)
+{
+    pthread_mutex_lock(&l->lock);
+    put(l, kind, job, body, n);
+    pthread_mutex_unlock(&l->lock);
+}
+
+/* What the stream does not take at once is for the link's task, and so is each error. */
 void link_send(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n)
 {
     pthread_mutex_lock(&l->lock);
-    if (!l->broken)
-        frame_put(&l->queue, kind, job, body, n);
+    put(l, kind, job, body, n);
+    if (take_turn(l)) {
+        pthread_mutex_unlock(&l->lock);
+        int64_t wrote = write_some(l, LEAT_NOW);
+        pthread_mutex_lock(&l->lock);
+        give_turn(l, wrote);
+    }
+    bool more = l->broken || (!l->writing && (l->going.len || l->queue.len));
     pthread_mutex_unlock(&l->lock);
-    leat_try_send(l->wake, NULL);
+    if (more)
+        leat_try_send(l->wake, NULL);
 }
 
 void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t bytes)
@@ -85,7 +124,7 @@ void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t
 static bool is_idle(struct link *l)
 {
     pthread_mutex_lock(&l->lock);
-    bool idle = l->broken || (!l->writing && !l->queue.len);
+    bool idle = l->broken || (!l->writing && !l->going.len && !l->queue.len);
     pthread_mutex_unlock(&l->lock);
     return idle;
 }
@@ -147,5 +186,6 @@ void link_free(struct link *l)
     if (l->wake)
         leat_chan_unref(l->wake);
     text_free(&l->queue);
+    text_free(&l->going);
     pthread_mutex_destroy(&l->lock);
 }

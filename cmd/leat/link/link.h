@@ -1,9 +1,12 @@
 /* link.h: a stream each way, and the frames on it.
  *
- * A send never waits: the frame lies in memory until the link's task has written it, together with
- * all others that have come meanwhile. Credits bound what lies there, see frame.h.
+ * A send does not wait for the other side: the sender writes what the stream takes at once. The
+ * rest lies in memory until the link's task has written it, together with all frames that have come
+ * meanwhile. Credits bound what lies there, see frame.h. That a sender writes by itself saves a
+ * thread the wake-up of the task's worker.
  *
- * Locking. `lock` guards `queue` and `broken`. Any party may send; one task receives. */
+ * Locking. `lock` guards what is below it; `going` and `gone` are the writer's while it writes. Any
+ * party may send; one task receives. */
 #ifndef LEAT_LINK_LINK_H
 #define LEAT_LINK_LINK_H
 
@@ -19,9 +22,10 @@ struct link {
     size_t len, taken;
 
     pthread_mutex_t lock;
-    struct text queue;
-    bool writing; /* the link's task has taken frames and not yet written them */
-    bool broken;  /* the other side does not read, or the link's task has ended */
+    struct text queue, going; /* frames; those that are written first, of which `gone` bytes are */
+    size_t gone;
+    bool writing; /* a party writes */
+    bool broken;  /* the other side does not read, or memory or the link's task has ended */
 };
 
 /* Starts the link's task in the scope. 0 or a negative errno value. */
@@ -32,6 +36,10 @@ void link_free(struct link *l);
 
 /* Sends a frame; after the other side has gone, does nothing. The scope may be closed by then. */
 void link_send(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n);
+
+/* Adds a frame that goes with the next one that is sent. */
+void link_add(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n);
+
 void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t bytes);
 
 /* Waits for the next frame, which is valid until the next call. 0; -EPIPE at the end of the stream;

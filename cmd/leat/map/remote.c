@@ -13,6 +13,7 @@ struct session {
     struct remote remote;
     int out, *unwritten;
     struct text come[STREAMS];
+    size_t owed[STREAMS]; /* bytes that were taken, and no credit was given for */
     size_t sent;
     bool input_ended;
 };
@@ -35,7 +36,7 @@ static void send_start(struct session *s, const struct text *strings, size_t cou
     struct text body = { 0 };
     for (size_t done = 0; done < strings->len;) {
         size_t left = strings->len - done, n = left < FRAME_BODY_MOST ? left : FRAME_BODY_MOST;
-        link_send(link_of(s), FRAME_ARGUMENTS, s->remote.job, strings->bytes + done, n);
+        link_add(link_of(s), FRAME_ARGUMENTS, s->remote.job, strings->bytes + done, n);
         done += n;
     }
     frame_add(&body, count, 4);
@@ -101,6 +102,19 @@ static void write_file(struct session *s, const char *bytes, size_t n)
         remote_signal(&s->remote, SIGTERM, true);
 }
 
+/* Several frames' worth at a time: a job with little output gets none. */
+static void give_credit(struct session *s, enum stream stream, size_t taken)
+{
+    size_t owed = s->owed[stream] += taken;
+    if (owed < FRAME_CREDIT_STEP || is_queued(s))
+        return;
+    pthread_mutex_lock(&s->remote.host->lock);
+    s->remote.credit[stream] += owed;
+    pthread_mutex_unlock(&s->remote.host->lock);
+    link_send_credit(link_of(s), s->remote.job, FRAME_OUTPUT + stream, owed);
+    s->owed[stream] = 0;
+}
+
 static void take_output(struct session *s, enum stream stream)
 {
     const struct text *come = &s->come[stream];
@@ -115,11 +129,7 @@ static void take_output(struct session *s, enum stream stream)
     }
     /* The job may wait for us meanwhile: that is not its fault. */
     s->job->paused += leat_now() - before;
-    pthread_mutex_lock(&s->remote.host->lock);
-    s->remote.credit[stream] += come->len;
-    pthread_mutex_unlock(&s->remote.host->lock);
-    if (!is_queued(s))
-        link_send_credit(link_of(s), s->remote.job, FRAME_OUTPUT + stream, come->len);
+    give_credit(s, stream, come->len);
 }
 
 /* Takes all that has come. False: nothing had, and *over tells whether nothing will. */
