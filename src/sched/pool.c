@@ -135,9 +135,11 @@ int lt_pool_submit(struct lt_work *work)
         *pool.end = work;
         pool.end = &work->next;
         pool.queued++;
-        pthread_cond_signal(&pool.work);
     }
     pthread_mutex_unlock(&pool.mutex);
+    /* Not with the mutex, for which the thread would wait at once. */
+    if (!error)
+        pthread_cond_signal(&pool.work);
     return error;
 }
 
