@@ -13,11 +13,7 @@ struct far {
     struct work *work;
     leat_process *process;
     leat_io *from[STREAMS]; /* NULL: it has ended */
-    leat_io *to;            /* NULL: there is no input, or it has ended */
-    struct text input;      /* that the program has not read yet */
-    size_t written;         /* bytes of it */
-    bool input_ended;
-    char *buffer; /* of FRAME_BODY_MOST bytes */
+    char *buffer;           /* of FRAME_BODY_MOST bytes */
 };
 
 /* ---- starting ---- */
@@ -41,7 +37,8 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
     leat_spawn_options options = {
         .environment = environment,
         .grace = work->worker->grace,
-        .flags = (work->has_input ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_OUT | LEAT_PIPE_ERR,
+        .flags = (work->has_input ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_OUT | LEAT_PIPE_ERR |
+                 LEAT_ATTENDED,
     };
     unsigned tries = 20;
     int error = environment ? 0 : -ENOMEM;
@@ -90,41 +87,48 @@ static void has_no_process(struct work *work)
 
 /* ---- its input ---- */
 
-static void end_input(struct far *f)
+/* Takes what has come since. False: the input has ended. */
+static bool take_input(struct work *work, struct text *mine)
 {
-    leat_io_close(f->to);
-    f->to = NULL;
-}
-
-/* Takes what has come since. */
-static void take_input(struct far *f)
-{
-    struct work *work = f->work;
-    if (f->written < f->input.len || !f->to)
-        return;
-    text_clear(&f->input);
-    f->written = 0;
+    text_clear(mine);
     pthread_mutex_lock(&work->worker->lock);
     struct text come = work->input;
-    work->input = f->input;
-    f->input_ended = work->input_ended;
+    work->input = *mine;
+    bool ended = work->input_ended;
     pthread_mutex_unlock(&work->worker->lock);
-    f->input = come;
-    if (!f->input.len && f->input_ended)
-        end_input(f);
+    *mine = come;
+    return come.len || !ended;
 }
 
-/* An error means that the program does not want more. */
-static void write_some(struct far *f)
+/* False: the program does not want more, or has ended. `owed`: bytes that it took, and for which no
+ * credit was given. */
+static bool write_input(struct work *work, const struct text *input, size_t *owed)
 {
-    int64_t n =
-        leat_write_until(f->to, f->input.bytes + f->written, f->input.len - f->written, LEAT_NOW);
-    if (n > 0) {
-        f->written += (size_t)n;
-        link_send_credit(&f->work->worker->link, f->work->job, FRAME_INPUT, (size_t)n);
-    } else if (n != -EAGAIN) {
-        end_input(f);
+    for (size_t done = 0; done < input->len;) {
+        int64_t n = leat_write(work->to, input->bytes + done, input->len - done);
+        if (n < 0)
+            return false;
+        done += (size_t)n;
+        *owed += (size_t)n;
+        if (*owed < FRAME_CREDIT_STEP)
+            continue;
+        link_send_credit(&work->worker->link, work->job, FRAME_INPUT, *owed);
+        *owed = 0;
     }
+    return true;
+}
+
+static int pass_input(void *arg)
+{
+    struct work *work = arg;
+    struct text mine = { 0 };
+    size_t owed = 0;
+    while (take_input(work, &mine) && write_input(work, &mine, &owed) &&
+           (mine.len || leat_recv(work->fed, NULL) == 0)) {
+    }
+    text_free(&mine);
+    leat_io_close(work->to);
+    return 0;
 }
 
 /* ---- its output ---- */
@@ -164,7 +168,7 @@ static int drain(struct far *f, enum stream stream)
     while (there > 0 && f->from[stream] && !error) {
         size_t most = room(f, stream), wanted = (size_t)there;
         if (most == 0) {
-            error = leat_recv(f->work->changed, NULL);
+            error = leat_recv(f->work->credited, NULL);
             continue;
         }
         most = wanted < most ? wanted : most;
@@ -176,27 +180,28 @@ static int drain(struct far *f, enum stream stream)
 
 /* ---- while it runs ---- */
 
-/* Until the program has ended. 0, or -ECANCELED. */
+/* Until the program has ended. 0, or -ECANCELED. Without credit for one stream the map takes none
+ * of the other either: so the job waits for that alone. */
 static int attend(struct far *f)
 {
     for (;;) {
-        take_input(f);
         size_t most[STREAMS] = { room(f, STREAM_OUT), room(f, STREAM_ERR) };
-        leat_case cases[] = { LEAT_READABLE(most[STREAM_OUT] ? f->from[STREAM_OUT] : NULL),
-                              LEAT_READABLE(most[STREAM_ERR] ? f->from[STREAM_ERR] : NULL),
-                              LEAT_WRITABLE(f->written < f->input.len ? f->to : NULL),
-                              LEAT_RECV(f->work->changed, NULL),
-                              LEAT_RECV(leat_process_ended(f->process), NULL) };
-        int got = leat_select(cases, 5, LEAT_NEVER);
-        if (got < 0)
-            return got;
-        switch (got) {
-        case 0: send_some(f, STREAM_OUT, most[STREAM_OUT]); break;
-        case 1: send_some(f, STREAM_ERR, most[STREAM_ERR]); break;
-        case 2: write_some(f); break;
-        case 3: break;
-        default: return 0;
+        if ((f->from[STREAM_OUT] && !most[STREAM_OUT]) ||
+            (f->from[STREAM_ERR] && !most[STREAM_ERR])) {
+            int error = leat_recv(f->work->credited, NULL);
+            if (error)
+                return error;
+            continue;
         }
+        unsigned pipes =
+            (f->from[STREAM_OUT] ? LEAT_PIPE_OUT : 0) | (f->from[STREAM_ERR] ? LEAT_PIPE_ERR : 0);
+        int ready = leat_attend(f->process, pipes, LEAT_NEVER);
+        if (ready <= 0)
+            return ready;
+        if (ready & LEAT_PIPE_OUT)
+            send_some(f, STREAM_OUT, most[STREAM_OUT]);
+        if (ready & LEAT_PIPE_ERR)
+            send_some(f, STREAM_ERR, most[STREAM_ERR]);
     }
 }
 
@@ -217,22 +222,45 @@ static void tell_ended(struct work *work, const leat_exit *how)
     text_free(&body);
 }
 
+static int attend_and_drain(struct far *f)
+{
+    int error = attend(f);
+    for (enum stream i = 0; i < STREAMS && !error; i++)
+        error = drain(f, i);
+    return error;
+}
+
+/* As attend_and_drain, with a task for the input: when this returns, no more credit is given. */
+static int feed_and_attend(struct far *f)
+{
+    struct work *work = f->work;
+    leat_scope *feeding = leat_scope_open(LEAT_NEVER);
+    work->to = leat_process_in(f->process);
+    int error = feeding ? leat_go(feeding, pass_input, work) : -ENOMEM;
+    if (!error)
+        error = attend_and_drain(f);
+    leat_scope_cancel(feeding);
+    leat_scope_close(feeding);
+    return error;
+}
+
+/* When the worker ends, the jobs that it ends are lost to the map. */
 static void run_program(struct work *work, leat_process *process, char *buffer)
 {
     struct far f = { .work = work,
                      .process = process,
                      .from = { leat_process_out(process), leat_process_err(process) },
-                     .to = leat_process_in(process),
                      .buffer = buffer };
     leat_exit how;
     has_process(work, process);
-    int error = attend(&f);
-    for (enum stream i = 0; i < STREAMS && !error; i++)
-        error = drain(&f, i);
+    int error = work->has_input ? feed_and_attend(&f) : attend_and_drain(&f);
     has_no_process(work);
-    if (!error && leat_wait(process, &how, LEAT_NEVER) == 0)
+    if (error == -ENOMEM)
+        tell_refused(work, error);
+    if (!error)
+        error = leat_wait(process, &how, LEAT_NEVER);
+    if (!error && !leat_cancelled(work->worker->jobs))
         tell_ended(work, &how);
-    text_free(&f.input);
 }
 
 int work_do(void *arg)
@@ -246,8 +274,10 @@ int work_do(void *arg)
         run_program(work, process, buffer);
     else if (error != -ECANCELED)
         tell_refused(work, error);
-    if (scope)
+    if (scope) {
+        leat_scope_cancel(scope);
         leat_scope_close(scope);
+    }
     free(buffer);
     works_remove(work);
     return 0;

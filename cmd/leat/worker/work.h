@@ -1,7 +1,8 @@
 /* work.h: `leat worker`, the far end of a link: it runs jobs for a `leat map` on another machine.
  *
- * One task receives frames and hands them to the jobs, each of which is a task. When the link ends,
- * so do the jobs, with their processes.
+ * One task receives frames and hands them to the jobs. A job is a thread, which attends to its
+ * program itself (LEAT_ATTENDED), unless they are many; its input, if it has one, has a task. When
+ * the link ends, so do the jobs, with their processes.
  *
  * Locking. `lock` guards the list of jobs and the members of a job that say so. It is not held over
  * a wait. */
@@ -21,14 +22,15 @@ struct worker {
     size_t count, running;
 };
 
-/* A job. The receiving task owns it until it starts it; then its own task does. */
+/* A job. The receiving task owns it until it starts it; then its own party does. */
 struct work {
     struct worker *worker;
     uint32_t job;
     struct text strings; /* its variables, then its arguments */
     size_t count;        /* of them */
     bool started, has_input;
-    leat_chan *changed; /* an item: look at what is under the lock */
+    leat_chan *fed, *credited; /* an item: there is more input, or its end; more credit */
+    leat_io *to;               /* with an input: where it goes */
 
     /* under the lock */
     struct work *next;
@@ -51,7 +53,7 @@ void works_remove(struct work *work);
 /* Frees the jobs that have not started. */
 void works_free(struct worker *worker);
 
-/* ---- work.c: its task ---- */
+/* ---- work.c: its party ---- */
 
 int work_do(void *work);
 

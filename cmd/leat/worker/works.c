@@ -5,7 +5,9 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { WORKS_MOST = 8192 };
+/* A thread is worth its stack where the processors are busy with the programs' starts and ends: not
+ * with more than that, most of which wait. */
+enum { WORKS_MOST = 8192, THREADS_MOST = 64 };
 
 /* Several functions here are called with the lock held. */
 static struct work *find(const struct worker *worker, uint32_t job)
@@ -20,7 +22,10 @@ static void work_free(struct work *work)
 {
     text_free(&work->strings);
     text_free(&work->input);
-    leat_chan_unref(work->changed);
+    if (work->fed)
+        leat_chan_unref(work->fed);
+    if (work->credited)
+        leat_chan_unref(work->credited);
     free(work);
 }
 
@@ -31,11 +36,12 @@ static struct work *add(struct worker *worker, uint32_t job)
         return NULL;
     *work = (struct work){ .worker = worker,
                            .job = job,
-                           .changed = leat_chan_open(NULL, &(leat_chan_spec){ .capacity = 1 }),
+                           .fed = leat_chan_make(NULL, 0, 1),
+                           .credited = leat_chan_make(NULL, 0, 1),
                            .next = worker->first,
                            .credit = { FRAME_CREDIT_MOST, FRAME_CREDIT_MOST } };
-    if (!work->changed) {
-        free(work);
+    if (!work->fed || !work->credited) {
+        work_free(work);
         return NULL;
     }
     worker->first = work;
@@ -95,7 +101,9 @@ static int take_start(struct worker *worker, struct frame *f)
         work->count <= PROGRAM_VARIABLES)
         return -EBADMSG;
     work->started = true;
-    int error = leat_go(worker->jobs, work_do, work);
+    bool as_thread = worker->count <= THREADS_MOST;
+    int error = as_thread ? leat_go_blocking(worker->jobs, work_do, work)
+                          : leat_go(worker->jobs, work_do, work);
     work->started = !error;
     return error;
 }
@@ -106,6 +114,7 @@ static int take_input(struct work *work, const struct frame *f)
         return -EBADMSG;
     text_add(&work->input, f->body, f->left);
     work->input_ended = !f->left;
+    leat_try_send(work->fed, NULL);
     return work->input.broken ? -ENOMEM : 0;
 }
 
@@ -115,6 +124,7 @@ static int take_credit(struct work *work, struct frame *f)
     if (f->broken || stream >= STREAMS || bytes > FRAME_CREDIT_MOST - work->credit[stream])
         return -EBADMSG;
     work->credit[stream] += bytes;
+    leat_try_send(work->credited, NULL);
     return 0;
 }
 
@@ -132,17 +142,14 @@ static int take_signal(struct work *work, struct frame *f)
 static int take_other(struct worker *worker, struct frame *f)
 {
     struct work *work = find(worker, f->job);
-    int error = -EBADMSG;
     if (!work || !work->started)
         return work ? -EBADMSG : 0;
     switch (f->kind) {
-    case FRAME_INPUT: error = take_input(work, f); break;
-    case FRAME_SIGNAL: error = take_signal(work, f); break;
-    case FRAME_CREDIT: error = take_credit(work, f); break;
-    default: break;
+    case FRAME_INPUT: return take_input(work, f);
+    case FRAME_SIGNAL: return take_signal(work, f);
+    case FRAME_CREDIT: return take_credit(work, f);
+    default: return -EBADMSG;
     }
-    leat_try_send(work->changed, NULL);
-    return error;
 }
 
 int works_take(struct worker *worker, struct frame *frame)
