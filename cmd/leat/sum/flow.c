@@ -105,6 +105,7 @@ static void wipe_slots(struct flow *f)
 
 int flow_run(struct flow *f)
 {
+    f->slots_used = 0;
     f->slots = calloc(FLOW_WINDOW, sizeof *f->slots);
     f->digests = calloc(FLOW_WINDOW, f->room);
     f->stamps = f->cache ? calloc(FLOW_WINDOW, sizeof *f->stamps) : NULL;
