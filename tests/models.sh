@@ -89,7 +89,7 @@ holds() {
         no_error
         return
     fi
-    search "$model" "$definitions" "$(optimization_for "$model")" 150
+    search "$model" "$definitions" "$(optimization_for "$model")" 400
     if grep -q 'errors: 0$' said && ! grep -q 'not completed\|too small\|^status' said; then
         line holds
     else

@@ -130,7 +130,7 @@ static int write_each_round(void *arg)
 static int taking_back_races_with_bytes(void *arg)
 {
     (void)arg;
-    struct race race = { .rounds = IN_SIM ? 5 : often(20000) };
+    struct race race = { .rounds = IN_SIM ? 5 : often(10000) };
     uint64_t chance = seed_of_test();
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     open_two(s, false, race.ends);
