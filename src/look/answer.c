@@ -2,6 +2,7 @@
 #include "look/answer.h"
 
 #include "trace/trace.h"
+#include "watch/frames.h"
 
 #include <leat/watch.h>
 

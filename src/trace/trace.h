@@ -4,12 +4,11 @@
  * begins and ends while the program runs, and any number of late ones may follow each other. A late
  * one does not see items: a channel that was made before it has a fast path without a probe.
  *
- * The probes append events. At the end these become slices, flows and scopes (trace/write.c). */
+ * The probes append events (trace/events.h). At the end these become a file (trace/write.h). */
 #ifndef LT_TRACE_TRACE_H
 #define LT_TRACE_TRACE_H
 
 #include "sched/party.h"
-#include "watch/look.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -45,52 +44,5 @@ void lt_trace_step(struct lt_worker *worker, const struct lt_party *party);
 void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_party *partner);
 void lt_trace_new_channel(uint32_t channel, const char *name);
 void lt_trace_scope(uint32_t scope, bool opened);
-
-/* ---- what a trace has collected, for the writer of its file ---- */
-
-enum lt_event_kind {
-    LT_EV_RUNS,    /* the worker runs `party` from now on; 0: nothing. `number`: 1 for a task */
-    LT_EV_TASK,    /* `number` is a task called `text` */
-    LT_EV_CHANNEL, /* `number` is a channel called `text` */
-    LT_EV_SENT,    /* the running party sent `count` items to channel `number`; `party` got one */
-    LT_EV_RECEIVED,
-    LT_EV_OPENED, /* scope `number` */
-    LT_EV_CLOSED
-};
-
-struct lt_event {
-    int64_t at;
-    uint64_t party; /* a task's number, another's address, or 0 */
-    uint32_t kind, number;
-    union {
-        const char *text; /* or NULL */
-        uint64_t count;
-    };
-};
-
-/* The events of one tracer in this generation, for one reading. */
-struct lt_track {
-    struct lt_trace_chunk *chunk;
-    size_t at, left;
-};
-
-/* What is known of a trace beside its tracks. */
-struct lt_recording {
-    unsigned workers;
-    uint64_t lost; /* events: there are gaps */
-    /* The rest is of a late trace. */
-    bool late;
-    int64_t begin, end;  /* later events do not belong to it */
-    struct lt_look look; /* at what existed soon after the beginning; nothing, if that failed */
-    int64_t looked;      /* when the look was over */
-};
-
-/* The track of worker i; that of threads, if i is the number of workers. And its next event, in
- * order; NULL: there are no more. */
-struct lt_track lt_trace_track(unsigned i);
-const struct lt_event *lt_track_next(struct lt_track *track);
-
-/* Writes the file: 0, -ENOMEM or -EIO. */
-int lt_trace_write(FILE *to, const struct lt_recording *recording);
 
 #endif

@@ -7,9 +7,10 @@
  *
  * The readers of the events, here, get the same events each time, though late ones may still be
  * appended: each track is taken once. */
-#include "trace/trace.h"
+#include "trace/write.h"
 
 #include "base/alloc.h"
+#include "trace/events.h"
 #include "watch/tell.h"
 
 #include <leat/base.h>

@@ -1,0 +1,25 @@
+/* write.h: the file of a trace: its events become slices, flows and scopes. */
+#ifndef LT_TRACE_WRITE_H
+#define LT_TRACE_WRITE_H
+
+#include "watch/look.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+/* What is known of a trace beside its tracks. */
+struct lt_recording {
+    unsigned workers;
+    uint64_t lost; /* events: there are gaps */
+    /* The rest is of a late trace. */
+    bool late;
+    int64_t begin, end;  /* later events do not belong to it */
+    struct lt_look look; /* at what existed soon after the beginning; nothing, if that failed */
+    int64_t looked;      /* when the look was over */
+};
+
+/* Writes the file: 0, -ENOMEM or -EIO. */
+int lt_trace_write(FILE *to, const struct lt_recording *recording);
+
+#endif
