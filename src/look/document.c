@@ -2,7 +2,8 @@
 #include "look/answer.h"
 
 #include "base/clock.h"
-#include "watch/tell.h"
+#include "dump/tell.h"
+#include "watch/look.h"
 
 #include <leat/watch.h>
 

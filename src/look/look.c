@@ -12,7 +12,7 @@
 #include "sched/runtime.h"
 #include "scope/scope.h"
 #include "trace/trace.h"
-#include "watch/monitor.h"
+#include "dump/monitor.h"
 
 #include <leat/watch.h>
 

@@ -5,7 +5,7 @@
 #include "start/start.h"
 #include "trace/trace.h"
 #include "watch/frames.h"
-#include "watch/monitor.h"
+#include "dump/monitor.h"
 #include "watch/since.h"
 
 #include <leat/watch.h>

@@ -6,6 +6,7 @@
 #include "sched/runtime.h"
 #include "trace/events.h"
 #include "trace/write.h"
+#include "watch/look.h"
 
 #include <leat/block.h>
 

@@ -10,8 +10,8 @@
 #include "trace/write.h"
 
 #include "base/alloc.h"
+#include "dump/tell.h"
 #include "trace/events.h"
-#include "watch/tell.h"
 
 #include <leat/base.h>
 

@@ -2,7 +2,7 @@
 #ifndef LT_TRACE_WRITE_H
 #define LT_TRACE_WRITE_H
 
-#include "watch/look.h"
+#include "watch/picture.h"
 
 #include <stdbool.h>
 #include <stdint.h>

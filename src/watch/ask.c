@@ -1,12 +1,15 @@
-/* ask.c: what only a worker itself can record: its tasks, its ready list, its wheel. */
+#include "watch/ask.h"
+
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/world.h"
 #include "block/machine.h"
-#include "watch/look.h"
+
+#include <leat/task.h>
 
 #include <errno.h>
+#include <time.h>
 
 /* The worker changes ASKED to ANSWERING; or the asker changes it to ABANDONED, and the worker does
  * not touch the look. */
@@ -243,4 +246,14 @@ void lt_look_hear(struct lt_look *look)
         wait_until(look, n, LEAT_NEVER); /* workers that have begun to answer are soon done */
     }
     drop(look->asks);
+}
+
+int lt_look_turn(void)
+{
+    int error;
+    while ((error = lt_runtime_look()) == -EBUSY) {
+        leat_yield();
+        nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+    }
+    return error;
 }

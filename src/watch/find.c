@@ -1,9 +1,5 @@
-/* find.c: what the asker finds itself: the parties and channels of each scope, and of none, under
- * their locks; and parties that no lock keeps in their place. Any thread may start, end and free
- * those during the look. So they are copied without being touched, and the copy is believed if the
- * party was still in its place after it. */
-#define _GNU_SOURCE
-#include "watch/look.h"
+#define _GNU_SOURCE /* process_vm_readv */
+#include "watch/find.h"
 
 #include "base/alloc.h"
 #include "block/block.h"

@@ -1,5 +1,4 @@
-/* records.c: pads, and the records of parties, channels, and what has channels. */
-#include "watch/look.h"
+#include "watch/records.h"
 
 #include "base/alloc.h"
 #include "block/machine.h"

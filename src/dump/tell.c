@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "watch/tell.h"
+#include "dump/tell.h"
 
 #include "base/alloc.h"
 #include "sched/runtime.h"

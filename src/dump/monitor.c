@@ -1,12 +1,12 @@
 #define _GNU_SOURCE
-#include "watch/monitor.h"
+#include "dump/monitor.h"
 
 #include "base/alloc.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
-#include "watch/look.h"
+#include "watch/find.h"
 
 #include <leat/watch.h>
 

@@ -1,8 +1,8 @@
 /* tell.h: prints what a look has found: as text, as a graph, and in pieces for other writers. */
-#ifndef LT_WATCH_TELL_H
-#define LT_WATCH_TELL_H
+#ifndef LT_DUMP_TELL_H
+#define LT_DUMP_TELL_H
 
-#include "watch/look.h"
+#include "watch/picture.h"
 
 #include <stdio.h>
 

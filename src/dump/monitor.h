@@ -1,7 +1,7 @@
 /* monitor.h: the monitor, a thread that looks for deadlocks and for tasks that keep their worker,
  * and makes a dump on a signal. It exists only if the user asks for one of these. */
-#ifndef LT_WATCH_MONITOR_H
-#define LT_WATCH_MONITOR_H
+#ifndef LT_DUMP_MONITOR_H
+#define LT_DUMP_MONITOR_H
 
 #include <stdbool.h>
 #include <stdint.h>

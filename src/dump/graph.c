@@ -1,7 +1,7 @@
 /* graph.c: what waits for what, for Graphviz. Scopes are frames, parties ovals, channels boxes,
  * stages arrows. An edge leads from a party to what it waits for; a gray one is the way of the
  * items. */
-#include "watch/tell.h"
+#include "dump/tell.h"
 
 /* A node's name: a letter for the kind, and the number or, without one, the record's order. */
 static void node(FILE *to, const struct lt_record *record)
