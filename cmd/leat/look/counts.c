@@ -1,6 +1,6 @@
 #include "look/counts.h"
 
-#include "look/lists.h"
+#include "look/cells.h"
 
 #include <math.h>
 
@@ -9,8 +9,8 @@ static void fill_count(struct table *t, const char *name, double number, double 
 {
     table_row(t, name, 0);
     table_text(t, name);
-    list_add_count(t, number);
-    list_add_count(t, rate);
+    cells_add_count(t, number);
+    cells_add_count(t, rate);
     table_text(t, meaning);
 }
 

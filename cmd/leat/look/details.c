@@ -1,7 +1,7 @@
 #include "look/details.h"
 
+#include "look/cells.h"
 #include "look/format.h"
-#include "look/lists.h"
 #include "look/stacks.h"
 
 #include <math.h>
@@ -76,7 +76,7 @@ static void add_party(struct table *t, const struct document *d, const struct pa
         table_row(t, NULL, t->count);
         table_text(t, i ? "" : "waits to");
         table_open_cell(t);
-        list_add_wait(&t->words, d, &p->waits[i]);
+        cells_add_wait(&t->words, d, &p->waits[i]);
         table_close_cell(t);
     }
     if (!p->wait_count && strcmp(p->state, "waiting") == 0)
@@ -105,7 +105,7 @@ static void add_channel(struct table *t, const struct document *d, const struct 
              format_count(room, c->capacity));
     add(t, "items", items);
     add_count(t, "passed", c->passed);
-    add_count(t, "passed a second", list_rate(c, d, before));
+    add_count(t, "passed a second", cells_rate(c, d, before));
     add(t, "scope", c->scope);
     add_users(t, d, c->id, "receive", "receiver");
     add_users(t, d, c->id, "send", "sender");
@@ -206,7 +206,7 @@ static void add_stage(struct table *t, const struct document *d, const struct do
              format_count(most, s->window));
     add(t, "in flight", isnan(s->n) ? NULL : share);
     add_count(t, "taken", s->items);
-    add_count(t, "taken a second", list_stage_rate(s, d, before));
+    add_count(t, "taken a second", cells_stage_rate(s, d, before));
     add(t, "scope", s->scope);
     add(t, "block", s->block);
     add_ends(t, d, "from", s->in, s->in_count);

@@ -1,7 +1,7 @@
 #include "look/head.h"
 
+#include "look/cells.h"
 #include "look/format.h"
-#include "look/lists.h"
 
 #include <math.h>
 
@@ -105,10 +105,10 @@ static void draw_runs(struct canvas *c, const struct document *d, const struct w
     canvas_put(c, NORMAL, "runs ");
     const struct party *p = document_party(d, w->runs);
     canvas_put(c, NORMAL, w->runs);
-    if (!p || !list_title(p))
+    if (!p || !cells_title(p))
         return;
     struct text name = { 0 };
-    list_add_name(&name, list_title(p));
+    cells_add_name(&name, cells_title(p));
     const char *shown = text_string(&name);
     canvas_put(c, NORMAL, " ");
     canvas_put(c, NORMAL, shown ? shown : "");

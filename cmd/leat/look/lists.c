@@ -1,7 +1,7 @@
 #include "look/lists.h"
 
+#include "look/cells.h"
 #include "look/counts.h"
-#include "look/format.h"
 #include "look/stacks.h"
 
 #include <math.h>
@@ -109,115 +109,10 @@ size_t list_find_column(enum list list, const char *name)
     return SIZE_MAX;
 }
 
-/* ---- cells ---- */
-
-static void add_seconds(struct table *t, double seconds)
-{
-    char shown[FORMATTED];
-    table_number(t, seconds, format_seconds(shown, seconds));
-}
-
-void list_add_count(struct table *t, double count)
-{
-    char shown[FORMATTED];
-    table_number(t, count, format_count(shown, count));
-}
-
-static void add_bytes(struct table *t, double bytes)
-{
-    char shown[FORMATTED];
-    table_number(t, bytes, format_bytes(shown, bytes));
-}
-
-static const char *name_of(const struct document *d, const char *id)
-{
-    const struct channel *c = document_channel(d, id);
-    const struct party *p = c ? NULL : document_party(d, id);
-    return c ? c->name : p ? p->name : NULL;
-}
-
-void list_add_name(struct text *to, const char *name)
-{
-    const char *place = strrchr(name, '(');
-    const char *slash = place ? strrchr(place, '/') : NULL;
-    if (slash && strchr(slash, ')')) {
-        text_add(to, name, (size_t)(place + 1 - name));
-        name = slash + 1;
-    }
-    text_str(to, name);
-}
-
-static void add_part(struct text *to, const char *part)
-{
-    if (part) {
-        text_char(to, ' ');
-        list_add_name(to, part);
-    }
-}
-
-void list_add_title(struct table *t, const char *name)
-{
-    table_open_cell(t);
-    list_add_name(&t->words, name ? name : "-");
-    table_close_cell(t);
-}
-
-void list_add_wait(struct text *to, const struct document *d, const struct wait *w)
-{
-    text_str(to, w->what);
-    add_part(to, w->of);
-    add_part(to, name_of(d, w->of));
-}
-
-const char *list_title(const struct party *p)
-{
-    return p->name ? p->name : p->code;
-}
-
 static bool is_waiting(const struct party *p)
 {
     return strcmp(p->state, "waiting") == 0;
 }
-
-double list_rate(const struct channel *c, const struct document *d, const struct document *before)
-{
-    const struct channel *was = document_channel(before, c->id);
-    if (!was || !document_follows(d, before))
-        return (double)NAN;
-    double items = c->passed - was->passed;
-    if (items < 0)
-        items += 0x1p32; /* the program counts modulo 2^32 */
-    return items / (d->uptime - before->uptime);
-}
-
-double list_stage_rate(const struct stage *s, const struct document *d,
-                       const struct document *before)
-{
-    const struct stage *was = document_stage(before, s->id);
-    if (!was || !document_follows(d, before) || isnan(s->items)) /* fmax is not NAN then */
-        return (double)NAN;
-    return fmax(s->items - was->items, 0) / (d->uptime - before->uptime);
-}
-
-void list_add_ends(struct text *to, const struct document *d, const char *const *ids, size_t count,
-                   double all)
-{
-    char more[FORMATTED];
-    for (size_t i = 0; i < count; i++) {
-        text_str(to, i ? ", " : "");
-        text_str(to, ids[i]);
-        add_part(to, name_of(d, ids[i]));
-    }
-    if (all > (double)count) {
-        text_str(to, " and ");
-        text_str(to, format_count(more, all - (double)count));
-        text_str(to, " more");
-    }
-    if (!count)
-        text_char(to, '-');
-}
-
-/* ---- lists ---- */
 
 static void fill_party(struct table *t, const struct document *d, const struct party *p)
 {
@@ -225,17 +120,17 @@ static void fill_party(struct table *t, const struct document *d, const struct p
     table_text(t, p->id);
     table_text(t, p->kind);
     table_text(t, p->state);
-    add_seconds(t, p->since);
-    add_seconds(t, p->more);
-    list_add_count(t, p->worker);
-    add_bytes(t, p->stack);
+    cells_add_seconds(t, p->since);
+    cells_add_seconds(t, p->more);
+    cells_add_count(t, p->worker);
+    cells_add_bytes(t, p->stack);
     table_text(t, p->scope);
-    list_add_title(t, list_title(p));
+    cells_add_title(t, cells_title(p));
     table_open_cell(t);
     for (size_t i = 0; i < p->wait_count; i++) {
         if (i)
             text_str(&t->words, ", ");
-        list_add_wait(&t->words, d, &p->waits[i]);
+        cells_add_wait(&t->words, d, &p->waits[i]);
     }
     if (!p->wait_count && is_waiting(p))
         text_str(&t->words, "sleep");
@@ -248,14 +143,14 @@ static void fill_channel(struct table *t, const struct document *d, const struct
     table_row(t, c->id, 0);
     table_text(t, c->id);
     table_text(t, c->closed ? "closed" : c->items > 0 && c->items >= c->capacity ? "full" : "open");
-    list_add_count(t, c->items);
-    list_add_count(t, c->capacity);
-    list_add_count(t, c->receivers);
-    list_add_count(t, c->senders);
-    list_add_count(t, list_rate(c, d, before));
-    list_add_count(t, c->passed);
+    cells_add_count(t, c->items);
+    cells_add_count(t, c->capacity);
+    cells_add_count(t, c->receivers);
+    cells_add_count(t, c->senders);
+    cells_add_count(t, cells_rate(c, d, before));
+    cells_add_count(t, c->passed);
     table_text(t, c->scope);
-    list_add_title(t, c->name);
+    cells_add_title(t, c->name);
 }
 
 enum { INDENT_MOST = 10 };
@@ -268,29 +163,31 @@ static void fill_scope(struct table *t, const struct document *d, const struct s
         text_str(&t->words, "  ");
     text_str(&t->words, s->id);
     table_close_cell(t);
-    list_add_count(t, s->members);
+    cells_add_count(t, s->members);
     table_text(t, s->cancelled ? "cancelled" : s->joins ? "joins" : "open");
-    add_seconds(t, s->ends);
-    add_seconds(t, s->since);
+    cells_add_seconds(t, s->ends);
+    cells_add_seconds(t, s->since);
     table_text(t, s->around);
     table_open_cell(t);
-    text_str(&t->words, s->opener ? s->opener : "a thread");
-    add_part(&t->words, name_of(d, s->opener));
+    if (s->opener)
+        cells_add_id(&t->words, d, s->opener);
+    else
+        text_str(&t->words, "a thread");
     table_close_cell(t);
 }
 
 static void fill_wait(struct table *t, const struct document *d, const struct party *p, size_t at)
 {
     table_row(t, p->id, at);
-    add_seconds(t, p->since);
-    add_seconds(t, p->more);
+    cells_add_seconds(t, p->since);
+    cells_add_seconds(t, p->more);
     table_text(t, p->id);
     table_text(t, p->kind);
-    list_add_count(t, p->worker);
-    list_add_title(t, list_title(p));
+    cells_add_count(t, p->worker);
+    cells_add_title(t, cells_title(p));
     table_open_cell(t);
     if (at < p->wait_count)
-        list_add_wait(&t->words, d, &p->waits[at]);
+        cells_add_wait(&t->words, d, &p->waits[at]);
     else
         text_str(&t->words, "sleep");
     table_close_cell(t);
@@ -316,18 +213,18 @@ static void fill_stage(struct table *t, const struct document *d, const struct d
     table_text(t, s->id);
     table_text(t, s->kind);
     table_text(t, s->closed ? "closed" : block ? block->state : "open");
-    list_add_count(t, s->running);
-    list_add_count(t, s->n);
-    list_add_count(t, s->held);
-    list_add_count(t, s->window);
-    list_add_count(t, list_stage_rate(s, d, before));
+    cells_add_count(t, s->running);
+    cells_add_count(t, s->n);
+    cells_add_count(t, s->held);
+    cells_add_count(t, s->window);
+    cells_add_count(t, cells_stage_rate(s, d, before));
     table_text(t, s->scope);
-    list_add_title(t, s->name);
+    cells_add_title(t, s->name);
     table_open_cell(t);
-    list_add_ends(&t->words, d, s->in, s->in_count, s->inputs);
+    cells_add_ends(&t->words, d, s->in, s->in_count, s->inputs);
     table_close_cell(t);
     table_open_cell(t);
-    list_add_ends(&t->words, d, s->out, s->out_count, s->outputs);
+    cells_add_ends(&t->words, d, s->out, s->out_count, s->outputs);
     table_close_cell(t);
 }
 
@@ -336,8 +233,8 @@ static void fill_descriptor(struct table *t, const struct descriptor *one)
     table_row(t, one->id, 0);
     table_text(t, one->id);
     table_text(t, one->closed ? "closed" : "open");
-    list_add_count(t, one->readers);
-    list_add_count(t, one->writers);
+    cells_add_count(t, one->readers);
+    cells_add_count(t, one->writers);
     table_text(t, one->scope);
 }
 
@@ -350,13 +247,13 @@ static void fill_batcher(struct table *t, const struct document *d, const struct
     table_row(t, b->id, 0);
     table_text(t, b->id);
     table_text(t, b->closed ? "closed" : "open");
-    list_add_count(t, b->forming);
-    list_add_count(t, b->running);
-    list_add_count(t, b->batches);
-    list_add_count(t, b->items);
-    list_add_count(t, was ? items / (d->uptime - before->uptime) : items);
+    cells_add_count(t, b->forming);
+    cells_add_count(t, b->running);
+    cells_add_count(t, b->batches);
+    cells_add_count(t, b->items);
+    cells_add_count(t, was ? items / (d->uptime - before->uptime) : items);
     table_text(t, b->scope);
-    list_add_title(t, b->name);
+    cells_add_title(t, b->name);
 }
 
 void list_fill(struct table *t, enum list list, const struct document *d,

@@ -1,6 +1,6 @@
 #include "look/stacks.h"
 
-#include "look/lists.h"
+#include "look/cells.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -48,9 +48,9 @@ static void fill_stack(struct table *t, const struct stack *s, size_t count)
     size_t n;
     const char *const *calls = stacks_calls(s->d, s->party, &n);
     table_row(t, s->party->id, 0);
-    list_add_count(t, (double)count);
+    cells_add_count(t, (double)count);
     table_text(t, s->party->id);
-    list_add_title(t, list_title(s->party));
+    cells_add_title(t, cells_title(s->party));
     table_text(t, s->party->state);
     table_open_cell(t);
     for (size_t i = 0; i < n; i++) {
