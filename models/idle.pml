@@ -1,7 +1,7 @@
 /* idle.pml: workers without work: which sleep, which watches, which tell, which is woken.
  *
  * Models sched/idle.c and idle.h; visit, lt_steal_look, lt_steal_saw_all and lt_look_after_others
- * of sched/steal.c; and lt_worker_tell, lt_worker_answer, lt_worker_expect, lt_worker_post,
+ * of sched/steal.c; and lt_worker_notify, lt_worker_answer, lt_worker_expect, lt_worker_post,
  * lt_worker_drain, next_new and the loop of sched/worker.c and worker.h. inbox.pml models a whole
  * post, owned.pml the lock. All workers begin active, as leat_start leaves them. At any time a
  * worker may be posted a party that is ready (POSTS) or one that has not started (SENT), and a
@@ -13,7 +13,7 @@
  * may leave one that naps asleep; the code does so only while all processors are in use. With
  * WAKES_NEXT it never does.
  *
- * To tell is to call lt_worker_tell, as a worker must while `unwatched` is set. What a worker
+ * To tell is to call lt_worker_notify, as a worker must while `unwatched` is set. What a worker
  * stores plainly before it reads `unwatched` may reach memory after that read (`early`); the
  * barrier waits until it has. Of the parties in a list, only their number is modelled. Of the
  * looks, only that a thief takes half from a worker whose function does not return, and may take
@@ -235,7 +235,7 @@ inline idle_tell()
     wake_next()
 }
 
-inline tell() /* lt_worker_tell */
+inline tell() /* lt_worker_notify */
 {
     if
     :: unwatched -> idle_tell()
@@ -249,7 +249,7 @@ inline call() /* lt_idle_call */
     wake_next()
 }
 
-inline ask_to_be_told(ask)
+inline ask_for_notice(ask)
 {
 #ifndef NAPS_AND_RESTS
     naps[self] = IN_NAP(!ask);
@@ -454,14 +454,14 @@ inline rest()
 #ifdef ASKED_LAST
     last_look();
     if
-    :: quiet -> atomic { ask_to_be_told(true); rests = true }
+    :: quiet -> atomic { ask_for_notice(true); rests = true }
     :: else -> rests = false
     fi;
 #else
 #ifdef ALONE_BEFORE
-    atomic { ask_to_be_told(true) }
+    atomic { ask_for_notice(true) }
 #else
-    atomic { ask_to_be_told(true); alone = (actives == 0) }
+    atomic { ask_for_notice(true); alone = (actives == 0) }
 #endif
     if
     :: alone -> quiet = true
@@ -469,7 +469,7 @@ inline rest()
     fi;
     if
     :: quiet -> rests = true
-    :: else -> atomic { ask_to_be_told(false); rests = false }
+    :: else -> atomic { ask_for_notice(false); rests = false }
     fi;
 #endif
 #ifndef NO_ALARM
@@ -483,7 +483,7 @@ inline rest_or_nap()
 {
     if
     :: rest()
-    :: rests -> atomic { ask_to_be_told(false); rests = false; alarm = false }
+    :: rests -> atomic { ask_for_notice(false); rests = false; alarm = false }
     :: !rests
     fi
 }

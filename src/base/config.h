@@ -118,7 +118,7 @@ enum {
     LT_WATCH_FIRST_US = 50,
     LT_WATCH_LAST_US = 1000, /* and at most, when stealing has not paid lately */
     /* Calls the watching worker answers in a row, besides one in each LT_WATCH_LAST_US. */
-    LT_TOLD_AT_ONCE = 8,
+    LT_NOTICES_AT_ONCE = 8,
     /* us from one wake-up for a timer to the next, at least; the kernel's usual slack. */
     LT_NAP_LEAST_US = 50,
     LT_NAP_THICK = 16,        /* if at least this many timers come in that time, */

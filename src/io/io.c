@@ -30,7 +30,7 @@ static void raise_way(leat_io *io, enum lt_way way, bool hung, struct lt_party *
     lt_chan_unlock(ch);
 }
 
-static struct lt_party *told(struct lt_source *source, uint32_t events)
+static struct lt_party *on_events(struct lt_source *source, uint32_t events)
 {
     leat_io *io = LT_CONTAINER(source, leat_io, source);
     struct lt_party *chain = NULL;
@@ -45,7 +45,7 @@ static struct lt_party *told(struct lt_source *source, uint32_t events)
 
 void lt_io_tell(leat_io *io, uint32_t events)
 {
-    lt_ready_all(told(&io->source, events));
+    lt_ready_all(on_events(&io->source, events));
 }
 
 int lt_io_register(leat_io *io)
@@ -288,7 +288,7 @@ int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat
         return -ENOMEM;
     leat_io *io = lt_chan_extra(ch);
     if (kind != LT_IO_SIMULATED)
-        io->source.told = told;
+        io->source.on_events = on_events;
     io->fd = fd;
     io->stream = stream;
     atomic_store_explicit(&io->kind, (uint8_t)kind, memory_order_relaxed);

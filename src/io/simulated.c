@@ -81,7 +81,7 @@ static void tell(const struct lt_simulated *end, uint32_t events)
 static void delay(struct stream *stream)
 {
     int64_t deadline = lt_clock_after(lt_clock_now(), choose_delay());
-    lt_shared_timers_tell(lt_shared_timer_set(&stream->timer, deadline));
+    lt_shared_timers_notify(lt_shared_timer_set(&stream->timer, deadline));
 }
 
 /* `n` bytes arrive, and the ending behind the last one. The rest comes later. */

@@ -310,7 +310,7 @@ static void order_end(leat_process *process)
         timers = lt_shared_timer_set(&process->killer, leat_after(process->grace));
     }
     lt_unlock(&process->lock);
-    lt_shared_timers_tell(timers);
+    lt_shared_timers_notify(timers);
 }
 
 /* ---- for the user ---- */

@@ -100,7 +100,7 @@ static void deliver_all(struct receiver *receiver, struct lt_party **woken)
             deliver(receiver->ch, i, woken);
 }
 
-static struct lt_party *told(struct lt_source *source, uint32_t events)
+static struct lt_party *on_events(struct lt_source *source, uint32_t events)
 {
     (void)events;
     struct receiver *receiver = LT_CONTAINER(source, struct receiver, source);
@@ -230,7 +230,7 @@ static int open_channel(leat_scope *scope, struct receiver *receiver, size_t n)
         .item_size = sizeof(leat_signal), .capacity = n, .buffer = LEAT_DROPPING, .name = "signals"
     };
     receiver->keeper = (struct lt_keeper){ .close = close_signals, .free = free_signals };
-    receiver->source.told = told;
+    receiver->source.on_events = on_events;
     receiver->ch = leat_chan_open(scope, &spec);
     if (!receiver->ch)
         return -ENOMEM;

@@ -16,7 +16,7 @@ LT_COLD void lt_current_introduce(void)
 
 uint32_t lt_number_batch(void)
 {
-    if (lt_world()) /* which has its own numbers, without batches */
+    if (lt_world()) /* a seeded world has its own numbers, without batches */
         return lt_current()->number;
     static _Atomic uint32_t given;
     return atomic_fetch_add_explicit(&given, LT_NUMBER_BATCH, memory_order_relaxed);

@@ -12,7 +12,8 @@
 #include "sched/worker.h"
 
 struct lt_current {
-    struct lt_party *self; /* the running party, a task or this thread; NULL until somebody asks */
+    struct lt_party *self; /* the running party, a task or this thread; NULL until it is first asked
+                            * for */
     struct lt_worker *worker; /* NULL if the thread is no worker */
     uint64_t chance;
     uint32_t number; /* the last one given to this thread: see lt_number */
@@ -31,7 +32,7 @@ LT_FRESH_SET(struct lt_worker *, lt_set_current_worker, lt_current_of_thread,
 LT_FRESH_SET(struct lt_party *, lt_set_current_party, lt_current_of_thread,
              offsetof(struct lt_current, self))
 
-/* Fills in lt_current when a thread first asks. */
+/* Fills in lt_current at a thread's first use of it. */
 void lt_current_introduce(void);
 
 /* The running party. */
@@ -90,7 +91,7 @@ static inline void lt_ready_all(struct lt_party *chain)
     }
 }
 
-/* After an operation that others can observe, with no lock held: in a seeded world they may run
+/* Called with no lock held, after an operation that others can observe: a seeded world may run them
  * now. */
 static inline void lt_point(void)
 {

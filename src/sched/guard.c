@@ -12,7 +12,7 @@
 static struct sigaction former_action;
 static _Thread_local stack_t former_stack; /* a sanitizer may have given the thread one */
 
-/* A signal handler may write, but not format: so texts and numbers go out one by one. */
+/* A signal handler may write, but not format, so texts and numbers are written one by one. */
 static void write_text(const char *text)
 {
     ssize_t ignored = write(STDERR_FILENO, text, strlen(text));
@@ -49,8 +49,8 @@ static void on_fault(int signal, siginfo_t *info, void *context)
     } else if (former_action.sa_handler != SIG_DFL && former_action.sa_handler != SIG_IGN) {
         former_action.sa_handler(signal);
     } else {
-        /* On return a fault happens again, and takes its usual course. A signal that somebody sent
-         * does not: so it is sent again. */
+        /* On return a fault happens again, and is handled as usual. A signal that was sent (kill,
+         * raise) does not happen again, so send it again. */
         sigaction(SIGSEGV, &former_action, NULL);
         if (info->si_code <= 0)
             raise(SIGSEGV);

@@ -90,7 +90,7 @@ leave(struct lt_worker *worker, struct lt_task *task, struct lt_task *next)
     lt_fiber_arrive(fiber, 0, NULL);
 }
 
-/* A function of its own, so that the fast path has no registers to save. */
+/* Not inlined, so that the fast path has no registers to save. */
 SWITCHES LT_COLD static void leave_probed(struct lt_worker *worker, struct lt_task *task,
                                           struct lt_task *next)
 {
@@ -123,8 +123,8 @@ SWITCHES void lt_task_park_inside(struct lt_task *task)
     park(lt_task_home(task), task);
 }
 
-/* Under TSan, what it has to see is outside of the function that switches. Else all is one
- * function. */
+/* Under TSan, the parts that TSan must see stay outside the function that switches. Otherwise all
+ * of it is one function. */
 #ifdef LT_TSAN
 #define PARK(worker, task) (lt_task_park_inside(task), lt_task_home(task))
 #else
@@ -227,7 +227,7 @@ begin_task(struct lt_worker *worker, struct lt_task *task, struct lt_stack *stac
     lt_now_running(worker, task);
 }
 
-/* Runs a task, outside, and frees its descriptor. Returns the worker on which the task has ended,
+/* Runs a task, outside, and frees its descriptor. Returns the worker on which the task ended,
  * inside. */
 LT_SEEN static struct lt_worker *run(struct lt_worker *worker, struct lt_task *task)
 {
@@ -246,8 +246,7 @@ SWITCHES static void host(void *first)
     struct lt_task *task = first;
     struct lt_worker *worker = lt_task_home(task);
     struct lt_stack *stack = task->stack;
-    /* Asked now: when the task has waited for long, the stack's header is no longer in the
-     * cache. */
+    /* Read now: after a long wait of the task, the stack's header is no longer in the cache. */
     const bool pooled = lt_stack_pooled(stack);
     lt_fiber_arrive(&stack->fiber, 1, &worker->fiber);
     do {
@@ -256,12 +255,12 @@ SWITCHES static void host(void *first)
         if (task)
             begin_task(worker, task, stack);
         else if (!worker->ready_head && lt_local_queue_length(&worker->local_queue) == 0)
-            lt_worker_settle(worker); /* which may make a party ready */
+            lt_worker_settle(worker); /* this may make a party ready */
     } while (task);
     leave_for_good(worker, stack, pooled);
 }
 
-/* Takes more each time, until a stack comes back. */
+/* Redeems more stacks each time, until it gets one back. */
 static void redeem_stacks(struct lt_worker *worker)
 {
     size_t n = worker->fetch_next;

@@ -15,7 +15,7 @@ void lt_task_park_inside(struct lt_task *task);
 /* The same, called outside, and returning outside. */
 void lt_task_park(struct lt_task *task);
 
-/* Lets others run first. */
+/* Lets other parties run first. */
 void lt_task_yield(struct lt_task *task);
 
 /* Scheduler: starts a task. Returns when some task switches back to the scheduler. */
@@ -37,8 +37,8 @@ static inline void lt_now_running(struct lt_worker *worker, struct lt_task *task
 #define LT_RESUMES __attribute__((always_inline)) static inline
 #endif
 
-/* Scheduler: the same for a task that has parked. Inline, since a processor mispredicts the return
- * of each function to which a switch comes back: the fewer on the way, the better. */
+/* Scheduler: resumes a task that has parked. Inline, since a processor mispredicts the return of
+ * each function that a switch comes back to: the fewer, the better. */
 LT_RESUMES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
 {
     worker->started_last = false;
@@ -50,8 +50,8 @@ LT_RESUMES void lt_host_resume(struct lt_worker *worker, struct lt_task *task)
     lt_fiber_arrive(&worker->fiber, 0, NULL);
 }
 
-/* The running task, outside, lets the scheduler of a seeded world go on as if it came from another
- * thread: its worker still runs the task, until lt_host_resume. Keeps errno. */
+/* Called outside by the running task. The scheduler of a seeded world goes on as if the call came
+ * from another thread: its worker still runs the task, until lt_host_resume. Keeps errno. */
 void lt_host_hold_up(struct lt_task *task);
 
 /* Prefetches `lines` cache lines of the task's stack, from where the task left it. */

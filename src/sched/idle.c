@@ -12,8 +12,8 @@
 
 #include <leat/base.h>
 
-/* Outlives the runtime, as workers do: a thread of the program's own that has just put something
- * into the global queue may still have to look whether a worker sleeps. */
+/* Lives as long as the workers, which outlive the runtime: a thread of the program that has just
+ * put something into the global queue may still check whether a worker sleeps. */
 static struct {
     struct lt_lock lock;
     _Atomic unsigned active; /* written under the lock, read without it as a hint */
@@ -27,7 +27,7 @@ static unsigned active(void)
     return atomic_load_explicit(&idle.active, memory_order_relaxed);
 }
 
-/* One worker more would only take time from the others. */
+/* One more worker would only take time from the others. */
 static bool is_crowded(void)
 {
     return active() > lt_runtime.processors;
@@ -51,7 +51,7 @@ static void set_unwatched(bool unwatched)
     if (idle.unwatched == unwatched)
         return;
     idle.unwatched = unwatched;
-    /* Relaxed: see lt_worker_tell. */
+    /* Relaxed: see lt_worker_notify. */
     for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
         _Atomic uint8_t *calls = &lt_runtime.workers[i]->own.calls;
         if (unwatched)
@@ -76,8 +76,8 @@ static void remove_sleeper(struct lt_worker *worker)
         *at = worker->next_idle;
 }
 
-/* Makes a sleeper the watcher, if there is one, and returns it. It must be woken, unless it looks
- * soon enough anyhow. */
+/* Makes a sleeper the watcher, if there is one, and returns it. The caller must wake it, unless it
+ * looks soon enough by itself. */
 static struct lt_worker *hand_on_watch(void)
 {
     idle.watcher = idle.sleepers;
@@ -95,8 +95,7 @@ static void become_idle(struct lt_worker *worker)
     if (idle.watcher && idle.unwatched) {
         add_sleeper(worker);
     } else {
-        /* The former watcher may be in a long nap, and now a processor is free for one more
-         * worker. */
+        /* The former watcher may be in a long nap, and one more worker has a free processor now. */
         if (idle.watcher)
             add_sleeper(idle.watcher);
         idle.watcher = worker;
@@ -105,8 +104,9 @@ static void become_idle(struct lt_worker *worker)
     lt_unlock(&idle.lock);
 }
 
-/* If a watcher wakes while no other worker is active, and no timer is set anywhere, nobody need
- * watch: a thread that gives a worker something to do, or a timer, tells. */
+/* If the watcher wakes while no other worker is active, and no timer is set anywhere, no worker
+ * need watch: a thread that gives a worker something to do, or a timer, notifies
+ * (lt_worker_notify). */
 static bool may_stay_unwatched(void)
 {
     return active() == 1 && idle.sleepers && lt_steal_next(NULL) == LEAT_NEVER;
@@ -135,12 +135,12 @@ static void become_active(struct lt_worker *worker)
 }
 
 struct role {
-    bool watches; /* this worker is the watcher, */
-    bool told;    /* and has been told */
-    bool alone;   /* no worker is active */
+    bool watches;  /* this worker is the watcher, */
+    bool notified; /* and has been notified */
+    bool alone;    /* no worker is active */
 };
 
-/* If it is the watcher, it goes on to nap, unless it rests. */
+/* The role of a worker. The watcher goes on to nap, unless it rests. */
 static struct role role_of(struct lt_worker *worker, bool rests)
 {
     lt_lock(&idle.lock);
@@ -150,9 +150,9 @@ static struct role role_of(struct lt_worker *worker, bool rests)
     return role;
 }
 
-/* The watcher wants to be told from now on, or no longer. True: no worker is active, so all will
- * see that. */
-static bool ask_to_be_told(struct lt_worker *worker, bool ask)
+/* Sets or clears `unwatched` for the watcher: whether it wants to be notified. True if no worker is
+ * active, so all of them will see that. */
+static bool ask_for_notice(struct lt_worker *worker, bool ask)
 {
     lt_lock(&idle.lock);
     worker->naps = !ask;
@@ -172,7 +172,7 @@ void lt_idle_reset(unsigned workers)
     lt_unlock(&idle.lock);
 }
 
-LT_COLD void lt_idle_tell(void)
+LT_COLD void lt_idle_notify(void)
 {
     struct lt_worker *next = NULL;
     lt_lock(&idle.lock);
@@ -208,7 +208,7 @@ static bool news_soon(struct lt_worker *worker)
     return news || lt_worker_has_news(worker);
 }
 
-/* When to wake for the next timer: not for each where they come thick and fast. */
+/* When to wake for the next timer. Timers that come thick and fast share a wake-up. */
 static int64_t next_timer(struct lt_worker *worker)
 {
     lt_shared_timers_settle_all(&worker->shared_timers);
@@ -229,10 +229,10 @@ static void woke_for_timer(struct lt_worker *worker, int64_t now)
 /* ---- the watch ---- */
 
 struct watch {
-    int64_t begun; /* when the worker became the watcher, or was told; 0: not yet */
+    int64_t begun; /* when the worker became the watcher, or was notified; 0: not yet */
     int64_t nap, until;
-    bool told;  /* it was told */
-    bool rests; /* it has asked to be told */
+    bool notified; /* it was notified */
+    bool rests;    /* it has asked to be notified */
 };
 
 static const int64_t shortest = LT_WATCH_FIRST_US * LEAT_US, longest = LT_WATCH_LAST_US * LEAT_US;
@@ -246,28 +246,29 @@ static void nap(struct watch *watch, int64_t now, int64_t length)
 
 static void begin_watch(struct lt_worker *worker, struct watch *watch, int64_t now)
 {
-    watch->told = watch->rests;
+    watch->notified = watch->rests;
     watch->begun = now;
-    if (watch->told)
-        worker->told_until = (worker->told_until > now ? worker->told_until : now) + longest;
+    if (watch->notified)
+        worker->notified_until =
+            (worker->notified_until > now ? worker->notified_until : now) + longest;
     nap(watch, now, is_full() ? longest : shortest);
     lt_steal_look(worker, now);
 }
 
-/* While others are active: once they have passed the barrier, they see that they have to tell, or
- * this has seen what they did. */
+/* While others are active: once they have passed the barrier, they see that they have to notify, or
+ * this worker has seen what they did. */
 static bool all_is_quiet(struct lt_worker *worker, int64_t now)
 {
     return lt_barrier_anyhow() && lt_steal_saw_all(worker) && !lt_steal_look(worker, now) &&
            !lt_global_queue_any();
 }
 
-/* Without naps, until somebody tells or a timer is overdue. */
+/* Sleeps without naps, until a notification comes or a timer is overdue. */
 static void rest(struct lt_worker *worker, struct watch *watch, int64_t now)
 {
-    bool alone = ask_to_be_told(worker, true);
+    bool alone = ask_for_notice(worker, true);
     if (!alone && !all_is_quiet(worker, now)) {
-        ask_to_be_told(worker, false);
+        ask_for_notice(worker, false);
         nap(watch, now, shortest);
         return;
     }
@@ -276,12 +277,12 @@ static void rest(struct lt_worker *worker, struct watch *watch, int64_t now)
     watch->until = next < now ? now + longest : next < LEAT_NEVER - grace ? next + grace : next;
 }
 
-/* Each time that the watcher was told counts for the longest nap. One that was told too often
- * lately rests only after such a nap. */
+/* Each notification counts for the longest nap. A watcher that had too many lately rests only after
+ * such a nap. */
 static bool may_rest(const struct lt_worker *worker, const struct watch *watch, int64_t now)
 {
-    return !watch->told || now >= watch->begun + longest ||
-           worker->told_until <= now + LT_TOLD_AT_ONCE * longest;
+    return !watch->notified || now >= watch->begun + longest ||
+           worker->notified_until <= now + LT_NOTICES_AT_ONCE * longest;
 }
 
 /* True: the worker has something to run. */
@@ -296,7 +297,7 @@ static bool look_again(struct lt_worker *worker, struct watch *watch, int64_t no
         return false;
     }
     if (watch->rests)
-        ask_to_be_told(worker, false);
+        ask_for_notice(worker, false);
     nap(watch, now,
         alone                   ? watch->begun + longest - now
         : loot == LT_LOOT_LATER ? shortest
@@ -308,7 +309,7 @@ static bool look_again(struct lt_worker *worker, struct watch *watch, int64_t no
 static bool watch_others(struct lt_worker *worker, struct watch *watch, struct role role,
                          int64_t now)
 {
-    if (watch->begun && !(watch->rests && role.told))
+    if (watch->begun && !(watch->rests && role.notified))
         return now >= watch->until && look_again(worker, watch, now, role.alone);
     begin_watch(worker, watch, now);
     if (role.alone && may_rest(worker, watch, now))
@@ -332,9 +333,9 @@ static bool finds_some_by_waiting(struct lt_worker *worker)
     return lt_steal(worker, now) == LT_LOOT_TAKEN;
 }
 
-/* A worker that others give a little to do, again and again, never waits that long. It compares
- * with the look that it made when it ran dry an earlier time. (Each other worker that is active
- * costs a cache miss or two: where they are many, it looks less often.) */
+/* A worker that keeps getting a little to do from others never waits that long. It compares with
+ * the look that it made an earlier time that it ran dry. (Each other active worker costs a cache
+ * miss or two: with many of them, it looks less often.) */
 static bool finds_some_by_last_look(struct lt_worker *worker)
 {
     unsigned workers = lt_runtime.worker_count, processors = lt_runtime.processors;
@@ -352,13 +353,13 @@ static bool has_several(struct lt_worker *worker)
 }
 
 /* Whether events have made a party ready here. */
-static bool was_told(struct lt_worker *worker)
+static bool events_made_ready(struct lt_worker *worker)
 {
     return lt_reactor_has_sources(&worker->reactor) && lt_reactor_look(worker) &&
            worker->ready_head;
 }
 
-/* What `asleep` is to say. */
+/* The value for `asleep`. */
 static uint32_t how_to_sleep(const struct lt_worker *worker)
 {
     uint64_t sleeps = atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
@@ -366,7 +367,7 @@ static uint32_t how_to_sleep(const struct lt_worker *worker)
            (lt_reactor_is_open(&worker->reactor) ? LT_SLEEPS_IN_EPOLL : LT_SLEEPS);
 }
 
-/* Until it is woken, by a waker or an event, or until a time. `how` is what `asleep` says. */
+/* Sleeps until a waker or an event wakes it, or until a time. `how` is the value for `asleep`. */
 static void sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
 {
     lt_gap();
@@ -379,7 +380,7 @@ static void sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
 
 void lt_idle(struct lt_worker *worker)
 {
-    if (was_told(worker))
+    if (events_made_ready(worker))
         return;
     if (is_crowded()
             ? lt_worker_has_news(worker)
@@ -394,8 +395,8 @@ void lt_idle(struct lt_worker *worker)
     for (;;) {
         lt_tally_add(&worker->tally.sleeps, 1);
         uint32_t how = how_to_sleep(worker);
-        /* Before it asks for its role and for news: a thread that gives it the watch, or news,
-         * after that, sees that it must be woken. */
+        /* Stored before it asks for its role and for news: a thread that makes it the watcher
+         * later, or gives it news, sees that it must wake it. */
         atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);
         lt_reclaim_settle(worker);
         struct role role = role_of(worker, watch.rests);
@@ -409,12 +410,12 @@ void lt_idle(struct lt_worker *worker)
         sleep_until(worker, how, until);
     }
     atomic_store_explicit(&worker->asleep, 0, memory_order_relaxed);
-    /* Relaxed: a thread that sees this late wakes it for nothing. */
+    /* Relaxed: a thread that sees this late only wakes it in vain. */
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     become_active(worker);
     worker->surplus = !stole && is_crowded();
-    /* The worker may have other things to do before it takes what is in the global queue, runs all
-     * that it has stolen, or looks at its descriptors. */
+    /* The worker may have other things to do before it takes parties from the global queue, runs
+     * all that it has stolen, or looks at its descriptors. */
     if (lt_global_queue_any() || has_several(worker) || lt_reactor_has_sources(&worker->reactor))
-        lt_worker_tell(worker);
+        lt_worker_notify(worker);
 }

@@ -1,18 +1,19 @@
 /* idle.h: workers without work: which one sleeps, watches, or is woken.
  *
- * To wake a sleeping core costs tens of microseconds, so a worker that makes a party ready for
+ * Waking a sleeping core costs tens of microseconds, so a worker that makes a party ready for
  * itself mostly wakes nobody. Instead one idle worker, the watcher, makes sure that no worker is
  * late, and takes work from those that are (sched/steal.h). It naps between its looks:
- * LT_WATCH_FIRST_US at first, twice as long each time that there was nothing worth taking, up to
- * LT_WATCH_LAST_US. Other idle workers cost nothing.
+ * LT_WATCH_FIRST_US at first, then twice as long after each look that found nothing worth taking,
+ * up to LT_WATCH_LAST_US. Other idle workers cost nothing.
  *
  * The watcher does not nap while there is nothing to watch: while no worker is active, or the
  * active ones have nothing waiting and have run the same party since the last look. It sleeps until
  * the first timer of another worker is overdue, and sets `unwatched` in every worker. A thread that
- * then gives a worker something to do, or an earlier timer, tells (lt_worker_tell). That happens
- * once a millisecond in the long run: a watcher that was told more often naps until then.
+ * then gives a worker something to do, or an earlier timer, notifies it (lt_worker_notify). In the
+ * long run that happens at most once a millisecond: a watcher that was notified more often naps
+ * first.
  *
- * A worker that runs dry takes the watch over, unless the watcher sleeps without naps: the former
+ * A worker that runs dry becomes the watcher, unless the watcher sleeps without naps: the former
  * watcher may be in a long nap, and there is a processor for one more active worker now.
  *
  * A program may have more workers than processors (lt_runtime.processors), for instance because its
@@ -24,10 +25,10 @@
  * active workers as often as one of these runs dry and steals again.
  *
  * Invariants, all under one lock, which is taken only when a worker runs dry, becomes active again,
- * or tells:
+ * or notifies:
  *  - While a worker is idle, there is a watcher, or `unwatched` is set, and no worker has a timer.
- *  - An idle worker that has `naps` set asks for its role again within LT_WATCH_LAST_US: the
- *    hold of the lock in which it finds that it is not the watcher, or rests, clears the word.
+ *  - An idle worker that has `naps` set asks for its role again within LT_WATCH_LAST_US: it clears
+ *    the word under the lock when it finds that it is not the watcher, or when it rests.
  *  - `unwatched` is set while the watcher sleeps without naps, or while there is none and a worker
  *    is idle.
  *
@@ -40,10 +41,10 @@
 struct lt_worker;
 
 /* Inside: called by a worker that found nothing to run. Returns when there may be something: in the
- * inbox, by a due timer, stolen, or the end of the runtime. */
+ * inbox, from a due timer, or stolen; or at the end of the runtime. */
 void lt_idle(struct lt_worker *worker);
 
-/* At the start of the runtime, with all workers active, and at its end, with 0. */
+/* Called at the start of the runtime, with all workers active, and at its end, with 0. */
 void lt_idle_reset(unsigned active);
 
 /* Called by a thread that is no worker after it has put something into the global queue: wakes a
@@ -51,6 +52,6 @@ void lt_idle_reset(unsigned active);
 void lt_idle_call(void);
 
 /* If no worker would notice that another is late, makes one watch. The caller may hold any lock. */
-void lt_idle_tell(void);
+void lt_idle_notify(void);
 
 #endif

@@ -1,5 +1,5 @@
-/* kinds.h: what the scheduler calls in higher rooms: a row of functions for each kind of party, and
- * what else scopes and timeouts do for it.
+/* kinds.h: the functions of higher rooms that the scheduler calls: a row for each kind of party,
+ * and some for scopes and timeouts.
  *
  * src/start assembles the table (start/kinds.c) and hands it over when a runtime starts. No party
  * is made ready, moved or ended while no runtime runs, so the functions are always there. This is a
@@ -28,7 +28,7 @@ struct lt_kinds {
     /* Gives back the units of a scope that a worker has, before it runs a party outside of that
      * scope. */
     void (*units_return)(struct lt_worker *worker);
-    /* When the workers have ended, before they are freed. */
+    /* Called when the workers have ended, before they are freed. */
     void (*runtime_ended)(void);
 };
 

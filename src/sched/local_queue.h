@@ -26,7 +26,7 @@ struct lt_local_queue {
 
 _Static_assert((LT_LOCAL_QUEUE_SIZE & (LT_LOCAL_QUEUE_SIZE - 1)) == 0, "indices wrap");
 
-/* How many parties it has. Exact for the owner, but thieves may take some at any time. */
+/* The number of parties. Exact for the owner, but thieves may take some at any time. */
 static inline uint32_t lt_local_queue_length(struct lt_local_queue *queue)
 {
     /* Relaxed: the owner wrote tail itself, and a stale head only makes the queue look longer. */
@@ -69,7 +69,7 @@ static inline struct lt_party *lt_local_queue_pop(struct lt_local_queue *queue)
 }
 
 /* Thief: takes up to `most` of the parties before index `before` into `taken`, oldest first.
- * Returns how many. */
+ * Returns their number. */
 static inline uint32_t lt_local_queue_steal(struct lt_local_queue *queue, uint32_t before,
                                             uint32_t most, struct lt_party **taken)
 {

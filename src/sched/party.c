@@ -58,9 +58,9 @@ static void wake_thread(struct lt_thread *thread, uint32_t why)
 
 _Atomic uint64_t lt_threads_asleep;
 
-/* The thread that changes the word from LT_SLEEPS_COUNTED takes the sleeper off the count: so it is
- * off as soon as it can run, not only when it does. (Relaxed: a reader looks at the count twice,
- * and believes it only if nothing at all has happened in between.) */
+/* The thread that changes the word from LT_SLEEPS_COUNTED takes the sleeper off the count. So a
+ * sleeper is off the count as soon as it can run, not only when it does. (Relaxed: a reader looks
+ * at the count twice, and believes it only if nothing has happened in between.) */
 static LT_COLD void sleep_counted(_Atomic uint32_t *word)
 {
     uint32_t before = 0;

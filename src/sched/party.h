@@ -1,10 +1,10 @@
 /* party.h: parties: all that can wait and be made ready. The code that makes a party ready never
  * asks which kind it is:
  *  - a task continues on its home worker;
- *  - a thread sleeps on a futex of its own;
+ *  - a thread sleeps on its own futex;
  *  - a block or a callback keeps nothing on a stack. It runs on the worker that woke it; but while
  *    it has a timer, on the worker that has the timer;
- *  - a timer of the user's has a function that a worker calls;
+ *  - a user's timer has a function that a worker calls;
  *  - a job is a function that a worker runs between tasks.
  *
  * A party is ready at most once at a time. The caller of lt_ready has claimed the wake-up, by the
@@ -31,8 +31,9 @@ struct lt_party {
     struct lt_party *next; /* in a queue, an inbox or a chain of woken parties */
     uint8_t kind;
     bool enlisted;          /* the scope it belongs to can find it: see scope/scope.h */
-    _Atomic bool unclaimed; /* waits and has to be claimed, and nobody has: see lt_claim */
-    /* A stackless party's: what it waits in, see block/machine.h. Others': how deep they are in
+    _Atomic bool unclaimed; /* waits, and the one that ends the wait has to claim it first: see
+                             * lt_claim */
+    /* A stackless party: what it waits in, see block/machine.h. Others: how deep they are in
      * callbacks, see block/callback.c. */
     uint8_t operation;
     uint16_t shields; /* leat_shield calls that hold for the innermost scope */
@@ -40,11 +41,11 @@ struct lt_party {
      * there. */
     uint16_t listed : 1;     /* on its scope's list */
     uint16_t timer_home : 9; /* 1 + the index of the worker whose wheel has its timer; or 0 */
-    leat_scope *scope;       /* the innermost scope: the one whose cancelling ends its waits */
+    leat_scope *scope;       /* the innermost scope: cancelling it ends the party's waits */
     union {
-        /* A task's: what it is parked in, or NULL; read inside its home, while it does not run. */
+        /* A task: what it is parked in, or NULL; read inside its home, while it does not run. */
         struct lt_wait *wait;
-        _Atomic(struct lt_party *) awaiter; /* a block's: see block/block.c */
+        _Atomic(struct lt_party *) awaiter; /* a block: see block/block.c */
     };
 };
 
@@ -69,7 +70,7 @@ struct lt_thread {
     _Atomic uint32_t word; /* what it sleeps on: LT_WOKEN and so on */
     _Atomic bool pinned;   /* a canceller holds a pointer to it, outside the scope's lock */
     struct lt_node member; /* in the scope it belongs to */
-    _Atomic int bell;      /* while it polls: what a nudge writes to; -1: nothing does */
+    _Atomic int bell;      /* while it polls: the descriptor that a nudge writes to; -1: none */
     const char *name;      /* of the task that it runs by itself (scope/blocking.c); else NULL */
     struct lt_spin spin;
     /* When its wait began, while LT_PROBE_WAITS is set; 0: it does not wait. */
@@ -77,23 +78,23 @@ struct lt_thread {
 };
 
 enum {
-    LT_WOKEN = 1,  /* its wait is over: it has been claimed */
+    LT_WOKEN = 1,  /* its wait is over: a partner has claimed it */
     LT_NUDGED = 2, /* its scope may have been cancelled: look */
     LT_ASLEEP = 4, /* it sleeps, or is about to: a thread that writes to the word wakes it, */
     LT_SLEEPS_COUNTED = LT_ASLEEP | 8, /* and lt_threads_asleep counts it */
     LT_POLLS = 16 /* it sleeps in poll(2), or is about to: a nudge rings its bell */
 };
 
-/* Lower half: threads that sleep without a deadline and have not been woken. Upper half: how often
- * one began to. Counted while LT_PROBE_THREADS is set. */
+/* Lower half: threads that sleep without a deadline and have not been woken. Upper half: how many
+ * such sleeps have begun. Counted while LT_PROBE_THREADS is set. */
 extern _Atomic uint64_t lt_threads_asleep;
 
 /* The calling thread sleeps while its word is 0, until the deadline at most. */
 void lt_thread_sleep(struct lt_thread *thread, int64_t deadline);
 
 /* The calling thread sleeps until a descriptor is ready, while its word is 0; until the deadline at
- * most. One of the descriptors is `bell`, or that is -1. The thread waits for no partner: only a
- * nudge finds it here, and keeps it from going meanwhile. The call may change errno, and is a
+ * most. `bell` is one of the descriptors, or -1. The thread waits for no partner: only a nudge
+ * finds it here, and keeps it from going meanwhile. The call may change errno, and is a
  * cancellation point. */
 void lt_thread_poll(struct lt_thread *thread, struct pollfd *fds, unsigned n, int bell,
                     int64_t deadline);
@@ -107,8 +108,8 @@ uint64_t *lt_chance(void);
 /* Calls a job's function. */
 void lt_job_run(struct lt_party *party);
 
-/* For a party that waits in more than one place, or has no home. True for the one caller that may
- * end its wait. */
+/* For a party that waits in more than one place, or has no home. True for one caller only: that one
+ * may end the wait. */
 static inline bool lt_claim(struct lt_party *party)
 {
     bool unclaimed = true;

@@ -50,7 +50,7 @@ int lt_thread_start(pthread_t *thread, void *(*fn)(void *), void *argument)
     return error ? -ENOMEM : 0; /* EAGAIN: no resources for another thread */
 }
 
-/* On first use: condition variables that go by the monotonic clock have no static initialiser. */
+/* On first use: condition variables on the monotonic clock have no static initialiser. */
 static void prepare(void)
 {
     if (pool.ready)
@@ -86,8 +86,8 @@ static void *pool_thread(void *unused)
 {
     (void)unused;
     is_pool_thread = true;
-    /* The program's own mask: work here may start processes, which inherit it; and its stack is as
-     * large as any thread's, should a handler run on it. */
+    /* The program's own mask: work here may start processes, which inherit it. A handler can run
+     * here, since the stack is as large as any thread's. */
     pthread_sigmask(SIG_SETMASK, &lt_runtime.signals, NULL);
     pthread_mutex_lock(&pool.mutex);
     for (struct lt_work *work; (work = next_work());) {
@@ -137,7 +137,7 @@ int lt_pool_submit(struct lt_work *work)
         pool.queued++;
     }
     pthread_mutex_unlock(&pool.mutex);
-    /* Not with the mutex, for which the thread would wait at once. */
+    /* Not under the mutex, for which the thread would wait at once. */
     if (!error)
         pthread_cond_signal(&pool.work);
     return error;

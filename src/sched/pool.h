@@ -1,5 +1,5 @@
-/* pool.h: OS threads for work that blocks: one for each piece of work, kept for a while for the
- * next; and how leat starts any thread of its own.
+/* pool.h: OS threads for work that blocks, one for each piece of work, kept for a while for the
+ * next piece. Also starts leat's other threads.
  *
  * Each accepted piece of work has a thread at once, so pieces may wait for one another. */
 #ifndef LT_SCHED_POOL_H
@@ -17,13 +17,13 @@ struct lt_work {
 /* Hands the work to a thread. 0, or -ENOMEM if no thread can be started. */
 int lt_pool_submit(struct lt_work *work);
 
-/* How many threads there are, and how many of them have nothing to do. */
+/* Reports the number of threads, and how many of them have nothing to do. */
 void lt_pool_count(unsigned *threads, unsigned *idle);
 
 /* Whether the calling thread is one of the pool's, or lives in a seeded world. */
 bool lt_pool_is_mine(void);
 
-/* Ends and joins all threads; no work is left. */
+/* Ends and joins all threads, when no work is left. */
 void lt_pool_close(void);
 
 /* Starts one of the runtime's own threads, which leaves signals to the program's. 0 or -ENOMEM. */

@@ -1,9 +1,9 @@
 /* probe.h: where an observer of the runtime is plugged in.
  *
- * Mostly nobody observes, so each place that could report something first reads one word, and
- * calls a probe only if that asks for it. The probes are functions of the observer, a table that a
- * higher room (src/watch) hands over when the runtime starts. None of these functions waits, or
- * takes a lock that is taken elsewhere; but the memory they write to may have to grow, even under a
+ * Mostly there is no observer, so each place that could report something first reads one word, and
+ * calls a probe only if the word asks for it. The probes are functions of the observer, a table
+ * that a higher room (src/watch) hands over when the runtime starts. None of these functions waits,
+ * or takes a lock that is taken elsewhere. But the memory they write to may grow, even under a
  * channel's lock. */
 #ifndef LT_SCHED_PROBE_H
 #define LT_SCHED_PROBE_H
@@ -41,19 +41,19 @@ static inline unsigned lt_probing(void)
 }
 
 struct lt_observer {
-    /* When the workers have started, before other threads see the runtime: reads options and
-     * environment, sets lt_probe_flags, and may start a thread. 0, -EINVAL for what it does not
-     * understand, -ENOMEM. */
+    /* Called when the workers have started, before other threads see the runtime: reads options and
+     * environment, sets lt_probe_flags, and may start a thread. 0, -EINVAL for a value that it does
+     * not understand, or -ENOMEM. */
     int (*begin)(const leat_options *options);
-    void (*end)(void); /* when the workers have stopped */
-    /* A worker leaves `from`, a task that waits from now on, or NULL, and runs `to`; NULL: the
-     * scheduler. */
+    void (*end)(void); /* called when the workers have stopped */
+    /* A worker stops running `from`, a task that waits from now on, or NULL, and runs `to`, or with
+     * NULL its scheduler. */
     void (*switches)(struct lt_worker *worker, struct lt_task *from, struct lt_task *to);
-    /* A block or a callback is about to wait: called before it can be claimed. `wait_over`: it no
-     * longer waits; called before it runs. */
+    /* wait: a block or a callback is about to wait; called before it can be claimed. wait_over: it
+     * no longer waits; called before it runs. */
     void (*wait)(const struct lt_party *party);
     void (*wait_over)(const struct lt_party *party);
-    /* A worker begins a step of a party that is no task. NULL: it has ended the step. */
+    /* A worker begins a step of a party that is no task; NULL: it has ended the step. */
     void (*step)(struct lt_worker *worker, const struct lt_party *party);
     /* With LT_PROBE_ITEMS and the channel's lock held: the running party has sent, or received, `n`
      * items, and the partner, if there is one, has done the opposite. */

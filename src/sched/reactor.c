@@ -33,7 +33,7 @@ enum { CHUNKS = 32 };
 #define BELL UINT64_MAX /* the data of a bell's events */
 
 /* Chunk k has LT_REACTOR_SLOTS << k slots. A slot is never freed, since an event that names it may
- * be under way; it is used again. */
+ * be under way, but it is reused. */
 static struct {
     struct lt_lock lock;
     uint32_t free; /* index + 1 of the first free slot; 0: none */
@@ -141,7 +141,7 @@ static int make_open(struct lt_worker *worker)
     return error;
 }
 
-/* With the slot's lock held: the source is not registered any more. */
+/* With the slot's lock held: the source is no longer registered. */
 static void take_out(struct slot *slot, struct lt_worker *worker)
 {
     struct lt_source *source = slot->source;
@@ -154,8 +154,8 @@ static void take_out(struct slot *slot, struct lt_worker *worker)
     atomic_store_explicit(&source->worker, NULL, memory_order_release);
 }
 
-/* A source may outlive the runtime. Its waiters are told that all has happened, so that they try,
- * and find that no runtime runs; and so does a party that comes when the next one runs. */
+/* A source may outlive the runtime. Its waiters get every event, so that they try again and find
+ * that no runtime runs. So does a party that uses the source under the next runtime. */
 static void forget(uint32_t index)
 {
     struct slot *slot = slot_at(index);
@@ -164,7 +164,7 @@ static void forget(uint32_t index)
     struct lt_source *source = slot->source;
     if (source) {
         take_out(slot, atomic_load_explicit(&source->worker, memory_order_relaxed));
-        woken = source->told(source, EPOLLIN | EPOLLOUT);
+        woken = source->on_events(source, EPOLLIN | EPOLLOUT);
     }
     lt_unlock(&slot->lock);
     if (source)
@@ -208,7 +208,7 @@ struct lt_uring *lt_reactor_uring(struct lt_worker *worker)
 
 /* ---- sources ---- */
 
-/* epoll takes each pair of a number and an open file once. */
+/* epoll accepts each pair of a number and an open file once. */
 static int add_to_epoll(int epoll, struct lt_source *source, int fd, struct epoll_event *event)
 {
     source->copy = -1;
@@ -227,7 +227,7 @@ static int add_to_epoll(int epoll, struct lt_source *source, int fd, struct epol
     return error;
 }
 
-/* The worker's reactor is open. */
+/* Registers the source. The worker's reactor is open. */
 static int add(struct lt_source *source, int fd, struct lt_worker *worker)
 {
     uint32_t index = slot_get(source);
@@ -251,12 +251,12 @@ static int add(struct lt_source *source, int fd, struct lt_worker *worker)
     atomic_fetch_add_explicit(&worker->reactor.sources, 1, memory_order_release);
     lt_gap();
     atomic_store_explicit(&source->worker, worker, memory_order_release);
-    lt_worker_tell(worker); /* it may be computing, and look at its descriptors late */
+    lt_worker_notify(worker); /* it may be computing, and look at its descriptors late */
     return 0;
 }
 
-/* A worker is there until no scope is open. In another thread `opening` keeps the reactors from
- * being closed. */
+/* Inside a scope the worker stays there. In another thread `opening` keeps the reactors from being
+ * closed. */
 static int add_to_any(struct lt_source *source, int fd, struct lt_worker *here)
 {
     if (LT_LIKELY(here && lt_reactor_is_open(&here->reactor)))
@@ -308,8 +308,8 @@ void lt_reactor_remove(struct lt_source *source, int fd)
 
 /* ---- events ---- */
 
-/* The worker is inside. It does not tell others of each party, as lt_ready would: a worker that
- * wakes up tells once. */
+/* The worker is inside. It does not notify others of each party, as lt_ready would: a worker that
+ * wakes up notifies once. */
 static void make_ready(struct lt_worker *here, struct lt_party *chain)
 {
     while (chain) {
@@ -322,26 +322,26 @@ static void make_ready(struct lt_worker *here, struct lt_party *chain)
     }
 }
 
-static void tell(uint64_t data, uint32_t events)
+static void report(uint64_t data, uint32_t events)
 {
     struct slot *slot = slot_at((uint32_t)data);
     struct lt_party *woken = NULL;
     lt_lock(&slot->lock);
     if (slot->source && slot->generation == (uint32_t)(data >> 32))
-        woken = slot->source->told(slot->source, events);
+        woken = slot->source->on_events(slot->source, events);
     lt_unlock(&slot->lock);
     make_ready(lt_current_worker(), woken);
 }
 
-/* Returns whether the bell is among them. */
-static bool tell_all(const struct epoll_event *events, long n)
+/* Reports the events to their sources. Returns whether the bell is among them. */
+static bool report_all(const struct epoll_event *events, long n)
 {
     bool rung = false;
     for (long i = 0; i < n; i++)
         if (events[i].data.u64 == BELL)
             rung = true;
         else
-            tell(events[i].data.u64, events[i].events);
+            report(events[i].data.u64, events[i].events);
     return rung;
 }
 
@@ -365,7 +365,7 @@ bool lt_reactor_look(struct lt_worker *worker)
     struct lt_reactor *reactor = &worker->reactor;
     struct epoll_event events[LT_REACTOR_EVENTS];
     bool here = worker == lt_current_worker(), any = here && look_at_ring(worker);
-    /* A visitor that has seen sources has perhaps not seen the epoll yet. */
+    /* A visitor that has seen sources may not have seen the epoll yet. */
     if (!lt_reactor_is_open(reactor))
         return any;
     if (here)
@@ -377,8 +377,8 @@ bool lt_reactor_look(struct lt_worker *worker)
         return any;
     int saved = errno, n = epoll_wait(reactor->epoll, events, LT_REACTOR_EVENTS, 0);
     errno = saved;
-    /* It rang for the worker, which may have gone to sleep since its visitor saw it awake. */
-    if (tell_all(events, n) && !here)
+    /* The bell rang for the worker, which may have gone to sleep after its visitor saw it awake. */
+    if (report_all(events, n) && !here)
         lt_reactor_ring(worker);
     return any || n > 0;
 }
@@ -407,7 +407,7 @@ static long wait_for_events(int epoll, struct epoll_event *events, int64_t ns)
     return epoll_wait(epoll, events, LT_REACTOR_EVENTS, milliseconds(ns));
 }
 
-/* In the ring, if there is one. Returns how long it may then sleep in the epoll. */
+/* Sleeps in the ring, if there is one. Returns how long it may then sleep in the epoll. */
 static int64_t sleep_in_ring(struct lt_worker *worker, int64_t ns)
 {
     struct lt_uring *ring = &worker->reactor.ring;
@@ -416,7 +416,7 @@ static int64_t sleep_in_ring(struct lt_worker *worker, int64_t ns)
     make_ready(worker, lt_uring_sleep(ring, worker->reactor.epoll, ns));
     if (lt_uring_is(ring, LT_URING_OPEN))
         return ring->polls ? -1 : 0;
-    /* The kernel does not tell when it completes what a refused ring has left. */
+    /* The kernel does not report when it completes operations that a refused ring has left. */
     return worker->ready_head ? 0 : lt_uring_owed(ring) && ns > LEAT_MS ? LEAT_MS : ns;
 }
 
@@ -430,14 +430,14 @@ void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
     long n = ns < 0 ? 0 : wait_for_events(worker->reactor.epoll, events, ns);
     errno = saved;
     worker->reactor.looked = lt_clock_now();
-    tell_all(events, n);
+    report_all(events, n);
 }
 
 void lt_reactor_ring(struct lt_worker *worker)
 {
     int saved = errno, cancel = lt_cancel_put_off();
     uint64_t one = 1;
-    /* Only a full counter refuses, after 2^64 rings, and a full bell has rung. */
+    /* Only a full counter refuses, after 2^64 rings; the bell has then rung. */
     ssize_t written = write(worker->reactor.bell, &one, sizeof one);
     (void)written;
     lt_cancel_restore(cancel);

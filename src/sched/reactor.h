@@ -5,16 +5,15 @@
  * the bell. While it has parties to run it looks every LT_REACTOR_LOOK_US; a thief looks for a
  * worker that is held up.
  *
- * A descriptor is registered once, edge-triggered, for all that can happen to it. Its source has a
- * slot in one table for all reactors. An event names its slot and the slot's generation. So an
- * event that a worker had fetched before the source was removed is seen to be stale, and is
- * dropped. (Even after EPOLL_CTL_DEL: epoll watches open files, and a child between vfork and
- * execve holds a copy of each.)
+ * A descriptor is registered once, edge-triggered, for all its events. Its source has a slot in one
+ * table for all reactors. An event names its slot and the slot's generation. So a worker recognises
+ * an event that it fetched before the source was removed, and drops it. (Even after EPOLL_CTL_DEL:
+ * epoll watches open files, and a child between vfork and execve holds a copy of each.)
  *
- * With LEAT_IO=uring a worker also has a ring (sched/uring.h), from the first operation there on.
- * It then sleeps in the ring, which polls the epoll.
+ * With LEAT_IO=uring a worker also has a ring (sched/uring.h), from its first operation on. It then
+ * sleeps in the ring, which polls the epoll.
  *
- * Locking. A slot's lock is held while its source is told of an event, and comes before a channel's
+ * Locking. A slot's lock is held while its source gets an event, and comes before a channel's
  * lock. */
 #ifndef LT_SCHED_REACTOR_H
 #define LT_SCHED_REACTOR_H
@@ -38,38 +37,39 @@ struct lt_reactor {
     bool has_bell;     /* never closed: a late waker may still write to it */
     int epoll, bell;
     _Atomic uint32_t sources; /* registered with it */
-    int64_t looked;           /* when its worker looked last; the worker's alone */
-    struct lt_uring ring;     /* beside the epoll, where leat is told to use one */
+    int64_t looked;           /* when its worker looked last; only the worker uses it */
+    struct lt_uring ring;     /* beside the epoll, if leat uses rings */
 };
 
 /* A descriptor, as a reactor sees it. */
 struct lt_source {
-    /* Called with the slot's lock held: notes the events, EPOLLIN and so on. Returns the chain of
+    /* Called with the slot's lock held: records the events, EPOLLIN and so on. Returns the chain of
      * parties that the caller must make ready. */
-    struct lt_party *(*told)(struct lt_source *source, uint32_t events);
-    _Atomic(struct lt_worker *) worker; /* whose reactor tells it; NULL: it is not registered */
+    struct lt_party *(*on_events)(struct lt_source *source, uint32_t events);
+    _Atomic(struct lt_worker *) worker; /* its reactor reports the events; NULL: the source is not
+                                         * registered */
     uint32_t slot;                      /* index + 1; 0: it was never registered */
     int copy; /* a duplicate that is registered, if the same number was registered already; or -1 */
 };
 
 /* Registers a descriptor with the reactor of the current worker, or in another thread with any
- * worker's. From then on the source is told of each change, and soon of what is so already. Returns
- * 0; -EPERM if there is nothing to wait for on such a descriptor (a regular file); -ENOTSUP in a
- * seeded world; -EINVAL if no runtime runs; or -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EBADF. */
+ * worker's. From then on the source gets an event for each change, and soon one for its state now.
+ * Returns 0; -EPERM if there is nothing to wait for on such a descriptor (a regular file); -ENOTSUP
+ * in a seeded world; -EINVAL if no runtime runs; or -EMFILE, -ENFILE, -ENOMEM, -ENOSPC, -EBADF. */
 int lt_reactor_add(struct lt_source *source, int fd);
 
-/* Undoes that, before the descriptor is closed. When it returns, the source is not being told, and
- * will not be told again. Does nothing to a source that is not registered. */
+/* Ends the registration, before the descriptor is closed. When it returns, the source gets no event
+ * any more. Does nothing to a source that is not registered. */
 void lt_reactor_remove(struct lt_source *source, int fd);
 
-/* Inside some worker: tells what has happened to a worker's descriptors, without waiting.
- * Returns whether anything has happened. */
+/* Inside some worker: reports the events of a worker's descriptors, without waiting. Returns
+ * whether there were any. */
 bool lt_reactor_look(struct lt_worker *worker);
 
-/* The worker: the same after a wait, which ends by an event, by the bell, or at a time. */
+/* The worker: waits until an event, the bell or a time, and then does the same. */
 void lt_reactor_sleep(struct lt_worker *worker, int64_t until);
 
-/* The current worker's ring, which this opens; NULL where leat does without. Called outside. */
+/* The current worker's ring, which this opens; NULL if leat uses none. Called outside. */
 struct lt_uring *lt_reactor_uring(struct lt_worker *worker);
 
 /* A thief inside a worker that is held up: does for its ring what the worker would do. */
@@ -78,8 +78,8 @@ void lt_reactor_stand_in(struct lt_worker *worker);
 /* Ends the worker's lt_reactor_sleep, or its next one. */
 void lt_reactor_ring(struct lt_worker *worker);
 
-/* At the end of the runtime: no source is registered any more. Each is told of a read and a write,
- * which may then find that no runtime runs. */
+/* At the end of the runtime: unregisters all sources. Each gets an event for reading and for
+ * writing; parties that wait for it then find that no runtime runs. */
 void lt_reactors_close(void);
 
 static inline bool lt_reactor_is_open(const struct lt_reactor *reactor)

@@ -36,8 +36,8 @@ void lt_reclaim_settle(struct lt_worker *worker)
     }
 }
 
-/* Wakes the sleeping workers that keep something, to give it back. True if there are any: one that
- * runs says that it keeps nothing. */
+/* Wakes the sleeping workers that keep something, so that they give it back. True if there are any:
+ * a running worker has recorded that it keeps nothing. */
 static bool wake_keepers(void)
 {
     bool any = false;

@@ -1,8 +1,9 @@
 /* reclaim.h: when memory has run out, takes back the stacks and credits that idle workers keep for
  * the next crowd.
  *
- * A worker that sleeps says how many it keeps. A thread that gets none wakes those that keep some.
- * They see that memory is short, give all of theirs back, and keep none as long as it is short. */
+ * A sleeping worker records how many it keeps. A thread that gets none wakes the workers that keep
+ * some. They see that memory is short, give all of theirs back, and keep none as long as it is
+ * short. */
 #ifndef LT_SCHED_RECLAIM_H
 #define LT_SCHED_RECLAIM_H
 

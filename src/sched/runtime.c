@@ -32,8 +32,8 @@ static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
  * nothing. */
 static _Atomic unsigned workers_there;
 
-/* RUNNING, one HOLD for each holder, and one HELD for each hold ever. So stopping and opening a
- * scope exclude each other, and leat_stop sees whether anything held the runtime meanwhile. A
+/* RUNNING, one HOLD for each holder, and one HELD for each hold ever taken. So stopping and opening
+ * a scope exclude each other, and leat_stop sees whether anything held the runtime meanwhile. A
  * seeded world's runtime does not set RUNNING: it runs for no other thread. */
 static _Atomic uint64_t life;
 #define RUNNING UINT64_C(1)
@@ -93,7 +93,8 @@ struct lt_worker *lt_any_worker(void)
 static unsigned processors(void)
 {
     cpu_set_t set;
-    /* A set for more than CPU_SETSIZE processors is refused: then it may use all, as a rule. */
+    /* The kernel refuses a set for more than CPU_SETSIZE processors: then the process may usually
+     * use all. */
     long n = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set)
                                                          : sysconf(_SC_NPROCESSORS_ONLN);
     return n < 1 ? 1 : n > LT_MAX_WORKERS ? LT_MAX_WORKERS : (unsigned)n;
@@ -139,10 +140,10 @@ int lt_stack_size_round(size_t *size)
 
 /* ---- workers ---- */
 
-/* Workers outlive the runtime, and the next one uses them: a thread of the program's own that has
- * just posted something may still look whether the worker sleeps, and one that stops a timer may be
- * late. A seeded world ends the program when another thread wakes its worker: so its workers are
- * kept apart. */
+/* Workers outlive the runtime, and the next one uses them: a thread of the program that has just
+ * posted something may still check whether the worker sleeps, and one that stops a timer may be
+ * late. A seeded world ends the program if another thread wakes its worker, so its workers are kept
+ * apart. */
 static struct lt_worker *kept, *kept_for_worlds;
 
 static struct lt_worker **kept_for(const struct lt_runtime *rt)
@@ -150,7 +151,7 @@ static struct lt_worker **kept_for(const struct lt_runtime *rt)
     return rt->alone ? &kept_for_worlds : &kept;
 }
 
-/* Much of a worker is touched only when there is a crowd: so it has pages of its own. */
+/* Much of a worker is touched only when there is a crowd, so it has its own pages. */
 static struct lt_worker *worker_map(void)
 {
     size_t page = lt_page_size(), size = (sizeof(struct lt_worker) + page - 1) / page * page;
@@ -282,7 +283,7 @@ static int start(struct lt_runtime *rt, const leat_options *options, bool alone,
     }
     if (!error && !alone)
         error = lt_observer->begin(options);
-    if (!error && alone) /* the clock is a variable there */
+    if (!error && alone) /* in a seeded world the clock is a variable */
         atomic_store_explicit(&lt_probe_flags, LT_PROBE_WAITS, memory_order_relaxed);
     if (error) {
         stop_workers(rt, started);
@@ -321,7 +322,7 @@ static bool any_shared_timer_holds(const struct lt_runtime *rt)
     return any;
 }
 
-/* False while anything holds the runtime. The shared timers are looked at worker by worker. That is
+/* False while anything holds the runtime. It asks one worker at a time about shared timers. That is
  * enough if no other hold was taken meanwhile: then only what a shared timer fires runs on a
  * worker, and it sets others of that worker before its own timer lets go. So a worker that had none
  * still has none. */

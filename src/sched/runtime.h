@@ -14,19 +14,19 @@
 struct lt_runtime {
     struct lt_worker **workers;
     unsigned worker_count;
-    unsigned processors; /* the process may use */
+    unsigned processors; /* those that the process may use */
     size_t stack_size;   /* default, whole pages */
     bool pinned;         /* no task moves */
     sigset_t signals;    /* the mask of the thread that started it */
-    bool alone;          /* a seeded world's */
-    int64_t started;     /* when */
+    bool alone;          /* it is a seeded world's */
+    int64_t started;     /* the time of its start */
     _Atomic bool stopping;
     _Atomic unsigned next_worker; /* a counter: see lt_any_worker */
 };
 
 extern struct lt_runtime lt_runtime;
 
-/* leat_start, with the functions that a higher floor hands over. */
+/* leat_start, with the functions of higher rooms. */
 int lt_runtime_start(const leat_options *options, const struct lt_kinds *kinds,
                      const struct lt_observer *observer);
 
@@ -38,21 +38,21 @@ bool lt_running(void);
 bool lt_runtime_hold(void);
 void lt_runtime_release(void);
 
-/* A thread that reads the workers from outside does so between these two calls, one thread at a
- * time: leat_stop waits for it. 0; -EBUSY while another thread does; -EINVAL if the runtime does
- * not run. */
+/* A thread that is no worker reads the workers between these two calls, one thread at a time:
+ * leat_stop waits for it. 0; -EBUSY while another thread does; -EINVAL if the runtime does not
+ * run. */
 int lt_runtime_look(void);
 void lt_runtime_look_away(void);
 
 /* For the seeded world: opens a runtime for the calling thread alone, which is each of its workers
- * in turn. Of the observer only the probes and its end are called. 0, or as leat_start.
+ * in turn. It calls only the observer's probes and its `end`. 0, or as leat_start.
  * lt_runtime_close_alone ends it, when nothing holds it. */
 int lt_runtime_open_alone(unsigned workers, size_t stack_size, const struct lt_kinds *kinds,
                           const struct lt_observer *observer);
 bool lt_runtime_is_held(void);
 void lt_runtime_close_alone(void);
 
-/* A worker, another one each time: for threads that are none. */
+/* A worker, another one each time: for threads that are not workers. */
 struct lt_worker *lt_any_worker(void);
 
 /* Rounds a stack size up to whole pages; -EINVAL when it is out of range. */

@@ -13,7 +13,7 @@ static struct lt_worker *worker_of(struct lt_shared_timers *timers)
     return LT_CONTAINER(timers, struct lt_worker, shared_timers);
 }
 
-/* A thief only visits: the lock stays biased to the worker. */
+/* A thief visits only now and then, so the lock stays biased to the worker. */
 static void lock(struct lt_shared_timers *timers)
 {
     struct lt_worker *here = lt_current_worker();
@@ -59,7 +59,7 @@ void lt_shared_timers_settle_all(struct lt_shared_timers *timers)
         update_anchor(timers, stopped);
 }
 
-/* With the lock held, and perhaps others: the anchor is too late for `next`. */
+/* With the lock held, and perhaps others: called when the anchor is too late for `next`. */
 static void move_anchor(struct lt_shared_timers *timers)
 {
     atomic_store_explicit(&timers->moved, true, memory_order_seq_cst);
@@ -116,8 +116,8 @@ static void set_next(struct lt_shared_timers *timers, int64_t next)
         move_anchor(timers);
 }
 
-/* A thief holds the runtime meanwhile: what it fires may set shared timers of the thief's, which
- * leat_stop may have asked already. */
+/* A thief holds the runtime meanwhile: the function that it calls may set shared timers of the
+ * thief's, and leat_stop may already have asked the thief. */
 static void fire(struct lt_shared_timer *timer, bool hold)
 {
     bool held = hold && lt_runtime_hold();
@@ -136,8 +136,8 @@ static void fire_due(struct lt_job *job)
     timers->called = false;
     int64_t now = lt_clock_now();
     lt_wheel_advance(&timers->wheel, now);
-    /* Before anything is fired, which may take long: a thief then fires the other timers that are
-     * due, and those that come next. */
+    /* Queued before anything is fired, which may take long: a thief then fires the other timers
+     * that are due, and later ones. */
     bool several = timers->due.next != timers->due.prev;
     set_next(timers, several ? now : lt_wheel_next(&timers->wheel));
     for (int fired = 0; fired < FIRED_A_TURN && (timer = take_due(timers)); fired++) {
@@ -180,15 +180,15 @@ struct lt_shared_timers *lt_shared_timer_set(struct lt_shared_timer *timer, int6
     lt_wheel_add(&timers->wheel, &timer->timer);
     timers->holding += timer->holds;
     atomic_store_explicit(&timer->home, timers, memory_order_relaxed); /* as in becomes_due */
-    bool earlier = deadline < timers->next, tell = false;
+    bool earlier = deadline < timers->next, notify = false;
     if (earlier) {
         timers->next = deadline;
-        tell = !here && claim_job(timers);
+        notify = !here && claim_job(timers);
         if (here)
             move_anchor(timers);
     }
     lt_biased_unlock(&timers->lock);
-    return tell ? timers : NULL;
+    return notify ? timers : NULL;
 }
 
 void lt_shared_timers_call(struct lt_shared_timers *timers)

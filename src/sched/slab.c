@@ -14,7 +14,7 @@ struct slab {
 
 static struct {
     struct lt_lock lock;
-    struct lt_task *free; /* linked by party.next, as everywhere here */
+    struct lt_task *free; /* linked by party.next, as elsewhere in this file */
     struct slab *open;    /* slabs with descriptors left to carve */
     struct slab *full;    /* the others */
     size_t count;         /* of descriptors, in all slabs */
@@ -41,7 +41,7 @@ static struct lt_task *pop(struct lt_task **list)
 }
 
 /* A slab for as many descriptors as all others have, between LT_TASK_SLAB and LT_TASK_SLAB_MOST.
- * When memory is short, for fewer. */
+ * When memory is short, it is smaller. */
 static struct slab *new_slab(size_t count)
 {
     size_t n = count < LT_TASK_SLAB        ? LT_TASK_SLAB

@@ -12,7 +12,7 @@
  * run out. */
 struct lt_task *lt_slab_get(struct lt_worker *worker);
 
-/* Gives one back. */
+/* Gives a descriptor back. */
 void lt_slab_put(struct lt_worker *worker, struct lt_task *task);
 
 /* Frees all slabs; no task is left. */

@@ -9,8 +9,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-/* The process counts as having one processor if this thread and the first one are bound to the
- * same. (A thread may be bound by itself, and the first one, too, but hardly both to the same.) */
+/* The process counts as having one processor if this thread and the first one are bound to the same
+ * processor. (A thread may be bound by itself, and so may the first one, but hardly both to the
+ * same processor.) */
 static bool one_processor(void)
 {
     cpu_set_t mine, first;
@@ -31,7 +32,7 @@ bool lt_spin_may_offer(const struct lt_spin *spin)
     return !spin->rest || lt_clock_now() >= spin->rest_until;
 }
 
-/* If the last offer that took long is long ago, it is forgotten. */
+/* Rests after an offer that took long. If the last such offer is long ago, it no longer counts. */
 static void took_long(struct lt_spin *spin, int64_t took, int64_t now)
 {
     if (now - spin->rest_until > spin->rest)

@@ -2,17 +2,18 @@
  *
  * A partner on another core often answers within a microsecond or two; a sleep and a wake-up cost
  * some ten to fifty. So before a thread or a worker sleeps it looks, as often as has paid lately:
- * an answer in time restores all looks, and a wait in vain halves them. But two that both sleep
- * hide from each other how soon they could answer: so one in LT_SPIN_PROBE waits in vain makes all
- * looks.
+ * an answer in time restores all looks, and a wait in vain halves them. But two partners that both
+ * sleep hide from each other how soon they could answer: so after each LT_SPIN_PROBE waits in vain,
+ * one wait makes all looks.
  *
- * Where the process has one processor, nobody can answer meanwhile. There, a thread that has to
- * wait offers the processor once (sched_yield), and then looks. Two that wait for each other swap
- * with one system call each, instead of a futex wait, a futex wake and a switch at a bad moment.
- * But a thread that offers stands behind all others: beside one that computes, it runs again only
- * after time slices of milliseconds, where the kernel would have woken a sleeper at once. So after
- * an offer that took long there is none for a while, and for twice that while if the next takes
- * long, too. An offer in vain costs 400 ns, a sleep some microseconds. */
+ * If the process has one processor, no partner can answer meanwhile. Then a thread that has to wait
+ * offers the processor once (sched_yield), and looks afterwards. Two threads that wait for each
+ * other swap with one system call each, instead of a futex wait, a futex wake and a switch at a bad
+ * moment. But a thread that offers goes to the end of the kernel's queue: beside a thread that
+ * computes, it runs again only after time slices of milliseconds, while the kernel would have woken
+ * a sleeper at once. So after an offer that took long the thread makes none for a while, and for
+ * twice that while if the next takes long, too. An offer in vain costs 400 ns, a sleep some
+ * microseconds. */
 #ifndef LT_SCHED_SPIN_H
 #define LT_SCHED_SPIN_H
 
@@ -22,14 +23,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { LT_SPIN_LEAST = 16, LT_SPIN_PROBE = 16 /* waits in vain, of which one makes all looks */ };
+enum { LT_SPIN_LEAST = 16, LT_SPIN_PROBE = 16 /* waits in vain, one of which makes all looks */ };
 
 struct lt_spin {
     unsigned most, looks, vain;
     /* Looks for more items, in a row, that found none: see chan/linger.c. */
     unsigned alone;
     bool offers;              /* there is one processor, which a waiter offers; */
-    int64_t rest, rest_until; /* but not before then, since an offer took long */
+    int64_t rest, rest_until; /* none before then, since an offer took long */
 };
 
 /* For the calling thread, and the processors that the process has now. */

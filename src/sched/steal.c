@@ -11,7 +11,7 @@ enum { STEAL_MOST = 32 < LT_LOCAL_QUEUE_SIZE ? 32 : LT_LOCAL_QUEUE_SIZE, PATIENC
 
 /* ---- looking ---- */
 
-/* All relaxed: numbers that only the other worker changes, as they were a moment ago. */
+/* All relaxed: only the other worker changes these numbers, and a slightly old value will do. */
 static uint32_t read(const _Atomic uint32_t *count)
 {
     return atomic_load_explicit(count, memory_order_relaxed);
@@ -41,13 +41,13 @@ static bool someone_waits(const struct lt_worker *worker)
     return LT_HINT(worker->ready_head) != NULL;
 }
 
-/* What a worker was doing between two looks. */
+/* What a worker has done between two looks. */
 struct change {
     struct lt_worker *victim;
-    int64_t time;           /* from one to the other */
-    int64_t still;          /* if it has done nothing since the first look: for how long */
-    uint32_t started, made; /* taken from its local queue; put into it */
-    int32_t new;            /* waiting in the local queue since before the first look */
+    int64_t time;           /* between the looks */
+    int64_t still;          /* how long it has done nothing, if nothing since the first look */
+    uint32_t started, made; /* parties taken from its local queue; parties put into it */
+    int32_t new;            /* parties in the local queue that were there before the first look */
     bool queued;            /* a party waits in the local queue */
     int64_t done;           /* switches; by chance a few too many or too few */
     bool ready;             /* a party waits in the ready list */
@@ -82,26 +82,26 @@ static bool is_held_up(const struct change *c)
     return has_stood_still(c) && !c->sleeps;
 }
 
-/* It may sleep in a system call. A shorter time says nothing where workers share processors: the
- * system may just let another one run. */
+/* It may sleep in a system call. A shorter time proves nothing if workers share processors: the
+ * system may just run another one. */
 static bool is_blocked(const struct change *c)
 {
     return is_held_up(c) && c->still >= LT_BLOCKED_US * LEAT_US;
 }
 
-/* It has run each party that long. */
+/* On average it has run each party for at least LT_SLOW_NS. */
 static bool is_slow(const struct change *c)
 {
     return c->done >= 0 && c->time >= LT_SLOW_NS * (c->done + 1);
 }
 
-/* Too short a time to judge whether unstarted parties wait too long. */
+/* The time is too short to judge whether unstarted parties wait too long. */
 static bool is_brief(const struct change *c)
 {
     return c->time < LT_WATCH_FIRST_US * LEAT_US / 2;
 }
 
-/* Over a longer time a worker may just have had little to do. */
+/* Over a longer time, a worker may just have had little to do. */
 static bool is_certain(const struct change *c)
 {
     return c->time <= 4 * LT_WATCH_FIRST_US * LEAT_US || is_held_up(c);
@@ -127,14 +127,14 @@ static uint32_t room(struct lt_worker *worker)
     return stacks < STEAL_MOST ? (uint32_t)stacks : STEAL_MOST;
 }
 
-/* Whether each party that it has started meanwhile kept it that long. */
+/* Whether each party that it has started meanwhile took that long. */
 static bool starts_slowly(const struct change *c)
 {
     return c->time >= LT_SLOW_NS * ((int64_t)c->started + 1);
 }
 
-/* While a worker makes more in a burst and has started none, that says nothing of how long they
- * will take. */
+/* A worker that is making more parties in a burst and has started none: that does not show how long
+ * they will take. */
 static bool is_making(struct lt_worker *thief, const struct change *c)
 {
     if (is_brief(c))
@@ -208,7 +208,7 @@ bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_wor
     return true;
 }
 
-/* Half of those that wait, or fewer if there are very many. */
+/* Half of the ready parties, or fewer if there are very many. */
 static uint32_t half(const struct lt_worker *victim)
 {
     uint32_t n = 0;
@@ -237,7 +237,7 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim, ui
     return taken;
 }
 
-/* What the worker itself would do between parties. What this makes ready comes through the
+/* Does what the worker itself would do between parties. What this makes ready comes through the
  * inbox. */
 static void stand_in(struct lt_worker *victim, int64_t now)
 {
@@ -250,8 +250,8 @@ static void stand_in(struct lt_worker *victim, int64_t now)
     lt_worker_expect(victim, lt_wheel_next(&victim->wheel));
 }
 
-/* What the thief has to run includes what it made ready, or put into the global queue, as it stood
- * in. */
+/* The thief also has something to run if it made parties ready, or put them into the global queue,
+ * as it stood in. */
 bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held_up, int64_t now)
 {
     if (!lt_owned_visit(&victim->own))
@@ -272,14 +272,15 @@ static bool visit(struct lt_worker *thief, const struct change *c, int64_t now)
 
 /* ---- a round ---- */
 
-/* Of a worker that is held up: what its reactor tells comes through its inbox, or runs here. */
+/* For a worker that is held up: the parties that its reactor makes ready come through its inbox, or
+ * run here. */
 static bool look_for(struct lt_worker *thief, const struct change *c)
 {
     return is_held_up(c) && !is_brief(c) && lt_reactor_has_sources(&c->victim->reactor) &&
            lt_reactor_look(c->victim) && thief->ready_head;
 }
 
-/* Nothing happens there of which nobody would tell. */
+/* Nothing happens on that worker of which it would not notify others. */
 static bool is_quiet(const struct change *c)
 {
     return has_stood_still(c) && (c->sleeps || !lt_reactor_has_sources(&c->victim->reactor));
@@ -311,8 +312,8 @@ static struct lt_worker *nth(const struct lt_worker *thief, unsigned i)
     return lt_runtime.workers[(thief->index + i) % lt_runtime.worker_count];
 }
 
-/* How many of the others use a processor, as far as that shows. 0 without counting if each worker
- * can have one. */
+/* How many of the other workers use a processor, as far as that shows. 0 without counting if each
+ * worker can have its own. */
 static unsigned busy(const struct lt_worker *worker, int64_t now)
 {
     unsigned n = 0;
@@ -370,7 +371,7 @@ void lt_steal_give(struct lt_worker *worker)
         uint32_t given = take_ready(other, worker, UINT32_MAX);
         lt_owned_end_visit(&other->own, given > 0);
         if (given > 0)
-            lt_worker_tell(other);
+            lt_worker_notify(other);
     }
     lt_steal_look(worker, now);
 }
@@ -397,7 +398,7 @@ int64_t lt_steal_next(const struct lt_worker *thief)
     return next;
 }
 
-/* Only workers that are held up: one that is merely slow is as busy as this one. */
+/* Only workers that are held up: a worker that is merely slow is as busy as this one. */
 void lt_look_after_others(struct lt_worker *worker)
 {
     int64_t now = lt_clock_now();

@@ -1,12 +1,12 @@
-/* steal.h: what a worker takes over from others that are late.
+/* steal.h: how a worker takes over work from workers that are late.
  *
- * A thief looks at each other worker twice, at least some microseconds apart, and compares. What
- * was there at both looks has waited that long.
- *  - Of unstarted parties in the local queue the thief takes half, unless the other worker will
- *    soon start them: it has started at least a quarter of what waits since the last look, and
- *    they were short; or, for a few looks, it has started none and is still making more.
- *  - Of ready parties the thief takes half, if the other worker has meanwhile given each that it
- *    ran LT_SLOW_NS or more. So a talkative crowd stays together: each party in it is served at
+ * A thief looks at each other worker twice, at least some microseconds apart, and compares. A party
+ * that was there at both looks has waited that long.
+ *  - The thief takes half of the unstarted parties in the local queue, unless the other worker will
+ *    soon start them: since the last look it has started at least a quarter of them, and they were
+ *    short; or, for a few looks, it has started none and is still making more.
+ *  - The thief takes half of the ready parties, if the other worker has meanwhile run each party
+ *    for LT_SLOW_NS or more. So a talkative crowd stays together: each party in it is served at
  *    once, and waits only because there are many. (After shorter runs a move would not pay.)
  *  - If the other worker has run nothing else meanwhile, some party holds it up: the thief then
  *    also does what that worker would do for its inbox, nudges, shared timers and due timers.
@@ -31,9 +31,9 @@ enum lt_loot {
     LT_LOOT_TAKEN  /* taken into the thief's own queues */
 };
 
-/* Inside the thief: looks at all others again, and takes from the first where that pays. Remembers
- * the look for the next. While others keep all processors busy, it takes only from a worker that
- * seems to be blocked: one more worker that computes would only take time from them. */
+/* Inside the thief: looks at all other workers again, and takes from the first one where that pays.
+ * Remembers the look for the next. While others keep all processors busy, it takes only from a
+ * worker that seems to be blocked: one more worker that computes would only take time from them. */
 enum lt_loot lt_steal(struct lt_worker *thief, int64_t now);
 
 /* Inside a worker that is active beside others that keep all processors busy: gives its ready
@@ -41,7 +41,7 @@ enum lt_loot lt_steal(struct lt_worker *thief, int64_t now);
  * there are processors. */
 void lt_steal_give(struct lt_worker *worker);
 
-/* A first look. True: some other worker has more to do than it is doing. */
+/* A first look. True: some other worker has more waiting than it is running. */
 bool lt_steal_look(struct lt_worker *thief, int64_t now);
 
 /* After a barrier: true if no other worker is in the middle of something that a look might have
@@ -52,8 +52,9 @@ bool lt_steal_saw_all(const struct lt_worker *thief);
  * does not answer needs help. */
 int64_t lt_steal_next(const struct lt_worker *thief);
 
-/* Inside the thief: goes inside the other worker, if it can, and takes ready parties. Of a worker
- * that is held up it first does what that one would do. True: the thief has something to run. */
+/* Inside the thief: goes inside the other worker, if it can, and takes ready parties. If that
+ * worker is held up, the thief first does that worker's duties. True: the thief has something to
+ * run. */
 bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held_up, int64_t now);
 
 /* Inside both: moves a party that was made ready on `from` and is in no list. False: it stays. */

@@ -68,8 +68,8 @@ struct lt_task *lt_task_self(void)
     return here ? lt_worker_running(here) : NULL;
 }
 
-/* New and ready tasks take turns. So a yield may start only few of the new tasks, and none if the
- * caller has itself just started. This starts all that are queued now, except those that a thief
+/* New and ready tasks take turns. So a yield may start only a few of the new tasks, and none if the
+ * caller itself has just started. This starts all that are queued now, except those that a thief
  * takes. (In a seeded world the world chooses.) */
 __attribute__((noinline)) static void yield_to_new(struct lt_worker *worker, struct lt_task *task)
 {

@@ -17,24 +17,24 @@
 
 struct lt_task {
     _Alignas(LT_CACHE_LINE) struct lt_party party;
-    _Atomic(struct lt_worker *) home; /* from the start on; see lt_task_home */
+    _Atomic(struct lt_worker *) home; /* from its start; see lt_task_home */
     void *sp; /* where it left its stack, while it does not run; NULL before the start */
-    struct lt_stack *stack; /* from the start on; before, only if it has a size of its own */
+    struct lt_stack *stack; /* from its start; before, only if its size is not the default */
     leat_fn *fn;
     void *arg;
     const char *name;
     struct lt_node member; /* in a list of its scope's, when enlisted */
     struct lt_task *nudge_next;
     _Atomic uint8_t nudged; /* enum lt_nudged */
-    uint16_t pins;          /* leat_pin calls that hold */
+    uint16_t pins;          /* leat_pin calls in force */
     uint32_t number;        /* names it to the user */
     bool stays;             /* pinned for life */
     /* All above is cleared for a new task. */
     int64_t left; /* when it last left its worker, while LT_PROBE_WAITS is set */
 };
 
-/* Whether a task is in a list of nudges, or on its way there. A task that ends meanwhile says so:
- * the worker that finds it in the list then gives the descriptor back. */
+/* Whether a task is in a list of nudges, or on its way there. A task that ends meanwhile records
+ * that: the worker that finds it in the list then gives the descriptor back. */
 enum lt_nudged { LT_NOT_NUDGED, LT_IS_NUDGED, LT_ENDED_NUDGED };
 
 /* Relaxed: a caller that must be certain is inside that worker's lock, or is the task, or has

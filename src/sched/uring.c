@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 /* The headers may be older than the kernel. NO_MMAP needs Linux 6.5, and 6.10 for more than a page;
- * older ones answer EINVAL. The memory is the program's own: when the ring is closed it stays, with
- * all that the kernel writes there last. */
+ * older ones answer EINVAL. leat allocates the memory itself: so it stays when the ring is closed,
+ * with the kernel's last writes. */
 #ifndef IORING_SETUP_COOP_TASKRUN
 #define IORING_SETUP_COOP_TASKRUN (1U << 8)
 #define IORING_SETUP_TASKRUN_FLAG (1U << 9)
@@ -35,7 +35,7 @@
 /* An entry's user_data is its operation, or one of these. */
 enum { OF_CANCEL = 0, OF_POLL = 1 };
 
-/* Room for the heads and tails before the completions, and those. */
+/* The size of the heads and tails before the completions, and of the completions. */
 enum {
     WORDS = 4096,
     CQ_BYTES = WORDS + LT_URING_COMPLETIONS * (int)sizeof(struct io_uring_cqe),
@@ -187,7 +187,7 @@ bool lt_uring_has_more(const struct lt_uring *ring)
 
 /* ---- submissions ---- */
 
-/* A sandbox has closed behind the program. */
+/* A sandbox forbids rings from now on, although it allowed this one. */
 static LT_COLD void give_up(struct lt_uring *ring, int error)
 {
     atomic_store_explicit(&refusal, error, memory_order_relaxed);
@@ -207,7 +207,7 @@ static void enter(struct lt_uring *ring, unsigned wait, int64_t ns)
                      IORING_ENTER_GETEVENTS | IORING_ENTER_EXT_ARG, &argument, sizeof argument);
     int error = n < 0 ? errno : 0;
     errno = saved;
-    /* If memory is short, what is queued stays, and the caller comes again. */
+    /* If memory is short, the queued entries stay, and the caller tries again. */
     bool short_of = error == EAGAIN || error == EBUSY || error == ENOMEM;
     if (error && error != EINTR && error != ETIME && !short_of)
         give_up(ring, -error);
@@ -254,8 +254,8 @@ bool lt_uring_queue(struct lt_uring *ring, struct lt_uring_op *op, enum lt_uring
 void lt_uring_call_off(struct lt_uring *ring, struct lt_uring_op *op)
 {
     struct io_uring_sqe *sqe = NULL;
-    /* Again while memory is short: it is asked once. With a refused ring the operation ends
-     * anyway. */
+    /* Tries again while memory is short: a cancel is asked for once. With a refused ring the
+     * operation ends anyway. */
     while (!sqe && !op->called_off && lt_uring_is(ring, LT_URING_OPEN))
         sqe = next_entry(ring);
     if (!sqe)
@@ -284,7 +284,7 @@ static void queue_poll(struct lt_uring *ring, int epoll)
 
 /* ---- rounds ---- */
 
-/* Completes what the kernel has not seen; but `keeps` a cancel, and the poll. */
+/* Completes the operations that the kernel has not seen; but `keeps` cancels, and the poll. */
 static void take_back(struct lt_uring *ring, bool keeps, struct lt_party ***end)
 {
     uint32_t head = load(ring->sq_head), tail = load(ring->sq_tail), kept = head;
@@ -316,7 +316,7 @@ struct lt_party *lt_uring_round(struct lt_uring *ring)
     return take_all(ring);
 }
 
-/* Has the worker's thread complete what the kernel has left to it. */
+/* Makes the worker's thread complete the operations that the kernel has left to it. */
 static void prod(const struct lt_uring *ring)
 {
     if (!is_left(ring))

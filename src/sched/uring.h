@@ -1,27 +1,27 @@
 /* uring.h: a worker's io_uring: receives and sends that the kernel completes into the caller's own
  * memory, while the caller is parked.
  *
- * Three system calls and memory that is shared with the kernel: no library. An operation is queued,
- * and one call a round of the worker submits all that are. In a round that finds nothing to run the
- * same call sleeps; a poll of the epoll in the ring wakes it for all else.
+ * It uses three system calls and memory that is shared with the kernel, and no library. Operations
+ * are queued, and one call in each round of the worker submits them all. If the round finds nothing
+ * to run, the same call sleeps; a poll of the epoll in the ring wakes it for everything else.
  *
  * The kernel completes operations in the thread that has submitted them, when that thread is about
  * to return from the kernel for any reason. It does not interrupt the thread for that (an interrupt
  * for each would cost more than the ring saves): so a thread that computes has completions left to
- * do, and the kernel says so. A thief that is inside such a worker makes a barrier on all
+ * do, and the kernel sets a flag. A thief that is inside such a worker makes a barrier on all
  * processors, which is an interrupt, and takes the completions. It submits cancels, but no
- * operations, which would be the thief's from then on: they are taken back.
+ * operations, since these would belong to the thief's thread from then on: they are taken back.
  *
  * Invariants:
  *  - From lt_uring_queue until its completion has been taken, the kernel may write to an
- *    operation's buffer. A cancel does not end that: the operation ends with its own completion, in
- *    every case.
+ *    operation's buffer. A cancel does not change that: every operation ends with its own
+ *    completion.
  *  - `owed` counts the completions of operations and cancels that are to come. No more operations
- *    are queued than have room in the completion queue, with one cancel each: so that one never
- *    overflows.
- *  - A ring that the system refuses later is closed: the kernel cancels what it has, and completes
- *    it into the memory, which is the worker's own. What was queued and not submitted is completed
- *    here. No ring is opened again.
+ *    are queued than have room in the completion queue, with one cancel each: so the completion
+ *    queue never overflows.
+ *  - A ring that the system refuses later is closed: the kernel cancels its operations, and
+ *    completes them into the memory, which belongs to the worker. Operations that were queued and
+ *    not submitted are completed here. No ring is opened again.
  *
  * Locking: inside the worker. `state`, `owed` and the kernel's words are hints elsewhere. */
 #ifndef LT_SCHED_URING_H
@@ -53,7 +53,7 @@ struct lt_uring {
     _Atomic uint32_t *sq_head, *sq_tail, *sq_flags, *cq_head, *cq_tail;
     struct io_uring_sqe *sqes;
     struct io_uring_cqe *cqes;
-    void *words; /* the memory that all but the submissions are in */
+    void *words; /* the memory for everything but the submissions */
 };
 
 /* An operation, on the stack of the party that is parked for it. */
@@ -65,34 +65,34 @@ struct lt_uring_op {
 
 enum lt_uring_call { LT_URING_RECV, LT_URING_SEND };
 
-/* Opens it. False: the system refuses it, and so every later one. */
+/* Opens the ring. False: the system refuses it, and so every later one. */
 bool lt_uring_open(struct lt_uring *ring);
 
-/* Queues an operation. When it has been completed, op->party is made ready. -ECANCELED is the
- * result of one that was called off before anything was moved, that ends with its ring, or that a
- * thief took back. False: the ring is full, or refused. */
+/* Queues an operation. When it has been completed, op->party is made ready. The result is
+ * -ECANCELED if the operation was called off before it moved any byte, ended with its ring, or was
+ * taken back by a thief. False: the ring is full, or refused. */
 bool lt_uring_queue(struct lt_uring *ring, struct lt_uring_op *op, enum lt_uring_call call, int fd,
                     void *buffer, size_t n);
 
-/* Asks the kernel to end it soon. */
+/* Asks the kernel to end the operation soon. */
 void lt_uring_call_off(struct lt_uring *ring, struct lt_uring_op *op);
 
-/* Submits what is queued; and takes the completions: returns the chain of parties that the caller
- * must make ready. */
+/* Submits the queued entries, and takes the completions. Returns the chain of parties that the
+ * caller must make ready. */
 struct lt_party *lt_uring_round(struct lt_uring *ring);
 
-/* The same after a wait, until a completion, an event of the epoll or a time in nanoseconds, which
- * may be LEAT_NEVER. The caller then looks at the epoll, unless `polls` is set. */
+/* Waits until a completion, an event of the epoll or a time in nanoseconds, which may be
+ * LEAT_NEVER, and then does the same. The caller then looks at the epoll, unless `polls` is set. */
 struct lt_party *lt_uring_sleep(struct lt_uring *ring, int epoll, int64_t ns);
 
-/* A round of a thief, inside a worker that is held up and has a ring. Operations that have not been
- * submitted end with -ECANCELED, to be begun elsewhere. */
+/* A thief's round, inside a worker that is held up and has a ring. Operations that have not been
+ * submitted end with -ECANCELED, and their parties begin them again elsewhere. */
 struct lt_party *lt_uring_stand_in(struct lt_uring *ring);
 
-/* At the end of the runtime: nothing is under way. */
+/* Called at the end of the runtime, when nothing is under way. */
 void lt_uring_close(struct lt_uring *ring);
 
-/* What the dump says: the error with which the system has refused a ring; 0: none yet. */
+/* For the dump: the error with which the system has refused a ring; 0: none yet. */
 int lt_uring_refusal(void);
 
 /* Whether the runtime uses rings: LEAT_IO=uring. Set when it starts. */
@@ -116,8 +116,8 @@ static inline uint32_t lt_uring_owed(const struct lt_uring *ring)
     return atomic_load_explicit(&ring->owed, memory_order_relaxed);
 }
 
-/* Whether entries have been queued and not submitted; whether a round would do something: certain
- * inside, hints elsewhere. */
+/* lt_uring_has_queued: entries have been queued and not submitted. lt_uring_has_more: a round would
+ * do something. Certain inside, hints elsewhere. */
 bool lt_uring_has_queued(const struct lt_uring *ring);
 bool lt_uring_has_more(const struct lt_uring *ring);
 #endif

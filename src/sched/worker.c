@@ -26,7 +26,7 @@ LT_COLD void lt_worker_answer(struct lt_worker *worker, bool before)
     }
     if (!before)
         lt_owned_answer(&worker->own);
-    lt_worker_tell(worker);
+    lt_worker_notify(worker);
 }
 
 void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
@@ -39,14 +39,15 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party)
     while (!atomic_compare_exchange_weak_explicit(&worker->inbox, &top, party, memory_order_seq_cst,
                                                   memory_order_relaxed));
     lt_gap();
-    /* Every poster does, since the one that found the inbox empty may be stopped before it does. */
+    /* Every poster alerts it, since the one that found the inbox empty may be stopped before it
+     * does. */
     lt_worker_alert(worker);
 }
 
 void lt_worker_alert(struct lt_worker *worker)
 {
     if (!lt_worker_wake_sleeping(worker))
-        lt_worker_tell(worker);
+        lt_worker_notify(worker);
 }
 
 bool lt_worker_wake_sleeping(struct lt_worker *worker)
@@ -91,7 +92,7 @@ bool lt_worker_wake(struct lt_worker *worker)
 bool lt_worker_has_news(struct lt_worker *worker)
 {
     return atomic_load_explicit(&worker->inbox, memory_order_seq_cst) ||
-           atomic_load_explicit(&worker->told, memory_order_relaxed) ||
+           atomic_load_explicit(&worker->taken_nudges, memory_order_relaxed) ||
            atomic_load_explicit(&worker->nudges, memory_order_seq_cst) || lt_global_queue_any() ||
            lt_shared_timers_have_moved(&worker->shared_timers) ||
            atomic_load_explicit(&lt_runtime.stopping, memory_order_seq_cst);
@@ -106,17 +107,17 @@ void lt_worker_nudge(struct lt_worker *worker, struct lt_task *task)
                                                   memory_order_relaxed));
 }
 
-/* Nudges that come later wait until all that were taken before have been looked at: else one at the
- * bottom of the stack might wait for ever. */
+/* Nudges that come later wait until all that were taken before have been looked at: otherwise one
+ * at the bottom of the stack might wait for ever. */
 static struct lt_task *take_nudge(struct lt_worker *worker)
 {
     /* Relaxed: written inside; a search for deadlocks reads it as a hint. */
-    struct lt_task *task = atomic_load_explicit(&worker->told, memory_order_relaxed);
+    struct lt_task *task = atomic_load_explicit(&worker->taken_nudges, memory_order_relaxed);
     if (!task)
         /* Acquire: sees the marks that the nudges are about. */
         task = atomic_exchange_explicit(&worker->nudges, NULL, memory_order_acquire);
     if (task)
-        atomic_store_explicit(&worker->told, task->nudge_next, memory_order_relaxed);
+        atomic_store_explicit(&worker->taken_nudges, task->nudge_next, memory_order_relaxed);
     return task;
 }
 
@@ -156,14 +157,14 @@ static void look_at_nudged(struct lt_task *task)
 /* Only a thief meets the running task here. The task waits until it does not run. */
 static void leave_for_later(struct lt_worker *worker, struct lt_task *task)
 {
-    task->nudge_next = atomic_load_explicit(&worker->told, memory_order_relaxed);
-    atomic_store_explicit(&worker->told, task, memory_order_relaxed);
+    task->nudge_next = atomic_load_explicit(&worker->taken_nudges, memory_order_relaxed);
+    atomic_store_explicit(&worker->taken_nudges, task, memory_order_relaxed);
 }
 
 void lt_worker_look_at_some_nudges(struct lt_worker *worker)
 {
-    /* No more at a time than are likely to run before the next look: so they are still in the cache
-     * then. */
+    /* No more at a time than are likely to run before the next look, so that they are still in the
+     * cache then. */
     struct lt_task *tasks[LT_DIRECT_SWITCHES], *task, *running = NULL;
     unsigned n = 0;
     while (n < LT_DIRECT_SWITCHES && (task = take_nudge(worker))) {
@@ -219,10 +220,10 @@ bool lt_worker_drain(struct lt_worker *worker)
         received++;
     }
     lt_tally_add(&worker->tally.received, received);
-    /* Each was posted while some worker watched, or to a worker that slept: by now none may
-     * watch. */
+    /* When each was posted, some worker watched or this one slept. By now perhaps no worker
+     * watches. */
     if (worker->ready_head && worker->ready_head->next)
-        lt_worker_tell(worker);
+        lt_worker_notify(worker);
     return true;
 }
 
@@ -236,7 +237,7 @@ void lt_launch(struct lt_party *party)
     }
     if (LT_UNLIKELY(!lt_local_queue_push(&worker->local_queue, party)))
         lt_global_queue_push(worker, party);
-    lt_worker_tell(worker);
+    lt_worker_notify(worker);
 }
 
 /* About how many tasks a worker has: those at home here, those in its local queue, and those sent
@@ -250,8 +251,8 @@ static uint64_t load(struct lt_worker *worker)
            atomic_load_explicit(&worker->tally.sent, memory_order_relaxed);
 }
 
-/* Whether the worker has a credit to give away. So far perhaps a stack of its magazine is there for
- * the new task. */
+/* Whether the worker has a credit to give away. Until now a stack of its magazine may have been
+ * meant for the new task. */
 static bool has_credit(struct lt_worker *worker)
 {
     if (!worker->credits)
@@ -298,18 +299,18 @@ static void count(struct lt_worker *worker)
 }
 
 /* An unstarted party: taken before, from the local queue, or from the global queue. Now and then
- * the global queue comes first, so that a local queue that is never empty does not keep it
+ * the global queue comes first, so that a local queue that never runs empty does not keep it
  * waiting. */
 static struct lt_party *next_new(struct lt_worker *worker)
 {
     struct lt_party *party = worker->pending;
     worker->pending = NULL;
     if (!party && ++worker->starts % LT_GLOBAL_TURN == 0 && lt_global_queue_take(worker))
-        lt_worker_tell(worker);
+        lt_worker_notify(worker);
     if (!party)
         party = lt_local_queue_pop(&worker->local_queue);
     if (!party && lt_global_queue_take(worker)) {
-        lt_worker_tell(worker);
+        lt_worker_notify(worker);
         party = lt_local_queue_pop(&worker->local_queue);
     }
     return party;
@@ -322,7 +323,7 @@ static void run_outside(struct lt_worker *worker, struct lt_party *party)
     lt_worker_go_in(worker);
 }
 
-/* Functions of their own, so that the fast path has no registers to save. */
+/* Not inlined, so that the fast path has no registers to save. */
 static LT_COLD void run_noted(struct lt_worker *worker, struct lt_party *party)
 {
     lt_observer->step(worker, party);
@@ -343,7 +344,7 @@ static bool runs_inside(struct lt_party *party)
 /* Called inside; the party runs outside. */
 static void run_step(struct lt_worker *worker, struct lt_party *party)
 {
-    if (party->kind != LT_BLOCK) /* a block does so when it knows its scope */
+    if (party->kind != LT_BLOCK) /* a block settles when it knows its scope */
         lt_worker_settle(worker);
     if (runs_inside(party))
         run_inside(party);
@@ -413,8 +414,8 @@ static bool run_ready(struct lt_worker *worker)
     return true;
 }
 
-/* When the runtime stops, no scope is open, so no task is left; but what closed scopes still have
- * to clear away may be in the inbox. */
+/* When the runtime stops, no scope is open, so no task is left. But jobs that clear away closed
+ * scopes may be in the inbox. */
 static void run_last_jobs(struct lt_worker *worker)
 {
     while (lt_worker_drain(worker) || worker->ready_head)
@@ -431,7 +432,7 @@ void lt_worker_lend(struct lt_worker *worker)
 void lt_worker_begin(struct lt_worker *worker)
 {
     lt_current_party();
-    lt_current()->thread.party.kind = LT_CALLBACK; /* what runs between tasks may not wait */
+    lt_current()->thread.party.kind = LT_CALLBACK; /* jobs may not wait */
     lt_current()->thread.party.enlisted = false;
     lt_set_current_worker(worker);
     lt_worker_lend(worker);
@@ -456,7 +457,7 @@ static void fire_timers(struct lt_worker *worker)
                               memory_order_relaxed);
 }
 
-/* What has to be done between parties. */
+/* Does the worker's duties between parties. */
 static void see_to_it(struct lt_worker *worker)
 {
     worker->direct_left = LT_DIRECT_SWITCHES;
@@ -482,7 +483,7 @@ void *lt_worker_main(void *argument)
         see_to_it(worker);
         if (LT_UNLIKELY(worker->surplus))
             lt_steal_give(worker);
-        /* New and ready parties take turns, so that neither crowd starves the other. */
+        /* New and ready parties take turns, so that neither starves the other. */
         bool ready_first = worker->started_last && !worker->pending;
         if (ready_first ? run_ready(worker) || run_new(worker)
                         : run_new(worker) || run_ready(worker)) {
@@ -492,7 +493,7 @@ void *lt_worker_main(void *argument)
             lt_idle(worker);
         }
     }
-    run_last_jobs(worker); /* stays inside: nobody may visit a worker that has ended */
+    run_last_jobs(worker); /* stays inside: no thief may visit a worker that has ended */
     lt_worker_end(worker);
     return NULL;
 }

@@ -3,26 +3,25 @@
  * Its queues:
  *  - `ready`: started tasks, blocks and jobs, a plain list under `own`;
  *  - `local_queue`: tasks that have not started, open to thieves (sched/local_queue.h);
- *  - `inbox`: what other threads made ready for it: a stack, pushed by compare-and-swap, emptied
- *    whole by an exchange, and then reversed to keep the order.
+ *  - `inbox`: parties that other threads made ready for it: a stack, pushed by compare-and-swap,
+ *    emptied whole by an exchange, and then reversed to keep the order.
  *
- * Locking. `own` (base/owned.h) guards the ready list, the wheel, `told` and `running`. The worker
- * is inside while its scheduler works or sleeps, over each switch of stacks, and wherever else it
- * uses these. It is outside while a user's function runs. So a thief that gets in (sched/steal.h)
- * finds the worker in a user's function, which may take long, and all parties but the running one
- * at rest. `own` comes before every other lock.
+ * Locking. `own` (base/owned.h) guards the ready list, the wheel, `taken_nudges` and `running`. The
+ * worker is inside while its scheduler works or sleeps, over each switch of stacks, and wherever
+ * else it uses these. It is outside while a user's function runs. So a thief that gets in
+ * (sched/steal.h) finds the worker in a user's function, which may take long, and all parties but
+ * the running one at rest. `own` comes before every other lock.
  *
  * Invariants:
  *  - The timers of a task whose home this is, and of a block whose `timer_home` this is, are in
  *    this wheel.
- *  - A party in the ready list or the inbox may be moved, except the running task and what is
- *    pinned.
+ *  - A party in the ready list or the inbox may be moved, except the running task and pinned tasks.
  *  - magazine_count + credits >= tasks in the local queue without a stack: each can be started.
  *  - A party is in at most one of these queues.
  *  - `nudges` is a second such stack, not reversed, of tasks that stay where they are and are only
- *    looked at. The worker looks at some at a time; the rest stays in `told`.
- *  - A thread that posts to the inbox wakes the worker if it sleeps. The worker says that it
- *    sleeps, and then looks at the inbox again: so one of the two sees the other. */
+ *    looked at. The worker looks at some at a time; the rest stays in `taken_nudges`.
+ *  - A thread that posts to the inbox wakes the worker if it sleeps. The worker stores `asleep`,
+ *    and then looks at the inbox again: so one of the two sees the other. */
 #ifndef LT_SCHED_WORKER_H
 #define LT_SCHED_WORKER_H
 
@@ -37,7 +36,7 @@
 
 #include <pthread.h>
 
-/* What a worker counts of its own work, for dumps: written inside, read by anybody. A direct switch
+/* What a worker counts of its own work, for dumps: written inside, read anywhere. A direct switch
  * counts nothing; the scheduler adds it when it looks. */
 struct lt_tally {
     _Atomic uint64_t switches; /* times a task, a block or a callback began to run */
@@ -51,7 +50,7 @@ struct lt_tally {
     _Atomic uint64_t timers, magazine; /* as of the last look */
 };
 
-/* For words that are written inside, and that thieves read outside as a hint. Relaxed: `own` orders
+/* For words that are written inside, and read outside by thieves as a hint. Relaxed: `own` orders
  * them. */
 #define LT_HINT(word) __atomic_load_n(&(word), __ATOMIC_RELAXED)
 #define LT_SET_HINT(word, value) __atomic_store_n(&(word), value, __ATOMIC_RELAXED)
@@ -67,9 +66,9 @@ static inline void lt_tally_add(_Atomic uint64_t *count, uint64_t n)
     lt_tally_set(count, atomic_load_explicit(count, memory_order_relaxed) + n);
 }
 
-/* Parts of `asleep`. How the worker sleeps: on this word; in a seeded world, whose own threads
- * alone may wake it; or in its epoll (sched/reactor.h). Whether a waker is in the middle of its
- * system call. Above these, the number of the sleep. */
+/* Parts of `asleep`. How the worker sleeps: on this word; in a seeded world, where only the world's
+ * threads may wake it; or in its epoll (sched/reactor.h). Whether a waker is in the middle of its
+ * system call. The higher bits have the number of the sleep. */
 enum {
     LT_SLEEPS = 1,
     LT_SECLUDED = 2,
@@ -82,7 +81,7 @@ enum {
 /* What a thief has seen of a worker: the ends of its local queue, and how far it is in its work. */
 struct lt_seen {
     uint32_t head, tail;
-    uint64_t done; /* switches, ever, more or less */
+    uint64_t done; /* switches since the start, more or less */
     int64_t since; /* when a look first found it that far */
 };
 
@@ -92,14 +91,14 @@ struct lt_worker {
     struct lt_party *ready_head, **ready_end; /* the head: a hint for thieves */
     _Atomic int64_t next_timer; /* no timer is due before, shared ones included; or LEAT_NEVER */
     _Atomic(struct lt_task *) running; /* read outside only to be named, so relaxed */
-    /* The owner's alone. */
+    /* Only the owner uses these. */
     void *sp;              /* the scheduler's own stack, while a task runs */
     struct lt_fiber fiber; /* that stack, for the tools */
     int *errno_here;       /* the thread's errno */
     unsigned direct_left;  /* until inbox, nudges and timers are looked at; a hint for thieves */
-    _Atomic(struct lt_task *) told; /* nudges taken off the list and not looked at yet */
-    unsigned budget;                /* operations until a task yields */
-    bool surplus;                   /* active beside others that keep all processors busy */
+    _Atomic(struct lt_task *) taken_nudges; /* nudges taken off the list and not looked at yet */
+    unsigned budget;                        /* operations until a task yields */
+    bool surplus;                           /* active beside others that keep all processors busy */
     bool started_last;        /* the last thing run was a task's start: a ready party is next */
     struct lt_party *pending; /* taken from the local queue, to start next */
     struct lt_stack *ended;   /* a stack to be unmapped once it has been left */
@@ -120,11 +119,11 @@ struct lt_worker {
     unsigned patience;    /* looks that took nothing although something waited; */
     int until_look;       /* visits of its scheduler until it looks at others */
     unsigned starts;
-    int64_t told_until;  /* as the watching worker: see sched/idle.c */
-    int64_t rung;        /* when it last woke up for a timer, */
-    uint64_t fired;      /* timers fired by then, */
-    int64_t rest;        /* and how long it wakes for no other */
-    struct lt_spin spin; /* for news, before it sleeps */
+    int64_t notified_until; /* as the watcher: see sched/idle.c */
+    int64_t rung;           /* when it last woke up for a timer, */
+    uint64_t fired;         /* timers fired by then, */
+    int64_t rest;           /* and for how long it wakes for no other */
+    struct lt_spin spin;    /* for news, before it sleeps */
     unsigned index;
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
@@ -135,7 +134,7 @@ struct lt_worker {
 
     struct lt_local_queue local_queue;
 
-    /* Written by others. */
+    /* Other threads write these. */
     _Alignas(LT_CACHE_LINE) _Atomic(struct lt_party *) inbox;
     _Atomic(struct lt_task *) nudges; /* tasks whose scope may have been cancelled */
     _Atomic uint64_t sent;            /* unstarted tasks sent to it, ever: see tally.sent */
@@ -170,26 +169,26 @@ static inline void lt_worker_settle_but(struct lt_worker *worker, const leat_sco
         lt_worker_settle(worker);
 }
 
-/* Whether the inbox has anything. Relaxed: it only decides whether the scheduler looks. The
- * question takes the cache line from a thread that keeps posting, and what was posted goes behind
- * what is ready: so while several parties are ready it is asked only once in LT_DIRECT_SWITCHES. */
+/* Whether the inbox has anything. Relaxed: it only decides whether the scheduler looks. Reading it
+ * takes the cache line from a thread that keeps posting, and posted parties come after the ready
+ * ones: so while several parties are ready it is read only once in LT_DIRECT_SWITCHES. */
 static inline bool lt_worker_has_mail(const struct lt_worker *worker)
 {
     return atomic_load_explicit(&worker->inbox, memory_order_relaxed) != NULL;
 }
 
 /* A bit in own.calls. While it is set, a thread that gives this worker something to do, and the
- * worker when it takes up something itself, calls lt_idle_tell. */
+ * worker when it takes up something itself, calls lt_idle_notify. */
 enum { LT_UNWATCHED = LT_OTHER_CALL };
 
-/* Another one, always set in a seeded world, which is told of each entry. */
+/* Another one, always set in a seeded world: the world hears of each entry. */
 enum { LT_SEEDED = 2 * LT_OTHER_CALL };
 
-static inline void lt_worker_tell(struct lt_worker *worker)
+static inline void lt_worker_notify(struct lt_worker *worker)
 {
     /* Relaxed: the worker that sets it makes a barrier before its last look. */
     if (LT_UNLIKELY(atomic_load_explicit(&worker->own.calls, memory_order_relaxed) & LT_UNWATCHED))
-        lt_idle_tell();
+        lt_idle_notify();
 }
 
 /* Called when lt_owned_enter has found a call. */
@@ -237,7 +236,7 @@ static inline void lt_worker_append(struct lt_worker *worker, struct lt_party *p
     lt_worker_leave(worker, before);
 }
 
-/* The same, called outside, in a function that calls others only as its last act. False: somebody
+/* The same, called outside, in a function whose other calls are tail calls. False: another thread
  * has called, and nothing was done. */
 static inline bool lt_worker_append_now(struct lt_worker *worker, struct lt_party *party)
 {
@@ -255,7 +254,7 @@ static inline void lt_worker_expect(struct lt_worker *worker, int64_t deadline)
     if (LT_LIKELY(deadline >= atomic_load_explicit(&worker->next_timer, memory_order_relaxed)))
         return;
     atomic_store_explicit(&worker->next_timer, deadline, memory_order_relaxed);
-    lt_worker_tell(worker);
+    lt_worker_notify(worker);
 }
 
 /* Inside: adds a timer to the worker's wheel. */
@@ -289,7 +288,7 @@ void lt_worker_post(struct lt_worker *worker, struct lt_party *party);
 /* Wakes the worker if it sleeps. False: it does not, or has been woken. */
 bool lt_worker_wake(struct lt_worker *worker);
 
-/* The same, after a look, which is cheap when the worker does not sleep. */
+/* The same, after a check that is cheap when the worker does not sleep. */
 bool lt_worker_wake_sleeping(struct lt_worker *worker);
 
 /* The same; if the worker does not sleep, makes sure that another one notices if it is late. */
@@ -309,7 +308,7 @@ void lt_worker_look_at_some_nudges(struct lt_worker *worker);
 static inline bool lt_worker_is_nudged(const struct lt_worker *worker)
 {
     /* Relaxed: it only decides whether to look. */
-    return atomic_load_explicit(&worker->told, memory_order_relaxed) ||
+    return atomic_load_explicit(&worker->taken_nudges, memory_order_relaxed) ||
            atomic_load_explicit(&worker->nudges, memory_order_relaxed);
 }
 

@@ -47,7 +47,7 @@ void lt_deadline_set(leat_scope *scope, int64_t deadline)
     }
     if (!worker) {
         scope->timer.fire = shared_deadline_passed;
-        lt_shared_timers_tell(lt_shared_timer_set(&scope->timer, deadline));
+        lt_shared_timers_notify(lt_shared_timer_set(&scope->timer, deadline));
         return;
     }
     scope->timer.timer.deadline = deadline;

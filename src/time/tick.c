@@ -113,6 +113,6 @@ leat_chan *leat_tick(leat_scope *scope, int64_t ns)
     t->due = leat_after(ns);
     t->holders = 2;
     ch->keeper = &t->keeper;
-    lt_shared_timers_tell(lt_shared_timer_set(&t->timer, t->due));
+    lt_shared_timers_notify(lt_shared_timer_set(&t->timer, t->due));
     return ch;
 }

@@ -173,7 +173,7 @@ static leat_chan *add(int64_t deadline, bool shared)
         leat_chan_unref(made);
     else if (deadline != LEAT_NEVER)
         /* Others may share it already. Our reference keeps it while the timer is being set. */
-        lt_shared_timers_tell(lt_shared_timer_set(&timeout_of(made)->timer, deadline));
+        lt_shared_timers_notify(lt_shared_timer_set(&timeout_of(made)->timer, deadline));
     return ch;
 }
 

@@ -113,7 +113,7 @@ static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
     }
     lt_unlock(&scope->lock);
     if (!cancelled) {
-        lt_shared_timers_tell(tell);
+        lt_shared_timers_notify(tell);
         return;
     }
     t->status = -ECANCELED;
@@ -126,7 +126,7 @@ static bool set_alone(struct timer *t, int64_t deadline)
     bool outside = !lt_current_worker();
     if (outside && !lt_runtime_hold())
         return false;
-    lt_shared_timers_tell(lt_shared_timer_set(&t->timer, deadline));
+    lt_shared_timers_notify(lt_shared_timer_set(&t->timer, deadline));
     if (outside)
         lt_runtime_release();
     return true;
