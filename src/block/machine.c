@@ -164,7 +164,7 @@ static enum lt_attempt try_or_park(struct lt_machine *machine, leat_chan *ch, en
     go_out(inside);
     if (parks)
         return attempt;
-    return done(machine, lt_wait_told(&machine->stackless.party, status), woken);
+    return done(machine, lt_wait_outcome(&machine->stackless.party, status), woken);
 }
 
 enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
@@ -220,7 +220,7 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
 static enum lt_attempt done_case(struct lt_machine *machine, leat_case *cases, uint32_t i,
                                  struct lt_party *woken)
 {
-    return done(machine, lt_select_told(cases, i, &machine->stackless.party), woken);
+    return done(machine, lt_select_outcome(cases, i, &machine->stackless.party), woken);
 }
 
 /* A select that begins to wait. */
@@ -353,7 +353,7 @@ void lt_machine_settle(struct lt_machine *machine)
         if (LT_LIKELY(!waiter->status))
             break;
         if (!waiter->withdrawn) {
-            waiter->status = lt_wait_told(party, waiter->status);
+            waiter->status = lt_wait_outcome(party, waiter->status);
             break;
         }
         leat_chan *ch = waiter->item;
@@ -365,7 +365,7 @@ void lt_machine_settle(struct lt_machine *machine)
     case LT_OP_SELECT: {
         uint32_t n = lt_select_recall(waiter->item), i = lt_select_take_out(waiter->item, n);
         if (i < n)
-            waiter->status = lt_select_told(waiter->item, i, party);
+            waiter->status = lt_select_outcome(waiter->item, i, party);
         break;
     }
     case LT_OP_SLEEP:

@@ -67,7 +67,7 @@ static leat_chan *allocate(size_t item_size, size_t capacity)
     return lt_alloc(bytes);
 }
 
-/* While items are traced, no operation may pass it by on the fast path. */
+/* While items are traced, no operation may bypass the trace by the fast path. */
 static void set_usual(leat_chan *ch)
 {
     bool unusual = ch->special || lt_chan_split_buffer(ch) || (lt_probing() & LT_PROBE_ITEMS);
@@ -93,7 +93,7 @@ static void set_up(leat_chan *ch, leat_scope *scope, const leat_chan_spec *spec,
     atomic_store_explicit(&ch->references, 1, memory_order_relaxed);
 }
 
-/* To its scope, to dumps and to a trace. */
+/* Reports the new channel to its scope, to dumps and to a trace. */
 static void announce(leat_chan *ch)
 {
     if (ch->scope) {
@@ -207,13 +207,13 @@ int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **
     return status;
 }
 
-/* Whether only a split buffer makes it unusual. */
+/* Whether the channel is unusual only because its buffer is split. */
 LT_COLD static bool is_only_split(const leat_chan *ch)
 {
     return lt_chan_split_buffer(ch) && !lt_chan_is_closed(ch) && !(lt_probing() & LT_PROBE_ITEMS);
 }
 
-/* Moves several items, in at most two copies. No party waits, so only the buffer is concerned. */
+/* Moves several items, in at most two copies. No party waits, so only the buffer changes. */
 static size_t move_many(leat_chan *ch, enum lt_side side, void *items, size_t n)
 {
     size_t count = lt_chan_count(ch), size = ch->item_size;
@@ -428,7 +428,7 @@ int leat_chan_done(leat_chan *ch)
     return lt_chan_end_one(ch, false);
 }
 
-/* ---- what a program may ask ---- */
+/* ---- queries ---- */
 
 size_t leat_chan_len(const leat_chan *ch)
 {

@@ -2,19 +2,19 @@
  *
  * Invariants, whenever the lock is free:
  *  - At most one of the two queues has a waiter that can be claimed, unless one select waits in
- *    both. (Both may hold remains: waiters whose party was claimed elsewhere, and which that party
- *    will take out.)
+ *    both. (Both may hold remains: waiters of a party that was claimed elsewhere. That party will
+ *    take them out.)
  *  - A receiver waits only while the buffer is empty, a sender only while the buffer is full, and
  *    neither waits while the channel is closed.
  *  - An item is in exactly one place: with its sender, in the buffer, or with its receiver.
  *
- * Claiming. To take a waiter off its queue, under the lock, is to claim it. A party in a select, or
- * without a home, has one claim besides, for all its waiters: only the winner of that may end the
- * wait. The claimer copies the item directly to or from the waiter's memory, sets the waiter's
- * status, unlocks, and only then makes the party ready. After unlocking, the claimer may use only
- * the party: the waiter may be gone.
+ * Claiming. A partner claims a waiter by taking it off its queue, under the lock. A party in a
+ * select, or without a home, also has one claim for all its waiters: only the winner of that claim
+ * may end the wait. The claimer copies the item directly to or from the waiter's memory, sets the
+ * waiter's status, unlocks, and only then makes the party ready. After unlocking, the claimer may
+ * use only the party: the waiter may be gone.
  *
- * Locking. The channel's lock guards everything, except what is marked as read without it. (Where
+ * Locking. The channel's lock guards everything, except the words marked as read without it. (If
  * the buffer is split, the channel's lock is three locks: see chan/split.h.) A select takes the
  * locks of all its channels, in the order of their addresses; nothing else holds two of them. */
 #ifndef LT_CHAN_CHAN_H
@@ -29,21 +29,22 @@
 #include <leat/chan.h>
 
 enum {
-    LT_UNDECIDED = 1, /* a waiter's status until somebody has claimed it */
+    LT_UNDECIDED = 1, /* a waiter's status until a partner has claimed it */
     LT_NOT_NOW = 2    /* the operation would have to wait */
 };
 
 struct lt_waiter {
     struct lt_node node; /* in its queue; in no list once it has been taken off */
-    void *item;          /* the address to copy from or to, or NULL */
-    int status;          /* LT_UNDECIDED, or what the claimer set, as lt_chan_now returns it */
-    bool shared;         /* a select's, or of a party without a home: lt_claim decides as well */
+    void *item;          /* the address to copy from or to; or NULL */
+    int status;          /* LT_UNDECIDED, or the claimer's status, as lt_chan_now returns it */
+    bool shared;         /* of a select, or of a party without a home: the claimer also needs
+                          * lt_claim */
     bool embedded;       /* in its party, an lt_machine; else in an lt_far_waiter */
     union {
         bool part;    /* of a block that another block called: its scope does not count it */
         uint8_t mode; /* of a callback: see block/callback.h */
     };
-    bool withdrawn; /* of a block or callback: no partner ended the wait */
+    bool withdrawn; /* of a block or a callback: no partner ended the wait */
 };
 
 struct lt_far_waiter {
@@ -51,7 +52,7 @@ struct lt_far_waiter {
     struct lt_party *party;
 };
 
-/* A block or a callback, as channels see it: a party with one waiter of its own. */
+/* A block or a callback, as channels see it: a party with its own waiter. */
 struct lt_machine {
     struct lt_stackless stackless;
     struct lt_waiter waiter;
@@ -63,20 +64,23 @@ static inline struct lt_party *lt_waiter_party(struct lt_waiter *waiter)
                             : LT_CONTAINER(waiter, struct lt_far_waiter, waiter)->party;
 }
 
-/* The part of leat behind a channel that leat itself sends to or closes (leat/timeout.h). For all
- * others, sending to it and counting its senders return -EPERM. Such a channel is special. */
+/* For a channel that only leat sends to and closes (leat/timeout.h): the functions of the part of
+ * leat that does so. For all other callers, sending to it and counting its senders return -EPERM.
+ * Such a channel is special. */
 struct lt_keeper {
     int (*close)(leat_chan *ch);  /* does leat_close. NULL: -EPERM */
-    bool (*unref)(leat_chan *ch); /* true: that was the last reference. NULL: it is just counted */
-    void (*free)(leat_chan *ch);  /* before the channel is freed: frees the keeper. May be NULL */
-    /* For looks: the thing of which the channel is a part fills in a sight (scope/sight.h). False:
-     * it is being made. NULL: a look shows the channel itself. */
+    bool (*unref)(leat_chan *ch); /* true: that was the last reference. NULL: references are only
+                                   * counted */
+    void (*free)(leat_chan *ch);  /* called before the channel is freed: frees the keeper. May be
+                                   * NULL */
+    /* For looks: the thing that the channel is a part of fills in a sight (scope/sight.h). False:
+     * the thing is still being made. NULL: a look shows the channel itself. */
     bool (*see)(leat_chan *ch, struct lt_sight *sight);
-    bool follows; /* another channel of the same thing is there, too, and a look goes by that one */
+    bool follows; /* a look shows another channel of the same thing instead of this one */
 };
 
 struct leat_chan {
-    /* A cache line for what every operation looks at. */
+    /* One cache line for the fields that every operation reads. */
     struct lt_biased lock;
     uint32_t item_size;
     bool special; /* a lossy buffer, a promise or a keeper's: see chan/special.h */
@@ -88,11 +92,12 @@ struct leat_chan {
     size_t first;    /* the slot of the oldest item */
 
     struct lt_node receivers, senders;
-    uint32_t passed; /* items that have left it, modulo 2^32, less those that a split counts */
+    uint32_t passed; /* items that have left it, modulo 2^32, except those that a split buffer
+                      * counts */
     struct lt_node close_hooks;
     _Atomic bool closed;      /* as `unusual` */
     uint8_t buffer;           /* enum leat_buffer */
-    bool cut;                 /* cut short by leat_cut, now or when it closes; under the lock */
+    bool cut;                 /* leat_cut has cut it short, now or when it closes; under the lock */
     uint32_t counted_senders; /* by leat_chan_senders, less the calls of leat_chan_done */
     _Atomic uint32_t references;
     leat_scope *scope;
@@ -162,14 +167,14 @@ extern struct lt_orphans lt_orphans;
 /* The channel that `owned` is a part of, or NULL. */
 leat_chan *lt_chan_owned(struct lt_owned *owned);
 
-/* Gives a keeper's channel to a scope, which calls the function of `kind` to free it, as a look
- * does to see it; and takes it back, for that function: then it is in no scope. It keeps its
- * references, and a look finds it in the scope alone. */
+/* lt_chan_own gives a keeper's channel to a scope, which calls the functions of `kind` to free it
+ * and to show it in a look. lt_chan_disown takes it back, called by that function: then it is in no
+ * scope. It keeps its references, and a look finds it in the scope alone. */
 void lt_chan_own(leat_scope *scope, leat_chan *ch, const struct lt_owned_kind *kind);
 void lt_chan_disown(leat_chan *ch);
 
 /* Makes a keeper's channel: without a scope, for items without bytes, with `extra` zeroed bytes
- * beside it for the keeper's own use. NULL when memory has run out. */
+ * after it for the keeper. NULL when memory has run out. */
 leat_chan *lt_chan_open_kept(const struct lt_keeper *keeper, leat_buffer buffer, const char *name,
                              size_t extra);
 
@@ -185,14 +190,14 @@ static inline leat_chan *lt_chan_of_extra(void *extra)
 
 /* With the lock held: does the operation if it can be done at once. *woken is the chain of parties
  * that the caller must make ready. Returns 0; -EPIPE; -ECANCELED from a channel that was cut short;
- * -EPERM from a keeper's; or LT_NOT_NOW when nothing was done. (In a special channel this releases
- * the lock while a drop function runs.) */
+ * -EPERM from a keeper's channel; or LT_NOT_NOW when nothing was done. (In a special channel this
+ * releases the lock while a drop function runs.) */
 int lt_chan_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
 /* With the lock held: closes. Returns the chain of parties that the caller must make ready. */
 struct lt_party *lt_chan_close_now(leat_chan *ch);
 
-/* With the lock held: what a receive from a closed and empty channel returns. */
+/* With the lock held: the result of a receive from a closed and empty channel. */
 static inline int lt_chan_last_word(const leat_chan *ch)
 {
     return ch->cut ? -ECANCELED : -EPIPE;
@@ -247,8 +252,8 @@ static inline bool lt_chan_looks_ready(leat_chan *ch, enum lt_side side)
 
 /* Without the lock: whether, at some moment since the call began, lt_chan_now would have returned
  * LT_NOT_NOW. Senders wait only while the buffer is full, receivers only while it is empty. So the
- * buffer alone tells, or, in a channel without one, the waiters. If the channel is still open after
- * these loads, it was open at that moment: hence their order. */
+ * buffer alone shows it, or in a channel without one the waiters. If the channel is still open
+ * after these loads, it was open at that moment: hence their order. */
 static inline bool lt_chan_is_unready(leat_chan *ch, enum lt_side side)
 {
     size_t count = atomic_load_explicit(&ch->count, memory_order_acquire);
@@ -259,8 +264,8 @@ static inline bool lt_chan_is_unready(leat_chan *ch, enum lt_side side)
     return unready && !lt_chan_is_unusual(ch);
 }
 
-/* Moves as many of the n items as can be moved at once, and returns how many. If none can, *status
- * tells why, as lt_chan_now does. */
+/* Moves as many of the n items as can be moved at once, and returns their number. If it is 0,
+ * *status is the reason, as lt_chan_now returns it. */
 size_t lt_chan_many_now(leat_chan *ch, enum lt_side side, void *items, size_t n,
                         struct lt_party **woken, int *status);
 

@@ -6,7 +6,7 @@
 
 #include <sched.h>
 
-/* Whether only the running task wants the worker just now. */
+/* Whether no party but the running task needs the worker just now. */
 static bool is_free(struct lt_worker *worker)
 {
     /* Relaxed: hints. */
@@ -17,8 +17,8 @@ static bool is_free(struct lt_worker *worker)
 }
 
 /* For a caller with nothing else to do: waits a moment for a full or empty buffer to change. Each
- * look takes the channel's cache line from the partners. So looks come ever less often, and then
- * mostly find room, or items, for many operations. */
+ * look takes the channel's cache line from the partners. So the looks become less and less
+ * frequent, and then mostly find room, or items, for many operations. */
 static void wait_for_change(leat_chan *ch, enum lt_side side, struct lt_spin *spin,
                             struct lt_worker *here)
 {
@@ -43,7 +43,7 @@ static void wait_for_change(leat_chan *ch, enum lt_side side, struct lt_spin *sp
 /* Before an operation at one end of a split buffer: waits while the other end gets some distance
  * ahead. Otherwise both ends use the same cache lines of the buffer, and these move at every item.
  * The wait ends when a look finds no more than the look before. If items have come one by one
- * lately, there is no wait, except one time in LT_SPIN_PROBE. */
+ * lately, it waits only one time in LT_SPIN_PROBE. */
 static void wait_for_distance(leat_chan *ch, struct lt_split *split, enum lt_side side,
                               struct lt_spin *spin)
 {
@@ -61,7 +61,7 @@ static void wait_for_distance(leat_chan *ch, struct lt_split *split, enum lt_sid
     spin->alone = left > found || left >= 2 * split->few ? 0 : spin->alone + 1;
 }
 
-/* The spin state of a caller that is to spin before it waits; else NULL. Spinning pays if there is
+/* The spin state of a caller that should spin before it waits; else NULL. Spinning pays if there is
  * another processor to wait for and nothing else to do here: in a thread, or in a task that is
  * alone on its worker. (That worker would spin otherwise.) */
 static struct lt_spin *spin_to_use(struct lt_party *self, struct lt_worker *here, int64_t deadline)

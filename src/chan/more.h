@@ -1,5 +1,5 @@
-/* more.h: more about channels than leat/chan.h tells, for what is built on them. chan/chan.h is the
- * inside. Any party may call these. */
+/* more.h: functions on channels beyond leat/chan.h, for what is built on channels. chan/chan.h is
+ * the inside. Any party may call these. */
 #ifndef LT_CHAN_MORE_H
 #define LT_CHAN_MORE_H
 
@@ -12,7 +12,7 @@
  * later. */
 int lt_chan_end_one(leat_chan *ch, bool cut);
 
-/* The channel's number, which stays its own when the channel has gone. Of NULL, 0. */
+/* The channel's number, which no other channel gets after the channel has gone. 0 for NULL. */
 uint32_t lt_chan_number(const leat_chan *ch);
 
 /* Whether only leat itself sends to the channel and closes it, as for a timeout. */

@@ -1,5 +1,5 @@
-/* now.h: what can be done at once on an open, plain channel, with its lock held. The fast paths
- * inline it. lt_chan_now does the same for all channels. */
+/* now.h: operations that can be done at once on an open, plain channel, with its lock held. The
+ * fast paths inline them. lt_chan_now does the same for all channels. */
 #ifndef LT_CHAN_NOW_H
 #define LT_CHAN_NOW_H
 
@@ -34,8 +34,8 @@ static inline void lt_chan_unqueue(leat_chan *ch, enum lt_side side, struct lt_w
                           memory_order_relaxed);
 }
 
-/* Prefetches a later waiter of a crowd. Its address is in its predecessor, not in the cache yet.
- * But waiters lie on stacks, mostly in a row: so it probably lies where it would lie in an
+/* Prefetches a later waiter of a crowd. Its address is in its predecessor, which is not in the
+ * cache yet. But waiters lie on stacks, mostly in a row, so it is probably where it would be in an
  * array. */
 LT_FETCHES void lt_chan_fetch_crowd(const struct lt_node *first)
 {
@@ -61,9 +61,9 @@ static inline struct lt_waiter *lt_chan_claim_first(leat_chan *ch, enum lt_side 
     return NULL;
 }
 
-/* `size` is the channel's item_size, here and below: the compiler keeps what it knows of it. The
- * channel's fields are used before an item is copied: to the compiler the item may overlap them,
- * and it would load them again. */
+/* `size` is the channel's item_size, here and below: so the compiler can use a constant size. The
+ * channel's fields are used before an item is copied: to the compiler the item may overlap them, so
+ * it would load them again. */
 static inline void lt_chan_push(leat_chan *ch, size_t size, const void *item)
 {
     size_t n = lt_chan_count(ch), index = ch->first + n;
@@ -145,7 +145,7 @@ static inline bool lt_end_takes_all(leat_chan *ch, enum lt_side side)
            lt_chan_is_closed(ch) || (lt_probing() & LT_PROBE_ITEMS);
 }
 
-/* Moves one item. The caller has made sure of the item, or of room for it. */
+/* Moves one item. The caller has checked that there is an item, or room for one. */
 LT_NOW void lt_end_pass(leat_chan *ch, struct lt_end *end, enum lt_side side, size_t size,
                         void *item)
 {

@@ -19,7 +19,8 @@ static void split_for(leat_chan *ch, struct lt_party *self)
         lt_chan_split(ch);
 }
 
-/* Tries. If nothing can be done now, begins to wait if `op` is not NULL, and returns LT_NOT_NOW. */
+/* Tries the operation. If it must wait, begins the wait if `op` is not NULL, and returns
+ * LT_NOT_NOW. */
 static int try_or_begin(leat_chan *ch, enum lt_side side, void *item, int64_t deadline,
                         struct lt_party *self, struct lt_chan_wait *op, struct lt_party **woken)
 {
@@ -52,7 +53,7 @@ static int try_or_wait(leat_chan *ch, enum lt_side side, void *item, int64_t dea
     if (status == LT_NOT_NOW && waits)
         return lt_chan_wait_park(&op, deadline);
     finish(woken, deadline);
-    return status == LT_NOT_NOW ? -EAGAIN : lt_wait_told(self, status);
+    return status == LT_NOT_NOW ? -EAGAIN : lt_wait_outcome(self, status);
 }
 
 int lt_operate_slowly(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
@@ -178,8 +179,8 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
         if (moved + waited)
             return (int64_t)(moved + waited);
         /* Nothing can be moved at once: wait for one item, then see what else can be moved. */
-        status =
-            status == LT_NOT_NOW ? operate(ch, side, items, deadline) : lt_wait_told(self, status);
+        status = status == LT_NOT_NOW ? operate(ch, side, items, deadline)
+                                      : lt_wait_outcome(self, status);
         if (status)
             return status;
     }

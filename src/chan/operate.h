@@ -2,20 +2,21 @@
  * plain channel with a free lock can do; the slow path (chan/operate.c) does all the rest; and a
  * party that has to wait parks until a partner, its deadline or its scope ends the wait.
  *
- * The fast path is inlined into leat_send and its like, where `side` and mostly the deadline are
- * constants. It calls a function only as its last act, so it has no registers to save. That is why
- * functions here, and only here, may be called with the channel's lock held and return without. */
+ * The fast path is inlined into leat_send and its variants, where `side` and mostly the deadline
+ * are constants. All its calls are tail calls, so it has no registers to save. That is why
+ * functions here, and only here, may be called with the channel's lock held and return without
+ * it. */
 #ifndef LT_CHAN_OPERATE_H
 #define LT_CHAN_OPERATE_H
 
 #include "chan/now.h"
 
-/* ---- what the fast path of a task or a thread ends in ---- */
+/* ---- how the fast path of a task or a thread ends ---- */
 
 /* The slow path. With no lock held. */
 int lt_operate_slowly(leat_chan *ch, enum lt_side side, void *item, int64_t deadline);
 
-/* Gets a task ready to wait for the first time. That takes a moment, so the operation begins again.
+/* Gets a task ready to wait for the first time. That takes a moment, so the operation starts again.
  * With no lock held. */
 int lt_operate_first_wait(leat_chan *ch, enum lt_side side, void *item, int64_t deadline);
 
@@ -28,8 +29,8 @@ int lt_operate_wake(struct lt_worker *here, struct lt_party *woken, int64_t dead
 
 /* ---- the fast path ---- */
 
-/* With the lock held, for any kind of party. 0: it is done, and *woken is a party to make ready, or
- * NULL; LT_NOT_NOW; or LT_UNDECIDED: the slow path has to do it. */
+/* With the lock held, for any kind of party. 0: the operation is done, and *woken is a party to
+ * make ready, or NULL. LT_NOT_NOW: it must wait. LT_UNDECIDED: the slow path has to do it. */
 LT_NOW int lt_fast_try(leat_chan *ch, enum lt_side side, void *item, const struct lt_party *self,
                        struct lt_party **woken)
 {
@@ -48,7 +49,7 @@ LT_NOW int lt_fast_spend(struct lt_worker *here, bool is_worker, int64_t deadlin
     return 0;
 }
 
-/* Releases what lt_biased_grip (`gripped`) or lt_biased_try took. */
+/* Releases the lock that lt_biased_grip (`gripped`) or lt_biased_try took. */
 LT_NOW void lt_fast_release(leat_chan *ch, bool gripped)
 {
     if (gripped)
@@ -81,8 +82,8 @@ LT_NOW int lt_fast_path(leat_chan *ch, enum lt_side side, void *item, int64_t de
     return lt_fast_spend(here, gripped, deadline);
 }
 
-/* With no lock held: for a caller that does not own the channel's lock, which is another worker or
- * a thread. It uses one end of a split buffer, or a free lock. */
+/* With no lock held: for a caller that does not own the channel's lock: another worker, or a
+ * thread. It uses one end of a split buffer, or a free lock. */
 LT_NOW int lt_fast_path_unowned(leat_chan *ch, enum lt_side side, void *item, int64_t deadline)
 {
     struct lt_worker *here = lt_current_worker();
@@ -98,7 +99,7 @@ LT_NOW int lt_fast_path_unowned(leat_chan *ch, enum lt_side side, void *item, in
         return lt_operate_slowly(ch, side, item, deadline);
     if (LT_LIKELY(!lt_chan_split_buffer(ch)))
         return lt_fast_path(ch, side, item, deadline, here, false);
-    lt_unlock(&ch->lock.lock); /* the buffer was split in the meantime */
+    lt_unlock(&ch->lock.lock); /* the buffer was split before this call got the lock */
     return lt_operate_slowly(ch, side, item, deadline);
 }
 
@@ -131,8 +132,9 @@ LT_NOW int lt_chan_wait_park(struct lt_chan_wait *op, int64_t deadline)
 {
     if (LT_LIKELY(!(lt_wait_park(&op->wait, deadline) | op->far.waiter.status)))
         return 0;
-    /* Reads `op`, not a party of the caller's: a value kept over the wait costs a register. */
-    return op->wait.result ? op->wait.result : lt_wait_told(op->far.party, op->far.waiter.status);
+    /* Reads `op`, not a variable of the caller's: a value kept across the wait costs a register. */
+    return op->wait.result ? op->wait.result
+                           : lt_wait_outcome(op->far.party, op->far.waiter.status);
 }
 
 __attribute__((noinline)) static int lt_fast_wait(leat_chan *ch, enum lt_side side, void *item,

@@ -2,10 +2,10 @@
  *
  * A select first looks without locks, and tries a case that looks ready. If that fails, it locks
  * all channels, in the order of their addresses: now it is certain whether any case can be done. If
- * none can, the select queues a waiter for each case before it unlocks, so it misses nothing that
- * happens later. All waiters share one claim. A partner wins it under its channel's lock, or the
- * party's own home wins it, and that ends the wait. The party then takes the other waiters out.
- * Once it has held each channel's lock, nobody touches them any more. */
+ * none can, the select queues a waiter for each case before it unlocks, so no later change escapes
+ * it. All waiters share one claim. A partner wins it under its channel's lock, or the party's home
+ * wins it, and that ends the wait. The party then takes the other waiters out. Once it has held
+ * each channel's lock, no other party touches them any more. */
 #include "chan/select.h"
 
 #include "base/rng.h"
@@ -14,10 +14,10 @@
 
 #include <limits.h>
 
-/* What a case's private words hold. */
+/* The contents of a case's private words. */
 struct slot {
     struct lt_far_waiter far;
-    leat_chan *sorted; /* in the k-th of many cases: the channel whose lock is taken as the k-th */
+    leat_chan *sorted; /* of the k-th of many cases: the channel whose lock is taken as the k-th */
     uint32_t n;        /* in the first case: the number of cases */
 };
 
@@ -132,8 +132,8 @@ static void unlock_all(const struct lt_selection *s)
 
 /* ---- choosing ---- */
 
-/* The index of a case that looks ready, or n: the first in an ordered select, else any with the
- * same chance. */
+/* The index of a case that looks ready, or n. In an ordered select it is the first such case,
+ * otherwise any of them, with equal chance. */
 static uint32_t choose(struct lt_selection *s)
 {
     uint32_t n = s->n, chosen = n, ready = 0;
@@ -191,8 +191,8 @@ static bool may_drop(const struct lt_selection *s, uint32_t i)
 }
 
 /* Under all locks. A queue that holds only remains of claimed selects looks as if a party waited in
- * it. Trying the case clears the remains away, and the choice is made again. A case that may drop
- * an item is only chosen here. */
+ * it. Trying the case removes the remains, and the choice is made again. A case that may drop an
+ * item is only chosen here. */
 static uint32_t try_certain(struct lt_selection *s, struct lt_party **woken)
 {
     uint32_t i;
@@ -369,7 +369,7 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
         return error;
     uint32_t i = lt_select_try(&s, &woken);
     if (i < s.n)
-        return finish(woken, lt_select_told(cases, i, self), deadline);
+        return finish(woken, lt_select_outcome(cases, i, self), deadline);
     struct selecting selecting;
     bool waits = deadline != LEAT_NOW;
     if (!waits && none_is_ready(&s))
@@ -383,12 +383,12 @@ static int select_any(leat_case *cases, size_t n, int64_t deadline, bool ordered
     }
     i = lt_select_enter(&s, waits ? self : NULL, &woken);
     if (i < s.n)
-        return finish(woken, lt_select_told(cases, i, self), deadline);
+        return finish(woken, lt_select_outcome(cases, i, self), deadline);
     if (!waits)
         return finish(NULL, -EAGAIN, deadline);
     error = lt_wait_park(&selecting.wait, deadline);
     i = lt_select_take_out(cases, s.n);
-    return error ? error : lt_select_told(cases, i, self);
+    return error ? error : lt_select_outcome(cases, i, self);
 }
 
 int leat_select(leat_case *cases, size_t n, int64_t deadline)

@@ -1,4 +1,4 @@
-/* select.h: the steps of a select. Each kind of party puts its own select together from them. */
+/* select.h: the steps of a select. Each kind of party combines its own select from them. */
 #ifndef LT_CHAN_SELECT_H
 #define LT_CHAN_SELECT_H
 
@@ -17,13 +17,15 @@ struct lt_beginning {
 struct lt_selection {
     leat_case *cases;
     uint32_t n;
-    uint32_t stride; /* bytes from one of `sorted` to the next */
+    uint32_t stride; /* bytes from one element of `sorted` to the next */
     bool ordered;
-    const leat_scope *scope;        /* a stackless party's; its `scope` may be the alarm by now */
+    const leat_scope *scope;        /* of a stackless party, whose `scope` field may be the alarm by
+                                     * now */
     struct lt_beginning *beginning; /* or NULL */
     bool any;                       /* some case has a channel, */
     bool ready;                     /* and some channel looked ready */
-    char *sorted; /* the channels by rising address, in `few` or, if they are more, in the cases */
+    char *sorted; /* the channels in order of address, in `few`, or if there are more, in the
+                   * cases */
     leat_chan *few[LT_SELECT_FEW];
     bool ended; /* the party found its scope cancelled, and has queued no waiter */
 };
@@ -40,24 +42,24 @@ static inline void lt_select_begin(struct lt_selection *s, leat_case *cases, boo
 /* Checks the cases and fills in the rest; 0 or -EINVAL. */
 int lt_select_check(struct lt_selection *s, size_t n, int64_t deadline);
 
-/* Tries a case without all the locks: mostly enough when some case is ready. Returns the index of
- * the case that was done, or n; *woken as for lt_chan_now. */
+/* Tries a case without taking all locks: mostly that is enough when some case is ready. Returns the
+ * index of the case that was done, or n; *woken as for lt_chan_now. */
 uint32_t lt_select_try(struct lt_selection *s, struct lt_party **woken);
 
 /* With all locks: does a case that can be done and returns its index. If none can, returns n, and
- * with `waits` has queued a waiter of that party for each case. From then on the party may be
+ * if `waits` is not NULL queues a waiter of that party for each case. From then on the party may be
  * claimed, and the caller may look only at the selection. */
 uint32_t lt_select_enter(struct lt_selection *s, struct lt_party *waits, struct lt_party **woken);
 
-/* Keeps the number of cases in the first case, for a party that will have only their address. */
+/* Stores the number of cases in the first case, for a party that will have only their address. */
 void lt_select_remember(const struct lt_selection *s);
 uint32_t lt_select_recall(leat_case *cases);
 
-/* The result of a select whose case `i` was done, with a status other than 0: i; or -ECANCELED, if
- * the scope is cancelled and all that happened is that a channel was closed. */
+/* The result of a select whose case `i` was done with a status other than 0: i; or -ECANCELED if
+ * the scope is cancelled and the case only found its channel closed. */
 int lt_select_failed(leat_case *cases, uint32_t i, const struct lt_party *self);
 
-static inline int lt_select_told(leat_case *cases, uint32_t i, const struct lt_party *self)
+static inline int lt_select_outcome(leat_case *cases, uint32_t i, const struct lt_party *self)
 {
     return LT_LIKELY(!cases[i].status) ? (int)i : lt_select_failed(cases, i, self);
 }

@@ -12,8 +12,8 @@ bool lt_special_check(const leat_chan_spec *spec)
            (spec->buffer == LEAT_PROMISE || spec->capacity > 0);
 }
 
-/* The buffer is full: a sliding one drops its oldest item, the others drop the new item. Its own
- * function, for its stack. */
+/* The buffer is full: a sliding one drops its oldest item, the others drop the new item. Not
+ * inlined, because it needs much stack. */
 __attribute__((noinline)) static void send_to_full(leat_chan *ch, const void *item)
 {
     _Alignas(16) unsigned char dropped[DROPPED_MAX];
@@ -42,7 +42,7 @@ static void serve(struct lt_waiter *receiver, const void *item, size_t size,
     *chain = party;
 }
 
-/* The first item of a promise goes to all that wait. */
+/* The first item of a promise goes to all waiting receivers. */
 static void serve_all(leat_chan *ch, const void *item, struct lt_party **chain)
 {
     for (struct lt_waiter *receiver; (receiver = lt_chan_claim_first(ch, LT_RECEIVE));)

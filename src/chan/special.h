@@ -1,5 +1,5 @@
-/* special.h: channels that do more than pass items on: lossy buffers and promises, and the channels
- * of keepers.
+/* special.h: channels that do not just pass items on: lossy buffers, promises, and the channels of
+ * keepers.
  *
  * A send to one never waits, so no sender waits there. A lossy buffer runs the user's drop
  * function. No user's function runs under a lock: lt_special_now is called with the lock held and
@@ -10,16 +10,16 @@
 
 #include "chan/chan.h"
 
-/* As lt_chan_now, but releases the lock while it calls the drop function. LT_NOT_NOW is true when
- * this returns. */
+/* As lt_chan_now, but releases the lock while it calls the drop function. If it returns LT_NOT_NOW,
+ * that is true on return. */
 int lt_special_now(leat_chan *ch, enum lt_side side, void *item, struct lt_party **woken);
 
 /* A send by the channel's keeper. All other sends to such a channel return -EPERM. */
 int lt_special_keeper_send(leat_chan *ch, const void *item, struct lt_party **woken);
 
-/* With the lock held, by the keeper of a promise without bytes: raises the flag that such a channel
- * is. While it is raised, each receive succeeds. Adds the parties that must be made ready to the
- * chain. To lower it, set the count to 0. */
+/* With the lock held, by the keeper of a promise without bytes: raises the flag, as such a channel
+ * has no items. While the flag is raised, each receive succeeds. Adds the parties that must be made
+ * ready to the chain. To lower the flag, set the count to 0. */
 void lt_special_raise(leat_chan *ch, struct lt_party **chain);
 
 /* Whether a channel can be made with the buffer of a spec. */

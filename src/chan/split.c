@@ -15,7 +15,7 @@ LT_COLD void lt_split_gather(leat_chan *ch)
 }
 
 /* `first` and `count` may have changed in any way: the receiving end's `moved` stays, and the
- * sending end's is made to fit. */
+ * sending end's is set to match. */
 LT_COLD void lt_split_give_back(leat_chan *ch)
 {
     struct lt_split *split = lt_chan_split_buffer(ch);
@@ -25,7 +25,7 @@ LT_COLD void lt_split_give_back(leat_chan *ch)
     size_t tail = ch->first + count;
     receiving->slot = ch->first;
     sending->slot = tail < ch->capacity ? tail : tail - ch->capacity;
-    /* Relaxed: these are read under the locks, or as hints. */
+    /* Relaxed: read under the locks, or as hints. */
     atomic_store_explicit(&receiving->seen, received + count, memory_order_relaxed);
     atomic_store_explicit(&sending->seen, received, memory_order_relaxed);
     atomic_store_explicit(&sending->moved, received + count, memory_order_relaxed);
@@ -54,7 +54,7 @@ LT_COLD void lt_chan_split(leat_chan *ch)
     lt_lock(&split->of[LT_RECEIVE].lock);
     /* Relaxed: a reader without a lock sees this together with `split`. */
     atomic_store_explicit(&split->of[LT_SEND].moved, lt_chan_count(ch), memory_order_relaxed);
-    /* Relaxed: it matters under the lock, where it sends an operation to the slow path. */
+    /* Relaxed: it is read under the lock, and sends an operation to the slow path. */
     atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
     /* Release: a thread that sees the split buffer sees both ends locked. */
     atomic_store_explicit(&ch->split, split, memory_order_release);

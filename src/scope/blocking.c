@@ -1,5 +1,5 @@
 /* blocking.c: runs functions that block on threads of the pool: for a task that waits for the
- * result, or as a task of a scope with a thread to itself. */
+ * result, or as a task of a scope with its own thread. */
 #include "base/alloc.h"
 #include "sched/pool.h"
 #include "scope/scope.h"
@@ -32,7 +32,7 @@ static void run_call(struct lt_work *work)
 
 static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 {
-    /* POSIX lets a pointer to a function become one to an object, ISO C does not. */
+    /* POSIX lets a function pointer become an object pointer, ISO C does not. */
     leat_fn *fn = LT_CONTAINER(wait, struct call, wait)->fn;
     listener->hear(listener, LT_FOR_CALL, (const void *)(uintptr_t)fn);
 }
@@ -84,8 +84,8 @@ static void leave_scope(struct lt_thread *thread, leat_scope *scope)
     lt_lock(&scope->lock);
     lt_list_remove(&thread->member);
     lt_unlock(&scope->lock);
-    /* Acquire pairs with the canceller's release: it is done with the thread. It makes one system
-     * call at most before. */
+    /* Acquire pairs with the canceller's release: the canceller is done with the thread. Until then
+     * it makes at most one system call. */
     while (atomic_load_explicit(&thread->pinned, memory_order_acquire))
         sched_yield();
     thread->party.scope = NULL;

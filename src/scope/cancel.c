@@ -16,7 +16,7 @@ static bool mark(leat_scope *scope, int reason)
 
 /* ---- tasks: nudged to their home workers ---- */
 
-/* The workers that got nudges: to be alerted once no lock is held. */
+/* The workers that got nudges: to be alerted when no lock is held. */
 struct worker_set {
     uint64_t words[LT_MAX_WORKERS / 64];
 };
@@ -95,8 +95,8 @@ static void end_stackless(leat_scope *scope)
 
 static void nudge_threads(leat_scope *scope)
 {
-    /* The lock is released for each wake-up. Threads already nudged go to a list of their own, so
-     * each is nudged once although others come and go meanwhile. */
+    /* The lock is released for each wake-up. Nudged threads go to a second list, so each is nudged
+     * once although others come and go meanwhile. */
     struct lt_node nudged;
     lt_list_init(&nudged);
     lt_lock(&scope->lock);
@@ -119,7 +119,7 @@ static void nudge_threads(leat_scope *scope)
 
 /* ---- the tree ---- */
 
-/* Marks the scopes directly inside. Pins each newly marked one and adds it to the list. */
+/* Marks the scopes directly inside this one. Pins each newly marked one and adds it to the list. */
 static void mark_children(leat_scope *scope, leat_scope **marked)
 {
     lt_lock(&scope->lock);

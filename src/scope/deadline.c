@@ -1,24 +1,25 @@
 /* deadline.c: the deadlines of scopes.
  *
  * A task's scope has its timer in the wheel of that task's worker. A thread's scope has a shared
- * timer (sched/shared_timer.h). If that has been taken out to be fired when the scope closes, the
- * opener pins the scope, and waits until the timer has fired. While the thread itself waits, it
- * looks after its scopes' deadlines. */
+ * timer (sched/shared_timer.h). If the timer is about to be fired when the scope closes, the opener
+ * pins the scope, and waits until the timer has fired. While the thread itself waits, it looks
+ * after its scopes' deadlines. */
 #include "scope/scope.h"
 
 #include "base/clock.h"
 #include "sched/current.h"
 
-/* ---- of a task's scope ---- */
+/* ---- a task's scope ---- */
 
 static void deadline_passed(struct lt_timer *timer)
 {
     lt_scope_cancel(LT_CONTAINER(timer, leat_scope, timer.timer), -ETIMEDOUT);
 }
 
-/* ---- of a thread's scope ---- */
+/* ---- a thread's scope ---- */
 
-/* The later of the timer, when it has fired, and the opener gives the opener's pin back. */
+/* Called by the timer when it has fired, and by the opener: the later one gives the opener's pin
+ * back. */
 static void leave_timer(leat_scope *scope)
 {
     /* Acquire and release: the one that comes later sees what the other has done. */

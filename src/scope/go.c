@@ -23,9 +23,9 @@ void lt_scope_check_closed(const struct lt_party *party, const char *name)
                name ? name : "without a name");
 }
 
-/* Whether no nudge is on its way. No new one comes: a canceller nudges under the lock of a list,
- * which the task has left, or under a pin on a scope that the task opened and has closed. One on
- * its way finds LT_ENDED_NUDGED, and its worker gives the descriptor back. */
+/* Whether no nudge is on its way. No new one comes: a canceller nudges under the lock of a list
+ * that the task has left, or under a pin on a scope that the task opened and has closed. If a nudge
+ * is on its way, its worker finds LT_ENDED_NUDGED and gives the descriptor back. */
 static bool is_free(struct lt_task *task)
 {
     /* Acquire and release: all that was done to the descriptor comes before it is given back. */
@@ -44,7 +44,8 @@ bool lt_scope_task_ended(struct lt_task *task, int result)
     return free;
 }
 
-/* The task's wait is over: its timer goes. The timers of scopes it opened move with it. */
+/* The task's wait is over: its timer is removed. The timers of scopes that it opened move with
+ * it. */
 void lt_scope_task_moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to)
 {
     if (party->wait)

@@ -1,4 +1,4 @@
-/* owned.h: what belongs to a scope and is not a task or a block: objects that it frees, and units
+/* owned.h: things that belong to a scope besides tasks and blocks: objects that it frees, and units
  * that keep it open. For what is built on scopes; scope/scope.h is the inside. Any party may call
  * these. */
 #ifndef LT_SCOPE_OWNED_H
@@ -18,15 +18,16 @@ struct lt_owned {
 
 struct lt_owned_kind {
     void (*free)(struct lt_owned *owned);
-    /* For looks, with the scope's lock held: fills in a sight (scope/sight.h), of which `steps` is
-     * set. NULL: a look does not show such things, or knows them otherwise. */
+    /* For looks, with the scope's lock held: fills in a sight (scope/sight.h), whose `steps` is
+     * set. NULL: a look does not show such objects, or finds them elsewhere. */
     void (*see)(struct lt_owned *owned, struct lt_sight *sight);
 };
 
 /* Gives an object to the scope. */
 void lt_scope_own(leat_scope *scope, struct lt_owned *owned);
 
-/* Adds one unit; takes one away, for a party that has ended with `result`. */
+/* lt_scope_enter adds one unit. lt_scope_leave takes one away, for a party that has ended with
+ * `result`. */
 void lt_scope_enter(leat_scope *scope);
 void lt_scope_leave(leat_scope *scope, int result);
 

@@ -27,8 +27,8 @@ static void remove_units(leat_scope *scope, uint64_t units)
         if (now == (JOINING | OPENER))
             now = OPENER;
     } while (!atomic_compare_exchange_weak_explicit(
-        /* Release: the opener sees what was done before. Acquire: the last to leave sees it all,
-         * and passes it on with the wake-up. */
+        /* Release: the opener sees what was done before. Acquire: the last party to leave sees all
+         * of it, and passes it on with the wake-up. */
         &scope->live, &old, now, memory_order_acq_rel, memory_order_relaxed));
     /* From here on the scope may be freed, unless this call must wake its opener. */
     if (old - units == (JOINING | OPENER))
@@ -63,9 +63,9 @@ void lt_scope_leave(leat_scope *scope, int result)
 /* Units of a scope that a worker holds at most. */
 enum { MOST_UNITS = 64 };
 
-/* Other threads ask, too. set_units stores 0 before it changes `units_of`; acquire here and release
- * there keep that order. So a count between two looks that find `scope` is that scope's, unless the
- * worker changed away and back: a snapshot may be off by that. */
+/* Other threads call this, too. set_units stores 0 before it changes `units_of`; acquire here and
+ * release there keep that order. So a count between two looks that find `scope` is that scope's,
+ * unless the worker changed away and back: a snapshot may be off by that. */
 static uint32_t units_of(const struct lt_worker *worker, const leat_scope *scope)
 {
     if (atomic_load_explicit(&worker->units_of, memory_order_acquire) != scope)
@@ -101,8 +101,8 @@ static uint32_t switch_units_to(struct lt_worker *worker, leat_scope *scope)
     return units_of(worker, scope);
 }
 
-/* `away`: takes a unit from the worker; else gives it one. False: the worker counts for another
- * scope, has no unit, or has no room. */
+/* Moves a unit: `away` takes it from the worker, else the worker gets one. False: the worker counts
+ * for another scope, has no unit, or has no room. */
 static inline bool move_unit(struct lt_worker *worker, const leat_scope *scope, bool away)
 {
     /* Relaxed: the worker alone writes them. */
@@ -201,7 +201,7 @@ size_t leat_scope_tasks(const leat_scope *scope)
 {
     if (!scope)
         return 0;
-    /* If the units are the same before and after, most probably none moved in between. Where many
+    /* If the units are the same before and after, most probably none moved in between. While many
      * tasks end, one always does. */
     enum { LOOKS = 16 };
     uint64_t live, units = units_in_advance(scope), before;
@@ -224,7 +224,8 @@ bool lt_scope_joined(const leat_scope *scope)
 leat_scope *lt_scope_of_task(const struct lt_task *task)
 {
     leat_scope *scope = task->party.scope;
-    while (scope->opener == &task->party) /* the task opened it, and belongs further out */
+    while (scope->opener == &task->party) /* the task opened that scope, and belongs to an outer
+                                           * one */
         scope = scope->around;
     return scope;
 }
@@ -297,8 +298,8 @@ static void become_root(leat_scope *scope)
     lt_unlock(&lt_roots.lock);
 }
 
-/* A worker keeps the last scope it closed for the next: half of what a short scope costs. Not in
- * builds that refuse memory on purpose, or look for misuse of it. */
+/* A worker keeps the memory of the last scope it closed for the next: that halves the cost of a
+ * short scope. Not in builds that refuse memory on purpose, or look for its misuse. */
 static leat_scope *get_memory(struct lt_worker *worker)
 {
     leat_scope *scope = worker ? worker->spare_scope : NULL;
@@ -357,7 +358,7 @@ leat_scope *leat_scope_open(int64_t deadline)
     return scope;
 }
 
-/* From here on neither a canceller nor a dump finds the scope. If one has found it, it has pinned
+/* From here on neither a canceller nor a dump finds the scope. One that found it earlier has pinned
  * it, and the opener waits for that pin. */
 static void leave_parent(leat_scope *scope)
 {

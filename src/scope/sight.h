@@ -1,6 +1,6 @@
-/* sight.h: how a look (watch/look.h) sees what a room makes that the look's room may not include: a
- * descriptor, a batcher, a stage. That room fills in a sight, by a function in its lt_owned_kind or
- * its lt_keeper. What a sight points to lives as long as the thing. */
+/* sight.h: how a look (watch/look.h) sees things of rooms that the look's room may not include: a
+ * descriptor, a batcher, a stage. The thing's room fills in a sight, by a function in its
+ * lt_owned_kind or its lt_keeper. The sight's pointers are valid as long as the thing exists. */
 #ifndef LT_SCOPE_SIGHT_H
 #define LT_SCOPE_SIGHT_H
 
@@ -14,30 +14,30 @@
 
 enum lt_sight_kind { LT_SEES_DESCRIPTOR, LT_SEES_BATCHER, LT_SEES_STAGE };
 
-/* How many of a stage's inputs, and of its outputs, are told at most. */
+/* The number of a stage's inputs, and of its outputs, that are reported at most. */
 enum { LT_SIGHT_ENDS = 8 };
 
 struct lt_sight {
     enum lt_sight_kind kind;
-    const void *self;        /* NULL: there is nothing to see, as of a stage that has ended */
+    const void *self;        /* NULL: there is nothing to see, as the stage has ended */
     const leat_scope *scope; /* or NULL */
     const char *name;        /* or NULL */
     bool closed;
     /* Of a descriptor. */
     int fd;             /* negative: it is simulated */
-    leat_chan *ways[2]; /* on which parties wait to read, and to write; NULL: none has yet */
-    bool in_ring[2];    /* one more waits elsewhere */
+    leat_chan *ways[2]; /* where parties wait to read, and to write; NULL: none has waited yet */
+    bool in_ring[2];    /* one more party waits elsewhere */
     /* Of a batcher. */
     size_t forming, running; /* batches; of a stage, calls of its function */
-    uint64_t batches, items; /* that have begun */
+    uint64_t batches, items; /* begun so far */
     /* Of a stage, which may be an operator. */
     const char *what;                /* "pipeline", "merge": never freed */
     const void *block;               /* of an operator: its party; or NULL */
     uint32_t n, window, held;        /* of a pipeline's stage; else n is 0 */
-    uint32_t in[LT_SIGHT_ENDS], ins; /* numbers of channels, and how many there are */
+    uint32_t in[LT_SIGHT_ENDS], ins; /* numbers of channels, and their count */
     uint32_t out[LT_SIGHT_ENDS], outs;
-    /* The nodes of lists that the function may pass, and, when it returns, those that are left. At
-     * 0 it has not counted all. */
+    /* How many list nodes the function may visit, and on return, how many are left. 0: it has not
+     * counted all. */
     size_t steps;
 };
 

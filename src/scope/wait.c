@@ -55,7 +55,7 @@ int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadl
     return result;
 }
 
-/* The error with which a thread's wait should end now, or 0. */
+/* The error that should end a thread's wait now, or 0. */
 static int reason_to_end(const struct lt_party *self, int64_t deadline)
 {
     int error = lt_wait_allowed(self);
@@ -89,7 +89,7 @@ static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t
         if (error) {
             if (lt_wait_end(wait, error))
                 return error;
-            /* A partner was faster: its wake-up is on the way, and nothing else matters now. */
+            /* A partner was faster: its wake-up is on the way, and no other reason counts now. */
             wait->over = true;
         }
         if (!wait->over && deadline < next)
@@ -100,7 +100,7 @@ static int sleep_through(struct lt_wait *wait, struct lt_thread *thread, int64_t
 
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline)
 {
-    /* Relaxed: a dump reads this word alone, where a lock or a pin keeps the thread from going. */
+    /* Relaxed: a dump reads only this word, while a lock or a pin keeps the thread from going. */
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
         atomic_store_explicit(&thread->since, lt_clock_now(), memory_order_relaxed);
     int result = sleep_through(wait, thread, deadline);

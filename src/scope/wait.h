@@ -28,7 +28,7 @@
 
 struct lt_wait;
 
-/* What a wait is for. The last two are in looks only, instead of the channels of a descriptor. */
+/* What a wait is for. Only looks use the last two, in place of a descriptor's channels. */
 enum lt_aim {
     LT_TO_RECEIVE,
     LT_TO_SEND,
@@ -39,7 +39,7 @@ enum lt_aim {
     LT_TO_WRITE
 };
 
-/* Learns what a party waits for: one call for each aim, with a channel, scope, block or
+/* Is called with what a party waits for: once for each aim, with a channel, scope, block or
  * function. */
 struct lt_listener {
     void (*hear)(struct lt_listener *listener, enum lt_aim aim, const void *object);
@@ -49,10 +49,11 @@ struct lt_wait_kind {
     /* Takes the waiter from where partners find it. False: a partner has claimed it. NULL: only a
      * partner ends this wait. */
     bool (*withdraw)(struct lt_wait *wait);
-    /* Looks whether the wait has another reason to end: a task was nudged. Called at home. NULL:
-     * there is none. */
+    /* Checks whether the wait has another reason to end, when a task was nudged. Called at home.
+     * NULL: there is none. */
     void (*look)(struct lt_wait *wait);
-    /* Says what the wait is for. Called at home, perhaps with locks held. NULL: for a time. */
+    /* Reports what the wait is for. Called at home, perhaps with locks held. NULL: it waits for a
+     * time. */
     void (*describe)(const struct lt_wait *wait, struct lt_listener *listener);
 };
 
@@ -64,7 +65,7 @@ struct lt_wait {
     bool over;  /* the deadline and the scope do not end it any more; used at home only */
 };
 
-/* Asked before an operation that may wait. 0, or -ECANCELED. */
+/* Called before an operation that may wait. 0, or -ECANCELED. */
 static inline int lt_wait_allowed(const struct lt_party *self)
 {
     /* Relaxed: a cancel that is missed here ends the wait later, see scope.h. */
@@ -73,18 +74,19 @@ static inline int lt_wait_allowed(const struct lt_party *self)
     return 0;
 }
 
-/* What a waiting operation returns when it has only found its channel closed: -EPIPE, but
- * -ECANCELED in a cancelled scope, where the cancel may have caused the close. All parents count: a
- * parent may be marked some time before the caller's own scope. */
+/* The result of a waiting operation that has only found its channel closed: -EPIPE, but -ECANCELED
+ * in a cancelled scope, where the cancel may have caused the close. All parents count: a parent may
+ * be marked some time before the caller's own scope. */
 int lt_wait_closed(const struct lt_party *self);
 
-static inline int lt_wait_told(const struct lt_party *self, int status)
+static inline int lt_wait_outcome(const struct lt_party *self, int status)
 {
     return LT_LIKELY(status != -EPIPE) ? status : lt_wait_closed(self);
 }
 
-/* Lets the scope find the party when it waits, and says whether it may. With no lock held, before
- * waiters go into queues. 0, -ECANCELED, or -EDEADLK for blocks and callbacks. */
+/* Lets the scope find the party when it waits, and returns whether the party may wait. Called with
+ * no lock held, before waiters go into queues. 0, -ECANCELED, or -EDEADLK for blocks and
+ * callbacks. */
 static inline int lt_wait_prepare(struct lt_party *self)
 {
     int error = self->enlisted ? 0 : lt_scope_enlist(self);
@@ -104,8 +106,8 @@ static inline void lt_claim_open(struct lt_party *party)
 
 /* A task learns of a cancel at home, once it has parked; a thread looks itself. A stackless party
  * looks once more after it can be claimed: either it sees the mark, or the canceller sees that it
- * can be claimed. True: it has ended its wait. Meanwhile the caller keeps it from being settled
- * elsewhere. */
+ * can be claimed. True: the wait has been ended here. Meanwhile the caller keeps the party from
+ * being settled elsewhere. */
 static inline bool lt_claim_recheck(struct lt_party *party, const leat_scope *scope)
 {
     return (party->kind == LT_BLOCK || party->kind == LT_CALLBACK) && scope &&
@@ -122,7 +124,7 @@ static inline void lt_wait_begin(struct lt_wait *wait, struct lt_party *self,
     wait->result = 0;
     wait->over = false;
     if (self->kind == LT_THREAD)
-        /* Acquire: if this clears a nudge, lt_wait_allowed sees the mark behind that nudge. */
+        /* Acquire: if this clears a nudge, lt_wait_allowed sees the mark that caused the nudge. */
         atomic_exchange_explicit(&LT_CONTAINER(self, struct lt_thread, party)->word, 0,
                                  memory_order_acquire);
 }
