@@ -1,8 +1,8 @@
 /* block.c: starts blocks, runs their steps, ends them, and wakes what awaits the end.
  *
  * `awaiter` of a block's party is NULL, the party that awaits its end, or `ended`. As its last act
- * the block exchanges it for `ended`: after that the block may be gone. A job may stand there, too:
- * of a block by lt_go_block_at. */
+ * the block exchanges it for `ended`: after that the block may be gone. In a block of
+ * lt_go_block_at a job takes the awaiter's place. */
 #include "block/block.h"
 
 #include "base/clock.h"
@@ -60,7 +60,7 @@ void lt_block_run(struct lt_party *party)
 {
     leat_block *block = (leat_block *)(void *)party;
     lt_machine_settle(machine_of(block));
-    lt_worker_settle_but(lt_current_worker(), party->scope); /* put back by lt_machine_settle */
+    lt_worker_settle_but(lt_current_worker(), party->scope); /* lt_machine_settle has restored it */
     int verdict = step(block);
     if (verdict != LEAT_PARKED_)
         end(block, verdict);
@@ -100,14 +100,14 @@ void lt_go_block_at(struct lt_worker *worker, leat_scope *scope, leat_block *blo
     lt_point();
 }
 
-/* ---- waiting for one ---- */
+/* ---- waiting for a block ---- */
 
 /* False: the block has ended already. After true, its end makes `awaiter` ready. */
 static bool await_end(leat_block *block, struct lt_party *awaiter)
 {
-    struct lt_party *nobody = NULL;
+    struct lt_party *none = NULL;
     /* Release: the ender sees the awaiter's party. Acquire: the verdict is seen. */
-    return atomic_compare_exchange_strong_explicit(&party_of(block)->awaiter, &nobody, awaiter,
+    return atomic_compare_exchange_strong_explicit(&party_of(block)->awaiter, &none, awaiter,
                                                    memory_order_acq_rel, memory_order_acquire);
 }
 
@@ -159,9 +159,9 @@ int leat_block_join(leat_block *block)
     return block->status;
 }
 
-/* ---- what the macros call ---- */
+/* ---- functions that the macros call ---- */
 
-/* A thief may move the block at once. */
+/* A thief may move the block as soon as it is in the list. */
 static inline void append_to_ready(leat_block *b)
 {
     if (LT_UNLIKELY(!lt_worker_append_now(lt_current_worker(), party_of(b))))
@@ -175,7 +175,7 @@ __attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker
     return LEAT_PARKED_;
 }
 
-/* The answer to the macro after an operation that did not wait. If the budget is spent, the block
+/* The result for the macro after an operation that did not wait. If the budget is spent, the block
  * yields first, as a task would; in a seeded world, each time. */
 static inline int spend(leat_block *b, struct lt_worker *here)
 {
@@ -201,7 +201,7 @@ __attribute__((noinline)) static int get_ready_to_wait(leat_block *b, leat_chan 
     return answer(b, lt_machine_wait(machine_of(b), ch, side, item, deadline, alarm));
 }
 
-/* With the lock held, released here: the fast path's last act, as lt_fast_wait for tasks. */
+/* With the lock held, released here: the last call of the fast path, as lt_fast_wait for tasks. */
 __attribute__((noinline)) static int park(leat_block *b, leat_chan *ch, enum lt_side side,
                                           void *item)
 {
@@ -216,7 +216,7 @@ __attribute__((noinline)) static int wake_and_answer(leat_block *b, struct lt_pa
     return answer(b, LT_DONE);
 }
 
-/* As in chan/operate.h: the fast path makes no call but the last, so it saves no registers. */
+/* As in chan/operate.h: all calls of the fast path are tail calls, so it saves no registers. */
 __attribute__((always_inline)) static inline int operate(leat_block *b, leat_chan *ch,
                                                          enum lt_side side, void *item,
                                                          int64_t deadline, leat_alarm *alarm)

@@ -39,7 +39,7 @@ static void leave(leat_scope *scope)
         lt_runtime_release();
 }
 
-/* Calls the function, after which the operation may be gone. The scope waits for this. */
+/* Calls the function. Afterwards the operation may be gone. The scope waits for this. */
 static void call(leat_op *op)
 {
     struct lt_machine *machine = machine_of(op);
@@ -82,8 +82,8 @@ static int complete(leat_op *op, enum lt_attempt attempt)
         lt_ready(&machine_of(op)->stackless.party);
         return 0;
     }
-    /* Of the party, not the thread: a task may wait in the function. (A block may not, so its
-     * `operation` is free.) */
+    /* Counted in the party, not the thread: a task may wait in the function. (A block may not, so
+     * its `operation` is free.) */
     self->operation++;
     call(op);
     self->operation--;
@@ -142,9 +142,9 @@ int leat_select_then(leat_op *op, leat_case *cases, size_t n, leat_op_fn *fn)
     return complete(op, lt_machine_select(machine_of(op), &s, n, LEAT_NEVER, NULL));
 }
 
-/* ---- trials ---- */
+/* ---- operations that are tried ---- */
 
-/* It is over: the function may be called. */
+/* The operation is over: its function may be called. */
 static bool over(struct lt_trial *trial, int status)
 {
     trial->op.leat_status = status;
@@ -152,7 +152,7 @@ static bool over(struct lt_trial *trial, int status)
     return true;
 }
 
-/* As the operation, so that its own scope counts, and no call waits. */
+/* Tries as the operation itself, so that its own scope counts, and no call waits. */
 static int attempt(struct lt_trial *trial)
 {
     struct lt_party *before = lt_current_party();
@@ -162,7 +162,8 @@ static int attempt(struct lt_trial *trial)
     return status;
 }
 
-/* LT_DONE: leat_status is 0 if another try may succeed. After LT_WAITING it may be gone. */
+/* LT_DONE: leat_status is 0 if another try may succeed. After LT_WAITING the operation may be
+ * gone. */
 static enum lt_attempt wait_for_channel(struct lt_trial *trial)
 {
     enum lt_attempt attempt = LT_DONE;
@@ -186,7 +187,8 @@ static enum lt_attempt wait_for_call(struct lt_trial *trial)
     return LT_DONE;
 }
 
-/* `status` is a result, -EAGAIN or -EDEADLK. True: it is over. False: it waits, and may be gone. */
+/* `status` is a result, -EAGAIN or -EDEADLK. True: the operation is over. False: it waits, and may
+ * be gone. */
 static bool go_on(struct lt_trial *trial, int status)
 {
     for (;;) {
@@ -200,7 +202,8 @@ static bool go_on(struct lt_trial *trial, int status)
         if (wait_for_channel(trial) == LT_WAITING)
             return false;
         status = trial->op.leat_status;
-        /* -EPIPE: what it waits for was closed. The next try says so in its own way. */
+        /* -EPIPE: the channel that it waits for was closed. The next try returns the error for
+         * that. */
         if (status && status != -EPIPE)
             return over(trial, status);
         status = attempt(trial);
@@ -235,7 +238,7 @@ int lt_trial_begin(struct lt_trial *trial, leat_op_fn *fn)
 
 /* ---- taking back ---- */
 
-/* False: it is over, or a try is under way, and is the last one. */
+/* False: the operation is over, or its last try is under way. */
 static bool withdraw_trial(struct lt_trial *trial)
 {
     lt_lock(&trial->lock);

@@ -35,8 +35,8 @@ const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer)
     return timer->fire == alarm_rang ? timer->owner : NULL;
 }
 
-/* Goes inside the worker if an alarm will be set: before any lock, and until the machine can be
- * claimed and is not touched any more. NULL: there is no alarm. */
+/* Goes inside the worker if an alarm will be set: before any lock, until the machine can be claimed
+ * and is no longer touched. NULL: there is no alarm. */
 static struct lt_worker *go_in_for_alarm(int64_t deadline)
 {
     struct lt_worker *worker = deadline == LEAT_NEVER ? NULL : lt_current_worker();
@@ -86,7 +86,7 @@ void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_
 
 /* ---- waiting ---- */
 
-/* Before the machine can be claimed; with an alarm, inside the worker. */
+/* Called before the machine can be claimed; with an alarm, inside the worker. */
 static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm *alarm)
 {
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
@@ -94,7 +94,7 @@ static void begin_wait(struct lt_machine *machine, int64_t deadline, leat_alarm 
     set_alarm(machine, deadline, alarm);
 }
 
-/* When the machine has been claimed, or never could be. */
+/* Called when the machine has been claimed, or never could be. */
 static void end_wait(struct lt_party *party)
 {
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_WAITS))
@@ -147,8 +147,7 @@ enum lt_attempt lt_machine_park(struct lt_machine *machine, leat_chan *ch, enum 
     return LT_WAITING;
 }
 
-/* Tries, and if nothing can be done now, parks if it `may_park`. Otherwise the status is LT_NOT_NOW
- * then. */
+/* Tries, and if it must wait, parks if it `may_park`. Otherwise the status is then LT_NOT_NOW. */
 static enum lt_attempt try_or_park(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                    void *item, int64_t deadline, leat_alarm *alarm, bool may_park)
 {
@@ -216,7 +215,7 @@ static enum lt_attempt wait_for_nothing(struct lt_machine *machine, int64_t dead
     return cancelled ? done(machine, -ECANCELED, NULL) : LT_WAITING;
 }
 
-/* A case was done without a wait. */
+/* Called when a case was done without a wait. */
 static enum lt_attempt done_case(struct lt_machine *machine, leat_case *cases, uint32_t i,
                                  struct lt_party *woken)
 {
@@ -317,7 +316,7 @@ enum lt_attempt lt_machine_call(struct lt_machine *machine, struct lt_call *call
     machine->waiter.item = call;
     party->operation = LT_OP_CALL;
     begin_wait(machine, LEAT_NEVER, NULL);
-    /* It is not opened for claims. The mutex of the pool lets the thread see it whole. */
+    /* No party can claim it. The pool's mutex lets the thread see it whole. */
     int error = lt_pool_submit(&call->work);
     if (!error)
         return LT_WAITING;

@@ -1,17 +1,17 @@
 /* machine.h: what blocks and callbacks share: they wait without a stack and without a home.
  *
  * A partner, the alarm or the scope can claim a parked machine. Each may be on another thread, so
- * all three go by the party's claim (lt_claim). Once the machine can be claimed, only the claimer
- * touches it: it may run elsewhere, end, and be freed.
+ * all three must win the party's claim (lt_claim). Once the machine can be claimed, only the
+ * claimer touches it: it may run elsewhere, end, and be freed.
  *
  * A block has 96 bytes, so some words serve twice:
  *  - `party.next`, while it waits on a channel, is that channel. A claimer that ends the wait for
  *    the deadline or the scope moves the channel to `waiter.item`: making the machine ready needs
- *    `next`, and the item is not wanted any more.
- *  - `waiter.item`, while it waits in a select, is the cases; while it awaits a block, that block;
- *    and while it waits for a call, that call.
+ *    `next`, and the item is no longer wanted.
+ *  - `waiter.item` points to the cases while it waits in a select, to the block while it awaits
+ *    one, and to the call while it waits for one.
  *  - `party.scope`, while an alarm is set, is the alarm, which stores the scope meanwhile.
- * lt_machine_settle puts all back before the machine runs again. */
+ *    lt_machine_settle restores all of them before the machine runs again. */
 #ifndef LT_BLOCK_MACHINE_H
 #define LT_BLOCK_MACHINE_H
 
@@ -47,11 +47,12 @@ enum lt_attempt {
 /* Clears the machine, and sets its kind and scope. */
 void lt_machine_init(struct lt_machine *machine, enum lt_party_kind kind, leat_scope *scope);
 
-/* Does an operation on a channel, or (below) a select of n cases, or parks in it. A deadline that
- * is a time needs `alarm`. */
+/* Does an operation on a channel, or (below) a select of n cases; or parks until a partner does it.
+ * A deadline that is a time needs `alarm`. */
 enum lt_attempt lt_machine_operate(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                    void *item, int64_t deadline, leat_alarm *alarm);
-/* The same when nothing could be done just now: gets ready to wait before it tries again. */
+/* The same when the operation could not be done just now: gets ready to wait before it tries
+ * again. */
 enum lt_attempt lt_machine_wait(struct lt_machine *machine, leat_chan *ch, enum lt_side side,
                                 void *item, int64_t deadline, leat_alarm *alarm);
 
@@ -71,7 +72,8 @@ enum lt_attempt lt_machine_park(struct lt_machine *machine, leat_chan *ch, enum 
 enum lt_attempt lt_machine_select(struct lt_machine *machine, struct lt_selection *s, size_t n,
                                   int64_t deadline, leat_alarm *alarm);
 
-/* The machine whose alarm a timer is, or NULL. For dumps, on the worker that has the timer. */
+/* The machine that a timer is the alarm of, or NULL. For dumps, on the worker that has the
+ * timer. */
 const struct lt_machine *lt_alarm_machine(const struct lt_timer *timer);
 
 /* Sleeps. */
@@ -86,16 +88,16 @@ struct lt_call {
     int result;
 };
 
-/* Waits until the function has returned: neither a deadline nor the scope ends this. waiter.status
- * is then its result; or -ENOMEM after LT_DONE, if there is no thread for it. The machine frees the
- * call (lt_free). */
+/* Waits until the function has returned: neither a deadline nor the scope ends this wait. Then
+ * waiter.status is its result; or -ENOMEM after LT_DONE, if there is no thread for it. The machine
+ * frees the call (lt_free). */
 enum lt_attempt lt_machine_call(struct lt_machine *machine, struct lt_call *call);
 
-/* After a wait, before the machine runs again: takes it out of every queue and wheel. waiter.status
- * then says how the wait ended. */
+/* After a wait, before the machine runs again: takes it out of every queue and wheel. Then
+ * waiter.status is how the wait ended. */
 void lt_machine_settle(struct lt_machine *machine);
 
-/* When a ready machine moves to another worker: removes its alarm, which has no more use. */
+/* When a ready machine moves to another worker: removes its alarm, which has no use any more. */
 void lt_machine_moves(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
 
 /* Claims a machine that waits, and ends its wait for `reason`. False: it does not wait, or has been

@@ -1,14 +1,14 @@
-/* combine.c: makes one output of one item from each input. It receives from the inputs in turn: a
- * round takes as long as the slowest input, whichever that is. */
+/* combine.c: makes one output from one item of each input. It receives from the inputs in turn: a
+ * round takes as long as the slowest input. */
 #include "flow/flow.h"
 
 struct combine {
     struct lt_flow flow;
-    size_t n, have; /* `have`: items of this round */
+    size_t n, have; /* `have`: items received in this round */
     leat_combine_fn *fn;
     void *arg;
     leat_chan **ins;
-    void **items; /* where each item is, behind this struct */
+    void **items; /* where each item is, after this struct */
     unsigned char *result;
 };
 

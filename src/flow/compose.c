@@ -9,7 +9,7 @@
 struct composed {
     leat_transform t;
     leat_transform *first, *second;
-    bool enough; /* `second` returned LEAT_ENOUGH: what `first` still holds is not wanted */
+    bool enough; /* `second` returned LEAT_ENOUGH: it does not want what `first` still holds */
 };
 
 /* Passes on no more outputs than a transform may emit in one call. */
@@ -108,7 +108,7 @@ leat_transform *leat_compose(leat_transform *first, leat_transform *second)
     struct composed *c = NULL;
     if (first && second && first->out_size == second->in_size &&
         !__builtin_mul_overflow(first->most, second->most, &most) &&
-        !__builtin_add_overflow(most, second->most, &most)) /* for the finish of both */
+        !__builtin_add_overflow(most, second->most, &most)) /* for the finish functions of both */
         c = lt_transform_make(sizeof *c, first->in_size, second->out_size, most, composed_step);
     if (!c) {
         leat_transform_free(first);

@@ -38,11 +38,11 @@ void lt_flow_go(struct lt_flow *flow, const char *what, const leat_block_type *t
     /* Before the operator runs: it may end, and others may free its channels. */
     lt_flow_sees(flow, flow->in, flow->out);
     leat_go_block_typed(flow->scope, &flow->block, type);
-    /* After that: the block's head is no one's before. The caller keeps the scope open. */
+    /* Only then: before, the block's head belongs to no thing. The caller keeps the scope open. */
     lt_flow_show(flow, what);
 }
 
-/* The owned part is its name, since the block at the head is a thing of its own. */
+/* Looks name the operator by its owned part, since the block at the head is a thing itself. */
 bool lt_flow_sight(struct lt_owned *owned, struct lt_sight *sight)
 {
     struct lt_flow *flow = LT_CONTAINER(owned, struct lt_flow, owned);

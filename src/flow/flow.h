@@ -1,4 +1,4 @@
-/* flow.h: what all operators are made of: a block, in memory that its scope frees.
+/* flow.h: the base of all operators: a block, in memory that its scope frees.
  *
  * An operator's step function owns all of its struct and needs no lock: one worker at a time runs a
  * block. Cancelling ends the operator's awaits, not its code: it reaches its own end, where it
@@ -19,24 +19,24 @@
 #include <errno.h>
 #include <stdatomic.h>
 
-/* What every operator's struct begins with. */
+/* The beginning of every operator's struct. */
 struct lt_flow {
     leat_block block;
     struct lt_owned owned;
     leat_scope *scope;
-    leat_chan *in, *out;  /* NULL: it has none, or several */
-    leat_drop_fn *drop;   /* of `in`; without an `in`, of `out` */
+    leat_chan *in, *out;  /* NULL: there is none, or there are several */
+    leat_drop_fn *drop;   /* of `in`, or without an `in` of `out` */
     struct lt_flow *next; /* links operators that one call makes */
-    /* What looks call it, such as "merge"; NULL: they do not see it. Written by lt_flow_show when
-     * all that they read is there, and read with acquire. */
+    /* Its name in looks, such as "merge"; NULL: looks do not see it. lt_flow_show writes it when
+     * everything that looks read has been set; read with acquire. */
     const char *_Atomic what;
-    /* For looks, the numbers of its first channels, and how many there are. The channels may go
-     * when the operator has ended. */
+    /* For looks: the numbers of its first channels, and their count. The channels may be gone when
+     * the operator has ended. */
     uint32_t seen_in[LT_SIGHT_ENDS], seen_out[LT_SIGHT_ENDS], ins, outs;
 };
 
-/* Zeroed memory that the scope frees as `kind` says; NULL: by lt_flow_free. NULL for a
- * NULL scope, or when memory has run out. `in` and `out` may be NULL. */
+/* Zeroed memory that the scope frees by `kind`, or with a NULL kind by lt_flow_free. Returns NULL
+ * for a NULL scope, or when memory has run out. `in` and `out` may be NULL. */
 void *lt_flow_make(leat_scope *scope, leat_chan *in, leat_chan *out, size_t bytes,
                    const struct lt_owned_kind *kind);
 void lt_flow_free(struct lt_owned *owned);
@@ -45,20 +45,20 @@ void lt_flow_free(struct lt_owned *owned);
 void lt_flow_sees(struct lt_flow *flow, const leat_chan *in, const leat_chan *out);
 
 /* Starts the block of an operator that looks call `what`, and lets them see its `in` and `out`. If
- * its channels change while it runs, its kind's `see` adds them. */
+ * its channels change while it runs, the `see` function of its kind adds them. */
 void lt_flow_go(struct lt_flow *flow, const char *what, const leat_block_type *type);
 
-/* From here on looks see it. */
+/* Lets looks see the operator from now on. */
 static inline void lt_flow_show(struct lt_flow *flow, const char *what)
 {
     /* Release: a look that reads `what` also sees the fields that were written before. */
     atomic_store_explicit(&flow->what, what, memory_order_release);
 }
 
-/* `see` of an operator that is one block. */
+/* The `see` function of an operator that is one block. */
 void lt_flow_see(struct lt_owned *owned, struct lt_sight *sight);
 
-/* The beginning of each `see`. False: there is nothing to see. */
+/* Called first in each `see` function. False: there is nothing to see. */
 bool lt_flow_sight(struct lt_owned *owned, struct lt_sight *sight);
 
 /* A channel of the scope with the item size and drop function of `like`; NULL: items of 0 bytes. */
@@ -95,7 +95,7 @@ static inline bool lt_flow_sent(int status, leat_drop_fn *drop, void *item)
     return status != -EPIPE && status != -ECANCELED;
 }
 
-/* The bytes that a field of `bytes` takes if another follows it. */
+/* `bytes`, rounded up so that another field may follow. */
 static inline size_t lt_flow_aligned(size_t bytes)
 {
     return (bytes + 15) / 16 * 16;

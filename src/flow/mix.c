@@ -1,10 +1,10 @@
 /* mix.c: inputs that are added, removed and switched.
  *
- * Each input has a block of its own, which receives an item, or the news that the input's state has
+ * Each input has its own block, which receives an item, or the news that the input's state has
  * changed: so no select grows with the number of inputs. The mix's lock guards the states and the
- * lists of inputs. All inputs get news only when the first becomes solo or the last stops: nothing
- * else that happens to one changes what another does. A removed input becomes a spare, which the
- * next one reuses: all have items of one size. News for its former life does no harm. */
+ * lists of inputs. All inputs get news only when the first becomes solo or the last stops: no other
+ * change of one input changes what another does. A removed input becomes a spare, which the next
+ * one reuses: all have items of one size. News for its former life does no harm. */
 #include "base/index.h"
 #include "block/block.h"
 #include "chan/more.h"
@@ -17,7 +17,7 @@ enum { REMOVED = 8, STATES = LEAT_MIX_MUTE | LEAT_MIX_PAUSE | LEAT_MIX_SOLO };
 struct input {
     struct lt_flow flow;
     struct lt_node node;
-    struct lt_indexed indexed; /* while it is among the inputs, by its channel */
+    struct lt_indexed indexed; /* while it is among the inputs: indexed by its channel */
     leat_mix *mix;
     leat_chan *news;
     unsigned state;
@@ -29,7 +29,7 @@ struct input {
 };
 
 struct leat_mix {
-    struct lt_flow flow; /* without its block */
+    struct lt_flow flow; /* has no block */
     unsigned others;
     struct lt_lock lock;
     struct lt_node inputs; /* in the order of `notified` */
@@ -44,7 +44,7 @@ static bool is_solo(unsigned state)
     return (state & LEAT_MIX_SOLO) && !(state & (LEAT_MIX_PAUSE | REMOVED));
 }
 
-/* With the lock held. True: what all other inputs do has changed. */
+/* With the lock held. True: the roles of all other inputs have changed. */
 static bool set_state(struct input *input, unsigned state)
 {
     leat_mix *mix = input->mix;
@@ -66,7 +66,7 @@ static void add(leat_mix *mix, struct input *input)
     lt_index_add(&mix->index, &input->indexed, lt_index_key(input->flow.in));
 }
 
-/* What the input must do now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0: play. */
+/* The input's role now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0 to play. */
 static unsigned role(struct input *input)
 {
     leat_mix *mix = input->mix;
@@ -104,7 +104,7 @@ static struct input *next_to_notify(leat_mix *mix)
     return input;
 }
 
-/* Sends news to all inputs, one by one: nobody is woken under the lock. */
+/* Sends news to all inputs, one by one, so that no party is woken under the lock. */
 static void notify_all(leat_mix *mix)
 {
     lt_lock(&mix->lock);

@@ -2,11 +2,12 @@
  *
  * A block receives an item and starts a send for each tap, as a callback. The sends run side by
  * side: two taps that one party receives from in any order do not block each other. The last send
- * to be over ends the round, and the block receives the next item.
+ * to end also ends the round, and the block receives the next item.
  *
  * Holds. A tap is held by the list, by its send, and by each function that works on it without the
- * lock. The last to let go frees it. Removing a tap takes its send back, which is possible only
- * when the call that began the send has returned: until then begin_send does it.
+ * lock. When the last hold ends, the tap is freed. Removing a tap takes its send back, which is
+ * possible only when the call that began the send has returned: until then begin_send takes it
+ * back.
  *
  * Locking. `lock` guards the list, the taps' fields and the counts of the round. No channel's
  * operation and no user's function is called under it. The item is constant during a round. */
@@ -22,7 +23,7 @@
 struct tap {
     leat_op op; /* must be first: `send_over` finds the tap by it */
     struct lt_node node;
-    struct lt_indexed indexed; /* while it is listed, by its channel */
+    struct lt_indexed indexed; /* while it is listed: indexed by its channel */
     struct tap *next;          /* in the round */
     leat_mult *mult;
     leat_chan *ch;
@@ -41,7 +42,7 @@ struct leat_mult {
     struct lt_node taps;
     struct lt_index index;
     bool over, cut, delivered; /* `cut`: over, and cut short */
-    size_t pending;            /* sends of this round, plus 1 while they are being begun */
+    size_t pending;            /* sends of this round, plus 1 while the round begins them */
     _Alignas(16) unsigned char item[];
 };
 
@@ -62,7 +63,8 @@ static void release_tap(struct tap *tap)
         free_tap(tap);
 }
 
-/* With the lock held: off the list, whose hold becomes the caller's. False: it was off. */
+/* With the lock held: takes the tap off the list. The list's hold becomes the caller's. False: the
+ * tap was not listed. */
 static bool unlist(struct tap *tap)
 {
     if (tap->removed)
@@ -103,7 +105,7 @@ static void leave_round(leat_mult *m, bool delivered)
     leat_try_send(m->done, NULL);
 }
 
-/* A send is over. The tap may be gone after this. */
+/* Called when a send is over. The tap may be gone afterwards. */
 static void end_send(struct tap *tap, int status)
 {
     leat_mult *m = tap->mult;
@@ -203,7 +205,7 @@ static int distribute(leat_block *b)
             break;
         begin_round(m);
         LEAT_AWAIT_RECV(b, m->done, NULL);
-        if (b->status) /* cancelled: the last send to be over drops the item */
+        if (b->status) /* cancelled: the last send to end drops the item */
             break;
     }
     end_taps(m, b->status);
@@ -269,7 +271,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     return 0;
 }
 
-/* Removes the tap of a channel; NULL: the tap that has been there longest. False: there is none. */
+/* Removes the tap of a channel, or with NULL the oldest tap. False: there is none. */
 static bool remove_tap(leat_mult *m, const leat_chan *ch)
 {
     lt_lock(&m->lock);

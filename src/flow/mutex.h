@@ -1,9 +1,9 @@
 /* mutex.h: a mutex that knows its holder.
  *
- * The channel `turn` has an item while nobody holds the mutex: to receive it is to take the mutex.
- * So the mutex has the channel's order, deadlines and cancelling. `owner` is written by the holder,
- * or by a party that acts for the holder. A reader learns only whether it is the holder itself, so
- * `owner` is relaxed. */
+ * The channel `turn` has an item while no party holds the mutex: a party that receives it takes the
+ * mutex. So the mutex has the channel's order, deadlines and cancelling. `owner` is written by the
+ * holder, or by a party that acts for the holder. A reader only checks whether it is the holder
+ * itself, so `owner` is relaxed. */
 #ifndef LT_FLOW_MUTEX_H
 #define LT_FLOW_MUTEX_H
 
@@ -12,7 +12,7 @@
 #include <leat/sync.h>
 
 struct leat_mutex {
-    struct lt_flow flow; /* without its block */
+    struct lt_flow flow; /* has no block */
     leat_chan *turn;
     _Atomic(struct lt_party *) owner;
 };
@@ -24,7 +24,7 @@ bool lt_mutex_held(const leat_mutex *mutex);
  * waits meanwhile. */
 struct lt_party *lt_mutex_pass(leat_mutex *mutex, struct lt_party *to);
 
-/* As leat_mutex_lock, or -EPIPE if the channel `stop`, to which nobody sends, closes first. */
+/* As leat_mutex_lock, or -EPIPE if the channel `stop`, which carries no items, closes first. */
 int lt_mutex_lock_or_stop(leat_mutex *mutex, leat_chan *stop);
 
 #endif

@@ -3,14 +3,14 @@
 
 #include <leat/sync.h>
 
-/* What a leat_once's private words hold. */
+/* The contents of a leat_once's private words. */
 struct once {
     struct lt_lock lock;
     int result;
-    struct lt_node waiters; /* a list from the moment that `runner` is set */
+    struct lt_node waiters; /* valid once `runner` is set */
     struct lt_party *runner;
-    /* Release and acquire: a party that sees it without the lock sees `result` and what the
-     * function did. */
+    /* Release and acquire: a party that sees it without the lock sees `result` and the function's
+     * effects. */
     _Atomic bool over;
 };
 

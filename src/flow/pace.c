@@ -1,7 +1,7 @@
 /* pace.c: operators that look at the clock: one block each, with an alarm.
  *
- * A receive takes an item that is ready even if the deadline has passed. So where time must end
- * something that items could keep going, an operator also asks the clock. */
+ * A receive takes an item that is ready even if the deadline has passed. So an operator also reads
+ * the clock if a time must end something that a stream of items could prolong. */
 #include "flow/flow.h"
 
 #include "base/clock.h"
@@ -18,9 +18,9 @@ struct pace {
     int64_t time, deadline;
     unsigned burst;
     int status;                   /* why it ends, for lt_flow_end */
-    size_t has, most;             /* items that are held; the most of a window, else 0 */
+    size_t has, most;             /* items held; the most that a window holds, else 0 */
     bool (*took)(struct pace *p); /* an item has come to `next`: whether to wait for more */
-    unsigned char *held;          /* the item, or a window's run, that will be sent */
+    unsigned char *held;          /* the item or the window's run that will be sent */
     unsigned char *next;          /* where the next item goes */
 };
 
@@ -29,7 +29,7 @@ static struct pace *pace_of(leat_block *b)
     return LT_CONTAINER(b, struct pace, flow.block);
 }
 
-/* Holds the item that has come, and drops the one that was held. */
+/* Holds the new item, and drops the one that was held. */
 static void hold_next(struct pace *p)
 {
     if (p->has)
@@ -71,7 +71,7 @@ static bool sent(struct pace *p, int status)
         LEAT_END(b); \
     } while (0)
 
-/* Holds what comes until `took`, or the deadline while something is held, says to send it. */
+/* Holds items until `took` returns false, or the deadline passes while something is held. */
 static int gather(leat_block *b)
 {
     struct pace *p = pace_of(b);
@@ -98,7 +98,7 @@ static bool begin_quiet(struct pace *p)
     return true;
 }
 
-/* `deadline`: when the next item may pass. */
+/* `deadline`: the time from which the next item may pass. */
 static bool pass_seldom(struct pace *p)
 {
     if (lt_clock_now() < p->deadline) {
@@ -110,7 +110,7 @@ static bool pass_seldom(struct pace *p)
     return false;
 }
 
-/* The next time that is a whole number of intervals after the first. */
+/* The next time that is a whole number of intervals after the first one. */
 static int64_t next_tick(const struct pace *p)
 {
     int64_t now = lt_clock_now();
@@ -190,7 +190,7 @@ static int lapse(leat_block *b)
 
 /* ---- making one ---- */
 
-/* `outs`: the bytes of an output. */
+/* `outs`: the size of an output in bytes. */
 static struct pace *make(leat_scope *scope, leat_chan *in, int64_t time, size_t outs,
                          leat_drop_fn *drop, size_t capacity)
 {

@@ -1,8 +1,8 @@
 /* parallel.c: loops whose range several tasks share.
  *
- * One counter holds the next index. The caller and the tasks it has started all take parts of the
- * range there. So a slow part delays no other, and a task that starts late, or never, does not
- * matter. The counter only decides which task runs what, so it is relaxed: the caller sees what the
+ * One counter holds the next index. The caller and the tasks it has started all take their parts of
+ * the range from it. So a slow part delays no other, and a task that starts late, or never, does no
+ * harm. The counter only decides which task runs what, so it is relaxed: the caller sees what the
  * tasks did because it joins them. */
 #include "base/alloc.h"
 #include "base/item.h"
@@ -46,7 +46,7 @@ static int run_parts(void *arg)
     return error;
 }
 
-/* Runs the loop in a scope of its own. Returns what leat_scope_close returns. */
+/* Runs the loop in its own scope. Returns what leat_scope_close returns. */
 static int run_loop(struct loop *loop, unsigned tasks)
 {
     struct lt_party *self = lt_current_party();
@@ -131,7 +131,7 @@ int leat_all(size_t n, leat_index_fn *fn, void *arg)
     return leat_parallel_for(0, n, run_index, &each, &(leat_parallel){ (unsigned)n, 1 });
 }
 
-/* ---- the first ---- */
+/* ---- the first to succeed ---- */
 
 struct contest {
     struct loop loop;
@@ -140,8 +140,8 @@ struct contest {
     leat_drop_fn *drop;
     size_t out_size;
     unsigned char *outs;
-    /* The first to set one of these has won, or has failed first. Relaxed: only the caller reads
-     * them, after it has joined all tasks. */
+    /* The first task to set one of these has won, or has failed first. Relaxed: only the caller
+     * reads them, after it has joined all tasks. */
     _Atomic int winner; /* 1 + its index; 0: none */
     _Atomic int error;
 };

@@ -84,7 +84,7 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
 
 struct split {
     struct lt_flow flow;
-    leat_chan *outs[2]; /* no, yes; NULL: closed */
+    leat_chan *outs[2]; /* for false and for true; NULL: closed */
     leat_chan *no, *yes;
     leat_test_fn *test;
     void *arg;

@@ -27,7 +27,7 @@ static void add_output(leat_result *slot, const void *item)
     write_outcome(slot, slot->count++, 0);
 }
 
-/* Waits until the slot's turn has emptied its room. */
+/* Waits until the giver has emptied the slot's room. */
 static int wait_for_room(leat_result *slot)
 {
     struct lt_stage *stage = slot->stage;
@@ -104,7 +104,7 @@ static int finish(leat_result *slot, int status)
     struct lt_stage *stage = slot->stage;
     bool cancels =
         status && stage->spec.failing == LEAT_FAIL_CANCELS && !leat_cancelled(stage->flow.scope);
-    /* If `filled`, the stage has stopped, and the giver may use the slot: leave it alone. */
+    /* If `filled`, the stage has stopped, and the giver may be using the slot: do not touch it. */
     if (status && !slot->filled) {
         lt_slot_drop(slot);
         if (stage->spec.failing == LEAT_FAIL_TELLS) {
@@ -177,7 +177,7 @@ int leat_result_end(leat_result *slot, int status)
     return 0;
 }
 
-/* The scope waits until leat_result_end. */
+/* Calls the stage's start function. The scope waits until leat_result_end. */
 static void start(struct lt_stage *stage, leat_result *slot)
 {
     lt_scope_enter(stage->flow.scope);
@@ -352,7 +352,7 @@ static bool make_channels(struct lt_stage *stage)
     return stage->seats && stage->calls && stage->over && stage->flow.out;
 }
 
-/* The workers find `taking` set, and wait for a seat. */
+/* Starts the workers. They find `taking` set, and wait for a seat. */
 static bool make_workers(struct lt_stage *stage)
 {
     const leat_pipeline_spec *spec = &stage->spec;

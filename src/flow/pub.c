@@ -5,18 +5,18 @@
  * an idle one becomes the new topic, with its buffer and mult. A topic is idle if it has no
  * subscribers, none is just coming or leaving, and no item is on its way: the publisher has none
  * for it, its buffer is empty, and its mult waits for an item. A subscriber looks at eight topics
- * at most: the cost does not grow with their number, and where topics come and go, at most one in
- * eight, or so, stays idle for long. */
+ * at most, so the cost does not grow with their number. If topics come and go, about one in eight
+ * at most stays idle for long. */
 #include "base/index.h"
 #include "base/lock.h"
 #include "chan/more.h"
 #include "flow/flow.h"
 
 struct topic {
-    struct lt_flow flow; /* without its block */
+    struct lt_flow flow; /* has no block */
     struct topic *next;
-    struct lt_indexed indexed; /* by its topic */
-    unsigned users;            /* parties that subscribe to it or leave it at the moment */
+    struct lt_indexed indexed; /* indexed by its topic */
+    unsigned users;            /* parties that are subscribing to it or leaving it */
     leat_chan *ch;
     leat_mult *mult;
 };
@@ -45,7 +45,7 @@ static bool is_idle(const leat_pub *pub, const struct topic *t)
            lt_chan_has_receiver(t->ch);
 }
 
-/* With the lock held: makes an idle topic this one. NULL: it has found none. */
+/* With the lock held: turns an idle topic into this one. NULL: it found none. */
 static struct topic *reuse_idle_topic(leat_pub *pub, uint64_t topic)
 {
     enum { LOOKS = 8 };
@@ -63,7 +63,7 @@ static struct topic *reuse_idle_topic(leat_pub *pub, uint64_t topic)
     return NULL;
 }
 
-/* For a party that subscribes or leaves: until leave_topic the topic does not become another. */
+/* For a party that subscribes or leaves: the topic does not become another before leave_topic. */
 static struct topic *enter_topic(leat_pub *pub, uint64_t topic, bool subscribes)
 {
     lt_lock(&pub->lock);
@@ -172,7 +172,7 @@ static struct topic *make_topic(leat_pub *pub, uint64_t topic)
     return t->mult ? t : NULL;
 }
 
-/* Adds the topic, or ends it if another party was faster: returns the one to use. */
+/* Adds the topic, or ends it if another party was faster. Returns the topic to use. */
 static struct topic *add_topic(leat_pub *pub, struct topic *made)
 {
     lt_lock(&pub->lock);

@@ -1,10 +1,10 @@
 /* semaphore.c: permits with weights, and latches.
  *
- * If nobody waits and there are permits, a caller takes them by compare-and-swap. All other callers
- * are counted in `waiting` and form a line: `turn` has one item, and the party that has received it
- * is at the head. So the line has the channel's order, deadlines and cancelling. The head waits for
- * `freed`. No release is lost: a release sends to `freed` after it has added its permits, and the
- * head looks for permits after it has received. */
+ * If no caller waits and there are permits, a caller takes them by compare-and-swap. All other
+ * callers are counted in `waiting` and form a line: `turn` has one item, and the party that has
+ * received it is at the head. So the line has the channel's order, deadlines and cancelling. The
+ * head waits for `freed`. No release is lost: a release sends to `freed` after it has added its
+ * permits, and the head looks for permits after it has received. */
 #include "flow/flow.h"
 
 #include "sched/current.h"
@@ -13,7 +13,7 @@
 #include <leat/sync.h>
 
 struct leat_semaphore {
-    struct lt_flow flow; /* without its block */
+    struct lt_flow flow; /* has no block */
     leat_chan *turn, *freed;
     int64_t total;
     _Atomic int64_t permits;
@@ -130,7 +130,7 @@ leat_chan *leat_latch(leat_scope *scope, unsigned n)
 int leat_latch_wait(leat_chan *latch, int64_t deadline)
 {
     int status;
-    do /* an item that somebody sends means nothing */
+    do /* an item that the user sends means nothing */
         status = leat_recv_until(latch, NULL, deadline);
     while (!status);
     return status == -EPIPE ? 0 : status;

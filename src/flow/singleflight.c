@@ -2,7 +2,7 @@
  *
  * A flight is on the list from the first call for its key until its function has returned, or until
  * it is forgotten. Other callers for the key wait with it meanwhile. The task that runs the
- * function takes the flight off the list, hands out the result and frees the flight; so a caller
+ * function takes the flight off the list, hands out the result and frees the flight. So a caller
  * may leave early.
  *
  * Locking. One lock guards the list and all waiters; it is not held while the function runs. */
@@ -15,7 +15,7 @@
 #include <leat/task.h>
 
 struct leat_singleflight {
-    struct lt_flow flow; /* without its block */
+    struct lt_flow flow; /* has no block */
     leat_singleflight_spec spec;
     struct lt_lock lock;
     struct lt_node flights;
@@ -28,7 +28,7 @@ struct flight {
     bool landed;
     int status;
     unsigned char *value;
-    _Alignas(16) unsigned char key[]; /* and behind it the value */
+    _Alignas(16) unsigned char key[]; /* and after it the value */
 };
 
 struct caller {
@@ -109,8 +109,8 @@ static void join(leat_singleflight *group, struct flight *flight, struct caller 
                   (const void *)(uintptr_t)group->spec.run);
 }
 
-/* Starts the flight, and joins it only then: no party may be between a join and its wait while
- * others run. False: the flight has landed already, and the caller has its result. */
+/* Starts the flight, and joins it only then: no other party may run between a join and its wait.
+ * False: the flight has landed already, and the caller has its result. */
 static bool start(leat_singleflight *group, struct flight *flight, struct caller *caller)
 {
     int error = leat_go(group->flow.scope, fly, flight);
@@ -137,7 +137,7 @@ int leat_singleflight_do(leat_singleflight *group, const void *key, void *value,
         (!value && group->spec.value_size))
         return -EINVAL;
     int error = deadline == LEAT_NOW ? -EAGAIN : lt_crowd_may_wait();
-    /* Made before it is known to be needed, since nothing is allocated under a lock. */
+    /* Allocated before it is known to be needed, since no memory is allocated under a lock. */
     struct flight *made = error ? NULL : make(group, key);
     if (!made)
         return error ? error : -ENOMEM;

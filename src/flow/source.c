@@ -77,7 +77,7 @@ static int generate(leat_block *b)
         if (!lt_flow_sent(b->status, g->flow.drop, g->item))
             break;
     }
-    /* Before the verdict cancels the scope. */
+    /* Before the verdict, which cancels the scope. */
     lt_flow_end(g->flow.out, LEAT_ENDS_CLOSED, g->result < 0 ? -ECANCELED : b->status);
     LEAT_RETURN(b, g->result < 0 ? g->result : 0);
 }

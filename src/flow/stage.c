@@ -47,7 +47,7 @@ static bool becomes_giver(struct lt_stage *stage)
     return gives;
 }
 
-/* Then calls the parties that have something to do now. */
+/* Unlocks, and then calls the parties that have something to do now. */
 static void unlock_and_call(struct lt_stage *stage, struct lt_party *woken)
 {
     bool taker = stage->idle && may_take(stage), done = is_done(stage);
@@ -69,7 +69,7 @@ void lt_stage_open(struct lt_stage *stage)
 
 /* ---- taking ---- */
 
-/* Frees what the slot's last input needed beyond the slot's own room. */
+/* Frees the memory that the slot's last input needed beyond the slot's own room. */
 static void free_grown(leat_result *slot)
 {
     lt_free(slot->grown);
@@ -95,7 +95,7 @@ leat_result *lt_stage_begin_to_take(struct lt_stage *stage)
     return slot;
 }
 
-/* Wakes all that wait for a seat, and the taker. */
+/* Wakes the taker and all parties that wait for a seat. */
 static void close_seats(struct lt_stage *stage)
 {
     leat_close(stage->seats);

@@ -4,21 +4,25 @@
  *
  * Slots. There is one for each item that may be in flight: it holds an input and its outputs. A
  * free slot is the permit to take an input. It is free again when its last output is delivered. In
- * order, a slot joins the line when its input is taken; else when it is FULL or ENDED.
+ * an ordered stage a slot joins the line when its input is taken, in any other stage when it is
+ * FULL or ENDED.
  *
  * Roles. One party at a time takes, and one gives:
  *  - The taker has a slot, and waits for an input. It gives up the role before it runs the
  *    function, and then calls a party that waits to take, if there is a slot. A party whose
  *    function has just ended may take the next input before the called one comes, so a single
  *    worker runs on without a switch.
- *  - The giver sends what is first in the line while the output has room. When a send would wait,
- *    it hands the role to a block, so that no task or thread of the stage waits there.
+ *  - The giver sends the outputs of the first slot in the line while the output has room. When a
+ *    send would wait, it hands the role to a block, so that no task or thread of the stage waits
+ *    there.
  *
- * A slot is FULL when its outputs have filled its room and its function still runs. In its turn it
- * is given like one that has ended, but stays first, and its function runs on.
+ * A slot is FULL when its outputs have filled its room and its function still runs. When it is
+ * first in the line, its outputs are given like those of an ENDED slot, but it stays first, and its
+ * function runs on.
  *
  * Locking. `lock` guards all that both roles look at. No channel is used and no user's function is
- * called under it. A slot is its function's until it is FULL or ENDED, and then the giver's. */
+ * called under it. A slot belongs to its function until it is FULL or ENDED, and then to the
+ * giver. */
 #ifndef LT_FLOW_STAGE_H
 #define LT_FLOW_STAGE_H
 
@@ -41,17 +45,17 @@ struct leat_result {
     int status;
     enum lt_slot_state state;
     bool lined;
-    bool filled; /* the function's own: it was FULL, and has not seen room since */
+    bool filled; /* only the function uses it: the slot was FULL, and has not seen room since */
     unsigned char *in, *outs;
     unsigned char *grown; /* memory for more outputs than the slot has room for, or NULL */
 };
 
 struct lt_stage {
     struct lt_flow flow; /* its block: the giver that may wait */
-    leat_block taker;    /* where the function is `start`: the only taker */
+    leat_block taker;    /* for a stage with `start`: the only taker */
     leat_pipeline_spec spec;
-    leat_chan *seats;       /* parties that wait to take: an item calls one */
-    leat_chan *calls;       /* to the giving block: it has the role, or all is done */
+    leat_chan *seats;       /* parties that wait to take receive from it: an item calls one */
+    leat_chan *calls;       /* to the giving block: it has the role, or the stage is done */
     leat_chan *over;        /* closes when nothing more is taken */
     leat_drop_fn *drop_out; /* the channel may be gone when it is called */
     struct lt_close_hook close_hook;
@@ -66,7 +70,7 @@ struct lt_stage {
     bool taking, giving, handed; /* the roles are had; `handed`: the block is the giver */
     bool closed;                 /* nothing more is taken */
     bool cut;                    /* the same, and the input was cut short */
-    /* Nobody wants outputs any more. Written under the lock, read without it as a hint: relaxed. */
+    /* No output is wanted any more. Written under the lock, read without it as a hint: relaxed. */
     _Atomic bool stopped;
 
     unsigned slots;
@@ -89,11 +93,12 @@ static inline bool lt_stage_is_stopped(struct lt_stage *stage)
 leat_result *lt_stage_begin_to_take(struct lt_stage *stage);
 
 /* The taker gives up the role; `status` is its receive's. An input that was cut short ends the
- * stage like a closed one, but cuts the output short. True: the caller must run the function. */
+ * stage like a closed one, but cuts the output short, too. True: the caller must run the
+ * function. */
 bool lt_stage_took(struct lt_stage *stage, leat_result *slot, int status);
 
-/* The function of a slot has filled its room, LT_SLOT_FULL, or has ended, LT_SLOT_ENDED, and then
- * must not touch the slot any more. True: the caller has become the giver. */
+/* The function of a slot has filled the slot's room (LT_SLOT_FULL), or has ended (LT_SLOT_ENDED)
+ * and then must not touch the slot any more. True: the caller has become the giver. */
 bool lt_stage_has(struct lt_stage *stage, leat_result *slot, enum lt_slot_state state);
 
 /* For the giver: the slot whose next output must be sent. NULL: there is none, and the caller has
@@ -103,23 +108,23 @@ leat_result *lt_stage_next(struct lt_stage *stage);
 /* For the giver, after that send: records its status. */
 void lt_stage_gave(struct lt_stage *stage, leat_result *slot, int status);
 
-/* For the giver: gives what can be given without waiting, and hands the rest to the block. */
+/* For the giver: sends outputs until a send would wait, and then hands the role to the block. */
 void lt_stage_give(struct lt_stage *stage);
 
 /* Whether the block is the giver. */
 bool lt_stage_is_handed(struct lt_stage *stage);
 
-/* Lets the first party take. Until then `taking` is set. */
+/* Lets the first party take. `taking` is set until then. */
 void lt_stage_open(struct lt_stage *stage);
 
-/* From here on nothing more is taken, and no output is wanted. */
+/* From now on no input is taken, and no output is wanted. */
 void lt_stage_stop(struct lt_stage *stage);
 
 /* Whether nothing more is taken and nothing is in flight. */
 bool lt_stage_is_done(struct lt_stage *stage);
 
-/* For the giving block at its end: -ECANCELED if something that the input had, or was to have, was
- * not delivered; else 0. */
+/* For the giving block at its end: -ECANCELED if an item that the input had, or should have had,
+ * was not delivered; else 0. */
 int lt_stage_verdict(struct lt_stage *stage);
 
 /* Drops the outputs that have not been sent. */

@@ -7,12 +7,12 @@
 struct through {
     struct lt_flow flow;
     leat_transform *transform;
-    leat_drop_fn *drop; /* for outputs */
+    leat_drop_fn *drop; /* of outputs */
     leat_emit emit;
     struct lt_passage passage;
-    unsigned char *outputs; /* room for those of one step */
+    unsigned char *outputs; /* room for the outputs of one step */
     size_t count, sent;
-    int result; /* 0: goes on. Else why it ends: LEAT_ENOUGH, or an error */
+    int result; /* 0: it goes on. Else why it ends: LEAT_ENOUGH, or an error */
     bool finished;
     _Alignas(16) unsigned char item[];
 };
@@ -57,7 +57,7 @@ static int step(struct through *t)
     return result == LEAT_ENOUGH ? LEAT_ENOUGH : 0;
 }
 
-/* Takes what the transform still holds. */
+/* Takes the outputs that the transform still holds. */
 static void finish(struct through *t)
 {
     t->finished = true;
@@ -97,7 +97,7 @@ static int pass(leat_block *b)
         }
         drop_outputs(t);
     }
-    /* Before the verdict cancels the scope. */
+    /* Before the verdict, which cancels the scope. */
     lt_flow_end(t->flow.out, LEAT_ENDS_CLOSED, t->passage.failure ? -ECANCELED : t->result);
     LEAT_RETURN(b, t->passage.failure);
 }

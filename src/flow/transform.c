@@ -25,7 +25,7 @@ void leat_transform_free(leat_transform *t)
         t->free(t);
 }
 
-/* ---- what they share ---- */
+/* ---- shared parts ---- */
 
 int lt_transform_failed(leat_transform *t, int error, const void *item, leat_emit *emit)
 {
@@ -99,7 +99,7 @@ leat_transform *leat_map(size_t in_size, size_t out_size, leat_map_fn *fn, void 
     return with_fn(in_size, out_size, 1, map_step, (union fn){ .map = fn }, arg);
 }
 
-/* `passes`: 1 yes, 0 no, or an error. */
+/* `passes`: 1 yes, 0 no, or a negative error. */
 static int pass_or_leave_out(int passes, const void *item, leat_emit *emit)
 {
     if (passes > 0)
@@ -126,7 +126,7 @@ static int take_while_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct with_fn *w = (struct with_fn *)t;
     int passes = w->ended ? 0 : w->fn.test(w->arg, item);
-    /* Once it has ended, a transform before this one may still have held items. */
+    /* After it has ended, a transform before it may still hold items. */
     w->ended = passes == 0;
     int error = pass_or_leave_out(passes, item, emit);
     return w->ended ? LEAT_ENOUGH : error;
@@ -189,9 +189,9 @@ leat_transform *leat_take(size_t size, uint64_t n)
 struct partition {
     leat_transform t;
     size_t n;
-    leat_same_fn *same; /* NULL: only the number counts */
+    leat_same_fn *same; /* NULL: only the number of items counts */
     void *arg;
-    _Alignas(16) leat_run run; /* the items so far follow it in memory */
+    _Alignas(16) leat_run run; /* followed in memory by the items so far */
 };
 
 static unsigned char *run_item(struct partition *p, size_t i)

@@ -6,11 +6,11 @@
 
 #include <stdbool.h>
 
-/* What the steps of one operator share, however its transform is composed. */
+/* Shared by the steps of one operator, however its transform is composed. */
 struct lt_passage {
-    leat_drop_fn *drop; /* for inputs that are left out; may be NULL */
+    leat_drop_fn *drop; /* of inputs that are left out; may be NULL */
     int failure;        /* the first error that a `failed` function returned */
-    bool taken;         /* the step that failed was an inner one: the input is another's by now */
+    bool taken;         /* an inner step failed: the input has been passed on */
 };
 
 struct leat_emit {
@@ -26,7 +26,8 @@ typedef int lt_step_fn(leat_transform *t, const void *item, leat_emit *emit);
 void *lt_transform_make(size_t bytes, size_t in_size, size_t out_size, size_t most,
                         lt_step_fn *step);
 
-/* A step has failed: asks the transform's `failed`. Returns what that returns, or the error. */
+/* A step has failed: calls the transform's `failed`. Returns its result, or `error` if there is
+ * none. */
 int lt_transform_failed(leat_transform *t, int error, const void *item, leat_emit *emit);
 
 #endif

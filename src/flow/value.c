@@ -4,7 +4,7 @@
 #include <leat/task.h>
 
 struct valued {
-    struct lt_flow flow; /* without its block */
+    struct lt_flow flow; /* has no block */
     leat_value_fn *fn;
     void *arg;
     _Alignas(16) unsigned char value[];
@@ -16,7 +16,7 @@ static int run(void *arg)
     int error = v->fn(v->arg, v->value);
     if (!error)
         leat_try_send(v->flow.out, v->value);
-    /* Before the verdict cancels the scope. */
+    /* Before the verdict, which cancels the scope. */
     lt_flow_end(v->flow.out, LEAT_ENDS_CLOSED, error ? -ECANCELED : 0);
     return error;
 }

@@ -45,7 +45,7 @@ static void fired(struct lt_shared_timer *timer)
         lt_special_keeper_send(t->ch, &t->due, &woken);
         lt_chan_unlock(t->ch);
         t->due = next_due(t, lt_clock_now());
-        lt_shared_timer_set(&t->timer, t->due); /* on a worker, so no other worker must be told */
+        lt_shared_timer_set(&t->timer, t->due); /* on a worker: no other one must be notified */
     }
     lt_unlock(&t->lock);
     lt_ready_all(woken);

@@ -1,17 +1,17 @@
-/* time.h: what the table of kinds (sched/kinds.h) calls here: the end of the runtime, and timers
- * that call a function, as parties. */
+/* time.h: functions for the table of kinds (sched/kinds.h): the end of the runtime, and timers that
+ * call a function, as parties. */
 #ifndef LT_TIME_TIME_H
 #define LT_TIME_TIME_H
 
 #include "sched/party.h"
 
-/* When no shared timer fires any more: closes all timeouts that have not passed yet. */
+/* Called when no shared timer fires any more: closes all timeouts that have not passed yet. */
 void lt_timeout_close_all(void);
 
 /* Calls the function of a timer whose scope has been cancelled. */
 void lt_user_timer_run(struct lt_party *party);
 
-/* Stops the timer, and stores `reason` as its status. False: another claimed it first. */
+/* Stops the timer, and stores `reason` as its status. False: another party claimed it first. */
 bool lt_user_timer_end(struct lt_party *party, int reason);
 
 #endif

@@ -3,11 +3,11 @@
  * One table for all workers finds a timeout by its time, under one lock: the workers are meant to
  * share, and the lock is held for some ten nanoseconds. The table holds no reference; the users do.
  * All changes of a timeout are made under that lock. The last user stops the shared timer; if the
- * timer is about to fire by then, the worker that fires it frees the timeout. So nobody finds a
+ * timer is about to fire by then, the worker that fires it frees the timeout. So no caller finds a
  * timeout that is being freed.
  *
- * With many timeouts, the cost of a call is what it must bring into the cache. So a timeout is one
- * piece of memory with its channel.
+ * With many timeouts, cache misses are most of a call's cost. So a timeout is one piece of memory
+ * with its channel.
  *
  * Locking. The table's lock comes before the shared timers' locks. A channel's lock is taken with
  * no other lock held. */
@@ -25,7 +25,7 @@
 /* In one piece of memory with its channel. */
 struct timeout {
     struct lt_shared_timer timer;
-    uint64_t key; /* by which it is in the table; 0: it is not */
+    uint64_t key; /* its key in the table; 0: it is not there */
     bool fires;   /* its shared timer is set, or about to fire */
 };
 

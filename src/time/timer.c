@@ -1,7 +1,7 @@
 /* timer.c: timers that call a function: each a shared timer, and a party that a scope can cancel.
  *
- * To take the shared timer out is to claim the timer. The worker that fires it does so, or
- * leat_timer_stop, or the scope's canceller; the others then see that it is not set. A timer with a
+ * A party claims the timer by taking the shared timer out: the worker that fires it,
+ * leat_timer_stop, or the scope's canceller. The others then see that it is not set. A timer with a
  * scope is put on the scope's list, set and cancelled under the scope's lock. So it sees a cancel
  * that came before, and a canceller that comes later finds it set. Order: a scope's lock before the
  * shared timers' locks. */
@@ -16,7 +16,7 @@
 #include <leat/time.h>
 #include <leat/timer.h>
 
-/* What a timer's private words hold. */
+/* The contents of a timer's private words. */
 struct timer {
     struct lt_stackless stackless;
     struct lt_shared_timer timer;
@@ -88,7 +88,7 @@ int leat_timer_stop(leat_timer *timer)
 
 /* ---- setting ---- */
 
-/* Sets what leat_at_func reads before it writes the rest. */
+/* Sets the words that leat_at_func reads before it writes the rest. */
 int leat_timer_init(leat_timer *timer, leat_scope *scope)
 {
     if (!timer)
