@@ -134,14 +134,14 @@ static void close_beside_copies(int rounds)
         new = open_pair(NULL);
         reused += leat_io_fd(new.a) == number;
         find_empty(new.a);
-        uint32_t told = lt_io_told(new.a, LT_IN);
+        uint32_t told = lt_io_raise_count(new.a, LT_IN);
         /* For a process that has the old file still, if there is one. */
         ssize_t n = send(peer, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         CHECK(n == 1 || (n < 0 && errno == EPIPE));
         CHECK_IS(0, close(peer));
         char byte;
         CHECK_IS(-ETIMEDOUT, leat_read_until(new.a, &byte, 1, leat_after(100 * LEAT_US)));
-        CHECK_IS(told, lt_io_told(new.a, LT_IN));
+        CHECK_IS(told, lt_io_raise_count(new.a, LT_IN));
         CHECK_IS(1, leat_write(new.b, "y", 1));
         CHECK_IS(1, leat_read_until(new.a, &byte, 1, late()));
         CHECK_IS('y', byte);
@@ -184,7 +184,7 @@ static int is_told_nothing_by_a_fork(void *arg)
         for (int i = 0; i < HELD; i++) {
             again[i] = open_pair(scope);
             find_empty(again[i].a);
-            told[i] = lt_io_told(again[i].a, LT_IN);
+            told[i] = lt_io_raise_count(again[i].a, LT_IN);
         }
         for (int i = 0; i < HELD; i++) { /* the child still has the other end */
             CHECK_IS(1, send(peers[i], "x", 1, MSG_NOSIGNAL));
@@ -192,7 +192,7 @@ static int is_told_nothing_by_a_fork(void *arg)
         }
         close_beside_copies(20);
         for (int i = 0; i < HELD; i++)
-            CHECK_IS(told[i], lt_io_told(again[i].a, LT_IN));
+            CHECK_IS(told[i], lt_io_raise_count(again[i].a, LT_IN));
         close(ends[1]);
         int status;
         CHECK_IS(child, waitpid(child, &status, 0));

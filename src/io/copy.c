@@ -1,12 +1,12 @@
-/* copy.c: bytes from one descriptor to another: from a file to a socket in the kernel (sendfile),
- * from a TCP socket to another, where they come in bulk, through a pipe (splice), else through a
- * buffer.
+/* copy.c: copies bytes from one descriptor to another: from a file to a socket in the kernel
+ * (sendfile); from one TCP socket to another, if bytes come in bulk, through a pipe (splice);
+ * otherwise through a buffer.
  *
- * What has been read and can not be written goes back to the source (lt_io_unread), so a copy that
+ * Bytes that were read but cannot be written go back to the source (lt_io_unread). So a copy that
  * is cut short loses nothing, whatever the two descriptors are. That is also why a pipe is filled
- * only when it is empty, and emptied before it is filled again: so EAGAIN says which of the two
- * sockets is not ready, and what goes back is no more than the buffer has room for. Between a
- * program's pipe and a socket EAGAIN would not say that. */
+ * only when it is empty, and emptied before it is filled again: so EAGAIN shows which of the two
+ * sockets is not ready, and the buffer has room for the bytes that go back. Between a program's
+ * pipe and a socket EAGAIN would not show that. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "base/cancel.h"
@@ -32,7 +32,7 @@ static size_t next_bytes(const struct copy *copy, size_t at_once)
     return left < (int64_t)at_once ? (size_t)left : at_once;
 }
 
-/* Returns as leat_read does. After an error it has something left, perhaps. */
+/* Returns as leat_read does. After an error, bytes may be left in it. */
 static int64_t copy_piece(struct copy *copy, struct lt_unread *left)
 {
     left->begin = left->end = 0;
@@ -46,7 +46,7 @@ static int64_t copy_piece(struct copy *copy, struct lt_unread *left)
         return written;
     copy->done += written;
     left->begin = (size_t)written;
-    return written < n ? -EIO : n; /* the next write says why */
+    return written < n ? -EIO : n; /* the next write returns the reason */
 }
 
 /* ---- through a pipe ---- */
@@ -57,7 +57,7 @@ struct hose {
     size_t inside;
 };
 
-/* -EXDEV: bytes that have come back to the source are first, or the kernel can not do it. */
+/* -EXDEV: bytes that have come back to the source must go first, or the kernel cannot do it. */
 static int64_t fill(leat_io *from, void *arg)
 {
     const struct hose *hose = arg;
@@ -78,7 +78,7 @@ static int64_t drain(leat_io *to, void *arg)
     return n >= 0 ? n : -errno;
 }
 
-/* Returns as leat_read does. After an error something is inside, perhaps. */
+/* Returns as leat_read does. After an error, bytes may be left inside. */
 static int64_t pass_piece(struct hose *hose)
 {
     struct copy *copy = hose->copy;
@@ -102,7 +102,7 @@ static bool suits_splice(const struct copy *copy)
            fcntl(copy->from->fd, F_GETFL) & O_NONBLOCK;
 }
 
-/* False also if the user has so many pipes that the kernel makes only small ones. */
+/* False also if the user has so many pipes that the kernel only makes small ones. */
 static bool open_hose(struct hose *hose)
 {
     int saved = errno;
@@ -170,7 +170,7 @@ static int64_t copy_by_buffer(struct copy *copy)
 
 /* ---- from a file ---- */
 
-/* Where it may wait for the disk. It does not wait for the socket. */
+/* Runs where a call may wait for the disk. It does not wait for the socket. */
 static int send_piece(void *arg)
 {
     const struct copy *copy = arg;
@@ -182,17 +182,17 @@ static int send_piece(void *arg)
     return n >= 0 ? (int)n : -errno;
 }
 
-/* On a thread that may block, as a read of a file: the file may be cold, and nothing asks the
- * system for those of its bytes only that are in memory. Handing it over costs little beside up to
- * a MiB that is sent. */
+/* Runs on a thread that may block, as reads of files do: the file may not be in memory, and no flag
+ * restricts sendfile to the bytes that are. A switch to another thread costs little beside sending
+ * up to a MiB. */
 static int64_t call_sendfile(leat_io *to, void *copy)
 {
     (void)to;
     int n = leat_blocking(send_piece, copy);
-    return n == -EDEADLK ? send_piece(copy) : n; /* a block or a callback */
+    return n == -EDEADLK ? send_piece(copy) : n; /* for a block or a callback */
 }
 
-/* -EINVAL: the kernel can not do that with these two. */
+/* -EINVAL: the kernel cannot do that with these two descriptors. */
 static int64_t copy_by_sendfile(struct copy *copy)
 {
     int64_t n = 1;
@@ -207,7 +207,7 @@ static int64_t copy_by_sendfile(struct copy *copy)
     return n;
 }
 
-/* sendfile waits for the socket unless it has O_NONBLOCK, as those have that leat has made. */
+/* sendfile waits for the socket unless the socket has O_NONBLOCK, which leat's own sockets have. */
 static bool suits_sendfile(const leat_io *to, leat_io *from)
 {
     return to->kind == LT_IO_SOCKET && from->kind == LT_IO_FILE && !lt_io_has_unread(from) &&

@@ -15,7 +15,7 @@ struct frames {
     leat_scope *scope;
     leat_io *io;
     leat_chan *ch;
-    size_t size, most; /* of a frame, in bytes; frames in the buffer */
+    size_t size, most; /* bytes of a frame; frames in the buffer */
     unsigned char buffer[];
 };
 

@@ -14,16 +14,16 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- telling ---- */
+/* ---- events ---- */
 
-/* Under the slot's lock. Adds those it wakes to the chain. */
+/* Under the slot's lock. Adds the parties that it wakes to the chain. */
 static void raise_way(leat_io *io, enum lt_way way, bool hung, struct lt_party **chain)
 {
     leat_chan *ch = lt_io_chan(io, way);
     if (!ch)
         return;
     lt_chan_lock(ch);
-    atomic_fetch_add_explicit(&io->told[way], 1, memory_order_release);
+    atomic_fetch_add_explicit(&io->raises[way], 1, memory_order_release);
     if (hung)
         atomic_store_explicit(&io->hung[way], true, memory_order_relaxed);
     lt_special_raise(ch, chain);
@@ -43,7 +43,7 @@ static struct lt_party *on_events(struct lt_source *source, uint32_t events)
     return chain;
 }
 
-void lt_io_tell(leat_io *io, uint32_t events)
+void lt_io_raise(leat_io *io, uint32_t events)
 {
     lt_ready_all(on_events(&io->source, events));
 }
@@ -71,13 +71,13 @@ static LT_COLD void follow(leat_io *io, const struct lt_worker *here)
         error = lt_reactor_add(&io->source, io->fd);
     }
     lt_unlock(&io->lock);
-    /* Nothing tells it any more: all that wait try again, and find the error. */
+    /* No event comes any more: all waiting parties try again, and find the error. */
     if (error)
-        lt_io_tell(io, EPOLLIN | EPOLLOUT);
+        lt_io_raise(io, EPOLLIN | EPOLLOUT);
 }
 
-/* Before a wait: a task may have moved since it registered its descriptor. After some waits on
- * another worker the descriptor follows it, so that an event need not wake two workers. */
+/* Called before a wait: a task may have moved since it registered its descriptor. After some waits
+ * on another worker the descriptor follows it, so that an event need not wake two workers. */
 static void follow_task(leat_io *io)
 {
     const struct lt_worker *here = lt_current_worker(),
@@ -91,24 +91,24 @@ static void follow_task(leat_io *io)
         follow(io, here);
 }
 
-void lt_io_lower(leat_io *io, enum lt_way way, uint32_t told, bool surely)
+void lt_io_lower(leat_io *io, enum lt_way way, uint32_t raises, bool surely)
 {
     leat_chan *ch = lt_io_chan(io, way);
     lt_chan_lock(ch);
-    if (lt_io_told(io, way) == told &&
+    if (lt_io_raise_count(io, way) == raises &&
         (surely || !atomic_load_explicit(&io->hung[way], memory_order_relaxed)))
         lt_chan_set_count(ch, 0);
     lt_chan_unlock(ch);
 }
 
-int lt_io_drained(leat_io *io, enum lt_way way, uint32_t told)
+int lt_io_drained(leat_io *io, enum lt_way way, uint32_t raises)
 {
-    /* The caller then tries again, in case that the reactor told it in between. */
+    /* The caller then tries again, since the reactor may have raised it in between. */
     if (!lt_io_chan(io, way))
         return lt_io_make_writable(io);
     int error = lt_io_register(io);
     if (!error)
-        lt_io_lower(io, way, told, true);
+        lt_io_lower(io, way, raises, true);
     return error;
 }
 
@@ -127,7 +127,7 @@ bool lt_io_enter(leat_io *io)
     do
         if (LT_UNLIKELY(users & LT_IO_CLOSED))
             return false;
-    /* Acquire: sees what happened before other users let others in. */
+    /* Acquire: sees what happened before other users admitted more. */
     while (!atomic_compare_exchange_weak_explicit(&io->users, &users, users + 1,
                                                   memory_order_acquire, memory_order_relaxed));
     return true;
@@ -149,7 +149,7 @@ static int end(leat_io *io)
 
 int lt_io_leave(leat_io *io)
 {
-    /* Acquire and release: the last one sees what all have done. */
+    /* Acquire and release: the last user sees what all others have done. */
     if (atomic_fetch_sub_explicit(&io->users, 1, memory_order_acq_rel) == (LT_IO_CLOSED | 1))
         return end(io);
     return 0;
@@ -169,7 +169,7 @@ void lt_io_finish(leat_io *io, int64_t deadline)
     lt_task_spend(lt_current_worker(), deadline);
 }
 
-/* Waiters are told that it is closed. */
+/* Waiters see that it is closed. */
 static void close_ready(leat_io *io)
 {
     for (enum lt_way way = LT_IN; way < LT_WAYS; way++) {
@@ -186,7 +186,7 @@ static void close_ready(leat_io *io)
 
 /* ---- for looks ---- */
 
-/* Relaxed: a party that has to see what the scope's owner did before gets that with the
+/* Relaxed: a party that must see what the scope's owner did before gets that with the
  * descriptor. */
 static leat_scope *scope_of(const leat_io *io)
 {
@@ -199,7 +199,7 @@ static bool see(leat_io *io, struct lt_sight *sight)
     uint32_t users = atomic_load_explicit(&io->users, memory_order_acquire);
     if (!users)
         return false;
-    /* Relaxed: that of a pipe or of a connection comes later. */
+    /* Relaxed: the number of a pipe or of a connection is set later. */
     int fd = __atomic_load_n(&io->fd, __ATOMIC_RELAXED);
     if (fd < 0 && !lt_world())
         return false;
@@ -261,7 +261,7 @@ int lt_io_make_writable(leat_io *io)
         return -ENOMEM;
     *(leat_io **)lt_chan_extra(ch) = io;
     lt_chan_set_count(ch, 1);
-    /* Under the lock of the first channel, so that closing does not miss the second. */
+    /* Under the lock of the first channel, so that a close does not miss the second. */
     leat_chan *readable = lt_io_chan(io, LT_IN);
     lt_chan_lock(readable);
     bool open = !lt_chan_is_closed(readable);
@@ -320,8 +320,8 @@ static int adopt(leat_scope *scope, int fd, leat_io **made)
         return lt_io_new(scope, fd, LT_IO_SOCKET, lt_io_is_tcp(fd), made);
     if (S_ISREG(stat.st_mode) || S_ISDIR(stat.st_mode) || S_ISBLK(stat.st_mode))
         return lt_io_new(scope, fd, LT_IO_FILE, false, made);
-    /* The flag belongs to the open file. Other processes share those of 0, 1 and 2, and may change
-     * it at any time: a shell does. */
+    /* The flag belongs to the open file. Other processes share the open files of 0, 1 and 2, and
+     * may change the flag at any time: a shell does. */
     bool never = flags & O_NONBLOCK && fd > STDERR_FILENO;
     return lt_io_new(scope, fd, never ? LT_IO_NEVER : LT_IO_FOREIGN, false, made);
 }
@@ -375,7 +375,7 @@ int leat_io_release(leat_io *io)
     if (lt_io_has_unread(io))
         return -EBUSY;
     uint32_t idle = 1;
-    /* From now on the open descriptor's own use is the last. */
+    /* From now on the open descriptor's own use is the only one. */
     if (!atomic_compare_exchange_strong_explicit(&io->users, &idle, LT_IO_CLOSED | 1,
                                                  memory_order_acq_rel, memory_order_relaxed))
         return idle & LT_IO_CLOSED ? -EBADF : -EBUSY;

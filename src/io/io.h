@@ -1,34 +1,35 @@
 /* io.h: a descriptor from the inside.
  *
- * Readiness is a channel: a promise without bytes for each direction, that its keeper raises and
+ * Readiness is a channel: a promise without bytes for each direction, which its keeper raises and
  * lowers. While it is raised, an operation of that direction may succeed, and each receive from the
  * channel succeeds. A party that has to wait for the descriptor receives from it. So every kind of
- * party waits for descriptors by the rules of channels, in a select too, and is cancelled by them.
+ * party waits for descriptors by the rules of channels: in a select too, and with cancelling.
  *
- * Raising and lowering. The reactor raises the channels and counts that in `told`. An operation
- * reads the count before it makes its system call. If the call shows that there is no more, the
- * operation lowers the channel, unless the count has changed: then an event came after the call, or
- * during it, and may tell of something that the call did not see. Two calls show that:
+ * Raising and lowering. The reactor raises the channels and counts that in `raises`. An operation
+ * reads the count before it makes its system call. If the call shows that there is no more to read
+ * or no room, the operation lowers the channel, unless the count has changed: then an event came
+ * after the call, or during it, and the call may not have seen its cause. Two kinds of calls show
+ * that:
  *  - one that returns EAGAIN;
- *  - one on a stream that moved less than it could. It says nothing of an end or an error behind
- *    the last bytes: so if one of these has been seen (`hung`), the channel stays raised.
+ *  - one on a stream that moved less than it could. It does not show an end or an error after the
+ *    last bytes: so if one of these has been seen (`hung`), the channel stays raised.
  *
  * A descriptor is registered with a reactor when a party first waits for it, so that short
  * connections are never registered. Until then both directions count as raised. The channel for
  * writing is made at the first wait to write; until then it counts as raised, too.
  *
- * The ring. With LEAT_IO=uring, a task on a worker reads from a socket that is not registered by an
- * operation in the worker's ring (sched/uring.h), if the read would have to wait; and it writes so
- * when other parties are ready, whose operations go into the same call. Such a task is in no
- * channel: `in_ring` names it to the closer. An operation that was cancelled, or whose deadline has
- * passed, ends with its own completion; if that says that bytes have moved, so does the call.
+ * The ring. With LEAT_IO=uring, a task on a worker reads from an unregistered socket by an
+ * operation in the worker's ring (sched/uring.h), if the read would have to wait. It writes so if
+ * other parties are ready, whose operations go into the same call. Such a task is in no channel's
+ * queue: `in_ring` names it to the closer. An operation that was cancelled, or whose deadline has
+ * passed, ends with its own completion. If bytes have moved by then, the call returns their number.
  *
  * Users. Each operation counts itself in `users`, and so does the open descriptor. Closing marks it
  * and wakes all waiters; the last user closes the descriptor.
  *
- * Unread bytes. What a copy has read and could not write goes back: the next reads take it before
- * they ask the system. While there is some, the channel for reading stays raised: it is raised
- * again when bytes come back, and no call is made that could lower it.
+ * Unread bytes. Bytes that a copy has read and could not write go back: the next reads take them
+ * before they ask the system. While there are some, the channel for reading stays raised: it is
+ * raised again when bytes come back, and no call is made that could lower it.
  *
  * A leat_io is one piece of memory with its channel for reading, and ends with it. */
 #ifndef LT_IO_IO_H
@@ -46,31 +47,31 @@ enum lt_way { LT_IN, LT_OUT, LT_WAYS };
 enum lt_io_kind {
     LT_IO_SOCKET,   /* each call says that it must not block */
     LT_IO_NEVER,    /* O_NONBLOCK is set: calls never block */
-    LT_IO_FOREIGN,  /* a pipe or a terminal: calls can be told not to block, perhaps */
-    LT_IO_POLLED,   /* the same where they cannot: poll(2) first */
-    LT_IO_FILE,     /* blocks for a disk; nothing to wait for */
+    LT_IO_FOREIGN,  /* a pipe or a terminal: calls with a flag may be able not to block */
+    LT_IO_POLLED,   /* the same if they are not: poll(2) first */
+    LT_IO_FILE,     /* may block for a disk; there is nothing to wait for */
     LT_IO_SIMULATED /* in a seeded world: io/simulated.h */
 };
 
 struct leat_io {
     union {
         struct lt_source source;
-        /* Of that kind, or NULL while it is made. Such a one is never registered, so the source's
-         * first word is free; and `fd` is -ENOTSUP. */
+        /* Of that kind: its state, or NULL while it is made. Such a descriptor is never registered,
+         * so the source's first word is free; and `fd` is -ENOTSUP. */
         struct lt_simulated *simulated;
     };
     struct lt_lock lock; /* for registering, and for `unread` and `in_ring` */
     _Atomic bool hung[LT_WAYS];
     int fd;
     _Atomic uint8_t kind;   /* enum lt_io_kind */
-    bool stream;            /* a call that moved less than it could shows that there is no more */
-    bool lent;              /* the descriptor is the caller's: not closed */
-    _Atomic uint8_t strays; /* waits on another worker than the one it is registered with */
+    bool stream;            /* a call that moved less than it could shows that no more is there */
+    bool lent;              /* the caller owns the descriptor: leat does not close it */
+    _Atomic uint8_t strays; /* waits on a worker other than the one it is registered with */
     _Atomic bool urgent;    /* urgent data has come: reads stop before it */
-    _Atomic bool dry;       /* the last read showed that there is no more: a hint */
+    _Atomic bool dry;       /* the last read showed that no more is there: a hint */
     _Atomic uint32_t users;
-    _Atomic int16_t unsaid[LT_WAYS]; /* the error of a call that had moved some bytes */
-    _Atomic uint32_t told[LT_WAYS];
+    _Atomic int16_t unsaid[LT_WAYS]; /* the error of a call that had already moved some bytes */
+    _Atomic uint32_t raises[LT_WAYS];
     _Atomic(leat_chan *) ready[LT_WAYS];
     _Atomic(struct lt_unread *) unread; /* the first of a list; written under `lock` */
     _Atomic(leat_scope *) scope;        /* set once */
@@ -78,7 +79,7 @@ struct leat_io {
     _Atomic(struct lt_task *) in_ring[LT_WAYS];
 };
 
-/* Five lines of a cache, with the header that malloc(3) adds. There may be many. */
+/* Five cache lines, with malloc(3)'s header. There may be many descriptors. */
 _Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 5 * LT_CACHE_LINE - 8 ||
                    sizeof(void *) != 8,
                "a line more for each connection");
@@ -86,27 +87,27 @@ _Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 5 * LT_CACHE_LINE -
 /* Set in `users` when it has been closed. */
 #define LT_IO_CLOSED (UINT32_C(1) << 31)
 
-/* Whether a socket is a `stream`; what a listener accepts is what the listener is. Other streams
- * may have borders at which a read stops: a UNIX socket behind a message with descriptors, or where
- * the writer changes; a pipe where the writer has set O_DIRECT. */
+/* Whether a socket is a `stream`; a listener's connections are if the listener is. Other streams
+ * may have borders at which a read stops: in a UNIX socket after a message with descriptors, or
+ * where the writer changes; in a pipe if the writer has set O_DIRECT. */
 bool lt_io_is_tcp(int fd);
 
-/* As leat_io_adopt. `kind` and `stream` are known for what leat has made. */
+/* As leat_io_adopt, for a descriptor whose `kind` and `stream` are known. */
 int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat_io **made);
 
-/* Gives the caller's one reference to a scope. */
+/* Gives the caller's only reference to a scope. */
 void lt_io_own(leat_scope *scope, leat_io *io);
 
-/* An operation begins, and ends. False: it is closed. */
+/* lt_io_enter begins an operation, lt_io_leave ends it. False: it is closed. */
 bool lt_io_enter(leat_io *io);
 int lt_io_leave(leat_io *io);
 
-/* The same for an operation that may wait: 0, -EINVAL, -ECANCELED or -EBADF; and after 0 the end,
- * where a task spends its budget. */
+/* The same for an operation that may wait: 0, -EINVAL, -ECANCELED or -EBADF. After 0 the caller
+ * must call lt_io_end, in which a task spends its budget. */
 int lt_io_begin(leat_io *io, int64_t deadline);
 void lt_io_finish(leat_io *io, int64_t deadline);
 
-/* Registers it and, for LT_OUT, makes the channel. 0 or a negative errno value. */
+/* Registers the descriptor and, for LT_OUT, makes the channel. 0 or a negative errno value. */
 int lt_io_register(leat_io *io);
 int lt_io_make_writable(leat_io *io);
 
@@ -134,61 +135,62 @@ static inline bool lt_io_is_raised(leat_io *io, enum lt_way way)
     return !ch || lt_chan_count(ch) != 0;
 }
 
-static inline uint32_t lt_io_told(leat_io *io, enum lt_way way)
+static inline uint32_t lt_io_raise_count(leat_io *io, enum lt_way way)
 {
     /* Acquire: read before the system call that it dates. */
-    return atomic_load_explicit(&io->told[way], memory_order_acquire);
+    return atomic_load_explicit(&io->raises[way], memory_order_acquire);
 }
 
-/* As the reactor does: raises the channels for EPOLLIN and EPOLLOUT. */
-void lt_io_tell(leat_io *io, uint32_t events);
+/* Raises the channels for EPOLLIN and EPOLLOUT, as the reactor does. */
+void lt_io_raise(leat_io *io, uint32_t events);
 
-/* Lowers the channel if nothing was told since `told`. `surely`: the call said EAGAIN. */
-void lt_io_lower(leat_io *io, enum lt_way way, uint32_t told, bool surely);
+/* Lowers the channel if it has not been raised again since `raises` was read. `surely`: the call
+ * returned EAGAIN. */
+void lt_io_lower(leat_io *io, enum lt_way way, uint32_t raises, bool surely);
 
-/* After a call that said EAGAIN: 0 if the caller may wait for the channel or try again, else a
+/* After a call that returned EAGAIN: 0 if the caller may wait for the channel or try again, else a
  * negative errno value. */
-int lt_io_drained(leat_io *io, enum lt_way way, uint32_t told);
+int lt_io_drained(leat_io *io, enum lt_way way, uint32_t raises);
 
-/* Waits until the channel is raised: 0; -EBADF when it was closed; -EAGAIN, -ETIMEDOUT, -ECANCELED,
+/* Waits until the channel is raised. 0; -EBADF if it was closed; -EAGAIN, -ETIMEDOUT, -ECANCELED,
  * -EDEADLK. */
 int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);
 
-/* With LEAT_IO=uring: receives or sends in the worker's ring, where that pays, and waits for the
- * completion. `part`: of a transfer that has no other; else NULL. -EAGAIN: it is not made there, or
- * there is no room; -EINTR: it begins again. Else the result. */
+/* With LEAT_IO=uring: receives or sends in the worker's ring, if that pays, and waits for the
+ * completion. `part`: the only part of a transfer; NULL if it has several. -EAGAIN: the ring does
+ * not do it, or has no room; -EINTR: the operation starts again. Else the result. */
 int64_t lt_io_by_ring(leat_io *io, enum lt_way way, const struct iovec *part, int64_t deadline);
 
-/* After a read that said EAGAIN: whether the ring may make it from now on, so that the reactor need
- * not watch the descriptor. */
+/* After a read that returned EAGAIN: whether the ring may do it from now on, so that the reactor
+ * need not watch the descriptor. */
 bool lt_io_turns_to_ring(leat_io *io, const struct iovec *part, int64_t deadline);
 
-/* What a read outside of the ring has shown: there is no more. */
+/* Records whether a read outside of the ring has shown that no more is there. */
 void lt_io_set_dry(leat_io *io, bool dry);
 
 static inline struct lt_task *lt_io_in_ring(const leat_io *io, enum lt_way way)
 {
-    /* Relaxed: certain under the lock, for a look without it. */
+    /* Relaxed: certain under the lock, a hint for a look without it. */
     return atomic_load_explicit(&io->in_ring[way], memory_order_relaxed);
 }
 
-/* After it was closed, or lt_io_unread: operations in rings are called off. */
+/* After a close, or lt_io_unread: calls off the operations in rings. */
 void lt_io_end_ring(leat_io *io);
 
 /* A system call that does not block, or blocks for a disk. Returns a count, or a negative errno
  * value. */
 typedef int64_t lt_io_call(leat_io *io, void *arg);
 
-/* As leat_readv and leat_writev. `asks`: a block or a callback, which can not wait, gets -EDEADLK
- * for a call that may block, in place of that call. */
+/* As leat_readv and leat_writev. `asks`: for a block or a callback, which cannot wait: a call that
+ * may block is not made and returns -EDEADLK. */
 int64_t lt_io_readv(leat_io *io, const struct iovec *parts, int n, int64_t deadline, bool asks);
 int64_t lt_io_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline, bool asks);
 
-/* A call that a block or a callback makes, perhaps several times and with waits in between. It is
- * made on a thread of the pool if it may block. */
+/* An operation of a block or a callback: it may make several calls, with waits in between. If it
+ * may block, it runs on a thread of the pool. */
 struct lt_io_turn {
-    /* Makes it with LEAT_NOW. `asks` as above. Returns the status; -EAGAIN: the caller waits for
-     * the descriptor; or -EDEADLK, if it asks. */
+    /* Makes the calls with LEAT_NOW. `asks` as above. Returns the status; -EAGAIN: the caller waits
+     * for the descriptor; or -EDEADLK, if it asks. */
     int (*make)(const struct lt_io_turn *turn, bool asks);
     leat_io *io;
     enum lt_way way;
@@ -196,13 +198,13 @@ struct lt_io_turn {
     void *at, *more;
 };
 
-/* A block makes it, once. Returns LEAT_DONE_ or LEAT_PARKED_. */
+/* For a block: does the operation, once. Returns LEAT_DONE_ or LEAT_PARKED_. */
 int lt_io_turn_in_block(leat_block *b, const struct lt_io_turn *turn);
 
-/* A callback makes it until it is over. Returns as leat_read_then. */
+/* For a callback: does the operation until it is over. Returns as leat_read_then. */
 int lt_io_turn_then(leat_io_op *op, const struct lt_io_turn *turn, leat_io_op_fn *fn);
 
-/* Bytes that were read and go back: those at bytes[begin] up to bytes[end]. */
+/* Bytes that were read and go back: bytes[begin] up to bytes[end]. */
 struct lt_unread {
     struct lt_unread *next;
     size_t begin, end;
@@ -211,24 +213,23 @@ struct lt_unread {
 
 static inline bool lt_io_has_unread(leat_io *io)
 {
-    /* Relaxed: a party that was woken by their coming back has synchronised with it by the channel;
-     * another one may as well have been earlier. */
+    /* Relaxed: a party that was woken because they came back has synchronised with that by the
+     * channel; any other party may as well have been earlier. */
     return LT_UNLIKELY(atomic_load_explicit(&io->unread, memory_order_relaxed) != NULL);
 }
 
-/* Gives bytes back, of which there is one at least: before those that are there already. The
- * leat_io frees them. */
+/* Gives bytes back, at least one, before those that are there already. The leat_io frees them. */
 void lt_io_unread(leat_io *io, struct lt_unread *unread);
 
-/* Where lt_io_has_unread: reads some of these bytes, and removes them unless `peek`. Returns how
- * many; or -EINTR when another party has been faster: then the system may be asked. */
+/* If lt_io_has_unread: reads some of these bytes, and removes them unless `peek`. Returns their
+ * number; or -EINTR if another party was faster: then the caller may ask the system. */
 int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek);
 
-/* Frees them when the leat_io ends. */
+/* Frees the unread bytes when the leat_io ends. */
 void lt_io_drop_unread(leat_io *io);
 
-/* Around a call that may raise SIGPIPE, when it has no flag against that. `perhaps`: it may have
- * been raised. Both keep errno. */
+/* lt_io_hush and lt_io_unhush surround a call that may raise SIGPIPE and has no flag against that.
+ * `perhaps`: it may have been raised. Both keep errno. */
 struct lt_io_hush {
     bool foreign, pending;
     sigset_t before;
@@ -236,7 +237,7 @@ struct lt_io_hush {
 void lt_io_hush(struct lt_io_hush *hush);
 void lt_io_unhush(const struct lt_io_hush *hush, bool perhaps);
 
-/* How many bytes there are in these parts. */
+/* The total size of the parts in bytes. */
 static inline size_t lt_io_bytes(const struct iovec *parts, size_t n)
 {
     size_t bytes = 0;
@@ -245,7 +246,7 @@ static inline size_t lt_io_bytes(const struct iovec *parts, size_t n)
     return bytes;
 }
 
-/* Makes the call until it says something other than EAGAIN, and waits in between. `whole`: the
+/* Makes the call until it returns something other than EAGAIN, and waits in between. `whole`: the
  * bytes that it could move at most. */
 int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
                      int64_t deadline);

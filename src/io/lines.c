@@ -42,14 +42,14 @@ struct reader {
     bool crlf;
     bool ended;      /* no more bytes will come */
     size_t have;     /* bytes in the buffer */
-    size_t searched; /* that many of them hold no newline */
-    size_t n;        /* lines that are to be sent */
+    size_t searched; /* these first bytes hold no newline */
+    size_t n;        /* lines to be sent */
     leat_line lines[AT_ONCE];
     char buffer[];
 };
 
-/* Finds the next item in the `left` bytes at `at`; only its text is not set. Returns how many bytes
- * it takes up; 0: more bytes have to come. */
+/* Finds the next item in the `left` bytes at `at`, and sets all of it but its text. Returns the
+ * bytes that it takes up; 0: more bytes have to come. */
 static size_t find_item(struct reader *r, const char *at, size_t left, leat_line *item)
 {
     size_t reach = r->most + 1 + r->crlf; /* a newline farther away does not end this item */
@@ -98,7 +98,7 @@ static int send_lines(struct reader *r)
     return n < 0 ? (int)n : 0;
 }
 
-/* Sends the items that the buffer holds, and moves the rest to its beginning. */
+/* Sends the items in the buffer, and moves the rest to its beginning. */
 static int empty_buffer(struct reader *r)
 {
     const char *at = r->buffer, *end = r->buffer + r->have;

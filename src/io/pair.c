@@ -1,4 +1,4 @@
-/* pair.c: makes pipes and pairs of sockets: the system's, or in a seeded world simulated ones. */
+/* pair.c: makes pipes and pairs of sockets: by the system, or in a seeded world simulated. */
 #define _GNU_SOURCE
 #include "base/world.h"
 #include "io/io.h"
@@ -18,14 +18,15 @@ static int connect_by_system(leat_io *ends[2], bool both_ways)
         error = -errno;
     errno = saved;
     for (int i = 0; i < 2 && !error; i++) {
-        /* Relaxed: a look may read it. Others get the leat_io later. */
+        /* Relaxed: a look may read it. Other parties get the leat_io later. */
         __atomic_store_n(&ends[i]->fd, fds[i], __ATOMIC_RELAXED);
         ends[i]->lent = false;
     }
     return error;
 }
 
-/* The leat_ios are made first, without descriptors: so no call fails that would leave one open. */
+/* The leat_ios are made first, without descriptors, so that no later call can fail and leave a
+ * descriptor open. */
 static int make_two(enum lt_io_kind kind, leat_io *made[2])
 {
     for (int i = 0; i < 2; i++) {

@@ -11,7 +11,7 @@ static short to_poll(unsigned events)
     return (short)((events & LEAT_IN ? POLLIN : 0) | (events & LEAT_OUT ? POLLOUT : 0));
 }
 
-/* What holds now: events asked for, and LEAT_HUP; or a negative errno value. */
+/* The state now: events asked for, and LEAT_HUP; or a negative errno value. */
 static int ask_system(leat_io *io, unsigned events)
 {
     if (lt_io_is_simulated(io))
@@ -38,7 +38,7 @@ static int ask(leat_io *io, unsigned events)
     return found >= 0 && lt_io_has_unread(io) ? found | (int)(events & LEAT_IN) : found;
 }
 
-/* Nobody can wait for such a descriptor: it is always ready. */
+/* No party can wait for such a descriptor: it is always ready. */
 static bool is_always_ready(leat_io *io, int error)
 {
     if (error == -EPERM)
@@ -46,8 +46,8 @@ static bool is_always_ready(leat_io *io, int error)
     return error == -EPERM;
 }
 
-/* Brings the channels of these events in line with what holds now. Returns that, or a negative
- * errno value. */
+/* Makes the channels of these events match the state now. Returns that state, or a negative errno
+ * value. */
 static int settle(leat_io *io, unsigned events)
 {
     int error = 0;
@@ -57,15 +57,15 @@ static int settle(leat_io *io, unsigned events)
         error = lt_io_register(io);
     if (error)
         return is_always_ready(io, error) ? (int)events : error;
-    uint32_t told[LT_WAYS];
+    uint32_t raises[LT_WAYS];
     for (enum lt_way way = LT_IN; way < LT_WAYS; way++)
-        told[way] = lt_io_told(io, way);
+        raises[way] = lt_io_raise_count(io, way);
     int found = ask(io, events);
     if (found < 0 || found & LEAT_HUP)
         return found;
     for (enum lt_way way = LT_IN; way < LT_WAYS; way++)
         if ((events & ~(unsigned)found) & (way == LT_IN ? LEAT_IN : LEAT_OUT))
-            lt_io_lower(io, way, told[way], true);
+            lt_io_lower(io, way, raises[way], true);
     return found;
 }
 
@@ -120,7 +120,7 @@ static leat_chan *channel(leat_io *io, enum lt_way way)
     if (!io)
         return NULL;
     if (!lt_io_enter(io))
-        return lt_io_chan(io, LT_IN); /* closed, as this says */
+        return lt_io_chan(io, LT_IN); /* closed, as this reports */
     int found = settle(io, way == LT_IN ? LEAT_IN : LEAT_OUT);
     leat_chan *ch = found < 0 ? NULL : lt_io_chan(io, way);
     lt_io_leave(io);

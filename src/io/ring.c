@@ -10,7 +10,7 @@ struct ring_wait {
     enum lt_way way;
 };
 
-/* The completion alone ends the wait: the kernel writes to the buffer until then. */
+/* Only the completion ends the wait: the kernel writes to the buffer until then. */
 static bool call_off(struct lt_wait *wait)
 {
     struct ring_wait *w = LT_CONTAINER(wait, struct ring_wait, wait);
@@ -25,7 +25,7 @@ static bool is_closed(const leat_io *io)
     return atomic_load_explicit(&io->users, memory_order_acquire) & LT_IO_CLOSED;
 }
 
-/* It is closed, or there are bytes that come before those of the kernel. */
+/* The descriptor is closed, or unread bytes come before the kernel's. */
 static bool is_over(leat_io *io, enum lt_way way)
 {
     return is_closed(io) || (way == LT_IN && lt_io_has_unread(io));
@@ -38,7 +38,7 @@ static void look(struct lt_wait *wait)
         call_off(wait);
 }
 
-/* As if it waited for the channel. */
+/* Describes the wait as if it were for the channel. */
 static void describe(const struct lt_wait *wait, struct lt_listener *listener)
 {
     const struct ring_wait *w = LT_CONTAINER(wait, struct ring_wait, wait);
@@ -57,7 +57,7 @@ static void set_in_ring(leat_io *io, enum lt_way way, struct lt_task *task)
     atomic_store_explicit(&io->in_ring[way], task, memory_order_relaxed);
 }
 
-/* One task of each direction at a time; others wait for the channel. */
+/* One task of each direction at a time; all others wait for the channel. */
 static bool begin(leat_io *io, enum lt_way way, struct lt_task *task)
 {
     lt_lock(&io->lock);
@@ -97,8 +97,8 @@ static bool run(struct ring_wait *w, struct lt_task *task, struct lt_uring *ring
     return queued;
 }
 
-/* Why it was called off. If there is no reason any more, or its ring was refused, it begins
- * again. */
+/* The reason for which the operation was called off. If there is none any more, or its ring was
+ * refused, it starts again. */
 static int64_t reason(const leat_io *io, const struct lt_party *self, int64_t deadline)
 {
     int error = is_closed(io) ? -EBADF : lt_wait_allowed(self);
@@ -111,7 +111,8 @@ static int64_t transfer(leat_io *io, enum lt_way way, struct lt_task *task, stru
                         void *buffer, size_t n, int64_t deadline)
 {
     struct ring_wait w = { .op.party = &task->party, .io = io, .way = way };
-    /* After `in_ring` has been set: either this sees it, or lt_io_end_ring sees the task. */
+    /* After `in_ring` has been set: either this check sees the end, or lt_io_end_ring sees the
+     * task. */
     if (is_over(io, way))
         return is_closed(io) ? -EBADF : -EINTR;
     lt_wait_begin(&w.wait, &task->party, &in_ring);
@@ -139,16 +140,16 @@ static int64_t by_ring(leat_io *io, enum lt_way way, void *buffer, size_t n, int
 
 /* ---- when it pays ---- */
 
-/* Longer writes are as fast by themselves. */
+/* Longer writes are as fast without a ring. */
 enum { SHORT = 16 * 1024 };
 
-/* Others are ready, or have operations queued: one call submits them all. */
+/* Other tasks are ready, or have operations queued: one call submits them all. */
 static bool has_company(const struct lt_worker *here)
 {
     return LT_HINT(here->ready_head) || lt_uring_has_queued(&here->reactor.ring);
 }
 
-/* A plain transfer of a socket that nobody watches. */
+/* A plain transfer of a socket for whose events no party waits. */
 static bool suits(leat_io *io, enum lt_way way, const struct iovec *part, int64_t deadline)
 {
     return part && deadline != LEAT_NOW &&
@@ -157,7 +158,7 @@ static bool suits(leat_io *io, enum lt_way way, const struct iovec *part, int64_
            (way == LT_OUT || !lt_io_has_unread(io));
 }
 
-/* Relaxed: a hint, which the ring does not rely on. */
+/* Relaxed: a hint; the ring does not depend on it. */
 static bool is_dry(const leat_io *io)
 {
     return atomic_load_explicit(&io->dry, memory_order_relaxed);

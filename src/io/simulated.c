@@ -11,7 +11,7 @@
 /* A real pipe has room for a page at least, and mostly for 64 KiB. Programs rely on the page. */
 enum { LEAST_ROOM_LOG = 12, ROOMS = 5 };
 
-/* What comes behind the last byte. */
+/* What comes after the last byte. */
 enum ending { NONE_YET, ENDED, BROKEN };
 
 /* One direction. `bytes` is a ring: first the bytes that have arrived, then those under way. */
@@ -29,11 +29,11 @@ struct stream {
 struct lt_simulated {
     leat_io *io; /* NULL: it is closed */
     struct pair *pair;
-    struct stream *in, *out; /* NULL: a pipe's end has one of them */
+    struct stream *in, *out; /* NULL: the other direction of a pipe's end */
     bool failed;             /* the next transfer returns -ECONNRESET */
 };
 
-/* One of `short_ones` transfers is short, and one of `late_ones` writes is late; 0: none is. */
+/* One in `short_ones` transfers is short, and one in `late_ones` writes is late; 0: none is. */
 struct pair {
     uint32_t short_ones, late_ones;
     bool both_ways;
@@ -44,7 +44,7 @@ struct pair {
 
 /* ---- what the seed chooses ---- */
 
-/* Outside of the world, where an end may be closed, nothing is left to chance. */
+/* Outside of the world, where an end may be closed, chance decides nothing. */
 static bool happens(uint32_t one_in)
 {
     return lt_world() && one_in && lt_world()->below(one_in) == 0;
@@ -56,14 +56,14 @@ static size_t some_of(const struct pair *pair, size_t n)
     return n > 1 && happens(pair->short_ones) ? 1 + lt_world()->below((uint32_t)n - 1) : n;
 }
 
-/* In nanoseconds. Short delays are more likely than long ones. */
+/* Nanoseconds. Short delays are more likely than long ones. */
 static int64_t choose_delay(void)
 {
     uint32_t most = 1 + lt_world()->below((uint32_t)lt_world()->io_delay);
     return 1 + lt_world()->below(most);
 }
 
-/* A third of the pairs is fast, a second third nearly so. */
+/* A third of the pairs has none, a third few, a third many. */
 static uint32_t choose_frequency(void)
 {
     static const uint32_t frequencies[] = { 0, 16, 2 };
@@ -72,10 +72,10 @@ static uint32_t choose_frequency(void)
 
 /* ---- arriving ---- */
 
-static void tell(const struct lt_simulated *end, uint32_t events)
+static void raise_end(const struct lt_simulated *end, uint32_t events)
 {
     if (end->io)
-        lt_io_tell(end->io, events);
+        lt_io_raise(end->io, events);
 }
 
 static void delay(struct stream *stream)
@@ -84,7 +84,7 @@ static void delay(struct stream *stream)
     lt_shared_timers_notify(lt_shared_timer_set(&stream->timer, deadline));
 }
 
-/* `n` bytes arrive, and the ending behind the last one. The rest comes later. */
+/* `n` bytes arrive, and the ending after the last one. The rest comes later. */
 static void arrive(struct stream *stream, size_t n)
 {
     stream->arrived += n;
@@ -95,7 +95,7 @@ static void arrive(struct stream *stream, size_t n)
         stream->over = true;
         stream->reader->failed |= stream->ending == BROKEN;
     }
-    tell(stream->reader, EPOLLIN);
+    raise_end(stream->reader, EPOLLIN);
 }
 
 static void delay_is_over(struct lt_shared_timer *timer)
@@ -104,7 +104,7 @@ static void delay_is_over(struct lt_shared_timer *timer)
     arrive(stream, some_of(stream->reader->pair, stream->under_way));
 }
 
-/* After bytes or an ending have been put in: they do not overtake others. */
+/* Called after bytes or an ending have been put in: they do not overtake others. */
 static void send_off(struct stream *stream)
 {
     if (lt_shared_timer_is_set(&stream->timer))
@@ -127,16 +127,16 @@ static void finish_writing(struct stream *stream, enum ending ending)
 {
     stream->ending = ending;
     send_off(stream);
-    tell(stream->writer, EPOLLOUT);
+    raise_end(stream->writer, EPOLLOUT);
 }
 
-/* What has arrived can still be read. */
+/* Bytes that have arrived can still be read. */
 static void finish_reading(struct stream *stream)
 {
     lose_what_is_under_way(stream);
     stream->over = stream->refused = true;
-    tell(stream->reader, EPOLLIN);
-    tell(stream->writer, EPOLLOUT);
+    raise_end(stream->reader, EPOLLIN);
+    raise_end(stream->writer, EPOLLOUT);
 }
 
 static void reset(struct pair *pair)
@@ -147,7 +147,7 @@ static void reset(struct pair *pair)
     }
 }
 
-/* As TCP does, it is told once. */
+/* As in TCP, a failure is reported once. */
 static bool take_failure(struct lt_simulated *end)
 {
     bool failed = end->failed;
@@ -157,7 +157,7 @@ static bool take_failure(struct lt_simulated *end)
 
 /* ---- transfers ---- */
 
-/* How many bytes to move: all that the parts have, or have room for, but `most` at most. */
+/* The number of bytes to move: all bytes of the parts, but `most` at most. */
 static size_t bytes_of(const struct iovec *parts, int n, size_t most)
 {
     size_t bytes = lt_io_bytes(parts, (size_t)n);
@@ -181,7 +181,7 @@ static void risk_reset(struct pair *pair)
         reset(pair);
 }
 
-/* Between the ring, from `at` on, and the parts. */
+/* Copies between the ring, from `at` on, and the parts. */
 static void copy(struct stream *stream, size_t at, const struct iovec *parts, size_t n, bool out)
 {
     for (size_t done; n; n -= done, at += done, parts++) {
@@ -215,7 +215,7 @@ int64_t lt_simulated_read(leat_io *io, const struct iovec *parts, int n)
     copy(in, in->first, parts, bytes, true);
     in->first = (in->first + bytes) % in->capacity;
     in->arrived -= bytes;
-    tell(in->writer, EPOLLOUT);
+    raise_end(in->writer, EPOLLOUT);
     return (int64_t)bytes;
 }
 
@@ -272,8 +272,8 @@ int lt_simulated_shutdown(leat_io *io, int how)
 
 /* ---- opening and closing ---- */
 
-/* As a UNIX socket does: if bytes are left that nobody will read now, the other end is told of a
- * reset behind the last byte. */
+/* As a UNIX socket does: if bytes are left that will not be read now, the other end sees a reset
+ * after the last byte. */
 void lt_simulated_close(leat_io *io)
 {
     struct lt_simulated *end = io->simulated;

@@ -1,8 +1,8 @@
 /* simulated.h: pipes and socket pairs that exist in a seeded world only (leat/sim.h).
  *
- * Both ends are leat_ios of the kind LT_IO_SIMULATED. A transfer calls a function here instead
- * of the system. What a party does to one end raises the channels of the other, as the reactor does
- * for descriptors. All else of a leat_io is as ever.
+ * Both ends are leat_ios of the kind LT_IO_SIMULATED. A transfer calls a function here instead of
+ * the system. A call on one end raises the channels of the other, as the reactor does for
+ * descriptors. The rest of a leat_io is the same.
  *
  * The world's seed chooses each capacity, which transfers are short, which bytes come late and how
  * late, and which transfer meets a reset.
@@ -25,7 +25,7 @@ int64_t lt_simulated_write(leat_io *io, const struct iovec *parts, int n);
 int lt_simulated_ask(leat_io *io, unsigned events);
 int lt_simulated_shutdown(leat_io *io, int how);
 
-/* Once, after all other calls for this end. */
+/* Called once, after all other calls for this end. */
 void lt_simulated_close(leat_io *io);
 
 #endif

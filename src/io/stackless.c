@@ -1,5 +1,5 @@
 /* stackless.c: descriptors for blocks and callbacks: they try, wait for the channel, and try again.
- * What may block is tried on a thread of the pool. */
+ * A call that may block runs on a thread of the pool. */
 #include "base/alloc.h"
 #include "block/block.h"
 #include "block/callback.h"
@@ -20,7 +20,7 @@ struct call {
     struct lt_io_turn turn;
 };
 
-/* The thread may wait, so it does not need to ask. */
+/* The thread may wait, so it need not ask. */
 static int run_call(struct lt_call *call)
 {
     const struct lt_io_turn *turn = &LT_CONTAINER(call, struct call, call)->turn;
@@ -72,7 +72,7 @@ static leat_chan *channel(struct lt_trial *trial)
 
 static const struct lt_trial_kind turns = { attempt, call, channel };
 
-static void tell(leat_op *op, int status)
+static void report(leat_op *op, int status)
 {
     leat_io_op *mine = (leat_io_op *)op;
     mine->leat_fn(mine, status);
@@ -86,12 +86,12 @@ int lt_io_turn_then(leat_io_op *op, const struct lt_io_turn *turn, leat_io_op_fn
     mine->trial.kind = &turns;
     mine->turn = *turn;
     op->leat_fn = fn;
-    return lt_trial_begin(&mine->trial, tell);
+    return lt_trial_begin(&mine->trial, report);
 }
 
 /* ---- readiness ---- */
 
-/* After a call with LEAT_NOW that returned -EAGAIN. So the channel is there, and up to date. */
+/* After a call with LEAT_NOW that returned -EAGAIN: so the channel exists, and is up to date. */
 int leat_block_ready(leat_block *b, leat_io *io, unsigned event, int64_t deadline,
                      leat_alarm *alarm)
 {
@@ -131,7 +131,7 @@ static bool is_drained(leat_io *io)
            !atomic_load_explicit(&io->unsaid[LT_IN], memory_order_relaxed);
 }
 
-/* A block that has read all goes on to wait: that needs no system call. */
+/* A block that has read all bytes goes on to wait without a system call. */
 static int read_in_block(leat_block *b, const struct lt_io_turn *turn)
 {
     if (is_drained(turn->io))
@@ -174,7 +174,7 @@ int leat_read_then(leat_io_op *op, leat_io *io, void *buffer, size_t n, leat_io_
 
 /* ---- writing ---- */
 
-/* Again after some bytes: the call that says -EAGAIN or another error is the last. */
+/* Writes again after some bytes, until a call returns -EAGAIN or another error. */
 static int make_write(const struct lt_io_turn *turn, bool asks)
 {
     size_t *done = turn->more;
@@ -194,7 +194,7 @@ int leat_block_write(leat_block *b, leat_io *io, const void *data, size_t n, siz
     return lt_io_turn_in_block(b, &(struct lt_io_turn){ make_write, io, LT_OUT, n, at, done });
 }
 
-/* The call leaves in the array what is not written. */
+/* The call leaves the unwritten rest in the array. */
 static int make_writev(const struct lt_io_turn *turn, bool asks)
 {
     int64_t more;

@@ -3,8 +3,8 @@
 #include "io/io.h"
 #include "scope/scope.h"
 
-/* What a call has written it leaves out of the array. If it has not written all, the next one says
- * why. */
+/* A call removes the bytes that it has written from the array. If it has not written all of them,
+ * the next one returns the reason. */
 int lt_stream_write(leat_io *io, struct iovec *parts, int n)
 {
     for (size_t left = lt_io_bytes(parts, (size_t)n); left;) {
@@ -16,7 +16,7 @@ int lt_stream_write(leat_io *io, struct iovec *parts, int n)
     return 0;
 }
 
-/* The scope is cancelled first: then a partner's verdict, which follows from the end of the
+/* The scope is cancelled first, so that a partner's verdict, which follows from the end of the
  * channel, does not come before the error that caused it. */
 int lt_stream_end_out(leat_scope *scope, leat_chan *out, int error)
 {

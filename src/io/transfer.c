@@ -24,8 +24,8 @@ struct vector {
 
 /* ---- the loop ---- */
 
-/* An error that comes after some bytes have moved is kept for the next call. An end of the wait is
- * not: the next call finds it again, or it does not concern that one. */
+/* An error that comes after some bytes have moved is kept for the next call. The end of a wait is
+ * not: the next call finds it again, or it does not concern that call. */
 static int64_t moved(leat_io *io, enum lt_way way, size_t done, int64_t error)
 {
     if (!done || error >= 0)
@@ -46,7 +46,7 @@ static int take_unsaid(leat_io *io, enum lt_way way)
 static int64_t call_readv(leat_io *io, void *arg);
 static int64_t call_writev(leat_io *io, void *arg);
 
-/* The bytes of a plain transfer, which a ring could make; else NULL. */
+/* The only part of a plain transfer, which a ring could make; else NULL. */
 static const struct iovec *only_part(lt_io_call *call, const void *arg)
 {
     const struct vector *v = arg;
@@ -66,12 +66,12 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
             continue;
         if (done != -EAGAIN)
             return done;
-        /* Without a wait it asks the system itself: the reactor may not have looked yet. */
+        /* Without a wait it asks the system at once: the reactor may not have looked yet. */
         bool waits = deadline != LEAT_NOW && !lt_io_is_raised(io, way);
         int error = waits ? lt_io_wait(io, way, deadline) : 0;
         if (error)
             return error;
-        uint32_t told = lt_io_told(io, way);
+        uint32_t raises = lt_io_raise_count(io, way);
         int64_t n = call(io, arg);
         lt_gap();
         if (n == -EINTR)
@@ -80,14 +80,14 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
             lt_io_turns_to_ring(io, only_part(call, arg), deadline))
             continue;
         if (n == -EAGAIN) {
-            error = lt_io_drained(io, way, told);
+            error = lt_io_drained(io, way, raises);
             if (error || deadline == LEAT_NOW)
                 return error ? error : -EAGAIN;
             continue;
         }
         if (n > 0 && (size_t)n < whole && io->stream && lt_io_is_registered(io) &&
             !atomic_load_explicit(&io->urgent, memory_order_relaxed) && lt_io_chan(io, way))
-            lt_io_lower(io, way, told, false);
+            lt_io_lower(io, way, raises, false);
         else if (rings && way == LT_IN)
             lt_io_set_dry(io, n > 0 && (size_t)n < whole);
         return n;
@@ -111,7 +111,7 @@ int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, 
     return n;
 }
 
-/* ---- calls that may block, on a thread that may ---- */
+/* ---- calls that may block, on the pool's threads ---- */
 
 struct blocking {
     int64_t (*call)(int fd, void *arg);
@@ -127,7 +127,7 @@ static int run_blocking(void *arg)
     return 0;
 }
 
-/* A block that calls leat_read itself waits for the disk: it has no stack that could wait. */
+/* A block that calls leat_read itself waits for the disk: it has no stack to wait on. */
 static int64_t call_blocking(leat_io *io, int64_t (*call)(int fd, void *arg), struct vector *v)
 {
     struct blocking b = { .call = call, .fd = io->fd, .arg = v };
@@ -137,7 +137,7 @@ static int64_t call_blocking(leat_io *io, int64_t (*call)(int fd, void *arg), st
     return error ? error : b.result;
 }
 
-/* The kinds that may block. RWF_NOWAIT has refused, or it is a file. */
+/* For kinds that may block: RWF_NOWAIT has refused, or it is a file. */
 static int64_t call_slowly(leat_io *io, enum lt_way way, int64_t (*call)(int fd, void *arg),
                            struct vector *v)
 {
@@ -243,7 +243,7 @@ int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t deadline)
 
 /* ---- writing ---- */
 
-/* Workers block SIGPIPE, so it stays pending there and ends nothing. */
+/* Workers block SIGPIPE, so it stays pending there and has no effect. */
 void lt_io_hush(struct lt_io_hush *hush)
 {
     sigset_t sigpipe, pending;
@@ -282,7 +282,7 @@ static ssize_t writev_quietly(int fd, const struct vector *v, int flags)
     struct lt_io_hush hush;
     lt_io_hush(&hush);
     ssize_t n = pwritev2(fd, v->at, v->n, -1, flags);
-    /* A write that has moved something may have raised it for the rest. */
+    /* A write that has moved some bytes may have raised it for the rest. */
     lt_io_unhush(&hush, n < 0 ? errno == EPIPE : (size_t)n < bytes_of(v));
     return n;
 }
@@ -329,7 +329,7 @@ static int64_t call_writev(leat_io *io, void *arg)
     }
 }
 
-/* Skips what has been written, and leaves it out of the array. */
+/* Skips the bytes that have been written, and removes them from the array. */
 static void advance(struct iovec **parts, int *n, size_t bytes)
 {
     while (*n && bytes >= (*parts)->iov_len) {

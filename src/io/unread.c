@@ -9,15 +9,15 @@
 void lt_io_unread(leat_io *io, struct lt_unread *unread)
 {
     lt_lock(&io->lock);
-    /* In front: all that is there was behind it. */
+    /* In front: they were read before the bytes that are there. */
     unread->next = atomic_load_explicit(&io->unread, memory_order_relaxed);
     /* Relaxed: a party that sees it takes the lock. */
     atomic_store_explicit(&io->unread, unread, memory_order_relaxed);
     lt_unlock(&io->lock);
-    /* After that, so that a reader that is woken finds them. A reader that has looked for them in
-     * vain, and asks the system, has read the count of tellings before: it does not lower the
-     * channel. */
-    lt_io_tell(io, EPOLLIN);
+    /* Called after the bytes are linked, so that a reader that is woken finds them. A reader that
+     * found none, and asks the system, has read the count of raises before: so it does not lower
+     * the channel. */
+    lt_io_raise(io, EPOLLIN);
     lt_io_end_ring(io);
     lt_point();
 }
@@ -42,8 +42,8 @@ int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek
     lt_lock(&io->lock);
     first = atomic_load_explicit(&io->unread, memory_order_relaxed);
     if (first) {
-        /* Nothing has been asked of the system: so the caller must not lower the channel. */
-        atomic_fetch_add_explicit(&io->told[LT_IN], 1, memory_order_relaxed);
+        /* The system has not been asked, so the caller must not lower the channel. */
+        atomic_fetch_add_explicit(&io->raises[LT_IN], 1, memory_order_relaxed);
         size_t bytes = copy_out(first, parts, n);
         done = (int64_t)bytes;
         first->begin += peek ? 0 : bytes;
@@ -59,7 +59,7 @@ int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek
 
 void lt_io_drop_unread(leat_io *io)
 {
-    /* Relaxed: nobody else uses it any more. */
+    /* Relaxed: no other party uses it any more. */
     struct lt_unread *unread = atomic_load_explicit(&io->unread, memory_order_relaxed);
     while (unread) {
         struct lt_unread *next = unread->next;

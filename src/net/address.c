@@ -19,7 +19,7 @@ enum { PATH_AT = offsetof(struct sockaddr_un, sun_path) };
 
 /* ---- from text ---- */
 
-/* "unix:@" alone has the size with which the system chooses a name. */
+/* "unix:@" alone has the length for which the system chooses a name. */
 static int parse_local(const char *path, leat_address *address)
 {
     struct sockaddr_un *un = (struct sockaddr_un *)&address->at;
@@ -82,7 +82,7 @@ int lt_net_parse(const char *text, struct lt_endpoint *end)
     return parse_host(text, end);
 }
 
-/* The port; -1 if it is no number; -EINVAL if it is too large. */
+/* The port; -1 if it is not a number; -EINVAL if it is too large. */
 static int port_of(const char *service)
 {
     int port = 0;
@@ -97,7 +97,7 @@ static int port_of(const char *service)
     return port <= 65535 ? port : -EINVAL;
 }
 
-/* The number behind the % in an IPv6 address; 0 if there is no such interface. */
+/* The number after the % in an IPv6 address; 0 if there is no such interface. */
 static uint32_t zone_of(const char *name)
 {
     int number = port_of(name);

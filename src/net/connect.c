@@ -1,7 +1,7 @@
 /* connect.c: connects to the first of several addresses that answers.
  *
- * One party makes all attempts. Each is a descriptor of its own, and the party waits in one select
- * until one of them is writable, or until it is time for the next attempt. */
+ * One party makes all attempts. Each attempt has its own descriptor, and the party waits in one
+ * select until one of them is writable, or until it is time for the next attempt. */
 #define _GNU_SOURCE
 #include "net/net.h"
 
@@ -41,7 +41,7 @@ static int connect_now(int fd, const leat_address *to)
     if (error == -EINTR)
         return -EINPROGRESS;
     if (error == -EAGAIN && to->at.ss_family != AF_UNIX)
-        return -EADDRNOTAVAIL; /* no port is left */
+        return -EADDRNOTAVAIL; /* no port is free */
     return error;
 }
 
@@ -61,8 +61,8 @@ static int make_socket(int family, int type, leat_io **made)
 
 /* ---- several addresses ---- */
 
-/* TCP lets a socket connect to its own port, if the system chooses that port: nobody listens
- * there. */
+/* TCP lets a socket connect to its own port, if the system chooses that port and there is no
+ * listener. */
 static bool is_its_own_peer(int fd)
 {
     leat_address here = { .size = sizeof here.at }, there = { .size = sizeof there.at };
@@ -71,7 +71,7 @@ static bool is_its_own_peer(int fd)
            here.size == there.size && memcmp(&here.at, &there.at, here.size) == 0;
 }
 
-/* What came of an attempt: 0, -EINPROGRESS, or the error. */
+/* The outcome of an attempt: 0, -EINPROGRESS, or the error. */
 static int outcome(int fd)
 {
     struct sockaddr_storage peer;
@@ -159,7 +159,7 @@ static int run(struct race *race, int64_t deadline)
     return 0;
 }
 
-/* The families take turns; the first address stays the first. */
+/* Lets the two families take turns; the first address stays first. */
 static void take_turns(leat_address *addresses, int n)
 {
     for (int i = 1; i < n; i++) {
@@ -174,7 +174,7 @@ static void take_turns(leat_address *addresses, int n)
     }
 }
 
-/* How many addresses, or an error. */
+/* Finds the addresses. Returns their number, or an error. */
 static int find(const struct lt_endpoint *end, leat_address *addresses, int64_t deadline)
 {
     if (*end->host)
@@ -203,7 +203,7 @@ static int connect_race(const struct lt_endpoint *end, leat_io **made, int64_t d
 
 /* ---- "unix:" ---- */
 
-/* Such a connect is done at once, or is refused since the backlog is full. */
+/* Such a connect is done at once, or refused because the backlog is full. */
 static int repeat_connect(int fd, const leat_address *to, int64_t deadline)
 {
     for (int64_t pause = LEAT_MS;; pause = pause < 50 * LEAT_MS ? 2 * pause : 100 * LEAT_MS) {

@@ -1,4 +1,4 @@
-/* listen.c: sockets that listen, and what they accept. */
+/* listen.c: sockets that listen, and the connections that they accept. */
 #define _GNU_SOURCE
 #include "net/net.h"
 
@@ -23,10 +23,10 @@ static int bind_socket(int fd, const struct lt_endpoint *end, bool both, int bac
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){ !both }, sizeof(int));
     if (stream && !end->is_local) {
         setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-        lt_net_undelay(fd); /* what is accepted inherits it */
+        lt_net_undelay(fd); /* accepted sockets inherit it */
     }
     if (end->is_local && mode)
-        fchmod(fd, mode); /* the file gets it */
+        fchmod(fd, mode); /* its file gets the mode */
     if (bind(fd, at, end->address.size) != 0)
         return -errno;
     return stream && listen(fd, backlog ? backlog : SOMAXCONN) != 0 ? -errno : 0;
@@ -77,7 +77,8 @@ int leat_listen(leat_scope *scope, const char *address, int backlog, leat_io **l
     errno = saved;
     if (fd < 0)
         return fd;
-    /* LT_IO_NEVER tells leat_accept that the socket is leat's own. Datagrams are a socket's. */
+    /* By LT_IO_NEVER leat_accept knows that the socket is leat's own. Datagrams belong to
+     * sockets. */
     int type = SOCK_STREAM;
     getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &(socklen_t){ sizeof type });
     enum lt_io_kind kind = type == SOCK_STREAM ? LT_IO_NEVER : LT_IO_SOCKET;
@@ -95,7 +96,7 @@ static int accept_now(int fd)
     if (got >= 0)
         return got;
     switch (errno) {
-    /* Errors of one connection, which is gone. The call is made again. */
+    /* Errors of one connection, which is gone. Call again. */
     case ECONNABORTED:
     case EPROTO:
     case ENETDOWN:
@@ -115,14 +116,14 @@ static int poll_now(int fd)
     return n > 0 ? 0 : n == 0 ? -EAGAIN : -errno;
 }
 
-/* One call at a time asks whether there is a connection and takes it. */
+/* Each call checks whether there is a connection and takes it. */
 #define FOUR \
     PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, PTHREAD_MUTEX_INITIALIZER, \
         PTHREAD_MUTEX_INITIALIZER
 enum { TAKERS = 16 };
 static pthread_mutex_t taking[TAKERS] = { FOUR, FOUR, FOUR, FOUR };
 
-/* On a thread that may block: another process may take the connection in between. */
+/* Runs on a thread that may block: another process may take the connection in between. */
 static int accept_slowly(void *arg)
 {
     int fd = *(int *)arg;
@@ -161,7 +162,7 @@ int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int6
 {
     if (!connection)
         return -EINVAL;
-    /* Made before, so that no connection is taken for which there is no memory. */
+    /* Allocated first, so that no connection is accepted for which there is no memory. */
     leat_io *made;
     int error = listener ? lt_io_new(NULL, -1, LT_IO_SOCKET, listener->stream, &made) : -EINVAL;
     if (error)
@@ -172,7 +173,7 @@ int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int6
         leat_io_unref(made);
         return (int)fd;
     }
-    /* Relaxed: a look may read it. Others get the leat_io later. */
+    /* Relaxed: a look may read it. Other parties get the leat_io later. */
     __atomic_store_n(&made->fd, (int)fd, __ATOMIC_RELAXED);
     if (scope)
         lt_io_own(scope, made);
@@ -182,7 +183,7 @@ int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int6
 
 /* ---- for blocks and callbacks ---- */
 
-/* -EDEADLK is leat_blocking's, for a listener of the program's that may block. */
+/* -EDEADLK comes from leat_blocking, for a listener of the program's that may block. */
 static int make_accept(const struct lt_io_turn *turn, bool asks)
 {
     (void)asks;

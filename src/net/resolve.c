@@ -1,8 +1,8 @@
-/* resolve.c: the addresses of names: questions to the system, on threads of the pool.
+/* resolve.c: finds the addresses of names by questions to the system, on threads of the pool.
  *
  * A question is on the list `asked` while a thread asks it, and on `queued` while it waits for one
  * of LT_NET_AT_ONCE threads. Callers with an equal question join it. It is freed when its callers
- * and its thread have left; one in the queue goes with its last caller.
+ * and its thread have left; a queued question is freed with its last caller.
  *
  * Locking. One lock guards the lists, all references and all waiters. */
 #define _GNU_SOURCE
@@ -22,9 +22,9 @@ enum { LT_NET_AT_ONCE = 32 };
 struct question {
     struct lt_work work;
     struct lt_node node, callers;
-    unsigned references; /* of its callers and, until it has been asked, of its list */
+    unsigned references; /* one for each caller and, until it has been asked, one for its list */
     bool is_queued;
-    int result; /* how many addresses, or a negative errno value */
+    int result; /* the number of addresses, or a negative errno value */
     char host[LT_NET_HOST], service[LT_NET_HOST];
     leat_address addresses[LT_NET_ADDRESSES];
 };
@@ -61,7 +61,7 @@ static bool is_among(const leat_address *addresses, int n, const struct addrinfo
     return false;
 }
 
-/* The list has each address once for each type of socket. */
+/* The system's list has each address once for each type of socket. */
 static int ask_system(const char *host, const char *service, leat_address *addresses)
 {
     struct addrinfo *list;
@@ -151,13 +151,13 @@ static struct question *make(const char *host, const char *service)
         return NULL;
     lt_list_init(&question->callers);
     question->work.run = ask;
-    /* leat_resolve has measured them. */
+    /* leat_resolve has checked their lengths. */
     memcpy(question->host, host, strlen(host) + 1);
     memcpy(question->service, service, strlen(service) + 1);
     return question;
 }
 
-/* Under the lock: puts a new question on its list. True: the caller submits it. */
+/* Under the lock: puts a new question on its list. True: the caller must submit it. */
 static bool enter(struct question *question)
 {
     question->references = 1;

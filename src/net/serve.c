@@ -6,9 +6,9 @@
  * when `around` is cancelled (an operation of that scope sees it) or when the listener is closed
  * (a close hook sees it).
  *
- * A block is put on the worker that has the fewest of this server's. There its descriptor is
- * registered, as a task's is. (Workers count tasks, and no blocks.) A job ends it: it frees what
- * the block, whose own memory that is, can not free. */
+ * A block is put on the worker that has the fewest of this server's blocks. There its descriptor is
+ * registered, as a task's is. (Workers count tasks, but no blocks.) A job ends the block: it frees
+ * the block's memory, which the block itself cannot free. */
 #include "net/net.h"
 
 #include "base/alloc.h"
@@ -32,7 +32,7 @@
 struct server {
     leat_io *listener;
     leat_serve_fn *fn;
-    const leat_block_type *type; /* of the blocks; NULL: it has tasks or threads */
+    const leat_block_type *type; /* for a server with blocks; NULL: it has tasks or threads */
     size_t size;                 /* of a block's struct */
     void *arg;
     leat_serve_options options;
@@ -40,10 +40,10 @@ struct server {
     leat_chan *stop, *ended, *never;
     leat_op watch;
     struct lt_close_hook hook;
-    leat_io *held; /* accepted, but not being served yet */
+    leat_io *held; /* accepted, but not served yet */
     int64_t pause;
     _Atomic unsigned active;
-    _Atomic unsigned *blocks; /* one count for each worker: those put there that have not ended */
+    _Atomic unsigned *blocks; /* one count for each worker: blocks put there that have not ended */
 };
 
 struct guest {
@@ -55,10 +55,10 @@ struct guest_block {
     struct lt_job ended;
     struct server *server;
     _Atomic unsigned *count;
-    leat_served served; /* and the rest of the block's struct */
+    leat_served served; /* followed by the rest of the block's struct */
 };
 
-/* ---- what stops it ---- */
+/* ---- ways to stop it ---- */
 
 static void watched(leat_op *op, int status)
 {
@@ -91,7 +91,8 @@ static void unwatch_listener(struct server *server)
 
 /* ---- connections ---- */
 
-/* Returns the verdict that counts. The server stays until the caller has left `crowd`. */
+/* A connection has ended. Returns its verdict for the scope. The server exists until the caller has
+ * left `crowd`. */
 static int guest_ends(struct server *server, leat_io *connection, int verdict)
 {
     leat_io_close(connection);
@@ -117,7 +118,7 @@ static void block_ended(struct lt_job *job)
     struct guest_block *guest = LT_CONTAINER(job, struct guest_block, ended);
     struct server *server = guest->server;
     leat_scope *crowd = server->crowd;
-    /* Relaxed: it counts, no more. */
+    /* Relaxed: only a count. */
     atomic_fetch_sub_explicit(guest->count, 1, memory_order_relaxed);
     int verdict = guest_ends(server, guest->served.connection, guest->served.block.status);
     lt_free(guest);
@@ -181,7 +182,7 @@ static int start_guest(struct server *server)
 
 /* ---- the loop ---- */
 
-/* Waits for `ch` as well as for the stop. 0, -ESHUTDOWN for the stop, or an error. */
+/* Waits for `ch` and for the stop. 0, -ESHUTDOWN for the stop, or an error. */
 static int wait_for(const struct server *server, leat_chan *ch)
 {
     leat_case cases[] = { LEAT_RECV(server->stop, NULL), LEAT_RECV(ch, NULL) };
@@ -248,7 +249,7 @@ static int loop(struct server *server)
     return error;
 }
 
-/* Waits for the connections, until the grace has passed. */
+/* Waits until the connections have ended, or the grace has passed. */
 static void drain(struct server *server)
 {
     int64_t grace = server->options.grace ? server->options.grace : DEFAULT_GRACE;
@@ -262,7 +263,7 @@ static void drain(struct server *server)
 
 /* ---- beginning and ending ---- */
 
-/* With `around` open. */
+/* Called with `around` open. */
 static int prepare(struct server *server)
 {
     server->stop = leat_chan_make(server->around, 0, 0);

@@ -1,9 +1,9 @@
 /* attend.c: a thread that attends to its process itself (LEAT_ATTENDED): it polls the pidfd, the
- * pipes and a bell, which rings when its scope is cancelled. No worker has to wake for the process,
- * neither when it starts nor when it ends.
+ * pipes and a bell, which rings when its scope is cancelled. So no worker has to wake when the
+ * process starts or ends.
  *
- * leat's copies of the ends that the process has for writing stay open until it has ended: so the
- * thread wakes once at the end, and not for each pipe before. */
+ * leat's copies of the process's write ends stay open until the process has ended: so the thread
+ * wakes once at the end, and not for each pipe before. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "base/cancel.h"
@@ -25,8 +25,8 @@ static const int64_t look = 10 * LEAT_MS;
 
 /* ---- bells ---- */
 
-/* Of threads that do not attend to anything now. They stay open: a ring that comes late wakes
- * another thread for nothing, and writes into no other descriptor. */
+/* Bells of threads that do not attend to anything now. They stay open: a ring that comes late wakes
+ * another thread in vain, and writes into no other descriptor. */
 struct bell {
     struct bell *next;
     int fd;
@@ -49,7 +49,7 @@ static struct bell *make_bell(void)
     return NULL;
 }
 
-/* NULL: the system has none. Then the thread looks now and then. */
+/* NULL: the system has none. Then the thread checks now and then. */
 static struct bell *take_bell(void)
 {
     lt_lock(&bells.lock);
@@ -77,7 +77,7 @@ static void silence(const struct bell *bell)
     (void)n;
 }
 
-/* ---- what a thread polls ---- */
+/* ---- the descriptors that a thread polls ---- */
 
 enum { PIDFD, BELL, PIPES, ALL = PIPES + 3 };
 
@@ -110,7 +110,7 @@ static int found(const struct attention *a)
 
 /* ---- attending ---- */
 
-/* In a cancelled scope the process ends. */
+/* Checks the scope: in a cancelled one the process ends. */
 static void look_around(struct attention *a)
 {
     leat_process *process = a->process;
@@ -120,10 +120,10 @@ static void look_around(struct attention *a)
     }
 }
 
-/* Until the process has ended, or one of the pipes is ready. */
+/* Waits until the process has ended, or one of the pipes is ready. */
 static int attend(struct attention *a, int64_t deadline)
 {
-    bool ended = false; /* but others of its group have not */
+    bool ended = false; /* the process has ended, but others of its group have not */
     for (;;) {
         /* Acquire: a nudge is cleared before the thread looks at its scope. */
         atomic_fetch_and_explicit(&a->thread->word, ~(uint32_t)(LT_NUDGED | LT_POLLS),
@@ -151,7 +151,7 @@ static int attend(struct attention *a, int64_t deadline)
 
 int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline)
 {
-    if (process->taken) /* which only the attendant writes */
+    if (process->taken) /* only the attendant writes this */
         return 0;
     int saved = errno;
     struct attention a = { process, lt_this_thread(), take_bell(), { { 0 } } };

@@ -1,5 +1,5 @@
-/* capture.c: runs a program and collects its output, in the calling party alone. A thread attends
- * to the process, since it blocks anyway. */
+/* capture.c: runs a program and collects its output, in the calling party alone. A calling thread
+ * attends to the process itself, since it blocks anyway. */
 #include "base/alloc.h"
 #include "process/process.h"
 
@@ -23,7 +23,7 @@ struct capture {
     bool partial;
 };
 
-/* Makes room for one more byte, and the 0 behind. */
+/* Makes room for one more byte, and the 0 after it. */
 static int make_room(struct stream *stream, size_t most)
 {
     if (stream->bytes && stream->size < stream->room)
@@ -66,7 +66,7 @@ static int read_stream(struct capture *capture, struct stream *stream, int64_t d
     return n < 0 && n != -EAGAIN ? (int)n : 0;
 }
 
-/* False: the system can not watch the pipe. */
+/* False: the system cannot watch the pipe. */
 static bool await_stream(leat_case *one, const struct stream *stream)
 {
     *one = (leat_case)LEAT_RECV(stream->io ? leat_io_readable(stream->io) : NULL, NULL);
@@ -90,7 +90,7 @@ static int await(struct capture *capture, leat_chan *ended, int64_t until)
     return leat_select(cases, 3, until);
 }
 
-/* What is in a pipe; its writer may go on. */
+/* Reads what is in a pipe, whose writer may go on. */
 static int read_what_is_there(struct capture *capture, struct stream *stream)
 {
     int64_t n = 1;
@@ -101,7 +101,7 @@ static int read_what_is_there(struct capture *capture, struct stream *stream)
     return n < 0 && n != -EAGAIN ? (int)n : 0;
 }
 
-/* Until both streams have ended; after the end of the process, for its grace at most. */
+/* Collects until both streams have ended; after the end of the process, for its grace at most. */
 static int collect(struct capture *capture)
 {
     int64_t until = LEAT_NEVER;
@@ -128,8 +128,8 @@ static int collect(struct capture *capture)
     return 0;
 }
 
-/* What was in a pipe when its time was over; its writer may go on. The reactor may not have told of
- * it yet, but soon will. */
+/* Collects the bytes that were in a pipe when its time was over. Its writer may go on. The reactor
+ * may not have reported them yet, but soon will. */
 static int collect_rest(struct capture *capture, struct stream *stream)
 {
     int error = 0;

@@ -1,8 +1,8 @@
-/* group.c: whether processes are left of a group whose leader has ended.
+/* group.c: checks whether processes are left in a group whose leader has ended.
  *
- * kill(2) with signal 0 does not tell that: the leader counts until its status is taken, and its
- * number keeps the group's from being another's. So each process is asked for its group. That costs
- * 1 us for three of them, and is done only when a process is being ended. */
+ * kill(2) with signal 0 does not show that: the leader counts until its status is taken, and while
+ * it does, no other process or group gets its number. So this asks for the group of each process.
+ * That costs 1 us for three of them, and happens only when a process is being ended. */
 #define _GNU_SOURCE
 #include "process/process.h"
 #include "process/program.h"
@@ -23,7 +23,7 @@ static bool has_ended(pid_t pid)
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n < 0 ? 0 : n] = '\0';
-    const char *name_end = strrchr(text, ')'); /* the state is behind the name */
+    const char *name_end = strrchr(text, ')'); /* the state is after the name */
     return !name_end || strchr("ZX", name_end[1] ? name_end[2] : '\0');
 }
 

@@ -37,7 +37,7 @@ static void free_process(leat_chan *ch)
 static void free_owned(struct lt_owned *owned)
 {
     leat_process *process = LT_CONTAINER(owned, leat_process, owned);
-    /* Its attendant has not come back, and has no call under way. */
+    /* Its attendant has not come back, and no call of it is running. */
     if (process->attendant && !process->taken) {
         leat_process_end(process, SIGTERM);
         lt_process_attend_here(process, 0, LEAT_NEVER);
@@ -174,14 +174,14 @@ int leat_kill_all(leat_process *process, int signal)
 
 /* ---- the warden ---- */
 
-/* Until the process has ended: 0; -ETIMEDOUT; -ECANCELED. */
+/* Waits until the process has ended. 0, -ETIMEDOUT or -ECANCELED. */
 static int await_end(leat_process *process, int64_t deadline)
 {
     for (;;) {
         int error = leat_ready(process->pidfd, LEAT_IN, deadline);
         if (error > 0 || error == -ETIMEDOUT || error == -ECANCELED)
             return error > 0 ? 0 : error;
-        /* The system can not watch one more descriptor: look now and then. */
+        /* The system cannot watch one more descriptor: check now and then. */
         if (has_ended(process))
             return 0;
         error = leat_now() < deadline ? leat_sleep(look) : -ETIMEDOUT;
@@ -190,7 +190,7 @@ static int await_end(leat_process *process, int64_t deadline)
     }
 }
 
-/* Until the process has ended: 0; is to end: -EINTR; the scope is cancelled: -ECANCELED. */
+/* Waits. 0: the process has ended. -EINTR: it must end. -ECANCELED: the scope is cancelled. */
 static int await_end_or_order(leat_process *process)
 {
     for (;;) {
@@ -210,7 +210,7 @@ static int ask_to_end(leat_process *process, int signal)
     return error;
 }
 
-/* What is left of the group ends while its leader still has its number. */
+/* Ends the rest of the group while its leader still has its number. */
 static void terminate(leat_process *process)
 {
     int64_t spared_until = leat_after(process->grace);
@@ -230,7 +230,7 @@ static void attend(leat_process *process)
         ask_to_end(process, SIGTERM);
     if (why)
         terminate(process);
-    while (!take_status(process)) /* a debugger may have it still */
+    while (!take_status(process)) /* a debugger may still have it */
         leat_sleep(look);
     leat_unshield();
     leat_io_close(process->pidfd);
@@ -266,7 +266,8 @@ static bool is_spared(leat_process *process)
     return spared;
 }
 
-/* The grace is over. The attendant waits for the end of this, and may then free the process. */
+/* Called when the grace is over. The attendant waits for the end of this call, and may then free
+ * the process. */
 static void kill_all(struct lt_shared_timer *killer)
 {
     leat_process *process = LT_CONTAINER(killer, leat_process, killer);
@@ -288,7 +289,7 @@ bool lt_process_finish(leat_process *process)
 {
     if (process->has_group && is_spared(process) && lt_process_has_followers(process))
         return false;
-    while (!take_status(process)) /* a debugger may have it still */
+    while (!take_status(process)) /* a debugger may still have it */
         usleep((useconds_t)(look / LEAT_US));
     disarm(process);
     for (int i = 0; i < 3; i++)
@@ -299,7 +300,7 @@ bool lt_process_finish(leat_process *process)
     return true;
 }
 
-/* The attendant and the timer see to the rest. Its scope is open, and holds the runtime. */
+/* The attendant and the timer do the rest. The process's scope is open, and holds the runtime. */
 static void order_end(leat_process *process)
 {
     struct lt_shared_timers *timers = NULL;
@@ -335,7 +336,7 @@ int leat_process_end(leat_process *process, int signal)
     int error = leat_kill_all(process, 0);
     if (error)
         return error;
-    /* The warden has its order before the process can have ended by the signal. */
+    /* The warden gets its order before the process can end by the signal. */
     if (process->attendant)
         order_end(process);
     else

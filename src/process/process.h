@@ -1,21 +1,21 @@
 /* process.h: a process from the inside.
  *
  * A task of the scope, the warden, waits for the process's pidfd and takes its status. In a
- * cancelled scope, or when told to, it first ends the process, under a shield. The warden is
- * started before the process, since it could fail to start. Its orders come by the channel
- * `orders`: an item when the process has started, and the end of the channel when there is no
- * process or the process is to end.
+ * cancelled scope, or on an order, it first ends the process, under a shield. The warden is started
+ * before the process, since starting it could fail. Its orders come by the channel `orders`: an
+ * item when the process has started, and the end of the channel when there is no process or the
+ * process must end.
  *
  * With LEAT_ATTENDED a thread is the warden of its process, while it is in leat_attend or leat_wait
- * (attend.c). When the process is to end, a timer sees to SIGKILL, wherever the thread is. If the
+ * (attend.c). When the process must end, a timer sends SIGKILL, whatever the thread does. If the
  * thread does not come back, the scope ends the process when it closes.
  *
- * A process that is to end takes its group with it: its status is taken when no other process of
- * the group is left (group.c), or when the grace is over and the rest has got SIGKILL.
+ * A process that must end takes its group with it: its status is taken when no other process of the
+ * group is left (group.c), or when the grace is over and the rest has got SIGKILL.
  *
- * The status is taken under the lock, and signals are sent under it: the process's number and its
- * group's are its own until its status is taken. Afterwards the warden raises `ended`, the channel
- * from which parties receive that wait for the process.
+ * The status is taken under the lock, and signals are sent under it: no other process or group gets
+ * its number until its status is taken. Afterwards the warden raises `ended`, the channel from
+ * which parties that wait for the process receive.
  *
  * A leat_process is one piece of memory with the channel `ended`, and ends with it. The scope and
  * the warden have a reference each. */
@@ -33,35 +33,35 @@
 struct leat_process {
     struct lt_lock lock;
     bool taken;     /* the status has been taken; under the lock */
-    bool has_group; /* of its own */
-    bool ending;    /* it is to end, and the rest of its group; under the lock, with an attendant */
+    bool has_group; /* it has its own group */
+    bool ending;    /* it must end, and the rest of its group; under the lock, with an attendant */
     bool spared;    /* while it is ending: the grace is not over; under the lock */
-    bool cancelled; /* the attendant has seen that its scope is */
+    bool cancelled; /* the attendant has seen that the process's scope is cancelled */
     pid_t pid;
     leat_io *pidfd;
     leat_io *pipes[3];
     leat_chan *orders;             /* NULL with an attendant */
     struct lt_thread *attendant;   /* or NULL; only compared */
-    int kept[3];                   /* with an attendant: the ends for writing; -1: none */
+    int kept[3];                   /* with an attendant: the write ends; -1: none */
     struct lt_shared_timer killer; /* set while it is spared */
     int64_t grace;
-    int error; /* of taking the status: 0 or -ECHILD; this and `exit` do not change once raised */
+    int error; /* 0, or -ECHILD if there was no status; this and `exit` do not change once raised */
     leat_exit exit;
     struct lt_owned owned;
 };
 
 enum { LT_GRACE_S = 5 };
 
-/* Makes a process that has not been started, with one reference. `attendant` may be NULL. NULL: no
- * memory. */
+/* Makes a process that has not been started, with one reference. `attendant` may be NULL. NULL when
+ * memory has run out. */
 leat_process *lt_process_new(struct lt_thread *attendant);
 void lt_process_unref(leat_process *process);
 
-/* The warden. */
+/* The warden's task. */
 int lt_process_attend(void *process);
 
-/* While the process has not ended or its status is not taken: whether another one of its group is
- * left. False, too, where there is no /proc. */
+/* Whether another process of its group is left; called while the process has not ended or its
+ * status is not taken. Also false without /proc. */
 bool lt_process_has_followers(const leat_process *process);
 
 /* ---- with an attendant ---- */
@@ -72,8 +72,8 @@ bool lt_process_is_mine(const leat_process *process);
 /* leat_attend, for the attendant. */
 int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline);
 
-/* The process has ended. False: it was to end, and the grace of its group goes on. Else takes its
- * status. */
+/* The process has ended: takes its status. False: it had to end, and the grace of its group is not
+ * over. */
 bool lt_process_finish(leat_process *process);
 
 #endif

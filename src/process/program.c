@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* Sanitizers know fork only. */
+/* Sanitizers only know fork. */
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define SHARES_MEMORY 0
 #elif defined(__has_feature)
@@ -31,15 +31,15 @@
 
 enum { STACK = 64 * 1024, STACKS = 8, SIGNALS = 64, WAIT_PIDFD = 3 };
 
-/* Whether a child has been seen to share memory: then all do, and none needs a pipe. Relaxed: a
- * start that does not know makes the pipe. */
+/* Whether a child has been seen to share memory: then all children do, and none needs a pipe.
+ * Relaxed: a start that does not see it makes the pipe. */
 static _Atomic bool memory_is_shared;
 
-/* Stacks for children, which are not in use. To unmap one after each child would interrupt the
+/* Stacks for children that are not in use. Unmapping one after each child would interrupt the
  * processors of the other threads. */
 static _Atomic(char *) stacks[STACKS];
 
-/* ---- which file ---- */
+/* ---- finding the file ---- */
 
 static const char *path_in(const char *const *environment)
 {
@@ -49,7 +49,7 @@ static const char *path_in(const char *const *environment)
     return "/bin:/usr/bin";
 }
 
-/* A path without a folder is meant from the current one. */
+/* A path without a folder is relative to the current one. */
 static char *add_file(char *to, const char *folder, size_t length, const char *name)
 {
     memcpy(to, folder, length);
@@ -83,13 +83,13 @@ char *lt_program_files(const char *name, const char *const *environment)
 
 static void reset_signals(void)
 {
-    uint64_t mask = 0, plain[4] = { 0 }; /* as the kernel has them: SIG_DFL, no flags */
+    uint64_t mask = 0, plain[4] = { 0 }; /* as in the kernel's struct: SIG_DFL, no flags */
     for (int signal = 1; signal <= SIGNALS; signal++)
         syscall(SYS_rt_sigaction, signal, plain, NULL, sizeof mask);
     syscall(SYS_rt_sigprocmask, SIG_SETMASK, &mask, NULL, sizeof mask);
 }
 
-/* Out of the way of what becomes 0, 1 and 2. */
+/* Moves the descriptor above 0, 1 and 2. */
 static int move_up(int *fd)
 {
     if (*fd < 0 || *fd > 2)
@@ -149,7 +149,7 @@ static void hide_one(int fd, void *arg)
         fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
-/* execve is to close all other descriptors. */
+/* Makes execve close all other descriptors. */
 static void hide_descriptors(void)
 {
 #ifdef SYS_close_range
@@ -157,7 +157,7 @@ static void hide_descriptors(void)
     if (syscall(SYS_close_range, 3, UINT32_MAX, close_on_exec) == 0)
         return;
 #endif
-    /* Before Linux 5.11, and in emulators. */
+    /* Needed before Linux 5.11, and in emulators. */
     lt_each_number("/proc/self/fd", hide_one, NULL);
 }
 
@@ -181,7 +181,7 @@ static int execute(const struct lt_program *program)
     return error;
 }
 
-/* Returns only an error. */
+/* Returns only after an error. */
 static int become_program(struct lt_program *program)
 {
     reset_signals();
@@ -235,7 +235,7 @@ static int start_by_fork(struct lt_program *program)
     int error = pid < 0 ? -errno : 0;
     char byte = 0;
     if (pid == 0) {
-        close(gate[1]); /* if the parent dies, the child reads an end */
+        close(gate[1]); /* if the parent dies, the child reads the end */
         if (read(gate[0], &byte, 1) == 1)
             child(program);
         _exit(127);
@@ -254,7 +254,7 @@ static int start_by_fork(struct lt_program *program)
 static char *take_stack(void)
 {
     char *stack = NULL;
-    /* Acquire and release: its last user is done with it. */
+    /* Acquire and release: the stack's last user is done with it. */
     for (int i = 0; i < STACKS && !stack; i++)
         stack = atomic_exchange_explicit(&stacks[i], NULL, memory_order_acquire);
     return stack ? stack : lt_map(STACK);

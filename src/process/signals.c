@@ -2,8 +2,8 @@
  *
  * The handler counts in a table that is never freed, and writes to an eventfd that is never closed:
  * it may still run in another thread when its channel is gone. The eventfd wakes a reactor, which
- * brings the counts into the channel. Nobody reads it: each write is a new edge. A process that was
- * forked and shares the eventfd wakes the reactor too, which finds no counts then.
+ * brings the counts into the channel. It is never read: each write is a new edge. A forked process
+ * that shares the eventfd also wakes the reactor, which then finds no counts.
  *
  * The channel holds one item of each signal at most, so it is never full.
  *
@@ -33,7 +33,7 @@ struct receiver {
 
 static struct {
     _Atomic unsigned times;
-    _Atomic uint64_t last; /* the sender's number, and below it the value */
+    _Atomic uint64_t last; /* the sender's number, and in the lower half the value */
 } counts[SIGNALS];
 
 static pthread_mutex_t changing = PTHREAD_MUTEX_INITIALIZER;
@@ -52,7 +52,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
-    bool sent = info->si_code <= 0; /* by kill, sigqueue and the like */
+    bool sent = info->si_code <= 0; /* by kill, sigqueue and so on */
     uint64_t pid = sent || signal == SIGCHLD ? (uint32_t)info->si_pid : 0;
     uint64_t value = info->si_code == SI_QUEUE ? (uint32_t)info->si_value.sival_int : 0;
     atomic_store_explicit(&counts[signal].last, pid << 32 | value, memory_order_relaxed);
@@ -64,7 +64,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     errno = saved;
 }
 
-/* With the channel's lock held: the item of that signal that waits already, or NULL. */
+/* With the channel's lock held: the item of that signal that is already in the channel, or NULL. */
 static leat_signal *waiting(leat_chan *ch, int signal)
 {
     for (size_t i = 0; i < lt_chan_count(ch); i++) {
@@ -144,7 +144,7 @@ static bool are_free(const struct receiver *receiver)
     return true;
 }
 
-/* A handler of the receiver before may have been late. */
+/* The handler of an earlier receiver may have run late. */
 static void forget_counts(const struct receiver *receiver)
 {
     for (int i = 1; i < SIGNALS; i++)
@@ -152,7 +152,7 @@ static void forget_counts(const struct receiver *receiver)
             atomic_store_explicit(&counts[i].times, 0, memory_order_relaxed);
 }
 
-/* A handler writes to the bell. */
+/* Opens the bell, to which handlers write. */
 static int open_bell(void)
 {
     if (the_bell() < 0)
@@ -177,7 +177,7 @@ static void stop(struct receiver *receiver)
     errno = saved;
 }
 
-/* What has come until now is received, too. */
+/* Signals that have come until now are received, too. */
 static int close_signals(leat_chan *ch)
 {
     struct lt_party *woken = NULL;
@@ -200,7 +200,7 @@ static void free_signals(leat_chan *ch)
 
 /* ---- leat_signals ---- */
 
-/* Not those that no program can handle, that show a fault, or that the C library keeps. */
+/* False for signals that no program can handle, that report a fault, or that the C library uses. */
 static bool is_for_programs(int signal)
 {
     const int others[] = { SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE,
@@ -223,7 +223,7 @@ static int note_signals(struct receiver *receiver, const int *signals, size_t n)
     return 0;
 }
 
-/* From here on the scope owns the channel, and with it the receiver. */
+/* From here on the scope owns the channel, and thereby the receiver. */
 static int open_channel(leat_scope *scope, struct receiver *receiver, size_t n)
 {
     leat_chan_spec spec = {

@@ -15,7 +15,7 @@
 
 /* ---- checks ---- */
 
-/* At most one of them says what becomes 0, 1 or 2. */
+/* Checks that at most one option sets each of 0, 1 and 2. */
 static bool are_clear(const leat_spawn_options *options)
 {
     unsigned flags = options->flags;
@@ -41,10 +41,10 @@ static int check(leat_scope *scope, const leat_spawn_options *options)
 struct spawning {
     struct lt_program program;
     leat_process *process;
-    int theirs[3]; /* what the process gets and leat closes afterwards; -1: nothing */
+    int theirs[3]; /* the process's ends, which leat closes afterwards; -1: none */
 };
 
-/* leat's end does not block; a pipe's two ends are two open files. */
+/* leat's end does not block. A pipe's two ends are two open files. */
 static int open_pipe(struct spawning *spawning, int place)
 {
     int ends[2];
@@ -77,7 +77,7 @@ static int open_descriptors(struct spawning *spawning, const leat_spawn_options 
     return error;
 }
 
-/* An attendant keeps the ends for writing (attend.c). */
+/* An attendant keeps the write ends (attend.c). */
 static void close_theirs(struct spawning *spawning, bool keep)
 {
     for (int i = 0; i < 3; i++) {
@@ -98,7 +98,7 @@ static int start(void *arg)
 static void note_start(struct spawning *spawning, leat_scope *scope)
 {
     leat_process *process = spawning->process;
-    /* Relaxed: a look may read it. Others get the process later. */
+    /* Relaxed: a look may read it. Other parties get the process later. */
     __atomic_store_n(&process->pidfd->fd, spawning->program.pidfd, __ATOMIC_RELAXED);
     process->pid = spawning->program.pid;
     lt_scope_own(scope, &process->owned);
@@ -156,7 +156,7 @@ static int spawn(struct spawning *spawning, leat_scope *scope, const leat_spawn_
     return error;
 }
 
-/* A task has a warden in any case: its worker is not to block. */
+/* A task always has a warden, since its worker must not block. */
 static struct lt_thread *attendant(const leat_spawn_options *options)
 {
     struct lt_party *self = lt_current_party();
