@@ -1,6 +1,6 @@
 /* dump.c: dumps for the user. */
 #include "base/cancel.h"
-#include "dump/tell.h"
+#include "dump/print.h"
 #include "watch/look.h"
 
 #include <leat/watch.h>
@@ -8,17 +8,17 @@
 #include <errno.h>
 #include <stdlib.h>
 
-typedef void teller(FILE *to, const struct lt_look *look);
+typedef void printer(FILE *to, const struct lt_look *look);
 
-/* In one piece, and after the look: a slow reader holds nothing up. */
-static int tell_whole(FILE *to, teller *tell, const struct lt_look *look)
+/* In one piece, and after the look, so that a slow reader delays nothing else. */
+static int print_whole(FILE *to, printer *print, const struct lt_look *look)
 {
     char *text = NULL;
     size_t size = 0;
     FILE *file = open_memstream(&text, &size);
     if (!file)
         return -ENOMEM;
-    tell(file, look);
+    print(file, look);
     int error = fclose(file) != 0                                      ? -ENOMEM
                 : fwrite(text, 1, size, to) != size || fflush(to) != 0 ? -EIO
                                                                        : 0;
@@ -26,13 +26,13 @@ static int tell_whole(FILE *to, teller *tell, const struct lt_look *look)
     return error;
 }
 
-static int look_and_tell(FILE *to, teller *tell, const void *caller)
+static int look_and_print(FILE *to, printer *print, const void *caller)
 {
     struct lt_look look;
     int saved = errno, cancel = lt_cancel_put_off();
     int error = to ? lt_look_begin(&look, caller, NULL) : -EINVAL;
     if (!error) {
-        error = tell_whole(to, tell, &look);
+        error = print_whole(to, print, &look);
         lt_look_end(&look);
     }
     lt_cancel_restore(cancel);
@@ -40,13 +40,13 @@ static int look_and_tell(FILE *to, teller *tell, const void *caller)
     return error;
 }
 
-/* Not inlined, as link-time optimization may do it: the address would be that of another call. */
+/* Not inlined (link-time optimization might do it): the address would be that of another call. */
 __attribute__((noinline)) int leat_dump(FILE *to)
 {
-    return look_and_tell(to, lt_tell, lt_frames_wanted() ? __builtin_return_address(0) : NULL);
+    return look_and_print(to, lt_print, lt_frames_wanted() ? __builtin_return_address(0) : NULL);
 }
 
 int leat_dump_graph(FILE *to)
 {
-    return look_and_tell(to, lt_draw, NULL);
+    return look_and_print(to, lt_draw, NULL);
 }

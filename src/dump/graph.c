@@ -1,9 +1,9 @@
-/* graph.c: what waits for what, for Graphviz. Scopes are frames, parties ovals, channels boxes,
- * stages arrows. An edge leads from a party to what it waits for; a gray one is the way of the
- * items. */
-#include "dump/tell.h"
+/* graph.c: draws the parties and what they wait for, for Graphviz. Scopes are frames, parties
+ * ovals, channels boxes, stages arrows. An edge leads from a party to the thing that it waits for;
+ * a gray edge is the path of items. */
+#include "dump/print.h"
 
-/* A node's name: a letter for the kind, and the number or, without one, the record's order. */
+/* A node's name: a letter for the kind, and the record's number, or if it has none, its order. */
 static void node(FILE *to, const struct lt_record *record)
 {
     static const char letters[] = { 't', 'h', 'b', 'k', 'm', 'c', 'd', 'g', 'p' };
@@ -31,9 +31,9 @@ static void draw_record(FILE *to, const struct lt_look *look, const struct lt_re
     node(to, record);
     fprintf(to, " [%s label=\"", looks[record->thing]);
     if (record->thing == LT_A_DESCRIPTOR)
-        lt_tell_descriptor(to, record->number);
+        lt_print_descriptor(to, record->number);
     else
-        fputs(record->thing == LT_A_STAGE ? seen->what : lt_tell_thing(record->thing), to);
+        fputs(record->thing == LT_A_STAGE ? seen->what : lt_print_thing(record->thing), to);
     if (record->number && record->thing <= LT_A_CHANNEL)
         fprintf(to, " %u", record->number);
     if (record->name) {
@@ -42,7 +42,7 @@ static void draw_record(FILE *to, const struct lt_look *look, const struct lt_re
     }
     if (record->code) {
         fputs("\\n", to);
-        lt_tell_code(to, record->code);
+        lt_print_code(to, record->code);
     }
     if (record->thing == LT_A_CHANNEL)
         fprintf(to, "\\n%zu of %zu%s", record->length, record->capacity,
@@ -60,7 +60,7 @@ static void draw_record(FILE *to, const struct lt_look *look, const struct lt_re
         fputs("\\nsleeps", to);
     if (record->state == LT_IS_WAITING && record->since) {
         fputs("\\nsince ", to);
-        lt_tell_time(to, look->now - record->since);
+        lt_print_time(to, look->now - record->since);
     }
     fprintf(to, "\"%s];\n",
             record->state == LT_IS_RUNNING ? " style=filled fillcolor=palegreen" : "");
@@ -89,7 +89,7 @@ static void draw_aims(FILE *to, const struct lt_look *look, const struct lt_reco
     }
 }
 
-/* The way of the items, through a stage. */
+/* Draws the path of the items through a stage. */
 static void draw_ends(FILE *to, const struct lt_record *record)
 {
     const struct lt_sight *seen = record->sight;
@@ -107,7 +107,7 @@ static void draw_ends(FILE *to, const struct lt_record *record)
     }
 }
 
-/* A scope's frame stays open for the scopes inside, which come right after the scope. */
+/* A scope's frame stays open for the scopes inside, which follow it directly. */
 static void draw_scopes(FILE *to, const struct lt_look *look)
 {
     unsigned depth = 0, open = 0;

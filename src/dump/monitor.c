@@ -23,9 +23,10 @@
 /* ---- deadlocks: whether anything is left that could end a wait ----
  *
  * A check does not see everything at one moment. But each worker counts its sleeps, and the number
- * of sleeping threads comes with the number of times that a thread began to sleep. So when two
- * checks find all of them asleep, with the same counts, none has been awake in between. Then all
- * were asleep together, with nothing on its way to any of them: nothing could have sent it. */
+ * of sleeping threads comes with the number of times that a thread began to sleep. So if two checks
+ * find all of them asleep, with the same counts, none has been awake in between. Then all were
+ * asleep together, and no wake-up was on its way to any of them, since no party could have sent
+ * one. */
 
 enum { DEADLOCK_CHECK_MS = 100 };
 
@@ -36,7 +37,7 @@ struct rest {
 
 static _Atomic unsigned bystanders;
 
-/* How many threads the process has; 0: not known. */
+/* The number of threads in the process; 0: not known. */
 static uint64_t threads_of_process(void)
 {
     int saved = errno;
@@ -67,7 +68,7 @@ static struct rest sample(void)
     lt_pool_count(&pool, &idle);
     now.threads = atomic_load_explicit(&lt_threads_asleep, memory_order_relaxed);
     uint64_t asleep = now.threads & UINT32_MAX, monitor = 1;
-    /* Relaxed: a number that is late hides a deadlock until the next check. */
+    /* Relaxed: a count that is late hides a deadlock until the next check. */
     unsigned others = atomic_load_explicit(&bystanders, memory_order_relaxed);
     now.found = threads_of_process() == lt_runtime.worker_count + idle + asleep + monitor + others;
     return now;
@@ -79,8 +80,8 @@ void lt_monitor_bystander(int by)
     atomic_fetch_add_explicit(&bystanders, (unsigned)by, memory_order_relaxed);
 }
 
-/* True: there is a deadlock. This call and the one before found everything at rest, and nothing was
- * done in between. */
+/* True: there is a deadlock. This call and the one before found everything at rest, and nothing ran
+ * in between. */
 static bool is_deadlock(struct rest *before)
 {
     struct rest now = sample();
@@ -90,11 +91,11 @@ static bool is_deadlock(struct rest *before)
     return same && lt_running();
 }
 
-/* ---- the watchdog: which parties keep a worker ----
+/* ---- the watchdog: parties that keep a worker ----
  *
  * While a worker runs nothing else, two numbers stay as they are: its count of switches, and how
- * many direct switches it has left. The second is the worker's own, and is read by lt_peek. The
- * monitor reads both four times within the limit. */
+ * many direct switches it has left. The second is a plain word of the worker's, and is read by
+ * lt_peek. The monitor reads both four times within the limit. */
 
 struct hold {
     const struct lt_task *running;
@@ -125,7 +126,7 @@ static void check(struct hold *hold, unsigned i, int64_t limit, int64_t now)
         .switches = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed),
         .since = now,
     };
-    /* Where the kernel forbids this, tasks that slowly switch to one another may pass for one. */
+    /* If the kernel forbids this, tasks that slowly switch to one another look like one task. */
     if (!lt_peek(&seen.direct_left, &worker->direct_left, sizeof seen.direct_left))
         seen.direct_left = 0;
     if (atomic_load_explicit(&worker->asleep, memory_order_relaxed) || !hold->since ||
@@ -156,18 +157,18 @@ static void check_workers(struct hold *holds, int64_t limit)
 enum { SIGNALS = 65 };
 
 static struct {
-    pthread_mutex_t mutex; /* guards all but what the signal handler and the thread read */
+    pthread_mutex_t mutex; /* guards all but the words of the signal handler and the thread */
     bool running;
     pthread_t thread;
-    struct lt_plan plan; /* not written while the thread runs, as the next */
-    struct hold *holds;  /* each worker's, for the watchdog */
+    struct lt_plan plan; /* not written while the thread runs; nor is `holds` */
+    struct hold *holds;  /* one for each worker, for the watchdog */
     struct {
         bool taken;
         struct sigaction former;
     } signals[SIGNALS];
-    /* Made once and never closed: a handler that is still running may write to it. -1: not made. */
+    /* Made once and never closed, since a running handler may still write to it. -1: not made. */
     _Atomic int event_fd;
-    _Atomic bool dump, stop; /* what the monitor was woken for */
+    _Atomic bool dump, stop; /* why the monitor was woken */
 } monitor = { .mutex = PTHREAD_MUTEX_INITIALIZER, .event_fd = -1 };
 
 /* ---- waking the monitor ---- */
@@ -192,14 +193,14 @@ static void wake_monitor(_Atomic bool *why)
 {
     int saved = errno;
     uint64_t one = 1;
-    /* Release: the monitor sees what came before. */
+    /* Release: the monitor sees what happened before. */
     atomic_store_explicit(why, true, memory_order_release);
     ssize_t ignored = write(event_fd(), &one, sizeof one);
     (void)ignored;
     errno = saved;
 }
 
-/* Waits until the monitor is woken, but not longer than `interval` nanoseconds; 0: for ever. */
+/* Waits until the monitor is woken, but at most `interval` nanoseconds; 0: for ever. */
 static void wait_for_event(int64_t interval)
 {
     struct pollfd fd = { .fd = event_fd(), .events = POLLIN };
@@ -249,7 +250,7 @@ static void *run_monitor(void *argument)
             plan.deadlock = false;
         }
     }
-    check_workers(monitor.holds, plan.watchdog); /* for how long a worker was held until now */
+    check_workers(monitor.holds, plan.watchdog); /* reports how long a worker was held until now */
     return NULL;
 }
 
@@ -329,7 +330,7 @@ int leat_dump_on_signal(int signal)
     return error;
 }
 
-/* ---- with the runtime ---- */
+/* ---- at the runtime's start and end ---- */
 
 int lt_monitor_start(const struct lt_plan *plan)
 {

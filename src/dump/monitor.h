@@ -15,12 +15,12 @@ struct lt_plan {
 /* Starts the thread if the plan needs it. 0, -EINVAL, -ENOMEM. */
 int lt_monitor_start(const struct lt_plan *plan);
 
-/* Joins the thread, and puts back the former handlers of signals. */
+/* Joins the thread, and restores the former handlers of signals. */
 void lt_monitor_stop(void);
 
-/* One more thread of leat's own that never calls leat for the program: by is 1, and -1 for one
- * less. Counted only while the thread exists: with a thread too many counted, a thread of the
- * program would be overlooked when deadlocks are looked for. */
+/* Counts threads of leat's own that never call leat for the program: `by` is 1 for one more thread,
+ * and -1 for one less. Counted only while the thread exists: if one too many were counted, the
+ * search for deadlocks would overlook a thread of the program. */
 void lt_monitor_bystander(int by);
 
 #endif

@@ -103,7 +103,7 @@ bool lt_io_enter(leat_io *io);
 int lt_io_leave(leat_io *io);
 
 /* The same for an operation that may wait: 0, -EINVAL, -ECANCELED or -EBADF. After 0 the caller
- * must call lt_io_end, in which a task spends its budget. */
+ * must call lt_io_finish, in which a task spends its budget. */
 int lt_io_begin(leat_io *io, int64_t deadline);
 void lt_io_finish(leat_io *io, int64_t deadline);
 

@@ -18,7 +18,7 @@ enum { LONGEST_TRACE = 60 };
 
 struct request {
     const char *path;  /* "/json" */
-    const char *query; /* what follows the '?', or "" */
+    const char *query; /* the part after the '?', or "" */
     const char *host;  /* the header's value, or NULL */
     const char *token; /* of "Authorization: Bearer TOKEN", or NULL */
     bool cross_site;   /* a page of another site made the browser ask */
@@ -29,7 +29,7 @@ bool lt_request_is_whole(const char *head, size_t n)
     return memmem(head, n, "\r\n\r\n", 4) != NULL;
 }
 
-/* Ends the line at its CRLF. What follows it, or NULL. */
+/* Ends the line at its CRLF. Returns the rest, or NULL. */
 static char *end_line(char *line)
 {
     char *end = strstr(line, "\r\n");
@@ -121,7 +121,7 @@ static bool query_of(const struct request *request, const char *name, char *valu
 }
 
 /* Whether the host is this machine by a number or as localhost, or not given. A page of another
- * site whose name leads here (DNS rebinding) asks with that name. */
+ * site whose name resolves to this machine (DNS rebinding) sends that name. */
 static bool is_for_loopback(const struct request *request)
 {
     char name[64];
@@ -137,7 +137,7 @@ static bool is_for_loopback(const struct request *request)
            (inet_pton(AF_INET, name, &four) == 1 && ntohl(four.s_addr) >> 24 == 127);
 }
 
-/* Compares in a time that tells nothing of `wanted` but its length. */
+/* Compares in a time that reveals only the length of `wanted`. */
 static bool token_is(const char *token, const char *wanted)
 {
     size_t n = strlen(wanted);
@@ -151,7 +151,7 @@ static bool token_is(const char *token, const char *wanted)
 
 static const struct status {
     int number;
-    const char *reason, *line; /* what is told to the user */
+    const char *reason, *line; /* the message for the user */
 } statuses[] = {
     { 200, "OK", "" },
     { 400, "Bad Request", "the request is none that a look knows; a trace has 0.1 to 60 seconds" },
@@ -161,7 +161,7 @@ static const struct status {
     { 405, "Method Not Allowed", "a look only answers GET" },
     { 409, "Conflict", "a trace is being recorded already" },
     { 503, "Service Unavailable", "the runtime is starting or stopping" },
-    { 500, "Internal Server Error", "no memory" }, /* the last: for all others */
+    { 500, "Internal Server Error", "no memory" }, /* the last: for all other errors */
 };
 
 static const struct status *find_status(int number)
@@ -172,7 +172,7 @@ static const struct status *find_status(int number)
     return status;
 }
 
-/* `file`: what a browser saves it as; or NULL. */
+/* `file`: the name under which a browser saves it; or NULL. */
 static void put(struct lt_answer *to, int status, const char *type, const char *file,
                 const char *body, size_t n)
 {
@@ -283,7 +283,7 @@ void lt_answer_trace(struct lt_answer *to)
     follow(&routes[TRACE], to, NULL);
 }
 
-/* Seconds with a fraction, as nanoseconds; 0: they are none. Not by strtod, which goes by the
+/* Seconds with a fraction, as nanoseconds; 0: not a number. Not by strtod, which depends on the
  * program's locale. */
 static int64_t parse_seconds(const char *text)
 {
@@ -316,9 +316,9 @@ static int64_t record(struct lt_answer *to, const struct request *request)
     return error ? 0 : ns;
 }
 
-/* ---- which one ---- */
+/* ---- choosing the answer ---- */
 
-/* 0, or the status with which the asker is refused. */
+/* 0, or the status with which the request is refused. */
 static int refusal(const struct lt_asker *asker, const struct request *request)
 {
     char token[256] = "";

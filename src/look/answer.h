@@ -1,4 +1,4 @@
-/* answer.h: what the look answers to a request: the page, a document, a dump, a graph, a trace. */
+/* answer.h: the look's answers to requests: the page, a document, a dump, a graph, a trace. */
 #ifndef LT_LOOK_ANSWER_H
 #define LT_LOOK_ANSWER_H
 
@@ -9,7 +9,7 @@
 
 /* The client. */
 struct lt_asker {
-    const char *token; /* that each request needs, or NULL */
+    const char *token; /* required in each request; or NULL */
     bool stranger;     /* another user of this machine, at a UNIX socket */
 };
 
@@ -19,23 +19,23 @@ struct lt_answer {
     size_t length;
 };
 
-/* Whether the n bytes at `head` have a whole head: it ends with an empty line. */
+/* Whether the n bytes at `head` include a whole head: it ends with an empty line. */
 bool lt_request_is_whole(const char *head, size_t n);
 
-/* Takes a whole head apart, in place; `head[n]` is writable. Writes the whole answer. Or returns
- * for how many nanoseconds a trace is to be recorded, which has begun then: lt_answer_trace ends
- * the trace and writes the answer. Else 0. */
+/* Parses a whole head, in place; `head[n]` is writable. Writes the whole answer and returns 0. Or
+ * begins a trace and returns for how many nanoseconds to record it: lt_answer_trace then ends the
+ * trace and writes the answer. */
 int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker, char *head, size_t n);
 void lt_answer_trace(struct lt_answer *to);
 
 /* An answer of one line, such as "404 Not Found". */
 void lt_answer_status(struct lt_answer *to, int status);
 
-/* Looks, within LT_LOOK_USUAL, and writes the document: docs/watch.md has its fields. `caller`: as
- * for lt_look_begin. 0; -EINVAL when no runtime runs; -ENOMEM. */
+/* Makes a look, within LT_LOOK_USUAL, and writes the document: docs/watch.md has its fields.
+ * `caller`: as for lt_look_begin. 0; -EINVAL when no runtime runs; -ENOMEM. */
 int lt_document(FILE *to, const void *caller);
 
-/* The page, src/look/page.html, as it is in the program. */
+/* The page, src/look/page.html, embedded in the program. */
 extern const char lt_page[], lt_page_end[];
 
 #endif

@@ -2,7 +2,7 @@
 #include "look/answer.h"
 
 #include "base/clock.h"
-#include "dump/tell.h"
+#include "dump/print.h"
 #include "watch/look.h"
 
 #include <leat/watch.h>
@@ -42,10 +42,10 @@ static void put_time(FILE *to, const char *key, bool known, int64_t ns)
 static void put_text(FILE *to, const char *key, const char *text)
 {
     fputs(key, to);
-    lt_tell_json(to, text);
+    lt_print_json(to, text);
 }
 
-/* A letter with a number or, without one, with an address. */
+/* A letter with a number, or if there is none, with an address. */
 static void put_id(FILE *to, const char *key, char letter, uint32_t number, const void *place)
 {
     if (number)
@@ -68,14 +68,14 @@ static void put_scope(FILE *to, const char *key, const struct lt_look *look, siz
 }
 
 /* A function or a call, as a text. NULL: null. */
-static void put_code(FILE *to, const char *key, void (*tell)(FILE *to, const void *code),
+static void put_code(FILE *to, const char *key, void (*print)(FILE *to, const void *code),
                      const void *code)
 {
     char *text = NULL;
     size_t size;
     FILE *file = code ? open_memstream(&text, &size) : NULL;
     if (file) {
-        tell(file, code);
+        print(file, code);
         fclose(file);
     }
     put_text(to, key, text);
@@ -90,7 +90,7 @@ static void put_frames(FILE *to, const struct lt_frames *frames)
     }
     fputs(",\"calls\":[", to);
     for (size_t i = 0; i < frames->count; i++)
-        put_code(to, i ? "," : "", lt_tell_frame, frames->code[i]);
+        put_code(to, i ? "," : "", lt_print_frame, frames->code[i]);
     putc(']', to);
 }
 
@@ -170,15 +170,15 @@ static void put_waits(FILE *to, const struct lt_look *look, const struct lt_reco
     putc(']', to);
 }
 
-/* In each of these the record's id has been written. */
+/* Writes the members of a record, after its id. */
 typedef void puts_record(FILE *to, const struct lt_look *look, const struct lt_record *record);
 
 static void put_party(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
     static const char *const states[] = { "started", "queued", "waiting", "ready", "running" };
-    fprintf(to, ",\"kind\":\"%s\"", lt_tell_thing(record->thing));
+    fprintf(to, ",\"kind\":\"%s\"", lt_print_thing(record->thing));
     put_text(to, ",\"name\":", record->name);
-    put_code(to, ",\"code\":", lt_tell_code, record->code);
+    put_code(to, ",\"code\":", lt_print_code, record->code);
     /* A scope that was left out may still have a number. */
     put_id(to, ",\"scope\":", 's',
            record->place == LT_NOWHERE ? record->scope_number : look->scopes[record->place].number,

@@ -6,13 +6,13 @@
 #include "base/clock.h"
 #include "base/environment.h"
 #include "base/world.h"
+#include "dump/monitor.h"
 #include "look/answer.h"
 #include "net/net.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
 #include "scope/scope.h"
 #include "trace/trace.h"
-#include "dump/monitor.h"
 
 #include <leat/watch.h>
 
@@ -55,7 +55,7 @@ static int resolve(const char *text, struct lt_endpoint *end)
     return known ? 0 : -EINVAL;
 }
 
-/* Removes the file of a socket at which nobody listens any more: a program was killed. */
+/* Removes the file of a socket that no longer has a listener: its program was killed. */
 static bool remove_stale(const leat_address *address, const char *path)
 {
     struct stat found;
@@ -76,8 +76,8 @@ static int listen_at(const struct lt_endpoint *end, const char *path)
     return fd;
 }
 
-/* A user who let the system choose the port has to be told. */
-static void tell_port(const struct place *place)
+/* Reports the port to a user that let the system choose it. */
+static void report_port(const struct place *place)
 {
     char text[LEAT_ADDRESS_TEXT];
     leat_address address = { .size = sizeof address.at };
@@ -96,9 +96,9 @@ static void close_place(struct place *place)
     errno = saved;
 }
 
-/* `has_token`: also at an address that other machines reach. 0; -EINVAL for an address that is
- * none; -EPERM when it is not on this machine and there is no token; or the
- * error of listening there. */
+/* `has_token`: also at an address that other machines reach. 0; -EINVAL for text that is no
+ * address; -EPERM if it is not on this machine and there is no token; or the error of listening
+ * there. */
 static int open_place(struct place *place, const char *address, bool has_token)
 {
     struct lt_endpoint end;
@@ -113,7 +113,7 @@ static int open_place(struct place *place, const char *address, bool has_token)
                  ((const struct sockaddr_un *)&end.address.at)->sun_path);
     place->fd = listen_at(&end, place->path);
     if (place->fd >= 0 && !end.is_local && strcmp(end.service, "0") == 0)
-        tell_port(place);
+        report_port(place);
     errno = saved;
     return place->fd < 0 ? place->fd : 0;
 }
@@ -136,8 +136,8 @@ static int accept_at(const struct place *place, bool *stranger)
 
 enum { CLIENTS = 16, LONGEST_HEAD = 8192 };
 
-/* How long a client may take to ask, and to read some more; and a listener that fails, to recover:
- * mostly there is no descriptor left. */
+/* How long a client may take to ask, and to read more; and how long a failing listener pauses:
+ * mostly no descriptor is left. */
 static const int64_t patience = 10 * LEAT_S, pause_of_listener = LEAT_S / 10;
 
 enum state { ASKS, RECORDS, READS };
@@ -146,19 +146,19 @@ struct client {
     int fd; /* -1: there is none */
     enum state state;
     bool stranger;
-    int64_t until; /* it is given up then; while RECORDS the trace is complete */
+    int64_t until; /* the client is given up then; while RECORDS the trace is complete */
     size_t asked, sent;
     struct lt_answer answer;
     char head[LONGEST_HEAD + 1];
 };
 
 struct lt_server {
-    struct lt_owned owned; /* of leat_look */
+    struct lt_owned owned; /* by leat_look's scope */
     struct place place;
     pthread_t thread;
-    int stop; /* an eventfd: readable when the thread is to end */
+    int stop; /* an eventfd: readable when the thread must end */
     char *token;
-    int64_t listens; /* not before */
+    int64_t listens; /* listens only from then on */
     struct client clients[CLIENTS];
 };
 
@@ -229,7 +229,7 @@ static void read_more(struct lt_server *server, struct client *c)
     }
 }
 
-/* While a trace is recorded, only the client's end is of interest. */
+/* While a trace is recorded, only the client's end matters. */
 static void attend(struct lt_server *server, struct client *c, short events)
 {
     if (c->state == ASKS && events)
@@ -276,7 +276,7 @@ static void take_client(struct lt_server *server)
 
 enum { STOP, LISTENER, FIRST_CLIENT, DESCRIPTORS = FIRST_CLIENT + CLIENTS };
 
-/* Waits for the first event, or for the first time. */
+/* Waits for the first event, or for the earliest time. */
 static void wait_for_events(struct lt_server *server, struct pollfd *fds)
 {
     static const short events[] = { POLLIN, 0, POLLOUT };
@@ -381,7 +381,7 @@ static void stop_server(struct lt_server *server)
     errno = saved;
 }
 
-/* ---- a scope's ---- */
+/* ---- for a scope ---- */
 
 static void free_owned(struct lt_owned *owned)
 {
@@ -406,7 +406,7 @@ int leat_look(leat_scope *scope, const char *address, const char *token)
     return 0;
 }
 
-/* ---- the environment's ---- */
+/* ---- from the environment ---- */
 
 static struct lt_server *from_environment; /* while the runtime starts, runs and stops */
 

@@ -1,11 +1,11 @@
 /* begin.c: starts what the options and the environment ask for, and ends it. */
 #include "base/environment.h"
+#include "dump/monitor.h"
 #include "look/look.h"
 #include "sched/runtime.h"
 #include "start/start.h"
 #include "trace/trace.h"
 #include "watch/frames.h"
-#include "dump/monitor.h"
 #include "watch/since.h"
 
 #include <leat/watch.h>

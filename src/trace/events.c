@@ -12,7 +12,7 @@
 #ifdef LEAT_HARSH
 enum { CHUNK = 64, MOST_CHUNKS = 4096, LATE_CHUNKS = 64, LATE_NAMES = 2 };
 #else
-/* 128 MiB of events; 12 MiB and 4 MiB of names. */
+/* 128 MiB of events; for a late trace 12 MiB, and 4 MiB of names. */
 enum { CHUNK = 8192, MOST_CHUNKS = 512, LATE_CHUNKS = 48, LATE_NAMES = 256 };
 #endif
 enum { TYPES = 256, NAME_CHUNK = 16 * 1024, LONGEST_NAME = 200 };
@@ -22,10 +22,10 @@ struct lt_trace_chunk {
     _Alignas(16) char bytes[];   /* events, or names */
 };
 
-/* Chunks. What an earlier generation has made stays in the list behind `last`. */
+/* Chunks. Those made for an earlier generation stay in the list after `last`. */
 struct chunks {
     struct lt_trace_chunk *first, *last; /* last: NULL at the beginning */
-    size_t size, left;                   /* of each one's bytes; how many more may be made */
+    size_t size, left;                   /* bytes of each chunk; how many more may be made */
 };
 
 /* The name of a type of block, copied once. */
@@ -47,7 +47,7 @@ struct lt_tracer {
 static struct {
     _Atomic uint64_t generation;
     unsigned workers;              /* written while there are no tracers */
-    struct lt_tracer **_Atomic of; /* each worker's, and one for all threads; or NULL */
+    struct lt_tracer **_Atomic of; /* one for each worker, and one for all threads; or NULL */
     struct lt_lock lock;           /* guards the threads' tracer, and the end of `of` */
 } tracers;
 
@@ -65,7 +65,7 @@ static bool next_chunk(struct chunks *in)
     return true;
 }
 
-/* By the owner: nobody reads events of the former generation any more. */
+/* Called by the owner: no events of the former generation are read any more. */
 LT_COLD static void restart(struct lt_tracer *t, uint64_t generation)
 {
     t->events.last = t->names.last = NULL;
@@ -80,10 +80,10 @@ LT_COLD static void restart(struct lt_tracer *t, uint64_t generation)
 /* With NULL also the threads' tracer, whose lock the caller holds. */
 struct lt_tracer *lt_tracer_of(const struct lt_worker *worker)
 {
-    /* Acquire: the tracers are complete. The flag that led here does not order that. */
+    /* Acquire: the tracers are complete. The probe flag does not order that. */
     struct lt_tracer **of = atomic_load_explicit(&tracers.of, memory_order_acquire);
     struct lt_tracer *t = of ? of[worker ? worker->index : tracers.workers] : NULL;
-    /* Acquire: the reading of the former generation came before. */
+    /* Acquire: the former generation was read before. */
     uint64_t generation = atomic_load_explicit(&tracers.generation, memory_order_acquire);
     /* Relaxed: only the owner writes it. */
     if (t && atomic_load_explicit(&t->generation, memory_order_relaxed) != generation)
@@ -198,7 +198,7 @@ uint64_t lt_tracers_lost(void)
     uint64_t sum = 0;
     for (unsigned i = 0; i <= tracers.workers; i++) {
         struct lt_tracer *t = tracer_to_read(i);
-        /* Relaxed: how many of the last ones it counts does not matter. */
+        /* Relaxed: it may miss some of the last ones. */
         sum += t ? atomic_load_explicit(&t->lost, memory_order_relaxed) : 0;
     }
     return sum;

@@ -6,12 +6,11 @@
  * no memory are lost, and counted.
  *
  * Generations. Each trace has a number, its generation. The owner of a tracer finds at its next
- * event that the tracer's generation is old, and only then starts the list anew. So nothing is
- * taken from an owner that still appends an event when the trace has ended, and the end waits for
- * no worker:
+ * event that the tracer's generation is old, and only then starts the list anew. So an owner may
+ * still append an event when the trace has ended, and the end waits for no worker:
  *  - A reader reads a tracer only if the tracer has the present generation, and then as many events
- *    as the tracer's count tells. The owner only appends until the next generation begins, which is
- *    after the reading.
+ *    as the tracer's count. The owner only appends until the next generation begins, which is after
+ *    the reading.
  *  - A tracer with an older generation has no event of the present one.
  * Tracers and their memory stay until the runtime ends, for the next trace. */
 #ifndef LT_TRACE_EVENTS_H
@@ -52,8 +51,8 @@ struct lt_track {
     size_t at, left;
 };
 
-/* Makes the tracers, unless they are there: each with room for a trace of a whole run, or for a
- * late one. 0 or -ENOMEM. */
+/* Makes the tracers, unless they exist, each with room for a trace of a whole run, or for a late
+ * one. 0 or -ENOMEM. */
 int lt_tracers_make(bool late);
 
 /* Begins a generation. Until the next one, or lt_tracers_free, this one can be read. */
@@ -62,7 +61,7 @@ void lt_tracers_begin(void);
 /* The number of events that this generation has lost. */
 uint64_t lt_tracers_lost(void);
 
-/* When all workers have ended. */
+/* Called when all workers have ended. */
 void lt_tracers_free(void);
 
 /* ---- collecting, by the owner of a tracer ---- */
@@ -80,7 +79,7 @@ void lt_tracer_put(struct lt_tracer *t, struct lt_event event);
 /* Appends the event with the present time. */
 void lt_tracer_put_now(struct lt_tracer *t, struct lt_event event);
 
-/* A copy that lasts for this generation; NULL when there is no memory, or no name. */
+/* A copy that lasts for this generation; NULL if there is no memory, or no name. */
 const char *lt_tracer_copy_name(struct lt_tracer *t, const char *name);
 
 /* The copy of a type's name, which is made once. */
@@ -91,8 +90,8 @@ void lt_trace_put(struct lt_event event);
 
 /* ---- reading ---- */
 
-/* The track of worker i; that of threads, if i is the number of workers. And its next event, in
- * order; NULL: there are no more. */
+/* lt_trace_track: the track of worker i, or with the number of workers that of threads.
+ * lt_track_next: its next event, in order; NULL: there are no more. */
 struct lt_track lt_trace_track(unsigned i);
 const struct lt_event *lt_track_next(struct lt_track *track);
 

@@ -16,8 +16,8 @@
 /* ---- the probes ---- */
 
 static struct {
-    _Atomic bool taken; /* a trace is being taken: its taker uses `file` and `now` */
-    FILE *file;         /* of a whole trace */
+    _Atomic bool taken; /* a trace is being taken: that caller uses `file` and `now` */
+    FILE *file;         /* for a whole trace */
     struct lt_recording now;
     _Atomic int64_t begin; /* of this generation's late trace; 0: not known yet, or a whole trace */
 } trace;
@@ -37,12 +37,12 @@ static void name_task(struct lt_tracer *t, const struct lt_task *task)
                                             .text = lt_tracer_copy_name(t, task->name) });
 }
 
-/* The worker leaves `task`, and has not told of any other since the late trace began: so it has run
+/* The worker leaves `task`, and has reported no other one since the late trace began: so it has run
  * this task since then. */
 static void ran_before(struct lt_tracer *t, const struct lt_task *task)
 {
-    /* Relaxed: 0, or the beginning of this generation. If it is that of a later one, nobody reads
-     * this tracer before its owner restarts it. */
+    /* Relaxed: 0, or the beginning of this generation. If it is the beginning of a later one, this
+     * tracer is not read before its owner restarts it. */
     int64_t begin = atomic_load_explicit(&trace.begin, memory_order_relaxed);
     if (!begin)
         return;
@@ -94,7 +94,7 @@ void lt_trace_items(uint32_t channel, bool sent, uint64_t n, const struct lt_par
 void lt_trace_new_channel(uint32_t channel, const char *name)
 {
     struct lt_worker *worker = lt_current_worker();
-    /* The name of a thread's channel is not kept: to copy it would take the threads' lock. */
+    /* The name of a thread's channel is not kept: copying it would take the threads' lock. */
     struct lt_tracer *t = worker ? lt_tracer_of(worker) : NULL;
     lt_trace_put((struct lt_event){ .kind = LT_EV_CHANNEL,
                                     .number = channel,
@@ -127,7 +127,7 @@ static int begin(bool late)
     int error = lt_tracers_make(late);
     if (error)
         return error;
-    /* Until the beginning is known: then all workers see the flag. */
+    /* 0 until the beginning is known: by then all workers see the flag. */
     atomic_store_explicit(&trace.begin, 0, memory_order_relaxed);
     trace.now.late = late;
     trace.now.workers = lt_runtime.worker_count;
@@ -172,15 +172,15 @@ void lt_trace_end(void)
 static void show_switches(bool on)
 {
     /* Acquire: what the caller does next, such as reading the clock, comes after it. Release: what
-     * the caller has done came before. Other bits keep. */
+     * the caller has done came before. Other bits are kept. */
     if (on)
         atomic_fetch_or_explicit(&lt_probe_flags, LT_PROBE_TRACE, memory_order_acq_rel);
     else
         atomic_fetch_and_explicit(&lt_probe_flags, ~(unsigned)LT_PROBE_TRACE, memory_order_acq_rel);
 }
 
-/* Switches on before the look: each task has started before, and the look finds it, or the switch
- * to it tells its name. */
+/* Sets the flag before the look: each task has started earlier and the look finds it, or the switch
+ * to it reports its name. */
 static int look_on(struct lt_recording *now)
 {
     show_switches(true);
@@ -190,7 +190,7 @@ static int look_on(struct lt_recording *now)
     now->looked = lt_clock_now();
     if (error)
         now->look = (struct lt_look){ 0 };
-    return error == -EINVAL ? 0 : error; /* -EINVAL: the runtime stops, and nothing is left */
+    return error == -EINVAL ? 0 : error; /* -EINVAL: the runtime is stopping, and nothing is left */
 }
 
 int lt_trace_record(void)

@@ -1,16 +1,17 @@
-/* write.c: a trace as Chrome's trace viewer and Perfetto read it ("Trace Event Format").
+/* write.c: writes a trace in the "Trace Event Format", for Chrome's trace viewer and Perfetto.
  *
  * Each worker is a track of slices, one for each time that it ran a party. A channel passes items
- * on in order: so the n-th item sent is the n-th received, and a flow leads from one to the other.
- * If the sender had to wait, the flow begins where the sender ran last; if the receiver had to
- * wait, it ends where the receiver ran next. Threads have no slices, and so no flows.
+ * on in order: so the n-th sent item is also the n-th received, and a flow leads from its send to
+ * its receive. If the sender had to wait, the flow begins where the sender ran last; if the
+ * receiver had to wait, it ends where the receiver ran next. Threads have no slices, and so no
+ * flows.
  *
- * The readers of the events, here, get the same events each time, though late ones may still be
- * appended: each track is taken once. */
+ * Each pass over the events sees the same events, though late ones may still be appended: each
+ * track is taken once. */
 #include "trace/write.h"
 
 #include "base/alloc.h"
-#include "dump/tell.h"
+#include "dump/print.h"
 #include "trace/events.h"
 
 #include <leat/base.h>
@@ -26,16 +27,16 @@ struct slice {
     bool is_task;
 };
 
-/* What is known of a number: the name of a task or a channel; or that a scope was opened during the
- * trace, or found by the look. */
+/* What a number stands for: a named task or channel; a scope that was opened during the trace, or
+ * that the look found. */
 enum about { TASK, CHANNEL, OPENED, OLDER };
 
 struct fact {
-    uint64_t key; /* what it is about, and the number */
+    uint64_t key; /* its kind, and the number */
     const char *text;
 };
 
-/* An item at a channel's one end. */
+/* An item at one end of a channel. */
 struct item {
     uint32_t channel;
     bool sent, partner; /* partner: by `party`, which waited; else by the party on `track` */
@@ -56,7 +57,7 @@ struct story {
     size_t slice_count, item_count, fact_count;
 };
 
-/* How many of each there will be. */
+/* The number of each. */
 struct counts {
     size_t slices, items, facts;
 };
@@ -187,7 +188,7 @@ static bool make_room(struct story *s)
     return s->slices && s->items && s->facts;
 }
 
-/* What the look has found: names of tasks, and scopes. */
+/* Takes the names of tasks, and the scopes, from the look. */
 static void take_look(struct story *s)
 {
     const struct lt_look *look = &s->of->look;
@@ -198,8 +199,8 @@ static void take_look(struct story *s)
         add_fact(s, OLDER, look->scopes[i].number, NULL);
 }
 
-/* The task that the worker has run since the beginning, since the look has seen it there, and no
- * event came before; or NULL. */
+/* The task that the worker has run since the beginning, or NULL: the look saw it there, and no
+ * event came before. */
 static const struct lt_record *runs_first(const struct story *s, unsigned i)
 {
     if (i >= s->workers || !s->of->look.workers)
@@ -266,7 +267,7 @@ static void put_slice(FILE *to, const struct story *s, const struct slice *slice
     put_time(to, s, "ts", slice->from);
     put_time(to, s, "dur", s->begin + slice->to - slice->from);
     fprintf(to, ",\"cat\":\"%s\",\"name\":", slice->is_task ? "task" : "block");
-    lt_tell_json(to, name ? name : slice->is_task ? "task" : "block or callback");
+    lt_print_json(to, name ? name : slice->is_task ? "task" : "block or callback");
     if (slice->is_task)
         fprintf(to, ",\"args\":{\"task\":%u}", (unsigned)slice->party);
     putc('}', to);
@@ -294,7 +295,7 @@ struct end {
     int64_t at;
 };
 
-/* Where an item was sent or received. False: there is no slice for it. */
+/* Finds the slice in which an item was sent or received. False: there is none. */
 static bool find_end(const struct story *s, const struct item *item, struct end *end)
 {
     if (!item->partner) {
@@ -310,7 +311,7 @@ static bool find_end(const struct story *s, const struct item *item, struct end 
     if (!before)
         return false;
     /* Inside the slice, not at its end. A partner on another worker may have come before the slice
-     * was over, or so soon that the slice was not ended at all. */
+     * was over, or so soon that the slice did not end at all. */
     int64_t last = before->to > before->from ? before->to - 1 : before->from;
     *end = (struct end){ before->track, last < item->at ? last : item->at };
     return item->sent || last >= item->at;
@@ -323,7 +324,7 @@ static void put_end(FILE *to, const struct story *s, const char *phase, struct e
     put_time(to, s, "ts", end.at);
     fprintf(to, ",\"id\":%zu,\"cat\":\"channel\",\"name\":", id);
     if (channel->text)
-        lt_tell_json(to, channel->text);
+        lt_print_json(to, channel->text);
     else
         fprintf(to, "\"channel %u\"", (unsigned)channel->key);
     putc('}', to);
@@ -335,7 +336,7 @@ static void put_flows(FILE *to, const struct story *s, size_t first, size_t rece
 {
     const struct fact *channel = find(s, CHANNEL, s->items[first].channel);
     if (!channel)
-        return; /* older than the trace: items may have been in it before */
+        return; /* the channel is older than the trace, so items may have been in it before */
     for (size_t i = 0; first + i < received && received + i < after; i++) {
         struct end from, until;
         if (!find_end(s, &s->items[first + i], &from) ||
@@ -370,8 +371,8 @@ static void put_scope(FILE *to, const struct story *s, bool opened, int64_t at, 
     fprintf(to, ",\"cat\":\"scope\",\"id\":%u,\"name\":\"scope %u\"}", number, number);
 }
 
-/* A scope that is older than the trace begins with the trace. If its beginning is missing, so is
- * its end. */
+/* A scope that is older than the trace begins with the trace. If its beginning is missing, its end
+ * is, too. */
 static void put_scopes(FILE *to, const struct story *s)
 {
     const struct lt_look *look = &s->of->look;

@@ -8,14 +8,14 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What is known of a trace beside its tracks. */
+/* A trace, besides its tracks. */
 struct lt_recording {
     unsigned workers;
-    uint64_t lost; /* events: there are gaps */
-    /* The rest is of a late trace. */
+    uint64_t lost; /* events lost: there are gaps */
+    /* The rest is for a late trace. */
     bool late;
     int64_t begin, end;  /* later events do not belong to it */
-    struct lt_look look; /* at what existed soon after the beginning; nothing, if that failed */
+    struct lt_look look; /* soon after the beginning; empty, if the look failed */
     int64_t looked;      /* when the look was over */
 };
 

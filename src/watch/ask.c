@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <time.h>
 
-/* The worker changes ASKED to ANSWERING; or the asker changes it to ABANDONED, and the worker does
+/* The worker changes ASKED to ANSWERING, or the asker changes it to ABANDONED. Then the worker does
  * not touch the look. */
 enum { ASKED, ANSWERING, ABANDONED };
 
@@ -22,7 +22,7 @@ struct ask {
     struct lt_asks *asks;
 };
 
-/* All asks of a look. They last until the asker and all workers have dropped them. */
+/* All asks of a look. They exist until the asker and all workers have dropped them. */
 struct lt_asks {
     _Atomic unsigned users;
     struct lt_look *look;
@@ -31,14 +31,14 @@ struct lt_asks {
 
 static void drop(struct lt_asks *asks)
 {
-    /* Release: each user's part comes before the end. Acquire: for the last one. */
+    /* Release: each user's part comes before the end. Acquire: for the last user. */
     if (atomic_fetch_sub_explicit(&asks->users, 1, memory_order_acq_rel) == 1)
         lt_free(asks);
 }
 
-/* ---- on the worker: inside, so no party at home here runs meanwhile, or moves elsewhere ---- */
+/* ---- on the worker: inside, so no party at home here runs or moves meanwhile ---- */
 
-/* Sets what the next walk may record; without a bound, nothing. All that a worker passes in an
+/* Sets what the next walk may record; does nothing without a bound. All that a worker passes in one
  * answer comes out of one allowance. */
 static void allow(struct lt_pad *pad, size_t parties)
 {
@@ -75,7 +75,7 @@ static void record_queues(struct lt_pad *pad, struct lt_worker *worker, struct l
     to->queued = lt_local_queue_length(&worker->local_queue) + (worker->pending != NULL);
 }
 
-/* In a bounded look: the first tasks, as many as the asker takes (watch/find.c) or more. */
+/* In a bounded look: the first tasks, at least as many as the asker takes (watch/find.c). */
 static void record_tasks(struct lt_pad *pad, const struct lt_worker *worker,
                          const struct lt_scope_record *in)
 {
@@ -94,8 +94,8 @@ static void record_tasks(struct lt_pad *pad, const struct lt_worker *worker,
     lt_unlock(&in->scope->lock);
 }
 
-/* In a bounded look, timers passed for each block that may be recorded: those of tasks are in the
- * wheel as well. */
+/* In a bounded look: timers passed for each block that may be recorded. The wheel has the timers of
+ * tasks, too. */
 enum { TIMERS = 4 };
 
 /* A block with an alarm here cannot resume on another worker meanwhile. */
@@ -122,7 +122,7 @@ static void record_alarms(struct lt_pad *pad, struct lt_wheel *wheel)
     }
 }
 
-/* The tasks on the pad are still where they were. */
+/* The tasks on the pad are still where they were recorded. */
 static void record_frames(struct lt_pad *pad, const void *caller)
 {
     struct lt_frames frames;
@@ -156,7 +156,7 @@ static void answer(struct lt_look *look, unsigned i)
         record_tasks(pad, worker, &look->scopes[k]);
     allow(pad, lt_look_extra(look, 2 * look->worker_count));
     record_alarms(pad, &worker->wheel);
-    /* Last, with no lock held: a walk may take one of the dynamic linker's. */
+    /* Last, with no lock held: a walk may take one of the dynamic linker's locks. */
     if (look->caller)
         record_frames(pad, look->caller);
 }
@@ -219,7 +219,7 @@ int lt_look_ask(struct lt_look *look)
 static bool abandon(struct ask *ask)
 {
     int asked = ASKED;
-    /* Release: the worker frees the asks after this, perhaps. */
+    /* Release: the worker may free the asks after this. */
     return atomic_compare_exchange_strong_explicit(&ask->state, &asked, ABANDONED,
                                                    memory_order_release, memory_order_relaxed);
 }
@@ -243,7 +243,7 @@ void lt_look_hear(struct lt_look *look)
     if (!wait_until(look, n, look->now + look->answer_ms * LEAT_MS)) {
         for (unsigned i = 0; i < look->worker_count; i++)
             n -= abandon(&look->asks->each[i]);
-        wait_until(look, n, LEAT_NEVER); /* workers that have begun to answer are soon done */
+        wait_until(look, n, LEAT_NEVER); /* workers that have begun to answer finish soon */
     }
     drop(look->asks);
 }

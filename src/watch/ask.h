@@ -1,16 +1,15 @@
-/* ask.h: asks the workers for what only they can record: their tasks, their ready lists, their
- * wheels. */
+/* ask.h: has the workers record what only they can: their tasks, their ready lists, their wheels. */
 #ifndef LT_WATCH_ASK_H
 #define LT_WATCH_ASK_H
 
 #include "watch/picture.h"
 
-/* Waits for the right to look at the workers from outside: lt_runtime_look without its -EBUSY. A
- * task yields meanwhile, so that its worker can answer the look that is being made. */
+/* Waits for the right to read the workers from outside: lt_runtime_look without its -EBUSY. A task
+ * yields meanwhile, so that its worker can answer the look that is being made. */
 int lt_look_turn(void);
 
-/* Asks all workers, and answers for the calling one: 0 or -ENOMEM. lt_look_hear waits for the
- * answers. Then `answered` in a worker's record says whether its pad has an answer. */
+/* lt_look_ask asks all workers, and answers for the calling one. 0 or -ENOMEM. lt_look_hear waits
+ * for the answers. Then `answered` in a worker's record says whether its pad has an answer. */
 int lt_look_ask(struct lt_look *look);
 void lt_look_hear(struct lt_look *look);
 

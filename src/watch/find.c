@@ -49,11 +49,11 @@ static void record_tasks(struct lt_pad *pad, const struct lt_node *tasks, leat_s
     }
 }
 
-/* Channels tell which stackless parties wait, and for what. A bounded look does not hear of all
- * that wait on a channel, so it asks the party. */
+/* Channels show which stackless parties wait, and for what. A bounded look does not record all that
+ * wait on a channel, so it reads the party itself. */
 static enum lt_state state_of(const struct lt_pad *pad, const struct lt_party *party)
 {
-    /* Relaxed: the answer is old in any case. */
+    /* Relaxed: the result is old in any case. */
     return pad->bounded && atomic_load_explicit(&party->unclaimed, memory_order_relaxed)
                ? LT_IS_WAITING
                : LT_IS_THERE;
@@ -85,7 +85,7 @@ static void record_threads(struct lt_pad *pad, leat_scope *scope)
     }
 }
 
-/* Tasks and stackless parties get some of the room each. */
+/* Tasks and stackless parties each get a part of the room. */
 static void record_parties(struct lt_pad *pad, leat_scope *scope, size_t all)
 {
     lt_pad_allow(pad, all, 0);
@@ -121,12 +121,12 @@ static void record_orphans(struct lt_pad *pad)
     lt_unlock(&lt_orphans.lock);
 }
 
-/* What is left for all scopes to come. */
+/* The rest of the bound, for the scopes still to come. */
 struct rest {
     size_t channels, waiters;
 };
 
-/* The channels of a scope, or without one. `others`: how many scopes are still to come. */
+/* The channels of a scope, or those without one. `others`: the number of scopes still to come. */
 static void look_at_channels(struct lt_pad *pad, leat_scope *scope, struct rest *rest,
                              size_t others)
 {
@@ -144,8 +144,9 @@ static void look_at_channels(struct lt_pad *pad, leat_scope *scope, struct rest 
 
 /* ---- parties that have not started ---- */
 
-/* The kernel copies: where a load would fault, it returns an error. No sanitizer reports its
- * reading as a race. It is one, and the caller deals with it. Returns how many bytes. */
+/* Copies memory by the kernel: where a load would fault, the kernel returns an error, and no
+ * sanitizer reports a race. It is a race, and the caller deals with it. Returns the number of
+ * bytes. */
 static size_t read_own(void *to, size_t size, const struct iovec *from, unsigned long pieces)
 {
     int saved = errno;
@@ -159,8 +160,8 @@ bool lt_peek(void *to, const void *from, size_t size)
     return read_own(to, size, &(struct iovec){ (void *)(uintptr_t)from, size }, 1) == size;
 }
 
-/* A string of less than a page, cut off where it does not fit. The page after the string's end may
- * not be mapped. */
+/* Copies a string of less than a page, cut off where it does not fit. The page after the string's
+ * end may not be mapped. */
 static bool peek_text(char *to, size_t size, const char *from)
 {
     char *at = (char *)(uintptr_t)from;
@@ -174,7 +175,7 @@ static bool peek_text(char *to, size_t size, const char *from)
 
 enum { LONGEST_NAME = 256 };
 
-/* A copy of a party that may have been another by the time, with a copy of its name. */
+/* A copy of a party, with a copy of its name. The party may have become another by then. */
 struct glimpse {
     union {
         struct lt_party party;
@@ -182,7 +183,7 @@ struct glimpse {
         leat_block block;
         leat_op op;
     };
-    struct lt_stack stack; /* of a task; empty: it has none, or it cannot be read */
+    struct lt_stack stack; /* of a task; empty: there is none, or it cannot be read */
     leat_block_type type;
     char name[LONGEST_NAME];
 };
@@ -226,7 +227,7 @@ static bool peek_party(struct glimpse *to, const struct lt_party *party)
     return read;
 }
 
-/* A block that goes on, or a callback. */
+/* A block that is running or ready again, or a callback. */
 static bool is_resumed(const struct lt_party *party)
 {
     return party->kind == LT_CALLBACK ||
@@ -256,7 +257,7 @@ static struct lt_record *record_glimpse(struct lt_pad *pad, const struct glimpse
     return record;
 }
 
-/* A bounded look may not have recorded the party's scope, and so may not know its number. */
+/* A bounded look may not have recorded the party's scope, and then does not know its number. */
 static void record_local_queue(struct lt_pad *pad, struct lt_local_queue *queue)
 {
     struct glimpse seen;
@@ -304,9 +305,9 @@ static void look_at_queues(struct lt_look *look, struct lt_pad *pad)
     }
 }
 
-/* In this order: stackless parties bring along the parties that await them, and channels the
- * parties that wait on them. Channels without a scope have the last quarter of the room, or more.
- * What is found on a channel only is the first to go when it is too much. */
+/* In this order, since stackless parties bring the parties that await them, and channels bring the
+ * parties that wait on them. Channels without a scope have at least the last quarter of the room.
+ * If there is too much, parties found only on a channel are left out first. */
 void lt_look_around(struct lt_look *look)
 {
     struct lt_pad *pad = look->pads;
@@ -326,8 +327,8 @@ void lt_look_around(struct lt_look *look)
 
 /* ---- busy workers ---- */
 
-/* Reads the task that a worker runs. False: it cannot be read, or the worker runs another by
- * now. */
+/* Reads the task that a worker runs. False: it cannot be read, or the worker now runs another
+ * one. */
 static bool peek_running(struct glimpse *to, const struct lt_worker *worker,
                          const struct lt_task *task)
 {
@@ -348,8 +349,8 @@ bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *ta
     return true;
 }
 
-/* A task does not belong to a scope that it has opened itself, but to the one around that. A scope
- * that the look has not found is not followed. */
+/* The scope that a task belongs to: not one that it has opened itself, but the one around it. A
+ * scope that the look has not found is not followed. */
 static const leat_scope *scope_outside(const struct lt_look *look, const struct lt_task *task,
                                        const leat_scope *scope)
 {
@@ -364,7 +365,7 @@ void lt_look_at_busy(struct lt_look *look, unsigned i)
 {
     struct lt_pad *pad = look->pads;
     struct lt_worker *worker = lt_runtime.workers[i];
-    /* The worker's call stack, when it ran this task; of none, if it is not known. */
+    /* The worker's call stack, when it ran this task; empty, if it is not known. */
     struct lt_frames frames = { 0 };
     const struct lt_task *ran = NULL, *task;
     struct glimpse seen;

@@ -1,25 +1,25 @@
-/* find.h: what the asker finds itself: the parties and channels of each scope, and of none, under
- * their locks; and parties that no lock keeps in their place. Any thread may start, end and free
- * those during the look. So they are copied without being touched, and the copy is believed if the
- * party was still in its place after it. */
+/* find.h: the asker's own part of a look: the parties and channels of each scope, and of none,
+ * under their locks; and parties that no lock keeps in their place. Any thread may start, end and
+ * free those during the look. So the asker copies them without a lock, and believes the copy if the
+ * party was still in its place afterwards. */
 #ifndef LT_WATCH_FIND_H
 #define LT_WATCH_FIND_H
 
 #include "watch/picture.h"
 
-/* Records the parties and channels of each scope, and of none; then what runs on a worker that did
- * not answer. */
+/* Records the parties and channels of each scope, and of none; then the running parties of workers
+ * that did not answer. */
 void lt_look_around(struct lt_look *look);
 void lt_look_at_busy(struct lt_look *look, unsigned worker);
 
-/* Reads the number and the name of the task that a worker runs. False: the worker does not run that
- * task any more, or the task cannot be read. */
+/* Reads the number and the name of the task that a worker runs. False: the worker no longer runs
+ * that task, or the task cannot be read. */
 bool lt_look_at_running(const struct lt_worker *worker, const struct lt_task *task,
                         uint32_t *number, char *name, size_t size);
 
 /* Copies `size` bytes of memory that another thread may be writing to or freeing at this moment.
- * False: some are not mapped, or the kernel does not allow it. The copy means nothing until the
- * caller has made sure that the object was still in its place after the copy. */
+ * False: some bytes are not mapped, or the kernel does not allow the call. The copy means nothing
+ * until the caller has checked that the object was still in its place after the copy. */
 bool lt_peek(void *to, const void *from, size_t size);
 
 #endif

@@ -23,8 +23,8 @@ bool lt_frames_wanted(void)
     return atomic_load_explicit(&wanted, memory_order_relaxed);
 }
 
-/* Keeps the frames from `from` on, or after it; all, if none is. The one at `exact` is no call, but
- * was interrupted. */
+/* Keeps the frames from `from` on, or after it; all frames, if `from` is not among them. The frame
+ * at `exact` is not a call, but was interrupted. */
 static void keep(struct lt_frames *to, void *const *frames, size_t n, const void *from, bool after,
                  const void *exact)
 {
@@ -64,14 +64,14 @@ void lt_frames_of_task(struct lt_frames *to, const struct lt_task *task)
     lt_switch_pretend(task->sp, walk_pretended, to);
 }
 
-/* ---- a worker that does not answer ---- */
+/* ---- workers that do not answer ---- */
 
-/* From ASKED on, the state is which worker is asked: so a handler that was held up does not take a
- * later request, to another worker, for its own. */
+/* From ASKED on, the state says which worker is asked: so a delayed handler does not take a later
+ * request, to another worker, for its own. */
 enum { IDLE, WALKING, WALKED, ASKED };
 
-/* The handler changes ASKED to WALKING, or the asker takes ASKED back. From WALKING to WALKED all
- * belongs to the handler, else to the asker. */
+/* The handler changes ASKED to WALKING, or the asker takes ASKED back. From WALKING to WALKED
+ * everything belongs to the handler, else to the asker. */
 static struct {
     _Atomic uint32_t state;
     const struct lt_task *running;
@@ -104,7 +104,7 @@ static bool is_asked(void)
 static void pass_on(int signal, siginfo_t *info, void *context)
 {
     if (info->si_code == SI_QUEUE && info->si_value.sival_ptr == &call)
-        return; /* leat's own */
+        return; /* this one is leat's own */
     if (former.sa_flags & SA_SIGINFO) {
         former.sa_sigaction(signal, info, context);
     } else if (former.sa_handler == SIG_DFL) {
@@ -129,7 +129,7 @@ static void walk_as_asked(const void *context)
     errno = saved;
 }
 
-/* While a signal of the program is pending, leat's own is lost in it: so one may be both. */
+/* While the program's signal is pending, leat's own is lost in it: so one signal may be both. */
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     if (is_asked())
@@ -144,7 +144,7 @@ static bool is_ours(void)
            now.sa_sigaction == on_signal;
 }
 
-/* Whether the thread has walked its stack, or takes the request back. */
+/* Whether the thread has walked its stack. If not, the request is taken back. */
 static bool wait_for_walk(void)
 {
     int64_t deadline = lt_clock_now() + LT_FRAMES_MS * LEAT_MS;
@@ -156,7 +156,7 @@ static bool wait_for_walk(void)
             atomic_compare_exchange_strong_explicit(&call.state, &state, IDLE, memory_order_relaxed,
                                                     memory_order_relaxed))
             return false;
-        /* A thread that has begun is soon done. */
+        /* A thread that has begun finishes soon. */
         lt_futex_wait(&call.state, state, state >= ASKED ? deadline : LEAT_NEVER);
     }
 }
@@ -166,9 +166,9 @@ bool lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
 {
     if (!is_ours())
         return false;
-    /* Release: what the asker has read of the last walk, it has read before this. */
+    /* Release: the asker has read the last walk before this. */
     atomic_store_explicit(&call.state, ASKED + worker->index, memory_order_release);
-    /* The value tells this signal from one that the program sends to the thread. */
+    /* The value distinguishes this signal from one that the program sends to the thread. */
     pthread_sigqueue(worker->thread, SIGPROF, (union sigval){ .sival_ptr = &call });
     if (!wait_for_walk())
         return false;
@@ -178,16 +178,16 @@ bool lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
     return true;
 }
 
-/* ---- with the runtime ---- */
+/* ---- at the runtime's start and end ---- */
 
 void lt_frames_begin(void)
 {
     void *frames[1];
     struct sigaction action = { .sa_sigaction = on_signal,
                                 .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART };
-    backtrace(frames, 1); /* the first call loads libgcc_s: not in a handler, nor under locks */
+    backtrace(frames, 1); /* the first call loads libgcc_s: not in a handler, nor under a lock */
     sigemptyset(&action.sa_mask);
-    /* First, since a profiler's signal may come as soon as the handler is there. */
+    /* First, since a profiler's signal may come as soon as the handler is installed. */
     sigaction(SIGPROF, NULL, &former);
     sigaction(SIGPROF, &action, NULL);
     atomic_store_explicit(&wanted, true, memory_order_relaxed);

@@ -1,4 +1,4 @@
-/* look.c: a look from its beginning to its end: its scopes, and the room that each of them has. */
+/* look.c: a look from beginning to end: its scopes, and the room for each of them. */
 #include "watch/look.h"
 
 #include "base/alloc.h"
@@ -27,7 +27,8 @@ static size_t at_most(size_t n, size_t most)
 
 /* ---- scopes ---- */
 
-/* Since when the scope's opener, a thread, joins it. The scope is pinned, so the thread stays. */
+/* The time at which the scope's opener, a thread, began to join it. The scope is pinned, so the
+ * thread stays. */
 static int64_t joins_since(const leat_scope *scope)
 {
     if (scope->opener->kind != LT_THREAD || !lt_scope_joined(scope) ||
@@ -70,7 +71,7 @@ static bool grow(struct lt_look *look)
     return true;
 }
 
-/* Records and pins the scopes of a list, `most` at most: the roots, or those inside another. False:
+/* Records and pins the scopes of a list, at most `most`: the roots, or those inside another. False:
  * there is no memory. */
 static bool take_list(struct lt_look *look, struct lt_lock *lock, const struct lt_node *scopes,
                       size_t around, size_t most)
@@ -93,7 +94,7 @@ static bool take_list(struct lt_look *look, struct lt_lock *lock, const struct l
     return made;
 }
 
-/* How many scopes may be recorded inside the one that comes next, when `left` others have still to
+/* The number of scopes that may be recorded inside the next one, when `left` others are still to
  * come: so one scope with many inside leaves room for those in others. */
 static size_t scopes_allowed(const struct lt_look *look, size_t left)
 {
@@ -128,7 +129,7 @@ static void unpin(struct lt_look *look)
 
 /* ---- room for parties ---- */
 
-/* How much room all scopes take if each takes what it has use for, but `most` at most. */
+/* The room that all scopes take if each takes what it can use, but at most `most`. */
 static size_t room_taken(const struct lt_look *look, size_t most)
 {
     size_t n = 0;
@@ -137,7 +138,7 @@ static size_t room_taken(const struct lt_look *look, size_t most)
     return n;
 }
 
-/* The greatest limit for all scopes with which the room is enough. */
+/* The greatest limit for all scopes for which the room is enough. */
 static size_t fair_limit(const struct lt_look *look, size_t room)
 {
     size_t low = 0, high = room;
@@ -151,10 +152,10 @@ static size_t fair_limit(const struct lt_look *look, size_t room)
     return low;
 }
 
-/* Shares the room for parties out among the scopes. No scope gets more than another one that has
- * use for more, except that those nearest to the roots get LT_LOOK_LEAST where that is more. Blocks
- * that await others are no tasks of the scope, but need room as well: so what is left goes to the
- * scopes that have tasks. */
+/* Shares the room for parties among the scopes. No scope gets more than another one that could use
+ * more, except that those nearest to the roots get at least LT_LOOK_LEAST. Blocks that await others
+ * are not tasks of the scope, but need room as well: so the rest goes to the scopes that have
+ * tasks. */
 static void share_room(struct lt_look *look, size_t room)
 {
     if (!look->bounded) {
@@ -213,7 +214,7 @@ static void look_at_worker(struct lt_look *look, unsigned i)
     record->cpu = cpu_time(lt_runtime.workers[i]);
 }
 
-/* With the scopes pinned. */
+/* Called with the scopes pinned. */
 static int look_around(struct lt_look *look)
 {
     share_room(look, look->bound.parties - lt_look_reserve(look));

@@ -1,8 +1,8 @@
-/* look.h: one look at everything that exists, while the program runs. A dump prints it (tell.h).
+/* look.h: one look at everything that exists, while the program runs. A dump prints it (print.h).
  *
- * Nothing is registered for a look, beyond the lists that scopes have anyway, a list of the scopes
- * without a parent and a list of the channels without a scope. So a look finds things in different
- * places, and reads each in its own way:
+ * A look needs no lists beyond those that scopes have anyway, a list of the scopes without a parent
+ * and a list of the channels without a scope. So it finds things in different places, and reads
+ * each in its own way:
  *  - scopes: from the roots down. Each is pinned under the lock of the one around it, so that none
  *    is freed during the look;
  *  - parties in a channel's queue: under the channel's lock, where they do not resume;
@@ -20,28 +20,28 @@
  *
  * A bounded look shows a program of any size without stopping it. The rules of its bound:
  *  - The number of scopes, parties and channels is bounded. Descriptors, batchers and stages count
- *    as channels. A channel's record stays where its waiters' do not: its counts of waiters are
- *    exact.
+ *    as channels. A channel's record is kept even if those of its waiters are not, so its counts of
+ *    waiters are exact.
  *  - While it holds a scope's lock, that of the channels without a scope, or the global queue's,
- *    and in each worker's answer as a whole, it passes at most lt_look_steps(bound) nodes of
- *    lists, records or not. (A worker also passes the empty slots of its wheel, and takes the
- *    scopes' locks. While a channel's lock is held, it is some 100 nodes.)
+ *    and in each worker's answer as a whole, it passes at most lt_look_steps(bound) nodes of lists,
+ *    whether it records them or not. (A worker also passes the empty slots of its wheel, and takes
+ *    the scopes' locks. While a channel's lock is held, it is some 100 nodes.)
  *  - Scopes nearest to the roots come first. The scopes inside one scope, and the channels of one,
  *    get a part of the room that is left: it is divided by the number of scopes still to come, but
- *    is LT_LOOK_LEAST at least. For parties the room is divided by what the scopes have use for. A
+ *    is LT_LOOK_LEAST at least. The room for parties is divided by what the scopes can use. A
  *    quarter of that room is kept for parties in queues, on channels and in wheels, and a quarter
  *    of the room for channels is kept for those without a scope.
  *  - Asker and workers take a scope's first tasks, so that both record the same ones.
  *
- * One look at a time. A worker that looks answers itself; its tasks wait meanwhile. */
+ * One look runs at a time. A worker that looks answers itself; its tasks wait meanwhile. */
 #ifndef LT_WATCH_LOOK_H
 #define LT_WATCH_LOOK_H
 
 #include "watch/picture.h"
 
-/* Looks, with call stacks if `caller` is given: the address to which the function returns that the
- * user has called. Without a bound it records all. 0; -EINVAL when no runtime runs; -ENOMEM. After
- * 0 the records can be read, until lt_look_end frees them. */
+/* Makes a look, with call stacks if `caller` is given: the return address of the function that the
+ * user has called. Without a bound it records everything. 0; -EINVAL when no runtime runs; -ENOMEM.
+ * After 0 the records can be read, until lt_look_end frees them. */
 int lt_look_begin(struct lt_look *look, const void *caller, const struct lt_look_bound *bound);
 void lt_look_end(struct lt_look *look);
 

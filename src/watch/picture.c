@@ -75,8 +75,8 @@ static int by_self(const void *a, const void *b)
     return order ? order : compare(x->order, y->order);
 }
 
-/* In the order of the dump: by scope; then tasks, threads, blocks, callbacks, timers, channels,
- * and so on; then by number or, without one, as they were found. */
+/* In the order of the dump: by scope; then tasks, threads, blocks, callbacks, timers, channels, and
+ * so on; then by number, or if there is none, as they were found. */
 static int by_place(const void *a, const void *b)
 {
     const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;
@@ -139,7 +139,8 @@ static void merge_all(struct lt_look *look, size_t n)
     }
 }
 
-/* First what runs, and what the scopes have shown; then what was found elsewhere, in that order. */
+/* Running parties first, then those that their scopes have shown, then those found elsewhere, in
+ * that order. */
 static int by_rank(const void *a, const void *b)
 {
     const struct lt_record *x = *(struct lt_record *const *)a, *y = *(struct lt_record *const *)b;

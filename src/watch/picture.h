@@ -7,33 +7,33 @@
 
 #include <leat/watch.h>
 
-/* How long a look waits for a worker's answer. Meanwhile no recorded scope can close: so a look
- * that comes each second does not wait long. */
+/* How long a look waits for a worker's answer. Meanwhile no recorded scope can close, so a look
+ * that is made each second does not wait long. */
 enum { LT_ANSWER_MS = 100, LT_ANSWER_BOUNDED_MS = 20 };
 
-/* How much a look records at most. */
+/* The most that a look records. */
 struct lt_look_bound {
     size_t parties, channels, scopes;
 };
 
-/* For callers without a wish of their own. */
+/* The default. */
 enum { LT_LOOK_PARTIES = 4000, LT_LOOK_CHANNELS = 4000, LT_LOOK_SCOPES = 2000 };
 #define LT_LOOK_USUAL \
     (&(const struct lt_look_bound){ LT_LOOK_PARTIES, LT_LOOK_CHANNELS, LT_LOOK_SCOPES })
 
-/* What a scope gets before others get any, of scopes and channels. */
+/* The least number of scopes and of channels that a scope gets, before others get any. */
 enum { LT_LOOK_LEAST = 4 };
 
-/* How many call stacks a worker walks in a bounded look. */
+/* The number of call stacks that a worker walks in a bounded look. */
 enum { LT_LOOK_STACKS = 32 };
 
-/* The nodes of lists that are passed at most while one lock is held, or in a worker's answer. */
+/* The most list nodes that are passed while one lock is held, or in a worker's answer. */
 static inline size_t lt_look_steps(const struct lt_look_bound *bound)
 {
     return 2 * (bound->parties + bound->channels + bound->scopes) + 256;
 }
 
-/* A scope. The scopes stand in an array; those inside the same scope are neighbours. */
+/* A scope. Scopes are in an array; those inside the same scope are neighbours. */
 struct lt_scope_record {
     leat_scope *scope; /* pinned during the look; later only compared, as is the opener */
     const struct lt_party *opener;
@@ -42,18 +42,18 @@ struct lt_scope_record {
     size_t tasks;                   /* tasks, blocks and operations that have not ended */
     int64_t deadline, opener_since; /* since: when a thread began to join; 0: not known */
     size_t around;                  /* index of the scope around this one, or LT_NOWHERE */
-    size_t inside, count;           /* the scopes inside: the first one's index, and how many */
+    size_t inside, count;           /* the scopes inside: the first one's index, and their number */
     size_t room;                    /* for its parties */
 };
 
 #define LT_NOWHERE SIZE_MAX
 
-/* What is known of a worker. */
+/* A worker. */
 struct lt_worker_record {
     bool answered;
     const struct lt_record *running; /* or NULL */
     const struct lt_frames *frames;  /* of the block or callback that it runs; or NULL */
-    uint32_t ready, queued;          /* how many parties */
+    uint32_t ready, queued;          /* parties */
     uint64_t timers;
     leat_counts counts;
     int64_t cpu; /* processor time of its thread; -1: not known */
@@ -63,7 +63,7 @@ struct lt_look {
     int64_t now;
     const void *caller; /* or NULL: call stacks are not wanted */
     bool bounded;
-    bool sampled; /* something was left out */
+    bool sampled; /* some things were left out */
     struct lt_look_bound bound;
     int answer_ms;
     size_t members; /* the sum of the scopes' `tasks` */
@@ -77,11 +77,12 @@ struct lt_look {
     struct lt_record **records;
     size_t record_count;
     struct lt_record **by_self;
-    struct lt_asks *asks; /* until the workers have been heard */
+    struct lt_asks *asks; /* until the workers have answered */
     _Atomic uint32_t answers;
 };
 
-/* Of the room for parties: what is not for the scopes; and the part of that for one of n lists. */
+/* The part of the room for parties that is not for scopes; and the share of that part for one of n
+ * lists. */
 static inline size_t lt_look_reserve(const struct lt_look *look)
 {
     return look->bound.parties / 4;
@@ -99,13 +100,14 @@ bool lt_look_sort_scopes(struct lt_look *look);
 /* Makes one record for each thing of all that the pads have. 0 or -ENOMEM. */
 int lt_look_merge(struct lt_look *look);
 
-/* The record of a party or channel, or NULL; `number` as in the record. And the index of a scope,
- * or LT_NOWHERE. */
+/* lt_look_find: the record of a party or channel, or NULL; `number` as in the record.
+ * lt_look_scope: the index of a scope, or LT_NOWHERE. */
 const struct lt_record *lt_look_find(const struct lt_look *look, const void *self, uint32_t number);
 size_t lt_look_scope(const struct lt_look *look, const void *scope);
 
-/* The index in look->records of a scope's first record. And the scope that follows `at` in the
- * order of the tree, which begins at 0, or LT_NOWHERE: *depth follows its depth in the tree. */
+/* lt_look_first_record: the index in look->records of a scope's first record. lt_look_next_scope:
+ * the scope that follows `at` in the order of the tree, which begins at 0, or LT_NOWHERE; *depth
+ * becomes its depth in the tree. */
 size_t lt_look_first_record(const struct lt_look *look, size_t place);
 size_t lt_look_next_scope(const struct lt_look *look, size_t at, unsigned *depth);
 

@@ -46,7 +46,7 @@ static bool add_chunk(struct lt_pad *pad, struct lt_chunk *chunk, size_t size)
 /* A record with a name and two aims. */
 enum { USUAL_BYTES = sizeof(struct lt_record) + 2 * sizeof(struct lt_aim_record) + 64 };
 
-/* Zeroed, so that no page is touched for the first time under a lock. */
+/* Zeroed, so that under a lock no page is touched for the first time. */
 bool lt_pad_bound(struct lt_pad *pad, size_t n, size_t steps)
 {
     pad->bounded = true;
@@ -147,8 +147,8 @@ static enum lt_thing thing_of(enum lt_party_kind kind)
     }
 }
 
-/* A thread's own word tells whether it waits. Unless a stackless party waits, the entry at its
- * address may be another party's. */
+/* A thread has its own word for that. For a stackless party the table has an entry, which is
+ * another party's unless this one waits. */
 static int64_t since_when(const struct lt_party *party, enum lt_state state)
 {
     switch (party->kind) {
@@ -209,7 +209,8 @@ static const struct lt_keeper *keeper_of(const leat_chan *ch)
     return ch->scope ? NULL : ch->keeper;
 }
 
-/* What a party that waits on this channel waits for: perhaps the channel's descriptor. */
+/* Records that a party waits on this channel, or on the descriptor that the channel is a part
+ * of. */
 static void record_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, leat_chan *ch)
 {
     const struct lt_keeper *keeper = keeper_of(ch);
@@ -265,8 +266,8 @@ void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum
 
 /* ---- channels ---- */
 
-/* In a bounded look, waiters of one channel: at most MOST, and else a part of the room that is left
- * for waiters. So there is some room for the channels to come. */
+/* In a bounded look, the waiters recorded of one channel: at most MOST, or a part of the room that
+ * is left for waiters. So there is some room for the channels to come. */
 enum { MOST = 100, LEAST = 4, PARTS = 32 };
 
 static size_t waiters_allowed(const struct lt_pad *pad)
@@ -275,8 +276,8 @@ static size_t waiters_allowed(const struct lt_pad *pad)
     return !pad->bounded ? SIZE_MAX : part < LEAST ? LEAST : part > MOST ? MOST : part;
 }
 
-/* In a bounded look it may be that nothing else tells of the scope. That of a task or a callback
- * that waits does not change. A block's is not read: while the block has an alarm, it is elsewhere
+/* In a bounded look this may be the only way to the scope. The scope of a task or a callback that
+ * waits does not change. A block's scope is not read: while the block has an alarm, it is elsewhere
  * (block/machine.h). A thread may be in none. */
 static void find_scope(struct lt_record *record, const struct lt_party *party)
 {
@@ -313,7 +314,7 @@ static void record_waiters(struct lt_pad *pad, struct lt_record *on, struct lt_n
             return;
         struct lt_waiter *waiter = LT_CONTAINER(node, struct lt_waiter, node);
         struct lt_party *party = lt_waiter_party(waiter);
-        /* Not the remains of a wait that was claimed elsewhere. A party in the queue resumes only
+        /* Skips the remains of a wait that was claimed elsewhere. A party in the queue resumes only
          * after it has been taken out, under this lock. */
         if (!waiter->shared || atomic_load_explicit(&party->unclaimed, memory_order_relaxed))
             record_waiter(pad, on, party, aim);
@@ -388,7 +389,7 @@ static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
         record_way(pad, record, sight->ways[1], LT_TO_WRITE) + (uint32_t)sight->in_ring[1];
 }
 
-/* ---- what the walks find ---- */
+/* ---- objects of scopes ---- */
 
 void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned)
 {

@@ -1,5 +1,5 @@
-/* records.h: the records of parties, channels, and what has channels, and the pads that they lie
- * on. */
+/* records.h: the records of parties, channels, and things that have channels, and the pads that
+ * hold them. */
 #ifndef LT_WATCH_RECORDS_H
 #define LT_WATCH_RECORDS_H
 
@@ -33,7 +33,7 @@ static inline bool lt_is_party(enum lt_thing thing)
     return thing < LT_A_CHANNEL;
 }
 
-/* What a party does. Of two records of one party the greater state is believed. */
+/* The state of a party. If two records of one party differ, the greater state is believed. */
 enum lt_state {
     LT_IS_THERE,  /* it exists: it runs, or is about to */
     LT_IS_QUEUED, /* it has not started */
@@ -42,7 +42,7 @@ enum lt_state {
     LT_IS_RUNNING
 };
 
-/* One thing that a party waits for; in the record of a channel or a descriptor, one party that
+/* One thing that a party waits for; or in the record of a channel or a descriptor, one party that
  * waits on it. */
 struct lt_aim_record {
     struct lt_aim_record *next;
@@ -58,38 +58,38 @@ struct lt_record {
     const void *self, *scope;
     const char *name;
     const void *code;      /* the function of a callback or a timer */
-    uint32_t number;       /* a descriptor's: the descriptor, or above INT_MAX: it is simulated */
-    uint32_t scope_number; /* a party's, or 0: not known */
-    uint32_t order;        /* in which it was recorded */
+    uint32_t number;       /* of a descriptor: its number; above INT_MAX, it is simulated */
+    uint32_t scope_number; /* of a party; 0: not known */
+    uint32_t order;        /* the order in which it was recorded */
     size_t place;          /* the index of its scope, set at the end */
-    bool chosen; /* in a bounded look: found as one of its scope's, so not the first to go */
+    bool chosen;           /* in a bounded look: found through its scope, so not left out first */
     struct lt_aim_record *aims, *last_aim;
     bool complete; /* made by the party's own worker: all its aims are known */
-    /* Of a party. */
+    /* For a party. */
     int worker; /* or -1 */
     unsigned line;
     int64_t until, since; /* LEAT_NEVER and 0: not known, or none */
     const char *stack;
     size_t stack_size;
     const struct lt_frames *frames; /* or NULL */
-    /* Of a channel; `closed` of others as well. */
+    /* For a channel; others have `closed`, too. */
     bool closed;
     size_t length, capacity;
     uint32_t passed; /* items received since it was made, modulo 2^32 */
-    /* Of a channel: how many wait to receive and to send; of a descriptor: to read and to write.
-     * Also where not all of them are among its aims. */
+    /* The number that wait to receive and to send, or for a descriptor to read and to write, even
+     * if not all of them are among its aims. */
     uint32_t receivers, senders;
     const struct lt_sight *sight; /* of a descriptor, a batcher, a stage; without its name */
 };
 
-/* ---- pads, on which the parts of a look record what they find ----
+/* ---- pads, on which the parts of a look make their records ----
  *
- * Everything lies in chunks that never move. Names are copied, since their owners may be gone at
- * the printing. A pad that is full allocates a chunk, also while its caller holds locks: the
- * allocator takes none of leat's. A bounded look gives its pads their room before.
+ * Records are in chunks that never move. Names are copied, since their owners may be gone when they
+ * are printed. A full pad allocates a chunk, even while its caller holds locks: the allocator takes
+ * none of leat's. The pads of a bounded look get their room in advance.
  *
  * A pad of a bounded look has an allowance: a number of records, and of nodes of lists that may be
- * passed, whether a record is made of them or not. Where the allowance ends, the walk does. */
+ * passed, whether they are recorded or not. When the allowance is used up, the walk ends. */
 
 struct lt_allowance {
     size_t parties, channels; /* records; descriptors, batchers and stages count as channels */
@@ -100,57 +100,58 @@ struct lt_pad {
     struct lt_chunk *chunk;
     struct lt_record *first, **end;
     uint32_t count;
-    bool failed;  /* there was no memory for something */
-    bool bounded; /* it is a bounded look's */
-    bool cut;     /* something was left out */
+    bool failed;  /* there was not enough memory */
+    bool bounded; /* it belongs to a bounded look */
+    bool cut;     /* some things were left out */
     bool choosing;
     struct lt_allowance left;
-    size_t steps; /* what an allowance has */
+    size_t steps; /* the steps of an allowance */
 };
 
 /* Makes an empty pad. lt_pad_free frees everything on it. */
 void lt_pad_init(struct lt_pad *pad);
 void lt_pad_free(struct lt_pad *pad);
 
-/* Makes it a bounded look's, with room for n records at once, and `steps` in each allowance. False:
- * there is no memory. */
+/* Makes the pad a bounded look's, with room for n records at once, and `steps` in each allowance.
+ * False: there is no memory. */
 bool lt_pad_bound(struct lt_pad *pad, size_t n, size_t steps);
 
-/* Begins a new allowance; without a bound, nothing. */
+/* Begins a new allowance; does nothing without a bound. */
 void lt_pad_allow(struct lt_pad *pad, size_t parties, size_t channels);
 
-/* Before each node of a list, in search of such a thing: whether to look at the node. False: the
- * allowance has come to its end, or there is no memory. */
+/* Called before each list node, in search of such a thing: whether to look at the node. False: the
+ * allowance is used up, or there is no memory. */
 bool lt_pad_step(struct lt_pad *pad, enum lt_thing thing);
 
-/* A new record, the pad's last; NULL when it is not allowed, or there is no memory. */
+/* Makes a new record, the pad's last; NULL if the allowance is used up, or there is no memory. */
 struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self);
 
 /* Adds a thing that the party waits for. */
 void lt_pad_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, const void *object,
                 uint32_t number);
 
-/* A copy; of NULL, NULL. */
+/* A copy; NULL for NULL. */
 const char *lt_pad_text(struct lt_pad *pad, const char *text);
 
-/* A copy of the frames that are there; of no frames, NULL. */
+/* A copy of the frames; NULL if there are none. */
 const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames *frames);
 
 /* ---- records of what exists ---- */
 
-/* A party, with its name, its number, and what else never changes while it exists. */
+/* Records a party, with its name, its number, and all that never changes while it exists. */
 struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
                                   enum lt_state state);
 
 /* Sets the scope that the party belongs to. NULL: none, or not known. */
 void lt_record_scope(struct lt_record *record, const leat_scope *scope);
 
-/* A task, with what it waits for; called inside its home worker. */
+/* Records a task, with what it waits for; called inside its home worker. */
 void lt_record_task_at_home(struct lt_pad *pad, const struct lt_task *task, enum lt_state state);
 
-/* What a scope's walk finds: a channel, a descriptor, a batcher or a stage, and the parties that
- * wait on it; takes the locks of channels. And a channel without a scope, or the descriptor that it
- * is a part of, if that has no scope either. Nobody frees them meanwhile. */
+/* lt_record_owned records an object in a scope's list: a channel, a descriptor, a batcher or a
+ * stage, and the parties that wait on it; takes the locks of channels. lt_record_orphan records a
+ * channel without a scope, or the descriptor that it is a part of, if that has no scope either.
+ * They are not freed meanwhile. */
 void lt_record_owned(struct lt_pad *pad, struct lt_owned *owned);
 void lt_record_orphan(struct lt_pad *pad, leat_chan *ch);
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "dump/tell.h"
+#include "dump/print.h"
 
 #include "base/alloc.h"
 #include "sched/runtime.h"
@@ -11,17 +11,17 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/* ---- pieces, for others that write what a look has found ---- */
+/* ---- pieces, for other writers ---- */
 
 static const char *const things[] = { "task",    "thread",     "block",   "callback", "timer",
                                       "channel", "descriptor", "batcher", "stage" };
 
-const char *lt_tell_thing(enum lt_thing thing)
+const char *lt_print_thing(enum lt_thing thing)
 {
     return things[thing];
 }
 
-/* What the linker knows of the code, and of the file that has it; or NULL. */
+/* What the linker knows of the code and of its file; or NULL. */
 static const struct link_map *find_code(const void *code, Dl_info *info)
 {
     struct link_map *map = NULL;
@@ -29,8 +29,9 @@ static const struct link_map *find_code(const void *code, Dl_info *info)
     return dladdr1(code, info, (void **)&map, RTLD_DL_LINKMAP) != 0 ? map : NULL;
 }
 
-/* A place in a file, as addr2line wants it: in a program that is not position-independent, too. */
-static void tell_place(FILE *to, const void *code, const Dl_info *info, const struct link_map *map)
+/* A place in a file, as addr2line expects it, also in a program that is not
+ * position-independent. */
+static void print_place(FILE *to, const void *code, const Dl_info *info, const struct link_map *map)
 {
     const char *slash = map && info->dli_fname ? strrchr(info->dli_fname, '/') : NULL;
     if (!map || !info->dli_fname)
@@ -40,27 +41,27 @@ static void tell_place(FILE *to, const void *code, const Dl_info *info, const st
                 (size_t)((uintptr_t)code - map->l_addr));
 }
 
-void lt_tell_code(FILE *to, const void *code)
+void lt_print_code(FILE *to, const void *code)
 {
     Dl_info info;
     const struct link_map *map = find_code(code, &info);
     if (info.dli_sname && info.dli_saddr == code)
         fputs(info.dli_sname, to);
     else
-        tell_place(to, code, &info, map);
+        print_place(to, code, &info, map);
 }
 
-void lt_tell_frame(FILE *to, const void *code)
+void lt_print_frame(FILE *to, const void *code)
 {
     Dl_info info;
     const struct link_map *map = find_code(code, &info);
-    tell_place(to, code, &info, map);
+    print_place(to, code, &info, map);
     if (info.dli_sname)
         fprintf(to, " %s+0x%zx", info.dli_sname,
                 (size_t)((const char *)code - (const char *)info.dli_saddr));
 }
 
-void lt_tell_descriptor(FILE *to, uint32_t number)
+void lt_print_descriptor(FILE *to, uint32_t number)
 {
     if (number > INT_MAX)
         fputs("simulated descriptor", to);
@@ -68,13 +69,13 @@ void lt_tell_descriptor(FILE *to, uint32_t number)
         fprintf(to, "descriptor %u", number);
 }
 
-void lt_tell_time(FILE *to, int64_t ns)
+void lt_print_time(FILE *to, int64_t ns)
 {
     int64_t ms = (ns < 0 ? 0 : ns) / LEAT_MS;
     fprintf(to, "%lld.%03lld s", (long long)(ms / 1000), (long long)(ms % 1000));
 }
 
-/* How many bytes the UTF-8 character at `at` has; 0: it is none (RFC 3629). */
+/* The length of the UTF-8 character at `at` in bytes; 0: it is not one (RFC 3629). */
 static size_t utf8_length(const unsigned char *at)
 {
     size_t n = at[0] < 0x80                     ? 1
@@ -95,7 +96,7 @@ static bool is_plain(unsigned char c)
     return c >= 0x20 && c < 0x7F && c != '"' && c != '\\';
 }
 
-void lt_tell_json(FILE *to, const char *text)
+void lt_print_json(FILE *to, const char *text)
 {
     if (!text) {
         fputs("null", to);
@@ -140,11 +141,12 @@ size_t lt_resident(const char *low, size_t size)
 
 /* ---- pieces of a line ---- */
 
-/* A party or channel, by what is known of it; without a record, by its number. */
-static void tell_who(FILE *to, enum lt_thing thing, uint32_t number, const struct lt_record *record)
+/* A party or channel, by its record or, if there is none, by its number. */
+static void print_who(FILE *to, enum lt_thing thing, uint32_t number,
+                      const struct lt_record *record)
 {
     if (thing == LT_A_DESCRIPTOR) {
-        lt_tell_descriptor(to, number);
+        lt_print_descriptor(to, number);
         return;
     }
     bool nameless = thing == LT_A_THREAD && !(record && record->name);
@@ -155,32 +157,32 @@ static void tell_who(FILE *to, enum lt_thing thing, uint32_t number, const struc
         fprintf(to, " %s", record->name);
     if (record && record->code) {
         fputs(" ", to);
-        lt_tell_code(to, record->code);
+        lt_print_code(to, record->code);
     }
 }
 
-static void tell_aim(FILE *to, const struct lt_look *look, const struct lt_aim_record *aim)
+static void print_aim(FILE *to, const struct lt_look *look, const struct lt_aim_record *aim)
 {
     const struct lt_record *record = lt_look_find(look, aim->object, aim->number);
     switch (aim->aim) {
     case LT_TO_RECEIVE:
     case LT_TO_SEND:
         fputs(aim->aim == LT_TO_RECEIVE ? "to receive from " : "to send to ", to);
-        tell_who(to, LT_A_CHANNEL, aim->number, record);
+        print_who(to, LT_A_CHANNEL, aim->number, record);
         break;
     case LT_TO_READ:
     case LT_TO_WRITE:
         fputs(aim->aim == LT_TO_READ ? "to read from " : "to write to ", to);
-        lt_tell_descriptor(to, aim->number);
+        lt_print_descriptor(to, aim->number);
         break;
     case LT_FOR_SCOPE: fprintf(to, "for the tasks of scope %u", aim->number); break;
     case LT_FOR_BLOCK:
         fputs("for the end of ", to);
-        tell_who(to, LT_A_BLOCK, 0, record);
+        print_who(to, LT_A_BLOCK, 0, record);
         break;
     case LT_FOR_CALL:
         fputs("for a call of ", to);
-        lt_tell_code(to, aim->object);
+        lt_print_code(to, aim->object);
         break;
     }
 }
@@ -192,29 +194,29 @@ static void indent(FILE *to, unsigned depth)
 
 /* ---- lines ---- */
 
-static void tell_waiting(FILE *to, const struct lt_look *look, const struct lt_record *record)
+static void print_waiting(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
     fputs(!record->aims && record->until != LEAT_NEVER ? "sleeps" : "waits", to);
     if (record->line)
         fprintf(to, " at line %u", record->line);
     if (record->aims && !record->aims->next) {
         fputs(" ", to);
-        tell_aim(to, look, record->aims);
+        print_aim(to, look, record->aims);
     } else if (record->aims) {
         fputs(" in a select", to);
     }
     if (record->until != LEAT_NEVER) {
         fputs(", ", to);
-        lt_tell_time(to, record->until - look->now);
+        lt_print_time(to, record->until - look->now);
         fputs(record->aims ? " more at most" : " more", to);
     }
     if (record->since) {
         fputs(", since ", to);
-        lt_tell_time(to, look->now - record->since);
+        lt_print_time(to, look->now - record->since);
     }
 }
 
-static void tell_state(FILE *to, const struct lt_look *look, const struct lt_record *record)
+static void print_state(FILE *to, const struct lt_look *look, const struct lt_record *record)
 {
     switch (record->state) {
     case LT_IS_THERE:
@@ -225,7 +227,7 @@ static void tell_state(FILE *to, const struct lt_look *look, const struct lt_rec
               to);
         break;
     case LT_IS_QUEUED: fputs("has not started", to); break;
-    case LT_IS_WAITING: tell_waiting(to, look, record); break;
+    case LT_IS_WAITING: print_waiting(to, look, record); break;
     case LT_IS_READY: fputs("is ready to go on", to); break;
     case LT_IS_RUNNING: fputs("runs", to); break;
     }
@@ -237,12 +239,12 @@ static void tell_state(FILE *to, const struct lt_look *look, const struct lt_rec
     }
 }
 
-static void tell_frames(FILE *to, const struct lt_frames *frames, unsigned depth)
+static void print_frames(FILE *to, const struct lt_frames *frames, unsigned depth)
 {
     for (size_t i = 0; frames && i < frames->count; i++) {
         indent(to, depth);
         fputs("at ", to);
-        lt_tell_frame(to, frames->code[i]);
+        lt_print_frame(to, frames->code[i]);
         fputs("\n", to);
     }
     if (frames && frames->count == LT_FRAMES) {
@@ -251,24 +253,24 @@ static void tell_frames(FILE *to, const struct lt_frames *frames, unsigned depth
     }
 }
 
-static void tell_party(FILE *to, const struct lt_look *look, const struct lt_record *record,
-                       unsigned depth)
+static void print_party(FILE *to, const struct lt_look *look, const struct lt_record *record,
+                        unsigned depth)
 {
-    tell_who(to, record->thing, record->number, record);
+    print_who(to, record->thing, record->number, record);
     fputs(": ", to);
-    tell_state(to, look, record);
+    print_state(to, look, record);
     fputs("\n", to);
     bool selects = record->state == LT_IS_WAITING && record->aims && record->aims->next;
     for (const struct lt_aim_record *aim = selects ? record->aims : NULL; aim; aim = aim->next) {
         indent(to, depth + 1);
-        tell_aim(to, look, aim);
+        print_aim(to, look, aim);
         fputs("\n", to);
     }
-    tell_frames(to, record->frames, depth + 1);
+    print_frames(to, record->frames, depth + 1);
 }
 
-static void tell_waiters(FILE *to, const struct lt_look *look, const struct lt_record *record,
-                         unsigned depth)
+static void print_waiters(FILE *to, const struct lt_look *look, const struct lt_record *record,
+                          unsigned depth)
 {
     static const char *const purposes[] = { [LT_TO_RECEIVE] = "receive",
                                             [LT_TO_SEND] = "send",
@@ -279,25 +281,25 @@ static void tell_waiters(FILE *to, const struct lt_look *look, const struct lt_r
         if (!party)
             continue;
         indent(to, depth);
-        tell_who(to, party->thing, party->number, party);
+        print_who(to, party->thing, party->number, party);
         fprintf(to, " waits to %s\n", purposes[aim->aim]);
     }
 }
 
-static void tell_channel(FILE *to, const struct lt_look *look, const struct lt_record *record,
-                         unsigned depth)
+static void print_channel(FILE *to, const struct lt_look *look, const struct lt_record *record,
+                          unsigned depth)
 {
-    tell_who(to, LT_A_CHANNEL, record->number, record);
+    print_who(to, LT_A_CHANNEL, record->number, record);
     fprintf(to, ": %zu of %zu items%s\n", record->length, record->capacity,
             record->closed ? ", closed" : "");
-    tell_waiters(to, look, record, depth + 1);
+    print_waiters(to, look, record, depth + 1);
 }
 
-/* "1 waits to read, 2 wait to write"; with nobody, "open" or "closed". */
-static void tell_descriptor(FILE *to, const struct lt_look *look, const struct lt_record *record,
-                            unsigned depth)
+/* "1 waits to read, 2 wait to write"; without waiters, "open" or "closed". */
+static void print_descriptor(FILE *to, const struct lt_look *look, const struct lt_record *record,
+                             unsigned depth)
 {
-    lt_tell_descriptor(to, record->number);
+    lt_print_descriptor(to, record->number);
     fputs(record->closed ? ": closed" : ": ", to);
     if (record->receivers)
         fprintf(to, "%u %s to read", record->receivers, record->receivers == 1 ? "waits" : "wait");
@@ -307,13 +309,13 @@ static void tell_descriptor(FILE *to, const struct lt_look *look, const struct l
     if (!record->closed && !record->receivers && !record->senders)
         fputs("open", to);
     fputs("\n", to);
-    tell_waiters(to, look, record, depth + 1);
+    print_waiters(to, look, record, depth + 1);
 }
 
-static void tell_batcher(FILE *to, const struct lt_record *record)
+static void print_batcher(FILE *to, const struct lt_record *record)
 {
     const struct lt_sight *seen = record->sight;
-    tell_who(to, LT_A_BATCHER, 0, record);
+    print_who(to, LT_A_BATCHER, 0, record);
     fprintf(to, ": %zu forming, %zu running, %llu item%s in %llu batch%s so far%s\n", seen->forming,
             seen->running, (unsigned long long)seen->items, seen->items == 1 ? "" : "s",
             (unsigned long long)seen->batches, seen->batches == 1 ? "" : "es",
@@ -321,7 +323,7 @@ static void tell_batcher(FILE *to, const struct lt_record *record)
 }
 
 /* "from channel 3, channel 4 and 7 more" */
-static void tell_ends(FILE *to, const char *before, const uint32_t *numbers, uint32_t n)
+static void print_ends(FILE *to, const char *before, const uint32_t *numbers, uint32_t n)
 {
     for (uint32_t i = 0; i < n && i < LT_SIGHT_ENDS; i++, before = ",")
         fprintf(to, "%s channel %u", before, numbers[i]);
@@ -329,15 +331,15 @@ static void tell_ends(FILE *to, const char *before, const uint32_t *numbers, uin
         fprintf(to, " and %u more", n - LT_SIGHT_ENDS);
 }
 
-/* An operator is a block: what it does stands there. */
-static void tell_stage(FILE *to, const struct lt_record *record)
+/* An operator is a block: the block's line says what it does. */
+static void print_stage(FILE *to, const struct lt_record *record)
 {
     const struct lt_sight *seen = record->sight;
     fprintf(to, "%s ", seen->what);
-    tell_who(to, LT_A_STAGE, 0, record);
+    print_who(to, LT_A_STAGE, 0, record);
     putc(':', to);
-    tell_ends(to, " from", seen->in, seen->ins);
-    tell_ends(to, " to", seen->out, seen->outs);
+    print_ends(to, " from", seen->in, seen->ins);
+    print_ends(to, " to", seen->out, seen->outs);
     if (seen->n)
         fprintf(to, ", %zu of %u run, %u of %u items in flight, %llu so far", seen->running,
                 seen->n, seen->held, seen->window, (unsigned long long)seen->items);
@@ -345,59 +347,59 @@ static void tell_stage(FILE *to, const struct lt_record *record)
 }
 
 /* The records of a scope, or those in none. */
-static void tell_records(FILE *to, const struct lt_look *look, size_t place, unsigned depth)
+static void print_records(FILE *to, const struct lt_look *look, size_t place, unsigned depth)
 {
     for (size_t i = lt_look_first_record(look, place);
          i < look->record_count && look->records[i]->place == place; i++) {
         const struct lt_record *record = look->records[i];
         indent(to, depth);
         switch (record->thing) {
-        case LT_A_CHANNEL: tell_channel(to, look, record, depth); break;
-        case LT_A_DESCRIPTOR: tell_descriptor(to, look, record, depth); break;
-        case LT_A_BATCHER: tell_batcher(to, record); break;
-        case LT_A_STAGE: tell_stage(to, record); break;
-        default: tell_party(to, look, record, depth);
+        case LT_A_CHANNEL: print_channel(to, look, record, depth); break;
+        case LT_A_DESCRIPTOR: print_descriptor(to, look, record, depth); break;
+        case LT_A_BATCHER: print_batcher(to, record); break;
+        case LT_A_STAGE: print_stage(to, record); break;
+        default: print_party(to, look, record, depth);
         }
     }
 }
 
-static void tell_scope(FILE *to, const struct lt_look *look, const struct lt_scope_record *scope,
-                       unsigned depth)
+static void print_scope(FILE *to, const struct lt_look *look, const struct lt_scope_record *scope,
+                        unsigned depth)
 {
     const struct lt_record *opener = lt_look_find(look, scope->opener, scope->opener_number);
     indent(to, depth);
     fprintf(to, "scope %u, opened by ", scope->number);
-    tell_who(to, scope->opener_is_thread ? LT_A_THREAD : LT_A_TASK, scope->opener_number, opener);
+    print_who(to, scope->opener_is_thread ? LT_A_THREAD : LT_A_TASK, scope->opener_number, opener);
     if (scope->opener_joins)
         fputs(", which waits for its end", to);
     if (scope->opener_since) {
         fputs(", since ", to);
-        lt_tell_time(to, look->now - scope->opener_since);
+        lt_print_time(to, look->now - scope->opener_since);
     }
     if (scope->cancelled)
         fputs(", cancelled", to);
     else if (scope->deadline != LEAT_NEVER) {
         fputs(", cancelled in ", to);
-        lt_tell_time(to, scope->deadline - look->now);
+        lt_print_time(to, scope->deadline - look->now);
     }
     fputs("\n", to);
 }
 
-static void tell_scopes(FILE *to, const struct lt_look *look)
+static void print_scopes(FILE *to, const struct lt_look *look)
 {
     unsigned depth = 0;
     for (size_t at = look->scope_count ? 0 : LT_NOWHERE; at != LT_NOWHERE;
          at = lt_look_next_scope(look, at, &depth)) {
-        tell_scope(to, look, &look->scopes[at], depth);
-        tell_records(to, look, at, depth + 1);
+        print_scope(to, look, &look->scopes[at], depth);
+        print_records(to, look, at, depth + 1);
     }
     if (lt_look_first_record(look, LT_NOWHERE) < look->record_count)
         fputs("in no scope\n", to);
-    tell_records(to, look, LT_NOWHERE, 1);
+    print_records(to, look, LT_NOWHERE, 1);
 }
 
-/* Only where the environment asks for rings. */
-static void tell_rings(FILE *to)
+/* Only if the environment asks for rings. */
+static void print_rings(FILE *to)
 {
     int refusal = lt_uring_refusal();
     if (refusal)
@@ -406,7 +408,7 @@ static void tell_rings(FILE *to)
         fputs("descriptors: io_uring and epoll\n", to);
 }
 
-static void tell_worker(FILE *to, const struct lt_look *look, unsigned i)
+static void print_worker(FILE *to, const struct lt_look *look, unsigned i)
 {
     const struct lt_worker_record *worker = &look->workers[i];
     fprintf(to, "worker %u", i);
@@ -416,7 +418,7 @@ static void tell_worker(FILE *to, const struct lt_look *look, unsigned i)
         fputs(":", to);
     if (worker->running) {
         fputs(worker->answered ? " runs " : " it has been running ", to);
-        tell_who(to, LT_A_TASK, worker->running->number, worker->running);
+        print_who(to, LT_A_TASK, worker->running->number, worker->running);
     } else {
         fputs(worker->answered ? " runs nothing" : " it runs a block or a callback", to);
     }
@@ -427,10 +429,10 @@ static void tell_worker(FILE *to, const struct lt_look *look, unsigned i)
     if (worker->timers)
         fprintf(to, ", %llu timers", (unsigned long long)worker->timers);
     fputs("\n", to);
-    tell_frames(to, worker->frames, 1);
+    print_frames(to, worker->frames, 1);
 }
 
-void lt_tell(FILE *to, const struct lt_look *look)
+void lt_print(FILE *to, const struct lt_look *look)
 {
     size_t count[LT_THINGS] = { 0 };
     for (size_t i = 0; i < look->record_count; i++)
@@ -440,8 +442,8 @@ void lt_tell(FILE *to, const struct lt_look *look)
         if (thing <= LT_A_CHANNEL || count[thing])
             fprintf(to, "%zu %s%s, ", count[thing], things[thing], count[thing] == 1 ? "" : "s");
     fprintf(to, "%zu scope%s\n", look->scope_count, look->scope_count == 1 ? "" : "s");
-    tell_rings(to);
+    print_rings(to);
     for (unsigned i = 0; i < look->worker_count; i++)
-        tell_worker(to, look, i);
-    tell_scopes(to, look);
+        print_worker(to, look, i);
+    print_scopes(to, look);
 }

@@ -1,0 +1,36 @@
+/* print.h: prints a look: as text, as a graph, and in pieces for other writers. */
+#ifndef LT_DUMP_PRINT_H
+#define LT_DUMP_PRINT_H
+
+#include "watch/picture.h"
+
+#include <stdio.h>
+
+/* lt_print writes lines of text. lt_draw writes a graph in Graphviz's language, of a look without a
+ * bound. */
+void lt_print(FILE *to, const struct lt_look *look);
+void lt_draw(FILE *to, const struct lt_look *look);
+
+/* "task", "thread", … */
+const char *lt_print_thing(enum lt_thing thing);
+
+/* Writes a function's name, if the linker left one, else its place in its file, for addr2line. */
+void lt_print_code(FILE *to, const void *code);
+
+/* Writes a call of a stack: its place for addr2line, and its name if the linker left one. */
+void lt_print_frame(FILE *to, const void *code);
+
+/* Writes "descriptor 7", by its record's number. */
+void lt_print_descriptor(FILE *to, uint32_t number);
+
+/* Writes seconds, with three decimals. */
+void lt_print_time(FILE *to, int64_t ns);
+
+/* Writes a JSON string: control characters, quotes, and bytes that are no UTF-8 (as U+FFFD) are
+ * escaped. NULL becomes null. */
+void lt_print_json(FILE *to, const char *text);
+
+/* The number of bytes of the pages from `low` on that are in memory. */
+size_t lt_resident(const char *low, size_t size);
+
+#endif
