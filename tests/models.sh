@@ -35,6 +35,7 @@ is_due() {
 search() {
     local model=$1 definitions=$2 compiler=$3 limit=$4 way='-DSAFETY -DCOLLAPSE' options=()
     case $definitions in
+    *-DREVERSED*) way+=' -DREVERSE -DT_REVERSE' ;; # the last choice first: sooner caught
     *-DLIVE*) way='-DNOREDUCE -DCOLLAPSE' options=(-a -f) ;; # cycles, under weak fairness
     *-DSAMPLE*) way='-DSAFETY -DBITSTATE -DP_RAND -DT_RAND' options=(-w30 -k3 -RS1) ;;
     esac
@@ -199,7 +200,8 @@ caught idle POSTS=2 ROLE_BEFORE_ASLEEP NEWS_BEFORE_ASLEEP NOT_HANDED_ON LEFT_UNT
 holds idle TASKS=2 TIMERS=1
 caught idle TASKS=2 NO_BARRIER MISSED_WHO_IS_INSIDE UNTOLD_ENTRY
 holds idle POSTS=1 TIMERS=1
-caught idle 'POSTS=1 TIMERS=1' NO_ALARM UNTOLD_TIMER UNTOLD_WHEEL NAPS_FOR_GOOD NAPS_AND_RESTS
+caught idle 'POSTS=1 TIMERS=1' NO_ALARM UNTOLD_TIMER
+caught idle 'POSTS=1 TIMERS=1 REVERSED' UNTOLD_WHEEL NAPS_FOR_GOOD NAPS_AND_RESTS
 sampled idle POSTS=2 TIMERS=1
 caught idle 'POSTS=2 TIMERS=1' UNTOLD_LOOT
 holds idle TO_GLOBAL=1 POSTS=1
@@ -208,7 +210,7 @@ holds idle SENT=1 POSTS=1
 holds idle WORKERS=3 TASKS=1
 sampled idle WORKERS=3 POSTS=1
 sampled idle WORKERS=3 TASKS=1 GIVES=1 STUCK=1
-caught idle 'WORKERS=3 TASKS=1 GIVES=1 STUCK=1 WAKES_NEXT SAMPLE' UNTOLD_GIFT
+caught idle 'WORKERS=3 TASKS=1 GIVES=1 STUCK=1 WAKES_NEXT REVERSED' UNTOLD_GIFT
 holds idle TASKS=1 LIVE
 holds idle POSTS=1 LIVE
 caught idle 'TASKS=1 LIVE' NEVER_TAKES
