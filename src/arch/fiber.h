@@ -1,8 +1,8 @@
 /* fiber.h: tells ASan, TSan and valgrind about stacks, and about switches between them. Without
  * these tools nothing here has an effect.
  *
- * ASan has to know before a switch, and again first thing on arrival: at the next switch would be
- * too late, since until then it is wrong about where the stack ends. TSan has to know right before,
+ * ASan must be told before a switch, and again first thing on arrival: the next switch would be too
+ * late, since until then ASan has the wrong bounds of the stack. TSan must be told right before,
  * from code that it did not instrument. */
 #ifndef LT_ARCH_FIBER_H
 #define LT_ARCH_FIBER_H
@@ -49,7 +49,7 @@
 #endif
 #endif
 
-/* What the tools know of a stack, a thread's own or a task's. */
+/* What the tools know of a stack, whether a thread's own or a task's. */
 struct lt_fiber {
     char *low;
     size_t size;
@@ -64,7 +64,7 @@ struct lt_fiber {
 #endif
 };
 
-/* Registers a stack of the library's: `size` bytes from `low`. */
+/* Registers one of the library's stacks: `size` bytes from `low`. */
 static inline void lt_fiber_create(struct lt_fiber *fiber, char *low, size_t size)
 {
     fiber->low = low;
@@ -77,8 +77,8 @@ static inline void lt_fiber_create(struct lt_fiber *fiber, char *low, size_t siz
 #endif
 }
 
-/* Whether this is valgrind: it knows fewer system calls, and takes memory below a stack's pointer
- * for unused. */
+/* Whether the program runs on valgrind, which knows fewer system calls, and regards memory below a
+ * stack's pointer as unused. */
 static inline bool lt_fiber_is_on_valgrind(void)
 {
 #ifdef LT_VALGRIND
@@ -88,7 +88,7 @@ static inline bool lt_fiber_is_on_valgrind(void)
 #endif
 }
 
-/* Whether a tool has to know when a stack is gone. */
+/* Whether a tool must know when a stack is gone. */
 static inline bool lt_fiber_is_watched(void)
 {
 #ifdef LT_TSAN
@@ -118,7 +118,7 @@ static inline void lt_fiber_adopt(struct lt_fiber *fiber)
     (void)fiber;
 }
 
-/* A stack that was left for good is about to be used anew. */
+/* A stack that was left for good is about to be reused. */
 static inline void lt_fiber_renew(struct lt_fiber *fiber)
 {
 #ifdef LT_ASAN
@@ -152,7 +152,7 @@ LT_NO_TSAN static inline void lt_fiber_leave(struct lt_fiber *from, struct lt_fi
 }
 
 /* The first call after a switch to `self`. `first`: nothing has run on `self` before. `from`: the
- * stack that was left, if it is a thread's own, whose bounds only ASan knows; else NULL. */
+ * stack that was left, if it is a thread's own stack, whose bounds only ASan knows; else NULL. */
 static inline void lt_fiber_arrive(struct lt_fiber *self, int first, struct lt_fiber *from)
 {
 #ifdef LT_ASAN

@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-/* Newer than the oldest headers that must do. */
+/* Newer than the oldest supported headers. */
 #ifndef MADV_GUARD_INSTALL
 #define MADV_GUARD_INSTALL 102
 #endif
@@ -55,12 +55,12 @@ static struct {
     struct chunk *full;            /* the others */
     struct region *open;           /* regions with chunks left to take */
     struct region *taken;          /* the others */
-    size_t carved;                 /* slots that have become stacks, ever */
+    size_t carved;                 /* slots that have become stacks, since the start */
     size_t mapped;                 /* slots in all chunks in use */
     size_t available;              /* free stacks and uncarved slots */
     size_t promised;               /* credits handed out; never more than available */
     _Atomic bool is_short;         /* memory has run out; written under the lock */
-    _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter, ordering nothing */
+    _Atomic size_t guard_mappings; /* PROT_NONE guards; a counter that orders nothing */
 } pool;
 
 void lt_stack_pool_open(size_t stack_size)
@@ -76,7 +76,7 @@ void lt_stack_pool_open(size_t stack_size)
  * do so for itself.) Returns how many were done, from the first. */
 static size_t advise(const struct iovec *pieces, size_t n, int advice)
 {
-    /* A kernel without the call is asked once. Relaxed: a hint. */
+    /* A kernel without the call is only asked once. Relaxed: a hint. */
     static _Atomic bool absent;
     if (pool.on_valgrind || atomic_load_explicit(&absent, memory_order_relaxed))
         return 0;
@@ -88,8 +88,8 @@ static size_t advise(const struct iovec *pieces, size_t n, int advice)
     return bytes < 0 ? 0 : (size_t)bytes / pieces->iov_len;
 }
 
-/* A stack works without a guard: past the limit that is better than to refuse the task. True if the
- * guard has become a mapping of its own. */
+/* A stack works without a guard: past the limit that is better than refusing the task. True if the
+ * guard has become a mapping. */
 static bool install_guard(char *low)
 {
     int saved = errno;
@@ -206,7 +206,7 @@ static bool grow(void)
         pool.mapped += LT_STACK_CHUNK;
         pool.available += LT_STACK_CHUNK;
     }
-    /* Sequentially consistent, against a worker that says what it keeps and then reads this: see
+    /* Sequentially consistent, against a worker that records what it keeps and then reads this: see
      * sched/reclaim.c. */
     bool grown = region || chunk;
     if (atomic_load_explicit(&pool.is_short, memory_order_relaxed) == grown)
@@ -224,7 +224,7 @@ bool lt_stack_credits_get(size_t n)
     lt_lock(&pool.lock);
     while (pool.available - pool.promised < n && grow()) {
     }
-    /* Asked again: another thread may have added some while grow failed. */
+    /* Checked again: another thread may have added some while grow failed. */
     bool enough = pool.available - pool.promised >= n;
     if (enough)
         pool.promised += n;
@@ -396,8 +396,8 @@ static void unmap_regions(struct region *region)
 
 void lt_stack_pool_close(void)
 {
-    /* Only if a tool has to know: a million headers, none in the cache, take half a second to
-     * visit. */
+    /* Only if a tool must know: visiting a million headers, none in the cache, takes half a
+     * second. */
     bool watched = lt_fiber_is_watched();
     for (struct lt_stack *stack = watched ? pool.free : NULL; stack; stack = stack->next)
         lt_fiber_destroy(&stack->fiber);

@@ -24,7 +24,7 @@ struct lt_stack {
     struct lt_stack *next; /* in a pool */
     char *base;            /* of the mapping or slot, which begins with the guard */
     size_t size;           /* of all of it: guard, stack, this */
-    bool guard_mapped;     /* the guard is a mapping of its own: their number is limited */
+    bool guard_mapped;     /* the guard is a mapping: their number is limited */
     struct lt_fiber fiber;
 };
 
@@ -58,12 +58,12 @@ void lt_stack_return(struct lt_stack_batch *batch, struct lt_stack *stack, struc
 /* Returns the batch to the pool as it is. */
 void lt_stack_return_now(struct lt_stack_batch *batch);
 
-/* Maps a stack of a size of its own (whole pages, not the default size); NULL when memory has run
- * out. lt_stack_unmap unmaps it. */
+/* Maps a stack that is not of the default size (whole pages); NULL when memory has run out.
+ * lt_stack_unmap unmaps it. */
 struct lt_stack *lt_stack_map(size_t stack_size);
 void lt_stack_unmap(struct lt_stack *stack);
 
-/* How many stacks the pool has room for, and how many of them it has at hand. */
+/* The number of stacks that the pool has room for, and of those that it has at hand. */
 void lt_stack_count(size_t *all, size_t *at_hand);
 
 /* Whether the stack belongs to the pool. */

@@ -1,10 +1,10 @@
 /* switch.h: switches from one stack to another.
  *
- * A stack that does not run is one pointer, to the registers that a call preserves and the address
- * to continue at. The floating-point control words (MXCSR and x87's; FPCR) are left alone: by the
- * calling convention they belong to the thread, and to save them would cost as much as all the
+ * A stack that does not run is one pointer: to the registers that a call preserves and the address
+ * at which to continue. The floating-point control words (MXCSR and x87's; FPCR) are left alone: by
+ * the calling convention they belong to the thread, and saving them would cost as much as all the
  * rest. A signal that arrives during a switch finds a whole stack at every instruction. Shadow
- * stacks are not switched, so the object files carry no note that claims it.
+ * stacks are not switched, so the object files have no note that says so.
  *
  * On x86-64 the assembly saves only rbp, and tells the compiler that all other registers change. So
  * a caller saves each of them at most once, in its own frame. */
@@ -15,10 +15,10 @@
 void lt_switch_left(void **from, void *to);
 void lt_switch_begin(void **from, void *top, void (*entry)(void *arg), void *arg);
 
-/* Calls fn(arg) on the running stack. An unwinder in fn finds, as the callers of lt_switch_pretend,
- * those of the stack that was saved as `sp`: it only reads that stack, and needs none of its room.
- * fn returns. A backtrace has the address lt_switch_pretended between the frames of fn and of that
- * stack. */
+/* Calls fn(arg) on the running stack. To an unwinder in fn, the callers of lt_switch_pretend are
+ * those of the stack that was saved as `sp`. The unwinder only reads that stack, and needs none of
+ * its room. fn returns. A backtrace has the address lt_switch_pretended between the frames of fn
+ * and of that stack. */
 void lt_switch_pretend(void *sp, void (*fn)(void *arg), void *arg);
 extern const char lt_switch_pretended[];
 
@@ -31,7 +31,7 @@ extern const char lt_switch_pretended[];
 #else
 #define LT_SWITCH_CHANGES_MORE
 #endif
-/* All but rsp, rbp and the arguments. */
+/* All registers but rsp, rbp and the arguments. */
 #define LT_SWITCH_CHANGES \
     "rax", "rbx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2", \
         "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", \

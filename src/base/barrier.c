@@ -38,7 +38,7 @@ bool lt_barrier(void)
 }
 
 /* Moves the calling thread to a processor. False if it may not run there: then no thread of the
- * process does, unless somebody has put threads into cpusets of their own. */
+ * process does, unless some threads have been put into other cpusets. */
 static bool move_to(size_t processor)
 {
     enum { BITS = CHAR_BIT * sizeof(unsigned long) };

@@ -66,7 +66,7 @@ void lt_biased_visit(struct lt_biased *biased, const void *me)
         take_back(biased, owner | LT_CANDIDATE | LT_FORMER);
 }
 
-/* Owners need the barrier. Nor do they pay where most locks lose theirs again, at some two
+/* Owners need the barrier. They do not pay if most locks lose theirs again, at some two
  * microseconds each. */
 static bool owner_pays(void)
 {

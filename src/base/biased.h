@@ -107,11 +107,11 @@ static inline void lt_biased_lock(struct lt_biased *biased, const void *me)
         lt_biased_contend(biased, me);
 }
 
-/* Whether `me`, the caller, is the owner. If so, no other party has had the lock since the
- * caller became the owner, because a party that takes the right back writes `owner` before it
- * changes anything. So what the caller has read before without the lock is as if read under it;
- * and of several such locks, all at one moment. (It must read by acquire loads, so that they
- * come first.) */
+/* Whether `me`, the caller, is the owner. If so, no other party has had the lock since the caller
+ * became the owner, because a party that takes the right back writes `owner` before it changes
+ * anything. So words that the caller has read before without the lock are as if read under it; with
+ * several such locks, all at one moment. (It must read them by acquire loads, so that they come
+ * first.) */
 static inline bool lt_biased_is_mine(const struct lt_biased *biased, const void *me)
 {
     return me && atomic_load_explicit(&biased->owner, memory_order_relaxed) == (uintptr_t)me;
@@ -127,8 +127,8 @@ static inline void lt_biased_let_go(struct lt_biased *biased)
 /* Unlocks if the lock was taken by lt_biased_grip; else returns false. */
 static inline bool lt_biased_loosen(struct lt_biased *biased)
 {
-    /* Relaxed: an owner that has the lock wrote LT_HELD itself; anybody else that has it reads
-     * LT_REACHING at most. */
+    /* Relaxed: an owner that has the lock wrote LT_HELD itself; any other holder reads at most
+     * LT_REACHING. */
     if (LT_UNLIKELY(atomic_load_explicit(&biased->grip, memory_order_relaxed) != LT_HELD))
         return false;
     lt_biased_let_go(biased);

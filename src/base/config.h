@@ -19,18 +19,18 @@ enum {
     LT_STACK_DEFAULT = 64 * 1024,
     LT_STACK_MAX = 1 << 30,
     LT_FAULT_STACK = 64 * 1024, /* bytes; the state of AVX-512 and AMX alone exceeds SIGSTKSZ */
-    /* Stacks end at this many different places in their pages, a cache line apart. Else the same
-     * frames of all tasks would fight for a few cache lines, and loads would wait for other tasks'
-     * stores. Neighbours, which often run in turn, end some lines further apart. */
+    /* Stacks end at this many different places in their pages, a cache line apart. Otherwise the
+     * same frames of all tasks would compete for a few cache lines, and loads would wait for other
+     * tasks' stores. Neighbours, which often run in turn, end some lines further apart. */
     LT_STACK_COLOURS = 24,
     LT_STACK_COLOUR_STEP = 7,
     /* Bytes below a stack. A function whose variables take no more than this hits the guard when
      * the stack overflows, wherever it touches them first. With a stack of 64 KiB this makes an odd
-     * number of small pages: at a power of two, neighbours' frames would fight for the same cache
+     * number of small pages: at a power of two, neighbours' frames would compete for the same cache
      * lines. */
     LT_STACK_GUARD = 60 * 1024,
     /* Stacks with a PROT_NONE guard. Each splits a mapping, and the kernel allows a process 65,530
-     * of those: further stacks have none. */
+     * mappings: further stacks have no guard. */
     LT_GUARD_LIMIT = 16384,
 #ifdef LEAT_HARSH
     LT_LOCAL_QUEUE_SIZE = 2,
@@ -114,10 +114,11 @@ enum {
     LT_OFFER_US = 50,        /* us after which an offer of the only processor took long; then */
     LT_OFFER_RESTS = 32,     /* there is none for this many times as long, */
     LT_OFFER_REST_S = 10,    /* but for these seconds at most */
-    /* us between two looks of the watching worker, at first, */
+    /* us between two looks of the watcher, at first, */
     LT_WATCH_FIRST_US = 50,
     LT_WATCH_LAST_US = 1000, /* and at most, when stealing has not paid lately */
-    /* Calls the watching worker answers in a row, besides one in each LT_WATCH_LAST_US. */
+    /* Notifications that the watcher answers at once in a row, apart from one in each
+     * LT_WATCH_LAST_US. */
     LT_NOTICES_AT_ONCE = 8,
     /* us from one wake-up for a timer to the next, at least; the kernel's usual slack. */
     LT_NAP_LEAST_US = 50,

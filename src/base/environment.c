@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Those of the library, of libleat-link, of the command, and of the tests, whose programs inherit
- * them. SEQ, SLOT and TRY tell a job of leat map which one it is. */
+/* The variables of the library, of libleat-link, of the command, and of the tests, whose programs
+ * inherit them. SEQ, SLOT and TRY identify a job of leat map. */
 static const char known[] =
     " DEADLOCK DUMP IO LOOK LOOK_TOKEN PINNED SEED TRACE WATCH WATCHDOG WORKERS"
     " LINK_CA LINK_CERT LINK_KEY LINK_PASSWORD LINK_USER"
@@ -18,7 +18,7 @@ static const char known[] =
     " BIN BUILD_DIR EMULATED LINK_SEED LONG PROGRAMS ROUNDS SANITIZE SIM SOURCE_DIR "
     "STRESS_SECONDS ";
 
-/* `name`: what follows LEAT_. */
+/* `name`: the part after LEAT_. */
 static bool is_known(const char *name, size_t length)
 {
     char spaced[32];
@@ -26,13 +26,13 @@ static bool is_known(const char *name, size_t length)
     return n < (int)sizeof spaced && strstr(known, spaced);
 }
 
-void lt_env_tell_unknown(void)
+void lt_env_report_unknown(void)
 {
-    static _Atomic bool told;
+    static _Atomic bool reported;
     const char *prefix = "LEAT_";
     const size_t length = strlen(prefix);
     /* Relaxed: it orders nothing. */
-    if (atomic_exchange_explicit(&told, true, memory_order_relaxed))
+    if (atomic_exchange_explicit(&reported, true, memory_order_relaxed))
         return;
     int saved = errno;
     for (char **at = environ; at && *at; at++) {

@@ -1,7 +1,7 @@
 /* environment.h: leat's environment variables.
  *
- * A user who sets a variable may know the program only from outside, and hardly sees what leat
- * returns to it. So leat also names on standard error what it does not understand. */
+ * A user that sets a variable may only know the program from outside, and does not see leat's
+ * results. So leat also reports on standard error the values that it does not understand. */
 #ifndef LT_BASE_ENVIRONMENT_H
 #define LT_BASE_ENVIRONMENT_H
 
@@ -17,18 +17,18 @@ int lt_env_refuse(const char *variable, const char *wanted);
  * -EINVAL, after a message, for any other. */
 int64_t lt_env_number(const char *variable, long most);
 
-/* The value that a word stands for. A list of them ends with a NULL. */
+/* A word and its value. A list of words ends with a NULL. */
 struct lt_word {
     const char *text;
     int value;
 };
 
-/* What the variable's word stands for. 0: it has no value; -EINVAL, after a message, if the list
- * does not have the word. */
+/* The value of the variable's word. 0: it has none; -EINVAL, after a message, if the list does not
+ * have the word. */
 int lt_env_word(const char *variable, const struct lt_word *words);
 
 /* The first call names on standard error each variable that begins with LEAT_ and is unknown to
  * leat. */
-void lt_env_tell_unknown(void);
+void lt_env_report_unknown(void);
 
 #endif

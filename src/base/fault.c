@@ -3,8 +3,7 @@
 #ifdef LEAT_HARSH
 #include <stdatomic.h>
 
-/* Requests left, with the one that fails; 0 or less: none is to fail. Relaxed: it orders
- * nothing. */
+/* Requests left, with the one that fails; 0 or less: none fails. Relaxed: it orders nothing. */
 static _Atomic long countdown;
 static _Atomic bool struck;
 

@@ -10,10 +10,10 @@
 /* Makes the n-th request from now fail (1: the next), and no other; 0: none. */
 void lt_fault_arm(long n);
 
-/* Whether that request has come, and so has failed. */
+/* Whether that request has come, and has failed. */
 bool lt_fault_struck(void);
 
-/* Called at each request: true if it is to fail. */
+/* Called at each request: true if it must fail. */
 bool lt_fault(void);
 
 #else

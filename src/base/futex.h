@@ -13,8 +13,8 @@ void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline);
 /* Wakes one sleeper on the word. Uses only the word's address: its memory may be gone. */
 void lt_futex_wake(_Atomic uint32_t *word);
 
-/* The same for locks: in the kernel even where the caller lives in a seeded world. The sleep takes
- * at most `ns` nanoseconds. */
+/* The same for locks: by the kernel even if the caller lives in a seeded world. The sleep takes at
+ * most `ns` nanoseconds. */
 void lt_futex_nap(_Atomic uint32_t *word, uint32_t expected, int64_t ns);
 void lt_futex_rouse(_Atomic uint32_t *word);
 

@@ -8,7 +8,7 @@
 /* The caller may hold any lock. Keeps errno. */
 void lt_gap(void);
 
-/* If not NULL, what each thread calls in each gap: a test's, to stop one of them for as long as it
+/* If not NULL, called by each thread in each gap: a test may stop a thread there for as long as it
  * likes. */
 extern void (*_Atomic lt_gap_hook)(void);
 #else

@@ -2,8 +2,8 @@
  * needs no memory.
  *
  * It is a binary trie of the keys' hashes, with a key at each node: the n-th step down follows the
- * hash's n-th bit. The hash is one to one, so no two keys share a whole path; some log2 n steps are
- * usual, 64 the most. The caller locks. */
+ * hash's n-th bit. The hash is one to one, so no two keys share a whole path. Some log2 n steps are
+ * usual, and 64 the most. The caller locks. */
 #ifndef LT_BASE_INDEX_H
 #define LT_BASE_INDEX_H
 

@@ -10,7 +10,7 @@
 
 enum { LT_ITEM_MAX = 1 << 20 }; /* bytes of one item */
 
-/* Whether lt_item_copy needs no call for it. */
+/* Whether lt_item_copy copies such an item without a call. */
 static inline bool lt_item_is_short(size_t size)
 {
     return size == 8 || size == 4 || size == 16 || size == 0;

@@ -1,7 +1,7 @@
 /* list.h: intrusive doubly linked lists with a head node. A node that is in no list has next NULL.
  *
  * The caller locks. Links are written by atomic stores, so that code without the lock may read one,
- * but only to prefetch what it points to. */
+ * but only to prefetch the node that it points to. */
 #ifndef LT_BASE_LIST_H
 #define LT_BASE_LIST_H
 

@@ -4,12 +4,12 @@
 
 #include <sched.h>
 
-/* Where threads sleep that have wanted their lock for some time. One gate serves many locks, so a
- * woken thread looks at its lock again. The words are hints, and relaxed: a sleeper that is missed
- * wakes by itself. */
+/* Where threads sleep that have wanted a lock for some time. One gate serves many locks, so a woken
+ * thread checks its lock again. The words are hints, and relaxed: a sleeper that is missed wakes by
+ * itself. */
 struct gate {
     _Alignas(
-        LT_CACHE_LINE) _Atomic uint32_t rung; /* what they sleep on: the number of calls to wake */
+        LT_CACHE_LINE) _Atomic uint32_t rung; /* they sleep on it: the number of calls to wake */
     _Atomic uint32_t sleeping;
 };
 
@@ -42,7 +42,7 @@ static void wake_one(const struct lt_lock *lock)
         lt_futex_rouse(&gate->rung);
 }
 
-/* For a thread that has taken a lock which others want. */
+/* Called by a thread that has taken a lock which other threads want. */
 static void give_way(struct lt_lock *lock)
 {
     lt_unlock(lock);
@@ -79,9 +79,9 @@ static void sleep_a_little(struct lt_lock *lock, int64_t ns)
 
 /* Each look takes the lock's cache line from the holder, which is mostly about to take the lock
  * again. A line that moves with each operation costs more than ten operations on one that stays. So
- * looks are a microsecond or more apart, and of two threads that use the lock all the time each has
- * it for many operations in turn. A thread marks the lock before it yields the processor: if that
- * is the only one, the holder then runs for a whole time slice. */
+ * looks are a microsecond or more apart, and two threads that use the lock all the time each have
+ * it for many operations in turn. A thread marks the lock before it yields the processor: with only
+ * one processor, the holder then runs for a whole time slice. */
 LT_COLD void lt_lock_contended(struct lt_lock *lock, uint8_t found)
 {
     enum { FIRST = 64, LONGEST = 256, WANT_FROM = 2, NAP_FROM = 6 };

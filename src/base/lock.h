@@ -1,11 +1,11 @@
 /* lock.h: a small lock for critical sections of a few dozen nanoseconds.
  *
- * Locking is one exchange. Unlocking is a load and a store, because it wakes nobody. A thread that
- * finds the lock held looks again, ever less often, and after some microseconds marks the lock as
- * wanted. The holder unlocks it with that mark. The next thread that takes it finds the mark,
- * unlocks it again, wakes a sleeper, and yields its processor before it looks again. So no thread
- * waits long for a lock that others take all the time. Sleeps are short, in case no thread finds
- * the mark.
+ * Locking is one exchange. Unlocking is a load and a store, because it wakes no thread. A thread
+ * that finds the lock held looks again, less and less often, and after some microseconds marks the
+ * lock as wanted. The holder unlocks it with that mark. The next thread that takes it finds the
+ * mark, unlocks it again, wakes a sleeper, and yields its processor before it looks again. So no
+ * thread waits long for a lock that others take all the time. Sleeps are short, in case no thread
+ * finds the mark.
  *
  * No holder parks, wakes a party or runs a user's function. */
 #ifndef LT_BASE_LOCK_H
@@ -21,7 +21,7 @@ enum { LT_LOCK_FREE, LT_LOCK_HELD, LT_LOCK_WANTED /* free, but long wanted */ };
 
 struct lt_lock {
     _Atomic uint8_t held;
-    _Atomic uint8_t wanted; /* LT_LOCK_FREE or LT_LOCK_WANTED: what unlocking writes to `held` */
+    _Atomic uint8_t wanted; /* LT_LOCK_FREE or LT_LOCK_WANTED: unlocking writes it to `held` */
 };
 
 /* Take the lock after an exchange of LT_LOCK_HELD for `found`, which is not LT_LOCK_FREE. */

@@ -1,24 +1,24 @@
 /* owned.h: a lock with one owner for life, which takes it with plain stores. Other threads visit,
  * at a higher cost.
  *
- * It guards what the owner uses all the time, and others only when the owner is late. The owner
- * writes `inside`, and then looks for a visitor in `calls`. A visitor sets LT_VISITED there, makes
- * a barrier on all processors (base/barrier.h), and then looks at `inside`. If the owner is inside,
- * the visitor leaves: it never waits. The owner waits for a visitor to leave.
+ * It guards data that the owner uses all the time, and others only when the owner is late. The
+ * owner writes `inside`, and then looks for a visitor in `calls`. A visitor sets LT_VISITED there,
+ * makes a barrier on all processors (base/barrier.h), and then looks at `inside`. If the owner is
+ * inside, the visitor leaves: it never waits. The owner waits for a visitor to leave.
  *
  * A barrier takes some microseconds. If another visit is likely soon, the visitor asks the owner to
- * fence: at each of its next LT_FENCED_ENTRIES entries the owner then makes a fence of its own, and
- * visitors need no barrier. (The count restarts when the owner has to wait for a visitor.) Without
- * a barrier in the kernel the owner fences for good; if a sandbox takes the barrier away later,
- * from the first visit that fails for that reason.
+ * fence: at each of its next LT_FENCED_ENTRIES entries the owner then makes its own fence, and
+ * visitors need no barrier. (The count restarts when the owner has to wait for a visitor.) If the
+ * kernel has no barrier, the owner always fences; if a sandbox takes the barrier away later, it
+ * does so from the first visit that fails for that reason.
  *
  * Invariants:
  *  - Only the owner writes `inside` and `fences`.
  *  - The owner and a visitor are never inside together. Nor are two visitors: they exclude each
  *    other by `visitors`.
- *  - While `fences` is set, each entry of the owner, whether it lasts or begins, has a fence
- *    between its store of `inside` and its look at `calls`: the owner sets `fences` after such a
- *    fence, and makes one after it has cleared `fences`.
+ *  - While `fences` is set, each entry of the owner, present or later, has a fence between its
+ *    store of `inside` and its look at `calls`: the owner sets `fences` after such a fence, and
+ *    makes one after it has cleared `fences`.
  *
  * The owner may enter again while it is inside. This lock comes before all locks taken inside. */
 #ifndef LT_BASE_OWNED_H
@@ -31,22 +31,22 @@
 enum {
     LT_VISITED = 1,
     LT_FENCE_WANTED = 2,
-    LT_OTHER_CALL = 4 /* this one and those above are free for the user of the lock */
+    LT_OTHER_CALL = 4 /* this bit and those above are free for the user of the lock */
 };
 
 struct lt_owned_lock {
     _Atomic uint8_t inside;
     _Atomic uint8_t fences;
     _Atomic uint8_t calls; /* LT_VISITED and so on */
-    uint16_t entries;      /* fenced ones, since the owner last waited for a visitor */
+    uint16_t entries;      /* fenced entries since the owner last waited for a visitor */
     struct lt_lock visitors;
 };
 
 /* The owner begins inside, even if its thread has not started. */
 void lt_owned_init(struct lt_owned_lock *lock);
 
-/* The owner begins to enter. If the result is not 0, somebody has called: the owner then calls
- * lt_owned_answer, or leaves again. */
+/* The owner begins to enter. If the result is not 0, another thread has called: the owner then
+ * calls lt_owned_answer, or leaves again. */
 static inline unsigned lt_owned_enter(struct lt_owned_lock *lock)
 {
     /* Relaxed: see below. */
@@ -57,8 +57,8 @@ static inline unsigned lt_owned_enter(struct lt_owned_lock *lock)
     return atomic_load_explicit(&lock->calls, memory_order_acquire);
 }
 
-/* The owner completes an entry for which somebody has called. Not if it was inside before: then a
- * visitor finds it inside, and leaves. */
+/* The owner completes an entry that found a call. Not if it was inside before: then a visitor finds
+ * it inside, and leaves. */
 void lt_owned_answer(struct lt_owned_lock *lock);
 
 /* The owner: whether it is inside. */

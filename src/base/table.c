@@ -13,7 +13,7 @@ static size_t next(const struct lt_table *table, size_t at)
     return (at + 1) & (table->room - 1);
 }
 
-/* Fibonacci hashing: multiples of anything are spread evenly. */
+/* Fibonacci hashing: it spreads multiples of any number evenly. */
 static size_t own_place(const struct lt_table *table, uint64_t key)
 {
     return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - __builtin_ctzll(table->room)));
@@ -59,7 +59,7 @@ bool lt_table_put(struct lt_table *table, uint64_t key, uint64_t value)
     return true;
 }
 
-/* Moves up the entries after the gap that would not be found any more. */
+/* Moves up the entries after the gap that a search would no longer find. */
 void lt_table_remove(struct lt_table *table, uint64_t key)
 {
     struct lt_entry *found = lt_table_find(table, key);

@@ -1,9 +1,9 @@
-/* table.h: finds numbers by keys that are numbers. All entries stand in one piece of memory, so
- * that a search mostly touches one cache line: where neither the key nor its owner is in the cache,
- * this costs half of what base/index.h does. But a table needs memory, which can run out.
+/* table.h: finds numbers by keys that are numbers. All entries are in one piece of memory, so a
+ * search mostly touches one cache line: if neither the key nor its owner is in the cache, it costs
+ * half as much as in base/index.h. But a table needs memory, which can run out.
  *
- * Two entries with the same place stand side by side ("linear probing"). At most half of the places
- * are taken. The caller locks. */
+ * Two entries with the same place are put side by side ("linear probing"). At most half of the
+ * places are taken. The caller locks. */
 #ifndef LT_BASE_TABLE_H
 #define LT_BASE_TABLE_H
 

@@ -9,7 +9,7 @@
 #define LT_UNLIKELY(x) __builtin_expect(!!(x), 0)
 #define LT_COLD __attribute__((cold, noinline))
 #define LT_CACHE_LINE 64
-/* For a function that only prefetches. gcc 12 takes such a function for one without effect, and
+/* For a function that only prefetches. gcc 12 believes that such a function has no effect, and
  * leaves out calls that it has not inlined. */
 #define LT_FETCHES __attribute__((always_inline)) static inline
 

@@ -111,7 +111,7 @@ static bool is_alone(const struct lt_wheel *wheel, unsigned slot)
     return wheel->slots[slot].next == wheel->slots[slot].prev;
 }
 
-/* Replaces the oldest of the latest timers. Returns that one. */
+/* Replaces the oldest of the latest timers, and returns it. */
 static struct lt_timer *replace_oldest(struct lt_latest *latest, struct lt_timer *timer)
 {
     struct lt_timer *left = latest->timers[latest->oldest];
@@ -181,7 +181,7 @@ static struct lt_timer *timer_at(struct lt_node *node)
     return LT_CONTAINER(node, struct lt_timer, node);
 }
 
-/* Moves down a timer from a slot that is emptied from its end, in front of those that stood behind
+/* Moves down a timer from a slot that is emptied from its end, in front of those that came after
  * it. No timer is removed meanwhile, so those of `latest` that moved down in the same pass still
  * exist. */
 static void move_timer_down(struct lt_wheel *wheel, struct lt_timer *timer)
@@ -272,9 +272,9 @@ void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
         lt_list_init(&taken);
         lt_list_splice(&taken, &wheel->slots[slot]);
         mark_empty(wheel, slot);
-        /* One by one from the front, since firing a timer may remove another from `taken`. If that
-         * one's slot is empty, its bit is already clear. If firing has added a timer to the slot,
-         * lt_wheel_remove leaves the bit set. */
+        /* One by one from the front, since firing a timer may remove another from `taken`. If the
+         * slot of that timer is empty, its bit is already clear. If firing has added a timer to the
+         * slot, lt_wheel_remove leaves the bit set. */
         while (!lt_list_empty(&taken)) {
             struct lt_timer *timer = timer_at(taken.next);
             lt_list_remove(&timer->node);

@@ -8,10 +8,10 @@
  * each move may be a cache miss. Narrow levels hold the rest.
  *
  * In a list, the address of a timer is known only when the one before it has come from memory. So
- * that several come at a time when a slot is emptied, a timer also holds the address of the timer
- * LT_WHEEL_LATEST places further on, and a slot holds those of the last timers put into it. A timer
- * that is removed stays in these addresses: they may be prefetched, which is harmless, but not
- * followed.
+ * that several are fetched at a time when a slot is emptied, a timer also holds the address of the
+ * timer LT_WHEEL_LATEST places further on, and a slot holds those of the last timers put into it. A
+ * timer that is removed stays in these addresses: they may be prefetched, which is harmless, but
+ * not followed.
  *
  * Invariants: a timer never fires before its deadline, and at most one tick after the time that the
  * wheel is given (about a microsecond; in the seeded world a nanosecond). Timers of one tick fire
@@ -34,7 +34,7 @@ enum {
     LT_WHEEL_WIDE_SLOTS = LT_WHEEL_WIDE_LEVELS << LT_WHEEL_WIDE_BITS,
     LT_WHEEL_SLOTS =
         LT_WHEEL_WIDE_SLOTS + ((LT_WHEEL_LEVELS - LT_WHEEL_WIDE_LEVELS) << LT_WHEEL_NARROW_BITS),
-    LT_WHEEL_LATEST = 7 /* fills a cache line, with `oldest` */
+    LT_WHEEL_LATEST = 7 /* with `oldest` this fills a cache line */
 };
 
 struct lt_timer {
@@ -56,7 +56,7 @@ struct lt_wheel {
     unsigned shift; /* a tick is 2^shift ns */
     uint64_t tick;  /* all timers at or before it have fired, or are in its slot */
     uint64_t count;
-    uint64_t fired;          /* timers fired, ever */
+    uint64_t fired;          /* timers fired since the start */
     uint64_t words_occupied; /* a bit for each word of `occupied` that is not 0 */
     uint64_t occupied[LT_WHEEL_SLOTS / 64];
     struct lt_node slots[LT_WHEEL_SLOTS];

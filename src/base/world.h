@@ -1,8 +1,8 @@
-/* world.h: what a seeded world (src/sim) takes over from the system, for the one thread that lives
- * in it: time, sleeping, threads, and the moments at which others may run first.
+/* world.h: the parts of the system that a seeded world (src/sim) replaces for the one thread that
+ * lives in it: time, sleeping, threads, and the moments at which others may run first.
  *
- * Elsewhere lt_world() is NULL, and each question costs one branch that is never taken, on no hot
- * path. */
+ * For other threads lt_world() is NULL, and each check costs one branch that is never taken, on no
+ * hot path. */
 #ifndef LT_BASE_WORLD_H
 #define LT_BASE_WORLD_H
 
@@ -30,7 +30,7 @@ struct lt_world {
     void (*yield)(void);
     /* A number below `bound`, by the seed. */
     uint32_t (*below)(uint32_t bound);
-    /* Of simulated pipes and pairs, as in leat_sim_options. */
+    /* For simulated pipes and pairs, as in leat_sim_options. */
     uint32_t io_resets;
     int64_t io_delay;
 };

@@ -1,24 +1,24 @@
-/* batch.h: batchers from the inside: batches form, run, and are left by their holders.
+/* batch.h: batchers from the inside: batches form and run, and their holders leave them.
  *
  * A batch goes through these states in this order, and may skip some of them:
  *  - Forming: the batch is on its batcher's list, oldest first, and has at least one run of items
  *    whose holder has not left. Of the batches of one key, items join only the youngest.
  *  - Begun: the leader holds the execution lock and owns the batch's store; no other party looks
  *    into the store. The number of holders can only shrink. So a leader that is the only holder has
- *    nobody to tell of the end.
+ *    no other party to wake at the end.
  *  - Done: the store does not change any more.
  *  - Dead: all holders left before the batch began. No party will lead it.
  *
  * The right to lead is in one place at a time: with a party, or as the only item in the channel
  * `turn`. A party that waits for the batch receives from `turn`: with an item, it becomes the
- * leader; -EPIPE tells it that the batch has run. Only a party that creates a batch in order to
- * wait for it has the right from the start. Until the batch has begun, its leader can give up: it
- * puts the right back. Blocks and callbacks cannot lead. They wait on the channel `done` instead,
- * which is only ever closed, and one task of the batcher's scope, their stand-in, waits on `turn`
- * like any other party. When a batch dies, `turn` is closed as well.
+ * leader; -EPIPE means that the batch has run. Only a party that creates a batch in order to wait
+ * for it has the right from the start. Until the batch has begun, its leader can give up: it puts
+ * the right back. Blocks and callbacks cannot lead. They wait on the channel `done` instead, which
+ * is only ever closed, and one task of the batcher's scope, their stand-in, waits on `turn` like
+ * any other party. When a batch dies, `turn` is closed as well.
  *
  * Holders are the tickets that are not spent, and the stand-ins. The last holder frees the batch or
- * keeps it as a spare. Until then the batch's channels and store stay.
+ * keeps it as a spare. The batch's channels and store exist until then.
  *
  * Locking. The batcher's lock guards everything except the stores of batches that have begun, and
  * the channels, which are set once and renewed while a batch has no holder. No user's function runs
@@ -40,7 +40,7 @@ enum { LT_BATCH_SPARES = 4 };
 /* The items of one put. */
 struct lt_run {
     size_t from, n;
-    size_t bytes; /* what they count for, by the spec's `bytes` */
+    size_t bytes; /* their size by the spec's `bytes` */
     bool left;    /* the holder left before the batch began: the items are not in it */
 };
 
@@ -63,7 +63,7 @@ struct lt_batch {
     uint64_t key;
     size_t n, bytes; /* of the runs that have not left */
     int64_t first;   /* when it was created; from its beginning on, when it began */
-    int64_t ran;     /* nanoseconds for which it ran, if they are not in the counts yet */
+    int64_t ran;     /* nanoseconds for which it ran, until they are added to the counts */
     unsigned holders;
     enum lt_batch_state state;
     bool passed;             /* forming: its key has a younger batch, so it will not grow */
@@ -83,7 +83,7 @@ struct leat_batcher {
     leat_batcher_counts counts;
 };
 
-/* What a ticket's private words hold. */
+/* The contents of a ticket's private words. */
 struct lt_claim_check {
     struct lt_batch *batch; /* NULL: spent */
     size_t run;             /* the index of its run in the store */
@@ -103,33 +103,34 @@ struct lt_store *lt_store_make(const leat_batcher *batcher, size_t room);
 
 void lt_batch_destroy(struct lt_batch *batch);
 
-/* One holder fewer. After this the batch may be gone. */
+/* Takes one holder away. The batch may be gone afterwards. */
 void lt_batch_drop(struct lt_batch *batch);
 
-/* All batches of a batcher that has no users any more. */
+/* Frees all batches of a batcher that has no users any more. */
 void lt_batch_destroy_all(leat_batcher *batcher);
 
-/* ---- form.c: how batches form, and are left by their holders ---- */
+/* ---- form.c: how batches form, and how their holders leave them ---- */
 
-/* Puts items into a batch. 0, with a ticket; or -EPIPE, -ENOMEM, -EINVAL. Before the call *leads
- * says whether the caller wants to lead a batch that it creates; after it, whether the caller
+/* Puts items into a batch. 0, with a ticket; or -EPIPE, -ENOMEM, -EINVAL. Before the call *leads is
+ * whether the caller wants to lead a batch that it creates; afterwards, whether the caller
  * leads. */
 int lt_batch_join(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket,
                   bool *leads);
 
-/* Spends a ticket without a look at the results. A caller that `leads` gives the right back. */
+/* Spends a ticket without reading the results. A caller that `leads` gives the right back. */
 void lt_batch_leave(leat_ticket *ticket, bool leads);
 
 /* Gives the right to lead to the next party that waits for it. */
 void lt_batch_pass_on(struct lt_batch *batch);
 
-/* With the lock held: whether the leader need not linger for it any longer. */
+/* With the lock held: whether the leader need not linger for the batch any longer. */
 bool lt_batch_is_enough(const struct lt_batch *batch);
 
-/* With the lock held: if so, adds the leader that lingers to the chain of the woken. */
+/* With the lock held: if the batch is enough, adds the lingering leader to the chain of the
+ * woken. */
 void lt_batch_wake(struct lt_batch *batch, struct lt_party **woken);
 
-/* ---- lead.c: what a leader does with its batch ---- */
+/* ---- lead.c: how a leader runs its batch ---- */
 
 enum lt_leader {
     LT_BEGINNER, /* created the batch just now */
@@ -144,7 +145,7 @@ int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadlin
 /* The same with the execution lock held, without waiting. 0, -EAGAIN or -ECANCELED. */
 int lt_batch_lead_now(struct lt_batch *batch);
 
-/* ---- batcher.c: what all kinds of parties do before a put and after their wait ---- */
+/* ---- batcher.c: the steps of all kinds of parties before a put and after their wait ---- */
 
 bool lt_batch_is_done(struct lt_batch *batch);
 

@@ -9,7 +9,7 @@
 
 /* ---- the life of a batcher ---- */
 
-/* Of one that the user has given none, for its channels. */
+/* The name of a batcher's channels if the user has given none. */
 static const char no_name[] = "batcher";
 
 static void free_batcher(struct lt_owned *owned)
@@ -19,7 +19,7 @@ static void free_batcher(struct lt_owned *owned)
     lt_free(batcher);
 }
 
-/* With the lock held: how many batches of a list are in that state. Relaxed: a leader that is the
+/* With the lock held: the number of batches of a list in that state. Relaxed: a leader that is the
  * only holder ends its batch without the lock. */
 static size_t count_batches(const struct lt_node *list, enum lt_batch_state state, size_t *steps)
 {
@@ -154,8 +154,8 @@ bool lt_batch_is_done(struct lt_batch *batch)
     return done;
 }
 
-/* Waits for the right to lead (0), or until the batch has run (-EPIPE, even if the scope was
- * cancelled meanwhile: there is a result). */
+/* Waits for the right to lead (0), or until the batch has run: -EPIPE, even if the scope was
+ * cancelled meanwhile, since there is a result. */
 static int wait_for_turn(struct lt_batch *batch, int64_t deadline)
 {
     int error = lt_wait_allowed(lt_current_party());
@@ -183,8 +183,7 @@ static int wait_in(leat_ticket *ticket, bool leads, void *results, int *status, 
     return error;
 }
 
-/* With the execution lock held: so no batch can begin, and if the items must leave theirs, they
- * can. */
+/* With the execution lock held: no batch can begin, so the items can still leave theirs. */
 static int join_and_lead(leat_batcher *batcher, const void *items, size_t n, leat_ticket *ticket)
 {
     bool leads = true;

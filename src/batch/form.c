@@ -145,9 +145,9 @@ static int try_join(leat_batcher *batcher, struct put *put, struct lt_batch **ba
     return 0;
 }
 
-/* ---- and without it ---- */
+/* ---- without the lock ---- */
 
-/* Allocates what try_join lacked. */
+/* Allocates the memory that try_join lacked. */
 static bool allocate(leat_batcher *batcher, struct put *put, bool wants_batch, size_t room)
 {
     if (wants_batch)
@@ -176,7 +176,7 @@ static int join(leat_batcher *batcher, struct put *put)
     }
 }
 
-/* Finds the key of the items and the bytes that they count for. False: their keys differ. */
+/* Finds the key of the items, and their size in bytes. False: their keys differ. */
 static bool measure(const leat_batcher_spec *spec, struct put *put)
 {
     if (!spec->key && !spec->bytes) {

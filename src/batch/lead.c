@@ -11,7 +11,7 @@
 
 /* ---- before it has begun ---- */
 
-/* 0: that was long enough, or the batch is dead. Or -EAGAIN, -ETIMEDOUT, -ECANCELED. */
+/* 0: it has lingered long enough, or the batch is dead. Or -EAGAIN, -ETIMEDOUT, -ECANCELED. */
 static int linger(struct lt_batch *batch, int64_t deadline)
 {
     leat_batcher *batcher = batch->batcher;
@@ -46,7 +46,7 @@ static int take_lock(struct lt_batch *batch, enum lt_leader leader, int64_t dead
                                  : leat_mutex_lock_until(lock, deadline);
 }
 
-/* False: the batch is dead. *alone: the leader is the only holder, and will be. */
+/* False: the batch is dead. *alone: the leader is the only holder, and stays so. */
 static bool begin(struct lt_batch *batch, int64_t now, bool *alone)
 {
     leat_batcher *batcher = batch->batcher;
@@ -68,7 +68,7 @@ static bool begin(struct lt_batch *batch, int64_t now, bool *alone)
     return forming;
 }
 
-/* ---- and after that ---- */
+/* ---- after it has begun ---- */
 
 /* Closes the gaps of the runs that have left. */
 static void compact(struct lt_batch *batch)
@@ -155,7 +155,7 @@ static void finish_alone(struct lt_batch *batch, int error)
 }
 
 /* With the execution lock held. The parties that waited for this batch become ready before the next
- * leader does: what they put next is in that leader's batch. */
+ * leader does, so the items that they put next are in that leader's batch. */
 static void run_unless_dead(struct lt_batch *batch, int64_t now)
 {
     bool alone;
@@ -177,7 +177,7 @@ int lt_batch_lead(struct lt_batch *batch, enum lt_leader leader, int64_t deadlin
         error = take_lock(batch, leader, deadline, &waited);
     if (error)
         return error == -EPIPE ? 0 : error;
-    /* A batch that was created just now needs no second look at the clock. */
+    /* A batch that was created just now needs no second reading of the clock. */
     bool fresh = leader == LT_BEGINNER && !waited && !batch->batcher->spec.linger;
     run_unless_dead(batch, fresh ? batch->first : lt_clock_now());
     leat_mutex_unlock(batch->batcher->spec.lock);

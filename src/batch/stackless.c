@@ -20,7 +20,7 @@ static int stand_in(void *arg)
 }
 
 /* With the lock held: uses `made` as the channel if there is none yet. True: the batch needs a
- * stand-in, and has one holder more for it. */
+ * stand-in, and has one more holder for it. */
 static bool enter(struct lt_batch *batch, leat_chan **made, bool *over)
 {
     if (!batch->done) {
@@ -63,7 +63,7 @@ static int prepare(struct lt_batch *batch)
     return error;
 }
 
-/* 0, with a ticket whose holder is to wait for `done`; or an error without a ticket. */
+/* 0, with a ticket whose holder must wait for `done`; or an error without a ticket. */
 static int put(leat_batcher *batcher, const void *item, leat_ticket *ticket)
 {
     int error = leat_batch_put(batcher, item, 1, ticket);
@@ -75,7 +75,7 @@ static int put(leat_batcher *batcher, const void *item, leat_ticket *ticket)
     return error;
 }
 
-/* After the wait: spends the ticket. */
+/* Called after the wait: spends the ticket. */
 static int get(leat_ticket *ticket, void *result, int status)
 {
     struct lt_batch *batch = lt_ticket(ticket)->batch;

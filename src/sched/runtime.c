@@ -107,7 +107,7 @@ static const struct lt_word io_words[] = {
 
 static int resolve(const leat_options *given, leat_options *options)
 {
-    lt_env_tell_unknown();
+    lt_env_report_unknown();
     *options = given ? *given : (leat_options){ 0 };
     int pinned = options->pinned ? 1 : lt_env_word("LEAT_PINNED", pinned_words);
     if (pinned < 0)

@@ -1,14 +1,14 @@
-/* choose.c: which parties can run, and which of them does.
+/* choose.c: finds the parties that can run, and chooses one of them.
  *
  * PCT is Burckhardt, Kothari, Musuvathi and Nagarakatte's "A Randomized Scheduler with
  * Probabilistic Guarantees of Finding Bugs" (ASPLOS 2010): each run finds a bug that takes d
  * ordered events among n threads in k steps with a probability of at least 1 / (n k^(d - 1)). Here
- * a step is a turn. k is not known before the run: so unless the options give it, the turn of each
+ * a step is a turn. k is not known before the run. So unless the options give it, the turn of each
  * change is drawn from a range that is itself drawn. Blocks and callbacks have no room for a
- * priority and get a new one each time. A party that yields goes behind all others for one turn:
- * otherwise a party that polls with the highest priority would starve what it waits for. Two
- * parties that talk to each other for ever would starve the rest: so after UNFAIR_TURNS turns the
- * choice is uniform, as in the fair variant of Coyote's (github.com/microsoft/coyote). */
+ * priority and get a new one each time. A party that yields comes after all others for one turn:
+ * otherwise a party that polls with the highest priority would starve the party that it waits for.
+ * Two parties that talk to each other for ever would starve the rest, so after UNFAIR_TURNS turns
+ * the choice is uniform, as in Coyote's fair variant (github.com/microsoft/coyote). */
 #include "sim/sim.h"
 
 #include "base/alloc.h"
@@ -68,7 +68,7 @@ void lt_sim_choose_close(struct lt_sim *sim)
         lt_free(sim->candidates);
 }
 
-/* ---- which parties can run ---- */
+/* ---- the parties that can run ---- */
 
 /* Makes room for one more candidate. Without memory, the remaining parties stay in their queues. */
 static bool has_room(struct lt_sim *sim)
@@ -141,7 +141,7 @@ static void gather_from(struct lt_sim *sim, struct lt_worker *worker)
 {
     struct lt_party *party;
     lt_sim_become(sim, worker);
-    /* Before looking, as in lt_idle. A thread from outside that calls in then ends the program. */
+    /* Before looking, as in lt_idle. A call by a thread from outside then ends the program. */
     atomic_store_explicit(&worker->asleep, LT_SECLUDED, memory_order_seq_cst);
     lt_worker_drain(worker);
     lt_shared_timers_settle(&worker->shared_timers);
@@ -191,7 +191,7 @@ void lt_sim_hold_up(struct lt_sim *sim, struct lt_worker *worker)
     add_task(sim, sim->held); /* in the place where it was chosen */
 }
 
-/* ---- which one does ---- */
+/* ---- choosing one ---- */
 
 static size_t highest(const struct lt_sim *sim)
 {

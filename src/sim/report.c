@@ -149,13 +149,13 @@ void lt_sim_report(struct lt_sim *sim)
 static const int signals[] = { SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL };
 enum { SIGNALS = sizeof signals / sizeof *signals };
 static struct sigaction former[SIGNALS];
-static struct lt_sim *_Atomic world; /* threads outside the world read it too */
+static struct lt_sim *_Atomic world; /* threads outside the world also read it */
 
-/* fprintf is not made for handlers. But these signals come from the thread itself, and standard
- * error has no buffer: so this is better than no report. */
+/* fprintf is not safe in handlers. But these signals come from the thread itself, and standard
+ * error has no buffer, so this is better than no report. */
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
-    /* Acquire: what was set up before is seen. An exchange: one report is enough. */
+    /* Acquire: sees what was set up before. An exchange: one report is enough. */
     struct lt_sim *sim = atomic_exchange_explicit(&world, NULL, memory_order_acquire);
     if (sim) {
         print_seed(sim, stderr);

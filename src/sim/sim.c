@@ -34,7 +34,7 @@ static int resolve(leat_sim_options *o)
     return 0;
 }
 
-/* On the calling thread, which becomes the worker. */
+/* Runs on the calling thread, which becomes the worker. */
 static int live(struct lt_sim *sim)
 {
     uint64_t seeds = sim->options.seed, chance = *lt_chance();

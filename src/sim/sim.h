@@ -3,22 +3,22 @@
  * A seeded world is a runtime with another scheduler. The thread that called leat_sim is all of its
  * workers in turn, and runs lt_sim_live instead of lt_worker_main. Everything else is the ordinary
  * library, on paths that exist anyway: `direct_left` at 1 sends each task that leaves to the
- * scheduler, and `budget` at 1 sends each operation to lt_budget_renew. What the library asks of
- * the system goes through the doors in base/world.h.
+ * scheduler, and `budget` at 1 sends each operation to lt_budget_renew. The library's calls to the
+ * system go through the doors in base/world.h.
  *
- * A chosen party may first be moved to another worker, as a thief moves it, and one worker may see
- * to another's nudges and timers. What one worker tells another, through an inbox or a nudge,
- * arrives when the scheduler gets there.
+ * A chosen party may first be moved to another worker, as a thief moves it, and one worker may
+ * handle another's nudges and timers. A message from one worker to another, through an inbox or a
+ * nudge, arrives when the scheduler gets there.
  *
- * A task may be held up in the middle of its turn, wherever it is about to go inside its worker: in
- * the middle of a wait, say, whose waiter partners find already. Its worker then computes, as far
- * as others can see. What it had is in its queues again. The other worker runs its own parties, and
- * visits this one as any thief does (sched/steal.h), once or several times, until the task goes on.
- * No two threads run at once, so the memory accesses within a step are not among the choices:
- * models/owned.pml and models/move.pml check these.
+ * A task may be held up in the middle of its turn, wherever it is about to go inside its worker:
+ * for instance in the middle of a wait, when partners already find its waiter. Its worker then
+ * computes, as far as others can see, and has its parties in its queues again. The other worker
+ * runs its own parties, and visits this one as any thief does (sched/steal.h), once or several
+ * times, until the task goes on. No two threads run at once, so the memory accesses within a step
+ * are not among the choices: models/owned.pml and models/move.pml check these.
  *
- * What the world may know. Choices depend on the seed, on the order in which parties became able to
- * run, and on the virtual time: never on an address, the real clock, or earlier worlds.
+ * Determinism. Choices depend on the seed, on the order in which parties became able to run, and on
+ * the virtual time: never on an address, the real clock, or earlier worlds.
  *
  * Locking. None: a world belongs to one thread. One world exists at a time. */
 #ifndef LT_SIM_SIM_H
@@ -36,7 +36,7 @@ enum { LT_SIM_WORKERS = 2, LT_SIM_DEEPEST = 64, LT_SIM_REMEMBERED = 128, LT_SIM_
 /* A party that can run. */
 struct lt_candidate {
     struct lt_party *party;
-    struct lt_worker *worker; /* that has the party */
+    struct lt_worker *worker; /* the worker that has the party */
     int64_t priority;         /* for PCT: the highest runs */
     uint32_t number;          /* lt_task.number; 0 if the party is no task */
 };
@@ -44,7 +44,7 @@ struct lt_candidate {
 /* How a turn ended, as far as the world can see. */
 enum lt_turn_end { LT_TURN_WAITS, LT_TURN_INTERRUPTED, LT_TURN_YIELDS, LT_TURN_ENDS };
 
-/* What is remembered of a turn. */
+/* A remembered turn. */
 struct lt_turn {
     uint64_t number;
     int64_t now;
@@ -60,13 +60,13 @@ struct lt_turn {
 
 struct lt_sim {
     struct lt_world doors;
-    struct lt_worker *worker; /* the one that the thread is at present */
-    uint32_t stillness;       /* one turn in that many begins with a move; 0: none */
-    struct lt_task *held;     /* computes, in the middle of its turn, or NULL */
+    struct lt_worker *worker; /* the worker that the thread is at present */
+    uint32_t stillness;       /* one turn in this many begins with a move; 0: none */
+    struct lt_task *held;     /* a task that computes, in the middle of its turn; or NULL */
     leat_sim_options options; /* resolved: no field is a default any more */
     uint64_t chance; /* for the world's own choices: the program's chance is another stream */
 
-    /* The parties that can run, in no order; and the jobs, in theirs. */
+    /* The parties that can run, in no order; and the jobs, in order. */
     struct lt_candidate *candidates, embedded[LT_SIM_ROOM];
     size_t count, room;
     struct lt_sim_jobs {
@@ -100,7 +100,7 @@ struct lt_sim {
     bool ended, deadlock;
 };
 
-/* Whether the worker computes: it runs nothing else, and only thieves see to it. */
+/* Whether the worker computes: it runs nothing else, and only thieves handle its duties. */
 static inline bool lt_sim_computes(const struct lt_sim *sim, const struct lt_worker *worker)
 {
     return sim->held && lt_task_home(sim->held) == worker;
@@ -114,7 +114,7 @@ static inline struct lt_turn *lt_sim_turn(struct lt_sim *sim)
 /* ---- thread.c: the threads of the world ---- */
 
 /* A simulated thread: an lt_thread like any other, on the stack of a task, its carrier. While the
- * thread runs, lt_current_worker is NULL. Where the thread sleeps, its carrier parks. */
+ * thread runs, lt_current_worker is NULL. When the thread sleeps, its carrier parks. */
 struct lt_sim_thread {
     struct lt_thread thread;
     struct lt_node node;
@@ -135,7 +135,7 @@ bool lt_sim_wake(_Atomic uint32_t *word);
 /* The running thread lets others go first. */
 void lt_sim_thread_yield(struct lt_sim_thread *thread);
 
-/* ---- choose.c: which party runs next ---- */
+/* ---- choose.c: the party that runs next ---- */
 
 void lt_sim_choose_open(struct lt_sim *sim);
 void lt_sim_choose_close(struct lt_sim *sim);
@@ -152,7 +152,7 @@ struct lt_candidate lt_sim_choose(struct lt_sim *sim);
 /* A number below `bound` from the world's chance. The number becomes a part of the digest. */
 uint32_t lt_sim_below(struct lt_sim *sim, uint32_t bound);
 
-/* ---- report.c: what the world remembers, and prints when it fails ---- */
+/* ---- report.c: the world's memory, and its report when the world fails ---- */
 
 /* Remembers that a party's turn begins. */
 void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *candidate);
@@ -163,7 +163,7 @@ void lt_sim_remember_wait(struct lt_sim *sim, const struct lt_task *task);
 /* Prints what each party waits for, when no party can run. */
 void lt_sim_report(struct lt_sim *sim);
 
-/* Prints the result and the last turns, as many as the options say. */
+/* Prints the result and the last turns; the options have their number. */
 void lt_sim_print_failure(struct lt_sim *sim, int result);
 
 /* Between these two calls, an abort or a fault in the world prints the world's seed. */
@@ -178,7 +178,7 @@ struct lt_sim *lt_sim_current(void);
 /* The thread is that worker from here on. */
 void lt_sim_become(struct lt_sim *sim, struct lt_worker *worker);
 
-/* Runs the program until nothing is left of it, in a runtime that the caller has opened. */
+/* Runs the program to its end, in a runtime that the caller has opened. */
 void lt_sim_live(struct lt_sim *sim);
 
 /* For the table of kinds (sched/kinds.h), instead of lt_scope_task_ended. */

@@ -7,7 +7,7 @@
 
 #include <errno.h>
 
-/* What a thread calls may go deeper than what a task calls. Only touched pages cost memory. */
+/* A thread's calls may nest deeper than a task's. Only touched pages cost memory. */
 enum { THREAD_STACK = 1024 * 1024 };
 
 /* From here on the running party is the thread; after become_carrier, its carrier again. */

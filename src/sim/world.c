@@ -13,8 +13,8 @@
 #include <errno.h>
 
 /* If parties talk without end while another sleeps, TURNS_AT_ONCE turns at one moment take
- * THEIR_TIME nanoseconds. YIELDS_AT_ONCE yields in a row poll for what time may bring: then the
- * clock goes to the next deadline. */
+ * THEIR_TIME nanoseconds. After YIELDS_AT_ONCE yields in a row the parties seem to wait for the
+ * time: then the clock goes to the next deadline. */
 enum { TURNS_AT_ONCE = 10000, THEIR_TIME = 1000000, YIELDS_AT_ONCE = 1000 };
 
 struct lt_sim *lt_sim_current(void)
@@ -37,8 +37,8 @@ static void point(void)
         lt_sim_thread_yield(LT_CONTAINER(self, struct lt_sim_thread, thread.party));
 }
 
-/* Whether the calling task is held up here. Not one that has ended, which has no descriptor, nor
- * one that the world interrupts, nor one that has never waited: no look would find that one. */
+/* Whether the calling task is held up here. False for a task that has ended (it has no descriptor),
+ * that the world interrupts, or that has never waited (no look would find it). */
 static bool is_held_up_here(struct lt_sim *sim, const struct lt_party *self)
 {
     return sim->stillness && !sim->held && self->kind == LT_TASK && self->enlisted &&
@@ -137,7 +137,7 @@ static bool pass_time(struct lt_sim *sim, int64_t most)
         int64_t timer = lt_wheel_next(&worker->wheel);
         next = timer < next ? timer : next;
     }
-    if (next >= LEAT_NEVER - 1) /* as of a block that sleeps for ever */
+    if (next >= LEAT_NEVER - 1) /* for instance of a block that sleeps for ever */
         return false;
     if (next > most)
         next = most;
@@ -170,7 +170,7 @@ static void turn(struct lt_sim *sim)
         pass_time(sim, sim->doors.now + THEIR_TIME);
 }
 
-/* What a worker sees to between parties. */
+/* A worker's duties between parties. */
 enum duty { JOBS = 1, NUDGES = 2, TIMERS = 4, VISIT = 8 };
 
 static unsigned duties(struct lt_sim *sim, struct lt_worker *worker)

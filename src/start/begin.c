@@ -1,4 +1,4 @@
-/* begin.c: starts what the options and the environment ask for, and ends it. */
+/* begin.c: starts and ends the parts that the options and the environment ask for. */
 #include "base/environment.h"
 #include "dump/monitor.h"
 #include "look/look.h"

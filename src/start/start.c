@@ -17,8 +17,8 @@ int leat_start(const leat_options *options)
     return lt_runtime_start(options, &lt_start_kinds, &lt_watch_observer);
 }
 
-/* A function called by a timer or an operation without a scope may be about to return, on another
- * worker, after it has done what the program waited for. So this waits a moment. */
+/* A function called by a timer or an operation without a scope may be about to return on another
+ * worker, after it has done the work that the program waited for. So this waits a moment. */
 static int stop(void)
 {
     const struct timespec nap = { .tv_nsec = 50000 };

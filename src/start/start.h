@@ -1,11 +1,11 @@
-/* start.h: what the code that starts a runtime hands over to it. */
+/* start.h: the tables that the code that starts a runtime hands over to it. */
 #ifndef LT_START_START_H
 #define LT_START_START_H
 
 #include "sched/kinds.h"
 #include "sched/probe.h"
 
-/* What the runtime calls when src/watch and src/look observe it. */
+/* The probes with which src/watch and src/look observe the runtime. */
 extern const struct lt_observer lt_watch_observer;
 
 /* The table of the kinds of parties. */
