@@ -1,4 +1,4 @@
-/* ask.h: has the workers record what only they can: their tasks, their ready lists, their wheels. */
+/* ask.h: the workers' own part of a look: their tasks, their ready lists, their wheels. */
 #ifndef LT_WATCH_ASK_H
 #define LT_WATCH_ASK_H
 
