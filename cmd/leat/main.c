@@ -1,4 +1,4 @@
-/* main.c: the command `leat`, which has commands of its own. */
+/* main.c: the program `leat`, which runs one of its commands. */
 #define _GNU_SOURCE
 #include "look/look.h"
 #include "map/map.h"
@@ -26,7 +26,7 @@ static const char help[] =
     "leat COMMAND --help describes the command.\n";
 
 /* No file that is opened later may get the number of a standard stream. A stream that was closed
- * stays unusable: to read or write it is still an error, and sum.c recognizes it by O_PATH. */
+ * stays unusable: reading or writing it is still an error, and sum.c recognizes it by O_PATH. */
 static void occupy_standard_streams(void)
 {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
@@ -34,8 +34,8 @@ static void occupy_standard_streams(void)
             exit(EXIT_FAILURE);
 }
 
-/* If leat was called by the name of md5sum or its kin, fills in its persona, whose messages begin
- * with the name as it was called. */
+/* If leat was called by the name of md5sum or a similar program, fills in its persona, whose
+ * messages begin with the name that was used. */
 static bool is_classic(char *called, struct persona *p)
 {
     const char *slash = strrchr(called, '/');

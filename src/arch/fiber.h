@@ -1,9 +1,9 @@
-/* fiber.h: tells ASan, TSan and valgrind about stacks, and about switches between them. Without
+/* fiber.h: informs ASan, TSan and valgrind about stacks, and about switches between them. Without
  * these tools nothing here has an effect.
  *
- * ASan must be told before a switch, and again first thing on arrival: the next switch would be too
- * late, since until then ASan has the wrong bounds of the stack. TSan must be told right before,
- * from code that it did not instrument. */
+ * ASan must know of a switch before it, and be called again first thing on arrival: the next switch
+ * would be too late, since until then ASan has the wrong bounds of the stack. TSan must know right
+ * before, from code that it did not instrument. */
 #ifndef LT_ARCH_FIBER_H
 #define LT_ARCH_FIBER_H
 

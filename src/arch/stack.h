@@ -3,7 +3,7 @@
  * Stacks of the default size come from a pool that all workers share. They are mapped by the
  * region, get guards by the chunk, and are touched only when used. Stacks of other sizes are mapped
  * one by one. Guard pages lie below every stack: by MADV_GUARD_INSTALL (Linux 6.13), which needs no
- * mapping of its own, or else by PROT_NONE for the first LT_GUARD_LIMIT stacks.
+ * separate mapping, or else by PROT_NONE for the first LT_GUARD_LIMIT stacks.
  *
  * Credits. A task that has not started needs no stack yet, but must be sure of one: memory may only
  * run out where the task is created. So its creator gets a credit, the right to one stack of the

@@ -6,8 +6,8 @@
  * rest. A signal that arrives during a switch finds a whole stack at every instruction. Shadow
  * stacks are not switched, so the object files have no note that says so.
  *
- * On x86-64 the assembly saves only rbp, and tells the compiler that all other registers change. So
- * a caller saves each of them at most once, in its own frame. */
+ * On x86-64 the assembly saves only rbp, and declares to the compiler that all other registers
+ * change. So a caller saves each of them at most once, in its own frame. */
 #ifndef LT_ARCH_SWITCH_H
 #define LT_ARCH_SWITCH_H
 

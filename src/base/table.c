@@ -19,7 +19,7 @@ static size_t own_place(const struct lt_table *table, uint64_t key)
     return (size_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> (64 - __builtin_ctzll(table->room)));
 }
 
-/* Where the key's entry is, or the free place where it belongs. */
+/* The place of the key's entry, or the free place for it. */
 static struct lt_entry *place_of(const struct lt_table *table, uint64_t key)
 {
     size_t at = own_place(table, key);

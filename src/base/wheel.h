@@ -15,7 +15,7 @@
  *
  * Invariants: a timer never fires before its deadline, and at most one tick after the time that the
  * wheel is given (about a microsecond; in the seeded world a nanosecond). Timers of one tick fire
- * in the order in which they were added or moved down. A wheel has no lock of its own. */
+ * in the order in which they were added or moved down. A wheel has no lock. */
 #ifndef LT_BASE_WHEEL_H
 #define LT_BASE_WHEEL_H
 

@@ -11,7 +11,7 @@ struct lt_orphans lt_orphans = { .channels = { &lt_orphans.channels, &lt_orphans
 static void destroy(leat_chan *ch)
 {
     if (!lt_list_empty(&ch->receivers) || !lt_list_empty(&ch->senders))
-        lt_die("leat: channel %s is freed while somebody waits on it",
+        lt_die("leat: channel %s is freed while a party waits on it",
                ch->name ? ch->name : "without a name");
     lt_chan_unsplit(ch);
     if (ch->drop)

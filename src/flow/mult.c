@@ -98,7 +98,7 @@ static void leave_round(leat_mult *m, bool delivered)
     lt_unlock(&m->lock);
     if (!last)
         return;
-    /* With `share` each copy has a reference of its own. Else there is only one, and it belongs to
+    /* With `share` each copy has its own reference. Otherwise there is only one, which belongs to
      * the receivers if any tap got the item. */
     if (m->share || !delivered)
         lt_flow_drop(m->flow.drop, m->item);

@@ -148,8 +148,8 @@ struct contest {
 
 static bool is_first(_Atomic int *place, int value)
 {
-    int nobody = 0;
-    return atomic_compare_exchange_strong_explicit(place, &nobody, value, memory_order_relaxed,
+    int none = 0;
+    return atomic_compare_exchange_strong_explicit(place, &none, value, memory_order_relaxed,
                                                    memory_order_relaxed);
 }
 

@@ -121,7 +121,7 @@ static bool take_status(leat_process *process)
     return process->taken;
 }
 
-static void tell(leat_process *process)
+static void raise_ended(leat_process *process)
 {
     leat_chan *ch = ended(process);
     struct lt_party *woken = NULL;
@@ -234,7 +234,7 @@ static void attend(leat_process *process)
         leat_sleep(look);
     leat_unshield();
     leat_io_close(process->pidfd);
-    tell(process);
+    raise_ended(process);
 }
 
 int lt_process_attend(void *arg)
@@ -296,7 +296,7 @@ bool lt_process_finish(leat_process *process)
         if (process->kept[i] >= 0)
             close(process->kept[i]);
     leat_io_close(process->pidfd);
-    tell(process);
+    raise_ended(process);
     return true;
 }
 

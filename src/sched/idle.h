@@ -1,7 +1,7 @@
 /* idle.h: workers without work: which one sleeps, watches, or is woken.
  *
  * Waking a sleeping core costs tens of microseconds, so a worker that makes a party ready for
- * itself mostly wakes nobody. Instead one idle worker, the watcher, makes sure that no worker is
+ * itself mostly wakes no other. Instead one idle worker, the watcher, makes sure that no worker is
  * late, and takes work from those that are (sched/steal.h). It naps between its looks:
  * LT_WATCH_FIRST_US at first, then twice as long after each look that found nothing worth taking,
  * up to LT_WATCH_LAST_US. Other idle workers cost nothing.
@@ -20,7 +20,7 @@
  * tasks block in the system. While the active workers keep all processors busy, one more would only
  * take time from them. So a worker that runs dry then sleeps at once, the watcher takes only from
  * workers that seem to be blocked, and a worker that wakes up gives its ready parties away. A new
- * watcher then begins with the longest nap; and a watcher that becomes active wakes nobody if the
+ * watcher then begins with the longest nap; and a watcher that becomes active wakes no other if the
  * next one is in a nap: it was the watcher a moment ago. Else wake-ups would take time from the
  * active workers as often as one of these runs dry and steals again.
  *

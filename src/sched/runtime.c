@@ -28,7 +28,7 @@ struct lt_runtime lt_runtime;
 
 static pthread_mutex_t start_stop = PTHREAD_MUTEX_INITIALIZER;
 
-/* What leat_workers returns, at any time, while the runtime comes and goes. Relaxed: it orders
+/* The result of leat_workers, at any time, while the runtime comes and goes. Relaxed: it orders
  * nothing. */
 static _Atomic unsigned workers_there;
 

@@ -41,7 +41,7 @@ static bool someone_waits(const struct lt_worker *worker)
     return LT_HINT(worker->ready_head) != NULL;
 }
 
-/* What a worker has done between two looks. */
+/* The work of a worker between two looks. */
 struct change {
     struct lt_worker *victim;
     int64_t time;           /* between the looks */

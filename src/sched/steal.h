@@ -23,7 +23,7 @@
 
 #include "sched/worker.h"
 
-/* What a round of looks has found. */
+/* The result of a round of looks. */
 enum lt_loot {
     LT_LOOT_QUIET, /* nothing to take, and no worker has run anything since the last look */
     LT_LOOT_NONE,  /* nothing worth taking */

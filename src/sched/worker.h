@@ -36,7 +36,7 @@
 
 #include <pthread.h>
 
-/* What a worker counts of its own work, for dumps: written inside, read anywhere. A direct switch
+/* A worker's counts of its own work, for dumps: written inside, read anywhere. A direct switch
  * counts nothing; the scheduler adds it when it looks. */
 struct lt_tally {
     _Atomic uint64_t switches; /* times a task, a block or a callback began to run */
@@ -78,7 +78,7 @@ enum {
     LT_SLEEP_ONE = 8
 };
 
-/* What a thief has seen of a worker: the ends of its local queue, and how far it is in its work. */
+/* A thief's view of a worker: the ends of its local queue, and how far it is in its work. */
 struct lt_seen {
     uint32_t head, tail;
     uint64_t done; /* switches since the start, more or less */

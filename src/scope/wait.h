@@ -28,7 +28,7 @@
 
 struct lt_wait;
 
-/* What a wait is for. Only looks use the last two, in place of a descriptor's channels. */
+/* The purpose of a wait. Only looks use the last two, in place of a descriptor's channels. */
 enum lt_aim {
     LT_TO_RECEIVE,
     LT_TO_SEND,

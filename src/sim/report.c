@@ -17,7 +17,7 @@ static const char *const kind_names[LT_KINDS] = {
 
 static const char *kind_name(unsigned kind)
 {
-    return kind_names[kind] ? kind_names[kind] : "somebody";
+    return kind_names[kind] ? kind_names[kind] : "party";
 }
 
 /* ---- the schedule ---- */

@@ -55,7 +55,7 @@ static int live(struct lt_sim *sim)
     return sim->result;
 }
 
-static void tell(struct lt_sim *sim, int result)
+static void report_outcome(struct lt_sim *sim, int result)
 {
     if (sim->options.outcome)
         *sim->options.outcome = (leat_sim_outcome){ .turns = sim->turn,
@@ -91,7 +91,7 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
     if (!error) {
         lt_sim_catch_faults(sim);
         error = live(sim);
-        tell(sim, error);
+        report_outcome(sim, error);
         lt_sim_uncatch_faults();
         lt_runtime_close_alone();
     }

@@ -102,18 +102,18 @@ int leat_timer_init(leat_timer *timer, leat_scope *scope)
 
 static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
 {
-    struct lt_shared_timers *tell = NULL;
+    struct lt_shared_timers *queued_on = NULL;
     lt_scope_enter(scope);
     lt_lock(&scope->lock);
     bool cancelled = lt_scope_is_cancelled(scope);
     if (!cancelled) {
         lt_list_append(&scope->stackless, &t->stackless.member);
         t->stackless.party.listed = true;
-        tell = lt_shared_timer_set(&t->timer, deadline);
+        queued_on = lt_shared_timer_set(&t->timer, deadline);
     }
     lt_unlock(&scope->lock);
     if (!cancelled) {
-        lt_shared_timers_notify(tell);
+        lt_shared_timers_notify(queued_on);
         return;
     }
     t->status = -ECANCELED;

@@ -4,7 +4,7 @@ _leat_offer() {
     mapfile -t COMPREPLY < <(compgen "$@")
 }
 
-# One more digest behind those that the word has already, with commas between them.
+# One more digest after those that the word has already, with commas between them.
 _leat_digests() {
     local word=$1 have= digest digests=
     [[ $word == *,* ]] && have=${word%,*},

@@ -1,5 +1,5 @@
-/* frame.h: what `leat map` and a `leat worker` on another machine say to each other: on a stream
- * each way, or through a queue (shared/queue.h).
+/* frame.h: the messages between `leat map` and a `leat worker` on another machine: on a stream each
+ * way, or through a queue (shared/queue.h).
  *
  * A frame is the size of its body in 4 bytes, its kind in 1 byte, the number of the job that it is
  * about in 4 bytes (0: of none), and the body. Numbers have their low byte first.
@@ -21,10 +21,10 @@
  *                       it has read; 1 byte of bits (FRAME_RAN_LATE, FRAME_RAN_LARGE); the name of
  *                       the worker's machine, NUL
  *
- * On a stream, both begin with HELLO, and neither goes on with another version. Behind REFUSED or
+ * On a stream, both begin with HELLO, and neither goes on with another version. After REFUSED or
  * ENDED, the worker sends nothing more for that job; until the map has read it, the map may send
- * more, which the worker passes by. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
- * FRAME_CREDIT_MOST bytes: what one side does not take stops the job, and nothing else. A side may
+ * more, which the worker ignores. For each job, INPUT, OUTPUT and ERRORS begin with a credit of
+ * FRAME_CREDIT_MOST bytes: if one side does not take them, that stops only this job. A side may
  * keep back a credit of less than FRAME_CREDIT_STEP bytes.
  *
  * In a queue, an item is a whole job: HELLO, ARGUMENTS, LIMIT, START, INPUT. Its result is HELLO
@@ -61,14 +61,14 @@ enum {
     FRAME_STRINGS_MOST = 8 << 20    /* bytes of a job's strings: more than execve(2) takes */
 };
 
-/* Of RAN: the program was ended at its limit, or because its output was too large for a result,
- * which then has none. */
+/* Bits of RAN: the program was ended at its limit, or because its output was too large for a
+ * result, which then has none. */
 enum { FRAME_RAN_LATE = 1, FRAME_RAN_LARGE = 2 };
 
 struct frame {
     enum frame_kind kind;
     uint32_t job;
-    /* What has not been read of the body. A read beyond its end makes the frame `broken`. */
+    /* The unread rest of the body. A read beyond its end makes the frame `broken`. */
     const char *body;
     size_t left;
     bool broken;
@@ -91,7 +91,7 @@ int64_t frame_take(const char *bytes, size_t n, struct frame *to);
 uint64_t frame_number(struct frame *f, size_t size);
 const char *frame_string(struct frame *f);
 
-/* Whether `count` strings, each with a NUL behind it, are all that there is. */
+/* Whether there are exactly `count` strings, each followed by a NUL. */
 bool frame_strings_are(const struct text *strings, uint64_t count);
 
 #endif

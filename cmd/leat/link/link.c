@@ -8,7 +8,7 @@ enum { BUFFER = FRAME_HEAD + FRAME_BODY_MOST };
 
 /* ---- sending ---- */
 
-/* With the lock held. Whether the caller is to write `going` now. */
+/* With the lock held. Whether the caller must write `going` now. */
 static bool take_turn(struct link *l)
 {
     if (l->writing || l->broken)
@@ -54,7 +54,7 @@ static bool write_all(struct link *l)
     return good;
 }
 
-/* Nothing that comes from now on will be written. */
+/* Frames that come from now on are not written. */
 static void stop_sending(struct link *l)
 {
     pthread_mutex_lock(&l->lock);
@@ -73,7 +73,7 @@ static int write_frames(void *arg)
         good = write_all(l);
     }
     stop_sending(l);
-    /* Whatever has gone wrong here, the other side will be missed where frames are received. */
+    /* If an error has happened here, the receiving task will find the other side gone. */
     leat_io_close(good ? l->out : l->in);
     return 0;
 }
@@ -94,7 +94,7 @@ void link_add(struct link *l, enum frame_kind kind, uint32_t job, const void *bo
     pthread_mutex_unlock(&l->lock);
 }
 
-/* What the stream does not take at once is for the link's task, and so is each error. */
+/* Bytes that the stream does not take at once are left to the link's task, and so are errors. */
 void link_send(struct link *l, enum frame_kind kind, uint32_t job, const void *body, size_t n)
 {
     pthread_mutex_lock(&l->lock);
@@ -142,7 +142,7 @@ void link_finish(struct link *l)
 
 /* ---- receiving ---- */
 
-/* Makes room and reads what there is. */
+/* Makes room and reads the bytes that are there. */
 static int read_more(struct link *l)
 {
     l->len -= l->taken;

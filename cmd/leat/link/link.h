@@ -1,12 +1,12 @@
 /* link.h: a stream each way, and the frames on it.
  *
  * A send does not wait for the other side: the sender writes what the stream takes at once. The
- * rest lies in memory until the link's task has written it, together with all frames that have come
- * meanwhile. Credits bound what lies there, see frame.h. That a sender writes by itself saves a
- * thread the wake-up of the task's worker.
+ * rest stays in memory until the link's task has written it, together with all frames that have
+ * come meanwhile. Credits bound that memory, see frame.h. Because a sender writes by itself, a
+ * thread need not wake the task's worker.
  *
- * Locking. `lock` guards what is below it; `going` and `gone` are the writer's while it writes. Any
- * party may send; one task receives. */
+ * Locking. `lock` guards the members below it; a writer owns `going` and `gone` while it writes.
+ * Any party may send; one task receives. */
 #ifndef LEAT_LINK_LINK_H
 #define LEAT_LINK_LINK_H
 
@@ -22,7 +22,7 @@ struct link {
     size_t len, taken;
 
     pthread_mutex_t lock;
-    struct text queue, going; /* frames; those that are written first, of which `gone` bytes are */
+    struct text queue, going; /* waiting frames; frames being written, `gone` bytes so far */
     size_t gone;
     bool writing; /* a party writes */
     bool broken;  /* the other side does not read, or memory or the link's task has ended */
@@ -31,7 +31,7 @@ struct link {
 /* Starts the link's task in the scope. 0 or a negative errno value. */
 int link_open(struct link *l, leat_scope *scope, leat_io *in, leat_io *out);
 
-/* When its task has ended, and nobody sends any more. */
+/* Called when the link's task has ended, and no party sends any more. */
 void link_free(struct link *l);
 
 /* Sends a frame; after the other side has gone, does nothing. The scope may be closed by then. */
@@ -43,7 +43,7 @@ void link_add(struct link *l, enum frame_kind kind, uint32_t job, const void *bo
 void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t bytes);
 
 /* Waits for the next frame, which is valid until the next call. 0; -EPIPE at the end of the stream;
- * -EBADMSG if what comes is no frame; or another negative errno value. */
+ * -EBADMSG if the bytes are no frame; or another negative errno value. */
 int link_receive(struct link *l, struct frame *frame);
 
 /* Closes the stream to the other side when all frames are written. */

@@ -28,7 +28,8 @@ static bool is_plain(const char *text)
     return true;
 }
 
-/* Where the port begins, at its colon; NULL if there is none. Colons in brackets are the host's. */
+/* The beginning of the port, at its colon; NULL if there is none. Colons in brackets belong to the
+ * host. */
 static const char *find_port(const char *host)
 {
     const char *bracket = strrchr(host, ']');
@@ -57,7 +58,8 @@ static void read_host(struct address *a, const char *text, size_t len, bool url,
         strcat(a->connect, ":80"); /* NOLINT: there is room */
 }
 
-/* What the browser shows behind the host is of no use here, but must not be something else. */
+/* The part after the host is ignored, as far as it is one that a browser shows; any other is
+ * refused. */
 static void read_url(struct address *a, const char *text, struct trouble *why)
 {
     size_t host = strcspn(text, "/?#");
@@ -95,7 +97,7 @@ static void read_file(struct address *a, const char *path, struct trouble *why)
         trouble_say(why, "%s: %s", path, strerror(errno));
         return;
     }
-    /* Room for one byte more than a token may have, and a NUL. */
+    /* One byte more than a token may have, and a NUL. */
     char line[TOKEN_MOST + 2] = "";
     if (!fgets(line, sizeof line, file) && ferror(file))
         trouble_say(why, "%s: %s", path, strerror(errno));

@@ -1,4 +1,4 @@
-/* address.h: where the program serves its look, and the token that it asks for. */
+/* address.h: the address at which the program serves its look, and its token. */
 #ifndef LEAT_LOOK_ADDRESS_H
 #define LEAT_LOOK_ADDRESS_H
 

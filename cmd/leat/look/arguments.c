@@ -190,7 +190,7 @@ int arguments_read(struct arguments *o, int argc, char **argv)
     *o = (struct arguments){ .delay = LEAT_S };
     struct given g = { 0 };
     int option, wrong = 0;
-    optind = 0; /* makes getopt start anew */
+    optind = 0; /* makes getopt start again */
     while (!wrong && (option = getopt_long(argc, argv, "d:r", names, NULL)) != -1) {
         if (option == OPT_HELP)
             return finish_text("leat look", help, EXIT_TROUBLE);

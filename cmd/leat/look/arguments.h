@@ -1,4 +1,4 @@
-/* arguments.h: what the arguments of leat look say. */
+/* arguments.h: the arguments of leat look. */
 #ifndef LEAT_LOOK_ARGUMENTS_H
 #define LEAT_LOOK_ARGUMENTS_H
 
@@ -12,7 +12,7 @@ struct arguments {
     struct address address;
     int64_t delay; /* nanoseconds */
     bool once;
-    struct wanted raw; /* what to print as it comes; its target is NULL: nothing */
+    struct wanted raw; /* printed as it comes; if its target is NULL, nothing */
     char trace[64];    /* that target for a trace */
     struct view view;
 };

@@ -94,7 +94,7 @@ void canvas_end_line(struct canvas *c)
         return;
     if (c->plain)
         end_plain_line(c->out);
-    else if (c->at < c->columns) /* behind the last column, this would clear that column */
+    else if (c->at < c->columns) /* after the last column, this would clear that column */
         text_str(c->out, "\033[K");
     c->at = 0;
     c->line++;

@@ -1,4 +1,4 @@
-/* canvas.h: lines of a screen, or of plain text, into a buffer.
+/* canvas.h: writes lines of a screen, or of plain text, into a buffer.
  *
  * A line is cut at the screen's width, and lines that the screen has no room for are left out. All
  * text passes shown_add. Plain text has no limits and no styles. */
@@ -12,7 +12,7 @@ enum style { NORMAL, BOLD, REVERSE, RED, YELLOW, GREEN };
 struct canvas {
     struct text *out;
     size_t columns, rows; /* SIZE_MAX for plain text */
-    size_t line, at;      /* the column and the line that come next */
+    size_t line, at;      /* the next line and column */
     bool plain, colours;
 };
 
@@ -24,7 +24,7 @@ void canvas_put(struct canvas *c, enum style style, const char *text);
 __attribute__((format(printf, 3, 4))) void canvas_print(struct canvas *c, enum style style,
                                                         const char *format, ...);
 
-/* Fills up with blanks to the column. */
+/* Adds blanks up to the column. */
 void canvas_to(struct canvas *c, enum style style, size_t column);
 void canvas_end_line(struct canvas *c);
 

@@ -23,7 +23,8 @@ const char *cells_title(const struct party *p);
 /* Adds what the party waits for: receive c34 quotes, send c35 log */
 void cells_add_wait(struct text *to, const struct document *d, const struct wait *w);
 
-/* Adds "c34 quotes, c35 log and 2 more": of `all` channels, the ids of those that are told. */
+/* Adds "c34 quotes, c35 log and 2 more": the named channels' ids, and the number of the rest of
+ * `all`. */
 void cells_add_ends(struct text *to, const struct document *d, const char *const *ids, size_t count,
                     double all);
 

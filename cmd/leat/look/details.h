@@ -1,4 +1,4 @@
-/* details.h: all that is known of one thing, as a table of two columns. */
+/* details.h: everything known about one thing, as a table of two columns. */
 #ifndef LEAT_LOOK_DETAILS_H
 #define LEAT_LOOK_DETAILS_H
 

@@ -35,7 +35,7 @@ static void *make_list(struct document *d, size_t count, size_t size, struct tro
     return list;
 }
 
-/* What an older leat does not tell may be missing. */
+/* Lists that an older leat does not send may be missing. */
 static struct list open_extra(struct document *d, const struct fields *f, const char *name)
 {
     bool there = json_object_get(f->object, name) != NULL;

@@ -1,8 +1,7 @@
-/* document.h: what a program tells of itself at one moment, as structs.
+/* document.h: a program's description of itself at one moment, as structs.
  *
  * A field that is not known is NULL or NAN. Strings and lists belong to the document. References
- * are ids, and need not lead anywhere: document_find looks. Two documents of the same run of the
- * program tell rates. */
+ * are ids, which need not exist. Rates come from two documents of the same run of the program. */
 #ifndef LEAT_LOOK_DOCUMENT_H
 #define LEAT_LOOK_DOCUMENT_H
 
@@ -62,7 +61,7 @@ struct batcher {
     double forming, running, batches, items;
 };
 
-/* Of an operator the numbers are not known. */
+/* For an operator the numbers are not known. */
 struct stage {
     const char *id, *kind, *name, *scope, *block;
     bool closed;

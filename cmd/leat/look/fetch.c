@@ -7,7 +7,7 @@
 #include <leat/leat.h>
 #include <string.h>
 
-/* A head that is longer is none. */
+/* A longer head is refused. */
 enum { HEAD_MOST = 64 << 10, PIECE = 64 << 10 };
 
 static void send_request(leat_io *to, const struct address *a, const char *target, int64_t limit,
@@ -31,7 +31,7 @@ static void send_request(leat_io *to, const struct address *a, const char *targe
     text_free(&request);
 }
 
-/* Whether the answer has come as far as it is needed. */
+/* Whether all needed bytes of the answer have come. */
 static bool is_whole(const struct text *got, struct reply *r, size_t most, struct trouble *why)
 {
     if (!r->head) {
@@ -72,7 +72,7 @@ static void read_answer(leat_io *from, struct text *got, struct reply *r, size_t
                     (size_t)r->length);
 }
 
-/* Leaves the body. Of an answer other than 200, its first line is the trouble. */
+/* Leaves the body. If the status is not 200, its first line is the trouble. */
 static void take_body(struct text *got, const struct reply *r, struct trouble *why)
 {
     const char *body = got->bytes + r->head;
@@ -84,9 +84,9 @@ static void take_body(struct text *got, const struct reply *r, struct trouble *w
         size_t line = end ? (size_t)(end - body) : len;
         if (line && body[line - 1] == '\r')
             line--;
-        bool told = line > 0;
-        trouble_say(why, "%u: %.*s", r->status, (int)(told ? line : r->reason_len),
-                    told ? body : got->bytes + r->reason);
+        bool has_line = line > 0;
+        trouble_say(why, "%u: %.*s", r->status, (int)(has_line ? line : r->reason_len),
+                    has_line ? body : got->bytes + r->reason);
         return;
     }
     memmove(got->bytes, body, len);

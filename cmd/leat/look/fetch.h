@@ -1,8 +1,8 @@
 /* fetch.h: gets the document, or another thing, from the program, by HTTP.
  *
- * At most FETCH_MOST bytes of a document are read, or FETCH_MOST_RAW of what is not parsed, and for
- * no longer than FETCH_PATIENCE after the time that the program takes. Whatever the server sends,
- * the outcome is the body of a whole answer, or a trouble. */
+ * It reads at most FETCH_MOST bytes of a document, or FETCH_MOST_RAW of an answer that is not
+ * parsed, and waits at most FETCH_PATIENCE longer than the program needs. Whatever the server
+ * sends, the outcome is the body of a whole answer, or a trouble. */
 #ifndef LEAT_LOOK_FETCH_H
 #define LEAT_LOOK_FETCH_H
 
@@ -15,7 +15,7 @@
 enum { FETCH_MOST = 64 << 20, FETCH_MOST_RAW = 1 << 30 };
 #define FETCH_PATIENCE (10 * LEAT_S)
 
-/* What to ask for. With `?stacks=1` the document has call stacks, if the program keeps them. */
+/* Targets. With `?stacks=1` the document has call stacks, if the program keeps them. */
 #define FETCH_DOCUMENT "/json"
 #define FETCH_STACKS "/json?stacks=1"
 

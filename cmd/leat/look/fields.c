@@ -11,7 +11,7 @@ static void refuse(const struct fields *f, const char *name, const char *wanted)
                     wanted);
 }
 
-/* NULL for a null that may be, and after a trouble. */
+/* NULL for an allowed null, and after a trouble. */
 static json_t *find(const struct fields *f, const char *name, enum nullable n)
 {
     json_t *found = json_object_get(f->object, name);

@@ -1,8 +1,8 @@
 /* fields.h: the fields of JSON objects, checked.
  *
  * A field that is missing, or of a wrong type or value, is a trouble that names the field. The call
- * then returns a value that does no harm, so the caller checks once, at the end. Strings belong to
- * the JSON. */
+ * then returns a harmless value, so the caller checks once, at the end. Strings belong to the
+ * JSON. */
 #ifndef LEAT_LOOK_FIELDS_H
 #define LEAT_LOOK_FIELDS_H
 
@@ -13,7 +13,7 @@
 
 struct fields {
     json_t *object;
-    const char *list; /* where the object is, for the message; NULL: it is the document */
+    const char *list; /* the list that has the object, for the message; NULL: it is the document */
     size_t at;
     struct trouble *why;
 };

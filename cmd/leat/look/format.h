@@ -1,4 +1,4 @@
-/* format.h: numbers for people: a few digits and a unit. NAN is a number that is not known. */
+/* format.h: formats numbers with a few digits and a unit. NAN is a number that is not known. */
 #ifndef LEAT_LOOK_FORMAT_H
 #define LEAT_LOOK_FORMAT_H
 

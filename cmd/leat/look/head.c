@@ -72,7 +72,7 @@ static size_t bar_width(const struct canvas *c)
     return c->columns < 60 ? 0 : c->columns < 140 ? 10 : 20;
 }
 
-/* How many loads of the past there is room for. */
+/* The number of past loads that there is room for. */
 static size_t line_width(const struct canvas *c)
 {
     return c->columns < 100 ? 0 : c->columns < 140 ? 20 : c->columns < 180 ? 40 : 60;

@@ -12,8 +12,8 @@
 void head_draw(struct canvas *c, const struct document *d, const struct document *before,
                const struct trouble *why);
 
-/* One line for each worker, `most` at most: then the last one is about those that are left out. The
- * history may be NULL. */
+/* One line for each worker, at most `most`: if there are more, the last line is about those that
+ * are left out. The history may be NULL. */
 void head_draw_workers(struct canvas *c, const struct document *d, const struct document *before,
                        const struct history *h, size_t most);
 

@@ -5,19 +5,19 @@
 #include "look/document.h"
 #include "shared/text.h"
 
-/* Workers of greater numbers have no line. */
+/* Workers with greater numbers have no line. */
 enum { HISTORY_WORKERS = 64, HISTORY_POINTS = 120 };
 
 /* A zeroed struct is an empty history. */
 struct history {
     double pid, uptime; /* of the last document */
-    size_t next;        /* where the next load goes */
+    size_t next;        /* the place of the next load */
     /* 0: not known; else the load in 255 steps from 1 on. */
     unsigned char loads[HISTORY_WORKERS][HISTORY_POINTS];
 };
 
 /* The part of the time that the worker has used a processor since `before`, or since the start if
- * that is NULL: from 0 to 1; NAN if it is not known. */
+ * `before` is NULL: from 0 to 1; NAN if it is not known. */
 double history_load(const struct worker *w, const struct document *d,
                     const struct document *before);
 

@@ -32,7 +32,7 @@ static const struct entry *find(const struct document *d, const char *id, enum t
     return e && e->thing == thing ? e : NULL;
 }
 
-/* A scope comes after the one around it. Where it does not, it counts as outermost. */
+/* A scope comes after the one around it. If it does not, it counts as outermost. */
 static void measure_depths(struct document *d)
 {
     for (size_t i = 0; i < d->scope_count; i++) {

@@ -21,7 +21,7 @@ enum list {
 const char *list_name(enum list list);
 const struct column *list_columns(enum list list, size_t *count);
 
-/* The column by which the list is sorted unless the user says otherwise. */
+/* The column by which the list is sorted by default. */
 size_t list_first_column(enum list list);
 
 /* The column of this name, or SIZE_MAX. */

@@ -1,5 +1,5 @@
 /* live.c: one task waits for keys, signals, ticks and documents, and draws. A thread gets and
- * parses the documents: a parse that takes long holds up no key. */
+ * parses the documents, so that a long parse delays no key. */
 #define _GNU_SOURCE
 #include "look/live.h"
 
@@ -16,7 +16,8 @@
 /* How long the rest of a key's sequence may take. */
 static const int64_t key_patience = 50 * LEAT_MS;
 
-/* How long a terminal may take a screen. What is left of it then comes with the next one. */
+/* How long the terminal may take to show a screen. The rest of the screen then comes with the next
+ * one. */
 static const int64_t draw_patience = LEAT_S;
 
 struct news {
@@ -147,7 +148,7 @@ static void read_keys(struct live *l)
     take_keys(l, false);
 }
 
-/* Where the parent is of another session, no shell could continue this process. */
+/* If the parent is in another session, no shell could continue this process. */
 static void stop(struct live *l)
 {
     if (getsid(getppid()) != getsid(0))

@@ -103,7 +103,7 @@ int look_main(int argc, char **argv)
         return status;
     look.terminal.fd = -1;
     look.live = !look.arguments.once && !look.arguments.raw.target && terminal_open(&look.terminal);
-    /* This process is the one that looks: it must not serve at the address of the other. */
+    /* This process must not serve a look itself, at the address of the other. */
     unsetenv("LEAT_LOOK");
     unsetenv("LEAT_LOOK_TOKEN");
     int error =

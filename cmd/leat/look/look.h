@@ -1,8 +1,8 @@
 /* look.h: `leat look`: shows what a running program does.
  *
- * The rooms: address and fetch get the document's text; fields and document check it; lists and
- * details make tables of it; head, screen and canvas draw; view and keys are what the user wants;
- * terminal and live keep it up to date. */
+ * Its files: address and fetch get the document's text; fields and document check it; lists and
+ * details make tables of it; head, screen and canvas draw; view and keys take the user's input;
+ * terminal and live keep the screen up to date. */
 #ifndef LEAT_LOOK_LOOK_H
 #define LEAT_LOOK_LOOK_H
 

@@ -78,7 +78,7 @@ static void measure(const struct table *t, size_t widths[COLUMNS_MOST])
     }
 }
 
-/* A text that is longer than its column is cut there, but not in plain text. */
+/* Cuts a text that is longer than its column, but not in plain text. */
 static void draw_cell(struct canvas *c, enum style style, const char *text, size_t width,
                       bool right, bool last)
 {

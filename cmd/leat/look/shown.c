@@ -6,7 +6,7 @@
 #include <wchar.h>
 
 /* The bytes of the character at `s`, 1 to 4. *code is 0 for a byte that begins no character. A NUL
- * at the end of the string is no continuation, so nothing behind it is read. */
+ * at the end of the string is no continuation byte, so nothing after it is read. */
 static size_t decode(const unsigned char *s, uint32_t *code)
 {
     static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
@@ -26,7 +26,7 @@ static size_t decode(const unsigned char *s, uint32_t *code)
     return more + 1;
 }
 
-/* Characters without a width that direct the writing, or that nobody sees. */
+/* Invisible characters, and those that change the direction of writing. */
 static bool is_hidden(uint32_t c)
 {
     return c == 0xad || c == 0x61c || (c >= 0x200b && c <= 0x200f) ||

@@ -1,8 +1,8 @@
-/* shown.h: texts of the program that is looked at, as a terminal may have them.
+/* shown.h: texts of the program, made safe for a terminal.
  *
  * The texts are UTF-8. A control character, a character that changes the direction of writing, and
- * what the locale cannot show become a `?`. So one text stays on one line, and cannot command the
- * terminal. */
+ * a character that the locale cannot show become a `?`. So a text stays on one line, and cannot
+ * control the terminal. */
 #ifndef LEAT_LOOK_SHOWN_H
 #define LEAT_LOOK_SHOWN_H
 
@@ -11,7 +11,7 @@
 /* Adds as much of the string as fits into `most` columns. Returns how many columns it takes. */
 size_t shown_add(struct text *to, const char *string, size_t most);
 
-/* How many columns the whole string takes. */
+/* The columns that the whole string takes. */
 size_t shown_width(const char *string);
 
 #endif

@@ -9,7 +9,7 @@
 
 enum { COLUMNS_MOST = 12 };
 
-/* Numbers come largest first, and what is not known last. BY_PLACE is the order of filling. */
+/* Numbers are sorted largest first, and unknown ones last. BY_PLACE is the order of filling. */
 enum sorting { BY_TEXT, BY_NUMBER, BY_ID, BY_PLACE };
 
 struct column {
@@ -26,7 +26,7 @@ struct cell {
 struct row {
     const char *id;
     size_t part;  /* which of the rows with this id */
-    size_t place; /* as it was filled */
+    size_t place; /* its number in the order of filling */
     struct cell cells[COLUMNS_MOST];
 };
 
@@ -47,7 +47,7 @@ void table_row(struct table *t, const char *id, size_t part);
 void table_text(struct table *t, const char *text);
 void table_number(struct table *t, double number, const char *text);
 
-/* The same for a text of parts: what is added to `words` between the two calls. */
+/* The same for a text of several parts, which are added to `words` between the two calls. */
 void table_open_cell(struct table *t);
 void table_close_cell(struct table *t);
 
@@ -57,7 +57,7 @@ void table_free(struct table *t);
 
 const char *table_cell(const struct table *t, const struct row *r, size_t column);
 
-/* Keeps the rows of which some cell has the text, in small letters or large ones. */
+/* Keeps the rows that have a cell with the text; case does not matter. */
 void table_filter(struct table *t, const char *text);
 void table_sort(struct table *t, size_t column, bool reverse);
 

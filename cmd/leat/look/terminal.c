@@ -41,7 +41,7 @@ void terminal_close(struct terminal *t)
     t->fd = -1;
 }
 
-/* At an end everything has to be out before the program goes on: this waits for the terminal. */
+/* At an end all output must be written before the program goes on: this waits for the terminal. */
 static void put(const struct terminal *t, const char *bytes)
 {
     size_t len = strlen(bytes);

@@ -1,7 +1,7 @@
 /* terminal.h: the terminal while a screen is on it.
  *
  * Between terminal_enter and terminal_leave the terminal shows its alternate screen, and gives each
- * key at once. Signals of keys (Ctrl-C, Ctrl-Z) come as ever. */
+ * key at once. Signals of keys (Ctrl-C, Ctrl-Z) come as usual. */
 #ifndef LEAT_LOOK_TERMINAL_H
 #define LEAT_LOOK_TERMINAL_H
 
@@ -11,12 +11,12 @@
 #include <termios.h>
 
 struct terminal {
-    int fd; /* an open file of this process alone, so that O_NONBLOCK harms nobody */
+    int fd; /* this process's own open file, so that O_NONBLOCK disturbs no other process */
     bool entered;
     struct termios former;
 };
 
-/* Opens the terminal of standard output. False if that is none, or one that cannot draw. Stops the
+/* Opens the terminal of standard output. False if there is none, or it cannot draw. Stops the
  * process, as the system would, if it is in the background. */
 bool terminal_open(struct terminal *t);
 void terminal_close(struct terminal *t);

@@ -1,7 +1,7 @@
-/* trouble.h: why something has failed, as one line for the user.
+/* trouble.h: the reason for a failure, as one line for the user.
  *
- * The text may quote what a server has said: it goes to a terminal only by shown_add. The first
- * trouble stays; later ones are its consequences. */
+ * The text may quote a server's answer, so it is shown only by shown_add. The first trouble stays;
+ * later ones are its consequences. */
 #ifndef LEAT_LOOK_TROUBLE_H
 #define LEAT_LOOK_TROUBLE_H
 
@@ -9,7 +9,7 @@
 
 struct trouble {
     char said[240]; /* empty: there is no trouble */
-    bool gone;      /* nobody listens at the address */
+    bool gone;      /* there is no listener at the address */
 };
 
 static inline bool is_trouble(const struct trouble *t)
@@ -19,7 +19,7 @@ static inline bool is_trouble(const struct trouble *t)
 
 __attribute__((format(printf, 2, 3))) void trouble_say(struct trouble *t, const char *format, ...);
 
-/* Says the negative errno value `error`. */
+/* Records the negative errno value `error`. */
 void trouble_error(struct trouble *t, int error);
 
 #endif

@@ -1,4 +1,4 @@
-/* view.h: what the user has chosen to see, and how keys change that. */
+/* view.h: the user's choice of what to see, and how keys change it. */
 #ifndef LEAT_LOOK_VIEW_H
 #define LEAT_LOOK_VIEW_H
 
@@ -19,7 +19,7 @@ struct view {
     } order[LISTS];
     struct text filter;
     bool typing, paused;
-    /* What is shown now: the rows of the list, or of the details. */
+    /* The visible rows, of the list or of the details. */
     struct table table;
     size_t all;  /* rows before the filter */
     size_t page; /* rows that the screen has room for */
@@ -38,7 +38,7 @@ void view_begin(struct view *v, enum list list);
 void view_free(struct view *v);
 const char *view_filter(struct view *v);
 
-/* Fills the table anew, and finds the cursor. */
+/* Refills the table, and finds the cursor. */
 void view_refresh(struct view *v, const struct document *d, const struct document *before);
 
 /* Scrolls so that the cursor is among `page` rows. */

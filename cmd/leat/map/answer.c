@@ -1,5 +1,5 @@
-/* answer.c: the result of a job that has come through a queue. Anybody with a right to write to the
- * queue may have written it. */
+/* answer.c: the result of a job that has come through a queue. Any user with a right to write to
+ * the queue may have written it. */
 #define _GNU_SOURCE
 #include "map/host.h"
 
@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Copies a name that a log and a terminal may have. False: this is none. */
+/* Copies a name that may be shown in a log and on a terminal. False: it may not. */
 static bool copy_name(char *to, size_t room, const char *from)
 {
     size_t n = strlen(from);
@@ -61,7 +61,7 @@ int answer_take_end(struct remote *r, struct frame *f)
     return 0;
 }
 
-/* One of those behind HELLO. */
+/* Takes a frame after HELLO. */
 static int take_frame(struct remote *r, struct frame *f)
 {
     switch (f->kind) {
@@ -111,7 +111,7 @@ static void say(const struct job *job, const char *what)
                 (unsigned long long)job->number, what);
 }
 
-/* The others would run into the same worker. */
+/* Other jobs would meet the same worker, so the run ends. */
 static void refuse_version(struct job *job, const struct remote *r)
 {
     struct run *run = job->run;

@@ -8,7 +8,7 @@ struct capture {
     struct job *job;
     leat_process *process;
     leat_io *from[STREAMS]; /* NULL: there is no pipe, or it has ended */
-    leat_io *to;            /* the program's standard input, until it has all */
+    leat_io *to;            /* the program's standard input, until it has all of it */
     size_t sent;
     char *buffer;
 };
@@ -35,7 +35,7 @@ static void read_some(struct capture *c, enum stream stream, size_t most)
 {
     int64_t n = leat_read_until(c->from[stream], c->buffer, most, LEAT_NOW);
     if (n > 0) {
-        /* The job may wait for us meanwhile: that is not its fault. */
+        /* The job may wait for this writer meanwhile: that time does not count against it. */
         int64_t before = leat_now();
         output_take(c->job, stream, c->buffer, (size_t)n);
         c->job->paused += leat_now() - before;
@@ -44,7 +44,7 @@ static void read_some(struct capture *c, enum stream stream, size_t most)
     }
 }
 
-/* An error means that the program does not want more. */
+/* An error means that the program wants no more input. */
 static void write_some(struct capture *c)
 {
     const struct input *input = &c->job->input;
@@ -58,8 +58,8 @@ static void write_some(struct capture *c)
     }
 }
 
-/* What the pipe holds now: what processes write later that the program has left behind is not
- * waited for. */
+/* Reads what the pipe holds now. Processes that the program has left behind may write later: this
+ * does not wait for them. */
 static void drain(struct capture *c, enum stream stream)
 {
     int there = 0;
@@ -72,7 +72,7 @@ static void drain(struct capture *c, enum stream stream)
     }
 }
 
-/* Until the program has ended. */
+/* Attends to the program until it has ended. */
 static void attend(struct capture *c)
 {
     for (;;) {

@@ -12,7 +12,7 @@ enum shape { WHOLE, BARE, LAST, FOLDER, LAST_BARE, NUMBER, PLACE };
 
 struct placeholder {
     enum shape shape;
-    size_t value; /* from 1; 0: what {} stands for */
+    size_t value; /* from 1; 0: for {} */
     size_t len;   /* with its braces */
 };
 
@@ -46,7 +46,7 @@ static bool is_placeholder(const char *at, struct placeholder *found)
     return true;
 }
 
-/* The next placeholder at or behind `text`, or NULL. A shell's ${1} is none. */
+/* The next placeholder at or after `text`, or NULL. A shell's ${1} is not one. */
 static const char *find_placeholder(const char *text, struct placeholder *found)
 {
     const char *at = text;
@@ -67,7 +67,7 @@ static bool has_placeholder(const struct plan *p)
 
 /* ---- checks ---- */
 
-/* How many values there are; SIZE_MAX: only the items know. */
+/* The number of values; SIZE_MAX: only the items know it. */
 static size_t values_known(const struct plan *p)
 {
     if (p->separator || p->per_command == SIZE_MAX)
@@ -111,7 +111,7 @@ int command_check(const struct plan *p)
     return wrong;
 }
 
-/* ---- what becomes of them ---- */
+/* ---- filling them in ---- */
 
 static const char *last_part(const char *path)
 {
@@ -119,7 +119,8 @@ static const char *last_part(const char *path)
     return slash ? slash + 1 : path;
 }
 
-/* The end of the path without its extension: a dot at the beginning of a name begins none. */
+/* The end of the path without its extension: a dot at the beginning of a name does not begin
+ * one. */
 static const char *bare_end(const char *path)
 {
     const char *name = last_part(path), *dot = strrchr(name, '.');
@@ -149,7 +150,8 @@ static void add_value(struct text *to, const char *value, enum shape shape)
         text_str(to, begin);
 }
 
-/* `between` the values of {}: a space within an argument, a NUL between arguments. */
+/* `between`: the byte between the values of {}: a space within an argument, a NUL between
+ * arguments. */
 static void add_item(struct text *to, const struct row *row, enum shape shape, char between)
 {
     if (row->whole) {
@@ -193,7 +195,7 @@ static void fill_one(const char *text, const struct row *row, struct which which
     text_str(to, text);
 }
 
-/* How many arguments {} becomes, at the end or as an argument of its own. */
+/* The number of arguments that {} becomes, at the end or as a whole argument. */
 static size_t items_of(const struct row *row)
 {
     return row->whole ? 1 : row->count;

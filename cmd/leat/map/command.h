@@ -1,24 +1,23 @@
-/* command.h: the command's arguments with their placeholders, and what becomes of them for a job.
+/* command.h: the command's arguments with their placeholders, filled in for each job.
  *
- * A placeholder is {} or a number in braces, either with a way to shorten it: {.} without
- * extension, {/} last part, {//} folder, {/.} last part without extension; so {2/.}, too. {#} is
- * the job's number, {%} its place. Other braces stand for themselves, as a
- * shell's ${1} does. Nothing here is ever seen by
- * a shell. */
+ * A placeholder is {} or a number in braces. Either may be shortened: {.} without extension, {/}
+ * last part, {//} folder, {/.} last part without extension; so {2/.}, too. {#} is the job's number,
+ * {%} its place. Other braces are left alone, as are a shell's ${1}. No shell sees the
+ * placeholders. */
 #ifndef LEAT_MAP_COMMAND_H
 #define LEAT_MAP_COMMAND_H
 
 #include "map/plan.h"
 #include "shared/text.h"
 
-/* What a job gets: its items, columns, or one of each list. Memory: one allocation. */
+/* The values of a job: its items, columns, or one of each list. It is one allocation. */
 struct row {
-    char *whole; /* what {} stands for; NULL: all values */
+    char *whole; /* the value of {}; NULL: all values */
     size_t count;
     char *values[];
 };
 
-/* Which job it is, for {#} and {%}. Both begin with 1; 0: the placeholder stays as it is. */
+/* The numbers of the job, for {#} and {%}. Both begin with 1; 0: the placeholder is left alone. */
 struct which {
     uint64_t number;
     unsigned place;
@@ -27,17 +26,17 @@ struct which {
 /* Checks the placeholders of the command, or of `output`. 0 or the exit status. */
 int command_check(const struct plan *p);
 
-/* Adds the command's arguments to *to, each with a NUL behind it, and returns their number; with
+/* Adds the command's arguments to *to, each followed by a NUL, and returns their number, including
  * the script's own ones. */
 size_t command_fill(const struct plan *p, const struct row *row, struct which which,
                     struct text *to);
 
-/* Adds the name of the output's file. */
+/* Adds the name of the output file. */
 void command_output(const struct plan *p, const struct row *row, struct which which,
                     struct text *to);
 
-/* Adds `count` arguments, each with a NUL behind it, so that a shell reads the same ones. The text
- * is one line, whatever the locale. */
+/* Adds `count` arguments, each followed by a NUL, so that a shell reads the same ones. The text is
+ * one line in every locale. */
 void command_quote(struct text *to, const char *arguments, size_t count);
 
 #endif

@@ -1,4 +1,5 @@
-/* connect.c: the way to a machine: its ssh, the worker's hello, and what both say on 2. */
+/* connect.c: the connection to a machine: its ssh, the worker's hello, and what both write to
+ * standard error. */
 #define _GNU_SOURCE
 #include "map/host.h"
 
@@ -8,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The ways to a worker that does not answer end after a while. */
+/* With these options ssh ends by itself after a while if a worker does not answer. */
 static const char default_ssh[] =
     "ssh -o BatchMode=yes -o ServerAliveInterval=15 -o ServerAliveCountMax=4";
 
@@ -18,7 +19,7 @@ static int start_ssh(struct host *host, leat_scope *scope)
 {
     const char *wanted = getenv("LEAT_SSH");
     char *words = strdup(wanted && *wanted ? wanted : default_ssh), *rest = words;
-    /* Each word but the last one has a blank behind it. */
+    /* Each word but the last one has a blank after it. */
     const char **argv = words ? calloc(strlen(words) / 2 + 5, sizeof *argv) : NULL;
     size_t n = 0;
     if (!argv) {
@@ -55,7 +56,7 @@ static void say_hello(struct host *host)
 
 enum { QUOTED = 61 };
 
-/* The first line of what a stranger says, or the beginning of it, as a terminal may have it. */
+/* The first line of a stranger's output, or its beginning, in a form that a terminal may show. */
 static void quote(char to[QUOTED], const char *bytes, size_t n)
 {
     size_t i = 0;
@@ -64,7 +65,7 @@ static void quote(char to[QUOTED], const char *bytes, size_t n)
     to[i] = '\0';
 }
 
-/* What came in place of a frame: the greeting of a shell, perhaps. */
+/* Reports the output that came instead of a frame, perhaps the greeting of a shell. */
 static void say_stranger(struct host *host)
 {
     char said[QUOTED];
@@ -83,10 +84,10 @@ int host_hear_hello(struct host *host, unsigned *cores)
         error = -EBADMSG;
     const char *version = error ? "" : frame_string(&f);
     if (!error && strcmp(version, leat_version()) != 0) {
-        char told[QUOTED];
-        quote(told, version, strlen(version));
+        char quoted[QUOTED];
+        quote(quoted, version, strlen(version));
         streams_say(&run->streams, "%s: it has version %s of leat, and here is %s",
-                    host->machine->name, told, leat_version());
+                    host->machine->name, quoted, leat_version());
         return -EPROTO;
     }
     *cores = error ? 0 : (unsigned)frame_number(&f, 4);
@@ -97,7 +98,7 @@ int host_hear_hello(struct host *host, unsigned *cores)
     return error;
 }
 
-/* What ssh says, and the worker. */
+/* Passes on the messages of ssh and of the worker. */
 static int pass_messages(void *arg)
 {
     struct host *host = arg;
@@ -120,8 +121,9 @@ static int64_t earlier(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* Ends the link with the run, and the ssh of a worker that does not end. One that has not answered
- * yet runs nothing: nobody waits for it. Only one that ends jobs may take the grace. */
+/* Ends the link with the run, and the ssh of a worker that does not end. A worker that has not
+ * answered yet runs nothing, so this does not wait for it. Only a worker that is ending jobs may
+ * take the grace. */
 static int see_out(void *arg)
 {
     struct host *host = arg;

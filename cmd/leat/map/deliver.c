@@ -25,8 +25,8 @@ static struct job *leave(struct line *line)
     return job;
 }
 
-/* Takes one item of news. A job whose turn was asked for is in the line already. The feeder's news
- * comes when the number of jobs is known. */
+/* Takes one item of news. A job that has asked for its turn is in the line already. The feeder's
+ * news comes when the number of jobs is known. */
 static void take_news(struct run *run, struct line *line, uint64_t *all)
 {
     struct news news;
@@ -65,8 +65,8 @@ static void log_job(struct run *run, const struct job *job)
     }
 }
 
-/* Of a job that was ended with the run no more than a line feed is written, and it has neither
- * succeeded nor failed: it is not logged. Nor is it if its output could not be written. So
+/* For a job that was ended with the run, this writes at most a line feed. The job has neither
+ * succeeded nor failed, so it is not logged; nor is it if its output could not be written. So
  * --resume runs it. */
 static void finish(struct run *run, struct job *job)
 {

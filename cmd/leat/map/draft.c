@@ -13,7 +13,7 @@ int draft_open(struct draft *d, mode_t mask)
 {
     d->fd = -1;
     d->other = NULL;
-    /* A device would be replaced, and so would a link. */
+    /* The rename would replace a device or a link. */
     struct stat about;
     if (lstat(d->name, &about) == 0 && !S_ISREG(about.st_mode))
         return S_ISDIR(about.st_mode) ? -EISDIR : -EEXIST;

@@ -1,4 +1,4 @@
-/* draft.h: the file of --output, which has its name only when its job has succeeded. */
+/* draft.h: the file of --output, which gets its name only when its job has succeeded. */
 #ifndef LEAT_MAP_DRAFT_H
 #define LEAT_MAP_DRAFT_H
 
@@ -7,20 +7,20 @@
 #include <sys/types.h>
 
 struct draft {
-    char *name;  /* what it will be called; given by the caller, from malloc */
-    char *other; /* what it is called until it is whole, or NULL */
+    char *name;  /* its final name; given by the caller, from malloc */
+    char *other; /* its name until it is whole, or NULL */
     int fd;      /* -1: it is not open */
 };
 
 /* Opens the file under another name, with the rights that `mask` leaves. 0 or a negative errno
- * value. After either draft_free must be called. */
+ * value. In both cases draft_free must be called. */
 int draft_open(struct draft *d, mode_t mask);
 
-/* Gives it its name if it is good, else removes it. 0 or a negative errno value. */
+/* Gives the file its name if it is good, else removes it. 0 or a negative errno value. */
 int draft_close(struct draft *d, bool good);
 void draft_free(struct draft *d);
 
-/* The bytes in it. */
+/* The number of bytes in it. */
 uint64_t draft_size(const struct draft *d);
 
 #endif

@@ -1,4 +1,4 @@
-/* ending.c: the jobs that run, and how a run ends before its last item. */
+/* ending.c: the running jobs, and the end of a run before its last item. */
 #define _GNU_SOURCE
 #include "map/host.h"
 

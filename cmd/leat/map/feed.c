@@ -1,4 +1,4 @@
-/* feed.c: the jobs, offered one after another as soon as the window has room for them. */
+/* feed.c: offers the jobs one after another, as soon as the window has room for them. */
 #include "map/job.h"
 
 #include <errno.h>
@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The command as the log has it, and --dry-run prints it: whatever the number and the place. */
+/* The command in the form that the log has and --dry-run prints: independent of the number and the
+ * place. */
 static char *command_of(const struct run *run, const struct input *input)
 {
     struct text arguments = { 0 }, line = { 0 };
@@ -34,7 +35,7 @@ static void pass_by(struct run *run)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* Takes the input and the command if it returns 0. */
+/* If it returns 0, it has taken the input and the command. */
 static int offer(struct run *run, const struct input *input, char *command)
 {
     int error = leat_acquire(run->window, 1);

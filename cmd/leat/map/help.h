@@ -1,4 +1,4 @@
-/* help.h: what `leat map --help` prints. */
+/* help.h: the text of `leat map --help`. */
 #ifndef LEAT_MAP_HELP_H
 #define LEAT_MAP_HELP_H
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- its jobs ---- */
+/* ---- a host's jobs ---- */
 
 bool host_add(struct host *host, struct remote *remote)
 {
@@ -71,7 +71,7 @@ static int take_frame(struct host *host, struct frame *f)
     return error;
 }
 
-/* Until the link ends. */
+/* Receives until the link ends. */
 static int receive_frames(struct host *host)
 {
     struct frame f;
@@ -105,7 +105,7 @@ void host_lose_jobs(struct host *host)
     pthread_mutex_unlock(&host->lock);
 }
 
-/* ---- its places ---- */
+/* ---- a host's places ---- */
 
 static unsigned places_of(const struct run *run, const struct machine *m, unsigned cores)
 {
@@ -121,7 +121,7 @@ unsigned host_add_places(struct host *host, unsigned wanted)
     return added;
 }
 
-/* Without a machine there will be no place. */
+/* The machine is given up: it will have no place. */
 static void give_up_machine(struct run *run)
 {
     pthread_mutex_lock(&run->lock);
@@ -130,14 +130,14 @@ static void give_up_machine(struct run *run)
     pthread_mutex_unlock(&run->lock);
 }
 
-/* ---- its life ---- */
+/* ---- the life of a host ---- */
 
-/* Says why the link has ended, unless that has been said or the run is over. */
+/* Reports why the link has ended, unless that has been reported or the run is over. */
 static void say_end(struct host *host, int error)
 {
     struct run *run = host->run;
     const char *name = host->machine->name;
-    /* What ssh says comes first. */
+    /* The messages of ssh come first. */
     leat_recv_until(host->quiet, NULL, leat_after(LEAT_S));
     if (error == -EPROTO || leat_chan_closed(run->over) || leat_chan_closed(run->killing))
         return;
@@ -189,7 +189,7 @@ static int host_do(void *arg)
     return 0;
 }
 
-/* ---- all of them ---- */
+/* ---- all hosts ---- */
 
 static int open_host(struct run *run, struct host *host, const struct machine *machine)
 {

@@ -8,14 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes of the arguments of a command with -n max, with their pointers: what xargs takes, too. */
+/* The most bytes of arguments, with their pointers, of a command with -n max: the same as in
+ * xargs. */
 enum { ARGUMENTS_MOST = 128 * 1024 };
 
 enum { LINE_BLOCK = 64 * 1024, READ_MOST = 1 << 20, LONGEST_BLOCK = 1 << 30 };
 
 /* ---- rows ---- */
 
-/* `values`: each has a NUL behind it. With `whole`, the first one is what {} stands for. */
+/* `values`: each is followed by a NUL. With `whole`, the first one is the value of {}. */
 static struct row *make_row(const struct text *values, size_t count, bool whole)
 {
     size_t pointers = count - whole;
@@ -92,7 +93,7 @@ static bool is_open(const char *line)
     return open;
 }
 
-/* Adds one column of the format that RFC 4180 describes. Returns what is behind it. */
+/* Adds one column of the format that RFC 4180 describes. Returns the rest of the line. */
 static const char *split_csv(const char *line, struct text *to)
 {
     bool quoted = *line == '"';
@@ -180,7 +181,7 @@ static size_t fixed_size(const struct plan *p)
     return size;
 }
 
-/* Fills it->held until it has the items of a command, or there are no more. */
+/* Fills it->held until it has the items of a command, or no more come. */
 static int gather(struct items *it)
 {
     size_t fixed = fixed_size(it->plan);
@@ -197,7 +198,8 @@ static int gather(struct items *it)
     return 0;
 }
 
-/* The items of the next command. With -n max, the last ones are spread over the places. */
+/* The number of items of the next command. With -n max, the last items are spread over the
+ * places. */
 static size_t share(const struct items *it)
 {
     size_t n = it->held_count, jobs = it->plan->jobs;
@@ -208,7 +210,7 @@ static size_t share(const struct items *it)
 
 static int take_several(struct items *it, struct row **row)
 {
-    /* What is spread has been gathered. */
+    /* Items that are being spread have been gathered already. */
     int error = it->at_end ? 0 : gather(it);
     if (error || it->held_count == 0)
         return error;
@@ -232,8 +234,8 @@ static int take_several(struct items *it, struct row **row)
 
 /* ---- blocks ---- */
 
-/* The bytes of the next block: whole lines, as many as fit, or one that is longer. 0: more bytes
- * have to be read. */
+/* The bytes of the next block: whole lines, as many as fit, or one longer line. 0: more must be
+ * read. */
 static size_t whole_lines(struct items *it)
 {
     const struct lines *l = &it->lines;
@@ -315,9 +317,9 @@ int items_next(struct items *it, struct input *input)
     return got;
 }
 
-/* ---- how many there are ---- */
+/* ---- the number of items ---- */
 
-/* Lines of the rest of a regular file. */
+/* The lines in the rest of a regular file. */
 static uint64_t count_lines(const struct items *it)
 {
     struct stat about;

@@ -1,6 +1,6 @@
-/* items.h: the rows of items that jobs get, one after another.
+/* items.h: the rows of items for the jobs, one after another.
  *
- * They come from the lists of the command line, or from lines, which are read no farther ahead than
+ * They come from the lists of the command line, or from lines, which are read ahead no farther than
  * their buffer. */
 #ifndef LEAT_MAP_ITEMS_H
 #define LEAT_MAP_ITEMS_H
@@ -12,18 +12,18 @@
 
 struct items {
     const struct plan *plan;
-    const char *name; /* of what is read, for messages */
+    const char *name; /* of the input, for messages */
     struct lines lines;
     size_t *at; /* the next combination of the lists */
     bool at_end;
-    struct text held; /* values that do not fit into the row before, each with a NUL */
+    struct text held; /* values that did not fit into the last row, each followed by a NUL */
     size_t held_count;
-    size_t searched;       /* of --pipe: that many bytes hold no line feed where a block can end */
-    size_t spread;         /* of the last values, to each command; 0: not yet */
-    const char *complaint; /* why items_next failed, or NULL: the error says so */
+    size_t searched;       /* for --pipe: bytes without a line feed at which a block can end */
+    size_t spread;         /* how many of the last values go to each command; 0: not yet */
+    const char *complaint; /* why items_next failed; NULL: the error says why */
 };
 
-/* What a job gets. Both are freed by the caller. */
+/* The input of a job. The caller frees both. */
 struct input {
     struct row *row;
     char *block; /* for its standard input, or NULL */

@@ -77,7 +77,7 @@ static unsigned chance_of(const struct job *job)
     return (unsigned)(x >> 40);
 }
 
-/* D, 2D, 4D …, at most a minute, and up to a quarter more by chance. */
+/* The pause before a retry: D, 2D, 4D …, at most a minute, and up to a quarter more by chance. */
 static int64_t backoff(const struct job *job)
 {
     int64_t pause = job->run->plan->backoff;
@@ -109,10 +109,10 @@ static bool may_retry(const struct job *job)
            !leat_chan_closed(job->run->stopping);
 }
 
-/* Before the place is free: a halt lets no further job begin. */
+/* Called before the place is free, so that no other job begins after a halt. */
 static void count(struct job *job)
 {
-    if (!job->killed) /* which nobody changes any more */
+    if (!job->killed) /* no other party changes it any more */
         job_counts(job->run, job, job_has_succeeded(job));
     forget_input(job);
 }
@@ -125,7 +125,7 @@ void job_end(struct job *job)
     leat_send(run->news, &(struct news){ job, true });
 }
 
-/* As job_end. Returns another job that has the place, or NULL. */
+/* As job_end. Returns another job for the place, or NULL. */
 static struct job *end_and_go_on(struct job *job)
 {
     struct run *run = job->run;
@@ -139,8 +139,7 @@ static struct job *end_and_go_on(struct job *job)
     return job;
 }
 
-/* The job begins again on another machine. False: the run ends, and it is as if the job had not
- * begun. */
+/* Lets the job begin again on another machine. False: the run ends, as if the job had not begun. */
 static bool move(struct job *job)
 {
     struct run *run = job->run;
@@ -155,7 +154,7 @@ static bool move(struct job *job)
     return false;
 }
 
-/* False: no other try. */
+/* Runs one try. False: there is no other try. */
 static bool try_once(struct job *job)
 {
     do

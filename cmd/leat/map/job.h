@@ -1,7 +1,7 @@
 /* job.h: a command that runs for one item.
  *
- * Its party owns it until it has sent the news of its end; then the deliverer does. What the two
- * share meanwhile is under the run's lock. */
+ * Its party owns it until it has sent the news of its end; then the deliverer does. The members
+ * that they share until then are under the run's lock. */
 #ifndef LEAT_MAP_JOB_H
 #define LEAT_MAP_JOB_H
 
@@ -20,15 +20,15 @@ struct job {
     /* of the last try */
     leat_exit exit;
     bool timed_out;
-    bool unlogged;       /* it could not be run, as no other one could */
+    bool unlogged;       /* it could not be run, and neither could any other */
     int64_t begun, took; /* nanoseconds, by leat_now */
-    int64_t paused;      /* of that: while its output was not taken */
+    int64_t paused;      /* the part of that in which its output was not taken */
     double start;        /* seconds since 1970 */
     uint64_t sent;       /* bytes of its standard input */
     uint64_t received;   /* bytes of its standard output */
     struct host *host;   /* NULL: this machine */
-    char *ran_on;        /* the worker's machine, if a queue was between; or NULL */
-    bool lost;           /* with its host: it is no try */
+    char *ran_on;        /* the worker's machine, if the job came through a queue; or NULL */
+    bool lost;           /* with its host: this try does not count */
 
     /* under the run's lock */
     struct job *next, *previous; /* in `running` */
@@ -36,31 +36,32 @@ struct job {
     struct remote *remote;
     struct held held;
     bool printed;    /* a part of its output is out, or on its way */
-    bool has_turn;   /* what it writes goes out at once */
+    bool has_turn;   /* its output is written at once */
     bool asks;       /* with --unordered: it has asked for a turn */
-    bool killed;     /* what it writes is dropped */
-    leat_chan *turn; /* closed when it has its turn; NULL: it does not wait for it */
+    bool killed;     /* its output is dropped */
+    leat_chan *turn; /* closed when it gets its turn; NULL: it does not wait for it */
 
-    /* of the writer: its party while it has its turn, else the deliverer */
+    /* used by the writer: the job's party while it has its turn, else the deliverer */
     struct line_state lines[STREAMS];
-    struct text rest[STREAMS]; /* with --lines: a line that has no end yet */
+    struct text rest[STREAMS]; /* with --lines: a line that has not ended yet */
     bool committed;            /* a part of its output is out */
     struct replay replay;
     const char *former; /* the host that was lost last */
 
-    /* the deliverer's */
-    struct job *waits; /* behind this one, with --unordered */
+    /* used by the deliverer */
+    struct job *waits; /* after this one, with --unordered */
     bool in_line, ended;
 };
 
 /* Where its last try ran, for the log and for messages; "" is this machine. */
 const char *job_where(const struct job *job);
 
-/* Makes a job of the offer. NULL: no memory; then the offer stays the caller's. */
+/* Makes a job from the offer. NULL: no memory; then the caller keeps the offer. */
 struct job *job_new(struct run *run, const struct offer *offer, unsigned place);
 void job_free(struct job *job);
 
-/* The job's party; and after the job that of others, as long as there is one for the place. */
+/* The body of the job's party. It goes on with other jobs, as long as there is one for the
+ * place. */
 int job_do(void *job);
 
 /* The end of the job: counts it, gives back its place, and sends the news. */
@@ -69,20 +70,20 @@ bool job_has_succeeded(const struct job *job);
 
 /* ---- try.c ---- */
 
-/* Adds the PROGRAM_VARIABLES strings NAME=value of the job, each with a NUL behind it. */
+/* Adds the job's PROGRAM_VARIABLES strings NAME=value, each followed by a NUL. */
 void job_variables(const struct job *job, struct text *to);
 
 void job_try(struct job *job);
 
-/* The program cannot be run: says so once, and ends the run. */
+/* The program cannot be run: reports that once, and ends the run. */
 void job_refuse(struct job *job, const char *program, int error);
 
 /* ---- capture.c ---- */
 
-enum { CAPTURE_BUFFER = 64 * 1024 }; /* bytes that are read at a time */
+enum { CAPTURE_BUFFER = 64 * 1024 }; /* bytes read at a time */
 
-/* When the job is too late. A multiple of the median may change while the job runs: until
- * *look_again at most, what is returned holds. */
+/* The time at which the job is too late. A multiple of the median may change while the job runs:
+ * the result is valid until *look_again. */
 int64_t job_due(const struct job *job, int64_t *look_again);
 
 /* Attends to the program until it has ended; `buffer` has CAPTURE_BUFFER bytes. */
@@ -90,20 +91,21 @@ void capture(struct job *job, leat_process *process, char *buffer);
 
 /* ---- output.c ---- */
 
-/* Takes what the job has written. Waits for the job's turn when there is no room. */
+/* Takes the job's output. Waits for the job's turn if there is no room. */
 void output_take(struct job *job, enum stream stream, const char *bytes, size_t n);
 
 /* For the deliverer: gives the job its turn, and writes what it has held back. */
 void output_begin_turn(struct job *job);
 
-/* Writes what is still held back, and ends a line that has no end if lines are mixed or tagged. */
+/* Writes the output that is still held back, and ends an unfinished line if lines are mixed or
+ * tagged. */
 void output_end(struct job *job);
 
-/* What is held back is never written. */
+/* Drops the output that is held back. */
 void output_drop(struct job *job);
 
-/* Before another try: what the last one wrote to its standard output has not been. If its machine
- * was `lost`, a part may be printed: then it stays, and has to come again. */
+/* Called before another try: forgets the standard output of the last one. If its machine was
+ * `lost`, a part may already be printed: then that part must come again. */
 void output_forget(struct job *job, bool lost);
 
 #endif

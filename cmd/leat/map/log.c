@@ -52,8 +52,8 @@ static bool grow(struct log *l)
     return true;
 }
 
-/* An entry stays when its count is used up, or the search for others would end there: its count is
- * one more than the lines that are left. */
+/* An entry stays when its count is used up: otherwise the search for others would end there. Its
+ * count is one more than the number of remaining lines. */
 static bool add(struct log *l, const char *command)
 {
     uint64_t wanted[2];
@@ -98,7 +98,7 @@ static char *done_command(const struct plan *p, char *line)
     return succeeded || (ended && p->resume_ended) ? line : NULL;
 }
 
-/* Reads all whole lines; *end is what is behind them. */
+/* Reads all whole lines; *end is the position after them. */
 static int read_all(struct log *l, const struct plan *p, FILE *file, off_t *end)
 {
     char *line = NULL;
@@ -131,7 +131,7 @@ static int read_old(struct log *l, const struct plan *p, off_t size)
     fclose(file);
     if (!wrong && end == 0 && size > 0)
         wrong = refuse(p->log, "this is not a log of leat map or GNU parallel");
-    /* A line that a killed run has not written whole. */
+    /* Removes a line that a killed run did not write whole. */
     if (!wrong && end < size && ftruncate(l->fd, end) < 0)
         wrong = refuse(p->log, strerror(errno));
     return wrong;

@@ -1,5 +1,5 @@
-/* log.h: a line about each job that is over and whose output is delivered, in the format of GNU
- * parallel; and what a log of an earlier run says. */
+/* log.h: the log: a line for each job that is over and delivered, in the format of GNU parallel;
+ * and the jobs in the log of an earlier run. */
 #ifndef LEAT_MAP_LOG_H
 #define LEAT_MAP_LOG_H
 
@@ -14,7 +14,7 @@ struct log_entry {
 struct log {
     int fd; /* -1: there is no log */
     struct log_entry *entries;
-    size_t count, size; /* of the table: a power of two */
+    size_t count, size; /* entries of the table: a power of two */
 };
 
 struct log_line {
@@ -26,7 +26,7 @@ struct log_line {
     const char *host, *command;
 };
 
-/* Opens the log. 0, or the exit status when it has said what is wrong. */
+/* Opens the log. 0, or the exit status after a message. */
 int log_open(struct log *l, const struct plan *p);
 void log_close(struct log *l);
 

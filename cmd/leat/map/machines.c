@@ -30,12 +30,12 @@ static int read_places(char *text, unsigned *places)
     if (!star)
         return 0;
     if (!number_read(star + 1, 1, JOBS_MOST, places))
-        return refuse(text, "behind '*' stands how many commands it runs at a time");
+        return refuse(text, "after '*' comes the number of commands that it runs at a time");
     *star = '\0';
     return 0;
 }
 
-/* The message does not show the password once more. */
+/* The message does not repeat the password. */
 static int refuse_password(void)
 {
     return plan_refuse("an address for '--on' must not have a password, since every user can "
@@ -50,7 +50,7 @@ static int read_queue(struct queue *q, const char *text)
 
 static int check_name(const char *text)
 {
-    /* ssh would take a name with a dash for an option. */
+    /* ssh would take a name that begins with a dash for an option. */
     if (!*text || *text == '-' || has_odd_bytes(text))
         return refuse(text, "this is no name of a machine");
     if (strstr(text, "://") && strncmp(text, "ssh://", 6) != 0)

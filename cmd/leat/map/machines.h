@@ -1,11 +1,11 @@
-/* machines.h: the list of --on: which machines run commands, and how many at a time. */
+/* machines.h: the list of --on: the machines that run commands, and how many each at a time. */
 #ifndef LEAT_MAP_MACHINES_H
 #define LEAT_MAP_MACHINES_H
 
 #include "map/plan.h"
 
 /* Adds the machines of a list `NAME[*N],...`, in which `@FILE` stands for the lines of a file.
- * Returns 0, or the exit status when it has said what is wrong. */
+ * Returns 0, or the exit status after a message. */
 int machines_add(struct plan *p, const char *list);
 void machines_free(struct plan *p);
 

@@ -47,7 +47,7 @@ static int start_tasks(struct run *run)
     return error;
 }
 
-/* Of a run that has ended early. */
+/* Frees the offers of a run that has ended early. */
 static void drop_offers(struct run *run)
 {
     struct offer offer;
@@ -86,7 +86,7 @@ static int do_run(void *arg)
     return error;
 }
 
-/* One line tells what has failed. */
+/* Reports in one line what has failed. */
 static int conclude(struct run *run)
 {
     const struct tally *t = &run->tally;
@@ -114,7 +114,7 @@ static int run_plan(const struct plan *p)
     if (wrong)
         return wrong;
     store_open(&run.store, p->spill);
-    /* The kernel does the work: with more workers, these wake each other for nothing. */
+    /* The kernel does the work: more workers would only wake each other in vain. */
     int error = -ENOMEM;
     if (hosts_take_password(&run))
         error = leat_main_with(do_run, &run, &(leat_options){ .workers = 1 });

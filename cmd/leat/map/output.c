@@ -1,4 +1,4 @@
-/* output.c: what a job writes, on its way to the run's own streams. */
+/* output.c: passes a job's output to the run's own streams. */
 #define _GNU_SOURCE
 #include "map/job.h"
 
@@ -18,7 +18,7 @@ static void write_out(struct job *job, enum stream stream, const char *bytes, si
         end_run(run, true, error == -EPIPE ? SIGPIPE : SIGTERM, EXIT_TROUBLE);
 }
 
-/* With --lines: all whole lines. A line of more than LINE_MOST bytes goes out in parts. */
+/* With --lines: writes all whole lines. A line of more than LINE_MOST bytes is written in parts. */
 static void write_lines(struct job *job, enum stream stream, const char *bytes, size_t n)
 {
     struct text *rest = &job->rest[stream];
@@ -70,7 +70,7 @@ void output_begin_turn(struct job *job)
     struct run *run = job->run;
     for (;;) {
         pthread_mutex_lock(&run->lock);
-        /* What may not count stays where it is. */
+        /* Output of a try that may not count is held back. */
         bool may_write = run->plan->retries == 0;
         struct held held = may_write && !job->killed ? detach(job) : (struct held){ 0 };
         job->printed |= held.first != NULL;
@@ -106,7 +106,7 @@ static leat_chan *begin_wait(struct job *job, bool *ask)
 }
 
 /* Waits until it is the job's turn, and lends the job's place meanwhile. A job that has lent its
- * place goes on without one: others have their places for long, perhaps. */
+ * place goes on without one, since other jobs may have their places for long. */
 static void await_turn(struct job *job)
 {
     struct run *run = job->run;
@@ -128,12 +128,12 @@ static void await_turn(struct job *job)
     if (turn)
         leat_chan_unref(turn);
     else
-        leat_sleep(10 * LEAT_MS); /* no memory: others may give some back */
+        leat_sleep(10 * LEAT_MS); /* no memory: other jobs may give some back */
 }
 
 /* ---- taking ---- */
 
-/* DONE: nothing is left to do. FULL: there is no room. WRITE: the caller writes, first `held`. */
+/* DONE: nothing is left to do. FULL: there is no room. WRITE: the caller writes, `held` first. */
 enum step { DONE, FULL, WRITE };
 
 static enum step take(struct job *job, enum stream stream, const char *bytes, size_t n, bool forced,
@@ -192,7 +192,7 @@ void output_end(struct job *job)
     bool mixed = job->tag || job->run->plan->lines;
     write_held(job, &job->held);
     for (enum stream i = 0; i < STREAMS; i++) {
-        /* In one call: with --lines, other jobs write meanwhile. */
+        /* In one call, since with --lines other jobs write meanwhile. */
         if (job->rest[i].len || (mixed && job->lines[i].within))
             text_char(&job->rest[i], '\n');
         if (job->rest[i].len)

@@ -14,7 +14,7 @@ bool place_is_good(struct run *run, unsigned place)
     return !host || !host_is_lost(host);
 }
 
-/* No machine is left, or it would not have been closed. */
+/* No machine is left, otherwise the channel would not have been closed. */
 static int give_up(struct run *run)
 {
     if (end_run(run, false, 0, EXIT_TROUBLE))
@@ -22,7 +22,7 @@ static int give_up(struct run *run)
     return -ECANCELED;
 }
 
-/* No machine is left. Somebody has to be told only if there is a job for one. */
+/* No machine is left: reports that if there is a job for one. */
 static int give_up_offers(struct run *run)
 {
     struct offer offer;

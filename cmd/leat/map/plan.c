@@ -269,7 +269,8 @@ static int read_option(struct plan *p, int option, char *argument)
     }
 }
 
-/* It has room for all jobs that run at a time. How many cores machines have is not known. */
+/* Makes the window large enough for all jobs that run at a time. The machines' numbers of cores are
+ * not known yet. */
 static void set_window(struct plan *p)
 {
     unsigned jobs = p->machine_count ? 0 : p->jobs;
@@ -293,7 +294,7 @@ int plan_read(struct plan *p, int argc, char **argv)
                         .backoff = LEAT_S,
                         .grace = 5 * LEAT_S };
     int option, wrong = 0;
-    optind = 0; /* makes getopt start anew */
+    optind = 0; /* makes getopt start again */
     while (!wrong && (option = getopt_long(argc, argv, "+0a:C:j:ln:o:suv", names, NULL)) != -1) {
         if (option == OPT_HELP)
             return finish_text("leat map", help_map, EXIT_TROUBLE);
@@ -306,7 +307,7 @@ int plan_read(struct plan *p, int argc, char **argv)
     if (!wrong)
         wrong = reconcile(p);
     if (!p->grace)
-        p->grace = 1; /* to leat_spawn, 0 is its default */
+        p->grace = 1; /* for leat_spawn 0 is the default */
     set_window(p);
     return wrong ? wrong : -1;
 }

@@ -1,4 +1,4 @@
-/* plan.h: what the user asked of `leat map`. */
+/* plan.h: the options and arguments of `leat map`. */
 #ifndef LEAT_MAP_PLAN_H
 #define LEAT_MAP_PLAN_H
 
@@ -9,28 +9,28 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The exit statuses of `leat map`, beside that of a signal. */
+/* The exit statuses of `leat map`, besides those for signals. */
 enum { EXIT_FAILED = 1, EXIT_TROUBLE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
-/* Items of the command line: those behind one `:::`. */
+/* The items of the command line after one `:::`. */
 struct item_list {
     char **at;
     size_t count;
 };
 
-/* When the run ends early. */
+/* The condition that ends the run early. */
 struct halt {
     enum { HALT_NEVER, HALT_SOON, HALT_NOW } when;
     enum { HALT_FAIL, HALT_SUCCESS, HALT_DONE } what;
-    uint64_t count; /* jobs, or per cent of the jobs that have ended */
+    uint64_t count; /* jobs, or per cent of the ended jobs */
     bool percent;
 };
 
 /* A machine that runs commands, or a queue for many. */
 struct machine {
-    char *name;         /* as ssh takes it; ":" is this machine; or the address of a queue */
-    struct queue queue; /* without an engine: a machine */
-    unsigned places;    /* commands at a time; 0: the worth of --jobs, or its cores */
+    char *name;         /* as ssh takes it; ":" for this machine; or the address of a queue */
+    struct queue queue; /* no engine: it is a machine */
+    unsigned places;    /* commands at a time; 0: --jobs, or its cores */
 };
 
 enum { JOBS_MOST = 4096 }; /* commands at a time, on all machines */
@@ -42,17 +42,17 @@ struct plan {
     size_t list_count;
     const char *items; /* a file; NULL: standard input, if there are no lists */
     bool null, script, unordered, lines, tag, dry_run, verbose, progress;
-    char separator; /* of columns; 0: the item is one */
+    char separator; /* of columns; 0: an item is not split */
     bool csv;
     unsigned jobs;
     bool jobs_given;
-    struct machine *machines; /* of --on; none: this one */
+    struct machine *machines; /* from --on; none: this one */
     size_t machine_count;
     const char *folder; /* where commands run; NULL: here, or where a worker begins */
     size_t per_command; /* items; SIZE_MAX: as many as fit */
     size_t block;       /* bytes of a block on a job's standard input; 0: items are arguments */
     const char *output; /* a template of file names, or NULL */
-    size_t window;      /* jobs under way or not yet delivered */
+    size_t window;      /* jobs that have begun and are not delivered */
     int64_t spill;      /* bytes that may wait in a file */
     struct halt halt;
     unsigned retries;
@@ -63,12 +63,12 @@ struct plan {
     bool resume, resume_ended;
 };
 
-/* Reads the arguments. Returns -1 if the command is to run; else the exit status, when all that is
- * to be said has been printed. */
+/* Reads the arguments. Returns -1 if the command must run; else the exit status, after all
+ * messages. */
 int plan_read(struct plan *p, int argc, char **argv);
 void plan_free(struct plan *p);
 
-/* Prints what is wrong and where help is. Returns EXIT_TROUBLE. */
+/* Prints the error and how to get help. Returns EXIT_TROUBLE. */
 #define plan_refuse(...) usage_refuse("leat map", EXIT_TROUBLE, __VA_ARGS__)
 
 #endif

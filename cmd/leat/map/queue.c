@@ -1,11 +1,11 @@
 /* queue.c: a queue as a host of the run: its places send jobs into a stage over machines
- * (leat/link.h), whose far ends are workers anywhere.
+ * (leat/link.h), whose far ends are workers on any machine.
  *
  *     places ──▶ given ──▶ pack ──▶ leat_remote … workers … ──▶ answers ──▶ the jobs' remotes
  *
- * The stage packs jobs one at a time, and counts them as this file does: so an answer's index tells
- * the job. A run has a name of its own, which is forgotten when the run ends, however it ends: so
- * workers learn that nobody wants the rest. */
+ * The stage packs jobs one at a time, and counts them as this file does, so an answer's index
+ * identifies the job. Each run has its own name, which is forgotten when the run ends in any way:
+ * so workers learn that the remaining jobs are not wanted. */
 #define _GNU_SOURCE
 #include "map/host.h"
 
@@ -18,7 +18,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-/* What the stage delivers. */
+/* The items that the stage delivers. */
 struct answer {
     leat_outcome outcome;
     char *bytes;
@@ -42,7 +42,7 @@ static struct remote *find(const struct host *host, uint32_t job)
     return r;
 }
 
-/* A job that has ended meanwhile is an item that fails, of which no worker hears. */
+/* A job that has ended meanwhile becomes an item that fails; no worker gets it. */
 static int pack(void *arg, const void *item, leat_bytes *to)
 {
     struct host *host = arg;
@@ -137,7 +137,7 @@ static void take_answer(struct host *host, const struct answer *answer)
     pthread_mutex_unlock(&host->lock);
 }
 
-/* False: the run is over, or ends early, or the stage does. */
+/* False: the run is over or ends early, or the stage ends. */
 static bool take_next(struct host *host, leat_chan *answers)
 {
     struct run *run = host->run;
@@ -153,7 +153,7 @@ static bool take_next(struct host *host, leat_chan *answers)
 
 /* ---- the stage ---- */
 
-static void tell(void *arg, const char *message)
+static void print_message(void *arg, const char *message)
 {
     struct host *host = arg;
     streams_say(&host->run->streams, "%s: %s", host->machine->name, message);
@@ -169,7 +169,7 @@ static int make_name(struct near *near)
     return 0;
 }
 
-/* Returns why the stage has ended, or 0 if that was because of the run. */
+/* Returns why the stage has ended, or 0 if the run ended it. */
 static int run_stage(struct near *near, unsigned places)
 {
     struct host *host = near->host;
@@ -199,7 +199,7 @@ static int run_stage(struct near *near, unsigned places)
     return !answers ? -ENOMEM : ends ? 0 : error == -ECANCELED ? -EPIPE : error;
 }
 
-/* Nobody wants the run's jobs any more. */
+/* The run's jobs are not wanted any more. */
 static void forget(struct near *near)
 {
     struct host *host = near->host;
@@ -218,7 +218,7 @@ void queue_serve(struct host *host, unsigned wanted)
         error = leat_link_open(scope, host->machine->queue.engine,
                                &(leat_link_spec){ .user = getenv("LEAT_LINK_USER"),
                                                   .password = host->run->password,
-                                                  .tell = tell,
+                                                  .tell = print_message,
                                                   .arg = host },
                                &near.link);
     unsigned places = error ? 0 : host_add_places(host, wanted);

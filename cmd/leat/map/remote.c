@@ -13,14 +13,15 @@ struct session {
     struct remote remote;
     int out, *unwritten;
     struct text come[STREAMS];
-    size_t owed[STREAMS]; /* bytes that were taken, and no credit was given for */
+    size_t owed[STREAMS]; /* bytes that were taken without credit for them */
     size_t sent;
     bool input_ended;
 };
 
 /* ---- to the machine ---- */
 
-/* Then its worker has the input and the time limit, and sends no output before the end. */
+/* Whether the job goes through a queue: then its worker has the input and the time limit, and sends
+ * no output before the end. */
 static bool is_queued(const struct session *s)
 {
     return s->remote.host->given;
@@ -102,7 +103,7 @@ static void write_file(struct session *s, const char *bytes, size_t n)
         remote_signal(&s->remote, SIGTERM, true);
 }
 
-/* Several frames' worth at a time: a job with little output gets none. */
+/* Gives credit for several frames at a time: a job with little output gets none. */
 static void give_credit(struct session *s, enum stream stream, size_t taken)
 {
     size_t owed = s->owed[stream] += taken;
@@ -127,12 +128,12 @@ static void take_output(struct session *s, enum stream stream)
             output_take(s->job, stream, come->bytes + done, n);
         done += n;
     }
-    /* The job may wait for us meanwhile: that is not its fault. */
+    /* The job may wait for this party meanwhile: that time does not count against it. */
     s->job->paused += leat_now() - before;
     give_credit(s, stream, come->len);
 }
 
-/* Takes all that has come. False: nothing had, and *over tells whether nothing will. */
+/* Takes all frames that have come. False: there were none, and *over is whether none will come. */
 static bool take_all(struct session *s, bool *over)
 {
     struct remote *r = &s->remote;
@@ -172,7 +173,7 @@ static void attend(struct session *s)
     }
 }
 
-/* What has been measured where the program ran. */
+/* Takes the measurements made where the program ran. */
 static void take_account(struct session *s)
 {
     struct job *job = s->job;

@@ -1,34 +1,34 @@
-/* run.h: one run of `leat map`: which party does what, and what they share.
+/* run.h: one run of `leat map`: its parties, and the state that they share.
  *
  *     feed ── offers ──▶ start ── parties for jobs ── news ──▶ deliver
  *                          └────────────── order ──────────────▲
  *
  * The feeder takes an item and a permit of the window, and offers a job. The starter takes a place
- * and an offer, and starts a party for the job. The party runs the command, again if it failed and
- * is to be tried again, and holds its output back. At the end it takes the next offer with the same
- * place: so no other party has to run between two jobs of a place. On this machine the parties are
- * threads, each of which attends to its program itself (LEAT_ATTENDED), unless the places are many.
- * The deliverer takes the jobs in order, or with --unordered as they end, and has each one for its
- * turn: from then on the job writes itself. When the job is over, the deliverer logs it and gives
- * the permit back.
+ * and an offer, and starts a party for the job. The party runs the command, retries it if it failed
+ * and may be retried, and holds its output back. At the end it takes the next offer with the same
+ * place, so no other party has to run between two jobs of a place. On this machine the parties are
+ * threads, each of which attends to its program itself (LEAT_ATTENDED), unless there are many
+ * places. The deliverer takes the jobs in order, or with --unordered as they end, and gives each
+ * one its turn: from then on the job itself writes its output. When the job is over, the deliverer
+ * logs it and gives the permit back.
  *
  * A place is a number from 1 to --jobs, an item of `places`. A job without room for its output
  * waits for its turn, and its place waits with it: so the run neither loses output nor needs more
- * room. A job that has failed gives its place back until it is tried again. When it is, and it is
- * its turn, all places may be with jobs that wait for theirs: these lend their places (`lend`), and
- * go on without one when they have their turn.
+ * room. A failed job gives its place back until it is retried. When the failed job has its turn,
+ * all places may belong to jobs that wait for their turns: these lend their places (`lend`), and go
+ * on without one when they have their turn.
  *
- * leat_pipeline is not under this. Order and window are a channel and a semaphore here, and seven
+ * This does not use leat_pipeline. Order and window are a channel and a semaphore here, and seven
  * calls. A stage would save these, and also start.c if its permits could be places. They cannot:
- * their number is fixed, and machines come and go; a function keeps its permit to its end, and a
- * job gives back its place before another try, and while it waits for its turn; a function learns
- * that its turn has come by a wait in leat_emit_item, and a job while it attends to its program;
- * and outputs have a room for each input, where here all share one, in bytes, in memory and then in
- * a file, and may be taken back. These four additions to the library are more than the 95 lines of
- * start.c.
+ * the number of permits is fixed, but machines come and go; a function keeps its permit to its end,
+ * but a job gives back its place before a retry, and while it waits for its turn; a function learns
+ * of its turn by a wait in leat_emit_item, but a job while it attends to its program; and each
+ * input has its own room for outputs, while here all jobs share one, in bytes, in memory and then
+ * in a file, and outputs may be taken back. These four additions to the library would be more than
+ * the 95 lines of start.c.
  *
- * Locking. `lock` guards what is below it, and the members of jobs that say so. It is not held over
- * a wait. */
+ * Locking. `lock` guards the members below it, and the members of jobs that say so. It is not held
+ * during a wait. */
 #ifndef LEAT_MAP_RUN_H
 #define LEAT_MAP_RUN_H
 
@@ -51,45 +51,45 @@ struct run {
     struct log log;
     struct store store;
     struct streams streams;
-    mode_t mask;       /* of the rights of new files */
+    mode_t mask;       /* the umask, for new files */
     char *password;    /* for a queue, or NULL */
     leat_scope *jobs;  /* of the jobs' parties, the starter and the feeder */
-    leat_scope *watch; /* of what looks after the run */
+    leat_scope *watch; /* of the parties that look after the run */
     struct stop stop;
     leat_semaphore *window;
-    leat_mutex *shortage; /* of the job that waits for what the system is short of */
+    leat_mutex *shortage; /* held by the job that waits for something that the system lacks */
     leat_chan *places, *lend;
-    leat_chan *offers;    /* of struct offer; closed behind the last one */
-    leat_semaphore *room; /* for offers; given back several at a time: so the feeder wakes less */
-    leat_mutex *taking;   /* of offers: they go into `order` as they come */
-    leat_chan *drained;   /* closed: no offer is left, and none will come */
-    uint64_t fed;         /* offers that were made; the feeder's until `fed_all` */
-    uint64_t taken;       /* offers; this and the next two under `taking` */
+    leat_chan *offers;    /* of struct offer; closed after the last one */
+    leat_semaphore *room; /* for offers; given back several at a time, to wake the feeder less */
+    leat_mutex *taking;   /* held to take offers: they go into `order` as they come */
+    leat_chan *drained;   /* closed: there is no offer, and none will come */
+    uint64_t fed;         /* offers made; used by the feeder until `fed_all` */
+    uint64_t taken;       /* offers taken; this and the next two under `taking` */
     bool fed_all;
-    int fed_badly;          /* why there are no more items, or 0 */
+    int fed_badly;          /* why no more items come, or 0 */
     _Atomic unsigned wants; /* jobs that wait for a place */
-    leat_chan *order;       /* of struct job *; closed behind the last one */
+    leat_chan *order;       /* of struct job *; closed after the last one */
     leat_chan *news;        /* of struct news */
-    leat_chan *stopping;    /* closed: nothing more is started */
+    leat_chan *stopping;    /* closed: no more jobs are started */
     leat_scope *machines;   /* of the hosts' tasks, or NULL */
     struct host *hosts;     /* one for each machine of the plan; or NULL */
     struct host **host_of;  /* by place; NULL: this machine */
     leat_chan *over;        /* closed: no more jobs will run; or NULL */
-    leat_chan *killing;     /* closed: jobs that run are ended, and their output is dropped */
+    leat_chan *killing;     /* closed: running jobs are ended, and their output is dropped */
 
     pthread_mutex_t lock;
-    leat_scope *feeding; /* of what reads the items, or NULL; cancelled when the run ends */
+    leat_scope *feeding; /* of the reader of the items, or NULL; cancelled when the run ends */
     struct job *running; /* those with a process */
     struct tally tally;
     unsigned place_count;
     size_t machines_left;
     uint64_t total; /* of jobs, or 0 */
-    int status;     /* the exit status, if it is not the jobs' */
-    int signal;     /* that has ended the run, or 0 */
+    int status;     /* the exit status, if it does not depend on the jobs */
+    int signal;     /* the signal that has ended the run, or 0 */
     bool halted;
 };
 
-/* From a job to the deliverer; the starter sends one without a job behind its last one. */
+/* From a job to the deliverer; after its last job the starter sends one without a job. */
 struct news {
     struct job *job;
     bool ended; /* else it has no room and waits for its turn */
@@ -107,25 +107,26 @@ struct offer {
 /* A task: makes the offers. */
 int feed(void *run);
 
-/* Says why there are no more items. */
+/* Reports why no more items come. */
 void feed_complain(struct run *run, int error);
 void offer_free(const struct offer *offer);
 
 /* ---- start.c ---- */
 
-/* How many jobs are offered ahead. */
+/* The number of jobs that are offered ahead. */
 unsigned offers_ahead(const struct plan *plan);
 
 /* A task: starts parties for jobs while there are places for more. */
 int start_jobs(void *run);
 
-/* Another job for the place, if one is offered now, and no other job waits for a place. Else
+/* Another job for the place, if one is offered now, and no other job waits for a place; else
  * NULL. */
 struct job *next_job(struct run *run, unsigned place);
 
 /* ---- places.c ---- */
 
-/* Makes `n` places on a host, or with NULL on this machine. Returns how many there was room for. */
+/* Makes `n` places on a host, or with NULL on this machine. Returns how many places there was room
+ * for. */
 unsigned places_add(struct run *run, struct host *host, unsigned n);
 
 /* Takes a free place for the next job. 0, or -ECANCELED when there is no job left, or the run
@@ -136,10 +137,10 @@ int place_take_free(struct run *run, unsigned *place);
 int place_take(struct run *run, unsigned *place);
 void place_give_back(struct run *run, unsigned *place);
 
-/* Whether its machine is there. */
+/* Whether the place's machine is there. */
 bool place_is_good(struct run *run, unsigned place);
 
-/* NULL: this machine. */
+/* The place's host; NULL: this machine. */
 struct host *place_host(const struct run *run, unsigned place);
 
 /* ---- deliver.c ---- */
@@ -149,8 +150,8 @@ void deliver(struct run *run);
 
 /* ---- ending.c ---- */
 
-/* Nothing more is started; with `kill`, jobs that run are ended by the signal. The first status
- * that is not 0 becomes the run's. True: nothing has ended the run before. */
+/* Starts no more jobs; with `kill`, ends running jobs by the signal. The first status other than 0
+ * becomes the run's. True: no other call has ended the run before. */
 bool end_run(struct run *run, bool kill, int signal, int status);
 
 /* A job has a process, or none any more. */

@@ -1,16 +1,16 @@
-/* signals.c: signals that leat map gets: they end the run, or are passed on. */
+/* signals.c: signals to leat map: they end the run, or are passed on. */
 #define _GNU_SOURCE
 #include "map/host.h"
 
 #include <signal.h>
 
-/* Nothing more is written where it has to be waited for. */
+/* Gives up output that would have to wait for its reader. */
 static void abandon(struct run *run)
 {
     leat_close(run->streams.abandoned);
 }
 
-/* With a reader that does not read. */
+/* Called when the reader does not read for long. */
 static int lose_patience(void *arg)
 {
     struct run *run = arg;
@@ -19,7 +19,7 @@ static int lose_patience(void *arg)
     return 0;
 }
 
-/* A second one kills. */
+/* Ends the run by a signal. A second one kills. */
 static void end_by(struct run *run, int number)
 {
     pthread_mutex_lock(&run->lock);

@@ -1,13 +1,13 @@
-/* start.c: jobs begin: those that are offered get places. */
+/* start.c: starts jobs: gives places to those that are offered. */
 #include "map/job.h"
 
 #include <errno.h>
 
-/* A place's thread is worth its stack where the processors are busy with the commands' starts and
- * ends: not with more places than that, most of which wait. */
+/* A thread for each place pays if the processors are busy with starts and ends of commands: not
+ * with more places than this, most of which wait. */
 enum { THREADS_MOST = 64, AHEAD = 16 };
 
-/* Blocks of input are large. */
+/* Blocks of input are large, so fewer are offered ahead. */
 unsigned offers_ahead(const struct plan *plan)
 {
     return plan->block ? 2 : AHEAD;
@@ -47,7 +47,7 @@ struct job *next_job(struct run *run, unsigned place)
     return job;
 }
 
-/* Waits for an offer. NULL: there are no more, or nothing more is to be started. */
+/* Waits for an offer. NULL: there are no more, or no more jobs may start. */
 static struct job *await_job(struct run *run, unsigned place)
 {
     struct offer offer;
@@ -86,7 +86,7 @@ int start_jobs(void *arg)
     leat_mutex_lock(run->taking);
     if (run->fed_badly)
         feed_complain(run, run->fed_badly);
-    /* No offer is taken any more: none is left, or the run ends. */
+    /* No more offers are taken: there are none, or the run ends. */
     leat_close(run->order);
     leat_send(run->news, &(struct news){ NULL, false });
     leat_mutex_unlock(run->taking);

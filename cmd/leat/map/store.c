@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { AT_ONCE = 256 * 1024 }; /* bytes that are read back */
+enum { AT_ONCE = 256 * 1024 }; /* bytes read back at a time */
 
 struct piece {
     struct piece *next;
@@ -136,7 +136,7 @@ bool store_add(struct store *s, struct held *to, enum stream stream, const char 
 
 /* ---- taking ---- */
 
-/* Gives room in the file back, where the file system can. */
+/* Gives room in the file back, if the file system can do that. */
 static void forget(struct store *s, int64_t at, size_t n)
 {
     pthread_mutex_lock(&s->lock);

@@ -1,7 +1,7 @@
 /* store.h: output that waits until it is its job's turn: in memory, and beyond that in a file.
  *
- * The file has no name, so nothing is left of it. When neither has room, the caller has to wait: a
- * full disk delays a run and does not end it. */
+ * The file has no name, so it disappears with the run. When neither has room, the caller has to
+ * wait: a full disk delays a run, but does not end it. */
 #ifndef LEAT_MAP_STORE_H
 #define LEAT_MAP_STORE_H
 
@@ -13,12 +13,12 @@
 /* Bytes of output in memory, of all jobs; and as many again for the job that has its turn. */
 enum { STORE_MEMORY = 8 << 20 };
 
-/* Where bytes have come from. */
+/* The stream that bytes have come from. */
 enum stream { STREAM_OUT, STREAM_ERR, STREAMS };
 
 struct piece;
 
-/* What waits of one job, in the order in which it came. A zeroed struct is empty. */
+/* The waiting output of one job, in order. A zeroed struct is empty. */
 struct held {
     struct piece *first, *last;
 };
@@ -38,14 +38,14 @@ void store_close(struct store *s);
 bool store_add(struct store *s, struct held *to, enum stream stream, const char *bytes, size_t n,
                bool first);
 
-/* Adds what `more` holds. */
+/* Moves all bytes of `more` into it. */
 void store_join(struct held *to, struct held *more);
 
-/* Takes the first bytes into *bytes, which the caller frees. Returns their number; 0: none is left.
- * -errno: the file could not be read. */
+/* Takes the first bytes into *bytes, which the caller frees. Returns their number; 0: there are
+ * none. -errno: the file could not be read. */
 int64_t store_take(struct store *s, struct held *from, enum stream *stream, char **bytes);
 
-/* Forgets all, or what came from one stream. */
+/* Forgets all bytes, or those of one stream. */
 void store_drop(struct store *s, struct held *held);
 void store_drop_stream(struct store *s, struct held *held, enum stream stream);
 

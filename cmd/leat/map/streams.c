@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Relaxed: nothing but the number is read. */
+/* Relaxed: only the number is read. */
 int streams_error(struct streams *s, enum stream to)
 {
     return atomic_load_explicit(&s->error[to], memory_order_relaxed);
@@ -28,7 +28,7 @@ int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
     s->abandoned = leat_chan_make(scope, 0, 0);
     if (!s->lock || !s->abandoned)
         return -ENOMEM;
-    /* A stream that is closed is an error when something is to be written. */
+    /* A closed stream is an error when something must be written to it. */
     for (int i = 0; i < STREAMS; i++)
         set_error(s, i, leat_io_adopt(scope, fds[i], &s->io[i]));
     return 0;
@@ -39,7 +39,7 @@ void streams_close(struct streams *s)
     progress_erase(&s->progress);
     for (int i = 0; i < STREAMS; i++)
         if (s->io[i])
-            leat_io_release(s->io[i]); /* it is not leat's to close */
+            leat_io_release(s->io[i]); /* leat does not own the descriptor */
     text_free(&s->lines);
 }
 

@@ -1,6 +1,7 @@
 /* streams.h: standard output and standard error of `leat map`, with the progress line.
  *
- * Each call writes as a whole. After an error on standard output nothing more is written there. */
+ * The output of a call is not mixed with that of others. After an error on standard output nothing
+ * more is written there. */
 #ifndef LEAT_MAP_STREAMS_H
 #define LEAT_MAP_STREAMS_H
 
@@ -27,10 +28,10 @@ struct streams {
 int streams_open(struct streams *s, const struct plan *p, leat_scope *scope);
 void streams_close(struct streams *s);
 
-/* Why nothing more is written there, or 0. */
+/* The error after which nothing more is written there, or 0. */
 int streams_error(struct streams *s, enum stream to);
 
-/* What a job has written to one stream, as far as it concerns the next bytes. */
+/* The state of a job's output on one stream, for the next bytes. */
 struct line_state {
     bool within; /* a line has begun and not ended */
 };

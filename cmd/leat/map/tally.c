@@ -1,6 +1,6 @@
 #include "map/tally.h"
 
-enum { ENOUGH = 10 }; /* jobs, for a median or a percentage to mean something */
+enum { ENOUGH = 10 }; /* jobs needed for a meaningful median or percentage */
 
 /* The class of a duration: its highest bit, and the four bits below it. */
 static unsigned class_of(int64_t duration)

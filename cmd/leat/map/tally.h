@@ -1,4 +1,4 @@
-/* tally.h: how many jobs have ended and how, and how long the good ones took. */
+/* tally.h: counts the jobs that have ended, and how, and how long the successful ones took. */
 #ifndef LEAT_MAP_TALLY_H
 #define LEAT_MAP_TALLY_H
 
@@ -8,14 +8,15 @@ enum { TALLY_CLASSES = 64 * 16 }; /* of durations: 16 for each power of two */
 
 struct tally {
     uint64_t started, running, succeeded, failed;
-    uint64_t passed; /* by --resume */
+    uint64_t passed; /* skipped by --resume */
     uint64_t durations[TALLY_CLASSES];
 };
 
-/* Counts a job that has succeeded after that many nanoseconds. */
+/* Counts a job that has succeeded after `duration` nanoseconds. */
 void tally_succeeded(struct tally *t, int64_t duration);
 
-/* The median of their durations, at most a sixteenth too long; 0: fewer than 10 have succeeded. */
+/* The median duration of successful jobs, at most a sixteenth too long; 0: fewer than 10 have
+ * succeeded. */
 int64_t tally_median(const struct tally *t);
 
 /* Whether the run has reached the goal of --halt. */

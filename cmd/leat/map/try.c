@@ -1,4 +1,4 @@
-/* try.c: one try of a job: its program is started with what it gets, and runs to its end. */
+/* try.c: one try of a job: starts its program with its input, and runs it to its end. */
 #define _GNU_SOURCE
 #include "map/draft.h"
 #include "map/host.h"
@@ -14,9 +14,9 @@
 
 static const int64_t shortage = 50 * LEAT_MS;
 
-/* ---- what a program gets ---- */
+/* ---- a program's variables ---- */
 
-/* Strings that tell the job which one it is, each with a NUL behind it. */
+/* Strings that identify the job, each followed by a NUL. */
 void job_variables(const struct job *job, struct text *to)
 {
     static const char *const names[PROGRAM_VARIABLES] = { "LEAT_SEQ=", "LEAT_SLOT=", "LEAT_TRY=" };
@@ -28,7 +28,7 @@ void job_variables(const struct job *job, struct text *to)
     }
 }
 
-/* The environment with these variables in it, or NULL. */
+/* The environment with these variables, or NULL. */
 static const char **environment(const struct text *variables)
 {
     const char **own =
@@ -38,10 +38,10 @@ static const char **environment(const struct text *variables)
     return all;
 }
 
-/* ---- what the system is short of ---- */
+/* ---- shortages of the system ---- */
 
-/* What the system is short of comes back when other jobs end. Only one job waits for that: those
- * that want to wait, too, hold nothing meanwhile. */
+/* Other jobs give back what the system lacks when they end. Only one job waits for that at a time;
+ * others that must wait, too, hold nothing meanwhile. */
 struct patience {
     bool is_first;
     unsigned left; /* tries while no job runs */
@@ -98,7 +98,7 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
     return error;
 }
 
-/* 0 when the program has run; else it has not, and the error says why. */
+/* 0 when the program has run; else it has not, and the error is the reason. */
 static int run_here(struct job *job, const struct text *arguments, size_t count, int out)
 {
     const char **argv = arguments->broken ? NULL : program_strings(arguments->bytes, count);
@@ -115,7 +115,7 @@ static int run_here(struct job *job, const struct text *arguments, size_t count,
     return error;
 }
 
-/* As run_here; *unwritten: an error of `out`. */
+/* As run_here; *unwritten: an error on `out`. */
 static int run_program(struct job *job, const struct text *arguments, size_t count, int out,
                        int *unwritten)
 {
@@ -144,8 +144,8 @@ static void say_command(struct job *job, const struct text *arguments, size_t co
     text_free(&line);
 }
 
-/* A program that cannot be run would fail for every item: the run ends. Not so if the arguments of
- * this one are too long, or its input is too large for a queue. */
+/* A program that cannot be run would fail for every item, so the run ends. It does not if only this
+ * job's arguments are too long, or its input is too large for a queue. */
 void job_refuse(struct job *job, const char *program, int error)
 {
     struct run *run = job->run;
@@ -162,7 +162,8 @@ void job_refuse(struct job *job, const char *program, int error)
 
 /* ---- the try ---- */
 
-/* What the job has not printed again is an end that nobody can trust, as if the line had broken. */
+/* If printed output has not come again, the result cannot be trusted: the job fails as if the
+ * connection had been lost. */
 static void check_replay(struct job *job)
 {
     if (job->lost || job->killed || replay_is_whole(&job->replay))
@@ -173,7 +174,7 @@ static void check_replay(struct job *job)
                 (unsigned long long)job->number);
 }
 
-/* Whether the job has a file to write to, or needs none. Else the run ends. */
+/* Opens the job's output file, if it needs one. False: the run ends. */
 static int open_draft(struct job *job, struct draft *draft)
 {
     struct run *run = job->run;

@@ -6,12 +6,12 @@
  * not written. */
 int finish_stdio(const char *program, int status, int failure);
 
-/* Print a text, such as a help; the program's name and leat's version. Return 0, or `failure`, as
- * finish_stdio. */
+/* finish_text prints a text, such as a help; finish_version prints the program's name and leat's
+ * version. Both return 0, or `failure`, as finish_stdio. */
 int finish_text(const char *program, const char *text, int failure);
 int finish_version(const char *program, int failure);
 
-/* Ends the program by the signal, so that a shell sees that and its loops stop too. */
+/* Ends the program by the signal, so that a shell sees that, and its loops stop, too. */
 int finish_by_signal(int number);
 
 #endif

@@ -1,8 +1,9 @@
 /* hiredis.h: libhiredis, loaded (library.h) when an address of a queue is read.
  *
- * hiredis.c has the functions of hiredis that libleat-link calls, and passes them on. So it is for
- * a command that has libleat-link's objects and no archive of hiredis. None of these functions is
- * called before hiredis_load has returned true. No lock: no other thread runs yet. */
+ * hiredis.c defines the functions of hiredis that libleat-link calls, and passes the calls on. So
+ * it is for a command that is linked with libleat-link's objects and without an archive of hiredis.
+ * None of these functions is called before hiredis_load has returned true. No lock: no other thread
+ * runs yet. */
 #ifndef LEAT_CMD_HIREDIS_H
 #define LEAT_CMD_HIREDIS_H
 

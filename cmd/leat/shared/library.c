@@ -9,8 +9,8 @@ bool library_load(const char *file, const char *const *functions, size_t count, 
     memcpy(&found, to, sizeof found);
     if (found)
         return true;
-    void *library = dlopen(file, RTLD_LAZY); /* stays until the program ends */
-    /* The first function comes last: it says that all are there. */
+    void *library = dlopen(file, RTLD_LAZY); /* stays loaded until the program ends */
+    /* The first function comes last: when it is set, all are. */
     for (size_t i = count; library && i-- > 0;) {
         found = dlsym(library, functions[i]);
         if (!found)

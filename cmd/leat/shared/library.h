@@ -6,12 +6,13 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The file of a library's version, where that is a macro. */
+/* The library's version as a text, if the version is a macro. */
 #define LIBRARY_TEXT(version) #version
 #define LIBRARY_FILE(name, version) name ".so." LIBRARY_TEXT(version)
 
 /* Loads a library, once, and writes the addresses of its `count` functions to the pointers at `to`,
- * which are NULL before. Not by several threads at a time. False: the system does not have it. */
+ * which are NULL before. Only one thread at a time may call it. False: the system does not have
+ * it. */
 bool library_load(const char *file, const char *const *functions, size_t count, void *to);
 
 #endif

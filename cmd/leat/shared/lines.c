@@ -50,7 +50,7 @@ int lines_read(struct lines *l, size_t most)
     return 0;
 }
 
-/* The end of the line, whose first `looked_at` bytes have none; NULL if it has not been read. */
+/* The end of the line; the first `looked_at` bytes have none. NULL: it has not been read yet. */
 static char *find_end(const struct lines *l, size_t looked_at)
 {
     size_t there = l->read.len - l->from;

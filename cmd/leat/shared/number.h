@@ -6,10 +6,10 @@
 #include <stdint.h>
 
 /* Reads the digits at the beginning of a text: strtoull would also take blanks and a sign. A number
- * that is too large is UINT64_MAX. What is behind the digits is at *rest. False: there is none. */
+ * that is too large is UINT64_MAX. *rest is the text after the digits. False: there are none. */
 bool number_begin(const char *text, uint64_t *to, const char **rest);
 
-/* The text is a number, and nothing else, from `least` to `most`. */
+/* Whether the text is a number from `least` to `most`, and nothing else. */
 bool number_read(const char *text, unsigned least, unsigned most, unsigned *to);
 
 #endif

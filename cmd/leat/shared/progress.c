@@ -21,7 +21,7 @@ int64_t progress_due(const struct progress *p)
     return p->on ? p->due : LEAT_NEVER;
 }
 
-/* Ignores errors: if the terminal is gone, the next result or message meets the error too. */
+/* Ignores errors: if the terminal is gone, the next result or message fails, too. */
 static void put(const struct progress *p, const char *line, int len)
 {
     if (write(p->fd, line, (size_t)len) < 0)

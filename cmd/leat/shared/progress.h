@@ -1,4 +1,4 @@
-/* progress.h: one line on the terminal that shows how far the work is.
+/* progress.h: a line on the terminal that shows the progress of the work.
  *
  * It is shown if standard error is a terminal with this program in the foreground, after half a
  * second, and redrawn at most ten times a second. Before anything else is written to the terminal,
@@ -21,18 +21,18 @@ struct progress {
 
 void progress_open(struct progress *p, int fd, bool wanted);
 
-/* When the line is to be drawn again, as a deadline for waits; LEAT_NEVER if it is off. */
+/* The time to draw the line again, as a deadline for waits; LEAT_NEVER if it is off. */
 int64_t progress_due(const struct progress *p);
 
-/* Whether to draw it now; it is due again later. */
+/* Whether to draw the line now. Then its next time is set. */
 bool progress_is_due(struct progress *p);
 
-/* Bytes of a text that are shown; the rest is cut off. */
+/* The most bytes of a text that are shown; the rest is cut off. */
 size_t progress_room(const struct progress *p);
 void progress_show(struct progress *p, const char *text);
 void progress_erase(struct progress *p);
 
-/* Since progress_open. */
+/* Seconds since progress_open. */
 double progress_seconds(const struct progress *p);
 
 /* Writes ", 1:02:03 left", or nothing for 100 hours or more. */

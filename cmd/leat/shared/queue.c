@@ -16,7 +16,7 @@ bool queue_is_meant(const char *text)
     return strncmp(text, "redis", 5) == 0 && strchr(text, ':');
 }
 
-/* As leat/link.h has the names of stages. */
+/* Whether the text is a stage's name, by the rules of leat/link.h. */
 static bool is_name(const char *text)
 {
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -38,7 +38,7 @@ const char *queue_read(struct queue *q, const char *text)
     if (!scheme)
         return "a queue is redis://HOST/QUEUE, rediss://HOST/QUEUE or redis+unix:/SOCKET/QUEUE";
     if (slash <= text + scheme || !is_name(slash + 1))
-        return "behind the last slash stands the name of a queue, of letters, digits and . _ - +";
+        return "after the last slash comes the name of a queue, of letters, digits and . _ - +";
 #ifdef LEAT_CMD_LOADS_HIREDIS
     if (!hiredis_load())
         return "a queue needs libhiredis, which this system does not have";

@@ -3,8 +3,8 @@
  *     redis://HOST/QUEUE   redis://HOST:PORT/DATABASE/QUEUE   redis+unix:/run/redis.sock/QUEUE
  *     rediss://HOST/QUEUE, and so on: with TLS
  *
- * What stands before the last slash is the address of an engine, as leat/link.h has it. It has no
- * password: a command line shows it to everybody. */
+ * The part before the last slash is the address of an engine, as in leat/link.h. It has no
+ * password, since all users of the machine see a command line. */
 #ifndef LEAT_CMD_QUEUE_H
 #define LEAT_CMD_QUEUE_H
 
@@ -14,10 +14,10 @@ enum { QUEUE_STAGE = 129 }; /* bytes of a stage's name, with its NUL */
 
 struct queue {
     char *engine;
-    char stage[QUEUE_STAGE]; /* the name of the queue, behind "map-" */
+    char stage[QUEUE_STAGE]; /* the name of the queue, after "map-" */
 };
 
-/* Whether a text is meant to be such an address. */
+/* Whether a text looks like such an address. */
 bool queue_is_meant(const char *text);
 
 /* Reads an address. Returns NULL, or what is wrong with it. */

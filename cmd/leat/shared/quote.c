@@ -4,10 +4,10 @@
 #include <wchar.h>
 #include <wctype.h>
 
-/* What must be known of the whole name before its first byte is written. */
+/* Facts about the whole name, found before its first byte is written. */
 struct survey {
     bool plain;           /* no quotes are needed */
-    bool unprintable;     /* some bytes have to be escaped */
+    bool unprintable;     /* some bytes must be escaped */
     bool apostrophe;      /* it has a ' */
     bool fits_in_doubles; /* it means the same between double quotes */
 };
@@ -21,7 +21,7 @@ static size_t character(const char *s, const char *end, mbstate_t *state, bool *
     if (len == (size_t)-1 || len == (size_t)-2) {
         memset(state, 0, sizeof *state);
         *printable = false;
-        /* A character that the end of the name cuts off counts as one. */
+        /* A character that is cut off by the end of the name counts as one. */
         return len == (size_t)-2 ? (size_t)(end - s) : 1;
     }
     *printable = iswprint((wint_t)wide) != 0;
@@ -140,7 +140,7 @@ void quote_name(struct text *to, const char *name)
     }
 }
 
-/* ---- for a shell ---- */
+/* ---- words for a shell ---- */
 
 static bool is_plain(const char *s)
 {
@@ -171,8 +171,8 @@ static void add_with_escapes(struct text *to, const char *s)
     text_char(to, '\'');
 }
 
-/* As GNU parallel: '…', which ends for each apostrophe; but at neither end of the word stands a ''
- * beside one. */
+/* As GNU parallel: '…', which ends for each apostrophe, but without a '' at the beginning or the
+ * end of the word. */
 static void add_between_quotes(struct text *to, const char *s)
 {
     if (*s != '\'')

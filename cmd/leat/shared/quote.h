@@ -11,8 +11,8 @@
 
 void quote_name(struct text *to, const char *name);
 
-/* Adds an argument as bash reads it, on one line; and as GNU parallel writes it, unless it has
- * control bytes. The same bytes give the same text in each locale: a log finds its commands
+/* Adds an argument as bash reads it, on one line, and as GNU parallel writes it, unless it has
+ * control bytes. The same bytes give the same text in each locale, so that a log finds its commands
  * again. */
 void quote_word(struct text *to, const char *argument);
 

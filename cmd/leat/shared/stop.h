@@ -1,7 +1,7 @@
 /* stop.h: the signals that end a command.
  *
- * A signal that is ignored at the start stays ignored: with nohup, in a shell's background. What a
- * second signal does is the command's matter; in the end it dies of the first (finish.h). */
+ * A signal that is ignored at the start stays ignored: with nohup, or in a shell's background. The
+ * command decides what a second signal does; in the end it dies of the first one (finish.h). */
 #ifndef LEAT_CMD_STOP_H
 #define LEAT_CMD_STOP_H
 
@@ -21,8 +21,8 @@ struct stop {
 };
 
 /* Until stop_close, a task of the scope calls `act` for each SIGINT, SIGTERM and SIGHUP; with
- * `pauses`, for SIGTSTP and SIGCONT, too. `act` may cancel the scope: the task goes on.
- * 0 or a negative errno value. */
+ * `pauses`, for SIGTSTP and SIGCONT, too. `act` may cancel the scope: the task goes on. 0 or a
+ * negative errno value. */
 int stop_open(struct stop *s, leat_scope *scope, bool pauses, stop_fn *act, void *arg);
 
 /* The last call of `act` may end later, but before the scope is closed. */

@@ -1,4 +1,4 @@
-/* text.h: a buffer of bytes that grows, for paths and for lines to be written.
+/* text.h: a buffer of bytes that grows, for paths and for output lines.
  *
  * When memory runs out, the text is `broken` and further additions do nothing. So the caller checks
  * once, at the end, instead of at each step. A zeroed struct is an empty text. */

@@ -1,18 +1,18 @@
-/* usage.h: messages about arguments that make no sense. Each returns the exit status. */
+/* usage.h: messages about wrong arguments. Each returns the exit status. */
 #ifndef LEAT_CMD_USAGE_H
 #define LEAT_CMD_USAGE_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* Prints where help is. */
+/* Prints how to get help. */
 int usage_help(const char *program, int status);
 
-/* Prints the program's name, the message, and where help is. */
+/* Prints the program's name, the message, and how to get help. */
 __attribute__((format(printf, 3, 4))) int usage_refuse(const char *program, int status,
                                                        const char *format, ...);
 
-/* The option, such as "--jobs", does not take the argument. The format says what the option
+/* Reports that the option, such as "--jobs", does not take the argument. The format names what it
  * takes. */
 __attribute__((format(printf, 5, 6))) int usage_argument(const char *program, int status,
                                                          const char *option, const char *argument,
@@ -22,7 +22,8 @@ __attribute__((format(printf, 5, 6))) int usage_argument(const char *program, in
 int usage_name(const char *program, int status, const char *option, const char *argument,
                const char *(*name)(const void *from, size_t i), const void *from, size_t count);
 
-/* Read an argument, a number or a time in nanoseconds. Return 0, or refuse it. */
+/* Read an argument: a number, or a time in nanoseconds. Return 0, or the exit status after a
+ * message. */
 int usage_number(const char *program, int status, const char *option, const char *argument,
                  unsigned least, unsigned most, unsigned *to);
 int usage_duration(const char *program, int status, const char *option, const char *argument,

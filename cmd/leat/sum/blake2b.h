@@ -11,7 +11,7 @@ struct blake2b {
     uint64_t h[8];
     uint64_t total; /* bytes before those in the block */
     size_t size, used;
-    unsigned char block[BLAKE2B_BLOCK]; /* may be the last, so it is kept until more bytes come */
+    unsigned char block[BLAKE2B_BLOCK]; /* kept until more bytes come, since it may be the last */
 };
 
 /* `size`: bytes of the digest, 1 to 64. */

@@ -12,7 +12,7 @@ void blake3_begin(struct blake3 *b, const struct node_way *way)
     b->depth = b->used = 0;
 }
 
-/* Puts their parent in place of the last two values. */
+/* Replaces the last two values by their parent. */
 static void join(struct blake3 *b)
 {
     b->depth--;
@@ -20,7 +20,7 @@ static void join(struct blake3 *b)
     nodes_run(b->way, NODES_PARENTS, pair, 1, 0, pair);
 }
 
-/* Adds the subtree that follows. So no parent that was put off is the root. */
+/* Adds the subtree that follows. So no postponed parent is the root. */
 static void push(struct blake3 *b, const unsigned char *value, unsigned chunks)
 {
     while (b->depth > (unsigned)__builtin_popcountll(b->chunks))
@@ -29,8 +29,8 @@ static void push(struct blake3 *b, const unsigned char *value, unsigned chunks)
     b->chunks += chunks;
 }
 
-/* Adds n whole chunks, which are no more than RUN, and than a power of two that divides the number
- * of those before them. */
+/* Adds n whole chunks. n is at most RUN, and at most a power of two that divides the number of
+ * chunks before them. */
 static void add_run(struct blake3 *b, const unsigned char *from, unsigned n)
 {
     unsigned char value[RUN][NODE_VALUE];
@@ -47,7 +47,7 @@ static void add_run(struct blake3 *b, const unsigned char *from, unsigned n)
             push(b, value[(n >> level) - 1], 1U << level);
 }
 
-/* How many of `there` chunks, which are not 0, the next run takes. */
+/* The number of chunks in the next run, out of `there`, which is not 0. */
 static unsigned length_of_run(const struct blake3 *b, size_t there)
 {
     uint64_t most = b->chunks & (~b->chunks + 1);
@@ -88,7 +88,7 @@ static void put(unsigned char *to, const uint32_t state[8])
         to[i] = (unsigned char)(state[i / 4] >> (8 * (i % 4)));
 }
 
-/* The value of the last chunk. `root`: NODE_ROOT if there is no other one. */
+/* The value of the last chunk. `root`: NODE_ROOT if it is the only chunk. */
 static void end_chunk(struct blake3 *b, uint32_t root, unsigned char *value)
 {
     uint32_t state[8], start = NODE_CHUNK_START;

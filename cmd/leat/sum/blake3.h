@@ -2,14 +2,14 @@
  *
  * From the specification: "BLAKE3: one function, fast everywhere", by O'Connor, Aumasson, Neves and
  * Wilcox-O'Hearn, 2020. The chunks of the message are the leaves of a binary tree, in which each
- * left child has as many leaves as a power of two, and at least as many as its right sibling. The
- * digest is the value of the root, which is computed with a flag of its own. kernels/nodes.h has
- * the values of the other nodes.
+ * left child has a power of two of leaves, and at least as many as its right sibling. The digest is
+ * the value of the root, which is computed with a special flag. kernels/nodes.h computes the values
+ * of the other nodes.
  *
  * Invariants: `stack` has the values of complete subtrees, the largest first, from left to right.
  * Their sizes are the powers of two in `chunks`; but the last one may still be in two halves, since
- * its parent is not known to be another node than the root until more bytes come. For the same
- * reason chunk 0 stays in `tail` until more bytes come. */
+ * its parent may be the root until more bytes come. For the same reason chunk 0 stays in `tail`
+ * until more bytes come. */
 #ifndef LEAT_CMD_BLAKE3_H
 #define LEAT_CMD_BLAKE3_H
 
@@ -19,8 +19,8 @@ enum { BLAKE3_DEPTH = 54 }; /* enough for 2^64 - 1 bytes */
 
 struct blake3 {
     const struct node_way *way;
-    uint64_t first;  /* the number of its first chunk: 0, but for a subtree */
-    uint64_t chunks; /* those whose values are in the stack */
+    uint64_t first;  /* the number of its first chunk: 0, except for a subtree */
+    uint64_t chunks; /* chunks whose values are in the stack */
     unsigned depth;
     unsigned used; /* bytes of `tail` */
     unsigned char stack[BLAKE3_DEPTH][NODE_VALUE];

@@ -11,14 +11,14 @@
 /* The beginning of a line: all fields before the digest, each with the space after it. */
 struct line_key {
     char text[192];
-    size_t whose; /* length of the fields that say whose digest it is */
-    size_t len;   /* length of them all */
+    size_t whose; /* length of the fields that identify the digest */
+    size_t len;   /* length of all fields */
 };
 
 enum { FIELDS = 8, FIELDS_WHOSE = 3 };
 
 /* Writes the number, padded with zeros to `digits`, and then `next`. printf would take most of the
- * time that an unchanged file costs. */
+ * time for an unchanged file. */
 static char *put(char *to, uint64_t number, unsigned digits, char next)
 {
     char text[20];
@@ -86,7 +86,7 @@ size_t lines_place(const struct cache *c, const char *whose, size_t len)
 
 /* ---- digests ---- */
 
-/* The line for this digest of the file, whatever stamp it has, or NULL. */
+/* The line for this digest of the file, with any stamp, or NULL. */
 static const char *find(const struct cache *c, const struct line_key *key, size_t *place)
 {
     if (c->cap == 0)
@@ -95,7 +95,7 @@ static const char *find(const struct cache *c, const struct line_key *key, size_
     return c->lines[*place] == NO_LINE ? NULL : c->loaded.bytes + c->lines[*place];
 }
 
-/* Where the digest begins in the line; NULL if the line has another stamp, or is NULL. */
+/* The beginning of the digest in the line; NULL if the line has another stamp, or is NULL. */
 static const char *digest_in(const char *line, const struct line_key *key)
 {
     return line && strncmp(line, key->text, key->len) == 0 ? line + key->len : NULL;
@@ -106,7 +106,7 @@ static bool read_digest(const char *hex, unsigned char *digest, size_t size)
     return text_read_hex(hex, digest, size) && hex[2 * size] == ' ';
 }
 
-/* Where the cache has the digest of the file with this stamp; NULL if it has none. */
+/* The cached digest of the file with this stamp; NULL if there is none. */
 static const char *recall(const struct cache *c, const struct part *p, const struct stamp *s)
 {
     size_t place;

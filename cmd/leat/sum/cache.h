@@ -4,11 +4,11 @@
  *
  *     ALGORITHM DEVICE INODE SIZE MTIME CTIME DIGEST DAY
  *
- * The first three fields say whose digest it is. If the next three equal those of the file, to the
+ * The first three fields identify the digest. If the next three equal those of the file, to the
  * nanosecond, the digest is believed. DAY is the last day on which a run met the file, counted from
  * 1970. docs/leat-sum.md describes the whole file.
  *
- * `loaded` and `lines` stay as they are until the run ends, so digesters read them without a lock.
+ * `loaded` and `lines` do not change until the run ends, so digesters read them without a lock.
  * Only the collector uses `met`, `fresh` and `changed`. */
 #ifndef LEAT_CMD_CACHE_H
 #define LEAT_CMD_CACHE_H
@@ -23,10 +23,10 @@ struct cache {
     uint64_t today;
     struct text loaded; /* the file's lines */
     size_t *lines;      /* a hash table of `cap` places: a line's offset in `loaded`, or NO_LINE */
-    unsigned char *met; /* of each place: enum met */
+    unsigned char *met; /* for each place: enum met */
     size_t cap, count;
     struct text fresh; /* new lines */
-    bool changed;      /* the file has to be written */
+    bool changed;      /* the file must be written */
 };
 
 /* Whether this run has met the file of a line. */
@@ -37,11 +37,11 @@ enum met {
 };
 
 /* Loads the cache from the file at `path`; a file that does not exist is an empty cache. If the
- * file is of no use, *remark or *error says why. False: the file must not be written either. */
+ * file is unusable, *remark or *error says why. False: the file must not be written either. */
 bool cache_load(struct cache *c, const char *path, const struct selection *selection,
                 const char **remark, int *error);
 
-/* Writes the file anew if the cache has changed. Returns 0 or a negative errno value. */
+/* Rewrites the file if the cache has changed. Returns 0 or a negative errno value. */
 int cache_save(struct cache *c);
 void cache_free(struct cache *c);
 
@@ -59,11 +59,11 @@ bool cache_remember(struct cache *c, const struct slot *s);
 /* The line's last field. */
 uint64_t line_day(const char *line);
 
-/* The length of the fields that say whose digest it is; 0 if this is no line of a cache. */
+/* The length of the fields that identify the digest; 0 if this is no line of a cache. */
 size_t line_whose(const char *line, size_t len);
 
-/* The place in the table of the line that begins with these bytes, or the free place where it would
- * go. The table must not be empty; it always has a free place. */
+/* The place in the table of the line that begins with these bytes, or the free place for it. The
+ * table must not be empty; it always has a free place. */
 size_t lines_place(const struct cache *c, const char *whose, size_t len);
 
 #endif

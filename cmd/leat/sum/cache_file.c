@@ -1,5 +1,5 @@
-/* cache_file.c: reads and writes the cache's file. Of two runs at once the last to end leaves its
- * own (replace.h). */
+/* cache_file.c: reads and writes the cache's file. If two runs overlap, the one that ends last
+ * leaves its own file (replace.h). */
 #define _GNU_SOURCE
 #include "cache.h"
 #include "replace.h"
@@ -16,7 +16,7 @@
 #include <xxhash.h>
 
 enum {
-    DAYS_KEPT = 90, /* of a line whose file no run meets */
+    DAYS_KEPT = 90, /* a line is kept for this long if no run meets its file */
     BLOCK = 64 * 1024,
     SECONDS_OF_DAY = 24 * 60 * 60,
 };
@@ -40,7 +40,7 @@ static int read_all(int fd, size_t size, struct text *to)
     return 0;
 }
 
-/* Reads the whole file. That it does not exist is no error. */
+/* Reads the whole file. If it does not exist, that is no error. */
 static int read_file(const char *path, struct text *to, const char **remark)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);

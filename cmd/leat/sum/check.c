@@ -11,7 +11,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* In place. False if the name has a NUL, or a \ with anything unknown after it. */
+/* Works in place. False if the name has a NUL, or a \ followed by an unknown character. */
 static bool unescape(char *name, size_t *len)
 {
     char *to = name;
@@ -47,7 +47,7 @@ static bool take_name(struct checked *found, char *name, size_t len, bool escape
     return true;
 }
 
-/* Reads what follows "MD5 (". */
+/* Reads the part after "MD5 (". */
 static bool read_tagged(char *at, char *end, bool escaped, struct checked *found)
 {
     char *close = memrchr(at, ')', (size_t)(end - at));
@@ -127,7 +127,7 @@ static bool read_bits(const struct algorithm *a, char **at, struct checked *foun
     return true;
 }
 
-/* The length of `name` where `at` begins with it. */
+/* The length of `name` if `at` begins with it, else 0. */
 static size_t match(const char *at, const char *name)
 {
     size_t len = name ? strlen(name) : 0;
@@ -151,7 +151,7 @@ static size_t find_tag(const struct grammar *g, const char *at, unsigned *algori
     return longest;
 }
 
-/* Reads the line from behind its leading blanks and the \ of an escaped name. */
+/* Reads the line after its leading blanks and the \ of an escaped name. */
 static bool read_entry(struct grammar *g, char *at, char *end, bool escaped, struct checked *found)
 {
     size_t tag = find_tag(g, at, &found->algorithm);

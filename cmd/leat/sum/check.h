@@ -4,9 +4,9 @@
  *     digest name           one blank, as some BSD programs print; a run cannot have both
  *     MD5 (name) = digest   also as openssl prints it: MD5(name)= digest, SHA2-256(name)= digest
  *
- * The last form names the algorithm. In the other forms the digest's length tells it: the first
- * wanted algorithm if its digests are that long, otherwise the only wanted one with that length. If
- * an algorithm has digests of several lengths, the last form gives the length in bits:
+ * The last form names the algorithm. In the other forms the digest's length identifies it: the
+ * first wanted algorithm if its digests are that long, otherwise the only wanted one with that
+ * length. If an algorithm has digests of several lengths, the last form gives the length in bits:
  * BLAKE2b-128 (name) = digest.
  *
  * A \ at the beginning says that in the name \\ stands for \, \n for a line feed and \r for a
@@ -17,17 +17,17 @@
 
 #include "selection.h"
 
-/* What is accepted, and what earlier lines have shown: before the first line, `blanks` is 0. */
+/* The accepted forms, and what earlier lines have shown: before the first line, `blanks` is 0. */
 struct grammar {
     const struct selection *selection;
     bool classic;    /* accept only what coreutils 9.1 accepts */
-    bool any_digest; /* nobody has said which digests to expect */
+    bool any_digest; /* the user has not said which digests to expect */
     enum { BLANKS_UNKNOWN, BLANKS_TWO, BLANKS_ONE } blanks;
 };
 
 enum line_kind { LINE_IGNORED, LINE_GOOD, LINE_BAD };
 
-/* The file and the digest of a good line. Of a bad line only `size` has a meaning: the bytes of an
+/* The file and the digest of a good line. For a bad line only `size` has a meaning: the bytes of an
  * untagged digest, or 0. */
 struct checked {
     const char *line;
@@ -36,8 +36,8 @@ struct checked {
     unsigned algorithm; /* its index in the selection */
     size_t size;        /* bytes of the digest */
     bool tagged;
-    const char *mark; /* without a tag: what is between the digest and the name */
-    size_t digest_at; /* where the digest begins in the line */
+    const char *mark; /* without a tag: the text between the digest and the name */
+    size_t digest_at; /* the beginning of the digest in the line */
     unsigned char digest[DIGEST_MAX];
 };
 

@@ -1,7 +1,7 @@
 /* collect.c: the collector puts results in order, prints them and gives the slots back.
  *
  * It prints each result as soon as the order allows, and flushes when no other is ready. So output
- * comes in large pieces while results come fast, and at once while they come slowly. */
+ * comes in large pieces if results come fast, and at once if they come slowly. */
 #include "flow.h"
 #include "halt.h"
 
@@ -24,7 +24,7 @@ static int give_back(struct collector *c)
     return err;
 }
 
-/* Returns 1 if nothing more is to be printed: the output failed, or --fail-fast applies. */
+/* Returns 1 if no more must be printed: the output failed, or --fail-fast applies. */
 static int print_ready(struct collector *c)
 {
     struct emitter *e = c->flow->emitter;
@@ -42,8 +42,8 @@ static int print_ready(struct collector *c)
     }
 }
 
-/* Of the files that are being digested, the first. A digester takes its slot back from here before
- * it hands the slot over, and only this thread lets a slot be used again. So what is here keeps its
+/* The first of the files that are being digested. A digester removes its slot from here before it
+ * hands the slot over, and only this thread lets a slot be reused. So a slot that is here keeps its
  * name until then. */
 static const struct slot *first_in_hand(struct flow *f)
 {
@@ -110,7 +110,8 @@ int collect_task(void *flow)
     if (!c.ring)
         return -ENOMEM;
     int err = collect(&c);
-    /* -EPIPE: all is printed, or nothing more is to be. An error of the output is in out.error. */
+    /* -EPIPE: all results are printed, or no more must be. An error of the output is in
+     * out.error. */
     if (err == -EPIPE)
         emit_flush(c.flow->emitter);
     free(c.ring);

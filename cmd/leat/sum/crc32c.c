@@ -34,7 +34,7 @@ static int has_instructions(void)
 #elif defined __aarch64__ && defined __linux__ && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #include <sys/auxv.h>
 
-/* By the assembler: of the header for these instructions, each compiler wants another option. */
+/* In assembly: each compiler needs another option for the header of these instructions. */
 static inline uint32_t add_word(uint32_t sum, uint64_t word)
 {
     __asm__(".arch_extension crc\n\tcrc32cx %w0, %w0, %1" : "+r"(sum) : "r"(word));

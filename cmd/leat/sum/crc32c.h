@@ -1,12 +1,12 @@
-/* crc32c.h: CRC-32C (Castagnoli), as iSCSI (RFC 3720), ext4 and Btrfs have it. */
+/* crc32c.h: CRC-32C (Castagnoli), as in iSCSI (RFC 3720), ext4 and Btrfs. */
 #ifndef LEAT_CMD_CRC32C_H
 #define LEAT_CMD_CRC32C_H
 
 #include <stddef.h>
 #include <stdint.h>
 
-/* The checksum of all bytes so far and `len` more; it begins as 0. By the processor's instructions
- * for it, if it has them. */
+/* The checksum of all bytes so far and `len` more; it begins as 0. Uses the processor's
+ * instructions for it, if there are any. */
 uint32_t crc32c_add(uint32_t sum, const void *bytes, size_t len);
 
 /* The same without such instructions. */

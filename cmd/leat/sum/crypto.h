@@ -2,8 +2,8 @@
 #ifndef LEAT_CMD_CRYPTO_H
 #define LEAT_CMD_CRYPTO_H
 
-/* OpenSSL 3's interface cannot begin from a state in the middle of a message: digest.c uses the old
- * one. */
+/* digest.c uses the old interface of OpenSSL, since OpenSSL 3's cannot begin from a state in the
+ * middle of a message. */
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/evp.h>
 #include <openssl/sha.h>
@@ -33,7 +33,8 @@ struct crypto {
 /* Not to be used before crypto_load has returned true. */
 extern struct crypto libcrypto;
 
-/* Loads the library, once. Not by several threads at a time. False: the system does not have it. */
+/* Loads the library, once. Only one thread at a time may call it. False: the system does not have
+ * it. */
 bool crypto_load(void);
 
 #endif

@@ -29,7 +29,8 @@ static size_t count_open(size_t limit)
     return open;
 }
 
-/* How many this process may still open, at most `wanted`. Raises the soft limit if need be. */
+/* The number that this process may still open, at most `wanted`. Raises the soft limit if need
+ * be. */
 static size_t count_free(size_t wanted)
 {
     struct rlimit limit;

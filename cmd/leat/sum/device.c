@@ -16,7 +16,7 @@ struct device {
     struct device *next;
     dev_t number;
     leat_chan *turns;     /* one item for each free turn; NULL: not bounded */
-    bool asked_for;       /* bounded because the user says so, not because the disk does */
+    bool asked_for;       /* bounded by the user, not because of the disk */
     pthread_mutex_t lock; /* for `pace`, `surplus`, `busy` and `waiting` */
     struct pace pace;
     unsigned surplus;       /* turns to withdraw from their readers */
@@ -26,7 +26,7 @@ struct device {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static struct device *devices; /* the most recently looked for is first */
+static struct device *devices; /* the most recently used is first */
 static leat_scope *scope;
 static unsigned readers;
 static int64_t quick;
@@ -68,7 +68,7 @@ static bool is_rotational(dev_t number)
     return false;
 }
 
-/* NULL without memory; then the device is not bounded. */
+/* NULL if memory has run out; then the device is not bounded. */
 static struct device *add_device(dev_t number)
 {
     struct device *d = malloc(sizeof *d);

@@ -2,15 +2,16 @@
  *
  * A rotational disk is fast while it reads one file at a time; with several it spends most of the
  * time on seeks. So a reader needs a turn to read from such a disk, and has it until the file is
- * read. There is one turn at first, or as many as the user says. To read from the system's cache no
- * turn is needed.
+ * read. There is one turn at first, or the number that the user gives. Reading from the system's
+ * cache needs no turn.
  *
  * Virtual disks often claim to be rotational and are not. If a disk has answered a few readers in a
- * row faster than a rotational one can, no turns are needed until it is slow again. Where files are
- * long, such first answers are rare; there turns are added as long as that makes reading faster
- * (pace.h). A reader that loses its turn waits in the middle of its file.
+ * row faster than a rotational one can, no turns are needed until it is slow again. With long files
+ * such first answers are rare; then turns are added as long as that makes reading faster (pace.h).
+ * A reader that loses its turn waits in the middle of its file.
  *
- * A reader takes a turn only when it has none on any device, so no two wait for each other. */
+ * A reader takes a turn only when it has none on any device, so two readers never wait for each
+ * other. */
 #ifndef LEAT_CMD_DEVICE_H
 #define LEAT_CMD_DEVICE_H
 

@@ -13,7 +13,7 @@
 #include <xxh_x86dispatch.h> /* puts its functions in place of some of those above */
 #endif
 
-/* One library's functions. `state` is what `open` returned. */
+/* The functions of one library. `state` is the result of `open`. */
 struct hashing {
     void *(*open)(const struct algorithm *a);
     void (*close)(void *state);
@@ -55,7 +55,7 @@ static void crypto_close(void *state)
 static int crypto_begin(void *state, size_t size)
 {
     (void)size;
-    /* NULL: the algorithm stays. */
+    /* NULL: the algorithm does not change. */
     return libcrypto.EVP_DigestInit_ex2(state, NULL, NULL) ? 0 : -EIO;
 }
 
@@ -91,7 +91,7 @@ static void xxh3_close(void *state)
     XXH3_freeState(state);
 }
 
-/* `type`: XXH64 or XXH128, after which libxxhash names the bytes of a digest. */
+/* `type`: XXH64 or XXH128, from whose name libxxhash derives that of a digest's bytes. */
 #define XXHASH(name, type, reset, update, digest_of) \
     static int name##_begin(void *state, size_t size) \
     { \
@@ -221,7 +221,7 @@ static int tree_end(void *state, unsigned char *digest)
     return 0;
 }
 
-/* ---- libcrypto's compression functions as kernels with one lane: for a few lanes at work, whose
+/* ---- libcrypto's compression functions as kernels with one lane: for a few active lanes, whose
  * messages end sooner one after another ---- */
 
 static void run_sha1(struct lane_states *states, const unsigned char *const *in, size_t blocks)

@@ -40,7 +40,7 @@ void digester_finish(struct digester *d, struct slot *s, int error)
     chain_add(&d->finished, s);
 }
 
-/* After the first bytes of a long file. 0 or an error. */
+/* Called after the first bytes of a long file. 0 or an error. */
 static int begin_long(struct digester *d, const struct reading *r)
 {
     struct blake3 *tree = hashers_tree(&d->hashers);

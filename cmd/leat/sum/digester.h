@@ -18,8 +18,8 @@ struct digester {
     struct turn turn;
 };
 
-/* Hands over the finished slots; or only if there are many, or they have waited. 0 or
- * -ECANCELED. */
+/* digester_hand_over hands over the finished slots; digester_hand_over_when_due only if there are
+ * many, or they have waited. 0 or -ECANCELED. */
 int digester_hand_over(struct digester *d);
 int digester_hand_over_when_due(struct digester *d);
 

@@ -11,7 +11,8 @@
 static atomic_size_t open_count, alive_count;
 
 /* A thread that closes a folder lowers open_count, then reads `few`; the walk sets `few`, then
- * reads open_count. All of it is sequentially consistent, so one of the two sees the other. */
+ * reads open_count. All these accesses are sequentially consistent, so one of the two sees the
+ * other. */
 static leat_chan *_Atomic wakeup;
 static atomic_size_t few;
 
@@ -80,7 +81,7 @@ int dir_hold(struct dir *d)
 
 void dir_drop(struct dir *d)
 {
-    /* Read before the hold is dropped: after that the walk may open the folder again. */
+    /* Read before the hold is dropped: afterwards the walk may open the folder again. */
     int fd = d->fd;
     if (atomic_fetch_sub_explicit(&d->holds, 1, memory_order_acq_rel) == 1) {
         close(fd);

@@ -1,10 +1,9 @@
 /* dir.h: the folders of a walk, as a tree of counted nodes with descriptors that open and close.
  *
- * Files are opened relative to their folder's descriptor, so the length of the path does not
- * matter, nor that a folder above is renamed. A node lives while it has references: from its
- * children, from the walk, and from every file on its way to the output, since the nodes spell its
- * path. A node's descriptor is open while it is held: by the walk, and by every file that is not
- * open yet.
+ * Files are opened relative to their folder's descriptor, so neither a long path nor the renaming
+ * of a folder above matters. A node lives while it has references: from its children, from the
+ * walk, and from every file on its way to the output, since the nodes spell its path. A node's
+ * descriptor is open while it is held: by the walk, and by every file that is not open yet.
  *
  * Only the walk's thread takes holds; any thread drops them. So a node that the walk finds closed
  * stays closed until the walk opens it again, by its name in the parent. */
@@ -26,12 +25,12 @@ struct dir {
     atomic_uint holds;  /* holds on the descriptor */
     int fd;             /* valid while there are holds */
     bool follow;        /* a link may lead to it */
-    dev_t device;       /* with `inode`: which folder this is */
+    dev_t device;       /* with `inode`: identifies the folder */
     ino_t inode;
-    struct device *disk; /* if its readers are bounded (device.h), else NULL */
+    struct device *disk; /* the disk if its readers are bounded (device.h), else NULL */
     size_t path_len;     /* of the path with a '/' at its end */
     size_t name_len;
-    char name[]; /* in the parent, or the PATH */
+    char name[]; /* the name in the parent, or the PATH */
 };
 
 /* A node with one reference, not open. NULL if memory has run out. */
@@ -50,9 +49,9 @@ void dir_drop(struct dir *d);
 /* Sets `to` to the folder's path with a '/' at its end. */
 void dir_path(const struct dir *d, struct text *to);
 
-/* For the walk: from now on a drop that leaves just `few` folders open sends an item of no bytes
- * on `wakeup`; NULL: no longer. Afterwards the walk checks whether so few are open already: only
- * the walk opens folders. */
+/* For the walk: from now on a drop that leaves just `few` folders open sends an item of no bytes on
+ * `wakeup`; with NULL, drops send none. Afterwards the walk checks whether no more than that are
+ * open already: only the walk opens folders. */
 void dirs_notify(leat_chan *wakeup, size_t few);
 
 /* The number of open folders, and that of all nodes. */

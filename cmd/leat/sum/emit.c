@@ -41,7 +41,7 @@ int emit_flush(struct emitter *e)
     return out_flush(&e->out);
 }
 
-/* Keeps the folder's path: most neighbours share it. */
+/* Keeps the folder's path, since most neighbours share it. */
 const char *emit_path(struct emitter *e, const struct slot *s)
 {
     if (s->dir != e->path_dir || e->path.broken) {
@@ -95,7 +95,7 @@ void emit_complaint(struct emitter *e, const char *what, int error)
     e->failed = true;
 }
 
-/* "program: name: what is wrong with it" */
+/* "program: name: the problem" */
 void emit_note(struct emitter *e, const char *name, const char *remark, int error)
 {
     struct text *t = begin_message(e);
@@ -197,14 +197,14 @@ static void emit_checked(struct emitter *e, const struct slot *s, const char *pa
     }
 }
 
-/* A verdict of an update on something that has been done. */
+/* A verdict of an update on a change that has been made. */
 static void emit_done(struct emitter *e, const char *path, const char *verdict)
 {
     if (!e->options->status && !e->options->quiet)
         emit_verdict(e, path, verdict, NULL, NULL);
 }
 
-/* A file of the list that is updated and is no more. */
+/* A file of the updated list that no longer exists. */
 static void emit_missing(struct emitter *e, const struct slot *s, const char *path)
 {
     if (e->options->accept_missing) {
@@ -218,7 +218,7 @@ static void emit_missing(struct emitter *e, const struct slot *s, const char *pa
         emit_verdict(e, path, "MISSING", NULL, NULL);
 }
 
-/* `trusted`: nothing but its digest, or nothing at all, speaks against the file. */
+/* `trusted`: the file differs in nothing but its digest, or in nothing at all. */
 static void emit_updated(struct emitter *e, const struct slot *s, const char *path, bool trusted)
 {
     bool differs = s->expected && !s->error && memcmp(s->digest, s->expected, s->size) != 0;
@@ -245,7 +245,7 @@ static bool is_missing(const struct emitter *e, const struct slot *s)
     return s->expected && (s->error == -ENOENT || (more && s->error == -ENOTDIR));
 }
 
-/* Prints what is known of a file, or of a whole folder. */
+/* Prints the result for a file, or for a whole folder. */
 static void emit_result(struct emitter *e, const struct slot *s, const char *path, bool trusted)
 {
     const struct options *o = e->options;
@@ -323,7 +323,7 @@ static const char *name_if_fits(size_t i, size_t size)
     return a->size == size || (a->any_size && size < a->size) ? a->name : NULL;
 }
 
-/* Names the algorithms that digests of `size` bytes may be of, if there are at least two. */
+/* Names the algorithms whose digests may have `size` bytes, if there are at least two. */
 static void emit_hint(struct emitter *e, const char *list, size_t size)
 {
     size_t last = 0, count = 0;
@@ -371,7 +371,7 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
     size_t strange = e->matched == 0 && e->unsure > 0 ? e->unsure : s->size;
     if (strange > 0 && !o->status && !o->persona->classic)
         emit_hint(e, list, strange);
-    /* Its digests may be of another algorithm, and then nothing has changed. */
+    /* Its digests may be of another algorithm; then nothing has changed. */
     if (e->update && e->matched == 0 && e->unsure > 0 && o->accept_changed) {
         emit_note(e, list, "no digest is right, so it is left alone", 0);
         e->update->refused = true;

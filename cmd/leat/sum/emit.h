@@ -1,7 +1,7 @@
-/* emit.h: everything that `leat sum` prints, in order.
+/* emit.h: all output of `leat sum`, in order.
  *
  * One thread, the collector's, owns standard output and standard error. A message on standard error
- * follows all earlier lines on standard output, so the two make sense together. */
+ * follows all earlier lines on standard output, so that the two make sense together. */
 #ifndef LEAT_CMD_EMIT_H
 #define LEAT_CMD_EMIT_H
 
@@ -30,25 +30,26 @@ struct emitter {
     uint64_t mismatched, unreadable, matched; /* of the present check list */
     size_t unsure;     /* bytes of a mismatched digest that may be of another algorithm, or 0 */
     uint64_t missing;  /* listed files that do not exist, in an update */
-    struct tree tree;  /* the folder in hand that is digested as a whole */
-    struct same gone;  /* those that are put off, since they may have moved */
-    struct same seen;  /* the files that are right, for --duplicates */
-    uint64_t moved;    /* of the files that are gone */
+    struct tree tree;  /* the current folder that is digested as a whole */
+    struct same gone;  /* missing files that are put off, since they may have moved */
+    struct same seen;  /* the correct files, for --duplicates */
+    uint64_t moved;    /* of the missing files */
     uint64_t unlisted; /* files in trees that no list names */
     uint64_t files;    /* digested so far */
-    bool failed;       /* the exit status is to be 1 */
+    bool failed;       /* the exit status must be 1 */
 };
 
 void emit_open(struct emitter *e, const struct options *o, struct cache *cache);
 void emit_close(struct emitter *e);
 
-/* Prints what the slot has to say. False if nothing more is to be printed. */
+/* Prints the slot's result or message. False if no more must be printed. */
 bool emit(struct emitter *e, struct slot *s);
 
 /* Writes standard output: 0 or a negative errno value, -ECANCELED if halted. */
 int emit_flush(struct emitter *e);
 
-/* Prints an error when the flow is over: the program's name, the text, and the error unless 0. */
+/* Prints an error after the end of the flow: the program's name, the text, and the error unless
+ * 0. */
 void emit_complaint(struct emitter *e, const char *what, int error);
 
 /* Prints a message about a name: a remark, an error, or both. This alone is no failure. */
@@ -57,12 +58,13 @@ void emit_note(struct emitter *e, const char *name, const char *remark, int erro
 /* Prints "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for 0. */
 void emit_warning(struct emitter *e, uint64_t count, const char *one, const char *many);
 
-/* Prints the verdict on a file. `other`: a file that it names after the relation, or NULL. */
+/* Prints the verdict on a file. `other`: a file to be named after the relation, or NULL. */
 void emit_verdict(struct emitter *e, const char *path, const char *verdict, const char *relation,
                   const char *other);
 
-/* In emit_same.c: puts off a listed file that is missing; prints the verdict that it has moved if
- * this file has its digest; prints what is left; says of which file this one is a duplicate. */
+/* In emit_same.c. emit_put_off puts off a listed file that is missing. emit_candidate prints the
+ * verdict that such a file has moved if this file has its digest. emit_moved_end prints the rest.
+ * emit_duplicate names the file of which this one is a duplicate. */
 void emit_put_off(struct emitter *e, const struct slot *s, const char *path);
 void emit_candidate(struct emitter *e, const struct slot *s, const char *path);
 void emit_moved_end(struct emitter *e);

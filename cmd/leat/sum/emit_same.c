@@ -1,5 +1,5 @@
-/* emit_same.c: what a check says of listed files with the same content: those that have moved, and
- * duplicates. */
+/* emit_same.c: the output of a check about listed files with the same content: those that have
+ * moved, and duplicates. */
 #include "emit.h"
 
 #include <string.h>

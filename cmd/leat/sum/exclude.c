@@ -32,7 +32,7 @@ int exclude_add(struct exclude *e, const char *pattern, const char **why)
     return err;
 }
 
-/* The length without blanks at the end, except one behind a backslash. */
+/* The length without blanks at the end, except one after a backslash. */
 static size_t without_blanks(const char *line, size_t len)
 {
     size_t keep = 0;
@@ -79,7 +79,7 @@ static int next_line(FILE *file, struct text *to)
 
 int exclude_read(struct exclude *e, const char *path, size_t *line, const char **why)
 {
-    static const char mark[] = "\xef\xbb\xbf"; /* some editors put it in front of UTF-8 */
+    static const char mark[] = "\xef\xbb\xbf"; /* some editors put it at the beginning of UTF-8 */
     *line = 0;
     FILE *file = fopen(path, "re");
     if (!file)
@@ -129,7 +129,7 @@ bool exclude_has(const struct exclude *e, const struct dir *folder, const char *
     return i > 0 && !e->patterns[i - 1].takes_back;
 }
 
-/* Moves *path behind its first name, which begins at the result; "." is no name. */
+/* Moves *path past its first name, which begins at the result; "." is no name. */
 static const char *next_name(const char **path, size_t *len)
 {
     const char *name;

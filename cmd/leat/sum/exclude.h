@@ -1,4 +1,4 @@
-/* exclude.h: what a walk leaves out: patterns as in .gitignore, of which the last that fits counts.
+/* exclude.h: patterns for what a walk leaves out, as in .gitignore: the last one that fits counts.
  *
  * They are read before the run and do not change during it. What they match does not depend on the
  * locale: a ? is one byte, and [a-z] has no capitals. */
@@ -16,7 +16,7 @@ struct exclude {
     locale_t locale;
 };
 
-/* Returns 0, -ENOMEM, or -EINVAL with what is wrong with the pattern in *why. */
+/* Returns 0, -ENOMEM, or -EINVAL with the pattern's error in *why. */
 int exclude_add(struct exclude *e, const char *pattern, const char **why);
 
 /* Adds the patterns of a file, one a line, with empty lines and comments between them. As above;

@@ -13,8 +13,8 @@ static void end(struct flow *f)
     leat_scope_cancel(f->scope);
 }
 
-/* Records that a task failed, and ends the others. A task calls this before it closes its channels,
- * since its work looks finished after that. -ECANCELED is no failure. */
+/* Records that a task failed, and ends the other tasks. A task calls this before it closes its
+ * channels, since afterwards its work looks finished. -ECANCELED is no failure. */
 static void record_failure(struct flow *f, int err)
 {
     if (err == 0 || err == -ECANCELED)
@@ -50,7 +50,7 @@ static int collector_task(void *arg)
     return 0;
 }
 
-/* leat's -ENOMEM does not tell what the system lacked; it is nearly always threads. */
+/* leat's -ENOMEM does not say what the system lacked; it is nearly always threads. */
 static int blame_threads(int err)
 {
     return err == -ENOMEM ? -EAGAIN : err;
@@ -138,7 +138,7 @@ int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg
     return 0;
 }
 
-/* Prefers a slot that has come back, which the core's cache has, to one never used. */
+/* Prefers a slot that has come back, which is in the core's cache, to one never used. */
 static struct slot *spare_slot(struct flow *f, int *err)
 {
     struct chain more;
@@ -224,7 +224,7 @@ static int start_digester(struct flow *f)
     leat_chan_done(f->done);
     if (f->digesters == 0)
         return err;
-    /* Go on with those that run. */
+    /* Go on with those that exist. */
     f->threads_spent = true;
     return 0;
 }

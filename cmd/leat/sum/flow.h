@@ -10,8 +10,8 @@
  *
  * The number of slots is fixed, so memory is bounded. Each channel has room for all slots, so
  * sending never waits. There are three waits: the producer waits for spare slots, a digester for
- * jobs, the collector for results. A digester and the collector hand over what they have before
- * they wait, so the waits form no circle.
+ * jobs, the collector for results. A digester and the collector hand over their slots before they
+ * wait, so the waits form no circle.
  *
  * The producer numbers the slots. At most FLOW_WINDOW are under way, so the collector sorts them
  * with a ring of that size. */
@@ -63,8 +63,8 @@ struct flow {
     unsigned char *digests; /* `room` bytes for each slot */
     struct stamp *stamps;   /* one for each slot if there is a cache, else NULL */
 
-    /* the producer's */
-    size_t slots_used; /* slots that have been out; the memory of the others is untouched */
+    /* used by the producer */
+    size_t slots_used; /* slots that have been used; the memory of the others is untouched */
     struct chain at_hand;
     uint64_t next_seq;
     unsigned digesters;
@@ -81,29 +81,29 @@ struct flow {
  * errno value: -EAGAIN if a thread could not be started. */
 int flow_run(struct flow *f);
 
-/* For the producer: a slot to fill, with this name and with memory for digests and stamp; all else
- * in it is zero. NULL with *err set if cancelled or out of memory. */
+/* For the producer: a slot to fill, with this name and with memory for digests and stamp; the rest
+ * of it is zero. NULL with *err set if cancelled or out of memory. */
 struct slot *flow_take(struct flow *f, const char *name, size_t len, int *err);
 
 /* For the producer: sends a SLOT_FILE to the digesters, any other slot to the collector.
  * 0, -ECANCELED, -ENOMEM, or -EAGAIN if there is no thread for the first digester. */
 int flow_submit(struct flow *f, struct slot *s);
 
-/* For the producer: submits a message about a name in the folder `dir`; NULL: about a path, or
+/* For the producer: submits a message about a name in the folder `dir`; with NULL, about a path, or
  * about nothing. As flow_submit. */
 int flow_tell(struct flow *f, struct dir *dir, const char *name, enum slot_kind kind, int error,
               const char *remark);
 
-/* For the producer, which bounds by this what slots under way keep alive: waits until `enough`
- * returns true, or nothing is under way any more; NULL: until nothing is under way. The producer
- * must have no slot in hand. 0 or -ECANCELED. */
+/* For the producer, to bound the memory and descriptors that slots under way hold: waits until
+ * `enough` returns true, or no slot is under way; with NULL, until no slot is under way. The
+ * producer must have no slot in hand. 0 or -ECANCELED. */
 int flow_settle(struct flow *f, bool (*enough)(const void *arg), const void *arg);
 
-/* For the collector: drops what the slot refers to, and frees its name if that is long. */
+/* For the collector: drops the slot's references, and frees its name if that is long. */
 void flow_wipe(struct flow *f, struct slot *s);
 
-/* For a digester, before each read of a file: lets the progress show the file, if it does not yet
- * and there is room. And when it is done with the file, before it hands the slot over. */
+/* flow_show: for a digester, before each read of a file: lets the progress show the file, if there
+ * is room. flow_unshow: when it is done with the file, before it hands the slot over. */
 static inline void flow_show(struct flow *f, struct slot *s)
 {
     for (uint8_t i = 0; f->goal.wanted && !s->shown && i < FLOW_IN_HAND; i++) {

@@ -1,4 +1,4 @@
-/* form.h: how a line with a digest looks. */
+/* form.h: the form of a line with a digest. */
 #ifndef LEAT_CMD_FORM_H
 #define LEAT_CMD_FORM_H
 
@@ -7,16 +7,16 @@
 
 struct form {
     bool tag;         /* MD5 (name) = digest */
-    const char *mark; /* otherwise: what is between digest and name */
+    const char *mark; /* otherwise: the text between digest and name */
     bool escape;      /* names that need it */
-    const char *end;  /* of a line; NULL: a NUL byte */
+    const char *end;  /* the end of the line; NULL: a NUL byte */
 };
 
 /* Adds the line for a digest of `size` bytes. */
 void form_add(const struct form *f, struct text *to, const struct algorithm *a,
               const unsigned char *digest, size_t size, const char *name);
 
-/* Adds the name; to `escape` it is to write \\, \n and \r in place of these bytes. */
+/* Adds the name; with `escape`, \\, \n and \r replace these bytes. */
 void form_add_name(struct text *to, const char *name, bool escape);
 
 #endif

@@ -5,7 +5,7 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-static int bell = -1; /* nobody reads it */
+static int bell = -1; /* never read */
 
 int halt_open(void)
 {
@@ -30,7 +30,7 @@ int halt_wait(int fd, short events)
     for (;;) {
         int ready = poll(both, 2, -1);
         if (ready < 0 && errno != EINTR)
-            return 0; /* the read or write that follows tells what is wrong */
+            return 0; /* the read or write that follows returns the error */
         if (ready > 0)
             return both[1].revents ? -ECANCELED : 0;
     }

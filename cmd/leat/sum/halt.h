@@ -1,4 +1,4 @@
-/* halt.h: ends waits of `leat sum` for terminals and pipes, early or when all is done.
+/* halt.h: ends waits of `leat sum` for terminals and pipes, early or at the end.
  *
  * A thread that would block on one waits for that and for the halt together. It polls: by the
  * reactor, a worker would wake for each read, too, and a fast digest of a pipe took twice as
@@ -9,7 +9,7 @@
 /* 0 or a negative errno value. */
 int halt_open(void);
 
-/* From here on halt_wait waits for its `fd` alone. No other thread is in it. */
+/* From here on halt_wait only waits for its `fd`. No other thread is in it. */
 void halt_close(void);
 
 /* Any thread may call it, any number of times. */

@@ -9,7 +9,7 @@ static size_t sequence(const unsigned char *s)
     for (size_t i = 1; i < len; i++)
         if ((s[i] & 0xc0) != 0x80)
             return 0;
-    /* Longer than needed, a surrogate, beyond the last character. */
+    /* Longer than needed, a surrogate, or beyond the last character. */
     if ((*s == 0xe0 && s[1] < 0xa0) || (*s == 0xed && s[1] > 0x9f) || (*s == 0xf0 && s[1] < 0x90) ||
         (*s == 0xf4 && s[1] > 0x8f))
         return 0;

@@ -7,11 +7,11 @@
  * so it takes one round or a few. The active lanes are always the first ones. If they are so few
  * that one message at a time is faster, only the first is at work.
  *
- * A file whose first bytes have to come from the disk is put off (later.h).
+ * A file whose first bytes must come from the disk is put off (later.h).
  *
  * A file that may keep its reader waiting, such as a pipe, gets no lane: it would keep the other
- * lanes waiting. It is digested alone, when all lanes are empty. So is a file of which another
- * digest than the first is wanted. */
+ * lanes waiting. It is digested alone, when all lanes are empty. So is a file that needs a digest
+ * other than the first. */
 #include "digester.h"
 #include "later.h"
 
@@ -24,9 +24,9 @@ enum { CHUNK = 32 * 1024 };
 struct lane {
     struct reading reading;
     unsigned char *bytes; /* CHUNK + LANE_PAD of them */
-    size_t at, end;       /* those in [at, end) are still to be digested */
+    size_t at, end;       /* bytes in [at, end) must still be digested */
     uint64_t total;       /* bytes read so far */
-    bool ended;           /* all has been read */
+    bool ended;           /* the whole file has been read */
 };
 
 struct lanes {
@@ -42,8 +42,8 @@ struct lanes {
     unsigned char *memory;
 };
 
-/* Reads into an empty lane until it is full or the file ends, which adds the padding: so the lane
- * has whole blocks only. `read` reads the first bytes. 0 or the error. */
+/* Reads into an empty lane until it is full or the file ends. The end adds the padding, so the lane
+ * only has whole blocks. `read` reads the first bytes. 0 or the error. */
 static int fill(struct lanes *ls, struct lane *l, reading_fn *read)
 {
     l->at = l->end = 0;
@@ -151,8 +151,8 @@ static int claim_one(struct lanes *ls)
 }
 
 /* Claims files for all lanes if many are waiting. If few are, each digester claims few at a time,
- * so that none is left without. Claims none while this digester has a turn at a disk (device.h):
- * that file is to be read without a break. */
+ * so that none goes without. Claims none while this digester has a turn at a disk (device.h): that
+ * file must be read without a break. */
 static int claim(struct lanes *ls)
 {
     struct flow *f = ls->digester->flow;
@@ -183,7 +183,8 @@ static int run_round(struct lanes *ls)
         blocks = here < blocks ? here : blocks;
     }
     lane_run(k, &ls->states, in, n, blocks);
-    /* From the last one down: what end_lane moves to place i needs nothing more in this round. */
+    /* From the last one down: the lane that end_lane moves to place i needs nothing more in this
+     * round. */
     for (unsigned i = n; i-- > 0;) {
         struct lane *l = &ls->lane[i];
         l->at += blocks * LANE_BLOCK;

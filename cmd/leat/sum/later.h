@@ -1,4 +1,4 @@
-/* later.h: files put off because their first bytes have to come from the disk.
+/* later.h: files put off because their first bytes must come from the disk.
  *
  * reading_begin has asked the disk for them, and other files are digested first. So the disk has
  * several requests at a time, and a digester seldom waits for it. They are taken in order. */
@@ -14,7 +14,7 @@ struct later {
     struct reading ring[LATER_MOST];
     unsigned first, count;
     unsigned most;   /* LATER_MOST, or fewer */
-    unsigned rounds; /* of the digester, since one was taken or the first one was added */
+    unsigned rounds; /* rounds of the digester since one was taken or the first one was added */
 };
 
 static inline bool later_has_room(const struct later *l)

@@ -30,7 +30,7 @@ static enum entry_kind kind_of_mode(mode_t mode)
     }
 }
 
-/* What the entry is; 0 for a link that is not followed. */
+/* The kind of the entry; 0 for a link that is not followed. */
 static enum entry_kind classify(int fd, const char *name, unsigned char type, bool follow_links)
 {
     struct stat about;
@@ -82,7 +82,7 @@ static bool is_dots(const char *name)
     return name[0] == '.' && (!name[1] || (name[1] == '.' && !name[2]));
 }
 
-/* What is listed, and how. */
+/* The folder that is listed, and how. */
 struct folder {
     const struct dir *dir;
     bool follow_links;

@@ -28,7 +28,7 @@ struct entry {
 
 /* Memory that is reused for each folder. A zeroed struct is ready. */
 struct lister {
-    char *block; /* what one system call returns */
+    char *block; /* the result of one system call */
     char *bytes; /* of each entry: kind, name, '/' for a folder, NUL */
     size_t len, cap;
     size_t *starts; /* where each entry begins in `bytes` */
@@ -37,8 +37,8 @@ struct lister {
 
 void lister_free(struct lister *l);
 
-/* Lists a folder that is held, without what is excluded; NULL excludes nothing. Links are left out
- * or, if followed, count as what they lead to. *names gets a listing for listing_next, which the
+/* Lists a folder that is held, without excluded entries; NULL excludes nothing. Links are left out
+ * or, if followed, replaced by their targets. *names gets a listing for listing_next, which the
  * caller frees with free(); after an error, one of the names read until then; NULL if there are
  * none. Returns 0 or a negative errno value. */
 int list_folder(struct lister *l, const struct dir *folder, bool follow_links,

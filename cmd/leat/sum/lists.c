@@ -1,4 +1,4 @@
-/* lists.c: the producer for check lists: the files that they name. */
+/* lists.c: the producer for the files of check lists. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "long_path.h"
@@ -55,7 +55,7 @@ static int submit_broken(const struct list *l, int error, const char *remark)
     return submit_message(l, SLOT_LIST_BROKEN, error, remark);
 }
 
-/* Whether only the digest's length tells its algorithm. */
+/* Whether the algorithm is known only by the digest's length. */
 static bool is_unsure(const struct options *o, const struct checked *found)
 {
     if (found->tagged || o->persona->classic)
@@ -64,7 +64,7 @@ static bool is_unsure(const struct options *o, const struct checked *found)
            found->size != digest_size(o->selection.at[0], o->size);
 }
 
-/* Whether the name is one of a folder that is digested as a whole. */
+/* Whether the name belongs to a folder that is digested as a whole. */
 static bool is_tree(const struct list *l, const struct checked *found)
 {
     struct stat about;
@@ -145,7 +145,7 @@ static int take_lines(struct list *l, struct grammar *g, int fd)
     while (!err && ((got = lines_next(&lines, &line, &len)) == 1 || got == -E2BIG))
         err = got == 1 ? take_line(l, g, line, len) : skip_line(l);
     lines_close(&lines);
-    /* What has lines, but none with a digest, is something else: it must not be changed. */
+    /* A file with lines but without a digest is something else: it must not be changed. */
     if (l->src->update && l->good == 0 && l->bad > 0)
         l->src->list_broken = true;
     if (err || got == -ENOMEM || got == -ECANCELED)
@@ -164,7 +164,7 @@ static int take_list(struct list l, struct grammar *g, const char *path)
         if (err)
             return err;
     } else {
-        /* A list that may not be changed is to be refused before everything has been read. */
+        /* A list that may not be changed must be refused before everything has been read. */
         int flags = l.src->update ? O_RDWR : O_RDONLY;
         fd = long_path_open(AT_FDCWD, path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     }
@@ -209,7 +209,7 @@ static int take_lists(const struct list *l)
     return err;
 }
 
-/* The lists themselves and the cache are nothing that has to be listed. */
+/* The lists themselves and the cache need not be listed. */
 static int name_own_files(struct source *src, struct named *n)
 {
     const struct options *o = src->options;
@@ -257,8 +257,8 @@ static int walk_for_moved(struct source *src, struct flow *f, struct named *n)
 /* Looks for listed files that are missing among those that no list names. */
 static int find_moved(struct source *src, struct flow *f, struct named *n)
 {
-    /* When nothing is under way the collector has met all files of the lists, and stays out of the
-     * table of those that are missing. */
+    /* When no slot is under way, the collector has met all files of the lists, and does not touch
+     * the table of the missing ones. */
     int err = flow_settle(f, NULL, NULL);
     if (!err && f->emitter->gone.count > 0 && !src->list_broken)
         err = walk_for_moved(src, f, n);

@@ -27,7 +27,7 @@ static int open_piece(int at, const char **path)
     return fd < 0 ? -errno : fd;
 }
 
-/* Opens the folder from which the rest of *path is short enough, and moves *path to this rest. */
+/* Opens the folder from which the rest of *path is short enough, and moves *path to that rest. */
 static int open_way(int at, const char **path)
 {
     int folder = at;

@@ -33,7 +33,7 @@ static uint64_t hash_of(const struct named *n, dev_t device, ino_t inode, const 
     return hash ? hash : 1;
 }
 
-/* The hash's place in the table, or the free place where it would go. There is a free place. */
+/* The hash's place in the table, or the free place for it. There is a free place. */
 static uint64_t *place_of(const struct named *n, uint64_t hash)
 {
     size_t at = hash & (n->cap - 1);

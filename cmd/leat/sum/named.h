@@ -1,4 +1,4 @@
-/* named.h: the files that check lists name, as entries of folders.
+/* named.h: the files in check lists, as entries of folders.
  *
  * An entry is a folder's device and inode, and a name in the folder. So it does not matter how a
  * list spells a path, through which links the path leads, or what the working folder is called.

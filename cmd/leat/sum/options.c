@@ -33,7 +33,7 @@ static int bad_algorithm(const struct options *o, const char *name)
                       count);
 }
 
-/* What sha3sum's --algorithm and xxhsum's -H may say. */
+/* A name for sha3sum's --algorithm or xxhsum's -H. */
 struct spelling {
     const char *given, *name;
 };
@@ -46,7 +46,7 @@ static const struct spelling xxhash_numbers[] = { { "2", "xxh128" }, { "128", "x
                                                   { "1", "xxh64" },  { "64", "xxh64" },
                                                   { "3", "xxh3" },   { 0 } };
 
-/* False: it is not among them. */
+/* False: `given` is not among the known names. */
 static bool choose(struct options *o, const struct spelling *known, const char *given)
 {
     while (known->given && strcmp(given, known->given) != 0)
@@ -77,7 +77,7 @@ static int read_algorithms(struct options *o, char *names)
     return 0;
 }
 
-/* Without --algorithm each line of a list says which digest it has. */
+/* Without --algorithm each line of a list names its digest. */
 static void add_all(struct options *o)
 {
     o->any_digest = true;
@@ -85,7 +85,7 @@ static void add_all(struct options *o)
         selection_add(&o->selection, algorithm_at(i));
 }
 
-/* The digests of which a list that is checked may have lines. */
+/* Adds the digests that the lines of a checked list may have. */
 static void add_checked(struct options *o, bool algorithms_given)
 {
     if (!o->persona->classic && !algorithms_given)
@@ -293,7 +293,7 @@ int options_read(struct options *o, const struct persona *persona, int argc, cha
     const char *length = NULL;
     bool text = false, form_given = false, algorithms_given = false;
     int option, wrong = 0;
-    optind = 0; /* makes getopt start anew */
+    optind = 0; /* makes getopt start again */
     while (!wrong && (option = getopt_long(argc, argv, persona->letters, names, NULL)) != -1) {
         switch (option) {
         case 'a':

@@ -29,7 +29,8 @@ void out_free(struct out *o)
     text_free(&o->text);
 }
 
-/* How much to write at once: a pipe that has room at all takes PIPE_BUF bytes without blocking. */
+/* The number of bytes to write at once: a pipe that has room takes at least PIPE_BUF bytes without
+ * blocking. */
 static size_t piece(const struct out *o, const char *from, size_t len)
 {
     if (!o->may_block || len <= PIPE_BUF)

@@ -1,9 +1,9 @@
 /* out.h: standard output and standard error, in large pieces that end where lines end.
  *
- * Lines gather until the owner flushes. If a write could block for ever (a pipe that nobody reads,
- * a stopped terminal), the flush waits for room and for the halt together, and writes whole lines
- * in pieces that a pipe takes at once. So lines of several programs on one pipe do not mix, and a
- * halt never leaves half a line. After a failed write all later ones do nothing. */
+ * Lines gather until the owner flushes. If a write could block for ever (a pipe without a reader, a
+ * stopped terminal), the flush waits for room and for the halt together, and writes whole lines in
+ * pieces that a pipe takes at once. So lines of several programs on one pipe do not mix, and a halt
+ * never leaves half a line. After a failed write all later ones do nothing. */
 #ifndef LEAT_CMD_OUT_H
 #define LEAT_CMD_OUT_H
 
@@ -22,7 +22,7 @@ struct out {
 void out_open(struct out *o, int fd, char line_end);
 void out_free(struct out *o);
 
-/* Writes all that has gathered. 0, the first failure, or -ECANCELED if halted. */
+/* Writes all gathered lines. 0, the first failure, or -ECANCELED if halted. */
 int out_flush(struct out *o);
 
 #endif

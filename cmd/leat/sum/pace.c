@@ -4,12 +4,12 @@
 
 static const int64_t window = 50 * LEAT_MS, first_pause = 500 * LEAT_MS, last_pause = 64 * LEAT_S;
 
-/* After a longer gap between reads the disk was not slow but unused. */
+/* After a longer gap between reads the disk was idle, not slow. */
 static const int64_t idle = LEAT_S;
 
 enum { LIMIT_MOST = 1024 };
 
-/* Bytes per nanosecond that no rotational disk gives. */
+/* No rotational disk reads this many bytes per nanosecond. */
 static const double quick = 0.3;
 
 void pace_open(struct pace *p)
@@ -30,9 +30,9 @@ static void begin_trial(struct pace *p, unsigned limit, double rate)
     p->rate = rate;
 }
 
-/* A higher limit has to gain clearly, since seeks wear a disk. But where no rotational disk is as
- * fast, it may stay if it loses nothing, and a lower one has to gain: a trial is too short to show
- * all that several readers gain. */
+/* A higher limit must gain clearly, since seeks wear a disk. But on a disk that is faster than any
+ * rotational one, a higher limit stays if it loses nothing, and a lower one must gain: a trial is
+ * too short to show the whole gain of several readers. */
 static void end_trial(struct pace *p, int64_t now, double rate, unsigned busy)
 {
     const double clearly = 1.1;

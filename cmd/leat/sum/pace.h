@@ -1,7 +1,7 @@
-/* pace.h: finds out by trial how many readers a disk should have at a time.
+/* pace.h: finds by trial how many readers a disk should have at a time.
  *
- * What a disk says of itself cannot be trusted, and the speed of one reader does not tell that of
- * two. So, while files wait to be read, a second reader is let in for a moment. It stays if both
+ * A disk's description of itself cannot be trusted, and the speed of one reader does not show that
+ * of two. So, while files wait to be read, a second reader is let in for a moment. It stays if both
  * together get clearly more bytes; on a disk that is faster than any rotational one, also if they
  * get no fewer. Then the number is doubled as long as that succeeds, and halved now and then. A
  * trial costs a rotational disk some 50 ms. The first trial comes after half a second, or at once
@@ -33,8 +33,8 @@ struct pace {
 /* Starts with a limit of 1. */
 void pace_open(struct pace *p);
 
-/* Reports that at `now`, in nanoseconds, one of `busy` readers has got `bytes`, and that `waiting`
- * more wait to be let in. May change the limit. */
+/* Reports that at `now`, in nanoseconds, one of `busy` readers has read `bytes`, and `waiting` more
+ * readers wait. May change the limit. */
 void pace_read(struct pace *p, int64_t now, size_t bytes, unsigned busy, unsigned waiting);
 
 #endif

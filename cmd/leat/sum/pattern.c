@@ -8,7 +8,7 @@
 struct reader {
     const char *at, *end;
     char *to;
-    const char *why; /* the pattern cannot be, or NULL */
+    const char *why; /* why the pattern is wrong, or NULL */
 };
 
 static void put_plain(struct reader *r, char c)
@@ -17,7 +17,7 @@ static void put_plain(struct reader *r, char c)
     *r->to++ = c;
 }
 
-/* The next byte of a set, which may stand behind a backslash; there must be one. */
+/* The next byte of a set, perhaps after a backslash; there must be one. */
 static char take_member(struct reader *r)
 {
     if (*r->at == '\\' && r->end - r->at > 1)
@@ -152,7 +152,7 @@ int pattern_read(struct pattern *p, const char *from, const char **why)
         *why = "is empty";
         return -EINVAL;
     }
-    /* Besides the names between slashes there is a gap in front, and a * at the end. */
+    /* Besides the names between slashes, there is a gap at the beginning, and a * at the end. */
     p->names = calloc(slashes_in(from) + 3, sizeof *p->names);
     /* In a set each byte gets a backslash, and each name ends in NUL. */
     p->bytes = malloc(2 * len + 2);
@@ -181,8 +181,8 @@ static struct place above(struct place at)
     return (struct place){ at.folder->parent, at.folder->name };
 }
 
-/* From the last name to the first. After a mismatch, the last gap that was met takes one name more:
- * that gaps met earlier take more would gain nothing. */
+/* Compares from the last name to the first. After a mismatch, the gap that was met last takes one
+ * more name. It would gain nothing if earlier gaps took more. */
 bool pattern_fits(const struct pattern *p, const struct dir *folder, const char *name)
 {
     struct place at = { folder, name }, retry = { NULL, NULL };

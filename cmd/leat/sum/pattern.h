@@ -1,4 +1,4 @@
-/* pattern.h: one pattern as a line of .gitignore has it.
+/* pattern.h: one pattern, as in a line of .gitignore.
  *
  * A pattern is a row of names, each for fnmatch(3), and of gaps that stand for any number of
  * folders. Sets are rewritten so that fnmatch reads each byte in them as git does. */
@@ -11,15 +11,15 @@
 #include <stddef.h>
 
 struct pattern {
-    bool takes_back; /* what an earlier pattern has excluded */
+    bool takes_back; /* includes files again that an earlier pattern has excluded */
     bool folders_only;
     char **names; /* NULL: a gap */
     size_t count;
     char *bytes; /* of the names */
 };
 
-/* Reads the pattern. Returns 0, -ENOMEM, or -EINVAL with what is wrong with it in *why. The caller
- * frees it with pattern_free, also after an error. */
+/* Reads the pattern. Returns 0, -ENOMEM, or -EINVAL with its error in *why. The caller frees it
+ * with pattern_free, also after an error. */
 int pattern_read(struct pattern *p, const char *from, const char **why);
 void pattern_free(struct pattern *p);
 

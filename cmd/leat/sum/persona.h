@@ -1,6 +1,6 @@
-/* persona.h: what a command is called and may do: `leat sum`, or a program that it stands in for.
+/* persona.h: the name and options of the command: `leat sum`, or the program that it replaces.
  *
- * leat behaves like md5sum and its kin if it is called by such a name: it has that program's
+ * leat behaves like md5sum or a similar program if it is called by its name: it has that program's
  * options and no others, and folders are errors. The tables do not change. */
 #ifndef LEAT_CMD_PERSONA_H
 #define LEAT_CMD_PERSONA_H
@@ -11,7 +11,7 @@
 
 enum persona_kind {
     PERSONA_OWN,
-    PERSONA_COREUTILS, /* lists as coreutils 9.1 reads them, and nothing else */
+    PERSONA_COREUTILS, /* only accepts lists that coreutils 9.1 accepts */
     PERSONA_XXHSUM,
     PERSONA_SHA3SUM,
     PERSONA_B3SUM,
@@ -21,7 +21,7 @@ struct persona {
     const char *name;
     const char *program;   /* messages begin with it */
     const char *algorithm; /* the default */
-    bool classic;          /* any but PERSONA_OWN */
+    bool classic;          /* all but PERSONA_OWN */
     enum persona_kind kind;
     const char *letters; /* the options that have one, for getopt_long */
 };

@@ -80,7 +80,7 @@ static int open_once(const struct flow *f, const struct slot *s)
     int fd = long_path_open(at, s->name, flags);
     if (fd != -EWOULDBLOCK)
         return fd;
-    /* Another process has a lease on the file, and the kernel has asked it back: wait for that. */
+    /* Another process has a lease on the file, and the kernel has recalled it: wait for that. */
     struct stat about;
     int err = long_path_stat(at, s->name, &about, flags & O_NOFOLLOW ? AT_SYMLINK_NOFOLLOW : 0);
     if (err)
@@ -130,8 +130,8 @@ int reading_open(struct reading *r, const struct flow *f, struct slot *s, struct
     return 0;
 }
 
-/* Checks whether a file of the walk is still regular, when its first read leaves that open. `n`:
- * what that read returned. Returns what the caller is to return. */
+/* Checks whether a file of the walk is still regular, if its first read does not show that. `n`:
+ * that read's result. Returns the caller's result. */
 static ssize_t look_again(const struct reading *r, ssize_t n)
 {
     struct stat about;
@@ -144,9 +144,10 @@ static ssize_t look_again(const struct reading *r, ssize_t n)
     return 0;
 }
 
-/* Reads what is in the system's cache. Otherwise returns -EAGAIN, or -EOPNOTSUPP if the kernel, the
- * file system or a sandbox cannot tell. Some file systems read ahead when they are asked. Any other
- * error becomes -EOPNOTSUPP, too: the plain read that follows gives it again. */
+/* Reads bytes from the system's cache. If they are not there, returns -EAGAIN, or -EOPNOTSUPP if
+ * the kernel, the file system or a sandbox cannot say that. Some file systems read ahead when they
+ * are asked. Any other error becomes -EOPNOTSUPP, too: the plain read that follows gives it
+ * again. */
 static ssize_t read_cached(int fd, void *to, size_t len)
 {
     struct iovec all = { to, len };
@@ -175,7 +176,7 @@ static int wait_for_turn(struct reading *r)
     return err;
 }
 
-/* Reads, and reports to the device the time of the first bytes and what came with a turn. */
+/* Reads, and reports to the device the time of the first bytes and the bytes read with a turn. */
 static ssize_t read_from_disk(struct reading *r, void *to, size_t len)
 {
     int err = wait_for_turn(r);
@@ -203,7 +204,7 @@ static ssize_t read_in_turn(struct reading *r, void *to, size_t len)
     return read_from_disk(r, to, len);
 }
 
-/* `n`: what a read of `len` bytes returned. Returns what the caller is to return. */
+/* `n`: the result of a read of `len` bytes. Returns the caller's result. */
 static ssize_t have_read(struct reading *r, ssize_t n, size_t len)
 {
     bool odd = n == -EAGAIN || (n == 0 && !r->begun);

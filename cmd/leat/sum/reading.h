@@ -1,8 +1,8 @@
 /* reading.h: reads a file to digest, from its first byte to its last.
  *
- * A small file costs four system calls: open, read, a read that finds the end, close. A fifth would
- * ask what the file is. It is made only for a file that the user or a list names, for a file of the
- * walk that does not behave like a regular one, and with a cache, before and after reading. */
+ * A small file costs four system calls: open, read, a read that finds the end, close. A fifth call,
+ * fstat, is made only for a file that the user or a list names, for a file of the walk that does
+ * not behave like a regular one, and with a cache, before and after reading. */
 #ifndef LEAT_CMD_READING_H
 #define LEAT_CMD_READING_H
 
@@ -44,7 +44,7 @@ ssize_t reading_begin(struct reading *r, void *to, size_t len);
 
 /* Reads at an offset, without a turn; several parties may do so at once. `ahead`: how many bytes
  * the caller will read from there on. Returns the number of bytes, 0 at the end, or a negative
- * number: the bytes are to be read otherwise. */
+ * number: the bytes must be read in another way. */
 ssize_t reading_at(const struct reading *r, void *to, size_t len, uint64_t offset, size_t ahead);
 
 void reading_close(struct reading *r);

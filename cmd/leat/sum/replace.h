@@ -2,8 +2,8 @@
  *
  * A new file is written beside the old one, then renamed over it. So a reader finds the whole old
  * file or the whole new one, whatever ends the program. A symbolic link to the file stays. The new
- * file has the old one's mode and, as far as the system allows, its owner; a file that did not
- * exist gets one that only its owner reads. */
+ * file has the old one's mode and, as far as the system allows, its owner; a new file may only be
+ * read by its owner. */
 #ifndef LEAT_CMD_REPLACE_H
 #define LEAT_CMD_REPLACE_H
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <xxhash.h>
 
-enum { BYTES_LEAST = 8 }; /* of a digest that tells files apart */
+enum { BYTES_LEAST = 8 }; /* bytes of a digest that distinguishes files */
 
 struct same_entry {
     size_t at;    /* in `bytes` */
@@ -43,7 +43,7 @@ static bool is_of_nothing(struct same *s, const struct same_digest *d)
     return memcmp(s->nothing[d->algorithm].digest, d->digest, d->size) == 0;
 }
 
-static bool tells(struct same *s, const struct same_digest *d)
+static bool distinguishes(struct same *s, const struct same_digest *d)
 {
     return d->size >= BYTES_LEAST && !is_of_nothing(s, d);
 }
@@ -116,7 +116,7 @@ void same_add(struct same *s, const struct same_digest *d, const char *name, int
                               .error = error,
                               .algorithm = (unsigned char)d->algorithm,
                               .size = (unsigned char)d->size };
-    if (!tells(s, d))
+    if (!distinguishes(s, d))
         return;
     size_t *place = place_of(s, d);
     if (!*place) {
@@ -132,7 +132,7 @@ void same_add(struct same *s, const struct same_digest *d, const char *name, int
 
 static struct same_entry *find(struct same *s, const struct same_digest *d)
 {
-    size_t entry = s->places > 0 && tells(s, d) ? *place_of(s, d) : 0;
+    size_t entry = s->places > 0 && distinguishes(s, d) ? *place_of(s, d) : 0;
     return entry ? &s->entries[entry - 1] : NULL;
 }
 

@@ -1,7 +1,7 @@
-/* same.h: names by digests: which file of a list has the same content as another one.
+/* same.h: finds files of a list with the same content, by their digests.
  *
- * Nothing is said of digests of empty files, which all are the same, nor of digests of less than 64
- * bits, which differing files may well share. It belongs to the collector's thread. */
+ * It ignores digests of empty files, which are all the same, and digests of less than 64 bits,
+ * which differing files may well share. It belongs to the collector's thread. */
 #ifndef LEAT_CMD_SAME_H
 #define LEAT_CMD_SAME_H
 
@@ -23,10 +23,10 @@ struct same {
     struct {
         size_t size;
         unsigned char digest[DIGEST_MAX];
-    } nothing[SELECTION_MAX]; /* the digests of empty files, where they are known */
+    } nothing[SELECTION_MAX]; /* the digests of empty files, if known */
 };
 
-/* What a digest is: the algorithm's index in the selection, and its bytes. */
+/* A digest: the algorithm's index in the selection, and the bytes. */
 struct same_digest {
     unsigned algorithm;
     size_t size;
@@ -48,7 +48,8 @@ const char *same_take(struct same *s, const struct same_digest *d);
 /* The i-th name if it has not been taken, or NULL; and its error. */
 const char *same_left(const struct same *s, size_t i, int *error);
 
-/* The set of all algorithms, and the bytes of a digest where one has several sizes; 0: none has. */
+/* The set of all algorithms, and the bytes of a digest whose algorithm has several sizes; 0: none
+ * has. */
 unsigned same_algorithms(const struct same *s, size_t *size);
 
 #endif

@@ -31,7 +31,7 @@ static inline size_t digest_size(const struct algorithm *a, size_t size)
 }
 
 /* One digest of a set: its algorithm, which is the `index`-th of the selection; its bytes, and
- * where they are among those of the set. */
+ * their place among those of the set. */
 struct part {
     const struct algorithm *algorithm;
     unsigned index, next; /* `next`: where the search goes on */

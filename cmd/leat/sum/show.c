@@ -28,7 +28,7 @@ static void add_all(char *to, size_t room, double done, double all)
 
 enum { NAME_LEAST = 12 }; /* columns; with less room no name is shown */
 
-/* Adds ": name". Of a name that is too long, shows the end. */
+/* Adds ": name". If the name is too long, only its end is shown. */
 static void add_name(struct emitter *e, struct text *to, const struct slot *s)
 {
     size_t room = progress_room(&e->progress), used = to->len + strlen(": ");

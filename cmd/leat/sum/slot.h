@@ -1,4 +1,4 @@
-/* slot.h: what travels through the flow: a file, or a message with its place among the files.
+/* slot.h: an item of the flow: a file, or a message with its place among the files.
  *
  * A slot has one owner at a time: the producer fills it, a digester works on it, the collector
  * prints it and gives it back. Its memory is reused, and that of its name. It is small, since tens
@@ -15,12 +15,12 @@
 #include <stdint.h>
 
 enum slot_kind {
-    SLOT_FILE,     /* to be digested; afterwards it has its digests, or `error` */
-    SLOT_TREE,     /* files that follow are those in this folder, which is digested as a whole, */
-    SLOT_TREE_END, /* up to here; afterwards it has the digests of all */
-    SLOT_FAILURE,  /* something that the producer could not do: `error` */
-    SLOT_SKIPPED,  /* not to be digested; `remark` says why */
-    SLOT_BAD_LINE, /* a check list's line that does not parse: `line`; `remark` if too long */
+    SLOT_FILE,        /* to be digested; afterwards it has its digests, or `error` */
+    SLOT_TREE,        /* the next files are those in this folder, which is digested as a whole, */
+    SLOT_TREE_END,    /* up to here; afterwards it has the folder's digests */
+    SLOT_FAILURE,     /* an `error` of the producer */
+    SLOT_SKIPPED,     /* not digested; `remark` says why */
+    SLOT_BAD_LINE,    /* a check list's line that does not parse: `line`; `remark` if too long */
     SLOT_LIST_BROKEN, /* a list could not be read: `error`, or `remark` */
     SLOT_LIST_END,    /* a check list has been read: `good_lines`, `bad_lines`; `size`: bytes of an
                          untagged digest in a bad line, or 0 */
@@ -42,13 +42,13 @@ struct slot {
     enum slot_origin origin;
     int error;       /* 0, or a negative errno value */
     bool unsure;     /* in a check: the digest may be of another algorithm */
-    uint8_t shown;   /* its entry in the flow's in_hand, from 1; 0: none. The digester's */
+    uint8_t shown;   /* its entry in the flow's in_hand, from 1; 0: none. Used by the digester */
     bool holds_dir;  /* it holds the folder's descriptor, until the file is open */
     struct dir *dir; /* the folder, referenced; NULL: the name is a path */
     char *name;
     size_t name_len, name_cap;
     const char *remark;
-    uint64_t line; /* of a check list: a file's, or that of a message */
+    uint64_t line; /* of a check list: a file's line, or a message's */
     uint64_t good_lines, bad_lines;
     unsigned wanted;         /* a set of digests (selection.h) */
     size_t size;             /* bytes of a digest: in a check, or if there are several sizes */

@@ -10,7 +10,7 @@ struct source {
     size_t descriptors; /* folders that may be open at the same time */
     bool stdin_used;
     struct update *update; /* or NULL */
-    bool list_broken;      /* a list could not be read: what it names is not known */
+    bool list_broken;      /* a list could not be read, so its names are not known */
 };
 
 /* Each is a flow_produce_fn; the argument is a struct source. */
@@ -19,7 +19,7 @@ int produce_lists(struct flow *f, void *source);
 
 struct named;
 
-/* Submits those files of the paths that are not named, and so are to be added to a list. 0 or a
+/* Submits the files of the paths that are not named, so that they are added to a list. 0 or a
  * negative errno value. */
 int source_new_files(struct source *src, struct flow *f, struct named *n);
 

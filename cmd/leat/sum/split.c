@@ -10,16 +10,16 @@ enum {
     ROUND = 128, /* subtrees after which their values are added, and helpers may join */
 };
 
-/* A round. The parties take subtrees in order, and write only what is their subtree's. The digester
- * reads that after the scope of the helpers has closed. So all atomics here are relaxed. */
+/* A round. The parties take subtrees in order, and write only their subtrees' values. The digester
+ * reads these after the scope of the helpers has closed. So all atomics here are relaxed. */
 struct split {
     struct flow *flow;
     const struct reading *file;
     size_t room;           /* bytes of a buffer */
     uint64_t base;         /* the number of the round's first subtree */
     unsigned count;        /* subtrees of the round */
-    _Atomic unsigned next; /* the first that no party has taken */
-    atomic_bool stop;      /* one could not be read whole */
+    _Atomic unsigned next; /* the first subtree that no party has taken */
+    atomic_bool stop;      /* one subtree could not be read whole */
     bool done[ROUND];
     unsigned char values[ROUND][NODE_VALUE];
 };
@@ -49,7 +49,7 @@ static bool adopt(_Atomic unsigned *word, unsigned from, unsigned to)
                                                    memory_order_relaxed);
 }
 
-/* Whether the calling helper has left for a digester. */
+/* Whether the calling helper has given its core to a digester. */
 static bool has_left(struct flow *f)
 {
     unsigned busy;
@@ -102,7 +102,8 @@ static void start_helpers(struct split *s, leat_scope *scope)
     }
 }
 
-/* Digests a round, and adds what there is from its beginning on. Returns how many subtrees. */
+/* Digests a round, and adds the subtrees from its beginning up to the first gap. Returns their
+ * number. */
 static unsigned run_round(struct split *s, struct blake3 *b, unsigned char *buffer)
 {
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
@@ -139,7 +140,7 @@ int split_digest(struct flow *f, const struct reading *r, struct blake3 *b, size
     *s = (struct split){ .flow = f, .file = r, .room = room };
     blake3_begin(b, node_way_at(0));
     atomic_fetch_sub_explicit(&f->digested, begun, memory_order_relaxed);
-    /* The last byte stays: the root is no subtree. */
+    /* The last byte is left: the root is no subtree. */
     uint64_t all = (uint64_t)(about.st_size - 1) / BLAKE3_SUBTREE;
     unsigned added;
     do {

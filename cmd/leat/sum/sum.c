@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Chooses the vectors for lanes: those that LEAT_LANES names, NULL if it is "none", or without it
- * the fastest, or NULL if none are worth it. False if there are none of that name. */
+/* Chooses the vectors for lanes: those that LEAT_LANES names, or NULL if it is "none"; if it is not
+ * set, the fastest, or NULL if none pays. False if there are none of that name. */
 static bool choose_way(const struct lane_digest *d, const struct lane_way **way)
 {
     const char *name = getenv("LEAT_LANES");
@@ -34,7 +34,7 @@ static bool choose_way(const struct lane_digest *d, const struct lane_way **way)
     return *way;
 }
 
-/* Bytes of all digests of one file. */
+/* The bytes of all digests of one file. */
 static size_t digests_size(const struct options *o)
 {
     size_t all = 0;
@@ -63,7 +63,7 @@ static void report_failure(struct emitter *e, int err)
         emit_complaint(e, "cannot continue", err);
 }
 
-/* If it was, main.c has opened something in its place, with O_PATH. */
+/* If it was, main.c has opened another file in its place, with O_PATH. */
 static bool stdin_was_closed(void)
 {
     int flags = fcntl(STDIN_FILENO, F_GETFL);
@@ -106,11 +106,11 @@ enum { RUNTIME_DESCRIPTORS = 4 }; /* with the halt's */
 struct work {
     struct flow *flow;
     leat_scope *scope;
-    int signal; /* that has ended it early, or 0 */
+    int signal; /* the signal that has ended it early, or 0 */
     int err, unsaved;
 };
 
-/* What holds up the end after a signal, the next one ends. */
+/* Called for each signal. If the first one does not end the program, the next one does. */
 static void halt(void *arg, int number)
 {
     struct work *w = arg;
@@ -121,7 +121,7 @@ static void halt(void *arg, int number)
     leat_scope_cancel(w->scope);
 }
 
-/* Also after a halt: all digests of the cache are right. */
+/* Called even after a halt, since all digests of the cache are right. */
 static int save(void *arg)
 {
     struct work *w = arg;
@@ -154,7 +154,7 @@ static int work(void *arg)
     return w->err;
 }
 
-/* Returns the exit status. *fatal: the signal that is to end the program, or 0. A closed pipe means
+/* Returns the exit status. *fatal: the signal that must end the program, or 0. A closed pipe means
  * SIGPIPE if `pipes_end_it`, else a write error. */
 static int run_flow(struct options *o, const struct lane_way *way, bool pipes_end_it, int *fatal)
 {
@@ -193,10 +193,10 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
         others++; /* a folder */
     struct work w = { .flow = &flow };
     int err = descriptors_share(&flow, others, &source.descriptors);
-    /* All tasks block in the system, on threads of their own: one worker is enough. */
+    /* All tasks block in the system, on their own threads: one worker is enough. */
     if (!err)
         err = leat_main_with(work, &w, &(leat_options){ .workers = 1 });
-    /* leat's -ENOMEM does not tell what the system lacked; here it is nearly always threads. */
+    /* leat's -ENOMEM does not say what the system lacked; here it is nearly always threads. */
     if (err == -ENOMEM && !w.scope)
         err = -EAGAIN;
     if (w.unsaved)
@@ -206,7 +206,7 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
         *fatal = SIGPIPE;
     if (!*fatal) {
         report_failure(&emitter, err);
-        /* As coreutils' programs, which complain that they cannot close it. */
+        /* As in coreutils, whose programs report that they cannot close it. */
         if (source.stdin_used && stdin_was_closed())
             emit_complaint(&emitter, "standard input", -EBADF);
     }
@@ -216,7 +216,8 @@ static int run_flow(struct options *o, const struct lane_way *way, bool pipes_en
     return emitter.failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
-/* In a check without --algorithm, leaves out what this system does not offer. 0 or -ENOTSUP. */
+/* In a check without --algorithm, leaves out the algorithms that this system does not have. 0 or
+ * -ENOTSUP. */
 static int load_digests(struct options *o)
 {
     struct selection wanted = o->selection;
@@ -255,7 +256,8 @@ int sum_main(const struct persona *persona, int argc, char **argv)
     struct options o;
     int fatal = 0, status = options_read(&o, persona, argc, argv);
     if (status < 0) {
-        /* A closed pipe ends it by SIGPIPE, as usual, but only after it has written the cache. */
+        /* A closed pipe ends the program by SIGPIPE, as usual, but only after the cache has been
+         * written. */
         bool pipes_end_it = signal(SIGPIPE, SIG_IGN) != SIG_IGN;
         status = load_and_run(&o, pipes_end_it, &fatal);
         algorithms_unload();

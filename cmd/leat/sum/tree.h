@@ -1,9 +1,9 @@
-/* tree.h: the one digest of a whole folder.
+/* tree.h: the digest of a whole folder.
  *
- * It is the digest of the lines that `leat sum .` prints in that folder: of each regular file its
+ * It is the digest of the lines that `leat sum .` prints in that folder: for each regular file, its
  * digest and its path from there, beginning with "./", in the order of the bytes of the paths. So
- * neither the times of the files count nor where the folder is. It belongs to the collector's
- * thread; the files come in their order. */
+ * neither the times of the files nor the place of the folder count. It belongs to the collector's
+ * thread; the files come in order. */
 #ifndef LEAT_CMD_TREE_H
 #define LEAT_CMD_TREE_H
 
@@ -21,7 +21,7 @@ struct tree {
     struct hashers hashers;
 };
 
-/* The slot says which digests, and names the folder, with a '/' at its end. */
+/* The slot has the set of digests, and names the folder, with a '/' at its end. */
 void tree_begin(struct tree *t, const struct selection *selection, const struct slot *s);
 
 /* `path`: the file's, within the folder; the slot has the file's digests, or its error. */

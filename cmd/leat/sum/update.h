@@ -1,9 +1,9 @@
-/* update.h: --update: what becomes of a list's lines, and the lines that it gets besides.
+/* update.h: --update: changes to a list's lines, and its new lines.
  *
- * The producer reads the list, and sets all that says how the list looks before it submits the
- * first new file. The collector notes what changes. When the flow is over the list is read again
- * (update_write.c) and replaced as a whole: what nobody asked to change stays byte for byte. Until
- * then it is not touched, and it stays as it is if the run did not come to its end. */
+ * The producer reads the list, and records its form before it submits the first new file. The
+ * collector records the changes. When the flow is over the list is read again (update_write.c) and
+ * replaced as a whole: lines without a change stay the same, byte for byte. Until then the list is
+ * not touched, nor is it if the run ends early. */
 #ifndef LEAT_CMD_UPDATE_H
 #define LEAT_CMD_UPDATE_H
 
@@ -11,7 +11,7 @@
 #include "form.h"
 #include "slot.h"
 
-/* Of a line of the list: it gets another digest, or is dropped. */
+/* A line of the list that gets another digest, or is dropped. */
 struct update_change {
     uint64_t line;
     size_t size; /* bytes of the digest; 0: dropped */
@@ -28,7 +28,7 @@ struct update {
     const struct selection *selection;
     bool any_digest; /* as in struct grammar */
 
-    /* the producer's */
+    /* used by the producer */
     struct stamp stamp;            /* of the list when it was read */
     bool any_line;                 /* there is a line with a digest */
     bool in_order;                 /* the names come in the order of their bytes */
@@ -38,7 +38,7 @@ struct update {
     unsigned digests;              /* their number, */
     size_t size;                   /* and their bytes where an algorithm has several sizes */
 
-    /* the collector's */
+    /* used by the collector */
     struct update_change *changes; /* in the order of the lines */
     size_t change_count, change_cap;
     struct update_file *files;
@@ -46,7 +46,7 @@ struct update {
     struct text names, added;
     bool broken;   /* memory has run out */
     bool refused;  /* the list must not be written */
-    bool complete; /* everything has been looked at */
+    bool complete; /* everything has been checked */
 };
 
 /* `first`: the set of digests for a list that has no lines yet. */
@@ -57,7 +57,7 @@ void update_close(struct update *u);
 /* For the producer, before the list is read: 0, or -EINVAL if it is no regular file. */
 int update_take_stamp(struct update *u, int fd);
 
-/* For the producer: takes note of how a line looks. */
+/* For the producer: records the form of a line. */
 void update_meet(struct update *u, const struct checked *found, bool crlf);
 
 /* The set of digests that a new file needs. */
@@ -69,7 +69,7 @@ void update_replace(struct update *u, uint64_t line, const unsigned char *digest
 void update_add(struct update *u, const struct slot *s, const char *path);
 
 /* Writes the list if anything changes. Returns 0 or a negative errno value: -ESTALE if the list is
- * no longer what was read. */
+ * no longer the one that was read. */
 int update_write(struct update *u);
 
 #endif

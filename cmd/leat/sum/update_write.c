@@ -1,5 +1,5 @@
-/* update_write.c: writes the updated list. New files go where the order of the names has their
- * place if the list is in that order, otherwise behind all others. */
+/* update_write.c: writes the updated list. New files go to their place if the list is in the order
+ * of the names, otherwise to the end. */
 #define _GNU_SOURCE
 #include "long_path.h"
 #include "replace.h"
@@ -21,7 +21,7 @@ struct writer {
     struct text out;
     struct text raw; /* the present line as it is in the list */
     uint64_t line;
-    size_t change, file; /* the next ones */
+    size_t change, file; /* the next change, and the next new file */
 };
 
 static int compare(const void *a, const void *b, void *names)

@@ -88,7 +88,8 @@ static bool few_descriptors(const void *arg)
     return dirs_open() < w->descriptors;
 }
 
-/* Open folders at which the walk continues: a quarter of the descriptors must be free again. */
+/* The number of open folders at which the walk continues: a quarter of the descriptors must be free
+ * again. */
 static size_t low_water_mark(const struct walk *w)
 {
     return w->descriptors - 1 - w->descriptors / 4;
@@ -124,7 +125,8 @@ static int open_patiently(struct walk *w, struct dir *d)
 {
     int err = 0;
     if (!few_descriptors(w)) {
-        /* Slots return in the output's order, so after a long file: closed folders wake us, too. */
+        /* Slots return in the output's order, so perhaps only after a long file: closed folders
+         * wake us, too. */
         dirs_notify(w->flow->wakeup, low_water_mark(w));
         err = flow_settle(w->flow, is_at_low_water, w);
     }
@@ -165,7 +167,7 @@ static int come_back(struct walk *w)
     return err;
 }
 
-/* Whether this is also one of the folders above it. */
+/* Whether this folder is also one of those above it. */
 static bool is_loop(const struct walk *w, const struct dir *d)
 {
     for (size_t i = w->depth; i-- > 0;)

@@ -1,16 +1,16 @@
 /* walk.h: all regular files in and below a folder, in the order of the bytes of their paths.
  *
  * The walk keeps the folders above the present one, and their entries still to come, on the heap,
- * so only memory bounds the depth. It holds the descriptors of the innermost few folders only;
- * when it comes back to a folder that is closed, it opens the path to it again. The folders of
- * files under way stay open, and the walk waits when these are too many. */
+ * so only memory bounds the depth. It holds the descriptors of the innermost few folders only; when
+ * it comes back to a folder that is closed, it opens the path to it again. The folders of files
+ * under way stay open, and the walk waits when there are too many. */
 #ifndef LEAT_CMD_WALK_H
 #define LEAT_CMD_WALK_H
 
 #include "flow.h"
 #include "listing.h"
 
-/* What a line of a check list says of a folder. */
+/* The entry of a check list for a folder. */
 struct walk_checked {
     uint64_t line;
     bool unsure;

@@ -1,5 +1,5 @@
-/* queue.c: in place of map/queue.c and worker/take.c, for a command without libleat-link. No
- * address of a queue is accepted (shared/queue.c), so nobody calls this. */
+/* queue.c: replaces map/queue.c and worker/take.c in a command without libleat-link. That command
+ * refuses all addresses of queues (shared/queue.c), so these functions are never called. */
 #include "worker/queue.h"
 #include "map/host.h"
 #include "worker/worker.h"

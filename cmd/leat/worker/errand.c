@@ -1,4 +1,4 @@
-/* errand.c: a job from a queue: its program, what goes to and from it, and its result. */
+/* errand.c: a job from a queue: runs its program with its input, and makes its result. */
 #define _GNU_SOURCE
 #include "shared/program.h"
 #include "worker/order.h"
@@ -28,7 +28,7 @@ struct errand {
     char *buffer;       /* of FRAME_BODY_MOST bytes */
 };
 
-/* ---- its result ---- */
+/* ---- the result ---- */
 
 static void begin_result(struct errand *e)
 {
@@ -66,7 +66,7 @@ static void count(struct taker *taker, int more)
     pthread_mutex_unlock(&taker->lock);
 }
 
-/* What the system is short of comes back when other programs end. */
+/* Waits: other programs give back what the system lacks when they end. */
 static bool wait_for_others(struct taker *taker, unsigned *tries)
 {
     pthread_mutex_lock(&taker->lock);
@@ -99,7 +99,7 @@ static int start(struct errand *e, leat_scope *scope)
     return error;
 }
 
-/* ---- while it runs ---- */
+/* ---- the running program ---- */
 
 static void end_program(struct errand *e, unsigned flag)
 {
@@ -107,7 +107,7 @@ static void end_program(struct errand *e, unsigned flag)
     leat_process_end(e->process, SIGTERM);
 }
 
-/* An error means that the program does not want more. */
+/* An error means that the program wants no more input. */
 static void write_some(struct errand *e)
 {
     const struct text *input = &e->order.input;
@@ -138,7 +138,8 @@ static void read_some(struct errand *e, int stream, size_t most)
         frame_put(&e->result, FRAME_OUTPUT + (unsigned)stream, 0, e->buffer, (size_t)n);
 }
 
-/* What the pipe holds when the program has ended, and not what others write to it later. */
+/* Reads what the pipe holds when the program has ended, but not what other processes write to it
+ * later. */
 static void drain(struct errand *e, int stream)
 {
     int there = 0;
@@ -151,7 +152,7 @@ static void drain(struct errand *e, int stream)
     }
 }
 
-/* Until the program has ended. 0; or -ECANCELED, and then the scope ends it. */
+/* Attends to the program until it has ended. 0; or -ECANCELED, and then the scope ends it. */
 static int attend(struct errand *e)
 {
     int64_t end = e->order.limit && e->order.limit < INT64_MAX - e->begun
@@ -218,7 +219,7 @@ static int run(struct errand *e)
     return error;
 }
 
-/* Another version learns which one this is. */
+/* To another version, the result reports this worker's version. */
 static int do_order(struct errand *e, const leat_far_item *item)
 {
     int error = order_read(&e->order, item->data, item->size);

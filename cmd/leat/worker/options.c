@@ -1,4 +1,4 @@
-/* options.c: what the user asked of `leat worker`. */
+/* options.c: the options and arguments of `leat worker`. */
 #define _GNU_SOURCE
 #include "shared/cores.h"
 #include "shared/finish.h"
@@ -48,7 +48,7 @@ static const struct option names[] = {
 struct wishes {
     struct taker taker;
     const char *folder;
-    bool any, told; /* told: all has been printed that was asked for */
+    bool any, told; /* told: the text that the user asked for has been printed */
 };
 
 #define refuse(...) usage_refuse("leat worker", WORKER_TROUBLE, __VA_ARGS__)
@@ -65,7 +65,7 @@ static int read_option(struct wishes *w, int option, const char *argument)
     case OPT_DIR: w->folder = argument; return 0;
     case OPT_GRACE:
         wrong = read_time("--grace", argument, 0, &w->taker.grace);
-        w->taker.grace += !w->taker.grace; /* to libleat-link, 0 is its default */
+        w->taker.grace += !w->taker.grace; /* for libleat-link 0 is the default */
         return wrong;
     case OPT_LEASE: return read_time("--lease", argument, 100 * LEAT_MS, &w->taker.lease);
     case OPT_HELP: w->told = true; return finish_text("leat worker", help, WORKER_TROUBLE);
@@ -90,7 +90,7 @@ static int read_address(struct taker *taker, const char *text)
 static int read_all(struct wishes *w, int argc, char **argv)
 {
     int option, wrong = 0;
-    optind = 0; /* makes getopt start anew */
+    optind = 0; /* makes getopt start again */
     while (!wrong && !w->told && (option = getopt_long(argc, argv, "j:", names, NULL)) != -1)
         wrong = read_option(w, option, optarg);
     if (wrong || w->told)

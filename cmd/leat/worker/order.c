@@ -13,7 +13,7 @@ static int take_time(struct frame *f, int64_t *to)
     return f->broken || time > INT64_MAX ? -EBADMSG : 0;
 }
 
-/* Of another version, nothing more is read. */
+/* From another version, nothing more is read. */
 static int take_hello(struct order *order, struct frame *f)
 {
     const char *version = frame_string(f);
@@ -44,7 +44,7 @@ static int take_start(struct order *order, struct frame *f)
                : 0;
 }
 
-/* Behind HELLO; START is behind all strings, and before the input. */
+/* Takes a frame after HELLO; START comes after all strings, and before the input. */
 static int take_frame(struct order *order, struct frame *f)
 {
     bool started = order->count;

@@ -1,4 +1,4 @@
-/* order.h: a job as it comes from a queue. Anybody with a right to write to the queue may have
+/* order.h: a job as it comes from a queue. Any user with a right to write to the queue may have
  * written it. */
 #ifndef LEAT_WORKER_ORDER_H
 #define LEAT_WORKER_ORDER_H
@@ -7,12 +7,12 @@
 
 struct order {
     struct text strings; /* its variables, then its arguments */
-    size_t count;        /* of them */
+    size_t count;        /* of strings */
     bool has_input;
     struct text input;
-    const char *folder; /* in the bytes that were read; "": the worker's own */
+    const char *folder; /* points into the bytes that were read; "": the worker's own */
     int64_t grace;
-    int64_t limit; /* of the time that it runs; 0: none */
+    int64_t limit; /* the most time that it may run; 0: no limit */
 };
 
 /* Reads a job. 0; -EPROTONOSUPPORT: another version has written it; -EBADMSG: no `leat map` writes

@@ -1,8 +1,8 @@
-/* queue.h: `leat worker ADDRESS`: takes jobs of any `leat map` from a queue, and runs them.
+/* queue.h: `leat worker ADDRESS`: takes the jobs of any `leat map` from a queue, and runs them.
  *
- * It is a far end of a stage over machines (leat/link.h). Each job is a task of that, and its
- * result is stored when its program has ended. When the queue gives a job to another worker, or its
- * run is forgotten, the task is cancelled, and with it the program and its group.
+ * It is a far end of a stage over machines (leat/link.h). Each job is one of its tasks, and the
+ * job's result is stored when its program has ended. When the queue gives a job to another worker,
+ * or the job's run is forgotten, the task is cancelled, and with it the program and its group.
  *
  * Locking. `lock` guards `running`. */
 #ifndef LEAT_WORKER_QUEUE_H
@@ -19,7 +19,7 @@ struct taker {
     struct queue queue;
     const char *address; /* as the user gave it */
     unsigned jobs;       /* at a time */
-    int64_t grace;       /* of the jobs that run when the worker is to end */
+    int64_t grace;       /* for the running jobs when the worker must end */
     int64_t lease;
     char host[65];    /* of this machine */
     leat_chan *hurry; /* closed: jobs end now */

@@ -13,13 +13,13 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static void tell(void *arg, const char *message)
+static void print_message(void *arg, const char *message)
 {
     (void)arg;
     fprintf(stderr, "leat worker: %s\n", message);
 }
 
-/* The name has what a log and a terminal may have. */
+/* The name only has characters that a log and a terminal may show. */
 static void find_host(struct taker *taker)
 {
     char *name = taker->host;
@@ -31,7 +31,7 @@ static void find_host(struct taker *taker)
             *name = '?';
 }
 
-/* The first signal: no more jobs, and those that run have the grace. The second: they end now. */
+/* The first signal: no more jobs, and running jobs have the grace. The second: they end now. */
 static void end_jobs(void *arg, int number)
 {
     struct taker *taker = arg;
@@ -68,8 +68,9 @@ static int work(void *arg)
     int error = taker->hurry ? 0 : -ENOMEM;
     if (!error)
         error = leat_link_open(scope, taker->queue.engine,
-                               &(leat_link_spec){ .lease = taker->lease, .tell = tell }, &link);
-    /* The link has it, and no job is to have it. */
+                               &(leat_link_spec){ .lease = taker->lease, .tell = print_message },
+                               &link);
+    /* The link has the password, and no job may get it. */
     unsetenv("LEAT_LINK_PASSWORD");
     if (!error)
         error = serve(taker, link);
@@ -83,7 +84,7 @@ int taker_run(struct taker *taker)
     signal(SIGPIPE, SIG_IGN);
     pthread_mutex_init(&taker->lock, NULL);
     find_host(taker);
-    /* The kernel does the work: with more workers, these wake each other for nothing. */
+    /* The kernel does the work: more workers would only wake each other in vain. */
     int status = leat_main_with(work, taker, &(leat_options){ .workers = 1 });
     return status < 0 ? worker_complain("cannot start", status) : status;
 }

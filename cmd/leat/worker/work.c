@@ -1,4 +1,4 @@
-/* work.c: a job at the far end of a link: its program, and what goes to and from it. */
+/* work.c: a job at the far end of a link: runs its program, and passes its input and output on. */
 #include "worker/work.h"
 #include "shared/program.h"
 
@@ -18,7 +18,7 @@ struct far {
 
 /* ---- starting ---- */
 
-/* What the system is short of comes back when other jobs end. False: none runs, or the worker
+/* Waits: other jobs give back what the system lacks when they end. False: none runs, or the worker
  * ends. */
 static bool wait_for_others(struct worker *worker, unsigned *tries)
 {
@@ -54,7 +54,7 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
 void work_signal(struct work *work, int signal, bool ends)
 {
     if (!work->process) {
-        /* What ends it counts, and KILL more than that. */
+        /* A signal that ends it counts more than others, and KILL more than all. */
         if (!work->ends || signal == SIGKILL)
             work->signal = signal;
         work->ends = signal != SIGKILL && (ends || work->ends);
@@ -87,7 +87,7 @@ static void has_no_process(struct work *work)
 
 /* ---- its input ---- */
 
-/* Takes what has come since. False: the input has ended. */
+/* Takes the input that has come since. False: it has ended. */
 static bool take_input(struct work *work, struct text *mine)
 {
     text_clear(mine);
@@ -100,8 +100,8 @@ static bool take_input(struct work *work, struct text *mine)
     return come.len || !ended;
 }
 
-/* False: the program does not want more, or has ended. `owed`: bytes that it took, and for which no
- * credit was given. */
+/* False: the program wants no more input, or has ended. `owed`: bytes that it took, without credit
+ * for them yet. */
 static bool write_input(struct work *work, const struct text *input, size_t *owed)
 {
     for (size_t done = 0; done < input->len;) {
@@ -133,7 +133,7 @@ static int pass_input(void *arg)
 
 /* ---- its output ---- */
 
-/* How many bytes may be read now. */
+/* The number of bytes that may be read now. */
 static size_t room(const struct far *f, enum stream stream)
 {
     struct work *work = f->work;
@@ -159,7 +159,8 @@ static void send_some(struct far *f, enum stream stream, size_t most)
     link_send(&work->worker->link, FRAME_OUTPUT + stream, work->job, f->buffer, (size_t)n);
 }
 
-/* What the pipe holds when the program has ended, and not what others write to it later. */
+/* Reads what the pipe holds when the program has ended, but not what other processes write to it
+ * later. */
 static int drain(struct far *f, enum stream stream)
 {
     int there = 0, error = 0;
@@ -178,10 +179,10 @@ static int drain(struct far *f, enum stream stream)
     return error;
 }
 
-/* ---- while it runs ---- */
+/* ---- the running program ---- */
 
-/* Until the program has ended. 0, or -ECANCELED. Without credit for one stream the map takes none
- * of the other either: so the job waits for that alone. */
+/* Attends to the program until it has ended. 0, or -ECANCELED. Without credit for one stream, the
+ * map does not take the other one either, so the job waits only for that credit. */
 static int attend(struct far *f)
 {
     for (;;) {
@@ -244,7 +245,7 @@ static int feed_and_attend(struct far *f)
     return error;
 }
 
-/* When the worker ends, the jobs that it ends are lost to the map. */
+/* When the worker ends, the map regards the jobs that it ends as lost. */
 static void run_program(struct work *work, leat_process *process, char *buffer)
 {
     struct far f = { .work = work,

@@ -1,11 +1,11 @@
 /* work.h: `leat worker`, the far end of a link: it runs jobs for a `leat map` on another machine.
  *
  * One task receives frames and hands them to the jobs. A job is a thread, which attends to its
- * program itself (LEAT_ATTENDED), unless they are many; its input, if it has one, has a task. When
- * the link ends, so do the jobs, with their processes.
+ * program itself (LEAT_ATTENDED), unless there are many jobs. A job's input, if there is one, has a
+ * task. When the link ends, the jobs and their processes end, too.
  *
- * Locking. `lock` guards the list of jobs and the members of a job that say so. It is not held over
- * a wait. */
+ * Locking. `lock` guards the list of jobs and the members of a job that say so. It is not held
+ * during a wait. */
 #ifndef LEAT_WORKER_WORK_H
 #define LEAT_WORKER_WORK_H
 
@@ -30,13 +30,13 @@ struct work {
     size_t count;        /* of them */
     bool started, has_input;
     leat_chan *fed, *credited; /* an item: there is more input, or its end; more credit */
-    leat_io *to;               /* with an input: where it goes */
+    leat_io *to;               /* with an input: its destination */
 
     /* under the lock */
     struct work *next;
     leat_process *process;
-    int signal; /* that came before there was a process */
-    bool ends;  /* and was to end it */
+    int signal; /* came before there was a process */
+    bool ends;  /* and must end it */
     struct text input;
     bool input_ended;
     size_t credit[STREAMS];
@@ -44,7 +44,7 @@ struct work {
 
 /* ---- works.c: the list ---- */
 
-/* Acts on a frame about a job. 0, or -EBADMSG if no `leat map` sends this, or -ENOMEM. */
+/* Acts on a frame about a job. 0, or -EBADMSG if no `leat map` sends such a frame, or -ENOMEM. */
 int works_take(struct worker *worker, struct frame *frame);
 
 /* Takes a job off the list and frees it. */
@@ -57,7 +57,7 @@ void works_free(struct worker *worker);
 
 int work_do(void *work);
 
-/* With the lock held: sends a signal to the job's processes, now or when they are there. */
+/* With the lock held: sends a signal to the job's processes, now or when they exist. */
 void work_signal(struct work *work, int signal, bool ends);
 
 #endif

@@ -29,8 +29,8 @@ static void say_hello(struct link *link)
     text_free(&body);
 }
 
-/* Answers the hello of a leat map. 0 or the exit status. To another version, the worker says its
- * own and ends. */
+/* Answers the hello of a leat map. 0 or the exit status. To another version, the worker sends its
+ * own version and ends. */
 static int hear_hello(struct worker *worker)
 {
     struct frame f;
@@ -52,7 +52,7 @@ static int hear_hello(struct worker *worker)
 
 /* ---- serving ---- */
 
-/* A signal ends the worker as the end of the link does. */
+/* A signal ends the worker in the same way as the end of the link. */
 static void end_link(void *arg, int number)
 {
     struct worker *worker = arg;
@@ -60,7 +60,7 @@ static void end_link(void *arg, int number)
     leat_io_close(worker->link.in);
 }
 
-/* Until the link ends. */
+/* Serves until the link ends. */
 static int serve(struct worker *worker)
 {
     struct frame f;
@@ -110,7 +110,7 @@ int worker_on_stream(void)
     static struct worker worker; /* zeroed */
     signal(SIGPIPE, SIG_IGN);
     pthread_mutex_init(&worker.lock, NULL);
-    /* The kernel does the work: with more workers, these wake each other for nothing. */
+    /* The kernel does the work: more workers would only wake each other in vain. */
     int status = leat_main_with(work, &worker, &(leat_options){ .workers = 1 });
     works_free(&worker);
     link_free(&worker.link);

@@ -8,7 +8,7 @@ int worker_main(int argc, char **argv);
 
 /* ---- worker.c ---- */
 
-/* Says that something has failed. Returns WORKER_TROUBLE. */
+/* Reports a failure. Returns WORKER_TROUBLE. */
 int worker_complain(const char *what, int error);
 
 /* Serves the leat map that has standard input and output. Returns the exit status. */

@@ -5,11 +5,11 @@
 #include <errno.h>
 #include <stdlib.h>
 
-/* A thread is worth its stack where the processors are busy with the programs' starts and ends: not
- * with more than that, most of which wait. */
+/* A thread for each job pays if the processors are busy with starts and ends of programs: not with
+ * more threads than this, most of which wait. */
 enum { WORKS_MOST = 8192, THREADS_MOST = 64 };
 
-/* Several functions here are called with the lock held. */
+/* The lock must be held, here and in several functions below. */
 static struct work *find(const struct worker *worker, uint32_t job)
 {
     struct work *work = worker->first;
@@ -138,7 +138,7 @@ static int take_signal(struct work *work, struct frame *f)
     return 0;
 }
 
-/* About a job that has ended meanwhile, all these are passed by. */
+/* All these frames are ignored if the job has ended meanwhile. */
 static int take_other(struct worker *worker, struct frame *f)
 {
     struct work *work = find(worker, f->job);

@@ -1,4 +1,4 @@
-/* baseline.c: what every processor has: plain words, and vectors of 16 bytes (SSE2, NEON). */
+/* baseline.c: for every processor: plain words, and vectors of 16 bytes (SSE2, NEON). */
 
 #define SETS 1
 #define WIDTH 1

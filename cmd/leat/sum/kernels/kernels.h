@@ -1,9 +1,9 @@
 /* kernels.h: MD5, SHA-1 and SHA-2 of many messages at once, one in each lane of vector registers.
  *
- * In one message each step waits for the step before; sixteen messages side by side take no longer
- * than one. The states of the messages at work are in lanes 0 to n - 1, and a kernel takes all of
- * them forward by the same number of blocks. When a message ends, the owner of the lanes starts the
- * next one in its lane, or moves the last one there.
+ * In one message each step waits for the step before, so sixteen messages side by side take no
+ * longer than one. The states of the messages at work are in lanes 0 to n - 1, and a kernel takes
+ * all of them forward by the same number of blocks. When a message ends, the owner of the lanes
+ * starts the next one in its lane, or moves the last one there.
  *
  * A `struct lane_digest` is a digest; a `struct lane_way` is its kernels for one kind of vector
  * register. Both are rows of constant tables. All kernels of a digest give the same result, and

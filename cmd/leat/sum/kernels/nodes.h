@@ -1,8 +1,8 @@
 /* nodes.h: the nodes of BLAKE3's tree, many at once, one in each lane of vector registers.
  *
  * A message is cut into chunks of 1024 bytes, the leaves of a binary tree. A node has a chaining
- * value of 32 bytes: that of a chunk is from its blocks, one after the other; that of a parent is
- * from the two values of its children, which are its only block. So nodes of one kind are
+ * value of 32 bytes: a chunk's value is computed from its blocks, one after another; a parent's
+ * value from those of its two children, which are its only block. So nodes of one kind are
  * independent of each other, and a kernel computes as many as it has lanes.
  *
  * Written from the specification: "BLAKE3: one function, fast everywhere", by O'Connor, Aumasson,
@@ -20,7 +20,7 @@ enum {
     NODE_VALUE = 32, /* bytes of a chaining value */
 };
 
-/* What a block is, for the compression. */
+/* The role of a block, for the compression. */
 enum node_flag {
     NODE_CHUNK_START = 1 << 0,
     NODE_CHUNK_END = 1 << 1,
