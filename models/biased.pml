@@ -12,7 +12,7 @@
  *
  * Proves:
  *  - two parties are never inside at once;
- *  - at the release, `grip` tells how the party took the lock;
+ *  - at the release, `grip` shows how the party took the lock;
  *  - every party gets the lock in the end: none waits for a `grip` that stays;
  *  - if a party reads several values without the lock, and then finds that it is still the owner,
  *    it has read them as they were at one moment: here two values that differ only while a party

@@ -1,4 +1,4 @@
-/* idle.pml: workers without work: which sleep, which watches, which tell, which is woken.
+/* idle.pml: workers without work: which sleep, which watches, which notify, which is woken.
  *
  * Models sched/idle.c and idle.h; visit, lt_steal_look, lt_steal_saw_all and lt_look_after_others
  * of sched/steal.c; and lt_worker_notify, lt_worker_answer, lt_worker_expect, lt_worker_post,
@@ -13,14 +13,14 @@
  * may leave one that naps asleep; the code does so only while all processors are in use. With
  * WAKES_NEXT it never does.
  *
- * To tell is to call lt_worker_notify, as a worker must while `unwatched` is set. What a worker
+ * To notify is to call lt_worker_notify, as a worker must while `unwatched` is set. What a worker
  * stores plainly before it reads `unwatched` may reach memory after that read (`early`); the
  * barrier waits until it has. Of the parties in a list, only their number is modelled. Of the
  * looks, only that a thief takes half from a worker whose function does not return, and may take
  * from others.
  *
  * Proves:
- *  - while a worker is idle there is a watcher, or all workers must tell; the list of sleepers
+ *  - while a worker is idle there is a watcher, or all workers must notify; the list of sleepers
  *    holds the right ones;
  *  - when nothing moves any more, no party waits in a list, an inbox or a wheel of a worker that
  *    does not return, nor in the global queue, while another worker is idle (`Quiet`);
@@ -28,10 +28,10 @@
  *
  * Broken on purpose:
  *  ROLE_BEFORE_ASLEEP  reads its role before it says that it sleeps: a worker that makes it the
- *                      watcher in between wakes nobody, and it sleeps without naps
+ *                      watcher in between wakes no worker, and it sleeps without naps
  *  NEWS_BEFORE_ASLEEP  looks for news before it says that it sleeps
  *  CALL_THE_BUSY       the worker that lt_idle_call woke may have become active for another reason,
- *                      and does not tell that the global queue has tasks
+ *                      and does not notify that the global queue has tasks
  *  NOT_HANDED_ON       a watcher that becomes active does not hand on the watch
  *  LEFT_UNTOLD         a watcher leaves the others unwatched, and does not set `unwatched`
  *  NO_BARRIER          a watcher that rests makes no barrier before its last look
@@ -42,16 +42,16 @@
  *  ALONE_BEFORE        it reads that no worker is active before it sets `unwatched`, under another
  *                      hold of the lock
  *  NO_ALARM            it rests without regard to the timers of others
- *  TOLD_UNHEARD        a watcher that was told continues to rest
+ *  TOLD_UNHEARD        a watcher that was notified continues to rest
  *  NAPS_FOR_GOOD       a former watcher whose nap is over still passes for one that naps
  *  NAPS_AND_RESTS      so does a watcher that rests
- *  UNTOLD_POST         a post to a worker that does not sleep does not tell
- *  UNTOLD_ENTRY        a worker that goes inside does not tell
- *  UNTOLD_TIMER        a worker that sets a timer does not tell
- *  UNTOLD_CROWD        a worker that receives several parties does not tell: they may have been
+ *  UNTOLD_POST         a post to a worker that does not sleep does not notify
+ *  UNTOLD_ENTRY        a worker that goes inside does not notify
+ *  UNTOLD_TIMER        a worker that sets a timer does not notify
+ *  UNTOLD_CROWD        a worker that receives several parties does not notify: they may have been
  *                      posted before `unwatched` was set
- *  UNTOLD_LOOT         a worker that becomes active does not tell that it has stolen several
- *  UNTOLD_GIFT         a worker that gives its ready parties to another one does not tell
+ *  UNTOLD_LOOT         a worker that becomes active does not notify when it has stolen several
+ *  UNTOLD_GIFT         a worker that gives its ready parties to another one does not notify
  *  UNTOLD_WHEEL        a watcher that becomes active with timers leaves the others unwatched
  *  NEVER_TAKES         (LIVE) the watcher looks and does not take */
 #ifndef WORKERS
@@ -89,7 +89,7 @@
 #endif
 
 byte actives = WORKERS, watcher = NONE, sleepers = NONE;
-bool unwatched; /* LT_UNWATCHED is set in all workers' calls: they must tell */
+bool unwatched; /* LT_UNWATCHED is set in all workers' calls: they must notify */
 byte next_idle[WORKERS];
 bool naps[WORKERS]; /* it is idle, and its sleep ends soon by itself */
 
@@ -478,7 +478,7 @@ inline rest()
     quiet = false
 }
 
-/* It rests, or naps because it was told too often lately. */
+/* It rests, or naps because it was notified too often lately. */
 inline rest_or_nap()
 {
     if

@@ -13,9 +13,9 @@
  *
  * publish hands an item over to a far end that waits, if there is a lease for it. The news of that
  * is on its way for less than a lease, and may be lost with a connection, which the far end
- * notices. It has a number: a far end that tells all that it has takes no item of news from before,
- * since that renewal, which does not name the item, gives it back. Nor does it take one that it has
- * no place for: then it tells all.
+ * notices. It has a number: a far end that reports all that it has takes no item of news from
+ * before, since that renewal, which does not name the item, gives it back. Nor does it take
+ * one that it has no place for: then it reports all.
  *
  * A far end takes when it is ready: when it begins, when it was woken, and again after it got an
  * item or stored a result. Where it got none, the engine notes that it waits. One that is woken and
@@ -42,7 +42,7 @@
  *  PUBLISHED_TWICE    publish does not look at what is published already
  *  TAKEN_ANYWAY       take does not look at the number of leases
  *  TAKEN_IN_TWO_STEPS something may come between take's look and its lease
- *  RENEWED_UNOWNED    a lease is renewed though it is another's, or nobody's
+ *  RENEWED_UNOWNED    a lease is renewed though it is another's, or has no owner
  *  KEPT_UNNAMED       a far end renews what it does not name, too
  *  EPOCH_UNCHECKED    confirm does not look at the epoch
  *  OPENED_UNSEEN      open does not look at the epoch that the near end has seen
@@ -52,7 +52,7 @@
  *  BACK_UNWOKEN       renew wakes none for what it lets wait again
  *  NOT_NOTED          take does not note that a far end waits
  *  HANDED_ANYWAY      publish does not look at the number of leases
- *  NEWS_UNNUMBERED    a far end takes an item of news from before it told all
+ *  NEWS_UNNUMBERED    a far end takes an item of news from before it reported all
  *  NEVER_RECLAIMED    no lease that has ended is taken away
  *  NEW_UNSEEN         a lease that ended while the engine was away is taken away at once */
 #ifndef ITEMS
@@ -197,7 +197,7 @@ inline script_open(k, seen)
 #endif
         epoch++; opener = k; is_open = true;
         n = 0;
-        do /* it is told to all */
+        do /* all of them hear it */
         :: n < FARS -> ready[n] = !dead[n]; n++
         :: else -> break
         od;
@@ -314,7 +314,7 @@ inline script_take(f, room)
     :: else ->
 #ifndef NOT_NOTED
         old[f] = false;
-        /* One that is dead does not hear: the next one is told. */
+        /* A dead one does not hear it: the next one does. */
         waiting[f] = (is_open && !dead[f] && PLACES > ITS(f) -> PLACES - ITS(f) : 0);
 #endif
         skip

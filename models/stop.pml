@@ -14,7 +14,7 @@
  *
  * Proves:
  *  - when leat_stop has succeeded, no timer is set, no timer's function runs, nothing else runs on
- *    a worker, and no worker is told of anything;
+ *    a worker, and no worker is notified of anything;
  *  - it succeeds when nothing holds the runtime any more, so every count returns to 0.
  *
  * Broken on purpose:
@@ -25,7 +25,7 @@
  *  COUNTED_OUT     a timer is counted out when it fires, not when its function has returned
  *  SET_ELSEWHERE   a timer's function sets a timer with the other worker
  *  SET_UNHELD      a thread sets a timer without holding the runtime
- *  TOLD_UNHELD     it releases the runtime before it has told the worker
+ *  TOLD_UNHELD     it releases the runtime before it has notified the worker
  *  STOP_UNCOUNTED  a timer that is stopped is not counted out */
 #ifndef CALLS
 #define CALLS 1 /* of each thread */
