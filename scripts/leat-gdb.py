@@ -88,7 +88,7 @@ def tell_aim(aim, thing):
 
 
 def aims_of(wait):
-    """What a task waits for. The file of the function that says so in dumps tells which it is."""
+    """What a task waits for. The file of the function that says so in dumps shows which it is."""
     describe = int(wait["kind"]["describe"])
     if not describe:
         return []
@@ -252,7 +252,7 @@ def show_batcher(batcher, indent):
 
 
 def show_owned(owned, indent):
-    """An object that a scope owns, if dumps show such objects: `kind` tells which it is."""
+    """An object that a scope owns, if dumps show such objects: `kind` shows which it is."""
     name, path = function_at(owned["kind"]["free"])
     where = "/".join(path.split("/")[-2:]) + ":" + name
     if where == "chan/chan.c:destroy_owned":
@@ -265,7 +265,7 @@ def show_owned(owned, indent):
 
 
 def show_orphan(channel, indent):
-    """A channel in no scope; of the two that a descriptor may have, the one for reading tells of
+    """A channel in no scope; of the two that a descriptor may have, the one for reading shows
     the descriptor, unless a scope owns that, or it is just being made."""
     readiness = readiness_of(channel)
     if not readiness:

@@ -83,7 +83,7 @@ sub write_md {
             if ($item->{kind} eq 'group' && @{$item->{decls}}) {
                 unshift @{$item->{decls}}, splice @waiting;
                 $item->{title} = md_heading($item);
-                # An anchor does not tell capitals.
+                # An anchor ignores case.
                 my $function = $item->{decls}[-1]{kind} eq 'function';
                 $item->{title} .= $function ? ' (function)' : ' (macro)'
                     if $used{slug($item->{title})};

@@ -290,7 +290,7 @@ sub write_man {
         }
         write_file("$folder/man7/leat_$header->{name}.7", roff_header($header, $version));
     }
-    # A type without a page of its own is found by its name, in its header's page.
+    # A type without its own page is found by its name, in its header's page.
     for my $header (@headers) {
         my @decls = map { @{$_->{decls}} } grep { $_->{kind} eq 'group' } @{$header->{flow}};
         for my $name (map { @{$_->{names}} } grep { $_->{kind} =~ /^(type|opaque)$/ } @decls) {

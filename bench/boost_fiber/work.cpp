@@ -60,7 +60,7 @@ void work_fan(const char *row)
     bench_work(row, fan, 1, 1);
 }
 
-// 64 long-lived fibers, each with a channel of its own. In each round every fiber receives an item,
+// 64 long-lived fibers, each with its own channel. In each round every fiber receives an item,
 // and the caller waits for all results.
 static uint64_t crowd(int64_t n)
 {

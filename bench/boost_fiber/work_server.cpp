@@ -65,7 +65,7 @@ static void serve_at_pace(const char *row)
         uint64_t now = bench_now();
         if (all[i].due > now)
             boost::this_fiber::sleep_for(std::chrono::nanoseconds(all[i].due - now));
-        // Detached: a fiber that is to be joined keeps its stack until then.
+        // Detached: a fiber that will be joined keeps its stack until then.
         fibers::fiber([&left, served, me = &all[i]] {
             bench_arrival_serve(me);
             if (--left == 0)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// How a goroutine runs: on any thread, or on one of its own.
+// How a goroutine runs: on any thread, or on its own one.
 type how func()
 
 func green()  {}

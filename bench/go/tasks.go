@@ -138,7 +138,7 @@ func ring(n int) time.Duration {
 	return d
 }
 
-// What sieves is left behind: the process ends after one.
+// The goroutines of the sieve are left: the process ends after one.
 func sieve(name string) {
 	start := time.Now()
 	ch := make(chan int)

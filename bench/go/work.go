@@ -137,7 +137,7 @@ func fan(n int) time.Duration {
 	return time.Since(start)
 }
 
-// 64 that live long, each with a channel of its own, are given an item each in turn, and then all results are awaited.
+// 64 that live long, each with its own channel, are given an item each in turn, and then all results are awaited.
 func workCrowd(n int) time.Duration {
 	const members = 64
 	var in [members]chan int

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// A goroutine accepts requests and starts another for each: ../common/requests.h tells which. How many a second, when
+// A goroutine accepts requests and starts another for each: ../common/requests.h defines them. How many a second, when
 // 64 clients ask, one request at a time each; and how long short ones take, when they come at a pace.
 
 const (

@@ -91,7 +91,7 @@ def figures(markdown):
                 if parts:
                     out.setdefault(label, {})[cores] = parts
                 continue
-            # A way of leat's is a line of its own, its label the row's and the way.
+            # Each way of leat's is a line, labelled with the row and the way.
             row, _, way = label.rpartition(", ")
             name = f"leat, {way}"
             part = out.get(row, {}).get(cores)
@@ -181,7 +181,7 @@ class Picture:
                 self.out.append(f'<path {kind} d="M{x:g} {top}V{bottom}"/>')
 
     def row(self, label, strips):
-        """The label hides the lines of the grid behind it."""
+        """The label hides the grid's lines below it."""
         wide = min(WIDTH - LEFT, len(label) * TEXT * 0.54)
         self.out.append(f'<rect class="p" x="{LEFT - 4}" y="{self.y + 2}" width="{wide:g}"'
                         f' height="{LABEL - 3}"/>')

@@ -1,4 +1,4 @@
-/* join.c: how soon another core runs a task that is ready behind one that computes.
+/* join.c: how soon another core runs a task that is ready after one that computes.
  *
  * A task sends to a waiting task, and then computes for two milliseconds. A pair counts only if
  * both were on one worker before: otherwise the receiver would not have to wait. */

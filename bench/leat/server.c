@@ -12,7 +12,7 @@ struct request {
 };
 
 struct acceptor {
-    _Alignas(128) struct party party; /* on cache lines of its own */
+    _Alignas(128) struct party party; /* on its own cache lines */
     leat_scope *scope;
     _Atomic int *begun; /* counts acceptors, so that they begin together, on several cores */
     _Atomic int64_t sum, count; /* atomic: several workers may serve */

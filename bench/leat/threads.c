@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-/* A party in a thread of its own. */
+/* A party in its own thread. */
 struct thread {
     pthread_t id;
     leat_fn *fn;

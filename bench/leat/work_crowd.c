@@ -1,4 +1,4 @@
-/* work_crowd.c: 64 parties that live long, tasks or blocks, each with a channel of its own. Each
+/* work_crowd.c: 64 parties that live long, tasks or blocks, each with its own channel. Each
  * gets an item in turn; then all results are awaited. */
 #include "work.h"
 

@@ -1,4 +1,4 @@
-/* job.c: a job that tells when it ran: appends "BEGIN END" in nanoseconds to a file.
+/* job.c: a job that records when it ran: appends "BEGIN END" in nanoseconds to a file.
  *
  *     job FILE MICROSECONDS
  */

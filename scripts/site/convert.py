@@ -49,7 +49,7 @@ def slug(text):
 
 
 def anchor(body):
-    """Gives each heading an id of its own."""
+    """Gives each heading its own id."""
     used = set()
     for heading in body:
         if heading.tag in HEADINGS:
@@ -63,7 +63,7 @@ def anchor(body):
 
 
 def tidy_tables(body):
-    """A header without words goes. A table scrolls in a box of its own."""
+    """A header without words goes. A table scrolls in its own box."""
     for table in body.iter("table"):
         for cell in table.iter():
             if cell.tag in ("td", "th") and cell.get("align"):
@@ -197,7 +197,7 @@ def mark_groups(body):
 def find_names(page):
     """Each name in a heading gets an anchor that is the name itself."""
     children = list(page.body)
-    slugs = {element.get("id") for element in children}  # they do not tell capitals
+    slugs = {element.get("id") for element in children}  # they ignore case
     for heading, code in zip(children, children[1:]):
         if heading.tag != "h2" or code.tag != "pre":
             continue

@@ -9,7 +9,7 @@ static SUM: AtomicI64 = AtomicI64::new(0);
 
 type Crowd = Vec<(oneshot::Sender<i64>, JoinHandle<()>)>;
 
-/// Each waits for a channel of its own, of tokio's smallest kind: it has none for several receivers.
+/// Each waits for its own channel, of tokio's smallest kind: it has none for several receivers.
 async fn gather(n: i64) -> Crowd {
     let mut all = Vec::with_capacity(n as usize);
     for _ in 0..n {

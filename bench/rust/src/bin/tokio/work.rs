@@ -50,7 +50,7 @@ pub async fn fan(n: i64) -> Duration {
     start.elapsed()
 }
 
-/// 64 that live long, each with a channel of its own, are given an item each in turn, and then all results are awaited.
+/// 64 that live long, each with its own channel, are given an item each in turn, and then all results are awaited.
 pub async fn crowd(n: i64) -> Duration {
     const MEMBERS: usize = 64;
     let (out, mut results) = channel::<i64>(MEMBERS);
