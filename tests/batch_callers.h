@@ -53,7 +53,7 @@ static void call_for_one(struct caller *c, bool until)
     int status = until ? leat_batch_until(b, item, wanted ? result : NULL, deadline)
                        : leat_batch(b, item, wanted ? result : NULL);
     memset(item, 0, sizeof item);
-    told(c, run, status, NULL, wanted ? result : NULL, deadline);
+    check_returned(c, run, status, NULL, wanted ? result : NULL, deadline);
 }
 
 static void call_for_many(struct caller *c)
@@ -67,15 +67,15 @@ static void call_for_many(struct caller *c)
     memset(results, UNTOUCHED, sizeof results);
     memset(statuses, UNTOUCHED, sizeof statuses);
     pack(run, items);
-    int *told_each = below(&c->chance, 4) ? statuses : NULL;
+    int *each_status = below(&c->chance, 4) ? statuses : NULL;
     int64_t deadline = some_deadline(c);
     run->doomed = is_cancelled(c);
     note_call(run, true);
     note_deadline(run, deadline);
     int status =
-        leat_batch_many(run->batcher->batcher, items, run->n, results, told_each, deadline);
+        leat_batch_many(run->batcher->batcher, items, run->n, results, each_status, deadline);
     memset(items, 0, sizeof items);
-    told(c, run, status, told_each, results, deadline);
+    check_returned(c, run, status, each_status, results, deadline);
 }
 
 /* Puts a run. False: the call has failed, and its error was checked. */
@@ -92,7 +92,7 @@ static bool put(struct caller *c, struct run *run, leat_ticket *ticket)
         refuse(run);
     } else if (error) {
         CHECK_IS(-EPIPE, error);
-        told(c, run, error, NULL, NULL, LEAT_NEVER);
+        check_returned(c, run, error, NULL, NULL, LEAT_NEVER);
     } else {
         CHECK(!run->closed_before && !run->doomed);
         run->surely_put = true;
@@ -128,12 +128,12 @@ static bool get(struct caller *c, struct run *run, leat_ticket *ticket, int64_t 
     int statuses[LONGEST];
     memset(results, UNTOUCHED, sizeof results);
     memset(statuses, UNTOUCHED, sizeof statuses);
-    int *told_each = below(&c->chance, 4) ? statuses : NULL;
+    int *each_status = below(&c->chance, 4) ? statuses : NULL;
     atomic_store_explicit(&run->awaited_since, leat_now(), memory_order_relaxed);
     run->doomed = c->kind < A_BLOCK && is_cancelled(c); /* a block gets what exists even then */
     note_deadline(run, deadline);
-    int status = leat_batch_get(ticket, results, told_each, deadline);
-    told(c, run, status, told_each, results, deadline);
+    int status = leat_batch_get(ticket, results, each_status, deadline);
+    check_returned(c, run, status, each_status, results, deadline);
     if (status != -EAGAIN)
         check_spent(ticket);
     return status != -EAGAIN;
@@ -279,7 +279,7 @@ static int straight(void *arg)
     return 0;
 }
 
-/* A thread that leat did not start, with or without a scope of its own. */
+/* A thread that leat did not start, with or without its own scope. */
 static int stranger(void *arg)
 {
     struct caller *c = arg;
@@ -322,7 +322,7 @@ static void put_and_look(struct caller *c)
     leat_ticket ticket;
     if (!put(c, run, &ticket) || get(c, run, &ticket, LEAT_NOW))
         return;
-    /* -EAGAIN did not spend the ticket, and somebody may have served it since. */
+    /* -EAGAIN did not spend the ticket, and another caller may have served it since. */
     if (below(&c->chance, 2) == 0 && get(c, run, &ticket, LEAT_NOW))
         return;
     forget(run, &ticket);
@@ -356,7 +356,7 @@ static int block_step(leat_block *b)
             c->run->doomed = is_cancelled(c);
             note_call(c->run, true);
             LEAT_AWAIT_BATCH(b, &c->ticket, c->run->batcher->batcher, c->item, c->result);
-            told(c, c->run, b->status, NULL, c->result, LEAT_NEVER);
+            check_returned(c, c->run, b->status, NULL, c->result, LEAT_NEVER);
         }
     }
     leave(c);
@@ -372,7 +372,7 @@ static void drive(struct caller *c);
 
 static void go_on(struct caller *c)
 {
-    told(c, c->run, c->status, NULL, c->result, LEAT_NEVER);
+    check_returned(c, c->run, c->status, NULL, c->result, LEAT_NEVER);
     drive(c);
 }
 
@@ -403,7 +403,7 @@ static void drive(struct caller *c)
             return;
         }
         CHECK(error == -EPIPE || error == -ECANCELED);
-        told(c, run, error, NULL, c->result, LEAT_NEVER);
+        check_returned(c, run, error, NULL, c->result, LEAT_NEVER);
     }
     leave(c);
 }

@@ -10,7 +10,7 @@ struct tally {
     unsigned runs, last; /* last: the highest number of a call */
     size_t n, bytes;
     int64_t first, awaited; /* the earliest put; the earliest wait for a result */
-    int64_t enough;         /* from then on nobody lingers; LEAT_NEVER: unknown */
+    int64_t enough;         /* from then on no leader lingers; LEAT_NEVER: unknown */
 };
 
 static void tally_run(const struct batcher *b, struct tally *tally, const struct run *run,
@@ -161,7 +161,7 @@ static void call_another(struct batcher *b)
         b->round->patient || below(&c->chance, 2) ? LEAT_NEVER : leat_after(20 * LEAT_US);
     note_call(run, true);
     int status = leat_batch_until(other->batcher, item, result, deadline);
-    told(c, run, status, NULL, result, deadline);
+    check_returned(c, run, status, NULL, result, deadline);
 }
 
 /* Sets the status and the result of one item. */

@@ -92,7 +92,7 @@ static inline size_t forming(leat_batcher *batcher)
     return n;
 }
 
-/* How many batches exist: they form, or somebody holds them. */
+/* How many batches exist: they form, or have a holder. */
 static inline int batches_held(leat_batcher *batcher)
 {
     int n = 0;

@@ -53,7 +53,7 @@ struct run {
     int said[LONGEST];
 };
 
-/* What only one party at a time may use: the function, and what its lock protects. */
+/* Only one party at a time may use these: the function, and the data that its lock protects. */
 struct group {
     leat_mutex *lock;
     bool inside;
@@ -86,7 +86,7 @@ struct caller {
     struct held held[HELD];
     leat_scope *own; /* a stranger's scope */
     struct foreign thread;
-    /* What a block or callback keeps between its steps. */
+    /* A block or callback keeps this between its steps. */
     struct run *run;
     leat_block block;
     leat_alarm alarm;
@@ -120,10 +120,10 @@ struct round {
 
 /* How often each outcome occurred in all rounds: a test that never gets there shows nothing. */
 enum happening {
-    TOLD_0,
-    TOLD_OTHERWISE,
-    TOLD_NOTHING_DONE,
-    TOLD_WHOLE,
+    RETURNED_0,
+    RETURNED_OTHERWISE,
+    RETURNED_NOTHING_DONE,
+    RETURNED_WHOLE,
     GONE_LATE,
     GONE_IN_TIME,
     TOO_LATE_TO_PUT,
@@ -134,8 +134,8 @@ enum happening {
     HAPPENINGS
 };
 static const char *const happening_names[] = {
-    "told 0",       "told otherwise", "not done", "whole failures", "left late", "left in time",
-    "put too late", "would deadlock", "not now",  "withdrawn",      "shared",
+    "returned 0",   "returned otherwise", "not done", "whole failures", "left late", "left in time",
+    "put too late", "would deadlock",     "not now",  "withdrawn",      "shared",
 };
 static _Atomic uint64_t happenings[HAPPENINGS];
 
@@ -274,7 +274,7 @@ static void check_result(const struct run *run, unsigned place, const unsigned c
 static void check_served(struct run *run, int status, const int *statuses, const void *results)
 {
     if (!atomic_load(&run->seen))
-        check_failed(__FILE__, __LINE__, "told %d, and not seen", status);
+        check_failed(__FILE__, __LINE__, "returned %d, and not seen", status);
     CHECK(run->over);
     int first = 0;
     for (unsigned i = 0; i < run->n; i++) {
@@ -290,10 +290,10 @@ static void check_served(struct run *run, int status, const int *statuses, const
     if (run->single && results && status)
         check_untouched(results, run->batcher->spec.result_size);
     run->fate = SERVED;
-    happened(run->whole                ? TOLD_WHOLE
-             : status == LEAT_NOT_DONE ? TOLD_NOTHING_DONE
-             : status                  ? TOLD_OTHERWISE
-                                       : TOLD_0);
+    happened(run->whole                ? RETURNED_WHOLE
+             : status == LEAT_NOT_DONE ? RETURNED_NOTHING_DONE
+             : status                  ? RETURNED_OTHERWISE
+                                       : RETURNED_0);
 }
 
 /* From now on the run is in no batch, and it has been in none. */
@@ -316,8 +316,8 @@ static void leave_run(struct run *run)
 }
 
 /* Checks the result of a call that put the run, or that waited for it. */
-static void told(struct caller *c, struct run *run, int status, const int *statuses,
-                 const void *results, int64_t deadline)
+static void check_returned(struct caller *c, struct run *run, int status, const int *statuses,
+                           const void *results, int64_t deadline)
 {
     const struct batcher *b = run->batcher;
     switch (status) {

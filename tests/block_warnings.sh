@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # A step function with every macro, and a select with const items, compile without a warning. A
-# local variable that is used after an await gets one. gdb tells the line at which a block waits.
+# local variable that is used after an await gets one. gdb shows the line at which a block waits.
 set -euo pipefail
 
 work=$(mktemp -d)

@@ -123,7 +123,7 @@ fits() {
     js 'return document.documentElement.scrollWidth <= innerWidth'
 }
 
-# The least contrast of a text and what is behind it, times 100; texts that are dimmed do not count.
+# The least contrast of a text and its background, times 100; texts that are dimmed do not count.
 contrast() {
     js 'const canvas = document.createElement("canvas").getContext("2d");
         const known = new Map(); // to read pixels back takes long, and a page has few colors

@@ -31,7 +31,7 @@ struct waiting {
     leat_case cases[2];
     leat_chan *ch;
     leat_scope *scope;
-    int x, told, way;
+    int x, status, way;
     _Atomic bool done;
 };
 
@@ -48,9 +48,9 @@ enum {
     WAYS
 };
 
-static inline void tell(struct waiting *w, int told)
+static inline void end_wait(struct waiting *w, int status)
 {
-    w->told = told;
+    w->status = status;
     atomic_store(&w->done, true);
 }
 
@@ -63,21 +63,21 @@ static inline int selected(struct waiting *w, int result)
 static inline int receive_farther_in(struct waiting *w)
 {
     leat_scope *in = leat_scope_open(LEAT_NEVER), *farther = leat_scope_open(LEAT_NEVER);
-    int told = leat_recv(w->ch, &w->x);
+    int status = leat_recv(w->ch, &w->x);
     leat_scope_close(farther);
     leat_scope_close(in);
-    return told;
+    return status;
 }
 
 static inline int wait(void *arg)
 {
     struct waiting *w = arg;
     switch (w->way) {
-    case SELECTS: tell(w, selected(w, leat_select(w->cases, 2, LEAT_NEVER))); break;
-    case RECEIVES_UNTIL: tell(w, leat_recv_until(w->ch, &w->x, leat_after(HOUR))); break;
-    case RECEIVES_MANY: tell(w, (int)leat_recv_many(w->ch, &w->x, 1, LEAT_NEVER)); break;
-    case FARTHER_IN: tell(w, receive_farther_in(w)); break;
-    default: tell(w, leat_recv(w->ch, &w->x)); break;
+    case SELECTS: end_wait(w, selected(w, leat_select(w->cases, 2, LEAT_NEVER))); break;
+    case RECEIVES_UNTIL: end_wait(w, leat_recv_until(w->ch, &w->x, leat_after(HOUR))); break;
+    case RECEIVES_MANY: end_wait(w, (int)leat_recv_many(w->ch, &w->x, 1, LEAT_NEVER)); break;
+    case FARTHER_IN: end_wait(w, receive_farther_in(w)); break;
+    default: end_wait(w, leat_recv(w->ch, &w->x)); break;
     }
     return 0;
 }
@@ -88,17 +88,17 @@ static inline int wait_as_block(leat_block *b)
     LEAT_BEGIN(b);
     if (w->way == BY_BLOCK) {
         LEAT_AWAIT_RECV(b, w->ch, &w->x);
-        tell(w, b->status);
+        end_wait(w, b->status);
     } else {
         LEAT_AWAIT_SELECT(b, w->cases, 2, LEAT_NEVER, NULL);
-        tell(w, selected(w, b->status));
+        end_wait(w, selected(w, b->status));
     }
     LEAT_END(b);
 }
 
 static inline void received(leat_op *op, int status)
 {
-    tell(LT_CONTAINER(op, struct waiting, op), status);
+    end_wait(LT_CONTAINER(op, struct waiting, op), status);
 }
 
 static inline void begin_to_wait(leat_scope *s, struct waiting *w, leat_chan *ch, int way)

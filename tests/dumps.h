@@ -4,8 +4,8 @@
 
 #include "support.h"
 
-/* What the function writes; the caller frees it. Not inline: GCC 12 would then take `text` for
- * dangling. */
+/* The text that the function writes; the caller frees it. Not inline: GCC 12 would then take `text`
+ * for dangling. */
 static __attribute__((noinline, unused)) char *dump_with(int (*dump)(FILE *to))
 {
     char *text = NULL;
@@ -18,7 +18,7 @@ static __attribute__((noinline, unused)) char *dump_with(int (*dump)(FILE *to))
 }
 
 /* How many times a dump says it: a party that waits cannot say so itself. */
-static inline unsigned times_told(const char *what)
+static inline unsigned times_in_dump(const char *what)
 {
     unsigned times = 0;
     char *text = dump_with(leat_dump);

@@ -2,7 +2,7 @@
 # No room of the library uses a higher floor, or another room of its own: neither by an #include nor
 # a reference that the linker resolves. Rooms that are built on the public headers use only a few
 # others. docs/architecture.md draws the floors and has the list. And a header declares what its own
-# file defines, or files of its room without a header of their own; only a header for a whole room,
+# file defines, or files of its room without a header; only a header for a whole room,
 # or for the rooms that are built on the public headers, declares more.
 set -eu
 export LC_ALL=C

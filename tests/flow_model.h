@@ -3,7 +3,7 @@
  * plain loop makes of the same items.
  *
  * Each item is a number. A source makes it, and then it must end exactly once: it is received or
- * dropped, or its source keeps it because nobody took it. The ledger is global, since a drop
+ * dropped, or its source keeps it because no party took it. The ledger is global, since a drop
  * function gets nothing but the item. So one program runs at a time. */
 #ifndef LEAT_TESTS_FLOW_MODEL_H
 #define LEAT_TESTS_FLOW_MODEL_H

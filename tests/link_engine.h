@@ -1,4 +1,4 @@
-/* link_engine.h: an engine for a test: a Redis of its own, on a socket in a folder of its own. It
+/* link_engine.h: an engine for a test: its own Redis, on a socket in its own folder. It
  * writes nothing to its disk. A test program without one ends with 77, which means skipped. */
 #ifndef LEAT_TESTS_LINK_ENGINE_H
 #define LEAT_TESTS_LINK_ENGINE_H

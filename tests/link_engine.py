@@ -260,7 +260,7 @@ def swallowed(case):
         wait_for("an output", lambda: read_outputs(outputs)[0])
         proxy.swallow(call(words))
         if words == 17:
-            proxy.cut_all()  # a far end that comes back tells what it has
+            proxy.cut_all()  # a far end that comes back reports what it has
         for item in range(1, 20):
             near.feed(item)
             wait_for("its output", lambda: len(read_outputs(outputs)[0]) > item)

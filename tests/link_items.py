@@ -133,7 +133,7 @@ def gives_back(case):
     case.let_go()
     same("end", WHOLE, near.end())
     same("outputs", [(i, 0, i * i) for i in range(4)], case.got())
-    # Nothing has failed, and nobody has died.
+    # Nothing has failed, and no end has died.
     same("tries", {0}, {line[2] for line in starts(case.log)})
     same("second", SERVED, second.term())
 

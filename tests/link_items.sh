@@ -1,4 +1,4 @@
 #!/usr/bin/env bash
-# What becomes of the items of a remote stage: failures, losses, leases, order, ends.
+# The items of a remote stage: failures, losses, leases, order, ends.
 . "$(dirname "$0")/link_common.bash"
 exec python3 link_items.py "$@"

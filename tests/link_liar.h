@@ -1,5 +1,5 @@
 /* link_liar.h: an engine that greets as a Redis does, and then lies. It runs in a task of the test,
- * at a socket in a folder of its own. Each connection has its own chance, from the liar's seed. */
+ * at a socket in its own folder. Each connection has its own chance, from the liar's seed. */
 #ifndef LEAT_TESTS_LINK_LIAR_H
 #define LEAT_TESTS_LINK_LIAR_H
 
@@ -58,7 +58,7 @@ static inline bool asks(const redisReply *request, const char *command)
     return strcasecmp(request->element[0]->str, command) == 0;
 }
 
-/* What a Redis would say: true if this was a greeting. The "digest" of a script is its number. */
+/* Answers as a Redis would: true if this was a greeting. The "digest" of a script is its number. */
 static inline bool greeted(struct liar_line *line, const redisReply *request)
 {
     if (asks(request, "AUTH") || asks(request, "SELECT"))

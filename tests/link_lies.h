@@ -159,7 +159,7 @@ static inline void say_names(struct liar_line *line)
         say_name(line);
 }
 
-/* What a far end hears, with items that come by themselves. */
+/* Replies to a far end, with items that come by themselves. */
 static inline void say_news(struct liar_line *line)
 {
     static const char *const texts[] = { "run2",
@@ -183,7 +183,7 @@ static inline void say_news(struct liar_line *line)
     }
 }
 
-/* What could be true. */
+/* Replies that could be true. */
 static inline void say_likely(struct liar_line *line, const redisReply *request)
 {
     switch (script_of(request)) {

@@ -24,7 +24,7 @@ struct party {
     int64_t slow_until;
 };
 
-/* What a connection has to write. No bytes: then it ends. */
+/* The bytes that a connection has to write. Without bytes, it ends. */
 struct out {
     char *bytes;
     size_t size;
@@ -98,7 +98,7 @@ static inline int write_out(void *arg)
     return 0;
 }
 
-/* Passes on what a script has published. A script runs alone, so this is done behind it. */
+/* Passes on what a script has published. A script runs alone, so this is done after it. */
 static inline bool listens_to(const struct conn *c, const char *channel)
 {
     for (int i = 0; i < 2 && !c->gone; i++)
@@ -116,7 +116,7 @@ static inline bool is_heard(const struct engine *engine, const char *channel)
     return false;
 }
 
-static inline void tell_listeners(struct server *server, const struct message *message)
+static inline void send_to_listeners(struct server *server, const struct message *message)
 {
     for (struct conn *c = server->conns; c; c = c->next) {
         struct lk_request out = { 0 };
@@ -144,7 +144,7 @@ static inline void pass_on(struct server *server)
     if (server->engine.added)
         ring_all(server);
     for (size_t i = 0; i < n; i++)
-        tell_listeners(server, &messages[i]);
+        send_to_listeners(server, &messages[i]);
 }
 
 /* ---- requests ---- */
@@ -453,7 +453,7 @@ static inline void server_returns(struct server *server)
     server->away = false;
 }
 
-/* When nobody is connected. */
+/* Called when no client is connected. */
 static inline void server_close(struct server *server)
 {
     CHECK_IS(0, leat_scope_close(server->scope));

@@ -14,7 +14,7 @@
 
 enum { RUNS = 4, WAITERS = 64, NAME_ROOM = 80, MESSAGES = 12, MESSAGE_ROOM = 512 };
 
-/* What the engine has of an index. */
+/* The engine's data for an index. */
 struct cell {
     char *item; /* NULL: none */
     size_t size;
@@ -59,21 +59,21 @@ struct engine {
     struct run_keys runs[RUNS];
     int64_t us, uptime; /* of the engine's clock, and in seconds; the caller sets them */
     uint64_t owned;
-    /* What the last script has published, and whether it has added an entry. */
+    /* The messages that the last script has published, and whether it has added an entry. */
     struct message {
         char channel[2 * NAME_ROOM];
         char text[MESSAGE_ROOM];
         size_t size;
     } messages[MESSAGES];
     size_t message_count;
-    /* Whether there is a far end that listens to the channel; or NULL: there is none. */
+    /* Whether a far end listens to the channel. NULL: none does. */
     bool (*is_heard)(const struct engine *engine, const char *channel);
-    /* Which of the far ends that wait is told next; or NULL: any. */
+    /* Chooses the waiting far end that hears next; NULL: any. */
     size_t (*choose)(const struct engine *engine, const struct run_keys *run);
     bool added;
 };
 
-/* The words of a call behind the keys, from 1 on as in Lua, and where the reply goes. */
+/* The words of a call after the keys, from 1 on as in Lua, and the place for its reply. */
 struct call {
     struct engine *engine;
     struct run_keys *run;

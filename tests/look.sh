@@ -133,7 +133,7 @@ for wrong in LEAT_LOOK=nowhere LEAT_LOOK=localhost:80 LEAT_LOOK=unix: LEAT_LOOK=
     grep -q '^leat: LEAT_LOOK=.*: wanted is an address' <<<"$text" || fail "$wrong: says $text"
 done
 
-# TSan has a thread of its own that leat does not know, so there is never a report.
+# TSan has its own thread, which leat does not know, so there is never a report.
 if [ "${LEAT_SANITIZE-}" != thread ]; then
     ulimit -c 0
     status=0

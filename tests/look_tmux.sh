@@ -34,7 +34,7 @@ sees() {
 press() {
     tmux send-keys "$@"
 }
-# The shell's prompt tells the status of the command before; a new number shows that it is new.
+# The shell's prompt has the status of the last command; a new number shows that it is new.
 command_number=0
 run() {
     command_number=$((command_number + 1))
@@ -209,7 +209,7 @@ done
 run "$look"
 sees 'before Ctrl-C' '^parties: '
 press C-c
-# A shell that is told of SIGINT leaves the rest of its line.
+# A shell that gets SIGINT leaves the rest of its line.
 sees 'the prompt' '^\$ ?$'
 press 'echo status $?' Enter
 sees 'Ctrl-C' '^status 130$'

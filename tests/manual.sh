@@ -21,7 +21,7 @@ command -v perl >/dev/null || { echo 'skipped: no perl'; exit 77; }
 cmp -s "$work/api.md" "$source/docs/api.md" ||
     fail 'docs/api.md is not what the headers say: make manual'
 
-# Each error of a header's list is an item of its own.
+# Each error of a header's list is a separate item.
 said=$(cat "$source"/include/leat/*.h | grep -cE '^ \*   -E[A-Z]+.*  ')
 [ "$(grep -c '^- `-E' "$work/api.md")" -eq "$said" ] || fail 'an error is not an item of its list'
 
@@ -101,7 +101,7 @@ for page in "$man"/man[37]/*.[37]; do
     grep -q '^\.SH RETURN VALUE' "$page" || ! grep -qE '^.fBint(64_t)? leat_' "$page" ||
         fail "${page##*/} does not say what is returned"
     awk '/^\.SH NAME/ { getline; exit !/^[A-Za-z0-9_, ]+ \\- [^ ].*[^.]$/ }' "$page" ||
-        fail "${page##*/} has a NAME that nobody can find"
+        fail "${page##*/} has a NAME that cannot be found"
 done
 LC_ALL=C grep -l '[^ -~]' "${pages[@]}" && fail 'not in ASCII'
 if command -v groff >/dev/null; then

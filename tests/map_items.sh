@@ -40,8 +40,8 @@ gives 'other braces' 0 '{ } {x} {a,b} ${1} {print} a' echo { } {x} '{a,b}' '${1}
 gives 'environment' 0 $'1 1 1\n2 1 1' -j1 -s 'echo $LEAT_SEQ $LEAT_SLOT $LEAT_TRY' ::: a b
 gives 'a script has no braces' 0 $'a ${1}' -s 'echo "$1" "\${1}"' ::: a
 
-# What is read ahead: the items of the window, as many that wait for it, and a buffer of 64 KiB.
-# What the writer has written beyond that is in the pipe.
+# Items that are read ahead: those of the window, as many that wait for it, and a buffer of 64 KiB.
+# The rest that the writer has written is in the pipe.
 if [ -r /proc/self/io ]; then
     mkfifo endless
     perl -e 'open(my $to, ">", "pipe") or die; print $to fcntl(STDOUT, 1032, 0); close $to;

@@ -26,7 +26,7 @@ gives 'tries' 0 $'3a\n3b' --retries=2 --backoff=10ms \
 gives 'tries that do not help' 1 '2' --retries=1 --backoff=1ms -s 'echo "$LEAT_TRY"; exit 1' ::: a
 map --retries=1 --backoff=1ms -s 'echo "$LEAT_TRY" >&2; exit 1' ::: a 2>"$out/err"
 is 'errors of each try' '1 2' "$(head -n 2 "$out/err" | xargs)"
-# The place is free meanwhile: one waits until the other, behind it, has run.
+# The place is free meanwhile: one job waits until the job after it has run.
 gives 'a place meanwhile' 0 $'1\n2' -j1 --retries=6 --backoff=100ms \
     -s '[ "$1" = 2 ] && : >ran; [ -e ran ] && echo "$1"' ::: 1 2
 
@@ -91,7 +91,7 @@ kill "$daemon"
 gives 'an output that is closed' 0 '' -s 'exec >&- 2>&-; sleep 0.1' ::: a b
 # a job that stops itself: the time limit ends it
 gives 'stops itself' 1 '' --timeout=0.3 -s 'kill -STOP $$' ::: a
-# how far they run ahead: 3 behind the one that is first in line, and not one more
+# how far they run ahead: 3 after the first one in line, and no more
 mkdir ahead
 "$leat" map -j2 --window=4 \
     -s ': >ahead/$1; [ $1 != 1 ] || until [ -e behind ]; do sleep 0.02; done' ::: 1 2 3 4 5 6 7 8 &

@@ -58,7 +58,7 @@ gives 'long arguments' 0 500007 --on=a -n5 -s 'echo "$*" | wc -c' \
     ::: $long $long $long $long ${long}xx
 gives 'variables' 0 $'1 1\n2 1' --on=a -j1 -s 'echo $LEAT_SEQ $LEAT_TRY' ::: a b
 
-# output behind a slow job, and output that is never read
+# output after a slow job, and output that is never read
 { echo first; seq 300000; } >"$out/wanted"
 slow='if [ $1 = 1 ]; then sleep 0.5; echo first; else seq 300000; fi'
 for spill in 0 1G; do
@@ -91,7 +91,7 @@ says 'not found' 127 'a: no-such: command not found' --on='a*2' no-such ::: 1 2 
 : >plain
 says 'not to be run' 126 "a: $PWD/plain: Permission denied" --on=a "$PWD/plain" ::: 1
 
-# machines that cannot be used are told, and the others go on
+# unusable machines are reported, and the others go on
 gives 'one is unknown' 0 $'1\n2' --on=unknown,a echo ::: 1 2
 printf '%s\n' 'leat map: unknown: ssh: cannot resolve unknown' \
     'leat map: unknown: no leat worker answers' >"$out/wanted"
@@ -108,7 +108,7 @@ LEAT_SSH=$PWD/none says 'no ssh' 2 "a: $PWD/none: No such file" --on=a echo ::: 
 LEAT_SSH="env $(printf -- '-u X%s ' $(seq 40))$LEAT_SSH" \
     gives 'a long LEAT_SSH' 0 1 --on=a echo ::: 1
 gives 'one that never answers' 0 1 --on=silent,a echo ::: 1
-# and nobody waits for one in the end, or when a signal has come: the grace is longer than a test
+# and the end does not wait for one, nor does a signal: the grace is longer than a test
 gives 'one that hangs' 0 1 --on=hangs,a --grace=1h echo ::: 1
 env --default-signal "$leat" map --on=hangs2 --grace=1h echo ::: 1 &
 hangs=$!

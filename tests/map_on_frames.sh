@@ -36,7 +36,7 @@ for way in sent got; do
     { [ "$credits" -gt 0 ] && [ "$credits" -le 64 ]; } || fail "$way: ${credits:-no} credits"
 done
 
-# nothing comes behind the end of a job, which has its first 64 KiB of input just then
+# nothing comes after the end of a job, which has its first 64 KiB of input just then
 seq 1000000 | map --on='a*4' --pipe=150K true >"$out/got" 2>&1
 is 'ends behind credits' '0 0' "$? $(wc -c <"$out/got")"
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What comes over a link is checked: neither leat worker nor leat map --on believes a wrong frame.
+# Frames from a link are checked: neither leat worker nor leat map --on believes a wrong frame.
 . "$(dirname "$0")/on_common.bash"
 command -v perl >/dev/null || skip 'there is no perl'
 frames=$LEAT_SOURCE_DIR/tests/on_hostile.pl
@@ -8,7 +8,7 @@ version=${version##* }
 rounds=60
 [ -z "${LEAT_LONG-}" ] || [ -n "${LEAT_SANITIZE-}" ] || rounds=300
 
-# ended WHAT STATUS: the program has ended by itself, with an exit status of its own
+# ended WHAT STATUS: the program has ended by itself, with this exit status
 ended() {
     case $2 in
     0 | 1 | 2) ;;

@@ -57,7 +57,7 @@ kill -KILL "$(worker a)"
 finished 'input' 0
 same 'input: output' numbers "$out/got"
 
-# A part of its output is printed when its machine is lost. What is printed comes again and is not
+# A part of its output is printed when its machine is lost. The printed part comes again and is not
 # printed twice; if it comes otherwise, the job fails, and nothing of the other try is printed.
 streams='echo $$ >>pids; seq 3000; echo heard >&2
     until [ -e go ]; do sleep 0.02; done; seq 3001 6000'
@@ -199,7 +199,7 @@ wait $run 2>/dev/null
 # shellcheck disable=SC2046
 wait_for are_gone $(cat pids) "$(worker a)"
 
-# a worker gets a signal of its own
+# a signal goes to a worker only
 run --on='a*1,b*1' -s "$wait_here echo \$1" ::: 1 2
 wait_for pids 2
 kill -TERM "$(worker a)"

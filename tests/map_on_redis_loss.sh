@@ -121,7 +121,7 @@ for bytes in garbage "$begun" "$begun\\005\\000\\000\\000\\003$zeros\\004$zeros"
         fail "a strange job: $bytes: $(cat "$out/worker")"
     end_worker
 done
-# to another version, the worker says its own, which a leat of that version tells
+# to another version, the worker sends its own, which a leat of that version reports
 run --on="$queue" echo ::: 1
 wait_for given 1
 # shellcheck disable=SC2059

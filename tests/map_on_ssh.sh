@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# leat map --on by a real ssh, to a server of its own on a port of its own.
+# leat map --on by a real ssh, to its own server on its own port.
 . "$(dirname "$0")/on_common.bash"
 . "$LEAT_SOURCE_DIR/tests/sshd_common.bash"
 start_sshd || skip "$why"

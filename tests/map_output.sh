@@ -128,7 +128,7 @@ fi
 # memory
 if [ -z "${LEAT_SANITIZE:-}" ]; then
     # The output of job 2 comes long before that of job 1: all of it is in the file when it ends,
-    # and without a file it waits in its write. Job 3 tells the most that leat has held.
+    # and without a file it waits in its write. Job 3 shows the most that leat has held.
     most=13000000 # 103 MB
     [ -z "${LEAT_LONG:-}" ] || most=118485000 # 1 GiB
     digits=${#most}

@@ -116,7 +116,7 @@ if has parallel.moreutils; then
     peer 'moreutils runs all' '' "$([ "$(wc -l <begun.peer)" = 300 ] && echo all)"
 fi
 
-# a failure that the status does not tell
+# a failure that the status does not show
 map false ::: x 2>/dev/null
 is 'a failure: status' 1 $?
 if has xjobs; then

@@ -41,7 +41,7 @@ static inline int shove_compute(void *arg)
     return 0;
 }
 
-/* Yields behind a task that computes. True: the calling task is in another thread now. */
+/* Yields after a task that computes. True: the calling task is in another thread now. */
 static inline bool shove_once(void)
 {
     pid_t before = gettid();

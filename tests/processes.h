@@ -21,7 +21,7 @@ static inline leat_process *spawn(leat_scope *scope, const char *const *argv,
     return process;
 }
 
-/* What it exits with, and the signal that ends it. */
+/* The status that it exits with, and the signal that ends it. */
 static inline int code_of(leat_process *process)
 {
     leat_exit how;

@@ -72,22 +72,22 @@ static inline bool is_json(const char *text)
     return end && !*json_space(end);
 }
 
-/* ---- what a trace tells ---- */
+/* ---- the contents of a trace ---- */
 
 /* A slice, or the beginning or the end of a scope. */
-struct told {
+struct traced {
     unsigned track;
     int64_t from, to; /* in nanoseconds since the beginning of the trace */
     unsigned scope;
     bool begins;
 };
 
-struct told_all {
-    struct told *slices, *scopes;
+struct traced_all {
+    struct traced *slices, *scopes;
     size_t slice_count, scope_count;
 };
 
-static inline int64_t told_time(const char *line, const char *key)
+static inline int64_t trace_time(const char *line, const char *key)
 {
     const char *at = strstr(line, key);
     char *point;
@@ -97,16 +97,16 @@ static inline int64_t told_time(const char *line, const char *key)
     return us * 1000 + strtoll(point + 1, NULL, 10);
 }
 
-static inline unsigned told_number(const char *line, const char *key)
+static inline unsigned trace_number(const char *line, const char *key)
 {
     const char *at = strstr(line, key);
     CHECK(at);
     return (unsigned)strtoul(at + strlen(key), NULL, 10);
 }
 
-/* One event is one line. Each is looked at as a text of its own: some functions for strings, and a
+/* One event is one line. Each is examined as a separate text: some functions for strings, and a
  * sanitizer's in the place of more, look for the end of the text first. */
-static inline void read_told(const char *text, struct told_all *all)
+static inline void read_events(const char *text, struct traced_all *all)
 {
     size_t lines = 1;
     for (const char *at = text; (at = strchr(at, '\n')); at++)
@@ -119,27 +119,27 @@ static inline void read_told(const char *text, struct told_all *all)
     for (char *line; (line = strsep(&rest, "\n"));) {
         if (strncmp(line, "{\"ph\":\"", 7) != 0)
             continue;
-        struct told told = { .track = told_number(line, "\"tid\":") };
+        struct traced event = { .track = trace_number(line, "\"tid\":") };
         char kind = line[7];
         CHECK(strchr("MXbe", kind));
         if (kind == 'M')
             continue;
-        told.from = told_time(line, "\"ts\":");
+        event.from = trace_time(line, "\"ts\":");
         if (kind == 'X') {
-            told.to = told.from + told_time(line, "\"dur\":");
-            all->slices[all->slice_count++] = told;
+            event.to = event.from + trace_time(line, "\"dur\":");
+            all->slices[all->slice_count++] = event;
             continue;
         }
-        told.scope = told_number(line, "\"id\":");
-        told.begins = kind == 'b';
-        all->scopes[all->scope_count++] = told;
+        event.scope = trace_number(line, "\"id\":");
+        event.begins = kind == 'b';
+        all->scopes[all->scope_count++] = event;
     }
     free(copy);
 }
 
-static inline int told_by_track(const void *a, const void *b)
+static inline int by_track(const void *a, const void *b)
 {
-    const struct told *x = a, *y = b;
+    const struct traced *x = a, *y = b;
     if (x->track != y->track)
         return x->track < y->track ? -1 : 1;
     if (x->from != y->from)
@@ -147,9 +147,9 @@ static inline int told_by_track(const void *a, const void *b)
     return x->to < y->to ? -1 : x->to > y->to;
 }
 
-static inline int told_by_scope(const void *a, const void *b)
+static inline int by_scope(const void *a, const void *b)
 {
-    const struct told *x = a, *y = b;
+    const struct traced *x = a, *y = b;
     if (x->scope != y->scope)
         return x->scope < y->scope ? -1 : 1;
     return (int)y->begins - (int)x->begins;
@@ -159,15 +159,15 @@ static inline int told_by_scope(const void *a, const void *b)
  * there are no arrows, and a reason for that. */
 static inline void check_trace(const char *text)
 {
-    struct told_all all = { 0 };
+    struct traced_all all = { 0 };
     CHECK(is_json(text));
     CHECK(strstr(text, "\"arrows\":\"none: the trace began while the program ran\""));
-    read_told(text, &all);
-    qsort(all.slices, all.slice_count, sizeof *all.slices, told_by_track);
+    read_events(text, &all);
+    qsort(all.slices, all.slice_count, sizeof *all.slices, by_track);
     for (size_t i = 1; i < all.slice_count; i++)
         CHECK(all.slices[i].track != all.slices[i - 1].track ||
               all.slices[i].from >= all.slices[i - 1].to);
-    qsort(all.scopes, all.scope_count, sizeof *all.scopes, told_by_scope);
+    qsort(all.scopes, all.scope_count, sizeof *all.scopes, by_scope);
     for (size_t i = 0; i < all.scope_count; i++) {
         bool first = i == 0 || all.scopes[i].scope != all.scopes[i - 1].scope;
         CHECK_IS(first, all.scopes[i].begins);
@@ -178,7 +178,7 @@ static inline void check_trace(const char *text)
 }
 
 /* Whether a slice has this name, or begins with it. */
-static inline bool told_of_slice(const char *text, const char *name)
+static inline bool has_slice(const char *text, const char *name)
 {
     char what[300];
     snprintf(what, sizeof what, "\"name\":\"%s", name);

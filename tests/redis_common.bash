@@ -22,7 +22,7 @@ start_engine() {
     redis-server --port 0 --unixsocket "$socket" --dir "$engine_dir" --save '' --appendonly yes \
         --appendfsync always >"$engine_dir/log" 2>&1 &
     engine=$!
-    disown # the shell does not tell of its end
+    disown # the shell does not report its end
     wait_for engine_answers
 }
 kill_engine() {

@@ -24,7 +24,7 @@ static inline int sockets(void)
 }
 
 /* Writes the text of a listener's address. */
-static inline void tell_address(leat_io *listener, char *text)
+static inline void format_address(leat_io *listener, char *text)
 {
     int n = leat_io_local_text(listener, text, LEAT_ADDRESS_TEXT);
     CHECK_IS(strlen(text), n);
@@ -34,7 +34,7 @@ static inline leat_io *listen_at(const char *at, int backlog, char *text)
 {
     leat_io *listener;
     CHECK_IS(0, leat_listen(NULL, at, backlog, &listener));
-    tell_address(listener, text);
+    format_address(listener, text);
     return listener;
 }
 

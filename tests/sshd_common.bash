@@ -1,4 +1,4 @@
-# sshd_common.bash: an ssh server of the test's own, on a port of its own; sourced, not run. Needs
+# sshd_common.bash: the test's own ssh server, on its own port; sourced, not run. Needs
 # command_common.bash.
 
 sshd=$(PATH=$PATH:/usr/sbin command -v sshd)

@@ -1,6 +1,6 @@
 /* stress_cancel.c: all parties open, cancel and close scopes all the time.
  *
- * In each round a scope holds tasks that open, cancel and close scopes of their own; blocks and
+ * In each round a scope holds tasks that open, cancel and close their own scopes; blocks and
  * tasks that pass items to each other; blocks that sleep; and a blocking task. A foreign thread
  * begins to cancel the scope at a random moment, and repeats that until the round sees it. If a
  * cancel missed a party, closing would never end. Nothing is freed while a canceller uses it. */

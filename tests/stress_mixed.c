@@ -1,7 +1,7 @@
 /* stress_mixed.c: everything at once, at random, with every item counted.
  *
  * An epoch is a scope with channels of several capacities and item sizes. Actors of every kind
- * send, receive, try, select, sleep, close, and open scopes of their own with channels and actors
+ * send, receive, try, select, sleep, close, and open their own scopes with channels and actors
  * inside. After some milliseconds the epoch ends in one of several ways. Each item has a number:
  * either it was sent once, and received or dropped once, or it came back to its sender. */
 #include "support.h"
@@ -227,7 +227,7 @@ static int do_little(void *arg)
     return 1234;
 }
 
-/* Opens a scope with a channel of its own, and children that use this channel and the others. */
+/* Opens a scope with its own channel, and children that use this channel and the others. */
 static void open_inside(struct actor *a)
 {
     bool shielded = below(&a->chance, 8) == 0;
@@ -314,7 +314,7 @@ static int act(void *arg)
     return leat_cancelled(NULL) && below(&a->chance, 2) ? -ECANCELED : 0;
 }
 
-/* A foreign thread has a scope of its own, which ends when the epoch does. */
+/* A foreign thread has its own scope, which ends when the epoch does. */
 static int act_in_a_scope(void *arg)
 {
     leat_scope *s = leat_scope_open(leat_after(20 * LEAT_MS));

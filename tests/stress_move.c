@@ -1,6 +1,6 @@
 /* stress_move.c: tasks move at nearly every wait, with every item counted.
  *
- * On each worker a pinned task computes now and then, so that parties that are ready behind it go
+ * On each worker a pinned task computes now and then, so that parties that are ready after it go
  * elsewhere. Meanwhile tasks, blocks and timers send and receive, with deadlines, in selects, and
  * in scopes that end at any moment: by a deadline, their opener, another party or a thread. */
 #define _GNU_SOURCE /* gettid */
@@ -101,7 +101,7 @@ static struct epoch epoch;
 static void cancel_some(uint64_t *chance)
 {
     struct target *t = &epoch.targets[below(chance, TARGETS)];
-    pthread_mutex_lock(&t->lock); /* nobody waits while holding it */
+    pthread_mutex_lock(&t->lock); /* no thread waits while holding it */
     if (t->scope)
         CHECK_IS(0, leat_scope_cancel(t->scope));
     pthread_mutex_unlock(&t->lock);

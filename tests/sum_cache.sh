@@ -66,7 +66,7 @@ for algorithm in md5 sha256; do
         run -a $algorithm -j 2 t
         right "$algorithm: the $time time" 0
     done
-    # The hard link may have a line of its own until the next run that changes something.
+    # The hard link may have its own line until the next run that changes something.
     LC_ALL=C sort -u "$cache" | grep -c "^$algorithm " >"$out/kept"
     is "$algorithm: kept" $((files - 1)) "$(cat "$out/kept")"
 done

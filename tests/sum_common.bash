@@ -12,7 +12,7 @@ need_oracle() {
     esac
 }
 
-# What --algorithm takes, in messages.
+# The arguments of --algorithm, as messages list them.
 algorithms='md5, sha1, sha224, sha256, sha384, sha512, sha512-256, sha3-224, sha3-256, sha3-384, '
 algorithms+='sha3-512, blake2b, blake3, xxh64, xxh3, xxh128 or crc32c'
 

@@ -46,7 +46,7 @@ leaves '1 a/1' -L --exclude-from ../patterns
 printf '' >../patterns
 leaves "$all" --exclude-from=../patterns
 
-# What is left out is not opened, and gets no message; a PATH is never left out.
+# Excluded files are not opened, and get no message; a PATH is never excluded.
 mkfifo t/b/fifo
 mkdir t/closed
 chmod 0 t/closed

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Check lists of any kind: those of openssl, and those where only the length tells the digest.
+# Check lists of any kind: of openssl, and those in which only the length identifies the digest.
 . "$(dirname "$0")/sum_common.bash"
 
 echo 1 >one

@@ -28,7 +28,7 @@ printf 'x%.0s' {1..5000} >'five thousand'
 : >$'a\nb'
 plain=(abc 'five thousand' empty)
 
-# What both programs print, whether or not the other one is installed.
+# The output of both programs, whether or not the other one is installed.
 says 'xxh128sum' 0 '06b05ab6733a618578af5f94892f3950  abc' xxh128sum abc
 says 'xxh128sum --tag' 0 'XXH128 (abc) = 06b05ab6733a618578af5f94892f3950' xxh128sum --tag abc
 says 'xxh128sum -H1' 0 '44bc2cf5ad770999  abc' xxh128sum -H1 abc
@@ -48,7 +48,7 @@ says 'an odd name' 0 '\99aa06d3014798d86001c324468d497f  a\\b' xxh128sum 'a\b'
 says 'a folder' 1 'xxh128sum: folder: Is a directory' xxh128sum folder
 says 'no file' 1 'sha3sum: nosuch: No such file or directory' sha3sum nosuch
 
-# A list of one tells by its lengths and tags what it has.
+# A list of one shows its digests by their lengths and tags.
 {
     for bits in 224 256 384 512; do
         ours sha3sum -a $bits "${plain[@]}" $'a\nb'
@@ -92,7 +92,7 @@ for case in 'sha3-224 sha224' 'sha3-384 sha384' 'sha3-512 sha512'; do
     is "$mine, told" 'abc: OK' "$("$leat" sum -a "$mine" -c list 2>&1)"
 done
 
-# What they do not have, or what makes no sense.
+# Options that they do not have, or that make no sense.
 for case in 'xxh128sum -b' 'xxh128sum -z' 'xxh128sum -H0' 'xxh128sum -H32' 'xxh128sum --json' \
     'xxh128sum --little-endian' 'xxh128sum --quiet' 'xxh128sum -c --tag' \
     'sha3sum -z' 'sha3sum -a 128000' 'sha3sum -a sha256' 'sha3sum -U' 'sha3sum -0' \

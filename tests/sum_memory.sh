@@ -36,7 +36,7 @@ perl -e '
     for (10000 .. $last) { open(my $o, ">", "tree/flat/$_") or die; }' "$last"
 peak 'many files' 24 "tree/flat/$last" tree end
 
-# As many files as can be under way, with the longest names, behind a file that takes long. To make
+# As many files as can be under way, with the longest names, after a file that takes long. To make
 # these files takes six seconds.
 if [ -n "${LEAT_LONG-}" ]; then
     perl -e '

@@ -107,7 +107,7 @@ for digests in sha1 sha256 xxh3 md5,sha256 crc32c; do
     done
 done
 
-# Copies: each missing file gets one of its own, and what is listed has not been moved there.
+# Copies: each missing file gets its own copy, and listed files have not been moved there.
 make_tree
 cp t/1 t/one
 cp t/1 t/uno

@@ -46,7 +46,7 @@ for seconds in 0.005 0.01 0.02 0.03 0.05 0.08; do
     same "interrupted after $seconds: messages" /dev/null "$out/got.err"
 done
 
-# Blocked on an output that nobody reads.
+# Blocked on an output without a reader.
 mkfifo full
 exec 4<>full
 long=$PWD/$(printf 'x%.0s' {1..200})

@@ -27,20 +27,20 @@ left() {
         echo $((60 * minutes + 10#$seconds))
     done
 }
-# told WHAT: the time left is shown, gets shorter, and is at the end no more than the whole run took
-told() {
+# shows_left WHAT: the time left is shown, gets shorter, and is in the end at most that of the run
+shows_left() {
     left >"$out/left"
     [ "$(wc -l <"$out/left")" -gt 1 ] ||
-        fail "$1: the time left is not told: $(head -n 3 "$out/drawn")"
+        fail "$1: the time left is not shown: $(head -n 3 "$out/drawn")"
     [ "$(head -n 1 "$out/left")" -ge "$(tail -n 1 "$out/left")" ] || fail "$1: the time left grows"
     [ "$(tail -n 1 "$out/left")" -le $((took + 2)) ] || fail "$1: much is left at the end"
 }
-untold() {
-    is "$1: the time left is told" '' "$(left)"
+shows_no_left() {
+    is "$1: the time left is shown" '' "$(left)"
 }
 
 drawn tree/0sparse
-told 'a file'
+shows_left 'a file'
 grep -qE '^0 files, .* MB of 1\.07 GB, [0-9]{1,2}%, .*B/s, .* left: tree/0sparse' "$out/drawn" ||
     fail "the total, the part and the name are not shown: $(head -n 3 "$out/drawn")"
 # Each of the others takes as long, and waits most of it: sum_progress looks at the lines that are
@@ -49,23 +49,23 @@ if [ -z "${LEAT_LONG-}" ] || [ -n "${LEAT_SANITIZE-}" ]; then
     finish
 fi
 drawn tree/0sparse tree/1 tree/2 nosuch
-told 'several files'
+shows_left 'several files'
 "$leat" sum -a sha3-256 tree/0sparse >../one
 drawn -c ../one
-told 'a list'
+shows_left 'a list'
 drawn tree
-told 'a walk that is over soon'
+shows_left 'a walk that is over soon'
 
 # The number of files is known before all are under way: here there are more than ever can be.
 : >t
 drawn tree/0sparse "$(printf ' t%.0s' {1..33000})"
 is 'many files' 33001 "$(wc -l <"$out/got")"
 left >"$out/left"
-[ -s "$out/left" ] || fail 'many files: the time left is not told'
+[ -s "$out/left" ] || fail 'many files: the time left is not shown'
 awk '{ print } END { for (i = 0; i < 33000; i++) print $1 "  t" }' ../one >../long
 drawn -c ../long
 left >"$out/left"
-[ -s "$out/left" ] || fail 'a long list: the time left is not told'
+[ -s "$out/left" ] || fail 'a long list: the time left is not shown'
 
 # The amount of work is not known.
 for i in {7001..33000}; do
@@ -80,7 +80,7 @@ grep -q left "$out/first" && fail 'the time left is shown for a list of unknown 
 mkfifo fifo
 (exec 3>fifo && sleep 1.2) &
 drawn tree/1 fifo
-untold 'a FIFO'
+shows_no_left 'a FIFO'
 wait
 (exec 3>fifo && sleep 1.2) &
 drawn --no-progress fifo 2>/dev/null | grep -q 'no progress' ||

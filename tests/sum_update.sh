@@ -79,7 +79,7 @@ for option in --quiet --status; do
     "$leat" sum t | has
 done
 
-# Changed and missing files are told and stay, unless they are accepted.
+# Changed and missing files are reported and stay, unless they are accepted.
 echo changed >t/1
 rm t/a/2
 echo newer >t/x
@@ -110,7 +110,7 @@ fi
 chmod 644 t/y
 mv ../z t/z
 
-# The form is that of the list's last file, and its order stays if it is none of names.
+# The form is that of the list's last file, and its order stays if it is not that of the names.
 forms() {
     rm -rf f
     mkdir f
@@ -167,7 +167,7 @@ echo 4 >f/4
 md5sum f/1 f/2 f/3 f/4 | has
 rm ../link
 
-# What is none of the files: the list, the cache.
+# Files that do not count: the list, the cache.
 cp $list f/list
 "$leat" sum --update=f/list --cache=f/cache f >"$out/got" 2>&1
 is 'the list in the folder: status' 0 $?
@@ -202,7 +202,7 @@ untouched
 update 'all wrong, told' 0 --accept=changed -a md5 f
 md5sum f/1 f/2 f/3 f/4 | has
 
-# What ends early, or cannot go on, leaves the list as it was.
+# A run that ends early, or cannot go on, leaves the list as it was.
 md5sum f/1 f/2 >$list
 mkfifo ../fifo
 # In the background SIGINT is ignored.

@@ -67,7 +67,7 @@ static int passes_over_what_has_gone(void *arg)
         CHECK_IS(0, leat_accept(listener, NULL, &server, leat_after(60 * LEAT_S)));
         CHECK_IS(6, atomic_load(&calls));
         hang_up(client, server);
-        /* Where no other connection comes, the deadline holds. */
+        /* If no other connection comes, the deadline holds. */
         refuse(passing[i], 5);
         CHECK_IS(-ETIMEDOUT, leat_accept(listener, NULL, &server, leat_after(LEAT_MS)));
         CHECK_IS(0, atomic_load(&refusals));
@@ -77,8 +77,8 @@ static int passes_over_what_has_gone(void *arg)
 }
 ON_WORKERS(passes_over_what_has_gone);
 
-/* The caller is told, and the connection waits on. */
-static int tells_a_lack(void *arg)
+/* The caller gets the error, and the connection still waits. */
+static int reports_a_shortage(void *arg)
 {
     (void)arg;
     char text[LEAT_ADDRESS_TEXT];
@@ -95,7 +95,7 @@ static int tells_a_lack(void *arg)
     }
     return leat_io_unref(listener);
 }
-ON_WORKERS(tells_a_lack);
+ON_WORKERS(reports_a_shortage);
 
 /* ---- leat_serve ---- */
 
@@ -104,9 +104,9 @@ enum { GUESTS = 200 };
 struct server {
     leat_io *listener;
     char text[LEAT_ADDRESS_TEXT];
-    int expected; /* the error that `error` must be told */
-    _Atomic int told, served;
-    int64_t told_at[32];
+    int expected; /* the error that `error` must get */
+    _Atomic int reports, served;
+    int64_t reported_at[32];
     _Atomic unsigned on[4]; /* connections of each worker */
 };
 
@@ -127,9 +127,9 @@ static void tell(void *arg, int error)
 {
     struct server *server = arg;
     CHECK_IS(-server->expected, error);
-    int n = atomic_fetch_add(&server->told, 1);
+    int n = atomic_fetch_add(&server->reports, 1);
     if (n < 32)
-        server->told_at[n] = leat_now();
+        server->reported_at[n] = leat_now();
 }
 
 static int run_server(void *arg)
@@ -176,7 +176,7 @@ static int goes_on_after_what_has_gone(void *arg)
         CHECK_IS(0, leat_io_unref(io));
         CHECK(atomic_load(&calls) > 1000);
     }
-    CHECK_IS(0, atomic_load(&server.told));
+    CHECK_IS(0, atomic_load(&server.reports));
     close_server(&server, scope);
     CHECK_IS(PASSING, atomic_load(&server.served));
     return 0;
@@ -202,19 +202,19 @@ static int rests_while_there_is_a_lack(void *arg)
         server.expected = lacks[i];
         refuse(lacks[i], INT32_MAX);
         leat_io *io = call(server.text);
-        WAIT_UNTIL(atomic_load(&server.told) > 0);
+        WAIT_UNTIL(atomic_load(&server.reports) > 0);
         int64_t begun = processor_time(), since = leat_now();
         CHECK_IS(0, leat_sleep(600 * LEAT_MS));
         int64_t used = processor_time() - begun, passed = leat_now() - since;
-        /* The sanitizers have threads of their own. */
+        /* The sanitizers have their own threads. */
         CHECK(used < passed / (SCALE == 1 ? 100 : 10));
         /* 5, 10, 20 … ms: eight in the first second. */
-        CHECK(atomic_load(&server.told) <= 9 + passed / LEAT_S);
+        CHECK(atomic_load(&server.reports) <= 9 + passed / LEAT_S);
         refuse(0, 0);
         ask(io);
         CHECK_IS(0, leat_io_unref(io));
-        for (int k = 2; k < atomic_load(&server.told) && k < 9; k++)
-            CHECK(server.told_at[k] - server.told_at[k - 1] >= (5 << (k - 1)) * LEAT_MS);
+        for (int k = 2; k < atomic_load(&server.reports) && k < 9; k++)
+            CHECK(server.reported_at[k] - server.reported_at[k - 1] >= (5 << (k - 1)) * LEAT_MS);
         close_server(&server, scope);
     }
     return 0;
@@ -301,7 +301,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(passes_over_what_has_gone),
-        TESTS_ON_WORKERS(tells_a_lack),
+        TESTS_ON_WORKERS(reports_a_shortage),
         TESTS_ON_WORKERS(goes_on_after_what_has_gone),
         TESTS_ON_WORKERS(rests_while_there_is_a_lack),
         cmocka_unit_test(spreads_connections),

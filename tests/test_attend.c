@@ -62,13 +62,13 @@ static int talk_and_end(void *arg)
     return 0;
 }
 
-static int tells_pipes_and_the_end(void *arg)
+static int reports_pipes_and_the_end(void *arg)
 {
     (void)arg;
     on_task_and_thread(talk_and_end);
     return 0;
 }
-ON_WORKERS(tells_pipes_and_the_end);
+ON_WORKERS(reports_pipes_and_the_end);
 
 static int refuse(void *arg)
 {
@@ -156,13 +156,13 @@ static void await_ready(leat_process *process)
 
 struct pair {
     leat_process *process;
-    leat_chan *told;
+    leat_chan *order;
 };
 
 static int end_it(void *arg)
 {
     struct pair *pair = arg;
-    CHECK_IS(0, leat_recv(pair->told, NULL));
+    CHECK_IS(0, leat_recv(pair->order, NULL));
     leat_sleep(5 * LEAT_MS);
     CHECK_IS(0, leat_process_end(pair->process, SIGHUP));
     /* Others learn of the end from the channel. */
@@ -171,18 +171,18 @@ static int end_it(void *arg)
 }
 
 /* Another party ends the process, and the thread that attends to it kills what is stubborn. */
-static int be_told_to_end(void *arg)
+static int end_on_order(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    struct pair pair = { .told = leat_chan_make(scope, 0, 1) };
+    struct pair pair = { .order = leat_chan_make(scope, 0, 1) };
     CHECK_IS(0, leat_go(scope, end_it, &pair));
     const leat_spawn_options options = { .flags = LEAT_ATTENDED | LEAT_PIPE_OUT,
                                          .grace = 20 * LEAT_MS };
     pair.process = spawn(scope, STUBBORN("HUP"), &options);
     await_ready(pair.process);
     int64_t start = leat_now();
-    CHECK_IS(0, leat_send(pair.told, NULL));
+    CHECK_IS(0, leat_send(pair.order, NULL));
     CHECK_IS(SIGKILL, signal_of(pair.process));
     CHECK(leat_now() - start >= 20 * LEAT_MS);
     CHECK_IS(0, leat_scope_close(scope));
@@ -190,15 +190,15 @@ static int be_told_to_end(void *arg)
     return 0;
 }
 
-static int is_told_to_end(void *arg)
+static int ends_on_order(void *arg)
 {
     (void)arg;
-    on_task_and_thread(be_told_to_end);
+    on_task_and_thread(end_on_order);
     return 0;
 }
-ON_WORKERS(is_told_to_end);
+ON_WORKERS(ends_on_order);
 
-/* What is stubborn is killed while the thread that attends to it does something else. */
+/* A stubborn process is killed while the thread that attends to it does something else. */
 static int be_elsewhere(void *arg)
 {
     (void)arg;
@@ -310,8 +310,8 @@ ON_WORKERS(goes_on_in_many_threads);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(tells_pipes_and_the_end),     TESTS_ON_WORKERS(refuses_and_times_out),
-        TESTS_ON_WORKERS(leaves_no_descriptor),        TESTS_ON_WORKERS(is_told_to_end),
+        TESTS_ON_WORKERS(reports_pipes_and_the_end),   TESTS_ON_WORKERS(refuses_and_times_out),
+        TESTS_ON_WORKERS(leaves_no_descriptor),        TESTS_ON_WORKERS(ends_on_order),
         TESTS_ON_WORKERS(kills_while_it_is_elsewhere), TESTS_ON_WORKERS(ends_with_its_scope),
         TESTS_ON_WORKERS(goes_on_in_many_threads),
     };

@@ -192,7 +192,7 @@ static void maps_other_sizes(void **state)
     lt_stack_pool_close();
 }
 
-/* Writes a name to both ends of a stack. is_signed() tells whether both are still there. */
+/* Writes a name to both ends of a stack. is_signed() checks whether both are still there. */
 static void sign(struct lt_stack *stack, const void *name)
 {
     ((const void **)(void *)low_of(stack))[0] = name;
@@ -264,7 +264,7 @@ static bool room_ends_within(size_t bytes)
     return room == MAP_FAILED;
 }
 
-/* Where the address space has no room for many chunks at once, the pool maps a few at a time. */
+/* If the address space has no room for many chunks at once, the pool maps a few at a time. */
 static void stack_pool_grows_in_little_room(void **state)
 {
     (void)state;

@@ -190,7 +190,7 @@ static int puts_now_and_gets_later(void *arg)
 }
 ON_WORKERS(puts_now_and_gets_later);
 
-static int does_not_wait_when_told_not_to(void *arg)
+static int does_not_wait_with_now(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -216,7 +216,7 @@ static int does_not_wait_when_told_not_to(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_WORKERS(does_not_wait_when_told_not_to);
+ON_WORKERS(does_not_wait_with_now);
 
 static int closes(void *arg)
 {
@@ -453,7 +453,7 @@ int main(void)
         TESTS_ON_WORKERS(each_caller_gets_its_own_results),
         TESTS_ON_WORKERS(items_may_have_no_bytes),
         TESTS_ON_WORKERS(puts_now_and_gets_later),
-        TESTS_ON_WORKERS(does_not_wait_when_told_not_to),
+        TESTS_ON_WORKERS(does_not_wait_with_now),
         TESTS_ON_WORKERS(closes),
         TESTS_ON_WORKERS(keeps_keys_apart),
         TESTS_ON_WORKERS(accepts_empty_lists),

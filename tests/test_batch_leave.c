@@ -10,7 +10,7 @@ struct passing {
 };
 
 /* Up to four items form a batch while another batch runs. Their leader is in the inner scope. */
-static void form_behind_a_slow_one(struct passing *p, int64_t deadline_of_leader)
+static void form_after_a_slow_one(struct passing *p, int64_t deadline_of_leader)
 {
     p->adder = (struct adder){ .error = 0 };
     adder_open(&p->adder, p->s);
@@ -47,7 +47,7 @@ static int a_cancelled_leader_hands_over(void *arg)
 {
     (void)arg;
     struct passing p = { .s = leat_scope_open(LEAT_NEVER) };
-    form_behind_a_slow_one(&p, LEAT_NEVER);
+    form_after_a_slow_one(&p, LEAT_NEVER);
     callers_go(p.s, p.others, 3);
     CHECK_IS(0, leat_scope_cancel(p.inner));
     CHECK_IS(0, leat_scope_close(p.inner));
@@ -62,7 +62,7 @@ static int a_late_leader_hands_over(void *arg)
 {
     (void)arg;
     struct passing p = { .s = leat_scope_open(LEAT_NEVER) };
-    form_behind_a_slow_one(&p, leat_after(20 * LEAT_MS));
+    form_after_a_slow_one(&p, leat_after(20 * LEAT_MS));
     for (int i = 0; i < 3; i++)
         CHECK_IS(0, leat_go(p.s, call, &p.others[i]));
     CHECK_IS(0, leat_scope_close(p.inner));
@@ -110,7 +110,7 @@ static int nothing_runs_when_all_have_left(void *arg)
 {
     (void)arg;
     struct passing p = { .s = leat_scope_open(LEAT_NEVER) };
-    form_behind_a_slow_one(&p, LEAT_NEVER);
+    form_after_a_slow_one(&p, LEAT_NEVER);
     callers_go(p.inner, p.others, 3);
     CHECK_IS(0, leat_scope_cancel(p.inner));
     CHECK_IS(0, leat_scope_close(p.inner));
@@ -120,7 +120,7 @@ static int nothing_runs_when_all_have_left(void *arg)
     WAIT_UNTIL(leat_scope_tasks(p.s) == 0);
     CHECK_IS(1, counts_of(p.adder.batcher).batches);
     CHECK_IS(4, counts_of(p.adder.batcher).left);
-    CHECK_IS(0, leat_mutex_try_lock(p.adder.batcher->spec.lock)); /* nobody holds it */
+    CHECK_IS(0, leat_mutex_try_lock(p.adder.batcher->spec.lock)); /* it is free */
     CHECK_IS(0, leat_mutex_unlock(p.adder.batcher->spec.lock));
     CHECK_IS(0, leat_scope_close(p.s));
     return 0;
@@ -231,7 +231,7 @@ static int puts_nothing_in_a_cancelled_scope(void *arg)
 }
 ON_WORKERS(puts_nothing_in_a_cancelled_scope);
 
-/* The scope frees tickets that nobody has spent. */
+/* The scope frees unspent tickets. */
 static int forgotten_tickets_do_not_leak(void *arg)
 {
     (void)arg;

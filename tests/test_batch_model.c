@@ -1,6 +1,6 @@
 /* test_batch_model.c: batchers and callers of every kind in the seeded world, while scopes are
  * cancelled and batchers are closed at any moment. The record of each run of items is a sequential
- * model: it tells what the function may see and what a call may return. Each seed is another round,
+ * model: it knows what the function may see and what a call may return. Each seed is another round,
  * see batch_round.h.
  *
  * LEAT_SIM=from:to tries other seeds, LEAT_SEED=n repeats one. */

@@ -239,7 +239,7 @@ static int can_be_withdrawn(void *arg)
     op_begin(&stays);
     CHECK_IS(2, forming(a.batcher));
     CHECK_IS(0, leat_withdraw(&withdrawn.op.op));
-    memset(&withdrawn.op, 0xee, sizeof withdrawn.op); /* nobody uses it any more */
+    memset(&withdrawn.op, 0xee, sizeof withdrawn.op); /* it is no longer used */
     CHECK_IS(1, forming(a.batcher));
     adder_let_go(&a);
     adder_wait_for_entry(&a);

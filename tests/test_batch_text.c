@@ -1,5 +1,5 @@
 /* test_batch_text.c: the classic programs of cooperative batching: producers ask for a number plus
- * one, and a worker that nobody has started serves many of them at once. */
+ * one, and a worker that was never started serves many of them at once. */
 #include "support.h"
 
 #include <leat/batch.h>
@@ -147,7 +147,7 @@ static int adds_one_to_lists(void *arg)
 }
 ON_WORKERS(adds_one_to_lists);
 
-/* Without naps: a caller that is alone is served at once, in a batch of its own. */
+/* Without naps: a caller that is alone is served at once, in its own batch. */
 static int serves_a_lone_caller_at_once(void *arg)
 {
     (void)arg;

@@ -1,5 +1,5 @@
 /* test_batch_threads.c: the rounds of test_batch_model.c on real workers and threads. The records
- * can tell less here about what came first; ThreadSanitizer checks the rest.
+ * knows less here about what came first; ThreadSanitizer checks the rest.
  *
  * LEAT_SEED=n             makes rounds from this number on; a failure prints it
  * LEAT_STRESS_SECONDS=n   for this long; 2 by default */
@@ -82,7 +82,7 @@ struct served {
     _Atomic bool called, awaited, served, asked;
 };
 
-static int serve_and_tell(void *arg, leat_batch_view *view)
+static int serve_and_report(void *arg, leat_batch_view *view)
 {
     struct served *s = arg;
     atomic_store(&s->called, true);
@@ -115,7 +115,7 @@ static int ask_before_the_leader_goes_on(void *arg)
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     struct served s = { .served = false };
     s.batcher = leat_batcher_open(
-        scope, &(leat_batcher_spec){ .run = serve_and_tell, .arg = &s, .blocking = 1 });
+        scope, &(leat_batcher_spec){ .run = serve_and_report, .arg = &s, .blocking = 1 });
     CHECK_IS(0, leat_go(scope, call_it, &s));
     WAIT_UNTIL(atomic_load(&s.called));
     atomic_store(&s.awaited, true); /* from here on no other task of this worker runs */

@@ -182,7 +182,7 @@ static void split(uint64_t seed, const struct node_way *way)
         size_t chunks = n / NODE_CHUNK * NODE_CHUNK;
         if (even && chunks > 0)
             n = chunks;
-        /* A copy of its own shows what reads too far. */
+        /* A separate copy shows reads that go too far. */
         unsigned char *piece = malloc(n + 1);
         CHECK(piece);
         memcpy(piece + 1, message + at, n);

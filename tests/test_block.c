@@ -95,7 +95,7 @@ struct maze {
 
 enum { DOORS = 5, END_OF_MAZE = -1 };
 
-/* Receives numbers. What it sends shows its path through the code. */
+/* Receives numbers. The numbers that it sends show its path through the code. */
 static int walk(leat_block *b)
 {
     struct maze *me = (struct maze *)b;

@@ -10,7 +10,7 @@ struct child {
 };
 
 /* With a channel, it ends when an item comes, the channel closes or the scope is cancelled. */
-static int end_when_told(leat_block *b)
+static int end_after_item(leat_block *b)
 {
     struct child *me = (struct child *)b;
     LEAT_BEGIN(b);
@@ -57,7 +57,7 @@ static int waits_for_the_end(void *arg)
             crew_open(&crew);
             struct child child = { .go = first ? leat_chan_of(crew.scope, int, 1) : NULL };
             struct waiter waiter = { .child = &child };
-            CHECK_IS(0, leat_go_block(crew.scope, &child.block, end_when_told));
+            CHECK_IS(0, leat_go_block(crew.scope, &child.block, end_after_item));
             if (first == 1) {
                 CHECK_IS(0, leat_send(child.go, &(int){ 0 }));
                 WAIT_UNTIL(leat_scope_tasks(crew.scope) == 0);
@@ -86,7 +86,7 @@ static int returns_the_verdict(void *arg)
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
     struct child child = { .go = leat_chan_of(outer, int, 0), .verdict = -EIO };
     struct waiter waiter = { .child = &child, .verdict = -EIO };
-    CHECK_IS(0, leat_go_block(outer, &child.block, end_when_told));
+    CHECK_IS(0, leat_go_block(outer, &child.block, end_after_item));
     CHECK_IS(0, leat_go_block(s, &waiter.block, await_it));
     WAIT_UNTIL(waiter.about_to);
     CHECK_IS(0, leat_scope_cancel(s));
@@ -112,7 +112,7 @@ static int may_be_freed_when_awaited(void *arg)
         struct child *child = malloc(sizeof *child);
         CHECK(child);
         *child = (struct child){ .go = i % 2 ? go : NULL };
-        CHECK_IS(0, leat_go_block(s, &child->block, end_when_told));
+        CHECK_IS(0, leat_go_block(s, &child->block, end_after_item));
         if (i % 2)
             CHECK_IS(0, leat_send(go, &i));
         CHECK_IS(0, leat_block_join(&child->block));
@@ -148,7 +148,7 @@ static int waits_in_a_chain(void *arg)
     struct child first = { .go = leat_chan_of(s, int, 0) };
     struct link *chain = calloc(LINKS, sizeof *chain);
     CHECK(chain);
-    CHECK_IS(0, leat_go_block(s, &first.block, end_when_told));
+    CHECK_IS(0, leat_go_block(s, &first.block, end_after_item));
     for (int i = 0; i < LINKS; i++) {
         chain[i].before = i ? &chain[i - 1].block : &first.block;
         chain[i].place = i;
@@ -185,7 +185,8 @@ struct outer {
     int i, sum;
 };
 
-/* Receives and sends `times` times. Returns `times`, by which the caller tells its calls apart. */
+/* Receives and sends `times` times. Returns `times`, by which the caller distinguishes its
+ * calls. */
 static int take_and_give(leat_block *b)
 {
     struct inner *me = (struct inner *)b;
@@ -273,7 +274,7 @@ static int call_what_fails(leat_block *b)
     LEAT_BEGIN(b);
     for (me->how = 0; me->how < 2; me->how++) {
         me->part = (struct child){ .go = me->how ? me->go : NULL, .verdict = -EIO };
-        LEAT_AWAIT_CALL(b, &me->part.block, end_when_told);
+        LEAT_AWAIT_CALL(b, &me->part.block, end_after_item);
         CHECK_IS(-EIO, b->status);
         CHECK_IS(1, me->part.ended);
         LEAT_AWAIT_YIELD(b);

@@ -112,7 +112,7 @@ static int wait_in_a_step(leat_block *b)
     CHECK_IS(-EINVAL, leat_shield());
     CHECK_IS(-EINVAL, leat_unshield());
     CHECK_IS(0, leat_cancelled(NULL));
-    /* The refused calls left nobody in a queue. Operations that need not wait work. */
+    /* The refused calls left no waiter in a queue. Operations that need not wait work. */
     CHECK_IS(0, senders_of(me->ch));
     CHECK_IS(0, receivers_of(me->ch));
     CHECK_IS(-EAGAIN, leat_try_send(me->ch, &me->x));
@@ -372,7 +372,7 @@ static int take_turns(leat_block *b)
     LEAT_BEGIN(b);
     while (me->turns[me->which] < 200) {
         atomic_fetch_add(&me->turns[me->which], 1);
-        for (int i = 0; i < 3; i++) /* nobody gets ahead while all are under way */
+        for (int i = 0; i < 3; i++) /* none gets ahead while all are under way */
             CHECK(me->turns[i] == 0 || abs(me->turns[i] - me->turns[me->which]) <= 8);
         LEAT_AWAIT_YIELD(b);
     }

@@ -1,4 +1,4 @@
-/* test_blocking.c: calls that block, and tasks with a thread of their own. */
+/* test_blocking.c: calls that block, and tasks with their own thread. */
 #define _GNU_SOURCE /* gettid */
 #include "support.h"
 
@@ -194,7 +194,7 @@ static int calls_may_use_channels(void *arg)
 }
 ON_WORKERS(calls_may_use_channels);
 
-/* Tasks with threads of their own. */
+/* Tasks with their own threads. */
 struct meeting {
     leat_chan *ch;
     pthread_barrier_t barrier;

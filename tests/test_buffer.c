@@ -4,7 +4,7 @@
 static const leat_buffer lossy[] = { LEAT_DROPPING, LEAT_SLIDING, LEAT_PROMISE };
 enum { LOSSY = 3, ITEMS = 6000 };
 
-/* What was dropped. A drop function has no argument that could hold this. */
+/* The dropped items. A drop function has no argument that could hold this. */
 static _Atomic int dropped[ITEMS], received[ITEMS], drops;
 
 static void note_drop(void *item)
@@ -238,7 +238,7 @@ static int never_makes_a_sender_wait(void *arg)
 }
 ON_WORKERS(never_makes_a_sender_wait);
 
-/* Waiting receivers get items first, so nothing is dropped while somebody waits for it. */
+/* Waiting receivers get items first, so no item is dropped while a receiver waits for it. */
 struct end {
     leat_chan *ch;
     int result, number;

@@ -50,7 +50,7 @@ static int cancel_it(void *arg)
     return 0;
 }
 
-/* The canceller is a party of its own. */
+/* The canceller is a separate party. */
 static void cancel_as(enum kind kind, struct crew *crew)
 {
     crew_go(crew, kind, cancel_it, crew->scope);

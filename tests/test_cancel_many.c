@@ -99,7 +99,8 @@ static int open_for_victim(void *arg)
     return leat_scope_close(storm.victims);
 }
 
-/* On each turn cancels a scope that another task has open, and one of its own: two new nudges. */
+/* On each turn cancels a scope that another task has open, and one that it opened: two new
+ * nudges. */
 static int cancel_all_the_time(void *arg)
 {
     int me = (int)(intptr_t)arg;
@@ -145,7 +146,7 @@ static void reaches_the_first_of_many_nudges_on_1(void **state)
     run_on(1, reaches_the_first_of_many_nudges);
 }
 
-/* Each task waits for the others of its round, so that each runs on a worker of its own. */
+/* Each task waits for the others of its round, so that each runs on its own worker. */
 static struct {
     _Atomic unsigned met;
     unsigned expected;
@@ -205,8 +206,8 @@ static int reaches_the_parties_of_all_workers(void *arg)
         for (unsigned k = 0; k < workers; k++)
             CHECK_IS(0, leat_recv(meeting.come, NULL));
     }
-    WAIT_UNTIL(times_told(" meets: waits") == MEETINGS * workers);
-    WAIT_UNTIL(times_told("): waits at line") == MEETINGS * workers);
+    WAIT_UNTIL(times_in_dump(" meets: waits") == MEETINGS * workers);
+    WAIT_UNTIL(times_in_dump("): waits at line") == MEETINGS * workers);
     WAIT_UNTIL(leat_scope_tasks(s) == 2 * MEETINGS * workers);
     CHECK_IS(0, leat_scope_cancel(s));
     CHECK_IS(0, leat_scope_close(s));

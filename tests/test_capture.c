@@ -77,7 +77,7 @@ static void let_go_of_a_busy_pipe(void)
     CHECK_IS(0, leat_captured_free(&captured));
 }
 
-/* What the program has written is not lost, however short the grace. */
+/* No written byte is lost, however short the grace. */
 static void read_late(void)
 {
     leat_captured captured;

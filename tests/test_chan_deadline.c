@@ -40,7 +40,7 @@ static int is_never_early(void *arg)
 }
 ON_WORKERS(is_never_early);
 
-/* A waiter that has timed out is off the queue: a partner meets the waiter behind it. */
+/* A waiter that has timed out is off the queue: a partner meets the waiter after it. */
 struct end {
     leat_chan *ch;
     int number;

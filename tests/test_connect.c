@@ -209,7 +209,7 @@ ON_WORKERS(full_backlog_is_tried_again);
 
 /* ---- a connection to itself ---- */
 
-/* A network of its own, with one port to choose from. */
+/* A separate network, with one port to choose from. */
 static bool enter_small_network(void)
 {
     struct ifreq loopback = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };

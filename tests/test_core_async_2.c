@@ -70,7 +70,7 @@ static int is_equal(void *arg, const void *before, const void *item)
     return *(const int *)before == *(const int *)item;
 }
 
-static int fails_as_told(void *arg, const void *in, void *out)
+static int fails_by_item(void *arg, const void *in, void *out)
 {
     (void)arg;
     int x = *(const int *)in;
@@ -172,13 +172,13 @@ ON_WORKERS(serves_several_takers_with_one_put);
 static int emits_most_at_the_most(void *arg)
 {
     (void)arg;
-    int told = 0;
+    int status = 0;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct pair p = through(s, 9, leat_mapcat(INT, INT, 3, times, &told));
+    struct pair p = through(s, 9, leat_mapcat(INT, INT, 3, times, &status));
     PUT(p.in, 3, 4);
     CHECK_IS(0, leat_close(p.in));
     GIVES(p.out, 0, 1, 2, 0, 1, 2);
-    CHECK_IS(-ENOSPC, told);
+    CHECK_IS(-ENOSPC, status);
     CHECK_IS(1, dropped);
     return leat_scope_close(s);
 }
@@ -187,14 +187,14 @@ ON_WORKERS(emits_most_at_the_most);
 static int emits_most_in_a_composition(void *arg)
 {
     (void)arg;
-    int told = 0;
+    int status = 0;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    leat_transform *t = leat_compose(leat_mapcat(INT, INT, 2, times, &told), leat_dedupe(INT));
+    leat_transform *t = leat_compose(leat_mapcat(INT, INT, 2, times, &status), leat_dedupe(INT));
     struct pair p = through(s, 4, t);
     PUT(p.in, 3);
     CHECK_IS(0, leat_close(p.in));
     GIVES(p.out, 0, 1);
-    CHECK_IS(-ENOSPC, told);
+    CHECK_IS(-ENOSPC, status);
     return leat_scope_close(s);
 }
 ON_WORKERS(emits_most_in_a_composition);
@@ -208,7 +208,7 @@ static int lets_waiting_senders_in(void *arg)
     crew_open(&crew);
     struct pair pair = through(
         crew.scope, 2,
-        leat_compose(leat_map(INT, INT, fails_as_told, NULL), leat_filter(INT, is_odd, NULL)));
+        leat_compose(leat_map(INT, INT, fails_by_item, NULL), leat_filter(INT, is_odd, NULL)));
     struct putter p[] = {
         { .x = 5 }, { .x = 6 }, { .x = -EIO }, { .x = 8 }, { .x = 7 }, { .x = 9 }
     };
@@ -234,7 +234,7 @@ static int lets_waiting_senders_in(void *arg)
 }
 ON_WORKERS(lets_waiting_senders_in);
 
-/* What comes after the end is left where it is. */
+/* Items after the end are not taken. */
 static int ends_early(void *arg)
 {
     (void)arg;
@@ -352,7 +352,7 @@ static int handles_failures(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct pair p = through(s, 9, leat_map(INT, INT, fails_as_told, NULL));
+    struct pair p = through(s, 9, leat_map(INT, INT, fails_by_item, NULL));
     PUT(p.in, 1, -EIO, -ENOMEM, -EPIPE, -ECANCELED, -EAGAIN, -EINVAL, 2);
     CHECK_IS(0, leat_close(p.in));
     GIVES(p.out, 1, 2);
@@ -360,19 +360,19 @@ static int handles_failures(void *arg)
 
     /* The handler may emit a value or emit nothing. Then the item is its own. */
     int value = 70, none = 0;
-    leat_transform *t = leat_on_failure(leat_map(INT, INT, fails_as_told, NULL), instead, &value);
+    leat_transform *t = leat_on_failure(leat_map(INT, INT, fails_by_item, NULL), instead, &value);
     p = through(s, 9, t);
     PUT(p.in, 1, -EIO, 3);
     CHECK_IS(0, leat_close(p.in));
     GIVES(p.out, 1, 70, 3);
-    t = leat_on_failure(leat_map(INT, INT, fails_as_told, NULL), instead, &none);
+    t = leat_on_failure(leat_map(INT, INT, fails_by_item, NULL), instead, &none);
     p = through(s, 9, leat_compose(t, counts_of_runs()));
     PUT(p.in, 1, -EINTR, 1);
     CHECK_IS(0, leat_close(p.in));
     GIVES(p.out, 2);
 
     /* Around a composition, the handler covers all of it. */
-    t = leat_compose(leat_dedupe(INT), leat_map(INT, INT, fails_as_told, NULL));
+    t = leat_compose(leat_dedupe(INT), leat_map(INT, INT, fails_by_item, NULL));
     p = through(s, 9, leat_on_failure(t, instead, &value));
     PUT(p.in, 1, -EIO, -EIO, 3);
     CHECK_IS(0, leat_close(p.in));
@@ -390,7 +390,7 @@ static int fails_its_scope(void *arg)
         leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
         int none = 0;
         leat_transform *t =
-            leat_on_failure(leat_map(INT, INT, fails_as_told, NULL), instead, &none);
+            leat_on_failure(leat_map(INT, INT, fails_by_item, NULL), instead, &none);
         if (place == 1)
             t = leat_compose(leat_dedupe(INT), t);
         if (place == 2)
@@ -401,7 +401,7 @@ static int fails_its_scope(void *arg)
         CHECK_IS(-EBADMSG, leat_scope_close(s));
         CHECK_IS(1, leat_chan_len(in));
         CHECK_IS(0, leat_scope_close(outer));
-        CHECK_IS(1, dropped); /* 3, which nobody has taken */
+        CHECK_IS(1, dropped); /* 3, which was not taken */
     }
     return 0;
 }

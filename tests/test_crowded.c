@@ -72,11 +72,11 @@ static int settles(void *arg)
 
 struct holding {
     bool computes;
-    leat_chan *go; /* what the tasks behind wait for */
+    leat_chan *go; /* the tasks after it wait for this */
     _Atomic int held, left;
 };
 
-/* Holds its worker until all the tasks behind have run. */
+/* Holds its worker until all tasks after it have run. */
 static int holds(void *arg)
 {
     struct holding *h = arg;
@@ -87,7 +87,7 @@ static int holds(void *arg)
     return 0;
 }
 
-static int runs_behind(void *arg)
+static int runs_after(void *arg)
 {
     struct holding *h = arg;
     CHECK_IS(-EPIPE, leat_recv(h->go, NULL));
@@ -102,7 +102,7 @@ static int is_held_up(void *arg)
     h->go = leat_chan_make(s, 0, 0);
     h->left = MOST_TASKS;
     for (int i = 0; i < MOST_TASKS; i++)
-        CHECK_IS(0, leat_go_spread(s, runs_behind, h));
+        CHECK_IS(0, leat_go_spread(s, runs_after, h));
     WAIT_UNTIL(leat_yield() == 0 && receivers_of(h->go) == MOST_TASKS);
     for (int i = 0; i < processors(); i++)
         CHECK_IS(0, leat_go_spread(s, holds, h));

@@ -85,7 +85,7 @@ static void wait_in_cancelled_scope(leat_chan *(*make)(leat_scope *s))
     CHECK_IS(0, leat_scope_close(s)); /* the scope was cancelled from outside */
     for (int way = 0; way < WAYS; way++) {
         CHECK(atomic_load(&waiting[way].done));
-        CHECK_IS(-ECANCELED, waiting[way].told);
+        CHECK_IS(-ECANCELED, waiting[way].status);
     }
     CHECK_IS(0, leat_scope_close(outer));
 }
@@ -98,7 +98,7 @@ static int receive_and_close(void *arg)
 }
 
 /* A partner that closes its output as soon as it is cancelled. */
-static leat_chan *behind_a_task(leat_scope *s)
+static leat_chan *after_a_task(leat_scope *s)
 {
     static leat_chan *pair[2];
     pair[0] = numbers(s, 0, 0);
@@ -115,20 +115,20 @@ static int echo(void *arg, const void *in, void *out)
     return error;
 }
 
-static leat_chan *behind_a_pipeline(leat_scope *s)
+static leat_chan *after_a_pipeline(leat_scope *s)
 {
     return leat_pipeline(s, numbers(s, 4, 3),
                          &(leat_pipeline_spec){ .n = 2, .run = echo, .out_size = sizeof(int) });
 }
 
-static leat_chan *behind_threads(leat_scope *s)
+static leat_chan *after_threads(leat_scope *s)
 {
     return leat_pipeline(
         s, numbers(s, 4, 0),
         &(leat_pipeline_spec){ .n = 2, .run = echo, .out_size = sizeof(int), .blocking = 1 });
 }
 
-static leat_chan *behind_merge(leat_scope *s)
+static leat_chan *after_merge(leat_scope *s)
 {
     leat_chan *ins[] = { numbers(s, 0, 0), numbers(s, 0, 0) };
     return leat_merge(s, ins, 2, 0);
@@ -137,10 +137,10 @@ static leat_chan *behind_merge(leat_scope *s)
 static int waits_in_cancelled_scope(void *arg)
 {
     (void)arg;
-    wait_in_cancelled_scope(behind_a_task);
-    wait_in_cancelled_scope(behind_a_pipeline);
-    wait_in_cancelled_scope(behind_threads);
-    wait_in_cancelled_scope(behind_merge);
+    wait_in_cancelled_scope(after_a_task);
+    wait_in_cancelled_scope(after_a_pipeline);
+    wait_in_cancelled_scope(after_threads);
+    wait_in_cancelled_scope(after_merge);
     return 0;
 }
 ON_WORKERS(waits_in_cancelled_scope);
@@ -207,8 +207,8 @@ static int call(void *batcher)
 /* In the seeded world nothing runs between the return of leat_recv and this check. */
 static int receive_a_timeout(void *late)
 {
-    int told = leat_recv(late, NULL);
-    CHECK(told == -ECANCELED || (told == -EPIPE && !(IN_SIM && leat_cancelled(NULL))));
+    int status = leat_recv(late, NULL);
+    CHECK(status == -ECANCELED || (status == -EPIPE && !(IN_SIM && leat_cancelled(NULL))));
     return 0;
 }
 

@@ -41,8 +41,8 @@ static int add(void *state, const void *item)
 
 static int sum;
 
-/* An operator of each kind in `s`, behind `in`. If it takes its output, `outer` owns that. */
-static leat_chan *put_behind(leat_scope *s, leat_scope *outer, leat_chan *in, int kind)
+/* An operator of each kind in `s`, after `in`. If it takes its output, `outer` owns that. */
+static leat_chan *put_after(leat_scope *s, leat_scope *outer, leat_chan *in, int kind)
 {
     leat_chan *out = numbers(outer, 8, 0), *no, *yes;
     leat_pipeline_spec spec = {
@@ -102,7 +102,7 @@ static int is_cut_outside(void *arg)
         leat_chan *in = numbers(outer, 4, 0);
         struct waiting waiting;
         leat_scope *s = leat_scope_open(LEAT_NEVER);
-        leat_chan *out = put_behind(s, outer, in, kind);
+        leat_chan *out = put_after(s, outer, in, kind);
         CHECK(out);
         send_numbers(in, 3);
         for (int i = 0; i < 3; i++)
@@ -113,7 +113,7 @@ static int is_cut_outside(void *arg)
         CHECK_IS(-ECANCELED, leat_recv(out, &(int){ 0 }));
         CHECK_IS(0, leat_cancelled(NULL));
         CHECK_IS(0, leat_scope_close(outer));
-        CHECK_IS(-ECANCELED, waiting.told);
+        CHECK_IS(-ECANCELED, waiting.status);
     }
     return 0;
 }
@@ -126,7 +126,7 @@ static int passes_the_cut_on(void *arg)
     for (int kind = 0; kind < OPERATORS; kind++)
         for (int cut = 0; cut < 2; cut++) {
             leat_scope *s = leat_scope_open(LEAT_NEVER);
-            leat_chan *in = numbers(s, 4, 0), *out = put_behind(s, s, in, kind);
+            leat_chan *in = numbers(s, 4, 0), *out = put_after(s, s, in, kind);
             CHECK(out);
             send_numbers(in, 3);
             CHECK_IS(0, cut ? leat_cut(in) : leat_close(in));

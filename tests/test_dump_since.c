@@ -45,8 +45,8 @@ static void check_dump(const char *expected)
 /* If the scope is cancelled before it runs again, it gets -ECANCELED. */
 static int receives(void *ch)
 {
-    int told = leat_recv(ch, NULL);
-    CHECK(told == -EPIPE || told == -ECANCELED);
+    int status = leat_recv(ch, NULL);
+    CHECK(status == -EPIPE || status == -ECANCELED);
     return 0;
 }
 
@@ -335,7 +335,7 @@ static void test_gone_on(void **state)
     over_seeds(gone_on);
 }
 
-/* A wait leaves no record behind, however it ends. */
+/* A wait leaves no record, however it ends. */
 static int comes_and_goes(void *unused)
 {
     (void)unused;
@@ -378,13 +378,13 @@ static void test_comes_and_goes(void **state)
 /* ---- on the real clock ---- */
 
 /* The seconds that the dump has for this party, or -1. */
-static double told_of(const char *who)
+static double seconds_in_dump(const char *who)
 {
     char *text = dump_with(leat_dump), *at = strstr(text, who), *end = at ? strchr(at, '\n') : NULL;
     char *since = at ? strstr(at, ", since ") : NULL;
-    double told = since && since < end ? strtod(since + 8, NULL) : -1;
+    double seconds = since && since < end ? strtod(since + 8, NULL) : -1;
     free(text);
-    return told;
+    return seconds;
 }
 
 static int on_request(void *asked)
@@ -397,8 +397,10 @@ static int on_request(void *asked)
     CHECK_IS(0, leat_go_blocking_named(s, receives, ch, "teller"));
     WAIT_UNTIL(receivers_of(ch) == 2);
     CHECK_IS(0, leat_sleep(20 * LEAT_MS));
-    CHECK(*(bool *)asked ? told_of("block receiver") >= 0.019 : told_of("block receiver") < 0);
-    CHECK(*(bool *)asked ? told_of("thread teller") >= 0.009 : told_of("thread teller") < 0);
+    CHECK(*(bool *)asked ? seconds_in_dump("block receiver") >= 0.019
+                         : seconds_in_dump("block receiver") < 0);
+    CHECK(*(bool *)asked ? seconds_in_dump("thread teller") >= 0.009
+                         : seconds_in_dump("thread teller") < 0);
     CHECK_IS(0, leat_close(ch));
     return leat_scope_close(s);
 }

@@ -50,7 +50,7 @@ static unsigned frames_in(const char *stack)
     return n;
 }
 
-/* A system without libgcc_s, or an emulator with a libc of its own. */
+/* A system without libgcc_s, or an emulator with its own libc. */
 static void skip_without_stacks(const char *stack)
 {
     if (getenv("LEAT_EMULATED") && frames_in(stack) == 0)

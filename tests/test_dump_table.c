@@ -61,7 +61,7 @@ static void test_any_order(void **state)
     CHECK_IS(0, lt_since_count());
 }
 
-/* Each thread has parties of its own, and looks up all. */
+/* Each thread has its own parties, and looks all of them up. */
 static void *use_table(void *number)
 {
     enum { PARTIES = 500, TURNS = 100000 / SCALE };

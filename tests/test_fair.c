@@ -409,7 +409,7 @@ static void uses_all_workers(void **state)
     CHECK_IS(0, leat_stop());
 }
 
-/* What a foreign thread starts runs while one task yields, or computes on another worker. */
+/* Tasks that a foreign thread starts run while one task yields, or computes on another worker. */
 static int start_from_outside(void *arg)
 {
     (void)arg;

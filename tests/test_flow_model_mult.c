@@ -102,7 +102,7 @@ static void tapping_open(struct tapping *t, bool pub, uint64_t *chance)
     }
 }
 
-/* What a tap may get: items in order, none twice; without a gap, unless it loses items; all, if it
+/* A tap may get: items in order, none twice; without a gap, unless it loses items; all, if it
  * was there all the time. Of a tap that loses items, the first or the last item is known. */
 static void check_tap(const struct tapping *t, int k)
 {

@@ -248,7 +248,7 @@ static int is_on_time(void *arg)
         CHECK(t.to = make(&p, s, t.from, below(chance, 3)));
         CHECK_IS(0, leat_go(s, send_on_time, &t));
         receive_on_time(&t);
-        CHECK_IS(0, leat_close(t.from)); /* maybe nobody receives from it any more */
+        CHECK_IS(0, leat_close(t.from)); /* perhaps it has no receiver any more */
         CHECK_IS(0, leat_scope_close(s));
         for (int i = 0; i < t.outs && i < t.expects; i++)
             if (t.out[i].item != t.expected[i].item || t.out[i].at != t.expected[i].at)

@@ -165,7 +165,7 @@ static int send_bounded(void *arg)
         }
         int sent = atomic_fetch_add(&source->sent, 1) + 1;
         int asking = atomic_load(&s->asking); /* read before `gone`, which the sink writes first */
-        /* What is dropped at the end does not count as gone. */
+        /* Items that are dropped at the end do not count as gone. */
         bool ends = leat_chan_closed(source->ch) || leat_chan_closed(s->w.sink[0].ch) ||
                     leat_cancelled(s->w.s);
         CHECK(ends || sent <= room + atomic_load(&s->gone) + asking);

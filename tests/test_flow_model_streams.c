@@ -401,7 +401,7 @@ static void reduces(uint64_t *chance)
         check_total(&w, w.sink[0].got, total.enough);
 }
 
-/* A task of its own for the calls that receive until the end. */
+/* A separate task for the calls that receive until the end. */
 struct call {
     struct world *w;
     struct total total;

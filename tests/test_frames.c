@@ -119,7 +119,7 @@ static int frames_go_there_and_back(void *arg)
 }
 ON_WORKERS(frames_go_there_and_back);
 
-static int tells_of_write_errors_of_frames(void *arg)
+static int reports_write_errors_of_frames(void *arg)
 {
     (void)arg;
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
@@ -133,7 +133,7 @@ static int tells_of_write_errors_of_frames(void *arg)
     CHECK_IS(-EPIPE, leat_scope_close(s));
     return leat_scope_close(outer);
 }
-ON_WORKERS(tells_of_write_errors_of_frames);
+ON_WORKERS(reports_write_errors_of_frames);
 
 int main(void)
 {
@@ -142,7 +142,7 @@ int main(void)
         TESTS_ON_WORKERS(reads_frames),
         TESTS_ON_WORKERS(frames_before_the_error_arrive),
         TESTS_ON_WORKERS(frames_go_there_and_back),
-        TESTS_ON_WORKERS(tells_of_write_errors_of_frames),
+        TESTS_ON_WORKERS(reports_write_errors_of_frames),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

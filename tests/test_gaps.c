@@ -170,7 +170,7 @@ static void cancel_a_task(leat_chan *never)
     CHECK_IS(0, leat_scope_close(inner));
 }
 
-/* There are pauses, since a worker that is told often sleeps only for a moment. */
+/* There are pauses, since a worker that is notified often sleeps only for a moment. */
 static void news_reach_a_worker_that_goes_to_sleep(void **state)
 {
     (void)state;
@@ -275,7 +275,7 @@ static void a_stopped_poster_holds_up_no_other(void **state)
     CHECK_IS(0, leat_go(s, count_items, second));
     WAIT_UNTIL(receivers_of(first) == 1 && receivers_of(second) == 1);
     lt_gap_hook = stop_here;
-    /* One gap: behind its push. Two: when it has claimed the call. */
+    /* One gap: after its push. Two: when it has claimed the call. */
     for (int gaps = 1; gaps <= 2; gaps++)
         WAIT_UNTIL(second_poster_is_heard(first, second, gaps));
     lt_gap_hook = NULL;

@@ -168,7 +168,7 @@ static int send_many_ones(void *arg)
     return 0;
 }
 
-static int leaves_nothing_behind(void *arg)
+static int leaves_no_waiter(void *arg)
 {
     (void)arg;
     for (enum kind kind = TASK; kind < KINDS; kind++) {
@@ -186,7 +186,7 @@ static int leaves_nothing_behind(void *arg)
     }
     return 0;
 }
-ON_WORKERS(leaves_nothing_behind);
+ON_WORKERS(leaves_no_waiter);
 
 /* select3: what blocks, and what does not. leat returns an error for a closed channel, where Go
  * panics, and for NULL, where Go waits for ever. */
@@ -302,7 +302,7 @@ static void selects_in_every_mixture_on_one(void **state)
 
 /* select6: a select that ends by another channel leaves the other waiters here in order. */
 struct queue {
-    leat_chan *ch, *other, *told;
+    leat_chan *ch, *other, *done;
 };
 
 static int receive_nothing(void *arg)
@@ -316,7 +316,7 @@ static int select_the_other(void *arg)
     struct queue *q = arg;
     leat_case cases[] = { LEAT_RECV(q->ch, NULL), LEAT_RECV(q->other, NULL) };
     CHECK_IS(1, leat_select(cases, 2, LEAT_NEVER));
-    CHECK_IS(0, leat_send(q->told, NULL));
+    CHECK_IS(0, leat_send(q->done, NULL));
     return 0;
 }
 
@@ -329,14 +329,14 @@ static int leaves_the_queue_whole(void *arg)
         struct queue q;
         q.ch = leat_chan_make(crew.scope, 0, 0);
         q.other = leat_chan_make(crew.scope, 0, 0);
-        q.told = leat_chan_make(crew.scope, 0, 0);
+        q.done = leat_chan_make(crew.scope, 0, 0);
         for (unsigned i = 0; i < 4; i++) {
             crew_go(&crew, (enum kind)(i % KINDS), i == before ? select_the_other : receive_nothing,
                     i == before ? (void *)&q : q.ch);
             WAIT_UNTIL(receivers_of(q.ch) == i + 1);
         }
         CHECK_IS(0, leat_send(q.other, NULL));
-        CHECK_IS(0, leat_recv(q.told, NULL));
+        CHECK_IS(0, leat_recv(q.done, NULL));
         CHECK_IS(3, receivers_of(q.ch));
         for (int i = 0; i < 3; i++)
             CHECK_IS(0, leat_send(q.ch, NULL));
@@ -457,7 +457,7 @@ int main(void)
         TESTS_ON_WORKERS(keeps_order_in_a_chain),
         TESTS_ON_WORKERS(meets_without_blocking),
         TESTS_ON_WORKERS(never_chooses_null_channels),
-        TESTS_ON_WORKERS(leaves_nothing_behind),
+        TESTS_ON_WORKERS(leaves_no_waiter),
         TESTS_ON_WORKERS(blocks_where_it_should),
         TESTS_ON_WORKERS(touches_only_what_happens),
         cmocka_unit_test(selects_in_every_mixture_on_one),

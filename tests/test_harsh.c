@@ -97,7 +97,7 @@ static void use_tasks_and_channels(void)
         }
     }
     CHECK_IS(0, leat_close(chans[0]));
-    for (int i = 0; i <= STAGES; i++) /* stages behind a gap would wait */
+    for (int i = 0; i <= STAGES; i++) /* stages after a gap would wait */
         CHECK_IS(0, leat_close(chans[i]));
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(started, runs);
@@ -279,12 +279,12 @@ static int use_from_outside(void *arg)
 
 /* A call fails only if a request failed. Of a failed request a call may know nothing: a worker that
  * wanted to steal just does not. */
-static int told;
+static int failed;
 
 static bool note_reports(bool struck)
 {
     CHECK(struck || failures == 0);
-    told += failures > 0;
+    failed += failures > 0;
     return struck;
 }
 
@@ -331,14 +331,14 @@ static size_t mapped_bytes(void)
 static void sweep(bool (*attempt)(long))
 {
     long n = 1;
-    told = 0;
+    failed = 0;
     while (attempt(n)) {
         snprintf(check_note, sizeof check_note, "after failing request %ld", n);
         CHECK(!attempt(0)); /* without a failure everything works again */
         n++;
     }
-    fprintf(stderr, "  %ld requests, %d failures told\n", n - 1, told);
-    CHECK(n > 20 && told > n / 2);
+    fprintf(stderr, "  %ld requests, %d failures reported\n", n - 1, failed);
+    CHECK(n > 20 && failed > n / 2);
 }
 
 /* LeakSanitizer checks what was allocated. This checks that nothing stays mapped. */

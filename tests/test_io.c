@@ -74,7 +74,7 @@ struct echo_op {
     leat_io *io;
 };
 
-/* What it reads fits into the socket. */
+/* The bytes that it reads fit into the socket. */
 static void echo_as_callback(leat_op *op, int status)
 {
     struct echo_op *me = (struct echo_op *)op;
@@ -295,7 +295,7 @@ static int waits_for_foreign_numbers(void *arg)
 }
 ON_WORKERS(waits_for_foreign_numbers);
 
-/* A task that computes keeps nobody else's descriptors waiting. */
+/* A task that computes does not delay the descriptors of other tasks. */
 static int read_beside_a_hog(void *arg)
 {
     (void)arg;

@@ -1,8 +1,8 @@
 /* test_io_callback.c: transfers by callbacks: ended by bytes, by a close, by their scope, and taken
  * back at any moment. */
 #define _GNU_SOURCE
+#include "counted.h"
 #include "descriptors.h"
-#include "told.h"
 #include "traffic.h"
 
 static int callbacks_transfer(void *arg)
@@ -13,10 +13,11 @@ static int callbacks_transfer(void *arg)
     for (int i = 0; i < 4; i++) {
         leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
         open_two(outer, true, ends);
-        struct told reads = told_op(i & 1 ? s : NULL, i & 2 ? LEAT_ON_WORKER : 0), writes = reads;
-        CHECK_IS(0, leat_read_then(&reads.op, ends[0], bytes, sizeof bytes, told));
+        struct counted reads = counted_op(i & 1 ? s : NULL, i & 2 ? LEAT_ON_WORKER : 0),
+                       writes = reads;
+        CHECK_IS(0, leat_read_then(&reads.op, ends[0], bytes, sizeof bytes, count_call));
         CHECK_IS(0, atomic_load(&reads.calls));
-        CHECK_IS(0, leat_write_then(&writes.op, ends[1], "hello", 5, told));
+        CHECK_IS(0, leat_write_then(&writes.op, ends[1], "hello", 5, count_call));
         WAIT_UNTIL(atomic_load(&reads.calls));
         WAIT_UNTIL(atomic_load(&writes.calls));
         CHECK(atomic_load(&reads.status) > 0 && bytes[0] == 'h');
@@ -27,14 +28,14 @@ static int callbacks_transfer(void *arg)
         CHECK(memcmp(bytes, "hello", 5) == 0);
 
         /* Again with the same memory: ended by a close, */
-        CHECK_IS(0, leat_read_then(&reads.op, ends[0], bytes, 1, told));
+        CHECK_IS(0, leat_read_then(&reads.op, ends[0], bytes, 1, count_call));
         CHECK_IS(0, leat_io_close(ends[0]));
         WAIT_UNTIL(atomic_load(&reads.calls) == 2);
         CHECK_IS(-EBADF, atomic_load(&reads.status));
-        CHECK_IS(0, leat_read_then(&reads.op, ends[0], bytes, 1, told));
+        CHECK_IS(0, leat_read_then(&reads.op, ends[0], bytes, 1, count_call));
         WAIT_UNTIL(atomic_load(&reads.calls) == 3);
         CHECK_IS(-EBADF, atomic_load(&reads.status));
-        CHECK_IS(0, leat_write_then(&writes.op, ends[1], "x", 1, told));
+        CHECK_IS(0, leat_write_then(&writes.op, ends[1], "x", 1, count_call));
         WAIT_UNTIL(atomic_load(&writes.calls) == 2);
         CHECK_IS(-EPIPE, atomic_load(&writes.status));
         CHECK_IS(0, writes.op.done);
@@ -43,25 +44,25 @@ static int callbacks_transfer(void *arg)
         /* and by the scope, which may have been cancelled before. */
         open_two(outer, true, ends);
         s = leat_scope_open(LEAT_NEVER);
-        struct told one = told_op(s, 0), two = told_op(s, 0);
-        CHECK_IS(0, leat_read_then(&one.op, ends[0], bytes, 1, told));
+        struct counted one = counted_op(s, 0), two = counted_op(s, 0);
+        CHECK_IS(0, leat_read_then(&one.op, ends[0], bytes, 1, count_call));
         CHECK_IS(0, leat_scope_cancel(s));
-        CHECK_IS(0, leat_read_then(&two.op, ends[0], bytes, 1, told));
+        CHECK_IS(0, leat_read_then(&two.op, ends[0], bytes, 1, count_call));
         CHECK_IS(0, leat_scope_close(s));
         CHECK(atomic_load(&one.calls) == 1 && atomic_load(&one.status) == -ECANCELED);
         CHECK(atomic_load(&two.calls) == 1 && atomic_load(&two.status) == -ECANCELED);
         CHECK_IS(1, leat_write(ends[1], "x", 1));
         CHECK_IS(1, leat_read(ends[0], &byte, 1));
 
-        CHECK_IS(-EINVAL, leat_read_then(NULL, ends[0], bytes, 1, told));
-        CHECK_IS(-EINVAL, leat_read_then(&reads.op, NULL, bytes, 1, told));
-        CHECK_IS(-EINVAL, leat_read_then(&reads.op, ends[0], NULL, 1, told));
-        CHECK_IS(-EINVAL, leat_read_then(&reads.op, ends[0], bytes, 0, told));
+        CHECK_IS(-EINVAL, leat_read_then(NULL, ends[0], bytes, 1, count_call));
+        CHECK_IS(-EINVAL, leat_read_then(&reads.op, NULL, bytes, 1, count_call));
+        CHECK_IS(-EINVAL, leat_read_then(&reads.op, ends[0], NULL, 1, count_call));
+        CHECK_IS(-EINVAL, leat_read_then(&reads.op, ends[0], bytes, 0, count_call));
         CHECK_IS(-EINVAL, leat_read_then(&reads.op, ends[0], bytes, 1, NULL));
-        CHECK_IS(-EINVAL, leat_read_then(&reads.op, ends[0], bytes, (size_t)1 << 31, told));
-        CHECK_IS(-EINVAL, leat_write_then(&writes.op, ends[0], NULL, 1, told));
-        CHECK_IS(-EINVAL, leat_write_then(&writes.op, ends[0], "", 0, told));
-        CHECK_IS(-EINVAL, leat_write_then(NULL, ends[0], "x", 1, told));
+        CHECK_IS(-EINVAL, leat_read_then(&reads.op, ends[0], bytes, (size_t)1 << 31, count_call));
+        CHECK_IS(-EINVAL, leat_write_then(&writes.op, ends[0], NULL, 1, count_call));
+        CHECK_IS(-EINVAL, leat_write_then(&writes.op, ends[0], "", 0, count_call));
+        CHECK_IS(-EINVAL, leat_write_then(NULL, ends[0], "x", 1, count_call));
         CHECK_IS(0, leat_scope_close(outer));
     }
     return 0;
@@ -78,8 +79,8 @@ static int long_writes(void *arg)
         leat_io *ends[2];
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         open_two(s, false, ends);
-        struct told writes = told_op(s, 0);
-        CHECK_IS(0, leat_write_then(&writes.op, ends[1], bytes, MOST_BYTES, told));
+        struct counted writes = counted_op(s, 0);
+        CHECK_IS(0, leat_write_then(&writes.op, ends[1], bytes, MOST_BYTES, count_call));
         CHECK_IS(1000, leat_read_full(ends[0], got, 1000, late()));
         size_t rest = MOST_BYTES;
         if (back) {
@@ -137,10 +138,10 @@ static int taking_back_races_with_bytes(void *arg)
     CHECK_IS(0, leat_go_blocking(s, write_each_round, &race));
     for (int i = 0; i < race.rounds; i++) {
         char bytes[2][1];
-        struct told ops[2] = { told_op(s, 0), told_op(s, 0) };
+        struct counted ops[2] = { counted_op(s, 0), counted_op(s, 0) };
         int read = 0;
         for (int k = 0; k < 2; k++)
-            CHECK_IS(0, leat_read_then(&ops[k].op, race.ends[0], bytes[k], 1, told));
+            CHECK_IS(0, leat_read_then(&ops[k].op, race.ends[0], bytes[k], 1, count_call));
         atomic_store(&race.written, 2 * i + 1);
         for (unsigned n = below(&chance, 300); n; n--)
             atomic_thread_fence(memory_order_seq_cst);
@@ -173,14 +174,14 @@ static int taking_back_what_is_over(void *arg)
     char byte;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
     open_two(s, true, ends);
-    struct told op = told_op(s, 0);
+    struct counted op = counted_op(s, 0);
     CHECK_IS(1, leat_write(ends[1], "x", 1));
     CHECK_IS(LEAT_IN, leat_ready(ends[0], LEAT_IN, late()));
-    CHECK_IS(0, leat_read_then(&op.op, ends[0], &byte, 1, told));
+    CHECK_IS(0, leat_read_then(&op.op, ends[0], &byte, 1, count_call));
     WAIT_UNTIL(atomic_load(&op.calls));
     CHECK_IS(1, atomic_load(&op.status));
     CHECK_IS(-EALREADY, leat_withdraw(&op.op.op));
-    CHECK_IS(0, leat_read_then(&op.op, ends[0], &byte, 1, told));
+    CHECK_IS(0, leat_read_then(&op.op, ends[0], &byte, 1, count_call));
     CHECK_IS(0, leat_withdraw(&op.op.op));
     CHECK_IS(1, atomic_load(&op.calls));
     CHECK_IS(-EALREADY, leat_withdraw(&op.op.op));

@@ -1,4 +1,4 @@
-/* test_io_end.c: how the use of a descriptor ends: behind the last bytes, with an error, without a
+/* test_io_end.c: how the use of a descriptor ends: after the last bytes, with an error, without a
  * signal, at a deadline, or when the descriptor is given back. */
 #define _GNU_SOURCE
 #include "descriptors.h"
@@ -8,7 +8,7 @@
 
 static char many[1 << 20];
 
-/* A named pipe can not be told not to block. */
+/* Calls on a named pipe may block. */
 static void fifo(int ends[2])
 {
     static _Atomic int number;
@@ -23,9 +23,9 @@ static void fifo(int ends[2])
     unlink(name);
 }
 
-/* ---- ends and errors behind the last bytes ---- */
+/* ---- ends and errors after the last bytes ---- */
 
-static int finds_the_end_behind_bytes(void *arg)
+static int finds_the_end_after_bytes(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
@@ -62,7 +62,7 @@ static int finds_the_end_behind_bytes(void *arg)
     }
     return leat_scope_close(scope);
 }
-ON_WORKERS(finds_the_end_behind_bytes);
+ON_WORKERS(finds_the_end_after_bytes);
 
 static int keeps_an_error_for_the_next_call(void *arg)
 {
@@ -237,7 +237,7 @@ ON_WORKERS(gives_descriptors_back);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(finds_the_end_behind_bytes),
+        TESTS_ON_WORKERS(finds_the_end_after_bytes),
         TESTS_ON_WORKERS(keeps_an_error_for_the_next_call),
         TESTS_ON_WORKERS(raises_no_signal),
         TESTS_ON_WORKERS(cuts_a_write_at_its_deadline),

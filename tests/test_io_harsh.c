@@ -76,7 +76,7 @@ static int read_to_end(void *arg)
     return 0;
 }
 
-/* More than a pipe holds: a write that is cut short tells how far it came. */
+/* More than a pipe holds: a write that is cut short returns how far it came. */
 static void use_pipe(void)
 {
     static const char many[1 << 20];
@@ -109,7 +109,8 @@ static void use_file(leat_scope *scope)
     TRY(5, leat_read_full(file, bytes, sizeof bytes, LEAT_NEVER));
     CHECK_IS(0, lseek(fd, 0, SEEK_SET));
     TRY(0, leat_io_pair(scope, ends));
-    /* What a copy has read before a failure is lost, as leat/io.h says; here it reads nothing. */
+    /* Bytes that a copy has read before a failure are lost, as leat/io.h says; here it reads
+     * none. */
     int64_t n = leat_copy(ends[0], file, 5, LEAT_NEVER);
     CHECK(n == 5 || n == -ENOMEM);
     atomic_fetch_add(&failures, n < 0);
@@ -168,7 +169,7 @@ static void use_stackless(void)
 
 struct server {
     leat_io *listener;
-    _Atomic int served, told;
+    _Atomic int served, reports;
     bool threads;
 };
 
@@ -194,7 +195,7 @@ static void tell(void *arg, int error)
 {
     struct server *server = arg;
     CHECK_IS(-ENOMEM, error);
-    atomic_fetch_add(&server->told, 1);
+    atomic_fetch_add(&server->reports, 1);
     atomic_fetch_add(&failures, 1);
 }
 
@@ -230,7 +231,7 @@ static void use_server(const char *at, bool threads)
     CHECK_IS(0, leat_io_close(server.listener));
     CHECK_IS(0, leat_scope_close(scope));
     CHECK_IS(CALLS, atomic_load(&server.served));
-    CHECK(atomic_load(&server.told) <= 1);
+    CHECK(atomic_load(&server.reports) <= 1);
     CHECK_IS(0, leat_scope_close(outer));
 }
 

@@ -57,7 +57,7 @@ static int reads_on_after_a_border(void *arg)
     int on = 1, ends[2];
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     leat_io *a, *b;
-    /* A UNIX socket stops a read behind a message with descriptors, */
+    /* A UNIX socket stops a read after a message with descriptors, */
     adopt_pair(scope, SOCK_STREAM, &a, &b);
     find_empty(a);
     pass_descriptor(leat_io_fd(b));
@@ -71,7 +71,7 @@ static int reads_on_after_a_border(void *arg)
         CHECK_IS(1, write(leat_io_fd(from), "b", 1));
         read_in_pieces(to);
     }
-    /* and a pipe behind each packet, which only the writer needs to ask for. */
+    /* and a pipe after each packet, which only the writer needs to ask for. */
     CHECK_IS(0, pipe2(ends, O_CLOEXEC));
     a = adopt(scope, ends[0]);
     find_empty(a);
@@ -122,8 +122,8 @@ static int keeps_datagrams_apart(void *arg)
 }
 ON_WORKERS(keeps_datagrams_apart);
 
-/* The kernel tells a socket that is not connected when the receiver has taken its own datagrams,
- * and nothing of others'. */
+/* The kernel reports to an unconnected socket when the receiver has taken its own datagrams, and
+ * nothing of others'. */
 struct sender {
     leat_io *io;
     struct sockaddr_un to;

@@ -9,7 +9,7 @@ enum { AT_ONCE = 3 };
 /* How a wait ends. */
 enum { MOVED, NOTHING_THERE, LATE, CANCELLED, WAYS_TO_END };
 
-/* The bytes and their sum, which tells a byte that was lost from one that came twice. */
+/* The bytes and their sum, which distinguishes a lost byte from one that came twice. */
 struct account {
     int64_t bytes;
     uint64_t sum;
@@ -87,7 +87,7 @@ static void settle(struct moment *moment, struct io_party *p)
                                             : CANCELLED]++;
 }
 
-/* What can end the waits comes in any order, close together. */
+/* The events that end the waits come in any order, close together. */
 static void pass_moment(struct moment *moment, enum io_deed deed)
 {
     struct io_party parties[AT_ONCE];

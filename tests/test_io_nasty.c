@@ -83,7 +83,7 @@ static int error_wakes_both_ways(void *arg)
     for (int round = 0; round < 20 / SCALE + 1; round++) {
         struct io_party parties[2 * IO_KINDS];
         static char many[1 << 16];
-        int ends[2], told = 0;
+        int ends[2], resets = 0;
         tcp_pair(ends);
         leat_scope *scope = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
         leat_io *io = adopt(scope, ends[0]);
@@ -106,11 +106,11 @@ static int error_wakes_both_ways(void *arg)
         CHECK_IS(0, leat_scope_close(inner));
         for (int i = 0; i < 2 * IO_KINDS; i++) {
             io_party_check(&parties[i]);
-            told += parties[i].result == -ECONNRESET;
+            resets += parties[i].result == -ECONNRESET;
             if (parties[i].result != -ECONNRESET && parties[i].result != (int64_t)parties[i].n)
                 CHECK_IS(parties[i].deed == READS ? 0 : -EPIPE, parties[i].result);
         }
-        CHECK_IS(1, told);
+        CHECK_IS(1, resets);
         CHECK_IS(0, leat_scope_close(scope));
     }
     return 0;
@@ -119,8 +119,8 @@ ON_WORKERS(error_wakes_both_ways);
 
 /* ---- beside processes that hold copies of each descriptor ---- */
 
-/* A descriptor that waits for what comes must not be told what comes to the file that had its
- * number before, and that another process still has. */
+/* A descriptor that waits for events must get none of the file that had its number before, and that
+ * another process still has. */
 static void close_beside_copies(int rounds)
 {
     int reused = 0, number = -1;
@@ -134,14 +134,14 @@ static void close_beside_copies(int rounds)
         new = open_pair(NULL);
         reused += leat_io_fd(new.a) == number;
         find_empty(new.a);
-        uint32_t told = lt_io_raise_count(new.a, LT_IN);
+        uint32_t raises = lt_io_raise_count(new.a, LT_IN);
         /* For a process that has the old file still, if there is one. */
         ssize_t n = send(peer, "x", 1, MSG_NOSIGNAL | MSG_DONTWAIT);
         CHECK(n == 1 || (n < 0 && errno == EPIPE));
         CHECK_IS(0, close(peer));
         char byte;
         CHECK_IS(-ETIMEDOUT, leat_read_until(new.a, &byte, 1, leat_after(100 * LEAT_US)));
-        CHECK_IS(told, lt_io_raise_count(new.a, LT_IN));
+        CHECK_IS(raises, lt_io_raise_count(new.a, LT_IN));
         CHECK_IS(1, leat_write(new.b, "y", 1));
         CHECK_IS(1, leat_read_until(new.a, &byte, 1, late()));
         CHECK_IS('y', byte);
@@ -153,7 +153,7 @@ static void close_beside_copies(int rounds)
 
 /* A process that is forked, and executes nothing, has all descriptors of its parent, the epolls
  * too: here it holds 20 sockets that its parent then closes. */
-static int is_told_nothing_by_a_fork(void *arg)
+static int gets_no_event_by_a_fork(void *arg)
 {
     (void)arg;
     enum { HELD = 20 };
@@ -180,11 +180,11 @@ static int is_told_nothing_by_a_fork(void *arg)
         for (int i = 0; i < HELD; i++)
             CHECK_IS(0, leat_io_close(held[i].a));
         struct pair again[HELD];
-        uint32_t told[HELD];
+        uint32_t raises[HELD];
         for (int i = 0; i < HELD; i++) {
             again[i] = open_pair(scope);
             find_empty(again[i].a);
-            told[i] = lt_io_raise_count(again[i].a, LT_IN);
+            raises[i] = lt_io_raise_count(again[i].a, LT_IN);
         }
         for (int i = 0; i < HELD; i++) { /* the child still has the other end */
             CHECK_IS(1, send(peers[i], "x", 1, MSG_NOSIGNAL));
@@ -192,7 +192,7 @@ static int is_told_nothing_by_a_fork(void *arg)
         }
         close_beside_copies(20);
         for (int i = 0; i < HELD; i++)
-            CHECK_IS(told[i], lt_io_raise_count(again[i].a, LT_IN));
+            CHECK_IS(raises[i], lt_io_raise_count(again[i].a, LT_IN));
         close(ends[1]);
         int status;
         CHECK_IS(child, waitpid(child, &status, 0));
@@ -201,7 +201,7 @@ static int is_told_nothing_by_a_fork(void *arg)
     }
     return 0;
 }
-ON_WORKERS(is_told_nothing_by_a_fork);
+ON_WORKERS(gets_no_event_by_a_fork);
 
 /* Between vfork and the end of execve a process has copies for a moment. */
 static int spawn_often(void *arg)
@@ -216,7 +216,7 @@ static int spawn_often(void *arg)
     return 0;
 }
 
-static int is_told_nothing_by_spawns(void *arg)
+static int gets_no_event_by_spawns(void *arg)
 {
     (void)arg;
     _Atomic bool stop = false;
@@ -229,7 +229,7 @@ static int is_told_nothing_by_spawns(void *arg)
     CHECK(!has_children());
     return 0;
 }
-ON_WORKERS(is_told_nothing_by_spawns);
+ON_WORKERS(gets_no_event_by_spawns);
 
 /* ---- an input that is shared with the parent process ---- */
 
@@ -393,12 +393,9 @@ ON_WORKERS(cancels_many_idle_descriptors);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(listens_after_a_hangup),
-        TESTS_ON_WORKERS(error_wakes_both_ways),
-        TESTS_ON_WORKERS(is_told_nothing_by_a_fork),
-        TESTS_ON_WORKERS(is_told_nothing_by_spawns),
-        cmocka_unit_test(shares_its_input),
-        TESTS_ON_WORKERS(cancels_many_idle_descriptors),
+        TESTS_ON_WORKERS(listens_after_a_hangup),  TESTS_ON_WORKERS(error_wakes_both_ways),
+        TESTS_ON_WORKERS(gets_no_event_by_a_fork), TESTS_ON_WORKERS(gets_no_event_by_spawns),
+        cmocka_unit_test(shares_its_input),        TESTS_ON_WORKERS(cancels_many_idle_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

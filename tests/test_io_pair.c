@@ -61,7 +61,7 @@ static int pipes_have_two_sides(void *arg)
 }
 ON_WORKERS(pipes_have_two_sides);
 
-/* What was written before arrives before the error. */
+/* Bytes that were written before arrive before the error. */
 static int closing_with_unread_bytes_is_a_reset(void *arg)
 {
     (void)arg;
@@ -127,14 +127,14 @@ static int read_until_as_block(leat_block *b)
     LEAT_END(b);
 }
 
-struct told_op {
+struct counted_op {
     leat_op op;
     int status, calls;
 };
 
-static void told(leat_op *op, int status)
+static void ended(leat_op *op, int status)
 {
-    struct told_op *me = (struct told_op *)op;
+    struct counted_op *me = (struct counted_op *)op;
     me->status = status;
     me->calls++;
 }
@@ -159,12 +159,12 @@ static int deadline_and_cancel_end_waits(void *arg)
     s = leat_scope_open(LEAT_NEVER);
     struct user readers[2] = { { ends[0], 0, LEAT_NEVER }, { ends[0], 0, LEAT_NEVER } };
     struct timed_block waits = { .io = ends[0], .deadline = LEAT_NEVER };
-    struct told_op cancelled = { .op = LEAT_OP(s, 0) }, withdrawn = { .op = LEAT_OP(s, 0) };
+    struct counted_op cancelled = { .op = LEAT_OP(s, 0) }, withdrawn = { .op = LEAT_OP(s, 0) };
     CHECK_IS(0, leat_go(s, read_one, &readers[0]));
     CHECK_IS(0, leat_go_blocking(s, read_one, &readers[1]));
     CHECK_IS(0, leat_go_block(s, &waits.block, read_until_as_block));
-    CHECK_IS(0, leat_ready_then(&cancelled.op, ends[0], LEAT_IN, told));
-    CHECK_IS(0, leat_ready_then(&withdrawn.op, ends[0], LEAT_IN, told));
+    CHECK_IS(0, leat_ready_then(&cancelled.op, ends[0], LEAT_IN, ended));
+    CHECK_IS(0, leat_ready_then(&withdrawn.op, ends[0], LEAT_IN, ended));
     WAIT_UNTIL(readers_of(ends[0]) == 5);
     CHECK_IS(0, leat_withdraw(&withdrawn.op));
     CHECK_IS(0, leat_scope_cancel(s));

@@ -123,7 +123,7 @@ static int closing_ends_each_wait(void *arg)
 }
 ON_WORKERS(closing_ends_each_wait);
 
-/* Also where nobody has waited before. */
+/* Also if no party has waited before. */
 static int closing_closes_the_channels(void *arg)
 {
     (void)arg;
@@ -194,7 +194,8 @@ static int closes_and_reuses_numbers(void *arg)
         reused += leat_io_fd(pair.a) == number;
         number = leat_io_fd(pair.a);
         struct user reader = { pair.a, 0, LEAT_NEVER };
-        /* The peer writes just before or after the close; nobody of the next round hears of it. */
+        /* The peer writes just before or after the close; no party of the next round hears of
+         * it. */
         if (i % 4 == 0) {
             char byte;
             CHECK_IS(-EAGAIN, leat_read_until(pair.a, &byte, 1, LEAT_NOW));

@@ -110,7 +110,7 @@ static int yield_until(void *arg)
 }
 
 /* A write in the ring that its deadline cuts short says how much went out. */
-static int tells_what_was_written(void *arg)
+static int returns_what_was_written(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
@@ -138,7 +138,7 @@ static int tells_what_was_written(void *arg)
     }
     return leat_scope_close(scope);
 }
-ON_WORKERS(tells_what_was_written);
+ON_WORKERS(returns_what_was_written);
 
 /* ---- ends that race ---- */
 
@@ -166,7 +166,7 @@ static void check_guard(const struct guarded *g)
         CHECK_IS('g', g->buffer[i]);
 }
 
-/* What comes after the call has returned stays in the socket, and the buffer as it was. */
+/* Bytes that come after the call has returned stay in the socket, and the buffer is untouched. */
 static int writes_to_no_buffer_later(void *arg)
 {
     (void)arg;
@@ -231,7 +231,7 @@ static int loses_no_byte(void *arg)
         got += g.got;
         if (!closes)
             continue;
-        /* What was left in the socket has gone with it. */
+        /* The bytes left in the socket have gone with it. */
         CHECK(got <= sent + n);
         got = sent = 0;
         close(number);
@@ -463,7 +463,7 @@ int main(void)
         TESTS_ON_WORKERS(reads_in_the_ring),
         TESTS_ON_WORKERS(answers_many),
         TESTS_ON_WORKERS(answers_many),
-        TESTS_ON_WORKERS(tells_what_was_written),
+        TESTS_ON_WORKERS(returns_what_was_written),
         TESTS_ON_WORKERS(writes_to_no_buffer_later),
         TESTS_ON_WORKERS(loses_no_byte),
         TESTS_ON_WORKERS(closing_ends_a_read),

@@ -40,7 +40,7 @@ static void outlives_the_runtime(void **state)
         struct foreign thread;
         foreign_start(&thread, read_one, &reader);
         WAIT_UNTIL(readers_of(ios[0]) == 1);
-        /* The one that waits is told; what it does then needs a runtime. */
+        /* The waiting party wakes; its next call needs a runtime. */
         CHECK_IS(0, leat_stop());
         CHECK_IS(0, foreign_join(&thread));
         CHECK_IS(-EINVAL, atomic_load(&reader.result));

@@ -1,8 +1,8 @@
 /* test_io_stackless.c: transfers by blocks and callbacks of several parts, of messages, on
  * descriptors that block, and accepting. */
 #define _GNU_SOURCE
+#include "counted.h"
 #include "descriptors.h"
-#include "told.h"
 #include "traffic.h"
 
 #include <sys/timerfd.h>
@@ -309,15 +309,15 @@ static int files_go_through_the_pool(void *arg)
     CHECK_IS(0, leat_block_join(&from.block));
     expect(bytes, MOST_BYTES, 0);
 
-    struct told reads = told_op(s, 0), writes = told_op(s, LEAT_ON_WORKER);
+    struct counted reads = counted_op(s, 0), writes = counted_op(s, LEAT_ON_WORKER);
     leat_io *io = adopt_file(s, file);
-    CHECK_IS(0, leat_write_then(&writes.op, io, bytes + 1, 9999, told));
+    CHECK_IS(0, leat_write_then(&writes.op, io, bytes + 1, 9999, count_call));
     WAIT_UNTIL(atomic_load(&writes.calls));
     CHECK_IS(0, atomic_load(&writes.status));
     CHECK_IS(9999, writes.op.done);
     io = adopt_file(s, file);
     memset(bytes, 0, MOST_BYTES);
-    CHECK_IS(0, leat_read_then(&reads.op, io, bytes, MOST_BYTES, told));
+    CHECK_IS(0, leat_read_then(&reads.op, io, bytes, MOST_BYTES, count_call));
     CHECK_IS(-EALREADY, leat_withdraw(&reads.op.op)); /* it can not be taken back */
     WAIT_UNTIL(atomic_load(&reads.calls));
     CHECK_IS(MOST_BYTES, atomic_load(&reads.status));
@@ -326,11 +326,11 @@ static int files_go_through_the_pool(void *arg)
 
     /* A write to a file that is open for reading only; a folder. */
     io = adopt(s, open("/proc/self/status", O_RDONLY | O_CLOEXEC));
-    CHECK_IS(0, leat_write_then(&writes.op, io, bytes, 10, told));
+    CHECK_IS(0, leat_write_then(&writes.op, io, bytes, 10, count_call));
     WAIT_UNTIL(atomic_load(&writes.calls) == 2);
     CHECK_IS(-EBADF, atomic_load(&writes.status));
-    CHECK_IS(0,
-             leat_read_then(&reads.op, adopt(s, open("/", O_RDONLY | O_CLOEXEC)), bytes, 1, told));
+    CHECK_IS(0, leat_read_then(&reads.op, adopt(s, open("/", O_RDONLY | O_CLOEXEC)), bytes, 1,
+                               count_call));
     CHECK_IS(0, leat_scope_close(s));
     CHECK_IS(2, atomic_load(&reads.calls));
     CHECK_IS(-EISDIR, atomic_load(&reads.status));
@@ -355,7 +355,7 @@ static int read_timer(leat_block *b)
     LEAT_END(b);
 }
 
-/* Where a call can not be told not to block, it is waited for first, then made by a thread. */
+/* A call that may block is made by a thread, after a wait for readiness. */
 static int others_are_waited_for_first(void *arg)
 {
     (void)arg;
@@ -366,12 +366,12 @@ static int others_are_waited_for_first(void *arg)
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         leat_io *timer = adopt(s, timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
         struct timer_block block = { .io = timer };
-        struct told op = told_op(s, 0);
+        struct counted op = counted_op(s, 0);
         uint64_t count = 0;
         if (i == 0)
             CHECK_IS(0, leat_go_block(s, &block.block, read_timer));
         else
-            CHECK_IS(0, leat_read_then(&op.op, timer, &count, sizeof count, told));
+            CHECK_IS(0, leat_read_then(&op.op, timer, &count, sizeof count, count_call));
         WAIT_UNTIL(readers_of(timer) == 1);
         if (i == 2)
             CHECK_IS(0, leat_withdraw(&op.op.op));
@@ -440,31 +440,31 @@ static int accepts_by_blocks_and_callbacks(void *arg)
         CHECK_IS(0, leat_block_join(&block.block));
         say_hello(call, block.got);
 
-        struct told op = told_op(s, 0);
-        CHECK_IS(0, leat_accept_then(&op.op, listener, outer, &got, told));
+        struct counted op = counted_op(s, 0);
+        CHECK_IS(0, leat_accept_then(&op.op, listener, outer, &got, count_call));
         CHECK_IS(0, leat_connect(outer, text, &call, late()));
         WAIT_UNTIL(atomic_load(&op.calls));
         CHECK_IS(0, atomic_load(&op.status));
         say_hello(got, call);
 
         /* Taken back: the connection waits for the next. */
-        CHECK_IS(0, leat_accept_then(&op.op, listener, NULL, &got, told));
+        CHECK_IS(0, leat_accept_then(&op.op, listener, NULL, &got, count_call));
         CHECK_IS(0, leat_withdraw(&op.op.op));
         CHECK_IS(0, leat_connect(outer, text, &call, late()));
-        CHECK_IS(0, leat_accept_then(&op.op, listener, NULL, &got, told));
+        CHECK_IS(0, leat_accept_then(&op.op, listener, NULL, &got, count_call));
         WAIT_UNTIL(atomic_load(&op.calls) == 2);
         CHECK_IS(0, atomic_load(&op.status));
         say_hello(call, got);
         CHECK_IS(0, leat_io_unref(got));
 
-        CHECK_IS(0, leat_accept_then(&op.op, listener, NULL, &got, told));
+        CHECK_IS(0, leat_accept_then(&op.op, listener, NULL, &got, count_call));
         CHECK_IS(0, leat_scope_cancel(s));
         CHECK_IS(0, leat_scope_close(s));
         CHECK_IS(3, atomic_load(&op.calls));
         CHECK_IS(-ECANCELED, atomic_load(&op.status));
-        CHECK_IS(-EINVAL, leat_accept_then(&op.op, listener, NULL, NULL, told));
-        CHECK_IS(-EINVAL, leat_accept_then(&op.op, NULL, NULL, &got, told));
-        CHECK_IS(-EINVAL, leat_accept_then(NULL, listener, NULL, &got, told));
+        CHECK_IS(-EINVAL, leat_accept_then(&op.op, listener, NULL, NULL, count_call));
+        CHECK_IS(-EINVAL, leat_accept_then(&op.op, NULL, NULL, &got, count_call));
+        CHECK_IS(-EINVAL, leat_accept_then(NULL, listener, NULL, &got, count_call));
         CHECK_IS(0, leat_scope_close(outer));
     }
     return 0;

@@ -139,8 +139,8 @@ static uint64_t sleeps(void)
     return counts.sleeps;
 }
 
-/* With descriptors on all workers, nobody wakes while nothing comes. Other programs may delay the
- * workers' way to sleep: so one calm interval of many is enough. */
+/* With descriptors on all workers, no worker wakes while nothing comes. Other programs may delay
+ * the workers' way to sleep: so one calm interval of many is enough. */
 static void rests_without_wakeups(void **state)
 {
     (void)state;

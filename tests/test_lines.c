@@ -47,7 +47,7 @@ ON_WORKERS(refuses_wrong_arguments);
 
 /* ---- chosen texts ---- */
 
-/* The items: behind the last piece of a line stands "|", behind the others "+". */
+/* The items: after the last piece of a line stands "|", after the others "+". */
 static const struct chosen {
     const char *text, *items;
     size_t n; /* of the text; 0: up to its 0 byte */
@@ -294,7 +294,7 @@ static int receiver_leaves(void *arg)
 }
 ON_WORKERS(receiver_leaves);
 
-static int tells_of_read_errors(void *arg)
+static int reports_read_errors(void *arg)
 {
     (void)arg;
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
@@ -308,12 +308,12 @@ static int tells_of_read_errors(void *arg)
     WAIT_UNTIL(receivers_of(o.ch) && receivers_of(leat_io_readable(pipe.out)));
     CHECK_IS(0, leat_io_close(pipe.out));
     WAIT_UNTIL(atomic_load(&o.done));
-    CHECK_IS(10, o.n); /* not the 0 byte behind the last newline */
+    CHECK_IS(10, o.n); /* not the 0 byte after the last newline */
     CHECK_IS(-ECANCELED, o.error);
     CHECK_IS(-EBADF, leat_scope_close(s));
     return leat_scope_close(outer);
 }
-ON_WORKERS(tells_of_read_errors);
+ON_WORKERS(reports_read_errors);
 
 /* The writer finds its input cut short, but that is not why the scope ends. */
 static int first_error_counts(void *arg)
@@ -350,7 +350,7 @@ static int send_until_closed(void *arg)
     return 0;
 }
 
-static int tells_of_write_errors(void *arg)
+static int reports_write_errors(void *arg)
 {
     (void)arg;
     leat_scope *outer = leat_scope_open(LEAT_NEVER), *s = leat_scope_open(LEAT_NEVER);
@@ -365,7 +365,7 @@ static int tells_of_write_errors(void *arg)
     CHECK_IS(-EPIPE, leat_scope_close(s));
     return leat_scope_close(outer);
 }
-ON_WORKERS(tells_of_write_errors);
+ON_WORKERS(reports_write_errors);
 
 static void expect_bytes(leat_io *io, const char *expected)
 {
@@ -446,9 +446,9 @@ int main(void)
         TESTS_ON_WORKERS(splits_random_texts),
         TESTS_ON_WORKERS(random_lines_go_there_and_back),
         TESTS_ON_WORKERS(receiver_leaves),
-        TESTS_ON_WORKERS(tells_of_read_errors),
+        TESTS_ON_WORKERS(reports_read_errors),
         TESTS_ON_WORKERS(first_error_counts),
-        TESTS_ON_WORKERS(tells_of_write_errors),
+        TESTS_ON_WORKERS(reports_write_errors),
         TESTS_ON_WORKERS(writes_what_it_receives),
         TESTS_ON_WORKERS(slow_reader_holds_up_senders),
     };

@@ -7,7 +7,7 @@ enum { ITEMS = 10 };
 
 static struct test_engine engine;
 static redisContext *own; /* the test's connection */
-static _Atomic int away;  /* how often "is away" was told */
+static _Atomic int away;  /* how often "is away" was reported */
 
 /* Long enough for what comes soon, unless it never comes. */
 static int64_t a_minute(void)
@@ -271,7 +271,7 @@ static void test_user_alone(void **state)
 /* ---- verdicts ---- */
 
 /* A status that the near end also uses within itself. */
-static int status_is_told(void *arg)
+static int reports_status(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(a_minute());
@@ -284,10 +284,10 @@ static int status_is_told(void *arg)
     return 0;
 }
 
-static void test_status_is_told(void **state)
+static void test_reports_status(void **state)
 {
     (void)state;
-    on_workers(status_is_told);
+    on_workers(reports_status);
 }
 
 static int take_any(void *arg, const void *data, size_t size, void *out)
@@ -379,7 +379,7 @@ static void test_removed(void **state)
     on_workers(removed);
 }
 
-/* ---- an output that nobody wants, while the engine is away ---- */
+/* ---- an unwanted output, while the engine is away ---- */
 
 static int closed_while_away(void *arg)
 {
@@ -445,7 +445,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_few_at_once),  cmocka_unit_test(test_large_items),
         cmocka_unit_test(test_start_again),  cmocka_unit_test(test_may_not_listen),
-        cmocka_unit_test(test_user_alone),   cmocka_unit_test(test_status_is_told),
+        cmocka_unit_test(test_user_alone),   cmocka_unit_test(test_reports_status),
         cmocka_unit_test(test_large_result), cmocka_unit_test(test_removed),
         cmocka_unit_test(test_small_stack),  cmocka_unit_test(test_closed_while_away),
     };

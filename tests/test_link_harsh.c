@@ -1,6 +1,6 @@
 /* test_link_harsh.c: each request of leat_remote and leat_serve_stage to leat for memory fails
  * once, in turn: without an engine, and with one, where there is a Redis. The call fails, or the
- * stage does; and a call that fails leaves the caller's output alone. What comes out is in order.
+ * stage does; and a call that fails leaves the caller's output alone. The output is in order.
  * This needs the harsh build. */
 #include "faults.h"
 #include "link_engine.h"

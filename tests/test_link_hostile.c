@@ -1,4 +1,4 @@
-/* test_link_hostile.c: near ends and far ends whose engine lies. What comes of it is an error or
+/* test_link_hostile.c: near ends and far ends whose engine lies. The result is an error or
  * another try; and the scope can always be cancelled.
  *
  * LEAT_SEED=n repeats a round's lies; parties may still meet in another order. */
@@ -174,7 +174,7 @@ static void test_silence(void **state)
     CHECK_IS(0, leat_main_with(silence, NULL, &(leat_options){ .workers = 2 }));
 }
 
-/* ---- a full memory, as an engine before 7.0 tells of it ---- */
+/* ---- a full memory, as an engine before 7.0 reports it ---- */
 
 static int have_no_memory(struct liar_line *line, const redisReply *request)
 {
@@ -250,7 +250,7 @@ static int greet_badly(struct liar_line *line, const redisReply *request)
     return true;
 }
 
-static void check_told(void *arg, const char *message)
+static void check_message(void *arg, const char *message)
 {
     (void)arg;
     CHECK(!strstr(message, "secret"));
@@ -260,7 +260,7 @@ static void check_told(void *arg, const char *message)
 static int greeting(void *arg)
 {
     struct liar liar = { .greet = greet_badly };
-    const leat_link_spec spec = { .password = "secret", .tell = check_told };
+    const leat_link_spec spec = { .password = "secret", .tell = check_message };
     leat_scope *around = leat_scope_open(LEAT_NEVER);
     liar_start(&liar, around, lie, *(uint64_t *)arg);
     leat_scope *scope = leat_scope_open(LEAT_NEVER);

@@ -403,8 +403,8 @@ static int refused_far_ends(void *arg)
     return 0;
 }
 
-/* In a cancelled scope, and where nobody is at the address. */
-static int nobody_there(void *arg)
+/* In a cancelled scope, and without a listener at the address. */
+static int no_listener(void *arg)
 {
     leat_link *link = arg;
     const leat_serve_stage_spec spec = { .stage = "s", .n = 1, .run = work };
@@ -437,7 +437,7 @@ static void test_refused(void **state)
     CHECK_IS(0, leat_main_with(refused_links, NULL, &options));
     CHECK_IS(0, leat_main_with(refused_stages, &link, &options));
     CHECK_IS(0, leat_main_with(refused_far_ends, &link, &options));
-    CHECK_IS(0, leat_main_with(nobody_there, &link, &options));
+    CHECK_IS(0, leat_main_with(no_listener, &link, &options));
     lk_url_free(&link.url);
 }
 

@@ -1,5 +1,5 @@
 /* test_link_scripts.c: the scripts in an engine and what link_scripts.h has in C do the same: the
- * same calls, chosen by a seed, get the same replies and leave the same behind. Skipped where there
+ * same calls, chosen by a seed, get the same replies and leave the same data. Skipped where there
  * is no redis-server.
  *
  * The engine's clock cannot be set. So leases are long, or have ended long ago, each at a time of
@@ -91,8 +91,8 @@ static bool is_heard(const struct engine *engine, const char *channel)
     return strcmp(strrchr(channel, ':') + 1, far_ends[2]) != 0;
 }
 
-/* The engine tells far ends by chance, so the double tells the same: the gone one, which hears
- * nothing, if the engine has come upon it, and then the one that got the next message. */
+/* The engine notifies far ends by chance, so the double notifies the same: the gone one, which
+ * hears nothing, if the engine has come upon it, and then the one that got the next message. */
 static size_t choose(const struct engine *engine, const struct run_keys *run)
 {
     const struct pair *pair =
@@ -110,7 +110,7 @@ static size_t choose(const struct engine *engine, const struct run_keys *run)
     return chosen;
 }
 
-/* Up to a message of its own, which comes after all of the call. */
+/* Up to a separate message, which comes after all of the call. */
 static void read_messages(struct pair *pair)
 {
     freeReplyObject(redisCommand(pair->redis, "PUBLISH end end"));

@@ -4,7 +4,7 @@
 
 enum { THIEVES = 3, ITEMS = 2000000 / SCALE };
 
-/* Only addresses in it count; nobody reads it. */
+/* Only its addresses count; it is never read. */
 static char places[ITEMS];
 static _Atomic uint8_t taken[ITEMS];
 static struct lt_local_queue queue;

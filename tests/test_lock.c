@@ -139,7 +139,7 @@ static void *try_all(void *arg)
     return NULL;
 }
 
-static void nobody_waits_long(void **state)
+static void no_thread_waits_long(void **state)
 {
     (void)state;
     pthread_t thread;
@@ -152,7 +152,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lets_one_in_at_a_time),
-        cmocka_unit_test(nobody_waits_long),
+        cmocka_unit_test(no_thread_waits_long),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-/* What a dump calls a descriptor. */
+/* A dump's name for a descriptor. */
 static const char *name_of(const leat_io *io)
 {
     static char names[4][40];
@@ -30,8 +30,8 @@ __attribute__((format(printf, 2, 3))) static bool tells(const char *text, const 
     return strstr(text, line);
 }
 
-/* Until a dump tells that: a party that waits cannot say so itself. */
-static void wait_until_told(const char *format, const leat_io *io)
+/* Until a dump shows that: a waiting party cannot report it itself. */
+static void wait_until_dumped(const char *format, const leat_io *io)
 {
     char line[200];
     bool told = false;
@@ -106,9 +106,9 @@ static int descriptors(void *unused)
     CHECK_IS(0, leat_go_named(s, writes, full[1], "writes", 0));
     waiter.io = empty[0];
     CHECK_IS(0, leat_go_block(s, &waiter.block, wait_step));
-    wait_until_told("reads: waits to read from %s", empty[0]);
-    wait_until_told("writes: waits to write to %s", full[1]);
-    wait_until_told("%s: 2 wait to read\n", empty[0]);
+    wait_until_dumped("reads: waits to read from %s", empty[0]);
+    wait_until_dumped("writes: waits to write to %s", full[1]);
+    wait_until_dumped("%s: 2 wait to read\n", empty[0]);
     check_records(full[1]);
     char *text = dump_with(leat_dump);
     CHECK(strstr(text, " 0 channels, 4 descriptors, "));
@@ -125,7 +125,7 @@ static int descriptors(void *unused)
     free(text);
     CHECK_IS(0, leat_io_close(empty[1]));
     CHECK_IS(0, leat_io_close(full[0]));
-    wait_until_told("%s: closed\n", empty[1]);
+    wait_until_dumped("%s: closed\n", empty[1]);
     return leat_scope_close(s);
 }
 
@@ -152,7 +152,7 @@ static int adopted(void *unused)
     free(text);
     CHECK_IS(0, leat_io_unref(io));
     close(fds[1]);
-    CHECK_IS(0, (int)times_told("descriptor"));
+    CHECK_IS(0, (int)times_in_dump("descriptor"));
     return 0;
 }
 
@@ -190,7 +190,7 @@ static int batchers(void *unused)
     free(text);
     CHECK_IS(0, leat_batch_get(&ticket, NULL, NULL, LEAT_NEVER));
     CHECK_IS(0, leat_batcher_close(b));
-    CHECK_IS(1, (int)times_told(
+    CHECK_IS(1, (int)times_in_dump(
                     "batcher log: 0 forming, 0 running, 2 items in 1 batch so far, closed\n"));
     return leat_scope_close(s);
 }
@@ -233,7 +233,7 @@ __attribute__((format(printf, 1, 2))) static void wait_for_line(const char *form
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    while (!times_told(line))
+    while (!times_in_dump(line))
         leat_yield();
 }
 
@@ -277,7 +277,7 @@ static int pipelines(void *unused)
     CHECK_IS(0, leat_close(gate));
     wait_for_line("0 of 3 run, 0 of 5 items in flight, 6 so far\n");
     CHECK_IS(0, leat_close(in));
-    while (times_told(" stage fetch:")) /* one that has ended is not shown */
+    while (times_in_dump(" stage fetch:")) /* one that has ended is not shown */
         leat_yield();
     return leat_scope_close(s);
 }
@@ -301,7 +301,7 @@ static int operators(void *unused)
     wait_for_line("  pipe stage: from channel %u to channel %u\n", first, lt_chan_number(piped));
     leat_chan *merged = leat_merge(s, ins, 2, 0);
     wait_for_line("  merge stage: from channel %u to channel %u\n", first, lt_chan_number(merged));
-    CHECK_IS(2, (int)times_told("  merge stage: "));
+    CHECK_IS(2, (int)times_in_dump("  merge stage: "));
     CHECK(leat_combine(s, ins, 3, NULL, NULL, &(leat_chan_spec){ .capacity = 1 }));
     wait_for_line("  combine stage: from channel %u, channel %u, channel %u to channel", first,
                   second, third);
@@ -327,7 +327,8 @@ static int operators(void *unused)
     CHECK_IS(0, leat_sub(pub, 7, topic, 0, LEAT_ENDS_OPEN));
     wait_for_line("  pub stage: from channel %u to channel ", first);
     CHECK_IS(0, leat_close(ins[0]));
-    while (times_told(" pipe stage:") || times_told(" pub stage:") || times_told(" split stage:"))
+    while (times_in_dump(" pipe stage:") || times_in_dump(" pub stage:") ||
+           times_in_dump(" split stage:"))
         leat_yield();
     leat_scope_cancel(s);
     int result = leat_scope_close(s);

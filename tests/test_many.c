@@ -74,7 +74,7 @@ static int wakes_a_crowd(void *arg)
 }
 ON_WORKERS(wakes_a_crowd);
 
-/* As many tasks that have not started, behind a task that does not yield. */
+/* As many tasks that have not started, after a task that does not yield. */
 static int count_up(void *arg)
 {
     atomic_fetch_add((_Atomic int *)arg, 1);

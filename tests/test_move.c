@@ -1,9 +1,9 @@
-/* test_move.c: parties that are ready behind a task that computes run elsewhere, and every kind
+/* test_move.c: parties that are ready after a task that computes run elsewhere, and every kind
  * of wait works before and after a move. */
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
-/* ---- tasks, blocks and callbacks behind a task that computes ---- */
+/* ---- tasks, blocks and callbacks after a task that computes ---- */
 
 enum { MANY = 20 };
 static _Atomic int begun, elsewhere;
@@ -227,9 +227,9 @@ static int deadlines_pass_after_moves(void *arg)
 }
 ON_MOVING_WORKERS(deadlines_pass_after_moves);
 
-/* When a task moves, the deadline of a wait that is over stays behind, and must not end a later
- * wait. So a partner sends, and computes while that deadline passes. The two may settle on a worker
- * each, where neither has to move; so the task is moved away now and then. */
+/* When a task moves, the deadline of a wait that is over stays on the old worker, and must not end
+ * a later wait. So a partner sends, and computes while that deadline passes. The two may settle on
+ * a worker each, where neither has to move; so the task is moved away now and then. */
 struct late {
     leat_chan *ch, *ask;
 };
@@ -245,7 +245,7 @@ static int send_and_compute(void *arg)
     return 0;
 }
 
-static int deadlines_left_behind_do_nothing(void *arg)
+static int old_deadlines_do_nothing(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -278,7 +278,7 @@ static int deadlines_left_behind_do_nothing(void *arg)
     CHECK_IS(0, leat_scope_close(s));
     return 0;
 }
-ON_MOVING_WORKERS(deadlines_left_behind_do_nothing);
+ON_MOVING_WORKERS(old_deadlines_do_nothing);
 
 /* ---- what is held over a move ---- */
 
@@ -407,7 +407,7 @@ int main(void)
         TESTS_ON_MOVING_WORKERS(a_task_that_moves_keeps_name_and_errno),
         TESTS_ON_MOVING_WORKERS(channels_work_over_moves),
         TESTS_ON_MOVING_WORKERS(deadlines_pass_after_moves),
-        TESTS_ON_MOVING_WORKERS(deadlines_left_behind_do_nothing),
+        TESTS_ON_MOVING_WORKERS(old_deadlines_do_nothing),
         TESTS_ON_MOVING_WORKERS(holders_may_move),
         TESTS_ON_MOVING_WORKERS(once_functions_may_move),
     };

@@ -348,33 +348,33 @@ static int serves_guests_of(enum host host)
     return 0;
 }
 
-static int serves_behind_a_task(void *arg)
+static int serves_after_a_task(void *arg)
 {
     (void)arg;
     return serves_guests_of(IN_TASK);
 }
-ON_MOVING_WORKERS(serves_behind_a_task);
+ON_MOVING_WORKERS(serves_after_a_task);
 
-static int serves_behind_a_timer(void *arg)
+static int serves_after_a_timer(void *arg)
 {
     (void)arg;
     return serves_guests_of(IN_TIMER);
 }
-ON_MOVING_WORKERS(serves_behind_a_timer);
+ON_MOVING_WORKERS(serves_after_a_timer);
 
-static int serves_behind_a_callback(void *arg)
+static int serves_after_a_callback(void *arg)
 {
     (void)arg;
     return serves_guests_of(IN_CALLBACK);
 }
-ON_MOVING_WORKERS(serves_behind_a_callback);
+ON_MOVING_WORKERS(serves_after_a_callback);
 
-static int serves_behind_a_block(void *arg)
+static int serves_after_a_block(void *arg)
 {
     (void)arg;
     return serves_guests_of(IN_BLOCK);
 }
-ON_MOVING_WORKERS(serves_behind_a_block);
+ON_MOVING_WORKERS(serves_after_a_block);
 
 /* ---- while the other workers run tasks that send and receive ---- */
 
@@ -442,10 +442,10 @@ int main(void)
 {
     CHECK_IS(0, leat_timeout_resolution(0));
     const struct CMUnitTest tests[] = {
-        TESTS_ON_MOVING_WORKERS(serves_behind_a_task),
-        TESTS_ON_MOVING_WORKERS(serves_behind_a_timer),
-        TESTS_ON_MOVING_WORKERS(serves_behind_a_callback),
-        TESTS_ON_MOVING_WORKERS(serves_behind_a_block),
+        TESTS_ON_MOVING_WORKERS(serves_after_a_task),
+        TESTS_ON_MOVING_WORKERS(serves_after_a_timer),
+        TESTS_ON_MOVING_WORKERS(serves_after_a_callback),
+        TESTS_ON_MOVING_WORKERS(serves_after_a_block),
         TESTS_ON_MOVING_WORKERS(busy_workers_serve_too),
         TESTS_ON_MOVING_WORKERS(sees_its_own_deadline),
     };

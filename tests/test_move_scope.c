@@ -231,7 +231,7 @@ ON_MOVING_WORKERS(shields_move_along);
 
 /* ---- a storm ---- */
 
-/* Tasks and blocks wait, yield and move all the time in scopes of their own, while a thread cancels
+/* Tasks and blocks wait, yield and move all the time in their own scopes, while a thread cancels
  * the scopes around them. If a cancel missed one of them, closing would never end. */
 struct storm {
     leat_chan *ch;

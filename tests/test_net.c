@@ -95,7 +95,7 @@ static void meet(const char *at, const char *to)
     leat_address peer;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_listen(scope, at, 0, &listener));
-    tell_address(listener, text);
+    format_address(listener, text);
     bool tcp = strncmp(at, "unix:", 5) != 0;
     if (to) {
         snprintf(here, sizeof here, "%s%s", to, strrchr(text, ':'));
@@ -167,7 +167,7 @@ static int datagrams_meet(void *arg)
     leat_address from = { .size = sizeof from.at };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_listen(scope, "udp:127.0.0.1:0", 0, &server));
-    tell_address(server, text);
+    format_address(server, text);
     snprintf(to, sizeof to, "udp:%s", text);
     CHECK_IS(0, leat_connect(scope, to, &client, LEAT_NOW));
     CHECK_IS(3, leat_sendto(client, "abc", 3, NULL, 0, LEAT_NEVER));
@@ -175,7 +175,7 @@ static int datagrams_meet(void *arg)
                               LEAT_NEVER));
     CHECK_IS(2, leat_sendto(server, "de", 2, (struct sockaddr *)&from.at, from.size, LEAT_NEVER));
     CHECK_IS(2, leat_recvfrom(client, bytes, sizeof bytes, NULL, NULL, LEAT_NEVER));
-    tell_address(client, to);
+    format_address(client, to);
     CHECK(leat_address_text(&from, text, sizeof text) > 0 && strcmp(to, text) == 0);
     int error = leat_accept(server, NULL, &none, LEAT_NEVER);
     CHECK(error == -EOPNOTSUPP || error == -EINVAL);
@@ -206,7 +206,7 @@ static int cancelled_accept_loses_nothing(void *arg)
     char text[LEAT_ADDRESS_TEXT];
     leat_io *listener, *client;
     CHECK_IS(0, leat_listen(NULL, "127.0.0.1:0", 0, &listener));
-    tell_address(listener, text);
+    format_address(listener, text);
     CHECK_IS(-ETIMEDOUT, leat_accept(listener, NULL, &client, leat_after(LEAT_MS)));
     int before = sockets();
     for (int i = 0; i < 400 / SCALE; i++) {
@@ -265,7 +265,7 @@ static int adopted_listener_does_not_block(void *arg)
     int fd = socket(AF_INET, SOCK_STREAM, 0), accepted = 0;
     CHECK(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) == 0 && listen(fd, 16) == 0);
     CHECK_IS(0, leat_io_adopt(scope, fd, &listener));
-    tell_address(listener, text);
+    format_address(listener, text);
     leat_scope *inner = leat_scope_open(LEAT_NEVER);
     for (int i = 0; i < 8; i++) {
         callers[i] = (struct caller){ .listener = listener, .deadline = LEAT_NEVER };
@@ -320,7 +320,7 @@ static int block_accepts(void *arg)
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     struct acceptor acceptor = { .scope = scope };
     CHECK_IS(0, leat_listen(scope, "127.0.0.1:0", 0, &acceptor.listener));
-    tell_address(acceptor.listener, text);
+    format_address(acceptor.listener, text);
     CHECK_IS(0, leat_go_block(scope, &acceptor.block, accept_as_block));
     WAIT_UNTIL(receivers_of(leat_io_readable(acceptor.listener)) == 1);
     CHECK_IS(0, leat_connect(scope, text, &client, LEAT_NEVER));

@@ -57,7 +57,7 @@ static int meet(void *arg, size_t begin, size_t end)
     return 0;
 }
 
-static int runs_as_many_at_once_as_told(void *arg)
+static int runs_as_many_at_once_as_asked(void *arg)
 {
     (void)arg;
     struct counts *c = calloc(1, sizeof *c);
@@ -67,7 +67,7 @@ static int runs_as_many_at_once_as_told(void *arg)
     free(c);
     return 0;
 }
-ON_WORKERS(runs_as_many_at_once_as_told);
+ON_WORKERS(runs_as_many_at_once_as_asked);
 
 static int fail_somewhere(void *arg, size_t begin, size_t end)
 {
@@ -297,7 +297,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(goes_over_each_index_once),
-        TESTS_ON_WORKERS(runs_as_many_at_once_as_told),
+        TESTS_ON_WORKERS(runs_as_many_at_once_as_asked),
         TESTS_ON_WORKERS(ends_with_the_first_failure),
         TESTS_ON_WORKERS(is_cancelled_with_its_caller),
         TESTS_ON_WORKERS(maps_an_array_in_order),

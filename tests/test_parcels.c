@@ -1,5 +1,5 @@
 /* test_parcels.c: what lies in a queue, a job for a worker or a result for leat map, may be
- * anybody's bytes. Those of a leat are read as they were written; and whatever a seed makes of them
+ * arbitrary bytes. Those of a leat are read as they were written; and whatever a seed makes of them
  * is refused or has all that its reader relies on. Each copy fills its memory, so that
  * AddressSanitizer sees a read beyond it. */
 #include "support.h"
@@ -133,7 +133,8 @@ static void test_whole(void **state)
     text_free(&result);
 }
 
-/* A result that is cut short is none; a job is one from its START on, where frames end. */
+/* A result that is cut short is refused; a job is complete from its START on, at each frame's
+ * end. */
 static void test_cut_short(void **state)
 {
     (void)state;

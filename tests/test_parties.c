@@ -4,7 +4,7 @@
  * A round is made from its seed, a number: the parties, their operations, the buffer, and the event
  * meanwhile. Consecutive seeds go through all combinations; the rest is random. A round keeps a
  * record of each item, and checks at its end: each item that was sent was received or dropped once,
- * and each refused item was neither; each receiver got the items of each sender in order; nobody
+ * and each refused item was neither; each receiver got the items of each sender in order; no party
  * hangs.
  *
  * LEAT_SEED=n      repeats one round; a failure prints it (in the seeded world the world's seed
@@ -53,7 +53,7 @@ static void lock(pthread_mutex_t *mutex)
         nap();
 }
 
-/* A foreign thread, with a scope of its own. */
+/* A foreign thread, with its own scope. */
 static int foreign(void *arg)
 {
     struct party *p = arg;
@@ -403,7 +403,7 @@ static void *watch(void *arg)
     return NULL;
 }
 
-/* The program's own thread runs the rounds; it is none of their parties. */
+/* The program's own thread runs the rounds; it is not one of their parties. */
 static void rounds_on(unsigned workers)
 {
     static struct round round;

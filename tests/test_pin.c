@@ -13,7 +13,7 @@ static __attribute__((noinline)) int *own(void)
     return &threads_own;
 }
 
-/* Yields behind a task that computes, and stays in its thread all the same. */
+/* Yields after a task that computes, and still stays in its thread. */
 static void stay(int times)
 {
     pid_t tid = gettid();
@@ -175,7 +175,7 @@ struct captive {
 };
 
 /* A pinned task waits for a task that computes before it; tasks that are not pinned do not. */
-static int wait_behind(void *arg)
+static int wait_after_it(void *arg)
 {
     struct captive *c = arg;
     pid_t tid = gettid();
@@ -212,8 +212,8 @@ static int pinned_tasks_wait(void *arg)
     for (int i = 0; i < 40 / SCALE + 1; i++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
         struct captive c = { .ch = leat_chan_of(s, int, 1) };
-        CHECK_IS(0, i % 2 ? leat_go_pinned(s, wait_behind, &c)
-                          : leat_go_pinned_named(s, wait_behind, &c, "captive", 128 * 1024));
+        CHECK_IS(0, i % 2 ? leat_go_pinned(s, wait_after_it, &c)
+                          : leat_go_pinned_named(s, wait_after_it, &c, "captive", 128 * 1024));
         WAIT_UNTIL(atomic_load(&c.where));
         for (int n = 0; n < 4; n++)
             CHECK_IS(0, leat_go(inner, compute_beside, &c));

@@ -96,7 +96,7 @@ static int inputs_without_outputs_free_permits(void *arg)
             continue;
         struct trial t = { .way = way, .n = 2, .items = 50, .outputs = 0 };
         trial_open(&t);
-        t.asked = 1000; /* nobody asks for outputs */
+        t.asked = 1000; /* no outputs are wanted */
         CHECK_IS(0, leat_go(t.scope, send_all, &t));
         struct output o;
         CHECK_IS(-EPIPE, leat_recv(t.out, &o));

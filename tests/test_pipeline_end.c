@@ -46,7 +46,7 @@ static void end_at_any_moment(struct ending *e)
     struct trial *t = &e->trial;
     trial_open(t);
     CHECK_IS(0, leat_go(t->scope, send_until_refused, t));
-    if (e->event != LEAVE) /* else nobody receives */
+    if (e->event != LEAVE) /* else there is no receiver */
         CHECK_IS(0, leat_go(t->scope, receive_until_refused, e));
     CHECK_IS(0, leat_go(t->scope, throw_event, e));
     if (e->event == CLOSE_OUT) {
@@ -140,7 +140,7 @@ ON_WORKERS(begins_with_a_closed_output);
 
 /* ---- what happens to the output ---- */
 
-static int ends_its_output_as_told(void *arg)
+static int ends_its_output_as_asked(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -166,7 +166,7 @@ static int ends_its_output_as_told(void *arg)
     }
     return leat_scope_close(s);
 }
-ON_WORKERS(ends_its_output_as_told);
+ON_WORKERS(ends_its_output_as_asked);
 
 /* ---- failures ---- */
 
@@ -256,39 +256,40 @@ static int drops_what_fails(void *arg)
 }
 ON_WORKERS(drops_what_fails);
 
-struct told {
+struct checked_output {
     leat_outcome outcome;
     int x;
 };
 
-static int tell_apart(void *arg, const void *in, void *out)
+static int return_by_item(void *arg, const void *in, void *out)
 {
     (void)arg;
-    ((struct told *)out)->x = *(const int *)in;
+    ((struct checked_output *)out)->x = *(const int *)in;
     return *(const int *)in == BAD ? -EIO : 0;
 }
 
-static int tells_what_fails(void *arg)
+static int reports_what_fails(void *arg)
 {
     (void)arg;
     for (int unordered = 0; unordered < 2; unordered++) {
         leat_scope *s = leat_scope_open(LEAT_NEVER);
         struct trial t = { 0 };
         trial_of_drops = &t;
-        leat_chan *out = leat_pipeline(s, six_numbers(s),
-                                       &(leat_pipeline_spec){ .n = 3,
-                                                              .run = tell_apart,
-                                                              .unordered = unordered,
-                                                              .failing = LEAT_FAIL_TELLS,
-                                                              .out_size = sizeof(struct told) });
+        leat_chan *out =
+            leat_pipeline(s, six_numbers(s),
+                          &(leat_pipeline_spec){ .n = 3,
+                                                 .run = return_by_item,
+                                                 .unordered = unordered,
+                                                 .failing = LEAT_FAIL_TELLS,
+                                                 .out_size = sizeof(struct checked_output) });
         unsigned seen = 0;
         for (int i = 0; i < 6; i++) {
-            struct told told;
-            CHECK_IS(0, leat_recv(out, &told));
-            int index = (int)told.outcome.index;
+            struct checked_output output;
+            CHECK_IS(0, leat_recv(out, &output));
+            int index = (int)output.outcome.index;
             CHECK(unordered || index == i);
-            CHECK_IS(index == BAD ? -EIO : 0, told.outcome.status);
-            CHECK_IS(index == BAD ? 0 : index, told.x);
+            CHECK_IS(index == BAD ? -EIO : 0, output.outcome.status);
+            CHECK_IS(index == BAD ? 0 : index, output.x);
             seen |= 1u << index;
         }
         CHECK_IS(63, seen);
@@ -297,7 +298,7 @@ static int tells_what_fails(void *arg)
     }
     return 0;
 }
-ON_WORKERS(tells_what_fails);
+ON_WORKERS(reports_what_fails);
 
 static int cancels_when_one_fails(void *arg)
 {
@@ -368,9 +369,9 @@ int main(void)
         TESTS_ON_WORKERS(notices_a_closed_output),
         TESTS_ON_WORKERS(notices_when_a_thread_closes),
         TESTS_ON_WORKERS(begins_with_a_closed_output),
-        TESTS_ON_WORKERS(ends_its_output_as_told),
+        TESTS_ON_WORKERS(ends_its_output_as_asked),
         TESTS_ON_WORKERS(drops_what_fails),
-        TESTS_ON_WORKERS(tells_what_fails),
+        TESTS_ON_WORKERS(reports_what_fails),
         TESTS_ON_WORKERS(cancels_when_one_fails),
         TESTS_ON_WORKERS(refuses),
     };

@@ -136,13 +136,13 @@ static int end_as_asked(void *arg)
     return 0;
 }
 
-static int tells_how_it_ended(void *arg)
+static int reports_how_it_ended(void *arg)
 {
     (void)arg;
     on_task_and_thread(end_as_asked);
     return 0;
 }
-ON_WORKERS(tells_how_it_ended);
+ON_WORKERS(reports_how_it_ended);
 
 static int wait_for_seven(void *process)
 {
@@ -171,7 +171,7 @@ static int wait_as_block(leat_block *b)
     LEAT_END(b);
 }
 
-static int tells_all_that_wait(void *arg)
+static int wakes_all_that_wait(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
@@ -191,7 +191,7 @@ static int tells_all_that_wait(void *arg)
     CHECK_IS(-EPERM, leat_close(leat_process_ended(process)));
     return leat_scope_close(scope);
 }
-ON_WORKERS(tells_all_that_wait);
+ON_WORKERS(wakes_all_that_wait);
 
 static int is_not_over_when_stopped(void *arg)
 {
@@ -336,7 +336,7 @@ static int inherits_no_signals(void *arg)
 {
     (void)arg;
     if (getenv("LEAT_EMULATED"))
-        return 0; /* the emulator has handlers of its own */
+        return 0; /* the emulator has its own handlers */
     void (*before)(int) = signal(SIGPIPE, SIG_IGN), (*usr)(int) = signal(SIGUSR2, SIG_IGN);
     on_task_and_thread(has_plain_signals);
     signal(SIGPIPE, before);
@@ -374,8 +374,8 @@ int main(void)
         cmocka_unit_test(is_not_in_seeded_worlds),
         TESTS_ON_WORKERS(reports_a_failed_start),
         TESTS_ON_WORKERS(refuses_too_many_bytes),
-        TESTS_ON_WORKERS(tells_how_it_ended),
-        TESTS_ON_WORKERS(tells_all_that_wait),
+        TESTS_ON_WORKERS(reports_how_it_ended),
+        TESTS_ON_WORKERS(wakes_all_that_wait),
         TESTS_ON_WORKERS(is_not_over_when_stopped),
         TESTS_ON_WORKERS(passes_bytes),
         TESTS_ON_WORKERS(gives_what_was_asked_for),

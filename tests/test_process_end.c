@@ -178,7 +178,7 @@ static bool is_sleep(pid_t pid)
     return read && strcmp(name, "sleep\n") == 0;
 }
 
-/* Its parent, in a session of its own, never takes its status: no shell is left that might. */
+/* Its parent, in its own session, never takes its status: no shell is left that might. */
 static int pass_by_a_zombie(void *arg)
 {
     leat_scope *scope = leat_scope_open(LEAT_NEVER);

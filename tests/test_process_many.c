@@ -197,7 +197,7 @@ static bool starts_with(int more, int out)
     return !error;
 }
 
-/* Whoever is told that a start has failed may try again: so the program must not have run. */
+/* A caller whose start has failed may try again: so the program must not have run. */
 static int what_fails_to_start_does_not_run(void *arg)
 {
     (void)arg;

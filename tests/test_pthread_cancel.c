@@ -6,8 +6,8 @@
 
 static _Atomic bool begun, over;
 
-/* What a thread does before it waits to be cancelled. thread_main keeps no variables on its stack,
- * since ASan does not know how the C library removes the stack. */
+/* The work of a thread before it waits to be cancelled. thread_main keeps no variables on its
+ * stack, since ASan does not know how the C library removes the stack. */
 struct deed {
     void (*act)(void *arg);
     void *arg;

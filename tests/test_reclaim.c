@@ -43,7 +43,7 @@ static bool workers_sleep(void)
     return true;
 }
 
-/* Runs in a process of its own, which may map 64 MB more. */
+/* Runs in a separate process, which may map 64 MB more. */
 static void fill_again_and_again(void)
 {
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 4 }));

@@ -29,7 +29,7 @@ static void refuse(unsigned one, unsigned other)
     CHECK_IS(0, syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program));
 }
 
-/* Runs a test in a process of its own, since a filter cannot be removed. Returns its exit status;
+/* Runs a test in a separate process, since a filter cannot be removed. Returns its exit status;
  * `said` gets its standard error. */
 static int in_child(void (*test)(void), char said[512])
 {

@@ -13,7 +13,7 @@ static int return_value(void *arg)
     return *(int *)arg;
 }
 
-static void tells_its_version(void **state)
+static void returns_its_version(void **state)
 {
     (void)state;
     char expected[32];
@@ -193,7 +193,7 @@ static void restarts(void **state)
     CHECK_IS(20 * times, count);
 }
 
-/* Threads of the program use leat at the same time, each with scopes of its own. */
+/* Threads of the program use leat at the same time, each with its own scopes. */
 struct caller {
     leat_chan *shared;
     int rounds, sum;
@@ -477,7 +477,7 @@ static void workers_are_counted_at_any_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_its_version),
+        cmocka_unit_test(returns_its_version),
         cmocka_unit_test(returns_what_the_first_task_returns),
         cmocka_unit_test(refuses_wrong_arguments),
         cmocka_unit_test(starts_once),

@@ -99,7 +99,7 @@ static int closes_innermost_first(void *arg)
     return 0;
 }
 
-static int close_somebody_elses(void *arg)
+static int close_another_partys(void *arg)
 {
     CHECK_IS(-EINVAL, leat_scope_close(arg));
     leat_scope *mine = leat_scope_open(LEAT_NEVER);
@@ -115,7 +115,7 @@ static int only_the_opener_closes(void *arg)
     for (enum kind kind = TASK; kind < KINDS; kind++) {
         struct crew crew;
         crew_open(&crew);
-        crew_go(&crew, kind, close_somebody_elses, crew.scope);
+        crew_go(&crew, kind, close_another_partys, crew.scope);
         crew_close(&crew);
     }
     return 0;

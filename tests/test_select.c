@@ -288,7 +288,7 @@ static int leaves_the_other_queues(void *arg)
         crew_go(&crew, kind, choose, &chooser);
         WAIT_UNTIL(receivers_of(chans[2]) == 1);
         CHECK_IS(0, leat_send(chans[1], &(int){ 4 }));
-        /* The select has ended, so nobody waits here any more. */
+        /* The select has ended, so no party waits here any more. */
         CHECK_IS(-EAGAIN, leat_try_send(chans[0], &(int){ 5 }));
         CHECK_IS(-EAGAIN, leat_try_send(chans[2], &(int){ 5 }));
         crew_close(&crew);

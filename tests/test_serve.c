@@ -12,7 +12,7 @@ struct server {
     leat_step *step; /* NULL: it has tasks or threads */
     leat_serve_options options;
     int result;
-    _Atomic int now, most, all, told, cancelled;
+    _Atomic int now, most, all, reports, cancelled;
     _Atomic bool let_go, ended;
 };
 
@@ -83,7 +83,7 @@ static void tell(void *arg, int error)
 {
     struct server *server = arg;
     CHECK_IS(-EMFILE, error);
-    atomic_fetch_add(&server->told, 1);
+    atomic_fetch_add(&server->reports, 1);
 }
 
 static struct server make_server(bool blocks)
@@ -311,10 +311,10 @@ static int rests_without_descriptors(void *arg)
     int64_t begun = processor_time(), since = leat_now();
     leat_sleep(600 * LEAT_MS);
     int64_t used = processor_time() - begun, passed = leat_now() - since;
-    CHECK(used < passed / (SCALE == 1 ? 100 : 10)); /* the sanitizers have threads of their own */
+    CHECK(used < passed / (SCALE == 1 ? 100 : 10)); /* the sanitizers have their own threads */
     CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &limit));
-    int told = atomic_load(&server.told);
-    CHECK(told >= 3 && told <= 9 + passed / LEAT_S);
+    int reports = atomic_load(&server.reports);
+    CHECK(reports >= 3 && reports <= 9 + passed / LEAT_S);
     leat_io *io;
     CHECK_IS(0, leat_io_adopt(NULL, fd, &io));
     talk(io);

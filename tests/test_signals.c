@@ -306,7 +306,7 @@ ON_WORKERS(forked_process_is_alone);
 
 /* ---- the scope is closed while handlers run ---- */
 
-static int send_until_told(void *arg)
+static int send_until_item(void *arg)
 {
     while (!atomic_load((_Atomic bool *)arg)) {
         CHECK_IS(0, kill(getpid(), SIGUSR1));
@@ -323,7 +323,7 @@ static int receiver_closes_in_a_storm(void *arg)
     _Atomic bool over = false;
     struct crew crew;
     crew_open(&crew);
-    crew_go(&crew, FOREIGN, send_until_told, (void *)&over);
+    crew_go(&crew, FOREIGN, send_until_item, (void *)&over);
     for (int i = 0; i < often(400) + 10; i++) {
         leat_scope *scope = leat_scope_open(LEAT_NEVER);
         leat_chan *ch = open_signals(scope, SIGUSR1, SIGUSR2);

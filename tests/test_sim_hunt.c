@@ -299,7 +299,7 @@ static int block_sleeps_for_ever(leat_block *b)
     LEAT_END(b);
 }
 
-static int nobody_wakes(void *arg)
+static int no_party_wakes(void *arg)
 {
     (void)arg;
     struct sleeper sleeper;
@@ -315,7 +315,7 @@ static void sleeping_for_ever_is_a_deadlock(void **state)
     (void)state;
     struct report report;
     CHECK_IS(-EDEADLK, leat_sim_with(&(leat_sim_options){ .report = report_open(&report) },
-                                     nobody_wakes, NULL));
+                                     no_party_wakes, NULL));
     free(report_close(&report));
 }
 

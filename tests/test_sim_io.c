@@ -295,7 +295,7 @@ static int sleeps_for_ever(void *arg)
     return leat_sleep_until(LEAT_NEVER) == -ECANCELED ? 0 : 1;
 }
 
-static int waits_for_nobody(void *arg)
+static int waits_without_partner(void *arg)
 {
     struct talker *me = arg;
     leat_io *ends[2];
@@ -318,7 +318,7 @@ static void reports_deadlocks(void **state)
         CHECK_IS(-EDEADLK,
                  leat_sim_with(
                      &(leat_sim_options){ .seed = seed, .report = nowhere, .outcome = &outcome },
-                     waits_for_nobody, &reader));
+                     waits_without_partner, &reader));
         CHECK_IS(1, outcome.deadlock);
         CHECK_IS(-ECANCELED, reader.error);
     }

@@ -48,7 +48,7 @@ struct world {
     struct near nears[NEARS];
     unsigned near_count, nears_alive, running;
     leat_chan *ended; /* gets a near end that has ended */
-    uint64_t next;    /* the first index that nobody has received */
+    uint64_t next;    /* the first index that was not received */
     bool seen[ITEMS], complete, over;
     unsigned results[ITEMS], starts[ITEMS];
 };

@@ -87,7 +87,7 @@ static int serves_in_order(void *arg)
     for (int i = 0; i < 4; i++) {
         turns[i] = (struct turn){ semaphore, i ? 1 : 5, &order, -1, 1 };
         CHECK_IS(0, leat_go(s, take_turn, &turns[i]));
-        WAIT_UNTIL((int)times_told(WAITS_FOR_PERMITS) == i + 1);
+        WAIT_UNTIL((int)times_in_dump(WAITS_FOR_PERMITS) == i + 1);
     }
     CHECK_IS(1, leat_permits(semaphore));
     CHECK_IS(-EAGAIN, leat_try_acquire(semaphore, 1)); /* others wait before us */
@@ -116,7 +116,7 @@ static int cancelled_waiters_leave(void *arg)
         turns[i] = (struct turn){ semaphore, 2, &order, -1, 1 };
         CHECK_IS(0, leat_go(inner, take_turn, &turns[i]));
     }
-    WAIT_UNTIL(times_told(WAITS_FOR_PERMITS) == 3);
+    WAIT_UNTIL(times_in_dump(WAITS_FOR_PERMITS) == 3);
     CHECK_IS(0, leat_scope_cancel(inner));
     CHECK_IS(0, leat_scope_close(inner));
     for (int i = 0; i < 3; i++)
@@ -204,7 +204,7 @@ ON_WORKERS(opens_at_zero);
 
 struct doing {
     leat_once once;
-    _Atomic int calls, callers, told;
+    _Atomic int calls, callers, returned;
     int result;
     leat_chan *gate;
 };
@@ -223,7 +223,7 @@ static int call_once(void *arg)
     struct doing *d = arg;
     atomic_fetch_add(&d->callers, 1);
     CHECK_IS(d->result, leat_once_do(&d->once, do_it, d));
-    atomic_fetch_add(&d->told, 1);
+    atomic_fetch_add(&d->returned, 1);
     return 0;
 }
 
@@ -237,9 +237,9 @@ static int does_it_once(void *arg)
         for (int i = 0; i < 9; i++)
             crew_go(&crew, kind_of(i), call_once, &d);
         WAIT_UNTIL(d.callers == 9 && receivers_of(d.gate) == 1);
-        CHECK_IS(0, d.told);
+        CHECK_IS(0, d.returned);
         CHECK_IS(0, leat_close(d.gate));
-        WAIT_UNTIL(d.told == 9);
+        WAIT_UNTIL(d.returned == 9);
         CHECK_IS(result, leat_once_do(&d.once, do_it, &d));
         CHECK_IS(1, d.calls);
         crew_close(&crew);
@@ -254,7 +254,7 @@ static int call_cancelled(void *arg)
 {
     struct doing *d = arg;
     CHECK_IS(-ECANCELED, leat_once_do(&d->once, do_it, d));
-    atomic_fetch_add(&d->told, 1);
+    atomic_fetch_add(&d->returned, 1);
     return 0;
 }
 
@@ -269,13 +269,13 @@ static int cancelled_callers_leave(void *arg)
     for (int i = 0; i < 4; i++)
         CHECK_IS(0, i % 2 ? leat_go(inner, call_cancelled, &d)
                           : leat_go_blocking(inner, call_cancelled, &d));
-    WAIT_UNTIL(times_told(WAITS_FOR_CALL) == 2); /* the tasks: dumps show no thread here */
+    WAIT_UNTIL(times_in_dump(WAITS_FOR_CALL) == 2); /* the tasks: dumps show no thread here */
     CHECK_IS(0, leat_scope_cancel(inner));
     CHECK_IS(0, leat_scope_close(inner));
-    CHECK_IS(4, d.told);
+    CHECK_IS(4, d.returned);
     CHECK_IS(0, leat_close(d.gate));
     CHECK_IS(0, leat_scope_close(s));
-    CHECK_IS(5, d.told);
+    CHECK_IS(5, d.returned);
     return 0;
 }
 ON_WORKERS(cancelled_callers_leave);
@@ -285,7 +285,7 @@ ON_WORKERS(cancelled_callers_leave);
 struct lookups {
     leat_singleflight *flights;
     leat_chan *gate;
-    _Atomic int calls, callers, told;
+    _Atomic int calls, callers, returned;
 };
 
 static int look_up(void *arg, const void *key, void *value)
@@ -307,7 +307,7 @@ static int ask(void *arg)
     int status = leat_singleflight_do(l->flights, &key, &value, LEAT_NEVER);
     CHECK_IS(key == 3 ? -EIO : 0, status);
     CHECK_IS(key == 3 ? -1 : 2 * key, value);
-    atomic_fetch_add(&l->told, 1);
+    atomic_fetch_add(&l->returned, 1);
     return 0;
 }
 
@@ -326,10 +326,10 @@ static void share_calls(bool threads)
     l.flights = open_flights(crew.scope, &l);
     for (int i = 0; i < 20; i++)
         crew_go(&crew, threads ? kind_of(i) : TASK, ask, &l);
-    WAIT_UNTIL(receivers_of(l.gate) == 4 && (threads || times_told(WAITS_FOR_CALL) == 20));
+    WAIT_UNTIL(receivers_of(l.gate) == 4 && (threads || times_in_dump(WAITS_FOR_CALL) == 20));
     CHECK_IS(4, l.calls);
     CHECK_IS(0, leat_close(l.gate));
-    WAIT_UNTIL(l.told == 20);
+    WAIT_UNTIL(l.returned == 20);
     CHECK(threads ? l.calls <= 20 : l.calls == 4);
     int key = 1, value; /* no result is kept */
     int before = l.calls;
@@ -367,7 +367,7 @@ static int forgets_a_call(void *arg)
             CHECK_IS(0, leat_singleflight_forget(l.flights, &key));
     }
     CHECK_IS(0, leat_close(l.gate));
-    WAIT_UNTIL(l.told == 3);
+    WAIT_UNTIL(l.returned == 3);
     CHECK_IS(-ENOENT, leat_singleflight_forget(l.flights, &key));
     CHECK_IS(-EINVAL, leat_singleflight_forget(l.flights, NULL));
     CHECK_IS(-EINVAL, leat_singleflight_forget(NULL, &key));
@@ -387,7 +387,7 @@ static int ask_in_vain(void *arg)
 }
 
 /* The caller for whom the call began leaves, and no other caller notices. */
-static int a_leaving_caller_disturbs_nobody(void *arg)
+static int a_leaving_caller_disturbs_no_other(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -398,7 +398,7 @@ static int a_leaving_caller_disturbs_nobody(void *arg)
     WAIT_UNTIL(receivers_of(l.gate) == 1);
     l.callers = 1;
     CHECK_IS(0, leat_go(s, ask, &l));
-    WAIT_UNTIL(receivers_of(l.gate) == 1 && times_told(WAITS_FOR_CALL) == 2);
+    WAIT_UNTIL(receivers_of(l.gate) == 1 && times_in_dump(WAITS_FOR_CALL) == 2);
     int key = 1, value = -1;
     CHECK_IS(-ETIMEDOUT, leat_singleflight_do(l.flights, &key, &value, leat_after(LEAT_MS * 5)));
     CHECK_IS(-EAGAIN, leat_singleflight_do(l.flights, &key, &value, LEAT_NOW));
@@ -417,43 +417,43 @@ static int a_leaving_caller_disturbs_nobody(void *arg)
     CHECK_IS(1, l.calls);
     return 0;
 }
-ON_WORKERS(a_leaving_caller_disturbs_nobody);
+ON_WORKERS(a_leaving_caller_disturbs_no_other);
 
 /* ---- what dumps show ---- */
 
-struct told_once {
+struct event_once {
     leat_once once;
     leat_chan *gate;
 };
 
 static int wait_at_gate(void *arg)
 {
-    return leat_recv(((struct told_once *)arg)->gate, NULL) == -EPIPE ? 0 : -EIO;
+    return leat_recv(((struct event_once *)arg)->gate, NULL) == -EPIPE ? 0 : -EIO;
 }
 
 static int do_at_gate(void *arg)
 {
-    return leat_once_do(&((struct told_once *)arg)->once, wait_at_gate, arg);
+    return leat_once_do(&((struct event_once *)arg)->once, wait_at_gate, arg);
 }
 
 static int dumps_name_the_wait(void *arg)
 {
     (void)arg;
     leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct told_once o = { .gate = leat_chan_make(s, 0, 0) };
+    struct event_once o = { .gate = leat_chan_make(s, 0, 0) };
     CHECK_IS(0, leat_go(s, do_at_gate, &o));
     WAIT_UNTIL(receivers_of(o.gate) == 1);
-    CHECK_IS(0, times_told(WAITS_FOR_CALL));
+    CHECK_IS(0, times_in_dump(WAITS_FOR_CALL));
     CHECK_IS(0, leat_go(s, do_at_gate, &o));
-    WAIT_UNTIL(times_told(WAITS_FOR_CALL) == 1);
+    WAIT_UNTIL(times_in_dump(WAITS_FOR_CALL) == 1);
     CHECK_IS(0, leat_close(o.gate));
     CHECK_IS(0, leat_scope_close(s));
     s = leat_scope_open(LEAT_NEVER);
     struct lookups l = { .gate = leat_chan_make(s, 0, 0) };
     l.flights = open_flights(s, &l);
-    CHECK_IS(0, times_told(WAITS_FOR_CALL));
+    CHECK_IS(0, times_in_dump(WAITS_FOR_CALL));
     CHECK_IS(0, leat_go(s, ask, &l));
-    WAIT_UNTIL(times_told(WAITS_FOR_CALL) == 1);
+    WAIT_UNTIL(times_in_dump(WAITS_FOR_CALL) == 1);
     CHECK_IS(0, leat_close(l.gate));
     return leat_scope_close(s);
 }
@@ -471,7 +471,7 @@ int main(void)
         TESTS_ON_WORKERS(cancelled_callers_leave),
         TESTS_ON_WORKERS(shares_calls),
         TESTS_ON_WORKERS(forgets_a_call),
-        TESTS_ON_WORKERS(a_leaving_caller_disturbs_nobody),
+        TESTS_ON_WORKERS(a_leaving_caller_disturbs_no_other),
         TESTS_ON_WORKERS(dumps_name_the_wait),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

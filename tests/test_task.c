@@ -10,7 +10,7 @@ static int count_up(void *arg)
     return 0;
 }
 
-/* Fills the stack down to `depth` bytes, and checks on return that nobody has changed it. */
+/* Fills the stack down to `depth` bytes, and checks on return that it is unchanged. */
 static __attribute__((noinline)) uint64_t dig(size_t depth, uint64_t seed)
 {
     volatile unsigned char frame[1024];

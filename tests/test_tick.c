@@ -157,7 +157,7 @@ static void is_late(leat_timer *timer, int status)
     atomic_fetch_add(&late_calls, 1);
 }
 
-/* What a worker itself starts and stops leaves nothing that would wake it. */
+/* Ticks that a worker itself starts and stops leave nothing that would wake it. */
 static int start_and_stop(void *arg)
 {
     (void)arg;
@@ -195,7 +195,7 @@ static long switches_of(int thread)
     return switches;
 }
 
-static void wakes_nobody_for_nothing(void **state)
+static void wakes_no_worker_in_vain(void **state)
 {
     (void)state;
     for (int attempt = 0; attempt < 50; attempt++) {
@@ -274,7 +274,7 @@ int main(void)
         TESTS_ON_WORKERS(drops_ticks_that_come_too_fast),
         TESTS_ON_WORKERS(is_stopped),
         TESTS_ON_WORKERS(ends_with_its_scope),
-        cmocka_unit_test(wakes_nobody_for_nothing),
+        cmocka_unit_test(wakes_no_worker_in_vain),
         cmocka_unit_test(sleeps_when_idle),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -3,7 +3,7 @@
 
 #include <time.h>
 
-static void tells_the_time(void **state)
+static void returns_the_time(void **state)
 {
     (void)state;
     struct timespec ts;
@@ -250,7 +250,7 @@ ON_WORKERS(many_sleep);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tells_the_time),
+        cmocka_unit_test(returns_the_time),
         cmocka_unit_test(makes_deadlines),
         cmocka_unit_test(refuses_endless_sleep),
         TESTS_ON_WORKERS(is_never_early),

@@ -35,7 +35,7 @@ static void hog(bool ends)
         CHECK_IS(0, leat_scope_close(s));
     }
     char *text = end_record();
-    CHECK(told_of_slice(text, "hog\""));
+    CHECK(has_slice(text, "hog\""));
     free(text);
     if (!ends) {
         atomic_store(&enough, true);
@@ -75,11 +75,11 @@ static char *record_yields(int times)
     CHECK_IS(0, leat_go_named(s, yields, &times, "that way", 0));
     CHECK_IS(0, leat_scope_close(s));
     char *text = end_record();
-    CHECK(told_of_slice(text, "this way\"") && told_of_slice(text, "that way\""));
+    CHECK(has_slice(text, "this way\"") && has_slice(text, "that way\""));
     return text;
 }
 
-/* The file tells of lost events, and the next trace has room again. */
+/* The file reports lost events, and the next trace has room again. */
 static int fills(void *unused)
 {
     (void)unused;

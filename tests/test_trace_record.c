@@ -19,7 +19,7 @@ static int naps(void *unused)
 /* A full list has lost the rest. */
 static void check_slice(const char *text, const char *name)
 {
-    if (!told_of_slice(text, name) && strstr(text, "\"lost events\":0,"))
+    if (!has_slice(text, name) && strstr(text, "\"lost events\":0,"))
         check_failed(__FILE__, __LINE__, "there is no slice of %s", name);
 }
 
@@ -46,7 +46,7 @@ static int records(void *arg)
             check_slice(text, "mill_walks");
         check_slice(text, name);
         snprintf(name, sizeof name, "newer %d", i - 1);
-        CHECK(!told_of_slice(text, name));
+        CHECK(!has_slice(text, name));
         free(text);
     }
     return 0;

@@ -205,7 +205,7 @@ static void feed_input(struct model *m, int x)
     };
     struct stage *first = &m->stages[0];
     bool fails = first->kind == FAIL && x == 7;
-    struct model probe = *m; /* the first stage alone tells what it leaves out */
+    struct model probe = *m; /* only the first stage knows what it leaves out */
     probe.n = 1;
     probe.len = 0;
     if (!fails)

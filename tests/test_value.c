@@ -58,7 +58,7 @@ static int gives_a_value(void *arg)
 }
 ON_WORKERS(gives_a_value);
 
-/* If nobody receives the value, the task still ends, and the value is dropped. */
+/* If the value is not received, the task still ends, and the value is dropped. */
 static int ends_without_a_receiver(void *arg)
 {
     (void)arg;

@@ -7,7 +7,7 @@
 /* ---- parties that append ---- */
 
 static struct wal wal;
-static int told[RECORDS];        /* 1: not tried */
+static int status_of[RECORDS];   /* 1: not tried */
 static size_t acked_at[RECORDS]; /* size of the durable part by then */
 static _Atomic uint32_t next_id;
 static uint32_t last_id, cancel_at; /* cancel_at: this id cancels all; 0: none */
@@ -25,12 +25,12 @@ static int append_until_done(void *arg)
     for (uint32_t id; (id = atomic_fetch_add(&next_id, 1)) <= last_id;) {
         if (id == cancel_at)
             CHECK_IS(0, leat_scope_cancel(arg));
-        told[id] = append_id(id);
-        if (told[id] == 0) {
+        status_of[id] = append_id(id);
+        if (status_of[id] == 0) {
             acked_at[id] = atomic_load(&disk.synced);
             atomic_store(&acked[id], true);
         }
-        if (told[id] == -ECANCELED)
+        if (status_of[id] == -ECANCELED)
             return 0;
     }
     return 0;
@@ -40,7 +40,7 @@ static int append_until_done(void *arg)
 static void start(leat_scope *scope)
 {
     for (int i = 0; i < RECORDS; i++) {
-        told[i] = 1;
+        status_of[i] = 1;
         atomic_store(&acked[i], false);
     }
     CHECK_IS(0, wal_open_file(&wal, scope, -1, &disk_calls));
@@ -60,8 +60,8 @@ static void storm(int parties, uint32_t last)
 
 static void append_one(uint32_t id)
 {
-    told[id] = append_id(id);
-    CHECK_IS(0, told[id]);
+    status_of[id] = append_id(id);
+    CHECK_IS(0, status_of[id]);
     atomic_store(&acked[id], true);
 }
 
@@ -77,11 +77,11 @@ static struct reading check_log(void)
     CHECK(memcmp(disk.bytes, disk.durable, disk.size) == 0);
     check_has_acked(&reading);
     for (int i = 0; i < reading.n; i++)
-        CHECK(told[reading.ids[i]] == 0 || told[reading.ids[i]] == -ECANCELED);
+        CHECK(status_of[reading.ids[i]] == 0 || status_of[reading.ids[i]] == -ECANCELED);
     return reading;
 }
 
-/* Reboots from the image: the log continues behind what can be read of it. */
+/* Reboots from the image: the log continues after the readable part. */
 static void check_goes_on(const struct reading *before)
 {
     disk_reboot();
@@ -110,7 +110,7 @@ static int whole_before(const struct reading *all, size_t end)
     return n;
 }
 
-/* What follows the cut: nothing, garbage, or zeros instead of the rest. */
+/* The bytes after the cut: none, garbage, or zeros instead of the rest. */
 enum ending { CUT, GARBAGE, ZEROS, ENDINGS };
 
 /* Returns how much of the file is unchanged. */
@@ -140,7 +140,7 @@ static int loses_nothing_at_any_cut(void *arg)
     storm(5, N);
     CHECK_IS(0, leat_scope_close(s));
     for (uint32_t id = 1; id <= N; id++)
-        CHECK_IS(0, told[id]);
+        CHECK_IS(0, status_of[id]);
     const struct reading all = check_log();
     CHECK_IS(N, all.n);
     size_t end = 0;
@@ -183,7 +183,7 @@ static int survives_a_full_disk(void *arg)
         start(s);
         storm(5, N);
         for (uint32_t id = 1; id <= N; id++)
-            CHECK(told[id] == 0 || told[id] == -ENOSPC);
+            CHECK(status_of[id] == 0 || status_of[id] == -ENOSPC);
         const struct reading reading = check_log();
         CHECK(reading.n < N);
         disk.capacity = ROOM;
@@ -220,9 +220,9 @@ static int divides_a_batch(void *arg)
             ends[id - 1] = total += wal_frame_size(n);
         }
         for (uint32_t id = 1; id <= N; id++) {
-            told[id] = leat_batch_get(&tickets[id - 1], NULL, NULL, LEAT_NEVER);
-            CHECK_IS(ends[id - 1] <= capacity ? 0 : -ENOSPC, told[id]);
-            atomic_store(&acked[id], told[id] == 0);
+            status_of[id] = leat_batch_get(&tickets[id - 1], NULL, NULL, LEAT_NEVER);
+            CHECK_IS(ends[id - 1] <= capacity ? 0 : -ENOSPC, status_of[id]);
+            atomic_store(&acked[id], status_of[id] == 0);
         }
         leat_batcher_counts counts;
         CHECK_IS(0, leat_batcher_count(wal.batcher, &counts));
@@ -238,7 +238,7 @@ static int divides_a_batch(void *arg)
 ON_WORKERS(divides_a_batch);
 
 /* A broken log returns one error, and does not touch the disk any more. Opened again, with or
- * without a crash, it has what was acknowledged, and acknowledges no record behind a hole. */
+ * without a crash, it has what was acknowledged, and acknowledges no record after a hole. */
 static void check_broken(leat_scope *scope)
 {
     int calls = disk.calls;
@@ -272,7 +272,7 @@ static int refuses_after_a_failed_sync(void *arg)
             CHECK_IS(N, check_log().n);
         } else {
             for (uint32_t id = 1; id <= N; id++)
-                CHECK(told[id] == 0 || told[id] == -EIO);
+                CHECK(status_of[id] == 0 || status_of[id] == -EIO);
             check_broken(s);
         }
         CHECK_IS(0, leat_scope_close(s));
@@ -294,7 +294,7 @@ static int refuses_after_a_failed_cut(void *arg)
     storm(5, 20);
     CHECK_IS(0, disk.cut_fails);
     for (uint32_t id = 1; id <= 20; id++)
-        CHECK(told[id] == 0 || told[id] == -EIO);
+        CHECK(status_of[id] == 0 || status_of[id] == -EIO);
     disk.capacity = ROOM;
     check_broken(s);
     CHECK_IS(0, leat_scope_close(s));

@@ -30,7 +30,7 @@ static void on_signal(int number)
 static void raise_and_wait(void)
 {
     raise(SIGUSR2);
-    /* Nothing tells that the dump is done, so wait until the file grows. */
+    /* Nothing reports that the dump is done, so wait until the file grows. */
     for (int i = 0; i < 1000 && lseek(STDERR_FILENO, 0, SEEK_CUR) == 0; i++)
         nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000000 }, NULL);
 }

@@ -154,7 +154,7 @@ static inline void read_as_callback(leat_op *op, int status)
         CHECK_IS(me->t->bytes, me->done);
 }
 
-/* Each kind of party reads and writes. The trace tells two runs apart. */
+/* Each kind of party reads and writes. The trace distinguishes two runs. */
 static inline int all_arrives(void *arg)
 {
     uint64_t *trace = arg, chance = seed_of_test();

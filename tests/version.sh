@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The headers, the command, the list of changes and the Debian packages tell one version.
+# The headers, the command, the list of changes and the Debian packages have the same version.
 set -euo pipefail
 
 header=$(sed -n 's/^#define LEAT_VERSION_[A-Z]* //p' "$LEAT_SOURCE_DIR/include/leat/base.h" |

@@ -1,5 +1,6 @@
-/* wal_disk.h: for the tests of the write-ahead log: records that can be told apart, and a disk with
- * one file. The disk knows what a crash may leave of the file, tears writes, and fails on request.
+/* wal_disk.h: for the tests of the write-ahead log: records that can be distinguished, and a disk
+ * with one file. The disk knows what a crash may leave of the file, tears writes, and fails on
+ * request.
  *
  * After the durable part, a crash leaves in each sector what was written, zeros or random bytes;
  * and the file may end anywhere. Only one party at a time uses the disk. */
@@ -11,7 +12,7 @@
 
 enum { ROOM = 1 << 15, SECTOR = 512, RECORDS = 64, PAYLOAD = 128 };
 
-/* ---- records that can be told apart ---- */
+/* ---- records that can be distinguished ---- */
 
 enum { PHANTOM = 1 << 20 };
 

@@ -23,7 +23,7 @@ run() {
     text=$({ timeout 60 env "$@" 2>&1; } 2>/dev/null) || status=$?
 }
 
-# TSan has a thread of its own that leat does not know, so there is never a report.
+# TSan has its own thread, which leat does not know, so there is never a report.
 if [ "${LEAT_SANITIZE-}" != thread ]; then
     for how in deadlock deadlock-of-threads deadlock-after-work; do
         run LEAT_DEADLOCK=abort "$program" $how

@@ -32,7 +32,7 @@ static int wait_for_file(const char *path)
     return error;
 }
 
-static int do_as_told(const leat_far_item *item, const char *words)
+static int follow_words(const leat_far_item *item, const char *words)
 {
     const char *file = strstr(words, "wait=");
     if (strstr(words, "deaf"))
@@ -68,7 +68,7 @@ static int run(void *unused, const leat_far_item *item, leat_bytes *result)
     uint64_t number = strtoull(item->data, &words, 10);
     note("start", item, (int)item->again);
     int error = work_us && !*words ? leat_sleep((int64_t)(rand() % (2 * work_us)) * LEAT_US)
-                                   : do_as_told(item, words);
+                                   : follow_words(item, words);
     error = error ? error : put_result(words, number, result);
     note("end", item, error);
     return error;

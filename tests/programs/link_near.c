@@ -111,7 +111,7 @@ static bool mark(struct near *near, uint64_t index)
     return had;
 }
 
-/* What the file has from the processes before. */
+/* The part of the file that earlier processes wrote. */
 static void read_file(struct near *near, const char *path)
 {
     char line[128];

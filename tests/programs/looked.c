@@ -56,7 +56,7 @@ static int logs(void *unused, leat_batch_view *batch)
 }
 
 /* words ──▶ [doubles] ──▶ [merge] ──▶ doubled, which `reads` receives from and puts into batches.
- * Also a pipe that nobody writes to. */
+ * Also a pipe without a writer. */
 static int make_stages(leat_scope *s)
 {
     static leat_chan *ins[2];
