@@ -142,30 +142,36 @@ void link_finish(struct link *l)
 
 /* ---- receiving ---- */
 
-/* Makes room and reads the bytes that are there. */
-static int read_more(struct link *l)
+char *link_room(struct link *l, size_t *room)
 {
     l->len -= l->taken;
     memmove(l->bytes, l->bytes + l->taken, l->len);
     l->taken = 0;
-    int64_t n = leat_read(l->in, l->bytes + l->len, BUFFER - l->len);
-    if (n > 0)
-        l->len += (size_t)n;
-    return n > 0 ? 0 : n == 0 ? -EPIPE : (int)n;
+    *room = BUFFER - l->len;
+    return l->bytes + l->len;
+}
+
+int link_next(struct link *l, struct frame *frame)
+{
+    int64_t size = frame_take(l->bytes + l->taken, l->len - l->taken, frame);
+    if (size <= 0)
+        return size ? -EBADMSG : -EAGAIN;
+    l->taken += (size_t)size;
+    return 0;
 }
 
 int link_receive(struct link *l, struct frame *frame)
 {
-    int64_t size;
-    while ((size = frame_take(l->bytes + l->taken, l->len - l->taken, frame)) == 0) {
-        int error = read_more(l);
-        if (error)
-            return error;
+    int error;
+    while ((error = link_next(l, frame)) == -EAGAIN) {
+        size_t room;
+        char *to = link_room(l, &room);
+        int64_t n = leat_read(l->in, to, room);
+        if (n <= 0)
+            return n ? (int)n : -EPIPE;
+        l->len += (size_t)n;
     }
-    if (size < 0)
-        return -EBADMSG;
-    l->taken += (size_t)size;
-    return 0;
+    return error;
 }
 
 /* ---- its life ---- */

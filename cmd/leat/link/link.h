@@ -6,7 +6,7 @@
  * thread need not wake the task's worker.
  *
  * Locking. `lock` guards the members below it; a writer owns `going` and `gone` while it writes.
- * Any party may send; one task receives. */
+ * Any party may send; one party at a time receives. */
 #ifndef LEAT_LINK_LINK_H
 #define LEAT_LINK_LINK_H
 
@@ -16,9 +16,9 @@
 #include <pthread.h>
 
 struct link {
-    leat_io *in, *out;
-    leat_chan *wake; /* closed: no more frames will be sent */
-    char *bytes;     /* received; the frames in it are complete up to `taken` */
+    leat_io *in, *out; /* `in` is closed when the other side does not read */
+    leat_chan *wake;   /* closed: no more frames will be sent */
+    char *bytes;       /* `len` have been received, and frames of `taken` have been taken */
     size_t len, taken;
 
     pthread_mutex_t lock;
@@ -45,6 +45,11 @@ void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t
 /* Waits for the next frame, which is valid until the next call. 0; -EPIPE at the end of the stream;
  * -EBADMSG if the bytes are no frame; or another negative errno value. */
 int link_receive(struct link *l, struct frame *frame);
+
+/* The same in two steps, for a caller that reads by itself: that adds to `len` what it has read to
+ * link_room's result, at most `*room` bytes. link_next returns -EAGAIN when it has to read more. */
+int link_next(struct link *l, struct frame *frame);
+char *link_room(struct link *l, size_t *room);
 
 /* Closes the stream to the other side when all frames are written. */
 void link_finish(struct link *l);

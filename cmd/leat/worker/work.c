@@ -206,11 +206,18 @@ static int attend(struct far *f)
     }
 }
 
+/* The thread takes the lead first: otherwise the next job might wake the reader. */
+static void tell(struct work *work, enum frame_kind kind, const struct text *body)
+{
+    work->leads = work->as_thread && reader_take_lead(work->worker);
+    link_send(&work->worker->link, kind, work->job, body->bytes, body->len);
+}
+
 static void tell_refused(struct work *work, int error)
 {
     struct text body = { 0 };
     frame_add(&body, (uint32_t)-error, 4);
-    link_send(&work->worker->link, FRAME_REFUSED, work->job, body.bytes, body.len);
+    tell(work, FRAME_REFUSED, &body);
     text_free(&body);
 }
 
@@ -219,7 +226,7 @@ static void tell_ended(struct work *work, const leat_exit *how)
     struct text body = { 0 };
     frame_add(&body, (uint32_t)how->code, 4);
     frame_add(&body, (uint32_t)how->signal, 4);
-    link_send(&work->worker->link, FRAME_ENDED, work->job, body.bytes, body.len);
+    tell(work, FRAME_ENDED, &body);
     text_free(&body);
 }
 
@@ -264,9 +271,9 @@ static void run_program(struct work *work, leat_process *process, char *buffer)
         tell_ended(work, &how);
 }
 
-int work_do(void *arg)
+/* Returns whether the thread has the lead. */
+static bool do_one(struct work *work)
 {
-    struct work *work = arg;
     char *buffer = malloc(FRAME_BODY_MOST);
     leat_scope *scope = buffer ? leat_scope_open(LEAT_NEVER) : NULL;
     leat_process *process;
@@ -280,6 +287,22 @@ int work_do(void *arg)
         leat_scope_close(scope);
     }
     free(buffer);
+    bool leads = work->leads;
     works_remove(work);
+    return leads;
+}
+
+int work_do(void *arg)
+{
+    do_one(arg);
+    return 0;
+}
+
+int work_do_several(void *arg)
+{
+    struct work *work = arg;
+    struct worker *worker = work->worker;
+    while (work)
+        work = do_one(work) ? reader_lead(worker) : NULL;
     return 0;
 }

@@ -31,10 +31,11 @@ static void say_hello(struct link *link)
 
 /* Answers the hello of a leat map. 0 or the exit status. To another version, the worker sends its
  * own version and ends. */
-static int hear_hello(struct worker *worker)
+static int hear_hello(void *arg)
 {
+    struct worker *worker = arg;
     struct frame f;
-    int error = link_receive(&worker->link, &f);
+    int error = reader_first(worker, &f);
     if (error)
         return error == -EPIPE ? WORKER_TROUBLE : worker_complain("the link", error);
     const char *version = frame_string(&f);
@@ -61,22 +62,26 @@ static void end_link(void *arg, int number)
 }
 
 /* Serves until the link ends. */
-static int serve(struct worker *worker)
+static int serve(void *arg)
 {
-    struct frame f;
-    int error;
-    while (!(error = link_receive(&worker->link, &f)) && !(error = works_take(worker, &f))) {
-    }
-    return error == -EPIPE || error == -EBADF ? 0 : worker_complain("the link", error);
+    int error = reader_serve(arg);
+    return error == -EPIPE ? 0 : worker_complain("the link", error);
+}
+
+/* A thread waits for standard input: there, unlike in a worker, one call waits and one reads. */
+static int as_reader(leat_fn *fn, struct worker *worker)
+{
+    int status = leat_blocking(fn, worker);
+    return status < 0 ? worker_complain("the link", status) : status;
 }
 
 static int run(struct worker *worker, leat_scope *scope)
 {
     struct stop stop;
-    int status = hear_hello(worker);
+    int status = as_reader(hear_hello, worker);
     worker->jobs = status ? NULL : leat_scope_open(LEAT_NEVER);
     if (worker->jobs && stop_open(&stop, scope, false, end_link, worker) == 0) {
-        status = serve(worker);
+        status = as_reader(serve, worker);
         stop_close(&stop);
     }
     leat_scope_cancel(worker->jobs);
@@ -87,11 +92,13 @@ static int run(struct worker *worker, leat_scope *scope)
 
 static int open_link(struct worker *worker, leat_scope *scope)
 {
-    leat_io *in, *out;
-    int error = leat_io_adopt(scope, STDIN_FILENO, &in);
+    leat_io *out, *bell[2];
+    int error = leat_io_adopt(scope, STDOUT_FILENO, &out);
     if (!error)
-        error = leat_io_adopt(scope, STDOUT_FILENO, &out);
-    return error ? error : link_open(&worker->link, scope, in, out);
+        error = leat_io_pipe(scope, bell);
+    if (!error)
+        error = reader_open(worker, leat_io_fd(bell[0]));
+    return error ? error : link_open(&worker->link, scope, bell[1], out);
 }
 
 static int work(void *arg)

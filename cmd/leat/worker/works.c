@@ -90,7 +90,7 @@ static int take_arguments(struct worker *worker, const struct frame *f)
     return work->strings.broken ? -ENOMEM : 0;
 }
 
-static int take_start(struct worker *worker, struct frame *f)
+static int take_start(struct worker *worker, struct frame *f, struct work **mine)
 {
     struct work *work = find(worker, f->job);
     if (!work || work->started)
@@ -101,9 +101,13 @@ static int take_start(struct worker *worker, struct frame *f)
         work->count <= PROGRAM_VARIABLES)
         return -EBADMSG;
     work->started = true;
-    bool as_thread = worker->count <= THREADS_MOST;
-    int error = as_thread ? leat_go_blocking(worker->jobs, work_do, work)
-                          : leat_go(worker->jobs, work_do, work);
+    bool is_mine = mine && !*mine;
+    work->as_thread = is_mine || worker->count <= THREADS_MOST;
+    if (is_mine)
+        *mine = work;
+    int error = is_mine           ? 0
+                : work->as_thread ? leat_go_blocking(worker->jobs, work_do_several, work)
+                                  : leat_go(worker->jobs, work_do, work);
     work->started = !error;
     return error;
 }
@@ -152,18 +156,14 @@ static int take_other(struct worker *worker, struct frame *f)
     }
 }
 
-int works_take(struct worker *worker, struct frame *frame)
+int works_take(struct worker *worker, struct frame *frame, struct work **mine)
 {
-    int error = -EBADMSG;
-    pthread_mutex_lock(&worker->lock);
     switch (frame->kind) {
-    case FRAME_ARGUMENTS: error = take_arguments(worker, frame); break;
-    case FRAME_START: error = take_start(worker, frame); break;
+    case FRAME_ARGUMENTS: return take_arguments(worker, frame);
+    case FRAME_START: return take_start(worker, frame, mine);
     case FRAME_INPUT:
     case FRAME_SIGNAL:
-    case FRAME_CREDIT: error = take_other(worker, frame); break;
-    default: break;
+    case FRAME_CREDIT: return take_other(worker, frame);
+    default: return -EBADMSG;
     }
-    pthread_mutex_unlock(&worker->lock);
-    return error;
 }
