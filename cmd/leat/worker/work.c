@@ -207,26 +207,26 @@ static int attend(struct far *f)
 }
 
 /* The thread takes the lead first: otherwise the next job might wake the reader. */
-static void tell(struct work *work, enum frame_kind kind, const struct text *body)
+static void report(struct work *work, enum frame_kind kind, const struct text *body)
 {
     work->leads = work->as_thread && reader_take_lead(work->worker);
     link_send(&work->worker->link, kind, work->job, body->bytes, body->len);
 }
 
-static void tell_refused(struct work *work, int error)
+static void report_refused(struct work *work, int error)
 {
     struct text body = { 0 };
     frame_add(&body, (uint32_t)-error, 4);
-    tell(work, FRAME_REFUSED, &body);
+    report(work, FRAME_REFUSED, &body);
     text_free(&body);
 }
 
-static void tell_ended(struct work *work, const leat_exit *how)
+static void report_ended(struct work *work, const leat_exit *how)
 {
     struct text body = { 0 };
     frame_add(&body, (uint32_t)how->code, 4);
     frame_add(&body, (uint32_t)how->signal, 4);
-    tell(work, FRAME_ENDED, &body);
+    report(work, FRAME_ENDED, &body);
     text_free(&body);
 }
 
@@ -264,11 +264,11 @@ static void run_program(struct work *work, leat_process *process, char *buffer)
     int error = work->has_input ? feed_and_attend(&f) : attend_and_drain(&f);
     has_no_process(work);
     if (error == -ENOMEM)
-        tell_refused(work, error);
+        report_refused(work, error);
     if (!error)
         error = leat_wait(process, &how, LEAT_NEVER);
     if (!error && !leat_cancelled(work->worker->jobs))
-        tell_ended(work, &how);
+        report_ended(work, &how);
 }
 
 /* Returns whether the thread has the lead. */
@@ -281,7 +281,7 @@ static bool do_one(struct work *work)
     if (!error)
         run_program(work, process, buffer);
     else if (error != -ECANCELED)
-        tell_refused(work, error);
+        report_refused(work, error);
     if (scope) {
         leat_scope_cancel(scope);
         leat_scope_close(scope);
