@@ -1,12 +1,16 @@
 /* leat.c: a task for each connection; with the argument `block` a block, with `serve` a task of
- * leat_serve. A second argument is LEAT_IO. CORES is how many workers. */
+ * leat_serve, with `callback` an operation that calls a function, which reads into the worker's
+ * buffer. A second argument is LEAT_IO. CORES is how many workers. */
 #define _GNU_SOURCE
 #include "server.h"
 
 #include <leat/leat.h>
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
+
+typedef void serve_fn(leat_scope *scope, leat_io *io);
 
 static bool sink;
 
@@ -56,23 +60,60 @@ static int serve_as_block(leat_block *b)
     LEAT_END(b);
 }
 
-static void serve(leat_scope *scope, int fd, bool as_block)
+/* A callback never waits, so no other needs the worker's buffer meanwhile. */
+static _Thread_local char shared[ECHO_BYTES];
+
+struct operation {
+    leat_op op;
+    leat_io *io;
+    leat_chan *readable;
+};
+
+static void answer(leat_op *op, int status)
+{
+    struct operation *me = (struct operation *)op;
+    int64_t n = status;
+    if (n == 0)
+        n = leat_read_until(me->io, shared, sizeof shared, LEAT_NOW);
+    if (n == -EAGAIN || (n > 0 && leat_write_until(me->io, shared, (size_t)n, LEAT_NOW) == n)) {
+        leat_recv_then(op, me->readable, NULL, answer);
+        return;
+    }
+    leat_io_unref(me->io);
+    free(me);
+}
+
+static void start_task(leat_scope *scope, leat_io *io)
+{
+    leat_go_spread(scope, serve_as_task, io);
+}
+
+static void start_block(leat_scope *scope, leat_io *io)
+{
+    struct connection *connection = malloc(sizeof *connection);
+    connection->io = io;
+    leat_go_block(scope, &connection->block, serve_as_block);
+}
+
+static void start_operation(leat_scope *scope, leat_io *io)
+{
+    struct operation *operation = malloc(sizeof *operation);
+    *operation = (struct operation){ LEAT_OP(scope, 0), io, leat_io_readable(io) };
+    leat_recv_then(&operation->op, operation->readable, NULL, answer);
+}
+
+static void serve(leat_scope *scope, int fd, serve_fn *start)
 {
     leat_io *io;
     int one = 1;
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    if (leat_io_adopt(NULL, fd, &io) != 0) {
+    if (leat_io_adopt(NULL, fd, &io) == 0)
+        start(scope, io);
+    else
         close(fd);
-    } else if (as_block) {
-        struct connection *connection = malloc(sizeof *connection);
-        connection->io = io;
-        leat_go_block(scope, &connection->block, serve_as_block);
-    } else {
-        leat_go_spread(scope, serve_as_task, io);
-    }
 }
 
-static int run(void *as_block)
+static int run(void *start)
 {
     int fd, listener = open_listener();
     leat_io *io;
@@ -80,7 +121,7 @@ static int run(void *as_block)
     leat_io_adopt(scope, listener, &io);
     do
         while ((fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC)) >= 0)
-            serve(scope, fd, as_block != NULL);
+            serve(scope, fd, *(serve_fn **)start);
     while (leat_ready(io, LEAT_IN, LEAT_NEVER) > 0);
     return leat_scope_close(scope);
 }
@@ -108,6 +149,10 @@ int main(int argc, char **argv)
     leat_options options = { .workers = cores ? (unsigned)atoi(cores) : 1 };
     if (argc > 1 && strcmp(argv[1], "serve") == 0)
         return leat_main_with(run_leat_serve, NULL, &options);
-    bool as_block = argc > 1 && strcmp(argv[1], "block") == 0;
-    return leat_main_with(run, as_block ? &options : NULL, &options);
+    serve_fn *start = start_task;
+    if (argc > 1 && strcmp(argv[1], "block") == 0)
+        start = start_block;
+    else if (argc > 1 && strcmp(argv[1], "callback") == 0)
+        start = start_operation;
+    return leat_main_with(run, &start, &options);
 }
