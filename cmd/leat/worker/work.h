@@ -1,12 +1,12 @@
 /* work.h: `leat worker`, the far end of a link: it runs jobs for a `leat map` on another machine.
  *
  * A job is a thread, which attends to its program itself (LEAT_ATTENDED), unless there are many
- * jobs. A job's input, if there is one, has a task. When the link ends, the jobs and their processes
- * end, too.
+ * jobs. A job's input, if there is one, has a task. When the link ends, the jobs and their
+ * processes end, too.
  *
  * The reader, another thread, receives frames and hands them to the jobs. A job's thread takes the
  * lead before it reports the job's end, unless another thread has it: it then receives in place of
- * the reader until it has got a job, which it runs itself. So the next job wakes one thread, and not
+ * the reader until it has got a job, which it runs itself. So the next job wakes one thread, not
  * first the reader and then another. The reader receives the frames that come while jobs run.
  *
  * Locking. `lock` guards the receiving end of the link, the list of jobs and the members of a job
