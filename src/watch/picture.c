@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static int compare(uintptr_t a, uintptr_t b)
 {
@@ -187,8 +188,9 @@ int lt_look_merge(struct lt_look *look)
     merge_all(look, n);
     if (look->bounded)
         take_out(look);
+    memcpy(look->records, look->by_self, look->record_count * sizeof(struct lt_record *));
     for (size_t i = 0; i < look->record_count; i++) {
-        struct lt_record *record = look->records[i] = look->by_self[i];
+        struct lt_record *record = look->records[i];
         record->place = lt_look_scope(look, record->scope);
         if (record->state == LT_IS_RUNNING && record->worker >= 0)
             look->workers[record->worker].running = record;
