@@ -61,6 +61,13 @@ __attribute__((unused)) static inline bool in_long_run(void)
     return text && *text;
 }
 
+/* True where a seeded world tries more seeds. ThreadSanitizer finds nothing more in a world, which
+ * has one thread. */
+__attribute__((unused)) static inline bool tries_more_seeds(void)
+{
+    return in_long_run() && !UNDER_TSAN;
+}
+
 /* How often to repeat what takes long: less in a short run, and less where everything is slow. */
 __attribute__((unused)) static inline int often(int times)
 {

@@ -12,7 +12,7 @@ enum { SEEDS = 600 };
 
 static uint64_t seeds(void)
 {
-    return (uint64_t)(in_long_run() ? 10 * SEEDS : SEEDS) / SCALE;
+    return (uint64_t)(tries_more_seeds() ? 10 * SEEDS : SEEDS) / SCALE;
 }
 
 static void all_arrives_in_each_world(void **state)

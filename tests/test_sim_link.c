@@ -454,7 +454,7 @@ static int lives(void *arg)
 static void all_ends_in_each_world(void **state)
 {
     (void)state;
-    uint64_t n = (uint64_t)(in_long_run() ? 6 * SEEDS : SEEDS) / SCALE;
+    uint64_t n = (uint64_t)(tries_more_seeds() ? 6 * SEEDS : SEEDS) / SCALE;
     bool may_be_calm = true;
     CHECK_IS(0, leat_sim_each(0, n / 2, lives, &may_be_calm));
     may_be_calm = false;
