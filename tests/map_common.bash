@@ -98,3 +98,8 @@ are_gone() {
         esac
     done
 }
+
+# pids N: whether jobs have written N process numbers to `pids`
+pids() {
+    [ -e pids ] && [ "$(wc -l <pids)" -ge "$1" ]
+}

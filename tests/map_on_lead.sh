@@ -12,13 +12,6 @@ run() {
     wait_for [ -s idle ]
     sleep 0.1
 }
-finished() {
-    local status
-    wait "$run"
-    status=$?
-    is "$1: status" "$2" $status
-    [ "$2" = $status ] || cat "$out/err"
-}
 two='if [ $LEAT_SEQ = 2 ]; then echo $PPID >idle; exec cat; fi
     echo $$ >pid; until [ -e go ]; do sleep 0.02; done;'
 
@@ -28,7 +21,7 @@ switches='[ $1 = 100 ] || exit 0
 [ -n "${LEAT_SANITIZE-}" ] ||
     gives 'one thread for a job' 0 busy --on='a*1' -s "$switches" ::: $(seq 100)
 
-# What comes for another job, and its end, come while a thread leads: credits, input, a signal.
+# While a thread leads, frames come for another job, and that job ends: credits, input, a signal.
 run --on='a*2' -s "$two seq 300000" ::: 1 2
 : >go
 finished 'credits' 0
@@ -45,7 +38,7 @@ run --on='a*2' --timeout=2 -s "$two" ::: 1 2
 finished 'a signal' 1
 wait_for are_gone "$(cat pid)"
 
-# So do the end of the link, and a signal to the worker: with a job, and without any.
+# While a thread leads, the link ends, or the worker gets a signal: with a job, and without any.
 run --on='a*2' -s "$two" ::: 1 2
 kill -KILL $run
 wait $run 2>/dev/null
@@ -62,7 +55,7 @@ wait_for grep -q lost "$out/err"
 : >go
 finished 'a worker without jobs gets SIGTERM' 0
 
-# A link that is no pipe or socket: nobody waits for a file.
+# A link that is a file, which cannot be waited for.
 version=$("$leat" worker --version)
 version=${version##* }
 size=$(printf '%02x' $((${#version} + 10)))

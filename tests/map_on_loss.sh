@@ -10,17 +10,6 @@ run() {
     "$leat" map "$@" >"$out/got" 2>"$out/err" &
     run=$!
 }
-pids() {
-    [ -e pids ] && [ "$(wc -l <pids)" -ge "$1" ]
-}
-finished() {
-    local status
-    wait "$run"
-    status=$?
-    is "$1: status" "$2" $status
-    [ "$2" = $status ] || cat "$out/err"
-}
-wait_here='echo $$ >>pids; until [ -e go ]; do sleep 0.02; done;'
 
 # the jobs of a worker that is killed begin again elsewhere: each item once, in order, once logged
 run --on='a*3,b*2' --log=log -s "$wait_here echo \$1" ::: $(seq 40)

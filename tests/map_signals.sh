@@ -8,10 +8,6 @@ run() {
     "$leat" map "$@" >"$out/got" 2>"$out/err" &
     run=$!
 }
-# pids N: there are N of them
-pids() {
-    [ -e pids ] && [ "$(wc -l <pids)" -ge "$1" ]
-}
 
 tree='echo $$ >>pids; (sh -c "echo \$\$ >>pids; sleep 1000" & sleep 1000) & echo $! >>pids; wait'
 for case in 'INT 130' 'TERM 143' 'HUP 129'; do

@@ -27,3 +27,16 @@ export WORKERS=$work/workers LEAT_SSH=$work/rsh
 worker() {
     cat "$WORKERS/$1"
 }
+
+# A script's beginning: its job waits until there is a file `go`.
+# shellcheck disable=SC2034
+wait_here='echo $$ >>pids; until [ -e go ]; do sleep 0.02; done;'
+
+# finished NAME STATUS: waits for the run whose process number is $run, and checks its status
+finished() {
+    local status
+    wait "$run"
+    status=$?
+    is "$1: status" "$2" $status
+    [ "$2" = $status ] || cat "$out/err"
+}

@@ -57,17 +57,6 @@ run() {
     env --default-signal "$leat" map "$@" >"$out/got" 2>"$out/err" &
     run=$!
 }
-pids() {
-    [ -e pids ] && [ "$(wc -l <pids)" -ge "$1" ]
-}
-finished() {
-    local status
-    wait "$run"
-    status=$?
-    is "$1: status" "$2" $status
-    [ "$2" = $status ] || cat "$out/err"
-}
-wait_here='echo $$ >>pids; until [ -e go ]; do sleep 0.02; done;'
 
 # run_name: of the run that is in the queue
 run_name() {
