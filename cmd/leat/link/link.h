@@ -46,8 +46,9 @@ void link_send_credit(struct link *l, uint32_t job, enum frame_kind kind, size_t
  * -EBADMSG if the bytes are no frame; or another negative errno value. */
 int link_receive(struct link *l, struct frame *frame);
 
-/* The same in two steps, for a caller that reads by itself: that adds to `len` what it has read to
- * link_room's result, at most `*room` bytes. link_next returns -EAGAIN when it has to read more. */
+/* The same in two steps, for a caller that reads by itself. link_next returns -EAGAIN if no frame
+ * is complete. The caller then reads at most `*room` bytes to link_room's result, and adds their
+ * number to `len`. */
 int link_next(struct link *l, struct frame *frame);
 char *link_room(struct link *l, size_t *room);
 
