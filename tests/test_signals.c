@@ -156,11 +156,12 @@ static int loses_none_in_a_storm(void *arg)
 }
 ON_WORKERS(loses_none_in_a_storm);
 
-/* Real-time signals are queued, so each of them counts. */
+/* Real-time signals are queued, so each of them counts. ThreadSanitizer puts a handler's call off
+ * while its thread computes, and then calls the handler once for all signals of a number. */
 static int adds_to_the_item_that_waits(void *arg)
 {
     (void)arg;
-    enum { TIMES = 50 };
+    enum { TIMES = UNDER_TSAN ? 1 : 50 };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     leat_chan *ch = open_signals(scope, SIGRTMIN, SIGRTMIN + 1);
     for (int i = 0; i < TIMES; i++) {
