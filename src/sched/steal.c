@@ -44,8 +44,8 @@ static bool someone_waits(const struct lt_worker *worker)
 /* The work of a worker between two looks. */
 struct change {
     struct lt_worker *victim;
-    int64_t time;           /* between the looks */
-    int64_t still;          /* how long it has done nothing, if nothing since the first look */
+    int64_t time;  /* between the looks */
+    int64_t still; /* how long it has run and made nothing, if nothing since the first look */
     uint32_t started, made; /* parties taken from its local queue; parties put into it */
     int32_t new;            /* parties in the local queue that were there before the first look */
     bool queued;            /* a party waits in the local queue */
@@ -133,10 +133,18 @@ static bool starts_slowly(const struct change *c)
     return c->time >= LT_SLOW_NS * ((int64_t)c->started + 1);
 }
 
+/* Its running party has made no other party for a while, and so ends no burst soon. */
+static bool is_computing(const struct change *c)
+{
+    return is_held_up(c) && c->made == 0 && c->still >= LT_STEAL_AFTER_US * LEAT_US;
+}
+
 /* A worker that is making more parties in a burst and has started none: that does not show how long
  * they will take. */
 static bool is_making(struct lt_worker *thief, const struct change *c)
 {
+    if (is_computing(c))
+        return false;
     if (is_brief(c))
         return true;
     return c->made > (uint32_t)c->new && thief->patience < PATIENCE && ++thief->patience;
@@ -335,7 +343,8 @@ bool lt_steal_look(struct lt_worker *thief, int64_t now)
         struct lt_worker *victim = nth(thief, i);
         struct lt_seen *seen = &thief->seen[victim->index], before = *seen;
         *seen = see(victim);
-        bool still = seen->head == before.head && seen->done == before.done;
+        bool still =
+            seen->head == before.head && seen->tail == before.tail && seen->done == before.done;
         seen->since = still ? before.since : now;
         any |= seen->tail != seen->head || someone_waits(victim) || lt_worker_has_mail(victim) ||
                lt_worker_is_nudged(victim);

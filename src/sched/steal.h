@@ -4,7 +4,8 @@
  * that was there at both looks has waited that long.
  *  - The thief takes half of the unstarted parties in the local queue, unless the other worker will
  *    soon start them: since the last look it has started at least a quarter of them, and they were
- *    short; or, for a few looks, it has started none and is still making more.
+ *    short; or, for a few looks, it has started none and is still making more. A worker that has
+ *    made none for LT_STEAL_AFTER_US has ended its burst, and computes.
  *  - The thief takes half of the ready parties, if the other worker has meanwhile run each party
  *    for LT_SLOW_NS or more. So a talkative crowd stays together: each party in it is served at
  *    once, and waits only because there are many. (After shorter runs a move would not pay.)
