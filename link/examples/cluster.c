@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void tell(void *who, const char *message)
+static void print_message(void *who, const char *message)
 {
     fprintf(stderr, "%s: %s\n", (const char *)who, message);
 }
@@ -55,8 +55,8 @@ static int work(char **words)
     leat_link *link;
     leat_chan *signals;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    int error =
-        leat_link_open(scope, words[0], &(leat_link_spec){ .tell = tell, .arg = "work" }, &link);
+    int error = leat_link_open(scope, words[0],
+                               &(leat_link_spec){ .tell = print_message, .arg = "work" }, &link);
     if (!error)
         error = leat_signals(scope, stops, 2, &signals);
     if (!error)
@@ -93,16 +93,16 @@ static int next_number(void *arg, void *item)
 static int take_results(leat_chan *results, uint64_t want)
 {
     uint64_t n = 0, wrong = 0;
-    int64_t begun = leat_now(), told = begun;
+    int64_t begun = leat_now(), printed = begun;
     struct result result;
     int error;
     for (; (error = leat_recv(results, &result)) == 0; n++) {
         wrong += result.outcome.index != n || result.outcome.status != 0 ||
                  result.steps != steps_to_one(n);
         int64_t now = leat_now();
-        if (now - told >= LEAT_S / 2) {
+        if (now - printed >= LEAT_S / 2) {
             fprintf(stderr, "%" PRIu64 " results\n", n + 1);
-            told = now;
+            printed = now;
         }
     }
     double seconds = (double)(leat_now() - begun) / (double)LEAT_S;
@@ -117,8 +117,8 @@ static int run(char **words)
     struct numbers numbers = { 0, strtoull(words[1], NULL, 10) };
     leat_link *link;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    int error =
-        leat_link_open(scope, words[0], &(leat_link_spec){ .tell = tell, .arg = "run" }, &link);
+    int error = leat_link_open(scope, words[0],
+                               &(leat_link_spec){ .tell = print_message, .arg = "run" }, &link);
     if (!error) {
         leat_chan *in =
             leat_generate(scope, next_number, &numbers,

@@ -1,5 +1,5 @@
--- Notes what the near end has delivered, and removes entries of results before the one named. A
--- request of a connection that was given up may come after later ones: it changes nothing.
+-- Records how many items the near end has delivered, and removes the entries of results before
+-- `entry`. A late request, from a connection that was given up, changes nothing.
 -- ARGV: epoch, published, delivered, entry.
 local epoch, published, delivered, entry = unpack(ARGV)
 if not is_near_end(epoch) then

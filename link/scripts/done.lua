@@ -1,7 +1,7 @@
--- Stores results of a far end, and frees their leases. An item that is not the far end's any more
--- is passed over, so a result may be sent twice.
--- A lease that is free may be what others wait for. They are not woken where the far end takes items
--- of the run next, in the same request: take wakes them if it leaves some.
+-- Stores results of a far end, and ends their leases. Skips an item that is not the far end's any
+-- more, so a result may be sent twice.
+-- Wakes others, which may have waited for a free lease; but not if this far end takes items of the
+-- run next, in the same request: then take wakes them if it leaves some.
 -- ARGV: channel, name, far end, takes: 1 if it takes next; then index, status, bytes of each.
 local channel, name, far_end, takes = unpack(ARGV, 1, 4)
 local limit

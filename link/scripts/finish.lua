@@ -1,5 +1,5 @@
--- Ends a run of which everything is delivered. It keeps its counts and last results for a while.
--- KEYS[9]: all runs of the stage. ARGV: epoch, name, milliseconds.
+-- Ends a run whose items are all delivered. Its counts and last results stay for `keep` ms.
+-- KEYS[9]: all runs of the stage. ARGV: epoch, name, keep.
 local epoch, name, keep = unpack(ARGV)
 if not is_near_end(epoch) then
     return stale

@@ -1,9 +1,9 @@
--- Opens a run for a near end that has seen its epoch. So a request that comes late changes nothing
--- once the run was opened since, also by the same near end on its next connection.
+-- Opens a run for a near end that has seen its epoch. So a late request changes nothing if the run
+-- was opened since, even by the same near end on its next connection.
 -- KEYS[9]: all runs of the stage. ARGV: channel, name, n, tries, seen: the epoch, 0 for a new run.
--- Returns {epoch, published, delivered}; or the epoch alone when it is another than the one seen.
--- An epoch is a time, in microseconds, and larger than the one before: so it is also new where the
--- run was removed meanwhile, and its epoch with it.
+-- Returns {epoch, published, delivered}; or the epoch alone when it is not the one seen.
+-- An epoch is a time in microseconds, and larger than the one seen: so it is new even after the run
+-- and its epoch were removed.
 local channel, name, n, limit, seen = unpack(ARGV)
 local at = call('HMGET', run, 'published', 'delivered', 'epoch')
 if seen ~= (at[3] or '0') then

@@ -1,8 +1,7 @@
--- Gives items to the run, or one that has failed already. May be sent twice.
--- A lone item goes to a far end that waits, with the news of it, and its lease begins here: so it is
--- worked on without a take.
+-- Adds items to the run, or one item that has failed already. The request may be sent twice.
+-- A lone item is sent to a far end that waits, and its lease begins here: it needs no take.
 -- ARGV: channel, name, epoch, index of the first, status, then the items' bytes.
--- Returns how many are published.
+-- Returns how many items are published in all.
 local channel, name, epoch, first, status = unpack(ARGV, 1, 5)
 local at = call('HMGET', run, 'epoch', 'published', 'n')
 if at[1] ~= epoch then
@@ -13,7 +12,7 @@ if tonumber(first) > published then
     return lost
 end
 
--- An engine may cut off a listener for which much has gathered: so large items are taken.
+-- An engine may cut off a listener that has many bytes to read, so a large item waits for a take.
 local function hand_over(index, bytes)
     if not at[3] or #bytes > 16384 or call('ZCARD', leases) >= tonumber(at[3]) then
         return false

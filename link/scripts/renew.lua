@@ -1,6 +1,6 @@
--- Renews the leases of a far end. After a lost connection it tells all that it has: what else the
--- engine takes to be its own came in an answer that was lost, and waits again. So a far end that
--- ends tells that it has nothing.
+-- Renews the leases of a far end. After a lost connection the far end lists all items that it has.
+-- Any other item that it owns here was in a lost answer, and is queued again. A far end that ends
+-- gives everything back by an empty list.
 -- ARGV: channel, name, far end, lease in milliseconds, all: 1 if these are all; then indexes.
 -- Returns the indexes that are not the far end's any more.
 local channel, name, far_end, lease, all = unpack(ARGV, 1, 5)
@@ -25,7 +25,7 @@ local function renew(from, to)
     end
 end
 
--- The far end may have been woken for an item, and may not take it any more: so others are.
+-- The far end may have been woken for an item that it will not take any more: wakes others.
 local function give_back_others()
     local has = call('HGETALL', owners)
     for i = 1, #has, 2 do

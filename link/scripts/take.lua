@@ -1,9 +1,9 @@
--- Takes items for a far end, up to its places and the run's n. Items whose lease has ended wait
--- again first; but not soon after the engine has started, when far ends are only coming back.
--- A far end without a place calls this to wake another one in its stead.
+-- Takes items for a far end, up to its places and the run's n. First queues items again whose lease
+-- has ended; but not soon after the engine has started, while far ends are still coming back.
+-- A far end without a place calls this to wake another one instead.
 -- ARGV: channel, name, far end, places, lease in milliseconds, look: 1 to look for ended leases,
--- bytes: with that many, it takes no more items; number; waits: how many items it believes to be
--- noted that it would take.
+-- bytes: takes no more items after that many; number (far.h); believed: how many more items the far
+-- end would take, as it believes that `waiting` says.
 -- Returns nothing if the run is over; else {index, tries, bytes, index, …}.
 local channel, name, far_end, places, lease, look, most_bytes, number, believed = unpack(ARGV)
 local spec = call('HMGET', run, 'n', 'tries')
@@ -11,7 +11,7 @@ if not spec[1] then
     return false
 end
 
--- Where fewer are noted, items are on their way to it, and need a place.
+-- If `waiting` says fewer, items are on their way to the far end, and need places.
 places = tonumber(places)
 if believed ~= '0' then
     local noted = string.match(call('HGET', waiting, far_end) or '0', '%S+$')
@@ -56,7 +56,8 @@ local most = math.min(places, free)
 local indexes = most > 0 and call('LPOP', queue, most) or {}
 local taken = {}
 if #indexes > 0 then
-    local bytes, tried = call('HMGET', items, unpack(indexes)), call('HMGET', tries, unpack(indexes))
+    local bytes = call('HMGET', items, unpack(indexes))
+    local tried = call('HMGET', tries, unpack(indexes))
     local ends_at, ends, mine = string.format('%d', now + lease), {}, {}
     local size, last = 0, #indexes
     for i, index in ipairs(indexes) do

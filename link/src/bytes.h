@@ -1,4 +1,4 @@
-/* bytes.h: bytes that a user's function puts together. */
+/* bytes.h: bytes that a user's function appends to. */
 #ifndef LK_BYTES_H
 #define LK_BYTES_H
 

@@ -7,24 +7,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long the engine waits for results until it says that there are none. */
+/* How long the engine waits for results before it answers that there are none. */
 #define BLOCK_MS 5000
 
-/* How many entries are asked for at once: it becomes half and double with the bytes that come. An
- * entry may have some MiB. */
+/* How many entries to ask for at once: halved after a large reply, else doubled. An entry may have
+ * some MiB. */
 enum { ENTRIES = 16, ENTRIES_MOST = 256, MANY_BYTES = 1 << 20 };
 
 /* ---- progress ---- */
 
-/* An output may not have been used until the receiver has come for the next; one in the channel's
- * buffer has not. */
+/* How many outputs are surely used: not those in the channel's buffer, nor the last one that the
+ * receiver has taken. */
 static uint64_t used(const struct lk_remote *remote)
 {
     uint64_t unsure = leat_chan_cap(remote->out) + 1;
     return remote->delivered > unsure ? remote->delivered - unsure : 0;
 }
 
-/* The count of results in entries that may go must be whole where results have no order. */
+/* Drops the entries whose results are used. Returns how many results are confirmed: if they have no
+ * order, only those of dropped entries. */
 static uint64_t drop_entries(struct lk_remote *remote)
 {
     uint64_t confirmed = used(remote);
@@ -36,12 +37,12 @@ static uint64_t drop_entries(struct lk_remote *remote)
     return remote->spec.unordered ? remote->gone : confirmed;
 }
 
-static void tell_progress(struct lk_remote *remote)
+static void report_progress(struct lk_remote *remote)
 {
     struct lk_progress now = { .delivered = remote->delivered, .confirmed = drop_entries(remote) };
     if (remote->entry_count)
         memcpy(now.entry, remote->entries[remote->entry_first].id, sizeof now.entry);
-    remote->told = remote->delivered;
+    remote->reported = remote->delivered;
     lk_lock(&remote->lock);
     if (now.confirmed < remote->progress.confirmed)
         now.confirmed = remote->progress.confirmed;
@@ -50,8 +51,8 @@ static void tell_progress(struct lk_remote *remote)
     lk_ring(remote);
 }
 
-/* No engine that keeps to the rules has more: each entry has a result of its own, of an item in
- * flight, or one that is delivered and perhaps not used. */
+/* An engine that keeps to the rules has no more: each entry has a result of its own, of an item
+ * that is in flight, or delivered and perhaps not used. */
 static bool has_too_many(const struct lk_remote *remote)
 {
     return remote->entry_count / 4 > remote->ring + leat_chan_cap(remote->out);
@@ -111,7 +112,7 @@ static int send_output(struct lk_remote *remote)
     return error == -EPIPE ? -ESHUTDOWN : error;
 }
 
-/* 0; -ESHUTDOWN when nobody wants more, or when the item cancels; -ECANCELED. */
+/* 0; -ESHUTDOWN when `out` is closed, or the item's failure cancels the scope; -ECANCELED. */
 static int deliver(struct lk_remote *remote, uint64_t index, const struct lk_result *result)
 {
     int status = make_output(remote, index, result);
@@ -125,12 +126,12 @@ static int deliver(struct lk_remote *remote, uint64_t index, const struct lk_res
     if (error)
         return error;
     remote->delivered++;
-    if (remote->delivered - remote->told > remote->spec.window / 16)
-        tell_progress(remote);
+    if (remote->delivered - remote->reported > remote->spec.window / 16)
+        report_progress(remote);
     return 0;
 }
 
-/* Delivers those that are next. */
+/* Delivers the kept results that are next. */
 static int deliver_kept(struct lk_remote *remote)
 {
     for (;;) {
@@ -161,8 +162,8 @@ static int keep(struct lk_remote *remote, uint64_t index, const struct lk_result
     return 0;
 }
 
-/* Acquire, as the publisher does: an engine has results only of items that it was given. Others
- * come when another near end, which has opened the run since, has given it more. */
+/* Whether the engine was given the item. If not, another near end has opened the run since.
+ * Acquire, as the publisher does. */
 static bool was_given(struct lk_remote *remote, uint64_t index)
 {
     uint64_t given = atomic_load_explicit(&remote->packed_to, memory_order_acquire);
@@ -172,7 +173,7 @@ static bool was_given(struct lk_remote *remote, uint64_t index)
 static int take_result(struct lk_remote *remote, uint64_t index, const struct lk_result *result)
 {
     if (index < remote->delivered && !remote->spec.unordered)
-        return 0; /* delivered to a near end before this one */
+        return 0; /* an earlier near end has delivered it */
     if (!was_given(remote, index))
         return -ESTALE;
     if (remote->spec.unordered)
@@ -254,7 +255,7 @@ static int take_reply(struct lk_remote *remote, const redisReply *reply, char *l
     int error = 0;
     for (size_t i = 0; !error && i < entries->elements; i++)
         error = take_entry(remote, entries->element[i], last, size);
-    tell_progress(remote);
+    report_progress(remote);
     return error;
 }
 
@@ -281,7 +282,7 @@ static void adapt(struct lk_remote *remote, const redisReply *reply)
         remote->entries_most *= 2;
 }
 
-/* -ESHUTDOWN at the end, and when nobody wants more. */
+/* -ESHUTDOWN at the end, and when `out` is closed. */
 static int deliver_all(struct lk_remote *remote)
 {
     struct lk_engine *engine = &remote->deliverer;
@@ -326,12 +327,12 @@ int lk_deliver(void *arg)
     int error = i < 0 ? i : deliver_all(remote);
     lk_engine_leave(&remote->deliverer);
     if (error == -ESTALE)
-        lk_tell(remote->spec.link,
-                "the run %s was opened again elsewhere, or removed: it has other items now",
-                remote->keys.run);
+        lk_report(remote->spec.link,
+                  "the run %s was opened again elsewhere, or removed: it has other items now",
+                  remote->keys.run);
     if (error == -EPROTO)
-        lk_tell(remote->spec.link, "the engine has results that the run %s cannot have",
-                remote->keys.run);
+        lk_report(remote->spec.link, "the engine has results that the run %s cannot have",
+                  remote->keys.run);
     bool all = lk_is_all(remote, remote->delivered);
     end_output(remote, all && !atomic_load_explicit(&remote->cut, memory_order_relaxed));
     if (!all) {

@@ -22,7 +22,7 @@ void lk_engine_init(struct lk_engine *engine, const leat_link *link)
     engine->reader = NULL;
     engine->shut = false;
     engine->away_since = engine->pause = 0;
-    engine->told = false;
+    engine->reported = false;
     engine->why[0] = '\0';
     engine->request = (struct lk_request){ 0 };
     pthread_mutex_init(&engine->lock, NULL);
@@ -83,7 +83,7 @@ static const char *reason_of(const char *text)
     return reason;
 }
 
-/* Some services repeat a command that they do not know. */
+/* Hides the password: some services repeat a command that they do not know. */
 static const char *without_password(const struct lk_engine *engine, const char *text)
 {
     const char *password = engine->link->url.password;
@@ -102,7 +102,7 @@ static int error_of(struct lk_engine *engine, const char *text)
         return -ESTALE;
     text = without_password(engine, reason_of(text));
     if (begins(text, "LOST")) {
-        lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
+        lk_report(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
         return -EIO;
     }
     for (size_t i = 0; i < sizeof later / sizeof *later; i++)
@@ -110,7 +110,7 @@ static int error_of(struct lk_engine *engine, const char *text)
             snprintf(engine->why, sizeof engine->why, "%s", text);
             return -EAGAIN;
         }
-    lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
+    lk_report(engine->link, "the engine at %s: %s", engine->link->url.shown, text);
     for (size_t i = 0; i < sizeof denied / sizeof *denied; i++)
         if (begins(text, denied[i]))
             return -EACCES;
@@ -142,8 +142,8 @@ int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadli
         if (redisReaderGetReply(engine->reader, &got) != REDIS_OK) {
             bool no_memory = engine->reader->err == REDIS_ERR_OOM && !engine->refused;
             int error = no_memory ? -ENOMEM : -EPROTO;
-            lk_tell(engine->link, "the engine at %s: %s", engine->link->url.shown,
-                    engine->reader->errstr);
+            lk_report(engine->link, "the engine at %s: %s", engine->link->url.shown,
+                      engine->reader->errstr);
             return error;
         }
         if (got)
@@ -236,7 +236,7 @@ static int expect(struct lk_engine *engine, int64_t deadline)
     return error;
 }
 
-static int say_who(struct lk_engine *engine, int64_t deadline)
+static int log_in(struct lk_engine *engine, int64_t deadline)
 {
     const struct lk_url *url = &engine->link->url;
     int error = 0;
@@ -277,13 +277,13 @@ static int check_version(struct lk_engine *engine, int64_t deadline)
         return -EPROTO;
     if (major > 6 || (major == 6 && minor >= 2))
         return 0;
-    lk_tell(engine->link, "the engine at %s has version %d.%d; leat needs 6.2 or later",
-            engine->link->url.shown, major, minor);
+    lk_report(engine->link, "the engine at %s has version %d.%d; leat needs 6.2 or later",
+              engine->link->url.shown, major, minor);
     return -ENOTSUP;
 }
 
-/* A setting, and why an engine that has a value is refused. `bad` is what the value is, or with a
- * leading "!" is not, or with a trailing "*" how it begins. */
+/* A setting, and why a bad value is refused. The value is bad if it is `bad`; if it is not what
+ * follows a "!"; or if it begins with what precedes a "*". */
 static const struct setting {
     const char *name, *bad, *reason;
 } settings[] = {
@@ -309,20 +309,20 @@ static int check_setting(struct lk_engine *engine, const struct setting *setting
     lk_request_texts(&engine->request, "CONFIG", "GET", setting->name, NULL);
     int error = ask(engine, &reply, deadline);
     if (error == -EACCES || error == -EPROTO) {
-        lk_tell(engine->link,
-                "the engine at %s does not let its settings be read, so leat does not know "
-                "whether it may lose items; `trust` accepts that",
-                engine->link->url.shown);
+        lk_report(engine->link,
+                  "the engine at %s refuses to show its settings, so leat does not know whether it "
+                  "may lose items; `trust` accepts that",
+                  engine->link->url.shown);
         return -ENOTSUP;
     }
     if (error)
         return error;
-    bool told = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
-                reply->element[1]->type == REDIS_REPLY_STRING;
-    const char *value = told ? reply->element[1]->str : "unknown";
-    if (!told || is_bad(setting, value)) {
-        lk_tell(engine->link, "the engine at %s has the setting %s %s: %s; `trust` accepts that",
-                engine->link->url.shown, setting->name, value, setting->reason);
+    bool known = reply->type == REDIS_REPLY_ARRAY && reply->elements == 2 &&
+                 reply->element[1]->type == REDIS_REPLY_STRING;
+    const char *value = known ? reply->element[1]->str : "unknown";
+    if (!known || is_bad(setting, value)) {
+        lk_report(engine->link, "the engine at %s has the setting %s %s: %s; `trust` accepts that",
+                  engine->link->url.shown, setting->name, value, setting->reason);
         error = -ENOTSUP;
     }
     freeReplyObject(reply);
@@ -350,7 +350,7 @@ static int load_script(struct lk_engine *engine, enum lk_script script, int64_t 
 
 static int greet(struct lk_engine *engine, int64_t deadline)
 {
-    int error = say_who(engine, deadline);
+    int error = log_in(engine, deadline);
     error = error ? error : check_version(engine, deadline);
     for (size_t i = 0; !error && !engine->link->trust && i < sizeof settings / sizeof *settings;
          i++)
@@ -369,7 +369,8 @@ static bool set_connecting(struct lk_engine *engine, leat_scope *scope)
     return shut;
 }
 
-/* In a scope of its own, which lk_engine_shut cancels. Without one it takes until the deadline. */
+/* Connects in a scope of its own, which lk_engine_shut cancels; without memory for it, until the
+ * deadline. */
 static int reach(struct lk_engine *engine, struct lk_line *line, int64_t deadline)
 {
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
@@ -432,17 +433,17 @@ static int64_t shorter(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-static void tell_away(const struct lk_engine *engine, int error)
+static void report_away(const struct lk_engine *engine, int error)
 {
-    lk_tell(engine->link, "the engine at %s is away: %s", engine->link->url.shown,
-            error == -EAGAIN && engine->why[0] ? engine->why : strerror(-error));
+    lk_report(engine->link, "the engine at %s is away: %s", engine->link->url.shown,
+              error == -EAGAIN && engine->why[0] ? engine->why : strerror(-error));
 }
 
-/* A connection that has never been of use is no return, so the pauses grow over such. */
+/* A connection on which no request succeeds does not end the absence: the pauses go on growing. */
 int lk_engine_return(struct lk_engine *engine, leat_chan *stop)
 {
     const leat_link *link = engine->link;
-    int error = engine->away_since ? -EAGAIN : 0; /* it came back, and was of no use */
+    int error = engine->away_since ? -EAGAIN : 0; /* it came back, and no request succeeded */
     if (!engine->away_since) {
         engine->away_since = leat_now();
         engine->pause = FIRST_PAUSE;
@@ -450,12 +451,12 @@ int lk_engine_return(struct lk_engine *engine, leat_chan *stop)
     for (;;) {
         int64_t away = leat_now() - engine->away_since;
         if (error && link->away != LEAT_NEVER && away >= link->away) {
-            tell_away(engine, error);
+            report_away(engine, error);
             return -EHOSTDOWN;
         }
-        if (error && !engine->told && away >= LEAT_S) {
-            tell_away(engine, error);
-            engine->told = true;
+        if (error && !engine->reported && away >= LEAT_S) {
+            report_away(engine, error);
+            engine->reported = true;
         }
         if (error) {
             int64_t pause = engine->pause;
@@ -475,7 +476,7 @@ int lk_engine_return(struct lk_engine *engine, leat_chan *stop)
 void lk_engine_is_there(struct lk_engine *engine)
 {
     engine->away_since = 0;
-    if (engine->told)
-        lk_tell(engine->link, "the engine at %s is there again", engine->link->url.shown);
-    engine->told = false;
+    if (engine->reported)
+        lk_report(engine->link, "the engine at %s is there again", engine->link->url.shown);
+    engine->reported = false;
 }

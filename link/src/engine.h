@@ -1,14 +1,14 @@
 /* engine.h: a connection to the engine. One task uses it; another may only end its waits by
  * lk_engine_shut.
  *
- * What an engine can make us allocate: a reply has LK_REPLY_MOST bytes at most, since it is read
- * into memory as a whole. Its arrays claim to have PARTS_MOST parts at most, all together, since
- * hiredis makes room for as many as an array claims, and some 64 bytes for each part that comes.
- * hiredis itself refuses an array within more than seven others.
+ * Bounds of memory: a reply has LK_REPLY_MOST bytes at most, since it is read into memory as a
+ * whole. Its arrays announce PARTS_MOST parts at most, all together, since hiredis makes room for
+ * all parts that an array announces, and some 64 bytes for each part that comes. hiredis itself
+ * refuses an array within more than seven others.
  *
- * Requests are put together in `request`, written at once, and answered in order. A connection that
- * fails is away: the caller connects again (lk_engine_return) and sends anew what has no reply yet.
- * Each script may be run twice with the same arguments. */
+ * Requests gather in `request`, are written at once, and answered in order. When the connection
+ * fails, the caller connects again (lk_engine_return) and repeats what has no reply yet: each
+ * script may run twice with the same arguments. */
 #ifndef LK_ENGINE_H
 #define LK_ENGINE_H
 
@@ -39,14 +39,14 @@ struct lk_engine {
     void *(*array)(const redisReadTask *, lk_elements);
     size_t received;   /* bytes since the last reply */
     size_t parts;      /* of arrays since then */
-    size_t reply_size; /* about: bytes of the last reply */
-    bool refused;      /* a reply with too many parts */
-    bool greeted;      /* all is well so far: a reply may take long as long as it goes on */
+    size_t reply_size; /* about the bytes of the last reply */
+    bool refused;      /* a reply had too many parts */
+    bool greeted;      /* connected: a reply may be slow as long as bytes come */
     struct lk_request request;
     char sha[LK_SCRIPTS][41];
     int64_t away_since; /* 0: it answers */
     int64_t pause;      /* before the next attempt */
-    bool told;          /* that it is away */
+    bool reported;      /* that it is away */
     char why[128];      /* the last reason that it gave for not answering */
     char bytes[1 << 14];
 };
@@ -55,19 +55,19 @@ void lk_engine_init(struct lk_engine *engine, const leat_link *link);
 void lk_engine_free(struct lk_engine *engine);
 
 /* Connects, sends the user and the password, checks the engine's settings, and loads the scripts.
- * Tells why it fails. 0; -EACCES, -ENOTSUP or -EPROTO: it will not help to try again; or another
+ * Reports why it fails. 0; -EACCES, -ENOTSUP or -EPROTO: another try would fail too; or another
  * error. */
 int lk_engine_connect(struct lk_engine *engine, int64_t deadline);
 
-/* Whether a later connection may succeed where this error came up. */
+/* Whether another try may succeed after this error. */
 bool lk_engine_may_return(int error);
 
-/* Connects again and again, with pauses, until it succeeds; `stop` (or NULL) ends that when it
- * closes. 0; -EHOSTDOWN when it was away for longer than the link allows; -ESHUTDOWN; -ECANCELED;
- * or an error that will stay. */
+/* Tries to connect, with pauses, until it succeeds or the channel `stop` (or NULL) closes. 0;
+ * -EHOSTDOWN when the engine was away for longer than the link allows; -ESHUTDOWN; -ECANCELED; or
+ * an error that will stay. */
 int lk_engine_return(struct lk_engine *engine, leat_chan *stop);
 
-/* The engine has done what it was asked. */
+/* Notes that a request has succeeded. */
 void lk_engine_is_there(struct lk_engine *engine);
 
 /* Begins a call of a script: `n` words must follow. */
@@ -77,17 +77,17 @@ void lk_engine_call(struct lk_engine *engine, enum lk_script script, const struc
 /* Writes the requests. 0 or an error. */
 int lk_engine_send(struct lk_engine *engine);
 
-/* Receives the next reply, which the caller frees. A reply that has begun to come may go on after
- * the deadline, as long as no lease passes without a byte. 0; -ESTALE or -EIO when a script said
- * that the run is another's, or that items are lost; -EAGAIN when the engine cannot answer now;
- * -EMSGSIZE for more than LK_REPLY_MOST bytes; or another error. After an error there is no
- * reply. */
+/* Receives the next reply, which the caller frees. A reply that has begun may go on after the
+ * deadline, as long as no lease passes without a byte. 0; -ESTALE when a script says that the run
+ * was opened again or removed; -EIO when it says that items are lost; -EAGAIN when the engine
+ * cannot answer now; -EMSGSIZE for more than LK_REPLY_MOST bytes; or another error. After an error
+ * there is no reply. */
 int lk_engine_reply(struct lk_engine *engine, redisReply **reply, int64_t deadline);
 
 /* Whether some bytes of a later reply have come with the last one. */
 bool lk_engine_has_more(const struct lk_engine *engine);
 
-/* The connection has failed. */
+/* Closes the connection. */
 void lk_engine_leave(struct lk_engine *engine);
 
 /* Ends the task's waits now, and all later ones, with -ESHUTDOWN. From any party. */

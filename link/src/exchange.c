@@ -85,7 +85,7 @@ static int plan_renew(struct lk_far *far, struct lk_run *run, bool has_nothing)
     return add_step(far, LK_RENEW, run, 0);
 }
 
-/* Nothing has its lease but what the renewals tell, and news that is on its way is of no use. */
+/* Only items that the renewals list keep their leases: items that are on their way do not. */
 static void begin_anew(struct lk_far *far)
 {
     far->number++;
@@ -93,7 +93,7 @@ static void begin_anew(struct lk_far *far)
         run->waits = 0;
 }
 
-/* The run that was asked last comes last. */
+/* Moves the run that it returns to the end, so that runs take turns. */
 static struct lk_run *next_ready(struct lk_far *far)
 {
     for (struct lk_run **at = &far->runs; *at; at = &(*at)->next) {
@@ -125,7 +125,7 @@ static int plan_take(struct lk_far *far, struct lk_run *run, unsigned places)
     return add_step(far, LK_TAKE, run, places);
 }
 
-/* Without a place for them, another far end may have one. */
+/* The far end has no place for the items that it was woken for: wakes others. */
 static int pass_on(struct lk_far *far)
 {
     int error = 0;
@@ -144,7 +144,7 @@ static void look_if_due(struct lk_far *far, int64_t now)
         run->look = run->ready = true;
 }
 
-/* A lease that a result frees may be all that kept the run from giving more. */
+/* A run with results to store is ready too: they end leases, which its items may wait for. */
 static struct lk_run *choose_run(struct lk_far *far)
 {
     for (struct lk_run *run = far->runs; run; run = run->next)
@@ -190,8 +190,8 @@ static void forget_stored(struct lk_run *run)
     }
 }
 
-/* The indexes come as they were sent: in the order of the list of items that are held, and then
- * those of items that have ended, which are no loss. */
+/* The indexes come in the order in which they were sent: those of held items, in the order of the
+ * list, and then those of ended items, which need nothing. */
 static int lose(struct lk_run *run, const redisReply *reply)
 {
     if (reply->type != REDIS_REPLY_ARRAY)

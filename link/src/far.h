@@ -3,14 +3,13 @@
  *     engine ──▶ take ──▶ items, a task each ──▶ ended ──▶ done ──▶ engine
  *                              ▲ renew
  *
- * One task, the caller's, is the loop: it alone talks to the engine, and it owns all lists. It puts
- * everything that is due into one request: the results that have come, a take for the places that
- * are free, renewals. While a request is under way, results gather for the next. A second task
- * listens, on a connection of its own, for runs that have items, and for lone items, which come
- * with the news of them (publish.lua). It ends when it has passed on what has come, and the loop
- * starts it again: so it is where the loop is, however both were stolen, and need not wake another
- * worker for each item. A third one sees to it that an engine that does not answer cannot keep the
- * far end after the grace.
+ * The caller's task is the loop: it alone sends the scripts' calls, and it owns all lists. A
+ * request has all that is due: results, a take for the free places, renewals. Results that come
+ * during a request go into the next. A second task listens, on a connection of its own, for runs
+ * that have items, and for lone items (publish.lua). It ends when it has passed on what has come,
+ * and the loop starts it again. So both are on the same worker, even after a thief has taken one,
+ * and no item has to wake another worker. A third task ends the wait for an engine that does not
+ * answer after the grace.
  *
  * Two scopes, as in leat_serve. `around` lies in the caller's scope and is cancelled with it; then
  * `stop` closes. `crowd` is opened under a shield. So items go on until the grace has passed.
@@ -39,8 +38,8 @@ struct lk_run {
     struct lk_item *held;  /* being worked on */
     struct lk_item *ended; /* with a result that is not stored yet */
     bool ready;            /* a take may find items */
-    bool woken;            /* no other may have been: it takes, or another has to be */
-    unsigned waits;        /* as many items the engine may send; some are perhaps on their way */
+    bool woken;            /* perhaps alone: it must take, or wake another far end */
+    unsigned waits;        /* how many items the engine may send; some may be on their way */
     bool look;             /* the next take looks for leases that have ended */
     bool over;
 };
@@ -49,7 +48,7 @@ struct lk_item {
     struct lk_item *next, **before; /* in a list of its run */
     struct lk_far *far;
     struct lk_run *run;
-    leat_far_item told;
+    leat_far_item argument; /* of the function */
     leat_bytes result;
     int status;
     bool stored;       /* in the request under way */
@@ -60,7 +59,7 @@ struct lk_item {
     char data[];
 };
 
-/* What a request of the loop consists of, in order. */
+/* A call in a request of the loop. */
 struct lk_step {
     enum lk_script script;
     struct lk_run *run;
@@ -74,7 +73,7 @@ struct lk_far {
     leat_scope *around, *crowd;
     leat_chan *stop, *never, *bell, *ended;
     leat_chan *over;            /* closes when the loop needs the engine no more */
-    _Atomic unsigned exchanges; /* begun and ended: odd during one. Relaxed: nothing follows */
+    _Atomic unsigned exchanges; /* begins and ends: odd during one. Relaxed: it guards nothing */
     leat_op watch;
     struct lk_engine engine, listener;
     struct lk_run *runs;
@@ -83,12 +82,12 @@ struct lk_far {
     struct lk_step *steps;  /* of the request under way */
     size_t step_count, step_room;
     int64_t renew_at, look_at;
-    /* Tells news of items that are its own from older ones: of these, the renewal that tells all
-     * has given the items back. So each such renewal has another number. */
+    /* Changes with each renewal that lists all items. An item that comes with an older number is
+     * not the far end's: the renewal has given it back. */
     unsigned number;
-    bool all;     /* the next renewal tells all that it has */
+    bool all;     /* the next renewal lists all items */
     bool ask_all; /* there may be runs that it does not know */
-    bool listens; /* the task that listens has been started, and has not said that it ends */
+    bool listens; /* the task that listens was started, and has not reported its end */
     bool stopping;
     int64_t stop_at; /* when the grace is over */
     int deaf;        /* why it cannot listen any more, or 0 */
@@ -97,22 +96,22 @@ struct lk_far {
 
 enum { LK_INDEX = 20 };
 
-/* An item of the bell: which run has items. Empty: any may, and there may be new ones. Or an item
- * itself. Or an error: the far end cannot listen, so it fails. */
+/* What the listening task sends to the bell: a run that has items, perhaps with one of them; or an
+ * error, and then the far end fails. */
 struct lk_news {
-    char run[LK_NAME + 1];
+    char run[LK_NAME + 1];    /* empty: all runs may have items, and there may be new runs */
     char index[LK_INDEX + 1]; /* of the item; empty: there is none */
     unsigned number;          /* see struct lk_far */
     char *data;               /* `size` bytes, which the receiver frees; or NULL */
     size_t size;
-    bool is_own;  /* only this far end was told */
-    bool is_last; /* the task that listens has ended */
+    bool is_own;  /* sent to this far end alone */
+    bool is_last; /* the task that listens ends */
     int error;
 };
 
 /* ---- item.c ---- */
 
-/* Starts the work on an item. 0, or an error, and then there is no item. */
+/* Starts the work on an item. 0; or an error, and then there is no item. */
 int lk_item_start(struct lk_far *far, struct lk_run *run, const char *index, unsigned again,
                   const void *data, size_t size);
 void lk_item_free(struct lk_item *item);
@@ -120,7 +119,7 @@ void lk_item_free(struct lk_item *item);
 void lk_item_link(struct lk_item **list, struct lk_item *item);
 void lk_item_unlink(struct lk_item *item);
 
-/* The item with that index from this one of a list on that is not lost, or NULL. */
+/* Finds the item with that index that is not lost, in a list from `item` on. NULL: none. */
 struct lk_item *lk_item_find(struct lk_item *item, const char *index);
 
 /* Cancels the work on an item, whose result will not count. */
@@ -128,20 +127,20 @@ void lk_item_lose(struct lk_item *item);
 
 /* ---- runs.c ---- */
 
-/* Finds a run, or makes what is known of it. NULL: no memory, no name, or too many runs: a run that
- * is not over and has no near end any more is still one, so leat_link_forget is for those. */
+/* Finds a run, or adds it. NULL: no memory, a wrong name, or too many runs. A run that was given up
+ * before its end counts too, until leat_link_forget removes it. */
 struct lk_run *lk_run_find(struct lk_far *far, const char *name);
 
-/* Forgets the runs that are over and of which it has no item. */
+/* Forgets the runs that are over and have no items here. */
 void lk_runs_clean(struct lk_far *far);
 void lk_runs_free(struct lk_far *far);
 
 /* Asks the engine for the names of the runs. */
 int lk_runs_ask(struct lk_far *far);
 
-/* ---- listen.c: the task that hears of items ---- */
+/* ---- listen.c: the task that listens for items ---- */
 
-/* Until there was some news. */
+/* Ends when it has passed on some news. */
 int lk_listen(void *far);
 
 /* ---- hurry.c: the task that ends a wait for the engine after the grace ---- */
@@ -150,13 +149,13 @@ int lk_hurry(void *far);
 
 /* ---- exchange.c: requests of the loop ---- */
 
-/* Puts together what is due: far->step_count calls. 0 or -ENOMEM. */
+/* Makes the request of all that is due: far->step_count calls. 0 or -ENOMEM. */
 int lk_far_plan(struct lk_far *far);
 
-/* Sends that, and does what the replies say. After an error the next plan has it again. */
+/* Sends the request, and does what the replies say. After an error the next plan has it again. */
 int lk_far_exchange(struct lk_far *far);
 
-/* Gives back all that the engine takes to be the far end's. */
+/* Gives back all items that the far end owns in the engine. */
 int lk_far_give_back(struct lk_far *far);
 
 #endif

@@ -43,7 +43,7 @@ void lk_item_lose(struct lk_item *item)
     pthread_mutex_unlock(&item->far->lock);
 }
 
-/* The scope of the function that runs. */
+/* Sets the scope of the function that runs. Returns whether the item is lost. */
 static bool set_scope(struct lk_item *item, leat_scope *scope)
 {
     lk_lock(&item->far->lock);
@@ -62,11 +62,11 @@ static int work(void *arg)
     if (scope) {
         item->status = set_scope(item, scope)
                            ? -ECANCELED
-                           : far->spec.run(far->spec.arg, &item->told, &item->result);
+                           : far->spec.run(far->spec.arg, &item->argument, &item->result);
         set_scope(item, NULL);
         leat_scope_close(scope);
     }
-    leat_try_send(far->ended, &item); /* it has room for as many as there are places */
+    leat_try_send(far->ended, &item); /* `ended` has room for n items */
     return 0;
 }
 
@@ -83,12 +83,12 @@ int lk_item_start(struct lk_far *far, struct lk_run *run, const char *index, uns
     int name = snprintf(item->key, sizeof item->key, "%s/", run->keys.run);
     snprintf(item->key + name, sizeof item->key - (size_t)name, "%s", index);
     item->index = item->key + name;
-    item->told = (leat_far_item){ .data = item->data,
-                                  .size = size,
-                                  .run = run->keys.run,
-                                  .index = strtoull(index, NULL, 10),
-                                  .again = again,
-                                  .key = item->key };
+    item->argument = (leat_far_item){ .data = item->data,
+                                      .size = size,
+                                      .run = run->keys.run,
+                                      .index = strtoull(index, NULL, 10),
+                                      .again = again,
+                                      .key = item->key };
     int error = far->spec.blocking
                     ? leat_go_blocking_named(far->crowd, work, item, far->spec.stage)
                     : leat_go_named(far->crowd, work, item, far->spec.stage, far->spec.stack_size);

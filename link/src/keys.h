@@ -1,4 +1,4 @@
-/* keys.h: the names of what an engine has. */
+/* keys.h: the names of a run's keys in the engine. */
 #ifndef LK_KEYS_H
 #define LK_KEYS_H
 
@@ -11,11 +11,11 @@ enum { LK_NAME = 128 /* bytes of a stage's or run's name at most */ };
 bool lk_is_name(const char *text);
 
 /* The names of a run's keys, as words of a request, in the order of common.lua; the ninth is the
- * set of the stage's runs. All have the stage in braces: so a cluster keeps them together. */
+ * set of the stage's runs. All have the stage in braces, so a cluster keeps them together. */
 struct lk_keys {
     char *words;
     size_t size;
-    char *channel; /* where far ends hear of items; also the beginning of all keys */
+    char *channel; /* where far ends listen for items; also the beginning of all keys */
     char *runs, *results;
     char run[LK_NAME + 1];
 };

@@ -1,5 +1,5 @@
-/* libssl.h: OpenSSL's libssl, loaded when a link has an address with TLS: other programs do not pay
- * for its start. The table is constant once it is loaded: no lock is needed. */
+/* libssl.h: OpenSSL's libssl, loaded for the first link with TLS: other programs do not pay for its
+ * start. The table is constant once it is loaded, so it needs no lock. */
 #ifndef LK_LIBSSL_H
 #define LK_LIBSSL_H
 

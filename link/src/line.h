@@ -1,5 +1,5 @@
-/* line.h: what carries bytes to the engine and back: a connection, with TLS on it if the address
- * says so. One task uses a line; another may only shut it, and not while it is opened or closed. */
+/* line.h: a connection to the engine, with TLS if the address says so. One task uses a line;
+ * another may only shut it, and not while it is opened or closed. */
 #ifndef LK_LINE_H
 #define LK_LINE_H
 
@@ -14,7 +14,7 @@ struct lk_line {
     struct lk_session *session; /* NULL: without TLS */
 };
 
-/* What connects: leat_connect. A test in the seeded world replaces it, before the world begins. */
+/* Is leat_connect; a test in the seeded world replaces it, before the world begins. */
 extern int (*lk_dial)(leat_scope *scope, const char *address, leat_io **connection,
                       int64_t deadline);
 

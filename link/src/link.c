@@ -6,7 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-void lk_tell(const leat_link *link, const char *format, ...)
+void lk_report(const leat_link *link, const char *format, ...)
 {
     char message[512];
     if (!link->tell)

@@ -1,4 +1,4 @@
-/* link.h: what is known of an engine. All of it is constant once it is made: no lock is needed. */
+/* link.h: an open link. It is constant, so it needs no lock. */
 #ifndef LK_LINK_H
 #define LK_LINK_H
 
@@ -24,15 +24,16 @@ struct leat_link {
     void *arg;
 };
 
-/* Tells the user, if there is anybody to tell. */
-void lk_tell(const leat_link *link, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Reports a message to the user, by `tell`. */
+void lk_report(const leat_link *link, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
-/* Lets the scope free something: `drop` gets the address of the pointer when the scope closes. 0 or
- * -ENOMEM, and then drop is not called. */
+/* Makes the scope call `drop` with the address of `pointer` when it closes. 0; or -ENOMEM, and then
+ * drop is not called. */
 int lk_own(leat_scope *scope, void *pointer, leat_drop_fn *drop);
 
-/* Locks. In the seeded world all parties share a thread, and one that holds the lock may be
- * interrupted: then the others ask again. */
+/* Locks. In the seeded world all parties share a thread, and the holder of the lock may be
+ * interrupted: then the others yield and try again. */
 void lk_lock(pthread_mutex_t *lock);
 
 #endif

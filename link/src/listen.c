@@ -27,7 +27,7 @@ static bool is(const redisReply *reply, const char *text)
     return reply->type == REDIS_REPLY_STRING && strcmp(reply->str, text) == 0;
 }
 
-/* Its own channel ends with its name. */
+/* The far end's own channel ends with its id. */
 static bool is_own(const struct lk_far *far, const redisReply *channel)
 {
     size_t n = strlen(far->id);
@@ -35,7 +35,7 @@ static bool is_own(const struct lk_far *far, const redisReply *channel)
            strcmp(channel->str + channel->len - n, far->id) == 0;
 }
 
-/* Reads up to the space, or the end. False: too long. */
+/* Reads up to the next space, or the end. False: the word is too long. */
 static bool read_word(const char **at, const char *end, char *to, size_t room)
 {
     const char *space = memchr(*at, ' ', (size_t)(end - *at));
@@ -75,7 +75,7 @@ static int read_message(const redisReply *text, struct lk_news *news)
     return 1;
 }
 
-/* ["message", channel, text], or another kind of news, which is none. */
+/* ["message", channel, text], or another kind of reply, which is no news. */
 static int read_news(const struct lk_far *far, const redisReply *reply, struct lk_news *news)
 {
     if (reply->type != REDIS_REPLY_ARRAY || reply->elements < 2)
@@ -89,8 +89,8 @@ static int read_news(const struct lk_far *far, const redisReply *reply, struct l
     return read_message(reply->element[2], news);
 }
 
-/* A connection without a word may be a dead one. */
-static int hear(struct lk_far *far, redisReply **reply)
+/* A silent connection may be dead: asks for a reply. */
+static int receive(struct lk_far *far, redisReply **reply)
 {
     struct lk_engine *engine = &far->listener;
     int error = lk_engine_reply(engine, reply, leat_after(far->link->lease));
@@ -101,13 +101,13 @@ static int hear(struct lk_far *far, redisReply **reply)
     return error ? error : lk_engine_reply(engine, reply, leat_after(far->link->lease));
 }
 
-/* Passes news on until there was some and no more has come. 0 or an error. */
+/* Waits for news, and passes on all that has come. 0 or an error. */
 static int pass_on(struct lk_far *far)
 {
     for (;;) {
         redisReply *reply;
         struct lk_news news = { 0 };
-        int error = hear(far, &reply);
+        int error = receive(far, &reply);
         if (error)
             return error;
         lk_engine_is_there(&far->listener);
@@ -136,7 +136,7 @@ int lk_listen(void *arg)
     if (!error)
         return 0;
     lk_engine_leave(&far->listener);
-    /* At the end the bell is closed, or nobody answers it any more. */
+    /* -ESHUTDOWN: the far end stops, and reads no more news. */
     if (error != -ESHUTDOWN)
         leat_send(far->bell, &(struct lk_news){ .error = error });
     return 0;

@@ -38,7 +38,7 @@ static int replace(char **text, const char *by)
     return *text ? 0 : -ENOMEM;
 }
 
-/* The description wins over the address, and the address over the environment. */
+/* `spec` wins over the address, and the address over the environment. */
 static int find_password(leat_link *link, const leat_link_spec *spec)
 {
     int error = 0;
@@ -76,8 +76,8 @@ static int make_tls(leat_link *link, const leat_link_spec *spec)
     const char *key = spec->key ? spec->key : from_environment("LEAT_LINK_KEY");
     if (!cert == !key)
         return lk_tls_make(link, ca, cert, key);
-    lk_tell(link, "a certificate needs its key: LEAT_LINK_CERT and LEAT_LINK_KEY are both set, "
-                  "or none of them");
+    lk_report(link, "a certificate needs its key: set both LEAT_LINK_CERT and LEAT_LINK_KEY, or "
+                    "neither");
     return -EINVAL;
 }
 
@@ -97,19 +97,19 @@ static int make(leat_link *link, const char *url, const leat_link_spec *spec)
     return link->prefix ? find_password(link, spec) : -ENOMEM;
 }
 
-/* A port with TLS that is asked without, and the other way round, often has nothing to say. */
+/* A port with TLS often gives no answer to a request without TLS, and the other way round. */
 static void guess(const leat_link *link, int error)
 {
     const struct lk_url *url = &link->url;
     if (url->tls && error == -ETIMEDOUT)
-        lk_tell(link, "the engine at %s does not answer: does its port have TLS?", url->shown);
+        lk_report(link, "the engine at %s does not answer: does its port have TLS?", url->shown);
     else if (url->host && !url->tls && (error == -ECONNRESET || error == -EPIPE))
-        lk_tell(link, "the engine at %s closes the connection: a port with TLS needs rediss://",
-                url->shown);
+        lk_report(link, "the engine at %s closes the connection: a port with TLS needs rediss://",
+                  url->shown);
 }
 
-/* Connects once, and has that done with the engine; `then` may be NULL. A connection has a large
- * buffer, and the stack of a task may be small. */
+/* Connects once, and calls `then`, which may be NULL. The engine is allocated: it has a large
+ * buffer, and a task's stack may be small. */
 static int connect_once(const leat_link *link, const struct lk_keys *keys,
                         int then(struct lk_engine *, const struct lk_keys *))
 {

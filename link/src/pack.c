@@ -20,7 +20,7 @@ static int take(struct lk_remote *remote)
     return i < 0 ? i : i == 0 ? -ESHUTDOWN : cases[1].status;
 }
 
-/* -ESHUTDOWN when nobody wants more outputs: the deliverer, which may wait for some, ends too. */
+/* -ESHUTDOWN when the stage ends. If `out` is closed, the deliverer's wait for results ends too. */
 static int wait_for_window(struct lk_remote *remote)
 {
     int error = leat_acquire(remote->window, 1);

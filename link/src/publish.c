@@ -1,4 +1,4 @@
-/* publish.c: the task that gives items to the engine, and confirms what is delivered. */
+/* publish.c: the task that sends items to the engine, and confirms what is delivered. */
 #include "remote.h"
 
 #include <errno.h>
@@ -7,14 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a confirmation may wait for others to join it; and how often an idle near end asks
- * whether the run is still its own. */
+/* How long a confirmation waits for more items; and how often an idle near end asks whether the run
+ * is still its own. */
 #define CONFIRM_AFTER (20 * LEAT_MS)
 #define ASK_EVERY (5 * LEAT_S)
 #define KEEP_MS INT64_C(86400000)
 #define ALL_KEEP (4 << 20)
 
-/* How often a run is asked for at once, while others open it in between. */
+/* How often in a row to try to open a run, while others open it in between. */
 enum { OPENINGS = 8 };
 
 struct publisher {
@@ -22,9 +22,9 @@ struct publisher {
     struct lk_engine *engine;
     int64_t seen; /* the epoch of the run before it is opened; 0: it is new */
     uint64_t published, confirmed;
-    uint64_t freed; /* of how many items the permit was given back */
-    uint64_t debt;  /* how many items more than the window were in flight */
-    int64_t asked;  /* when the engine last answered */
+    uint64_t freed;   /* how many items have left the window */
+    uint64_t debt;    /* how many items in flight are beyond the window */
+    int64_t answered; /* when the engine last answered */
     /* What the request under way does. */
     uint64_t batch;
     struct lk_progress confirming;
@@ -51,7 +51,7 @@ static int64_t number(const redisReply *reply)
     return reply->type == REDIS_REPLY_INTEGER && reply->integer >= 0 ? reply->integer : -1;
 }
 
-/* The deliverer and the packer go on when this has been done. */
+/* Afterwards the deliverer and the packer go on. */
 static int set_up(struct publisher *p, const redisReply *reply)
 {
     struct lk_remote *remote = p->remote;
@@ -71,7 +71,7 @@ static int set_up(struct publisher *p, const redisReply *reply)
         leat_try_acquire(remote->window, (int64_t)(in_flight - p->debt));
     snprintf(remote->epoch, sizeof remote->epoch, "%" PRId64, epoch);
     remote->skip = p->published = (uint64_t)published;
-    remote->delivered = remote->told = remote->gone = (uint64_t)delivered;
+    remote->delivered = remote->reported = remote->gone = (uint64_t)delivered;
     p->confirmed = p->freed = (uint64_t)delivered;
     remote->progress.delivered = remote->progress.confirmed = (uint64_t)delivered;
     atomic_store_explicit(&remote->packed_to, remote->skip, memory_order_relaxed);
@@ -93,7 +93,7 @@ static int ask_for_run(struct publisher *p, redisReply **reply)
     return error ? error : lk_engine_reply(p->engine, reply, deadline(p));
 }
 
-/* -EAGAIN if the run has always another epoch than the one seen. */
+/* -EAGAIN if each try finds a new epoch. */
 static int open_run(struct publisher *p)
 {
     for (int i = 0; i < OPENINGS; i++) {
@@ -121,7 +121,7 @@ static uint64_t packed_to(const struct publisher *p)
     return atomic_load_explicit(&p->remote->packed_to, memory_order_acquire);
 }
 
-/* How many items go into the next call: all have the same status, and one that failed is alone. */
+/* How many items go into the next call: good ones, or one that failed. */
 static uint64_t choose_batch(const struct publisher *p)
 {
     uint64_t from = p->published, to = packed_to(p), n = 0;
@@ -182,13 +182,13 @@ static int exchange(struct publisher *p)
     for (; !error && replies; replies--)
         error = expect(p);
     if (!error) {
-        p->asked = leat_now();
+        p->answered = leat_now();
         lk_engine_is_there(p->engine);
     }
     return error;
 }
 
-/* Tries until the engine has answered, or nobody wants more. */
+/* Tries until the engine has answered, or `quit` closes. */
 static int insist(struct publisher *p, void add(struct publisher *))
 {
     for (;;) {
@@ -271,7 +271,7 @@ static int wait_for_work(struct publisher *p)
         if (lk_is_all(remote, now.delivered) || p->confirms || packed_to(p) != p->published)
             return 0;
         bool some = now.confirmed != p->confirmed;
-        int64_t until = some ? leat_after(CONFIRM_AFTER) : p->asked + ASK_EVERY;
+        int64_t until = some ? leat_after(CONFIRM_AFTER) : p->answered + ASK_EVERY;
         leat_case cases[] = { LEAT_RECV(remote->bell, NULL), LEAT_RECV(remote->quit, NULL) };
         int i = leat_select_ordered(cases, 2, until);
         p->confirms = i == -ETIMEDOUT;
@@ -294,11 +294,11 @@ static int publish_all(struct publisher *p)
     }
 }
 
-static void tell_why(const struct publisher *p, int error)
+static void report_why(const struct publisher *p, int error)
 {
     if (error == -ESTALE)
-        lk_tell(p->engine->link, "the run %s was opened again elsewhere, or removed",
-                p->remote->keys.run);
+        lk_report(p->engine->link, "the run %s was opened again elsewhere, or removed",
+                  p->remote->keys.run);
 }
 
 int lk_publish(void *arg)
@@ -312,11 +312,11 @@ int lk_publish(void *arg)
             break;
         error = lk_engine_return(p.engine, remote->quit);
     }
-    p.asked = leat_now();
+    p.answered = leat_now();
     error = error ? error : publish_all(&p);
     lk_engine_leave(p.engine);
     if (error == -ESHUTDOWN)
         return 0;
-    tell_why(&p, error);
+    report_why(&p, error);
     return error;
 }

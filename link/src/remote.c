@@ -103,7 +103,7 @@ leat_chan *leat_remote(leat_scope *scope, leat_chan *in, const leat_remote_spec 
     struct lk_remote *remote = make(scope, in, spec);
     if (!remote)
         return NULL;
-    /* The last one takes no items and fails alone: the others wait for what it opens. */
+    /* A task that has started waits for `opened`: `quit` ends it before it takes an item. */
     if (leat_go_named(scope, lk_deliver, remote, "deliver", 0) != 0)
         return NULL;
     if (leat_go_named(scope, lk_pack, remote, "pack", 0) != 0 ||

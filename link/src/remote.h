@@ -4,18 +4,18 @@
  *              ▲                     │ ▲                   │
  *              └────── window ───────┘ └───── progress ────┘
  *
- * Three tasks in the caller's scope. One packs: it takes items from `in` with a permit of the
- * window. One publishes, on a connection of its own: all that was packed while the request before
- * was under way goes into the next. It also confirms, that is, tells the engine what is delivered.
- * One delivers, on another connection, since it waits for results in the engine.
+ * Three tasks in the caller's scope. The packer takes items from `in`, each with a permit of the
+ * window. The publisher has a connection of its own: items packed during a request go into the
+ * next. It also confirms, that is, reports to the engine what is delivered. The deliverer has
+ * another connection, on which it waits for results.
  *
  * The ring has a slot for every item in flight. A slot's `packed` belongs to the packer until
  * `packed_to` has passed it, and then to the publisher. The publisher gives the permit back when
  * the item is both published and delivered: only then may the packer use the slot again. A slot's
  * `result` belongs to the deliverer.
  *
- * The run in the engine is ahead of a near end that is started again: `skip` of the first inputs
- * are there already. What of these was not delivered is in flight from the beginning. */
+ * When a near end is started again, the engine has the first `skip` inputs already. Those of them
+ * that are not delivered are in flight from the beginning. */
 #ifndef LK_REMOTE_H
 #define LK_REMOTE_H
 
@@ -43,7 +43,8 @@ struct lk_slot {
     struct lk_result result;
 };
 
-/* An entry of the stream of results: it can go when `after` items are confirmed. */
+/* An entry of the stream of results, which the engine may remove when `after` items are
+ * confirmed. */
 struct lk_entry {
     char id[48];
     uint64_t after;
@@ -61,35 +62,35 @@ struct lk_remote {
     char epoch[24];
     uint64_t skip;
     struct lk_slot *slots;
-    uint64_t ring; /* how many slots there are */
+    uint64_t ring; /* the number of slots */
     void *item;    /* of the packer */
 
     /* Release by the packer, acquire by the publisher: the slots below it are packed. */
     _Atomic uint64_t packed_to;
-    /* How many inputs there are in all; UINT64_MAX as long as nobody knows. Release by the packer,
-     * after packed_to; acquire by the others. */
+    /* The number of all inputs; UINT64_MAX until it is known. Release by the packer, after
+     * packed_to; acquire by the others. */
     _Atomic uint64_t total;
     _Atomic bool cut; /* the input was cut short; relaxed: set before `total` */
-    leat_chan *bell;  /* capacity 1: something of this has changed */
-    leat_chan *quit;  /* closed: `out` was closed by another party */
+    leat_chan *bell;  /* capacity 1: packed_to, total or progress has changed */
+    leat_chan *quit;  /* closed: the stage ends before all is delivered */
 
     struct lk_engine publisher, deliverer;
 
     /* Of the deliverer. */
-    uint64_t delivered, told;
-    uint64_t gone; /* unordered: how many results were in entries that may go */
+    uint64_t delivered, reported;
+    uint64_t gone; /* unordered: how many results were in entries that may be removed */
     struct lk_entry *entries;
     unsigned entries_most; /* in the next reply */
     size_t entry_first, entry_count, entry_room;
     void *output;
     int verdict; /* the status of the item that cancels the scope */
 
-    /* What the deliverer tells the publisher; guarded by `lock`. */
+    /* What the deliverer reports to the publisher; guarded by `lock`. */
     pthread_mutex_t lock;
     struct lk_progress {
         uint64_t delivered;
-        uint64_t confirmed; /* how many of these the engine need not know any more */
-        char entry[48];     /* the first that must stay; empty: all must */
+        uint64_t confirmed; /* how many of these the engine may forget */
+        char entry[48];     /* the first entry that must stay; empty: all must */
     } progress;
 };
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What is kept between requests. */
+/* The bytes that a buffer keeps between requests. */
 enum { KEEP = 1 << 20 };
 
 void lk_request_empty(struct lk_request *to)

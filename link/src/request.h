@@ -1,8 +1,8 @@
-/* request.h: requests to the engine, put together in memory.
+/* request.h: requests to the engine, made in memory.
  *
  * A request is an array of words, in the engine's protocol (RESP). Several requests may lie in one
  * buffer: they are written at once, and their replies come in the same order. If memory runs out,
- * the buffer says so when it is written (`failed`); until then calls do nothing. */
+ * `failed` is set: later calls do nothing, and the write fails. */
 #ifndef LK_REQUEST_H
 #define LK_REQUEST_H
 
@@ -13,7 +13,7 @@
 struct lk_request {
     char *bytes;
     size_t size, room;
-    unsigned replies; /* how many requests there are */
+    unsigned replies; /* the number of requests */
     bool failed;
 };
 

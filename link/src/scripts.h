@@ -1,5 +1,5 @@
-/* scripts.h: what the engine runs in one piece. ../scripts/ has the texts: common.lua says what the
- * engine has of a run, and each script what it does with that. */
+/* scripts.h: the scripts that the engine runs. ../scripts/ has the texts: common.lua says what the
+ * engine has of a run, and each script what it does. */
 #ifndef LK_SCRIPTS_H
 #define LK_SCRIPTS_H
 
@@ -15,7 +15,7 @@ enum lk_script {
     LK_SCRIPTS
 };
 
-/* What every script begins with, and the rest of one. */
+/* The beginning of every script, and the rest of one. */
 extern const char lk_script_common[] __attribute__((visibility("hidden")));
 const char *lk_script_text(enum lk_script script);
 

@@ -12,12 +12,12 @@
 
 #define DEFAULT_GRACE (10 * LEAT_S)
 
-/* How often an end that is to stop asks an engine that is away. */
+/* How often a far end that stops tries to connect to an engine that is away. */
 #define RETRY LEAT_S
 
 enum { N_MOST = 65536, NEWS = 64, STACK_LEAST = 16 << 10, STACK_MOST = 1 << 30 };
 
-/* ---- what ends and what comes ---- */
+/* ---- items that end, and news ---- */
 
 static void take_back(struct lk_far *far, struct lk_item *item)
 {
@@ -33,8 +33,8 @@ static void take_back(struct lk_far *far, struct lk_item *item)
     }
 }
 
-/* An item that came by itself. One that the far end cannot take, or has given back already, it does
- * not tell: so it is given to another. */
+/* Takes an item that came with the news. If the far end cannot take it, or has given it back
+ * already, a renewal without this item gives it to another. */
 static void take_item(struct lk_far *far, struct lk_run *run, const struct lk_news *news)
 {
     bool takes = news->number == far->number && far->free && !far->stopping &&
@@ -44,7 +44,7 @@ static void take_item(struct lk_far *far, struct lk_run *run, const struct lk_ne
         far->all = true;
 }
 
-static void hear(struct lk_far *far, const struct lk_news *news)
+static void take_news(struct lk_far *far, const struct lk_news *news)
 {
     far->listens = !news->is_last;
     if (news->error) {
@@ -86,7 +86,7 @@ static void collect(struct lk_far *far)
     while (leat_try_recv(far->ended, &item) == 0)
         take_back(far, item);
     while (leat_try_recv(far->bell, &news) == 0)
-        hear(far, &news);
+        take_news(far, &news);
     start_listening(far);
 }
 
@@ -125,7 +125,7 @@ static void wait(struct lk_far *far)
     if (i == 0)
         take_back(far, item);
     else if (i == 1)
-        hear(far, &news);
+        take_news(far, &news);
     else if (i == 2)
         begin_to_stop(far);
     if (far->stopping && leat_now() >= far->stop_at) {
@@ -149,8 +149,8 @@ static void count_exchange(struct lk_far *far)
     atomic_fetch_add_explicit(&far->exchanges, 1, memory_order_relaxed);
 }
 
-/* The stop came while the engine was away: items go on, and results wait to be stored. The grace
- * ends both (lk_hurry). */
+/* Stops while the engine is away: items go on, and results wait to be stored, until the grace ends
+ * (lk_hurry). */
 static int come_back_in_grace(struct lk_far *far)
 {
     if (!far->stopping)
@@ -216,7 +216,7 @@ static int loop(struct lk_far *far)
     return error;
 }
 
-/* Waits for the items, which are cancelled. */
+/* Cancels the items, and waits for them. */
 static void drain(struct lk_far *far)
 {
     struct lk_item *item;
@@ -256,7 +256,7 @@ static void watched(leat_op *op, int status)
         leat_close(far->stop);
 }
 
-/* The random number makes it the only one; the host and the process tell a reader where it is. */
+/* The random number makes the id unique; process and host show a reader where the far end is. */
 static int make_id(char id[LK_FAR_ID + 1])
 {
     char host[48] = "";

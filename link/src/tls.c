@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PIECE = 1 << 16 }; /* written in one step, so that OpenSSL keeps no more */
+enum { PIECE = 1 << 16 }; /* bytes written in one step: OpenSSL keeps no more */
 
 struct lk_session {
     const leat_link *link;
@@ -20,7 +20,7 @@ struct lk_session {
     char bytes[1 << 14];
 };
 
-/* ---- what a link knows ---- */
+/* ---- the link's files ---- */
 
 static const char *reason_of(unsigned long code)
 {
@@ -29,7 +29,7 @@ static const char *reason_of(unsigned long code)
     return text ? text : "no reason is known";
 }
 
-/* OpenSSL would ask on the terminal. */
+/* Without this, OpenSSL asks on the terminal. */
 static int no_passphrase(char *to, int size, int writes, void *arg)
 {
     (void)to;
@@ -41,8 +41,8 @@ static int no_passphrase(char *to, int size, int writes, void *arg)
 
 static int wrong_file(const leat_link *link, const char *what, const char *path)
 {
-    lk_tell(link, "%s %s: %s", what, path ? path : "of the system",
-            reason_of(lk_ssl.ERR_peek_error()));
+    lk_report(link, "%s %s: %s", what, path ? path : "of the system",
+              reason_of(lk_ssl.ERR_peek_error()));
     lk_ssl.ERR_clear_error();
     return -EINVAL;
 }
@@ -64,8 +64,8 @@ static int read_files(const leat_link *link, const char *ca, const char *cert, c
 int lk_tls_make(leat_link *link, const char *ca, const char *cert, const char *key)
 {
     if (!lk_libssl_load()) {
-        lk_tell(link, "an address with rediss:// needs OpenSSL's " LK_SSL_LIBRARY
-                      ", which this system does not have");
+        lk_report(link, "an address with rediss:// needs OpenSSL's " LK_SSL_LIBRARY
+                        ", which this system does not have");
         return -ENOTSUP;
     }
     SSL_CTX *tls = link->tls = lk_ssl.SSL_CTX_new(lk_ssl.TLS_client_method());
@@ -74,7 +74,7 @@ int lk_tls_make(leat_link *link, const char *ca, const char *cert, const char *k
     lk_ssl.SSL_CTX_set_verify(tls, SSL_VERIFY_PEER, NULL);
     lk_ssl.SSL_CTX_set_options(tls, SSL_OP_NO_RENEGOTIATION);
     lk_ssl.SSL_CTX_set_default_passwd_cb(tls, no_passphrase);
-    /* The system's settings may ask for more. */
+    /* The system's settings may require a later version. */
     if (lk_ssl.SSL_CTX_ctrl(tls, SSL_CTRL_GET_MIN_PROTO_VERSION, 0, NULL) < TLS1_2_VERSION &&
         lk_ssl.SSL_CTX_ctrl(tls, SSL_CTRL_SET_MIN_PROTO_VERSION, TLS1_2_VERSION, NULL) != 1)
         return -ENOMEM;
@@ -89,7 +89,7 @@ void lk_tls_free(struct ssl_ctx_st *tls)
 
 /* ---- failures ---- */
 
-/* Whether the engine has said that this side's certificate is the reason. */
+/* Whether the engine refuses this side's certificate. */
 static bool is_about_certificate(int reason)
 {
     switch (reason - SSL_AD_REASON_OFFSET) {
@@ -105,7 +105,7 @@ static bool is_about_certificate(int reason)
     }
 }
 
-/* Of the last call, which was made in this thread. */
+/* Reports why the last call failed. This thread has made it. */
 static int failure(struct lk_session *s)
 {
     unsigned long code = lk_ssl.ERR_peek_error();
@@ -120,12 +120,12 @@ static int failure(struct lk_session *s)
         return -ENOMEM;
     const char *text =
         verdict == X509_V_OK ? reason_of(code) : lk_ssl.X509_verify_cert_error_string(verdict);
-    lk_tell(s->link, "the engine at %s %s: %s", s->link->url.shown,
-            verdict != X509_V_OK            ? "has a certificate that is not trusted"
-            : refused                       ? "does not trust this side's certificate"
-            : reason > SSL_AD_REASON_OFFSET ? "refuses to speak TLS"
-                                            : "does not speak TLS as it should",
-            text);
+    lk_report(s->link, "the engine at %s %s: %s", s->link->url.shown,
+              verdict != X509_V_OK            ? "has a certificate that is not trusted"
+              : refused                       ? "does not trust this side's certificate"
+              : reason > SSL_AD_REASON_OFFSET ? "refuses to speak TLS"
+                                              : "does not speak TLS as it should",
+              text);
     return verdict != X509_V_OK || refused ? -EACCES : -EPROTO;
 }
 
@@ -142,7 +142,7 @@ static int send_out(struct lk_session *s, int64_t deadline)
     return n < 0 ? (int)n : 0;
 }
 
-/* Much may come that means nothing, and a read that need not wait knows no deadline. */
+/* A read that need not wait ignores its deadline, and bytes without content may come for ever. */
 static int take_in(struct lk_session *s, int64_t deadline)
 {
     if (deadline != LEAT_NOW && leat_now() >= deadline)
@@ -168,8 +168,8 @@ static int call(struct lk_session *s, enum step step, void *bytes, size_t n)
     }
 }
 
-/* Takes a step, with as many reads and writes as it needs. What OpenSSL has to say goes out after a
- * failure, too: it tells the engine why. */
+/* Takes a step, with all reads and writes that it needs. After a failure, too, it sends OpenSSL's
+ * bytes: they say why. */
 static int take_step(struct lk_session *s, enum step step, void *bytes, size_t n, int64_t deadline)
 {
     for (;;) {
@@ -190,7 +190,7 @@ int64_t lk_session_read(struct lk_session *s, void *to, size_t n, int64_t deadli
     return done;
 }
 
-/* An engine that has refused this side's certificate has said so, and closed: its word counts. */
+/* An engine that refuses this side's certificate says so, and closes: that error counts. */
 static int last_word(struct lk_session *s, int error)
 {
     char byte;
@@ -209,16 +209,17 @@ int64_t lk_session_write(struct lk_session *s, const void *from, size_t n, int64
 
 /* ---- beginning and ending ---- */
 
-/* The certificate must have it. Only names are told to the engine, which may have several. */
+/* The certificate must be for `host`. The engine, which may have several names, receives a name,
+ * but no IP address. */
 static bool expect(SSL *ssl, const char *host)
 {
     X509_VERIFY_PARAM *param = lk_ssl.SSL_get0_param(ssl);
     lk_ssl.X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    if (!*host) /* OpenSSL would check none */
+    if (!*host) /* OpenSSL would not check it */
         return false;
     if (lk_ssl.X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1)
         return true;
-    char *name = (char *)(uintptr_t)host; /* which is copied */
+    char *name = (char *)(uintptr_t)host; /* OpenSSL copies it */
     return lk_ssl.X509_VERIFY_PARAM_set1_host(param, host, 0) == 1 &&
            lk_ssl.SSL_ctrl(ssl, SSL_CTRL_SET_TLSEXT_HOSTNAME, TLSEXT_NAMETYPE_host_name, name) == 1;
 }
@@ -233,7 +234,7 @@ static bool prepare(struct lk_session *s)
         lk_ssl.BIO_free(s->out);
         return false;
     }
-    lk_ssl.SSL_set_bio(s->ssl, s->in, s->out); /* which owns them now */
+    lk_ssl.SSL_set_bio(s->ssl, s->in, s->out); /* s->ssl owns them now */
     return expect(s->ssl, s->link->url.host);
 }
 
@@ -249,7 +250,7 @@ int lk_session_open(struct lk_session **to, const leat_link *link, leat_io *io, 
         *to = s;
         return 0;
     }
-    s->broken = true; /* there is nobody to say goodbye to */
+    s->broken = true; /* so no close_notify is sent */
     lk_session_close(s);
     return done ? done : -ECONNRESET;
 }

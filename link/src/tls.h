@@ -5,10 +5,10 @@
  * during a wait: a task may go on in another thread, and OpenSSL keeps errors for each thread. A
  * call takes 7 KiB of the task's stack.
  *
- * The engine's certificate is always checked, with its name. What is not read yet is a record and
- * 16 KiB more at most, whatever the engine sends.
+ * The engine's certificate is always checked, with its name. At most a record and 16 KiB more are
+ * kept unread, whatever the engine sends.
  *
- * What a link knows is constant: its sessions share it without a lock. One task uses a session. */
+ * link->tls is constant: sessions share it without a lock. One task uses a session. */
 #ifndef LK_TLS_H
 #define LK_TLS_H
 
@@ -18,25 +18,25 @@
 
 struct lk_session;
 
-/* Makes link->tls from files in the PEM format; `ca` may be NULL, and both of the others. Tells why
- * it fails. 0; -ENOTSUP without libssl; -EINVAL for a file that is wrong; -ENOMEM. */
+/* Makes link->tls from files in the PEM format; `ca` may be NULL, or `cert` and `key`. Reports why
+ * it fails. 0; -ENOTSUP without libssl; -EINVAL for a wrong file; -ENOMEM. */
 int lk_tls_make(leat_link *link, const char *ca, const char *cert, const char *key);
 
 /* NULL is allowed. */
 void lk_tls_free(struct ssl_ctx_st *tls);
 
-/* Begins TLS. `io` stays the caller's, and must stay until the session is closed. Tells why it
- * fails. 0; -EACCES when a certificate is refused, by either side; -EPROTO when the other side has
- * another idea of TLS, or none; or an error of leat_read. */
+/* Begins TLS. The caller owns `io`, and keeps it until the session is closed. Reports why it fails.
+ * 0; -EACCES when either side refuses the other's certificate; -EPROTO when the engine does not
+ * speak TLS as it should; or an error of leat_read. */
 int lk_session_open(struct lk_session **to, const leat_link *link, leat_io *io, int64_t deadline);
 
-/* As leat_read_until and leat_write_until. A stream that ends without a goodbye is -ECONNRESET, and
- * so is one that breaks the rules of TLS after bytes have come. Before that, errors are those of
- * lk_session_open: the engine may look at this side's certificate after the handshake. */
+/* As leat_read_until and leat_write_until. -ECONNRESET for a stream that ends without TLS's
+ * close_notify, or that breaks the rules of TLS after bytes have come. Before these, errors are
+ * those of lk_session_open: the engine may check this side's certificate after the handshake. */
 int64_t lk_session_read(struct lk_session *session, void *to, size_t n, int64_t deadline);
 int64_t lk_session_write(struct lk_session *session, const void *from, size_t n, int64_t deadline);
 
-/* Says goodbye, if that needs no wait. NULL is allowed. */
+/* Sends close_notify, if that needs no wait. NULL is allowed. */
 void lk_session_close(struct lk_session *session);
 
 #endif

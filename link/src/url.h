@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* What an address says. All are texts of their own, or NULL. */
+/* The parts of an address: copies, or NULL. */
 struct lk_url {
     char *address; /* for leat_connect */
     char *host; /* its name or number, without brackets and zone; NULL: a socket of this machine */
@@ -20,7 +20,7 @@ int lk_url_parse(struct lk_url *to, const char *text);
 /* Wipes the password. */
 void lk_url_free(struct lk_url *url);
 
-/* Overwrites a text that nobody may read later, and frees it. NULL is allowed. */
+/* Overwrites a secret, and frees it. NULL is allowed. */
 void lk_wipe(char *text);
 
 #endif
