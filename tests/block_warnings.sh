@@ -232,6 +232,6 @@ grep -q 'Breakpoint 1, ' <<<"$output" || exit 77
 line=$(grep -n 'the line' "$work/program.c" | cut -d: -f1)
 if ! grep -q "^\$1 = $line\$" <<<"$output" ||
     ! grep -q 'name = .*"wait_here (.*)"' <<<"$output"; then
-    echo "gdb does not tell line $line of wait_here: $output"
+    echo "gdb does not print line $line of wait_here: $output"
     exit 1
 fi

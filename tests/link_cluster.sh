@@ -19,7 +19,7 @@ fail() {
     fail "status $?"
 grep -q "^$items of $items results, in order, each once; 0 wrong;" "$folder/said" || fail 'a result'
 for event in 'killing a worker' 'killing the engine' 'the engine is started again'; do
-    grep -q "$event" "$folder/err" || fail "not told: $event"
+    grep -q "$event" "$folder/err" || fail "not printed: $event"
 done
 
 # A second near end takes the run away from the first, which then has not all results.

@@ -164,7 +164,7 @@ class Program:
         self.pid = self.process.pid
 
     def feed(self, *lines):
-        """A program that has ended already is not fed: its end tells why."""
+        """A program that has ended already is not fed: its end shows why."""
         with contextlib.suppress(BrokenPipeError):
             self.process.stdin.write("".join(f"{line}\n" for line in lines).encode())
             self.process.stdin.flush()
@@ -192,10 +192,10 @@ class Program:
             name, _, number = line.partition(" ")
             said[name] = int(number or 0)
         check(status in (0, -signal.SIGKILL),
-              f"status {status} of {self.process.args}: {self.told()}")
+              f"status {status} of {self.process.args}: {self.messages()}")
         return said
 
-    def told(self):
+    def messages(self):
         with open(self.errors, encoding="utf-8") as file:
             return file.read()
 

@@ -95,7 +95,7 @@ def second_near(case):
         "HGET", case.run.key("run"), "n") and read_outputs(others)[0])
     first.feed(100, 101)
     same("first", STALE, first.end())
-    check("opened again" in first.told(), first.told())
+    check("opened again" in first.messages(), first.messages())
     second.feed(20, 21)
     second.end_input()
     same("second", WHOLE, second.end())

@@ -11,12 +11,12 @@ SECRET = "rosebud7"
 
 
 def opens(case, url, environment=None, **options):
-    """What leat_link_open returned to a far end, and what it told."""
+    """What leat_link_open returned to a far end, and what it printed."""
     far = case.bench.far(url, case.stage, case.log, environment, **options)
     if wait_for("it says something", far.process.stdout.peek).startswith(b"serves"):
         same("far end", SERVED, far.term())
-        return 0, far.told()
-    return far.end()["open"], far.told()
+        return 0, far.messages()
+    return far.end()["open"], far.messages()
 
 
 def settings(case):
@@ -25,24 +25,24 @@ def settings(case):
     for name, value in [("appendonly", "no"), ("appendfsync", "no"),
                         ("maxmemory-policy", "allkeys-lru"), ("maxmemory-policy", "volatile-ttl")]:
         engine.ask("CONFIG", "SET", name, value)
-        error, told = opens(case, engine.url)
+        error, printed = opens(case, engine.url)
         same(name, -95, error)
-        check(name in told and value in told and "trust" in told, f"{name}: {told}")
+        check(name in printed and value in printed and "trust" in printed, f"{name}: {printed}")
         same(f"{name}: trust", (0, ""), opens(case, engine.url, trust=1))
         before = {"appendonly": "yes", "appendfsync": "always"}.get(name, "noeviction")
         engine.ask("CONFIG", "SET", name, before)
     engine.ask("CONFIG", "SET", "appendfsync", "everysec")
     same("appendfsync everysec", (0, ""), opens(case, engine.url))
     engine.ask("ACL", "SETUSER", "default", "-config")
-    error, told = opens(case, engine.url)
+    error, printed = opens(case, engine.url)
     same("settings that cannot be read", -95, error)
-    check("trust" in told, told)
+    check("trust" in printed, printed)
     same("settings that cannot be read: trust", (0, ""), opens(case, engine.url, trust=1))
     engine.kill()
 
 
 def password(case):
-    """A password is used, and never told."""
+    """A password is used, and never printed."""
     engine = Engine(case.bench, password=SECRET)
     proxy = Proxy(engine.path, 0, 0)
     right, wrong = {"LEAT_LINK_PASSWORD": SECRET}, {"LEAT_LINK_PASSWORD": "rosebud8"}
@@ -54,9 +54,9 @@ def password(case):
             ("none", engine.url, {}), ("wrong", engine.url, wrong),
             ("wrong user", engine.url, right | {"LEAT_LINK_USER": "nobody"}),
             ("wrong in the address", proxy.url.replace("//", "//:rosebud8@"), right)]:
-        error, told = opens(case, url, environment)
+        error, printed = opens(case, url, environment)
         same(what, -13, error)
-        check("rosebud" not in told and told.count("\n") == 1, f"{what}: {told}")
+        check("rosebud" not in printed and printed.count("\n") == 1, f"{what}: {printed}")
     far = case.bench.far(engine.url, case.stage, case.log, right)
     wait_for("it serves", far.process.stdout.peek)
     with open(f"/proc/{far.pid}/cmdline", "rb") as file:
@@ -64,7 +64,7 @@ def password(case):
     engine.ask("CONFIG", "SET", "requirepass", "another")
     engine.ask("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes")
     same("it was changed", {"serves": 0, "served": -13}, far.end())
-    check(SECRET not in far.told() and "WRONGPASS" in far.told(), far.told())
+    check(SECRET not in far.messages() and "WRONGPASS" in far.messages(), far.messages())
     engine.kill()
     proxy.close()
 
@@ -72,15 +72,15 @@ def password(case):
 def password_echoed(case):
     """Nor is it when the engine repeats what it was asked: it has no password, or no AUTH."""
     secret = {"LEAT_LINK_PASSWORD": SECRET, "LEAT_LINK_USER": "rosebud-user"}
-    error, told = opens(case, case.engine.url, secret)
+    error, printed = opens(case, case.engine.url, secret)
     same("the user is unknown", -13, error)
-    check("rosebud" not in told, told)
+    check("rosebud" not in printed, printed)
     for unknown in f"ERR unknown command 'AUTH', with args beginning with: '{SECRET}'", \
             f"-ERR {SECRET}\r\n":
         listener = answer_all(f"-{unknown}\r\n".encode())
-        error, told = opens(case, "redis://127.0.0.1:%d" % listener.getsockname()[1], secret)
+        error, printed = opens(case, "redis://127.0.0.1:%d" % listener.getsockname()[1], secret)
         same("no AUTH", -13, error)
-        check(SECRET not in told and told, told)
+        check(SECRET not in printed and printed, printed)
         listener.close()
 
 
@@ -121,7 +121,7 @@ def strangers(case):
 
 
 def away(case):
-    """An engine that is away for longer than the link allows is told, and ends both ends."""
+    """An engine that is away for longer than the link allows is reported, and ends both ends."""
     engine = Engine(case.bench)
     case.engine = engine
     near = case.near(away=300)
@@ -132,9 +132,9 @@ def away(case):
     same("near end", {"opened": 0, "ending": -125, "verdict": -112}, near.end())
     same("far end", {"serves": 0, "served": -112}, far.end())
     for program in near, far:
-        told = program.told()
-        check("is away: " in told, told)
-        check(told.count("\n") < 10, f"it was told {told.count(chr(10))} times")
+        printed = program.messages()
+        check("is away: " in printed, printed)
+        check(printed.count("\n") < 10, f"it was reported {printed.count(chr(10))} times")
 
 
 def away_deaf(case):
@@ -146,9 +146,10 @@ def away_deaf(case):
     far = case.far(away=100, lease=100)
     case.wait_for_starts(1)
     engine.kill()
-    wait_for("it is told", lambda: "is away" in far.told())
+    wait_for("it is reported", lambda: "is away" in far.messages())
     time.sleep(0.2)  # a chance for what must not happen
-    check(far.told().count("\n") < 10, f"it was told {far.told().count(chr(10))} times")
+    printed = far.messages()
+    check(printed.count("\n") < 10, f"it was reported {printed.count(chr(10))} times")
     case.let_go()
     same("far end", {"serves": 0, "served": -112}, far.end())
     near.kill()
@@ -167,7 +168,7 @@ def away_for_ever(case):
     wait_for("it serves", fars[1].process.stdout.peek)
     engine.kill()
     for program in *nears, *fars:
-        wait_for("it is told", lambda: "is away" in program.told())
+        wait_for("it is reported", lambda: "is away" in program.messages())
     same("near end", 0, nears[1].term()["verdict"])
     same("far end", SERVED, fars.pop().term())
     case.let_go()
@@ -175,7 +176,7 @@ def away_for_ever(case):
     nears[0].end_input()
     same("near end", WHOLE, nears[0].end())
     same("outputs", [(i, 0, i * i) for i in range(50)], case.got())
-    check("is there again" in nears[0].told(), nears[0].told())
+    check("is there again" in nears[0].messages(), nears[0].messages())
     for far in fars:
         same("far end", SERVED, far.term())
     same("starts of the first", 1, sum(
@@ -193,7 +194,7 @@ def grace_away(case):
     far = case.far(grace="never", lease=HOUR)
     case.wait_for_starts(1)
     engine.kill()
-    wait_for("it is told", lambda: "is away" in far.told())
+    wait_for("it is reported", lambda: "is away" in far.messages())
     far.process.terminate()
     time.sleep(0.2)  # a chance for what must not happen
     case.let_go()
@@ -216,7 +217,7 @@ def changed(case):
     engine.restart({"appendfsync": "no"})
     same("near end", {"opened": 0, "ending": -125, "verdict": -95}, near.end())
     same("far end", {"serves": 0, "served": -95}, far.end())
-    check("appendfsync" in near.told() and "appendfsync" in far.told(), near.told())
+    check("appendfsync" in near.messages() and "appendfsync" in far.messages(), near.messages())
     engine.kill()
 
 
@@ -232,7 +233,7 @@ def crowded(case):
     for kind in "normal", "pubsub":
         engine.ask("CLIENT", "KILL", "TYPE", kind, "SKIPME", "yes")
     for program in near, far:
-        wait_for("it is told", lambda: "is away: " in program.told())
+        wait_for("it is reported", lambda: "is away: " in program.messages())
     engine.ask("CONFIG", "SET", "maxclients", 100)
     case.let_go()
     near.end_input()
@@ -242,7 +243,7 @@ def crowded(case):
 
 
 def call(words):
-    """How the call of a script begins. The number of words tells which, if there is one item:
+    """How the call of a script begins. The number of words shows which, if there is one item:
     15 finish, 16 open and confirm, 17 renew, 18 publish and take, 19 done."""
     return b"*%d\r\n$7\r\nEVALSHA" % words
 

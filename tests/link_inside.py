@@ -41,9 +41,9 @@ def password(case):
         own.wait_for_starts(2)
         for program, task in (near, "publish"), (far, "listen"):
             os.kill(program.pid, signal.SIGQUIT)
-            wait_for("a dump", lambda p=program, t=task: t in p.told())
-            wait_for("its end", lambda p=program: p.told().endswith("\n"))
-            check(SECRET not in program.told(), "the password is in a dump")
+            wait_for("a dump", lambda p=program, t=task: t in p.messages())
+            wait_for("its end", lambda p=program: p.messages().endswith("\n"))
+            check(SECRET not in program.messages(), "the password is in a dump")
             with open(f"/proc/{program.pid}/cmdline", encoding="utf-8") as file:
                 check(SECRET not in file.read(), "the password is in the process list")
         own.let_go()

@@ -7,7 +7,7 @@ from link_common import (HOUR, SERVED, WHOLE, Run, check, most_at_once, read_log
 
 
 def failures(case):
-    """An item that fails is tried again, and how often is told."""
+    """An item that fails is tried again, and its far end learns how often."""
     near = case.near(tries=3, max=1000)
     near.feed("5", "6 fail=2", "7 fail=3", "BAD", "8", "9 raw=9", "10 raw=1001", "x" * 1001,
               "11 raw=3", "12 raw=0")

@@ -104,7 +104,8 @@ class Battle:
                 more = file.read()
             self.read_to += len(more)
             self.delivered += more.count(b"\n") - more.count(b"again")
-        check(not ended or self.delivered >= COUNT, f"the near end has ended: {self.near.told()}")
+        check(not ended or self.delivered >= COUNT,
+              f"the near end has ended: {self.near.messages()}")
         return self.delivered >= count
 
     def works(self, far):
@@ -199,7 +200,7 @@ def main():
                 same("a far end", {"serves": 0, "served": -125}, far.term())
         except Failed:
             for program in (battle.near, *battle.fars):
-                print(program.process.args, program.process.poll(), program.told())
+                print(program.process.args, program.process.poll(), program.messages())
             raise
         sampler.ends = True
         sampler.join()

@@ -69,19 +69,19 @@ class TlsEngine(Engine):
 
 
 def opens(case, url, environment=None, **options):
-    """What leat_link_open returned to a far end, and what it told."""
+    """What leat_link_open returned to a far end, and what it printed."""
     far = case.bench.far(url, case.stage, case.log, environment, **options)
     if wait_for("it says something", far.process.stdout.peek).startswith(b"serves"):
         same("far end", SERVED, far.term())
-        return 0, far.told()
-    return far.end()["open"], far.told()
+        return 0, far.messages()
+    return far.end()["open"], far.messages()
 
 
 def refused(case, what, error, text, url, environment=None, **options):
-    got, told = opens(case, url, environment, **options)
-    same(f"{what}: {told}", error, got)
-    check(text in told, f"{what}: {told}")
-    check("told: " not in told or told.count("told: ") == 1, f"{what}: {told}")
+    got, printed = opens(case, url, environment, **options)
+    same(f"{what}: {printed}", error, got)
+    check(text in printed, f"{what}: {printed}")
+    check("message: " not in printed or printed.count("message: ") == 1, f"{what}: {printed}")
 
 
 def whole(case, url, count, **options):
@@ -135,7 +135,7 @@ def large(case):
 
 
 def certificates(case):
-    """The engine's certificate is checked, and the reason is told."""
+    """The engine's certificate is checked, and the reason is printed."""
     engine = TlsEngine(case.bench)
     ca, url = engine.authority.ca, engine.tls
     number = url.replace("localhost", "127.0.0.1")
@@ -207,9 +207,9 @@ def password(case):
     same("right", (0, ""), opens(case, engine.tls, {"LEAT_LINK_PASSWORD": "rosebud7"}, ca=ca))
     same("in the address", (0, ""), opens(
         case, engine.tls.replace("//", "//:rosebud7@") + "/1", ca=ca))
-    error, told = opens(case, engine.tls.replace("//", "//:rosebud8@"), ca=ca)
+    error, printed = opens(case, engine.tls.replace("//", "//:rosebud8@"), ca=ca)
     same("wrong", ACCES, error)
-    check("rosebud" not in told, told)
+    check("rosebud" not in printed, printed)
     engine.kill()
 
 
@@ -255,10 +255,10 @@ def strangers(case):
     fars = [case.bench.far(url, case.stage, case.log, ca=ca) for url in urls]
     # A Redis without TLS answers if what comes has the end of a line.
     same("a port without TLS", True, fars[0].end()["open"] in (PROTO, LATE, RESET))
-    check("TLS" in fars[0].told(), fars[0].told())
+    check("TLS" in fars[0].messages(), fars[0].messages())
     for far, listener in zip(fars[1:], silent):
         same("silent", {"open": LATE}, far.end())
-        check("does its port have TLS?" in far.told(), far.told())
+        check("does its port have TLS?" in far.messages(), far.messages())
         listener.close()
     listener, url = answer_all(b"")
     far = case.bench.far(url, case.stage, case.log, ca=ca)
@@ -321,7 +321,7 @@ def deaf(case):
     os.kill(engine.process.pid, signal.SIGSTOP)
     proxy.cut_all()
     for program in near, far:
-        wait_for("it is told", lambda: "is away: " in program.told())
+        wait_for("it is reported", lambda: "is away: " in program.messages())
     same("near end", CANCELED, near.term()["ending"])
     same("far end", SERVED, far.term())
     proxy.close()

@@ -174,7 +174,7 @@ test_numbers() {
         closed: false, receivers: 0, senders: 2, passed: (2 ** 32 - 50 + 100 * n) % 2 ** 32 }];'
     until_js 'the rate' 'document.querySelector("#table tbody td.n:last-child").textContent ===
         "100/s"'
-    is 'is told' true "$(js 'return document.getElementById("notes").textContent
+    is 'is shown' true "$(js 'return document.getElementById("notes").textContent
         .includes("wraps is full; senders that wait: 2")')"
     answers 'next.sampled = true; next.members = 1000123; next.parties = [];
         for (let i = 0; i < 4000; i++)

@@ -16,9 +16,9 @@ gives 'failures' 1 $'0\n3\n0' -s 'echo "$1"; exit "$1"' ::: 0 3 0
 grep -qx 'leat map: 1 of 3 jobs failed' "$out/err" || fail "failures: $(cat "$out/err")"
 gives 'signals' 1 '' -s 'kill -9 $$' ::: a
 says 'not found' 127 'nosuch: command not found' nosuch ::: a b c d
-is 'not found: told once' 1 "$(wc -l <"$out/err")"
+is 'not found: printed once' 1 "$(wc -l <"$out/err")"
 says 'not to be run' 126 'Permission denied' /etc ::: a b c d
-is 'not to be run: told once' 1 "$(wc -l <"$out/err")"
+is 'not to be run: printed once' 1 "$(wc -l <"$out/err")"
 
 # tries
 gives 'tries' 0 $'3a\n3b' --retries=2 --backoff=10ms \

@@ -121,11 +121,11 @@ map false ::: x 2>/dev/null
 is 'a failure: status' 1 $?
 if has xjobs; then
     echo x | xjobs -v0 false >"$out/got" 2>&1
-    peer 'xjobs does not tell of a failure' 1 $?
+    peer 'xjobs does not report a failure' 1 $?
 fi
 if has pexec; then
     pexec -r x -- false >"$out/got" 2>&1
-    peer 'pexec does not tell of a failure' 1 $?
+    peer 'pexec does not report a failure' 1 $?
 fi
 
 # a command that is not there is not looked for again

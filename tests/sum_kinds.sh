@@ -53,8 +53,8 @@ is 'by another name' '../sha256sum: list: no properly formatted checksum lines f
 for digest in md5 sha1 sha224 sha384 xxh64; do
     "$leat" sum -a $digest "${files[@]}" >list
     "$leat" sum -c list >"$out/got" 2>&1
-    is "$digest, untold: status" 0 $?
-    same "$digest, untold" "$out/ok" "$out/got"
+    is "$digest, unnamed: status" 0 $?
+    same "$digest, unnamed" "$out/ok" "$out/got"
 done
 "$leat" sum -a sha256 "${files[@]}" >list
 "$leat" sum -a md5,sha256 -c list >"$out/got" 2>&1
@@ -68,14 +68,14 @@ for case in '64 sha256,sha512-256,sha3-256,blake3' '128 sha512,blake2b'; do
     for digest in ${all//,/ }; do
         "$leat" sum -a "$digest" "${files[@]}" >list
         "$leat" sum -c list >"$out/got" 2>&1
-        is "$digest, untold: status" 1 $?
+        is "$digest, unnamed: status" 1 $?
         {
             echo 'leat sum: list: no properly formatted checksum lines found'
             hint list "$digits" "$names"
         } >"$out/wanted"
-        same "$digest, untold" "$out/wanted" "$out/got"
+        same "$digest, unnamed" "$out/wanted" "$out/got"
         "$leat" sum -a "$digest" -c list >"$out/got" 2>&1
-        same "$digest, told" "$out/ok" "$out/got"
+        same "$digest, named" "$out/ok" "$out/got"
     done
 done
 sha256sum one >list

@@ -89,7 +89,7 @@ for case in 'sha3-224 sha224' 'sha3-384 sha384' 'sha3-512 sha512'; do
     "$leat" sum -a "$mine" abc >list
     "$leat" sum -c list >"$out/got" 2>&1 && fail "$mine passes for ${case#* }"
     grep -q " $mine.*: choose with -a" "$out/got" || fail "$mine: no hint"
-    is "$mine, told" 'abc: OK' "$("$leat" sum -a "$mine" -c list 2>&1)"
+    is "$mine, named" 'abc: OK' "$("$leat" sum -a "$mine" -c list 2>&1)"
 done
 
 # Options that they do not have, or that make no sense.

@@ -199,7 +199,7 @@ md5sum f/1 f/2 | sed 's/^..../0000/' >$list
 update 'all wrong' 1 --accept=changed f
 grep -q 'no digest is right, so it is left alone' "$out/got.err" || fail "$what: no message"
 untouched
-update 'all wrong, told' 0 --accept=changed -a md5 f
+update 'all wrong, named' 0 --accept=changed -a md5 f
 md5sum f/1 f/2 f/3 f/4 | has
 
 # A run that ends early, or cannot go on, leaves the list as it was.

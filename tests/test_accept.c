@@ -123,7 +123,7 @@ static int serve_bytes(leat_io *connection, void *arg)
     return 0;
 }
 
-static void tell(void *arg, int error)
+static void count_error(void *arg, int error)
 {
     struct server *server = arg;
     CHECK_IS(-server->expected, error);
@@ -136,7 +136,7 @@ static int run_server(void *arg)
 {
     struct server *server = arg;
     return leat_serve(server->listener, serve_bytes, server,
-                      &(leat_serve_options){ .error = tell });
+                      &(leat_serve_options){ .error = count_error });
 }
 
 static unsigned ask(leat_io *io)

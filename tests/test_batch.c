@@ -85,9 +85,9 @@ static int each_item_has_its_own_status(void *arg)
     adder_open(&a, s);
     int items[4] = { 1, -1, 2000, 4 }, results[4] = { -7, -7, -7, -7 }, status[4] = { 7, 7, 7, 7 };
     CHECK_IS(-EDOM, leat_batch_many(a.batcher, items, 4, results, status, LEAT_NEVER));
-    const int told[4] = { 0, -EDOM, LEAT_NOT_DONE, 0 }, got[4] = { 2, -7, -7, 5 };
+    const int wanted[4] = { 0, -EDOM, LEAT_NOT_DONE, 0 }, got[4] = { 2, -7, -7, 5 };
     for (int i = 0; i < 4; i++) {
-        CHECK_IS(told[i], status[i]);
+        CHECK_IS(wanted[i], status[i]);
         CHECK_IS(got[i], results[i]);
     }
     CHECK_IS(LEAT_NOT_DONE, leat_batch_many(a.batcher, items + 2, 2, results, NULL, LEAT_NEVER));

@@ -42,8 +42,8 @@ static void runs(struct staging *s)
 static int has_run(struct staging *s, int input)
 {
     atomic_fetch_sub(&s->running, 1);
-    bool told = s->fails[input] && s->spec.failing == LEAT_FAIL_TELLS;
-    if (!told && (s->fails[input] || !s->outputs[input]))
+    bool reported = s->fails[input] && s->spec.failing == LEAT_FAIL_TELLS;
+    if (!reported && (s->fails[input] || !s->outputs[input]))
         atomic_fetch_add(&s->gone, 1);
     return s->fails[input] ? -EIO : 0;
 }
@@ -246,9 +246,9 @@ static int group_at(const struct staging *s, const int *got, int n)
     while (i < n && got[i] == FIRST_OUTPUT + input * OUTPUTS + i)
         i++;
     CHECK(i <= s->outputs[input]);
-    bool told = i < n && got[i] == -1 - input;
-    CHECK(!told || (s->fails[input] && s->spec.failing == LEAT_FAIL_TELLS));
-    return i + told;
+    bool reported = i < n && got[i] == -1 - input;
+    CHECK(!reported || (s->fails[input] && s->spec.failing == LEAT_FAIL_TELLS));
+    return i + reported;
 }
 
 static bool is_complete(const struct staging *s, const int *group, int n)

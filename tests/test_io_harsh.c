@@ -191,7 +191,7 @@ static int serve_one(leat_io *connection, void *arg)
 }
 
 /* The server rests when it has no memory for a connection, and serves it afterwards. */
-static void tell(void *arg, int error)
+static void count_error(void *arg, int error)
 {
     struct server *server = arg;
     CHECK_IS(-ENOMEM, error);
@@ -202,7 +202,7 @@ static void tell(void *arg, int error)
 static int run_server(void *arg)
 {
     struct server *server = arg;
-    leat_serve_options options = { .error = tell, .threads = server->threads };
+    leat_serve_options options = { .error = count_error, .threads = server->threads };
     TRY(0, leat_serve(server->listener, serve_one, server, &options));
     return 0;
 }

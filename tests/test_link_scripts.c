@@ -101,10 +101,10 @@ static size_t choose(const struct engine *engine, const struct run_keys *run)
         if (strcmp(run->waiting[i].far_end, far_ends[2]) == 0 && !stays(pair, &run->waiting[i]))
             return i;
     CHECK(engine->message_count < pair->message_count);
-    const char *told = pair->messages[engine->message_count]->element[1]->str;
+    const char *channel = pair->messages[engine->message_count]->element[1]->str;
     size_t chosen = 0;
     while (chosen < run->waiting_count &&
-           strcmp(run->waiting[chosen].far_end, strrchr(told, ':') + 1) != 0)
+           strcmp(run->waiting[chosen].far_end, strrchr(channel, ':') + 1) != 0)
         chosen++;
     CHECK(chosen < run->waiting_count);
     return chosen;

@@ -198,15 +198,15 @@ static int tasks(void *unused)
     CHECK(look.sampled);
     small_is_shown(&look, &s);
     CHECK_IS(SOME, find(&look, "crowd")->receivers);
-    size_t shown = 0, told = 0;
+    size_t shown = 0, with_aims = 0;
     for (size_t i = 0; i < look.record_count; i++) {
         const struct lt_record *record = look.records[i];
         bool one = record->name && strcmp(record->name, "one of many") == 0;
         shown += one;
-        told += one && record->state == LT_IS_WAITING && record->aims;
+        with_aims += one && record->state == LT_IS_WAITING && record->aims;
     }
     CHECK(shown >= small.parties / 4);
-    CHECK_IS(shown, told);
+    CHECK_IS(shown, with_aims);
     lt_look_end(&look);
     small_close(&s);
     CHECK_IS(0, leat_close(ch));

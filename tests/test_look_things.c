@@ -20,7 +20,8 @@ static const char *name_of(const leat_io *io)
     return name;
 }
 
-__attribute__((format(printf, 2, 3))) static bool tells(const char *text, const char *format, ...)
+__attribute__((format(printf, 2, 3))) static bool has_line(const char *text, const char *format,
+                                                           ...)
 {
     char line[200];
     va_list arguments;
@@ -34,11 +35,11 @@ __attribute__((format(printf, 2, 3))) static bool tells(const char *text, const 
 static void wait_until_dumped(const char *format, const leat_io *io)
 {
     char line[200];
-    bool told = false;
+    bool dumped = false;
     snprintf(line, sizeof line, format, name_of(io));
-    while (!told) {
+    while (!dumped) {
         char *text = dump_with(leat_dump);
-        told = strstr(text, line);
+        dumped = strstr(text, line);
         free(text);
         leat_yield();
     }
@@ -112,15 +113,15 @@ static int descriptors(void *unused)
     check_records(full[1]);
     char *text = dump_with(leat_dump);
     CHECK(strstr(text, " 0 channels, 4 descriptors, "));
-    CHECK(tells(text, "    %s: 2 wait to read\n", name_of(empty[0])));
-    CHECK(tells(text, "    %s: 1 waits to write\n", name_of(full[1])));
-    CHECK(tells(text, "    %s: open\n", name_of(full[0])));
+    CHECK(has_line(text, "    %s: 2 wait to read\n", name_of(empty[0])));
+    CHECK(has_line(text, "    %s: 1 waits to write\n", name_of(full[1])));
+    CHECK(has_line(text, "    %s: open\n", name_of(full[0])));
     CHECK(strstr(text, "reads waits to read\n") && strstr(text, "writes waits to write\n"));
-    CHECK(tells(strstr(text, "block wait_step"), " to read from %s", name_of(empty[0])));
+    CHECK(has_line(strstr(text, "block wait_step"), " to read from %s", name_of(empty[0])));
     CHECK(!strstr(text, "readable") && !strstr(text, "writable") && !strstr(text, "in no scope"));
     free(text);
     text = dump_with(leat_dump_graph);
-    CHECK(tells(text, "[shape=house label=\"%s\"];", name_of(empty[1])));
+    CHECK(has_line(text, "[shape=house label=\"%s\"];", name_of(empty[1])));
     CHECK(strstr(text, "[label=\"read\"];") && strstr(text, "[label=\"write\"];"));
     free(text);
     CHECK_IS(0, leat_io_close(empty[1]));
@@ -148,7 +149,7 @@ static int adopted(void *unused)
     CHECK_IS(0, pipe(fds));
     CHECK_IS(0, leat_io_adopt(NULL, fds[0], &io));
     char *text = dump_with(leat_dump);
-    CHECK(tells(text, "in no scope\n  descriptor %d: open\n", fds[0]));
+    CHECK(has_line(text, "in no scope\n  descriptor %d: open\n", fds[0]));
     free(text);
     CHECK_IS(0, leat_io_unref(io));
     close(fds[1]);

@@ -79,7 +79,7 @@ static int echo_as_block(leat_block *b)
     LEAT_RETURN(b, -EIO);
 }
 
-static void tell(void *arg, int error)
+static void count_error(void *arg, int error)
 {
     struct server *server = arg;
     CHECK_IS(-EMFILE, error);
@@ -294,7 +294,7 @@ static int rests_without_descriptors(void *arg)
     (void)arg;
     struct server server = make_server(false);
     struct rlimit limit, none;
-    server.options.error = tell;
+    server.options.error = count_error;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     CHECK_IS(0, leat_go(scope, run_server, &server));
     CHECK_IS(0, call_and_talk(&server));

@@ -58,10 +58,10 @@ static inline void write_line(int fd, const char *line, int n)
         exit(99);
 }
 
-static inline void tell(void *unused, const char *message)
+static inline void print_message(void *unused, const char *message)
 {
     (void)unused;
-    fprintf(stderr, "told: %s\n", message);
+    fprintf(stderr, "message: %s\n", message);
 }
 
 static inline int heed_signals(void *program)
@@ -90,7 +90,7 @@ static inline int begin(struct program *p, const char *url)
                                   .ca = text_option(p, "ca", NULL),
                                   .cert = text_option(p, "cert", NULL),
                                   .key = text_option(p, "key", NULL),
-                                  .tell = tell };
+                                  .tell = print_message };
     int error = leat_link_open(p->scope, url, &spec, &p->link);
     while (error && option(p, "insist", 0) && leat_sleep(10 * LEAT_MS) == 0)
         error = leat_link_open(p->scope, url, &spec, &p->link);
