@@ -24,9 +24,9 @@ static uint64_t used(const struct lk_remote *remote)
     return remote->delivered > unsure ? remote->delivered - unsure : 0;
 }
 
-/* Drops the entries whose results are used. Returns how many results are confirmed: if they have no
- * order, only those of dropped entries. */
-static uint64_t drop_entries(struct lk_remote *remote)
+/* Removes the entries whose results are used from the list. Returns how many results are confirmed:
+ * if they have no order, only those of removed entries. */
+static uint64_t remove_entries(struct lk_remote *remote)
 {
     uint64_t confirmed = used(remote);
     while (remote->entry_count && remote->entries[remote->entry_first].after <= confirmed) {
@@ -39,7 +39,8 @@ static uint64_t drop_entries(struct lk_remote *remote)
 
 static void report_progress(struct lk_remote *remote)
 {
-    struct lk_progress now = { .delivered = remote->delivered, .confirmed = drop_entries(remote) };
+    struct lk_progress now = { .delivered = remote->delivered,
+                               .confirmed = remove_entries(remote) };
     if (remote->entry_count)
         memcpy(now.entry, remote->entries[remote->entry_first].id, sizeof now.entry);
     remote->reported = remote->delivered;

@@ -39,8 +39,8 @@ struct lk_run {
     struct lk_item *ended; /* with a result that is not stored yet */
     bool ready;            /* a take may find items */
     bool woken;            /* perhaps alone: it must take, or wake another far end */
-    unsigned waits;        /* how many items the engine may send; some may be on their way */
-    bool look;             /* the next take looks for leases that have ended */
+    unsigned waits; /* how many items the engine may send untaken; some may be on their way */
+    bool look;      /* the next take looks for leases that have ended */
     bool over;
 };
 
