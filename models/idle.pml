@@ -11,7 +11,8 @@
  * parties to another one that is awake (GIVES). The watcher's naps end at any time, and so does a
  * sleep before a timer; any other sleep ends only by a wake-up. A worker that hands on the watch
  * may leave one that naps asleep; the code does so only while all processors are in use. With
- * WAKES_NEXT it never does.
+ * WAKES_NEXT it never does. With LOOKOUT, a worker that becomes active may call the lookout instead
+ * of handing on the watch or notifying. The time between two looks of the lookout is arbitrary.
  *
  * To notify is to call lt_worker_notify, as a worker must while `unwatched` is set. What a worker
  * stores plainly before it reads `unwatched` may reach memory after that read (`early`); the
@@ -53,6 +54,9 @@
  *  UNTOLD_LOOT         a worker that becomes active does not notify when it has stolen several
  *  UNTOLD_GIFT         a worker that gives its ready parties to another one does not notify
  *  UNTOLD_WHEEL        a watcher that becomes active with timers leaves the others unwatched
+ *  UNCALLED            (LOOKOUT) a worker leaves the watch to the lookout, and does not call it
+ *  RESTS_CALLED        (LOOKOUT) the lookout rests although it was called since its last look
+ *  LOOKS_AWAY          (LOOKOUT) it does not wake a watcher that rests
  *  NEVER_TAKES         (LIVE) the watcher looks and does not take */
 #ifndef WORKERS
 #define WORKERS 2
@@ -92,6 +96,14 @@ byte actives = WORKERS, watcher = NONE, sleepers = NONE;
 bool unwatched; /* LT_UNWATCHED is set in all workers' calls: they must notify */
 byte next_idle[WORKERS];
 bool naps[WORKERS]; /* it is idle, and its sleep ends soon by itself */
+#ifdef LOOKOUT
+bool looks;                /* the lookout does not rest */
+bool called_out;           /* since its last look */
+bool seen_active[WORKERS]; /* at its last look, and has not slept since */
+#define lookout_looks looks
+#else
+#define lookout_looks false
+#endif
 
 bool asleep[WORKERS], in_futex[WORKERS];
 byte inbox[WORKERS], sent[WORKERS];
@@ -154,7 +166,7 @@ inline hand_on_watch()
     next = watcher
 }
 
-inline check() { assert(actives == WORKERS || watcher != NONE || unwatched) }
+inline check() { assert(actives == WORKERS || watcher != NONE || unwatched || lookout_looks) }
 
 inline become_idle()
 {
@@ -191,10 +203,30 @@ inline become_idle()
 
 inline become_active()
 {
+#ifdef LOOKOUT
+    if
+    :: leaves = true
+    :: leaves = false
+    fi;
+#endif
     d_step {
         actives++;
         if
+#ifdef LOOKOUT
+        :: leaves && (watcher == self || unwatched) ->
+            if
+            :: watcher == self -> watcher = NONE
+            :: else -> remove_sleeper(self)
+            fi;
+            unwatched = false;
+#ifndef UNCALLED
+            called_out = true;
+            looks = true
+#endif
+        :: !(leaves && (watcher == self || unwatched)) && watcher != self ->
+#else
         :: watcher != self ->
+#endif
             remove_sleeper(self);
             if
             :: watcher == NONE && sleepers == NONE -> unwatched = false
@@ -203,7 +235,7 @@ inline become_active()
 #ifdef NOT_HANDED_ON
         :: else -> watcher = NONE; unwatched = (sleepers == NONE -> false : unwatched)
 #else
-        :: watcher == self && may_stay_unwatched ->
+        :: !leaves && watcher == self && may_stay_unwatched ->
             watcher = NONE;
 #ifndef LEFT_UNTOLD
             unwatched = true
@@ -518,6 +550,9 @@ inline idle() /* lt_idle, after the spins */
     become_idle();
     do
     ::
+#ifdef LOOKOUT
+        seen_active[self] = false;
+#endif
 #ifdef NEWS_BEFORE_ASLEEP
         leave_if_news();
 #endif
@@ -634,7 +669,7 @@ proctype Worker(byte self)
 {
     byte k, at, moved, next = NONE;
     bool called, appends, sets, watches, told, alone, due, begun, rests, nap_over, alarm, quiet;
-    bool visiting, may_sleep_on;
+    bool visiting, may_sleep_on, leaves;
     do
     ::
         see_to_it();
@@ -653,6 +688,42 @@ proctype Worker(byte self)
 }
 
 /* ---- threads that are no workers ---- */
+
+#ifdef LOOKOUT
+#define is_stuck_at(i) (seen_active[i] && !asleep[i])
+#if WORKERS == 3
+#define some_stays (is_stuck_at(0) || is_stuck_at(1) || is_stuck_at(2))
+#else
+#define some_stays (is_stuck_at(0) || is_stuck_at(1))
+#endif
+
+proctype Lookout()
+{
+    byte at, i, next = NONE;
+end:
+    do
+    :: looks ->
+        d_step { /* lt_idle_look_over */
+            if
+            :: some_stays && !unwatched && watcher == NONE -> hand_on_watch()
+#ifndef LOOKS_AWAY
+            :: some_stays && !unwatched && watcher != NONE && !naps[watcher] -> next = watcher
+#endif
+            :: else ->
+#ifndef RESTS_CALLED
+                looks = called_out
+#else
+                looks = false
+#endif
+            fi;
+            called_out = false;
+            for (i : 0 .. WORKERS - 1) { seen_active[i] = !asleep[i] }
+            i = 0
+        }
+        wake_next()
+    od
+}
+#endif
 
 #if TO_GLOBAL > 0
 proctype Outside()
@@ -717,6 +788,9 @@ init {
         list[0] = 1; /* the program's first task */
         waits[0] = true;
         for (i : 0 .. WORKERS - 1) { own[i] = true; inside[i] = true; run Worker(i) }
+#ifdef LOOKOUT
+        run Lookout();
+#endif
 #if TO_GLOBAL > 0
         run Outside();
 #endif

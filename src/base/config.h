@@ -63,6 +63,7 @@ enum {
     LT_STEAL_AFTER_US = 0,
     LT_STEAL_PAUSES = 1,
     LT_LOOKS_APART = 2,
+    LT_VAIN_WATCHES = 1,
     LT_REACTOR_EVENTS = 1,
     LT_REACTOR_SLOTS = 1,
     LT_URING_QUEUE = 2,
@@ -100,6 +101,7 @@ enum {
     LT_LATE_US = 500,     /* us in which a worker has done nothing: others look after it, */
     LT_LOOKS_APART = 64,  /* once in this many visits of their schedulers */
     LT_BLOCKED_US = 4000, /* us in which it has done nothing, and so is not just off a processor */
+    LT_VAIN_WATCHES = 8,  /* watches in a row that took nothing: the lookout watches from then on */
     LT_FENCED_ENTRIES = 4096, /* after which an owner fences no more: base/owned.h */
     LT_IDLE_SPINS = 512,      /* pauses, 10 to 40 ns each, before a sleep, at most */
     LT_REACTOR_EVENTS = 128,  /* events fetched at a time */
@@ -117,6 +119,7 @@ enum {
     /* us between two looks of the watcher, at first, */
     LT_WATCH_FIRST_US = 50,
     LT_WATCH_LAST_US = 1000, /* and at most, when stealing has not paid lately */
+    LT_LOOKOUT_US = 1000,    /* us from one look of the lookout to the next */
     /* Notifications that the watcher answers at once in a row, apart from one in each
      * LT_WATCH_LAST_US. */
     LT_NOTICES_AT_ONCE = 8,

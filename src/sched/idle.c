@@ -6,6 +6,7 @@
 #include "base/gap.h"
 #include "base/lock.h"
 #include "sched/global_queue.h"
+#include "sched/lookout.h"
 #include "sched/reclaim.h"
 #include "sched/runtime.h"
 #include "sched/steal.h"
@@ -19,6 +20,10 @@ static struct {
     _Atomic unsigned active; /* written under the lock, read without it as a hint */
     struct lt_worker *watcher, *sleepers;
     bool unwatched; /* LT_UNWATCHED is set in all workers */
+    /* Watches handed on by workers with descriptors since one that took something, at most
+     * LT_VAIN_WATCHES. Relaxed: a hint. */
+    _Atomic unsigned vain;
+    bool called; /* the lookout has been called since its last look */
 } idle;
 
 static unsigned active(void)
@@ -112,17 +117,47 @@ static bool may_stay_unwatched(void)
     return active() == 1 && idle.sleepers && lt_steal_next(NULL) == LEAT_NEVER;
 }
 
+static bool watches_are_vain(void)
+{
+    return atomic_load_explicit(&idle.vain, memory_order_relaxed) >= LT_VAIN_WATCHES;
+}
+
+/* For a worker that would hand on the watch, or notify the watcher. */
+static bool leaves_watch_to_lookout(const struct lt_worker *worker)
+{
+    if (!lt_reactor_has_sources(&worker->reactor))
+        return false;
+    if (watches_are_vain())
+        return lt_lookout_is_there();
+    atomic_fetch_add_explicit(&idle.vain, 1, memory_order_relaxed);
+    return false;
+}
+
+/* True: wake the lookout. */
+static bool call_lookout(void)
+{
+    set_unwatched(false);
+    idle.called = true;
+    return lt_lookout_call();
+}
+
 static void become_active(struct lt_worker *worker)
 {
     struct lt_worker *next = NULL;
+    bool wake_lookout = false;
     lt_lock(&idle.lock);
     count_active(1);
-    if (idle.watcher != worker) {
+    bool watched = idle.watcher == worker;
+    if (watched)
+        idle.watcher = NULL;
+    else
         remove_sleeper(worker);
+    if ((watched || idle.unwatched) && leaves_watch_to_lookout(worker)) {
+        wake_lookout = call_lookout();
+    } else if (!watched) {
         if (!idle.watcher && !idle.sleepers)
             set_unwatched(false);
     } else if (may_stay_unwatched()) {
-        idle.watcher = NULL;
         set_unwatched(true);
     } else {
         next = hand_on_watch();
@@ -132,6 +167,8 @@ static void become_active(struct lt_worker *worker)
     lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
+    if (wake_lookout)
+        lt_lookout_wake();
 }
 
 struct role {
@@ -166,6 +203,7 @@ static bool ask_for_notice(struct lt_worker *worker, bool ask)
 void lt_idle_reset(unsigned workers)
 {
     lt_lock(&idle.lock);
+    atomic_store_explicit(&idle.vain, 0, memory_order_relaxed);
     atomic_store_explicit(&idle.active, workers, memory_order_relaxed);
     idle.sleepers = idle.watcher = NULL;
     idle.unwatched = false;
@@ -190,6 +228,35 @@ void lt_idle_call(void)
     lt_lock(&idle.lock);
     /* The sleeper takes itself off the list when it wakes. */
     struct lt_worker *next = idle.sleepers ? idle.sleepers : idle.watcher;
+    lt_unlock(&idle.lock);
+    if (next)
+        lt_worker_wake(next);
+}
+
+/* Whether some worker has not slept since the last look. (Relaxed: the looks are far apart.) */
+static bool some_stays_active(void)
+{
+    bool any = false;
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        struct lt_worker *worker = lt_runtime.workers[i];
+        uint64_t sleeps = atomic_load_explicit(&worker->tally.sleeps, memory_order_relaxed);
+        any |=
+            !atomic_load_explicit(&worker->asleep, memory_order_relaxed) && sleeps == worker->slept;
+        worker->slept = sleeps;
+    }
+    return any;
+}
+
+void lt_idle_look_over(void)
+{
+    struct lt_worker *next = NULL;
+    lt_lock(&idle.lock);
+    bool stays = some_stays_active(), watched = idle.watcher && idle.watcher->naps;
+    if (stays && !idle.unwatched && !watched)
+        next = idle.watcher ? idle.watcher : hand_on_watch();
+    else if (!idle.called)
+        lt_lookout_rest();
+    idle.called = false;
     lt_unlock(&idle.lock);
     if (next)
         lt_worker_wake(next);
@@ -289,6 +356,8 @@ static bool may_rest(const struct lt_worker *worker, const struct watch *watch, 
 static bool look_again(struct lt_worker *worker, struct watch *watch, int64_t now, bool alone)
 {
     enum lt_loot loot = lt_steal(worker, now);
+    if (loot == LT_LOOT_TAKEN || loot == LT_LOOT_LATER)
+        atomic_store_explicit(&idle.vain, 0, memory_order_relaxed);
     if (loot == LT_LOOT_TAKEN)
         return true;
     if (may_rest(worker, watch, now) &&
@@ -352,6 +421,13 @@ static bool has_several(struct lt_worker *worker)
            (ready && ready->next);
 }
 
+/* Whether a worker that an event has woken lets another one run the party. */
+static bool joins_others(const struct lt_worker *worker)
+{
+    return active() > 1 && lt_reactor_has_sources(&worker->reactor) && watches_are_vain() &&
+           worker->ready_head && !worker->ready_head->next;
+}
+
 /* Whether events have made a party ready here. */
 static bool events_made_ready(struct lt_worker *worker)
 {
@@ -413,7 +489,9 @@ void lt_idle(struct lt_worker *worker)
     /* Relaxed: a thread that sees this late only wakes it in vain. */
     atomic_store_explicit(&worker->reclaim, 0, memory_order_relaxed);
     become_active(worker);
-    worker->surplus = !stole && is_crowded();
+    worker->surplus = !stole && (is_crowded() || joins_others(worker));
+    if (watches_are_vain())
+        lt_lookout_start();
     /* The worker may have other things to do before it takes parties from the global queue, runs
      * all that it has stolen, or looks at its descriptors. */
     if (lt_global_queue_any() || has_several(worker) || lt_reactor_has_sources(&worker->reactor))

@@ -24,9 +24,16 @@
  * next one is in a nap: it was the watcher a moment ago. Else wake-ups would take time from the
  * active workers as often as one of these runs dry and steals again.
  *
+ * Workers that serve a few descriptors wake each other in vain if each hands on the watch when it
+ * becomes active. When LT_VAIN_WATCHES in a row took nothing, such a worker calls the lookout
+ * instead (sched/lookout.h). And if another worker is active then, it gives the party that its
+ * event has made ready to that worker: so their descriptors gather on one worker, which sleeps
+ * less, until there is enough to do for two.
+ *
  * Invariants, all under one lock, which is taken only when a worker runs dry, becomes active again,
  * or notifies:
- *  - While a worker is idle, there is a watcher, or `unwatched` is set, and no worker has a timer.
+ *  - While a worker is idle, there is a watcher, or the lookout looks, or `unwatched` is set, and
+ *    no worker has a timer.
  *  - An idle worker that has `naps` set asks for its role again within LT_WATCH_LAST_US: it clears
  *    the word under the lock when it finds that it is not the watcher, or when it rests.
  *  - `unwatched` is set while the watcher sleeps without naps, or while there is none and a worker
@@ -50,6 +57,10 @@ void lt_idle_reset(unsigned active);
 /* Called by a thread that is no worker after it has put something into the global queue: wakes a
  * worker that will take it. */
 void lt_idle_call(void);
+
+/* The lookout's look: wakes an idle worker to watch if another has been active since the last look.
+ * Else the lookout rests if it may. */
+void lt_idle_look_over(void);
 
 /* If no worker would notice that another is late, makes one watch. The caller may hold any lock. */
 void lt_idle_notify(void);

@@ -12,6 +12,7 @@
 #include "sched/guard.h"
 #include "sched/host.h"
 #include "sched/idle.h"
+#include "sched/lookout.h"
 #include "sched/pool.h"
 #include "sched/slab.h"
 
@@ -237,6 +238,7 @@ static void stop_workers(struct lt_runtime *rt, unsigned started)
         lt_worker_wake(rt->workers[i]);
     for (unsigned i = 0; i < started; i++)
         pthread_join(rt->workers[i]->thread, NULL);
+    lt_lookout_stop();
 }
 
 static void tear_down(struct lt_runtime *rt)
