@@ -38,6 +38,7 @@ static void *look_out(void *unused)
 {
     (void)unused;
     prctl(PR_SET_TIMERSLACK, 1UL);
+    prctl(PR_SET_NAME, "leat-lookout");
     while (state() != ENDS) {
         lt_futex_wait(&lookout.state, LOOKS, lt_clock_now() + LT_LOOKOUT_US * LEAT_US);
         if (state() == LOOKS)
