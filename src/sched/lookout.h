@@ -3,14 +3,14 @@
  * A worker that serves a few descriptors becomes active for moments, often many times a
  * millisecond. If it handed on the watch each time (sched/idle.h), two workers would keep each
  * other awake in vain. So if that has been in vain for a while, the worker calls the lookout
- * instead, which is a store while the lookout looks. The lookout makes an idle worker the watcher
+ * instead, and wakes nobody while the lookout looks. The lookout makes an idle worker the watcher
  * if another has been active from one look to the next. It rests if no worker has called it since
  * its last look, and no worker that has called it is still active.
  *
  * The thread starts when it is first wanted, and ends with the runtime. Without memory for a thread
  * there is no lookout.
  *
- * Locking. The functions below the first two are called with the lock of sched/idle.c held. */
+ * Locking. lt_lookout_call and lt_lookout_rest are called with the lock of sched/idle.c held. */
 #ifndef LT_SCHED_LOOKOUT_H
 #define LT_SCHED_LOOKOUT_H
 
