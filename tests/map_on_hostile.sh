@@ -6,7 +6,7 @@ frames=$LEAT_SOURCE_DIR/tests/on_hostile.pl
 version=$("$leat" worker --version)
 version=${version##* }
 rounds=60
-[ -z "${LEAT_LONG-}" ] || [ -n "${LEAT_SANITIZE-}" ] || rounds=300
+[ -z "${LEAT_LONG-}" ] || rounds=300
 
 # ended WHAT STATUS: the program has ended by itself, with this exit status
 ended() {

@@ -33,7 +33,7 @@ is_due() {
 # search MODEL DEFINITIONS COMPILER LIMIT: runs spin's search, for LIMIT seconds at most. Its output
 # is in the file `said` afterwards, states and seconds in variables.
 search() {
-    local model=$1 definitions=$2 compiler=$3 limit=$4 way='-DSAFETY -DCOLLAPSE' options=()
+    local model=$1 definitions=$2 compiler=$3 limit=$4 way='-DSAFETY' options=()
     case $definitions in
     *-DREVERSED*) way+=' -DREVERSE -DT_REVERSE' ;; # the last choice first: sooner caught
     *-DLIVE*) way='-DNOREDUCE -DCOLLAPSE' options=(-a -f) ;; # cycles, under weak fairness
@@ -42,7 +42,7 @@ search() {
     rm -f pan* ./*.trail
     # shellcheck disable=SC2086
     if ! spin -P"$cc -E -x c" $definitions -a "$models/$model.pml" >said 2>&1 ||
-        ! $compiler -w $way -DMEMLIM=2048 -o pan pan.c >>said 2>&1; then
+        ! $compiler -w $way -DMEMLIM=6144 -o pan pan.c >>said 2>&1; then
         echo "$model $definitions does not compile:"
         cat said
         exit 1
