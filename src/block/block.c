@@ -194,6 +194,15 @@ __attribute__((noinline)) static int operate_slow_path(leat_block *b, leat_chan 
     return answer(b, lt_machine_operate(machine_of(b), ch, side, item, deadline, alarm));
 }
 
+__attribute__((noinline)) static int enlist_and_operate(leat_block *b, leat_chan *ch,
+                                                        enum lt_side side, void *item,
+                                                        int64_t deadline, leat_alarm *alarm)
+{
+    lt_scope_enlist_stackless(&machine_of(b)->stackless);
+    return side == LT_SEND ? leat_block_send(b, ch, item, deadline, alarm)
+                           : leat_block_recv(b, ch, item, deadline, alarm);
+}
+
 __attribute__((noinline)) static int get_ready_to_wait(leat_block *b, leat_chan *ch,
                                                        enum lt_side side, void *item,
                                                        int64_t deadline, leat_alarm *alarm)
@@ -223,6 +232,10 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
 {
     if (LT_UNLIKELY(lt_chan_check(ch, side, item) != 0 || deadline < 0))
         return operate_slow_path(b, ch, side, item, deadline, alarm);
+    /* A new block that tried first would have to give the lock up to enlist itself, and try
+     * again. */
+    if (!party_of(b)->listed && deadline != LEAT_NOW && lt_chan_seems_to_wait(ch, side))
+        return enlist_and_operate(b, ch, side, item, deadline, alarm);
     struct lt_worker *here = lt_current_worker();
     if (LT_UNLIKELY(!lt_biased_grip(&ch->lock, here)))
         return operate_slow_path(b, ch, side, item, deadline, alarm);
@@ -241,15 +254,26 @@ __attribute__((always_inline)) static inline int operate(leat_block *b, leat_cha
     return spend(b, here);
 }
 
-int leat_block_send(leat_block *b, leat_chan *ch, const void *item, int64_t deadline,
+/* Not part of leat_block_send and leat_block_recv: without a deadline these need no register more
+ * than a call may use. */
+__attribute__((noinline)) static int operate_until(leat_block *b, leat_chan *ch, enum lt_side side,
+                                                   void *item, int64_t deadline, leat_alarm *alarm)
+{
+    return operate(b, ch, side, item, deadline, alarm);
+}
+
+int leat_block_send(leat_block *b, leat_chan *ch, const void *given, int64_t deadline,
                     leat_alarm *alarm)
 {
-    return operate(b, ch, LT_SEND, (void *)(uintptr_t)item, deadline, alarm);
+    void *item = (void *)(uintptr_t)given;
+    return deadline == LEAT_NEVER ? operate(b, ch, LT_SEND, item, LEAT_NEVER, NULL)
+                                  : operate_until(b, ch, LT_SEND, item, deadline, alarm);
 }
 
 int leat_block_recv(leat_block *b, leat_chan *ch, void *item, int64_t deadline, leat_alarm *alarm)
 {
-    return operate(b, ch, LT_RECEIVE, item, deadline, alarm);
+    return deadline == LEAT_NEVER ? operate(b, ch, LT_RECEIVE, item, LEAT_NEVER, NULL)
+                                  : operate_until(b, ch, LT_RECEIVE, item, deadline, alarm);
 }
 
 int leat_block_select(leat_block *b, leat_case *cases, size_t n, int64_t deadline,

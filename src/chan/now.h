@@ -16,6 +16,14 @@ static inline _Atomic uint32_t *lt_chan_waiting(leat_chan *ch, enum lt_side side
     return side == LT_RECEIVE ? &ch->receivers_waiting : &ch->senders_waiting;
 }
 
+/* Without the lock: a hint whether an operation on an open, plain channel would have to wait. */
+static inline bool lt_chan_seems_to_wait(leat_chan *ch, enum lt_side side)
+{
+    return lt_chan_count(ch) == (side == LT_SEND ? ch->capacity : 0) &&
+           !atomic_load_explicit(lt_chan_waiting(ch, side == LT_SEND ? LT_RECEIVE : LT_SEND),
+                                 memory_order_relaxed);
+}
+
 /* Adds a waiter to its queue. */
 static inline void lt_chan_enqueue(leat_chan *ch, enum lt_side side, struct lt_waiter *waiter)
 {
