@@ -270,6 +270,41 @@ static int drops_what_is_left(void *arg)
 }
 ON_WORKERS(drops_what_is_left);
 
+/* A buffer goes back to its pool, which is a channel of the same scope. */
+static leat_chan *pool, *work;
+static int given_back, refused;
+
+static void give_back(void *item)
+{
+    int error = leat_try_send(pool, item);
+    CHECK(error == 0 || error == -EPIPE);
+    *(error ? &refused : &given_back) += 1;
+    CHECK_IS(-EPIPE, leat_try_send(work, item));
+}
+
+static int drops_into_another_channel(void *arg)
+{
+    (void)arg;
+    for (int pool_first = 0; pool_first <= 1; pool_first++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        if (pool_first)
+            pool = open_noting(s, 8);
+        work = leat_chan_open(
+            s, &(leat_chan_spec){ .item_size = sizeof(int), .capacity = 8, .drop = give_back });
+        if (!pool_first)
+            pool = open_noting(s, 8);
+        for (int i = 0; i < 5; i++)
+            CHECK_IS(0, leat_send(work, &i));
+        given_back = refused = 0;
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(pool_first ? 5 : 0, given_back);
+        CHECK_IS(pool_first ? 0 : 5, refused);
+        check_dropped(0, pool_first ? 5 : 0);
+    }
+    return 0;
+}
+ON_WORKERS(drops_into_another_channel);
+
 /* The channel is closed or the scope is cancelled while a sender waits: nothing is dropped. */
 static int waiting_senders_keep_their_items(void *arg)
 {
@@ -456,6 +491,7 @@ int main(void)
         TESTS_ON_WORKERS(closes_amid_traffic),
         TESTS_ON_WORKERS(counts_senders),
         TESTS_ON_WORKERS(drops_what_is_left),
+        TESTS_ON_WORKERS(drops_into_another_channel),
         TESTS_ON_WORKERS(waiting_senders_keep_their_items),
         TESTS_ON_WORKERS(drops_with_no_lock_held),
         TESTS_ON_WORKERS(counts_references),

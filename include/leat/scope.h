@@ -35,10 +35,13 @@ typedef struct leat_scope leat_scope;
  * the caller is a block or callback. */
 LEAT_API leat_scope *leat_scope_open(int64_t deadline);
 
-/* Waits until every task of the scope has ended, then frees its channels and the scope. Items left
- * in the channels go to the channels' drop functions. It does not cancel the tasks: to leave early,
- * call leat_scope_cancel first. Cancelling ends the tasks' waits, but not this wait. Only the
- * opener may call it, for its innermost scope.
+/* Waits until every task of the scope has ended, then frees its channels and the scope. It does not
+ * cancel the tasks: to leave early, call leat_scope_cancel first. Cancelling ends the tasks' waits,
+ * but not this wait. Only the opener may call it, for its innermost scope.
+ *
+ * Items left in the channels go to the channels' drop functions, before anything is freed: so a
+ * drop function may use the scope's other channels, semaphores and the like. The channel that was
+ * made last comes first. When its turn comes, it is closed.
  * Returns 0 when all tasks returned 0, or when leat_scope_cancel cancelled the scope first; else
  * the first reason that cancelled it: a value other than 0 that a task returned, -ETIMEDOUT for the
  * scope's deadline, or -ECANCELED for a scope around it. -EINVAL for NULL, or when the caller may

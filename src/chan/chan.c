@@ -8,15 +8,26 @@ struct lt_orphans lt_orphans = { .channels = { &lt_orphans.channels, &lt_orphans
 
 /* ---- the life of a channel ---- */
 
+/* No party uses the channel, but a drop function may: it finds the channel closed, so that it
+ * cannot send items there for ever. */
+static void empty(leat_chan *ch)
+{
+    lt_chan_unsplit(ch);
+    atomic_store_explicit(&ch->closed, true, memory_order_relaxed);
+    atomic_store_explicit(&ch->unusual, true, memory_order_relaxed);
+    while (ch->drop && lt_chan_count(ch)) {
+        void *item = lt_chan_slot(ch, 0);
+        lt_chan_pop(ch, ch->item_size, NULL);
+        ch->drop(item);
+    }
+}
+
 static void destroy(leat_chan *ch)
 {
     if (!lt_list_empty(&ch->receivers) || !lt_list_empty(&ch->senders))
         lt_die("leat: channel %s is freed while a party waits on it",
                ch->name ? ch->name : "without a name");
-    lt_chan_unsplit(ch);
-    if (ch->drop)
-        for (size_t i = 0; i < lt_chan_count(ch); i++)
-            ch->drop(lt_chan_slot(ch, i));
+    empty(ch);
     if (ch->keeper && ch->keeper->free)
         ch->keeper->free(ch);
     lt_free(ch);
@@ -27,7 +38,12 @@ static void destroy_owned(struct lt_owned *owned)
     destroy(LT_CONTAINER(owned, leat_chan, owned));
 }
 
-static const struct lt_owned_kind owned_kind = { .free = destroy_owned };
+static void empty_owned(struct lt_owned *owned)
+{
+    empty(LT_CONTAINER(owned, leat_chan, owned));
+}
+
+static const struct lt_owned_kind owned_kind = { .empty = empty_owned, .free = destroy_owned };
 
 leat_chan *lt_chan_owned(struct lt_owned *owned)
 {

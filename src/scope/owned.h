@@ -17,6 +17,10 @@ struct lt_owned {
 };
 
 struct lt_owned_kind {
+    /* Called before any object of the scope is freed, the newest first: lets go of what the object
+     * holds. This may call a user's function, which may use the scope's other objects. May be
+     * NULL. */
+    void (*empty)(struct lt_owned *owned);
     void (*free)(struct lt_owned *owned);
     /* For looks, with the scope's lock held: fills in a sight (scope/sight.h), whose `steps` is
      * set. NULL: a look does not show such objects, or finds them elsewhere. */

@@ -368,6 +368,20 @@ static void leave_parent(leat_scope *scope)
     lt_unlock(lock);
 }
 
+static void free_owned(leat_scope *scope)
+{
+    for (struct lt_node *node = scope->owned.prev; node != &scope->owned; node = node->prev) {
+        struct lt_owned *owned = LT_CONTAINER(node, struct lt_owned, node);
+        if (owned->kind->empty)
+            owned->kind->empty(owned);
+    }
+    while (!lt_list_empty(&scope->owned)) {
+        struct lt_owned *owned = LT_CONTAINER(scope->owned.next, struct lt_owned, node);
+        lt_list_remove(&owned->node);
+        owned->kind->free(owned);
+    }
+}
+
 int leat_scope_close(leat_scope *scope)
 {
     struct lt_party *self = lt_current_party();
@@ -379,11 +393,7 @@ int leat_scope_close(leat_scope *scope)
     join(scope);
     self->scope = scope->around;
     self->shields = scope->opener_shields;
-    while (!lt_list_empty(&scope->owned)) {
-        struct lt_owned *owned = LT_CONTAINER(scope->owned.next, struct lt_owned, node);
-        lt_list_remove(&owned->node);
-        owned->kind->free(owned);
-    }
+    free_owned(scope);
     int result = scope->result;
     if (LT_UNLIKELY(lt_probing() & LT_PROBE_TRACE))
         lt_observer->scope(scope->number, false);
