@@ -174,7 +174,8 @@ LEAT_API int leat_block_join(leat_block *block);
 
 /* Runs the block `other` as a part of this one, from beginning to end. `other` starts at once; its
  * struct may be a field of this block's struct. b->status is the verdict of `other`, which cancels
- * nothing; or -EINVAL for NULL or the block itself. `step` is as for leat_go_block. */
+ * nothing; or -EINVAL for NULL or the block itself. `step` is as for leat_go_block. Calls may nest
+ * as deep as you like: when 64 are under way on a worker's stack, the next one is queued. */
 #define LEAT_AWAIT_CALL(b, other, step) \
     LEAT_AWAIT_(b, leat_block_call(b, other, LEAT_BLOCK_TYPE_(step)))
 

@@ -45,6 +45,7 @@ enum {
     LT_TASK_MAGAZINE = 2,
     LT_DIRECT_SWITCHES = 2,
     LT_OP_BUDGET = 3,
+    LT_BLOCK_CALLS = 1,
     LT_TICK_SHIFT = 13,
     LT_CHAIN_SCAN = 1,
     LT_IDLE_SPINS = 0,
@@ -84,6 +85,7 @@ enum {
      * and timers. */
     LT_DIRECT_SWITCHES = 16,
     LT_OP_BUDGET = 256,   /* channel operations without a wait before a task yields */
+    LT_BLOCK_CALLS = 64,  /* blocks that call each other on one stack: deeper ones are queued */
     LT_TICK_SHIFT = 10,   /* the timer wheel's tick: 2^10 ns, about a microsecond */
     LT_CHAIN_SCAN = 64,   /* timers read for the exact next deadline before a sleep */
     LT_GLOBAL_TURN = 61,  /* one start in this many tries the global queue first */

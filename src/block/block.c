@@ -340,7 +340,14 @@ int leat_block_call(leat_block *b, leat_block *other, const leat_block_type *typ
     }
     init(other, party_of(b)->scope, type);
     machine_of(other)->waiter.part = true;
+    struct lt_worker *here = lt_current_worker();
+    if (LT_UNLIKELY(here->block_calls == LT_BLOCK_CALLS)) {
+        lt_launch(party_of(other)); /* its step begins on an empty stack */
+        return leat_block_await(b, other);
+    }
+    here->block_calls++;
     int verdict = step(other);
+    here->block_calls--;
     if (verdict == LEAT_PARKED_)
         return leat_block_await(b, other);
     end(other, verdict);

@@ -98,6 +98,7 @@ struct lt_worker {
     unsigned direct_left;  /* until inbox, nudges and timers are looked at; a hint for thieves */
     _Atomic(struct lt_task *) taken_nudges; /* nudges taken off the list and not looked at yet */
     unsigned budget;                        /* operations until a task yields */
+    unsigned block_calls;                   /* on its stack, of leat_block_call */
     bool surplus;                           /* active beside others that keep all processors busy */
     bool started_last;        /* the last thing run was a task's start: a ready party is next */
     struct lt_party *pending; /* taken from the local queue, to start next */
