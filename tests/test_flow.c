@@ -146,6 +146,7 @@ static int splits(void *arg)
     CHECK_IS(0, leat_close(in));
     CHECK_IS(-EINVAL, leat_split_sized(s, in, NULL, NULL, &odd, &even, 3, 7));
     CHECK_IS(-EINVAL, leat_split(s, in, NULL, NULL, &odd, &even, 0));
+    CHECK_IS(-EINVAL, leat_split(s, in, is_odd, NULL, &odd, &odd, 0));
     CHECK_IS(-EINVAL, leat_split(s, NULL, is_odd, NULL, &odd, &even, 0));
     CHECK_IS(-EINVAL, leat_split(s, in, is_odd, NULL, NULL, &even, 0));
     CHECK_IS(-EINVAL, leat_split(NULL, in, is_odd, NULL, &odd, &even, 0));

@@ -92,6 +92,34 @@ static int ends_with_the_first_failure(void *arg)
 }
 ON_WORKERS(ends_with_the_first_failure);
 
+static _Atomic size_t begun;
+
+static int fail_at_once(void *arg, size_t index)
+{
+    (void)arg;
+    (void)index;
+    atomic_fetch_add(&begun, 1);
+    return -EIO;
+}
+
+/* A loop that is over starts no tasks that would find nothing to do. */
+static int starts_no_more_than_needed(void *arg)
+{
+    (void)arg;
+    enum { MANY = 20000 };
+    leat_counts before, after;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_scope_cancel(s));
+    begun = 0;
+    leat_count(&before);
+    CHECK_IS(-ECANCELED, leat_all(MANY, fail_at_once, NULL));
+    leat_count(&after);
+    CHECK_IS(0, begun);
+    CHECK(after.started - before.started < MANY / 2);
+    return leat_scope_close(s);
+}
+ON_WORKERS(starts_no_more_than_needed);
+
 static int cancel_soon(void *arg)
 {
     leat_sleep(LEAT_MS / 2);
@@ -299,6 +327,7 @@ int main(void)
         TESTS_ON_WORKERS(goes_over_each_index_once),
         TESTS_ON_WORKERS(runs_as_many_at_once_as_asked),
         TESTS_ON_WORKERS(ends_with_the_first_failure),
+        TESTS_ON_WORKERS(starts_no_more_than_needed),
         TESTS_ON_WORKERS(is_cancelled_with_its_caller),
         TESTS_ON_WORKERS(maps_an_array_in_order),
         TESTS_ON_WORKERS(runs_all_at_once),

@@ -90,6 +90,11 @@ static int shares_one(void *arg)
     CHECK(a && a == b);
     CHECK_IS(0, leat_chan_unref(a));
     CHECK_IS(0, leat_chan_unref(b));
+    a = leat_timeout(0), b = leat_timeout(-LEAT_S); /* however coarse */
+    CHECK_IS(-EPIPE, leat_recv(a, NULL));
+    CHECK_IS(-EPIPE, leat_recv(b, NULL));
+    CHECK_IS(0, leat_chan_unref(a));
+    CHECK_IS(0, leat_chan_unref(b));
     CHECK_IS(0, leat_timeout_resolution(LEAT_TIMEOUT_RESOLUTION));
     return 0;
 }

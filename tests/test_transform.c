@@ -307,6 +307,28 @@ static int drops_what_is_left_out(void *arg)
 }
 ON_WORKERS(drops_what_is_left_out);
 
+/* Nothing is taken from the input, which may never have an item. */
+static int takes_none(void *arg)
+{
+    (void)arg;
+    for (int i = 0; i < 4; i++) {
+        leat_transform *none = leat_take(INT, 0), *all = leat_map(INT, INT, negate, NULL);
+        leat_transform *t = i == 0   ? none
+                            : i == 1 ? leat_compose(none, all)
+                            : i == 2 ? leat_compose(all, none)
+                                     : leat_on_failure(none, add_hundred, NULL);
+        if (i == 0 || i == 3)
+            leat_transform_free(all);
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *in = leat_chan_of(s, int, 2);
+        CHECK_IS(-EPIPE, leat_recv(leat_through(s, in, t, 0, NULL), NULL));
+        CHECK_IS(0, leat_send(in, &(int){ 1 }));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(takes_none);
+
 /* ---- wrong arguments, and when a transform is freed ---- */
 
 static _Atomic int freed;
@@ -323,7 +345,7 @@ static int pass_on(leat_transform *t, const void *item, leat_emit *emit)
     return leat_emit_item(emit, item);
 }
 
-static leat_transform own = { INT, INT, 1, pass_on, NULL, NULL, count_free };
+static leat_transform own = { INT, INT, 1, pass_on, NULL, NULL, count_free, 0 };
 
 static int refuses_what_is_wrong(void *arg)
 {
@@ -381,6 +403,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(agrees_with_a_model),
         TESTS_ON_WORKERS(drops_what_is_left_out),
+        TESTS_ON_WORKERS(takes_none),
         TESTS_ON_WORKERS(refuses_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

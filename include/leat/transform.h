@@ -18,7 +18,8 @@
  * An input belongs to the step that gets it, unless the step fails or calls leat_leave_out: then
  * the item goes to the drop function of `in`. The ready-made transforms do that with items that
  * they leave out. In a composition this holds for the inputs of the first transform; the items
- * between two transforms belong to the second, and no drop function gets them.
+ * between two transforms belong to the second, and no drop function gets them. So if items own
+ * memory, put a transform that leaves items out first, or into a leat_through of its own.
  *
  * The functions that make a transform return NULL when memory has run out or an argument is wrong.
  * Every function that takes a transform fails in the same way for NULL, so calls can be nested. */
@@ -65,6 +66,7 @@ struct leat_transform {
      * is cut short, and the scope is cancelled with that value. May be NULL. */
     int (*failed)(leat_transform *t, int error, const void *item, leat_emit *emit);
     void (*free)(leat_transform *t); /* may be NULL */
+    int wants_none;                  /* other than 0: the output ends before the first input */
 };
 
 /* Frees a transform that was not given to a composition or an operator. NULL is

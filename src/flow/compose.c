@@ -117,6 +117,7 @@ leat_transform *leat_compose(leat_transform *first, leat_transform *second)
     }
     c->t.finish = composed_finish;
     c->t.free = composed_free;
+    c->t.wants_none = first->wants_none || second->wants_none;
     c->first = first;
     c->second = second;
     return &c->t;
@@ -167,6 +168,7 @@ leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg
     g->t.finish = guarded_finish;
     g->t.failed = guarded_failed;
     g->t.free = guarded_free;
+    g->t.wants_none = t->wants_none;
     g->inner = t;
     g->fn = fn;
     g->arg = arg;

@@ -36,6 +36,13 @@ static bool take(struct loop *loop, size_t *begin, size_t *end)
     return true;
 }
 
+/* Whether a task that begins now would find nothing to do. */
+static bool is_over(struct loop *loop)
+{
+    return leat_cancelled(loop->scope) ||
+           atomic_load_explicit(&loop->next, memory_order_relaxed) == loop->end;
+}
+
 static int run_parts(void *arg)
 {
     struct loop *loop = arg;
@@ -57,7 +64,7 @@ static int run_loop(struct loop *loop, unsigned tasks)
         return leat_workers() ? -ENOMEM : -EINVAL;
     size_t parts =
         (loop->end - atomic_load_explicit(&loop->next, memory_order_relaxed)) / loop->grain;
-    for (unsigned i = 1; i < tasks && i <= parts; i++)
+    for (unsigned i = 1; i < tasks && i <= parts && !is_over(loop); i++)
         if (leat_go_spread_named(loop->scope, run_parts, loop, "parallel", 0) != 0)
             break;
     int error = run_parts(loop);

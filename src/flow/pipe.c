@@ -127,7 +127,7 @@ int leat_split(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg, 
 int leat_split_sized(leat_scope *scope, leat_chan *in, leat_test_fn *test, void *arg,
                      leat_chan **yes, leat_chan **no, size_t yes_capacity, size_t no_capacity)
 {
-    if (!scope || !in || !test || !yes || !no)
+    if (!scope || !in || !test || !yes || !no || yes == no)
         return -EINVAL;
     struct split *s = lt_flow_make(scope, in, NULL, sizeof *s + leat_chan_item_size(in), NULL);
     leat_chan *no_out = lt_flow_chan(scope, in, no_capacity),

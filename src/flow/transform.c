@@ -179,8 +179,10 @@ static int take_step(leat_transform *t, const void *item, leat_emit *emit)
 leat_transform *leat_take(size_t size, uint64_t n)
 {
     struct take *take = lt_transform_make(sizeof *take, size, size, 1, take_step);
-    if (take)
+    if (take) {
         take->left = n;
+        take->t.wants_none = n == 0;
+    }
     return (leat_transform *)take;
 }
 

@@ -158,13 +158,38 @@ static int64_t call_accept(leat_io *io, void *arg)
     return got;
 }
 
+/* A socket that does not listen never has a connection: without this check a party would wait for
+ * one. Returns 0 or an error. */
+static int check_listens(leat_io *io)
+{
+    if (!io)
+        return -EINVAL;
+    if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_NEVER ||
+        lt_io_is_simulated(io))
+        return 0;
+    if (!lt_io_enter(io))
+        return -EBADF;
+    int saved = errno, listens = 0, type = 0, error = 0;
+    socklen_t size = sizeof listens;
+    if (getsockopt(io->fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||
+        getsockopt(io->fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0)
+        error = -errno;
+    else if (!listens)
+        error = type == SOCK_DGRAM ? -EOPNOTSUPP : -EINVAL;
+    errno = saved;
+    lt_io_leave(io);
+    return error;
+}
+
 int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int64_t deadline)
 {
     if (!connection)
         return -EINVAL;
     /* Allocated first, so that no connection is accepted for which there is no memory. */
     leat_io *made;
-    int error = listener ? lt_io_new(NULL, -1, LT_IO_SOCKET, listener->stream, &made) : -EINVAL;
+    int error = check_listens(listener);
+    if (!error)
+        error = lt_io_new(NULL, -1, LT_IO_SOCKET, listener->stream, &made);
     if (error)
         return error;
     int64_t fd = lt_io_repeat(listener, LT_IN, call_accept, NULL, 0, deadline);

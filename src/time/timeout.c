@@ -196,14 +196,15 @@ leat_chan *leat_timeout(int64_t ns)
     int64_t to = atomic_load_explicit(&resolution, memory_order_relaxed);
     int64_t deadline = leat_after(ns);
     leat_chan *ch = NULL;
-    if (to) {
+    bool shared = to && ns > 0;
+    if (shared) {
         deadline = round_up(deadline, to);
         lt_lock(&table.lock);
         ch = share(deadline);
         lt_unlock(&table.lock);
     }
     if (!ch)
-        ch = add(deadline, to != 0);
+        ch = add(deadline, shared);
     if (outside)
         lt_runtime_release();
     return ch;
