@@ -26,7 +26,8 @@
  *
  * Deadlines. A deadline is an absolute time on the monotonic clock: an int64_t, in nanoseconds.
  * leat_after(50 * LEAT_MS) makes one. LEAT_NEVER means no deadline. With LEAT_NOW, a call that
- * would have to wait returns -EAGAIN instead. With a negative deadline, a call returns -EINVAL.
+ * would have to wait returns -EAGAIN instead; when the deadline has passed, -ETIMEDOUT. With a
+ * negative deadline, a call returns -EINVAL.
  *
  * Who may call. Unless a function says otherwise, every task and every thread of the program may
  * call it, even a thread that leat did not start. Blocks, callbacks, timers, and the functions that

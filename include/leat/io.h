@@ -165,8 +165,8 @@ LEAT_API int64_t leat_write_until(leat_io *io, const void *data, size_t n, int64
  * Returns what leat_write_until does. */
 LEAT_API int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline);
 
-/* Sends the `n` bytes at `data` as a datagram to the address at `to`, of `size` bytes; if `to` is
- * NULL, to the address that the socket is connected to.
+/* Sends the `n` bytes at `data`, 0 or more, as a datagram to the address at `to`, of `size` bytes;
+ * if `to` is NULL, to the address that the socket is connected to.
  * Returns the bytes sent; or an error, see the top. */
 LEAT_API int64_t leat_sendto(leat_io *io, const void *data, size_t n, const struct sockaddr *to,
                              socklen_t size, int64_t deadline);
@@ -181,11 +181,12 @@ LEAT_API int64_t leat_sendmsg(leat_io *io, const struct msghdr *header, int flag
  * Returns 0; -EBADF when it is closed; -EINVAL for NULL; or the error of shutdown(2). */
 LEAT_API int leat_shutdown(leat_io *io, int how);
 
-/* Copies bytes from `from` to `to` until the stream ends, `most` bytes have been copied, or the
- * deadline passes; INT64_MAX is no limit. From a file to a socket that leat has made, the bytes
- * stay in the kernel. If the call is cut short, the bytes that it has read and could not write go
- * back to `from`: the next read returns these bytes first, so nothing is lost. (leat holds them:
- * read(2) does not see them, and leat_io_release returns -EBUSY until they have been read.)
+/* Copies bytes from `from` to `to` until the stream ends, `most` bytes, 1 or more, have been
+ * copied, or the deadline passes; INT64_MAX is no limit. From a file to a socket that leat has
+ * made, the bytes stay in the kernel. If the call is cut short, the bytes that it has read and
+ * could not write go back to `from`: the next read returns these bytes first, so nothing is lost.
+ * (leat holds them: read(2) does not see them, and leat_io_release returns -EBUSY until they have
+ * been read.)
  * Returns how many bytes were written; 0 at the end of the stream; or, when none was written, an
  * error of either side, see the top. */
 LEAT_API int64_t leat_copy(leat_io *to, leat_io *from, int64_t most, int64_t deadline);
@@ -205,7 +206,7 @@ LEAT_API int leat_ready(leat_io *io, unsigned events, int64_t deadline);
 /* The same for a descriptor that leat does not have. It must stay open during the call. Each call
  * registers and unregisters the descriptor, which takes some microseconds: use leat_io_adopt if you
  * wait often.
- * Returns what leat_ready does; -EBADF when fd is not open. */
+ * Returns what leat_ready does; -EINVAL also for a negative fd; -EBADF when fd is not open. */
 LEAT_API int leat_poll(int fd, unsigned events, int64_t deadline);
 
 /* Find the channel from which a party can receive while the descriptor is ready to be read, or

@@ -218,12 +218,14 @@ enum { LEAT_ADDRESS_TEXT = 128 };
  * scope is cancelled, returns at once; but leat_stop waits until the system has answered.
  * Returns how many addresses were written; -ENOENT when the name or the service does not exist, or
  * has no address; -EHOSTDOWN when the name servers do not answer now; -EPROTO when they answer with
- * a failure; or an error, see the top: -EAGAIN for a name with LEAT_NOW, always. */
+ * a failure; -EMFILE, -ENFILE when there are no more descriptors; or an error, see the top: -EAGAIN
+ * for a name with LEAT_NOW, always. */
 LEAT_API int leat_resolve(const char *host, const char *service, leat_address *addresses, size_t n,
                           int64_t deadline);
 
 /* Writes the text of an address to `text`, which has room for `n` bytes: LEAT_ADDRESS_TEXT is
- * enough. leat_listen and leat_connect read this text; a 0 in an abstract name becomes an @.
+ * enough. leat_listen and leat_connect read this text; a 0 in an abstract name becomes an @. The
+ * text does not say whether the address is for datagrams: put "udp:" in front of it yourself.
  * Returns the length of the text; -ENOSPC when there is not enough room; -EAFNOSUPPORT for an
  * address of another family; -EINVAL for a NULL, or a size that is wrong. */
 LEAT_API int leat_address_text(const leat_address *address, char *text, size_t n);
@@ -236,7 +238,8 @@ LEAT_API int leat_io_local(leat_io *io, leat_address *address);
 LEAT_API int leat_io_peer(leat_io *io, leat_address *address);
 
 /* Writes the text of a socket's own address, as leat_io_local and then leat_address_text do: what
- * leat_connect needs to reach a listener whose port the system has chosen.
+ * leat_connect needs to reach a listener whose port the system has chosen. For a socket of
+ * datagrams put "udp:" in front of it.
  * Returns the length of the text; or an error of these two. */
 LEAT_API int leat_io_local_text(leat_io *io, char *text, size_t n);
 

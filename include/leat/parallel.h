@@ -26,8 +26,8 @@ extern "C" {
 
 /* How a loop is divided. A NULL pointer, or 0 in a field, means the default. */
 typedef struct leat_parallel {
-    /* The most tasks that run at once, including the caller; 0: as many as there are workers. If
-     * the functions wait, use more. */
+    /* The most tasks that run at once, including the caller; 0: as many as there are workers. The
+     * loop starts them all at first. If the functions wait, use more. */
     unsigned tasks;
     size_t grain; /* indices in one call of the function; 0: an eighth of a task's share */
 } leat_parallel;

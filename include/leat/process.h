@@ -14,8 +14,10 @@
  * A process belongs to a scope as a task does: closing the scope waits until the process has ended.
  * When the scope is cancelled, leat sends SIGTERM and SIGCONT to the process and its group, and
  * `grace` later SIGKILL to what is left of them. leat_scope_close returns when the process and its
- * group have ended or got SIGKILL. So no process outlives its scope, and none stays as a zombie. A
- * process that leaves the group (setsid) is out of reach. leat finds the group in /proc. Without
+ * group have ended or got SIGKILL. So no process outlives a scope that is cancelled while it runs,
+ * and none stays as a zombie. When the process itself has ended, what it has left in its group goes
+ * on, even if the scope is cancelled later. A process that leaves the group (setsid) is out of
+ * reach. leat finds the group in /proc. Without
  * /proc, what is left of it gets SIGKILL as soon as the process itself has ended.
  *
  * The end of a process and the end of its output are two events: its child processes may keep the

@@ -101,9 +101,9 @@ LEAT_API int leat_go_spread_named(leat_scope *scope, leat_fn *fn, void *arg, con
 
 /* Keep the calling task in its thread from leat_pin until the matching leat_unpin, even across
  * waits. For code that uses thread-local variables before and after a wait. Pins nest, 65,534 deep.
- * In a thread they do nothing.
- * Returns 0; -EINVAL in a block or callback, for leat_unpin without a pin, and when pins nest too
- * deep. */
+ * In a thread they do nothing and return 0.
+ * Returns 0; -EINVAL in a block or callback, in a task for leat_unpin without a pin, and when pins
+ * nest too deep. */
 LEAT_API int leat_pin(void);
 LEAT_API int leat_unpin(void);
 

@@ -2,8 +2,8 @@
  *
  *     leat_chan *late = leat_timeout(500 * LEAT_MS);
  *     leat_case cases[] = { LEAT_RECV(answers, &a), LEAT_RECV(late, NULL) };
- *     while (leat_select(cases, 2, LEAT_NEVER) == 0)          // one limit for many waits
- *         use(&a);
+ *     while (leat_select_ordered(cases, 2, LEAT_NEVER) == 0 && cases[0].status == 0)
+ *         use(&a);                                            // one limit for many waits
  *     leat_chan_unref(late);
  *
  * To limit one wait, use the deadline that every wait takes: it is exact and costs less. Use a
