@@ -110,6 +110,10 @@ says 'a part with -n' 2 'argument of its own' -n2 touch ran{} ::: a
 says 'no command' 2 'missing command' -j2
 says 'no command but items' 2 'missing command' ::: a
 says 'no such file' 2 'nosuch: No such file' -a nosuch touch ran
+says 'two files' 2 'may be given once' -a nosuch -a nosuch touch ran
+says 'no such folder' 2 'nosuch: No such file' --dir=nosuch touch ran ::: a
+says 'no folder' 2 'Not a directory' --dir=/dev/null touch ran ::: a
+says 'an output without a name' 2 'is empty' -o '' touch ran ::: a
 says 'lists and a file' 2 'cannot be combined' -a items touch ran ::: a
 says 'jobs' 2 "invalid argument '0' for '--jobs'" -j0 touch ran ::: a
 says 'an unknown option' 2 'unrecognized option' --nosuch touch ran ::: a

@@ -126,7 +126,8 @@ gives 'no item' 0 '' --on=unknown echo </dev/null
 printf '# a comment\n  a*2 # two\n\n\tb\r\n' >hosts
 rm -rf in
 is 'a file' '1 2 3' "$(map --on=@hosts -j1 -s "$meet; echo \$LEAT_SLOT" ::: 1 2 3 | sort | xargs)"
-for bad in -oProxyCommand=x 'a b' '' 'a*0' 'a*x' 'a*4097' redis://q @/none; do
+printf '# nothing else\n' >none
+for bad in -oProxyCommand=x 'a b' '' 'a*0' 'a*x' 'a*4097' redis://q @/none @none; do
     says "--on=$bad" 2 'leat map: ' --on="$bad" echo ::: 1
     [ "$(grep -c 'leat map: ' "$out/err")" = 1 ] || fail "--on=$bad: $(cat "$out/err")"
 done

@@ -180,5 +180,12 @@ is 'a full device: status' 2 $?
 grep -q 'No space left' "$out/err" || fail 'a full device: message'
 map echo ::: a >&- 2>"$out/err"
 is 'a closed output: status' 2 $?
+map -s 'echo a; echo b >&2' ::: 1 >"$out/got" 2>/dev/full
+is 'errors to a full device: status' 2 $?
+is 'errors to a full device: output' a "$(cat "$out/got")"
+
+# a limit of files, which the output that waits reaches
+(ulimit -f 8 && exec "$leat" map -j4 -s 'head -c 5000000 /dev/zero' ::: 1 2 3) | wc -c >"$out/got"
+is 'a limit of files: bytes' 15000000 "$(cat "$out/got")"
 
 finish

@@ -26,6 +26,10 @@ map --log=twice echo ::: a >/dev/null
 gives 'an item that comes twice' 0 a --log=twice --resume echo ::: a a
 gives 'and now both are done' 0 '' --log=twice --resume echo ::: a a
 gives 'failed ones again' 1 1 --log=log --resume -s 'echo "$1"; exit "$1"' ::: 0 1 0
+script='test -e now && echo "$1"'
+timeout -s INT 1 "$leat" map --log=waits --retries=3 --backoff=20 -s "$script" ::: 1 2>/dev/null
+touch now
+gives 'waited for another try' 0 1 --log=waits --resume=ended -s "$script" ::: 1
 gives 'not those that ended' 0 '' --log=log --resume=ended -s 'echo "$1"; exit "$1"' ::: 0 1 0
 gives 'a new one' 0 b --log=new --resume echo ::: b
 # the same command for different files

@@ -10,10 +10,11 @@ run() {
 }
 
 tree='echo $$ >>pids; (sh -c "echo \$\$ >>pids; sleep 1000" & sleep 1000) & echo $! >>pids; wait'
-for case in 'INT 130' 'TERM 143' 'HUP 129'; do
+ulimit -c 0
+for case in 'INT 130' 'TERM 143' 'HUP 129' 'QUIT 131'; do
     signal=${case% *} status=${case#* }
-    # A shell ignores INT in what it starts in the background: env gives it back. What the jobs
-    # start there ignores it, too, until the grace is over.
+    # A shell ignores INT and QUIT in what it starts in the background: env gives them back. What
+    # the jobs start there ignores them, too, until the grace is over.
     rm -f pids
     env --default-signal "$leat" map -j2 --grace=0.5 -s "$tree" ::: 1 2 3 4 \
         >"$out/got" 2>"$out/err" &

@@ -88,6 +88,14 @@ bool end_run(struct run *run, bool kill, int signal, int status)
     return first;
 }
 
+void note_trouble(struct run *run)
+{
+    pthread_mutex_lock(&run->lock);
+    if (!run->status)
+        run->status = EXIT_TROUBLE;
+    pthread_mutex_unlock(&run->lock);
+}
+
 void job_counts(struct run *run, struct job *job, bool succeeded)
 {
     const struct halt *halt = &run->plan->halt;

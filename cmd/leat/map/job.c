@@ -98,6 +98,14 @@ static bool wait_for_retry(struct job *job)
     return place_take(run, &job->place) == 0;
 }
 
+/* If a signal ended the run, the job would have been tried again: --resume has to do that. */
+static void leave_out_of_log(struct job *job)
+{
+    pthread_mutex_lock(&job->run->lock);
+    job->unlogged = job->run->signal != 0;
+    pthread_mutex_unlock(&job->run->lock);
+}
+
 bool job_has_succeeded(const struct job *job)
 {
     return job->exit.code == 0 && !job->timed_out;
@@ -160,8 +168,12 @@ static bool try_once(struct job *job)
     do
         job_try(job);
     while (job->lost && move(job));
-    if (job->lost || !may_retry(job) || !wait_for_retry(job))
+    if (job->lost || !may_retry(job))
         return false;
+    if (!wait_for_retry(job)) {
+        leave_out_of_log(job);
+        return false;
+    }
     output_forget(job, false);
     return true;
 }

@@ -84,7 +84,7 @@ static int add_file(struct plan *p, const char *name)
 {
     FILE *file = fopen(name, "re");
     char *line = NULL;
-    size_t room = 0;
+    size_t room = 0, before = p->machine_count;
     int wrong = 0;
     if (!file)
         return plan_refuse("%s: %s", name, strerror(errno));
@@ -98,6 +98,8 @@ static int add_file(struct plan *p, const char *name)
     }
     if (!wrong && ferror(file))
         wrong = plan_refuse("%s: %s", name, strerror(errno));
+    if (!wrong && p->machine_count == before)
+        wrong = plan_refuse("%s: this file names no machine", name);
     free(line);
     fclose(file);
     return wrong;

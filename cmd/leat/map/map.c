@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static int open_channels(struct run *run, leat_scope *scope)
 {
@@ -103,6 +104,22 @@ static int conclude(struct run *run)
     return (t->failed || run->halted) && !found ? EXIT_FAILED : 0;
 }
 
+/* Else each job would find that out, and the message would name the command. */
+static int check_folder(const struct plan *p)
+{
+    bool here = p->machine_count == 0;
+    for (size_t i = 0; i < p->machine_count; i++)
+        here |= strcmp(p->machines[i].name, ":") == 0;
+    struct stat folder;
+    if (!p->folder || !here)
+        return 0;
+    if (stat(p->folder, &folder) == 0 && !S_ISDIR(folder.st_mode))
+        errno = ENOTDIR;
+    else if (access(p->folder, X_OK) == 0)
+        return 0;
+    return plan_refuse("%s: %s", p->folder, strerror(errno));
+}
+
 static int run_plan(const struct plan *p)
 {
     static struct run run; /* zeroed; some kilobytes */
@@ -133,9 +150,12 @@ int map_main(int argc, char **argv)
 {
     struct plan p;
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN); /* a full file of waiting output has a bound of its own */
     int status = plan_read(&p, argc, argv);
     if (status < 0)
         status = command_check(&p);
+    if (status == 0 && p.command)
+        status = check_folder(&p);
     if (status == 0 && p.command)
         status = run_plan(&p);
     plan_free(&p);

@@ -13,6 +13,8 @@ static void write_out(struct job *job, enum stream stream, const char *bytes, si
 {
     struct run *run = job->run;
     streams_write(&run->streams, stream, job->tag, &job->lines[stream], bytes, n);
+    if (stream == STREAM_ERR && streams_error(&run->streams, STREAM_ERR))
+        note_trouble(run);
     int error = streams_error(&run->streams, STREAM_OUT);
     if (error && !leat_chan_closed(run->killing))
         end_run(run, true, error == -EPIPE ? SIGPIPE : SIGTERM, EXIT_TROUBLE);

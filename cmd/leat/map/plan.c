@@ -235,7 +235,11 @@ static int read_option(struct plan *p, int option, char *argument)
         p->jobs_given = true;
         return read_unsigned("--jobs", argument, 1, JOBS_MOST, &p->jobs);
     case '0': p->null = true; return 0;
-    case 'a': p->items = argument; return 0;
+    case 'a':
+        if (p->items)
+            return plan_refuse("--items may be given once: only lists after ':::' are combined");
+        p->items = argument;
+        return 0;
     case 'C': return read_separator(p, argument);
     case 'n': return read_per_command(p, argument);
     case OPT_SCRIPT: p->script = true; return 0;
@@ -246,7 +250,9 @@ static int read_option(struct plan *p, int option, char *argument)
     case 'u': p->unordered = true; return 0;
     case 'l': p->lines = true; return 0;
     case OPT_TAG: p->tag = true; return 0;
-    case 'o': p->output = argument; return 0;
+    case 'o':
+        p->output = argument;
+        return *argument ? 0 : plan_refuse("the name after --output is empty");
     case OPT_WINDOW:
         wrong = read_unsigned("--window", argument, 1, WINDOW_MOST, &window);
         p->window = window;

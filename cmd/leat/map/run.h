@@ -154,6 +154,9 @@ void deliver(struct run *run);
  * becomes the run's. True: no other call has ended the run before. */
 bool end_run(struct run *run, bool kill, int signal, int status);
 
+/* The run goes on; its status will be EXIT_TROUBLE, unless it has one. */
+void note_trouble(struct run *run);
+
 /* A job has a process, or none any more. */
 void job_runs(struct run *run, struct job *job);
 void job_rests(struct run *run, struct job *job);

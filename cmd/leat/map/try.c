@@ -156,8 +156,8 @@ void job_refuse(struct job *job, const char *program, int error)
     job->unlogged = !large;
     int status = program_is_shortage(error) ? EXIT_TROUBLE : job->exit.code;
     if (large || end_run(run, false, 0, status))
-        streams_say(&run->streams, "%s%s%s: %s", where, *where ? ": " : "", program,
-                    missing ? "command not found" : strerror(-error));
+        streams_say(&run->streams, "%s%s%s: %s", where, *where ? ": " : "",
+                    *program ? program : "''", missing ? "command not found" : strerror(-error));
 }
 
 /* ---- the try ---- */

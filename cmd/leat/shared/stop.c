@@ -36,9 +36,9 @@ static int attend(void *arg)
 
 int stop_open(struct stop *s, leat_scope *scope, bool pauses, stop_fn *act, void *arg)
 {
-    static const int all[] = { SIGINT, SIGTERM, SIGHUP, SIGTSTP, SIGCONT };
+    static const int all[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT };
     *s = (struct stop){ .act = act, .arg = arg };
-    int error = stop_signals(scope, all, pauses ? 5 : 3, &s->come);
+    int error = stop_signals(scope, all, pauses ? 6 : 4, &s->come);
     return error || !s->come ? error : leat_go(scope, attend, s);
 }
 

@@ -20,8 +20,8 @@ struct stop {
     void *arg;
 };
 
-/* Until stop_close, a task of the scope calls `act` for each SIGINT, SIGTERM and SIGHUP; with
- * `pauses`, for SIGTSTP and SIGCONT, too. `act` may cancel the scope: the task goes on. 0 or a
+/* Until stop_close, a task of the scope calls `act` for each SIGINT, SIGTERM, SIGHUP and SIGQUIT;
+ * with `pauses`, for SIGTSTP and SIGCONT, too. `act` may cancel the scope: the task goes on. 0 or a
  * negative errno value. */
 int stop_open(struct stop *s, leat_scope *scope, bool pauses, stop_fn *act, void *arg);
 
