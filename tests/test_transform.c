@@ -345,7 +345,7 @@ static int pass_on(leat_transform *t, const void *item, leat_emit *emit)
     return leat_emit_item(emit, item);
 }
 
-static leat_transform own = { INT, INT, 1, pass_on, NULL, NULL, count_free, 0 };
+static leat_transform own = { INT, INT, 1, pass_on, NULL, NULL, count_free };
 
 static int refuses_what_is_wrong(void *arg)
 {

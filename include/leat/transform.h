@@ -66,7 +66,6 @@ struct leat_transform {
      * is cut short, and the scope is cancelled with that value. May be NULL. */
     int (*failed)(leat_transform *t, int error, const void *item, leat_emit *emit);
     void (*free)(leat_transform *t); /* may be NULL */
-    int wants_none;                  /* other than 0: the output ends before the first input */
 };
 
 /* Frees a transform that was not given to a composition or an operator. NULL is

@@ -117,7 +117,6 @@ leat_transform *leat_compose(leat_transform *first, leat_transform *second)
     }
     c->t.finish = composed_finish;
     c->t.free = composed_free;
-    c->t.wants_none = first->wants_none || second->wants_none;
     c->first = first;
     c->second = second;
     return &c->t;
@@ -168,9 +167,20 @@ leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg
     g->t.finish = guarded_finish;
     g->t.failed = guarded_failed;
     g->t.free = guarded_free;
-    g->t.wants_none = t->wants_none;
     g->inner = t;
     g->fn = fn;
     g->arg = arg;
     return &g->t;
+}
+
+/* ---- before the first input ---- */
+
+bool lt_transform_wants_none(const leat_transform *t)
+{
+    if (t->step == guarded_step)
+        return lt_transform_wants_none(((const struct guarded *)t)->inner);
+    if (t->step != composed_step)
+        return lt_transform_takes_none(t);
+    const struct composed *c = (const struct composed *)t;
+    return lt_transform_wants_none(c->first) || lt_transform_wants_none(c->second);
 }

@@ -176,13 +176,16 @@ static int take_step(leat_transform *t, const void *item, leat_emit *emit)
     return take->left == 0 ? LEAT_ENOUGH : 0;
 }
 
+bool lt_transform_takes_none(const leat_transform *t)
+{
+    return t->step == take_step && ((const struct take *)t)->left == 0;
+}
+
 leat_transform *leat_take(size_t size, uint64_t n)
 {
     struct take *take = lt_transform_make(sizeof *take, size, size, 1, take_step);
-    if (take) {
+    if (take)
         take->left = n;
-        take->t.wants_none = n == 0;
-    }
     return (leat_transform *)take;
 }
 
