@@ -2,8 +2,8 @@
 
 set -u
 export LC_ALL=C
-# More of the same shows a sanitizer nothing new, and takes it minutes.
-[ -z "${LEAT_SANITIZE-}" ] || unset LEAT_LONG
+# In a sanitized or harsh build more of the same shows nothing new, and takes minutes.
+[ -z "${LEAT_SLOW-}" ] || unset LEAT_LONG
 leat=${LEAT_BIN:?LEAT_BIN is the command leat}
 work=$(mktemp -d)
 trap 'chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT

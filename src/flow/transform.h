@@ -30,7 +30,7 @@ void *lt_transform_make(size_t bytes, size_t in_size, size_t out_size, size_t mo
  * none. */
 int lt_transform_failed(leat_transform *t, int error, const void *item, leat_emit *emit);
 
-/* Whether the output ends before the first input: the transform, or a part of it, takes no items. */
+/* Whether the output ends before the first input: the transform or a part of it takes no items. */
 bool lt_transform_wants_none(const leat_transform *t);
 
 /* Whether the transform is leat_take(size, 0). */
