@@ -3,7 +3,7 @@
 set -u
 export LC_ALL=C
 # In a sanitized or harsh build more of the same shows nothing new, and takes minutes.
-[ -z "${LEAT_SLOW-}" ] || unset LEAT_LONG
+[ -z "${SLOW_BUILD-}" ] || unset LEAT_LONG
 leat=${LEAT_BIN:?LEAT_BIN is the command leat}
 work=$(mktemp -d)
 trap 'chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT

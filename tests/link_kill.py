@@ -13,7 +13,7 @@ from link_common import (Bench, Client, EngineError, Failed, Run, check, most_at
                          read_outputs, same, wait_for)
 from link_proxy import Proxy
 
-LONG = bool(os.environ.get("LEAT_LONG")) and not os.environ.get("LEAT_SLOW")
+LONG = bool(os.environ.get("LEAT_LONG")) and not os.environ.get("SLOW_BUILD")
 COUNT = 100000 if LONG else 4000
 EVENTS = {"far": 100, "engine": 20, "near": 10, "stop": 20} if LONG else \
     {"far": 12, "engine": 2, "near": 2, "stop": 2}
