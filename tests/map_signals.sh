@@ -27,6 +27,19 @@ for case in 'INT 130' 'TERM 143' 'HUP 129' 'QUIT 131'; do
     wait_for are_gone $(cat pids)
 done
 
+# a signal that prints a dump ends nothing
+rm -f pids
+job='echo $$ >>pids; until [ -e go ]; do sleep 0.02; done; echo done'
+env --default-signal LEAT_DUMP=SIGQUIT "$leat" map -s "$job" ::: 1 >"$out/got" 2>"$out/err" &
+run=$!
+wait_for pids 1
+kill -QUIT $run
+wait_for grep -q '^worker 0' "$out/err"
+touch go
+wait $run
+is 'a dump: status' 0 $?
+is 'a dump: output' done "$(cat "$out/got")"
+
 # deaf jobs: killed after the grace, and by a second signal at once
 run -j2 --grace=0.3 -s 'trap "" TERM; echo $$ >>pids; while :; do sleep 1; done' ::: 1 2
 wait_for pids 2

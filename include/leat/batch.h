@@ -137,8 +137,8 @@ LEAT_API int leat_batch_until(leat_batcher *batcher, const void *item, void *res
  * not wanted. A result counts only if its item's status is 0. All items of a run must have the
  * same key, and n must not exceed `most`: else -EINVAL. With n = 0 nothing is put and nothing
  * waits: it returns 0 even when the batcher is closed, but -ECANCELED in a cancelled scope.
- * Returns 0 when all statuses are 0; else the first status that is not 0; or an
- * error of leat_batch, and then neither array is written. */
+ * Returns 0 when all statuses are 0; else the first status that is not 0; or an error of
+ * leat_batch, and then neither array is written. */
 LEAT_API int leat_batch_many(leat_batcher *batcher, const void *items, size_t n, void *results,
                              int *status, int64_t deadline);
 

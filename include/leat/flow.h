@@ -243,7 +243,8 @@ LEAT_API int leat_unmix_all(leat_mix *mix);
 
 /* Sends n items to `ch` and then ends it as `ending` says. `items` is an array without gaps, and
  * must stay valid until the operator has ended. Items that were not sent still belong to the
- * caller, who is not told how many were: if items own memory, use leat_generate.
+ * caller. The operator does not tell how many it has sent. So if items own memory, use
+ * leat_generate.
  * Returns `ch`, or NULL. */
 LEAT_API leat_chan *leat_onto(leat_scope *scope, leat_chan *ch, const void *items, size_t n,
                               leat_ending ending);

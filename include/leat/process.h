@@ -17,8 +17,8 @@
  * group have ended or got SIGKILL. So no process outlives a scope that is cancelled while it runs,
  * and none stays as a zombie. When the process itself has ended, what it has left in its group goes
  * on, even if the scope is cancelled later. A process that leaves the group (setsid) is out of
- * reach. leat finds the group in /proc. Without
- * /proc, what is left of it gets SIGKILL as soon as the process itself has ended.
+ * reach. leat finds the group in /proc. Without /proc, what is left of it gets SIGKILL as soon as
+ * the process itself has ended.
  *
  * The end of a process and the end of its output are two events: its child processes may keep the
  * pipe open. leat_wait reports the end of the process, leat_read reports the end of its output, and

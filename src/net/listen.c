@@ -170,12 +170,13 @@ static int check_listens(leat_io *io)
     if (!lt_io_enter(io))
         return -EBADF;
     int saved = errno, listens = 0, type = 0, error = 0;
-    socklen_t size = sizeof listens;
-    if (getsockopt(io->fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0 ||
-        getsockopt(io->fd, SOL_SOCKET, SO_TYPE, &type, &size) != 0)
+    socklen_t size = sizeof(int);
+    if (getsockopt(io->fd, SOL_SOCKET, SO_ACCEPTCONN, &listens, &size) != 0)
         error = -errno;
     else if (!listens)
-        error = type == SOCK_DGRAM ? -EOPNOTSUPP : -EINVAL;
+        error = getsockopt(io->fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 && type == SOCK_DGRAM
+                    ? -EOPNOTSUPP
+                    : -EINVAL;
     errno = saved;
     lt_io_leave(io);
     return error;

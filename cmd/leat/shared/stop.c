@@ -3,10 +3,11 @@
 
 #include <signal.h>
 
-static bool is_ignored(int signal)
+/* Ignored, or handled already: LEAT_DUMP has a signal of its own. */
+static bool is_taken(int signal)
 {
     struct sigaction now;
-    return sigaction(signal, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+    return sigaction(signal, NULL, &now) == 0 && now.sa_handler != SIG_DFL;
 }
 
 int stop_signals(leat_scope *scope, const int *signals, size_t n, leat_chan **come)
@@ -14,7 +15,7 @@ int stop_signals(leat_scope *scope, const int *signals, size_t n, leat_chan **co
     int heeded[SIGRTMAX];
     size_t count = 0;
     for (size_t i = 0; i < n; i++)
-        if (!is_ignored(signals[i]))
+        if (!is_taken(signals[i]))
             heeded[count++] = signals[i];
     *come = NULL;
     return count ? leat_signals(scope, heeded, count, come) : 0;

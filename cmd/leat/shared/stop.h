@@ -9,7 +9,8 @@
 
 #include <stdbool.h>
 
-/* As leat_signals, but without those that are ignored; if all are, *come is NULL. */
+/* As leat_signals, but without those that are ignored, or that LEAT_DUMP names. If none is left,
+ * *come is NULL. */
 int stop_signals(leat_scope *scope, const int *signals, size_t n, leat_chan **come);
 
 typedef void stop_fn(void *arg, int signal);
