@@ -29,13 +29,13 @@ done
 
 # a signal that prints a dump ends nothing
 rm -f pids
-job='echo $$ >>pids; until [ -e go ]; do sleep 0.02; done; echo done'
+job='echo $$ >>pids; until [ -e dumped ]; do sleep 0.02; done; echo done'
 env --default-signal LEAT_DUMP=SIGQUIT "$leat" map -s "$job" ::: 1 >"$out/got" 2>"$out/err" &
 run=$!
 wait_for pids 1
 kill -QUIT $run
 wait_for grep -q '^worker 0' "$out/err"
-touch go
+touch dumped
 wait $run
 is 'a dump: status' 0 $?
 is 'a dump: output' done "$(cat "$out/got")"
