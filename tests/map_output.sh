@@ -185,7 +185,8 @@ is 'errors to a full device: status' 2 $?
 is 'errors to a full device: output' a "$(cat "$out/got")"
 
 # a limit of files, which the output that waits reaches
-(ulimit -f 8 && exec "$leat" map -j4 -s 'head -c 5000000 /dev/zero' ::: 1 2 3) | wc -c >"$out/got"
-is 'a limit of files: bytes' 15000000 "$(cat "$out/got")"
+job='[ "$1" != 1 ] || sleep 0.5; head -c 10000000 /dev/zero'
+(ulimit -f 8 && exec "$leat" map -j3 -s "$job" ::: 1 2 3) 2>"$out/err" | wc -c >"$out/got"
+is 'a limit of files: bytes' 30000000 "$(cat "$out/got")"
 
 finish
