@@ -139,13 +139,13 @@ void lt_task_park(struct lt_task *task)
     lt_worker_go_out(worker);
 }
 
-void lt_task_yield(struct lt_task *task)
+int lt_task_yield(struct lt_worker *worker, struct lt_task *task)
 {
-    struct lt_worker *worker = lt_task_home(task);
     lt_worker_go_in(worker);
     lt_worker_append_inside(worker, &task->party);
     worker = PARK(worker, task);
     lt_worker_go_out(worker);
+    return 0;
 }
 
 SWITCHES void lt_host_hold_up(struct lt_task *task)

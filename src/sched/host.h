@@ -15,8 +15,9 @@ void lt_task_park_inside(struct lt_task *task);
 /* The same, called outside, and returning outside. */
 void lt_task_park(struct lt_task *task);
 
-/* Lets other parties run first. */
-void lt_task_yield(struct lt_task *task);
+/* Lets other parties run first. `worker` is the caller's: the task names it too, but only once the
+ * task itself has been read. Returns 0, for the caller's tail call. */
+int lt_task_yield(struct lt_worker *worker, struct lt_task *task);
 
 /* Scheduler: starts a task. Returns when some task switches back to the scheduler. */
 void lt_host_start(struct lt_worker *worker, struct lt_task *task);

@@ -58,7 +58,7 @@ int lt_budget_renew(struct lt_worker *worker)
     }
     worker->budget = LT_OP_BUDGET;
     if (self->kind == LT_TASK)
-        lt_task_yield(LT_CONTAINER(self, struct lt_task, party));
+        lt_task_yield(worker, LT_CONTAINER(self, struct lt_task, party));
     return 0;
 }
 
@@ -71,16 +71,17 @@ struct lt_task *lt_task_self(void)
 /* New and ready tasks take turns. So a yield may start only a few of the new tasks, and none if the
  * caller itself has just started. This starts all that are queued now, except those that a thief
  * takes. (In a seeded world the world chooses.) */
-__attribute__((noinline)) static void yield_to_new(struct lt_worker *worker, struct lt_task *task)
+__attribute__((noinline)) static int yield_to_new(struct lt_worker *worker, struct lt_task *task)
 {
     /* Relaxed: this worker alone writes the tail; a head that is too old costs a yield. */
     uint32_t end = atomic_load_explicit(&worker->local_queue.tail, memory_order_relaxed), left;
     do {
         worker->started_last = false;
-        lt_task_yield(task);
+        lt_task_yield(worker, task);
         left = end - atomic_load_explicit(&worker->local_queue.head, memory_order_relaxed);
     } while (!lt_world() && lt_task_home(task) == worker && left <= LT_LOCAL_QUEUE_SIZE &&
              left > 0);
+    return 0;
 }
 
 int leat_yield(void)
@@ -88,10 +89,10 @@ int leat_yield(void)
     struct lt_worker *here = lt_current_worker();
     struct lt_task *task = here ? lt_worker_running(here) : NULL;
     if (LT_LIKELY(task && lt_local_queue_length(&here->local_queue) == 0))
-        lt_task_yield(task);
-    else if (task)
-        yield_to_new(here, task);
-    else if (LT_UNLIKELY(lt_world() != NULL))
+        return lt_task_yield(here, task);
+    if (task)
+        return yield_to_new(here, task);
+    if (LT_UNLIKELY(lt_world() != NULL))
         lt_world()->yield();
     else
         sched_yield();

@@ -113,6 +113,6 @@ bool lt_sim_wake(_Atomic uint32_t *word)
 void lt_sim_thread_yield(struct lt_sim_thread *thread)
 {
     become_carrier(thread);
-    lt_task_yield(thread->carrier);
+    lt_task_yield(lt_current_worker(), thread->carrier);
     become(thread);
 }

@@ -32,7 +32,7 @@ static void point(void)
         return;
     lt_sim_turn(sim)->end = LT_TURN_INTERRUPTED;
     if (self->kind == LT_TASK)
-        lt_task_yield(LT_CONTAINER(self, struct lt_task, party));
+        lt_task_yield(lt_current_worker(), LT_CONTAINER(self, struct lt_task, party));
     else
         lt_sim_thread_yield(LT_CONTAINER(self, struct lt_sim_thread, thread.party));
 }
