@@ -27,6 +27,7 @@ static int refuses_wrong_arguments(void *arg)
     CHECK_IS(-EINVAL, leat_scope_cancel(NULL));
     CHECK_IS(0, leat_scope_tasks(NULL));
     CHECK_IS(0, leat_cancelled(NULL));
+    CHECK_IS(LEAT_NEVER, leat_scope_deadline(NULL));
     CHECK_IS(-EINVAL, leat_unshield());
     CHECK_IS(-EINVAL, leat_go(NULL, count_up, &calls));
     CHECK_IS(-EINVAL, leat_go_blocking(NULL, count_up, &calls));
@@ -221,6 +222,43 @@ static int has_a_deadline(void *arg)
     return 0;
 }
 
+static int ask_for_its_deadline(void *expected)
+{
+    return leat_scope_deadline(NULL) == *(int64_t *)expected ? 0 : -EIO;
+}
+
+static int names_the_earliest_deadline(void *arg)
+{
+    (void)arg;
+    int64_t late = leat_after(600 * LEAT_S), early = late - LEAT_S;
+    leat_scope *outer = leat_scope_open(late);
+    leat_scope *unbounded = leat_scope_open(LEAT_NEVER);
+    leat_scope *inner = leat_scope_open(early);
+    CHECK_IS(early, leat_scope_deadline(inner));
+    CHECK_IS(early, leat_scope_deadline(NULL));
+    CHECK_IS(late, leat_scope_deadline(unbounded));
+    CHECK_IS(0, leat_go(unbounded, ask_for_its_deadline, &late));
+    CHECK_IS(0, leat_go_blocking(inner, ask_for_its_deadline, &early));
+    CHECK_IS(0, leat_scope_close(inner));
+    /* A later deadline inside does not move the one around it. */
+    inner = leat_scope_open(late + LEAT_S);
+    CHECK_IS(late, leat_scope_deadline(inner));
+    CHECK_IS(0, leat_scope_close(inner));
+    /* Nothing around a scope cancels it that was opened under a shield. */
+    CHECK_IS(0, leat_shield());
+    CHECK_IS(late, leat_scope_deadline(NULL));
+    inner = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(LEAT_NEVER, leat_scope_deadline(inner));
+    CHECK_IS(0, leat_scope_close(inner));
+    CHECK_IS(0, leat_unshield());
+    CHECK_IS(0, leat_scope_close(unbounded));
+    CHECK_IS(0, leat_scope_close(outer));
+    leat_scope *passed = leat_scope_open(LEAT_NOW);
+    CHECK_IS(LEAT_NOW, leat_scope_deadline(passed));
+    CHECK_IS(-ETIMEDOUT, leat_scope_close(passed));
+    return 0;
+}
+
 static int cancels_down_not_up(void *arg)
 {
     (void)arg;
@@ -349,22 +387,6 @@ static int shields_from_a_later_cancel(void *arg)
     return 0;
 }
 
-struct nursery {
-    leat_scope *scope;
-    _Atomic int born;
-};
-
-static int start_more(void *arg)
-{
-    struct nursery *nursery = arg;
-    leat_scope *inner = leat_scope_open(LEAT_NEVER);
-    for (int i = 0; i < 10; i++) {
-        CHECK_IS(0, leat_go(nursery->scope, count_up, &nursery->born));
-        CHECK_IS(0, leat_go(inner, count_up, &nursery->born));
-    }
-    return leat_scope_close(inner);
-}
-
 static int nests_a_thousand(void *arg)
 {
     (void)arg;
@@ -402,6 +424,7 @@ static const struct {
     { BODY(first_error_wins) },
     { BODY(leaves_early) },
     { BODY(has_a_deadline) },
+    { BODY(names_the_earliest_deadline) },
     { BODY(cancels_down_not_up) },
     { BODY(keeps_its_own_reason) },
     { BODY(is_born_cancelled) },
@@ -457,27 +480,13 @@ static void needs_a_runtime(void **state)
     CHECK_IS(-EINVAL, leat_unshield());
 }
 
-/* Tasks start tasks in their own scopes. */
-static int tasks_start_tasks(void *arg)
-{
-    (void)arg;
-    leat_scope *s = leat_scope_open(LEAT_NEVER);
-    struct nursery nursery = { s, 0 };
-    for (int i = 0; i < 10; i++)
-        CHECK_IS(0, i % 3 ? leat_go(s, start_more, &nursery)
-                          : leat_go_blocking(s, start_more, &nursery));
-    CHECK_IS(0, leat_scope_close(s));
-    CHECK_IS(200, nursery.born);
-    return 0;
-}
-ON_WORKERS(tasks_start_tasks);
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(needs_a_runtime),           TESTS_ON_WORKERS(opened_by_a_task),
-        TESTS_ON_WORKERS(opened_by_a_blocking_task), cmocka_unit_test(opened_by_a_thread),
-        TESTS_ON_WORKERS(tasks_start_tasks),
+        cmocka_unit_test(needs_a_runtime),
+        TESTS_ON_WORKERS(opened_by_a_task),
+        TESTS_ON_WORKERS(opened_by_a_blocking_task),
+        cmocka_unit_test(opened_by_a_thread),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

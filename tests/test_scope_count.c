@@ -1,4 +1,4 @@
-/* test_scope_count.c: a worker counts in advance for a scope. */
+/* test_scope_count.c: a worker counts in advance for a scope, also where tasks start tasks. */
 #include "support.h"
 
 #include "sched/current.h"
@@ -123,11 +123,48 @@ static void keeps_few_units(void **state)
     CHECK_IS(0, leat_stop());
 }
 
+static int count_up(void *arg)
+{
+    atomic_fetch_add((_Atomic int *)arg, 1);
+    return 0;
+}
+
+struct nursery {
+    leat_scope *scope;
+    _Atomic int born;
+};
+
+static int start_more(void *arg)
+{
+    struct nursery *nursery = arg;
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < 10; i++) {
+        CHECK_IS(0, leat_go(nursery->scope, count_up, &nursery->born));
+        CHECK_IS(0, leat_go(inner, count_up, &nursery->born));
+    }
+    return leat_scope_close(inner);
+}
+
+static int tasks_start_tasks(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct nursery nursery = { s, 0 };
+    for (int i = 0; i < 10; i++)
+        CHECK_IS(0, i % 3 ? leat_go(s, start_more, &nursery)
+                          : leat_go_blocking(s, start_more, &nursery));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(200, nursery.born);
+    return 0;
+}
+ON_WORKERS(tasks_start_tasks);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keeps_no_opener_waiting),
         cmocka_unit_test(keeps_few_units),
+        TESTS_ON_WORKERS(tasks_start_tasks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

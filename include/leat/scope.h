@@ -59,6 +59,12 @@ LEAT_API int leat_scope_cancel(leat_scope *scope);
  * scope. */
 LEAT_API int leat_cancelled(const leat_scope *scope);
 
+/* Tells when the deadline of `scope`, or of a scope around it that cancels it, passes: the earliest
+ * of these. NULL means the caller's innermost scope. Use it to give a foreign function, a program
+ * or another machine no more time than is left. A shield does not change the answer.
+ * Returns the deadline, which may have passed; LEAT_NEVER when there is none. */
+LEAT_API int64_t leat_scope_deadline(const leat_scope *scope);
+
 /* Counts what has not ended yet in the scope: tasks, blocks, operators, operations, and timers that
  * are set. For dumps and tests: the count may change at any moment, and may be wrong for a moment,
  * by up to 64 for each worker that runs tasks of the scope.

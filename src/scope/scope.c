@@ -409,6 +409,18 @@ int leat_cancelled(const leat_scope *scope)
     return scope && lt_scope_is_cancelled(scope);
 }
 
+/* A scope's parent outlives the scope. */
+int64_t leat_scope_deadline(const leat_scope *scope)
+{
+    int64_t earliest = LEAT_NEVER;
+    if (!scope)
+        scope = lt_current_party()->scope;
+    for (; scope; scope = scope->parent)
+        if (scope->deadline < earliest)
+            earliest = scope->deadline;
+    return earliest;
+}
+
 int leat_shield(void)
 {
     struct lt_party *self = lt_current_party();
