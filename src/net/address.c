@@ -198,18 +198,19 @@ int leat_address_text(const leat_address *address, char *text, size_t n)
 
 /* ---- of sockets ---- */
 
-static int address_of(leat_io *io, leat_address *address,
-                      int (*ask)(int, struct sockaddr *, socklen_t *))
+static int address_of(leat_io *io, leat_address *address, bool peer)
 {
     if (!io || !address)
         return -EINVAL;
     if (!lt_io_enter(io))
         return -EBADF;
     leat_address found = { .size = sizeof found.at };
+    struct sockaddr *at = (struct sockaddr *)&found.at;
     int saved = errno, error = 0;
     if (lt_io_is_simulated(io))
         error = -ENOTSUP;
-    else if (ask(io->fd, (struct sockaddr *)&found.at, &found.size) != 0)
+    else if ((peer ? getpeername(io->fd, at, &found.size) : getsockname(io->fd, at, &found.size)) !=
+             0)
         error = -errno;
     errno = saved;
     lt_io_leave(io);
@@ -218,24 +219,14 @@ static int address_of(leat_io *io, leat_address *address,
     return error;
 }
 
-static int ask_local(int fd, struct sockaddr *address, socklen_t *size)
-{
-    return getsockname(fd, address, size);
-}
-
-static int ask_peer(int fd, struct sockaddr *address, socklen_t *size)
-{
-    return getpeername(fd, address, size);
-}
-
 int leat_io_local(leat_io *io, leat_address *address)
 {
-    return address_of(io, address, ask_local);
+    return address_of(io, address, false);
 }
 
 int leat_io_peer(leat_io *io, leat_address *address)
 {
-    return address_of(io, address, ask_peer);
+    return address_of(io, address, true);
 }
 
 int leat_io_local_text(leat_io *io, char *text, size_t n)
