@@ -41,7 +41,7 @@ static int make_room(struct stream *stream, size_t most)
     return 0;
 }
 
-static int64_t read_some(struct capture *capture, struct stream *stream, int64_t deadline)
+static int64_t read_some(struct capture *capture, struct stream *stream)
 {
     char surplus[512];
     if (stream->size < capture->most) {
@@ -49,18 +49,21 @@ static int64_t read_some(struct capture *capture, struct stream *stream, int64_t
         if (error)
             return error;
         int64_t n = leat_read_until(stream->io, stream->bytes + stream->size,
-                                    stream->room - stream->size, deadline);
+                                    stream->room - stream->size, LEAT_NOW);
         stream->size += n > 0 ? (size_t)n : 0;
         return n;
     }
-    int64_t n = leat_read_until(stream->io, surplus, sizeof surplus, deadline);
+    int64_t n = leat_read_until(stream->io, surplus, sizeof surplus, LEAT_NOW);
     capture->partial |= n > 0;
     return n;
 }
 
-static int read_stream(struct capture *capture, struct stream *stream, int64_t deadline)
+/* Reads what is there, `times` at most: the writer may go on. */
+static int read_stream(struct capture *capture, struct stream *stream, int times)
 {
-    int64_t n = stream->io ? read_some(capture, stream, deadline) : -EAGAIN;
+    int64_t n = 1;
+    for (int i = 0; i < times && n > 0 && stream->io; i++)
+        n = read_some(capture, stream);
     if (n == 0)
         stream->io = NULL;
     return n < 0 && n != -EAGAIN ? (int)n : 0;
@@ -90,24 +93,21 @@ static int await(struct capture *capture, leat_chan *ended, int64_t until)
     return leat_select(cases, 3, until);
 }
 
-/* Reads what is in a pipe, whose writer may go on. */
-static int read_what_is_there(struct capture *capture, struct stream *stream)
+/* Reads up to `times` times from each stream that `found` names. */
+static int read_streams(struct capture *capture, int found, int times)
 {
-    int64_t n = 1;
-    for (int i = 0; i < LAST_READS && n > 0 && stream->io; i++)
-        n = read_some(capture, stream, LEAT_NOW);
-    if (n == 0)
-        stream->io = NULL;
-    return n < 0 && n != -EAGAIN ? (int)n : 0;
+    int error = found != ERR ? read_stream(capture, &capture->out, times) : 0;
+    return error || found == OUT ? error : read_stream(capture, &capture->err, times);
 }
 
-/* Collects until both streams have ended; after the end of the process, for its grace at most. */
+/* Collects until both streams have ended; after the end of the process, for its grace at most, and
+ * then what is left in the pipes. */
 static int collect(struct capture *capture)
 {
     int64_t until = LEAT_NEVER;
     leat_chan *ended = leat_process_ended(capture->process);
     while ((capture->out.io || capture->err.io) && (until == LEAT_NEVER || leat_now() < until)) {
-        int found = await(capture, ended, until), error = 0;
+        int found = await(capture, ended, until);
         if (found == -ETIMEDOUT)
             continue;
         if (found < 0)
@@ -116,29 +116,12 @@ static int collect(struct capture *capture)
             ended = NULL;
             until = leat_after(capture->process->grace);
         }
-        if (found == OUT || found == ERR)
-            error = read_stream(capture, found == OUT ? &capture->out : &capture->err, LEAT_NOW);
-        else
-            error = read_what_is_there(capture, &capture->out);
-        if (found == ENDED && !error)
-            error = read_what_is_there(capture, &capture->err);
+        int error = read_streams(capture, found, found == ENDED ? LAST_READS : 1);
         if (error)
             return error;
     }
-    return 0;
-}
-
-/* Collects the bytes that were in a pipe when its time was over. Its writer may go on. The reactor
- * may not have reported them yet, but soon will. */
-static int collect_rest(struct capture *capture, struct stream *stream)
-{
-    int error = 0;
-    for (int i = 0; i < LAST_READS && stream->io && !error; i++) {
-        if (leat_ready(stream->io, LEAT_IN, LEAT_NOW) <= 0)
-            break;
-        error = read_stream(capture, stream, LEAT_NEVER);
-    }
-    capture->partial |= stream->io != NULL;
+    int error = read_streams(capture, ENDED, LAST_READS);
+    capture->partial |= capture->out.io || capture->err.io;
     return error;
 }
 
@@ -175,10 +158,6 @@ static int run(struct capture *capture, leat_scope *scope, const char *const *ar
     capture->out.io = leat_process_out(capture->process);
     capture->err.io = leat_process_err(capture->process);
     error = collect(capture);
-    if (!error)
-        error = collect_rest(capture, &capture->out);
-    if (!error)
-        error = collect_rest(capture, &capture->err);
     return error ? error : finish(capture, captured);
 }
 
