@@ -174,32 +174,21 @@ int leat_kill_all(leat_process *process, int signal)
 
 /* ---- the warden ---- */
 
-/* Waits until the process has ended. 0, -ETIMEDOUT or -ECANCELED. */
-static int await_end(leat_process *process, int64_t deadline)
+/* Waits. 0: the process has ended. -EINTR: it must end, by the channel `orders`, which may be NULL.
+ * -ECANCELED: the scope is cancelled. -ETIMEDOUT. */
+static int await_end(leat_process *process, leat_chan *orders, int64_t deadline)
 {
     for (;;) {
-        int error = leat_ready(process->pidfd, LEAT_IN, deadline);
-        if (error > 0 || error == -ETIMEDOUT || error == -ECANCELED)
-            return error > 0 ? 0 : error;
-        /* The system cannot watch one more descriptor: check now and then. */
-        if (has_ended(process))
-            return 0;
-        error = leat_now() < deadline ? leat_sleep(look) : -ETIMEDOUT;
-        if (error)
-            return error;
-    }
-}
-
-/* Waits. 0: the process has ended. -EINTR: it must end. -ECANCELED: the scope is cancelled. */
-static int await_end_or_order(leat_process *process)
-{
-    for (;;) {
-        leat_case cases[] = { LEAT_RECV(process->orders, NULL), LEAT_READABLE(process->pidfd) };
-        int got = leat_select_ordered(cases, 2, cases[1].ch ? LEAT_NEVER : leat_after(look));
+        leat_case cases[] = { LEAT_RECV(orders, NULL), LEAT_READABLE(process->pidfd) };
+        /* If the system cannot watch one more descriptor, it checks now and then. */
+        int64_t next = cases[1].ch ? LEAT_NEVER : leat_after(look);
+        int got = leat_select_ordered(cases, 2, next < deadline ? next : deadline);
         if (got == 0 || got == -ECANCELED)
             return got == 0 ? -EINTR : got;
-        if (has_ended(process))
+        if (got == 1 || has_ended(process))
             return 0;
+        if (leat_now() >= deadline)
+            return -ETIMEDOUT;
     }
 }
 
@@ -214,17 +203,17 @@ static int ask_to_end(leat_process *process, int signal)
 static void terminate(leat_process *process)
 {
     int64_t spared_until = leat_after(process->grace);
-    int late = await_end(process, spared_until);
+    int late = await_end(process, NULL, spared_until);
     while (!late && leat_now() < spared_until && process->has_group &&
            lt_process_has_followers(process))
         leat_sleep(look);
     leat_kill_all(process, SIGKILL);
-    await_end(process, LEAT_NEVER);
+    await_end(process, NULL, LEAT_NEVER);
 }
 
 static void attend(leat_process *process)
 {
-    int why = await_end_or_order(process);
+    int why = await_end(process, process->orders, LEAT_NEVER);
     leat_shield();
     if (why == -ECANCELED)
         ask_to_end(process, SIGTERM);
