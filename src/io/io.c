@@ -138,7 +138,7 @@ static int end(leat_io *io)
     lt_reactor_remove(&io->source, io->fd);
     if (lt_io_is_simulated(io) && io->simulated)
         lt_simulated_close(io);
-    if (io->lent)
+    if (io->lent || io->fd < 0)
         return 0;
     int saved = errno, cancel = lt_cancel_put_off();
     int error = close(io->fd) == 0 || errno == EINTR ? 0 : -errno;

@@ -92,8 +92,15 @@ _Static_assert(sizeof(leat_chan) + sizeof(struct leat_io) <= 5 * LT_CACHE_LINE -
  * where the writer changes; in a pipe if the writer has set O_DIRECT. */
 bool lt_io_is_tcp(int fd);
 
-/* As leat_io_adopt, for a descriptor whose `kind` and `stream` are known. */
+/* As leat_io_adopt, for a descriptor whose `kind` and `stream` are known. With an fd below 0 there
+ * is none, for a caller that needs the memory first: lt_io_set_fd may set it later. */
 int lt_io_new(leat_scope *scope, int fd, enum lt_io_kind kind, bool stream, leat_io **made);
+
+static inline void lt_io_set_fd(leat_io *io, int fd)
+{
+    /* Relaxed: a look may read it. Other parties get the leat_io later. */
+    __atomic_store_n(&io->fd, fd, __ATOMIC_RELAXED);
+}
 
 /* Gives the caller's only reference to a scope. */
 void lt_io_own(leat_scope *scope, leat_io *io);

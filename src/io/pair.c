@@ -17,39 +17,25 @@ static int connect_by_system(leat_io *ends[2], bool both_ways)
     if (error)
         error = -errno;
     errno = saved;
-    for (int i = 0; i < 2 && !error; i++) {
-        /* Relaxed: a look may read it. Other parties get the leat_io later. */
-        __atomic_store_n(&ends[i]->fd, fds[i], __ATOMIC_RELAXED);
-        ends[i]->lent = false;
-    }
+    for (int i = 0; i < 2 && !error; i++)
+        lt_io_set_fd(ends[i], fds[i]);
     return error;
-}
-
-/* The leat_ios are made first, without descriptors, so that no later call can fail and leave a
- * descriptor open. */
-static int make_two(enum lt_io_kind kind, leat_io *made[2])
-{
-    for (int i = 0; i < 2; i++) {
-        int error = lt_io_new(NULL, -ENOTSUP, kind, false, &made[i]);
-        if (error)
-            return error;
-        made[i]->lent = true;
-    }
-    return 0;
 }
 
 static int open_two(leat_scope *scope, leat_io *ends[2], bool both_ways)
 {
     if (!ends || !lt_running())
         return -EINVAL;
+    bool simulated = lt_world();
+    enum lt_io_kind kind = simulated ? LT_IO_SIMULATED : both_ways ? LT_IO_SOCKET : LT_IO_NEVER;
     leat_io *made[2] = { NULL, NULL };
-    int error = make_two(lt_world()  ? LT_IO_SIMULATED
-                         : both_ways ? LT_IO_SOCKET
-                                     : LT_IO_NEVER,
-                         made);
+    /* Made first, so that no later call can fail and leave a descriptor open. */
+    int error = lt_io_new(NULL, -ENOTSUP, kind, false, &made[0]);
+    if (!error)
+        error = lt_io_new(NULL, -ENOTSUP, kind, false, &made[1]);
     if (!error)
         error =
-            lt_world() ? lt_simulated_connect(made, both_ways) : connect_by_system(made, both_ways);
+            simulated ? lt_simulated_connect(made, both_ways) : connect_by_system(made, both_ways);
     for (int i = 0; i < 2; i++) {
         if (error)
             leat_io_unref(made[i]);

@@ -195,12 +195,10 @@ int leat_accept(leat_io *listener, leat_scope *scope, leat_io **connection, int6
         return error;
     int64_t fd = lt_io_repeat(listener, LT_IN, call_accept, NULL, 0, deadline);
     if (fd < 0) {
-        made->lent = true;
         leat_io_unref(made);
         return (int)fd;
     }
-    /* Relaxed: a look may read it. Other parties get the leat_io later. */
-    __atomic_store_n(&made->fd, (int)fd, __ATOMIC_RELAXED);
+    lt_io_set_fd(made, (int)fd);
     if (scope)
         lt_io_own(scope, made);
     *connection = made;

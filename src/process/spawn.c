@@ -98,8 +98,7 @@ static int start(void *arg)
 static void note_start(struct spawning *spawning, leat_scope *scope)
 {
     leat_process *process = spawning->process;
-    /* Relaxed: a look may read it. Other parties get the process later. */
-    __atomic_store_n(&process->pidfd->fd, spawning->program.pidfd, __ATOMIC_RELAXED);
+    lt_io_set_fd(process->pidfd, spawning->program.pidfd);
     process->pid = spawning->program.pid;
     lt_scope_own(scope, &process->owned);
 }
