@@ -74,7 +74,7 @@ static int64_t drain(leat_io *to, void *arg)
     struct lt_io_hush hush;
     lt_io_hush(&hush);
     ssize_t n = splice(hose->ends[0], NULL, to->fd, NULL, hose->inside, 0);
-    lt_io_unhush(&hush, n < 0 ? errno == EPIPE : (size_t)n < hose->inside);
+    lt_io_unhush(&hush, n, hose->inside);
     return n >= 0 ? n : -errno;
 }
 
@@ -178,7 +178,7 @@ static int send_piece(void *arg)
     struct lt_io_hush hush;
     lt_io_hush(&hush);
     ssize_t n = sendfile(copy->to->fd, copy->from->fd, NULL, most);
-    lt_io_unhush(&hush, n < 0 ? errno == EPIPE : (size_t)n < most);
+    lt_io_unhush(&hush, n, most);
     return n >= 0 ? (int)n : -errno;
 }
 

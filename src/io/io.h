@@ -236,13 +236,13 @@ int64_t lt_io_reread(leat_io *io, const struct iovec *parts, size_t n, bool peek
 void lt_io_drop_unread(leat_io *io);
 
 /* lt_io_hush and lt_io_unhush surround a call that may raise SIGPIPE and has no flag against that.
- * `perhaps`: it may have been raised. Both keep errno. */
+ * That call returned `n` and could move `whole` bytes. Both keep errno. */
 struct lt_io_hush {
     bool foreign, pending;
     sigset_t before;
 };
 void lt_io_hush(struct lt_io_hush *hush);
-void lt_io_unhush(const struct lt_io_hush *hush, bool perhaps);
+void lt_io_unhush(const struct lt_io_hush *hush, ssize_t n, size_t whole);
 
 /* The total size of the parts in bytes. */
 static inline size_t lt_io_bytes(const struct iovec *parts, size_t n)

@@ -114,40 +114,34 @@ int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, 
 /* ---- calls that may block, on the pool's threads ---- */
 
 struct blocking {
-    int64_t (*call)(int fd, void *arg);
-    int fd;
-    void *arg;
+    lt_io_call *call;
+    leat_io *io;
+    struct vector *v;
     int64_t result;
 };
 
 static int run_blocking(void *arg)
 {
     struct blocking *b = arg;
-    b->result = b->call(b->fd, b->arg);
+    b->result = b->call(b->io, b->v);
     return 0;
 }
 
-/* A block that calls leat_read itself waits for the disk: it has no stack to wait on. */
-static int64_t call_blocking(leat_io *io, int64_t (*call)(int fd, void *arg), struct vector *v)
-{
-    struct blocking b = { .call = call, .fd = io->fd, .arg = v };
-    int error = leat_blocking(run_blocking, &b);
-    if (error == -EDEADLK && !v->asks)
-        return call(io->fd, v);
-    return error ? error : b.result;
-}
-
 /* For kinds that may block: RWF_NOWAIT has refused, or it is a file. */
-static int64_t call_slowly(leat_io *io, enum lt_way way, int64_t (*call)(int fd, void *arg),
-                           struct vector *v)
+static int64_t call_slowly(leat_io *io, enum lt_way way, lt_io_call *call, struct vector *v)
 {
+    struct blocking b = { .call = call, .io = io, .v = v };
     if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_POLLED) {
         struct pollfd poll_one = { .fd = io->fd, .events = way == LT_IN ? POLLIN : POLLOUT };
         int n = poll(&poll_one, 1, 0);
         if (n <= 0)
             return n == 0 ? -EAGAIN : -errno;
     }
-    return call_blocking(io, call, v);
+    int error = leat_blocking(run_blocking, &b);
+    /* A block that calls leat_read itself waits for the disk: it has no stack to wait on. */
+    if (error == -EDEADLK && !v->asks)
+        return call(io, v);
+    return error ? error : b.result;
 }
 
 static bool refuses_nowait(leat_io *io, ssize_t n)
@@ -165,10 +159,10 @@ static int64_t result_of(ssize_t n)
 
 /* ---- reading ---- */
 
-static int64_t block_readv(int fd, void *arg)
+static int64_t block_readv(leat_io *io, void *arg)
 {
     struct vector *v = arg;
-    return result_of(readv(fd, v->at, v->n));
+    return result_of(readv(io->fd, v->at, v->n));
 }
 
 static int64_t call_readv(leat_io *io, void *arg)
@@ -183,7 +177,7 @@ static int64_t call_readv(leat_io *io, void *arg)
         struct msghdr message = { .msg_iov = v->at, .msg_iovlen = (size_t)v->n };
         return result_of(recvmsg(io->fd, &message, MSG_DONTWAIT));
     }
-    case LT_IO_NEVER: return result_of(readv(io->fd, v->at, v->n));
+    case LT_IO_NEVER: return block_readv(io, v);
     case LT_IO_SIMULATED: return lt_simulated_read(io, v->at, v->n);
     case LT_IO_FOREIGN: {
         ssize_t n = preadv2(io->fd, v->at, v->n, -1, RWF_NOWAIT);
@@ -257,13 +251,15 @@ void lt_io_hush(struct lt_io_hush *hush)
     pthread_sigmask(SIG_BLOCK, &sigpipe, &hush->before);
 }
 
-void lt_io_unhush(const struct lt_io_hush *hush, bool perhaps)
+void lt_io_unhush(const struct lt_io_hush *hush, ssize_t n, size_t whole)
 {
     struct timespec at_once = { 0 };
     sigset_t sigpipe;
     if (!hush->foreign)
         return;
     int error = errno;
+    /* A call that has moved some bytes may have raised it for the rest. */
+    bool perhaps = n < 0 ? error == EPIPE : (size_t)n < whole;
     sigemptyset(&sigpipe);
     sigaddset(&sigpipe, SIGPIPE);
     if (perhaps && !hush->pending)
@@ -282,14 +278,13 @@ static ssize_t writev_quietly(int fd, const struct vector *v, int flags)
     struct lt_io_hush hush;
     lt_io_hush(&hush);
     ssize_t n = pwritev2(fd, v->at, v->n, -1, flags);
-    /* A write that has moved some bytes may have raised it for the rest. */
-    lt_io_unhush(&hush, n < 0 ? errno == EPIPE : (size_t)n < bytes_of(v));
+    lt_io_unhush(&hush, n, bytes_of(v));
     return n;
 }
 
-static int64_t block_writev(int fd, void *arg)
+static int64_t block_writev(leat_io *io, void *arg)
 {
-    return result_of(writev_quietly(fd, arg, 0));
+    return result_of(writev_quietly(io->fd, arg, 0));
 }
 
 /* A pipe that poll(2) calls ready takes PIPE_BUF bytes without waiting. A longer write would wait
@@ -317,7 +312,7 @@ static int64_t call_writev(leat_io *io, void *arg)
         struct msghdr message = { .msg_iov = v->at, .msg_iovlen = (size_t)v->n };
         return result_of(sendmsg(io->fd, &message, QUIETLY));
     }
-    case LT_IO_NEVER: return result_of(writev_quietly(io->fd, v, 0));
+    case LT_IO_NEVER: return block_writev(io, v);
     case LT_IO_SIMULATED: return lt_simulated_write(io, v->at, v->n);
     case LT_IO_FOREIGN: {
         ssize_t n = writev_quietly(io->fd, v, RWF_NOWAIT);
