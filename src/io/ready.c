@@ -6,17 +6,13 @@
 
 #include <poll.h>
 
-static short to_poll(unsigned events)
-{
-    return (short)((events & LEAT_IN ? POLLIN : 0) | (events & LEAT_OUT ? POLLOUT : 0));
-}
-
 /* The state now: events asked for, and LEAT_HUP; or a negative errno value. */
 static int ask_system(leat_io *io, unsigned events)
 {
     if (lt_io_is_simulated(io))
         return lt_simulated_ask(io, events);
-    struct pollfd one = { .fd = io->fd, .events = to_poll(events) };
+    short asked = (short)((events & LEAT_IN ? POLLIN : 0) | (events & LEAT_OUT ? POLLOUT : 0));
+    struct pollfd one = { .fd = io->fd, .events = asked };
     int saved = errno, n, cancel = lt_cancel_put_off();
     do
         n = poll(&one, 1, 0);
@@ -38,14 +34,6 @@ static int ask(leat_io *io, unsigned events)
     return found >= 0 && lt_io_has_unread(io) ? found | (int)(events & LEAT_IN) : found;
 }
 
-/* No party can wait for such a descriptor: it is always ready. */
-static bool is_always_ready(leat_io *io, int error)
-{
-    if (error == -EPERM)
-        atomic_store_explicit(&io->kind, LT_IO_FILE, memory_order_relaxed);
-    return error == -EPERM;
-}
-
 /* Makes the channels of these events match the state now. Returns that state, or a negative errno
  * value. */
 static int settle(leat_io *io, unsigned events)
@@ -55,8 +43,13 @@ static int settle(leat_io *io, unsigned events)
         error = lt_io_make_writable(io);
     if (!error)
         error = lt_io_register(io);
+    if (error == -EPERM) {
+        /* No party can wait for such a descriptor: it is always ready. */
+        atomic_store_explicit(&io->kind, LT_IO_FILE, memory_order_relaxed);
+        return (int)events;
+    }
     if (error)
-        return is_always_ready(io, error) ? (int)events : error;
+        return error;
     uint32_t raises[LT_WAYS];
     for (enum lt_way way = LT_IN; way < LT_WAYS; way++)
         raises[way] = lt_io_raise_count(io, way);

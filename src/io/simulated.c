@@ -117,12 +117,6 @@ static void send_off(struct stream *stream)
 
 /* ---- ends ---- */
 
-static void lose_what_is_under_way(struct stream *stream)
-{
-    lt_shared_timer_stop(&stream->timer);
-    stream->under_way = 0;
-}
-
 static void finish_writing(struct stream *stream, enum ending ending)
 {
     stream->ending = ending;
@@ -130,10 +124,11 @@ static void finish_writing(struct stream *stream, enum ending ending)
     raise_end(stream->writer, EPOLLOUT);
 }
 
-/* Bytes that have arrived can still be read. */
+/* Bytes that have arrived can still be read. Those under way are lost. */
 static void finish_reading(struct stream *stream)
 {
-    lose_what_is_under_way(stream);
+    lt_shared_timer_stop(&stream->timer);
+    stream->under_way = 0;
     stream->over = stream->refused = true;
     raise_end(stream->reader, EPOLLIN);
     raise_end(stream->writer, EPOLLOUT);
