@@ -33,13 +33,9 @@ static int combine(leat_block *b)
         if (c->fn && c->fn(c->arg, c->items, c->result) != 0)
             continue;
         LEAT_AWAIT_SEND(b, c->flow.out, c->result);
-        if (b->status) {
-            if (c->fn)
-                lt_flow_drop(c->flow.drop, c->result);
-            else
-                drop_round(c);
-        }
-        if (b->status == -EPIPE || b->status == -ECANCELED)
+        if (b->status && !c->fn)
+            drop_round(c);
+        if (!lt_flow_sent(b->status, c->fn ? c->flow.drop : NULL, c->result))
             break;
     }
 end:

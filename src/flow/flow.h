@@ -24,9 +24,8 @@ struct lt_flow {
     leat_block block;
     struct lt_owned owned;
     leat_scope *scope;
-    leat_chan *in, *out;  /* NULL: there is none, or there are several */
-    leat_drop_fn *drop;   /* of `in`, or without an `in` of `out` */
-    struct lt_flow *next; /* links operators that one call makes */
+    leat_chan *in, *out; /* NULL: there is none, or there are several */
+    leat_drop_fn *drop;  /* of `in`, or without an `in` of `out` */
     /* Its name in looks, such as "merge"; NULL: looks do not see it. lt_flow_show writes it when
      * everything that looks read has been set; read with acquire. */
     const char *_Atomic what;
@@ -71,13 +70,6 @@ void lt_flow_end(leat_chan *out, leat_ending ending, int status);
 static inline bool lt_flow_fits(const leat_chan *in, const leat_chan *out)
 {
     return in && out && in != out && leat_chan_item_size(in) == leat_chan_item_size(out);
-}
-
-/* Whether two channels have items of the same size with the same drop function. */
-static inline bool lt_flow_alike(const leat_chan *a, const leat_chan *b)
-{
-    return leat_chan_item_size(a) == leat_chan_item_size(b) &&
-           leat_chan_drop_fn(a) == leat_chan_drop_fn(b);
 }
 
 /* Hands an item to a drop function, if there is one. */

@@ -58,14 +58,6 @@ static bool set_state(struct input *input, unsigned state)
     return had_solos != (mix->solos != 0);
 }
 
-/* With the lock held. */
-static void add(leat_mix *mix, struct input *input)
-{
-    input->notified = mix->changes;
-    lt_list_append(&mix->inputs, &input->node);
-    lt_index_add(&mix->index, &input->indexed, lt_index_key(input->flow.in));
-}
-
 /* The input's role now: REMOVED, LEAT_MIX_PAUSE, LEAT_MIX_MUTE, or 0 to play. */
 static unsigned role(struct input *input)
 {
@@ -263,8 +255,10 @@ int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
     if (faster) {
         lt_list_append(&mix->spares, &input->node);
     } else {
-        add(mix, input);
+        input->notified = mix->changes;
         input->begun = true;
+        lt_list_append(&mix->inputs, &input->node);
+        lt_index_add(&mix->index, &input->indexed, lt_index_key(in));
     }
     bool changes = set_state(faster ? faster : input, state);
     lt_unlock(&mix->lock);

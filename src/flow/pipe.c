@@ -9,6 +9,7 @@
 
 struct pipe {
     struct lt_flow flow;
+    struct pipe *next; /* of one merge */
     leat_ending ending;
     _Alignas(16) unsigned char item[];
 };
@@ -55,7 +56,8 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
     if (!scope || (!ins && n) || n > UINT32_MAX)
         return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!ins[i] || !lt_flow_alike(ins[i], ins[0]))
+        if (!ins[i] || leat_chan_item_size(ins[i]) != leat_chan_item_size(ins[0]) ||
+            leat_chan_drop_fn(ins[i]) != leat_chan_drop_fn(ins[0]))
             return NULL;
     leat_chan *out = lt_flow_chan(scope, n ? ins[0] : NULL, capacity);
     if (!out || !n) {
@@ -68,13 +70,13 @@ leat_chan *leat_merge(leat_scope *scope, leat_chan *const *ins, size_t n, size_t
         struct pipe *p = make_pipe(scope, ins[i], out, LEAT_ENDS_DONE);
         if (!p)
             return NULL;
-        p->flow.next = first ? &first->flow : NULL;
+        p->next = first;
         first = p;
     }
     leat_chan_senders(out, (unsigned)n);
     while (first) { /* a pipe that runs may end, but its memory stays */
         struct pipe *p = first;
-        first = p->flow.next ? LT_CONTAINER(p->flow.next, struct pipe, flow) : NULL;
+        first = p->next;
         lt_flow_go(&p->flow, "merge", LEAT_BLOCK_TYPE_(move));
     }
     return out;

@@ -42,7 +42,6 @@ struct leat_result {
     struct lt_node emitter;   /* waits for room: a crowd of one */
     uint64_t index;
     size_t room, count, sent; /* outputs: how many fit, exist, and have been delivered */
-    int status;
     enum lt_slot_state state;
     bool lined;
     bool filled; /* only the function uses it: the slot was FULL, and has not seen room since */

@@ -7,7 +7,6 @@
 struct through {
     struct lt_flow flow;
     leat_transform *transform;
-    leat_drop_fn *drop; /* of outputs */
     leat_emit emit;
     struct lt_passage passage;
     unsigned char *outputs; /* room for the outputs of one step */
@@ -74,7 +73,7 @@ static bool has_output(const struct through *t)
 static void drop_outputs(struct through *t)
 {
     for (; t->sent < t->count; t->sent++)
-        lt_flow_drop(t->drop, output(t, t->sent));
+        lt_flow_drop(leat_chan_drop_fn(t->flow.out), output(t, t->sent));
 }
 
 static int pass(leat_block *b)
@@ -131,7 +130,6 @@ leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transf
         &(leat_chan_spec){ .item_size = transform->out_size, .capacity = capacity, .drop = drop });
     if (!t->flow.out)
         return NULL;
-    t->drop = drop;
     t->result = lt_transform_wants_none(transform) ? LEAT_ENOUGH : 0;
     t->passage.drop = t->flow.drop;
     t->emit = (leat_emit){ .put = add_output, .passage = &t->passage };
