@@ -206,15 +206,13 @@ static int wait_for_room(const struct server *server)
 /* After -EAGAIN the listener's channel is up to date. */
 static int accept_guest(struct server *server)
 {
-    for (int error = 0; !error;) {
-        error = leat_accept(server->listener, NULL, &server->held, LEAT_NOW);
-        if (error != -EAGAIN)
-            return error;
-        error = wait_for(server, lt_io_chan(server->listener, LT_IN));
-        if (error)
+    for (;;) {
+        int error = leat_accept(server->listener, NULL, &server->held, LEAT_NOW);
+        if (error == -EAGAIN)
+            error = wait_for(server, lt_io_chan(server->listener, LT_IN));
+        if (error || server->held)
             return error;
     }
-    return 0;
 }
 
 static bool is_shortage(int error)
