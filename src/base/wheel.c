@@ -216,32 +216,32 @@ static void move_down(struct lt_wheel *wheel, unsigned slot)
     }
 }
 
-bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now)
+/* Goes on to the first slot whose timers fire by the tick `until`. False: there is none. */
+static bool reach(struct lt_wheel *wheel, uint64_t until, unsigned *slot)
 {
     uint64_t begin;
-    if (!wheel->count)
-        return false;
-    earliest(wheel, &begin);
-    return begin <= (uint64_t)now >> wheel->shift;
+    while (wheel->count) {
+        *slot = earliest(wheel, &begin);
+        if (begin > until)
+            break;
+        wheel->tick = begin;
+        if (*slot < LT_WHEEL_LOWEST_SLOTS)
+            return true;
+        move_down(wheel, *slot);
+    }
+    return false;
 }
 
 bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now)
 {
-    while (lt_wheel_is_due(wheel, now)) {
-        uint64_t begin;
-        unsigned slot = earliest(wheel, &begin);
-        wheel->tick = begin;
-        if (level_of_slot(slot) > 0) {
-            move_down(wheel, slot);
-            continue;
-        }
-        struct lt_timer *timer = timer_at(wheel->slots[slot].next);
-        lt_wheel_remove(wheel, timer);
-        wheel->fired++;
-        timer->fire(timer);
-        return true;
-    }
-    return false;
+    unsigned slot;
+    if (!reach(wheel, (uint64_t)now >> wheel->shift, &slot))
+        return false;
+    struct lt_timer *timer = timer_at(wheel->slots[slot].next);
+    lt_wheel_remove(wheel, timer);
+    wheel->fired++;
+    timer->fire(timer);
+    return true;
 }
 
 /* Prefetches the first timer of a slot of the lowest level that fires soon after this one. */
@@ -257,16 +257,8 @@ LT_FETCHES void prefetch_following(const struct lt_wheel *wheel, unsigned slot)
 
 void lt_wheel_advance(struct lt_wheel *wheel, int64_t now)
 {
-    uint64_t until = (uint64_t)now >> wheel->shift, begin;
-    while (wheel->count) {
-        unsigned slot = earliest(wheel, &begin);
-        if (begin > until)
-            break;
-        wheel->tick = begin;
-        if (level_of_slot(slot) > 0) {
-            move_down(wheel, slot);
-            continue;
-        }
+    uint64_t until = (uint64_t)now >> wheel->shift;
+    for (unsigned slot; reach(wheel, until, &slot);) {
         prefetch_following(wheel, slot);
         struct lt_node taken;
         lt_list_init(&taken);

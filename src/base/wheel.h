@@ -77,14 +77,17 @@ bool lt_wheel_remove(struct lt_wheel *wheel, struct lt_timer *timer);
 /* Fires each timer that is due at `now`, after it has been removed from the wheel. */
 void lt_wheel_advance(struct lt_wheel *wheel, int64_t now);
 
-/* Whether lt_wheel_advance or lt_wheel_fire may have something to do: cheap. */
-bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now);
-
 /* Fires the earliest timer that is due. False if none is. */
 bool lt_wheel_fire(struct lt_wheel *wheel, int64_t now);
 
 /* A time before which no timer is due: cheap, but not exact. LEAT_NEVER when the wheel is empty. */
 int64_t lt_wheel_not_before(const struct lt_wheel *wheel);
+
+/* Whether lt_wheel_advance or lt_wheel_fire may have something to do: cheap. */
+static inline bool lt_wheel_is_due(const struct lt_wheel *wheel, int64_t now)
+{
+    return lt_wheel_not_before(wheel) <= now;
+}
 
 /* A time by which the wheel must be advanced again: the next deadline, or, where many timers share
  * a distant slot, the beginning of that slot. LEAT_NEVER when the wheel is empty. */
