@@ -7,23 +7,10 @@
 #ifndef LT_ARCH_FIBER_H
 #define LT_ARCH_FIBER_H
 
+#include "base/sanitizers.h"
+
 #include <stdbool.h>
 #include <stddef.h>
-
-#if defined(__SANITIZE_ADDRESS__)
-#define LT_ASAN 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LT_ASAN 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define LT_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LT_TSAN 1
-#endif
-#endif
 
 /* Keeps TSan from recording a function's entry and exit. (clang records them in spite of
  * no_sanitize.) */

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "base/futex.h"
 
+#include "base/sanitizers.h"
 #include "base/util.h"
 #include "base/world.h"
 
@@ -13,14 +14,6 @@
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#if defined(__SANITIZE_THREAD__)
-#define LT_FUTEX_TSAN
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LT_FUTEX_TSAN
-#endif
-#endif
 
 /* WAIT_BITSET takes an absolute time; plain WAIT a relative one that would drift on retries.
  * Returns 0, or -1 with errno. */
@@ -36,7 +29,7 @@ static long sleep_until(_Atomic uint32_t *word, uint32_t expected, int64_t deadl
                    FUTEX_BITSET_MATCH_ANY);
 }
 
-#ifdef LT_FUTEX_TSAN
+#ifdef LT_TSAN
 /* The thread sanitizer keeps a signal until the thread calls a function that the sanitizer has
  * replaced: this one, which is no cancellation point. A signal may come just before the sleep, so
  * the sleep has an end. Workers take no signals, and sleep as elsewhere. */
@@ -66,7 +59,7 @@ void lt_futex_wait(_Atomic uint32_t *word, uint32_t expected, int64_t deadline)
     if (LT_UNLIKELY(lt_world() != NULL) && lt_world()->sleep(word, expected, deadline))
         return;
     int saved = errno;
-#ifdef LT_FUTEX_TSAN
+#ifdef LT_TSAN
     sleep_with_signals(word, expected, deadline);
 #else
     sleep_until(word, expected, deadline);

@@ -3,6 +3,7 @@
 
 #include "base/alloc.h"
 #include "base/cancel.h"
+#include "base/sanitizers.h"
 
 #include <leat/base.h>
 
@@ -18,14 +19,9 @@
 #include <unistd.h>
 
 /* Sanitizers only know fork. */
-#if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
+#if defined(LT_ASAN) || defined(LT_TSAN)
 #define SHARES_MEMORY 0
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
-#define SHARES_MEMORY 0
-#endif
-#endif
-#ifndef SHARES_MEMORY
+#else
 #define SHARES_MEMORY 1
 #endif
 
