@@ -9,8 +9,6 @@
 #include "chan/chan.h"
 #include "io/stream.h"
 
-#include <leat/task.h>
-
 #include <stdbool.h>
 #include <string.h>
 
@@ -34,9 +32,7 @@ static void free_lines(leat_line *lines, size_t n)
 /* ---- reading ---- */
 
 struct reader {
-    leat_scope *scope;
-    leat_io *io;
-    leat_chan *out;
+    struct lt_stream stream;
     size_t most;
     char end; /* of a line */
     bool crlf;
@@ -87,15 +83,11 @@ static int set_text(leat_line *item, const char *bytes)
 
 static int send_lines(struct reader *r)
 {
-    size_t sent = 0;
-    int64_t n = 0;
-    while (n >= 0 && sent < r->n) {
-        n = leat_send_many(r->out, r->lines + sent, r->n - sent, LEAT_NEVER);
-        sent += n > 0 ? (size_t)n : 0;
-    }
+    size_t sent;
+    int error = lt_stream_send(&r->stream, r->lines, r->n, &sent);
     free_lines(r->lines + sent, r->n - sent);
     r->n = 0;
-    return n < 0 ? (int)n : 0;
+    return error;
 }
 
 /* Sends the items in the buffer, and moves the rest to its beginning. */
@@ -126,16 +118,14 @@ static int read_lines(void *arg)
     struct reader *r = arg;
     int error = 0;
     while (!error && !r->ended) {
-        int64_t n = leat_read(r->io, r->buffer + r->have, LT_STREAM_BYTES);
+        int64_t n = leat_read(r->stream.io, r->buffer + r->have, LT_STREAM_BYTES);
         if (n >= 0) {
             r->have += (size_t)n;
             r->ended = n == 0;
         }
         error = n < 0 ? (int)n : empty_buffer(r);
     }
-    error = lt_stream_end_out(r->scope, r->out, error);
-    lt_free(r);
-    return error;
+    return lt_stream_end_out(&r->stream, error);
 }
 
 int leat_lines(leat_scope *scope, leat_io *io, const leat_lines_options *options, leat_chan **lines)
@@ -149,21 +139,14 @@ int leat_lines(leat_scope *scope, leat_io *io, const leat_lines_options *options
                             .drop = leat_line_free,
                             .name = "leat_lines" };
     struct reader *r = lt_alloc_unset(sizeof *r + most + 1 + LT_STREAM_BYTES);
-    leat_chan *out = r ? leat_chan_open(scope, &spec) : NULL;
-    if (!out) {
-        lt_free(r);
+    if (!r)
         return -ENOMEM;
-    }
-    *r = (struct reader){ .scope = scope,
-                          .io = io,
-                          .out = out,
-                          .most = most,
-                          .end = o.zero ? 0 : '\n',
-                          .crlf = o.crlf != 0 };
-    int error = leat_go_named(scope, read_lines, r, "leat_lines", 0);
-    if (error)
-        lt_free(r);
-    else
+    leat_chan *out = leat_chan_open(scope, &spec);
+    *r = (struct reader){
+        .stream = { scope, io, out }, .most = most, .end = o.zero ? 0 : '\n', .crlf = o.crlf != 0
+    };
+    int error = lt_stream_start(&r->stream, read_lines, "leat_lines");
+    if (!error)
         *lines = out;
     return error;
 }
@@ -171,9 +154,7 @@ int leat_lines(leat_scope *scope, leat_io *io, const leat_lines_options *options
 /* ---- writing ---- */
 
 struct writer {
-    leat_scope *scope;
-    leat_chan *in;
-    leat_io *io;
+    struct lt_stream stream;
     leat_line lines[AT_ONCE];
     struct iovec parts[2 * AT_ONCE];
 };
@@ -189,21 +170,20 @@ static int write_some(struct writer *w, size_t n)
         if (!line->cut)
             w->parts[parts++] = (struct iovec){ &newline, 1 };
     }
-    return lt_stream_write(w->io, w->parts, parts);
+    return lt_stream_write(&w->stream, w->parts, parts);
 }
 
 static int write_lines(void *arg)
 {
     struct writer *w = arg;
+    leat_chan *in = w->stream.ch;
     int64_t n;
     int error = 0;
-    while (!error && (n = leat_recv_many(w->in, w->lines, AT_ONCE, LEAT_NEVER)) != -EPIPE) {
+    while (!error && (n = leat_recv_many(in, w->lines, AT_ONCE, LEAT_NEVER)) != -EPIPE) {
         error = n < 0 ? (int)n : write_some(w, (size_t)n);
         free_lines(w->lines, n < 0 ? 0 : (size_t)n);
     }
-    error = lt_stream_end_in(w->scope, w->in, error);
-    lt_free(w);
-    return error;
+    return lt_stream_end_in(&w->stream, error);
 }
 
 int leat_write_lines(leat_scope *scope, leat_chan *lines, leat_io *io)
@@ -213,11 +193,6 @@ int leat_write_lines(leat_scope *scope, leat_chan *lines, leat_io *io)
     struct writer *w = lt_alloc_unset(sizeof *w);
     if (!w)
         return -ENOMEM;
-    w->scope = scope;
-    w->in = lines;
-    w->io = io;
-    int error = leat_go_named(scope, write_lines, w, "leat_write_lines", 0);
-    if (error)
-        lt_free(w);
-    return error;
+    w->stream = (struct lt_stream){ scope, io, lines };
+    return lt_stream_start(&w->stream, write_lines, "leat_write_lines");
 }
