@@ -115,6 +115,8 @@ leat_transform *leat_compose(leat_transform *first, leat_transform *second)
         leat_transform_free(second);
         return NULL;
     }
+    if (first->step == lt_transform_take_none || second->step == lt_transform_take_none)
+        c->t.step = lt_transform_take_none;
     c->t.finish = composed_finish;
     c->t.free = composed_free;
     c->first = first;
@@ -164,6 +166,8 @@ leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg
         leat_transform_free(t);
         return NULL;
     }
+    if (t->step == lt_transform_take_none)
+        g->t.step = lt_transform_take_none;
     g->t.finish = guarded_finish;
     g->t.failed = guarded_failed;
     g->t.free = guarded_free;
@@ -171,16 +175,4 @@ leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg
     g->fn = fn;
     g->arg = arg;
     return &g->t;
-}
-
-/* ---- before the first input ---- */
-
-bool lt_transform_wants_none(const leat_transform *t)
-{
-    if (t->step == guarded_step)
-        return lt_transform_wants_none(((const struct guarded *)t)->inner);
-    if (t->step != composed_step)
-        return lt_transform_takes_none(t);
-    const struct composed *c = (const struct composed *)t;
-    return lt_transform_wants_none(c->first) || lt_transform_wants_none(c->second);
 }

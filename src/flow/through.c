@@ -130,7 +130,7 @@ leat_chan *leat_through(leat_scope *scope, leat_chan *in, leat_transform *transf
         &(leat_chan_spec){ .item_size = transform->out_size, .capacity = capacity, .drop = drop });
     if (!t->flow.out)
         return NULL;
-    t->result = lt_transform_wants_none(transform) ? LEAT_ENOUGH : 0;
+    t->result = transform->step == lt_transform_take_none ? LEAT_ENOUGH : 0;
     t->passage.drop = t->flow.drop;
     t->emit = (leat_emit){ .put = add_output, .passage = &t->passage };
     lt_flow_go(&t->flow, "through", LEAT_BLOCK_TYPE_(pass));

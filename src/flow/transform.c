@@ -176,14 +176,17 @@ static int take_step(leat_transform *t, const void *item, leat_emit *emit)
     return take->left == 0 ? LEAT_ENOUGH : 0;
 }
 
-bool lt_transform_takes_none(const leat_transform *t)
+int lt_transform_take_none(leat_transform *t, const void *item, leat_emit *emit)
 {
-    return t->step == take_step && ((const struct take *)t)->left == 0;
+    (void)t;
+    leat_leave_out(emit, item);
+    return LEAT_ENOUGH;
 }
 
 leat_transform *leat_take(size_t size, uint64_t n)
 {
-    struct take *take = lt_transform_make(sizeof *take, size, size, 1, take_step);
+    lt_step_fn *step = n ? take_step : lt_transform_take_none;
+    struct take *take = lt_transform_make(sizeof *take, size, size, 1, step);
     if (take)
         take->left = n;
     return (leat_transform *)take;

@@ -30,10 +30,8 @@ void *lt_transform_make(size_t bytes, size_t in_size, size_t out_size, size_t mo
  * none. */
 int lt_transform_failed(leat_transform *t, int error, const void *item, leat_emit *emit);
 
-/* Whether the output ends before the first input: the transform or a part of it takes no items. */
-bool lt_transform_wants_none(const leat_transform *t);
-
-/* Whether the transform is leat_take(size, 0). */
-bool lt_transform_takes_none(const leat_transform *t);
+/* The step of leat_take(size, 0), and of what is made of it: the output ends before the first
+ * input. */
+int lt_transform_take_none(leat_transform *t, const void *item, leat_emit *emit);
 
 #endif
