@@ -4,6 +4,7 @@
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/sanitizers.h"
+#include "sched/pool.h"
 
 #include <leat/base.h>
 
@@ -285,6 +286,8 @@ static int start(struct lt_program *program)
     int error = SHARES_MEMORY ? start_in_shared_memory(program) : -EINVAL;
     if (error == -EINVAL && program->report >= 0)
         error = start_by_fork(program);
+    if (error == -EAGAIN)
+        lt_pool_shrink(); /* the next try may have their room */
     return error || program->pidfd >= 0 ? error : open_pidfd(program);
 }
 

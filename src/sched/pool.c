@@ -19,6 +19,7 @@ static struct {
     pthread_mutex_t mutex;
     struct lt_work *head, **end;
     unsigned queued, idle, threads;
+    unsigned surplus; /* threads that end when they are idle */
     bool closing;
     bool has_ended; /* a thread has ended and waits to be joined */
     pthread_t ended;
@@ -64,20 +65,23 @@ static void prepare(void)
     pool.ready = true;
 }
 
-/* Waits for work; NULL when there has been none for LT_POOL_IDLE_S seconds, or the pool closes. */
+/* Waits for work. NULL: there has been none for LT_POOL_IDLE_S seconds, the pool closes, or the
+ * thread is a surplus. */
 static struct lt_work *next_work(void)
 {
     int64_t until = lt_clock_now() + LT_POOL_IDLE_S * LEAT_S;
     struct timespec at = { (time_t)(until / LEAT_S), (long)(until % LEAT_S) };
     pool.idle++;
     int error = 0;
-    while (!pool.head && !pool.closing && error != ETIMEDOUT)
+    while (!pool.head && !pool.closing && !pool.surplus && error != ETIMEDOUT)
         error = pthread_cond_timedwait(&pool.work, &pool.mutex, &at);
     pool.idle--;
     struct lt_work *work = pool.head;
     if (work) {
         pool.head = work->next;
         pool.queued--;
+    } else if (pool.surplus) {
+        pool.surplus--;
     }
     return work;
 }
@@ -141,6 +145,15 @@ int lt_pool_submit(struct lt_work *work)
     if (!error)
         pthread_cond_signal(&pool.work);
     return error;
+}
+
+void lt_pool_shrink(void)
+{
+    pthread_mutex_lock(&pool.mutex);
+    pool.surplus = pool.idle > pool.queued ? pool.idle - pool.queued : 0;
+    if (pool.surplus)
+        pthread_cond_broadcast(&pool.work);
+    pthread_mutex_unlock(&pool.mutex);
 }
 
 void lt_pool_close(void)

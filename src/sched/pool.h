@@ -20,6 +20,10 @@ int lt_pool_submit(struct lt_work *work);
 /* Reports the number of threads, and how many of them have nothing to do. */
 void lt_pool_count(unsigned *threads, unsigned *idle);
 
+/* Lets the threads that have nothing to do end now. Each counts against the user's limit of
+ * processes. */
+void lt_pool_shrink(void);
+
 /* Whether the calling thread is one of the pool's, or lives in a seeded world. */
 bool lt_pool_is_mine(void);
 
