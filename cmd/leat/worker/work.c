@@ -45,7 +45,8 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
     if (!error)
         do
             error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, process);
-        while (program_is_shortage(error) && wait_for_others(work->worker, &tries));
+        while (program_is_shortage(error) && !work->as_thread &&
+               wait_for_others(work->worker, &tries));
     free(environment);
     free(strings);
     return error;
@@ -271,6 +272,15 @@ static void run_program(struct work *work, leat_process *process, char *buffer)
         report_ended(work, &how);
 }
 
+/* The system lacks something, perhaps threads: the job waits for it as a task, without a thread. */
+static bool goes_on_as_task(struct work *work, int error)
+{
+    if (!work->as_thread || !program_is_shortage(error))
+        return false;
+    work->as_thread = false;
+    return leat_go(work->worker->jobs, work_do, work) == 0;
+}
+
 /* Returns whether the thread has the lead. */
 static bool do_one(struct work *work)
 {
@@ -278,15 +288,18 @@ static bool do_one(struct work *work)
     leat_scope *scope = buffer ? leat_scope_open(LEAT_NEVER) : NULL;
     leat_process *process;
     int error = scope ? start(work, scope, &process) : -ENOMEM;
+    bool goes_on = scope && goes_on_as_task(work, error);
     if (!error)
         run_program(work, process, buffer);
-    else if (error != -ECANCELED)
+    else if (error != -ECANCELED && !goes_on)
         report_refused(work, error);
     if (scope) {
         leat_scope_cancel(scope);
         leat_scope_close(scope);
     }
     free(buffer);
+    if (goes_on)
+        return false; /* the task has it now */
     bool leads = work->leads;
     works_remove(work);
     return leads;

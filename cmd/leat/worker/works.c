@@ -105,9 +105,10 @@ static int take_start(struct worker *worker, struct frame *f, struct work **mine
     work->as_thread = is_mine || worker->count <= THREADS_MOST;
     if (is_mine)
         *mine = work;
-    int error = is_mine           ? 0
-                : work->as_thread ? leat_go_blocking(worker->jobs, work_do_several, work)
-                                  : leat_go(worker->jobs, work_do, work);
+    if (is_mine || (work->as_thread && leat_go_blocking(worker->jobs, work_do_several, work) == 0))
+        return 0;
+    work->as_thread = false; /* a task waits for what it needs */
+    int error = leat_go(worker->jobs, work_do, work);
     work->started = !error;
     return error;
 }
