@@ -39,6 +39,7 @@ struct job *job_new(struct run *run, const struct offer *offer, unsigned place)
                          .command = offer->command,
                          .tag = tag,
                          .place = place,
+                         .try = 1,
                          .number = offer->number };
     return job;
 }
@@ -138,11 +139,14 @@ static struct job *end_and_go_on(struct job *job)
 {
     struct run *run = job->run;
     unsigned place = job->place;
+    bool as_thread = job->as_thread;
     count(job);
     job->place = 0;
     leat_send(run->news, &(struct news){ job, true });
     job = place && place_is_good(run, place) ? next_job(run, place) : NULL;
-    if (!job)
+    if (job)
+        job->as_thread = as_thread;
+    else
         place_give_back(run, &place);
     return job;
 }
@@ -168,7 +172,7 @@ static bool try_once(struct job *job)
     do
         job_try(job);
     while (job->lost && move(job));
-    if (job->lost || !may_retry(job))
+    if (job->lost || job->yields || !may_retry(job))
         return false;
     if (!wait_for_retry(job)) {
         leave_out_of_log(job);
@@ -178,12 +182,21 @@ static bool try_once(struct job *job)
     return true;
 }
 
+/* The system lacks something, perhaps threads: the job waits for it as a task, without a thread.
+ * Returns the job if there is no memory for that. */
+static struct job *go_on_as_task(struct job *job)
+{
+    job->as_thread = false;
+    return leat_go(job->run->jobs, job_do, job) ? job : NULL;
+}
+
 int job_do(void *arg)
 {
-    for (struct job *job = arg; job; job = end_and_go_on(job)) {
-        job->try = 1;
+    struct job *job = arg;
+    while (job) {
         while (try_once(job))
             job->try++;
+        job = job->yields ? go_on_as_task(job) : end_and_go_on(job);
     }
     return 0;
 }

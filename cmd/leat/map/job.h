@@ -14,6 +14,8 @@ struct job {
     uint64_t number;
     unsigned place; /* 0: none */
     unsigned try;   /* from 1 */
+    bool as_thread; /* its party is a thread */
+    bool yields;    /* its try has begun nothing: it will go on as a task */
     char *command;  /* for the log and for messages: quoted, or NULL */
     char *tag;      /* or NULL */
 

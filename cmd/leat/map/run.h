@@ -67,7 +67,7 @@ struct run {
     uint64_t taken;       /* offers taken; this and the next two under `taking` */
     bool fed_all;
     int fed_badly;          /* why no more items come, or 0 */
-    _Atomic unsigned wants; /* jobs that wait for a place */
+    _Atomic unsigned wants; /* jobs that wait for a place, or for what the system lacks */
     leat_chan *order;       /* of struct job *; closed after the last one */
     leat_chan *news;        /* of struct news */
     leat_chan *stopping;    /* closed: no more jobs are started */
@@ -119,8 +119,7 @@ unsigned offers_ahead(const struct plan *plan);
 /* A task: starts parties for jobs while there are places for more. */
 int start_jobs(void *run);
 
-/* Another job for the place, if one is offered now, and no other job waits for a place; else
- * NULL. */
+/* Another job for the place, if one is offered now, and no other job waits (`wants`); else NULL. */
 struct job *next_job(struct run *run, unsigned place);
 
 /* ---- places.c ---- */

@@ -60,15 +60,29 @@ static struct job *await_job(struct run *run, unsigned place)
     return job;
 }
 
+/* If the system allows no more threads, a task waits for what it needs. */
 static int start_party(struct run *run, struct job *job)
 {
-    bool as_thread = !run->hosts && run->plan->jobs <= THREADS_MOST;
-    return as_thread ? leat_go_blocking(run->jobs, job_do, job) : leat_go(run->jobs, job_do, job);
+    job->as_thread = !run->hosts && run->plan->jobs <= THREADS_MOST;
+    if (job->as_thread && leat_go_blocking(run->jobs, job_do, job) == 0)
+        return 0;
+    job->as_thread = false;
+    return leat_go(run->jobs, job_do, job);
+}
+
+/* Lets the jobs go first that wait for something that the system lacks. */
+static void let_others_pass(struct run *run)
+{
+    if (!atomic_load_explicit(&run->wants, memory_order_relaxed))
+        return;
+    leat_mutex_lock(run->shortage);
+    leat_mutex_unlock(run->shortage);
 }
 
 /* A job without memory for its party is over before it begins. */
 static void start_job(struct run *run, struct job *job)
 {
+    let_others_pass(run);
     if (start_party(run, job) == 0)
         return;
     job_refuse(job, run->plan->command[0], -ENOMEM);

@@ -12,7 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const int64_t shortage = 50 * LEAT_MS;
+static const int64_t shortage = 10 * LEAT_MS;
 
 /* ---- a program's variables ---- */
 
@@ -40,19 +40,25 @@ static const char **environment(const struct text *variables)
 
 /* ---- shortages of the system ---- */
 
-/* Other jobs give back what the system lacks when they end. Only one job waits for that at a time;
- * others that must wait, too, hold nothing meanwhile. */
+/* Other jobs give back what the system lacks when they end, and no job begins in their places
+ * before those that wait for it (`wants`). Only one job waits for it at a time; others that must
+ * wait, too, hold nothing meanwhile, not even a thread. */
 struct patience {
     bool is_first;
     unsigned left; /* tries while no job runs */
 };
 
-/* False: the run ends, or there is nothing left to wait for. */
-static bool wait_for_others(struct run *run, struct patience *p)
+/* False: the run ends, there is nothing left to wait for, or the job `yields`. */
+static bool wait_for_others(struct job *job, struct patience *p)
 {
+    struct run *run = job->run;
+    job->yields = job->as_thread;
+    if (job->yields)
+        return false;
     if (!p->is_first) {
+        atomic_fetch_add_explicit(&run->wants, 1, memory_order_relaxed);
         leat_mutex_lock(run->shortage);
-        *p = (struct patience){ true, 20 };
+        *p = (struct patience){ true, 100 };
         return true;
     }
     pthread_mutex_lock(&run->lock);
@@ -65,8 +71,10 @@ static bool wait_for_others(struct run *run, struct patience *p)
 
 static void end_patience(struct run *run, const struct patience *p)
 {
-    if (p->is_first)
-        leat_mutex_unlock(run->shortage);
+    if (!p->is_first)
+        return;
+    atomic_fetch_sub_explicit(&run->wants, 1, memory_order_relaxed);
+    leat_mutex_unlock(run->shortage);
 }
 
 /* ---- the program ---- */
@@ -91,7 +99,7 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
     if (all)
         do
             error = leat_spawn(scope, argv, &options, process);
-        while (program_is_shortage(error) && wait_for_others(run, &patience));
+        while (program_is_shortage(error) && wait_for_others(job, &patience));
     end_patience(run, &patience);
     free(all);
     text_free(&variables);
@@ -154,10 +162,11 @@ void job_refuse(struct job *job, const char *program, int error)
     job->exit = (leat_exit){ .code = missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN };
     job->took = 0;
     job->unlogged = !large;
-    int status = program_is_shortage(error) ? EXIT_TROUBLE : job->exit.code;
-    if (large || end_run(run, false, 0, status))
-        streams_say(&run->streams, "%s%s%s: %s", where, *where ? ": " : "",
-                    *program ? program : "''", missing ? "command not found" : strerror(-error));
+    bool lacks = program_is_shortage(error);
+    if (large || end_run(run, false, 0, lacks ? EXIT_TROUBLE : job->exit.code))
+        streams_say(&run->streams, "%s%s%s: %s%s", where, *where ? ": " : "",
+                    *program ? program : "''", missing ? "command not found" : strerror(-error),
+                    lacks ? ": not even one job can run within the limits (ulimit -a)" : "");
 }
 
 /* ---- the try ---- */
@@ -187,7 +196,7 @@ static int open_draft(struct job *job, struct draft *draft)
     int error;
     do
         error = draft_open(draft, run->mask);
-    while (program_is_shortage(error) && wait_for_others(run, &patience));
+    while (program_is_shortage(error) && wait_for_others(job, &patience));
     end_patience(run, &patience);
     return error;
 }
@@ -207,12 +216,14 @@ void job_try(struct job *job)
     struct draft draft = { .fd = -1 };
     struct which which = { job->number, job->place };
     size_t count = command_fill(run->plan, job->input.row, which, &arguments);
-    if (run->plan->verbose)
+    bool resumes = job->yields;
+    job->yields = false;
+    if (run->plan->verbose && !resumes)
         say_command(job, &arguments, count);
     int unwritten = run->plan->output ? open_draft(job, &draft) : 0;
     if (!unwritten) {
         int error = run_program(job, &arguments, count, draft.fd, &unwritten);
-        if (error)
+        if (error && !job->yields)
             job_refuse(job, arguments.broken ? "memory" : arguments.bytes, error);
         else if (draft.fd < 0)
             check_replay(job);
@@ -222,7 +233,7 @@ void job_try(struct job *job)
         int unfinished = draft_close(&draft, good);
         unwritten = unwritten ? unwritten : unfinished;
     }
-    if (unwritten)
+    if (unwritten && !job->yields)
         refuse_draft(job, &draft, unwritten);
     draft_free(&draft);
     text_free(&arguments);

@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# leat map where the system allows few processes: a thread counts as one, and jobs wait for others.
+. "$(dirname "$0")/map_common.bash"
+
+[ "$(id -u)" = 0 ] || skip 'only root can become a user who has no other process'
+export user=$((2000000000 + $$))
+chmod 755 "$work" "$work/tree"
+install -m 755 "$leat" "$work/leat"
+leat=$work/leat
+
+# Runs a command as a user with at most N processes: limited N COMMAND...
+cat >limited <<'LIMITED'
+#!/bin/bash
+ulimit -u "$1" || exit
+shift
+exec setpriv --reuid=$user --regid=$user --clear-groups "$@"
+LIMITED
+chmod +x limited
+limited() {
+    timeout -k 5 --foreground 120 ./limited "$@"
+}
+limited 100 "$leat" --version >/dev/null || skip 'another user cannot run leat'
+limited 1 sh -c '(exit) & wait' 2>/dev/null && skip 'the limit of processes does not bind'
+
+# All jobs run, and nothing is lost on the way to a file, which takes a thread. A job here starts no
+# process, since that would fail.
+seq 40 >numbers
+job='echo "$1"; echo "$1" >&2'
+for options in -j4 -j20 -j100 '-j4 --tag' '-j8 --retries=1 -u'; do
+    # shellcheck disable=SC2086
+    limited 8 "$leat" map $options -s "$job" <numbers >"$out/got" 2>"$out/err"
+    is "$options: status" 0 $?
+    for stream in got err; do
+        sed 's/.*\t//' "$out/$stream" | sort -n | same "$options: $stream" numbers -
+    done
+done
+# A file of items is read on while all threads have jobs.
+seq 30000 >many
+is 'many items' 30000 "$(limited 8 "$leat" map -j20 -n100 perl -e \
+    'select undef, undef, undef, 0.01; print "$_\n" for @ARGV' <many 2>"$out/err" | wc -l)"
+# A job that waits is not overtaken again and again: the first line comes long before the last job.
+seq 400 >more
+job='[ "$1" != 400 ] || exec cat got; echo "$1"'
+limited 8 "$leat" map -j20 -s "$job" <more >got 2>"$out/err"
+is 'in turn' 0 $?
+[ "$(wc -l <got)" -gt 399 ] || fail "in turn: $(wc -l <got) lines"
+
+# a worker on another machine
+printf '#!/bin/sh\nshift 2\nexec ./limited 8 %s "$@"\n' "$leat" >rsh
+chmod +x rsh
+LEAT_SSH=./rsh gives 'a worker' 0 "$(seq 40)" --on='a*20' -a numbers echo
+
+# Where not even one job can run, a message says so, and jobs do not wait for ever.
+if [ -z "${SLOW_BUILD-}" ]; then
+    limited 3 "$leat" map -j4 echo <numbers >"$out/got" 2>"$out/err"
+    is 'no room: status' 2 $?
+    is 'no room: output' '' "$(cat "$out/got")"
+    grep -q '^leat map: echo: .*: not even one job can run' "$out/err" || cat "$out/err"
+fi
+
+finish
