@@ -126,6 +126,10 @@ gives 'no item' 0 '' --on=unknown echo </dev/null
 printf '# a comment\n  a*2 # two\n\n\tb\r\n' >hosts
 rm -rf in
 is 'a file' '1 2 3' "$(map --on=@hosts -j1 -s "$meet; echo \$LEAT_SLOT" ::: 1 2 3 | sort | xargs)"
+printf '# the machines\n\na*2\nb*many # too many\n' >hosts
+says 'a bad line' 2 "hosts:4: invalid machine 'b*many': after '*'" --on=@hosts echo ::: 1
+printf 'a\nredis://me:secret@host/q\n' >hosts
+says 'a password in a file' 2 'hosts:2: an address must not have a password' --on=@hosts echo ::: 1
 printf '# nothing else\n' >none
 for bad in -oProxyCommand=x 'a b' '' 'a*0' 'a*x' 'a*4097' redis://q @/none @none; do
     says "--on=$bad" 2 'leat map: ' --on="$bad" echo ::: 1
