@@ -68,7 +68,8 @@ map -j2 --fail-fast -o 'q.{}' -s 'if [ "$1" = bad ]; then while [ ! -e begun ]; 
     2>"$out/err"
 is '-o: ended with the run' '' "$(ls q.* 2>/dev/null)"
 mkfifo device
-says '-o: not a file' 2 'device: File exists' -o device true ::: a
+says '-o: not a file' 2 'device: --output replaces a file, but no link, device or pipe' \
+    -o device true ::: a
 [ -p device ] || fail '-o: a FIFO was replaced'
 says '-o: no folder' 2 ': No such file' -o 'nosuch/{}' true ::: a b
 

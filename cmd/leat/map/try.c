@@ -206,7 +206,8 @@ static void refuse_draft(struct job *job, const struct draft *draft, int error)
     job->exit = (leat_exit){ .code = EXIT_TROUBLE };
     if (end_run(job->run, false, 0, EXIT_TROUBLE))
         streams_say(&job->run->streams, "%s: %s", draft->name ? draft->name : "output",
-                    strerror(-error));
+                    error == -EEXIST ? "--output replaces a file, but no link, device or pipe"
+                                     : strerror(-error));
 }
 
 void job_try(struct job *job)
