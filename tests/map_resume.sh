@@ -17,6 +17,10 @@ printf 'my notes\n' >notes
 says 'a log that is not ours' 2 'not a log' --log=notes --resume echo ::: a
 is 'it is left alone' 'my notes' "$(cat notes)"
 printf 'half a line' >notes
+says 'a log that is a pipe' 2 '/dev/fd/3: --log needs a file' --log=/dev/fd/3 echo ::: a \
+    3> >(cat >"$out/read")
+mkfifo fifo
+says 'a log that is a FIFO' 2 'fifo: --log needs a file' --log=fifo echo ::: a
 says 'not even a line' 2 'not a log' --log=notes --resume echo ::: a
 
 # by command and not by number: the fault of a peer

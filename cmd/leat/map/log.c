@@ -142,8 +142,10 @@ int log_open(struct log *l, const struct plan *p)
     *l = (struct log){ .fd = -1 };
     if (!p->log)
         return 0;
-    l->fd = open(p->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+    l->fd = open(p->log, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666);
     off_t size = l->fd < 0 ? -1 : lseek(l->fd, 0, SEEK_END);
+    if (size < 0 && (errno == ESPIPE || errno == ENXIO)) /* ENXIO: a FIFO without a reader */
+        return refuse(p->log, "--log needs a file, and this is a pipe, a socket or a terminal");
     if (size < 0)
         return refuse(p->log, strerror(errno));
     if (size > 0)
