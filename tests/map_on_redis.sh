@@ -103,6 +103,11 @@ for bad in redis://h redis://h/ 'redis://h/a b' redis:///q redis:q rediss://h "$
 done
 says 'nobody there' 2 'no machine is left' --on=redis+unix:/none/q echo ::: 1
 is 'a worker with nobody there' 2 "$("$leat" worker redis+unix:/none/q 2>/dev/null; echo $?)"
+# an engine that may lose jobs
+cli config set appendonly no >/dev/null
+says 'an engine that forgets' 2 'a restart would lose everything' --on="$queue" echo ::: 1
+grep -q trust "$out/err" && fail "no option of leat map: $(cat "$out/err")"
+cli config set appendonly yes >/dev/null
 for bad in '-j0' '--lease=1ms' '--grace=x' '--dir=/none' more --no-such; do
     "$leat" worker "$queue" $bad 2>"$out/err"
     is "worker $bad" 2 $?

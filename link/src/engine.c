@@ -311,7 +311,7 @@ static int check_setting(struct lk_engine *engine, const struct setting *setting
     if (error == -EACCES || error == -EPROTO) {
         lk_report(engine->link,
                   "the engine at %s refuses to show its settings, so leat does not know whether it "
-                  "may lose items; `trust` accepts that",
+                  "may lose items",
                   engine->link->url.shown);
         return -ENOTSUP;
     }
@@ -321,7 +321,7 @@ static int check_setting(struct lk_engine *engine, const struct setting *setting
                  reply->element[1]->type == REDIS_REPLY_STRING;
     const char *value = known ? reply->element[1]->str : "unknown";
     if (!known || is_bad(setting, value)) {
-        lk_report(engine->link, "the engine at %s has the setting %s %s: %s; `trust` accepts that",
+        lk_report(engine->link, "the engine at %s has the setting %s %s: %s",
                   engine->link->url.shown, setting->name, value, setting->reason);
         error = -ENOTSUP;
     }
