@@ -80,7 +80,10 @@ static int run(struct worker *worker, leat_scope *scope)
     struct stop stop;
     int status = as_reader(hear_hello, worker);
     worker->jobs = status ? NULL : leat_scope_open(LEAT_NEVER);
-    if (worker->jobs && stop_open(&stop, scope, false, end_link, worker) == 0) {
+    int error = worker->jobs ? stop_open(&stop, scope, false, end_link, worker) : 0;
+    if (error) {
+        status = worker_complain("cannot start", error);
+    } else if (worker->jobs) {
         status = as_reader(serve, worker);
         stop_close(&stop);
     }
@@ -108,8 +111,10 @@ static int work(void *arg)
     int error = open_link(worker, scope);
     if (!error)
         return run(worker, scope);
+    /* First, since leat map ends a worker that closes its output. */
+    int status = worker_complain("the link", error);
     leat_scope_close(scope);
-    return worker_complain("the link", error);
+    return status;
 }
 
 int worker_on_stream(void)
