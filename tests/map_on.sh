@@ -103,6 +103,13 @@ wait $stranger
 says 'a greeting' 2 "stranger: this is not a leat worker: it said 'Welcome to the machine'" \
     --on=stranger echo ::: 1
 says 'another version' 2 'old: it has version 0.0.1 of leat' --on=old echo ::: 1
+says 'few descriptors' 2 'few: Too many open files: not even one job can run within its limits' \
+    --on='few*4' echo ::: 1 2 3
+for name in fewer fewest; do
+    says "$name descriptors" 2 "$name: leat worker: " --on=$name echo ::: 1
+    grep -q "leat worker: .*: Too many open files" "$out/err" || fail "$name: $(cat "$out/err")"
+done
+gives 'few descriptors, and another machine' 0 $'1\n2\n3' --on='few*4,a' echo ::: 1 2 3
 says 'none is left' 2 'no machine is left' --on=unknown,unknown2 echo ::: 1
 LEAT_SSH=$PWD/none says 'no ssh' 2 "a: $PWD/none: No such file" --on=a echo ::: 1
 LEAT_SSH="env $(printf -- '-u X%s ' $(seq 40))$LEAT_SSH" \

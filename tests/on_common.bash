@@ -14,6 +14,9 @@ old) printf '\010\000\000\000\001\000\000\000\0000.0.1\000\001\000'; exec cat >/
 silent) exec cat >/dev/null ;;
 hangs*) exec tail -f /dev/null ;;
 stays*) shift 2; "$LEAT_BIN" "$@"; exec tail -f /dev/null ;;
+few) ulimit -n 14 ;;
+fewer) ulimit -n 8 ;;
+fewest) ulimit -n 5 ;;
 nohup) trap '' HUP ;;
 slow*) until [ -e "$WORKERS/go" ]; do sleep 0.02; done ;;
 esac

@@ -1,6 +1,8 @@
 #define _GNU_SOURCE
 #include "map/host.h"
 
+#include "shared/program.h"
+
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -50,6 +52,18 @@ static int take_credit(struct remote *r, struct frame *f)
     return 0;
 }
 
+/* A machine where not even one job can run is of no use: then the job is lost with it. */
+static int take_end(struct remote *r, struct frame *f)
+{
+    int error = answer_take_end(r, f);
+    if (!error && program_is_shortage(-r->refused)) {
+        error = -r->refused;
+        r->refused = 0;
+        r->ended = false;
+    }
+    return error;
+}
+
 /* With the lock held. */
 static int take_frame(struct host *host, struct frame *f)
 {
@@ -64,7 +78,7 @@ static int take_frame(struct host *host, struct frame *f)
     case FRAME_ERRORS: error = take_output(r, f, STREAM_ERR); break;
     case FRAME_CREDIT: error = take_credit(r, f); break;
     case FRAME_REFUSED:
-    case FRAME_ENDED: error = answer_take_end(r, f); break;
+    case FRAME_ENDED: error = take_end(r, f); break;
     default: break;
     }
     leat_try_send(r->changed, NULL);
@@ -145,6 +159,9 @@ static void say_end(struct host *host, int error)
         streams_say(&run->streams, "%s: no leat worker answers", name);
     else if (error == -EBADMSG)
         streams_say(&run->streams, "%s: lost: no leat worker sends this", name);
+    else if (program_is_shortage(error))
+        streams_say(&run->streams, "%s: %s: not even one job can run within its limits (ulimit -a)",
+                    name, strerror(-error));
     else
         streams_say(&run->streams, "%s: lost", name);
 }
