@@ -104,7 +104,7 @@ if rhash --crc32c empty >/dev/null 2>&1; then
 fi
 
 # More than 4 GiB, which finds lengths counted in 32 bits: a hole, which takes no room on the disk.
-if [ -n "${LEAT_SLOW:-}" ]; then
+if [ -n "${LEAT_LONG-}" ]; then
     truncate -s 4295098369 huge
     "$leat" sum huge >"$out/got"
     md5sum huge >"$out/wanted"
