@@ -359,6 +359,9 @@ static int refused_stages(void *arg)
     REFUSED(spec.n = 5, spec.window = 4);
     REFUSED(spec.window = (1 << 20) + 1);
     REFUSED(spec.in_size = (1 << 20) + 1);
+    REFUSED(spec.in_size = sizeof(int) - 1);
+    REFUSED(spec.in_size = 0);
+    REFUSED(spec.out = in);
     REFUSED(spec.out_size = (1 << 20) + 1);
     REFUSED(spec.out_size = sizeof(leat_outcome) - 1, spec.failing = LEAT_FAIL_TELLS);
     REFUSED(spec.failing = (leat_failing)(LEAT_FAIL_TELLS + 1));

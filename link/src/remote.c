@@ -39,7 +39,11 @@ static int check(const leat_scope *scope, const leat_chan *in, const leat_remote
         return -EINVAL;
     if (spec->window && (spec->window < spec->n || spec->window > WINDOW_MOST))
         return -EINVAL;
-    if (spec->in_size > ITEM_MOST || spec->out_size > ITEM_MOST || spec->out_size < least)
+    if (spec->in_size != leat_chan_item_size(in))
+        return -EINVAL;
+    if (spec->out && spec->out_size != leat_chan_item_size(spec->out))
+        return -EINVAL;
+    if (spec->out_size > ITEM_MOST || spec->out_size < least)
         return -EINVAL;
     if ((unsigned)spec->failing > LEAT_FAIL_TELLS || (unsigned)spec->ending > LEAT_ENDS_OPEN)
         return -EINVAL;
