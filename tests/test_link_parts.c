@@ -376,10 +376,25 @@ static int refused_stages(void *arg)
     return 0;
 }
 
+static const leat_serve_stage_spec served = { .stage = "s", .n = 1, .run = work };
+
+struct asker {
+    leat_block block;
+    leat_link *link;
+};
+
+static int serve_in_block(leat_block *b)
+{
+    const struct asker *asker = (struct asker *)b;
+    CHECK_IS(-EDEADLK, leat_serve_stage(asker->link, &served));
+    return 0;
+}
+
 static int refused_far_ends(void *arg)
 {
     leat_link *link = arg;
-    const leat_serve_stage_spec right = { .stage = "s", .n = 1, .run = work };
+    struct asker asker = { .link = link };
+    const leat_serve_stage_spec right = served;
 #define REFUSED(...) \
     do { \
         leat_serve_stage_spec spec = right; \
@@ -403,6 +418,9 @@ static int refused_far_ends(void *arg)
     CHECK_IS(-EINVAL, leat_link_forget(link, "s", NULL));
     CHECK_IS(-EINVAL, leat_link_forget(link, "s:", "r"));
     CHECK_IS(-EINVAL, leat_link_forget(link, "s", "r*"));
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go_block(scope, &asker.block, serve_in_block));
+    CHECK_IS(0, leat_scope_close(scope));
     return 0;
 }
 

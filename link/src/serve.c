@@ -312,8 +312,8 @@ static int check(const leat_link *link, const leat_serve_stage_spec *spec)
 static int serve_around(struct lk_far *far)
 {
     far->around = leat_scope_open(LEAT_NEVER);
-    if (!far->around)
-        return -ENOMEM;
+    if (!far->around) /* in a block or callback it is not memory that is missing */
+        return leat_sleep(1) == -EDEADLK ? -EDEADLK : -ENOMEM;
     int error = prepare(far);
     if (!error)
         error = serve_prepared(far);
