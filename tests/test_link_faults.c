@@ -410,6 +410,44 @@ static void test_closed_while_away(void **state)
     own = engine_ask(&engine);
 }
 
+/* ---- an output that has another sender, too ---- */
+
+static int dropped;
+static void count_drop(void *item)
+{
+    dropped += memcmp(item, "aaaa", sizeof(int)) == 0;
+}
+
+static int shared_output(void *arg)
+{
+    leat_scope *around = leat_scope_open(a_minute()), *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(open_link(scope, 0), "shared");
+    spec.ending = *(leat_ending *)arg;
+    spec.out =
+        leat_chan_open(around, &(leat_chan_spec){ .item_size = sizeof(int), .drop = count_drop });
+    CHECK_IS(0, leat_chan_senders(spec.out, 2));
+    CHECK(leat_remote(scope, some_items(scope), &spec) == spec.out);
+    WAIT_UNTIL(field_is("leat:{s}:shared:run", "published", ITEMS));
+    order("XADD leat:{s}:shared:results * 0 aaaa");
+    WAIT_UNTIL(senders_of(spec.out) == 1);
+    CHECK_IS(0, leat_link_forget(spec.link, "s", "shared"));
+    leat_scope_cancel(scope);
+    CHECK_IS(0, leat_scope_close(scope));
+    CHECK(!leat_chan_closed(spec.out));
+    CHECK_IS(0, leat_chan_done(spec.out));
+    CHECK_IS(spec.ending == LEAT_ENDS_DONE ? -ECANCELED : -EAGAIN,
+             leat_try_recv(spec.out, &(int){ 0 }));
+    return leat_scope_close(around);
+}
+
+static void test_shared_output(void **state)
+{
+    (void)state;
+    for (leat_ending ending = LEAT_ENDS_DONE; ending <= LEAT_ENDS_OPEN; ending++)
+        CHECK_IS(0, leat_main(shared_output, &ending));
+    CHECK_IS(2, dropped);
+}
+
 /* ---- small stacks ---- */
 
 static int use_link(void *arg)
@@ -443,11 +481,12 @@ static void test_small_stack(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_few_at_once),  cmocka_unit_test(test_large_items),
-        cmocka_unit_test(test_start_again),  cmocka_unit_test(test_may_not_listen),
-        cmocka_unit_test(test_user_alone),   cmocka_unit_test(test_reports_status),
-        cmocka_unit_test(test_large_result), cmocka_unit_test(test_removed),
-        cmocka_unit_test(test_small_stack),  cmocka_unit_test(test_closed_while_away),
+        cmocka_unit_test(test_few_at_once),       cmocka_unit_test(test_large_items),
+        cmocka_unit_test(test_start_again),       cmocka_unit_test(test_may_not_listen),
+        cmocka_unit_test(test_user_alone),        cmocka_unit_test(test_reports_status),
+        cmocka_unit_test(test_large_result),      cmocka_unit_test(test_removed),
+        cmocka_unit_test(test_small_stack),       cmocka_unit_test(test_shared_output),
+        cmocka_unit_test(test_closed_while_away),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -107,9 +107,10 @@ static int make_output(struct lk_remote *remote, uint64_t index, const struct lk
 
 static int send_output(struct lk_remote *remote)
 {
+    leat_drop_fn *drop = leat_chan_drop_fn(remote->out);
     int error = leat_send(remote->out, remote->output);
-    if (error && remote->spec.drop)
-        remote->spec.drop(remote->output);
+    if (error && drop)
+        drop(remote->output);
     return error == -EPIPE ? -ESHUTDOWN : error;
 }
 
@@ -308,14 +309,23 @@ static int deliver_all(struct lk_remote *remote)
     return error;
 }
 
+/* One of several senders cannot cut the output short, but an operator with such an input can. If
+ * memory for it has run out, no receiver may take the output for whole. */
+static void cut_one_sender(const struct lk_remote *remote)
+{
+    leat_chan *none = leat_chan_make(remote->scope, leat_chan_item_size(remote->out), 0);
+    leat_cut(none);
+    if (!leat_pipe(remote->scope, none, remote->out, LEAT_ENDS_DONE))
+        leat_cut(remote->out);
+}
+
 static void end_output(const struct lk_remote *remote, bool whole)
 {
-    if (!whole)
-        leat_cut(remote->out);
-    else if (remote->spec.ending == LEAT_ENDS_CLOSED)
-        leat_close(remote->out);
-    else if (remote->spec.ending == LEAT_ENDS_DONE)
-        leat_chan_done(remote->out);
+    switch (remote->spec.ending) {
+    case LEAT_ENDS_CLOSED: whole ? leat_close(remote->out) : leat_cut(remote->out); break;
+    case LEAT_ENDS_DONE: whole ? (void)leat_chan_done(remote->out) : cut_one_sender(remote); break;
+    case LEAT_ENDS_OPEN: break;
+    }
 }
 
 int lk_deliver(void *arg)
