@@ -50,6 +50,8 @@ def password(case):
     same("in the address", (0, ""), opens(case, proxy.url.replace("//", f"//:{SECRET}@")))
     user = proxy.url.replace("//", "//default:%72osebud7@")
     same("user in the address", (0, ""), opens(case, user, wrong))
+    same("an empty user", (0, ""), opens(case, engine.url, right | {"LEAT_LINK_USER": ""}))
+    same("an empty password", (0, ""), opens(case, case.engine.url, {"LEAT_LINK_PASSWORD": ""}))
     for what, url, environment in [
             ("none", engine.url, {}), ("wrong", engine.url, wrong),
             ("wrong user", engine.url, right | {"LEAT_LINK_USER": "nobody"}),

@@ -38,6 +38,12 @@ static int replace(char **text, const char *by)
     return *text ? 0 : -ENOMEM;
 }
 
+static const char *from_environment(const char *name)
+{
+    const char *text = getenv(name);
+    return text && *text ? text : NULL;
+}
+
 /* `spec` wins over the address, and the address over the environment. */
 static int find_password(leat_link *link, const leat_link_spec *spec)
 {
@@ -46,8 +52,9 @@ static int find_password(leat_link *link, const leat_link_spec *spec)
         error = replace(&link->url.user, spec->user);
         error = error ? error : replace(&link->url.password, spec->password);
     } else if (!link->url.user && !link->url.password) {
-        error = replace(&link->url.user, getenv("LEAT_LINK_USER"));
-        error = error ? error : replace(&link->url.password, getenv("LEAT_LINK_PASSWORD"));
+        error = replace(&link->url.user, from_environment("LEAT_LINK_USER"));
+        error =
+            error ? error : replace(&link->url.password, from_environment("LEAT_LINK_PASSWORD"));
     }
     return error;
 }
@@ -61,12 +68,6 @@ static int check(const char *url, const leat_link_spec *spec, leat_link **link)
     if (spec->prefix && (strlen(spec->prefix) > PREFIX_MOST || strpbrk(spec->prefix, "{}")))
         return -EINVAL;
     return !spec->cert == !spec->key ? 0 : -EINVAL;
-}
-
-static const char *from_environment(const char *name)
-{
-    const char *text = getenv(name);
-    return text && *text ? text : NULL;
 }
 
 static int make_tls(leat_link *link, const leat_link_spec *spec)
