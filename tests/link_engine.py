@@ -104,6 +104,13 @@ def answer_all(answer):
     return listener
 
 
+def no_database(case):
+    """An address with a database that the engine does not have."""
+    error, printed = opens(case, case.engine.url + "?db=99999")
+    same("the database", -22, error)
+    check("out of range" in printed, printed)
+
+
 def strangers(case):
     """What is no engine of ours, or none at all."""
     for answer, error in [(b"HTTP/1.1 400 Bad Request\r\n\r\n", -71), (b"+OK\r\n", -71),
@@ -306,7 +313,7 @@ def delivered(case):
     return int(case.engine.ask("HGET", case.run.key("run"), "delivered") or 0)
 
 
-CASES = [settings, password, password_echoed, strangers, away, away_deaf, away_for_ever, grace_away,
-         changed, crowded, swallowed, late]
+CASES = [settings, password, password_echoed, no_database, strangers, away, away_deaf,
+         away_for_ever, grace_away, changed, crowded, swallowed, late]
 
 run_cases(CASES)

@@ -253,6 +253,8 @@ static int log_in(struct lk_engine *engine, int64_t deadline)
     if (!error && url->database) {
         lk_request_texts(&engine->request, "SELECT", url->database, NULL);
         error = expect(engine, deadline);
+        if (error == -EPROTO) /* "ERR DB index is out of range" */
+            error = -EINVAL;
     }
     return error;
 }
