@@ -136,9 +136,10 @@ static int accept_at(const struct place *place, bool *stranger)
 
 enum { CLIENTS = 16, LONGEST_HEAD = 8192 };
 
-/* How long a client may take to ask, and to read more; and how long a failing listener pauses:
- * mostly no descriptor is left. */
-static const int64_t patience = 10 * LEAT_S, pause_of_listener = LEAT_S / 10;
+/* How long a client may take to ask, and to read more; how long, if another client may want its
+ * place; and how long a failing listener pauses: mostly no descriptor is left. */
+static const int64_t patience = 10 * LEAT_S, least_patience = LEAT_S,
+                     pause_of_listener = LEAT_S / 10;
 
 enum state { ASKS, RECORDS, READS };
 
@@ -250,40 +251,59 @@ static void attend(struct lt_server *server, struct client *c, short events)
 
 /* ---- the thread ---- */
 
-static struct client *free_client(struct lt_server *server)
+enum { STOP, LISTENER, FIRST_CLIENT, DESCRIPTORS = FIRST_CLIENT + CLIENTS };
+
+/* The place for the next client: a free one; or that of the client that has done nothing for the
+ * longest time, so that some idle clients cannot shut out all others. NULL: all are busy. *from:
+ * when the next client may have it. */
+static struct client *next_place(struct lt_server *server, const struct pollfd *fds, int64_t *from)
 {
-    for (size_t i = 0; i < CLIENTS; i++)
-        if (server->clients[i].fd < 0)
-            return &server->clients[i];
-    return NULL;
+    struct client *idle = NULL;
+    *from = server->listens;
+    for (size_t i = 0; i < CLIENTS; i++) {
+        struct client *c = &server->clients[i];
+        if (c->fd < 0)
+            return c;
+        if (c->state != RECORDS && !fds[FIRST_CLIENT + i].revents &&
+            (!idle || c->until < idle->until))
+            idle = c;
+    }
+    if (idle && *from < idle->until - patience + least_patience)
+        *from = idle->until - patience + least_patience;
+    return idle;
 }
 
-static void take_client(struct lt_server *server)
+static void take_client(struct lt_server *server, const struct pollfd *fds)
 {
-    struct client *c = free_client(server);
+    int64_t from, now = lt_clock_now();
+    struct client *c = next_place(server, fds, &from);
     bool stranger = false;
+    if (!c || from > now)
+        return;
     int fd = accept_at(&server->place, &stranger);
     if (fd >= 0) {
+        if (c->fd >= 0)
+            leave(c);
         c->fd = fd;
         c->state = ASKS;
         c->stranger = stranger;
-        c->until = lt_clock_now() + patience;
+        c->until = now + patience;
         c->asked = c->sent = 0;
     } else if (fd != -EAGAIN && fd != -EINTR && fd != -ECONNABORTED) {
-        server->listens = lt_clock_now() + pause_of_listener;
+        server->listens = now + pause_of_listener;
     }
 }
-
-enum { STOP, LISTENER, FIRST_CLIENT, DESCRIPTORS = FIRST_CLIENT + CLIENTS };
 
 /* Waits for the first event, or for the earliest time. */
 static void wait_for_events(struct lt_server *server, struct pollfd *fds)
 {
     static const short events[] = { POLLIN, 0, POLLOUT };
-    int64_t now = lt_clock_now(), first = LEAT_NEVER;
-    bool listens = free_client(server) && server->listens <= now;
-    if (free_client(server) && !listens)
-        first = server->listens;
+    int64_t from, now = lt_clock_now(), first = LEAT_NEVER;
+    for (size_t i = 0; i < DESCRIPTORS; i++)
+        fds[i].revents = 0;
+    bool place = next_place(server, fds, &from), listens = place && from <= now;
+    if (place && !listens)
+        first = from;
     fds[STOP] = (struct pollfd){ .fd = server->stop, .events = POLLIN };
     fds[LISTENER] = (struct pollfd){ .fd = listens ? server->place.fd : -1, .events = POLLIN };
     for (size_t i = 0; i < CLIENTS; i++) {
@@ -307,11 +327,11 @@ static void *serve(void *argument)
         wait_for_events(server, fds);
         if (fds[STOP].revents)
             break;
+        if (fds[LISTENER].revents)
+            take_client(server, fds);
         for (size_t i = 0; i < CLIENTS; i++)
             if (server->clients[i].fd >= 0)
                 attend(server, &server->clients[i], fds[FIRST_CLIENT + i].revents);
-        if (fds[LISTENER].revents)
-            take_client(server);
     }
     for (size_t i = 0; i < CLIENTS; i++)
         if (server->clients[i].fd >= 0)
