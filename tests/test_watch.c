@@ -46,6 +46,9 @@ static void test_signal(void **state)
         CHECK_IS(-EINVAL, leat_dump_on_signal(0));
         CHECK_IS(-EINVAL, leat_dump_on_signal(1000));
         CHECK_IS(-EINVAL, leat_dump_on_signal(SIGKILL));
+        CHECK_IS(-EINVAL, leat_dump_on_signal(SIGSEGV));
+        CHECK_IS(-EINVAL, leat_dump_on_signal(SIGABRT));
+        CHECK_IS(-EINVAL, leat_dump_on_signal(SIGPROF));
         CHECK_IS(0, leat_dump_on_signal(SIGUSR2));
         CHECK_IS(0, leat_dump_on_signal(SIGUSR2));
         CHECK(strncmp(said(raise_and_wait), "leat: 0 tasks, ", 15) == 0);

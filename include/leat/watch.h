@@ -97,7 +97,9 @@ LEAT_API int leat_dump_graph(FILE *to);
  * LEAT_DUMP=SIGQUIT (or SIGUSR1, SIGUSR2, SIGHUP) in the environment does so from the beginning. It
  * replaces the signal's handler for that time. The new handler only wakes a thread, which exists
  * from then on and works even when all workers are stuck.
- * Returns 0; -EINVAL for a signal that cannot be handled, or when no runtime runs; -ENOMEM. */
+ * Returns 0; -EINVAL when no runtime runs, for a signal that no program can handle or that shows a
+ * fault (SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS), and for
+ * SIGPROF, which leat uses; -ENOMEM. */
 LEAT_API int leat_dump_on_signal(int signal);
 
 /* Serves a page about the running program at `address`, for a browser and for `leat look`,

@@ -292,9 +292,20 @@ static void on_signal(int signal)
     wake_monitor(&monitor.dump);
 }
 
+/* False for the signals of faults, after which a handler that returns comes back to the fault; and
+ * for SIGPROF, which a dump may send. */
+static bool may_ask(int number)
+{
+    const int others[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS, SIGPROF };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (number == others[i])
+            return false;
+    return number > 0 && number < SIGNALS;
+}
+
 static int take_signal(int number)
 {
-    if (number < 1 || number >= SIGNALS)
+    if (!may_ask(number))
         return -EINVAL;
     if (monitor.signals[number].taken)
         return 0;
