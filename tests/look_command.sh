@@ -218,9 +218,13 @@ for seconds in 0 61 x ''; do
         --trace=$seconds a:1
 done
 is '--version' "leat look $("$leat" --version | sed 's/leat //')" "$("$leat" look --version)"
-answer ok 3
-look --once >/dev/full 2>"$out/err"
-is 'a full device' 2 $?
+for tasks in 3 3000; do # the output is written at the end, or at once
+    answer ok $tasks
+    LC_ALL=C look --once >/dev/full 2>"$out/err"
+    is "a full device, $tasks tasks" 2 $?
+    is "a full device, $tasks tasks: message" \
+        'leat look: write error: No space left on device' "$(cat "$out/err")"
+done
 is 'the server' '' "$(cat "$out/server")"
 
 finish

@@ -8,6 +8,7 @@
 #include "look/shown.h"
 #include "shared/finish.h"
 
+#include <errno.h>
 #include <leat/leat.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,11 +18,18 @@ struct look {
     struct arguments arguments;
     struct terminal terminal;
     bool live;
-    int ended_by; /* a signal */
+    int ended_by;    /* a signal */
+    int write_error; /* the errno of a failed write to standard output, or 0 */
     struct trouble why;
 };
 
 /* ---- one look, for scripts ---- */
+
+static void put(struct look *l, const struct text *text)
+{
+    if (fwrite(text->bytes, 1, text->len, stdout) != text->len)
+        l->write_error = errno;
+}
 
 static void print(struct look *l, const struct text *body)
 {
@@ -35,7 +43,7 @@ static void print(struct look *l, const struct text *body)
     if (out.broken)
         trouble_say(&l->why, "memory exhausted");
     else
-        fwrite(out.bytes, 1, out.len, stdout);
+        put(l, &out);
     text_free(&out);
     document_free(d);
 }
@@ -50,7 +58,7 @@ static int look_once(void *arg)
                                FETCH_MOST, 0 };
     fetch(&o->address, raw ? &o->raw : &document, &body, &l->why);
     if (!is_trouble(&l->why) && raw)
-        fwrite(body.bytes, 1, body.len, stdout);
+        put(l, &body);
     else if (!is_trouble(&l->why))
         print(l, &body);
     text_free(&body);
@@ -92,6 +100,7 @@ static int finish(const struct look *l, int error)
         return complain(l);
     if (l->ended_by > 0)
         return finish_by_signal(l->ended_by);
+    errno = l->write_error;
     return finish_stdio("leat look", 0, EXIT_TROUBLE);
 }
 
