@@ -42,15 +42,6 @@ static void append(struct held *to, struct piece *piece)
     to->last = piece;
 }
 
-void store_join(struct held *to, struct held *more)
-{
-    if (!more->first)
-        return;
-    append(to, more->first);
-    to->last = more->last;
-    *more = (struct held){ 0 };
-}
-
 static bool keep(struct held *to, enum stream stream, const char *bytes, size_t n)
 {
     struct piece *piece = malloc(sizeof *piece + n);

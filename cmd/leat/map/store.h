@@ -38,9 +38,6 @@ void store_close(struct store *s);
 bool store_add(struct store *s, struct held *to, enum stream stream, const char *bytes, size_t n,
                bool first);
 
-/* Moves all bytes of `more` into it. */
-void store_join(struct held *to, struct held *more);
-
 /* Takes the first bytes into *bytes, which the caller frees. Returns their number; 0: there are
  * none. -errno: the file could not be read. */
 int64_t store_take(struct store *s, struct held *from, enum stream *stream, char **bytes);
