@@ -105,16 +105,6 @@ static inline void lt_fiber_adopt(struct lt_fiber *fiber)
     (void)fiber;
 }
 
-/* A stack that was left for good is about to be reused. */
-static inline void lt_fiber_renew(struct lt_fiber *fiber)
-{
-#ifdef LT_ASAN
-    /* Frames that have never returned have left their red zones. */
-    __asan_unpoison_memory_region(fiber->low, fiber->size);
-#endif
-    (void)fiber;
-}
-
 /* Pages that have just been mapped may still have the red zones of an earlier stack. */
 static inline void lt_fiber_forget(char *pages, size_t size)
 {
@@ -122,6 +112,13 @@ static inline void lt_fiber_forget(char *pages, size_t size)
     __asan_unpoison_memory_region(pages, size);
 #endif
     (void)pages, (void)size;
+}
+
+/* A stack that was left for good is about to be reused: frames that have never returned have left
+ * their red zones. */
+static inline void lt_fiber_renew(struct lt_fiber *fiber)
+{
+    lt_fiber_forget(fiber->low, fiber->size);
 }
 
 /* The last call before a switch from `from` to `to`. `for_good`: no frame of `from` is returned

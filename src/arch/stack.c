@@ -52,7 +52,6 @@ static struct {
     bool on_valgrind;
     struct lt_stack *free;         /* stacks that have been used */
     struct chunk *fresh;           /* chunks with slots left to carve */
-    struct chunk *full;            /* the others */
     struct region *open;           /* regions with chunks left to take */
     struct region *taken;          /* the others */
     size_t carved;                 /* slots that have become stacks, since the start */
@@ -244,11 +243,8 @@ static char *carve(void)
 {
     struct chunk *chunk = pool.fresh;
     char *slot = chunk->base + chunk->carved * pool.slot;
-    if (++chunk->carved == LT_STACK_CHUNK) {
+    if (++chunk->carved == LT_STACK_CHUNK)
         pool.fresh = chunk->next;
-        chunk->next = pool.full;
-        pool.full = chunk;
-    }
     return slot;
 }
 

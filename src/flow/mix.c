@@ -149,7 +149,7 @@ static void see_mix(struct lt_owned *owned, struct lt_sight *sight)
     lt_lock(&mix->lock);
     for (struct lt_node *node = mix->inputs.next; node != &mix->inputs && sight->steps;
          node = node->next, sight->steps--)
-        lt_sight_in(sight, LT_CONTAINER(node, struct input, node)->number);
+        lt_sight_end(sight->in, &sight->ins, LT_CONTAINER(node, struct input, node)->number);
     lt_unlock(&mix->lock);
 }
 

@@ -221,7 +221,7 @@ static void see_mult(struct lt_owned *owned, struct lt_sight *sight)
     lt_lock(&m->lock);
     for (struct lt_node *node = m->taps.next; node != &m->taps && sight->steps;
          node = node->next, sight->steps--)
-        lt_sight_out(sight, LT_CONTAINER(node, struct tap, node)->number);
+        lt_sight_end(sight->out, &sight->outs, LT_CONTAINER(node, struct tap, node)->number);
     lt_unlock(&m->lock);
 }
 

@@ -134,7 +134,7 @@ static void see_pub(struct lt_owned *owned, struct lt_sight *sight)
         return;
     lt_lock(&pub->lock);
     for (const struct topic *t = pub->topics; t && sight->steps; t = t->next, sight->steps--)
-        lt_sight_out(sight, lt_chan_number(t->ch));
+        lt_sight_end(sight->out, &sight->outs, lt_chan_number(t->ch));
     lt_unlock(&pub->lock);
 }
 

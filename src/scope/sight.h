@@ -41,19 +41,12 @@ struct lt_sight {
     size_t steps;
 };
 
-/* Adds an input or an output; 0 is none. */
-static inline void lt_sight_in(struct lt_sight *sight, uint32_t number)
+/* Adds an input or an output to `in` and `ins`, or to `out` and `outs`; 0 is none. */
+static inline void lt_sight_end(uint32_t ends[LT_SIGHT_ENDS], uint32_t *count, uint32_t number)
 {
-    if (number && sight->ins < LT_SIGHT_ENDS)
-        sight->in[sight->ins] = number;
-    sight->ins += number != 0;
-}
-
-static inline void lt_sight_out(struct lt_sight *sight, uint32_t number)
-{
-    if (number && sight->outs < LT_SIGHT_ENDS)
-        sight->out[sight->outs] = number;
-    sight->outs += number != 0;
+    if (number && *count < LT_SIGHT_ENDS)
+        ends[*count] = number;
+    *count += number != 0;
 }
 
 #endif
