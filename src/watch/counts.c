@@ -1,5 +1,4 @@
-#include "watch/counts.h"
-
+/* counts.c: the counts of workers. */
 #include "arch/stack.h"
 #include "sched/pool.h"
 #include "watch/ask.h"

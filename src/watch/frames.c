@@ -161,21 +161,20 @@ static bool wait_for_walk(void)
     }
 }
 
-bool lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
+void lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
                          const struct lt_task **running, uint32_t *number)
 {
     if (!is_ours())
-        return false;
+        return;
     /* Release: the asker has read the last walk before this. */
     atomic_store_explicit(&call.state, ASKED + worker->index, memory_order_release);
     /* The value distinguishes this signal from one that the program sends to the thread. */
     pthread_sigqueue(worker->thread, SIGPROF, (union sigval){ .sival_ptr = &call });
     if (!wait_for_walk())
-        return false;
+        return;
     *running = call.running;
     *number = call.number;
     keep(to, call.frames, call.count, call.interrupted_at, false, call.interrupted_at);
-    return true;
 }
 
 /* ---- at the runtime's start and end ---- */

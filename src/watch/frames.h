@@ -42,11 +42,11 @@ void lt_frames_here(struct lt_frames *to, const void *from);
 void lt_frames_of_task(struct lt_frames *to, const struct lt_task *task);
 
 /* The frames of a worker that does not answer. *running is the task that it ran then, or NULL for a
- * block or a callback, and *number is the task's number. False: its thread does not answer within
- * LT_FRAMES_MS either, or the program has meanwhile installed its own handler of SIGPROF. One
- * caller at a time. */
+ * block or a callback, and *number is the task's number. All three stay as they are if its thread
+ * does not answer within LT_FRAMES_MS either, or if the program has meanwhile installed its own
+ * handler of SIGPROF. One caller at a time. */
 enum { LT_FRAMES_MS = 100 };
-bool lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
+void lt_frames_of_worker(struct lt_frames *to, struct lt_worker *worker,
                          const struct lt_task **running, uint32_t *number);
 
 #endif

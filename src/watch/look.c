@@ -5,7 +5,6 @@
 #include "base/clock.h"
 #include "scope/scope.h"
 #include "watch/ask.h"
-#include "watch/counts.h"
 #include "watch/find.h"
 
 #include <leat/task.h>
@@ -78,7 +77,7 @@ static bool take_list(struct lt_look *look, struct lt_lock *lock, const struct l
 {
     bool made = true;
     lt_lock(lock);
-    for (struct lt_node *node = scopes->next; made && node != scopes; node = node->next) {
+    for (struct lt_node *node = scopes->next; node != scopes; node = node->next) {
         leat_scope *scope = LT_CONTAINER(node, leat_scope, sibling);
         if (!most--) {
             look->sampled = true;

@@ -94,6 +94,9 @@ static inline size_t lt_look_extra(const struct lt_look *look, size_t n)
     return part > LT_LOOK_LEAST ? part : LT_LOOK_LEAST;
 }
 
+/* Adds the worker's counts (counts.c). */
+void lt_count(leat_counts *counts, const struct lt_worker *worker);
+
 /* Puts the recorded scopes in order, for lt_look_scope. False: there is no memory. */
 bool lt_look_sort_scopes(struct lt_look *look);
 

@@ -93,7 +93,8 @@ bool lt_pad_step(struct lt_pad *pad, enum lt_thing thing)
     return may && !pad->failed;
 }
 
-struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self)
+/* Makes a new record, the pad's last; NULL if the allowance is used up, or there is no memory. */
+static struct lt_record *add_record(struct lt_pad *pad, enum lt_thing thing, const void *self)
 {
     size_t *left = records_left(pad, thing);
     pad->cut |= !*left;
@@ -101,14 +102,12 @@ struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const v
     if (!record)
         return NULL;
     --*left;
-    *record = (struct lt_record){ .thing = thing,
-                                  .self = self,
-                                  .order = pad->count++,
-                                  .chosen = pad->choosing,
-                                  .worker = -1,
-                                  .until = LEAT_NEVER };
+    *record = (struct lt_record){
+        .thing = thing, .self = self, .chosen = pad->choosing, .worker = -1, .until = LEAT_NEVER
+    };
     *pad->end = record;
     pad->end = &record->next;
+    pad->count++;
     return record;
 }
 
@@ -123,7 +122,8 @@ void lt_pad_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, c
     record->last_aim = one;
 }
 
-const char *lt_pad_text(struct lt_pad *pad, const char *text)
+/* A copy; NULL for NULL. */
+static const char *copy_text(struct lt_pad *pad, const char *text)
 {
     return text ? copy(pad, text, strlen(text) + 1) : NULL;
 }
@@ -136,16 +136,11 @@ const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames
 
 /* ---- parties ---- */
 
-static enum lt_thing thing_of(enum lt_party_kind kind)
-{
-    switch (kind) {
-    case LT_TASK: return LT_A_TASK;
-    case LT_BLOCK: return LT_A_BLOCK;
-    case LT_CALLBACK: return LT_A_CALLBACK;
-    case LT_TIMER: return LT_A_TIMER;
-    default: return LT_A_THREAD;
-    }
-}
+static const enum lt_thing thing_of[LT_KINDS] = { [LT_TASK] = LT_A_TASK,
+                                                  [LT_THREAD] = LT_A_THREAD,
+                                                  [LT_BLOCK] = LT_A_BLOCK,
+                                                  [LT_CALLBACK] = LT_A_CALLBACK,
+                                                  [LT_TIMER] = LT_A_TIMER };
 
 /* A thread has its own word for that. For a stackless party the table has an entry, which is
  * another party's unless this one waits. */
@@ -165,7 +160,7 @@ static int64_t since_when(const struct lt_party *party, enum lt_state state)
 struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *party,
                                   enum lt_state state)
 {
-    struct lt_record *record = lt_pad_record(pad, thing_of(party->kind), party);
+    struct lt_record *record = add_record(pad, thing_of[party->kind], party);
     if (!record)
         return NULL;
     record->state = state;
@@ -174,11 +169,11 @@ struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *par
     case LT_A_TASK: {
         const struct lt_task *task = LT_CONTAINER(party, struct lt_task, party);
         record->number = task->number;
-        record->name = lt_pad_text(pad, task->name);
+        record->name = copy_text(pad, task->name);
         break;
     }
     case LT_A_BLOCK:
-        record->name = lt_pad_text(pad, ((const leat_block *)(const void *)party)->type->name);
+        record->name = copy_text(pad, ((const leat_block *)(const void *)party)->type->name);
         break;
     case LT_A_CALLBACK:
         record->code = (const void *)(uintptr_t)((const leat_op *)(const void *)party)->leat_fn;
@@ -186,7 +181,7 @@ struct lt_record *lt_record_party(struct lt_pad *pad, const struct lt_party *par
     case LT_A_TIMER:
         record->code = (const void *)(uintptr_t)((const leat_timer *)(const void *)party)->leat_fn;
         break;
-    default: record->name = lt_pad_text(pad, LT_CONTAINER(party, struct lt_thread, party)->name);
+    default: record->name = copy_text(pad, LT_CONTAINER(party, struct lt_thread, party)->name);
     }
     return record;
 }
@@ -329,12 +324,12 @@ static uint32_t waiting(const _Atomic uint32_t *count)
 
 static void record_channel(struct lt_pad *pad, leat_chan *ch)
 {
-    struct lt_record *record = lt_pad_record(pad, LT_A_CHANNEL, ch);
+    struct lt_record *record = add_record(pad, LT_A_CHANNEL, ch);
     if (!record)
         return;
     record->scope = ch->scope;
     record->number = ch->number;
-    record->name = lt_pad_text(pad, ch->name);
+    record->name = copy_text(pad, ch->name);
     record->capacity = ch->capacity;
     /* The owner of a biased lock pays for each visit. So a bounded look, which may come each
      * second, spares channels on which no party waits. */
@@ -372,11 +367,11 @@ static uint32_t record_way(struct lt_pad *pad, struct lt_record *record, leat_ch
 static void record_sight(struct lt_pad *pad, const struct lt_sight *sight)
 {
     static const enum lt_thing things[] = { LT_A_DESCRIPTOR, LT_A_BATCHER, LT_A_STAGE };
-    struct lt_record *record = lt_pad_record(pad, things[sight->kind], sight->self);
+    struct lt_record *record = add_record(pad, things[sight->kind], sight->self);
     if (!record)
         return;
     record->scope = sight->scope;
-    record->name = lt_pad_text(pad, sight->name);
+    record->name = copy_text(pad, sight->name);
     record->closed = sight->closed;
     record->sight = copy(pad, sight, sizeof *sight);
     pad->cut |= !sight->steps;

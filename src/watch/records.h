@@ -60,8 +60,8 @@ struct lt_record {
     const void *code;      /* the function of a callback or a timer */
     uint32_t number;       /* of a descriptor: its number; above INT_MAX, it is simulated */
     uint32_t scope_number; /* of a party; 0: not known */
-    uint32_t order;        /* the order in which it was recorded */
-    size_t place;          /* the index of its scope, set at the end */
+    uint32_t order;        /* the order in which it was recorded, and */
+    size_t place;          /* the index of its scope: both set at the end */
     bool chosen;           /* in a bounded look: found through its scope, so not left out first */
     struct lt_aim_record *aims, *last_aim;
     bool complete; /* made by the party's own worker: all its aims are known */
@@ -123,15 +123,9 @@ void lt_pad_allow(struct lt_pad *pad, size_t parties, size_t channels);
  * allowance is used up, or there is no memory. */
 bool lt_pad_step(struct lt_pad *pad, enum lt_thing thing);
 
-/* Makes a new record, the pad's last; NULL if the allowance is used up, or there is no memory. */
-struct lt_record *lt_pad_record(struct lt_pad *pad, enum lt_thing thing, const void *self);
-
 /* Adds a thing that the party waits for. */
 void lt_pad_aim(struct lt_pad *pad, struct lt_record *record, enum lt_aim aim, const void *object,
                 uint32_t number);
-
-/* A copy; NULL for NULL. */
-const char *lt_pad_text(struct lt_pad *pad, const char *text);
 
 /* A copy of the frames; NULL if there are none. */
 const struct lt_frames *lt_pad_frames(struct lt_pad *pad, const struct lt_frames *frames);
