@@ -48,7 +48,6 @@ struct item {
 
 struct story {
     const struct lt_recording *of;
-    unsigned workers;
     int64_t begin, end;
     struct lt_track *tracks; /* of the workers and of the threads, from the beginning */
     struct slice *slices;
@@ -168,8 +167,8 @@ static int by_channel(const void *a, const void *b)
 
 static bool take_tracks(struct story *s)
 {
-    s->tracks = lt_alloc((s->workers + 1) * sizeof *s->tracks);
-    for (unsigned i = 0; s->tracks && i <= s->workers; i++)
+    s->tracks = lt_alloc((s->of->workers + 1) * sizeof *s->tracks);
+    for (unsigned i = 0; s->tracks && i <= s->of->workers; i++)
         s->tracks[i] = lt_trace_track(i);
     return s->tracks != NULL;
 }
@@ -177,9 +176,9 @@ static bool take_tracks(struct story *s)
 static bool make_room(struct story *s)
 {
     const struct lt_look *look = &s->of->look;
-    struct counts n = { s->workers + 1, 0, look->record_count + look->scope_count };
+    struct counts n = { s->of->workers + 1, 0, look->record_count + look->scope_count };
     const struct lt_event *e;
-    for (unsigned i = 0; i <= s->workers; i++)
+    for (unsigned i = 0; i <= s->of->workers; i++)
         for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track));)
             count(s, e, &n);
     s->slices = lt_alloc_unset((n.slices + 1) * sizeof *s->slices);
@@ -203,7 +202,7 @@ static void take_look(struct story *s)
  * event came before. */
 static const struct lt_record *runs_first(const struct story *s, unsigned i)
 {
-    if (i >= s->workers || !s->of->look.workers)
+    if (i >= s->of->workers || !s->of->look.workers)
         return NULL;
     struct lt_track track = s->tracks[i];
     const struct lt_event *e;
@@ -231,7 +230,7 @@ static bool read_events(struct story *s)
     if (!take_tracks(s) || !make_room(s))
         return false;
     take_look(s);
-    for (unsigned i = 0; i <= s->workers; i++)
+    for (unsigned i = 0; i <= s->of->workers; i++)
         read_track(s, i);
     qsort(s->slices, s->slice_count, sizeof *s->slices, by_party);
     qsort(s->items, s->item_count, sizeof *s->items, by_channel);
@@ -300,7 +299,7 @@ static bool find_end(const struct story *s, const struct item *item, struct end 
 {
     if (!item->partner) {
         *end = (struct end){ item->track, item->at };
-        return item->track < s->workers;
+        return item->track < s->of->workers;
     }
     const struct slice *before = slice_at(s, item->party, item->at, true);
     const struct slice *after = slice_at(s, item->party, item->at, false);
@@ -379,8 +378,8 @@ static void put_scopes(FILE *to, const struct story *s)
     const struct lt_event *e;
     for (size_t i = 0; i < look->scope_count; i++)
         if (!find(s, OPENED, look->scopes[i].number))
-            put_scope(to, s, true, s->of->begin, look->scopes[i].number, s->workers);
-    for (unsigned i = 0; i <= s->workers; i++)
+            put_scope(to, s, true, s->of->begin, look->scopes[i].number, s->of->workers);
+    for (unsigned i = 0; i <= s->of->workers; i++)
         for (struct lt_track track = s->tracks[i]; (e = next_event(s, &track));)
             if (e->kind == LT_EV_OPENED ||
                 (e->kind == LT_EV_CLOSED &&
@@ -408,17 +407,14 @@ static void free_story(struct story *s)
 
 int lt_trace_write(FILE *to, const struct lt_recording *recording)
 {
-    unsigned workers = recording->workers;
-    struct story story = {
-        .of = recording, .workers = workers, .begin = recording->begin, .end = recording->end
-    };
+    struct story story = { .of = recording, .begin = recording->begin, .end = recording->end };
     bool whole = read_events(&story);
     fprintf(to, "{\"traceEvents\":[\n{\"ph\":\"M\",\"pid\":1,\"tid\":1,"
                 "\"name\":\"process_name\",\"args\":{\"name\":\"leat\"}}");
-    for (unsigned i = 0; i <= workers; i++) {
+    for (unsigned i = 0; i <= recording->workers; i++) {
         put_head(to, "M", i);
         fprintf(to, ",\"name\":\"thread_name\",\"args\":{\"name\":\"");
-        fprintf(to, i < workers ? "worker %u\"}}" : "threads\"}}", i);
+        fprintf(to, i < recording->workers ? "worker %u\"}}" : "threads\"}}", i);
     }
     for (size_t i = 0; whole && i < story.slice_count; i++)
         put_slice(to, &story, &story.slices[i]);
