@@ -213,59 +213,42 @@ static void put_error(struct lt_answer *to, int error)
 
 /* ---- the answers ---- */
 
-typedef int writes(FILE *body, const struct request *request);
-
-static int write_page(FILE *body, const struct request *request)
+static int write_page(FILE *body)
 {
-    (void)request;
     fwrite(lt_page, 1, (size_t)(lt_page_end - lt_page), body);
     return 0;
 }
 
-static int write_document(FILE *body, const struct request *request)
+static int write_document(FILE *body)
 {
-    char value[8];
-    bool stacks = query_of(request, "stacks", value, sizeof value) && !strcmp(value, "1");
+    return lt_document(body, NULL);
+}
+
+static int write_stacks(FILE *body)
+{
     /* In the thread that looks, call stacks would begin at this address; but it runs no task. */
-    return lt_document(body, stacks && lt_frames_wanted() ? __builtin_return_address(0) : NULL);
-}
-
-static int write_dump(FILE *body, const struct request *request)
-{
-    (void)request;
-    return leat_dump(body);
-}
-
-static int write_graph(FILE *body, const struct request *request)
-{
-    (void)request;
-    return leat_dump_graph(body);
-}
-
-static int write_trace(FILE *body, const struct request *request)
-{
-    (void)request;
-    return lt_trace_end_record(body);
+    return lt_document(body, lt_frames_wanted() ? __builtin_return_address(0) : NULL);
 }
 
 static const struct route {
     const char *path, *type, *file;
-    writes *write;
+    int (*write)(FILE *body);
 } routes[] = { { "/", "text/html", NULL, write_page },
                { "/json", "application/json", NULL, write_document },
-               { "/dump", "text/plain", "dump.txt", write_dump },
-               { "/graph", "text/plain", "graph.dot", write_graph },
-               { "/trace", "application/json", "trace.json", write_trace } };
+               { "/dump", "text/plain", "dump.txt", leat_dump },
+               { "/graph", "text/plain", "graph.dot", leat_dump_graph },
+               { "/trace", "application/json", "trace.json", lt_trace_end_record } },
+  with_stacks = { "/json", "application/json", NULL, write_stacks };
 
-enum { ROUTES = sizeof routes / sizeof *routes, TRACE = ROUTES - 1 };
+enum { ROUTES = sizeof routes / sizeof *routes, JSON = 1, TRACE = ROUTES - 1 };
 
-static void follow(const struct route *route, struct lt_answer *to, const struct request *request)
+static void follow(const struct route *route, struct lt_answer *to)
 {
     char *bytes = NULL;
     size_t n = 0;
     int saved = errno;
     FILE *body = open_memstream(&bytes, &n);
-    int error = body ? route->write(body, request) : -ENOMEM;
+    int error = body ? route->write(body) : -ENOMEM;
     if (!body && route == &routes[TRACE])
         lt_trace_end_record(NULL);
     if (body && fclose(body) != 0)
@@ -280,7 +263,7 @@ static void follow(const struct route *route, struct lt_answer *to, const struct
 
 void lt_answer_trace(struct lt_answer *to)
 {
-    follow(&routes[TRACE], to, NULL);
+    follow(&routes[TRACE], to);
 }
 
 /* Seconds with a fraction, as nanoseconds; 0: not a number. Not by strtod, which depends on the
@@ -318,6 +301,12 @@ static int64_t record(struct lt_answer *to, const struct request *request)
 
 /* ---- choosing the answer ---- */
 
+static bool wants_stacks(const struct request *request)
+{
+    char value[8];
+    return query_of(request, "stacks", value, sizeof value) && strcmp(value, "1") == 0;
+}
+
 /* 0, or the status with which the request is refused. */
 static int refusal(const struct lt_asker *asker, const struct request *request)
 {
@@ -346,6 +335,6 @@ int64_t lt_answer(struct lt_answer *to, const struct lt_asker *asker, char *head
     else if (route == &routes[TRACE])
         return record(to, &request);
     else
-        follow(route, to, &request);
+        follow(route == &routes[JSON] && wants_stacks(&request) ? &with_stacks : route, to);
     return 0;
 }
