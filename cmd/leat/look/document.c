@@ -9,6 +9,9 @@
 /* Lists and objects nest at most so deep, and there are at most so many values. */
 enum { NESTING_MOST = 32, VALUES_MOST = 4 << 20 };
 
+const char *const document_counts[COUNTS] = { "switches", "started", "received", "stolen",
+                                              "moved",    "sleeps",  "timers" };
+
 /* Refuses JSON that no leat writes before it is parsed: the parser recurses, and takes some ten
  * times the memory of the text. */
 static bool is_sane(const char *bytes, size_t len)
@@ -96,18 +99,15 @@ static const char *const *read_calls(struct document *d, const struct fields *f,
 
 static struct counts read_counts(const struct fields *f)
 {
-    return (struct counts){
-        .switches = field_count(f, "switches", NEVER_NULL),
-        .started = field_count(f, "started", NEVER_NULL),
-        .received = field_count(f, "received", NEVER_NULL),
-        .stolen = field_count(f, "stolen", NEVER_NULL),
-        .moved = field_count(f, "moved", NEVER_NULL),
-        .sleeps = field_count(f, "sleeps", NEVER_NULL),
-        .timers = field_count(f, "timers", NEVER_NULL),
-    };
+    struct counts counts;
+    for (size_t i = 0; i < COUNTS; i++)
+        counts.n[i] = field_count(f, document_counts[i], NEVER_NULL);
+    return counts;
 }
 
 /* ---- the lists: each of these reads one element ---- */
+
+typedef void reads(struct document *d, const struct fields *f, void *to);
 
 static void read_worker(struct document *d, const struct fields *f, void *to)
 {

@@ -10,9 +10,15 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* The counts of a worker, or of all. The last is of timers that are set now, the others are of all
+ * that has happened. */
+enum { COUNT_TIMERS = 6, COUNTS };
+
 struct counts {
-    double switches, started, received, stolen, moved, sleeps, timers;
+    double n[COUNTS];
 };
+
+extern const char *const document_counts[COUNTS]; /* their names */
 
 struct worker {
     double number, cpu;

@@ -24,31 +24,17 @@ static void draw_gone(struct canvas *c, const struct document *d, const struct t
                  why->gone ? " is gone" : "", why->said);
 }
 
-struct change {
-    double now, before;
-};
-
-static void draw_rate(struct canvas *c, const char *name, struct change n, double seconds)
-{
-    char rate[FORMATTED];
-    double a_second = seconds > 0 ? (n.now - n.before) / seconds : (double)NAN;
-    canvas_print(c, NORMAL, "%s %s/s  ", name, format_count(rate, fmax(a_second, 0)));
-}
-
 static void draw_counts(struct canvas *c, const struct document *d, const struct document *before)
 {
-    static const struct counts nothing;
-    const struct counts *now = &d->counts, *was = before ? &before->counts : &nothing;
     double seconds = before ? d->uptime - before->uptime : d->uptime;
     char n[5][FORMATTED];
-    draw_rate(c, "switches", (struct change){ now->switches, was->switches }, seconds);
-    draw_rate(c, "started", (struct change){ now->started, was->started }, seconds);
-    draw_rate(c, "received", (struct change){ now->received, was->received }, seconds);
-    draw_rate(c, "stolen", (struct change){ now->stolen, was->stolen }, seconds);
-    draw_rate(c, "moved", (struct change){ now->moved, was->moved }, seconds);
-    draw_rate(c, "sleeps", (struct change){ now->sleeps, was->sleeps }, seconds);
+    for (size_t i = 0; i < COUNT_TIMERS; i++) {
+        double more = d->counts.n[i] - (before ? before->counts.n[i] : 0);
+        double rate = seconds > 0 ? more / seconds : (double)NAN;
+        canvas_print(c, NORMAL, "%s %s/s  ", document_counts[i], format_count(n[0], fmax(rate, 0)));
+    }
     canvas_print(c, NORMAL, "timers %s  stacks %s, %s free  threads %s, %s free",
-                 format_count(n[0], now->timers), format_count(n[1], d->stacks_used),
+                 format_count(n[0], d->counts.n[COUNT_TIMERS]), format_count(n[1], d->stacks_used),
                  format_count(n[2], d->stacks_free), format_count(n[3], d->threads),
                  format_count(n[4], d->threads_free));
 }
@@ -133,7 +119,7 @@ static void draw_worker(struct canvas *c, const struct document *d, const struct
     if (h)
         draw_history(c, h, w->number);
     canvas_print(c, NORMAL, " ready %-5s queued %-5s timers %-5s ", format_count(n[1], w->ready),
-                 format_count(n[2], w->queued), format_count(n[3], w->counts.timers));
+                 format_count(n[2], w->queued), format_count(n[3], w->counts.n[COUNT_TIMERS]));
     canvas_put(c, RED, w->answered ? "" : "does not answer ");
     draw_runs(c, d, w);
     canvas_end_line(c);

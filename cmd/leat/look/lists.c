@@ -1,7 +1,6 @@
 #include "look/lists.h"
 
 #include "look/cells.h"
-#include "look/counts.h"
 #include "look/stacks.h"
 
 #include <math.h>
@@ -256,6 +255,40 @@ static void fill_batcher(struct table *t, const struct document *d, const struct
     cells_add_title(t, b->name);
 }
 
+static void fill_count(struct table *t, const char *name, double number, double rate,
+                       const char *meaning)
+{
+    table_row(t, name, 0);
+    table_text(t, name);
+    cells_add_count(t, number);
+    cells_add_count(t, rate);
+    table_text(t, meaning);
+}
+
+static void fill_counts(struct table *t, const struct document *d, const struct document *before)
+{
+    static const char *const meanings[COUNTS] = {
+        "a task, block or callback began to run or ran again",
+        "tasks have started",
+        "parties were made ready by another thread",
+        "parties were stolen before they started",
+        "started parties were stolen",
+        "a worker found nothing to do",
+        "deadlines have not passed yet",
+    };
+    double none = (double)NAN;
+    for (size_t i = 0; i < COUNTS; i++) {
+        double rate = none;
+        if (i < COUNT_TIMERS && document_follows(d, before))
+            rate = (d->counts.n[i] - before->counts.n[i]) / (d->uptime - before->uptime);
+        fill_count(t, document_counts[i], d->counts.n[i], rate, meanings[i]);
+    }
+    fill_count(t, "stacks", d->stacks_used, none, "stacks are in use");
+    fill_count(t, "stacks, free", d->stacks_free, none, "stacks are mapped and not in use");
+    fill_count(t, "threads", d->threads, none, "threads are in the pool for calls that block");
+    fill_count(t, "threads, free", d->threads_free, none, "of these have no work");
+}
+
 void list_fill(struct table *t, enum list list, const struct document *d,
                const struct document *before)
 {
@@ -277,6 +310,6 @@ void list_fill(struct table *t, enum list list, const struct document *d,
     else if (list == LIST_STACKS)
         stacks_fill(t, d);
     else if (list == LIST_COUNTS)
-        counts_fill(t, d, before);
+        fill_counts(t, d, before);
     table_end(t);
 }
