@@ -34,14 +34,6 @@ static bool is_sane(const char *bytes, size_t len)
     return depth <= NESTING_MOST && values <= VALUES_MOST;
 }
 
-/* A list of the document that is being read. */
-struct list {
-    struct document *d;
-    json_t *array;
-    const char *name;
-    struct trouble *why;
-};
-
 /* Zeroed memory that the document owns; NULL after a trouble, or for nothing. */
 static void *make_list(struct document *d, size_t count, size_t size, struct trouble *why)
 {
@@ -60,18 +52,6 @@ static void *make_list(struct document *d, size_t count, size_t size, struct tro
     d->lists = lists;
     d->lists[d->list_count++] = list;
     return list;
-}
-
-/* Lists that an older leat does not send may be missing. */
-static struct list open_extra(struct document *d, const struct fields *f, const char *name)
-{
-    bool there = json_object_get(f->object, name) != NULL;
-    return (struct list){ d, there ? field_array(f, name, NEVER_NULL) : NULL, name, f->why };
-}
-
-static struct list open_list(struct document *d, const struct fields *f, const char *name)
-{
-    return (struct list){ d, field_array(f, name, NEVER_NULL), name, f->why };
 }
 
 static const char *const *read_strings(struct document *d, const struct fields *f, const char *name,
@@ -230,17 +210,25 @@ static void read_stage(struct document *d, const struct fields *f, void *to)
     s->out = read_strings(d, f, "out", NEVER_NULL, &s->out_count);
 }
 
-static void *read_list(struct list l, size_t size, size_t *count,
-                       void (*read)(struct document *, const struct fields *, void *))
+static void *read_list(struct document *d, const struct fields *f, const char *name, size_t size,
+                       size_t *count, reads *read)
 {
-    *count = json_array_size(l.array);
-    char *list = make_list(l.d, *count, size, l.why);
-    for (size_t i = 0; list && i < *count && !is_trouble(l.why); i++) {
-        struct fields f = fields_at(l.array, i, l.name, l.why);
-        read(l.d, &f, list + i * size);
+    json_t *array = field_array(f, name, NEVER_NULL);
+    *count = json_array_size(array);
+    char *list = make_list(d, *count, size, f->why);
+    for (size_t i = 0; list && i < *count && !is_trouble(f->why); i++) {
+        struct fields one = fields_at(array, i, name, f->why);
+        read(d, &one, list + i * size);
     }
     *count = list ? *count : 0;
     return list;
+}
+
+/* An older leat does not send this list. */
+static void *read_extra(struct document *d, const struct fields *f, const char *name, size_t size,
+                        size_t *count, reads *read)
+{
+    return json_object_get(f->object, name) ? read_list(d, f, name, size, count, read) : NULL;
 }
 
 static void read_head(struct document *d, const struct fields *f)
@@ -270,20 +258,16 @@ static void read_all(struct document *d, struct trouble *why)
         return;
     }
     read_head(d, &f);
-    d->workers =
-        read_list(open_list(d, &f, "workers"), sizeof *d->workers, &d->worker_count, read_worker);
-    d->scopes =
-        read_list(open_list(d, &f, "scopes"), sizeof *d->scopes, &d->scope_count, read_scope);
-    d->parties =
-        read_list(open_list(d, &f, "parties"), sizeof *d->parties, &d->party_count, read_party);
-    d->channels = read_list(open_list(d, &f, "channels"), sizeof *d->channels, &d->channel_count,
-                            read_channel);
-    d->descriptors = read_list(open_extra(d, &f, "descriptors"), sizeof *d->descriptors,
-                               &d->descriptor_count, read_descriptor);
-    d->batchers = read_list(open_extra(d, &f, "batchers"), sizeof *d->batchers, &d->batcher_count,
-                            read_batcher);
-    d->stages =
-        read_list(open_extra(d, &f, "stages"), sizeof *d->stages, &d->stage_count, read_stage);
+    d->workers = read_list(d, &f, "workers", sizeof *d->workers, &d->worker_count, read_worker);
+    d->scopes = read_list(d, &f, "scopes", sizeof *d->scopes, &d->scope_count, read_scope);
+    d->parties = read_list(d, &f, "parties", sizeof *d->parties, &d->party_count, read_party);
+    d->channels =
+        read_list(d, &f, "channels", sizeof *d->channels, &d->channel_count, read_channel);
+    d->descriptors = read_extra(d, &f, "descriptors", sizeof *d->descriptors, &d->descriptor_count,
+                                read_descriptor);
+    d->batchers =
+        read_extra(d, &f, "batchers", sizeof *d->batchers, &d->batcher_count, read_batcher);
+    d->stages = read_extra(d, &f, "stages", sizeof *d->stages, &d->stage_count, read_stage);
     size_t things = d->party_count + d->channel_count + d->scope_count + d->descriptor_count +
                     d->batcher_count + d->stage_count;
     d->index = make_list(d, things, sizeof *d->index, why);

@@ -80,7 +80,7 @@ enum thing { A_PARTY, A_CHANNEL, A_SCOPE, A_DESCRIPTOR, A_BATCHER, A_STAGE };
 struct entry {
     const char *id;
     enum thing thing;
-    size_t at;
+    const void *at;
 };
 
 struct document {
