@@ -10,7 +10,7 @@ enum { EXIT_TROUBLE = 2 };
 
 struct arguments {
     struct address address;
-    int64_t delay; /* nanoseconds */
+    int64_t delay; /* nanoseconds between two looks */
     bool once;
     struct wanted raw; /* printed as it comes; if its target is NULL, nothing */
     char trace[64];    /* that target for a trace */

@@ -32,6 +32,15 @@ static void add_count(struct table *t, const char *what, double count)
     add(t, what, isnan(count) ? NULL : format_count(shown, count));
 }
 
+/* "3 of 8", by format_count or format_bytes. */
+static void add_part(struct table *t, const char *what, double part, double all,
+                     const char *(*format)(char to[FORMATTED], double number))
+{
+    char shown[2 * FORMATTED + 8], some[FORMATTED], most[FORMATTED];
+    snprintf(shown, sizeof shown, "%s of %s", format(some, part), format(most, all));
+    add(t, what, isnan(part) ? NULL : shown);
+}
+
 static void add_named(struct table *t, const char *what, const char *id, const char *name)
 {
     if (!id)
@@ -60,7 +69,6 @@ static void add_calls(struct table *t, const struct document *d, const struct pa
 
 static void add_party(struct table *t, const struct document *d, const struct party *p)
 {
-    char stack[2 * FORMATTED + 8], used[FORMATTED], size[FORMATTED];
     add_named(t, p->kind, p->id, p->name);
     add(t, "code", p->code);
     add(t, "state", p->state);
@@ -69,9 +77,7 @@ static void add_party(struct table *t, const struct document *d, const struct pa
     add_count(t, "worker", p->worker);
     add(t, "scope", p->scope);
     add_count(t, "line", p->line);
-    snprintf(stack, sizeof stack, "%s of %s", format_bytes(used, p->stack),
-             format_bytes(size, p->stack_size));
-    add(t, "stack", isnan(p->stack) ? NULL : stack);
+    add_part(t, "stack", p->stack, p->stack_size, format_bytes);
     for (size_t i = 0; i < p->wait_count; i++) {
         table_row(t, NULL, t->count);
         table_text(t, i ? "" : "waits to");
@@ -98,12 +104,9 @@ static void add_users(struct table *t, const struct document *d, const char *id,
 static void add_channel(struct table *t, const struct document *d, const struct document *before,
                         const struct channel *c)
 {
-    char items[2 * FORMATTED + 8], held[FORMATTED], room[FORMATTED];
     add_named(t, "channel", c->id, c->name);
     add(t, "state", c->closed ? "closed" : "open");
-    snprintf(items, sizeof items, "%s of %s", format_count(held, c->items),
-             format_count(room, c->capacity));
-    add(t, "items", items);
+    add_part(t, "items", c->items, c->capacity, format_count);
     add_count(t, "passed", c->passed);
     add_count(t, "passed a second", cells_rate(c, d, before));
     add(t, "scope", c->scope);
@@ -196,15 +199,10 @@ static void add_ends(struct table *t, const struct document *d, const char *what
 static void add_stage(struct table *t, const struct document *d, const struct document *before,
                       const struct stage *s)
 {
-    char share[2 * FORMATTED + 8], some[FORMATTED], most[FORMATTED];
     add_named(t, s->kind, s->id, s->name);
     add(t, "state", s->closed ? "closed" : "open");
-    snprintf(share, sizeof share, "%s of %s", format_count(some, s->running),
-             format_count(most, s->n));
-    add(t, "running", isnan(s->n) ? NULL : share);
-    snprintf(share, sizeof share, "%s of %s", format_count(some, s->held),
-             format_count(most, s->window));
-    add(t, "in flight", isnan(s->n) ? NULL : share);
+    add_part(t, "running", s->running, s->n, format_count);
+    add_part(t, "in flight", s->held, s->window, format_count);
     add_count(t, "taken", s->items);
     add_count(t, "taken a second", cells_stage_rate(s, d, before));
     add(t, "scope", s->scope);

@@ -26,7 +26,7 @@ struct news {
 };
 
 struct live {
-    const struct live_options *options;
+    const struct arguments *arguments;
     struct terminal *terminal;
     struct view *view;
     leat_chan *asked, *news, *signals;
@@ -52,7 +52,7 @@ static int get_documents(void *arg)
         struct news n = { 0 };
         struct text body = { 0 };
         struct wanted wanted = { stacks ? FETCH_STACKS : FETCH_DOCUMENT, FETCH_MOST, 0 };
-        fetch(l->options->address, &wanted, &body, &n.why);
+        fetch(&l->arguments->address, &wanted, &body, &n.why);
         if (!is_trouble(&n.why))
             n.document = document_read(body.bytes, body.len, &n.why);
         text_free(&body);
@@ -68,7 +68,7 @@ static void ask(struct live *l)
     if (l->waiting || leat_try_send(l->asked, &stacks) != 0)
         return;
     l->waiting = true;
-    l->tick = leat_after(l->options->delay);
+    l->tick = leat_after(l->arguments->delay);
 }
 
 /* ---- drawing ---- */
@@ -190,19 +190,14 @@ static void give_up(struct live *l, int error, struct trouble *why)
     l->over = true;
 }
 
-static int64_t earlier(int64_t a, int64_t b)
-{
-    return a < b ? a : b;
-}
-
 static void await(struct live *l, struct trouble *why)
 {
     struct news news;
     leat_signal got;
     bool idle = l->waiting || l->view->paused;
-    int64_t limit = idle ? LEAT_NEVER : l->tick;
-    if (l->keys.len)
-        limit = earlier(limit, leat_after(key_patience));
+    int64_t limit = idle ? LEAT_NEVER : l->tick, key_limit = leat_after(key_patience);
+    if (l->keys.len && key_limit < limit)
+        limit = key_limit;
     leat_case cases[] = { LEAT_RECV(l->signals, &got), LEAT_RECV(l->news, &news),
                           LEAT_READABLE(l->io) };
     if (!l->terminal->entered)
@@ -253,9 +248,9 @@ static void watch(struct live *l, struct trouble *why)
         l->terminal->fd = -1;
 }
 
-int live_run(const struct live_options *o, struct terminal *t, struct view *v, struct trouble *why)
+int live_run(struct arguments *o, struct terminal *t, struct trouble *why)
 {
-    struct live l = { .options = o, .terminal = t, .view = v };
+    struct live l = { .arguments = o, .terminal = t, .view = &o->view };
     watch(&l, why);
     if (l.ended_by < 0 && !is_trouble(why))
         *why = l.trouble;

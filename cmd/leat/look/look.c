@@ -17,7 +17,6 @@
 struct look {
     struct arguments arguments;
     struct terminal terminal;
-    bool live;
     int ended_by;    /* a signal */
     int write_error; /* the errno of a failed write to standard output, or 0 */
     struct trouble why;
@@ -70,8 +69,7 @@ static int look_once(void *arg)
 static int look_on(void *arg)
 {
     struct look *l = arg;
-    struct live_options o = { .address = &l->arguments.address, .delay = l->arguments.delay };
-    l->ended_by = live_run(&o, &l->terminal, &l->arguments.view, &l->why);
+    l->ended_by = live_run(&l->arguments, &l->terminal, &l->why);
     return 0;
 }
 
@@ -111,12 +109,11 @@ int look_main(int argc, char **argv)
     if (status >= 0)
         return status;
     look.terminal.fd = -1;
-    look.live = !look.arguments.once && !look.arguments.raw.target && terminal_open(&look.terminal);
+    bool live = !look.arguments.once && !look.arguments.raw.target && terminal_open(&look.terminal);
     /* This process must not serve a look itself, at the address of the other. */
     unsetenv("LEAT_LOOK");
     unsetenv("LEAT_LOOK_TOKEN");
-    int error =
-        leat_main_with(look.live ? look_on : look_once, &look, &(leat_options){ .workers = 1 });
+    int error = leat_main_with(live ? look_on : look_once, &look, &(leat_options){ .workers = 1 });
     terminal_close(&look.terminal);
     view_free(&look.arguments.view);
     return finish(&look, error);

@@ -42,7 +42,7 @@ static int columns_of(uint32_t c, bool utf8)
     return utf8 && !is_hidden(c) ? wcwidth((wchar_t)c) : -1;
 }
 
-static size_t show(struct text *to, const char *string, size_t most)
+size_t shown_add(struct text *to, const char *string, size_t most)
 {
     bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     size_t at = 0, len;
@@ -62,12 +62,7 @@ static size_t show(struct text *to, const char *string, size_t most)
     return at;
 }
 
-size_t shown_add(struct text *to, const char *string, size_t most)
-{
-    return show(to, string, most);
-}
-
 size_t shown_width(const char *string)
 {
-    return show(NULL, string, SIZE_MAX);
+    return shown_add(NULL, string, SIZE_MAX);
 }

@@ -8,7 +8,8 @@
 
 #include "shared/text.h"
 
-/* Adds as much of the string as fits into `most` columns. Returns how many columns it takes. */
+/* Adds as much of the string as fits into `most` columns. Returns how many columns it takes. `to`
+ * may be NULL. */
 size_t shown_add(struct text *to, const char *string, size_t most);
 
 /* The columns that the whole string takes. */

@@ -15,23 +15,16 @@ void table_begin(struct table *t, const struct column *columns, size_t count)
     text_clear(&t->words);
 }
 
-/* Until the next table_begin the table is empty. */
-static void give_up(struct table *t)
-{
-    t->words.broken = true;
-}
-
 void table_row(struct table *t, const char *id, size_t part)
 {
     if (t->count == t->room && !t->words.broken) {
         size_t room = t->room ? 2 * t->room : 64;
         struct row *rows = reallocarray(t->rows, room, sizeof *rows);
-        if (!rows) {
-            give_up(t);
-            return;
+        t->words.broken = !rows;
+        if (rows) {
+            t->rows = rows;
+            t->room = room;
         }
-        t->rows = rows;
-        t->room = room;
     }
     if (t->words.broken)
         return;
