@@ -108,6 +108,12 @@ void emit_note(struct emitter *e, const char *name, const char *remark, int erro
     end_message(e);
 }
 
+void emit_failure(struct emitter *e, const char *name, const char *remark, int error)
+{
+    emit_note(e, name, remark, error);
+    e->failed = true;
+}
+
 static void emit_digests(struct emitter *e, const struct slot *s, const char *path)
 {
     const struct options *o = e->options;
@@ -155,6 +161,8 @@ static void emit_json_verdict(struct emitter *e, const char *path, const char *v
 void emit_verdict(struct emitter *e, const char *path, const char *verdict, const char *relation,
                   const char *other)
 {
+    if (e->options->status)
+        return;
     if (e->options->json) {
         emit_json_verdict(e, path, verdict, other);
         return;
@@ -173,35 +181,31 @@ void emit_verdict(struct emitter *e, const char *path, const char *verdict, cons
     text_char(t, '\n');
 }
 
+/* A verdict that needs no attention. */
+static void emit_done(struct emitter *e, const char *path, const char *verdict)
+{
+    if (!e->options->quiet)
+        emit_verdict(e, path, verdict, NULL, NULL);
+}
+
 static void emit_checked(struct emitter *e, const struct slot *s, const char *path)
 {
-    const struct options *o = e->options;
     if (s->error) {
         e->unreadable++;
         e->failed = true;
-        if (!o->status)
-            emit_verdict(e, path, "FAILED open or read", NULL, NULL);
+        emit_verdict(e, path, "FAILED open or read", NULL, NULL);
     } else if (memcmp(s->digest, s->expected, s->size) != 0) {
         e->mismatched++;
         if (s->unsure)
             e->unsure = s->size;
         e->failed = true;
-        if (!o->status)
-            emit_verdict(e, path, "FAILED", NULL, NULL);
+        emit_verdict(e, path, "FAILED", NULL, NULL);
     } else {
         e->matched++;
-        if (!o->status && !o->quiet)
-            emit_verdict(e, path, "OK", NULL, NULL);
-        if (o->duplicates)
+        emit_done(e, path, "OK");
+        if (e->options->duplicates)
             emit_duplicate(e, s, path);
     }
-}
-
-/* A verdict of an update on a change that has been made. */
-static void emit_done(struct emitter *e, const char *path, const char *verdict)
-{
-    if (!e->options->status && !e->options->quiet)
-        emit_verdict(e, path, verdict, NULL, NULL);
 }
 
 /* A file of the updated list that no longer exists. */
@@ -214,8 +218,7 @@ static void emit_missing(struct emitter *e, const struct slot *s, const char *pa
     }
     e->missing++;
     e->failed = true;
-    if (!e->options->status)
-        emit_verdict(e, path, "MISSING", NULL, NULL);
+    emit_verdict(e, path, "MISSING", NULL, NULL);
 }
 
 /* `trusted`: the file differs in nothing but its digest, or in nothing at all. */
@@ -279,12 +282,10 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
         }
     }
     if (s->error) {
-        emit_note(e, path, NULL, s->error);
-        e->failed = true;
+        emit_failure(e, path, NULL, s->error);
     } else if (e->cache && !cache_remember(e->cache, s)) {
-        emit_note(e, path, "differs from its stored digest, but its size and times are the same",
-                  0);
-        e->failed = true;
+        emit_failure(e, path, "differs from its stored digest, but its size and times are the same",
+                     0);
         trusted = false;
     }
     if (e->tree.open) {
@@ -298,10 +299,8 @@ static void emit_file(struct emitter *e, const struct slot *s, const char *path)
 static void emit_tree_end(struct emitter *e, struct slot *s, const char *path)
 {
     s->error = tree_end(&e->tree, s);
-    if (s->error) {
-        emit_note(e, path, "has no digest, since not all of it could be read", 0);
-        e->failed = true;
-    }
+    if (s->error)
+        emit_failure(e, path, "has no digest, since not all of it could be read", 0);
     emit_result(e, s, path, e->tree.trusted);
 }
 
@@ -373,9 +372,8 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
         emit_hint(e, list, strange);
     /* Its digests may be of another algorithm; then nothing has changed. */
     if (e->update && e->matched == 0 && e->unsure > 0 && o->accept_changed) {
-        emit_note(e, list, "no digest is right, so it is left alone", 0);
+        emit_failure(e, list, "no digest is right, so it is left alone", 0);
         e->update->refused = true;
-        e->failed = true;
     }
     /* A list fails unless it has verified at least one file. */
     if ((e->matched == 0 && !e->update) || (e->update && s->good_lines == 0 && s->bad_lines > 0) ||
@@ -388,8 +386,7 @@ static void emit_unlisted(struct emitter *e, const char *path)
 {
     e->unlisted++;
     e->failed = true;
-    if (!e->options->status)
-        emit_verdict(e, path, "NOT LISTED", NULL, NULL);
+    emit_verdict(e, path, "NOT LISTED", NULL, NULL);
 }
 
 static void emit_trees_end(struct emitter *e)
@@ -432,14 +429,12 @@ bool emit(struct emitter *e, struct slot *s)
     case SLOT_TREE_END: emit_tree_end(e, s, path); break;
     case SLOT_FAILURE:
         tree_fail(&e->tree, s->error);
-        emit_note(e, path, NULL, s->error);
-        e->failed = true;
+        emit_failure(e, path, NULL, s->error);
         break;
     case SLOT_SKIPPED: emit_note(e, path, s->remark, 0); break;
     case SLOT_BAD_LINE: emit_bad_line(e, s, path); break;
     case SLOT_LIST_BROKEN:
-        emit_note(e, path, s->remark, s->error);
-        e->failed = true;
+        emit_failure(e, path, s->remark, s->error);
         e->mismatched = e->unreadable = e->matched = e->unsure = 0;
         break;
     case SLOT_LIST_END: emit_list_end(e, s, path); break;

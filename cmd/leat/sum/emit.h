@@ -52,13 +52,15 @@ int emit_flush(struct emitter *e);
  * 0. */
 void emit_complaint(struct emitter *e, const char *what, int error);
 
-/* Prints a message about a name: a remark, an error, or both. This alone is no failure. */
+/* Prints a message about a name: a remark, an error, or both. emit_note alone is no failure. */
 void emit_note(struct emitter *e, const char *name, const char *remark, int error);
+void emit_failure(struct emitter *e, const char *name, const char *remark, int error);
 
 /* Prints "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for 0. */
 void emit_warning(struct emitter *e, uint64_t count, const char *one, const char *many);
 
-/* Prints the verdict on a file. `other`: a file to be named after the relation, or NULL. */
+/* Prints the verdict on a file, but not with --status. `other`: a file to be named after the
+ * relation, or NULL. */
 void emit_verdict(struct emitter *e, const char *path, const char *verdict, const char *relation,
                   const char *other);
 

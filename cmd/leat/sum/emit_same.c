@@ -29,8 +29,7 @@ void emit_candidate(struct emitter *e, const struct slot *s, const char *path)
             continue;
         e->moved++;
         e->failed = e->failed || !o->ignore_missing;
-        if (!o->status)
-            emit_verdict(e, old, "MOVED", " TO ", path);
+        emit_verdict(e, old, "MOVED", " TO ", path);
     }
 }
 
@@ -44,10 +43,8 @@ void emit_moved_end(struct emitter *e)
         if (!path)
             continue;
         left++;
-        e->failed = true;
-        emit_note(e, path, NULL, error);
-        if (!o->status)
-            emit_verdict(e, path, "FAILED open or read", NULL, NULL);
+        emit_failure(e, path, NULL, error);
+        emit_verdict(e, path, "FAILED open or read", NULL, NULL);
     }
     if (o->status)
         return;
@@ -61,6 +58,6 @@ void emit_duplicate(struct emitter *e, const struct slot *s, const char *path)
     const char *first = same_first(&e->seen, &d);
     if (!first)
         same_add(&e->seen, &d, path, 0);
-    else if (strcmp(first, path) != 0 && !e->options->status)
+    else if (strcmp(first, path) != 0)
         emit_verdict(e, path, "SAME", " AS ", first);
 }

@@ -93,10 +93,8 @@ static void write_update(struct emitter *e)
                          : err == -E2BIG ? "has a line of more than 1 MiB, and is left alone"
                          : err           ? "cannot be written"
                                          : NULL;
-    if (!remark)
-        return;
-    emit_note(e, u->path, remark, err == -ESTALE || err == -E2BIG ? 0 : err);
-    e->failed = true;
+    if (remark)
+        emit_failure(e, u->path, remark, err == -ESTALE || err == -E2BIG ? 0 : err);
 }
 
 /* ---- the work, in leat's runtime ---- */
