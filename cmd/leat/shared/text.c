@@ -88,6 +88,27 @@ bool text_read_hex(const char *digits, unsigned char *to, size_t size)
     return true;
 }
 
+size_t text_decode(const char *from, uint32_t *code)
+{
+    static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
+    const unsigned char *s = (const unsigned char *)from;
+    size_t more = *s < 0x80 ? 0 : *s < 0xc0 ? 4 : *s < 0xe0 ? 1 : *s < 0xf0 ? 2 : *s < 0xf8 ? 3 : 4;
+    *code = 0;
+    if (more == 4)
+        return 1;
+    uint32_t c = more ? *s & (0x3fu >> more) : *s;
+    /* A NUL at the end of the string is no continuation byte, so nothing after it is read. */
+    for (size_t i = 1; i <= more; i++) {
+        if ((s[i] & 0xc0) != 0x80)
+            return 1;
+        c = c << 6 | (s[i] & 0x3f);
+    }
+    if (c < least[more] || c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+        return 1;
+    *code = c;
+    return more + 1;
+}
+
 const char *text_string(struct text *t)
 {
     if (!text_reserve(t, 1))

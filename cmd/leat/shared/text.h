@@ -27,6 +27,9 @@ void text_hex(struct text *t, const unsigned char *bytes, size_t len);
 /* Reads `size` bytes from two digits each. False: a digit is missing. */
 bool text_read_hex(const char *digits, unsigned char *to, size_t size);
 
+/* The bytes of the UTF-8 character at `from`, 1 to 4. *code is 0 for a byte that begins none. */
+size_t text_decode(const char *from, uint32_t *code);
+
 /* The text as a string, with a NUL that `len` does not count. NULL if broken. */
 const char *text_string(struct text *t);
 
