@@ -1,10 +1,12 @@
 #include "shared/usage.h"
 
-#include "shared/duration.h"
 #include "shared/number.h"
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 int usage_help(const char *program, int status)
 {
@@ -63,10 +65,32 @@ int usage_number(const char *program, int status, const char *option, const char
     return usage_argument(program, status, option, argument, "a number from %u to %u", least, most);
 }
 
+/* In nanoseconds; without a unit the text is in seconds. False: it is no time. */
+static bool read_duration(const char *text, int64_t *to)
+{
+    static const struct {
+        const char *name;
+        double seconds;
+    } units[] = {
+        { "", 1 }, { "s", 1 }, { "ms", 0.001 }, { "m", 60 }, { "h", 3600 }, { "d", 86400 }
+    };
+    size_t digits = strspn(text, "0123456789."); /* strtod would also take 0x10, 1e3 and inf */
+    const char *end = text + digits;
+    double n = strtod(text, NULL);
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        double seconds = n * units[i].seconds;
+        if (digits && strcmp(end, units[i].name) == 0 && seconds < 1e9) {
+            *to = (int64_t)(seconds * 1e9);
+            return true;
+        }
+    }
+    return false;
+}
+
 int usage_duration(const char *program, int status, const char *option, const char *argument,
                    int64_t least, int64_t *to)
 {
-    if (duration_read(argument, to) && *to >= least)
+    if (read_duration(argument, to) && *to >= least)
         return 0;
     return usage_argument(program, status, option, argument,
                           "a time, such as 500ms, 30s, 2m or 1h");
