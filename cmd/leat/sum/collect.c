@@ -71,13 +71,12 @@ static int next_finished(struct collector *c, struct chain *finished)
     err = emit_flush(f->emitter);
     if (!err)
         err = give_back(c);
-    while (!err) {
+    if (err)
+        return err;
+    do {
         show_progress(f);
         err = leat_recv_until(f->done, finished, progress_due(&f->emitter->progress));
-        if (err != -ETIMEDOUT)
-            return err;
-        err = 0;
-    }
+    } while (err == -ETIMEDOUT);
     return err;
 }
 

@@ -1,4 +1,5 @@
-#include "help.h"
+/* help.c: what --help prints. */
+#include "options.h"
 
 #include <stdio.h>
 

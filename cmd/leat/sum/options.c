@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "options.h"
 
-#include "help.h"
 #include "shared/cores.h"
 #include "shared/number.h"
 #include "shared/usage.h"

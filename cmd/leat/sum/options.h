@@ -38,4 +38,7 @@ struct options {
 int options_read(struct options *o, const struct persona *persona, int argc, char **argv);
 void options_free(struct options *o);
 
+/* Prints the help (help.c); `a`: the persona's usual algorithm. */
+void help_print(const struct persona *p, const struct algorithm *a);
+
 #endif
