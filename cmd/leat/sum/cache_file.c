@@ -179,15 +179,15 @@ struct writer {
     XXH64_state_t *sum;
 };
 
-static void write_out(struct writer *w)
+static void write_out(struct writer *w, struct text *t)
 {
-    if (w->text.broken)
+    if (t->broken)
         w->error = -ENOMEM;
-    if (w->text.len > 0 && XXH64_update(w->sum, w->text.bytes, w->text.len) != XXH_OK)
+    if (t->len > 0 && XXH64_update(w->sum, t->bytes, t->len) != XXH_OK)
         w->error = -EIO;
     if (!w->error)
-        w->error = replacement_write(w->to, w->text.bytes, w->text.len);
-    text_clear(&w->text);
+        w->error = replacement_write(w->to, t->bytes, t->len);
+    text_clear(t);
 }
 
 static int write_line(struct cache *c, size_t at, size_t len, void *writer)
@@ -203,7 +203,7 @@ static int write_line(struct cache *c, size_t at, size_t len, void *writer)
     text_number(&w->text, day);
     text_char(&w->text, '\n');
     if (w->text.len >= BLOCK)
-        write_out(w);
+        write_out(w, &w->text);
     return w->error;
 }
 
@@ -211,17 +211,12 @@ static void write_all(struct writer *w, struct cache *c)
 {
     text_str(&w->text, head);
     each_line(c, write_line, w);
-    write_out(w);
-    /* `fresh` is not used after this, so it is written from its own memory. */
-    struct text mine = w->text;
-    w->text = c->fresh;
-    write_out(w);
-    c->fresh = w->text;
-    w->text = mine;
+    write_out(w, &w->text);
+    write_out(w, &c->fresh);
     char sum[TAIL + 1];
     snprintf(sum, sizeof sum, "%s%016" PRIx64 "\n", tail, (uint64_t)XXH64_digest(w->sum));
     text_str(&w->text, sum);
-    write_out(w);
+    write_out(w, &w->text);
 }
 
 static int write_file(struct cache *c, const struct replacement *to)
