@@ -5,6 +5,8 @@
 
 #include <errno.h>
 #include <leat/leat.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* A longer head is refused. */
@@ -13,22 +15,17 @@ enum { HEAD_MOST = 64 << 10, PIECE = 64 << 10 };
 static void send_request(leat_io *to, const struct address *a, const char *target, int64_t limit,
                          struct trouble *why)
 {
-    struct text request = { 0 };
-    text_str(&request, "GET ");
-    text_str(&request, target);
-    text_str(&request, " HTTP/1.1\r\nHost: ");
-    text_str(&request, a->host);
-    text_str(&request, "\r\nAccept: */*\r\nConnection: close\r\n");
-    if (a->token[0]) {
-        text_str(&request, "Authorization: Bearer ");
-        text_str(&request, a->token);
-        text_str(&request, "\r\n");
-    }
-    text_str(&request, "\r\n");
-    int64_t n = request.broken ? -ENOMEM : leat_write_until(to, request.bytes, request.len, limit);
+    char *request = NULL;
+    int len = asprintf(&request,
+                       "GET %s HTTP/1.1\r\nHost: %s\r\nAccept: */*\r\nConnection: close\r\n"
+                       "%s%s%s\r\n",
+                       target, a->host, *a->token ? "Authorization: Bearer " : "", a->token,
+                       *a->token ? "\r\n" : "");
+    int64_t n = len < 0 ? -ENOMEM : leat_write_until(to, request, (size_t)len, limit);
     if (n < 0)
         trouble_error(why, (int)n);
-    text_free(&request);
+    if (len >= 0)
+        free(request);
 }
 
 /* Whether all needed bytes of the answer have come. */

@@ -93,32 +93,19 @@ static void draw_cell(struct canvas *c, enum style style, const char *text, size
         canvas_to(c, style, (c->plain && wide > width ? c->at : begin + width));
 }
 
+/* With a NULL row: the names of the columns, of which the `sorted` one is bold. */
 static void draw_row(struct canvas *c, const struct table *t, const struct row *r, enum style style,
-                     const size_t widths[COLUMNS_MOST])
+                     size_t sorted, const size_t widths[COLUMNS_MOST])
 {
     for (size_t i = 0; i < t->column_count; i++) {
-        bool right = t->columns[i].by == BY_NUMBER;
-        draw_cell(c, style, table_cell(t, r, i), widths[i], right, i + 1 == t->column_count);
-        if (i + 1 < t->column_count)
+        bool right = t->columns[i].by == BY_NUMBER, last = i + 1 == t->column_count;
+        const char *text = r ? table_cell(t, r, i) : t->columns[i].name;
+        draw_cell(c, !r && i == sorted ? BOLD : style, text, widths[i], right, last);
+        if (!last)
             canvas_put(c, style, "  ");
     }
     if (style == REVERSE && !c->plain)
         canvas_to(c, style, c->columns);
-    canvas_end_line(c);
-}
-
-static void draw_names(struct canvas *c, const struct table *t, size_t sorted,
-                       const size_t widths[COLUMNS_MOST])
-{
-    for (size_t i = 0; i < t->column_count; i++) {
-        bool last = i + 1 == t->column_count;
-        enum style style = i == sorted ? BOLD : REVERSE;
-        draw_cell(c, style, t->columns[i].name, widths[i], t->columns[i].by == BY_NUMBER, last);
-        if (!last)
-            canvas_put(c, REVERSE, "  ");
-    }
-    if (!c->plain)
-        canvas_to(c, REVERSE, c->columns);
     canvas_end_line(c);
 }
 
@@ -127,7 +114,7 @@ static void draw_rows(struct canvas *c, const struct view *v, size_t count,
 {
     for (size_t i = v->top; i < v->table.count && i - v->top < count; i++) {
         bool here = v->mode == MODE_LIST && i == v->cursor && !c->plain;
-        draw_row(c, &v->table, &v->table.rows[i], here ? REVERSE : NORMAL, widths);
+        draw_row(c, &v->table, &v->table.rows[i], here ? REVERSE : NORMAL, 0, widths);
     }
 }
 
@@ -158,7 +145,7 @@ static void draw_body(struct canvas *c, struct view *v, size_t foot)
     room = room > foot ? room - foot : 0;
     measure(&v->table, widths);
     if (v->mode == MODE_LIST && room) {
-        draw_names(c, &v->table, v->order[v->list].column, widths);
+        draw_row(c, &v->table, NULL, REVERSE, v->order[v->list].column, widths);
         room--;
     }
     view_scroll(v, room);
