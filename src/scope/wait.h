@@ -129,19 +129,12 @@ static inline void lt_wait_begin(struct lt_wait *wait, struct lt_party *self,
                                  memory_order_acquire);
 }
 
-static inline int lt_wait_park_task(struct lt_wait *wait, struct lt_task *task)
-{
-    task->party.wait = wait;
-    lt_task_park(task);
-    task->party.wait = NULL;
-    return wait->result;
-}
+/* The parts of lt_wait_park: for a task with a deadline, and for a thread. */
 int lt_wait_park_until(struct lt_wait *wait, struct lt_task *task, int64_t deadline);
-
-/* The same with any deadline, called inside, and returning inside. */
-int lt_wait_park_inside(struct lt_wait *wait, struct lt_task *task, int64_t deadline);
-
 int lt_wait_park_thread(struct lt_wait *wait, struct lt_thread *thread, int64_t deadline);
+
+/* For a task with any deadline, called inside, and returning inside. */
+int lt_wait_park_inside(struct lt_wait *wait, struct lt_task *task, int64_t deadline);
 
 /* Parks until the wait ends, and returns its result. The waiters are in their queues; `deadline` is
  * not LEAT_NOW. */
@@ -151,8 +144,12 @@ static inline int lt_wait_park(struct lt_wait *wait, int64_t deadline)
     if (LT_UNLIKELY(self->kind != LT_TASK))
         return lt_wait_park_thread(wait, LT_CONTAINER(self, struct lt_thread, party), deadline);
     struct lt_task *task = LT_CONTAINER(self, struct lt_task, party);
-    return LT_LIKELY(deadline == LEAT_NEVER) ? lt_wait_park_task(wait, task)
-                                             : lt_wait_park_until(wait, task, deadline);
+    if (LT_UNLIKELY(deadline != LEAT_NEVER))
+        return lt_wait_park_until(wait, task, deadline);
+    task->party.wait = wait;
+    lt_task_park(task);
+    task->party.wait = NULL;
+    return wait->result;
 }
 
 /* Ends a wait at the waiter's home. False: the wait is over or about to be. After true the caller
