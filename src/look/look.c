@@ -157,10 +157,11 @@ struct lt_server {
     struct lt_owned owned; /* by leat_look's scope */
     struct place place;
     pthread_t thread;
-    int stop; /* an eventfd: readable when the thread must end */
-    char *token;
+    int stop;        /* an eventfd: readable when the thread must end */
     int64_t listens; /* listens only from then on */
     struct client clients[CLIENTS];
+    const char *token; /* or NULL */
+    char bytes[];      /* of the token */
 };
 
 static void leave(struct client *c)
@@ -345,42 +346,35 @@ static void free_server(struct lt_server *server)
 {
     if (server->stop >= 0)
         lt_net_close(server->stop);
-    lt_free(server->token);
     lt_free(server);
 }
 
-static int prepare(struct lt_server *server, const char *token)
+static struct lt_server *make_server(const char *token)
 {
-    int saved = errno;
+    size_t size = token ? strlen(token) + 1 : 0;
+    struct lt_server *server = lt_alloc(sizeof *server + size);
+    if (!server)
+        return NULL;
+    if (token)
+        server->token = memcpy(server->bytes, token, size);
     for (size_t i = 0; i < CLIENTS; i++)
         server->clients[i].fd = -1;
+    int saved = errno;
     server->stop = eventfd(0, EFD_CLOEXEC);
     errno = saved;
-    if (token) {
-        size_t size = strlen(token) + 1;
-        server->token = lt_alloc(size);
-        if (server->token)
-            memcpy(server->token, token, size);
-    }
-    return server->stop < 0 || (token && !server->token) ? -ENOMEM : 0;
+    return server;
 }
 
 /* `token` may be NULL, and is copied. */
 static int start_server(struct lt_server **to, const char *address, const char *token)
 {
-    struct lt_server *server = lt_alloc(sizeof *server);
+    struct lt_server *server = make_server(token);
     if (!server)
         return -ENOMEM;
-    int error = prepare(server, token);
-    if (!error)
-        error = open_place(&server->place, address, token);
-    if (error) {
-        free_server(server);
-        return error;
-    }
-    error = lt_thread_start(&server->thread, serve, server);
-    if (error) {
+    int error = server->stop < 0 ? -ENOMEM : open_place(&server->place, address, token);
+    if (!error && (error = lt_thread_start(&server->thread, serve, server)))
         close_place(&server->place);
+    if (error) {
         free_server(server);
         return error;
     }
