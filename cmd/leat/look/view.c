@@ -100,7 +100,7 @@ static size_t less(size_t from, size_t n)
     return from > n ? from - n : 0;
 }
 
-static bool move(struct view *v, enum key_code code)
+static enum reaction move(struct view *v, enum key_code code)
 {
     size_t at = v->mode == MODE_LIST ? v->cursor : v->top;
     switch (code) {
@@ -110,13 +110,13 @@ static bool move(struct view *v, enum key_code code)
     case KEY_PAGE_DOWN: at += v->page; break;
     case KEY_HOME: at = 0; break;
     case KEY_END: at = SIZE_MAX / 2; break;
-    default: return false;
+    default: return REACT_NOT;
     }
     if (v->mode == MODE_LIST)
         put_cursor(v, at);
     else
         v->top = at; /* view_scroll knows where the end is */
-    return true;
+    return REACT_DRAW;
 }
 
 static enum reaction choose_list(struct view *v, size_t list)
@@ -167,24 +167,15 @@ static enum reaction press_character(struct view *v, char c)
 {
     switch (c) {
     case 'q': return REACT_QUIT;
-    case '1':
-    case '2':
-    case '3':
-    case '4':
-    case '5':
-    case '6':
-    case '7':
-    case '8':
-    case '9': return choose_list(v, (size_t)(c - '1'));
-    case 'j': return move(v, KEY_DOWN) ? REACT_DRAW : REACT_NOT;
-    case 'k': return move(v, KEY_UP) ? REACT_DRAW : REACT_NOT;
+    case 'j': return move(v, KEY_DOWN);
+    case 'k': return move(v, KEY_UP);
     case 's': return sort_next(v);
     case 'r': v->order[v->list].reverse = !v->order[v->list].reverse; return REACT_DRAW;
     case '/': v->typing = v->mode == MODE_LIST; return REACT_DRAW;
     case 'p': v->paused = !v->paused; return v->paused ? REACT_DRAW : REACT_FETCH;
     case 'h':
     case '?': return show_help(v);
-    default: return REACT_NOT;
+    default: return c >= '1' && c <= '9' ? choose_list(v, (size_t)(c - '1')) : REACT_NOT;
     }
 }
 
@@ -222,6 +213,6 @@ enum reaction view_press(struct view *v, const struct key *key)
         if (v->mode == MODE_LIST)
             text_clear(&v->filter);
         return leave(v);
-    default: return move(v, key->code) ? REACT_DRAW : REACT_NOT;
+    default: return move(v, key->code);
     }
 }
