@@ -165,15 +165,12 @@ static void add_item(struct text *to, const struct row *row, enum shape shape, c
     }
 }
 
-static void add_which(struct text *to, uint64_t number, char letter)
+static void add_which(struct text *to, uint64_t number, const char *placeholder)
 {
-    if (number) {
+    if (number)
         text_number(to, number);
-    } else {
-        text_char(to, '{');
-        text_char(to, letter);
-        text_char(to, '}');
-    }
+    else
+        text_str(to, placeholder);
 }
 
 static void fill_one(const char *text, const struct row *row, struct which which, char between,
@@ -184,9 +181,9 @@ static void fill_one(const char *text, const struct row *row, struct which which
     for (; (at = find_placeholder(text, &found)); text = at + found.len) {
         text_add(to, text, (size_t)(at - text));
         if (found.shape == NUMBER)
-            add_which(to, which.number, '#');
+            add_which(to, which.number, "{#}");
         else if (found.shape == PLACE)
-            add_which(to, which.place, '%');
+            add_which(to, which.place, "{%}");
         else if (!found.value)
             add_item(to, row, found.shape, between);
         else if (found.value <= row->count)

@@ -21,14 +21,8 @@ int64_t progress_due(const struct progress *p)
     return p->on ? p->due : LEAT_NEVER;
 }
 
-/* Ignores errors: if the terminal is gone, the next result or message fails, too. */
-static void put(const struct progress *p, const char *line, int len)
-{
-    if (write(p->fd, line, (size_t)len) < 0)
-        return;
-}
-
-/* Overwrites the line, with spaces where the new text is shorter. */
+/* Overwrites the line, with spaces where the new text is shorter. Ignores errors: if the terminal
+ * is gone, the next result or message fails, too. */
 static void show(struct progress *p, const char *text, int len)
 {
     char line[2 * PROGRESS_MOST + 4];
@@ -40,8 +34,9 @@ static void show(struct progress *p, const char *text, int len)
         line[at++] = ' ';
     if (len == 0)
         line[at++] = '\r';
-    put(p, line, at);
     p->shown = len;
+    if (write(p->fd, line, (size_t)at) < 0)
+        return;
 }
 
 void progress_add_left(char *to, size_t room, double seconds)

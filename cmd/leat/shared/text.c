@@ -10,14 +10,9 @@ bool text_reserve(struct text *t, size_t more)
     if (more <= t->cap - t->len)
         return true;
     size_t cap = t->cap ? t->cap : 256;
-    while (cap - t->len < more) {
-        if (cap > SIZE_MAX / 2) {
-            t->broken = true;
-            return false;
-        }
+    while (cap - t->len < more && cap <= SIZE_MAX / 2)
         cap *= 2;
-    }
-    char *bytes = realloc(t->bytes, cap);
+    char *bytes = cap - t->len < more ? NULL : realloc(t->bytes, cap);
     if (!bytes) {
         t->broken = true;
         return false;
