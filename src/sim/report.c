@@ -11,15 +11,6 @@
 #include <signal.h>
 #include <string.h>
 
-static const char *const kind_names[LT_KINDS] = {
-    [LT_TASK] = "task", [LT_THREAD] = "thread", [LT_BLOCK] = "block", [LT_CALLBACK] = "callback"
-};
-
-static const char *kind_name(unsigned kind)
-{
-    return kind_names[kind] ? kind_names[kind] : "party";
-}
-
 /* ---- the schedule ---- */
 
 void lt_sim_remember(struct lt_sim *sim, const struct lt_candidate *candidate)
@@ -85,9 +76,14 @@ static void print_wait(FILE *out, const struct lt_turn *turn)
 
 static void print_turn(FILE *out, const struct lt_turn *turn)
 {
+    static const char *const kinds[LT_KINDS] = { [LT_TASK] = "task",
+                                                 [LT_THREAD] = "thread",
+                                                 [LT_BLOCK] = "block",
+                                                 [LT_CALLBACK] = "callback",
+                                                 [LT_TIMER] = "party" };
     static const char *const ends[] = { "waits", "is interrupted", "yields", "ends" };
     fprintf(out, "%8" PRIu64 "  %" PRId64 ".%09" PRId64 " s  %s", turn->number, turn->now / LEAT_S,
-            turn->now % LEAT_S, turn->thread ? "thread" : kind_name(turn->kind));
+            turn->now % LEAT_S, turn->thread ? "thread" : kinds[turn->kind]);
     if (turn->task)
         fprintf(out, " %" PRIu32, turn->task);
     if (*turn->name)

@@ -232,13 +232,11 @@ static void stuck(struct lt_sim *sim)
 {
     lt_sim_report(sim);
     if (sim->ended)
-        lt_die(
-            "leat: the program has ended in its seeded world, and an operation without a scope is "
-            "still under way");
+        lt_die("leat: the program has ended in its seeded world, and an operation without a scope "
+               "is still under way");
     if (sim->deadlock || !sim->scope || lt_scope_is_cancelled(sim->scope))
         lt_die("leat: no party can go on in the seeded world, and cancelling does not help: each "
-               "party "
-               "that waits has a shield or no scope, or is joining");
+               "party that waits has a shield or no scope, or is joining");
     sim->deadlock = true;
     lt_scope_cancel(sim->scope, -EDEADLK);
 }
