@@ -24,7 +24,7 @@ int streams_open(struct streams *s, const struct plan *p, leat_scope *scope)
 {
     static const int fds[STREAMS] = { STDOUT_FILENO, STDERR_FILENO };
     *s = (struct streams){ .one_terminal = isatty(STDOUT_FILENO) };
-    progress_open(&s->progress, STDERR_FILENO, p->progress);
+    progress_open(&s->progress, p->progress);
     s->lock = leat_mutex_open(scope);
     s->abandoned = leat_chan_make(scope, 0, 0);
     if (!s->lock || !s->abandoned)
@@ -77,12 +77,6 @@ static void put(struct streams *s, enum stream to, const char *bytes, size_t n)
     }
 }
 
-static void erase_progress(struct streams *s, enum stream to)
-{
-    if (to == STREAM_ERR || s->one_terminal)
-        progress_erase(&s->progress);
-}
-
 static void add_tagged(struct streams *s, const char *tag, bool within, const char *bytes, size_t n)
 {
     text_clear(&s->lines);
@@ -106,7 +100,8 @@ void streams_write(struct streams *s, enum stream to, const char *tag, struct li
     if (n == 0)
         return;
     leat_mutex_lock(s->lock);
-    erase_progress(s, to);
+    if (to == STREAM_ERR || s->one_terminal)
+        progress_erase(&s->progress);
     if (tag) {
         add_tagged(s, tag, state->within, bytes, n);
         if (s->lines.broken)

@@ -8,12 +8,12 @@
 
 static const int64_t patience = 500 * LEAT_MS, interval = 100 * LEAT_MS;
 
-void progress_open(struct progress *p, int fd, bool wanted)
+void progress_open(struct progress *p, bool wanted)
 {
     int64_t now = leat_now();
-    *p = (struct progress){
-        .fd = fd, .on = wanted && isatty(fd), .started = now, .due = now + patience
-    };
+    *p = (struct progress){ .on = wanted && isatty(STDERR_FILENO),
+                            .started = now,
+                            .due = now + patience };
 }
 
 int64_t progress_due(const struct progress *p)
@@ -35,7 +35,7 @@ static void show(struct progress *p, const char *text, int len)
     if (len == 0)
         line[at++] = '\r';
     p->shown = len;
-    if (write(p->fd, line, (size_t)at) < 0)
+    if (write(STDERR_FILENO, line, (size_t)at) < 0)
         return;
 }
 
@@ -57,7 +57,7 @@ bool progress_is_due(struct progress *p)
     if (!p->on || now < p->due)
         return false;
     p->due = now + interval;
-    return tcgetpgrp(p->fd) == getpgrp();
+    return tcgetpgrp(STDERR_FILENO) == getpgrp();
 }
 
 double progress_seconds(const struct progress *p)
@@ -65,10 +65,10 @@ double progress_seconds(const struct progress *p)
     return (double)(leat_now() - p->started) / 1e9;
 }
 
-size_t progress_room(const struct progress *p)
+size_t progress_room(void)
 {
     struct winsize size;
-    if (ioctl(p->fd, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
         return 79;
     /* The last column would move some terminals to the next line. */
     return size.ws_col > PROGRESS_MOST ? PROGRESS_MOST : size.ws_col - 1u;
@@ -76,7 +76,7 @@ size_t progress_room(const struct progress *p)
 
 void progress_show(struct progress *p, const char *text)
 {
-    int len = (int)strlen(text), room = (int)progress_room(p);
+    int len = (int)strlen(text), room = (int)progress_room();
     show(p, text, len < room ? len : room);
 }
 

@@ -13,13 +13,12 @@
 enum { PROGRESS_MOST = 128 }; /* columns; a longer text is cut off */
 
 struct progress {
-    int fd;
     bool on;
     int shown; /* columns that the line takes now */
     int64_t started, due;
 };
 
-void progress_open(struct progress *p, int fd, bool wanted);
+void progress_open(struct progress *p, bool wanted);
 
 /* The time to draw the line again, as a deadline for waits; LEAT_NEVER if it is off. */
 int64_t progress_due(const struct progress *p);
@@ -28,7 +27,7 @@ int64_t progress_due(const struct progress *p);
 bool progress_is_due(struct progress *p);
 
 /* The most bytes of a text that are shown; the rest is cut off. */
-size_t progress_room(const struct progress *p);
+size_t progress_room(void);
 void progress_show(struct progress *p, const char *text);
 void progress_erase(struct progress *p);
 

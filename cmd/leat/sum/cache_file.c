@@ -134,12 +134,6 @@ static int take_lines(struct cache *c)
     return index_lines(c);
 }
 
-static void forget_all(struct cache *c)
-{
-    text_clear(&c->loaded);
-    c->cap = c->count = 0;
-}
-
 bool cache_load(struct cache *c, const char *path, const struct selection *selection,
                 const char **remark, int *error)
 {
@@ -162,7 +156,8 @@ bool cache_load(struct cache *c, const char *path, const struct selection *selec
     int err = take_lines(c);
     if (err == 0)
         return true;
-    forget_all(c);
+    text_clear(&c->loaded);
+    c->cap = c->count = 0;
     c->changed = true;
     if (err == -EINVAL)
         *remark = "is damaged, and not used";

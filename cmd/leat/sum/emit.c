@@ -18,7 +18,7 @@ void emit_open(struct emitter *e, const struct options *o, struct cache *cache)
     same_open(&e->seen, &o->selection);
     out_open(&e->out, STDOUT_FILENO, o->zero ? '\0' : '\n');
     out_open(&e->err, STDERR_FILENO, '\n');
-    progress_open(&e->progress, STDERR_FILENO, o->progress);
+    progress_open(&e->progress, o->progress);
     e->one_terminal = isatty(STDOUT_FILENO);
 }
 

@@ -51,14 +51,10 @@ static int collector_task(void *arg)
 }
 
 /* leat's -ENOMEM does not say what the system lacked; it is nearly always threads. */
-static int blame_threads(int err)
-{
-    return err == -ENOMEM ? -EAGAIN : err;
-}
-
 static int start_task(struct flow *f, leat_fn *fn)
 {
-    return blame_threads(leat_go_blocking(f->scope, fn, f));
+    int err = leat_go_blocking(f->scope, fn, f);
+    return err == -ENOMEM ? -EAGAIN : err;
 }
 
 static int start(struct flow *f)

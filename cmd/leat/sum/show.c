@@ -31,7 +31,7 @@ enum { NAME_LEAST = 12 }; /* columns; with less room no name is shown */
 /* Adds ": name". If the name is too long, only its end is shown. */
 static void add_name(struct emitter *e, struct text *to, const struct slot *s)
 {
-    size_t room = progress_room(&e->progress), used = to->len + strlen(": ");
+    size_t room = progress_room(), used = to->len + strlen(": ");
     const char *path = used + NAME_LEAST <= room ? emit_path(e, s) : NULL;
     if (!path)
         return;

@@ -34,20 +34,13 @@ static bool choose_way(const struct lane_digest *d, const struct lane_way **way)
     return *way;
 }
 
-/* The bytes of all digests of one file. */
-static size_t digests_size(const struct options *o)
-{
-    size_t all = 0;
-    for (unsigned i = 0; i < o->selection.count; i++)
-        all += digest_size(o->selection.at[i], o->size);
-    return all;
-}
-
-/* In a check there are the digest of a line and that of its file; a file that no list names may
- * have them all. */
+/* The bytes for all digests of one file. In a check there are the digest of a line and that of its
+ * file; a file that no list names may have them all. */
 static size_t room_for_digests(const struct options *o)
 {
-    size_t all = digests_size(o), two = 2 * (size_t)DIGEST_MAX;
+    size_t all = 0, two = 2 * (size_t)DIGEST_MAX;
+    for (unsigned i = 0; i < o->selection.count; i++)
+        all += digest_size(o->selection.at[i], o->size);
     return !o->check || ((o->update || o->moved) && all > two) ? all : two;
 }
 
