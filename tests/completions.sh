@@ -24,7 +24,7 @@ zsh_has() {
 }
 
 fish_has() {
-    grep "^__leat_$1 " "$files/leat.fish" >"$out/fish"
+    grep -E "^__leat_(option )?$1 " "$files/leat.fish" >"$out/fish"
     sed -nE 's/.* -l ([a-z0-9-]+) .*/--\1/p' "$out/fish" >"$out/found"
     sed -nE 's/.* -s ([a-zA-Z0-9]) .*/-\1/p' "$out/fish" >>"$out/found"
     sort -u "$out/found" >"$out/got"

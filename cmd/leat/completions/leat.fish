@@ -14,43 +14,41 @@ function __leat_runs -d 'Whether the line begins with leat and this command'
     test "$words[2]" = $argv[1]
 end
 
-function __leat_sum
-    complete -c leat -n '__leat_runs sum' $argv
+function __leat_option -d 'An option of this command'
+    complete -c leat -n "__leat_runs $argv[1]" $argv[2..]
 end
 
-__leat_sum -s a -l algorithm -x -a "(__fish_append , $digests)" -d 'The digests, by default md5'
-__leat_sum -s l -l length -x -a '128 160 224 256 384 512' -d 'Bits of a blake2b digest'
-__leat_sum -s c -l check -d 'Check the files that lists name'
-__leat_sum -s j -l jobs -x -d 'Digest on this many cores'
-__leat_sum -l files0-from -r -F -d 'Digest the files that this file names'
-__leat_sum -l readers -x -d 'Read this many files of a device at a time'
-__leat_sum -s L -l dereference -d 'Follow symbolic links in folders'
-__leat_sum -l exclude -x -d 'Leave out files that this pattern fits'
-__leat_sum -l exclude-from -r -F -d 'Leave out by the patterns in this file'
-__leat_sum -l tree -d 'Print one digest for each folder'
-__leat_sum -l update -r -F -d 'Add new files to this list'
-__leat_sum -l accept -x -a 'changed missing changed,missing' -d 'In an update, also put these into the list'
-__leat_sum -l cache -r -F -d 'Keep digests in this file, and do not read unchanged files'
-__leat_sum -l paranoid -d 'Read unchanged files, too, and report digests that differ'
-__leat_sum -l fail-fast -d 'Stop at the first error'
-__leat_sum -l no-progress -d 'Show no progress on a terminal'
-__leat_sum -l json -d 'Print lines of JSON'
-__leat_sum -s b -l binary -d 'A * before the name'
-__leat_sum -s t -l text -d 'A space before the name'
-__leat_sum -l tag -d 'Lines that name the digest'
-__leat_sum -s z -l zero -d 'Lines end in NUL, and names are not escaped'
-__leat_sum -l ignore-missing -d 'Do not report files that do not exist'
-__leat_sum -l quiet -d 'Do not print OK for files that match'
-__leat_sum -l status -d 'Print nothing'
-__leat_sum -l strict -d 'Fail if a line is improperly formatted'
-__leat_sum -s w -l warn -d 'Report each improperly formatted line'
-__leat_sum -l strict-tree -r -F -d 'Also report files there that no list names'
-__leat_sum -l find-moved -r -F -d 'Look there for files that are missing'
-__leat_sum -l duplicates -d 'Tell which files are the same'
-__leat_sum -l help -d 'Print the options and exit'
-__leat_sum -l version -d 'Print the version and exit'
-
-functions -e __leat_sum
+__leat_option sum -s a -l algorithm -x -a "(__fish_append , $digests)" -d 'The digests, by default md5'
+__leat_option sum -s l -l length -x -a '128 160 224 256 384 512' -d 'Bits of a blake2b digest'
+__leat_option sum -s c -l check -d 'Check the files that lists name'
+__leat_option sum -s j -l jobs -x -d 'Digest on this many cores'
+__leat_option sum -l files0-from -r -F -d 'Digest the files that this file names'
+__leat_option sum -l readers -x -d 'Read this many files of a device at a time'
+__leat_option sum -s L -l dereference -d 'Follow symbolic links in folders'
+__leat_option sum -l exclude -x -d 'Leave out files that this pattern fits'
+__leat_option sum -l exclude-from -r -F -d 'Leave out by the patterns in this file'
+__leat_option sum -l tree -d 'Print one digest for each folder'
+__leat_option sum -l update -r -F -d 'Add new files to this list'
+__leat_option sum -l accept -x -a 'changed missing changed,missing' -d 'In an update, also put these into the list'
+__leat_option sum -l cache -r -F -d 'Keep digests in this file, and do not read unchanged files'
+__leat_option sum -l paranoid -d 'Read unchanged files, too, and report digests that differ'
+__leat_option sum -l fail-fast -d 'Stop at the first error'
+__leat_option sum -l no-progress -d 'Show no progress on a terminal'
+__leat_option sum -l json -d 'Print lines of JSON'
+__leat_option sum -s b -l binary -d 'A * before the name'
+__leat_option sum -s t -l text -d 'A space before the name'
+__leat_option sum -l tag -d 'Lines that name the digest'
+__leat_option sum -s z -l zero -d 'Lines end in NUL, and names are not escaped'
+__leat_option sum -l ignore-missing -d 'Do not report files that do not exist'
+__leat_option sum -l quiet -d 'Do not print OK for files that match'
+__leat_option sum -l status -d 'Print nothing'
+__leat_option sum -l strict -d 'Fail if a line is improperly formatted'
+__leat_option sum -s w -l warn -d 'Report each improperly formatted line'
+__leat_option sum -l strict-tree -r -F -d 'Also report files there that no list names'
+__leat_option sum -l find-moved -r -F -d 'Look there for files that are missing'
+__leat_option sum -l duplicates -d 'Tell which files are the same'
+__leat_option sum -l help -d 'Print the options and exit'
+__leat_option sum -l version -d 'Print the version and exit'
 
 set -g __leat_map_valued -a --items -C --columns -j --jobs -n --number -o --output --window \
     --spill --halt --retries --backoff --timeout --grace --log --on --dir
@@ -111,35 +109,25 @@ __leat_map -l version -d 'Print the version and exit'
 
 functions -e __leat_map
 
-function __leat_look
-    complete -c leat -n '__leat_runs look' $argv
-end
+__leat_option look -s d -l delay -x -a '0.2 0.5 1 2 5' -d 'The seconds from one look to the next'
+__leat_option look -l list -x -a 'parties channels scopes waits stages stacks descriptors batchers counts' -d 'Begin with this list'
+__leat_option look -l sort -x -d 'Sort the list by this column'
+__leat_option look -s r -l reverse -d 'Sort the other way round'
+__leat_option look -l filter -x -d 'Show the lines that have this text'
+__leat_option look -l once -d 'Print one look as text'
+__leat_option look -l json -d 'Print the document that the program gives'
+__leat_option look -l dump -d 'Print a dump'
+__leat_option look -l graph -d 'Print what each party waits for, for Graphviz'
+__leat_option look -l trace -x -a '1 2 5 10' -d 'Print a trace of the next seconds'
+__leat_option look -l token -r -F -d 'Take the token from this file'
+__leat_option look -l help -d 'Print the options and exit'
+__leat_option look -l version -d 'Print the version and exit'
 
-__leat_look -s d -l delay -x -a '0.2 0.5 1 2 5' -d 'The seconds from one look to the next'
-__leat_look -l list -x -a 'parties channels scopes waits stages stacks descriptors batchers counts' -d 'Begin with this list'
-__leat_look -l sort -x -d 'Sort the list by this column'
-__leat_look -s r -l reverse -d 'Sort the other way round'
-__leat_look -l filter -x -d 'Show the lines that have this text'
-__leat_look -l once -d 'Print one look as text'
-__leat_look -l json -d 'Print the document that the program gives'
-__leat_look -l dump -d 'Print a dump'
-__leat_look -l graph -d 'Print what each party waits for, for Graphviz'
-__leat_look -l trace -x -a '1 2 5 10' -d 'Print a trace of the next seconds'
-__leat_look -l token -r -F -d 'Take the token from this file'
-__leat_look -l help -d 'Print the options and exit'
-__leat_look -l version -d 'Print the version and exit'
+__leat_option worker -s j -l jobs -x -a '1 2 4 8 16' -d 'Run this many commands at a time'
+__leat_option worker -l dir -x -a '(__fish_complete_directories)' -d 'Run commands in this folder'
+__leat_option worker -l grace -x -d 'The time that commands have after SIGTERM'
+__leat_option worker -l lease -x -d 'How long it may be silent'
+__leat_option worker -l help -d 'Print the options and exit'
+__leat_option worker -l version -d 'Print the version and exit'
 
-functions -e __leat_look
-
-function __leat_worker
-    complete -c leat -n '__leat_runs worker' $argv
-end
-
-__leat_worker -s j -l jobs -x -a '1 2 4 8 16' -d 'Run this many commands at a time'
-__leat_worker -l dir -x -a '(__fish_complete_directories)' -d 'Run commands in this folder'
-__leat_worker -l grace -x -d 'The time that commands have after SIGTERM'
-__leat_worker -l lease -x -d 'How long it may be silent'
-__leat_worker -l help -d 'Print the options and exit'
-__leat_worker -l version -d 'Print the version and exit'
-
-functions -e __leat_worker
+functions -e __leat_option
