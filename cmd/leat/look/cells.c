@@ -77,7 +77,7 @@ const char *cells_title(const struct party *p)
 double cells_rate(const struct channel *c, const struct document *d, const struct document *before)
 {
     const struct channel *was = document_channel(before, c->id);
-    if (!was || !document_follows(d, before))
+    if (!was)
         return (double)NAN;
     double items = c->passed - was->passed;
     if (items < 0)
@@ -89,7 +89,7 @@ double cells_stage_rate(const struct stage *s, const struct document *d,
                         const struct document *before)
 {
     const struct stage *was = document_stage(before, s->id);
-    if (!was || !document_follows(d, before) || isnan(s->items)) /* fmax is not NAN then */
+    if (!was || isnan(s->items)) /* fmax is not NAN then */
         return (double)NAN;
     return fmax(s->items - was->items, 0) / (d->uptime - before->uptime);
 }

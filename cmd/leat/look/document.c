@@ -317,8 +317,3 @@ const struct worker *document_worker(const struct document *d, double number)
             return &d->workers[i];
     return NULL;
 }
-
-bool document_follows(const struct document *d, const struct document *before)
-{
-    return before && d->pid == before->pid && d->uptime > before->uptime;
-}

@@ -1,7 +1,8 @@
 /* document.h: a program's description of itself at one moment, as structs.
  *
  * A field that is not known is NULL or NAN. Strings and lists belong to the document. References
- * are ids, which need not exist. Rates come from two documents of the same run of the program. */
+ * are ids, which need not exist. Rates come from two documents of the same run of the program:
+ * everywhere `before` is an earlier one, or NULL. */
 #ifndef LEAT_LOOK_DOCUMENT_H
 #define LEAT_LOOK_DOCUMENT_H
 
@@ -119,8 +120,5 @@ const struct stage *document_stage(const struct document *d, const char *id);
 
 /* The worker of this number. */
 const struct worker *document_worker(const struct document *d, double number);
-
-/* Whether `before` is an earlier document of the same run of the program; it may be NULL. */
-bool document_follows(const struct document *d, const struct document *before);
 
 #endif

@@ -7,8 +7,7 @@
 #include "look/history.h"
 #include "look/trouble.h"
 
-/* `before` is an earlier document of the same run: then rates and loads are those between the two.
- * With NULL they are averages since the start. */
+/* Rates and loads are those since `before`; with NULL, averages since the start. */
 void head_draw(struct canvas *c, const struct document *d, const struct document *before,
                const struct trouble *why);
 

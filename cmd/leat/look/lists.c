@@ -240,8 +240,7 @@ static void fill_descriptor(struct table *t, const struct descriptor *one)
 static void fill_batcher(struct table *t, const struct document *d, const struct document *before,
                          const struct batcher *b)
 {
-    const struct batcher *was =
-        document_follows(d, before) ? document_batcher(before, b->id) : NULL;
+    const struct batcher *was = document_batcher(before, b->id);
     double items = was ? fmax(b->items - was->items, 0) : (double)NAN;
     table_row(t, b->id, 0);
     table_text(t, b->id);
@@ -279,7 +278,7 @@ static void fill_counts(struct table *t, const struct document *d, const struct 
     double none = (double)NAN;
     for (size_t i = 0; i < COUNTS; i++) {
         double rate = none;
-        if (i < COUNT_TIMERS && document_follows(d, before))
+        if (i < COUNT_TIMERS && before)
             rate = (d->counts.n[i] - before->counts.n[i]) / (d->uptime - before->uptime);
         fill_count(t, document_counts[i], d->counts.n[i], rate, meanings[i]);
     }

@@ -27,8 +27,7 @@ size_t list_first_column(enum list list);
 /* The column of this name, or SIZE_MAX. */
 size_t list_find_column(enum list list, const char *name);
 
-/* Fills the table. `before` is an earlier document of the same run, or NULL: then no rate is known.
- */
+/* Fills the table. Without `before` no rate is known. */
 void list_fill(struct table *t, enum list list, const struct document *d,
                const struct document *before);
 

@@ -73,9 +73,11 @@ static void ask(struct live *l)
 
 /* ---- drawing ---- */
 
+/* The document before, if it is of the same run of the program. */
 static const struct document *former(const struct live *l)
 {
-    return document_follows(l->now, l->before) ? l->before : NULL;
+    const struct document *now = l->now, *before = l->before;
+    return before && now->pid == before->pid && now->uptime > before->uptime ? before : NULL;
 }
 
 static void draw(struct live *l)

@@ -8,8 +8,7 @@
 #include "look/trouble.h"
 #include "look/view.h"
 
-/* Draws the view, which is fresh. `before` is an earlier document of the same run, or NULL; so may
- * the history be. */
+/* Draws the view, which is fresh. The history may be NULL. */
 void screen_draw(struct canvas *c, struct view *v, const struct document *d,
                  const struct document *before, const struct history *h, const struct trouble *why);
 
