@@ -306,7 +306,7 @@ static void emit_tree_end(struct emitter *e, struct slot *s, const char *path)
 
 void emit_warning(struct emitter *e, uint64_t count, const char *one, const char *many)
 {
-    if (count == 0)
+    if (count == 0 || e->options->status)
         return;
     struct text *t = begin_message(e);
     text_str(t, "WARNING: ");
@@ -356,7 +356,7 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
     bool may_be_empty = e->update && s->bad_lines == 0;
     if (s->good_lines == 0 && !may_be_empty) {
         emit_note(e, list, "no properly formatted checksum lines found", 0);
-    } else if (!o->status) {
+    } else {
         emit_warning(e, s->bad_lines, " line is improperly formatted",
                      " lines are improperly formatted");
         emit_warning(e, e->missing, " listed file does not exist", " listed files do not exist");
@@ -364,7 +364,8 @@ static void emit_list_end(struct emitter *e, const struct slot *s, const char *l
                      " listed files could not be read");
         emit_warning(e, e->mismatched, " computed checksum did NOT match",
                      " computed checksums did NOT match");
-        if ((o->ignore_missing || o->exclude.count > 0) && e->matched == 0 && !e->update)
+        if ((o->ignore_missing || o->exclude.count > 0) && e->matched == 0 && !e->update &&
+            !o->status)
             emit_note(e, list, "no file was verified", 0);
     }
     size_t strange = e->matched == 0 && e->unsure > 0 ? e->unsure : s->size;
@@ -393,8 +394,7 @@ static void emit_trees_end(struct emitter *e)
 {
     if (e->update)
         e->update->complete = !e->update->refused;
-    if (!e->options->status)
-        emit_warning(e, e->unlisted, " file is not listed", " files are not listed");
+    emit_warning(e, e->unlisted, " file is not listed", " files are not listed");
 }
 
 static void emit_bad_line(struct emitter *e, const struct slot *s, const char *list)

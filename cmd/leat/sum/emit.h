@@ -56,7 +56,7 @@ void emit_complaint(struct emitter *e, const char *what, int error);
 void emit_note(struct emitter *e, const char *name, const char *remark, int error);
 void emit_failure(struct emitter *e, const char *name, const char *remark, int error);
 
-/* Prints "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for 0. */
+/* Prints "program: WARNING: 1 line is …" or "… 2 lines are …"; nothing for 0, or with --status. */
 void emit_warning(struct emitter *e, uint64_t count, const char *one, const char *many);
 
 /* Prints the verdict on a file, but not with --status. `other`: a file to be named after the

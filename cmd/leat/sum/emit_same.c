@@ -46,8 +46,6 @@ void emit_moved_end(struct emitter *e)
         emit_failure(e, path, NULL, error);
         emit_verdict(e, path, "FAILED open or read", NULL, NULL);
     }
-    if (o->status)
-        return;
     emit_warning(e, e->moved, " listed file has moved", " listed files have moved");
     emit_warning(e, left, " listed file could not be read", " listed files could not be read");
 }
