@@ -86,7 +86,7 @@ static bool is_dots(const char *name)
 struct folder {
     const struct dir *dir;
     bool follow_links;
-    const struct exclude *exclude; /* or NULL */
+    const struct exclude *exclude;
 };
 
 static int take(struct lister *l, const struct folder *f, const char *name, unsigned char type)
@@ -94,7 +94,7 @@ static int take(struct lister *l, const struct folder *f, const char *name, unsi
     if (is_dots(name))
         return 0;
     enum entry_kind kind = classify(f->dir->fd, name, type, f->follow_links);
-    if (!kind || (f->exclude && exclude_has(f->exclude, f->dir, name, kind == ENTRY_FOLDER)))
+    if (!kind || exclude_has(f->exclude, f->dir, name, kind == ENTRY_FOLDER))
         return 0;
     return add(l, kind, name);
 }

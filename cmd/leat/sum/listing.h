@@ -37,10 +37,10 @@ struct lister {
 
 void lister_free(struct lister *l);
 
-/* Lists a folder that is held, without excluded entries; NULL excludes nothing. Links are left out
- * or, if followed, replaced by their targets. *names gets a listing for listing_next, which the
- * caller frees with free(); after an error, one of the names read until then; NULL if there are
- * none. Returns 0 or a negative errno value. */
+/* Lists a folder that is held, without excluded entries. Links are left out or, if followed,
+ * replaced by their targets. *names gets a listing for listing_next, which the caller frees with
+ * free(); after an error, one of the names read until then; NULL if there are none. Returns 0 or a
+ * negative errno value. */
 int list_folder(struct lister *l, const struct dir *folder, bool follow_links,
                 const struct exclude *exclude, char **names);
 

@@ -78,11 +78,10 @@ static int take_tree(struct list *l, const struct checked *found)
     const struct options *o = l->src->options;
     struct walk_checked checked = { l->lines, is_unsure(o, found), found->digest };
     struct walk walk;
-    walk_open(&walk, l->flow, l->src->descriptors);
+    walk_open(&walk, l->flow, l->src->descriptors, &o->exclude);
     walk.wanted = 1u << found->algorithm;
     walk.size = found->size;
     walk.naming = l->named;
-    walk.exclude = &o->exclude;
     int err = walk_tree(&walk, found->name, &checked);
     walk_close(&walk);
     return err;
@@ -226,10 +225,9 @@ static int walk_trees(struct source *src, struct flow *f, struct named *n)
     const struct options *o = src->options;
     struct walk walk;
     int err = 0;
-    walk_open(&walk, f, src->descriptors);
+    walk_open(&walk, f, src->descriptors, &o->exclude);
     walk.named = n;
     walk.report = true;
-    walk.exclude = &o->exclude;
     for (int i = 0; i < o->tree_count && !err; i++)
         err = walk_folder(&walk, o->trees[i]);
     walk_close(&walk);
@@ -242,11 +240,10 @@ static int walk_for_moved(struct source *src, struct flow *f, struct named *n)
     struct named looked;
     struct walk walk;
     int err = named_open(&looked);
-    walk_open(&walk, f, src->descriptors);
+    walk_open(&walk, f, src->descriptors, &o->exclude);
     walk.wanted = same_algorithms(&f->emitter->gone, &walk.size);
     walk.named = n;
     walk.looked = &looked;
-    walk.exclude = &o->exclude;
     for (int i = 0; i < o->moved_count && !err; i++)
         err = walk_folder(&walk, o->moved[i]);
     walk_close(&walk);

@@ -29,8 +29,6 @@ struct slot *source_file(struct source *src, struct flow *f, const char *name, s
     struct slot *s = flow_take(f, name, len, err);
     if (!s)
         return NULL;
-    s->wanted = selection_all(&src->options->selection);
-    s->size = src->options->size;
     if (is_stdin)
         s->origin = ORIGIN_STDIN;
     if (f->goal.wanted) {
@@ -132,7 +130,6 @@ static void count_paths(struct flow *f, const struct options *o)
 static int take_paths(struct paths *p)
 {
     const struct options *o = p->src->options;
-    p->walk.exclude = &o->exclude;
     if (o->files0_from)
         return take_file_of_names(p, o->files0_from);
     int err = o->path_count == 0 ? take_path(p, "-", 1) : 0;
@@ -145,7 +142,7 @@ int produce_paths(struct flow *f, void *source)
 {
     struct source *src = source;
     struct paths p = { .src = src, .flow = f };
-    walk_open(&p.walk, f, src->descriptors);
+    walk_open(&p.walk, f, src->descriptors, &src->options->exclude);
     if (f->goal.wanted && !src->options->files0_from)
         count_paths(f, src->options);
     int err = take_paths(&p);
@@ -156,7 +153,7 @@ int produce_paths(struct flow *f, void *source)
 int source_new_files(struct source *src, struct flow *f, struct named *n)
 {
     struct paths p = { .src = src, .flow = f };
-    walk_open(&p.walk, f, src->descriptors);
+    walk_open(&p.walk, f, src->descriptors, &src->options->exclude);
     p.walk.named = p.walk.looked = n;
     p.walk.wanted = update_wanted(src->update);
     p.walk.size = src->update->size;

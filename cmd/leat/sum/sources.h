@@ -27,7 +27,8 @@ int source_new_files(struct source *src, struct flow *f, struct named *n);
  * way, so that two files never read it at the same time. 0 or -ECANCELED. */
 int source_wait_for_stdin(struct source *src, struct flow *f);
 
-/* As flow_take, for a file that the user or a list names; "-" is standard input. */
+/* As flow_take, for a file that the user or a list names; "-" is standard input. The caller sets
+ * the wanted digests. */
 struct slot *source_file(struct source *src, struct flow *f, const char *name, size_t len,
                          int *err);
 

@@ -11,11 +11,12 @@
 
 enum { NODES_AWAY = 64 * 1024 }; /* folders needed only by files under way, at most */
 
-void walk_open(struct walk *w, struct flow *f, size_t descriptors)
+void walk_open(struct walk *w, struct flow *f, size_t descriptors, const struct exclude *exclude)
 {
     *w = (struct walk){
         .flow = f,
         .descriptors = descriptors,
+        .exclude = exclude,
         .wanted = selection_all(f->selection),
         .size = f->size,
     };

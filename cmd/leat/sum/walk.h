@@ -30,7 +30,7 @@ struct walk {
     size_t depth, cap;
     size_t held; /* frames from this one on hold their descriptors */
     struct lister lister;
-    const struct exclude *exclude; /* not NULL: leave these out */
+    const struct exclude *exclude; /* leave these out */
     struct named *named;           /* not NULL: only the files that are not in it */
     struct named *naming;          /* not NULL: all files are added to this */
     bool report;                   /* report these as not listed; else digest them: */
@@ -39,7 +39,7 @@ struct walk {
     size_t size;                   /* and the bytes of one if there are several sizes */
 };
 
-void walk_open(struct walk *w, struct flow *f, size_t descriptors);
+void walk_open(struct walk *w, struct flow *f, size_t descriptors, const struct exclude *exclude);
 void walk_close(struct walk *w);
 
 /* Submits all files in and below the folder `path`. 0 or a negative errno value. */
