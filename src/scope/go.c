@@ -1,20 +1,12 @@
 /* go.c: starts tasks in scopes. */
-#define _POSIX_C_SOURCE 200809L
 #include "scope/scope.h"
 
-#include "base/cancel.h"
-#include "base/clock.h"
-#include "base/config.h"
 #include "base/util.h"
 #include "sched/current.h"
-#include "sched/pool.h"
 #include "sched/runtime.h"
 #include "scope/wait.h"
 
-#include <leat/runtime.h>
 #include <leat/task.h>
-
-#include <time.h>
 
 void lt_scope_check_closed(const struct lt_party *party, const char *name)
 {

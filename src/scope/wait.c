@@ -1,7 +1,6 @@
 #include "scope/wait.h"
 
 #include "base/clock.h"
-#include "base/config.h"
 #include "sched/probe.h"
 #include "scope/scope.h"
 

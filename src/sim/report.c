@@ -6,7 +6,6 @@
 #include <leat/block.h>
 #include <leat/watch.h>
 
-#include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>

@@ -14,8 +14,6 @@
 #include "dump/print.h"
 #include "trace/events.h"
 
-#include <leat/base.h>
-
 #include <errno.h>
 #include <stdlib.h>
 

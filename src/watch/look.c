@@ -7,10 +7,7 @@
 #include "watch/ask.h"
 #include "watch/find.h"
 
-#include <leat/task.h>
-
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 

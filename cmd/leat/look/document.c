@@ -3,7 +3,6 @@
 #include "look/fields.h"
 #include "look/index.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 /* Lists and objects nest at most so deep, and there are at most so many values. */

@@ -9,7 +9,6 @@
 #include "look/trouble.h"
 
 #include <jansson.h>
-#include <stdint.h>
 
 struct fields {
     json_t *object;

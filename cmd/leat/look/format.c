@@ -1,7 +1,6 @@
 #include "look/format.h"
 
 #include <math.h>
-#include <stddef.h>
 #include <stdio.h>
 
 /* Three digits at least, and a letter. */

@@ -2,7 +2,6 @@
 #include "map/job.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 

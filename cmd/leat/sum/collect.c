@@ -3,7 +3,6 @@
  * It prints each result as soon as the order allows, and flushes when no other is ready. So output
  * comes in large pieces if results come fast, and at once if they come slowly. */
 #include "flow.h"
-#include "halt.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,6 @@
 
 #include <getopt.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 enum persona_kind {
     PERSONA_OWN,

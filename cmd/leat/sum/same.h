@@ -8,8 +8,6 @@
 #include "selection.h"
 #include "shared/text.h"
 
-#include <stdint.h>
-
 struct same_entry;
 
 struct same {
