@@ -146,14 +146,14 @@ static inline int call(void *arg)
     return 0;
 }
 
-/* Starts callers, each when the one before is in a batch, or has left it at its deadline. */
+/* Starts callers, each when the one before is in a batch, or is out of it again. */
 static inline void callers_go(leat_scope *scope, struct caller *callers, int n)
 {
     for (int i = 0; i < n; i++) {
         leat_batcher *batcher = callers[i].adder->batcher;
         size_t before = forming(batcher);
         CHECK_IS(0, leat_go(scope, call, &callers[i]));
-        WAIT_UNTIL(forming(batcher) == before + 1 || callers[i].status == -ETIMEDOUT);
+        WAIT_UNTIL(forming(batcher) == before + 1 || callers[i].status != 1);
     }
 }
 
