@@ -85,12 +85,15 @@ static int plan_renew(struct lk_far *far, struct lk_run *run, bool has_nothing)
     return add_step(far, LK_RENEW, run, 0);
 }
 
-/* Only items that the renewals list keep their leases: items that are on their way do not. */
+/* Only items that the renewals list keep their leases: items that are on their way do not. The
+ * engine forgets that the far end waits, so the far end takes again. */
 static void begin_anew(struct lk_far *far)
 {
     far->number++;
-    for (struct lk_run *run = far->runs; run; run = run->next)
+    for (struct lk_run *run = far->runs; run; run = run->next) {
         run->waits = 0;
+        run->ready = true;
+    }
 }
 
 /* Moves the run that it returns to the end, so that runs take turns. */

@@ -175,8 +175,6 @@ static int come_back(struct lk_far *far)
     if (error)
         return error;
     far->all = far->ask_all = true;
-    for (struct lk_run *run = far->runs; run; run = run->next)
-        run->ready = true;
     return 0;
 }
 
