@@ -283,6 +283,39 @@ def swallowed(case):
     proxy.close()
 
 
+def overtaken(case):
+    """While a far end comes back, an item is sent to it, which it takes before it hears of it. When
+    it hears, it gives back all that it does not have, and waits again."""
+    proxy = Proxy(case.engine.path, 0, 0)
+    waiting = f"leat:{{{case.stage}}}:run:waiting"
+
+    def waits_by():
+        words = case.engine.ask("HVALS", waiting)
+        return words[0].split()[1] if words else None
+
+    near = case.near()
+    far = case.bench.far(proxy.url, case.stage, case.log, lease=HOUR, places=2)
+    wait_for("it waits", waits_by)
+    proxy.swallow(call(19), then_hold=call(18))  # a renewal that lists one item
+    near.feed(0)
+    wait_for("it comes back", proxy.held.is_set)
+    wait_for("it still waits", waits_by)
+    proxy.delay_message()
+    near.feed(1)
+    wait_for("the item is sent", proxy.delayed.is_set)
+    proxy.let_go()
+    wait_for("outputs", lambda: len(case.got()) == 2)
+    number = wait_for("it waits again", waits_by)
+    proxy.pass_message()
+    wait_for("it has heard", lambda: waits_by() != number)
+    near.feed(2)
+    near.end_input()
+    same("near end", WHOLE, near.end())
+    same("outputs", [(i, 0, i * i) for i in range(3)], case.got())
+    same("far end", SERVED, far.term())
+    proxy.close()
+
+
 def late(case):
     """A request of a connection that was given up comes late, and takes nothing back."""
     proxy = Proxy(case.engine.path, 0, 0)
@@ -314,6 +347,6 @@ def delivered(case):
 
 
 CASES = [settings, password, password_echoed, no_database, strangers, away, away_deaf,
-         away_for_ever, grace_away, changed, crowded, swallowed, late]
+         away_for_ever, grace_away, changed, crowded, swallowed, overtaken, late]
 
 run_cases(CASES)

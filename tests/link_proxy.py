@@ -18,9 +18,10 @@ class Proxy:
         self.lock = threading.Lock()
         self.count = {"delay": 0, "cut": 0, "swallow": 0}
         self.pairs = set()
-        self.to_hold = self.to_swallow = None
+        self.to_hold = self.to_swallow = self.then_hold = None
         self.to_spoil = False
         self.held, self.goes, self.answered = (threading.Event() for _ in range(3))
+        self.delayed, self.passes = threading.Event(), None
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.url = "redis://127.0.0.1:%d" % self.listener.getsockname()[1]
         threading.Thread(target=self.accept, daemon=True).start()
@@ -57,6 +58,7 @@ class Proxy:
         with self.lock:
             if self.to_swallow and self.to_swallow in data:
                 self.to_swallow = None
+                self.to_hold = self.then_hold or self.to_hold
                 return "swallow"
             if not self.often or self.random.randrange(self.often):
                 return None
@@ -68,9 +70,10 @@ class Proxy:
         """The next request with this word waits for let_go."""
         self.to_hold = word
 
-    def swallow(self, word):
-        """The reply to the next request with this word does not pass."""
-        self.to_swallow = word
+    def swallow(self, word, then_hold=None):
+        """The reply to the next request with this word does not pass. From then on, the next one
+        with the other word waits."""
+        self.to_swallow, self.then_hold = word, then_hold
 
     def spoil(self):
         """The next reply comes with a wrong byte."""
@@ -87,6 +90,18 @@ class Proxy:
             if holds:
                 self.to_hold = self.to_swallow = None
             return holds
+
+    def delay_message(self):
+        """The next message to a subscriber waits for pass_message."""
+        self.passes = threading.Event()
+
+    def pass_message(self):
+        self.passes.set()
+
+    def note_message(self, data):
+        if self.passes and b"\r\nmessage\r\n" in data:
+            self.delayed.set()
+            self.passes.wait()
 
     def let_go(self):
         """Returns when the engine has answered."""
@@ -163,4 +178,5 @@ class Pair:
             self.replied.set()
             if self.swallows:
                 return
+            self.proxy.note_message(data)
             self.near.sendall(self.proxy.spoiled(data))
