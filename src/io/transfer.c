@@ -138,8 +138,9 @@ static int64_t call_slowly(leat_io *io, enum lt_way way, lt_io_call *call, struc
             return n == 0 ? -EAGAIN : -errno;
     }
     int error = leat_blocking(run_blocking, &b);
-    /* A block that calls leat_read itself waits for the disk: it has no stack to wait on. */
-    if (error == -EDEADLK && !v->asks)
+    /* Made here, a call keeps the worker. But a block that calls leat_read itself has no stack to
+     * wait on, and the system may allow no more threads. */
+    if ((error == -EDEADLK || error == -ENOMEM) && !v->asks)
         return call(io, v);
     return error ? error : b.result;
 }

@@ -2,7 +2,6 @@
 #include "map/streams.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,19 +52,10 @@ static int wait_to_write(struct streams *s, enum stream to)
     return got == 1 ? 0 : -ECANCELED;
 }
 
-/* As leat_write_until, when the pool has no thread for it: so what is ready is written here. */
-static int64_t write_here(struct streams *s, enum stream to, const char *bytes, size_t n)
-{
-    ssize_t wrote = write(leat_io_fd(s->io[to]), bytes, n < PIPE_BUF ? n : PIPE_BUF);
-    return wrote >= 0 ? wrote : errno == EINTR ? -EAGAIN : -errno;
-}
-
 static void put(struct streams *s, enum stream to, const char *bytes, size_t n)
 {
     while (n > 0 && !streams_error(s, to)) {
         int64_t wrote = leat_write_until(s->io[to], bytes, n, LEAT_NOW);
-        if (wrote == -ENOMEM)
-            wrote = write_here(s, to, bytes, n);
         if (wrote == -EAGAIN)
             wrote = wait_to_write(s, to);
         if (wrote < 0) {

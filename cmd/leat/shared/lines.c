@@ -32,20 +32,6 @@ static bool make_room(struct lines *l, size_t n)
     return text_reserve(t, n + 1);
 }
 
-/* As leat_read, which needs a thread of the pool for a file. If the system allows no more threads,
- * it has returned -ENOMEM, and the file is read here. */
-static int64_t read_some(struct lines *l, size_t most)
-{
-    char *to = l->read.bytes + l->read.len;
-    int64_t n = leat_read(l->io, to, most);
-    if (n != -ENOMEM)
-        return n;
-    do
-        n = read(leat_io_fd(l->io), to, most);
-    while (n < 0 && errno == EINTR);
-    return n < 0 ? -errno : n;
-}
-
 int lines_read(struct lines *l, size_t most)
 {
     if (l->error)
@@ -55,7 +41,7 @@ int lines_read(struct lines *l, size_t most)
     /* Before its first writer has come, a FIFO would seem to be at its end. */
     int64_t n = l->begun ? 0 : leat_ready(l->io, LEAT_IN, LEAT_NEVER);
     if (n >= 0)
-        n = read_some(l, most);
+        n = leat_read(l->io, l->read.bytes + l->read.len, most);
     if (n < 0)
         return (int)n;
     l->begun = true;
