@@ -321,11 +321,15 @@ static void cut_one_sender(const struct lk_remote *remote)
 
 static void end_output(const struct lk_remote *remote, bool whole)
 {
-    switch (remote->spec.ending) {
-    case LEAT_ENDS_CLOSED: whole ? leat_close(remote->out) : leat_cut(remote->out); break;
-    case LEAT_ENDS_DONE: whole ? (void)leat_chan_done(remote->out) : cut_one_sender(remote); break;
-    case LEAT_ENDS_OPEN: break;
-    }
+    leat_ending ending = remote->spec.ending;
+    if (ending == LEAT_ENDS_CLOSED && whole)
+        leat_close(remote->out);
+    else if (ending == LEAT_ENDS_CLOSED)
+        leat_cut(remote->out);
+    else if (ending == LEAT_ENDS_DONE && whole)
+        leat_chan_done(remote->out);
+    else if (ending == LEAT_ENDS_DONE)
+        cut_one_sender(remote);
 }
 
 int lk_deliver(void *arg)

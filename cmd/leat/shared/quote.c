@@ -53,9 +53,14 @@ static struct survey look_over(const char *name, const char *end)
         case ':': found.plain = false; break;
         case '#':
         case '~':
+            if (s == name)
+                found.plain = false;
+            else
+                found.fits_in_doubles = false;
+            break;
         case '{':
         case '}':
-            if (*s == '{' || *s == '}' ? alone : s == name)
+            if (alone)
                 found.plain = false;
             else
                 found.fits_in_doubles = false;
