@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Thread-local variables are right after each move to another worker, however the library is
 # compiled and linked: by gcc and clang, at -O2 and -O3, with position-independent code and without,
-# static and shared, with link-time optimization, and for AArch64 under qemu-user. Only with
-# LEAT_LONG, since each build takes ten seconds of a processor. A way that the machine cannot try is
-# named.
+# static and shared, with link-time optimization, and for AArch64 under qemu-user, which tries each
+# level in one way only. Only with LEAT_LONG, since each build takes ten seconds of a processor. A
+# way that the machine cannot try is named.
 set -euo pipefail
 
 if [ -z "${LEAT_LONG-}" ]; then
@@ -58,16 +58,16 @@ links() {
     return 1
 }
 
-try_levels() {
-    local level
-    for level in -O2 -O3; do
-        compile $level -fno-pic
-        travel "${level#-}-static" $level -fno-pic -no-pie "$work"/*.o
-        compile $level -fPIC
-        travel "${level#-}-pic-static" $level -fPIC "$work"/*.o
-        shared $level
-        travel "${level#-}-pic-shared" $level -fPIC -lleat
-    done
+try_fixed() {
+    compile "$1" -fno-pic
+    travel "${1#-}-static" "$1" -fno-pic -no-pie "$work"/*.o
+}
+
+try_pic() {
+    compile "$1" -fPIC
+    travel "${1#-}-pic-static" "$1" -fPIC "$work"/*.o
+    shared "$1"
+    travel "${1#-}-pic-shared" "$1" -fPIC -lleat
 }
 
 try_lto() {
@@ -91,7 +91,9 @@ try() {
     if ! command -v "$2" >/dev/null; then
         echo "SKIPPED: $name: there is no such compiler"
     elif links; then
-        try_levels
+        try_fixed -O2
+        try_pic -O3
+        [ "$machine" != "$own" ] || { try_pic -O2 && try_fixed -O3; }
         try_lto
     fi
 }
