@@ -21,7 +21,8 @@ extern "C" {
 typedef struct leat_semaphore leat_semaphore;
 
 /* Makes a semaphore. `permits` is the number of its permits, 1 to INT64_MAX. The semaphore belongs
- * to `scope`, which frees it.
+ * to `scope`, which frees it. A semaphore is also a lock for many readers or one writer (Go's
+ * RWMutex): a reader takes one permit, a writer takes all. Readers cannot keep a writer out.
  * Returns the semaphore; NULL when memory has run out or an argument is wrong. */
 LEAT_API leat_semaphore *leat_semaphore_open(leat_scope *scope, int64_t permits);
 
