@@ -52,6 +52,31 @@ static int repeat(void *arg, const void *in, leat_emit *emit)
     return error;
 }
 
+/* Tries to emit one more than `most`, which is 2. */
+static int emit_three(void *arg, const void *in, leat_emit *emit)
+{
+    (void)arg;
+    int error = 0;
+    for (int i = 0; i < 3; i++) {
+        CHECK_IS(0, error);
+        error = leat_emit_item(emit, in);
+    }
+    return error;
+}
+
+static int emit_nothing(void *arg, const void *in, leat_emit *emit)
+{
+    (void)arg, (void)in;
+    return leat_emit_item(emit, NULL);
+}
+
+static int add_fifty(void *arg, int error, const void *item, leat_emit *emit)
+{
+    (void)arg;
+    CHECK_IS(-ENOSPC, error);
+    return leat_emit_item(emit, &(int){ *(const int *)item + 50 });
+}
+
 static int same_parity(void *arg, const void *before, const void *item)
 {
     return is_odd(arg, before) == is_odd(arg, item);
@@ -329,6 +354,33 @@ static int takes_none(void *arg)
 }
 ON_WORKERS(takes_none);
 
+/* ---- how many outputs a step may make ---- */
+
+/* With a function for failures the limit is the same, and the function may emit one more. */
+static int keeps_to_its_most(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_transform *t = leat_mapcat(INT, INT, 2, emit_three, NULL);
+    leat_chan *in = leat_to_chan(s, (int[]){ 1, 2 }, INT, 2, NULL);
+    leat_chan *out = leat_through(s, in, leat_on_failure(t, add_fifty, NULL), 0, NULL);
+    const int expected[] = { 1, 1, 51, 2, 2, 52 };
+    for (int i = 0, x; i < 6; i++) {
+        CHECK_IS(0, leat_recv(out, &x));
+        CHECK_IS(expected[i], x);
+    }
+    CHECK_IS(-EPIPE, leat_recv(out, NULL));
+    /* outputs without bytes, of which a step may make any number */
+    t = leat_mapcat(INT, 0, SIZE_MAX, emit_nothing, NULL);
+    in = leat_to_chan(s, (int[]){ 1, 2 }, INT, 2, NULL);
+    out = leat_through(s, in, leat_on_failure(t, add_fifty, NULL), 0, NULL);
+    CHECK_IS(0, leat_recv(out, NULL));
+    CHECK_IS(0, leat_recv(out, NULL));
+    CHECK_IS(-EPIPE, leat_recv(out, NULL));
+    return leat_scope_close(s);
+}
+ON_WORKERS(keeps_to_its_most);
+
 /* ---- wrong arguments, and when a transform is freed ---- */
 
 static _Atomic int freed;
@@ -385,6 +437,7 @@ static int refuses_what_is_wrong(void *arg)
     CHECK(!leat_through(s, in, &stepless, 1, NULL));
     CHECK(!leat_through(s, in, &wide, 1, NULL));
     CHECK(!leat_through(s, in, &endless, 1, NULL));
+    CHECK(!leat_through(s, in, leat_on_failure(&endless, add_hundred, NULL), 1, NULL));
     CHECK(!leat_through(s, in, &own, SIZE_MAX / 2, NULL));
     CHECK(!leat_through(s, leat_chan_of(s, char, 0), &own, 1, NULL));
     CHECK(!leat_through(s, NULL, &own, 1, NULL));
@@ -393,7 +446,7 @@ static int refuses_what_is_wrong(void *arg)
     CHECK(leat_through(s, in, &own, 0, NULL));
     CHECK_IS(0, leat_close(in));
     CHECK_IS(0, leat_scope_close(s));
-    CHECK_IS(14, freed); /* the fourth, and the last, by the scope */
+    CHECK_IS(15, freed); /* the fifth, and the last, by the scope */
     return 0;
 }
 ON_WORKERS(refuses_what_is_wrong);
@@ -404,6 +457,7 @@ int main(void)
         TESTS_ON_WORKERS(agrees_with_a_model),
         TESTS_ON_WORKERS(drops_what_is_left_out),
         TESTS_ON_WORKERS(takes_none),
+        TESTS_ON_WORKERS(keeps_to_its_most),
         TESTS_ON_WORKERS(refuses_what_is_wrong),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

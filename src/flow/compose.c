@@ -133,16 +133,26 @@ struct guarded {
     void *arg;
 };
 
+/* Room for one more output is left to `fn`. */
+static struct limit limit_for_inner(const struct guarded *g, leat_emit *out)
+{
+    struct limit limit = limit_for(g->inner, out);
+    limit.emit.inner = out->inner;
+    return limit;
+}
+
 static int guarded_step(leat_transform *t, const void *item, leat_emit *emit)
 {
-    leat_transform *inner = ((struct guarded *)t)->inner;
-    return inner->step(inner, item, emit);
+    struct guarded *g = (struct guarded *)t;
+    struct limit limit = limit_for_inner(g, emit);
+    return g->inner->step(g->inner, item, &limit.emit);
 }
 
 static int guarded_finish(leat_transform *t, leat_emit *emit)
 {
-    leat_transform *inner = ((struct guarded *)t)->inner;
-    return inner->finish ? inner->finish(inner, emit) : 0;
+    struct guarded *g = (struct guarded *)t;
+    struct limit limit = limit_for_inner(g, emit);
+    return g->inner->finish ? g->inner->finish(g->inner, &limit.emit) : 0;
 }
 
 static int guarded_failed(leat_transform *t, int error, const void *item, leat_emit *emit)
@@ -159,9 +169,11 @@ static void guarded_free(leat_transform *t)
 
 leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg)
 {
-    struct guarded *g =
-        t && fn ? lt_transform_make(sizeof *g, t->in_size, t->out_size, t->most + 1, guarded_step)
-                : NULL;
+    struct guarded *g = NULL;
+    if (t && fn) {
+        size_t most = t->most < SIZE_MAX ? t->most + 1 : SIZE_MAX;
+        g = lt_transform_make(sizeof *g, t->in_size, t->out_size, most, guarded_step);
+    }
     if (!g) {
         leat_transform_free(t);
         return NULL;
