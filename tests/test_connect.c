@@ -259,6 +259,17 @@ static int system_resolves(void *arg)
     n = leat_resolve("name.invalid", "80", addresses, 4, leat_after(10 * LEAT_S));
     CHECK(n == -ENOENT || n == -EHOSTDOWN || n == -EPROTO || n == -ETIMEDOUT);
     CHECK_IS(-ENOENT, leat_resolve("127.0.0.1", "no such", addresses, 4, LEAT_NEVER));
+    /* The system would take these for numbers. */
+    static const char *const ports[] = { "+80", "-80", " 80", "\t80", "\n80" };
+    leat_io *io;
+    for (size_t i = 0; i < sizeof ports / sizeof *ports; i++) {
+        char address[32];
+        snprintf(address, sizeof address, ":%s", ports[i]);
+        CHECK_IS(-EINVAL, leat_resolve("127.0.0.1", ports[i], addresses, 4, LEAT_NEVER));
+        CHECK_IS(-EINVAL, leat_resolve("localhost", ports[i], addresses, 4, LEAT_NEVER));
+        CHECK_IS(-EINVAL, leat_connect(NULL, address, &io, LEAT_NEVER));
+        CHECK_IS(-EINVAL, leat_listen(NULL, address, 0, &io));
+    }
     CHECK_IS(-EAGAIN, leat_resolve("localhost", "80", addresses, 4, LEAT_NOW));
     CHECK_IS(-EINVAL, leat_resolve(NULL, "80", addresses, 4, LEAT_NEVER));
     CHECK_IS(-EINVAL, leat_resolve("", "80", addresses, 4, LEAT_NEVER));

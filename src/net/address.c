@@ -82,12 +82,15 @@ int lt_net_parse(const char *text, struct lt_endpoint *end)
     return parse_host(text, end);
 }
 
-/* The port; -1 if it is not a number; -EINVAL if it is too large. */
+/* The port; -1 if it is not a number; -EINVAL if it is too large, or begins with a blank or a sign:
+ * the system would take that for a number, too, and no service has such a name. */
 static int port_of(const char *service)
 {
     int port = 0;
     if (!*service)
         return -1;
+    if (strchr(" \t\n\v\f\r+-", *service))
+        return -EINVAL;
     for (const char *digit = service; *digit; digit++) {
         if (*digit < '0' || *digit > '9')
             return -1;
