@@ -101,6 +101,9 @@ for bad in redis://h redis://h/ 'redis://h/a b' redis:///q redis:q rediss://h "$
     says "--on=$bad" 2 'leat map: ' --on="$bad" echo ::: 1
     [ "$(grep -c 'leat map: ' "$out/err")" = 1 ] || fail "--on=$bad: $(cat "$out/err")"
 done
+name=$(printf '%0124d' 0)
+gives 'a long name' 0 'echo 1' --on="redis://h/$name" --dry-run echo ::: 1
+says 'a name that is too long' 2 'of up to 124 letters' --on="redis://h/${name}0" echo ::: 1
 says 'nobody there' 2 'no machine is left' --on=redis+unix:/none/q echo ::: 1
 is 'a worker with nobody there' 2 "$("$leat" worker redis+unix:/none/q 2>/dev/null; echo $?)"
 # an engine that may lose jobs

@@ -11,6 +11,8 @@
 #define TLS "rediss://"
 #define UNIX "redis+unix:/"
 
+_Static_assert(QUEUE_NAME == 124, "a message says it");
+
 bool queue_is_meant(const char *text)
 {
     return strncmp(text, "redis", 5) == 0 && strchr(text, ':');
@@ -22,7 +24,7 @@ static bool is_name(const char *text)
     static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                   "0123456789._-+";
     size_t n = strspn(text, allowed);
-    return n > 0 && !text[n] && n < QUEUE_STAGE - sizeof "map-";
+    return n > 0 && !text[n] && n <= QUEUE_NAME;
 }
 
 const char *queue_read(struct queue *q, const char *text)
@@ -38,7 +40,8 @@ const char *queue_read(struct queue *q, const char *text)
     if (!scheme)
         return "a queue is redis://HOST/QUEUE, rediss://HOST/QUEUE or redis+unix:/SOCKET/QUEUE";
     if (slash <= text + scheme || !is_name(slash + 1))
-        return "after the last slash comes the name of a queue, of letters, digits and . _ - +";
+        return "after the last slash comes the name of a queue, of up to 124 letters, digits "
+               "and . _ - +";
 #ifdef LEAT_CMD_LOADS_HIREDIS
     if (!hiredis_load())
         return "a queue needs libhiredis, which this system does not have";

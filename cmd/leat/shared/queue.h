@@ -10,7 +10,10 @@
 
 #include <stdbool.h>
 
-enum { QUEUE_STAGE = 129 }; /* bytes of a stage's name, with its NUL */
+enum {
+    QUEUE_NAME = 124,                        /* bytes of a queue's name at most */
+    QUEUE_STAGE = sizeof "map-" + QUEUE_NAME /* of a stage's name, with its NUL */
+};
 
 struct queue {
     char *engine;
