@@ -55,7 +55,14 @@ if [ -z "${SLOW_BUILD-}" ]; then
     limited 3 "$leat" map -j4 echo <numbers >"$out/got" 2>"$out/err"
     is 'no room: status' 2 $?
     is 'no room: output' '' "$(cat "$out/got")"
-    grep -q '^leat map: echo: .*: not even one job can run' "$out/err" || cat "$out/err"
+    grep -q '^leat map: echo: .*: no more jobs can run' "$out/err" || cat "$out/err"
 fi
+
+# The first job is tried again when others have all processes, and these wait until it is printed.
+job='[ "$1$LEAT_TRY" != 11 ] || exit 1; [ "$1" != 1 ] || exec echo first; exec head -c 9M /dev/zero'
+limited 8 "$leat" map -j20 --retries=1 --backoff=1 --spill=0 -s "$job" <numbers >"$out/got" \
+    2>"$out/err"
+is 'all wait for one: status' 2 $?
+grep -q '^leat map: .*: no more jobs can run' "$out/err" || fail "all wait for one: $(cat "$out/err")"
 
 finish

@@ -30,7 +30,9 @@ static struct job *leave(struct line *line)
 static void take_news(struct run *run, struct line *line, uint64_t *all)
 {
     struct news news;
+    atomic_store_explicit(&run->at_news, true, memory_order_relaxed);
     leat_recv(run->news, &news);
+    atomic_store_explicit(&run->at_news, false, memory_order_relaxed);
     if (!news.job) {
         *all = run->tally.started;
         return;

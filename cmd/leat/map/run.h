@@ -70,6 +70,7 @@ struct run {
     _Atomic unsigned wants; /* jobs that wait for a place, or for what the system lacks */
     leat_chan *order;       /* of struct job *; closed after the last one */
     leat_chan *news;        /* of struct news */
+    _Atomic bool at_news;   /* the deliverer waits for some; relaxed: looked at now and then */
     leat_chan *stopping;    /* closed: no more jobs are started */
     leat_scope *machines;   /* of the hosts' tasks, or NULL */
     struct host *hosts;     /* one for each machine of the plan; or NULL */

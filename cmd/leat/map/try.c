@@ -45,8 +45,19 @@ static const char **environment(const struct text *variables)
  * wait, too, hold nothing meanwhile, not even a thread. */
 struct patience {
     bool is_first;
-    unsigned left; /* tries while no job runs */
+    unsigned left; /* tries while no job is about to end */
 };
+
+/* Whether a job runs and does not only wait for its turn. While the deliverer writes, a job that
+ * waits may be about to get its turn. With the lock held. */
+static bool any_goes_on(const struct run *run)
+{
+    bool writes = !atomic_load_explicit(&run->at_news, memory_order_relaxed);
+    for (const struct job *job = run->running; job; job = job->next)
+        if (!job->turn || job->has_turn || writes)
+            return true;
+    return false;
+}
 
 /* False: the run ends, there is nothing left to wait for, or the job `yields`. */
 static bool wait_for_others(struct job *job, struct patience *p)
@@ -62,7 +73,7 @@ static bool wait_for_others(struct job *job, struct patience *p)
         return true;
     }
     pthread_mutex_lock(&run->lock);
-    bool alone = !run->running;
+    bool alone = !any_goes_on(run);
     pthread_mutex_unlock(&run->lock);
     if (alone && p->left-- == 0)
         return false;
@@ -166,7 +177,7 @@ void job_refuse(struct job *job, const char *program, int error)
     if (large || end_run(run, false, 0, lacks ? EXIT_TROUBLE : job->exit.code))
         streams_say(&run->streams, "%s%s%s: %s%s", where, *where ? ": " : "",
                     *program ? program : "''", missing ? "command not found" : strerror(-error),
-                    lacks ? ": not even one job can run within the limits (ulimit -a)" : "");
+                    lacks ? ": no more jobs can run within the limits (ulimit -a)" : "");
 }
 
 /* ---- the try ---- */
