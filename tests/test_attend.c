@@ -102,18 +102,23 @@ static int refuses_and_times_out(void *arg)
 }
 ON_WORKERS(refuses_and_times_out);
 
-/* Of pipes and processes: bells and reactors stay. */
-static int passing_descriptors(void)
+static int descriptors_of(const char *kind)
 {
     int n = 0;
     DIR *folder = opendir("/proc/self/fd");
     for (struct dirent *entry; (entry = readdir(folder));) {
         char to[64] = { 0 };
         ssize_t length = readlinkat(dirfd(folder), entry->d_name, to, sizeof to - 1);
-        n += length > 0 && (strncmp(to, "pipe:", 5) == 0 || strstr(to, "pidfd"));
+        n += length > 0 && strstr(to, kind);
     }
     CHECK_IS(0, closedir(folder));
     return n;
+}
+
+/* Bells and reactors stay until the runtime ends. */
+static int passing_descriptors(void)
+{
+    return descriptors_of("pipe:") + descriptors_of("pidfd");
 }
 
 static int leave_no_descriptor(void *arg)
@@ -142,6 +147,17 @@ static int leaves_no_descriptor(void *arg)
     return 0;
 }
 ON_WORKERS(leaves_no_descriptor);
+
+/* The worker's own bell stays for the next runtime. */
+static void leaves_no_bell(void **state)
+{
+    (void)state;
+    const leat_options one = { .workers = 1 };
+    CHECK_IS(0, leat_main_with(talk_and_end, NULL, &one));
+    int before = descriptors_of("eventfd");
+    CHECK_IS(0, leat_main_with(reports_pipes_and_the_end, NULL, &one));
+    CHECK_IS(before, descriptors_of("eventfd"));
+}
 
 /* ---- ending ---- */
 
@@ -310,9 +326,13 @@ ON_WORKERS(goes_on_in_many_threads);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(reports_pipes_and_the_end),   TESTS_ON_WORKERS(refuses_and_times_out),
-        TESTS_ON_WORKERS(leaves_no_descriptor),        TESTS_ON_WORKERS(ends_on_order),
-        TESTS_ON_WORKERS(kills_while_it_is_elsewhere), TESTS_ON_WORKERS(ends_with_its_scope),
+        cmocka_unit_test(leaves_no_bell), /* first: no thread has attended yet */
+        TESTS_ON_WORKERS(reports_pipes_and_the_end),
+        TESTS_ON_WORKERS(refuses_and_times_out),
+        TESTS_ON_WORKERS(leaves_no_descriptor),
+        TESTS_ON_WORKERS(ends_on_order),
+        TESTS_ON_WORKERS(kills_while_it_is_elsewhere),
+        TESTS_ON_WORKERS(ends_with_its_scope),
         TESTS_ON_WORKERS(goes_on_in_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -78,8 +78,8 @@ LEAT_API int leat_main_with(leat_fn *fn, void *arg, const leat_options *options)
 LEAT_API int leat_start(const leat_options *options);
 
 /* Stops the workers, waits for their threads, and frees all memory of the runtime. The descriptors
- * by which threads that attend to processes are woken stay open for the next runtime. Does not wait
- * for tasks: close their scopes first.
+ * by which workers are woken stay open for the next runtime. Does not wait for tasks: close their
+ * scopes first.
  * Returns 0; -EBUSY while a scope is open, or while an operation or a timer without a scope is
  * under way; -EDEADLK from a task or a thread of the runtime; -EINVAL when no runtime is
  * running. */

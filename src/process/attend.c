@@ -25,8 +25,8 @@ static const int64_t look = 10 * LEAT_MS;
 
 /* ---- bells ---- */
 
-/* Bells of threads that do not attend to anything now. They stay open: a ring that comes late wakes
- * another thread in vain, and writes into no other descriptor. */
+/* Bells of threads that do not attend to anything now. They stay open until the runtime ends: a
+ * ring that comes late wakes another thread in vain, and writes into no other descriptor. */
 struct bell {
     struct bell *next;
     int fd;
@@ -68,6 +68,17 @@ static void put_bell(struct bell *bell)
     bell->next = bells.first;
     bells.first = bell;
     lt_unlock(&bells.lock);
+}
+
+/* No thread is about to ring one: it would have pinned a scope, which would still be open. */
+void lt_process_close_bells(void)
+{
+    while (bells.first) {
+        struct bell *bell = bells.first;
+        bells.first = bell->next;
+        close(bell->fd);
+        lt_free(bell);
+    }
 }
 
 static void silence(const struct bell *bell)

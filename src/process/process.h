@@ -72,6 +72,9 @@ bool lt_process_is_mine(const leat_process *process);
 /* leat_attend, for the attendant. */
 int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadline);
 
+/* Closes the bells. Called when the runtime ends: no scope is open. */
+void lt_process_close_bells(void);
+
 /* The process has ended: takes its status. False: it had to end, and the grace of its group is not
  * over. */
 bool lt_process_finish(leat_process *process);

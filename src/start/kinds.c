@@ -3,8 +3,15 @@
 #include "block/block.h"
 #include "block/callback.h"
 #include "block/machine.h"
+#include "process/process.h"
 #include "scope/scope.h"
 #include "time/time.h"
+
+static void runtime_ended(void)
+{
+    lt_timeout_close_all();
+    lt_process_close_bells();
+}
 
 const struct lt_kinds lt_start_kinds = {
     .run = { [LT_JOB] = lt_job_run,
@@ -18,5 +25,5 @@ const struct lt_kinds lt_start_kinds = {
     .task_ended = lt_scope_task_ended,
     .task_look = lt_scope_look,
     .units_return = lt_scope_return_units,
-    .runtime_ended = lt_timeout_close_all,
+    .runtime_ended = runtime_ended,
 };
