@@ -32,6 +32,7 @@ static int check_item(void *arg, const leat_far_item *item, leat_bytes *result)
 {
     (void)arg;
     CHECK(strlen(item->key) < LEAT_KEY_MAX && strlen(item->run) <= LK_NAME);
+    CHECK_IS(0, (uintptr_t)item->data % _Alignof(max_align_t));
     CHECK_IS(0, leat_bytes_add(result, item->data, item->size));
     if (item->index % 3 == 0)
         leat_sleep(LEAT_MS);

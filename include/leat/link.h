@@ -142,9 +142,9 @@ LEAT_API int leat_link_forget(leat_link *link, const char *stage, const char *ru
 /* Writes the bytes of an item to `to`. Returns 0, or an error with which the item fails. */
 typedef int leat_pack_fn(void *arg, const void *item, leat_bytes *to);
 
-/* Makes an output from the `size` bytes at `data`. With LEAT_FAIL_TELLS the output begins with a
- * leat_outcome, which leat has written already. Returns 0, or an error with which the item fails;
- * then it has made no output. */
+/* Makes an output from the `size` bytes at `data`, which are aligned as malloc aligns memory, and
+ * valid during the call. With LEAT_FAIL_TELLS the output begins with a leat_outcome, which leat has
+ * written already. Returns 0, or an error with which the item fails; then it has made no output. */
 typedef int leat_unpack_fn(void *arg, const void *data, size_t size, void *out);
 
 /* Describes a remote stage. A field that is 0 has its default; link, stage, run and n must be
@@ -170,7 +170,9 @@ typedef struct leat_remote_spec {
     unsigned tries;        /* how often an item is tried; 0: 5 */
     int unordered;         /* not 0: outputs are sent as they come */
     leat_failing failing;
-    leat_chan *out; /* as in leat_pipeline_spec */
+    /* As in leat_pipeline_spec: `capacity` and `drop` are those of a new channel. With `out` they
+     * have no effect: an output that cannot be sent goes to that channel's own drop function. */
+    leat_chan *out;
     size_t capacity;
     leat_drop_fn *drop;
     leat_ending ending;
@@ -202,7 +204,7 @@ enum { LEAT_KEY_MAX = 160 };
 
 /* An item that a far end works on. All of it is valid until the function returns. */
 typedef struct leat_far_item {
-    const void *data; /* `size` bytes */
+    const void *data; /* `size` bytes, aligned as malloc aligns memory */
     size_t size;
     const char *run;
     uint64_t index; /* of the item in its run, from 0 */

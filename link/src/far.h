@@ -26,6 +26,7 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stddef.h>
 
 enum { LK_FAR_ID = 72 };
 
@@ -56,7 +57,7 @@ struct lk_item {
     bool lost;         /* the lease is another's, or the grace has passed */
     char key[LEAT_KEY_MAX];
     const char *index; /* within the key */
-    char data[];
+    _Alignas(max_align_t) char data[];
 };
 
 /* A call in a request of the loop. */
