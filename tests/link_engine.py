@@ -252,8 +252,9 @@ def crowded(case):
 
 
 def call(words):
-    """How the call of a script begins. The number of words shows which, if there is one item:
-    15 finish, 16 open and confirm, 17 renew, 18 publish and take, 19 done."""
+    """How the call of a script begins. The number of words shows which, if there is one item at
+    most: 15 finish, 16 confirm, 17 open, and renew without an item, 18 publish, and renew with one
+    item, 19 done, 21 take."""
     return b"*%d\r\n$7\r\nEVALSHA" % words
 
 
@@ -261,7 +262,7 @@ def swallowed(case):
     """The engine does what it is asked, and the answer is lost: all goes on at once. Nobody could
     wait for these leases."""
     proxy = Proxy(case.engine.path, 0, 0)
-    for words in 15, 16, 17, 18, 19:
+    for words in 15, 16, 17, 18, 19, 21:
         outputs, log = case.bench.file(), case.bench.file()
         stage = f"words-{words}"
         far = case.bench.far(proxy.url, stage, log, lease=HOUR)
