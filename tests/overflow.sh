@@ -31,6 +31,9 @@ try sized $segv 1 '^leat: .*overflow' 'overflowing_task (' '\<25[0-6] KiB' "$rai
 try after-wait $segv 1 '^leat: .*overflow' 'overflowing_task (' "$raise"
 try first $segv 1 '^leat: .*overflow' "$raise"
 try handler-overflow $segv 1 '^leat: .*overflow'
+ulimit -s 1024
+try in-thread $segv 1 '^leat: .*overflow' 'overflowing_task (' '\<1[0-9]* KiB' 'ulimit -s'
+try blocking $segv 1 '^leat: .*overflow' 'a thread of leat_blocking' 'ulimit -s'
 try null $segv 0
 try null-in-thread $segv 0
 try handler 42 1 '^the former handler$'

@@ -126,8 +126,7 @@ LEAT_API int leat_blocking(leat_fn *fn, void *arg);
  *
  * Starts a task in `scope` that has a thread to itself, from the pool of leat_blocking. The task
  * may block, and uses channels, select and scopes as every task does. The rules of leat_go hold.
- * Its stack is the thread's: if that overflows, the program ends without a message. The `name` of
- * leat_go_blocking_named is as for leat_go_named.
+ * Its stack is the thread's. The `name` of leat_go_blocking_named is as for leat_go_named.
  * Returns 0; -EINVAL for a NULL scope or fn; -ENOMEM, also when the system has no thread for it. */
 #define leat_go_blocking(scope, fn, ...) \
     leat_go_blocking_named(scope, fn, __VA_ARGS__, LEAT_HERE(fn))

@@ -5,10 +5,20 @@
 #include "base/util.h"
 #include "sched/current.h"
 
+#include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
+/* Of a thread of the pool; zero: of another thread. */
+struct own_stack {
+    const char *low; /* above its guard */
+    size_t size, guard;
+    void *for_faults;
+};
+
+static _Thread_local struct own_stack own_stack __attribute__((tls_model("initial-exec")));
 static struct sigaction former_action;
 static _Thread_local stack_t former_stack; /* a sanitizer may have given the thread one */
 
@@ -29,19 +39,43 @@ static void write_number(size_t n)
     write_text(at);
 }
 
+static void end_by_overflow(const char *what, const char *name, size_t size, const char *remedy)
+{
+    write_text("leat: stack overflow in ");
+    write_text(what);
+    write_text(name);
+    write_text(": its stack has ");
+    write_number(size / 1024);
+    write_text(remedy);
+    sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
+    raise(SIGSEGV); /* blocked in this handler: delivered on return */
+}
+
+static void task_overflows(const struct lt_task *task)
+{
+    end_by_overflow(
+        "task ", task->name ? task->name : "without a name", task->stack->fiber.size,
+        " KiB; start it with leat_go_sized for more, or raise leat_options.stack_size\n");
+}
+
+static void thread_overflows(void)
+{
+    const char *name = lt_current()->thread.name;
+    end_by_overflow(name ? "task " : "a thread of leat_blocking", name ? name : "", own_stack.size,
+                    " KiB; raise the limit for threads (ulimit -s)\n");
+}
+
 static void on_fault(int signal, siginfo_t *info, void *context)
 {
     struct lt_worker *worker = lt_current_worker();
     struct lt_task *task = worker ? lt_worker_running(worker) : NULL;
-    if (task && lt_stack_guards(task->stack, info->si_addr)) {
-        write_text("leat: stack overflow in task ");
-        write_text(task->name ? task->name : "without a name");
-        write_text(": its stack has ");
-        write_number(task->stack->fiber.size / 1024);
-        write_text(
-            " KiB; start it with leat_go_sized for more, or raise leat_options.stack_size\n");
-        sigaction(SIGSEGV, &(struct sigaction){ .sa_handler = SIG_DFL }, NULL);
-        raise(SIGSEGV); /* blocked in this handler: delivered on return */
+    const char *at = info->si_addr;
+    if (task && lt_stack_guards(task->stack, at)) {
+        task_overflows(task);
+        return;
+    }
+    if (at < own_stack.low && at >= own_stack.low - own_stack.guard) {
+        thread_overflows();
         return;
     }
     if (former_action.sa_flags & SA_SIGINFO) {
@@ -82,4 +116,31 @@ void lt_guard_worker_end(struct lt_worker *worker)
 {
     (void)worker;
     sigaltstack(&former_stack, NULL);
+}
+
+/* If there is no memory for the handler's stack, an overflow has no message. */
+void lt_guard_thread_begin(void)
+{
+    pthread_attr_t attributes;
+    void *low = NULL, *for_faults = mmap(NULL, LT_FAULT_STACK, PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (for_faults == MAP_FAILED)
+        return;
+    own_stack.for_faults = for_faults;
+    if (pthread_getattr_np(pthread_self(), &attributes) == 0) {
+        pthread_attr_getstack(&attributes, &low, &own_stack.size);
+        pthread_attr_getguardsize(&attributes, &own_stack.guard);
+        pthread_attr_destroy(&attributes);
+        own_stack.low = low;
+    }
+    stack_t stack = { .ss_sp = for_faults, .ss_size = LT_FAULT_STACK };
+    sigaltstack(&stack, &former_stack);
+}
+
+void lt_guard_thread_end(void)
+{
+    if (!own_stack.for_faults)
+        return;
+    sigaltstack(&former_stack, NULL);
+    munmap(own_stack.for_faults, LT_FAULT_STACK);
 }

@@ -1,8 +1,8 @@
-/* guard.h: ends the program when a task's stack overflows, with one line that names the task, the
- * stack's size and how to raise it.
+/* guard.h: ends the program when the stack of a task or of a thread of the pool overflows, with one
+ * line that names the task, the stack's size and how to raise it.
  *
- * The handler for SIGSEGV runs on its own stack, one for each worker. A fault that is no overflow
- * goes to the handler that was installed before. */
+ * The handler for SIGSEGV runs on its own stack, one for each worker and thread of the pool. A fault
+ * that is no overflow goes to the handler that was installed before. */
 #ifndef LT_SCHED_GUARD_H
 #define LT_SCHED_GUARD_H
 
@@ -15,5 +15,9 @@ void lt_guard_uninstall(void);
 /* On the worker's thread: gives the handler its stack, and takes it away. */
 void lt_guard_worker_begin(struct lt_worker *worker);
 void lt_guard_worker_end(struct lt_worker *worker);
+
+/* The same on a thread of the pool. */
+void lt_guard_thread_begin(void);
+void lt_guard_thread_end(void);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/fault.h"
 #include "base/util.h"
 #include "base/world.h"
+#include "sched/guard.h"
 #include "sched/runtime.h"
 
 #include <leat/base.h>
@@ -90,6 +91,7 @@ static void *pool_thread(void *unused)
 {
     (void)unused;
     is_pool_thread = true;
+    lt_guard_thread_begin();
     /* The program's own mask: work here may start processes, which inherit it. A handler can run
      * here, since the stack is as large as any thread's. */
     pthread_sigmask(SIG_SETMASK, &lt_runtime.signals, NULL);
@@ -107,6 +109,7 @@ static void *pool_thread(void *unused)
     if (--pool.threads == 0)
         pthread_cond_signal(&pool.all_ended);
     pthread_mutex_unlock(&pool.mutex);
+    lt_guard_thread_end();
     if (join)
         pthread_join(before, NULL);
     return NULL;

@@ -78,6 +78,18 @@ static int overflow_after_wait(void *arg)
     return overflow_default(arg);
 }
 
+static int overflow_in_thread(void *arg)
+{
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_go_blocking(s, overflowing_task, arg);
+    return leat_scope_close(s);
+}
+
+static int overflow_while_blocking(void *arg)
+{
+    return leat_blocking(overflowing_task, arg);
+}
+
 static int fault_in_task(void *arg)
 {
     leat_scope *s = leat_scope_open(LEAT_NEVER);
@@ -119,6 +131,8 @@ int main(int argc, char **argv)
         { "jump", overflow_jump },
         { "sized", overflow_sized },
         { "after-wait", overflow_after_wait },
+        { "in-thread", overflow_in_thread },
+        { "blocking", overflow_while_blocking },
         { "null", fault_in_task },
         { "null-in-thread", fault_in_thread },
         { "handler", fault_in_task },
