@@ -122,6 +122,11 @@ for option in --halt=soon,fail=0 --halt=now,fail=101% --halt=now,done=5% --halt=
     --backoff=1w --backoff=0x10 --grace=inf -n0 --resume=all --pipe=0; do
     says "$option" 2 'invalid argument' "$option" touch ran ::: a
 done
+if localedef -i de_DE -f UTF-8 "$work/de" >"$out/err" 2>&1; then
+    env LOCPATH="$work" LC_ALL=de "$leat" map --timeout=0.9m --log=log true ::: a
+    is 'a locale with commas: status' 0 $?
+    grep , log && fail 'a locale with commas: log'
+fi
 says '--resume alone' 2 'needs --log' --resume touch ran ::: a
 map touch ran <. >"$out/got" 2>"$out/err"
 is 'a folder: status' 2 $?

@@ -64,6 +64,7 @@ int main(int argc, char **argv)
 {
     occupy_standard_streams();
     setlocale(LC_ALL, "");
+    setlocale(LC_NUMERIC, "C"); /* 0.5 means the same for all, in options and in logs */
     struct persona classic;
     if (argc > 0 && is_classic(argv[0], &classic))
         return sum_main(&classic, argc, argv);
