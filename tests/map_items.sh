@@ -119,7 +119,8 @@ says 'jobs' 2 "invalid argument '0' for '--jobs'" -j0 touch ran ::: a
 says 'an unknown option' 2 'unrecognized option' --nosuch touch ran ::: a
 for option in --halt=soon,fail=0 --halt=now,fail=101% --halt=now,done=5% --halt=later --timeout=x \
     --timeout=0 --timeout=0x --spill=1Q --window=0 --columns=ab --columns= --retries=-1 \
-    --backoff=1w --backoff=0x10 --grace=inf -n0 --resume=all --pipe=0; do
+    --backoff=1w --backoff=0x10 --backoff=1.2.3 --backoff=. --timeout=1..5x --grace=inf -n0 \
+    --resume=all --pipe=0; do
     says "$option" 2 'invalid argument' "$option" touch ran ::: a
 done
 if localedef -i de_DE -f UTF-8 "$work/de" >"$out/err" 2>&1; then

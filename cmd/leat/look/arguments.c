@@ -2,6 +2,7 @@
 #include "look/arguments.h"
 
 #include "shared/finish.h"
+#include "shared/number.h"
 #include "shared/usage.h"
 
 #include <getopt.h>
@@ -77,10 +78,10 @@ struct given {
 /* Nanoseconds from 0.1 s to `most` seconds, or 0. */
 static int64_t read_seconds(const char *text, double most)
 {
-    char *end;
-    double seconds = strtod(text, &end);
-    bool plain = strspn(text, "0123456789.") == strlen(text); /* no 0x10, 1e3, inf */
-    bool fits = plain && *text && !*end && seconds >= 0.1 && seconds <= most;
+    const char *rest;
+    double seconds;
+    bool fits =
+        number_begin_decimal(text, &seconds, &rest) && !*rest && seconds >= 0.1 && seconds <= most;
     return fits ? (int64_t)(seconds * 1e9) : 0;
 }
 

@@ -98,11 +98,11 @@ static int read_size(const char *option, const char *text, int64_t least, int64_
 
 static int read_timeout(struct plan *p, const char *text)
 {
-    size_t digits = strspn(text, "0123456789.");
-    double times = strtod(text, NULL);
+    const char *rest;
+    double times;
     p->timeout = 0;
     p->timeout_times = 0;
-    if (digits && strcmp(text + digits, "x") == 0) {
+    if (number_begin_decimal(text, &times, &rest) && strcmp(rest, "x") == 0) {
         p->timeout_times = times;
         return times > 0 && times < 1e6 ? 0
                                         : refuse_argument("--timeout", text, "a factor above 0");
