@@ -84,7 +84,8 @@ LEAT_API leat_transform *leat_compose(leat_transform *first, leat_transform *sec
 typedef int leat_failed_fn(void *arg, int error, const void *item, leat_emit *emit);
 
 /* Handles the failures of a transform: for each item on which its step fails, fn is called with
- * `arg`. The result owns t, which is freed also when this call fails.
+ * `arg`, in place of the `failed` that t may have. The result owns t, which is freed also when this
+ * call fails.
  * Returns NULL when memory has run out, or for a NULL t or fn. */
 LEAT_API leat_transform *leat_on_failure(leat_transform *t, leat_failed_fn *fn, void *arg);
 
