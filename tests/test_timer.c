@@ -358,6 +358,29 @@ static int is_cancelled(void *arg)
 }
 ON_WORKERS(is_cancelled);
 
+/* Many timers that are only called when their scope is cancelled do not keep others from being
+ * called, nor their worker from sleeping. */
+static int never_calls_some(void *arg)
+{
+    (void)arg;
+    static struct call calls[MANY], others[10];
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < MANY; i++)
+        set(&calls[i], s, LEAT_NEVER);
+    for (int i = 0; i < 10; i++) {
+        set(&others[i], NULL, LEAT_MS);
+        CHECK_IS(0, leat_sleep(2 * LEAT_MS));
+        WAIT_UNTIL(others[i].calls);
+    }
+    CHECK_IS(MANY, leat_scope_tasks(s));
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    for (int i = 0; i < MANY; i++)
+        CHECK_IS(1, calls[i].calls);
+    return 0;
+}
+ON_WORKERS(never_calls_some);
+
 static int yield_on(void *arg)
 {
     while (!atomic_load((_Atomic bool *)arg))
@@ -404,6 +427,7 @@ int main(void)
         cmocka_unit_test(stops_at_the_last_moment),
         TESTS_ON_WORKERS(can_be_set_again),
         TESTS_ON_WORKERS(is_cancelled),
+        TESTS_ON_WORKERS(never_calls_some),
         TESTS_ON_WORKERS(tasks_and_timers_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

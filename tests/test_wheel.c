@@ -260,6 +260,21 @@ static void shares_slots(void **state)
     CHECK_IS(0, active_count);
 }
 
+/* Timers right before LEAT_NEVER, however many, never come: the wheel need not be advanced. */
+static void waits_for_what_never_comes(void **state)
+{
+    (void)state;
+    start(1000 * tick);
+    for (int i = 1; i < TIMERS; i++) {
+        add(&model[i], LEAT_NEVER - 1 - i % 3);
+        CHECK(lt_wheel_next(&wheel) >= LEAT_NEVER - 2 * tick);
+    }
+    add(&model[0], now + tick);
+    CHECK_IS(now + tick, lt_wheel_next(&wheel));
+    advance_to(now + tick);
+    CHECK(lt_wheel_next(&wheel) >= LEAT_NEVER - 2 * tick);
+}
+
 /* A timer that has left the wheel may be freed, so the wheel must not write to it. Timers that stay
  * share each slot with others on their way down. */
 enum { GONE = 0x5a };
@@ -321,6 +336,7 @@ int main(void)
         cmocka_unit_test(keeps_order_within_a_tick),
         cmocka_unit_test(may_be_changed_while_firing),
         cmocka_unit_test(shares_slots),
+        cmocka_unit_test(waits_for_what_never_comes),
         cmocka_unit_test(never_touches_removed_timers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

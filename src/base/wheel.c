@@ -289,6 +289,14 @@ int64_t lt_wheel_not_before(const struct lt_wheel *wheel)
                                                         : (int64_t)(begin << wheel->shift);
 }
 
+/* The time at which a tick begins: a tick that lies beyond all times begins right before
+ * LEAT_NEVER. */
+static int64_t beginning_of(const struct lt_wheel *wheel, uint64_t tick)
+{
+    return tick > (uint64_t)LEAT_NEVER >> wheel->shift ? LEAT_NEVER - 1
+                                                       : (int64_t)(tick << wheel->shift);
+}
+
 int64_t lt_wheel_next(const struct lt_wheel *wheel)
 {
     if (!wheel->count)
@@ -302,11 +310,9 @@ int64_t lt_wheel_next(const struct lt_wheel *wheel)
         if (timer->deadline < next)
             next = timer->deadline;
         if (++scanned > LT_CHAIN_SCAN)
-            return (int64_t)(begin << wheel->shift);
+            return beginning_of(wheel, begin);
     }
     /* Rounded up to the tick at which the timer fires. A worker that wakes earlier finds nothing
      * due. */
-    uint64_t due = tick_of(wheel, next);
-    return due > (uint64_t)LEAT_NEVER >> wheel->shift ? LEAT_NEVER - 1
-                                                      : (int64_t)(due << wheel->shift);
+    return beginning_of(wheel, tick_of(wheel, next));
 }
