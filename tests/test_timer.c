@@ -381,6 +381,25 @@ static int never_calls_some(void *arg)
 }
 ON_WORKERS(never_calls_some);
 
+/* A timer that was set in a cancelled scope is set until its function is called. */
+static int is_set_once(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_scope_cancel(s));
+    for (int i = 0; i < 20; i++) {
+        struct call call = { 0 };
+        set(&call, s, LEAT_S);
+        int again = leat_after_func(&call.timer, LEAT_S, note);
+        CHECK(again == -EBUSY || (again == 0 && call.calls));
+        WAIT_UNTIL(leat_scope_tasks(s) == 0);
+        CHECK_IS(again ? 1 : 2, call.calls);
+        CHECK_IS(-ECANCELED, call.status);
+    }
+    return leat_scope_close(s);
+}
+ON_WORKERS(is_set_once);
+
 static int yield_on(void *arg)
 {
     while (!atomic_load((_Atomic bool *)arg))
@@ -428,6 +447,7 @@ int main(void)
         TESTS_ON_WORKERS(can_be_set_again),
         TESTS_ON_WORKERS(is_cancelled),
         TESTS_ON_WORKERS(never_calls_some),
+        TESTS_ON_WORKERS(is_set_once),
         TESTS_ON_WORKERS(tasks_and_timers_take_turns),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

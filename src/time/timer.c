@@ -106,11 +106,11 @@ static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
     lt_scope_enter(scope);
     lt_lock(&scope->lock);
     bool cancelled = lt_scope_is_cancelled(scope);
-    if (!cancelled) {
-        lt_list_append(&scope->stackless, &t->stackless.member);
-        t->stackless.party.listed = true;
+    /* In a cancelled scope, too: a timer that is on the list cannot be set again. */
+    lt_list_append(&scope->stackless, &t->stackless.member);
+    t->stackless.party.listed = true;
+    if (!cancelled)
         queued_on = lt_shared_timer_set(&t->timer, deadline);
-    }
     lt_unlock(&scope->lock);
     if (!cancelled) {
         lt_shared_timers_notify(queued_on);
