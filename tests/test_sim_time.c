@@ -164,6 +164,49 @@ static void what_is_due_at_once_comes_in_any_order(void **state)
     }
 }
 
+/* What sleeps for ever does not move the clock, however much of it there is: not even when all
+ * parties wait for one another. */
+struct sleeper {
+    leat_block block;
+    leat_alarm alarm;
+};
+
+static int sleeps_for_ever(leat_block *b)
+{
+    struct sleeper *me = (struct sleeper *)b;
+    LEAT_BEGIN(b);
+    LEAT_AWAIT_SLEEP_UNTIL(b, LEAT_NEVER, &me->alarm);
+    CHECK_IS(-ECANCELED, b->status);
+    LEAT_END(b);
+}
+
+static int waits_for_itself(void *arg)
+{
+    (void)arg;
+    static struct sleeper sleepers[2 * LT_CHAIN_SCAN + 100];
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    for (size_t i = 0; i < sizeof sleepers / sizeof *sleepers; i++)
+        CHECK_IS(0, leat_go_block(s, &sleepers[i].block, sleeps_for_ever));
+    CHECK_IS(-ECANCELED, leat_recv(leat_chan_make(s, 0, 0), NULL));
+    CHECK_IS(0, leat_shield());
+    CHECK_IS(0, leat_sleep(LEAT_MS)); /* clean-up */
+    CHECK_IS(0, leat_unshield());
+    return leat_scope_close(s);
+}
+
+static void what_sleeps_for_ever_moves_no_clock(void **state)
+{
+    (void)state;
+    FILE *report = tmpfile();
+    for (unsigned seed = 0; seed < 20; seed++) {
+        leat_sim_outcome outcome;
+        leat_sim_options options = { .seed = seed, .report = report, .outcome = &outcome };
+        CHECK_IS(-EDEADLK, leat_sim_with(&options, waits_for_itself, NULL));
+        CHECK_IS(LEAT_MS, outcome.elapsed);
+    }
+    fclose(report);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -171,6 +214,7 @@ int main(void)
         cmocka_unit_test(keeps_time),
         cmocka_unit_test(time_passes_for_pollers),
         cmocka_unit_test(what_is_due_at_once_comes_in_any_order),
+        cmocka_unit_test(what_sleeps_for_ever_moves_no_clock),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
