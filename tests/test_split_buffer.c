@@ -276,6 +276,39 @@ static int drops_what_is_left(void *arg)
 
 ON_WORKERS(drops_what_is_left);
 
+/* The drop function of one channel may use another channel of the scope, also when that one's buffer
+ * was split and its turn has come. */
+static leat_chan *used_by_drop;
+
+static void use_other(void *item)
+{
+    CHECK_IS(-EPIPE, leat_try_send(used_by_drop, item));
+    CHECK_IS(-EPIPE, leat_try_recv(used_by_drop, item));
+    CHECK_IS(0, leat_close(used_by_drop));
+    atomic_fetch_add(&dropped, 1);
+}
+
+static int may_be_used_by_drop_functions(void *arg)
+{
+    (void)arg;
+    struct foreign thread;
+    int64_t item = 7;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan_spec spec = { .item_size = sizeof item, .capacity = 1, .drop = use_other };
+    leat_chan *first = leat_chan_open(s, &spec);
+    used_by_drop = leat_chan_of(s, int64_t, CAPACITY);
+    foreign_start(&thread, splits_it, used_by_drop);
+    CHECK_IS(0, foreign_join(&thread));
+    CHECK(lt_chan_split_buffer(used_by_drop));
+    CHECK_IS(0, leat_send(first, &item));
+    dropped = 0;
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(1, dropped);
+    return 0;
+}
+
+ON_WORKERS(may_be_used_by_drop_functions);
+
 /* ---- any operation, against a count of the items ---- */
 
 struct model {
@@ -371,6 +404,7 @@ int main(void)
         TESTS_ON_WORKERS(wakes_a_party_that_waits_for_one_item),
         TESTS_ON_WORKERS(closes_as_any_channel),
         TESTS_ON_WORKERS(drops_what_is_left),
+        TESTS_ON_WORKERS(may_be_used_by_drop_functions),
         TESTS_ON_WORKERS(is_one_channel_to_every_operation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -70,6 +70,7 @@ void lt_chan_unsplit(leat_chan *ch)
     lt_split_gather(ch);
     /* Relaxed: no other party knows the channel. */
     atomic_store_explicit(&ch->split, NULL, memory_order_relaxed);
+    lt_unlock(&ch->lock.lock); /* a drop function may still use the channel */
     lt_free(split);
 }
 
