@@ -234,6 +234,22 @@ static int tries_again(void *arg)
 }
 ON_WORKERS(tries_again);
 
+/* The longest pause there is, which no double can tell from a longer one. */
+static int pauses_for_ever(void *arg)
+{
+    (void)arg;
+    for (int exact = 0; exact < 2; exact++) {
+        leat_retrying how = { .pause = INT64_MAX, .most = INT64_MAX, .exact = exact };
+        leat_scope *s = leat_scope_open(leat_after(LEAT_MS));
+        int left = 1000;
+        CHECK_IS(-ECANCELED, leat_retry(fail_some_times, &left, &how));
+        CHECK_IS(999, left);
+        CHECK_IS(-ETIMEDOUT, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(pauses_for_ever);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -241,6 +257,7 @@ int main(void)
         TESTS_ON_WORKERS(samples),         TESTS_ON_WORKERS(gathers_windows),
         TESTS_ON_WORKERS(limits_the_rate), TESTS_ON_WORKERS(lapses),
         TESTS_ON_WORKERS(refuses),         TESTS_ON_WORKERS(tries_again),
+        TESTS_ON_WORKERS(pauses_for_ever),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

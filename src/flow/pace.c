@@ -293,8 +293,9 @@ int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how)
         if (!error || tries == h.tries || (error == -ECANCELED && leat_cancelled(NULL)))
             return error;
         pause = pause < most ? pause : most;
-        double share = h.exact ? 1 : 1 - (double)lt_rng_below(lt_chance(), 1 << 20) / (2 << 20);
-        error = leat_sleep((int64_t)((double)pause * share));
+        /* Less than a half: a double may be larger than the pause that it stands for. */
+        double off = h.exact ? 0 : (double)lt_rng_below(lt_chance(), 1 << 20) / (2 << 20);
+        error = leat_sleep(pause - (int64_t)((double)pause * off));
         if (error)
             return error;
         pause = pause < most / 2 ? 2 * pause : most;
