@@ -155,6 +155,25 @@ static int refuses_wrong_arguments(void *arg)
 }
 ON_WORKERS(refuses_wrong_arguments);
 
+/* No call moves more items than its result can count. */
+static int counts_no_more_than_the_result_can(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_make(s, 0, SIZE_MAX);
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(INT64_MAX, leat_send_many(ch, NULL, SIZE_MAX, LEAT_NEVER));
+    CHECK_IS(1, leat_send_many(ch, NULL, SIZE_MAX, LEAT_NEVER));
+    CHECK(leat_chan_len(ch) == SIZE_MAX);
+    CHECK_IS(-EAGAIN, leat_send_many(ch, NULL, SIZE_MAX, LEAT_NOW));
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(INT64_MAX, leat_recv_many(ch, NULL, SIZE_MAX, LEAT_NEVER));
+    CHECK_IS(1, leat_recv_many(ch, NULL, SIZE_MAX, LEAT_NEVER));
+    CHECK_IS(-EAGAIN, leat_recv_many(ch, NULL, SIZE_MAX, LEAT_NOW));
+    return leat_scope_close(s);
+}
+ON_WORKERS(counts_no_more_than_the_result_can);
+
 /* Changing amounts make the buffer wrap everywhere. Some sizes are copied in one piece. */
 static int moves_what_can_go(void *arg)
 {
@@ -434,6 +453,7 @@ int main(void)
         TESTS_ON_WORKERS(starts_a_crowd),
         cmocka_unit_test(starts_a_crowd_from_a_thread),
         TESTS_ON_WORKERS(refuses_wrong_arguments),
+        TESTS_ON_WORKERS(counts_no_more_than_the_result_can),
         TESTS_ON_WORKERS(moves_what_can_go),
         TESTS_ON_WORKERS(serves_waiting_partners),
         TESTS_ON_WORKERS(waits_for_the_first),

@@ -164,6 +164,8 @@ static int64_t operate_many(leat_chan *ch, enum lt_side side, void *items, size_
 {
     if (!n || lt_chan_check(ch, side, items) != 0 || deadline < 0)
         return -EINVAL;
+    if (n > INT64_MAX) /* the result counts them */
+        n = INT64_MAX;
     if (side == LT_RECEIVE && ch->buffer == LEAT_PROMISE)
         n = 1;
     struct lt_party *self = lt_current_party(), *woken;
