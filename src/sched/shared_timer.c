@@ -143,6 +143,9 @@ static void fire_due(struct lt_job *job)
     for (int fired = 0; fired < FIRED_A_TURN && (timer = take_due(timers)); fired++) {
         bool held = timer->holds;
         lt_biased_unlock(&timers->lock);
+        /* The worker may sleep longer than until `next`, and this may take long. */
+        if (steals)
+            lt_worker_wake_sleeping(home);
         fire(timer, held && steals);
         lock(timers);
         timers->holding -= held;
