@@ -8,9 +8,14 @@
 
 void lt_owned_init(struct lt_owned_lock *lock)
 {
-    *lock = (struct lt_owned_lock){ .inside = true };
-    if (!lt_barrier_is_there())
-        atomic_fetch_or_explicit(&lock->calls, LT_FENCE_WANTED, memory_order_relaxed);
+    /* Relaxed: nobody visits before the owner's thread starts. Atomic stores, since a thread that
+     * knew an earlier owner may still read `calls`. */
+    atomic_store_explicit(&lock->calls, lt_barrier_is_there() ? 0 : LT_FENCE_WANTED,
+                          memory_order_relaxed);
+    atomic_store_explicit(&lock->inside, true, memory_order_relaxed);
+    atomic_store_explicit(&lock->fences, false, memory_order_relaxed);
+    lock->entries = 0;
+    lock->visitors = (struct lt_lock){ 0 };
 }
 
 /* ---- the owner ---- */

@@ -170,14 +170,15 @@ static struct lt_worker *worker_get(const struct lt_runtime *rt)
     if (!worker)
         return worker_map();
     *kept_for(rt) = worker->next_idle;
-    /* The last part is zero already, and other threads may still read it. They may also take the
-     * shared timers' lock: a thread that stops a timer which has just fired learns so under that
-     * lock. */
+    /* The last part is zero already, and other threads may still read it. They may also read
+     * `own.calls`, which lt_owned_init sets, and take the shared timers' lock: a thread that stops a
+     * timer which has just fired learns so under that lock. */
     enum {
+        BEGIN = offsetof(struct lt_worker, ready_head),
         LOCK = offsetof(struct lt_worker, shared_timers.lock),
         AFTER = LOCK + sizeof(struct lt_biased)
     };
-    memset(worker, 0, LOCK);
+    memset((char *)worker + BEGIN, 0, LOCK - BEGIN);
     memset((char *)worker + AFTER, 0, offsetof(struct lt_worker, inbox) - AFTER);
     return worker;
 }
