@@ -63,6 +63,7 @@ job='[ "$1$LEAT_TRY" != 11 ] || exit 1; [ "$1" != 1 ] || exec echo first; exec h
 limited 8 "$leat" map -j20 --retries=1 --backoff=1 --spill=0 -s "$job" <numbers >"$out/got" \
     2>"$out/err"
 is 'all wait for one: status' 2 $?
-grep -q '^leat map: .*: no more jobs can run' "$out/err" || fail "all wait for one: $(cat "$out/err")"
+grep -q '^leat map: .*: no more jobs can run' "$out/err" ||
+    fail "all wait for one: $(cat "$out/err")"
 
 finish

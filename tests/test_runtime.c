@@ -193,35 +193,6 @@ static void restarts(void **state)
     CHECK_IS(20 * times, count);
 }
 
-/* A thread that has posted something may still check whether the worker sleeps, or whether to notify
- * others, when that worker belongs to the next runtime. (ThreadSanitizer checks this.) */
-static _Atomic bool late_enough;
-
-static int checks_late(void *worker)
-{
-    while (!late_enough)
-        lt_worker_alert(worker);
-    return 0;
-}
-
-static void keeps_a_worker_for_late_posters(void **state)
-{
-    (void)state;
-    struct foreign late;
-    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
-    struct lt_worker *worker = lt_runtime.workers[0];
-    late_enough = false;
-    foreign_start(&late, checks_late, worker);
-    for (int i = 0; i < 200 / SCALE; i++) {
-        CHECK_IS(0, leat_stop());
-        CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
-        CHECK(worker == lt_runtime.workers[0]);
-    }
-    late_enough = true;
-    CHECK_IS(0, foreign_join(&late));
-    CHECK_IS(0, leat_stop());
-}
-
 /* Threads of the program use leat at the same time, each with its own scopes. */
 struct caller {
     leat_chan *shared;
@@ -514,7 +485,6 @@ int main(void)
         cmocka_unit_test(is_busy_while_a_scope_is_open),
         cmocka_unit_test(heeds_the_environment),
         cmocka_unit_test(restarts),
-        cmocka_unit_test(keeps_a_worker_for_late_posters),
         cmocka_unit_test(runs_inside_a_threaded_program),
         cmocka_unit_test(waits_for_timers),
         cmocka_unit_test(late_stoppers_may_hold_a_lock),

@@ -276,8 +276,8 @@ static int drops_what_is_left(void *arg)
 
 ON_WORKERS(drops_what_is_left);
 
-/* The drop function of one channel may use another channel of the scope, also when that one's buffer
- * was split and its turn has come. */
+/* The drop function of one channel may use another channel of the scope, also when that one's
+ * buffer was split and its turn has come. */
 static leat_chan *used_by_drop;
 
 static void use_other(void *item)

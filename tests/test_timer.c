@@ -434,66 +434,6 @@ static int tasks_and_timers_take_turns(void *arg)
 }
 ON_WORKERS(tasks_and_timers_take_turns);
 
-/* A thief runs a worker's job, whose first timer takes long. If that worker sleeps by then, it wakes
- * for the others. */
-struct robbed {
-    struct call slow, next;
-    struct lt_shared_timers *timers;
-    int64_t due;
-    bool was_robbed, in_time;
-};
-
-static void wait_for_next(leat_timer *timer, int status)
-{
-    struct robbed *robbed = (struct robbed *)(void *)timer;
-    note(timer, status);
-    int64_t end = leat_after(5 * LEAT_S);
-    while (!robbed->next.calls && leat_now() < end)
-        lt_pause();
-    robbed->in_time = robbed->next.calls;
-}
-
-static int run_stolen_job(void *arg)
-{
-    struct robbed *robbed = arg;
-    robbed->was_robbed = &lt_current_worker()->shared_timers != robbed->timers;
-    while (leat_now() < robbed->due + 3 * LEAT_MS)
-        lt_pause();
-    lt_job_run(&robbed->timers->job.party);
-    return 0;
-}
-
-static int wakes_the_robbed(void *arg)
-{
-    (void)arg;
-    for (int thefts = 0, round = 0; thefts < 10 && round < 100; round++) {
-        leat_scope *s = leat_scope_open(LEAT_NEVER);
-        struct robbed robbed = { .due = leat_after(2 * LEAT_MS) };
-        CHECK_IS(0, leat_pin());
-        robbed.timers = &lt_current_worker()->shared_timers;
-        robbed.slow.timer = (leat_timer)LEAT_TIMER(s);
-        CHECK_IS(0, leat_at_func(&robbed.slow.timer, robbed.due, wait_for_next));
-        set_at(&robbed.next, s, robbed.due + 10 * LEAT_MS);
-        /* From here on the job is in the thief's ready list. */
-        lt_biased_lock(&robbed.timers->lock, lt_current_worker());
-        robbed.timers->called = true;
-        lt_biased_unlock(&robbed.timers->lock);
-        CHECK_IS(0, leat_go_spread(s, run_stolen_job, &robbed));
-        CHECK_IS(0, leat_scope_close(s));
-        CHECK_IS(0, leat_unpin());
-        CHECK(robbed.in_time);
-        thefts += robbed.was_robbed;
-    }
-    return 0;
-}
-
-static void wakes_a_worker_whose_job_was_stolen(void **state)
-{
-    (void)state;
-    if (!IN_SIM) /* where a thief leaves jobs alone */
-        run_on(3, wakes_the_robbed);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -509,7 +449,6 @@ int main(void)
         TESTS_ON_WORKERS(never_calls_some),
         TESTS_ON_WORKERS(is_set_once),
         TESTS_ON_WORKERS(tasks_and_timers_take_turns),
-        cmocka_unit_test(wakes_a_worker_whose_job_was_stolen),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,8 +1,8 @@
 /* guard.h: ends the program when the stack of a task or of a thread of the pool overflows, with one
  * line that names the task, the stack's size and how to raise it.
  *
- * The handler for SIGSEGV runs on its own stack, one for each worker and thread of the pool. A fault
- * that is no overflow goes to the handler that was installed before. */
+ * The handler for SIGSEGV runs on its own stack, one for each worker and thread of the pool. A
+ * fault that is no overflow goes to the handler that was installed before. */
 #ifndef LT_SCHED_GUARD_H
 #define LT_SCHED_GUARD_H
 

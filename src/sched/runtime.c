@@ -171,8 +171,8 @@ static struct lt_worker *worker_get(const struct lt_runtime *rt)
         return worker_map();
     *kept_for(rt) = worker->next_idle;
     /* The last part is zero already, and other threads may still read it. They may also read
-     * `own.calls`, which lt_owned_init sets, and take the shared timers' lock: a thread that stops a
-     * timer which has just fired learns so under that lock. */
+     * `own.calls`, which lt_owned_init sets, and take the shared timers' lock: a thread that stops
+     * a timer which has just fired learns so under that lock. */
     enum {
         BEGIN = offsetof(struct lt_worker, ready_head),
         LOCK = offsetof(struct lt_worker, shared_timers.lock),
