@@ -93,6 +93,26 @@ static int receives_signals(void *arg)
 }
 ON_WORKERS(receives_signals);
 
+/* The kernel sends it, and keeps the timer's number where else the sender's is. */
+static int timers_have_no_process(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = open_signals(scope, SIGUSR1, 0);
+    timer_t timers[3];
+    for (int i = 0; i < 3; i++) {
+        struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 };
+        CHECK_IS(0, timer_create(CLOCK_MONOTONIC, &event, &timers[i]));
+        CHECK_IS(0, timer_settime(timers[i], 0, &(struct itimerspec){ .it_value.tv_nsec = 1000000 },
+                                  NULL));
+        CHECK_IS(0, receive(ch).pid);
+    }
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, timer_delete(timers[i]));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(timers_have_no_process);
+
 static int wait_for_usr1(void *ch)
 {
     CHECK_IS(SIGUSR1, receive(ch).signal);
@@ -365,11 +385,12 @@ int main(void)
     if (UNDER_TSAN)
         leave_signals_to_another_thread();
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(refuses_wrong_arguments),     TESTS_ON_WORKERS(receives_signals),
-        TESTS_ON_WORKERS(serves_all_parties),          TESTS_ON_WORKERS(loses_none_in_a_storm),
-        TESTS_ON_WORKERS(adds_to_the_item_that_waits), TESTS_ON_WORKERS(gives_dispositions_back),
-        TESTS_ON_WORKERS(opens_and_closes_in_a_storm), TESTS_ON_WORKERS(comes_from_another_process),
-        TESTS_ON_WORKERS(forked_process_is_alone),     TESTS_ON_WORKERS(receiver_closes_in_a_storm),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),    TESTS_ON_WORKERS(receives_signals),
+        TESTS_ON_WORKERS(timers_have_no_process),     TESTS_ON_WORKERS(serves_all_parties),
+        TESTS_ON_WORKERS(loses_none_in_a_storm),      TESTS_ON_WORKERS(adds_to_the_item_that_waits),
+        TESTS_ON_WORKERS(gives_dispositions_back),    TESTS_ON_WORKERS(opens_and_closes_in_a_storm),
+        TESTS_ON_WORKERS(comes_from_another_process), TESTS_ON_WORKERS(forked_process_is_alone),
+        TESTS_ON_WORKERS(receiver_closes_in_a_storm),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -52,7 +52,9 @@ static void on_signal(int signal, siginfo_t *info, void *context)
 {
     (void)context;
     int saved = errno;
-    bool sent = info->si_code <= 0; /* by kill, sigqueue and so on */
+    /* Else there may be something else where the sender's number is: a timer has its own there. */
+    bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL ||
+                info->si_code == SI_QUEUE || info->si_code == SI_MESGQ;
     uint64_t pid = sent || signal == SIGCHLD ? (uint32_t)info->si_pid : 0;
     uint64_t value = info->si_code == SI_QUEUE ? (uint32_t)info->si_value.sival_int : 0;
     atomic_store_explicit(&counts[signal].last, pid << 32 | value, memory_order_relaxed);
