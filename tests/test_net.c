@@ -50,7 +50,10 @@ static int address_is_written(void *arg)
     static const char *const pairs[][3] = { { "127.0.0.1", "80", "127.0.0.1:80" },
                                             { "::1", "0", "[::1]:0" },
                                             { "2001:DB8::", "65535", "[2001:db8::]:65535" },
-                                            { "fe80::1%1", "7", "[fe80::1%1]:7" } };
+                                            { "fe80::1%1", "7", "[fe80::1%1]:7" },
+                                            { "fe80::1%65536", "7", "[fe80::1%65536]:7" },
+                                            { "fe80::1%4294967295", "7",
+                                              "[fe80::1%4294967295]:7" } };
     char text[LEAT_ADDRESS_TEXT];
     leat_address address;
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {

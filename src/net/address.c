@@ -82,28 +82,33 @@ int lt_net_parse(const char *text, struct lt_endpoint *end)
     return parse_host(text, end);
 }
 
-/* The port; -1 if it is not a number; -EINVAL if it is too large, or begins with a blank or a sign:
- * the system would take that for a number, too, and no service has such a name. */
-static int port_of(const char *service)
+/* -1 if the text is not a number; -EINVAL if the number is too large. */
+static int64_t number_of(const char *text, int64_t most)
 {
-    int port = 0;
-    if (!*service)
+    int64_t number = 0;
+    if (!*text)
         return -1;
-    if (strchr(" \t\n\v\f\r+-", *service))
-        return -EINVAL;
-    for (const char *digit = service; *digit; digit++) {
+    for (const char *digit = text; *digit; digit++) {
         if (*digit < '0' || *digit > '9')
             return -1;
-        if (port <= 65535)
-            port = 10 * port + *digit - '0';
+        if (number <= most)
+            number = 10 * number + *digit - '0';
     }
-    return port <= 65535 ? port : -EINVAL;
+    return number <= most ? number : -EINVAL;
+}
+
+/* As number_of; -EINVAL also if the text begins with a blank or a sign: the system would take that
+ * for a number, too, and no service has such a name. */
+static int port_of(const char *service)
+{
+    bool odd = *service && strchr(" \t\n\v\f\r+-", *service);
+    return odd ? -EINVAL : (int)number_of(service, 65535);
 }
 
 /* The number after the % in an IPv6 address; 0 if there is no such interface. */
 static uint32_t zone_of(const char *name)
 {
-    int number = port_of(name);
+    int64_t number = number_of(name, UINT32_MAX);
     return number > 0 ? (uint32_t)number : if_nametoindex(name);
 }
 
