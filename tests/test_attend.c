@@ -2,6 +2,9 @@
 #define _GNU_SOURCE
 #include "processes.h"
 
+#include <fcntl.h>
+#include <sys/eventfd.h>
+
 static const unsigned outputs = LEAT_PIPE_OUT | LEAT_PIPE_ERR;
 
 static leat_process *attended(leat_scope *scope, const char *const *argv, unsigned flags)
@@ -158,6 +161,37 @@ static void leaves_no_bell(void **state)
     CHECK_IS(0, leat_main_with(reports_pipes_and_the_end, NULL, &one));
     CHECK_IS(before, descriptors_of("eventfd"));
 }
+
+/* A number that was used again: the thread does not look at what is not the process's. */
+static int attend_a_closed_pipe(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process = attended(scope, ARGV("sleep", "100"), LEAT_PIPE_OUT);
+    int number = leat_io_fd(leat_process_out(process));
+    CHECK_IS(0, leat_io_close(leat_process_out(process)));
+    int idle = eventfd(0, EFD_CLOEXEC);
+    if (idle != number)
+        CHECK_IS(number, dup3(idle, number, O_CLOEXEC));
+    CHECK_IS(LEAT_PIPE_OUT, leat_attend(process, LEAT_PIPE_OUT, leat_after(LEAT_S)));
+    close(number);
+    CHECK_IS(LEAT_PIPE_OUT, leat_attend(process, LEAT_PIPE_OUT, LEAT_NEVER));
+    CHECK_IS(-EAGAIN, leat_attend(process, 0, LEAT_NOW));
+    CHECK_IS(0, leat_kill(process, SIGKILL));
+    CHECK_IS(SIGKILL, signal_of(process));
+    CHECK_IS(0, leat_attend(process, LEAT_PIPE_OUT, LEAT_NEVER));
+    if (idle != number)
+        close(idle);
+    return leat_scope_close(scope);
+}
+
+static int attends_no_closed_pipe(void *arg)
+{
+    (void)arg;
+    on_task_and_thread(attend_a_closed_pipe);
+    return 0;
+}
+ON_WORKERS(attends_no_closed_pipe);
 
 /* ---- ending ---- */
 
@@ -334,6 +368,7 @@ int main(void)
         TESTS_ON_WORKERS(kills_while_it_is_elsewhere),
         TESTS_ON_WORKERS(ends_with_its_scope),
         TESTS_ON_WORKERS(goes_on_in_many_threads),
+        TESTS_ON_WORKERS(attends_no_closed_pipe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/cancel.h"
 #include "base/clock.h"
+#include "io/io.h"
 #include "process/process.h"
 #include "scope/scope.h"
 #include "scope/wait.h"
@@ -96,6 +97,8 @@ struct attention {
     leat_process *process;
     struct lt_thread *thread;
     struct bell *bell;
+    leat_io *used[3]; /* the pipes that it polls */
+    int closed;       /* the pipes that it does not, because they are closed */
     struct pollfd fds[ALL];
 };
 
@@ -106,14 +109,26 @@ static void choose(struct attention *a, unsigned pipes)
     a->fds[BELL] = (struct pollfd){ a->bell ? a->bell->fd : -1, POLLIN, 0 };
     for (int i = 0; i < 3; i++) {
         leat_io *io = pipes >> i & 1 ? process->pipes[i] : NULL;
+        if (io && !lt_io_enter(io)) {
+            a->closed |= 1 << i;
+            io = NULL;
+        }
+        a->used[i] = io;
         a->fds[PIPES + i] =
             (struct pollfd){ io ? leat_io_fd(io) : -1, i == 0 ? POLLOUT : POLLIN, 0 };
     }
 }
 
+static void let_go(const struct attention *a)
+{
+    for (int i = 0; i < 3; i++)
+        if (a->used[i])
+            lt_io_leave(a->used[i]);
+}
+
 static int found(const struct attention *a)
 {
-    int pipes = 0;
+    int pipes = a->closed;
     for (int i = 0; i < 3; i++)
         pipes |= a->fds[PIPES + i].revents ? 1 << i : 0;
     return pipes;
@@ -143,7 +158,8 @@ static int attend(struct attention *a, int64_t deadline)
         look_around(a);
         if ((!a->bell || ended) && lt_clock_now() + look < next)
             next = lt_clock_now() + look;
-        lt_thread_poll(a->thread, a->fds, ALL, a->fds[BELL].fd, deadline < next ? deadline : next);
+        next = a->closed ? LEAT_NOW : deadline < next ? deadline : next;
+        lt_thread_poll(a->thread, a->fds, ALL, a->fds[BELL].fd, next);
         if (a->fds[PIDFD].revents || ended) {
             if (lt_process_finish(a->process))
                 return 0;
@@ -165,7 +181,7 @@ int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadli
     if (process->taken) /* only the attendant writes this */
         return 0;
     int saved = errno;
-    struct attention a = { process, lt_this_thread(), take_bell(), { { 0 } } };
+    struct attention a = { process, lt_this_thread(), take_bell(), { 0 }, 0, { { 0 } } };
     int cancel = lt_cancel_put_off();
     choose(&a, pipes);
     /* Acquire: see lt_wait_begin. */
@@ -173,6 +189,7 @@ int lt_process_attend_here(leat_process *process, unsigned pipes, int64_t deadli
     int result = attend(&a, deadline);
     /* A nudge that comes after this is cleared by the next wait. */
     atomic_exchange_explicit(&a.thread->word, 0, memory_order_acquire);
+    let_go(&a);
     put_bell(a.bell);
     lt_cancel_restore(cancel);
     errno = saved;
