@@ -236,6 +236,40 @@ static int does_not_reach_another_session(void *arg)
 }
 ON_WORKERS(does_not_reach_another_session);
 
+/* The process itself stays in reach: else the close would wait for it without end. */
+static int end_what_left_its_group(void *arg)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | *(unsigned *)arg,
+                                         .grace = 30 * LEAT_MS };
+    for (int deaf = 0; deaf < 2; deaf++) {
+        leat_process *process =
+            spawn(scope,
+                  ARGV("perl", "-e",
+                       "$SIG{TERM} = 'IGNORE' if shift; setpgrp(0, getpgrp(getppid)) or die;"
+                       "$| = 1; print \"$$\\n\"; sleep 100",
+                       deaf ? "1" : "0"),
+                  &options);
+        CHECK_IS(leat_process_id(process), read_pid(process));
+        CHECK_IS(0, leat_kill_all(process, 0));
+        CHECK_IS(0, leat_process_end(process, SIGTERM));
+        CHECK_IS(deaf ? SIGKILL : SIGTERM, signal_of(process));
+    }
+    return leat_scope_close(scope);
+}
+
+static int ends_what_left_its_group(void *arg)
+{
+    static unsigned none, attended = LEAT_ATTENDED;
+    struct foreign foreign;
+    (void)arg;
+    CHECK_IS(0, end_what_left_its_group(&none));
+    foreign_start(&foreign, end_what_left_its_group, &attended);
+    CHECK_IS(0, foreign_join(&foreign));
+    return 0;
+}
+ON_WORKERS(ends_what_left_its_group);
+
 static int cancels_at_any_moment(void *arg)
 {
     (void)arg;
@@ -300,6 +334,7 @@ int main(void)
         TESTS_ON_WORKERS(kills_what_ignores_the_end),
         TESTS_ON_WORKERS(gives_the_group_its_grace),
         TESTS_ON_WORKERS(does_not_reach_another_session),
+        TESTS_ON_WORKERS(ends_what_left_its_group),
         TESTS_ON_WORKERS(cancels_at_any_moment),
         TESTS_ON_WORKERS(survives_a_thief),
         TESTS_ON_WORKERS(survives_ignored_children),

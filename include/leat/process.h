@@ -16,7 +16,7 @@
  * `grace` later SIGKILL to what is left of them. leat_scope_close returns when the process and its
  * group have ended or got SIGKILL. So no process outlives a scope that is cancelled while it runs,
  * and none stays as a zombie. When the process itself has ended, what it has left in its group goes
- * on, even if the scope is cancelled later. A process that leaves the group (setsid) is out of
+ * on, even if the scope is cancelled later. A child of it that leaves the group (setsid) is out of
  * reach. leat finds the group in /proc. Without /proc, what is left of it gets SIGKILL as soon as
  * the process itself has ended.
  *

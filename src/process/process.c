@@ -133,19 +133,21 @@ static void raise_ended(leat_process *process)
 
 /* ---- signals ---- */
 
-/* With the lock held. */
-static int send_to_group(leat_process *process, int signal)
-{
-    if (!is_our_child(process))
-        return -ESRCH;
-    return kill(-process->pid, signal) == 0 ? 0 : -errno;
-}
-
 static int send_to_one(leat_process *process, int signal)
 {
     return syscall(SYS_pidfd_send_signal, leat_io_fd(process->pidfd), signal, NULL, 0) == 0
                ? 0
                : -errno;
+}
+
+/* With the lock held. */
+static int send_to_group(leat_process *process, int signal)
+{
+    if (!is_our_child(process))
+        return -ESRCH;
+    int error = kill(-process->pid, signal) == 0 ? 0 : -errno;
+    /* It may have gone to another group: then only the others, if any, have got the signal. */
+    return getpgid(process->pid) == process->pid ? error : send_to_one(process, signal);
 }
 
 static int send_signal(leat_process *process, int signal, bool all)
