@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "processes.h"
 
+#include <sys/resource.h>
+
 /* ---- cancelling ---- */
 
 /* Of an orphan, init takes the status when it likes. */
@@ -270,6 +272,45 @@ static int ends_what_left_its_group(void *arg)
 }
 ON_WORKERS(ends_what_left_its_group);
 
+/* Without a free descriptor nothing can be read in /proc. */
+static int let_a_group_finish_without_descriptors(void *flags)
+{
+    struct rlimit before, none;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | *(unsigned *)flags,
+                                         .grace = 300 * LEAT_MS };
+    leat_process *process =
+        spawn(scope,
+              SHELL("(trap 'sleep 0.1; echo late; exit' TERM; exec 2>/dev/null; echo 0;"
+                    " while :; do sleep 0.01; done) & exec sleep 100"),
+              &options);
+    char late[8] = { 0 };
+    read_pid(process);
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &before));
+    int lowest = dup(STDIN_FILENO);
+    none = (struct rlimit){ .rlim_cur = (rlim_t)lowest, .rlim_max = before.rlim_max };
+    CHECK_IS(0, close(lowest));
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
+    CHECK_IS(0, leat_process_end(process, SIGTERM));
+    CHECK_IS(SIGTERM, signal_of(process));
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &before));
+    CHECK_IS(5, leat_read(leat_process_out(process), late, sizeof late));
+    CHECK(strcmp(late, "late\n") == 0);
+    return leat_scope_close(scope);
+}
+
+static int gives_the_grace_without_descriptors(void *arg)
+{
+    static unsigned none, attended = LEAT_ATTENDED;
+    struct foreign foreign;
+    (void)arg;
+    CHECK_IS(0, let_a_group_finish_without_descriptors(&none));
+    foreign_start(&foreign, let_a_group_finish_without_descriptors, &attended);
+    CHECK_IS(0, foreign_join(&foreign));
+    return 0;
+}
+ON_WORKERS(gives_the_grace_without_descriptors);
+
 static int cancels_at_any_moment(void *arg)
 {
     (void)arg;
@@ -335,6 +376,7 @@ int main(void)
         TESTS_ON_WORKERS(gives_the_group_its_grace),
         TESTS_ON_WORKERS(does_not_reach_another_session),
         TESTS_ON_WORKERS(ends_what_left_its_group),
+        TESTS_ON_WORKERS(gives_the_grace_without_descriptors),
         TESTS_ON_WORKERS(cancels_at_any_moment),
         TESTS_ON_WORKERS(survives_a_thief),
         TESTS_ON_WORKERS(survives_ignored_children),

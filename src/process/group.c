@@ -7,10 +7,17 @@
 #include "process/process.h"
 #include "process/program.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+/* Nothing can be read now: the grace goes on. */
+static bool is_shortage(int error)
+{
+    return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
 
 /* A process that has ended keeps its group while its parent has not taken its status. */
 static bool has_ended(pid_t pid)
@@ -19,7 +26,7 @@ static bool has_ended(pid_t pid)
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
-        return true;
+        return !is_shortage(-errno);
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n < 0 ? 0 : n] = '\0';
@@ -42,6 +49,6 @@ static void look_at(int pid, void *arg)
 bool lt_process_has_followers(const leat_process *process)
 {
     struct search search = { .leader = process->pid };
-    lt_each_number("/proc", look_at, &search);
-    return search.found;
+    int error = lt_each_number("/proc", look_at, &search);
+    return search.found || is_shortage(error);
 }

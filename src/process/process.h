@@ -61,7 +61,7 @@ void lt_process_unref(leat_process *process);
 int lt_process_attend(void *process);
 
 /* Whether another process of its group is left; called while the process has not ended or its
- * status is not taken. Also false without /proc. */
+ * status is not taken. Also false without /proc, and true if there is no descriptor to read it. */
 bool lt_process_has_followers(const leat_process *process);
 
 /* ---- with an attendant ---- */

@@ -124,19 +124,21 @@ static int number_of(const char *name)
     return number;
 }
 
-void lt_each_number(const char *path, void (*fn)(int number, void *arg), void *arg)
+int lt_each_number(const char *path, void (*fn)(int number, void *arg), void *arg)
 {
     _Alignas(struct dirent64) char entries[2048];
     int folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     long n;
+    if (folder < 0)
+        return -errno;
     while ((n = syscall(SYS_getdents64, folder, entries, sizeof entries)) > 0)
         for (long at = 0; at < n;) {
             const struct dirent64 *entry = (const void *)(entries + at);
             fn(number_of(entry->d_name), arg);
             at += entry->d_reclen;
         }
-    if (folder >= 0)
-        close(folder);
+    close(folder);
+    return 0;
 }
 
 static void hide_one(int fd, void *arg)
