@@ -3,6 +3,8 @@
 #define _GNU_SOURCE
 #include "descriptors.h"
 
+#include <linux/filter.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sys/stat.h>
 
@@ -80,6 +82,36 @@ static int keeps_an_error_for_the_next_call(void *arg)
     return leat_scope_close(scope);
 }
 ON_WORKERS(keeps_an_error_for_the_next_call);
+
+/* The other side drops all that comes, also what would acknowledge. */
+static void play_dead(int fd)
+{
+    struct sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+    CHECK_IS(0, setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER,
+                           &(struct sock_fprog){ .len = 1, .filter = &drop },
+                           sizeof(struct sock_fprog)));
+}
+
+/* An error with the number that also means a deadline. */
+static int keeps_a_timeout_of_the_system(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    int ends[2];
+    char bytes[10];
+    tcp_pair(ends);
+    leat_io *a = adopt(scope, ends[0]), *b = adopt(scope, ends[1]);
+    CHECK_IS(0, setsockopt(ends[0], IPPROTO_TCP, TCP_USER_TIMEOUT, &(int){ 50 }, sizeof(int)));
+    CHECK_IS(3, leat_write(b, "abc", 3));
+    WAIT_UNTIL(leat_ready(a, LEAT_IN, LEAT_NOW) == LEAT_IN);
+    play_dead(ends[1]);
+    CHECK_IS(1, leat_write(a, "x", 1));
+    CHECK_IS(3, leat_read_full(a, bytes, sizeof bytes, late()));
+    CHECK_IS(-ETIMEDOUT, leat_read(a, bytes, 1));
+    CHECK_IS(0, leat_read(a, bytes, 1));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(keeps_a_timeout_of_the_system);
 
 /* ---- SIGPIPE ---- */
 
@@ -239,6 +271,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(finds_the_end_after_bytes),
         TESTS_ON_WORKERS(keeps_an_error_for_the_next_call),
+        TESTS_ON_WORKERS(keeps_a_timeout_of_the_system),
         TESTS_ON_WORKERS(raises_no_signal),
         TESTS_ON_WORKERS(cuts_a_write_at_its_deadline),
         TESTS_ON_WORKERS(gives_descriptors_back),

@@ -35,6 +35,7 @@
 #ifndef LT_IO_IO_H
 #define LT_IO_IO_H
 
+#include "base/clock.h"
 #include "chan/chan.h"
 #include "sched/reactor.h"
 
@@ -252,6 +253,16 @@ static inline size_t lt_io_bytes(const struct iovec *parts, size_t n)
         bytes += parts[i].iov_len;
     return bytes;
 }
+
+/* Whether the deadline has passed. */
+static inline bool lt_io_is_late(int64_t deadline)
+{
+    return deadline != LEAT_NEVER && deadline != LEAT_NOW && lt_clock_now() >= deadline;
+}
+
+/* Keeps an error for the next call of that direction, after a call with this deadline that moved
+ * some bytes; but not the end of a wait. */
+void lt_io_keep(leat_io *io, enum lt_way way, int64_t error, int64_t deadline);
 
 /* Makes the call until it returns something other than EAGAIN, and waits in between. `whole`: the
  * bytes that it could move at most. */

@@ -24,15 +24,21 @@ struct vector {
 
 /* ---- the loop ---- */
 
-/* An error that comes after some bytes have moved is kept for the next call. The end of a wait is
- * not: the next call finds it again, or it does not concern that call. */
-static int64_t moved(leat_io *io, enum lt_way way, size_t done, int64_t error)
+/* The end of a wait is not kept: the next call finds it again, or it does not concern that call.
+ * -ETIMEDOUT is also an error of TCP. */
+void lt_io_keep(leat_io *io, enum lt_way way, int64_t error, int64_t deadline)
+{
+    if (error == -EAGAIN || error == -ECANCELED || error == -EBADF || error == -EDEADLK ||
+        (error == -ETIMEDOUT && lt_io_is_late(deadline)))
+        return;
+    atomic_store_explicit(&io->unsaid[way], (int16_t)error, memory_order_relaxed);
+}
+
+static int64_t moved(leat_io *io, enum lt_way way, size_t done, int64_t error, int64_t deadline)
 {
     if (!done || error >= 0)
         return done ? (int64_t)done : error;
-    if (error != -EAGAIN && error != -ETIMEDOUT && error != -ECANCELED && error != -EBADF &&
-        error != -EDEADLK)
-        atomic_store_explicit(&io->unsaid[way], (int16_t)error, memory_order_relaxed);
+    lt_io_keep(io, way, error, deadline);
     return (int64_t)done;
 }
 
@@ -233,7 +239,7 @@ int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t deadline)
     int64_t got = 1;
     while (done < n && (got = leat_read_until(io, (char *)buffer + done, n - done, deadline)) > 0)
         done += (size_t)got;
-    return n ? moved(io, LT_IN, done, got) : -EINVAL;
+    return n ? moved(io, LT_IN, done, got, deadline) : -EINVAL;
 }
 
 /* ---- writing ---- */
@@ -354,7 +360,7 @@ int64_t lt_io_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline, 
             advance(&parts, &n, (size_t)more);
         }
     }
-    return moved(io, LT_OUT, done, more);
+    return moved(io, LT_OUT, done, more, deadline);
 }
 
 int64_t leat_writev(leat_io *io, struct iovec *parts, int n, int64_t deadline)
