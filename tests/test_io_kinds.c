@@ -95,6 +95,26 @@ static int reads_on_after_a_border(void *arg)
 }
 ON_WORKERS(reads_on_after_a_border);
 
+/* ---- an empty queue of errors does not mean that there are no bytes ---- */
+
+static int error_queue_hides_no_bytes(void *arg)
+{
+    (void)arg;
+    int ends[2];
+    char byte, control[64];
+    struct msghdr message = { .msg_control = control, .msg_controllen = sizeof control };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    tcp_pair(ends);
+    leat_io *a = adopt(scope, ends[0]), *b = adopt(scope, ends[1]);
+    find_empty(a);
+    CHECK_IS(1, leat_write(b, "x", 1));
+    CHECK_IS(0, leat_recv_until(leat_io_readable(a), NULL, late()));
+    CHECK_IS(-EAGAIN, leat_recvmsg(a, &message, MSG_ERRQUEUE, LEAT_NOW));
+    CHECK_IS(1, leat_read_until(a, &byte, 1, leat_after(5 * LEAT_S)));
+    return leat_scope_close(scope);
+}
+ON_WORKERS(error_queue_hides_no_bytes);
+
 /* ---- datagrams ---- */
 
 static int keeps_datagrams_apart(void *arg)
@@ -309,9 +329,13 @@ ON_WORKERS(copies_between_kinds);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(reads_on_after_a_border), TESTS_ON_WORKERS(keeps_datagrams_apart),
-        TESTS_ON_WORKERS(sends_to_a_full_socket),  TESTS_ON_WORKERS(reads_lines_of_a_terminal),
-        TESTS_ON_WORKERS(reads_counters),          TESTS_ON_WORKERS(copies_between_kinds),
+        TESTS_ON_WORKERS(reads_on_after_a_border),
+        TESTS_ON_WORKERS(keeps_datagrams_apart),
+        TESTS_ON_WORKERS(sends_to_a_full_socket),
+        TESTS_ON_WORKERS(reads_lines_of_a_terminal),
+        TESTS_ON_WORKERS(reads_counters),
+        TESTS_ON_WORKERS(copies_between_kinds),
+        TESTS_ON_WORKERS(error_queue_hides_no_bytes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

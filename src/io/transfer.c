@@ -22,6 +22,11 @@ struct vector {
     bool asks; /* see lt_io_readv */
 };
 
+struct message {
+    struct msghdr *header;
+    int flags;
+};
+
 /* ---- the loop ---- */
 
 /* The end of a wait is not kept: the next call finds it again, or it does not concern that call.
@@ -59,6 +64,17 @@ static const struct iovec *only_part(lt_io_call *call, const void *arg)
     return (call == call_readv || call == call_writev) && v->n == 1 ? v->at : NULL;
 }
 
+static int64_t call_recvmsg(leat_io *io, void *arg);
+
+/* A call without a wait that found the queue of errors empty: that says nothing of bytes. A block
+ * may wait afterwards (LEAT_AWAIT_RECVMSG), and then the channel must be lowered. */
+static bool is_glance(lt_io_call *call, const void *arg, int64_t deadline)
+{
+    const struct message *m = arg;
+    return call == call_recvmsg && deadline == LEAT_NOW && m->flags & MSG_ERRQUEUE &&
+           lt_current_party()->kind != LT_BLOCK;
+}
+
 static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
                       int64_t deadline)
 {
@@ -85,6 +101,8 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         if (n == -EAGAIN && rings && way == LT_IN &&
             lt_io_turns_to_ring(io, only_part(call, arg), deadline))
             continue;
+        if (n == -EAGAIN && is_glance(call, arg, deadline))
+            return n;
         if (n == -EAGAIN) {
             error = lt_io_drained(io, way, raises);
             if (error || deadline == LEAT_NOW)
@@ -380,11 +398,6 @@ int64_t leat_write(leat_io *io, const void *data, size_t n)
 }
 
 /* ---- messages ---- */
-
-struct message {
-    struct msghdr *header;
-    int flags;
-};
 
 static int64_t call_recvmsg(leat_io *io, void *arg)
 {
