@@ -264,6 +264,57 @@ static int files_are_copied_in_order(void *arg)
 }
 ON_WORKERS(files_are_copied_in_order);
 
+/* ---- how a copy ends ---- */
+
+struct text {
+    leat_io *to;
+    const unsigned char *bytes;
+    size_t n;
+};
+
+static int write_text(void *arg)
+{
+    struct text *text = arg;
+    CHECK_IS(text->n, leat_write(text->to, text->bytes, text->n));
+    return 0;
+}
+
+/* After bytes an error is kept, as leat_read_full keeps it: else a stream that was reset would seem
+ * to have ended. In bulk it comes by the pipe. */
+static int error_of_the_source_is_kept(void *arg)
+{
+    (void)arg;
+    unsigned char *bytes = malloc(MOST_BYTES), *got = malloc(MOST_BYTES);
+    fill(bytes, MOST_BYTES, 0);
+    for (int kind = 0; kind < (IN_SIM ? 2 : 6); kind++) {
+        leat_io *in[2], *out[2];
+        leat_scope *s = leat_scope_open(LEAT_NEVER), *inner = leat_scope_open(LEAT_NEVER);
+        if (kind < 4)
+            open_two(s, true, in);
+        else
+            open_ends(s, true, in);
+        open_ends(s, kind >= 4, out);
+        struct relay relay = { in[0], out[1], 0, 0, 0 };
+        struct text text = { in[1], bytes, kind / 2 ? MOST_BYTES : 5 };
+        CHECK_IS(1, leat_write(in[0], "x", 1)); /* never read: so the close is a reset */
+        CHECK_IS(0, leat_go(inner, write_text, &text));
+        CHECK_IS(0, kind % 2 ? leat_go_blocking(inner, copy_all, &relay)
+                             : leat_go(inner, copy_all, &relay));
+        CHECK_IS(text.n, leat_read_full(out[0], got, text.n, late()));
+        expect(got, text.n, 0);
+        CHECK_IS(0, leat_io_close(in[1]));
+        CHECK_IS(0, leat_scope_close(inner));
+        CHECK_IS(text.n, relay.copied);
+        CHECK_IS(-ECONNRESET, leat_copy(out[1], in[0], INT64_MAX, LEAT_NEVER));
+        CHECK_IS(0, leat_copy(out[1], in[0], INT64_MAX, LEAT_NEVER));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    free(bytes);
+    free(got);
+    return 0;
+}
+ON_WORKERS(error_of_the_source_is_kept);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -272,6 +323,7 @@ int main(void)
         TESTS_ON_WORKERS(coming_back_wakes_a_reader),
         TESTS_ON_WORKERS(messages_find_it),
         TESTS_ON_WORKERS(files_are_copied_in_order),
+        TESTS_ON_WORKERS(error_of_the_source_is_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

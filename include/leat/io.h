@@ -188,6 +188,7 @@ LEAT_API int leat_shutdown(leat_io *io, int how);
  * could not write go back to `from`: the next read returns these bytes first, so nothing is lost.
  * (leat holds them: read(2) does not see them, and leat_io_release returns -EBUSY until they have
  * been read.)
+ * If an error of `from` cuts it short, the next read or copy from there returns that error.
  * Returns how many bytes were written; 0 at the end of the stream; or, when none was written, an
  * error of either side, see the top. */
 LEAT_API int64_t leat_copy(leat_io *to, leat_io *from, int64_t most, int64_t deadline);

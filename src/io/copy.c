@@ -32,6 +32,15 @@ static size_t next_bytes(const struct copy *copy, size_t at_once)
     return left < (int64_t)at_once ? (size_t)left : at_once;
 }
 
+/* A read has failed. An error of a stream comes once: if the call returns a count, the next read
+ * returns the error. (An error of the destination comes again with the bytes that go back.) */
+static int64_t not_read(const struct copy *copy, int64_t error)
+{
+    if (copy->done)
+        lt_io_keep(copy->from, LT_IN, error, copy->deadline);
+    return error;
+}
+
 /* Returns as leat_read does. After an error, bytes may be left in it. */
 static int64_t copy_piece(struct copy *copy, struct lt_unread *left)
 {
@@ -39,7 +48,7 @@ static int64_t copy_piece(struct copy *copy, struct lt_unread *left)
     int64_t n =
         leat_read_until(copy->from, left->bytes, next_bytes(copy, COPY_BYTES), copy->deadline);
     if (n <= 0)
-        return n;
+        return n ? not_read(copy, n) : 0;
     left->end = (size_t)n;
     int64_t written = leat_write_until(copy->to, left->bytes, left->end, copy->deadline);
     if (written < 0)
@@ -84,7 +93,7 @@ static int64_t pass_piece(struct hose *hose)
     struct copy *copy = hose->copy;
     int64_t n = lt_io_repeat(copy->from, LT_IN, fill, hose, 0, copy->deadline), out;
     if (n <= 0)
-        return n;
+        return n && n != -EXDEV ? not_read(copy, n) : n;
     for (hose->inside = (size_t)n; hose->inside; hose->inside -= (size_t)out) {
         out = lt_io_repeat(copy->to, LT_OUT, drain, hose, 0, copy->deadline);
         if (out <= 0)
