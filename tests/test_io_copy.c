@@ -315,6 +315,35 @@ static int error_of_the_source_is_kept(void *arg)
 }
 ON_WORKERS(error_of_the_source_is_kept);
 
+/* Neither side ever makes it wait. */
+static int copy_without_waits(void *arg)
+{
+    enum { MUCH = 1 << 28 };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_io *from = adopt(s, open("/dev/zero", O_RDONLY | O_CLOEXEC)),
+            *to = adopt(s, open("/dev/null", O_WRONLY | O_CLOEXEC));
+    int64_t n = leat_copy(to, from, MUCH, leat_after(LEAT_MS));
+    CHECK(n < MUCH && (n > 0 || n == -ETIMEDOUT));
+    CHECK_IS(-ETIMEDOUT, leat_copy(to, from, MUCH, 1));
+    CHECK_IS(1, leat_copy(to, from, 1, LEAT_NOW));
+    (void)arg;
+    return leat_scope_close(s);
+}
+
+static int deadline_ends_a_fast_copy(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    if (IN_SIM)
+        return 0;
+    crew_open(&crew);
+    for (int kind = 0; kind < KINDS; kind++)
+        crew_go(&crew, kind_of(kind), copy_without_waits, NULL);
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(deadline_ends_a_fast_copy);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -324,6 +353,7 @@ int main(void)
         TESTS_ON_WORKERS(messages_find_it),
         TESTS_ON_WORKERS(files_are_copied_in_order),
         TESTS_ON_WORKERS(error_of_the_source_is_kept),
+        TESTS_ON_WORKERS(deadline_ends_a_fast_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,6 +45,9 @@ static int64_t not_read(const struct copy *copy, int64_t error)
 static int64_t copy_piece(struct copy *copy, struct lt_unread *left)
 {
     left->begin = left->end = 0;
+    /* Two descriptors that are always ready never wait, so no wait ends at the deadline. */
+    if (lt_io_is_late(copy->deadline))
+        return -ETIMEDOUT;
     int64_t n =
         leat_read_until(copy->from, left->bytes, next_bytes(copy, COPY_BYTES), copy->deadline);
     if (n <= 0)
@@ -91,6 +94,8 @@ static int64_t drain(leat_io *to, void *arg)
 static int64_t pass_piece(struct hose *hose)
 {
     struct copy *copy = hose->copy;
+    if (lt_io_is_late(copy->deadline))
+        return -ETIMEDOUT;
     int64_t n = lt_io_repeat(copy->from, LT_IN, fill, hose, 0, copy->deadline), out;
     if (n <= 0)
         return n && n != -EXDEV ? not_read(copy, n) : n;
@@ -208,7 +213,9 @@ static int64_t copy_by_sendfile(struct copy *copy)
     if (!lt_io_enter(copy->from))
         return -EBADF;
     while (n > 0 && copy->done < copy->most) {
-        n = lt_io_repeat(copy->to, LT_OUT, call_sendfile, copy, 0, copy->deadline);
+        n = lt_io_is_late(copy->deadline)
+                ? -ETIMEDOUT
+                : lt_io_repeat(copy->to, LT_OUT, call_sendfile, copy, 0, copy->deadline);
         if (n > 0)
             copy->done += n;
     }
