@@ -215,12 +215,12 @@ static void waits_through_signals(void **state)
 
 /* ---- a sandbox ---- */
 
-/* From now on epoll_pwait2 fails, in all threads. */
-static void refuse_pwait2(int error)
+/* From now on this call fails, in all threads. */
+static void refuse(long call, int error)
 {
     struct sock_filter steps[] = {
         BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_epoll_pwait2, 0, 1),
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 1),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)error),
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
@@ -243,7 +243,7 @@ static int wait_and_read(void *arg)
         CHECK_IS(1, write(leat_io_fd(b), "x", 1));
         CHECK_IS(1, leat_read_until(a, &byte, 1, late()));
         if (arg && !later)
-            refuse_pwait2(*(int *)arg);
+            refuse(SYS_epoll_pwait2, *(int *)arg);
     }
     return leat_scope_close(scope);
 }
@@ -259,7 +259,7 @@ static void waits_in_a_sandbox(void **state)
         if (child == 0) {
             alarm(100);
             if (i < 2)
-                refuse_pwait2(error);
+                refuse(SYS_epoll_pwait2, error);
             CHECK_IS(0, leat_main_with(wait_and_read, i < 2 ? NULL : &error,
                                        &(leat_options){ .workers = 2 }));
             _exit(0);
@@ -267,6 +267,45 @@ static void waits_in_a_sandbox(void **state)
         CHECK_IS(child, waitpid(child, &status, 0));
         CHECK_IS(0, status);
     }
+}
+
+/* Reads, writes and copies of files need a thread that may block, and do without. */
+static int use_files(void *arg)
+{
+    (void)arg;
+    char bytes[4] = "";
+    FILE *file = tmpfile();
+    leat_io *pair[2];
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_io_pair(scope, pair));
+    leat_io *io = adopt(scope, dup(fileno(file)));
+    refuse(SYS_clone3, ENOSYS);
+    refuse(SYS_clone, EAGAIN);
+    CHECK_IS(-ENOMEM, leat_go_blocking(scope, use_files, NULL));
+    CHECK_IS(4, leat_write(io, "abcd", 4));
+    rewind(file);
+    CHECK_IS(1, leat_read(io, bytes, 1));
+    CHECK_IS(3, leat_copy(pair[0], io, INT64_MAX, late()));
+    CHECK_IS(3, leat_read_full(pair[1], bytes, 3, late()));
+    CHECK(memcmp(bytes, "bcd", 4) == 0);
+    fclose(file);
+    return leat_scope_close(scope);
+}
+
+static void uses_files_without_threads(void **state)
+{
+    (void)state;
+    skip_under_emulation();
+    int status;
+    pid_t child = fork();
+    CHECK(child >= 0);
+    if (child == 0) {
+        alarm(100);
+        CHECK_IS(0, leat_main_with(use_files, NULL, &(leat_options){ .workers = 1 }));
+        _exit(0);
+    }
+    CHECK_IS(child, waitpid(child, &status, 0));
+    CHECK_IS(0, status);
 }
 
 /* ---- the search for deadlocks ---- */
@@ -306,7 +345,7 @@ int main(void)
         TESTS_ON_WORKERS(polls_from_many),       TESTS_ON_WORKERS(lets_others_run),
         TESTS_ON_WORKERS(reads_one_of_many),     cmocka_unit_test(waits_in_a_sandbox),
         cmocka_unit_test(is_no_deadlock),        cmocka_unit_test(rests_without_wakeups),
-        cmocka_unit_test(waits_through_signals),
+        cmocka_unit_test(waits_through_signals), cmocka_unit_test(uses_files_without_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -203,7 +203,8 @@ static int64_t call_sendfile(leat_io *to, void *copy)
 {
     (void)to;
     int n = leat_blocking(send_piece, copy);
-    return n == -EDEADLK ? send_piece(copy) : n; /* for a block or a callback */
+    /* For a block or a callback; or the system allows no more threads. */
+    return n == -EDEADLK || n == -ENOMEM ? send_piece(copy) : n;
 }
 
 /* -EINVAL: the kernel cannot do that with these two descriptors. */
