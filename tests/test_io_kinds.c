@@ -195,16 +195,22 @@ ON_WORKERS(sends_to_a_full_socket);
 
 /* ---- terminals, counters and files ---- */
 
+static void open_terminal(int *master, int *slave)
+{
+    *master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+    CHECK(*master >= 0);
+    CHECK_IS(0, grantpt(*master));
+    CHECK_IS(0, unlockpt(*master));
+    *slave = open(ptsname(*master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
 static int reads_lines_of_a_terminal(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     char bytes[100];
-    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    CHECK(master >= 0);
-    CHECK_IS(0, grantpt(master));
-    CHECK_IS(0, unlockpt(master));
-    int slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+    int master, slave;
+    open_terminal(&master, &slave);
     int flags = fcntl(slave, F_GETFL);
     leat_io *io = adopt(scope, slave), *keys = adopt(scope, master);
     find_empty(io);
@@ -222,6 +228,44 @@ static int reads_lines_of_a_terminal(void *arg)
     return leat_scope_close(scope);
 }
 ON_WORKERS(reads_lines_of_a_terminal);
+
+enum { READERS = 4 };
+
+static int results(struct user *readers, int64_t result)
+{
+    int n = 0;
+    for (int i = 0; i < READERS; i++)
+        n += atomic_load(&readers[i].result) == result;
+    return n;
+}
+
+/* A reader that was too late waits on, and not in the system: there nothing would cancel it. */
+static int shares_a_terminal(void *arg)
+{
+    (void)arg;
+    int master, slave;
+    open_terminal(&master, &slave);
+    for (int round = 0; round < often(400) + 5; round++) {
+        struct user readers[READERS];
+        leat_scope *scope = leat_scope_open(LEAT_NEVER);
+        leat_io *io = adopt(scope, dup(slave));
+        for (int i = 0; i < READERS; i++) {
+            readers[i] = (struct user){ io, 0, LEAT_NEVER };
+            CHECK_IS(0, i % 2 ? leat_go_blocking(scope, read_one, &readers[i])
+                              : leat_go(scope, read_one, &readers[i]));
+        }
+        leat_sleep(round % 5 * LEAT_MS);
+        CHECK_IS(1, write(master, "\n", 1));
+        WAIT_UNTIL(results(readers, 1) == 1);
+        CHECK_IS(0, leat_scope_cancel(scope));
+        WAIT_UNTIL(results(readers, -ECANCELED) == READERS - 1);
+        CHECK_IS(0, leat_scope_close(scope));
+    }
+    close(master);
+    close(slave);
+    return 0;
+}
+ON_WORKERS(shares_a_terminal);
 
 static int reads_counters(void *arg)
 {
@@ -336,6 +380,7 @@ int main(void)
         TESTS_ON_WORKERS(reads_counters),
         TESTS_ON_WORKERS(copies_between_kinds),
         TESTS_ON_WORKERS(error_queue_hides_no_bytes),
+        TESTS_ON_WORKERS(shares_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,6 +70,7 @@ struct leat_io {
     _Atomic uint8_t strays; /* waits on a worker other than the one it is registered with */
     _Atomic bool urgent;    /* urgent data has come: reads stop before it */
     _Atomic bool dry;       /* the last read showed that no more is there: a hint */
+    _Atomic bool taken[LT_WAYS]; /* LT_IO_POLLED: a call that may block is being made */
     _Atomic uint32_t users;
     _Atomic int16_t unsaid[LT_WAYS]; /* the error of a call that had already moved some bytes */
     _Atomic uint32_t raises[LT_WAYS];

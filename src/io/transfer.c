@@ -140,32 +140,57 @@ int64_t lt_io_repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, 
 struct blocking {
     lt_io_call *call;
     leat_io *io;
+    enum lt_way way;
     struct vector *v;
     int64_t result;
 };
 
+static int64_t poll_now(leat_io *io, enum lt_way way)
+{
+    struct pollfd poll_one = { .fd = io->fd, .events = way == LT_IN ? POLLIN : POLLOUT };
+    int n = poll(&poll_one, 1, 0);
+    return n > 0 ? 0 : n == 0 ? -EAGAIN : -errno;
+}
+
+/* One call at a time polls and goes on. Of two that have both found it ready the second might
+ * block, and then neither deadline nor cancelling ends it. (Another process may still do that.) */
+static int64_t call_alone(const struct blocking *b)
+{
+    _Atomic bool *taken = &b->io->taken[b->way];
+    /* Acquire and release, as a lock. */
+    while (atomic_exchange_explicit(taken, true, memory_order_acquire))
+        usleep(100);
+    int64_t n = poll_now(b->io, b->way);
+    if (!n)
+        n = b->call(b->io, b->v);
+    atomic_store_explicit(taken, false, memory_order_release);
+    return n;
+}
+
+static bool is_polled(leat_io *io)
+{
+    return atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_POLLED;
+}
+
 static int run_blocking(void *arg)
 {
     struct blocking *b = arg;
-    b->result = b->call(b->io, b->v);
+    b->result = is_polled(b->io) ? call_alone(b) : b->call(b->io, b->v);
     return 0;
 }
 
 /* For kinds that may block: RWF_NOWAIT has refused, or it is a file. */
 static int64_t call_slowly(leat_io *io, enum lt_way way, lt_io_call *call, struct vector *v)
 {
-    struct blocking b = { .call = call, .io = io, .v = v };
-    if (atomic_load_explicit(&io->kind, memory_order_relaxed) == LT_IO_POLLED) {
-        struct pollfd poll_one = { .fd = io->fd, .events = way == LT_IN ? POLLIN : POLLOUT };
-        int n = poll(&poll_one, 1, 0);
-        if (n <= 0)
-            return n == 0 ? -EAGAIN : -errno;
-    }
+    struct blocking b = { .call = call, .io = io, .way = way, .v = v };
+    int64_t not_now = is_polled(io) ? poll_now(io, way) : 0;
+    if (not_now)
+        return not_now;
     int error = leat_blocking(run_blocking, &b);
     /* Made here, a call keeps the worker. But a block that calls leat_read itself has no stack to
      * wait on, and the system may allow no more threads. */
     if ((error == -EDEADLK || error == -ENOMEM) && !v->asks)
-        return call(io, v);
+        error = run_blocking(&b);
     return error ? error : b.result;
 }
 
@@ -316,8 +341,7 @@ static int64_t block_writev(leat_io *io, void *arg)
  * for the reader, whatever the deadline. */
 static int64_t write_slowly(leat_io *io, struct vector *v)
 {
-    if (atomic_load_explicit(&io->kind, memory_order_relaxed) != LT_IO_POLLED ||
-        bytes_of(v) <= PIPE_BUF)
+    if (!is_polled(io) || bytes_of(v) <= PIPE_BUF)
         return call_slowly(io, LT_OUT, block_writev, v);
     struct iovec *first = v->at;
     while (!first->iov_len)
