@@ -35,11 +35,12 @@
  *
  * Switches. A worker switches tasks only where a task waits, yields or ends. A call that never
  * waits never switches: leat_go, leat_close, leat_release, leat_mutex_unlock, the try forms, and
- * every call with LEAT_NOW. So a task may hold a pthread_mutex_t across these calls (but not in a
- * seeded world, leat/sim.h). A task that computes for long, polls, or blocks in the system keeps
- * its worker; other workers take the remaining tasks if they have time. If there may be more such
- * tasks than workers, tasks that compute or poll should call leat_yield now and then, and tasks
- * that block should call leat_blocking.
+ * every call with LEAT_NOW, except on a descriptor that may block, such as a regular file
+ * (leat/io.h). So a task may hold a pthread_mutex_t across these calls (but not in a seeded world,
+ * leat/sim.h). A task that computes for long, polls, or blocks in the system keeps its worker;
+ * other workers take the remaining tasks if they have time. If there may be more such tasks than
+ * workers, tasks that compute or poll should call leat_yield now and then, and tasks that block
+ * should call leat_blocking.
  */
 #ifndef LEAT_TASK_H
 #define LEAT_TASK_H
