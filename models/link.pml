@@ -86,37 +86,49 @@
 
 mtype = { NONE, OPEN, PUBLISH, CONFIRM, FINISH, TAKE, DONE, RENEW };
 
+/* Sets of items have a bit for each. */
+#define IN(set, i) (((set) >> (i)) & 1)
+#define COUNT(set) (IN(set, 0) + IN(set, 1) + IN(set, 2))
+
 /* What the engine has. */
 byte epoch, published, delivered, trimmed, leases;
 byte opener; /* which near end has opened the run */
-bool is_open, refused; /* refused: what open answers */
-byte got = ITEMS;      /* what take answers: an item, or ITEMS for none */
+bool is_open, is_new;
 byte queued[ITEMS], owner[ITEMS], tries[ITEMS], results[ITEMS];
 bool leased[ITEMS];
-bool ended[ITEMS]; /* the lease, while the engine was away */
+bool ended[ITEMS];  /* the lease, while the engine was away */
 byte waiting[FARS]; /* how many items it would take */
-bool is_new;
-bool old[FARS]; /* it waits with an old number */
-byte many; /* for how many items far ends are woken */
+bool old[FARS];     /* it waits with an old number */
 
-/* Whether a far end has an item. */
-bool has[FARS * ITEMS];
-#define HAS(f, i) has[(f) * ITEMS + (i)]
-bool dead[FARS], gone[2]; /* far ends; near ends */
-bool ready[FARS];         /* a take may find something */
-bool woken[FARS];         /* no other may have been */
-bool all[FARS];           /* the next renewal names all */
-byte sent[FARS];          /* of items handed over, a bit for each: the news is on its way */
-bool refuses[FARS];       /* news with an old number is on its way */
-bool owed;                /* one was woken and is dead */
+/* What the far ends have. */
+byte has[FARS];
+bool dead[FARS];
+bool ready[FARS];   /* a take may find something */
+bool woken[FARS];   /* no other may have been */
+bool all[FARS];     /* the next renewal names all */
+byte sent[FARS];    /* of items handed over: the news is on its way */
+bool refuses[FARS]; /* news with an old number is on its way */
+bool looking;       /* they look by themselves */
 
+bool gone; /* the first near end */
 byte used; /* how many results the receiver has used, from both near ends */
 bool over;
 byte lost = LOST, stalls = STALLS, restarts = RESTARTS;
 
+/* The request that is made now, and what chance decides about it: a d_step decides nothing. */
+mtype script = NONE;
+byte first, second;
+bool has_effect, answered;
+byte pick; /* the far end that is woken, if it waits */
+byte item; /* the one that is taken */
+
 /* A request that has its effect later. */
 mtype late = NONE;
 byte late_by, late_first, late_second;
+
+/* Within a step. `got`: what take answers, ITEMS for none; `refused`: what open answers; `many`:
+ * for how many items far ends are woken. */
+hidden byte n, got, many, refused;
 
 /* ---- the scripts ---- */
 
@@ -130,7 +142,6 @@ inline check()
         n++
     :: else -> break
     od;
-    n = 0;
     assert(leases <= N)
 }
 
@@ -141,29 +152,32 @@ inline lease(i, is)
     ended[i] = false
 }
 
+#define WAITER (waiting[pick] -> pick : FARS - 1 - pick)
+
 /* For one item one of those that wait, else all. */
 inline wake()
 {
     if
-    :: many == 1 && waiting[0] ->
-        waiting[0] = 0; ready[0] = true; woken[0] = true
-    :: many == 1 && waiting[FARS - 1] ->
-        waiting[FARS - 1] = 0; ready[FARS - 1] = true; woken[FARS - 1] = true
+    :: many == 1 && waiting[WAITER] ->
+        n = WAITER;
+        waiting[n] = 0; old[n] = false; ready[n] = true; woken[n] = true
     :: else ->
         n = 0;
         do
         :: n < FARS ->
             ready[n] = ready[n] || waiting[n];
-            waiting[n] = 0;
+            waiting[n] = 0; old[n] = false;
             n++
         :: else -> break
-        od;
-        n = 0
-    fi;
-    many = 0
+        od
+    fi
 }
 
-#define QUEUED (queued[0] + queued[1] + (ITEMS > 2) * queued[ITEMS - 1])
+#if ITEMS > 2
+#define QUEUED (queued[0] + queued[1] + queued[2])
+#else
+#define QUEUED (queued[0] + queued[1])
+#endif
 #define LEFT (QUEUED < N - leases -> QUEUED : N - leases)
 
 inline try_again(i)
@@ -186,25 +200,21 @@ inline try_again(i)
     fi
 }
 
-inline script_open(k, seen)
+inline script_open(k, seen_epoch)
 {
-    refused = false;
     if
 #ifdef OPENED_UNSEEN
     :: true ->
 #else
-    :: seen == epoch ->
+    :: seen_epoch == epoch ->
 #endif
         epoch++; opener = k; is_open = true;
         n = 0;
         do /* all of them hear it */
         :: n < FARS -> ready[n] = !dead[n]; n++
         :: else -> break
-        od;
-        n = 0
-#ifndef OPENED_UNSEEN
+        od
     :: else -> refused = true
-#endif
     fi
 }
 
@@ -220,7 +230,7 @@ inline hand_over(f, i)
     lease(i, 1);
     owner[i] = f;
     if
-    :: old[f] -> refuses[f] = true
+    :: old[f] -> refuses[f] = true; old[f] = waiting[f] > 0
     :: else -> sent[f] = sent[f] | (1 << i)
     fi
 }
@@ -234,10 +244,10 @@ inline script_publish(e, i)
     :: e == epoch && i == published ->
 #endif
         published = i + 1;
+        n = WAITER;
         if
 #ifndef UNWOKEN
-        :: MAY_HAND(0) -> hand_over(0, i)
-        :: MAY_HAND(FARS - 1) -> hand_over(FARS - 1, i)
+        :: MAY_HAND(n) -> hand_over(n, i)
 #endif
         :: else ->
             queued[i]++;
@@ -249,7 +259,7 @@ inline script_publish(e, i)
     fi
 }
 
-inline script_confirm(e, n)
+inline script_confirm(e, count)
 {
     if
 #ifdef EPOCH_UNCHECKED
@@ -259,12 +269,12 @@ inline script_confirm(e, n)
 #endif
         if
 #ifndef CONFIRMED_BACK
-        :: n < delivered
+        :: count < delivered
 #endif
-        :: else -> delivered = n
+        :: else -> delivered = count
         fi;
         if
-        :: n > trimmed -> trimmed = n
+        :: count > trimmed -> trimmed = count
         :: else
         fi
     :: else
@@ -282,35 +292,21 @@ inline script_finish(e)
 #ifdef TAKEN_ANYWAY
 #define MAY_TAKE(i, room) (is_open && queued[i])
 #else
-#ifdef TAKEN_IN_TWO_STEPS
-#define MAY_TAKE(i, room) (is_open && queued[i] && room)
-#else
-#define MAY_TAKE(i, room) (is_open && queued[i] && leases < N)
+#define MAY_TAKE(i, room) (is_open && queued[i] && (room || leases < N))
 #endif
-#endif
-
-inline take_one(f, i)
-{
-    queued[i]--; lease(i, 1); owner[i] = f; got = i;
-    if
-    :: leases < N && QUEUED -> many = LEFT; wake()
-    :: else
-    fi
-}
 
 /* What the far end has, or is on its way to it: take learns that from what the far end believes. */
-#define SENT(f, i) ((sent[f] >> (i)) & 1)
-#define ITS(f) (HAS(f, 0) + HAS(f, 1) + (ITEMS > 2) * HAS(f, ITEMS - 1) + \
-    SENT(f, 0) + SENT(f, 1) + (ITEMS > 2) * SENT(f, ITEMS - 1))
+#define ITS(f) (COUNT(has[f]) + COUNT(sent[f]))
 
 inline script_take(f, room)
 {
     if
-    :: MAY_TAKE(0, room) -> take_one(f, 0)
-    :: MAY_TAKE(1, room) -> take_one(f, 1)
-#if ITEMS > 2
-    :: MAY_TAKE(2, room) -> take_one(f, 2)
-#endif
+    :: MAY_TAKE(item, room) ->
+        queued[item]--; lease(item, 1); owner[item] = f; got = item;
+        if
+        :: leases < N && QUEUED -> many = LEFT; wake()
+        :: else
+        fi
     :: else ->
 #ifndef NOT_NOTED
         old[f] = false;
@@ -325,7 +321,7 @@ inline script_take(f, room)
 #ifdef KEPT_UNNAMED
 #define ENDS_UNKNOWN(i) false
 #else
-#define ENDS_UNKNOWN(i) (!HAS(owner[i], i) && !(sent[owner[i]] & (1 << (i))))
+#define ENDS_UNKNOWN(i) (!IN(has[owner[i]] | sent[owner[i]], i))
 #endif
 #define IS_DEAD(i) (dead[owner[i]] || ENDS_UNKNOWN(i))
 #ifdef NEW_UNSEEN
@@ -373,7 +369,7 @@ inline script_done(f, i, fails)
     fi
 }
 
-/* Of all that the far end has; `named`: a bit for each item. */
+/* Of all that the far end has; `named`: a set. */
 inline script_renew(f, named, names_all)
 {
     n = 0;
@@ -381,11 +377,11 @@ inline script_renew(f, named, names_all)
     :: n < ITEMS ->
         if
 #ifdef RENEWED_UNOWNED
-        :: named & (1 << n) -> lease(n, 1)
+        :: IN(named, n) -> lease(n, 1)
 #else
-        :: named & (1 << n) && owner[n] == f -> ended[n] = false
+        :: IN(named, n) && owner[n] == f -> ended[n] = false
 #endif
-        :: !(named & (1 << n)) && owner[n] == f ->
+        :: !IN(named, n) && owner[n] == f ->
 #ifdef KEPT_UNNAMED
             skip
 #else
@@ -396,8 +392,10 @@ inline script_renew(f, named, names_all)
         n++
     :: else -> break
     od;
-    n = 0;
-    waiting[f] = (names_all -> 0 : waiting[f]);
+    if
+    :: names_all -> waiting[f] = 0; old[f] = false
+    :: else
+    fi;
     if
 #ifndef BACK_UNWOKEN
     :: QUEUED -> many = QUEUED; wake()
@@ -408,122 +406,191 @@ inline script_renew(f, named, names_all)
 
 /* ---- requests ---- */
 
-inline run_script(script, by, first, second)
+inline draw_far_end()
 {
     if
-    :: script == OPEN -> script_open(by, first)
-    :: script == PUBLISH -> script_publish(first, second)
-    :: script == CONFIRM -> script_confirm(first, second)
-    :: script == FINISH -> script_finish(first)
-    :: script == TAKE -> script_take(by, second)
-    :: script == DONE -> script_done(by, first, second)
-    :: script == RENEW -> script_renew(by, first, second)
+    :: true
+    :: FARS > 1 && waiting[0] && waiting[FARS - 1] -> pick = FARS - 1
+    fi
+}
+
+/* Before a request: what chance decides about its script. */
+inline draw(what)
+{
+    if
+    :: what == TAKE && queued[0]
+    :: what == TAKE && queued[1] -> item = 1
+#if ITEMS > 2
+    :: what == TAKE && queued[2] -> item = 2
+#endif
+    :: else
+    fi;
+    draw_far_end()
+}
+
+inline lose() { lost--; looking = true }
+
+/* And whether it gets lost. */
+inline draw_all(by)
+{
+    if
+    :: has_effect = true; answered = true; draw(script)
+    :: lost > 0 -> lose()
+    :: lost > 0 -> lose(); has_effect = true; draw(script)
+    :: lost > 0 && late == NONE ->
+        lose();
+        late = script; late_by = by; late_first = first; late_second = second
+    fi
+}
+
+inline run_near_script(what, by, one, two)
+{
+    refused = false;
+    if
+    :: what == OPEN -> script_open(by, one)
+    :: what == PUBLISH -> script_publish(one, two)
+    :: what == CONFIRM -> script_confirm(one, two)
+    :: what == FINISH -> script_finish(one)
     fi;
     check()
 }
 
-/* `answered`: whether there is an answer. To be used in one step with what the answer says. */
-inline ask(script, by, first, second)
+inline run_far_script(what, by, one, two)
 {
+    got = ITEMS;
     if
-    :: run_script(script, by, first, second); answered = true
-    :: lost > 0 -> lost--; answered = false
-    :: lost > 0 -> lost--; run_script(script, by, first, second); answered = false
-    :: lost > 0 && late == NONE ->
-        lost--;
-        late = script; late_by = by; late_first = first; late_second = second;
-        answered = false
-    fi
+    :: what == TAKE -> script_take(by, two)
+    :: what == DONE -> script_done(by, one, two)
+    :: what == RENEW -> script_renew(by, one, two)
+    fi;
+    check()
+}
+
+inline forget_request()
+{
+    script = NONE; first = 0; second = 0; has_effect = false; answered = false; pick = 0; item = 0
 }
 
 active proctype Late()
 {
-    byte n;
 end:
     do
     :: atomic {
         late != NONE ->
-        run_script(late, late_by, late_first, late_second);
-#ifndef NEWS_UNNUMBERED
+        draw(late);
         if
-        :: late == TAKE && waiting[late_by] -> old[late_by] = true
-        :: late == TAKE && waiting[late_by] && all[late_by]
-        :: late != TAKE || !waiting[late_by]
+        :: true
+        :: late == TAKE && all[late_by] -> answered = true /* its number may still be valid */
         fi;
+        d_step {
+            if
+            :: late == TAKE || late == DONE || late == RENEW ->
+                run_far_script(late, late_by, late_first, late_second)
+            :: else -> run_near_script(late, late_by, late_first, late_second)
+            fi;
+            if
+#ifndef NEWS_UNNUMBERED
+            :: late == TAKE && waiting[late_by] && !answered -> old[late_by] = true
 #endif
-        refused = false; got = ITEMS;
-        late = NONE; late_by = 0; late_first = 0; late_second = 0
+            :: else
+            fi;
+            late = NONE; late_by = 0; late_first = 0; late_second = 0;
+            forget_request()
+        }
     }
     od
 }
 
 /* ---- far ends ---- */
 
-inline take()
-{
-#ifdef TAKEN_IN_TWO_STEPS
-    room = (leases < N);
+#define HELD COUNT(has[self])
+#define NOTHING_ODD (lost == LOST && stalls == STALLS)
+
+/* It gives up what is not its own any more. */
+#define IS_LOST(i) (IN(has[self], i) && owner[i] != self)
+#if ITEMS > 2
+#define ANY_LOST (IS_LOST(0) || IS_LOST(1) || IS_LOST(2))
+#else
+#define ANY_LOST (IS_LOST(0) || IS_LOST(1))
 #endif
-    atomic {
-        ask(TAKE, self, 0, room);
-        all[self] = all[self] || !answered;
-        ready[self] = !answered || got < ITEMS;
+
+inline give_up_lost()
+{
+    n = 0;
+    do
+    :: n < ITEMS ->
         if
-        :: answered && got < ITEMS -> HAS(self, got) = 1
+        :: IS_LOST(n) -> has[self] = has[self] & ~(1 << n); ready[self] = true
         :: else
         fi;
-        got = ITEMS; woken[self] = false;
-        room = 0; answered = false
+        n++
+    :: else -> break
+    od
+}
+
+inline hear_answer()
+{
+    if
+    :: script == TAKE ->
+        ready[self] = got < ITEMS;
+        has[self] = has[self] | ((got < ITEMS) << got);
+        woken[self] = false
+    :: script == DONE -> has[self] = has[self] & ~(1 << first); ready[self] = true
+    :: script == RENEW -> give_up_lost()
+    fi;
+    all[self] = false
+}
+
+inline hear_none()
+{
+    woken[self] = woken[self] && script != TAKE;
+    ready[self] = true;
+    all[self] = true
+}
+
+inline make_request()
+{
+    draw_all(self);
+    d_step {
+        if
+#ifndef NEWS_UNNUMBERED
+        :: all[self] -> sent[self] = 0; old[self] = waiting[self] > 0
+#endif
+        :: else
+        fi;
+        if
+        :: has_effect -> run_far_script(script, self, first, second)
+        :: else
+        fi;
+        if
+        :: answered -> hear_answer()
+        :: else -> hear_none()
+        fi;
+        forget_request()
     }
 }
 
-inline done(i, fails)
-{
-    ask(DONE, self, i, fails);
-    all[self] = all[self] || !answered;
-    if
-    :: answered -> HAS(self, i) = 0
-    :: else
-    fi;
-    ready[self] = true;
-    answered = false
-}
+/* The engine forgets that it waits. */
+inline begin_anew() { all[self] = true; ready[self] = true }
 
-/* It gives up what is not its own any more. */
-inline renew()
+inline hear(i)
 {
-#ifndef NEWS_UNNUMBERED
+    sent[self] = sent[self] & ~(1 << i);
     if
-    :: all[self] -> sent[self] = 0; old[self] = waiting[self] > 0
-    :: else
-    fi;
-#endif
-    do
-    :: n < ITEMS -> named = named + HAS(self, n) * (1 << n); n++
-    :: else -> break
-    od;
-    n = 0;
-    ask(RENEW, self, named, all[self]);
-    ready[self] = ready[self] || all[self] || !answered;
-    all[self] = !answered;
-    do
-    :: n < ITEMS && answered ->
-        ready[self] = ready[self] || (HAS(self, n) && owner[n] != self);
-        HAS(self, n) = HAS(self, n) && owner[n] == self;
-        n++
-    :: else -> break
-    od;
-    n = 0; named = 0; answered = false
+    :: HELD < PLACES ->
+        assert(owner[i] == self || !NOTHING_ODD);
+        has[self] = has[self] | (1 << i)
+    :: else -> begin_anew()
+    fi
 }
 
 inline goes()
 {
-    dead[self] = true; all[self] = false;
-    ready[self] = false; woken[self] = false; waiting[self] = 0;
-    sent[self] = 0; refuses[self] = false
+    has[self] = 0; sent[self] = 0; refuses[self] = false;
+    ready[self] = false; woken[self] = false; all[self] = false;
+    waiting[self] = 0; old[self] = false;
+    dead[self] = true
 }
-
-#define HELD (HAS(self, 0) + HAS(self, 1) + (ITEMS > 2) * HAS(self, ITEMS - 1))
 
 /* A take without a place. The answer says nothing. */
 inline pass_on()
@@ -535,48 +602,55 @@ inline pass_on()
     fi
 }
 
-#define NOTHING_ODD (lost == LOST && stalls == STALLS)
-
-inline hear(i)
-{
-    sent[self] = sent[self] & ~(1 << i);
-    if
-    :: HELD < PLACES -> assert(owner[i] == self || !NOTHING_ODD); HAS(self, i) = 1
-    :: else -> all[self] = true
-    fi
-}
-
 /* The function may end at any time, and fail. */
-#define STEPS(i) \
-    :: atomic { sent[self] & (1 << i) -> hear(i) } \
-    :: atomic { !all[self] && HAS(self, i) -> done(i, 0) } \
-    :: atomic { !all[self] && HAS(self, i) -> done(i, 1) } \
-    :: atomic { !all[self] && HAS(self, i) && owner[i] != self -> renew() } \
-    :: atomic { !all[self] && HELD < PLACES && MAY_END(i) -> script_look(i); take() }
-#define HAS_NOTHING (!HAS(self, 0) && !HAS(self, ITEMS - 1) && !HAS(self, ITEMS / 2))
+#define REQUESTS(i) \
+    :: !all[self] && IN(has[self], i) -> script = DONE; first = i \
+    :: !all[self] && IN(has[self], i) -> script = DONE; first = i; second = true \
+    :: !all[self] && HELD < PLACES && MAY_END(i) -> d_step { script_look(i); script = TAKE }
 
 proctype Far(byte self)
 {
-    byte n, named;
-    bool answered, room;
+    bool room;
 end:
     do
-    STEPS(0)
-    STEPS(1)
+    :: atomic {
+        if
+        REQUESTS(0)
+        REQUESTS(1)
 #if ITEMS > 2
-    STEPS(2)
+        REQUESTS(2)
 #endif
-    :: !all[self] && ready[self] && HELD < PLACES -> take()
-    :: atomic { !all[self] && woken[self] && HELD == PLACES -> pass_on() }
-    :: atomic { (lost < LOST || owed) && HELD < PLACES && !ready[self] && QUEUED && leases < N ->
+        :: !all[self] && ready[self] && HELD < PLACES -> script = TAKE; second = room; room = false
+        :: !all[self] && ANY_LOST -> script = RENEW; first = has[self]
+        :: all[self] -> script = RENEW; first = has[self]; second = true
+        fi;
+        make_request()
+    }
+#ifdef TAKEN_IN_TWO_STEPS
+    :: atomic { !room && leases < N -> room = true }
+#endif
+    :: atomic { IN(sent[self], 0) -> hear(0) }
+    :: atomic { IN(sent[self], 1) -> hear(1) }
+#if ITEMS > 2
+    :: atomic { IN(sent[self], 2) -> hear(2) }
+#endif
+    :: atomic { refuses[self] -> refuses[self] = false; begin_anew() }
+    :: atomic { lost > 0 && sent[self] -> lose(); sent[self] = 0; begin_anew() }
+    :: atomic {
+        !all[self] && woken[self] && HELD == PLACES ->
+        draw_far_end();
+        d_step { pass_on(); pick = 0 }
+    }
+    :: atomic { looking && HELD < PLACES && QUEUED && leases < N && !ready[self] ->
             ready[self] = true
         }
-    :: atomic { all[self] -> renew() }
-    :: atomic { refuses[self] -> refuses[self] = false; all[self] = true }
-    :: atomic { lost > 0 && sent[self] -> lost--; sent[self] = 0; all[self] = true }
-    :: over && HAS_NOTHING -> break
-    :: self > 0 -> atomic { owed = owed || woken[self]; goes(); break }
-    :: atomic { self > 0 && !all[self] -> script_renew(self, 0, 1); check(); goes(); break }
+    :: atomic { self > 0 -> looking = looking || woken[self]; goes(); break }
+    :: atomic {
+        self > 0 && !all[self] ->
+        draw_far_end();
+        d_step { script_renew(self, 0, 1); check(); goes(); pick = 0 };
+        break
+    }
     od
 }
 
@@ -584,19 +658,22 @@ end:
 
 proctype Engine()
 {
-    byte n;
 end:
     do
-    :: atomic {
+    :: d_step {
         restarts > 0 && !is_new ->
         restarts--;
         is_new = true;
-        for (n : 0 .. ITEMS - 1) {
-            ended[n] = leased[n]
-        }
-        for (n : 0 .. FARS - 1) {
-            all[n] = !dead[n]
-        }
+        n = 0;
+        do
+        :: n < ITEMS -> ended[n] = leased[n]; n++
+        :: else -> break
+        od;
+        n = 0;
+        do
+        :: n < FARS -> all[n] = !dead[n]; ready[n] = !dead[n]; n++
+        :: else -> break
+        od;
         n = 0
     }
     :: atomic { is_new && !all[0] && !all[FARS - 1] -> is_new = false }
@@ -605,97 +682,95 @@ end:
 
 /* ---- near ends ---- */
 
-/* In one step with what the answer says: ends if the run is another's. */
-inline ask_as_near_end(script, second)
-{
-    ask(script, self, own, second);
-    if
-    :: answered && own != epoch -> assert(opener != self); stale = true; answered = false
-    :: else
-    fi
-}
-
 #ifdef CONFIRMED_UNUSED
 #define SURE to
 #else
 #define SURE (to - 1)
 #endif
 
-proctype Near(byte self)
+/* It ends if the run is another's. */
+inline hear_answer_of_engine()
 {
-    byte n, own, seen, from, to, confirmed;
-    bool answered, stale;
-    do
-    :: !answered ->
-        atomic {
-            ask(OPEN, self, seen, 0);
-            if
-            :: answered && refused -> seen = epoch; answered = false
-            :: answered && !refused -> own = epoch; from = published; to = delivered
-            :: else
-            fi;
-            refused = false
-        }
-    :: self == 0 && SECOND && !answered -> break
-    :: answered -> break
-    od;
     if
-    :: answered && own == epoch -> assert(to <= used)
-    :: else -> stale = true
-    fi;
-    confirmed = to;
-    answered = false;
-    do
-    :: stale -> break
-    :: atomic { !stale && from < ITEMS -> ask_as_near_end(PUBLISH, from);
-            from = from + answered;
-            answered = false
-        }
-    :: atomic { !stale && to < ITEMS && results[to] && to >= trimmed ->
-            assert(to <= used + 1);
-            if
-            :: to > used -> used = to
-            :: else
-            fi;
-            to++
-        }
-    :: atomic { !stale && to > 0 && SURE > confirmed ->
-            ask_as_near_end(CONFIRM, SURE);
-            confirmed = (answered -> SURE : confirmed);
-            answered = false
-        }
-    :: atomic { !stale && from == ITEMS && own != epoch -> /* it asks now and then */
-            ask_as_near_end(CONFIRM, confirmed)
-        }
-    :: atomic { !stale && from == ITEMS && to == ITEMS -> ask_as_near_end(FINISH, 0) }
-        if
-        :: answered -> over = true; break
-        :: !answered
-        fi
-    :: self == 0 && SECOND -> break /* it dies */
-    od;
-    gone[self] = true
+    :: script == OPEN && refused -> seen = epoch
+    :: script == OPEN && !refused ->
+        own = epoch; from = published; to = delivered; confirmed = to;
+        assert(to <= used)
+    :: script != OPEN && own != epoch -> assert(opener != self); leaves = true
+    :: else ->
+        from = from + (script == PUBLISH);
+        confirmed = (script == CONFIRM -> second : confirmed);
+        over = over || script == FINISH;
+        leaves = (script == FINISH)
+    fi
 }
 
-proctype Second()
+inline leave()
 {
-    if
-    :: epoch > 0 || gone[0] -> run Near(1)
-    :: over
-    fi
+    gone = gone || self == 0;
+    own = 0; seen = 0; from = 0; to = 0; confirmed = 0;
+    leaves = false
+}
+
+proctype Near(byte self)
+{
+    byte own, seen, from, to, confirmed;
+    bool leaves;
+    do
+    :: atomic {
+        if
+        :: !own && (self == 0 || epoch > 0 || gone) -> script = OPEN
+        :: own && from < ITEMS -> script = PUBLISH; second = from
+        :: own && to > 0 && SURE > confirmed -> script = CONFIRM; second = SURE
+        :: own && from == ITEMS && own != epoch -> /* it asks now and then */
+            script = CONFIRM; second = confirmed
+        :: own && from == ITEMS && to == ITEMS -> script = FINISH
+        fi;
+        first = (script == OPEN -> seen : own);
+        draw_all(self);
+        d_step {
+            if
+            :: has_effect -> run_near_script(script, self, first, second)
+            :: else
+            fi;
+            if
+            :: answered -> hear_answer_of_engine()
+            :: else
+            fi;
+            forget_request()
+        };
+        if
+        :: leaves -> leave(); break
+        :: else
+        fi
+    }
+    :: atomic {
+        own && to < ITEMS && results[to] && to >= trimmed ->
+        assert(to <= used + 1);
+        used = (to > used -> to : used);
+        to++
+    }
+    /* The first one dies; the second one need not open what is over. */
+    :: atomic { SECOND && (self == 0 || over) -> leave(); break }
+    od;
+end_gone:
+    false
 }
 
 active proctype Quiet()
 {
-    byte n;
 end:
     timeout ->
-    assert(over || (opener == 0 && gone[0]));
-    check();
-    do
-    :: over && n < ITEMS -> assert(n < published && results[n] == 1); n++
-    :: else -> break
-    od
+    d_step {
+        assert(over || (opener == 0 && gone));
+        check();
+        n = 0;
+        do
+        :: over && n < ITEMS -> assert(n < published && results[n] == 1); n++
+        :: else -> break
+        od;
+        n = 0
+    }
 }
 
 init {
@@ -716,7 +791,7 @@ init {
         fi;
         run Near(0);
         if
-        :: SECOND -> run Second()
+        :: SECOND -> run Near(1)
         :: else
         fi
     }
