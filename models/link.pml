@@ -15,7 +15,8 @@
  * is on its way for less than a lease, and may be lost with a connection, which the far end
  * notices. It has a number: a far end that reports all that it has takes no item of news from
  * before, since that renewal, which does not name the item, gives it back. Nor does it take
- * one that it has no place for: then it reports all.
+ * one that it has no place for. In both cases it reports all again. The engine then forgets that
+ * the far end waits, so the far end takes again.
  *
  * A far end takes when it is ready: when it begins, when it was woken, and again after it got an
  * item or stored a result. Where it got none, the engine notes that it waits. One that is woken and
@@ -53,6 +54,7 @@
  *  NOT_NOTED          take does not note that a far end waits
  *  HANDED_ANYWAY      publish does not look at the number of leases
  *  NEWS_UNNUMBERED    a far end takes an item of news from before it reported all
+ *  REFUSED_UNREADY    a far end that has refused such news does not take again
  *  NEVER_RECLAIMED    no lease that has ended is taken away
  *  NEW_UNSEEN         a lease that ended while the engine was away is taken away at once */
 #ifndef ITEMS
@@ -570,8 +572,18 @@ inline make_request()
     }
 }
 
-/* The engine forgets that it waits. */
+/* The engine forgets that the far end waits, so it takes again. */
 inline begin_anew() { all[self] = true; ready[self] = true }
+
+/* It takes no item of the news. */
+inline refuse()
+{
+#ifdef REFUSED_UNREADY
+    all[self] = true
+#else
+    begin_anew()
+#endif
+}
 
 inline hear(i)
 {
@@ -580,7 +592,7 @@ inline hear(i)
     :: HELD < PLACES ->
         assert(owner[i] == self || !NOTHING_ODD);
         has[self] = has[self] | (1 << i)
-    :: else -> begin_anew()
+    :: else -> refuse()
     fi
 }
 
@@ -623,6 +635,11 @@ end:
         :: !all[self] && ready[self] && HELD < PLACES -> script = TAKE; second = room; room = false
         :: !all[self] && ANY_LOST -> script = RENEW; first = has[self]
         :: all[self] -> script = RENEW; first = has[self]; second = true
+#ifndef NEWS_UNNUMBERED
+        :: all[self] && sent[self] -> /* the news is not lost */
+            script = RENEW; first = has[self]; second = true;
+            refuses[self] = true
+#endif
         fi;
         make_request()
     }
@@ -634,7 +651,7 @@ end:
 #if ITEMS > 2
     :: atomic { IN(sent[self], 2) -> hear(2) }
 #endif
-    :: atomic { refuses[self] -> refuses[self] = false; begin_anew() }
+    :: atomic { refuses[self] -> refuses[self] = false; refuse() }
     :: atomic { lost > 0 && sent[self] -> lose(); sent[self] = 0; begin_anew() }
     :: atomic {
         !all[self] && woken[self] && HELD == PLACES ->
