@@ -122,20 +122,18 @@ byte never_return = STUCK;
 
 /* ---- roles: each under one hold of the lock ---- */
 
-inline wake(worker) /* lt_worker_wake */
+inline wake(worker) /* lt_worker_wake; in one step */
 {
-    d_step {
-        if
-        :: asleep[worker] -> asleep[worker] = false; in_futex[worker] = false
-        :: else
-        fi
-    }
+    if
+    :: asleep[worker] -> asleep[worker] = false; in_futex[worker] = false
+    :: else
+    fi
 }
 
 inline wake_next()
 {
     if
-    :: next != NONE -> wake(next); next = NONE
+    :: next != NONE -> d_step { wake(next); next = NONE }
     :: else
     fi
 }
@@ -248,10 +246,9 @@ inline become_active()
 #endif
     }
     if
-    :: may_sleep_on -> next = NONE; may_sleep_on = false
-    :: true -> may_sleep_on = false
-    fi;
-    wake_next()
+    :: next != NONE -> d_step { wake(next); next = NONE; may_sleep_on = false }
+    :: next == NONE || may_sleep_on -> next = NONE; may_sleep_on = false
+    fi
 }
 
 /* Called after `unwatched` was seen. */
@@ -267,13 +264,24 @@ inline idle_tell()
     wake_next()
 }
 
-inline tell() /* lt_worker_notify */
+/* lt_worker_notify. If `unwatched` has changed since it was read, nothing happens: so to read it
+ * and to act is one step. `condition` is the worker's own. */
+inline tell_if(condition)
 {
     if
-    :: unwatched -> idle_tell()
+    :: d_step {
+            condition && unwatched ->
+            if
+            :: watcher != NONE -> unwatched = false; next = watcher
+            :: else -> hand_on_watch()
+            fi
+        }
+        wake_next()
     :: else
     fi
 }
+
+inline tell() { tell_if(true) }
 
 inline call() /* lt_idle_call */
 {
@@ -334,6 +342,7 @@ inline set_timer()
 inline fire_timer()
 {
     atomic {
+        wheel[self] ->
         wheel[self] = false; timer[self] = false; called = unwatched;
         list[self]++; waits[self] = true
     }
@@ -344,14 +353,13 @@ inline fire_timer()
 inline drain()
 {
     if
-    :: inbox[self] + sent[self] > 0 ->
-        atomic { k = inbox[self] + sent[self]; inbox[self] = 0; sent[self] = 0 }
+    :: atomic {
+            inbox[self] + sent[self] > 0 ->
+            k = inbox[self] + sent[self]; inbox[self] = 0; sent[self] = 0
+        }
         atomic { list[self] = list[self] + k; waits[self] = true; k = 0 }
 #ifndef UNTOLD_CROWD
-        if
-        :: list[self] > 1 -> tell()
-        :: else
-        fi
+        tell_if(list[self] > 1)
 #endif
     :: else
     fi
@@ -388,7 +396,8 @@ inline visit(victim)
             }
             own[victim] = false;
             if
-            :: moved > 0 -> append(moved); moved = 0
+            :: moved > 0 ->
+                d_step { list[self] = list[self] + moved; waits[self] = true; moved = 0 }
             :: else
             fi
         :: else
@@ -424,33 +433,43 @@ inline give(other)
 }
 
 /* A worker whose function does not return has stood still since the last look; another may have. */
+inline steal_from(victim)
+{
+    if
+#ifdef NEVER_TAKES
+    :: true
+#else
+    :: visit(victim)
+    :: !stuck[victim]
+#endif
+    fi
+}
+
 inline steal()
 {
-    k = 1;
-    do
-    :: k < WORKERS && list[self] == 0 ->
-        if
-#ifdef NEVER_TAKES
-        :: true
-#else
-        :: visit((self + k) % WORKERS)
-        :: !stuck[(self + k) % WORKERS]
+    steal_from((self + 1) % WORKERS)
+#if WORKERS == 3
+    if
+    :: list[self] == 0 -> steal_from((self + 2) % WORKERS)
+    :: else
+    fi
 #endif
-        fi;
-        k++
-    :: else -> k = 0; break
-    od
 }
 
 /* ---- being idle ---- */
 
-inline leave_if_news()
+#define HAS_NEWS (inbox[self] + sent[self] + in_global > 0)
+
+inline leave_if(condition)
 {
     if
-    :: inbox[self] + sent[self] + in_global > 0 -> break
+    :: condition -> break
     :: else
     fi
 }
+
+#define IS_INSIDE(i) (!asleep[i] && inside[i])
+#define IS_BUSY(i) (waits[i] || inbox[i] + sent[i] > 0)
 
 inline last_look() /* all_is_quiet; its answer is `quiet` */
 {
@@ -460,21 +479,15 @@ inline last_look() /* all_is_quiet; its answer is `quiet` */
 #endif
 #ifndef NO_LAST_LOOK
 #ifndef MISSED_WHO_IS_INSIDE
-    for (k : 1 .. WORKERS - 1) {
-        if
-        :: !asleep[(self + k) % WORKERS] && inside[(self + k) % WORKERS] -> quiet = false
-        :: else
-        fi
-    }
+    quiet = !IS_INSIDE((self + 1) % WORKERS);
+#if WORKERS == 3
+    quiet = quiet && !IS_INSIDE((self + 2) % WORKERS);
 #endif
-    for (k : 1 .. WORKERS - 1) {
-        if
-        :: waits[(self + k) % WORKERS] ||
-           inbox[(self + k) % WORKERS] + sent[(self + k) % WORKERS] > 0 -> quiet = false
-        :: else
-        fi
-    }
-    k = 0;
+#endif
+    quiet = quiet && !IS_BUSY((self + 1) % WORKERS);
+#if WORKERS == 3
+    quiet = quiet && !IS_BUSY((self + 2) % WORKERS);
+#endif
 #ifndef GLOBAL_UNSEEN
     quiet = quiet && !in_global
 #endif
@@ -554,7 +567,7 @@ inline idle() /* lt_idle, after the spins */
         seen_active[self] = false;
 #endif
 #ifdef NEWS_BEFORE_ASLEEP
-        leave_if_news();
+        leave_if(HAS_NEWS);
 #endif
 #ifndef ROLE_BEFORE_ASLEEP
         asleep[self] = true;
@@ -570,13 +583,11 @@ inline idle() /* lt_idle, after the spins */
 #ifdef ROLE_BEFORE_ASLEEP
         asleep[self] = true;
 #endif
-#ifndef NEWS_BEFORE_ASLEEP
-        leave_if_news();
+#ifdef NEWS_BEFORE_ASLEEP
+        leave_if(due);
+#else
+        leave_if(HAS_NEWS || due);
 #endif
-        if
-        :: due -> break
-        :: else
-        fi;
         if
         :: watches -> watch_others()
         :: else
@@ -609,10 +620,7 @@ end_sleep:
     fi;
 #endif
 #ifndef UNTOLD_LOOT
-    if
-    :: list[self] > 1 -> tell()
-    :: else
-    fi
+    tell_if(list[self] > 1)
 #else
     skip
 #endif
@@ -622,33 +630,24 @@ end_sleep:
 
 inline run_function()
 {
-    atomic {
-        go_out();
-        if
-        :: true
-        :: tasks > 0 -> tasks--; appends = true
-        :: timers > 0 && !wheel[self] -> timers--; wheel[self] = true; sets = true
-        fi
-    }
     if
-    :: appends -> appends = false; go_in(); append(1); go_out()
-    :: sets -> sets = false; set_timer()
-    :: else
+    :: go_out()
+    :: atomic { tasks > 0 -> tasks--; go_out() } go_in(); append(1); go_out()
+    :: atomic { timers > 0 && !wheel[self] -> timers--; wheel[self] = true; go_out() } set_timer()
     fi;
     if
-    :: true
+    :: go_in()
     :: atomic { never_return > 0 -> never_return--; stuck[self] = true }
 end_stuck:
         false
-    fi;
-    go_in()
+    fi
 }
 
 inline see_to_it()
 {
     drain();
     if
-    :: wheel[self] -> fire_timer()
+    :: fire_timer()
     :: true
     fi;
 #if VISITS > 0
@@ -668,14 +667,13 @@ inline see_to_it()
 proctype Worker(byte self)
 {
     byte k, at, moved, next = NONE;
-    bool called, appends, sets, watches, told, alone, due, begun, rests, nap_over, alarm, quiet;
+    bool called, watches, told, alone, due, begun, rests, nap_over, alarm, quiet;
     bool visiting, may_sleep_on, leaves;
     do
     ::
         see_to_it();
         if
-        :: list[self] > 0 ->
-            atomic { list[self]--; waits[self] = (list[self] > 0) }
+        :: atomic { list[self] > 0 -> list[self]--; waits[self] = (list[self] > 0) }
             run_function()
         :: atomic {
                 list[self] == 0 && in_global > 0 ->
@@ -729,9 +727,9 @@ end:
 proctype Outside()
 {
     byte at, next = NONE;
+end:
     do
-    :: to_global > 0 -> atomic { to_global--; in_global++ } call()
-    :: else -> break
+    :: atomic { to_global > 0 -> to_global--; in_global++ } call()
     od
 }
 #endif
@@ -740,9 +738,10 @@ proctype Outside()
 proctype Poster()
 {
     byte to, at, next = NONE;
+end:
     do
-    :: posts + to_send > 0 ->
-        atomic {
+    :: atomic {
+            posts + to_send > 0 ->
             select(to : 0 .. WORKERS - 1);
             if
             :: posts > 0 -> posts--; inbox[to]++
@@ -750,7 +749,7 @@ proctype Poster()
             fi
         }
         if
-        :: asleep[to] -> wake(to)
+        :: asleep[to] -> d_step { wake(to) }
 #ifndef UNTOLD_POST
         :: else -> tell()
 #else
@@ -758,7 +757,6 @@ proctype Poster()
 #endif
         fi;
         to = 0
-    :: else -> break
     od
 }
 #endif
