@@ -10,10 +10,8 @@
 
 #include <limits.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
-#include <time.h>
 #include <unistd.h>
 
 struct vector {
@@ -286,37 +284,6 @@ int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t deadline)
 }
 
 /* ---- writing ---- */
-
-/* Workers block SIGPIPE, so it stays pending there and has no effect. */
-void lt_io_hush(struct lt_io_hush *hush)
-{
-    sigset_t sigpipe, pending;
-    hush->foreign = !lt_current_worker();
-    if (!hush->foreign)
-        return;
-    sigemptyset(&sigpipe);
-    sigaddset(&sigpipe, SIGPIPE);
-    sigpending(&pending);
-    hush->pending = sigismember(&pending, SIGPIPE);
-    pthread_sigmask(SIG_BLOCK, &sigpipe, &hush->before);
-}
-
-void lt_io_unhush(const struct lt_io_hush *hush, ssize_t n, size_t whole)
-{
-    struct timespec at_once = { 0 };
-    sigset_t sigpipe;
-    if (!hush->foreign)
-        return;
-    int error = errno;
-    /* A call that has moved some bytes may have raised it for the rest. */
-    bool perhaps = n < 0 ? error == EPIPE : (size_t)n < whole;
-    sigemptyset(&sigpipe);
-    sigaddset(&sigpipe, SIGPIPE);
-    if (perhaps && !hush->pending)
-        sigtimedwait(&sigpipe, NULL, &at_once);
-    pthread_sigmask(SIG_SETMASK, &hush->before, NULL);
-    errno = error;
-}
 
 static size_t bytes_of(const struct vector *v)
 {
