@@ -61,8 +61,9 @@ LEAT_API int leat_timer_init(leat_timer *timer, leat_scope *scope);
 
 /* Sets a timer: leat calls fn(timer, status) once, when `ns` nanoseconds have passed. If `ns` is 0
  * or less, leat calls fn soon; with LEAT_NEVER, only when the scope is cancelled. `timer` must be
- * initialised and not set. If it has a scope, only a party that may call leat_go for that scope may
- * call this. Never waits, and cannot run out of memory.
+ * initialised and not set, and no other party may set it during the call. If it has a scope, only a
+ * party that may call leat_go for that scope may call this. Never waits, and cannot run out of
+ * memory.
  * Returns 0; -EBUSY when the timer is set already; -EINVAL for a NULL timer or fn, or when no
  * runtime is running. Unless it returns 0, fn will not be called for this call. */
 LEAT_API int leat_after_func(leat_timer *timer, int64_t ns, leat_timer_fn *fn);
