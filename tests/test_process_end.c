@@ -278,7 +278,7 @@ static int let_a_group_finish_without_descriptors(void *flags)
     struct rlimit before, none;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     const leat_spawn_options options = { .flags = LEAT_PIPE_OUT | *(unsigned *)flags,
-                                         .grace = 300 * LEAT_MS };
+                                         .grace = LEAT_S };
     leat_process *process =
         spawn(scope,
               SHELL("(trap 'sleep 0.1; echo late; exit' TERM; exec 2>/dev/null; echo 0;"
