@@ -10,6 +10,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -230,12 +231,17 @@ static int start_by_fork(struct lt_program *program)
     int gate[2];
     if (pipe2(gate, O_CLOEXEC) != 0)
         return -errno;
-    pid_t pid = fork();
+    pid_t parent = getpid(), pid = fork();
     int error = pid < 0 ? -errno : 0;
     char byte = 0;
     if (pid == 0) {
-        close(gate[1]); /* if the parent dies, the child reads the end */
-        if (read(gate[0], &byte, 1) == 1)
+        /* If the parent dies, the child reads the end; but another child that was forked meanwhile
+         * may hold the gate open, and wait at its own. */
+        struct pollfd opens = { .fd = gate[0], .events = POLLIN };
+        close(gate[1]);
+        while (poll(&opens, 1, 100) <= 0 && getppid() == parent) {
+        }
+        if (getppid() == parent && read(gate[0], &byte, 1) == 1)
             child(program);
         _exit(127);
     }
