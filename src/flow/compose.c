@@ -133,8 +133,8 @@ struct guarded {
     void *arg;
 };
 
-/* Room for one more output is left to `fn`. */
-static struct limit limit_for_inner(const struct guarded *g, leat_emit *out)
+/* Room for one more output is left to `fn`. The inputs are those of the guarded step itself. */
+static struct limit limit_for_guarded(const struct guarded *g, leat_emit *out)
 {
     struct limit limit = limit_for(g->inner, out);
     limit.emit.inner = out->inner;
@@ -144,14 +144,14 @@ static struct limit limit_for_inner(const struct guarded *g, leat_emit *out)
 static int guarded_step(leat_transform *t, const void *item, leat_emit *emit)
 {
     struct guarded *g = (struct guarded *)t;
-    struct limit limit = limit_for_inner(g, emit);
+    struct limit limit = limit_for_guarded(g, emit);
     return g->inner->step(g->inner, item, &limit.emit);
 }
 
 static int guarded_finish(leat_transform *t, leat_emit *emit)
 {
     struct guarded *g = (struct guarded *)t;
-    struct limit limit = limit_for_inner(g, emit);
+    struct limit limit = limit_for_guarded(g, emit);
     return g->inner->finish ? g->inner->finish(g->inner, &limit.emit) : 0;
 }
 
