@@ -1,9 +1,11 @@
 /* test_process_many.c: very many processes, one after the other and at once; very much output for a
- * slow reader; starts that fail; and processes that run while the runtime is to stop. */
+ * slow reader; starts that fail; processes that run while the runtime is to stop; and a program that
+ * is killed while it starts others. */
 #define _GNU_SOURCE
 #include "processes.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/resource.h>
 
 /* 10,000 in a long run. */
@@ -242,6 +244,45 @@ static void does_not_stop_before_them(void **state)
     }
 }
 
+/* ---- a program that is killed while it starts others ---- */
+
+static int start_for_ever(void *begun)
+{
+    static struct work work = { INT32_MAX };
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    for (int i = 0; i < 8; i++)
+        CHECK_IS(0, leat_go(scope, run_many, &work));
+    CHECK_IS(1, write(*(int *)begun, "", 1));
+    return leat_scope_close(scope);
+}
+
+/* Where a start forks, the child waits until its parent lets it go on: no such child may stay. Each
+ * has the writing end of the pipe; a program that it has become does not. */
+static void leaves_no_child_when_killed(void **state)
+{
+    (void)state;
+    skip_under_emulation();
+    for (int round = 0; round < 20; round++) {
+        int ends[2];
+        char byte;
+        CHECK_IS(0, pipe(ends));
+        pid_t parent = fork();
+        CHECK(parent >= 0);
+        if (parent == 0) {
+            leat_main_with(start_for_ever, &ends[1], &(leat_options){ .workers = 2 });
+            _exit(0);
+        }
+        close(ends[1]);
+        CHECK_IS(1, read(ends[0], &byte, 1));
+        nanosleep(&(struct timespec){ .tv_nsec = 20000000 + 1000000 * round }, NULL);
+        CHECK_IS(0, kill(parent, SIGKILL));
+        CHECK_IS(parent, waitpid(parent, NULL, 0));
+        CHECK_IS(1, poll(&(struct pollfd){ .fd = ends[0], .events = POLLIN }, 1, 20000));
+        CHECK_IS(0, read(ends[0], &byte, 1));
+        close(ends[0]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -251,6 +292,7 @@ int main(void)
         TESTS_ON_WORKERS(outputs_come_in_order),
         TESTS_ON_WORKERS(what_fails_to_start_does_not_run),
         cmocka_unit_test(does_not_stop_before_them),
+        cmocka_unit_test(leaves_no_child_when_killed),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
