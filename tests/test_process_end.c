@@ -133,6 +133,18 @@ ON_WORKERS(kills_what_ignores_the_end);
 
 /* ---- the rest of the group ---- */
 
+/* The leader's end is noticed by the reactor, or by a thread that attends to it. `body` gets a
+ * pointer to the flag. */
+static int in_both_ways(leat_fn *body)
+{
+    static unsigned none, attended = LEAT_ATTENDED;
+    struct foreign foreign;
+    CHECK_IS(0, body(&none));
+    foreign_start(&foreign, body, &attended);
+    CHECK_IS(0, foreign_join(&foreign));
+    return 0;
+}
+
 /* The process itself dies of SIGTERM at once; another one of its group has something to do. */
 static int let_a_group_finish(void *arg)
 {
@@ -211,13 +223,8 @@ static int end_groups(void *flags)
 
 static int gives_the_group_its_grace(void *arg)
 {
-    static unsigned none, attended = LEAT_ATTENDED;
-    struct foreign foreign;
     (void)arg;
-    CHECK_IS(0, end_groups(&none));
-    foreign_start(&foreign, end_groups, &attended);
-    CHECK_IS(0, foreign_join(&foreign));
-    return 0;
+    return in_both_ways(end_groups);
 }
 ON_WORKERS(gives_the_group_its_grace);
 
@@ -262,13 +269,8 @@ static int end_what_left_its_group(void *arg)
 
 static int ends_what_left_its_group(void *arg)
 {
-    static unsigned none, attended = LEAT_ATTENDED;
-    struct foreign foreign;
     (void)arg;
-    CHECK_IS(0, end_what_left_its_group(&none));
-    foreign_start(&foreign, end_what_left_its_group, &attended);
-    CHECK_IS(0, foreign_join(&foreign));
-    return 0;
+    return in_both_ways(end_what_left_its_group);
 }
 ON_WORKERS(ends_what_left_its_group);
 
@@ -301,13 +303,8 @@ static int let_a_group_finish_without_descriptors(void *flags)
 
 static int gives_the_grace_without_descriptors(void *arg)
 {
-    static unsigned none, attended = LEAT_ATTENDED;
-    struct foreign foreign;
     (void)arg;
-    CHECK_IS(0, let_a_group_finish_without_descriptors(&none));
-    foreign_start(&foreign, let_a_group_finish_without_descriptors, &attended);
-    CHECK_IS(0, foreign_join(&foreign));
-    return 0;
+    return in_both_ways(let_a_group_finish_without_descriptors);
 }
 ON_WORKERS(gives_the_grace_without_descriptors);
 
