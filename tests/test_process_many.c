@@ -1,6 +1,6 @@
 /* test_process_many.c: very many processes, one after the other and at once; very much output for a
- * slow reader; starts that fail; processes that run while the runtime is to stop; and a program that
- * is killed while it starts others. */
+ * slow reader; starts that fail; processes that run while the runtime is to stop; and a program
+ * that is killed while it starts others. */
 #define _GNU_SOURCE
 #include "processes.h"
 

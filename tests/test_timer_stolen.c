@@ -61,7 +61,7 @@ static int wakes_the_robbed(void *arg)
     return 0;
 }
 
-/* Started anew each time: later the worker that is robbed watches the others, and so wakes anyway. */
+/* Started anew each time: later the robbed worker watches the others, and so wakes anyway. */
 static void wakes_a_worker_whose_job_was_stolen(void **state)
 {
     (void)state;
