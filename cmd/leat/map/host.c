@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "map/host.h"
 
-#include "shared/program.h"
+#include "shared/shortage.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -56,7 +56,7 @@ static int take_credit(struct remote *r, struct frame *f)
 static int take_end(struct remote *r, struct frame *f)
 {
     int error = answer_take_end(r, f);
-    if (!error && program_is_shortage(-r->refused)) {
+    if (!error && shortage_is(-r->refused)) {
         error = -r->refused;
         r->refused = 0;
         r->ended = false;
@@ -159,7 +159,7 @@ static void say_end(struct host *host, int error)
         streams_say(&run->streams, "%s: no leat worker answers", name);
     else if (error == -EBADMSG)
         streams_say(&run->streams, "%s: lost: no leat worker sends this", name);
-    else if (program_is_shortage(error))
+    else if (shortage_is(error))
         streams_say(&run->streams, "%s: %s: not even one job can run within its limits (ulimit -a)",
                     name, strerror(-error));
     else

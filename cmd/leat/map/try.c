@@ -3,6 +3,7 @@
 #include "map/draft.h"
 #include "map/host.h"
 #include "shared/program.h"
+#include "shared/shortage.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,8 +12,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-static const int64_t shortage = 10 * LEAT_MS;
 
 /* ---- a program's variables ---- */
 
@@ -40,14 +39,6 @@ static const char **environment(const struct text *variables)
 
 /* ---- shortages of the system ---- */
 
-/* Other jobs give back what the system lacks when they end, and no job begins in their places
- * before those that wait for it (`wants`). Only one job waits for it at a time; others that must
- * wait, too, hold nothing meanwhile, not even a thread. */
-struct patience {
-    bool is_first;
-    unsigned left; /* tries while no job is about to end */
-};
-
 /* Whether a job runs and does not only wait for its turn. While the deliverer writes, a job that
  * waits may be about to get its turn. With the lock held. */
 static bool any_goes_on(const struct run *run)
@@ -59,33 +50,30 @@ static bool any_goes_on(const struct run *run)
     return false;
 }
 
-/* False: the run ends, there is nothing left to wait for, or the job `yields`. */
+/* No other job begins before the jobs that wait (`wants`), which hold nothing meanwhile, not even a
+ * thread. False: the run ends, there is nothing left to wait for, or the job `yields`. */
 static bool wait_for_others(struct job *job, struct patience *p)
 {
     struct run *run = job->run;
     job->yields = job->as_thread;
     if (job->yields)
         return false;
-    if (!p->is_first) {
+    if (!p->has_turn)
         atomic_fetch_add_explicit(&run->wants, 1, memory_order_relaxed);
-        leat_mutex_lock(run->shortage);
-        *p = (struct patience){ true, 100 };
-        return true;
-    }
     pthread_mutex_lock(&run->lock);
     bool alone = !any_goes_on(run);
     pthread_mutex_unlock(&run->lock);
-    if (alone && p->left-- == 0)
-        return false;
-    return leat_recv_until(run->stopping, NULL, leat_after(shortage)) == -ETIMEDOUT;
+    bool again = shortage_wait(run->shortage, p, alone, run->stopping);
+    if (!p->has_turn)
+        atomic_fetch_sub_explicit(&run->wants, 1, memory_order_relaxed);
+    return again;
 }
 
 static void end_patience(struct run *run, const struct patience *p)
 {
-    if (!p->is_first)
-        return;
-    atomic_fetch_sub_explicit(&run->wants, 1, memory_order_relaxed);
-    leat_mutex_unlock(run->shortage);
+    if (p->has_turn)
+        atomic_fetch_sub_explicit(&run->wants, 1, memory_order_relaxed);
+    shortage_over(run->shortage, p);
 }
 
 /* ---- the program ---- */
@@ -110,7 +98,7 @@ static int start(struct job *job, leat_scope *scope, const char **argv, int out,
     if (all)
         do
             error = leat_spawn(scope, argv, &options, process);
-        while (program_is_shortage(error) && wait_for_others(job, &patience));
+        while (shortage_is(error) && wait_for_others(job, &patience));
     end_patience(run, &patience);
     free(all);
     text_free(&variables);
@@ -173,7 +161,7 @@ void job_refuse(struct job *job, const char *program, int error)
     job->exit = (leat_exit){ .code = missing ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN };
     job->took = 0;
     job->unlogged = !large;
-    bool lacks = program_is_shortage(error);
+    bool lacks = shortage_is(error);
     if (large || end_run(run, false, 0, lacks ? EXIT_TROUBLE : job->exit.code))
         streams_say(&run->streams, "%s%s%s: %s%s", where, *where ? ": " : "",
                     *program ? program : "''", missing ? "command not found" : strerror(-error),
@@ -207,7 +195,7 @@ static int open_draft(struct job *job, struct draft *draft)
     int error;
     do
         error = draft_open(draft, run->mask);
-    while (program_is_shortage(error) && wait_for_others(job, &patience));
+    while (shortage_is(error) && wait_for_others(job, &patience));
     end_patience(run, &patience);
     return error;
 }

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "shared/program.h"
 
-#include <errno.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -41,9 +41,4 @@ const char **program_environment(const char *const *variables, size_t count)
         if (!is_among(variables, count, environ[i]))
             all[kept++] = environ[i];
     return all;
-}
-
-bool program_is_shortage(int error)
-{
-    return error == -EAGAIN || error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }

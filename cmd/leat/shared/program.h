@@ -2,7 +2,6 @@
 #ifndef LEAT_CMD_PROGRAM_H
 #define LEAT_CMD_PROGRAM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 /* LEAT_SEQ, LEAT_SLOT and LEAT_TRY, which identify a job of `leat map`. */
@@ -15,9 +14,5 @@ const char **program_strings(const char *strings, size_t count);
 /* The environment, in which `count` variables NAME=value replace others of these names, then NULL.
  * The caller frees the array. NULL: no memory. */
 const char **program_environment(const char *const *variables, size_t count);
-
-/* Whether a program could not be started because the system lacked something that other programs
- * give back when they end. */
-bool program_is_shortage(int error);
 
 #endif

@@ -1,6 +1,7 @@
 /* errand.c: a job from a queue: runs its program with its input, and makes its result. */
 #define _GNU_SOURCE
 #include "shared/program.h"
+#include "shared/shortage.h"
 #include "worker/order.h"
 #include "worker/queue.h"
 
@@ -12,8 +13,6 @@
 #include <sys/ioctl.h>
 
 enum { STREAMS = 2, ROOM_FOR_END = 1024 };
-
-static const int64_t shortage = 50 * LEAT_MS;
 
 struct errand {
     struct taker *taker;
@@ -66,15 +65,13 @@ static void count(struct taker *taker, int more)
     pthread_mutex_unlock(&taker->lock);
 }
 
-/* Waits: other programs give back what the system lacks when they end. */
-static bool wait_for_others(struct taker *taker, unsigned *tries)
+/* False: there is nothing left to wait for, or the worker ends. */
+static bool wait_for_others(struct taker *taker, struct patience *patience)
 {
     pthread_mutex_lock(&taker->lock);
     bool alone = !taker->running;
     pthread_mutex_unlock(&taker->lock);
-    if (alone && (*tries)-- == 0)
-        return false;
-    return leat_recv_until(taker->hurry, NULL, leat_after(shortage)) == -ETIMEDOUT;
+    return shortage_wait(taker->turn, patience, alone, taker->hurry);
 }
 
 static int start(struct errand *e, leat_scope *scope)
@@ -88,12 +85,13 @@ static int start(struct errand *e, leat_scope *scope)
         .grace = order->grace,
         .flags = (order->has_input ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_OUT | LEAT_PIPE_ERR,
     };
-    unsigned tries = 20;
+    struct patience patience = { 0 };
     int error = environment ? 0 : -ENOMEM;
     if (!error)
         do
             error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, &e->process);
-        while (program_is_shortage(error) && wait_for_others(e->taker, &tries));
+        while (shortage_is(error) && wait_for_others(e->taker, &patience));
+    shortage_over(e->taker->turn, &patience);
     free(environment);
     free(strings);
     return error;

@@ -22,6 +22,7 @@ struct taker {
     int64_t grace;       /* for the running jobs when the worker must end */
     int64_t lease;
     char host[65];    /* of this machine */
+    leat_mutex *turn; /* of the jobs that cannot start now: shared/shortage.h */
     leat_chan *hurry; /* closed: jobs end now */
     leat_scope *serving;
     pthread_mutex_t lock;

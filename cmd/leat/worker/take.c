@@ -65,7 +65,8 @@ static int work(void *arg)
     leat_link *link;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     taker->hurry = scope ? leat_chan_make(scope, 0, 0) : NULL;
-    int error = taker->hurry ? 0 : -ENOMEM;
+    taker->turn = scope ? leat_mutex_open(scope) : NULL;
+    int error = taker->hurry && taker->turn ? 0 : -ENOMEM;
     if (!error)
         error = leat_link_open(scope, taker->queue.engine,
                                &(leat_link_spec){ .lease = taker->lease, .tell = print_message },

@@ -1,13 +1,12 @@
 /* work.c: a job at the far end of a link: runs its program, and passes its input and output on. */
 #include "worker/work.h"
 #include "shared/program.h"
+#include "shared/shortage.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
-
-static const int64_t shortage = 50 * LEAT_MS;
 
 struct far {
     struct work *work;
@@ -18,16 +17,13 @@ struct far {
 
 /* ---- starting ---- */
 
-/* Waits: other jobs give back what the system lacks when they end. False: none runs, or the worker
- * ends. */
-static bool wait_for_others(struct worker *worker, unsigned *tries)
+/* False: there is nothing left to wait for, or the worker ends. */
+static bool wait_for_others(struct worker *worker, struct patience *patience)
 {
     pthread_mutex_lock(&worker->lock);
     bool alone = !worker->running;
     pthread_mutex_unlock(&worker->lock);
-    if (alone && (*tries)-- == 0)
-        return false;
-    return leat_sleep(shortage) == 0;
+    return shortage_wait(worker->turn, patience, alone, NULL);
 }
 
 static int start(struct work *work, leat_scope *scope, leat_process **process)
@@ -40,13 +36,13 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
         .flags = (work->has_input ? LEAT_PIPE_IN : LEAT_NULL_IN) | LEAT_PIPE_OUT | LEAT_PIPE_ERR |
                  LEAT_ATTENDED,
     };
-    unsigned tries = 20;
+    struct patience patience = { 0 };
     int error = environment ? 0 : -ENOMEM;
     if (!error)
         do
             error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, process);
-        while (program_is_shortage(error) && !work->as_thread &&
-               wait_for_others(work->worker, &tries));
+        while (shortage_is(error) && !work->as_thread && wait_for_others(work->worker, &patience));
+    shortage_over(work->worker->turn, &patience);
     free(environment);
     free(strings);
     return error;
@@ -275,7 +271,7 @@ static void run_program(struct work *work, leat_process *process, char *buffer)
 /* The system lacks something, perhaps threads: the job waits for it as a task, without a thread. */
 static bool goes_on_as_task(struct work *work, int error)
 {
-    if (!work->as_thread || !program_is_shortage(error))
+    if (!work->as_thread || !shortage_is(error))
         return false;
     work->as_thread = false;
     return leat_go(work->worker->jobs, work_do, work) == 0;

@@ -21,6 +21,7 @@ enum stream { STREAM_OUT, STREAM_ERR, STREAMS };
 struct worker {
     struct link link;
     leat_scope *jobs;
+    leat_mutex *turn; /* of the jobs that cannot start now: shared/shortage.h */
     int64_t grace;
     int epoll;     /* where the reader waits for standard input and the bell */
     int bell;      /* the other end of link.in: it hangs up when the link is to end */

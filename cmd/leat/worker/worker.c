@@ -99,6 +99,9 @@ static int open_link(struct worker *worker, leat_scope *scope)
     int error = leat_io_adopt(scope, STDOUT_FILENO, &out);
     if (!error)
         error = leat_io_pipe(scope, bell);
+    worker->turn = leat_mutex_open(scope);
+    if (!error && !worker->turn)
+        error = -ENOMEM;
     if (!error)
         error = reader_open(worker, leat_io_fd(bell[0]));
     return error ? error : link_open(&worker->link, scope, bell[1], out);
