@@ -19,6 +19,16 @@ static bool is_dead(pid_t pid)
     return state == 'Z' || state == 'X';
 }
 
+static bool is_sleep(pid_t pid)
+{
+    char path[32], name[16] = "";
+    snprintf(path, sizeof path, "/proc/%d/comm", pid);
+    FILE *file = fopen(path, "re");
+    bool read = file && fgets(name, sizeof name, file);
+    CHECK(!file || fclose(file) == 0);
+    return read && strcmp(name, "sleep\n") == 0;
+}
+
 /* Reads a number that a program writes. */
 static pid_t read_pid(leat_process *process)
 {
@@ -83,22 +93,23 @@ ON_WORKERS(kills_what_ignores_sigterm);
 static int end_alone(void *arg)
 {
     (void)arg;
-    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT, .grace = 30 * LEAT_MS };
+    const leat_spawn_options options = { .flags = LEAT_PIPE_OUT, .grace = 3600 * LEAT_S };
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     leat_exit how;
     leat_process *other = spawn(scope, ARGV("sleep", "100"), NULL);
     leat_process *process =
-        spawn(scope, SHELL("trap 'exit 7' INT; sleep 100 & echo $!; wait"), &options);
+        spawn(scope, SHELL("trap 'exit 7' HUP; sleep 100 & echo $!; wait"), &options);
     pid_t child = read_pid(process);
+    WAIT_UNTIL(is_sleep(child)); /* before, it might take the signal as the shell does */
     CHECK_IS(0, leat_kill(process, SIGSTOP));
-    CHECK_IS(-EINVAL, leat_process_end(NULL, SIGINT));
+    CHECK_IS(-EINVAL, leat_process_end(NULL, SIGHUP));
     CHECK_IS(-EINVAL, leat_process_end(process, 0));
     CHECK_IS(-EINVAL, leat_process_end(process, 1000));
-    CHECK_IS(0, leat_process_end(process, SIGINT));
+    CHECK_IS(0, leat_process_end(process, SIGHUP));
     CHECK_IS(0, leat_wait(process, &how, LEAT_NEVER));
     CHECK_IS(7, how.code);
     WAIT_UNTIL(is_dead(child));
-    CHECK_IS(-ESRCH, leat_process_end(process, SIGINT));
+    CHECK_IS(-ESRCH, leat_process_end(process, SIGHUP));
     CHECK_IS(0, leat_kill(other, 0));
     CHECK_IS(0, leat_process_end(other, SIGKILL));
     CHECK_IS(SIGKILL, signal_of(other));
@@ -180,16 +191,6 @@ static int kill_a_deaf_group(void *arg)
     CHECK(leat_now() - start >= 30 * LEAT_MS);
     WAIT_UNTIL(is_dead(deaf));
     return leat_scope_close(scope);
-}
-
-static bool is_sleep(pid_t pid)
-{
-    char path[32], name[16] = "";
-    snprintf(path, sizeof path, "/proc/%d/comm", pid);
-    FILE *file = fopen(path, "re");
-    bool read = file && fgets(name, sizeof name, file);
-    CHECK(!file || fclose(file) == 0);
-    return read && strcmp(name, "sleep\n") == 0;
 }
 
 /* Its parent, in its own session, never takes its status: no shell is left that might. */
