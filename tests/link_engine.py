@@ -171,6 +171,7 @@ def away_for_ever(case):
     nears = [case.near(), case.near("other", case.bench.file())]
     nears[0].feed(case.wait_here(0), *range(1, 50))
     nears[1].feed(1)
+    wait_for("it has opened", nears[1].process.stdout.peek)
     fars = [case.far(places=2, lease=HOUR)]
     case.wait_for_starts(1, 0)
     fars.append(case.far(places=2, lease=HOUR))

@@ -299,7 +299,7 @@ static int close_early(void *arg)
     (void)arg;
     const leat_spawn_options options = { .flags = LEAT_ATTENDED | LEAT_PIPE_OUT,
                                          .grace = 20 * LEAT_MS };
-    leat_scope *scope = leat_scope_open(leat_after(10 * LEAT_MS));
+    leat_scope *scope = leat_scope_open(leat_after(300 * LEAT_MS));
     leat_process *process = attended(scope, ARGV("sleep", "100"), 0);
     pid_t one = leat_process_id(process);
     CHECK_IS(0, leat_wait(process, NULL, LEAT_NEVER)); /* its scope's deadline ends it */
