@@ -63,7 +63,9 @@ if [ -z "${SLOW_BUILD-}" ]; then
 fi
 
 # The first job is tried again when others have all processes, and these wait until it is printed.
-job='[ "$1$LEAT_TRY" != 11 ] || exit 1; [ "$1" != 1 ] || exec echo first; exec head -c 9M /dev/zero'
+fails='exec perl -e "sleep 1; exit 1"'
+job='[ "$1" != 1 ] || exec echo first; exec head -c 9M /dev/zero'
+job="[ \"\$1\$LEAT_TRY\" != 11 ] || $fails; $job"
 limited 8 "$leat" map -j20 --retries=1 --backoff=1 --spill=0 -s "$job" <numbers >"$out/got" \
     2>"$out/err"
 is 'all wait for one: status' 2 $?
