@@ -167,6 +167,37 @@ echo 4 >f/4
 md5sum f/1 f/2 f/3 f/4 | has
 rm ../link
 
+# With one blank before the names, a first line of a name that begins with a * or a blank would say
+# that there are two characters before them.
+rm -rf f
+mkdir f
+cd f || exit 1
+echo 1 >a
+echo 2 >'*b'
+echo 3 >' c'
+blank a >../$list
+update_in_f() {
+    what=$1
+    shift
+    cp ../$list "$out/before"
+    "$leat" sum --update=../$list "$@" >"$out/got" 2>"$out/got.err" </dev/null
+}
+update_in_f 'one blank' a '*b' ' c'
+is "$what: status" 0 $?
+blank a '*b' ' c' >"$out/wanted"
+same "$what: the list" "$out/wanted" ../$list
+"$leat" sum -c --quiet ../$list || fail "$what: the list is no longer right"
+rm a
+update_in_f 'one blank, its sign missing' --accept=missing ' c'
+is "$what: status" 1 $?
+same "$what: the list" "$out/before" ../$list
+is "$what: message" "leat sum: ../$list: would be read in another way, and is left alone" \
+    "$(cat "$out/got.err")"
+cd .. || exit 1
+forms md5sum f/1 f/3
+echo 4 >f/4
+md5sum f/1 f/2 f/3 f/4 >$list
+
 # Files that do not count: the list, the cache.
 cp $list f/list
 "$leat" sum --update=f/list --cache=f/cache f >"$out/got" 2>&1

@@ -82,12 +82,14 @@ static void write_update(struct emitter *e)
     if (!u->complete || e->out.error)
         return;
     int err = update_write(u);
-    const char *remark = err == -ESTALE  ? "has been changed meanwhile, and is left alone"
-                         : err == -E2BIG ? "has a line of more than 1 MiB, and is left alone"
-                         : err           ? "cannot be written"
-                                         : NULL;
+    const char *remark = err == -ESTALE   ? "has been changed meanwhile, and is left alone"
+                         : err == -E2BIG  ? "has a line of more than 1 MiB, and is left alone"
+                         : err == -EILSEQ ? "would be read in another way, and is left alone"
+                         : err            ? "cannot be written"
+                                          : NULL;
+    bool says_all = err == -ESTALE || err == -E2BIG || err == -EILSEQ;
     if (remark)
-        emit_failure(e, u->path, remark, err == -ESTALE || err == -E2BIG ? 0 : err);
+        emit_failure(e, u->path, remark, says_all ? 0 : err);
 }
 
 /* ---- the work, in leat's runtime ---- */

@@ -69,7 +69,7 @@ void update_replace(struct update *u, uint64_t line, const unsigned char *digest
 void update_add(struct update *u, const struct slot *s, const char *path);
 
 /* Writes the list if anything changes. Returns 0 or a negative errno value: -ESTALE if the list is
- * no longer the one that was read. */
+ * no longer the one that was read, -EILSEQ if its lines would be read in another way. */
 int update_write(struct update *u);
 
 #endif

@@ -22,7 +22,22 @@ struct writer {
     struct text raw; /* the present line as it is in the list */
     uint64_t line;
     size_t change, file; /* the next change, and the next new file */
+    bool one_blank;      /* a line has been written that has one blank beyond doubt */
 };
+
+static bool looks_like_mark(const char *name)
+{
+    return (*name == ' ' || *name == '*') && name[1];
+}
+
+/* Of a list with one blank before its names, the first line must show that: false if this one would
+ * come first and does not. */
+static bool shows_blanks(struct writer *w, const char *mark, const char *name)
+{
+    bool one = strcmp(mark, " ") == 0;
+    w->one_blank = w->one_blank || (one && !looks_like_mark(name));
+    return !one || w->one_blank;
+}
 
 static int compare(const void *a, const void *b, void *names)
 {
@@ -48,8 +63,11 @@ static int add_files(struct writer *w, const char *name)
     int err = 0;
     for (; w->file < u->file_count && !err; w->file++) {
         const struct update_file *f = &u->files[w->file];
-        if (name && strcmp(u->names.bytes + f->name, name) > 0)
+        const char *its_name = u->names.bytes + f->name;
+        if (name && strcmp(its_name, name) > 0)
             return 0;
+        if (!shows_blanks(w, u->form.mark, its_name))
+            return -EILSEQ;
         text_add(&w->out, u->added.bytes + f->lines, f->lines_len);
         err = flush(w, BLOCK);
     }
@@ -88,6 +106,8 @@ static int take_line(struct writer *w, char *line, size_t len)
             return err;
         put_digest(w, c, found.digest_at);
     }
+    if (kind == LINE_GOOD && !shows_blanks(w, found.mark, found.name))
+        return -EILSEQ;
     text_add(&w->out, w->raw.bytes, w->raw.len);
     if (len > 0 && w->raw.bytes[len - 1] != '\n')
         text_char(&w->out, '\n');
@@ -136,12 +156,22 @@ static int write_list(struct writer *w, int fd)
     return err;
 }
 
+/* Whether the new files may come before the list's own lines. */
+static bool may_come_first(const struct update *u)
+{
+    for (size_t i = 0; i < u->file_count && strcmp(u->form.mark, " ") == 0; i++)
+        if (looks_like_mark(u->names.bytes + u->files[i].name))
+            return false;
+    return true;
+}
+
 int update_write(struct update *u)
 {
     if (u->broken)
         return -ENOMEM;
     if (u->change_count == 0 && u->file_count == 0)
         return 0;
+    u->in_order = u->in_order && may_come_first(u);
     if (u->in_order && u->file_count > 0)
         qsort_r(u->files, u->file_count, sizeof *u->files, compare, u->names.bytes);
     int fd = long_path_open(AT_FDCWD, u->path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
