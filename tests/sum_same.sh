@@ -107,6 +107,24 @@ for digests in sha1 sha256 xxh3 md5,sha256 crc32c; do
     done
 done
 
+# Digests of several lengths.
+make_tree
+{
+    b2sum -l 256 --tag t/1
+    b2sum --tag t/2
+    md5sum --tag t/a/3
+    b2sum -l 128 --tag t/a/4
+} >../list
+mv t/1 t/b/one
+mv t/2 t/b/two
+mv t/a/3 t/b/three
+mv t/a/4 t/b/four
+check 'lengths' 1 --find-moved=t
+sort "$out/got" >../sorted
+mv ../sorted "$out/got"
+said $'t/1: MOVED TO t/b/one\nt/2: MOVED TO t/b/two\nt/a/3: MOVED TO t/b/three
+t/a/4: MOVED TO t/b/four\n' 'WARNING: 4 listed files have moved'
+
 # Copies: each missing file gets its own copy, and listed files have not been moved there.
 make_tree
 cp t/1 t/one

@@ -234,14 +234,17 @@ static int walk_trees(struct source *src, struct flow *f, struct named *n)
     return err;
 }
 
-static int walk_for_moved(struct source *src, struct flow *f, struct named *n)
+/* `wanted`, `size`: the digests that are looked for. */
+static int walk_for_moved(struct source *src, struct flow *f, struct named *n, unsigned wanted,
+                          size_t size)
 {
     const struct options *o = src->options;
     struct named looked;
     struct walk walk;
     int err = named_open(&looked);
     walk_open(&walk, f, src->descriptors, &o->exclude);
-    walk.wanted = same_algorithms(&f->emitter->gone, &walk.size);
+    walk.wanted = wanted;
+    walk.size = size;
     walk.named = n;
     walk.looked = &looked;
     for (int i = 0; i < o->moved_count && !err; i++)
@@ -254,11 +257,19 @@ static int walk_for_moved(struct source *src, struct flow *f, struct named *n)
 /* Looks for listed files that are missing among those that no list names. */
 static int find_moved(struct source *src, struct flow *f, struct named *n)
 {
-    /* When no slot is under way, the collector has met all files of the lists, and does not touch
-     * the table of the missing ones. */
-    int err = flow_settle(f, NULL, NULL);
-    if (!err && f->emitter->gone.count > 0 && !src->list_broken)
-        err = walk_for_moved(src, f, n);
+    size_t size = 0;
+    unsigned wanted;
+    int err;
+    /* An algorithm that has several sizes has one size in a walk. So further ones need walks of
+     * their own. */
+    do {
+        /* When no slot is under way, the collector has met all files of the lists, and does not
+         * touch the table of the missing ones. */
+        err = flow_settle(f, NULL, NULL);
+        wanted = err || src->list_broken ? 0 : same_algorithms(&f->emitter->gone, &size);
+        if (wanted)
+            err = walk_for_moved(src, f, n, wanted, size);
+    } while (!err && wanted && size > 0);
     return err ? err : flow_tell(f, NULL, "", SLOT_MOVED_END, 0, NULL);
 }
 

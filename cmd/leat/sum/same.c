@@ -167,12 +167,17 @@ const char *same_left(const struct same *s, size_t i, int *error)
 
 unsigned same_algorithms(const struct same *s, size_t *size)
 {
-    unsigned all = 0;
-    *size = 0;
+    unsigned fixed = 0, sized = 0;
+    size_t before = *size;
     for (size_t i = 0; i < s->count; i++) {
-        all |= 1u << s->entries[i].algorithm;
-        if (s->selection->at[s->entries[i].algorithm]->any_size)
-            *size = s->entries[i].size;
+        const struct same_entry *e = &s->entries[i];
+        unsigned its = 1u << e->algorithm;
+        if (!s->selection->at[e->algorithm]->any_size) {
+            fixed |= its;
+        } else if (e->size > before && (!sized || e->size <= *size)) {
+            sized = e->size == *size ? sized | its : its;
+            *size = e->size;
+        }
     }
-    return all;
+    return before > 0 ? sized : fixed | sized;
 }

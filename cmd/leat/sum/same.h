@@ -46,8 +46,9 @@ const char *same_take(struct same *s, const struct same_digest *d);
 /* The i-th name if it has not been taken, or NULL; and its error. */
 const char *same_left(const struct same *s, size_t i, int *error);
 
-/* The set of all algorithms, and the bytes of a digest whose algorithm has several sizes; 0: none
- * has. */
+/* The set of the entries' algorithms, except for those with several sizes: of these only the ones
+ * with digests of the least size above *size, which becomes *size. If *size is not 0, they alone.
+ * Empty: there are no more. */
 unsigned same_algorithms(const struct same *s, size_t *size);
 
 #endif
