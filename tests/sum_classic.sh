@@ -86,7 +86,7 @@ done
 both b2sum -c all
 sed 's/ (/(/; s/ = /= /' all >openssl
 both b2sum -c openssl
-for length in 1 7 520 4096 x 8x '' -8 99999999999999999999; do
+for length in 1 7 520 4096 x 8x '' -8 99999999999999999999 ' 16' +16 $'\t 8' ' -8' '+ 8' '16 '; do
     both b2sum -l "$length" abc
 done
 printf 'BLAKE2%s\n' '' b - '(' ' (' 'b-8 (abc) = 00' 'b-0 (abc) = ' 'b-7 (abc) = 00' \

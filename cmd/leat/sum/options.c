@@ -116,8 +116,12 @@ static int bad_length(const struct options *o, const char *number)
 static int read_length(struct options *o, const char *number)
 {
     uint64_t bits;
-    const char *rest;
-    if (!number_begin(number, &bits, &rest) || *rest)
+    const char *rest, *digits = number;
+    if (o->persona->classic) { /* b2sum takes these */
+        digits += strspn(digits, " \t\n\v\f\r");
+        digits += *digits == '+';
+    }
+    if (!number_begin(digits, &bits, &rest) || *rest)
         return bad_length(o, number);
     if (bits == UINT64_MAX) {
         fprintf(stderr, "%s: invalid length: '%s': %s\n", o->persona->program, number,
