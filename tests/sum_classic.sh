@@ -95,11 +95,12 @@ printf 'BLAKE2%s\n' '' b - '(' ' (' 'b-8 (abc) = 00' 'b-0 (abc) = ' 'b-7 (abc) =
 printf '%s  abc\n' 0 00 000 0000 "$(printf '%0130d' 0)" >>odd
 both b2sum -c -w odd
 
-# Two blanks, or a tab and one, before the name, but not after bits; and no name at all.
+# Two blanks, a tab or any other byte and one, before the name, but not after bits; and no name.
 tagged=$(b2sum --tag abc) digest=$(b2sum abc | cut -d ' ' -f 1)
 short=$(b2sum -l 128 --tag abc) shorter=$(b2sum -l 128 abc | cut -d ' ' -f 1)
 for line in "${tagged/ / }" "${tagged/ /  }" "${tagged/ /   }" "${tagged/ /$'\t'}" \
     "${tagged/ /$'\t '}" "${tagged/ / $'\t'}" \
+    "${tagged/ /x}" "${tagged/ /) }" "${tagged/ /xx}" "${tagged/ / x}" "${tagged/ /x  }" \
     "${tagged/ /}" "${short/ /  }" "${short/ /$'\t'}" "$digest " "$digest" "$digest  " \
         "$digest"$'\t' "$shorter " "0 " "00 " \
     "\\$shorter "; do

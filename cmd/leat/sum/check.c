@@ -165,8 +165,8 @@ static bool read_entry(struct grammar *g, char *at, char *end, bool escaped, str
         at++;
         if (!read_bits(a, &at, found))
             return false;
-    } else if (a->any_size && is_blank(*at)) {
-        at++; /* without bits, two blanks are allowed */
+    } else if (a->any_size && (is_blank(*at) || (g->classic && *at && *at != '('))) {
+        at++; /* without bits, two blanks are allowed; b2sum takes any byte for the first */
     }
     if (*at == ' ')
         at++;
