@@ -225,6 +225,18 @@ said $'f/1: FAILED\n' \
     "f/2: differs from its stored digest, but its size and times are the same"
 untouched
 
+# The file beside the list has a name that is short enough.
+long=$(printf 'x%.0s' {1..255})
+mkdir ../long
+md5sum f/1 >../long/"$long"
+what='a list with a long name'
+"$leat" sum --update=../long/"$long" --cache=../long/"y${long:1}" f >"$out/got" 2>"$out/got.err"
+is "$what: status" 0 $?
+same "$what: messages" /dev/null "$out/got.err"
+md5sum f/* >"$out/wanted"
+same "$what: the list" "$out/wanted" ../long/"$long"
+is "$what: files" 2 "$(find ../long -type f | wc -l)"
+
 # A list whose digests are all wrong may be of another algorithm.
 md5sum f/1 f/2 | sed 's/^..../0000/' >$list
 update 'all wrong' 1 --accept=changed f

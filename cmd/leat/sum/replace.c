@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,8 +38,11 @@ static int take_after(int fd, const char *place)
 
 static int open_beside(struct replacement *r)
 {
-    text_str(&r->beside, r->place);
-    text_str(&r->beside, ".XXXXXX");
+    static const char end[] = ".XXXXXX";
+    const char *slash = strrchr(r->place, '/'), *name = slash ? slash + 1 : r->place;
+    size_t room = NAME_MAX + 1 - sizeof end;
+    text_add(&r->beside, r->place, (size_t)(name - r->place) + strnlen(name, room));
+    text_str(&r->beside, end);
     if (!text_string(&r->beside))
         return -ENOMEM;
     r->fd = mkostemp(r->beside.bytes, O_CLOEXEC);
