@@ -34,6 +34,12 @@ static void let_go_of_folder(struct slot *s)
     s->holds_dir = false;
 }
 
+/* Files of /proc have a size of 0 and the times of another moment, whatever their content is. */
+static bool shows_changes(const struct stamp *s)
+{
+    return s->known && s->size > 0;
+}
+
 /* Whether the cache has the file's digests. */
 static bool is_known(const struct flow *f, struct slot *s)
 {
@@ -42,7 +48,7 @@ static bool is_known(const struct flow *f, struct slot *s)
         long_path_stat(folder_of(s), s->name, &about, follows(f, s) ? 0 : AT_SYMLINK_NOFOLLOW))
         return false;
     *s->stamp = stamp_of(&about, NULL);
-    return s->stamp->known && cache_recall(f->cache, s);
+    return shows_changes(s->stamp) && cache_recall(f->cache, s);
 }
 
 /* Called before the first byte is read. */
@@ -67,7 +73,7 @@ static void check_stamp(struct reading *r)
     if (!before->known)
         return;
     after = stamp_of(&about, NULL);
-    before->known = stamp_is_same(before, &after);
+    before->known = shows_changes(before) && stamp_is_same(before, &after);
 }
 
 static int open_once(const struct flow *f, const struct slot *s)
