@@ -14,6 +14,9 @@
  * some MiB. */
 enum { ENTRIES = 16, ENTRIES_MOST = 256, MANY_BYTES = 1 << 20 };
 
+/* How long a report waits for more outputs. With the publisher's wait (publish.c) it is 20 ms. */
+#define REPORT_AFTER (5 * LEAT_MS)
+
 /* ---- progress ---- */
 
 /* How many outputs are surely used: not those in the channel's buffer, nor the last one that the
@@ -44,6 +47,7 @@ static void report_progress(struct lk_remote *remote)
     if (remote->entry_count)
         memcpy(now.entry, remote->entries[remote->entry_first].id, sizeof now.entry);
     remote->reported = remote->delivered;
+    remote->report_at = leat_after(REPORT_AFTER);
     lk_lock(&remote->lock);
     if (now.confirmed < remote->progress.confirmed)
         now.confirmed = remote->progress.confirmed;
@@ -105,10 +109,18 @@ static int make_output(struct lk_remote *remote, uint64_t index, const struct lk
     return status;
 }
 
+/* A receiver may take its time: what it has taken is reported meanwhile. */
 static int send_output(struct lk_remote *remote)
 {
     leat_drop_fn *drop = leat_chan_drop_fn(remote->out);
-    int error = leat_send(remote->out, remote->output);
+    int error = -ETIMEDOUT;
+    if (remote->delivered != remote->reported) {
+        error = leat_send_until(remote->out, remote->output, remote->report_at);
+        if (error == -ETIMEDOUT)
+            report_progress(remote);
+    }
+    if (error == -ETIMEDOUT)
+        error = leat_send(remote->out, remote->output);
     if (error && drop)
         drop(remote->output);
     return error == -EPIPE ? -ESHUTDOWN : error;
@@ -128,7 +140,8 @@ static int deliver(struct lk_remote *remote, uint64_t index, const struct lk_res
     if (error)
         return error;
     remote->delivered++;
-    if (remote->delivered - remote->reported > remote->spec.window / 16)
+    if (remote->delivered - remote->reported > remote->spec.window / 16 ||
+        leat_now() >= remote->report_at)
         report_progress(remote);
     return 0;
 }

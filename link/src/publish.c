@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* How long a confirmation waits for more items; and how often an idle near end asks whether the run
- * is still its own. */
-#define CONFIRM_AFTER (20 * LEAT_MS)
+/* How long a confirmation waits for more items, after the deliverer's report; and how often an idle
+ * near end asks whether the run is still its own. */
+#define CONFIRM_AFTER (15 * LEAT_MS)
 #define ASK_EVERY (5 * LEAT_S)
 #define KEEP_MS INT64_C(86400000)
 #define ALL_KEEP (4 << 20)

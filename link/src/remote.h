@@ -78,7 +78,8 @@ struct lk_remote {
 
     /* Of the deliverer. */
     uint64_t delivered, reported;
-    uint64_t gone; /* unordered: how many results were in entries that may be removed */
+    int64_t report_at; /* when what is delivered and not reported is to be reported */
+    uint64_t gone;     /* unordered: how many results were in entries that may be removed */
     struct lk_entry *entries;
     unsigned entries_most; /* in the next reply */
     size_t entry_first, entry_count, entry_room;
