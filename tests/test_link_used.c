@@ -88,12 +88,40 @@ static void test_slow_receiver(void **state)
     on_workers(slow_receiver);
 }
 
+/* ---- inputs and results that keep coming ---- */
+
+static int steady(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(scope, "steady");
+    leat_chan *in = leat_chan_of(scope, int, 1), *out = leat_remote(scope, in, &spec);
+    CHECK(out);
+    for (int i = 0; i < STEADY; i++) {
+        CHECK_IS(0, leat_try_send(in, &i));
+        WAIT_UNTIL(field("steady", "published") == i + 1);
+        order("XADD leat:{s}:steady:results * %d a", i);
+        receive(out, 1);
+        leat_sleep(5 * LEAT_MS);
+    }
+    CHECK(field("steady", "delivered") > STEADY / 2);
+    end(scope);
+    return 0;
+}
+
+static void test_steady(void **state)
+{
+    (void)state;
+    on_workers(steady);
+}
+
 /* ---- main ---- */
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_receiver),
+        cmocka_unit_test(test_steady),
     };
     if (!engine_start(&engine))
         return 77;

@@ -25,6 +25,8 @@ struct publisher {
     uint64_t freed;   /* how many items have left the window */
     uint64_t debt;    /* how many items in flight are beyond the window */
     int64_t answered; /* when the engine last answered */
+    /* When what is reported and not confirmed is due; LEAT_NEVER: there is nothing. */
+    int64_t confirm_at;
     /* What the request under way does. */
     uint64_t batch;
     struct lk_progress confirming;
@@ -222,8 +224,10 @@ static int go_round(struct publisher *p)
             lk_bytes_free(bytes);
     }
     p->published += p->batch;
-    if (p->confirms)
+    if (p->confirms) {
         p->confirmed = p->confirming.confirmed;
+        p->confirm_at = LEAT_NEVER;
+    }
     return 0;
 }
 
@@ -259,6 +263,15 @@ static void free_slots(struct publisher *p, uint64_t delivered)
         leat_release(p->remote->window, (int64_t)(n - paid));
 }
 
+/* Later reports, and items to publish, do not put off what is due. */
+static void set_due(struct publisher *p, bool some)
+{
+    if (!some)
+        p->confirm_at = LEAT_NEVER;
+    else if (p->confirm_at == LEAT_NEVER)
+        p->confirm_at = leat_after(CONFIRM_AFTER);
+}
+
 /* Waits until there is something to do. */
 static int wait_for_work(struct publisher *p)
 {
@@ -267,11 +280,12 @@ static int wait_for_work(struct publisher *p)
     for (;;) {
         struct lk_progress now = progress(p->remote);
         free_slots(p, now.delivered);
-        p->confirms = now.confirmed - p->confirmed >= many;
+        set_due(p, now.confirmed != p->confirmed);
+        p->confirms = now.confirmed - p->confirmed >= many || leat_now() >= p->confirm_at;
         if (lk_is_all(remote, now.delivered) || p->confirms || packed_to(p) != p->published)
             return 0;
-        bool some = now.confirmed != p->confirmed;
-        int64_t until = some ? leat_after(CONFIRM_AFTER) : p->answered + ASK_EVERY;
+        bool some = p->confirm_at != LEAT_NEVER;
+        int64_t until = some ? p->confirm_at : p->answered + ASK_EVERY;
         leat_case cases[] = { LEAT_RECV(remote->bell, NULL), LEAT_RECV(remote->quit, NULL) };
         int i = leat_select_ordered(cases, 2, until);
         p->confirms = i == -ETIMEDOUT;
@@ -304,7 +318,9 @@ static void report_why(const struct publisher *p, int error)
 int lk_publish(void *arg)
 {
     struct lk_remote *remote = arg;
-    struct publisher p = { .remote = remote, .engine = &remote->publisher };
+    struct publisher p = { .remote = remote,
+                           .engine = &remote->publisher,
+                           .confirm_at = LEAT_NEVER };
     int error = lk_engine_return(p.engine, remote->quit);
     while (!error) {
         error = open_run(&p);
