@@ -115,6 +115,60 @@ static void test_steady(void **state)
     on_workers(steady);
 }
 
+/* ---- items that fail and are dropped ---- */
+
+/* Only the first output is received, and not used yet. */
+static int dropped(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(scope, "dropped");
+    spec.failing = LEAT_FAIL_DROPS;
+    leat_chan *out = open_stage(scope, &spec);
+    order("XADD leat:{s}:dropped:results * 0:-5 x 1 a 2:-5 x 3:-5 x");
+    receive(out, 1);
+    WAIT_UNTIL(field("dropped", "delivered") >= 1);
+    leat_sleep(100 * LEAT_MS);
+    CHECK_IS(1, field("dropped", "delivered"));
+    order("XADD leat:{s}:dropped:results * 4 a 5:-5 x");
+    receive(out, 1);
+    WAIT_UNTIL(field("dropped", "delivered") == 4);
+    end(scope);
+    return 0;
+}
+
+static void test_dropped(void **state)
+{
+    (void)state;
+    on_workers(dropped);
+}
+
+/* So many of them that the window has no room for more. */
+static int dropped_many(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(scope, "many");
+    spec.failing = LEAT_FAIL_DROPS;
+    spec.window = 2;
+    leat_chan *in = leat_chan_of(scope, int, STEADY), *out = leat_remote(scope, in, &spec);
+    for (int i = 0; i < STEADY; i++) {
+        CHECK_IS(0, leat_try_send(in, &i));
+        WAIT_UNTIL(field("many", "published") == i + 1);
+        order("XADD leat:{s}:many:results * %d%s a", i, i ? ":-5" : "");
+        receive(out, !i);
+    }
+    WAIT_UNTIL(field("many", "delivered") == STEADY - 3);
+    end(scope);
+    return 0;
+}
+
+static void test_dropped_many(void **state)
+{
+    (void)state;
+    on_workers(dropped_many);
+}
+
 /* ---- main ---- */
 
 int main(void)
@@ -122,6 +176,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_receiver),
         cmocka_unit_test(test_steady),
+        cmocka_unit_test(test_dropped),
+        cmocka_unit_test(test_dropped_many),
     };
     if (!engine_start(&engine))
         return 77;

@@ -28,10 +28,10 @@
  *  3. A near end that ends early, or is killed, can be started again with the same run and the same
  *     inputs. It skips the inputs that the engine has already, and goes on with the first result
  *     that was not reported as used. A result is used when the receiver asks for the next result
- *     (if `out` has a capacity, for the result that many later). The near end reports this to the
- *     engine after an eighth of the window, or 20 ms. So a few results may come twice:
- *     leat_outcome's index shows which. Of two near ends with the same run, the one that was opened
- *     first ends with -ESTALE.
+ *     (if `out` has a capacity, for the result that many later), or when a window of items after it
+ *     have failed and were dropped. The near end reports this to the engine after an eighth of the
+ *     window, or 20 ms. So a few results may come twice: leat_outcome's index shows which. Of two
+ *     near ends with the same run, the one that was opened first ends with -ESTALE.
  *  4. A far end that is killed loses nothing: when its lease has ended, others get its items. A far
  *     end that ends by itself gives them back at once.
  *  5. An engine that is killed and restarted loses nothing if it writes to its disk before it

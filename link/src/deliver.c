@@ -19,12 +19,36 @@ enum { ENTRIES = 16, ENTRIES_MOST = 256, MANY_BYTES = 1 << 20 };
 
 /* ---- progress ---- */
 
-/* How many outputs are surely used: not those in the channel's buffer, nor the last one that the
+/* How many outputs may not be used yet: those in the channel's buffer, and the last one that the
  * receiver has taken. */
-static uint64_t used(const struct lk_remote *remote)
+static uint64_t unsure(const struct lk_remote *remote)
 {
-    uint64_t unsure = leat_chan_cap(remote->out) + 1;
-    return remote->delivered > unsure ? remote->delivered - unsure : 0;
+    uint64_t most = leat_chan_cap(remote->out);
+    return remote->sent > most ? most + 1 : remote->sent;
+}
+
+/* How many results are surely used. A dropped failure counts as used when the outputs that were sent
+ * before it do. */
+static uint64_t used(struct lk_remote *remote)
+{
+    uint64_t outputs = unsure(remote), sure = remote->sent - outputs;
+    while (remote->failed_count && remote->failed[remote->failed_first] <= sure) {
+        remote->failed_first = (remote->failed_first + 1) % remote->spec.window;
+        remote->failed_count--;
+    }
+    return remote->delivered - outputs - remote->failed_count;
+}
+
+/* If the last outputs are followed by a window of failures, the oldest of these count as used: the
+ * engine must not keep ever more of them. */
+static void note_failure(struct lk_remote *remote)
+{
+    unsigned window = remote->spec.window;
+    if (remote->failed_count == window) {
+        remote->failed_first = (remote->failed_first + 1) % window;
+        remote->failed_count--;
+    }
+    remote->failed[(remote->failed_first + remote->failed_count++) % window] = remote->sent;
 }
 
 /* Removes the entries whose results are used from the list. Returns how many results are confirmed:
@@ -131,7 +155,8 @@ static int deliver(struct lk_remote *remote, uint64_t index, const struct lk_res
 {
     int status = make_output(remote, index, result);
     int error = 0;
-    if (!status || remote->spec.failing == LEAT_FAIL_TELLS)
+    bool sends = !status || remote->spec.failing == LEAT_FAIL_TELLS;
+    if (sends)
         error = send_output(remote);
     else if (remote->spec.failing == LEAT_FAIL_CANCELS)
         remote->verdict = status;
@@ -139,6 +164,10 @@ static int deliver(struct lk_remote *remote, uint64_t index, const struct lk_res
         return -ESHUTDOWN;
     if (error)
         return error;
+    if (sends)
+        remote->sent++;
+    else
+        note_failure(remote);
     remote->delivered++;
     if (remote->delivered - remote->reported > remote->spec.window / 16 ||
         leat_now() >= remote->report_at)

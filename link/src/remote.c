@@ -14,6 +14,7 @@ static void free_remote(struct lk_remote *remote)
     }
     free(remote->slots);
     free(remote->entries);
+    free(remote->failed);
     free(remote->item);
     free(remote->output);
     lk_keys_free(&remote->keys);
@@ -91,7 +92,10 @@ static struct lk_remote *make(leat_scope *scope, leat_chan *in, const leat_remot
     lk_engine_init(&remote->deliverer, spec->link);
     remote->item = calloc(1, spec->in_size + 1);
     remote->output = calloc(1, spec->out_size + 1);
-    if (!remote->item || !remote->output ||
+    bool drops = spec->failing == LEAT_FAIL_DROPS;
+    if (drops)
+        remote->failed = malloc(remote->spec.window * sizeof *remote->failed);
+    if (!remote->item || !remote->output || (drops && !remote->failed) ||
         lk_keys_make(&remote->keys, spec->link, spec->stage, spec->run) != 0 ||
         make_channels(remote) != 0 || lk_own(scope, remote, drop_remote) != 0) {
         free_remote(remote);

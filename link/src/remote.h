@@ -79,7 +79,12 @@ struct lk_remote {
     /* Of the deliverer. */
     uint64_t delivered, reported;
     int64_t report_at; /* when what is delivered and not reported is to be reported */
-    uint64_t gone;     /* unordered: how many results were in entries that may be removed */
+    uint64_t sent;     /* outputs */
+    /* With LEAT_FAIL_DROPS, of each dropped failure that may not count as used: how many outputs
+     * were sent before it. A ring of `window`. */
+    uint64_t *failed;
+    unsigned failed_first, failed_count;
+    uint64_t gone; /* unordered: how many results were in entries that may be removed */
     struct lk_entry *entries;
     unsigned entries_most; /* in the next reply */
     size_t entry_first, entry_count, entry_room;
