@@ -111,6 +111,18 @@ static inline void script_publish(const struct call *call)
     reply_number(call->reply, run->published);
 }
 
+static inline bool has_entry(const struct run_keys *run, const char *name)
+{
+    for (size_t i = 0; i < run->entry_count; i++) {
+        char own[64];
+        snprintf(own, sizeof own, "%" PRId64 "-%" PRIu64, run->entries[i].ms,
+                 run->entries[i].number);
+        if (strcmp(own, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static inline void trim(struct run_keys *run, const char *from)
 {
     int64_t ms;
@@ -132,6 +144,10 @@ static inline void script_confirm(const struct call *call)
     }
     int64_t delivered = number_of(call, 3);
     if (call->run->published < number_of(call, 2)) {
+        reply_lost(call);
+        return;
+    }
+    if (call->n >= 5 && !has_entry(call->run, word(call, 5))) {
         reply_lost(call);
         return;
     }

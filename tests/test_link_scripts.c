@@ -225,13 +225,16 @@ static void call_confirm(struct pair *pair)
         snprintf(own, sizeof own, "%" PRId64 "-%" PRIu64, pair->run->entries[at].ms,
                  pair->run->entries[at].number);
     const char *const words[] = { named ? entries->element[at]->element[0]->str : "", own };
+    bool reads = below(&pair->chance, 4) == 0;
     redisReply *replies[2];
     for (int i = 0; i < 2; i++) {
-        begin(pair, LK_CONFIRM, 4);
+        begin(pair, LK_CONFIRM, reads ? 5 : 4);
         add_number(pair, epoch);
         add_number(pair, given);
         add_number(pair, delivered);
         add_text(pair, words[i]);
+        if (reads)
+            add_text(pair, named ? words[i] : "1-1");
         replies[i] = i ? call_double(pair, LK_CONFIRM) : call_script(pair);
     }
     check_same(replies[0], replies[1]);

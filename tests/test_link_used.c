@@ -169,15 +169,65 @@ static void test_dropped_many(void **state)
     on_workers(dropped_many);
 }
 
+/* ---- an engine that comes back without results that it had given ---- */
+
+/* Another far end works on the first item again: its result must not count for another item. */
+static int lost(void *arg)
+{
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(scope, arg ? "lost" : "lost-in-order");
+    spec.unordered = arg != NULL;
+    leat_chan *out = open_stage(scope, &spec);
+    order("XADD leat:{s}:%s:results 1-1 0 a", spec.run);
+    receive(out, 1);
+    order("MULTI");
+    order("XDEL leat:{s}:%s:results 1-1", spec.run);
+    order("CLIENT KILL TYPE normal");
+    order("EXEC");
+    order("XADD leat:{s}:%s:results 2-1 0 a", spec.run);
+    CHECK(leat_recv_until(out, &(int){ 0 }, leat_after(60 * LEAT_S)) == -ECANCELED);
+    CHECK_IS(-EIO, leat_scope_close(scope));
+    return 0;
+}
+
+static void test_lost(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main(lost, "unordered"));
+    CHECK_IS(0, leat_main(lost, NULL));
+}
+
+/* The same, but the engine has all, and only the connection is lost. */
+static int kept(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(scope, "kept");
+    leat_chan *out = open_stage(scope, &spec);
+    for (int i = 0; i < ITEMS; i++) {
+        order("XADD leat:{s}:kept:results * %d a", i);
+        receive(out, 1);
+        WAIT_UNTIL(field("kept", "delivered") == i);
+        order("CLIENT KILL TYPE normal");
+    }
+    end(scope);
+    return 0;
+}
+
+static void test_kept(void **state)
+{
+    (void)state;
+    on_workers(kept);
+}
+
 /* ---- main ---- */
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_slow_receiver),
-        cmocka_unit_test(test_steady),
-        cmocka_unit_test(test_dropped),
-        cmocka_unit_test(test_dropped_many),
+        cmocka_unit_test(test_slow_receiver), cmocka_unit_test(test_steady),
+        cmocka_unit_test(test_dropped),       cmocka_unit_test(test_dropped_many),
+        cmocka_unit_test(test_lost),          cmocka_unit_test(test_kept),
     };
     if (!engine_start(&engine))
         return 77;

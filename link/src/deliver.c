@@ -305,14 +305,43 @@ static int take_reply(struct lk_remote *remote, const redisReply *reply, char *l
 
 /* ---- the task ---- */
 
-static int ask(struct lk_remote *remote, const char *last, redisReply **reply)
+/* If the engine was killed before it had written the last results, it does not have them any more,
+ * and their items will have others: these would be delivered, too. */
+static void ask_for_last(struct lk_remote *remote, const char *last)
+{
+    struct lk_request *request = &remote->deliverer.request;
+    lk_engine_call(&remote->deliverer, LK_CONFIRM, &remote->keys, 5);
+    lk_request_text(request, remote->epoch);
+    lk_request_number(request, 0);
+    lk_request_number(request, 0);
+    lk_request_text(request, "");
+    lk_request_text(request, last);
+}
+
+static int expect_last(struct lk_engine *engine)
+{
+    redisReply *reply;
+    int error = lk_engine_reply(engine, &reply, leat_after(engine->link->lease));
+    if (error)
+        return error;
+    error = reply->type == REDIS_REPLY_INTEGER ? 0 : -EPROTO;
+    freeReplyObject(reply);
+    return error;
+}
+
+/* `again`: the connection is new, and an earlier one brought the entry `last`. */
+static int ask(struct lk_remote *remote, const char *last, bool again, redisReply **reply)
 {
     struct lk_engine *engine = &remote->deliverer;
     char most[16];
     snprintf(most, sizeof most, "%u", remote->entries_most);
+    if (again)
+        ask_for_last(remote, last);
     lk_request_texts(&engine->request, "XREAD", "COUNT", most, "BLOCK", "5000", "STREAMS",
                      remote->keys.results, last, NULL);
     int error = lk_engine_send(engine);
+    if (!error && again)
+        error = expect_last(engine);
     return error ? error
                  : lk_engine_reply(engine, reply,
                                    leat_after(BLOCK_MS * LEAT_MS + engine->link->lease));
@@ -331,18 +360,21 @@ static int deliver_all(struct lk_remote *remote)
 {
     struct lk_engine *engine = &remote->deliverer;
     char last[sizeof remote->entries->id] = "0-0";
+    bool again = false;
     remote->entries_most = ENTRIES;
     int error = lk_is_all(remote, remote->delivered) ? -ESHUTDOWN : lk_engine_return(engine, NULL);
     while (!error) {
         redisReply *reply;
-        error = ask(remote, last, &reply);
+        error = ask(remote, last, again, &reply);
         if (!error) {
+            again = false;
             lk_engine_is_there(engine);
             adapt(remote, reply);
             error = take_reply(remote, reply, last, sizeof last);
             freeReplyObject(reply);
         } else if (lk_engine_may_return(error)) {
             remote->entries_most = 1;
+            again = strcmp(last, "0-0") != 0;
             error = lk_engine_return(engine, NULL);
         }
         if (!error && (lk_is_all(remote, remote->delivered) || leat_chan_closed(remote->out)))
