@@ -38,6 +38,12 @@ local function wake(channel, name, count)
     end
 end
 
+-- An engine whose memory is full refuses a script's first write, if it may need memory, and so the
+-- whole script. Scripts that make room, or keep what there is, begin with a write that needs none.
+local function need_no_memory()
+    call('HDEL', run, '')
+end
+
 local function is_near_end(epoch)
     return call('HGET', run, 'epoch') == epoch
 end

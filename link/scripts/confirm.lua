@@ -12,6 +12,7 @@ end
 if read and #call('XRANGE', results, read, read) == 0 then
     return lost
 end
+need_no_memory()
 if tonumber(delivered) > (tonumber(call('HGET', run, 'delivered')) or 0) then
     call('HSET', run, 'delivered', delivered)
 end

@@ -201,6 +201,7 @@ static int insist(struct publisher *p, void add(struct publisher *))
         error = lk_engine_return(p->engine, p->remote->quit);
         if (error)
             return error;
+        p->confirms = true; /* an engine whose memory is full gets room by it */
     }
 }
 

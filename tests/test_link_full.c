@@ -1,0 +1,122 @@
+/* test_link_full.c: an engine whose memory is full takes no more items. But what makes room there
+ * goes on. */
+#include "link_engine.h"
+
+enum { ITEMS = 10, LARGE = 1 << 20 };
+
+static struct test_engine engine;
+static redisContext *own; /* the test's connection */
+static _Atomic int away;  /* how often "is away" was reported */
+
+static void done(redisReply *reply)
+{
+    CHECK(reply && reply->type != REDIS_REPLY_ERROR);
+    freeReplyObject(reply);
+}
+
+static void memory(const char *most)
+{
+    done(redisCommand(own, "CONFIG SET maxmemory %s", most));
+}
+
+static long long field(const char *run, const char *name)
+{
+    redisReply *reply = redisCommand(own, "HGET leat:{s}:%s:run %s", run, name);
+    CHECK(reply && reply->type != REDIS_REPLY_ERROR);
+    long long value = reply->type == REDIS_REPLY_STRING ? atoll(reply->str) : 0;
+    freeReplyObject(reply);
+    return value;
+}
+
+static void count_away(void *arg, const char *message)
+{
+    (void)arg;
+    if (strstr(message, " is away"))
+        atomic_fetch_add(&away, 1);
+}
+
+static int ignore(void *arg, const void *data, size_t size, void *out)
+{
+    (void)arg, (void)data, (void)size, (void)out;
+    return 0;
+}
+
+static leat_remote_spec spec_of(leat_scope *scope, const char *run)
+{
+    leat_link *link;
+    leat_link_spec spec = { .trust = 1, .lease = 200 * LEAT_MS, .tell = count_away };
+    CHECK_IS(0, leat_link_open(scope, engine.url, &spec, &link));
+    return (leat_remote_spec){ .link = link,
+                               .stage = "s",
+                               .run = run,
+                               .n = 2,
+                               .in_size = sizeof(int),
+                               .out_size = sizeof(int),
+                               .unpack = ignore };
+}
+
+static void receive(leat_chan *out)
+{
+    CHECK_IS(0, leat_recv_until(out, &(int){ 0 }, leat_after(60 * LEAT_S)));
+}
+
+static void end(leat_scope *scope)
+{
+    memory("0");
+    leat_scope_cancel(scope);
+    CHECK_IS(0, leat_scope_close(scope));
+}
+
+static void on_workers(leat_fn *body)
+{
+    CHECK_IS(0, leat_main_with(body, NULL, &(leat_options){ .workers = 2 }));
+}
+
+/* ---- results that are used make room for items ---- */
+
+static int makes_room(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(scope, "room");
+    leat_chan *in = leat_chan_of(scope, int, ITEMS), *out = leat_remote(scope, in, &spec);
+    char *large = calloc(1, LARGE);
+    CHECK(out && large);
+    for (int i = 0; i < ITEMS; i++)
+        CHECK_IS(0, leat_try_send(in, &i));
+    WAIT_UNTIL(field("room", "published") == ITEMS);
+    for (int i = 0; i < ITEMS; i++)
+        done(redisCommand(own, "XADD leat:{s}:room:results * %d %b", i, large, (size_t)LARGE));
+    free(large);
+    memory("8mb");
+    CHECK_IS(0, leat_try_send(in, &(int){ 0 }));
+    WAIT_UNTIL(atomic_load(&away));
+    CHECK_IS(ITEMS, field("room", "published"));
+    for (int i = 0; i < ITEMS; i++)
+        receive(out);
+    WAIT_UNTIL(field("room", "published") == ITEMS + 1);
+    end(scope);
+    return 0;
+}
+
+static void test_makes_room(void **state)
+{
+    (void)state;
+    on_workers(makes_room);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_makes_room),
+    };
+    if (argc > 1)
+        cmocka_set_test_filter(argv[1]);
+    if (!engine_start(&engine))
+        return 77;
+    own = engine_ask(&engine);
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    redisFree(own);
+    engine_stop(&engine);
+    return failed;
+}
