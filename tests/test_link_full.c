@@ -1,5 +1,5 @@
 /* test_link_full.c: an engine whose memory is full takes no more items. But what makes room there
- * goes on. */
+ * goes on, and far ends keep their items. */
 #include "link_engine.h"
 
 enum { ITEMS = 10, LARGE = 1 << 20 };
@@ -105,10 +105,66 @@ static void test_makes_room(void **state)
     on_workers(makes_room);
 }
 
+/* ---- leases ---- */
+
+static _Atomic int begun;
+
+static int slow(void *arg, const leat_far_item *item, leat_bytes *result)
+{
+    (void)result;
+    atomic_fetch_add(&begun, strcmp(item->run, "leases") == 0);
+    int error = leat_recv(arg, NULL);
+    return error == -EPIPE ? 0 : error;
+}
+
+struct far {
+    leat_link *link;
+    leat_chan *gate;
+};
+
+static int serve(void *arg)
+{
+    struct far *far = arg;
+    leat_serve_stage_spec spec = { .stage = "s", .n = 4, .run = slow, .arg = far->gate };
+    CHECK_IS(-ECANCELED, leat_serve_stage(far->link, &spec));
+    return 0;
+}
+
+/* Much longer than the leases and all their tries. */
+static int keeps_leases(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(scope, "leases");
+    spec.tries = 2;
+    struct far far = { spec.link, leat_chan_make(scope, 0, 0) };
+    leat_chan *in = leat_chan_of(scope, int, 2), *out = leat_remote(scope, in, &spec);
+    CHECK(out);
+    CHECK_IS(0, leat_go(scope, serve, &far));
+    for (int i = 0; i < 2; i++)
+        CHECK_IS(0, leat_try_send(in, &i));
+    WAIT_UNTIL(atomic_load(&begun) == 2);
+    memory("1");
+    leat_sleep(4 * LEAT_S);
+    CHECK_IS(0, leat_close(far.gate));
+    receive(out);
+    receive(out);
+    CHECK_IS(2, atomic_load(&begun));
+    end(scope);
+    return 0;
+}
+
+static void test_keeps_leases(void **state)
+{
+    (void)state;
+    on_workers(keeps_leases);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_makes_room),
+        cmocka_unit_test(test_keeps_leases),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

@@ -5,6 +5,7 @@
 -- Returns the indexes that are not the far end's any more.
 local channel, name, far_end, lease, all = unpack(ARGV, 1, 5)
 local lost, kept = {}, {}
+need_no_memory()
 local time = call('TIME')
 local ends_at = string.format('%d', time[1] * 1000 + math.floor(time[2] / 1000) + lease)
 

@@ -10,6 +10,7 @@ local spec = call('HMGET', run, 'n', 'tries')
 if not spec[1] then
     return false
 end
+need_no_memory()
 
 -- If `waiting` says fewer, items are on their way to the far end, and need places.
 places = tonumber(places)
