@@ -325,6 +325,49 @@ static void test_hostile(void **state)
     CHECK_IS(0, leat_main_with(hostile, NULL, &(leat_options){ .workers = 2 }));
 }
 
+/* ---- a client over TCP that records a trace, and goes ---- */
+
+static int free_port(void)
+{
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    CHECK_IS(0, bind(fd, (struct sockaddr *)&in, sizeof in));
+    CHECK_IS(0, getsockname(fd, (struct sockaddr *)&in, &(socklen_t){ sizeof in }));
+    close(fd);
+    return ntohs(in.sin_port);
+}
+
+static int gone(void *unused)
+{
+    (void)unused;
+    char tcp[32];
+    struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), port = free_port();
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    in.sin_port = htons((uint16_t)port);
+    snprintf(tcp, sizeof tcp, "127.0.0.1:%d", port);
+    CHECK_IS(0, leat_look(s, tcp, NULL));
+    CHECK_IS(0, leat_look(s, address, NULL));
+    CHECK_IS(0, connect(fd, (struct sockaddr *)&in, sizeof in));
+    say(fd, "GET /trace?seconds=60 HTTP/1.1\r\n\r\n");
+    while (ask("/trace?seconds=0.001") == 200)
+        ;
+    CHECK(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
+    int64_t begun = leat_now();
+    close(fd);
+    while (ask("/trace?seconds=0.001") != 200)
+        CHECK(strncmp(answer, "HTTP/1.1 409 ", 13) == 0);
+    CHECK(leat_now() - begun < 30 * LEAT_S);
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+
+static void test_gone(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_main_with(gone, NULL, &(leat_options){ .workers = 2 }));
+}
+
 /* ---- what it shows ---- */
 
 static _Atomic int computing;
@@ -426,7 +469,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses), cmocka_unit_test(test_seeded_world),
         cmocka_unit_test(test_requests),  cmocka_unit_test(test_hostile),
-        cmocka_unit_test(test_stuck),     cmocka_unit_test(test_passed),
+        cmocka_unit_test(test_gone),      cmocka_unit_test(test_stuck),
+        cmocka_unit_test(test_passed),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

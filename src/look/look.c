@@ -231,14 +231,15 @@ static void read_more(struct lt_server *server, struct client *c)
     }
 }
 
-/* While a trace is recorded, only the client's end matters. */
+/* While a trace is recorded, only the client's end matters. Over TCP that is the end of what it
+ * sends. */
 static void attend(struct lt_server *server, struct client *c, short events)
 {
     if (c->state == ASKS && events)
         read_more(server, c);
     else if (c->state == READS && events)
         send_more(c);
-    else if (c->state == RECORDS && events & (POLLHUP | POLLERR))
+    else if (c->state == RECORDS && events & (POLLHUP | POLLRDHUP | POLLERR))
         leave(c);
     if (c->fd < 0 || lt_clock_now() < c->until)
         return;
@@ -298,7 +299,7 @@ static void take_client(struct lt_server *server, const struct pollfd *fds)
 /* Waits for the first event, or for the earliest time. */
 static void wait_for_events(struct lt_server *server, struct pollfd *fds)
 {
-    static const short events[] = { POLLIN, 0, POLLOUT };
+    static const short events[] = { POLLIN, POLLRDHUP, POLLOUT };
     int64_t from, now = lt_clock_now(), first = LEAT_NEVER;
     for (size_t i = 0; i < DESCRIPTORS; i++)
         fds[i].revents = 0;
