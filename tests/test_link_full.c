@@ -1,5 +1,5 @@
-/* test_link_full.c: an engine whose memory is full takes no more items. But what makes room there
- * goes on, and far ends keep their items. */
+/* test_link_full.c: an engine that refuses some requests for a while. One whose memory is full takes
+ * no more items, but what makes room there goes on, and far ends keep their items. */
 #include "link_engine.h"
 
 enum { ITEMS = 10, LARGE = 1 << 20 };
@@ -26,6 +26,16 @@ static long long field(const char *run, const char *name)
     long long value = reply->type == REDIS_REPLY_STRING ? atoll(reply->str) : 0;
     freeReplyObject(reply);
     return value;
+}
+
+/* Whether a client waits in the engine. */
+static bool waiting(void)
+{
+    redisReply *reply = redisCommand(own, "INFO clients");
+    CHECK(reply && reply->type == REDIS_REPLY_STRING);
+    bool waits = !strstr(reply->str, "blocked_clients:0");
+    freeReplyObject(reply);
+    return waits;
 }
 
 static void count_away(void *arg, const char *message)
@@ -160,11 +170,44 @@ static void test_keeps_leases(void **state)
     on_workers(keeps_leases);
 }
 
+/* ---- an engine that is a replica for a while ---- */
+
+/* It tells the near end, which waits for results there, that it does not wait any more. */
+static int replica(void *arg)
+{
+    (void)arg;
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_remote_spec spec = spec_of(scope, "replica");
+    leat_chan *in = leat_chan_of(scope, int, 1), *out = leat_remote(scope, in, &spec);
+    CHECK(out);
+    CHECK_IS(0, leat_try_send(in, &(int){ 0 }));
+    WAIT_UNTIL(field("replica", "published") == 1);
+    done(redisCommand(own, "XADD leat:{s}:replica:results * 0 a"));
+    receive(out);
+    WAIT_UNTIL(waiting());
+    done(redisCommand(own, "REPLICAOF 127.0.0.1 1"));
+    WAIT_UNTIL(!waiting());
+    done(redisCommand(own, "REPLICAOF NO ONE"));
+    CHECK_IS(0, leat_try_send(in, &(int){ 0 }));
+    WAIT_UNTIL(field("replica", "published") == 2 || leat_cancelled(scope));
+    done(redisCommand(own, "XADD leat:{s}:replica:results * 1 a"));
+    receive(out);
+    end(scope);
+    return 0;
+}
+
+static void test_replica(void **state)
+{
+    (void)state;
+    on_workers(replica);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_makes_room),
         cmocka_unit_test(test_keeps_leases),
+        cmocka_unit_test(test_replica),
     };
     if (argc > 1)
         cmocka_set_test_filter(argv[1]);

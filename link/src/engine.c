@@ -93,10 +93,19 @@ static const char *without_password(const struct lk_engine *engine, const char *
 /* What an engine's error means. */
 static int error_of(struct lk_engine *engine, const char *text)
 {
-    static const char *const later[] = { "LOADING",     "BUSY",       "TRYAGAIN",
-                                         "MASTERDOWN",  "READONLY",   "OOM",
-                                         "CLUSTERDOWN", "MISCONF",    "NOREPLICAS",
-                                         "NOSCRIPT",    "UNKILLABLE", "ERR max number of clients" };
+    static const char *const later[] = { "LOADING",
+                                         "BUSY",
+                                         "TRYAGAIN",
+                                         "MASTERDOWN",
+                                         "READONLY",
+                                         "OOM",
+                                         "CLUSTERDOWN",
+                                         "MISCONF",
+                                         "NOREPLICAS",
+                                         "NOSCRIPT",
+                                         "UNKILLABLE",
+                                         "UNBLOCKED",
+                                         "ERR max number of clients" };
     static const char *const denied[] = { "NOAUTH", "WRONGPASS", "NOPERM", "ERR invalid password" };
     if (begins(text, "STALE"))
         return -ESTALE;
