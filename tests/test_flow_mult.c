@@ -176,6 +176,27 @@ static int keeps_those_that_stay(void *arg)
 }
 ON_WORKERS(keeps_those_that_stay);
 
+/* The tap's channel is gone when the mult's send is over. */
+static int lets_go_of_channels(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_chan_of(s, int, 0);
+    leat_mult *m = leat_mult_open(s, in, NULL);
+    for (int i = 0; i < 100; i++) {
+        leat_scope *inner = leat_scope_open(LEAT_NEVER);
+        leat_chan *ch = leat_chan_of(inner, int, 0);
+        CHECK_IS(0, leat_tap(m, ch, 0, LEAT_ENDS_CLOSED));
+        CHECK_IS(0, leat_send(in, &i));
+        expect(ch, i);
+        CHECK_IS(0, leat_untap(m, ch));
+        CHECK_IS(0, leat_scope_close(inner));
+    }
+    CHECK_IS(0, leat_close(in));
+    return leat_scope_close(s);
+}
+ON_WORKERS(lets_go_of_channels);
+
 /* ---- pub ---- */
 
 static uint64_t tens(void *arg, const void *item)
@@ -452,6 +473,7 @@ int main(void)
         TESTS_ON_WORKERS(goes_on_without_those_that_leave),
         TESTS_ON_WORKERS(counts_what_lossy_taps_miss),
         TESTS_ON_WORKERS(keeps_those_that_stay),
+        TESTS_ON_WORKERS(lets_go_of_channels),
         TESTS_ON_WORKERS(publishes_by_topic),
         TESTS_ON_WORKERS(mixes),
         TESTS_ON_WORKERS(switches_the_others),

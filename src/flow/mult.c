@@ -30,6 +30,7 @@ struct tap {
     unsigned flags, holds;
     uint32_t number; /* of `ch` */
     leat_ending ending;
+    bool counted; /* the tap has a reference to `ch`; otherwise a scope owns it */
     bool busy, begun, removed;
     int64_t missed;
 };
@@ -50,7 +51,8 @@ struct leat_mult {
 
 static void free_tap(struct tap *tap)
 {
-    leat_chan_unref(tap->ch); /* does nothing if a scope owns the channel */
+    if (tap->counted) /* otherwise its scope may have freed the channel */
+        leat_chan_unref(tap->ch);
     lt_free(tap);
 }
 
@@ -253,7 +255,7 @@ int leat_tap(leat_mult *m, leat_chan *ch, unsigned flags, leat_ending ending)
     tap->mult = m;
     tap->ch = ch;
     tap->number = lt_chan_number(ch);
-    leat_chan_ref(ch);
+    tap->counted = leat_chan_ref(ch) == 0;
     tap->flags = flags;
     tap->holds = 1;
     tap->ending = ending;
