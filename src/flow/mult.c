@@ -136,13 +136,23 @@ static void withdraw(struct tap *tap)
         end_send(tap, -ECANCELED);
 }
 
+static bool is_removed(struct tap *tap)
+{
+    lt_lock(&tap->mult->lock);
+    bool removed = tap->removed;
+    lt_unlock(&tap->mult->lock);
+    return removed;
+}
+
 static void begin_send(struct tap *tap)
 {
     leat_mult *m = tap->mult;
     if (m->share)
         m->share(m->item);
-    if (tap->flags & LEAT_TAP_LOSSY) {
-        end_send(tap, leat_try_send(tap->ch, m->item));
+    /* A tap that has been removed since the round began may have lost its channel. */
+    bool gone = is_removed(tap);
+    if (gone || tap->flags & LEAT_TAP_LOSSY) {
+        end_send(tap, gone ? -ECANCELED : leat_try_send(tap->ch, m->item));
         release_tap(tap);
         return;
     }

@@ -1,0 +1,69 @@
+/* test_flow_leave.c: parties that leave a mult or a mix, and free the channel that they used. */
+#include "support.h"
+
+static void expect(leat_chan *ch, int x)
+{
+    int got = -1;
+    CHECK_IS(0, leat_recv_until(ch, &got, leat_after(60 * LEAT_S)));
+    CHECK_IS(x, got);
+}
+
+/* While the mult shares the item for the newer tap, a thread removes the older one and frees its
+ * channel. */
+struct leaver {
+    leat_mult *mult;
+    leat_chan *in;
+};
+
+static _Atomic bool shares, has_left;
+
+static void share_slowly(void *item)
+{
+    (void)item;
+    shares = true;
+    while (!has_left)
+        nap();
+}
+
+static int leave_meanwhile(void *arg)
+{
+    struct leaver *l = arg;
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    leat_chan *older = leat_chan_of(inner, int, 1), *newer = leat_chan_of(NULL, int, 1);
+    CHECK_IS(0, leat_tap(l->mult, older, 0, LEAT_ENDS_CLOSED));
+    CHECK_IS(0, leat_tap(l->mult, newer, 0, LEAT_ENDS_CLOSED));
+    CHECK_IS(0, leat_send(l->in, &(int){ 1 }));
+    WAIT_UNTIL(shares);
+    CHECK_IS(0, leat_untap(l->mult, older));
+    CHECK_IS(0, leat_chan_len(older));
+    CHECK_IS(0, leat_scope_close(inner));
+    has_left = true;
+    expect(newer, 1);
+    CHECK_IS(0, leat_untap(l->mult, newer));
+    return leat_chan_unref(newer);
+}
+
+static int sends_nothing_to_those_that_left(void *arg)
+{
+    (void)arg;
+    if (IN_SIM) /* there a function of the mult cannot let others run */
+        return 0;
+    shares = has_left = false;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_chan_of(s, int, 0);
+    struct leaver l = { leat_mult_open(s, in, share_slowly), in };
+    leat_scope *inner = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go_blocking(inner, leave_meanwhile, &l));
+    CHECK_IS(0, leat_scope_close(inner));
+    CHECK_IS(0, leat_close(in));
+    return leat_scope_close(s);
+}
+ON_WORKERS(sends_nothing_to_those_that_left);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(sends_nothing_to_those_that_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
