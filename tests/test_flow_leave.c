@@ -60,10 +60,32 @@ static int sends_nothing_to_those_that_left(void *arg)
 }
 ON_WORKERS(sends_nothing_to_those_that_left);
 
+/* The mix holds its inputs for as long as it uses them. */
+static int holds_the_inputs_of_a_mix(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *out = leat_chan_of(s, int, 0);
+    leat_mix *mix = leat_mix_open(s, out, LEAT_MIX_MUTE);
+    for (int i = 0; i < 100; i++) {
+        leat_chan *in = leat_chan_of(NULL, int, 0);
+        CHECK_IS(0, leat_admix(mix, in, 0));
+        CHECK_IS(0, leat_send(in, &i));
+        expect(out, i);
+        if (i % 3 == 0)
+            WAIT_UNTIL(receivers_of(in) == 1);
+        CHECK_IS(0, i % 2 ? leat_unmix(mix, in) : leat_close(in));
+        CHECK_IS(0, leat_chan_unref(in));
+    }
+    return leat_scope_close(s);
+}
+ON_WORKERS(holds_the_inputs_of_a_mix);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(sends_nothing_to_those_that_left),
+        TESTS_ON_WORKERS(holds_the_inputs_of_a_mix),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

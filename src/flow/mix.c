@@ -4,7 +4,8 @@
  * changed: so no select grows with the number of inputs. The mix's lock guards the states and the
  * lists of inputs. All inputs get news only when the first becomes solo or the last stops: no other
  * change of one input changes what another does. A removed input becomes a spare, which the next
- * one reuses: all have items of one size. News for its former life does no harm. */
+ * one reuses: all have items of one size. News for its former life does no harm. It lets go of its
+ * channel only at the end of its block, which may still be in the channel's queue before. */
 #include "base/index.h"
 #include "block/block.h"
 #include "chan/more.h"
@@ -23,6 +24,7 @@ struct input {
     unsigned state;
     uint32_t number;   /* of `flow.in` */
     bool begun;        /* its block is started, or about to be */
+    bool counted;      /* it has a reference to `flow.in`; otherwise a scope owns that channel */
     uint64_t notified; /* the value of mix->changes at its last news */
     leat_case cases[2];
     _Alignas(16) unsigned char item[];
@@ -79,6 +81,9 @@ static bool retire(struct input *input)
     bool changes = !(input->state & REMOVED) && set_state(input, REMOVED);
     lt_list_append(&input->mix->spares, &input->node);
     lt_unlock(&input->mix->lock);
+    /* Only now: while it is indexed, no other channel may get its address. */
+    if (input->counted)
+        leat_chan_unref(input->flow.in);
     return changes;
 }
 
@@ -257,6 +262,7 @@ int leat_admix(leat_mix *mix, leat_chan *in, unsigned state)
     } else {
         input->notified = mix->changes;
         input->begun = true;
+        input->counted = leat_chan_ref(in) == 0;
         lt_list_append(&mix->inputs, &input->node);
         lt_index_add(&mix->index, &input->indexed, lt_index_key(in));
     }
