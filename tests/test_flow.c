@@ -288,13 +288,40 @@ static int begins_and_ends(void *arg)
 }
 ON_WORKERS(begins_and_ends);
 
+static int fail_with(void *state, const void *item)
+{
+    (void)item;
+    return *(int *)state;
+}
+
+/* The function's own error is not the channel's end, whatever it is called. */
+static int tells_errors_from_the_end(void *arg)
+{
+    (void)arg;
+    const int errors[] = { -EPIPE, -ECANCELED, -EAGAIN };
+    for (size_t i = 0; i < 3; i++) {
+        leat_scope *outer = leat_scope_open(LEAT_NEVER);
+        int state = errors[i];
+        leat_chan *in = numbers(outer, 0, 3);
+        CHECK_IS(errors[i], leat_reduce(in, fail_with, &state));
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *out = leat_reduce_into(s, in, fail_with, &state, sizeof state);
+        WAIT_UNTIL(leat_chan_closed(out));
+        CHECK_IS(0, leat_chan_len(out));
+        CHECK_IS(errors[i], leat_scope_close(s));
+        CHECK_IS(0, leat_scope_close(outer));
+    }
+    return 0;
+}
+ON_WORKERS(tells_errors_from_the_end);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(pipes),           TESTS_ON_WORKERS(goes_through_transforms),
         TESTS_ON_WORKERS(merges),          TESTS_ON_WORKERS(splits),
         TESTS_ON_WORKERS(combines),        TESTS_ON_WORKERS(balances),
-        TESTS_ON_WORKERS(begins_and_ends),
+        TESTS_ON_WORKERS(begins_and_ends), TESTS_ON_WORKERS(tells_errors_from_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -105,11 +105,13 @@ int leat_reduce(leat_chan *in, leat_reduce_fn *fn, void *state)
     void *item = lt_alloc(leat_chan_item_size(in) ? leat_chan_item_size(in) : 1);
     if (!item)
         return -ENOMEM;
-    int status;
-    while ((status = leat_recv(in, item)) == 0 && (status = fn(state, item)) == 0) {
+    int status, result = 0;
+    while ((status = leat_recv(in, item)) == 0 && (result = fn(state, item)) == 0) {
     }
     lt_free(item);
-    return status == -EPIPE || status == LEAT_ENOUGH ? 0 : status;
+    if (status)
+        return status == -EPIPE ? 0 : status;
+    return result == LEAT_ENOUGH ? 0 : result;
 }
 
 struct reduce {
@@ -126,14 +128,15 @@ static int reduce(leat_block *b)
     LEAT_BEGIN(b);
     do {
         LEAT_AWAIT_RECV(b, r->flow.in, r->item);
-        r->result = b->status ? b->status : r->fn(r->state, r->item);
-    } while (r->result == 0);
-    if (r->result == -EPIPE || r->result == LEAT_ENOUGH) {
+        r->result = b->status ? 0 : r->fn(r->state, r->item);
+    } while (!b->status && !r->result);
+    if (r->result == LEAT_ENOUGH)
         r->result = 0;
+    bool whole = !r->result && (!b->status || b->status == -EPIPE);
+    if (whole)
         leat_try_send(r->flow.out, r->state); /* its channel has room for it */
-    }
-    lt_flow_end(r->flow.out, LEAT_ENDS_CLOSED, r->result ? -ECANCELED : 0);
-    LEAT_RETURN(b, r->result == -ECANCELED ? 0 : r->result);
+    lt_flow_end(r->flow.out, LEAT_ENDS_CLOSED, whole ? 0 : -ECANCELED);
+    LEAT_RETURN(b, r->result);
 }
 
 leat_chan *leat_reduce_into(leat_scope *scope, leat_chan *in, leat_reduce_fn *fn, void *state,
