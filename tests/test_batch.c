@@ -444,6 +444,23 @@ static int refuses_wrong_arguments(void *arg)
 }
 ON_WORKERS(refuses_wrong_arguments);
 
+static int refuses_more_items_than_can_be_counted(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    size_t n = 0;
+    leat_batcher *b = leat_batcher_open(s, &(leat_batcher_spec){ .run = count_nothing, .arg = &n });
+    leat_ticket one, all;
+    CHECK_IS(-ENOMEM, leat_batch_put(b, NULL, SIZE_MAX, &all));
+    CHECK_IS(0, leat_batch_put(b, NULL, 1, &one));
+    CHECK_IS(-ENOMEM, leat_batch_put(b, NULL, SIZE_MAX, &all));
+    CHECK_IS(-ENOMEM, leat_batch_put(b, NULL, SIZE_MAX - 1, &all));
+    CHECK_IS(0, leat_batch_get(&one, NULL, NULL, LEAT_NEVER));
+    CHECK_IS(1, n);
+    return leat_scope_close(s);
+}
+ON_WORKERS(refuses_more_items_than_can_be_counted);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -460,6 +477,7 @@ int main(void)
         TESTS_ON_WORKERS(keeps_batches_in_bounds),
         TESTS_ON_WORKERS(refuses_calls_from_its_function),
         TESTS_ON_WORKERS(refuses_wrong_arguments),
+        TESTS_ON_WORKERS(refuses_more_items_than_can_be_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

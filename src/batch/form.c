@@ -131,7 +131,10 @@ static int try_join(leat_batcher *batcher, struct put *put, struct lt_batch **ba
     *batch = put->creates ? unused(batcher, put) : old;
     size_t used = put->creates ? 0 : old->store->used;
     if (!*batch || !make_room(*batch, put, used)) {
-        *room = used > put->n ? 2 * used : used + put->n;
+        if (__builtin_add_overflow(used, put->n, room))
+            *room = SIZE_MAX; /* too much for any allocation */
+        else if (used > put->n)
+            *room = 2 * used;
         return -ENOMEM;
     }
     if (put->creates && old) {
