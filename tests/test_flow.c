@@ -219,6 +219,27 @@ static int balances(void *arg)
 }
 ON_WORKERS(balances);
 
+/* The other output has room, but the operator ends all the same. */
+static int a_balance_ends_with_one_output(void *arg)
+{
+    (void)arg;
+    for (int closed = 0; closed < 2; closed++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *in = leat_chan_of(s, int, 0);
+        leat_chan *outs[] = { leat_chan_of(s, int, 10), leat_chan_of(s, int, 10) };
+        CHECK_IS(0, leat_send(outs[closed], &closed)); /* the other one has fewer */
+        CHECK_IS(0, leat_balance(s, in, outs, 2, LEAT_ENDS_CLOSED));
+        CHECK_IS(0, leat_close(outs[closed]));
+        CHECK_IS(0, leat_send(in, &closed));
+        WAIT_UNTIL(leat_chan_closed(outs[!closed]) || leat_chan_len(outs[!closed]));
+        CHECK_IS(0, leat_chan_len(outs[!closed]));
+        CHECK_IS(0, leat_close(in));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(a_balance_ends_with_one_output);
+
 /* ---- beginnings and ends ---- */
 
 static int add_up(void *state, const void *item)
@@ -318,10 +339,15 @@ ON_WORKERS(tells_errors_from_the_end);
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(pipes),           TESTS_ON_WORKERS(goes_through_transforms),
-        TESTS_ON_WORKERS(merges),          TESTS_ON_WORKERS(splits),
-        TESTS_ON_WORKERS(combines),        TESTS_ON_WORKERS(balances),
-        TESTS_ON_WORKERS(begins_and_ends), TESTS_ON_WORKERS(tells_errors_from_the_end),
+        TESTS_ON_WORKERS(pipes),
+        TESTS_ON_WORKERS(goes_through_transforms),
+        TESTS_ON_WORKERS(merges),
+        TESTS_ON_WORKERS(splits),
+        TESTS_ON_WORKERS(combines),
+        TESTS_ON_WORKERS(balances),
+        TESTS_ON_WORKERS(a_balance_ends_with_one_output),
+        TESTS_ON_WORKERS(begins_and_ends),
+        TESTS_ON_WORKERS(tells_errors_from_the_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

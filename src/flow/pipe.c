@@ -156,9 +156,14 @@ struct balance {
     unsigned char *item;
 };
 
-/* Tries the output with the fewest items. If that fails, the caller waits for any output. */
-static bool give_to_emptiest(struct balance *s)
+/* Tries the output with the fewest items. -EAGAIN: the caller must wait for any output. -EPIPE: an
+ * output is closed. */
+static int give_to_emptiest(struct balance *s)
 {
+    for (size_t i = 0; i < s->n; i++)
+        if (leat_chan_closed(s->cases[i].ch))
+            return -EPIPE;
+
     leat_chan *emptiest = NULL;
     size_t least = SIZE_MAX;
     for (size_t i = 0; i < s->n; i++) {
@@ -174,7 +179,7 @@ static bool give_to_emptiest(struct balance *s)
             emptiest = ch;
         }
     }
-    return leat_try_send(emptiest, s->item) == 0;
+    return leat_try_send(emptiest, s->item);
 }
 
 static int balance(leat_block *b)
@@ -185,13 +190,13 @@ static int balance(leat_block *b)
         LEAT_AWAIT_RECV(b, s->flow.in, s->item);
         if (b->status)
             break;
-        if (give_to_emptiest(s))
-            continue;
-        LEAT_AWAIT_SELECT(b, s->cases, s->n, LEAT_NEVER, NULL);
-        if (b->status >= 0 && s->cases[b->status].status == 0)
-            continue;
-        lt_flow_drop(s->flow.drop, s->item);
-        if (b->status < 0 || s->cases[b->status].status == -EPIPE)
+        b->status = give_to_emptiest(s);
+        if (b->status == -EAGAIN) {
+            LEAT_AWAIT_SELECT(b, s->cases, s->n, LEAT_NEVER, NULL);
+            if (b->status >= 0)
+                b->status = s->cases[b->status].status;
+        }
+        if (!lt_flow_sent(b->status, s->flow.drop, s->item))
             break;
     }
     for (size_t i = 0; i < s->n; i++)
