@@ -69,6 +69,22 @@ static int cuts_special_channels(void *arg)
 }
 ON_WORKERS(cuts_special_channels);
 
+/* A channel that only leat sends to. */
+static int cuts_ticks(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *cut = leat_tick(s, HOUR), *closed = leat_tick(s, HOUR);
+    int64_t due;
+    CHECK_IS(0, leat_cut(cut));
+    CHECK_IS(-ECANCELED, leat_recv(cut, &due));
+    CHECK_IS(0, leat_close(closed));
+    CHECK_IS(0, leat_cut(closed)); /* too late */
+    CHECK_IS(-EPIPE, leat_recv(closed, &due));
+    return leat_scope_close(s);
+}
+ON_WORKERS(cuts_ticks);
+
 /* ---- in a cancelled scope ---- */
 
 /* All get -ECANCELED, whatever they wait for. */
@@ -259,6 +275,7 @@ int main(void)
         TESTS_ON_WORKERS(cut_streams_end_with_ecanceled),
         TESTS_ON_WORKERS(cuts_only_what_is_open),
         TESTS_ON_WORKERS(cuts_special_channels),
+        TESTS_ON_WORKERS(cuts_ticks),
         TESTS_ON_WORKERS(waits_in_cancelled_scope),
         TESTS_ON_WORKERS(a_partner_may_be_faster_than_the_marks),
         TESTS_ON_WORKERS(timeouts_may_end_with_the_scope),

@@ -366,10 +366,14 @@ static int end(leat_chan *ch, bool cut)
 {
     if (!ch)
         return -EINVAL;
-    if (ch->keeper)
-        return ch->keeper->close ? ch->keeper->close(ch) : -EPERM;
+    if (ch->keeper && !ch->keeper->close)
+        return -EPERM;
     lt_chan_lock(ch);
     mark_cut(ch, cut);
+    if (ch->keeper) {
+        lt_chan_unlock(ch); /* the keeper's own lock comes first */
+        return ch->keeper->close(ch);
+    }
     struct lt_party *woken = lt_chan_close_now(ch);
     lt_chan_unlock(ch);
     lt_ready_all(woken);
