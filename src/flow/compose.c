@@ -44,6 +44,17 @@ struct relay {
     int result;  /* LEAT_ENOUGH or an error, once `second` has returned it */
 };
 
+static bool is_taken(const leat_emit *emit)
+{
+    return emit->passage && emit->passage->taken;
+}
+
+static void set_taken(leat_emit *emit, bool taken)
+{
+    if (emit->passage)
+        emit->passage->taken = taken;
+}
+
 static int relay_item(leat_emit *emit, const void *item)
 {
     struct relay *relay = LT_CONTAINER(emit, struct relay, emit);
@@ -53,10 +64,13 @@ static int relay_item(leat_emit *emit, const void *item)
     if (relay->result)
         return relay->result < 0 ? relay->result : 0;
     leat_transform *second = relay->second;
+    /* What `second` is made of says nothing about the input of `first`. */
+    bool taken = is_taken(emit);
     struct limit limit = limit_for(second, relay->out);
     int result = second->step(second, item, &limit.emit);
     if (result < 0)
         result = lt_transform_failed(second, result, item, &limit.emit);
+    set_taken(emit, taken);
     relay->result = result;
     return result < 0 ? result : 0;
 }
@@ -78,8 +92,11 @@ static int composed_step(leat_transform *t, const void *item, leat_emit *emit)
     int result = c->first->step(c->first, item, &relay.emit);
     if (result < 0 && relay.result >= 0)
         result = lt_transform_failed(c->first, result, item, &relay.emit);
-    if (relay.result < 0 && emit->passage)
-        emit->passage->taken = true;
+    if (relay.result < 0)
+        set_taken(emit, true);
+    /* The caller learns only that this was enough. */
+    if (result < 0 && relay.result == LEAT_ENOUGH && !c->first->failed && !is_taken(emit))
+        leat_leave_out(emit, item);
     c->enough |= relay.result == LEAT_ENOUGH;
     return relay.result ? relay.result : result;
 }

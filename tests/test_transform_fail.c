@@ -1,0 +1,101 @@
+/* test_transform_fail.c: inputs of a composition whose first transform fails go to the drop
+ * function once, whatever the second transform has done. */
+#include "support.h"
+
+enum { INT = sizeof(int) };
+
+static _Atomic int dropped;
+
+static void drop(void *item)
+{
+    (void)item;
+    atomic_fetch_add(&dropped, 1);
+}
+
+static int emit_and_fail(void *arg, const void *in, leat_emit *emit)
+{
+    (void)arg;
+    leat_emit_item(emit, in);
+    return -EIO;
+}
+
+static int pass(void *arg, const void *in)
+{
+    (void)arg, (void)in;
+    return 1;
+}
+
+static int refuse(void *arg, const void *in)
+{
+    (void)arg, (void)in;
+    return -EDOM;
+}
+
+static int forgive(void *arg, int error, const void *item, leat_emit *emit)
+{
+    (void)arg, (void)error, (void)item, (void)emit;
+    return 0;
+}
+
+static leat_transform *failing_filter(void)
+{
+    return leat_compose(leat_filter(INT, pass, NULL), leat_filter(INT, refuse, NULL));
+}
+
+/* Each second transform gets items from a first one that fails after it has emitted. */
+static leat_transform *second(int which)
+{
+    switch (which) {
+    case 0: return leat_filter(INT, pass, NULL);
+    case 1: return leat_take(INT, 1);
+    case 2: return leat_on_failure(failing_filter(), forgive, NULL);
+    default: return leat_compose(leat_take(INT, 1), leat_filter(INT, pass, NULL));
+    }
+}
+
+static int drops_inputs_of_a_first_that_fails(void *arg)
+{
+    (void)arg;
+    for (int which = 0; which < 4; which++) {
+        leat_scope *outer = leat_scope_open(LEAT_NEVER);
+        dropped = 0;
+        leat_chan *in = leat_to_chan(outer, (int[]){ 1, 2, 3 }, INT, 3, drop);
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_transform *first = leat_mapcat(INT, INT, 1, emit_and_fail, NULL);
+        leat_chan *out = leat_through(s, in, leat_compose(first, second(which)), 3, NULL);
+        CHECK_IS(0, leat_scope_close(s) + !out);
+        int left = (int)leat_chan_len(in);
+        CHECK_IS(3 - left, dropped);
+        CHECK_IS(which % 2 ? 2 : 0, left);
+        CHECK_IS(0, leat_scope_close(outer));
+        CHECK_IS(3, dropped);
+    }
+    return 0;
+}
+ON_WORKERS(drops_inputs_of_a_first_that_fails);
+
+/* Then the input belongs to the first transform, which has passed it on. */
+static int drops_nothing_if_the_second_fails(void *arg)
+{
+    (void)arg;
+    leat_scope *outer = leat_scope_open(LEAT_NEVER);
+    dropped = 0;
+    leat_chan *in = leat_to_chan(outer, (int[]){ 1, 2, 3 }, INT, 3, drop);
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_transform *passes = leat_filter(INT, pass, NULL);
+    leat_chan *out = leat_through(s, in, leat_compose(failing_filter(), passes), 3, NULL);
+    CHECK_IS(0, leat_scope_close(s) + !out);
+    CHECK_IS(0, leat_scope_close(outer));
+    CHECK_IS(0, dropped);
+    return 0;
+}
+ON_WORKERS(drops_nothing_if_the_second_fails);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TESTS_ON_WORKERS(drops_inputs_of_a_first_that_fails),
+        TESTS_ON_WORKERS(drops_nothing_if_the_second_fails),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
