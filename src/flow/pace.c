@@ -290,7 +290,9 @@ int leat_retry(leat_fn *fn, void *arg, const leat_retrying *how)
     int64_t most = h.most ? h.most : 10 * LEAT_S, pause = h.pause ? h.pause : 10 * LEAT_MS;
     for (unsigned tries = 1;; tries++) {
         int error = fn(arg);
-        if (!error || tries == h.tries || (error == -ECANCELED && leat_cancelled(NULL)))
+        /* Without a limit, `tries` may wrap around. */
+        if (!error || (h.tries && tries == h.tries) ||
+            (error == -ECANCELED && leat_cancelled(NULL)))
             return error;
         pause = pause < most ? pause : most;
         /* Less than a half: a double may be larger than the pause that it stands for. */
