@@ -81,11 +81,62 @@ static int holds_the_inputs_of_a_mix(void *arg)
 }
 ON_WORKERS(holds_the_inputs_of_a_mix);
 
+/* Waits for less than a minute. */
+static bool ends(leat_scope *s)
+{
+    for (int i = 0; i < 500 && leat_scope_tasks(s); i++)
+        leat_sleep(10 * LEAT_MS);
+    return !leat_scope_tasks(s);
+}
+
+static int removes_closed_inputs_that_are_paused(void *arg)
+{
+    (void)arg;
+    for (int when = 0; when < 3; when++) {
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        leat_chan *out = leat_chan_of(s, int, 0), *in = leat_chan_of(NULL, int, 1);
+        leat_mix *mix = leat_mix_open(s, out, LEAT_MIX_MUTE);
+        if (when == 0)
+            CHECK_IS(0, leat_close(in));
+        CHECK_IS(0, leat_admix(mix, in, LEAT_MIX_PAUSE));
+        if (when == 1)
+            leat_sleep(LEAT_MS); /* its block waits */
+        CHECK_IS(0, leat_close(in));
+        CHECK_IS(0, leat_chan_unref(in));
+        CHECK(ends(s));
+        CHECK_IS(0, leat_scope_close(s));
+    }
+    return 0;
+}
+ON_WORKERS(removes_closed_inputs_that_are_paused);
+
+/* A pause takes nothing, even after the end. */
+static int keeps_the_items_of_a_paused_input(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *out = leat_chan_of(s, int, 0), *in = leat_chan_of(s, int, 1);
+    leat_mix *mix = leat_mix_open(s, out, LEAT_MIX_MUTE);
+    CHECK_IS(0, leat_admix(mix, in, LEAT_MIX_PAUSE));
+    CHECK_IS(0, leat_send(in, &(int){ 7 }));
+    leat_sleep(LEAT_MS);
+    CHECK_IS(0, leat_close(in));
+    leat_sleep(LEAT_MS);
+    CHECK_IS(1, leat_chan_len(in));
+    CHECK_IS(0, leat_admix(mix, in, 0));
+    expect(out, 7);
+    CHECK(ends(s));
+    return leat_scope_close(s);
+}
+ON_WORKERS(keeps_the_items_of_a_paused_input);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(sends_nothing_to_those_that_left),
         TESTS_ON_WORKERS(holds_the_inputs_of_a_mix),
+        TESTS_ON_WORKERS(removes_closed_inputs_that_are_paused),
+        TESTS_ON_WORKERS(keeps_the_items_of_a_paused_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -228,10 +228,11 @@ LEAT_API leat_mix *leat_mix_open(leat_scope *scope, leat_chan *out, unsigned oth
 LEAT_API int leat_mix_others(leat_mix *mix, unsigned others);
 
 /* Adds an input, or changes the state of one. `state` is 0 or flags (LEAT_MIX_MUTE, LEAT_MIX_PAUSE,
- * LEAT_MIX_SOLO), and applies from the next item on. An input that is closed is removed. If the
- * channel has no scope, the mix holds a reference to it while it uses it, which may be a moment
- * longer than it is an input. Any other channel must stay until the mix's scope has closed. A party
- * that may call leat_go for the mix's scope may call this.
+ * LEAT_MIX_SOLO), and applies from the next item on. An input that is closed is removed; a paused
+ * one that still holds items stays while it is paused. If the channel has no scope, the mix
+ * holds a reference to it while it uses it, which may be a moment longer than it is an input. Any
+ * other channel must stay until the mix's scope has closed. A party that may call leat_go for the
+ * mix's scope may call this.
  * Returns 0, -EINVAL, -ENOMEM. */
 LEAT_API int leat_admix(leat_mix *mix, leat_chan *in, unsigned state);
 

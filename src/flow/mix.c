@@ -26,6 +26,8 @@ struct input {
     bool begun;        /* its block is started, or about to be */
     bool counted;      /* it has a reference to `flow.in`; otherwise a scope owns that channel */
     uint64_t notified; /* the value of mix->changes at its last news */
+    struct lt_close_hook hook;
+    bool hooked; /* under the lock: the hook waits for the end of `flow.in`, or its job is to run */
     leat_case cases[2];
     _Alignas(16) unsigned char item[];
 };
@@ -114,14 +116,69 @@ static void notify_all(leat_mix *mix)
     lt_unlock(&mix->lock);
 }
 
+/* ---- a paused input's end ----
+ *
+ * A paused input takes nothing from its channel, so it would not notice that the channel is closed
+ * and empty. While it waits for news a hook does, which counts as a task of the scope. */
+
+static void unhook(struct input *input)
+{
+    leat_scope *scope = input->mix->flow.scope;
+    lt_lock(&input->mix->lock);
+    input->hooked = false;
+    lt_unlock(&input->mix->lock);
+    lt_scope_leave(scope, 0);
+}
+
+/* Runs on a worker. The input may have ended meanwhile: then it does not become another yet. */
+static void input_closed(struct lt_job *job)
+{
+    struct input *input = LT_CONTAINER(job, struct input, hook.job);
+    leat_try_send(input->news, NULL);
+    unhook(input);
+}
+
+static void watch_end(struct input *input)
+{
+    lt_lock(&input->mix->lock);
+    bool hooked = input->hooked;
+    input->hooked = true;
+    lt_unlock(&input->mix->lock);
+    if (hooked)
+        return;
+    lt_scope_enter(input->mix->flow.scope);
+    if (!lt_chan_add_close_hook(input->flow.in, &input->hook, input_closed))
+        unhook(input);
+}
+
+static void watch_end_no_more(struct input *input)
+{
+    lt_lock(&input->mix->lock);
+    bool hooked = input->hooked;
+    lt_unlock(&input->mix->lock);
+    if (hooked && lt_chan_remove_close_hook(input->flow.in, &input->hook))
+        unhook(input);
+}
+
+/* Whether the channel has ended. If not, news comes when it is closed. */
+static bool is_paused_for_ever(struct input *input)
+{
+    watch_end(input);
+    return leat_chan_closed(input->flow.in) && !leat_chan_len(input->flow.in);
+}
+
 static int play(leat_block *b)
 {
     struct input *input = LT_CONTAINER(b, struct input, flow.block);
     unsigned now;
     LEAT_BEGIN(b);
     while ((now = role(input)) != REMOVED) {
+        if (now == LEAT_MIX_PAUSE && is_paused_for_ever(input))
+            break;
         input->cases[1].ch = now == LEAT_MIX_PAUSE ? NULL : input->flow.in;
         LEAT_AWAIT_SELECT_ORDERED(b, input->cases, 2, LEAT_NEVER, NULL);
+        if (!input->cases[1].ch)
+            watch_end_no_more(input);
         if (b->status == 0)
             continue;
         if (b->status < 0 || input->cases[1].status)
@@ -208,14 +265,14 @@ static bool change(leat_mix *mix, const leat_chan *in, unsigned state)
     return input;
 }
 
-/* The oldest spare. NULL: there is none, or its block has not ended. */
+/* The oldest spare. NULL: there is none, or its block or its hook's job has not ended. */
 static struct input *take_spare(leat_mix *mix)
 {
     struct input *input = NULL;
     lt_lock(&mix->lock);
     if (!lt_list_empty(&mix->spares)) {
         struct input *spare = LT_CONTAINER(mix->spares.next, struct input, node);
-        if (!spare->begun || lt_block_is_over(&spare->flow.block)) {
+        if (!spare->begun || (!spare->hooked && lt_block_is_over(&spare->flow.block))) {
             lt_list_remove(&spare->node);
             input = spare;
         }
