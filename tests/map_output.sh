@@ -181,6 +181,16 @@ is 'a full device: status' 2 $?
 grep -q 'No space left' "$out/err" || fail 'a full device: message'
 map echo ::: a >&- 2>"$out/err"
 is 'a closed output: status' 2 $?
+map -l printf x ::: a >/dev/full 2>"$out/err"
+is 'a full device, and a line without an end: status' 2 $?
+mkfifo unread
+{ map -l -s 'until [ -e left ]; do sleep 0.02; done; printf x' ::: 1 >unread; echo $? >status; } &
+: <unread
+: >left
+wait_for [ -s status ]
+is 'SIGPIPE, and a line without an end' 141 "$(cat status)"
+map -l -s 'printf x >&2' ::: a 2>/dev/full
+is 'errors to a full device, and a line without an end: status' 2 $?
 map -s 'echo a; echo b >&2' ::: 1 >"$out/got" 2>/dev/full
 is 'errors to a full device: status' 2 $?
 is 'errors to a full device: output' a "$(cat "$out/got")"

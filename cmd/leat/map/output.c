@@ -198,8 +198,7 @@ void output_end(struct job *job)
         if (job->rest[i].len || (mixed && job->lines[i].within))
             text_char(&job->rest[i], '\n');
         if (job->rest[i].len)
-            streams_write(&job->run->streams, i, job->tag, &job->lines[i], job->rest[i].bytes,
-                          job->rest[i].len);
+            write_out(job, i, job->rest[i].bytes, job->rest[i].len);
     }
 }
 
