@@ -71,5 +71,21 @@ limited 8 "$leat" map -j20 --retries=1 --backoff=1 --spill=0 -s "$job" <numbers 
 is 'all wait for one: status' 2 $?
 grep -q '^leat map: .*: no more jobs can run' "$out/err" ||
     fail "all wait for one: $(cat "$out/err")"
+# The same at a worker, which is given up then, but not if only the reader of the output is slow.
+sed -i 's/limited [0-9]*/limited 8/' rsh
+status=2
+for machines in 'a*20' 'a*20,:'; do
+    LEAT_SSH=./rsh map --on="$machines" -j1 --retries=1 --backoff=1 --spill=0 -s "$job" <numbers \
+        >"$out/got" 2>"$out/err"
+    is "all wait for one, $machines: status" $status $?
+    grep -q '^leat map: a: lost: .* leave no room' "$out/err" ||
+        fail "all wait for one, $machines: $(cat "$out/err")"
+    status=0
+done
+is 'all wait for one: output' $((39 * 9 * 1024 * 1024 + 6)) "$(wc -c <"$out/got")"
+job='[ "$1" != 1 ] || exec echo first; exec head -c 1M /dev/zero'
+LEAT_SSH=./rsh map --on='a*20' -u --spill=0 -s "$job" <numbers 2>"$out/err" | { sleep 4; wc -c; } \
+    >"$out/got"
+is 'a slow reader' $((39 * 1024 * 1024 + 6)) "$(cat "$out/got")"
 
 finish

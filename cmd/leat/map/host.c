@@ -81,8 +81,25 @@ static int take_frame(struct host *host, struct frame *f)
     case FRAME_ENDED: error = take_end(r, f); break;
     default: break;
     }
+    host->came += f->kind != FRAME_REFUSED;
     leat_try_send(r->changed, NULL);
     return error;
+}
+
+void host_crowds(struct host *host, struct job *job)
+{
+    pthread_mutex_lock(&job->run->lock);
+    bool has_turn = job->has_turn;
+    pthread_mutex_unlock(&job->run->lock);
+    pthread_mutex_lock(&host->lock);
+    bool stands_still = job->crowded == host && job->came == host->came;
+    job->crowded = host;
+    job->came = host->came;
+    if (has_turn && stands_still && !host->lost) {
+        host->crowded = true;
+        leat_io_close(host->link.in);
+    }
+    pthread_mutex_unlock(&host->lock);
 }
 
 /* Receives until the link ends. */
@@ -97,6 +114,9 @@ static int receive_frames(struct host *host)
         if (error)
             break;
     }
+    pthread_mutex_lock(&host->lock);
+    error = host->crowded ? -EDEADLK : error;
+    pthread_mutex_unlock(&host->lock);
     return error;
 }
 
@@ -159,6 +179,11 @@ static void say_end(struct host *host, int error)
         streams_say(&run->streams, "%s: no leat worker answers", name);
     else if (error == -EBADMSG)
         streams_say(&run->streams, "%s: lost: no leat worker sends this", name);
+    else if (error == -EDEADLK)
+        streams_say(&run->streams,
+                    "%s: lost: within its limits (ulimit -a), jobs whose output waits for the next "
+                    "job leave no room for that job",
+                    name);
     else if (shortage_is(error))
         streams_say(&run->streams, "%s: %s: not even one job can run within its limits (ulimit -a)",
                     name, strerror(-error));

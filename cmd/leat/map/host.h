@@ -30,6 +30,8 @@ struct host {
     struct remote *first;
     uint32_t last_job;
     bool lost;
+    bool crowded;  /* given up: see host_crowds */
+    uint64_t came; /* frames from jobs that run */
 };
 
 /* A worker's account of a program that came through a queue. */
@@ -89,6 +91,11 @@ void host_remove(struct remote *remote);
 /* Returns the number of places that there was room for. The run would wait without end for a host
  * without places if all others were lost. */
 unsigned host_add_places(struct host *host, unsigned wanted);
+
+/* The host has refused the job, since other jobs there hold what it needs, and all of them wait for
+ * credit. If they wait for this job, whose turn it is, the host is lost: that is so if it refuses
+ * the job again, and no job there has sent anything meanwhile. */
+void host_crowds(struct host *host, struct job *job);
 
 /* No more jobs run there, and the running ones are lost. */
 void host_lose_jobs(struct host *host);

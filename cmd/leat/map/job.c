@@ -151,11 +151,13 @@ static struct job *end_and_go_on(struct job *job)
     return job;
 }
 
-/* Lets the job begin again on another machine. False: the run ends, as if the job had not begun. */
+/* Lets the job begin again, as a rule on another machine. False: the run ends, as if the job had
+ * not begun. */
 static bool move(struct job *job)
 {
     struct run *run = job->run;
-    job->former = job->host->machine->name;
+    if (host_is_lost(job->host))
+        job->former = job->host->machine->name;
     output_forget(job, true);
     place_give_back(run, &job->place);
     if (!leat_chan_closed(run->stopping) && place_take(run, &job->place) == 0)

@@ -30,7 +30,7 @@ struct job {
     uint64_t received;   /* bytes of its standard output */
     struct host *host;   /* NULL: this machine */
     char *ran_on;        /* the worker's machine, if the job came through a queue; or NULL */
-    bool lost;           /* with its host: this try does not count */
+    bool lost;           /* with its host, or by it: this try does not count */
 
     /* under the run's lock */
     struct job *next, *previous; /* in `running` */
@@ -49,6 +49,10 @@ struct job {
     bool committed;            /* a part of its output is out */
     struct replay replay;
     const char *former; /* the host that was lost last */
+
+    /* used by its party: see host_crowds */
+    struct host *crowded;
+    uint64_t came;
 
     /* used by the deliverer */
     struct job *waits; /* after this one, with --unordered */

@@ -188,6 +188,16 @@ static void take_account(struct session *s)
     job->timed_out = ran->flags & FRAME_RAN_LATE;
 }
 
+/* Other jobs on the machine hold what this one needs, and wait until their output is taken. */
+static void begin_again(struct session *s)
+{
+    struct job *job = s->job;
+    s->remote.refused = 0;
+    job->lost = true;
+    host_crowds(s->remote.host, job);
+    leat_recv_until(job->run->stopping, NULL, leat_after(LEAT_S));
+}
+
 static void run_session(struct session *s, const struct text *strings, size_t count)
 {
     struct job *job = s->job;
@@ -207,6 +217,8 @@ static void run_session(struct session *s, const struct text *strings, size_t co
     take_account(s);
     if (s->remote.failed && !job->lost)
         answer_fail(job, &s->remote);
+    if (s->remote.refused == EDEADLK && !is_queued(s))
+        begin_again(s);
 }
 
 int remote_run(struct job *job, const struct text *arguments, size_t count, int out, int *unwritten)

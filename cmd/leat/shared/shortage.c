@@ -2,6 +2,8 @@
 
 #include <errno.h>
 
+enum { tries = 101 };
+
 static const int64_t moment = 10 * LEAT_MS;
 
 bool shortage_is(int error)
@@ -12,10 +14,11 @@ bool shortage_is(int error)
 bool shortage_wait(leat_mutex *turn, struct patience *patience, bool alone, leat_chan *ends)
 {
     if (!patience->has_turn) {
-        *patience = (struct patience){ leat_mutex_lock(turn) == 0, 100 };
+        *patience = (struct patience){ leat_mutex_lock(turn) == 0, tries };
         return patience->has_turn;
     }
-    if (alone && patience->left-- == 0)
+    patience->left = alone ? patience->left - 1 : tries;
+    if (patience->left == 0)
         return false;
     return ends ? leat_recv_until(ends, NULL, leat_after(moment)) == -ETIMEDOUT
                 : leat_sleep(moment) == 0;

@@ -17,7 +17,7 @@ bool shortage_is(int error);
 /* How long one job waits; zeroed at first. */
 struct patience {
     bool has_turn;
-    unsigned left; /* tries while no job is about to end */
+    unsigned left; /* tries in a row while no job is about to end */
 };
 
 /* Waits before another try: first for the turn, later for a moment. `alone`: no job runs that could

@@ -17,13 +17,24 @@ struct far {
 
 /* ---- starting ---- */
 
-/* False: there is nothing left to wait for, or the worker ends. */
-static bool wait_for_others(struct worker *worker, struct patience *patience)
+/* False: there is nothing left to wait for, or the worker ends. Jobs without credit may wait for
+ * this one: only the map knows that. So it is told soon, and about every job that waits. */
+static bool wait_for_others(struct work *work, struct patience *patience)
 {
+    struct worker *worker = work->worker;
     pthread_mutex_lock(&worker->lock);
-    bool alone = !worker->running;
+    bool starved = worker->running && worker->starving == worker->running;
+    bool alone = (starved || !worker->running) && starved == work->starved; /* for a while */
+    work->starved = starved;
+    worker->hopeless &= starved;
+    bool hopeless = worker->hopeless && patience->has_turn;
     pthread_mutex_unlock(&worker->lock);
-    return shortage_wait(worker->turn, patience, alone, NULL);
+    if (!hopeless && shortage_wait(worker->turn, patience, alone, NULL))
+        return true;
+    pthread_mutex_lock(&worker->lock);
+    worker->hopeless |= work->starved;
+    pthread_mutex_unlock(&worker->lock);
+    return false;
 }
 
 static int start(struct work *work, leat_scope *scope, leat_process **process)
@@ -41,11 +52,11 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
     if (!error)
         do
             error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, process);
-        while (shortage_is(error) && !work->as_thread && wait_for_others(work->worker, &patience));
+        while (shortage_is(error) && !work->as_thread && wait_for_others(work, &patience));
     shortage_over(work->worker->turn, &patience);
     free(environment);
     free(strings);
-    return error;
+    return shortage_is(error) && work->starved ? -EDEADLK : error;
 }
 
 void work_signal(struct work *work, int signal, bool ends)
@@ -156,6 +167,19 @@ static void send_some(struct far *f, enum stream stream, size_t most)
     link_send(&work->worker->link, FRAME_OUTPUT + stream, work->job, f->buffer, (size_t)n);
 }
 
+static int await_credit(struct work *work)
+{
+    struct worker *worker = work->worker;
+    pthread_mutex_lock(&worker->lock);
+    worker->starving++;
+    pthread_mutex_unlock(&worker->lock);
+    int error = leat_recv(work->credited, NULL);
+    pthread_mutex_lock(&worker->lock);
+    worker->starving--;
+    pthread_mutex_unlock(&worker->lock);
+    return error;
+}
+
 /* Reads what the pipe holds when the program has ended, but not what other processes write to it
  * later. */
 static int drain(struct far *f, enum stream stream)
@@ -166,7 +190,7 @@ static int drain(struct far *f, enum stream stream)
     while (there > 0 && f->from[stream] && !error) {
         size_t most = room(f, stream), wanted = (size_t)there;
         if (most == 0) {
-            error = leat_recv(f->work->credited, NULL);
+            error = await_credit(f->work);
             continue;
         }
         most = wanted < most ? wanted : most;
@@ -186,7 +210,7 @@ static int attend(struct far *f)
         size_t most[STREAMS] = { room(f, STREAM_OUT), room(f, STREAM_ERR) };
         if ((f->from[STREAM_OUT] && !most[STREAM_OUT]) ||
             (f->from[STREAM_ERR] && !most[STREAM_ERR])) {
-            int error = leat_recv(f->work->credited, NULL);
+            int error = await_credit(f->work);
             if (error)
                 return error;
             continue;

@@ -33,6 +33,8 @@ struct worker {
     bool is_led; /* a job's thread receives */
     struct work *first;
     size_t count, running;
+    size_t starving; /* of the running ones: wait for credit */
+    bool hopeless;   /* a job was refused while all that run were starving, and still are */
 };
 
 /* A job. The receiving thread owns it until it starts; then its own party does. */
@@ -42,6 +44,7 @@ struct work {
     struct text strings; /* its variables, then its arguments */
     size_t count;        /* of them */
     bool started, has_input;
+    bool starved;              /* what it lacks is held by jobs that all wait for credit */
     bool as_thread, leads;     /* its party is a thread; this thread has the lead */
     leat_chan *fed, *credited; /* an item: there is more input, or its end; more credit */
     leat_io *to;               /* with an input: its destination */
