@@ -53,6 +53,13 @@ chmod +x rsh
 for ((round = 0; round < rounds; round++)); do
     LEAT_SSH=./rsh gives 'a worker' 0 "$(cat more)" --on="a*$jobs" -a more echo
 done
+# The thread of the first job leaves its place to the other jobs, which wait for one when it ends.
+if [ -z "${SLOW_BUILD-}" ]; then
+    sed -i 's/limited [0-9]*/limited 5/' rsh
+    got=$({ echo 1; sleep 0.5; seq 2 3; } | LEAT_SSH=./rsh map --on='a*3' perl -e \
+        'select undef, undef, undef, 1; print "@ARGV\n"' 2>"$out/err")
+    is 'others wait when the first one ends' $'1\n2\n3' "$got"
+fi
 
 # Where not even one job can run, a message says so, and jobs do not wait for ever.
 if [ -z "${SLOW_BUILD-}" ]; then

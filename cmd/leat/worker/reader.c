@@ -142,7 +142,7 @@ int reader_serve(struct worker *worker)
 bool reader_take_lead(struct worker *worker)
 {
     pthread_mutex_lock(&worker->lock);
-    bool taken = !worker->is_led && !worker->ended && !worker->unpolled;
+    bool taken = !worker->is_led && !worker->ended && !worker->unpolled && worker->waiting == 0;
     worker->is_led |= taken;
     pthread_mutex_unlock(&worker->lock);
     if (taken)

@@ -28,6 +28,8 @@ static bool wait_for_others(struct work *work, struct patience *patience)
     work->starved = starved;
     worker->hopeless &= starved;
     bool hopeless = worker->hopeless && patience->has_turn;
+    worker->waiting += !work->waits;
+    work->waits = true;
     pthread_mutex_unlock(&worker->lock);
     if (!hopeless && shortage_wait(worker->turn, patience, alone, NULL))
         return true;
@@ -35,6 +37,16 @@ static bool wait_for_others(struct work *work, struct patience *patience)
     worker->hopeless |= work->starved;
     pthread_mutex_unlock(&worker->lock);
     return false;
+}
+
+static void end_wait(struct work *work, const struct patience *patience)
+{
+    struct worker *worker = work->worker;
+    shortage_over(worker->turn, patience);
+    pthread_mutex_lock(&worker->lock);
+    worker->waiting -= work->waits;
+    work->waits = false;
+    pthread_mutex_unlock(&worker->lock);
 }
 
 static int start(struct work *work, leat_scope *scope, leat_process **process)
@@ -53,7 +65,7 @@ static int start(struct work *work, leat_scope *scope, leat_process **process)
         do
             error = leat_spawn(scope, strings + PROGRAM_VARIABLES, &options, process);
         while (shortage_is(error) && !work->as_thread && wait_for_others(work, &patience));
-    shortage_over(work->worker->turn, &patience);
+    end_wait(work, &patience);
     free(environment);
     free(strings);
     return shortage_is(error) && work->starved ? -EDEADLK : error;

@@ -33,6 +33,7 @@ struct worker {
     bool is_led; /* a job's thread receives */
     struct work *first;
     size_t count, running;
+    size_t waiting;  /* jobs: for what the system lacks */
     size_t starving; /* of the running ones: wait for credit */
     bool hopeless;   /* a job was refused while all that run were starving, and still are */
 };
@@ -44,6 +45,7 @@ struct work {
     struct text strings; /* its variables, then its arguments */
     size_t count;        /* of them */
     bool started, has_input;
+    bool waits;                /* for what the system lacks */
     bool starved;              /* what it lacks is held by jobs that all wait for credit */
     bool as_thread, leads;     /* its party is a thread; this thread has the lead */
     leat_chan *fed, *credited; /* an item: there is more input, or its end; more credit */
@@ -91,7 +93,8 @@ int reader_first(struct worker *worker, struct frame *frame);
 /* Receives frames about jobs. Returns why the link has ended. */
 int reader_serve(struct worker *worker);
 
-/* Takes the lead. False: another has it, or the link has ended. */
+/* Takes the lead. False: another has it, or the link has ended, or jobs wait for what the system
+ * lacks, which may be this thread's place. */
 bool reader_take_lead(struct worker *worker);
 
 /* Receives frames until there is a job for the caller, and gives the lead back. NULL: the link has
