@@ -67,6 +67,8 @@ is 'columns of a script' 'b a' "$(echo a,b | map -C, -s 'echo $2 $1')"
 is 'csv' $'[x,"y\nz][b]' "$(printf '"x,""y\nz",b\n' | map -C csv printf '[%s]' {1} {2})"
 is 'csv, empty lines and CR' $'[x\n\ny][b]' \
     "$(printf 'a,"x\n\ny",b\r\n' | map -C csv printf '[%s]' {2} {3})"
+is 'csv, CR LF in quotes' $'[x\r\n\r\ny\r][b]' \
+    "$(printf '\r\n"x\r\n\r\ny\r",b\r\n' | map -C csv printf '[%s]' {1} {2})"
 printf 'a,"b\n' | map -C csv echo {1} >"$out/got" 2>"$out/err"
 is 'csv without an end: status' 2 $?
 

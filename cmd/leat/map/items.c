@@ -49,7 +49,13 @@ static int complain(struct items *it, const char *complaint)
     return -EINVAL;
 }
 
-/* Adds a line's bytes. */
+/* Whether a carriage return belongs to the end of the line. */
+static bool ends_in_return(const struct items *it, const char *line, size_t len)
+{
+    return it->plan->csv && len && line[len - 1] == '\r';
+}
+
+/* Adds a line's bytes, with the carriage return: in quotes it belongs to the column. */
 static int take_line(struct items *it, bool pass_empty, struct text *to)
 {
     char *line;
@@ -60,8 +66,7 @@ static int take_line(struct items *it, bool pass_empty, struct text *to)
         if (got != 1)
             return got == -E2BIG ? complain(it, "an item is longer than 1 MiB") : got;
         len -= line[len - 1] == it->lines.end;
-        len -= it->plan->csv && len && line[len - 1] == '\r';
-    } while (!len && pass_empty);
+    } while (pass_empty && len == ends_in_return(it, line, len));
     if (memchr(line, 0, len))
         return complain(it, "an item has a NUL byte; with --null, items end in one");
     text_add(to, line, len);
@@ -140,6 +145,8 @@ static int take_columns(struct items *it, struct row **row)
             got = complain(it, "a quoted column does not end");
     }
     if (got == 1 && !line.broken) {
+        if (!it->plan->list_count && ends_in_return(it, line.bytes, line.len - 1))
+            line.bytes[--line.len - 1] = '\0';
         text_add(&values, line.bytes, line.len);
         size_t columns = split(it->plan, line.bytes, &values);
         *row = make_row(&values, columns + 1, true);
