@@ -174,6 +174,12 @@ start=$SECONDS
 yes | map echo 2>"$out/err" | head -n 2 >"$out/got"
 is 'SIGPIPE' 141 "${PIPESTATUS[1]}"
 is 'SIGPIPE: no message' '' "$(cat "$out/err")"
+yes | map --dry-run echo 2>"$out/err" | head -n 2 >"$out/got"
+is 'SIGPIPE in a dry run' 141 "${PIPESTATUS[1]}"
+is 'SIGPIPE in a dry run: no message' '' "$(cat "$out/err")"
+map --dry-run echo ::: a >/dev/full 2>"$out/err"
+is 'a dry run to a full device: status' 2 $?
+is 'a dry run to a full device: one message' 1 "$(grep -c 'No space left' "$out/err")"
 seq 3000 | map -s 'sleep 0.05; echo' 2>"$out/err" | head -n 1 >"$out/got"
 [ $((SECONDS - start)) -lt 60 ] || fail 'it ran on without a reader'
 map echo ::: a >/dev/full 2>"$out/err"

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "map/host.h"
 
+#include <errno.h>
 #include <signal.h>
 
 /* ---- the jobs that run ---- */
@@ -86,6 +87,11 @@ bool end_run(struct run *run, bool kill, int signal, int status)
         leat_scope_cancel(run->feeding);
     pthread_mutex_unlock(&run->lock);
     return first;
+}
+
+void end_unread(struct run *run, int error)
+{
+    end_run(run, true, error == -EPIPE ? SIGPIPE : SIGTERM, EXIT_TROUBLE);
 }
 
 void note_trouble(struct run *run)

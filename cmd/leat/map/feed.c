@@ -64,7 +64,10 @@ static int print_command(struct run *run, const struct input *input)
     streams_write(&run->streams, STREAM_OUT, NULL, &state, command, strlen(command));
     streams_write(&run->streams, STREAM_OUT, NULL, &state, "\n", 1);
     free(command);
-    return streams_error(&run->streams, STREAM_OUT);
+    int error = streams_error(&run->streams, STREAM_OUT);
+    if (error)
+        end_unread(run, error);
+    return error;
 }
 
 static int feed_one(struct run *run, struct input *input)

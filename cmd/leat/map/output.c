@@ -2,7 +2,6 @@
 #define _GNU_SOURCE
 #include "map/job.h"
 
-#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +16,7 @@ static void write_out(struct job *job, enum stream stream, const char *bytes, si
         note_trouble(run);
     int error = streams_error(&run->streams, STREAM_OUT);
     if (error && !leat_chan_closed(run->killing))
-        end_run(run, true, error == -EPIPE ? SIGPIPE : SIGTERM, EXIT_TROUBLE);
+        end_unread(run, error);
 }
 
 /* With --lines: writes all whole lines. A line of more than LINE_MOST bytes is written in parts. */

@@ -154,6 +154,9 @@ void deliver(struct run *run);
  * becomes the run's. True: no other call has ended the run before. */
 bool end_run(struct run *run, bool kill, int signal, int status);
 
+/* Ends the run, since its standard output has an error. */
+void end_unread(struct run *run, int error);
+
 /* The run goes on; its status will be EXIT_TROUBLE, unless it has one. */
 void note_trouble(struct run *run);
 
