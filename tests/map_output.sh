@@ -105,6 +105,17 @@ rm -f full
 is 'unordered without room' 36000000 \
     "$(map -j4 -u --spill=0 -s 'head -c 9000000 /dev/zero' ::: 1 2 3 4 | wc -c)"
 
+# the output of a last try that has waited for its turn is printed at its turn
+mkfifo last
+map -j2 --retries=1 --backoff=0.01 -s 'case $1$LEAT_TRY in
+    1*) until [ -e waits ]; do sleep 0.02; done; sleep 0.2;; 21) exit 1;;
+    *) echo begun; : >waits; until [ -e heard ]; do sleep 0.02; done; echo done;;
+    esac' ::: 1 2 >last &
+{ read -r -t 10 line; : >heard; cat >/dev/null; } <last
+wait $!
+is 'a last try' begun "$line"
+rm -f heard
+
 # a file system that is full: waiting output has room elsewhere, a file of --output and a log do not
 if can_be_full; then
     rm -f go

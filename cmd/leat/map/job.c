@@ -192,12 +192,19 @@ static struct job *go_on_as_task(struct job *job)
     return leat_go(job->run->jobs, job_do, job) ? job : NULL;
 }
 
+static void count_try(struct job *job)
+{
+    pthread_mutex_lock(&job->run->lock);
+    job->try++;
+    pthread_mutex_unlock(&job->run->lock);
+}
+
 int job_do(void *arg)
 {
     struct job *job = arg;
     while (job) {
         while (try_once(job))
-            job->try++;
+            count_try(job);
         job = job->yields ? go_on_as_task(job) : end_and_go_on(job);
     }
     return 0;

@@ -13,7 +13,7 @@ struct job {
     struct input input;
     uint64_t number;
     unsigned place; /* 0: none */
-    unsigned try;   /* from 1 */
+    unsigned try;   /* from 1; changes under the run's lock */
     bool as_thread; /* its party is a thread */
     bool yields;    /* its try has begun nothing: it will go on as a task */
     char *command;  /* for the log and for messages: quoted, or NULL */

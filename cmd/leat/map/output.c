@@ -72,7 +72,7 @@ void output_begin_turn(struct job *job)
     for (;;) {
         pthread_mutex_lock(&run->lock);
         /* Output of a try that may not count is held back. */
-        bool may_write = run->plan->retries == 0;
+        bool may_write = job->try > run->plan->retries;
         struct held held = may_write && !job->killed ? detach(job) : (struct held){ 0 };
         job->printed |= held.first != NULL;
         job->has_turn = !held.first;
