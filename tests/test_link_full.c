@@ -1,5 +1,5 @@
-/* test_link_full.c: an engine that refuses some requests for a while. One whose memory is full takes
- * no more items, but what makes room there goes on, and far ends keep their items. */
+/* test_link_full.c: an engine that refuses some requests for a while. One whose memory is full
+ * takes no more items, but what makes room there goes on, and far ends keep their items. */
 #include "link_engine.h"
 
 enum { ITEMS = 10, LARGE = 1 << 20 };

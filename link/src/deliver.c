@@ -27,8 +27,8 @@ static uint64_t unsure(const struct lk_remote *remote)
     return remote->sent > most ? most + 1 : remote->sent;
 }
 
-/* How many results are surely used. A dropped failure counts as used when the outputs that were sent
- * before it do. */
+/* How many results are surely used. A dropped failure counts as used when the outputs before it
+ * do. */
 static uint64_t used(struct lk_remote *remote)
 {
     uint64_t outputs = unsure(remote), sure = remote->sent - outputs;
