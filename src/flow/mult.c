@@ -31,7 +31,8 @@ struct tap {
     uint32_t number; /* of `ch` */
     leat_ending ending;
     bool counted; /* the tap has a reference to `ch`; otherwise a scope owns it */
-    bool busy, begun, removed;
+    bool busy, begun;
+    _Atomic bool removed; /* written under the lock */
     int64_t missed;
 };
 
@@ -48,6 +49,12 @@ struct leat_mult {
 };
 
 /* ---- taps ---- */
+
+/* Relaxed: certain under the lock; without it a hint. */
+static bool is_removed(const struct tap *tap)
+{
+    return atomic_load_explicit(&tap->removed, memory_order_relaxed);
+}
 
 static void free_tap(struct tap *tap)
 {
@@ -69,9 +76,9 @@ static void release_tap(struct tap *tap)
  * tap was not listed. */
 static bool unlist(struct tap *tap)
 {
-    if (tap->removed)
+    if (is_removed(tap))
         return false;
-    tap->removed = true;
+    atomic_store_explicit(&tap->removed, true, memory_order_relaxed);
     lt_list_remove(&tap->node);
     lt_index_remove(&tap->mult->index, &tap->indexed);
     return true;
@@ -136,14 +143,6 @@ static void withdraw(struct tap *tap)
         end_send(tap, -ECANCELED);
 }
 
-static bool is_removed(struct tap *tap)
-{
-    lt_lock(&tap->mult->lock);
-    bool removed = tap->removed;
-    lt_unlock(&tap->mult->lock);
-    return removed;
-}
-
 static void begin_send(struct tap *tap)
 {
     leat_mult *m = tap->mult;
@@ -159,7 +158,7 @@ static void begin_send(struct tap *tap)
     leat_send_then(&tap->op, tap->ch, m->item, send_over);
     lt_lock(&m->lock);
     tap->begun = true;
-    bool takes_back = tap->removed && tap->busy;
+    bool takes_back = is_removed(tap) && tap->busy;
     lt_unlock(&m->lock);
     if (takes_back)
         withdraw(tap);
