@@ -42,9 +42,11 @@ static bool wait_for_others(struct work *work, struct patience *patience)
 static void end_wait(struct work *work, const struct patience *patience)
 {
     struct worker *worker = work->worker;
+    if (!work->waits)
+        return;
     shortage_over(worker->turn, patience);
     pthread_mutex_lock(&worker->lock);
-    worker->waiting -= work->waits;
+    worker->waiting--;
     work->waits = false;
     pthread_mutex_unlock(&worker->lock);
 }
