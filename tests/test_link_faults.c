@@ -1,26 +1,9 @@
 /* test_link_faults.c: what went wrong once in a stage over an engine. The test takes the far end's
  * or the near end's part itself where it needs a certain order of things. */
-#include "link_engine.h"
+#include "link_stage.h"
 #include "src/keys.h"
 
 enum { ITEMS = 10 };
-
-static struct test_engine engine;
-static redisContext *own; /* the test's connection */
-static _Atomic int away;  /* how often "is away" was reported */
-
-/* Long enough for what comes soon, unless it never comes. */
-static int64_t a_minute(void)
-{
-    return leat_after(60 * LEAT_S);
-}
-
-static void count_away(void *arg, const char *message)
-{
-    (void)arg;
-    if (strstr(message, " is away"))
-        atomic_fetch_add(&away, 1);
-}
 
 static leat_link *open_link(leat_scope *scope, int64_t lease)
 {
@@ -29,17 +12,6 @@ static leat_link *open_link(leat_scope *scope, int64_t lease)
                                &(leat_link_spec){ .lease = lease, .trust = 1, .tell = count_away },
                                &link));
     return link;
-}
-
-static redisReply *ask(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static redisReply *ask(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    redisReply *reply = redisvCommand(own, format, values);
-    va_end(values);
-    CHECK(reply && reply->type != REDIS_REPLY_ERROR);
-    return reply;
 }
 
 static void order(const char *text)
@@ -77,11 +49,6 @@ static leat_remote_spec spec_of(leat_link *link, const char *run)
                                .window = 16,
                                .in_size = sizeof(int),
                                .out_size = sizeof(int) };
-}
-
-static void on_workers(leat_fn *body)
-{
-    CHECK_IS(0, leat_main_with(body, NULL, &(leat_options){ .workers = 2 }));
 }
 
 /* ---- a far end with more places than the run may have items at once ---- */
@@ -477,7 +444,6 @@ static void test_small_stack(void **state)
     on_workers(small_stack);
 }
 
-/* With an argument: the tests of that name, which may have a *. */
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -488,13 +454,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_small_stack),       cmocka_unit_test(test_shared_output),
         cmocka_unit_test(test_closed_while_away),
     };
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    if (!engine_start(&engine))
-        return 77;
-    own = engine_ask(&engine);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    redisFree(own);
-    engine_stop(&engine);
-    return failed;
+    return RUN_WITH_ENGINE(tests, argc, argv);
 }

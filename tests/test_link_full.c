@@ -1,48 +1,21 @@
 /* test_link_full.c: an engine that refuses some requests for a while. One whose memory is full
  * takes no more items, but what makes room there goes on, and far ends keep their items. */
-#include "link_engine.h"
+#include "link_stage.h"
 
 enum { ITEMS = 10, LARGE = 1 << 20 };
 
-static struct test_engine engine;
-static redisContext *own; /* the test's connection */
-static _Atomic int away;  /* how often "is away" was reported */
-
-static void done(redisReply *reply)
-{
-    CHECK(reply && reply->type != REDIS_REPLY_ERROR);
-    freeReplyObject(reply);
-}
-
 static void memory(const char *most)
 {
-    done(redisCommand(own, "CONFIG SET maxmemory %s", most));
-}
-
-static long long field(const char *run, const char *name)
-{
-    redisReply *reply = redisCommand(own, "HGET leat:{s}:%s:run %s", run, name);
-    CHECK(reply && reply->type != REDIS_REPLY_ERROR);
-    long long value = reply->type == REDIS_REPLY_STRING ? atoll(reply->str) : 0;
-    freeReplyObject(reply);
-    return value;
+    done(ask("CONFIG SET maxmemory %s", most));
 }
 
 /* Whether a client waits in the engine. */
 static bool waiting(void)
 {
-    redisReply *reply = redisCommand(own, "INFO clients");
-    CHECK(reply && reply->type == REDIS_REPLY_STRING);
+    redisReply *reply = ask("INFO clients");
     bool waits = !strstr(reply->str, "blocked_clients:0");
     freeReplyObject(reply);
     return waits;
-}
-
-static void count_away(void *arg, const char *message)
-{
-    (void)arg;
-    if (strstr(message, " is away"))
-        atomic_fetch_add(&away, 1);
 }
 
 static int ignore(void *arg, const void *data, size_t size, void *out)
@@ -65,21 +38,10 @@ static leat_remote_spec spec_of(leat_scope *scope, const char *run)
                                .unpack = ignore };
 }
 
-static void receive(leat_chan *out)
-{
-    CHECK_IS(0, leat_recv_until(out, &(int){ 0 }, leat_after(60 * LEAT_S)));
-}
-
 static void end(leat_scope *scope)
 {
     memory("0");
-    leat_scope_cancel(scope);
-    CHECK_IS(0, leat_scope_close(scope));
-}
-
-static void on_workers(leat_fn *body)
-{
-    CHECK_IS(0, leat_main_with(body, NULL, &(leat_options){ .workers = 2 }));
+    cancel_and_close(scope);
 }
 
 /* ---- results that are used make room for items ---- */
@@ -182,15 +144,15 @@ static int replica(void *arg)
     CHECK(out);
     CHECK_IS(0, leat_try_send(in, &(int){ 0 }));
     WAIT_UNTIL(field("replica", "published") == 1);
-    done(redisCommand(own, "XADD leat:{s}:replica:results * 0 a"));
+    done(ask("XADD leat:{s}:replica:results * 0 a"));
     receive(out);
     WAIT_UNTIL(waiting());
-    done(redisCommand(own, "REPLICAOF 127.0.0.1 1"));
+    done(ask("REPLICAOF 127.0.0.1 1"));
     WAIT_UNTIL(!waiting());
-    done(redisCommand(own, "REPLICAOF NO ONE"));
+    done(ask("REPLICAOF NO ONE"));
     CHECK_IS(0, leat_try_send(in, &(int){ 0 }));
     WAIT_UNTIL(field("replica", "published") == 2 || leat_cancelled(scope));
-    done(redisCommand(own, "XADD leat:{s}:replica:results * 1 a"));
+    done(ask("XADD leat:{s}:replica:results * 1 a"));
     receive(out);
     end(scope);
     return 0;
@@ -209,13 +171,5 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_keeps_leases),
         cmocka_unit_test(test_replica),
     };
-    if (argc > 1)
-        cmocka_set_test_filter(argv[1]);
-    if (!engine_start(&engine))
-        return 77;
-    own = engine_ask(&engine);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    redisFree(own);
-    engine_stop(&engine);
-    return failed;
+    return RUN_WITH_ENGINE(tests, argc, argv);
 }

@@ -1,31 +1,8 @@
 /* test_link_used.c: which results a near end reports as used, and when; so which of them come again
  * when it is started again. The test takes the far ends' part. */
-#include "link_engine.h"
+#include "link_stage.h"
 
 enum { ITEMS = 10, STEADY = 200 };
-
-static struct test_engine engine;
-static redisContext *own; /* the test's connection */
-
-static void order(const char *format, ...) __attribute__((format(printf, 1, 2)));
-static void order(const char *format, ...)
-{
-    va_list values;
-    va_start(values, format);
-    redisReply *reply = redisvCommand(own, format, values);
-    va_end(values);
-    CHECK(reply && reply->type != REDIS_REPLY_ERROR);
-    freeReplyObject(reply);
-}
-
-static long long field(const char *run, const char *name)
-{
-    redisReply *reply = redisCommand(own, "HGET leat:{s}:%s:run %s", run, name);
-    CHECK(reply && reply->type != REDIS_REPLY_ERROR);
-    long long value = reply->type == REDIS_REPLY_STRING ? atoll(reply->str) : 0;
-    freeReplyObject(reply);
-    return value;
-}
 
 static leat_remote_spec spec_of(leat_scope *scope, const char *run)
 {
@@ -50,23 +27,6 @@ static leat_chan *open_stage(leat_scope *scope, const leat_remote_spec *spec)
     return out;
 }
 
-static void receive(leat_chan *out, int n)
-{
-    while (n--)
-        CHECK_IS(0, leat_recv_until(out, &(int){ 0 }, leat_after(60 * LEAT_S)));
-}
-
-static void end(leat_scope *scope)
-{
-    leat_scope_cancel(scope);
-    CHECK_IS(0, leat_scope_close(scope));
-}
-
-static void on_workers(leat_fn *body)
-{
-    CHECK_IS(0, leat_main_with(body, NULL, &(leat_options){ .workers = 2 }));
-}
-
 /* ---- a receiver that is slower than the results ---- */
 
 static int slow_receiver(void *arg)
@@ -75,10 +35,11 @@ static int slow_receiver(void *arg)
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
     leat_remote_spec spec = spec_of(scope, "slow");
     leat_chan *out = open_stage(scope, &spec);
-    order("XADD leat:{s}:slow:results * 0 a 1 a 2 a 3 a 4 a 5 a 6 a 7 a 8 a 9 a");
-    receive(out, 5);
+    done(ask("XADD leat:{s}:slow:results * 0 a 1 a 2 a 3 a 4 a 5 a 6 a 7 a 8 a 9 a"));
+    for (int i = 0; i < 5; i++)
+        receive(out);
     WAIT_UNTIL(field("slow", "delivered") == 4);
-    end(scope);
+    cancel_and_close(scope);
     return 0;
 }
 
@@ -100,12 +61,12 @@ static int steady(void *arg)
     for (int i = 0; i < STEADY; i++) {
         CHECK_IS(0, leat_try_send(in, &i));
         WAIT_UNTIL(field("steady", "published") == i + 1);
-        order("XADD leat:{s}:steady:results * %d a", i);
-        receive(out, 1);
+        done(ask("XADD leat:{s}:steady:results * %d a", i));
+        receive(out);
         leat_sleep(5 * LEAT_MS);
     }
     CHECK(field("steady", "delivered") > STEADY / 2);
-    end(scope);
+    cancel_and_close(scope);
     return 0;
 }
 
@@ -125,15 +86,15 @@ static int dropped(void *arg)
     leat_remote_spec spec = spec_of(scope, "dropped");
     spec.failing = LEAT_FAIL_DROPS;
     leat_chan *out = open_stage(scope, &spec);
-    order("XADD leat:{s}:dropped:results * 0:-5 x 1 a 2:-5 x 3:-5 x");
-    receive(out, 1);
+    done(ask("XADD leat:{s}:dropped:results * 0:-5 x 1 a 2:-5 x 3:-5 x"));
+    receive(out);
     WAIT_UNTIL(field("dropped", "delivered") >= 1);
     leat_sleep(100 * LEAT_MS);
     CHECK_IS(1, field("dropped", "delivered"));
-    order("XADD leat:{s}:dropped:results * 4 a 5:-5 x");
-    receive(out, 1);
+    done(ask("XADD leat:{s}:dropped:results * 4 a 5:-5 x"));
+    receive(out);
     WAIT_UNTIL(field("dropped", "delivered") == 4);
-    end(scope);
+    cancel_and_close(scope);
     return 0;
 }
 
@@ -155,11 +116,12 @@ static int dropped_many(void *arg)
     for (int i = 0; i < STEADY; i++) {
         CHECK_IS(0, leat_try_send(in, &i));
         WAIT_UNTIL(field("many", "published") == i + 1);
-        order("XADD leat:{s}:many:results * %d%s a", i, i ? ":-5" : "");
-        receive(out, !i);
+        done(ask("XADD leat:{s}:many:results * %d%s a", i, i ? ":-5" : ""));
+        if (i == 0)
+            receive(out);
     }
     WAIT_UNTIL(field("many", "delivered") == STEADY - 3);
-    end(scope);
+    cancel_and_close(scope);
     return 0;
 }
 
@@ -178,14 +140,14 @@ static int lost(void *arg)
     leat_remote_spec spec = spec_of(scope, arg ? "lost" : "lost-in-order");
     spec.unordered = arg != NULL;
     leat_chan *out = open_stage(scope, &spec);
-    order("XADD leat:{s}:%s:results 1-1 0 a", spec.run);
-    receive(out, 1);
-    order("MULTI");
-    order("XDEL leat:{s}:%s:results 1-1", spec.run);
-    order("CLIENT KILL TYPE normal");
-    order("EXEC");
-    order("XADD leat:{s}:%s:results 2-1 0 a", spec.run);
-    CHECK(leat_recv_until(out, &(int){ 0 }, leat_after(60 * LEAT_S)) == -ECANCELED);
+    done(ask("XADD leat:{s}:%s:results 1-1 0 a", spec.run));
+    receive(out);
+    done(ask("MULTI"));
+    done(ask("XDEL leat:{s}:%s:results 1-1", spec.run));
+    done(ask("CLIENT KILL TYPE normal"));
+    done(ask("EXEC"));
+    done(ask("XADD leat:{s}:%s:results 2-1 0 a", spec.run));
+    CHECK(leat_recv_until(out, &(int){ 0 }, a_minute()) == -ECANCELED);
     CHECK_IS(-EIO, leat_scope_close(scope));
     return 0;
 }
@@ -205,12 +167,12 @@ static int kept(void *arg)
     leat_remote_spec spec = spec_of(scope, "kept");
     leat_chan *out = open_stage(scope, &spec);
     for (int i = 0; i < ITEMS; i++) {
-        order("XADD leat:{s}:kept:results * %d a", i);
-        receive(out, 1);
+        done(ask("XADD leat:{s}:kept:results * %d a", i));
+        receive(out);
         WAIT_UNTIL(field("kept", "delivered") == i);
-        order("CLIENT KILL TYPE normal");
+        done(ask("CLIENT KILL TYPE normal"));
     }
-    end(scope);
+    cancel_and_close(scope);
     return 0;
 }
 
@@ -220,20 +182,12 @@ static void test_kept(void **state)
     on_workers(kept);
 }
 
-/* ---- main ---- */
-
-int main(void)
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_slow_receiver), cmocka_unit_test(test_steady),
         cmocka_unit_test(test_dropped),       cmocka_unit_test(test_dropped_many),
         cmocka_unit_test(test_lost),          cmocka_unit_test(test_kept),
     };
-    if (!engine_start(&engine))
-        return 77;
-    own = engine_ask(&engine);
-    int failed = cmocka_run_group_tests(tests, NULL, NULL);
-    redisFree(own);
-    engine_stop(&engine);
-    return failed;
+    return RUN_WITH_ENGINE(tests, argc, argv);
 }
