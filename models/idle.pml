@@ -8,7 +8,8 @@
  * thread that is no worker may put a task into the global queue (TO_GLOBAL). A function that a
  * worker runs may make another party ready (TASKS) or set a timer (TIMERS), and may never return:
  * but on STUCK workers at most (all but one, unless said otherwise). A worker may give its ready
- * parties to another one that is awake (GIVES). The watcher's naps end at any time, and so does a
+ * parties to another one that is awake (GIVES). A party that a waker takes from a sleeper is one
+ * that its function makes ready. The watcher's naps end at any time, and so does a
  * sleep before a timer; any other sleep ends only by a wake-up. A worker that hands on the watch
  * may leave one that naps asleep; the code does so only while all processors are in use. With
  * WAKES_NEXT it never does. With LOOKOUT, a worker that becomes active may call the lookout instead
@@ -53,6 +54,7 @@
  *                      posted before `unwatched` was set
  *  UNTOLD_LOOT         a worker that becomes active does not notify when it has stolen several
  *  UNTOLD_GIFT         a worker that gives its ready parties to another one does not notify
+ *  ENTERS_SLEEPERS     it gives them to one that sleeps
  *  UNTOLD_WHEEL        a watcher that becomes active with timers leaves the others unwatched
  *  UNCALLED            (LOOKOUT) a worker leaves the watch to the lookout, and does not call it
  *  RESTS_CALLED        (LOOKOUT) the lookout rests although it was called since its last look
@@ -109,7 +111,7 @@ bool asleep[WORKERS], in_futex[WORKERS];
 byte inbox[WORKERS], sent[WORKERS];
 /* The truth: the parties in its list, a timer in its wheel, and the owner or a thief is inside. */
 byte list[WORKERS];
-bool wheel[WORKERS], own[WORKERS];
+bool wheel[WORKERS], own[WORKERS], away[WORKERS];
 bool stuck[WORKERS]; /* it runs a function that does not return */
 byte in_global;
 /* The same, as other workers see it. */
@@ -367,12 +369,21 @@ inline drain()
 
 /* ---- thieves ---- */
 
+inline enter_awake(other) /* visit_awake; its answer is `visiting` */
+{
+#ifndef ENTERS_SLEEPERS
+    atomic { visiting = (!own[other] && !away[other]); own[other] = own[other] || visiting }
+#else
+    atomic { visiting = !own[other]; own[other] = true }
+#endif
+}
+
 inline visit(victim)
 {
     if
     :: inbox[victim] + sent[victim] > 0 || waits[victim] || timer[victim] ->
         !early[victim]; /* after the barrier */
-        atomic { visiting = !own[victim]; own[victim] = true }
+        enter_awake(victim)
         if
         :: visiting ->
             timer[victim] = false;
@@ -410,9 +421,9 @@ inline visit(victim)
 inline give(other)
 {
     if
-    :: !asleep[other] && list[self] > 0 ->
+    :: list[self] > 0 ->
         !early[other]; /* after the barrier */
-        atomic { visiting = !own[other]; own[other] = true }
+        enter_awake(other)
         if
         :: visiting ->
             atomic {
@@ -586,7 +597,7 @@ inline idle() /* lt_idle, after the spins */
 #ifdef NEWS_BEFORE_ASLEEP
         leave_if(due);
 #else
-        leave_if(HAS_NEWS || due);
+        leave_if(HAS_NEWS || list[self] > 0 || due);
 #endif
         if
         :: watches -> watch_others()
@@ -597,7 +608,7 @@ inline idle() /* lt_idle, after the spins */
             :: asleep[self] -> in_futex[self] = true
             :: else
             fi;
-            told = false; alone = false
+            told = false; alone = false; away[self] = true; own[self] = false
         }
 end_sleep:
         if
@@ -605,7 +616,8 @@ end_sleep:
         :: watches && !rests -> atomic { in_futex[self] = false; nap_over = true }
         :: watches && rests && alarm -> atomic { in_futex[self] = false; nap_over = true }
         :: wheel[self] -> atomic { in_futex[self] = false; due = true }
-        fi
+        fi;
+        atomic { !own[self] -> own[self] = true; away[self] = false }
     od;
     asleep[self] = false;
     become_active();

@@ -405,12 +405,12 @@ static bool finds_some_by_waiting(struct lt_worker *worker)
 /* A worker that keeps getting a little to do from others never waits that long. It compares with
  * the look that it made an earlier time that it ran dry. (Each other active worker costs a cache
  * miss or two: with many of them, it looks less often.) */
-static bool finds_some_by_last_look(struct lt_worker *worker)
+static bool finds_some_by_last_look(struct lt_worker *worker, int64_t now)
 {
     unsigned workers = lt_runtime.worker_count, processors = lt_runtime.processors;
-    int64_t others = (workers < processors ? workers : processors) - 1, now;
+    int64_t others = (workers < processors ? workers : processors) - 1;
     return others > 0 && !worker->spin.offers &&
-           (now = lt_clock_now()) - worker->looked >= others * LT_STEAL_AFTER_US * LEAT_US &&
+           now - worker->looked >= others * LT_STEAL_AFTER_US * LEAT_US &&
            lt_steal(worker, now) == LT_LOOT_TAKEN;
 }
 
@@ -428,13 +428,6 @@ static bool joins_others(const struct lt_worker *worker)
            worker->ready_head && !worker->ready_head->next;
 }
 
-/* Whether events have made a party ready here. */
-static bool events_made_ready(struct lt_worker *worker)
-{
-    return lt_reactor_has_sources(&worker->reactor) && lt_reactor_look(worker) &&
-           worker->ready_head;
-}
-
 /* The value for `asleep`. */
 static uint32_t how_to_sleep(const struct lt_worker *worker)
 {
@@ -447,21 +440,26 @@ static uint32_t how_to_sleep(const struct lt_worker *worker)
 static void sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
 {
     lt_gap();
-    if ((how & LT_HOW) == LT_SLEEPS_IN_EPOLL)
+    if ((how & LT_HOW) == LT_SLEEPS_IN_EPOLL) {
         lt_reactor_sleep(worker, until);
-    /* If the reactor was opened before this look, the opener may not have seen `asleep`. */
-    else if (!lt_reactor_is_open(&worker->reactor))
+    } else if (!lt_reactor_is_open(&worker->reactor)) {
+        /* If the reactor was opened before this look, the opener may not have seen `asleep`. */
+        lt_worker_begin_sleep(worker);
         lt_futex_wait(&worker->asleep, how, until);
+        lt_worker_end_sleep(worker);
+    }
 }
 
 void lt_idle(struct lt_worker *worker)
 {
-    if (events_made_ready(worker))
+    if (lt_reactor_has_sources(&worker->reactor) && lt_reactor_look(worker) && worker->ready_head)
         return;
-    if (is_crowded()
-            ? lt_worker_has_news(worker)
-            : finds_some_by_last_look(worker) || news_soon(worker) || finds_some_by_waiting(worker))
+    int64_t dry = lt_runtime.worker_count > 1 ? lt_clock_now() : 0;
+    if (is_crowded() ? lt_worker_has_news(worker)
+                     : finds_some_by_last_look(worker, dry) || news_soon(worker) ||
+                           finds_some_by_waiting(worker))
         return;
+    LT_SET_HINT(worker->was_brief, dry - worker->woke < LT_BRIEF_NS);
     int64_t due = next_timer(worker);
     struct watch watch = { 0 };
     bool stole = false;
@@ -476,7 +474,7 @@ void lt_idle(struct lt_worker *worker)
         atomic_store_explicit(&worker->asleep, how, memory_order_seq_cst);
         lt_reclaim_settle(worker);
         struct role role = role_of(worker, watch.rests);
-        int64_t now = lt_clock_now();
+        int64_t now = worker->woke = lt_clock_now();
         if (now >= due)
             woke_for_timer(worker, now);
         if (lt_worker_has_news(worker) || worker->ready_head || now >= due ||

@@ -7,6 +7,7 @@
 #include "base/util.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
+#include "sched/steal.h"
 
 #include <leat/base.h>
 
@@ -130,12 +131,12 @@ void lt_ready_elsewhere(struct lt_party *party)
         wake_thread(LT_CONTAINER(party, struct lt_thread, party), LT_WOKEN);
         return;
     }
-    struct lt_worker *home = home_of(party);
+    struct lt_worker *home = home_of(party), *here = lt_current_worker();
     if (!home)
         lt_launch(party);
-    else if (home == lt_current_worker())
+    else if (home == here)
         lt_worker_append(home, party);
-    else
+    else if (!here || !lt_steal_from_sleeper(here, home, party))
         lt_worker_post(home, party);
 }
 

@@ -427,7 +427,9 @@ void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
     int64_t now = until == LEAT_NEVER ? 0 : lt_clock_now();
     int64_t ns = until == LEAT_NEVER ? LEAT_NEVER : until > now ? until - now : 0;
     ns = sleep_in_ring(worker, ns);
+    lt_worker_begin_sleep(worker);
     long n = ns < 0 ? 0 : wait_for_events(worker->reactor.epoll, events, ns);
+    lt_worker_end_sleep(worker);
     errno = saved;
     worker->reactor.looked = lt_clock_now();
     report_all(events, n);

@@ -36,6 +36,12 @@ static struct lt_seen see(struct lt_worker *worker)
     };
 }
 
+/* Relaxed: a hint. */
+static bool is_asleep(const struct lt_worker *worker)
+{
+    return atomic_load_explicit(&worker->asleep, memory_order_relaxed) != 0;
+}
+
 static bool someone_waits(const struct lt_worker *worker)
 {
     return LT_HINT(worker->ready_head) != NULL;
@@ -68,7 +74,7 @@ static struct change compare(const struct lt_worker *thief, struct lt_worker *vi
         .queued = now.tail != now.head,
         .done = (int64_t)(now.done - before->done),
         .ready = someone_waits(victim),
-        .sleeps = atomic_load_explicit(&victim->asleep, memory_order_relaxed) != 0,
+        .sleeps = is_asleep(victim),
     };
 }
 
@@ -216,6 +222,24 @@ bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_wor
     return true;
 }
 
+bool lt_steal_from_sleeper(struct lt_worker *thief, struct lt_worker *sleeper,
+                           struct lt_party *party)
+{
+    if (!is_asleep(sleeper) || !LT_HINT(sleeper->was_brief))
+        return false;
+    bool before = lt_worker_enter(thief), moved = false;
+    if (lt_owned_visit(&sleeper->own)) {
+        moved = lt_steal_move(party, sleeper, thief);
+        lt_owned_end_visit(&sleeper->own, false);
+    }
+    if (moved) {
+        lt_worker_append_inside(thief, party);
+        lt_tally_add(&thief->tally.moved, 1);
+    }
+    lt_worker_leave(thief, before);
+    return moved;
+}
+
 /* Half of the ready parties, or fewer if there are very many. */
 static uint32_t half(const struct lt_worker *victim)
 {
@@ -245,6 +269,17 @@ static uint32_t take_ready(struct lt_worker *thief, struct lt_worker *victim, ui
     return taken;
 }
 
+/* Goes inside a worker that runs something. */
+static bool visit_awake(struct lt_worker *worker)
+{
+    if (!lt_owned_visit(&worker->own))
+        return false;
+    if (!worker->away)
+        return true;
+    lt_owned_end_visit(&worker->own, false);
+    return false;
+}
+
 /* Does what the worker itself would do between parties. What this makes ready comes through the
  * inbox. */
 static void stand_in(struct lt_worker *victim, int64_t now)
@@ -262,7 +297,7 @@ static void stand_in(struct lt_worker *victim, int64_t now)
  * as it stood in. */
 bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held_up, int64_t now)
 {
-    if (!lt_owned_visit(&victim->own))
+    if (!visit_awake(victim))
         return false;
     if (held_up) {
         stand_in(victim, now);
@@ -375,7 +410,7 @@ void lt_steal_give(struct lt_worker *worker)
     for (unsigned i = 1; i < lt_runtime.worker_count && worker->ready_head; i++) {
         struct lt_worker *other = nth(worker, i);
         struct change c = compare(worker, other, now);
-        if (c.sleeps || has_stood_still(&c) || !lt_owned_visit(&other->own))
+        if (c.sleeps || has_stood_still(&c) || !visit_awake(other))
             continue;
         uint32_t given = take_ready(other, worker, UINT32_MAX);
         lt_owned_end_visit(&other->own, given > 0);

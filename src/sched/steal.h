@@ -12,10 +12,16 @@
  *  - If the other worker has run nothing else meanwhile, some party holds it up: the thief then
  *    also does what that worker would do for its inbox, nudges, shared timers and due timers.
  *
+ * Parties that talk to each other may come to be apart: the system runs something else on the
+ * processor of a worker for a while, and a thief helps. From then on, each would wake the other's
+ * worker for less work than a wake-up costs. So a worker that makes a party ready takes it over, if
+ * the party's worker sleeps and did less than LT_BRIEF_NS of work between its last two sleeps.
+ *
  * For all but the local queue the thief goes inside the other worker (base/owned.h), which succeeds
- * only while that one runs a user's function. A party that moves is ready and does not run, and the
- * thief becomes its home. Its wait is over, so the timer of that wait is removed from the old
- * home's wheel. The timers of scopes that it has opened move along.
+ * only while that one sleeps or runs a user's function. From a sleeper it takes nothing but such a
+ * party. A party that moves is ready and does not run, and the thief becomes its home. Its wait is
+ * over, so the timer of that wait is removed from the old home's wheel. The timers of scopes that
+ * it has opened move along.
  *
  * Not moved: the running party, which may be in the inbox already; tasks with pins; jobs that
  * belong to a worker. */
@@ -60,6 +66,11 @@ bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held
 
 /* Inside both: moves a party that was made ready on `from` and is in no list. False: it stays. */
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
+
+/* The thief's own thread: takes over a party that it makes ready and that is in no list, if the
+ * party's worker sleeps and had little to do. False: it did not. */
+bool lt_steal_from_sleeper(struct lt_worker *thief, struct lt_worker *sleeper,
+                           struct lt_party *party);
 
 /* Inside a worker that has enough to do itself: looks now and then whether another is held up. */
 void lt_look_after_others(struct lt_worker *worker);

@@ -7,10 +7,10 @@
  *    emptied whole by an exchange, and then reversed to keep the order.
  *
  * Locking. `own` (base/owned.h) guards the ready list, the wheel, `taken_nudges` and `running`. The
- * worker is inside while its scheduler works or sleeps, over each switch of stacks, and wherever
- * else it uses these. It is outside while a user's function runs. So a thief that gets in
- * (sched/steal.h) finds the worker in a user's function, which may take long, and all parties but
- * the running one at rest. `own` comes before every other lock.
+ * worker is inside while its scheduler works, over each switch of stacks, and wherever else it uses
+ * these. It is outside while a user's function runs, and while it sleeps. So a thief that gets in
+ * (sched/steal.h) finds the worker in one of these, which may take long, and all parties but the
+ * running one at rest. `own` comes before every other lock.
  *
  * Invariants:
  *  - The timers of a task whose home this is, and of a block whose `timer_home` this is, are in
@@ -21,7 +21,9 @@
  *  - `nudges` is a second such stack, not reversed, of tasks that stay where they are and are only
  *    looked at. The worker looks at some at a time; the rest stays in `taken_nudges`.
  *  - A thread that posts to the inbox wakes the worker if it sleeps. The worker stores `asleep`,
- *    and then looks at the inbox again: so one of the two sees the other. */
+ *    and then looks at the inbox again: so one of the two sees the other.
+ *  - A worker that is outside because it sleeps (`away`) knows until when. So a visitor may take
+ *    something from it, but adds nothing to its lists and its wheel. */
 #ifndef LT_SCHED_WORKER_H
 #define LT_SCHED_WORKER_H
 
@@ -89,6 +91,7 @@ struct lt_worker {
     struct lt_owned_lock own;
     /* Inside. */
     struct lt_party *ready_head, **ready_end; /* the head: a hint for thieves */
+    bool away;                                /* outside, since it sleeps */
     _Atomic int64_t next_timer; /* no timer is due before, shared ones included; or LEAT_NEVER */
     _Atomic(struct lt_task *) running; /* read outside only to be named, so relaxed */
     /* Only the owner uses these. */
@@ -125,6 +128,8 @@ struct lt_worker {
     uint64_t fired;         /* timers fired by then, */
     int64_t rest;           /* and for how long it wakes for no other */
     struct lt_spin spin;    /* for news, before it sleeps */
+    int64_t woke;           /* when its last sleep ended, */
+    bool was_brief;         /* and whether it then worked briefly before it slept again; a hint */
     unsigned index;
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
@@ -206,6 +211,20 @@ static inline void lt_worker_go_in(struct lt_worker *worker)
 static inline void lt_worker_go_out(struct lt_worker *worker)
 {
     lt_owned_leave(&worker->own, false);
+}
+
+/* The same before and after a sleep, which is no news for others. */
+static inline void lt_worker_begin_sleep(struct lt_worker *worker)
+{
+    worker->away = true;
+    lt_owned_leave(&worker->own, false);
+}
+
+static inline void lt_worker_end_sleep(struct lt_worker *worker)
+{
+    if (LT_UNLIKELY(lt_owned_enter(&worker->own)))
+        lt_owned_answer(&worker->own);
+    worker->away = false;
 }
 
 /* The same where it may be inside already. Returns whether it was, for lt_worker_leave. */

@@ -1,0 +1,78 @@
+/* test_move_asleep.c: a party whose worker sleeps, and had little to do before that, goes on where
+ * it is made ready. So tasks that talk to each other, and have come to be apart, are together again
+ * after a few words. Nor does such a task wait for one that computes.
+ *
+ * A party computes until the other is served: this shows that it is, not when. */
+#define _GNU_SOURCE /* gettid */
+#include "moves.h"
+
+struct talk {
+    leat_chan *asked, *answered;
+    _Atomic pid_t thread; /* of the task that answers, when it received last; 0: not since */
+};
+
+static int answer(void *arg)
+{
+    struct talk *talk = arg;
+    while (leat_recv(talk->asked, NULL) == 0) {
+        atomic_store(&talk->thread, gettid());
+        CHECK_IS(0, leat_send(talk->answered, NULL));
+    }
+    return 0;
+}
+
+static bool are_together(struct talk *talk)
+{
+    return atomic_load(&talk->thread) == gettid();
+}
+
+/* The other task is served elsewhere, unless the send has to wait for it. */
+static void part(struct talk *talk)
+{
+    do {
+        atomic_store(&talk->thread, 0);
+        CHECK_IS(0, leat_send(talk->asked, NULL));
+        COMPUTE_UNTIL(atomic_load(&talk->thread));
+        CHECK_IS(0, leat_recv(talk->answered, NULL));
+    } while (are_together(talk));
+}
+
+static void come_together(struct talk *talk)
+{
+    for (int64_t since = leat_now(); !are_together(talk);) {
+        if (leat_now() - since > 10 * LEAT_S)
+            check_failed(__FILE__, __LINE__, "two tasks have been apart for ten seconds");
+        usleep(200); /* the other worker sleeps by then */
+        CHECK_IS(0, leat_send(talk->asked, NULL));
+        CHECK_IS(0, leat_recv(talk->answered, NULL));
+    }
+}
+
+static int ask(void *arg)
+{
+    struct talk *talk = arg;
+    for (int round = 0; round < 50 / SCALE; round++) {
+        part(talk);
+        come_together(talk);
+    }
+    leat_close(talk->asked);
+    return 0;
+}
+
+static int comes_to_where_it_is_woken(void *arg)
+{
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct talk talk = { .asked = leat_chan_make(s, 0, 0), .answered = leat_chan_make(s, 0, 0) };
+    CHECK_IS(0, leat_go(s, answer, &talk));
+    CHECK_IS(0, leat_go_pinned(s, ask, &talk));
+    CHECK_IS(0, leat_scope_close(s));
+    return 0;
+}
+ON_MOVING_WORKERS(comes_to_where_it_is_woken);
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = { TESTS_ON_MOVING_WORKERS(comes_to_where_it_is_woken) };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
