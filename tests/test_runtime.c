@@ -124,7 +124,8 @@ static void heeds_the_environment(void **state)
                                        "2x",         " ",
                                        "1 2",        "99999999999999999999",
                                        "4294967297", "18446744073709551617",
-                                       "1.5",        "0x2" };
+                                       "1.5",        "0x2",
+                                       "+4",         " 4" };
     const char *given = getenv("LEAT_WORKERS");
     char *saved = given ? strdup(given) : NULL;
     int value = 0;

@@ -360,8 +360,8 @@ static void hunts(void **state)
     CHECK(strstr(again, strstr(text, "leat: the last"))); /* to the letter */
     free(again);
     CHECK_IS(-EIO, leat_sim(seed, fails_now_and_then, NULL));
-    static const char *const wrong[] = { "x", "1x", "-1", "99999999999999999999999" };
-    for (size_t i = 0; i < 4; i++) {
+    static const char *const wrong[] = { "x", "1x", "-1", " -5", "+7", "99999999999999999999999" };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         setenv("LEAT_SEED", wrong[i], 1);
         CHECK_IS(-EINVAL, leat_sim_each(0, 1, fails_now_and_then, NULL));
     }

@@ -65,9 +65,9 @@ int64_t lt_env_number(const char *variable, long most)
         return 0;
     char *end, wanted[64];
     int saved = errno;
-    long n = strtol(text, &end, 10); /* on overflow LONG_MIN or LONG_MAX: refused, too */
+    long n = strtol(text, &end, 10); /* on overflow LONG_MAX: refused, too */
     errno = saved;
-    if (!*end && n >= 1 && n <= most)
+    if (lt_is_digit(*text) && !*end && n >= 1 && n <= most)
         return n;
     snprintf(wanted, sizeof wanted, "a number from 1 to %ld", most);
     return lt_env_refuse(variable, wanted);

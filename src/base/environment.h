@@ -5,10 +5,17 @@
 #ifndef LT_BASE_ENVIRONMENT_H
 #define LT_BASE_ENVIRONMENT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The variable's value; NULL when it has none, or an empty one. */
 const char *lt_env(const char *variable);
+
+/* Numbers begin with a digit: strtol and its like would also take blanks and a sign before it. */
+static inline bool lt_is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
 
 /* Prints that the variable's value must be `wanted`. Returns -EINVAL. */
 int lt_env_refuse(const char *variable, const char *wanted);

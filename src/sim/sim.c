@@ -118,7 +118,7 @@ int leat_sim_each_with(const leat_sim_options *given, uint64_t from, uint64_t to
         int saved = errno;
         errno = 0;
         from = strtoull(text, &end, 0);
-        bool understood = !errno && !*end && *text != '-' && from < UINT64_MAX;
+        bool understood = lt_is_digit(*text) && !errno && !*end && from < UINT64_MAX;
         errno = saved;
         if (!understood)
             return lt_env_refuse("LEAT_SEED", "a number");
