@@ -1,5 +1,6 @@
 """Runs the programs and collects their samples."""
 
+import contextlib
 import os
 import re
 import resource
@@ -66,15 +67,19 @@ def children_cpu():
     return usage.ru_utime + usage.ru_stime
 
 
+def on_cores(cores):
+    return ["taskset", "-c", ",".join(map(str, range(cores)))]
+
+
 def run_once(command, cores, environment):
     """One process: its (metric, value) pairs, how many cores it kept busy, and what went wrong."""
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")}
     environment = {**inherited, "GOMAXPROCS": str(cores), "LEAT_WORKERS": str(cores),
                    "BENCH_CORES": str(cores), **environment}
     start, before = time.monotonic(), children_cpu()
-    process = subprocess.Popen(["taskset", "-c", ",".join(map(str, range(cores))), *command],
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                               errors="replace", env=environment)
+    process = subprocess.Popen([*on_cores(cores), *command], stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE, text=True, errors="replace",
+                               env=environment)
     try:
         out, err = process.communicate(timeout=TIMEOUT)
         wrong = ""
@@ -130,6 +135,19 @@ def run_with_work(results, command, cores, environment):
         done = run_once(command, cores, environment)
     results.most_turns = max(results.most_turns, turns(done) or 0)
     return done
+
+
+@contextlib.contextmanager
+def others_that_compute(number, cores):
+    """Other programs that use the same cores all the time."""
+    command = [*on_cores(cores), "sh", "-c", "while :; do :; done"]
+    programs = [subprocess.Popen(command) for _ in range(number)]
+    try:
+        yield
+    finally:
+        for program in programs:
+            program.kill()
+            program.wait()
 
 
 def touch_pages(gigabytes):
