@@ -2,11 +2,11 @@
  *
  * Models base/owned.h and owned.c, and their users in sched/worker.h: lt_worker_enter, which the
  * owner may call while it is inside, and lt_worker_append_now, which does nothing if a visitor has
- * called. The owner enters ENTRIES times and VISITORS visit VISITS times each, all at any time.
- * Plain stores of the owner go through a buffer, as on a processor, and reach memory at any later
- * time, in order. A sequentially consistent store or exchange waits until the buffer is empty, and
- * so does the barrier. Visitors have no plain store that matters here. `fences` is cleared after
- * FENCED entries.
+ * called. The owner enters ENTRIES times and may go away once, and VISITORS visit VISITS times each,
+ * all at any time. Plain stores of the owner go through a buffer, as on a processor, and reach
+ * memory at any later time, in order. A sequentially consistent store or exchange waits until the
+ * buffer is empty, and so does the barrier. Visitors have no plain store that matters here. `fences`
+ * is cleared after FENCED entries.
  *
  * With UNBARRED the kernel has no barrier.
  *
@@ -31,8 +31,10 @@
  *  GOES_IN          the owner does not wait for the visitor
  *  NO_SECOND_LOOK   the owner waits for one visitor, and does not see the next
  *  UNFENCED         the owner, asked to fence, makes no fence before its look
+ *  BACK_UNFENCED    it makes none when it comes back
  *  FENCES_STAY      the owner makes no fences any more, and `fences` stays set
  *  CLEARED_LOOSELY  `fences` is cleared by a plain store, without a fence after it
+ *  BACK_LOOSELY     so it is when the owner comes back
  *  ANSWERS_INSIDE   the owner makes room for a visitor when it enters again while it is inside
  *  APPENDS_CALLED   lt_worker_append_now continues though a visitor has called
  *  LEAVES_EARLY     the owner's last store inside reaches memory after it has left (no release) */
@@ -171,6 +173,39 @@ inline answer()
 #endif
 }
 
+inline go_away()
+{
+    fence();
+    fences = true;
+    leave()
+}
+
+inline come_back()
+{
+#ifdef BACK_UNFENCED
+    store_inside(true);
+    atomic { was_visited = visited; was_wanted = wanted }
+#else
+    enter_and_look();
+#endif
+    do
+    :: was_visited ->
+        store_inside(false);
+        !visited;
+        entries = 0;
+        enter_and_look()
+    :: !was_visited -> break
+    od;
+    if
+    :: was_wanted
+#ifdef BACK_LOOSELY
+    :: !was_wanted -> stores!FENCES, false
+#else
+    :: !was_wanted -> fence(); fences = false
+#endif
+    fi
+}
+
 /* lt_owned_enter. */
 inline begin()
 {
@@ -225,7 +260,8 @@ active proctype Owner()
             fi;
 #endif
             store_inside(true)
-        :: else
+        :: n == 3 -> go_away(); come_back(); is_in()
+        :: n != 2
         fi;
         leave()
     }

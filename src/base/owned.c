@@ -15,6 +15,7 @@ void lt_owned_init(struct lt_owned_lock *lock)
     atomic_store_explicit(&lock->inside, true, memory_order_relaxed);
     atomic_store_explicit(&lock->fences, false, memory_order_relaxed);
     lock->entries = 0;
+    lock->away = false;
     lock->visitors = (struct lt_lock){ 0 };
 }
 
@@ -53,16 +54,39 @@ static void stop_fencing(struct lt_owned_lock *lock)
     atomic_fetch_and_explicit(&lock->calls, (uint8_t)~LT_FENCE_WANTED, memory_order_seq_cst);
 }
 
-LT_COLD void lt_owned_answer(struct lt_owned_lock *lock)
+/* Enters after all visitors. Returns the other calls. */
+static unsigned enter_fenced(struct lt_owned_lock *lock)
 {
     unsigned calls;
     while ((calls = enter_and_look(lock)) & LT_VISITED)
         wait_outside(lock);
-    if (!(calls & LT_FENCE_WANTED))
+    return calls;
+}
+
+LT_COLD void lt_owned_answer(struct lt_owned_lock *lock)
+{
+    if (!(enter_fenced(lock) & LT_FENCE_WANTED))
         return;
     atomic_store_explicit(&lock->fences, true, memory_order_seq_cst);
     if (++lock->entries == LT_FENCED_ENTRIES)
         stop_fencing(lock);
+}
+
+void lt_owned_go_away(struct lt_owned_lock *lock)
+{
+    lock->away = true;
+    /* Sequentially consistent, with the visitor's load: see `fences` in owned.h. */
+    atomic_store_explicit(&lock->fences, true, memory_order_seq_cst);
+    lt_owned_leave(lock, false);
+}
+
+void lt_owned_come_back(struct lt_owned_lock *lock)
+{
+    unsigned calls = enter_fenced(lock);
+    lock->away = false;
+    /* The same. If a fence is wanted, the next entry sees that, and makes one. */
+    if (!(calls & LT_FENCE_WANTED))
+        atomic_store_explicit(&lock->fences, false, memory_order_seq_cst);
 }
 
 /* ---- visitors ---- */

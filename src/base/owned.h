@@ -10,15 +10,16 @@
  * fence: at each of its next LT_FENCED_ENTRIES entries the owner then makes its own fence, and
  * visitors need no barrier. (The count restarts when the owner has to wait for a visitor.) If the
  * kernel has no barrier, the owner always fences; if a sandbox takes the barrier away later, it
- * does so from the first visit that fails for that reason.
+ * does so from the first visit that fails for that reason. An owner that goes away, which takes
+ * long in any case, makes a fence when it comes back: so nobody needs a barrier to visit meanwhile.
  *
  * Invariants:
  *  - Only the owner writes `inside` and `fences`.
  *  - The owner and a visitor are never inside together. Nor are two visitors: they exclude each
  *    other by `visitors`.
  *  - While `fences` is set, each entry of the owner, present or later, has a fence between its
- *    store of `inside` and its look at `calls`: the owner sets `fences` after such a fence, and
- *    makes one after it has cleared `fences`.
+ *    store of `inside` and its look at `calls`: the owner sets `fences` after such a fence, or
+ *    before it goes away, and makes one after it has cleared `fences`.
  *
  * The owner may enter again while it is inside. This lock comes before all locks taken inside. */
 #ifndef LT_BASE_OWNED_H
@@ -38,6 +39,7 @@ struct lt_owned_lock {
     _Atomic uint8_t inside;
     _Atomic uint8_t fences;
     _Atomic uint8_t calls; /* LT_VISITED and so on */
+    bool away;             /* read inside */
     uint16_t entries;      /* fenced entries since the owner last waited for a visitor */
     struct lt_lock visitors;
 };
@@ -73,6 +75,16 @@ static inline void lt_owned_leave(struct lt_owned_lock *lock, bool before)
 {
     /* Release: a visitor sees what the owner wrote inside. */
     atomic_store_explicit(&lock->inside, before, memory_order_release);
+}
+
+/* The owner, which is inside, leaves for long, and comes back. */
+void lt_owned_go_away(struct lt_owned_lock *lock);
+void lt_owned_come_back(struct lt_owned_lock *lock);
+
+/* A visitor, inside: whether the owner is away. */
+static inline bool lt_owned_is_away(const struct lt_owned_lock *lock)
+{
+    return lock->away;
 }
 
 /* Another thread enters. False if the owner or another visitor is inside, or if neither a barrier

@@ -444,9 +444,9 @@ static void sleep_until(struct lt_worker *worker, uint32_t how, int64_t until)
         lt_reactor_sleep(worker, until);
     } else if (!lt_reactor_is_open(&worker->reactor)) {
         /* If the reactor was opened before this look, the opener may not have seen `asleep`. */
-        lt_worker_begin_sleep(worker);
+        lt_owned_go_away(&worker->own);
         lt_futex_wait(&worker->asleep, how, until);
-        lt_worker_end_sleep(worker);
+        lt_owned_come_back(&worker->own);
     }
 }
 

@@ -427,9 +427,9 @@ void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
     int64_t now = until == LEAT_NEVER ? 0 : lt_clock_now();
     int64_t ns = until == LEAT_NEVER ? LEAT_NEVER : until > now ? until - now : 0;
     ns = sleep_in_ring(worker, ns);
-    lt_worker_begin_sleep(worker);
+    lt_owned_go_away(&worker->own);
     long n = ns < 0 ? 0 : wait_for_events(worker->reactor.epoll, events, ns);
-    lt_worker_end_sleep(worker);
+    lt_owned_come_back(&worker->own);
     errno = saved;
     worker->reactor.looked = lt_clock_now();
     report_all(events, n);

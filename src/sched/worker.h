@@ -22,7 +22,7 @@
  *    looked at. The worker looks at some at a time; the rest stays in `taken_nudges`.
  *  - A thread that posts to the inbox wakes the worker if it sleeps. The worker stores `asleep`,
  *    and then looks at the inbox again: so one of the two sees the other.
- *  - A worker that is outside because it sleeps (`away`) knows until when. So a visitor may take
+ *  - A worker that sleeps, and so is away from `own`, has decided until when. So a visitor may take
  *    something from it, but adds nothing to its lists and its wheel. */
 #ifndef LT_SCHED_WORKER_H
 #define LT_SCHED_WORKER_H
@@ -91,7 +91,6 @@ struct lt_worker {
     struct lt_owned_lock own;
     /* Inside. */
     struct lt_party *ready_head, **ready_end; /* the head: a hint for thieves */
-    bool away;                                /* outside, since it sleeps */
     _Atomic int64_t next_timer; /* no timer is due before, shared ones included; or LEAT_NEVER */
     _Atomic(struct lt_task *) running; /* read outside only to be named, so relaxed */
     /* Only the owner uses these. */
@@ -211,20 +210,6 @@ static inline void lt_worker_go_in(struct lt_worker *worker)
 static inline void lt_worker_go_out(struct lt_worker *worker)
 {
     lt_owned_leave(&worker->own, false);
-}
-
-/* The same before and after a sleep, which is no news for others. */
-static inline void lt_worker_begin_sleep(struct lt_worker *worker)
-{
-    worker->away = true;
-    lt_owned_leave(&worker->own, false);
-}
-
-static inline void lt_worker_end_sleep(struct lt_worker *worker)
-{
-    if (LT_UNLIKELY(lt_owned_enter(&worker->own)))
-        lt_owned_answer(&worker->own);
-    worker->away = false;
 }
 
 /* The same where it may be inside already. Returns whether it was, for lt_worker_leave. */
