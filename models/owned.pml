@@ -2,11 +2,11 @@
  *
  * Models base/owned.h and owned.c, and their users in sched/worker.h: lt_worker_enter, which the
  * owner may call while it is inside, and lt_worker_append_now, which does nothing if a visitor has
- * called. The owner enters ENTRIES times and may go away once, and VISITORS visit VISITS times each,
- * all at any time. Plain stores of the owner go through a buffer, as on a processor, and reach
- * memory at any later time, in order. A sequentially consistent store or exchange waits until the
- * buffer is empty, and so does the barrier. Visitors have no plain store that matters here. `fences`
- * is cleared after FENCED entries.
+ * called. The owner enters ENTRIES times and may go away once, and VISITORS visit VISITS times, all
+ * at any time. Plain stores of the owner go through a buffer, as on a processor, and reach memory
+ * at any later time, in order. A sequentially consistent store or exchange waits until the buffer
+ * is empty, and so does the barrier. Visitors have no plain store that matters here. `fences` is
+ * cleared after FENCED entries.
  *
  * With UNBARRED the kernel has no barrier.
  *

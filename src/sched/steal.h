@@ -15,7 +15,8 @@
  * Parties that talk to each other may come to be apart: the system runs something else on the
  * processor of a worker for a while, and a thief helps. From then on, each would wake the other's
  * worker for less work than a wake-up costs. So a worker that makes a party ready takes it over, if
- * the party's worker sleeps and did less than LT_BRIEF_NS of work between its last two sleeps.
+ * the party's worker sleeps and did less than LT_BRIEF_NS of work between its last two sleeps. (To
+ * wake others is not work.)
  *
  * For all but the local queue the thief goes inside the other worker (base/owned.h), which succeeds
  * only while that one sleeps or runs a user's function. From a sleeper it takes nothing but such a

@@ -52,20 +52,21 @@ void lt_worker_alert(struct lt_worker *worker)
 
 bool lt_worker_wake_sleeping(struct lt_worker *worker)
 {
-    if (!atomic_load_explicit(&worker->asleep, memory_order_seq_cst))
-        return false;
-    return lt_worker_wake(worker);
+    return atomic_load_explicit(&worker->asleep, memory_order_seq_cst) && lt_worker_wake(worker);
 }
 
-/* `how`: the worker sleeps. */
 static void call(struct lt_worker *worker, uint32_t how)
 {
+    struct lt_worker *here = lt_current_worker();
+    int64_t begun = here ? lt_clock_now() : 0;
     if (how == LT_SECLUDED && !lt_world())
         lt_die("leat: a thread from outside has called into a seeded world");
     if (how == LT_SLEEPS)
         lt_futex_wake(&worker->asleep);
     else if (how == LT_SLEEPS_IN_EPOLL)
         lt_reactor_ring(worker);
+    if (here)
+        here->woke += lt_clock_now() - begun;
 }
 
 bool lt_worker_wake(struct lt_worker *worker)
@@ -75,8 +76,8 @@ bool lt_worker_wake(struct lt_worker *worker)
     uint32_t found = atomic_load_explicit(&worker->asleep, memory_order_seq_cst);
     while (found && !(found & LT_CALLED) &&
            !atomic_compare_exchange_weak_explicit(&worker->asleep, &found, found | LT_CALLED,
-                                                  memory_order_seq_cst, memory_order_seq_cst)) {
-    }
+                                                  memory_order_seq_cst, memory_order_seq_cst))
+        continue;
     if (!found)
         return false;
     lt_gap();

@@ -127,8 +127,8 @@ struct lt_worker {
     uint64_t fired;         /* timers fired by then, */
     int64_t rest;           /* and for how long it wakes for no other */
     struct lt_spin spin;    /* for news, before it sleeps */
-    int64_t woke;           /* when its last sleep ended, */
-    bool was_brief;         /* and whether it then worked briefly before it slept again; a hint */
+    int64_t woke;   /* when its last sleep ended, plus the time of its calls of others since, */
+    bool was_brief; /* and whether it then worked briefly before it slept again; a hint */
     unsigned index;
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
