@@ -53,6 +53,7 @@ mtype = { OK, ETIMEDOUT, ECANCELED };
 mtype = { NOT_NUDGED, IS_NUDGED, ENDED_NUDGED };
 
 /* Each worker's. */
+bool begun;
 bool own[2];     /* the owner or a visitor is inside */
 bool running[2]; /* its `running` is the task */
 bool inbox[2], ready[2], nudges[2]; /* the task is in there */
@@ -428,10 +429,57 @@ proctype Worker(byte self)
 
 /* ---- the partner and the canceller ---- */
 
+/* lt_steal_from_sleeper: the partner is a function that worker w runs. */
+inline take_over(w)
+{
+    if
+    :: to == w -> append(w); moved = true
+    :: else ->
+        atomic { visits = !own[to]; own[to] = true }
+        if
+        :: visits ->
+            if
+#ifdef TAKES_OVER_RUNNING
+            :: true ->
+#else
+            :: !running[to] ->
+#endif
+                in_no_queue();
+                assert(home == to);
+#ifndef TAKES_OVER_RUNNING
+                assert(on == NONE && !gone);
+#endif
+                assert(timer == NONE || timer == to);
+                timer = NONE;
+#ifdef SCOPE_TIMER
+                if
+                :: scope_timer == to -> scope_timer = w
+                :: else
+                fi;
+#endif
+                home = w;
+                moved = true
+#ifndef TAKES_OVER_RUNNING
+            :: running[to]
+#endif
+            fi;
+            unlock(own[to]);
+            if
+            :: moved -> append(w)
+            :: else
+            fi
+        :: else
+        fi;
+        visits = false
+    fi;
+    unlock(own[w])
+}
+
 active proctype Partner()
 {
     byte n, to;
-    bool claimed;
+    bool claimed, visits, moved;
+    begun;
     do
     :: n < WAITS ->
         n++;
@@ -451,7 +499,16 @@ active proctype Partner()
 #ifndef HOME_FIRST
             to = home;
 #endif
-            post(to);
+            if
+            :: atomic { !own[1] -> own[1] = true } take_over(1)
+            :: atomic { !own[0] -> own[0] = true } take_over(0)
+            :: true
+            fi;
+            if
+            :: !moved -> post(to)
+            :: else
+            fi;
+            moved = false;
             to = 0
         :: else
         fi
@@ -479,6 +536,7 @@ init {
         running[0] = true; /* and is outside */
         own[1] = true;
         run Worker(0);
-        run Worker(1)
+        run Worker(1);
+        begun = true
     }
 }

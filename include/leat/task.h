@@ -2,8 +2,8 @@
  *
  * A task is a C function with a stack of its own. Workers run tasks: any worker may start a task,
  * and any worker may continue it after a wait. If a task has been ready for some tens of
- * microseconds and another worker is idle, that worker takes the task. Between two waits a task
- * stays in one thread.
+ * microseconds and another worker is idle, that worker takes the task. A worker that ends a task's
+ * wait may take it at once. Between two waits a task stays in one thread.
  *
  * What that means for the code of a task:
  *  - Local variables, arguments and memory are as safe as in a thread. errno is kept across a wait

@@ -134,9 +134,9 @@ LEAT_API int leat_look(leat_scope *scope, const char *address, const char *token
 typedef struct leat_counts {
     uint64_t switches;     /* times a task, block or callback began to run or ran again */
     uint64_t started;      /* tasks that have started; the other switches resumed one */
-    uint64_t received;     /* tasks, blocks and callbacks that another thread made ready */
+    uint64_t received;     /* tasks, blocks and callbacks that another thread made ready here */
     uint64_t stolen;       /* tasks and blocks that had not started, stolen from other workers */
-    uint64_t moved;        /* tasks, blocks and callbacks that had started, stolen when ready */
+    uint64_t moved;        /* tasks, blocks and callbacks that had started, taken when ready */
     uint64_t sleeps;       /* times a worker found nothing to do */
     uint64_t timers;       /* deadlines that have not passed yet */
     uint64_t stacks;       /* of the default size, in use; for one worker: 0 */

@@ -98,7 +98,7 @@ enum {
     LT_SPLIT_ALONE = 0,   /* 1: also with one processor */
     LT_SPLIT_FEW = 32,    /* items, at most, that count as few: see chan/split.h */
     LT_SLOW_NS = 1000,    /* ns per party from which a worker is slow: thieves take from it */
-    LT_BRIEF_NS = 10000,  /* ns of work, at most, for which it did not pay to wake a worker */
+    LT_BRIEF_NS = 10000,  /* ns of activity, at most, for which it did not pay to wake a worker */
     /* us from one look of a worker that has run dry to the next: whether another is slow; */
     LT_STEAL_AFTER_US = 5,
     LT_STEAL_PAUSES = 32, /* and the pauses between its looks for news */

@@ -100,7 +100,8 @@ static void end_visit(struct lt_owned_lock *lock)
 
 bool lt_owned_visit(struct lt_owned_lock *lock)
 {
-    if (!lt_try_lock(&lock->visitors))
+    /* Relaxed: a hint, which mostly saves a barrier in vain. */
+    if (atomic_load_explicit(&lock->inside, memory_order_relaxed) || !lt_try_lock(&lock->visitors))
         return false;
     atomic_fetch_or_explicit(&lock->calls, LT_VISITED, memory_order_seq_cst);
     bool ordered = atomic_load_explicit(&lock->fences, memory_order_seq_cst) || lt_barrier_anyhow();

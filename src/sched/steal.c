@@ -1,6 +1,7 @@
 #include "sched/steal.h"
 
 #include "base/clock.h"
+#include "base/gap.h"
 #include "sched/current.h"
 #include "sched/global_queue.h"
 #include "sched/runtime.h"
@@ -225,10 +226,12 @@ bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_wor
 bool lt_steal_from_sleeper(struct lt_worker *thief, struct lt_worker *sleeper,
                            struct lt_party *party)
 {
-    if (!is_asleep(sleeper) || !LT_HINT(sleeper->was_brief))
+    if (!is_asleep(sleeper) || !LT_HINT(sleeper->was_brief) || stays(sleeper, party))
         return false;
     bool before = lt_worker_enter(thief), moved = false;
-    if (lt_owned_visit(&sleeper->own)) {
+    bool several_wait = thief->ready_head && thief->ready_head->next;
+    lt_gap();
+    if (!several_wait && lt_owned_visit(&sleeper->own)) {
         moved = lt_steal_move(party, sleeper, thief);
         lt_owned_end_visit(&sleeper->own, false);
     }
@@ -281,7 +284,7 @@ static bool visit_awake(struct lt_worker *worker)
 }
 
 /* Does what the worker itself would do between parties. What this makes ready comes through the
- * inbox. */
+ * inbox, or goes to the thief's list. */
 static void stand_in(struct lt_worker *victim, int64_t now)
 {
     /* First, since the running party may set a shared timer meanwhile. */

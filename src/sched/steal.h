@@ -15,14 +15,15 @@
  * Parties that talk to each other may come to be apart: the system runs something else on the
  * processor of a worker for a while, and a thief helps. From then on, each would wake the other's
  * worker for less work than a wake-up costs. So a worker that makes a party ready takes it over, if
- * the party's worker sleeps and did less than LT_BRIEF_NS of work between its last two sleeps. (To
- * wake others is not work.)
+ * the party's worker sleeps, and was active for less than LT_BRIEF_NS between its last two sleeps,
+ * without the time for waking others. A worker with several ready parties takes none over: where
+ * many are woken at once, both workers have enough to do.
  *
  * For all but the local queue the thief goes inside the other worker (base/owned.h), which succeeds
- * only while that one sleeps or runs a user's function. From a sleeper it takes nothing but such a
- * party. A party that moves is ready and does not run, and the thief becomes its home. Its wait is
- * over, so the timer of that wait is removed from the old home's wheel. The timers of scopes that
- * it has opened move along.
+ * only while that one runs a user's function, or sleeps (but not in a ring). From a sleeper it
+ * takes nothing but such a party. A party that moves is ready and does not run, and the thief
+ * becomes its home. Its wait is over, so the timer of that wait is removed from the old home's
+ * wheel. The timers of scopes that it has opened move along.
  *
  * Not moved: the running party, which may be in the inbox already; tasks with pins; jobs that
  * belong to a worker. */
@@ -65,11 +66,13 @@ int64_t lt_steal_next(const struct lt_worker *thief);
  * run. */
 bool lt_steal_visit(struct lt_worker *thief, struct lt_worker *victim, bool held_up, int64_t now);
 
-/* Inside both: moves a party that was made ready on `from` and is in no list. False: it stays. */
+/* Inside both: moves a party of `from` whose wait is over and that is in no list. False: it
+ * stays. */
 bool lt_steal_move(struct lt_party *party, struct lt_worker *from, struct lt_worker *to);
 
 /* The thief's own thread: takes over a party that it makes ready and that is in no list, if the
- * party's worker sleeps and had little to do. False: it did not. */
+ * party's worker sleeps and had little to do. (That one may have just woken, which does no harm.)
+ * False: it did not. */
 bool lt_steal_from_sleeper(struct lt_worker *thief, struct lt_worker *sleeper,
                            struct lt_party *party);
 

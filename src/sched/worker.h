@@ -8,14 +8,15 @@
  *
  * Locking. `own` (base/owned.h) guards the ready list, the wheel, `taken_nudges` and `running`. The
  * worker is inside while its scheduler works, over each switch of stacks, and wherever else it uses
- * these. It is outside while a user's function runs, and while it sleeps. So a thief that gets in
- * (sched/steal.h) finds the worker in one of these, which may take long, and all parties but the
- * running one at rest. `own` comes before every other lock.
+ * these. It is outside while a user's function runs, and while it sleeps (but not in a ring). So a
+ * thief that gets in (sched/steal.h) finds the worker in one of these, which may take long, and all
+ * parties but the running one at rest. `own` comes before every other lock.
  *
  * Invariants:
  *  - The timers of a task whose home this is, and of a block whose `timer_home` this is, are in
  *    this wheel.
- *  - A party in the ready list or the inbox may be moved, except the running task and pinned tasks.
+ *  - A party whose wait is over may be moved, in the ready list, in the inbox or before it is in
+ *    one of them. The running task and pinned tasks may not.
  *  - magazine_count + credits >= tasks in the local queue without a stack: each can be started.
  *  - A party is in at most one of these queues.
  *  - `nudges` is a second such stack, not reversed, of tasks that stay where they are and are only
@@ -127,8 +128,8 @@ struct lt_worker {
     uint64_t fired;         /* timers fired by then, */
     int64_t rest;           /* and for how long it wakes for no other */
     struct lt_spin spin;    /* for news, before it sleeps */
-    int64_t woke;   /* when its last sleep ended, plus the time of its calls of others since, */
-    bool was_brief; /* and whether it then worked briefly before it slept again; a hint */
+    int64_t woke;           /* since when it is active, plus the time of its calls of others, */
+    bool was_brief;         /* and whether it was so briefly before this sleep; a hint */
     unsigned index;
     void *fault_stack;              /* LT_FAULT_STACK bytes for sched/guard.h */
     struct lt_stack_batch returned; /* stacks that did not fit in the magazine */
