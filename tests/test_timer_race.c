@@ -159,11 +159,62 @@ static int one_thread_sets_another_stops(void *arg)
 }
 ON_WORKERS(one_thread_sets_another_stops);
 
+/* A timer is set until its function is called. An attempt to set it again is refused until then,
+ * and takes nothing from that call. */
+struct twice {
+    leat_timer timer;
+    _Atomic int first, second;
+};
+
+static void call_first(leat_timer *timer, int status)
+{
+    CHECK_IS(0, status);
+    atomic_fetch_add(&((struct twice *)(void *)timer)->first, 1);
+}
+
+static void call_second(leat_timer *timer, int status)
+{
+    CHECK_IS(0, status);
+    atomic_fetch_add(&((struct twice *)(void *)timer)->second, 1);
+}
+
+static int set_twice(void *arg)
+{
+    leat_scope *scope = arg;
+    uint64_t chance = (uint64_t)leat_now();
+    for (int i = 0; i < 3000 / SCALE; i++) {
+        struct twice twice = { .timer = LEAT_TIMER(i % 2 ? scope : NULL) };
+        CHECK_IS(0, leat_after_func(&twice.timer, below(&chance, 20) * LEAT_US, call_first));
+        int error;
+        while ((error = leat_after_func(&twice.timer, 600 * LEAT_S, call_second)) == -EBUSY)
+            leat_yield();
+        CHECK_IS(0, error);
+        WAIT_UNTIL(atomic_load(&twice.first) || atomic_load(&twice.second));
+        CHECK_IS(0, atomic_load(&twice.second));
+        CHECK_IS(0, leat_timer_stop(&twice.timer));
+        CHECK_IS(1, atomic_load(&twice.first));
+    }
+    return 0;
+}
+
+static int is_set_until_it_is_called(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    crew_open(&crew);
+    for (int i = 0; i < KINDS; i++)
+        crew_go(&crew, kind_of(i), set_twice, crew.scope);
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(is_set_until_it_is_called);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         TESTS_ON_WORKERS(is_called_or_stopped),
         TESTS_ON_WORKERS(one_thread_sets_another_stops),
+        TESTS_ON_WORKERS(is_set_until_it_is_called),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

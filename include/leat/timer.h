@@ -64,8 +64,9 @@ LEAT_API int leat_timer_init(leat_timer *timer, leat_scope *scope);
  * initialised and not set, and no other party may set it during the call. If it has a scope, only a
  * party that may call leat_go for that scope may call this. Never waits, and cannot run out of
  * memory.
- * Returns 0; -EBUSY when the timer is set already; -EINVAL for a NULL timer or fn, or when no
- * runtime is running. Unless it returns 0, fn will not be called for this call. */
+ * Returns 0; -EBUSY when the timer is set already, or its function is about to be called; -EINVAL
+ * for a NULL timer or fn, or when no runtime is running. Unless it returns 0, fn will not be called
+ * for this call. */
 LEAT_API int leat_after_func(leat_timer *timer, int64_t ns, leat_timer_fn *fn);
 
 /* The same with a deadline instead of a duration.

@@ -21,6 +21,7 @@ struct timer {
     struct lt_stackless stackless;
     struct lt_shared_timer timer;
     int status;
+    _Atomic bool taken; /* from when it is set until it is stopped, or its function is called */
 };
 
 _Static_assert(sizeof(struct timer) <= sizeof((leat_timer *)0)->leat_private,
@@ -40,13 +41,23 @@ static void leave(leat_scope *scope)
         lt_scope_leave(scope, 0);
 }
 
+/* From here on another party may set the timer again. */
+static void let_go(struct timer *t)
+{
+    /* Release: that party sees the timer off its scope's list. */
+    atomic_store_explicit(&t->taken, false, memory_order_release);
+}
+
 /* Once its function has been called, the timer may be gone, or set again. */
 static void finish(struct timer *t)
 {
     leat_timer *timer = (leat_timer *)(void *)t;
     leat_scope *scope = t->stackless.party.scope;
+    leat_timer_fn *fn = timer->leat_fn;
+    int status = t->status;
     lt_scope_delist_stackless(&t->stackless);
-    timer->leat_fn(timer, t->status);
+    let_go(t);
+    fn(timer, status);
     leave(scope);
 }
 
@@ -82,6 +93,7 @@ int leat_timer_stop(leat_timer *timer)
         return -EALREADY;
     leat_scope *scope = t->stackless.party.scope;
     lt_scope_delist_stackless(&t->stackless);
+    let_go(t);
     leave(scope);
     return 0;
 }
@@ -96,6 +108,7 @@ int leat_timer_init(leat_timer *timer, leat_scope *scope)
     struct timer *t = timer_of(timer);
     t->stackless.party = (struct lt_party){ .kind = LT_TIMER };
     atomic_init(&t->timer.home, NULL);
+    atomic_init(&t->taken, false);
     timer->scope = scope;
     return 0;
 }
@@ -106,7 +119,6 @@ static void set_in_scope(struct timer *t, leat_scope *scope, int64_t deadline)
     lt_scope_enter(scope);
     lt_lock(&scope->lock);
     bool cancelled = lt_scope_is_cancelled(scope);
-    /* In a cancelled scope, too: a timer that is on the list cannot be set again. */
     lt_list_append(&scope->stackless, &t->stackless.member);
     t->stackless.party.listed = true;
     if (!cancelled)
@@ -137,18 +149,23 @@ int leat_at_func(leat_timer *timer, int64_t deadline, leat_timer_fn *fn)
     if (!timer || !fn || deadline < 0 || (!lt_current_worker() && !lt_running()))
         return -EINVAL;
     struct timer *t = timer_of(timer);
-    if (lt_shared_timer_is_set(&t->timer) || t->stackless.party.listed)
+    /* Acquire: see let_go. */
+    if (atomic_load_explicit(&t->taken, memory_order_acquire))
         return -EBUSY;
+    atomic_store_explicit(&t->taken, true, memory_order_relaxed);
     t->stackless.party = (struct lt_party){ .kind = LT_TIMER, .scope = timer->scope };
     t->timer.fire = fired;
     t->timer.holds = !timer->scope;
     t->status = 0;
     timer->leat_fn = fn;
+    bool set = true;
     if (timer->scope)
         set_in_scope(t, timer->scope, deadline);
-    else if (!set_alone(t, deadline))
-        return -EINVAL;
-    return 0;
+    else
+        set = set_alone(t, deadline);
+    if (!set)
+        let_go(t);
+    return set ? 0 : -EINVAL;
 }
 
 int leat_after_func(leat_timer *timer, int64_t ns, leat_timer_fn *fn)
