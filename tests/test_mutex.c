@@ -195,6 +195,45 @@ static int refuses_wrong_arguments(void *arg)
 }
 ON_WORKERS(refuses_wrong_arguments);
 
+/* The drop functions of a scope that closes may use its mutexes, which may be older or newer than
+ * the channel. */
+struct guarded {
+    leat_mutex *older, *newer;
+    int *dropped;
+};
+
+static void drop_guarded(void *item)
+{
+    const struct guarded *guarded = item;
+    leat_mutex *both[] = { guarded->older, guarded->newer };
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(0, leat_mutex_lock(both[i]));
+        CHECK_IS(-EDEADLK, leat_mutex_try_lock(both[i]));
+        CHECK_IS(0, leat_mutex_unlock(both[i]));
+        CHECK_IS(0, leat_mutex_try_lock(both[i]));
+        CHECK_IS(0, leat_mutex_unlock(both[i]));
+        CHECK_IS(-EPERM, leat_mutex_unlock(both[i]));
+    }
+    ++*guarded->dropped;
+}
+
+static int serves_drop_functions(void *arg)
+{
+    (void)arg;
+    int dropped = 0;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    struct guarded guarded = { .older = leat_mutex_open(s), .dropped = &dropped };
+    leat_chan *ch = leat_chan_open(
+        s, &(leat_chan_spec){ .item_size = sizeof guarded, .capacity = 3, .drop = drop_guarded });
+    guarded.newer = leat_mutex_open(s);
+    for (int i = 0; i < 3; i++)
+        CHECK_IS(0, leat_send(ch, &guarded));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(3, dropped);
+    return 0;
+}
+ON_WORKERS(serves_drop_functions);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -203,6 +242,7 @@ int main(void)
         TESTS_ON_WORKERS(ends_with_the_deadline_and_the_scope),
         TESTS_ON_WORKERS(knows_who_holds_it),
         TESTS_ON_WORKERS(refuses_wrong_arguments),
+        TESTS_ON_WORKERS(serves_drop_functions),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
