@@ -424,6 +424,25 @@ static int signals_a_loop(void *arg)
 }
 ON_WORKERS(signals_a_loop);
 
+/* The eventfd's counter is full, so the call that signals it fails in the system. */
+static int keeps_errno(void *arg)
+{
+    (void)arg;
+    int fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC), x = 4;
+    CHECK(fd >= 0);
+    CHECK_IS(sizeof(uint64_t), write(fd, &(uint64_t){ UINT64_MAX - 1 }, sizeof(uint64_t)));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_of(s, int, 1);
+    leat_op op = LEAT_OP(s, 0);
+    errno = ERANGE;
+    CHECK_IS(0, leat_send_signal(&op, ch, &x, fd));
+    CHECK_IS(ERANGE, errno);
+    CHECK_IS(0, leat_op_status(&op));
+    close(fd);
+    return leat_scope_close(s);
+}
+ON_WORKERS(keeps_errno);
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -433,6 +452,7 @@ int main(void)
         TESTS_ON_WORKERS(meets_every_party),
         TESTS_ON_WORKERS(may_be_freed_by_its_function),
         TESTS_ON_WORKERS(signals_a_loop),
+        TESTS_ON_WORKERS(keeps_errno),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -6,6 +6,7 @@
 
 #include <leat/callback.h>
 
+#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -269,12 +270,13 @@ int leat_withdraw(leat_op *op)
 
 static void write_signal(leat_op *op, int status)
 {
-    int fd = op->leat_fd;
+    int fd = op->leat_fd, saved = errno;
     /* Release: a reader of the status sees the item. After this the operation may be reused. */
     __atomic_store_n(&op->leat_result, status, __ATOMIC_RELEASE);
     uint64_t one = 1;
     ssize_t ignored = write(fd, &one, sizeof one); /* if the counter is full, fd is readable */
     (void)ignored;
+    errno = saved;
 }
 
 static int operate_signal(leat_op *op, leat_chan *ch, enum lt_side side, void *item, int fd)
