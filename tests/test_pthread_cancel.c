@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 static _Atomic bool begun, over;
@@ -169,6 +170,35 @@ static void cancelled_at_any_moment(void **state)
     CHECK_IS(0, leat_chan_unref(both[1]));
 }
 
+/* ---- cancelled in an operation that signals an eventfd ---- */
+
+static void signal_at_once(void *fd)
+{
+    CHECK_IS(0, pthread_cancel(pthread_self()));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_of(s, int, 1);
+    leat_op op = LEAT_OP(s, 0);
+    int x = 0;
+    CHECK_IS(0, leat_send(ch, &(int){ 7 }));
+    CHECK_IS(0, leat_recv_signal(&op, ch, &x, *(int *)fd));
+    CHECK_IS(0, leat_op_status(&op));
+    CHECK_IS(7, x);
+    CHECK_IS(0, leat_scope_close(s));
+}
+
+static void cancelled_as_it_signals(void **state)
+{
+    (void)state;
+    int fd = eventfd(0, EFD_CLOEXEC);
+    CHECK(fd >= 0);
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    pthread_t thread;
+    begin(&thread, &(struct deed){ .act = signal_at_once, .arg = &fd });
+    join_cancelled(thread);
+    CHECK_IS(0, leat_stop());
+    close(fd);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -176,6 +206,7 @@ int main(void)
         cmocka_unit_test(cancelled_in_a_wait),
         cmocka_unit_test(cancelled_in_starting_and_stopping),
         cmocka_unit_test(cancelled_at_any_moment),
+        cmocka_unit_test(cancelled_as_it_signals),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

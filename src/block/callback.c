@@ -1,6 +1,7 @@
 /* callback.c: operations that call a function when they are done. */
 #include "block/callback.h"
 
+#include "base/cancel.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
 
@@ -270,12 +271,13 @@ int leat_withdraw(leat_op *op)
 
 static void write_signal(leat_op *op, int status)
 {
-    int fd = op->leat_fd, saved = errno;
+    int fd = op->leat_fd, saved = errno, cancel = lt_cancel_put_off();
     /* Release: a reader of the status sees the item. After this the operation may be reused. */
     __atomic_store_n(&op->leat_result, status, __ATOMIC_RELEASE);
     uint64_t one = 1;
     ssize_t ignored = write(fd, &one, sizeof one); /* if the counter is full, fd is readable */
     (void)ignored;
+    lt_cancel_restore(cancel);
     errno = saved;
 }
 
