@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -199,6 +200,35 @@ static void cancelled_as_it_signals(void **state)
     close(fd);
 }
 
+/* ---- cancelled before one of leat's signal handlers runs ---- */
+
+static void raise_signal(void *number)
+{
+    CHECK_IS(0, pthread_cancel(pthread_self()));
+    CHECK_IS(0, raise(*(int *)number));
+}
+
+static void cancelled_in_a_handler(void **state)
+{
+    (void)state;
+    static int numbers[] = { SIGUSR1, SIGUSR2 };
+    leat_chan *ch;
+    pthread_t thread;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_signals(s, &numbers[0], 1, &ch));
+    CHECK_IS(0, leat_dump_on_signal(numbers[1]));
+    for (int i = 0; i < 2; i++) {
+        begin(&thread, &(struct deed){ .act = raise_signal, .arg = &numbers[i] });
+        join_cancelled(thread);
+    }
+    leat_signal item;
+    CHECK_IS(0, leat_recv(ch, &item));
+    CHECK_IS(numbers[0], item.signal);
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(0, leat_stop());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -207,6 +237,7 @@ int main(void)
         cmocka_unit_test(cancelled_in_starting_and_stopping),
         cmocka_unit_test(cancelled_at_any_moment),
         cmocka_unit_test(cancelled_as_it_signals),
+        cmocka_unit_test(cancelled_in_a_handler),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "dump/monitor.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "sched/pool.h"
@@ -191,12 +192,13 @@ static bool make_event(void)
 /* Signal handlers call this, too. */
 static void wake_monitor(_Atomic bool *why)
 {
-    int saved = errno;
+    int saved = errno, cancel = lt_cancel_put_off();
     uint64_t one = 1;
     /* Release: the monitor sees what happened before. */
     atomic_store_explicit(why, true, memory_order_release);
     ssize_t ignored = write(event_fd(), &one, sizeof one);
     (void)ignored;
+    lt_cancel_restore(cancel);
     errno = saved;
 }
 

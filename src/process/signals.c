@@ -10,6 +10,7 @@
  * Locking. `changing` is held while dispositions change. A channel's lock guards its items. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/world.h"
 #include "chan/special.h"
 #include "sched/reactor.h"
@@ -51,7 +52,7 @@ static int the_bell(void)
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     (void)context;
-    int saved = errno;
+    int saved = errno, cancel = lt_cancel_put_off();
     /* Else there may be something else where the sender's number is: a timer has its own there. */
     bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL ||
                 info->si_code == SI_QUEUE || info->si_code == SI_MESGQ;
@@ -63,6 +64,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     uint64_t one = 1;
     ssize_t written = write(the_bell(), &one, sizeof one);
     (void)written;
+    lt_cancel_restore(cancel);
     errno = saved;
 }
 
