@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#include "sched/runtime.h"
+
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -229,6 +231,30 @@ static void cancelled_in_a_handler(void **state)
     CHECK_IS(0, leat_stop());
 }
 
+/* ---- cancelled as it waits for a dump to end ---- */
+
+static void count_once(void *unused)
+{
+    (void)unused;
+    leat_counts counts;
+    CHECK_IS(0, leat_count(&counts));
+}
+
+static void cancelled_as_it_counts(void **state)
+{
+    (void)state;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    CHECK_IS(0, lt_runtime_look()); /* as a dump does */
+    pthread_t thread;
+    begin(&thread, &(struct deed){ .act = count_once });
+    usleep(20000);
+    CHECK_IS(0, pthread_cancel(thread));
+    usleep(20000);
+    lt_runtime_look_away();
+    join_cancelled(thread);
+    CHECK_IS(0, leat_stop());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -238,6 +264,7 @@ int main(void)
         cmocka_unit_test(cancelled_at_any_moment),
         cmocka_unit_test(cancelled_as_it_signals),
         cmocka_unit_test(cancelled_in_a_handler),
+        cmocka_unit_test(cancelled_as_it_counts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

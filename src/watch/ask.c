@@ -1,6 +1,7 @@
 #include "watch/ask.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/world.h"
@@ -248,12 +249,20 @@ void lt_look_hear(struct lt_look *look)
     drop(look->asks);
 }
 
+/* A thread that is cancelled takes its turn all the same. */
+static void nap(void)
+{
+    int cancel = lt_cancel_put_off();
+    nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+    lt_cancel_restore(cancel);
+}
+
 int lt_look_turn(void)
 {
     int error;
     while ((error = lt_runtime_look()) == -EBUSY) {
         leat_yield();
-        nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
+        nap();
     }
     return error;
 }
