@@ -255,6 +255,48 @@ static void cancelled_as_it_counts(void **state)
     CHECK_IS(0, leat_stop());
 }
 
+/* ---- cancelled in a seeded world ---- */
+
+static int wait_in_the_system(void *ch)
+{
+    usleep(1);
+    return leat_send(ch, &(int){ 7 });
+}
+
+static int live_in_a_world(void *unused)
+{
+    (void)unused;
+    int x = 0;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *ch = leat_chan_of(s, int, 0);
+    CHECK_IS(0, leat_go(s, wait_in_the_system, ch));
+    CHECK_IS(0, leat_recv(ch, &x));
+    return leat_scope_close(s);
+}
+
+static int always_fail(void *unused)
+{
+    (void)unused;
+    return -EPROTO;
+}
+
+static void simulate(void *unused)
+{
+    (void)unused;
+    CHECK_IS(0, pthread_cancel(pthread_self()));
+    CHECK_IS(-EPROTO, leat_sim_each(0, 1, always_fail, NULL)); /* prints the seed */
+    CHECK_IS(0, leat_sim(1, live_in_a_world, NULL));
+}
+
+static void cancelled_in_a_world(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    begin(&thread, &(struct deed){ .act = simulate });
+    join_cancelled(thread);
+    CHECK_IS(0, leat_main(nothing, NULL));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -265,6 +307,7 @@ int main(void)
         cmocka_unit_test(cancelled_as_it_signals),
         cmocka_unit_test(cancelled_in_a_handler),
         cmocka_unit_test(cancelled_as_it_counts),
+        cmocka_unit_test(cancelled_in_a_world),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -2,6 +2,7 @@
 #include "sim/sim.h"
 
 #include "base/alloc.h"
+#include "base/cancel.h"
 #include "base/environment.h"
 #include "base/rng.h"
 #include "sched/current.h"
@@ -66,7 +67,7 @@ static void report_outcome(struct lt_sim *sim, int result)
         lt_sim_print_failure(sim, result);
 }
 
-int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
+static int run_world(const leat_sim_options *given, leat_fn *fn, void *arg)
 {
     leat_sim_options options = given ? *given : (leat_sim_options){ 0 };
     if (lt_current_worker() || lt_pool_is_mine())
@@ -100,6 +101,14 @@ int leat_sim_with(const leat_sim_options *given, leat_fn *fn, void *arg)
     return error;
 }
 
+/* The thread runs the world's tasks on their stacks. If it ended there, the world would stay. */
+int leat_sim_with(const leat_sim_options *options, leat_fn *fn, void *arg)
+{
+    int cancel = lt_cancel_put_off(), result = run_world(options, fn, arg);
+    lt_cancel_restore(cancel);
+    return result;
+}
+
 int leat_sim(uint64_t seed, leat_fn *fn, void *arg)
 {
     return leat_sim_with(&(leat_sim_options){ .seed = seed }, fn, arg);
@@ -107,8 +116,7 @@ int leat_sim(uint64_t seed, leat_fn *fn, void *arg)
 
 /* ---- many worlds, one for each seed ---- */
 
-int leat_sim_each_with(const leat_sim_options *given, uint64_t from, uint64_t to, leat_fn *fn,
-                       void *arg)
+static int hunt(const leat_sim_options *given, uint64_t from, uint64_t to, leat_fn *fn, void *arg)
 {
     leat_sim_options options = given ? *given : (leat_sim_options){ 0 };
     FILE *out = options.report ? options.report : stderr;
@@ -143,6 +151,14 @@ int leat_sim_each_with(const leat_sim_options *given, uint64_t from, uint64_t to
         return result;
     }
     return 0;
+}
+
+int leat_sim_each_with(const leat_sim_options *options, uint64_t from, uint64_t to, leat_fn *fn,
+                       void *arg)
+{
+    int cancel = lt_cancel_put_off(), result = hunt(options, from, to, fn, arg);
+    lt_cancel_restore(cancel);
+    return result;
 }
 
 int leat_sim_each(uint64_t from, uint64_t to, leat_fn *fn, void *arg)
