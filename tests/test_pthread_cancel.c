@@ -297,6 +297,27 @@ static void cancelled_in_a_world(void **state)
     CHECK_IS(0, leat_main(nothing, NULL));
 }
 
+/* ---- cancelled as it closes a scope with a page ---- */
+
+static void show_a_page(void *unused)
+{
+    (void)unused;
+    CHECK_IS(0, pthread_cancel(pthread_self()));
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_look(s, "127.0.0.1:0", NULL));
+    CHECK_IS(0, leat_scope_close(s));
+}
+
+static void cancelled_with_a_page(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    begin(&thread, &(struct deed){ .act = show_a_page });
+    join_cancelled(thread);
+    CHECK_IS(0, leat_stop());
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +329,7 @@ int main(void)
         cmocka_unit_test(cancelled_in_a_handler),
         cmocka_unit_test(cancelled_as_it_counts),
         cmocka_unit_test(cancelled_in_a_world),
+        cmocka_unit_test(cancelled_with_a_page),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -386,13 +386,14 @@ static int start_server(struct lt_server **to, const char *address, const char *
 
 static void stop_server(struct lt_server *server)
 {
-    int saved = errno;
+    int saved = errno, cancel = lt_cancel_put_off();
     lt_monitor_bystander(-1);
     ssize_t written = write(server->stop, &(uint64_t){ 1 }, sizeof(uint64_t));
     (void)written;
     pthread_join(server->thread, NULL);
     close_place(&server->place);
     free_server(server);
+    lt_cancel_restore(cancel);
     errno = saved;
 }
 
