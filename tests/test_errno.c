@@ -3,7 +3,11 @@
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
+#include "sched/runtime.h"
+
 #include <fcntl.h>
+#include <signal.h>
+#include <sys/time.h>
 
 /* Optimised: a compiler would compute the C library's errno address once for the whole function. */
 #if defined(__GNUC__) && !defined(__clang__)
@@ -178,6 +182,79 @@ static void is_each_threads_own(void **state)
     CHECK_IS(78, errno);
 }
 
+/* Signals cut the naps of a thread short that waits inside of leat. */
+static void ignore(int number)
+{
+    (void)number;
+}
+
+static void let_signals_come(bool come)
+{
+    const struct itimerval often_or_never = { .it_interval.tv_usec = come ? 200 : 0,
+                                              .it_value.tv_usec = come ? 200 : 0 };
+    struct sigaction action = { .sa_handler = come ? ignore : SIG_IGN };
+    CHECK_IS(0, sigaction(SIGALRM, &action, NULL));
+    CHECK_IS(0, setitimer(ITIMER_REAL, &often_or_never, NULL));
+}
+
+static int look_for_long(void *looks)
+{
+    sigset_t alarm;
+    sigemptyset(&alarm);
+    sigaddset(&alarm, SIGALRM);
+    CHECK_IS(0, pthread_sigmask(SIG_BLOCK, &alarm, NULL));
+    CHECK_IS(0, lt_runtime_look()); /* as a dump does */
+    atomic_store((_Atomic bool *)looks, true);
+    usleep(100000);
+    lt_runtime_look_away();
+    return 0;
+}
+
+static leat_timer timer;
+
+static void take_a_while(leat_timer *unused, int status)
+{
+    (void)unused;
+    CHECK_IS(0, status);
+    usleep(4000);
+}
+
+static int leave_a_timer(void *unused)
+{
+    (void)unused;
+    CHECK_IS(0, leat_timer_init(&timer, NULL));
+    CHECK_IS(0, leat_after_func(&timer, 0, take_a_while));
+    return 0;
+}
+
+static void signals_do_not_change_it(void **state)
+{
+    (void)state;
+    struct foreign looker;
+    _Atomic bool looks = false;
+    leat_counts counts;
+    CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
+    foreign_start(&looker, look_for_long, &looks);
+    WAIT_UNTIL(atomic_load(&looks));
+    let_signals_come(true);
+    errno = 79;
+    CHECK_IS(0, leat_count(&counts));
+    CHECK_IS(79, errno);
+    let_signals_come(false);
+    CHECK_IS(0, pthread_join(looker.thread, NULL));
+    CHECK_IS(0, leat_stop());
+    let_signals_come(true);
+    for (int i = 0; i < 10; i++) {
+        errno = 80;
+        int result = leat_main(leave_a_timer, NULL);
+        CHECK_IS(80, errno);
+        CHECK(result == 0 || result == -EBUSY); /* on a loaded machine it runs too long */
+        if (result)
+            WAIT_UNTIL(leat_stop() == 0);
+    }
+    let_signals_come(false);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +262,7 @@ int main(void)
         TESTS_ON_MOVING_WORKERS(each_has_its_own),
         TESTS_ON_MOVING_WORKERS(calls_that_block_keep_it),
         cmocka_unit_test(is_each_threads_own),
+        cmocka_unit_test(signals_do_not_change_it),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -23,9 +23,10 @@ static int stop(void)
 {
     const struct timespec nap = { .tv_nsec = 50000 };
     int64_t until = lt_clock_now() + LT_STOP_PATIENCE_MS * LEAT_MS;
-    int error;
+    int saved = errno, error;
     while ((error = leat_stop()) == -EBUSY && lt_clock_now() < until)
         nanosleep(&nap, NULL);
+    errno = saved; /* a signal may have cut a nap short */
     return error;
 }
 

@@ -252,9 +252,10 @@ void lt_look_hear(struct lt_look *look)
 /* A thread that is cancelled takes its turn all the same. */
 static void nap(void)
 {
-    int cancel = lt_cancel_put_off();
+    int saved = errno, cancel = lt_cancel_put_off();
     nanosleep(&(struct timespec){ .tv_nsec = 50000 }, NULL);
     lt_cancel_restore(cancel);
+    errno = saved;
 }
 
 int lt_look_turn(void)
