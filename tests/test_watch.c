@@ -35,6 +35,14 @@ static void raise_and_wait(void)
         nanosleep(&(struct timespec){ .tv_nsec = 10 * 1000000 }, NULL);
 }
 
+/* A seeded world has no thread that could make the dump. */
+static int asks_in_a_world(void *unused)
+{
+    (void)unused;
+    CHECK_IS(-ENOTSUP, leat_dump_on_signal(SIGUSR2));
+    return 0;
+}
+
 static void test_signal(void **state)
 {
     (void)state;
@@ -56,6 +64,7 @@ static void test_signal(void **state)
         CHECK_IS(0, sigaction(SIGUSR2, NULL, &now));
         CHECK(now.sa_handler == on_signal);
     }
+    CHECK_IS(0, leat_sim(1, asks_in_a_world, NULL));
 }
 
 static void test_options(void **state)

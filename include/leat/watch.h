@@ -99,7 +99,7 @@ LEAT_API int leat_dump_graph(FILE *to);
  * from then on and works even when all workers are stuck.
  * Returns 0; -EINVAL when no runtime runs, for a signal that no program can handle or that shows a
  * fault (SIGKILL, SIGSTOP, SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGABRT, SIGSYS), and for
- * SIGPROF, which leat uses; -ENOMEM. */
+ * SIGPROF, which leat uses; -ENOTSUP in a seeded world; -ENOMEM. */
 LEAT_API int leat_dump_on_signal(int signal);
 
 /* Serves a page about the running program at `address`, for a browser and for `leat look`,

@@ -5,6 +5,7 @@
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/fault.h"
+#include "base/world.h"
 #include "sched/pool.h"
 #include "sched/runtime.h"
 #include "watch/find.h"
@@ -335,6 +336,8 @@ static void give_signals_back(void)
 
 int leat_dump_on_signal(int signal)
 {
+    if (lt_world())
+        return -ENOTSUP;
     pthread_mutex_lock(&monitor.mutex);
     int error = lt_running() ? start_thread(&(struct lt_plan){ 0 }) : -EINVAL;
     if (!error)
