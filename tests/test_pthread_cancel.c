@@ -318,6 +318,25 @@ static void cancelled_with_a_page(void **state)
     CHECK_IS(0, leat_stop());
 }
 
+/* ---- cancelled as a start is refused, with a line on standard error ---- */
+
+static void start_in_vain(void *unused)
+{
+    (void)unused;
+    CHECK_IS(0, pthread_cancel(pthread_self()));
+    CHECK_IS(-EINVAL, leat_start(NULL));
+}
+
+static void cancelled_as_a_start_is_refused(void **state)
+{
+    (void)state;
+    pthread_t thread;
+    CHECK_IS(0, setenv("LEAT_WORKERS", "many", 1));
+    begin(&thread, &(struct deed){ .act = start_in_vain });
+    join_cancelled(thread);
+    CHECK_IS(0, unsetenv("LEAT_WORKERS"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -330,6 +349,7 @@ int main(void)
         cmocka_unit_test(cancelled_as_it_counts),
         cmocka_unit_test(cancelled_in_a_world),
         cmocka_unit_test(cancelled_with_a_page),
+        cmocka_unit_test(cancelled_as_a_start_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

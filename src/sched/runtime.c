@@ -306,13 +306,13 @@ int lt_runtime_start(const leat_options *given, const struct lt_kinds *kinds,
     leat_options options;
     if (lt_current_worker() || lt_pool_is_mine())
         return -EDEADLK;
-    int error = resolve(given, &options);
-    if (error)
-        return error;
-    int cancel = lt_cancel_put_off();
-    pthread_mutex_lock(&start_stop);
-    error = lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false, kinds, observer);
-    pthread_mutex_unlock(&start_stop);
+    int cancel = lt_cancel_put_off(), error = resolve(given, &options);
+    if (!error) {
+        pthread_mutex_lock(&start_stop);
+        error =
+            lt_runtime.worker_count ? -EBUSY : start(&lt_runtime, &options, false, kinds, observer);
+        pthread_mutex_unlock(&start_stop);
+    }
     lt_cancel_restore(cancel);
     return error;
 }
