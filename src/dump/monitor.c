@@ -55,7 +55,8 @@ static bool rests(struct lt_worker *worker, uint64_t *sleeps)
     /* Acquire: if this sees the worker asleep, it sees what the worker published before. */
     return atomic_load_explicit(&worker->asleep, memory_order_acquire) &&
            !lt_worker_has_news(worker) &&
-           !atomic_load_explicit(&worker->tally.timers, memory_order_relaxed) &&
+           /* A sleep for ever has a timer, too, at the last moment of all. */
+           atomic_load_explicit(&worker->next_timer, memory_order_relaxed) >= LEAT_NEVER - 1 &&
            !lt_reactor_has_sources(&worker->reactor);
 }
 

@@ -92,6 +92,27 @@ static int listens(void *ch)
     return 0;
 }
 
+static struct sleeper {
+    leat_block block;
+    leat_alarm alarm;
+} sleeper;
+
+static int sleeps_for_ever(leat_block *block)
+{
+    struct sleeper *me = (struct sleeper *)block;
+    LEAT_BEGIN(block);
+    LEAT_AWAIT_SLEEP(block, LEAT_NEVER, &me->alarm);
+    LEAT_END(block);
+}
+
+static leat_timer timers[4];
+
+static void ring(leat_timer *unused, int status)
+{
+    (void)unused;
+    (void)status;
+}
+
 int main(int argc, char **argv)
 {
     const char *how = argc > 1 ? argv[1] : "";
@@ -112,6 +133,15 @@ int main(int argc, char **argv)
         leat_go(s, naps, NULL);
         leat_go(s, calls, NULL);
         leat_go(s, receives, ch);
+    } else if (!strcmp(how, "deadlock-for-ever")) {
+        leat_go(s, receives, ch);
+        leat_go_block(s, &sleeper.block, sleeps_for_ever);
+    } else if (!strcmp(how, "deadlock-with-timers")) {
+        leat_go(s, receives, ch);
+        for (int i = 0; i < 4; i++) {
+            leat_timer_init(&timers[i], s);
+            leat_after_func(&timers[i], i < 2 ? LEAT_NEVER : LEAT_MS, ring);
+        }
     } else if (!strcmp(how, "sleep")) {
         leat_go(s, naps, NULL);
     } else if (!strcmp(how, "deadline")) {
