@@ -4,6 +4,7 @@
 #include "descriptors.h"
 #include "traffic.h"
 
+#include <poll.h>
 #include <stdlib.h>
 
 /* ---- a stream through a copier that is cut short again and again ---- */
@@ -315,6 +316,63 @@ static int error_of_the_source_is_kept(void *arg)
 }
 ON_WORKERS(error_of_the_source_is_kept);
 
+/* The system passes no urgent byte through a pipe, and nothing that comes after it. */
+static int write_around_an_urgent_byte(void *arg)
+{
+    struct text *text = arg;
+    for (int i = 0; i < 2; i++) {
+        CHECK_IS(text->n, leat_write(text->to, text->bytes, text->n));
+        struct iovec part = { (char[]){ '!' }, 1 };
+        struct msghdr urgent = { .msg_iov = &part, .msg_iovlen = 1 };
+        if (i == 0)
+            CHECK_IS(1, leat_sendmsg(text->to, &urgent, MSG_OOB, LEAT_NEVER));
+    }
+    return leat_io_close(text->to);
+}
+
+static bool has_ended(leat_io *io)
+{
+    struct pollfd end = { .fd = leat_io_fd(io), .events = POLLRDHUP };
+    return poll(&end, 1, 0) == 1;
+}
+
+static int an_urgent_byte_ends_no_copy(void *arg)
+{
+    (void)arg;
+    if (IN_SIM)
+        return 0;
+    unsigned char *bytes = malloc(MOST_BYTES), *got = malloc(MOST_BYTES);
+    fill(bytes, MOST_BYTES, 0);
+    for (int kind = 0; kind < 4; kind++) {
+        leat_io *in[2], *out[2];
+        leat_scope *s = leat_scope_open(LEAT_NEVER);
+        open_ends(s, true, in);
+        open_ends(s, true, out);
+        struct relay relay = { in[0], out[1], 0, 0, 0 };
+        struct text text = { in[1], bytes, MOST_BYTES };
+        int room = MOST_BYTES;
+        if (kind / 2) { /* all has come, and the end, before the copy begins */
+            CHECK_IS(0, setsockopt(leat_io_fd(in[0]), SOL_SOCKET, SO_RCVBUF, &room, sizeof room));
+            text.n = 70000;
+        }
+        CHECK_IS(0, leat_go(s, write_around_an_urgent_byte, &text));
+        if (kind / 2)
+            WAIT_UNTIL(has_ended(in[0]));
+        CHECK_IS(0,
+                 kind % 2 ? leat_go_blocking(s, copy_all, &relay) : leat_go(s, copy_all, &relay));
+        for (int i = 0; i < 2; i++) {
+            CHECK_IS(text.n, leat_read_full(out[0], got, text.n, late()));
+            expect(got, text.n, 0);
+        }
+        CHECK_IS(0, leat_scope_close(s));
+        CHECK_IS(2 * text.n, relay.copied);
+    }
+    free(bytes);
+    free(got);
+    return 0;
+}
+ON_WORKERS(an_urgent_byte_ends_no_copy);
+
 /* Neither side ever makes it wait. */
 static int copy_without_waits(void *arg)
 {
@@ -353,6 +411,7 @@ int main(void)
         TESTS_ON_WORKERS(messages_find_it),
         TESTS_ON_WORKERS(files_are_copied_in_order),
         TESTS_ON_WORKERS(error_of_the_source_is_kept),
+        TESTS_ON_WORKERS(an_urgent_byte_ends_no_copy),
         TESTS_ON_WORKERS(deadline_ends_a_fast_copy),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

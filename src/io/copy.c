@@ -16,6 +16,7 @@
 
 #include <fcntl.h>
 #include <sys/sendfile.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { COPY_BYTES = 64 * 1024, SENDFILE_BYTES = 1 << 20 };
@@ -69,14 +70,25 @@ struct hose {
     size_t inside;
 };
 
-/* -EXDEV: bytes that have come back to the source must go first, or the kernel cannot do it. */
+static bool has_bytes(leat_io *io)
+{
+    char byte;
+    return recv(io->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) > 0;
+}
+
+/* -EXDEV: bytes that have come back to the source must go first, or the kernel cannot do it: it
+ * goes past no urgent byte, and reports that there is nothing more, or the end. */
 static int64_t fill(leat_io *from, void *arg)
 {
     const struct hose *hose = arg;
-    if (lt_io_has_unread(from))
+    /* Relaxed: the reactor sets it before it raises the channel for which this waits. */
+    bool urgent = atomic_load_explicit(&from->urgent, memory_order_relaxed);
+    if (urgent || lt_io_has_unread(from))
         return -EXDEV;
     size_t most = next_bytes(hose->copy, COPY_BYTES);
     ssize_t n = splice(from->fd, NULL, hose->ends[1], NULL, most, SPLICE_F_NONBLOCK);
+    if (n == 0 && has_bytes(from))
+        return -EXDEV;
     return n >= 0 ? n : errno == EINVAL ? -EXDEV : -errno;
 }
 
