@@ -185,6 +185,30 @@ static int coming_back_wakes_a_reader(void *arg)
 }
 ON_WORKERS(coming_back_wakes_a_reader);
 
+/* What it has read could not come back to a descriptor that is no longer leat's. */
+static int a_copy_keeps_its_source(void *arg)
+{
+    (void)arg;
+    leat_io *in[2], *out[2];
+    char byte;
+    leat_scope *outer = leat_scope_open(LEAT_NEVER);
+    open_two(outer, false, in);
+    open_two(outer, false, out);
+    write_until_full(out[1]);
+    struct relay relay = { in[0], out[1], 0, 0, 0 };
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    CHECK_IS(0, leat_go(s, copy_all, &relay));
+    CHECK_IS(1, leat_write(in[1], "x", 1));
+    WAIT_UNTIL(receivers_of(leat_io_writable(out[1])));
+    CHECK_IS(IN_SIM ? -ENOTSUP : -EBUSY, leat_io_release(in[0]));
+    CHECK_IS(0, leat_scope_cancel(s));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK_IS(-ECANCELED, relay.copied);
+    CHECK_IS(1, leat_read_until(in[0], &byte, 1, late()));
+    return leat_scope_close(outer);
+}
+ON_WORKERS(a_copy_keeps_its_source);
+
 /* ---- messages, and files ---- */
 
 static int messages_find_it(void *arg)
@@ -408,6 +432,7 @@ int main(void)
         TESTS_ON_WORKERS(nothing_is_lost),
         TESTS_ON_WORKERS(what_came_back_is_read_first),
         TESTS_ON_WORKERS(coming_back_wakes_a_reader),
+        TESTS_ON_WORKERS(a_copy_keeps_its_source),
         TESTS_ON_WORKERS(messages_find_it),
         TESTS_ON_WORKERS(files_are_copied_in_order),
         TESTS_ON_WORKERS(error_of_the_source_is_kept),

@@ -223,8 +223,6 @@ static int64_t call_sendfile(leat_io *to, void *copy)
 static int64_t copy_by_sendfile(struct copy *copy)
 {
     int64_t n = 1;
-    if (!lt_io_enter(copy->from))
-        return -EBADF;
     while (n > 0 && copy->done < copy->most) {
         n = lt_io_is_late(copy->deadline)
                 ? -ETIMEDOUT
@@ -232,7 +230,6 @@ static int64_t copy_by_sendfile(struct copy *copy)
         if (n > 0)
             copy->done += n;
     }
-    lt_io_leave(copy->from);
     return n;
 }
 
@@ -247,9 +244,13 @@ int64_t leat_copy(leat_io *to, leat_io *from, int64_t most, int64_t deadline)
 {
     if (!to || !from || most < 1 || deadline < 0)
         return -EINVAL;
+    /* Also while it writes: what it could not write goes back there. */
+    if (!lt_io_enter(from))
+        return -EBADF;
     struct copy copy = { .to = to, .from = from, .most = most, .deadline = deadline };
     int64_t n = suits_sendfile(to, from) ? copy_by_sendfile(&copy) : -EINVAL;
     if (n == -EINVAL && !copy.done)
         n = copy_by_buffer(&copy);
+    lt_io_leave(from);
     return copy.done || n > 0 ? copy.done : n;
 }
