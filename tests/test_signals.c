@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "support.h"
 
+#include "chan/chan.h"
+
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -360,6 +362,55 @@ static int receiver_closes_in_a_storm(void *arg)
 }
 ON_WORKERS(receiver_closes_in_a_storm);
 
+/* ---- one channel closes while the next one opens ---- */
+
+struct next {
+    leat_scope *scope;
+    leat_chan *ch;
+    _Atomic bool sent;
+};
+
+static int close_now(void *ch)
+{
+    return ((leat_chan *)ch)->keeper->close(ch);
+}
+
+static int open_next(void *arg)
+{
+    struct next *next = arg;
+    while (leat_signals(next->scope, (int[]){ SIGUSR1 }, 1, &next->ch) == -EBUSY)
+        continue;
+    CHECK_IS(0, kill(getpid(), SIGUSR1));
+    atomic_store(&next->sent, true);
+    return 0;
+}
+
+/* The signal belongs to the channel that was open when it came. The lock makes the close slow. */
+static int a_close_takes_nothing_of_the_next(void *arg)
+{
+    (void)arg;
+    struct crew crew;
+    crew_open(&crew);
+    leat_chan *ch = open_signals(crew.scope, SIGUSR1, 0);
+    struct next next = { crew.scope, NULL, false };
+    struct sigaction now;
+    lt_chan_lock(ch);
+    crew_go(&crew, FOREIGN, close_now, ch);
+    do
+        CHECK_IS(0, sigaction(SIGUSR1, NULL, &now));
+    while (now.sa_sigaction != take_late);
+    crew_go(&crew, FOREIGN, open_next, &next);
+    for (int64_t until = leat_after(50 * LEAT_MS); leat_now() < until;)
+        nap();
+    lt_chan_unlock(ch);
+    while (!leat_chan_closed(ch) || !atomic_load(&next.sent))
+        nap();
+    CHECK_IS(1, receive(next.ch).times);
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(a_close_takes_nothing_of_the_next);
+
 /* The thread sanitizer runs a handler when the thread calls a function that the sanitizer knows to
  * wait; the thread in leat_main does not. */
 static void *take_signals(void *arg)
@@ -385,12 +436,18 @@ int main(void)
     if (UNDER_TSAN)
         leave_signals_to_another_thread();
     const struct CMUnitTest tests[] = {
-        TESTS_ON_WORKERS(refuses_wrong_arguments),    TESTS_ON_WORKERS(receives_signals),
-        TESTS_ON_WORKERS(timers_have_no_process),     TESTS_ON_WORKERS(serves_all_parties),
-        TESTS_ON_WORKERS(loses_none_in_a_storm),      TESTS_ON_WORKERS(adds_to_the_item_that_waits),
-        TESTS_ON_WORKERS(gives_dispositions_back),    TESTS_ON_WORKERS(opens_and_closes_in_a_storm),
-        TESTS_ON_WORKERS(comes_from_another_process), TESTS_ON_WORKERS(forked_process_is_alone),
+        TESTS_ON_WORKERS(refuses_wrong_arguments),
+        TESTS_ON_WORKERS(receives_signals),
+        TESTS_ON_WORKERS(timers_have_no_process),
+        TESTS_ON_WORKERS(serves_all_parties),
+        TESTS_ON_WORKERS(loses_none_in_a_storm),
+        TESTS_ON_WORKERS(adds_to_the_item_that_waits),
+        TESTS_ON_WORKERS(gives_dispositions_back),
+        TESTS_ON_WORKERS(opens_and_closes_in_a_storm),
+        TESTS_ON_WORKERS(comes_from_another_process),
+        TESTS_ON_WORKERS(forked_process_is_alone),
         TESTS_ON_WORKERS(receiver_closes_in_a_storm),
+        TESTS_ON_WORKERS(a_close_takes_nothing_of_the_next),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

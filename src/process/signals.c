@@ -7,7 +7,8 @@
  *
  * The channel holds one item of each signal at most, so it is never full.
  *
- * Locking. `changing` is held while dispositions change. A channel's lock guards its items. */
+ * Locking. `changing` is held while dispositions change, and comes before a channel's lock, which
+ * guards the channel's items. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
 #include "base/cancel.h"
@@ -171,26 +172,28 @@ static struct receiver *keeper_of(leat_chan *ch)
     return LT_CONTAINER(ch->keeper, struct receiver, keeper);
 }
 
+/* With `changing` held. */
 static void stop(struct receiver *receiver)
 {
     int saved = errno;
-    pthread_mutex_lock(&changing);
     give_back(receiver);
     lt_reactor_remove(&receiver->source, the_bell());
-    pthread_mutex_unlock(&changing);
     errno = saved;
 }
 
-/* Signals that have come until now are received, too. */
+/* Signals that have come until now are received, too. What comes later belongs to the next channel
+ * of the signal, which cannot open before this has taken the counts. */
 static int close_signals(leat_chan *ch)
 {
     struct lt_party *woken = NULL;
+    pthread_mutex_lock(&changing);
     stop(keeper_of(ch));
     lt_chan_lock(ch);
     if (!lt_chan_is_closed(ch))
         deliver_all(keeper_of(ch), &woken);
     struct lt_party *refused = lt_chan_close_now(ch);
     lt_chan_unlock(ch);
+    pthread_mutex_unlock(&changing);
     lt_ready_all(woken);
     lt_ready_all(refused);
     return 0;
@@ -198,7 +201,9 @@ static int close_signals(leat_chan *ch)
 
 static void free_signals(leat_chan *ch)
 {
+    pthread_mutex_lock(&changing);
     stop(keeper_of(ch));
+    pthread_mutex_unlock(&changing);
     lt_free(keeper_of(ch));
 }
 
