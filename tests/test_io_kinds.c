@@ -2,6 +2,8 @@
 #define _GNU_SOURCE
 #include "descriptors.h"
 
+#include "base/alloc.h"
+
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
@@ -116,6 +118,60 @@ static int error_queue_hides_no_bytes(void *arg)
     return leat_scope_close(scope);
 }
 ON_WORKERS(error_queue_hides_no_bytes);
+
+/* ---- a message behind bytes that have come back ---- */
+
+struct receiver {
+    leat_io *io;
+    char control[CMSG_SPACE(sizeof(int))];
+    struct msghdr header;
+};
+
+static int receive_message(void *arg)
+{
+    struct receiver *r = arg;
+    char byte;
+    struct iovec part = { &byte, 1 };
+    r->header = (struct msghdr){ .msg_iov = &part,
+                                 .msg_iovlen = 1,
+                                 .msg_control = r->control,
+                                 .msg_controllen = sizeof r->control };
+    CHECK_IS(1, leat_recvmsg(r->io, &r->header, 0, late()));
+    CHECK_IS('a', byte);
+    return 0;
+}
+
+/* Another party takes the bytes when the receiver has just seen them. */
+static int receives_descriptors_behind_others_bytes(void *arg)
+{
+    (void)arg;
+    int got;
+    struct crew crew;
+    crew_open(&crew);
+    leat_io *a, *b;
+    adopt_pair(crew.scope, SOCK_STREAM, &a, &b);
+    struct lt_unread *taken = lt_alloc(sizeof *taken + 1);
+    taken->end = 1;
+    lt_io_unread(a, taken);
+    pass_descriptor(leat_io_fd(b));
+    struct receiver receiver = { .io = a };
+    lt_lock(&a->lock);
+    crew_go(&crew, FOREIGN, receive_message, &receiver);
+    for (int64_t until = leat_after(30 * LEAT_MS); leat_now() < until;)
+        nap();
+    atomic_store(&a->unread, NULL);
+    lt_unlock(&a->lock);
+    lt_free(taken);
+    CHECK_IS(0, foreign_join(&crew.foreign[0]));
+    crew.foreigners = 0;
+    CHECK_IS(0, receiver.header.msg_flags & MSG_CTRUNC);
+    CHECK_IS(sizeof receiver.control, receiver.header.msg_controllen);
+    memcpy(&got, CMSG_DATA(CMSG_FIRSTHDR(&receiver.header)), sizeof got);
+    close(got);
+    crew_close(&crew);
+    return 0;
+}
+ON_WORKERS(receives_descriptors_behind_others_bytes);
 
 /* ---- datagrams ---- */
 
@@ -382,6 +438,7 @@ int main(void)
         TESTS_ON_WORKERS(reads_counters),
         TESTS_ON_WORKERS(copies_between_kinds),
         TESTS_ON_WORKERS(error_queue_hides_no_bytes),
+        TESTS_ON_WORKERS(receives_descriptors_behind_others_bytes),
         TESTS_ON_WORKERS(shares_a_terminal),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -390,17 +390,26 @@ int64_t leat_write(leat_io *io, const void *data, size_t n)
 
 /* ---- messages ---- */
 
+/* If another party was faster, the header must not change: the caller asks the system with it. */
+static int64_t reread_message(leat_io *io, struct message *m)
+{
+    struct msghdr *header = m->header;
+    int64_t n = lt_io_reread(io, header->msg_iov, header->msg_iovlen, m->flags & MSG_PEEK);
+    if (n < 0)
+        return n;
+    header->msg_namelen = 0;
+    header->msg_controllen = 0;
+    header->msg_flags = 0;
+    return n;
+}
+
 static int64_t call_recvmsg(leat_io *io, void *arg)
 {
     struct message *m = arg;
     if (LT_UNLIKELY(lt_io_is_simulated(io)))
         return -ENOTSUP;
-    if (lt_io_has_unread(io) && !(m->flags & (MSG_OOB | MSG_ERRQUEUE))) {
-        m->header->msg_namelen = 0;
-        m->header->msg_controllen = 0;
-        m->header->msg_flags = 0;
-        return lt_io_reread(io, m->header->msg_iov, m->header->msg_iovlen, m->flags & MSG_PEEK);
-    }
+    if (lt_io_has_unread(io) && !(m->flags & (MSG_OOB | MSG_ERRQUEUE)))
+        return reread_message(io, m);
     return result_of(recvmsg(io->fd, m->header, m->flags | MSG_DONTWAIT | MSG_CMSG_CLOEXEC));
 }
 
