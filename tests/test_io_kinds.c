@@ -115,6 +115,9 @@ static int error_queue_hides_no_bytes(void *arg)
     CHECK_IS(0, leat_recv_until(leat_io_readable(a), NULL, late()));
     CHECK_IS(-EAGAIN, leat_recvmsg(a, &message, MSG_ERRQUEUE, LEAT_NOW));
     CHECK_IS(1, leat_read_until(a, &byte, 1, leat_after(5 * LEAT_S)));
+    CHECK_IS(1, leat_write(b, "x", 1));
+    CHECK_IS(-ETIMEDOUT, leat_recvmsg(a, &message, MSG_ERRQUEUE, leat_after(5 * LEAT_MS)));
+    CHECK_IS(1, leat_read_until(a, &byte, 1, leat_after(5 * LEAT_S)));
     return leat_scope_close(scope);
 }
 ON_WORKERS(error_queue_hides_no_bytes);

@@ -161,6 +161,10 @@ void lt_io_lower(leat_io *io, enum lt_way way, uint32_t raises, bool surely);
  * negative errno value. */
 int lt_io_drained(leat_io *io, enum lt_way way, uint32_t raises);
 
+/* Makes the channels of these events, LEAT_IN or LEAT_OUT, match the state now. Returns that state,
+ * as leat_ready does, or a negative errno value. */
+int lt_io_settle(leat_io *io, unsigned events);
+
 /* Waits until the channel is raised. 0; -EBADF if it was closed; -EAGAIN, -ETIMEDOUT, -ECANCELED,
  * -EDEADLK. */
 int lt_io_wait(leat_io *io, enum lt_way way, int64_t deadline);

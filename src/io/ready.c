@@ -34,9 +34,7 @@ static int ask(leat_io *io, unsigned events)
     return found >= 0 && lt_io_has_unread(io) ? found | (int)(events & LEAT_IN) : found;
 }
 
-/* Makes the channels of these events match the state now. Returns that state, or a negative errno
- * value. */
-static int settle(leat_io *io, unsigned events)
+int lt_io_settle(leat_io *io, unsigned events)
 {
     int error = 0;
     if ((events & LEAT_OUT) && !lt_io_chan(io, LT_OUT))
@@ -75,7 +73,7 @@ static int wait_for(leat_io *io, unsigned events, int64_t deadline)
 static int ready(leat_io *io, unsigned events, int64_t deadline)
 {
     for (;;) {
-        int found = settle(io, events);
+        int found = lt_io_settle(io, events);
         if (found || deadline == LEAT_NOW)
             return found ? found : -EAGAIN;
         int error = wait_for(io, events, deadline);
@@ -114,7 +112,7 @@ static leat_chan *channel(leat_io *io, enum lt_way way)
         return NULL;
     if (!lt_io_enter(io))
         return lt_io_chan(io, LT_IN); /* closed, as this reports */
-    int found = settle(io, way == LT_IN ? LEAT_IN : LEAT_OUT);
+    int found = lt_io_settle(io, way == LT_IN ? LEAT_IN : LEAT_OUT);
     leat_chan *ch = found < 0 ? NULL : lt_io_chan(io, way);
     lt_io_leave(io);
     return ch;

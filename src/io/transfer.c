@@ -7,6 +7,7 @@
 #include "sched/uring.h"
 
 #include <leat/task.h>
+#include <leat/time.h>
 
 #include <limits.h>
 #include <poll.h>
@@ -64,13 +65,24 @@ static const struct iovec *only_part(lt_io_call *call, const void *arg)
 
 static int64_t call_recvmsg(leat_io *io, void *arg);
 
-/* A call without a wait that found the queue of errors empty: that says nothing of bytes. A block
- * may wait afterwards (LEAT_AWAIT_RECVMSG), and then the channel must be lowered. */
-static bool is_glance(lt_io_call *call, const void *arg, int64_t deadline)
+/* A call that finds the queue of errors empty: that says nothing of bytes. A block waits afterwards
+ * (LEAT_AWAIT_RECVMSG), and then the channel must be lowered. */
+static bool is_for_errors(lt_io_call *call, const void *arg)
 {
     const struct message *m = arg;
-    return call == call_recvmsg && deadline == LEAT_NOW && m->flags & MSG_ERRQUEUE &&
-           lt_current_party()->kind != LT_BLOCK;
+    return call == call_recvmsg && m->flags & MSG_ERRQUEUE && lt_current_party()->kind != LT_BLOCK;
+}
+
+/* After such a call: 0 if the caller may wait for the channel or try again. While there are bytes,
+ * which others may read, the channel stays raised, and the caller looks again and again. */
+static int await_errors(leat_io *io, int64_t deadline)
+{
+    int found = deadline == LEAT_NOW ? -EAGAIN : lt_io_settle(io, LEAT_IN);
+    if (found <= 0)
+        return found;
+    int64_t next = lt_clock_after(lt_clock_now(), LEAT_MS);
+    int error = leat_sleep_until(next < deadline ? next : deadline);
+    return error ? error : lt_io_is_late(deadline) ? -ETIMEDOUT : 0;
 }
 
 static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg, size_t whole,
@@ -99,8 +111,12 @@ static int64_t repeat(leat_io *io, enum lt_way way, lt_io_call *call, void *arg,
         if (n == -EAGAIN && rings && way == LT_IN &&
             lt_io_turns_to_ring(io, only_part(call, arg), deadline))
             continue;
-        if (n == -EAGAIN && is_glance(call, arg, deadline))
-            return n;
+        if (n == -EAGAIN && is_for_errors(call, arg)) {
+            error = await_errors(io, deadline);
+            if (error)
+                return error;
+            continue;
+        }
         if (n == -EAGAIN) {
             error = lt_io_drained(io, way, raises);
             if (error || deadline == LEAT_NOW)
