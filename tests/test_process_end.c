@@ -2,7 +2,10 @@
 #define _GNU_SOURCE
 #include "processes.h"
 
+#include <fcntl.h>
+#include <sched.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 
 /* ---- cancelling ---- */
 
@@ -193,6 +196,64 @@ static int kill_a_deaf_group(void *arg)
     return leat_scope_close(scope);
 }
 
+static int late_words = -1;
+
+static void end_late(int signal)
+{
+    (void)signal;
+    usleep(100000);
+    _exit(write(late_words, "late", 4) != 4);
+}
+
+static int go_on(void *arg)
+{
+    for (;;)
+        pause();
+    return arg != NULL;
+}
+
+/* In a forked process: only a second thread goes on. */
+static void leave_to_a_thread(void)
+{
+    static _Alignas(16) char stack[64 * 1024];
+    enum { THREAD = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD };
+    sigset_t none;
+    sigemptyset(&none);
+    signal(SIGTERM, end_late);
+    pthread_sigmask(SIG_SETMASK, &none, NULL);
+    if (clone(go_on, stack + sizeof stack, THREAD, NULL) < 0)
+        _exit(1);
+    syscall(SYS_exit, 0);
+}
+
+/* /proc calls a process whose first thread has ended a zombie. */
+static int let_a_thread_finish(void *arg)
+{
+    int ends[2], status;
+    char late[4];
+    if (UNDER_TSAN || getenv("LEAT_EMULATED"))
+        return 0; /* not made for a fork beside threads */
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    const leat_spawn_options options = { .flags = *(unsigned *)arg, .grace = 3600 * LEAT_S };
+    leat_process *process = spawn(scope, ARGV("sleep", "100"), &options);
+    CHECK_IS(0, pipe2(ends, O_CLOEXEC));
+    late_words = ends[1];
+    pid_t follower = fork();
+    CHECK(follower >= 0);
+    if (follower == 0)
+        leave_to_a_thread();
+    close(ends[1]);
+    CHECK_IS(0, setpgid(follower, leat_process_id(process)));
+    WAIT_UNTIL(is_dead(follower));
+    CHECK_IS(0, leat_process_end(process, SIGTERM));
+    CHECK_IS(SIGTERM, signal_of(process));
+    CHECK_IS(4, read(ends[0], late, sizeof late));
+    close(ends[0]);
+    CHECK_IS(follower, waitpid(follower, &status, 0));
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    return leat_scope_close(scope);
+}
+
 /* Its parent, in its own session, never takes its status: no shell is left that might. */
 static int pass_by_a_zombie(void *arg)
 {
@@ -218,6 +279,7 @@ static int pass_by_a_zombie(void *arg)
 static int end_groups(void *flags)
 {
     CHECK_IS(0, let_a_group_finish(flags));
+    CHECK_IS(0, let_a_thread_finish(flags));
     CHECK_IS(0, kill_a_deaf_group(flags));
     return pass_by_a_zombie(flags);
 }

@@ -19,10 +19,15 @@ static bool is_shortage(int error)
     return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
-/* A process that has ended keeps its group while its parent has not taken its status. */
+/* After a process's name in /proc: its state, and how many threads it has. */
+#define STATE " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %d"
+
+/* A process that has ended keeps its group while its parent has not taken its status. Its state is
+ * Z then; but also while others of its threads run on after the first. */
 static bool has_ended(pid_t pid)
 {
-    char path[32], text[256];
+    char path[32], text[512], state;
+    int threads;
     snprintf(path, sizeof path, "/proc/%d/stat", pid);
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
@@ -30,8 +35,9 @@ static bool has_ended(pid_t pid)
     ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
     text[n < 0 ? 0 : n] = '\0';
-    const char *name_end = strrchr(text, ')'); /* the state is after the name */
-    return !name_end || strchr("ZX", name_end[1] ? name_end[2] : '\0');
+    const char *name_end = strrchr(text, ')');
+    return !name_end || sscanf(name_end + 1, STATE, &state, &threads) != 2 ||
+           (strchr("ZX", state) && threads < 2);
 }
 
 struct search {
