@@ -4,6 +4,7 @@
 
 #include <fcntl.h>
 #include <sys/eventfd.h>
+#include <sys/resource.h>
 
 static const unsigned outputs = LEAT_PIPE_OUT | LEAT_PIPE_ERR;
 
@@ -357,6 +358,57 @@ static int goes_on_in_many_threads(void *arg)
 }
 ON_WORKERS(goes_on_in_many_threads);
 
+/* ---- without a free descriptor ---- */
+
+/* The only worker's reactor would need some, and the worker is kept until there are none. */
+struct shortage {
+    _Atomic bool began, over;
+};
+
+static int attend_in_a_shortage(void *arg)
+{
+    struct shortage *shortage = arg;
+    struct rlimit before, none;
+    char text[2];
+    leat_scope *scope = leat_scope_open(LEAT_NEVER);
+    leat_process *process = spawn(scope, SHELL("echo x; exec sleep 100"),
+                                  &(leat_spawn_options){ .flags = LEAT_PIPE_OUT });
+    CHECK_IS(0, getrlimit(RLIMIT_NOFILE, &before));
+    int lowest = dup(STDIN_FILENO);
+    none = (struct rlimit){ .rlim_cur = (rlim_t)lowest, .rlim_max = before.rlim_max };
+    CHECK_IS(0, close(lowest));
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &none));
+    atomic_store(&shortage->began, true);
+    CHECK_IS(LEAT_PIPE_OUT, leat_attend(process, LEAT_PIPE_OUT, leat_after(10 * LEAT_S)));
+    CHECK_IS(LEAT_PIPE_OUT, leat_attend(process, LEAT_PIPE_OUT, LEAT_NOW));
+    CHECK_IS(2, leat_read_until(leat_process_out(process), text, 2, LEAT_NOW));
+    CHECK_IS(-EAGAIN, leat_attend(process, LEAT_PIPE_OUT, LEAT_NOW));
+    CHECK_IS(-ETIMEDOUT, leat_attend(process, LEAT_PIPE_OUT, leat_after(LEAT_MS)));
+    CHECK_IS(0, leat_kill(process, SIGKILL));
+    CHECK_IS(0, leat_attend(process, 0, leat_after(10 * LEAT_S)));
+    CHECK_IS(0, setrlimit(RLIMIT_NOFILE, &before));
+    atomic_store(&shortage->over, true);
+    return leat_scope_close(scope);
+}
+
+static int keep_the_worker(void *arg)
+{
+    struct shortage shortage = { false, false };
+    struct foreign foreign;
+    (void)arg;
+    foreign_start(&foreign, attend_in_a_shortage, &shortage);
+    while (!atomic_load(&shortage.began))
+        nap();
+    WAIT_UNTIL(atomic_load(&shortage.over));
+    return foreign_join(&foreign);
+}
+
+static void sees_pipes_without_descriptors(void **state)
+{
+    (void)state;
+    run_on(1, keep_the_worker);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -369,6 +421,7 @@ int main(void)
         TESTS_ON_WORKERS(ends_with_its_scope),
         TESTS_ON_WORKERS(goes_on_in_many_threads),
         TESTS_ON_WORKERS(attends_no_closed_pipe),
+        cmocka_unit_test(sees_pipes_without_descriptors),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

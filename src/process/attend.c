@@ -204,14 +204,41 @@ static leat_chan *channel_of(const leat_process *process, unsigned pipes, int i)
     return !io ? NULL : i == 0 ? leat_io_writable(io) : leat_io_readable(io);
 }
 
+/* Those of the pipes that are ready now. */
+static int poll_pipes(leat_process *process, unsigned pipes)
+{
+    struct attention a = { .process = process };
+    int saved = errno, cancel = lt_cancel_put_off();
+    choose(&a, pipes);
+    a.fds[PIDFD].fd = -1;
+    poll(a.fds, ALL, 0);
+    let_go(&a);
+    lt_cancel_restore(cancel);
+    errno = saved;
+    return found(&a);
+}
+
+/* If the system cannot watch one more descriptor, it checks now and then. */
 static int select_from(leat_process *process, unsigned pipes, int64_t deadline)
 {
-    leat_case cases[] = { LEAT_RECV(leat_process_ended(process), NULL),
-                          LEAT_RECV(channel_of(process, pipes, 0), NULL),
-                          LEAT_RECV(channel_of(process, pipes, 1), NULL),
-                          LEAT_RECV(channel_of(process, pipes, 2), NULL) };
-    int got = leat_select_ordered(cases, 4, deadline);
-    return got > 0 ? 1 << (got - 1) : got;
+    for (;;) {
+        leat_case cases[] = { LEAT_RECV(leat_process_ended(process), NULL),
+                              LEAT_RECV(channel_of(process, pipes, 0), NULL),
+                              LEAT_RECV(channel_of(process, pipes, 1), NULL),
+                              LEAT_RECV(channel_of(process, pipes, 2), NULL) };
+        unsigned unwatched = 0;
+        for (int i = 0; i < 3; i++)
+            if (pipes >> i & 1 && process->pipes[i] && !cases[1 + i].ch)
+                unwatched |= 1U << i;
+        int64_t next = unwatched ? leat_after(look) : LEAT_NEVER;
+        int got = leat_select_ordered(cases, 4, next < deadline ? next : deadline);
+        if (got >= 0)
+            return got > 0 ? 1 << (got - 1) : 0;
+        bool waited = got == -EAGAIN || got == -ETIMEDOUT;
+        int ready = unwatched && waited ? poll_pipes(process, unwatched) : 0;
+        if (ready || got != -ETIMEDOUT || leat_now() >= deadline)
+            return ready ? ready : got;
+    }
 }
 
 int leat_attend(leat_process *process, unsigned pipes, int64_t deadline)
