@@ -92,23 +92,27 @@ static void play_dead(int fd)
                            sizeof(struct sock_fprog)));
 }
 
-/* An error with the number that also means a deadline. */
+/* An error with the number that also means a deadline, before the deadline and after it. */
 static int keeps_a_timeout_of_the_system(void *arg)
 {
     (void)arg;
     leat_scope *scope = leat_scope_open(LEAT_NEVER);
-    int ends[2];
-    char bytes[10];
-    tcp_pair(ends);
-    leat_io *a = adopt(scope, ends[0]), *b = adopt(scope, ends[1]);
-    CHECK_IS(0, setsockopt(ends[0], IPPROTO_TCP, TCP_USER_TIMEOUT, &(int){ 50 }, sizeof(int)));
-    CHECK_IS(3, leat_write(b, "abc", 3));
-    WAIT_UNTIL(leat_ready(a, LEAT_IN, LEAT_NOW) == LEAT_IN);
-    play_dead(ends[1]);
-    CHECK_IS(1, leat_write(a, "x", 1));
-    CHECK_IS(3, leat_read_full(a, bytes, sizeof bytes, late()));
-    CHECK_IS(-ETIMEDOUT, leat_read(a, bytes, 1));
-    CHECK_IS(0, leat_read(a, bytes, 1));
+    for (int past = 0; past < 2; past++) {
+        int ends[2];
+        char bytes[10];
+        tcp_pair(ends);
+        leat_io *a = adopt(scope, ends[0]), *b = adopt(scope, ends[1]);
+        CHECK_IS(0, setsockopt(ends[0], IPPROTO_TCP, TCP_USER_TIMEOUT, &(int){ 50 }, sizeof(int)));
+        CHECK_IS(3, leat_write(b, "abc", 3));
+        WAIT_UNTIL(leat_ready(a, LEAT_IN, LEAT_NOW) == LEAT_IN);
+        play_dead(ends[1]);
+        CHECK_IS(1, leat_write(a, "x", 1));
+        if (past)
+            WAIT_UNTIL(atomic_load(&a->hung[LT_IN])); /* the reactor has seen the error */
+        CHECK_IS(3, leat_read_full(a, bytes, sizeof bytes, past ? 1 : late()));
+        CHECK_IS(-ETIMEDOUT, leat_read(a, bytes, 1));
+        CHECK_IS(0, leat_read(a, bytes, 1));
+    }
     return leat_scope_close(scope);
 }
 ON_WORKERS(keeps_a_timeout_of_the_system);

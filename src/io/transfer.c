@@ -294,7 +294,10 @@ int64_t leat_read_full(leat_io *io, void *buffer, size_t n, int64_t deadline)
 {
     size_t done = 0;
     int64_t got = 1;
-    while (done < n && (got = leat_read_until(io, (char *)buffer + done, n - done, deadline)) > 0)
+    /* After the deadline an error of the system is left to the next call: here -ETIMEDOUT would be
+     * taken for the deadline. */
+    while (done < n && !(done && lt_io_is_late(deadline)) &&
+           (got = leat_read_until(io, (char *)buffer + done, n - done, deadline)) > 0)
         done += (size_t)got;
     return n ? moved(io, LT_IN, done, got, deadline) : -EINVAL;
 }
