@@ -1,13 +1,14 @@
 /* move.pml: a ready task moves to another worker.
  *
- * Models sched/steal.c (visit, stand_in, take_ready, move), sched/host.c (park, lt_host_resume,
- * run, leave_for_good), lt_worker_look_at_nudges, lt_worker_drain and lt_worker_post of
- * sched/worker.c, lt_ready of sched/current.h and party.c, is_free, lt_scope_task_ended and
- * lt_scope_task_moves of scope/go.c, lt_wait_park_until of scope/wait.c, and nudge_tasks and
- * lt_scope_look of scope/cancel.c. A task whose home is worker 0 waits WAITS times, each time in a
- * channel's queue, with a deadline or without, and then ends. A partner comes at any time, also
- * before the task has left its stack, or not at all. The task's scope is always cancelled, at any
- * time; before that there may be a nudge without a cause. Each of the two workers runs other
+ * Models sched/steal.c (visit, stand_in, take_ready, move, lt_steal_from_sleeper), sched/host.c
+ * (park, lt_host_resume, run, leave_for_good), lt_worker_look_at_nudges, lt_worker_drain and
+ * lt_worker_post of sched/worker.c, lt_ready of sched/current.h and party.c, is_free,
+ * lt_scope_task_ended and lt_scope_task_moves of scope/go.c, lt_wait_park_until of scope/wait.c,
+ * and nudge_tasks and lt_scope_look of scope/cancel.c. A task whose home is worker 0 waits WAITS
+ * times, each time in a channel's queue, with a deadline or without, and then ends. A partner comes
+ * at any time, also before the task has left its stack, or not at all. The task's scope is always
+ * cancelled, at any time; before that there may be a nudge without a cause. The partner may be a
+ * function that a worker runs, and may then take the task over. Each of the two workers runs other
  * functions, OTHERS times, and visits the other worker, VISITS times. The lock of a worker's inside
  * is an ordinary one here, and a visitor only tries it: owned.pml models the real one.
  *
@@ -24,6 +25,7 @@
  *
  * Broken on purpose:
  *  TAKES_RUNNING       a thief takes any task that is ready, also the running one
+ *  TAKES_OVER_RUNNING  a waker takes over a task that has not left its stack
  *  VISITS_ANYWAY       a thief goes inside though the worker is inside
  *  SWITCH_OUTSIDE      a worker goes outside before the parking task has left its stack
  *  TIMER_LEFT          the timer of a wait that is over stays in the old wheel
