@@ -1,15 +1,13 @@
 /* callback.c: operations that call a function when they are done. */
 #include "block/callback.h"
 
-#include "base/cancel.h"
+#include "base/bell.h"
 #include "sched/current.h"
 #include "sched/runtime.h"
 
 #include <leat/callback.h>
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 /* How deep the functions of operations that complete at once may nest. */
 enum { DEEPEST = 16 };
@@ -271,14 +269,10 @@ int leat_withdraw(leat_op *op)
 
 static void write_signal(leat_op *op, int status)
 {
-    int fd = op->leat_fd, saved = errno, cancel = lt_cancel_put_off();
+    int fd = op->leat_fd;
     /* Release: a reader of the status sees the item. After this the operation may be reused. */
     __atomic_store_n(&op->leat_result, status, __ATOMIC_RELEASE);
-    uint64_t one = 1;
-    ssize_t ignored = write(fd, &one, sizeof one); /* if the counter is full, fd is readable */
-    (void)ignored;
-    lt_cancel_restore(cancel);
-    errno = saved;
+    lt_bell_ring(fd);
 }
 
 static int operate_signal(leat_op *op, leat_chan *ch, enum lt_side side, void *item, int fd)

@@ -2,7 +2,7 @@
 #include "dump/monitor.h"
 
 #include "base/alloc.h"
-#include "base/cancel.h"
+#include "base/bell.h"
 #include "base/clock.h"
 #include "base/fault.h"
 #include "base/world.h"
@@ -194,14 +194,9 @@ static bool make_event(void)
 /* Signal handlers call this, too. */
 static void wake_monitor(_Atomic bool *why)
 {
-    int saved = errno, cancel = lt_cancel_put_off();
-    uint64_t one = 1;
     /* Release: the monitor sees what happened before. */
     atomic_store_explicit(why, true, memory_order_release);
-    ssize_t ignored = write(event_fd(), &one, sizeof one);
-    (void)ignored;
-    lt_cancel_restore(cancel);
-    errno = saved;
+    lt_bell_ring(event_fd());
 }
 
 /* Waits until the monitor is woken, but at most `interval` nanoseconds; 0: for ever. */

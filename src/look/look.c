@@ -2,6 +2,7 @@
 #include "look/look.h"
 
 #include "base/alloc.h"
+#include "base/bell.h"
 #include "base/cancel.h"
 #include "base/clock.h"
 #include "base/environment.h"
@@ -388,8 +389,7 @@ static void stop_server(struct lt_server *server)
 {
     int saved = errno, cancel = lt_cancel_put_off();
     lt_monitor_bystander(-1);
-    ssize_t written = write(server->stop, &(uint64_t){ 1 }, sizeof(uint64_t));
-    (void)written;
+    lt_bell_ring(server->stop);
     pthread_join(server->thread, NULL);
     close_place(&server->place);
     free_server(server);

@@ -11,7 +11,7 @@
  * guards the channel's items. */
 #define _GNU_SOURCE
 #include "base/alloc.h"
-#include "base/cancel.h"
+#include "base/bell.h"
 #include "base/world.h"
 #include "chan/special.h"
 #include "sched/reactor.h"
@@ -21,7 +21,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <unistd.h>
 
 enum { SIGNALS = 65 };
 
@@ -53,7 +52,6 @@ static int the_bell(void)
 static void on_signal(int signal, siginfo_t *info, void *context)
 {
     (void)context;
-    int saved = errno, cancel = lt_cancel_put_off();
     /* Else there may be something else where the sender's number is: a timer has its own there. */
     bool sent = info->si_code == SI_USER || info->si_code == SI_TKILL ||
                 info->si_code == SI_QUEUE || info->si_code == SI_MESGQ;
@@ -62,11 +60,7 @@ static void on_signal(int signal, siginfo_t *info, void *context)
     atomic_store_explicit(&counts[signal].last, pid << 32 | value, memory_order_relaxed);
     /* Release: the party that takes the count finds this sender, or a later one. */
     atomic_fetch_add_explicit(&counts[signal].times, 1, memory_order_release);
-    uint64_t one = 1;
-    ssize_t written = write(the_bell(), &one, sizeof one);
-    (void)written;
-    lt_cancel_restore(cancel);
-    errno = saved;
+    lt_bell_ring(the_bell());
 }
 
 /* With the channel's lock held: the item of that signal that is already in the channel, or NULL. */

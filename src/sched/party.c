@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 #include "sched/party.h"
 
-#include "base/cancel.h"
+#include "base/bell.h"
 #include "base/clock.h"
 #include "base/futex.h"
 #include "base/util.h"
@@ -11,9 +11,7 @@
 
 #include <leat/base.h>
 
-#include <errno.h>
 #include <poll.h>
-#include <unistd.h>
 
 struct lt_thread *lt_this_thread(void)
 {
@@ -35,12 +33,8 @@ static LT_COLD void ring(struct lt_thread *thread)
 {
     /* Relaxed: the word, which said that the thread polls, was written after it. */
     int bell = atomic_load_explicit(&thread->bell, memory_order_relaxed);
-    int saved = errno, cancel = lt_cancel_put_off();
-    uint64_t one = 1;
-    ssize_t written = bell < 0 ? 0 : write(bell, &one, sizeof one);
-    (void)written;
-    lt_cancel_restore(cancel);
-    errno = saved;
+    if (bell >= 0)
+        lt_bell_ring(bell);
 }
 
 static void wake_thread(struct lt_thread *thread, uint32_t why)

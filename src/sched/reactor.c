@@ -2,6 +2,7 @@
 #include "sched/reactor.h"
 
 #include "base/alloc.h"
+#include "base/bell.h"
 #include "base/cancel.h"
 #include "base/gap.h"
 #include "base/lock.h"
@@ -437,11 +438,5 @@ void lt_reactor_sleep(struct lt_worker *worker, int64_t until)
 
 void lt_reactor_ring(struct lt_worker *worker)
 {
-    int saved = errno, cancel = lt_cancel_put_off();
-    uint64_t one = 1;
-    /* Only a full counter refuses, after 2^64 rings; the bell has then rung. */
-    ssize_t written = write(worker->reactor.bell, &one, sizeof one);
-    (void)written;
-    lt_cancel_restore(cancel);
-    errno = saved;
+    lt_bell_ring(worker->reactor.bell);
 }
