@@ -183,16 +183,25 @@ static void is_each_threads_own(void **state)
 }
 
 /* Signals cut the naps of a thread short that waits inside of leat. */
-static void ignore(int number)
+static _Atomic unsigned alarms;
+
+static void count_alarm(int number)
 {
     (void)number;
+    atomic_fetch_add(&alarms, 1);
+}
+
+static void await_alarms(unsigned n)
+{
+    for (unsigned since = atomic_load(&alarms); atomic_load(&alarms) - since < n;)
+        nap();
 }
 
 static void let_signals_come(bool come)
 {
     const struct itimerval often_or_never = { .it_interval.tv_usec = come ? 200 : 0,
                                               .it_value.tv_usec = come ? 200 : 0 };
-    struct sigaction action = { .sa_handler = come ? ignore : SIG_IGN };
+    struct sigaction action = { .sa_handler = come ? count_alarm : SIG_IGN };
     CHECK_IS(0, sigaction(SIGALRM, &action, NULL));
     CHECK_IS(0, setitimer(ITIMER_REAL, &often_or_never, NULL));
 }
@@ -205,7 +214,7 @@ static int look_for_long(void *looks)
     CHECK_IS(0, pthread_sigmask(SIG_BLOCK, &alarm, NULL));
     CHECK_IS(0, lt_runtime_look()); /* as a dump does */
     atomic_store((_Atomic bool *)looks, true);
-    usleep(100000);
+    await_alarms(50);
     lt_runtime_look_away();
     return 0;
 }
@@ -216,7 +225,7 @@ static void take_a_while(leat_timer *unused, int status)
 {
     (void)unused;
     CHECK_IS(0, status);
-    usleep(4000);
+    await_alarms(10);
 }
 
 static int leave_a_timer(void *unused)

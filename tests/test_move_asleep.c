@@ -6,6 +6,9 @@
 #define _GNU_SOURCE /* gettid */
 #include "moves.h"
 
+#include "sched/current.h"
+#include "sched/runtime.h"
+
 struct talk {
     leat_chan *asked, *answered;
     _Atomic pid_t thread; /* of the task that answers, when it received last; 0: not since */
@@ -37,12 +40,22 @@ static void part(struct talk *talk)
     } while (are_together(talk));
 }
 
+static bool others_sleep(void)
+{
+    for (unsigned i = 0; i < lt_runtime.worker_count; i++) {
+        struct lt_worker *worker = lt_runtime.workers[i];
+        if (worker != lt_current_worker() && !atomic_load(&worker->asleep))
+            return false;
+    }
+    return true;
+}
+
 static void come_together(struct talk *talk)
 {
     for (int64_t since = leat_now(); !are_together(talk);) {
         if (leat_now() - since > 10 * LEAT_S)
             check_failed(__FILE__, __LINE__, "two tasks have been apart for ten seconds");
-        usleep(200); /* the other worker sleeps by then */
+        COMPUTE_UNTIL(others_sleep());
         CHECK_IS(0, leat_send(talk->asked, NULL));
         CHECK_IS(0, leat_recv(talk->answered, NULL));
     }

@@ -233,10 +233,11 @@ static void cancelled_in_a_handler(void **state)
 
 /* ---- cancelled as it waits for a dump to end ---- */
 
-static void count_once(void *unused)
+static void count_once(void *counts_soon)
 {
-    (void)unused;
     leat_counts counts;
+    CHECK_IS(0, pthread_cancel(pthread_self()));
+    atomic_store((_Atomic bool *)counts_soon, true);
     CHECK_IS(0, leat_count(&counts));
 }
 
@@ -246,10 +247,10 @@ static void cancelled_as_it_counts(void **state)
     CHECK_IS(0, leat_start(&(leat_options){ .workers = 1 }));
     CHECK_IS(0, lt_runtime_look()); /* as a dump does */
     pthread_t thread;
-    begin(&thread, &(struct deed){ .act = count_once });
-    usleep(20000);
-    CHECK_IS(0, pthread_cancel(thread));
-    usleep(20000);
+    _Atomic bool counts_soon = false;
+    begin(&thread, &(struct deed){ .act = count_once, .arg = &counts_soon });
+    WAIT_UNTIL(atomic_load(&counts_soon));
+    usleep(20000); /* it waits by then, which nobody sees from outside */
     lt_runtime_look_away();
     join_cancelled(thread);
     CHECK_IS(0, leat_stop());
