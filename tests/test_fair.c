@@ -441,6 +441,45 @@ static int busy_workers_hear_from_outside(void *arg)
 }
 ON_WORKERS(busy_workers_hear_from_outside);
 
+static int pass_on(void *unused, const void *in, void *out)
+{
+    (void)unused;
+    memcpy(out, in, sizeof(int));
+    return 0;
+}
+
+static size_t passed_on;
+static int count_passed_on(void *out)
+{
+    passed_on = leat_chan_len(out);
+    return 0;
+}
+
+/* The stage's task finds an input and room for its output each time. */
+static int stages_let_others_start(void *arg)
+{
+    enum { ITEMS = 10 * LT_OP_BUDGET };
+    (void)arg;
+    leat_scope *s = leat_scope_open(LEAT_NEVER);
+    leat_chan *in = leat_chan_of(s, int, ITEMS);
+    int i = 0;
+    while (leat_try_send(in, &i) == 0)
+        i++;
+    CHECK_IS(0, leat_close(in));
+    leat_pipeline_spec spec = { .n = 1, .run = pass_on, .out_size = sizeof i, .capacity = ITEMS };
+    leat_chan *out = leat_pipeline(s, in, &spec);
+    CHECK_IS(0, leat_go(s, count_passed_on, out));
+    CHECK_IS(0, leat_scope_close(s));
+    CHECK(passed_on < ITEMS);
+    return 0;
+}
+
+static void stages_let_others_start_on_1(void **state)
+{
+    (void)state;
+    run_on(1, stages_let_others_start);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -451,6 +490,7 @@ int main(void)
         TESTS_ON_WORKERS(starting_tasks_let_others_go_on),
         TESTS_ON_WORKERS(talking_tasks_let_others_run),
         cmocka_unit_test(blocks_let_others_go_on),
+        cmocka_unit_test(stages_let_others_start_on_1),
         cmocka_unit_test(start_in_turn),
         cmocka_unit_test(idle_workers_steal),
         cmocka_unit_test(uses_all_workers),

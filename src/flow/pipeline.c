@@ -5,6 +5,7 @@
  * the functions, and then drops what is left in the slots. */
 #include "base/alloc.h"
 #include "flow/stage.h"
+#include "sched/current.h"
 
 #include <leat/select.h>
 #include <leat/task.h>
@@ -161,8 +162,10 @@ static int work(void *arg)
 {
     struct lt_stage *stage = arg;
     int verdict = 0;
-    for (leat_result *slot; !verdict && (slot = take(stage));)
+    for (leat_result *slot; !verdict && (slot = take(stage));) {
         verdict = run(slot);
+        lt_task_spend(lt_current_worker(), LEAT_NEVER);
+    }
     return verdict;
 }
 
