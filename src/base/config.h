@@ -59,6 +59,7 @@ enum {
     LT_SPLIT_FEW = 2,
     LT_FENCED_ENTRIES = 2,
     LT_SLOW_NS = 0,
+    LT_SLOW_OP_NS = 0,
     LT_BRIEF_NS = 1000000000,
     LT_LATE_US = 1,
     LT_BLOCKED_US = 1,
@@ -98,6 +99,7 @@ enum {
     LT_SPLIT_ALONE = 0,   /* 1: also with one processor */
     LT_SPLIT_FEW = 32,    /* items, at most, that count as few: see chan/split.h */
     LT_SLOW_NS = 1000,    /* ns per party from which a worker is slow: thieves take from it */
+    LT_SLOW_OP_NS = 60,   /* and ns per operation */
     LT_BRIEF_NS = 10000,  /* ns of activity, at most, for which it did not pay to wake a worker */
     /* us from one look of a worker that has run dry to the next: whether another is slow; */
     LT_STEAL_AFTER_US = 5,

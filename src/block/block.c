@@ -170,7 +170,9 @@ static inline void append_to_ready(leat_block *b)
 
 __attribute__((noinline)) static int yield_after(leat_block *b, struct lt_worker *here)
 {
-    here->budget = lt_world() ? 1 : LT_OP_BUDGET;
+    lt_worker_renew_budget(here);
+    if (LT_UNLIKELY(lt_world() != NULL))
+        here->budget = 1;
     append_to_ready(b);
     return LEAT_PARKED_;
 }

@@ -26,6 +26,12 @@ read_direct_left(const struct lt_worker *worker)
     return *(const volatile unsigned *)&worker->direct_left;
 }
 
+/* The same. */
+LT_NO_TSAN __attribute__((noinline)) static unsigned read_budget(const struct lt_worker *worker)
+{
+    return *(const volatile unsigned *)&worker->budget;
+}
+
 static struct lt_seen see(struct lt_worker *worker)
 {
     return (struct lt_seen){
@@ -34,6 +40,7 @@ static struct lt_seen see(struct lt_worker *worker)
         .tail = atomic_load_explicit(&worker->local_queue.tail, memory_order_acquire),
         .done = atomic_load_explicit(&worker->tally.switches, memory_order_relaxed) -
                 read_direct_left(worker),
+        .spent = lt_worker_spent(LT_HINT(worker->budgets), read_budget(worker)),
     };
 }
 
@@ -56,7 +63,8 @@ struct change {
     uint32_t started, made; /* parties taken from its local queue; parties put into it */
     int32_t new;            /* parties in the local queue that were there before the first look */
     bool queued;            /* a party waits in the local queue */
-    int64_t done;           /* switches; by chance a few too many or too few */
+    int64_t done;           /* switches; by chance a few too many or too few; */
+    int32_t spent;          /* the same for operations that did not wait */
     bool ready;             /* a party waits in the ready list */
     bool sleeps;            /* it sleeps, or is about to wake */
 };
@@ -74,6 +82,7 @@ static struct change compare(const struct lt_worker *thief, struct lt_worker *vi
         .new = (int32_t)(before->tail - now.head),
         .queued = now.tail != now.head,
         .done = (int64_t)(now.done - before->done),
+        .spent = (int32_t)(now.spent - before->spent),
         .ready = someone_waits(victim),
         .sleeps = is_asleep(victim),
     };
@@ -96,10 +105,12 @@ static bool is_blocked(const struct change *c)
     return is_held_up(c) && c->still >= LT_BLOCKED_US * LEAT_US;
 }
 
-/* On average it has run each party for at least LT_SLOW_NS. */
+/* On average it has run each party for at least LT_SLOW_NS, and each operation took at least
+ * LT_SLOW_OP_NS. (Each switch is for an operation that waited.) */
 static bool is_slow(const struct change *c)
 {
-    return c->done >= 0 && c->time >= LT_SLOW_NS * (c->done + 1);
+    return c->done >= 0 && c->time >= LT_SLOW_NS * (c->done + 1) &&
+           c->time >= LT_SLOW_OP_NS * (c->done + c->spent + 1);
 }
 
 /* The time is too short to judge whether unstarted parties wait too long. */

@@ -7,8 +7,10 @@
  *    short; or, for a few looks, it has started none and is still making more. A worker that has
  *    made none for LT_STEAL_AFTER_US has ended its burst, and computes.
  *  - The thief takes half of the ready parties, if the other worker has meanwhile run each party
- *    for LT_SLOW_NS or more. So a talkative crowd stays together: each party in it is served at
- *    once, and waits only because there are many. (After shorter runs a move would not pay.)
+ *    for LT_SLOW_NS or more, and each of its operations took LT_SLOW_OP_NS or more. So a talkative
+ *    crowd stays together: each party in it is served at once, and waits only because there are
+ *    many. (After shorter runs a move would not pay. Parties with a buffer between them run long,
+ *    and may do nothing but talk: that shows in their operations.)
  *  - If the other worker has run nothing else meanwhile, some party holds it up: the thief then
  *    also does what that worker would do for its inbox, nudges, shared timers and due timers.
  *

@@ -56,7 +56,7 @@ int lt_budget_renew(struct lt_worker *worker)
         lt_world()->point();
         return 0;
     }
-    worker->budget = LT_OP_BUDGET;
+    lt_worker_renew_budget(worker);
     if (self->kind == LT_TASK)
         lt_task_yield(worker, LT_CONTAINER(self, struct lt_task, party));
     return 0;

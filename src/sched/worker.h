@@ -84,8 +84,9 @@ enum {
 /* A thief's view of a worker: the ends of its local queue, and how far it is in its work. */
 struct lt_seen {
     uint32_t head, tail;
-    uint64_t done; /* switches since the start, more or less */
-    int64_t since; /* when a look first found it that far */
+    uint64_t done;  /* switches since the start, more or less, */
+    uint32_t spent; /* and operations that did not wait */
+    int64_t since;  /* when a look first found it that far */
 };
 
 struct lt_worker {
@@ -100,7 +101,7 @@ struct lt_worker {
     int *errno_here;       /* the thread's errno */
     unsigned direct_left;  /* until inbox, nudges and timers are looked at; a hint for thieves */
     _Atomic(struct lt_task *) taken_nudges; /* nudges taken off the list and not looked at yet */
-    unsigned budget;                        /* operations until a task yields */
+    unsigned budget;                        /* operations until a task yields; a hint for thieves */
     unsigned block_calls;                   /* on its stack, of leat_block_call */
     bool surplus;                           /* active beside others that keep all processors busy */
     bool started_last;        /* the last thing run was a task's start: a ready party is next */
@@ -123,6 +124,7 @@ struct lt_worker {
     unsigned patience;    /* looks that took nothing although something waited; */
     int until_look;       /* visits of its scheduler until it looks at others */
     unsigned starts;
+    uint32_t budgets;       /* that it has spent; a hint for thieves */
     int64_t notified_until; /* as the watcher: see sched/idle.c */
     int64_t rung;           /* when it last woke up for a timer, */
     uint64_t fired;         /* timers fired by then, */
@@ -190,6 +192,19 @@ enum { LT_UNWATCHED = LT_OTHER_CALL };
 
 /* Another one, always set in a seeded world: the world hears of each entry. */
 enum { LT_SEEDED = 2 * LT_OTHER_CALL };
+
+/* When the budget is spent. */
+static inline void lt_worker_renew_budget(struct lt_worker *worker)
+{
+    LT_SET_HINT(worker->budgets, worker->budgets + 1);
+    worker->budget = LT_OP_BUDGET;
+}
+
+/* How many operations have spent budgets, modulo 2^32. */
+static inline uint32_t lt_worker_spent(uint32_t budgets, unsigned budget)
+{
+    return budgets * LT_OP_BUDGET - budget;
+}
 
 static inline void lt_worker_notify(struct lt_worker *worker)
 {
